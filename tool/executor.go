@@ -1,0 +1,4 @@
+package tool
+
+// entry is one call on its way through an executor.
+type entry struct{}

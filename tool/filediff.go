@@ -1,0 +1,64 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// FileDiff is the confirmation and the display of a changed file, in the documented shape.
+type FileDiff struct {
+	Diff     string    // unified diff; nothing is left out of it, whitespace and line endings included
+	File     string    // base name, for people
+	Path     string    // absolute path
+	Original *string   // nil: the file is new
+	New      string    // what the file will hold
+	Stat     *DiffStat // nil: not counted
+	Warnings []string  // what a person should know before saying yes
+}
+
+// DiffStat counts what a change adds and removes: what the model proposed, and what the person then changed of it.
+type DiffStat struct {
+	ModelAddedLines   int `json:"model_added_lines"`
+	ModelRemovedLines int `json:"model_removed_lines"`
+	ModelAddedChars   int `json:"model_added_chars"`
+	ModelRemovedChars int `json:"model_removed_chars"`
+	UserAddedLines    int `json:"user_added_lines"`
+	UserRemovedLines  int `json:"user_removed_lines"`
+	UserAddedChars    int `json:"user_added_chars"`
+	UserRemovedChars  int `json:"user_removed_chars"`
+}
+
+type fileDiffJSON struct {
+	Diff     string    `json:"fileDiff"`
+	File     string    `json:"fileName"`
+	Path     string    `json:"filePath,omitempty"`
+	Original *string   `json:"originalContent"`
+	New      string    `json:"newContent"`
+	Stat     *DiffStat `json:"diffStat,omitempty"`
+	Warnings []string  `json:"warnings,omitempty"`
+}
+
+// Markdown shows the diff.
+func (d FileDiff) Markdown() string {
+	s := Fence("diff", d.Diff)
+	if d.Diff == "" {
+		s = fmt.Sprintf("No change to %s.", code(d.File))
+	}
+	for _, w := range d.Warnings {
+		s += "\nWarning: " + Visible(w)
+	}
+	return s
+}
+
+// MarshalJSON writes the documented names.
+func (d FileDiff) MarshalJSON() ([]byte, error) { return marshal(fileDiffJSON(d)) }
+
+// UnmarshalJSON reads the documented names.
+func (d *FileDiff) UnmarshalJSON(b []byte) error {
+	var in fileDiffJSON
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*d = FileDiff(in)
+	return nil
+}

@@ -1,0 +1,180 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Result is what a call gives: Content for the model, Display for people.
+type Result struct {
+	Content []Part  // llmContent
+	Display Display // returnDisplay; nil: the content's text
+}
+
+// Part is a piece of content: a [Text] or a [Media].
+type Part interface{ part() }
+
+// Text is words for the model.
+type Text string
+
+// Media is an image, a sound or a document. Models that cannot take it get a note in its place.
+type Media struct {
+	MIMEType string
+	Data     []byte
+}
+
+func (Text) part()  {}
+func (Media) part() {}
+
+// TextResult is a result that is one text, for the model and for people.
+func TextResult(s string) Result {
+	return Result{Content: []Part{Text(s)}}
+}
+
+// Text is all text of the content, and a short note in place of each media part.
+func (r Result) Text() string {
+	if len(r.Content) == 1 {
+		if t, ok := r.Content[0].(Text); ok {
+			return string(t)
+		}
+	}
+	var b strings.Builder
+	for i, p := range r.Content {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		switch p := p.(type) {
+		case Text:
+			b.WriteString(string(p))
+		case Media:
+			fmt.Fprintf(&b, "[%s, %d bytes]", p.MIMEType, len(p.Data))
+		}
+	}
+	return b.String()
+}
+
+type resultJSON struct {
+	LLMContent    json.RawMessage `json:"llmContent"`
+	ReturnDisplay json.RawMessage `json:"returnDisplay,omitempty"`
+}
+
+// MarshalJSON writes the result under the documented names: a lone text is a string, everything else an array of
+// strings and Part objects.
+func (r Result) MarshalJSON() ([]byte, error) {
+	content, err := marshalParts(r.Content)
+	if err != nil {
+		return nil, err
+	}
+	out := resultJSON{LLMContent: content}
+	if r.Display != nil {
+		if out.ReturnDisplay, err = marshalDisplay(r.Display); err != nil {
+			return nil, err
+		}
+	}
+	return marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. A display of a type it does not know is kept as [Opaque].
+func (r *Result) UnmarshalJSON(b []byte) error {
+	var in resultJSON
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	parts, err := unmarshalParts(in.LLMContent)
+	if err != nil {
+		return err
+	}
+	display, err := unmarshalDisplay(in.ReturnDisplay)
+	if err != nil {
+		return err
+	}
+	*r = Result{Content: parts, Display: display}
+	return nil
+}
+
+type mediaJSON struct {
+	InlineData inlineJSON `json:"inlineData"`
+}
+
+type inlineJSON struct {
+	MIMEType string `json:"mimeType"`
+	Data     string `json:"data"`
+}
+
+func marshalParts(parts []Part) (json.RawMessage, error) {
+	if len(parts) == 0 {
+		return json.RawMessage(`""`), nil
+	}
+	if t, ok := parts[0].(Text); ok && len(parts) == 1 {
+		return marshal(string(t))
+	}
+	items := make([]any, 0, len(parts))
+	for _, p := range parts {
+		switch p := p.(type) {
+		case Text:
+			items = append(items, string(p))
+		case Media:
+			items = append(items, mediaJSON{inlineJSON{p.MIMEType, base64.StdEncoding.EncodeToString(p.Data)}})
+		}
+	}
+	return marshal(items)
+}
+
+func unmarshalParts(b json.RawMessage) ([]Part, error) {
+	b = bytes.TrimSpace(b)
+	if len(b) == 0 || string(b) == "null" || string(b) == `""` {
+		return nil, nil
+	}
+	items := []json.RawMessage{b}
+	if b[0] == '[' {
+		items = nil
+		if err := json.Unmarshal(b, &items); err != nil {
+			return nil, err
+		}
+	}
+	var parts []Part
+	for _, item := range items {
+		p, err := unmarshalPart(item)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+func unmarshalPart(b json.RawMessage) (Part, error) {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		return Text(s), nil
+	}
+	var p struct {
+		mediaJSON
+		Text *string `json:"text"`
+	}
+	if err := json.Unmarshal(b, &p); err != nil {
+		return nil, fmt.Errorf("read a content part: %w", err)
+	}
+	if p.Text != nil {
+		return Text(*p.Text), nil
+	}
+	data, err := base64.StdEncoding.DecodeString(p.InlineData.Data)
+	if err != nil {
+		return nil, fmt.Errorf("read a content part of type %s: %w", p.InlineData.MIMEType, err)
+	}
+	return Media{p.InlineData.MIMEType, data}, nil
+}
+
+// marshal is json.Marshal without the escapes that HTML wants: its readers are models and people.
+func marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
