@@ -1,0 +1,138 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// In JSON a message is {"role":"…","parts":[…]} and a part is an object with one key that says what it is:
+//
+//	{"text":"…"} {"thought":"…"} {"media":{"mimeType":"image/png","data":"base64"}}
+//	{"call":{"id":"…","name":"…","args":{…}}}          "said" holds args that are not JSON, as a string
+//	{"response":{"id":"…","name":"…","result":{"llmContent":…},"isError":true}}
+type partJSON struct {
+	Text     *string       `json:"text,omitempty"`
+	Thought  *string       `json:"thought,omitempty"`
+	Call     *Call         `json:"call,omitempty"`
+	Response *responseJSON `json:"response,omitempty"`
+	Media    *mediaJSON    `json:"media,omitempty"`
+}
+
+type messageJSON struct {
+	Role  Role       `json:"role"`
+	Parts []partJSON `json:"parts"`
+}
+
+type responseJSON struct {
+	ID      string      `json:"id"`
+	Name    string      `json:"name"`
+	Result  tool.Result `json:"result"`
+	IsError bool        `json:"isError,omitempty"`
+}
+
+type mediaJSON struct {
+	MIMEType string `json:"mimeType"`
+	Data     []byte `json:"data"`
+}
+
+type callJSON struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args,omitempty"`
+	Said *string         `json:"said,omitempty"`
+	By   string          `json:"by,omitempty"`
+}
+
+// MarshalJSON writes the message.
+func (m Message) MarshalJSON() ([]byte, error) {
+	out := messageJSON{Role: m.Role, Parts: make([]partJSON, 0, len(m.Parts))}
+	for _, p := range m.Parts {
+		var o partJSON
+		switch p := p.(type) {
+		case Text:
+			o.Text = (*string)(&p)
+		case Thought:
+			o.Thought = (*string)(&p)
+		case Call:
+			o.Call = &p
+		case Response:
+			o.Response = &responseJSON{p.ID, p.Name, tool.Result{Content: p.Content}, p.IsError}
+		case Media:
+			o.Media = &mediaJSON{p.MIMEType, p.Data}
+		default:
+			return nil, fmt.Errorf("write a message of %s: a part of unknown type %T", m.Role, p)
+		}
+		out.Parts = append(out.Parts, o)
+	}
+	return marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (m *Message) UnmarshalJSON(b []byte) error {
+	var in messageJSON
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*m = Message{Role: in.Role}
+	for i, p := range in.Parts {
+		switch {
+		case p.Text != nil:
+			m.Parts = append(m.Parts, Text(*p.Text))
+		case p.Thought != nil:
+			m.Parts = append(m.Parts, Thought(*p.Thought))
+		case p.Call != nil:
+			m.Parts = append(m.Parts, *p.Call)
+		case p.Response != nil:
+			r := p.Response
+			m.Parts = append(m.Parts, Response{r.ID, r.Name, r.Result.Content, r.IsError})
+		case p.Media != nil:
+			m.Parts = append(m.Parts, Media{tool.Media{MIMEType: p.Media.MIMEType, Data: p.Media.Data}})
+		default:
+			return fmt.Errorf("read a message of %s: part %d is none of text, thought, call, response, media", in.Role, i)
+		}
+	}
+	return nil
+}
+
+// MarshalJSON writes the call. Arguments that are not JSON would make the whole transcript unreadable: they are
+// written as a string.
+func (c Call) MarshalJSON() ([]byte, error) {
+	out := callJSON{ID: c.ID, Name: c.Name, By: c.By}
+	switch {
+	case len(c.Args) == 0:
+	case json.Valid(c.Args):
+		out.Args = c.Args
+	default:
+		said := string(c.Args)
+		out.Said = &said
+	}
+	return marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (c *Call) UnmarshalJSON(b []byte) error {
+	var in callJSON
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	args := in.Args
+	if in.Said != nil {
+		args = json.RawMessage(*in.Said)
+	}
+	*c = Call{tool.Call{ID: in.ID, Name: in.Name, Args: args, By: in.By}}
+	return nil
+}
+
+// marshal is json.Marshal without the escapes that HTML wants: its readers are models and people.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}

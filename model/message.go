@@ -1,0 +1,82 @@
+package model
+
+import (
+	"strings"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// Role says who speaks.
+type Role string
+
+// The roles. The system's words are not a message: see [Request].
+const (
+	User      Role = "user"      // Text and Media
+	Assistant Role = "assistant" // Text, Thought and Call
+	Tool      Role = "tool"      // Response: one for each call of the assistant's message before it, in order
+)
+
+// Message is what one side said in one go.
+type Message struct {
+	Role  Role
+	Parts []Part
+}
+
+// A Part is a piece of a message: [Text], [Thought], [Call], [Response] or [Media].
+type Part interface{ part() }
+
+// Text is words. As an event it is the next piece of them.
+type Text string
+
+// Thought is the model thinking aloud. It is for people; adapters do not send it back unless the server wants it.
+type Thought string
+
+// Call is the model's wish to call a tool. Its Args are what the model said, which need not be valid JSON.
+type Call struct{ tool.Call }
+
+// Response is what came of a call.
+type Response struct {
+	ID      string // of the call
+	Name    string // of the tool
+	Content []tool.Part
+	IsError bool
+}
+
+// Media is an image, a sound or a document that a person put into the prompt.
+type Media struct{ tool.Media }
+
+func (Text) part()     {}
+func (Thought) part()  {}
+func (Call) part()     {}
+func (Response) part() {}
+func (Media) part()    {}
+
+// Prompt is a user's message of one text.
+func Prompt(text string) Message {
+	return Message{Role: User, Parts: []Part{Text(text)}}
+}
+
+// Text is the message's text without thoughts, calls and responses.
+func (m Message) Text() string {
+	var b strings.Builder
+	for _, p := range m.Parts {
+		if t, ok := p.(Text); ok {
+			b.WriteString(string(t))
+		}
+	}
+	return b.String()
+}
+
+// Calls are the message's calls, in order.
+func (m Message) Calls() []tool.Call {
+	var calls []tool.Call
+	for _, p := range m.Parts {
+		if c, ok := p.(Call); ok {
+			calls = append(calls, c.Call)
+		}
+	}
+	return calls
+}
+
+// Text is the response's text, with a short note in place of each media part.
+func (r Response) Text() string { return tool.Result{Content: r.Content}.Text() }

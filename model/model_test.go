@@ -1,0 +1,124 @@
+package model_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestMessageJSON(t *testing.T) {
+	tests := []struct {
+		name string
+		m    model.Message
+		want string
+	}{
+		{"a prompt", model.Prompt("a < b"), `{"role":"user","parts":[{"text":"a < b"}]}`},
+		{"an empty message", model.Message{Role: model.Assistant}, `{"role":"assistant","parts":[]}`},
+		{"thought, text, call", model.Message{Role: model.Assistant, Parts: []model.Part{
+			model.Thought("hm"), model.Text(""),
+			model.Call{Call: tool.Call{ID: "1", Name: "clock", Args: json.RawMessage(`{"a":[1]}`)}},
+		}}, `{"role":"assistant","parts":[{"thought":"hm"},{"text":""},{"call":{"id":"1","name":"clock","args":{"a":[1]}}}]}`},
+		{"arguments that are not JSON", model.Message{Role: model.Assistant, Parts: []model.Part{
+			model.Call{Call: tool.Call{ID: "1", Name: "clock", Args: json.RawMessage(`{"a`)}},
+		}}, `{"role":"assistant","parts":[{"call":{"id":"1","name":"clock","said":"{\"a"}}]}`},
+		{"responses", model.Message{Role: model.Tool, Parts: []model.Part{
+			model.Response{ID: "1", Name: "clock", Content: []tool.Part{tool.Text("noon")}},
+			model.Response{ID: "2", Name: "see", Content: []tool.Part{tool.Text("x"), tool.Media{MIMEType: "image/png", Data: []byte{1}}}, IsError: true},
+		}}, `{"role":"tool","parts":[{"response":{"id":"1","name":"clock","result":{"llmContent":"noon"}}},` +
+			`{"response":{"id":"2","name":"see","result":{"llmContent":["x",{"inlineData":{"mimeType":"image/png","data":"AQ=="}}]},"isError":true}}]}`},
+		{"media", model.Message{Role: model.User, Parts: []model.Part{
+			model.Media{Media: tool.Media{MIMEType: "image/png", Data: []byte{1}}},
+		}}, `{"role":"user","parts":[{"media":{"mimeType":"image/png","data":"AQ=="}}]}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := tt.m.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tt.want, string(got)); d != "" {
+				t.Errorf("JSON (-want +got):\n%s", d)
+			}
+			var back model.Message
+			if err := json.Unmarshal(got, &back); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tt.m, back); d != "" {
+				t.Errorf("read back (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestMessageJSONKeepsEverything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := model.Message{Role: model.Assistant}
+		for range rapid.IntRange(0, 5).Draw(t, "parts") {
+			s := rapid.String().Draw(t, "s")
+			switch rapid.IntRange(0, 3).Draw(t, "kind") {
+			case 0:
+				m.Parts = append(m.Parts, model.Text(s))
+			case 1:
+				m.Parts = append(m.Parts, model.Thought(s))
+			case 2:
+				// The blank keeps what is said from being JSON that is written otherwise.
+				m.Parts = append(m.Parts, model.Call{Call: tool.Call{ID: s, Name: s, Args: json.RawMessage("{" + s)}})
+			case 3:
+				m.Parts = append(m.Parts, model.Response{ID: s, Content: []tool.Part{tool.Text("x" + s)}, IsError: s == ""})
+			}
+		}
+		b, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back model.Message
+		if err := json.Unmarshal(b, &back); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(m, back); d != "" {
+			t.Fatalf("read back (-want +got):\n%s", d)
+		}
+	})
+}
+
+func TestUnknownPartIsAnError(t *testing.T) {
+	var m model.Message
+	err := json.Unmarshal([]byte(`{"role":"user","parts":[{"text":"a"},{"video":"b"}]}`), &m)
+	if err == nil || err.Error() != "read a message of user: part 1 is none of text, thought, call, response, media" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestErrorHasKindAndCause(t *testing.T) {
+	err := fmt.Errorf("turn 3: %w", model.Errorf(model.ErrUnreachable, "connect to http://x: %w", io.EOF))
+	if !errors.Is(err, model.ErrUnreachable) || !errors.Is(err, io.EOF) || errors.Is(err, model.ErrWire) {
+		t.Errorf("the chain of %v lacks its kind or cause", err)
+	}
+	if got, want := err.Error(), "turn 3: connect to http://x: EOF"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestPartsOfAMessage(t *testing.T) {
+	call := tool.Call{ID: "1", Name: "clock"}
+	m := model.Message{Role: model.Assistant, Parts: []model.Part{
+		model.Thought("no"), model.Text("a"), model.Call{Call: call}, model.Text("b"),
+	}}
+	if m.Text() != "ab" {
+		t.Errorf("Text() = %q", m.Text())
+	}
+	if d := cmp.Diff([]tool.Call{call}, m.Calls()); d != "" {
+		t.Error(d)
+	}
+	u := model.Usage{Input: 1, Output: 2, CacheRead: 3, CacheCreation: 4, Reasoning: 5}
+	if got := u.Plus(u); got != (model.Usage{Input: 2, Output: 4, CacheRead: 6, CacheCreation: 8, Reasoning: 10}) || got.Total() != 6 {
+		t.Errorf("usage adds up to %+v", got)
+	}
+}
