@@ -1,0 +1,130 @@
+// Package names judges paths by their names alone, without touching the disk:
+// what lies within a root, what is protected from writing, what is secret.
+//
+//	if why, ok := names.Protected("/home/me/app/.git/config"); ok { … ask, and say why … }
+//
+// All functions want canonical absolute paths (workspace.Path.Abs). They
+// resolve no links and know nothing of modes or rules; package permission does
+// the deciding. Names are compared as the most forgiving disk would compare
+// them, so another case, a trailing dot or an invisible character gains nothing,
+// and a name is protected also while nothing of that name exists.
+package names
+
+import (
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// Within reports whether path is one of the roots or lies below one, and which.
+// Whole components are compared: /app-evil is not within /app. When roots are
+// nested the innermost one is returned.
+func Within(path string, roots []string) (root string, ok bool) {
+	for _, r := range roots {
+		if len(r) >= len(root) && below(path, r) {
+			root, ok = r, true
+		}
+	}
+	return root, ok
+}
+
+func below(path, root string) bool {
+	path, root = filepath.Clean(path), filepath.Clean(root)
+	rest, found := strings.CutPrefix(path, root)
+	return found && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(root, string(filepath.Separator)))
+}
+
+// parts splits a path into folded components, the volume left out.
+func parts(path string) []string {
+	path = filepath.ToSlash(path[len(filepath.VolumeName(path)):])
+	var out []string
+	for _, c := range strings.Split(path, "/") {
+		if c = fold(c); c != "" {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// fold makes one component comparable: the case is taken out (also Kelvin's K
+// and the long s), characters that HFS+ ignores are dropped, and so is what
+// Windows drops: trailing dots and blanks and a stream's name.
+func fold(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if r == ':' && i > 0 {
+			break
+		}
+		if r < unicode.MaxASCII {
+			if 'A' <= r && r <= 'Z' {
+				r += 'a' - 'A'
+			}
+			b.WriteRune(r)
+			continue
+		}
+		if ignorable(r) {
+			continue
+		}
+		b.WriteRune(foldRune(r))
+	}
+	folded := strings.TrimRight(b.String(), ". ")
+	if folded == "" {
+		return b.String()
+	}
+	return folded
+}
+
+func ignorable(r rune) bool {
+	return r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff
+}
+
+// foldRune returns the lower-case ASCII letter that a rune folds to, if any,
+// else the smallest rune of its orbit.
+func foldRune(r rune) rune {
+	least := r
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		least = min(least, f)
+	}
+	if 'A' <= least && least <= 'Z' {
+		return least + 'a' - 'A'
+	}
+	return least
+}
+
+// rule is one row of a table: a chain of components that may stand anywhere in
+// the path; what lies below it is meant too. A component may hold one star.
+type rule struct {
+	chain string
+	why   string
+}
+
+// match finds the first rule whose chain stands in the path's components.
+func match(rules []rule, comps []string) (why string, ok bool) {
+	for _, r := range rules {
+		chain := strings.Split(r.chain, "/")
+		for i := 0; i+len(chain) <= len(comps); i++ {
+			if matchAt(chain, comps[i:]) {
+				return r.why, true
+			}
+		}
+	}
+	return "", false
+}
+
+func matchAt(chain, comps []string) bool {
+	for i, want := range chain {
+		if !matchName(want, comps[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// matchName compares a component with a pattern in which one star may stand.
+func matchName(pattern, name string) bool {
+	head, tail, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == name
+	}
+	return len(name) >= len(head)+len(tail) && strings.HasPrefix(name, head) && strings.HasSuffix(name, tail)
+}

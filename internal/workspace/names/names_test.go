@@ -1,0 +1,117 @@
+package names
+
+import (
+	"runtime"
+	"testing"
+)
+
+func TestWithin(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the table is written with forward slashes")
+	}
+	roots := []string{"/home/me/app", "/home/me/app/sub", "/srv"}
+	for path, want := range map[string]string{
+		"/home/me/app":           "/home/me/app",
+		"/home/me/app/x":         "/home/me/app",
+		"/home/me/app/sub/x":     "/home/me/app/sub",
+		"/home/me/app-evil/x":    "",
+		"/home/me/app/../secret": "",
+		"/home/me":               "",
+		"/srv/a":                 "/srv",
+		"/":                      "",
+	} {
+		got, ok := Within(path, roots)
+		if got != want || ok != (want != "") {
+			t.Errorf("Within(%q) = %q, %v, want %q", path, got, ok, want)
+		}
+	}
+	if _, ok := Within("/etc", []string{"/"}); !ok {
+		t.Error("the file system's root does not hold /etc")
+	}
+}
+
+func TestProtected(t *testing.T) {
+	protected := []string{
+		"/p/.git", "/p/.git/config", "/p/sub/.git/hooks/pre-commit", "/p/.GIT/config", "/p/.git./config", "/p/.git /x",
+		"/p/.gi\u200ct/config", "/p/.git::$INDEX_ALLOCATION/config", "/p/GIT~1/config", "/p/.gitmodules",
+		"/p/.adze/settings.json", "/p/.Qwen/settings.json", "/p/.adzeignore", "/p/.mcp.json", "/p/.MCP.json",
+		"/p/.claude/settings.json", "/p/.cursor/mcp.json",
+		"/p/.github/workflows/ci.yml", "/p/.github/Workflows", "/p/.gitlab-ci.yml", "/p/Jenkinsfile",
+		"/p/.hu\u017fky/pre-push", "/p/.pre-commit-config.yaml", "/p/.vscode/tasks.json", "/p/.devcontainer/devcontainer.json",
+		"/p/.envrc", "/home/me/.bashrc", "/home/me/.\u212airo/x", "/home/me/.ssh/authorized_keys",
+	}
+	for _, p := range protected {
+		if _, ok := Protected(p); !ok {
+			t.Errorf("%q is not protected", p)
+		}
+	}
+	free := []string{
+		"/p/main.go", "/p/.github/ISSUE_TEMPLATE.md", "/p/.gitignore", "/p/.gitattributes", "/p/git/config", "/p/my.git/x", "/p/.gitx/config",
+		"/p/.vscode/extensions.json", "/p/AGENTS.md", "/p/QWEN.md", "/p/adze/settings.json", "/p/workflows/ci.yml", "/", "",
+	}
+	for _, p := range free {
+		if why, ok := Protected(p); ok {
+			t.Errorf("%q is protected: %s", p, why)
+		}
+	}
+}
+
+func TestSecret(t *testing.T) {
+	secret := []string{
+		"/p/.env", "/p/.env.local", "/p/.ENV", "/p/sub/.env.production", "/p/server.pem", "/p/tls/server.KEY", "/p/id_rsa", "/p/id_ed25519",
+		"/p/store.kdbx", "/home/me/.ssh/config", "/home/me/.ssh/id_rsa.pub", "/home/me/.aws/credentials", "/home/me/.config/gcloud/x",
+		"/home/me/.azure/msal.json", "/home/me/.kube/config", "/home/me/.docker/config.json", "/home/me/.netrc", "/home/me/.npmrc",
+		"/p/.npmrc", "/home/me/.pypirc", "/home/me/.git-credentials", "/home/me/.gnupg/secring.gpg", "/etc/shadow", "/etc/shadow-",
+		"/etc/gshadow", "/proc/1/environ", "/proc/self/environ", "/proc/12/task/12/environ", "/proc/1/mem", "/proc/1/root/etc/passwd",
+		"/run/secrets/kubernetes.io/serviceaccount/token", "/home/me/.mozilla/firefox/x/logins.json", "/home/me/.config/google-chrome/Default/Cookies",
+		"/home/me/.local/share/keyrings/login.keyring", "/Users/me/Library/Keychains/login.keychain-db", "/home/me/.bash_history",
+		"/home/me/.qwen/oauth_creds.json", "/home/me/.claude/.credentials.json", "/home/me/.aws/config.example",
+	}
+	for _, p := range secret {
+		if _, ok := Secret(p); !ok {
+			t.Errorf("%q is not secret", p)
+		}
+	}
+	open := []string{
+		"/p/.env.example", "/p/.env.sample", "/p/.env.template", "/p/.env.local.example", "/p/env", "/p/.environment", "/p/main.go",
+		"/p/id_rsa.pub", "/p/etc/shadow", "/etc/passwd", "/etc/hosts", "/proc/cpuinfo", "/proc/1/status", "/p/keyboard.go", "/p/aws/x", "/", "",
+	}
+	for _, p := range open {
+		if why, ok := Secret(p); ok {
+			t.Errorf("%q is secret: %s", p, why)
+		}
+	}
+}
+
+// Every rule is written in folded form; otherwise it could never match.
+func TestRulesAreFolded(t *testing.T) {
+	for _, table := range [][]rule{protected, secretFiles, secretFolders, systemSecrets} {
+		for _, r := range table {
+			comps := parts("/" + r.chain)
+			got := ""
+			for i, c := range comps {
+				if i > 0 {
+					got += "/"
+				}
+				got += c
+			}
+			if got != r.chain {
+				t.Errorf("rule %q folds to %q", r.chain, got)
+			}
+		}
+	}
+}
+
+func FuzzNames(f *testing.F) {
+	f.Add("/p/.git/config")
+	f.Add("/p/.ENV. ")
+	f.Fuzz(func(t *testing.T, path string) {
+		Secret(path)
+		if _, ok := Protected("/x/" + path + "/.git/y"); !ok {
+			t.Errorf("%q hides .git", path)
+		}
+		if _, ok := Within("/root/"+path, []string{"/rooted"}); ok {
+			t.Errorf("%q looks like /rooted", path)
+		}
+	})
+}

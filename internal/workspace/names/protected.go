@@ -1,0 +1,57 @@
+package names
+
+// Protected reports whether writing to path needs a person's word in every mode
+// but yolo, and why: names through which a written file would later run
+// something or loosen what Adze may do.
+func Protected(path string) (why string, ok bool) {
+	return match(protected, parts(path))
+}
+
+const (
+	whyGit    = "version control's own folder: its settings and hooks run programs"
+	whyOwn    = "settings that decide what Adze may do"
+	whyAgents = "another agent's settings: they can start programs"
+	whyMCP    = "names MCP servers, which are started as programs"
+	whyCI     = "run by continuous integration"
+	whyHook   = "run as a hook"
+	whyEditor = "an editor or shell runs what stands here"
+	whyLogin  = "run at login or by every shell"
+)
+
+var protected = []rule{
+	{".git", whyGit}, {"git~1", whyGit}, {".gitmodules", whyGit}, {".gitconfig", whyGit}, {".config/git", whyGit},
+	{".hg", whyGit}, {".hgrc", whyGit}, {".svn", whyGit}, {".jj", whyGit}, {".bzr", whyGit},
+
+	{".adze", whyOwn}, {".qwen", whyOwn},
+	{".adzeignore", whyOwn}, {".qwenignore", whyOwn}, {".agentignore", whyOwn}, {".aiignore", whyOwn},
+
+	{".claude", whyAgents}, {".claude.json", whyAgents}, {".codex", whyAgents}, {".cursor", whyAgents},
+	{".gemini", whyAgents}, {".opencode", whyAgents}, {".crush", whyAgents}, {"crush.json", whyAgents},
+	{".crush.json", whyAgents}, {"opencode.json", whyAgents}, {".windsurf", whyAgents}, {".continue", whyAgents},
+	{".kiro", whyAgents}, {".roo", whyAgents},
+
+	{".mcp.json", whyMCP}, {"mcp.json", whyMCP}, {"mcp_config.json", whyMCP},
+
+	{".github/workflows", whyCI}, {".github/actions", whyCI}, {".forgejo/workflows", whyCI}, {".gitea/workflows", whyCI},
+	{".gitlab-ci.yml", whyCI}, {".gitlab-ci.yaml", whyCI}, {".gitlab/ci", whyCI}, {".circleci", whyCI}, {".travis.yml", whyCI},
+	{"azure-pipelines.yml", whyCI}, {"azure-pipelines.yaml", whyCI}, {"bitbucket-pipelines.yml", whyCI},
+	{"jenkinsfile", whyCI}, {".drone.yml", whyCI}, {".woodpecker", whyCI}, {".woodpecker.yml", whyCI}, {".woodpecker.yaml", whyCI},
+	{".buildkite", whyCI}, {"appveyor.yml", whyCI}, {".appveyor.yml", whyCI}, {".cirrus.yml", whyCI}, {".teamcity", whyCI},
+	{"cloudbuild.yaml", whyCI}, {"cloudbuild.yml", whyCI}, {"buildspec.yml", whyCI}, {".builds", whyCI}, {".build.yml", whyCI},
+	{".ci", whyCI},
+
+	{".husky", whyHook}, {".githooks", whyHook}, {".lefthook", whyHook}, {"lefthook.yml", whyHook}, {".lefthook.yml", whyHook},
+	{"lefthook.yaml", whyHook}, {".pre-commit-config.yaml", whyHook}, {".pre-commit-hooks.yaml", whyHook},
+	{".overcommit.yml", whyHook}, {"huskyrc*", whyHook}, {".huskyrc*", whyHook},
+
+	{".vscode/tasks.json", whyEditor}, {".vscode/settings.json", whyEditor}, {".vscode/launch.json", whyEditor},
+	{"*.code-workspace", whyEditor}, {".zed", whyEditor}, {".idea", whyEditor}, {".run", whyEditor},
+	{".devcontainer", whyEditor}, {".devcontainer.json", whyEditor}, {".envrc", whyEditor},
+	{".nvim.lua", whyEditor}, {".nvimrc", whyEditor}, {".exrc", whyEditor}, {".vimrc", whyEditor}, {".dir-locals.el", whyEditor},
+
+	{".bashrc", whyLogin}, {".bash_profile", whyLogin}, {".bash_login", whyLogin}, {".bash_logout", whyLogin},
+	{".bash_aliases", whyLogin}, {".profile", whyLogin}, {".zshrc", whyLogin}, {".zshenv", whyLogin}, {".zprofile", whyLogin},
+	{".zlogin", whyLogin}, {".zlogout", whyLogin}, {".config/fish", whyLogin}, {".config/autostart", whyLogin},
+	{".config/systemd", whyLogin}, {"library/launchagents", whyLogin}, {"library/launchdaemons", whyLogin},
+	{".ssh", whyLogin}, {".xprofile", whyLogin}, {".xinitrc", whyLogin}, {".pam_environment", whyLogin},
+}

@@ -1,0 +1,111 @@
+package names
+
+import "strings"
+
+// Secret reports whether path, by its name, holds credentials or keys, and of
+// which kind. Templates that are meant to be shared (.env.example) and public
+// halves of keys are not secret.
+func Secret(path string) (why string, ok bool) {
+	comps := parts(path)
+	if len(comps) == 0 {
+		return "", false
+	}
+	last := comps[len(comps)-1]
+	if shared(last) && !underSecretFolder(comps) {
+		return "", false
+	}
+	if last == ".env" || strings.HasPrefix(last, ".env.") {
+		return whyEnv, true
+	}
+	for _, r := range systemSecrets {
+		chain := strings.Split(r.chain, "/")
+		if len(chain) <= len(comps) && matchAt(chain, comps) {
+			return r.why, true
+		}
+	}
+	if why, ok := match(secretFolders, comps); ok {
+		return why, true
+	}
+	return match(secretFiles, comps[len(comps)-1:])
+}
+
+// shared reports whether a file's name says that it is a sample or a public key.
+func shared(last string) bool {
+	for _, end := range []string{".example", ".sample", ".template", ".tmpl", ".dist", ".pub"} {
+		if strings.HasSuffix(last, end) {
+			return true
+		}
+	}
+	return false
+}
+
+func underSecretFolder(comps []string) bool {
+	_, ok := match(secretFolders, comps)
+	return ok
+}
+
+const (
+	whyEnv     = "environment file with credentials"
+	whyKey     = "private key or key store"
+	whyToken   = "stored credentials"
+	whyBrowser = "browser or keyring store"
+	whyHistory = "what was typed, passwords included"
+	whySystem  = "the system's own secrets"
+	whyProcess = "a process's environment or memory"
+)
+
+// secretFiles are judged by the last component alone.
+var secretFiles = []rule{
+	{".envrc", whyEnv},
+
+	{"*.pem", whyKey}, {"*.key", whyKey}, {"*.p12", whyKey}, {"*.pfx", whyKey}, {"*.p8", whyKey}, {"*.pkcs12", whyKey},
+	{"*.jks", whyKey}, {"*.keystore", whyKey}, {"*.kdbx", whyKey}, {"*.kdb", whyKey}, {"*.ppk", whyKey}, {"*.keytab", whyKey},
+	{"*.agekey", whyKey}, {"id_rsa*", whyKey}, {"id_dsa*", whyKey}, {"id_ecdsa*", whyKey}, {"id_ed25519*", whyKey},
+	{"ssh_host_*_key", whyKey},
+
+	{".netrc", whyToken}, {"_netrc", whyToken}, {".npmrc", whyToken}, {".pypirc", whyToken}, {".git-credentials", whyToken},
+	{".pgpass", whyToken}, {".my.cnf", whyToken}, {".mylogin.cnf", whyToken}, {".htpasswd", whyToken}, {".dockercfg", whyToken},
+	{".vault-token", whyToken}, {".boto", whyToken}, {".s3cfg", whyToken}, {".terraformrc", whyToken}, {"credentials.tfrc.json", whyToken},
+	{"oauth_creds.json", whyToken}, {".credentials.json", whyToken}, {"credentials.json", whyToken}, {"client_secret*.json", whyToken},
+	{"application_default_credentials.json", whyToken}, {"rclone.conf", whyToken},
+
+	{".bash_history", whyHistory}, {".zsh_history", whyHistory}, {".psql_history", whyHistory}, {".mysql_history", whyHistory},
+	{".python_history", whyHistory}, {".node_repl_history", whyHistory}, {".rediscli_history", whyHistory}, {"fish_history", whyHistory},
+}
+
+// secretFolders are chains that may stand anywhere; all below them is secret.
+var secretFolders = []rule{
+	{".ssh", whyKey}, {".gnupg", whyKey}, {".password-store", whyKey}, {".config/sops", whyKey}, {".config/age", whyKey},
+
+	{".aws", whyToken}, {".azure", whyToken}, {".config/gcloud", whyToken}, {".kube/config*", whyToken},
+	{".docker/config.json", whyToken}, {".config/containers/auth.json", whyToken}, {".config/gh/hosts.yml", whyToken},
+	{".config/glab-cli", whyToken}, {".config/hub", whyToken}, {".config/doctl", whyToken}, {".config/op", whyToken},
+	{".cargo/credentials*", whyToken}, {".gem/credentials", whyToken}, {".composer/auth.json", whyToken},
+	{".config/composer/auth.json", whyToken}, {".m2/settings.xml", whyToken}, {".m2/settings-security.xml", whyToken},
+	{".gradle/gradle.properties", whyToken}, {".oci", whyToken}, {".fly", whyToken}, {".config/github-copilot", whyToken},
+	{".codex/auth.json", whyToken}, {".local/share/opencode/auth.json", whyToken}, {".git/credentials", whyToken},
+
+	{".mozilla", whyBrowser}, {".thunderbird", whyBrowser}, {".config/google-chrome*", whyBrowser}, {".config/chromium", whyBrowser},
+	{".config/bravesoftware", whyBrowser}, {".config/microsoft-edge*", whyBrowser}, {"snap/firefox", whyBrowser}, {"snap/chromium", whyBrowser},
+	{"library/application support/google/chrome*", whyBrowser}, {"library/application support/firefox", whyBrowser},
+	{"library/application support/bravesoftware", whyBrowser}, {"library/cookies", whyBrowser}, {"library/safari", whyBrowser},
+	{"library/keychains", whyBrowser}, {".local/share/keyrings", whyBrowser}, {".local/share/kwalletd", whyBrowser},
+	{"google/chrome/user data", whyBrowser}, {"microsoft/edge/user data", whyBrowser}, {"appdata/roaming/mozilla", whyBrowser},
+	{"appdata/roaming/microsoft/credentials", whyBrowser}, {"appdata/local/microsoft/credentials", whyBrowser},
+	{"appdata/roaming/microsoft/protect", whyBrowser}, {"appdata/local/microsoft/vault", whyBrowser},
+}
+
+// systemSecrets stand at the root of the file system.
+var systemSecrets = []rule{
+	{"etc/shadow*", whySystem}, {"etc/gshadow*", whySystem}, {"etc/security/opasswd", whySystem}, {"etc/sudoers*", whySystem},
+	{"etc/master.passwd", whySystem}, {"etc/ssl/private", whySystem}, {"etc/pki/tls/private", whySystem}, {"etc/wireguard", whySystem},
+	{"etc/networkmanager/system-connections", whySystem}, {"etc/letsencrypt", whySystem}, {"run/secrets", whySystem},
+	{"var/run/secrets", whySystem}, {"private/etc/master.passwd", whySystem}, {"private/var/db/dslocal", whySystem},
+	{"var/db/dslocal", whySystem}, {"etc/docker/key.json", whySystem}, {"etc/kubernetes", whySystem}, {"etc/rancher", whySystem},
+
+	{"proc/*/environ", whyProcess}, {"proc/*/mem", whyProcess}, {"proc/*/task/*/environ", whyProcess}, {"proc/*/task/*/mem", whyProcess},
+	{"proc/*/auxv", whyProcess}, {"proc/*/fd", whyProcess}, {"proc/*/task/*/fd", whyProcess},
+	{"proc/*/map_files", whyProcess}, {"proc/*/root", whyProcess}, {"proc/*/cwd", whyProcess}, {"proc/*/task/*/root", whyProcess},
+	{"proc/*/task/*/cwd", whyProcess}, {"proc/kcore", whyProcess},
+	{"dev/mem", whyProcess}, {"dev/kmem", whyProcess}, {"dev/port", whyProcess},
+}

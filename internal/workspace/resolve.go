@@ -1,0 +1,166 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode"
+)
+
+// maxLinks is how many links one name may lead through, as in the kernel.
+const maxLinks = 40
+
+// ErrLoop says that links lead in a circle.
+var ErrLoop = errors.New("links lead in a circle or through too many links")
+
+// disk is the little that resolving must know of the file system. Tests put a
+// case-insensitive one in its place.
+type disk struct {
+	lstat    func(string) (fs.FileInfo, error)
+	readlink func(string) (string, error)
+	list     func(string) ([]string, error)
+	same     func(a, b fs.FileInfo) bool
+}
+
+var realDisk = disk{lstat: os.Lstat, readlink: os.Readlink, list: listNames, same: os.SameFile}
+
+func listNames(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
+
+// canonical walks an absolute name as the kernel would: each component is
+// looked up, links are followed where they stand, and .. leaves the folder that
+// was really reached. From the first absent component on, the rest is taken by
+// name. exists tells whether all of it was there.
+func (d disk) canonical(name string) (abs string, exists bool, err error) {
+	sep := string(filepath.Separator)
+	top := filepath.VolumeName(name) + sep
+	w := walk{disk: d, at: top, exists: true, todo: components(name[len(filepath.VolumeName(name)):])}
+	for len(w.todo) > 0 {
+		next := w.todo[0]
+		w.todo = w.todo[1:]
+		if err := w.step(next); err != nil {
+			return "", false, &fs.PathError{Op: "resolve", Path: name, Err: err}
+		}
+	}
+	return w.at, w.exists, nil
+}
+
+type walk struct {
+	disk   disk
+	at     string   // canonical so far
+	todo   []string // components still to go
+	links  int
+	exists bool
+}
+
+func (w *walk) step(name string) error {
+	if name == ".." {
+		w.at = filepath.Dir(w.at)
+		if !w.exists { // back from an absent folder, perhaps into an existing one
+			_, err := w.disk.lstat(w.at)
+			w.exists = err == nil
+		}
+		return nil
+	}
+	full := filepath.Join(w.at, name)
+	if !w.exists {
+		w.at = full
+		return nil
+	}
+	info, err := w.disk.lstat(full)
+	switch {
+	case err != nil && unreachable(err):
+		w.at, w.exists = full, false
+		return nil
+	case err != nil:
+		return plainCause(err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return w.follow(full)
+	case !info.IsDir() && len(w.todo) > 0:
+		return fmt.Errorf("%s is not a folder: %w", full, syscall.ENOTDIR)
+	}
+	w.at = filepath.Join(w.at, w.disk.spelled(w.at, name, info))
+	return nil
+}
+
+// unreachable errors leave the rest of a name unknown: it is absent, or its
+// folder may not be searched. Opening it will say which.
+func unreachable(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
+}
+
+func plainCause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+func (w *walk) follow(link string) error {
+	w.links++
+	if w.links > maxLinks {
+		return ErrLoop
+	}
+	target, err := w.disk.readlink(link)
+	if err != nil {
+		return plainCause(err)
+	}
+	if filepath.IsAbs(target) {
+		vol := filepath.VolumeName(target)
+		w.at = vol + string(filepath.Separator)
+		target = target[len(vol):]
+	}
+	w.todo = append(components(target), w.todo...)
+	return nil
+}
+
+func components(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
+}
+
+// spelled returns the name under which a folder lists an existing entry. It
+// differs from the given one on disks that ignore case, which show themselves
+// by answering to a name in the other case too.
+func (d disk) spelled(dir, name string, info fs.FileInfo) string {
+	other := swapCase(name)
+	if other == name {
+		return name
+	}
+	if twin, err := d.lstat(filepath.Join(dir, other)); err != nil || !d.same(info, twin) {
+		return name
+	}
+	listed, err := d.list(dir)
+	if err != nil {
+		return name
+	}
+	best := name
+	for _, l := range listed {
+		if l == name {
+			return name // listed as given: the twin is a hard link
+		}
+		if strings.EqualFold(l, name) {
+			best = l
+		}
+	}
+	return best
+}
+
+func swapCase(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsUpper(r) {
+			return unicode.ToLower(r)
+		}
+		return unicode.ToUpper(r)
+	}, s)
+}

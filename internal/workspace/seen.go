@@ -1,0 +1,149 @@
+package workspace
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"sync"
+)
+
+// Hash is the SHA-256 of a file's bytes as they are on disk.
+type Hash = [sha256.Size]byte
+
+// Knowledge is how much of a file's present content a session has read.
+type Knowledge int
+
+// The answers of Seen.Check, from least to most.
+const (
+	Unread  Knowledge = iota // never read
+	Changed                  // read, but other content than is there now
+	Partly                   // some lines of this very content
+	Whole                    // all of it
+)
+
+// Reading is an answer of Seen.Check.
+type Reading struct {
+	Knowledge Knowledge
+	Missing   []Range // the lines not read yet, when Partly
+	Lines     int     // of the file, when Partly or Whole
+}
+
+// Seen remembers per session which content of which file was read, by hash and
+// never by time stamps. The zero value is ready. It is safe for concurrent use.
+type Seen struct {
+	// AtFirstSight makes a file that is first checked count as read whole with
+	// the content it has then: for a session of a single call.
+	AtFirstSight bool
+	// Limit is how many files are remembered, 4096 if zero; the one that was
+	// used least recently goes, and has to be read again.
+	Limit int
+
+	mu    sync.Mutex
+	files map[string]*list.Element // of *seenFile
+	order list.List                // most recently used first
+}
+
+type seenFile struct {
+	path  string
+	hash  Hash
+	whole bool
+	lines int
+	read  ranges
+}
+
+// RecordWhole notes that all of the content with that hash was read or written.
+func (s *Seen) RecordWhole(path string, hash Hash, lines int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.at(path, hash)
+	f.whole, f.lines, f.read = true, lines, nil
+}
+
+// Record notes that some lines of the content with that hash were read. Ranges
+// of one content add up; those of an older content are forgotten.
+func (s *Seen) Record(path string, hash Hash, lines int, read ...Range) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.at(path, hash)
+	if f.whole {
+		return
+	}
+	f.lines = lines
+	for _, r := range read {
+		f.read = f.read.add(r)
+	}
+	f.whole = len(f.read.missing(lines)) == 0
+}
+
+// RecordEdit notes that this session itself turned content before into after by
+// the given line changes (ascending, in the old numbering), so that what was
+// known stays known and the new lines are.
+func (s *Seen) RecordEdit(path string, before, after Hash, lines int, changes ...LineChange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := seenFile{}
+	if e, ok := s.files[path]; ok && e.Value.(*seenFile).hash == before {
+		old = *e.Value.(*seenFile)
+	}
+	f := s.at(path, after)
+	f.lines, f.read = lines, old.read.shift(changes)
+	f.whole = old.whole || len(f.read.missing(lines)) == 0
+}
+
+// Check says what is known of a file whose content now has that hash.
+func (s *Seen) Check(path string, now Hash) Reading {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.files[path]
+	if !ok {
+		if !s.AtFirstSight {
+			return Reading{Knowledge: Unread}
+		}
+		s.at(path, now).whole = true
+		return Reading{Knowledge: Whole}
+	}
+	s.order.MoveToFront(e)
+	f := e.Value.(*seenFile)
+	switch {
+	case f.hash != now:
+		return Reading{Knowledge: Changed}
+	case f.whole:
+		return Reading{Knowledge: Whole, Lines: f.lines}
+	}
+	return Reading{Knowledge: Partly, Missing: f.read.missing(f.lines), Lines: f.lines}
+}
+
+// Forget drops what is known of a file, as when it was removed.
+func (s *Seen) Forget(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.files[path]; ok {
+		s.order.Remove(e)
+		delete(s.files, path)
+	}
+}
+
+// at returns the record of a path, emptied if it was of another content.
+func (s *Seen) at(path string, hash Hash) *seenFile {
+	if e, ok := s.files[path]; ok {
+		s.order.MoveToFront(e)
+		f := e.Value.(*seenFile)
+		if f.hash != hash {
+			*f = seenFile{path: path, hash: hash}
+		}
+		return f
+	}
+	if s.files == nil {
+		s.files = map[string]*list.Element{}
+	}
+	f := &seenFile{path: path, hash: hash}
+	s.files[path] = s.order.PushFront(f)
+	limit := s.Limit
+	if limit <= 0 {
+		limit = 4096
+	}
+	for s.order.Len() > limit {
+		last := s.order.Back()
+		delete(s.files, s.order.Remove(last).(*seenFile).path)
+	}
+	return f
+}

@@ -1,0 +1,133 @@
+// Package workspace knows the folders a session works in: it turns a name from
+// a model into one canonical path, says whether that lies inside, opens it
+// without following any link that the check did not see, and remembers what
+// was read.
+//
+//	ws, err := workspace.Open("/home/me/app")
+//	p, err := ws.Resolve("/home/me/app/main.go")
+//	if !p.Inside() { … policy decides … }
+//	f, err := p.Open()
+//
+// It asks nobody and refuses nothing for lying outside: package permission
+// judges Path.Abs (package names holds the name rules). Ignore files are read
+// by package ignore, text by package text.
+package workspace
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
+)
+
+// Workspace is a list of folders; the first is the project. It is safe for
+// concurrent use.
+type Workspace struct {
+	mu    sync.RWMutex
+	roots []string
+	disk  disk
+}
+
+// Open makes a workspace of existing folders; the first is the project. Links
+// in the roots are resolved once, here.
+func Open(roots ...string) (*Workspace, error) {
+	if len(roots) == 0 {
+		return nil, fmt.Errorf("open workspace: no folder given")
+	}
+	w := &Workspace{disk: realDisk}
+	for _, r := range roots {
+		if err := w.AddRoot(r); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// AddRoot adds a folder. One that is already a root is not added again.
+func (w *Workspace) AddRoot(dir string) error {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("open workspace %s: the current folder is gone; change to an existing one: %w", dir, err)
+	}
+	if err := checkName(abs); err != nil {
+		return fmt.Errorf("open workspace: %w", err)
+	}
+	real, _, err := w.disk.canonical(abs)
+	if err != nil {
+		return fmt.Errorf("open workspace: %w", err)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return fmt.Errorf("open workspace: %w", err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("open workspace: %s is not a folder", dir)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.roots, real) {
+		w.roots = append(w.roots, real)
+	}
+	return nil
+}
+
+// Roots returns the canonical roots, the project first.
+func (w *Workspace) Roots() []string {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return slices.Clone(w.roots)
+}
+
+// Project returns the first root.
+func (w *Workspace) Project() string { return w.Roots()[0] }
+
+// Resolve makes name canonical. The path need not exist: what is absent is kept
+// below its nearest existing folder, and a dangling link leads to where it
+// points. Lying outside the roots is no error. A name that cannot be meant is a
+// *NameError.
+func (w *Workspace) Resolve(name string) (Path, error) {
+	if err := checkName(name); err != nil {
+		return Path{}, err
+	}
+	if !filepath.IsAbs(name) {
+		return Path{}, &NameError{Name: name, Problem: "is not an absolute path", Meant: w.meant(name)}
+	}
+	abs, exists, err := w.disk.canonical(name)
+	if err != nil {
+		return Path{}, err
+	}
+	roots := w.Roots()
+	root, _ := names.Within(abs, roots)
+	return Path{Abs: abs, Rel: display(abs, roots[0]), Root: root, Given: name, Exists: exists}, nil
+}
+
+// display is the path below the project with forward slashes; anywhere else
+// the absolute path says more.
+func display(abs, project string) string {
+	rel, err := filepath.Rel(project, abs)
+	if err != nil || !filepath.IsLocal(rel) {
+		return abs
+	}
+	return filepath.ToSlash(rel)
+}
+
+// meant guesses the absolute path behind a relative one: below the first root
+// that has it, else below the project.
+func (w *Workspace) meant(name string) string {
+	if rest, ok := cutHome(name); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	roots := w.Roots()
+	for _, r := range roots {
+		full := filepath.Join(r, name)
+		if _, err := w.disk.lstat(full); err == nil {
+			return full
+		}
+	}
+	return filepath.Join(roots[0], name)
+}

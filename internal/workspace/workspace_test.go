@@ -1,0 +1,243 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tree makes files ("a/b": content), folders ("a/") and links ("a -> b").
+func tree(t *testing.T, entries ...string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name, target, isLink := strings.Cut(e, " -> ")
+		full := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case isLink:
+			err = os.Symlink(strings.ReplaceAll(target, "$", dir), full)
+		case strings.HasSuffix(name, "/"):
+			err = os.MkdirAll(full, 0o755)
+		default:
+			err = os.WriteFile(full, []byte(name), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func open(t *testing.T, roots ...string) *Workspace {
+	t.Helper()
+	w, err := Open(roots...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestResolve(t *testing.T) {
+	dir := tree(t, "app/main.go", "app/sub/", "app-evil/x", "out/secret",
+		"app/in -> sub", "app/evil -> ../app-evil", "app/abs -> $/out", "app/dangling -> ../out/new/file",
+		"app/chain -> in", "link -> app")
+	w := open(t, filepath.Join(dir, "link"), filepath.Join(dir, "out"))
+	if w.Project() != filepath.Join(dir, "app") {
+		t.Fatalf("project is %s, not the folder behind the link", w.Project())
+	}
+	type answer struct {
+		Abs, Rel, Root string
+		Exists         bool
+	}
+	for name, want := range map[string]answer{
+		"app":                      {"app", ".", "app", true},
+		"app/main.go":              {"app/main.go", "main.go", "app", true},
+		"link/main.go":             {"app/main.go", "main.go", "app", true},
+		"app/./sub/../main.go":     {"app/main.go", "main.go", "app", true},
+		"app//main.go":             {"app/main.go", "main.go", "app", true},
+		"app/new/deep/file":        {"app/new/deep/file", "new/deep/file", "app", false},
+		"app/new/../main.go":       {"app/main.go", "main.go", "app", true},
+		"app/in/new":               {"app/sub/new", "sub/new", "app", false},
+		"app/chain/new":            {"app/sub/new", "sub/new", "app", false},
+		"app/evil/x":               {"app-evil/x", "$/app-evil/x", "", true},
+		"app/evil/../app/main.go":  {"app/main.go", "main.go", "app", true},
+		"app-evil/x":               {"app-evil/x", "$/app-evil/x", "", true},
+		"app/../app-evil":          {"app-evil", "$/app-evil", "", true},
+		"app/abs/secret":           {"out/secret", "$/out/secret", "out", true},
+		"app/dangling":             {"out/new/file", "$/out/new/file", "out", false},
+		"absent/../app/new":        {"app/new", "new", "app", false},
+		"app/../../../../../../..": {"/", "/", "", true},
+	} {
+		p, err := w.Resolve(dir + "/" + name)
+		if err != nil {
+			t.Errorf("Resolve(%s): %v", name, err)
+			continue
+		}
+		got := answer{p.Abs, p.Rel, p.Root, p.Exists}
+		if want.Abs != "/" {
+			want.Abs = filepath.Join(dir, want.Abs)
+		}
+		want.Rel = strings.ReplaceAll(want.Rel, "$", dir)
+		if want.Root != "" {
+			want.Root = filepath.Join(dir, want.Root)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("Resolve(%s):\n%s", name, d)
+		}
+	}
+}
+
+func TestResolveRefusesNames(t *testing.T) {
+	dir := tree(t, "a/x", "b/only", "file", "l1 -> l2", "l2 -> l1")
+	w := open(t, filepath.Join(dir, "a"), filepath.Join(dir, "b"))
+	for name, wantMeant := range map[string]string{
+		"":            "",
+		"x":           filepath.Join(dir, "a", "x"),
+		"./new":       filepath.Join(dir, "a", "new"),
+		"only":        filepath.Join(dir, "b", "only"),
+		"/a\x00b":     "",
+		"/a\nb":       "",
+		"/a\xff":      "",
+		"sub/../../x": filepath.Join(dir, "x"),
+	} {
+		_, err := w.Resolve(name)
+		var bad *NameError
+		if !errors.As(err, &bad) || bad.Meant != wantMeant {
+			t.Errorf("Resolve(%q): %v", name, err)
+		}
+		if wantMeant != "" && !strings.Contains(err.Error(), wantMeant) {
+			t.Errorf("Resolve(%q): %v does not name %s", name, err, wantMeant)
+		}
+	}
+	if _, err := w.Resolve(filepath.Join(dir, "l1")); !errors.Is(err, ErrLoop) {
+		t.Errorf("a circle of links: %v", err)
+	}
+	if _, err := w.Resolve(filepath.Join(dir, "file", "x")); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("a parent that is a file: %v", err)
+	}
+	if _, err := w.Resolve("/" + strings.Repeat("x", 300)); err == nil {
+		t.Error("a name that is too long was taken")
+	}
+}
+
+func TestOpenRoots(t *testing.T) {
+	dir := tree(t, "a/", "file", "l -> a")
+	for _, roots := range [][]string{{}, {filepath.Join(dir, "absent")}, {filepath.Join(dir, "file")}} {
+		if _, err := Open(roots...); err == nil {
+			t.Errorf("Open(%q) works", roots)
+		}
+	}
+	w := open(t, filepath.Join(dir, "a"), filepath.Join(dir, "l"))
+	if got := w.Roots(); len(got) != 1 {
+		t.Errorf("one folder under two names gives roots %q", got)
+	}
+}
+
+func TestLinkAfterCheckIsRefused(t *testing.T) {
+	dir := tree(t, "app/sub/file", "out/file")
+	w := open(t, filepath.Join(dir, "app"))
+	p, err := w.Resolve(filepath.Join(dir, "app/sub/file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	swap := func(name, target string) {
+		t.Helper()
+		if err := os.Rename(name, name+".old"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(when string) {
+		t.Helper()
+		if f, err := p.Open(); !errors.Is(err, ErrChanged) {
+			t.Errorf("%s: Open: %v, %v", when, f, err)
+		}
+		if _, err := p.Stat(); !errors.Is(err, ErrChanged) {
+			t.Errorf("%s: Stat: %v", when, err)
+		}
+	}
+	swap(p.Abs, filepath.Join(dir, "out/file"))
+	refused("the file became a link")
+	os.Remove(p.Abs)
+	os.Rename(p.Abs+".old", p.Abs)
+	swap(filepath.Dir(p.Abs), filepath.Join(dir, "out"))
+	refused("the folder became a link")
+	sub := Path{Abs: filepath.Dir(p.Abs)}
+	if _, err := sub.ReadDir(); !errors.Is(err, ErrChanged) {
+		t.Errorf("ReadDir through a new link: %v", err)
+	}
+}
+
+func TestIrregularFilesAreNamedAtOnce(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no FIFOs here")
+	}
+	dir := tree(t, "folder/")
+	if err := mkfifo(filepath.Join(dir, "fifo")); err != nil {
+		t.Skipf("mkfifo: %v", err)
+	}
+	w := open(t, dir)
+	for name, kind := range map[string]string{
+		filepath.Join(dir, "fifo"):   "a named pipe (FIFO)",
+		filepath.Join(dir, "folder"): "a folder",
+		"/dev/zero":                  "a character device",
+	} {
+		p, err := w.Resolve(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { _, err := p.Open(); done <- err }()
+		select {
+		case err := <-done:
+			var irregular *NotRegularError
+			if !errors.As(err, &irregular) || irregular.Kind != kind {
+				t.Errorf("open %s: %v", name, err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatalf("open %s hangs", name)
+		}
+	}
+	if _, err := (Path{Abs: filepath.Join(dir, "absent")}).Open(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("open an absent file: %v", err)
+	}
+}
+
+func TestReadDirAndJoin(t *testing.T) {
+	dir := tree(t, "app/b", "app/a/", "app/l -> /absent")
+	w := open(t, filepath.Join(dir, "app"))
+	p, err := w.Resolve(w.Project())
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := p.ReadDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, p.Join(e.Name()).Rel)
+	}
+	if d := cmp.Diff([]string{"a", "b", "l"}, got); d != "" {
+		t.Error(d)
+	}
+	if rel := p.Join("a").Join("x").Rel; rel != "a/x" {
+		t.Errorf("Rel of a joined path is %q", rel)
+	}
+}
