@@ -48,6 +48,16 @@ func changes(as []Access) bool {
 	return false
 }
 
+// orders reports whether a call with this access may disturb any other.
+func orders(as []Access) bool {
+	for _, a := range as {
+		if a.Verb != Reads && a.Verb != Reaches && a != Nothing {
+			return true
+		}
+	}
+	return false
+}
+
 // conflict reports whether two calls must not overlap: one writes what the other touches.
 func conflict(as, bs []Access) bool {
 	return disturbs(as, bs) || disturbs(bs, as)

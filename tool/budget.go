@@ -1,0 +1,195 @@
+package tool
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// withResult keeps what Run gave beside its error. The error's own text is said first unless the content says it.
+func withResult(o Outcome, r Result) Outcome {
+	if r.Display != nil {
+		o.Result.Display = r.Display
+	}
+	if len(r.Content) == 0 {
+		return o
+	}
+	content := r.Content
+	if !strings.Contains(r.Text(), o.Error.Message) {
+		content = append([]Part{Text(o.Error.Message + "\n")}, content...)
+		if t, ok := content[1].(Text); ok && len(content) == 2 {
+			content = []Part{Text(o.Error.Message+"\n\n") + t}
+		}
+	}
+	o.Result.Content = content
+	return o
+}
+
+// fit makes sure that there is a text, and that all texts together are within the budget. The whole of one that is
+// not is spilled, and the model gets its beginning and its end.
+func (e *entry) fit(parts []Part) []Part {
+	if len(parts) == 0 || len(parts) == 1 && isBlank(parts[0]) {
+		return []Part{Text("(" + e.decl.Name + " ended with no output)")}
+	}
+	budget := e.x.Budget
+	if e.decl.Budget != 0 {
+		budget = e.decl.Budget
+	}
+	if budget == 0 {
+		budget = defaultBudget
+	}
+	if budget < 0 {
+		return parts
+	}
+	shares := share(parts, budget)
+	out := make([]Part, len(parts))
+	for i, p := range parts {
+		out[i] = p
+		if t, ok := p.(Text); ok && longer(string(t), shares[i]) {
+			out[i] = Text(e.shortened(string(t), shares[i]))
+		}
+	}
+	return out
+}
+
+func isBlank(p Part) bool {
+	t, ok := p.(Text)
+	return ok && strings.TrimSpace(string(t)) == ""
+}
+
+// share gives every text what it needs, as long as that is not more than an equal part of what is left.
+func share(parts []Part, budget int) []int {
+	shares := make([]int, len(parts))
+	var open []int
+	for i, p := range parts {
+		if _, ok := p.(Text); ok {
+			open = append(open, i)
+		}
+	}
+	for len(open) > 0 {
+		equal := budget / len(open)
+		var rest []int
+		for _, i := range open {
+			if n := utf8.RuneCountInString(string(parts[i].(Text))); n <= equal {
+				shares[i] = n
+				budget -= n
+			} else {
+				rest = append(rest, i)
+			}
+		}
+		if len(rest) == len(open) {
+			for _, i := range rest {
+				shares[i] = equal
+			}
+			break
+		}
+		open = rest
+	}
+	return shares
+}
+
+func longer(s string, n int) bool {
+	return len(s) > n && utf8.RuneCountInString(s) > n
+}
+
+func (e *entry) shortened(s string, budget int) string {
+	size := fmt.Sprintf("%s characters, %s lines", number(utf8.RuneCountInString(s)), number(lines(s)))
+	where := "the rest of it was not kept"
+	if e.x.Spill != nil {
+		kept, err := e.x.Spill(e.call, s)
+		switch {
+		case err != nil:
+			where = fmt.Sprintf("the rest of it could not be kept: %v", err)
+		case kept.Dropped > 0:
+			where = fmt.Sprintf("all but the last %s bytes, which were over the limit and are lost, is in %s; read or search that file for what is left out here",
+				number(int(kept.Dropped)), kept.Path)
+		default:
+			where = fmt.Sprintf("the whole of it is in %s; read or search that file for what is left out here", kept.Path)
+		}
+	}
+	header := fmt.Sprintf("This result is too long to give at once (%s): %s. Its beginning and its end:\n\n", size, where)
+	return header + Cut(s, budget-utf8.RuneCountInString(header))
+}
+
+// headShare is the part of a cut text that its beginning gets: what went wrong mostly stands at the end.
+const headShare = 0.4
+
+// Cut shortens s to about budget characters: its head and its tail, cut at line ends where lines are not too long, else
+// between characters, with a line between them that says how much is missing. A budget too small for that gives only
+// that line.
+func Cut(s string, budget int) string {
+	total := utf8.RuneCountInString(s)
+	if total <= budget {
+		return s
+	}
+	room := budget - len(gap(total))
+	if room <= 0 {
+		return strings.TrimPrefix(gap(total), "\n")
+	}
+	head := cutEnd(s, int(float64(room)*headShare))
+	tail := cutStart(s[len(head):], room-utf8.RuneCountInString(head))
+	missing := utf8.RuneCountInString(s[len(head) : len(s)-len(tail)])
+	return head + strings.TrimPrefix(gap(missing), newlineAfter(head)) + tail
+}
+
+func newlineAfter(head string) string {
+	if head == "" || strings.HasSuffix(head, "\n") {
+		return "\n"
+	}
+	return ""
+}
+
+func gap(missing int) string {
+	return "\n… [" + number(missing) + " characters left out] …\n"
+}
+
+// cutEnd is the first n characters of s, or fewer if a line ends in the second half of them.
+func cutEnd(s string, n int) string {
+	head := s[:offset(s, n)]
+	if i := strings.LastIndexByte(head, '\n'); i >= len(head)/2 {
+		return head[:i+1]
+	}
+	return head
+}
+
+// cutStart is the last n characters of s, or fewer if a line begins in the first half of them.
+func cutStart(s string, n int) string {
+	i := len(s)
+	for ; n > 0 && i > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:i])
+		i -= size
+	}
+	tail := s[i:]
+	if j := strings.IndexByte(tail, '\n'); j >= 0 && j+1 <= len(tail)/2 {
+		return tail[j+1:]
+	}
+	return tail
+}
+
+// offset is the byte offset of the n-th character.
+func offset(s string, n int) int {
+	i := 0
+	for ; n > 0 && i < len(s); n-- {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		i += size
+	}
+	return i
+}
+
+func lines(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}
+
+// number writes n with separators: 1,234,567.
+func number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

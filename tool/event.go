@@ -1,0 +1,145 @@
+package tool
+
+import (
+	"sync"
+	"time"
+)
+
+// Stage is where a call has got to.
+type Stage string
+
+// The stages that an observer is told of.
+const (
+	Prepared  Stage = "prepared"  // what it would do is known
+	Asking    Stage = "asking"    // a person is being asked
+	Withdrawn Stage = "withdrawn" // the question was answered by something else
+	Running   Stage = "running"
+	Showing   Stage = "showing" // a new display while it runs
+	Done      Stage = "done"
+)
+
+// Event tells a front end of one step of one call.
+type Event struct {
+	Stage    Stage
+	Request  Request  // what is known of the call; Call.By names the sub-agent
+	Decision Decision // Asking: why; Running: what was granted
+	Display  Display  // Showing
+	Outcome  *Outcome // Done
+}
+
+// displayPause is the least time between two displays of one call: more than a screen shows, less than a person sees.
+const displayPause = 20 * time.Millisecond
+
+// outbox hands events to an observer one at a time and in order, and never makes a call wait for a slow one. Of the
+// displays of a call only the newest waits; the other events are a handful for each call.
+type outbox struct {
+	observe func(Event)
+
+	mu      sync.Mutex
+	queue   []func() (Event, bool)
+	busy    bool
+	drained *sync.Cond
+}
+
+func newOutbox(observe func(Event)) *outbox {
+	o := &outbox{observe: observe}
+	o.drained = sync.NewCond(&o.mu)
+	return o
+}
+
+func (o *outbox) push(ev Event) {
+	o.later(func() (Event, bool) { return ev, true })
+}
+
+// later queues an event that is made at the time of its delivery, or not at all.
+func (o *outbox) later(make func() (Event, bool)) {
+	if o.observe == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queue = append(o.queue, make)
+	if !o.busy {
+		o.busy = true
+		go o.drain()
+	}
+}
+
+// flush waits until everything queued so far was delivered.
+func (o *outbox) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.busy {
+		o.drained.Wait()
+	}
+}
+
+func (o *outbox) drain() {
+	for {
+		o.mu.Lock()
+		if len(o.queue) == 0 {
+			o.busy = false
+			o.drained.Broadcast()
+			o.mu.Unlock()
+			return
+		}
+		next := o.queue[0]
+		o.queue = o.queue[1:]
+		o.mu.Unlock()
+		if ev, ok := next(); ok {
+			o.observe(ev)
+		}
+	}
+}
+
+// screen keeps the newest display of one running call.
+type screen struct {
+	out  *outbox
+	req  Request
+	mu   sync.Mutex
+	next Display // waiting to be delivered
+	due  bool    // a delivery is on its way
+	last time.Time
+	shut bool
+}
+
+// show replaces the display. It returns at once.
+func (s *screen) show(d Display) {
+	if d == nil || s.out.observe == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shut {
+		return
+	}
+	s.next = d
+	if s.due {
+		return
+	}
+	s.due = true
+	if pause := displayPause - time.Since(s.last); pause > 0 {
+		time.AfterFunc(pause, func() { s.out.later(s.take) })
+		return
+	}
+	s.out.later(s.take)
+}
+
+func (s *screen) take() (Event, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.next
+	s.next, s.due, s.last = nil, false, time.Now()
+	return Event{Stage: Showing, Request: s.req, Display: d}, d != nil
+}
+
+// close lets the last display out and ignores all later ones.
+func (s *screen) close() {
+	s.mu.Lock()
+	waiting := s.next != nil
+	s.shut = true
+	s.mu.Unlock()
+	if waiting {
+		s.out.later(s.take)
+	}
+}

@@ -1,0 +1,274 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// travel takes a call from its arguments to its outcome.
+func (e *entry) travel(ctx context.Context) Outcome {
+	if ctx.Err() != nil {
+		return cancelled("%s: cancelled before it began", e.decl.Name)
+	}
+	if o := e.before(ctx); o != nil {
+		return *o
+	}
+	var yes *approval
+	for {
+		inv, err := e.prepare(ctx)
+		var params *ParamError
+		if errors.As(err, &params) {
+			if params.Tool == "" {
+				params = &ParamError{e.decl.Name, params.Violations}
+			}
+			return errored(params)
+		}
+		if err := e.core().awaitQuestion(ctx, e); err != nil {
+			return cancelled("%s: cancelled while it waited for earlier calls", e.decl.Name)
+		}
+		if e.core().isStale(e) {
+			continue
+		}
+		if err != nil {
+			quiet, stop := e.core().awaitQuiet(ctx, e)
+			if stop == nil && !quiet {
+				continue
+			}
+			return e.withNotes(inv, e.tell(ctx, inv, err))
+		}
+		if f := e.core().refusedBefore(e); f != nil {
+			return denied("%s: not run, because the person refused an earlier call of this turn that it builds on (%s)",
+				e.decl.Name, f.decl.Name)
+		}
+		var s step
+		s, yes = e.decide(ctx, inv, yes)
+		if s.again {
+			continue
+		}
+		if s.end != nil {
+			return e.withNotes(inv, *s.end)
+		}
+		e.core().admit(e, s.decision.Grant)
+		turn, err := e.core().awaitTurn(ctx, e)
+		if err != nil {
+			return cancelled("%s: cancelled before it ran", e.decl.Name)
+		}
+		if turn {
+			return e.withNotes(inv, e.run(ctx, inv, s.decision))
+		}
+	}
+}
+
+func (e *entry) core() *core { return e.batch.core }
+
+// before runs the hooks.
+func (e *entry) before(ctx context.Context) *Outcome {
+	if e.x.Before == nil {
+		return nil
+	}
+	d, err := func() (d Decision, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("the hook failed: %v", p)
+			}
+		}()
+		return e.x.Before(ctx, e.call, e.decl)
+	}()
+	if err != nil {
+		o := denied("%s: refused, because a hook failed: %v", e.decl.Name, err)
+		return &o
+	}
+	if d.Verdict == Deny {
+		o := denied("%s: refused by a hook%s", e.decl.Name, because(d.Reason))
+		return &o
+	}
+	e.floor = d.Verdict
+	if d.Args != nil {
+		e.call.Args = d.Args
+	}
+	return nil
+}
+
+// prepare asks the tool what the call would do, and makes the answer safe to look at.
+func (e *entry) prepare(ctx context.Context) (*Invocation, error) {
+	e.core().prepare(e)
+	inv, err := func() (inv *Invocation, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = Errorf(UnhandledException, "%s: the tool failed while preparing: %v", e.decl.Name, p)
+			}
+		}()
+		return e.tool.Prepare(ctx, e.call.Args)
+	}()
+	if inv == nil {
+		inv = &Invocation{}
+	}
+	prepared := *inv
+	prepared.Description = oneLine(prepared.Description)
+	if prepared.Description == "" {
+		prepared.Description = e.decl.Title()
+	}
+	if len(prepared.Access) == 0 || e.decl.Origin != "" {
+		prepared.Access = []Access{Anything}
+	}
+	if err == nil {
+		err = e.checkPromise(&prepared)
+	}
+	e.core().prepared(e, scheduled(e.decl.kind(), prepared.Access))
+	if err == nil {
+		e.core().out.push(Event{Stage: Prepared, Request: e.request(prepared)})
+	}
+	return &prepared, err
+}
+
+func (e *entry) checkPromise(inv *Invocation) error {
+	if inv.Run == nil {
+		return Errorf(UnhandledException, "%s: the tool prepared nothing to run; this is a mistake in the tool", e.decl.Name)
+	}
+	if e.decl.Origin != "" || !e.decl.kind().harmless() {
+		return nil
+	}
+	for _, a := range inv.Access {
+		if a.Changes() && a != Anything {
+			return Errorf(UnhandledException, "%s: a tool of kind %s that %s %s; this is a mistake in the tool, nothing was run",
+				e.decl.Name, e.decl.kind(), a.Verb, a.Target)
+		}
+	}
+	return nil
+}
+
+// scheduled is the access that orders the call. A tool that reads may look at the disk even where it declares no
+// path for policy to judge.
+func scheduled(k Kind, access []Access) []Access {
+	if (k == Read || k == Search) && len(access) == 1 && access[0] == Nothing {
+		return []Access{{Reads, "*"}}
+	}
+	return access
+}
+
+// tell gives the model the error of a Prepare, if it may read what the error is about.
+func (e *entry) tell(ctx context.Context, inv *Invocation, err error) Outcome {
+	if ctx.Err() != nil {
+		return cancelled("%s: cancelled while it was prepared", e.decl.Name)
+	}
+	about := *inv
+	about.Access = nil
+	for _, a := range inv.Access {
+		if a.Verb == Writes { // one who edits learns what is there
+			a.Verb = Reads
+		}
+		about.Access = append(about.Access, a)
+	}
+	about.Confirm, about.Form = nil, nil
+	about.Description = "read what is needed to say why this cannot be done: " + inv.Description
+	s, _ := e.decide(ctx, &about, nil)
+	switch {
+	case s.again:
+		return denied("%s: what it is about changed while it was looked at; try again", e.decl.Name)
+	case s.end != nil:
+		return *s.end
+	}
+	return errored(err)
+}
+
+// step is where a judgement leads: on with a decision, back to Prepare, or to an end.
+type step struct {
+	decision Decision
+	again    bool
+	end      *Outcome
+	no       bool // the end is a person's no
+}
+
+// approval is a person's yes, and what it was said to.
+type approval struct {
+	access   []Access
+	confirm  Display // nil: to arguments of the person's own, whatever they show
+	own      bool
+	decision Decision
+}
+
+// covers reports whether the yes still stands for what a fresh Prepare came to.
+func (a *approval) covers(inv *Invocation) bool {
+	return a != nil && reflect.DeepEqual(a.access, inv.Access) && (a.own || reflect.DeepEqual(a.confirm, inv.Confirm))
+}
+
+// decide judges, and asks where it must.
+func (e *entry) decide(ctx context.Context, inv *Invocation, yes *approval) (step, *approval) {
+	r := e.request(*inv)
+	d := e.x.judge(r, e.floor)
+	switch {
+	case d.Verdict == Deny:
+		return e.stop(denied("%s: refused%s", inv.Description, because(d.Reason))), nil
+	case d.Verdict == Allow:
+		return step{decision: d}, yes
+	case yes.covers(inv):
+		return step{decision: yes.decision}, yes
+	}
+	a := e.ask(ctx, r, d, func() bool { return e.core().isStale(e) })
+	switch {
+	case a.no:
+		e.core().refuse(e)
+		return a, nil
+	case a.again || a.end != nil:
+		return a, nil
+	case a.decision.Args != nil && !sameJSON(a.decision.Args, e.call.Args):
+		e.call.Args = a.decision.Args
+		e.notes = []string{"the person edited this call before it ran; it ran with " + shorten(compactJSON(a.decision.Args), 2000)}
+		a.decision.Args = nil
+		return step{again: true}, &approval{access: inv.Access, own: true, decision: a.decision}
+	}
+	return a, &approval{access: inv.Access, confirm: inv.Confirm, decision: a.decision}
+}
+
+func (e *entry) stop(o Outcome) step { return step{end: &o} }
+
+// withNotes adds what the model should know beside the result, as last lines.
+func (e *entry) withNotes(inv *Invocation, o Outcome) Outcome {
+	notes := append(append([]string(nil), inv.Notes...), e.notes...)
+	if len(notes) == 0 {
+		return o
+	}
+	var b bytes.Buffer
+	for _, n := range notes {
+		b.WriteString("\nNote: " + oneLine(n))
+	}
+	parts := append([]Part(nil), o.Result.Content...)
+	if n := len(parts); n > 0 {
+		if t, ok := parts[n-1].(Text); ok {
+			parts[n-1] = Text(bytes.TrimSuffix([]byte(t), []byte("\n"))) + Text(b.String())
+			o.Result.Content = parts
+			return o
+		}
+	}
+	o.Result.Content = append(parts, Text(b.String()[1:]))
+	return o
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+func sameJSON(a, b json.RawMessage) bool { return compactJSON(a) == compactJSON(b) }
+
+func compactJSON(b json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Compact(&out, b) != nil {
+		return string(b)
+	}
+	return out.String()
+}
+
+func shorten(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n]) + fmt.Sprintf("… (%d characters more)", len(r)-n)
+}

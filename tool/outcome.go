@@ -1,0 +1,90 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Status is how a call ended.
+type Status string
+
+// The statuses, by their documented names.
+const (
+	StatusSuccess   Status = "success"
+	StatusError     Status = "error"
+	StatusDenied    Status = "denied"
+	StatusCancelled Status = "cancelled"
+)
+
+// Outcome is the end of a call. There is one for every call, whatever became of it.
+type Outcome struct {
+	Call     Call          // as it ran: with the arguments a person or a hook may have changed
+	Name     string        // the tool's canonical name; the name that was called if there is no such tool
+	Status   Status        //
+	Result   Result        // Content is never empty: the failure's text if nothing else
+	Error    *Failure      // nil on success
+	Duration time.Duration // of Run
+}
+
+// Failure says why a call did not succeed.
+type Failure struct {
+	Type    ErrorType `json:"type"`
+	Message string    `json:"message"`
+}
+
+// JSON is the outcome in the documented shape, under the id its caller knows it by.
+func (o Outcome) JSON(id json.RawMessage) ([]byte, error) {
+	content, err := marshalParts(o.Result.Content)
+	if err != nil {
+		return nil, err
+	}
+	display := json.RawMessage(`""`)
+	switch {
+	case o.Result.Display != nil:
+		display, err = marshalDisplay(o.Result.Display)
+	case o.Error != nil:
+		display, err = marshal(o.Error.Message)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return marshal(struct {
+		ID      json.RawMessage `json:"id"`
+		Name    string          `json:"name"`
+		Status  Status          `json:"status"`
+		Content json.RawMessage `json:"llmContent"`
+		Display json.RawMessage `json:"returnDisplay"`
+		Error   *Failure        `json:"error,omitempty"`
+	}{id, o.Name, o.Status, content, display, o.Error})
+}
+
+// MarshalJSON writes the documented shape.
+func (o Outcome) MarshalJSON() ([]byte, error) {
+	id, err := marshal(o.Call.ID)
+	if err != nil {
+		return nil, err
+	}
+	return o.JSON(id)
+}
+
+func failed(s Status, t ErrorType, format string, args ...any) Outcome {
+	message := fmt.Sprintf(format, args...)
+	return Outcome{
+		Status: s,
+		Error:  &Failure{t, message},
+		Result: TextResult(message),
+	}
+}
+
+func cancelled(format string, args ...any) Outcome {
+	return failed(StatusCancelled, Cancelled, format, args...)
+}
+
+func denied(format string, args ...any) Outcome {
+	return failed(StatusDenied, ExecutionDenied, format, args...)
+}
+
+func errored(err error) Outcome {
+	return failed(StatusError, typeOf(err), "%s", err.Error())
+}

@@ -1,0 +1,114 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// ask puts a question to a person. It ends with their answer, or when a change of rules or of what was shown makes
+// the question another one.
+func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func() bool) step {
+	if e.x.Ask == nil {
+		return e.stop(denied("%s: refused, because it needs a yes and nobody could be asked%s", r.Description, because(why.Reason)))
+	}
+	asked, withdraw := context.WithCancel(ctx)
+	defer withdraw()
+	woken, unwatch := e.core().open(e)
+	defer unwatch()
+	if overtaken() { // between its Prepare and now
+		return step{again: true}
+	}
+	answers := make(chan answer, 1)
+	go func() { answers <- e.x.question(asked, r, why) }()
+	e.core().out.push(Event{Stage: Asking, Request: r, Decision: why})
+	for {
+		select {
+		case a := <-answers:
+			return e.answered(ctx, r, a)
+		case <-ctx.Done():
+			e.withdrawn(r)
+			return e.stop(cancelled("%s: cancelled while a person was asked", r.Description))
+		case <-woken:
+			if overtaken() {
+				e.withdrawn(r)
+				return step{again: true}
+			}
+			switch d := e.x.judge(r, e.floor); d.Verdict {
+			case Allow:
+				e.withdrawn(r)
+				return step{decision: d}
+			case Deny:
+				e.withdrawn(r)
+				return e.stop(denied("%s: refused%s", r.Description, because(d.Reason)))
+			}
+		}
+	}
+}
+
+type answer struct {
+	Decision
+	err error
+}
+
+// question calls the asker, who may be slow, forgetful or broken.
+func (x *Executor) question(ctx context.Context, r Request, why Decision) (a answer) {
+	defer func() {
+		if p := recover(); p != nil {
+			a = answer{err: fmt.Errorf("the front end failed: %v", p)}
+		}
+	}()
+	d, err := x.Ask(ctx, r, why)
+	return answer{d, err}
+}
+
+func (e *entry) withdrawn(r Request) {
+	e.core().out.push(Event{Stage: Withdrawn, Request: r})
+}
+
+func (e *entry) answered(ctx context.Context, r Request, a answer) step {
+	switch {
+	case a.err != nil && ctx.Err() != nil:
+		return e.stop(cancelled("%s: cancelled while a person was asked", r.Description))
+	case errors.Is(a.err, context.Canceled):
+		return e.stop(cancelled("%s: the person cancelled it", r.Description))
+	case a.err != nil:
+		return e.stop(denied("%s: refused, because it needs a yes and nobody could be asked: %v", r.Description, a.err))
+	case a.Verdict != Allow:
+		s := e.stop(denied("%s: refused by the person%s", r.Description, because(a.Reason)))
+		s.no = true
+		return s
+	}
+	if a.Remember != "" {
+		e.core().rejudge()
+	}
+	return step{decision: a.Decision}
+}
+
+// askLive is Live.Ask: a question in the middle of Run, through the same policy.
+func (e *entry) askLive(ctx context.Context, q Invocation) (Decision, error) {
+	q.Description = oneLine(q.Description)
+	if len(q.Access) == 0 || e.decl.Origin != "" && q.Access[0] != Nothing {
+		q.Access = []Access{Anything}
+	}
+	r := e.request(q)
+	d := e.x.judge(r, Allow)
+	if d.Verdict == Allow {
+		return d, nil
+	}
+	if d.Verdict == Deny {
+		return d, fmt.Errorf("%s: %w%s", q.Description, ErrDenied, because(d.Reason))
+	}
+	if e.core().giveSlot(e) {
+		defer e.core().takeSlot(context.WithoutCancel(ctx), e)
+	}
+	never := func() bool { return false } // a running call has its place in the order
+	s := e.ask(ctx, r, d, never)
+	switch {
+	case s.end != nil && s.end.Status == StatusCancelled:
+		return Decision{}, context.Cause(ctx)
+	case s.end != nil:
+		return Decision{Reason: s.end.Error.Message}, fmt.Errorf("%w: %s", ErrDenied, s.end.Error.Message)
+	}
+	return s.decision, nil
+}

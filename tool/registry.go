@@ -1,0 +1,164 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Registry holds tools by name. Its zero value is empty and ready. A call keeps the tool it was looked up with, so
+// that tools may change while calls run.
+type Registry struct {
+	mu      sync.RWMutex
+	origins []string // in the order they first came; "" is always looked at first
+	tools   map[string][]Tool
+}
+
+// NewRegistry is a registry of built-in tools. It panics if two of them have one name: a mistake in the program.
+func NewRegistry(builtin ...Tool) *Registry {
+	r := &Registry{}
+	if err := r.Set("", builtin); err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// Set replaces all tools of one origin at once, as when a server's list has changed. A tool whose name is taken by a
+// built-in one, or by another origin, is left out; the error names those, and the others are set all the same.
+func (r *Registry) Set(origin string, ts []Tool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.tools == nil {
+		r.tools = map[string][]Tool{}
+	}
+	delete(r.tools, origin)
+	var errs []error
+	kept := make([]Tool, 0, len(ts))
+	taken := r.names()
+	for _, t := range ts {
+		d := t.Declaration()
+		switch owner, ok := taken[d.Name]; {
+		case d.Name == "":
+			errs = append(errs, fmt.Errorf("register a tool of %s: it has no name", originName(origin)))
+		case d.Origin != origin:
+			errs = append(errs, fmt.Errorf("register tool %s of %s: it says that it is from %s", d.Name, originName(origin), originName(d.Origin)))
+		case ok:
+			errs = append(errs, fmt.Errorf("register tool %s of %s: the name is taken by %s", d.Name, originName(origin), originName(owner)))
+		default:
+			taken[d.Name] = origin
+			kept = append(kept, t)
+		}
+	}
+	if !slices.Contains(r.origins, origin) {
+		r.origins = append(r.origins, origin)
+		slices.SortStableFunc(r.origins, builtinFirst)
+	}
+	r.tools[origin] = kept
+	return errors.Join(errs...)
+}
+
+func builtinFirst(a, b string) int {
+	switch {
+	case a == "" && b != "":
+		return -1
+	case b == "" && a != "":
+		return 1
+	}
+	return 0
+}
+
+// names is the owner of every name that cannot be taken: declared names, and the aliases of built-in tools.
+func (r *Registry) names() map[string]string {
+	taken := map[string]string{}
+	for origin, ts := range r.tools {
+		for _, t := range ts {
+			d := t.Declaration()
+			taken[d.Name] = origin
+			if origin == "" {
+				for _, a := range d.Aliases {
+					taken[a] = origin
+				}
+			}
+		}
+	}
+	return taken
+}
+
+func originName(origin string) string {
+	if origin == "" {
+		return "the built-in tools"
+	}
+	return origin
+}
+
+// Lookup finds a tool by its name, or by one of its aliases where no tool has that name. The error of an unknown
+// name tells the model which names are near.
+func (r *Registry) Lookup(name string) (Tool, error) {
+	if r == nil {
+		return nil, unknownTool(name, nil)
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	var names []string
+	var aliased Tool
+	for _, origin := range r.origins {
+		for _, t := range r.tools[origin] {
+			d := t.Declaration()
+			if d.Name == name {
+				return t, nil
+			}
+			if aliased == nil && slices.Contains(d.Aliases, name) {
+				aliased = t
+			}
+			names = append(names, d.Name)
+		}
+	}
+	if aliased != nil {
+		return aliased, nil
+	}
+	return nil, unknownTool(name, names)
+}
+
+func unknownTool(name string, names []string) error {
+	hint := "no tools are registered"
+	if near := nearest(name, names, 3); len(near) > 0 {
+		hint = "did you mean " + quoteList(near, " or ") + "?"
+	} else if len(names) > 0 {
+		slices.Sort(names)
+		hint = "the tools are " + strings.Join(names[:min(len(names), 40)], ", ")
+	}
+	return Errorf(NotRegistered, "there is no tool %q; %s", shorten(name, 100), hint)
+}
+
+// Declarations are all that a model is told of the tools, sorted by name, so that the same tools give the same bytes.
+// Deferred tools are left out unless revealed says otherwise; a nil revealed reveals none.
+func (r *Registry) Declarations(revealed func(name string) bool) []Declaration {
+	return r.list(func(d Declaration) bool {
+		return !d.Deferred || revealed != nil && revealed(d.Name)
+	})
+}
+
+// All are the declarations of all tools, deferred ones too, sorted by name.
+func (r *Registry) All() []Declaration {
+	return r.list(func(Declaration) bool { return true })
+}
+
+func (r *Registry) list(want func(Declaration) bool) []Declaration {
+	if r == nil {
+		return nil
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	out := []Declaration{}
+	for _, ts := range r.tools {
+		for _, t := range ts {
+			if d := t.Declaration(); want(d) {
+				out = append(out, d)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Declaration) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}

@@ -1,0 +1,106 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// stopGrace is how long a cancelled Run may take to return before its outcome is given without it.
+const stopGrace = 5 * time.Second
+
+// ran is what became of a Run.
+type ran struct {
+	Result
+	err error
+}
+
+// run runs the call, which has its turn, and makes its outcome.
+func (e *entry) run(ctx context.Context, inv *Invocation, d Decision) Outcome {
+	c := e.core()
+	if err := c.takeSlot(ctx, e); err != nil {
+		c.returned(e)
+		return cancelled("%s: cancelled before it ran", inv.Description)
+	}
+	r := e.request(*inv)
+	c.out.push(Event{Stage: Running, Request: r, Decision: d})
+	limited, cancel := context.WithCancel(ctx)
+	if e.x.Timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, e.x.Timeout)
+	}
+	defer cancel()
+	s := &screen{out: c.out, req: r}
+	live := &Live{Call: e.call, Decision: d, Show: s.show, Ask: e.askLive, entry: e}
+	began := time.Now()
+	over := make(chan ran, 1)
+	go func() { over <- call(inv, limited, live) }()
+	result, stopped := e.awaitRun(limited, over)
+	s.close()
+	o := e.conclude(ctx, limited, inv, result, stopped)
+	o.Duration = time.Since(began)
+	return o
+}
+
+// call calls Run, which may panic, or end its goroutine.
+func call(inv *Invocation, ctx context.Context, l *Live) (r ran) {
+	returned := false
+	defer func() {
+		switch p := recover(); {
+		case p != nil:
+			r.err = Errorf(UnhandledException, "the tool failed: %v", p)
+		case !returned:
+			r.err = Errorf(UnhandledException, "the tool ended its goroutine instead of returning")
+		}
+	}()
+	r.Result, r.err = inv.Run(ctx, l)
+	returned = true
+	return r
+}
+
+// awaitRun waits for Run, and for a while after a cancel. A Run that goes on after that keeps its place in the
+// order until it returns, so that nothing conflicting runs beside it.
+func (e *entry) awaitRun(ctx context.Context, over chan ran) (result ran, stopped bool) {
+	select {
+	case result = <-over:
+		e.core().returned(e)
+		return result, true
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
+	select {
+	case result = <-over:
+		e.core().returned(e)
+		return result, true
+	case <-grace.C:
+		go func() {
+			<-over
+			e.core().returned(e)
+		}()
+		return ran{err: ctx.Err()}, false
+	}
+}
+
+// conclude turns what Run gave into an outcome.
+func (e *entry) conclude(ctx, limited context.Context, inv *Invocation, r ran, stopped bool) Outcome {
+	o := Outcome{Status: StatusSuccess, Result: r.Result}
+	switch {
+	case r.err == nil:
+	case ctx.Err() != nil && (errors.Is(r.err, context.Canceled) || errors.Is(r.err, ctx.Err())):
+		o = withResult(cancelled("%s: cancelled while it ran", inv.Description), r.Result)
+	case limited.Err() != nil && errors.Is(r.err, context.DeadlineExceeded):
+		o = withResult(failed(StatusError, ExecutionTimeout, "%s: stopped after %s, the time a call may take", inv.Description, e.x.Timeout), r.Result)
+	case errors.Is(r.err, ErrDenied):
+		o = withResult(denied("%v", r.err), r.Result)
+	default:
+		o = withResult(errored(r.err), r.Result)
+	}
+	if !stopped {
+		note := fmt.Sprintf(" It did not stop within %s and may still be at work.", stopGrace)
+		o.Error.Message += note
+		o.Result = TextResult(o.Error.Message)
+	}
+	o.Result.Content = e.fit(o.Result.Content)
+	return o
+}
