@@ -1,0 +1,89 @@
+package permission
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// Mode says how much is done without asking.
+type Mode string
+
+// The modes, strictest first. The zero value is Default.
+const (
+	Plan     Mode = "plan"      // look and think; change nothing
+	Default  Mode = "default"   // ask before anything changes
+	AutoEdit Mode = "auto-edit" // edits inside the workspace are not asked about
+	Yolo     Mode = "yolo"      // nothing is asked about
+)
+
+// Modes lists the modes, strictest first.
+func Modes() []Mode { return []Mode{Plan, Default, AutoEdit, Yolo} }
+
+// ParseMode reads a mode as people write it. Qwen Code's auto_edit and autoEdit are auto-edit.
+func ParseMode(s string) (Mode, error) {
+	name := strings.ReplaceAll(strings.ToLower(s), "_", "-")
+	if name == "autoedit" {
+		name = string(AutoEdit)
+	}
+	for _, m := range Modes() {
+		if name == string(m) {
+			return m, nil
+		}
+	}
+	return "", fmt.Errorf("unknown approval mode %q: it is one of plan, default, auto-edit, yolo", s)
+}
+
+// flag is what a person types to get the mode.
+func (m Mode) flag() string {
+	if m == Yolo {
+		return "--yolo"
+	}
+	return "--approval-mode " + string(m)
+}
+
+// class is a row of the table: what sort of access it is.
+type class int
+
+const (
+	harmless     class = iota // nothing, or order alone; reads of the workspace, system folders, own spill files
+	otherRead                 // reads of anything else, and of secrets
+	insideWrite               // writes inside the workspace
+	outsideWrite              // writes outside it, and to protected names
+	unknown                   // commands, and effects nobody can tell in advance
+	host                      // reaching out
+)
+
+// verdict is the table of modes: it says what happens where no rule speaks.
+func (c class) verdict(m Mode) tool.Verdict {
+	rows := [...][4]tool.Verdict{
+		//             plan        default     auto-edit   yolo
+		harmless:     {tool.Allow, tool.Allow, tool.Allow, tool.Allow},
+		otherRead:    {tool.Ask, tool.Ask, tool.Ask, tool.Allow},
+		insideWrite:  {tool.Deny, tool.Ask, tool.Allow, tool.Allow},
+		outsideWrite: {tool.Deny, tool.Ask, tool.Ask, tool.Allow},
+		unknown:      {tool.Deny, tool.Ask, tool.Ask, tool.Allow},
+		host:         {tool.Ask, tool.Ask, tool.Ask, tool.Allow},
+	}
+	return rows[c][m.column()]
+}
+
+func (m Mode) column() int {
+	switch m {
+	case Default, "":
+		return 1
+	case AutoEdit:
+		return 2
+	case Yolo:
+		return 3
+	}
+	return 0 // plan, and whatever is no mode at all
+}
+
+func (m Mode) String() string {
+	if m == "" {
+		return string(Default)
+	}
+	return string(m)
+}

@@ -1,0 +1,131 @@
+package permission
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/tool"
+)
+
+// candidate is a rule that would allow an access, in the grammar of the settings' permissions.allow.
+type candidate struct {
+	rule    string
+	offered bool // narrow enough to be offered; the others only match what was remembered
+}
+
+// candidates are the rules that cover an access, smallest first. Whether a remembered rule covers an access is the
+// question whether it is among its candidates: one place says what a rule means.
+//
+// A command has none: which words of it a rule may stand for takes a reader of shell.
+func (w World) candidates(r tool.Request, a tool.Access, f finding) []candidate {
+	whole := candidate{toolRule(r.Declaration), true}
+	switch {
+	case a.Verb == tool.Execs:
+		return nil
+	case a.Verb == tool.Reaches:
+		return append(hostRules(whole.rule, a.Target), whole)
+	case f.path == "":
+		return []candidate{whole}
+	}
+	subject := "Read"
+	if a.Verb == tool.Writes {
+		subject = "Edit"
+	}
+	cs := w.pathRules(subject, f)
+	if f.exact {
+		return cs
+	}
+	if a.Verb == tool.Reads && slices.Contains(r.Access, tool.Access{Verb: tool.Writes, Target: a.Target}) {
+		cs = append(cs, w.pathRules("Edit", f)...) // who may change a file may see what it replaces
+	}
+	return append(cs, whole)
+}
+
+// toolRule is the rule about a whole tool. A tool from outside goes by its full name, for its display name is its own
+// choice.
+func toolRule(d tool.Declaration) string {
+	if d.Origin != "" {
+		return d.Name
+	}
+	return d.Title()
+}
+
+// pathRules are the rules on a path: itself, then the folders it lies in.
+func (w World) pathRules(subject string, f finding) []candidate {
+	var cs []candidate
+	add := func(path, suffix string, offered bool) {
+		if p := w.spell(path); literal(p) {
+			cs = append(cs, candidate{subject + "(" + strings.TrimSuffix(p, "/") + suffix + ")", offered})
+		}
+	}
+	folder := filepath.Dir(f.path)
+	if f.dir {
+		folder = f.path
+	} else {
+		add(f.path, "", true)
+	}
+	if f.exact && !f.dir {
+		return cs
+	}
+	add(folder, "/**", f.exact || !w.broad(folder))
+	for up := filepath.Dir(folder); !f.exact && up != folder; up = filepath.Dir(folder) {
+		add(up, "/**", false)
+		folder = up
+	}
+	return cs
+}
+
+// spell writes a path as rules do: /… from the first root, else //… from the root of the disk.
+func (w World) spell(path string) string {
+	if len(w.Roots) > 0 && within(path, w.Roots[0]) {
+		if rel, err := filepath.Rel(w.Roots[0], path); err == nil {
+			if rel == "." {
+				return "/"
+			}
+			return "/" + filepath.ToSlash(rel)
+		}
+	}
+	return "//" + strings.TrimPrefix(filepath.ToSlash(path), "/")
+}
+
+// literal reports whether a path means only itself when it is read as a rule, and looks like what it is.
+func literal(path string) bool {
+	return !strings.ContainsAny(path, "*?[]{}\\\n\t") && !tool.Hidden(path)
+}
+
+// broad reports whether a folder holds so much that nobody should open it by the way: the home or the workspace
+// lies in it.
+func (w World) broad(folder string) bool {
+	if within(w.Home, folder) {
+		return true
+	}
+	for _, r := range w.Roots {
+		if within(r, folder) && filepath.Clean(r) != folder {
+			return true
+		}
+	}
+	_, system := names.Within(folder, w.System)
+	return system || filepath.Dir(folder) == folder
+}
+
+// hostRules are the rules on a host: itself, then the domains it belongs to.
+func hostRules(subject, target string) []candidate {
+	h := strings.TrimSuffix(strings.ToLower(target), ".")
+	if h == "" || strings.Trim(h, "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" {
+		return nil
+	}
+	cs := []candidate{{subject + "(domain:" + h + ")", true}}
+	if last := h[strings.LastIndexByte(h, '.')+1:]; strings.Trim(last, "0123456789") == "" {
+		return cs // an address belongs to no domain
+	}
+	for {
+		_, up, found := strings.Cut(h, ".")
+		if !found {
+			return cs
+		}
+		cs = append(cs, candidate{subject + "(domain:" + up + ")", false})
+		h = up
+	}
+}

@@ -1,0 +1,352 @@
+//go:build unix
+
+package permission_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+func TestParseMode(t *testing.T) {
+	for in, want := range map[string]permission.Mode{
+		"plan": permission.Plan, "default": permission.Default, "yolo": permission.Yolo, "YOLO": permission.Yolo,
+		"auto-edit": permission.AutoEdit, "auto_edit": permission.AutoEdit, "autoEdit": permission.AutoEdit,
+	} {
+		if got, err := permission.ParseMode(in); err != nil || got != want {
+			t.Errorf("%q: %q, %v", in, got, err)
+		}
+	}
+	for _, in := range []string{"", "auto", "turbo", "plan "} {
+		if got, err := permission.ParseMode(in); err == nil {
+			t.Errorf("%q: accepted as %q", in, got)
+		}
+	}
+}
+
+func TestModeZeroAndNonsense(t *testing.T) {
+	p := permission.New(world(), "")
+	if got := p.Mode(); got != permission.Default {
+		t.Errorf("zero mode: %q", got)
+	}
+	if got := p.Judge(request(writes(root + "/a"))).Verdict; got != tool.Ask {
+		t.Errorf("zero mode: %v", got)
+	}
+	p.SetMode("turbo")
+	if got := p.Judge(request(writes(root + "/a"))).Verdict; got != tool.Deny {
+		t.Errorf("a mode that does not exist: %v, want the strictest", got)
+	}
+}
+
+func TestReasonAndOffer(t *testing.T) {
+	mcp := request(tool.Nothing)
+	mcp.Declaration = tool.Declaration{Name: "github__search", DisplayName: "ReadFile", Origin: "mcp:github"}
+	tests := []struct {
+		name string
+		mode permission.Mode
+		r    tool.Request
+		want tool.Decision
+	}{
+		{"write", permission.Default, request(reads(root+"/src/main.go"), writes(root+"/src/main.go")), tool.Decision{
+			Verdict: tool.Ask,
+			Reason:  "writes /home/me/app/src/main.go, in default mode",
+			Offer:   []string{"Edit(/src/main.go)", "Edit(/src/**)", "WriteFile"},
+		}},
+		{"write at the root", permission.Default, request(writes(root + "/.x")), tool.Decision{
+			Verdict: tool.Ask,
+			Reason:  "writes /home/me/app/.x, in default mode",
+			Offer:   []string{"Edit(/.x)", "Edit(/**)", "WriteFile"},
+		}},
+		{"write in another root", permission.Default, request(writes("/srv/lib/a/b")), tool.Decision{
+			Verdict: tool.Ask,
+			Reason:  "writes /srv/lib/a/b, in default mode",
+			Offer:   []string{"Edit(//srv/lib/a/b)", "Edit(//srv/lib/a/**)", "WriteFile"},
+		}},
+		{"read outside; the home is too much to offer", permission.Default, request(reads("/home/me/notes.txt")), tool.Decision{
+			Verdict: tool.Ask,
+			Reason:  "reads /home/me/notes.txt, outside the workspace /home/me/app and 1 more",
+			Offer:   []string{"Read(//home/me/notes.txt)", "WriteFile"},
+		}},
+		{"read a folder outside", permission.Plan, request(reads("/data/x/")), tool.Decision{
+			Verdict: tool.Ask,
+			Reason:  "reads /data/x/, outside the workspace /home/me/app and 1 more",
+			Offer:   []string{"Read(//data/x/**)", "WriteFile"},
+		}},
+		{"change a file outside", permission.AutoEdit, request(reads("/data/a b"), writes("/data/a b")), tool.Decision{
+			Verdict: tool.Ask,
+			Reason: `reads "/data/a b", outside the workspace /home/me/app and 1 more; ` +
+				`writes "/data/a b", outside the workspace /home/me/app and 1 more`,
+			Offer: []string{"Edit(//data/a b)", "Edit(//data/**)", "WriteFile"},
+		}},
+		{"secret", permission.AutoEdit, request(reads(root + "/.env")), tool.Decision{
+			Verdict: tool.Ask,
+			Reason:  "reads /home/me/app/.env, which may be secret (environment file with credentials)",
+			Offer:   []string{"Read(/.env)"},
+		}},
+		{"protected", permission.AutoEdit, request(writes(root + "/.adze/settings.json")), tool.Decision{
+			Verdict: tool.Ask,
+			Reason:  "writes /home/me/app/.adze/settings.json, a protected name (settings that decide what Adze may do)",
+			Offer:   []string{"Edit(/.adze/settings.json)"},
+		}},
+		{"a folder that may hold protected names", permission.AutoEdit, request(writes(root + "/src/")), tool.Decision{
+			Verdict: tool.Ask,
+			Reason:  "writes /home/me/app/src/ with all below it",
+			Offer:   []string{"Edit(/src/**)"},
+		}},
+		{"a name that would be a pattern", permission.Default, request(writes(root + "/src/[id]*.ts")), tool.Decision{
+			Verdict: tool.Ask,
+			Reason:  "writes /home/me/app/src/[id]*.ts, in default mode",
+			Offer:   []string{"Edit(/src/**)", "WriteFile"},
+		}},
+		{"a name that hides", permission.Default, request(writes(root + "/src/a\u202eb\nc")), tool.Decision{
+			Verdict: tool.Ask,
+			Reason:  `writes /home/me/app/src/a\u202Eb\nc, in default mode`,
+			Offer:   []string{"Edit(/src/**)", "WriteFile"},
+		}},
+		{"two secrets share no rule", permission.Default, request(reads(root+"/.env"), reads(root+"/b.pem")), tool.Decision{
+			Verdict: tool.Ask,
+			Reason: "reads /home/me/app/.env, which may be secret (environment file with credentials); " +
+				"reads /home/me/app/b.pem, which may be secret (private key or key store)",
+		}},
+		{"a command", permission.Default, request(execs("make")), tool.Decision{
+			Verdict: tool.Ask, Reason: "runs a command, in default mode",
+		}},
+		{"host", permission.Yolo, request(reaches("example.com")), tool.Decision{
+			Verdict: tool.Allow, Reason: "reaches the host example.com",
+		}},
+		{"from outside, whatever it calls itself", permission.Default, mcp, tool.Decision{
+			Verdict: tool.Ask,
+			Reason:  "has effects that cannot be known in advance (it comes from mcp:github), in default mode",
+			Offer:   []string{"github__search"},
+		}},
+		{"denied", permission.Plan, request(writes(root + "/a")), tool.Decision{
+			Verdict: tool.Deny, Reason: "writes /home/me/app/a: plan mode changes nothing",
+		}},
+		{"many", permission.Default, request(writes(root+"/a/1"), writes(root+"/a/2"), writes(root+"/a/3"), writes(root+"/b/4"), writes(root+"/b/5")), tool.Decision{
+			Verdict: tool.Ask,
+			Reason:  "writes /home/me/app/a/1; writes /home/me/app/a/2; writes /home/me/app/a/3; 2 more, in default mode",
+			Offer:   []string{"WriteFile"},
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := permission.New(world(), test.mode).Judge(test.r)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestHostOffers(t *testing.T) {
+	for target, want := range map[string][]string{
+		"API.example.com.": {"WriteFile(domain:api.example.com)", "WriteFile"},
+		"127.0.0.1":        {"WriteFile(domain:127.0.0.1)", "WriteFile"},
+		"*":                {"WriteFile"},
+		"a_b):c":           {"WriteFile"},
+	} {
+		got := permission.New(world(), permission.Default).Judge(request(reaches(target))).Offer
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", target, diff)
+		}
+	}
+}
+
+func TestRemember(t *testing.T) {
+	other := func(as ...tool.Access) tool.Request {
+		r := request(as...)
+		r.Declaration = tool.Declaration{Name: "edit", DisplayName: "Edit", Kind: tool.Edit}
+		return r
+	}
+	impostor := request(tool.Nothing)
+	impostor.Declaration = tool.Declaration{Name: "WriteFile", Origin: "command"}
+	tests := []struct {
+		name string
+		by   tool.Request
+		rule string
+		then tool.Request
+		want verdicts
+	}{
+		{"the same file", request(writes(root + "/a/x")), "Edit(/a/x)", request(writes(root + "/a/x")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
+		{"the same file by another tool", request(writes(root + "/a/x")), "Edit(/a/x)", other(writes(root + "/a/x")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
+		{"another file", request(writes(root + "/a/x")), "Edit(/a/x)", request(writes(root + "/a/xy")), edits},
+		{"the same folder", request(writes(root + "/a/x")), "Edit(/a/**)", request(writes(root + "/a/b/c/y")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
+		{"a look-alike folder", request(writes(root + "/a/x")), "Edit(/a/**)", request(writes(root + "/ab/y")), edits},
+		{"the folder's protected names", request(writes(root + "/a/x")), "Edit(/a/**)", request(writes(root + "/a/.git/config")), changes},
+		{"the tool", request(writes(root + "/a/x")), "WriteFile", request(writes("/data/z")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
+		{"another tool", request(writes(root + "/a/x")), "WriteFile", other(writes(root + "/a/x")), edits},
+		{"the tool, protected", request(writes(root + "/a/x")), "WriteFile", request(writes(root + "/.git/config")), changes},
+		{"the tool, secret", request(writes(root + "/a/x")), "WriteFile", request(reads(root + "/.env")), asked},
+		{"the tool, a command", request(writes(root + "/a/x")), "WriteFile", request(execs("make")), changes},
+		{"an impostor of the tool", request(writes(root + "/a/x")), "WriteFile", impostor, changes},
+		{"the protected file", request(writes(root + "/.git/config")), "Edit(/.git/config)", request(writes(root + "/.git/config")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
+		{"the secret", request(reads(root + "/.env")), "Read(/.env)", request(reads(root + "/.env")), free},
+		{"read does not write", request(reads("/data/x")), "Read(//data/x)", request(writes("/data/x")), changes},
+		{"reads, in plan too", request(reads("/data/x")), "Read(//data/**)", request(reads("/data/y/z")), free},
+		{"write lets the replaced be read", request(reads("/data/x"), writes("/data/x")), "Edit(//data/x)", request(reads("/data/x"), writes("/data/x")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
+		{"but not read alone", request(reads("/data/x"), writes("/data/x")), "Edit(//data/x)", request(reads("/data/x")), asked},
+		{"subdomain", request(reaches("example.com")), "WriteFile(domain:example.com)", request(reaches("api.example.com")), free},
+		{"look-alike domain", request(reaches("example.com")), "WriteFile(domain:example.com)", request(reaches("badexample.com")), asked},
+		{"one of two", request(writes(root + "/a/x")), "Edit(/a/**)", request(writes(root+"/a/x"), reaches("example.com")), changes},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := permission.New(world(), permission.Default)
+			if !p.Remember(test.by, test.rule) {
+				t.Fatalf("%s was not kept; offered: %q", test.rule, p.Judge(test.by).Offer)
+			}
+			var got verdicts
+			for i, m := range permission.Modes() {
+				p.SetMode(m)
+				got[i] = p.Judge(test.then).Verdict
+			}
+			if got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestRememberRefuses(t *testing.T) {
+	p := permission.New(world(), permission.Default)
+	for rule, r := range map[string]tool.Request{
+		"":                       request(writes(root + "/a")),
+		"Edit(/b)":               request(writes(root + "/a")),
+		"Edit(//**)":             request(writes(root + "/a")), // covers it, but was never offered
+		"WriteFile":              request(writes(root + "/.git/config")),
+		"Shell":                  request(execs("ls")),
+		"Read(//home/me/**)":     request(reads("/home/me/x")),
+		"WriteFile(domain:com)":  request(reaches("example.com")),
+		"Edit(/.git/**)":         request(writes(root + "/.git/config")),
+		"Edit(/src/**)":          request(reads(root + "/src/x")),
+		"WriteFile(domain:a.b )": request(reaches("a.b")),
+	} {
+		if p.Remember(r, rule) {
+			t.Errorf("%q was kept for %v", rule, r.Access)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	mustAsk := request(tool.Nothing)
+	mustAsk.MustAsk = true
+	tests := []struct {
+		name string
+		mode permission.Mode
+		r    tool.Request
+		d    *tool.Decision // nil: the policy's own
+		want string
+	}{
+		{"write", permission.Default, request(writes(root + "/a")), nil,
+			"write_file: writes /home/me/app/a, in default mode, and nobody could be asked; --approval-mode auto-edit or --yolo would allow it"},
+		{"plan", permission.Plan, request(writes(root + "/a")), nil,
+			"write_file: writes /home/me/app/a: plan mode changes nothing; --approval-mode auto-edit or --yolo would allow it"},
+		{"protected", permission.AutoEdit, request(writes(root + "/.mcp.json")), nil,
+			"write_file: writes /home/me/app/.mcp.json, a protected name (names MCP servers, which are started as programs), and nobody could be asked; --yolo would allow it"},
+		{"allowed", permission.Default, request(reads(root + "/a")), nil, "reads /home/me/app/a"},
+		{"only a person", permission.Yolo, mustAsk, &tool.Decision{Verdict: tool.Ask, Reason: "asks a question"},
+			"write_file: asks a question, and nobody could be asked; only a person may say yes to this: start adze in a terminal"},
+		{"not the mode's doing", permission.Default, request(reads(root + "/a")), &tool.Decision{Reason: "a hook said no"}, "write_file: a hook said no"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := permission.New(world(), test.mode)
+			d := p.Judge(test.r)
+			if test.d != nil {
+				d = *test.d
+			}
+			if got := p.Explain(test.r, d); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// Whatever a call touches: more access is never judged milder, a stricter mode neither, and a rule that is offered
+// allows the call once it is remembered.
+func TestProperties(t *testing.T) {
+	targets := []string{root, root + "/", root + "/a", root + "/a/b", root + "/.env", root + "/.git/x", "/srv/lib/q", "/data/x", "/data/x/",
+		"/home/me/n", "/", "*", "", "rel", "/usr/x", "/etc/shadow", "example.com", "/home/me/.adze/spill/s1/1", "/home/me/.adze/x", "/data/[x]"}
+	access := rapid.Custom(func(t *rapid.T) tool.Access {
+		verb := rapid.SampledFrom([]tool.Verb{tool.Reads, tool.Writes, tool.Execs, tool.Reaches, tool.Holds, tool.Nothing.Verb, tool.Anything.Verb, "x"}).Draw(t, "verb")
+		return tool.Access{Verb: verb, Target: rapid.SampledFrom(targets).Draw(t, "target")}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		as := rapid.SliceOfN(access, 1, 4).Draw(t, "access")
+		last := tool.Deny
+		for _, m := range permission.Modes() {
+			p := permission.New(world(), m)
+			d := p.Judge(request(as...))
+			want := tool.Allow
+			for _, a := range as {
+				want = min(want, p.Judge(request(a)).Verdict)
+			}
+			if d.Verdict != want {
+				t.Fatalf("%s: %v, but one by one %v", m, d.Verdict, want)
+			}
+			if d.Verdict < last {
+				t.Fatalf("%s is stricter than the mode before it", m)
+			}
+			last = d.Verdict
+			for _, rule := range d.Offer {
+				q := permission.New(world(), m)
+				if !q.Remember(request(as...), rule) {
+					t.Fatalf("%s: %q was offered and not kept", m, rule)
+				}
+				if got := q.Judge(request(as...)); got.Verdict != tool.Allow {
+					t.Fatalf("%s: %q was offered, but then: %v, %s", m, rule, got.Verdict, got.Reason)
+				}
+			}
+		}
+	})
+}
+
+func TestConcurrentUse(t *testing.T) {
+	p := permission.New(world(), permission.Default)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 200 {
+				r := request(writes(fmt.Sprintf("%s/d%d/f%d", root, i, j)))
+				if d := p.Judge(r); d.Verdict == tool.Ask && j%10 == 0 {
+					p.Remember(r, d.Offer[0])
+				}
+				p.SetMode(permission.Modes()[(i+j)%4])
+				p.Explain(r, tool.Decision{Verdict: tool.Ask, Reason: string(p.Mode())})
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func ExamplePolicy() {
+	p := permission.New(permission.World{Roots: []string{"/home/me/app"}, Home: "/home/me"}, permission.Default)
+	r := tool.Request{
+		Declaration: tool.Declaration{Name: "write_file", DisplayName: "WriteFile"},
+		Invocation:  tool.Invocation{Access: []tool.Access{{Verb: tool.Writes, Target: "/home/me/app/src/main.go"}}},
+	}
+	d := p.Judge(r)
+	fmt.Println(d.Verdict, "-", d.Reason)
+	fmt.Println(strings.Join(d.Offer, " | "))
+	p.SetMode(permission.AutoEdit)
+	fmt.Println(p.Judge(r).Verdict)
+	// Output:
+	// ask - writes /home/me/app/src/main.go, in default mode
+	// Edit(/src/main.go) | Edit(/src/**) | WriteFile
+	// allow
+}
+
+func BenchmarkJudge(b *testing.B) {
+	p := permission.New(world(), permission.Default)
+	r := request(reads(root+"/src/main.go"), writes(root+"/src/main.go"))
+	for b.Loop() {
+		p.Judge(r)
+	}
+}

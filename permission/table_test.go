@@ -1,0 +1,195 @@
+//go:build unix
+
+package permission_test
+
+import (
+	"testing"
+
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+const (
+	root = "/home/me/app"
+	home = "/home/me"
+)
+
+func world() permission.World {
+	return permission.World{
+		Roots: []string{root, "/srv/lib"}, Home: home,
+		State: "/home/me/.adze", Spill: "/home/me/.adze/spill/s1",
+	}
+}
+
+func request(as ...tool.Access) tool.Request {
+	return tool.Request{
+		Call:        tool.Call{ID: "1", Name: "write_file"},
+		Declaration: tool.Declaration{Name: "write_file", DisplayName: "WriteFile", Kind: tool.Edit},
+		Invocation:  tool.Invocation{Access: as},
+	}
+}
+
+func reads(target string) tool.Access   { return tool.Access{Verb: tool.Reads, Target: target} }
+func writes(target string) tool.Access  { return tool.Access{Verb: tool.Writes, Target: target} }
+func execs(command string) tool.Access  { return tool.Access{Verb: tool.Execs, Target: command} }
+func reaches(target string) tool.Access { return tool.Access{Verb: tool.Reaches, Target: target} }
+func holds(target string) tool.Access   { return tool.Access{Verb: tool.Holds, Target: target} }
+
+// The verdicts of plan, default, auto-edit and yolo.
+type verdicts [4]tool.Verdict
+
+var (
+	free    = verdicts{tool.Allow, tool.Allow, tool.Allow, tool.Allow}
+	asked   = verdicts{tool.Ask, tool.Ask, tool.Ask, tool.Allow}
+	edits   = verdicts{tool.Deny, tool.Ask, tool.Allow, tool.Allow}
+	changes = verdicts{tool.Deny, tool.Ask, tool.Ask, tool.Allow}
+)
+
+func TestTable(t *testing.T) {
+	tests := []struct {
+		name   string
+		access []tool.Access
+		want   verdicts
+	}{
+		{"nothing", []tool.Access{tool.Nothing}, free},
+		{"hold a name", []tool.Access{holds("todos")}, free},
+		{"hold the session", []tool.Access{holds("*")}, free},
+
+		{"read in the workspace", []tool.Access{reads(root + "/main.go")}, free},
+		{"read in another root", []tool.Access{reads("/srv/lib/x.go")}, free},
+		{"read the root", []tool.Access{reads(root)}, free},
+		{"read all of the root", []tool.Access{reads(root + "/")}, free},
+		{"read a folder in the workspace", []tool.Access{reads(root + "/src/")}, free},
+		{"read a protected name", []tool.Access{reads(root + "/.git/config")}, free},
+		{"read /usr", []tool.Access{reads("/usr/include/stdio.h")}, free},
+		{"read /bin", []tool.Access{reads("/bin/sh")}, free},
+		{"read /lib", []tool.Access{reads("/lib/x.so")}, free},
+		{"read /opt", []tool.Access{reads("/opt/go/VERSION")}, free},
+		{"read /etc", []tool.Access{reads("/etc/hosts")}, free},
+		{"read all of /usr/include", []tool.Access{reads("/usr/include/")}, free},
+		{"read a spill file", []tool.Access{reads("/home/me/.adze/spill/s1/call_1.txt")}, free},
+		{"read the spill folder", []tool.Access{reads("/home/me/.adze/spill/s1/")}, free},
+
+		{"read in the home", []tool.Access{reads("/home/me/notes.txt")}, asked},
+		{"read a folder outside", []tool.Access{reads("/home/me/")}, asked},
+		{"read all there is", []tool.Access{reads("/")}, asked},
+		{"read unknown paths", []tool.Access{reads("*")}, asked},
+		{"read a look-alike of the root", []tool.Access{reads("/home/me/app-evil/x")}, asked},
+		{"read the root in another case", []tool.Access{reads("/home/me/APP/x")}, asked},
+		{"read a look-alike of /usr", []tool.Access{reads("/usr2/x")}, asked},
+		{"read another session's spill file", []tool.Access{reads("/home/me/.adze/spill/s10/call_1.txt")}, asked},
+		{"read own settings", []tool.Access{reads("/home/me/.adze/settings.json")}, asked},
+		{"read /proc", []tool.Access{reads("/proc/cpuinfo")}, asked},
+		{"read /proc/PID/environ", []tool.Access{reads("/proc/1/environ")}, asked},
+		{"read /etc/shadow", []tool.Access{reads("/etc/shadow")}, asked},
+		{"read .env", []tool.Access{reads(root + "/.env")}, asked},
+		{"read .ENV", []tool.Access{reads(root + "/.ENV")}, asked},
+		{"read a key", []tool.Access{reads(root + "/server.key")}, asked},
+		{"read ~/.ssh", []tool.Access{reads("/home/me/.ssh/id_ed25519")}, asked},
+		{"read all of ~/.ssh", []tool.Access{reads("/home/me/.ssh/")}, asked},
+		{"read an unresolved path", []tool.Access{reads(root + "/../notes.txt")}, asked},
+		{"read a relative path", []tool.Access{reads("main.go")}, asked},
+		{"read no path", []tool.Access{reads("")}, asked},
+		{"read a doubled slash", []tool.Access{reads(root + "//")}, asked},
+		{"read a NUL", []tool.Access{reads(root + "/a\x00b")}, asked},
+
+		{"write in the workspace", []tool.Access{writes(root + "/main.go")}, edits},
+		{"write in a new folder", []tool.Access{writes(root + "/a/b/c.go")}, edits},
+		{"write in another root", []tool.Access{writes("/srv/lib/x.go")}, edits},
+
+		{"write outside", []tool.Access{writes("/home/me/notes.txt")}, changes},
+		{"write a look-alike of the root", []tool.Access{writes("/home/me/app-evil/x")}, changes},
+		{"write the root in another case", []tool.Access{writes("/home/me/App/x")}, changes},
+		{"write the root itself", []tool.Access{writes(root)}, changes},
+		{"write a folder", []tool.Access{writes(root + "/src/")}, changes},
+		{"write all of the root", []tool.Access{writes(root + "/")}, changes},
+		{"write unknown paths", []tool.Access{writes("*")}, changes},
+		{"write in /etc", []tool.Access{writes("/etc/hosts")}, changes},
+		{"write a spill file", []tool.Access{writes("/home/me/.adze/spill/s1/call_1.txt")}, changes},
+		{"write .git", []tool.Access{writes(root + "/.git/hooks/pre-commit")}, changes},
+		{"write .GIT", []tool.Access{writes(root + "/.GIT/config")}, changes},
+		{"write .git with a dot", []tool.Access{writes(root + "/.git./config")}, changes},
+		{"write project settings", []tool.Access{writes(root + "/.adze/settings.json")}, changes},
+		{"write Qwen's settings", []tool.Access{writes(root + "/sub/.Qwen/settings.json")}, changes},
+		{"write MCP servers", []tool.Access{writes(root + "/.mcp.json")}, changes},
+		{"write CI", []tool.Access{writes(root + "/.github/workflows/ci.yml")}, changes},
+		{"write an unresolved path", []tool.Access{writes(root + "/x/../../notes.txt")}, changes},
+		{"write a relative path", []tool.Access{writes("main.go")}, changes},
+
+		{"run a command", []tool.Access{execs("ls")}, changes},
+		{"anything", []tool.Access{tool.Anything}, changes},
+		{"no access", nil, changes},
+		{"an unknown verb", []tool.Access{{Verb: "teleports", Target: root + "/main.go"}}, changes},
+		{"reach a host", []tool.Access{reaches("example.com")}, asked},
+		{"reach any host", []tool.Access{reaches("*")}, asked},
+
+		{"read inside and outside", []tool.Access{reads(root + "/a"), reads("/home/me/b")}, asked},
+		{"read inside, write inside", []tool.Access{reads(root + "/a"), writes(root + "/a")}, edits},
+		{"write inside, reach", []tool.Access{writes(root + "/a"), reaches("example.com")}, verdicts{tool.Deny, tool.Ask, tool.Ask, tool.Allow}},
+		{"write inside and outside", []tool.Access{writes(root + "/a"), writes("/home/me/b")}, changes},
+		{"hold and run", []tool.Access{holds("todos"), execs("make")}, changes},
+		{"nothing and read a secret", []tool.Access{tool.Nothing, reads(root + "/.env")}, asked},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var got verdicts
+			for i, m := range permission.Modes() {
+				d := permission.New(world(), m).Judge(request(test.access...))
+				got[i] = d.Verdict
+				if d.Reason == "" {
+					t.Errorf("%s: no reason", m)
+				}
+			}
+			if got != test.want {
+				t.Errorf("plan, default, auto-edit, yolo: %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// A tool from outside may say what it likes of itself.
+func TestOriginCountsAsAnything(t *testing.T) {
+	r := request(tool.Nothing)
+	r.Declaration = tool.Declaration{Name: "github__search", Origin: "mcp:github", Kind: tool.Read}
+	for i, m := range permission.Modes() {
+		if got := permission.New(world(), m).Judge(r).Verdict; got != changes[i] {
+			t.Errorf("%s: %v, want %v", m, got, changes[i])
+		}
+	}
+}
+
+func TestOddWorlds(t *testing.T) {
+	service := world()
+	service.Home, service.Roots = "/opt/svc", []string{"/opt/svc/app"}
+	inner := world()
+	inner.State = root + "/state"
+	tests := []struct {
+		name  string
+		world permission.World
+		a     tool.Access
+		want  verdicts
+	}{
+		{"no workspace", permission.World{}, reads("/home/me/app/x"), asked},
+		{"no workspace, write", permission.World{}, writes("/home/me/app/x"), changes},
+		{"no workspace, system", permission.World{}, reads("/usr/bin/ls"), free},
+		{"a home in a system folder", service, reads("/opt/svc/notes.txt"), asked},
+		{"beside such a home", service, reads("/opt/go/VERSION"), free},
+		{"workspace in such a home", service, reads("/opt/svc/app/x"), free},
+		{"state inside the workspace, write", inner, writes(root + "/state/settings.json"), changes},
+		{"state inside the workspace, read", inner, reads(root + "/state/settings.json"), asked},
+		{"no system folders", permission.World{System: []string{}}, reads("/usr/bin/ls"), asked},
+		{"the whole disk", permission.World{Roots: []string{"/"}}, writes("/home/me/x"), edits},
+		{"the whole disk, secret", permission.World{Roots: []string{"/"}}, reads("/etc/shadow"), asked},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var got verdicts
+			for i, m := range permission.Modes() {
+				got[i] = permission.New(test.world, m).Judge(request(test.a)).Verdict
+			}
+			if got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}

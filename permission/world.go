@@ -1,0 +1,197 @@
+package permission
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/tool"
+)
+
+// World is what a Policy knows of the disk. All paths are absolute and resolved, as the targets of an access are:
+// nothing is looked up.
+type World struct {
+	Roots  []string // the workspace; rules that begin with / mean the first one
+	Home   string   // the person's home folder
+	State  string   // $ADZE_HOME: all below it is protected, wherever it lies
+	Spill  string   // this session's folder of results too large for the model: reading it back is free
+	System []string // folders of the system that may be read; nil: the usual ones
+}
+
+// systemFolders are read freely: every program reads them. /proc is not among them.
+func systemFolders() []string {
+	return []string{
+		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/etc",
+		"/private/etc", // where /etc leads to on macOS
+	}
+}
+
+// finding is one access, looked at without a mode.
+type finding struct {
+	class class
+	what  string // "reads /home/me/notes.txt, outside the workspace /home/me/app"
+	// exact: a secret or a protected name, which only a rule that names this very path may answer.
+	exact bool
+	path  string // the path, if it is one that rules can be about
+	dir   bool   // the access is to all below path
+}
+
+// look sorts an access into its row of the table.
+func (w World) look(a tool.Access) finding {
+	switch a.Verb {
+	case tool.Nothing.Verb:
+		return finding{what: "touches nothing"}
+	case tool.Holds:
+		return finding{what: "changes nothing outside this session"}
+	case tool.Reads:
+		return w.read(a.Target)
+	case tool.Writes:
+		return w.write(a.Target)
+	case tool.Execs:
+		return finding{class: unknown, what: "runs a command"}
+	case tool.Reaches:
+		if a.Target == "*" {
+			return finding{class: host, what: "reaches any host"}
+		}
+		return finding{class: host, what: "reaches the host " + show(a.Target)}
+	}
+	return finding{class: unknown, what: "has effects that cannot be known in advance"}
+}
+
+// read judges a path that is read. All below a folder of the workspace may be read although secrets may lie there:
+// their names are no secret, and an engine that reads contents below a folder leaves secret files out.
+func (w World) read(target string) finding {
+	f := finding{class: otherRead, what: "reads " + show(target)}
+	if target == "*" {
+		f.what = "reads files that cannot be known in advance"
+		return f
+	}
+	var ok bool
+	if f.path, f.dir, ok = split(target); !ok {
+		f.what += ", which is not a resolved path"
+		return f
+	}
+	if within(f.path, w.Spill) {
+		f.class = harmless
+		return f
+	}
+	if why, ok := names.Secret(f.path); ok {
+		f.exact = true
+		f.what += ", which may be secret (" + why + ")"
+		return f
+	}
+	switch {
+	case within(f.path, w.State):
+		f.what += ", which is Adze's own"
+	case w.inside(f.path), w.ofSystem(f.path):
+		f.class = harmless
+	default:
+		f.what += w.outside()
+	}
+	return f
+}
+
+func (w World) write(target string) finding {
+	f := finding{class: outsideWrite, what: "writes " + show(target)}
+	if target == "*" {
+		f.what = "writes files that cannot be known in advance"
+		return f
+	}
+	var ok bool
+	if f.path, f.dir, ok = split(target); !ok {
+		f.what += ", which is not a resolved path"
+		return f
+	}
+	why, protected := names.Protected(f.path)
+	switch {
+	case within(f.path, w.State):
+		f.exact = true
+		f.what += ", which is Adze's own"
+	case protected:
+		f.exact = true
+		f.what += ", a protected name (" + why + ")"
+	case !w.inside(f.path):
+		f.what += w.outside()
+	case f.dir:
+		f.exact = true // a protected name may lie below
+		f.what += " with all below it"
+	case w.isRoot(f.path):
+		f.what += ", the workspace itself"
+	default:
+		f.class = insideWrite
+	}
+	return f
+}
+
+func (w World) inside(path string) bool {
+	_, ok := names.Within(path, w.Roots)
+	return ok
+}
+
+func (w World) isRoot(path string) bool {
+	for _, r := range w.Roots {
+		if filepath.Clean(r) == path {
+			return true
+		}
+	}
+	return false
+}
+
+// ofSystem reports whether path lies in a folder of the system. A home that itself lies in one (a service's, in /opt)
+// stays a home.
+func (w World) ofSystem(path string) bool {
+	if _, ok := names.Within(path, w.System); !ok {
+		return false
+	}
+	_, homeToo := names.Within(w.Home, w.System)
+	return w.Home == "" || !homeToo || !within(path, w.Home)
+}
+
+func (w World) outside() string {
+	if len(w.Roots) == 0 {
+		return ", and there is no workspace"
+	}
+	s := ", outside the workspace " + show(w.Roots[0])
+	if n := len(w.Roots) - 1; n > 0 {
+		s += fmt.Sprintf(" and %d more", n)
+	}
+	return s
+}
+
+// split takes a target apart: the path, and whether all below it is meant. A path that is not absolute and clean
+// was never resolved, and what it leads to is not known.
+func split(target string) (path string, dir, ok bool) {
+	path = target
+	if n := len(target); n > 0 && (target[n-1] == '/' || target[n-1] == filepath.Separator) {
+		dir = true
+		if filepath.Clean(target) != target { // "/" is its own name
+			path = target[:n-1]
+		}
+	}
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path || strings.ContainsRune(path, 0) {
+		return "", dir, false
+	}
+	return path, dir, true
+}
+
+// within reports whether path is root or lies below it; a root that is not known holds nothing.
+func within(path, root string) bool {
+	if root == "" {
+		return false
+	}
+	_, ok := names.Within(path, []string{root})
+	return ok
+}
+
+// show makes a target one visible line.
+func show(target string) string {
+	if target == "" {
+		return "a path without a name"
+	}
+	s := tool.Visible(strings.ReplaceAll(target, "\n", `\n`))
+	if strings.ContainsAny(s, " \t,;") {
+		return fmt.Sprintf("%q", target)
+	}
+	return s
+}
