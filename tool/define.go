@@ -1,0 +1,101 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+)
+
+// Def defines a tool whose arguments are an A. Zero fields mean the ordinary thing.
+type Def[A any] struct {
+	Name        string
+	DisplayName string
+	Description string
+	Kind        Kind
+	Aliases     []string
+	Deferred    bool
+	Budget      int
+	// Prepare is given arguments that were decoded, repaired and checked against the schema of A. It checks what a
+	// schema cannot say and plans the call: see [Tool].
+	Prepare func(ctx context.Context, args A) (*Invocation, error)
+}
+
+// Define makes a tool. The schema comes from A, a struct: a field is a parameter under its JSON name, required unless
+// its tag says omitempty; further tags are
+//
+//	description:"what it is for"   enum:"a,b"   minimum:"1"   maximum:"9"   default:"3"   minLength:"1"   alias:"old_name,other"
+//
+// Unknown parameters are refused. Define panics on an A it cannot make a schema of: a mistake in the program.
+func Define[A any](d Def[A]) Tool {
+	raw, aliases, err := schemaOf(reflect.TypeFor[A]())
+	if err != nil {
+		panic(fmt.Sprintf("define tool %s: %v", d.Name, err))
+	}
+	schema, err := ParseSchema(raw)
+	if err != nil {
+		panic(fmt.Sprintf("define tool %s: %v", d.Name, err))
+	}
+	aliases.apply(schema.root)
+	if d.Name == "" || d.Description == "" || d.Prepare == nil {
+		panic(fmt.Sprintf("define tool %q: a name, a description and Prepare are needed", d.Name))
+	}
+	return &defined[A]{
+		declaration: Declaration{
+			Name: d.Name, DisplayName: d.DisplayName, Description: d.Description, Parameters: raw,
+			Kind: d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget,
+		},
+		schema:  schema,
+		prepare: d.Prepare,
+	}
+}
+
+type defined[A any] struct {
+	declaration Declaration
+	schema      *Schema
+	prepare     func(context.Context, A) (*Invocation, error)
+}
+
+func (t *defined[A]) Declaration() Declaration { return t.declaration }
+
+func (t *defined[A]) Prepare(ctx context.Context, raw json.RawMessage) (*Invocation, error) {
+	values, notes, err := t.schema.values(raw)
+	if err != nil {
+		return nil, t.named(err)
+	}
+	var args A
+	if err := decodeInto(values, &args); err != nil {
+		return nil, t.named(err)
+	}
+	inv, err := t.prepare(ctx, args)
+	if inv != nil && len(notes) > 0 {
+		noted := *inv
+		noted.Notes = append(notes, inv.Notes...)
+		inv = &noted
+	}
+	return inv, t.named(err)
+}
+
+// named puts the tool's name before what is wrong with its parameters.
+func (t *defined[A]) named(err error) error {
+	if p, ok := err.(*ParamError); ok && p.Tool == "" {
+		return &ParamError{t.declaration.Name, p.Violations}
+	}
+	return err
+}
+
+// decodeInto fills a struct from checked values. What fails still is a number that does not fit its Go type.
+func decodeInto(values map[string]any, args any) error {
+	raw, err := json.Marshal(values)
+	if err != nil {
+		return BadParam("", "the arguments cannot be read: %v", err)
+	}
+	err = json.Unmarshal(raw, args)
+	if t, ok := err.(*json.UnmarshalTypeError); ok {
+		return BadParam(t.Field, "the %s does not fit: expected %s", t.Value, t.Type)
+	}
+	if err != nil {
+		return BadParam("", "the arguments cannot be read: %v", err)
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// Members is a tool in the form of the documentation's page: its eight members. [FromMembers] makes a Tool of it, and
+// [BaseTool] has those that one does not want to write.
+type Members interface {
+	Name() string
+	DisplayName() string
+	Description() string
+	ParameterSchema() json.RawMessage
+	// ValidateToolParams says what is wrong with the parameters; nil if nothing is.
+	ValidateToolParams(params map[string]any) error
+	// GetDescription says in one line what the tool would do with them.
+	GetDescription(params map[string]any) string
+	// ShouldConfirmExecute gives what a person should see before they are asked; nil if the tool sees no need to ask.
+	// The need is only the tool's view: what it may do without a question is decided by policy.
+	ShouldConfirmExecute(ctx context.Context, params map[string]any) (Display, error)
+	// Execute does it. It may call updateOutput with a new display as often as it likes.
+	Execute(ctx context.Context, params map[string]any, updateOutput func(Display)) (Result, error)
+}
+
+// BaseTool is the page's base class: embed it, fill in Decl, and write Execute and whatever else should differ.
+type BaseTool struct{ Decl Declaration }
+
+// Name is the declaration's.
+func (b BaseTool) Name() string { return b.Decl.Name }
+
+// DisplayName is the declaration's.
+func (b BaseTool) DisplayName() string { return b.Decl.Title() }
+
+// Description is the declaration's.
+func (b BaseTool) Description() string { return b.Decl.Description }
+
+// Kind is the declaration's: a tool that reads, searches or thinks says so here.
+func (b BaseTool) Kind() Kind { return b.Decl.kind() }
+
+// ParameterSchema is the declaration's; without one the tool takes any object.
+func (b BaseTool) ParameterSchema() json.RawMessage {
+	if b.Decl.Parameters == nil {
+		return json.RawMessage(`{"type":"object"}`)
+	}
+	return b.Decl.Parameters
+}
+
+// ValidateToolParams finds nothing wrong: the schema was checked before.
+func (b BaseTool) ValidateToolParams(map[string]any) error { return nil }
+
+// GetDescription is the parameters themselves.
+func (b BaseTool) GetDescription(params map[string]any) string {
+	raw, err := marshal(params)
+	if err != nil {
+		return b.Decl.Title()
+	}
+	return b.Decl.Title() + " " + string(raw)
+}
+
+// ShouldConfirmExecute sees no need to ask.
+func (b BaseTool) ShouldConfirmExecute(context.Context, map[string]any) (Display, error) {
+	return nil, nil
+}
+
+// FromMembers makes a Tool of the page's members, which are called in the documented order: ValidateToolParams (after
+// the parameters were checked against the schema), GetDescription, ShouldConfirmExecute, Execute. The first three may
+// be called again.
+//
+// What such a tool touches is unknown, so that policy judges it as [Anything], and a nil from ShouldConfirmExecute
+// passes neither plan mode nor a deny rule. Only a tool that says by a method Kind() Kind that it reads, searches or
+// thinks is believed to change nothing.
+//
+// FromMembers panics on members without a name or with a schema that cannot be read: a mistake in the program.
+func FromMembers(m Members) Tool {
+	schema, err := ParseSchema(m.ParameterSchema())
+	if err != nil || m.Name() == "" {
+		panic(fmt.Sprintf("tool %q from members: a name and a readable schema are needed: %v", m.Name(), err))
+	}
+	d := Declaration{
+		Name: m.Name(), DisplayName: m.DisplayName(), Description: m.Description(),
+		Parameters: m.ParameterSchema(), Kind: Other,
+	}
+	if k, ok := m.(interface{ Kind() Kind }); ok {
+		d.Kind = k.Kind()
+	}
+	return &fromMembers{m, d, schema.strict()}
+}
+
+type fromMembers struct {
+	members     Members
+	declaration Declaration
+	schema      *Schema
+}
+
+func (t *fromMembers) Declaration() Declaration { return t.declaration }
+
+func (t *fromMembers) Prepare(ctx context.Context, raw json.RawMessage) (*Invocation, error) {
+	params, notes, err := t.schema.values(raw)
+	if err != nil {
+		return nil, err
+	}
+	params = plainNumbers(params).(map[string]any)
+	if err := t.members.ValidateToolParams(params); err != nil {
+		if p, ok := err.(*ParamError); ok {
+			return nil, p
+		}
+		return nil, BadParam("", "%v", err)
+	}
+	inv := &Invocation{Description: t.members.GetDescription(params), Notes: notes}
+	inv.Confirm, err = t.members.ShouldConfirmExecute(ctx, params)
+	inv.Access = t.access(inv.Confirm != nil)
+	inv.Run = func(ctx context.Context, l *Live) (Result, error) {
+		return t.members.Execute(ctx, params, l.Show)
+	}
+	return inv, err
+}
+
+// access is what policy judges. A tool that only looks is believed when it sees no need to ask; when it does, it is
+// asked about as something that reads we know not what.
+func (t *fromMembers) access(confirm bool) []Access {
+	switch {
+	case !t.declaration.kind().harmless():
+		return []Access{Anything}
+	case confirm:
+		return []Access{{Reads, "*"}}
+	}
+	return []Access{Nothing}
+}
+
+// strict refuses unknown parameters, unless the schema has its own word on them.
+func (s *Schema) strict() *Schema {
+	root := *s.root
+	if root.others == nil && root.properties != nil {
+		root.closed = true
+	}
+	return &Schema{&root}
+}
+
+// plainNumbers makes of every number what json.Unmarshal would: a page-style tool expects a float64.
+func plainNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		f, _ := v.Float64()
+		return f
+	case []any:
+		for i := range v {
+			v[i] = plainNumbers(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = plainNumbers(v[k])
+		}
+	}
+	return v
+}

@@ -1,0 +1,154 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// names are the aliases of the parameters of a struct, and of structs within it.
+type names struct {
+	aliases map[string][]string
+	inner   map[string]*names
+	items   *names
+}
+
+func (a *names) apply(n *node) {
+	if a == nil || n == nil {
+		return
+	}
+	for name, aliases := range a.aliases {
+		n.properties[name].aliases = aliases
+	}
+	for name, inner := range a.inner {
+		inner.apply(n.properties[name])
+	}
+	a.items.apply(n.items)
+}
+
+// schemaOf writes the JSON Schema of a struct type, its properties in the order of its fields.
+func schemaOf(t reflect.Type) (json.RawMessage, *names, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, nil, fmt.Errorf("the arguments are a %s, not a struct", t)
+	}
+	return structSchema(t)
+}
+
+func structSchema(t reflect.Type) (json.RawMessage, *names, error) {
+	found := &names{aliases: map[string][]string{}, inner: map[string]*names{}}
+	var properties, required []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" || !f.IsExported() {
+			continue
+		}
+		if name == "" {
+			return nil, nil, fmt.Errorf("field %s has no json name", f.Name)
+		}
+		schema, inner, err := typeSchema(f.Type, f.Tag)
+		if err != nil {
+			return nil, nil, fmt.Errorf("field %s: %w", f.Name, err)
+		}
+		if inner != nil {
+			found.inner[name] = inner
+		}
+		if alias := f.Tag.Get("alias"); alias != "" {
+			found.aliases[name] = strings.Split(alias, ",")
+		}
+		properties = append(properties, quote(name)+":"+string(schema))
+		if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") {
+			required = append(required, quote(name))
+		}
+	}
+	var b bytes.Buffer
+	b.WriteString(`{"type":"object","properties":{` + strings.Join(properties, ",") + "}")
+	if len(required) > 0 {
+		b.WriteString(`,"required":[` + strings.Join(required, ",") + "]")
+	}
+	b.WriteString(`,"additionalProperties":false}`)
+	return b.Bytes(), found, nil
+}
+
+// typeSchema writes the schema of one field.
+func typeSchema(t reflect.Type, tag reflect.StructTag) (json.RawMessage, *names, error) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	var fields []string
+	var inner *names
+	switch t.Kind() {
+	case reflect.String:
+		fields = append(fields, `"type":"string"`)
+	case reflect.Bool:
+		fields = append(fields, `"type":"boolean"`)
+	case reflect.Int, reflect.Int64:
+		fields = append(fields, `"type":"integer"`)
+	case reflect.Float64:
+		fields = append(fields, `"type":"number"`)
+	case reflect.Slice:
+		items, below, err := typeSchema(t.Elem(), "")
+		if err != nil {
+			return nil, nil, err
+		}
+		fields = append(fields, `"type":"array"`, `"items":`+string(items))
+		if below != nil {
+			inner = &names{items: below}
+		}
+	case reflect.Struct:
+		s, below, err := structSchema(t)
+		if err != nil {
+			return nil, nil, err
+		}
+		fields = append(fields, strings.TrimSuffix(strings.TrimPrefix(string(s), "{"), "}"))
+		inner = below
+	default:
+		return nil, nil, fmt.Errorf("a %s has no schema", t)
+	}
+	tags, err := tagKeywords(t.Kind(), tag)
+	return json.RawMessage("{" + strings.Join(append(fields, tags...), ",") + "}"), inner, err
+}
+
+// tagKeywords writes the keywords that a field's tags stand for.
+func tagKeywords(kind reflect.Kind, tag reflect.StructTag) ([]string, error) {
+	var out []string
+	if d := tag.Get("description"); d != "" {
+		out = append(out, `"description":`+quote(d))
+	}
+	if e := tag.Get("enum"); e != "" {
+		var items []string
+		for _, item := range strings.Split(e, ",") {
+			items = append(items, quote(item))
+		}
+		out = append(out, `"enum":[`+strings.Join(items, ",")+"]")
+	}
+	for _, keyword := range []string{"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"} {
+		if v := tag.Get(keyword); v != "" {
+			if _, err := strconv.ParseFloat(v, 64); err != nil {
+				return nil, fmt.Errorf("its %s %q is no number", keyword, v)
+			}
+			out = append(out, quote(keyword)+":"+v)
+		}
+	}
+	if d, ok := tag.Lookup("default"); ok {
+		if kind == reflect.String {
+			d = quote(d)
+		}
+		if !json.Valid([]byte(d)) {
+			return nil, fmt.Errorf("its default %s is not JSON", d)
+		}
+		out = append(out, `"default":`+d)
+	}
+	return out, nil
+}
+
+func quote(s string) string {
+	b, err := marshal(s)
+	if err != nil {
+		return strconv.Quote(s)
+	}
+	return string(b)
+}

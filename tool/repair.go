@@ -1,0 +1,215 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Arguments reads a model's arguments: decoded, repaired where what was meant is plain, completed with defaults, and
+// checked. notes tell the model of each repair. The error is a *ParamError that names everything that does not fit.
+func (s *Schema) Arguments(raw json.RawMessage) (args json.RawMessage, notes []string, err error) {
+	v, notes, err := s.values(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	args, err = json.Marshal(v)
+	return args, notes, err
+}
+
+func (s *Schema) values(raw json.RawMessage) (map[string]any, []string, error) {
+	v, err := decodeArguments(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &repairer{schema: s}
+	v = r.repair(s.root, v, "", 0)
+	var violations []Violation
+	s.check(s.root, v, "", 0, func(v Violation) { violations = append(violations, v) })
+	violations = append(r.clashes, violations...)
+	object, ok := v.(map[string]any)
+	if !ok && len(violations) == 0 {
+		violations = []Violation{{"", "expected an object, got " + describe(v)}}
+	}
+	if len(violations) > 0 {
+		return nil, nil, &ParamError{Violations: violations}
+	}
+	return object, r.notes, nil
+}
+
+// decodeArguments reads JSON and keeps numbers as they were written.
+func decodeArguments(raw json.RawMessage) (any, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return map[string]any{}, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	err := d.Decode(&v)
+	if err == nil {
+		if _, more := d.Token(); more != io.EOF {
+			err = errors.New("there is more after the first value")
+		}
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("it ends too early; it may have been cut")
+	}
+	if err != nil {
+		return nil, BadParam("", "the arguments are not valid JSON: %v; send one JSON object", err)
+	}
+	if v == nil {
+		return map[string]any{}, nil
+	}
+	return v, nil
+}
+
+// repairer mends what models get wrong, where only one thing can have been meant.
+type repairer struct {
+	schema  *Schema
+	notes   []string
+	clashes []Violation // a parameter given under two names
+}
+
+func (r *repairer) note(at, format string, args ...any) {
+	if at == "" {
+		at = "the arguments"
+	}
+	r.notes = append(r.notes, at+" "+fmt.Sprintf(format, args...))
+}
+
+func (r *repairer) repair(n *node, v any, at string, depth int) any {
+	n = r.schema.follow(n)
+	if n == nil || depth > maxDepth {
+		return v
+	}
+	v = r.retype(n, v, at, depth)
+	switch v := v.(type) {
+	case map[string]any:
+		return r.repairObject(n, v, at, depth)
+	case []any:
+		for i, item := range v {
+			child := n.items
+			if i < len(n.prefix) {
+				child = n.prefix[i]
+			}
+			v[i] = r.repair(child, item, fmt.Sprintf("%s[%d]", at, i), depth+1)
+		}
+	}
+	return v
+}
+
+func (r *repairer) repairObject(n *node, v map[string]any, at string, depth int) any {
+	for _, name := range n.order {
+		child := n.properties[name]
+		for _, alias := range child.aliases {
+			given, ok := v[alias]
+			if !ok || n.properties[alias] != nil {
+				continue
+			}
+			if _, both := v[name]; both && given != nil {
+				r.clashes = append(r.clashes, Violation{join(at, alias), fmt.Sprintf("is another name of %s, which is given too; give one of them", name)})
+			} else if given != nil {
+				v[name] = given
+			}
+			delete(v, alias)
+		}
+		value, given := v[name]
+		if given && value == nil && !slices.Contains(n.required, name) && !r.accepts(child, "null", 0) {
+			delete(v, name)
+			given = false
+		}
+		switch {
+		case given:
+			v[name] = r.repair(child, value, join(at, name), depth+1)
+		case child.fallback != nil:
+			if d, err := decodeArguments(child.fallback); err == nil {
+				v[name] = d
+			}
+		}
+	}
+	return v
+}
+
+// retype changes the type of a value that does not fit into the one type it can have been meant as.
+func (r *repairer) retype(n *node, v any, at string, depth int) any {
+	if r.fits(n, v) {
+		return v
+	}
+	switch given := v.(type) {
+	case string:
+		if mended, ok := r.fromString(n, given); ok {
+			r.note(at, "was given as the string %s; it was read as %s", describe(given), describe(mended))
+			return mended
+		}
+	case json.Number, bool:
+		if r.accepts(n, "string", 0) {
+			r.note(at, "was given as %s; it was read as the string %q", describe(given), fmt.Sprint(given))
+			return fmt.Sprint(given)
+		}
+	}
+	if _, isArray := v.([]any); !isArray && v != nil && n.items != nil && r.accepts(n, "array", 0) {
+		inner := &repairer{schema: r.schema}
+		item := inner.repair(n.items, v, at, depth+1)
+		if r.fits(r.schema.follow(n.items), item) {
+			r.note(at, "was given as one value; it was read as an array of one")
+			return []any{item}
+		}
+	}
+	return v
+}
+
+var numeral = regexp.MustCompile(`^-?\d+(\.\d+)?$`)
+
+func (r *repairer) fromString(n *node, s string) (any, bool) {
+	t := strings.TrimSpace(s)
+	switch lower := strings.ToLower(t); {
+	case (lower == "true" || lower == "false") && r.accepts(n, "boolean", 0):
+		return lower == "true", true
+	case numeral.MatchString(t) && r.fits(n, json.Number(t)):
+		return json.Number(t), true
+	case strings.HasPrefix(t, "{") || strings.HasPrefix(t, "["):
+		if v, err := decodeArguments(json.RawMessage(t)); err == nil && r.fits(n, v) {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+var typeOrder = []string{"null", "boolean", "string", "integer", "number", "array", "object"}
+
+// fits reports whether the type of v is one that n accepts.
+func (r *repairer) fits(n *node, v any) bool {
+	for _, t := range typeOrder {
+		if isType(v, t) && r.accepts(n, t, 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// accepts reports whether a value of type t may stand at n.
+func (r *repairer) accepts(n *node, t string, depth int) bool {
+	n = r.schema.follow(n)
+	if n == nil || depth > maxDepth {
+		return true
+	}
+	if len(n.types) > 0 && !slices.Contains(n.types, t) && !(t == "integer" && slices.Contains(n.types, "number")) {
+		return false
+	}
+	for _, child := range n.allOf {
+		if !r.accepts(child, t, depth+1) {
+			return false
+		}
+	}
+	for _, choice := range [][]*node{n.anyOf, n.oneOf} {
+		if len(choice) > 0 && !slices.ContainsFunc(choice, func(c *node) bool { return r.accepts(c, t, depth+1) }) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,268 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Schema is a JSON Schema that arguments are checked against. It knows the keywords that tools use; one that it does
+// not know forbids nothing, because a tool from outside must not be lost to it.
+type Schema struct {
+	root *node
+}
+
+// node is one place of a schema.
+type node struct {
+	nothing     bool // the schema "false"
+	ref         string
+	types       []string // empty: any
+	description string
+	properties  map[string]*node
+	order       []string // of properties, as written
+	required    []string
+	closed      bool // no other properties
+	others      *node
+	items       *node
+	prefix      []*node
+	enum        []any
+	anyOf       []*node
+	oneOf       []*node
+	allOf       []*node
+	minimum     *float64
+	maximum     *float64
+	above       *float64
+	below       *float64
+	minLength   *int
+	maxLength   *int
+	minItems    *int
+	maxItems    *int
+	pattern     *regexp.Regexp
+	fallback    json.RawMessage // the default
+	aliases     []string        // other names of this parameter; not part of JSON Schema
+	defs        map[string]*node
+}
+
+// ParseSchema reads the JSON Schema of an object. An empty one accepts every object.
+func ParseSchema(raw json.RawMessage) (*Schema, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		raw = json.RawMessage(`{"type":"object"}`)
+	}
+	root, err := parseNode(raw, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read a parameter schema: %w", err)
+	}
+	if len(root.types) == 0 {
+		root.types = []string{"object"}
+	}
+	if !slices.Contains(root.types, "object") {
+		return nil, fmt.Errorf("read a parameter schema: it is of type %s, not of an object", strings.Join(root.types, " or "))
+	}
+	return &Schema{root}, nil
+}
+
+type nodeJSON struct {
+	Ref         string                     `json:"$ref"`
+	Type        json.RawMessage            `json:"type"`
+	Nullable    bool                       `json:"nullable"`
+	Description any                        `json:"description"`
+	Properties  json.RawMessage            `json:"properties"`
+	Required    any                        `json:"required"`
+	Additional  json.RawMessage            `json:"additionalProperties"`
+	Items       json.RawMessage            `json:"items"`
+	PrefixItems []json.RawMessage          `json:"prefixItems"`
+	Enum        []any                      `json:"enum"`
+	Const       *any                       `json:"const"`
+	AnyOf       []json.RawMessage          `json:"anyOf"`
+	OneOf       []json.RawMessage          `json:"oneOf"`
+	AllOf       []json.RawMessage          `json:"allOf"`
+	Minimum     any                        `json:"minimum"`
+	Maximum     any                        `json:"maximum"`
+	Above       any                        `json:"exclusiveMinimum"`
+	Below       any                        `json:"exclusiveMaximum"`
+	MinLength   any                        `json:"minLength"`
+	MaxLength   any                        `json:"maxLength"`
+	MinItems    any                        `json:"minItems"`
+	MaxItems    any                        `json:"maxItems"`
+	Pattern     any                        `json:"pattern"`
+	Default     json.RawMessage            `json:"default"`
+	Defs        map[string]json.RawMessage `json:"$defs"`
+	Definitions map[string]json.RawMessage `json:"definitions"`
+}
+
+// maxDepth bounds how deep schemas and references are followed: they come from outside and may loop.
+const maxDepth = 64
+
+func parseNode(raw json.RawMessage, depth int) (*node, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("it is nested more than %d deep", maxDepth)
+	}
+	var plain bool
+	if json.Unmarshal(raw, &plain) == nil {
+		return &node{nothing: !plain}, nil
+	}
+	var in nodeJSON
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return nil, err
+	}
+	n := &node{
+		ref: in.Ref, types: parseTypes(in.Type, in.Nullable), required: parseNames(in.Required), enum: in.Enum,
+		minimum: parseFloat(in.Minimum), maximum: parseFloat(in.Maximum), above: parseFloat(in.Above), below: parseFloat(in.Below),
+		minLength: parseInt(in.MinLength), maxLength: parseInt(in.MaxLength), minItems: parseInt(in.MinItems), maxItems: parseInt(in.MaxItems),
+		fallback: in.Default,
+	}
+	n.description, _ = in.Description.(string)
+	if in.Const != nil {
+		n.enum = []any{*in.Const}
+	}
+	if p, ok := in.Pattern.(string); ok {
+		// A pattern of another dialect is dropped rather than the tool.
+		n.pattern, _ = regexp.Compile(p)
+	}
+	return n, n.parseChildren(in, depth+1)
+}
+
+func (n *node) parseChildren(in nodeJSON, depth int) (err error) {
+	if n.properties, n.order, err = parseProperties(in.Properties, depth); err != nil {
+		return err
+	}
+	if len(in.Additional) > 0 {
+		if n.others, err = parseNode(in.Additional, depth); err != nil {
+			return err
+		}
+		n.closed = n.others.nothing
+	}
+	if len(in.Items) > 0 && in.Items[0] == '[' { // draft-07's spelling of prefixItems
+		if err := json.Unmarshal(in.Items, &in.PrefixItems); err != nil {
+			return err
+		}
+	} else if len(in.Items) > 0 {
+		if n.items, err = parseNode(in.Items, depth); err != nil {
+			return err
+		}
+	}
+	for _, list := range []struct {
+		raw []json.RawMessage
+		out *[]*node
+	}{{in.PrefixItems, &n.prefix}, {in.AnyOf, &n.anyOf}, {in.OneOf, &n.oneOf}, {in.AllOf, &n.allOf}} {
+		for _, raw := range list.raw {
+			child, err := parseNode(raw, depth)
+			if err != nil {
+				return err
+			}
+			*list.out = append(*list.out, child)
+		}
+	}
+	n.defs = map[string]*node{}
+	for prefix, defs := range map[string]map[string]json.RawMessage{"#/$defs/": in.Defs, "#/definitions/": in.Definitions} {
+		for name, raw := range defs {
+			if n.defs[prefix+name], err = parseNode(raw, depth); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func parseProperties(raw json.RawMessage, depth int) (map[string]*node, []string, error) {
+	if len(raw) == 0 {
+		return nil, nil, nil
+	}
+	var byName map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &byName); err != nil {
+		return nil, nil, err
+	}
+	properties := map[string]*node{}
+	for name, raw := range byName {
+		child, err := parseNode(raw, depth)
+		if err != nil {
+			return nil, nil, fmt.Errorf("property %s: %w", name, err)
+		}
+		properties[name] = child
+	}
+	return properties, keysInOrder(raw), nil
+}
+
+// keysInOrder lists the keys of a JSON object as written, so that messages name parameters in the order of their
+// declaration.
+func keysInOrder(raw json.RawMessage) []string {
+	var keys []string
+	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d.Token()
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			break
+		}
+		if key, ok := t.(string); ok && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+		var skipped json.RawMessage
+		if d.Decode(&skipped) != nil {
+			break
+		}
+	}
+	return keys
+}
+
+func parseTypes(raw json.RawMessage, nullable bool) []string {
+	var one string
+	var many []string
+	if json.Unmarshal(raw, &one) == nil && one != "" {
+		many = []string{one}
+	} else if json.Unmarshal(raw, &many) != nil {
+		return nil
+	}
+	for i, t := range many {
+		many[i] = strings.ToLower(t) // Gemini writes STRING
+	}
+	if nullable && len(many) > 0 {
+		many = append(many, "null")
+	}
+	return many
+}
+
+func parseNames(v any) []string {
+	list, _ := v.([]any)
+	var names []string
+	for _, item := range list {
+		if s, ok := item.(string); ok {
+			names = append(names, s)
+		}
+	}
+	return names
+}
+
+func parseFloat(v any) *float64 {
+	if f, ok := v.(float64); ok {
+		return &f
+	}
+	return nil
+}
+
+func parseInt(v any) *int {
+	if f, ok := v.(float64); ok {
+		n := int(f)
+		return &n
+	}
+	return nil
+}
+
+// follow finds the node that a reference stands for.
+func (s *Schema) follow(n *node) *node {
+	for range maxDepth {
+		switch {
+		case n == nil || n.ref == "":
+			return n
+		case n.ref == "#":
+			n = s.root
+		case s.root.defs[n.ref] != nil:
+			n = s.root.defs[n.ref]
+		default:
+			return &node{} // a reference to elsewhere forbids nothing
+		}
+	}
+	return &node{}
+}
