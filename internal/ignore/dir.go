@@ -1,0 +1,120 @@
+package ignore
+
+import (
+	"strings"
+)
+
+// level is one ignore file in force, linked to the one that is asked next when it has no answer.
+type level struct {
+	set   *set
+	file  string
+	base  string // folder the patterns are relative to, with forward slashes and no slash at its end
+	cause error  // set when the file could not be read
+	outer *level
+}
+
+// Dir is a folder seen by the rules: the ignore files in force for its entries. It never changes, and costs nothing for a
+// folder without ignore files beyond the value itself.
+type Dir struct {
+	path string // with forward slashes and no slash at its end, so "" is the top of the file system
+	git  *level
+	ai   [len(families)]*level
+	some bool // an AI ignore file is in force
+	r    *Rules
+}
+
+// Path is the folder's absolute path, with forward slashes.
+func (d *Dir) Path() string {
+	if d.path == "" {
+		return "/"
+	}
+	return d.path
+}
+
+// Enter gives the folder of that name inside d; marks is the union of Mark over its entries, so that a walk, which reads
+// the folder anyway, costs no further look at the disk.
+func (d *Dir) Enter(name string, marks Marks) *Dir {
+	child := &Dir{path: d.path + "/" + name, git: d.git, ai: d.ai, some: d.some, r: d.r}
+	if marks != 0 {
+		child.load(marks, nil)
+	}
+	return child
+}
+
+// load puts the folder's own ignore files in front of those it inherited; w, when not nil, remembers what was looked at.
+func (d *Dir) load(marks Marks, w *watch) {
+	if marks&markRepo != 0 {
+		d.git = d.r.repository(d.path, w)
+	}
+	if marks&markGit != 0 {
+		d.git = d.r.readLevel(d, ".gitignore", d.git, w)
+	}
+	for i, name := range families {
+		if marks&(markAI<<i) != 0 {
+			d.ai[i] = d.r.readLevel(d, name, d.ai[i], w)
+			d.some = d.some || d.ai[i] != nil
+		}
+	}
+}
+
+// Match answers for an entry of the folder by its own name: that the folder itself may be ignored is the caller's
+// matter, who then does not enter it.
+func (d *Dir) Match(name string, kind Kind) Verdict {
+	if v := d.Refusal(name, kind); v.State == Refused {
+		return v
+	}
+	return d.hidden(name, kind)
+}
+
+// Refusal is Match without git's rules.
+func (d *Dir) Refusal(name string, kind Kind) Verdict {
+	if !d.some {
+		return Verdict{}
+	}
+	for _, l := range d.ai {
+		if l == nil {
+			continue
+		}
+		if v := d.decide(l, name, kind, Refused); v.State == Refused {
+			return v
+		}
+	}
+	return Verdict{}
+}
+
+// hidden is Match without the AI ignore files.
+func (d *Dir) hidden(name string, kind Kind) Verdict {
+	if d.git == nil {
+		return Verdict{}
+	}
+	return d.decide(d.git, name, kind, Hidden)
+}
+
+// decide asks the ignore files from the innermost outwards; the first that has a matching pattern has the last word.
+func (d *Dir) decide(l *level, name string, kind Kind, positive State) Verdict {
+	for ; l != nil; l = l.outer {
+		if l.cause != nil {
+			return Verdict{State: positive, File: l.file, Cause: l.cause}
+		}
+		i := l.set.find(d, l, name, kind)
+		if i < 0 {
+			continue
+		}
+		p := &l.set.patterns[i]
+		v := Verdict{State: positive, File: l.file, Line: p.line, Pattern: p.source}
+		if p.negate {
+			v.State = Clear
+		}
+		return v
+	}
+	return Verdict{}
+}
+
+// relative is the path of an entry as the patterns of the level see it.
+func (d *Dir) relative(buf []byte, l *level, name string) []byte {
+	rel := strings.TrimPrefix(d.path[len(l.base):], "/")
+	if rel != "" {
+		buf = append(append(buf, rel...), '/')
+	}
+	return append(buf, name...)
+}

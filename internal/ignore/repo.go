@@ -1,0 +1,126 @@
+package ignore
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// maxIgnoreFile bounds what is read of one ignore file; what is longer counts as unreadable.
+const maxIgnoreFile = 16 << 20
+
+// repository gives the rules that hold in a whole repository: core.excludesFile, then .git/info/exclude before it.
+func (r *Rules) repository(top string, w *watch) *level {
+	gitDir, common := gitDirs(filepath.FromSlash(top)+string(filepath.Separator)+".git", w)
+	conf := r.gitConfig(gitDir, common, w)
+	var l *level
+	if conf.excludesFile != "" {
+		file := conf.excludesFile
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(filepath.FromSlash(top), file)
+		}
+		l = sharedLevel(file, top, conf.ignoreCase, l, w)
+	}
+	l = sharedLevel(filepath.Join(common, "info", "exclude"), top, conf.ignoreCase, l, w)
+	if l == nil {
+		// A level that matches nothing stands for "in a repository, with these settings".
+		l = &level{set: compile(nil, conf.ignoreCase), base: top}
+	}
+	return l
+}
+
+func sharedLevel(file, base string, fold bool, outer *level, w *watch) *level {
+	w.add(file)
+	data, err := readBounded(file, os.O_RDONLY)
+	if err != nil {
+		return outer
+	}
+	return &level{set: compile(parse(data), fold), file: file, base: base, outer: outer}
+}
+
+// readLevel reads one ignore file of a folder. Git does not follow a link named .gitignore; a link named .aiignore is
+// followed, because who made it wanted protection.
+func (r *Rules) readLevel(d *Dir, name string, outer *level, w *watch) *level {
+	file := filepath.FromSlash(d.path) + string(filepath.Separator) + name
+	w.add(file)
+	git := name == ".gitignore"
+	flag := os.O_RDONLY
+	if git {
+		flag |= noFollow
+	}
+	data, err := readBounded(file, flag)
+	l := &level{file: file, base: d.path, outer: outer}
+	switch {
+	case err == nil && git:
+		l.set = compile(parse(data), d.git != nil && d.git.set.fold)
+	case err == nil:
+		l.set = compile(parse(data), caseless)
+	case git || errors.Is(err, errNotFile):
+		return outer
+	default:
+		l.cause = err
+	}
+	return l
+}
+
+// errNotFile says that something else than a file has the name of an ignore file.
+var errNotFile = errors.New("not a regular file")
+
+func readBounded(file string, flag int) ([]byte, error) {
+	// A FIFO of that name must not hold up the answer.
+	f, err := os.OpenFile(file, flag|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: file, Err: errNotFile}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile+1))
+	if err == nil && len(data) > maxIgnoreFile {
+		return nil, &fs.PathError{Op: "read", Path: file, Err: errors.New("longer than 16 MB")}
+	}
+	return data, err
+}
+
+// gitDirs finds the repository's own folder and the one it shares with other worktrees. dotGit may be a file that names
+// the folder, as in worktrees and submodules.
+func gitDirs(dotGit string, w *watch) (gitDir, common string) {
+	gitDir = dotGit
+	if st, err := os.Stat(dotGit); err == nil && st.Mode().IsRegular() {
+		w.add(dotGit)
+		if to, ok := firstLine(dotGit, "gitdir: "); ok {
+			gitDir = resolve(filepath.Dir(dotGit), to)
+		}
+	}
+	common = gitDir
+	if to, ok := firstLine(filepath.Join(gitDir, "commondir"), ""); ok {
+		common = resolve(gitDir, to)
+	}
+	return gitDir, common
+}
+
+func firstLine(file, prefix string) (string, bool) {
+	data, err := readBounded(file, os.O_RDONLY)
+	if err != nil {
+		return "", false
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	return strings.CutPrefix(strings.TrimRight(string(line), "\r"), prefix)
+}
+
+func resolve(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}

@@ -1,0 +1,217 @@
+package ignore
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Options says where rules begin. The zero value knows no workspace: git's rules then hold inside repositories only.
+type Options struct {
+	// Roots are the workspace's folders, absolute and with links resolved.
+	Roots []string
+	// Getenv finds HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL, GIT_CONFIG_SYSTEM and GIT_CONFIG_NOSYSTEM; nil is os.Getenv.
+	Getenv func(string) string
+}
+
+// Rules answers for paths anywhere on disk.
+type Rules struct {
+	roots  []string // with forward slashes, as Dir.path
+	getenv func(string) string
+
+	mu     sync.Mutex
+	places map[string]*place
+}
+
+// maxPlaces bounds the memory of the cache; it is emptied when full.
+const maxPlaces = 8192
+
+// New prepares rules; nothing is read before the first question.
+func New(o Options) *Rules {
+	r := &Rules{getenv: o.Getenv, places: make(map[string]*place)}
+	if r.getenv == nil {
+		r.getenv = os.Getenv
+	}
+	for _, root := range o.Roots {
+		r.roots = append(r.roots, slashed(root))
+	}
+	return r
+}
+
+// slashed gives a path the form of Dir.path.
+func slashed(path string) string {
+	return strings.TrimRight(filepath.ToSlash(filepath.Clean(path)), "/")
+}
+
+// Check answers for a path, which must be absolute and need not exist: whether it or a folder above it is ignored. A
+// refusal counts more than git's hiding.
+func (r *Rules) Check(path string, kind Kind) Verdict {
+	p := slashed(path)
+	cut := strings.LastIndexByte(p, '/')
+	if cut < 0 {
+		return Verdict{} // the top of the file system
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if kind == Folder {
+		return r.reach(p).own()
+	}
+	parent := r.reach(p[:cut])
+	v := parent.own()
+	if v.State == Refused {
+		return v
+	}
+	if refused := parent.dir.Refusal(p[cut+1:], kind); refused.State == Refused {
+		return refused
+	}
+	if v.State == Hidden {
+		return v
+	}
+	return parent.dir.hidden(p[cut+1:], kind)
+}
+
+// Start gives the folder at which a walk begins, and what the rules make of that folder itself. The walk decides what it
+// does with a folder that was named and is hidden: should it go on, git's rules begin anew there, since those that hide
+// the folder would hide all of its content. A Dir from Start, and those entered from it, see the disk as it was when they
+// were made.
+func (r *Rules) Start(folder string) (*Dir, Verdict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.reach(slashed(folder))
+	v := p.own()
+	if v.State != Hidden && p.dir.git != nil {
+		return p.dir, v
+	}
+	fresh := *p.dir
+	fresh.git = nil
+	if v.State == Hidden || !p.within {
+		fresh.load(p.marks&(markGit|markRepo), nil)
+	}
+	return &fresh, v
+}
+
+// place is a folder as it was last seen on disk, and what was made of it.
+type place struct {
+	marks Marks
+	self  *watch // the folder: its entries change its time
+	files *watch // what was read for it
+
+	parent  *place
+	within  bool // at or below the place where a root's rules begin
+	begins  bool // that place itself
+	dir     *Dir
+	hidden  Verdict
+	refused Verdict
+}
+
+// own is the verdict on the folder itself.
+func (p *place) own() Verdict {
+	if p.refused.State == Refused {
+		return p.refused
+	}
+	return p.hidden
+}
+
+// reach brings the places from the top of the file system down to a folder up to date.
+func (r *Rules) reach(folder string) *place {
+	if len(r.places) > maxPlaces {
+		clear(r.places)
+	}
+	volume := filepath.ToSlash(filepath.VolumeName(filepath.FromSlash(folder)))
+	chain := []string{volume}
+	for i := len(volume) + 1; i <= len(folder); i++ {
+		if i == len(folder) || folder[i] == '/' {
+			chain = append(chain, folder[:i])
+		}
+	}
+	marks := make([]Marks, len(chain))
+	for i, path := range chain {
+		marks[i] = r.look(path)
+	}
+	begin := r.beginning(chain, marks)
+	var p *place
+	for i, path := range chain {
+		p = r.settle(path, p, i >= begin, i == begin)
+	}
+	return p
+}
+
+// look finds which ignore files a folder holds, from the cache when the folder did not change.
+func (r *Rules) look(path string) Marks {
+	if p := r.places[path]; p != nil && p.self.unchanged() {
+		return p.marks
+	}
+	dir := filepath.FromSlash(path)
+	w := newWatch()
+	w.add(dir + string(filepath.Separator))
+	marks := probe(dir)
+	p := r.places[path]
+	if p == nil || p.marks != marks {
+		p = &place{marks: marks}
+		r.places[path] = p
+	}
+	p.self = w
+	return marks
+}
+
+// beginning is the index of the folder of the chain at which the rules of the innermost root around the chain's end
+// begin: the top of that root's repository, or the outermost root when it is in none. It is past the end without a root.
+func (r *Rules) beginning(chain []string, marks []Marks) int {
+	inner, outer := -1, len(chain)
+	for i, path := range chain {
+		for _, root := range r.roots {
+			if root == path {
+				inner, outer = i, min(outer, i)
+			}
+		}
+	}
+	for i := inner; i >= 0; i-- {
+		if marks[i]&markRepo != 0 {
+			return i
+		}
+	}
+	return outer
+}
+
+// settle makes a place of a folder that was looked at, or keeps the one there is.
+func (r *Rules) settle(path string, parent *place, within, begins bool) *place {
+	p := r.places[path]
+	if p.dir != nil && p.parent == parent && p.within == within && p.begins == begins && p.files.unchanged() {
+		return p
+	}
+	// A new place, so that those below, which hold the old one as parent, are made anew too.
+	fresh := &place{marks: p.marks, self: p.self, parent: parent, within: within, begins: begins, files: newWatch()}
+	fresh.dir = &Dir{path: path, r: r}
+	if parent != nil {
+		*fresh.dir = *parent.dir
+		fresh.dir.path = path
+		r.judge(fresh, path[strings.LastIndexByte(path, '/')+1:])
+	}
+	if begins {
+		fresh.dir.git = nil
+	}
+	load := fresh.marks
+	if !within && fresh.dir.git == nil && load&markRepo == 0 {
+		load &^= markGit
+	}
+	fresh.dir.load(load, fresh.files)
+	r.places[path] = fresh
+	return fresh
+}
+
+// judge finds the verdict on a place from the place above. Where rules begin git's verdict from above does not count: a
+// home folder that is a repository and ignores everything says nothing about the project inside.
+func (r *Rules) judge(p *place, name string) {
+	p.refused = p.parent.refused
+	if p.refused.State != Refused {
+		p.refused = p.parent.dir.Refusal(name, Folder)
+	}
+	if p.begins || (!p.within && p.marks&markRepo != 0) {
+		return
+	}
+	p.hidden = p.parent.hidden
+	if p.hidden.State != Hidden {
+		p.hidden = p.parent.dir.hidden(name, Folder)
+	}
+}
