@@ -1,0 +1,235 @@
+package edit
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
+)
+
+// Comparison is how two texts differ, line by line. Lines end with "\n" and everything in them counts, blanks and
+// "\r" included.
+type Comparison struct {
+	old, new string
+	changes  []change
+}
+
+// change replaces lines of the old text by lines of the new. Offsets are in bytes; lines count from 0.
+type change struct {
+	oldStart, oldEnd, newStart, newEnd   int
+	oldLine, oldCount, newLine, newCount int
+}
+
+// Compare finds what lines differ. It takes time about linear in the length of the texts: where they differ very much
+// the differences are right, but not always the fewest.
+func Compare(old, new string) Comparison {
+	c := Comparison{old: old, new: new}
+	if old == new {
+		return c
+	}
+	start := commonStart(old, new)
+	oldEnd, newEnd := commonEnd(old, new, start)
+	oldLines, newLines := linesOf(old[start:oldEnd]), linesOf(new[start:newEnd])
+	d := differ{line: strings.Count(old[:start], "\n"), at: start}
+	d.number(oldLines, newLines)
+	d.diff(0, len(oldLines), 0, len(newLines), 0)
+	c.changes = d.changes(oldLines, newLines)
+	return c
+}
+
+// commonStart is the length of the longest common beginning that ends with a line.
+func commonStart(a, b string) int {
+	n := 0
+	for limit := min(len(a), len(b)); n < limit && a[n] == b[n]; n++ {
+	}
+	return strings.LastIndexByte(a[:n], '\n') + 1
+}
+
+// commonEnd is where in a and in b, from start on, the longest common end begins that begins with a line.
+func commonEnd(a, b string, start int) (int, int) {
+	i, j := len(a), len(b)
+	for i > start && j > start && a[i-1] == b[j-1] {
+		i, j = i-1, j-1
+	}
+	if (i == start || a[i-1] == '\n') && (j == start || b[j-1] == '\n') {
+		return i, j
+	}
+	n := strings.IndexByte(a[i:], '\n')
+	if n < 0 {
+		return len(a), len(b)
+	}
+	return i + n + 1, j + n + 1
+}
+
+// differ finds the differences of two lists of lines: it takes lines that stand once in both as anchors, in the
+// longest order they share, and leaves what is between them to a bounded search.
+type differ struct {
+	old, new []rune // lines as numbers; equal lines have equal ones
+	found    []lcs.Diff
+	line, at int // where the lists begin in their texts
+}
+
+// number gives each distinct line a number.
+func (d *differ) number(old, new []string) {
+	numbers := make(map[string]rune, len(old))
+	each := func(lines []string) []rune {
+		out := make([]rune, len(lines))
+		for i, line := range lines {
+			n, ok := numbers[line]
+			if !ok {
+				n = rune(len(numbers))
+				numbers[line] = n
+			}
+			out[i] = n
+		}
+		return out
+	}
+	d.old, d.new = each(old), each(new)
+}
+
+// maxAnchoring bounds how often anchors are looked for between anchors.
+const maxAnchoring = 16
+
+func (d *differ) diff(i1, i2, j1, j2, depth int) {
+	for i1 < i2 && j1 < j2 && d.old[i1] == d.new[j1] {
+		i1, j1 = i1+1, j1+1
+	}
+	for i1 < i2 && j1 < j2 && d.old[i2-1] == d.new[j2-1] {
+		i2, j2 = i2-1, j2-1
+	}
+	if i1 == i2 && j1 == j2 {
+		return
+	}
+	if i1 == i2 || j1 == j2 {
+		d.found = append(d.found, lcs.Diff{Start: i1, End: i2, ReplStart: j1, ReplEnd: j2})
+		return
+	}
+	var anchors []anchor
+	if depth < maxAnchoring {
+		anchors = inOrder(uniqueInBoth(d.old[i1:i2], d.new[j1:j2]))
+	}
+	if len(anchors) == 0 {
+		for _, f := range lcs.DiffRunes(d.old[i1:i2], d.new[j1:j2]) {
+			d.found = append(d.found, lcs.Diff{Start: i1 + f.Start, End: i1 + f.End, ReplStart: j1 + f.ReplStart, ReplEnd: j1 + f.ReplEnd})
+		}
+		return
+	}
+	i, j := i1, j1
+	for _, a := range anchors {
+		d.diff(i, i1+a.old, j, j1+a.new, depth+1)
+		i, j = i1+a.old+1, j1+a.new+1
+	}
+	d.diff(i, i2, j, j2, depth+1)
+}
+
+// anchor is a line that stands at old in one list and at new in the other.
+type anchor struct{ old, new int }
+
+// uniqueInBoth lists the lines that stand exactly once in each list, by their place in the first.
+func uniqueInBoth(old, new []rune) []anchor {
+	type seen struct{ old, new, at int }
+	lines := make(map[rune]*seen, len(old))
+	for _, n := range old {
+		if s := lines[n]; s != nil {
+			s.old++
+		} else {
+			lines[n] = &seen{old: 1}
+		}
+	}
+	for j, n := range new {
+		if s := lines[n]; s != nil {
+			s.new, s.at = s.new+1, j
+		}
+	}
+	var out []anchor
+	for i, n := range old {
+		if s := lines[n]; s.old == 1 && s.new == 1 {
+			out = append(out, anchor{i, s.at})
+		}
+	}
+	return out
+}
+
+// inOrder returns the longest part of the anchors that is in order in both lists.
+func inOrder(anchors []anchor) []anchor {
+	var tops []int // tops[k]: the anchor with the smallest place that ends a sequence of length k+1
+	before := make([]int, len(anchors))
+	for i, a := range anchors {
+		lo, hi := 0, len(tops)
+		for lo < hi {
+			mid := (lo + hi) / 2
+			if anchors[tops[mid]].new < a.new {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		before[i] = -1
+		if lo > 0 {
+			before[i] = tops[lo-1]
+		}
+		if lo == len(tops) {
+			tops = append(tops, i)
+		} else {
+			tops[lo] = i
+		}
+	}
+	out := make([]anchor, len(tops))
+	if len(tops) > 0 {
+		for k, i := len(tops)-1, tops[len(tops)-1]; i >= 0; k, i = k-1, before[i] {
+			out[k] = anchors[i]
+		}
+	}
+	return out
+}
+
+// changes turns what was found into places in the texts, joining neighbours.
+func (d *differ) changes(oldLines, newLines []string) []change {
+	var out []change
+	oldAt, newAt := d.at, d.at
+	i, j := 0, 0
+	for _, f := range d.found {
+		for ; i < f.Start; i++ {
+			oldAt += len(oldLines[i])
+		}
+		for ; j < f.ReplStart; j++ {
+			newAt += len(newLines[j])
+		}
+		c := change{oldStart: oldAt, newStart: newAt, oldLine: d.line + i, newLine: d.line + j,
+			oldCount: f.End - f.Start, newCount: f.ReplEnd - f.ReplStart}
+		for ; i < f.End; i++ {
+			oldAt += len(oldLines[i])
+		}
+		for ; j < f.ReplEnd; j++ {
+			newAt += len(newLines[j])
+		}
+		c.oldEnd, c.newEnd = oldAt, newAt
+		if last := len(out) - 1; last >= 0 && out[last].oldEnd == c.oldStart && out[last].newEnd == c.newStart {
+			out[last].oldEnd, out[last].newEnd = c.oldEnd, c.newEnd
+			out[last].oldCount += c.oldCount
+			out[last].newCount += c.newCount
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// Stat counts what a change adds and removes: lines, and the characters in them.
+type Stat struct {
+	AddedLines, RemovedLines, AddedChars, RemovedChars int
+}
+
+// Stat counts the differences. A line that changed counts as removed and added.
+func (c Comparison) Stat() Stat {
+	var s Stat
+	for _, ch := range c.changes {
+		s.AddedLines += ch.newCount
+		s.RemovedLines += ch.oldCount
+		s.AddedChars += chars(c.new[ch.newStart:ch.newEnd])
+		s.RemovedChars += chars(c.old[ch.oldStart:ch.oldEnd])
+	}
+	return s
+}
+
+func chars(s string) int { return utf8.RuneCountInString(s) - strings.Count(s, "\n") }

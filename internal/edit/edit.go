@@ -1,0 +1,224 @@
+// Package edit finds the one place where a replacement belongs, and shows what a change changes.
+//
+//	m, err := edit.Find(text, edit.Edit{Old: "colour", New: "color"})
+//	after := m.Apply(text)
+//	fmt.Print(edit.Compare(text, after).Unified("Current", "Proposed"))
+//
+// It works on text as a model was shown it, with "\n" at the end of lines, and answers with spans of that text: what
+// the bytes of a file are, and how they are written, is not its business. It never guesses: a place is taken only
+// when it is the only one, and the answer says how exactly it fits.
+package edit
+
+import (
+	"strings"
+)
+
+// Edit asks for Old to become New: at its one place, or with All at every place. Both are literal.
+type Edit struct {
+	Old, New string
+	All      bool
+}
+
+// Rung is how much had to be forgiven for Old to be found. Each rung forgives what those before it forgive.
+type Rung int
+
+// The rungs, in the order they are tried.
+const (
+	// Exact: Old is there as it stands.
+	Exact Rung = iota
+	// LineEndings: "\r\n" in Old or New was taken as "\n", or the last line of the text has no newline and Old does.
+	LineEndings
+	// TrailingBlanks: spaces and tabs at the end of lines differ.
+	TrailingBlanks
+	// Typography: typographic quotes, dashes and spaces stand where the other side has plain ones.
+	Typography
+	// Indentation: whole lines, all indented differently in the same way; New was re-indented to match.
+	Indentation
+)
+
+// String names what was forgiven, to follow "matched after ignoring".
+func (r Rung) String() string {
+	switch r {
+	case Exact:
+		return "nothing"
+	case LineEndings:
+		return "line endings"
+	case TrailingBlanks:
+		return "trailing blanks"
+	case Typography:
+		return "typographic characters"
+	case Indentation:
+		return "indentation"
+	}
+	return "unknown"
+}
+
+// Span replaces text[Start:End] with New.
+type Span struct {
+	Start, End int
+	New        string
+}
+
+// Place is where Old was found: text[Start:End], which begins on the given line, counted from 1.
+//
+// On a relaxed rung the place reaches from the first to the last character that Old names. Blanks at the end of the
+// lines inside it belong to it; blanks after its last character do not, and stay. On the Indentation rung it begins at
+// the start of its first line.
+type Place struct {
+	Start, End, Line int
+}
+
+// Match is a found edit.
+//
+// Spans lie inside the places and are usually narrower: lines that Old and New have in common, and the characters that
+// the rest begins and ends with, are left alone. So on a relaxed rung what the edit does not change keeps the text's
+// own blanks, quotes and indentation, and in a file of mixed line endings unchanged lines keep theirs.
+type Match struct {
+	Rung   Rung
+	Places []Place
+	Spans  []Span // in order, not overlapping, on character boundaries
+}
+
+// Apply makes the replacements of a Match found in text.
+func (m Match) Apply(text string) string { return replace(text, m.Spans) }
+
+func replace(text string, spans []Span) string {
+	size := len(text)
+	for _, s := range spans {
+		size += len(s.New) - (s.End - s.Start)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	at := 0
+	for _, s := range spans {
+		b.WriteString(text[at:s.Start])
+		b.WriteString(s.New)
+		at = s.End
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// Find looks for e.Old in text, rung by rung, and takes the first rung with exactly one place. A rung with several
+// places ends the search: a looser one could only have more. With e.All every place counts, and only Exact and
+// LineEndings are tried.
+//
+// The error is [ErrEmptyOld], a *[NotFoundError], an *[AmbiguousError] or a *[NoChangeError].
+func Find(text string, e Edit) (Match, error) {
+	if e.Old == "" {
+		return Match{}, ErrEmptyOld
+	}
+	if e.Old == e.New {
+		return Match{}, &NoChangeError{}
+	}
+	m, err := findPlain(text, e)
+	if err == nil && m.Places == nil && !e.All {
+		m, err = findRelaxed(text, unixLines(e))
+	}
+	if err != nil {
+		return Match{}, err
+	}
+	if m.Places == nil {
+		return Match{}, missing(text, unixLines(e))
+	}
+	if len(m.Spans) == 0 {
+		return Match{}, &NoChangeError{Line: m.Places[0].Line}
+	}
+	return m, nil
+}
+
+// findPlain tries the rungs Exact and LineEndings. No places and no error means: not there.
+func findPlain(text string, e Edit) (Match, error) {
+	places := occurrences(text, e.Old, e.All)
+	unix := unixLines(e)
+	rung := Exact
+	switch {
+	case len(places) == 0 && unix.Old != e.Old:
+		places, rung = occurrences(text, unix.Old, e.All), LineEndings
+	case unix.Old == e.Old && unix.New != e.New:
+		rung = LineEndings // Old is plain, so New's "\r\n" is a habit of the writer: the place decides
+	case unix.Old != e.Old:
+		unix = e // the text really holds these "\r\n"
+	}
+	if unix.Old == unix.New {
+		return Match{}, &NoChangeError{}
+	}
+	if len(places) == 0 {
+		return findAtEnd(text, unix), nil
+	}
+	if len(places) > 1 && !e.All {
+		return Match{}, ambiguous(text, places, rung)
+	}
+	return matchAt(text, places, unix, rung), nil
+}
+
+// findAtEnd finds an Old that ends with a newline at the end of a text that does not: only there can it be.
+func findAtEnd(text string, e Edit) Match {
+	old, found := strings.CutSuffix(e.Old, "\n")
+	if !found || old == "" || strings.HasSuffix(text, "\n") || !strings.HasSuffix(text, old) {
+		return Match{}
+	}
+	e.Old, e.New = old, strings.TrimSuffix(e.New, "\n")
+	return matchAt(text, []Place{{Start: len(text) - len(old), End: len(text)}}, e, LineEndings)
+}
+
+// unixLines is e with the line ends of the text that models are shown.
+func unixLines(e Edit) Edit {
+	e.Old = strings.ReplaceAll(e.Old, "\r\n", "\n")
+	e.New = strings.ReplaceAll(e.New, "\r\n", "\n")
+	return e
+}
+
+// occurrences lists where old stands in text, without overlaps. Unless all are meant, a lone occurrence that overlaps
+// another is reported with it: which of the two is meant, nobody can say.
+func occurrences(text, old string, all bool) []Place {
+	var places []Place
+	for at := 0; ; {
+		i := strings.Index(text[at:], old)
+		if i < 0 {
+			break
+		}
+		places = append(places, Place{Start: at + i, End: at + i + len(old)})
+		at += i + len(old)
+	}
+	if len(places) == 1 && !all {
+		if i := strings.Index(text[places[0].Start+1:], old); i >= 0 {
+			start := places[0].Start + 1 + i
+			places = append(places, Place{Start: start, End: start + len(old)})
+		}
+	}
+	return places
+}
+
+// matchAt makes the match of e.Old at places, each of which holds e.Old up to what the rung forgives.
+func matchAt(text string, places []Place, e Edit, rung Rung) Match {
+	numberLines(text, places)
+	m := Match{Rung: rung, Places: places}
+	var exact []Span // all places of an exact match change alike
+	for i, p := range places {
+		if i > 0 && rung <= LineEndings {
+			m.Spans = appendShifted(m.Spans, exact, p.Start-places[0].Start)
+			continue
+		}
+		exact = narrow(text, p, e.Old, e.New)
+		m.Spans = append(m.Spans, exact...)
+	}
+	return m
+}
+
+func appendShifted(spans, more []Span, by int) []Span {
+	for _, s := range more {
+		spans = append(spans, Span{s.Start + by, s.End + by, s.New})
+	}
+	return spans
+}
+
+// numberLines sets the line of each place. Places are in order.
+func numberLines(text string, places []Place) {
+	line, at := 1, 0
+	for i := range places {
+		line += strings.Count(text[at:places[i].Start], "\n")
+		at = places[i].Start
+		places[i].Line = line
+	}
+}

@@ -1,0 +1,110 @@
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrEmptyOld says that Old is empty: there is nothing to look for.
+var ErrEmptyOld = errors.New("the text to replace is empty")
+
+// NotFoundError says that Old is nowhere in the text, and where the text comes nearest to it.
+type NotFoundError struct {
+	Nearest *Near    // nil: nothing there is like it
+	Hints   []string // what is probably wrong with Old, in full sentences
+}
+
+func (e *NotFoundError) Error() string {
+	var b strings.Builder
+	b.WriteString("old_string is not in the file")
+	for _, h := range e.Hints {
+		b.WriteString("; " + h)
+	}
+	switch {
+	case e.Nearest != nil:
+		b.WriteString("; " + e.Nearest.String())
+	case len(e.Hints) == 0:
+		b.WriteString(", and nothing there is like it; read the file again and copy the text from it")
+	}
+	return b.String()
+}
+
+// AmbiguousError says that Old fits in several places.
+type AmbiguousError struct {
+	Rung  Rung
+	Count int   // how many places; counting stops at 1000 on relaxed rungs
+	Lines []int // where the first of them begin
+}
+
+// maxLinesNamed bounds the line numbers in an AmbiguousError.
+const maxLinesNamed = 20
+
+func ambiguous(text string, places []Place, rung Rung) *AmbiguousError {
+	e := &AmbiguousError{Rung: rung, Count: len(places)}
+	places = places[:min(len(places), maxLinesNamed)]
+	numberLines(text, places)
+	for _, p := range places {
+		e.Lines = append(e.Lines, p.Line)
+	}
+	return e
+}
+
+func (e *AmbiguousError) Error() string {
+	var b strings.Builder
+	if e.Rung == Exact || e.Rung == LineEndings {
+		fmt.Fprintf(&b, "old_string occurs %d times, at lines ", e.Count)
+	} else {
+		fmt.Fprintf(&b, "old_string is not in the file as given, and without regard to %v it fits %d places, at lines ", e.Rung, e.Count)
+	}
+	for i, n := range e.Lines {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, n)
+	}
+	if e.Count > len(e.Lines) {
+		b.WriteString(", …")
+	}
+	b.WriteString("; give more of the surrounding lines to name one place")
+	if e.Rung <= LineEndings {
+		b.WriteString(", or set replace_all to change them all")
+	}
+	return b.String()
+}
+
+// NoChangeError says that the edit would leave the text as it is.
+type NoChangeError struct {
+	Applied bool // Old is not there, and New is, exactly once: the edit was probably made before
+	Line    int  // where what is wanted already stands; 0: Old and New are the same
+}
+
+func (e *NoChangeError) Error() string {
+	switch {
+	case e.Applied:
+		return fmt.Sprintf("old_string is not in the file and new_string is already there, once, at line %d: this edit seems to have been made; nothing was changed", e.Line)
+	case e.Line > 0:
+		return fmt.Sprintf("the text at line %d already is what new_string makes of it; nothing was changed", e.Line)
+	}
+	return "old_string and new_string make no difference; nothing was changed"
+}
+
+// BatchError says which edit of several failed. None was made.
+type BatchError struct {
+	Index int // from 0
+	Err   error
+}
+
+func (e *BatchError) Error() string {
+	return fmt.Sprintf("edits[%d]: %v; none of the edits was made", e.Index, e.Err)
+}
+
+func (e *BatchError) Unwrap() error { return e.Err }
+
+// missing is the error for an edit whose Old was not found.
+func missing(text string, e Edit) error {
+	if p := appliedAt(text, e.New); p != nil {
+		return &NoChangeError{Applied: true, Line: p.Line}
+	}
+	return &NotFoundError{Nearest: nearest(text, e.Old), Hints: hints(text, e.Old)}
+}

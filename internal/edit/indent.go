@@ -1,0 +1,245 @@
+package edit
+
+import (
+	"strings"
+)
+
+// maxShifted bounds the lines whose indentation is compared in one search.
+const maxShifted = 5_000_000
+
+// reindented finds the whole lines that equal e.Old up to their indentation (and what the earlier rungs forgive) where
+// one rule turns the indentation of every line of Old, and of New, into that of the place.
+func reindented(text string, e Edit) []candidate {
+	const forgive = leading | trailing | typography
+	e, toLineEnd := settleEnd(e, forgive)
+	old, newline := strings.CutSuffix(e.Old, "\n")
+	have, want := normalise(text, forgive), normalise(old, forgive).text
+	if strings.TrimSpace(want) == "" {
+		return nil
+	}
+	starts, oldLines := lineStarts(text), linesOf(e.Old)
+	var found []candidate
+	line, counted, compared := 0, 0, 0
+	for at, tried := 0, 0; tried < maxTried && compared < maxShifted && len(found) < maxPlaces; tried++ {
+		i := indexLines(have.text, at, want)
+		if i < 0 {
+			break
+		}
+		end := i + len(want)
+		line += strings.Count(have.text[counted:i], "\n")
+		counted, at = i, i+1
+		last := end == len(have.text) // the place ends with the text
+		if newline && (last && strings.HasSuffix(text, "\n") || toLineEnd && !last && !endsLine(have.text, end+1)) {
+			continue
+		}
+		compared += len(oldLines)
+		c, ok := shifted(text, starts[line:], oldLines, e)
+		if !ok {
+			continue
+		}
+		c.place = Place{Start: starts[line], End: endOfPlace(have, starts[line], end)}
+		switch {
+		case newline && last:
+			c.edit.Old, c.edit.New = strings.TrimSuffix(c.edit.Old, "\n"), strings.TrimSuffix(c.edit.New, "\n")
+		case newline:
+			c.place.End = starts[line+len(oldLines)]
+		}
+		found = append(found, c)
+	}
+	return found
+}
+
+// shifted is e in the indentation of the lines of text that begin at starts.
+func shifted(text string, starts []int, oldLines []string, e Edit) (candidate, bool) {
+	rule, ok := shiftOf(text, starts, oldLines)
+	if !ok {
+		return candidate{}, false
+	}
+	var ok1, ok2 bool
+	e.Old, ok1 = rule.lines(e.Old)
+	e.New, ok2 = rule.lines(e.New)
+	return candidate{edit: e}, ok1 && ok2
+}
+
+// endOfPlace is the end in the original of what ends at offset end of the normal form. A last line that is blank has
+// nothing left in the normal form: the place then ends where that line begins.
+func endOfPlace(have normal, start, end int) int {
+	if end == 0 {
+		return start
+	}
+	return max(start, have.end(end))
+}
+
+// indexLines is the offset, from at on, of lines as whole lines of s, or -1.
+func indexLines(s string, at int, lines string) int {
+	for {
+		i := strings.Index(s[at:], lines)
+		if i < 0 {
+			return -1
+		}
+		at += i
+		if startsLine(s, at) && endsLine(s, at+len(lines)) {
+			return at
+		}
+		at++
+	}
+}
+
+// lineStarts lists the offsets at which lines start, and then len(text).
+func lineStarts(text string) []int {
+	starts := make([]int, 1, strings.Count(text, "\n")+2)
+	for i := 0; ; {
+		n := strings.IndexByte(text[i:], '\n')
+		if n < 0 {
+			break
+		}
+		i += n + 1
+		starts = append(starts, i)
+	}
+	return append(starts, len(text))
+}
+
+// shift is a rule for indentation. Either one prefix is taken away and another put in its place, or the depth is
+// counted in other units: tabs for spaces, two spaces for four.
+type shift struct {
+	cut, put string // prefix rule; at most one of them is not empty
+	scale    bool   // depth rule: depth*num/den + add, in units of to, from depths in units of from
+	from, to byte
+	num, den int
+	add      int
+}
+
+// pair is the indentation of one line of Old and of the line that stands for it.
+type pair struct{ old, have string }
+
+// shiftOf finds the rule that turns the indentation of each old line into that of the text's line, if there is one.
+func shiftOf(text string, starts []int, oldLines []string) (shift, bool) {
+	pairs := make([]pair, 0, len(oldLines))
+	for i, old := range oldLines {
+		have := text[starts[i]:starts[i+1]]
+		if isBlankLine(old) {
+			continue
+		}
+		pairs = append(pairs, pair{indentOf(old), indentOf(have)})
+	}
+	if s, ok := prefixShift(pairs); ok {
+		return s, true
+	}
+	return depthShift(pairs)
+}
+
+func indentOf(line string) string {
+	return line[:len(line)-len(trimIndent(line, typography))]
+}
+
+func isBlankLine(line string) bool {
+	return trimBlanks(strings.TrimSuffix(line, "\n"), typography) == ""
+}
+
+func prefixShift(pairs []pair) (shift, bool) {
+	first := pairs[0]
+	var s shift
+	switch {
+	case strings.HasSuffix(first.have, first.old):
+		s.put = strings.TrimSuffix(first.have, first.old)
+	case strings.HasSuffix(first.old, first.have):
+		s.cut = strings.TrimSuffix(first.old, first.have)
+	default:
+		return s, false
+	}
+	for _, p := range pairs {
+		if got, ok := s.indent(p.old); !ok || got != p.have {
+			return s, false
+		}
+	}
+	return s, true
+}
+
+// depthShift solves have = old*num/den + add over all pairs. Where Old knows only one depth nothing says how deep the
+// next one is, so the depths are taken as proportional.
+func depthShift(pairs []pair) (shift, bool) {
+	s := shift{scale: true, den: 1}
+	var ok1, ok2 bool
+	s.from, ok1 = unitOf(pairs, func(p pair) string { return p.old })
+	s.to, ok2 = unitOf(pairs, func(p pair) string { return p.have })
+	if !ok1 || !ok2 {
+		return s, false
+	}
+	lo, hi := pairs[0], pairs[0]
+	for _, p := range pairs {
+		if len(p.old) < len(lo.old) {
+			lo = p
+		}
+		if len(p.old) > len(hi.old) {
+			hi = p
+		}
+	}
+	if len(lo.old) == len(hi.old) {
+		lo = pair{}
+	}
+	s.num, s.den = len(hi.have)-len(lo.have), len(hi.old)-len(lo.old)
+	if s.num <= 0 || s.den <= 0 || s.num%s.den != 0 && s.den%s.num != 0 {
+		return s, false
+	}
+	s.add = len(lo.have)
+	if len(lo.old)*s.num%s.den != 0 {
+		return s, false
+	}
+	s.add -= len(lo.old) * s.num / s.den
+	for _, p := range pairs {
+		if got, ok := s.indent(p.old); !ok || got != p.have {
+			return s, false
+		}
+	}
+	return s, true
+}
+
+// unitOf is the one character that all indentation on one side is made of.
+func unitOf(pairs []pair, side func(pair) string) (byte, bool) {
+	var unit byte
+	for _, p := range pairs {
+		for i := range len(side(p)) {
+			c := side(p)[i]
+			if c != ' ' && c != '\t' || unit != 0 && c != unit {
+				return 0, false
+			}
+			unit = c
+		}
+	}
+	return unit, unit != 0
+}
+
+// indent is the indentation that stands for old, if the rule has one.
+func (s shift) indent(old string) (string, bool) {
+	if !s.scale {
+		rest, ok := strings.CutPrefix(old, s.cut)
+		return s.put + rest, ok
+	}
+	if strings.Trim(old, string(s.from)) != "" || len(old)*s.num%s.den != 0 {
+		return "", false
+	}
+	depth := len(old)*s.num/s.den + s.add
+	if depth < 0 {
+		return "", false
+	}
+	return strings.Repeat(string(s.to), depth), true
+}
+
+// lines re-indents every line of s that is not blank.
+func (s shift) lines(text string) (string, bool) {
+	var b strings.Builder
+	for _, line := range linesOf(text) {
+		if isBlankLine(line) {
+			b.WriteString(line)
+			continue
+		}
+		old := indentOf(line)
+		indent, ok := s.indent(old)
+		if !ok {
+			return "", false
+		}
+		b.WriteString(indent)
+		b.WriteString(line[len(old):])
+	}
+	return b.String(), true
+}

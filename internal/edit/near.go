@@ -1,0 +1,207 @@
+package edit
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Near is the place in a text that comes nearest to what was looked for.
+type Near struct {
+	First, Last int     // its lines, counted from 1
+	Alike       float64 // between 0 and 1
+	Differences []Difference
+	More        int // differing lines beyond those listed
+}
+
+// Difference is a line that differs from what was looked for.
+type Difference struct {
+	Line      int    // of the text; 0: the text has no such line
+	Column    int    // the first character that differs, counted from 1
+	Want      string // the line looked for, with blanks and special characters made visible, cut around Column
+	Have      string // the line that is there, likewise
+	WantsHere string // what is wanted at Column: "4 spaces"
+	HasHere   string // what is there: "a tab"
+}
+
+const (
+	maxDifferences = 3  // lines shown
+	shownAround    = 60 // characters shown on each side of a difference
+)
+
+// newNear describes how the lines from the given one on differ from old.
+func newNear(lines, old []string, from int, alike float64) *Near {
+	n := &Near{Alike: alike, First: max(from, 0) + 1, Last: min(from+len(old), len(lines))}
+	for i, want := range old {
+		have, line := "", 0
+		if at := from + i; at >= 0 && at < len(lines) {
+			have, line = lines[at], at+1
+		}
+		d, differs := difference(want, have, i == 0, i == len(old)-1)
+		if !differs && line != 0 {
+			continue
+		}
+		if len(n.Differences) == maxDifferences {
+			n.More++
+			continue
+		}
+		d.Line = line
+		n.Differences = append(n.Differences, d)
+	}
+	return n
+}
+
+// difference compares a line looked for with one that is there. The first may begin, and the last may end, inside it.
+func difference(want, have string, first, last bool) (Difference, bool) {
+	skipped := 0
+	if first {
+		skipped = alignment(want, have)
+	}
+	rest := have[skipped:]
+	if !last || strings.HasSuffix(want, "\n") {
+		want, rest = strings.TrimSuffix(want, "\n"), strings.TrimSuffix(rest, "\n")
+		if want == rest {
+			return Difference{}, false
+		}
+	} else if strings.HasPrefix(rest, want) {
+		return Difference{}, false
+	}
+	rest = strings.TrimSuffix(rest, "\n")
+	same := commonPrefix(want, rest)
+	return Difference{
+		Column:    1 + utf8.RuneCountInString(have[:skipped+same]),
+		Want:      visible(want, same),
+		Have:      visible(strings.TrimSuffix(have, "\n"), skipped+same),
+		WantsHere: describe(want[same:]),
+		HasHere:   describe(rest[same:]),
+	}, true
+}
+
+// alignment is where in have a want that begins inside it begins: where its first characters stand, if they do.
+func alignment(want, have string) int {
+	start := strings.TrimSuffix(want, "\n")
+	if strings.HasSuffix(strings.TrimSuffix(have, "\n"), start) {
+		return len(strings.TrimSuffix(have, "\n")) - len(start)
+	}
+	end := 0
+	for n := 0; n < 8 && end < len(start); n++ {
+		_, size := utf8.DecodeRuneInString(start[end:])
+		end += size
+	}
+	if strings.TrimSpace(start[:end]) == "" {
+		return 0
+	}
+	return max(0, strings.Index(have, start[:end]))
+}
+
+// commonPrefix is the length of the longest common beginning of a and b, in whole characters.
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) {
+		r, size := utf8.DecodeRuneInString(a[n:])
+		if r == utf8.RuneError && size <= 1 && a[n] != b[n] || !strings.HasPrefix(b[n:], a[n:n+size]) {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// describe names what s begins with.
+func describe(s string) string {
+	if s == "" {
+		return "the end of the line"
+	}
+	r, size := utf8.DecodeRuneInString(s)
+	run := 1
+	for strings.HasPrefix(s[run*size:], s[:size]) {
+		run++
+	}
+	switch {
+	case r == ' ' && run == 1:
+		return "a space"
+	case r == ' ':
+		return fmt.Sprintf("%d spaces", run)
+	case r == '\t' && run == 1:
+		return "a tab"
+	case r == '\t':
+		return fmt.Sprintf("%d tabs", run)
+	case r == '\r':
+		return "a carriage return"
+	case r == utf8.RuneError && size == 1:
+		return fmt.Sprintf("the byte 0x%02X", s[0])
+	case r < utf8.RuneSelf && r > ' ':
+		return fmt.Sprintf("%q", r)
+	case unicode.IsGraphic(r) && !unicode.IsSpace(r):
+		return fmt.Sprintf("%c (U+%04X)", r, r)
+	}
+	return fmt.Sprintf("U+%04X", r)
+}
+
+// visible shows line around offset at, with blanks at its ends, tabs, double spaces and special characters spelled out.
+func visible(line string, at int) string {
+	from, to := at, at
+	for n := 0; n < shownAround && from > 0; n++ {
+		_, size := utf8.DecodeLastRuneInString(line[:from])
+		from -= size
+	}
+	for n := 0; n < shownAround && to < len(line); n++ {
+		_, size := utf8.DecodeRuneInString(line[to:])
+		to += size
+	}
+	indent := len(line) - len(strings.TrimLeft(line, " \t"))
+	end := len(strings.TrimRight(line, " \t\r"))
+	var b strings.Builder
+	if from > 0 {
+		b.WriteString("…")
+	}
+	for i := from; i < to; {
+		r, size := utf8.DecodeRuneInString(line[i:])
+		double := i > 0 && line[i-1] == ' ' || strings.HasPrefix(line[i+size:], " ")
+		switch {
+		case r == ' ' && (i < indent || i >= end || double):
+			b.WriteRune('·')
+		case r == '\t':
+			b.WriteRune('→')
+		case r == '\r':
+			b.WriteRune('␍')
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, "<0x%02X>", line[i])
+		case r == ' ' || unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Mn, r):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		}
+		i += size
+	}
+	if to < len(line) {
+		b.WriteString("…")
+	}
+	return b.String()
+}
+
+// String tells where it is and how it differs, in a text of bounded length.
+func (n *Near) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the nearest text is at line%s (%d%% alike; → is a tab, · a space)", lineRange(n.First, n.Last), int(n.Alike*100))
+	for _, d := range n.Differences {
+		if d.Line == 0 {
+			fmt.Fprintf(&b, "\nbeyond the ends of the file\n  old_string: %s", d.Want)
+			continue
+		}
+		fmt.Fprintf(&b, "\nline %d, column %d: old_string has %s, the file has %s\n  old_string: %s\n  file:       %s",
+			d.Line, d.Column, d.WantsHere, d.HasHere, d.Want, d.Have)
+	}
+	if n.More > 0 {
+		fmt.Fprintf(&b, "\n%d more lines differ", n.More)
+	}
+	return b.String()
+}
+
+func lineRange(first, last int) string {
+	if last <= first {
+		return fmt.Sprintf(" %d", first)
+	}
+	return fmt.Sprintf("s %d-%d", first, last)
+}

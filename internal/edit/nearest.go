@@ -1,0 +1,194 @@
+package edit
+
+import (
+	"sort"
+	"strings"
+	"unicode"
+)
+
+// The search for the nearest place is a courtesy, so all of it is bounded, whatever the text.
+const (
+	maxSearched  = 32 << 20 // bytes of the text that are looked at
+	maxOldLines  = 200      // lines of Old that are looked for
+	maxSameLines = 1000     // places of one line that count: what stands everywhere says nothing
+	maxWindows   = 5        // places that are compared line by line
+	maxCompared  = 400      // bytes of a line that are compared
+	minAlike     = 0.5      // less alike than this is not near
+)
+
+// nearest finds the lines of text that are most like old, or nil.
+func nearest(text, old string) *Near {
+	text = text[:min(len(text), maxSearched)]
+	oldLines := linesOf(old)
+	oldLines = oldLines[:min(len(oldLines), maxOldLines)]
+	lines := linesOf(text)
+	windows := equalLines(lines, oldLines)
+	if len(windows) == 0 {
+		windows = similarLines(lines, oldLines)
+	}
+	best, alike := 0, 0.0
+	for _, w := range windows {
+		if a := alikeAt(lines, oldLines, w); a > alike {
+			best, alike = w, a
+		}
+	}
+	if alike < minAlike {
+		return nil
+	}
+	return newNear(lines, oldLines, best, alike)
+}
+
+// essence is what makes a line that line: its characters without blanks, in plain typography.
+func essence(line string) string {
+	clean := true
+	for i := range len(line) {
+		if c := line[i]; c <= ' ' || c >= 0x80 {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return line
+	}
+	return strings.Map(func(r rune) rune {
+		if r = plain(r); r <= ' ' || unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, line)
+}
+
+// equalLines finds windows of lines that share whole lines with old, blanks aside: the best of them, by how much text
+// they share.
+func equalLines(lines, old []string) []int {
+	at := map[string][]int{}
+	for i, line := range old {
+		if e := essence(line); e != "" && len(at[e]) < 8 {
+			at[e] = append(at[e], i)
+		}
+	}
+	seen := map[string]int{}
+	votes := map[int]int{}
+	for n, line := range lines {
+		e := essence(line)
+		idx := at[e]
+		if idx == nil {
+			continue
+		}
+		if seen[e]++; seen[e] > maxSameLines {
+			continue
+		}
+		for _, i := range idx {
+			votes[n-i] += 1 + min(len(e), 40)
+		}
+	}
+	return bestOf(votes)
+}
+
+// bestOf returns the places with the most votes; of equals, those that come first.
+func bestOf(votes map[int]int) []int {
+	places := make([]int, 0, len(votes))
+	for w := range votes {
+		places = append(places, w)
+	}
+	sort.Slice(places, func(i, j int) bool {
+		a, b := places[i], places[j]
+		if votes[a] != votes[b] {
+			return votes[a] > votes[b]
+		}
+		return a < b
+	})
+	return places[:min(len(places), maxWindows)]
+}
+
+// similarLines finds windows in which the longest line of old has a line that shares many pairs of characters with it.
+func similarLines(lines, old []string) []int {
+	longest := 0
+	for i := range old {
+		if len(essence(old[i])) > len(essence(old[longest])) {
+			longest = i
+		}
+	}
+	want := newPairs(essence(old[longest]))
+	votes := map[int]int{}
+	worst := 0 // the vote that a line must beat once there are enough
+	for n, line := range lines {
+		e := essence(line)
+		shared := want.sharedWith(e)
+		if shared*2 < want.count || shared == 0 {
+			continue
+		}
+		vote := shared*1000 - min(len(e), maxCompared) // of equals the shorter line
+		if len(votes) >= 20*maxWindows && vote <= worst {
+			continue
+		}
+		votes[n-longest] = vote
+		if len(votes) > 40*maxWindows {
+			kept := map[int]int{}
+			for _, w := range bestOf(votes) {
+				kept[w] = votes[w]
+				worst = votes[w]
+			}
+			votes = kept
+		}
+	}
+	return bestOf(votes)
+}
+
+// alikeAt is how much of old the lines from the given one on have, between 0 and 1.
+func alikeAt(lines, old []string, from int) float64 {
+	var sum, weight float64
+	for i, line := range old {
+		want := essence(line)
+		w := 1 + float64(min(len(want), 40))
+		weight += w
+		if n := from + i; n >= 0 && n < len(lines) {
+			sum += w * alike(want, essence(lines[n]))
+		}
+	}
+	return sum / weight
+}
+
+// alike is the share of pairs of characters that a line has of the one that is wanted.
+func alike(want, have string) float64 {
+	if want == have {
+		return 1
+	}
+	p := newPairs(want)
+	if p.count == 0 {
+		return 0
+	}
+	return 0.95 * float64(p.sharedWith(have)) / float64(p.count)
+}
+
+// pairs is the set of neighbouring bytes in a line.
+type pairs struct {
+	set   map[[2]byte]int // to the last line that had it
+	count int
+	turn  int
+}
+
+func newPairs(s string) *pairs {
+	p := &pairs{set: map[[2]byte]int{}}
+	s = s[:min(len(s), maxCompared)]
+	for i := 1; i < len(s); i++ {
+		p.set[[2]byte{s[i-1], s[i]}] = 0
+	}
+	p.count = len(p.set)
+	return p
+}
+
+// sharedWith counts the pairs that s has too.
+func (p *pairs) sharedWith(s string) int {
+	s = s[:min(len(s), maxCompared)]
+	p.turn++
+	n := 0
+	for i := 1; i < len(s); i++ {
+		key := [2]byte{s[i-1], s[i]}
+		if last, ok := p.set[key]; ok && last != p.turn {
+			p.set[key] = p.turn
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,148 @@
+package edit
+
+import (
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+// forgiven is what a normal form leaves out.
+type forgiven uint8
+
+const (
+	trailing   forgiven = 1 << iota // blanks at the end of lines
+	typography                      // typographic characters become plain
+	leading                         // blanks at the start of lines
+)
+
+// normal is a text in normal form that remembers where its bytes came from.
+type normal struct {
+	text string // the normal form
+	from string // what it was made of
+	cuts []cut
+}
+
+// cut says that from offset at of the normal form on, bytes come from delta further on in the original.
+type cut struct{ at, delta int }
+
+// normalise brings s to the form in which texts that differ only in what f forgives are equal.
+func normalise(s string, f forgiven) normal {
+	n := normal{from: s}
+	var b strings.Builder
+	b.Grow(len(s))
+	for at := 0; at < len(s); {
+		end := at + strings.IndexByte(s[at:], '\n')
+		next := end + 1
+		if end < at {
+			end, next = len(s), len(s)
+		}
+		n.addLine(&b, at, end, f)
+		if next > end {
+			n.mark(b.Len(), end)
+			b.WriteByte('\n')
+		}
+		at = next
+	}
+	n.text = b.String()
+	return n
+}
+
+// addLine adds the line s[at:end], without its newline.
+func (n *normal) addLine(b *strings.Builder, at, end int, f forgiven) {
+	if f&trailing != 0 {
+		end = at + len(trimBlanks(n.from[at:end], f))
+	}
+	if f&leading != 0 {
+		at = end - len(trimIndent(n.from[at:end], f))
+	}
+	n.mark(b.Len(), at)
+	if f&typography == 0 || isASCII(n.from[at:end]) {
+		b.WriteString(n.from[at:end])
+		return
+	}
+	for at < end {
+		r, size := utf8.DecodeRuneInString(n.from[at:end])
+		p := plain(r)
+		n.mark(b.Len(), at)
+		if p != r {
+			b.WriteByte(byte(p))
+		} else {
+			b.WriteString(n.from[at : at+size])
+		}
+		at += size
+	}
+}
+
+// mark records that the byte at offset at of the normal form is the original's at offset from.
+func (n *normal) mark(at, from int) {
+	delta := from - at
+	last := len(n.cuts) - 1
+	switch {
+	case last < 0 && delta == 0, last >= 0 && n.cuts[last].delta == delta:
+	case last >= 0 && n.cuts[last].at == at:
+		n.cuts[last].delta = delta
+	default:
+		n.cuts = append(n.cuts, cut{at, delta})
+	}
+}
+
+// start is the offset in the original of the byte at offset at, which must be inside the normal form.
+func (n *normal) start(at int) int {
+	i := sort.Search(len(n.cuts), func(i int) bool { return n.cuts[i].at > at })
+	if i == 0 {
+		return at
+	}
+	return at + n.cuts[i-1].delta
+}
+
+// end is the offset in the original just after the byte before offset at, which must not be 0.
+func (n *normal) end(at int) int {
+	before := n.start(at - 1)
+	if n.from[before] < 0xC0 {
+		return before + 1
+	}
+	_, size := utf8.DecodeRuneInString(n.from[before:]) // a typographic character that became one byte
+	return before + size
+}
+
+// plain maps typographic quotes, dashes and spaces to the ASCII character they stand for, one to one.
+func plain(r rune) rune {
+	switch r {
+	case '\u2018', '\u2019', '\u201A', '\u201B':
+		return '\''
+	case '\u201C', '\u201D', '\u201E', '\u201F':
+		return '"'
+	case '\u2010', '\u2011', '\u2012', '\u2013', '\u2014', '\u2015', '\u2212':
+		return '-'
+	case '\u00A0', '\u202F', '\u205F', '\u3000':
+		return ' '
+	}
+	if r >= '\u2000' && r <= '\u200A' {
+		return ' '
+	}
+	return r
+}
+
+func isBlank(r rune, f forgiven) bool {
+	if f&typography != 0 {
+		r = plain(r)
+	}
+	return r == ' ' || r == '\t'
+}
+
+func trimBlanks(line string, f forgiven) string {
+	return strings.TrimRightFunc(line, func(r rune) bool { return isBlank(r, f) })
+}
+
+func trimIndent(line string, f forgiven) string {
+	return strings.TrimLeftFunc(line, func(r rune) bool { return isBlank(r, f) })
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,95 @@
+package edit
+
+import (
+	"fmt"
+	"strings"
+)
+
+// diffContext is the number of unchanged lines around a change in a unified diff.
+const diffContext = 3
+
+// Unified writes the differences as a unified diff with three lines of context, or "" where there are none. Nothing is
+// left out of it: lines stand there byte for byte, so a changed line ending is a removed line that ends with "\r" and
+// an added one that does not (showing the "\r" is up to the display), and a missing final newline is said as usual.
+func (c Comparison) Unified(oldName, newName string) string {
+	if len(c.changes) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n", oldName, newName)
+	for rest := c.changes; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].oldLine-(rest[n-1].oldLine+rest[n-1].oldCount) <= 2*diffContext {
+			n++
+		}
+		c.writeHunk(&b, rest[:n])
+		rest = rest[n:]
+	}
+	return b.String()
+}
+
+// writeHunk writes changes that are near each other, with what is around and between them.
+func (c Comparison) writeHunk(b *strings.Builder, near []change) {
+	first, last := near[0], near[len(near)-1]
+	start, before := linesBefore(c.old, first.oldStart, diffContext)
+	end, after := linesAfter(c.old, last.oldEnd, diffContext)
+	oldLine, newLine := first.oldLine-before, first.newLine-before
+	oldCount := last.oldLine + last.oldCount + after - oldLine
+	newCount := last.newLine + last.newCount + after - newLine
+	fmt.Fprintf(b, "@@ -%s +%s @@\n", hunkRange(oldLine, oldCount), hunkRange(newLine, newCount))
+	for _, ch := range near {
+		writeLines(b, ' ', c.old[start:ch.oldStart])
+		writeLines(b, '-', c.old[ch.oldStart:ch.oldEnd])
+		writeLines(b, '+', c.new[ch.newStart:ch.newEnd])
+		start = ch.oldEnd
+	}
+	writeLines(b, ' ', c.old[start:end])
+}
+
+// hunkRange writes a range as diff and patch understand it: an empty one names the line before it.
+func hunkRange(line, count int) string {
+	switch count {
+	case 0:
+		return fmt.Sprintf("%d,0", line)
+	case 1:
+		return fmt.Sprint(line + 1)
+	}
+	return fmt.Sprintf("%d,%d", line+1, count)
+}
+
+func writeLines(b *strings.Builder, mark byte, lines string) {
+	for lines != "" {
+		end := strings.IndexByte(lines, '\n') + 1
+		if end == 0 {
+			b.WriteByte(mark)
+			b.WriteString(lines)
+			b.WriteString("\n\\ No newline at end of file\n")
+			return
+		}
+		b.WriteByte(mark)
+		b.WriteString(lines[:end])
+		lines = lines[end:]
+	}
+}
+
+// linesBefore is the start of up to n lines that end at offset at, and how many there are.
+func linesBefore(s string, at, n int) (start, count int) {
+	for count < n && at > 0 {
+		at = strings.LastIndexByte(s[:at-1], '\n') + 1
+		count++
+	}
+	return at, count
+}
+
+// linesAfter is the end of up to n lines that begin at offset at, and how many there are.
+func linesAfter(s string, at, n int) (end, count int) {
+	for count < n && at < len(s) {
+		next := strings.IndexByte(s[at:], '\n')
+		if next < 0 {
+			return len(s), count + 1
+		}
+		at += next + 1
+		count++
+	}
+	return at, count
+}
