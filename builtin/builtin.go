@@ -1,0 +1,56 @@
+// Package builtin is the tools that come with Adze.
+//
+//	set, err := builtin.New(builtin.Options{Dir: "/home/me/app"})
+//	x := tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: …}
+//	defer set.Close()
+//
+// A tool is one file of code, one of text for the model beside it, one of stories in testdata, and one line in the
+// list below. What others need to know of a tool stands in its declaration; what a call touches, in its access.
+package builtin
+
+import (
+	"fmt"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// Options says what the tools work on.
+type Options struct {
+	// Dir is the workspace: the folder that relative paths in messages begin at.
+	Dir string
+	// AddDirs are further folders of the workspace.
+	AddDirs []string
+	// State is a folder of Adze's own, for the old content of files that had to be written in place. Empty: such
+	// writes are refused.
+	State string
+	// AllRead lets every existing file count as read: for a session of one call.
+	AllRead bool
+}
+
+// Set is the tools of one session, and what they share: what was read, which jobs run.
+type Set struct {
+	files *files
+	tools []tool.Tool
+}
+
+// New makes the tools of a session.
+func New(o Options) (*Set, error) {
+	f, err := newFiles(o)
+	if err != nil {
+		return nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	s := &Set{files: f}
+	s.tools = []tool.Tool{
+		listDirectory(f),
+	}
+	return s, nil
+}
+
+// Tools are the tools, in the order of the documentation.
+func (s *Set) Tools() []tool.Tool { return s.tools }
+
+// Roots are the folders of the workspace, with links resolved: what a policy compares paths with.
+func (s *Set) Roots() []string { return s.files.ws.Roots() }
+
+// Close ends what the tools have left running.
+func (s *Set) Close() error { return nil }
