@@ -1,0 +1,190 @@
+package settings
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sort"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/tidwall/jsonc"
+)
+
+// maxFile is far more than anybody's settings, and little enough to read at every start.
+const maxFile = 4 << 20
+
+// file is a settings file that was read and is valid JSON once its comments are blanked out.
+type file struct {
+	path  string
+	clean []byte // the same length as the file, so offsets are the file's
+	lines []int  // offsets of line starts
+}
+
+// value is a piece of a file, or a text from elsewhere.
+type value struct {
+	file       *file
+	start, end int
+	text       string // where file is nil
+}
+
+// member is a value with its name in an object; in a list it has none.
+type member struct {
+	name string
+	at   int // offset of the name
+	value
+}
+
+// readFile reads a file of settings. One that is not there is nil.
+func readFile(path string) (*file, os.FileInfo, error) {
+	fail := func(err error) error {
+		var cause *fs.PathError
+		if errors.As(err, &cause) {
+			err = cause.Err
+		}
+		return &Error{From: Place{Source: path}, Reason: err.Error(), Err: err}
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil, nil
+	}
+	info, err := os.Stat(path) // a link that leads nowhere is an error: something was meant to stand here
+	switch {
+	case err != nil:
+		return nil, nil, fail(err)
+	case !info.Mode().IsRegular():
+		return nil, nil, fail(errors.New("not a regular file"))
+	case info.Size() > maxFile:
+		return nil, nil, fail(fmt.Errorf("%d bytes, more than the %d that settings may have", info.Size(), maxFile))
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, fail(err)
+	}
+	f, err := parse(path, b)
+	return f, info, err
+}
+
+// parse checks that b is an object in JSON with comments and trailing commas. An empty file is an empty object.
+func parse(path string, b []byte) (*file, error) {
+	b = bytes.TrimPrefix(b, []byte("\uFEFF"))
+	f := &file{path: path, clean: b, lines: lineStarts(b)}
+	if i := invalid(b); i >= 0 {
+		return nil, f.fail(i, "the file is not UTF-8")
+	}
+	f.clean = jsonc.ToJSON(b)
+	if len(bytes.TrimSpace(f.clean)) == 0 {
+		f.clean = []byte("{}")
+	}
+	var raw json.RawMessage
+	if err := json.Unmarshal(f.clean, &raw); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, f.fail(int(syntax.Offset)-1, err.Error())
+		}
+		return nil, f.fail(0, err.Error())
+	}
+	if root := f.root(); root.kind() != "an object" {
+		return nil, f.fail(root.start, "expected an object, got "+root.kind())
+	}
+	return f, nil
+}
+
+// root is the whole file as a value.
+func (f *file) root() value {
+	start := len(f.clean) - len(bytes.TrimLeft(f.clean, " \t\r\n"))
+	return value{file: f, start: start, end: len(bytes.TrimRight(f.clean, " \t\r\n"))}
+}
+
+func (f *file) fail(offset int, reason string) error {
+	return &Error{From: f.place(offset), Reason: reason}
+}
+
+// place finds line and column of an offset, both from 1, columns in characters.
+func (f *file) place(offset int) Place {
+	offset = max(offset, 0)
+	line := sort.SearchInts(f.lines, offset+1)
+	start := f.lines[line-1]
+	column := 1
+	if end := min(offset, len(f.clean)); end > start {
+		column += utf8.RuneCount(f.clean[start:end])
+	}
+	return Place{f.path, line, column}
+}
+
+func lineStarts(b []byte) []int {
+	starts := []int{0}
+	for i, c := range b {
+		if c == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
+}
+
+// invalid is the offset of the first byte that is not UTF-8, or -1.
+func invalid(b []byte) int {
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+func (v value) json() []byte {
+	if v.file == nil {
+		b, _ := json.Marshal(v.text) // a string always can
+		return b
+	}
+	return v.file.clean[v.start:v.end]
+}
+
+// kind names the type of the value for people.
+func (v value) kind() string {
+	switch v.json()[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+// members are the parts of an object or a list, in the order of the file, doubles included.
+func (v value) members() []member {
+	dec := json.NewDecoder(bytes.NewReader(v.json()))
+	object := v.kind() == "an object"
+	_, _ = dec.Token() // the bracket; the file is known to be valid
+	var ms []member
+	for dec.More() {
+		var m member
+		if object {
+			before := int(dec.InputOffset())
+			name, err := dec.Token()
+			if err != nil {
+				return ms
+			}
+			m.name, _ = name.(string)
+			m.at = v.start + before + bytes.IndexByte(v.json()[before:], '"')
+		}
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return ms
+		}
+		end := v.start + int(dec.InputOffset())
+		m.value = value{file: v.file, start: end - len(raw), end: end}
+		ms = append(ms, m)
+	}
+	return ms
+}

@@ -1,0 +1,160 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// key is one setting: how it is spelt, what it may be, where it goes.
+type key struct {
+	name string
+	also []string // older spellings, oldest first; where several stand in one file the newest wins
+	env  []string // variables that set it, the strongest last
+	put  func(*Settings, given) (note string, err error)
+	// tightens reports whether a change is one that a folder nobody trusts may make. nil: it may make none.
+	tightens func(before, after *Settings) bool
+}
+
+// given is a value on its way into a setting.
+type given struct {
+	value
+	from Place
+	qwen bool // from a file of Qwen Code, whose values need not all exist here
+}
+
+// keys is every setting there is.
+func keys() []key {
+	return []key{
+		{
+			name: "tools.approvalMode", also: []string{"approvalMode"},
+			put: putApprovalMode, tightens: stricterMode,
+		},
+		{
+			name: "tools.truncateToolOutputThreshold", also: []string{"truncateToolOutputThreshold"},
+			put: integer(func(s *Settings) *int { return &s.Tools.OutputThreshold }),
+		},
+		{
+			name: "model.name", also: []string{"model"}, env: []string{"QWEN_MODEL", "OPENAI_MODEL"},
+			put: text(func(s *Settings) *string { return &s.Model.Name }),
+		},
+		{
+			name: "permissions.allow", also: []string{"allowedTools", "tools.allowed"},
+			put: entries(func(s *Settings) *[]Entry { return &s.Permissions.Allow }),
+		},
+		{
+			name: "permissions.ask",
+			put:  entries(func(s *Settings) *[]Entry { return &s.Permissions.Ask }), tightens: always,
+		},
+		{
+			name: "permissions.deny", also: []string{"excludeTools", "tools.exclude"},
+			put: entries(func(s *Settings) *[]Entry { return &s.Permissions.Deny }), tightens: always,
+		},
+	}
+}
+
+// builtin is what holds where nobody says otherwise.
+func builtin() Settings {
+	return Settings{Tools: Tools{ApprovalMode: "default", OutputThreshold: 25_000}}
+}
+
+// spellings are all names of the key, the newest last.
+func (k key) spellings() []string { return append(slices.Clone(k.also), k.name) }
+
+// modes are the approval modes, strictest first. Package permission gives them their meaning.
+func modes() []string { return []string{"plan", "default", "auto-edit", "yolo"} }
+
+func stricterMode(before, after *Settings) bool {
+	return slices.Index(modes(), after.Tools.ApprovalMode) <= slices.Index(modes(), before.Tools.ApprovalMode)
+}
+
+func always(_, _ *Settings) bool { return true }
+
+// putApprovalMode takes Qwen's spellings too. Its mode auto, where a model decides, is auto-edit here; a mode that
+// Qwen may have one day becomes the one that asks.
+func putApprovalMode(s *Settings, g given) (note string, err error) {
+	var said string
+	if json.Unmarshal(g.json(), &said) != nil {
+		return "", mustBe("a string", g)
+	}
+	mode := strings.ReplaceAll(strings.ToLower(said), "_", "-")
+	switch {
+	case mode == "autoedit":
+		mode = "auto-edit"
+	case mode == "auto":
+		mode = "auto-edit"
+		note = fmt.Sprintf("is %q, which Adze does not have; auto-edit, the nearest stricter one, is used", said)
+	case g.qwen && !slices.Contains(modes(), mode):
+		mode = "default"
+		note = fmt.Sprintf("is %q, which Adze does not have; default is used", said)
+	}
+	if !slices.Contains(modes(), mode) {
+		return "", fmt.Errorf("is %q; it must be one of %s", said, strings.Join(modes(), ", "))
+	}
+	s.Tools.ApprovalMode = mode
+	return note, nil
+}
+
+func text(at func(*Settings) *string) func(*Settings, given) (string, error) {
+	return func(s *Settings, g given) (string, error) {
+		var said string
+		if json.Unmarshal(g.json(), &said) != nil {
+			return "", mustBe("a string", g)
+		}
+		*at(s) = said
+		return "", nil
+	}
+}
+
+func integer(at func(*Settings) *int) func(*Settings, given) (string, error) {
+	return func(s *Settings, g given) (string, error) {
+		said := string(g.json())
+		if g.file == nil {
+			said = g.text
+		}
+		// Through a float, for 25000.0 and 25e3 are the same number in JSON.
+		n, err := strconv.ParseFloat(said, 64)
+		if err != nil || n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
+			return "", mustBe("a whole number", g)
+		}
+		*at(s) = int(n)
+		return "", nil
+	}
+}
+
+// entries is a list that adds up over all sources. A variable or flag gives one element.
+func entries(at func(*Settings) *[]Entry) func(*Settings, given) (string, error) {
+	return func(s *Settings, g given) (string, error) {
+		list := slices.Clip(*at(s))
+		if g.file == nil {
+			*at(s) = append(list, Entry{g.text, g.from})
+			return "", nil
+		}
+		if g.kind() != "a list" {
+			return "", mustBe("a list of strings", g)
+		}
+		for _, m := range g.members() {
+			var said string
+			if m.kind() != "a string" || json.Unmarshal(m.json(), &said) != nil {
+				return "", mustBe("a list of strings", given{value: m.value})
+			}
+			list = append(list, Entry{said, g.file.place(m.start)})
+		}
+		*at(s) = list
+		return "", nil
+	}
+}
+
+func mustBe(want string, g given) error {
+	if g.file == nil {
+		return fmt.Errorf("must be %s, got %q", want, g.text)
+	}
+	got := g.kind()
+	if got == "a number" || got == "a boolean" || got == "a string" && len(g.json()) < 80 {
+		got = string(g.json())
+	}
+	return fmt.Errorf("must be %s, got %s", want, got)
+}

@@ -1,0 +1,181 @@
+package settings
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Sources is where settings come from. Whatever is empty is not looked at.
+type Sources struct {
+	UserHome string                   // the person's home folder, for .qwen
+	AdzeHome string                   // see Home
+	Project  string                   // the folder worked in
+	Trusted  bool                     // the person trusts Project: its settings count in full; otherwise they only tighten
+	Getenv   func(name string) string // the environment
+	Flags    []Flag                   // what the command line says; the last of a key wins
+}
+
+// Flag is a setting from the command line.
+type Flag struct {
+	Name  string // as typed, "--yolo"
+	Key   string // "tools.approvalMode"
+	Value string
+}
+
+// layer is one file and how far it is believed.
+type layer struct {
+	path          string
+	qwen, project bool
+}
+
+func (src Sources) layers() []layer {
+	var ls []layer
+	add := func(dir, sub string, qwen, project bool) {
+		if dir != "" {
+			ls = append(ls, layer{filepath.Join(dir, sub, "settings.json"), qwen, project})
+		}
+	}
+	if dir := src.getenv("QWEN_HOME"); filepath.IsAbs(dir) {
+		add(dir, "", true, false)
+	} else {
+		add(src.UserHome, ".qwen", true, false)
+	}
+	add(src.AdzeHome, "", false, false)
+	add(src.Project, ".qwen", true, true)
+	add(src.Project, ".adze", false, true)
+	return ls
+}
+
+func (src Sources) getenv(name string) string {
+	if src.Getenv == nil {
+		return ""
+	}
+	return src.Getenv(name)
+}
+
+// Load reads all sources. Its error is an *Error.
+func Load(src Sources) (*Settings, error) {
+	l := loader{settings: builtin(), keys: keys()}
+	if err := l.files(src); err != nil {
+		return nil, err
+	}
+	for _, k := range l.keys {
+		for _, name := range k.env {
+			if said := src.getenv(name); said != "" {
+				if err := l.put(k, given{value: value{text: said}, from: Place{Source: "$" + name}}, false); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	for _, flag := range src.Flags {
+		from := Place{Source: flag.Name}
+		i := slices.IndexFunc(l.keys, func(k key) bool { return k.name == flag.Key })
+		if i < 0 {
+			return nil, &Error{From: from, Key: flag.Key, Reason: "is not a setting"}
+		}
+		if err := l.put(l.keys[i], given{value: value{text: flag.Value}, from: from}, false); err != nil {
+			return nil, err
+		}
+	}
+	return &l.settings, nil
+}
+
+type loader struct {
+	settings Settings
+	keys     []key
+}
+
+func (l *loader) files(src Sources) error {
+	var seen []os.FileInfo
+	for _, layer := range src.layers() {
+		f, info, err := readFile(layer.path)
+		if err != nil {
+			return err
+		}
+		// Started in the home folder, the project's files are the person's own, and count as those.
+		if f == nil || slices.ContainsFunc(seen, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
+			continue
+		}
+		seen = append(seen, info)
+		if err := l.file(f, layer, layer.project && !src.Trusted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file takes every known key of a file, and lists the others.
+func (l *loader) file(f *file, from layer, tightenOnly bool) error {
+	found := map[string][]member{} // by spelling
+	if err := l.sort(f.root(), "", found); err != nil {
+		return err
+	}
+	for _, k := range l.keys {
+		for _, spelling := range k.spellings() {
+			for _, m := range found[spelling] {
+				if err := l.put(k, given{m.value, f.place(m.start), from.qwen}, tightenOnly); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// sort walks the objects that hold known keys. A key that stands twice is found twice, so that the second does not
+// hide rules of the first.
+func (l *loader) sort(object value, prefix string, found map[string][]member) error {
+	for _, m := range object.members() {
+		name := prefix + m.name
+		holds, known := l.meaning(name)
+		if strings.Contains(m.name, ".") {
+			holds, known = false, false // "tools.x" as one name is not tools, then x
+		}
+		switch kind := m.kind(); {
+		case kind == "null" && (holds || known): // as if it were not there
+		case holds && kind == "an object":
+			if err := l.sort(m.value, name+".", found); err != nil {
+				return err
+			}
+		case known:
+			found[name] = append(found[name], m)
+		case holds:
+			return &Error{From: m.file.place(m.start), Key: name, Reason: "must be an object, got " + kind}
+		case name != "$schema" && name != "$version":
+			l.settings.unknown = append(l.settings.unknown, UnknownKey{m.file.place(m.at), name, string(m.json())})
+		}
+	}
+	return nil
+}
+
+// meaning reports whether known keys lie below name, and whether it is one itself.
+func (l *loader) meaning(name string) (holds, known bool) {
+	for _, k := range l.keys {
+		for _, s := range k.spellings() {
+			holds = holds || strings.HasPrefix(s, name+".")
+			known = known || s == name
+		}
+	}
+	return holds, known
+}
+
+// put takes a value, unless it comes from a folder that may only tighten and does not.
+func (l *loader) put(k key, g given, tightenOnly bool) error {
+	after := l.settings
+	note, err := k.put(&after, g)
+	if err != nil {
+		return &Error{From: g.from, Key: k.name, Reason: err.Error()}
+	}
+	if tightenOnly && (k.tightens == nil || !k.tightens(&l.settings, &after)) {
+		note = "is ignored: the settings of a folder that is not trusted may only forbid"
+		after = l.settings
+	}
+	if note != "" {
+		after.notes = append(slices.Clip(after.notes), Note{g.from, k.name, note})
+	}
+	l.settings = after
+	return nil
+}

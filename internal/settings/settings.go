@@ -1,0 +1,99 @@
+// Package settings reads settings.json from all the places it may stand, the environment and the flags, and hands
+// out small structs.
+//
+//	s, err := settings.Load(settings.Sources{UserHome: home, AdzeHome: adzeHome, Project: dir, Getenv: os.Getenv})
+//
+// Later sources win: built-in values, ~/.qwen, $ADZE_HOME, the project's .qwen and .adze, the environment, flags. Keys
+// merge one by one; the lists under permissions add up, so that a deny anywhere holds. Every key stands in one table,
+// keys.go: a new setting is a field here and a line there. It writes no settings and knows nothing of what they mean.
+package settings
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Settings is what all sources together say.
+type Settings struct {
+	Tools       Tools
+	Model       Model
+	Permissions Permissions
+
+	notes   []Note
+	unknown []UnknownKey
+}
+
+// Tools is how tools run.
+type Tools struct {
+	ApprovalMode    string // plan, default, auto-edit or yolo
+	OutputThreshold int    // characters of a result that go to the model; 0 or less: no limit
+}
+
+// Model is which model is asked.
+type Model struct {
+	Name string // "" if nobody chose one
+}
+
+// Permissions are rules, weakest source first.
+type Permissions struct {
+	Allow, Ask, Deny []Entry
+}
+
+// Entry is an element of a list that adds up, and where it stands.
+type Entry struct {
+	Text string
+	From Place
+}
+
+// Place is where something was said: a file with a line, or the name of a variable or flag.
+type Place struct {
+	Source       string
+	Line, Column int // 0: not in a file
+}
+
+func (p Place) String() string {
+	if p.Line == 0 {
+		return p.Source
+	}
+	return fmt.Sprintf("%s:%d:%d", p.Source, p.Line, p.Column)
+}
+
+// Note says that a setting was not taken as it stands.
+type Note struct {
+	From Place
+	Key  string
+	Text string
+}
+
+func (n Note) String() string { return fmt.Sprintf("%s: %s %s", n.From, n.Key, n.Text) }
+
+// Notes lists what a person should be told.
+func (s *Settings) Notes() []Note { return slices.Clone(s.notes) }
+
+// UnknownKey is a key of a file that means nothing to Adze.
+type UnknownKey struct {
+	From Place
+	Key  string
+	JSON string // the value as it stands in the file, comments blanked out
+}
+
+// Unknown lists the keys that were ignored.
+func (s *Settings) Unknown() []UnknownKey { return slices.Clone(s.unknown) }
+
+// Error is a setting, or a whole file, that cannot be used. It stops the start, for what cannot be read may hold rules
+// that protect.
+type Error struct {
+	From   Place
+	Key    string // "" for the file as a whole
+	Reason string
+	Err    error // the cause, if there is one beyond the reason
+}
+
+func (e *Error) Error() string {
+	if e.Key == "" {
+		return fmt.Sprintf("read settings %s: %s", e.From, e.Reason)
+	}
+	return fmt.Sprintf("read settings %s: %s %s", e.From, e.Key, e.Reason)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
