@@ -1,0 +1,135 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/adze-dev/adze/model"
+)
+
+// chunk is one event of a streamed answer, or the whole of one that is not streamed.
+type chunk struct {
+	Choices []choice        `json:"choices"`
+	Usage   json.RawMessage `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type choice struct {
+	Index        int    `json:"index"`
+	Delta        *words `json:"delta"`
+	Message      *words `json:"message"` // instead of delta where a server does not stream
+	FinishReason string `json:"finish_reason"`
+}
+
+// words are kept raw, because a character may be cut in two between one string and the next: see [joint].
+type words struct {
+	Content          json.RawMessage `json:"content"` // a string; some servers send a list of parts
+	Refusal          json.RawMessage `json:"refusal"`
+	ReasoningContent json.RawMessage `json:"reasoning_content"`
+	Reasoning        json.RawMessage `json:"reasoning"` // the same under another name; servers that send both mean it once
+	ToolCalls        []callDelta     `json:"tool_calls"`
+}
+
+type usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	PromptMore struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionMore struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	CacheHit int `json:"prompt_cache_hit_tokens"` // DeepSeek's spelling
+}
+
+func (u usage) event() model.Usage {
+	return model.Usage{
+		Input:     u.Prompt,
+		Output:    u.Completion,
+		CacheRead: max(u.PromptMore.Cached, u.CacheHit),
+		Reasoning: u.CompletionMore.Reasoning,
+	}
+}
+
+// text is the content as bytes, whatever form it has.
+func text(raw json.RawMessage) []byte {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return nil
+	}
+	switch raw[0] {
+	case '"':
+		return unquote(raw)
+	case '[':
+		var parts []struct {
+			Text json.RawMessage `json:"text"`
+		}
+		if json.Unmarshal(raw, &parts) != nil {
+			return nil
+		}
+		var b []byte
+		for _, p := range parts {
+			b = append(b, text(p.Text)...)
+		}
+		return b
+	}
+	return nil
+}
+
+// reason translates a finish_reason. The newer word for calls and some servers' capitals are known.
+func reason(s string) model.Reason {
+	switch strings.ToLower(s) {
+	case "stop", "eos", "end_turn":
+		return model.Stop
+	case "length", "max_tokens":
+		return model.Length
+	case "tool_calls", "function_call", "tool_use":
+		return model.Calls
+	case "content_filter":
+		return model.Filter
+	}
+	return model.Reason(s)
+}
+
+// done is how a stream says that it is complete.
+var done = []byte("[DONE]")
+
+// decodeChunks reads the data of one event. It is one JSON object; where a server ends its events with one line end
+// instead of two, it is one on each line.
+func decodeChunks(data []byte, each func(chunk) error) (sawDone bool, err error) {
+	data = bytes.TrimSpace(data)
+	if bytes.IndexByte(data, '\n') < 0 || json.Valid(data) {
+		return decodeChunk(data, each)
+	}
+	for line := range bytes.Lines(data) {
+		if sawDone, err = decodeChunk(bytes.TrimSpace(line), each); sawDone || err != nil {
+			break
+		}
+	}
+	return sawDone, err
+}
+
+func decodeChunk(data []byte, each func(chunk) error) (sawDone bool, err error) {
+	if len(data) == 0 {
+		return false, nil
+	}
+	if bytes.Equal(data, done) {
+		return true, nil
+	}
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return false, model.Errorf(model.ErrWire, "the server sent a chunk that is not understood: %w: %s", err, excerpt(data))
+	}
+	return false, each(c)
+}
+
+// excerpt quotes the beginning of what a server sent.
+func excerpt(b []byte) string {
+	const most = 200
+	s := strings.ToValidUTF8(string(b[:min(len(b), most)]), "\ufffd")
+	if len(b) > most {
+		s += "…"
+	}
+	return strings.Join(strings.Fields(s), " ")
+}

@@ -1,0 +1,164 @@
+package openai
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/adze-dev/adze/model"
+)
+
+// failure is a failed attempt with what the retrying needs to know.
+type failure struct {
+	err   error
+	again bool          // the same request may succeed later
+	quick bool          // nobody is there: one more try is enough to bridge a restart
+	after time.Duration // the server's wish; 0 for none
+	body  string        // what the server said
+}
+
+// errorObject is the error of the wire, as far as servers agree on it.
+type errorObject struct {
+	Message string          `json:"message"`
+	Type    string          `json:"type"`
+	Code    json.RawMessage `json:"code"` // a word or an HTTP status
+}
+
+// readError reads {"error":{…}}, {"error":"…"}, {"message":"…"} or {"detail":…}, or takes the text as it is.
+func readError(body []byte) errorObject {
+	var whole struct {
+		errorObject
+		Error  json.RawMessage `json:"error"`
+		Detail json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(body, &whole) != nil {
+		return errorObject{Message: excerpt(body)}
+	}
+	if !isNull(whole.Error) {
+		return innerError(whole.Error)
+	}
+	if whole.Message == "" && !isNull(whole.Detail) {
+		return innerError(whole.Detail)
+	}
+	return whole.errorObject
+}
+
+func innerError(raw json.RawMessage) errorObject {
+	var e errorObject
+	if json.Unmarshal(raw, &e) == nil && e.Message != "" {
+		return e
+	}
+	if s := scalar(raw); s != "" {
+		return errorObject{Message: s}
+	}
+	return errorObject{Message: excerpt(raw), Type: e.Type, Code: e.Code}
+}
+
+// tooLong are the words by which servers say that the conversation does not fit.
+var tooLong = []string{
+	"context length", "context_length", "context window", "context size", "maximum context", "too many tokens",
+	"prompt is too long", "input is too long",
+}
+
+func saysTooLong(message string) bool {
+	message = strings.ToLower(message)
+	return slices.ContainsFunc(tooLong, func(w string) bool { return strings.Contains(message, w) })
+}
+
+// statusFailure is the failure of an answer that is not 200 OK.
+func statusFailure(req string, resp *http.Response, now time.Time) *failure {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // the status alone is worth telling
+	e := readError(body)
+	f := classify(resp.StatusCode, e)
+	f.body = e.Message
+	f.after = retryAfter(resp.Header, now)
+	said := cmp.Or(e.Message, http.StatusText(resp.StatusCode))
+	if f.after > 0 {
+		said += fmt.Sprintf(" (asks to wait %v)", f.after.Round(time.Second))
+	}
+	f.err = &model.Error{Kind: kindOf(resp.StatusCode, e), Status: resp.StatusCode,
+		Err: fmt.Errorf("%s: status %d: %s%s", req, resp.StatusCode, said, advice(resp.StatusCode))}
+	return f
+}
+
+// streamError is the error for an error object where an answer was expected.
+func streamError(raw json.RawMessage) error {
+	e := innerError(raw)
+	status := 0
+	if _, err := fmt.Sscan(scalar(e.Code), &status); err != nil || http.StatusText(status) == "" {
+		status = 0
+	}
+	return &model.Error{Kind: kindOf(status, e), Status: status, Err: fmt.Errorf("the server broke off its answer: %s", e.Message)}
+}
+
+// kindOf sorts an error by status, and by its words where there is no status or it says too little.
+func kindOf(status int, e errorObject) model.Kind {
+	words := strings.ToLower(e.Type + " " + scalar(e.Code))
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden || strings.Contains(words, "invalid_api_key"):
+		return model.ErrCredentials
+	case status == http.StatusTooManyRequests || strings.Contains(words, "rate_limit"):
+		return model.ErrRateLimit
+	case status == http.StatusRequestEntityTooLarge || strings.Contains(words, "context_length") || status < 500 && saysTooLong(e.Message):
+		return model.ErrContextLength
+	case status >= 400 && status < 500 || strings.Contains(words, "invalid_request"):
+		return model.ErrRejected
+	}
+	return model.ErrServer
+}
+
+// classify says whether the same request may succeed later.
+func classify(status int, e errorObject) *failure {
+	switch {
+	case strings.Contains(e.Type+scalar(e.Code), "insufficient_quota"):
+		return &failure{} // waiting pays no bill
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests:
+		return &failure{again: true}
+	case status >= 500 && status != http.StatusNotImplemented:
+		return &failure{again: true}
+	}
+	return &failure{}
+}
+
+func advice(status int) string {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return "; check the API key"
+	case http.StatusNotFound:
+		return "; check the base URL (it usually ends in /v1) and the model's name"
+	}
+	return ""
+}
+
+// dialFailure is the failure of a request that got no answer.
+func dialFailure(req string, err error) *failure {
+	var known *model.Error
+	if errors.As(err, &known) {
+		return &failure{err: err}
+	}
+	var dns *net.DNSError
+	quick := errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &dns) && dns.IsNotFound
+	hint := ""
+	if quick {
+		hint = "; is the server running, and is the base URL right?"
+	}
+	return &failure{again: true, quick: quick, err: model.Errorf(model.ErrUnreachable, "%s: %w%s", req, unwrapURL(err), hint)}
+}
+
+// answerFailure is the failure of an answer that began well.
+func answerFailure(err error) *failure {
+	var known *model.Error
+	if !errors.As(err, &known) {
+		return &failure{err: err}
+	}
+	again := known.Kind == model.ErrCut || known.Kind == model.ErrRateLimit || known.Kind == model.ErrServer
+	return &failure{err: err, again: again}
+}

@@ -1,0 +1,117 @@
+package openaitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Script is a server's part of a conversation.
+type Script struct {
+	Models  []string `json:"models,omitempty"` // what GET /models lists; nil: "scripted"
+	Key     string   `json:"key,omitempty"`    // the key demanded; "": none may be sent
+	Answers []Answer `json:"answers"`          // to POST /chat/completions, one each, in order
+	Repeat  bool     `json:"repeat,omitempty"` // begin anew after the last; else a request too many is an error
+}
+
+// Answer is the reply to one request: words and calls of a model, or anything else that a server may send.
+type Answer struct {
+	Expect []string `json:"expect,omitempty"` // what must stand in the request's body
+
+	Thought string `json:"thought,omitempty"`
+	Text    string `json:"text,omitempty"`
+	Calls   []Call `json:"calls,omitempty"`
+	Finish  string `json:"finish,omitempty"` // finish_reason; "": "stop" or "tool_calls"; "none": it is left out
+	Usage   *Usage `json:"usage,omitempty"`
+
+	Faults Faults `json:"faults,omitzero"`
+
+	// Raw is sent instead of an answer: the events of a stream to the byte, or the body beside another Status.
+	Raw    string            `json:"raw,omitempty"`
+	Status int               `json:"status,omitempty"`
+	Header map[string]string `json:"header,omitempty"`
+}
+
+// Call is a call that the model makes.
+type Call struct {
+	ID   string          `json:"id,omitempty"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args,omitempty"` // a JSON string stands for its text, for arguments that are not JSON
+}
+
+// Usage counts tokens.
+type Usage struct {
+	Input  int `json:"input"`
+	Output int `json:"output"`
+	Cached int `json:"cached,omitempty"`
+}
+
+// Faults are the ways in which servers deviate or fail.
+type Faults struct {
+	Split      int      `json:"split,omitempty"`      // bytes in each piece of text and arguments; 0: all at once
+	Pause      Duration `json:"pause,omitempty"`      // before each event
+	Cut        int      `json:"cut,omitempty"`        // the connection breaks after so many bytes
+	End        int      `json:"end,omitempty"`        // the stream ends in good order after so many bytes
+	Plain      bool     `json:"plain,omitempty"`      // one JSON object instead of a stream
+	NoDone     bool     `json:"noDone,omitempty"`     // no [DONE]
+	NoIndex    bool     `json:"noIndex,omitempty"`    // calls without index
+	ZeroIndex  bool     `json:"zeroIndex,omitempty"`  // every call has the index 0
+	RepeatID   bool     `json:"repeatID,omitempty"`   // the id in every piece
+	RepeatName bool     `json:"repeatName,omitempty"` // the name in every piece
+	ObjectArgs bool     `json:"objectArgs,omitempty"` // arguments as an object instead of a string
+	Again      bool     `json:"again,omitempty"`      // all calls once more at the end
+	CRLF       bool     `json:"crlf,omitempty"`       // line ends of two characters
+	Comments   bool     `json:"comments,omitempty"`   // keep-alive comments between events
+}
+
+// Duration is a time.Duration that JSON writes as "10ms".
+type Duration time.Duration
+
+// UnmarshalJSON reads "10ms".
+func (d *Duration) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return fmt.Errorf("read a duration such as \"10ms\": %w", err)
+	}
+	v, err := time.ParseDuration(s)
+	*d = Duration(v)
+	return err
+}
+
+// MarshalJSON writes "10ms".
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
+
+// Parse reads a script from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
+func Parse(data []byte, vars map[string]string) (Script, error) {
+	names := slices.SortedFunc(maps.Keys(vars), func(a, b string) int { return len(b) - len(a) }) // $WORKED before $WORK
+	for _, name := range names {
+		quoted, err := json.Marshal(vars[name])
+		if err != nil {
+			return Script{}, err
+		}
+		data = bytes.ReplaceAll(data, []byte(name), quoted[1:len(quoted)-1])
+	}
+	var s Script
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return Script{}, fmt.Errorf("read a script: %w", err)
+	}
+	return s, nil
+}
+
+// text is what the model says as arguments, to the byte.
+func (c Call) text() string {
+	var s string
+	if json.Unmarshal(c.Args, &s) == nil {
+		return s
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, c.Args) != nil {
+		return string(c.Args)
+	}
+	return b.String()
+}
