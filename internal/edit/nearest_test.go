@@ -1,0 +1,80 @@
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestNotFoundTeaches(t *testing.T) {
+	code := "package p\n\nfunc f(a, b int) int {\n\tif a > b {\n\t\treturn a - b\n\t}\n\treturn b\n}\n"
+	for _, c := range []struct{ name, text, old, want string }{
+		{"another word", code, "\t\treturn a + b\n", "old_string is not in the file; the nearest text is at line 5 (71% alike; → is a tab, · a space)\n" +
+			"line 5, column 12: old_string has '+', the file has '-'\n  old_string: →→return a + b\n  file:       →→return a - b"},
+		{"uneven indentation", code, "if a > b {\n\treturn a - b\n    }", "old_string is not in the file; the nearest text is at lines 4-6 (100% alike; → is a tab, · a space)\n" +
+			"line 5, column 2: old_string has 'r', the file has a tab\n  old_string: →return a - b\n  file:       →→return a - b\n" +
+			"line 6, column 1: old_string has 4 spaces, the file has a tab\n  old_string: ····}\n  file:       →}"},
+		{"nothing like it", code, "completely different", "old_string is not in the file, and nothing there is like it; read the file again and copy the text from it"},
+		{"line numbers", code, "  4→\tif a > b {\n  5→\t\treturn a - b\n", "old_string is not in the file; its lines begin with line numbers, which are not part of the file"},
+		{"escaped", code, `\tif a > b {\n\t\treturn a - b`, `old_string is not in the file; it is there with \n, \t, \" and \\ read as the characters they stand for: it was escaped once too often`},
+		{"a character that cannot be seen", "x := \"a\u200bb\"\n", "x := \"ab\"\n", "line 1, column 8: old_string has 'b', the file has U+200B\n  old_string: x := \"ab\"\n  file:       x := \"a<U+200B>b\""},
+		{"beyond the end", "a first line\nand another\n", "and another\nand more\n", "beyond the ends of the file\n  old_string: and more"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Find(c.text, Edit{Old: c.old, New: "something else"})
+			var notFound *NotFoundError
+			if !errors.As(err, &notFound) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got\n%v\nwant\n%s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestNotFoundIsBounded(t *testing.T) {
+	million := strings.Repeat("}\n", 1_000_000)
+	long := strings.Repeat("abcdefgh ", 120_000)
+	var distinct strings.Builder
+	for i := range 1_000_000 {
+		fmt.Fprintf(&distinct, "line %d\n", i)
+	}
+	for _, c := range []struct{ name, text, old string }{
+		{"a million equal lines", million, "}\n{\n"},
+		{"a million equal lines, long old", million, strings.Repeat("}\n", 1000) + "x"},
+		{"a million equal lines, indented old", million, strings.Repeat("    }\n", 1000) + "x"},
+		{"a million different lines", distinct.String(), "line x\nline y\n"},
+		{"one long line", long, "abcdefgx" + strings.Repeat("abcdefgh ", 1000)},
+		{"long old", "a\nb\n", strings.Repeat("some line\n", 100_000)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			start := time.Now()
+			_, err := Find(c.text, Edit{Old: c.old, New: "q"})
+			if err == nil {
+				t.Fatal("found")
+			}
+			if len(err.Error()) > 2000 {
+				t.Errorf("%d bytes of error", len(err.Error()))
+			}
+			took := time.Since(start)
+			t.Log(took)
+			if took > 10*time.Second { // a bound on the order of growth, not a benchmark: tests run under -race
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+func FuzzNearest(f *testing.F) {
+	f.Add("a\n\tb\n", "a\nb\n")
+	f.Add("x\xffy", "x\xfey")
+	f.Fuzz(func(t *testing.T, text, old string) {
+		if old == "" {
+			return
+		}
+		if n := nearest(text, old); n != nil && (n.First < 1 || n.Last > len(linesOf(text)) || len(n.String()) > 4000) {
+			t.Fatalf("%+v", n)
+		}
+		hints(text, old)
+	})
+}
