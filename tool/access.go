@@ -116,15 +116,17 @@ func within(path, dir string) bool {
 	return strings.HasPrefix(path, dir) || path == dir[:len(dir)-1]
 }
 
-// bound is the access that a tool of this kind may have at most, before Prepare has told.
-func (k Kind) bound() []Access {
-	switch k {
+// bound is the access that the tool may have at most, before Prepare has told. It goes by the promise of its kind,
+// which the executor holds a built-in tool to; one from outside may do anything.
+func (d Declaration) bound() []Access {
+	if d.Origin != "" {
+		return []Access{Anything}
+	}
+	switch d.kind() {
 	case Read, Search:
 		return []Access{{Reads, "*"}, {Reaches, "*"}}
 	case Edit:
 		return []Access{{Writes, "*"}}
-	case Fetch:
-		return []Access{{Reads, "*"}, {Reaches, "*"}}
 	case Think:
 		return []Access{{Holds, "*"}}
 	}

@@ -73,7 +73,7 @@ func (c *core) enter(b *Batch, e *entry) {
 	defer c.mu.Unlock()
 	e.index = len(b.entries)
 	b.entries = append(b.entries, e)
-	e.access = e.decl.kind().bound()
+	e.access = e.decl.bound()
 	e.changed = make(chan struct{})
 	c.live[e] = true
 }
@@ -130,7 +130,7 @@ func (e *entry) seen() []Access {
 	if e.settled {
 		return e.access
 	}
-	return e.decl.kind().bound()
+	return e.decl.bound()
 }
 
 // admit notes that the call may run, and what it was held to if that is less than it declared.
