@@ -2,6 +2,10 @@ package builtin
 
 import (
 	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"syscall"
 
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/workspace"
@@ -29,20 +33,92 @@ func newFiles(o Options) (*files, error) {
 	}, nil
 }
 
-// path makes a parameter canonical, and refuses what an AI ignore file refuses.
-func (f *files) path(param, name string, kind ignore.Kind) (workspace.Path, error) {
+// path makes a parameter canonical, and refuses what an AI ignore file refuses. Beside an error that is not about the
+// parameter itself the path says what the error is about.
+func (f *files) path(doing, param, name string, kind ignore.Kind) (workspace.Path, error) {
 	p, err := f.ws.Resolve(name)
 	var bad *workspace.NameError
 	if errors.As(err, &bad) {
 		return p, tool.BadParam(param, "%v", bad)
 	}
-	if err != nil {
-		return p, err
+	if err != nil { // a file where a folder should be, links in a circle
+		clean := filepath.Clean(name)
+		return workspace.Path{Abs: clean, Rel: clean, Given: name}, failure(doing, workspace.Path{Rel: clean}, tool.FileNotFound, err)
 	}
-	for _, path := range []string{p.Abs, p.Given} {
-		if v := f.ignore.Check(path, kind); v.State == ignore.Refused {
-			return p, tool.Errorf(tool.ExecutionDenied, "%v", v)
-		}
+	if v := f.refusal(p, kind); v.State == ignore.Refused {
+		return p, tool.Errorf(tool.ExecutionDenied, "%s %s: %w; no tool may touch it, so go on without it", doing, p.Rel, v)
 	}
 	return p, nil
+}
+
+// refusal is what the AI ignore files say of a path, by the name it was called and by the one it really has.
+func (f *files) refusal(p workspace.Path, kind ignore.Kind) ignore.Verdict {
+	v := f.ignore.Check(p.Abs, kind)
+	if v.State != ignore.Refused && p.Given != p.Abs && filepath.IsAbs(p.Given) {
+		if g := f.ignore.Check(p.Given, kind); g.State == ignore.Refused {
+			return g
+		}
+	}
+	return v
+}
+
+// below is the target of an access to all that lies in a folder.
+func below(abs string) string {
+	return strings.TrimSuffix(abs, "/") + "/"
+}
+
+func reads(target string) []tool.Access {
+	return []tool.Access{{Verb: tool.Reads, Target: target}}
+}
+
+// writes is the access of a change: one who changes a file also learns what it replaces.
+func writes(target string) []tool.Access {
+	return []tool.Access{{Verb: tool.Reads, Target: target}, {Verb: tool.Writes, Target: target}}
+}
+
+// The documented types of failures with files.
+const (
+	targetIsDirectory  tool.ErrorType = "target_is_directory"
+	targetNotRegular   tool.ErrorType = "target_not_regular_file"
+	notADirectory      tool.ErrorType = "path_is_not_a_directory"
+	readContentFailure tool.ErrorType = "read_content_failure"
+	fileTooLarge       tool.ErrorType = "file_too_large"
+	fileWriteFailure   tool.ErrorType = "file_write_failure"
+	noSpaceLeft        tool.ErrorType = "no_space_left"
+	listFailure        tool.ErrorType = "ls_execution_error"
+)
+
+// failure says what was being done to which path, why it did not work and what to do. It gives an error its documented
+// type, or the one named where there is none for it. An error that has a type already is kept.
+func failure(doing string, p workspace.Path, otherwise tool.ErrorType, err error) error {
+	var typed *tool.Error
+	var special *workspace.NotRegularError
+	switch {
+	case err == nil || errors.As(err, &typed):
+		return err
+	case errors.As(err, &special) && special.Kind == "a folder":
+		return tool.Errorf(targetIsDirectory, "%s %s: it is a folder; use list_directory to see what is in it", doing, p.Rel)
+	case errors.As(err, &special):
+		return tool.Errorf(otherwise, "%s %s: it is %s, not a regular file; only regular files can be read or changed", doing, p.Rel, special.Kind)
+	case errors.Is(err, fs.ErrNotExist):
+		return tool.Errorf(tool.FileNotFound, "%s %s: there is no such file or folder", doing, p.Rel)
+	case errors.Is(err, fs.ErrPermission):
+		return tool.Errorf(tool.PermissionDenied, "%s %s: %w; the user that runs this has no right to it", doing, p.Rel, cause(err))
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return tool.Errorf(noSpaceLeft, "%s %s: %w; nothing was changed, so make room and try again", doing, p.Rel, cause(err))
+	case errors.Is(err, syscall.EROFS):
+		return tool.Errorf(tool.PermissionDenied, "%s %s: %w", doing, p.Rel, cause(err))
+	case errors.Is(err, syscall.EISDIR):
+		return tool.Errorf(targetIsDirectory, "%s %s: it is a folder", doing, p.Rel)
+	}
+	return tool.Errorf(otherwise, "%s %s: %w", doing, p.Rel, cause(err))
+}
+
+// cause takes the path off an error that stands in a sentence which names it already.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
 }

@@ -3,10 +3,18 @@ package builtin
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -14,32 +22,244 @@ import (
 var listDirectoryText string
 
 type listDirectoryArgs struct {
-	Path string `json:"path" description:"Absolute path of the folder."`
+	Path   string         `json:"path" description:"Absolute path of the folder."`
+	Ignore []string       `json:"ignore,omitempty" description:"Names to leave out; * and ? are wildcards."`
+	Filter filterArgument `json:"file_filtering_options,omitzero" description:"What ignore files leave out."`
 }
+
+// filterArgument is the documented way to see what git ignores.
+type filterArgument struct {
+	Git *bool `json:"respect_git_ignore,omitempty" description:"Leave out what git ignores." default:"true"`
+	AI  *bool `json:"respect_qwen_ignore,omitempty" description:"Always true: AI ignore files hold." default:"true"`
+}
+
+func (a filterArgument) showsIgnored() bool { return a.Git != nil && !*a.Git }
+
+// notes tells what cannot be had.
+func (a filterArgument) notes() []string {
+	if a.AI == nil || *a.AI {
+		return nil
+	}
+	return []string{"respect_qwen_ignore was taken as true: what an AI ignore file names is never shown"}
+}
+
+// maxListed is how many entries of a folder are shown.
+const maxListed = 1000
 
 func listDirectory(f *files) tool.Tool {
 	return tool.Define(tool.Def[listDirectoryArgs]{
 		Name: "list_directory", DisplayName: "ListFiles", Description: strings.TrimSpace(listDirectoryText), Kind: tool.Search,
 		Prepare: func(ctx context.Context, a listDirectoryArgs) (*tool.Invocation, error) {
-			p, err := f.path("path", a.Path, ignore.Folder)
+			p, err := f.path("list", "path", a.Path, ignore.Folder)
+			inv := &tool.Invocation{Description: "list " + p.Rel, Access: reads(below(p.Abs)), Notes: a.Filter.notes()}
 			if err != nil {
-				return nil, err
+				return inv, err
 			}
-			return &tool.Invocation{
-				Description: "list " + p.Rel,
-				Access:      []tool.Access{{Verb: tool.Reads, Target: p.Abs + "/"}},
-				Run: func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
-					entries, err := p.ReadDir()
-					if err != nil {
-						return tool.Result{}, err
-					}
-					var b strings.Builder
-					for _, e := range entries {
-						fmt.Fprintln(&b, e.Name())
-					}
-					return tool.TextResult(b.String()), nil
-				},
-			}, nil
+			if err := f.checkFolder(p); err != nil {
+				return inv, err
+			}
+			l := listing{files: f, dir: p, without: a.Ignore, showIgnored: a.Filter.showsIgnored()}
+			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return l.run(ctx) }
+			return inv, nil
 		},
 	})
+}
+
+func (f *files) checkFolder(p workspace.Path) error {
+	info, err := p.Stat()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f.notFound("list", p)
+	case err != nil:
+		return failure("list", p, listFailure, err)
+	case !info.IsDir():
+		return tool.Errorf(notADirectory, "list %s: it is %s, not a folder; use read_file to see a file", p.Rel, workspace.Kind(info.Mode()))
+	}
+	return nil
+}
+
+// listing is a look into one folder.
+type listing struct {
+	files       *files
+	dir         workspace.Path
+	without     []string
+	showIgnored bool
+
+	shown           []listed
+	hidden, refused int
+	leftOut         int
+}
+
+// listed is an entry that is shown.
+type listed struct {
+	name   string
+	entry  fs.DirEntry
+	target string // of a link
+	at     workspace.Path
+	lost   bool // a link that leads nowhere
+	folder bool
+}
+
+func (l listing) run(ctx context.Context) (tool.Result, error) {
+	entries, err := l.dir.ReadDir()
+	if err != nil {
+		return tool.Result{}, failure("list", l.dir, listFailure, err)
+	}
+	for i, e := range entries {
+		if i%256 == 0 && ctx.Err() != nil {
+			return tool.Result{}, ctx.Err()
+		}
+		l.add(e)
+	}
+	slices.SortStableFunc(l.shown, func(a, b listed) int {
+		switch {
+		case a.folder == b.folder:
+			return 0 // by name already
+		case a.folder:
+			return -1
+		}
+		return 1
+	})
+	return l.result(), nil
+}
+
+// add decides whether an entry is shown or counted.
+func (l *listing) add(e fs.DirEntry) {
+	at := l.dir.Join(e.Name())
+	item := listed{name: e.Name(), entry: e, folder: e.IsDir(), at: at}
+	v := l.files.ignore.Check(at.Abs, ignore.Kind(e.IsDir()))
+	if e.Type()&fs.ModeSymlink != 0 && v.State != ignore.Refused {
+		l.follow(&item)
+		if item.at.Abs != at.Abs {
+			if t := l.files.ignore.Check(item.at.Abs, ignore.Kind(item.folder)); t.State == ignore.Refused {
+				v = t
+			}
+		}
+	}
+	switch {
+	case v.State == ignore.Refused:
+		l.refused++
+	case l.leavesOut(item):
+		l.leftOut++
+	case v.State == ignore.Hidden && !l.showIgnored:
+		l.hidden++
+	default:
+		l.shown = append(l.shown, item)
+	}
+}
+
+// follow finds out where a link leads.
+func (l *listing) follow(item *listed) {
+	item.target, _ = os.Readlink(item.at.Abs)
+	p, err := l.files.ws.Resolve(item.at.Abs)
+	if err != nil || !p.Exists {
+		item.lost = true
+		return
+	}
+	info, err := p.Stat()
+	item.at, item.folder, item.lost = p, err == nil && info.IsDir(), errors.Is(err, fs.ErrNotExist)
+}
+
+func (l *listing) leavesOut(item listed) bool {
+	for _, pattern := range l.without {
+		name, onlyFolders := strings.CutSuffix(pattern, "/")
+		if (!onlyFolders || item.folder) && matchName(name, item.name) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchName matches a whole name; * and ? are wildcards and nothing else is.
+func matchName(pattern, name string) bool {
+	literal := strings.NewReplacer(`\`, `\\`, `[`, `\[`).Replace(pattern)
+	ok, err := path.Match(literal, name)
+	return ok && err == nil
+}
+
+func (l *listing) result() tool.Result {
+	counts := l.counts()
+	if len(l.shown) == 0 {
+		return tool.Result{
+			Content: []tool.Part{tool.Text(fmt.Sprintf("Directory %s is empty%s.", l.dir.Abs, counts))},
+			Display: tool.Markdown("Directory is empty" + counts + "."),
+		}
+	}
+	head := fmt.Sprintf("Listed %d item(s)", len(l.shown))
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s in %s:\n---\n", head, l.dir.Abs)
+	shown := l.shown[:min(len(l.shown), maxListed)]
+	for _, item := range shown {
+		b.WriteString(item.line() + "\n")
+	}
+	cut := ""
+	if more := len(l.shown) - len(shown); more > 0 {
+		fmt.Fprintf(&b, "---\n[%d of %d items truncated: use glob with a pattern, or ignore, to see the others]\n", more, len(l.shown))
+		cut = " (truncated)"
+	}
+	if counts != "" {
+		b.WriteString("\n" + strings.TrimSpace(counts) + "\n")
+	}
+	return tool.Result{Content: []tool.Part{tool.Text(b.String())}, Display: tool.Markdown(head + counts + cut)}
+}
+
+// counts tells what is there and not shown.
+func (l *listing) counts() string {
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{l.hidden, "git-ignored"}, {l.refused, "refused by an AI ignore file"}, {l.leftOut, "left out by ignore"}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// line shows an entry: "[DIR] src", "main.go (1.2 KB)", "old -> gone (dangling link)".
+func (i listed) line() string {
+	s := shownName(i.name)
+	if i.target != "" {
+		s += " -> " + shownName(filepath.ToSlash(i.target))
+	}
+	switch {
+	case i.lost:
+		return s + " (dangling link)"
+	case i.folder:
+		return "[DIR] " + s
+	}
+	info, err := i.at.Stat()
+	switch {
+	case err != nil:
+		return s + " (unreadable)"
+	case !info.Mode().IsRegular():
+		return s + " (" + strings.TrimPrefix(workspace.Kind(info.Mode()), "a ") + ")"
+	}
+	return s + " (" + sizeText(info.Size()) + ")"
+}
+
+// shownName is a name on one line: one with characters that would not be seen is quoted, with those spelled out.
+func shownName(name string) string {
+	if tool.Hidden(name) || strings.ContainsAny(name, "\n\t") {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+func sizeText(n int64) string {
+	switch {
+	case n == 1:
+		return "1 byte"
+	case n < 1024:
+		return fmt.Sprintf("%d bytes", n)
+	}
+	units, v := "KMGTPE", float64(n)/1024
+	for v >= 1023.95 && len(units) > 1 {
+		units, v = units[1:], v/1024
+	}
+	return fmt.Sprintf("%.1f %cB", v, units[0])
 }

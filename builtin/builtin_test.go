@@ -1,0 +1,124 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/tool/tooltest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// open makes the tools of a session in a folder.
+func open(t testing.TB, dir string) *Set {
+	t.Helper()
+	s, err := New(Options{Dir: dir, State: filepath.Join(t.TempDir(), "state")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// one builds a tool by its name, as tooltest.Check wants it.
+func one(t testing.TB, name string) func(dir string) tool.Tool {
+	return func(dir string) tool.Tool {
+		s, err := New(Options{Dir: dir, State: filepath.Join(t.TempDir(), "state"), AllRead: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tl := range s.Tools() {
+			if tl.Declaration().Name == name {
+				return tl
+			}
+		}
+		t.Fatalf("there is no tool %s", name)
+		return nil
+	}
+}
+
+func allowAll(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }
+
+// executor runs the tools of a session without asking.
+func executor(s *Set) *tool.Executor {
+	return &tool.Executor{Registry: tool.NewRegistry(s.Tools()...), Policy: allowAll}
+}
+
+// call runs one call.
+func call(t testing.TB, x *tool.Executor, name string, args any) tool.Outcome {
+	t.Helper()
+	raw, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := x.Batch(context.Background())
+	batch.Add(tool.Call{Name: name, Args: raw})
+	return batch.Wait()[0]
+}
+
+type args map[string]any
+
+func TestStories(t *testing.T) {
+	tooltest.Stories(t, "testdata/*.txtar", func(t *testing.T, dir string) *tool.Executor { return executor(open(t, dir)) })
+}
+
+// All that a model sees stands in one file that can be reviewed. It must stay small: it is sent with every request.
+func TestDeclarations(t *testing.T) {
+	var b bytes.Buffer
+	size := 0
+	for _, tl := range open(t, t.TempDir()).Tools() {
+		d := tl.Declaration()
+		raw, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(d.Description) + len(d.Parameters); n > 1100 {
+			t.Errorf("%s: text and schema are %d bytes; say it shorter", d.Name, n)
+		}
+		size += len(raw)
+		if err := json.Indent(&b, raw, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		b.WriteByte('\n')
+	}
+	if size > 12<<10 {
+		t.Errorf("the declarations are %d bytes, more than 12 KB", size)
+	}
+	golden(t, "testdata/declarations.json", b.Bytes())
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not what the code gives now; look at the difference and run go test -update. Got:\n%s", name, got)
+	}
+}
+
+// put writes files below a folder.
+func put(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

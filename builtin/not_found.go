@@ -1,0 +1,55 @@
+package builtin
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/tool"
+)
+
+// notFound says that a path is not there, and what is: the nearest folder above it, or a name much like it.
+func (f *files) notFound(doing string, p workspace.Path) error {
+	if !p.Inside() {
+		return tool.Errorf(tool.FileNotFound, "%s %s: there is no such file or folder", doing, p.Rel)
+	}
+	dir := p.Abs
+	for {
+		above := filepath.Dir(dir)
+		at, err := f.ws.Resolve(above)
+		if err != nil || above == dir {
+			return tool.Errorf(tool.FileNotFound, "%s %s: there is no such file or folder", doing, p.Rel)
+		}
+		if !at.Exists {
+			dir = above
+			continue
+		}
+		if near := f.nearName(at, filepath.Base(dir)); near != "" {
+			meant := filepath.Join(above, near, strings.TrimPrefix(p.Abs, dir))
+			return tool.Errorf(tool.FileNotFound, "%s %s: there is no such file or folder; perhaps %s is meant", doing, p.Rel, meant)
+		}
+		return tool.Errorf(tool.FileNotFound, "%s %s: there is no such file or folder; list_directory %s shows what is there", doing, p.Rel, above)
+	}
+}
+
+// nearName finds a name in a folder that differs only in case or in the kind of its separators.
+func (f *files) nearName(dir workspace.Path, name string) string {
+	entries, err := dir.ReadDir()
+	if err != nil || len(entries) > 10_000 {
+		return ""
+	}
+	for _, e := range entries {
+		if foldName(e.Name()) != foldName(name) {
+			continue
+		}
+		if f.ignore.Check(filepath.Join(dir.Abs, e.Name()), ignore.Kind(e.IsDir())).State == ignore.Clear {
+			return e.Name()
+		}
+	}
+	return ""
+}
+
+func foldName(s string) string {
+	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
+}
