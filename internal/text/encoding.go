@@ -1,0 +1,108 @@
+package text
+
+import (
+	"fmt"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+)
+
+// Encoding is the name of a way to write characters as bytes.
+type Encoding string
+
+// The encodings that are read and written.
+const (
+	UTF8        Encoding = "utf-8"
+	UTF16LE     Encoding = "utf-16le"
+	UTF16BE     Encoding = "utf-16be"
+	GBK         Encoding = "gbk"
+	GB18030     Encoding = "gb18030"
+	Big5        Encoding = "big5"
+	ShiftJIS    Encoding = "shift-jis"
+	EUCJP       Encoding = "euc-jp"
+	EUCKR       Encoding = "euc-kr"
+	Windows1250 Encoding = "windows-1250"
+	Windows1251 Encoding = "windows-1251"
+	Windows1252 Encoding = "windows-1252"
+	Windows1253 Encoding = "windows-1253"
+	Windows1254 Encoding = "windows-1254"
+	Windows1255 Encoding = "windows-1255"
+	Windows1256 Encoding = "windows-1256"
+	Windows1257 Encoding = "windows-1257"
+	Windows1258 Encoding = "windows-1258"
+	Latin1      Encoding = "iso-8859-1"
+)
+
+// codec decodes and encodes one character at a time, without state.
+type codec interface {
+	// decode reads the first character of b, which is not empty. ok is false
+	// where the n bytes mean nothing.
+	decode(b []byte) (r rune, n int, ok bool)
+	// encode appends a character, or reports that there is no way to write it.
+	encode(dst []byte, r rune) ([]byte, bool)
+}
+
+func (e Encoding) codec() (codec, error) {
+	switch e {
+	case UTF8:
+		return utf8Codec{}, nil
+	case UTF16LE:
+		return utf16Codec{}, nil
+	case UTF16BE:
+		return utf16Codec{big: true}, nil
+	}
+	if load, ok := multibyte[e]; ok {
+		return load(), nil
+	}
+	if m, ok := charmaps[e]; ok {
+		return charmapCodec{m}, nil
+	}
+	return nil, fmt.Errorf("unknown encoding %q", string(e))
+}
+
+// mark is the byte order mark of an encoding that has one.
+func (e Encoding) mark() []byte {
+	switch e {
+	case UTF8:
+		return []byte{0xef, 0xbb, 0xbf}
+	case UTF16LE:
+		return []byte{0xff, 0xfe}
+	case UTF16BE:
+		return []byte{0xfe, 0xff}
+	}
+	return nil
+}
+
+// unit is how many bytes the shortest character takes.
+func (e Encoding) unit() int {
+	if e == UTF16LE || e == UTF16BE {
+		return 2
+	}
+	return 1
+}
+
+var charmaps = map[Encoding]*charmap.Charmap{
+	Windows1250: charmap.Windows1250,
+	Windows1251: charmap.Windows1251,
+	Windows1252: charmap.Windows1252,
+	Windows1253: charmap.Windows1253,
+	Windows1254: charmap.Windows1254,
+	Windows1255: charmap.Windows1255,
+	Windows1256: charmap.Windows1256,
+	Windows1257: charmap.Windows1257,
+	Windows1258: charmap.Windows1258,
+	Latin1:      charmap.ISO8859_1,
+}
+
+// multibyte makes each table at its first use; a table takes some milliseconds.
+var multibyte = map[Encoding]func() codec{
+	GBK:      tableOnce(simplifiedchinese.GBK, shapeGBK),
+	GB18030:  tableOnce(simplifiedchinese.GB18030, shapeGB18030),
+	Big5:     tableOnce(traditionalchinese.Big5, shapeGBK),
+	ShiftJIS: tableOnce(japanese.ShiftJIS, shapeShiftJIS),
+	EUCJP:    tableOnce(japanese.EUCJP, shapeEUCJP),
+	EUCKR:    tableOnce(korean.EUCKR, shapeGBK),
+}

@@ -1,0 +1,73 @@
+package text
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Rewrite puts whole new content in the place of the old and returns the
+// document as it would be. Encoding and byte order mark stay. If content has a
+// \r\n of its own its line ends are taken as they are; otherwise lines that are
+// unchanged keep theirs and new ones take those of their place.
+func (d *Document) Rewrite(content string) (*Document, error) {
+	if d.BOM {
+		content = strings.TrimPrefix(content, "\ufeff")
+	}
+	if d.plain && utf8.ValidString(content) {
+		return d.withBody([]byte(content))
+	}
+	w := &writer{doc: d, body: d.body(), join: !strings.Contains(content, "\r\n")}
+	if err := w.write(0, len(w.body), content); err != nil {
+		return nil, err
+	}
+	return w.finish(w.out, content)
+}
+
+// joinLines makes every \r\n a \n.
+func joinLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+
+// LineEnds counts how lines end.
+type LineEnds struct {
+	LF, CRLF int
+	CR       int  // \r that stand alone; they end no line here
+	Last     bool // the last line has an end
+}
+
+// LineEnds counts the line ends as they are on disk.
+func (d *Document) LineEnds() LineEnds {
+	var e LineEnds
+	s := scanner{codec: d.codec, rest: d.body(), join: true}
+	for s.next() {
+		e.Last = s.r == '\n'
+		switch {
+		case s.r == '\r':
+			e.CR++
+		case s.r == '\n' && len(s.unit) > d.Encoding.unit():
+			e.CRLF++
+		case s.r == '\n':
+			e.LF++
+		}
+	}
+	return e
+}
+
+// Describe says in a few words what is unusual about the text on disk, for
+// people: "gbk, CRLF line ends". UTF-8 with LF gives nothing.
+func (d *Document) Describe() string {
+	var parts []string
+	if d.Encoding != UTF8 {
+		parts = append(parts, string(d.Encoding))
+	}
+	if d.BOM {
+		parts = append(parts, "byte order mark")
+	}
+	switch e := d.LineEnds(); {
+	case e.CRLF > 0 && e.LF > 0:
+		parts = append(parts, "mixed line ends (LF and CRLF)")
+	case e.CRLF > 0:
+		parts = append(parts, "CRLF line ends")
+	case e.CR > 0 && e.LF == 0:
+		parts = append(parts, "CR line ends")
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,144 @@
+package text
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// likeliest scores every encoding in every language that is written in it and
+// returns the best. A score is the mean over the bytes that are not ASCII: 1
+// where all of them are the language's commonest letters, below 0 where they
+// make no sense.
+func likeliest(content []byte) Encoding {
+	part := highParts(sample(content))
+	best, top := Latin1, -10.0
+	for _, lang := range languages() {
+		if s := lang.score(part) + lang.bonus; s > top {
+			best, top = lang.enc, s
+		}
+	}
+	switch best {
+	case Windows1252:
+		// Without bytes that only windows-1252 has, both readings are the same,
+		// and latin-1 is the one whose new characters are right in both.
+		if !hasC1(content) {
+			return Latin1
+		}
+	case GBK:
+		if hasFourByte(content) {
+			return GB18030
+		}
+	}
+	return best
+}
+
+// highParts drops ASCII but for what stands close to other bytes: one before
+// and two after. A blank marks a gap.
+func highParts(content []byte) []byte {
+	const enough = 24 << 10
+	var out []byte
+	keep := 0 // bytes up to here were kept
+	for i, b := range content {
+		if b < utf8.RuneSelf {
+			continue
+		}
+		from := max(i-1, keep)
+		if from > keep && len(out) > 0 {
+			out = append(out, ' ')
+		}
+		to := min(i+3, len(content))
+		if from < to {
+			out = append(out, content[from:to]...)
+			keep = to
+		}
+		if len(out) >= enough {
+			break
+		}
+	}
+	return out
+}
+
+func hasC1(content []byte) bool {
+	for _, b := range content {
+		if b >= 0x80 && b < 0xa0 {
+			return true
+		}
+	}
+	return false
+}
+
+func hasFourByte(content []byte) bool {
+	for i := 0; i < len(content); {
+		switch n := shapeGB18030(content[i:]); n {
+		case 4:
+			return true
+		default:
+			i += n
+		}
+	}
+	return false
+}
+
+// score goes through the part in the language's encoding.
+func (l *language) score(part []byte) float64 {
+	c, err := l.enc.codec()
+	if err != nil {
+		return -10
+	}
+	sum, high := 0.0, 0
+	before := ' '
+	for s := (scanner{codec: c, rest: part}); s.next(); {
+		if s.r < utf8.RuneSelf {
+			before = s.r
+			continue
+		}
+		high += len(s.unit)
+		w := -2.0
+		if s.ok {
+			w = l.weigh(before, s)
+		}
+		sum += w * float64(len(s.unit))
+		before = s.r
+	}
+	if high == 0 {
+		return 0
+	}
+	return sum / float64(high)
+}
+
+// weigh judges one character between its neighbours.
+func (l *language) weigh(before rune, s scanner) float64 {
+	w, known := l.letters[s.r]
+	if !known {
+		w = l.other(s.r, s.unit)
+	}
+	if len(s.unit) > 1 {
+		// One wide character squeezed between ASCII letters is far more often
+		// an accented letter and its neighbour.
+		if s.unit[1] < utf8.RuneSelf && asciiLetter(before) && (len(s.rest) == 0 || s.rest[0] < utf8.RuneSelf) {
+			w -= 0.6
+		}
+		return w
+	}
+	if unicode.IsLetter(s.r) {
+		switch {
+		case unicode.IsUpper(s.r) && unicode.IsLower(before):
+			w -= 0.8 // words do not change case inside
+		case l.latin && !unicode.IsLetter(before) && !nextIsLetter(s):
+			w -= 0.2 // a lone accented letter
+		case !l.latin && asciiLetter(before):
+			w -= 0.5 // scripts do not mix inside a word
+		}
+	}
+	return w
+}
+
+func nextIsLetter(s scanner) bool {
+	if len(s.rest) == 0 {
+		return false
+	}
+	r, _, ok := s.codec.decode(s.rest)
+	return ok && unicode.IsLetter(r)
+}
+
+func asciiLetter(r rune) bool { return r < utf8.RuneSelf && unicode.IsLetter(r) }

@@ -1,0 +1,137 @@
+// Package text reads text as it is on disk and writes it back so that every
+// byte outside a change stays what it was: encoding, byte order mark, the end of
+// each line, a missing last line end, and bytes that no encoding explains.
+//
+//	doc, err := text.Decode(content)       // doc.Text has \n line ends
+//	next, err := doc.Replace(text.Edit{Start: 4, End: 9, New: "there"})
+//	os.WriteFile(name, next.Bytes(), 0o644)
+//
+// A document keeps the bytes it came from; a change splices new bytes into them
+// and encodes nothing else. So even a wrongly guessed encoding loses nothing.
+// The package opens no files and knows no tools.
+package text
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// ErrBinary says that the content is not text.
+var ErrBinary = errors.New("the content is binary, not text")
+
+// Document is text together with the bytes it came from. It does not change.
+type Document struct {
+	// Text is what is shown: line ends are \n (a \r that stands alone stays in
+	// its line), there is no byte order mark, and a byte that means nothing in
+	// the encoding is U+FFFD.
+	Text     string
+	Encoding Encoding
+	BOM      bool
+
+	raw   []byte // everything, the mark included
+	codec codec
+	plain bool // Text and raw after the mark are the same bytes
+}
+
+// Decode guesses the encoding and decodes. Content that is not text is
+// ErrBinary. The content must not be changed afterwards.
+func Decode(content []byte) (*Document, error) {
+	enc, err := Detect(content)
+	if err != nil {
+		return nil, err
+	}
+	return DecodeAs(content, enc)
+}
+
+// DecodeAs decodes in a known encoding. A byte order mark of that encoding is
+// recognised.
+func DecodeAs(content []byte, enc Encoding) (*Document, error) {
+	mark := enc.mark()
+	return decode(content, enc, mark != nil && bytes.HasPrefix(content, mark))
+}
+
+func decode(content []byte, enc Encoding, marked bool) (*Document, error) {
+	c, err := enc.codec()
+	if err != nil {
+		return nil, err
+	}
+	d := &Document{Encoding: enc, BOM: marked, raw: content, codec: c}
+	body := d.body()
+	if enc == UTF8 && !bytes.Contains(body, crlf) && utf8.Valid(body) {
+		d.Text, d.plain = string(body), true
+		return d, nil
+	}
+	var b strings.Builder
+	b.Grow(len(body))
+	s := scanner{codec: c, rest: body, join: true}
+	for {
+		b.Write(s.plainRun(enc, len(body)))
+		if !s.next() {
+			break
+		}
+		b.WriteRune(s.r)
+	}
+	d.Text = b.String()
+	return d, nil
+}
+
+// Bytes returns the content as it is on disk. It must not be changed.
+func (d *Document) Bytes() []byte { return d.raw }
+
+// body is the content after the mark.
+func (d *Document) body() []byte {
+	if d.BOM {
+		return d.raw[len(d.Encoding.mark()):]
+	}
+	return d.raw
+}
+
+// withBody is the same document around another body.
+func (d *Document) withBody(body []byte) (*Document, error) {
+	var raw []byte
+	if d.BOM {
+		raw = append(raw, d.Encoding.mark()...)
+	}
+	return decode(append(raw, body...), d.Encoding, d.BOM)
+}
+
+// Lines counts the lines of shown text. A last line without a line end counts;
+// what would follow a last line end does not.
+func Lines(shown string) int {
+	n := strings.Count(shown, "\n")
+	if shown != "" && !strings.HasSuffix(shown, "\n") {
+		n++
+	}
+	return n
+}
+
+// Position is a place in shown text, both counted from 1; columns are
+// characters.
+type Position struct{ Line, Column int }
+
+// PositionOf finds the place of a byte offset into shown text.
+func PositionOf(shown string, offset int) Position {
+	before := shown[:min(max(offset, 0), len(shown))]
+	start := strings.LastIndexByte(before, '\n') + 1
+	return Position{Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[start:]) + 1}
+}
+
+// UnencodableError says that new text holds a character that the file's
+// encoding cannot hold. Nothing was changed.
+type UnencodableError struct {
+	Encoding Encoding
+	Char     rune
+	At       Position // in the text as it would be
+}
+
+func (e *UnencodableError) Error() string {
+	if e.Char == utf8.RuneError {
+		return fmt.Sprintf("line %d, column %d: U+FFFD stands for a byte that could not be decoded as %s, and it is not clear which byte is meant; leave that part of the line out of the change",
+			e.At.Line, e.At.Column, e.Encoding)
+	}
+	return fmt.Sprintf("line %d, column %d: the character %q (U+%04X) cannot be written in the file's encoding %s; use another character or convert the file to UTF-8 first",
+		e.At.Line, e.At.Column, e.Char, e.Char, e.Encoding)
+}
