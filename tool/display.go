@@ -83,14 +83,15 @@ func (o Opaque) Markdown() string { return Fence("json", string(o.JSON)) }
 // MarshalJSON gives back what was read.
 func (o Opaque) MarshalJSON() ([]byte, error) { return o.JSON, nil }
 
-func marshalDisplay(d Display) (json.RawMessage, error) {
+// MarshalDisplay writes a display as results do: its Markdown as a string, or the object it marshals itself into.
+func MarshalDisplay(d Display) (json.RawMessage, error) {
 	if m, ok := d.(json.Marshaler); ok {
 		return m.MarshalJSON()
 	}
 	return marshal(d.Markdown())
 }
 
-func unmarshalDisplay(b json.RawMessage) (Display, error) {
+func unMarshalDisplay(b json.RawMessage) (Display, error) {
 	b = bytes.TrimSpace(b)
 	if len(b) == 0 || string(b) == "null" {
 		return nil, nil

@@ -93,16 +93,26 @@ func (e *entry) before(ctx context.Context) *Outcome {
 	return nil
 }
 
-// prepare asks the tool what the call would do, and makes the answer safe to look at.
+// prepare asks the tool what the call would do.
 func (e *entry) prepare(ctx context.Context) (*Invocation, error) {
 	e.core().prepare(e)
+	inv, err := prepareSafely(ctx, e.tool, e.decl, e.call.Args)
+	e.core().prepared(e, scheduled(e.decl.kind(), inv.Access))
+	if err == nil {
+		e.core().out.push(Event{Stage: Prepared, Request: e.request(*inv)})
+	}
+	return inv, err
+}
+
+// prepareSafely makes the answer of a Prepare safe to look at. Its Invocation is never nil.
+func prepareSafely(ctx context.Context, t Tool, d Declaration, args json.RawMessage) (*Invocation, error) {
 	inv, err := func() (inv *Invocation, err error) {
 		defer func() {
 			if p := recover(); p != nil {
-				err = Errorf(UnhandledException, "%s: the tool failed while preparing: %v", e.decl.Name, p)
+				err = Errorf(UnhandledException, "%s: the tool failed while preparing: %v", d.Name, p)
 			}
 		}()
-		return e.tool.Prepare(ctx, e.call.Args)
+		return t.Prepare(ctx, args)
 	}()
 	if inv == nil {
 		inv = &Invocation{}
@@ -110,32 +120,28 @@ func (e *entry) prepare(ctx context.Context) (*Invocation, error) {
 	prepared := *inv
 	prepared.Description = oneLine(prepared.Description)
 	if prepared.Description == "" {
-		prepared.Description = e.decl.Title()
+		prepared.Description = d.Title()
 	}
-	if len(prepared.Access) == 0 || e.decl.Origin != "" {
+	if len(prepared.Access) == 0 || d.Origin != "" {
 		prepared.Access = []Access{Anything}
 	}
 	if err == nil {
-		err = e.checkPromise(&prepared)
-	}
-	e.core().prepared(e, scheduled(e.decl.kind(), prepared.Access))
-	if err == nil {
-		e.core().out.push(Event{Stage: Prepared, Request: e.request(prepared)})
+		err = checkPromise(d, &prepared)
 	}
 	return &prepared, err
 }
 
-func (e *entry) checkPromise(inv *Invocation) error {
+func checkPromise(d Declaration, inv *Invocation) error {
 	if inv.Run == nil {
-		return Errorf(UnhandledException, "%s: the tool prepared nothing to run; this is a mistake in the tool", e.decl.Name)
+		return Errorf(UnhandledException, "%s: the tool prepared nothing to run; this is a mistake in the tool", d.Name)
 	}
-	if e.decl.Origin != "" || !e.decl.kind().harmless() {
+	if d.Origin != "" || !d.kind().harmless() {
 		return nil
 	}
 	for _, a := range inv.Access {
 		if a.Changes() && a != Anything {
 			return Errorf(UnhandledException, "%s: a tool of kind %s that %s %s; this is a mistake in the tool, nothing was run",
-				e.decl.Name, e.decl.kind(), a.Verb, a.Target)
+				d.Name, d.kind(), a.Verb, a.Target)
 		}
 	}
 	return nil
@@ -155,17 +161,7 @@ func (e *entry) tell(ctx context.Context, inv *Invocation, err error) Outcome {
 	if ctx.Err() != nil {
 		return cancelled("%s: cancelled while it was prepared", e.decl.Name)
 	}
-	about := *inv
-	about.Access = nil
-	for _, a := range inv.Access {
-		if a.Verb == Writes { // one who edits learns what is there
-			a.Verb = Reads
-		}
-		about.Access = append(about.Access, a)
-	}
-	about.Confirm, about.Form = nil, nil
-	about.Description = "read what is needed to say why this cannot be done: " + inv.Description
-	s, _ := e.decide(ctx, &about, nil)
+	s, _ := e.decide(ctx, asReading(inv), nil)
 	switch {
 	case s.again:
 		return denied("%s: what it is about changed while it was looked at; try again", e.decl.Name)
@@ -173,6 +169,19 @@ func (e *entry) tell(ctx context.Context, inv *Invocation, err error) Outcome {
 		return *s.end
 	}
 	return errored(err)
+}
+
+// asReading is the question whether the model may know why a call cannot be done: whether it may read what the call
+// is about.
+func asReading(inv *Invocation) *Invocation {
+	q := &Invocation{Description: "look at what this is about, to say why it cannot be done: " + inv.Description}
+	for _, a := range inv.Access {
+		if a.Verb == Writes { // who edits learns what is there
+			a.Verb = Reads
+		}
+		q.Access = append(q.Access, a)
+	}
+	return q
 }
 
 // step is where a judgement leads: on with a decision, back to Prepare, or to an end.

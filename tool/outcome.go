@@ -42,7 +42,7 @@ func (o Outcome) JSON(id json.RawMessage) ([]byte, error) {
 	display := json.RawMessage(`""`)
 	switch {
 	case o.Result.Display != nil:
-		display, err = marshalDisplay(o.Result.Display)
+		display, err = MarshalDisplay(o.Result.Display)
 	case o.Error != nil:
 		display, err = marshal(o.Error.Message)
 	}

@@ -70,7 +70,7 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	}
 	out := resultJSON{LLMContent: content}
 	if r.Display != nil {
-		if out.ReturnDisplay, err = marshalDisplay(r.Display); err != nil {
+		if out.ReturnDisplay, err = MarshalDisplay(r.Display); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +87,7 @@ func (r *Result) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return err
 	}
-	display, err := unmarshalDisplay(in.ReturnDisplay)
+	display, err := unMarshalDisplay(in.ReturnDisplay)
 	if err != nil {
 		return err
 	}
