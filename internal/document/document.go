@@ -1,0 +1,96 @@
+// Package document knows files that are more than plain text: images, PDF, notebooks, and binaries by name.
+//
+//	t := document.Detect("figure.png", head)
+//	if t.Kind == document.Image {
+//		picture, err := document.ReadImage(data, document.ImageLimits{})
+//	}
+//
+// It works on bytes that the caller has read. Opening files, encodings of text, and who may see what are not its
+// business; audio and video it only names.
+package document
+
+import (
+	"fmt"
+)
+
+// Kind is how a file can be shown.
+type Kind int
+
+// The kinds.
+const (
+	Text     Kind = iota // lines, in whatever encoding
+	Image                // PNG, JPEG, GIF, WebP
+	SVG                  // an image that is text
+	Audio                // WAV, MP3, Ogg, FLAC, M4A, AIFF
+	Video                // MP4, QuickTime, WebM, AVI, MPEG
+	PDF                  // pages
+	Notebook             // Jupyter cells
+	Binary               // anything else
+)
+
+// String names the kind.
+func (k Kind) String() string {
+	names := [...]string{"text", "image", "svg", "audio", "video", "pdf", "notebook", "binary"}
+	if k < 0 || int(k) >= len(names) {
+		return fmt.Sprintf("Kind(%d)", int(k))
+	}
+	return names[k]
+}
+
+// Type is what a file is.
+type Type struct {
+	Kind Kind
+	MIME string // "image/png"
+	Name string // for people: "PNG image", "ELF executable", "SQLite database"
+}
+
+// HeadSize is how much of a file's beginning Detect makes use of.
+const HeadSize = 8 << 10
+
+// The largest files that are read whole, by kind. Larger ones need not be opened.
+const (
+	MaxImageSource = 100 << 20
+	MaxPDFSource   = 100 << 20
+	MaxNotebook    = 50 << 20
+	MaxSVG         = 1 << 20
+	MaxMedia       = 7 << 20 // audio and video, which travel as they are: about 9.5 MB in base64
+)
+
+// TooLargeError says that a file is too large for what its kind needs.
+type TooLargeError struct {
+	Type  Type
+	Size  int64
+	Limit int64
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the %s has %s; at most %s can be read", e.Type.Name, Size(e.Size), Size(e.Limit))
+}
+
+// CheckSize refuses a file that is too large to be read as its kind, with a *[TooLargeError]. Text and binaries, which
+// need not be read whole, it lets pass.
+func (t Type) CheckSize(size int64) error {
+	limits := map[Kind]int64{Image: MaxImageSource, PDF: MaxPDFSource, Notebook: MaxNotebook, SVG: MaxSVG, Audio: MaxMedia, Video: MaxMedia}
+	if limit, ok := limits[t.Kind]; ok && size > limit {
+		return &TooLargeError{Type: t, Size: size, Limit: limit}
+	}
+	return nil
+}
+
+// Describe names a file that cannot be shown: "SQLite database, 12.4 MB".
+func (t Type) Describe(size int64) string { return t.Name + ", " + Size(size) }
+
+// Size writes a number of bytes for people.
+func Size(n int64) string {
+	switch {
+	case n == 1:
+		return "1 byte"
+	case n < 1000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 999_950:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	case n < 999_950_000:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+}
