@@ -1,0 +1,28 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package spill
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// movesOpen: a folder can be moved while a file in it is open.
+const movesOpen = true
+
+// The kernel lets go of the lock when the process ends, however it ends.
+
+func lockShared(f *os.File) error { return flock(f, syscall.LOCK_SH) }
+
+// lockAlone reports whether nobody else holds the lock, and takes it.
+func lockAlone(f *os.File) bool { return flock(f, syscall.LOCK_EX|syscall.LOCK_NB) == nil }
+
+func flock(f *os.File, how int) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), how)
+		if !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}

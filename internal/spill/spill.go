@@ -1,0 +1,239 @@
+// Package spill keeps results that are too large for a model in files of the session, within limits, where they can
+// be read and searched.
+//
+//	dir, err := spill.Open(stateDir, sessionID, spill.Limits{})
+//	saved, err := dir.Save(call.ID, "run_shell_command", output)
+//
+// The files are the person's alone. They are kept until their session has ended and [Clean] finds them old. It is no
+// cache and no transcript: nothing is looked up in it.
+package spill
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits bound what is kept, in bytes. Zero means the usual: 64 MB of a result, 512 MB of a session.
+type Limits struct {
+	PerResult  int64
+	PerSession int64
+}
+
+// Saved says what was kept of a text.
+type Saved struct {
+	Path    string
+	Kept    int64 // bytes, from the beginning of the text
+	Dropped int64 // bytes after them, over a limit
+}
+
+// ErrFull means that the session's limit is used up and nothing of a text was kept.
+var ErrFull = errors.New("the session's space for long results is used up")
+
+const (
+	folder   = "spill"  // below the state folder; a folder for each session in it
+	lockName = ".lock"  // held while a session lives
+	goneName = ".gone-" // begins the name of a folder that is being removed
+)
+
+// Dir is the folder of one session. It is safe for concurrent use.
+type Dir struct {
+	path   string
+	limits Limits
+
+	mu     sync.Mutex
+	root   *os.Root // nil until something is saved
+	lock   *os.File
+	used   int64
+	closed bool
+}
+
+// Open names the folder of a session below the state folder. Nothing is made before something is saved.
+func Open(stateDir, sessionID string, limits Limits) (*Dir, error) {
+	if !filepath.IsAbs(stateDir) || sessionID == "" {
+		return nil, fmt.Errorf("open the folder for long results: state folder %q, session %q: an absolute path and a name are needed", stateDir, sessionID)
+	}
+	if limits.PerResult <= 0 {
+		limits.PerResult = 64 << 20
+	}
+	if limits.PerSession <= 0 {
+		limits.PerSession = 512 << 20
+	}
+	return &Dir{path: filepath.Join(resolve(stateDir), folder, sessionFolder(sessionID)), limits: limits}, nil
+}
+
+// Root is the folder's path with links resolved, whether it exists yet or not.
+func (d *Dir) Root() string { return d.path }
+
+// Save keeps text in a new file, or as much of its beginning as the limits leave room for. Call id and name only make
+// the file's name; they may be anything.
+func (d *Dir) Save(callID, name, text string) (Saved, error) {
+	root, kept, err := d.reserve(text)
+	if err != nil {
+		return Saved{}, fmt.Errorf("keep the result of %s: %w", name, err)
+	}
+	file, err := write(root, "result-"+safe(callID, "call")+"-"+safe(name, "tool"), kept)
+	if err != nil {
+		d.mu.Lock()
+		d.used = max(0, d.used-int64(len(kept)))
+		d.mu.Unlock()
+		return Saved{}, fmt.Errorf("keep the result of %s in %s: %w", name, d.path, err)
+	}
+	return Saved{
+		Path: filepath.Join(d.path, file),
+		Kept: int64(len(kept)), Dropped: int64(len(text) - len(kept)),
+	}, nil
+}
+
+// Close ends the session's hold on its folder: from now on it ages.
+func (d *Dir) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	if d.root != nil {
+		now := time.Now()
+		_ = d.root.Chtimes(".", now, now) // else it ages from the last Save on, which does no harm
+	}
+	return d.release()
+}
+
+func (d *Dir) release() error {
+	if d.root == nil {
+		return nil
+	}
+	err := errors.Join(d.root.Close(), d.lock.Close())
+	d.root, d.lock = nil, nil
+	return err
+}
+
+// reserve makes the folder if need be and takes room for as much of text as may be kept.
+func (d *Dir) reserve(text string) (*os.Root, string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, "", fs.ErrClosed
+	}
+	if err := d.hold(); err != nil {
+		return nil, "", err
+	}
+	room := min(d.limits.PerResult, d.limits.PerSession-d.used)
+	kept := head(text, room)
+	if kept == "" && text != "" {
+		return nil, "", ErrFull
+	}
+	d.used += int64(len(kept))
+	return d.root, kept, nil
+}
+
+// hold makes sure that the folder is there and marked as in use. One that somebody removed is made anew.
+func (d *Dir) hold() error {
+	if d.root != nil {
+		if held(d.lock, d.path) {
+			return nil
+		}
+		_ = d.release() // it was removed; there is nothing left to lose
+	}
+	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
+		return err
+	}
+	root, lock, err := take(d.path)
+	if err != nil {
+		return err
+	}
+	d.root, d.lock, d.used = root, lock, size(root)
+	return nil
+}
+
+// size is what files of an earlier run of the session take.
+func size(root *os.Root) int64 {
+	var sum int64
+	entries, _ := fs.ReadDir(root.FS(), ".")
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+	}
+	return sum
+}
+
+// write makes a new file that holds the whole of text, and gives it another name if the name is taken. A file that
+// could not be written whole is removed.
+func write(root *os.Root, name, text string) (string, error) {
+	for n := 1; ; n++ {
+		file := name + ".txt"
+		if n > 1 {
+			file = fmt.Sprintf("%s-%d.txt", name, n)
+		}
+		// O_EXCL follows no link: whatever has the name already is left alone.
+		f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = f.WriteString(text)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return "", errors.Join(err, root.Remove(file))
+		}
+		return file, nil
+	}
+}
+
+// head is the beginning of text, at most n bytes, cut between characters.
+func head(text string, n int64) string {
+	if int64(len(text)) <= n {
+		return text
+	}
+	end := int(max(n, 0))
+	for i := 0; i < utf8.UTFMax && end > 0 && !utf8.RuneStart(text[end]); i++ {
+		end--
+	}
+	return text[:end]
+}
+
+// maxName keeps file names short enough for every disk.
+const maxName = 60
+
+// safe makes a name that is one harmless word on every disk.
+func safe(s, empty string) string {
+	s = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, s[:min(len(s), maxName)])
+	if s == "" {
+		return empty
+	}
+	return s
+}
+
+// sessionFolder is a safe name that no two sessions share, also where the disk does not tell cases apart.
+func sessionFolder(id string) string {
+	name := strings.ToLower(safe(id, ""))
+	if name == id {
+		return name
+	}
+	sum := sha256.Sum256([]byte(id))
+	return fmt.Sprintf("%s-%x", name, sum[:8])
+}
+
+// resolve follows links as far as the path exists.
+func resolve(path string) string {
+	path = filepath.Clean(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if up := filepath.Dir(path); up != path {
+		return filepath.Join(resolve(up), filepath.Base(path))
+	}
+	return path
+}
