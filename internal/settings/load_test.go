@@ -67,140 +67,141 @@ func summarise(dir string, s *Settings, err error) summary {
 
 const ignored = " is ignored: the settings of a folder that is not trusted may only forbid"
 
+var loadTests = []struct {
+	name  string
+	files map[string]string
+	edit  func(*Sources)
+	want  summary
+}{
+	{name: "nothing anywhere", want: summary{Mode: "default", Threshold: 25000}},
+	{
+		name: "later files win, key by key",
+		files: map[string]string{
+			"home/.qwen": `{"model":{"name":"a"},"tools":{"approvalMode":"plan","truncateToolOutputThreshold":1}}`,
+			"home/.adze": `{"tools":{"approvalMode":"yolo"}}`,
+			"app/.qwen":  `{"model":{"name":"c"}}`,
+			"app/.adze":  `{"tools":{"truncateToolOutputThreshold":-1}}`,
+		},
+		edit: func(s *Sources) { s.Trusted = true },
+		want: summary{Mode: "yolo", Model: "c", Threshold: -1},
+	},
+	{
+		name:  "environment, then flags",
+		files: map[string]string{"home/.adze": `{"model":{"name":"file"},"tools":{"approvalMode":"plan"}}`},
+		edit: func(s *Sources) {
+			s.Getenv = func(name string) string {
+				return map[string]string{"OPENAI_MODEL": "openai", "QWEN_MODEL": "qwen"}[name]
+			}
+			s.Flags = []Flag{
+				{"--yolo", "tools.approvalMode", "yolo"}, {"--deny", "permissions.deny", "Shell(rm)"},
+				{"--threshold", "tools.truncateToolOutputThreshold", "7"},
+			}
+		},
+		want: summary{Mode: "yolo", Model: "openai", Threshold: 7, Deny: []string{"Shell(rm) from --deny"}},
+	},
+	{
+		name: "an untrusted folder only tightens",
+		files: map[string]string{
+			"home/.adze": `{"permissions":{"deny":["a"],"allow":["b"]}}`,
+			"app/.qwen":  `{"tools":{"approvalMode":"auto-edit"},"permissions":{"allow":["c"],"ask":["d"],"deny":["e"]}}`,
+			"app/.adze":  "{\"model\":{\"name\":\"evil\"},\n\"tools\":{\"approvalMode\":\"plan\",\"truncateToolOutputThreshold\":0}}",
+		},
+		want: summary{
+			Mode: "plan", Threshold: 25000,
+			Allow: []string{"b from home/.adze/settings.json:1:39"},
+			Ask:   []string{"d from app/.qwen/settings.json:1:75"},
+			Deny:  []string{"a from home/.adze/settings.json:1:25", "e from app/.qwen/settings.json:1:88"},
+			Notes: []string{
+				"app/.qwen/settings.json:1:26: tools.approvalMode" + ignored,
+				"app/.qwen/settings.json:1:62: permissions.allow" + ignored,
+				"app/.adze/settings.json:2:62: tools.truncateToolOutputThreshold" + ignored,
+				"app/.adze/settings.json:1:18: model.name" + ignored,
+			},
+		},
+	},
+	{
+		name: "an untrusted folder tightens what the person loosened, and a flag has the last word",
+		files: map[string]string{
+			"home/.adze": `{"tools":{"approvalMode":"yolo"}}`,
+			"app/.adze":  `{"tools":{"approvalMode":"auto-edit"}}`,
+		},
+		want: summary{Mode: "auto-edit", Threshold: 25000},
+	},
+	{
+		name: "Qwen's old spellings, and values Adze does not have",
+		files: map[string]string{
+			"home/.qwen": "{\n \"$version\": 1, \"approvalMode\": \"auto\", \"model\": \"m\", \"truncateToolOutputThreshold\": 5,\n" +
+				" \"excludeTools\": [\"x\"], \"allowedTools\": [\"y\"], \"tools\": {\"exclude\": [\"z\"]}, \"ui\": {\"theme\": \"q\"}}",
+			"app/.qwen": `{"tools":{"approvalMode":"turbo"}}`,
+		},
+		want: summary{
+			Mode: "default", Model: "m", Threshold: 5,
+			Allow: []string{"y from home/.qwen/settings.json:3:42"},
+			Deny:  []string{"x from home/.qwen/settings.json:3:19", "z from home/.qwen/settings.json:3:70"},
+			Notes: []string{
+				`home/.qwen/settings.json:2:33: tools.approvalMode is "auto", which Adze does not have; auto-edit, the nearest stricter one, is used`,
+				`app/.qwen/settings.json:1:26: tools.approvalMode is "turbo", which Adze does not have; default is used`,
+			},
+			Unknown: []string{`home/.qwen/settings.json:3:77 ui = {"theme": "q"}`},
+		},
+	},
+	{
+		name: "other spellings of auto-edit; the new name wins over the old",
+		files: map[string]string{
+			"home/.qwen": `{"tools":{"approvalMode":"auto_edit"}}`,
+			"home/.adze": `{"tools":{"approvalMode":"autoEdit"},"approvalMode":"plan"}`,
+		},
+		want: summary{Mode: "auto-edit", Threshold: 25000},
+	},
+	{
+		name: "a key that stands twice hides no rule",
+		files: map[string]string{
+			"home/.adze": `{"permissions":{"deny":["a"]},"permissions":{"deny":["b"],"deny":["c"]}}`,
+		},
+		want: summary{Mode: "default", Threshold: 25000, Deny: []string{
+			"a from home/.adze/settings.json:1:25", "b from home/.adze/settings.json:1:54", "c from home/.adze/settings.json:1:67",
+		}},
+	},
+	{
+		name: "comments, trailing commas, a byte order mark, null",
+		files: map[string]string{
+			"home/.adze": "\uFEFF// mine\n{\"tools\": {\"approvalMode\": \"plan\", /* not \"yolo\" */},\n\"model\": null, \"permissions\": {\"deny\": [\"// no comment\",],},}",
+		},
+		want: summary{Mode: "plan", Threshold: 25000, Deny: []string{"// no comment from home/.adze/settings.json:3:41"}},
+	},
+	{
+		name:  "empty files",
+		files: map[string]string{"home/.adze": "", "home/.qwen": "// nothing yet\n", "app/.adze": "{}"},
+		want:  summary{Mode: "default", Threshold: 25000},
+	},
+	{
+		name:  "unknown keys are listed",
+		files: map[string]string{"home/.adze": "{\"tools\":{\"aproval\":1,\n\"approvalMode\":\"plan\"},\"tools.approvalMode\":\"yolo\",\"\":[2]}"},
+		want: summary{Mode: "plan", Threshold: 25000, Unknown: []string{
+			`home/.adze/settings.json:1:11 tools.aproval = 1`,
+			`home/.adze/settings.json:2:24 tools.approvalMode = "yolo"`,
+			`home/.adze/settings.json:2:52  = [2]`,
+		}},
+	},
+	{
+		name:  "started in the home folder, the files are the person's own and count once",
+		files: map[string]string{"home/.adze": `{"tools":{"approvalMode":"yolo"},"permissions":{"deny":["a"]}}`},
+		edit:  func(s *Sources) { s.Project = s.UserHome },
+		want:  summary{Mode: "yolo", Threshold: 25000, Deny: []string{"a from home/.adze/settings.json:1:57"}},
+	},
+	{
+		name:  "QWEN_HOME",
+		files: map[string]string{"home/.qwen": `{"model":{"name":"a"}}`, "elsewhere": `{"model":{"name":"b"}}`},
+		edit: func(s *Sources) {
+			dir := filepath.Join(filepath.Dir(s.UserHome), "elsewhere")
+			s.Getenv = func(name string) string { return map[string]string{"QWEN_HOME": dir}[name] }
+		},
+		want: summary{Mode: "default", Model: "b", Threshold: 25000},
+	},
+}
+
 func TestLoad(t *testing.T) {
-	tests := []struct {
-		name  string
-		files map[string]string
-		edit  func(*Sources)
-		want  summary
-	}{
-		{name: "nothing anywhere", want: summary{Mode: "default", Threshold: 25000}},
-		{
-			name: "later files win, key by key",
-			files: map[string]string{
-				"home/.qwen": `{"model":{"name":"a"},"tools":{"approvalMode":"plan","truncateToolOutputThreshold":1}}`,
-				"home/.adze": `{"tools":{"approvalMode":"yolo"}}`,
-				"app/.qwen":  `{"model":{"name":"c"}}`,
-				"app/.adze":  `{"tools":{"truncateToolOutputThreshold":-1}}`,
-			},
-			edit: func(s *Sources) { s.Trusted = true },
-			want: summary{Mode: "yolo", Model: "c", Threshold: -1},
-		},
-		{
-			name:  "environment, then flags",
-			files: map[string]string{"home/.adze": `{"model":{"name":"file"},"tools":{"approvalMode":"plan"}}`},
-			edit: func(s *Sources) {
-				s.Getenv = func(name string) string {
-					return map[string]string{"OPENAI_MODEL": "openai", "QWEN_MODEL": "qwen"}[name]
-				}
-				s.Flags = []Flag{
-					{"--yolo", "tools.approvalMode", "yolo"}, {"--deny", "permissions.deny", "Shell(rm)"},
-					{"--threshold", "tools.truncateToolOutputThreshold", "7"},
-				}
-			},
-			want: summary{Mode: "yolo", Model: "openai", Threshold: 7, Deny: []string{"Shell(rm) from --deny"}},
-		},
-		{
-			name: "an untrusted folder only tightens",
-			files: map[string]string{
-				"home/.adze": `{"permissions":{"deny":["a"],"allow":["b"]}}`,
-				"app/.qwen":  `{"tools":{"approvalMode":"auto-edit"},"permissions":{"allow":["c"],"ask":["d"],"deny":["e"]}}`,
-				"app/.adze":  "{\"model\":{\"name\":\"evil\"},\n\"tools\":{\"approvalMode\":\"plan\",\"truncateToolOutputThreshold\":0}}",
-			},
-			want: summary{
-				Mode: "plan", Threshold: 25000,
-				Allow: []string{"b from home/.adze/settings.json:1:39"},
-				Ask:   []string{"d from app/.qwen/settings.json:1:75"},
-				Deny:  []string{"a from home/.adze/settings.json:1:25", "e from app/.qwen/settings.json:1:88"},
-				Notes: []string{
-					"app/.qwen/settings.json:1:26: tools.approvalMode" + ignored,
-					"app/.qwen/settings.json:1:62: permissions.allow" + ignored,
-					"app/.adze/settings.json:2:62: tools.truncateToolOutputThreshold" + ignored,
-					"app/.adze/settings.json:1:18: model.name" + ignored,
-				},
-			},
-		},
-		{
-			name: "an untrusted folder tightens what the person loosened, and a flag has the last word",
-			files: map[string]string{
-				"home/.adze": `{"tools":{"approvalMode":"yolo"}}`,
-				"app/.adze":  `{"tools":{"approvalMode":"auto-edit"}}`,
-			},
-			want: summary{Mode: "auto-edit", Threshold: 25000},
-		},
-		{
-			name: "Qwen's old spellings, and values Adze does not have",
-			files: map[string]string{
-				"home/.qwen": "{\n \"$version\": 1, \"approvalMode\": \"auto\", \"model\": \"m\", \"truncateToolOutputThreshold\": 5,\n" +
-					" \"excludeTools\": [\"x\"], \"allowedTools\": [\"y\"], \"tools\": {\"exclude\": [\"z\"]}, \"ui\": {\"theme\": \"q\"}}",
-				"app/.qwen": `{"tools":{"approvalMode":"turbo"}}`,
-			},
-			want: summary{
-				Mode: "default", Model: "m", Threshold: 5,
-				Allow: []string{"y from home/.qwen/settings.json:3:42"},
-				Deny:  []string{"x from home/.qwen/settings.json:3:19", "z from home/.qwen/settings.json:3:70"},
-				Notes: []string{
-					`home/.qwen/settings.json:2:33: tools.approvalMode is "auto", which Adze does not have; auto-edit, the nearest stricter one, is used`,
-					`app/.qwen/settings.json:1:26: tools.approvalMode is "turbo", which Adze does not have; default is used`,
-				},
-				Unknown: []string{`home/.qwen/settings.json:3:77 ui = {"theme": "q"}`},
-			},
-		},
-		{
-			name: "other spellings of auto-edit; the new name wins over the old",
-			files: map[string]string{
-				"home/.qwen": `{"tools":{"approvalMode":"auto_edit"}}`,
-				"home/.adze": `{"tools":{"approvalMode":"autoEdit"},"approvalMode":"plan"}`,
-			},
-			want: summary{Mode: "auto-edit", Threshold: 25000},
-		},
-		{
-			name: "a key that stands twice hides no rule",
-			files: map[string]string{
-				"home/.adze": `{"permissions":{"deny":["a"]},"permissions":{"deny":["b"],"deny":["c"]}}`,
-			},
-			want: summary{Mode: "default", Threshold: 25000, Deny: []string{
-				"a from home/.adze/settings.json:1:25", "b from home/.adze/settings.json:1:54", "c from home/.adze/settings.json:1:67",
-			}},
-		},
-		{
-			name: "comments, trailing commas, a byte order mark, null",
-			files: map[string]string{
-				"home/.adze": "\uFEFF// mine\n{\"tools\": {\"approvalMode\": \"plan\", /* not \"yolo\" */},\n\"model\": null, \"permissions\": {\"deny\": [\"// no comment\",],},}",
-			},
-			want: summary{Mode: "plan", Threshold: 25000, Deny: []string{"// no comment from home/.adze/settings.json:3:41"}},
-		},
-		{
-			name:  "empty files",
-			files: map[string]string{"home/.adze": "", "home/.qwen": "// nothing yet\n", "app/.adze": "{}"},
-			want:  summary{Mode: "default", Threshold: 25000},
-		},
-		{
-			name:  "unknown keys are listed",
-			files: map[string]string{"home/.adze": "{\"tools\":{\"aproval\":1,\n\"approvalMode\":\"plan\"},\"tools.approvalMode\":\"yolo\",\"\":[2]}"},
-			want: summary{Mode: "plan", Threshold: 25000, Unknown: []string{
-				`home/.adze/settings.json:1:11 tools.aproval = 1`,
-				`home/.adze/settings.json:2:24 tools.approvalMode = "yolo"`,
-				`home/.adze/settings.json:2:52  = [2]`,
-			}},
-		},
-		{
-			name:  "started in the home folder, the files are the person's own and count once",
-			files: map[string]string{"home/.adze": `{"tools":{"approvalMode":"yolo"},"permissions":{"deny":["a"]}}`},
-			edit:  func(s *Sources) { s.Project = s.UserHome },
-			want:  summary{Mode: "yolo", Threshold: 25000, Deny: []string{"a from home/.adze/settings.json:1:57"}},
-		},
-		{
-			name:  "QWEN_HOME",
-			files: map[string]string{"home/.qwen": `{"model":{"name":"a"}}`, "elsewhere": `{"model":{"name":"b"}}`},
-			edit: func(s *Sources) {
-				dir := filepath.Join(filepath.Dir(s.UserHome), "elsewhere")
-				s.Getenv = func(name string) string { return map[string]string{"QWEN_HOME": dir}[name] }
-			},
-			want: summary{Mode: "default", Model: "b", Threshold: 25000},
-		},
-	}
-	for _, test := range tests {
+	for _, test := range loadTests {
 		t.Run(test.name, func(t *testing.T) {
 			dir, src := place(t, test.files)
 			if test.edit != nil {
