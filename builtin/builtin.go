@@ -42,6 +42,7 @@ func New(o Options) (*Set, error) {
 	s := &Set{files: f}
 	s.tools = []tool.Tool{
 		listDirectory(f),
+		readFile(f),
 	}
 	return s, nil
 }

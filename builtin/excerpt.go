@@ -1,0 +1,250 @@
+package builtin
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/text"
+	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/tool"
+)
+
+const (
+	// maxInMemory is the size up to which a text is read as a whole; a longer one is gone through once, and only what
+	// is shown of it is kept.
+	maxInMemory = 10 << 20
+	maxLines    = 2000   // of a text that are shown at once, unless more are asked for
+	maxChars    = 25_000 // of a text that are shown at once
+	maxLine     = 2000   // characters of one line, where not everything fits; a line asked for alone gets maxChars
+	cutMark     = "… [the rest of this long line is left out; limit 1 shows more of it]"
+)
+
+// window is which lines of a text are wanted, and how much of them is shown.
+type window struct {
+	first int // counted from 1
+	lines int // 0: as many as fit
+	chars int // at most; 0 is maxChars
+	most  int // lines if lines is 0; 0 is maxLines
+}
+
+// excerpt is what is shown of a text file.
+type excerpt struct {
+	text        string
+	first, last int // the lines shown; last < first: none
+	total       int
+	cut         []int // lines of which only the beginning is shown
+	whole       bool  // all of the file, to the letter
+	about       string
+	hash        workspace.Hash
+}
+
+func (w window) withDefaults() window {
+	w.first = max(w.first, 1)
+	if w.chars <= 0 {
+		w.chars = maxChars
+	}
+	if w.most <= 0 {
+		w.most = maxLines
+	}
+	return w
+}
+
+// last is the last line wanted.
+func (w window) last() int {
+	n := w.lines
+	if n <= 0 {
+		n = w.most
+	}
+	if n > int(^uint(0)>>1)-w.first {
+		return int(^uint(0) >> 1)
+	}
+	return w.first + n - 1
+}
+
+// lineLimit is how much of one line is shown.
+func (w window) lineLimit() int {
+	if w.lines == 1 {
+		return w.chars
+	}
+	return min(maxLine, w.chars)
+}
+
+// readExcerpt reads the wanted part of a text; what is no text is text.ErrBinary.
+func readExcerpt(ctx context.Context, f *os.File, size int64, w window) (excerpt, error) {
+	w = w.withDefaults()
+	if size > maxInMemory {
+		return streamExcerpt(ctx, f, size, w)
+	}
+	content, err := io.ReadAll(io.LimitReader(f, maxInMemory+1))
+	if err != nil {
+		return excerpt{}, err
+	}
+	if len(content) > maxInMemory { // it grew, or hides its size
+		return streamExcerpt(ctx, f, int64(len(content)), w)
+	}
+	if err := ctx.Err(); err != nil {
+		return excerpt{}, err
+	}
+	return excerptOf(content, w)
+}
+
+// excerptOf shows the wanted part of a content.
+func excerptOf(content []byte, w window) (excerpt, error) {
+	doc, err := text.Decode(content)
+	if err != nil {
+		return excerpt{}, err
+	}
+	w = w.withDefaults()
+	x := excerpt{total: text.Lines(doc.Text), about: doc.Describe(), hash: sha256.Sum256(content)}
+	x.first, x.last = w.first, min(w.last(), x.total)
+	if x.first > x.total && x.total > 0 || x.first > 1 && x.total == 0 {
+		return x, &pastEndError{x.total}
+	}
+	part := linesOf(doc.Text, x.first, x.last)
+	if utf8.RuneCountInString(part) <= w.chars {
+		x.text, x.whole = part, len(part) == len(doc.Text)
+		return x, nil
+	}
+	x.fit(part, w)
+	return x, nil
+}
+
+// streamExcerpt goes through a long file once.
+func streamExcerpt(ctx context.Context, f *os.File, size int64, w window) (excerpt, error) {
+	hash := sha256.New()
+	found, err := text.ReadLines(ctx, f, size, text.Window{
+		First: w.first, Last: w.last(), MaxLine: w.lineLimit(), MaxBytes: utf8.UTFMax * w.chars, CutMark: cutMark, Hash: hash,
+	})
+	if err != nil {
+		return excerpt{}, err
+	}
+	x := excerpt{first: found.First, last: found.Last, total: found.Total, cut: found.CutLines, about: aboutExcerpt(found)}
+	hash.Sum(x.hash[:0])
+	if x.first > x.total {
+		return x, &pastEndError{x.total}
+	}
+	x.text = found.Text
+	if utf8.RuneCountInString(found.Text) > w.chars {
+		w.chars += len(x.cut) * utf8.RuneCountInString(cutMark)
+		cut := x.cut
+		x.fit(found.Text, w)
+		x.cut = cut
+	}
+	return x, nil
+}
+
+func aboutExcerpt(e text.Excerpt) string {
+	var parts []string
+	if e.Encoding != text.UTF8 {
+		parts = append(parts, string(e.Encoding))
+	}
+	if e.BOM {
+		parts = append(parts, "byte order mark")
+	}
+	if e.CRLF {
+		parts = append(parts, "CRLF line ends")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fit shows as many lines of part as there is room for, the first of them in any case, and of long lines the beginning.
+func (x *excerpt) fit(part string, w window) {
+	var b strings.Builder
+	room := w.chars
+	x.cut = nil
+	for x.last = x.first - 1; part != ""; x.last++ {
+		line, rest, ended := strings.Cut(part, "\n")
+		shown := line
+		if head, cut := cutLine(line, w.lineLimit()); cut {
+			shown = head + cutMark
+		}
+		room -= utf8.RuneCountInString(shown) + 1
+		if room < 0 && b.Len() > 0 {
+			return
+		}
+		if len(shown) != len(line) {
+			x.cut = append(x.cut, x.last+1)
+		}
+		b.WriteString(shown)
+		if ended {
+			b.WriteByte('\n')
+		}
+		x.text, part = b.String(), rest
+	}
+}
+
+func cutLine(line string, most int) (string, bool) {
+	if len(line) <= most {
+		return line, false
+	}
+	n := 0
+	for i := range line {
+		if n == most {
+			return line[:i], true
+		}
+		n++
+	}
+	return line, false
+}
+
+// linesOf is lines first to last of a text, counted from 1.
+func linesOf(s string, first, last int) string {
+	for range first - 1 {
+		_, s, _ = strings.Cut(s, "\n")
+	}
+	end := 0
+	for range last - first + 1 {
+		i := strings.IndexByte(s[end:], '\n')
+		if i < 0 {
+			return s
+		}
+		end += i + 1
+	}
+	return s[:end]
+}
+
+// header is the line before a text that is not shown as a whole.
+func (x excerpt) header() string {
+	return fmt.Sprintf("Showing lines %d-%d of %d total lines.", x.first, x.last, x.total)
+}
+
+// record remembers what was shown. A line of which only the beginning was shown counts as read only where no more of it
+// can be shown: asked for alone.
+func (x excerpt) record(seen *workspace.Seen, path string) {
+	if x.whole {
+		seen.RecordWhole(path, x.hash, x.total)
+		return
+	}
+	from := x.first
+	var read []workspace.Range
+	for _, n := range x.cut {
+		if x.first == x.last {
+			break
+		}
+		read = append(read, workspace.Range{First: from, Last: n - 1})
+		from = n + 1
+	}
+	seen.Record(path, x.hash, x.total, append(read, workspace.Range{First: from, Last: x.last})...)
+}
+
+// pastEndError says that the first line wanted is not there.
+type pastEndError struct{ total int }
+
+func (e *pastEndError) Error() string {
+	return fmt.Sprintf("offset is past the end: the file has %d lines, and offset counts from 0", e.total)
+}
+
+// unshown gives the errors of readExcerpt their documented types.
+func unshown(doing string, p workspace.Path, err error) error {
+	var past *pastEndError
+	if errors.As(err, &past) {
+		return tool.Errorf(tool.InvalidParams, "%s %s: %w", doing, p.Rel, past)
+	}
+	return failure(doing, p, readContentFailure, err)
+}

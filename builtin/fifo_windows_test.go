@@ -1,0 +1,5 @@
+package builtin
+
+import "errors"
+
+func makeFIFO(string) error { return errors.ErrUnsupported }

@@ -1,0 +1,120 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/text"
+	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed read_file.md
+var readFileText string
+
+type readFileArgs struct {
+	Path   string `json:"absolute_path" alias:"file_path,path" description:"Absolute path of the file."`
+	Offset int    `json:"offset,omitempty" description:"First line to show, counted from 0." minimum:"0"`
+	Limit  int    `json:"limit,omitempty" description:"How many lines to show." minimum:"1"`
+	Pages  string `json:"pages,omitempty" description:"Of a PDF: \"5\" or \"1-10\", at most 20."`
+}
+
+func readFile(f *files) tool.Tool {
+	return tool.Define(tool.Def[readFileArgs]{
+		Name: "read_file", DisplayName: "ReadFile", Description: strings.TrimSpace(readFileText), Kind: tool.Read, Budget: -1,
+		Prepare: func(ctx context.Context, a readFileArgs) (*tool.Invocation, error) {
+			p, err := f.path("read", "absolute_path", a.Path, ignore.File)
+			inv := &tool.Invocation{Description: a.describe(p), Access: reads(p.Abs)}
+			if err != nil {
+				return inv, err
+			}
+			if err := f.checkFile("read", p); err != nil {
+				return inv, err
+			}
+			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return f.read(ctx, p, a) }
+			return inv, nil
+		},
+	})
+}
+
+func (a readFileArgs) describe(p workspace.Path) string {
+	switch {
+	case a.Pages != "":
+		return fmt.Sprintf("read %s, pages %s", p.Rel, a.Pages)
+	case a.Limit > 0:
+		return fmt.Sprintf("read %s, lines %d-%d", p.Rel, a.Offset+1, a.Offset+a.Limit)
+	case a.Offset > 0:
+		return fmt.Sprintf("read %s from line %d", p.Rel, a.Offset+1)
+	}
+	return "read " + p.Rel
+}
+
+// checkFile finds out without opening it that a path is no regular file.
+func (f *files) checkFile(doing string, p workspace.Path) error {
+	info, err := p.Stat()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f.notFound(doing, p)
+	case err == nil && !info.Mode().IsRegular():
+		err = &workspace.NotRegularError{Path: p.Abs, Kind: workspace.Kind(info.Mode())}
+	}
+	return failure(doing, p, readContentFailure, err)
+}
+
+func (f *files) read(ctx context.Context, p workspace.Path, a readFileArgs) (tool.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return tool.Result{}, err
+	}
+	file, err := p.Open()
+	if err != nil {
+		return tool.Result{}, failure("read", p, readContentFailure, err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return tool.Result{}, failure("read", p, readContentFailure, err)
+	}
+	return f.readText(ctx, p, file, info.Size(), window{first: a.Offset + 1, lines: a.Limit})
+}
+
+// readText shows a file as text, and remembers what was shown.
+func (f *files) readText(ctx context.Context, p workspace.Path, file *os.File, size int64, w window) (tool.Result, error) {
+	x, err := readExcerpt(ctx, file, size, w)
+	if errors.Is(err, text.ErrBinary) {
+		return binaryNotice(p, size), nil
+	}
+	if err != nil {
+		return tool.Result{}, unshown("read", p, err)
+	}
+	x.record(f.seen, p.Abs)
+	if x.whole {
+		return tool.Result{Content: []tool.Part{tool.Text(x.text)}, Display: x.display(p, fmt.Sprintf("Read %s", p.Rel))}, nil
+	}
+	more := ""
+	if x.last < x.total || len(x.cut) > 0 {
+		more = " (truncated)"
+	}
+	return tool.Result{
+		Content: []tool.Part{tool.Text(x.header() + "\n\n" + x.text)},
+		Display: x.display(p, fmt.Sprintf("Read lines %d-%d of %d from %s%s", x.first, x.last, x.total, p.Rel, more)),
+	}, nil
+}
+
+// display says what was read, and what is unusual about how it is written on disk.
+func (x excerpt) display(p workspace.Path, what string) tool.Display {
+	if x.about != "" {
+		what += " (" + x.about + ")"
+	}
+	return tool.Markdown(what)
+}
+
+func binaryNotice(p workspace.Path, size int64) tool.Result {
+	what := fmt.Sprintf("Cannot display content of binary file: %s (%s)", p.Rel, sizeText(size))
+	return tool.Result{Content: []tool.Part{tool.Text(what)}, Display: tool.Markdown(what)}
+}

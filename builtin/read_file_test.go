@@ -1,0 +1,116 @@
+package builtin
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/tool/tooltest"
+)
+
+func TestReadFile(t *testing.T) {
+	tooltest.Check(t, one(t, "read_file"),
+		tooltest.Try{Args: `{"absolute_path":"$WORK/a"}`, Files: map[string]string{"a": "x\ny\n"}},
+		tooltest.Try{Args: `{"absolute_path":"$WORK/a"}`, Fails: true},
+	)
+}
+
+// numbered makes a text of n lines.
+func numbered(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "line %d\n", i+1)
+	}
+	return b.String()
+}
+
+func TestReadFileLimits(t *testing.T) {
+	long := strings.Repeat("x", 60_000)
+	dir := t.TempDir()
+	put(t, dir, map[string]string{
+		"lines":   strings.Repeat("x\n", 2001),
+		"chars":   numbered(10_000),
+		"oneline": long,
+		"mixed":   "a\n" + long + "\nb\n",
+		"fits":    "a\n" + long[:20_000] + "\nb\n",
+		"million": strings.Repeat("0123456789\n", 1_000_000),
+	})
+	x := executor(open(t, dir))
+	for _, c := range []struct {
+		args       args
+		head, tail string
+	}{
+		{args{"absolute_path": "lines"}, "Showing lines 1-2000 of 2001 total lines.\n\nx\n", "x\nx\n"},
+		{args{"absolute_path": "lines", "limit": 2001}, "x\nx\n", "x\nx\n"},
+		{args{"absolute_path": "chars"}, "Showing lines 1-2000 of 10000 total lines.\n\nline 1\n", "\nline 2000\n"},
+		{args{"absolute_path": "chars", "limit": 9000}, "Showing lines 1-2610 of 10000 total lines.\n\n", "\nline 2610\n"},
+		{args{"absolute_path": "chars", "offset": 9998}, "Showing lines 9999-10000 of 10000 total lines.\n\nline 9999\n", "line 10000\n"},
+		{args{"absolute_path": "oneline"}, "Showing lines 1-1 of 1 total lines.\n\nxxx", "xxx" + cutMark},
+		{args{"absolute_path": "mixed"}, "Showing lines 1-3 of 3 total lines.\n\na\nxxx", "xxx" + cutMark + "\nb\n"},
+		{args{"absolute_path": "fits"}, "a\nxxx", "xxx\nb\n"},
+		{args{"absolute_path": "million", "offset": 999_998}, "Showing lines 999999-1000000 of 1000000 total lines.\n\n0123456789\n", "9\n0123456789\n"},
+		{args{"absolute_path": "million"}, "Showing lines 1-2000 of 1000000 total lines.\n\n0123456789\n", "9\n"},
+	} {
+		name := fmt.Sprint(c.args)
+		c.args["absolute_path"] = filepath.Join(dir, c.args["absolute_path"].(string))
+		o := call(t, x, "read_file", c.args)
+		text := o.Result.Text()
+		if !strings.HasPrefix(text, c.head) || !strings.HasSuffix(text, c.tail) {
+			t.Errorf("%s: %.100q … %q", name, text, text[max(0, len(text)-100):])
+		}
+		if n := utf8.RuneCountInString(text); n > maxChars+200 {
+			t.Errorf("%s: %d characters", name, n)
+		}
+	}
+}
+
+// A line that is too long to be shown at once is not a dead end: asked for alone it counts as read.
+func TestReadFileLongLineCountsWhenAlone(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, map[string]string{"a": "one\n" + strings.Repeat("x", 60_000) + "\nthree\n"})
+	s := open(t, dir)
+	x, path := executor(s), filepath.Join(dir, "a")
+	call(t, x, "read_file", args{"absolute_path": path})
+	o := call(t, x, "read_file", args{"absolute_path": path, "offset": 1, "limit": 1})
+	if n := len(o.Result.Text()); n < maxChars {
+		t.Errorf("only %d characters of the line", n)
+	}
+}
+
+// A sparse file of 5 GB, a pipe that nobody writes to, a text of which the size is not known: an answer at once.
+func TestReadFileOddFiles(t *testing.T) {
+	dir := t.TempDir()
+	sparse := filepath.Join(dir, "sparse")
+	f, err := os.Create(sparse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Truncate(5 << 30); err != nil {
+		t.Skip("no sparse files here:", err)
+	}
+	f.Close()
+	x := executor(open(t, dir))
+	began := time.Now()
+	if o := call(t, x, "read_file", args{"absolute_path": sparse}); !strings.Contains(o.Result.Text(), "binary file: sparse (5.0 GB") {
+		t.Errorf("%+v", o)
+	}
+	fifo := filepath.Join(dir, "fifo")
+	if makeFIFO(fifo) == nil {
+		if o := call(t, x, "read_file", args{"absolute_path": fifo}); o.Error == nil || o.Error.Type != readContentFailure {
+			t.Errorf("%+v", o)
+		}
+	}
+	if _, err := os.Stat("/proc/self/status"); err == nil {
+		if o := call(t, x, "read_file", args{"absolute_path": "/proc/self/status"}); o.Status != tool.StatusSuccess || !strings.HasPrefix(o.Result.Text(), "Name:") {
+			t.Errorf("%+v", o)
+		}
+	}
+	if d := time.Since(began); d > 5*time.Second {
+		t.Errorf("that took %s", d)
+	}
+}
