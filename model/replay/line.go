@@ -1,0 +1,133 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/adze-dev/adze/model"
+)
+
+// line is one line of a recording: exactly one of its fields is set.
+type line struct {
+	Model   *string       `json:"model,omitempty"`
+	Request *request      `json:"request,omitempty"`
+	Text    *string       `json:"text,omitempty"`
+	Thought *string       `json:"thought,omitempty"`
+	Call    *model.Call   `json:"call,omitempty"`
+	Usage   *model.Usage  `json:"usage,omitempty"`
+	End     *model.Reason `json:"end,omitempty"`
+}
+
+// event is the line as an event; nil if it is none.
+func (l line) event() model.Event {
+	switch {
+	case l.Text != nil:
+		return model.Text(*l.Text)
+	case l.Thought != nil:
+		return model.Thought(*l.Thought)
+	case l.Call != nil:
+		return *l.Call
+	case l.Usage != nil:
+		return *l.Usage
+	case l.End != nil:
+		return model.End{Reason: *l.End}
+	}
+	return nil
+}
+
+// lineOf is an event as a line. A Retry is no part of what the model said.
+func lineOf(e model.Event) (line, bool) {
+	switch e := e.(type) {
+	case model.Text:
+		s := string(e)
+		return line{Text: &s}, true
+	case model.Thought:
+		s := string(e)
+		return line{Thought: &s}, true
+	case model.Call:
+		return line{Call: &e}, true
+	case model.Usage:
+		return line{Usage: &e}, true
+	case model.End:
+		return line{End: &e.Reason}, true
+	}
+	return line{}, false
+}
+
+func parse(data []byte, name string, o Options) (*Model, error) {
+	m := &Model{name: name, strict: o.Strict}
+	var t turn
+	n := 0
+	for raw := range bytes.Lines(replace(data, o.Vars)) {
+		n++
+		if raw = bytes.TrimSpace(raw); len(raw) == 0 {
+			continue
+		}
+		l, err := parseLine(raw)
+		if err == nil && l.Model != nil && (t.line != 0 || len(m.turns) > 0) {
+			err = errors.New("the model's name stands before all else")
+		}
+		if err == nil && l.Request != nil && len(t.events) > 0 {
+			err = errors.New("a request in the middle of a turn; an end is missing before it")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the recording %s, line %d: %w", name, n, err)
+		}
+		if l.Model != nil {
+			m.model = *l.Model
+			continue
+		}
+		if t.line == 0 {
+			t.line = n
+		}
+		if l.Request != nil {
+			t.request = l.Request
+			continue
+		}
+		t.events = append(t.events, l.event())
+		if l.End != nil {
+			m.turns = append(m.turns, t)
+			t = turn{}
+		}
+	}
+	if t.line != 0 {
+		return nil, fmt.Errorf("read the recording %s, line %d: the turn that begins here has no end", name, t.line)
+	}
+	return m, nil
+}
+
+func parseLine(raw []byte) (line, error) {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &keys); err != nil {
+		return line{}, err
+	}
+	if len(keys) != 1 {
+		return line{}, fmt.Errorf("want an object with one key, got one with %d", len(keys))
+	}
+	var l line
+	if err := json.Unmarshal(raw, &l); err != nil {
+		return line{}, err
+	}
+	if l == (line{}) {
+		return line{}, fmt.Errorf("%q is none of model, request, text, thought, call, usage, end", slices.Collect(maps.Keys(keys))[0])
+	}
+	return l, nil
+}
+
+// replace puts values in the place of names, written so that they keep a JSON string whole. Longer names go first:
+// $WORK must not take the beginning of $WORKTREE.
+func replace(data []byte, vars map[string]string) []byte {
+	names := slices.SortedFunc(maps.Keys(vars), func(a, b string) int { return len(b) - len(a) })
+	for _, name := range names {
+		quoted, err := json.Marshal(vars[name])
+		if err != nil {
+			continue // a string can always be written
+		}
+		data = bytes.ReplaceAll(data, []byte(name), quoted[1:len(quoted)-1])
+	}
+	return data
+}
