@@ -11,10 +11,22 @@ import (
 // make no sense.
 func likeliest(content []byte) Encoding {
 	part := highParts(sample(content))
-	best, top := Latin1, -10.0
+	best, top, western := Latin1, -10.0, -10.0
 	for _, lang := range languages() {
-		if s := lang.score(part) + lang.bonus; s > top {
+		s := lang.score(part) + lang.bonus
+		if s > top {
 			best, top = lang.enc, s
+		}
+		if lang.enc == Windows1252 {
+			western = max(western, s)
+		}
+	}
+	switch best {
+	case Windows1250, Windows1254, Windows1257, Windows1258:
+		// Where the bytes mean the same and some western language has these
+		// letters too, nothing speaks against the usual one.
+		if western > top-0.3 && readsAlike(part, best, Windows1252) {
+			best = Windows1252
 		}
 	}
 	switch best {
@@ -56,6 +68,16 @@ func highParts(content []byte) []byte {
 		}
 	}
 	return out
+}
+
+// readsAlike reports whether all bytes mean the same in two code pages.
+func readsAlike(part []byte, a, b Encoding) bool {
+	for _, c := range part {
+		if charmaps[a].DecodeByte(c) != charmaps[b].DecodeByte(c) {
+			return false
+		}
+	}
+	return true
 }
 
 func hasC1(content []byte) bool {
@@ -124,21 +146,13 @@ func (l *language) weigh(before rune, s scanner) float64 {
 		switch {
 		case unicode.IsUpper(s.r) && unicode.IsLower(before):
 			w -= 0.8 // words do not change case inside
-		case l.latin && !unicode.IsLetter(before) && !nextIsLetter(s):
-			w -= 0.2 // a lone accented letter
 		case !l.latin && asciiLetter(before):
 			w -= 0.5 // scripts do not mix inside a word
+		case !l.latin && before < utf8.RuneSelf && (len(s.rest) == 0 || s.rest[0] < utf8.RuneSelf):
+			w -= 0.5 // words of one letter are rare
 		}
 	}
 	return w
-}
-
-func nextIsLetter(s scanner) bool {
-	if len(s.rest) == 0 {
-		return false
-	}
-	r, _, ok := s.codec.decode(s.rest)
-	return ok && unicode.IsLetter(r)
 }
 
 func asciiLetter(r rune) bool { return r < utf8.RuneSelf && unicode.IsLetter(r) }
