@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
+	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
 // Path is a name made canonical. It is a value: it holds no handle, and every
@@ -21,6 +22,9 @@ type Path struct {
 
 // ErrChanged says that a checked path has become a link since.
 var ErrChanged = nofollow.ErrChanged
+
+// ErrLoop says that links lead in a circle.
+var ErrLoop = realpath.ErrLoop
 
 // NotRegularError says that a path holds something other than a regular file.
 type NotRegularError = nofollow.NotRegularError

@@ -21,6 +21,7 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
 // Workspace is a list of folders; the first is the project. It is safe for
@@ -28,7 +29,6 @@ import (
 type Workspace struct {
 	mu    sync.RWMutex
 	roots []string
-	disk  disk
 }
 
 // Open makes a workspace of existing folders; the first is the project. Links
@@ -37,7 +37,7 @@ func Open(roots ...string) (*Workspace, error) {
 	if len(roots) == 0 {
 		return nil, fmt.Errorf("open workspace: no folder given")
 	}
-	w := &Workspace{disk: realDisk}
+	w := &Workspace{}
 	for _, r := range roots {
 		if err := w.AddRoot(r); err != nil {
 			return nil, err
@@ -55,7 +55,7 @@ func (w *Workspace) AddRoot(dir string) error {
 	if err := checkName(abs); err != nil {
 		return fmt.Errorf("open workspace: %w", err)
 	}
-	real, _, err := w.disk.canonical(abs)
+	real, _, err := realpath.Resolve(abs)
 	if err != nil {
 		return fmt.Errorf("open workspace: %w", err)
 	}
@@ -95,7 +95,7 @@ func (w *Workspace) Resolve(name string) (Path, error) {
 	if !filepath.IsAbs(name) {
 		return Path{}, &NameError{Name: name, Problem: "is not an absolute path", Meant: w.meant(name)}
 	}
-	abs, exists, err := w.disk.canonical(name)
+	abs, exists, err := realpath.Resolve(name)
 	if err != nil {
 		return Path{}, err
 	}
@@ -125,7 +125,7 @@ func (w *Workspace) meant(name string) string {
 	roots := w.Roots()
 	for _, r := range roots {
 		full := filepath.Join(r, name)
-		if _, err := w.disk.lstat(full); err == nil {
+		if _, err := os.Lstat(full); err == nil {
 			return full
 		}
 	}

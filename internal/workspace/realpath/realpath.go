@@ -1,4 +1,11 @@
-package workspace
+// Package realpath makes absolute names canonical: links resolved, .. gone, the
+// spelling that the disk has, and what does not exist kept by name.
+//
+//	abs, exists, err := realpath.Resolve("/home/me/link/new.txt")
+//
+// It opens nothing and judges nothing; a link may appear after it has answered,
+// which package nofollow notices.
+package realpath
 
 import (
 	"errors"
@@ -37,10 +44,15 @@ func listNames(dir string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// canonical walks an absolute name as the kernel would: each component is
-// looked up, links are followed where they stand, and .. leaves the folder that
-// was really reached. From the first absent component on, the rest is taken by
-// name. exists tells whether all of it was there.
+// Resolve walks an absolute name as the kernel would: each component is looked
+// up, links are followed where they stand, and .. leaves the folder that was
+// really reached. From the first absent component on, the rest is taken by
+// name; a dangling link leads to where it points. exists tells whether all of
+// it was there.
+func Resolve(name string) (abs string, exists bool, err error) {
+	return realDisk.canonical(name)
+}
+
 func (d disk) canonical(name string) (abs string, exists bool, err error) {
 	sep := string(filepath.Separator)
 	top := filepath.VolumeName(name) + sep
