@@ -1,0 +1,34 @@
+# The race detector wants a C compiler; without one the tests run all the same.
+RACE := $(shell command -v gcc >/dev/null 2>&1 && echo -race)
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: build test lint golden bench bench-search soak test-peers
+
+build:
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/adze ./cmd/adze
+
+# All tests: Go, git and bash are enough.
+test:
+	go test $(RACE) -shuffle=on ./...
+
+lint:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these"; exit 1; }
+	GOOS=linux go vet ./...
+	GOOS=darwin go vet ./...
+	GOOS=windows go vet ./...
+	$(STATICCHECK) ./...
+
+# Rewrites the goldens: what the model sees, help texts, generated documents.
+golden:
+	go test ./builtin ./internal/cli . -update
+
+bench: build
+	go run ./internal/bench
+	go test -run '^$$' -bench . -benchtime 200ms ./...
+
+# Full counts: 2,000 kills, 200 cancels, 10 GB. SOAK=0.1 does a tenth.
+SOAK ?= 1
+soak:
+	ADZE_SOAK=$(SOAK) go test -count=1 -timeout 60m ./...

@@ -1,0 +1,132 @@
+package adze_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/adze-dev/adze/"
+
+// mayImport is the order of rooms: which packages of ours a package may import. One that is not here may not be.
+var mayImport = map[string]string{
+	// The leaf, and what stands on it alone.
+	"tool":          "",
+	"tool/tooltest": "tool",
+	"permission":    "tool internal/workspace/names",
+	"model":         "tool",
+	"agent":         "tool model",
+
+	// Models by their wire.
+	"model/openai":            "tool model",
+	"model/openai/openaitest": "",
+	"model/replay":            "tool model",
+
+	// Engines know no tools.
+	"internal/workspace":          "internal/workspace/names internal/workspace/nofollow",
+	"internal/workspace/names":    "",
+	"internal/workspace/nofollow": "",
+	"internal/text":               "",
+	"internal/atomicfile":         "internal/workspace/nofollow",
+	"internal/edit":               "",
+	"internal/document":           "",
+	"internal/ignore":             "",
+	"internal/search":             "internal/ignore",
+	"internal/search/bench":       "internal/search internal/ignore",
+	"internal/proc":               "internal/proc/term",
+	"internal/proc/term":          "",
+	"internal/settings":           "",
+	"internal/spill":              "",
+
+	// The tools stand on the engines.
+	"builtin": "tool internal/workspace internal/text internal/atomicfile internal/edit internal/document " +
+		"internal/ignore internal/search internal/proc",
+
+	// The front ends see everything.
+	"internal/cli": "*",
+	"cmd/adze":     "internal/cli internal/proc",
+}
+
+func TestImportDirection(t *testing.T) {
+	for path, imports := range ownImports(t) {
+		allowed, ok := mayImport[path]
+		if !ok {
+			t.Errorf("package %s is in no room: say in mayImport what it may import", path)
+			continue
+		}
+		for _, imported := range imports {
+			if allowed != "*" && !slices.Contains(strings.Fields(allowed), imported) {
+				t.Errorf("package %s imports %s, against the order of rooms", path, imported)
+			}
+		}
+	}
+}
+
+// The leaf can be taken into any program: it brings nothing along.
+func TestLeafImportsOnlyTheStandardLibrary(t *testing.T) {
+	for _, imported := range imports(t, "tool") {
+		if strings.Contains(strings.Split(imported, "/")[0], ".") {
+			t.Errorf("package tool imports %s", imported)
+		}
+	}
+}
+
+// ownImports are the packages of this module and what they import of it, tests aside.
+func ownImports(t *testing.T) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		if name := entry.Name(); path != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules") {
+			return filepath.SkipDir
+		}
+		if found, _ := filepath.Glob(filepath.Join(path, "*.go")); len(found) == 0 || path == "." {
+			return nil
+		}
+		key := filepath.ToSlash(path)
+		all[key] = nil
+		for _, imported := range imports(t, path) {
+			if own, ok := strings.CutPrefix(imported, modulePath); ok {
+				all[key] = append(all[key], own)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func imports(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range f.Imports {
+			path, _ := strconv.Unquote(spec.Path.Value)
+			if !slices.Contains(found, path) {
+				found = append(found, path)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
