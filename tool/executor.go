@@ -70,12 +70,16 @@ func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 	if x.by != "" {
 		by = x.by + "/" + name
 	}
+	policy := Stricter(x.Policy, narrow)
+	if x.Policy == nil && narrow != nil { // a nil policy asks, and a sub-agent may not do more
+		policy = Stricter(askAlways, narrow)
+	}
 	c := x.shared()
 	if l != nil && l.entry != nil {
 		c.delegate(l.entry)
 	}
 	child := &Executor{
-		Registry: x.Registry, Policy: Stricter(x.Policy, narrow), Ask: x.Ask, Before: x.Before, Observe: x.Observe,
+		Registry: x.Registry, Policy: policy, Ask: x.Ask, Before: x.Before, Observe: x.Observe,
 		Limit: x.Limit, Timeout: x.Timeout, Budget: x.Budget, Spill: x.Spill,
 		by: by, core: c,
 	}
@@ -118,6 +122,11 @@ func (x *Executor) claim(id string) (string, bool) {
 	return id, true
 }
 
+// askAlways is what a nil policy stands for.
+func askAlways(Request) Decision {
+	return Decision{Verdict: Ask, Reason: "no policy is set, so everything is asked about"}
+}
+
 // judge asks the policy, and keeps what policies cannot be trusted to keep: a policy that panics refuses, and what
 // only a person may allow is asked about.
 func (x *Executor) judge(r Request, floor Verdict) (d Decision) {
@@ -127,7 +136,7 @@ func (x *Executor) judge(r Request, floor Verdict) (d Decision) {
 		}
 	}()
 	if x.Policy == nil {
-		d = Decision{Verdict: Ask, Reason: "no policy is set, so everything is asked about"}
+		d = askAlways(r)
 	} else {
 		d = x.Policy(r)
 	}
