@@ -16,8 +16,21 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func
 	defer withdraw()
 	woken, unwatch := e.core().open(e)
 	defer unwatch()
-	if overtaken() { // between its Prepare and now
-		return step{again: true}
+	moot := func() *step { // does anything but a person answer it?
+		if overtaken() {
+			return &step{again: true}
+		}
+		switch d := e.x.judge(r, e.floor); d.Verdict {
+		case Allow:
+			return &step{decision: d}
+		case Deny:
+			s := e.stop(denied("%s: refused%s", r.Description, because(d.Reason)))
+			return &s
+		}
+		return nil
+	}
+	if s := moot(); s != nil { // since it was prepared and judged
+		return *s
 	}
 	answers := make(chan answer, 1)
 	go func() { answers <- e.x.question(asked, r, why) }()
@@ -30,17 +43,9 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func
 			e.withdrawn(r)
 			return e.stop(cancelled("%s: cancelled while a person was asked", r.Description))
 		case <-woken:
-			if overtaken() {
+			if s := moot(); s != nil {
 				e.withdrawn(r)
-				return step{again: true}
-			}
-			switch d := e.x.judge(r, e.floor); d.Verdict {
-			case Allow:
-				e.withdrawn(r)
-				return step{decision: d}
-			case Deny:
-				e.withdrawn(r)
-				return e.stop(denied("%s: refused%s", r.Description, because(d.Reason)))
+				return *s
 			}
 		}
 	}
