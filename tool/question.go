@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // ask puts a question to a person. It ends with their answer, or when a change of rules or of what was shown makes
@@ -93,7 +94,8 @@ func (e *entry) answered(ctx context.Context, r Request, a answer) step {
 // askLive is Live.Ask: a question in the middle of Run, through the same policy.
 func (e *entry) askLive(ctx context.Context, q Invocation) (Decision, error) {
 	q.Description = oneLine(q.Description)
-	if len(q.Access) == 0 || e.decl.Origin != "" && q.Access[0] != Nothing {
+	more := func(a Access) bool { return a != Nothing }
+	if len(q.Access) == 0 || e.decl.Origin != "" && slices.ContainsFunc(q.Access, more) {
 		q.Access = []Access{Anything}
 	}
 	r := e.request(q)
@@ -110,7 +112,7 @@ func (e *entry) askLive(ctx context.Context, q Invocation) (Decision, error) {
 	never := func() bool { return false } // a running call has its place in the order
 	s := e.ask(ctx, r, d, never)
 	switch {
-	case s.end != nil && s.end.Status == StatusCancelled:
+	case ctx.Err() != nil:
 		return Decision{}, context.Cause(ctx)
 	case s.end != nil:
 		return Decision{Reason: s.end.Error.Message}, fmt.Errorf("%w: %s", ErrDenied, s.end.Error.Message)
