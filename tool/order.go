@@ -63,6 +63,7 @@ type entry struct {
 	refused   bool          // a person said no
 	done      bool          //
 	hasSlot   bool          //
+	left      bool          // it has returned, or drives others: it takes no slot any more
 	changed   chan struct{} // closed, and replaced, when any of the above changes
 	outcome   Outcome
 }
@@ -252,6 +253,10 @@ func (c *core) takeSlot(ctx context.Context, e *entry) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if e.left { // while it asked
+		<-c.slots
+		return nil
+	}
 	e.hasSlot = true
 	return nil
 }
@@ -260,6 +265,10 @@ func (c *core) takeSlot(ctx context.Context, e *entry) error {
 func (c *core) giveSlot(e *entry) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.freeSlot(e)
+}
+
+func (c *core) freeSlot(e *entry) bool {
 	had := e.hasSlot
 	if had {
 		e.hasSlot = false
@@ -268,21 +277,26 @@ func (c *core) giveSlot(e *entry) bool {
 	return had
 }
 
+// leave takes the call out of those that run, for good.
+func (c *core) leave(e *entry) {
+	e.left = true
+	c.freeSlot(e)
+	delete(c.running, e)
+}
+
 // delegate makes a running call a mere driver of others: it takes no slot and excludes nobody.
 func (c *core) delegate(e *entry) {
-	c.giveSlot(e)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.running, e)
+	c.leave(e)
 	c.signal(e)
 }
 
 // returned notes that Run is over: whoever saw what it may have changed must look again.
 func (c *core) returned(e *entry) {
-	c.giveSlot(e)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.running, e)
+	c.leave(e)
 	if orders(e.access) {
 		for f := range c.live {
 			if f != e && !c.running[f] {
