@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // travel takes a call from its arguments to its outcome.
@@ -194,15 +195,18 @@ type step struct {
 
 // approval is a person's yes, and what it was said to.
 type approval struct {
-	access   []Access
-	confirm  Display // nil: to arguments of the person's own, whatever they show
-	own      bool
+	shown    *Invocation
+	own      bool // to arguments of the person's own, whatever they show
 	decision Decision
 }
 
 // covers reports whether the yes still stands for what a fresh Prepare came to.
 func (a *approval) covers(inv *Invocation) bool {
-	return a != nil && reflect.DeepEqual(a.access, inv.Access) && (a.own || reflect.DeepEqual(a.confirm, inv.Confirm))
+	if a == nil || !slices.Equal(a.shown.Access, inv.Access) {
+		return false
+	}
+	return a.own || a.shown.Description == inv.Description && bytes.Equal(a.shown.Form, inv.Form) &&
+		reflect.DeepEqual(a.shown.Confirm, inv.Confirm)
 }
 
 // decide judges, and asks where it must.
@@ -226,11 +230,11 @@ func (e *entry) decide(ctx context.Context, inv *Invocation, yes *approval) (ste
 		return a, nil
 	case a.decision.Args != nil && !sameJSON(a.decision.Args, e.call.Args):
 		e.call.Args = a.decision.Args
-		e.notes = []string{"the person edited this call before it ran; it ran with " + shorten(compactJSON(a.decision.Args), 2000)}
+		e.notes = []string{"the person edited this call; its arguments became " + shorten(compactJSON(a.decision.Args), 2000)}
 		a.decision.Args = nil
-		return step{again: true}, &approval{access: inv.Access, own: true, decision: a.decision}
+		return step{again: true}, &approval{inv, true, a.decision}
 	}
-	return a, &approval{access: inv.Access, confirm: inv.Confirm, decision: a.decision}
+	return a, &approval{inv, false, a.decision}
 }
 
 func (e *entry) stop(o Outcome) step { return step{end: &o} }
