@@ -1,0 +1,131 @@
+//go:build unix
+
+package proc
+
+import (
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// bare is a command without a keeper. Its group, and on Linux what /proc shows
+// of its descendants, its session and its marker, can be ended; what hides
+// from all three cannot.
+type bare struct {
+	process *os.Process
+	marker  string
+	exits   chan exit
+	ended   chan struct{}
+	once    sync.Once
+	stopped chan time.Duration
+	left    int // set before ended is closed
+}
+
+// startBare starts a command as a direct child.
+func startBare(s spec, l *ledger) (tree, *os.File, *entry, error) {
+	r, w, err := pipeOf()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer w.Close()
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		r.Close()
+		return nil, nil, nil, err
+	}
+	defer null.Close()
+	files := []*os.File{null, w, w}
+	argv := s.argv
+	if s.script != "" {
+		f, err := tempScript(s.script)
+		if err != nil {
+			r.Close()
+			return nil, nil, nil, err
+		}
+		defer f.Close()
+		files, argv = append(files, f), append(argv, "/dev/fd/3")
+	}
+	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: s.dir, Env: s.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
+	if err != nil {
+		r.Close()
+		return nil, nil, nil, err
+	}
+	t := &bare{process: p, marker: s.marker, exits: make(chan exit, 1), ended: make(chan struct{}), stopped: make(chan time.Duration, 1)}
+	e := t.record(l)
+	go t.wait()
+	return t, r, e, nil
+}
+
+// tempScript holds a command that is too long for an argument, in a file that
+// has no name any more.
+func tempScript(script string) (*os.File, error) {
+	f, err := os.CreateTemp("", "command-*")
+	if err != nil {
+		return nil, err
+	}
+	os.Remove(f.Name())
+	if _, err = f.WriteString(script); err == nil {
+		_, err = f.Seek(0, 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// wait waits for the command, then for what it left.
+func (t *bare) wait() {
+	defer close(t.ended)
+	dead := make(chan exit, 1)
+	go func() {
+		st, err := t.process.Wait()
+		if err != nil {
+			dead <- exit{code: -1, signal: syscall.SIGKILL, note: "The end of the command was not seen: " + err.Error() + "."}
+			return
+		}
+		dead <- exitOf(st.Sys().(syscall.WaitStatus), 0)
+	}()
+	select {
+	case e := <-dead:
+		e.leftover = t.count()
+		t.exits <- e
+		t.awaitLeftovers()
+	case grace := <-t.stopped:
+		if t.left = t.end(grace); t.left > 0 {
+			return // perhaps the command itself: its exit may never come
+		}
+		t.exits <- <-dead
+	}
+}
+
+// awaitLeftovers looks now and then whether they are gone, and ends them when
+// told to.
+func (t *bare) awaitLeftovers() {
+	for t.count() > 0 {
+		select {
+		case grace := <-t.stopped:
+			t.left = t.end(grace)
+			return
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+func (t *bare) exited() <-chan exit   { return t.exits }
+func (t *bare) gone() <-chan struct{} { return t.ended }
+
+func (t *bare) stop(grace time.Duration) { t.once.Do(func() { t.stopped <- grace }) }
+
+func (t *bare) remaining() int { return t.left }
+
+func (t *bare) abandon() { <-t.ended }
+
+func exitOf(ws syscall.WaitStatus, leftover int) exit {
+	e := exit{code: ws.ExitStatus(), leftover: leftover}
+	if ws.Signaled() {
+		e.signal = ws.Signal()
+	}
+	return e
+}

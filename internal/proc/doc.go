@@ -1,0 +1,35 @@
+// Package proc runs commands so that they always return and nothing of them
+// is left behind.
+//
+//	func main() {
+//		helper := proc.Main() // first of all; never returns in a helper process
+//		r := proc.Open(proc.Options{Helper: helper, State: dir})
+//		defer r.Close()
+//		out, err := r.Run(ctx, proc.Command{Line: "make test", Dir: dir, Env: proc.Environ(os.Environ(), nil)})
+//		...
+//	}
+//
+// A command runs in a session of its own with nothing to read on its standard
+// input. Run returns when the command exits, even if something it started
+// holds the output open, and all that was printed before the exit is in the
+// result. A timeout or a cancelled context ends the whole tree: TERM, then
+// KILL after a short grace.
+//
+// On Linux each command has a keeper: this program's own binary, executed
+// again, which Main recognises. It is the command's parent and the subreaper
+// of all that descends from it, so that no double fork and no setsid escapes,
+// and when this program dies, however it dies, the keeper's control socket
+// closes and it ends everything. Processes a command leaves running in the
+// background (`server &`) stay under their keeper until Close. A ledger in
+// Options.State lets the next start end what even that could not, see Reap.
+//
+//	this program ─┬─ keeper ─── bash ─── ...
+//	              ├─ keeper ─── server (left by a command that has returned)
+//	              └─ keeper     (idle: waits for the next command)
+//
+// Without the call of Main, and on other systems, commands are ended by
+// process group (and on Linux by what /proc shows); Outcome.Notes says so.
+//
+// The package decides nothing: what may run, in which folder and with which
+// environment is the caller's business.
+package proc

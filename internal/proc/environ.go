@@ -1,0 +1,150 @@
+package proc
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// forced is what every command gets: nothing waits for a person, nothing
+// paints, and a program can see that Adze runs it.
+var forced = []string{
+	"ADZE=1",
+	"TERM=dumb",
+	"PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GH_PAGER=cat", "SYSTEMD_PAGER=cat", "BAT_PAGER=cat", "DELTA_PAGER=cat", "AWS_PAGER=",
+	// true leaves the file as it is: an empty message stops a commit, a
+	// proposed one is taken.
+	"EDITOR=true", "VISUAL=true", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true",
+	"GIT_TERMINAL_PROMPT=0", "GCM_INTERACTIVE=never",
+	"DEBIAN_FRONTEND=noninteractive", "PIP_NO_INPUT=1",
+}
+
+// Environ returns base, as from os.Environ, the way a command gets it: without
+// the variables that Credential names, except those that pass names (exactly),
+// and with pagers, editors and prompts turned off. Keys of model providers are
+// left out even if pass names them.
+func Environ(base, pass []string) []string {
+	set := map[string]bool{}
+	for _, kv := range forced {
+		set[name(kv)] = true
+	}
+	out := make([]string, 0, len(base)+len(forced))
+	for _, kv := range base {
+		n := name(kv)
+		if set[n] || modelKey(n) || Credential(n) && !slices.Contains(pass, n) {
+			continue
+		}
+		out = append(out, kv)
+	}
+	return append(out, forced...)
+}
+
+// Secrets returns the values in base to mask in output: those of variables
+// that look like credentials, passed on or not, and passwords inside URLs.
+// Of a value of several lines (a private key) each long line counts too.
+func Secrets(base []string) []string {
+	var out []string
+	for _, kv := range base {
+		n, v, _ := strings.Cut(kv, "=")
+		if u, err := url.Parse(v); err == nil && u.Host != "" {
+			if p, ok := u.User.Password(); ok {
+				out = append(out, p)
+			}
+			if u.User == nil {
+				continue // an address is no secret, whatever its name
+			}
+		}
+		if !Credential(n) {
+			continue
+		}
+		out = append(out, v)
+		if lines := strings.Split(v, "\n"); len(lines) > 1 {
+			for _, l := range lines {
+				if l = strings.TrimSpace(l); len(l) >= 16 && !strings.HasPrefix(l, "-----") {
+					out = append(out, l)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Credential reports whether a variable's name says that it holds one.
+//
+// TOKEN, SECRET, PASSWORD, PASSWD, PASSPHRASE and CREDENTIAL count anywhere in
+// a name, in any case (GITHUB_TOKEN, PGPASSWORD, authToken), but not in
+// TOKENIZER. KEY is a part of too many words, so it must be a word of its own
+// or end a well-known one: API_KEY, aws-access-key-id, sshKey and APIKEY count;
+// MONKEY, KEYBOARD, KEYMAP and GNOME_KEYRING_CONTROL do not. PWD counts after
+// another word (MYSQL_PWD), not alone or in OLDPWD.
+func Credential(variable string) bool {
+	words := words(variable)
+	whole := strings.ReplaceAll(strings.Join(words, "_"), "TOKENIZER", "")
+	for _, w := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"} {
+		if strings.Contains(whole, w) || strings.Contains(strings.ReplaceAll(whole, "_", ""), w) {
+			return true
+		}
+	}
+	for i, w := range words {
+		switch {
+		case w == "KEY", w == "KEYS", w == "CREDS", w == "PWD" && i > 0:
+			return true
+		}
+		for _, end := range []string{"APIKEY", "ACCESSKEY", "PRIVATEKEY", "AUTHKEY", "SSHKEY", "APIKEYS"} {
+			if strings.HasSuffix(w, end) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// providers are the first words of the variables that model keys live in.
+var providers = []string{
+	"OPENAI", "ANTHROPIC", "CLAUDE", "GEMINI", "DASHSCOPE", "QWEN", "BAILIAN", "MODELSCOPE", "DEEPSEEK", "MISTRAL", "GROQ",
+	"OPENROUTER", "XAI", "TOGETHER", "FIREWORKS", "COHERE", "PERPLEXITY", "CEREBRAS", "MOONSHOT", "ZHIPU", "ZAI", "MINIMAX", "ADZE",
+}
+
+// modelKey reports whether a variable holds the key of a model provider, which
+// no command ever gets.
+func modelKey(variable string) bool {
+	if !Credential(variable) {
+		return false
+	}
+	w := words(variable)
+	if slices.Contains(providers, w[0]) || len(w) > 1 && w[0] == "AZURE" && w[1] == "OPENAI" {
+		return true
+	}
+	switch strings.ToUpper(variable) {
+	case "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY":
+		return true
+	}
+	return false
+}
+
+// words splits a name at everything that is no letter and where a small letter
+// is followed by a capital, and returns the parts in capitals.
+func words(variable string) []string {
+	var b strings.Builder
+	var before rune
+	for _, c := range variable {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter || before >= 'a' && before <= 'z' && c >= 'A' && c <= 'Z' {
+			b.WriteByte(' ')
+		}
+		if letter {
+			b.WriteRune(c)
+		}
+		before = c
+	}
+	w := strings.Fields(strings.ToUpper(b.String()))
+	if len(w) == 0 {
+		return []string{""}
+	}
+	return w
+}
+
+func name(kv string) string {
+	n, _, _ := strings.Cut(kv, "=")
+	return n
+}

@@ -1,0 +1,195 @@
+package proc
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file is the keeper's side: the same binary, executed again.
+
+const (
+	// helperArg is the one argument of a keeper. It alone does nothing: the
+	// control descriptor must be a socket too.
+	helperArg = "--adze-process-keeper"
+	ctlFD     = 3 // to the program
+	outFD     = 4 // the command's output
+)
+
+// Helper says how to start keepers. Its zero value means that there are none.
+type Helper struct{ path string }
+
+// Main must be called first in a program's main. In a keeper it never returns;
+// in the program it returns what Options.Helper wants.
+func Main() Helper {
+	if len(os.Args) == 2 && os.Args[1] == helperArg {
+		if _, err := unix.GetsockoptInt(ctlFD, unix.SOL_SOCKET, unix.SO_TYPE); err == nil {
+			os.Exit(keep())
+		}
+	}
+	// Not os.Executable: that path may hold a newer version by now, or nothing.
+	return Helper{path: "/proc/self/exe"}
+}
+
+// keeping is what a keeper knows.
+type keeping struct {
+	mu    sync.Mutex // one message at a time
+	ctl   *os.File
+	main  int           // pid of the command
+	empty chan struct{} // closed when there is no child any more
+	once  sync.Once
+	over  chan int // processes that would not end
+}
+
+func keep() int {
+	// The command is killed when the thread that started it dies, so that
+	// thread must be the one that lives to the end.
+	runtime.LockOSThread()
+	// Nothing but its three streams reaches the command, not even what whoever
+	// started the program left open.
+	if unix.CloseRange(ctlFD, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) != nil { // before Linux 5.11
+		unix.CloseOnExec(ctlFD)
+		unix.CloseOnExec(outFD)
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return 1
+	}
+	// Caught, not ignored: an ignored signal would stay ignored in the command.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	os.Chdir("/") // hold no folder
+
+	k := &keeping{ctl: os.NewFile(ctlFD, "control"), empty: make(chan struct{}), over: make(chan int, 1)}
+	kind, body, err := receive(k.ctl)
+	if err != nil || kind != msgRun {
+		return 0 // not needed after all
+	}
+	s, err := decodeSpec(body)
+	if err == nil {
+		k.main, err = launch(s)
+	}
+	if err != nil {
+		k.tell(msgFailed, numbers(int(errnoOf(err))))
+		return 1
+	}
+	unix.Close(outFD)
+	k.tell(msgStarted, numbers(k.main))
+	go k.reap()
+	go k.listen()
+	select {
+	case <-k.empty:
+		k.tell(msgEmpty, nil)
+	case n := <-k.over:
+		k.tell(msgLeft, numbers(n))
+	}
+	return 0
+}
+
+// launch starts the command on this thread, which is the keeper's for good.
+// What confines a command is set up here, between the keeper and its child.
+func launch(s *spec) (pid int, err error) {
+	files := []uintptr{0, outFD, outFD}
+	argv := s.argv
+	if s.script != "" {
+		fd, err := scriptFile(s.script)
+		if err != nil {
+			return 0, err
+		}
+		defer unix.Close(fd)
+		files = append(files, uintptr(fd))
+		argv = append(argv, "/dev/fd/3")
+	}
+	return syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{
+		Dir: s.dir, Env: s.env, Files: files,
+		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+	})
+}
+
+// scriptFile puts a command that is too long for an argument where only the
+// shell finds it.
+func scriptFile(script string) (fd int, err error) {
+	if fd, err = unix.MemfdCreate("command", unix.MFD_CLOEXEC); err != nil {
+		return -1, err
+	}
+	f := os.NewFile(uintptr(fd), "command")
+	defer f.Close()
+	if _, err = io.WriteString(f, script); err != nil {
+		return -1, err
+	}
+	if _, err = f.Seek(0, io.SeekStart); err != nil {
+		return -1, err
+	}
+	return unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 10)
+}
+
+// reap waits for every child, the command's orphans included.
+func (k *keeping) reap() {
+	defer close(k.empty)
+	for {
+		var ws syscall.WaitStatus
+		switch pid, err := syscall.Wait4(-1, &ws, 0, nil); {
+		case err == syscall.EINTR:
+		case err != nil:
+			return
+		case pid == k.main:
+			k.tell(msgExited, numbers(int(ws), k.count()))
+		}
+	}
+}
+
+// count is how many processes there are besides the command, which has ended.
+func (k *keeping) count() int {
+	for {
+		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+		if err == syscall.ECHILD {
+			return 0
+		}
+		if err == nil && pid == 0 {
+			return len(descendants(os.Getpid()))
+		}
+	}
+}
+
+// listen ends everything when told to, and when the program is gone.
+func (k *keeping) listen() {
+	for {
+		kind, body, err := receive(k.ctl)
+		switch {
+		case err != nil:
+			k.end(100 * time.Millisecond)
+			return
+		case kind == msgStop:
+			k.end(time.Duration(number(body, 0)) * time.Millisecond)
+		}
+	}
+}
+
+func (k *keeping) end(grace time.Duration) {
+	k.once.Do(func() {
+		go func() {
+			if n := endAll(func() []target { return descendants(os.Getpid()) }, k.empty, grace); n > 0 {
+				k.over <- n
+			}
+		}()
+	})
+}
+
+func (k *keeping) tell(kind byte, body []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	send(k.ctl, kind, body) // if the program is gone, listen sees it
+}
+
+func errnoOf(err error) syscall.Errno {
+	var e syscall.Errno
+	if errors.As(err, &e) {
+		return e
+	}
+	return syscall.EINVAL
+}

@@ -1,0 +1,180 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// ledger keeps on disk which processes are ours, one empty file for each
+// command that runs. All that must be known is in the file's name, so that no
+// crash leaves half an entry:
+//
+//	boot.pidns.ownerPid.ownerStart.pid.start.marker
+type ledger struct {
+	dir    string
+	prefix string
+	mu     sync.Mutex
+	err    error
+	open   int
+}
+
+func openLedger(dir string) *ledger {
+	l := &ledger{dir: dir}
+	if dir == "" {
+		return l
+	}
+	boot, ns, ok := here()
+	self, ok2 := statusOf(os.Getpid())
+	if !ok || !ok2 {
+		l.err = errors.New("/proc cannot be read")
+		return l
+	}
+	l.err = os.MkdirAll(dir, 0o700)
+	l.prefix = fmt.Sprintf("%s.%s.%d.%d.", boot, ns, self.pid, self.start)
+	return l
+}
+
+// here names this run of the system and this set of process numbers: in any
+// other the numbers mean nothing.
+func here() (boot, ns string, ok bool) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	link, err2 := os.Readlink("/proc/self/ns/pid")
+	if err != nil || err2 != nil {
+		return "", "", false
+	}
+	ns = strings.Trim(strings.TrimPrefix(link, "pid:"), "[]")
+	return strings.TrimSpace(string(b)), ns, true
+}
+
+func (l *ledger) note() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		return ""
+	}
+	return fmt.Sprintf("Running commands are not recorded (%v): should this program be killed, the next start cannot clean up after it.", l.err)
+}
+
+// entry is one command in the ledger; nil is one that is not in it.
+type entry struct {
+	ledger *ledger
+	path   string
+}
+
+func (l *ledger) add(t target, marker string) *entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dir == "" || l.prefix == "" {
+		return nil
+	}
+	path := filepath.Join(l.dir, fmt.Sprintf("%s%d.%d.%s", l.prefix, t.pid, t.start, marker))
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if l.err = err; err != nil {
+		return nil
+	}
+	f.Close()
+	l.open++
+	return &entry{l, path}
+}
+
+// remove takes out a command that is gone.
+func (e *entry) remove() {
+	if e == nil {
+		return
+	}
+	e.ledger.mu.Lock()
+	defer e.ledger.mu.Unlock()
+	os.Remove(e.path)
+	e.ledger.open--
+}
+
+// remaining counts the commands that are not gone.
+func (l *ledger) remaining() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open
+}
+
+// Reap ends what programs that are no more left running, by the ledger in a
+// State folder, and returns how many processes it ended. It touches only
+// processes that the ledger names by number and start time, their descendants,
+// and processes that carry the command's secret marker in their environment.
+// Call it at the start. A folder that does not exist is an empty one.
+func Reap(dir string) (ended int, err error) {
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("clean up after earlier runs: %w", err)
+	}
+	boot, ns, ok := here()
+	if !ok {
+		return 0, errors.New("clean up after earlier runs: /proc cannot be read")
+	}
+	for _, f := range files {
+		r, ok := parseRecord(f.Name())
+		switch {
+		case !ok:
+			continue // not ours
+		case r.boot != boot: // nothing of it can run any more
+		case r.ns != ns || r.owner.alive():
+			continue
+		default:
+			n, left := r.end()
+			ended += n
+			if left > 0 {
+				err = errors.Join(err, fmt.Errorf("clean up after earlier runs: %d processes of command %d could not be ended", left, r.process.pid))
+				continue
+			}
+		}
+		err = errors.Join(err, os.Remove(filepath.Join(dir, f.Name())))
+	}
+	return ended, err
+}
+
+// record is a ledger entry read back.
+type record struct {
+	boot, ns, marker string
+	owner, process   target
+}
+
+func parseRecord(name string) (r record, ok bool) {
+	f := strings.Split(name, ".")
+	if len(f) != 7 || len(f[6]) != 32 {
+		return r, false
+	}
+	r.boot, r.ns, r.marker = f[0], f[1], f[6]
+	var errs [4]error
+	r.owner.pid, errs[0] = strconv.Atoi(f[2])
+	r.owner.start, errs[1] = strconv.ParseUint(f[3], 10, 64)
+	r.process.pid, errs[2] = strconv.Atoi(f[4])
+	r.process.start, errs[3] = strconv.ParseUint(f[5], 10, 64)
+	return r, errors.Join(errs[:]...) == nil && r.owner.pid > 1 && r.process.pid > 1
+}
+
+// end ends the recorded process, what descends from it, and what carries the
+// marker.
+func (r record) end() (ended, left int) {
+	list := func() []target {
+		found := marked(r.marker, 0)
+		if r.process.alive() {
+			found = append(append(found, descendants(r.process.pid)...), r.process)
+		}
+		return found
+	}
+	distinct := map[target]bool{}
+	for _, t := range list() {
+		distinct[t] = true
+	}
+	if len(distinct) == 0 {
+		return 0, 0
+	}
+	left = endAll(list, nil, 0)
+	return max(0, len(distinct)-left), left
+}

@@ -1,0 +1,83 @@
+package proc
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// helper is what tests start keepers with: this test binary.
+var helper Helper
+
+func TestMain(m *testing.M) {
+	helper = Main()
+	if os.Getenv("PROC_TEST_PROGRAM") != "" {
+		os.Exit(victim())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// soak picks how often something is done: few times normally, all of them with
+// ADZE_SOAK=1, a part with a fraction, but never less than few.
+func soak(few, all int) int {
+	f, err := strconv.ParseFloat(os.Getenv("ADZE_SOAK"), 64)
+	if err != nil {
+		return few
+	}
+	return max(few, int(f*float64(all)))
+}
+
+// opened returns a Runner with keepers that is closed with the test, and says
+// if that left anything.
+func opened(t testing.TB, opt Options) *Runner {
+	t.Helper()
+	opt.Helper = helper
+	r := Open(opt)
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// bareRunner is what a program without Main has.
+func bareRunner(t testing.TB) *Runner {
+	t.Helper()
+	r := Open(Options{})
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// tagged returns an environment with a variable by which tagsLeft finds every
+// process that a test has started.
+func tagged(t testing.TB) (env []string, tag string) {
+	tag = "PROC_TEST_TAG=" + newMarker()
+	return append(Environ(os.Environ(), nil), tag), tag
+}
+
+// tagsLeft lists the processes that carry a tag, after giving zombies and
+// signals a moment.
+func tagsLeft(t testing.TB, tag string) []string {
+	t.Helper()
+	var left []string
+	for end := time.Now().Add(500 * time.Millisecond); ; time.Sleep(5 * time.Millisecond) {
+		left = nil
+		entries, _ := os.ReadDir("/proc")
+		for _, e := range entries {
+			env, err := os.ReadFile("/proc/" + e.Name() + "/environ")
+			if err == nil && strings.Contains("\x00"+string(env), "\x00"+tag+"\x00") {
+				cmd, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
+				left = append(left, fmt.Sprintf("%s %q", e.Name(), cmd))
+			}
+		}
+		if len(left) == 0 || time.Now().After(end) {
+			return left
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Options say how a Runner works. The zero value works, without a helper.
+type Options struct {
+	Helper Helper // what Main returned
+	State  string // folder for the ledger, created if missing; empty means none
+	Shell  string // path of the shell; empty means bash, or sh without it
+	Mask   *Mask  // secrets to keep out of output
+
+	// Grace is the time between TERM and KILL; 0 means 100 ms.
+	Grace time.Duration
+	// Drain is how long output is still read after the command has exited
+	// while something else holds it open; 0 means 50 ms. What was printed
+	// before the exit is read in any case.
+	Drain time.Duration
+}
+
+// ErrClosed is what Start returns after Close.
+var ErrClosed = errors.New("run command: the runner is closed")
+
+// Runner starts commands and knows all that still run.
+type Runner struct {
+	opt    Options
+	ledger *ledger
+	keeper *keepers
+
+	mu     sync.Mutex
+	live   map[*Process]bool // not gone yet, leftovers of ended ones included
+	closed bool
+}
+
+// Open returns a Runner. Nothing is started before the first command.
+func Open(opt Options) *Runner {
+	opt.Grace = orElse(opt.Grace, 100*time.Millisecond)
+	opt.Drain = orElse(opt.Drain, 50*time.Millisecond)
+	return &Runner{opt: opt, ledger: openLedger(opt.State), keeper: newKeepers(opt.Helper), live: map[*Process]bool{}}
+}
+
+// Health says what protects here and what does not, for people.
+type Health struct {
+	Shell  string   // path of the shell
+	Helper bool     // commands have a keeper
+	Notes  []string // what is missing and what that means
+}
+
+// Health looks at what a command would get.
+func (r *Runner) Health() Health {
+	h := Health{Helper: r.keeper.works()}
+	path, note, err := r.shell()
+	if h.Shell = path; err != nil {
+		note = err.Error()
+	}
+	h.Notes = sentences(note, r.keeper.note(), r.ledger.note())
+	return h
+}
+
+// Run runs a command to its end. An error means that it did not start.
+func (r *Runner) Run(ctx context.Context, c Command) (Outcome, error) {
+	p, err := r.Start(ctx, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return p.Wait(), nil
+}
+
+// Start starts a command. It is ended when the context is, unless Detach was
+// called before.
+func (r *Runner) Start(ctx context.Context, c Command) (*Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("run command: not started: %w", err)
+	}
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s, note, err := r.spec(c)
+	if err != nil {
+		return nil, err
+	}
+	p := newProcess(r, c)
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return nil, ErrClosed
+	}
+	r.live[p] = true
+	r.mu.Unlock()
+	if err := p.start(ctx, s, sentences(note, r.keeper.note(), r.ledger.note())); err != nil {
+		r.forget(p)
+		return nil, err
+	}
+	return p, nil
+}
+
+func (r *Runner) spec(c Command) (s spec, note string, err error) {
+	s = spec{argv: c.Argv, dir: c.Dir, marker: newMarker()}
+	s.env = append(c.Env, markerVar+"="+s.marker)
+	if c.Line == "" {
+		return s, "", nil
+	}
+	shell, note, err := r.shell()
+	if err != nil {
+		return s, "", fmt.Errorf("run command: %w", err)
+	}
+	if s.argv = shellArgv(shell, c.Line); len(c.Line) >= maxArg {
+		s.argv, s.script = s.argv[:1], c.Line
+	}
+	return s, note, nil
+}
+
+func (r *Runner) shell() (path, note string, err error) {
+	if r.opt.Shell != "" {
+		return r.opt.Shell, "", nil
+	}
+	return findShell()
+}
+
+func (r *Runner) forget(p *Process) {
+	r.mu.Lock()
+	delete(r.live, p)
+	r.mu.Unlock()
+}
+
+// Leftovers counts the commands that have returned but left something running.
+func (r *Runner) Leftovers() int {
+	n := 0
+	for _, p := range r.processes() {
+		select {
+		case <-p.done:
+			n++
+		default:
+		}
+	}
+	return n
+}
+
+func (r *Runner) processes() []*Process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]*Process, 0, len(r.live))
+	for p := range r.live {
+		all = append(all, p)
+	}
+	return all
+}
+
+// Close ends every command and all that commands left running, and returns
+// when they are gone. Starting after it is an error.
+func (r *Runner) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	all := r.processes()
+	for _, p := range all {
+		p.Stop()
+	}
+	for _, p := range all {
+		<-p.gone
+	}
+	r.keeper.close()
+	if n := r.ledger.remaining(); n > 0 {
+		return fmt.Errorf("end all commands: %d could not be ended; they are tried again at the next start", n)
+	}
+	return nil
+}
+
+// sentences drops what is empty.
+func sentences(all ...string) []string {
+	var out []string
+	for _, s := range all {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}

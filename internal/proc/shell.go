@@ -1,0 +1,45 @@
+//go:build !windows
+
+package proc
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// maxArg is the longest single argument that Linux takes, 128 KB with its
+// NUL. A longer line goes to the shell as a file.
+const maxArg = 128<<10 - 1
+
+// findShell returns bash, or sh and a note if there is no bash. Only absolute
+// places count: a relative entry in PATH would run what a folder holds.
+func findShell() (path, note string, err error) {
+	for _, name := range []string{"bash", "sh"} {
+		for _, p := range []string{"/bin/" + name, "/usr/bin/" + name, "/usr/local/bin/" + name} {
+			if executable(p) {
+				return p, shellNote(name, p), nil
+			}
+		}
+		if p, err := exec.LookPath(name); err == nil && filepath.IsAbs(p) {
+			return p, shellNote(name, p), nil
+		}
+	}
+	return "", "", errors.New("find a shell: neither bash nor sh is in /bin, /usr/bin, /usr/local/bin or PATH")
+}
+
+func shellNote(name, path string) string {
+	if name == "bash" {
+		return ""
+	}
+	return "There is no bash here: the command ran with " + path + "."
+}
+
+func executable(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
+}
+
+// shellArgv is how the shell is called with a line that fits an argument.
+func shellArgv(shell, line string) []string { return []string{shell, "-c", line} }

@@ -1,0 +1,3 @@
+package proc
+
+func victim() int { return 0 }
