@@ -299,7 +299,10 @@ func (w *world) task() tool.Tool {
 				Access:      []tool.Access{tool.Nothing},
 				Run: func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 					w.at(ctx, "run task "+a.Name)
-					said, err := w.tasks[a.Name](ctx, w.tasker.Child(l, a.Name, nil))
+					w.mu.Lock()
+					do, x := w.tasks[a.Name], w.tasker
+					w.mu.Unlock()
+					said, err := do(ctx, x.Child(l, a.Name, nil))
 					return tool.TextResult(said), err
 				},
 			}, nil
