@@ -1,0 +1,189 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// turn is one answer of the model and what came of its calls.
+type turn struct {
+	agent  *Agent
+	n      int // in the session
+	batch  *tool.Batch
+	parts  []model.Part
+	calls  []tool.Call
+	held   []tool.Call // said, and waiting for the reason of the answer's end
+	usage  model.Usage
+	reason model.Reason
+}
+
+const (
+	cutText = "not run: your answer was cut off at its length limit, so this change may not be whole. " +
+		"Split it: write a first part of the content with one call and add the rest with further, smaller calls."
+	brokenText = "not run: the connection broke off in the middle of your answer. Say the call again if it is still needed."
+	cutAdvice  = "Note: your answer was cut off at its length limit, so the arguments may lack their end. " +
+		"Split the content over several smaller calls."
+)
+
+// take asks the model, runs its calls and writes both into the history.
+func (t *turn) take(ctx context.Context, out *Answer) error {
+	a := t.agent
+	a.tell(Began{t.n})
+	start := time.Now()
+	err := t.listen(ctx)
+	out.ModelTime += time.Since(start)
+	out.Usage = out.Usage.Plus(t.usage)
+	answer := model.Message{Role: model.Assistant, Parts: t.parts}
+	a.tell(Answered{t.n, answer, t.usage, t.reason, err})
+	if len(t.parts) > 0 {
+		a.add(answer)
+	}
+	if t.said() {
+		out.Text = answer.Text()
+	}
+	out.Reason = t.reason
+	t.release(ctx, err)
+	if len(t.calls) == 0 {
+		return err
+	}
+	outcomes := t.batch.Wait()
+	responses := t.responses(outcomes)
+	a.add(responses)
+	a.tell(Responded{t.n, responses, outcomes})
+	for _, o := range outcomes {
+		if o.Status == tool.StatusDenied {
+			out.Denied = append(out.Denied, o)
+		}
+	}
+	return err
+}
+
+// listen reads the answer to its end and begins its calls.
+func (t *turn) listen(ctx context.Context) error {
+	a := t.agent
+	request := model.Request{
+		System:    a.o.System,
+		Messages:  a.History(),
+		Tools:     a.o.Executor.Registry.Declarations(a.o.Revealed),
+		MaxTokens: a.o.MaxTokens,
+	}
+	for e, err := range a.o.Model.Stream(ctx, request) {
+		if err != nil {
+			return err
+		}
+		switch e := e.(type) {
+		case model.Text:
+			t.say(e)
+		case model.Thought:
+			t.think(e)
+		case model.Call:
+			t.call(e.Call)
+			continue
+		case model.Usage:
+			t.usage = e
+		case model.End:
+			t.reason = e.Reason
+			return nil
+		}
+		a.tell(Said{e})
+	}
+	return model.Errorf(model.ErrCut, "the answer of %s broke off: it has no end", a.o.Model.Name())
+}
+
+// say adds a piece of text to the answer.
+func (t *turn) say(s model.Text) {
+	if n := len(t.parts) - 1; n >= 0 {
+		if last, ok := t.parts[n].(model.Text); ok {
+			t.parts[n] = last + s
+			return
+		}
+	}
+	t.parts = append(t.parts, s)
+}
+
+func (t *turn) think(s model.Thought) {
+	if n := len(t.parts) - 1; n >= 0 {
+		if last, ok := t.parts[n].(model.Thought); ok {
+			t.parts[n] = last + s
+			return
+		}
+	}
+	t.parts = append(t.parts, s)
+}
+
+// said reports whether the answer has words for a person.
+func (t *turn) said() bool {
+	for _, p := range t.parts {
+		if s, ok := p.(model.Text); ok && s != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// call begins a call at once, unless it might be the broken end of an answer that is cut: from the first call that
+// edits on, all wait until the reason of the end is known. All, because results come in the order of calls.
+func (t *turn) call(c tool.Call) {
+	c.ID = t.agent.ids.unique(c.ID, t.n, len(t.calls))
+	t.parts = append(t.parts, model.Call{Call: c})
+	t.calls = append(t.calls, c)
+	t.agent.tell(Called{c})
+	if len(t.held) > 0 || t.edits(c) {
+		t.held = append(t.held, c)
+		return
+	}
+	t.batch.Add(c)
+}
+
+func (t *turn) edits(c tool.Call) bool {
+	found, err := t.agent.o.Executor.Registry.Lookup(c.Name)
+	return err == nil && found.Declaration().Kind == tool.Edit
+}
+
+// release begins or refuses the calls that were held back.
+func (t *turn) release(ctx context.Context, err error) {
+	for _, c := range t.held {
+		switch {
+		case ctx.Err() != nil:
+			t.batch.Add(c) // which answers that it was cancelled
+		case err != nil:
+			t.batch.Refuse(c, tool.OutputTruncated, c.Name+": "+brokenText)
+		case t.reason == model.Length && t.edits(c):
+			t.batch.Refuse(c, tool.OutputTruncated, c.Name+": "+cutText)
+		default:
+			t.batch.Add(c)
+		}
+	}
+}
+
+// responses are what the model is told, one for each call.
+func (t *turn) responses(outcomes []tool.Outcome) model.Message {
+	m := model.Message{Role: model.Tool}
+	for i, c := range t.calls {
+		o := outcomes[i]
+		content := o.Result.Content
+		if o.Error != nil && o.Error.Type == tool.InvalidParams && t.reason == model.Length && i == len(t.calls)-1 {
+			content = note(content, cutAdvice)
+		}
+		if line := t.agent.stuck.look(o); line != "" {
+			content = note(content, line)
+		}
+		m.Parts = append(m.Parts, model.Response{ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess})
+	}
+	return m
+}
+
+// note adds a last line to a response.
+func note(content []tool.Part, line string) []tool.Part {
+	out := append([]tool.Part{}, content...)
+	if n := len(out) - 1; n >= 0 {
+		if s, ok := out[n].(tool.Text); ok {
+			out[n] = s + "\n" + tool.Text(line)
+			return out
+		}
+	}
+	return append(out, tool.Text(line))
+}
