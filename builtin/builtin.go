@@ -43,6 +43,7 @@ func New(o Options) (*Set, error) {
 	s.tools = []tool.Tool{
 		listDirectory(f),
 		readFile(f),
+		writeFile(f),
 	}
 	return s, nil
 }

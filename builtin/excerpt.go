@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -101,7 +102,7 @@ func excerptOf(content []byte, w window) (excerpt, error) {
 		return excerpt{}, err
 	}
 	w = w.withDefaults()
-	x := excerpt{total: text.Lines(doc.Text), about: doc.Describe(), hash: sha256.Sum256(content)}
+	x := excerpt{total: text.Lines(doc.Text), about: about(doc), hash: sha256.Sum256(content)}
 	x.first, x.last = w.first, min(w.last(), x.total)
 	if x.first > x.total && x.total > 0 || x.first > 1 && x.total == 0 {
 		return x, &pastEndError{x.total}
@@ -137,6 +138,14 @@ func streamExcerpt(ctx context.Context, f *os.File, size int64, w window) (excer
 		x.cut = cut
 	}
 	return x, nil
+}
+
+// about is doc.Describe, which goes through every character, for the many texts of which there is nothing to say.
+func about(doc *text.Document) string {
+	if doc.Encoding == text.UTF8 && !doc.BOM && bytes.IndexByte(doc.Bytes(), '\r') < 0 {
+		return ""
+	}
+	return doc.Describe()
 }
 
 func aboutExcerpt(e text.Excerpt) string {
@@ -241,10 +250,10 @@ func (e *pastEndError) Error() string {
 }
 
 // unshown gives the errors of readExcerpt their documented types.
-func unshown(doing string, p workspace.Path, err error) error {
+func unshown(a action, p workspace.Path, err error) error {
 	var past *pastEndError
 	if errors.As(err, &past) {
-		return tool.Errorf(tool.InvalidParams, "%s %s: %w", doing, p.Rel, past)
+		return a.errorf(tool.InvalidParams, p, "%w", past)
 	}
-	return failure(doing, p, readContentFailure, err)
+	return a.failure(p, err)
 }

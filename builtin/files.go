@@ -1,7 +1,9 @@
 package builtin
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -35,7 +37,7 @@ func newFiles(o Options) (*files, error) {
 
 // path makes a parameter canonical, and refuses what an AI ignore file refuses. Beside an error that is not about the
 // parameter itself the path says what the error is about.
-func (f *files) path(doing, param, name string, kind ignore.Kind) (workspace.Path, error) {
+func (f *files) path(a action, param, name string, kind ignore.Kind) (workspace.Path, error) {
 	p, err := f.ws.Resolve(name)
 	var bad *workspace.NameError
 	if errors.As(err, &bad) {
@@ -43,10 +45,10 @@ func (f *files) path(doing, param, name string, kind ignore.Kind) (workspace.Pat
 	}
 	if err != nil { // a file where a folder should be, links in a circle
 		clean := filepath.Clean(name)
-		return workspace.Path{Abs: clean, Rel: clean, Given: name}, failure(doing, workspace.Path{Rel: clean}, tool.FileNotFound, err)
+		return workspace.Path{Abs: clean, Rel: clean, Given: name}, a.failure(workspace.Path{Rel: clean}, err)
 	}
 	if v := f.refusal(p, kind); v.State == ignore.Refused {
-		return p, tool.Errorf(tool.ExecutionDenied, "%s %s: %w; no tool may touch it, so go on without it", doing, p.Rel, v)
+		return p, tool.Errorf(tool.ExecutionDenied, "%s %s: %w; no tool may touch it, so go on without it", a.verb, p.Rel, v)
 	}
 	return p, nil
 }
@@ -88,30 +90,46 @@ const (
 	listFailure        tool.ErrorType = "ls_execution_error"
 )
 
-// failure says what was being done to which path, why it did not work and what to do. It gives an error its documented
-// type, or the one named where there is none for it. An error that has a type already is kept.
-func failure(doing string, p workspace.Path, otherwise tool.ErrorType, err error) error {
+// action is what a tool does with a file: how its errors begin, and the type of those that have none of their own.
+type action struct {
+	verb      string
+	otherwise tool.ErrorType
+}
+
+var (
+	toList  = action{"list", listFailure}
+	toRead  = action{"read", readContentFailure}
+	toWrite = action{"write", fileWriteFailure}
+)
+
+// failure says what was being done to which path, why it did not work and what to do, with the documented type. An error
+// that has a type already is kept.
+func (a action) failure(p workspace.Path, err error) error {
 	var typed *tool.Error
 	var special *workspace.NotRegularError
 	switch {
-	case err == nil || errors.As(err, &typed):
+	case err == nil || errors.As(err, &typed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &special) && special.Kind == "a folder":
-		return tool.Errorf(targetIsDirectory, "%s %s: it is a folder; use list_directory to see what is in it", doing, p.Rel)
+		return a.errorf(targetIsDirectory, p, "it is a folder; use list_directory to see what is in it")
 	case errors.As(err, &special):
-		return tool.Errorf(otherwise, "%s %s: it is %s, not a regular file; only regular files can be read or changed", doing, p.Rel, special.Kind)
+		return a.errorf(a.otherwise, p, "it is %s, not a regular file; only regular files can be read or changed", special.Kind)
 	case errors.Is(err, fs.ErrNotExist):
-		return tool.Errorf(tool.FileNotFound, "%s %s: there is no such file or folder", doing, p.Rel)
+		return a.errorf(tool.FileNotFound, p, "there is no such file or folder")
 	case errors.Is(err, fs.ErrPermission):
-		return tool.Errorf(tool.PermissionDenied, "%s %s: %w; the user that runs this has no right to it", doing, p.Rel, cause(err))
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return tool.Errorf(noSpaceLeft, "%s %s: %w; nothing was changed, so make room and try again", doing, p.Rel, cause(err))
+		return a.errorf(tool.PermissionDenied, p, "%w; the user that runs this has no right to it", cause(err))
 	case errors.Is(err, syscall.EROFS):
-		return tool.Errorf(tool.PermissionDenied, "%s %s: %w", doing, p.Rel, cause(err))
+		return a.errorf(tool.PermissionDenied, p, "%w", cause(err))
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return a.errorf(noSpaceLeft, p, "%w; the old content is untouched, so make room and try again", cause(err))
 	case errors.Is(err, syscall.EISDIR):
-		return tool.Errorf(targetIsDirectory, "%s %s: it is a folder", doing, p.Rel)
+		return a.errorf(targetIsDirectory, p, "it is a folder")
 	}
-	return tool.Errorf(otherwise, "%s %s: %w", doing, p.Rel, cause(err))
+	return a.errorf(a.otherwise, p, "%w", cause(err))
+}
+
+func (a action) errorf(t tool.ErrorType, p workspace.Path, format string, args ...any) error {
+	return tool.Errorf(t, "%s %s: %w", a.verb, p.Rel, fmt.Errorf(format, args...))
 }
 
 // cause takes the path off an error that stands in a sentence which names it already.

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/atomicfile"
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -50,7 +51,7 @@ func listDirectory(f *files) tool.Tool {
 	return tool.Define(tool.Def[listDirectoryArgs]{
 		Name: "list_directory", DisplayName: "ListFiles", Description: strings.TrimSpace(listDirectoryText), Kind: tool.Search,
 		Prepare: func(ctx context.Context, a listDirectoryArgs) (*tool.Invocation, error) {
-			p, err := f.path("list", "path", a.Path, ignore.Folder)
+			p, err := f.path(toList, "path", a.Path, ignore.Folder)
 			inv := &tool.Invocation{Description: "list " + p.Rel, Access: reads(below(p.Abs)), Notes: a.Filter.notes()}
 			if err != nil {
 				return inv, err
@@ -69,11 +70,11 @@ func (f *files) checkFolder(p workspace.Path) error {
 	info, err := p.Stat()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return f.notFound("list", p)
+		return f.notFound(toList, p)
 	case err != nil:
-		return failure("list", p, listFailure, err)
+		return toList.failure(p, err)
 	case !info.IsDir():
-		return tool.Errorf(notADirectory, "list %s: it is %s, not a folder; use read_file to see a file", p.Rel, workspace.Kind(info.Mode()))
+		return toList.errorf(notADirectory, p, "it is %s, not a folder; use read_file to see a file", workspace.Kind(info.Mode()))
 	}
 	return nil
 }
@@ -103,13 +104,15 @@ type listed struct {
 func (l listing) run(ctx context.Context) (tool.Result, error) {
 	entries, err := l.dir.ReadDir()
 	if err != nil {
-		return tool.Result{}, failure("list", l.dir, listFailure, err)
+		return tool.Result{}, toList.failure(l.dir, err)
 	}
 	for i, e := range entries {
 		if i%256 == 0 && ctx.Err() != nil {
 			return tool.Result{}, ctx.Err()
 		}
-		l.add(e)
+		if !atomicfile.IsTemp(e.Name()) { // half-written by us, and gone in a moment
+			l.add(e)
+		}
 	}
 	slices.SortStableFunc(l.shown, func(a, b listed) int {
 		switch {

@@ -10,16 +10,16 @@ import (
 )
 
 // notFound says that a path is not there, and what is: the nearest folder above it, or a name much like it.
-func (f *files) notFound(doing string, p workspace.Path) error {
+func (f *files) notFound(a action, p workspace.Path) error {
 	if !p.Inside() {
-		return tool.Errorf(tool.FileNotFound, "%s %s: there is no such file or folder", doing, p.Rel)
+		return a.errorf(tool.FileNotFound, p, "there is no such file or folder")
 	}
 	dir := p.Abs
 	for {
 		above := filepath.Dir(dir)
 		at, err := f.ws.Resolve(above)
 		if err != nil || above == dir {
-			return tool.Errorf(tool.FileNotFound, "%s %s: there is no such file or folder", doing, p.Rel)
+			return a.errorf(tool.FileNotFound, p, "there is no such file or folder")
 		}
 		if !at.Exists {
 			dir = above
@@ -27,9 +27,9 @@ func (f *files) notFound(doing string, p workspace.Path) error {
 		}
 		if near := f.nearName(at, filepath.Base(dir)); near != "" {
 			meant := filepath.Join(above, near, strings.TrimPrefix(p.Abs, dir))
-			return tool.Errorf(tool.FileNotFound, "%s %s: there is no such file or folder; perhaps %s is meant", doing, p.Rel, meant)
+			return a.errorf(tool.FileNotFound, p, "there is no such file or folder; perhaps %s is meant", meant)
 		}
-		return tool.Errorf(tool.FileNotFound, "%s %s: there is no such file or folder; list_directory %s shows what is there", doing, p.Rel, above)
+		return a.errorf(tool.FileNotFound, p, "there is no such file or folder; list_directory %s shows what is there", above)
 	}
 }
 

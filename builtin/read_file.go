@@ -29,12 +29,12 @@ func readFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[readFileArgs]{
 		Name: "read_file", DisplayName: "ReadFile", Description: strings.TrimSpace(readFileText), Kind: tool.Read, Budget: -1,
 		Prepare: func(ctx context.Context, a readFileArgs) (*tool.Invocation, error) {
-			p, err := f.path("read", "absolute_path", a.Path, ignore.File)
+			p, err := f.path(toRead, "absolute_path", a.Path, ignore.File)
 			inv := &tool.Invocation{Description: a.describe(p), Access: reads(p.Abs)}
 			if err != nil {
 				return inv, err
 			}
-			if err := f.checkFile("read", p); err != nil {
+			if err := f.checkFile(toRead, p); err != nil {
 				return inv, err
 			}
 			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return f.read(ctx, p, a) }
@@ -56,15 +56,15 @@ func (a readFileArgs) describe(p workspace.Path) string {
 }
 
 // checkFile finds out without opening it that a path is no regular file.
-func (f *files) checkFile(doing string, p workspace.Path) error {
+func (f *files) checkFile(a action, p workspace.Path) error {
 	info, err := p.Stat()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return f.notFound(doing, p)
+		return f.notFound(a, p)
 	case err == nil && !info.Mode().IsRegular():
 		err = &workspace.NotRegularError{Path: p.Abs, Kind: workspace.Kind(info.Mode())}
 	}
-	return failure(doing, p, readContentFailure, err)
+	return a.failure(p, err)
 }
 
 func (f *files) read(ctx context.Context, p workspace.Path, a readFileArgs) (tool.Result, error) {
@@ -73,12 +73,12 @@ func (f *files) read(ctx context.Context, p workspace.Path, a readFileArgs) (too
 	}
 	file, err := p.Open()
 	if err != nil {
-		return tool.Result{}, failure("read", p, readContentFailure, err)
+		return tool.Result{}, toRead.failure(p, err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return tool.Result{}, failure("read", p, readContentFailure, err)
+		return tool.Result{}, toRead.failure(p, err)
 	}
 	return f.readText(ctx, p, file, info.Size(), window{first: a.Offset + 1, lines: a.Limit})
 }
@@ -90,7 +90,7 @@ func (f *files) readText(ctx context.Context, p workspace.Path, file *os.File, s
 		return binaryNotice(p, size), nil
 	}
 	if err != nil {
-		return tool.Result{}, unshown("read", p, err)
+		return tool.Result{}, unshown(toRead, p, err)
 	}
 	x.record(f.seen, p.Abs)
 	if x.whole {

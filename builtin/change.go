@@ -1,0 +1,114 @@
+package builtin
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/edit"
+	"github.com/adze-dev/adze/internal/text"
+	"github.com/adze-dev/adze/tool"
+)
+
+// change is what a call would make of a file.
+type change struct {
+	action action
+	was    original
+	now    *text.Document
+	diff   edit.Comparison // of what is shown to the model
+}
+
+// with is the change that turns the file into now.
+func (o original) with(a action, now *text.Document) *change {
+	old := ""
+	if o.doc != nil {
+		old = o.doc.Text
+	}
+	return &change{action: a, was: o, now: now, diff: edit.Compare(old, now.Text)}
+}
+
+// none reports whether not a byte would change.
+func (c *change) none() bool { return c.was.exists && bytes.Equal(c.was.content, c.now.Bytes()) }
+
+// fileDiff shows everything that the change changes, line ends included.
+func (c *change) fileDiff() tool.FileDiff {
+	name := filepath.Base(c.was.path.Abs)
+	d := tool.FileDiff{File: name, Path: c.was.path.Abs, New: c.now.Text}
+	diff := c.diff
+	if c.was.exists {
+		old := ""
+		if c.was.doc != nil {
+			old = c.was.doc.Text
+		}
+		if before, after, ok := c.withLineEnds(); ok {
+			old, d.New, diff = before, after, edit.Compare(before, after)
+		}
+		d.Original = &old
+	}
+	d.Diff = diff.Unified(name+"\tCurrent", name+"\tProposed")
+	s := diff.Stat()
+	d.Stat = &tool.DiffStat{
+		ModelAddedLines: s.AddedLines, ModelRemovedLines: s.RemovedLines,
+		ModelAddedChars: s.AddedChars, ModelRemovedChars: s.RemovedChars,
+	}
+	d.Warnings = c.warnings()
+	return d
+}
+
+// withLineEnds gives both texts with their line ends as they are on disk, where they are not all the same in both.
+func (c *change) withLineEnds() (before, after string, ok bool) {
+	if c.was.doc == nil || c.was.doc.Encoding != text.UTF8 {
+		return "", "", false
+	}
+	old, now := lineEnds(c.was.content), lineEnds(c.now.Bytes())
+	if old == now && old != mixed || old == none || now == none && old != mixed {
+		return "", "", false
+	}
+	return withoutMark(c.was.content), withoutMark(c.now.Bytes()), true
+}
+
+func withoutMark(content []byte) string { return strings.TrimPrefix(string(content), "\ufeff") }
+
+// ends is how the lines of a text end.
+type ends int
+
+const (
+	none ends = iota
+	lf
+	crlf
+	mixed
+)
+
+func lineEnds(content []byte) ends {
+	all := bytes.Count(content, []byte("\n"))
+	if all == 0 {
+		return none
+	}
+	switch bytes.Count(content, []byte("\r\n")) {
+	case 0:
+		return lf
+	case all:
+		return crlf
+	}
+	return mixed
+}
+
+// warnings are what a person may not see in the diff.
+func (c *change) warnings() []string {
+	var out []string
+	if c.was.doc == nil {
+		out = append(out, "the file is binary; all of it is replaced")
+	} else if c.was.exists && c.was.doc.Encoding != text.UTF8 {
+		old, now := c.was.doc.LineEnds(), c.now.LineEnds()
+		if (old.CRLF > 0) != (now.CRLF > 0) || (old.LF > 0) != (now.LF > 0) {
+			out = append(out, "line ends change")
+		}
+	}
+	if added := strings.ReplaceAll(c.now.Text, "\r", ""); tool.Hidden(added) && (c.was.doc == nil || !tool.Hidden(strings.ReplaceAll(c.was.doc.Text, "\r", ""))) {
+		out = append(out, "the new text holds characters that are not seen; they are spelled out here")
+	}
+	return out
+}
+
+func (c *change) newHash() [sha256.Size]byte { return sha256.Sum256(c.now.Bytes()) }

@@ -1,0 +1,95 @@
+package builtin
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/adze-dev/adze/internal/text"
+	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/tool"
+)
+
+// maxChanged is the size of the largest file that is changed: it is held in memory, several times over.
+const maxChanged = 64 << 20
+
+// The documented types of changes that are refused.
+const (
+	requiresRead     tool.ErrorType = "edit_requires_prior_read"
+	changedSinceRead tool.ErrorType = "file_changed_since_read"
+)
+
+// original is a file as it stands when a change of it is prepared.
+type original struct {
+	path    workspace.Path
+	exists  bool
+	content []byte
+	hash    workspace.Hash
+	doc     *text.Document // nil: it is no text
+}
+
+// original reads the file that a call would change. One that is not there is an empty text.
+func (f *files) original(a action, p workspace.Path) (original, error) {
+	o := original{path: p}
+	file, err := p.Open()
+	if errors.Is(err, fs.ErrNotExist) {
+		o.doc, err = text.Decode(nil)
+		return o, err
+	}
+	if err != nil {
+		return o, a.failure(p, err)
+	}
+	defer file.Close()
+	o.exists = true
+	if info, err := file.Stat(); err == nil && info.Size() > maxChanged {
+		return o, a.errorf(fileTooLarge, p, "it has %s, and files of more than %s are not changed by this tool; use a command such as sed",
+			sizeText(info.Size()), sizeText(maxChanged))
+	}
+	if o.content, err = io.ReadAll(io.LimitReader(file, maxChanged+1)); err != nil {
+		return o, a.failure(p, err)
+	}
+	o.hash = sha256.Sum256(o.content)
+	o.doc, err = text.Decode(o.content)
+	if err != nil && !errors.Is(err, text.ErrBinary) {
+		return o, a.failure(p, err)
+	}
+	return o, nil
+}
+
+// checkRead refuses to change what was not read: nothing about the content may be learned before. An edit needs some of
+// the present content to have been read, an overwrite all of it.
+func (f *files) checkRead(a action, o original, all bool) error {
+	if !o.exists {
+		return nil
+	}
+	switch r := f.seen.Check(o.path.Abs, o.hash); {
+	case r.Knowledge == workspace.Unread && all:
+		return a.errorf(requiresRead, o.path, "it exists and was not read in this session; read all of it with read_file first, or change a part with edit")
+	case r.Knowledge == workspace.Unread:
+		return a.errorf(requiresRead, o.path, "it was not read in this session; read it with read_file first (the lines in question are enough)")
+	case r.Knowledge == workspace.Changed:
+		return a.errorf(changedSinceRead, o.path, "it changed on disk since it was read; read it again, then repeat this with what it holds now")
+	case r.Knowledge == workspace.Partly && all:
+		return a.errorf(requiresRead, o.path, "lines %s of %d were not read, and an overwrite would lose them; read them with read_file (offset %d), or change a part with edit",
+			workspace.Lines(r.Missing), r.Lines, r.Missing[0].First-1)
+	}
+	return nil
+}
+
+// vanished says that what was shown and agreed to is no longer what is there.
+func (o original) vanished(a action) error {
+	what := "it changed on disk after this call was prepared"
+	if !o.exists {
+		what = "a file of this name appeared after this call was prepared"
+	}
+	return a.errorf(changedSinceRead, o.path, "%s, and nothing was written; read it again, then repeat this with what it holds now", what)
+}
+
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

@@ -1,0 +1,111 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/text"
+	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed write_file.md
+var writeFileText string
+
+type writeFileArgs struct {
+	Path    string `json:"file_path" alias:"absolute_path,path" description:"Absolute path of the file."`
+	Content string `json:"content" description:"All that the file shall hold."`
+}
+
+func writeFile(f *files) tool.Tool {
+	return tool.Define(tool.Def[writeFileArgs]{
+		Name: "write_file", DisplayName: "WriteFile", Description: strings.TrimSpace(writeFileText), Kind: tool.Edit,
+		Prepare: func(ctx context.Context, a writeFileArgs) (*tool.Invocation, error) {
+			p, err := f.path(toWrite, "file_path", a.Path, ignore.File)
+			inv := &tool.Invocation{Description: "write " + p.Rel, Access: writes(p.Abs)}
+			if err != nil {
+				return inv, err
+			}
+			c, err := f.overwrite(p, a.Content)
+			if err != nil {
+				return inv, err
+			}
+			if c.none() {
+				return f.unchanged(c), nil
+			}
+			shown := c.fileDiff()
+			inv.Confirm = shown
+			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+				notes, err := f.commit(ctx, c)
+				if err != nil {
+					return tool.Result{}, err
+				}
+				f.seen.RecordWhole(p.Abs, c.newHash(), text.Lines(c.now.Text))
+				said := fmt.Sprintf("Successfully created and wrote to new file: %s.", p.Abs)
+				if c.was.exists {
+					said = fmt.Sprintf("Successfully overwrote file: %s.", p.Abs)
+				}
+				return tool.Result{Content: []tool.Part{tool.Text(said + notes)}, Display: shown}, nil
+			}
+			return inv, nil
+		},
+	})
+}
+
+// overwrite is the change that puts content in the place of all that a file holds.
+func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
+	o, err := f.original(toWrite, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.checkRead(toWrite, o, true); err != nil {
+		return nil, err
+	}
+	if o.doc == nil || !o.exists {
+		now, err := text.DecodeAs([]byte(content), text.UTF8)
+		if err != nil {
+			return nil, toWrite.failure(p, err)
+		}
+		return o.with(toWrite, now), nil
+	}
+	now, err := o.doc.Rewrite(content)
+	if err != nil {
+		return nil, unwritable(toWrite, p, err)
+	}
+	return o.with(toWrite, now), nil
+}
+
+// unwritable tells that new text cannot stand in the file.
+func unwritable(a action, p workspace.Path, err error) error {
+	var char *text.UnencodableError
+	if errors.As(err, &char) {
+		return a.errorf(a.otherwise, p, "%w; write it with characters that this encoding has, or convert the file to UTF-8 with a command first", char)
+	}
+	return a.failure(p, err)
+}
+
+// unchanged is the call that would change nothing: it only reads, and nobody need be asked.
+func (f *files) unchanged(c *change) *tool.Invocation {
+	p := c.was.path
+	return &tool.Invocation{
+		Description: "write " + p.Rel + " (no change)",
+		Access:      reads(p.Abs),
+		Run: func(context.Context, *tool.Live) (tool.Result, error) {
+			now, err := f.original(c.action, p)
+			if err != nil {
+				return tool.Result{}, err
+			}
+			if now.hash != c.was.hash || !now.exists {
+				return tool.Result{}, c.was.vanished(c.action)
+			}
+			return tool.Result{
+				Content: []tool.Part{tool.Text(fmt.Sprintf("No change: %s already holds exactly this content.", p.Abs))},
+				Display: c.fileDiff(),
+			}, nil
+		},
+	}
+}
