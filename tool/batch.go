@@ -24,7 +24,10 @@ func (b *Batch) Add(c Call) {
 	b.wg.Add(1)
 	go func() {
 		defer b.wg.Done()
-		b.settle(e, e.travel(b.ctx))
+		o := failed(StatusError, UnhandledException, "%s: its goroutine was ended before it had an outcome; "+
+			"this is a mistake in the tool, or in a policy or a hook", e.decl.Name)
+		defer func() { b.settle(e, o) }() // also when travel does not return
+		o = e.travel(b.ctx)
 	}()
 }
 

@@ -34,7 +34,11 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func
 		return *s
 	}
 	answers := make(chan answer, 1)
-	go func() { answers <- e.x.question(asked, r, why) }()
+	go func() {
+		a := answer{err: errors.New("the front end gave no answer")}
+		defer func() { answers <- a }() // also when the front end ends this goroutine
+		a = e.x.question(asked, r, why)
+	}()
 	e.core().out.push(Event{Stage: Asking, Request: r, Decision: why})
 	for {
 		select {
