@@ -35,15 +35,17 @@ const displayPause = 20 * time.Millisecond
 type outbox struct {
 	observe func(Event)
 
-	mu      sync.Mutex
-	queue   []func() (Event, bool)
-	busy    bool
-	drained *sync.Cond
+	mu        sync.Mutex
+	queue     []func() (Event, bool)
+	busy      bool
+	queued    int // events ever queued,
+	delivered int // and how many of them are delivered
+	progress  *sync.Cond
 }
 
 func newOutbox(observe func(Event)) *outbox {
 	o := &outbox{observe: observe}
-	o.drained = sync.NewCond(&o.mu)
+	o.progress = sync.NewCond(&o.mu)
 	return o
 }
 
@@ -59,6 +61,7 @@ func (o *outbox) later(make func() (Event, bool)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue = append(o.queue, make)
+	o.queued++
 	if !o.busy {
 		o.busy = true
 		go o.drain()
@@ -69,8 +72,8 @@ func (o *outbox) later(make func() (Event, bool)) {
 func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.busy {
-		o.drained.Wait()
+	for want := o.queued; o.delivered < want; {
+		o.progress.Wait()
 	}
 }
 
@@ -79,7 +82,6 @@ func (o *outbox) drain() {
 		o.mu.Lock()
 		if len(o.queue) == 0 {
 			o.busy = false
-			o.drained.Broadcast()
 			o.mu.Unlock()
 			return
 		}
@@ -89,6 +91,10 @@ func (o *outbox) drain() {
 		if ev, ok := next(); ok {
 			o.observe(ev)
 		}
+		o.mu.Lock()
+		o.delivered++
+		o.progress.Broadcast()
+		o.mu.Unlock()
 	}
 }
 
