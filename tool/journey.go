@@ -39,7 +39,11 @@ func (e *entry) travel(ctx context.Context) Outcome {
 			if stop == nil && !quiet {
 				continue
 			}
-			return e.withNotes(inv, e.tell(ctx, inv, err))
+			o, again := e.tell(ctx, inv, err)
+			if again {
+				continue
+			}
+			return e.withNotes(inv, o)
 		}
 		if f := e.core().refusedBefore(e); f != nil {
 			return denied("%s: not run, because the person refused an earlier call of this turn that it builds on (%s)",
@@ -157,19 +161,24 @@ func scheduled(k Kind, access []Access) []Access {
 	return access
 }
 
-// tell gives the model the error of a Prepare, if it may read what the error is about.
-func (e *entry) tell(ctx context.Context, inv *Invocation, err error) Outcome {
+// tell gives the model the error of a Prepare, if it may read what the error is about. again says that what it is
+// about has changed meanwhile.
+func (e *entry) tell(ctx context.Context, inv *Invocation, err error) (o Outcome, again bool) {
 	if ctx.Err() != nil {
-		return cancelled("%s: cancelled while it was prepared", e.decl.Name)
+		return cancelled("%s: cancelled while it was prepared", e.decl.Name), false
 	}
-	s, _ := e.decide(ctx, asReading(inv), nil)
-	switch {
-	case s.again:
-		return denied("%s: what it is about changed while it was looked at; try again", e.decl.Name)
-	case s.end != nil:
-		return *s.end
+	about := asReading(inv)
+	if typeOf(err) == UnhandledException { // nothing to ask a person about
+		if e.x.judge(e.request(*about), e.floor).Verdict != Allow {
+			err = Errorf(UnhandledException, "%s: the tool failed while preparing; this is a mistake in the tool, nothing was run", e.decl.Name)
+		}
+		return errored(err), false
 	}
-	return errored(err)
+	s, _ := e.decide(ctx, about, nil)
+	if s.end != nil {
+		return *s.end, false
+	}
+	return errored(err), s.again
 }
 
 // asReading is the question whether the model may know why a call cannot be done: whether it may read what the call
