@@ -26,10 +26,11 @@ func (e *entry) run(ctx context.Context, inv *Invocation, d Decision) Outcome {
 	r := e.request(*inv)
 	c.out.push(Event{Stage: Running, Request: r, Decision: d})
 	limited, cancel := context.WithCancel(ctx)
-	if e.x.Timeout > 0 {
-		limited, cancel = context.WithTimeout(ctx, e.x.Timeout)
-	}
 	defer cancel()
+	if e.x.Timeout > 0 {
+		limited, cancel = context.WithTimeout(limited, e.x.Timeout)
+		defer cancel()
+	}
 	s := &screen{out: c.out, req: r}
 	live := &Live{Call: e.call, Decision: d, Show: s.show, Ask: e.askLive, entry: e}
 	began := time.Now()
