@@ -2,6 +2,7 @@ package openai
 
 import (
 	"cmp"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -143,6 +144,10 @@ func dialFailure(req string, err error) *failure {
 	var known *model.Error
 	if errors.As(err, &known) {
 		return &failure{err: err}
+	}
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) {
+		return &failure{err: model.Errorf(model.ErrUnreachable, "%s: %w", req, unwrapURL(err))} // waiting makes no trust
 	}
 	var dns *net.DNSError
 	quick := errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &dns) && dns.IsNotFound

@@ -63,6 +63,7 @@ var _ model.Model = (*Model)(nil)
 func Open(ctx context.Context, o Options) (*Model, error) {
 	own := o.BaseURL != ""
 	o.BaseURL = cmp.Or(o.BaseURL, DefaultBaseURL)
+	o.Key = strings.TrimSpace(o.Key) // a line end from a file would make a header that cannot be sent
 	base, err := url.Parse(strings.TrimRight(o.BaseURL, "/"))
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, model.Errorf(model.ErrRejected, "base URL %q: want one like http://127.0.0.1:11434/v1", o.BaseURL)
