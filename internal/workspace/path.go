@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/adze-dev/adze/internal/atomicfile"
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
@@ -73,3 +74,10 @@ func (p Path) Join(name string) Path {
 
 // Kind names what a mode is: "a file", "a folder", "a named pipe (FIFO)", ….
 func Kind(mode fs.FileMode) string { return nofollow.Kind(mode) }
+
+// Write gives the file its content, whole or not at all; see atomicfile.Write.
+// A link that appeared since Resolve is refused.
+func (p Path) Write(content []byte, o atomicfile.Options) (atomicfile.Outcome, error) {
+	o.Canonical = true
+	return atomicfile.Write(p.Abs, content, o)
+}

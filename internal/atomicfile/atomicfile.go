@@ -1,0 +1,234 @@
+// Package atomicfile replaces a file's content so that at every moment either
+// the old or the new content stands there, whole.
+//
+//	out, err := atomicfile.Write(path, content, atomicfile.Options{Old: &hashOfWhatWasRead, Backup: dir})
+//
+// The new content goes into a temporary file of the same folder, is synced, gets
+// the old one's mode, owner and extended attributes, and is renamed over it.
+// Where a rename would lose something (hard links, another owner) or cannot be
+// done (a folder that is not writable, a mount point) the file is written in
+// place after its old content was saved, and the Outcome says so; only renamed
+// writes are never torn. Writers lock the folder, so of two processes that
+// change the same content the second one is told (ChangedError).
+//
+// It knows nothing of text, of tools or of what may be written.
+package atomicfile
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/adze-dev/adze/internal/workspace/nofollow"
+	"github.com/adze-dev/adze/internal/workspace/realpath"
+)
+
+// Hash is the SHA-256 of a content.
+type Hash = [sha256.Size]byte
+
+// Options say what must stand there before. The zero value makes a new file
+// and never replaces one.
+type Options struct {
+	Old *Hash // replace the file that has exactly this content
+	Any bool  // or replace whatever file stands there, or make a new one
+
+	// Backup is the folder for the old content of a file that has to be
+	// written in place; it is made when needed. Without one such a write is
+	// refused.
+	Backup string
+	// Mode is for a new file; 0 is 0666 less the umask.
+	Mode fs.FileMode
+	// Canonical says that the path was resolved and checked before: a link in
+	// it is an error (nofollow.ErrChanged) and not followed.
+	Canonical bool
+	// Wait is how long to wait for another writer in the folder; 0 is 10 s.
+	Wait time.Duration
+}
+
+// Outcome tells how a write was done.
+type Outcome struct {
+	Path    string   // the file that was written, behind all links
+	Created bool     // it is new
+	Made    []string // folders that were made, outermost first
+	InPlace string   // why the file was written in place; empty if renamed
+	Backup  string   // where the old content was saved, if in place
+}
+
+// ChangedError says that something else stands there than the writer expected.
+// Nothing was written.
+type ChangedError struct {
+	Path string
+	How  string // "has changed", "has appeared", "is gone"
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("write %s: the file %s since it was looked at; read it again", e.Path, e.How)
+}
+
+// Write gives the file at path the content.
+func Write(path string, content []byte, o Options) (Outcome, error) {
+	abs, err := target(path, o)
+	if err != nil {
+		return Outcome{}, err
+	}
+	w := &write{path: abs, base: filepath.Base(abs), content: content, opts: o}
+	w.out.Path = abs
+	err = w.run()
+	if err != nil {
+		var changed *ChangedError
+		if !errors.As(err, &changed) {
+			err = fmt.Errorf("write %s: %w", abs, cause(err))
+		}
+		return Outcome{}, err
+	}
+	return w.out, nil
+}
+
+func target(path string, o Options) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("write %s: not an absolute path", path)
+	}
+	if o.Canonical {
+		return filepath.Clean(path), nil
+	}
+	abs, _, err := realpath.Resolve(path)
+	return abs, err
+}
+
+// cause takes names of handles out of an error; the caller knows the path.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	var l *os.LinkError
+	if errors.As(err, &l) {
+		return l.Err
+	}
+	return err
+}
+
+// write is one call of Write.
+type write struct {
+	path, base string
+	content    []byte
+	opts       Options
+	dir        *os.Root
+	handle     *os.File    // the folder's own, for lock and sync
+	old        []byte      // the content that is replaced
+	info       fs.FileInfo // nil for a new file
+	out        Outcome
+}
+
+func (w *write) run() (err error) {
+	made, err := openFolder(filepath.Dir(w.path))
+	if err != nil {
+		return err
+	}
+	defer func() { made.close(err != nil) }()
+	w.dir, w.out.Made = made.root, made.names
+	if w.handle, err = w.dir.Open("."); err != nil {
+		return err
+	}
+	defer w.handle.Close()
+	unlock, err := lockFolder(w.handle, w.opts.wait())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	sweep(w.dir)
+
+	if err := w.look(); err != nil {
+		return err
+	}
+	if w.info == nil {
+		return w.create()
+	}
+	return w.replace()
+}
+
+func (o Options) wait() time.Duration {
+	if o.Wait > 0 {
+		return o.Wait
+	}
+	return 10 * time.Second
+}
+
+// look reads what stands there and compares it with what is expected.
+func (w *write) look() error {
+	info, err := w.dir.Lstat(w.base)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if w.opts.Old != nil {
+			return &ChangedError{Path: w.path, How: "is gone"}
+		}
+		return nil
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nofollow.ErrChanged
+	case !info.Mode().IsRegular():
+		return &nofollow.NotRegularError{Path: w.path, Kind: nofollow.Kind(info.Mode())}
+	case w.opts.Old == nil && !w.opts.Any:
+		return &ChangedError{Path: w.path, How: "has appeared"}
+	}
+	w.info = info
+	if w.old, err = w.read(info); err != nil {
+		return err
+	}
+	if w.opts.Old != nil && sha256.Sum256(w.old) != *w.opts.Old {
+		return &ChangedError{Path: w.path, How: "has changed"}
+	}
+	return nil
+}
+
+// read returns the content of the very file that info describes.
+func (w *write) read(info fs.FileInfo) ([]byte, error) {
+	f, err := w.open(info, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f, info.Size())
+}
+
+// open opens the file if it is still the one that info describes.
+func (w *write) open(info fs.FileInfo, flag int) (*os.File, error) {
+	f, err := w.dir.OpenFile(w.base, flag|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	now, err := f.Stat()
+	if err == nil && !os.SameFile(info, now) {
+		err = &ChangedError{Path: w.path, How: "has changed"}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// again compares once more, right before the old content goes: a program that
+// knows nothing of the lock may have written meanwhile.
+func (w *write) again() error {
+	if w.opts.Old == nil {
+		return nil
+	}
+	now, err := w.dir.Lstat(w.base)
+	if err != nil {
+		return &ChangedError{Path: w.path, How: "is gone"}
+	}
+	content, err := w.read(now)
+	if err != nil {
+		return err
+	}
+	if sha256.Sum256(content) != *w.opts.Old {
+		return &ChangedError{Path: w.path, How: "has changed"}
+	}
+	return nil
+}

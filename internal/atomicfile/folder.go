@@ -1,0 +1,109 @@
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/workspace/nofollow"
+)
+
+// folder is the open folder of a write, with what had to be made for it.
+type folder struct {
+	root  *os.Root
+	names []string // made, outermost first
+}
+
+// openFolder opens dir and makes it and its parents where they are missing.
+func openFolder(dir string) (folder, error) {
+	root, err := nofollow.OpenDir(dir)
+	if err == nil {
+		return folder{root: root}, nil
+	}
+	var missing []string
+	at := dir
+	for errors.Is(err, fs.ErrNotExist) && filepath.Dir(at) != at {
+		missing = append(missing, filepath.Base(at))
+		at = filepath.Dir(at)
+		root, err = nofollow.OpenDir(at)
+	}
+	if err != nil {
+		return folder{}, err
+	}
+	f := folder{root: root}
+	for i := len(missing) - 1; i >= 0; i-- {
+		at = filepath.Join(at, missing[i])
+		if err := f.enter(at, missing[i]); err != nil {
+			f.close(true)
+			return folder{}, err
+		}
+	}
+	return f, nil
+}
+
+// enter goes into a folder beneath, made if need be. Two writers may make the
+// same one; it is then nobody's to take away.
+func (f *folder) enter(path, name string) error {
+	err := f.root.Mkdir(name, 0o777)
+	switch {
+	case err == nil:
+		f.names = append(f.names, path)
+	case !errors.Is(err, fs.ErrExist):
+		return err
+	}
+	next, err := f.root.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	f.root.Close()
+	f.root = next
+	return nil
+}
+
+// close lets go of the folder. After a failure the folders that were made are
+// taken away again, unless something else is in them by now.
+func (f *folder) close(failed bool) {
+	f.root.Close()
+	if !failed {
+		return
+	}
+	for i := len(f.names) - 1; i >= 0; i-- {
+		parent, err := nofollow.OpenDir(filepath.Dir(f.names[i]))
+		if err != nil {
+			return
+		}
+		err = parent.Remove(filepath.Base(f.names[i]))
+		parent.Close()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// The names of temporary files: the prefix, the writer's process id, random
+// letters. They are hidden, and a later writer knows them as leftovers.
+const (
+	tempPrefix = ".adze-"
+	tempSuffix = ".tmp"
+)
+
+// IsTemp reports whether a file's name is one of a temporary file of this
+// package, so that listings can leave it out.
+func IsTemp(name string) bool {
+	_, ok := tempOwner(name)
+	return ok
+}
+
+func tempOwner(name string) (pid string, ok bool) {
+	rest, ok := strings.CutPrefix(name, tempPrefix)
+	if !ok {
+		return "", false
+	}
+	if rest, ok = strings.CutSuffix(rest, tempSuffix); !ok {
+		return "", false
+	}
+	pid, random, ok := strings.Cut(rest, "-")
+	return pid, ok && len(random) == 16 && strings.Trim(pid, "0123456789") == "" && strings.Trim(random, "0123456789abcdef") == ""
+}

@@ -1,0 +1,76 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/windows"
+)
+
+const (
+	nonblock = 0
+	noFollow = 0
+)
+
+func links(fs.FileInfo) uint64 { return 1 }
+
+// keep leaves owner and access list to the folder's inheritance, as Windows
+// programs do.
+func keep(f, _ *os.File, info fs.FileInfo) (lost string, err error) {
+	return "", f.Chmod(info.Mode())
+}
+
+// alive cannot be asked cheaply; a leftover waits until it is old.
+func alive(int) bool { return true }
+
+// lockFolder opens a file of which only one handle can exist and which goes
+// with it.
+func lockFolder(dir *os.File, wait time.Duration) (unlock func(), err error) {
+	name, err := windows.UTF16PtrFromString(filepath.Join(dir.Name(), ".adze-lock"))
+	if err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(wait); ; time.Sleep(2 * time.Millisecond) {
+		h, err := windows.CreateFile(name, windows.GENERIC_WRITE, 0, nil, windows.OPEN_ALWAYS,
+			windows.FILE_ATTRIBUTE_HIDDEN|windows.FILE_FLAG_DELETE_ON_CLOSE, 0)
+		switch {
+		case err == nil:
+			return func() { windows.CloseHandle(h) }, nil
+		case !errors.Is(err, windows.ERROR_SHARING_VIOLATION) && !errors.Is(err, windows.ERROR_DELETE_PENDING):
+			return func() {}, nil
+		case time.Now().After(end):
+			return nil, fmt.Errorf("another writer has held the folder for %v; try again", wait)
+		}
+	}
+}
+
+func syncFolder(*os.File) error { return nil }
+
+// renameFile tries again while a virus scanner or an editor holds the file.
+func renameFile(dir *os.Root, from, to string) error {
+	err := dir.Rename(from, to)
+	for pause := 20 * time.Millisecond; err != nil && pause < 200*time.Millisecond; pause *= 2 {
+		time.Sleep(pause)
+		err = dir.Rename(from, to)
+	}
+	return err
+}
+
+func renameNew(dir *os.Root, _ *os.File, from, to string) error {
+	if err := dir.Link(from, to); err == nil || errors.Is(err, fs.ErrExist) {
+		if err == nil {
+			err = dir.Remove(from)
+		}
+		return err
+	}
+	if _, err := dir.Lstat(to); err == nil {
+		return fs.ErrExist
+	}
+	return dir.Rename(from, to)
+}
+
+func reserve(*os.File, int64, int64) error { return nil }

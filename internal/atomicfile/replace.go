@@ -1,0 +1,121 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// create makes the file, unless one appears meanwhile.
+func (w *write) create() (err error) {
+	mode := w.opts.Mode
+	if mode == 0 {
+		mode = 0o666 // the umask and the folder's default list take their part
+	}
+	f, name, err := temp(w.dir, mode.Perm())
+	if err != nil {
+		return err
+	}
+	defer func() {
+		f.Close()
+		if err != nil {
+			w.dir.Remove(name)
+		}
+	}()
+	err = fill(f, w.content, func() error {
+		if w.opts.Mode == 0 {
+			return nil
+		}
+		return f.Chmod(w.opts.Mode)
+	})
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	err = renameNew(w.dir, w.handle, name, w.base)
+	if errors.Is(err, fs.ErrExist) {
+		return &ChangedError{Path: w.path, How: "has appeared"}
+	}
+	if err != nil {
+		return err
+	}
+	w.out.Created = true
+	return syncFolder(w.handle)
+}
+
+// replace renames a new file over the old one, or writes in place where that
+// would lose something.
+func (w *write) replace() error {
+	if n := links(w.info); n > 1 {
+		return w.inPlace(fmt.Sprintf("it has %d hard links", n))
+	}
+	why, err := w.renameOver()
+	if err != nil || why == "" {
+		return err
+	}
+	return w.inPlace(why)
+}
+
+// renameOver returns why the file has to be written in place, if it has to.
+func (w *write) renameOver() (why string, err error) {
+	f, name, err := temp(w.dir, 0o600)
+	if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			return "its folder is not writable", nil
+		}
+		return "", err
+	}
+	renamed := false
+	defer func() {
+		f.Close()
+		if !renamed {
+			w.dir.Remove(name)
+		}
+	}()
+	var lost string
+	err = fill(f, w.content, func() (err error) {
+		lost, err = w.dress(f)
+		return err
+	})
+	if err != nil || lost != "" {
+		return lost, err
+	}
+	if err := f.Close(); err != nil {
+		return "", err
+	}
+	if err := w.again(); err != nil {
+		return "", err
+	}
+	if err := renameFile(w.dir, name, w.base); err != nil {
+		return cannotRename(err)
+	}
+	renamed = true
+	return "", syncFolder(w.handle)
+}
+
+// dress gives the new file what belongs to the old one beside its content.
+func (w *write) dress(f *os.File) (lost string, err error) {
+	old, err := w.open(w.info, os.O_RDONLY)
+	if err != nil {
+		return "", err
+	}
+	defer old.Close()
+	return keep(f, old, w.info)
+}
+
+// cannotRename sorts the errors after which writing in place is the way.
+func cannotRename(err error) (why string, _ error) {
+	switch {
+	case errors.Is(err, syscall.EBUSY):
+		return "it is a mount point", nil
+	case errors.Is(err, syscall.EXDEV):
+		return "it lies on another file system than its folder", nil
+	case errors.Is(err, fs.ErrPermission):
+		return "its folder does not let it be replaced", nil
+	}
+	return "", err
+}

@@ -1,0 +1,89 @@
+package atomicfile
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"time"
+)
+
+// sweepLimit bounds how many names of a folder are looked at for leftovers.
+const sweepLimit = 10_000
+
+// sweep removes temporary files whose writers are dead. The caller holds the
+// folder's lock. A writer on another machine cannot be asked whether it lives,
+// so a name with a living process's id is left alone for an hour.
+func sweep(dir *os.Root) {
+	list, err := dir.Open(".")
+	if err != nil {
+		return
+	}
+	defer list.Close()
+	names, _ := list.Readdirnames(sweepLimit)
+	for _, name := range names {
+		owner, ok := tempOwner(name)
+		if !ok {
+			continue
+		}
+		pid, err := strconv.Atoi(owner)
+		if err != nil || !alive(pid) || stale(dir, name) {
+			dir.Remove(name)
+		}
+	}
+}
+
+func stale(dir *os.Root, name string) bool {
+	info, err := dir.Lstat(name)
+	return err == nil && time.Since(info.ModTime()) > time.Hour
+}
+
+// temp makes an empty temporary file.
+func temp(dir *os.Root, mode fs.FileMode) (*os.File, string, error) {
+	for range 100 {
+		var random [8]byte
+		rand.Read(random[:])
+		name := fmt.Sprintf("%s%d-%s%s", tempPrefix, os.Getpid(), hex.EncodeToString(random[:]), tempSuffix)
+		f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|noFollow, mode)
+		if os.IsExist(err) {
+			continue
+		}
+		return f, name, err
+	}
+	return nil, "", fmt.Errorf("make a temporary file: every name is taken")
+}
+
+// fill writes a content that nobody has read yet and brings it to the disk.
+// Between the two, dress sets what writing would take away again: the kernel
+// drops set-user-id bits and capabilities of a file that is written to.
+func fill(f *os.File, content []byte, dress func() error) error {
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	if dress != nil {
+		if err := dress(); err != nil {
+			return err
+		}
+	}
+	return f.Sync()
+}
+
+func readAll(f *os.File, size int64) ([]byte, error) {
+	buf := make([]byte, 0, size+512)
+	for {
+		n, err := f.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+	}
+}
