@@ -35,7 +35,7 @@ func (e *entry) run(ctx context.Context, inv *Invocation, d Decision) Outcome {
 	live := &Live{Call: e.call, Decision: d, Show: s.show, Ask: e.askLive, entry: e}
 	began := time.Now()
 	over := make(chan ran, 1)
-	go func() { over <- call(inv, limited, live) }()
+	go call(limited, inv, live, over)
 	result, stopped := e.awaitRun(limited, over)
 	s.close()
 	o := e.conclude(ctx, limited, inv, result, stopped)
@@ -43,20 +43,16 @@ func (e *entry) run(ctx context.Context, inv *Invocation, d Decision) Outcome {
 	return o
 }
 
-// call calls Run, which may panic, or end its goroutine.
-func call(inv *Invocation, ctx context.Context, l *Live) (r ran) {
-	returned := false
+// call calls Run, which may panic, or end its goroutine: in any case over is told.
+func call(ctx context.Context, inv *Invocation, l *Live, over chan<- ran) {
+	r := ran{err: Errorf(UnhandledException, "the tool ended its goroutine instead of returning")}
 	defer func() {
-		switch p := recover(); {
-		case p != nil:
+		if p := recover(); p != nil {
 			r.err = Errorf(UnhandledException, "the tool failed: %v", p)
-		case !returned:
-			r.err = Errorf(UnhandledException, "the tool ended its goroutine instead of returning")
 		}
+		over <- r
 	}()
 	r.Result, r.err = inv.Run(ctx, l)
-	returned = true
-	return r
 }
 
 // awaitRun waits for Run, and for a while after a cancel. A Run that goes on after that keeps its place in the
