@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/adze-dev/adze/model/openai/openaitest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"adze": main})
+}
+
+// TestScripts plays whole-program stories: the real program, a home of its own, and a model on loopback that says what
+// the story lets it say.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("..", "..", "testdata", "script"),
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, ".home")
+			env.Setenv("HOME", home)
+			env.Setenv("ADZE_HOME", filepath.Join(home, ".adze"))
+			return os.MkdirAll(home, 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"model":    serveModel,
+			"envsubst": expandFile,
+		},
+	})
+}
+
+// serveModel starts a scripted model: model SCRIPT.json. Its address goes into OPENAI_BASE_URL. At the end of the story
+// the conversation must have been the script's.
+func serveModel(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: model SCRIPT.json")
+	}
+	script, err := openaitest.Parse([]byte(ts.ReadFile(args[0])), map[string]string{"$WORK": ts.Getenv("WORK")})
+	ts.Check(err)
+	server, err := openaitest.Start(script)
+	ts.Check(err)
+	ts.Setenv("OPENAI_BASE_URL", server.URL)
+	ts.Defer(func() {
+		server.Close()
+		if err := server.Err(); err != nil && !neg {
+			fmt.Fprintln(os.Stderr, "model:", err)
+			ts.Fatalf("the conversation was not the script's: %v", err)
+		}
+	})
+}
+
+// expandFile replaces $WORK in a file: envsubst FILE.
+func expandFile(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		text := strings.ReplaceAll(ts.ReadFile(name), "$WORK", ts.Getenv("WORK"))
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o666))
+	}
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+)
+
+// options is what the command line says.
+type options struct {
+	prompt    string
+	hasPrompt bool
+	format    string
+	mode      string
+	yolo      bool
+	model     string
+	cwd       string
+	addDirs   []string
+	maxTurns  int
+	maxTime   string
+	strict    bool
+	json      bool
+	dryRun    bool
+	help      bool
+	version   bool
+
+	used []*flag // in the order given
+}
+
+// flag is one flag of the line. All flags stand in one table, so that a flag means the same with every command, may
+// stand before or after the words, and is described once.
+type flag struct {
+	long, short string
+	value       string // what it takes, for the help; empty: nothing
+	about       string
+	on          string // the commands that know it, separated by blanks
+	set         func(o *options, value string) error
+}
+
+// usageError is a mistake on the command line itself.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// parse reads the command line: flags anywhere, words in order. After "--" everything is a word.
+func parse(flags []flag, args []string) (*options, []string, error) {
+	o := &options{}
+	var words []string
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			words = append(words, args[i+1:]...)
+			break
+		}
+		if len(arg) < 2 || arg[0] != '-' {
+			words = append(words, arg)
+			continue
+		}
+		name, value, hasValue := strings.Cut(arg, "=")
+		f := find(flags, name)
+		if f == nil {
+			return nil, nil, usagef("there is no flag %s%s", name, nearFlag(flags, name))
+		}
+		switch {
+		case f.value == "" && hasValue:
+			return nil, nil, usagef("%s takes no value", name)
+		case f.value != "" && !hasValue:
+			i++
+			if i == len(args) {
+				return nil, nil, usagef("%s needs a value: %s %s", name, name, f.value)
+			}
+			value = args[i]
+		}
+		if err := f.set(o, value); err != nil {
+			return nil, nil, usagef("%s: %v", name, err)
+		}
+		o.used = append(o.used, f)
+	}
+	return o, words, nil
+}
+
+func find(flags []flag, name string) *flag {
+	for i := range flags {
+		if name == "--"+flags[i].long || flags[i].short != "" && name == "-"+flags[i].short {
+			return &flags[i]
+		}
+	}
+	return nil
+}
+
+// nearFlag names the flag that begins like a wrong one.
+func nearFlag(flags []flag, name string) string {
+	for _, f := range flags {
+		long := "--" + f.long
+		if len(name) > 3 && (strings.HasPrefix(long, name) || strings.HasPrefix(name, long) || strings.HasPrefix(long, name[:len(name)-2])) {
+			return "; did you mean " + long + "?"
+		}
+	}
+	return "; adze --help lists them"
+}
+
+// known reports whether the flag belongs to the command.
+func (f *flag) known(command string) bool {
+	for _, name := range strings.Fields(f.on) {
+		if name == command || name == "*" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	goflag "flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = goflag.Bool("update", false, "rewrite the goldens")
+
+// try runs a command line with nothing around it.
+func try(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	home := t.TempDir()
+	code = Run(t.Context(), Env{
+		Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &err,
+		Getenv: func(string) string { return "" }, Dir: home, Home: home, Version: "test",
+	})
+	return code, out.String(), err.String()
+}
+
+func TestUsageErrors(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		want string
+	}{
+		{"--nope", "there is no flag --nope"},
+		{"--out json", "there is no flag --out; did you mean --output-format?"},
+		{"--output-format xml -p x", `--output-format: expected text, json, stream-json, got "xml"`},
+		{"--approval-mode wild -p x", "--approval-mode: "},
+		{"-p", "-p needs a value"},
+		{"--yolo=1 -p x", "--yolo takes no value"},
+		{"--max-turns 0 -p x", `--max-turns: expected a number from 1 on, got "0"`},
+		{"--max-time soon -p x", `--max-time: expected a time such as 90s or 10m, got "soon"`},
+		{"--yolo --approval-mode plan tool list", "two ways to say one thing"},
+		{"tool", "adze tool needs one of its commands"},
+		{"tool make", "there is no command adze tool make"},
+		{"tool list extra", "usage: adze tool list"},
+		{"tool call read_file", "usage: adze tool call NAME JSON"},
+		{"tool list --dry-run", "--dry-run is not a flag of adze tool list"},
+		{"demo --json", "--json is not a flag of adze demo"},
+		{"--cwd nowhere tool list", "there is no folder"},
+		{"-p one two", "there are two prompts"},
+		{"help nothing", "there is no command adze nothing"},
+		{"", "there is no prompt"},
+	} {
+		code, stdout, stderr := try(t, strings.Fields(c.args)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("adze %s: exit %d, stdout %q, stderr %q; want exit 2 and %q", c.args, code, stdout, stderr, c.want)
+		}
+	}
+}
+
+func TestFlagsStandAnywhere(t *testing.T) {
+	for _, line := range []string{"tool list --json", "--json tool list", "tool --json list"} {
+		code, stdout, stderr := try(t, strings.Fields(line)...)
+		if code != 0 || !strings.HasPrefix(stdout, `[{"name":`) {
+			t.Errorf("adze %s: exit %d, %.80q, %q", line, code, stdout, stderr)
+		}
+	}
+}
+
+// The goldens make a change of the help texts reviewable.
+func TestHelp(t *testing.T) {
+	for _, c := range commands() {
+		args := append(strings.Fields(c.name), "--help")
+		code, stdout, stderr := try(t, args...)
+		if code != 0 || stderr != "" {
+			t.Errorf("adze %v: exit %d, stderr %q", args, code, stderr)
+		}
+		golden(t, filepath.Join("testdata", "help", c.key()+".txt"), stdout)
+	}
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || got != string(want) {
+		t.Errorf("%s is not what is printed now (%v); if that is meant, run make golden:\n%s", path, err, got)
+	}
+}
+
+func TestNoModel(t *testing.T) {
+	code, stdout, stderr := try(t, "-p", "hello")
+	if code != exitCredentials || stdout != "" || !strings.Contains(stderr, "OPENAI_BASE_URL") || !strings.Contains(stderr, "adze demo") {
+		t.Errorf("exit %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	for _, arg := range []string{"version", "--version"} {
+		if code, stdout, stderr := try(t, arg); code != 0 || stdout != "adze test\n" || stderr != "" {
+			t.Errorf("adze %s: exit %d, stdout %q, stderr %q", arg, code, stdout, stderr)
+		}
+	}
+}
+
+// An open pipe that nobody writes to does not hold up a prompt.
+func TestSilentPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	text, err := promptText(Env{Stdin: r}, &options{prompt: "hello", hasPrompt: true}, nil)
+	if err != nil || text != "hello" {
+		t.Errorf("got %q, %v", text, err)
+	}
+}
+
+func TestPipedTextComesFirst(t *testing.T) {
+	text, err := promptText(Env{Stdin: strings.NewReader("some diff\n")}, &options{prompt: "explain", hasPrompt: true}, nil)
+	if err != nil || text != "some diff\n\nexplain" {
+		t.Errorf("got %q, %v", text, err)
+	}
+}
+
+// What a driver writes is read line by line, and no answer waits for the next line.
+func TestToolRunAnswersBeforeItReadsOn(t *testing.T) {
+	in, calls := pipe(t)
+	answers, out := pipe(t)
+	home := t.TempDir()
+	done := make(chan int, 1)
+	go func() {
+		done <- Run(context.Background(), Env{
+			Args: []string{"tool", "run"}, Stdin: in, Stdout: out, Stderr: os.Stderr,
+			Getenv: func(string) string { return "" }, Dir: home, Home: home,
+		})
+		out.Close()
+	}()
+	buf := make([]byte, 1<<16)
+	for _, id := range []string{`"a"`, "7", "null"} {
+		if _, err := calls.WriteString(`{"id":` + id + `,"name":"list_directory","args":{"path":"` + home + `"}}` + "\n"); err != nil {
+			t.Fatal(err)
+		}
+		n, err := answers.Read(buf)
+		if want := strings.Replace(id, "null", "3", 1); err != nil || !strings.HasPrefix(string(buf[:n]), `{"id":`+want+`,"name":"list_directory","status":"success"`) {
+			t.Fatalf("answer to %s: %q, %v", id, buf[:n], err)
+		}
+	}
+	calls.Close()
+	if code := <-done; code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+func pipe(t *testing.T) (*os.File, *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(); w.Close() })
+	return r, w
+}

@@ -1,0 +1,142 @@
+// Package cli is the command line: it reads flags and settings, opens a session, and prints what comes of it.
+//
+//	os.Exit(cli.Run(ctx, cli.Env{Args: os.Args[1:], Stdin: os.Stdin, …}))
+//
+// It wires the other packages together and decides nothing that they decide.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Env is all that a run may know of the world around it.
+type Env struct {
+	Args    []string // without the program's name
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Getenv  func(string) string
+	Dir     string // the current folder
+	Home    string // of the person
+	Version string
+	// Terminal reports whether a person sits at both ends: they can be asked, and see what is printed.
+	Terminal bool
+}
+
+// FromOS is the environment of this process.
+func FromOS(version string) Env {
+	dir, _ := os.Getwd() // a deleted folder is reported by whoever needs it
+	home, _ := os.UserHomeDir()
+	return Env{
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Getenv: os.Getenv, Dir: dir, Home: home, Version: version,
+		Terminal: isTerminal(os.Stdin) && isTerminal(os.Stderr),
+	}
+}
+
+// command is one command of the line.
+type command struct {
+	name  string // "tool call"; the prompt has none
+	words string // what it takes
+	about string
+	help  string // examples
+	run   func(ctx context.Context, env Env, o *options, words []string) error
+}
+
+// key is the command's name in the table of flags.
+func (c command) key() string {
+	if c.name == "" {
+		return cmdPrompt
+	}
+	return strings.ReplaceAll(c.name, " ", "-")
+}
+
+// Run does what the command line says and gives the exit code.
+func Run(ctx context.Context, env Env) int {
+	err := run(ctx, env)
+	code := exitCode(err)
+	if err != nil && err.Error() != "" && !closedPipe(err) {
+		fmt.Fprintf(env.Stderr, "adze: %v\n", err)
+	}
+	return code
+}
+
+func run(ctx context.Context, env Env) error {
+	o, words, err := parse(flags(), env.Args)
+	if err != nil {
+		return err
+	}
+	c, words, err := choose(words)
+	if err != nil {
+		return err
+	}
+	for _, f := range o.used {
+		if !f.known(c.key()) {
+			return usagef("--%s is not a flag of %s; adze %s--help lists them", f.long, title(c), trailing(c.name))
+		}
+	}
+	switch {
+	case o.help:
+		return printHelp(env.Stdout, c)
+	case o.version:
+		return printVersion(ctx, env, o, nil)
+	case o.yolo && o.mode != "":
+		return usagef("--yolo and --approval-mode are two ways to say one thing; give one of them")
+	}
+	return c.run(ctx, env, o, words)
+}
+
+// choose finds the command that the words begin with. Words that begin with none are a prompt.
+func choose(words []string) (command, []string, error) {
+	prompt := command{}
+	group := false
+	for _, c := range commands() {
+		if c.name == "" {
+			prompt = c
+			continue
+		}
+		names := strings.Fields(c.name)
+		if len(words) >= len(names) && strings.Join(words[:len(names)], " ") == c.name {
+			return c, words[len(names):], nil
+		}
+		group = group || len(words) > 0 && len(names) > 1 && names[0] == words[0]
+	}
+	if group {
+		return groupHelp(words[0]), words[1:], nil
+	}
+	return prompt, words, nil
+}
+
+func title(c command) string {
+	if c.name == "" {
+		return "a prompt"
+	}
+	return "adze " + c.name
+}
+
+func trailing(name string) string {
+	if name == "" {
+		return ""
+	}
+	return name + " "
+}
+
+// takes refuses words that a command has no use for.
+func takes(words []string, n int, usage string) error {
+	if len(words) != n {
+		return usagef("usage: adze %s", usage)
+	}
+	return nil
+}
+
+func printVersion(_ context.Context, env Env, _ *options, words []string) error {
+	if err := takes(words, 0, "version"); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(env.Stdout, "adze %s\n", env.Version)
+	return err
+}

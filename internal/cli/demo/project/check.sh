@@ -1,0 +1,12 @@
+#!/bin/sh
+# Passes when greet.sh does what README.txt says.
+check() {
+	if [ "$1" = "$2" ]; then
+		echo "ok: $1"
+	else
+		echo "WRONG: got '$1', want '$2'"
+		exit 1
+	fi
+}
+check "$(sh greet.sh Ada)" "Hello, Ada!"
+check "$(sh greet.sh)" "Hello, world!"

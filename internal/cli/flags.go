@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/permission"
+)
+
+// The commands, as flags name them.
+const (
+	cmdPrompt = "prompt"
+	cmdTools  = "tool-list tool-show tool-call tool-run"
+)
+
+// flags is the one table of flags, in the order of the help.
+func flags() []flag {
+	return []flag{
+		{long: "prompt", short: "p", value: "TEXT", on: cmdPrompt, about: "do this and end; piped text comes before it",
+			set: func(o *options, v string) error {
+				o.prompt, o.hasPrompt = v, true
+				return nil
+			}},
+		{long: "output-format", short: "o", value: "FORMAT", on: cmdPrompt, about: "text (default), json or stream-json",
+			set: func(o *options, v string) error { return oneOf(&o.format, v, "text", "json", "stream-json") }},
+		{long: "approval-mode", value: "MODE", on: cmdPrompt + " " + cmdTools, about: "plan, default, auto-edit or yolo: how much is done without asking",
+			set: setMode},
+		{long: "yolo", short: "y", on: cmdPrompt + " " + cmdTools, about: "ask about nothing: --approval-mode yolo",
+			set: func(o *options, _ string) error {
+				o.yolo = true
+				return nil
+			}},
+		{long: "model", short: "m", value: "NAME", on: cmdPrompt, about: "the model to use",
+			set: func(o *options, v string) error {
+				o.model = v
+				return nil
+			}},
+		{long: "cwd", value: "DIR", on: cmdPrompt + " " + cmdTools, about: "the folder to work in; the current one if not given",
+			set: func(o *options, v string) error {
+				o.cwd = v
+				return nil
+			}},
+		{long: "add-dir", value: "DIR", on: cmdPrompt + " " + cmdTools, about: "a further folder of the workspace; may be given several times",
+			set: func(o *options, v string) error {
+				o.addDirs = append(o.addDirs, v)
+				return nil
+			}},
+		{long: "max-turns", value: "N", on: cmdPrompt, about: "end with exit code 53 after N turns of the model",
+			set: func(o *options, v string) (err error) {
+				o.maxTurns, err = positive(v)
+				return err
+			}},
+		{long: "max-time", value: "TIME", on: cmdPrompt, about: "end with exit code 55 after this time, such as 90s or 10m",
+			set: func(o *options, v string) error {
+				o.maxTime = v
+				if d, err := time.ParseDuration(v); err != nil || d <= 0 {
+					return fmt.Errorf("expected a time such as 90s or 10m, got %q", v)
+				}
+				return nil
+			}},
+		{long: "strict-tools", on: cmdPrompt, about: "end with exit code 54 if any tool failed",
+			set: func(o *options, _ string) error {
+				o.strict = true
+				return nil
+			}},
+		{long: "json", on: cmdTools, about: "print JSON; never ask",
+			set: func(o *options, _ string) error {
+				o.json = true
+				return nil
+			}},
+		{long: "dry-run", on: "tool-call", about: "say what the call would do, and whether it may; do nothing",
+			set: func(o *options, _ string) error {
+				o.dryRun = true
+				return nil
+			}},
+		{long: "help", short: "h", on: "*", about: "explain adze, or the command before it",
+			set: func(o *options, _ string) error {
+				o.help = true
+				return nil
+			}},
+		{long: "version", short: "v", on: cmdPrompt, about: "print the version",
+			set: func(o *options, _ string) error {
+				o.version = true
+				return nil
+			}},
+	}
+}
+
+func setMode(o *options, v string) error {
+	m, err := permission.ParseMode(v)
+	o.mode = string(m)
+	return err
+}
+
+func oneOf(to *string, v string, allowed ...string) error {
+	if !slices.Contains(allowed, v) {
+		return fmt.Errorf("expected %s, got %q", strings.Join(allowed, ", "), v)
+	}
+	*to = v
+	return nil
+}
+
+func positive(v string) (int, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("expected a number from 1 on, got %q", v)
+	}
+	return n, nil
+}

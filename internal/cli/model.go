@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/openai"
+)
+
+// noModel is what a person reads who has not configured a model.
+const noModel = `no model is configured. Ways to have one:
+  OPENAI_API_KEY=… and OPENAI_MODEL=… (or --model)   OpenAI
+  OPENAI_BASE_URL=http://127.0.0.1:11434/v1          Ollama, llama.cpp, LM Studio, vLLM or any other server
+                                                     that speaks chat completions; a key is sent only if set
+Without one, adze demo shows what adze does, and adze tool list its tools.`
+
+// closer is a model that holds connections.
+type closer interface {
+	model.Model
+	Close()
+}
+
+// openModel chooses the model that flags, settings and environment name.
+func openModel(ctx context.Context, env Env, s *settings.Settings) (closer, error) {
+	o := openai.Options{
+		BaseURL: env.Getenv("OPENAI_BASE_URL"),
+		Key:     env.Getenv("OPENAI_API_KEY"),
+		Model:   s.Model.Name,
+	}
+	if o.Model == "" {
+		o.Model = env.Getenv("OPENAI_MODEL")
+	}
+	if o.BaseURL == "" && o.Key == "" {
+		return nil, exitf(exitCredentials, noModel)
+	}
+	if o.BaseURL == "" && o.Model == "" {
+		return nil, exitf(exitCredentials, "OPENAI_API_KEY is set, but no model is named; name one with --model or OPENAI_MODEL")
+	}
+	return openai.Open(ctx, o)
+}

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// output prints what happens while a prompt is worked on.
+type output interface {
+	event(agent.Event)
+	end(agent.Answer, error) error
+}
+
+func newOutput(env Env, o *options, s *session, modelName string) output {
+	switch o.format {
+	case "json", "stream-json":
+		j := &jsonOutput{w: env.Stdout, session: s.id, model: modelName, stream: o.format == "stream-json"}
+		j.init(env, s)
+		return j
+	}
+	return &textOutput{env}
+}
+
+// jsonOutput prints the messages that Qwen Code prints: one a line as they come, or all in one array at the end.
+type jsonOutput struct {
+	w       io.Writer
+	session string
+	model   string
+	stream  bool
+	all     []any
+	denied  []denial
+	err     error // the first that writing met
+}
+
+type message struct {
+	Type    string  `json:"type"`
+	UUID    string  `json:"uuid"`
+	Session string  `json:"session_id"`
+	Parent  *string `json:"parent_tool_use_id"`
+	Message any     `json:"message"`
+}
+
+type assistantMessage struct {
+	ID         string `json:"id"`
+	Type       string `json:"type"`
+	Role       string `json:"role"`
+	Model      string `json:"model"`
+	Content    []any  `json:"content"`
+	StopReason string `json:"stop_reason"`
+	Usage      usage  `json:"usage"`
+}
+
+type usage struct {
+	Input         int `json:"input_tokens"`
+	Output        int `json:"output_tokens"`
+	CacheRead     int `json:"cache_read_input_tokens,omitempty"`
+	CacheCreation int `json:"cache_creation_input_tokens,omitempty"`
+	Total         int `json:"total_tokens"`
+}
+
+type denial struct {
+	Tool  string          `json:"tool_name"`
+	ID    string          `json:"tool_use_id"`
+	Input json.RawMessage `json:"tool_input"`
+}
+
+// maxResultText bounds what is printed of a result: the model got more.
+const maxResultText = 65_536
+
+func (j *jsonOutput) print(v any) {
+	if !j.stream {
+		j.all = append(j.all, v)
+		return
+	}
+	if err := printJSON(j.w, v); err != nil && j.err == nil {
+		j.err = err
+	}
+}
+
+func (j *jsonOutput) init(env Env, s *session) {
+	names := []string{}
+	for _, d := range s.exec.Registry.All() {
+		names = append(names, d.Name)
+	}
+	j.print(map[string]any{
+		"type": "system", "subtype": "init", "uuid": newID(), "session_id": j.session,
+		"cwd": s.dir, "tools": names, "mcp_servers": []any{}, "model": j.model,
+		"permission_mode": s.policy.Mode().String(), "slash_commands": []any{}, "agents": []any{},
+		"adze_version": env.Version, "qwen_code_version": env.Version,
+	})
+}
+
+func (j *jsonOutput) event(e agent.Event) {
+	switch e := e.(type) {
+	case agent.Answered:
+		if len(e.Message.Parts) > 0 {
+			j.answered(e)
+		}
+	case agent.Responded:
+		j.responded(e)
+	}
+}
+
+func (j *jsonOutput) answered(e agent.Answered) {
+	content := []any{}
+	for _, p := range e.Message.Parts {
+		switch p := p.(type) {
+		case model.Text:
+			content = append(content, map[string]any{"type": "text", "text": string(p)})
+		case model.Thought:
+			content = append(content, map[string]any{"type": "thinking", "thinking": string(p)})
+		case model.Call:
+			content = append(content, map[string]any{"type": "tool_use", "id": p.ID, "name": p.Name, "input": input(p.Args)})
+		}
+	}
+	j.print(message{"assistant", newID(), j.session, nil, assistantMessage{
+		ID: newID(), Type: "message", Role: "assistant", Model: j.model,
+		Content: content, StopReason: stopReason(e.Reason), Usage: countTokens(e.Usage),
+	}})
+}
+
+func (j *jsonOutput) responded(e agent.Responded) {
+	content := []any{}
+	for _, o := range e.Outcomes {
+		content = append(content, map[string]any{
+			"type": "tool_result", "tool_use_id": o.Call.ID,
+			"content":  tool.Cut(o.Result.Text(), maxResultText),
+			"is_error": o.Status != tool.StatusSuccess,
+		})
+		if o.Status == tool.StatusDenied {
+			j.denied = append(j.denied, denial{o.Name, o.Call.ID, input(o.Call.Args)})
+		}
+	}
+	j.print(message{"user", newID(), j.session, nil, map[string]any{"role": "user", "content": content}})
+}
+
+func (j *jsonOutput) end(a agent.Answer, err error) error {
+	result := map[string]any{
+		"type": "result", "subtype": "success", "uuid": newID(), "session_id": j.session, "is_error": err != nil,
+		"duration_ms": a.Duration.Milliseconds(), "duration_api_ms": a.ModelTime.Milliseconds(),
+		"num_turns": a.Turns, "usage": countTokens(a.Usage), "permission_denials": append([]denial{}, j.denied...),
+	}
+	if err == nil {
+		result["result"] = a.Text
+	} else {
+		result["subtype"] = errorSubtype(err)
+		result["error"] = map[string]any{"message": err.Error()}
+	}
+	j.print(result)
+	if !j.stream {
+		j.err = printJSON(j.w, j.all)
+	}
+	return j.err
+}
+
+func errorSubtype(err error) string {
+	if exitCode(err) == exitTurns {
+		return "error_max_turns"
+	}
+	return "error_during_execution"
+}
+
+func stopReason(r model.Reason) string {
+	switch r {
+	case model.Calls:
+		return "tool_use"
+	case model.Length:
+		return "max_tokens"
+	case model.Stop:
+		return "end_turn"
+	}
+	return string(r)
+}
+
+func countTokens(u model.Usage) usage {
+	return usage{u.Input, u.Output, u.CacheRead, u.CacheCreation, u.Input + u.Output}
+}
+
+// input is a call's arguments as JSON, whatever the model said.
+func input(args json.RawMessage) json.RawMessage {
+	if len(args) == 0 {
+		return json.RawMessage("{}")
+	}
+	if !json.Valid(args) {
+		quoted, _ := json.Marshal(string(args))
+		return quoted
+	}
+	return args
+}

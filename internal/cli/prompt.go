@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// runPrompt takes one prompt all the way, headless.
+func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
+	s, err := openSession(env, o, manyCalls)
+	if err != nil {
+		return err
+	}
+	defer s.close(env)
+	prompt, err := promptText(env, o, words)
+	if err != nil {
+		return err
+	}
+	m, err := openModel(ctx, env, s.settings)
+	if err != nil {
+		return s.report(env, o, err)
+	}
+	defer m.Close()
+	if env.Terminal {
+		s.exec.Ask = newTerminal(env, s.policy).ask
+	}
+	out := newOutput(env, o, s, m.Name())
+	failed := false
+	a := agent.New(agent.Options{
+		Model: m, Executor: s.exec, Limits: limits(o),
+		System: agent.SystemPrompt(agent.Surroundings{Workspace: s.dir, Date: time.Now()}),
+		Observe: func(e agent.Event) {
+			if r, ok := e.(agent.Responded); ok {
+				failed = failed || anyFailed(r.Outcomes)
+			}
+			out.event(e)
+		},
+	})
+	answer, err := a.Run(ctx, model.Text(prompt))
+	if printed := out.end(answer, err); printed != nil {
+		return printed
+	}
+	if err != nil {
+		return s.report(env, o, err)
+	}
+	if failed && o.strict {
+		return exitf(exitTools, "a tool failed, and --strict-tools was given")
+	}
+	return nil
+}
+
+func limits(o *options) agent.Limits {
+	wall, _ := time.ParseDuration(o.maxTime) // checked when it was parsed
+	return agent.Limits{Turns: o.maxTurns, Wall: wall}
+}
+
+func anyFailed(outcomes []tool.Outcome) bool {
+	for _, o := range outcomes {
+		if o.Status == tool.StatusError {
+			return true
+		}
+	}
+	return false
+}
+
+// report makes an error readable for whoever reads stderr: a program gets JSON.
+func (s *session) report(env Env, o *options, err error) error {
+	code := exitCode(err)
+	text := err.Error()
+	if code == exitInterrupted {
+		text = "interrupted"
+	}
+	if o.format == "" || o.format == "text" {
+		return exitf(code, "%s", text)
+	}
+	kind := "error"
+	var failure *model.Error
+	if errors.As(err, &failure) {
+		kind = strings.ReplaceAll(string(failure.Kind), " ", "_")
+	}
+	if err := printJSON(env.Stderr, map[string]any{"error": map[string]any{"type": kind, "message": text, "code": code}}); err != nil {
+		return err
+	}
+	return exitf(code, "")
+}
+
+// textOutput prints the model's last words; on a terminal it tells on the side what happens.
+type textOutput struct {
+	env Env
+}
+
+func (t *textOutput) event(e agent.Event) {
+	switch e := e.(type) {
+	case agent.Step:
+		t.step(e.Event)
+	case agent.Said:
+		if r, ok := e.Event.(model.Retry); ok {
+			fmt.Fprintf(t.env.Stderr, "adze: trying again: %v\n", r.Err)
+		}
+	}
+}
+
+func (t *textOutput) step(e tool.Event) {
+	switch {
+	case e.Stage == tool.Done && e.Outcome.Status == tool.StatusDenied:
+		fmt.Fprintf(t.env.Stderr, "✗ %s\n", tool.Visible(e.Outcome.Error.Message))
+	case !t.env.Terminal:
+	case e.Stage == tool.Running:
+		fmt.Fprintf(t.env.Stderr, "● %s: %s\n", e.Request.Declaration.Title(), e.Request.Description)
+	case e.Stage == tool.Done && e.Outcome.Error != nil:
+		first, _, _ := strings.Cut(e.Outcome.Error.Message, "\n")
+		fmt.Fprintf(t.env.Stderr, "✗ %s\n", tool.Visible(first))
+	}
+}
+
+func (t *textOutput) end(answer agent.Answer, err error) error {
+	if answer.Reason == model.Length && err == nil {
+		fmt.Fprintln(t.env.Stderr, "adze: the model's answer was cut off at its length limit")
+	}
+	if answer.Text == "" {
+		return nil
+	}
+	_, err = fmt.Fprintln(t.env.Stdout, strings.TrimRight(answer.Text, "\n"))
+	return err
+}

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/internal/spill"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// session is one run's tools, and what decides about them.
+type session struct {
+	id       string
+	dir      string // the workspace
+	home     string // Adze's own folder
+	settings *settings.Settings
+	policy   *permission.Policy
+	tools    *builtin.Set
+	spill    *spill.Dir
+	exec     *tool.Executor
+}
+
+// sessionKind says what one process is to the files it finds.
+type sessionKind bool
+
+const (
+	manyCalls sessionKind = false
+	oneCall   sessionKind = true // an existing file counts as read
+)
+
+// openSession reads the settings and makes the tools and the policy.
+func openSession(env Env, o *options, kind sessionKind) (*session, error) {
+	dir, err := workingDir(env, o.cwd)
+	if err != nil {
+		return nil, err
+	}
+	home, err := settings.Home(env.Getenv, env.Home)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{id: newID(), dir: dir, home: home}
+	s.settings, err = settings.Load(settings.Sources{
+		UserHome: env.Home, AdzeHome: home, Project: dir, Getenv: env.Getenv, Flags: settingFlags(o),
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range s.settings.Notes() {
+		fmt.Fprintf(env.Stderr, "adze: %s\n", n)
+	}
+	s.tools, err = builtin.New(builtin.Options{Dir: dir, AddDirs: absolute(env.Dir, o.addDirs), State: home, AllRead: kind == oneCall})
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	s.spill, err = spill.Open(home, s.id, spill.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	s.policy = permission.New(permission.World{
+		Roots: s.tools.Roots(), Home: canonical(env.Home), State: canonical(home), Spill: canonical(s.spill.Root()),
+	}, permission.Mode(s.settings.Tools.ApprovalMode))
+	s.exec = &tool.Executor{
+		Registry: tool.NewRegistry(s.tools.Tools()...),
+		Policy:   s.policy.Judge,
+		Ask:      s.nobody,
+		Budget:   outputBudget(s.settings.Tools.OutputThreshold),
+		Spill:    s.save,
+	}
+	return s, nil
+}
+
+func (s *session) close(env Env) {
+	if err := errors.Join(s.tools.Close(), s.spill.Close()); err != nil {
+		fmt.Fprintf(env.Stderr, "adze: end the session: %v\n", err)
+	}
+	// What earlier sessions left is cleaned up here, at the end: nobody waits for it at the start.
+	_ = spill.Clean(s.home, time.Now(), spill.Age)
+}
+
+// nobody refuses every question, and says what would have made it unnecessary.
+func (s *session) nobody(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+	return tool.Decision{}, errors.New(s.policy.Explain(r, why))
+}
+
+func (s *session) save(c tool.Call, text string) (tool.Spilled, error) {
+	saved, err := s.spill.Save(c.ID, c.Name, text)
+	return tool.Spilled{Path: saved.Path, Dropped: saved.Dropped}, err
+}
+
+// outputBudget turns the setting, where nothing and less mean no limit, into the executor's.
+func outputBudget(threshold int) int {
+	if threshold <= 0 {
+		return -1
+	}
+	return threshold
+}
+
+func settingFlags(o *options) []settings.Flag {
+	var fs []settings.Flag
+	switch {
+	case o.yolo:
+		fs = append(fs, settings.Flag{Name: "--yolo", Key: "tools.approvalMode", Value: string(permission.Yolo)})
+	case o.mode != "":
+		fs = append(fs, settings.Flag{Name: "--approval-mode", Key: "tools.approvalMode", Value: o.mode})
+	}
+	if o.model != "" {
+		fs = append(fs, settings.Flag{Name: "--model", Key: "model.name", Value: o.model})
+	}
+	return fs
+}
+
+// workingDir is the folder to work in, absolute.
+func workingDir(env Env, cwd string) (string, error) {
+	dir := env.Dir
+	if cwd != "" {
+		dir = absolute(env.Dir, []string{cwd})[0]
+	}
+	if dir == "" {
+		return "", usagef("the current folder does not exist any more; give one with --cwd")
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", usagef("--cwd: there is no folder %s", dir)
+	case err != nil:
+		return "", usagef("--cwd: %v", err)
+	case !info.IsDir():
+		return "", usagef("--cwd: %s is not a folder", dir)
+	}
+	return canonical(dir), nil
+}
+
+func absolute(dir string, paths []string) []string {
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		out[i] = p
+		if !filepath.IsAbs(p) {
+			out[i] = filepath.Join(dir, p)
+		}
+	}
+	return out
+}
+
+// canonical resolves links, as the paths that a policy compares with are resolved. What is not there stays as it is,
+// below its nearest folder.
+func canonical(path string) string {
+	if path == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	return filepath.Join(canonical(parent), filepath.Base(path))
+}
+
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	s := hex.EncodeToString(b[:])
+	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
+}

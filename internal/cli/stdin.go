@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+)
+
+// pipePatience is how long a prompt waits for the first byte of an open pipe: programs that start adze often leave
+// one open and never write to it.
+const pipePatience = 500 * time.Millisecond
+
+// maxPiped is how much piped text a prompt may bring.
+const maxPiped = 8 << 20
+
+// piped reads the text that was piped in, if any. wait says whether it is all there is to go by.
+func piped(env Env, wait bool) (string, error) {
+	if f, ok := env.Stdin.(*os.File); ok {
+		info, err := f.Stat()
+		if err != nil || isTerminal(f) || info.Mode()&fs.ModeCharDevice != 0 {
+			return "", nil // closed, a person, or /dev/null
+		}
+	}
+	type read struct {
+		text []byte
+		err  error
+	}
+	began, done := make(chan struct{}, 1), make(chan read, 1)
+	go func() {
+		first := make([]byte, 4096)
+		n, err := io.ReadAtLeast(env.Stdin, first, 1)
+		if err != nil {
+			done <- read{first[:n], nil}
+			return
+		}
+		began <- struct{}{}
+		rest, err := io.ReadAll(io.LimitReader(env.Stdin, maxPiped+1-int64(n)))
+		done <- read{append(first[:n], rest...), err}
+	}()
+	if !wait {
+		select {
+		case r := <-done:
+			return checkPiped(r.text, r.err)
+		case <-began:
+		case <-time.After(pipePatience):
+			return "", nil
+		}
+	}
+	r := <-done
+	return checkPiped(r.text, r.err)
+}
+
+func checkPiped(text []byte, err error) (string, error) {
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return "", exitf(exitInput, "read the piped text: %v", err)
+	case len(text) > maxPiped:
+		return "", exitf(exitInput, "the piped text is longer than %d MB; put it into a file and name that in the prompt", maxPiped>>20)
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
+}
+
+// promptText is what the person wants: piped text first, then the prompt.
+func promptText(env Env, o *options, words []string) (string, error) {
+	if o.hasPrompt && len(words) > 0 {
+		return "", usagef("there are two prompts, -p %q and %q; give one (quote it if it has blanks)", o.prompt, strings.Join(words, " "))
+	}
+	prompt := o.prompt
+	if len(words) > 0 {
+		prompt = strings.Join(words, " ")
+	}
+	given := o.hasPrompt || len(words) > 0
+	before, err := piped(env, !given)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case strings.TrimSpace(before) == "" && strings.TrimSpace(prompt) == "" && given:
+		return "", exitf(exitInput, "the prompt is empty")
+	case strings.TrimSpace(before) == "" && !given:
+		return "", usagef("there is no prompt; try adze -p \"what does this project do?\", adze demo or adze --help")
+	case strings.TrimSpace(before) == "":
+		return prompt, nil
+	case !given:
+		return before, nil
+	}
+	return fmt.Sprintf("%s\n\n%s", strings.TrimRight(before, "\n"), prompt), nil
+}

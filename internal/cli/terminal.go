@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// terminal asks a person, one question at a time.
+type terminal struct {
+	out    io.Writer
+	in     *lineReader
+	policy *permission.Policy
+	turn   chan struct{} // whose question it is
+}
+
+func newTerminal(env Env, p *permission.Policy) *terminal {
+	return &terminal{out: env.Stderr, in: newLineReader(env.Stdin), policy: p, turn: make(chan struct{}, 1)}
+}
+
+// ask is the tool.Asker of a plain terminal.
+func (t *terminal) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+	case <-ctx.Done():
+		return tool.Decision{}, ctx.Err()
+	}
+	fmt.Fprintf(t.out, "\n%s\n", question(r, why))
+	always := alwaysRule(why)
+	for {
+		choices := "[y]es, [n]o"
+		if always != "" {
+			choices += fmt.Sprintf(", [a]lways (%s, until adze ends)", tool.Visible(always))
+		}
+		fmt.Fprintf(t.out, "%s? ", choices)
+		line, err := t.in.next(ctx)
+		if err != nil {
+			fmt.Fprintln(t.out, "(no answer)")
+			return tool.Decision{}, fmt.Errorf("read the answer: %w", err)
+		}
+		switch strings.ToLower(strings.TrimSpace(string(line))) {
+		case "y", "yes":
+			return tool.Decision{Verdict: tool.Allow}, nil
+		case "n", "no":
+			return tool.Decision{Verdict: tool.Deny}, nil
+		case "a", "always":
+			if always != "" && t.policy.Remember(r, always) {
+				return tool.Decision{Verdict: tool.Allow, Remember: always}, nil
+			}
+		}
+	}
+}
+
+// question is what a person reads before they answer: what would be done, why they are asked, and all of it.
+func question(r tool.Request, why tool.Decision) string {
+	var b strings.Builder
+	by := ""
+	if r.Call.By != "" {
+		by = " (asked by " + tool.Visible(r.Call.By) + ")"
+	}
+	fmt.Fprintf(&b, "%s: %s%s\n", r.Declaration.Title(), r.Description, by)
+	if why.Reason != "" {
+		fmt.Fprintf(&b, "It is asked about because it %s.\n", strings.TrimSuffix(tool.Visible(why.Reason), "."))
+	}
+	if r.Confirm != nil {
+		b.WriteString(confirmation(r.Confirm))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// confirmation shows a display without rendering it: what is seen is what there is.
+func confirmation(d tool.Display) string {
+	switch d := d.(type) {
+	case tool.FileDiff:
+		return tool.Visible(d.Diff) + warnings(d.Warnings)
+	case tool.Command:
+		return "  " + strings.ReplaceAll(tool.Visible(d.Line), "\n", "\n  ") + "\n" + warnings(d.Warnings)
+	}
+	return tool.Visible(d.Markdown()) + "\n"
+}
+
+func warnings(ws []string) string {
+	s := ""
+	for _, w := range ws {
+		s += "Warning: " + tool.Visible(w) + "\n"
+	}
+	return s
+}
+
+// alwaysRule is the widest rule that was offered: the tool as a whole, until rules can be saved.
+func alwaysRule(why tool.Decision) string {
+	if len(why.Offer) == 0 {
+		return ""
+	}
+	return why.Offer[len(why.Offer)-1]
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+func toolList(_ context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 0, "tool list [--json]"); err != nil {
+		return err
+	}
+	s, err := openSession(env, o, oneCall)
+	if err != nil {
+		return err
+	}
+	defer s.close(env)
+	all := s.exec.Registry.All()
+	if o.json {
+		return printJSON(env.Stdout, all)
+	}
+	var rows [][]string
+	for _, d := range all {
+		first, _, _ := strings.Cut(d.Description, "\n")
+		sentence, _, more := strings.Cut(first, ". ")
+		if more {
+			sentence += "."
+		}
+		rows = append(rows, []string{d.Name, string(d.Kind), sentence})
+	}
+	_, err = io.WriteString(env.Stdout, table(rows))
+	return err
+}
+
+func toolShow(_ context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 1, "tool show NAME [--json]"); err != nil {
+		return err
+	}
+	s, err := openSession(env, o, oneCall)
+	if err != nil {
+		return err
+	}
+	defer s.close(env)
+	t, err := s.exec.Registry.Lookup(words[0])
+	if err != nil {
+		return exitf(exitError, "%v", err)
+	}
+	d := t.Declaration()
+	if o.json {
+		return printJSON(env.Stdout, d)
+	}
+	var schema bytes.Buffer
+	if err := json.Indent(&schema, d.Parameters, "", "  "); err != nil {
+		return err
+	}
+	names := ""
+	if len(d.Aliases) > 0 {
+		names = ", also called " + strings.Join(d.Aliases, ", ")
+	}
+	_, err = fmt.Fprintf(env.Stdout, "%s (%s, %s%s)\n\n%s\n\n%s\n", d.Name, d.Title(), d.Kind, names, d.Description, schema.String())
+	return err
+}
+
+func toolCall(ctx context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 2, "tool call NAME JSON [--json] [--dry-run]"); err != nil {
+		return err
+	}
+	args := json.RawMessage(words[1])
+	if words[1] == "-" {
+		text, err := io.ReadAll(io.LimitReader(env.Stdin, maxLine))
+		if err != nil {
+			return fmt.Errorf("read the arguments from stdin: %w", err)
+		}
+		args = text
+	}
+	s, err := openSession(env, o, oneCall)
+	if err != nil {
+		return err
+	}
+	defer s.close(env)
+	call := tool.Call{ID: "1", Name: words[0], Args: args}
+	if o.dryRun {
+		return s.preview(ctx, env, call)
+	}
+	if env.Terminal && !o.json {
+		s.exec.Ask = newTerminal(env, s.policy).ask
+	}
+	batch := s.exec.Batch(ctx)
+	batch.Add(call)
+	return printOutcome(env, o, batch.Wait()[0])
+}
+
+// printOutcome prints the end of a single call and gives its exit code as an error.
+func printOutcome(env Env, o *options, out tool.Outcome) error {
+	code := map[tool.Status]int{
+		tool.StatusSuccess: exitOK, tool.StatusError: exitError,
+		tool.StatusDenied: exitRefused, tool.StatusCancelled: exitInterrupted,
+	}[out.Status]
+	if o.json {
+		if err := printJSON(env.Stdout, out); err != nil {
+			return err
+		}
+		return exitf(code, "")
+	}
+	text := out.Result.Text()
+	if out.Error == nil {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		_, err := io.WriteString(env.Stdout, text)
+		return err
+	}
+	// What a failed call printed before it failed is a result still; the rest is not.
+	if text != out.Error.Message {
+		if _, err := fmt.Fprintln(env.Stdout, strings.TrimRight(text, "\n")); err != nil {
+			return err
+		}
+	}
+	return exitf(code, "%s", out.Error.Message)
+}
+
+// preview says what a call would do.
+func (s *session) preview(ctx context.Context, env Env, call tool.Call) error {
+	r, d, err := s.exec.Preview(ctx, call)
+	if err != nil {
+		code := exitError
+		if tool.TypeOf(err) == tool.ExecutionDenied {
+			code = exitRefused
+		}
+		return exitf(code, "%v", err)
+	}
+	why := d.Reason
+	if d.Verdict != tool.Allow {
+		why = s.policy.Explain(r, d)
+	}
+	out := struct {
+		Name         string          `json:"name"`
+		Description  string          `json:"description"`
+		Access       []tool.Access   `json:"access"`
+		Verdict      string          `json:"verdict"`
+		Why          string          `json:"why"`
+		Confirmation json.RawMessage `json:"confirmation"`
+	}{r.Declaration.Name, r.Description, r.Access, d.Verdict.String(), why, json.RawMessage("null")}
+	if r.Confirm != nil {
+		if out.Confirmation, err = tool.MarshalDisplay(r.Confirm); err != nil {
+			return err
+		}
+	}
+	return printJSON(env.Stdout, out)
+}
+
+// printJSON prints one value on one line.
+func printJSON(w io.Writer, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
