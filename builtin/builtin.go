@@ -44,6 +44,7 @@ func New(o Options) (*Set, error) {
 		listDirectory(f),
 		readFile(f),
 		writeFile(f),
+		editFile(f),
 	}
 	return s, nil
 }

@@ -31,7 +31,7 @@ func (f *files) commit(ctx context.Context, c *change) (string, error) {
 		if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), "write "+p.Abs+": ") {
 			err = inner
 		}
-		return "", c.action.failure(p, err)
+		return "", action{c.action.verb, fileWriteFailure}.failure(p, err)
 	}
 	return outcomeNotes(out), nil
 }

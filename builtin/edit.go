@@ -1,0 +1,226 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/edit"
+	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/text"
+	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed edit.md
+var editText string
+
+type editArgs struct {
+	Path  string    `json:"file_path" alias:"absolute_path,path" description:"Absolute path of the file."`
+	Old   *string   `json:"old_string,omitempty" description:"The text to replace, to the letter."`
+	New   *string   `json:"new_string,omitempty" description:"What stands there afterwards."`
+	All   bool      `json:"replace_all,omitempty" description:"Replace every occurrence."`
+	Edits []oneEdit `json:"edits,omitempty" description:"Several replacements in this file." minItems:"1"`
+}
+
+type oneEdit struct {
+	Old string `json:"old_string"`
+	New string `json:"new_string"`
+	All bool   `json:"replace_all,omitempty"`
+}
+
+// The documented types of edits that do not land.
+const (
+	editPreparation  tool.ErrorType = "edit_preparation_failure"
+	editNotFound     tool.ErrorType = "edit_no_occurrence_found"
+	editAmbiguous    tool.ErrorType = "edit_expected_occurrence_mismatch"
+	editNoChange     tool.ErrorType = "edit_no_change"
+	createOfExisting tool.ErrorType = "attempt_to_create_existing_file"
+)
+
+var toEdit = action{"edit", editPreparation}
+
+func editFile(f *files) tool.Tool {
+	return tool.Define(tool.Def[editArgs]{
+		Name: "edit", DisplayName: "Edit", Description: strings.TrimSpace(editText), Kind: tool.Edit, Aliases: []string{"replace"},
+		Prepare: func(ctx context.Context, a editArgs) (*tool.Invocation, error) {
+			edits, err := a.all()
+			if err != nil {
+				return nil, err
+			}
+			p, err := f.path(toEdit, "file_path", a.Path, ignore.File)
+			inv := &tool.Invocation{Description: "edit " + p.Rel, Access: writes(p.Abs)}
+			if err != nil {
+				return inv, err
+			}
+			if edits[0].Old == "" {
+				inv.Description = "create " + p.Rel
+			}
+			r, err := f.revise(p, edits)
+			if err != nil {
+				return inv, err
+			}
+			shown := r.fileDiff()
+			inv.Confirm = shown
+			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+				notes, err := f.commit(ctx, r.change)
+				if err != nil {
+					return tool.Result{}, err
+				}
+				r.record(f.seen)
+				return tool.Result{Content: []tool.Part{tool.Text(r.said(notes))}, Display: shown}, nil
+			}
+			return inv, nil
+		},
+	})
+}
+
+// all is the edits that are asked for, in either form.
+func (a editArgs) all() ([]edit.Edit, error) {
+	if len(a.Edits) == 0 {
+		var missing []tool.Violation
+		if a.Old == nil {
+			missing = append(missing, tool.Violation{Param: "old_string", Reason: "is required (a string), unless edits is given"})
+		}
+		if a.New == nil {
+			missing = append(missing, tool.Violation{Param: "new_string", Reason: "is required (a string), unless edits is given"})
+		}
+		if len(missing) > 0 {
+			return nil, &tool.ParamError{Violations: missing}
+		}
+		return []edit.Edit{{Old: *a.Old, New: *a.New, All: a.All}}, nil
+	}
+	if a.Old != nil || a.New != nil || a.All {
+		return nil, tool.BadParam("edits", "stands in place of old_string, new_string and replace_all; give one or the other")
+	}
+	var edits []edit.Edit
+	for i, e := range a.Edits {
+		if e.Old == "" {
+			return nil, tool.BadParam(fmt.Sprintf("edits[%d].old_string", i), "is empty; to make a new file give old_string and new_string without edits, or use write_file")
+		}
+		edits = append(edits, edit.Edit(e))
+	}
+	return edits, nil
+}
+
+// revision is a change by edits.
+type revision struct {
+	*change
+	result edit.Result
+}
+
+// revise works out what the edits make of a file.
+func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
+	o, err := f.original(toEdit, p)
+	if err != nil {
+		return nil, err
+	}
+	creates := edits[0].Old == ""
+	switch {
+	case creates && o.exists:
+		return nil, toEdit.errorf(createOfExisting, p, "it exists, and an empty old_string makes a new file; name the text to replace, or use write_file to replace all of it")
+	case creates:
+		now, err := text.DecodeAs([]byte(edits[0].New), text.UTF8)
+		if err != nil {
+			return nil, toEdit.failure(p, err)
+		}
+		return &revision{change: o.with(toEdit, now)}, nil
+	case !o.exists:
+		return nil, f.notFound(toEdit, p)
+	}
+	if err := f.checkRead(toEdit, o, false); err != nil {
+		return nil, err
+	}
+	if o.doc == nil {
+		return nil, toEdit.errorf(editPreparation, p, "it is a binary file, and only text can be edited")
+	}
+	result, err := edit.Apply(o.doc.Text, edits)
+	if err != nil {
+		return nil, toEdit.missed(p, err)
+	}
+	spans := make([]text.Edit, len(result.Spans))
+	for i, s := range result.Spans {
+		spans[i] = text.Edit(s)
+	}
+	now, err := o.doc.Replace(spans...)
+	if err != nil {
+		return nil, unwritable(toEdit, p, err)
+	}
+	return &revision{o.with(toEdit, now), result}, nil
+}
+
+// missed gives an edit that does not land its documented type.
+func (a action) missed(p workspace.Path, err error) error {
+	var ambiguous *edit.AmbiguousError
+	var none *edit.NoChangeError
+	var nowhere *edit.NotFoundError
+	switch {
+	case errors.As(err, &ambiguous):
+		return a.errorf(editAmbiguous, p, "%w", err)
+	case errors.As(err, &none):
+		return a.errorf(editNoChange, p, "%w", err)
+	case errors.As(err, &nowhere):
+		return a.errorf(editNotFound, p, "%w", err)
+	}
+	return a.failure(p, err)
+}
+
+// said is what the model is told: how many places, how they were found, and the changed lines.
+func (r *revision) said(notes string) string {
+	p := r.was.path
+	if !r.was.exists {
+		return fmt.Sprintf("Created new file: %s with provided content.%s\n%s", p.Abs, notes, r.diff.Snippet())
+	}
+	var b strings.Builder
+	places := 0
+	for _, m := range r.result.Matches {
+		places += len(m.Places)
+	}
+	fmt.Fprintf(&b, "The file: %s has been updated. Replaced %s.", p.Abs, plural(places, "occurrence"))
+	for i, m := range r.result.Matches {
+		if m.Rung == edit.Exact {
+			continue
+		}
+		which := "old_string"
+		if len(r.result.Matches) > 1 {
+			which = fmt.Sprintf("edits[%d].old_string", i)
+		}
+		fmt.Fprintf(&b, "\n%s was matched after ignoring %v.", which, m.Rung)
+	}
+	return b.String() + notes + "\n" + r.diff.Snippet()
+}
+
+// record remembers what is known of the file now: all that was known before, and the lines that were changed.
+func (r *revision) record(seen *workspace.Seen) {
+	path, lines := r.was.path.Abs, text.Lines(r.now.Text)
+	if !r.was.exists {
+		seen.RecordWhole(path, r.newHash(), lines)
+		return
+	}
+	seen.RecordEdit(path, r.was.hash, r.newHash(), lines, lineChanges(r.was.doc.Text, r.result.Spans)...)
+}
+
+// lineChanges are the lines that spans touch, as runs of lines replaced by others.
+func lineChanges(old string, spans []edit.Span) []workspace.LineChange {
+	var out []workspace.LineChange
+	line, at := 1, 0
+	for _, s := range spans {
+		line += strings.Count(old[at:s.Start], "\n")
+		at = s.Start
+		removed, added := strings.Count(old[s.Start:s.End], "\n")+1, strings.Count(s.New, "\n")+1
+		ended := s.End > s.Start && old[s.End-1] == '\n' && (strings.HasSuffix(s.New, "\n") || s.New == "" && (s.Start == 0 || old[s.Start-1] == '\n'))
+		if ended { // the line after it is not touched
+			removed, added = removed-1, added-1
+		}
+		if last := len(out) - 1; last >= 0 && out[last].At+out[last].Removed > line { // on one line with the span before
+			grown := line + removed - (out[last].At + out[last].Removed)
+			out[last].Removed += grown
+			out[last].Added += grown + added - removed
+			continue
+		}
+		out = append(out, workspace.LineChange{At: line, Removed: removed, Added: added})
+	}
+	return out
+}
