@@ -30,6 +30,9 @@ var (
 	Anything = Access{"anything", "*"}
 )
 
+// someName is the hold of a name that is not known yet.
+var someName = Access{Holds, ""}
+
 // Changes reports whether the access may change something outside the session.
 func (a Access) Changes() bool {
 	switch a.Verb {
@@ -83,7 +86,7 @@ func (a Access) disturbs(b Access) bool {
 	case Reads, Reaches, Nothing.Verb:
 		return false
 	case Holds:
-		return b.Verb == Holds && (a.Target == b.Target || b.Target == "*") || b.Verb == Anything.Verb
+		return b.Verb == Holds && (a.Target == b.Target || b.Target == "*" || a == someName || b == someName) || b.Verb == Anything.Verb
 	}
 	switch b.Verb {
 	case Nothing.Verb:
@@ -124,9 +127,9 @@ func (d Declaration) bound() []Access {
 	}
 	switch d.kind() {
 	case Read, Search:
-		return []Access{{Reads, "*"}, {Reaches, "*"}}
+		return []Access{{Reads, "*"}, {Reaches, "*"}, someName}
 	case Edit:
-		return []Access{{Writes, "*"}}
+		return []Access{{Writes, "*"}, someName}
 	case Think:
 		return []Access{{Holds, "*"}}
 	}
