@@ -36,7 +36,7 @@ func (r *Registry) Set(origin string, ts []Tool) error {
 	delete(r.tools, origin)
 	var errs []error
 	kept := make([]Tool, 0, len(ts))
-	taken := r.names()
+	taken := r.names(origin)
 	for _, t := range ts {
 		d := t.Declaration()
 		switch owner, ok := taken[d.Name]; {
@@ -56,6 +56,9 @@ func (r *Registry) Set(origin string, ts []Tool) error {
 		slices.SortStableFunc(r.origins, builtinFirst)
 	}
 	r.tools[origin] = kept
+	if origin == "" {
+		r.yield()
+	}
 	return errors.Join(errs...)
 }
 
@@ -69,10 +72,27 @@ func builtinFirst(a, b string) int {
 	return 0
 }
 
-// names is the owner of every name that cannot be taken: declared names, and the aliases of built-in tools.
-func (r *Registry) names() map[string]string {
+// yield takes away the tools of others whose names built-in tools have now.
+func (r *Registry) yield() {
+	builtin := r.names("")
+	for origin, ts := range r.tools {
+		if origin != "" {
+			r.tools[origin] = slices.DeleteFunc(slices.Clone(ts), func(t Tool) bool {
+				_, taken := builtin[t.Declaration().Name]
+				return taken
+			})
+		}
+	}
+}
+
+// names is the owner of every name that a tool of this origin cannot take: declared names, and the aliases of built-in
+// tools. To those, others are nothing.
+func (r *Registry) names(of string) map[string]string {
 	taken := map[string]string{}
 	for origin, ts := range r.tools {
+		if of == "" && origin != "" {
+			continue
+		}
 		for _, t := range ts {
 			d := t.Declaration()
 			taken[d.Name] = origin
