@@ -42,7 +42,7 @@ func (c Command) Markdown() string {
 		fmt.Fprintf(&b, "\nin %s", code(c.Directory))
 	}
 	for _, w := range c.Warnings {
-		fmt.Fprintf(&b, "\nWarning: %s", Visible(w))
+		fmt.Fprintf(&b, "\nWarning: %s", oneLine(w))
 	}
 	return b.String()
 }

@@ -45,7 +45,7 @@ func (d FileDiff) Markdown() string {
 		s = fmt.Sprintf("No change to %s.", code(d.File))
 	}
 	for _, w := range d.Warnings {
-		s += "\nWarning: " + Visible(w)
+		s += "\nWarning: " + oneLine(w)
 	}
 	return s
 }
