@@ -1,0 +1,167 @@
+package tool_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+func named(name, origin string, aliases ...string) *fakeTool {
+	f := fake(name, tool.Think, tool.Invocation{Access: []tool.Access{tool.Nothing}, Run: func(context.Context, *tool.Live) (tool.Result, error) {
+		return tool.TextResult(name + " of " + origin), nil
+	}})
+	f.decl.Origin, f.decl.Aliases = origin, aliases
+	return f
+}
+
+func found(r *tool.Registry, name string) string {
+	t, err := r.Lookup(name)
+	if err != nil {
+		return err.Error()
+	}
+	d := t.Declaration()
+	return d.Name + " of " + d.Origin
+}
+
+func TestRegistryNamesAndAliases(t *testing.T) {
+	r := tool.NewRegistry(named("read_file", "", "ReadFile", "cat"), named("edit", ""))
+	err := r.Set("mcp:x", []tool.Tool{
+		named("read_file", "mcp:x"), named("cat", "mcp:x"), named("search", "mcp:x", "edit", "ReadFile", "find"),
+		named("", "mcp:x"), named("stray", "mcp:y"), named("search", "mcp:x"),
+	})
+	wantSame(t, "left out", strings.Join([]string{
+		"register tool read_file of mcp:x: the name is taken by the built-in tools",
+		"register tool cat of mcp:x: the name is taken by the built-in tools",
+		"register a tool of mcp:x: it has no name",
+		"register tool stray of mcp:x: it says that it is from mcp:y",
+		"register tool search of mcp:x: the name is taken by mcp:x",
+	}, "\n"), fmt.Sprint(err))
+	for name, want := range map[string]string{
+		"read_file": "read_file of ", "ReadFile": "read_file of ", "cat": "read_file of ", "edit": "edit of ",
+		"search": "search of mcp:x", "find": "search of mcp:x",
+		"raed_file": `there is no tool "raed_file"; did you mean "read_file"?`,
+		"readfiles": `there is no tool "readfiles"; did you mean "read_file"?`,
+		"reader":    `there is no tool "reader"; the tools are edit, read_file, search`,
+		"":          `there is no tool ""; the tools are edit, read_file, search`,
+	} {
+		wantSame(t, name, want, found(r, name))
+	}
+	err = r.Set("mcp:z", []tool.Tool{named("search", "mcp:z"), named("other", "mcp:z")})
+	wantSame(t, "of another origin", "register tool search of mcp:z: the name is taken by mcp:x", fmt.Sprint(err))
+	if err := r.Set("mcp:x", nil); err != nil {
+		t.Fatal(err)
+	}
+	wantSame(t, "gone", `there is no tool "search"; the tools are edit, other, read_file`, found(r, "search"))
+	var none *tool.Registry
+	wantSame(t, "nil registry", `there is no tool "x"; no tools are registered`, found(none, "x"))
+	wantSame(t, "nil registry", 0, len(none.All()))
+	if long := found(r, strings.Repeat("x", 9999)); len(long) > 300 {
+		t.Errorf("the error of a long name has %d bytes", len(long))
+	}
+}
+
+// Names of built-in tools cannot be taken, not even by one who came first.
+func TestBuiltinComesFirst(t *testing.T) {
+	r := &tool.Registry{}
+	if err := r.Set("mcp:x", []tool.Tool{named("edit", "mcp:x"), named("old", "mcp:x"), named("mine", "mcp:x")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Set("", []tool.Tool{named("edit", "", "old")}); err != nil {
+		t.Error(err)
+	}
+	wantSame(t, "by name", "edit of ", found(r, "edit"))
+	wantSame(t, "by alias", "edit of ", found(r, "old"))
+	wantSame(t, "the rest", "mine of mcp:x", found(r, "mine"))
+	var names []string
+	for _, d := range r.All() {
+		names = append(names, d.Name+" of "+d.Origin)
+	}
+	wantSame(t, "declared", []string{"edit of ", "mine of mcp:x"}, names)
+}
+
+func TestNewRegistryPanicsOnTwoOfOneName(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("two tools of one name were taken")
+		}
+	}()
+	tool.NewRegistry(named("a", ""), named("a", ""))
+}
+
+// The same tools give the same bytes, whatever the order they came in.
+func TestDeclarationsAreStable(t *testing.T) {
+	bytesOf := func(origins ...string) string {
+		r := tool.NewRegistry(named("b", "", "x"), named("d", ""))
+		for _, o := range origins {
+			ts := []tool.Tool{named("a"+o, o), named("c"+o, o)}
+			if o == "mcp:2" {
+				slices.Reverse(ts)
+			}
+			if err := r.Set(o, ts); err != nil {
+				t.Fatal(err)
+			}
+		}
+		raw, err := json.Marshal(r.Declarations(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	want := bytesOf("mcp:1", "mcp:2", "command")
+	for range 20 {
+		wantSame(t, "bytes", want, bytesOf("command", "mcp:2", "mcp:1", "mcp:2"))
+	}
+	wantSame(t, "one declaration", `[{"name":"acommand","displayName":"acommand","description":"A toy.","parametersJsonSchema":null,"kind":"think","aliases":[],"source":"command"}`,
+		want[:strings.Index(want, "}")+1])
+	wantSame(t, "aliases and source", true, strings.Contains(want, `"name":"b","displayName":"b","description":"A toy.","parametersJsonSchema":null,"kind":"think","aliases":["x"],"source":"builtin"`))
+}
+
+// Lists change while calls run and wait. A call keeps the tool it was looked up with; what is deferred can be called.
+func TestListChangesMidSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		version := func(v string) *fakeTool {
+			f := named("server", "mcp:x")
+			f.decl.Deferred = true
+			f.prepare = func(context.Context, json.RawMessage) (*tool.Invocation, error) {
+				return &tool.Invocation{Description: "call " + v, Run: func(context.Context, *tool.Live) (tool.Result, error) { return tool.TextResult(v), nil }}, nil
+			}
+			return f
+		}
+		d := &desk{}
+		x := &tool.Executor{Registry: tool.NewRegistry(named("plain", "")), Policy: askAbout, Ask: d.ask}
+		set := func(ts ...tool.Tool) {
+			if err := x.Registry.Set("mcp:x", ts); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set(version("one"))
+		b := begin(t.Context(), x, "server")
+		synctest.Wait()
+		set(version("two"))
+		b.Add(call("server"))
+		synctest.Wait()
+		set()
+		d.yes(t, "call one")
+		synctest.Wait()
+		d.yes(t, "call two")
+		b.Add(call("server"))
+		wantSame(t, "outcomes", []string{"success: one", "success: two", `error: there is no tool "server"; the tools are plain`}, says(b.Wait()))
+
+		set(version("three"))
+		names := func(revealed func(string) bool) (out []string) {
+			for _, d := range x.Registry.Declarations(revealed) {
+				out = append(out, d.Name)
+			}
+			return out
+		}
+		wantSame(t, "declared", []string{"plain"}, names(nil))
+		wantSame(t, "revealed", []string{"plain", "server"}, names(func(n string) bool { return n == "server" }))
+		wantSame(t, "all", 2, len(x.Registry.All()))
+	})
+}
