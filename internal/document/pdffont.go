@@ -1,0 +1,319 @@
+package document
+
+import (
+	"strings"
+	"unicode/utf16"
+
+	"github.com/ledongthuc/pdf"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+	"golang.org/x/text/encoding/unicode"
+)
+
+// pdfFont turns the codes of a font into text and widths.
+type pdfFont struct {
+	simple   bool              // codes are single bytes
+	chars    [256]string       // of a simple font
+	toText   *charMap          // the font's own map to Unicode
+	multi    encoding.Encoding // of a composite font in a national encoding
+	widths   map[int]float64   // in thousandths of the size
+	missing  float64
+	standard bool // no widths given: those of a usual sans serif are near enough to see gaps
+}
+
+// glyph is a code as text.
+type glyph struct {
+	text  string
+	width float64
+	space bool // the code that word spacing applies to
+}
+
+// readFont reads a font dictionary.
+func readFont(v pdf.Value) *pdfFont {
+	f := &pdfFont{simple: v.Key("Subtype").Name() != "Type0", widths: map[int]float64{}}
+	if m := v.Key("ToUnicode"); m.Kind() == pdf.Stream {
+		f.toText = readCharMap(contentOf(m))
+	}
+	if !f.simple {
+		f.readComposite(v)
+		return f
+	}
+	f.readEncoding(v)
+	first := int(v.Key("FirstChar").Int64())
+	widths := v.Key("Widths")
+	for i := range min(widths.Len(), 256) {
+		f.widths[first+i] = widths.Index(i).Float64()
+	}
+	f.missing = v.Key("FontDescriptor").Key("MissingWidth").Float64()
+	f.standard = widths.Len() == 0
+	if f.standard && strings.Contains(v.Key("BaseFont").Name(), "Courier") {
+		f.standard, f.missing = false, 600
+	}
+	return f
+}
+
+// readEncoding fills the table of a simple font: a base encoding, and names where the font differs from it.
+func (f *pdfFont) readEncoding(v pdf.Value) {
+	enc := v.Key("Encoding")
+	base := enc.Name()
+	if enc.Kind() == pdf.Dict {
+		base = enc.Key("BaseEncoding").Name()
+	}
+	table := charmap.Windows1252
+	if base == "MacRomanEncoding" {
+		table = charmap.Macintosh
+	}
+	for c := range 256 {
+		f.chars[c] = string(table.DecodeByte(byte(c)))
+	}
+	if base == "" && !strings.Contains(v.Key("FontDescriptor").Key("FontName").Name(), "+") {
+		for c, s := range standardEncoding {
+			f.chars[c] = s
+		}
+	}
+	if enc.Kind() != pdf.Dict {
+		return
+	}
+	differences := enc.Key("Differences")
+	code := 0
+	for i := range min(differences.Len(), 4096) {
+		switch d := differences.Index(i); d.Kind() {
+		case pdf.Integer:
+			code = int(d.Int64())
+		case pdf.Name:
+			if code >= 0 && code < 256 {
+				if s := glyphText(d.Name()); s != "" {
+					f.chars[code] = s
+				}
+			}
+			code++
+		}
+	}
+}
+
+// standardEncoding is where the encoding of fonts without one differs from Windows-1252.
+var standardEncoding = map[int]string{
+	0x27: "’", 0x60: "‘", 0xA4: "⁄", 0xA6: "ƒ", 0xA8: "¤", 0xA9: "'", 0xAA: "“", 0xAC: "‹", 0xAD: "›", 0xAE: "fi", 0xAF: "fl", 0xB1: "–", 0xB2: "†", 0xB3: "‡",
+	0xB4: "·", 0xB7: "•", 0xB8: "‚", 0xB9: "„", 0xBA: "”", 0xBC: "…", 0xBD: "‰", 0xD0: "—", 0xE1: "Æ", 0xE3: "ª", 0xE8: "Ł", 0xE9: "Ø", 0xEA: "Œ", 0xEB: "º",
+	0xF1: "æ", 0xF5: "ı", 0xF8: "ł", 0xF9: "ø", 0xFA: "œ", 0xFB: "ß",
+}
+
+// readComposite reads a font of many characters.
+func (f *pdfFont) readComposite(v pdf.Value) {
+	f.multi = nationalEncoding(v.Key("Encoding").Name())
+	inner := v.Key("DescendantFonts").Index(0)
+	f.missing = 1000
+	if dw := inner.Key("DW"); dw.Kind() == pdf.Integer || dw.Kind() == pdf.Real {
+		f.missing = dw.Float64()
+	}
+	w := inner.Key("W")
+	n := min(w.Len(), 100_000)
+	for i := 0; i+1 < n; {
+		first := int(w.Index(i).Int64())
+		if list := w.Index(i + 1); list.Kind() == pdf.Array {
+			for j := range min(list.Len(), 65536) {
+				f.widths[first+j] = list.Index(j).Float64()
+			}
+			i += 2
+			continue
+		}
+		last := min(int(w.Index(i+1).Int64()), 65535)
+		width := w.Index(i + 2).Float64()
+		for c := max(first, 0); c <= last; c++ {
+			f.widths[c] = width
+		}
+		i += 3
+	}
+}
+
+// nationalEncoding is the encoding that the name of a predefined map stands for, or nil.
+func nationalEncoding(name string) encoding.Encoding {
+	for _, e := range []struct {
+		part string
+		enc  encoding.Encoding
+	}{
+		{"UCS2", unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)},
+		{"UTF16", unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)},
+		{"GBK2K", simplifiedchinese.GB18030},
+		{"GBK", simplifiedchinese.GBK},
+		{"GB-EUC", simplifiedchinese.GBK},
+		{"B5", traditionalchinese.Big5},
+		{"RKSJ", japanese.ShiftJIS},
+		{"KSC", korean.EUCKR},
+		{"EUC", japanese.EUCJP},
+	} {
+		if strings.Contains(name, e.part) {
+			return e.enc
+		}
+	}
+	return nil
+}
+
+// glyphs splits a string into its characters.
+func (f *pdfFont) glyphs(raw string) []glyph {
+	var out []glyph
+	switch {
+	case f.simple:
+		for i := range len(raw) {
+			c := raw[i]
+			text := f.chars[c]
+			if f.toText != nil {
+				if s, ok := f.toText.text[raw[i:i+1]]; ok {
+					text = s
+				}
+			}
+			out = append(out, glyph{text, f.width(int(c), text), c == ' '})
+		}
+	case f.toText == nil && f.multi != nil:
+		if s, err := f.multi.NewDecoder().String(raw); err == nil {
+			for _, r := range s {
+				out = append(out, glyph{string(r), f.missing, r == ' '})
+			}
+		}
+	default:
+		for raw != "" {
+			n := f.toText.codeLength(raw)
+			code := 0
+			for i := range n {
+				code = code<<8 | int(raw[i])
+			}
+			text := "\uFFFD"
+			if s, ok := f.toText.lookup(raw[:n]); ok {
+				text = s
+			}
+			out = append(out, glyph{text, f.width(code, text), n == 1 && raw[0] == ' '})
+			raw = raw[n:]
+		}
+	}
+	return out
+}
+
+func (f *pdfFont) width(code int, text string) float64 {
+	if w, ok := f.widths[code]; ok {
+		return w
+	}
+	if !f.standard {
+		return f.missing
+	}
+	switch {
+	case strings.Contains(" !'(),./:;I[\\]`fijlrt|", text):
+		return 290
+	case strings.Contains("MWmw@%", text):
+		return 860
+	case text != "" && text[0] >= 'A' && text[0] <= 'Z':
+		return 690
+	}
+	return 550
+}
+
+// charMap is a font's map from codes to text.
+type charMap struct {
+	text    map[string]string
+	lengths [5]bool // of codes
+}
+
+// maxCharMap bounds the characters of one map.
+const maxCharMap = 200_000
+
+// readCharMap reads the program that a map is written as.
+func readCharMap(program []byte) *charMap {
+	m := &charMap{text: map[string]string{}}
+	t := &tokens{data: program}
+	var args []operand
+	for {
+		v := t.next()
+		if v.kind == 0 || len(m.text) > maxCharMap {
+			return m
+		}
+		if v.kind != 'o' {
+			args = append(args, v)
+			continue
+		}
+		switch v.str {
+		case "endcodespacerange":
+			for _, a := range args {
+				if n := len(a.str); a.kind == 's' && n >= 1 && n <= 4 {
+					m.lengths[n] = true
+				}
+			}
+		case "endbfchar":
+			for i := 0; i+1 < len(args); i += 2 {
+				m.text[args[i].str] = utf16Text(args[i+1].str)
+			}
+		case "endbfrange":
+			for i := 0; i+2 < len(args); i += 3 {
+				m.addRange(args[i].str, args[i+1].str, args[i+2])
+			}
+		}
+		args = args[:0]
+	}
+}
+
+// addRange maps the codes from lo to hi to texts that count up, or to a list.
+func (m *charMap) addRange(lo, hi string, to operand) {
+	if len(lo) == 0 || len(lo) > 4 || len(lo) != len(hi) {
+		return
+	}
+	number := func(s string) (n int) {
+		for i := range len(s) {
+			n = n<<8 | int(s[i])
+		}
+		return n
+	}
+	first, last := number(lo), number(hi)
+	for n := first; n <= last && n-first < 65536 && len(m.text) <= maxCharMap; n++ {
+		code := []byte(lo)
+		for i, rest := len(code)-1, n; i >= 0; i, rest = i-1, rest>>8 {
+			code[i] = byte(rest)
+		}
+		switch {
+		case to.kind == '[' && n-first < len(to.items):
+			m.text[string(code)] = utf16Text(to.items[n-first].str)
+		case to.kind == 's' && len(to.str) >= 2:
+			end := len(to.str) - 2
+			unit := uint16(to.str[end])<<8 | uint16(to.str[end+1]) + uint16(n-first)
+			m.text[string(code)] = utf16Text(to.str[:end] + string([]byte{byte(unit >> 8), byte(unit)}))
+		}
+	}
+}
+
+// codeLength is how many bytes of raw make the next code.
+func (m *charMap) codeLength(raw string) int {
+	if m != nil {
+		for n := 1; n <= min(4, len(raw)); n++ {
+			if _, ok := m.text[raw[:n]]; ok && m.lengths[n] {
+				return n
+			}
+		}
+		for n := 1; n <= min(4, len(raw)); n++ {
+			if m.lengths[n] {
+				return n
+			}
+		}
+	}
+	return min(2, len(raw))
+}
+
+func (m *charMap) lookup(code string) (string, bool) {
+	if m == nil {
+		return "", false
+	}
+	s, ok := m.text[code]
+	return s, ok
+}
+
+// utf16Text decodes the UTF-16 that maps hold.
+func utf16Text(s string) string {
+	units := make([]uint16, 0, len(s)/2)
+	for i := 0; i+1 < len(s); i += 2 {
+		units = append(units, uint16(s[i])<<8|uint16(s[i+1]))
+	}
+	if len(s) == 1 {
+		units = append(units, uint16(s[0]))
+	}
+	return string(utf16.Decode(units))
+}

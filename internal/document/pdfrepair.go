@@ -1,0 +1,250 @@
+package document
+
+import (
+	"bytes"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// Bounds on what a PDF may make us do before a page of it is read.
+const (
+	maxPDFObject   = 4 << 20   // an object without its stream
+	maxPDFObjects  = 2_000_000 // their numbers
+	maxPDFUnpacked = 128 << 20 // objects that were packed in streams
+)
+
+// ErrEncrypted says that a PDF cannot be read without being decrypted first.
+var ErrEncrypted = errors.New("the PDF is encrypted; decrypt it first, for example with qpdf --decrypt")
+
+// errNotPDF says that nothing in a file is as it is in a PDF.
+var errNotPDF = errors.New("the PDF is damaged: it has no document in it")
+
+// repairedPDF is a PDF file and a tail that gives it a plain table of its objects.
+//
+// The library that reads objects trusts the tables of a file: one that points back at itself, or that says it has
+// 2^60 entries, would hang or kill the process. So the tables of the file are not used at all. All objects are found
+// by looking for them, those packed in object streams are unpacked within bounds, and the library gets a table that is
+// known to be good. That also reads files whose own tables are wrong or cut off.
+type repairedPDF struct {
+	data []byte
+	tail []byte
+	tick func() // called on every read; may panic to stop whatever reads
+}
+
+var (
+	rootRef    = regexp.MustCompile(`/Root\s+(\d{1,9})\s+(\d{1,5})\s+R`)
+	encryptRef = regexp.MustCompile(`/Encrypt\s*(<<|\d{1,9}\s+\d{1,5}\s+R)`)
+	catalog    = regexp.MustCompile(`/Type\s*/Catalog\b`)
+	objStream  = regexp.MustCompile(`/Type\s*/ObjStm\b`)
+	objCount   = regexp.MustCompile(`/N\s+(\d{1,7})\b`)
+	objFirst   = regexp.MustCompile(`/First\s+(\d{1,9})\b`)
+	plainFlate = regexp.MustCompile(`/Filter\s*(\[\s*)?/FlateDecode\b`)
+)
+
+// pdfObject is where an object stands.
+type pdfObject struct {
+	id, gen int
+	offset  int
+	head    []byte // without its stream
+	stream  []byte
+}
+
+// repairPDF finds the objects of a PDF.
+func repairPDF(data []byte) (*repairedPDF, error) {
+	if at := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-")); at > 0 {
+		data = data[at:] // offsets count from here, but they are not used anyway
+	}
+	if encryptRef.Match(data) {
+		return nil, ErrEncrypted
+	}
+	r := &repairedPDF{data: data}
+	at := map[int]pdfObject{}
+	root, unpacked := 0, 0
+	for _, o := range scanPDF(data) {
+		at[o.id] = o
+		if catalog.Match(o.head) {
+			root = o.id
+		}
+		if o.stream == nil || !objStream.Match(o.head) {
+			continue
+		}
+		for _, inner := range unpackPDF(o, maxPDFUnpacked-unpacked) {
+			unpacked += len(inner.head)
+			inner.offset = len(data) + len(r.tail)
+			r.tail = fmt.Appendf(r.tail, "\n%d 0 obj\n%s\nendobj\n", inner.id, inner.head)
+			inner.offset++ // after the newline
+			at[inner.id] = inner
+			if catalog.Match(inner.head) {
+				root = inner.id
+			}
+		}
+	}
+	if refs := rootRef.FindAllSubmatch(data, -1); len(refs) > 0 {
+		if id, _ := strconv.Atoi(string(refs[len(refs)-1][1])); at[id].id != 0 {
+			root = id
+		}
+	}
+	if root == 0 {
+		return nil, errNotPDF
+	}
+	r.writeTable(at, at[root])
+	return r, nil
+}
+
+// writeTable ends the tail with a table of the objects.
+func (r *repairedPDF) writeTable(at map[int]pdfObject, root pdfObject) {
+	ids := make([]int, 0, len(at))
+	for id := range at {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	r.tail = append(r.tail, '\n')
+	start := len(r.data) + len(r.tail)
+	r.tail = append(r.tail, "xref\n"...)
+	for _, id := range ids {
+		r.tail = fmt.Appendf(r.tail, "%d 1\n%010d %05d n \n", id, at[id].offset, at[id].gen)
+	}
+	r.tail = fmt.Appendf(r.tail, "trailer\n<< /Size %d /Root %d %d R >>\nstartxref\n%d\n%%%%EOF\n", ids[len(ids)-1]+1, root.id, root.gen, start)
+}
+
+// scanPDF lists the objects that stand in the file itself, in order.
+func scanPDF(data []byte) []pdfObject {
+	var out []pdfObject
+	for at := 0; ; {
+		i := bytes.Index(data[at:], []byte("obj"))
+		if i < 0 {
+			return out
+		}
+		word := at + i
+		at = word + len("obj")
+		o, ok := objectHeader(data, word)
+		if !ok {
+			continue
+		}
+		end := bytes.Index(data[at:], []byte("endobj"))
+		if end < 0 {
+			end = len(data) - at
+		}
+		o.head = data[at : at+end]
+		if s := bytes.Index(o.head, []byte("stream")); s >= 0 {
+			body := at + s + len("stream")
+			o.head = o.head[:s]
+			stop := bytes.Index(data[body:], []byte("endstream"))
+			if stop < 0 {
+				stop = len(data) - body
+			}
+			o.stream = bytes.TrimPrefix(bytes.TrimPrefix(data[body:body+stop], []byte("\r")), []byte("\n"))
+			at = body + stop
+		} else {
+			at += end
+		}
+		if len(o.head) <= maxPDFObject && o.id > 0 && o.id < maxPDFObjects {
+			out = append(out, o)
+		}
+	}
+}
+
+// objectHeader reads the two numbers before the word at offset word, which is "obj".
+func objectHeader(data []byte, word int) (pdfObject, bool) {
+	gen, at, ok1 := numberBefore(data, word)
+	id, at, ok2 := numberBefore(data, at)
+	return pdfObject{id: id, gen: gen, offset: at}, ok1 && ok2 && gen <= 65535
+}
+
+// numberBefore reads a number that ends before offset end, blanks between, and says where it begins.
+func numberBefore(data []byte, end int) (n, start int, ok bool) {
+	i := end
+	for i > 0 && isPDFSpace(data[i-1]) {
+		i--
+	}
+	digits := i
+	for i > 0 && data[i-1] >= '0' && data[i-1] <= '9' && digits-i < 10 {
+		i--
+	}
+	n, err := strconv.Atoi(string(data[i:digits]))
+	return n, i, err == nil && digits < end
+}
+
+func isPDFSpace(c byte) bool {
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0
+}
+
+// unpackPDF lists the objects in an object stream, if it can be read within the limit.
+func unpackPDF(o pdfObject, limit int) []pdfObject {
+	body := o.stream
+	if plainFlate.Match(o.head) {
+		z, err := zlib.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return nil
+		}
+		body, _ = io.ReadAll(io.LimitReader(z, int64(limit)+1)) // a damaged end leaves what comes before it
+	} else if bytes.Contains(o.head, []byte("/Filter")) {
+		return nil
+	}
+	if len(body) > limit {
+		return nil
+	}
+	count, first := intIn(objCount, o.head), intIn(objFirst, o.head)
+	if first <= 0 || first > len(body) {
+		return nil
+	}
+	numbers := bytes.Fields(body[:first])
+	count = min(count, len(numbers)/2)
+	var out []pdfObject
+	for i := range count {
+		id, err1 := strconv.Atoi(string(numbers[2*i]))
+		from, err2 := strconv.Atoi(string(numbers[2*i+1]))
+		to := len(body) - first
+		if i+1 < count {
+			if next, err := strconv.Atoi(string(numbers[2*i+3])); err == nil && next >= from {
+				to = min(to, next)
+			}
+		}
+		if err1 != nil || err2 != nil || id <= 0 || id >= maxPDFObjects || from < 0 || from > to || to-from > maxPDFObject {
+			continue
+		}
+		out = append(out, pdfObject{id: id, head: body[first+from : first+to]})
+	}
+	return out
+}
+
+func intIn(re *regexp.Regexp, s []byte) int {
+	m := re.FindSubmatch(s)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(string(m[1]))
+	return n
+}
+
+func (r *repairedPDF) size() int64 { return int64(len(r.data) + len(r.tail)) }
+
+// pdfHeader is the one beginning that the library accepts; it stands over the file's own, whatever version that says.
+const pdfHeader = "%PDF-1.7\n"
+
+// ReadAt reads the file, its header replaced, and then the tail.
+func (r *repairedPDF) ReadAt(p []byte, off int64) (int, error) {
+	r.tick()
+	if off < 0 || off >= r.size() {
+		return 0, io.EOF
+	}
+	n := 0
+	if off < int64(len(r.data)) {
+		n = copy(p, r.data[off:])
+		if off < int64(len(pdfHeader)) {
+			copy(p[:n], pdfHeader[off:])
+		}
+	}
+	if at := off + int64(n) - int64(len(r.data)); n < len(p) && at >= 0 {
+		n += copy(p[n:], r.tail[at:])
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
