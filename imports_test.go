@@ -42,6 +42,7 @@ var mayImport = map[string]string{
 	"internal/proc/term":          "",
 	"internal/settings":           "",
 	"internal/spill":              "",
+	"internal/bench":              "tool",
 
 	// The tools stand on the engines.
 	"builtin": "tool internal/workspace internal/text internal/atomicfile internal/edit internal/document " +

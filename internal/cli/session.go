@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/adze-dev/adze/builtin"
@@ -67,7 +68,8 @@ func openSession(env Env, o *options, kind sessionKind) (*session, error) {
 		return nil, err
 	}
 	s.policy = permission.New(permission.World{
-		Roots: s.tools.Roots(), Home: canonical(env.Home), State: canonical(home), Spill: canonical(s.spill.Root()),
+		Roots: s.tools.Roots(), Home: canonical(env.Home), State: canonical(home),
+		Spill: filepath.Dir(s.spill.Root()), // of all sessions: a later call may be told of an earlier one's
 	}, permission.Mode(s.settings.Tools.ApprovalMode))
 	s.exec = &tool.Executor{
 		Registry: tool.NewRegistry(s.tools.Tools()...),
@@ -89,7 +91,8 @@ func (s *session) close(env Env) {
 
 // nobody refuses every question, and says what would have made it unnecessary.
 func (s *session) nobody(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	return tool.Decision{}, errors.New(s.policy.Explain(r, why))
+	text := strings.TrimPrefix(s.policy.Explain(r, why), r.Declaration.Name+": ")
+	return tool.Decision{}, errors.New(strings.Replace(text, ", and nobody could be asked", "", 1))
 }
 
 func (s *session) save(c tool.Call, text string) (tool.Spilled, error) {

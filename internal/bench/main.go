@@ -1,0 +1,138 @@
+// Command bench measures what Adze promises of size and speed and prints it as a table. make bench runs it.
+//
+// A test may bound a hang; a goal is measured here, and read by people.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+func main() {
+	binary := "bin/adze"
+	if len(os.Args) > 1 {
+		binary = os.Args[1]
+	}
+	if err := run(os.Stdout, binary); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(w io.Writer, binary string) error {
+	info, err := os.Stat(binary)
+	if err != nil {
+		return fmt.Errorf("%w; make build makes it", err)
+	}
+	cpu, wall, memory, err := startUp(binary)
+	if err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "what\tmeasured\tgoal")
+	fmt.Fprintf(t, "binary\t%.1f MB\tunder 12 MB\n", float64(info.Size())/1e6)
+	fmt.Fprintf(t, "adze version, CPU\t%v\tunder 5 ms\n", cpu.Round(10*time.Microsecond))
+	fmt.Fprintf(t, "adze version, wall\t%v\tunder 10 ms\n", wall.Round(10*time.Microsecond))
+	fmt.Fprintf(t, "adze version, memory\t%.1f MB\tunder 30 MB\n", float64(memory)/1e6)
+	fmt.Fprintf(t, "slowest package init\t%s\tunder 1 ms\n", slowestInit(binary))
+	fmt.Fprintf(t, "a call through the core\t%v\tunder 50 µs\n", callOverhead())
+	fmt.Fprintf(t, "heap after 1,000 results of 1 MB\t%.1f MB\tunder 64 MB\n", float64(heapAfterLongResults())/1e6)
+	return t.Flush()
+}
+
+// startUp is the smallest of many: what the program costs, not what else the machine did.
+func startUp(binary string) (cpu, wall time.Duration, memory int64, err error) {
+	cpu, wall = time.Hour, time.Hour
+	for range 30 {
+		cmd := exec.Command(binary, "version")
+		began := time.Now()
+		if err := cmd.Run(); err != nil {
+			return 0, 0, 0, err
+		}
+		wall = min(wall, time.Since(began))
+		cpu = min(cpu, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+		memory = max(memory, maxRSS(cmd.ProcessState))
+	}
+	return cpu, wall, memory, nil
+}
+
+func slowestInit(binary string) string {
+	abs, err := filepath.Abs(binary)
+	if err != nil {
+		return err.Error()
+	}
+	cmd := exec.Command(abs, "version")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return err.Error()
+	}
+	slowest, where := 0.0, ""
+	for line := range strings.Lines(string(out)) {
+		var name string
+		var at, took float64
+		if n, _ := fmt.Sscanf(line, "init %s @%f ms, %f ms", &name, &at, &took); n == 3 && took > slowest {
+			slowest, where = took, name
+		}
+	}
+	return fmt.Sprintf("%.2f ms (%s)", slowest, where)
+}
+
+type noArgs struct{}
+
+func executor(text string) *tool.Executor {
+	t := tool.Define(tool.Def[noArgs]{
+		Name: "say", Description: "Says something.", Kind: tool.Think,
+		Prepare: func(context.Context, noArgs) (*tool.Invocation, error) {
+			return &tool.Invocation{
+				Access: []tool.Access{tool.Nothing},
+				Run: func(context.Context, *tool.Live) (tool.Result, error) {
+					return tool.TextResult(strings.Clone(text)), nil
+				},
+			}, nil
+		},
+	})
+	return &tool.Executor{
+		Registry: tool.NewRegistry(t),
+		Policy:   func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} },
+		Spill:    func(tool.Call, string) (tool.Spilled, error) { return tool.Spilled{Path: "/dev/null"}, nil },
+	}
+}
+
+func callOverhead() time.Duration {
+	x := executor("hello")
+	r := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			batch := x.Batch(context.Background())
+			batch.Add(tool.Call{Name: "say", Args: json.RawMessage(`{}`)})
+			batch.Wait()
+		}
+	})
+	return time.Duration(r.NsPerOp())
+}
+
+func heapAfterLongResults() uint64 {
+	x := executor(strings.Repeat("0123456789abcde\n", 1<<16))
+	batch := x.Batch(context.Background())
+	for range 1000 {
+		batch.Add(tool.Call{Name: "say"})
+	}
+	outcomes := batch.Wait()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	runtime.KeepAlive(outcomes)
+	return m.HeapAlloc
+}

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/adze-dev/adze/agent"
+)
+
+// What every turn carries is paid for with every turn: the system prompt and all declarations together.
+func TestWhatEveryTurnCarriesIsSmall(t *testing.T) {
+	env := Env{Dir: t.TempDir(), Home: t.TempDir(), Getenv: func(string) string { return "" }}
+	s, err := openSession(env, &options{}, manyCalls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+	size := len(agent.SystemPrompt(agent.Surroundings{Workspace: s.dir, Date: time.Now()}))
+	for _, d := range s.exec.Registry.All() {
+		b, err := json.Marshal(function{d.Name, d.Description, d.Parameters})
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += len(b)
+	}
+	t.Logf("%d bytes", size)
+	if size > 16_000 {
+		t.Errorf("system prompt and declarations have %d bytes, over 16,000", size)
+	}
+}
