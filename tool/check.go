@@ -179,8 +179,17 @@ func isInteger(n json.Number) bool {
 	if !strings.ContainsAny(string(n), ".eE") {
 		return true
 	}
-	f, err := n.Float64()
-	return err == nil && f == float64(int64(f))
+	r, ok := new(big.Rat).SetString(string(n))
+	return ok && r.IsInt()
+}
+
+// whole writes a whole number as Go reads one: 3 for 3.0.
+func whole(n json.Number) json.Number {
+	r, ok := new(big.Rat).SetString(string(n))
+	if !ok || !r.IsInt() {
+		return n
+	}
+	return json.Number(r.Num().String())
 }
 
 func sameValue(enum, v any) bool {

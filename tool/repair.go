@@ -89,6 +89,10 @@ func (r *repairer) repair(n *node, v any, at string, depth int) any {
 	}
 	v = r.retype(n, v, at, depth)
 	switch v := v.(type) {
+	case json.Number:
+		if slices.Contains(n.types, "integer") && isInteger(v) {
+			return whole(v)
+		}
 	case map[string]any:
 		return r.repairObject(n, v, at, depth)
 	case []any:
@@ -171,6 +175,9 @@ func (r *repairer) fromString(n *node, s string) (any, bool) {
 	case (lower == "true" || lower == "false") && r.accepts(n, "boolean", 0):
 		return lower == "true", true
 	case numeral.MatchString(t) && r.fits(n, json.Number(t)):
+		if !r.accepts(n, "number", 0) {
+			return whole(json.Number(t)), true
+		}
 		return json.Number(t), true
 	case strings.HasPrefix(t, "{") || strings.HasPrefix(t, "["):
 		if v, err := decodeArguments(json.RawMessage(t)); err == nil && r.fits(n, v) {
