@@ -77,7 +77,7 @@ type repairer struct {
 
 func (r *repairer) note(at, format string, args ...any) {
 	if at == "" {
-		at = "the arguments"
+		at = "the argument object"
 	}
 	r.notes = append(r.notes, at+" "+fmt.Sprintf(format, args...))
 }
@@ -115,10 +115,11 @@ func (r *repairer) repairObject(n *node, v map[string]any, at string, depth int)
 			if !ok || n.properties[alias] != nil {
 				continue
 			}
-			if _, both := v[name]; both && given != nil {
+			if v[name] != nil && given != nil {
 				r.clashes = append(r.clashes, Violation{join(at, alias), fmt.Sprintf("is another name of %s, which is given too; give one of them", name)})
 			} else if given != nil {
 				v[name] = given
+				r.note(join(at, name), "was given as %s", alias)
 			}
 			delete(v, alias)
 		}
