@@ -40,6 +40,13 @@ func (s *Schema) check(n *node, v any, at string, depth int, report func(Violati
 	s.checkChoices(n, v, at, depth, report)
 }
 
+// allows reports whether v is all right at n.
+func (s *Schema) allows(n *node, v any) bool {
+	ok := true
+	s.check(n, v, "", 0, func(Violation) { ok = false })
+	return ok
+}
+
 func (n *node) checkString(v string, bad func(string, ...any)) {
 	length := utf8.RuneCountInString(v)
 	switch {

@@ -132,7 +132,7 @@ func (r *repairer) repairObject(n *node, v map[string]any, at string, depth int)
 		case given:
 			v[name] = r.repair(child, value, join(at, name), depth+1)
 		case child.fallback != nil:
-			if d, err := decodeArguments(child.fallback); err == nil {
+			if d, err := decodeArguments(child.fallback); err == nil && r.schema.allows(child, d) {
 				v[name] = d
 			}
 		}

@@ -111,7 +111,9 @@ func parseNode(raw json.RawMessage, depth int) (*node, error) {
 		ref: in.Ref, types: parseTypes(in.Type, in.Nullable), required: parseNames(in.Required), enum: in.Enum,
 		minimum: parseFloat(in.Minimum), maximum: parseFloat(in.Maximum), above: parseFloat(in.Above), below: parseFloat(in.Below),
 		minLength: parseInt(in.MinLength), maxLength: parseInt(in.MaxLength), minItems: parseInt(in.MinItems), maxItems: parseInt(in.MaxItems),
-		fallback: in.Default,
+	}
+	if string(in.Default) != "null" { // which generators write for "none"
+		n.fallback = in.Default
 	}
 	n.description, _ = in.Description.(string)
 	if in.Const != nil {
