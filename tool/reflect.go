@@ -119,6 +119,9 @@ func tagKeywords(kind reflect.Kind, tag reflect.StructTag) ([]string, error) {
 		out = append(out, `"description":`+quote(d))
 	}
 	if e := tag.Get("enum"); e != "" {
+		if kind != reflect.String {
+			return nil, fmt.Errorf("an enum is of strings, not of a %s", kind)
+		}
 		var items []string
 		for _, item := range strings.Split(e, ",") {
 			items = append(items, quote(item))
