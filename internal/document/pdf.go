@@ -100,18 +100,18 @@ func ReadPDF(ctx context.Context, data []byte, pages PageRange) (text PDFText, e
 			text, err = PDFText{}, pdfError(r)
 		}
 	}()
-	file, err := repairPDF(data)
-	if err != nil {
-		return PDFText{}, err
-	}
-	file.tick = func() {
+	tick := func() {
 		if ctx.Err() != nil {
 			panic(stopped{context.Cause(ctx)})
 		}
 	}
+	file, err := repairPDF(data, tick)
+	if err != nil {
+		return PDFText{}, err
+	}
 	reader, err := pdf.NewReader(file, file.size())
 	if err != nil {
-		file.tick() // if it was stopped, say so
+		tick() // if it was stopped, say so
 		return PDFText{}, fmt.Errorf("the PDF is damaged: %w", err)
 	}
 	tree := pageTree{left: maxPageTree}
@@ -129,7 +129,7 @@ func ReadPDF(ctx context.Context, data []byte, pages PageRange) (text PDFText, e
 	}
 	left := maxPDFText
 	for n := pages.First; n <= min(pages.Last, text.Total, pages.First+MaxPagesPerRead-1); n++ {
-		p := readPage(tree.pages[n-1], n, file.tick)
+		p := readPage(tree.pages[n-1], n, tick)
 		if size := utf8.RuneCountInString(p.Text); size > left {
 			p.Text, text.Cut = cut(p.Text, left), true
 		} else {

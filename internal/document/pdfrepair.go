@@ -54,18 +54,19 @@ type pdfObject struct {
 	stream  []byte
 }
 
-// repairPDF finds the objects of a PDF.
-func repairPDF(data []byte) (*repairedPDF, error) {
+// repairPDF finds the objects of a PDF. tick is called again and again, and may panic to end it.
+func repairPDF(data []byte, tick func()) (*repairedPDF, error) {
 	if at := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-")); at > 0 {
 		data = data[at:] // offsets count from here, but they are not used anyway
 	}
 	if encryptRef.Match(data) {
 		return nil, ErrEncrypted
 	}
-	r := &repairedPDF{data: data}
+	r := &repairedPDF{data: data, tick: tick}
 	at := map[int]pdfObject{}
-	root, unpacked := 0, 0
+	root, room := 0, maxPDFUnpacked
 	for _, o := range scanPDF(data) {
+		tick()
 		at[o.id] = o
 		if catalog.Match(o.head) {
 			root = o.id
@@ -73,8 +74,9 @@ func repairPDF(data []byte) (*repairedPDF, error) {
 		if o.stream == nil || !objStream.Match(o.head) {
 			continue
 		}
-		for _, inner := range unpackPDF(o, maxPDFUnpacked-unpacked) {
-			unpacked += len(inner.head)
+		body := unpackStream(o, room)
+		room -= len(body)
+		for _, inner := range packedObjects(o.head, body) {
 			inner.offset = len(data) + len(r.tail)
 			r.tail = fmt.Appendf(r.tail, "\n%d 0 obj\n%s\nendobj\n", inner.id, inner.head)
 			inner.offset++ // after the newline
@@ -174,22 +176,26 @@ func isPDFSpace(c byte) bool {
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0
 }
 
-// unpackPDF lists the objects in an object stream, if it can be read within the limit.
-func unpackPDF(o pdfObject, limit int) []pdfObject {
-	body := o.stream
-	if plainFlate.Match(o.head) {
-		z, err := zlib.NewReader(bytes.NewReader(body))
-		if err != nil {
+// unpackStream is the content of an object stream, as much of it as there is room for. A damaged end leaves what comes
+// before it.
+func unpackStream(o pdfObject, room int) []byte {
+	if !plainFlate.Match(o.head) {
+		if bytes.Contains(o.head, []byte("/Filter")) {
 			return nil
 		}
-		body, _ = io.ReadAll(io.LimitReader(z, int64(limit)+1)) // a damaged end leaves what comes before it
-	} else if bytes.Contains(o.head, []byte("/Filter")) {
+		return o.stream[:min(len(o.stream), room)]
+	}
+	z, err := zlib.NewReader(bytes.NewReader(o.stream))
+	if err != nil {
 		return nil
 	}
-	if len(body) > limit {
-		return nil
-	}
-	count, first := intIn(objCount, o.head), intIn(objFirst, o.head)
+	body, _ := io.ReadAll(io.LimitReader(z, int64(room)))
+	return body
+}
+
+// packedObjects lists the objects in the content of an object stream.
+func packedObjects(head, body []byte) []pdfObject {
+	count, first := intIn(objCount, head), intIn(objFirst, head)
 	if first <= 0 || first > len(body) {
 		return nil
 	}
