@@ -19,6 +19,12 @@ type wild struct {
 	fold bool
 }
 
+// Glob matches a path with forward slashes against a pattern as git does: "*" and "?" stay within a name, "**" as a whole
+// segment crosses folders, classes and escapes as in gitignore(5). Braces mean nothing.
+func Glob(pattern, path string, anyCase bool) bool {
+	return wild{path: true, fold: anyCase}.matches(pattern, path)
+}
+
 func (w wild) matches(p, t string) bool { return w.run(p, t) == match }
 
 func lower(c byte) byte {

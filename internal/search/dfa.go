@@ -1,0 +1,343 @@
+package search
+
+import (
+	"encoding/binary"
+	"regexp/syntax"
+	"slices"
+	"unsafe"
+)
+
+// dfa turns a program into a table state by state, as the text asks for it. It stops at the first place where some match
+// ends: which lines match is all that a search wants to know, and package regexp tells the rest for lines that are shown.
+//
+// A state is a set of instructions together with what is known of the byte before, as far as an assertion in the set
+// asks. Assertions are decided when the next byte is seen. States are numbered in steps of 256, so that a state plus a
+// byte is an index; the table grows up to maxStates and is then begun anew. One goroutine uses a dfa.
+type dfa struct {
+	p     *program
+	crlf  bool // the end of a line may also be before its "\r"
+	table []uint32
+	ends  []uint32 // what the end of the text leads to, by state
+	sets  [][]uint32
+	flags []before
+	ids   map[string]uint32
+
+	set  sparse
+	next sparse
+	key  []byte
+
+	line   uint32 // the state at the beginning of a line that is not the first
+	resets int
+}
+
+const (
+	unknown   = 0 << 8 // not computed yet
+	matched   = 1 << 8 // a match ended at or before the last byte
+	firstReal = 2 << 8
+	maxStates = 4096
+)
+
+// before is what is known of the byte before a state.
+type before uint8
+
+const (
+	lineStart before = 1 << iota
+	textStart
+	afterWord
+)
+
+func newDFA(p *program, crlf bool) *dfa {
+	d := &dfa{p: p, crlf: crlf}
+	n := 2 * len(p.insts)
+	d.set, d.next = newSparse(n), newSparse(n)
+	d.reset()
+	return d
+}
+
+func (d *dfa) reset() {
+	d.table = append(d.table[:0], make([]uint32, firstReal)...)
+	d.ends = append(d.ends[:0], 0, 0)
+	d.sets = append(d.sets[:0], nil, nil)
+	d.flags = append(d.flags[:0], 0, 0)
+	d.ids = make(map[string]uint32)
+	d.line = d.begin(lineStart)
+}
+
+// begin is the state before the first byte of a text that follows what b says.
+func (d *dfa) begin(b before) uint32 {
+	d.next.clear()
+	d.follow(&d.next, d.p.start)
+	return d.intern(b)
+}
+
+// scan runs from state s over data[i:]. It returns matched and the index of the byte that made a match certain, which is
+// in the line of the match, or the state after the last byte and len(data).
+func (d *dfa) scan(s uint32, data []byte, i int) (uint32, int) {
+	for {
+		s, i = run(d.table, s, data, i)
+		if i == len(data) {
+			return s, i
+		}
+		// The transition out of s on data[i] is special: a match, or not known yet.
+		t := d.table[s+uint32(data[i])]
+		if t == unknown {
+			t = d.step(&s, data[i])
+		}
+		if t == matched {
+			return matched, i
+		}
+		s = t
+		i++
+	}
+}
+
+// run is the hot loop. It stops before a byte whose transition is special. The table holds 256 entries for every state it
+// mentions, so the index needs no check; with the check the loop takes half as long again.
+func run(table []uint32, s uint32, data []byte, i int) (uint32, int) {
+	base := unsafe.Pointer(unsafe.SliceData(table))
+	at := func(s uint32, c byte) uint32 { return *(*uint32)(unsafe.Add(base, (uintptr(s)+uintptr(c))*4)) }
+	for i+4 <= len(data) {
+		c := data[i : i+4 : i+4]
+		s1 := at(s, c[0])
+		if s1 < firstReal {
+			return s, i
+		}
+		s2 := at(s1, c[1])
+		if s2 < firstReal {
+			return s1, i + 1
+		}
+		s3 := at(s2, c[2])
+		if s3 < firstReal {
+			return s2, i + 2
+		}
+		s4 := at(s3, c[3])
+		if s4 < firstReal {
+			return s3, i + 3
+		}
+		s = s4
+		i += 4
+	}
+	for i < len(data) {
+		t := at(s, data[i])
+		if t < firstReal {
+			return s, i
+		}
+		s = t
+		i++
+	}
+	return s, i
+}
+
+// step computes the transition of a state on a byte. When the table is full it is begun anew and *s is renumbered.
+func (d *dfa) step(s *uint32, c byte) uint32 {
+	if len(d.sets) >= maxStates {
+		d.restart(s)
+	}
+	if d.resolve(*s, d.asserted(d.flags[*s>>8], int(c))) {
+		d.table[*s+uint32(c)] = matched
+		return matched
+	}
+	d.next.clear()
+	n := uint32(len(d.p.insts))
+	for _, i := range d.set.dense {
+		if i >= n { // the second and later bytes of a character
+			if c >= 0x80 {
+				d.next.add(i)
+				d.follow(&d.next, d.p.insts[i-n].out)
+			}
+			continue
+		}
+		in := &d.p.insts[i]
+		if in.op != syntax.InstRune || !in.takes(c) {
+			continue
+		}
+		d.follow(&d.next, in.out)
+		if c >= 0x80 {
+			d.next.add(n + i)
+		}
+	}
+	d.follow(&d.next, d.p.start)
+	t := d.intern(d.after(c))
+	d.table[*s+uint32(c)] = t
+	return t
+}
+
+// restart empties the table but for state *s, which gets a new number.
+func (d *dfa) restart(s *uint32) {
+	set, b := slices.Clone(d.sets[*s>>8]), d.flags[*s>>8]
+	d.reset()
+	d.resets++
+	d.next.clear()
+	for _, i := range set {
+		d.next.add(i)
+	}
+	*s = d.intern(b)
+}
+
+// end tells whether the end of the text after state s completes a match.
+func (d *dfa) end(s uint32) bool {
+	if s == matched {
+		return true
+	}
+	if d.ends[s>>8] == unknown {
+		t := uint32(firstReal)
+		if d.resolve(s, d.asserted(d.flags[s>>8], -1)) {
+			t = matched
+		}
+		d.ends[s>>8] = t
+	}
+	return d.ends[s>>8] == matched
+}
+
+// asserted gives the assertions that hold between what came before and the next byte, -1 at the end of the text.
+func (d *dfa) asserted(b before, c int) syntax.EmptyOp {
+	var e syntax.EmptyOp
+	if b&lineStart != 0 {
+		e |= syntax.EmptyBeginLine
+	}
+	if b&textStart != 0 {
+		e |= syntax.EmptyBeginText
+	}
+	if c < 0 {
+		e |= syntax.EmptyEndText
+	}
+	if c < 0 || c == '\n' || (c == '\r' && d.crlf) {
+		e |= syntax.EmptyEndLine
+	}
+	if (b&afterWord != 0) != (c >= 0 && isWord(byte(c))) {
+		e |= syntax.EmptyWordBoundary
+	} else {
+		e |= syntax.EmptyNoWordBoundary
+	}
+	return e
+}
+
+func (d *dfa) after(c byte) before {
+	switch {
+	case c == '\n':
+		return lineStart
+	case isWord(c):
+		return afterWord
+	}
+	return 0
+}
+
+func isWord(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
+}
+
+// resolve puts into d.set what state s becomes under the assertions, and tells whether a match is in it.
+func (d *dfa) resolve(s uint32, e syntax.EmptyOp) bool {
+	d.set.clear()
+	for _, i := range d.sets[s>>8] {
+		d.set.add(i)
+	}
+	n := uint32(len(d.p.insts))
+	for k := 0; k < len(d.set.dense); k++ {
+		i := d.set.dense[k]
+		if i >= n {
+			continue
+		}
+		switch in := &d.p.insts[i]; in.op {
+		case syntax.InstMatch:
+			return true
+		case syntax.InstEmptyWidth:
+			if in.empty&^e == 0 {
+				d.follow(&d.set, in.out)
+			}
+		}
+	}
+	return false
+}
+
+// follow adds an instruction and all that is reached from it without a byte and without an assertion.
+func (d *dfa) follow(q *sparse, i uint32) {
+	for !q.has(i) {
+		q.add(i)
+		in := &d.p.insts[i]
+		switch in.op {
+		case syntax.InstAlt:
+			d.follow(q, in.out)
+			i = in.arg
+		case syntax.InstNop:
+			i = in.out
+		default:
+			return
+		}
+	}
+}
+
+// intern gives the number of the state made of d.next and b.
+func (d *dfa) intern(b before) uint32 {
+	keep := d.next.dense[:0:len(d.next.dense)]
+	n := uint32(len(d.p.insts))
+	var pending syntax.EmptyOp
+	match := false
+	for _, i := range d.next.dense {
+		if i >= n {
+			keep = append(keep, i)
+			continue
+		}
+		switch in := &d.p.insts[i]; in.op {
+		case syntax.InstMatch:
+			match = true
+			keep = append(keep, i)
+		case syntax.InstEmptyWidth:
+			pending |= in.empty
+			keep = append(keep, i)
+		case syntax.InstRune:
+			keep = append(keep, i)
+		}
+	}
+	if match {
+		return matched
+	}
+	if pending&syntax.EmptyBeginLine == 0 {
+		b &^= lineStart
+	}
+	if pending&syntax.EmptyBeginText == 0 {
+		b &^= textStart
+	}
+	if pending&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) == 0 {
+		b &^= afterWord
+	}
+	slices.Sort(keep)
+	d.key = append(d.key[:0], byte(b))
+	for _, i := range keep {
+		d.key = binary.AppendUvarint(d.key, uint64(i))
+	}
+	if id, ok := d.ids[string(d.key)]; ok {
+		return id
+	}
+	id := uint32(len(d.sets)) << 8
+	d.ids[string(d.key)] = id
+	d.sets = append(d.sets, slices.Clone(keep))
+	d.flags = append(d.flags, b)
+	d.ends = append(d.ends, unknown)
+	d.table = append(d.table, zeroRow[:]...)
+	return id
+}
+
+var zeroRow [256]uint32
+
+// sparse is a set of small numbers that keeps their order and is emptied at no cost.
+type sparse struct {
+	dense  []uint32
+	places []uint32
+}
+
+func newSparse(n int) sparse { return sparse{make([]uint32, 0, n), make([]uint32, n)} }
+
+func (s *sparse) clear() { s.dense = s.dense[:0] }
+
+func (s *sparse) has(i uint32) bool {
+	p := s.places[i]
+	return int(p) < len(s.dense) && s.dense[p] == i
+}
+
+func (s *sparse) add(i uint32) {
+	if !s.has(i) {
+		s.places[i] = uint32(len(s.dense))
+		s.dense = append(s.dense, i)
+	}
+}

@@ -1,0 +1,183 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Order is how files are sorted.
+type Order int
+
+const (
+	Newest Order = iota // by the time of the last change, the latest first; then by path
+	ByPath
+)
+
+// FilesRequest asks for files by name.
+type FilesRequest struct {
+	Scope // the Paths must be folders
+	// Pattern matches paths relative to the folder a walk begins in, or absolute ones below it: "*", "?", classes, braces,
+	// and "**" for any number of folders. A name that has such characters in it is found too. Empty finds all.
+	Pattern string
+	// Case says whether case counts in Pattern; Smart is Insensitive here.
+	Case Case
+	// Order sorts before Offset and Limit are applied, so that the newest of all files come first, not those of some.
+	Order         Order
+	Limit, Offset int
+}
+
+// FilesResult is what was found.
+type FilesResult struct {
+	Files []Found
+	Total int // all files that match, also those that the limit leaves out
+	Summary
+}
+
+// Found is a file.
+type Found struct {
+	Path    string
+	ModTime time.Time // set with Newest only
+}
+
+// Files lists files. Links to files are listed, links to folders neither listed nor followed.
+func Files(ctx context.Context, req FilesRequest) (*FilesResult, error) {
+	res := &FilesResult{}
+	f, err := newFilter(req.Globs, req.Types)
+	if err != nil {
+		return res, err
+	}
+	if req.Pattern != "" {
+		g, err := newGlob(req.relative(), false, req.Case != Sensitive)
+		if err != nil {
+			return res, err
+		}
+		f.whole = g
+	}
+	timed, cancel := ctx, context.CancelFunc(func() {})
+	if req.Timeout > 0 {
+		timed, cancel = context.WithTimeout(ctx, req.Timeout)
+	}
+	defer cancel()
+	w := newWalk(&req.Scope, f)
+	w.links = true
+	var mu sync.Mutex
+	var listers []*lister
+	err = w.run(timed, &res.Summary, func(s *Summary) visitor {
+		l := &lister{req: &req, sum: s}
+		mu.Lock()
+		listers = append(listers, l)
+		mu.Unlock()
+		return l
+	})
+	if err != nil {
+		return res, err
+	}
+	for _, l := range listers {
+		res.Files = append(res.Files, l.heap...)
+		res.Total += l.total
+	}
+	slices.SortFunc(res.Files, req.compare)
+	res.Files = res.Files[min(req.Offset, len(res.Files)):]
+	if req.Limit > 0 {
+		res.Files = slices.Clip(res.Files[:min(req.Limit, len(res.Files))])
+	}
+	return res, res.conclude(ctx, timed, w.stop.Load())
+}
+
+// relative turns an absolute pattern into one relative to the folder it lies in.
+func (r *FilesRequest) relative() string {
+	pattern := filepath.ToSlash(r.Pattern)
+	for _, p := range r.Paths {
+		if rest, ok := strings.CutPrefix(pattern, slashed(p)+"/"); ok {
+			return rest
+		}
+	}
+	return pattern
+}
+
+// compare puts what is wanted first in front.
+func (r *FilesRequest) compare(a, b Found) int {
+	if r.Order == Newest {
+		if c := b.ModTime.Compare(a.ModTime); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(a.Path, b.Path)
+}
+
+// lister keeps the best files one worker came across, the worst of them on top of a heap.
+type lister struct {
+	req   *FilesRequest
+	sum   *Summary
+	heap  []Found
+	total int
+}
+
+func (l *lister) visit(at *spot, name []byte, k kind) {
+	var f Found
+	if l.req.Order == Newest || k == link {
+		kd, mod, err := at.folder.stat(name, k == link)
+		if err != nil || kd != regular {
+			if err != nil && k != link {
+				l.sum.problem(at.file(name), err)
+			}
+			return
+		}
+		f.ModTime = mod
+	}
+	l.total++
+	most := l.req.Offset + l.req.Limit
+	if l.req.Limit == 0 {
+		f.Path = at.file(name)
+		l.heap = append(l.heap, f)
+		return
+	}
+	if len(l.heap) == most && l.req.Order == Newest && f.ModTime.Before(l.heap[0].ModTime) {
+		return
+	}
+	f.Path = at.file(name)
+	if len(l.heap) < most {
+		l.heap = append(l.heap, f)
+		l.up(len(l.heap) - 1)
+	} else if l.req.compare(f, l.heap[0]) < 0 {
+		l.heap[0] = f
+		l.down(0)
+	}
+}
+
+func (l *lister) named(path string) error {
+	return fmt.Errorf("list files of %s: it is a file; give the folder it is in", path)
+}
+
+func (l *lister) up(i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if l.req.compare(l.heap[parent], l.heap[i]) >= 0 {
+			return
+		}
+		l.heap[parent], l.heap[i] = l.heap[i], l.heap[parent]
+		i = parent
+	}
+}
+
+func (l *lister) down(i int) {
+	for {
+		worst := i
+		for _, child := range [2]int{2*i + 1, 2*i + 2} {
+			if child < len(l.heap) && l.req.compare(l.heap[child], l.heap[worst]) > 0 {
+				worst = child
+			}
+		}
+		if worst == i {
+			return
+		}
+		l.heap[i], l.heap[worst] = l.heap[worst], l.heap[i]
+		i = worst
+	}
+}

@@ -1,0 +1,159 @@
+package search
+
+import (
+	"bytes"
+	"regexp/syntax"
+)
+
+// finder applies a Pattern to buffers. One goroutine uses it.
+type finder struct {
+	p    *Pattern
+	dfa  *dfa
+	lits *scanner // nil when there is nothing to look for beforehand
+
+	byLits bool // the scanner is worth using on the buffer at hand
+	slow   bool // the DFA needs too many states: package regexp does the work
+	misses int  // lines that hold a literal and do not match, in this buffer
+	seen   int  // bytes given to the DFA
+}
+
+func newFinder(p *Pattern) *finder {
+	f := &finder{p: p, dfa: newDFA(p.prog, p.crlf)}
+	if len(p.lits.texts) > 0 {
+		f.lits = newScanner(p.lits)
+	}
+	return f
+}
+
+// start prepares for a new buffer.
+func (f *finder) start(data []byte) {
+	f.misses = 0
+	f.byLits = f.lits != nil && f.lits.usable(data)
+	if f.byLits {
+		f.lits.start()
+	}
+}
+
+// line finds the first line of data at or after i, where a line begins, that matches. It lies in data[from:to], without
+// its end; from is -1 when there is none.
+func (f *finder) line(data []byte, i int) (from, to int) {
+	for i < len(data) {
+		at := -1
+		switch {
+		case f.byLits:
+			at = f.lits.next(data, i)
+		case f.slow:
+			at = i
+		default:
+			at = f.candidate(data, i)
+		}
+		if at < 0 {
+			return -1, -1
+		}
+		from = bytes.LastIndexByte(data[i:at], '\n') + 1 + i
+		to = lineEnd(data, at)
+		if f.confirm(data[from:to]) {
+			return from, to
+		}
+		i = to + 1
+	}
+	return -1, -1
+}
+
+func lineEnd(data []byte, i int) int {
+	if j := bytes.IndexByte(data[i:], '\n'); j >= 0 {
+		return i + j
+	}
+	return len(data)
+}
+
+// candidate runs the DFA from a line's beginning and gives a place in the first line that seems to match, or -1.
+func (f *finder) candidate(data []byte, i int) int {
+	if f.dfa.line == matched {
+		return i
+	}
+	s, at := f.dfa.scan(f.dfa.line, data, i)
+	f.account(at - i)
+	if s == matched {
+		return at
+	}
+	if data[len(data)-1] != '\n' && f.dfa.end(s) {
+		return len(data)
+	}
+	return -1
+}
+
+// account gives the DFA up when its table was begun anew too often for the work it did.
+func (f *finder) account(n int) {
+	f.seen += n
+	if f.dfa.resets > 4 && f.seen/f.dfa.resets < 20*maxStates {
+		f.slow = true
+	}
+}
+
+// confirm decides about a line in which a literal or the DFA found something.
+func (f *finder) confirm(line []byte) bool {
+	if f.byLits {
+		if f.p.lits.whole {
+			return true
+		}
+		if f.matchesLine(line) {
+			return true
+		}
+		// Literals that are everywhere cost more than they save.
+		f.misses++
+		if f.misses > 64 {
+			f.byLits = false
+		}
+		return false
+	}
+	if f.slow {
+		return f.full(line)
+	}
+	return !f.doubtful(line) || f.full(line)
+}
+
+func (f *finder) matchesLine(line []byte) bool {
+	if f.slow {
+		return f.full(line)
+	}
+	s, _ := f.dfa.scan(f.dfa.line, line, 0)
+	f.account(len(line))
+	if !f.dfa.end(s) {
+		return false
+	}
+	return !f.doubtful(line) || f.full(line)
+}
+
+// doubtful tells whether the DFA may have found too much in a line.
+func (f *finder) doubtful(line []byte) bool {
+	if f.p.crlf && (f.p.prog.cr || f.p.prog.empty&syntax.EmptyEndLine != 0) && bytes.IndexByte(line, '\r') >= 0 {
+		return true
+	}
+	return f.p.prog.high && !isASCII(line)
+}
+
+func (f *finder) full(line []byte) bool { return f.p.full.Match(f.p.trimCR(line)) }
+
+// trimCR drops the carriage return that ends a line with "\r\n".
+func (p *Pattern) trimCR(line []byte) []byte {
+	if n := len(line); n > 0 && line[n-1] == '\r' && p.crlf {
+		return line[:n-1]
+	}
+	return line
+}
+
+func isASCII(b []byte) bool {
+	for len(b) >= 8 {
+		if (uint64(b[0])|uint64(b[1])|uint64(b[2])|uint64(b[3])|uint64(b[4])|uint64(b[5])|uint64(b[6])|uint64(b[7]))&0x80 != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	for _, c := range b {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
+}

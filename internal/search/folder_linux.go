@@ -1,0 +1,235 @@
+package search
+
+import (
+	"encoding/binary"
+	"io"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// linuxFolder is an open descriptor. Files are opened relative to it, so that the kernel does not walk the path again and
+// nobody can exchange a folder above for a link meanwhile.
+type linuxFolder struct {
+	fd     int
+	device uint64
+	solid  bool // a short read is the end of a file here
+	users  atomic.Int32
+}
+
+// openFolder opens a folder by its path: the one at which a walk begins, where links are followed and any file system will
+// do because a person named it, or one met on the way.
+func openFolder(path string, named bool) (folder, error) {
+	flags := unix.O_DIRECTORY
+	if !named {
+		flags |= unix.O_NOFOLLOW
+	}
+	fd, err := openat(unix.AT_FDCWD, append([]byte(path), 0), flags)
+	if err != nil {
+		return nil, err
+	}
+	f := &linuxFolder{fd: fd}
+	f.users.Store(1)
+	if err := f.identify(nil); err != nil && !(named && err == errSkip) {
+		unix.Close(fd)
+		return nil, err
+	}
+	return f, nil
+}
+
+// identify finds out what kind of file system the folder is on, from its parent when that is on the same.
+func (f *linuxFolder) identify(parent *linuxFolder) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(f.fd, &st); err != nil {
+		return err
+	}
+	f.device = uint64(st.Dev)
+	if parent != nil && parent.device == f.device {
+		f.solid = parent.solid
+		return nil
+	}
+	var sfs unix.Statfs_t
+	if err := unix.Fstatfs(f.fd, &sfs); err != nil {
+		return nil
+	}
+	switch uint32(sfs.Type) {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, zfsMagic:
+		f.solid = true
+	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC,
+		unix.SECURITYFS_MAGIC, unix.BPF_FS_MAGIC, unix.DEVPTS_SUPER_MAGIC, unix.SELINUX_MAGIC, unix.BINFMTFS_MAGIC, unix.PSTOREFS_MAGIC:
+		// Files there may block for ever or have no end.
+		return errSkip
+	}
+	return nil
+}
+
+const zfsMagic = 0x2fc12fc1
+
+// openat wants a name that ends in NUL.
+func openat(dir int, name []byte, flags int) (int, error) {
+	flags |= unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY
+	for {
+		fd, _, errno := unix.Syscall6(unix.SYS_OPENAT, uintptr(dir), uintptr(unsafe.Pointer(&name[0])), uintptr(flags), 0, 0, 0)
+		if errno == 0 {
+			return int(fd), nil
+		}
+		if errno != unix.EINTR {
+			return -1, errno
+		}
+	}
+}
+
+func (f *linuxFolder) list(into *listing) error {
+	into.reset()
+	if into.buf == nil {
+		into.buf = make([]byte, 64<<10)
+	}
+	for {
+		n, _, errno := unix.Syscall(unix.SYS_GETDENTS64, uintptr(f.fd), uintptr(unsafe.Pointer(&into.buf[0])), uintptr(len(into.buf)))
+		if errno == unix.EINTR {
+			continue
+		}
+		if errno != 0 {
+			return errno
+		}
+		if n == 0 {
+			return nil
+		}
+		into.parse(into.buf[:n])
+	}
+}
+
+// parse reads the records of getdents64: inode, offset, length (2 bytes at 16), type (at 18), name with NUL (at 19).
+func (l *listing) parse(buf []byte) {
+	for len(buf) > 19 {
+		size := int(binary.NativeEndian.Uint16(buf[16:]))
+		name := buf[19:size]
+		n := 0
+		for name[n] != 0 {
+			n++
+		}
+		k := kindOfDirent(buf[18])
+		buf = buf[size:]
+		if n == 1 && name[0] == '.' || n == 2 && name[0] == '.' && name[1] == '.' {
+			continue
+		}
+		start := int32(len(l.names))
+		l.names = append(l.names, name[:n+1]...)
+		l.entries = append(l.entries, entry{start, start + int32(n), k})
+	}
+}
+
+func kindOfDirent(t byte) kind {
+	switch t {
+	case unix.DT_REG:
+		return regular
+	case unix.DT_DIR:
+		return directory
+	case unix.DT_LNK:
+		return link
+	case unix.DT_UNKNOWN:
+		return unknownKind
+	}
+	return other
+}
+
+func (f *linuxFolder) enter(name string) (folder, error) {
+	fd, err := openat(f.fd, append([]byte(name), 0), unix.O_DIRECTORY|unix.O_NOFOLLOW)
+	if err != nil {
+		return nil, err
+	}
+	child := &linuxFolder{fd: fd}
+	child.users.Store(1)
+	if err := child.identify(f); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return child, nil
+}
+
+func (f *linuxFolder) open(s *scratch, name []byte) (io.ReadCloser, error) {
+	fd, err := openat(f.fd, name[:len(name)+1], unix.O_NOFOLLOW)
+	if err != nil {
+		return nil, err
+	}
+	s.file = rawFile{fd: fd, solid: f.solid}
+	return &s.file, nil
+}
+
+func (f *linuxFolder) stat(name []byte, follow bool) (kind, time.Time, error) {
+	flags := unix.AT_SYMLINK_NOFOLLOW
+	if follow {
+		flags = 0
+	}
+	var st unix.Statx_t
+	_, _, errno := unix.Syscall6(unix.SYS_STATX, uintptr(f.fd), uintptr(unsafe.Pointer(&name[0])), uintptr(flags|unix.AT_STATX_DONT_SYNC),
+		unix.STATX_TYPE|unix.STATX_MTIME, uintptr(unsafe.Pointer(&st)), 0)
+	if errno == unix.ENOSYS || errno == unix.EPERM { // an old kernel, or a sandbox that does not know the call
+		return f.oldStat(string(name), flags)
+	}
+	if errno != 0 {
+		return other, time.Time{}, errno
+	}
+	return kindOfMode(uint32(st.Mode)), time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)), nil
+}
+
+func (f *linuxFolder) oldStat(name string, flags int) (kind, time.Time, error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(f.fd, name, &st, flags); err != nil {
+		return other, time.Time{}, err
+	}
+	return kindOfMode(st.Mode), time.Unix(st.Mtim.Unix()), nil
+}
+
+func kindOfMode(mode uint32) kind {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return regular
+	case unix.S_IFDIR:
+		return directory
+	case unix.S_IFLNK:
+		return link
+	}
+	return other
+}
+
+func (f *linuxFolder) retain() { f.users.Add(1) }
+
+func (f *linuxFolder) release() {
+	if f.users.Add(-1) == 0 {
+		unix.Close(f.fd)
+	}
+}
+
+// rawFile reads without the poller of package os, which costs a registration for every file.
+type rawFile struct {
+	fd    int
+	solid bool
+	done  bool
+}
+
+func (r *rawFile) Read(p []byte) (int, error) {
+	if r.done {
+		return 0, io.EOF
+	}
+	for {
+		n, _, errno := unix.Syscall(unix.SYS_READ, uintptr(r.fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)))
+		switch {
+		case errno == unix.EINTR:
+			continue
+		case errno != 0:
+			return 0, errno
+		case n == 0:
+			return 0, io.EOF
+		}
+		if r.solid && int(n) < len(p) {
+			r.done = true
+			return int(n), io.EOF
+		}
+		return int(n), nil
+	}
+}
+
+func (r *rawFile) Close() error { return unix.Close(r.fd) }

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package search
+
+// rawFile is of use on Linux only.
+type rawFile struct{}
+
+// openFolder opens a folder by its path.
+func openFolder(path string, _ bool) (folder, error) { return openPortable(path, true) }

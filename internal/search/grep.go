@@ -1,0 +1,252 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Mode says what a search tells of each file.
+type Mode int
+
+const (
+	Content Mode = iota // the lines, and how many
+	Paths               // only that it matches: each file is left at its first match
+	Counts              // how many lines match
+)
+
+// GrepRequest asks for lines.
+type GrepRequest struct {
+	Scope
+	Pattern *Pattern
+	Mode    Mode
+	// Before and After are the lines of context shown around a match.
+	Before, After int
+	// Limit is how many results are kept, after Offset of them were passed over, in the order of paths: matching lines in
+	// Content, files in the other modes. 0 keeps all. Totals count all the same.
+	Limit, Offset int
+	// MaxLine is how many bytes of a line are kept, cut around the match; 0 is 500.
+	MaxLine int
+	// Enough ends the search when that many matches were found, whichever come first; totals are then a lower bound.
+	Enough int
+}
+
+// GrepResult is what was found.
+type GrepResult struct {
+	Files        []FileMatches // sorted by path, after Offset and Limit
+	Matches      int           // matching lines in all files; files in Paths mode
+	MatchedFiles int
+	Binary       int // files with matches that are not text, and not told
+	Summary
+}
+
+// FileMatches is what one file holds.
+type FileMatches struct {
+	Path     string
+	Count    int    // matching lines, with Multiline all lines of matches; 1 in Paths mode
+	Lines    []Line // in Content mode, matches and context in order
+	Binary   bool   // it was named, matches, and is not text: there are no lines
+	Encoding string // "utf-16le" or "utf-16be" when it was searched as such, else empty
+}
+
+// Line is a line to show.
+type Line struct {
+	Number int    // 1-based
+	Text   string // without its end; the bytes of the file, which need not be valid UTF-8
+	Match  bool   // false for context
+	Cut    bool   // Text is only a part of a long line, around the match
+	Offset int    // bytes of the line before Text
+}
+
+// Range is a run of lines, both ends included.
+type Range struct{ First, Last int }
+
+// Shown gives the runs of lines that are shown whole, so that a reader can be credited with having read them.
+func (f *FileMatches) Shown() []Range {
+	var rs []Range
+	for _, l := range f.Lines {
+		if l.Cut {
+			continue
+		}
+		if n := len(rs); n > 0 && rs[n-1].Last+1 >= l.Number {
+			rs[n-1].Last = max(rs[n-1].Last, l.Number)
+			continue
+		}
+		rs = append(rs, Range{l.Number, l.Number})
+	}
+	return rs
+}
+
+// Grep searches. The error is for a request that cannot be carried out, or a cancelled context; what was found until then is
+// returned with it.
+func Grep(ctx context.Context, req GrepRequest) (*GrepResult, error) {
+	res := &GrepResult{}
+	if req.Pattern == nil {
+		return res, errors.New("search: no pattern given")
+	}
+	f, err := newFilter(req.Globs, req.Types)
+	if err != nil {
+		return res, err
+	}
+	if req.MaxLine <= 0 {
+		req.MaxLine = 500
+	}
+	timed, cancel := ctx, context.CancelFunc(func() {})
+	if req.Timeout > 0 {
+		timed, cancel = context.WithTimeout(ctx, req.Timeout)
+	}
+	defer cancel()
+	w := newWalk(&req.Scope, f)
+	w.heavy = true
+	c := &collector{req: &req, walk: w}
+	if err := w.run(timed, &res.Summary, func(s *Summary) visitor { return newGrepper(c, s) }); err != nil {
+		return res, err
+	}
+	c.finish(res)
+	return res, res.conclude(ctx, timed, w.stop.Load())
+}
+
+// collector gathers what the workers find, and keeps no more than will be shown.
+type collector struct {
+	req  *GrepRequest
+	walk *walk
+
+	found atomic.Int64 // matches, when Enough is set
+	// beyond is a path after which nothing will be shown any more: such files are only counted.
+	beyond atomic.Pointer[string]
+
+	mu      sync.Mutex
+	files   []FileMatches
+	kept    int // results among files
+	matches int
+	matched int
+	binary  int
+}
+
+// wants tells whether the lines of a file may be shown.
+func (c *collector) wants(path string) bool {
+	b := c.beyond.Load()
+	return b == nil || path <= *b
+}
+
+// add takes what was found in one file.
+func (c *collector) add(m FileMatches, keep bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.matches += m.Count
+	c.matched++
+	if c.req.Enough > 0 && c.matches >= c.req.Enough {
+		c.walk.stop.Store(true)
+	}
+	if !keep {
+		return
+	}
+	c.files = append(c.files, m)
+	c.kept += c.weight(&m)
+	if want := c.req.Offset + c.req.Limit; c.req.Limit > 0 && c.kept > 2*want+64 {
+		c.shrink(want)
+	}
+}
+
+func (c *collector) addBinary() {
+	c.mu.Lock()
+	c.binary++
+	c.mu.Unlock()
+}
+
+// weight is what a file counts against the limit.
+func (c *collector) weight(m *FileMatches) int {
+	if c.req.Mode == Content && !m.Binary {
+		return m.Count
+	}
+	return 1
+}
+
+// shrink drops the files that come after enough others.
+func (c *collector) shrink(want int) {
+	sortByPath(c.files)
+	sum := 0
+	for i := range c.files {
+		sum += c.weight(&c.files[i])
+		if sum >= want {
+			last := c.files[i].Path
+			clear(c.files[i+1:])
+			c.files, c.kept = c.files[:i+1], sum
+			c.beyond.Store(&last)
+			return
+		}
+	}
+}
+
+func sortByPath(files []FileMatches) {
+	slices.SortFunc(files, func(a, b FileMatches) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// finish applies offset and limit and copies the totals.
+func (c *collector) finish(res *GrepResult) {
+	sortByPath(c.files)
+	res.Files, res.Matches, res.MatchedFiles, res.Binary = c.files, c.matches, c.matched, c.binary
+	skip, left := c.req.Offset, c.req.Limit
+	if left == 0 {
+		left = int(^uint(0) >> 1)
+	}
+	out := c.files[:0]
+	for _, f := range c.files {
+		if left == 0 {
+			break
+		}
+		w := c.weight(&f)
+		if skip >= w {
+			skip -= w
+			continue
+		}
+		if c.req.Mode == Content && !f.Binary {
+			left -= f.cut(skip, left, c.req.Before, c.req.After)
+		} else {
+			left--
+		}
+		skip = 0
+		out = append(out, f)
+	}
+	clear(c.files[len(out):])
+	res.Files = out
+}
+
+// cut keeps the matches after the first skip ones and at most limit of them, with their context, and tells how many.
+func (f *FileMatches) cut(skip, limit, before, after int) int {
+	var kept []Line
+	n := 0
+	first, last := 0, 0 // line numbers of the first and last match that is kept
+	for _, l := range f.Lines {
+		if !l.Match {
+			continue
+		}
+		n++
+		if n == skip+1 {
+			first = l.Number
+		}
+		if n > skip && n <= skip+limit {
+			last = l.Number
+		}
+	}
+	if skip == 0 && n <= limit {
+		return n
+	}
+	seen := 0
+	for _, l := range f.Lines {
+		if l.Match {
+			seen++
+			if seen <= skip || seen > skip+limit {
+				continue
+			}
+		} else if l.Number < first-before || l.Number > last+after {
+			continue
+		}
+		kept = append(kept, l)
+	}
+	f.Lines = kept
+	return min(n-skip, limit)
+}

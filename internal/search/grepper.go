@@ -1,0 +1,236 @@
+package search
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+)
+
+const (
+	bufferSize = 512 << 10 // read at once; a longer line is searched in pieces
+	maxBuffer  = 8 << 20   // the most that is held of a file when matches may span lines
+	binaryHead = 64 << 10  // a NUL byte this near to the beginning makes a file binary
+)
+
+// grepper searches files for one worker.
+type grepper struct {
+	c       *collector
+	find    *finder
+	scratch scratch
+	buf     []byte
+	take    taker
+	sum     *Summary
+
+	// of the file at hand
+	r        io.Reader
+	eof      bool
+	isNamed  bool
+	binary   bool
+	encoding string
+	at       *spot
+	name     []byte
+	known    string // the path, once it was asked for
+	spanned  int // with matches across lines: offset up to which lines were taken
+}
+
+func newGrepper(c *collector, sum *Summary) *grepper {
+	g := &grepper{c: c, sum: sum, find: newFinder(c.req.Pattern), buf: make([]byte, bufferSize)}
+	g.take = taker{p: c.req.Pattern, before: c.req.Before, after: c.req.After, maxLine: c.req.MaxLine}
+	if c.req.Limit > 0 {
+		g.take.max = c.req.Offset + c.req.Limit
+	}
+	return g
+}
+
+func (g *grepper) visit(at *spot, name []byte, _ kind) {
+	r, err := at.folder.open(&g.scratch, name)
+	if err != nil {
+		g.sum.problem(at.file(name), err)
+		return
+	}
+	defer r.Close()
+	g.isNamed, g.at, g.name, g.known = false, at, name, ""
+	if err := g.search(r); err != nil {
+		g.sum.problem(at.file(name), err)
+	}
+}
+
+func (g *grepper) named(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("search %s: %w", path, plainError(err))
+	}
+	defer f.Close()
+	g.isNamed, g.known = true, path
+	if err := g.search(f); err != nil {
+		return fmt.Errorf("search %s: %w", path, plainError(err))
+	}
+	return nil
+}
+
+// path is put together only for files that match.
+func (g *grepper) path() string {
+	if g.known == "" {
+		g.known = g.at.file(g.name)
+	}
+	return g.known
+}
+
+// search looks through one file and hands over what it finds.
+func (g *grepper) search(r io.Reader) error {
+	g.r, g.eof, g.binary, g.encoding = r, false, false, ""
+	g.take.reset(g.c.req.Mode == Content)
+	g.spanned = 0
+	n, err := g.fill(0)
+	if err != nil {
+		return err
+	}
+	data := g.buf[:n]
+	if order, name := wideEncoding(data); order != nil {
+		g.encoding = name
+		rest := g.r
+		if g.eof {
+			rest = bytes.NewReader(nil)
+		}
+		g.r, g.eof = newWideReader(data[2:], rest, order), false
+		if n, err = g.fill(0); err != nil {
+			return err
+		}
+		data = g.buf[:n]
+	}
+	mark := 0
+	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
+		mark = 3
+	}
+	if !g.eof && !g.isNamed && isBinary(data) {
+		return nil
+	}
+	if g.c.req.Pattern.multiline {
+		err = g.spans(n, mark)
+	} else {
+		err = g.lines(n, mark)
+	}
+	g.hand()
+	return err
+}
+
+func isBinary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), binaryHead)], 0) >= 0 }
+
+// hand gives the collector what was taken.
+func (g *grepper) hand() {
+	switch {
+	case g.take.count == 0:
+	case g.binary && !g.isNamed:
+		g.c.addBinary()
+	default:
+		m := FileMatches{Path: g.path(), Count: g.take.count, Binary: g.binary, Encoding: g.encoding}
+		keep := g.c.wants(m.Path)
+		if keep && !g.binary {
+			m.Lines = g.take.taken()
+		}
+		g.c.add(m, keep)
+	}
+}
+
+// fill reads until the buffer is full or the file ends; have bytes are in it already.
+func (g *grepper) fill(have int) (int, error) {
+	for have < len(g.buf) && !g.eof {
+		n, err := g.r.Read(g.buf[have:])
+		have += n
+		if err == io.EOF {
+			g.eof = true
+		} else if err != nil {
+			return have, err
+		}
+	}
+	return have, nil
+}
+
+// first is called at the first match of a file, in the first buffer or a later one; it tells whether to go on.
+func (g *grepper) first(head []byte) bool {
+	if isBinary(head) {
+		g.binary = true
+		g.take.on = false
+		return false
+	}
+	if g.take.on && !g.c.wants(g.path()) {
+		g.take.on = false
+	}
+	return g.c.req.Mode != Paths
+}
+
+// lines searches line by line; n bytes are in the buffer and the text begins at from.
+func (g *grepper) lines(n, from int) error {
+	for head := true; ; head = false {
+		data := g.buf[:n]
+		if !g.eof {
+			data = data[:bytes.LastIndexByte(data, '\n')+1]
+			if len(data) <= from {
+				var err error
+				if n, err = g.longLine(n, from); err != nil {
+					return err
+				}
+				from = 0
+				if n == 0 && g.eof {
+					return nil
+				}
+				continue
+			}
+		}
+		if !g.linesOf(data, from, head) || g.eof {
+			return nil
+		}
+		if g.c.walk.stop.Load() {
+			return nil
+		}
+		keep := g.retain(data)
+		g.take.slide(data, keep)
+		from = len(data) - keep
+		copy(g.buf, g.buf[keep:n])
+		var err error
+		if n, err = g.fill(n - keep); err != nil {
+			return err
+		}
+	}
+}
+
+// linesOf searches whole lines and tells whether to go on with the file.
+func (g *grepper) linesOf(data []byte, i int, head bool) bool {
+	g.find.start(data)
+	for i < len(data) {
+		from, to := g.find.line(data, i)
+		if from < 0 {
+			break
+		}
+		if g.take.count == 0 {
+			top := data
+			if !head {
+				top = nil
+			}
+			if !g.first(top) {
+				g.take.count = 1
+				return false
+			}
+		}
+		g.take.match(data, from, to)
+		i = to + 1
+	}
+	if g.take.on {
+		g.take.context(data, len(data))
+		g.take.on = g.take.max == 0 || g.take.count < g.take.max || g.take.due > 0
+	}
+	return true
+}
+
+// retain finds how much of the buffer can go: all but the lines that may be wanted as context of a match to come.
+func (g *grepper) retain(data []byte) int {
+	keep := len(data)
+	if !g.take.on {
+		return keep
+	}
+	for k := 0; k < g.take.before && keep > 0 && len(data)-keep < bufferSize/4; k++ {
+		keep = bytes.LastIndexByte(data[:keep-1], '\n') + 1
+	}
+	return max(keep, min(g.take.next, len(data)))
+}

@@ -1,0 +1,117 @@
+// Package search finds lines and files under folders, honouring ignore files, as fast as the disk cache allows.
+//
+//	p, err := search.Compile(search.Query{Pattern: `func \w+Error\(`})
+//	res, err := search.Grep(ctx, search.GrepRequest{Scope: search.Scope{Paths: []string{"/home/me/app"}}, Pattern: p})
+//	for _, f := range res.Files { for _, l := range f.Lines { fmt.Println(f.Path, l.Number, l.Text) } }
+//
+// Ignored trees are never entered, ".git" never, links are not followed, and what an AI ignore file refuses is not looked
+// at whatever the options say. Totals count everything, also what a limit leaves out; a search that could not finish says
+// so in Incomplete. Memory is bounded by the number of workers, the limit and the number of folders not yet visited, not
+// by the size of files.
+//
+// It knows nothing of tools or models; package builtin turns its answers into text. It builds no index and changes nothing.
+//
+// How it is fast:
+//
+//	walk     getdents64 and openat on raw descriptors, ignore rules as linked sets    folder_linux.go, walk.go
+//	finder   the rarest byte of a literal every match must contain, then the line     literal.go, scan.go, finder.go
+//	dfa      a lazy DFA over bytes where there is no literal, and to confirm          program.go, dfa.go
+//	regexp   only for lines with characters beyond ASCII, and to place the match
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/adze-dev/adze/internal/ignore"
+)
+
+// Scope says where to search.
+type Scope struct {
+	// Paths are absolute files or folders. What is named is searched even when git ignores it, with a note.
+	Paths []string
+	// Rules decide what is ignored; nil makes rules whose roots are the Paths.
+	Rules *ignore.Rules
+	// NoIgnore lifts git's rules. What AI ignore files refuse stays refused.
+	NoIgnore bool
+	// SkipHidden leaves out files and folders whose name begins with a dot.
+	SkipHidden bool
+	// Globs narrow the search to matching paths, relative to the folder it begins in; one with a leading "!" leaves out. One
+	// without a slash is for the last element of a path at any depth.
+	Globs []string
+	// Types narrow the search to kinds of files, see Types.
+	Types []string
+	// Timeout ends the search with what was found so far; 0 is none.
+	Timeout time.Duration
+	// Workers is the number of threads; 0 is one for each processor.
+	Workers int
+
+	portable bool // for tests: the walk of other systems
+}
+
+// Incomplete says why a search did not see everything.
+type Incomplete string
+
+const (
+	Complete  Incomplete = ""
+	TimedOut  Incomplete = "the time was up"
+	Cancelled Incomplete = "it was cancelled"
+	Enough    Incomplete = "enough was found"
+)
+
+// Problem is something that could not be searched.
+type Problem struct {
+	Path string
+	Err  error
+}
+
+func (p Problem) Error() string { return fmt.Sprintf("search %s: %v", p.Path, p.Err) }
+
+// Unwrap gives the cause.
+func (p Problem) Unwrap() error { return p.Err }
+
+// Summary tells how a search went, beside what it found.
+type Summary struct {
+	Incomplete Incomplete // not empty: there may be more than is told
+	Seen       int        // files looked at, after ignore rules and filters
+	Ignored    int        // files and folders left out because of git's rules
+	Refused    int        // files and folders that AI ignore files protect
+	Unreadable int        // files and folders that could not be read
+	Problems   []Problem  // some of these
+	Notes      []string   // what the caller should know, such as that a named folder is git-ignored
+}
+
+const maxProblems = 20
+
+func (s *Summary) problem(path string, err error) {
+	s.Unreadable++
+	if len(s.Problems) < maxProblems {
+		s.Problems = append(s.Problems, Problem{filepath.FromSlash(path), err})
+	}
+}
+
+func (s *Summary) add(o *Summary) {
+	s.Seen += o.Seen
+	s.Ignored += o.Ignored
+	s.Refused += o.Refused
+	s.Unreadable += o.Unreadable
+	s.Notes = append(s.Notes, o.Notes...)
+	s.Problems = append(s.Problems, o.Problems[:min(len(o.Problems), maxProblems-len(s.Problems))]...)
+}
+
+// conclude sets why a search ended early. A cancelled context is an error, a deadline is not: what was found counts.
+func (s *Summary) conclude(ctx context.Context, timed context.Context, stopped bool) error {
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		s.Incomplete = Cancelled
+		return ctx.Err()
+	case timed.Err() != nil && stopped:
+		s.Incomplete = TimedOut
+	case stopped:
+		s.Incomplete = Enough
+	}
+	return nil
+}

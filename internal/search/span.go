@@ -1,0 +1,79 @@
+package search
+
+import "bytes"
+
+// span finds the first match at or after i that may cross lines, as package regexp would; start is -1 when there is none.
+// first says that data[0] is the beginning of the text.
+func (f *finder) span(data []byte, i int, first bool) (start, end int) {
+	if i > len(data) {
+		return -1, -1
+	}
+	if f.byLits && f.lits.next(data, i) < 0 {
+		return -1, -1
+	}
+	if f.slow || f.p.anchored {
+		return f.exact(data, i, first)
+	}
+	s := f.stateAt(data, i, first)
+	if s != matched {
+		var at int
+		if s, at = f.dfa.scan(s, data, i); s != matched && !f.dfa.end(s) {
+			f.account(at - i)
+			return -1, -1
+		}
+		f.account(at - i)
+		i = f.settled(data, i, at, first)
+	}
+	return f.exact(data, i, first)
+}
+
+// stateAt is the state of the DFA before data[i] when no match is under way.
+func (f *finder) stateAt(data []byte, i int, first bool) uint32 {
+	switch {
+	case i > 0:
+		return f.dfa.begin(f.dfa.after(data[i-1]))
+	case first:
+		return f.dfa.begin(lineStart | textStart)
+	}
+	return f.dfa.line
+}
+
+// settled gives the last beginning of a line, at or before at, where no match was under way: the leftmost match cannot
+// begin before it, so that package regexp need not look at what comes before.
+func (f *finder) settled(data []byte, i, at int, first bool) int {
+	best := i
+	s := f.stateAt(data, i, first)
+	for i < at {
+		next := min(lineEnd(data, i)+1, at)
+		if s, i = f.dfa.scan(s, data[:next], i); s == matched {
+			return best
+		}
+		if s == f.dfa.line && data[i-1] == '\n' {
+			best = i
+		}
+	}
+	return best
+}
+
+// exact asks package regexp, with the byte before i in view where an assertion may look at it.
+func (f *finder) exact(data []byte, i int, first bool) (start, end int) {
+	from := i
+	if f.p.resume != nil && i > 0 && (data[i-1] != '\n' || f.p.anchored) {
+		from = i - 1
+		if loc := f.p.resume.FindSubmatchIndex(data[from:]); loc != nil {
+			return from + loc[2], from + loc[3]
+		}
+		return -1, -1
+	}
+	if f.p.anchored && !first && i == 0 {
+		// The text began in an earlier buffer: an anchored match can only have been there.
+		if j := bytes.IndexByte(data, '\n'); j >= 0 {
+			return f.exact(data, j+1, first)
+		}
+		return -1, -1
+	}
+	if loc := f.p.full.FindIndex(data[from:]); loc != nil {
+		return from + loc[0], from + loc[1]
+	}
+	return -1, -1
+}

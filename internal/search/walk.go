@@ -1,0 +1,251 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/adze-dev/adze/internal/ignore"
+)
+
+// visitor is what one worker does with the files it comes across.
+type visitor interface {
+	// visit is given a file that passed all rules and filters; name is valid during the call only.
+	visit(at *spot, name []byte, k kind)
+	// named is given a file that was asked for by its path, which filters and git's rules do not concern.
+	named(path string) error
+}
+
+// spot is a folder being visited.
+type spot struct {
+	folder folder
+	rules  *ignore.Dir
+	base   int // length of the path of the folder the walk began in
+}
+
+// path is the folder's absolute path with forward slashes and none at its end.
+func (s *spot) path() string { return strings.TrimSuffix(s.rules.Path(), "/") }
+
+// rel is the path relative to where the walk began.
+func (s *spot) rel() string {
+	p := s.path()
+	if len(p) <= s.base {
+		return ""
+	}
+	return p[s.base+1:]
+}
+
+// file is the path of an entry, as the system writes it.
+func (s *spot) file(name []byte) string {
+	return filepath.FromSlash(s.path() + "/" + string(name))
+}
+
+// walk visits all files of a scope with several workers, which share a stack of folders: the last one found is visited
+// first, while its names are fresh in the kernel's cache.
+type walk struct {
+	scope  *Scope
+	filter *filter
+	links  bool // links to files are visited too
+	heavy  bool // a visit is worth sharing: it opens the file
+	open   func(path string, named bool) (folder, error)
+	named  map[string]bool // the folders the walk begins in, when there are several
+
+	stop atomic.Bool
+	live atomic.Int32 // folders held open
+
+	mu      sync.Mutex
+	wake    *sync.Cond
+	stack   []job
+	idle    int
+	workers int
+	hungry  atomic.Bool // a worker waits for work
+}
+
+// job is a folder to visit, or a share of the files of one.
+type job struct {
+	parent *spot // nil: open by path
+	name   string
+	rules  *ignore.Dir // of the parent
+	base   int
+	files  *listing // with at: files of that folder
+	at     *spot
+}
+
+// maxLive bounds the folders held open for their children; beyond it those are opened by path.
+const maxLive = 192
+
+func newWalk(s *Scope, f *filter) *walk {
+	w := &walk{scope: s, filter: f, open: openFolder, workers: s.Workers}
+	if s.portable {
+		w.open = openPortable
+	}
+	if w.workers <= 0 {
+		w.workers = runtime.GOMAXPROCS(0)
+	}
+	w.wake = sync.NewCond(&w.mu)
+	return w
+}
+
+// run visits the paths; make gives each worker its visitor. It returns when all workers are done.
+func (w *walk) run(ctx context.Context, sum *Summary, make func(*Summary) visitor) error {
+	halt := context.AfterFunc(ctx, w.quit)
+	defer halt()
+	rules := w.scope.Rules
+	if rules == nil {
+		rules = ignore.New(ignore.Options{Roots: w.scope.Paths})
+	}
+	if len(w.scope.Paths) > 1 {
+		w.named = map[string]bool{}
+		for _, p := range w.scope.Paths {
+			w.named[slashed(p)] = true
+		}
+	}
+	first := &worker{walk: w}
+	first.visitor = make(&first.sum)
+	for _, path := range w.scope.Paths {
+		if err := w.begin(first, rules, path); err != nil {
+			w.abandon()
+			return err
+		}
+	}
+	var wg sync.WaitGroup
+	sums := []*Summary{&first.sum}
+	for i := 1; i < w.workers; i++ {
+		other := &worker{walk: w}
+		other.visitor = make(&other.sum)
+		sums = append(sums, &other.sum)
+		wg.Go(other.loop)
+	}
+	first.loop()
+	wg.Wait()
+	w.abandon()
+	for _, s := range sums {
+		sum.add(s)
+	}
+	return nil
+}
+
+// slashed is a path in the form of spot.path.
+func slashed(path string) string {
+	return strings.TrimRight(filepath.ToSlash(filepath.Clean(path)), "/")
+}
+
+// begin puts one of the named paths on the stack, or visits it when it is a file.
+func (w *walk) begin(first *worker, rules *ignore.Rules, path string) error {
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("search %s: the path must be absolute", path)
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("search %s: %w", path, plainError(err))
+	}
+	k := ignore.Kind(st.IsDir())
+	v := rules.Check(path, k)
+	if v.State == ignore.Refused {
+		return fmt.Errorf("search %s: %w", path, v)
+	}
+	if v.State == ignore.Hidden && !w.scope.NoIgnore {
+		first.sum.Notes = append(first.sum.Notes, fmt.Sprintf("%s is %v; it was searched because it was named", path, v))
+	}
+	if st.Mode().IsRegular() {
+		first.sum.Seen++
+		return first.visitor.named(path)
+	}
+	if !st.IsDir() {
+		return fmt.Errorf("search %s: neither a regular file nor a folder", path)
+	}
+	f, err := w.open(path, true)
+	if err != nil {
+		return fmt.Errorf("search %s: %w", path, plainError(err))
+	}
+	start, _ := rules.Start(path)
+	w.stack = append(w.stack, job{at: &spot{folder: f, rules: start, base: len(slashed(path))}})
+	return nil
+}
+
+// plainError drops the operation and path that package os puts in front, which the caller says better.
+func plainError(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+func (w *walk) quit() {
+	w.stop.Store(true)
+	w.mu.Lock()
+	w.wake.Broadcast()
+	w.mu.Unlock()
+}
+
+// abandon lets go of what a walk that stopped early did not get to.
+func (w *walk) abandon() {
+	for _, j := range w.stack {
+		j.drop()
+	}
+	w.stack = nil
+}
+
+// path is the folder to visit.
+func (j *job) path() string {
+	if j.at != nil {
+		return j.at.path()
+	}
+	return strings.TrimSuffix(j.rules.Path(), "/") + "/" + j.name
+}
+
+func (j *job) drop() {
+	if j.parent != nil {
+		j.parent.folder.release()
+	}
+	if j.at != nil {
+		j.at.folder.release()
+	}
+}
+
+// take waits for work; false when there is none left or the walk was stopped.
+func (w *walk) take() (job, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		if w.stop.Load() {
+			return job{}, false
+		}
+		if n := len(w.stack); n > 0 {
+			j := w.stack[n-1]
+			w.stack[n-1] = job{}
+			w.stack = w.stack[:n-1]
+			return j, true
+		}
+		w.idle++
+		if w.idle == w.workers {
+			w.wake.Broadcast() // all wait, so nobody will find more; idle stays full and the others leave too
+			return job{}, false
+		}
+		w.hungry.Store(true)
+		w.wake.Wait()
+		if w.idle == w.workers {
+			return job{}, false
+		}
+		w.idle--
+		w.hungry.Store(w.idle > 0)
+	}
+}
+
+// give puts work on the stack.
+func (w *walk) give(jobs []job) {
+	w.mu.Lock()
+	w.stack = append(w.stack, jobs...)
+	if w.idle > 0 {
+		w.wake.Broadcast()
+	}
+	w.mu.Unlock()
+}

@@ -1,0 +1,152 @@
+package search
+
+import (
+	"github.com/adze-dev/adze/internal/ignore"
+)
+
+// worker is one of the threads of a walk, with the buffers it uses again.
+type worker struct {
+	walk    *walk
+	visitor visitor
+	sum     Summary
+	list    listing
+	files   []entry
+	jobs    []job
+}
+
+func (k *worker) loop() {
+	for {
+		j, ok := k.walk.take()
+		if !ok {
+			return
+		}
+		if j.files != nil {
+			k.visitAll(j.at, j.files, j.files.entries)
+			j.at.folder.release()
+			continue
+		}
+		k.enter(j)
+	}
+}
+
+// enter opens and visits a folder.
+func (k *worker) enter(j job) {
+	at := j.at
+	if at == nil {
+		f, err := k.openJob(j)
+		if err != nil {
+			if err != errSkip {
+				k.sum.problem(j.path(), err)
+			}
+			return
+		}
+		at = &spot{folder: f, base: j.base}
+	}
+	k.walk.live.Add(1)
+	if err := at.folder.list(&k.list); err != nil {
+		k.sum.problem(j.path(), err)
+	} else {
+		if at.rules == nil {
+			var marks ignore.Marks
+			for _, e := range k.list.entries {
+				marks |= ignore.Mark(view(k.list.name(e)))
+			}
+			at.rules = j.rules.Enter(j.name, marks)
+		}
+		k.sort(at)
+		k.visitAll(at, &k.list, k.files)
+	}
+	k.walk.live.Add(-1)
+	at.folder.release()
+}
+
+func (k *worker) openJob(j job) (folder, error) {
+	if j.parent == nil {
+		return k.walk.open(j.path(), false)
+	}
+	f, err := j.parent.folder.enter(j.name)
+	j.parent.folder.release()
+	return f, err
+}
+
+// sort tells the entries of a folder apart: folders go to the stack, files stay in k.files.
+func (k *worker) sort(at *spot) {
+	k.files, k.jobs = k.files[:0], k.jobs[:0]
+	rel := at.rel()
+	keepOpen := k.walk.live.Load() < maxLive
+	for _, e := range k.list.entries {
+		raw := k.list.name(e)
+		name := view(raw)
+		if name[0] == '.' && (k.walk.scope.SkipHidden || name == ".git") {
+			continue
+		}
+		if e.kind == unknownKind {
+			e.kind, _, _ = at.folder.stat(raw, false)
+		}
+		if e.kind == other || (e.kind == link && !k.walk.links) || !k.allowed(at, name, e.kind) {
+			continue
+		}
+		if e.kind != directory {
+			if k.walk.filter.file(rel, name) {
+				k.files = append(k.files, e)
+			}
+			continue
+		}
+		if !k.walk.filter.folder(rel, name) || (k.walk.named != nil && k.walk.named[at.path()+"/"+name]) {
+			continue
+		}
+		j := job{name: string(raw), rules: at.rules, base: at.base}
+		if keepOpen {
+			at.folder.retain()
+			j.parent = at
+		}
+		k.jobs = append(k.jobs, j)
+	}
+	if len(k.jobs) > 0 {
+		k.walk.give(k.jobs)
+	}
+}
+
+// allowed asks the ignore rules about an entry and counts what they leave out.
+func (k *worker) allowed(at *spot, name string, kd kind) bool {
+	var v ignore.Verdict
+	if k.walk.scope.NoIgnore {
+		v = at.rules.Refusal(name, kd == directory)
+	} else {
+		v = at.rules.Match(name, kd == directory)
+	}
+	switch v.State {
+	case ignore.Hidden:
+		k.sum.Ignored++
+	case ignore.Refused:
+		k.sum.Refused++
+	default:
+		return true
+	}
+	return false
+}
+
+// visitAll visits files of one folder; when another worker has nothing to do it gets half of those left.
+func (k *worker) visitAll(at *spot, names *listing, files []entry) {
+	for i := 0; i < len(files); i++ {
+		if k.walk.stop.Load() {
+			return
+		}
+		if left := len(files) - i; k.walk.heavy && left >= 16 && i%8 == 0 && k.walk.hungry.Load() {
+			files = files[:len(files)-k.share(at, names, files[i+left/2:])]
+		}
+		k.sum.Seen++
+		k.visitor.visit(at, names.name(files[i]), files[i].kind)
+	}
+}
+
+// share puts files of a folder on the stack and tells how many.
+func (k *worker) share(at *spot, names *listing, files []entry) int {
+	copied := &listing{}
+	for _, e := range files {
+		copied.add(view(names.name(e)), e.kind)
+	}
+	at.folder.retain()
+	k.walk.give([]job{{files: copied, at: at}})
+	return len(files)
+}
