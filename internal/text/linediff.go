@@ -10,63 +10,26 @@ type hunk struct {
 	same           int
 }
 
-func splitUnits(us []unit) [][]unit {
-	var out [][]unit
-	start := 0
-	for i, u := range us {
-		if u.r == '\n' {
-			out = append(out, us[start:i+1])
-			start = i + 1
-		}
-	}
-	if start < len(us) {
-		out = append(out, us[start:])
-	}
-	return out
-}
-
-func splitRunes(rs []rune) [][]rune {
-	var out [][]rune
-	start := 0
-	for i, r := range rs {
-		if r == '\n' {
-			out = append(out, rs[start:i+1])
-			start = i + 1
-		}
-	}
-	if start < len(rs) {
-		out = append(out, rs[start:])
-	}
-	return out
-}
-
 // diffLines compares by patience: lines that occur once on both sides anchor
 // the rest. It never takes longer than about n log n; where nothing anchors,
 // small stretches are compared thoroughly and long ones count as changed.
-func diffLines(old [][]unit, now [][]rune) []hunk {
-	ids := map[string]int{}
-	id := func(s string) int {
-		n, ok := ids[s]
-		if !ok {
-			n = len(ids)
-			ids[s] = n
+func diffLines(old, now []string) []hunk {
+	ids := make(map[string]int, len(old))
+	number := func(lines []string) []int {
+		out := make([]int, len(lines))
+		for i, l := range lines {
+			n, ok := ids[l]
+			if !ok {
+				n = len(ids)
+				ids[l] = n
+			}
+			out[i] = n
 		}
-		return n
-	}
-	a, b := make([]int, len(old)), make([]int, len(now))
-	for i, line := range old {
-		rs := make([]rune, len(line))
-		for j, u := range line {
-			rs[j] = u.r
-		}
-		a[i] = id(string(rs))
-	}
-	for i, line := range now {
-		b[i] = id(string(line))
+		return out
 	}
 	var same []pair
-	matchLines(a, b, 0, 0, &same)
-	return hunks(same, len(a), len(b))
+	matchLines(number(old), number(now), 0, 0, &same)
+	return hunks(same, len(old), len(now))
 }
 
 // pair is a line of the old text and its equal in the new.

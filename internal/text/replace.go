@@ -1,10 +1,10 @@
 package text
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -80,25 +80,91 @@ func (w *writer) keepTo(offset int) error {
 
 // skipTo goes on to an offset of the shown text.
 func (w *writer) skipTo(offset int) error {
-	if w.doc.plain {
-		if offset < len(w.doc.Text) && !utf8.RuneStart(w.doc.Text[offset]) {
-			return fmt.Errorf("edit at byte %d: that is inside a character", offset)
-		}
-		w.raw, w.text = offset, offset
+	if offset < len(w.doc.Text) && !utf8.RuneStart(w.doc.Text[offset]) {
+		return fmt.Errorf("edit at byte %d: that is inside a character", offset)
+	}
+	if w.doc.valid {
+		w.raw += rawLen(w.body[w.raw:], offset-w.text)
+		w.text = offset
 		return nil
 	}
-	s := scanner{codec: w.doc.codec, rest: w.body[w.raw:], join: w.join}
-	for w.text < offset {
-		run := len(s.plainRun(w.doc.Encoding, offset-w.text))
-		w.raw, w.text = w.raw+run, w.text+run
-		if w.text == offset || !s.next() {
-			break
-		}
+	s := scanner{codec: w.doc.codec, rest: w.body[w.raw:], join: true}
+	for w.text < offset && s.next() {
 		w.raw += len(s.unit)
 		w.text += utf8.RuneLen(s.r)
 	}
-	if w.text != offset {
-		return fmt.Errorf("edit at byte %d: that is inside a character", offset)
+	return nil
+}
+
+// rawLen is how many bytes of valid UTF-8 show as n: each \r\n is one more.
+func rawLen(body []byte, n int) int {
+	raw := 0
+	for {
+		i := bytes.Index(body[raw:], crlf)
+		if i < 0 || i >= n {
+			return raw + n
+		}
+		raw, n = raw+i+len(crlf), n-i-1
+	}
+}
+
+// line is one line as shown, its end included, and its bytes.
+type line struct {
+	shown string
+	raw   []byte
+}
+
+// lines splits body[from:to].
+func (w *writer) lines(from, to int) []line {
+	var out []line
+	rest := w.body[from:to]
+	if w.doc.valid {
+		for len(rest) > 0 {
+			n := bytes.IndexByte(rest, '\n') + 1
+			if n == 0 {
+				n = len(rest)
+			}
+			shown := string(rest[:n])
+			if w.join {
+				shown = joinLines(shown)
+			}
+			out = append(out, line{shown, rest[:n]})
+			rest = rest[n:]
+		}
+		return out
+	}
+	var b strings.Builder
+	start := rest
+	for s := (scanner{codec: w.doc.codec, rest: rest, join: w.join}); s.next(); {
+		b.WriteRune(s.r)
+		if s.r == '\n' || len(s.rest) == 0 {
+			out = append(out, line{b.String(), start[:len(start)-len(s.rest)]})
+			start = s.rest
+			b.Reset()
+		}
+	}
+	return out
+}
+
+// write puts new text in the place of body[from:to]. Lines and characters that
+// are the same before and after keep their bytes.
+func (w *writer) write(from, to int, text string) error {
+	old := w.lines(from, to)
+	shown := make([]string, len(old))
+	for i, l := range old {
+		shown[i] = l.shown
+	}
+	now := strings.SplitAfter(text, "\n")
+	if now[len(now)-1] == "" {
+		now = now[:len(now)-1]
+	}
+	for _, h := range diffLines(shown, now) {
+		if err := w.hunk(old[h.oldFrom:h.oldTo], strings.Join(now[h.newFrom:h.newTo], ""), to); err != nil {
+			return err
+		}
+		for _, l := range old[h.oldTo : h.oldTo+h.same] {
+			w.out = append(w.out, l.raw...)
+		}
 	}
 	return nil
 }
@@ -109,18 +175,19 @@ type unit struct {
 	raw []byte
 }
 
-func (w *writer) units(from, to int) []unit {
+func (w *writer) units(lines []line) []unit {
 	var out []unit
-	for s := (scanner{codec: w.doc.codec, rest: w.body[from:to], join: w.join}); s.next(); {
-		out = append(out, unit{s.r, s.unit})
+	for _, l := range lines {
+		for s := (scanner{codec: w.doc.codec, rest: l.raw, join: w.join}); s.next(); {
+			out = append(out, unit{s.r, s.unit})
+		}
 	}
 	return out
 }
 
-// write puts new text in the place of body[from:to]. Characters and lines that
-// are the same before and after keep their bytes.
-func (w *writer) write(from, to int, text string) error {
-	old, now := w.units(from, to), []rune(text)
+// hunk writes changed lines; what is alike at their start and end stays.
+func (w *writer) hunk(lines []line, text string, to int) error {
+	old, now := w.units(lines), []rune(text)
 	head := 0
 	for head < len(old) && head < len(now) && old[head].r == now[head] {
 		w.out = append(w.out, old[head].raw...)
@@ -132,18 +199,8 @@ func (w *writer) write(from, to int, text string) error {
 		tail++
 	}
 	kept := old[len(old)-tail:]
-	old, now = old[:len(old)-tail], now[:len(now)-tail]
-
-	oldLines, newLines := splitUnits(old), splitRunes(now)
-	for _, h := range diffLines(oldLines, newLines) {
-		if err := w.hunk(oldLines[h.oldFrom:h.oldTo], newLines[h.newFrom:h.newTo], to); err != nil {
-			return err
-		}
-		for _, line := range oldLines[h.oldTo : h.oldTo+h.same] {
-			for _, u := range line {
-				w.out = append(w.out, u.raw...)
-			}
-		}
+	if err := w.middle(old[:len(old)-tail], now[:len(now)-tail], to); err != nil {
+		return err
 	}
 	for _, u := range kept {
 		w.out = append(w.out, u.raw...)
@@ -151,27 +208,35 @@ func (w *writer) write(from, to int, text string) error {
 	return nil
 }
 
-// hunk encodes changed lines. The n-th new line ends as the n-th old one did.
-// Where as many unknown bytes are in the new text as were in the old, they are
-// the same ones.
-func (w *writer) hunk(old [][]unit, now [][]rune, to int) error {
+// middle encodes new characters. The n-th new line ends as the n-th old one
+// did. Where as many unknown bytes are in the new text as were in the old, they
+// are the same ones.
+func (w *writer) middle(old []unit, now []rune, to int) error {
 	unknown, same := unknownUnits(old, now)
-	near := sync.OnceValue(func() []byte { return w.nearEnd(to) })
-	for i, line := range now {
-		for _, r := range line {
-			switch {
-			case r == '\n' && w.join:
-				w.out = append(w.out, w.lineEnd(old, i, near)...)
-			case r == utf8.RuneError && same:
-				w.out = append(w.out, unknown[0]...)
-				unknown = unknown[1:]
-			default:
-				out, ok := w.doc.codec.encode(w.out, r)
-				if !ok || r == utf8.RuneError && len(unknown) > 0 {
-					return w.unencodable(r)
-				}
-				w.out = out
+	var ends [][]byte
+	for _, u := range old {
+		if u.r == '\n' {
+			ends = append(ends, u.raw)
+		}
+	}
+	n := 0
+	for _, r := range now {
+		switch {
+		case r == '\n' && w.join:
+			if len(ends) == 0 {
+				ends = append(ends, w.nearEnd(to))
 			}
+			w.out = append(w.out, ends[min(n, len(ends)-1)]...)
+			n++
+		case r == utf8.RuneError && same:
+			w.out = append(w.out, unknown[0]...)
+			unknown = unknown[1:]
+		default:
+			out, ok := w.doc.codec.encode(w.out, r)
+			if !ok || r == utf8.RuneError && len(unknown) > 0 {
+				return w.unencodable(r)
+			}
+			w.out = out
 		}
 	}
 	return nil
@@ -179,33 +244,19 @@ func (w *writer) hunk(old [][]unit, now [][]rune, to int) error {
 
 // unknownUnits collects what is shown as U+FFFD, and whether the new text has
 // as many.
-func unknownUnits(old [][]unit, now [][]rune) (unknown [][]byte, same bool) {
-	for _, line := range old {
-		for _, u := range line {
-			if u.r == utf8.RuneError {
-				unknown = append(unknown, u.raw)
-			}
+func unknownUnits(old []unit, now []rune) (unknown [][]byte, same bool) {
+	for _, u := range old {
+		if u.r == utf8.RuneError {
+			unknown = append(unknown, u.raw)
 		}
 	}
 	n := 0
-	for _, line := range now {
-		for _, r := range line {
-			if r == utf8.RuneError {
-				n++
-			}
+	for _, r := range now {
+		if r == utf8.RuneError {
+			n++
 		}
 	}
 	return unknown, n > 0 && n == len(unknown)
-}
-
-// lineEnd finds the end for the i-th new line of a hunk.
-func (w *writer) lineEnd(old [][]unit, i int, near func() []byte) []byte {
-	for j := min(i, len(old)-1); j >= 0; j-- {
-		if line := old[j]; line[len(line)-1].r == '\n' {
-			return line[len(line)-1].raw
-		}
-	}
-	return near()
 }
 
 // nearEnd is the end of the line that the place stands in, else of the line

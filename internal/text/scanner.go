@@ -34,15 +34,14 @@ func (s *scanner) next() bool {
 	return true
 }
 
-// plainRun takes up to limit bytes that are shown as they are: ASCII, up to a
-// \r, in an encoding whose bytes below 0x80 are ASCII wherever a character
-// begins.
-func (s *scanner) plainRun(enc Encoding, limit int) []byte {
+// plainRun takes the bytes that are shown as they are: ASCII, up to a \r, in an
+// encoding whose bytes below 0x80 are ASCII wherever a character begins.
+func (s *scanner) plainRun(enc Encoding) []byte {
 	if enc.unit() > 1 {
 		return nil
 	}
 	n := 0
-	for n < len(s.rest) && n < limit && s.rest[n] < utf8.RuneSelf && s.rest[n] != '\r' {
+	for n < len(s.rest) && s.rest[n] < utf8.RuneSelf && s.rest[n] != '\r' {
 		n++
 	}
 	run := s.rest[:n]

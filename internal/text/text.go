@@ -33,7 +33,8 @@ type Document struct {
 
 	raw   []byte // everything, the mark included
 	codec codec
-	plain bool // Text and raw after the mark are the same bytes
+	valid bool // raw is valid UTF-8
+	plain bool // and Text is the same bytes, after the mark
 }
 
 // Decode guesses the encoding and decodes. Content that is not text is
@@ -60,15 +61,16 @@ func decode(content []byte, enc Encoding, marked bool) (*Document, error) {
 	}
 	d := &Document{Encoding: enc, BOM: marked, raw: content, codec: c}
 	body := d.body()
-	if enc == UTF8 && !bytes.Contains(body, crlf) && utf8.Valid(body) {
-		d.Text, d.plain = string(body), true
+	if enc == UTF8 && utf8.Valid(body) {
+		d.Text, d.valid = joinLines(string(body)), true
+		d.plain = len(d.Text) == len(body)
 		return d, nil
 	}
 	var b strings.Builder
 	b.Grow(len(body))
 	s := scanner{codec: c, rest: body, join: true}
 	for {
-		b.Write(s.plainRun(enc, len(body)))
+		b.Write(s.plainRun(enc))
 		if !s.next() {
 			break
 		}

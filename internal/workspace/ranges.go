@@ -57,7 +57,7 @@ func (rs ranges) add(r Range) ranges {
 		r.First, r.Last = min(r.First, rs[j].First), max(r.Last, rs[j].Last)
 		j++
 	}
-	rs = slices.Replace(slices.Clone(rs), i, j, r)
+	rs = slices.Replace(rs, i, j, r)
 	if len(rs) > maxRanges {
 		rs = rs.withoutShortest()
 	}
