@@ -15,7 +15,7 @@ const (
 	// cookAll is how much output is read as a terminal would show it, every
 	// byte. Past that only the beginning (long complete) and the last readOn
 	// bytes are, so that a flood costs no more than copying it.
-	cookAll = 16 << 20
+	cookAll = 4 << 20
 	// sniffed is where binary output is looked for.
 	sniffed = 8 << 10
 )

@@ -13,11 +13,31 @@ import (
 
 // This file is the program's side of the keepers.
 
-// keepers starts one keeper for each command.
+// keepers has one keeper for each command. Executing a large binary again
+// takes milliseconds, so the next one is started ahead, as soon as one is
+// taken; it idles in a few megabytes.
 type keepers struct {
-	helper Helper
-	mu     sync.Mutex
-	broken error // why keepers cannot be started
+	helper  Helper
+	mu      sync.Mutex
+	broken  error // why keepers cannot be started
+	spare   *idle
+	closed  bool
+	filling sync.WaitGroup
+}
+
+// idle is a keeper without a command.
+type idle struct {
+	kept *kept
+	out  *os.File // read end of its command's output
+}
+
+// release lets an idle keeper go: it ends when its control socket closes.
+func (i *idle) release() {
+	if i != nil {
+		i.out.Close()
+		i.kept.ctl.Close()
+		i.kept.keeper.Wait()
+	}
 }
 
 func newKeepers(h Helper) *keepers { return &keepers{helper: h} }
@@ -43,36 +63,84 @@ func (k *keepers) note() string {
 
 // start starts a command, under a keeper if possible.
 func (k *keepers) start(s spec, l *ledger) (tree, *os.File, *entry, error) {
-	if k.works() {
-		t, out, err := k.keeper()
+	for k.works() {
+		i, spare, err := k.take()
+		if err != nil {
+			k.mu.Lock()
+			k.broken = err
+			k.mu.Unlock()
+			break
+		}
+		e := l.add(i.kept.id, s.marker)
+		err = i.kept.run(s)
 		if err == nil {
-			e := l.add(t.id, s.marker)
-			if err = t.run(s); err == nil {
-				return t, out, e, nil
-			}
-			out.Close()
-			<-t.gone()
-			e.remove()
+			k.refill()
+			return i.kept, i.out, e, nil
+		}
+		i.out.Close()
+		<-i.kept.gone()
+		e.remove()
+		if !spare || !errors.Is(err, errLost) { // a spare may have died long ago
 			return nil, nil, nil, err
 		}
-		k.mu.Lock()
-		k.broken = err
-		k.mu.Unlock()
 	}
 	return startBare(s, l)
 }
 
-// keeper starts one and returns it with the read end of its command's output.
-func (k *keepers) keeper() (*kept, *os.File, error) {
+// take returns the spare keeper, or a new one.
+func (k *keepers) take() (i *idle, spare bool, err error) {
+	k.mu.Lock()
+	i, k.spare = k.spare, nil
+	k.mu.Unlock()
+	if i != nil {
+		return i, true, nil
+	}
+	i, err = k.keeper()
+	return i, false, err
+}
+
+// refill starts the next spare.
+func (k *keepers) refill() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed || k.spare != nil {
+		return
+	}
+	k.filling.Go(func() {
+		i, err := k.keeper()
+		if err != nil {
+			return // the next command will tell
+		}
+		k.mu.Lock()
+		if k.closed || k.spare != nil {
+			defer i.release()
+		} else {
+			k.spare = i
+		}
+		k.mu.Unlock()
+	})
+}
+
+func (k *keepers) close() {
+	k.mu.Lock()
+	k.closed = true
+	k.mu.Unlock()
+	k.filling.Wait()
+	k.spare.release()
+	k.spare = nil
+}
+
+// keeper starts one.
+func (k *keepers) keeper() (*idle, error) {
 	r, w, err := pipeOf()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer w.Close()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		r.Close()
-		return nil, nil, err
+		return nil, err
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "control")
 	defer theirs.Close()
@@ -88,12 +156,12 @@ func (k *keepers) keeper() (*kept, *os.File, error) {
 			Sys:   &syscall.SysProcAttr{Setsid: true},
 		})
 		if err == nil {
-			return newKept(p, ours), r, nil
+			return &idle{newKept(p, ours), r}, nil
 		}
 	}
 	r.Close()
 	ours.Close()
-	return nil, nil, err
+	return nil, err
 }
 
 // helperEnv is a keeper's own environment: no secrets, and a runtime that
@@ -105,8 +173,6 @@ func helperEnv() []string {
 	}
 	return env
 }
-
-func (k *keepers) close() {}
 
 // kept is a command under a keeper.
 type kept struct {

@@ -18,9 +18,10 @@ const minSecret = 8
 type Mask struct {
 	values [][]byte
 	max    int // length of the longest value
+	window int // length of the shortest value, or less
 	// shift and bucket are the tables of Wu and Manber's search for many
-	// patterns at once. It looks at two bytes and mostly skips seven, so that
-	// masking keeps up with a flood of output.
+	// patterns at once. It looks at two bytes and mostly skips almost as many
+	// as the shortest value has, so that masking keeps up with a flood.
 	shift  *[1 << 16]uint8
 	bucket map[uint16][]int
 }
@@ -29,23 +30,24 @@ type Mask struct {
 // long and not so ordinary ("postgres", "localhost", "00000000", a path) that
 // hiding them would garble output and protect nothing. It is nil if none is.
 func NewMask(values []string) *Mask {
-	m := &Mask{bucket: map[uint16][]int{}}
+	m := &Mask{bucket: map[uint16][]int{}, window: 200}
 	for _, v := range values {
 		if b := []byte(v); worthMasking(v) && !slices.ContainsFunc(m.values, func(o []byte) bool { return bytes.Equal(o, b) }) {
 			m.values = append(m.values, b)
 			m.max = max(m.max, len(b))
+			m.window = min(m.window, len(b))
 		}
 	}
 	if len(m.values) == 0 {
 		return nil
 	}
-	m.shift = (*[1 << 16]uint8)(bytes.Repeat([]byte{minSecret - 1}, 1<<16))
+	m.shift = (*[1 << 16]uint8)(bytes.Repeat([]byte{uint8(m.window - 1)}, 1<<16))
 	for i, v := range m.values {
-		for j := 0; j+1 < minSecret; j++ {
+		for j := 0; j+1 < m.window; j++ {
 			pair := uint16(v[j])<<8 | uint16(v[j+1])
-			m.shift[pair] = min(m.shift[pair], uint8(minSecret-2-j))
+			m.shift[pair] = min(m.shift[pair], uint8(m.window-2-j))
 		}
-		last := uint16(v[minSecret-2])<<8 | uint16(v[minSecret-1])
+		last := uint16(v[m.window-2])<<8 | uint16(v[m.window-1])
 		m.bucket[last] = append(m.bucket[last], i)
 	}
 	return m
@@ -70,13 +72,13 @@ type span struct{ from, to int }
 func (m *Mask) find(b []byte) []span {
 	var found []span
 	shift := m.shift
-	for i := minSecret - 1; i < len(b); {
+	for i := m.window - 1; i < len(b); {
 		pair := uint16(b[i-1])<<8 | uint16(b[i])
 		if s := shift[pair]; s > 0 {
 			i += int(s)
 			continue
 		}
-		from := i - (minSecret - 1)
+		from := i - (m.window - 1)
 		for _, v := range m.bucket[pair] {
 			if bytes.HasPrefix(b[from:], m.values[v]) {
 				found = join(found, span{from, from + len(m.values[v])})

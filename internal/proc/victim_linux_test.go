@@ -1,3 +1,189 @@
 package proc
 
-func victim() int { return 0 }
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// victim is a program that is going to be killed: this test binary, executed
+// again by the tests below. It runs a stubborn tree and waits.
+func victim() int {
+	opt := Options{State: os.Getenv("PROC_TEST_STATE")}
+	if os.Getenv("PROC_TEST_PROGRAM") == "keeper" {
+		opt.Helper = helper
+	}
+	r := Open(opt)
+	line := `(setsid bash -c 'trap "" TERM; echo orphan; sleep 300' &); trap '' TERM; echo ready; sleep 300`
+	p, err := r.Start(context.Background(), Command{Line: line, Env: os.Environ()})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for p.Read(0, 0).Text == "" || !strings.Contains(p.Read(0, 0).Text, "ready") || !strings.Contains(p.Read(0, 0).Text, "orphan") {
+		time.Sleep(time.Millisecond)
+	}
+	keeper := 0
+	if k, ok := p.tree.(*kept); ok {
+		keeper = k.id.pid
+	}
+	fmt.Println("standing", keeper)
+	select {}
+}
+
+// program starts a victim and returns when its tree stands.
+func program(t *testing.T, kind, state string) (cmd *exec.Cmd, keeper int, tag string) {
+	t.Helper()
+	env, tag := tagged(t)
+	cmd = exec.Command("/proc/self/exe")
+	cmd.Env = append(env, "PROC_TEST_PROGRAM="+kind, "PROC_TEST_STATE="+state)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	if _, err := fmt.Sscanf(line, "standing %d", &keeper); err != nil {
+		cmd.Process.Kill()
+		cmd.Wait()
+		t.Fatalf("the program said %q", line)
+	}
+	return cmd, keeper, tag
+}
+
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	cmd.Process.Kill()
+	cmd.Wait()
+}
+
+// The keeper sees that its program is gone.
+func TestProgramKilled(t *testing.T) {
+	for range soak(2, 50) {
+		state := t.TempDir()
+		cmd, _, tag := program(t, "keeper", state)
+		kill(t, cmd)
+		if left := tagsLeft(t, tag); left != nil {
+			t.Fatalf("left %q", left)
+		}
+		if n, err := Reap(state); n != 0 || err != nil {
+			t.Errorf("reaped %d, %v", n, err)
+		}
+		if files, _ := os.ReadDir(state); len(files) != 0 {
+			t.Errorf("the ledger still has %d entries", len(files))
+		}
+	}
+}
+
+// Program and keeper killed together, and a program without keepers: what is
+// left then dies at the next start.
+func TestReapAtNextStart(t *testing.T) {
+	for _, kind := range []string{"keeper", "bare"} {
+		t.Run(kind, func(t *testing.T) {
+			state := t.TempDir()
+			cmd, keeper, tag := program(t, kind, state)
+			other, _, otherTag := program(t, kind, state)
+			defer kill(t, other)
+			if n, err := Reap(state); n != 0 || err != nil {
+				t.Errorf("while it runs: reaped %d, %v", n, err)
+			}
+			// The keeper must not see its program die before it.
+			if keeper > 0 {
+				syscall.Kill(keeper, syscall.SIGSTOP)
+			}
+			kill(t, cmd)
+			if keeper > 0 {
+				syscall.Kill(keeper, syscall.SIGKILL)
+			}
+			if left := tagsLeft(t, tag); left == nil {
+				t.Fatal("nothing was left: the test shows nothing")
+			}
+			if n, err := Reap(state); n == 0 || err != nil {
+				t.Errorf("reaped %d, %v", n, err)
+			}
+			if left := tagsLeft(t, tag); left != nil {
+				t.Errorf("left %q", left)
+			}
+			if left := tagsLeft(t, otherTag); left == nil {
+				t.Error("another program's processes were ended")
+			}
+			kill(t, other)
+			time.Sleep(300 * time.Millisecond)
+			if _, err := Reap(state); err != nil {
+				t.Error(err)
+			}
+			if left := tagsLeft(t, otherTag); left != nil {
+				t.Errorf("left %q", left)
+			}
+		})
+	}
+}
+
+// Entries that name a living process by number but not by start time, and
+// files that are no entries, are left alone.
+func TestReapOnlyOwn(t *testing.T) {
+	dir := t.TempDir()
+	boot, ns, _ := here()
+	sleep := exec.Command("sleep", "60")
+	if err := sleep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer kill(t, sleep)
+	s, _ := statusOf(sleep.Process.Pid)
+	marker := newMarker()
+	entry := func(boot, ns string, owner, start uint64) string {
+		return fmt.Sprintf("%s.%s.%d.1.%d.%d.%s", boot, ns, owner, s.pid, start, marker)
+	}
+	gone := uint64(1 << 22)
+	keep := []string{"notes.txt", "a.b.c.d.e.f." + marker, entry(boot, "1", gone, s.start)}
+	for _, name := range append(keep, entry(boot, ns, gone, s.start+1), entry("other-boot", ns, gone, s.start)) {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := Reap(dir); n != 0 || err != nil {
+		t.Errorf("reaped %d, %v", n, err)
+	}
+	if !s.alive() {
+		t.Error("a process with the wrong start time was ended")
+	}
+	files, _ := os.ReadDir(dir)
+	if len(files) != len(keep) {
+		t.Errorf("%d files left, want %d", len(files), len(keep))
+	}
+	// The same with the right start time is ours.
+	os.WriteFile(filepath.Join(dir, entry(boot, ns, gone, s.start)), nil, 0o600)
+	if n, err := Reap(dir); n != 1 || err != nil {
+		t.Errorf("reaped %d, %v", n, err)
+	}
+	if n, err := Reap(dir + "/missing"); n != 0 || err != nil {
+		t.Errorf("missing folder: %d, %v", n, err)
+	}
+}
+
+func TestStatusOfOddName(t *testing.T) {
+	path := t.TempDir() + "/a) R 1 (b"
+	if err := os.Symlink("/bin/sleep", path); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "60")
+	if err := cmd.Start(); err != nil {
+		t.Skip(err)
+	}
+	defer kill(t, cmd)
+	s, ok := statusOf(cmd.Process.Pid)
+	if !ok || s.parent != os.Getpid() {
+		b, _ := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/stat")
+		t.Errorf("%+v from %q", s, b)
+	}
+}

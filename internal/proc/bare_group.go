@@ -1,0 +1,39 @@
+//go:build unix && !linux
+
+package proc
+
+import (
+	"syscall"
+	"time"
+)
+
+// count looks at the command's group, the only thing that can be seen here.
+func (t *bare) count() int {
+	if syscall.Kill(-t.process.Pid, 0) == nil {
+		return 1
+	}
+	return 0
+}
+
+func (t *bare) end(grace time.Duration) int {
+	syscall.Kill(-t.process.Pid, syscall.SIGTERM)
+	if t.awaitNone(grace) {
+		return 0
+	}
+	syscall.Kill(-t.process.Pid, syscall.SIGKILL)
+	if t.awaitNone(patience) {
+		return 0
+	}
+	return t.count()
+}
+
+func (t *bare) awaitNone(most time.Duration) bool {
+	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if t.count() == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *bare) record(*ledger) *entry { return nil }

@@ -1,0 +1,98 @@
+package proc
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// maxArg is below the 32,767 characters that Windows takes in all.
+const maxArg = 30 << 10
+
+// findShell returns a bash that Git brings along, or else cmd.
+func findShell() (path, note string, err error) {
+	for _, root := range []string{os.Getenv("ProgramFiles"), os.Getenv("ProgramFiles(x86)")} {
+		if p := root + `\Git\bin\bash.exe`; root != "" {
+			if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() {
+				return p, "", nil
+			}
+		}
+	}
+	if p := os.Getenv("ComSpec"); p != "" {
+		return p, "There is no bash here: the command ran with " + p + ".", nil
+	}
+	return "", "", errors.New("find a shell: neither Git's bash nor ComSpec is there")
+}
+
+func shellArgv(shell, line string) []string {
+	if shell == os.Getenv("ComSpec") {
+		return []string{shell, "/d", "/s", "/c", line}
+	}
+	return []string{shell, "-c", line}
+}
+
+// bare is a command and what taskkill finds below it.
+type bare struct {
+	process *os.Process
+	exits   chan exit
+	ended   chan struct{}
+	once    sync.Once
+}
+
+func startBare(s spec, _ *ledger) (tree, *os.File, *entry, error) {
+	if s.script != "" {
+		return nil, nil, nil, errors.New("the command line is too long for this system; put it into a file")
+	}
+	r, w, err := pipeOf()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer w.Close()
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		r.Close()
+		return nil, nil, nil, err
+	}
+	defer null.Close()
+	p, err := os.StartProcess(s.argv[0], s.argv, &os.ProcAttr{
+		Dir: s.dir, Env: s.env, Files: []*os.File{null, w, w},
+		Sys: &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP, HideWindow: true},
+	})
+	if err != nil {
+		r.Close()
+		return nil, nil, nil, err
+	}
+	t := &bare{process: p, exits: make(chan exit, 1), ended: make(chan struct{})}
+	go func() {
+		defer close(t.ended)
+		st, err := p.Wait()
+		if err != nil {
+			t.exits <- exit{code: -1, note: "The end of the command was not seen: " + err.Error() + "."}
+			return
+		}
+		t.exits <- exit{code: st.ExitCode()}
+	}()
+	return t, r, nil, nil
+}
+
+func (t *bare) exited() <-chan exit   { return t.exits }
+func (t *bare) gone() <-chan struct{} { return t.ended }
+func (t *bare) remaining() int        { return 0 }
+
+// stop ends the tree at once: Windows knows no polite way for all programs.
+func (t *bare) stop(time.Duration) {
+	t.once.Do(func() {
+		if exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(t.process.Pid)).Run() != nil {
+			t.process.Kill()
+		}
+	})
+}
+
+func (t *bare) abandon() {
+	t.process.Kill()
+	<-t.ended
+}

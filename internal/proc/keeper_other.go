@@ -1,0 +1,31 @@
+//go:build !linux
+
+package proc
+
+import "os"
+
+// Helper says how to start keepers. There are none on this system.
+type Helper struct{}
+
+// Main must be called first in a program's main. On this system it does
+// nothing: only Linux has what a keeper needs.
+func Main() Helper { return Helper{} }
+
+type keepers struct{}
+
+func newKeepers(Helper) *keepers { return &keepers{} }
+
+func (*keepers) works() bool { return false }
+
+func (*keepers) note() string {
+	return "This system has no keeper processes: a process that leaves its group may outlive its command."
+}
+
+func (*keepers) start(s spec, l *ledger) (tree, *os.File, *entry, error) { return startBare(s, l) }
+
+func (*keepers) close() {}
+
+// widen and waiting have no equal here; draining by time takes their place.
+func widen(*os.File) {}
+
+func waiting(*os.File) int64 { return 0 }

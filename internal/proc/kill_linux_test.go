@@ -1,0 +1,202 @@
+package proc
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// stubborn are trees that try to get away. Each prints "ready" when it stands.
+var stubborn = []string{
+	// one that ignores TERM
+	`trap '' TERM HUP INT; echo ready; while :; do sleep 1; done`,
+	// a session of its own that ignores TERM
+	`setsid bash -c 'trap "" TERM; echo ready; while :; do sleep 1; done' & wait`,
+	// double fork: the parent is gone, the orphan has a session of its own
+	`( setsid bash -c 'trap "" TERM; (trap "" TERM; echo ready; sleep 60) & exit' & ) ; sleep 60`,
+	// an environment that says nothing
+	`env -i /bin/bash -c 'trap "" TERM; setsid bash -c "trap \"\" TERM; echo ready; while :; do sleep 1; done" & sleep 60'`,
+	// a small forest, stopped in part
+	`for i in 1 2 3; do (setsid bash -c 'trap "" TERM; sleep 60 & sleep 60 & wait' &); done; sleep 60 & kill -STOP $!; echo ready; wait`,
+	// it restarts what is killed
+	`trap '' TERM; f() { trap '' TERM; while :; do sleep 0.01; done; }; f & f & echo ready; wait`,
+}
+
+// awaitReady waits until the command has printed that it stands.
+func awaitReady(t *testing.T, p *Process) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(p.Read(0, 0).Text, "ready"); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not ready: %q", p.Read(0, 0).Text)
+		}
+	}
+}
+
+func TestCancelStubbornTrees(t *testing.T) {
+	r := opened(t, Options{State: t.TempDir()})
+	var took []time.Duration
+	for i := range soak(20, 200) {
+		env, tag := tagged(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		p, err := r.Start(ctx, Command{Line: stubborn[i%len(stubborn)], Env: env})
+		if err != nil {
+			t.Fatal(err)
+		}
+		awaitReady(t, p)
+		keeper := p.tree.(*kept).id.pid
+		all := descendants(keeper)
+		began := time.Now()
+		cancel()
+		o := p.Wait()
+		took = append(took, time.Since(began))
+		if o.Ended != Cancelled || o.Leftover != 0 || !strings.Contains(o.Output.Head, "ready") {
+			t.Errorf("tree %d: %+v", i%len(stubborn), o)
+		}
+		for _, d := range all { // by number too: one of the trees clears its environment
+			if d.alive() {
+				t.Errorf("tree %d: process %d is left", i%len(stubborn), d.pid)
+			}
+		}
+		if left := tagsLeft(t, tag); left != nil {
+			t.Errorf("tree %d: left %q", i%len(stubborn), left)
+		}
+	}
+	slices.Sort(took)
+	t.Logf("cancel to all gone: p50 %v, p95 %v, max %v", took[len(took)/2], took[len(took)*95/100], took[len(took)-1])
+	if p95 := took[len(took)*95/100]; p95 > slack(250*time.Millisecond) {
+		t.Errorf("p95 is %v", p95)
+	}
+}
+
+// Without a keeper whatever keeps its environment or its session is found.
+func TestCancelBare(t *testing.T) {
+	r := bareRunner(t)
+	for i, line := range stubborn {
+		if strings.Contains(line, "env -i") {
+			continue
+		}
+		env, tag := tagged(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		p, err := r.Start(ctx, Command{Line: line, Env: env})
+		if err != nil {
+			t.Fatal(err)
+		}
+		awaitReady(t, p)
+		cancel()
+		if o := p.Wait(); o.Ended != Cancelled || len(o.Notes) != 1 {
+			t.Errorf("tree %d: %+v", i, o)
+		}
+		if left := tagsLeft(t, tag); left != nil {
+			t.Errorf("tree %d: left %q", i, left)
+		}
+	}
+}
+
+// Processes that fork as fast as they can are stopped before they are killed.
+func TestForkTree(t *testing.T) {
+	r := opened(t, Options{})
+	env, tag := tagged(t)
+	began := time.Now()
+	o := run(t, r, Command{Line: `trap '' TERM; f() { n=$1; while [ $n -gt 0 ]; do n=$((n-1)); (f $n) & sleep 0.02; done; wait; }; echo ready; while :; do f 5; done`, Env: env, Timeout: 400 * time.Millisecond})
+	if o.Ended != TimedOut || o.Leftover != 0 || time.Since(began) > slack(2*time.Second) {
+		t.Errorf("after %v: %+v", time.Since(began), o)
+	}
+	if left := tagsLeft(t, tag); left != nil {
+		t.Errorf("left %q", left)
+	}
+}
+
+// A command may do to its parent what it likes; nothing gets away.
+func TestKeeperUnderAttack(t *testing.T) {
+	for _, c := range []struct {
+		name, line string
+		note       bool
+	}{
+		{"polite signals", `kill -TERM $PPID; kill -HUP $PPID; kill -INT $PPID; echo ready; sleep 60`, false},
+		{"killed", `setsid sleep 60 & echo ready; kill -KILL $PPID; sleep 60`, true},
+		{"stopped", `trap '' TERM; setsid sleep 60 & echo ready; kill -STOP $PPID; sleep 60`, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.name == "stopped" && testing.Short() {
+				t.Skip("takes four seconds")
+			}
+			r := opened(t, Options{})
+			env, tag := tagged(t)
+			o := run(t, r, Command{Line: c.line, Env: env, Timeout: 300 * time.Millisecond})
+			if !strings.Contains(o.Output.Head, "ready") || c.note != (o.Notes != nil) {
+				t.Errorf("%+v", o)
+			}
+			if left := tagsLeft(t, tag); left != nil {
+				t.Errorf("left %q", left)
+			}
+			if o := run(t, r, Command{Line: "echo next"}); o.Output.Head != "next\n" || o.Notes != nil {
+				t.Errorf("the next command: %+v", o)
+			}
+		})
+	}
+}
+
+// A spare keeper that somebody killed is replaced.
+func TestDeadSpare(t *testing.T) {
+	r := opened(t, Options{})
+	run(t, r, Command{Line: "true"})
+	r.keeper.filling.Wait()
+	r.keeper.spare.kept.keeper.Kill()
+	if o := run(t, r, Command{Line: "echo a"}); o.Output.Head != "a\n" || o.Notes != nil {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestStopAfterExit(t *testing.T) {
+	both(t, func(t *testing.T, r *Runner) {
+		env, tag := tagged(t)
+		p, err := r.Start(context.Background(), Command{Line: "sleep 60 & echo a", Env: env})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := p.Wait(); o.Ended != Exited || o.Leftover != 1 {
+			t.Errorf("%+v", o)
+		}
+		p.Stop()
+		<-p.gone
+		if left := tagsLeft(t, tag); left != nil {
+			t.Errorf("left %q", left)
+		}
+	})
+}
+
+// Commands that end by themselves just when they are cancelled.
+func TestCancelRace(t *testing.T) {
+	r := opened(t, Options{State: t.TempDir()})
+	for range soak(20, 200) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(8000))*time.Microsecond)
+		p, err := r.Start(ctx, Command{Line: "echo a; sleep 0.003"})
+		if err == nil {
+			p.Wait()
+			<-p.gone
+		}
+		cancel()
+	}
+	if files, _ := os.ReadDir(r.opt.State); len(files) != 0 {
+		t.Errorf("%d entries left in the ledger", len(files))
+	}
+}
+
+func TestDetach(t *testing.T) {
+	r := opened(t, Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	p, err := r.Start(ctx, Command{Line: "sleep 0.4; echo done", Timeout: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Detach()
+	time.Sleep(10 * time.Millisecond)
+	cancel()
+	if o := p.Wait(); o.Ended != Exited || o.Output.Head != "done\n" {
+		t.Errorf("%+v", o)
+	}
+}
