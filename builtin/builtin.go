@@ -45,6 +45,7 @@ func New(o Options) (*Set, error) {
 		readFile(f),
 		writeFile(f),
 		editFile(f),
+		notebookEdit(f),
 	}
 	return s, nil
 }

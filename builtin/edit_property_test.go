@@ -40,12 +40,15 @@ func TestEditKeepsEveryOtherByte(t *testing.T) {
 		}
 		fresh := rapid.StringMatching(`[ -~\n]{0,20}`).Draw(t, "new")
 		o := batchOf(x, "edit", args{"file_path": path, "old_string": "<the one place>", "new_string": fresh})
-		if o.Status != tool.StatusSuccess {
-			t.Fatal(o.Result.Text())
-		}
 		got, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if strings.Contains(o.Result.Text(), "would join with them") && bytes.Equal(got, content) {
+			t.Skip("beside bytes that mean nothing the new text would be read as another; it is refused")
+		}
+		if o.Status != tool.StatusSuccess {
+			t.Fatal(o.Result.Text())
 		}
 		if !bytes.HasPrefix(got, before) || !bytes.HasSuffix(got, after) || len(got) < len(before)+len(after) {
 			t.Fatalf("outside the edit bytes changed:\n%q\n%q", content, got)

@@ -223,6 +223,23 @@ func (x excerpt) header() string {
 	return fmt.Sprintf("Showing lines %d-%d of %d total lines.", x.first, x.last, x.total)
 }
 
+// result is an excerpt as the answer to a read; about is said to people.
+func (x excerpt) result(p workspace.Path, about string) tool.Result {
+	if x.about != "" {
+		about += " (" + x.about + ")"
+	}
+	if x.whole {
+		return tool.Result{Content: []tool.Part{tool.Text(x.text)}, Display: tool.Markdown("Read " + p.Rel + about)}
+	}
+	if x.last < x.total || len(x.cut) > 0 {
+		about += " (truncated)"
+	}
+	return tool.Result{
+		Content: []tool.Part{tool.Text(x.header() + "\n\n" + x.text)},
+		Display: tool.Markdown(fmt.Sprintf("Read lines %d-%d of %d from %s%s", x.first, x.last, x.total, p.Rel, about)),
+	}
+}
+
 // record remembers what was shown. A line of which only the beginning was shown counts as read only where no more of it
 // can be shown: asked for alone.
 func (x excerpt) record(seen *workspace.Seen, path string) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/atomicfile"
+	"github.com/adze-dev/adze/internal/document"
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -242,7 +243,7 @@ func (i listed) line() string {
 	case !info.Mode().IsRegular():
 		return s + " (" + strings.TrimPrefix(workspace.Kind(info.Mode()), "a ") + ")"
 	}
-	return s + " (" + sizeText(info.Size()) + ")"
+	return s + " (" + document.Size(info.Size()) + ")"
 }
 
 // shownName is a name on one line: one with characters that would not be seen is quoted, with those spelled out.
@@ -251,18 +252,4 @@ func shownName(name string) string {
 		return strconv.Quote(name)
 	}
 	return name
-}
-
-func sizeText(n int64) string {
-	switch {
-	case n == 1:
-		return "1 byte"
-	case n < 1024:
-		return fmt.Sprintf("%d bytes", n)
-	}
-	units, v := "KMGTPE", float64(n)/1024
-	for v >= 1023.95 && len(units) > 1 {
-		units, v = units[1:], v/1024
-	}
-	return fmt.Sprintf("%.1f %cB", v, units[0])
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/adze-dev/adze/internal/document"
 	"github.com/adze-dev/adze/internal/text"
 	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -45,7 +46,7 @@ func (f *files) original(a action, p workspace.Path) (original, error) {
 	o.exists = true
 	if info, err := file.Stat(); err == nil && info.Size() > maxChanged {
 		return o, a.errorf(fileTooLarge, p, "it has %s, and files of more than %s are not changed by this tool; use a command such as sed",
-			sizeText(info.Size()), sizeText(maxChanged))
+			document.Size(info.Size()), document.Size(maxChanged))
 	}
 	if o.content, err = io.ReadAll(io.LimitReader(file, maxChanged+1)); err != nil {
 		return o, a.failure(p, err)
@@ -66,7 +67,7 @@ func (f *files) checkRead(a action, o original, all bool) error {
 	}
 	switch r := f.seen.Check(o.path.Abs, o.hash); {
 	case r.Knowledge == workspace.Unread && all:
-		return a.errorf(requiresRead, o.path, "it exists and was not read in this session; read all of it with read_file first, or change a part with edit")
+		return a.errorf(requiresRead, o.path, "it exists and was not read in this session; read all of it with read_file first, or change a part with edit (what is not text has to be removed by a command before)")
 	case r.Knowledge == workspace.Unread:
 		return a.errorf(requiresRead, o.path, "it was not read in this session; read it with read_file first (the lines in question are enough)")
 	case r.Knowledge == workspace.Changed:

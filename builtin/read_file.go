@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/document"
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/text"
 	"github.com/adze-dev/adze/internal/workspace"
@@ -29,6 +30,9 @@ func readFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[readFileArgs]{
 		Name: "read_file", DisplayName: "ReadFile", Description: strings.TrimSpace(readFileText), Kind: tool.Read, Budget: -1,
 		Prepare: func(ctx context.Context, a readFileArgs) (*tool.Invocation, error) {
+			if _, err := document.ParsePages(strings.TrimSpace(a.Pages)); err != nil {
+				return nil, tool.BadParam("pages", "%v", err)
+			}
 			p, err := f.path(toRead, "absolute_path", a.Path, ignore.File)
 			inv := &tool.Invocation{Description: a.describe(p), Access: reads(p.Abs)}
 			if err != nil {
@@ -80,41 +84,31 @@ func (f *files) read(ctx context.Context, p workspace.Path, a readFileArgs) (too
 	if err != nil {
 		return tool.Result{}, toRead.failure(p, err)
 	}
-	return f.readText(ctx, p, file, info.Size(), window{first: a.Offset + 1, lines: a.Limit})
+	t, err := detect(p, file)
+	if err != nil {
+		return tool.Result{}, toRead.failure(p, err)
+	}
+	ranged := a.Offset > 0 || a.Limit > 0
+	switch {
+	case t.Kind != document.PDF && strings.TrimSpace(a.Pages) != "":
+		return tool.Result{}, toRead.errorf(tool.InvalidParams, p, "pages is for PDF, and this is %s; use offset and limit", t.Name)
+	case t.Kind == document.PDF && ranged:
+		return tool.Result{}, toRead.errorf(tool.InvalidParams, p, "offset and limit are for text, and this is a PDF; use pages")
+	case t.Kind == document.Text, t.Kind == document.SVG, t.Kind == document.Notebook && ranged:
+		return f.readText(ctx, p, file, info.Size(), window{first: a.Offset + 1, lines: a.Limit})
+	}
+	return f.readDocument(ctx, p, file, info.Size(), t, strings.TrimSpace(a.Pages))
 }
 
 // readText shows a file as text, and remembers what was shown.
 func (f *files) readText(ctx context.Context, p workspace.Path, file *os.File, size int64, w window) (tool.Result, error) {
 	x, err := readExcerpt(ctx, file, size, w)
 	if errors.Is(err, text.ErrBinary) {
-		return binaryNotice(p, size), nil
+		return cannotShow(p, "binary data, "+document.Size(size)), nil
 	}
 	if err != nil {
 		return tool.Result{}, unshown(toRead, p, err)
 	}
 	x.record(f.seen, p.Abs)
-	if x.whole {
-		return tool.Result{Content: []tool.Part{tool.Text(x.text)}, Display: x.display(p, fmt.Sprintf("Read %s", p.Rel))}, nil
-	}
-	more := ""
-	if x.last < x.total || len(x.cut) > 0 {
-		more = " (truncated)"
-	}
-	return tool.Result{
-		Content: []tool.Part{tool.Text(x.header() + "\n\n" + x.text)},
-		Display: x.display(p, fmt.Sprintf("Read lines %d-%d of %d from %s%s", x.first, x.last, x.total, p.Rel, more)),
-	}, nil
-}
-
-// display says what was read, and what is unusual about how it is written on disk.
-func (x excerpt) display(p workspace.Path, what string) tool.Display {
-	if x.about != "" {
-		what += " (" + x.about + ")"
-	}
-	return tool.Markdown(what)
-}
-
-func binaryNotice(p workspace.Path, size int64) tool.Result {
-	what := fmt.Sprintf("Cannot display content of binary file: %s (%s)", p.Rel, sizeText(size))
-	return tool.Result{Content: []tool.Part{tool.Text(what)}, Display: tool.Markdown(what)}
+	return x.result(p, ""), nil
 }

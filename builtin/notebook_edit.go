@@ -1,0 +1,170 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/document"
+	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/text"
+	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed notebook_edit.md
+var notebookEditText string
+
+type notebookEditArgs struct {
+	Path   string  `json:"notebook_path" alias:"file_path,absolute_path" description:"Absolute path of the .ipynb file."`
+	Cell   string  `json:"cell_id,omitempty" description:"The cell; for insert the one before the new cell, none: at the beginning."`
+	Source *string `json:"new_source,omitempty" description:"The cell's new text; not for delete."`
+	Type   string  `json:"cell_type,omitempty" enum:"code,markdown" description:"The cell's type, if it shall change; a new cell is code."`
+	Mode   string  `json:"edit_mode,omitempty" enum:"replace,insert,delete" default:"replace" description:"What to do."`
+}
+
+// The documented types of failures with notebooks.
+const (
+	notebookFailure     tool.ErrorType = "notebook_edit_failure"
+	notebookInvalidJSON tool.ErrorType = "notebook_invalid_json"
+	notebookNoCell      tool.ErrorType = "notebook_cell_not_found"
+)
+
+var toEditNotebook = action{"edit", notebookFailure}
+
+func notebookEdit(f *files) tool.Tool {
+	return tool.Define(tool.Def[notebookEditArgs]{
+		Name: "notebook_edit", DisplayName: "NotebookEdit", Description: strings.TrimSpace(notebookEditText), Kind: tool.Edit,
+		Prepare: func(ctx context.Context, a notebookEditArgs) (*tool.Invocation, error) {
+			e, err := a.edit()
+			if err != nil {
+				return nil, err
+			}
+			p, err := f.path(toEditNotebook, "notebook_path", a.Path, ignore.File)
+			inv := &tool.Invocation{Description: strings.TrimSpace(fmt.Sprintf("%s cell %s", a.Mode, a.Cell)) + " of " + p.Rel, Access: writes(p.Abs)}
+			if err != nil {
+				return inv, err
+			}
+			c, err := f.reviseNotebook(p, e)
+			if err != nil {
+				return inv, err
+			}
+			shown := c.fileDiff()
+			inv.Confirm = shown
+			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+				notes, err := f.commit(ctx, c.change)
+				if err != nil {
+					return tool.Result{}, err
+				}
+				return tool.Result{Content: []tool.Part{tool.Text(f.notebookSaid(c, a, notes))}, Display: shown}, nil
+			}
+			return inv, nil
+		},
+	})
+}
+
+// edit is the change of a cell that the parameters ask for.
+func (a notebookEditArgs) edit() (document.CellEdit, error) {
+	e := document.CellEdit{ID: a.Cell, Type: a.Type}
+	var bad []tool.Violation
+	if !strings.EqualFold(filepath.Ext(a.Path), ".ipynb") {
+		bad = append(bad, tool.Violation{Param: "notebook_path", Reason: "must end in .ipynb; use edit for other files"})
+	}
+	if a.Source != nil {
+		e.Source = *a.Source
+	} else if a.Mode != "delete" {
+		bad = append(bad, tool.Violation{Param: "new_source", Reason: "is required (a string) to " + a.Mode + " a cell"})
+	}
+	if a.Cell == "" && a.Mode != "insert" {
+		bad = append(bad, tool.Violation{Param: "cell_id", Reason: "is required (a string) to " + a.Mode + " a cell; read_file shows the ids"})
+	}
+	if len(bad) > 0 {
+		return e, &tool.ParamError{Violations: bad}
+	}
+	switch a.Mode {
+	case "insert":
+		e.Mode = document.InsertCell
+	case "delete":
+		e.Mode = document.DeleteCell
+	}
+	return e, nil
+}
+
+// notebookChange is a change of a cell.
+type notebookChange struct {
+	*change
+	cell   string
+	stable bool // ids still name the same cells
+}
+
+func (f *files) reviseNotebook(p workspace.Path, e document.CellEdit) (*notebookChange, error) {
+	a := toEditNotebook
+	o, err := f.original(a, p)
+	if err != nil {
+		return nil, err
+	}
+	if !o.exists {
+		return nil, f.notFound(a, p)
+	}
+	if err := f.checkRead(a, o, false); err != nil {
+		return nil, err
+	}
+	nb, err := parseNotebook(o.content)
+	if err != nil {
+		return nil, a.errorf(notebookInvalidJSON, p, "%w; mend it with edit", err)
+	}
+	out, err := nb.Edit(e)
+	var unknown *document.CellNotFoundError
+	var several *document.AmbiguousCellError
+	switch {
+	case errors.As(err, &unknown):
+		return nil, a.errorf(notebookNoCell, p, "%w", err)
+	case errors.As(err, &several):
+		return nil, a.errorf(tool.InvalidParams, p, "%w", err)
+	case err != nil:
+		return nil, a.failure(p, err)
+	}
+	now, err := text.DecodeAs(withMark(o.content, out.Data), text.UTF8)
+	if err != nil {
+		return nil, a.failure(p, err)
+	}
+	c := &notebookChange{o.with(a, now), out.ID, nb.StableIDs() || e.Mode == document.ReplaceCell}
+	if c.none() {
+		return nil, a.errorf(editNoChange, p, "cell %s already is exactly this; nothing was changed", out.ID)
+	}
+	return c, nil
+}
+
+var byteOrderMark = []byte("\ufeff")
+
+// parseNotebook reads a notebook with or without a byte order mark, which JSON does not know.
+func parseNotebook(content []byte) (*document.NotebookFile, error) {
+	return document.ParseNotebook(bytes.TrimPrefix(content, byteOrderMark))
+}
+
+func withMark(like, content []byte) []byte {
+	if bytes.HasPrefix(like, byteOrderMark) && !bytes.HasPrefix(content, byteOrderMark) {
+		return append(bytes.Clone(byteOrderMark), content...)
+	}
+	return content
+}
+
+// notebookSaid remembers what is known of the notebook now, and tells it. Where ids are mere numbers, they name other
+// cells after one came or went: it must be read again.
+func (f *files) notebookSaid(c *notebookChange, a notebookEditArgs, notes string) string {
+	p := c.was.path
+	said := fmt.Sprintf("Notebook %s has been updated. %s cell %s.%s", p.Abs, a.Mode, c.cell, notes)
+	if !c.stable {
+		f.seen.Forget(p.Abs)
+		return said + "\nThe cells have no ids of their own, so the ids of those after it have changed: read the notebook again before the next edit."
+	}
+	f.seen.RecordEdit(p.Abs, c.was.hash, c.newHash(), text.Lines(c.now.Text))
+	if a.Source != nil && a.Mode != "delete" {
+		said += "\n\n" + *a.Source
+	}
+	return said
+}
