@@ -28,11 +28,12 @@ var mayImport = map[string]string{
 	"model/replay":            "tool model",
 
 	// Engines know no tools.
-	"internal/workspace":          "internal/workspace/names internal/workspace/nofollow",
+	"internal/workspace":          "internal/workspace/nofollow internal/workspace/realpath internal/atomicfile",
 	"internal/workspace/names":    "",
 	"internal/workspace/nofollow": "",
+	"internal/workspace/realpath": "",
 	"internal/text":               "",
-	"internal/atomicfile":         "internal/workspace/nofollow",
+	"internal/atomicfile":         "internal/workspace/nofollow internal/workspace/realpath",
 	"internal/edit":               "",
 	"internal/document":           "",
 	"internal/ignore":             "",

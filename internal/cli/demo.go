@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/adze-dev/adze/agent"
@@ -94,8 +95,9 @@ func demoModel(work string) (*replay.Model, error) {
 type demo struct {
 	env      Env
 	work     string
-	speaking bool
 	diffs    []string
+	mu       sync.Mutex // questions come while calls run
+	speaking bool
 	titles   map[string]string // of running calls, by id
 }
 
@@ -113,6 +115,8 @@ func (d *demo) quiet(scratch string) Env {
 }
 
 func (d *demo) say(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.speaking {
 		fmt.Fprintln(d.env.Stdout)
 		d.speaking = false
@@ -120,34 +124,41 @@ func (d *demo) say(format string, args ...any) {
 	fmt.Fprintf(d.env.Stdout, format+"\n", args...)
 }
 
+// speak prints the model's words as they come.
+func (d *demo) speak(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.speaking {
+		fmt.Fprint(d.env.Stdout, "recorded  ")
+		d.speaking = true
+	}
+	fmt.Fprint(d.env.Stdout, strings.ReplaceAll(text, "\n", "\n          "))
+}
+
 func (d *demo) event(e agent.Event) {
 	switch e := e.(type) {
 	case agent.Said:
 		if text, ok := e.Event.(model.Text); ok {
-			if !d.speaking {
-				fmt.Fprint(d.env.Stdout, "recorded  ")
-				d.speaking = true
-			}
-			fmt.Fprint(d.env.Stdout, strings.ReplaceAll(string(text), "\n", "\n          "))
+			d.speak(string(text))
 		}
 	case agent.Step:
-		d.step(e.Event)
+		if e.Stage == tool.Running {
+			d.mu.Lock()
+			d.titles[e.Request.Call.ID] = e.Request.Declaration.Title() + ": " + e.Request.Description
+			d.mu.Unlock()
+		}
+	case agent.Responded: // in the order of the calls, which ran at the same time
+		for _, o := range e.Outcomes {
+			d.ended(o)
+		}
 	}
 }
 
-func (d *demo) step(e tool.Event) {
-	switch e.Stage {
-	case tool.Running:
-		d.titles[e.Request.Call.ID] = e.Request.Declaration.Title() + ": " + e.Request.Description
-	case tool.Done:
-		d.done(e)
-	}
-}
-
-// done tells of a call when it has ended: calls of one turn run at the same time.
-func (d *demo) done(e tool.Event) {
-	o := e.Outcome
-	d.say("real      %s", d.titles[o.Call.ID])
+func (d *demo) ended(o tool.Outcome) {
+	d.mu.Lock()
+	title := d.titles[o.Call.ID]
+	d.mu.Unlock()
+	d.say("real      %s", title)
 	if o.Error != nil {
 		d.say("          %s: %s", o.Status, tool.Visible(o.Error.Message))
 		return
@@ -163,9 +174,8 @@ func (d *demo) done(e tool.Event) {
 
 // answer says yes in the place of a person, in the open.
 func (d *demo) answer(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	text := question(r, why)
+	text := question(r, why) + "\nGo ahead? yes (said by the demo: there is no terminal to ask at)"
 	d.say("question  %s", strings.ReplaceAll(text, "\n", "\n          "))
-	d.say("          Go ahead? yes (said by the demo: there is no terminal to ask at)")
 	return tool.Decision{Verdict: tool.Allow}, nil
 }
 

@@ -1,0 +1,179 @@
+package adze_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"html"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/cli"
+	"github.com/adze-dev/adze/tool"
+)
+
+var update = flag.Bool("update", false, "rewrite what is generated")
+
+// docs/tools.md is what the declarations say.
+func TestToolReference(t *testing.T) {
+	generated(t, "docs/tools.md", toolReference(declarations(t)))
+}
+
+// README.md has a table of the tools.
+func TestReadmeTable(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	table.WriteString("| tool | kind | what it does |\n|---|---|---|\n")
+	for _, d := range declarations(t) {
+		sentence, _, _ := strings.Cut(strings.ReplaceAll(d.Description, "\n", " "), ". ")
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", d.Name, d.Kind, strings.TrimSuffix(sentence, "."))
+	}
+	between := regexp.MustCompile(`(?s)(<!-- tools -->\n).*(<!-- /tools -->)`)
+	if !between.Match(readme) {
+		t.Fatal("README.md has no place for the table of tools")
+	}
+	generated(t, "README.md", between.ReplaceAllString(string(readme), "${1}"+table.String()+"${2}"))
+}
+
+// The README's picture is what adze demo prints.
+func TestReadmePicture(t *testing.T) {
+	var out bytes.Buffer
+	code := cli.Run(t.Context(), cli.Env{
+		Args: []string{"demo"}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard,
+		Getenv: func(name string) string {
+			if name == "PATH" {
+				return os.Getenv(name)
+			}
+			return ""
+		},
+		Dir: t.TempDir(), Home: t.TempDir(),
+	})
+	if code != 0 {
+		t.Fatalf("the demo ended with %d:\n%s", code, out.String())
+	}
+	scratch := regexp.MustCompile(`\S*/adze-demo-\d+/`)
+	times := regexp.MustCompile(`(Duration: )[0-9.µms]+`)
+	text := times.ReplaceAllString(scratch.ReplaceAllString(out.String(), "/tmp/demo/"), "${1}3ms")
+	generated(t, "docs/demo.svg", picture(text))
+}
+
+func declarations(t *testing.T) []tool.Declaration {
+	t.Helper()
+	set, err := builtin.New(builtin.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	return tool.NewRegistry(set.Tools()...).All()
+}
+
+func toolReference(ds []tool.Declaration) string {
+	var b strings.Builder
+	b.WriteString("# Tools\n\nGenerated from the declarations, which are what the model reads: `make golden` rewrites this page.\n")
+	for _, d := range ds {
+		fmt.Fprintf(&b, "\n## `%s`\n\n%s, kind %s", d.Name, d.Title(), d.Kind)
+		if len(d.Aliases) > 0 {
+			fmt.Fprintf(&b, ", also called `%s`", strings.Join(d.Aliases, "`, `"))
+		}
+		fmt.Fprintf(&b, ".\n\n%s\n", d.Description)
+		var schema struct {
+			Properties map[string]struct {
+				Type        string
+				Description string
+				Default     any
+			}
+			Required []string
+		}
+		if err := json.Unmarshal(d.Parameters, &schema); err != nil {
+			panic(err)
+		}
+		if len(schema.Properties) == 0 {
+			continue
+		}
+		b.WriteString("\n| parameter | type | |\n|---|---|---|\n")
+		for _, name := range propertyOrder(d.Parameters) {
+			p := schema.Properties[name]
+			text := p.Description
+			if strings.Contains(" "+strings.Join(schema.Required, " ")+" ", " "+name+" ") {
+				text = "Required. " + text
+			}
+			if p.Default != nil {
+				text += fmt.Sprintf(" Default: `%v`.", p.Default)
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, p.Type, strings.ReplaceAll(text, "|", "\\|"))
+		}
+	}
+	return b.String()
+}
+
+// propertyOrder lists the parameters as declared.
+func propertyOrder(schema json.RawMessage) []string {
+	var outer struct{ Properties json.RawMessage }
+	if err := json.Unmarshal(schema, &outer); err != nil {
+		panic(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(outer.Properties))
+	d.Token()
+	var names []string
+	for d.More() {
+		name, _ := d.Token()
+		var skipped json.RawMessage
+		if d.Decode(&skipped) != nil {
+			break
+		}
+		names = append(names, name.(string))
+	}
+	return names
+}
+
+// picture draws a terminal.
+func picture(text string) string {
+	const size, line, width = 13, 18, 860
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="monospace" font-size="%d">`+"\n", width, line*len(lines)+60, size)
+	b.WriteString(`<rect width="100%" height="100%" rx="8" fill="#14161a"/>` + "\n")
+	fmt.Fprintf(&b, `<text x="16" y="28" fill="#8a919c">$ adze demo</text>`+"\n")
+	for i, l := range lines {
+		fmt.Fprintf(&b, `<text x="16" y="%d" fill="%s" xml:space="preserve">%s</text>`+"\n", 52+i*line, colour(l), html.EscapeString(strings.ReplaceAll(l, "\t", "    ")))
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+func colour(l string) string {
+	switch s := strings.TrimSpace(l); {
+	case strings.HasPrefix(l, "recorded"):
+		return "#d7a65f"
+	case strings.HasPrefix(l, "real"):
+		return "#7fb4ff"
+	case strings.HasPrefix(l, "question"):
+		return "#d98cd9"
+	case strings.HasPrefix(s, "+"):
+		return "#8fd18f"
+	case strings.HasPrefix(s, "-"):
+		return "#e08a8a"
+	}
+	return "#d4d7dc"
+}
+
+func generated(t *testing.T, path, want string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != want {
+		t.Errorf("%s is stale (%v): run make golden", path, err)
+	}
+}
