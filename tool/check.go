@@ -9,10 +9,20 @@ import (
 	"unicode/utf8"
 )
 
+// checker holds a value against a schema.
+type checker struct {
+	*Schema
+	steps int
+}
+
+// maxSteps bounds the work on one call: a schema from outside can be small and name itself twice at every turn. What
+// is not reached forbids nothing.
+const maxSteps = 300_000
+
 // check reports everything about v that the schema forbids. Numbers in v are json.Number.
-func (s *Schema) check(n *node, v any, at string, depth int, report func(Violation)) {
+func (s *checker) check(n *node, v any, at string, depth int, report func(Violation)) {
 	n = s.follow(n)
-	if n == nil || depth > maxDepth {
+	if s.steps++; n == nil || depth > maxDepth || s.steps > maxSteps {
 		return
 	}
 	bad := func(format string, args ...any) { report(Violation{at, fmt.Sprintf(format, args...)}) }
@@ -41,7 +51,7 @@ func (s *Schema) check(n *node, v any, at string, depth int, report func(Violati
 }
 
 // allows reports whether v is all right at n.
-func (s *Schema) allows(n *node, v any) bool {
+func (s *checker) allows(n *node, v any) bool {
 	ok := true
 	s.check(n, v, "", 0, func(Violation) { ok = false })
 	return ok
@@ -80,7 +90,7 @@ func (n *node) checkNumber(v json.Number, bad func(string, ...any)) {
 	}
 }
 
-func (s *Schema) checkArray(n *node, v []any, at string, depth int, report func(Violation)) {
+func (s *checker) checkArray(n *node, v []any, at string, depth int, report func(Violation)) {
 	if n.minItems != nil && len(v) < *n.minItems {
 		report(Violation{at, fmt.Sprintf("must have at least %d items, got %d", *n.minItems, len(v))})
 	}
@@ -96,7 +106,7 @@ func (s *Schema) checkArray(n *node, v []any, at string, depth int, report func(
 	}
 }
 
-func (s *Schema) checkObject(n *node, v map[string]any, at string, depth int, report func(Violation)) {
+func (s *checker) checkObject(n *node, v map[string]any, at string, depth int, report func(Violation)) {
 	for _, name := range n.required {
 		if _, ok := v[name]; !ok {
 			report(Violation{join(at, name), "is required" + s.hint(n.properties[name])})
@@ -131,7 +141,7 @@ func (n *node) unknown(name string) string {
 }
 
 // hint says what a missing parameter should be.
-func (s *Schema) hint(n *node) string {
+func (s *checker) hint(n *node) string {
 	n = s.follow(n)
 	if n == nil || len(n.types) == 0 {
 		return ""
@@ -140,7 +150,7 @@ func (s *Schema) hint(n *node) string {
 }
 
 // checkChoices checks anyOf, oneOf and allOf. Of a choice where nothing fits, the branch that comes nearest is told.
-func (s *Schema) checkChoices(n *node, v any, at string, depth int, report func(Violation)) {
+func (s *checker) checkChoices(n *node, v any, at string, depth int, report func(Violation)) {
 	for _, child := range n.allOf {
 		s.check(child, v, at, depth+1, report)
 	}

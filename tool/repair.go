@@ -27,11 +27,19 @@ func (s *Schema) values(raw json.RawMessage) (map[string]any, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &repairer{schema: s}
+	r := &repairer{checker: &checker{Schema: s}}
 	v = r.repair(s.root, v, "", 0)
-	var violations []Violation
-	s.check(s.root, v, "", 0, func(v Violation) { violations = append(violations, v) })
-	violations = append(r.clashes, violations...)
+	violations := r.clashes
+	again := map[Violation]bool{}
+	(&checker{Schema: s}).check(s.root, v, "", 0, func(v Violation) {
+		if !again[v] {
+			again[v] = true
+			violations = append(violations, v)
+		}
+	})
+	if more := len(violations) - maxViolations; more > 0 {
+		violations = append(violations[:maxViolations], Violation{"", fmt.Sprintf("and %d more", more)})
+	}
 	object, ok := v.(map[string]any)
 	if !ok && len(violations) == 0 {
 		violations = []Violation{{"", "expected an object, got " + describe(v)}}
@@ -41,6 +49,9 @@ func (s *Schema) values(raw json.RawMessage) (map[string]any, []string, error) {
 	}
 	return object, r.notes, nil
 }
+
+// maxViolations is how many are told: more than anybody mends at once.
+const maxViolations = 50
 
 // decodeArguments reads JSON and keeps numbers as they were written.
 func decodeArguments(raw json.RawMessage) (any, error) {
@@ -70,7 +81,7 @@ func decodeArguments(raw json.RawMessage) (any, error) {
 
 // repairer mends what models get wrong, where only one thing can have been meant.
 type repairer struct {
-	schema  *Schema
+	*checker
 	notes   []string
 	clashes []Violation // a parameter given under two names
 }
@@ -83,7 +94,7 @@ func (r *repairer) note(at, format string, args ...any) {
 }
 
 func (r *repairer) repair(n *node, v any, at string, depth int) any {
-	n = r.schema.follow(n)
+	n = r.follow(n)
 	if n == nil || depth > maxDepth {
 		return v
 	}
@@ -132,7 +143,7 @@ func (r *repairer) repairObject(n *node, v map[string]any, at string, depth int)
 		case given:
 			v[name] = r.repair(child, value, join(at, name), depth+1)
 		case child.fallback != nil:
-			if d, err := decodeArguments(child.fallback); err == nil && r.schema.allows(child, d) {
+			if d, err := decodeArguments(child.fallback); err == nil && r.allows(child, d) {
 				v[name] = d
 			}
 		}
@@ -158,9 +169,9 @@ func (r *repairer) retype(n *node, v any, at string, depth int) any {
 		}
 	}
 	if _, isArray := v.([]any); !isArray && v != nil && n.items != nil && r.accepts(n, "array", 0) {
-		inner := &repairer{schema: r.schema}
+		inner := &repairer{checker: r.checker}
 		item := inner.repair(n.items, v, at, depth+1)
-		if r.fits(r.schema.follow(n.items), item) {
+		if r.fits(r.follow(n.items), item) {
 			r.note(at, "was given as one value; it was read as an array of one")
 			return []any{item}
 		}
@@ -202,8 +213,8 @@ func (r *repairer) fits(n *node, v any) bool {
 
 // accepts reports whether a value of type t may stand at n.
 func (r *repairer) accepts(n *node, t string, depth int) bool {
-	n = r.schema.follow(n)
-	if n == nil || depth > maxDepth {
+	n = r.follow(n)
+	if r.steps++; n == nil || depth > maxDepth || r.steps > maxSteps {
 		return true
 	}
 	if len(n.types) > 0 && !slices.Contains(n.types, t) && !(t == "integer" && slices.Contains(n.types, "number")) {
