@@ -30,7 +30,7 @@ func (s *checker) check(n *node, v any, at string, depth int, report func(Violat
 		bad("nothing is allowed here")
 		return
 	}
-	if len(n.types) > 0 && !slices.ContainsFunc(n.types, func(t string) bool { return isType(v, t) }) {
+	if !s.isTyped(n, v) {
 		bad("expected %s, got %s", typeNames(n.types), describe(v))
 		return
 	}
@@ -156,6 +156,7 @@ func (s *checker) checkChoices(n *node, v any, at string, depth int, report func
 	}
 	for _, choice := range [][]*node{n.anyOf, n.oneOf} {
 		var nearest []Violation
+		var distance int
 		for i, child := range choice {
 			var found []Violation
 			s.check(child, v, at, depth+1, func(v Violation) { found = append(found, v) })
@@ -163,14 +164,24 @@ func (s *checker) checkChoices(n *node, v any, at string, depth int, report func
 				nearest = nil
 				break
 			}
-			if i == 0 || len(found) < len(nearest) {
-				nearest = found
+			far := len(found)
+			if !s.isTyped(child, v) {
+				far += maxSteps
+			}
+			if i == 0 || far < distance {
+				nearest, distance = found, far
 			}
 		}
 		for _, v := range nearest {
 			report(v)
 		}
 	}
+}
+
+// isTyped reports whether v is of a type that n names.
+func (s *checker) isTyped(n *node, v any) bool {
+	n = s.follow(n)
+	return n == nil || len(n.types) == 0 || slices.ContainsFunc(n.types, func(t string) bool { return isType(v, t) })
 }
 
 func isType(v any, t string) bool {

@@ -132,7 +132,8 @@ func (t *fromMembers) access(confirm bool) []Access {
 // strict refuses unknown parameters, unless the schema has its own word on them.
 func (s *Schema) strict() *Schema {
 	root := *s.root
-	if root.others == nil && root.properties != nil {
+	choices := len(root.anyOf) + len(root.oneOf) + len(root.allOf)
+	if root.others == nil && root.properties != nil && choices == 0 && root.ref == "" {
 		root.closed = true
 	}
 	return &Schema{&root}

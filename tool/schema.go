@@ -74,7 +74,8 @@ type nodeJSON struct {
 	Items       json.RawMessage            `json:"items"`
 	PrefixItems []json.RawMessage          `json:"prefixItems"`
 	Enum        []any                      `json:"enum"`
-	Const       *any                       `json:"const"`
+	Const       json.RawMessage            `json:"const"`
+	Patterns    json.RawMessage            `json:"patternProperties"`
 	AnyOf       []json.RawMessage          `json:"anyOf"`
 	OneOf       []json.RawMessage          `json:"oneOf"`
 	AllOf       []json.RawMessage          `json:"allOf"`
@@ -116,8 +117,11 @@ func parseNode(raw json.RawMessage, depth int) (*node, error) {
 		n.fallback = in.Default
 	}
 	n.description, _ = in.Description.(string)
-	if in.Const != nil {
-		n.enum = []any{*in.Const}
+	if len(in.Const) > 0 {
+		n.enum = make([]any, 1)
+		if err := json.Unmarshal(in.Const, &n.enum[0]); err != nil {
+			return nil, err
+		}
 	}
 	if p, ok := in.Pattern.(string); ok {
 		// A pattern of another dialect is dropped rather than the tool.
@@ -130,7 +134,10 @@ func (n *node) parseChildren(in nodeJSON, depth int) (err error) {
 	if n.properties, n.order, err = parseProperties(in.Properties, depth); err != nil {
 		return err
 	}
-	if len(in.Additional) > 0 {
+	switch {
+	case len(in.Patterns) > 0: // which we do not read, so we cannot tell what is additional
+		n.others = &node{}
+	case len(in.Additional) > 0:
 		if n.others, err = parseNode(in.Additional, depth); err != nil {
 			return err
 		}
