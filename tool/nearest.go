@@ -21,7 +21,9 @@ func nearest(name string, names []string, n int) []string {
 		have := fold(s)
 		d := distance(want, have)
 		switch {
-		case want == "" || d > max(2, len(have)/3) && !partOf(want, have):
+		case want == "" || d >= max(len(want), len(have)): // nothing of it is left
+			continue
+		case d > max(2, len(have)/3) && !partOf(want, have):
 			continue
 		case partOf(want, have):
 			d = min(d, 2)
