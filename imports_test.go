@@ -28,7 +28,7 @@ var mayImport = map[string]string{
 	"model/replay":            "tool model",
 
 	// Engines know no tools.
-	"internal/workspace":          "internal/workspace/nofollow internal/workspace/realpath internal/atomicfile",
+	"internal/workspace":          "internal/workspace/names internal/workspace/nofollow internal/workspace/realpath internal/atomicfile",
 	"internal/workspace/names":    "",
 	"internal/workspace/nofollow": "",
 	"internal/workspace/realpath": "",
