@@ -137,8 +137,13 @@ func (w *walk) follow(link string) error {
 	return nil
 }
 
+// components splits a path. A slash at the end asks for a folder, as a dot does.
 func components(path string) []string {
-	return strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
+	if len(parts) > 0 && os.IsPathSeparator(path[len(path)-1]) {
+		parts = append(parts, ".")
+	}
+	return parts
 }
 
 // spelled returns the name under which a folder lists an existing entry. It

@@ -1,0 +1,263 @@
+package text
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// writer builds a new body beside the old one.
+type writer struct {
+	doc  *Document
+	body []byte
+	join bool // lines end in \n, whatever they end in on disk
+	raw  int  // how far the old body was gone through
+	text int  // the same in the shown text
+	out  []byte
+}
+
+func (w *writer) keepTo(offset int) error {
+	from := w.raw
+	if err := w.skipTo(offset); err != nil {
+		return err
+	}
+	w.out = append(w.out, w.body[from:w.raw]...)
+	return nil
+}
+
+// skipTo goes on to an offset of the shown text.
+func (w *writer) skipTo(offset int) error {
+	if offset < len(w.doc.Text) && !utf8.RuneStart(w.doc.Text[offset]) {
+		return fmt.Errorf("edit at byte %d: that is inside a character", offset)
+	}
+	if w.doc.valid {
+		w.raw += rawLen(w.body[w.raw:], offset-w.text)
+		w.text = offset
+		return nil
+	}
+	s := scanner{codec: w.doc.codec, rest: w.body[w.raw:], join: true}
+	for w.text < offset && s.next() {
+		w.raw += len(s.unit)
+		w.text += utf8.RuneLen(s.r)
+	}
+	return nil
+}
+
+// rawLen is how many bytes of valid UTF-8 show as n: each \r\n is one more.
+func rawLen(body []byte, n int) int {
+	raw := 0
+	for {
+		i := bytes.Index(body[raw:], crlf)
+		if i < 0 || i >= n {
+			return raw + n
+		}
+		raw, n = raw+i+len(crlf), n-i-1
+	}
+}
+
+// line is one line as shown, its end included, and its bytes.
+type line struct {
+	shown string
+	raw   []byte
+}
+
+// lines splits body[from:to].
+func (w *writer) lines(from, to int) []line {
+	var out []line
+	rest := w.body[from:to]
+	if w.doc.valid {
+		for len(rest) > 0 {
+			n := bytes.IndexByte(rest, '\n') + 1
+			if n == 0 {
+				n = len(rest)
+			}
+			shown := string(rest[:n])
+			if w.join {
+				shown = joinLines(shown)
+			}
+			out = append(out, line{shown, rest[:n]})
+			rest = rest[n:]
+		}
+		return out
+	}
+	var b strings.Builder
+	start := rest
+	for s := (scanner{codec: w.doc.codec, rest: rest, join: w.join}); s.next(); {
+		b.WriteRune(s.r)
+		if s.r == '\n' || len(s.rest) == 0 {
+			out = append(out, line{b.String(), start[:len(start)-len(s.rest)]})
+			start = s.rest
+			b.Reset()
+		}
+	}
+	return out
+}
+
+// write puts new text in the place of body[from:to]. Lines and characters that
+// are the same before and after keep their bytes.
+func (w *writer) write(from, to int, text string) error {
+	old := w.lines(from, to)
+	shown := make([]string, len(old))
+	for i, l := range old {
+		shown[i] = l.shown
+	}
+	now := strings.SplitAfter(text, "\n")
+	if now[len(now)-1] == "" {
+		now = now[:len(now)-1]
+	}
+	around := sync.OnceValue(func() []byte { return w.nearEnd(to) })
+	for _, h := range diffLines(shown, now) {
+		near := func() []byte { return w.endBeside(old, h, around) }
+		if err := w.hunk(old[h.oldFrom:h.oldTo], strings.Join(now[h.newFrom:h.newTo], ""), near); err != nil {
+			return err
+		}
+		for _, l := range old[h.oldTo : h.oldTo+h.same] {
+			w.out = append(w.out, l.raw...)
+		}
+	}
+	return nil
+}
+
+// unit is one shown character with its bytes.
+type unit struct {
+	r   rune
+	raw []byte
+}
+
+func (w *writer) units(lines []line) []unit {
+	var out []unit
+	for _, l := range lines {
+		for s := (scanner{codec: w.doc.codec, rest: l.raw, join: w.join}); s.next(); {
+			out = append(out, unit{s.r, s.unit})
+		}
+	}
+	return out
+}
+
+// hunk writes changed lines; what is alike at their start and end stays.
+func (w *writer) hunk(lines []line, text string, near func() []byte) error {
+	old, now := w.units(lines), []rune(text)
+	head := 0
+	for head < len(old) && head < len(now) && old[head].r == now[head] {
+		w.out = append(w.out, old[head].raw...)
+		head++
+	}
+	old, now = old[head:], now[head:]
+	tail := 0
+	for tail < len(old) && tail < len(now) && old[len(old)-1-tail].r == now[len(now)-1-tail] {
+		tail++
+	}
+	kept := old[len(old)-tail:]
+	if err := w.middle(old[:len(old)-tail], now[:len(now)-tail], near); err != nil {
+		return err
+	}
+	for _, u := range kept {
+		w.out = append(w.out, u.raw...)
+	}
+	return nil
+}
+
+// middle encodes new characters. The n-th new line ends as the n-th old one
+// did. Where as many unknown bytes are in the new text as were in the old, they
+// are the same ones.
+func (w *writer) middle(old []unit, now []rune, near func() []byte) error {
+	unknown, same := unknownUnits(old, now)
+	var ends [][]byte
+	for _, u := range old {
+		if u.r == '\n' {
+			ends = append(ends, u.raw)
+		}
+	}
+	n := 0
+	for _, r := range now {
+		switch {
+		case r == '\n' && w.join:
+			if len(ends) == 0 {
+				ends = append(ends, near())
+			}
+			w.out = append(w.out, ends[min(n, len(ends)-1)]...)
+			n++
+		case r == utf8.RuneError && same:
+			w.out = append(w.out, unknown[0]...)
+			unknown = unknown[1:]
+		default:
+			out, ok := w.doc.codec.encode(w.out, r)
+			if !ok || r == utf8.RuneError && len(unknown) > 0 {
+				return w.unencodable(r)
+			}
+			w.out = out
+		}
+	}
+	return nil
+}
+
+// unknownUnits collects what is shown as U+FFFD, and whether the new text has
+// as many.
+func unknownUnits(old []unit, now []rune) (unknown [][]byte, same bool) {
+	for _, u := range old {
+		if u.r == utf8.RuneError {
+			unknown = append(unknown, u.raw)
+		}
+	}
+	n := 0
+	for _, r := range now {
+		if r == utf8.RuneError {
+			n++
+		}
+	}
+	return unknown, n > 0 && n == len(unknown)
+}
+
+// endBeside is the line end for a change that replaces none: that of the line
+// before it, else of the line after, else what is around the whole text.
+func (w *writer) endBeside(old []line, h hunk, around func() []byte) []byte {
+	for _, i := range []int{h.oldFrom - 1, h.oldTo} {
+		if i < 0 || i >= len(old) {
+			continue
+		}
+		if us := w.units(old[i : i+1]); us[len(us)-1].r == '\n' {
+			return us[len(us)-1].raw
+		}
+	}
+	return around()
+}
+
+// nearEnd is the end of the line that the place stands in, else of the line
+// before it, else a plain one.
+func (w *writer) nearEnd(to int) []byte {
+	for s := (scanner{codec: w.doc.codec, rest: w.body[to:], join: true}); s.next(); {
+		if s.r == '\n' {
+			return s.unit
+		}
+	}
+	end, _ := w.doc.codec.encode(nil, '\n')
+	for s := (scanner{codec: w.doc.codec, rest: w.body[:to], join: true}); s.next(); {
+		if s.r == '\n' {
+			end = s.unit
+		}
+	}
+	return end
+}
+
+func (w *writer) unencodable(r rune) error {
+	so, err := w.doc.withBody(w.out)
+	if err != nil {
+		return err
+	}
+	return &UnencodableError{Encoding: w.doc.Encoding, Char: r, At: PositionOf(so.Text, len(so.Text))}
+}
+
+// finish makes the new document and checks that it reads as meant. It would not
+// where new characters join with an unknown byte beside them.
+func (w *writer) finish(body []byte, want string) (*Document, error) {
+	next, err := w.doc.withBody(body)
+	if err != nil {
+		return nil, err
+	}
+	if joinLines(next.Text) != joinLines(want) {
+		return nil, fmt.Errorf("the change cannot be written in %s: it stands beside bytes that mean nothing in that encoding and would join with them; leave a character between", w.doc.Encoding)
+	}
+	return next, nil
+}
