@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,8 +20,8 @@ const (
 	MaxPagesPerRead = 20      // pages of one range
 	maxPDFText      = 100_000 // characters of one read
 	maxPDFTime      = 20 * time.Second
-	maxPageTree     = 200_000  // nodes of the tree of pages
-	maxPageContent  = 64 << 20 // bytes of a page's program, decompressed
+	maxPageTree     = 100_000  // nodes of the tree of pages
+	maxPageContent  = 32 << 20 // bytes of a page's program, decompressed
 )
 
 // PageRange is a range of pages counted from 1, both ends included. The zero range is the whole document.
@@ -185,6 +186,7 @@ func (t PDFText) String() string {
 type pageTree struct {
 	pages []treePage
 	left  int
+	above []string // the inner nodes over the current one, as text: one that is among them again is a circle
 }
 
 type treePage struct{ page, resources pdf.Value }
@@ -201,6 +203,12 @@ func (t *pageTree) walk(n, resources pdf.Value, depth int) {
 		t.pages = append(t.pages, treePage{n, resources})
 		return
 	}
+	text := n.String()
+	if slices.Contains(t.above, text) {
+		return
+	}
+	t.above = append(t.above, text)
+	defer func() { t.above = t.above[:len(t.above)-1] }()
 	for i := range kids.Len() {
 		if t.left <= 0 {
 			return

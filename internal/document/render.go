@@ -8,7 +8,7 @@ import (
 
 const (
 	maxCellOutput = 10_000  // characters of output shown for one cell
-	maxRendered   = 100_000 // characters shown of one notebook
+	maxRendered   = 100_000 // bytes shown of one notebook
 )
 
 // Render shows the notebook by cell: a header with id and execution count, the source in a fence, the text of its

@@ -26,8 +26,9 @@ type Difference struct {
 }
 
 const (
-	maxDifferences = 3  // lines shown
-	shownAround    = 60 // characters shown on each side of a difference
+	maxDifferences = 3   // lines shown
+	maxShown       = 900 // bytes after which no further line is shown
+	shownAround    = 50  // characters shown on each side of a difference
 )
 
 // newNear describes how the lines from the given one on differ from old.
@@ -185,7 +186,12 @@ func visible(line string, at int) string {
 func (n *Near) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "the nearest text is at line%s (%d%% alike; → is a tab, · a space)", lineRange(n.First, n.Last), int(n.Alike*100))
-	for _, d := range n.Differences {
+	more := n.More
+	for i, d := range n.Differences {
+		if i > 0 && b.Len() > maxShown {
+			more += len(n.Differences) - i
+			break
+		}
 		if d.Line == 0 {
 			fmt.Fprintf(&b, "\nbeyond the ends of the file\n  old_string: %s", d.Want)
 			continue
@@ -193,8 +199,8 @@ func (n *Near) String() string {
 		fmt.Fprintf(&b, "\nline %d, column %d: old_string has %s, the file has %s\n  old_string: %s\n  file:       %s",
 			d.Line, d.Column, d.WantsHere, d.HasHere, d.Want, d.Have)
 	}
-	if n.More > 0 {
-		fmt.Fprintf(&b, "\n%d more lines differ", n.More)
+	if more > 0 {
+		fmt.Fprintf(&b, "\n%d more lines differ", more)
 	}
 	return b.String()
 }
