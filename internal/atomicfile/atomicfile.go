@@ -125,7 +125,10 @@ type write struct {
 }
 
 func (w *write) run() (err error) {
-	made, err := openFolder(filepath.Dir(w.path))
+	made, err := openFolder(filepath.Dir(w.path), w.opts.Old == nil)
+	if errors.Is(err, fs.ErrNotExist) && w.opts.Old != nil {
+		return &ChangedError{Path: w.path, How: "is gone"}
+	}
 	if err != nil {
 		return err
 	}

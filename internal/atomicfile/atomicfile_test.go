@@ -94,6 +94,12 @@ func TestWriteReplaces(t *testing.T) {
 	if _, err := Write(filepath.Join(dir, "gone"), nil, Options{Old: old}); !errors.As(err, &changed) || changed.How != "is gone" {
 		t.Errorf("a write over a file that is gone: %v", err)
 	}
+	if _, err := Write(filepath.Join(dir, "absent", "gone"), nil, Options{Old: old}); !errors.As(err, &changed) || changed.How != "is gone" {
+		t.Errorf("a write over a file whose folder is gone: %v", err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "absent")); err == nil {
+		t.Error("a folder was made for a file that must exist")
+	}
 	if _, err := Write(path, []byte("any"), Options{Any: true}); err != nil {
 		t.Fatal(err)
 	}

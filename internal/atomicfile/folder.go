@@ -16,11 +16,12 @@ type folder struct {
 	names []string // made, outermost first
 }
 
-// openFolder opens dir and makes it and its parents where they are missing.
-func openFolder(dir string) (folder, error) {
+// openFolder opens dir. With make, it and its parents are made where they are
+// missing.
+func openFolder(dir string, make bool) (folder, error) {
 	root, err := nofollow.OpenDir(dir)
-	if err == nil {
-		return folder{root: root}, nil
+	if err == nil || !make {
+		return folder{root: root}, err
 	}
 	var missing []string
 	at := dir

@@ -109,8 +109,9 @@ func mostlyUTF8(content []byte) bool {
 	return good >= 2*bad && good > 1
 }
 
-// unmarkedUTF16 recognises UTF-16 without a mark where it is unmistakable: the
-// zero bytes all stand at one parity, and what it decodes to is ordinary text.
+// unmarkedUTF16 recognises UTF-16 without a mark where it is unmistakable: what
+// it decodes to is ordinary text with ASCII in it, whose zero bytes stand at one
+// parity (some ideographs have one at the other).
 func unmarkedUTF16(content []byte) (Encoding, bool) {
 	if len(content)%2 != 0 || len(content) < 4 {
 		return "", false
@@ -122,9 +123,9 @@ func unmarkedUTF16(content []byte) (Encoding, bool) {
 		}
 	}
 	switch {
-	case zeros[1] > 0 && zeros[0] == 0 && readsAsText(content, utf16Codec{}):
+	case zeros[1] >= zeros[0] && readsAsText(content, utf16Codec{}):
 		return UTF16LE, true
-	case zeros[0] > 0 && zeros[1] == 0 && readsAsText(content, utf16Codec{big: true}):
+	case zeros[0] >= zeros[1] && readsAsText(content, utf16Codec{big: true}):
 		return UTF16BE, true
 	}
 	return "", false

@@ -54,14 +54,24 @@ func (d *Document) LineEnds() LineEnds {
 // Describe says in a few words what is unusual about the text on disk, for
 // people: "gbk, CRLF line ends". UTF-8 with LF gives nothing.
 func (d *Document) Describe() string {
+	return describe(d.Encoding, d.BOM, d.LineEnds())
+}
+
+// Describe says what is unusual, as far as the lines of the excerpt show it.
+func (e Excerpt) Describe() string {
+	ends := LineEnds{LF: e.LF, CRLF: e.CRLF}
+	return describe(e.Encoding, e.BOM, ends)
+}
+
+func describe(enc Encoding, marked bool, e LineEnds) string {
 	var parts []string
-	if d.Encoding != UTF8 {
-		parts = append(parts, string(d.Encoding))
+	if enc != UTF8 {
+		parts = append(parts, string(enc))
 	}
-	if d.BOM {
+	if marked {
 		parts = append(parts, "byte order mark")
 	}
-	switch e := d.LineEnds(); {
+	switch {
 	case e.CRLF > 0 && e.LF > 0:
 		parts = append(parts, "mixed line ends (LF and CRLF)")
 	case e.CRLF > 0:

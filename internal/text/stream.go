@@ -30,7 +30,7 @@ type Excerpt struct {
 	Full        bool   // MaxBytes ended it before the last wanted line
 	Encoding    Encoding
 	BOM         bool
-	CRLF        bool // a line shown ends in \r\n
+	LF, CRLF    int // how many of the lines in Text end so
 }
 
 // ReadLines reads lines of a file of any size in one pass and bounded memory.
@@ -205,10 +205,14 @@ func (l *lineReader) endLine() {
 func (l *lineReader) show() {
 	var b strings.Builder
 	chars, cut := 0, false
-	crlf := false
+	lf, crlf := 0, 0
 	for s := (scanner{codec: l.codec, rest: l.kept, join: true}); s.next(); chars++ {
 		if s.r == '\n' {
-			crlf = len(s.unit) > l.unit
+			if len(s.unit) > l.unit {
+				crlf = 1
+			} else {
+				lf = 1
+			}
 			break
 		}
 		if chars == l.window.MaxLine {
@@ -229,7 +233,7 @@ func (l *lineReader) show() {
 	if cut {
 		l.out.CutLines = append(l.out.CutLines, l.line)
 	}
-	l.out.CRLF = l.out.CRLF || crlf
+	l.out.LF, l.out.CRLF = l.out.LF+lf, l.out.CRLF+crlf
 	l.text.WriteString(b.String())
 	l.out.Last = l.line
 }

@@ -30,20 +30,19 @@ func TestReadLines(t *testing.T) {
 		want      Excerpt
 	}{
 		{"empty", "", Window{}, Excerpt{First: 1, Last: 0, Encoding: UTF8}},
-		{"all", "a\nb\n", Window{}, Excerpt{Text: "a\nb\n", First: 1, Last: 2, Total: 2, Encoding: UTF8}},
-		{"no last line end", "a\nb", Window{}, Excerpt{Text: "a\nb", First: 1, Last: 2, Total: 2, Encoding: UTF8}},
-		{"middle", "a\nb\nc\nd\n", Window{First: 2, Last: 3}, Excerpt{Text: "b\nc\n", First: 2, Last: 3, Total: 4, Encoding: UTF8}},
+		{"all", "a\nb\n", Window{}, Excerpt{Text: "a\nb\n", LF: 2, First: 1, Last: 2, Total: 2, Encoding: UTF8}},
+		{"no last line end", "a\nb", Window{}, Excerpt{Text: "a\nb", LF: 1, First: 1, Last: 2, Total: 2, Encoding: UTF8}},
+		{"middle", "a\nb\nc\nd\n", Window{First: 2, Last: 3}, Excerpt{Text: "b\nc\n", LF: 2, First: 2, Last: 3, Total: 4, Encoding: UTF8}},
 		{"past the end", "a\nb", Window{First: 9}, Excerpt{First: 9, Last: 8, Total: 2, Encoding: UTF8}},
-		{"crlf and mark", "\xef\xbb\xbfa\r\nb\r\n", Window{Last: 1}, Excerpt{Text: "a\n", First: 1, Last: 1, Total: 2, Encoding: UTF8, BOM: true, CRLF: true}},
-		{"cut", "abcdef\nxy\n", Window{MaxLine: 3, CutMark: "…"}, Excerpt{Text: "abc…\nxy\n", First: 1, Last: 2, Total: 2, CutLines: []int{1}, Encoding: UTF8}},
-		{"exact", "abc\n", Window{MaxLine: 3}, Excerpt{Text: "abc\n", First: 1, Last: 1, Total: 1, Encoding: UTF8}},
-		{"budget", "aaaa\nbbbb\ncccc\n", Window{MaxBytes: 10}, Excerpt{Text: "aaaa\nbbbb\n", First: 1, Last: 2, Total: 3, Full: true, Encoding: UTF8}},
-		{"one line over the budget", "aaaa\nbbbb\n", Window{MaxBytes: 2}, Excerpt{Text: "aaaa\n", First: 1, Last: 1, Total: 2, Full: true, Encoding: UTF8}},
-		{"utf-16", "\xff\xfea\x00\r\x00\n\x00\n\x0a\x0a\x00\n\x00b\x00", Window{}, Excerpt{Text: "a\n\u0a0a\n\nb", First: 1, Last: 4, Total: 4, Encoding: UTF16LE, BOM: true, CRLF: true}},
+		{"crlf and mark", "\xef\xbb\xbfa\r\nb\r\n", Window{Last: 1}, Excerpt{Text: "a\n", First: 1, Last: 1, Total: 2, Encoding: UTF8, BOM: true, CRLF: 1}},
+		{"cut", "abcdef\nxy\n", Window{MaxLine: 3, CutMark: "…"}, Excerpt{Text: "abc…\nxy\n", LF: 1, First: 1, Last: 2, Total: 2, CutLines: []int{1}, Encoding: UTF8}},
+		{"exact", "abc\n", Window{MaxLine: 3}, Excerpt{Text: "abc\n", LF: 1, First: 1, Last: 1, Total: 1, Encoding: UTF8}},
+		{"budget", "aaaa\nbbbb\ncccc\n", Window{MaxBytes: 10}, Excerpt{Text: "aaaa\nbbbb\n", LF: 2, First: 1, Last: 2, Total: 3, Full: true, Encoding: UTF8}},
+		{"one line over the budget", "aaaa\nbbbb\n", Window{MaxBytes: 2}, Excerpt{Text: "aaaa\n", LF: 1, First: 1, Last: 1, Total: 2, Full: true, Encoding: UTF8}},
+		// U+0A0A has two bytes that look like line ends.
+		{"utf-16", "\xff\xfea\x00\r\x00\n\x00\x0a\x0a\x0a\x00\x0a\x00b\x00", Window{},
+			Excerpt{Text: "a\n\u0a0a\n\nb", First: 1, Last: 4, Total: 4, Encoding: UTF16LE, BOM: true, LF: 2, CRLF: 1}},
 	} {
-		if c.name == "utf-16" { // U+0A0A has two bytes that look like line ends
-			c.raw = "\xff\xfea\x00\r\x00\n\x00\x0a\x0a\x0a\x00\x0a\x00b\x00"
-		}
 		if diff := cmp.Diff(c.want, read(t, c.raw, c.w)); diff != "" {
 			t.Errorf("%s:\n%s", c.name, diff)
 		}
@@ -106,7 +105,7 @@ func TestReadLinesOfLongFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Excerpt{Text: fmt.Sprintf("%063d\n%063d\n", lines-2, lines-1), First: lines - 1, Last: lines, Total: lines, Encoding: UTF8}
+	want := Excerpt{Text: fmt.Sprintf("%063d\n%063d\n", lines-2, lines-1), First: lines - 1, Last: lines, Total: lines, Encoding: UTF8, LF: 2}
 	if diff := cmp.Diff(want, e); diff != "" {
 		t.Error(diff)
 	}
