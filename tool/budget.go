@@ -42,13 +42,56 @@ func (e *entry) fit(parts []Part) []Part {
 	if budget < 0 {
 		return parts
 	}
-	shares := share(parts, budget)
+	sizes, total := measure(parts)
+	if total > budget && budget < leastShare*len(parts) {
+		parts = gather(parts)
+		sizes, _ = measure(parts)
+	}
+	shares := share(parts, sizes, budget)
 	out := make([]Part, len(parts))
 	for i, p := range parts {
 		out[i] = p
-		if t, ok := p.(Text); ok && longer(string(t), shares[i]) {
-			out[i] = Text(e.shortened(string(t), shares[i]))
+		if t, ok := p.(Text); ok && sizes[i] > shares[i] {
+			out[i] = Text(e.shortened(string(t), sizes[i], shares[i]))
 		}
+	}
+	return out
+}
+
+// leastShare is what a shortened text needs at least: what is said about it takes some of it.
+const leastShare = 500
+
+// measure counts the characters of each text, and of all.
+func measure(parts []Part) (sizes []int, total int) {
+	sizes = make([]int, len(parts))
+	for i, p := range parts {
+		if t, ok := p.(Text); ok {
+			sizes[i] = utf8.RuneCountInString(string(t))
+			total += sizes[i]
+		}
+	}
+	return sizes, total
+}
+
+// gather makes one text of many, at the place of the first.
+func gather(parts []Part) []Part {
+	var texts []string
+	var out []Part
+	at := -1
+	for _, p := range parts {
+		t, ok := p.(Text)
+		if !ok {
+			out = append(out, p)
+			continue
+		}
+		if at < 0 {
+			at = len(out)
+			out = append(out, t)
+		}
+		texts = append(texts, string(t))
+	}
+	if at >= 0 {
+		out[at] = Text(strings.Join(texts, "\n"))
 	}
 	return out
 }
@@ -59,7 +102,7 @@ func isBlank(p Part) bool {
 }
 
 // share gives every text what it needs, as long as that is not more than an equal part of what is left.
-func share(parts []Part, budget int) []int {
+func share(parts []Part, sizes []int, budget int) []int {
 	shares := make([]int, len(parts))
 	var open []int
 	for i, p := range parts {
@@ -71,9 +114,9 @@ func share(parts []Part, budget int) []int {
 		equal := budget / len(open)
 		var rest []int
 		for _, i := range open {
-			if n := utf8.RuneCountInString(string(parts[i].(Text))); n <= equal {
-				shares[i] = n
-				budget -= n
+			if sizes[i] <= equal {
+				shares[i] = sizes[i]
+				budget -= sizes[i]
 			} else {
 				rest = append(rest, i)
 			}
@@ -89,12 +132,8 @@ func share(parts []Part, budget int) []int {
 	return shares
 }
 
-func longer(s string, n int) bool {
-	return len(s) > n && utf8.RuneCountInString(s) > n
-}
-
-func (e *entry) shortened(s string, budget int) string {
-	size := fmt.Sprintf("%s characters, %s lines", number(utf8.RuneCountInString(s)), number(lines(s)))
+func (e *entry) shortened(s string, chars, budget int) string {
+	size := fmt.Sprintf("%s characters, %s lines", number(chars), number(lines(s)))
 	where := "the rest of it was not kept"
 	if e.x.Spill != nil {
 		kept, err := e.x.Spill(e.call, s)
