@@ -1,0 +1,63 @@
+package tool_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// BenchmarkCall is all that the core adds to a call that does nothing.
+func BenchmarkCall(b *testing.B) {
+	x := &tool.Executor{
+		Policy: func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} },
+		Registry: tool.NewRegistry(tool.Define(tool.Def[pathArgs]{
+			Name: "trivial", Description: "Does nothing.", Kind: tool.Read,
+			Prepare: func(_ context.Context, a pathArgs) (*tool.Invocation, error) {
+				return &tool.Invocation{
+					Description: "do nothing", Access: []tool.Access{{Verb: tool.Reads, Target: a.Path}},
+					Run: func(context.Context, *tool.Live) (tool.Result, error) { return tool.TextResult("done"), nil },
+				}, nil
+			},
+		})),
+	}
+	args := json.RawMessage(`{"path":"/some/file.txt"}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		batch := x.Batch(b.Context())
+		batch.Add(tool.Call{Name: "trivial", Args: args})
+		if o := batch.Wait()[0]; o.Status != tool.StatusSuccess {
+			b.Fatal(o)
+		}
+	}
+}
+
+func BenchmarkBatch300Edits(b *testing.B) {
+	var lines []string
+	for i := range 300 {
+		lines = append(lines, fmt.Sprintf("edit a %d. %d.", i, i+1))
+	}
+	for b.Loop() {
+		w := newWorld(map[string]string{"a": "0."})
+		begin(b.Context(), w.executor(), lines...).Wait()
+		if w.files["a"] != "300." {
+			b.Fatal(w.files["a"])
+		}
+	}
+}
+
+func BenchmarkArguments(b *testing.B) {
+	s, err := tool.ParseSchema(definedTool(nil).Declaration().Parameters)
+	if err != nil {
+		b.Fatal(err)
+	}
+	args := json.RawMessage(`{"file_path":"p","limit":"5","names":"a","spots":[{"line":1},{"line":"2"}]}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := s.Arguments(args); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
