@@ -10,6 +10,7 @@ package builtin
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/adze-dev/adze/tool"
 )
@@ -25,11 +26,21 @@ type Options struct {
 	State string
 	// AllRead lets every existing file count as read: for a session of one call.
 	AllRead bool
+	// Helper is what [Main] returned: it keeps commands from escaping.
+	Helper Helper
+	// Environ is the environment that commands are given, less what looks like a credential; nil: this process's.
+	Environ []string
+	// PassEnv names variables that commands are given although they look like a credential.
+	PassEnv []string
+	// Output opens a file for the whole of a command's output, where that is too long to be given at once, and says
+	// where it is. Nil: the rest is lost, and the model told.
+	Output func(tool.Call) (io.WriteCloser, string, error)
 }
 
 // Set is the tools of one session, and what they share: what was read, which jobs run.
 type Set struct {
 	files *files
+	shell *shell
 	tools []tool.Tool
 }
 
@@ -39,13 +50,21 @@ func New(o Options) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
-	s := &Set{files: f}
+	sh, err := newShell(o, f)
+	if err != nil {
+		return nil, fmt.Errorf("prepare to run commands: %w", err)
+	}
+	s := &Set{files: f, shell: sh}
 	s.tools = []tool.Tool{
 		listDirectory(f),
 		readFile(f),
+		readManyFiles(f),
 		writeFile(f),
 		editFile(f),
 		notebookEdit(f),
+		runShellCommand(sh),
+		shellOutput(sh),
+		shellStop(sh),
 	}
 	return s, nil
 }
@@ -57,4 +76,11 @@ func (s *Set) Tools() []tool.Tool { return s.tools }
 func (s *Set) Roots() []string { return s.files.ws.Roots() }
 
 // Close ends what the tools have left running.
-func (s *Set) Close() error { return nil }
+func (s *Set) Close() error { return s.shell.close() }
+
+// News is what the model should know before its next turn: which background jobs have ended.
+func (s *Set) News() []string { return s.shell.news() }
+
+// Background moves the commands that run in the foreground to the background, as a person may want while they wait.
+// It tells the ids they have there.
+func (s *Set) Background() []string { return s.shell.moveAll() }

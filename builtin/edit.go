@@ -22,7 +22,7 @@ type editArgs struct {
 	Old   *string   `json:"old_string,omitempty" description:"The text to replace, to the letter."`
 	New   *string   `json:"new_string,omitempty" description:"What stands there afterwards."`
 	All   bool      `json:"replace_all,omitempty" description:"Replace every occurrence."`
-	Edits []oneEdit `json:"edits,omitempty" description:"Several replacements in this file." minItems:"1"`
+	Edits []oneEdit `json:"edits,omitempty" description:"Several replacements." minItems:"1"`
 }
 
 type oneEdit struct {

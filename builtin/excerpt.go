@@ -125,7 +125,7 @@ func streamExcerpt(ctx context.Context, f *os.File, size int64, w window) (excer
 	if err != nil {
 		return excerpt{}, err
 	}
-	x := excerpt{first: found.First, last: found.Last, total: found.Total, cut: found.CutLines, about: aboutExcerpt(found)}
+	x := excerpt{first: found.First, last: found.Last, total: found.Total, cut: found.CutLines, about: found.Describe()}
 	hash.Sum(x.hash[:0])
 	if x.first > x.total {
 		return x, &pastEndError{x.total}
@@ -146,20 +146,6 @@ func about(doc *text.Document) string {
 		return ""
 	}
 	return doc.Describe()
-}
-
-func aboutExcerpt(e text.Excerpt) string {
-	var parts []string
-	if e.Encoding != text.UTF8 {
-		parts = append(parts, string(e.Encoding))
-	}
-	if e.BOM {
-		parts = append(parts, "byte order mark")
-	}
-	if e.CRLF {
-		parts = append(parts, "CRLF line ends")
-	}
-	return strings.Join(parts, ", ")
 }
 
 // fit shows as many lines of part as there is room for, the first of them in any case, and of long lines the beginning.

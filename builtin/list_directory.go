@@ -26,13 +26,13 @@ var listDirectoryText string
 type listDirectoryArgs struct {
 	Path   string         `json:"path" description:"Absolute path of the folder."`
 	Ignore []string       `json:"ignore,omitempty" description:"Names to leave out; * and ? are wildcards."`
-	Filter filterArgument `json:"file_filtering_options,omitzero" description:"What ignore files leave out."`
+	Filter filterArgument `json:"file_filtering_options,omitzero" description:"AI ignore files always hold."`
 }
 
 // filterArgument is the documented way to see what git ignores.
 type filterArgument struct {
-	Git *bool `json:"respect_git_ignore,omitempty" description:"Leave out what git ignores." default:"true"`
-	AI  *bool `json:"respect_qwen_ignore,omitempty" description:"Always true: AI ignore files hold." default:"true"`
+	Git *bool `json:"respect_git_ignore,omitempty" default:"true"`
+	AI  *bool `json:"respect_qwen_ignore,omitempty" default:"true"`
 }
 
 func (a filterArgument) showsIgnored() bool { return a.Git != nil && !*a.Git }

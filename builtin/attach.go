@@ -1,0 +1,153 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// Mention is an @path of a prompt that stands for files: @main.go, @src/, @"my notes.txt", @my\ notes.txt, @src/**/*.go.
+type Mention struct {
+	Text   string      // as it stands in the prompt, with the @
+	Access tool.Access // what attaching it would read: to be judged before Attach
+	// Refused says why it cannot be attached whoever asks for it, such as an AI ignore file that matches it.
+	Refused error
+
+	target target
+}
+
+// Mentions finds the @paths of a prompt, in their order. What stands for nothing that exists is text like any other.
+func (s *Set) Mentions(prompt string) []Mention {
+	var found []Mention
+	for at := 0; at < len(prompt); {
+		i := strings.IndexByte(prompt[at:], '@')
+		if i < 0 {
+			break
+		}
+		start := at + i
+		at = start + 1
+		if before, _ := utf8.DecodeLastRuneInString(prompt[:start]); start > 0 && !unicode.IsSpace(before) && !strings.ContainsRune(`([{"'`+"`,;", before) {
+			continue // an address, a decorator's argument
+		}
+		if ms, end := s.mention(prompt, start); ms != nil {
+			found = append(found, ms...)
+			at = end
+		}
+	}
+	return found
+}
+
+// mention reads the path that begins after the @ at start. Punctuation at its end belongs to the sentence, unless there is
+// a file of that name.
+func (s *Set) mention(prompt string, start int) ([]Mention, int) {
+	name, end := mentionName(prompt, start+1)
+	shorter := strings.TrimRight(name, ".,;:!?)]}>'\"`")
+	for n := len(name); n >= len(shorter) && n > 0; n-- {
+		if ms := s.standsFor(name[:n], prompt[start:end-(len(name)-n)], false); ms != nil {
+			return ms, end - (len(name) - n)
+		}
+	}
+	pattern := strings.TrimRight(name, ".,;:!?)>'\"`")
+	end -= len(name) - len(pattern)
+	return s.standsFor(pattern, prompt[start:end], true), end
+}
+
+// standsFor is the mentions of a name, or of a pattern.
+func (s *Set) standsFor(name, as string, pattern bool) []Mention {
+	ts, err := s.files.targets(name)
+	if err != nil {
+		return nil
+	}
+	var ms []Mention
+	for _, t := range ts {
+		if (t.pattern != "") == pattern {
+			ms = append(ms, Mention{Text: as, Access: t.access(), Refused: t.refused, target: t})
+		}
+	}
+	return ms
+}
+
+// mentionName is the name from at on, without quotes and escapes, and where it ends.
+func mentionName(s string, at int) (string, int) {
+	if at < len(s) && (s[at] == '"' || s[at] == '\'') {
+		if n := strings.IndexByte(s[at+1:], s[at]); n > 0 && !strings.Contains(s[at+1:at+1+n], "\n") {
+			return s[at+1 : at+1+n], at + n + 2
+		}
+		return "", at
+	}
+	var b strings.Builder
+	i := at
+	for i < len(s) {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == '\\' && i+1 < len(s) && strings.IndexByte(" \t\\()[]{}'\"&;,!?*$`", s[i+1]) >= 0 {
+			b.WriteByte(s[i+1])
+			i += 2
+			continue
+		}
+		if unicode.IsSpace(r) {
+			break
+		}
+		b.WriteString(s[i : i+n])
+		i += n
+	}
+	return b.String(), i
+}
+
+// Attach reads what the mentions stand for and gives the content to be added after the prompt; nil where there is none.
+// What could not be added is said in the content, and again in notes for the person. It asks nobody: the caller leaves
+// out the mentions whose Access is not allowed, and tells so.
+func (s *Set) Attach(ctx context.Context, mentions []Mention) (parts []tool.Part, notes []string, err error) {
+	var targets []target
+	for _, m := range mentions {
+		if m.Refused != nil {
+			notes = append(notes, fmt.Sprintf("%s was not added: %v", m.Text, m.Refused))
+			continue
+		}
+		targets = append(targets, m.target)
+	}
+	g, err := s.files.gather(ctx, targets, wish{defaultEx: true})
+	if err != nil {
+		return nil, notes, searchFailed(ctx, err)
+	}
+	blocks, err := s.files.readTogether(ctx, g)
+	if err != nil {
+		return nil, notes, err
+	}
+	for _, sk := range g.skipped {
+		notes = append(notes, sk.what+" was not added: "+sk.why)
+	}
+	if g.more > 0 {
+		notes = append(notes, fmt.Sprintf("%s not added: they are over the budget of one prompt", plural(g.more, "further file")))
+	}
+	if len(blocks) == 0 && len(notes) == 0 {
+		return nil, nil, nil
+	}
+	return referenced(blocks, notes), notes, nil
+}
+
+// referenced is the documented form of what is added to a prompt.
+func referenced(blocks []block, notes []string) []tool.Part {
+	var out joined
+	out.text("\n--- Content from referenced files ---\n")
+	for _, b := range blocks {
+		out.text("\nContent from " + b.path.Abs + ":\n")
+		if b.header != "" {
+			out.text(b.header + "\n\n")
+		}
+		out.add(b.parts)
+		out.text("\n")
+	}
+	for i, n := range notes {
+		if i == 50 {
+			out.text(fmt.Sprintf("\n[%d more were not added]\n", len(notes)-i))
+			break
+		}
+		out.text("\n[" + n + "]\n")
+	}
+	out.text("\n--- End of content ---")
+	return out.parts
+}

@@ -1,0 +1,231 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/atomicfile"
+	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/search"
+	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/tool"
+)
+
+// target is what one path or pattern stands for.
+type target struct {
+	spec    string         // as it was given
+	at      workspace.Path // a file, or the folder where the search begins
+	folder  bool
+	pattern string // of paths below at; "": all of them
+	refused error
+}
+
+func (t target) access() tool.Access {
+	if t.folder {
+		return tool.Access{Verb: tool.Reads, Target: below(t.at.Abs)}
+	}
+	return tool.Access{Verb: tool.Reads, Target: t.at.Abs}
+}
+
+// targets finds what a path, absolute or below any root of the workspace, or a pattern stands for. None: it is not there.
+func (f *files) targets(spec string) ([]target, error) {
+	spec = filepath.FromSlash(strings.TrimSpace(spec))
+	if spec == "" {
+		return nil, errors.New("is empty; name a file, a folder or a pattern")
+	}
+	var from []string
+	if rest, ok := strings.CutPrefix(spec, "~"+string(filepath.Separator)); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			from = []string{filepath.Join(home, rest)}
+		}
+	} else if filepath.IsAbs(spec) {
+		from = []string{spec}
+	}
+	if from == nil {
+		for _, root := range f.ws.Roots() {
+			from = append(from, root+string(filepath.Separator)+spec)
+		}
+	}
+	var found []target
+	for _, name := range from {
+		t, ok, err := f.target(name)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			t.spec = spec
+			found = append(found, t)
+		}
+	}
+	return found, nil
+}
+
+func (f *files) target(name string) (target, bool, error) {
+	p, err := f.ws.Resolve(name)
+	var bad *workspace.NameError
+	if errors.As(err, &bad) {
+		return target{}, false, bad
+	}
+	if err == nil && p.Exists {
+		info, err := p.Stat()
+		t := target{at: p, folder: err == nil && info.IsDir()}
+		if v := f.refusal(p, ignore.Kind(t.folder)); v.State == ignore.Refused {
+			t.refused = v
+		}
+		return t, true, nil
+	}
+	base, pattern := splitPattern(name)
+	if pattern == "" {
+		return target{}, false, nil
+	}
+	p, err = f.ws.Resolve(base)
+	if err != nil || !p.Exists {
+		return target{}, false, nil
+	}
+	t := target{at: p, folder: true, pattern: filepath.ToSlash(pattern)}
+	if v := f.refusal(p, ignore.Folder); v.State == ignore.Refused {
+		t.refused = v
+	}
+	return t, true, nil
+}
+
+// splitPattern cuts a path where the first part with a wildcard begins.
+func splitPattern(name string) (base, pattern string) {
+	sep := string(filepath.Separator)
+	parts := strings.Split(name, sep)
+	for i, part := range parts {
+		if strings.ContainsAny(part, "*?[{") {
+			return strings.Join(parts[:i], sep) + sep, strings.Join(parts[i:], sep)
+		}
+	}
+	return name, ""
+}
+
+// wish says which files of the targets are wanted.
+type wish struct {
+	exclude   []string
+	noGit     bool // also what git ignores
+	shallow   bool // of folders only the files right in them
+	defaultEx bool
+}
+
+// usuallyLeftOut is what hardly anybody wants to read when naming a folder.
+var usuallyLeftOut = []string{
+	"node_modules", "bower_components", ".svn", ".hg", "dist", "build", "coverage", ".vscode", ".idea", "__pycache__", "*.pyc", "*.pyo", ".DS_Store",
+}
+
+// maxGathered is how many files are considered at once; what is beyond is counted only.
+const maxGathered = 1000
+
+// gathered is the files that were found, each once.
+type gathered struct {
+	files   []candidate
+	skipped []skip
+	more    int // further files
+}
+
+type candidate struct {
+	path  workspace.Path
+	named bool // by itself or by its kind, so that it is wanted even if it is no text
+}
+
+// skip is a file, or some, that is left out.
+type skip struct{ what, why string }
+
+func (s skip) String() string { return s.what + ": " + s.why }
+
+func (g *gathered) skip(what, format string, args ...any) {
+	g.skipped = append(g.skipped, skip{what, fmt.Sprintf(format, args...)})
+}
+
+// gather finds the files of the targets, in their order.
+func (f *files) gather(ctx context.Context, targets []target, w wish) (*gathered, error) {
+	g := &gathered{}
+	once := map[string]bool{}
+	for _, t := range targets {
+		switch {
+		case t.refused != nil:
+			g.skip(t.at.Rel, "%v", t.refused)
+		case !t.folder && !once[t.at.Abs]:
+			once[t.at.Abs] = true
+			g.files = append(g.files, candidate{t.at, true})
+		case t.folder:
+			if err := f.gatherFolder(ctx, g, t, w, once); err != nil {
+				return g, err
+			}
+		}
+	}
+	return g, nil
+}
+
+func (f *files) gatherFolder(ctx context.Context, g *gathered, t target, w wish, once map[string]bool) error {
+	req := search.FilesRequest{
+		Scope:   search.Scope{Paths: []string{t.at.Abs}, Rules: f.ignore, NoIgnore: w.noGit},
+		Pattern: t.pattern, Order: search.ByPath, Limit: maxGathered,
+	}
+	if t.pattern == "" && w.shallow {
+		req.Pattern = "*"
+	}
+	for _, e := range w.exclude {
+		req.Globs = append(req.Globs, "!"+e)
+	}
+	if w.defaultEx {
+		for _, e := range usuallyLeftOut {
+			req.Globs = append(req.Globs, "!"+e)
+		}
+	}
+	res, err := search.Files(ctx, req)
+	if err != nil {
+		return err
+	}
+	g.more += res.Total - len(res.Files)
+	if res.Ignored > 0 {
+		g.skip(plural(res.Ignored, "path"), "git-ignored, in %s", t.at.Rel)
+	}
+	if res.Refused > 0 {
+		g.skip(plural(res.Refused, "path"), "refused by an AI ignore file, in %s", t.at.Rel)
+	}
+	if res.Unreadable > 0 {
+		g.skip(plural(res.Unreadable, "path"), "unreadable, in %s", t.at.Rel)
+	}
+	for _, found := range res.Files {
+		f.consider(g, t, found.Path, once)
+	}
+	return nil
+}
+
+// consider adds a file that a folder or pattern led to. A link out of the folder, and what looks like a secret, must be
+// named: nobody was asked about them.
+func (f *files) consider(g *gathered, t target, path string, once map[string]bool) {
+	if atomicfile.IsTemp(filepath.Base(path)) {
+		return
+	}
+	p, err := f.ws.Resolve(path)
+	if err != nil || once[p.Abs] {
+		return
+	}
+	if len(g.files) >= maxGathered {
+		g.more++
+		return
+	}
+	once[p.Abs] = true
+	if _, in := names.Within(p.Abs, []string{t.at.Abs}); !in {
+		g.skip(path, "a link that leads out of the folder; name it to have it read")
+		return
+	}
+	if v := f.refusal(p, ignore.File); v.State == ignore.Refused {
+		g.skip(p.Rel, "%v", v)
+		return
+	}
+	if why, secret := names.Secret(p.Abs); secret {
+		g.skip(p.Rel, "looks like a secret (%s); name it to have it read", why)
+		return
+	}
+	ext := filepath.Ext(p.Abs)
+	g.files = append(g.files, candidate{p, ext != "" && strings.HasSuffix(strings.ToLower(t.pattern), strings.ToLower(ext))})
+}

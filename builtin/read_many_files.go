@@ -1,0 +1,159 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed read_many_files.md
+var readManyFilesText string
+
+type readManyFilesArgs struct {
+	Paths     []string       `json:"paths" minItems:"1" description:"Such as src, main.go, src/**/*.go."`
+	Include   []string       `json:"include,omitempty" description:"Further patterns."`
+	Exclude   []string       `json:"exclude,omitempty" description:"Patterns to leave out."`
+	Recursive bool           `json:"recursive,omitempty" default:"true" description:"Deeper folders too."`
+	Defaults  bool           `json:"useDefaultExcludes,omitempty" default:"true" description:"Leave out node_modules, dist …"`
+	Filter    filterArgument `json:"file_filtering_options,omitzero" description:"AI ignore files always hold."`
+}
+
+// readManyFailure is the documented type of a search that went wrong.
+const readManyFailure tool.ErrorType = "read_many_files_search_error"
+
+func readManyFiles(f *files) tool.Tool {
+	return tool.Define(tool.Def[readManyFilesArgs]{
+		Name: "read_many_files", DisplayName: "ReadManyFiles", Description: strings.TrimSpace(readManyFilesText), Kind: tool.Read, Budget: -1,
+		Prepare: func(ctx context.Context, a readManyFilesArgs) (*tool.Invocation, error) {
+			targets, missing, err := f.allTargets(a)
+			if err != nil {
+				return nil, err
+			}
+			inv := &tool.Invocation{
+				Description: "read " + strings.Join(append(slices.Clone(a.Paths), a.Include...), ", "),
+				Access:      accessOf(targets),
+				Notes:       a.Filter.notes(),
+			}
+			w := wish{exclude: a.Exclude, noGit: a.Filter.showsIgnored(), shallow: !a.Recursive, defaultEx: a.Defaults}
+			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+				g, err := f.gather(ctx, targets, w)
+				if err != nil {
+					return tool.Result{}, searchFailed(ctx, err)
+				}
+				g.skipped = append(g.skipped, missing...)
+				blocks, err := f.readTogether(ctx, g)
+				if err != nil {
+					return tool.Result{}, err
+				}
+				return manyResult(g, blocks), nil
+			}
+			return inv, nil
+		},
+	})
+}
+
+// allTargets is what the paths and further patterns stand for, and those that stand for nothing.
+func (f *files) allTargets(a readManyFilesArgs) (targets []target, missing []skip, err error) {
+	var bad []tool.Violation
+	each := func(param string, specs []string) {
+		for i, spec := range specs {
+			ts, err := f.targets(spec)
+			switch {
+			case err != nil:
+				bad = append(bad, tool.Violation{Param: fmt.Sprintf("%s[%d]", param, i), Reason: err.Error()})
+			case len(ts) == 0:
+				missing = append(missing, skip{spec, "there is no such file or folder"})
+			}
+			targets = append(targets, ts...)
+		}
+	}
+	each("paths", a.Paths)
+	each("include", a.Include)
+	if len(bad) > 0 {
+		return nil, nil, &tool.ParamError{Violations: bad}
+	}
+	return targets, missing, nil
+}
+
+func accessOf(targets []target) []tool.Access {
+	var out []tool.Access
+	for _, t := range targets {
+		if a := t.access(); !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	if out == nil {
+		return []tool.Access{tool.Nothing}
+	}
+	return out
+}
+
+func searchFailed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return tool.Errorf(readManyFailure, "read many files: %w", err)
+}
+
+// manyResult is the documented form: a block for each file, then what was skipped.
+func manyResult(g *gathered, blocks []block) tool.Result {
+	skipped := g.skippedText(100)
+	if len(blocks) == 0 {
+		said := "No files matching the criteria were found or all were skipped."
+		if skipped != "" {
+			said += "\n" + skipped
+		}
+		return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: tool.Markdown(said)}
+	}
+	var out joined
+	for _, b := range blocks {
+		out.text("--- " + b.path.Abs + " ---\n\n")
+		if b.header != "" {
+			out.text(b.header + "\n\n")
+		}
+		out.add(b.parts)
+		out.text("\n\n")
+	}
+	if skipped != "" {
+		out.text("--- Skipped ---\n\n" + skipped + "\n")
+	}
+	out.text("--- End of content ---")
+	return tool.Result{Content: out.parts, Display: tool.Markdown(manyDisplay(g, blocks))}
+}
+
+func manyDisplay(g *gathered, blocks []block) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Read %s:\n", plural(len(blocks), "file"))
+	for i, bl := range blocks {
+		if i == 10 {
+			fmt.Fprintf(&b, "- and %d more\n", len(blocks)-10)
+			break
+		}
+		fmt.Fprintf(&b, "- %s\n", tool.Visible(bl.path.Rel))
+	}
+	if skipped := g.skippedText(5); skipped != "" {
+		b.WriteString("\nSkipped:\n" + skipped)
+	}
+	return b.String()
+}
+
+// joined is content in which neighbouring texts are one.
+type joined struct{ parts []tool.Part }
+
+func (j *joined) text(s string) { j.add([]tool.Part{tool.Text(s)}) }
+
+func (j *joined) add(parts []tool.Part) {
+	for _, p := range parts {
+		if t, ok := p.(tool.Text); ok && len(j.parts) > 0 {
+			if last, ok := j.parts[len(j.parts)-1].(tool.Text); ok {
+				j.parts[len(j.parts)-1] = last + t
+				continue
+			}
+		}
+		j.parts = append(j.parts, p)
+	}
+}

@@ -1,0 +1,172 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed run_shell_command.md
+var runShellCommandText string
+
+type runShellCommandArgs struct {
+	Command      string `json:"command" description:"The command, as for bash -c."`
+	Description  string `json:"description,omitempty" description:"One line for the person: what it is for."`
+	Directory    string `json:"directory,omitempty" description:"Folder to run in, absolute or from the workspace; the workspace if not given."`
+	Timeout      int    `json:"timeout,omitempty" description:"Milliseconds until it is ended." minimum:"1" maximum:"600000" default:"120000"`
+	IsBackground bool   `json:"is_background,omitempty" description:"Return at once with an id; see shell_output and shell_stop."`
+}
+
+func runShellCommand(s *shell) tool.Tool {
+	return tool.Define(tool.Def[runShellCommandArgs]{
+		Name: "run_shell_command", DisplayName: "Shell", Description: strings.TrimSpace(runShellCommandText),
+		Kind: tool.Execute, Budget: -1,
+		Prepare: func(_ context.Context, a runShellCommandArgs) (*tool.Invocation, error) {
+			return s.prepare(a)
+		},
+	})
+}
+
+// maxCommand is the longest command: more than anyone writes by hand, less than fills a disk.
+const maxCommand = 1 << 20
+
+func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
+	switch {
+	case strings.TrimSpace(a.Command) == "":
+		return nil, tool.BadParam("command", "must not be empty")
+	case strings.ContainsRune(a.Command, 0):
+		return nil, tool.BadParam("command", "holds a NUL byte, which no shell can be given")
+	case !utf8.ValidString(a.Command):
+		return nil, tool.BadParam("command", "is not valid UTF-8")
+	case len(a.Command) > maxCommand:
+		return nil, tool.BadParam("command", "has %d bytes, over the %d that are run; put it into a file and run that", len(a.Command), maxCommand)
+	}
+	access := []tool.Access{{Verb: tool.Execs, Target: a.Command}}
+	inv := &tool.Invocation{Description: "run " + label(a.Command), Access: access}
+	dir, err := s.directory(a.Directory)
+	if err != nil {
+		return inv, err
+	}
+	if !dir.Inside() {
+		inv.Access = append(inv.Access, tool.Access{Verb: tool.Reads, Target: dir.Abs + "/"})
+	}
+	shown := "(root)"
+	if dir.Abs != s.files.ws.Project() {
+		shown = dir.Abs
+	}
+	inv.Confirm = tool.Command{Line: a.Command, Directory: dir.Abs, Warnings: warningsFor(a)}
+	inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+		if err := ctx.Err(); err != nil {
+			return tool.Result{}, err
+		}
+		c := &shellCall{shell: s, args: a, shown: shown, live: l, command: proc.Command{Line: a.Command, Dir: dir.Abs, Env: s.env}}
+		if a.IsBackground {
+			return c.start()
+		}
+		return c.run(ctx)
+	}
+	return inv, nil
+}
+
+// warningsFor is what a person should see beside the command: the model's own words, as such.
+func warningsFor(a runShellCommandArgs) []string {
+	var ws []string
+	if tool.Hidden(a.Command) {
+		ws = append(ws, "the command holds characters that are not seen; they are spelt out above")
+	}
+	if a.IsBackground {
+		ws = append(ws, "it goes on running in the background")
+	}
+	if a.Description != "" {
+		ws = append(ws, "the model says that this is for: "+a.Description)
+	}
+	return ws
+}
+
+// directory resolves the folder to run in.
+func (s *shell) directory(name string) (dir directory, err error) {
+	if name == "" {
+		name = s.files.ws.Project()
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(s.files.ws.Project(), name)
+	}
+	dir, err = s.files.path("directory", name, ignore.Folder)
+	if err != nil {
+		return dir, err
+	}
+	info, err := dir.Stat()
+	switch {
+	case err != nil:
+		return dir, tool.Errorf(tool.FileNotFound, "run a command in %s: there is no such folder; list_directory shows what is there", dir.Abs)
+	case !info.IsDir():
+		return dir, tool.Errorf("path_is_not_a_directory", "run a command in %s: it is not a folder", dir.Abs)
+	}
+	return dir, nil
+}
+
+// shellCall is one command on its way.
+type shellCall struct {
+	shell   *shell
+	args    runShellCommandArgs
+	shown   string // the directory, for the result
+	live    *tool.Live
+	command proc.Command
+}
+
+// What of a long output the model is given at once. The rest is in a file.
+const (
+	outputHead = 8 << 10
+	outputTail = 16 << 10
+)
+
+// run runs the command to its end, or until a person moves it to the background.
+func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
+	whole := &longOutput{open: func() (file, error) { return c.shell.open(c.live.Call) }, keep: outputHead + outputTail}
+	c.command.Timeout = time.Duration(c.args.Timeout) * time.Millisecond
+	c.command.Head, c.command.Tail, c.command.Spill = outputHead, outputTail, whole
+	c.command.Live = func(p proc.Progress) { c.live.Show(tool.Literal(p.Tail)) }
+	p, err := c.shell.runner.Start(ctx, c.command)
+	if err != nil {
+		return tool.Result{}, tool.Errorf("shell_execute_error", "run %s: %w", label(c.args.Command), err)
+	}
+	r := &running{process: p, label: c.args.Command, moved: make(chan string, 1)}
+	c.shell.enter(r)
+	defer c.shell.leave(r)
+	select {
+	case <-p.Done():
+	case id := <-r.moved:
+		return c.moved(id, p), nil
+	}
+	quiet := p.Progress().Quiet
+	return c.ended(ctx, p.Wait(), whole.close(), quiet)
+}
+
+// start starts the command in the background.
+func (c *shellCall) start() (tool.Result, error) {
+	id, err := c.shell.jobs.Start(c.command, c.args.Command)
+	if err != nil {
+		return tool.Result{}, tool.Errorf("shell_execute_error", "run %s in the background: %w", label(c.args.Command), err)
+	}
+	text := fmt.Sprintf("Command: %s\nDirectory: %s\nBackground Id: %s\nIt runs in the background. shell_output reads what it prints, shell_stop ends it; it ends with this session.",
+		c.args.Command, c.shown, id)
+	return tool.Result{Content: []tool.Part{tool.Text(text)}, Display: tool.Markdown("Started in the background as " + id)}, nil
+}
+
+func (c *shellCall) moved(id string, p *proc.Process) tool.Result {
+	c.shell.mu.Lock()
+	piece := p.Read(0, outputTail)
+	c.shell.told[id] = piece.Next
+	c.shell.mu.Unlock()
+	text := fmt.Sprintf("Command: %s\nDirectory: %s\nOutput: %s\nBackground Id: %s\nThe person moved it to the background, where it goes on. shell_output reads on, shell_stop ends it.",
+		c.args.Command, c.shown, orEmpty(piece.Text), id)
+	return tool.Result{Content: []tool.Part{tool.Text(text)}, Display: tool.Markdown("Moved to the background as " + id)}
+}

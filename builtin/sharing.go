@@ -1,0 +1,185 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/document"
+	"github.com/adze-dev/adze/internal/text"
+	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/tool"
+)
+
+const (
+	sharedChars = 50_000 // of all files that are read at once
+	leastShare  = 400    // characters of one; where there is not even that, it is not read
+	sharedBytes = 64 << 20
+	sharedMedia = 10 // pictures, sounds and documents
+)
+
+// block is what is shown of one file.
+type block struct {
+	path   workspace.Path
+	header string // "" : the whole file
+	parts  []tool.Part
+}
+
+// readTogether reads files so that all together fit. A text gets what it needs, as long as that is not more than an equal
+// part of what is left: short files are shown whole, long ones share the rest.
+func (f *files) readTogether(ctx context.Context, g *gathered) ([]block, error) {
+	var blocks []block
+	var texts []int // those of blocks that are text
+	var sizes []int64
+	media, bytes := 0, int64(0)
+	for _, c := range g.files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		t, size, err := f.probe(c.path)
+		isText := t.Kind == document.Text || t.Kind == document.SVG
+		switch {
+		case err != nil:
+			g.skip(c.path.Rel, "%v", cause(err))
+		case isText && len(texts) == sharedChars/leastShare:
+			g.more++
+		case isText && (size > maxInMemory || bytes+size > sharedBytes):
+			g.skip(c.path.Rel, "too large to be read along with others (%s); use read_file", document.Size(size))
+		case isText:
+			texts, sizes, bytes = append(texts, len(blocks)), append(sizes, size), bytes+size
+			blocks = append(blocks, block{path: c.path})
+		case !c.named:
+			g.skip(c.path.Rel, "%s; name it, or its kind, to have it read", t.Describe(size))
+		case media == sharedMedia:
+			g.skip(c.path.Rel, "more than %d pictures and documents", sharedMedia)
+		default:
+			media++
+			if b, ok := f.documentBlock(ctx, g, c.path, size, t); ok {
+				blocks = append(blocks, b)
+			}
+		}
+	}
+	for i, share := range fairShares(sizes, sharedChars) {
+		f.readShare(ctx, g, &blocks[texts[i]], share)
+	}
+	shown := blocks[:0]
+	for _, b := range blocks {
+		if b.parts != nil {
+			shown = append(shown, b)
+		}
+	}
+	return shown, ctx.Err()
+}
+
+// probe finds out what a file is.
+func (f *files) probe(p workspace.Path) (document.Type, int64, error) {
+	file, err := p.Open()
+	if err != nil {
+		return document.Type{}, 0, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return document.Type{}, 0, err
+	}
+	t, err := detect(p, file)
+	return t, info.Size(), err
+}
+
+func (f *files) documentBlock(ctx context.Context, g *gathered, p workspace.Path, size int64, t document.Type) (block, bool) {
+	file, err := p.Open()
+	if err != nil {
+		g.skip(p.Rel, "%v", cause(err))
+		return block{}, false
+	}
+	defer file.Close()
+	r, err := f.readDocument(ctx, p, file, size, t, "")
+	if err != nil {
+		g.skip(p.Rel, "%v", errors.Unwrap(err))
+		return block{}, false
+	}
+	for i, part := range r.Content {
+		if t, ok := part.(tool.Text); ok && utf8.RuneCountInString(string(t)) > maxChars {
+			r.Content[i] = tool.Text(tool.Cut(string(t), maxChars))
+		}
+	}
+	return block{path: p, parts: r.Content}, true
+}
+
+// readShare reads as much of a text as its share allows.
+func (f *files) readShare(ctx context.Context, g *gathered, b *block, share int) {
+	file, err := b.path.Open()
+	if err != nil {
+		g.skip(b.path.Rel, "%v", cause(err))
+		return
+	}
+	defer file.Close()
+	x, err := f.excerptOfFile(ctx, file, window{chars: share})
+	switch {
+	case errors.Is(err, text.ErrBinary):
+		g.skip(b.path.Rel, "binary data")
+	case err != nil:
+		g.skip(b.path.Rel, "%v", cause(err))
+	default:
+		x.record(f.seen, b.path.Abs)
+		if !x.whole {
+			b.header = x.header()
+		}
+		b.parts = []tool.Part{tool.Text(x.text)}
+	}
+}
+
+func (f *files) excerptOfFile(ctx context.Context, file *os.File, w window) (excerpt, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return excerpt{}, err
+	}
+	return readExcerpt(ctx, file, info.Size(), w)
+}
+
+// fairShares divides a budget: nobody gets more than needed, and nobody less than one who needs more.
+func fairShares(sizes []int64, budget int) []int {
+	shares := make([]int, len(sizes))
+	open := make([]int, len(sizes))
+	for i := range open {
+		open[i] = i
+	}
+	for len(open) > 0 {
+		equal := budget / len(open)
+		var rest []int
+		for _, i := range open {
+			if sizes[i] <= int64(equal) {
+				shares[i] = max(int(sizes[i]), 1)
+				budget -= int(sizes[i])
+			} else {
+				rest = append(rest, i)
+			}
+		}
+		if len(rest) == len(open) {
+			for _, i := range rest {
+				shares[i] = equal
+			}
+			return shares
+		}
+		open = rest
+	}
+	return shares
+}
+
+// skippedText lists what was left out and why, in a bounded number of lines.
+func (g *gathered) skippedText(most int) string {
+	s := ""
+	for i, sk := range g.skipped {
+		if i == most {
+			s += fmt.Sprintf("- and %d more\n", len(g.skipped)-most)
+			break
+		}
+		s += "- " + sk.String() + "\n"
+	}
+	if g.more > 0 {
+		s += fmt.Sprintf("- %s: over the budget of one call; name fewer files, or read them with read_file\n", plural(g.more, "further file"))
+	}
+	return s
+}

@@ -1,0 +1,115 @@
+package builtin
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Helper is a process of this program's own that keeps the commands it runs from escaping. See [Main].
+type Helper = proc.Helper
+
+// Main must be called first in the main of a program that wants its commands kept from escaping: the program runs
+// itself again as their keeper, and in that process Main never returns. What it returns goes into [Options]. Without
+// it commands are ended by process group, and their results say so.
+func Main() Helper { return proc.Main() }
+
+// shell is what the shell tools share in one session.
+type shell struct {
+	files  *files
+	runner *proc.Runner
+	jobs   *proc.Jobs
+	env    []string
+	output func(tool.Call) (io.WriteCloser, string, error)
+
+	mu         sync.Mutex
+	foreground map[*running]bool
+	told       map[string]int64 // how far a job's output was read, by its id
+}
+
+// running is a foreground command that a person may move to the background.
+type running struct {
+	process *proc.Process
+	label   string
+	moved   chan string // the id it has there
+}
+
+func newShell(o Options, f *files) (*shell, error) {
+	base := o.Environ
+	if base == nil {
+		base = os.Environ()
+	}
+	state := ""
+	if o.State != "" {
+		state = filepath.Join(o.State, "proc")
+		if _, err := proc.Reap(state); err != nil {
+			return nil, fmt.Errorf("end what an earlier run left behind: %w", err)
+		}
+	}
+	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: proc.NewMask(proc.Secrets(base))})
+	return &shell{
+		files: f, runner: r, jobs: proc.NewJobs(r, nil), env: proc.Environ(base, o.PassEnv), output: o.Output,
+		foreground: map[*running]bool{}, told: map[string]int64{},
+	}, nil
+}
+
+func (s *shell) close() error {
+	s.jobs.Close()
+	return s.runner.Close()
+}
+
+// moveAll moves every foreground command to the background and tells their new ids.
+func (s *shell) moveAll() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ids []string
+	for r := range s.foreground {
+		id, err := s.jobs.Adopt(r.process, r.label)
+		if err != nil {
+			continue // it has ended meanwhile, which is as good
+		}
+		r.moved <- id
+		delete(s.foreground, r)
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func (s *shell) enter(r *running) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.foreground[r] = true
+}
+
+func (s *shell) leave(r *running) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.foreground, r)
+}
+
+// news says which jobs have ended since it was last called.
+func (s *shell) news() []string {
+	var out []string
+	for _, j := range s.jobs.News() {
+		out = append(out, fmt.Sprintf("Background job %s (%s) has ended: %s. Read what it printed with shell_output.", j.ID, label(j.Label), ending(j.Outcome)))
+	}
+	return out
+}
+
+// label is a command as one short line.
+func label(command string) string {
+	line, _, more := strings.Cut(strings.TrimSpace(command), "\n")
+	if r := []rune(line); len(r) > 80 {
+		line, more = string(r[:80]), true
+	}
+	if more {
+		line += " …"
+	}
+	return tool.Visible(line)
+}

@@ -1,0 +1,97 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed shell_output.md
+var shellOutputText string
+
+type shellOutputArgs struct {
+	ID     string `json:"id" description:"Of the job, as run_shell_command gave it." alias:"job_id,background_id"`
+	Offset *int64 `json:"offset,omitempty" description:"Byte to read on from; where the last reading ended if not given." minimum:"0"`
+	Wait   int    `json:"wait,omitempty" description:"Milliseconds to wait for new output or the end." minimum:"0" maximum:"60000"`
+}
+
+func shellOutput(s *shell) tool.Tool {
+	return tool.Define(tool.Def[shellOutputArgs]{
+		Name: "shell_output", DisplayName: "ShellOutput", Description: strings.TrimSpace(shellOutputText), Kind: tool.Read,
+		Prepare: func(_ context.Context, a shellOutputArgs) (*tool.Invocation, error) {
+			inv := &tool.Invocation{Description: "read the output of " + a.ID, Access: holdJob(a.ID)}
+			if _, _, err := s.jobs.Read(a.ID, 0, 1); err != nil {
+				return inv, s.noJob(a.ID)
+			}
+			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return s.read(ctx, a) }
+			return inv, nil
+		},
+	})
+}
+
+// holdJob orders the calls about one job. A job was allowed when it was started, so nobody is asked again.
+func holdJob(id string) []tool.Access {
+	return []tool.Access{{Verb: tool.Holds, Target: "job:" + id}}
+}
+
+func (s *shell) noJob(id string) error {
+	var known []string
+	for _, j := range s.jobs.List() {
+		known = append(known, j.ID)
+	}
+	if len(known) == 0 {
+		return tool.Errorf("task_stop_not_found", "background job %s: there is none; run_shell_command with is_background starts one", id)
+	}
+	return tool.Errorf("task_stop_not_found", "background job %s: there is no such job; there are %s", id, strings.Join(known, ", "))
+}
+
+// jobPiece is how much of a job's output is read at once.
+const jobPiece = 20 << 10
+
+func (s *shell) read(ctx context.Context, a shellOutputArgs) (tool.Result, error) {
+	s.mu.Lock()
+	from := s.told[a.ID]
+	s.mu.Unlock()
+	if a.Offset != nil {
+		from = *a.Offset
+	}
+	piece, job, err := s.await(ctx, a, from)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	s.mu.Lock()
+	s.told[a.ID] = piece.Next
+	s.mu.Unlock()
+	state := "running"
+	if !job.Running {
+		state = "ended, " + ending(job.Outcome)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Background Id: %s\nState: %s\nBytes: %d to %d of %d\n", job.ID, state, piece.From, piece.Next, piece.Total)
+	if piece.Skipped > 0 {
+		fmt.Fprintf(&b, "%d bytes before that are no longer kept.\n", piece.Skipped)
+	}
+	fmt.Fprintf(&b, "Output: %s", orEmpty(strings.TrimRight(piece.Text, "\n")))
+	return tool.Result{Content: []tool.Part{tool.Text(b.String())}, Display: tool.Literal(piece.Text)}, nil
+}
+
+// await reads, and waits a while if there is nothing new yet.
+func (s *shell) await(ctx context.Context, a shellOutputArgs, from int64) (proc.Piece, proc.Job, error) {
+	deadline := time.Now().Add(time.Duration(a.Wait) * time.Millisecond)
+	for {
+		piece, job, err := s.jobs.Read(a.ID, from, jobPiece)
+		if err != nil || piece.Text != "" || !job.Running || !time.Now().Before(deadline) {
+			return piece, job, err
+		}
+		select {
+		case <-ctx.Done():
+			return piece, job, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

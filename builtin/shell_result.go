@@ -1,0 +1,120 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/tool"
+)
+
+type directory = workspace.Path
+
+// ended turns how a command ended into the labelled lines that models know, and into an error where it failed.
+func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quiet time.Duration) (tool.Result, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Command: %s\nDirectory: %s\nOutput: %s\n", c.args.Command, c.shown, orEmpty(strings.TrimRight(o.Output.String(), "\n")))
+	exit, signal := "(none)", "(none)"
+	if o.Signal != 0 {
+		signal = fmt.Sprintf("%d (%v)", int(o.Signal), o.Signal)
+	} else {
+		exit = fmt.Sprint(o.Exit)
+	}
+	fmt.Fprintf(&b, "Exit Code: %s\nSignal: %s\nDuration: %v\n", exit, signal, o.Duration.Round(time.Millisecond))
+	if o.Output.Binary {
+		b.WriteString("It printed bytes that are no text; send them to a file to look at them.\n")
+	}
+	if kept != "" {
+		b.WriteString(kept + "\n")
+	}
+	if o.Leftover > 0 {
+		fmt.Fprintf(&b, "It left %d processes running, which end with this session; start such things with is_background.\n", o.Leftover)
+	}
+	err := c.failure(ctx, o, quiet)
+	if err != nil {
+		b.WriteString(err.Error() + "\n")
+	}
+	for _, n := range o.Notes {
+		b.WriteString("Note: " + n + "\n")
+	}
+	shown := o.Output.Tail
+	if shown == "" {
+		shown = o.Output.Head
+	}
+	if strings.TrimSpace(shown) == "" {
+		shown = ending(o)
+	}
+	return tool.Result{
+		Content: []tool.Part{tool.Text(strings.TrimRight(b.String(), "\n"))},
+		Display: tool.Literal(strings.TrimRight(shown, "\n")),
+	}, err
+}
+
+// failure is the error of a command that did not do what was wanted.
+func (c *shellCall) failure(ctx context.Context, o proc.Outcome, quiet time.Duration) error {
+	limit := time.Duration(c.args.Timeout) * time.Millisecond
+	switch {
+	case ctx.Err() != nil && o.Ended != proc.Exited:
+		return ctx.Err()
+	case o.Ended == proc.TimedOut && quiet < 2*time.Second && o.Output.Lines > 1:
+		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %dms while it was still printing: if it is a server, run it with is_background.", limit.Milliseconds())
+	case o.Ended == proc.TimedOut:
+		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %dms before it could complete; give a longer timeout, or run it with is_background.", limit.Milliseconds())
+	case o.Signal != 0:
+		return tool.Errorf("shell_execute_error", "Command was ended by signal %d (%v).", int(o.Signal), o.Signal)
+	case o.Exit == 0, o.Exit == 1 && answersByExit(c.args.Command):
+		return nil
+	}
+	return tool.Errorf("shell_execute_error", "Command exited with code %d.", o.Exit)
+}
+
+// ending says in a few words how a command ended.
+func ending(o proc.Outcome) string {
+	switch {
+	case o.Ended == proc.TimedOut:
+		return "timed out"
+	case o.Signal != 0:
+		return fmt.Sprintf("ended by signal %d (%v)", int(o.Signal), o.Signal)
+	}
+	return fmt.Sprintf("exit code %d", o.Exit)
+}
+
+// answersByExit reports whether the command that decides the exit code is one that says no with 1: the last of a
+// pure pipeline.
+func answersByExit(command string) bool {
+	f, err := syntax.NewParser().Parse(strings.NewReader(command), "")
+	if err != nil || len(f.Stmts) != 1 {
+		return false
+	}
+	stmt := f.Stmts[0]
+	for {
+		pipe, ok := stmt.Cmd.(*syntax.BinaryCmd)
+		if !ok || pipe.Op != syntax.Pipe && pipe.Op != syntax.PipeAll {
+			break
+		}
+		stmt = pipe.Y
+	}
+	if stmt.Negated || stmt.Background {
+		return false
+	}
+	switch cmd := stmt.Cmd.(type) {
+	case *syntax.TestClause:
+		return true
+	case *syntax.CallExpr:
+		return len(cmd.Args) > 0 && slices.Contains([]string{"grep", "rg", "diff", "test", "["}, cmd.Args[0].Lit())
+	}
+	return false
+}
+
+func orEmpty(s string) string {
+	if s == "" {
+		return "(empty)"
+	}
+	return s
+}

@@ -1,0 +1,39 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed shell_stop.md
+var shellStopText string
+
+type shellStopArgs struct {
+	ID string `json:"id" description:"Of the job, as run_shell_command gave it." alias:"job_id,background_id"`
+}
+
+func shellStop(s *shell) tool.Tool {
+	return tool.Define(tool.Def[shellStopArgs]{
+		Name: "shell_stop", DisplayName: "ShellStop", Description: strings.TrimSpace(shellStopText), Kind: tool.Other,
+		Prepare: func(_ context.Context, a shellStopArgs) (*tool.Invocation, error) {
+			inv := &tool.Invocation{Description: "stop " + a.ID, Access: holdJob(a.ID)}
+			if _, _, err := s.jobs.Read(a.ID, 0, 1); err != nil {
+				return inv, s.noJob(a.ID)
+			}
+			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+				if err := ctx.Err(); err != nil {
+					return tool.Result{}, err
+				}
+				job, err := s.jobs.Stop(a.ID)
+				if err != nil {
+					return tool.Result{}, err
+				}
+				return tool.TextResult("Background job " + job.ID + " (" + label(job.Label) + ") was ended: " + ending(job.Outcome) + "."), nil
+			}
+			return inv, nil
+		},
+	})
+}
