@@ -131,10 +131,18 @@ func isBlank(r rune, f forgiven) bool {
 }
 
 func trimBlanks(line string, f forgiven) string {
+	line = strings.TrimRight(line, " \t")
+	if f&typography == 0 || line == "" || line[len(line)-1] < utf8.RuneSelf {
+		return line
+	}
 	return strings.TrimRightFunc(line, func(r rune) bool { return isBlank(r, f) })
 }
 
 func trimIndent(line string, f forgiven) string {
+	line = strings.TrimLeft(line, " \t")
+	if f&typography == 0 || line == "" || line[0] < utf8.RuneSelf {
+		return line
+	}
 	return strings.TrimLeftFunc(line, func(r rune) bool { return isBlank(r, f) })
 }
 
