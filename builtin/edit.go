@@ -50,7 +50,7 @@ func editFile(f *files) tool.Tool {
 			if err != nil {
 				return nil, err
 			}
-			p, err := f.path(toEdit, "file_path", a.Path, ignore.File)
+			p, err := f.at(toEdit, "file_path", a.Path, ignore.File)
 			inv := &tool.Invocation{Description: "edit " + p.Rel, Access: writes(p.Abs)}
 			if err != nil {
 				return inv, err

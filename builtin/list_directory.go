@@ -52,7 +52,7 @@ func listDirectory(f *files) tool.Tool {
 	return tool.Define(tool.Def[listDirectoryArgs]{
 		Name: "list_directory", DisplayName: "ListFiles", Description: strings.TrimSpace(listDirectoryText), Kind: tool.Search,
 		Prepare: func(ctx context.Context, a listDirectoryArgs) (*tool.Invocation, error) {
-			p, err := f.path(toList, "path", a.Path, ignore.Folder)
+			p, err := f.at(toList, "path", a.Path, ignore.Folder)
 			inv := &tool.Invocation{Description: "list " + p.Rel, Access: reads(below(p.Abs)), Notes: a.Filter.notes()}
 			if err != nil {
 				return inv, err

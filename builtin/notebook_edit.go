@@ -44,7 +44,7 @@ func notebookEdit(f *files) tool.Tool {
 			if err != nil {
 				return nil, err
 			}
-			p, err := f.path(toEditNotebook, "notebook_path", a.Path, ignore.File)
+			p, err := f.at(toEditNotebook, "notebook_path", a.Path, ignore.File)
 			inv := &tool.Invocation{Description: strings.TrimSpace(fmt.Sprintf("%s cell %s", a.Mode, a.Cell)) + " of " + p.Rel, Access: writes(p.Abs)}
 			if err != nil {
 				return inv, err

@@ -33,7 +33,7 @@ func readFile(f *files) tool.Tool {
 			if _, err := document.ParsePages(strings.TrimSpace(a.Pages)); err != nil {
 				return nil, tool.BadParam("pages", "%v", err)
 			}
-			p, err := f.path(toRead, "absolute_path", a.Path, ignore.File)
+			p, err := f.at(toRead, "absolute_path", a.Path, ignore.File)
 			inv := &tool.Invocation{Description: a.describe(p), Access: reads(p.Abs)}
 			if err != nil {
 				return inv, err

@@ -25,7 +25,7 @@ func writeFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[writeFileArgs]{
 		Name: "write_file", DisplayName: "WriteFile", Description: strings.TrimSpace(writeFileText), Kind: tool.Edit,
 		Prepare: func(ctx context.Context, a writeFileArgs) (*tool.Invocation, error) {
-			p, err := f.path(toWrite, "file_path", a.Path, ignore.File)
+			p, err := f.at(toWrite, "file_path", a.Path, ignore.File)
 			inv := &tool.Invocation{Description: "write " + p.Rel, Access: writes(p.Abs)}
 			if err != nil {
 				return inv, err
