@@ -68,6 +68,7 @@ func swapUntil(stop chan struct{}, folder, outside string) {
 		os.Symlink(outside, folder)
 		os.Remove(folder)
 		os.Rename(folder+".real", folder)
+		time.Sleep(50 * time.Microsecond)
 	}
 }
 
