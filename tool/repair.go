@@ -179,7 +179,7 @@ func (r *repairer) retype(n *node, v any, at string, depth int) any {
 	return v
 }
 
-var numeral = regexp.MustCompile(`^-?\d+(\.\d+)?$`)
+var numeral = regexp.MustCompile(`^-?(0|[1-9]\d*)(\.\d+)?$`)
 
 func (r *repairer) fromString(n *node, s string) (any, bool) {
 	t := strings.TrimSpace(s)
