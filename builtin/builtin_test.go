@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/tooltest"
 )
@@ -104,8 +106,8 @@ func golden(t *testing.T, name string, got []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the code gives now; look at the difference and run go test -update. Got:\n%s", name, got)
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is not what the code gives now; look at the difference and run go test -update:\n%s", name, diff)
 	}
 }
 

@@ -35,11 +35,6 @@ func newFiles(o Options) (*files, error) {
 	}, nil
 }
 
-// path is at for a tool that does nothing but use a path.
-func (f *files) path(param, name string, kind ignore.Kind) (workspace.Path, error) {
-	return f.at(action{"use", tool.ExecutionFailed}, param, name, kind)
-}
-
 // at makes a parameter canonical, and refuses what an AI ignore file refuses. Beside an error that is not about the
 // parameter itself the path says what the error is about.
 func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Path, error) {
