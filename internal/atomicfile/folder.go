@@ -54,7 +54,7 @@ func (f *folder) enter(path, name string) error {
 	case !errors.Is(err, fs.ErrExist):
 		return err
 	}
-	next, err := f.root.OpenRoot(name)
+	next, err := nofollow.Enter(f.root, name)
 	if err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ func walkDir(abs string) (*os.Root, error) {
 		if name == "" {
 			continue
 		}
-		next, err := enter(root, name)
+		next, err := Enter(root, name)
 		root.Close()
 		if err != nil {
 			return nil, renamed(err, abs)
@@ -155,7 +155,8 @@ func walkDir(abs string) (*os.Root, error) {
 	return root, nil
 }
 
-func enter(root *os.Root, name string) (*os.Root, error) {
+// Enter opens a folder that stands in root under one plain name, and is no link.
+func Enter(root *os.Root, name string) (*os.Root, error) {
 	before, err := root.Lstat(name)
 	if err != nil {
 		return nil, err
