@@ -51,7 +51,7 @@ var mayImport = map[string]string{
 
 	// The front ends see everything.
 	"internal/cli": "*",
-	"cmd/adze":     "internal/cli internal/proc",
+	"cmd/adze":     "internal/cli builtin",
 }
 
 func TestImportDirection(t *testing.T) {

@@ -52,7 +52,7 @@ func (c *change) fileDiff() tool.FileDiff {
 		ModelAddedLines: s.AddedLines, ModelRemovedLines: s.RemovedLines,
 		ModelAddedChars: s.AddedChars, ModelRemovedChars: s.RemovedChars,
 	}
-	d.Warnings = c.warnings()
+	d.Warnings = c.warnings(d.Diff)
 	return d
 }
 
@@ -95,7 +95,7 @@ func lineEnds(content []byte) ends {
 }
 
 // warnings are what a person may not see in the diff.
-func (c *change) warnings() []string {
+func (c *change) warnings(diff string) []string {
 	var out []string
 	if c.was.doc == nil {
 		out = append(out, "the file is binary; all of it is replaced")
@@ -105,8 +105,8 @@ func (c *change) warnings() []string {
 			out = append(out, "line ends change")
 		}
 	}
-	if added := strings.ReplaceAll(c.now.Text, "\r", ""); tool.Hidden(added) && (c.was.doc == nil || !tool.Hidden(strings.ReplaceAll(c.was.doc.Text, "\r", ""))) {
-		out = append(out, "the new text holds characters that are not seen; they are spelled out here")
+	if tool.Hidden(strings.ReplaceAll(diff, "\r", "")) {
+		out = append(out, "there are characters in it that are not seen; they are spelled out here")
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -49,8 +50,7 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 	case len(a.Command) > maxCommand:
 		return nil, tool.BadParam("command", "has %d bytes, over the %d that are run; put it into a file and run that", len(a.Command), maxCommand)
 	}
-	access := []tool.Access{{Verb: tool.Execs, Target: a.Command}}
-	inv := &tool.Invocation{Description: "run " + label(a.Command), Access: access}
+	inv := &tool.Invocation{Description: "run " + label(a.Command), Access: []tool.Access{{Verb: tool.Execs, Target: a.Command}}}
 	dir, err := s.directory(a.Directory)
 	if err != nil {
 		return inv, err
@@ -92,26 +92,30 @@ func warningsFor(a runShellCommandArgs) []string {
 }
 
 // directory resolves the folder to run in.
-func (s *shell) directory(name string) (dir directory, err error) {
+func (s *shell) directory(name string) (dir workspace.Path, err error) {
 	if name == "" {
 		name = s.files.ws.Project()
 	}
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(s.files.ws.Project(), name)
 	}
-	dir, err = s.files.path("directory", name, ignore.Folder)
+	dir, err = s.files.at(toRunIn, "directory", name, ignore.Folder)
 	if err != nil {
 		return dir, err
 	}
 	info, err := dir.Stat()
 	switch {
 	case err != nil:
-		return dir, tool.Errorf(tool.FileNotFound, "run a command in %s: there is no such folder; list_directory shows what is there", dir.Abs)
+		return dir, toRunIn.failure(dir, err)
 	case !info.IsDir():
-		return dir, tool.Errorf("path_is_not_a_directory", "run a command in %s: it is not a folder", dir.Abs)
+		return dir, toRunIn.errorf(notADirectory, dir, "it is not a folder")
 	}
 	return dir, nil
 }
+
+const shellFailure tool.ErrorType = "shell_execute_error"
+
+var toRunIn = action{"run a command in", shellFailure}
 
 // shellCall is one command on its way.
 type shellCall struct {
@@ -136,7 +140,7 @@ func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 	c.command.Live = func(p proc.Progress) { c.live.Show(tool.Literal(p.Tail)) }
 	p, err := c.shell.runner.Start(ctx, c.command)
 	if err != nil {
-		return tool.Result{}, tool.Errorf("shell_execute_error", "run %s: %w", label(c.args.Command), err)
+		return tool.Result{}, tool.Errorf(shellFailure, "run %s: %w", label(c.args.Command), err)
 	}
 	r := &running{process: p, label: c.args.Command, moved: make(chan string, 1)}
 	c.shell.enter(r)
@@ -154,7 +158,7 @@ func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 func (c *shellCall) start() (tool.Result, error) {
 	id, err := c.shell.jobs.Start(c.command, c.args.Command)
 	if err != nil {
-		return tool.Result{}, tool.Errorf("shell_execute_error", "run %s in the background: %w", label(c.args.Command), err)
+		return tool.Result{}, tool.Errorf(shellFailure, "run %s in the background: %w", label(c.args.Command), err)
 	}
 	text := fmt.Sprintf("Command: %s\nDirectory: %s\nBackground Id: %s\nIt runs in the background. shell_output reads what it prints, shell_stop ends it; it ends with this session.",
 		c.args.Command, c.shown, id)

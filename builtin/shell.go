@@ -31,6 +31,7 @@ type shell struct {
 	mu         sync.Mutex
 	foreground map[*running]bool
 	told       map[string]int64 // how far a job's output was read, by its id
+	noted      map[string]bool  // what was said of this machine already
 }
 
 // running is a foreground command that a person may move to the background.
@@ -55,7 +56,7 @@ func newShell(o Options, f *files) (*shell, error) {
 	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: proc.NewMask(proc.Secrets(base))})
 	return &shell{
 		files: f, runner: r, jobs: proc.NewJobs(r, nil), env: proc.Environ(base, o.PassEnv), output: o.Output,
-		foreground: map[*running]bool{}, told: map[string]int64{},
+		foreground: map[*running]bool{}, told: map[string]int64{}, noted: map[string]bool{},
 	}, nil
 }
 
@@ -91,6 +92,20 @@ func (s *shell) leave(r *running) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.foreground, r)
+}
+
+// untold are the notes that were not told in this session yet: what is true of every command is said once.
+func (s *shell) untold(notes []string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var fresh []string
+	for _, n := range notes {
+		if !s.noted[n] {
+			s.noted[n] = true
+			fresh = append(fresh, n)
+		}
+	}
+	return fresh
 }
 
 // news says which jobs have ended since it was last called.

@@ -10,11 +10,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/adze-dev/adze/internal/proc"
-	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
 )
-
-type directory = workspace.Path
 
 // ended turns how a command ended into the labelled lines that models know, and into an error where it failed.
 func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quiet time.Duration) (tool.Result, error) {
@@ -40,7 +37,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	if err != nil {
 		b.WriteString(err.Error() + "\n")
 	}
-	for _, n := range o.Notes {
+	for _, n := range c.shell.untold(o.Notes) {
 		b.WriteString("Note: " + n + "\n")
 	}
 	shown := o.Output.Tail
@@ -67,11 +64,11 @@ func (c *shellCall) failure(ctx context.Context, o proc.Outcome, quiet time.Dura
 	case o.Ended == proc.TimedOut:
 		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %dms before it could complete; give a longer timeout, or run it with is_background.", limit.Milliseconds())
 	case o.Signal != 0:
-		return tool.Errorf("shell_execute_error", "Command was ended by signal %d (%v).", int(o.Signal), o.Signal)
+		return tool.Errorf(shellFailure, "Command was ended by signal %d (%v).", int(o.Signal), o.Signal)
 	case o.Exit == 0, o.Exit == 1 && answersByExit(c.args.Command):
 		return nil
 	}
-	return tool.Errorf("shell_execute_error", "Command exited with code %d.", o.Exit)
+	return tool.Errorf(shellFailure, "Command exited with code %d.", o.Exit)
 }
 
 // ending says in a few words how a command ended.

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/cli"
 )
 
@@ -18,9 +19,10 @@ func main() {
 }
 
 func run() int {
+	helper := builtin.Main() // in a process that keeps commands this does not return
 	// A reader that has gone is an error to handle, not a reason to die in the middle of a write.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return cli.Run(ctx, cli.FromOS(version))
+	return cli.Run(ctx, cli.FromOS(version, helper))
 }

@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/adze-dev/adze/builtin"
 )
 
 // Env is all that a run may know of the world around it.
@@ -20,20 +22,22 @@ type Env struct {
 	Stdout  io.Writer
 	Stderr  io.Writer
 	Getenv  func(string) string
-	Dir     string // the current folder
-	Home    string // of the person
+	Environ []string       // for commands; nil: this process's
+	Helper  builtin.Helper // keeps commands from escaping
+	Dir     string         // the current folder
+	Home    string         // of the person
 	Version string
 	// Terminal reports whether a person sits at both ends: they can be asked, and see what is printed.
 	Terminal bool
 }
 
-// FromOS is the environment of this process.
-func FromOS(version string) Env {
+// FromOS is the environment of this process. helper is what builtin.Main returned, first of all in main.
+func FromOS(version string, helper builtin.Helper) Env {
 	dir, _ := os.Getwd() // a deleted folder is reported by whoever needs it
 	home, _ := os.UserHomeDir()
 	return Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Getenv: os.Getenv, Dir: dir, Home: home, Version: version,
+		Getenv: os.Getenv, Helper: helper, Dir: dir, Home: home, Version: version,
 		Terminal: isTerminal(os.Stdin) && isTerminal(os.Stderr),
 	}
 }

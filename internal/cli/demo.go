@@ -105,12 +105,9 @@ type demo struct {
 func (d *demo) quiet(scratch string) Env {
 	env := d.env
 	env.Home = filepath.Join(scratch, "home")
-	env.Getenv = func(name string) string {
-		if name == "PATH" {
-			return d.env.Getenv(name)
-		}
-		return ""
-	}
+	path := d.env.Getenv("PATH")
+	env.Getenv = func(string) string { return "" }
+	env.Environ = []string{"PATH=" + path, "HOME=" + env.Home, "LC_ALL=C"}
 	return env
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,13 +60,16 @@ func openSession(env Env, o *options, kind sessionKind) (*session, error) {
 	for _, n := range s.settings.Notes() {
 		fmt.Fprintf(env.Stderr, "adze: %s\n", n)
 	}
-	s.tools, err = builtin.New(builtin.Options{Dir: dir, AddDirs: absolute(env.Dir, o.addDirs), State: home, AllRead: kind == oneCall})
-	if err != nil {
-		return nil, usagef("%v", err)
-	}
 	s.spill, err = spill.Open(home, s.id, spill.Limits{})
 	if err != nil {
 		return nil, err
+	}
+	s.tools, err = builtin.New(builtin.Options{
+		Dir: dir, AddDirs: absolute(env.Dir, o.addDirs), State: home, AllRead: kind == oneCall,
+		Helper: env.Helper, Environ: env.Environ, Output: s.create,
+	})
+	if err != nil {
+		return nil, usagef("%v", err)
 	}
 	s.policy = permission.New(permission.World{
 		Roots: s.tools.Roots(), Home: canonical(env.Home), State: canonical(home),
@@ -98,6 +102,15 @@ func (s *session) nobody(_ context.Context, r tool.Request, why tool.Decision) (
 func (s *session) save(c tool.Call, text string) (tool.Spilled, error) {
 	saved, err := s.spill.Save(c.ID, c.Name, text)
 	return tool.Spilled{Path: saved.Path, Dropped: saved.Dropped}, err
+}
+
+// create opens a file for a command's output.
+func (s *session) create(c tool.Call) (io.WriteCloser, string, error) {
+	f, err := s.spill.Create(c.ID, c.Name)
+	if err != nil {
+		return nil, "", err
+	}
+	return f, f.Saved().Path, nil
 }
 
 // outputBudget turns the setting, where nothing and less mean no limit, into the executor's.

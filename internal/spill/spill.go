@@ -163,9 +163,21 @@ func size(root *os.Root) int64 {
 	return sum
 }
 
-// write makes a new file that holds the whole of text, and gives it another name if the name is taken. A file that
-// could not be written whole is removed.
+// write makes a new file that holds the whole of text. A file that could not be written whole is removed.
 func write(root *os.Root, name, text string) (string, error) {
+	f, file, err := create(root, name)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, root.Remove(file))
+	}
+	return file, nil
+}
+
+// create makes a new file, and gives it another name if the name is taken.
+func create(root *os.Root, name string) (*os.File, string, error) {
 	for n := 1; ; n++ {
 		file := name + ".txt"
 		if n > 1 {
@@ -173,17 +185,9 @@ func write(root *os.Root, name, text string) (string, error) {
 		}
 		// O_EXCL follows no link: whatever has the name already is left alone.
 		f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if errors.Is(err, fs.ErrExist) {
-			continue
+		if !errors.Is(err, fs.ErrExist) {
+			return f, file, err
 		}
-		if err != nil {
-			return "", err
-		}
-		_, err = f.WriteString(text)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return "", errors.Join(err, root.Remove(file))
-		}
-		return file, nil
 	}
 }
 
