@@ -188,8 +188,24 @@ func honest(s, out string) bool {
 	}
 }
 
-// A thousand results of a megabyte each, in turns of ten: what stays is what the model is given.
+// Results of a megabyte each, in turns of ten: what stays is what the model is given.
 func TestHeapStaysSmall(t *testing.T) {
+	if highest := megabytes(t, int(20+80*soak())); highest > 64 {
+		t.Errorf("the heap grew to %d MB", highest)
+	}
+}
+
+// BenchmarkMegabyteResults is of a thousand of them, and of the highest heap meanwhile.
+func BenchmarkMegabyteResults(b *testing.B) {
+	var highest uint64
+	for b.Loop() {
+		highest = max(highest, megabytes(b, 100))
+	}
+	b.ReportMetric(float64(highest), "heap-MB")
+}
+
+// megabytes runs turns of ten calls, and gives the highest heap after a turn.
+func megabytes(t testing.TB, turns int) (highest uint64) {
 	f := fake("say", tool.Think, tool.Invocation{
 		Access: []tool.Access{tool.Nothing},
 		Run: func(context.Context, *tool.Live) (tool.Result, error) {
@@ -199,9 +215,8 @@ func TestHeapStaysSmall(t *testing.T) {
 	x := budgeted(f, 0)
 	x.Spill = func(tool.Call, string) (tool.Spilled, error) { return tool.Spilled{Path: "/p"}, nil }
 	x.Observe = func(tool.Event) {}
-	var highest uint64
 	var outcomes []tool.Outcome // a conversation keeps them
-	for range 100 {
+	for range turns {
 		b := x.Batch(t.Context())
 		for range 10 {
 			b.Add(tool.Call{Name: "say"})
@@ -210,11 +225,8 @@ func TestHeapStaysSmall(t *testing.T) {
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		highest = max(highest, m.HeapAlloc)
-	}
-	t.Logf("%d outcomes, highest heap %d MB", len(outcomes), highest>>20)
-	if highest > 64<<20 {
-		t.Errorf("the heap grew to %d MB", highest>>20)
+		highest = max(highest, m.HeapAlloc>>20)
 	}
 	runtime.KeepAlive(outcomes)
+	return highest
 }
