@@ -200,7 +200,7 @@ func matchAt(text string, places []Place, e Edit, rung Rung) Match {
 			m.Spans = appendShifted(m.Spans, exact, p.Start-places[0].Start)
 			continue
 		}
-		exact = narrow(text, p, e.Old, e.New)
+		exact = narrow(text, p, e.Old, e.New, rung)
 		m.Spans = append(m.Spans, exact...)
 	}
 	return m

@@ -68,6 +68,7 @@ func TestFind(t *testing.T) {
 		{name: "blanks at the end of old", text: "foobar\nfoo\n", old: "foo  ", new: "x  ", want: "trailing blanks|foobar\nx\n"},
 		{name: "blanks at the end of old do not match inside a line", text: "foobar\n", old: "foo  ", new: "x", want: "not found"},
 		{name: "a blank line is not the end of any line", text: "a\nfoo\n", old: "  \nfoo", new: "x", want: "not found"},
+		{name: "a blank line is not the end of the line before the last", text: "\nb\nb", old: "  \nb  \n", new: "a", want: "trailing blanks|ab"},
 		{name: "a blank line", text: "a\n \t\nfoo\n", old: "  \nfoo", new: "  \nx", want: "trailing blanks|a\n \t\nx\n"},
 		{name: "two places up to blanks", text: "a \nb\na\t\nb\n", old: "a\nb", new: "c", want: "ambiguous: trailing blanks"},
 

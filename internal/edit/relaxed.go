@@ -84,8 +84,9 @@ func looksAlike(text string, e Edit, f forgiven) []candidate {
 		}
 		found = append(found, candidate{Place{Start: have.start(start), End: have.end(end)}, e})
 	}
-	if c, ok := atEnd(have, old, e); ok && !toLineEnd {
-		found = append(found, c)
+	if start, ok := atEnd(have.text, old.text); ok && !toLineEnd && (!fromLineStart || startsLine(have.text, start)) {
+		e.Old, e.New = strings.TrimSuffix(e.Old, "\n"), strings.TrimSuffix(e.New, "\n")
+		found = append(found, candidate{Place{Start: have.start(start), End: have.end(len(have.text))}, e})
 	}
 	return found
 }
@@ -106,12 +107,8 @@ func startsLine(s string, at int) bool { return at == 0 || s[at-1] == '\n' }
 
 func endsLine(s string, at int) bool { return at == len(s) || s[at] == '\n' }
 
-// atEnd is the place at the end of a text without final newline, where Old has one.
-func atEnd(have, old normal, e Edit) (candidate, bool) {
-	want, ok := strings.CutSuffix(old.text, "\n")
-	if !ok || strings.HasSuffix(have.text, "\n") || !strings.HasSuffix(have.text, want) {
-		return candidate{}, false
-	}
-	e.Old, e.New = strings.TrimSuffix(e.Old, "\n"), strings.TrimSuffix(e.New, "\n")
-	return candidate{Place{Start: have.start(len(have.text) - len(want)), End: have.end(len(have.text))}, e}, true
+// atEnd is where old, but for its final newline, ends a text that has none.
+func atEnd(text, old string) (start int, ok bool) {
+	want, ok := strings.CutSuffix(old, "\n")
+	return len(text) - len(want), ok && !strings.HasSuffix(text, "\n") && strings.HasSuffix(text, want)
 }
