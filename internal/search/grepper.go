@@ -31,7 +31,7 @@ type grepper struct {
 	at       *spot
 	name     []byte
 	known    string // the path, once it was asked for
-	spanned  int // with matches across lines: offset up to which lines were taken
+	spanned  int    // with matches across lines: offset up to which lines were taken
 }
 
 func newGrepper(c *collector, sum *Summary) *grepper {
@@ -99,17 +99,17 @@ func (g *grepper) search(r io.Reader) error {
 		}
 		data = g.buf[:n]
 	}
-	mark := 0
 	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
-		mark = 3
+		n = copy(g.buf, data[3:])
+		data = g.buf[:n]
 	}
 	if !g.eof && !g.isNamed && isBinary(data) {
 		return nil
 	}
 	if g.c.req.Pattern.multiline {
-		err = g.spans(n, mark)
+		err = g.spans(n)
 	} else {
-		err = g.lines(n, mark)
+		err = g.lines(n)
 	}
 	g.hand()
 	return err
@@ -142,6 +142,8 @@ func (g *grepper) fill(have int) (int, error) {
 			g.eof = true
 		} else if err != nil {
 			return have, err
+		} else if n == 0 {
+			break // too little room for a character
 		}
 	}
 	return have, nil
@@ -160,8 +162,9 @@ func (g *grepper) first(head []byte) bool {
 	return g.c.req.Mode != Paths
 }
 
-// lines searches line by line; n bytes are in the buffer and the text begins at from.
-func (g *grepper) lines(n, from int) error {
+// lines searches line by line; n bytes are in the buffer.
+func (g *grepper) lines(n int) error {
+	from := 0 // what is before it was searched and is kept as context
 	for head := true; ; head = false {
 		data := g.buf[:n]
 		if !g.eof {

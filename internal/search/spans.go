@@ -7,9 +7,9 @@ import (
 
 // spans searches for matches that may cross lines. The text is seen through a window of at most maxBuffer: a match that
 // begins in its first half is found when it ends inside the window.
-func (g *grepper) spans(n, mark int) error {
+func (g *grepper) spans(n int) error {
 	first := true
-	i := mark
+	i := 0
 	for {
 		var err error
 		for !g.eof && len(g.buf) < maxBuffer {
