@@ -155,11 +155,16 @@ func (k *capture) progress(most int) (tail string, bytes, lines int64, quiet tim
 func (k *capture) read(offset int64, most int) Piece {
 	k.mu.Lock()
 	if offset < 0 {
-		offset = k.recent.total - int64(most)
+		offset = max(0, k.recent.total-int64(most))
 	}
 	raw, from := k.recent.from(offset, most)
 	total, binary := k.recent.total, k.binary
 	k.mu.Unlock()
+	if from > offset { // what was asked for is gone: begin with a whole line
+		whole := fromLine(raw)
+		from += int64(len(raw) - len(whole))
+		raw = whole
+	}
 	// A piece that is not the last ends with a line, so that nothing is torn.
 	if from+int64(len(raw)) < total {
 		if i := bytes.LastIndexByte(raw, '\n'); i >= 0 {

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -36,6 +37,7 @@ func (i *idle) release() {
 	if i != nil {
 		i.out.Close()
 		i.kept.ctl.Close()
+		i.kept.keeper.Kill() // in case it is stopped and does not see it
 		i.kept.keeper.Wait()
 	}
 }
@@ -61,8 +63,9 @@ func (k *keepers) note() string {
 	return ""
 }
 
-// start starts a command, under a keeper if possible.
-func (k *keepers) start(s spec, l *ledger) (tree, *os.File, *entry, error) {
+// start starts a command, under a keeper if possible. If the context ends
+// before it is known to have started, it counts as started.
+func (k *keepers) start(ctx context.Context, s spec, l *ledger) (tree, *os.File, *entry, error) {
 	for k.works() {
 		i, spare, err := k.take()
 		if err != nil {
@@ -72,7 +75,7 @@ func (k *keepers) start(s spec, l *ledger) (tree, *os.File, *entry, error) {
 			break
 		}
 		e := l.add(i.kept.id, s.marker)
-		err = i.kept.run(s)
+		err = i.kept.run(ctx, s)
 		if err == nil {
 			k.refill()
 			return i.kept, i.out, e, nil
@@ -197,15 +200,24 @@ func newKept(p *os.Process, ctl *os.File) *kept {
 // errLost is what a command gets whose keeper is no more.
 var errLost = errors.New("the keeper process ended unexpectedly")
 
-// run hands the command over and waits until it has started.
-func (t *kept) run(s spec) error {
+// run hands the command over and waits until it has started, or the context
+// has ended: a command can be quick enough to stop its keeper before that has
+// said anything.
+func (t *kept) run(ctx context.Context, s spec) error {
 	t.marker = s.marker
 	go t.listen()
+	t.ctl.SetWriteDeadline(time.Now().Add(startTime))
+	defer t.ctl.SetWriteDeadline(time.Time{})
 	if err := send(t.ctl, msgRun, s.encode()); err != nil {
 		t.keeper.Kill()
 		return fmt.Errorf("%w: %w", errLost, err)
 	}
-	return <-t.started
+	select {
+	case err := <-t.started:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // listen takes the keeper's messages until it ends.
@@ -222,7 +234,9 @@ func (t *kept) listen() {
 			t.started <- nil
 		case msgFailed:
 			started, exited, clean = true, true, true
-			t.started <- syscall.Errno(number(body, 0))
+			err := syscall.Errno(number(body, 0))
+			t.started <- err
+			t.exits <- exit{code: 127, note: "The command could not be started: " + err.Error() + "."}
 		case msgExited:
 			exited = true
 			t.exits <- exitOf(syscall.WaitStatus(number(body, 0)), number(body, 1))

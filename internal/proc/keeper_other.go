@@ -2,7 +2,10 @@
 
 package proc
 
-import "os"
+import (
+	"context"
+	"os"
+)
 
 // Helper says how to start keepers. There are none on this system.
 type Helper struct{}
@@ -21,7 +24,9 @@ func (*keepers) note() string {
 	return "This system has no keeper processes: a process that leaves its group may outlive its command."
 }
 
-func (*keepers) start(s spec, l *ledger) (tree, *os.File, *entry, error) { return startBare(s, l) }
+func (*keepers) start(_ context.Context, s spec, l *ledger) (tree, *os.File, *entry, error) {
+	return startBare(s, l)
+}
 
 func (*keepers) close() {}
 

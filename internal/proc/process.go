@@ -13,6 +13,9 @@ import (
 // liveTail is how much of the end a Progress shows.
 const liveTail = 4 << 10
 
+// startTime is how long to wait for the word that a command has started.
+const startTime = 5 * time.Second
+
 // Process is a command that was started.
 type Process struct {
 	runner *Runner
@@ -49,8 +52,14 @@ func (p *Process) start(ctx context.Context, s spec, notes []string) error {
 	p.began = time.Now()
 	p.notes = notes
 	r := p.runner
+	within := startTime
+	if p.cmd.Timeout > 0 {
+		within = min(within, p.cmd.Timeout)
+	}
+	starting, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
 	var err error
-	if p.tree, p.out, p.entry, err = r.keeper.start(s, r.ledger); err != nil {
+	if p.tree, p.out, p.entry, err = r.keeper.start(starting, s, r.ledger); err != nil {
 		return startError(s, err)
 	}
 	go p.pump()
