@@ -46,8 +46,12 @@ var mayImport = map[string]string{
 	"internal/bench":              "tool",
 
 	// The tools stand on the engines.
-	"builtin": "tool internal/workspace internal/text internal/atomicfile internal/edit internal/document " +
+	"builtin": "tool internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
 		"internal/ignore internal/search internal/proc",
+
+	// Tools from outside, and to outside.
+	"discover": "tool internal/proc",
+	"serve":    "tool",
 
 	// The front ends see everything.
 	"internal/cli": "*",

@@ -32,6 +32,8 @@ type Options struct {
 	MaxTokens int
 	// Revealed says which deferred tools are declared to the model; nil none.
 	Revealed func(name string) bool
+	// News, if not nil, is asked before each turn for what the model should know, such as a job that has ended.
+	News func() []string
 	// Observe is told of everything, one event at a time. It must not call the agent.
 	Observe func(Event)
 	// History is a conversation to go on with.
@@ -128,6 +130,7 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		}
 		out.Turns++
 		a.turns++
+		a.addNews()
 		t := &turn{agent: a, n: a.turns, batch: a.o.Executor.Batch(ctx)}
 		err := t.take(ctx, out)
 		if err != nil {
@@ -158,6 +161,20 @@ func (a *Agent) add(m model.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.history = append(a.history, m)
+}
+
+// addNews puts what has happened meanwhile into the conversation.
+func (a *Agent) addNews() {
+	if a.o.News == nil {
+		return
+	}
+	var parts []model.Part
+	for _, text := range a.o.News() {
+		parts = append(parts, model.Text(text))
+	}
+	if len(parts) > 0 {
+		a.add(model.Message{Role: model.User, Parts: parts})
+	}
 }
 
 func (a *Agent) tell(e Event) {

@@ -23,6 +23,9 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
+	if prompt, err = s.bangPrompt(ctx, env, prompt); err != nil || prompt == "" {
+		return err
+	}
 	m, err := openModel(ctx, env, s.settings)
 	if err != nil {
 		return s.report(env, o, err)
@@ -30,11 +33,12 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	defer m.Close()
 	if env.Terminal {
 		s.exec.Ask = newTerminal(env, s.policy).ask
+		defer onSuspend(func() { s.background(env) })()
 	}
 	out := newOutput(env, o, s, m.Name())
 	failed := false
 	a := agent.New(agent.Options{
-		Model: m, Executor: s.exec, Limits: limits(o),
+		Model: m, Executor: s.exec, Limits: limits(o), News: s.tools.News,
 		System: agent.SystemPrompt(agent.Surroundings{Workspace: s.dir, Date: time.Now()}),
 		Observe: func(e agent.Event) {
 			if r, ok := e.(agent.Responded); ok {
@@ -54,6 +58,13 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		return exitf(exitTools, "a tool failed, and --strict-tools was given")
 	}
 	return nil
+}
+
+// background moves what runs to the background, because the person does not want to wait for it.
+func (s *session) background(env Env) {
+	for _, id := range s.tools.Background() {
+		fmt.Fprintf(env.Stderr, "moved to the background as %s\n", id)
+	}
 }
 
 func limits(o *options) agent.Limits {

@@ -1,0 +1,35 @@
+package agent_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// What has happened since its last turn is told to the model once, before the next.
+func TestNewsBeforeATurn(t *testing.T) {
+	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("fine")}}
+	news := []string{"Job 1 has ended."}
+	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: tool.NewRegistry()}, News: func() []string {
+		said := news
+		news = nil
+		return said
+	}})
+	for _, prompt := range []string{"hello", "again"} {
+		if _, err := a.Run(t.Context(), model.Text(prompt)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var said []string
+	for _, msg := range a.History() {
+		said = append(said, msg.Text())
+	}
+	if diff := cmp.Diff([]string{"hello", "Job 1 has ended.", "fine", "again", "fine"}, said); diff != "" {
+		t.Error(diff)
+	}
+}
