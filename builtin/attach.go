@@ -64,7 +64,7 @@ func (s *Set) standsFor(name, as string, pattern bool) []Mention {
 	}
 	var ms []Mention
 	for _, t := range ts {
-		if (t.pattern != "") == pattern {
+		if !t.missing && (t.pattern != "") == pattern {
 			ms = append(ms, Mention{Text: as, Access: t.access(), Refused: t.refused, target: t})
 		}
 	}

@@ -23,6 +23,7 @@ type target struct {
 	folder  bool
 	pattern string // of paths below at; "": all of them
 	refused error
+	missing bool // there is nothing of that name: at says where it would be
 }
 
 func (t target) access() tool.Access {
@@ -32,7 +33,7 @@ func (t target) access() tool.Access {
 	return tool.Access{Verb: tool.Reads, Target: t.at.Abs}
 }
 
-// targets finds what a path, absolute or below any root of the workspace, or a pattern stands for. None: it is not there.
+// targets finds what a path, absolute or below any root of the workspace, or a pattern stands for: at least one.
 func (f *files) targets(spec string) ([]target, error) {
 	spec = filepath.FromSlash(strings.TrimSpace(spec))
 	if spec == "" {
@@ -61,6 +62,14 @@ func (f *files) targets(spec string) ([]target, error) {
 			t.spec = spec
 			found = append(found, t)
 		}
+	}
+	if found == nil {
+		base, _ := splitPattern(from[0])
+		p, err := f.ws.Resolve(base)
+		if err != nil {
+			p = workspace.Path{Abs: filepath.Clean(base), Rel: filepath.Clean(base)}
+		}
+		found = []target{{spec: spec, at: p, missing: true}}
 	}
 	return found, nil
 }
@@ -149,6 +158,8 @@ func (f *files) gather(ctx context.Context, targets []target, w wish) (*gathered
 	once := map[string]bool{}
 	for _, t := range targets {
 		switch {
+		case t.missing:
+			g.skip(t.spec, "there is no such file or folder")
 		case t.refused != nil:
 			g.skip(t.at.Rel, "%v", t.refused)
 		case !t.folder && !once[t.at.Abs]:

@@ -87,6 +87,7 @@ type listing struct {
 	without     []string
 	showIgnored bool
 
+	rules           *ignore.Dir
 	shown           []listed
 	hidden, refused int
 	leftOut         int
@@ -107,6 +108,7 @@ func (l listing) run(ctx context.Context) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, toList.failure(l.dir, err)
 	}
+	l.rules, _ = l.files.ignore.Start(l.dir.Abs) // of a hidden folder that is named the content is shown
 	for i, e := range entries {
 		if i%256 == 0 && ctx.Err() != nil {
 			return tool.Result{}, ctx.Err()
@@ -131,7 +133,7 @@ func (l listing) run(ctx context.Context) (tool.Result, error) {
 func (l *listing) add(e fs.DirEntry) {
 	at := l.dir.Join(e.Name())
 	item := listed{name: e.Name(), entry: e, folder: e.IsDir(), at: at}
-	v := l.files.ignore.Check(at.Abs, ignore.Kind(e.IsDir()))
+	v := l.rules.Match(e.Name(), ignore.Kind(e.IsDir()))
 	if e.Type()&fs.ModeSymlink != 0 && v.State != ignore.Refused {
 		l.follow(&item)
 		if item.at.Abs != at.Abs {

@@ -29,7 +29,7 @@ func readManyFiles(f *files) tool.Tool {
 	return tool.Define(tool.Def[readManyFilesArgs]{
 		Name: "read_many_files", DisplayName: "ReadManyFiles", Description: strings.TrimSpace(readManyFilesText), Kind: tool.Read, Budget: -1,
 		Prepare: func(ctx context.Context, a readManyFilesArgs) (*tool.Invocation, error) {
-			targets, missing, err := f.allTargets(a)
+			targets, err := f.allTargets(a)
 			if err != nil {
 				return nil, err
 			}
@@ -44,7 +44,6 @@ func readManyFiles(f *files) tool.Tool {
 				if err != nil {
 					return tool.Result{}, searchFailed(ctx, err)
 				}
-				g.skipped = append(g.skipped, missing...)
 				blocks, err := f.readTogether(ctx, g)
 				if err != nil {
 					return tool.Result{}, err
@@ -56,17 +55,15 @@ func readManyFiles(f *files) tool.Tool {
 	})
 }
 
-// allTargets is what the paths and further patterns stand for, and those that stand for nothing.
-func (f *files) allTargets(a readManyFilesArgs) (targets []target, missing []skip, err error) {
+// allTargets is what the paths and further patterns stand for.
+func (f *files) allTargets(a readManyFilesArgs) ([]target, error) {
+	var targets []target
 	var bad []tool.Violation
 	each := func(param string, specs []string) {
 		for i, spec := range specs {
 			ts, err := f.targets(spec)
-			switch {
-			case err != nil:
+			if err != nil {
 				bad = append(bad, tool.Violation{Param: fmt.Sprintf("%s[%d]", param, i), Reason: err.Error()})
-			case len(ts) == 0:
-				missing = append(missing, skip{spec, "there is no such file or folder"})
 			}
 			targets = append(targets, ts...)
 		}
@@ -74,9 +71,9 @@ func (f *files) allTargets(a readManyFilesArgs) (targets []target, missing []ski
 	each("paths", a.Paths)
 	each("include", a.Include)
 	if len(bad) > 0 {
-		return nil, nil, &tool.ParamError{Violations: bad}
+		return nil, &tool.ParamError{Violations: bad}
 	}
-	return targets, missing, nil
+	return targets, nil
 }
 
 func accessOf(targets []target) []tool.Access {
@@ -85,9 +82,6 @@ func accessOf(targets []target) []tool.Access {
 		if a := t.access(); !slices.Contains(out, a) {
 			out = append(out, a)
 		}
-	}
-	if out == nil {
-		return []tool.Access{tool.Nothing}
 	}
 	return out
 }
