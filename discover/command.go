@@ -1,0 +1,233 @@
+package discover
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/tool"
+)
+
+// CommandOrigin is the Origin of tools that a discovery command lists.
+const CommandOrigin = "command"
+
+// FailedCommand is the documented error type of a discovered tool that failed.
+const FailedCommand tool.ErrorType = "discovered_tool_execution_error"
+
+// ErrNoCall says that tools were to be discovered but could not be called.
+var ErrNoCall = errors.New("a tool discovery command is set but no tool call command, so its tools are not offered; set tools.toolCallCommand")
+
+// Command discovers tools by running a command, and runs them by another. Both are split into words by the quoting
+// rules of a shell and run without one.
+type Command struct {
+	Discover string        // prints a JSON array of function declarations
+	Call     string        // is given a tool's name as its last word and the arguments as JSON on stdin
+	Dir      string        // where both run: the project's folder
+	Env      []string      // their whole environment; nil is that of this process without credentials
+	Wait     time.Duration // for the discovery; 0 is 10 s
+	Timeout  time.Duration // for a call; 0 is 10 minutes
+}
+
+// Found is what was discovered.
+type Found struct {
+	Tools    []tool.Tool
+	Warnings []string // what was left out or changed, and what the command said on stderr
+}
+
+// Tools runs the discovery command. The error holds what the command said on stderr; with one there are no tools.
+func (c Command) Tools(ctx context.Context) (Found, error) {
+	call, err := Words(c.Call)
+	if err == nil && len(call) == 0 {
+		err = ErrNoCall
+	}
+	if err != nil {
+		return Found{}, err
+	}
+	argv, err := Words(c.Discover)
+	if err != nil || len(argv) == 0 {
+		return Found{}, errors.Join(err, noWords(argv))
+	}
+	wait := c.Wait
+	if wait == 0 {
+		wait = 10 * time.Second
+	}
+	limited, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	e, err := c.child(argv, nil).run(limited)
+	if err != nil {
+		return Found{}, fmt.Errorf("discover tools: %w", err)
+	}
+	if why := e.failure(wait); why != "" {
+		return Found{}, fmt.Errorf("discover tools with %s: %s%s", c.Discover, why, aside(e.stderr))
+	}
+	found, warnings, err := parseDeclarations([]byte(e.stdout))
+	if err != nil {
+		return Found{}, fmt.Errorf("discover tools with %s: %w%s", c.Discover, err, aside(e.stderr))
+	}
+	if e.stderr != "" {
+		warnings = append(warnings, "it said: "+clip(strings.TrimSpace(e.stderr), 2000))
+	}
+	f := Found{Warnings: warnings}
+	f.add(c, call, found)
+	return f, nil
+}
+
+func noWords(argv []string) error {
+	if len(argv) == 0 {
+		return errors.New("the tool discovery command is empty")
+	}
+	return nil
+}
+
+func aside(stderr string) string {
+	if stderr = strings.TrimSpace(stderr); stderr == "" {
+		return ""
+	}
+	return "; it said: " + clip(stderr, 2000)
+}
+
+func (c Command) child(argv []string, input []byte) child {
+	env := c.Env
+	if env == nil {
+		env = proc.Environ(os.Environ(), nil)
+	}
+	return child{argv: argv, dir: c.Dir, env: env, input: input}
+}
+
+// add makes tools of declarations.
+func (f *Found) add(c Command, call []string, found []declared) {
+	seen := map[string]bool{}
+	for _, d := range found {
+		if seen[d.Name] {
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is declared more than once; the first one counts", d.Name))
+			continue
+		}
+		seen[d.Name] = true
+		description, hidden := clean(d.Description, maxDescription)
+		if hidden > 0 {
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s: %d invisible characters were taken out of its description", d.Name, hidden))
+		}
+		f.Tools = append(f.Tools, &discovered{
+			command: c,
+			argv:    append(append([]string(nil), call...), d.Name),
+			declaration: tool.Declaration{
+				Name: wireName("", d.Name), DisplayName: d.Name, Description: description, Parameters: d.schema(),
+				Kind: tool.Other, Origin: CommandOrigin,
+			},
+		})
+	}
+}
+
+// discovered is a tool that the call command runs.
+type discovered struct {
+	command     Command
+	argv        []string
+	declaration tool.Declaration
+	schema      lazySchema
+}
+
+func (t *discovered) Declaration() tool.Declaration { return t.declaration }
+
+func (t *discovered) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invocation, error) {
+	args, notes, err := t.schema.arguments(t.declaration.Parameters, raw)
+	if err != nil {
+		return nil, err
+	}
+	return &tool.Invocation{
+		Description: fmt.Sprintf("run the project's tool %s", t.declaration.Title()),
+		Access:      []tool.Access{tool.Anything},
+		Confirm:     tool.Literal(fmt.Sprintf("%s\nin %s, given on its standard input:\n%s", strings.Join(t.argv, " "), t.command.Dir, indent(args))),
+		Notes:       notes,
+		Run:         func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return t.run(ctx, args) },
+	}, nil
+}
+
+func (t *discovered) run(ctx context.Context, args json.RawMessage) (tool.Result, error) {
+	timeout := t.command.Timeout
+	if timeout == 0 {
+		timeout = 10 * time.Minute
+	}
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	e, err := t.command.child(t.argv, args).run(limited)
+	if err != nil {
+		return tool.Result{}, &tool.Error{Type: FailedCommand, Err: err}
+	}
+	if why := e.failure(timeout); why != "" {
+		result := tool.TextResult(e.report())
+		if ctx.Err() != nil {
+			return result, ctx.Err()
+		}
+		kind := FailedCommand
+		if errors.Is(e.err, context.DeadlineExceeded) {
+			kind = tool.ExecutionTimeout
+		}
+		return result, tool.Errorf(kind, "%s failed: %s", t.declaration.Title(), why)
+	}
+	text := e.stdout
+	if said := strings.TrimSpace(e.stderr); said != "" {
+		text = strings.TrimRight(text, "\n") + "\n\nStderr:\n" + said
+	}
+	return tool.Result{Content: []tool.Part{tool.Text(strings.ToValidUTF8(text, "\uFFFD"))}}, nil
+}
+
+// failure says in a few words why a command did not succeed; it is empty if it did.
+func (e ended) failure(allowed time.Duration) string {
+	switch {
+	case errors.Is(e.err, context.DeadlineExceeded):
+		return fmt.Sprintf("it did not end within %s and was stopped", allowed)
+	case errors.Is(e.err, context.Canceled):
+		return "it was cancelled"
+	case e.err != nil:
+		return e.err.Error()
+	case e.signal != "":
+		return "it was ended by the signal " + e.signal
+	case e.exit != 0:
+		return fmt.Sprintf("exit code %d", e.exit)
+	}
+	return ""
+}
+
+// report is the documented text of a failed call.
+func (e ended) report() string {
+	line := func(name, value, none string) string {
+		if value = strings.TrimRight(value, "\n"); value == "" {
+			value = none
+		}
+		return name + ": " + strings.ToValidUTF8(value, "\uFFFD")
+	}
+	cause, code := "", ""
+	if e.err != nil {
+		cause = e.err.Error()
+	}
+	if e.exit >= 0 {
+		code = fmt.Sprint(e.exit)
+	}
+	return strings.Join([]string{
+		line("Stdout", e.stdout, "(empty)"), line("Stderr", e.stderr, "(empty)"), line("Error", cause, "(none)"),
+		line("Exit Code", code, "(none)"), line("Signal", e.signal, "(none)"),
+	}, "\n")
+}
+
+// lazySchema is a schema that is read when it is first needed: a start with hundreds of cached tools reads none.
+type lazySchema struct {
+	once   sync.Once
+	schema *tool.Schema
+}
+
+// arguments checks arguments. A schema that cannot be read forbids nothing: the server or command has the last word.
+func (l *lazySchema) arguments(schema, raw json.RawMessage) (json.RawMessage, []string, error) {
+	l.once.Do(func() {
+		var err error
+		if l.schema, err = tool.ParseSchema(schema); err != nil {
+			l.schema, _ = tool.ParseSchema(nil)
+		}
+	})
+	return l.schema.Arguments(raw)
+}

@@ -1,0 +1,159 @@
+package discover
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+const greet = `
+if [ "$1" = list ]; then
+  echo '[{"name":"greet","description":"Greets.","parameters":{"type":"OBJECT","properties":{"who":{"type":"STRING"}},"required":["who"]}},{"name":"greet"}]'
+  echo 'one moment' >&2
+  exit
+fi
+`
+
+// call runs one call of a discovered tool with a policy that allows everything.
+func call(t testing.TB, ctx context.Context, tools []tool.Tool, name, args string) tool.Outcome {
+	t.Helper()
+	r := &tool.Registry{}
+	if err := r.Set(tools[0].Declaration().Origin, tools); err != nil {
+		t.Fatal(err)
+	}
+	x := &tool.Executor{Registry: r, Policy: func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }}
+	b := x.Batch(ctx)
+	b.Add(tool.Call{Name: name, Args: json.RawMessage(args)})
+	return b.Wait()[0]
+}
+
+func TestDiscoverAndCall(t *testing.T) {
+	dir := t.TempDir()
+	path := script(t, greet+`echo "$1 $2 in $PWD: $(cat)"; echo "careful" >&2`)
+	c := Command{Discover: "'" + path + "' list", Call: path + " --flag", Dir: dir}
+	found, err := c.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"it said: one moment", "greet is declared more than once; the first one counts"}, found.Warnings); diff != "" {
+		t.Error(diff)
+	}
+	d := found.Tools[0].Declaration()
+	want := tool.Declaration{
+		Name: "greet", DisplayName: "greet", Description: "Greets.", Kind: tool.Other, Origin: "command",
+		Parameters: json.RawMessage(`{"properties":{"who":{"type":"string"}},"required":["who"],"type":"object"}`),
+	}
+	if diff := cmp.Diff(want, d); diff != "" || len(found.Tools) != 1 {
+		t.Fatal(diff)
+	}
+	o := call(t, t.Context(), found.Tools, "greet", `{"who":"you"}`)
+	real, _ := filepath.EvalSymlinks(dir)
+	if got, want := o.Result.Text(), "--flag greet in "+real+": {\"who\":\"you\"}\n\nStderr:\ncareful"; o.Status != tool.StatusSuccess || got != want {
+		t.Errorf("%s: %q, want %q", o.Status, got, want)
+	}
+	if o := call(t, t.Context(), found.Tools, "greet", `{}`); o.Error == nil || o.Error.Type != tool.InvalidParams {
+		t.Errorf("without its argument: %+v", o.Error)
+	}
+}
+
+func TestFailedCall(t *testing.T) {
+	path := script(t, greet+`echo half; echo broken >&2; if [ "$1" = kill ]; then kill -9 $$; fi; exit 3`)
+	for _, c := range []struct{ call, want, code string }{
+		{path, "greet failed: exit code 3", "Stdout: half\nStderr: broken\nError: (none)\nExit Code: 3\nSignal: (none)"},
+		{path + " kill", "greet failed: it was ended by the signal killed", "Stdout: half\nStderr: broken\nError: (none)\nExit Code: (none)\nSignal: killed"},
+	} {
+		found, err := Command{Discover: path + " list", Call: c.call, Dir: t.TempDir()}.Tools(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := call(t, t.Context(), found.Tools, "greet", `{"who":"x"}`)
+		if o.Error == nil || o.Error.Type != FailedCommand || o.Error.Message != c.want || !strings.Contains(o.Result.Text(), c.code) {
+			t.Errorf("%+v\n%s", o.Error, o.Result.Text())
+		}
+	}
+}
+
+// A cancel ends the whole group, children that ignore TERM included.
+func TestCancelEndsTheGroup(t *testing.T) {
+	dir := t.TempDir()
+	path := script(t, greet+`trap '' TERM; (trap '' TERM; sleep 0.3; while :; do echo alive > beat; sleep 0.05; done) & echo $! > child; wait`)
+	found, err := Command{Discover: path + " list", Call: path, Dir: dir}.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(200*time.Millisecond, cancel)
+	began := time.Now()
+	o := call(t, ctx, found.Tools, "greet", `{"who":"x"}`)
+	if took := time.Since(began); o.Status != tool.StatusCancelled || took > 3*time.Second {
+		t.Errorf("%s after %s: %s", o.Status, took, o.Result.Text())
+	}
+	os.Remove(filepath.Join(dir, "beat"))
+	time.Sleep(500 * time.Millisecond)
+	if _, err := os.Stat(filepath.Join(dir, "beat")); err == nil {
+		t.Error("a child lives on")
+	}
+}
+
+func TestCallDeadline(t *testing.T) {
+	path := script(t, greet+`sleep 60`)
+	found, err := Command{Discover: path + " list", Call: path, Dir: t.TempDir(), Timeout: 100 * time.Millisecond}.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := call(t, t.Context(), found.Tools, "greet", `{"who":"x"}`)
+	if o.Error == nil || o.Error.Type != tool.ExecutionTimeout || !strings.Contains(o.Error.Message, "did not end within 100ms") {
+		t.Errorf("%+v", o.Error)
+	}
+}
+
+func TestBrokenDiscovery(t *testing.T) {
+	for _, c := range []struct{ name, body, want string }{
+		{"fails", "echo no such file >&2; exit 7", "exit code 7; it said: no such file"},
+		{"never ends", "sleep 60", "did not end within 300ms"},
+		{"prints no JSON", "echo hello; echo why >&2", "it said: why"},
+		{"floods", "yes", "printed more than 10 MB"},
+		{"leaves a child", "echo '[]'; sleep 60 &", ""},
+	} {
+		began := time.Now()
+		_, err := Command{Discover: script(t, c.body), Call: "x", Wait: 300 * time.Millisecond}.Tools(t.Context())
+		if c.name == "floods" && err != nil && strings.Contains(err.Error(), "did not end") {
+			continue // on a slow machine the deadline is first
+		}
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("%s: took %s", c.name, took)
+		}
+	}
+	if _, err := (Command{Discover: "x"}).Tools(t.Context()); !errors.Is(err, ErrNoCall) {
+		t.Errorf("without a call command: %v", err)
+	}
+	_, err := Command{Discover: "no-such-command-of-ours", Call: "x"}.Tools(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no-such-command-of-ours: there is no such command in PATH (") {
+		t.Errorf("a missing command: %v", err)
+	}
+}
+
+// A command's tools never get to see the keys of this process.
+func TestCommandEnvironment(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-secret-secret")
+	path := script(t, greet+`echo "key=$OPENAI_API_KEY"`)
+	found, err := Command{Discover: path + " list", Call: path}.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := call(t, t.Context(), found.Tools, "greet", `{"who":"x"}`); o.Result.Text() != "key=\n" {
+		t.Error(o.Result.Text())
+	}
+}

@@ -1,0 +1,145 @@
+package discover
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// declared is a function declaration as a discovery command prints it.
+type declared struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	JSONSchema  json.RawMessage `json:"parametersJsonSchema"`
+	Parameters  json.RawMessage `json:"parameters"` // Gemini's form, types in upper case
+	Functions   json.RawMessage `json:"function_declarations"`
+	Functions2  json.RawMessage `json:"functionDeclarations"`
+}
+
+// parseDeclarations reads what a discovery command printed: an array of declarations, bare or grouped under
+// function_declarations or functionDeclarations; such a group may also stand alone. What is no declaration is left out
+// and reported.
+func parseDeclarations(out []byte) (found []declared, warnings []string, err error) {
+	out = bytes.TrimSpace(out)
+	if len(out) == 0 {
+		return nil, nil, errors.New("it printed nothing; expected a JSON array of function declarations")
+	}
+	items := []json.RawMessage{out}
+	if out[0] != '{' {
+		items = nil
+		if err := json.Unmarshal(out, &items); err != nil {
+			return nil, nil, fmt.Errorf("it did not print a JSON array of function declarations but %q: %w", clip(string(out), 200), err)
+		}
+	}
+	for i, raw := range items {
+		at := fmt.Sprintf("entry %d", i+1)
+		var d declared
+		if err := json.Unmarshal(raw, &d); err != nil {
+			warnings = append(warnings, fmt.Sprintf("%s is no function declaration: %v", at, err))
+			continue
+		}
+		switch {
+		case d.Functions != nil || d.Functions2 != nil:
+			group, bad := parseGroup(at, d)
+			found, warnings = append(found, group...), append(warnings, bad...)
+		case d.Name == "":
+			warnings = append(warnings, at+" has no name")
+		default:
+			found = append(found, d)
+		}
+	}
+	return found, warnings, nil
+}
+
+func parseGroup(at string, d declared) (found []declared, warnings []string) {
+	for _, raw := range []json.RawMessage{d.Functions, d.Functions2} {
+		var group []json.RawMessage
+		if len(raw) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(raw, &group); err != nil {
+			warnings = append(warnings, fmt.Sprintf("%s: its declarations are no array: %v", at, err))
+		}
+		for i, raw := range group {
+			var d declared
+			if err := json.Unmarshal(raw, &d); err != nil {
+				warnings = append(warnings, fmt.Sprintf("%s, declaration %d is none: %v", at, i+1, err))
+			} else if d.Name == "" {
+				warnings = append(warnings, fmt.Sprintf("%s, declaration %d has no name", at, i+1))
+			} else {
+				found = append(found, d)
+			}
+		}
+	}
+	return found, warnings
+}
+
+// schema is the declaration's JSON Schema, whichever of the two spellings it came in.
+func (d declared) schema() json.RawMessage {
+	if isObject(d.JSONSchema) {
+		return d.JSONSchema
+	}
+	if isObject(d.Parameters) {
+		return lowerTypes(d.Parameters)
+	}
+	return json.RawMessage(`{"type":"object","properties":{}}`)
+}
+
+func isObject(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) > 0 && raw[0] == '{'
+}
+
+// lowerTypes writes the types of a schema in lower case, as JSON Schema wants them; Gemini has them in upper case.
+func lowerTypes(raw json.RawMessage) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return raw
+	}
+	lowerNode(v)
+	out, err := json.Marshal(v)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// lowerNode goes to every place where a schema may stand and to no other: an enum of "STRING" is a value, and a
+// property may be named "type".
+func lowerNode(v any) {
+	n, ok := v.(map[string]any)
+	if !ok {
+		return
+	}
+	switch t := n["type"].(type) {
+	case string:
+		n["type"] = strings.ToLower(t)
+	case []any:
+		for i, one := range t {
+			if s, ok := one.(string); ok {
+				t[i] = strings.ToLower(s)
+			}
+		}
+	}
+	for _, key := range []string{"items", "additionalProperties", "not"} {
+		lowerNode(n[key])
+	}
+	for _, key := range []string{"anyOf", "oneOf", "allOf", "prefixItems", "items"} {
+		if list, ok := n[key].([]any); ok {
+			for _, one := range list {
+				lowerNode(one)
+			}
+		}
+	}
+	for _, key := range []string{"properties", "$defs", "definitions", "patternProperties"} {
+		if named, ok := n[key].(map[string]any); ok {
+			for _, one := range named {
+				lowerNode(one)
+			}
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package discover
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// This test binary is also the servers that the tests start: see fake_test.go.
+func TestMain(m *testing.M) {
+	if mode := os.Getenv("ADZE_FAKE_SERVER"); mode != "" {
+		if err := fakeServer(mode); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// script writes an executable bash script and returns its path.
+func script(t testing.TB, body string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tool.sh")
+	if err := os.WriteFile(path, []byte("#!/usr/bin/env bash\n"+body), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
