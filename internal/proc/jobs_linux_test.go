@@ -13,6 +13,7 @@ import (
 
 // A server that is started, read while it runs, and stopped.
 func TestJobs(t *testing.T) {
+	t.Parallel()
 	r := opened(t, Options{State: t.TempDir()})
 	ended := make(chan Job, 9)
 	jobs := NewJobs(r, func(j Job) { ended <- j })
@@ -58,6 +59,7 @@ func TestJobs(t *testing.T) {
 }
 
 func TestJobsNews(t *testing.T) {
+	t.Parallel()
 	jobs := NewJobs(opened(t, Options{}), nil)
 	defer jobs.Close()
 	one, _ := jobs.Start(Command{Line: "echo a; exit 3"}, "one")
@@ -84,6 +86,7 @@ func TestJobsNews(t *testing.T) {
 }
 
 func TestAdopt(t *testing.T) {
+	t.Parallel()
 	r := opened(t, Options{})
 	jobs := NewJobs(r, nil)
 	defer jobs.Close()
@@ -115,6 +118,7 @@ func TestAdopt(t *testing.T) {
 }
 
 func TestJobsEndWithClose(t *testing.T) {
+	t.Parallel()
 	r := opened(t, Options{})
 	jobs := NewJobs(r, nil)
 	env, tag := tagged(t)

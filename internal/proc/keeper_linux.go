@@ -167,12 +167,14 @@ func (k *keepers) keeper() (*idle, error) {
 	return nil, err
 }
 
-// helperEnv is a keeper's own environment: no secrets, and a runtime that
-// starts small.
+// helperEnv is a keeper's own environment: no secrets, a runtime that starts
+// small, and what a binary built for coverage or race detection wants.
 func helperEnv() []string {
 	env := []string{"GOMAXPROCS=2", "GOGC=off", "GOMEMLIMIT=32MiB"}
-	if dir := os.Getenv("GOCOVERDIR"); dir != "" {
-		env = append(env, "GOCOVERDIR="+dir)
+	for _, name := range []string{"GOCOVERDIR", "GORACE"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
 	}
 	return env
 }

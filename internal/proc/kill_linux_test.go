@@ -37,6 +37,7 @@ func awaitReady(t *testing.T, p *Process) {
 }
 
 func TestCancelStubbornTrees(t *testing.T) {
+	t.Parallel()
 	r := opened(t, Options{State: t.TempDir()})
 	var took []time.Duration
 	for i := range soak(20, 200) {
@@ -74,6 +75,7 @@ func TestCancelStubbornTrees(t *testing.T) {
 
 // Without a keeper whatever keeps its environment or its session is found.
 func TestCancelBare(t *testing.T) {
+	t.Parallel()
 	r := bareRunner(t)
 	for i, line := range stubborn {
 		if strings.Contains(line, "env -i") {
@@ -98,6 +100,7 @@ func TestCancelBare(t *testing.T) {
 
 // Processes that fork as fast as they can are stopped before they are killed.
 func TestForkTree(t *testing.T) {
+	t.Parallel()
 	r := opened(t, Options{})
 	env, tag := tagged(t)
 	began := time.Now()
@@ -121,8 +124,8 @@ func TestKeeperUnderAttack(t *testing.T) {
 		{"stopped", `trap '' TERM; setsid sleep 60 & echo ready; kill -STOP $PPID; sleep 60`, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.name == "stopped" && testing.Short() {
-				t.Skip("takes four seconds")
+			if c.name == "stopped" && os.Getenv("ADZE_SOAK") == "" {
+				t.Skip("takes four seconds: only in a soak")
 			}
 			r := opened(t, Options{})
 			env, tag := tagged(t)
@@ -152,6 +155,7 @@ func TestDeadSpare(t *testing.T) {
 }
 
 func TestStopAfterExit(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, r *Runner) {
 		env, tag := tagged(t)
 		p, err := r.Start(context.Background(), Command{Line: "sleep 60 & echo a", Env: env})
@@ -187,6 +191,7 @@ func TestCancelRace(t *testing.T) {
 }
 
 func TestDetach(t *testing.T) {
+	t.Parallel()
 	r := opened(t, Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	p, err := r.Start(ctx, Command{Line: "sleep 0.4; echo done", Timeout: 200 * time.Millisecond})

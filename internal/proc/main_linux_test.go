@@ -16,6 +16,9 @@ var helper Helper
 
 func TestMain(m *testing.M) {
 	helper = Main()
+	if os.Getenv("GORACE") == "" {
+		os.Setenv("GORACE", "atexit_sleep_ms=0") // every keeper would sleep a second
+	}
 	if os.Getenv("PROC_TEST_PROGRAM") != "" {
 		os.Exit(victim())
 	}
@@ -71,22 +74,25 @@ func tagged(t testing.TB) (env []string, tag string) {
 }
 
 // tagsLeft lists the processes that carry a tag, after giving zombies and
-// signals a moment.
+// signals a moment to go.
 func tagsLeft(t testing.TB, tag string) []string {
 	t.Helper()
-	var left []string
-	for end := time.Now().Add(500 * time.Millisecond); ; time.Sleep(5 * time.Millisecond) {
-		left = nil
-		entries, _ := os.ReadDir("/proc")
-		for _, e := range entries {
-			env, err := os.ReadFile("/proc/" + e.Name() + "/environ")
-			if err == nil && strings.Contains("\x00"+string(env), "\x00"+tag+"\x00") {
-				cmd, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
-				left = append(left, fmt.Sprintf("%s %q", e.Name(), cmd))
-			}
-		}
-		if len(left) == 0 || time.Now().After(end) {
+	for end := time.Now().Add(slack(500 * time.Millisecond)); ; time.Sleep(5 * time.Millisecond) {
+		if left := tagsNow(tag); len(left) == 0 || time.Now().After(end) {
 			return left
 		}
 	}
+}
+
+// tagsNow lists the processes that carry a tag.
+func tagsNow(tag string) (found []string) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		env, err := os.ReadFile("/proc/" + e.Name() + "/environ")
+		if err == nil && strings.Contains("\x00"+string(env), "\x00"+tag+"\x00") {
+			cmd, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
+			found = append(found, fmt.Sprintf("%s %q", e.Name(), cmd))
+		}
+	}
+	return found
 }

@@ -146,6 +146,7 @@ func TestFastCommandsLoseNothing(t *testing.T) {
 
 // A pipe full to the brim when the command exits, and held open by another.
 func TestAllBeforeTheExitIsRead(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, r *Runner) {
 		for range soak(5, 50) {
 			o := run(t, r, Command{Line: "sleep 20 & head -c 900000 /dev/zero | tr '\\0' 'x'; echo; echo last"})
@@ -157,6 +158,7 @@ func TestAllBeforeTheExitIsRead(t *testing.T) {
 }
 
 func TestHeldPipe(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, r *Runner) {
 		env, tag := tagged(t)
 		for _, line := range []string{
@@ -185,6 +187,7 @@ func TestHeldPipe(t *testing.T) {
 
 // What a command leaves behind may print: it is neither blocked nor killed.
 func TestLeftoverLivesOn(t *testing.T) {
+	t.Parallel()
 	r := opened(t, Options{})
 	file := t.TempDir() + "/alive"
 	run(t, r, Command{Line: "(sleep 0.2; head -c 3000000 /dev/zero; echo yes > " + file + ") &"})

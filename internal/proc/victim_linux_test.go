@@ -69,6 +69,7 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 
 // The keeper sees that its program is gone.
 func TestProgramKilled(t *testing.T) {
+	t.Parallel()
 	for range soak(2, 50) {
 		state := t.TempDir()
 		cmd, _, tag := program(t, "keeper", state)
@@ -88,6 +89,7 @@ func TestProgramKilled(t *testing.T) {
 // Program and keeper killed together, and a program without keepers: what is
 // left then dies at the next start.
 func TestReapAtNextStart(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"keeper", "bare"} {
 		t.Run(kind, func(t *testing.T) {
 			state := t.TempDir()
@@ -105,7 +107,7 @@ func TestReapAtNextStart(t *testing.T) {
 			if keeper > 0 {
 				syscall.Kill(keeper, syscall.SIGKILL)
 			}
-			if left := tagsLeft(t, tag); left == nil {
+			if tagsNow(tag) == nil {
 				t.Fatal("nothing was left: the test shows nothing")
 			}
 			if n, err := Reap(state); n == 0 || err != nil {
@@ -114,7 +116,7 @@ func TestReapAtNextStart(t *testing.T) {
 			if left := tagsLeft(t, tag); left != nil {
 				t.Errorf("left %q", left)
 			}
-			if left := tagsLeft(t, otherTag); left == nil {
+			if tagsNow(otherTag) == nil {
 				t.Error("another program's processes were ended")
 			}
 			kill(t, other)
