@@ -121,6 +121,8 @@ func isBinary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), bi
 func (g *grepper) hand() {
 	switch {
 	case g.take.count == 0:
+	case g.c.req.Withhold != nil && g.c.req.Withhold(g.path()):
+		g.sum.Withheld++
 	case g.binary && !g.isNamed:
 		g.c.addBinary()
 	default:

@@ -44,6 +44,8 @@ type Scope struct {
 	Globs []string
 	// Types narrow the search to kinds of files, see Types.
 	Types []string
+	// Withhold, if not nil, says of a file with matches that it must not be told of; it is only counted. Grep asks it.
+	Withhold func(path string) bool
 	// Timeout ends the search with what was found so far; 0 is none.
 	Timeout time.Duration
 	// Workers is the number of threads; 0 is one for each processor.
@@ -79,6 +81,7 @@ type Summary struct {
 	Seen       int        // files looked at, after ignore rules and filters
 	Ignored    int        // files and folders left out because of git's rules
 	Refused    int        // files and folders that AI ignore files protect
+	Withheld   int        // files with matches that were not told of
 	Unreadable int        // files and folders that could not be read
 	Problems   []Problem  // some of these
 	Notes      []string   // what the caller should know, such as that a named folder is git-ignored
@@ -97,6 +100,7 @@ func (s *Summary) add(o *Summary) {
 	s.Seen += o.Seen
 	s.Ignored += o.Ignored
 	s.Refused += o.Refused
+	s.Withheld += o.Withheld
 	s.Unreadable += o.Unreadable
 	s.Notes = append(s.Notes, o.Notes...)
 	s.Problems = append(s.Problems, o.Problems[:min(len(o.Problems), maxProblems-len(s.Problems))]...)
