@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/adze-dev/adze/tool"
 )
@@ -124,6 +125,24 @@ func TestDelegatingCallGivesBackItsSlot(t *testing.T) {
 		wantSame(t, "statuses", []tool.Status{"success", "success"}, []tool.Status{out[0].Status, out[1].Status})
 		out = begin(t.Context(), x, "task outer", "task two").Wait()
 		wantSame(t, "statuses", []tool.Status{"success", "success"}, []tool.Status{out[0].Status, out[1].Status})
+	})
+}
+
+// A call that drives others holds nothing against them, whatever it declares.
+func TestDelegatingCallExcludesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(map[string]string{"a": "0"})
+		var x *tool.Executor
+		x = w.executor(fake("greedy", tool.Other, tool.Invocation{
+			Access: []tool.Access{tool.Anything},
+			Run: func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+				b := begin(ctx, x.Child(l, "child", nil), "edit a 0 1")
+				return tool.TextResult(says(b.Wait())[0]), nil
+			},
+		}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		wantSame(t, "outcomes", []string{`success: success: a holds "1"`}, says(begin(ctx, x, "greedy").Wait()))
 	})
 }
 

@@ -143,7 +143,7 @@ func TestErrorTellsNothingPolicyForbids(t *testing.T) {
 		x.Ask, x.Policy = d.ask, func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask} }
 		b := begin(t.Context(), x, "edit shadow nobody x")
 		synctest.Wait()
-		q := d.questions()[0]
+		q := d.only(t)
 		wantSame(t, "asked for", []tool.Access{{Verb: tool.Reads, Target: "shadow"}}, d.find(t, q).Access)
 		d.no(t, q)
 		if s := says(b.Wait())[0]; strings.Contains(s, "occurs") {

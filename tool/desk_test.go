@@ -62,6 +62,16 @@ func (d *desk) questions() []string {
 	return out
 }
 
+// only is the description of the one open question.
+func (d *desk) only(t *testing.T) string {
+	t.Helper()
+	open := d.questions()
+	if len(open) != 1 {
+		t.Fatalf("open questions: %q", open)
+	}
+	return open[0]
+}
+
 func (d *desk) history() (asked, gone []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -242,6 +242,29 @@ func TestQuestionDoesNotWaitForEarlierReader(t *testing.T) {
 	})
 }
 
+// An earlier reader may be allowed and still wait, for another agent. The edit must not overtake it.
+func TestEditDoesNotOvertakeWaitingReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(map[string]string{"a": "0", "b": "0"})
+		both := fake("both", tool.Read, tool.Invocation{
+			Access: []tool.Access{{Verb: tool.Reads, Target: "a"}, {Verb: tool.Reads, Target: "b"}}, Run: w.runs("both"),
+		})
+		x := w.executor(both)
+		writing := w.gate("run write b")
+		other := begin(t.Context(), x, "write b 1")
+		synctest.Wait()
+		b := begin(t.Context(), x, "both", "edit a 0 1")
+		synctest.Wait()
+		if w.did("run both") || w.did("run edit a") {
+			t.Errorf("one of them did not wait: %q", w.log)
+		}
+		writing()
+		other.Wait()
+		b.Wait()
+		wantSame(t, "order", true, indexOf(w.log, "run both") < indexOf(w.log, "run edit a"))
+	})
+}
+
 // But an earlier reader that is not yet allowed may be refused, and then the edit must know.
 func TestQuestionWaitsForEarlierQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

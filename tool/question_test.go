@@ -183,7 +183,7 @@ func TestYesStandsForWhatWasShown(t *testing.T) {
 				synctest.Wait()
 				b := begin(t.Context(), x, "count")
 				synctest.Wait()
-				d.yes(t, d.questions()[0])
+				d.yes(t, d.only(t))
 				synctest.Wait()
 				n.Store(1)
 				running()
@@ -191,7 +191,7 @@ func TestYesStandsForWhatWasShown(t *testing.T) {
 				asked, _ := d.history()
 				wantSame(t, "times asked", tt.asked, len(asked))
 				if tt.asked == 2 {
-					d.yes(t, d.questions()[0])
+					d.yes(t, d.only(t))
 				}
 				wantSame(t, "outcomes", []string{"success: ran"}, says(b.Wait()))
 				other.Wait()
