@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/workspace"
@@ -46,6 +47,9 @@ func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Pa
 	if err != nil { // a file where a folder should be, links in a circle
 		clean := filepath.Clean(name)
 		return workspace.Path{Abs: clean, Rel: clean, Given: name}, a.failure(workspace.Path{Rel: clean}, err)
+	}
+	if !p.Exists && strings.ContainsRune(name, utf8.RuneError) { // what JSON makes of bytes that are not UTF-8
+		return p, tool.BadParam(param, "path %q holds U+FFFD, which stands for bytes that are not valid UTF-8; give a name that is", name)
 	}
 	if v := f.refusal(p, kind); v.State == ignore.Refused {
 		return p, tool.Errorf(tool.ExecutionDenied, "%s %s: %w; no tool may touch it, so go on without it", a.verb, p.Rel, v)
