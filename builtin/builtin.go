@@ -59,6 +59,8 @@ func New(o Options) (*Set, error) {
 		listDirectory(f),
 		readFile(f),
 		readManyFiles(f),
+		grepSearch(f),
+		glob(f),
 		writeFile(f),
 		editFile(f),
 		notebookEdit(f),

@@ -85,6 +85,11 @@ func denied(format string, args ...any) Outcome {
 	return failed(StatusDenied, ExecutionDenied, format, args...)
 }
 
+// errored is the outcome of an error. A refusal is one whoever says it: an AI ignore file is not to be argued with.
 func errored(err error) Outcome {
-	return failed(StatusError, typeOf(err), "%s", err.Error())
+	status, t := StatusError, typeOf(err)
+	if t == ExecutionDenied {
+		status = StatusDenied
+	}
+	return failed(status, t, "%s", err.Error())
 }

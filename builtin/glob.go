@@ -1,0 +1,85 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/search"
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed glob.md
+var globText string
+
+type globArgs struct {
+	Pattern          string `json:"pattern" description:"Pattern for the path below the folder." minLength:"1"`
+	Path             string `json:"path,omitempty" description:"Folder, absolute or from the workspace; the workspace if not given."`
+	CaseSensitive    bool   `json:"case_sensitive,omitempty" description:"Whether case counts."`
+	RespectGitIgnore bool   `json:"respect_git_ignore,omitempty" description:"Leave out what git ignores." default:"true"`
+}
+
+// globLimit is how many paths are told: the newest of all.
+const globLimit = 200
+
+func glob(f *files) tool.Tool {
+	return tool.Define(tool.Def[globArgs]{
+		Name: "glob", DisplayName: "Glob", Description: strings.TrimSpace(globText), Kind: tool.Search,
+		Prepare: func(_ context.Context, a globArgs) (*tool.Invocation, error) {
+			if strings.TrimSpace(a.Pattern) == "" {
+				return nil, tool.BadParam("pattern", "must not be blank; ** finds all files")
+			}
+			where, err := f.searchPlace(a.Path, folderOnly)
+			inv := &tool.Invocation{Description: fmt.Sprintf("find %s in %s", label(a.Pattern), where.name), Access: where.access}
+			if err != nil {
+				return inv, err
+			}
+			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return f.glob(ctx, a, where) }
+			return inv, nil
+		},
+	})
+}
+
+func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return tool.Result{}, err
+	}
+	req := search.FilesRequest{Scope: where.scope(f, !a.RespectGitIgnore, false), Pattern: a.Pattern, Case: search.Insensitive, Limit: globLimit}
+	req.Withhold = nil // a name is no secret
+	if a.CaseSensitive {
+		req.Case = search.Sensitive
+	}
+	res, err := search.Files(ctx, req)
+	if err != nil && ctx.Err() != nil {
+		return tool.Result{}, ctx.Err()
+	}
+	if err != nil {
+		return tool.Result{}, tool.BadParam("pattern", "%v", err)
+	}
+	atLeast, more := "", ""
+	if res.Incomplete != search.Complete {
+		atLeast, more = "at least ", fmt.Sprintf("\nThe search did not finish: %s. Narrow path or pattern.", res.Incomplete)
+	}
+	summary := fmt.Sprintf("Found %s%s matching %q in %s, newest first", atLeast, count(res.Total, "file"), a.Pattern, where.name)
+	if res.Total == 0 {
+		summary = fmt.Sprintf("No files match %q in %s", a.Pattern, where.name)
+	} else if res.Total > len(res.Files) {
+		more = fmt.Sprintf("\nThese are the %d newest; narrow path or pattern for others.", len(res.Files)) + more
+	}
+	for _, n := range res.Notes {
+		more += "\n" + n
+	}
+	if res.Total == 0 && res.Ignored > 0 {
+		more += fmt.Sprintf("\n%s left out because git ignores them; respect_git_ignore: false finds them too.", count(res.Ignored, "file or folder"))
+	}
+	var b strings.Builder
+	b.WriteString(summary + "." + more)
+	for i, found := range res.Files {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString("\n" + found.Path)
+	}
+	return tool.Result{Content: []tool.Part{tool.Text(b.String())}, Display: tool.Markdown(summary)}, nil
+}

@@ -1,0 +1,113 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/internal/search"
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed grep_search.md
+var grepSearchText string
+
+type grepSearchArgs struct {
+	Pattern      string `json:"pattern" description:"Regular expression."`
+	Path         string `json:"path,omitempty" description:"File or folder, absolute or from the workspace; the workspace if not given."`
+	Glob         string `json:"glob,omitempty" description:"Only files whose path matches, e.g. *.go or !*_test.go." alias:"include"`
+	Type         string `json:"type,omitempty" description:"Only files of this type: go, ts, py, …"`
+	OutputMode   string `json:"output_mode,omitempty" description:"What is told." enum:"content,files_with_matches,count" default:"content"`
+	Case         string `json:"case,omitempty" description:"Whether case counts." enum:"smart,sensitive,insensitive" default:"smart"`
+	AnyCase      bool   `json:"-i,omitempty" description:"Any case."`
+	Context      int    `json:"context,omitempty" description:"Lines shown around each match." minimum:"0" maximum:"100" alias:"-C"`
+	Before       int    `json:"before,omitempty" description:"Lines before." minimum:"0" maximum:"100" alias:"-B"`
+	After        int    `json:"after,omitempty" description:"Lines after." minimum:"0" maximum:"100" alias:"-A"`
+	Multiline    bool   `json:"multiline,omitempty" description:"A match may span lines, and . matches line ends."`
+	FixedStrings bool   `json:"fixed_strings,omitempty" description:"The pattern is plain text."`
+	Limit        int    `json:"limit,omitempty" description:"Most matches told." minimum:"1" maximum:"10000" default:"200" alias:"head_limit,max_results,maxResults"`
+	Offset       int    `json:"offset,omitempty" description:"Matches to pass over." minimum:"0"`
+	NoIgnore     bool   `json:"no_ignore,omitempty" description:"Search what git ignores too."`
+	Hidden       bool   `json:"hidden,omitempty" description:"Search dotfiles." default:"true"`
+}
+
+// searchTime is how long a search may take; what was found until then is told.
+const searchTime = 30 * time.Second
+
+func grepSearch(f *files) tool.Tool {
+	return tool.Define(tool.Def[grepSearchArgs]{
+		Name: "grep_search", DisplayName: "Grep", Description: strings.TrimSpace(grepSearchText), Kind: tool.Search,
+		Aliases: []string{"search_file_content"}, Budget: -1,
+		Prepare: func(_ context.Context, a grepSearchArgs) (*tool.Invocation, error) {
+			pattern, err := search.Compile(search.Query{
+				Pattern: a.Pattern, Fixed: a.FixedStrings, Case: caseOf(a), Multiline: a.Multiline, DotNewline: a.Multiline,
+			})
+			if err != nil {
+				return nil, tool.BadParam("pattern", "%v", err)
+			}
+			if a.Type != "" && !knownType(a.Type) {
+				return nil, tool.BadParam("type", "there is no type %q; there are %s", a.Type, strings.Join(search.Types(), ", "))
+			}
+			where, err := f.searchPlace(a.Path, anyPlace)
+			inv := &tool.Invocation{Description: fmt.Sprintf("search for %s in %s", label(a.Pattern), where.name), Access: where.access}
+			if err != nil {
+				return inv, err
+			}
+			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+				return f.grep(ctx, a, pattern, where)
+			}
+			return inv, nil
+		},
+	})
+}
+
+func caseOf(a grepSearchArgs) search.Case {
+	switch {
+	case a.AnyCase || a.Case == "insensitive":
+		return search.Insensitive
+	case a.Case == "sensitive":
+		return search.Sensitive
+	}
+	return search.Smart
+}
+
+func knownType(name string) bool {
+	for _, t := range search.Types() {
+		if t == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *files) grep(ctx context.Context, a grepSearchArgs, p *search.Pattern, where searchPlace) (tool.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return tool.Result{}, err
+	}
+	req := search.GrepRequest{
+		Scope:   where.scope(f, a.NoIgnore, !a.Hidden),
+		Pattern: p,
+		Before:  max(a.Context, a.Before), After: max(a.Context, a.After),
+		Limit: a.Limit, Offset: a.Offset,
+		Mode: map[string]search.Mode{"files_with_matches": search.Paths, "count": search.Counts}[a.OutputMode],
+	}
+	if a.Glob != "" {
+		req.Globs = strings.Fields(a.Glob)
+	}
+	if a.Type != "" {
+		req.Types = []string{a.Type}
+	}
+	res, err := search.Grep(ctx, req)
+	if err != nil && ctx.Err() != nil {
+		return tool.Result{}, ctx.Err()
+	}
+	if err != nil {
+		return tool.Result{}, tool.Errorf("grep_execution_error", "search in %s: %w", where.name, err)
+	}
+	text := &grepText{args: a, where: where, res: res, notes: p.Notes}
+	out := text.write()
+	f.credit(text.shown)
+	return tool.Result{Content: []tool.Part{tool.Text(out)}, Display: tool.Markdown(text.summary())}, nil
+}

@@ -1,0 +1,191 @@
+package builtin
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/search"
+)
+
+// grepBudget is how many characters of matches are told at once.
+const grepBudget = 20_000
+
+// grepText writes what a search found, the way ripgrep prints it with headings.
+type grepText struct {
+	args  grepSearchArgs
+	where searchPlace
+	res   *search.GrepResult
+	notes []string
+
+	out   strings.Builder
+	size  int // characters so far
+	told  int // matches told
+	full  bool
+	shown []search.FileMatches // what was told, for the record of what was read
+}
+
+func (g *grepText) write() string {
+	if g.args.OutputMode == "content" {
+		g.content()
+	} else {
+		g.list()
+	}
+	head := g.summary()
+	if from := g.args.Offset; g.told > 0 && (from > 0 || g.more()) {
+		head += fmt.Sprintf(" These are %d to %d.", from+1, from+g.told)
+	}
+	if g.more() {
+		head += fmt.Sprintf(" Go on with offset %d.", g.args.Offset+g.told)
+	}
+	for _, n := range g.remarks() {
+		head += "\n" + n
+	}
+	if g.out.Len() == 0 {
+		return head
+	}
+	return head + "\n\n" + strings.TrimRight(g.out.String(), "\n") + "\n"
+}
+
+// summary is the honest total.
+func (g *grepText) summary() string {
+	atLeast := ""
+	if g.res.Incomplete != search.Complete {
+		atLeast = "at least "
+	}
+	what := fmt.Sprintf("for %q in %s", g.args.Pattern, g.where.name)
+	switch {
+	case g.res.MatchedFiles == 0 && g.res.Incomplete != search.Complete:
+		return fmt.Sprintf("The search %s did not finish, and found nothing so far; this does not mean that there is nothing.", what)
+	case g.res.MatchedFiles == 0:
+		return fmt.Sprintf("No matches %s.", what)
+	case g.args.OutputMode == "files_with_matches":
+		return fmt.Sprintf("Found %s%s %s.", atLeast, count(g.res.MatchedFiles, "file"), what)
+	}
+	return fmt.Sprintf("Found %s%s in %s %s.", atLeast, count(g.res.Matches, "matching line"), count(g.res.MatchedFiles, "file"), what)
+}
+
+// total is how many results there are of the kind that limit and offset count.
+func (g *grepText) total() int {
+	if g.args.OutputMode == "content" {
+		return g.res.Matches
+	}
+	return g.res.MatchedFiles
+}
+
+func (g *grepText) more() bool { return g.args.Offset+g.told < g.total() }
+
+// remarks are what the reader should know beside the matches.
+func (g *grepText) remarks() []string {
+	var out []string
+	if g.res.Incomplete != search.Complete {
+		out = append(out, fmt.Sprintf("The search did not finish: %s. Narrow path, glob or type.", g.res.Incomplete))
+	}
+	out = append(out, g.res.Notes...)
+	if g.res.MatchedFiles == 0 {
+		out = append(out, g.notes...)
+	}
+	if n := g.res.Refused; n > 0 && g.res.MatchedFiles == 0 {
+		out = append(out, fmt.Sprintf("%s left out: an AI ignore file protects them.", count(n, "file or folder")))
+	}
+	if n := g.res.Withheld; n > 0 {
+		out = append(out, fmt.Sprintf("%s with matches left out, because they hold secrets; name one as path to be asked about it.", count(n, "file")))
+	}
+	if n := g.res.Unreadable; n > 0 {
+		out = append(out, fmt.Sprintf("%s could not be read, such as %v.", count(n, "file or folder"), g.res.Problems[0]))
+	}
+	if n := g.res.Binary; n > 0 {
+		out = append(out, fmt.Sprintf("%s that are no text match too.", count(n, "file")))
+	}
+	return out
+}
+
+// content writes the lines of each file below its path.
+func (g *grepText) content() {
+	for i := range g.res.Files {
+		if g.full {
+			return
+		}
+		g.file(&g.res.Files[i])
+	}
+}
+
+func (g *grepText) file(f *search.FileMatches) {
+	told := *f
+	told.Lines = nil
+	head := f.Path + "\n"
+	if f.Binary {
+		g.add(head + "(it matches, and is no text)\n\n")
+		g.told += f.Count
+		return
+	}
+	for i, l := range f.Lines {
+		text := line(l)
+		if i > 0 && l.Number > f.Lines[i-1].Number+1 && (g.args.Context+g.args.Before+g.args.After > 0) {
+			text = "--\n" + text
+		}
+		if !g.fits(head + text) {
+			break
+		}
+		g.add(head + text)
+		head = ""
+		if l.Match {
+			g.told++
+		}
+		told.Lines = append(told.Lines, l)
+	}
+	if len(told.Lines) > 0 {
+		g.add("\n")
+		g.shown = append(g.shown, told)
+	}
+}
+
+func line(l search.Line) string {
+	mark := "-"
+	if l.Match {
+		mark = ":"
+	}
+	text := strings.ToValidUTF8(l.Text, "\uFFFD")
+	if l.Cut {
+		text = "…" + text + "…"
+	}
+	return fmt.Sprintf("%d%s%s\n", l.Number, mark, text)
+}
+
+// list writes one path a line.
+func (g *grepText) list() {
+	for _, f := range g.res.Files {
+		text := f.Path + "\n"
+		if g.args.OutputMode == "count" {
+			text = fmt.Sprintf("%s:%d\n", f.Path, f.Count)
+		}
+		if !g.fits(text) {
+			return
+		}
+		g.add(text)
+		g.told++
+	}
+}
+
+// fits reports whether there is room for s; once there is not, nothing more is written.
+func (g *grepText) fits(s string) bool {
+	g.full = g.full || g.size > 0 && g.size+utf8.RuneCountInString(s) > grepBudget
+	return !g.full
+}
+
+func (g *grepText) add(s string) {
+	g.out.WriteString(s)
+	g.size += utf8.RuneCountInString(s)
+}
+
+// count writes "1 file", "2 files".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	first, rest, ok := strings.Cut(noun, " or ")
+	if ok {
+		return fmt.Sprintf("%d %ss or %ss", n, first, rest)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
