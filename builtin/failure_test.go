@@ -27,7 +27,7 @@ func TestFailuresHaveTheirDocumentedTypes(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", syscall.EROFS), tool.PermissionDenied, "write a: wrapped: read-only file system"},
 		{syscall.EISDIR, targetIsDirectory, "write a: it is a folder"},
 		{&workspace.NotRegularError{Path: "/w/a", Kind: "a folder"}, targetIsDirectory, "write a: it is a folder; use list_directory"},
-		{&workspace.NotRegularError{Path: "/w/a", Kind: "a socket"}, fileWriteFailure, "write a: it is a socket, not a regular file"},
+		{&workspace.NotRegularError{Path: "/w/a", Kind: "a socket"}, targetNotRegular, "write a: it is a socket, not a regular file"},
 		{syscall.EIO, fileWriteFailure, "write a: input/output error"},
 		{tool.Errorf(requiresRead, "as it was"), requiresRead, "as it was"},
 	} {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/ignore"
@@ -68,6 +70,16 @@ func (f *files) refusal(p workspace.Path, kind ignore.Kind) ignore.Verdict {
 	return v
 }
 
+// open opens a regular file for reading. Some files of /proc are regular by name and wait for news when they are read:
+// where the system can tell, reading ends after a moment.
+func (f *files) open(p workspace.Path) (*os.File, error) {
+	file, err := p.Open()
+	if err == nil {
+		_ = file.SetReadDeadline(time.Now().Add(2 * time.Second)) // an ordinary file has none, and needs none
+	}
+	return file, err
+}
+
 // below is the target of an access to all that lies in a folder.
 func below(abs string) string {
 	return strings.TrimSuffix(abs, "/") + "/"
@@ -117,7 +129,13 @@ func (a action) failure(p workspace.Path, err error) error {
 	case errors.As(err, &special) && special.Kind == "a folder":
 		return a.errorf(targetIsDirectory, p, "it is a folder; use list_directory to see what is in it")
 	case errors.As(err, &special):
-		return a.errorf(a.otherwise, p, "it is %s, not a regular file; only regular files can be read or changed", special.Kind)
+		kind := targetNotRegular
+		if a == toRead {
+			kind = readContentFailure
+		}
+		return a.errorf(kind, p, "it is %s, not a regular file; only regular files can be read or changed", special.Kind)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return a.errorf(a.otherwise, p, "it has no end: reading it waits for news")
 	case errors.Is(err, fs.ErrNotExist):
 		return a.errorf(tool.FileNotFound, p, "there is no such file or folder")
 	case errors.Is(err, fs.ErrPermission):

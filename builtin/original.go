@@ -34,7 +34,7 @@ type original struct {
 // original reads the file that a call would change. One that is not there is an empty text.
 func (f *files) original(a action, p workspace.Path) (original, error) {
 	o := original{path: p}
-	file, err := p.Open()
+	file, err := f.open(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		o.doc, err = text.Decode(nil)
 		return o, err

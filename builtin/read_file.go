@@ -75,7 +75,7 @@ func (f *files) read(ctx context.Context, p workspace.Path, a readFileArgs) (too
 	if err := ctx.Err(); err != nil {
 		return tool.Result{}, err
 	}
-	file, err := p.Open()
+	file, err := f.open(p)
 	if err != nil {
 		return tool.Result{}, toRead.failure(p, err)
 	}

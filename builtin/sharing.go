@@ -75,7 +75,7 @@ func (f *files) readTogether(ctx context.Context, g *gathered) ([]block, error) 
 
 // probe finds out what a file is.
 func (f *files) probe(p workspace.Path) (document.Type, int64, error) {
-	file, err := p.Open()
+	file, err := f.open(p)
 	if err != nil {
 		return document.Type{}, 0, err
 	}
@@ -89,7 +89,7 @@ func (f *files) probe(p workspace.Path) (document.Type, int64, error) {
 }
 
 func (f *files) documentBlock(ctx context.Context, g *gathered, p workspace.Path, size int64, t document.Type) (block, bool) {
-	file, err := p.Open()
+	file, err := f.open(p)
 	if err != nil {
 		g.skip(p.Rel, "%v", cause(err))
 		return block{}, false
@@ -110,7 +110,7 @@ func (f *files) documentBlock(ctx context.Context, g *gathered, p workspace.Path
 
 // readShare reads as much of a text as its share allows.
 func (f *files) readShare(ctx context.Context, g *gathered, b *block, share int) {
-	file, err := b.path.Open()
+	file, err := f.open(b.path)
 	if err != nil {
 		g.skip(b.path.Rel, "%v", cause(err))
 		return
