@@ -35,6 +35,10 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		s.exec.Ask = newTerminal(env, s.policy).ask
 		defer onSuspend(func() { s.background(env) })()
 	}
+	attached, err := s.attach(ctx, env, prompt)
+	if err != nil {
+		return s.report(env, o, err)
+	}
 	out := newOutput(env, o, s, m.Name())
 	failed := false
 	a := agent.New(agent.Options{
@@ -47,7 +51,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 			out.event(e)
 		},
 	})
-	answer, err := a.Run(ctx, model.Text(prompt))
+	answer, err := a.Run(ctx, append([]model.Part{model.Text(prompt)}, attached...)...)
 	if printed := out.end(answer, err); printed != nil {
 		return printed
 	}

@@ -65,8 +65,8 @@ func openSession(env Env, o *options, kind sessionKind) (*session, error) {
 		return nil, err
 	}
 	s.tools, err = builtin.New(builtin.Options{
-		Dir: dir, AddDirs: absolute(env.Dir, o.addDirs), State: home, AllRead: kind == oneCall,
-		Helper: env.Helper, Environ: env.Environ, Output: s.create,
+		Dir: dir, AddDirs: append(absolute(env.Dir, o.addDirs), s.includedDirs(env)...), State: home, AllRead: kind == oneCall,
+		Helper: env.Helper, Environ: env.Environ, PassEnv: texts(s.settings.Tools.PassEnv), Output: s.create,
 	})
 	if err != nil {
 		return nil, usagef("%v", err)
@@ -83,6 +83,32 @@ func openSession(env Env, o *options, kind sessionKind) (*session, error) {
 		Spill:    s.save,
 	}
 	return s, nil
+}
+
+// includedDirs are the further folders that settings name. One that is not there is told, and stops nothing.
+func (s *session) includedDirs(env Env) []string {
+	var dirs []string
+	for _, e := range s.settings.Context.IncludeDirectories {
+		path := e.Text
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			path = filepath.Join(env.Home, rest)
+		}
+		path = absolute(s.dir, []string{path})[0]
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			fmt.Fprintf(env.Stderr, "adze: %s: context.includeDirectories: there is no folder %s\n", e.From, path)
+			continue
+		}
+		dirs = append(dirs, path)
+	}
+	return dirs
+}
+
+func texts(entries []settings.Entry) []string {
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Text)
+	}
+	return out
 }
 
 func (s *session) close(env Env) {

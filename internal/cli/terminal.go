@@ -20,11 +20,12 @@ type terminal struct {
 	out    io.Writer
 	in     *lineReader
 	policy *permission.Policy
+	editor string
 	turn   chan struct{} // whose question it is
 }
 
 func newTerminal(env Env, p *permission.Policy) *terminal {
-	return &terminal{out: env.Stderr, in: newLineReader(env.Stdin), policy: p, turn: make(chan struct{}, 1)}
+	return &terminal{out: env.Stderr, in: newLineReader(env.Stdin), policy: p, editor: editorOf(env), turn: make(chan struct{}, 1)}
 }
 
 // ask is the tool.Asker of a plain terminal.
@@ -39,6 +40,9 @@ func (t *terminal) ask(ctx context.Context, r tool.Request, why tool.Decision) (
 	always := alwaysRule(why)
 	for {
 		choices := "[y]es, [n]o"
+		if t.canEdit(r) {
+			choices += ", [e]dit it first"
+		}
 		if always != "" {
 			choices += fmt.Sprintf(", [a]lways (%s, until adze ends)", tool.Visible(always))
 		}
@@ -53,6 +57,12 @@ func (t *terminal) ask(ctx context.Context, r tool.Request, why tool.Decision) (
 			return tool.Decision{Verdict: tool.Allow}, nil
 		case "n", "no":
 			return tool.Decision{Verdict: tool.Deny}, nil
+		case "e", "edit":
+			if d, err := t.edit(ctx, r); err != nil {
+				fmt.Fprintf(t.out, "adze: %v\n", err)
+			} else if d.Args != nil {
+				return d, nil
+			}
 		case "a", "always":
 			if always != "" && t.policy.Remember(r, always) {
 				return tool.Decision{Verdict: tool.Allow, Remember: always}, nil

@@ -38,6 +38,14 @@ func keys() []key {
 			put: integer(func(s *Settings) *int { return &s.Tools.OutputThreshold }),
 		},
 		{
+			name: "tools.shell.passEnv",
+			put:  entries(func(s *Settings) *[]Entry { return &s.Tools.PassEnv }),
+		},
+		{
+			name: "context.includeDirectories", also: []string{"includeDirectories"},
+			put: entries(func(s *Settings) *[]Entry { return &s.Context.IncludeDirectories }),
+		},
+		{
 			name: "model.name", also: []string{"model"}, env: []string{"QWEN_MODEL", "OPENAI_MODEL"},
 			put: text(func(s *Settings) *string { return &s.Model.Name }),
 		},

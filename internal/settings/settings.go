@@ -16,6 +16,7 @@ import (
 // Settings is what all sources together say.
 type Settings struct {
 	Tools       Tools
+	Context     Context
 	Model       Model
 	Permissions Permissions
 
@@ -25,8 +26,14 @@ type Settings struct {
 
 // Tools is how tools run.
 type Tools struct {
-	ApprovalMode    string // plan, default, auto-edit or yolo
-	OutputThreshold int    // characters of a result that go to the model; 0 or less: no limit
+	ApprovalMode    string  // plan, default, auto-edit or yolo
+	OutputThreshold int     // characters of a result that go to the model; 0 or less: no limit
+	PassEnv         []Entry // variables that commands are given although they look like a credential
+}
+
+// Context is what the model is shown.
+type Context struct {
+	IncludeDirectories []Entry // further folders of the workspace
 }
 
 // Model is which model is asked.

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// attach reads the @paths of a prompt, as far as policy or the person lets them be read.
+func (s *session) attach(ctx context.Context, env Env, prompt string) ([]model.Part, error) {
+	var allowed []builtin.Mention
+	var left []string
+	for _, m := range s.tools.Mentions(prompt) {
+		why := ""
+		if m.Refused == nil {
+			why = s.mayAttach(ctx, m)
+		}
+		if why != "" {
+			left = append(left, fmt.Sprintf("%s was not attached: %s", m.Text, why))
+			continue
+		}
+		allowed = append(allowed, m)
+	}
+	content, notes, err := s.tools.Attach(ctx, allowed)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range append(notes, left...) {
+		fmt.Fprintf(env.Stderr, "adze: %s\n", n)
+	}
+	var parts []model.Part
+	for _, p := range content {
+		switch p := p.(type) {
+		case tool.Text:
+			parts = append(parts, model.Text(p))
+		case tool.Media:
+			parts = append(parts, model.Media{Media: p})
+		}
+	}
+	for _, l := range left {
+		parts = append(parts, model.Text("("+l+")"))
+	}
+	return parts, nil
+}
+
+// mayAttach says why a mention must be left out; nothing if it need not be.
+func (s *session) mayAttach(ctx context.Context, m builtin.Mention) string {
+	r := tool.Request{
+		Declaration: tool.Declaration{Name: "@path", DisplayName: "Attach", Kind: tool.Read},
+		Invocation:  tool.Invocation{Description: "attach " + m.Text, Access: []tool.Access{m.Access}},
+	}
+	d := s.policy.Judge(r)
+	if d.Verdict == tool.Ask {
+		answer, err := s.exec.Ask(ctx, r, d)
+		if err != nil {
+			return err.Error()
+		}
+		d = answer
+	}
+	if d.Verdict != tool.Allow {
+		return "it was refused"
+	}
+	return ""
+}
