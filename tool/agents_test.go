@@ -245,3 +245,24 @@ func nonZero(m map[string]int) map[string]int {
 	}
 	return m
 }
+
+// A sub-agent's sandbox is never wider than either policy wants it.
+func TestStricterGrants(t *testing.T) {
+	grant := func(as ...tool.Access) tool.Policy {
+		return func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow, Grant: as} }
+	}
+	all, some := tool.Access{Verb: tool.Reads, Target: "*"}, tool.Access{Verb: tool.Reads, Target: "/a/"}
+	for name, c := range map[string]struct {
+		a, b tool.Policy
+		want tool.Decision
+	}{
+		"one of them":    {grant(), grant(some), tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{some}}},
+		"the same":       {grant(all), grant(all), tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{all}}},
+		"different ones": {grant(all), grant(some), tool.Decision{Verdict: tool.Ask, Reason: "two policies hold it to different limits"}},
+		"only the other": {grant(some), grant(), tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{some}}},
+	} {
+		if diff := cmp.Diff(c.want, tool.Stricter(c.a, c.b)(tool.Request{})); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

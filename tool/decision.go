@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"slices"
 )
 
 // Call is a model's request. The agent makes ID unique in the session; servers do not.
@@ -74,8 +75,13 @@ func Stricter(a, b Policy) Policy {
 		if y.Verdict < x.Verdict {
 			return y
 		}
-		if x.Verdict == Allow && x.Grant == nil {
+		switch {
+		case x.Verdict != Allow:
+		case x.Grant == nil:
 			x.Grant = y.Grant
+		case y.Grant != nil && !slices.Equal(x.Grant, y.Grant):
+			// Nobody can say here what both grants have in common.
+			return Decision{Verdict: Ask, Reason: "two policies hold it to different limits"}
 		}
 		return x
 	}
