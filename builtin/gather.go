@@ -210,18 +210,29 @@ func (f *files) gatherFolder(ctx context.Context, g *gathered, t target, w wish,
 	return nil
 }
 
+// below is a path that a walk from a folder gave: nothing between the two is a link, but the file itself may be one.
+func (f *files) below(at workspace.Path, path string) (workspace.Path, bool) {
+	info, err := os.Lstat(path)
+	rel, outside := filepath.Rel(at.Abs, path)
+	if err != nil || outside != nil || info.Mode()&os.ModeSymlink != 0 {
+		p, err := f.ws.Resolve(path)
+		return p, err == nil
+	}
+	return at.Join(rel), true
+}
+
 // consider adds a file that a folder or pattern led to. A link out of the folder, and what looks like a secret, must be
 // named: nobody was asked about them.
 func (f *files) consider(g *gathered, t target, path string, once map[string]bool) {
 	if atomicfile.IsTemp(filepath.Base(path)) {
 		return
 	}
-	p, err := f.ws.Resolve(path)
-	if err != nil || once[p.Abs] {
-		return
-	}
 	if len(g.files) >= maxGathered {
 		g.more++
+		return
+	}
+	p, ok := f.below(t.at, path)
+	if !ok || once[p.Abs] {
 		return
 	}
 	once[p.Abs] = true

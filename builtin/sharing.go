@@ -38,6 +38,10 @@ func (f *files) readTogether(ctx context.Context, g *gathered) ([]block, error) 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		if len(texts) == sharedChars/leastShare && !c.named {
+			g.more++
+			continue
+		}
 		t, size, err := f.probe(c.path)
 		isText := t.Kind == document.Text || t.Kind == document.SVG
 		switch {
