@@ -13,7 +13,7 @@ import (
 // Command is what to run.
 type Command struct {
 	Line string   // for the shell; any length
-	Argv []string // a program and its arguments, without a shell, if Line is empty
+	Argv []string // or a program, looked for in PATH, and its arguments, without a shell
 	Dir  string   // where; empty means the current directory
 	Env  []string // all of its environment, see Environ; nil means Environ(os.Environ(), nil)
 

@@ -34,7 +34,7 @@ func resetHighWater() error { return os.WriteFile("/proc/self/clear_refs", []byt
 func TestFlood(t *testing.T) {
 	mb := soak(100, 10_000)
 	if underRace {
-		mb = 16
+		mb = 8
 	}
 	mask := NewMask([]string{"sk-0123456789abcdef", "ghp_ABCDEFGHIJKLMNOP1"})
 	for _, c := range []struct{ name, line, head, tail string }{

@@ -66,6 +66,7 @@ func keep() int {
 	os.Chdir("/") // hold no folder
 
 	k := &keeping{ctl: os.NewFile(ctlFD, "control"), empty: make(chan struct{}), over: make(chan int, 1)}
+	k.tell(msgReady, nil)
 	kind, body, err := receive(k.ctl)
 	if err != nil || kind != msgRun {
 		return 0 // not needed after all

@@ -82,8 +82,10 @@ func (j *Jobs) Start(c Command, label string) (id string, err error) {
 // it no longer, and what it has printed so far can be read. A command that has
 // ended meanwhile becomes a finished job.
 func (j *Jobs) Adopt(p *Process, label string) (id string, err error) {
-	p.Detach()
-	return j.add(p, label)
+	if id, err = j.add(p, label); err == nil {
+		p.Detach()
+	}
+	return id, err
 }
 
 func (j *Jobs) add(p *Process, label string) (string, error) {

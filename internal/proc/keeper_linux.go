@@ -68,26 +68,40 @@ func (k *keepers) note() string {
 func (k *keepers) start(ctx context.Context, s spec, l *ledger) (tree, *os.File, *entry, error) {
 	for k.works() {
 		i, spare, err := k.take()
-		if err != nil {
-			k.mu.Lock()
-			k.broken = err
-			k.mu.Unlock()
-			break
-		}
-		e := l.add(i.kept.id, s.marker)
-		err = i.kept.run(ctx, s)
 		if err == nil {
-			k.refill()
-			return i.kept, i.out, e, nil
+			e := l.add(i.kept.id, s.marker)
+			if err = i.kept.run(ctx, s); err == nil {
+				k.refill()
+				return i.kept, i.out, e, nil
+			}
+			i.out.Close()
+			<-i.kept.gone()
+			e.remove()
+			if !errors.Is(err, errUnused) {
+				return nil, nil, nil, err
+			}
 		}
-		i.out.Close()
-		<-i.kept.gone()
-		e.remove()
-		if !spare || !errors.Is(err, errLost) { // a spare may have died long ago
-			return nil, nil, nil, err
+		if !spare { // a spare may have died long ago; a fresh one must work
+			k.breaks(err)
 		}
 	}
 	return startBare(s, l)
+}
+
+// breaks remembers that keepers do not work here.
+func (k *keepers) breaks(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.broken = err
+}
+
+// probe sees whether a keeper can be started, and leaves it as the spare.
+func (k *keepers) probe() {
+	if !k.works() {
+		return
+	}
+	k.refill()
+	k.filling.Wait()
 }
 
 // take returns the spare keeper, or a new one.
@@ -112,7 +126,8 @@ func (k *keepers) refill() {
 	k.filling.Go(func() {
 		i, err := k.keeper()
 		if err != nil {
-			return // the next command will tell
+			k.breaks(err)
+			return
 		}
 		k.mu.Lock()
 		if k.closed || k.spare != nil {
@@ -199,8 +214,9 @@ func newKept(p *os.Process, ctl *os.File) *kept {
 	return t
 }
 
-// errLost is what a command gets whose keeper is no more.
-var errLost = errors.New("the keeper process ended unexpectedly")
+// errUnused says that a keeper ended before it took its command, which has
+// surely not run.
+var errUnused = errors.New("the keeper process ended at once")
 
 // run hands the command over and waits until it has started, or the context
 // has ended: a command can be quick enough to stop its keeper before that has
@@ -212,7 +228,7 @@ func (t *kept) run(ctx context.Context, s spec) error {
 	defer t.ctl.SetWriteDeadline(time.Time{})
 	if err := send(t.ctl, msgRun, s.encode()); err != nil {
 		t.keeper.Kill()
-		return fmt.Errorf("%w: %w", errLost, err)
+		return fmt.Errorf("%w: %w", errUnused, err)
 	}
 	select {
 	case err := <-t.started:
@@ -224,13 +240,15 @@ func (t *kept) run(ctx context.Context, s spec) error {
 
 // listen takes the keeper's messages until it ends.
 func (t *kept) listen() {
-	var started, exited, clean bool
+	var ready, started, exited, clean bool
 	for {
 		kind, body, err := receive(t.ctl)
 		if err != nil {
 			break
 		}
 		switch kind {
+		case msgReady:
+			ready = true
 		case msgStarted:
 			started = true
 			t.started <- nil
@@ -256,8 +274,11 @@ func (t *kept) listen() {
 	if !exited {
 		t.exits <- exit{code: -1, signal: syscall.SIGKILL, note: "The command's keeper process was killed, and the command with it."}
 	}
-	if !started {
-		t.started <- errLost
+	switch {
+	case !ready:
+		t.started <- errUnused
+	case !started: // the command may have run, so it must not run again
+		t.started <- nil
 	}
 	t.keeper.Wait()
 	close(t.ended)

@@ -28,6 +28,8 @@ func (*keepers) start(_ context.Context, s spec, l *ledger) (tree, *os.File, *en
 	return startBare(s, l)
 }
 
+func (*keepers) probe() {}
+
 func (*keepers) close() {}
 
 // widen and waiting have no equal here; draining by time takes their place.

@@ -205,3 +205,38 @@ func TestDetach(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// A binary that starts but is no keeper: commands run without one, once.
+func TestHelperThatIsNone(t *testing.T) {
+	r := Open(Options{Helper: Helper{path: "/bin/true"}})
+	defer r.Close()
+	file := t.TempDir() + "/runs"
+	for range 2 {
+		if o := run(t, r, Command{Line: "echo run >> " + file}); o.Exit != 0 || len(o.Notes) != 1 {
+			t.Errorf("%+v", o)
+		}
+	}
+	if b, _ := os.ReadFile(file); string(b) != "run\nrun\n" {
+		t.Errorf("%q", b)
+	}
+	if h := r.Health(); h.Helper || len(h.Notes) != 1 {
+		t.Errorf("%+v", h)
+	}
+	missing := Open(Options{Helper: Helper{path: "/missing/helper"}})
+	defer missing.Close()
+	if h := missing.Health(); h.Helper || len(h.Notes) != 1 {
+		t.Errorf("%+v", h)
+	}
+}
+
+// A command that kills its keeper at once is not run again.
+func TestNeverTwice(t *testing.T) {
+	r := opened(t, Options{})
+	for range soak(10, 200) {
+		file := t.TempDir() + "/runs"
+		run(t, r, Command{Line: "echo run >> " + file + "; kill -KILL $PPID; sleep 5"})
+		if b, _ := os.ReadFile(file); string(b) != "run\n" {
+			t.Fatalf("%q", b)
+		}
+	}
+}

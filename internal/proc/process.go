@@ -48,9 +48,8 @@ func newProcess(r *Runner, c Command) *Process {
 }
 
 // start starts the command and what watches it.
-func (p *Process) start(ctx context.Context, s spec, notes []string) error {
+func (p *Process) start(ctx context.Context, s spec, note string) error {
 	p.began = time.Now()
-	p.notes = notes
 	r := p.runner
 	within := startTime
 	if p.cmd.Timeout > 0 {
@@ -62,6 +61,7 @@ func (p *Process) start(ctx context.Context, s spec, notes []string) error {
 	if p.tree, p.out, p.entry, err = r.keeper.start(starting, s, r.ledger); err != nil {
 		return startError(s, err)
 	}
+	p.notes = sentences(note, r.keeper.note(), r.ledger.note())
 	go p.pump()
 	go p.live()
 	go p.watch(ctx)

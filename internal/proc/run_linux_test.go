@@ -49,6 +49,7 @@ func TestRun(t *testing.T) {
 		{"both streams in order", Command{Line: "echo 1; echo 2 >&2; echo 3; echo 4 >&2"}, result{Text: "1\n2\n3\n4\n"}},
 		{"directory", Command{Line: "pwd -P", Dir: dir}, result{Text: dir + "\n"}},
 		{"arguments without a shell", Command{Argv: []string{"/bin/echo", "$HOME", "a b"}}, result{Text: "$HOME a b\n"}},
+		{"a program from PATH", Command{Argv: []string{"echo", "x"}}, result{Text: "x\n"}},
 		{"standard input is empty", Command{Line: "cat; read x; echo $?"}, result{Text: "1\n"}},
 		{"no terminal", Command{Line: "(exec </dev/tty) 2>/dev/null || echo none"}, result{Text: "none\n"}},
 		{"its own session", Command{Line: `read -r _ _ _ _ pgrp sid _ < /proc/$$/stat; [ "$pgrp $sid" = "$$ $$" ] && echo own`}, result{Text: "own\n"}},
@@ -108,6 +109,7 @@ func TestBadCommands(t *testing.T) {
 			{"file as directory", r, Command{Line: "pwd", Dir: file}, "not a directory"},
 			{"negative timeout", r, Command{Line: "pwd", Timeout: -1}, "negative"},
 			{"missing program", r, Command{Argv: []string{"/missing/program"}}, "/missing/program: no such file"},
+			{"unknown program", r, Command{Argv: []string{"no-such-program"}}, "is it installed?"},
 			{"missing shell", noShell, Command{Line: "pwd"}, "start /missing/bash: no such file"},
 			{"huge argument", r, Command{Argv: []string{"/bin/echo", strings.Repeat("x", 8<<20)}}, "larger than this system takes"},
 		} {

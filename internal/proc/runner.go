@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
+	"slices"
 	"sync"
 	"time"
 )
@@ -51,8 +53,9 @@ type Health struct {
 	Notes  []string // what is missing and what that means
 }
 
-// Health looks at what a command would get.
+// Health looks at what a command would get; it starts a keeper to see.
 func (r *Runner) Health() Health {
+	r.keeper.probe()
 	h := Health{Helper: r.keeper.works()}
 	path, note, err := r.shell()
 	if h.Shell = path; err != nil {
@@ -93,8 +96,9 @@ func (r *Runner) Start(ctx context.Context, c Command) (*Process, error) {
 	}
 	r.live[p] = true
 	r.mu.Unlock()
-	if err := p.start(ctx, s, sentences(note, r.keeper.note(), r.ledger.note())); err != nil {
+	if err := p.start(ctx, s, note); err != nil {
 		r.forget(p)
+		close(p.gone) // Close may be waiting
 		return nil, err
 	}
 	return p, nil
@@ -104,7 +108,11 @@ func (r *Runner) spec(c Command) (s spec, note string, err error) {
 	s = spec{argv: c.Argv, dir: c.Dir, marker: newMarker()}
 	s.env = append(c.Env, markerVar+"="+s.marker)
 	if c.Line == "" {
-		return s, "", nil
+		s.argv = slices.Clone(c.Argv)
+		if s.argv[0], err = exec.LookPath(c.Argv[0]); err != nil {
+			err = fmt.Errorf("run command: %w; is it installed?", err)
+		}
+		return s, "", err
 	}
 	shell, note, err := r.shell()
 	if err != nil {

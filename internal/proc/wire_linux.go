@@ -12,6 +12,7 @@ import (
 const (
 	msgRun     = 'R' // to the keeper: a spec
 	msgStop    = 'T' // to the keeper: grace in milliseconds
+	msgReady   = 'K' // the keeper stands and waits for its command
 	msgStarted = 'S' // pid
 	msgFailed  = 'F' // errno
 	msgExited  = 'X' // wait status, number of processes left
