@@ -45,6 +45,9 @@ func (s *Set) Mentions(prompt string) []Mention {
 // a file of that name.
 func (s *Set) mention(prompt string, start int) ([]Mention, int) {
 	name, end := mentionName(prompt, start+1)
+	if strings.Trim(name, "./") == "" && name != "./" {
+		return nil, 0 // dots of a sentence, or all of the disk
+	}
 	shorter := strings.TrimRight(name, ".,;:!?)]}>'\"`")
 	for n := len(name); n >= len(shorter) && n > 0; n-- {
 		if ms := s.standsFor(name[:n], prompt[start:end-(len(name)-n)], false); ms != nil {

@@ -34,6 +34,8 @@ func TestMentions(t *testing.T) {
 		"@" + dir + "/main.go":          {"@" + dir + "/main.go reads main.go"},
 		"ask me@main.go or @nobody":     nil,
 		"@ alone, @@, @\"open, @'":      nil,
+		"look @. or @.. or @/":          nil,
+		"all of @./":                    {"@./ reads ./"},
 		"@Override\nvoid f() {}":        nil,
 		"a@b @main.go\n@src/a.go\tdone": {"@main.go reads main.go", "@src/a.go reads src/a.go"},
 	} {

@@ -138,6 +138,8 @@ func (a action) failure(p workspace.Path, err error) error {
 		return a.errorf(a.otherwise, p, "it has no end: reading it waits for news")
 	case errors.Is(err, fs.ErrNotExist):
 		return a.errorf(tool.FileNotFound, p, "there is no such file or folder")
+	case errors.Is(err, syscall.ENOTDIR) && a != toWrite:
+		return a.errorf(tool.FileNotFound, p, "%w", cause(err))
 	case errors.Is(err, fs.ErrPermission):
 		return a.errorf(tool.PermissionDenied, p, "%w; the user that runs this has no right to it", cause(err))
 	case errors.Is(err, syscall.EROFS):

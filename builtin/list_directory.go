@@ -24,7 +24,7 @@ import (
 var listDirectoryText string
 
 type listDirectoryArgs struct {
-	Path   string         `json:"path" description:"Absolute path of the folder."`
+	Path   string         `json:"path" alias:"absolute_path,dir_path,directory" description:"Absolute path of the folder."`
 	Ignore []string       `json:"ignore,omitempty" description:"Names to leave out; * and ? are wildcards."`
 	Filter filterArgument `json:"file_filtering_options,omitzero" description:"AI ignore files always hold."`
 }
