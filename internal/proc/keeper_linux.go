@@ -171,7 +171,10 @@ func (k *keepers) keeper() (*idle, error) {
 		p, err = os.StartProcess(k.helper.path, []string{"adze-keeper", helperArg}, &os.ProcAttr{
 			Env:   helperEnv(),
 			Files: []*os.File{null, null, null, theirs, w},
-			Sys:   &syscall.SysProcAttr{Setsid: true},
+			// A keeper that is stopped must wake up to see its program gone. The
+			// signal comes when the starting thread ends, which may be early;
+			// then it does no harm.
+			Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
 		})
 		if err == nil {
 			return &idle{newKept(p, ours), r}, nil

@@ -70,9 +70,12 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 // The keeper sees that its program is gone.
 func TestProgramKilled(t *testing.T) {
 	t.Parallel()
-	for range soak(2, 50) {
+	for i := range soak(2, 50) {
 		state := t.TempDir()
-		cmd, _, tag := program(t, "keeper", state)
+		cmd, keeper, tag := program(t, "keeper", state)
+		if i%2 == 1 {
+			syscall.Kill(keeper, syscall.SIGSTOP) // it wakes up for this
+		}
 		kill(t, cmd)
 		if left := tagsLeft(t, tag); left != nil {
 			t.Fatalf("left %q", left)
@@ -99,14 +102,13 @@ func TestReapAtNextStart(t *testing.T) {
 			if n, err := Reap(state); n != 0 || err != nil {
 				t.Errorf("while it runs: reaped %d, %v", n, err)
 			}
-			// The keeper must not see its program die before it.
+			// The keeper must not see its program die, so it dies first; and the
+			// program must not see that, so it is stopped.
 			if keeper > 0 {
-				syscall.Kill(keeper, syscall.SIGSTOP)
-			}
-			kill(t, cmd)
-			if keeper > 0 {
+				cmd.Process.Signal(syscall.SIGSTOP)
 				syscall.Kill(keeper, syscall.SIGKILL)
 			}
+			kill(t, cmd)
 			if tagsNow(tag) == nil {
 				t.Fatal("nothing was left: the test shows nothing")
 			}
