@@ -62,7 +62,7 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 	if dir.Abs != s.files.ws.Project() {
 		shown = dir.Abs
 	}
-	inv.Confirm = tool.Command{Line: a.Command, Directory: dir.Abs, Warnings: warningsFor(a)}
+	inv.Confirm = tool.Command{Line: a.Command, Directory: dir.Abs, Purpose: a.Description, Warnings: warningsFor(a)}
 	inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 		if err := ctx.Err(); err != nil {
 			return tool.Result{}, err
@@ -76,7 +76,7 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 	return inv, nil
 }
 
-// warningsFor is what a person should see beside the command: the model's own words, as such.
+// warningsFor is what a person should know beside the command.
 func warningsFor(a runShellCommandArgs) []string {
 	var ws []string
 	if tool.Hidden(a.Command) {
@@ -84,9 +84,6 @@ func warningsFor(a runShellCommandArgs) []string {
 	}
 	if a.IsBackground {
 		ws = append(ws, "it goes on running in the background")
-	}
-	if a.Description != "" {
-		ws = append(ws, "the model says that this is for: "+a.Description)
 	}
 	return ws
 }

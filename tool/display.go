@@ -31,6 +31,7 @@ func (l Literal) Markdown() string { return Fence("", string(l)) }
 type Command struct {
 	Line      string // the whole of it, to the byte
 	Directory string
+	Purpose   string // what it is for, in the model's words
 	Warnings  []string
 }
 
@@ -40,6 +41,9 @@ func (c Command) Markdown() string {
 	b.WriteString(Fence("sh", c.Line))
 	if c.Directory != "" {
 		fmt.Fprintf(&b, "\nin %s", code(c.Directory))
+	}
+	if c.Purpose != "" {
+		fmt.Fprintf(&b, "\nThe model says: %s", oneLine(c.Purpose))
 	}
 	for _, w := range c.Warnings {
 		fmt.Fprintf(&b, "\nWarning: %s", oneLine(w))

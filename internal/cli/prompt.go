@@ -31,15 +31,18 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		return s.report(env, o, err)
 	}
 	defer m.Close()
+	side := &quietWriter{w: env.Stderr}
 	if env.Terminal {
-		s.exec.Ask = newTerminal(env, s.policy).ask
-		defer onSuspend(func() { s.background(env) })()
+		t := newTerminal(env, s.policy)
+		t.out = side
+		s.exec.Ask = t.ask
+		defer onSuspend(func() { s.background(side) })()
 	}
 	attached, err := s.attach(ctx, env, prompt)
 	if err != nil {
 		return s.report(env, o, err)
 	}
-	out := newOutput(env, o, s, m.Name())
+	out := newOutput(env, o, s, side, m.Name())
 	failed := false
 	a := agent.New(agent.Options{
 		Model: m, Executor: s.exec, Limits: limits(o), News: s.tools.News,
@@ -65,9 +68,9 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 }
 
 // background moves what runs to the background, because the person does not want to wait for it.
-func (s *session) background(env Env) {
+func (s *session) background(side *quietWriter) {
 	for _, id := range s.tools.Background() {
-		fmt.Fprintf(env.Stderr, "moved to the background as %s\n", id)
+		side.tell("moved to the background as " + id)
 	}
 }
 
@@ -108,7 +111,8 @@ func (s *session) report(env Env, o *options, err error) error {
 
 // textOutput prints the model's last words; on a terminal it tells on the side what happens.
 type textOutput struct {
-	env Env
+	env  Env
+	side *quietWriter
 }
 
 func (t *textOutput) event(e agent.Event) {
@@ -117,7 +121,7 @@ func (t *textOutput) event(e agent.Event) {
 		t.step(e.Event)
 	case agent.Said:
 		if r, ok := e.Event.(model.Retry); ok {
-			fmt.Fprintf(t.env.Stderr, "adze: trying again: %v\n", r.Err)
+			t.side.tell(fmt.Sprintf("adze: trying again: %v", r.Err))
 		}
 	}
 }
@@ -125,13 +129,13 @@ func (t *textOutput) event(e agent.Event) {
 func (t *textOutput) step(e tool.Event) {
 	switch {
 	case e.Stage == tool.Done && e.Outcome.Status == tool.StatusDenied:
-		fmt.Fprintf(t.env.Stderr, "✗ %s\n", tool.Visible(e.Outcome.Error.Message))
+		t.side.tell("✗ " + tool.Visible(e.Outcome.Error.Message))
 	case !t.env.Terminal:
 	case e.Stage == tool.Running:
-		fmt.Fprintf(t.env.Stderr, "● %s: %s\n", e.Request.Declaration.Title(), e.Request.Description)
+		t.side.tell("● " + e.Request.Declaration.Title() + ": " + e.Request.Description)
 	case e.Stage == tool.Done && e.Outcome.Error != nil:
 		first, _, _ := strings.Cut(e.Outcome.Error.Message, "\n")
-		fmt.Fprintf(t.env.Stderr, "✗ %s\n", tool.Visible(first))
+		t.side.tell("✗ " + tool.Visible(first))
 	}
 }
 

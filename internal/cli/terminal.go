@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 
@@ -17,7 +18,7 @@ func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // terminal asks a person, one question at a time.
 type terminal struct {
-	out    io.Writer
+	out    *quietWriter
 	in     *lineReader
 	policy *permission.Policy
 	editor string
@@ -25,7 +26,7 @@ type terminal struct {
 }
 
 func newTerminal(env Env, p *permission.Policy) *terminal {
-	return &terminal{out: env.Stderr, in: newLineReader(env.Stdin), policy: p, editor: editorOf(env), turn: make(chan struct{}, 1)}
+	return &terminal{out: &quietWriter{w: env.Stderr}, in: newLineReader(env.Stdin), policy: p, editor: editorOf(env), turn: make(chan struct{}, 1)}
 }
 
 // ask is the tool.Asker of a plain terminal.
@@ -36,6 +37,8 @@ func (t *terminal) ask(ctx context.Context, r tool.Request, why tool.Decision) (
 	case <-ctx.Done():
 		return tool.Decision{}, ctx.Err()
 	}
+	t.out.begin()
+	defer t.out.end()
 	fmt.Fprintf(t.out, "\n%s\n", question(r, why))
 	always := alwaysRule(why)
 	for {
@@ -94,9 +97,17 @@ func confirmation(d tool.Display) string {
 	case tool.FileDiff:
 		return tool.Visible(d.Diff) + warnings(d.Warnings)
 	case tool.Command:
-		return "  " + strings.ReplaceAll(tool.Visible(d.Line), "\n", "\n  ") + "\n" + warnings(d.Warnings)
+		return "  " + strings.ReplaceAll(tool.Visible(d.Line), "\n", "\n  ") + "\n" + purpose(d) + warnings(d.Warnings)
 	}
 	return tool.Visible(d.Markdown()) + "\n"
+}
+
+// purpose is what the model says of its command, marked as its words and nothing more.
+func purpose(c tool.Command) string {
+	if c.Purpose == "" {
+		return ""
+	}
+	return "The model says: " + strings.Join(strings.Fields(tool.Visible(c.Purpose)), " ") + "\n"
 }
 
 func warnings(ws []string) string {
@@ -113,4 +124,42 @@ func alwaysRule(why tool.Decision) string {
 		return ""
 	}
 	return why.Offer[len(why.Offer)-1]
+}
+
+// quietWriter holds back what others want to tell while a question is open.
+type quietWriter struct {
+	w io.Writer
+
+	mu   sync.Mutex
+	open bool
+	held []string
+}
+
+// Write is for the question itself.
+func (q *quietWriter) Write(p []byte) (int, error) { return q.w.Write(p) }
+
+// tell writes a line now, or after the question.
+func (q *quietWriter) tell(line string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.open {
+		q.held = append(q.held, line)
+		return
+	}
+	fmt.Fprintln(q.w, line)
+}
+
+func (q *quietWriter) begin() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.open = true
+}
+
+func (q *quietWriter) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, line := range q.held {
+		fmt.Fprintln(q.w, line)
+	}
+	q.open, q.held = false, nil
 }
