@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// sitting is a person at a terminal who types what they are told, and a session in a folder of its own.
+type sitting struct {
+	dir    string
+	screen bytes.Buffer
+	exec   *tool.Executor
+}
+
+func sit(t *testing.T, typed, editor string) *sitting {
+	t.Helper()
+	s := &sitting{dir: canonical(t.TempDir())}
+	tools, err := builtin.New(builtin.Options{Dir: s.dir, State: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tools.Close() })
+	policy := permission.New(permission.World{Roots: tools.Roots()}, permission.Default)
+	env := Env{Stdin: strings.NewReader(typed), Stderr: &s.screen, Getenv: func(name string) string {
+		return map[string]string{"EDITOR": editor}[name]
+	}}
+	s.exec = &tool.Executor{Registry: tool.NewRegistry(tools.Tools()...), Policy: policy.Judge, Ask: newTerminal(env, policy).ask}
+	return s
+}
+
+// write writes files in one turn and tells how each ended.
+func (s *sitting) write(t *testing.T, names ...string) []tool.Outcome {
+	t.Helper()
+	b := s.exec.Batch(t.Context())
+	for _, name := range names {
+		args, err := json.Marshal(map[string]string{"file_path": filepath.Join(s.dir, name), "content": "text\n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Add(tool.Call{Name: "write_file", Args: args})
+	}
+	return b.Wait()
+}
+
+func statuses(os []tool.Outcome) string {
+	var s []string
+	for _, o := range os {
+		s = append(s, string(o.Status))
+	}
+	return strings.Join(s, " ")
+}
+
+func TestTerminalAnswers(t *testing.T) {
+	for _, c := range []struct{ typed, files, want string }{
+		{"y\n", "a", "success"},
+		{"yes\n", "a", "success"},
+		{"n\n", "a", "denied"},
+		{"what?\n\nY\n", "a", "success"}, // asked again until it is an answer
+		{"", "a", "denied"},              // the terminal is gone
+		{"a\n", "a b c", "success success success"},
+		{"y\nn\ny\n", "a b c", ""},
+	} {
+		s := sit(t, c.typed, "")
+		got := statuses(s.write(t, strings.Fields(c.files)...))
+		if c.want == "" { // the questions of one turn come in any order
+			if strings.Count(got, "success") != 2 || strings.Count(got, "denied") != 1 {
+				t.Errorf("typed %q: %s", c.typed, got)
+			}
+			continue
+		}
+		if got != c.want {
+			t.Errorf("typed %q: got %s, want %s; screen:\n%s", c.typed, got, c.want, s.screen.String())
+		}
+	}
+}
+
+func TestTerminalShowsWhatItAsks(t *testing.T) {
+	s := sit(t, "y\n", "")
+	s.write(t, "a")
+	for _, want := range []string{"WriteFile: write a", "+text", "[y]es, [n]o, [e]dit it first, [a]lways (WriteFile"} {
+		if !strings.Contains(s.screen.String(), want) {
+			t.Errorf("the screen lacks %q:\n%s", want, s.screen.String())
+		}
+	}
+}
+
+// What the person saves in the editor is what is written, and the model is told.
+func TestTerminalEdits(t *testing.T) {
+	s := sit(t, "e\n", "sed -i s/text/better/")
+	o := s.write(t, "a")[0]
+	content, err := os.ReadFile(filepath.Join(s.dir, "a"))
+	if err != nil || string(content) != "better\n" || !strings.Contains(o.Result.Text(), "Note: the person edited this call") {
+		t.Errorf("%q, %v, %+v", content, err, o)
+	}
+	s = sit(t, "e\nn\n", "true") // nothing was changed: asked again
+	if got := statuses(s.write(t, "a")); got != "denied" {
+		t.Errorf("got %s", got)
+	}
+	s = sit(t, "e\ny\n", "false") // the editor failed: asked again
+	if got := statuses(s.write(t, "a")); got != "success" || !strings.Contains(s.screen.String(), "run the editor") {
+		t.Errorf("got %s; screen:\n%s", got, s.screen.String())
+	}
+}
+
+func TestTerminalWithdraws(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	term := newTerminal(Env{Stdin: r, Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }}, nil)
+	cancel()
+	if _, err := term.ask(ctx, tool.Request{}, tool.Decision{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
