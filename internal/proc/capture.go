@@ -137,6 +137,13 @@ func (k *capture) finish() Output {
 	return o
 }
 
+// quiet is the time since the last output.
+func (k *capture) quiet() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.now().Sub(k.last)
+}
+
 // progress shows the end of the output as it is now.
 func (k *capture) progress(most int) (tail string, bytes, lines int64, quiet time.Duration) {
 	k.mu.Lock()

@@ -20,7 +20,6 @@ type ledger struct {
 	prefix string
 	mu     sync.Mutex
 	err    error
-	open   int
 }
 
 func openLedger(dir string) *ledger {
@@ -61,10 +60,7 @@ func (l *ledger) note() string {
 }
 
 // entry is one command in the ledger; nil is one that is not in it.
-type entry struct {
-	ledger *ledger
-	path   string
-}
+type entry struct{ path string }
 
 func (l *ledger) add(t target, marker string) *entry {
 	l.mu.Lock()
@@ -78,26 +74,14 @@ func (l *ledger) add(t target, marker string) *entry {
 		return nil
 	}
 	f.Close()
-	l.open++
-	return &entry{l, path}
+	return &entry{path}
 }
 
-// remove takes out a command that is gone.
+// remove takes out a command that is gone. If that fails, the next Reap does.
 func (e *entry) remove() {
-	if e == nil {
-		return
+	if e != nil {
+		os.Remove(e.path)
 	}
-	e.ledger.mu.Lock()
-	defer e.ledger.mu.Unlock()
-	os.Remove(e.path)
-	e.ledger.open--
-}
-
-// remaining counts the commands that are not gone.
-func (l *ledger) remaining() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.open
 }
 
 // Reap ends what programs that are no more left running, by the ledger in a

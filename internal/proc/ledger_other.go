@@ -17,8 +17,6 @@ func (l *ledger) note() string {
 	return "Running commands are not recorded on this system: should this program be killed, the next start cannot clean up after it."
 }
 
-func (l *ledger) remaining() int { return 0 }
-
 func (e *entry) remove() {}
 
 // Reap ends what programs that are no more left running. On this system

@@ -53,7 +53,10 @@ type Outcome struct {
 	Exit     int            // the exit code; -1 if a signal ended it
 	Signal   syscall.Signal // the signal that ended it, or 0
 	Duration time.Duration
-	Output   Output
+	// Quiet is how long nothing had been printed when the command ended or was
+	// ended: a server whose time ran out was mostly not quiet.
+	Quiet  time.Duration
+	Output Output
 	// Leftover counts the processes it left running in the background. They
 	// live on until Process.Stop or Runner.Close. After a stop it counts those
 	// that could not be ended.

@@ -85,6 +85,7 @@ func startError(s spec, err error) error {
 // watch waits for the end of the command, or ends it.
 func (p *Process) watch(ctx context.Context) {
 	why, e := p.await(ctx)
+	quiet := p.cap.quiet()
 	left := e.leftover
 	if why != Exited {
 		left = p.end()
@@ -98,7 +99,7 @@ func (p *Process) watch(ctx context.Context) {
 	}
 	close(p.liveStop)
 	<-p.liveDone
-	o := Outcome{Ended: why, Exit: e.code, Signal: e.signal, Duration: time.Since(p.began), Leftover: left, Notes: append(p.notes, sentences(e.note)...)}
+	o := Outcome{Ended: why, Exit: e.code, Signal: e.signal, Duration: time.Since(p.began), Quiet: quiet, Leftover: left, Notes: append(p.notes, sentences(e.note)...)}
 	o.Output = p.cap.finish()
 	p.outcome = o
 	close(p.done)

@@ -106,7 +106,8 @@ func (r *Runner) Start(ctx context.Context, c Command) (*Process, error) {
 
 func (r *Runner) spec(c Command) (s spec, note string, err error) {
 	s = spec{argv: c.Argv, dir: c.Dir, marker: newMarker()}
-	s.env = append(c.Env, markerVar+"="+s.marker)
+	// Of a program inside a program the inner one's marker counts.
+	s.env = append(slices.DeleteFunc(c.Env, func(kv string) bool { return name(kv) == markerVar }), markerVar+"="+s.marker)
 	if c.Line == "" {
 		s.argv = slices.Clone(c.Argv)
 		if s.argv[0], err = exec.LookPath(c.Argv[0]); err != nil {
@@ -170,12 +171,16 @@ func (r *Runner) Close() error {
 	for _, p := range all {
 		p.Stop()
 	}
+	left := 0
 	for _, p := range all {
 		<-p.gone
+		if p.tree != nil {
+			left += p.tree.remaining()
+		}
 	}
 	r.keeper.close()
-	if n := r.ledger.remaining(); n > 0 {
-		return fmt.Errorf("end all commands: %d could not be ended; they are tried again at the next start", n)
+	if left > 0 {
+		return fmt.Errorf("end all commands: %d processes could not be ended; with a ledger they are tried again at the next start", left)
 	}
 	return nil
 }

@@ -1,0 +1,45 @@
+package proc
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+func ExampleRunner_Run() {
+	r := Open(Options{Helper: helper}) // what Main returned
+	defer r.Close()
+	o, err := r.Run(context.Background(), Command{
+		Line:    `printf '10%%\r100%%\n'; echo "error: no such target" >&2; exit 2`,
+		Timeout: time.Minute,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(o.Output)
+	fmt.Println(o.Ended, o.Exit)
+	// Output:
+	// 100%
+	// error: no such target
+	// exited 2
+}
+
+func ExampleJobs() {
+	r := Open(Options{Helper: helper})
+	defer r.Close()
+	jobs := NewJobs(r, nil)
+	defer jobs.Close()
+	id, _ := jobs.Start(Command{Line: "echo listening; sleep 60"}, "dev server")
+	var piece Piece
+	for piece.Text == "" {
+		time.Sleep(time.Millisecond)
+		piece, _, _ = jobs.Read(id, piece.Next, 0)
+	}
+	job, _ := jobs.Stop(id)
+	fmt.Print(id, ": ", piece.Text)
+	fmt.Println(job.Outcome.Ended)
+	// Output:
+	// bg_1: listening
+	// stopped
+}
