@@ -20,10 +20,17 @@ type Mention struct {
 	target target
 }
 
+const (
+	maxMentions    = 1000 // pieces of a prompt that are looked up; a pasted log may hold any number of @
+	maxMention     = 4096 // bytes of a name
+	maxPunctuation = 8    // characters that may belong to the sentence
+)
+
 // Mentions finds the @paths of a prompt, in their order. What stands for nothing that exists is text like any other.
 func (s *Set) Mentions(prompt string) []Mention {
 	var found []Mention
-	for at := 0; at < len(prompt); {
+	tried := 0
+	for at := 0; at < len(prompt) && tried < maxMentions; {
 		i := strings.IndexByte(prompt[at:], '@')
 		if i < 0 {
 			break
@@ -33,6 +40,7 @@ func (s *Set) Mentions(prompt string) []Mention {
 		if before, _ := utf8.DecodeLastRuneInString(prompt[:start]); start > 0 && !unicode.IsSpace(before) && !strings.ContainsRune(`([{"'`+"`,;", before) {
 			continue // an address, a decorator's argument
 		}
+		tried++
 		if ms, end := s.mention(prompt, start); ms != nil {
 			found = append(found, ms...)
 			at = end
@@ -49,7 +57,7 @@ func (s *Set) mention(prompt string, start int) ([]Mention, int) {
 		return nil, 0 // dots of a sentence, or all of the disk
 	}
 	shorter := strings.TrimRight(name, ".,;:!?)]}>'\"`")
-	for n := len(name); n >= len(shorter) && n > 0; n-- {
+	for n := len(name); n >= max(len(shorter), len(name)-maxPunctuation, 1); n-- {
 		if ms := s.standsFor(name[:n], prompt[start:end-(len(name)-n)], false); ms != nil {
 			return ms, end - (len(name) - n)
 		}
@@ -84,7 +92,7 @@ func mentionName(s string, at int) (string, int) {
 	}
 	var b strings.Builder
 	i := at
-	for i < len(s) {
+	for i < len(s) && b.Len() < maxMention {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		if r == '\\' && i+1 < len(s) && strings.IndexByte(" \t\\()[]{}'\"&;,!?*$`", s[i+1]) >= 0 {
 			b.WriteByte(s[i+1])
@@ -112,7 +120,7 @@ func (s *Set) Attach(ctx context.Context, mentions []Mention) (parts []tool.Part
 		}
 		targets = append(targets, m.target)
 	}
-	g, err := s.files.gather(ctx, targets, wish{defaultEx: true})
+	g, err := s.files.gather(ctx, targets, wish{usual: true})
 	if err != nil {
 		return nil, notes, searchFailed(ctx, err)
 	}

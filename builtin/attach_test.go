@@ -105,3 +105,23 @@ func TestAttach(t *testing.T) {
 		t.Errorf("%q %+v", got, o.Error)
 	}
 }
+
+// Whatever a prompt holds, mentions are pieces of it, in order and apart.
+func FuzzMentions(f *testing.F) {
+	for _, seed := range []string{"@a", `@"a b" @'`, `@a\ b @[x]*`, "@\xff\x00@", "@{a,b}.c)", "@~/x @/"} {
+		f.Add(seed)
+	}
+	dir := f.TempDir()
+	put(f, dir, map[string]string{"a": "", "b/c": "", "a b": ""})
+	s := open(f, dir)
+	f.Fuzz(func(t *testing.T, prompt string) {
+		rest := prompt
+		for _, m := range s.Mentions(prompt) {
+			i := strings.Index(rest, m.Text)
+			if i < 0 || !strings.HasPrefix(m.Text, "@") || m.Access.Verb != tool.Reads {
+				t.Fatalf("%q is no mention in %q", m.Text, prompt)
+			}
+			rest = rest[i+len(m.Text):]
+		}
+	})
+}

@@ -38,12 +38,8 @@ func (f *files) commit(ctx context.Context, c *change) (string, error) {
 
 // outcomeNotes tells what was not done in the ordinary way.
 func outcomeNotes(out atomicfile.Outcome) string {
-	notes := ""
-	if len(out.Made) > 0 {
-		notes += fmt.Sprintf("\nMade the folder %s.", out.Made[len(out.Made)-1])
+	if out.InPlace == "" {
+		return ""
 	}
-	if out.InPlace != "" {
-		notes += fmt.Sprintf("\nThe file was written in place, because %s; its old content is kept in %s.", out.InPlace, out.Backup)
-	}
-	return notes
+	return fmt.Sprintf("\nThe file was written in place, because %s; its old content is kept in %s.", out.InPlace, out.Backup)
 }

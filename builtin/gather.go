@@ -117,10 +117,10 @@ func splitPattern(name string) (base, pattern string) {
 
 // wish says which files of the targets are wanted.
 type wish struct {
-	exclude   []string
-	noGit     bool // also what git ignores
-	shallow   bool // of folders only the files right in them
-	defaultEx bool
+	exclude []string
+	noGit   bool // also what git ignores
+	shallow bool // of folders only the files right in them
+	usual   bool // leave out what usuallyLeftOut names
 }
 
 // usuallyLeftOut is what hardly anybody wants to read when naming a folder.
@@ -185,7 +185,7 @@ func (f *files) gatherFolder(ctx context.Context, g *gathered, t target, w wish,
 	for _, e := range w.exclude {
 		req.Globs = append(req.Globs, "!"+e)
 	}
-	if w.defaultEx {
+	if w.usual {
 		for _, e := range usuallyLeftOut {
 			req.Globs = append(req.Globs, "!"+e)
 		}

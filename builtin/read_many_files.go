@@ -38,7 +38,7 @@ func readManyFiles(f *files) tool.Tool {
 				Access:      accessOf(targets),
 				Notes:       a.Filter.notes(),
 			}
-			w := wish{exclude: a.Exclude, noGit: a.Filter.showsIgnored(), shallow: !a.Recursive, defaultEx: a.Defaults}
+			w := wish{exclude: a.Exclude, noGit: a.Filter.showsIgnored(), shallow: !a.Recursive, usual: a.Defaults}
 			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
 				g, err := f.gather(ctx, targets, w)
 				if err != nil {
