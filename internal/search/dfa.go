@@ -11,8 +11,8 @@ import (
 // ends: which lines match is all that a search wants to know, and package regexp tells the rest for lines that are shown.
 //
 // A state is a set of instructions together with what is known of the byte before, as far as an assertion in the set
-// asks. Assertions are decided when the next byte is seen. States are numbered in steps of 256, so that a state plus a
-// byte is an index; the table grows up to maxStates and is then begun anew. One goroutine uses a dfa.
+// asks. Assertions are decided when the next byte is seen. States are numbered in steps of 256 from real on, so that a
+// state plus a byte is an index; the table grows up to maxStates and is then begun anew. One goroutine uses a dfa.
 type dfa struct {
 	p     *program
 	crlf  bool // the end of a line may also be before its "\r"
@@ -31,10 +31,10 @@ type dfa struct {
 }
 
 const (
-	unknown   = 0 << 8 // not computed yet
-	matched   = 1 << 8 // a match ended at or before the last byte
-	firstReal = 2 << 8
-	maxStates = 4096
+	unknown   = 0       // not computed yet
+	matched   = 1 << 8  // a match ended at or before the last byte
+	real      = 1 << 20 // this bit is set in all other states, so that several can be tested at once
+	maxStates = real >> 8
 )
 
 // before is what is known of the byte before a state.
@@ -55,10 +55,7 @@ func newDFA(p *program, crlf bool) *dfa {
 }
 
 func (d *dfa) reset() {
-	d.table = append(d.table[:0], make([]uint32, firstReal)...)
-	d.ends = append(d.ends[:0], 0, 0)
-	d.sets = append(d.sets[:0], nil, nil)
-	d.flags = append(d.flags[:0], 0, 0)
+	d.table, d.ends, d.sets, d.flags = d.table[:0], d.ends[:0], d.sets[:0], d.flags[:0]
 	d.ids = make(map[string]uint32)
 	d.line = d.begin(lineStart)
 }
@@ -79,7 +76,7 @@ func (d *dfa) scan(s uint32, data []byte, i int) (uint32, int) {
 			return s, i
 		}
 		// The transition out of s on data[i] is special: a match, or not known yet.
-		t := d.table[s+uint32(data[i])]
+		t := d.table[s-real+uint32(data[i])]
 		if t == unknown {
 			t = d.step(&s, data[i])
 		}
@@ -95,31 +92,30 @@ func (d *dfa) scan(s uint32, data []byte, i int) (uint32, int) {
 // mentions, so the index needs no check; with the check the loop takes half as long again.
 func run(table []uint32, s uint32, data []byte, i int) (uint32, int) {
 	base := unsafe.Pointer(unsafe.SliceData(table))
-	at := func(s uint32, c byte) uint32 { return *(*uint32)(unsafe.Add(base, (uintptr(s)+uintptr(c))*4)) }
 	for i+4 <= len(data) {
 		c := data[i : i+4 : i+4]
-		s1 := at(s, c[0])
-		if s1 < firstReal {
+		s1 := at(base, s, c[0])
+		if s1 < real {
 			return s, i
 		}
-		s2 := at(s1, c[1])
-		if s2 < firstReal {
+		s2 := at(base, s1, c[1])
+		if s2 < real {
 			return s1, i + 1
 		}
-		s3 := at(s2, c[2])
-		if s3 < firstReal {
+		s3 := at(base, s2, c[2])
+		if s3 < real {
 			return s2, i + 2
 		}
-		s4 := at(s3, c[3])
-		if s4 < firstReal {
+		s4 := at(base, s3, c[3])
+		if s4 < real {
 			return s3, i + 3
 		}
 		s = s4
 		i += 4
 	}
 	for i < len(data) {
-		t := at(s, data[i])
-		if t < firstReal {
+		t := at(base, s, data[i])
+		if t < real {
 			return s, i
 		}
 		s = t
@@ -128,13 +124,21 @@ func run(table []uint32, s uint32, data []byte, i int) (uint32, int) {
 	return s, i
 }
 
+// at reads the table at a state that is not special.
+func at(base unsafe.Pointer, s uint32, c byte) uint32 {
+	return *(*uint32)(unsafe.Add(base, (int(s)+int(c))*4-real*4))
+}
+
+// number is a state's place in the lists.
+func number(s uint32) uint32 { return (s - real) >> 8 }
+
 // step computes the transition of a state on a byte. When the table is full it is begun anew and *s is renumbered.
 func (d *dfa) step(s *uint32, c byte) uint32 {
 	if len(d.sets) >= maxStates {
 		d.restart(s)
 	}
-	if d.resolve(*s, d.asserted(d.flags[*s>>8], int(c))) {
-		d.table[*s+uint32(c)] = matched
+	if d.resolve(*s, d.asserted(d.flags[number(*s)], int(c))) {
+		d.table[*s-real+uint32(c)] = matched
 		return matched
 	}
 	d.next.clear()
@@ -158,13 +162,13 @@ func (d *dfa) step(s *uint32, c byte) uint32 {
 	}
 	d.follow(&d.next, d.p.start)
 	t := d.intern(d.after(c))
-	d.table[*s+uint32(c)] = t
+	d.table[*s-real+uint32(c)] = t
 	return t
 }
 
 // restart empties the table but for state *s, which gets a new number.
 func (d *dfa) restart(s *uint32) {
-	set, b := slices.Clone(d.sets[*s>>8]), d.flags[*s>>8]
+	set, b := slices.Clone(d.sets[number(*s)]), d.flags[number(*s)]
 	d.reset()
 	d.resets++
 	d.next.clear()
@@ -179,14 +183,14 @@ func (d *dfa) end(s uint32) bool {
 	if s == matched {
 		return true
 	}
-	if d.ends[s>>8] == unknown {
-		t := uint32(firstReal)
-		if d.resolve(s, d.asserted(d.flags[s>>8], -1)) {
-			t = matched
+	n := number(s)
+	if d.ends[n] == unknown {
+		d.ends[n] = real
+		if d.resolve(s, d.asserted(d.flags[n], -1)) {
+			d.ends[n] = matched
 		}
-		d.ends[s>>8] = t
 	}
-	return d.ends[s>>8] == matched
+	return d.ends[n] == matched
 }
 
 // asserted gives the assertions that hold between what came before and the next byte, -1 at the end of the text.
@@ -229,7 +233,7 @@ func isWord(c byte) bool {
 // resolve puts into d.set what state s becomes under the assertions, and tells whether a match is in it.
 func (d *dfa) resolve(s uint32, e syntax.EmptyOp) bool {
 	d.set.clear()
-	for _, i := range d.sets[s>>8] {
+	for _, i := range d.sets[number(s)] {
 		d.set.add(i)
 	}
 	n := uint32(len(d.p.insts))
@@ -309,7 +313,7 @@ func (d *dfa) intern(b before) uint32 {
 	if id, ok := d.ids[string(d.key)]; ok {
 		return id
 	}
-	id := uint32(len(d.sets)) << 8
+	id := real + uint32(len(d.sets))<<8
 	d.ids[string(d.key)] = id
 	d.sets = append(d.sets, slices.Clone(keep))
 	d.flags = append(d.flags, b)

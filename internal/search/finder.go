@@ -12,6 +12,11 @@ type finder struct {
 	lits *scanner // nil when there is nothing to look for beforehand
 
 	byLits bool // the scanner is worth using on the buffer at hand
+	ahead  bool // places holds all candidates of the buffer at hand
+	places []int
+	store  []int // what places was cut from
+	quad   quad
+	all    bool // all matches are wanted, so that it pays to look ahead
 	slow   bool // the DFA needs too many states: package regexp does the work
 	misses int  // lines that hold a literal and do not match, in this buffer
 	seen   int  // bytes given to the DFA
@@ -27,7 +32,7 @@ func newFinder(p *Pattern) *finder {
 
 // start prepares for a new buffer.
 func (f *finder) start(data []byte) {
-	f.misses = 0
+	f.misses, f.ahead = 0, false
 	f.byLits = f.lits != nil && f.lits.usable(data)
 	if f.byLits {
 		f.lits.start()
@@ -72,6 +77,18 @@ func (f *finder) candidate(data []byte, i int) int {
 	if f.dfa.line == matched {
 		return i
 	}
+	if f.all && len(data)-i >= minQuad && !f.ahead {
+		f.lookAhead(data, i)
+	}
+	if f.ahead {
+		for len(f.places) > 0 && f.places[0] < i {
+			f.places = f.places[1:]
+		}
+		if len(f.places) == 0 {
+			return -1
+		}
+		return f.places[0]
+	}
 	s, at := f.dfa.scan(f.dfa.line, data, i)
 	f.account(at - i)
 	if s == matched {
@@ -81,6 +98,20 @@ func (f *finder) candidate(data []byte, i int) int {
 		return len(data)
 	}
 	return -1
+}
+
+// lookAhead finds all candidates of a buffer, from the beginning of a line on.
+func (f *finder) lookAhead(data []byte, i int) {
+	found, ok := f.dfa.candidates(&f.quad, data[i:], f.store[:0])
+	f.account(len(data) - i)
+	if !ok {
+		f.all = false // too many states for it to be worth another try
+		return
+	}
+	for k := range found {
+		found[k] += i
+	}
+	f.store, f.places, f.ahead = found, found, true
 }
 
 // account gives the DFA up when its table was begun anew too often for the work it did.

@@ -30,15 +30,19 @@ type piece struct {
 	plain bool     // exact says all: no assertion narrows it
 }
 
-// required finds the best literals of an expression.
-func required(re *syntax.Regexp) literals {
+// required finds the best literals of an expression. With crlf a carriage return found may be the end of a line and not
+// part of it, so that finding it is not enough.
+func required(re *syntax.Regexp, crlf bool) literals {
 	p := analyse(re)
 	best := p.exact
 	whole := p.exact != nil && p.plain && !(p.fold && p.cased)
 	if better(p.need, best) {
 		best, whole = p.need, false
 	}
-	if len(best) == 0 || cost(best) > maxCost {
+	if crlf && strings.ContainsRune(strings.Join(best, ""), '\r') {
+		whole = false
+	}
+	if len(best) == 0 || slices.Contains(best, "") || (!whole && cost(best) > maxCost) {
 		return literals{}
 	}
 	l := literals{texts: best, fold: p.fold, whole: whole}

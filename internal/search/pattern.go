@@ -83,7 +83,7 @@ func Compile(q Query) (*Pattern, error) {
 			return nil, explain(q.Pattern, err)
 		}
 	}
-	p.lits = required(re)
+	p.lits = required(re, p.crlf)
 	return p, nil
 }
 

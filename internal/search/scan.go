@@ -51,37 +51,55 @@ func (s *scanner) next(data []byte, i int) int {
 	return best
 }
 
-// cursor looks for one text by its rarest byte, in both cases when case does not count.
+// cursor looks for one text. A text with a rare byte is found by that byte, with the library's vector code; any other by
+// two of its bytes at once, eight places at a time.
 type cursor struct {
 	text string
 	fold bool
 	at   int // where the text was last found; len(data) when there is no more, -1 before the first look
 
-	offset     int // of the rarest byte in text
-	low, up    byte
-	lowAt      int // next place of either case of the byte, not before the last one looked at
-	upAt       int
-	tries      int // places looked at in vain since reset
-	plainIndex bool
+	rare   byte
+	offset int  // of the byte, or of the first byte of the pair, in text
+	single bool // look for the one byte
+	pair   pair
+	tries  int // places looked at in vain since reset
 }
 
+// commonByte is the frequency from which on looking for a single byte stops too often.
+const commonByte = 40
+
 func newCursor(text string, fold bool) cursor {
-	c := cursor{text: text, fold: fold}
-	least := 1 << 30
-	for i := range len(text) {
+	c := cursor{text: text, fold: fold, at: -1}
+	often := func(i int) int {
 		f := frequency(text[i])
 		if fold && upper(text[i]) != text[i] {
-			f += frequency(upper(text[i])) + 20 // a second byte to look for has its price
+			f += frequency(upper(text[i]))
 		}
-		if f < least {
-			least, c.offset = f, i
+		return f + 1
+	}
+	least := 1 << 30
+	for i := range len(text) {
+		if f := often(i); f < least && (!fold || upper(text[i]) == text[i]) {
+			least, c.offset, c.rare = f, i, text[i]
 		}
 	}
-	c.low, c.up = text[c.offset], text[c.offset]
-	if fold {
-		c.up = upper(c.low)
+	c.single = least < commonByte || len(text) == 1 && !fold
+	if c.single {
+		return c
 	}
-	c.reset()
+	least = 1 << 30
+	second := 0
+	for i := range len(text) {
+		for k := i + 1; k < len(text); k++ {
+			if f := often(i) * often(k); f < least {
+				least, c.offset, second = f, i, k
+			}
+		}
+	}
+	if len(text) == 1 {
+		second = c.offset
+	}
+	c.pair = newPair(text[c.offset], text[second], second-c.offset, fold)
 	return c
 }
 
@@ -92,79 +110,49 @@ func upper(c byte) byte {
 	return c
 }
 
-func (c *cursor) reset() {
-	c.at, c.lowAt, c.upAt, c.tries, c.plainIndex = -1, -1, -1, 0, false
-}
+func (c *cursor) reset() { c.at, c.tries = -1, 0 }
 
 // find gives the first place at or after i where the text begins, or len(data).
 func (c *cursor) find(data []byte, i int) int {
-	if !c.fold {
-		return c.findExact(data, i)
-	}
-	return c.findFold(data, i)
-}
-
-func (c *cursor) findExact(data []byte, i int) int {
-	for !c.plainIndex {
+	for {
 		from := i + c.offset
 		if from >= len(data) {
 			return len(data)
 		}
-		j := bytes.IndexByte(data[from:], c.low)
-		if j < 0 {
+		var at int
+		if c.single {
+			at = bytes.IndexByte(data[from:], c.rare)
+			if at < 0 {
+				return len(data)
+			}
+			at += from
+		} else if at = c.pair.find(data, from); at < 0 {
 			return len(data)
 		}
-		i += j
+		i = at - c.offset
 		if i+len(c.text) > len(data) {
 			return len(data)
 		}
-		if view(data[i:i+len(c.text)]) == c.text {
+		if c.here(data[i : i+len(c.text)]) {
 			return i
 		}
 		i++
-		c.tries++
-		// The byte proved common here: the library looks for two bytes at once.
-		c.plainIndex = c.tries > 16 && c.tries > i>>6
-	}
-	j := bytes.Index(data[i:], unsafe.Slice(unsafe.StringData(c.text), len(c.text)))
-	if j < 0 {
-		return len(data)
-	}
-	return i + j
-}
-
-func (c *cursor) findFold(data []byte, i int) int {
-	for {
-		from := i + c.offset
-		c.lowAt = ahead(data, c.low, c.lowAt, from)
-		place := c.lowAt
-		if c.up != c.low {
-			c.upAt = ahead(data, c.up, c.upAt, from)
-			place = min(place, c.upAt)
+		if c.tries++; c.single && c.tries > 16 && c.tries > i>>6 && !c.fold && len(c.text) > 1 {
+			// The byte proved common in this text.
+			j := bytes.Index(data[i:], unsafe.Slice(unsafe.StringData(c.text), len(c.text)))
+			if j < 0 {
+				return len(data)
+			}
+			return i + j
 		}
-		i = place - c.offset
-		if place == len(data) || i+len(c.text) > len(data) {
-			return len(data)
-		}
-		if equalFold(data[i:i+len(c.text)], c.text) {
-			return i
-		}
-		i++
 	}
 }
 
-// ahead moves the known next place of a byte to the first one at or after from.
-func ahead(data []byte, c byte, at, from int) int {
-	if at >= from {
-		return at
+func (c *cursor) here(data []byte) bool {
+	if c.fold {
+		return equalFold(data, c.text)
 	}
-	if from >= len(data) {
-		return len(data)
-	}
-	if j := bytes.IndexByte(data[from:], c); j >= 0 {
-		return from + j
-	}
-	return len(data)
+	return view(data) == c.text
 }
 
 // equalFold compares with a text that is in lower case.
