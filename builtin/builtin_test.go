@@ -80,7 +80,7 @@ func TestDeclarations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		size += len(raw)
+		size += len(`{"name":"","description":"","parameters":}`) + len(d.Name) + len(d.Description) + len(d.Parameters)
 		if err := json.Indent(&b, raw, "", "  "); err != nil {
 			t.Fatal(err)
 		}
