@@ -34,7 +34,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 		fmt.Fprintf(&b, "It left %d processes running, which end with this session; start such things with is_background.\n", o.Leftover)
 	}
 	err := c.failure(ctx, o, quiet)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		b.WriteString(err.Error() + "\n")
 	}
 	for _, n := range c.shell.untold(o.Notes) {

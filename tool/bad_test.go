@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"runtime"
 	"strings"
@@ -137,19 +138,60 @@ func TestErrorTellsNothingPolicyForbids(t *testing.T) {
 	}
 	wantSame(t, "other outcomes", []string{"error: read nothing: no such file", "error: edit mine: old occurs 0 times"}, says(out[2:]))
 
-	d := &desk{} // where reading is asked about, the person is asked about reading
+	d := &desk{} // where reading is asked about, the person is asked about reading too
 	synctest.Test(t, func(t *testing.T) {
 		x := w.executor()
 		x.Ask, x.Policy = d.ask, func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask} }
 		b := begin(t.Context(), x, "edit shadow nobody x")
 		synctest.Wait()
 		q := d.only(t)
-		wantSame(t, "asked for", []tool.Access{{Verb: tool.Reads, Target: "shadow"}}, d.find(t, q).Access)
+		wantSame(t, "asked for", []tool.Access{{Verb: tool.Reads, Target: "shadow"}, {Verb: tool.Writes, Target: "shadow"}}, d.find(t, q).Access)
 		d.no(t, q)
 		if s := says(b.Wait())[0]; strings.Contains(s, "occurs") {
 			t.Errorf("refused, and told all the same: %s", s)
 		}
 	})
+}
+
+// A refusal is the same to the word whether the call could have been done or not: else it tells what is there.
+func TestRefusalIsNoOracle(t *testing.T) {
+	w := newWorld(map[string]string{"shadow": "root"})
+	x := &tool.Executor{Registry: tool.NewRegistry(tool.Define(tool.Def[struct {
+		Old string `json:"old" description:"x"`
+	}]{
+		Name: "edit", Description: "Edits.", Kind: tool.Edit,
+		Prepare: func(_ context.Context, a struct {
+			Old string `json:"old" description:"x"`
+		}) (*tool.Invocation, error) {
+			inv := &tool.Invocation{Description: "edit shadow", Access: []tool.Access{{Verb: tool.Reads, Target: "shadow"}, {Verb: tool.Writes, Target: "shadow"}}}
+			if a.Old != w.snapshot()["shadow"] {
+				return inv, errors.New("old is not there")
+			}
+			inv.Confirm = tool.Markdown(a.Old)
+			inv.Run = func(context.Context, *tool.Live) (tool.Result, error) { return tool.Result{}, nil }
+			return inv, nil
+		},
+	}))}
+	for _, verdict := range []tool.Verdict{tool.Deny, tool.Ask} {
+		x.Policy = func(r tool.Request) tool.Decision {
+			reason := ""
+			for _, a := range r.Access {
+				reason += string(a.Verb) + " "
+			}
+			return tool.Decision{Verdict: verdict, Reason: reason}
+		}
+		b := x.Batch(t.Context())
+		b.Add(tool.Call{Name: "edit", Args: []byte(`{"old":"root"}`)})
+		b.Add(tool.Call{Name: "edit", Args: []byte(`{"old":"nobody"}`)})
+		out := says(b.Wait())
+		wantSame(t, "refusal of what cannot be done", out[0], out[1])
+		var seen [2]string
+		for i, old := range []string{"root", "nobody"} {
+			r, d, err := x.Preview(t.Context(), tool.Call{Name: "edit", Args: []byte(`{"old":"` + old + `"}`)})
+			seen[i] = fmt.Sprint(r.Description, r.Access, r.Confirm, d, err)
+		}
+		wantSame(t, "preview of what cannot be done", seen[0], seen[1])
+	}
 }
 
 // The file changes while a person is asked whether its error may be told: then it is another error, or none.

@@ -167,14 +167,21 @@ func (e *entry) tell(ctx context.Context, inv *Invocation, err error) (o Outcome
 	if ctx.Err() != nil {
 		return cancelled("%s: cancelled while it was prepared", e.decl.Name), false
 	}
-	about := asReading(inv)
-	if typeOf(err) == UnhandledException { // nothing to ask a person about
-		if e.x.judge(e.request(*about), e.floor).Verdict != Allow {
-			err = Errorf(UnhandledException, "%s: the tool failed while preparing; this is a mistake in the tool, nothing was run", e.decl.Name)
-		}
+	if e.x.judge(e.request(*asReading(inv)), e.floor).Verdict == Allow {
 		return errored(err), false
 	}
-	s, _ := e.decide(ctx, about, nil)
+	if typeOf(err) == UnhandledException { // nothing to ask a person about
+		return failed(StatusError, UnhandledException, "%s: the tool failed while preparing; this is a mistake in the tool, nothing was run", e.decl.Name), false
+	}
+	// The call is refused or asked about like one that could be done, to the word: a refusal that differs would tell
+	// what is there.
+	whole := asReading(inv)
+	for _, a := range inv.Access {
+		if !slices.Contains(whole.Access, a) {
+			whole.Access = append(whole.Access, a)
+		}
+	}
+	s, _ := e.decide(ctx, whole, nil)
 	if s.end != nil {
 		return *s.end, false
 	}
@@ -184,12 +191,14 @@ func (e *entry) tell(ctx context.Context, inv *Invocation, err error) (o Outcome
 // asReading is the question whether the model may know why a call cannot be done: whether it may read what the call
 // is about.
 func asReading(inv *Invocation) *Invocation {
-	q := &Invocation{Description: "look at what this is about, to say why it cannot be done: " + inv.Description}
+	q := &Invocation{Description: inv.Description}
 	for _, a := range inv.Access {
 		if a.Verb == Writes { // who edits learns what is there
 			a.Verb = Reads
 		}
-		q.Access = append(q.Access, a)
+		if !slices.Contains(q.Access, a) {
+			q.Access = append(q.Access, a)
+		}
 	}
 	return q
 }

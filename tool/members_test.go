@@ -129,7 +129,7 @@ func TestPreview(t *testing.T) {
 		"edit a 0 1":      {tool.Ask, ""},
 		"edit secret 0 1": {tool.Deny, ""},
 		"edit a 7 1":      {tool.Deny, "edit a: old occurs 0 times"},
-		"edit secret 7 1": {tool.Deny, "edit secret: refused: rule"},
+		"edit secret 7 1": {tool.Deny, ""}, // as if it could be done
 		"frob":            {tool.Deny, `there is no tool "frob"; the tools are edit, exec, exit_plan_mode, read, task, write`},
 		"read":            {tool.Deny, "read : no such file"},
 	} {

@@ -12,19 +12,20 @@ func (x *Executor) Preview(ctx context.Context, c Call) (Request, Decision, erro
 	}
 	d := t.Declaration()
 	inv, err := prepareSafely(ctx, t, d, c.Args)
+	if typeOf(err) == InvalidParams {
+		return Request{Call: c, Declaration: d}, Decision{}, err
+	}
 	r := Request{Call: c, Declaration: d, Invocation: *inv}
 	r.Run = nil
-	if err == nil {
-		return r, x.judge(r, Allow), nil
+	about := Request{Call: c, Declaration: d, Invocation: *asReading(inv)}
+	if x.judge(about, Allow).Verdict != Allow {
+		// Who asks may not read what this is about: neither a diff nor an error tells them.
+		r.Confirm, err = nil, nil
 	}
-	if typeOf(err) == InvalidParams {
+	if err != nil {
 		return r, Decision{}, err
 	}
-	about := Request{Call: c, Declaration: d, Invocation: *asReading(inv)}
-	if why := x.judge(about, Allow); why.Verdict != Allow {
-		return r, why, Errorf(ExecutionDenied, "%s: refused%s", inv.Description, because(why.Reason))
-	}
-	return r, Decision{}, err
+	return r, x.judge(r, Allow), nil
 }
 
 // TypeOf is the documented type of an error, as an outcome would have it.
