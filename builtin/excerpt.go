@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -29,9 +30,8 @@ const (
 // window is which lines of a text are wanted, and how much of them is shown.
 type window struct {
 	first int // counted from 1
-	lines int // 0: as many as fit
+	lines int // 0: as many as fit, at most maxLines
 	chars int // at most; 0 is maxChars
-	most  int // lines if lines is 0; 0 is maxLines
 }
 
 // excerpt is what is shown of a text file.
@@ -50,9 +50,6 @@ func (w window) withDefaults() window {
 	if w.chars <= 0 {
 		w.chars = maxChars
 	}
-	if w.most <= 0 {
-		w.most = maxLines
-	}
 	return w
 }
 
@@ -60,7 +57,7 @@ func (w window) withDefaults() window {
 func (w window) last() int {
 	n := w.lines
 	if n <= 0 {
-		n = w.most
+		n = maxLines
 	}
 	if n > int(^uint(0)>>1)-w.first {
 		return int(^uint(0) >> 1)
@@ -132,10 +129,8 @@ func streamExcerpt(ctx context.Context, f *os.File, size int64, w window) (excer
 	}
 	x.text = found.Text
 	if utf8.RuneCountInString(found.Text) > w.chars {
-		w.chars += len(x.cut) * utf8.RuneCountInString(cutMark)
-		cut := x.cut
-		x.fit(found.Text, w)
-		x.cut = cut
+		x.fit(found.Text, w) // lines that are cut already stay as they are
+		x.cut = slices.DeleteFunc(found.CutLines, func(n int) bool { return n > x.last })
 	}
 	return x, nil
 }

@@ -82,6 +82,22 @@ func TestReadFileLongLineCountsWhenAlone(t *testing.T) {
 	}
 }
 
+// What was shown of long lines in a long file is not taken for the lines.
+func TestReadFileLongLinesOfALongFile(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, map[string]string{"a": strings.Repeat(strings.Repeat("x", 5000)+"\n", 3000)})
+	x, path := executor(open(t, dir)), filepath.Join(dir, "a")
+	o := call(t, x, "read_file", args{"absolute_path": path})
+	if text := o.Result.Text(); !strings.HasPrefix(text, "Showing lines 1-12 of 3000 total lines.\n\nxxx") || strings.Count(text, cutMark) != 12 {
+		t.Errorf("%.100q, %d lines cut", text, strings.Count(text, cutMark))
+	}
+	call(t, x, "read_file", args{"absolute_path": path, "offset": 6, "limit": 1})
+	o = call(t, x, "write_file", args{"file_path": path, "content": "x"})
+	if !strings.Contains(o.Result.Text(), "lines 1-6, 8-3000 of 3000 were not read") {
+		t.Error(o.Result.Text())
+	}
+}
+
 // A sparse file of 5 GB, a pipe that nobody writes to, a text of which the size is not known: an answer at once.
 func TestReadFileOddFiles(t *testing.T) {
 	dir := t.TempDir()
