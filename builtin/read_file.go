@@ -95,7 +95,7 @@ func (f *files) read(ctx context.Context, p workspace.Path, a readFileArgs) (too
 	case t.Kind == document.PDF && ranged:
 		return tool.Result{}, toRead.errorf(tool.InvalidParams, p, "offset and limit are for text, and this is a PDF; use pages")
 	case t.Kind == document.Text, t.Kind == document.SVG, t.Kind == document.Notebook && ranged:
-		return f.readText(ctx, p, file, info.Size(), window{first: a.Offset + 1, lines: a.Limit})
+		return f.readText(ctx, p, file, info.Size(), window{first: max(a.Offset, a.Offset+1), lines: a.Limit})
 	}
 	return f.readDocument(ctx, p, file, info.Size(), t, strings.TrimSpace(a.Pages))
 }
