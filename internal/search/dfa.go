@@ -26,7 +26,8 @@ type dfa struct {
 	next sparse
 	key  []byte
 
-	line   uint32 // the state at the beginning of a line that is not the first
+	line   uint32    // the state at the beginning of a line that is not the first
+	rest   [2]uint32 // the states inside a line when no match is under way, after another byte and after a word's
 	resets int
 }
 
@@ -58,6 +59,7 @@ func (d *dfa) reset() {
 	d.table, d.ends, d.sets, d.flags = d.table[:0], d.ends[:0], d.sets[:0], d.flags[:0]
 	d.ids = make(map[string]uint32)
 	d.line = d.begin(lineStart)
+	d.rest = [2]uint32{d.begin(0), d.begin(afterWord)}
 }
 
 // begin is the state before the first byte of a text that follows what b says.
@@ -65,6 +67,11 @@ func (d *dfa) begin(b before) uint32 {
 	d.next.clear()
 	d.follow(&d.next, d.p.start)
 	return d.intern(b)
+}
+
+// idle tells whether a state is one of those in which no match is under way.
+func (d *dfa) idle(s uint32) bool {
+	return s == d.line || s == d.rest[0] || s == d.rest[1]
 }
 
 // scan runs from state s over data[i:]. It returns matched and the index of the byte that made a match certain, which is

@@ -7,25 +7,30 @@ import (
 
 // finder applies a Pattern to buffers. One goroutine uses it.
 type finder struct {
-	p    *Pattern
-	dfa  *dfa
-	lits *scanner // nil when there is nothing to look for beforehand
+	p     *Pattern
+	dfa   *dfa
+	lits  *scanner // nil when there is nothing to look for beforehand
+	leads *scanner // the same for the beginnings of matches that cross lines
 
-	byLits bool // the scanner is worth using on the buffer at hand
-	ahead  bool // places holds all candidates of the buffer at hand
-	places []int
-	store  []int // what places was cut from
-	quad   quad
-	all    bool // all matches are wanted, so that it pays to look ahead
-	slow   bool // the DFA needs too many states: package regexp does the work
-	misses int  // lines that hold a literal and do not match, in this buffer
-	seen   int  // bytes given to the DFA
+	byLits  bool // the scanner is worth using on the buffer at hand
+	byLeads bool
+	ahead   bool // places holds all candidates of the buffer at hand
+	places  []int
+	store   []int // what places was cut from
+	quad    quad
+	all     bool // all matches are wanted, so that it pays to look ahead
+	slow    bool // the DFA needs too many states: package regexp does the work
+	misses  int  // lines that hold a literal and do not match, in this buffer
+	seen    int  // bytes given to the DFA
 }
 
 func newFinder(p *Pattern) *finder {
 	f := &finder{p: p, dfa: newDFA(p.prog, p.crlf)}
 	if len(p.lits.texts) > 0 {
 		f.lits = newScanner(p.lits)
+	}
+	if len(p.leads.texts) > 0 {
+		f.leads = newScanner(p.leads)
 	}
 	return f
 }
@@ -36,6 +41,10 @@ func (f *finder) start(data []byte) {
 	f.byLits = f.lits != nil && f.lits.usable(data)
 	if f.byLits {
 		f.lits.start()
+	}
+	f.byLeads = f.leads != nil && f.leads.usable(data)
+	if f.byLeads {
+		f.leads.start()
 	}
 }
 
@@ -70,6 +79,28 @@ func lineEnd(data []byte, i int) int {
 		return i + j
 	}
 	return len(data)
+}
+
+// count counts the lines from i on that match, without saying where they are.
+func (f *finder) count(data []byte, i int) int {
+	n := 0
+	for i < len(data) {
+		if f.byLits && f.p.lits.whole {
+			at := f.lits.next(data, i)
+			if at < 0 {
+				break
+			}
+			i = lineEnd(data, at) + 1
+		} else {
+			from, to := f.line(data, i)
+			if from < 0 {
+				break
+			}
+			i = to + 1
+		}
+		n++
+	}
+	return n
 }
 
 // candidate runs the DFA from a line's beginning and gives a place in the first line that seems to match, or -1.

@@ -221,6 +221,10 @@ func (g *grepper) linesOf(data []byte, i int, head bool) bool {
 		}
 		g.take.match(data, from, to)
 		i = to + 1
+		if !g.take.on {
+			g.take.count += g.find.count(data, i)
+			break
+		}
 	}
 	if g.take.on {
 		g.take.context(data, len(data))

@@ -55,6 +55,36 @@ func required(re *syntax.Regexp, crlf bool) literals {
 	return l
 }
 
+// leading finds literals with one of which every match begins, for matches that cross lines.
+func leading(re *syntax.Regexp) literals {
+	for re.Op == syntax.OpCapture {
+		re = re.Sub[0]
+	}
+	subs := []*syntax.Regexp{re}
+	if re.Op == syntax.OpConcat {
+		subs = re.Sub
+	}
+	run, out := []string{""}, literals{}
+	for _, sub := range subs {
+		p := analyse(sub)
+		joined, ok := cross(run, p.exact)
+		if !ok {
+			break
+		}
+		run, out.fold = joined, out.fold || p.fold
+	}
+	if slices.Contains(run, "") || cost(run) > maxCost {
+		return literals{}
+	}
+	for _, t := range run {
+		if out.fold {
+			t = asciiLower(t)
+		}
+		out.texts = append(out.texts, t)
+	}
+	return out
+}
+
 // analyse looks at one part of an expression. A case-blind literal makes the whole case-blind, which only finds more.
 func analyse(re *syntax.Regexp) piece {
 	switch re.Op {

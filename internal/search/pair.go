@@ -32,14 +32,15 @@ func newPair(a, b byte, gap int, fold bool) pair {
 
 // find gives the first place at or after i where the first byte is and the second follows at its distance, or -1.
 func (p *pair) find(data []byte, i int) int {
-	if len(data) < i+p.gap {
-		return -1
-	}
-	n := len(data) - p.gap // places where the second byte is inside
-	first, second := data[:n], data[p.gap:]
+	a, b, foldA, foldB, gap := p.a, p.b, p.foldA, p.foldB, p.gap // in registers: the loop is all that counts here
+	n := len(data) - gap
 	for ; i+16 <= n; i += 16 {
-		z0 := p.zeros(first[i:i+8], second[i:i+8])
-		z1 := p.zeros(first[i+8:i+16], second[i+8:i+16])
+		x, y := data[i:i+16:i+16], data[i+gap:i+gap+16:i+gap+16]
+		v0 := (word(x) | foldA) ^ a | (word(y) | foldB) ^ b
+		v1 := (word(x[8:]) | foldA) ^ a | (word(y[8:]) | foldB) ^ b
+		// A byte that is zero, where both agree, gets its high bit set; those above it may be an echo of it.
+		z0 := (v0 - ones) &^ v0 & highs
+		z1 := (v1 - ones) &^ v1 & highs
 		if z0|z1 == 0 {
 			continue
 		}
@@ -49,15 +50,11 @@ func (p *pair) find(data []byte, i int) int {
 		return i + 8 + bits.TrailingZeros64(z1)>>3
 	}
 	for ; i < n; i++ {
-		if uint64(first[i])|p.foldA&0xff == p.a&0xff && uint64(second[i])|p.foldB&0xff == p.b&0xff {
+		if uint64(data[i])|foldA&0xff == a&0xff && uint64(data[i+gap])|foldB&0xff == b&0xff {
 			return i
 		}
 	}
 	return -1
 }
 
-// zeros marks the places where both bytes agree; the lowest mark is right, those above it may be an echo of it.
-func (p *pair) zeros(x, y []byte) uint64 {
-	v := (binary.LittleEndian.Uint64(x) | p.foldA) ^ p.a | (binary.LittleEndian.Uint64(y) | p.foldB) ^ p.b
-	return (v - ones) &^ v & highs
-}
+func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }

@@ -38,6 +38,7 @@ type Pattern struct {
 	full      *regexp.Regexp // decides where the DFA is not exact, and finds the place in the line
 	prog      *program
 	lits      literals
+	leads     literals       // with Multiline: how matches begin
 	anchored  bool           // \A occurs, so a text must be searched from its beginning
 	resume    *regexp.Regexp // finds a match after the first byte of a text, which is there for ^ and \b to look back at
 }
@@ -84,6 +85,9 @@ func Compile(q Query) (*Pattern, error) {
 		}
 	}
 	p.lits = required(re, p.crlf)
+	if q.Multiline {
+		p.leads = leading(re)
+	}
 	return p, nil
 }
 

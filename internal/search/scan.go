@@ -63,6 +63,9 @@ type cursor struct {
 	single bool // look for the one byte
 	pair   pair
 	tries  int // places looked at in vain since reset
+
+	// The first eight bytes of the text as a word, where it ends before them, and its case bits: most places are told by them.
+	head, mask, caseBits uint64
 }
 
 // commonByte is the frequency from which on looking for a single byte stops too often.
@@ -70,6 +73,13 @@ const commonByte = 40
 
 func newCursor(text string, fold bool) cursor {
 	c := cursor{text: text, fold: fold, at: -1}
+	for i := range min(8, len(text)) {
+		c.head |= uint64(text[i]) << (8 * i)
+		c.mask |= 0xff << (8 * i)
+		if fold && upper(text[i]) != text[i] {
+			c.caseBits |= 0x20 << (8 * i)
+		}
+	}
 	often := func(i int) int {
 		f := frequency(text[i])
 		if fold && upper(text[i]) != text[i] {
@@ -133,7 +143,11 @@ func (c *cursor) find(data []byte, i int) int {
 		if i+len(c.text) > len(data) {
 			return len(data)
 		}
-		if c.here(data[i : i+len(c.text)]) {
+		if i+8 <= len(data) {
+			if (word(data[i:])|c.caseBits)&c.mask == c.head && (len(c.text) <= 8 || c.here(data[i:i+len(c.text)])) {
+				return i
+			}
+		} else if c.here(data[i : i+len(c.text)]) {
 			return i
 		}
 		i++

@@ -14,6 +14,9 @@ func (f *finder) span(data []byte, i int, first bool) (start, end int) {
 	if f.slow || f.p.anchored {
 		return f.exact(data, i, first)
 	}
+	if f.byLeads {
+		return f.lead(data, i, first)
+	}
 	s := f.stateAt(data, i, first)
 	if s != matched {
 		var at int
@@ -25,6 +28,31 @@ func (f *finder) span(data []byte, i int, first bool) (start, end int) {
 		i = f.settled(data, i, at, first)
 	}
 	return f.exact(data, i, first)
+}
+
+// lead is span for an expression whose matches begin with a literal: the DFA runs from where the literal is for as long as
+// a match may be under way, and then goes on to the next place.
+func (f *finder) lead(data []byte, i int, first bool) (start, end int) {
+	for {
+		if i = f.leads.next(data, i); i < 0 {
+			return -1, -1
+		}
+		begin := i
+		s := f.stateAt(data, i, first)
+		for i < len(data) && s != matched {
+			s, i = f.dfa.scan(s, data[:min(i+64, len(data))], i)
+			f.account(64)
+			if f.dfa.idle(s) {
+				break
+			}
+		}
+		if s == matched || (i == len(data) && f.dfa.end(s)) {
+			return f.exact(data, begin, first)
+		}
+		if i == len(data) {
+			return -1, -1
+		}
+	}
 }
 
 // stateAt is the state of the DFA before data[i] when no match is under way.

@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -27,7 +28,7 @@ type taker struct {
 
 func (t *taker) reset(on bool) {
 	t.on, t.count, t.number, t.counted, t.next, t.due = on, 0, 1, 0, 0, 0
-	t.lines, t.ends, t.text = nil, t.ends[:0], t.text[:0]
+	t.lines, t.ends, t.text = t.lines[:0], t.ends[:0], t.text[:0]
 }
 
 // match takes a matching line and the context before it.
@@ -115,11 +116,11 @@ func (t *taker) cut(line []byte, match bool) (int, []byte) {
 
 // taken gives the lines.
 func (t *taker) taken() []Line {
-	text := string(t.text)
+	text, lines := string(t.text), slices.Clone(t.lines)
 	start := 0
 	for i, end := range t.ends {
-		t.lines[i].Text = text[start:end]
+		lines[i].Text = text[start:end]
 		start = end
 	}
-	return t.lines
+	return lines
 }
