@@ -119,20 +119,20 @@ func TestCallDeadline(t *testing.T) {
 func TestBrokenDiscovery(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
 		{"fails", "echo no such file >&2; exit 7", "exit code 7; it said: no such file"},
-		{"never ends", "sleep 60", "did not end within 300ms"},
+		{"never ends", "sleep 60", "did not end within 3s"},
 		{"prints no JSON", "echo hello; echo why >&2", "it said: why"},
 		{"floods", "yes", "printed more than 10 MB"},
 		{"leaves a child", "echo '[]'; sleep 60 &", ""},
 	} {
 		began := time.Now()
-		_, err := Command{Discover: script(t, c.body), Call: "x", Wait: 300 * time.Millisecond}.Tools(t.Context())
+		_, err := Command{Discover: script(t, c.body), Call: "x", Wait: 3 * time.Second}.Tools(t.Context())
 		if c.name == "floods" && err != nil && strings.Contains(err.Error(), "did not end") {
 			continue // on a slow machine the deadline is first
 		}
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("%s: took %s", c.name, took)
 		}
 	}

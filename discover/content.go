@@ -1,0 +1,136 @@
+package discover
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// FailedMCP is the documented error type of an MCP tool that failed.
+const FailedMCP tool.ErrorType = "mcp_tool_error"
+
+// parts turns MCP content into what a model is given.
+func parts(content []mcp.Content) []tool.Part {
+	var out []tool.Part
+	for _, c := range content {
+		switch c := c.(type) {
+		case *mcp.TextContent:
+			out = append(out, tool.Text(c.Text))
+		case *mcp.ImageContent:
+			out = append(out, tool.Media{MIMEType: c.MIMEType, Data: c.Data})
+		case *mcp.AudioContent:
+			out = append(out, tool.Media{MIMEType: c.MIMEType, Data: c.Data})
+		case *mcp.EmbeddedResource:
+			out = append(out, resourceParts(c.Resource)...)
+		case *mcp.ResourceLink:
+			out = append(out, tool.Text(linkText(c)))
+		default:
+			out = append(out, tool.Text(fmt.Sprintf("[content of a kind that is not known here: %T]", c)))
+		}
+	}
+	return out
+}
+
+func resourceParts(r *mcp.ResourceContents) []tool.Part {
+	switch {
+	case r == nil:
+		return nil
+	case r.Blob == nil:
+		return []tool.Part{tool.Text(fmt.Sprintf("Resource %s:\n%s", r.URI, r.Text))}
+	case isMedia(r.MIMEType):
+		return []tool.Part{tool.Text("Resource " + r.URI + ":"), tool.Media{MIMEType: r.MIMEType, Data: r.Blob}}
+	}
+	mime := r.MIMEType
+	if mime == "" {
+		mime = "application/octet-stream"
+	}
+	return []tool.Part{tool.Text(fmt.Sprintf("Resource %s: %d bytes of %s, which cannot be shown", r.URI, len(r.Blob), mime))}
+}
+
+// isMedia reports whether models take this kind of data.
+func isMedia(mime string) bool {
+	return strings.HasPrefix(mime, "image/") || strings.HasPrefix(mime, "audio/") || mime == "application/pdf"
+}
+
+func linkText(l *mcp.ResourceLink) string {
+	name := l.Title
+	if name == "" {
+		name = l.Name
+	}
+	s := fmt.Sprintf("Resource link: %s at %s", name, l.URI)
+	if l.MIMEType != "" {
+		s += " (" + l.MIMEType + ")"
+	}
+	if l.Description != "" {
+		s += ": " + l.Description
+	}
+	return s
+}
+
+// result turns the answer of a server into a result. What is structured is told once: most servers give it as text too.
+func result(res *mcp.CallToolResult) tool.Result {
+	content := parts(res.Content)
+	if res.StructuredContent == nil {
+		return tool.Result{Content: content}
+	}
+	for _, p := range content {
+		if t, ok := p.(tool.Text); ok && sameJSON([]byte(t), res.StructuredContent) {
+			return tool.Result{Content: content}
+		}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(res.StructuredContent) != nil {
+		return tool.Result{Content: content}
+	}
+	return tool.Result{Content: append(content, tool.Text(strings.TrimRight(b.String(), "\n")))}
+}
+
+func sameJSON(text []byte, value any) bool {
+	text = bytes.TrimSpace(text)
+	if len(text) == 0 || !strings.ContainsRune(`{["-0123456789tfn`, rune(text[0])) {
+		return false
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return false
+	}
+	var a, b any
+	return json.Unmarshal(text, &a) == nil && json.Unmarshal(raw, &b) == nil && reflect.DeepEqual(a, b)
+}
+
+// Progress is the display of a running call: "mcp_tool_progress" in the documentation.
+type Progress struct {
+	Progress float64
+	Total    float64 // 0: not known
+	Message  string
+}
+
+// Markdown says how far the call is.
+func (p Progress) Markdown() string {
+	s := fmt.Sprintf("%g", p.Progress)
+	if p.Total > 0 {
+		s = fmt.Sprintf("%g of %g", p.Progress, p.Total)
+	}
+	if p.Message != "" {
+		s += ": " + tool.Visible(clip(p.Message, 500))
+	}
+	return s
+}
+
+// MarshalJSON writes the documented object.
+func (p Progress) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Type     string  `json:"type"`
+		Progress float64 `json:"progress"`
+		Total    float64 `json:"total,omitempty"`
+		Message  string  `json:"message,omitempty"`
+	}{"mcp_tool_progress", p.Progress, p.Total, p.Message})
+}

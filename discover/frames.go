@@ -1,0 +1,92 @@
+package discover
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"regexp"
+)
+
+// maxFrame is the longest message that is read whole. A longer one is read to its end and dropped.
+const maxFrame = 10 << 20
+
+// frame is one line of a server's stdout.
+type frame struct {
+	line []byte // valid until the next read; the first bytes of it if it was too long
+	tail []byte // the last bytes of a line that was too long
+	size int64  // of the whole line
+	over bool   // it was too long
+}
+
+// keepOver is how much of each end of a line that is too long is kept, to see whose answer it was.
+const keepOver = 512
+
+// frames reads lines in bounded memory, however long they are.
+type frames struct {
+	r     *bufio.Reader
+	limit int
+	buf   []byte
+}
+
+func newFrames(r io.Reader, limit int) *frames {
+	return &frames{r: bufio.NewReaderSize(r, 64<<10), limit: limit}
+}
+
+// next reads a line without its end. The last line may lack one.
+func (f *frames) next() (frame, error) {
+	f.buf = f.buf[:0]
+	if cap(f.buf) > 1<<20 {
+		f.buf = nil // one long message does not hold its memory for ever
+	}
+	var fr frame
+	for {
+		piece, err := f.r.ReadSlice('\n')
+		fr.size += int64(len(piece))
+		switch {
+		case fr.over:
+			fr.tail = lastBytes(append(fr.tail, piece...))
+		case len(f.buf)+len(piece) > f.limit+1: // the line end does not count
+			fr.over = true
+			fr.tail = lastBytes(append(bytes.Clone(lastBytes(f.buf)), piece...))
+			f.buf = bytes.Clone(f.buf[:min(len(f.buf), keepOver)])
+		default:
+			f.buf = append(f.buf, piece...)
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if err != nil && fr.size == 0 {
+			return frame{}, err
+		}
+		fr.line = bytes.TrimRight(f.buf, "\r\n")
+		if !fr.over && len(fr.line) > f.limit {
+			fr.over, fr.tail = true, bytes.Clone(lastBytes(fr.line))
+			fr.line = fr.line[:min(len(fr.line), keepOver)]
+		}
+		return fr, nil
+	}
+}
+
+func lastBytes(b []byte) []byte {
+	if len(b) <= keepOver {
+		return b
+	}
+	return append([]byte(nil), b[len(b)-keepOver:]...)
+}
+
+var (
+	idAtStart = regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"`)
+	idAtEnd   = regexp.MustCompile(`\}\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+)
+
+// answered is the id, as JSON, of the request that a line too long to read seems to answer. It is only a guess: an id
+// that nobody waits for is dropped later, like every stray answer.
+func (fr frame) answered() []byte {
+	if m := idAtStart.FindSubmatch(fr.line); m != nil {
+		return m[1]
+	}
+	if m := idAtEnd.FindSubmatch(fr.tail); m != nil {
+		return m[1]
+	}
+	return nil
+}

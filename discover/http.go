@@ -1,0 +1,95 @@
+package discover
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// httpClient reaches a server: with the configured headers, to its own host only, and with bounded answers.
+func httpClient(headers map[string]string, bearer func() (string, error)) *http.Client {
+	return &http.Client{
+		Transport: &dressed{
+			headers: headers, bearer: bearer,
+			next: &http.Transport{
+				Proxy:                 http.ProxyFromEnvironment,
+				DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+				TLSHandshakeTimeout:   10 * time.Second,
+				MaxIdleConnsPerHost:   4,
+				IdleConnTimeout:       60 * time.Second,
+				ForceAttemptHTTP2:     true,
+				ResponseHeaderTimeout: 0, // a call answers when it is done
+			},
+		},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if len(via) > 5 || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
+				return fmt.Errorf("it redirects to %s; configure that address if it is meant", req.URL.Redacted())
+			}
+			return nil
+		},
+	}
+}
+
+// dressed adds headers to requests and bounds what comes back.
+type dressed struct {
+	headers map[string]string
+	bearer  func() (string, error) // nil: none, or the SDK sees to it
+	next    http.RoundTripper
+}
+
+func (d *dressed) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	for name, value := range d.headers {
+		req.Header.Set(name, value)
+	}
+	if d.bearer != nil && req.Header.Get("Authorization") == "" {
+		token, err := d.bearer()
+		if err != nil {
+			return nil, err
+		}
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+	}
+	resp, err := d.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // events are bounded one by one
+		resp.Body = &limitedBody{ReadCloser: resp.Body, left: maxFrame}
+	}
+	return resp, nil
+}
+
+// limitedBody is an answer that may not be longer than a message.
+type limitedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+var errLongAnswer = errors.New("the answer has more than 10 MB; ask for less")
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, errLongAnswer
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errLongAnswer
+	}
+	return n, err
+}
+
+// hasHeader reports whether a header is configured, in any case.
+func hasHeader(headers map[string]string, name string) bool {
+	for h := range headers {
+		if strings.EqualFold(h, name) {
+			return true
+		}
+	}
+	return false
+}

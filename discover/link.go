@@ -1,0 +1,280 @@
+package discover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	healthy     = 30 * time.Second // a server that ran so long has not failed in a row
+	maxBackoff  = 30 * time.Second
+	maxRestarts = 5               // by itself, in a row; after that a call or a reconnect starts it
+	patience    = 5 * time.Second // a call waits so long for the next try
+	debounce    = 200 * time.Millisecond
+)
+
+// link is one configured server, whether it runs or not: it starts it when it is needed, watches it, and starts it
+// again.
+//
+//	cached or new ── first call, or no manifest ──► attempt ── ok ──► session ── it ends ──► backoff ──► attempt …
+type link struct {
+	set   *Servers
+	alias string
+	conf  Server
+	kind  transport
+	hash  string
+	opt   *Options
+	log   *Log
+	life  context.Context // ends with Close
+	bad   error           // the configuration is no good; it is never started
+
+	mu        sync.Mutex
+	session   *session
+	attempt   *attempt
+	manifest  *manifest
+	cached    bool // the manifest is from an earlier run
+	failures  int  // in a row
+	notBefore time.Time
+	err       error // of the last failure
+	began     time.Time
+	took      time.Duration
+	starts    int
+	refresh   *time.Timer
+	warnings  []string // about its names
+	auth      *authority
+	closed    bool
+}
+
+// attempt is a start under way.
+type attempt struct {
+	done chan struct{}
+	s    *session
+	err  error
+}
+
+// ErrClosed is what calls get after Close.
+var ErrClosed = errors.New("the MCP servers are closed")
+
+// acquire gives the running session, and starts the server if there is none.
+func (l *link) acquire(ctx context.Context) (*session, error) {
+	l.mu.Lock()
+	if l.bad != nil || l.closed {
+		defer l.mu.Unlock()
+		if l.closed {
+			return nil, ErrClosed
+		}
+		return nil, l.bad
+	}
+	if s := l.session; s != nil {
+		l.mu.Unlock()
+		return s, nil
+	}
+	a := l.attempt
+	if wait := time.Until(l.notBefore); a == nil && wait > patience {
+		defer l.mu.Unlock()
+		return nil, fmt.Errorf("it failed %d times in a row and is tried again in %s: %w", l.failures, wait.Round(time.Second), l.err)
+	}
+	if a == nil {
+		a = l.begin()
+	}
+	l.mu.Unlock()
+	select {
+	case <-a.done:
+		return a.s, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// begin starts an attempt, not before its time. The caller holds mu.
+func (l *link) begin() *attempt {
+	a := &attempt{done: make(chan struct{})}
+	l.attempt = a
+	wait := time.Until(l.notBefore)
+	l.set.work.Go(func() {
+		defer close(a.done)
+		timer := time.NewTimer(max(wait, 0))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-l.life.Done():
+			a.err = ErrClosed
+			return
+		}
+		a.s, a.err = l.start()
+		l.settle(a)
+	})
+	return a
+}
+
+// start connects and lists, within the start bound.
+func (l *link) start() (*session, error) {
+	l.mu.Lock()
+	l.began = time.Now()
+	l.starts++
+	l.mu.Unlock()
+	s, err := l.connect(l.life)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(l.life, l.opt.start())
+	defer cancel()
+	m, err := s.list(ctx)
+	if err != nil {
+		s.close()
+		return nil, withFate(err, s.fate())
+	}
+	if caps := s.cs.InitializeResult().Capabilities; caps != nil && caps.Logging != nil {
+		// So that there is something to show on demand. One that refuses is none the worse.
+		s.cs.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "info"})
+	}
+	l.adopt(s, m)
+	return s, nil
+}
+
+// settle notes how an attempt ended.
+func (l *link) settle(a *attempt) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.attempt = nil
+	l.took = time.Since(l.began)
+	if a.err != nil {
+		l.failed(a.err)
+		return
+	}
+	if l.closed {
+		a.s.close()
+		a.s, a.err = nil, ErrClosed
+		return
+	}
+	l.session = a.s
+	l.log.printf("started in %s", l.took.Round(time.Millisecond))
+	l.set.work.Go(func() { l.watch(a.s) })
+}
+
+// failed notes a failure. The caller holds mu.
+func (l *link) failed(err error) {
+	l.failures++
+	l.err = err
+	l.notBefore = time.Now().Add(backoff(l.failures))
+	l.log.printf("failed: %v", err)
+}
+
+// backoff is how long to wait after so many failures in a row. The first one may be a chance.
+func backoff(failures int) time.Duration {
+	if failures <= 1 {
+		return 0
+	}
+	return min(250*time.Millisecond<<min(failures-2, 10), maxBackoff)
+}
+
+// watch waits for the end of a session and starts the server again, unless it has failed too often.
+func (l *link) watch(s *session) {
+	<-s.dead
+	fate := s.fate()
+	s.close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session != s {
+		return // it was let go on purpose
+	}
+	l.session = nil
+	if l.closed {
+		return
+	}
+	if time.Since(l.began) > healthy {
+		l.failures = 0
+	}
+	l.failed(errors.New(orElse(fate, "the connection was lost")))
+	if l.attempt == nil && l.failures <= maxRestarts {
+		l.begin()
+	}
+}
+
+// drop lets go of a session that turned out to be of no use, so that the next call begins a new one.
+func (l *link) drop(s *session, err error) {
+	l.mu.Lock()
+	if l.session == s {
+		l.session = nil
+		if time.Since(l.began) > healthy {
+			l.failures = 0
+		}
+		l.failed(err)
+	}
+	l.mu.Unlock()
+	s.close()
+}
+
+// changed is called when the server says that its lists have changed. It may say so many times at once.
+func (l *link) changed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	if l.refresh == nil {
+		l.refresh = time.AfterFunc(debounce, l.relist)
+		return
+	}
+	l.refresh.Reset(debounce)
+}
+
+// relist asks the running server anew for all that it offers.
+func (l *link) relist() {
+	l.mu.Lock()
+	s := l.session
+	if l.closed || s == nil {
+		l.mu.Unlock()
+		return
+	}
+	l.set.work.Add(1)
+	l.mu.Unlock()
+	defer l.set.work.Done()
+	ctx, cancel := context.WithTimeout(l.life, l.opt.start())
+	defer cancel()
+	m, err := s.list(ctx)
+	if err != nil {
+		l.log.printf("its lists changed, but could not be read: %v", err)
+		return
+	}
+	l.adopt(s, m)
+}
+
+// adopt takes over what a server offers now.
+func (l *link) adopt(s *session, m *manifest) {
+	known := map[string]string{}
+	for _, t := range m.Tools {
+		known[t.Name] = t.print(l.hash)
+	}
+	s.mu.Lock()
+	s.known = known
+	s.mu.Unlock()
+	l.mu.Lock()
+	l.manifest, l.cached = m, false
+	l.mu.Unlock()
+	if err := m.save(l.opt.State, l.alias); err != nil {
+		l.log.printf("its manifest could not be kept: %v", err)
+	}
+	l.set.publish(l)
+}
+
+// close ends the server and waits for its end, but not for ever.
+func (l *link) close() {
+	l.mu.Lock()
+	l.closed = true
+	s := l.session
+	l.session = nil
+	if l.refresh != nil {
+		l.refresh.Stop()
+	}
+	l.mu.Unlock()
+	if s != nil {
+		s.close()
+		s.gone(time.Second)
+	}
+}

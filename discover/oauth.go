@@ -1,0 +1,264 @@
+package discover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
+)
+
+// errLogin says that a server wants to know who is there.
+var errLogin = errors.New("it needs a login (adze mcp login), and none is under way")
+
+// loginWait is how long a person may take in the browser.
+const loginWait = 5 * time.Minute
+
+// authority sees to the tokens of one server: it takes them from the file, refreshes them, and logs in where it may.
+type authority struct {
+	link   *link
+	source *tokenSource
+	mu     sync.Mutex
+	may    bool // a login may begin
+	flow   *auth.AuthorizationCodeHandler
+}
+
+// authority sees to the server's tokens; nil where the configuration brings its own authorization.
+func (l *link) authority() *authority {
+	if l.kind == stdio || hasHeader(l.conf.Headers, "Authorization") || l.conf.OAuth != nil && l.conf.OAuth.Disabled {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.auth == nil {
+		l.auth = &authority{link: l, may: l.opt.Login, source: &tokenSource{
+			grants: grants{l.opt.State}, alias: l.alias, url: l.conf.endpoint(),
+		}}
+	}
+	return l.auth
+}
+
+// bearer is the token for a transport that knows nothing of OAuth.
+func (l *link) bearer() (string, error) {
+	a := l.authority()
+	if a == nil {
+		return "", nil
+	}
+	t, err := a.source.Token()
+	if err != nil || t == nil {
+		return "", err
+	}
+	return t.AccessToken, nil
+}
+
+// TokenSource implements [auth.OAuthHandler].
+func (a *authority) TokenSource(context.Context) (oauth2.TokenSource, error) { return a.source, nil }
+
+// Authorize implements [auth.OAuthHandler]: it is called when a server refuses a request.
+func (a *authority) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
+	refused := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
+	if resp.StatusCode == http.StatusUnauthorized && refused != "" {
+		if t, err := a.source.renew(refused); err == nil && t != nil {
+			return closeBody(resp)
+		}
+	}
+	a.mu.Lock()
+	may := a.may
+	a.mu.Unlock()
+	if !may {
+		closeBody(resp)
+		return errLogin
+	}
+	flow, err := a.login()
+	if err != nil {
+		closeBody(resp)
+		return err
+	}
+	return flow.Authorize(ctx, req, resp)
+}
+
+func closeBody(resp *http.Response) error {
+	io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
+	resp.Body.Close()
+	return nil
+}
+
+// login prepares the login in a browser, with an address on loopback that the browser comes back to.
+func (a *authority) login() (*auth.AuthorizationCodeHandler, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.flow != nil {
+		return a.flow, nil
+	}
+	conf := OAuth{}
+	if a.link.conf.OAuth != nil {
+		conf = *a.link.conf.OAuth
+	}
+	back, err := redirect(conf.RedirectURI)
+	if err != nil {
+		return nil, err
+	}
+	cfg := &auth.AuthorizationCodeHandlerConfig{
+		RedirectURL: back, RequestRefreshToken: true, Client: httpClient(nil, nil), AcceptUnadvertisedIss: true,
+		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+			return a.browse(ctx, back, args.URL)
+		},
+		NewTokenSource: func(ctx context.Context, cfg *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
+			if err := a.source.keep(ctx, cfg, t); err != nil {
+				a.link.log.printf("the login could not be kept: %v", err)
+			}
+			return a.source, nil
+		},
+		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
+			ClientName: a.link.opt.name(), RedirectURIs: []string{back},
+			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		}},
+	}
+	if len(conf.Scopes) > 0 {
+		cfg.ScopeFilter = func([]string) []string { return conf.Scopes }
+	}
+	switch {
+	case strings.HasPrefix(conf.ClientID, "https://"):
+		cfg.ClientIDMetadataDocumentConfig = &auth.ClientIDMetadataDocumentConfig{URL: conf.ClientID}
+	case conf.ClientID != "":
+		cfg.PreregisteredClient = &oauthex.ClientCredentials{ClientID: conf.ClientID}
+		if conf.ClientSecret != "" {
+			cfg.PreregisteredClient.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: conf.ClientSecret}
+		}
+	}
+	a.flow, err = auth.NewAuthorizationCodeHandler(cfg)
+	return a.flow, err
+}
+
+// redirect is the address that the browser comes back to: the configured one, or one with a free port.
+func redirect(configured string) (string, error) {
+	if configured != "" {
+		u, err := url.Parse(configured)
+		if err != nil {
+			return "", err
+		}
+		if ip := net.ParseIP(u.Hostname()); u.Scheme != "http" || u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return "", fmt.Errorf("the redirectUri %s is not on loopback", configured)
+		}
+		return configured, nil
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return fmt.Sprintf("http://%s/callback", l.Addr()), nil
+}
+
+// browse sends the person to an address and waits for the browser to come back.
+func (a *authority) browse(ctx context.Context, back, address string) (*auth.AuthorizationResult, error) {
+	if err := checkURL(address); err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(back)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", u.Host)
+	if err != nil {
+		return nil, fmt.Errorf("wait for the browser: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, loginWait)
+	defer cancel()
+	came := make(chan url.Values, 1)
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if r.URL.Path != u.Path || q.Get("code") == "" && q.Get("error") == "" {
+			http.NotFound(w, r)
+			return
+		}
+		select {
+		case came <- q:
+		default:
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		io.WriteString(w, "You can close this window and go back to Adze.\n")
+	})}
+	go server.Serve(l)
+	defer server.Close()
+	if a.link.opt.OpenURL == nil {
+		return nil, errors.New("there is no way to open a browser")
+	}
+	if err := a.link.opt.OpenURL(address); err != nil {
+		return nil, fmt.Errorf("open %s: %w", address, err)
+	}
+	select {
+	case q := <-came:
+		if e := q.Get("error"); e != "" {
+			return nil, fmt.Errorf("the login was refused: %s %s", e, q.Get("error_description"))
+		}
+		return &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the login in the browser: %w", ctx.Err())
+	}
+}
+
+// Login logs in at a server, in a browser that Options.OpenURL opens, and keeps the login.
+func (s *Servers) Login(ctx context.Context, alias string) error {
+	l, err := s.link(alias)
+	if err != nil {
+		return err
+	}
+	a := l.authority()
+	if a == nil {
+		return fmt.Errorf("MCP server %s: it takes no login here", alias)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.conf.endpoint(), nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept", "text/event-stream, application/json")
+	client := httpClient(l.conf.Headers, nil)
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("MCP server %s: %w", alias, err)
+	}
+	if resp.StatusCode != http.StatusUnauthorized {
+		resp.Body.Close()
+		return fmt.Errorf("MCP server %s: it asks for no login (%s)", alias, resp.Status)
+	}
+	flow, err := a.login()
+	if err != nil {
+		resp.Body.Close()
+		return fmt.Errorf("log in at %s: %w", alias, err)
+	}
+	if err := flow.Authorize(ctx, req, resp); err != nil {
+		return fmt.Errorf("log in at %s: %w", alias, err)
+	}
+	return s.Reconnect(ctx, alias)
+}
+
+// Logout forgets the login at a server.
+func (s *Servers) Logout(ctx context.Context, alias string) error {
+	l, err := s.link(alias)
+	if err != nil {
+		return err
+	}
+	a := l.authority()
+	if a == nil {
+		return fmt.Errorf("MCP server %s: it takes no login here", alias)
+	}
+	found, err := a.source.forget(ctx)
+	if err == nil && !found {
+		err = errors.New("there was no login")
+	}
+	if err != nil {
+		return fmt.Errorf("log out of %s: %w", alias, err)
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package discover
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// Rank finds the tools that fit a query best, best first: what a tool search needs. "select:a,b" names tools; else each
+// word counts where it stands, in a name more than in a description, and +word must be in the name.
+func Rank(query string, all []tool.Declaration, most int) []tool.Declaration {
+	if names, ok := strings.CutPrefix(query, "select:"); ok {
+		var out []tool.Declaration
+		for name := range strings.SplitSeq(names, ",") {
+			name = strings.TrimSpace(name)
+			i := slices.IndexFunc(all, func(d tool.Declaration) bool {
+				return strings.EqualFold(d.Name, name) || slices.Contains(d.Aliases, name)
+			})
+			if i >= 0 && len(out) < most {
+				out = append(out, all[i])
+			}
+		}
+		return out
+	}
+	type scored struct {
+		tool.Declaration
+		score int
+	}
+	var found []scored
+	words := strings.Fields(strings.ToLower(query))
+	for _, d := range all {
+		if n := score(words, d); n > 0 {
+			found = append(found, scored{d, n})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b scored) int {
+		if a.score != b.score {
+			return b.score - a.score
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	var out []tool.Declaration
+	for _, s := range found[:min(len(found), most)] {
+		out = append(out, s.Declaration)
+	}
+	return out
+}
+
+func score(words []string, d tool.Declaration) int {
+	name, text := strings.ToLower(d.Name), strings.ToLower(d.DisplayName+" "+d.Description)
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '-' })
+	total := 0
+	for _, w := range words {
+		w, must := strings.CutPrefix(w, "+")
+		switch {
+		case w == "":
+		case name == w:
+			total += 20
+		case slices.Contains(parts, w):
+			total += 10
+		case strings.Contains(name, w):
+			total += 5
+		case must:
+			return 0
+		case strings.Contains(text, w):
+			total += 2
+		}
+	}
+	return total
+}

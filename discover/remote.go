@@ -1,0 +1,184 @@
+package discover
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// print is a fingerprint of a tool: of what runs it and of all that a model or a person is told of it.
+func (r remote) print(config string) string {
+	r.Repeatable, r.Output = false, nil
+	raw, err := json.Marshal(r)
+	if err != nil { // it came from JSON
+		return ""
+	}
+	sum := sha256.Sum256(append([]byte(config+"\x00"), raw...))
+	return hex.EncodeToString(sum[:])
+}
+
+// remoteTool is a tool of a server.
+type remoteTool struct {
+	link        *link
+	remote      remote
+	print       string
+	declaration tool.Declaration
+	input       lazySchema
+	output      outputSchema
+}
+
+// tool makes a tool of what a server offers.
+func (l *link) tool(r remote, deferred bool) tool.Tool {
+	name := wireName(l.alias, r.Name)
+	aliases := []string{"mcp__" + l.alias + "__" + r.Name}
+	if l.set.alone {
+		aliases = append(aliases, r.Name)
+	}
+	return &remoteTool{
+		link: l, remote: r, print: r.print(l.hash),
+		declaration: tool.Declaration{
+			Name: name, DisplayName: fmt.Sprintf("%s (%s)", orElse(r.Title, r.Name), l.alias),
+			Description: orElse(r.Description, orElse(r.Title, r.Name)), Parameters: r.Input,
+			Kind: tool.Other, Aliases: aliases, Origin: Origin(l.alias), Deferred: deferred,
+		},
+	}
+}
+
+// Origin is the Origin of the tools of a server.
+func Origin(alias string) string { return "mcp:" + alias }
+
+// Declaration implements [tool.Tool].
+func (t *remoteTool) Declaration() tool.Declaration { return t.declaration }
+
+// Prepare implements [tool.Tool]. It starts nothing: the schema is known before the server runs.
+func (t *remoteTool) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invocation, error) {
+	args, notes, err := t.input.arguments(t.remote.Input, raw)
+	if err != nil {
+		return nil, err
+	}
+	return &tool.Invocation{
+		Description: fmt.Sprintf("call %s of the MCP server %s", t.remote.Name, t.link.alias),
+		Access:      []tool.Access{tool.Anything},
+		Confirm:     tool.Literal(indent(args)),
+		Notes:       notes,
+		Run: func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+			return t.run(ctx, l, args)
+		},
+	}, nil
+}
+
+// run calls the tool. A call that was lost with its connection is made once more if that is safe: if its request never
+// left, or the server says that repeating it does no harm.
+func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMessage) (tool.Result, error) {
+	for first := true; ; first = false {
+		s, err := t.link.acquire(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return tool.Result{}, ctx.Err()
+			}
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s: the MCP server %s could not be started: %w", t.remote.Name, t.link.alias, err)
+		}
+		if err := t.unchanged(s); err != nil {
+			return tool.Result{}, err
+		}
+		res, notes, left, err := s.call(ctx, live, t.remote.Name, args)
+		if err == nil {
+			return t.answer(res, notes)
+		}
+		var rpc *jsonrpc.Error
+		switch {
+		case ctx.Err() != nil:
+			return tool.Result{}, ctx.Err()
+		case errors.Is(err, errIdle):
+			return tool.Result{}, tool.Errorf(tool.ExecutionTimeout, "%s of %s gave no answer and no progress for %s and was given up; "+
+				"it may have happened all the same, so look before you call it again", t.remote.Name, t.link.alias, t.link.conf.timeout(t.link.opt.call()))
+		case errors.Is(err, errLogin):
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s: %w", t.remote.Name, t.link.alias, errLogin)
+		case errors.As(err, &rpc) && rpc.Code != codeRejected && !errors.Is(err, mcp.ErrConnectionClosed):
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s failed: %s", t.remote.Name, t.link.alias, rpc.Message)
+		}
+		t.link.drop(s, withFate(err, s.fate()))
+		if first && (!left || t.remote.Repeatable) {
+			continue
+		}
+		if !left {
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s was not called: the connection was lost: %w", t.remote.Name, t.link.alias, err)
+		}
+		return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s: the server was lost before it answered%s; the call may have happened, "+
+			"so look before you make it again", t.remote.Name, t.link.alias, because(s.fate()))
+	}
+}
+
+// codeRejected is the SDK's code for a request that its transport did not send.
+const codeRejected = -32005
+
+func because(fate string) string {
+	if fate == "" {
+		return ""
+	}
+	return " (" + fate + ")"
+}
+
+// unchanged makes sure that the tool is still the one that was declared, and that a person may have said yes to.
+func (t *remoteTool) unchanged(s *session) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.known[t.remote.Name] {
+	case t.print:
+		return nil
+	case "":
+		return tool.Errorf(FailedMCP, "the MCP server %s no longer has a tool %s; it was not called", t.link.alias, t.remote.Name)
+	}
+	return tool.Errorf(FailedMCP, "the MCP server %s has changed its tool %s since it was declared; it was not called. "+
+		"Read its new description and call it again", t.link.alias, t.remote.Name)
+}
+
+// answer makes a result of what the server answered.
+func (t *remoteTool) answer(res *mcp.CallToolResult, notes []string) (tool.Result, error) {
+	r := result(res)
+	if !res.IsError && res.StructuredContent != nil {
+		if err := t.output.check(t.remote.Output, res.StructuredContent); err != nil {
+			notes = append(notes, fmt.Sprintf("the structured result does not fit the schema that the server declares: %v", err))
+		}
+	}
+	for _, n := range notes {
+		r.Content = append(r.Content, tool.Text("Note: "+n))
+	}
+	if !res.IsError {
+		return r, nil
+	}
+	text := r.Text()
+	if text == "" {
+		text = fmt.Sprintf("%s of %s reported an error and did not say which", t.remote.Name, t.link.alias)
+	}
+	return r, tool.Errorf(FailedMCP, "%s", clip(text, 4000))
+}
+
+// outputSchema checks structured results, as far as the schema can be read.
+type outputSchema struct {
+	once   sync.Once
+	schema *jsonschema.Resolved
+}
+
+func (o *outputSchema) check(raw json.RawMessage, value any) error {
+	o.once.Do(func() {
+		var s jsonschema.Schema
+		if len(raw) > 0 && json.Unmarshal(raw, &s) == nil {
+			o.schema, _ = s.Resolve(nil)
+		}
+	})
+	if o.schema == nil {
+		return nil
+	}
+	return o.schema.Validate(value)
+}

@@ -1,0 +1,197 @@
+package discover
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Server is the configuration of one MCP server, under the names that settings files use.
+type Server struct {
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"`
+
+	HTTPURL string            `json:"httpUrl,omitempty"` // streamable HTTP
+	URL     string            `json:"url,omitempty"`     // SSE, unless Type says http
+	Type    string            `json:"type,omitempty"`    // stdio, http (also streamable-http), sse; empty: by what is set
+	Headers map[string]string `json:"headers,omitempty"`
+	OAuth   *OAuth            `json:"oauth,omitempty"`
+
+	Timeout      int64    `json:"timeout,omitempty"` // of a call that reports no progress, in milliseconds
+	Trust        bool     `json:"trust,omitempty"`   // its tools run unasked: for the policy, nothing here looks at it
+	Description  string   `json:"description,omitempty"`
+	IncludeTools []string `json:"includeTools,omitempty"` // only these, by the server's own names; "name(…)" counts as name
+	ExcludeTools []string `json:"excludeTools,omitempty"` // not these, whatever is included
+	Roots        []string `json:"roots,omitempty"`        // folders that the person agreed to tell the server of
+}
+
+// OAuth configures the login at a server, where discovery is not enough.
+type OAuth struct {
+	Disabled     bool     `json:"disabled,omitempty"`
+	ClientID     string   `json:"clientId,omitempty"` // an https address is a client metadata document
+	ClientSecret string   `json:"clientSecret,omitempty"`
+	Scopes       []string `json:"scopes,omitempty"`      // instead of those the server asks for
+	RedirectURI  string   `json:"redirectUri,omitempty"` // on loopback; empty: any free port
+}
+
+// transport is how a server is reached.
+type transport string
+
+const (
+	stdio      transport = "stdio"
+	streamable transport = "http"
+	sse        transport = "sse"
+)
+
+// transport finds out how the server is reached, and whether enough is configured for that.
+func (s Server) transport() (transport, error) {
+	kind := transport(strings.ToLower(s.Type))
+	switch kind {
+	case "streamable-http", "streamablehttp":
+		kind = streamable
+	case "":
+		switch {
+		case s.HTTPURL != "":
+			kind = streamable
+		case s.URL != "":
+			kind = sse
+		default:
+			kind = stdio
+		}
+	}
+	switch kind {
+	case stdio:
+		if s.Command == "" {
+			return "", errors.New("it has no command, httpUrl or url")
+		}
+		return kind, nil
+	case streamable, sse:
+		return kind, checkURL(s.endpoint())
+	}
+	return "", fmt.Errorf("its type %q is not one of stdio, http, sse", s.Type)
+}
+
+func (s Server) endpoint() string {
+	if s.HTTPURL != "" {
+		return s.HTTPURL
+	}
+	return s.URL
+}
+
+// checkURL lets only addresses of the web through: others are handed to programs that act on them.
+func checkURL(address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("%q is no http or https address", address)
+	}
+	return nil
+}
+
+// Hash identifies all of the configuration that says what is run or reached: a trust or a cached manifest of another
+// configuration does not count.
+func (s Server) Hash() string {
+	s.Trust, s.Description, s.Timeout = false, "", 0
+	s.IncludeTools, s.ExcludeTools = nil, nil // applied to the manifest, which holds everything
+	raw, err := json.Marshal(s)
+	if err != nil { // it holds only strings
+		return ""
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Expand replaces $VAR, ${VAR} and ${VAR:-default} in all values. A variable that is not set and has no default stays as
+// it is written, so that the mistake can be seen.
+func (s Server) Expand(lookup func(string) (string, bool)) Server {
+	one := func(v string) string { return Expand(v, lookup) }
+	list := func(vs []string) []string {
+		out := slices.Clone(vs)
+		for i, v := range out {
+			out[i] = one(v)
+		}
+		return out
+	}
+	named := func(vs map[string]string) map[string]string {
+		if vs == nil {
+			return nil
+		}
+		out := map[string]string{}
+		for k, v := range vs {
+			out[k] = one(v)
+		}
+		return out
+	}
+	s.Command, s.Cwd, s.HTTPURL, s.URL = one(s.Command), one(s.Cwd), one(s.HTTPURL), one(s.URL)
+	s.Args, s.Env, s.Headers, s.Roots = list(s.Args), named(s.Env), named(s.Headers), list(s.Roots)
+	if s.OAuth != nil {
+		o := *s.OAuth
+		o.ClientID, o.ClientSecret = one(o.ClientID), one(o.ClientSecret)
+		s.OAuth = &o
+	}
+	return s
+}
+
+var variable = regexp.MustCompile(`\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(:-[^}]*)?\})`)
+
+// Expand replaces $VAR, ${VAR} and ${VAR:-default} in one value.
+func Expand(value string, lookup func(string) (string, bool)) string {
+	return variable.ReplaceAllStringFunc(value, func(written string) string {
+		m := variable.FindStringSubmatch(written)
+		fallback, given := strings.CutPrefix(m[3], ":-")
+		if v, ok := lookup(m[1] + m[2]); ok && (v != "" || !given) {
+			return v
+		}
+		if given {
+			return fallback
+		}
+		return written
+	})
+}
+
+// offers reports whether a tool of the server passes includeTools and excludeTools.
+func (s Server) offers(name string) bool {
+	if slices.Contains(s.ExcludeTools, name) {
+		return false
+	}
+	return len(s.IncludeTools) == 0 || slices.ContainsFunc(s.IncludeTools, func(entry string) bool {
+		return entry == name || strings.HasPrefix(entry, name+"(")
+	})
+}
+
+func (s Server) timeout(otherwise time.Duration) time.Duration {
+	if s.Timeout > 0 {
+		return time.Duration(s.Timeout) * time.Millisecond
+	}
+	return otherwise
+}
+
+// Select keeps the servers that mcp.allowed and mcp.excluded leave, which may hold * and ?. No allowed list allows all.
+func Select(servers map[string]Server, allowed, excluded []string) map[string]Server {
+	kept := map[string]Server{}
+	for alias, s := range servers {
+		if (allowed == nil || matchesAny(allowed, alias)) && !matchesAny(excluded, alias) {
+			kept[alias] = s
+		}
+	}
+	return kept
+}
+
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, name)
+		return ok || err != nil && p == name
+	})
+}

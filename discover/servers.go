@@ -1,0 +1,225 @@
+package discover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// Options say how servers are run. The zero value works, with nothing kept and nobody to ask.
+type Options struct {
+	Registry *tool.Registry // is given the tools of each server under its Origin, and again when they change; nil: none
+	Dir      string         // where servers that are commands run, unless they say otherwise
+	State    string         // folder for manifests, logs and tokens; empty: nothing is kept
+	Environ  []string       // what servers may get of it is little: see serverEnv; nil is os.Environ()
+	Name     string         // what servers are told that we are; empty: adze
+	Version  string
+
+	Start time.Duration // for a start; 0 is 10 s
+	Call  time.Duration // for a call without progress, where the server's configuration says nothing; 0 is 5 minutes
+
+	// Sample lets the session's model answer a server; it is called after a yes. nil: servers are not offered it.
+	Sample func(context.Context, Sampling) (Sampled, error)
+	// OpenURL opens an address in a browser, after a yes. Only http and https addresses get here.
+	OpenURL func(address string) error
+	// Login lets a login begin when a server asks for one in the middle of work. Without it the error says to log in.
+	Login bool
+	// DeferOver is how many bytes all declarations together may have; above it all are deferred. 0 is no limit.
+	DeferOver int
+	// Changed is told that the tools, prompts or resources of a server have changed. It must not block.
+	Changed func(alias string)
+}
+
+func (o *Options) start() time.Duration { return orDuration(o.Start, 10*time.Second) }
+
+func (o *Options) call() time.Duration { return orDuration(o.Call, 5*time.Minute) }
+
+func (o *Options) name() string { return orElse(o.Name, "adze") }
+
+func (o *Options) environ() []string {
+	if o.Environ != nil {
+		return o.Environ
+	}
+	return os.Environ()
+}
+
+func orDuration(d, otherwise time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return otherwise
+}
+
+// Servers are the MCP servers of a session.
+type Servers struct {
+	opt   Options
+	links map[string]*link
+	names []string // sorted
+	alone bool     // there is one: its tools answer to their bare names too
+	stop  context.CancelFunc
+	work  sync.WaitGroup
+
+	mu       sync.Mutex // one publication at a time
+	deferred bool       // once there are too many declarations, they stay deferred
+}
+
+// Open makes the tools of servers known. A server whose manifest is cached is not started before its first call; the
+// others are started at once, side by side, and Open does not wait for them: see Wait.
+func Open(servers map[string]Server, opt Options) *Servers {
+	life, stop := context.WithCancel(context.Background())
+	s := &Servers{opt: opt, links: map[string]*link{}, alone: len(servers) == 1, stop: stop}
+	for alias, conf := range servers {
+		l := &link{set: s, alias: alias, conf: conf, hash: conf.Hash(), opt: &s.opt, life: life, log: &Log{}}
+		if opt.State != "" {
+			l.log.path = logPath(opt.State, alias)
+		}
+		if l.kind, l.bad = conf.transport(); l.bad != nil {
+			l.bad = fmt.Errorf("its configuration is no good: %w", l.bad)
+		}
+		s.links[alias] = l
+		s.names = append(s.names, alias)
+	}
+	slices.Sort(s.names)
+	for _, alias := range s.names {
+		l := s.links[alias]
+		if l.bad != nil {
+			continue
+		}
+		if l.manifest = loadManifest(opt.State, alias, l.hash); l.manifest != nil {
+			l.cached = true
+			s.publish(l)
+			continue
+		}
+		l.mu.Lock()
+		l.begin()
+		l.mu.Unlock()
+	}
+	return s
+}
+
+// Wait waits for the servers that had no cached manifest and are being started. The error names those that failed.
+func (s *Servers) Wait(ctx context.Context) error {
+	var errs []error
+	for _, alias := range s.names {
+		l := s.links[alias]
+		l.mu.Lock()
+		a, known, bad, failed := l.attempt, l.manifest != nil, l.bad, l.err
+		l.mu.Unlock()
+		switch {
+		case known:
+			continue
+		case bad != nil:
+			failed = bad
+		case a != nil:
+			select {
+			case <-a.done:
+				failed = a.err
+			case <-ctx.Done():
+				failed = ctx.Err()
+			}
+		}
+		if failed != nil {
+			errs = append(errs, fmt.Errorf("MCP server %s: %w", alias, failed))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// publish sets the tools of a server in the registry.
+func (s *Servers) publish(l *link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.deferred && s.opt.DeferOver > 0 && s.size() > s.opt.DeferOver {
+		s.deferred = true
+		for _, alias := range s.names {
+			if other := s.links[alias]; other != l {
+				s.set(other)
+			}
+		}
+	}
+	s.set(l)
+	if s.opt.Changed != nil {
+		s.opt.Changed(l.alias)
+	}
+}
+
+// size is about how many bytes all declarations have.
+func (s *Servers) size() int {
+	n := 0
+	for _, l := range s.links {
+		for _, t := range l.offered() {
+			n += len(t.Name) + len(l.alias) + len(t.Description) + len(t.Input) + 60
+		}
+	}
+	return n
+}
+
+// offered are the server's tools that its configuration lets through.
+func (l *link) offered() []remote {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.manifest == nil {
+		return nil
+	}
+	var out []remote
+	for _, t := range l.manifest.Tools {
+		if l.conf.offers(t.Name) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (s *Servers) set(l *link) {
+	if s.opt.Registry == nil {
+		return
+	}
+	var tools []tool.Tool
+	for _, r := range l.offered() {
+		tools = append(tools, l.tool(r, s.deferred))
+	}
+	var warnings []string
+	if err := s.opt.Registry.Set(Origin(l.alias), tools); err != nil {
+		warnings = strings.Split(err.Error(), "\n")
+	}
+	l.mu.Lock()
+	l.warnings = warnings
+	l.mu.Unlock()
+}
+
+// Close ends all servers that were started, with all they started, and returns when they are gone.
+func (s *Servers) Close() {
+	s.stop()
+	var wg sync.WaitGroup
+	for _, l := range s.links {
+		wg.Go(l.close)
+	}
+	wg.Wait()
+	done := make(chan struct{})
+	go func() {
+		s.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(2 * time.Second):
+	}
+	for _, l := range s.links {
+		l.log.close()
+	}
+}
+
+// link finds a server.
+func (s *Servers) link(alias string) (*link, error) {
+	if l := s.links[alias]; l != nil {
+		return l, nil
+	}
+	return nil, fmt.Errorf("there is no MCP server %q; the servers are %s", alias, orElse(strings.Join(s.names, ", "), "none"))
+}

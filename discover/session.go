@@ -1,0 +1,289 @@
+package discover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptrace"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// session is one connection to a running server.
+type session struct {
+	link   *link
+	cs     *mcp.ClientSession
+	client *mcp.Client
+	proc   *process           // nil: not started by us
+	stop   context.CancelFunc // ends whatever the connection still does
+	dead   chan struct{}      // closed when the connection has ended
+
+	mu    sync.Mutex
+	calls []*running // oldest first
+	count int        // of calls ever made: progress tokens
+	known map[string]string
+}
+
+// running is a call that waits for its answer.
+type running struct {
+	token string
+	ctx   context.Context
+	live  *tool.Live
+	limit *deadline
+	mu    sync.Mutex
+	notes []string // what the model should know beside the result
+}
+
+// maxNotes is how many notes a server can cause.
+const maxNotes = 5
+
+func (r *running) note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := fmt.Sprintf(format, args...); len(r.notes) < maxNotes && !slices.Contains(r.notes, n) {
+		r.notes = append(r.notes, n)
+	}
+}
+
+// connect starts or reaches the server and shakes hands, within the start bound.
+func (l *link) connect(life context.Context) (*session, error) {
+	s, err := l.dial(life, l.firstVersion())
+	var rpc *jsonrpc.Error
+	if err != nil && l.kind == stdio && errors.As(err, &rpc) {
+		return l.dial(life, "") // it refused the handshake of old: it may know only the new one
+	}
+	return s, err
+}
+
+// firstVersion is the protocol tried first. A stdio server of old may leave a question of the new protocol unanswered
+// for ever, so it is greeted the old way; over HTTP every question has an answer.
+func (l *link) firstVersion() string {
+	if l.kind == stdio {
+		return "2025-11-25"
+	}
+	return ""
+}
+
+func (l *link) dial(life context.Context, version string) (*session, error) {
+	ctx, stop := context.WithCancel(life)
+	s := &session{link: l, stop: stop, dead: make(chan struct{}), known: map[string]string{}}
+	late := time.AfterFunc(l.opt.start(), stop)
+	defer late.Stop()
+	t, err := l.transport(s)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	s.client = mcp.NewClient(&mcp.Implementation{Name: l.opt.name(), Version: l.opt.Version}, s.options())
+	s.announce(l.conf.Roots)
+	cs, err := s.client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		if ctx.Err() != nil && life.Err() == nil {
+			err = fmt.Errorf("it did not answer within %s", l.opt.start())
+		}
+		return nil, withFate(err, s.abandon())
+	}
+	s.cs = cs
+	go func() {
+		cs.Wait()
+		close(s.dead)
+	}()
+	return s, nil
+}
+
+func withFate(err error, fate string) error {
+	if fate == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", fate, err)
+}
+
+// abandon ends a connection that never came to be, and says how the command ended if it has.
+func (s *session) abandon() string {
+	defer s.stop()
+	if s.proc == nil {
+		return ""
+	}
+	select { // an end of its own, which is the better reason
+	case <-s.proc.exit:
+	case <-time.After(50 * time.Millisecond):
+	}
+	fate := s.proc.fate()
+	s.proc.end()
+	return fate
+}
+
+// transport is the way to the server.
+func (l *link) transport(s *session) (mcp.Transport, error) {
+	switch l.kind {
+	case stdio:
+		p, err := launch(l.conf, serverEnv(l.opt.environ(), l.conf.Env), l.opt.Dir, l.log)
+		s.proc = p
+		return p, err
+	case streamable:
+		t := &mcp.StreamableClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: httpClient(l.conf.Headers, nil), MaxEventSize: maxFrame}
+		if a := l.authority(); a != nil {
+			t.OAuthHandler = a
+		}
+		return t, nil
+	}
+	return &mcp.SSEClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: httpClient(l.conf.Headers, l.bearer), MaxEventSize: maxFrame}, nil
+}
+
+// options are what we offer to a server.
+func (s *session) options() *mcp.ClientOptions {
+	l := s.link
+	caps := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
+		Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
+	}}
+	if len(l.conf.Roots) > 0 {
+		caps.RootsV2 = &mcp.RootCapabilities{ListChanged: true}
+	}
+	o := &mcp.ClientOptions{
+		Capabilities:               caps,
+		ElicitationHandler:         s.elicit,
+		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { l.changed() },
+		PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { l.changed() },
+		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { l.changed() },
+		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
+			l.log.add(string(r.Params.Level), said(r.Params))
+		},
+		ProgressNotificationHandler: s.progress,
+	}
+	if l.opt.Sample != nil {
+		o.CreateMessageHandler = s.sample
+	}
+	return o
+}
+
+func said(p *mcp.LoggingMessageParams) string {
+	if text, ok := p.Data.(string); ok {
+		return text
+	}
+	return fmt.Sprint(p.Data)
+}
+
+// announce tells the server of the folders that the person agreed to, and of no others.
+func (s *session) announce(roots []string) {
+	var list []*mcp.Root
+	for _, dir := range roots {
+		u := url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}
+		list = append(list, &mcp.Root{URI: u.String(), Name: filepath.Base(dir)})
+	}
+	if len(list) > 0 {
+		s.client.AddRoots(list...)
+	}
+}
+
+// call calls a tool. left says whether the request may have reached the server.
+func (s *session) call(ctx context.Context, live *tool.Live, name string, args any) (res *mcp.CallToolResult, notes []string, left bool, err error) {
+	ctx, limit := withDeadline(ctx, s.link.conf.timeout(s.link.opt.call()))
+	defer limit.end()
+	run := s.begin(&running{ctx: ctx, live: live, limit: limit})
+	defer s.over(run)
+	// The transport takes hold of its connection when it is about to send; before that nothing has left. Our own
+	// transport tells of it through the same hook as HTTP.
+	var sent atomic.Bool
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
+	params := &mcp.CallToolParams{Name: name, Arguments: args, Meta: mcp.Meta{}}
+	params.SetProgressToken(run.token)
+	res, err = s.cs.CallTool(traced, params)
+	if err != nil && context.Cause(ctx) == errIdle {
+		err = errIdle
+	}
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	return res, run.notes, sent.Load(), err
+}
+
+func (s *session) begin(r *running) *running {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count++
+	r.token = "call-" + strconv.Itoa(s.count)
+	s.calls = append(s.calls, r)
+	return r
+}
+
+func (s *session) over(r *running) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = slices.DeleteFunc(s.calls, func(one *running) bool { return one == r })
+}
+
+// latest is the call on whose behalf the server most likely asks: the protocol does not say.
+func (s *session) latest() *running {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.calls) == 0 {
+		return nil
+	}
+	return s.calls[len(s.calls)-1]
+}
+
+// progress shows how far a call is and gives it more time.
+func (s *session) progress(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+	token, _ := r.Params.ProgressToken.(string)
+	s.mu.Lock()
+	i := slices.IndexFunc(s.calls, func(one *running) bool { return one.token == token })
+	var run *running
+	if i >= 0 {
+		run = s.calls[i]
+	}
+	s.mu.Unlock()
+	if run == nil {
+		return // of a call that is over
+	}
+	run.limit.extend()
+	if run.live != nil && run.live.Show != nil {
+		run.live.Show(Progress{r.Params.Progress, r.Params.Total, r.Params.Message})
+	}
+}
+
+// close ends the connection, and the server if we started it. It does not wait.
+func (s *session) close() {
+	s.stop()
+	if s.proc != nil {
+		s.proc.end()
+	}
+	go s.cs.Close()
+}
+
+// gone waits until nothing of the connection is left, but not for ever.
+func (s *session) gone(most time.Duration) {
+	late := time.NewTimer(most)
+	defer late.Stop()
+	select {
+	case <-s.dead:
+	case <-late.C:
+		return
+	}
+	if s.proc != nil {
+		select {
+		case <-s.proc.exit:
+		case <-late.C:
+		}
+	}
+}
+
+// fate says how the server ended, if it has.
+func (s *session) fate() string {
+	if s.proc == nil {
+		return ""
+	}
+	select {
+	case <-s.proc.exit:
+	case <-time.After(2 * drain):
+	}
+	return s.proc.fate()
+}

@@ -1,0 +1,226 @@
+package discover
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// State is what a server is doing.
+type State string
+
+// The states.
+const (
+	Cached   State = "cached"   // known from an earlier run; starts at its first call
+	Starting State = "starting" //
+	Ready    State = "ready"    //
+	Failed   State = "failed"   // see Status.Err; tried again at the next call
+)
+
+// Status is a look at a server.
+type Status struct {
+	Alias        string
+	Description  string
+	Transport    string // stdio, http, sse
+	Target       string // the command or the address
+	State        State
+	Err          error         // of the last failure
+	Tools        []string      // by the names a model calls them
+	Prompts      int           //
+	Resources    int           //
+	Began        time.Time     // of the last start
+	Took         time.Duration // the last start
+	Starts       int
+	Seen         time.Time // when the lists were last read
+	Instructions string    // of the server, for the model
+	Warnings     []string  // what was left out or changed of what it offers
+}
+
+// List looks at all servers.
+func (s *Servers) List() []Status {
+	var out []Status
+	for _, alias := range s.names {
+		out = append(out, s.links[alias].status())
+	}
+	return out
+}
+
+func (l *link) status() Status {
+	offered := l.offered()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	st := Status{
+		Alias: l.alias, Description: l.conf.Description, Transport: string(l.kind), Target: l.conf.endpoint(),
+		Err: l.err, Began: l.began, Took: l.took, Starts: l.starts, Warnings: append([]string(nil), l.warnings...),
+	}
+	if l.kind == stdio {
+		st.Target = strings.Join(append([]string{l.conf.Command}, l.conf.Args...), " ")
+	}
+	switch {
+	case l.bad != nil:
+		st.State, st.Err = Failed, l.bad
+	case l.session != nil:
+		st.State = Ready
+	case l.attempt != nil:
+		st.State = Starting
+	case l.err == nil && l.cached:
+		st.State = Cached
+	default:
+		st.State = Failed
+	}
+	for _, t := range offered {
+		st.Tools = append(st.Tools, wireName(l.alias, t.Name))
+	}
+	if m := l.manifest; m != nil {
+		st.Prompts, st.Resources, st.Seen, st.Instructions = len(m.Prompts), len(m.Resources), m.Seen, m.Instructions
+		st.Warnings = append(st.Warnings, m.Warnings...)
+	}
+	return st
+}
+
+// Logs are the last lines that a server said in this run. Those of earlier runs are in its log file: see LogFile.
+func (s *Servers) Logs(alias string) ([]string, error) {
+	l, err := s.link(alias)
+	if err != nil {
+		return nil, err
+	}
+	return l.log.Lines(), nil
+}
+
+// Reconnect ends a server if it runs and starts it anew, whatever happened before.
+func (s *Servers) Reconnect(ctx context.Context, alias string) error {
+	l, err := s.link(alias)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	old := l.session
+	l.session, l.failures, l.notBefore = nil, 0, time.Time{}
+	l.mu.Unlock()
+	if old != nil {
+		old.close()
+		old.gone(time.Second)
+	}
+	_, err = l.acquire(ctx)
+	return err
+}
+
+// Trusted reports whether a tool's origin is a server that is configured with trust: its tools may run unasked. That
+// the configuration itself may be trusted is for the caller to see to.
+func (s *Servers) Trusted(origin string) bool {
+	alias, ok := strings.CutPrefix(origin, "mcp:")
+	l := s.links[alias]
+	return ok && l != nil && l.conf.Trust
+}
+
+// Fingerprint identifies what a person says yes to when they allow a tool for good: what runs it, its schema and its
+// description. It is empty for a tool that is not of these servers.
+func (s *Servers) Fingerprint(d tool.Declaration) string {
+	alias, ok := strings.CutPrefix(d.Origin, "mcp:")
+	l := s.links[alias]
+	if !ok || l == nil {
+		return ""
+	}
+	for _, r := range l.offered() {
+		if wireName(alias, r.Name) == d.Name {
+			return r.print(l.hash)
+		}
+	}
+	return ""
+}
+
+// Prompts are the prompts of all servers.
+func (s *Servers) Prompts() []Prompt {
+	var out []Prompt
+	for _, alias := range s.names {
+		l := s.links[alias]
+		l.mu.Lock()
+		if l.manifest != nil {
+			for _, p := range l.manifest.Prompts {
+				p.Server = alias
+				out = append(out, p)
+			}
+		}
+		l.mu.Unlock()
+	}
+	return out
+}
+
+// Message is one message of a prompt.
+type Message struct {
+	Role    string // user or assistant
+	Content []tool.Part
+}
+
+// Prompt fills in a prompt of a server.
+func (s *Servers) Prompt(ctx context.Context, alias, name string, args map[string]string) ([]Message, error) {
+	running, err := s.running(ctx, alias)
+	if err != nil {
+		return nil, err
+	}
+	ctx, limit := withDeadline(ctx, running.link.conf.timeout(s.opt.call()))
+	defer limit.end()
+	res, err := running.cs.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: args})
+	if err != nil {
+		return nil, fmt.Errorf("get the prompt %s of %s: %w", name, alias, err)
+	}
+	var out []Message
+	for _, m := range res.Messages {
+		out = append(out, Message{string(m.Role), parts([]mcp.Content{m.Content})})
+	}
+	return out, nil
+}
+
+// Resources are the resources of all servers.
+func (s *Servers) Resources() []Resource {
+	var out []Resource
+	for _, alias := range s.names {
+		l := s.links[alias]
+		l.mu.Lock()
+		if l.manifest != nil {
+			for _, r := range l.manifest.Resources {
+				r.Server = alias
+				out = append(out, r)
+			}
+		}
+		l.mu.Unlock()
+	}
+	return out
+}
+
+// Read reads a resource of a server.
+func (s *Servers) Read(ctx context.Context, alias, uri string) ([]tool.Part, error) {
+	running, err := s.running(ctx, alias)
+	if err != nil {
+		return nil, err
+	}
+	ctx, limit := withDeadline(ctx, running.link.conf.timeout(s.opt.call()))
+	defer limit.end()
+	res, err := running.cs.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+	if err != nil {
+		return nil, fmt.Errorf("read the resource %s of %s: %w", uri, alias, err)
+	}
+	var out []tool.Part
+	for _, c := range res.Contents {
+		out = append(out, resourceParts(c)...)
+	}
+	return out, nil
+}
+
+// running is the session of a server, started if it is not.
+func (s *Servers) running(ctx context.Context, alias string) (*session, error) {
+	l, err := s.link(alias)
+	if err != nil {
+		return nil, err
+	}
+	running, err := l.acquire(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("MCP server %s: %w", alias, err)
+	}
+	return running, nil
+}

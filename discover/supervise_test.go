@@ -1,0 +1,269 @@
+package discover
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+func TestServersThatDoNotStart(t *testing.T) {
+	missing := Server{Command: "no-such-server-of-ours"}
+	d := open(t, map[string]Server{
+		"silent": self(t, "silent"), "exit": self(t, "exit"), "garbage": self(t, "garbage-forever"), "missing": missing,
+		"nowhere": {HTTPURL: "http://127.0.0.1:1/mcp"}, "nothing": {}, "file": {URL: "file:///etc/passwd"}, "good": self(t, "plain"),
+	}, Options{Start: time.Second})
+	began := time.Now()
+	err := d.Wait(t.Context())
+	if took := time.Since(began); took > 6*time.Second {
+		t.Errorf("took %s", took)
+	}
+	for _, want := range []string{
+		"silent: it did not answer within 1s", "exit: it ended with exit code 1", "garbage: ",
+		"missing: start no-such-server-of-ours: there is no such command in PATH (", "nowhere: ", "refused",
+		"nothing: its configuration is no good: it has no command", `file: its configuration is no good: "file:///etc/passwd" is no http`,
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	if o := d.call(t.Context(), "good__echo", `{"text":"x"}`); o.Result.Text() != "echo x" {
+		t.Error(o.Result.Text())
+	}
+	for _, st := range d.List() {
+		if (st.State == Failed) != (st.Alias != "good") || st.State == Failed && st.Err == nil {
+			t.Errorf("%s: %s %v", st.Alias, st.State, st.Err)
+		}
+	}
+	lines, _ := d.Logs("exit")
+	if !strings.Contains(strings.Join(lines, "\n"), "stderr: cannot go on") {
+		t.Errorf("%q", lines)
+	}
+}
+
+func TestCrashInTheMiddle(t *testing.T) {
+	d := ready(t, "plain", Options{})
+	o := d.call(t.Context(), "fake__crash", `{}`)
+	if o.Error == nil || o.Error.Type != FailedMCP || !strings.Contains(o.Error.Message, "exit code 3); the call may have happened") {
+		t.Errorf("%+v", o.Error)
+	}
+	if o := d.call(t.Context(), "fake__echo", `{"text":"again"}`); o.Result.Text() != "echo again" {
+		t.Errorf("after the crash: %+v", o)
+	}
+	// A call that changes nothing is made once more.
+	mark := filepath.Join(t.TempDir(), "mark")
+	if o := d.call(t.Context(), "fake__crash_read", fmt.Sprintf(`{"text":%q}`, mark)); o.Result.Text() != "second try" {
+		t.Errorf("%+v", o)
+	}
+	if st := d.List()[0]; st.Starts < 3 || st.State != Ready {
+		t.Errorf("%+v", st)
+	}
+}
+
+// A server that keeps crashing is started more and more rarely.
+func TestBackoff(t *testing.T) {
+	want := []time.Duration{0, 0, 250 * time.Millisecond, 500 * time.Millisecond, time.Second}
+	for i, w := range want {
+		if got := backoff(i); got != w {
+			t.Errorf("after %d failures %s, want %s", i, got, w)
+		}
+	}
+	if got := backoff(1000); got != maxBackoff {
+		t.Error(got)
+	}
+	d := open(t, map[string]Server{"exit": self(t, "exit")}, Options{})
+	d.Wait(t.Context())
+	l := d.links["exit"]
+	l.mu.Lock()
+	l.failures, l.notBefore = 9, time.Now().Add(time.Minute)
+	l.mu.Unlock()
+	if _, err := l.acquire(t.Context()); err == nil || !strings.Contains(err.Error(), "failed 9 times in a row and is tried again in 1m0s") {
+		t.Error(err)
+	}
+}
+
+func TestCallThatNeverEnds(t *testing.T) {
+	d := ready(t, "plain", Options{Call: 200 * time.Millisecond})
+	o := d.call(t.Context(), "fake__hang", `{}`)
+	if o.Error == nil || o.Error.Type != tool.ExecutionTimeout || !strings.Contains(o.Error.Message, "may have happened") {
+		t.Errorf("%+v", o.Error)
+	}
+	// Progress gives it more time: five steps of 60 ms.
+	var shown []tool.Display
+	d.x.Observe = func(ev tool.Event) {
+		if ev.Stage == tool.Showing {
+			shown = append(shown, ev.Display)
+		}
+	}
+	if o := d.fresh().call(t.Context(), "fake__progress", `{}`); o.Result.Text() != "done" {
+		t.Errorf("%+v", o.Error)
+	}
+	if len(shown) == 0 || shown[len(shown)-1] != (Progress{5, 5, "step"}) {
+		t.Errorf("%+v", shown)
+	}
+}
+
+// fresh is the desk with an executor that has run nothing: its fields may be changed only before the first call.
+func (d *desk) fresh() *desk {
+	x := &tool.Executor{Registry: d.Registry, Policy: d.x.Policy, Ask: d.x.Ask, Observe: d.x.Observe}
+	return &desk{d.Servers, d.Registry, x}
+}
+
+func TestCancel(t *testing.T) {
+	d := ready(t, "plain", Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	began := time.Now()
+	if o := d.call(ctx, "fake__hang", `{}`); o.Status != tool.StatusCancelled || time.Since(began) > time.Second {
+		t.Errorf("%s after %s", o.Status, time.Since(began))
+	}
+	for range 100 { // the server is told
+		if lines, _ := d.Logs("fake"); strings.Contains(strings.Join(lines, "\n"), "info: cancelled") {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("the server was not told of the cancel")
+}
+
+func TestStrangeAnswers(t *testing.T) {
+	d := ready(t, "plain", Options{})
+	if o := d.call(t.Context(), "fake__twice", `{}`); o.Result.Text() != "first" {
+		t.Errorf("%+v", o)
+	}
+	if o := d.call(t.Context(), "fake__flood", `{}`); !strings.HasPrefix(o.Result.Text(), "flooded") {
+		t.Errorf("%+v", o)
+	}
+	if o := d.call(t.Context(), "fake__echo", `{"text":"still"}`); !strings.HasPrefix(o.Result.Text(), "echo still") {
+		t.Errorf("%+v", o)
+	}
+	if o := d.call(t.Context(), "fake__structured", `{}`); !strings.HasPrefix(o.Result.Text(), `{"n": 1}`) || strings.Contains(o.Result.Text(), `{"n":1}`) {
+		t.Errorf("%+v", o.Result)
+	}
+	if st := d.List()[0]; st.Starts != 1 {
+		t.Errorf("it was started %d times", st.Starts)
+	}
+}
+
+func TestHugeAnswer(t *testing.T) {
+	conf := self(t, "plain")
+	if os.Getenv("ADZE_SOAK") != "" {
+		conf.Env["ADZE_FAKE_SIZE"] = "1024"
+	}
+	d := open(t, map[string]Server{"huge": conf, "good": self(t, "plain")}, Options{})
+	if err := d.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	resetPeak()
+	done := make(chan tool.Outcome)
+	go func() { done <- d.call(t.Context(), "huge__huge", `{}`) }()
+	other := d.fresh()
+	for range 10 { // other servers' calls are not held up
+		began := time.Now()
+		if o := other.call(t.Context(), "good__echo", `{"text":"x"}`); o.Status != tool.StatusSuccess {
+			t.Fatal(o)
+		}
+		if took := time.Since(began); took > 500*time.Millisecond {
+			t.Errorf("another server's call took %s", took)
+		}
+	}
+	o := <-done
+	if o.Error == nil || !strings.Contains(o.Error.Message, "MB and was dropped: the limit is 10 MB") {
+		t.Errorf("%+v", o.Error)
+	}
+	if peak := peakMB(); peak > 0 {
+		t.Logf("peak RSS %d MB", peak)
+		if peak > 64 && !raceEnabled {
+			t.Errorf("peak RSS %d MB", peak)
+		}
+	}
+	if o := d.call(t.Context(), "huge__echo", `{"text":"x"}`); o.Result.Text() != "echo x" {
+		t.Errorf("%+v", o)
+	}
+}
+
+func resetPeak() { os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
+
+// peakMB is the highest resident memory since resetPeak; 0 where it cannot be known.
+func peakMB() int {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	kb := 0
+	for scan := bufio.NewScanner(f); scan.Scan(); {
+		fmt.Sscanf(scan.Text(), "VmHWM: %d kB", &kb)
+	}
+	return kb >> 10
+}
+
+// Close ends servers that do not want to, and what they left behind, soon.
+func TestCloseEndsEverything(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("process groups are not ended on Windows")
+	}
+	d := open(t, map[string]Server{"stubborn": self(t, "stubborn"), "orphan": self(t, "orphan"), "good": self(t, "plain")}, Options{})
+	if err := d.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	d.Servers.Close()
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if o := d.call(t.Context(), "good__echo", `{}`); o.Error == nil || !strings.Contains(o.Error.Message, ErrClosed.Error()) {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestElicitation(t *testing.T) {
+	d := ready(t, "plain", Options{Call: 300 * time.Millisecond})
+	o := d.call(t.Context(), "fake__ask", `{}`)
+	if text := o.Result.Text(); !strings.Contains(text, `"action":"decline"`) || !strings.Contains(text, "nobody could be asked") {
+		t.Errorf("headless: %s", text)
+	}
+	d.x.Ask = func(ctx context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {
+		time.Sleep(500 * time.Millisecond) // longer than the call may take: the time stands still
+		var form map[string]any
+		if err := json.Unmarshal(r.Form, &form); err != nil || r.Confirm.Markdown() != tool.Literal("which?").Markdown() {
+			t.Errorf("asked %q with %s", r.Confirm, r.Form)
+		}
+		return tool.Decision{Verdict: tool.Allow, Answer: json.RawMessage(`{"colour":"blue"}`)}, nil
+	}
+	if o := d.fresh().call(t.Context(), "fake__ask", `{}`); !strings.Contains(o.Result.Text(), `"colour":"blue"`) || !strings.Contains(o.Result.Text(), `"accept"`) {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestSampling(t *testing.T) {
+	asked := 0
+	d := ready(t, "plain", Options{Sample: func(_ context.Context, s Sampling) (Sampled, error) {
+		if s.System != "be short" || len(s.Messages) != 1 || s.Messages[0].Content != tool.Text("hi") || asked != 1 {
+			t.Errorf("%+v, asked %d times", s, asked)
+		}
+		return Sampled{Text: "hello", Model: "m"}, nil
+	}})
+	d.x.Ask = func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
+		asked++
+		return tool.Decision{Verdict: tool.Allow}, nil
+	}
+	if o := d.call(t.Context(), "fake__sample", `{}`); !strings.Contains(o.Result.Text(), "hello") {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestNewProtocolOnly(t *testing.T) {
+	d := ready(t, "new-only", Options{})
+	if o := d.call(t.Context(), "fake__echo", `{"text":"new"}`); o.Result.Text() != "echo new" {
+		t.Errorf("%+v", o)
+	}
+}
