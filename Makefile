@@ -32,3 +32,13 @@ bench: build
 SOAK ?= 1
 soak:
 	ADZE_SOAK=$(SOAK) go test -count=1 -timeout 60m ./...
+
+# Real MCP servers and clients from npm, at fixed versions, on loopback.
+test-peers:
+	cd internal/peers && npm ci --no-audit --no-fund --loglevel=error
+	go test -count=1 -timeout 15m ./internal/peers/...
+
+# Adze beside ripgrep and fd, interleaved in one run.
+bench-search: build
+	cd internal/search/bench && npm ci --no-audit --no-fund --loglevel=error
+	go run ./internal/search/bench -adze bin/adze
