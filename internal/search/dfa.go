@@ -29,11 +29,19 @@ type dfa struct {
 	line   uint32    // the state at the beginning of a line that is not the first
 	rest   [2]uint32 // the states inside a line when no match is under way, after another byte and after a word's
 	resets int
+
+	// spent counts the instructions looked at to make states. There are expressions of which nearly every byte of a text makes
+	// a new state; beyond what is allowed the DFA gives up and package regexp is faster.
+	spent, allowed int
 }
+
+// allowance is what making states may cost in any case; it is spent in some 30 ms.
+const allowance = 4 << 20
 
 const (
 	unknown   = 0       // not computed yet
 	matched   = 1 << 8  // a match ended at or before the last byte
+	stuck     = 2 << 8  // making states took more than was allowed
 	real      = 1 << 20 // this bit is set in all other states, so that several can be tested at once
 	maxStates = real >> 8
 )
@@ -48,7 +56,7 @@ const (
 )
 
 func newDFA(p *program, crlf bool) *dfa {
-	d := &dfa{p: p, crlf: crlf}
+	d := &dfa{p: p, crlf: crlf, allowed: allowance}
 	n := 2 * len(p.insts)
 	d.set, d.next = newSparse(n), newSparse(n)
 	d.reset()
@@ -75,7 +83,7 @@ func (d *dfa) idle(s uint32) bool {
 }
 
 // scan runs from state s over data[i:]. It returns matched and the index of the byte that made a match certain, which is
-// in the line of the match, or the state after the last byte and len(data).
+// in the line of the match, or the state after the last byte and len(data), or stuck and how far it came.
 func (d *dfa) scan(s uint32, data []byte, i int) (uint32, int) {
 	for {
 		s, i = run(d.table, s, data, i)
@@ -87,8 +95,8 @@ func (d *dfa) scan(s uint32, data []byte, i int) (uint32, int) {
 		if t == unknown {
 			t = d.step(&s, data[i])
 		}
-		if t == matched {
-			return matched, i
+		if t == matched || t == stuck {
+			return t, i
 		}
 		s = t
 		i++
@@ -141,6 +149,9 @@ func number(s uint32) uint32 { return (s - real) >> 8 }
 
 // step computes the transition of a state on a byte. When the table is full it is begun anew and *s is renumbered.
 func (d *dfa) step(s *uint32, c byte) uint32 {
+	if d.spent > d.allowed {
+		return stuck
+	}
 	if len(d.sets) >= maxStates {
 		d.restart(s)
 	}
@@ -168,6 +179,7 @@ func (d *dfa) step(s *uint32, c byte) uint32 {
 		}
 	}
 	d.follow(&d.next, d.p.start)
+	d.spent += len(d.set.dense) + len(d.next.dense) + 16
 	t := d.intern(d.after(c))
 	d.table[*s-real+uint32(c)] = t
 	return t

@@ -79,10 +79,9 @@ func Files(ctx context.Context, req FilesRequest) (*FilesResult, error) {
 		return res, err
 	}
 	for _, l := range listers {
-		res.Files = append(res.Files, l.heap...)
+		res.Files = req.merge(res.Files, l.heap)
 		res.Total += l.total
 	}
-	slices.SortFunc(res.Files, req.compare)
 	res.Files = res.Files[min(req.Offset, len(res.Files)):]
 	if req.Limit > 0 {
 		res.Files = slices.Clip(res.Files[:min(req.Limit, len(res.Files))])
@@ -109,6 +108,22 @@ func (r *FilesRequest) compare(a, b Found) int {
 		}
 	}
 	return cmp.Compare(a.Path, b.Path)
+}
+
+// merge joins two sorted lists.
+func (r *FilesRequest) merge(a, b []Found) []Found {
+	if len(a) == 0 {
+		return b
+	}
+	out := make([]Found, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if r.compare(a[0], b[0]) <= 0 {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
 }
 
 // lister keeps the best files one worker came across, the worst of them on top of a heap.
@@ -150,6 +165,9 @@ func (l *lister) visit(at *spot, name []byte, k kind) {
 		l.down(0)
 	}
 }
+
+// done sorts, so that the workers share that work too.
+func (l *lister) done() { slices.SortFunc(l.heap, l.req.compare) }
 
 func (l *lister) named(path string) error {
 	return fmt.Errorf("list files of %s: it is a file; give the folder it is in", path)

@@ -2,26 +2,29 @@ package search
 
 import (
 	"bytes"
+	"io"
 	"regexp/syntax"
+	"sync/atomic"
 )
 
 // finder applies a Pattern to buffers. One goroutine uses it.
 type finder struct {
 	p     *Pattern
+	stop  *atomic.Bool // set when the search is to end; may be nil
 	dfa   *dfa
 	lits  *scanner // nil when there is nothing to look for beforehand
 	leads *scanner // the same for the beginnings of matches that cross lines
+	all   bool     // all matches are wanted, so that it pays to look ahead
+	slow  bool     // the DFA is stuck: package regexp does the work
 
-	byLits  bool // the scanner is worth using on the buffer at hand
-	byLeads bool
-	ahead   bool // places holds all candidates of the buffer at hand
+	// Of the buffer at hand:
+	byLits  bool // the literals are worth looking for
+	byLeads bool // and those that matches begin with
+	misses  int  // lines that hold a literal and do not match
+	ahead   bool // places holds what is left of all candidates
 	places  []int
 	store   []int // what places was cut from
 	quad    quad
-	all     bool // all matches are wanted, so that it pays to look ahead
-	slow    bool // the DFA needs too many states: package regexp does the work
-	misses  int  // lines that hold a literal and do not match, in this buffer
-	seen    int  // bytes given to the DFA
 }
 
 func newFinder(p *Pattern) *finder {
@@ -52,6 +55,9 @@ func (f *finder) start(data []byte) {
 // its end; from is -1 when there is none.
 func (f *finder) line(data []byte, i int) (from, to int) {
 	for i < len(data) {
+		if f.slow && f.stop != nil && f.stop.Load() {
+			return -1, -1
+		}
 		at := -1
 		switch {
 		case f.byLits:
@@ -121,9 +127,12 @@ func (f *finder) candidate(data []byte, i int) int {
 		return f.places[0]
 	}
 	s, at := f.dfa.scan(f.dfa.line, data, i)
-	f.account(at - i)
-	if s == matched {
+	f.account(s, at-i)
+	switch s {
+	case matched:
 		return at
+	case stuck:
+		return i
 	}
 	if data[len(data)-1] != '\n' && f.dfa.end(s) {
 		return len(data)
@@ -134,7 +143,7 @@ func (f *finder) candidate(data []byte, i int) int {
 // lookAhead finds all candidates of a buffer, from the beginning of a line on.
 func (f *finder) lookAhead(data []byte, i int) {
 	found, ok := f.dfa.candidates(&f.quad, data[i:], f.store[:0])
-	f.account(len(data) - i)
+	f.account(unknown, len(data)-i)
 	if !ok {
 		f.all = false // too many states for it to be worth another try
 		return
@@ -145,12 +154,10 @@ func (f *finder) lookAhead(data []byte, i int) {
 	f.store, f.places, f.ahead = found, found, true
 }
 
-// account gives the DFA up when its table was begun anew too often for the work it did.
-func (f *finder) account(n int) {
-	f.seen += n
-	if f.dfa.resets > 4 && f.seen/f.dfa.resets < 20*maxStates {
-		f.slow = true
-	}
+// account allows the DFA more for the bytes it went over, and gives it up when it is stuck.
+func (f *finder) account(s uint32, n int) {
+	f.dfa.allowed += n
+	f.slow = f.slow || s == stuck
 }
 
 // confirm decides about a line in which a literal or the DFA found something.
@@ -180,7 +187,10 @@ func (f *finder) matchesLine(line []byte) bool {
 		return f.full(line)
 	}
 	s, _ := f.dfa.scan(f.dfa.line, line, 0)
-	f.account(len(line))
+	f.account(s, len(line))
+	if s == stuck {
+		return f.full(line)
+	}
 	if !f.dfa.end(s) {
 		return false
 	}
@@ -195,7 +205,30 @@ func (f *finder) doubtful(line []byte) bool {
 	return f.p.prog.high && !isASCII(line)
 }
 
-func (f *finder) full(line []byte) bool { return f.p.full.Match(f.p.trimCR(line)) }
+func (f *finder) full(line []byte) bool {
+	line = f.p.trimCR(line)
+	if len(line) < haltEvery {
+		return f.p.full.Match(line)
+	}
+	return f.p.full.MatchReader(&haltReader{Reader: bytes.NewReader(line), stop: f.stop})
+}
+
+// haltReader ends a text early when the search is to stop, since package regexp cannot be told to.
+type haltReader struct {
+	*bytes.Reader
+	stop *atomic.Bool
+	n    int
+}
+
+// haltEvery is the length of text for which stopping can wait.
+const haltEvery = 8 << 10
+
+func (r *haltReader) ReadRune() (rune, int, error) {
+	if r.n++; r.n%haltEvery == 0 && r.stop != nil && r.stop.Load() {
+		return 0, 0, io.EOF
+	}
+	return r.Reader.ReadRune()
+}
 
 // trimCR drops the carriage return that ends a line with "\r\n".
 func (p *Pattern) trimCR(line []byte) []byte {

@@ -183,13 +183,13 @@ func TestDeadlineTellsWhatWasFound(t *testing.T) {
 
 // Cancelling must take effect within 50 ms also in the midst of one large file.
 func TestCancelInLargeFile(t *testing.T) {
-	for _, q := range []Query{{Pattern: "zzz"}, {Pattern: `(x+x+)+y`}, {Pattern: `[^a]b.*c\n\d`, Multiline: true}, {Pattern: `é.*q\d`}} {
+	for _, q := range []Query{{Pattern: "zzz"}, {Pattern: `(x+x+)+y`}, {Pattern: `[^a]b.*c\n\d`, Multiline: true}, {Pattern: `é.*q\d`}, {Pattern: `[ab]*a[ab]{700}x`}, {Pattern: `[ab\n]*a[ab\n]{700}x`, Multiline: true}} {
 		top := tree(t, map[string]string{"a": ""})
 		f, err := os.OpenFile(filepath.Join(top, "a"), os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		chunk := []byte(strings.Repeat("the quick brown fox é jumps xxxxxxxxxxxx\n", 1<<14))
+		chunk := []byte(strings.Repeat("the quick brown fox é jumps xxxxxxxxxxxx abbabaaab\n", 1<<14))
 		for range soak(60, 300) {
 			if _, err := f.Write(chunk); err != nil {
 				t.Fatal(err)

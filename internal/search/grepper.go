@@ -37,6 +37,7 @@ type grepper struct {
 func newGrepper(c *collector, sum *Summary) *grepper {
 	g := &grepper{c: c, sum: sum, find: newFinder(c.req.Pattern), buf: make([]byte, bufferSize)}
 	g.take = taker{p: c.req.Pattern, before: c.req.Before, after: c.req.After, maxLine: c.req.MaxLine}
+	g.find.stop = &c.walk.stop
 	g.find.all = c.req.Mode != Paths
 	if c.req.Limit > 0 {
 		g.take.max = c.req.Offset + c.req.Limit
@@ -69,6 +70,8 @@ func (g *grepper) named(path string) error {
 	}
 	return nil
 }
+
+func (g *grepper) done() {}
 
 // path is put together only for files that match.
 func (g *grepper) path() string {

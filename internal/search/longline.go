@@ -18,14 +18,14 @@ func (g *grepper) longLine(n, from int) (int, error) {
 		end := lineEnd(data, 0)
 		if !found {
 			var at int
-			state, at = f.dfa.scan(state, data[:end], 0)
+			state, at = g.scanLong(state, data[:end], 0)
 			over := end < len(data) || g.eof
 			for state == matched || (over && f.dfa.end(state)) {
 				if found = g.confirmLong(data[:end], at); found {
 					g.takeLong(data[:end], at, passed)
 					break
 				}
-				state, at = f.dfa.scan(f.dfa.begin(0), data[:end], min(at+1, end))
+				state, at = g.scanLong(f.dfa.begin(0), data[:end], min(at+1, end))
 				if at == end && state != matched && !(over && f.dfa.end(state)) {
 					break
 				}
@@ -48,6 +48,18 @@ func (g *grepper) longLine(n, from int) (int, error) {
 			data = g.buf[:0]
 		}
 	}
+}
+
+// scanLong runs the DFA however many states it takes, since nothing else can go over a line piece by piece, and looks
+// now and then whether it is to stop.
+func (g *grepper) scanLong(s uint32, data []byte, i int) (uint32, int) {
+	for i < len(data) && s != matched && !g.c.walk.stop.Load() {
+		g.find.dfa.allowed = g.find.dfa.spent + allowance
+		if s, i = g.find.dfa.scan(s, data[:min(i+haltEvery, len(data))], i); s == stuck {
+			return g.find.dfa.line, len(data)
+		}
+	}
+	return s, i
 }
 
 // nextLine moves what follows a long line to the beginning of the buffer, and fills it.

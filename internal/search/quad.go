@@ -19,7 +19,7 @@ type quad struct {
 const minQuad = 2 << 10
 
 // candidates finds a place in every line of data that seems to match, in order, with the last line's end counted as a
-// line end. It gives up, with false, when the table had to be begun anew.
+// line end. It gives up, with false, when the table had to be begun anew or is too costly.
 func (d *dfa) candidates(q *quad, data []byte, into []int) ([]int, bool) {
 	resets := d.resets
 	begin := 0
@@ -49,7 +49,7 @@ func (d *dfa) candidates(q *quad, data []byte, into []int) ([]int, bool) {
 	for k := range 4 {
 		for q.at[k] < q.end[k] {
 			s, i := d.scan(q.state[k], data[:q.end[k]], q.at[k])
-			if d.resets != resets {
+			if s == stuck || d.resets != resets {
 				return into, false
 			}
 			if s != matched && (i < len(data) || data[i-1] == '\n' || !d.end(s)) {
@@ -92,7 +92,7 @@ func (d *dfa) special(q *quad, data []byte) bool {
 		c := data[q.at[k]]
 		t := d.table[q.state[k]-real+uint32(c)]
 		if t == unknown {
-			if t = d.step(&q.state[k], c); d.resets != resets {
+			if t = d.step(&q.state[k], c); t == stuck || d.resets != resets {
 				return false
 			}
 		}

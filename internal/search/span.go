@@ -1,6 +1,9 @@
 package search
 
-import "bytes"
+import (
+	"bytes"
+	"regexp"
+)
 
 // span finds the first match at or after i that may cross lines, as package regexp would; start is -1 when there is none.
 // first says that data[0] is the beginning of the text.
@@ -20,11 +23,14 @@ func (f *finder) span(data []byte, i int, first bool) (start, end int) {
 	s := f.stateAt(data, i, first)
 	if s != matched {
 		var at int
-		if s, at = f.dfa.scan(s, data, i); s != matched && !f.dfa.end(s) {
-			f.account(at - i)
+		s, at = f.dfa.scan(s, data, i)
+		f.account(s, at-i)
+		if s == stuck {
+			return f.exact(data, i, first)
+		}
+		if s != matched && !f.dfa.end(s) {
 			return -1, -1
 		}
-		f.account(at - i)
 		i = f.settled(data, i, at, first)
 	}
 	return f.exact(data, i, first)
@@ -41,7 +47,10 @@ func (f *finder) lead(data []byte, i int, first bool) (start, end int) {
 		s := f.stateAt(data, i, first)
 		for i < len(data) && s != matched {
 			s, i = f.dfa.scan(s, data[:min(i+64, len(data))], i)
-			f.account(64)
+			f.account(s, 64)
+			if s == stuck {
+				return f.exact(data, begin, first)
+			}
 			if f.dfa.idle(s) {
 				break
 			}
@@ -73,7 +82,7 @@ func (f *finder) settled(data []byte, i, at int, first bool) int {
 	s := f.stateAt(data, i, first)
 	for i < at {
 		next := min(lineEnd(data, i)+1, at)
-		if s, i = f.dfa.scan(s, data[:next], i); s == matched {
+		if s, i = f.dfa.scan(s, data[:next], i); s == matched || s == stuck {
 			return best
 		}
 		if s == f.dfa.line && data[i-1] == '\n' {
@@ -88,10 +97,7 @@ func (f *finder) exact(data []byte, i int, first bool) (start, end int) {
 	from := i
 	if f.p.resume != nil && i > 0 && (data[i-1] != '\n' || f.p.anchored) {
 		from = i - 1
-		if loc := f.p.resume.FindSubmatchIndex(data[from:]); loc != nil {
-			return from + loc[2], from + loc[3]
-		}
-		return -1, -1
+		return f.locate(f.p.resume, data, from, 1)
 	}
 	if f.p.anchored && !first && i == 0 {
 		// The text began in an earlier buffer: an anchored match can only have been there.
@@ -100,8 +106,19 @@ func (f *finder) exact(data []byte, i int, first bool) (start, end int) {
 		}
 		return -1, -1
 	}
-	if loc := f.p.full.FindIndex(data[from:]); loc != nil {
-		return from + loc[0], from + loc[1]
+	return f.locate(f.p.full, data, from, 0)
+}
+
+// locate runs package regexp and gives the place of a group.
+func (f *finder) locate(re *regexp.Regexp, data []byte, from, group int) (start, end int) {
+	var loc []int
+	if len(data)-from < haltEvery || f.stop == nil {
+		loc = re.FindSubmatchIndex(data[from:])
+	} else {
+		loc = re.FindReaderSubmatchIndex(&haltReader{Reader: bytes.NewReader(data[from:]), stop: f.stop})
 	}
-	return -1, -1
+	if loc == nil {
+		return -1, -1
+	}
+	return from + loc[2*group], from + loc[2*group+1]
 }

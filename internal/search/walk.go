@@ -19,6 +19,8 @@ import (
 type visitor interface {
 	// visit is given a file that passed all rules and filters; name is valid during the call only.
 	visit(at *spot, name []byte, k kind)
+	// done is called when there is no more to visit.
+	done()
 	// named is given a file that was asked for by its path, which filters and git's rules do not concern.
 	named(path string) error
 }

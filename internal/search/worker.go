@@ -18,6 +18,7 @@ func (k *worker) loop() {
 	for {
 		j, ok := k.walk.take()
 		if !ok {
+			k.visitor.done()
 			return
 		}
 		if j.files != nil {
