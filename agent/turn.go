@@ -165,6 +165,9 @@ func (t *turn) responses(outcomes []tool.Outcome) model.Message {
 	for i, c := range t.calls {
 		o := outcomes[i]
 		content := o.Result.Content
+		if o.Result.Text() == "" { // an empty file; not every server takes an empty response
+			content = []tool.Part{tool.Text("(empty)")}
+		}
 		if o.Error != nil && o.Error.Type == tool.InvalidParams && t.reason == model.Length && i == len(t.calls)-1 {
 			content = note(content, cutAdvice)
 		}

@@ -26,10 +26,11 @@ func withResult(o Outcome, r Result) Outcome {
 	return o
 }
 
-// fit makes sure that there is a text, and that all texts together are within the budget. The whole of one that is
-// not is spilled, and the model gets its beginning and its end.
+// fit makes sure that there is a text (only a tool that sees to its budget itself may mean a blank one), and that all
+// texts together are within the budget. The whole of one that is not is spilled, and the model gets its beginning and
+// its end.
 func (e *entry) fit(parts []Part) []Part {
-	if len(parts) == 0 || len(parts) == 1 && isBlank(parts[0]) {
+	if len(parts) == 0 || len(parts) == 1 && e.decl.Budget >= 0 && isBlank(parts[0]) {
 		return []Part{Text("(" + e.decl.Name + " ended with no output)")}
 	}
 	budget := e.x.Budget
