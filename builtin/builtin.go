@@ -9,6 +9,7 @@
 package builtin
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -35,12 +36,28 @@ type Options struct {
 	// Output opens a file for the whole of a command's output, where that is too long to be given at once, and says
 	// where it is. Nil: the rest is lost, and the model told.
 	Output func(tool.Call) (io.WriteCloser, string, error)
+	// Remembered is told of a context file that a fact was added to, so that it counts at once; nil: at the next start.
+	Remembered func(path string)
+	// Mode tells the approval mode at present, SetMode changes it and has open questions judged anew. Nil: there are no
+	// modes, and the tools of plan mode are refused.
+	Mode    func() string
+	SetMode func(mode string) error
+	// Headless says that nobody can be asked: plan mode is not entered, since it could not be left.
+	Headless bool
+	// Task runs a sub-agent; nil: there are none.
+	Task func(context.Context, TaskRequest) (tool.Result, error)
+	// TaskTypes are the sorts of sub-agents that the model is told of.
+	TaskTypes []TaskType
+	// Skills are what the model may load.
+	Skills []Skill
 }
 
 // Set is the tools of one session, and what they share: what was read, which jobs run.
 type Set struct {
 	files *files
 	shell *shell
+	todos *todos
+	plans *planning
 	tools []tool.Tool
 }
 
@@ -54,7 +71,7 @@ func New(o Options) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare to run commands: %w", err)
 	}
-	s := &Set{files: f, shell: sh}
+	s := &Set{files: f, shell: sh, todos: &todos{}, plans: newPlanning(o)}
 	s.tools = []tool.Tool{
 		listDirectory(f),
 		readFile(f),
@@ -67,6 +84,13 @@ func New(o Options) (*Set, error) {
 		runShellCommand(sh),
 		shellOutput(sh),
 		shellStop(sh),
+		saveMemory(f, o.Remembered),
+		todoWrite(s.todos),
+		enterPlanMode(s.plans),
+		exitPlanMode(s.plans),
+		task(o.Task, o.TaskTypes),
+		askUserQuestion(),
+		skill(o.Skills),
 	}
 	return s, nil
 }

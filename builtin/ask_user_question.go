@@ -1,0 +1,169 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed ask_user_question.md
+var askUserQuestionText string
+
+type askUserQuestionArgs struct {
+	Questions []askedQuestion `json:"questions" minItems:"1" maxItems:"4" description:"The questions."`
+}
+
+type askedQuestion struct {
+	Question string        `json:"question"`
+	Header   string        `json:"header,omitempty"`
+	Options  []askedOption `json:"options" minItems:"2" maxItems:"4"`
+	Several  bool          `json:"multiSelect,omitempty"`
+}
+
+type askedOption struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+// Characters of what is asked.
+const (
+	maxQuestion = 2000
+	maxOption   = 500
+)
+
+func askUserQuestion() tool.Tool {
+	return tool.Define(tool.Def[askUserQuestionArgs]{
+		Name: "ask_user_question", DisplayName: "AskUserQuestion", Description: strings.TrimSpace(askUserQuestionText), Kind: tool.Think,
+		Prepare: func(_ context.Context, a askUserQuestionArgs) (*tool.Invocation, error) {
+			if err := checkQuestions(a.Questions); err != nil {
+				return nil, err
+			}
+			return &tool.Invocation{
+				Description: "ask: " + a.Questions[0].title() + more(len(a.Questions)-1),
+				Access:      []tool.Access{tool.Nothing},
+				Form:        questionForm(a.Questions),
+				MustAsk:     true,
+				Run: func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+					if err := ctx.Err(); err != nil {
+						return tool.Result{}, err
+					}
+					if l.Call.By != "" {
+						return tool.Result{}, tool.Errorf(tool.ExecutionDenied, "ask the person: a sub-agent cannot; put the question into your report")
+					}
+					return readAnswers(a.Questions, l.Decision.Answer)
+				},
+			}, nil
+		},
+	})
+}
+
+// title is the question in a word, or as a whole.
+func (q askedQuestion) title() string {
+	if h := strings.TrimSpace(q.Header); h != "" {
+		return h
+	}
+	return q.Question
+}
+
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return " and " + plural(n, "more question")
+}
+
+// checkQuestions checks what the schema cannot say.
+func checkQuestions(questions []askedQuestion) error {
+	var bad []tool.Violation
+	within := func(at, text string, least, most int) {
+		if n := len([]rune(strings.TrimSpace(text))); n < least || n > most {
+			bad = append(bad, tool.Violation{Param: at, Reason: fmt.Sprintf("must have %d to %d characters, got %d", least, most, n)})
+		}
+	}
+	for i, q := range questions {
+		at := fmt.Sprintf("questions[%d].", i)
+		within(at+"question", q.Question, 1, maxQuestion)
+		within(at+"header", q.Header, 0, maxOption)
+		labels := map[string]bool{}
+		for j, o := range q.Options {
+			at := fmt.Sprintf("%soptions[%d].", at, j)
+			within(at+"label", o.Label, 1, maxOption)
+			within(at+"description", o.Description, 0, maxOption)
+			if labels[o.Label] {
+				bad = append(bad, tool.Violation{Param: at + "label", Reason: "is that of another option"})
+			}
+			labels[o.Label] = true
+		}
+	}
+	if len(bad) > 0 {
+		return &tool.ParamError{Violations: bad}
+	}
+	return nil
+}
+
+// questionForm asks for q1, q2, …, each with q1_other for an answer of the person's own.
+func questionForm(questions []askedQuestion) json.RawMessage {
+	var f form
+	for i, q := range questions {
+		name := fmt.Sprintf("q%d", i+1)
+		var choices []choice
+		for _, o := range q.Options {
+			choices = append(choices, choice{Const: o.Label, Title: o.Label, Description: o.Description})
+		}
+		if q.Several {
+			f.many(name, q.Header, q.Question, choices)
+		} else {
+			f.one(name, q.Header, q.Question, choices)
+		}
+		f.text(name+"_other", "Other", "An answer of your own")
+	}
+	return f.json()
+}
+
+// readAnswers tells the model what the person filled in.
+func readAnswers(questions []askedQuestion, raw json.RawMessage) (tool.Result, error) {
+	var filled map[string]any
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &filled); err != nil {
+			return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "ask the person: the answers cannot be read: %w", err)
+		}
+	}
+	var b strings.Builder
+	answered := 0
+	for i, q := range questions {
+		name := fmt.Sprintf("q%d", i+1)
+		given := append(words(filled[name]), words(filled[name+"_other"])...)
+		answer := "(no answer)"
+		if len(given) > 0 {
+			answer = strings.Join(given, "; ")
+			answered++
+		}
+		fmt.Fprintf(&b, "\n**%s**: %s", strings.TrimSpace(q.title()), answer)
+	}
+	if answered == 0 {
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "ask the person: no answers came back; ask in your own words at the end of your answer, or go on with what is likely")
+	}
+	return tool.TextResult("The person answered:" + b.String()), nil
+}
+
+// words are the texts of an answer: one, or several.
+func words(v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case string:
+		if s := strings.TrimSpace(v); s != "" {
+			out = append(out, s)
+		}
+	case []any:
+		for _, item := range v {
+			if s, ok := item.(string); ok {
+				out = append(out, words(s)...)
+			}
+		}
+	}
+	return out
+}

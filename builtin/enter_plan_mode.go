@@ -1,0 +1,87 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed enter_plan_mode.md
+var enterPlanModeText string
+
+// planMode is the mode's name.
+const planMode = "plan"
+
+// planning is what the two tools of plan mode share.
+type planning struct {
+	mode     func() string      // nil: this session has no modes
+	setMode  func(string) error //
+	headless bool
+
+	mu   sync.Mutex
+	plan string // the last that was agreed to
+}
+
+func newPlanning(o Options) *planning {
+	return &planning{mode: o.Mode, setMode: o.SetMode, headless: o.Headless}
+}
+
+// inPlanMode reports whether nothing may be changed at present.
+func (p *planning) inPlanMode() bool { return p.mode != nil && p.mode() == planMode }
+
+func (p *planning) agreed(plan string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.plan = plan
+}
+
+func (p *planning) last() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.plan
+}
+
+// holdsAll is the access of a change of mode: every later call is prepared and judged after it.
+var holdsAll = []tool.Access{{Verb: tool.Holds, Target: "*"}}
+
+const inPlanModeText = "Plan mode is on: look and think, change nothing; what would change something is refused. " +
+	"When you know what to do, call exit_plan_mode with the whole plan, so that the person can agree to it."
+
+func enterPlanMode(p *planning) tool.Tool {
+	return tool.Define(tool.Def[struct{}]{
+		Name: "enter_plan_mode", DisplayName: "EnterPlanMode", Description: strings.TrimSpace(enterPlanModeText), Kind: tool.Think,
+		Prepare: func(context.Context, struct{}) (*tool.Invocation, error) {
+			inv := &tool.Invocation{Description: "enter plan mode", Access: holdsAll}
+			switch {
+			case p.mode == nil || p.setMode == nil:
+				return inv, tool.Errorf(tool.ExecutionDenied, "enter plan mode: this session has no modes; go on without it")
+			case p.headless && !p.inPlanMode():
+				return inv, tool.Errorf(tool.ExecutionDenied, "enter plan mode: nobody is there who could agree to a plan, "+
+					"so it could never be left; write the plan into your answer instead, or go on with the work")
+			}
+			inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+				if err := p.mayChange(ctx, l); err != nil {
+					return tool.Result{}, err
+				}
+				if !p.inPlanMode() {
+					if err := p.setMode(planMode); err != nil {
+						return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "enter plan mode: %w", err)
+					}
+				}
+				return tool.Result{Content: []tool.Part{tool.Text(inPlanModeText)}, Display: tool.Markdown("Entered plan mode.")}, nil
+			}
+			return inv, nil
+		},
+	})
+}
+
+// mayChange refuses a change of mode by a sub-agent: the mode is the person's and the first agent's.
+func (p *planning) mayChange(ctx context.Context, l *tool.Live) error {
+	if l.Call.By != "" {
+		return tool.Errorf(tool.ExecutionDenied, "change the mode: a sub-agent cannot; put the plan into your report")
+	}
+	return ctx.Err()
+}

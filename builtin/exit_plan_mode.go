@@ -1,0 +1,127 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed exit_plan_mode.md
+var exitPlanModeText string
+
+type exitPlanModeArgs struct {
+	Plan string `json:"plan" description:"In Markdown: what changes where, in which order, how it is checked."`
+}
+
+// maxPlan is how many characters a person can be asked to agree to.
+const maxPlan = 100_000
+
+// The choices at the end of plan mode. The first two are modes.
+const (
+	goOnAsking  = "default"
+	goOnEditing = "auto-edit"
+	stayInPlan  = "stay"
+)
+
+// planAnswer is what the person fills into the form.
+type planAnswer struct {
+	Choice string `json:"choice"`
+	Change string `json:"change"`
+}
+
+func planForm() json.RawMessage {
+	f := form{required: []string{"choice"}}
+	f.one("choice", "How to go on", "", []choice{
+		{Const: goOnAsking, Title: "Yes, and ask before each change"},
+		{Const: goOnEditing, Title: "Yes, and edit files without asking"},
+		{Const: stayInPlan, Title: "No, stay in plan mode"},
+	})
+	f.fields[0].schema.Default = goOnAsking
+	f.text("change", "What to change in the plan", "")
+	return f.json()
+}
+
+func exitPlanMode(p *planning) tool.Tool {
+	answer := planForm()
+	return tool.Define(tool.Def[exitPlanModeArgs]{
+		Name: "exit_plan_mode", DisplayName: "ExitPlanMode", Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think,
+		Prepare: func(_ context.Context, a exitPlanModeArgs) (*tool.Invocation, error) {
+			plan := strings.TrimSpace(a.Plan)
+			if n := len([]rune(plan)); plan == "" || n > maxPlan {
+				return nil, tool.BadParam("plan", "must have 1 to %d characters, so that a person can read it, got %d", maxPlan, n)
+			}
+			inv := &tool.Invocation{Description: "leave plan mode with this plan", Access: holdsAll}
+			if err := p.check(); err != nil {
+				return inv, err
+			}
+			inv.Confirm = tool.Plan{Message: "Shall this plan be carried out?", Text: plan}
+			inv.Form, inv.MustAsk = answer, true
+			inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+				if err := p.mayChange(ctx, l); err != nil {
+					return tool.Result{}, err
+				}
+				return p.leave(plan, l.Decision.Answer)
+			}
+			return inv, nil
+		},
+	})
+}
+
+// Plan is the last plan that the person agreed to; "" if there is none.
+func (s *Set) Plan() string { return s.plans.last() }
+
+// check refuses to leave what one is not in.
+func (p *planning) check() error {
+	if p.inPlanMode() && p.setMode != nil {
+		return nil
+	}
+	return tool.Errorf(tool.ExecutionDenied, "leave plan mode: it is not on, so there is nothing to leave and no plan to agree to; "+
+		"go on with the work and do not call this again")
+}
+
+// leave does what the person chose.
+func (p *planning) leave(plan string, raw json.RawMessage) (tool.Result, error) {
+	if err := p.check(); err != nil { // the person may have changed the mode meanwhile
+		return tool.Result{}, err
+	}
+	a := planAnswer{Choice: goOnAsking} // a mere yes
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &a); err != nil {
+			return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the answer cannot be read, so plan mode stays on: %w", err)
+		}
+	}
+	switch a.Choice {
+	case goOnAsking, goOnEditing:
+	case stayInPlan:
+		return stayed(plan, a.Change)
+	default:
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the answer %q is none of the choices, so plan mode stays on", a.Choice)
+	}
+	if err := p.setMode(a.Choice); err != nil {
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the mode could not be changed, so plan mode stays on: %w", err)
+	}
+	p.agreed(plan)
+	said := "The person agreed to the plan, and plan mode is off. Carry it out now."
+	if a.Choice == goOnEditing {
+		said += " Edits inside the workspace are not asked about."
+	}
+	if word := strings.TrimSpace(a.Change); word != "" {
+		said += " They add: " + word
+	}
+	return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: tool.Plan{Message: "The plan was agreed to.", Text: plan}}, nil
+}
+
+// stayed is the outcome of a plan that the person wants changed.
+func stayed(plan, change string) (tool.Result, error) {
+	change = strings.TrimSpace(change)
+	if change == "" {
+		change = "they did not say what; ask them"
+	}
+	shown := tool.Result{Display: tool.Plan{Message: "The plan was not agreed to.", Text: plan, Rejected: true}}
+	return shown, fmt.Errorf("leave plan mode: %w by the person: the plan needs a change: %s. Plan mode stays on; call this again with the changed plan",
+		tool.ErrDenied, change)
+}

@@ -1,0 +1,129 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	contextfiles "github.com/adze-dev/adze/internal/context"
+	"github.com/adze-dev/adze/internal/document"
+	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/text"
+	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed save_memory.md
+var saveMemoryText string
+
+type saveMemoryArgs struct {
+	Fact  string `json:"fact" description:"One sentence, clear by itself."`
+	Scope string `json:"scope,omitempty" enum:"global,project" default:"global" description:"For all projects, or for this one."`
+}
+
+// memoryFailure is the documented type of failures to remember.
+const memoryFailure tool.ErrorType = "memory_tool_execution_error"
+
+var toRemember = action{"remember in", memoryFailure}
+
+const (
+	maxFact   = 2000    // characters
+	maxMemory = 1 << 20 // bytes of a file that facts are added to
+)
+
+// saveMemory adds a fact to a context file. remembered, if not nil, is told of the file: so the fact counts at once.
+func saveMemory(f *files, remembered func(path string)) tool.Tool {
+	return tool.Define(tool.Def[saveMemoryArgs]{
+		Name: "save_memory", DisplayName: "SaveMemory", Description: strings.TrimSpace(saveMemoryText), Kind: tool.Edit,
+		Prepare: func(ctx context.Context, a saveMemoryArgs) (*tool.Invocation, error) {
+			fact := contextfiles.Fact(a.Fact)
+			if n := len([]rune(fact)); fact == "" || n > maxFact {
+				return nil, tool.BadParam("fact", "must be one sentence of 1 to %d characters, got %d", maxFact, n)
+			}
+			p, err := f.memoryFile(a.Scope)
+			inv := &tool.Invocation{Description: fmt.Sprintf("remember in %s: %s", p.Rel, fact), Access: writes(p.Abs)}
+			if err != nil {
+				return inv, err
+			}
+			c, added, err := f.addFact(p, fact)
+			if err != nil {
+				return inv, err
+			}
+			if !added {
+				inv.Access = reads(p.Abs)
+				inv.Run = func(context.Context, *tool.Live) (tool.Result, error) {
+					return tool.TextResult(fmt.Sprintf("This is remembered already, in %s. Nothing was changed.", p.Abs)), nil
+				}
+				return inv, nil
+			}
+			shown := c.fileDiff()
+			inv.Confirm = shown
+			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+				notes, err := f.commit(ctx, c)
+				if err != nil {
+					return tool.Result{}, err
+				}
+				f.seen.RecordEdit(p.Abs, c.was.hash, c.newHash(), text.Lines(c.now.Text))
+				if remembered != nil {
+					remembered(p.Abs)
+				}
+				return tool.Result{Content: []tool.Part{tool.Text(rememberedText(a.Scope, fact, c) + notes)}, Display: shown}, nil
+			}
+			return inv, nil
+		},
+	})
+}
+
+// memoryFile is the file that facts of a scope go to.
+func (f *files) memoryFile(scope string) (workspace.Path, error) {
+	if scope == "project" {
+		root := f.ws.Project()
+		name := contextfiles.MemoryFile(func(name string) bool {
+			_, err := os.Lstat(filepath.Join(root, name))
+			return err == nil
+		})
+		return f.at(toRemember, "scope", filepath.Join(root, name), ignore.File)
+	}
+	if f.state == "" {
+		p := workspace.Path{Abs: "AGENTS.md", Rel: "AGENTS.md"}
+		return p, toRemember.errorf(memoryFailure, p, "this session has no folder of the person's own; use the scope project")
+	}
+	return f.at(toRemember, "scope", filepath.Join(f.state, contextfiles.MemoryFile(func(string) bool { return false })), ignore.File)
+}
+
+// addFact is the change that adds a fact to a file; false if the fact stands there.
+func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
+	a := toRemember
+	if info, err := p.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > maxMemory {
+		return nil, false, a.errorf(fileTooLarge, p, "it has %s, and more than %s is no use as a memory; shorten it first, or ask the person to",
+			document.Size(info.Size()), document.Size(maxMemory))
+	}
+	o, err := f.original(a, p)
+	if err != nil {
+		return nil, false, err
+	}
+	if o.doc == nil {
+		return nil, false, a.errorf(memoryFailure, p, "it is binary, not text")
+	}
+	now, added := contextfiles.AddFact(o.doc.Text, fact)
+	if !added {
+		return nil, false, nil
+	}
+	doc, err := o.doc.Rewrite(now)
+	if err != nil {
+		return nil, false, unwritable(a, p, err)
+	}
+	return o.with(a, doc), true, nil
+}
+
+func rememberedText(scope, fact string, c *change) string {
+	said := fmt.Sprintf("Okay, I've remembered that in %s memory: %q", scope, fact)
+	if size := len(c.now.Text); size > contextfiles.LoadedWhole {
+		said += fmt.Sprintf("\nThe file %s has %s by now: only its beginning and its end are loaded into a session. It should be shortened.",
+			c.was.path.Abs, document.Size(int64(size)))
+	}
+	return said
+}

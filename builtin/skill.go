@@ -1,0 +1,84 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed skill.md
+var skillText string
+
+type skillArgs struct {
+	Skill string `json:"skill" description:"Its name."`
+	Args  string `json:"args,omitempty" description:"What it shall be used on."`
+}
+
+// Skill is how to do something, written down by the person or the project and loaded when it is needed.
+type Skill struct {
+	Name        string
+	Description string                 // when to use it
+	Dir         string                 // what its text refers to lies here
+	Load        func() (string, error) // the text
+}
+
+// maxSkills is how many characters of the list every turn carries at most.
+const maxSkills = 6000
+
+// skill loads skills. Where there are none, the model is not told of it.
+func skill(skills []Skill) tool.Tool {
+	about := strings.TrimSpace(skillText)
+	var lines, names []string
+	for _, s := range skills {
+		lines = append(lines, fmt.Sprintf("\n- %s: %s", s.Name, oneLine(s.Description, 300)))
+		names = append(names, s.Name)
+	}
+	if len(lines) > 0 {
+		about += " The skills:" + bounded(lines, maxSkills)
+	}
+	return tool.Define(tool.Def[skillArgs]{
+		Name: "skill", DisplayName: "Skill", Description: about, Kind: tool.Read, Deferred: len(skills) == 0,
+		Prepare: func(_ context.Context, a skillArgs) (*tool.Invocation, error) {
+			s, err := findSkill(skills, names, a.Skill)
+			if err != nil {
+				return nil, err
+			}
+			return &tool.Invocation{
+				Description: "load the skill " + s.Name,
+				Access:      []tool.Access{tool.Nothing}, // the person put it there, or trusts who did
+				Run: func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+					if err := ctx.Err(); err != nil {
+						return tool.Result{}, err
+					}
+					text, err := s.Load()
+					if err != nil {
+						return tool.Result{}, tool.Errorf(readContentFailure, "%w; go on without it", err)
+					}
+					if strings.TrimSpace(a.Args) != "" {
+						text += "\n\nArguments: " + a.Args
+					}
+					return tool.Result{
+						Content: []tool.Part{tool.Text(fmt.Sprintf("Skill %s. The files it refers to are in %s.\n\n%s", s.Name, s.Dir, text))},
+						Display: tool.Markdown("Loaded the skill " + tool.Visible(s.Name) + "."),
+					}, nil
+				},
+			}, nil
+		},
+	})
+}
+
+func findSkill(skills []Skill, names []string, name string) (Skill, error) {
+	for _, s := range skills {
+		if strings.EqualFold(s.Name, strings.TrimSpace(name)) {
+			return s, nil
+		}
+	}
+	there := "there are none: one is a folder with a SKILL.md in .adze/skills"
+	if len(names) > 0 {
+		there = "the skills are " + oneLine(strings.Join(names, ", "), 1000)
+	}
+	return Skill{}, tool.BadParam("skill", "there is no skill %q; %s", oneLine(name, 60), there)
+}

@@ -1,0 +1,211 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed todo_write.md
+var todoWriteText string
+
+type todoWriteArgs struct {
+	Todos []Todo `json:"todos" description:"All steps in order, done ones too; none clears the list."`
+}
+
+// Todo is one step of a task.
+type Todo struct {
+	ID      string `json:"id"`
+	Content string `json:"content"`
+	Status  string `json:"status" enum:"pending,in_progress,completed"`
+}
+
+// The statuses of a step.
+const (
+	TodoPending    = "pending"
+	TodoInProgress = "in_progress"
+	TodoCompleted  = "completed"
+)
+
+const (
+	maxTodos       = 500
+	maxTodoID      = 500  // characters
+	maxTodoContent = 2000 // characters
+	maxFaults      = 10   // that are told at once
+)
+
+// todos are the lists of a session: each agent has its own.
+type todos struct {
+	mu    sync.Mutex
+	lists map[string]TodoList // by the agent's path, "" the first
+}
+
+func todoWrite(s *todos) tool.Tool {
+	return tool.Define(tool.Def[todoWriteArgs]{
+		Name: "todo_write", DisplayName: "TodoWrite", Description: strings.TrimSpace(todoWriteText), Kind: tool.Think,
+		Prepare: func(_ context.Context, a todoWriteArgs) (*tool.Invocation, error) {
+			if err := checkTodos(a.Todos); err != nil {
+				return nil, err
+			}
+			list := TodoList(slices.Clone(a.Todos))
+			return &tool.Invocation{
+				Description: list.summary(),
+				Access:      []tool.Access{{Verb: tool.Holds, Target: "todos"}},
+				Run: func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+					if err := ctx.Err(); err != nil {
+						return tool.Result{}, err
+					}
+					s.set(l.Call.By, list)
+					return tool.Result{Content: []tool.Part{tool.Text(list.Reminder())}, Display: list}, nil
+				},
+			}, nil
+		},
+	})
+}
+
+func (s *todos) set(by string, list TodoList) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lists == nil {
+		s.lists = map[string]TodoList{}
+	}
+	s.lists[by] = list
+	if len(list) == 0 {
+		delete(s.lists, by)
+	}
+}
+
+func (s *todos) list(by string) TodoList {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lists[by]
+}
+
+// Todos is the list of steps of an agent, by its path as in [tool.Call].By: "" is the first one. It is not to be changed.
+func (s *Set) Todos(by string) TodoList { return s.todos.list(by) }
+
+// checkTodos checks what the schema cannot say: the ids, and the bounds.
+func checkTodos(list []Todo) error {
+	if len(list) > maxTodos {
+		return tool.BadParam("todos", "at most %d steps, got %d; keep the next ones and sum up the rest", maxTodos, len(list))
+	}
+	var bad []tool.Violation
+	first := map[string]int{}
+	for i, t := range list {
+		at := fmt.Sprintf("todos[%d].", i)
+		switch earlier, twice := first[t.ID]; {
+		case strings.TrimSpace(t.ID) == "" || len([]rune(t.ID)) > maxTodoID:
+			bad = append(bad, tool.Violation{Param: at + "id", Reason: fmt.Sprintf("must have 1 to %d characters", maxTodoID)})
+		case twice:
+			bad = append(bad, tool.Violation{Param: at + "id", Reason: fmt.Sprintf("is that of todos[%d]; each id may occur once", earlier)})
+		default:
+			first[t.ID] = i
+		}
+		if strings.TrimSpace(t.Content) == "" || len([]rune(t.Content)) > maxTodoContent {
+			bad = append(bad, tool.Violation{Param: at + "content", Reason: fmt.Sprintf("must have 1 to %d characters", maxTodoContent)})
+		}
+	}
+	if more := len(bad) - maxFaults; more > 0 {
+		bad = append(bad[:maxFaults], tool.Violation{Param: "todos", Reason: fmt.Sprintf("%d more faults of this sort", more)})
+	}
+	if len(bad) > 0 {
+		return &tool.ParamError{Violations: bad}
+	}
+	return nil
+}
+
+// TodoList is a list of steps, and its display: "todo_list" in the documentation.
+type TodoList []Todo
+
+// Markdown is a checklist.
+func (l TodoList) Markdown() string {
+	if len(l) == 0 {
+		return "The list is empty."
+	}
+	var b strings.Builder
+	for _, t := range l {
+		box := map[string]string{TodoCompleted: "[x]", TodoInProgress: "[-]"}[t.Status]
+		if box == "" {
+			box = "[ ]"
+		}
+		fmt.Fprintf(&b, "- %s %s\n", box, oneLine(t.Content, maxTodoContent))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// MarshalJSON writes the documented todo_list object.
+func (l TodoList) MarshalJSON() ([]byte, error) {
+	items := []Todo(l)
+	if items == nil {
+		items = []Todo{}
+	}
+	return json.Marshal(struct {
+		Type  string `json:"type"`
+		Todos []Todo `json:"todos"`
+	}{"todo_list", items})
+}
+
+// Open are the steps that are not completed, the one in progress first.
+func (l TodoList) Open() TodoList {
+	var now, later TodoList
+	for _, t := range l {
+		switch t.Status {
+		case TodoCompleted:
+		case TodoInProgress:
+			now = append(now, t)
+		default:
+			later = append(later, t)
+		}
+	}
+	return append(now, later...)
+}
+
+func (l TodoList) summary() string {
+	if len(l) == 0 {
+		return "clear the list of steps"
+	}
+	return fmt.Sprintf("%d of %s done", len(l)-len(l.Open()), plural(len(l), "step"))
+}
+
+// mostReminded is how many open steps a reminder names.
+const mostReminded = 5
+
+// Reminder is a short text for the model: what is open.
+func (l TodoList) Reminder() string {
+	if len(l) == 0 {
+		return "The list of steps is empty now."
+	}
+	open := l.Open()
+	if len(open) == 0 {
+		return fmt.Sprintf("All of %s are done.", plural(len(l), "step"))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s. Open:", l.summary())
+	for i, t := range open {
+		if i == mostReminded {
+			fmt.Fprintf(&b, "\n… and %d more", len(open)-i)
+			break
+		}
+		word := ""
+		if t.Status == TodoInProgress {
+			word = " (in progress)"
+		}
+		fmt.Fprintf(&b, "\n- %s%s", oneLine(t.Content, 120), word)
+	}
+	return b.String()
+}
+
+// oneLine is a text as one visible line of at most n characters.
+func oneLine(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > n {
+		s = string(r[:n]) + " …"
+	}
+	return tool.Visible(s)
+}

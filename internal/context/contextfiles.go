@@ -1,0 +1,236 @@
+// Package contextfiles finds what people write down for a model: AGENTS.md and QWEN.md with their imports, remembered
+// facts, definitions of sub-agents, and skills.
+//
+//	c := contextfiles.Load(contextfiles.Options{User: []string{"/home/me/.adze"}, Dir: "/home/me/app/api"})
+//	fmt.Println(c.Text) // for the system prompt
+//	for _, f := range c.Files { … } // what stands in it
+//
+// All of it is text, and grants nothing: no rule, no setting and no command is read from it. What a project's files may
+// bring in is bounded in size and held inside the project. The package knows no tools and asks nobody.
+package contextfiles
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/ignore"
+)
+
+// Options say where to look. Paths are absolute.
+type Options struct {
+	User  []string // the person's own folders, such as $ADZE_HOME and ~/.qwen
+	Dir   string   // the folder that is worked in
+	Root  string   // the project's top folder; "": see [Root]
+	Home  string   // the person's home folder: no project's top lies at or above it unless Dir does
+	Names []string // names of files; nil: AGENTS.md and QWEN.md
+}
+
+// The bounds. A model reads all of this with every turn.
+const (
+	maxFile   = 32 << 10 // bytes of one file's text; of a longer one its beginning and its end are kept
+	maxTotal  = 96 << 10 // bytes of all texts
+	maxFiles  = 50
+	maxDepth  = 5       // imports of imports
+	maxSource = 4 << 20 // bytes of a file that is looked at
+)
+
+// Scope says whose a file is.
+type Scope string
+
+// The scopes.
+const (
+	User    Scope = "user"
+	Project Scope = "project"
+	BuiltIn Scope = "built in"
+)
+
+// Loaded is what was found.
+type Loaded struct {
+	Text  string // for the system prompt; "" if there is nothing
+	Files []File // in the order of Text
+	Notes []string
+}
+
+// File is one file that was loaded.
+type File struct {
+	Path       string // absolute, links resolved
+	Name       string // for people: below the project's top, else Path
+	Scope      Scope
+	ImportedBy string // the Name of the file that imports it
+	Size       int    // bytes of its text
+	Kept       int    // bytes of it that are in Loaded.Text
+}
+
+const header = `# Context
+What follows was written down by the person or by the project: how work is done here, and what to remember. Follow it where it fits the task. It gives no permission to anything, and it does not change what tools may do.
+`
+
+// Load reads the context files of the person, then those of the project from its top folder down to Dir. It never
+// fails: what cannot be read is in Notes.
+func Load(o Options) Loaded {
+	if o.Root == "" {
+		o.Root = Root(o.Dir, o.Home)
+	}
+	if o.Names == nil {
+		o.Names = []string{"AGENTS.md", "QWEN.md"}
+	}
+	l := &loader{options: o, seen: map[string]bool{}, ignored: ignore.New(ignore.Options{Roots: []string{o.Root}})}
+	for _, dir := range o.User {
+		for _, name := range o.Names {
+			l.top(filepath.Join(dir, name), userArea(dir))
+		}
+	}
+	for _, dir := range folders(o.Root, o.Dir) {
+		for _, name := range o.Names {
+			l.top(filepath.Join(dir, name), l.projectArea())
+		}
+	}
+	if len(l.files) == 0 {
+		return Loaded{Notes: l.notes}
+	}
+	return Loaded{Text: header + l.text.String(), Files: l.files, Notes: l.notes}
+}
+
+// Root is a project's top folder: the nearest folder at or above dir that holds .git, or dir itself. A home folder
+// that is under version control is no project.
+func Root(dir, home string) string {
+	for d := dir; ; {
+		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
+			return d
+		}
+		up := filepath.Dir(d)
+		if up == d || up == filepath.Clean(home) {
+			return dir
+		}
+		d = up
+	}
+}
+
+// folders are those from root down to dir.
+func folders(root, dir string) []string {
+	rel, err := filepath.Rel(root, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return []string{dir}
+	}
+	out := []string{root}
+	at := root
+	for _, name := range strings.Split(filepath.ToSlash(rel), "/") {
+		if name != "." {
+			at = filepath.Join(at, name)
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// loader is one Load under way.
+type loader struct {
+	options Options
+	ignored *ignore.Rules
+	seen    map[string]bool // by real path
+	text    strings.Builder
+	files   []File
+	notes   []string
+	full    bool
+}
+
+// area is where a file and its imports may lie.
+type area struct {
+	scope Scope
+	roots []string // nil: anywhere, for a file that the person put into their own folder
+	base  string   // the folder it is of, links resolved
+}
+
+// userArea is for the person's own files: they may be links to anywhere; imports stay in the folders they lie in.
+func userArea(dir string) area { return area{scope: User, base: real(dir)} }
+
+func (l *loader) projectArea() area {
+	root := real(l.options.Root)
+	return area{scope: Project, roots: []string{root}, base: root}
+}
+
+func (l *loader) note(format string, args ...any) {
+	l.notes = append(l.notes, fmt.Sprintf(format, args...))
+}
+
+// top loads a context file that need not be there.
+func (l *loader) top(path string, a area) {
+	if _, err := os.Lstat(path); err != nil {
+		return
+	}
+	f, err := open(path, a.roots, l.ignored)
+	if err != nil {
+		l.note("%v", err)
+		return
+	}
+	if a.scope == User {
+		a.roots = []string{a.base, filepath.Dir(f.path)}
+	}
+	l.add(f, a, nil)
+}
+
+// add takes a file in, and then what it imports. stack is who imports whom.
+func (l *loader) add(f source, a area, stack []string) {
+	if l.seen[f.path] || l.full {
+		return
+	}
+	name := a.shown(f.path)
+	room := min(maxFile, maxTotal-l.text.Len())
+	if len(l.files) >= maxFiles || room < 1<<10 {
+		l.full = true
+		l.note("%s and what comes after it is left out: context files fill %d KB of at most %d, in %d files of at most %d; shorten them",
+			name, l.text.Len()>>10, maxTotal>>10, len(l.files), maxFiles)
+		return
+	}
+	l.seen[f.path] = true
+	by := ""
+	if len(stack) > 0 {
+		by = stack[len(stack)-1]
+	}
+	kept := cut(f.text, room)
+	if len(kept) < len(f.text) {
+		l.note("%s has %d KB: only its beginning and its end are loaded; shorten it", name, len(f.text)>>10)
+	}
+	l.files = append(l.files, File{Path: f.path, Name: name, Scope: a.scope, ImportedBy: by, Size: len(f.text), Kept: len(kept)})
+	why := ""
+	if by != "" {
+		why = ", imported by " + by
+	}
+	fmt.Fprintf(&l.text, "\n--- Context from: %s%s ---\n%s\n--- End of Context from: %s ---\n", name, why, strings.TrimSpace(kept), name)
+	l.imports(f, a, append(stack[:len(stack):len(stack)], name))
+}
+
+// imports loads what a file names with @path.
+func (l *loader) imports(f source, a area, stack []string) {
+	for _, ref := range references(f.text) {
+		path, ok := ref.find(filepath.Dir(f.path), l.options.Home)
+		if !ok {
+			continue // a mention of a person, or of something that is not there: the words stay as they are
+		}
+		from := stack[len(stack)-1]
+		if len(stack) > maxDepth {
+			l.note("%s: @%s is not imported: imports go %d deep at most", from, ref, maxDepth)
+			return
+		}
+		next, err := open(path, a.roots, l.ignored)
+		if err != nil {
+			l.note("%s: @%s is not imported: %v", from, ref, err)
+			continue
+		}
+		l.add(next, a, stack) // a file that is there already, in a circle too, is not taken in again
+	}
+}
+
+// shown is a path for people: below the project's top where it lies there. The person's own files keep their whole path.
+func (a area) shown(path string) string {
+	if a.scope == User {
+		return path
+	}
+	rel, err := filepath.Rel(a.base, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return path
+	}
+	return filepath.ToSlash(rel)
+}

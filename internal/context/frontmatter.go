@@ -1,0 +1,185 @@
+package contextfiles
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/adze-dev/adze/internal/ignore"
+)
+
+// Places are the folders that definitions are looked for in. Paths are absolute.
+type Places struct {
+	User    []string // the person's own folders, such as $ADZE_HOME and ~/.qwen
+	Project string   // the project's top folder; "" none
+	Trusted bool     // whether the person trusts the project: if not, what it defines is left out and noted
+}
+
+const (
+	maxDefinition  = 64 << 10 // bytes of one file
+	maxDefinitions = 200      // files of one folder
+	maxName        = 64       // characters
+	maxAbout       = 500      // characters of a description
+)
+
+var nameForm = regexp.MustCompile(`^[\p{L}\p{N}_:.-]+$`)
+
+// place is one folder of definitions.
+type place struct {
+	dir   string
+	scope Scope
+	roots []string // nil: links may lead anywhere
+}
+
+// folders are those of one kind, strongest first: what is defined in one hides the same name in later ones.
+func (p Places) folders(kind string) (found []place, notes []string) {
+	if p.Project != "" {
+		root := real(p.Project)
+		for _, own := range []string{".adze", ".qwen"} {
+			dir := filepath.Join(p.Project, own, kind)
+			if _, err := os.Stat(dir); err != nil {
+				continue
+			}
+			if !p.Trusted {
+				notes = append(notes, fmt.Sprintf("%s is left out: this folder is not trusted", dir))
+				continue
+			}
+			found = append(found, place{dir, Project, []string{root}})
+		}
+	}
+	for _, dir := range p.User {
+		found = append(found, place{dir: filepath.Join(dir, kind), scope: User})
+	}
+	return found, notes
+}
+
+// entries lists a folder, which need not be there.
+func (p place) entries() ([]os.DirEntry, error) {
+	if p.roots != nil {
+		if _, ok := within(real(p.dir), p.roots); !ok {
+			return nil, fmt.Errorf("list %s: it leads outside of %s", p.dir, p.roots[0])
+		}
+	}
+	entries, err := os.ReadDir(p.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list definitions: %w", err)
+	}
+	if len(entries) > maxDefinitions {
+		return entries[:maxDefinitions], fmt.Errorf("list %s: it has %d entries, and only the first %d are looked at", p.dir, len(entries), maxDefinitions)
+	}
+	return entries, nil
+}
+
+// matter is what stands before the text of a definition. Keys that are not known are left alone.
+type matter struct {
+	Name        string `yaml:"name"`
+	Description string `yaml:"description"`
+	Tools       list   `yaml:"tools"`
+	Model       string `yaml:"model"`
+	Mode        string `yaml:"mode"`
+	Approval    string `yaml:"approvalMode"`   // Qwen Code's word
+	Permission  string `yaml:"permissionMode"` // Claude Code's word
+	body        string
+	path        string
+}
+
+// list is a list of names, also written as one string with commas.
+type list []string
+
+// UnmarshalYAML reads both ways of writing it.
+func (l *list) UnmarshalYAML(n *yaml.Node) error {
+	var names []string
+	if n.Kind == yaml.ScalarNode {
+		if n.Tag == "!!null" {
+			return nil
+		}
+		names = strings.Split(n.Value, ",")
+	} else if err := n.Decode(&names); err != nil {
+		return err
+	}
+	*l = list{} // an empty list is one: no tools at all
+	for _, name := range names {
+		if name = strings.TrimSpace(name); name != "" {
+			*l = append(*l, name)
+		}
+	}
+	return nil
+}
+
+// read reads a definition: front matter between two lines of three dashes, then the text.
+func (p place) read(path string, ignored *ignore.Rules) (matter, error) {
+	f, err := open(path, p.roots, ignored)
+	if err != nil {
+		return matter{}, err
+	}
+	if len(f.text) > maxDefinition {
+		return matter{}, fmt.Errorf("read %s: it has more than %d KB; shorten it", path, maxDefinition>>10)
+	}
+	front, body, ok := split(f.text)
+	if !ok {
+		return matter{}, fmt.Errorf("read %s: it does not begin with front matter between two lines of ---", path)
+	}
+	var m matter
+	if err := yaml.Unmarshal([]byte(front), &m); err != nil {
+		return matter{}, fmt.Errorf("read %s: its front matter is not the YAML that is expected", path)
+	}
+	m.body, m.path = strings.TrimSpace(body), f.path
+	m.Description = short(m.Description)
+	return m, nil
+}
+
+// check says what is missing.
+func (m matter) check() error {
+	switch {
+	case m.Name == "":
+		return fmt.Errorf("read %s: its front matter has no name", m.path)
+	case len([]rune(m.Name)) > maxName || !nameForm.MatchString(m.Name):
+		return fmt.Errorf("read %s: its name is not one of at most %d letters, digits and _ : . -", m.path, maxName)
+	case m.Description == "":
+		return fmt.Errorf("read %s: its front matter has no description", m.path)
+	}
+	return nil
+}
+
+func split(text string) (front, body string, ok bool) {
+	rest, ok := strings.CutPrefix(text, "---\n")
+	if !ok {
+		return "", "", false
+	}
+	if body, ok := strings.CutPrefix(rest, "---\n"); ok {
+		return "", body, true
+	}
+	front, body, ok = strings.Cut(rest, "\n---\n")
+	if !ok {
+		front, ok = strings.CutSuffix(rest, "\n---")
+	}
+	return front, body, ok
+}
+
+// short makes a description one line that is not too long.
+func short(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > maxAbout {
+		return string(r[:maxAbout-1]) + "…"
+	}
+	return s
+}
+
+// unique keeps the first of each name, letter case aside.
+func unique[T any](all []T, name func(T) string) []T {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(t T) bool {
+		key := strings.ToLower(name(t))
+		defer func() { seen[key] = true }()
+		return seen[key]
+	})
+}

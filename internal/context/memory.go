@@ -1,0 +1,101 @@
+package contextfiles
+
+import (
+	"strings"
+)
+
+// MemoryHeading begins the section of a context file that facts are added to; a file that has Qwen Code's keeps that.
+const (
+	MemoryHeading = "## Added Memories"
+	qwenHeading   = "## Qwen Added Memories"
+)
+
+// LoadedWhole is the size in bytes up to which a context file is loaded as a whole.
+const LoadedWhole = maxFile
+
+// MemoryFile chooses the file of a project's facts among what is there: AGENTS.md, or QWEN.md where only that exists.
+func MemoryFile(exists func(name string) bool) string {
+	if !exists("AGENTS.md") && exists("QWEN.md") {
+		return "QWEN.md"
+	}
+	return "AGENTS.md"
+}
+
+// Fact makes one line of what shall be remembered: without line breaks, and without the dash of a list.
+func Fact(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	for {
+		rest := strings.TrimLeft(s, " ")
+		if rest == "-" || strings.HasPrefix(rest, "- ") || strings.HasPrefix(rest, "* ") {
+			s = rest[1:]
+			continue
+		}
+		return rest
+	}
+}
+
+// AddFact gives the text with one more line in its section of facts, which is made at the end if there is none. It is
+// false if the fact stands there already; letter case and blanks make no difference.
+func AddFact(text, fact string) (string, bool) {
+	lines := strings.SplitAfter(text, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	first, end := section(lines)
+	if first < 0 {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		if strings.TrimSpace(text) != "" {
+			text += "\n"
+		}
+		return text + MemoryHeading + "\n- " + fact + "\n", true
+	}
+	last := first // the last line of the section that is not blank
+	for i := first + 1; i < end; i++ {
+		line := strings.TrimSpace(lines[i])
+		if line == "" {
+			continue
+		}
+		last = i
+		if isItem(line) && strings.EqualFold(Fact(line), Fact(fact)) {
+			return text, false
+		}
+	}
+	head := strings.Join(lines[:last+1], "")
+	if !strings.HasSuffix(head, "\n") {
+		head += "\n"
+	}
+	return head + "- " + fact + "\n" + strings.Join(lines[last+1:], ""), true
+}
+
+func isItem(line string) bool {
+	return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* ")
+}
+
+// section finds the lines of the section of facts: its heading, and the first line after it; -1 if there is none.
+func section(lines []string) (first, end int) {
+	first = -1
+	fence := ""
+	for i, line := range lines {
+		if mark := fenceOf(line); fence == "" && mark != "" {
+			fence = mark
+			continue
+		} else if fence != "" {
+			if strings.HasPrefix(mark, fence) {
+				fence = ""
+			}
+			continue
+		}
+		heading := strings.TrimSpace(line)
+		switch {
+		case first < 0:
+			if heading == MemoryHeading || heading == qwenHeading {
+				first = i
+			}
+		case strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "## "):
+			return first, i
+		}
+	}
+	return first, len(lines)
+}
