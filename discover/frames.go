@@ -48,8 +48,10 @@ func (f *frames) next() (frame, error) {
 		case len(f.buf)+len(piece) > f.limit+1: // the line end does not count
 			fr.over = true
 			fr.tail = lastBytes(append(bytes.Clone(lastBytes(f.buf)), piece...))
-			f.buf = bytes.Clone(f.buf[:min(len(f.buf), keepOver)])
+			head := bytes.Clone(f.buf[:min(len(f.buf), keepOver)])
+			f.buf = append(head, piece[:min(len(piece), keepOver-len(head))]...)
 		default:
+			f.grow(len(piece))
 			f.buf = append(f.buf, piece...)
 		}
 		if err == bufio.ErrBufferFull {
@@ -64,6 +66,13 @@ func (f *frames) next() (frame, error) {
 			fr.line = fr.line[:min(len(fr.line), keepOver)]
 		}
 		return fr, nil
+	}
+}
+
+// grow makes room by doubling: append's own steps are smaller, and all that it leaves behind is memory too.
+func (f *frames) grow(n int) {
+	if need := len(f.buf) + n; need > cap(f.buf) {
+		f.buf = append(make([]byte, 0, min(max(2*cap(f.buf), need), f.limit+64<<10)), f.buf...)
 	}
 }
 
