@@ -1,0 +1,82 @@
+package web
+
+import (
+	"bufio"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// read takes the body, decompressed, up to a limit. What is counted are the decompressed bytes, so a bomb is only ever
+// unpacked up to the limit.
+func (p *Page) read(resp *http.Response, limit int64) error {
+	body, err := decoded(resp)
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(io.LimitReader(body, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		data = data[:limit]
+		p.Incomplete = fmt.Sprintf("it is longer than %s, and this is its beginning", megabytes(limit))
+	}
+	if err != nil && len(data) > 0 && brokenOff(err) {
+		p.Incomplete = fmt.Sprintf("the server broke off after %d bytes", len(data))
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the body: %w", err)
+	}
+	p.Body = data
+	return nil
+}
+
+// brokenOff reports whether an error is of the far end, which may leave a usable beginning.
+func brokenOff(err error) bool {
+	var corrupt flate.CorruptInputError
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zlib.ErrChecksum) ||
+		errors.As(err, &corrupt) || strings.Contains(err.Error(), "connection reset") || strings.Contains(err.Error(), "malformed chunked")
+}
+
+func megabytes(n int64) string {
+	if n >= 1<<20 {
+		return fmt.Sprintf("%d MB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// decoded undoes the one compression that was asked for, and the other one that the standard library knows.
+func decoded(resp *http.Response) (io.Reader, error) {
+	encoding := strings.ToLower(strings.TrimSpace(strings.Join(resp.Header.Values("Content-Encoding"), ",")))
+	body := bufio.NewReader(resp.Body)
+	if _, err := body.Peek(1); err == io.EOF {
+		return body, nil // an empty body is not compressed, whatever the header says
+	}
+	switch encoding {
+	case "", "identity", "utf-8", "none":
+		return body, nil
+	case "gzip", "x-gzip":
+		if head, _ := body.Peek(2); string(head) != "\x1f\x8b" {
+			return body, nil // a header that lies
+		}
+		r, err := gzip.NewReader(body)
+		if err != nil {
+			return nil, fmt.Errorf("decompress the body: %w", err)
+		}
+		return r, nil
+	case "deflate":
+		if head, _ := body.Peek(2); len(head) == 2 && head[0]&0x0f == 8 && (int(head[0])<<8+int(head[1]))%31 == 0 {
+			r, err := zlib.NewReader(body)
+			if err != nil {
+				return nil, fmt.Errorf("decompress the body: %w", err)
+			}
+			return r, nil
+		}
+		return flate.NewReader(body), nil
+	}
+	return nil, fmt.Errorf("the server compresses with %s, which was not asked for and cannot be read", shown(encoding))
+}

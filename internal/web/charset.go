@@ -1,0 +1,92 @@
+package web
+
+import (
+	"bytes"
+	"mime"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+
+	"github.com/adze-dev/adze/internal/text"
+)
+
+// Text is the body as text, and the encoding it was read in. A byte order mark is believed first, then the content where
+// it is plainly UTF-8, then the header, then the page itself. Bytes that do not fit become U+FFFD.
+func (p *Page) Text() (string, string) {
+	label := p.encoding()
+	if label == "utf-8" {
+		return string(bytes.ToValidUTF8(bytes.TrimPrefix(p.Body, []byte("\xEF\xBB\xBF")), []byte("\uFFFD"))), label
+	}
+	if label == "" {
+		return guessed(p.Body)
+	}
+	enc, _ := charset.Lookup(label)
+	out, err := enc.NewDecoder().Bytes(p.Body)
+	if err != nil {
+		out = bytes.ToValidUTF8(p.Body, []byte("\uFFFD"))
+	}
+	return string(bytes.TrimPrefix(out, []byte("\xEF\xBB\xBF"))), label
+}
+
+// encoding is the name of the encoding, "" if only a guess is left.
+func (p *Page) encoding() string {
+	for mark, name := range map[string]string{"\xEF\xBB\xBF": "utf-8", "\xFF\xFE": "utf-16le", "\xFE\xFF": "utf-16be"} {
+		if bytes.HasPrefix(p.Body, []byte(mark)) {
+			return name
+		}
+	}
+	declared := p.headerEncoding()
+	if declared == "" && p.IsHTML() {
+		if _, name, certain := charset.DetermineEncoding(p.Body, "text/html"); certain || name != "windows-1252" {
+			declared = name
+		} else if bytes.Contains(bytes.ToLower(p.Body[:min(len(p.Body), 1024)]), []byte("charset")) {
+			declared = name
+		}
+	}
+	switch declared {
+	case "utf-16le", "utf-16be":
+		return declared
+	case "iso-2022-jp": // bytes of ASCII only: what follows would take it for UTF-8
+		if bytes.IndexByte(p.Body, 0x1b) >= 0 {
+			return declared
+		}
+	}
+	switch {
+	case validUTF8(p.Body, p.Incomplete != ""):
+		return "utf-8" // text of any other encoding is not valid UTF-8 by chance
+	case declared == "utf-8":
+		return "" // it lies
+	case declared == "replacement":
+		return "utf-8"
+	}
+	return declared
+}
+
+func (p *Page) headerEncoding() string {
+	_, params, err := mime.ParseMediaType(p.contentType)
+	if err != nil {
+		return ""
+	}
+	_, name := charset.Lookup(params["charset"])
+	return name
+}
+
+// validUTF8 allows for a last character that was cut.
+func validUTF8(b []byte, cut bool) bool {
+	if cut {
+		for n := 0; n < 3 && len(b) > 0 && !utf8.Valid(b[max(0, len(b)-4):]); n++ {
+			b = b[:len(b)-1]
+		}
+	}
+	return utf8.Valid(b)
+}
+
+// guessed reads bytes whose encoding nobody has told, or somebody wrongly.
+func guessed(body []byte) (string, string) {
+	if enc, err := text.Detect(body); err == nil && enc != "" && enc != "utf-8" {
+		if doc, err := text.DecodeAs(body, enc); err == nil {
+			return doc.Text, string(enc)
+		}
+	}
+	return string(bytes.ToValidUTF8(body, []byte("\uFFFD"))), "utf-8"
+}

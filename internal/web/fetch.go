@@ -1,0 +1,222 @@
+package web
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Format is what a page is wanted as. It only says what the server is asked for.
+type Format string
+
+// The formats.
+const (
+	Auto     Format = "auto"
+	Markdown Format = "markdown"
+	HTML     Format = "html"
+	Text     Format = "text"
+)
+
+func (f Format) accept() string {
+	switch f {
+	case HTML:
+		return "text/html, application/xhtml+xml, */*;q=0.5"
+	case Text:
+		return "text/plain, text/*;q=0.9, */*;q=0.5"
+	}
+	return "text/markdown, text/html;q=0.9, application/json;q=0.9, text/plain;q=0.8, */*;q=0.5"
+}
+
+// TimeoutError says that a fetch took too long.
+type TimeoutError struct {
+	URL   string
+	After time.Duration
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("fetch %s: it was given up after %s; the server is too slow or never ends", e.URL, e.After)
+}
+
+// StatusError says that a server answered, but not with the page.
+type StatusError struct {
+	URL        string
+	Status     int
+	RetryAfter string // what the server says, if it does
+	Excerpt    string // the beginning of its words, which are not to be trusted
+}
+
+func (e *StatusError) Error() string {
+	said := fmt.Sprintf("fetch %s: the server answers %s", e.URL, statusLine(e.Status))
+	if e.RetryAfter != "" {
+		said += "; it may be tried again after " + e.RetryAfter
+	}
+	return said
+}
+
+func statusLine(code int) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
+}
+
+// Fetch gets a page. Redirects are followed on the same host only; where another one is next, that is the page's
+// Redirect, and nothing was sent there. A URL with http is tried with https first.
+func (c *Client) Fetch(ctx context.Context, t Target, f Format) (*Page, error) {
+	key := string(f) + " " + t.String()
+	if p := c.cache.get(key); p != nil {
+		return p, nil
+	}
+	late := &TimeoutError{shown(t.String()), c.options.Timeout}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, late)
+	defer cancel()
+	page, err := c.fetch(ctx, t, f)
+	if err != nil {
+		if errors.Is(context.Cause(ctx), late) {
+			return nil, late
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, err
+	}
+	page.Asked = t.String()
+	c.cache.put(key, page)
+	return page, nil
+}
+
+// fetch tries https where http was asked for, as browsers do, and http itself where https does not work.
+func (c *Client) fetch(ctx context.Context, t Target, f Format) (*Page, error) {
+	if t.scheme() != "http" || !t.usualPort() || c.allow.names(t) || t.host.addr.IsValid() {
+		return c.follow(ctx, t, f, false)
+	}
+	page, err := c.follow(ctx, t.withScheme("https"), f, true)
+	why := "https leads back to http"
+	var connect *ConnectError
+	switch {
+	case errors.As(err, &connect) && ctx.Err() == nil:
+		why = "https does not work: " + connect.Err.Error()
+	case !errors.Is(err, errOnlyHTTP):
+		return page, err
+	}
+	if page, err = c.follow(ctx, t, f, false); err != nil {
+		return nil, err
+	}
+	page.Note = fmt.Sprintf("it came over http, which anyone on the way can change (%s)", why)
+	return page, nil
+}
+
+// errOnlyHTTP says that a page that was tried with https is served with http only.
+var errOnlyHTTP = errors.New("the page is served with http only")
+
+// follow goes from redirect to redirect.
+func (c *Client) follow(ctx context.Context, t Target, f Format, upgraded bool) (*Page, error) {
+	seen := map[string]bool{}
+	for {
+		seen[t.String()] = true
+		page, next, err := c.visit(ctx, t, f)
+		if err != nil || next == nil {
+			return page, err
+		}
+		switch {
+		case upgraded && next.scheme() == "http" && next.host == t.host && next.usualPort():
+			return nil, errOnlyHTTP
+		case !sameServer(t, *next):
+			return &Page{URL: t.String(), Status: page.Status, Redirect: next.String()}, nil
+		case seen[next.String()]:
+			return nil, fmt.Errorf("fetch %s: its redirects lead in a circle", shown(t.String()))
+		case len(seen) > maxRedirects:
+			return nil, fmt.Errorf("fetch %s: more than %d redirects", shown(t.String()), maxRedirects)
+		}
+		t = *next
+	}
+}
+
+// sameServer reports whether a redirect stays where a person has agreed to: the same host and port, and never from https
+// to http.
+func sameServer(from, to Target) bool {
+	if from.host != to.host {
+		return false
+	}
+	if from.scheme() == to.scheme() {
+		return from.port == to.port
+	}
+	return to.scheme() == "https" && from.usualPort() && to.usualPort()
+}
+
+// visit makes one request. The answer is a page, or where to go next.
+func (c *Client) visit(ctx context.Context, t Target, f Format) (*Page, *Target, error) {
+	header := http.Header{"Accept": {f.accept()}, "Accept-Language": {"en, *;q=0.5"}}
+	resp, err := c.send(ctx, http.MethodGet, t, header, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	if location := resp.Header.Get("Location"); location != "" && redirects(resp.StatusCode) {
+		next, err := t.follow(location)
+		if err != nil {
+			return nil, nil, fmt.Errorf("fetch %s: it redirects to what cannot be fetched: %w", shown(t.String()), err)
+		}
+		return &Page{Status: resp.StatusCode}, &next, nil
+	}
+	page := &Page{URL: t.String(), Status: resp.StatusCode, contentType: resp.Header.Get("Content-Type"), noStore: strings.Contains(resp.Header.Get("Cache-Control"), "no-store")}
+	if err := page.read(resp, c.options.MaxBody); err != nil {
+		return nil, nil, fmt.Errorf("fetch %s: %w", shown(t.String()), err)
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, nil, &StatusError{shown(t.String()), resp.StatusCode, shown(resp.Header.Get("Retry-After")), page.excerpt()}
+	}
+	return page, nil, nil
+}
+
+func redirects(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// send makes a request over a connection of its own, which ends with the body. Redirects are answers like any other.
+func (c *Client) send(ctx context.Context, method string, t Target, header http.Header, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, t.String(), body)
+	if err != nil {
+		return nil, fmt.Errorf("fetch %s: %w", shown(t.String()), err)
+	}
+	req.Header = header
+	req.Header.Set("User-Agent", c.options.UserAgent)
+	req.Header.Set("Accept-Encoding", "gzip")
+	resp, err := c.transport(t).RoundTrip(req)
+	if err != nil {
+		var refused *RefusedError
+		var connect *ConnectError
+		if errors.As(err, &refused) || errors.As(err, &connect) || ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, &ConnectError{t.Host(), err}
+	}
+	return resp, nil
+}
+
+// transport carries requests to one target only.
+func (c *Client) transport(t Target) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			if address != net.JoinHostPort(t.host.name, t.port) {
+				return nil, &RefusedError{shown(address), "it is not what was asked for"}
+			}
+			return c.connect(ctx, t)
+		},
+		TLSClientConfig:        &tls.Config{RootCAs: c.options.RootCAs, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    connectTimeout,
+		DisableKeepAlives:      true,
+		DisableCompression:     true, // decompressed here, where it is counted
+		MaxResponseHeaderBytes: 256 << 10,
+		Protocols:              protocols,
+	}
+}

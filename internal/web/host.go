@@ -1,0 +1,168 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// host is a host in the one spelling it is compared, shown and dialled in.
+type host struct {
+	name string     // lower case, ASCII, no final dot; an address as itself, without brackets
+	addr netip.Addr // valid if the host is an address
+}
+
+// String is the host as it stands in a URL.
+func (h host) String() string {
+	if h.addr.Is6() {
+		return "[" + h.name + "]"
+	}
+	return h.name
+}
+
+// parseHost reads a host as browsers do: names in any script, and addresses in the odd spellings that the systems'
+// resolvers understand (2130706433, 0x7f.1, 0177.0.0.1), so that none of them passes for a name.
+func parseHost(s string) (host, error) {
+	if inner, ok := strings.CutPrefix(s, "["); ok {
+		inner, ok = strings.CutSuffix(inner, "]")
+		if !ok {
+			return host{}, errors.New("a bracket is not closed")
+		}
+		return parseHost6(inner)
+	}
+	if strings.Contains(s, ":") {
+		return parseHost6(s)
+	}
+	name, err := asciiName(s)
+	if err != nil {
+		return host{}, err
+	}
+	labels := strings.Split(name, ".")
+	if !numeric(labels[len(labels)-1]) {
+		return host{name: name}, checkLabels(labels)
+	}
+	addr, err := parseHost4(labels)
+	return host{addr.String(), addr}, err
+}
+
+func parseHost6(s string) (host, error) {
+	addr, err := netip.ParseAddr(s)
+	if err != nil || !addr.Is6() {
+		return host{}, errors.New("it is not a valid IPv6 address")
+	}
+	if addr.Zone() != "" {
+		return host{}, errors.New("an address with a zone belongs to one network interface")
+	}
+	return host{addr.String(), addr}, nil
+}
+
+// asciiName is a name in lower case ASCII, without a final dot.
+func asciiName(s string) (string, error) {
+	if len(s) > 2000 {
+		return "", fmt.Errorf("it has %d characters, and a host has at most 253", len(s))
+	}
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			mapped, err := idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false)).ToASCII(s)
+			if err != nil {
+				return "", errors.New("it is not a valid international name")
+			}
+			s = mapped
+			break
+		}
+	}
+	s = strings.TrimSuffix(strings.ToLower(s), ".")
+	switch {
+	case s == "":
+		return "", errors.New("it is empty")
+	case len(s) > 253:
+		return "", fmt.Errorf("it has %d characters, and a host has at most 253", len(s))
+	}
+	return s, nil
+}
+
+func checkLabels(labels []string) error {
+	for _, l := range labels {
+		switch {
+		case l == "":
+			return errors.New("two dots stand together")
+		case len(l) > 63:
+			return fmt.Errorf("the part %s… has %d characters, and there are at most 63 between dots", l[:20], len(l))
+		case strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
+			return errors.New("only letters, digits, dots and hyphens make a name")
+		}
+	}
+	return nil
+}
+
+// numeric reports whether the last label makes the whole host an IPv4 address, valid or not.
+func numeric(label string) bool {
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return label != "" && strings.Trim(label, "0123456789") == ""
+}
+
+// parseHost4 reads one to four numbers, decimal, octal or hexadecimal; the last one fills all that is left.
+func parseHost4(labels []string) (netip.Addr, error) {
+	bad := errors.New("it is not a valid IPv4 address")
+	if len(labels) > 4 {
+		return netip.Addr{}, bad
+	}
+	var value uint64
+	for i, l := range labels {
+		n, ok := number4(l)
+		last := i == len(labels)-1
+		room := uint64(1) << (8 * (5 - len(labels)))
+		if !ok || !last && n > 255 || last && n >= room {
+			return netip.Addr{}, bad
+		}
+		if last {
+			value = value*room + n
+		} else {
+			value = value<<8 + n
+		}
+	}
+	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}), nil
+}
+
+func number4(s string) (uint64, bool) {
+	base := 10
+	switch {
+	case s == "0x":
+		return 0, true
+	case strings.HasPrefix(s, "0x"):
+		s, base = s[2:], 16
+	case len(s) > 1 && s[0] == '0':
+		s, base = s[1:], 8
+	}
+	n, err := strconv.ParseUint(s, base, 64)
+	return n, err == nil
+}
+
+// localName says why a name belongs to this machine or its network; "" if it may be public.
+func localName(name string) string {
+	for _, m := range []string{"metadata.google.internal", "metadata.goog", "metadata.azure.internal", "metadata", "instance-data", "instance-data.ec2.internal", "metadata.tencentyun.com", "metadata.platformequinix.com"} {
+		if name == m {
+			return "serves cloud metadata"
+		}
+	}
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	switch last {
+	case "localhost", "localdomain", "localdomain4", "localdomain6":
+		return "is this machine"
+	case "local", "internal", "intranet", "lan", "corp", "private", "localnet":
+		return "is a name of a local network"
+	}
+	switch {
+	case name == "home.arpa", strings.HasSuffix(name, ".home.arpa"):
+		return "is a name of a local network"
+	case !strings.Contains(name, "."):
+		return "has no dot, so it is a name of a local network"
+	}
+	return ""
+}

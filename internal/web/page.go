@@ -1,0 +1,92 @@
+package web
+
+import (
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// Page is what a server gave.
+type Page struct {
+	Asked    string // the URL that was asked for
+	URL      string // the one that answered
+	Redirect string // where it leads to, on another host: then nothing was fetched from there, and all below is empty
+	Status   int
+	Body     []byte
+	// Note says what is odd about how the page was got; "" mostly.
+	Note string
+	// Incomplete says why the body is only the beginning of what there is; "" if it is all.
+	Incomplete string
+	Cached     bool // it was fetched a while ago
+
+	contentType string
+	noStore     bool
+}
+
+// MIME is the type the server declares, without parameters; where it declares none, what the content looks like.
+func (p *Page) MIME() string {
+	if t := p.declared(); t != "" {
+		return t
+	}
+	t, _, _ := strings.Cut(http.DetectContentType(p.Body), ";")
+	return t
+}
+
+// declared is the media type of the header in lower case.
+func (p *Page) declared() string {
+	t, _, err := mime.ParseMediaType(p.contentType)
+	if err != nil { // a broken parameter says nothing about the type
+		t, _, _ = strings.Cut(p.contentType, ";")
+		t = strings.ToLower(strings.TrimSpace(t))
+	}
+	if t == "application/octet-stream" || !strings.Contains(t, "/") || len(t) > 127 || strings.ContainsAny(t, " \t\r\n") {
+		return ""
+	}
+	return t
+}
+
+// IsHTML reports whether the body is a page for browsers.
+func (p *Page) IsHTML() bool {
+	switch t := p.declared(); t {
+	case "text/html", "application/xhtml+xml":
+		return true
+	case "":
+		return strings.HasPrefix(http.DetectContentType(p.Body), "text/html")
+	}
+	return false
+}
+
+// IsJSON reports whether the body is declared as JSON.
+func (p *Page) IsJSON() bool {
+	t := p.declared()
+	return t == "application/json" || t == "text/json" || strings.HasSuffix(t, "+json")
+}
+
+// Name is a name for a file of the body.
+func (p *Page) Name() string {
+	t, err := Parse(p.URL)
+	if err != nil {
+		return "download"
+	}
+	name := path.Base(t.Path())
+	if name == "/" || name == "." {
+		return t.host.name
+	}
+	return name
+}
+
+// excerpt is the beginning of the text, in one line.
+func (p *Page) excerpt() string {
+	if strings.ContainsRune(string(p.Body[:min(len(p.Body), 512)]), 0) {
+		return ""
+	}
+	short := *p
+	short.Body = p.Body[:min(len(p.Body), 4000)]
+	text, _ := short.Text()
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > 500 {
+		text = string(runes[:500]) + "…"
+	}
+	return text
+}

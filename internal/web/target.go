@@ -1,0 +1,190 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Target is a URL that was read and put into one spelling. Whether it may be reached is for a [Client] to say.
+type Target struct {
+	url  url.URL // scheme http or https; no user, no fragment; host canonical; no default port
+	host host
+	port string // always there
+}
+
+// URLError says why a URL is not one that can be fetched.
+type URLError struct {
+	URL    string // shortened, and without a password
+	Reason string
+}
+
+func (e *URLError) Error() string { return fmt.Sprintf("the URL %s: %s", e.URL, e.Reason) }
+
+const maxURL = 8 << 10
+
+// Parse reads a URL.
+func Parse(raw string) (Target, error) {
+	t, reason := parse(strings.TrimSpace(raw))
+	if reason != "" {
+		return Target{}, &URLError{shown(raw), reason}
+	}
+	return t, nil
+}
+
+func parse(raw string) (Target, string) {
+	if reason := oddCharacters(raw); reason != "" {
+		return Target{}, reason
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		var inner *url.Error
+		if errors.As(err, &inner) {
+			err = inner.Err
+		}
+		return Target{}, fmt.Sprintf("it cannot be read (%v)", err)
+	}
+	u.Scheme = strings.ToLower(u.Scheme)
+	switch {
+	case u.Scheme == "":
+		return Target{}, "it has no scheme; write https:// before it"
+	case u.Scheme != "http" && u.Scheme != "https":
+		return Target{}, "only http and https can be fetched"
+	case u.User != nil:
+		return Target{}, "it carries a user name or password; leave that out, for it would be logged and sent on"
+	case u.Opaque != "" || u.Host == "":
+		return Target{}, "it has no host"
+	}
+	h, err := parseHost(hostOf(u))
+	if err != nil {
+		return Target{}, "its host is not valid: " + err.Error()
+	}
+	t := Target{host: h, port: defaultPort(u.Scheme)}
+	if p := u.Port(); p != "" {
+		n, err := strconv.ParseUint(p, 10, 16)
+		if err != nil || n == 0 {
+			return Target{}, "its port is not one from 1 to 65535"
+		}
+		t.port = strconv.FormatUint(n, 10)
+	}
+	t.url = url.URL{Scheme: u.Scheme, Host: t.hostPort(), Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
+	if t.url.Path == "" {
+		t.url.Path = "/"
+	}
+	return t, ""
+}
+
+// hostOf is the host of a URL with the brackets of an IPv6 address, which Hostname takes off.
+func hostOf(u *url.URL) string {
+	if strings.HasPrefix(u.Host, "[") {
+		return "[" + u.Hostname() + "]"
+	}
+	return u.Hostname()
+}
+
+func oddCharacters(raw string) string {
+	switch {
+	case raw == "":
+		return "it is empty"
+	case len(raw) > maxURL:
+		return fmt.Sprintf("it has %d characters, and at most %d can be sent", len(raw), maxURL)
+	case !utf8.ValidString(raw):
+		return "it holds bytes that are not UTF-8"
+	}
+	for _, r := range raw {
+		if r <= ' ' || r == 0x7f || r >= 0x80 && r <= 0xa0 || r == '\\' || r == '<' || r == '>' || r == '"' || r == '`' {
+			return fmt.Sprintf("it holds the character %q; escape it if it is meant", r)
+		}
+	}
+	return ""
+}
+
+// shown is a URL for a message: bounded, in printable characters, without a password.
+func shown(raw string) string {
+	raw = strings.TrimSpace(raw)
+	if scheme, rest, ok := strings.Cut(raw, "//"); ok {
+		end := strings.IndexAny(rest, `/?#\`)
+		if end < 0 {
+			end = len(rest)
+		}
+		if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
+			raw = scheme + "//…@" + rest[at+1:]
+		}
+	}
+	if len(raw) > 120 {
+		cut := 120
+		for !utf8.RuneStart(raw[cut]) {
+			cut--
+		}
+		raw = raw[:cut] + "…"
+	}
+	quoted := strconv.QuoteToGraphic(raw)
+	return quoted[1 : len(quoted)-1]
+}
+
+func defaultPort(scheme string) string {
+	if scheme == "http" {
+		return "80"
+	}
+	return "443"
+}
+
+// String is the URL.
+func (t Target) String() string { return t.url.String() }
+
+// URL is a copy of the URL.
+func (t Target) URL() *url.URL { u := t.url; return &u }
+
+// Host is the host as it stands in the URL, with its port where that is not the usual one: what a policy judges.
+func (t Target) Host() string { return t.url.Host }
+
+// Path is the path of the URL.
+func (t Target) Path() string { return t.url.Path }
+
+func (t Target) hostPort() string {
+	if t.port == defaultPort(t.scheme()) {
+		return t.host.String()
+	}
+	return t.host.String() + ":" + t.port
+}
+
+func (t Target) scheme() string { return t.url.Scheme }
+
+// withScheme is the target under the other scheme, at its usual port.
+func (t Target) withScheme(scheme string) Target {
+	t.url.Scheme = scheme
+	t.port = defaultPort(scheme)
+	t.url.Host = t.host.String()
+	return t
+}
+
+// usualPort reports whether the URL names no port of its own.
+func (t Target) usualPort() bool { return t.port == defaultPort(t.scheme()) }
+
+// Raw is where the text of a file shown on a page of GitHub lies; any other target is itself.
+func (t Target) Raw() Target {
+	if t.host.name != "github.com" || !t.usualPort() {
+		return t
+	}
+	parts := strings.SplitN(strings.TrimPrefix(t.url.EscapedPath(), "/"), "/", 4)
+	if len(parts) != 4 || parts[2] != "blob" || parts[0] == "" || parts[1] == "" || !strings.Contains(parts[3], "/") {
+		return t
+	}
+	raw, err := Parse("https://raw.githubusercontent.com/" + parts[0] + "/" + parts[1] + "/" + parts[3])
+	if err != nil {
+		return t
+	}
+	return raw
+}
+
+// follow is where a Location leads to from here.
+func (t Target) follow(location string) (Target, error) {
+	ref, err := url.Parse(location)
+	if err != nil {
+		return Target{}, &URLError{shown(location), "it cannot be read"}
+	}
+	return Parse(t.url.ResolveReference(ref).String())
+}
