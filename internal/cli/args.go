@@ -20,6 +20,8 @@ type options struct {
 	strict    bool
 	json      bool
 	dryRun    bool
+	yes       bool
+	remove    bool
 	help      bool
 	version   bool
 

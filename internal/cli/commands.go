@@ -21,6 +21,9 @@ echo '{"absolute_path":"/etc/hostname"}' | adze tool call read_file - --json
 Exit codes: 0 success, 1 the tool failed, 2 usage, 3 refused, 130 cancelled.`},
 		{name: "tool run", about: `run the calls {"id","name","args"} that come line by line on stdin`, run: toolRun, help: `
 adze tool run --approval-mode auto-edit < calls.jsonl`},
+		{name: "trust", words: "[DIR]", about: "see what a folder's files want to do, and let them", run: runTrust, help: `
+adze trust
+adze trust --remove`},
 		{name: "demo", about: "see it work: a recorded model, the real core and the real tools", run: runDemo, help: `
 adze demo`},
 		{name: "version", about: "print the version", run: printVersion},

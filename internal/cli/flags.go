@@ -38,7 +38,7 @@ func flags() []flag {
 				o.model = v
 				return nil
 			}},
-		{long: "cwd", value: "DIR", on: cmdPrompt + " " + cmdTools, about: "the folder to work in; the current one if not given",
+		{long: "cwd", value: "DIR", on: cmdPrompt + " trust " + cmdTools, about: "the folder to work in; the current one if not given",
 			set: func(o *options, v string) error {
 				o.cwd = v
 				return nil
@@ -74,6 +74,16 @@ func flags() []flag {
 		{long: "dry-run", on: "tool-call", about: "say what the call would do, and whether it may; do nothing",
 			set: func(o *options, _ string) error {
 				o.dryRun = true
+				return nil
+			}},
+		{long: "yes", on: "trust", about: "say yes without being asked",
+			set: func(o *options, _ string) error {
+				o.yes = true
+				return nil
+			}},
+		{long: "remove", on: "trust", about: "take the trust back",
+			set: func(o *options, _ string) error {
+				o.remove = true
 				return nil
 			}},
 		{long: "help", short: "h", on: "*", about: "explain adze, or the command before it",

@@ -51,7 +51,7 @@ func openSession(env Env, o *options, kind sessionKind) (*session, error) {
 		return nil, err
 	}
 	s := &session{id: newID(), dir: dir, home: home}
-	s.settings, err = settings.Load(settings.Sources{
+	s.settings, err = loadSettings(env, settings.Sources{
 		UserHome: env.Home, AdzeHome: home, Project: dir, Getenv: env.Getenv, Flags: settingFlags(o),
 	})
 	if err != nil {

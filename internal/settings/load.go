@@ -170,8 +170,9 @@ func (l *loader) put(k key, g given, tightenOnly bool) error {
 		return &Error{From: g.from, Key: k.name, Reason: err.Error()}
 	}
 	if tightenOnly && (k.tightens == nil || !k.tightens(&l.settings, &after)) {
-		note = "is ignored: the settings of a folder that is not trusted may only forbid"
+		note = "is ignored: the settings of a folder that is not trusted may only forbid (adze trust shows them)"
 		after = l.settings
+		after.withheld = append(slices.Clip(after.withheld), Withheld{g.from, k.name, string(g.json())})
 	}
 	if note != "" {
 		after.notes = append(slices.Clip(after.notes), Note{g.from, k.name, note})

@@ -65,7 +65,7 @@ func summarise(dir string, s *Settings, err error) summary {
 	return out
 }
 
-const ignored = " is ignored: the settings of a folder that is not trusted may only forbid"
+const ignored = " is ignored: the settings of a folder that is not trusted may only forbid (adze trust shows them)"
 
 var loadTests = []struct {
 	name  string

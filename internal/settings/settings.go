@@ -20,8 +20,9 @@ type Settings struct {
 	Model       Model
 	Permissions Permissions
 
-	notes   []Note
-	unknown []UnknownKey
+	notes    []Note
+	unknown  []UnknownKey
+	withheld []Withheld
 }
 
 // Tools is how tools run.
@@ -76,6 +77,16 @@ func (n Note) String() string { return fmt.Sprintf("%s: %s %s", n.From, n.Key, n
 
 // Notes lists what a person should be told.
 func (s *Settings) Notes() []Note { return slices.Clone(s.notes) }
+
+// Withheld is a setting of a folder that is not trusted, which was not taken: it would do more than forbid.
+type Withheld struct {
+	From Place
+	Key  string
+	JSON string // the value as it stands in the file, comments blanked out
+}
+
+// Withheld lists what a project's files would set if the folder were trusted.
+func (s *Settings) Withheld() []Withheld { return slices.Clone(s.withheld) }
 
 // UnknownKey is a key of a file that means nothing to Adze.
 type UnknownKey struct {
