@@ -26,8 +26,10 @@ type Options struct {
 	// Executor is the agent's own. Its Observe is taken over; what stood there is called first. The executor of a
 	// sub-agent (see [tool.Executor.Child]) tells its steps to the observer of the first one.
 	Executor *tool.Executor
-	System   string // see [SystemPrompt]
+	System   string // see [SystemPrompt], and [Agent.SetSystem]
 	Limits   Limits
+	// Budget, if not nil, is shared with sub-agents: see [Crew].
+	Budget *Budget
 	// MaxTokens bounds each answer of the model; 0 leaves it to the server.
 	MaxTokens int
 	// Revealed says which deferred tools are declared to the model; nil none.
@@ -69,13 +71,14 @@ type Agent struct {
 
 	mu      sync.Mutex // for what others may look at meanwhile
 	history []model.Message
+	system  string
 
 	telling sync.Mutex // events come from the model's stream and from running calls
 }
 
 // New makes an agent.
 func New(o Options) *Agent {
-	a := &Agent{o: o, history: slices.Clone(o.History)}
+	a := &Agent{o: o, history: slices.Clone(o.History), system: o.System}
 	a.ids.add(o.History)
 	before := o.Executor.Observe
 	o.Executor.Observe = func(e tool.Event) {
@@ -128,6 +131,9 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		if most := a.o.Limits.Turns; most > 0 && out.Turns >= most {
 			return fmt.Errorf("stopped after %d turns: %w", most, ErrTurnLimit)
 		}
+		if err := a.o.Budget.turn(); err != nil {
+			return err
+		}
 		out.Turns++
 		a.turns++
 		a.addNews()
@@ -148,6 +154,19 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		}
 		a.tell(Said{model.Retry{Attempt: empty, Err: ErrEmptyAnswer}})
 	}
+}
+
+// SetSystem replaces what the model is told about itself and the place, from its next turn on.
+func (a *Agent) SetSystem(text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.system = text
+}
+
+func (a *Agent) told() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.system
 }
 
 // History is the conversation so far.

@@ -36,6 +36,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	err := t.listen(ctx)
 	out.ModelTime += time.Since(start)
 	out.Usage = out.Usage.Plus(t.usage)
+	a.o.Budget.use(t.usage)
 	answer := model.Message{Role: model.Assistant, Parts: t.parts}
 	a.tell(Answered{t.n, answer, t.usage, t.reason, err})
 	if len(t.parts) > 0 {
@@ -65,7 +66,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 func (t *turn) listen(ctx context.Context) error {
 	a := t.agent
 	request := model.Request{
-		System:    a.o.System,
+		System:    a.told(),
 		Messages:  a.History(),
 		Tools:     a.o.Executor.Registry.Declarations(a.o.Revealed),
 		MaxTokens: a.o.MaxTokens,

@@ -1,0 +1,171 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// member is one sub-agent and its task.
+type member struct {
+	crew     *Crew
+	role     Role
+	task     Task
+	name     string // "explore-2"
+	path     string // "general-purpose-1/explore-2"
+	depth    int    // 1 for a sub-agent of the first agent
+	model    model.Model
+	executor *tool.Executor
+	unknown  []string           // tools that its definition names and nobody knows
+	cancel   context.CancelFunc // of one in the background
+
+	// What it did so far; of the goroutine that works.
+	calls   []TaskCall
+	count   int      // of all calls
+	changed []string // paths of files
+	answer  Answer
+}
+
+// work lets the sub-agent do its task. show, if not nil, is given a display of it as it goes on.
+func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result, error) {
+	slot := m.crew.slots[m.depth-1]
+	select {
+	case slot <- struct{}{}:
+		defer func() { <-slot }()
+	case <-ctx.Done():
+		return tool.Result{}, ctx.Err()
+	}
+	o := m.crew.o
+	base := ""
+	if o.System != nil {
+		base = o.System()
+	}
+	turns := o.Turns
+	if m.role.Turns > 0 {
+		turns = min(turns, m.role.Turns)
+	}
+	a := New(Options{
+		Model: m.model, Executor: m.executor, System: m.role.system(base, m.name), Limits: Limits{Turns: turns},
+		Budget: o.Budget, MaxTokens: o.MaxTokens, Revealed: o.Revealed,
+		Observe: func(e Event) {
+			if m.note(e) && show != nil {
+				show(m.display(statusRunning, ""))
+			}
+			if o.Observe != nil {
+				o.Observe(Member{m.path, m.role.Name, m.task.Description, m.task.Live.Call}, e)
+			}
+		},
+	})
+	var err error
+	m.answer, err = a.Run(ctx, model.Text(m.task.Prompt))
+	return m.result(err)
+}
+
+// note keeps count of what the sub-agent does, and reports whether there is something new to be seen.
+func (m *member) note(e Event) bool {
+	switch e := e.(type) {
+	case Called:
+		m.count++
+		m.calls = append(m.calls, TaskCall{CallID: e.ID, Name: e.Name, Status: "executing"})
+		if over := len(m.calls) - maxShownCalls; over > 0 {
+			m.calls = slices.Clone(m.calls[over:]) // displays keep what they were given
+		}
+	case Answered:
+		m.answer.Turns++
+		m.answer.Usage = m.answer.Usage.Plus(e.Usage)
+	case Responded:
+		m.calls = slices.Clone(m.calls)
+		for _, o := range e.Outcomes {
+			m.ended(o)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// ended notes the outcome of a call.
+func (m *member) ended(o tool.Outcome) {
+	for i := range m.calls {
+		if m.calls[i].CallID == o.Call.ID {
+			m.calls[i].Status = string(o.Status)
+			if o.Error != nil {
+				m.calls[i].Error = short(o.Error.Message, 200)
+			}
+		}
+	}
+	if d, ok := o.Result.Display.(tool.FileDiff); ok && o.Status == tool.StatusSuccess && d.Diff != "" && !slices.Contains(m.changed, d.Path) {
+		m.changed = append(m.changed, d.Path)
+	}
+}
+
+// result is the report: the last words, and what it took.
+func (m *member) result(err error) (tool.Result, error) {
+	text := strings.TrimSpace(m.answer.Text)
+	if text == "" {
+		text = "(the sub-agent said nothing)"
+	}
+	if err == nil && m.answer.Reason != model.Stop {
+		text += fmt.Sprintf("\n\n(Its report is not whole: it ended for the reason %q.)", m.answer.Reason)
+	}
+	if len(m.unknown) > 0 {
+		text += "\n\n(Its definition names tools that there are not: " + short(strings.Join(m.unknown, ", "), 300) + ".)"
+	}
+	text += "\n\n[" + m.name + ": " + m.counts() + "]"
+	status := statusCompleted
+	switch {
+	case errors.Is(err, context.Canceled):
+		status = statusCancelled
+	case err != nil:
+		status = statusFailed
+		err = fmt.Errorf("task: the sub-agent %s did not finish: %w", m.name, err)
+	}
+	return tool.Result{Content: []tool.Part{tool.Text(text)}, Display: m.display(status, m.answer.Text)}, err
+}
+
+// maxNamedFiles is how many changed files a report names.
+const maxNamedFiles = 20
+
+func (m *member) counts() string {
+	s := fmt.Sprintf("%s, %s, %s tokens", plural(m.answer.Turns, "turn"), plural(m.count, "call"), number(m.answer.Usage.Total()))
+	switch n := len(m.changed); {
+	case n > maxNamedFiles:
+		s += fmt.Sprintf("; changed %d files: %s and others", n, strings.Join(m.changed[:maxNamedFiles], ", "))
+	case n > 0:
+		s += "; changed " + strings.Join(m.changed, ", ")
+	default:
+		s += "; changed no files with its editing tools"
+	}
+	return s
+}
+
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// number writes n with separators: 1,234,567.
+func number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// short is a text as one line of at most n characters.
+func short(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + " …"
+	}
+	return s
+}

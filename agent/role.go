@@ -1,0 +1,139 @@
+package agent
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed subagent.md
+var subagentText string
+
+// Role is a sort of sub-agent. It can only take away from what its parent may do, never add.
+type Role struct {
+	Name        string
+	Description string      // when to use it
+	Prompt      string      // who it is, beside what every sub-agent is told
+	Tools       []string    // names, aliases or display names, "server__*" for all that begin so; nil: all of its parent's
+	Kinds       []tool.Kind // of built-in tools; nil: all
+	ReadOnly    bool        // what would change something is refused
+	Mode        string      // a stricter approval mode than its parent's; ""
+	Model       string      // the name of another model; ""
+	Turns       int         // at most; 0: the crew's
+}
+
+// DefaultRole is the name of the role of a task that names none.
+const DefaultRole = "general-purpose"
+
+// Roles are the roles that are built in.
+func Roles() []Role {
+	return []Role{
+		{
+			Name:        DefaultRole,
+			Description: "for any task, with all your tools",
+		},
+		{
+			Name:        "explore",
+			Description: "read-only; finds things in files and answers questions about them",
+			Prompt:      "You only look: you change nothing. Search widely first, then read what matters. Be quick: several searches go into one answer.",
+			Kinds:       []tool.Kind{tool.Read, tool.Search, tool.Think},
+			ReadOnly:    true,
+		},
+	}
+}
+
+// withRoles puts further roles before the built-in ones; of one name the first counts.
+func withRoles(more []Role) []Role {
+	var all []Role
+	for _, r := range append(slices.Clone(more), Roles()...) {
+		if findRole(all, r.Name) == nil {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func findRole(roles []Role, name string) *Role {
+	for i := range roles {
+		if strings.EqualFold(roles[i].Name, name) {
+			return &roles[i]
+		}
+	}
+	return nil
+}
+
+// system is what a sub-agent is told beside what its parent was told.
+func (r Role) system(base, name string) string {
+	parts := []string{strings.TrimSpace(base), strings.ReplaceAll(strings.TrimSpace(subagentText), "{{name}}", name), strings.TrimSpace(r.Prompt)}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n") + "\n"
+}
+
+// lookOnly refuses what may change something.
+func lookOnly(r tool.Request) tool.Decision {
+	for _, a := range r.Access {
+		if a.Changes() {
+			return tool.Decision{Reason: fmt.Sprintf("this sub-agent is read-only, and the call %s %s", a.Verb, a.Target)}
+		}
+	}
+	return tool.Decision{Verdict: tool.Allow}
+}
+
+// tools is the part of the parent's tools that the role has. unknown are names of the role that are no tool.
+func (r Role) tools(parent *tool.Registry, withheld func(tool.Declaration) bool) (own *tool.Registry, unknown []string, err error) {
+	used := map[string]bool{}
+	byOrigin := map[string][]tool.Tool{}
+	own = &tool.Registry{}
+	origins := []string{""}
+	for _, d := range parent.All() {
+		if withheld(d) || !r.wants(d, used) {
+			continue
+		}
+		t, err := parent.Lookup(d.Name)
+		if err != nil {
+			continue // it has gone since
+		}
+		if !slices.Contains(origins, d.Origin) {
+			origins = append(origins, d.Origin)
+		}
+		byOrigin[d.Origin] = append(byOrigin[d.Origin], t)
+	}
+	for _, origin := range origins {
+		if err := own.Set(origin, byOrigin[origin]); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, name := range r.Tools {
+		if !used[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	return own, unknown, nil
+}
+
+// wants reports whether the role has the tool, and notes the name it has it by.
+func (r Role) wants(d tool.Declaration, used map[string]bool) bool {
+	if r.Kinds != nil && (d.Origin != "" || !slices.Contains(r.Kinds, d.Kind)) {
+		return false
+	}
+	if r.Tools == nil {
+		return true
+	}
+	wanted := false
+	for _, name := range r.Tools {
+		if names(d, name) {
+			wanted, used[name] = true, true
+		}
+	}
+	return wanted
+}
+
+// names reports whether a name stands for the tool.
+func names(d tool.Declaration, name string) bool {
+	if begin, ok := strings.CutSuffix(name, "*"); ok && begin != "" {
+		return strings.HasPrefix(d.Name, begin)
+	}
+	return strings.EqualFold(name, d.Name) || strings.EqualFold(name, d.DisplayName) || slices.Contains(d.Aliases, name)
+}
