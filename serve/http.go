@@ -1,0 +1,148 @@
+package serve
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// idleSession is how long an HTTP session lives without a request.
+const idleSession = 30 * time.Minute
+
+// HTTP serves clients on a loopback address until ctx ends. Each request must carry the token, and a Host and Origin of
+// this machine: pages that a browser shows can reach loopback too. ready, if not nil, is told the address.
+func (s *Server) HTTP(ctx context.Context, address, token string, ready func(url string)) error {
+	if len(token) < 16 {
+		return errors.New("serve MCP over HTTP: a token of at least 16 characters is needed")
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("serve MCP on %s: %w", address, err)
+	}
+	if !isLoopback(host) {
+		return fmt.Errorf("serve MCP on %s: only loopback addresses are served, such as 127.0.0.1:0", address)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("serve MCP on %s: %w", address, err)
+	}
+	open := &connections{}
+	defer open.finish()
+	server := &http.Server{Handler: guard(token, s.handler(ctx, open)), ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	if ready != nil {
+		ready("http://" + l.Addr().String() + "/mcp")
+	}
+	if err := server.Serve(l); ctx.Err() == nil {
+		return fmt.Errorf("serve MCP on %s: %w", address, err)
+	}
+	return ctx.Err()
+}
+
+// handler serves sessions, each with an executor of its own.
+func (s *Server) handler(ctx context.Context, open *connections) http.Handler {
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+		c, m := s.connect(ctx)
+		m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+			return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+				if peer, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" {
+					open.add(c, peer)
+					go func() {
+						peer.Wait()
+						open.remove(c)
+						c.finish()
+					}()
+				}
+				return next(ctx, method, req)
+			}
+		})
+		return m
+	}, &mcp.StreamableHTTPOptions{SessionTimeout: idleSession, MaxRequestBodyBytes: 10 << 20})
+}
+
+// guard lets only requests of this machine through that know the token.
+func guard(token string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if !isLoopback(host) {
+			http.Error(w, "this server is for this machine only", http.StatusForbidden)
+			return
+		}
+		if origin := r.Header.Get("Origin"); origin != "" {
+			u, err := url.Parse(origin)
+			if err != nil || !isLoopback(u.Hostname()) {
+				http.Error(w, "pages of other hosts may not use this server", http.StatusForbidden)
+				return
+			}
+		}
+		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !ok || subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "the token is missing or wrong", http.StatusUnauthorized)
+			return
+		}
+		if r.URL.Path != "/mcp" {
+			http.NotFound(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return ip != nil && ip.IsLoopback()
+}
+
+// connections are those that are open.
+type connections struct {
+	mu   sync.Mutex
+	open map[*connection]*mcp.ServerSession
+}
+
+func (cs *connections) add(c *connection, peer *mcp.ServerSession) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.open == nil {
+		cs.open = map[*connection]*mcp.ServerSession{}
+	}
+	cs.open[c] = peer
+}
+
+func (cs *connections) remove(c *connection) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	delete(cs.open, c)
+}
+
+// finish ends them all side by side.
+func (cs *connections) finish() {
+	cs.mu.Lock()
+	all := maps.Clone(cs.open)
+	cs.mu.Unlock()
+	var wg sync.WaitGroup
+	for c, peer := range all {
+		wg.Go(func() {
+			c.finish()
+			peer.Close()
+		})
+	}
+	wg.Wait()
+}

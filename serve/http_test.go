@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const token = "0123456789abcdef0123"
+
+type bearer struct{ next http.RoundTripper }
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+token)
+	return b.next.RoundTrip(r)
+}
+
+func serveHTTP(t *testing.T) (url string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	at, done := make(chan string, 1), make(chan error, 1)
+	go func() {
+		done <- New(Options{Session: testSession}).HTTP(ctx, "127.0.0.1:0", token, func(url string) { at <- url })
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != context.Canceled {
+			t.Error(err)
+		}
+	})
+	return <-at
+}
+
+func TestHTTP(t *testing.T) {
+	url := serveHTTP(t)
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	c := mcp.NewClient(&mcp.Implementation{Name: "test"}, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "accept"}, nil
+	}})
+	cs, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer{transport}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cs.Close()
+	res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "edit"})
+	if err != nil || res.IsError {
+		t.Errorf("%+v %v", res, err)
+	}
+}
+
+func TestGuard(t *testing.T) {
+	url := serveHTTP(t)
+	for _, c := range []struct {
+		name string
+		edit func(*http.Request)
+		want int
+	}{
+		{"no token", func(r *http.Request) { r.Header.Del("Authorization") }, 401},
+		{"another token", func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") }, 401},
+		{"another host", func(r *http.Request) { r.Host = "evil.example" }, 403},
+		{"a host that begins like ours", func(r *http.Request) { r.Host = "localhost.evil.example:80" }, 403},
+		{"another origin", func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, 403},
+		{"no origin", func(r *http.Request) { r.Header.Set("Origin", "null") }, 403},
+		{"all right", func(r *http.Request) { r.Header.Set("Origin", "http://localhost:3000") }, 200},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`))
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		req.Header.Set("Authorization", "Bearer "+token)
+		c.edit(req)
+		resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+		if err != nil || resp.StatusCode != c.want {
+			t.Errorf("%s: %v %v", c.name, resp, err)
+		}
+		if err == nil {
+			resp.Body.Close()
+		}
+		cancel()
+	}
+	s := New(Options{Session: testSession})
+	if err := s.HTTP(t.Context(), "0.0.0.0:0", token, nil); err == nil || !strings.Contains(err.Error(), "only loopback") {
+		t.Error(err)
+	}
+	if err := s.HTTP(t.Context(), "127.0.0.1:0", "short", nil); err == nil {
+		t.Error("a short token is taken")
+	}
+}

@@ -1,0 +1,228 @@
+// Package serve offers the tools of a [tool.Registry] to MCP clients: other agents, editors, inspectors.
+//
+//	s := serve.New(serve.Options{Name: "adze", Session: func(c serve.Client) (*tool.Executor, func(), error) {
+//		return &tool.Executor{Registry: registry, Policy: policy}, nil, nil
+//	}})
+//	err := s.Stdio(ctx, os.Stdin, os.Stdout)
+//
+// One connection is one session with an executor of its own: calls go through the same order, policy and questions as
+// those of a model. What needs a yes is asked by elicitation where the client can, and refused otherwise with the rule
+// that would allow it.
+//
+// The package knows no concrete tool and no settings, and writes nothing to stdout but the protocol.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// Options say what is served. Session is needed.
+type Options struct {
+	Name         string // empty: adze
+	Version      string
+	Instructions string // for the client's model
+	// Session makes the executor of one connection, once its client is known, and what to do at its end (nil: nothing).
+	// The executor's Ask is replaced, and its Observe still called.
+	Session func(Client) (*tool.Executor, func(), error)
+	// Tools are the names of the tools that are offered; nil offers all that the registry declares.
+	Tools []string
+}
+
+// Client is who is at the other end.
+type Client struct {
+	Name    string
+	Version string
+	CanAsk  bool     // it can put a question to a person
+	Roots   []string // folders that it works in, as it says; nil if it does not say. They may narrow, never widen
+}
+
+// Server serves tools.
+type Server struct{ opt Options }
+
+// New makes a server.
+func New(opt Options) *Server {
+	if opt.Name == "" {
+		opt.Name = "adze"
+	}
+	return &Server{opt}
+}
+
+// connection is one client and its session.
+type connection struct {
+	server *Server
+	life   context.Context // ends with the connection
+	end    context.CancelFunc
+
+	mu      sync.Mutex
+	begun   bool
+	session *session
+	err     error
+	done    func() // at its end
+}
+
+// connect makes the MCP server of one connection.
+func (s *Server) connect(ctx context.Context) (*connection, *mcp.Server) {
+	life, end := context.WithCancel(ctx)
+	c := &connection{server: s, life: life, end: end}
+	m := mcp.NewServer(&mcp.Implementation{Name: s.opt.Name, Version: s.opt.Version}, &mcp.ServerOptions{
+		Instructions: s.opt.Instructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+	})
+	m.AddReceivingMiddleware(c.receive)
+	return c, m
+}
+
+// receive answers what is about tools and leaves the rest to the SDK.
+func (c *connection) receive(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch method {
+		case "server/discover":
+			// The protocol that begins with this has no questions from server to client in the middle of a call.
+			// Clients fall back to the one that has them.
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "server/discover is not offered; use initialize"}
+		case "tools/list":
+			s, err := c.begin(ctx, req)
+			if err != nil {
+				return nil, err
+			}
+			return &mcp.ListToolsResult{Tools: s.list()}, nil
+		case "tools/call":
+			s, err := c.begin(ctx, req)
+			if err != nil {
+				return nil, err
+			}
+			call, ok := req.(*mcp.CallToolRequest)
+			if !ok {
+				return nil, fmt.Errorf("a call of the kind %T", req)
+			}
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(c.life, cancel)()
+			return s.call(ctx, call)
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// begin makes the session at the first request that needs it.
+func (c *connection) begin(ctx context.Context, req mcp.Request) (*session, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.begun {
+		return c.session, c.err
+	}
+	peer, ok := req.GetSession().(*mcp.ServerSession)
+	if !ok {
+		return nil, errors.New("there is no session")
+	}
+	c.begun = true
+	client := Client{}
+	if p := peer.InitializeParams(); p != nil {
+		if p.ClientInfo != nil {
+			client.Name, client.Version = p.ClientInfo.Name, p.ClientInfo.Version
+		}
+		if p.Capabilities != nil {
+			client.CanAsk = p.Capabilities.Elicitation != nil
+			if p.Capabilities.RootsV2 != nil {
+				client.Roots = roots(ctx, peer)
+			}
+		}
+	}
+	x, done, err := c.server.opt.Session(client)
+	if err != nil {
+		c.err = err
+		return nil, err
+	}
+	c.session, c.done = newSession(c.server, peer, client, x), done
+	return c.session, nil
+}
+
+// finish ends the connection's calls and its session. It may be called more than once.
+func (c *connection) finish() {
+	c.end()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done != nil {
+		c.done()
+		c.done = nil
+	}
+}
+
+// rootsWait is how long a client may take to say where it works.
+const rootsWait = 2 * time.Second
+
+// roots asks the client where it works. A client that does not say has no say.
+func roots(ctx context.Context, peer *mcp.ServerSession) []string {
+	ctx, cancel := context.WithTimeout(ctx, rootsWait)
+	defer cancel()
+	res, err := peer.ListRoots(ctx, nil)
+	if err != nil {
+		return nil
+	}
+	dirs := []string{}
+	for _, r := range res.Roots {
+		if u, err := url.Parse(r.URI); err == nil && u.Scheme == "file" {
+			dirs = append(dirs, filepath.FromSlash(u.Path))
+		}
+	}
+	return dirs
+}
+
+// stopWait is how long calls under way may take to end when the client is gone.
+const stopWait = 800 * time.Millisecond
+
+// Stdio serves one client that speaks through in and out, until in ends or ctx does.
+func (s *Server) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	c, m := s.connect(ctx)
+	defer c.finish()
+	done := make(chan error, 1)
+	go func() { done <- m.Run(c.life, &mcp.IOTransport{Reader: &watched{in, c.end}, Writer: out}) }()
+	select {
+	case err := <-done:
+		return clientLeft(ctx, err)
+	case <-c.life.Done():
+	}
+	select {
+	case err := <-done:
+		return clientLeft(ctx, err)
+	case <-time.After(stopWait): // a call does not end; the program does
+		return ctx.Err()
+	}
+}
+
+// clientLeft leaves only errors that are not the ordinary end of a connection.
+func clientLeft(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, mcp.ErrConnectionClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve MCP: %w", err)
+}
+
+// watched tells when the client has closed its end, so that calls under way end with it.
+type watched struct {
+	io.ReadCloser
+	ended func()
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	if err != nil {
+		w.ended()
+	}
+	return n, err
+}
