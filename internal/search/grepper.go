@@ -86,7 +86,7 @@ func (g *grepper) search(r io.Reader) error {
 	g.r, g.eof, g.binary, g.encoding = r, false, false, ""
 	g.take.reset(g.c.req.Mode == Content)
 	g.spanned = 0
-	n, err := g.fill(0)
+	n, err := g.fill(0, binaryHead)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (g *grepper) search(r io.Reader) error {
 			rest = bytes.NewReader(nil)
 		}
 		g.r, g.eof = newWideReader(data[2:], rest, order), false
-		if n, err = g.fill(0); err != nil {
+		if n, err = g.fill(0, len(g.buf)); err != nil {
 			return err
 		}
 		data = g.buf[:n]
@@ -107,8 +107,13 @@ func (g *grepper) search(r io.Reader) error {
 		n = copy(g.buf, data[3:])
 		data = g.buf[:n]
 	}
-	if !g.eof && !g.isNamed && isBinary(data) {
-		return nil
+	if !g.eof {
+		if !g.isNamed && isBinary(data) {
+			return nil // before the rest of a large file is read
+		}
+		if n, err = g.fill(n, len(g.buf)); err != nil {
+			return err
+		}
 	}
 	if g.c.req.Pattern.multiline {
 		err = g.spans(n)
@@ -139,10 +144,10 @@ func (g *grepper) hand() {
 	}
 }
 
-// fill reads until the buffer is full or the file ends; have bytes are in it already.
-func (g *grepper) fill(have int) (int, error) {
-	for have < len(g.buf) && !g.eof {
-		n, err := g.r.Read(g.buf[have:])
+// fill reads until the buffer holds that many bytes or the file ends; have bytes are in it already.
+func (g *grepper) fill(have, size int) (int, error) {
+	for have < size && !g.eof {
+		n, err := g.r.Read(g.buf[have:size])
 		have += n
 		if err == io.EOF {
 			g.eof = true
@@ -198,7 +203,7 @@ func (g *grepper) lines(n int) error {
 		from = len(data) - keep
 		copy(g.buf, g.buf[keep:n])
 		var err error
-		if n, err = g.fill(n - keep); err != nil {
+		if n, err = g.fill(n-keep, len(g.buf)); err != nil {
 			return err
 		}
 	}

@@ -39,7 +39,7 @@ func (g *grepper) longLine(n, from int) (int, error) {
 			return 0, nil
 		}
 		passed += len(data)
-		m, err := g.fill(0)
+		m, err := g.fill(0, len(g.buf))
 		if err != nil {
 			return 0, err
 		}
@@ -68,7 +68,7 @@ func (g *grepper) nextLine(data []byte, end int) (int, error) {
 		g.take.number++
 		g.take.counted, g.take.next = 0, 0
 	}
-	return g.fill(copy(g.buf, data[end:]))
+	return g.fill(copy(g.buf, data[end:]), len(g.buf))
 }
 
 // confirmLong decides, by what is near, about a match in a line that is too long to be asked about as a whole.

@@ -59,17 +59,20 @@ type cursor struct {
 	at   int // where the text was last found; len(data) when there is no more, -1 before the first look
 
 	rare   byte
-	offset int  // of the byte, or of the first byte of the pair, in text
-	single bool // look for the one byte
+	rareAt int // its offset in text
 	pair   pair
-	tries  int // places looked at in vain since reset
+	pairAt int  // offset of its first byte in text
+	single bool // look for the one byte
+	usual  bool // what single is for a new text
+	tries  int  // places looked at in vain since reset
 
 	// The first eight bytes of the text as a word, where it ends before them, and its case bits: most places are told by them.
 	head, mask, caseBits uint64
 }
 
-// commonByte is the frequency from which on looking for a single byte stops too often.
-const commonByte = 40
+// commonByte is the frequency from which on looking for a single byte stops too often: at 2 in 100 places the calls cost as
+// much as looking for a pair does.
+const commonByte = 200
 
 func newCursor(text string, fold bool) cursor {
 	c := cursor{text: text, fold: fold, at: -1}
@@ -87,29 +90,20 @@ func newCursor(text string, fold bool) cursor {
 		}
 		return f + 1
 	}
-	least := 1 << 30
+	least, pairLeast, second := 1<<30, 1<<30, 0
 	for i := range len(text) {
 		if f := often(i); f < least && (!fold || upper(text[i]) == text[i]) {
-			least, c.offset, c.rare = f, i, text[i]
+			least, c.rareAt, c.rare = f, i, text[i]
 		}
-	}
-	c.single = least < commonByte || len(text) == 1 && !fold
-	if c.single {
-		return c
-	}
-	least = 1 << 30
-	second := 0
-	for i := range len(text) {
 		for k := i + 1; k < len(text); k++ {
-			if f := often(i) * often(k); f < least {
-				least, c.offset, second = f, i, k
+			if f := often(i) * often(k); f < pairLeast {
+				pairLeast, c.pairAt, second = f, i, k
 			}
 		}
 	}
-	if len(text) == 1 {
-		second = c.offset
-	}
-	c.pair = newPair(text[c.offset], text[second], second-c.offset, fold)
+	c.pair = newPair(text[c.pairAt], text[second], second-c.pairAt, fold)
+	c.usual = least < commonByte || len(text) == 1 && !fold
+	c.reset()
 	return c
 }
 
@@ -120,27 +114,12 @@ func upper(c byte) byte {
 	return c
 }
 
-func (c *cursor) reset() { c.at, c.tries = -1, 0 }
+func (c *cursor) reset() { c.at, c.tries, c.single = -1, 0, c.usual }
 
 // find gives the first place at or after i where the text begins, or len(data).
 func (c *cursor) find(data []byte, i int) int {
 	for {
-		from := i + c.offset
-		if from >= len(data) {
-			return len(data)
-		}
-		var at int
-		if c.single {
-			at = bytes.IndexByte(data[from:], c.rare)
-			if at < 0 {
-				return len(data)
-			}
-			at += from
-		} else if at = c.pair.find(data, from); at < 0 {
-			return len(data)
-		}
-		i = at - c.offset
-		if i+len(c.text) > len(data) {
+		if i = c.candidate(data, i); i < 0 || i+len(c.text) > len(data) {
 			return len(data)
 		}
 		if i+8 <= len(data) {
@@ -151,15 +130,30 @@ func (c *cursor) find(data []byte, i int) int {
 			return i
 		}
 		i++
-		if c.tries++; c.single && c.tries > 16 && c.tries > i>>6 && !c.fold && len(c.text) > 1 {
-			// The byte proved common in this text.
-			j := bytes.Index(data[i:], unsafe.Slice(unsafe.StringData(c.text), len(c.text)))
-			if j < 0 {
-				return len(data)
-			}
-			return i + j
+		if c.tries++; c.tries > 16 && c.tries > i>>6 && len(c.text) > 1 {
+			c.single = false // the byte proved common in this text
 		}
 	}
+}
+
+// candidate gives the first place at or after i where the text may begin, or -1.
+func (c *cursor) candidate(data []byte, i int) int {
+	if c.single {
+		from := i + c.rareAt
+		if from >= len(data) {
+			return -1
+		}
+		at := bytes.IndexByte(data[from:], c.rare)
+		if at < 0 {
+			return -1
+		}
+		return i + at
+	}
+	at := c.pair.find(data, i+c.pairAt)
+	if at < 0 {
+		return -1
+	}
+	return at - c.pairAt
 }
 
 func (c *cursor) here(data []byte) bool {

@@ -14,7 +14,7 @@ func (g *grepper) spans(n int) error {
 		var err error
 		for !g.eof && len(g.buf) < maxBuffer {
 			g.buf = append(g.buf, make([]byte, len(g.buf))...)
-			if n, err = g.fill(n); err != nil {
+			if n, err = g.fill(n, len(g.buf)); err != nil {
 				return err
 			}
 		}
@@ -40,7 +40,7 @@ func (g *grepper) spans(n int) error {
 		i, g.spanned = done-keep, max(0, g.spanned-keep)
 		copy(g.buf, data[keep:])
 		first = false
-		if n, err = g.fill(n - keep); err != nil {
+		if n, err = g.fill(n-keep, len(g.buf)); err != nil {
 			return err
 		}
 	}
