@@ -23,13 +23,14 @@ func (c *Crew) leaveBehind(ctx context.Context, m *member) (tool.Result, error) 
 	c.behind++
 	m.cancel = cancel
 	c.atWork.Add(1)
+	shown := m.display(statusBackground, "") // before others change what it shows
 	go func() {
 		defer c.atWork.Done()
 		defer cancel()
 		c.ended(m, c.report(own, m))
 	}()
 	said := fmt.Sprintf("%s works on this in the background. Its report will be told to you in a later turn; do not do its work meanwhile.", m.name)
-	return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: m.display(statusBackground, "")}, nil
+	return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: shown}, nil
 }
 
 // report is what the model is told of a sub-agent that has ended.
