@@ -1,0 +1,269 @@
+package markdown
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// blocks writes what is in an element: runs of text as paragraphs, and the blocks between them.
+func (c *conversion) blocks(n *html.Node) {
+	run := c.newRun()
+	for child := n.FirstChild; child != nil; child = child.NextSibling {
+		if c.stopped() {
+			return
+		}
+		if c.flows(child) {
+			run.add(child, style{})
+			continue
+		}
+		c.paragraph(run)
+		run = c.newRun()
+		c.block(child)
+	}
+	c.paragraph(run)
+}
+
+// flows reports whether a node is part of a line.
+func (c *conversion) flows(n *html.Node) bool {
+	switch n.Type {
+	case html.TextNode:
+		return true
+	case html.ElementNode:
+		return !isBlock(n) && (n.DataAtom == atom.A || !c.holders[n])
+	}
+	return true // a comment
+}
+
+func isBlock(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Center, atom.Dd, atom.Details, atom.Dialog, atom.Dir,
+		atom.Div, atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3,
+		atom.H4, atom.H5, atom.H6, atom.Header, atom.Hgroup, atom.Hr, atom.Html, atom.Legend, atom.Li, atom.Listing, atom.Main, atom.Menu,
+		atom.Nav, atom.Ol, atom.P, atom.Plaintext, atom.Pre, atom.Section, atom.Summary, atom.Table, atom.Tbody, atom.Td, atom.Tfoot,
+		atom.Th, atom.Thead, atom.Tr, atom.Ul, atom.Xmp, atom.Caption, atom.Colgroup:
+		return true
+	}
+	return false
+}
+
+// survey notes the elements that are no blocks but hold one, in one pass: asking each of them anew would cost the depth of
+// the page for every node.
+func (c *conversion) survey(n *html.Node) bool {
+	holds := false
+	for child := n.FirstChild; child != nil; child = child.NextSibling {
+		if child.Type == html.ElementNode && !c.dropped(child) {
+			below := c.survey(child)
+			holds = holds || below || isBlock(child)
+		}
+	}
+	if holds && !isBlock(n) {
+		c.holders[n] = true
+	}
+	return holds
+}
+
+func (c *conversion) block(n *html.Node) {
+	if c.dropped(n) {
+		return
+	}
+	switch n.DataAtom {
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		c.heading(n)
+	case atom.Ul, atom.Ol, atom.Dir, atom.Menu:
+		c.list(n)
+	case atom.Pre, atom.Listing, atom.Xmp, atom.Plaintext:
+		c.code(n)
+	case atom.Blockquote:
+		c.out.separate(2)
+		c.nested("> ", "> ", n)
+		c.out.separate(2)
+	case atom.Table:
+		c.table(n)
+	case atom.Hr:
+		c.out.separate(2)
+		if !c.options.Plain {
+			c.out.write("---")
+		}
+		c.out.separate(2)
+	case atom.Dt, atom.Summary, atom.Legend, atom.Caption:
+		run := c.newRun()
+		run.children(n, style{bold: true})
+		if s := run.String(); s != "" {
+			c.out.separate(2)
+			c.out.write(c.marked("**", s))
+		}
+	case atom.Dd:
+		c.out.separate(1)
+		c.nested(": ", "  ", n)
+	case atom.Li: // without a list around it
+		c.out.separate(1)
+		c.nested("- ", "  ", n)
+	case atom.Tr, atom.Div, atom.Td, atom.Th:
+		c.out.separate(1)
+		c.blocks(n)
+		c.out.separate(1)
+	default:
+		c.out.separate(2)
+		c.blocks(n)
+		c.out.separate(2)
+	}
+}
+
+// nested writes an element behind marks.
+func (c *conversion) nested(first, rest string, n *html.Node) {
+	if c.options.Plain {
+		first, rest = strings.Repeat(" ", len(first)), strings.Repeat(" ", len(rest))
+	}
+	c.out.push(first, rest)
+	c.blocks(n)
+	c.out.pop()
+}
+
+func (c *conversion) paragraph(r *run) {
+	if s := r.String(); s != "" {
+		if !c.options.Plain {
+			s = guard(s)
+		}
+		c.out.write(s)
+	}
+}
+
+// structural is what at the beginning of a line would pass for a heading, a quotation, a list or a fence.
+var structural = regexp.MustCompile("(?m)^(#{1,6} |>|[-+*] |```|~~~|---|===)|^([0-9]{1,9})([.)] )")
+
+// guard escapes the beginnings of lines that the page does not mean as structure.
+func guard(s string) string {
+	if !strings.ContainsAny(s, "#>-+*`~=.)") {
+		return s
+	}
+	return structural.ReplaceAllString(s, `$2\$1$3`)
+}
+
+func (c *conversion) heading(n *html.Node) {
+	run := c.newRun()
+	run.children(n, style{bold: true}) // bold within a heading says nothing
+	s := strings.ReplaceAll(run.String(), "\n", " ")
+	if s == "" {
+		return
+	}
+	if !c.options.Plain {
+		s = strings.Repeat("#", int(n.Data[1]-'0')) + " " + s
+	}
+	c.out.separate(2)
+	c.out.write(s)
+	c.out.separate(2)
+}
+
+func (c *conversion) list(n *html.Node) {
+	inItem := n.Parent != nil && n.Parent.DataAtom == atom.Li
+	gap := 2
+	if inItem {
+		gap = 1
+	}
+	c.out.separate(gap)
+	number := 1
+	if start, err := strconv.Atoi(attr(n, "start")); err == nil && start >= 0 && start < 1_000_000_000 {
+		number = start
+	}
+	for child := n.FirstChild; child != nil; child = child.NextSibling {
+		if c.stopped() {
+			return
+		}
+		if child.Type != html.ElementNode || c.dropped(child) {
+			continue
+		}
+		if child.DataAtom != atom.Li {
+			c.block(child)
+			continue
+		}
+		mark := "- "
+		if n.DataAtom == atom.Ol {
+			mark = strconv.Itoa(number) + ". "
+			number++
+		}
+		c.out.separate(1)
+		c.out.push(mark, strings.Repeat(" ", len(mark)))
+		c.blocks(child)
+		c.out.pop()
+		c.out.gap = 1 // items stand close together, whatever is in them
+	}
+	c.out.separate(gap)
+}
+
+// code writes preformatted text in a fence that it cannot close.
+func (c *conversion) code(n *html.Node) {
+	text := strings.Trim(strings.ReplaceAll(c.preformatted(n), "\r\n", "\n"), "\n")
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	c.out.separate(2)
+	if c.options.Plain {
+		c.out.write(text)
+	} else {
+		fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
+		c.out.write(fence + language(n) + "\n" + text + "\n" + fence)
+	}
+	c.out.separate(2)
+}
+
+// preformatted is the text of code, without the numbers of its lines.
+func (c *conversion) preformatted(n *html.Node) string {
+	var b strings.Builder
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		for child := n.FirstChild; child != nil; child = child.NextSibling {
+			switch {
+			case child.Type == html.TextNode:
+				b.WriteString(child.Data)
+			case child.DataAtom == atom.Br:
+				b.WriteByte('\n')
+			case child.Type == html.ElementNode && !never(child):
+				walk(child)
+				if isBlock(child) && b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
+					b.WriteByte('\n')
+				}
+			}
+		}
+	}
+	walk(n)
+	return b.String()
+}
+
+var languageClass = regexp.MustCompile(`(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|brush:\s*)([A-Za-z0-9+#_.]{1,20})(?:\s|;|$)`)
+
+// language is that of code, as highlighters write it on the element, the one in it or those around it.
+func language(n *html.Node) string {
+	near := []*html.Node{n, n.FirstChild, n.Parent}
+	if n.Parent != nil {
+		near = append(near, n.Parent.Parent)
+	}
+	for _, e := range near {
+		if e == nil || e.Type != html.ElementNode {
+			continue
+		}
+		if m := languageClass.FindStringSubmatch(attr(e, "class")); m != nil && m[1] != "default" && m[1] != "text" && m[1] != "none" {
+			return m[1]
+		}
+		if l := attr(e, "data-lang"); l != "" && len(l) < 20 && !strings.ContainsAny(l, " `\n") {
+			return l
+		}
+	}
+	return ""
+}
+
+func longestRun(s string, c byte) int {
+	longest, n := 0, 0
+	for i := range len(s) {
+		if s[i] != c {
+			n = 0
+			continue
+		}
+		n++
+		longest = max(longest, n)
+	}
+	return longest
+}

@@ -1,0 +1,128 @@
+package markdown
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// What costs other converters minutes or all memory: each piece is repeated until the page has a megabyte.
+func TestHostilePages(t *testing.T) {
+	pieces := map[string]string{
+		"text": "hello world ", "stars": "*_`[", "angle brackets": "&lt;", "line ends": "\n", "spaces": "x&nbsp; ", "breaks": "<br>",
+		"nested divs": "<div>", "nested bold": "<b>x", "nested spans": "<span>x", "quotations": "<blockquote>x", "lists": "<ul><li>x",
+		"items": "<li>x", "tables": "<table><tr><td>x", "rows": "<tr><td>x</td><td>y</td></tr>", "cells": "<td>x", "headings": "<h1>x",
+		"links": "<a href=/x>x", "images": "<img alt=x src=/y>", "comments": "<!-- x -->", "code": "<pre>```", "inline code": "<code>`",
+		"forms": "<form><input>", "spans over rows": "<table><tr><td colspan=999999 rowspan=999999>x</td><td>y</td></tr></table>",
+		"headers": "<header>x</header>", "deep headers": "<section><header>x</header>", "templates": "<template>x", "svg": "<svg><g>x", "math": "<math><mi>x",
+		"attributes": "<p a=1 b=2 c=3 class='x y z' style='color:red'>x", "unclosed": "<p <p <", "entities": "&#x41;&amp;&notanentity;", "nulls": "\x00",
+		"frames": "<iframe>", "selects": "<select><option>x", "options": "<option>", "spans with blocks": "<span><p>x</p></span>",
+	}
+	for name, piece := range pieces {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			page := strings.Repeat(piece, 1<<20/len(piece))
+			if name == "rows" || name == "cells" {
+				page = "<table>" + page
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // a hang is found, a busy machine is not blamed
+			defer cancel()
+			doc, err := Convert(ctx, page, Options{Limit: 300_000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(doc.Text) > 300_000 || !utf8.ValidString(doc.Text) {
+				t.Errorf("%d bytes were written, valid UTF-8: %v", len(doc.Text), utf8.ValidString(doc.Text))
+			}
+		})
+	}
+}
+
+// A page nested too deeply for a tree is still read.
+func TestDeepPage(t *testing.T) {
+	page := "<title>Deep &amp; down</title><script>no()</script>" + strings.Repeat("<div>", 2000) + "<p>found &lt;it&gt;</p><p>and more</p>"
+	doc, err := Convert(t.Context(), page, Options{})
+	want := Document{Title: "Deep & down", Text: "found <it>\nand more"}
+	if err != nil || doc != want {
+		t.Errorf("got %+v, %v, want %+v", doc, err, want)
+	}
+}
+
+// A page of nothing but what is usually left out is shown all the same.
+func TestOnlyNavigation(t *testing.T) {
+	doc, err := Convert(t.Context(), `<nav><a href="https://e.org/a">A</a></nav><script>x</script>`, Options{})
+	if want := (Document{Text: "[A](https://e.org/a)"}); err != nil || doc != want {
+		t.Errorf("got %+v, %v, want %+v", doc, err, want)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Convert(ctx, strings.Repeat("<p>x", 10_000), Options{}); err != context.Canceled {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCut(t *testing.T) {
+	doc, err := Convert(t.Context(), strings.Repeat("<p>é twelve</p>", 100), Options{Limit: 101})
+	if err != nil || !doc.Cut || len(doc.Text) > 101 || !strings.HasSuffix(doc.Text, "é twelve") {
+		t.Errorf("got %+v, %v", doc, err)
+	}
+}
+
+// Small pieces, one rule each.
+func TestPieces(t *testing.T) {
+	for in, want := range map[string]string{
+		`<p>a<b>b</b>c`:                       "a**b**c",
+		`<p>a <b> b </b> c`:                   "a **b** c",
+		`<b><i>x</i></b>`:                     "***x***",
+		`<em><em>x</em></em>`:                 "*x*",
+		`<b></b>x`:                            "x",
+		`<code>a ` + "`" + ` b</code>`:        "``a ` b``",
+		`<a href="javascript:alert(1)">x</a>`: "x",
+		`<a href="data:text/html,x">x</a>`:    "x",
+		`<a href=" HTTPS://e.org/a b ">x</a>`: "[x](https://e.org/a%20b)",
+		`<a href="../up">x</a>`:               "[x](https://site.example/up)",
+		`<a href="//e.org/p">x</a>`:           "[x](https://e.org/p)",
+		`<a href="?q=1">a]b</a>`:              `[a\]b](https://site.example/docs/page.html?q=1)`,
+		`<a href="/x"></a>y`:                  "y",
+		`<p># no</p><p>- no</p><p>1) no</p>`:  "\\# no\n\n\\- no\n\n1\\) no",
+		`<ol><li>a<li>b</ol>`:                 "1. a\n2. b",
+		`<ol start=-5><li>a</ol>`:             "1. a",
+		`<li>alone`:                           "- alone",
+		`<ul><li></li><li>b</li></ul>`:        "- b",
+		`<pre>  a<br>b</pre>`:                 "```\n  a\nb\n```",
+		`<h2>a<br>b</h2>`:                     "## a b",
+		`<blockquote>a<p>b</blockquote>c`:     "> a\n>\n> b\n\nc",
+		`<div>a</div><div>b</div>`:            "a\nb",
+		`x<!-- y -->z`:                        "xz",
+		`a<wbr>b&shy;c`:                       "ab\u00adc",
+		`<p aria-hidden=true>x</p>y`:          "y",
+		`<svg><text>x</text></svg>y`:          "y",
+		`plain`:                               "plain",
+		``:                                    "",
+	} {
+		doc, err := Convert(t.Context(), in, Options{Base: base(t)})
+		if err != nil || doc.Text != want {
+			t.Errorf("%s\n got %q, %v\nwant %q", in, doc.Text, err, want)
+		}
+	}
+}
+
+func FuzzConvert(f *testing.F) {
+	for _, s := range []string{"<p>x", "<table><tr><td rowspan=9>x", "<ul><li><ol><li><blockquote><pre>x", "<a href='x'><h1>y", "<b><p>x</b>y", "<template><select>"} {
+		f.Add(s, false)
+	}
+	f.Fuzz(func(t *testing.T, page string, plain bool) {
+		doc, err := Convert(t.Context(), page, Options{Base: base(t), Limit: 1000, Plain: plain})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(doc.Text) > 1000 || len(doc.Title) > 310 || utf8.ValidString(page) && !utf8.ValidString(doc.Text) {
+			t.Errorf("got %d bytes, title of %d, valid %v", len(doc.Text), len(doc.Title), utf8.ValidString(doc.Text))
+		}
+	})
+}

@@ -1,0 +1,251 @@
+package markdown
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// style is what the text stands in already: the same mark twice would mean something else.
+type style struct{ bold, italic, struck, code, link bool }
+
+// run is a run of text: white space collapsed, elements as marks.
+type run struct {
+	c     *conversion
+	b     strings.Builder
+	space bool // white space is due before the next character
+	began bool // white space stood at the beginning
+}
+
+func (c *conversion) newRun() *run { return &run{c: c} }
+
+// String is the text without white space around it and before line ends.
+func (r *run) String() string { return strings.TrimSpace(r.b.String()) }
+
+func (r *run) text(s string) {
+	for len(s) > 0 {
+		i := strings.IndexAny(s, " \t\n\r\f")
+		if i < 0 {
+			r.raw(s)
+			return
+		}
+		if i > 0 {
+			r.raw(s[:i])
+		}
+		r.pause()
+		s = s[i+1:]
+	}
+}
+
+// pause asks for white space before what comes next.
+func (r *run) pause() {
+	if r.b.Len() == 0 {
+		r.began = true
+		return
+	}
+	r.space = true
+}
+
+func (r *run) raw(s string) {
+	if s == "" {
+		return
+	}
+	if r.space && !r.endsLine() {
+		r.b.WriteByte(' ')
+	}
+	r.space = false
+	r.b.WriteString(s)
+}
+
+func (r *run) endsLine() bool {
+	s := r.b.String()
+	return s == "" || s[len(s)-1] == '\n'
+}
+
+func (r *run) children(n *html.Node, s style) {
+	for child := n.FirstChild; child != nil; child = child.NextSibling {
+		r.add(child, s)
+	}
+}
+
+func (r *run) add(n *html.Node, s style) {
+	if n.Type == html.TextNode {
+		r.text(strings.ReplaceAll(n.Data, "\u00a0", " "))
+		return
+	}
+	if n.Type != html.ElementNode || r.c.stopped() {
+		return
+	}
+	if n.DataAtom == atom.Input && attr(n, "type") == "checkbox" && !hidden(n) {
+		r.checkbox(n)
+	}
+	if r.c.dropped(n) {
+		return
+	}
+	switch n.DataAtom {
+	case atom.Br:
+		r.space = false
+		r.b.WriteByte('\n')
+	case atom.Wbr:
+	case atom.B, atom.Strong:
+		already := s.bold
+		s.bold = true
+		r.mark("**", n, s, already)
+	case atom.I, atom.Em, atom.Cite, atom.Dfn, atom.Var:
+		already := s.italic
+		s.italic = true
+		r.mark("*", n, s, already)
+	case atom.S, atom.Del, atom.Strike:
+		already := s.struck
+		s.struck = true
+		r.mark("~~", n, s, already)
+	case atom.Code, atom.Kbd, atom.Samp, atom.Tt:
+		r.code(n, s)
+	case atom.A:
+		r.link(n, s)
+	case atom.Img:
+		r.image(n, s)
+	case atom.Q:
+		r.raw("“")
+		r.children(n, s)
+		r.raw("”")
+	case atom.Sup:
+		r.raised("^", n, s)
+	case atom.Sub:
+		r.raised("_", n, s)
+	case atom.Option, atom.Label, atom.Span:
+		r.children(n, s)
+	default:
+		if isBlock(n) { // inside a link or a cell: a pause is all that is left of it
+			r.pause()
+			r.children(n, s)
+			r.pause()
+			return
+		}
+		r.children(n, s)
+	}
+}
+
+// mark puts marks around an element, close to its text, unless it stands in such marks already.
+func (r *run) mark(mark string, n *html.Node, s style, already bool) {
+	if already || s.code || r.c.options.Plain {
+		r.children(n, s)
+		return
+	}
+	r.wrap(n, s, func(text string) string { return r.c.marked(mark, text) })
+}
+
+func (c *conversion) marked(mark, text string) string {
+	if c.options.Plain || strings.Trim(text, mark) == "" {
+		return text
+	}
+	return mark + text + mark
+}
+
+// wrap writes the text of an element with something around it, and keeps white space outside.
+func (r *run) wrap(n *html.Node, s style, around func(string) string) {
+	inner := r.c.newRun()
+	inner.children(n, s)
+	text := inner.String()
+	if inner.began {
+		r.pause()
+	}
+	if text != "" {
+		r.raw(around(text))
+	}
+	if inner.space {
+		r.pause()
+	}
+}
+
+func (r *run) code(n *html.Node, s style) {
+	if s.code || r.c.options.Plain {
+		r.children(n, s)
+		return
+	}
+	s.code = true
+	r.wrap(n, s, func(text string) string {
+		text = strings.ReplaceAll(text, "\n", " ")
+		ticks := strings.Repeat("`", longestRun(text, '`')+1)
+		if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+			text = " " + text + " "
+		}
+		return ticks + text + ticks
+	})
+}
+
+func (r *run) link(n *html.Node, s style) {
+	href := r.c.absolute(attr(n, "href"))
+	if s.link || s.code || href == "" || r.c.options.Plain {
+		if href == "" && anchorSign(n) {
+			return
+		}
+		r.children(n, s)
+		return
+	}
+	s.link = true
+	r.wrap(n, s, func(text string) string {
+		text = shorten(strings.ReplaceAll(text, "\n", " "), 1000)
+		switch {
+		case text == href, "mailto:"+text == href:
+			return "<" + href + ">"
+		case isSign(text):
+			return ""
+		}
+		return "[" + strings.NewReplacer("[", `\[`, "]", `\]`).Replace(text) + "](" + href + ")"
+	})
+}
+
+// anchorSign reports whether a link to a place on the same page is only the sign that headings have for it.
+func anchorSign(n *html.Node) bool { return isSign(strings.TrimSpace(textOf(n))) }
+
+func isSign(text string) bool {
+	switch text {
+	case "¶", "#", "§", "🔗", "⚓", "↩", "↩︎", "^":
+		return true
+	}
+	return false
+}
+
+// checkbox is that of a list of tasks; all other parts of forms are left out.
+func (r *run) checkbox(n *html.Node) {
+	if n.Parent == nil || n.Parent.DataAtom != atom.Li && n.Parent.DataAtom != atom.P && n.Parent.DataAtom != atom.Label {
+		return
+	}
+	for _, a := range n.Attr {
+		if a.Key == "checked" {
+			r.raw("[x]")
+			return
+		}
+	}
+	r.raw("[ ]")
+}
+
+func (r *run) image(n *html.Node, s style) {
+	alt := shorten(collapse(attr(n, "alt")), 300)
+	if alt == "" {
+		return
+	}
+	src := r.c.absolute(attr(n, "src"))
+	if src == "" || s.link || r.c.options.Plain {
+		r.raw(alt)
+		return
+	}
+	r.raw("![" + strings.NewReplacer("[", `\[`, "]", `\]`).Replace(alt) + "](" + src + ")")
+}
+
+// raised writes an index so that x² does not become x2.
+func (r *run) raised(mark string, n *html.Node, s style) {
+	inner := r.c.newRun()
+	inner.children(n, s)
+	text := inner.String()
+	switch {
+	case text == "":
+	case utf8.RuneCountInString(text) <= 3 || strings.HasPrefix(text, "["):
+		r.raw(mark + text)
+	default:
+		r.raw(mark + "(" + text + ")")
+	}
+}

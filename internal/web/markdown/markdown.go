@@ -1,0 +1,183 @@
+// Package markdown makes Markdown of HTML pages: of their main content, for a reader who is a model.
+//
+//	doc, err := markdown.Convert(ctx, page, markdown.Options{Base: pageURL})
+//	fmt.Println(doc.Title, doc.Text)
+//
+// Headings, lists, links, images, code and tables are kept; scripts, styles, navigation, forms and what is hidden are
+// not. It goes through a page once: the time is linear in its length, whatever the page is made of, and what is written
+// is bounded. Characters that Markdown would read as emphasis are not escaped, because the reader is no Markdown
+// program; only what would pass for the structure of the page is.
+package markdown
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// Options says what is wanted of a page.
+type Options struct {
+	// Base is where the page lies: its relative links become absolute.
+	Base *url.URL
+	// Limit is how many bytes are written at most; 1 MB if 0.
+	Limit int
+	// Plain leaves the marks of Markdown out: just the text.
+	Plain bool
+}
+
+// Document is what became of a page.
+type Document struct {
+	Title string
+	Text  string
+	Cut   bool // there was more than the limit
+}
+
+const defaultLimit = 1 << 20
+
+// Convert makes Markdown of a page. It fails only if the context ends.
+func Convert(ctx context.Context, page string, o Options) (Document, error) {
+	if o.Limit <= 0 {
+		o.Limit = defaultLimit
+	}
+	root, err := html.ParseWithOptions(&reader{ctx, strings.NewReader(page)}, html.ParseOptionEnableScripting(false))
+	if ctx.Err() != nil {
+		return Document{}, ctx.Err()
+	}
+	if err != nil { // nested too deeply for a tree
+		return flat(ctx, page, o)
+	}
+	c := &conversion{ctx: ctx, options: o, base: o.Base}
+	doc := c.head(root)
+	body := find(root, func(n *html.Node) bool { return n.DataAtom == atom.Body })
+	if body == nil {
+		body = root
+	}
+	doc.Text, doc.Cut = c.render(mainContent(body))
+	if doc.Text == "" && ctx.Err() == nil { // all of it is what we leave out: better that than nothing
+		c.everything = true
+		doc.Text, doc.Cut = c.render(body)
+	}
+	return doc, ctx.Err()
+}
+
+// reader ends with its context, and so does the parser.
+type reader struct {
+	ctx context.Context
+	r   *strings.Reader
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, errors.New("cancelled")
+	}
+	return r.r.Read(p)
+}
+
+// conversion is one page on its way.
+type conversion struct {
+	ctx        context.Context
+	options    Options
+	base       *url.URL
+	everything bool // nothing but scripts is left out
+	steps      int
+	holders    map[*html.Node]bool // elements of a line that hold a block all the same
+	out        writer
+}
+
+func (c *conversion) render(n *html.Node) (string, bool) {
+	c.out = writer{limit: c.options.Limit}
+	c.holders = map[*html.Node]bool{}
+	c.survey(n)
+	c.blocks(n)
+	return c.out.text()
+}
+
+// stopped reports whether nothing more is to be written. It looks at the context now and then.
+func (c *conversion) stopped() bool {
+	c.steps++
+	if c.steps%4096 == 0 && c.ctx.Err() != nil {
+		c.out.full = true
+	}
+	return c.out.full
+}
+
+// head reads the title, and where relative links begin.
+func (c *conversion) head(root *html.Node) Document {
+	var doc Document
+	if n := find(root, func(n *html.Node) bool { return n.DataAtom == atom.Title && n.Namespace == "" }); n != nil {
+		doc.Title = shorten(collapse(textOf(n)), 300)
+	}
+	if n := find(root, func(n *html.Node) bool { return n.DataAtom == atom.Base && attr(n, "href") != "" }); n != nil {
+		if href, err := url.Parse(attr(n, "href")); err == nil && c.base != nil {
+			c.base = c.base.ResolveReference(href)
+		}
+	}
+	return doc
+}
+
+// absolute is a link as it can be fetched; "" if it cannot: a script, a place on the same page.
+func (c *conversion) absolute(ref string) string {
+	ref = strings.TrimSpace(ref)
+	if ref == "" || ref[0] == '#' || len(ref) > 4000 {
+		return ""
+	}
+	u, err := url.Parse(strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(ref))
+	if err != nil {
+		return ""
+	}
+	if c.base != nil {
+		u = c.base.ResolveReference(u)
+	}
+	switch u.Scheme {
+	case "http", "https", "mailto", "ftp", "tel", "":
+	default:
+		return ""
+	}
+	return strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E").Replace(u.String())
+}
+
+// find is the first node that fits, in the order of the page.
+func find(n *html.Node, fits func(*html.Node) bool) *html.Node {
+	for d := range n.Descendants() {
+		if d.Type == html.ElementNode && fits(d) {
+			return d
+		}
+	}
+	return nil
+}
+
+func attr(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key && a.Namespace == "" {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// textOf is all text below a node, as it stands.
+func textOf(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		switch {
+		case d.Type == html.TextNode:
+			b.WriteString(d.Data)
+		case d.DataAtom == atom.Br:
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

@@ -1,0 +1,200 @@
+package markdown
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+const (
+	maxColumns = 60   // of a table; further cells are left out
+	maxRowSpan = 1000 // rows that a cell may reach over
+)
+
+// table writes a table of data as one, and a table that only lays a page out as what is in it.
+func (c *conversion) table(n *html.Node) {
+	rows, caption := tableRows(n)
+	if !c.isData(n, rows) {
+		c.out.separate(2)
+		for _, row := range rows {
+			c.block(row)
+		}
+		c.out.separate(2)
+		return
+	}
+	c.out.separate(2)
+	if caption != nil {
+		c.block(caption)
+		c.out.separate(2)
+	}
+	g := grid{c: c, spans: map[int]span{}}
+	for _, row := range rows {
+		if c.stopped() || g.size > c.options.Limit { // what is gathered is more than can be written
+			break
+		}
+		g.add(row)
+	}
+	g.write()
+	c.out.separate(2)
+}
+
+// tableRows are the rows of a table itself, not those of tables in it.
+func tableRows(n *html.Node) (rows []*html.Node, caption *html.Node) {
+	for child := n.FirstChild; child != nil; child = child.NextSibling {
+		switch child.DataAtom {
+		case atom.Tr:
+			rows = append(rows, child)
+		case atom.Thead, atom.Tbody, atom.Tfoot:
+			inner, _ := tableRows(child)
+			rows = append(rows, inner...)
+		case atom.Caption:
+			caption = child
+		}
+	}
+	return rows, caption
+}
+
+func (c *conversion) isData(n *html.Node, rows []*html.Node) bool {
+	if role := attr(n, "role"); role == "presentation" || role == "none" {
+		return false
+	}
+	wide := false
+	for _, row := range rows {
+		wide = wide || countCells(row) > 1
+	}
+	if !wide {
+		return false
+	}
+	return find(n, func(d *html.Node) bool {
+		switch d.DataAtom {
+		case atom.Table, atom.Pre, atom.H1, atom.H2, atom.H3, atom.H4, atom.Article, atom.Form, atom.Blockquote:
+			return true
+		}
+		return false
+	}) == nil
+}
+
+func countCells(row *html.Node) int {
+	n := 0
+	for cell := row.FirstChild; cell != nil; cell = cell.NextSibling {
+		if cell.DataAtom == atom.Td || cell.DataAtom == atom.Th {
+			n++
+		}
+	}
+	return n
+}
+
+// grid is the cells of a table in their columns.
+type grid struct {
+	c      *conversion
+	rows   [][]string
+	header bool         // the first row names the columns
+	spans  map[int]span // by column: cells of earlier rows that reach down
+	width  int
+	size   int
+}
+
+type span struct {
+	rows int
+	text string
+}
+
+func (g *grid) add(row *html.Node) {
+	if g.c.dropped(row) {
+		return
+	}
+	var cells []string
+	names := true
+	fill := func() { // columns that a cell from above reaches into
+		for len(cells) < maxColumns && g.spans[len(cells)].rows > 0 {
+			s := g.spans[len(cells)]
+			s.rows--
+			g.spans[len(cells)] = s
+			cells = append(cells, s.text)
+		}
+	}
+	for cell := row.FirstChild; cell != nil; cell = cell.NextSibling {
+		if cell.DataAtom != atom.Td && cell.DataAtom != atom.Th || g.c.dropped(cell) {
+			continue
+		}
+		names = names && cell.DataAtom == atom.Th
+		fill()
+		text := g.cell(cell)
+		down := spanOf(cell, "rowspan", maxRowSpan) - 1
+		for i := range spanOf(cell, "colspan", maxColumns) {
+			if len(cells) == maxColumns {
+				break
+			}
+			if i > 0 {
+				text = ""
+			}
+			if down > 0 {
+				g.spans[len(cells)] = span{down, text}
+			}
+			cells = append(cells, text)
+		}
+	}
+	fill()
+	if strings.Join(cells, "") == "" {
+		return
+	}
+	if len(g.rows) == 0 {
+		g.header = names || row.Parent.DataAtom == atom.Thead
+	}
+	for i, s := range cells { // columns that are empty throughout are not shown
+		if s != "" {
+			g.width = max(g.width, i+1)
+		}
+	}
+	g.rows = append(g.rows, cells)
+	for _, s := range cells {
+		g.size += len(s) + 3
+	}
+}
+
+func spanOf(cell *html.Node, key string, most int) int {
+	n, err := strconv.Atoi(attr(cell, key))
+	if err != nil || n < 1 {
+		return 1
+	}
+	return min(n, most)
+}
+
+// cell is the text of a cell in one line.
+func (g *grid) cell(n *html.Node) string {
+	run := g.c.newRun()
+	run.children(n, style{bold: n.DataAtom == atom.Th})
+	s := strings.ReplaceAll(run.String(), "\n", " ")
+	if g.c.options.Plain {
+		return s
+	}
+	return strings.ReplaceAll(s, "|", `\|`)
+}
+
+func (g *grid) write() {
+	if len(g.rows) == 0 {
+		return
+	}
+	out := &g.c.out
+	if g.c.options.Plain {
+		for _, row := range g.rows {
+			out.write(strings.TrimRight(strings.Join(row, "\t"), "\t"))
+		}
+		return
+	}
+	rows := g.rows
+	if !g.header {
+		rows = append([][]string{make([]string, g.width)}, rows...)
+	}
+	for i, row := range rows {
+		for len(row) < g.width {
+			row = append(row, "")
+		}
+		out.write("| " + strings.Join(row[:g.width], " | ") + " |")
+		if i == 0 {
+			out.write("|" + strings.Repeat(" --- |", g.width))
+		}
+	}
+}
