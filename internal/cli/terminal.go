@@ -38,6 +38,9 @@ func (t *terminal) ask(ctx context.Context, r tool.Request, why tool.Decision) (
 	t.out.begin()
 	defer t.out.end()
 	fmt.Fprintf(t.out, "\n%s\n", question(r, why))
+	if len(r.Form) > 0 {
+		return t.askForm(ctx, r)
+	}
 	always := alwaysRule(why)
 	for {
 		choices := "[y]es, [n]o"
@@ -70,6 +73,15 @@ func (t *terminal) ask(ctx context.Context, r tool.Request, why tool.Decision) (
 			}
 		}
 	}
+}
+
+// askForm asks for more than yes or no.
+func (t *terminal) askForm(ctx context.Context, r tool.Request) (tool.Decision, error) {
+	answer, err := t.fill(ctx, r.Form)
+	if err != nil {
+		return tool.Decision{}, err
+	}
+	return tool.Decision{Verdict: tool.Allow, Answer: answer}, nil
 }
 
 // question is what a person reads before they answer: what would be done, why they are asked, and all of it.

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// formField is one question of a form: a property of a flat schema, as MCP elicitation has it.
+type formField struct {
+	name     string
+	required bool
+	Type     string
+	Title    string
+	About    string `json:"description"`
+	Enum     []string
+	Names    []string     `json:"enumNames"`
+	OneOf    []formChoice `json:"oneOf"`
+	Items    struct {
+		AnyOf []formChoice `json:"anyOf"`
+		Enum  []string
+	}
+	Default json.RawMessage
+}
+
+type formChoice struct {
+	Const, Title, Description string
+}
+
+// readForm reads a schema, its fields in the order they are written.
+func readForm(schema json.RawMessage) ([]formField, error) {
+	var outer struct {
+		Properties json.RawMessage
+		Required   []string
+	}
+	if err := json.Unmarshal(schema, &outer); err != nil {
+		return nil, fmt.Errorf("read the form: %w", err)
+	}
+	d := json.NewDecoder(bytes.NewReader(outer.Properties))
+	if _, err := d.Token(); err != nil {
+		return nil, nil // a form without fields
+	}
+	var fields []formField
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, fmt.Errorf("read the form: %w", err)
+		}
+		var f formField
+		if err := d.Decode(&f); err != nil {
+			return nil, fmt.Errorf("read the form: field %v: %w", name, err)
+		}
+		f.name, _ = name.(string)
+		f.required = slices.Contains(outer.Required, f.name)
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+// choices are what may be chosen, if the field is a choice.
+func (f formField) choices() []formChoice {
+	cs := append(slices.Clone(f.OneOf), f.Items.AnyOf...)
+	for i, value := range append(slices.Clone(f.Enum), f.Items.Enum...) {
+		title := value
+		if i < len(f.Names) {
+			title = f.Names[i]
+		}
+		cs = append(cs, formChoice{Const: value, Title: title})
+	}
+	return cs
+}
+
+// fill asks for every field of a form. An empty answer leaves a field out, or takes its default.
+func (t *terminal) fill(ctx context.Context, schema json.RawMessage) (json.RawMessage, error) {
+	fields, err := readForm(schema)
+	if err != nil {
+		return nil, err
+	}
+	answer := map[string]any{}
+	for _, f := range fields {
+		value, err := t.fillField(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			answer[f.name] = value
+		}
+	}
+	return json.Marshal(answer)
+}
+
+func (t *terminal) fillField(ctx context.Context, f formField) (any, error) {
+	label := tool.Visible(f.Title)
+	if f.About != "" {
+		label = strings.TrimPrefix(label+": "+tool.Visible(f.About), ": ")
+	}
+	if label == "" {
+		label = tool.Visible(f.name)
+	}
+	fmt.Fprintf(t.out, "%s\n", label)
+	for i, c := range f.choices() {
+		fmt.Fprintf(t.out, "  %d. %s", i+1, tool.Visible(c.Title))
+		if c.Description != "" {
+			fmt.Fprintf(t.out, " (%s)", tool.Visible(c.Description))
+		}
+		fmt.Fprintln(t.out)
+	}
+	for {
+		fmt.Fprintf(t.out, "%s: ", f.hint())
+		line, err := t.in.next(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("read the answer: %w", err)
+		}
+		value, err := f.parse(strings.TrimSpace(string(line)))
+		if err == nil {
+			return value, nil
+		}
+		fmt.Fprintf(t.out, "%v\n", err)
+	}
+}
+
+func (f formField) hint() string {
+	switch {
+	case f.Type == "array" && len(f.choices()) > 0:
+		return "numbers, separated by commas"
+	case len(f.choices()) > 0:
+		return "number"
+	case f.Type == "boolean":
+		return "[y]es or [n]o"
+	case f.Type == "number" || f.Type == "integer":
+		return "number"
+	case f.required:
+		return "answer"
+	}
+	return "answer, or nothing"
+}
+
+// parse reads what was typed. nil leaves the field out.
+func (f formField) parse(typed string) (any, error) {
+	if typed == "" {
+		switch {
+		case len(f.Default) > 0:
+			return f.Default, nil
+		case f.required:
+			return nil, fmt.Errorf("an answer is needed")
+		}
+		return nil, nil
+	}
+	if choices := f.choices(); len(choices) > 0 {
+		return f.choose(typed, choices)
+	}
+	switch f.Type {
+	case "boolean":
+		switch strings.ToLower(typed) {
+		case "y", "yes", "true":
+			return true, nil
+		case "n", "no", "false":
+			return false, nil
+		}
+		return nil, fmt.Errorf("please answer yes or no")
+	case "number", "integer":
+		n, err := strconv.ParseFloat(typed, 64)
+		if err != nil || f.Type == "integer" && n != float64(int64(n)) {
+			return nil, fmt.Errorf("please answer with a number")
+		}
+		return n, nil
+	}
+	return typed, nil
+}
+
+func (f formField) choose(typed string, choices []formChoice) (any, error) {
+	var chosen []string
+	for _, word := range strings.Split(typed, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || n < 1 || n > len(choices) {
+			return nil, fmt.Errorf("please answer with a number from 1 to %d", len(choices))
+		}
+		chosen = append(chosen, choices[n-1].Const)
+	}
+	if f.Type == "array" {
+		return chosen, nil
+	}
+	if len(chosen) > 1 {
+		return nil, fmt.Errorf("please choose one")
+	}
+	return chosen[0], nil
+}

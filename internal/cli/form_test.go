@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+func TestFormIsFilledInByTyping(t *testing.T) {
+	form := json.RawMessage(`{"type":"object","required":["size","sure"],"properties":{
+		"size":{"type":"string","title":"Size","oneOf":[{"const":"s","title":"Small"},{"const":"l","title":"Large","description":"for two"}]},
+		"extras":{"type":"array","title":"Extras","items":{"anyOf":[{"const":"milk","title":"Milk"},{"const":"sugar","title":"Sugar"}]}},
+		"sure":{"type":"boolean","title":"Sure?"},
+		"count":{"type":"integer","default":1},
+		"note":{"type":"string","title":"Note"}}}`)
+	var screen bytes.Buffer
+	term := newTerminal(Env{
+		Stdin:  strings.NewReader("9\n2\n1,2\nmaybe\ny\n\nno onions\n"),
+		Stderr: &screen, Getenv: func(string) string { return "" },
+	}, nil)
+	d, err := term.ask(t.Context(), tool.Request{Invocation: tool.Invocation{Description: "order", Form: form, MustAsk: true}}, tool.Decision{})
+	if err != nil || d.Verdict != tool.Allow {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if want := `{"count":1,"extras":["milk","sugar"],"note":"no onions","size":"l","sure":true}`; string(d.Answer) != want {
+		t.Errorf("got %s, want %s", d.Answer, want)
+	}
+	for _, want := range []string{"  2. Large (for two)", "please answer with a number from 1 to 2", "please answer yes or no"} {
+		if !strings.Contains(screen.String(), want) {
+			t.Errorf("the screen lacks %q:\n%s", want, screen.String())
+		}
+	}
+}
+
+// A front end that goes away in the middle has said nothing.
+func TestFormWithoutAnAnswer(t *testing.T) {
+	term := newTerminal(Env{Stdin: strings.NewReader(""), Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }}, nil)
+	form := json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}}}`)
+	if d, err := term.ask(t.Context(), tool.Request{Invocation: tool.Invocation{Form: form}}, tool.Decision{}); err == nil || d.Verdict == tool.Allow {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
