@@ -1,0 +1,158 @@
+package peers
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/tool"
+)
+
+// This test binary is also the client and the server that the conformance suite and the inspector talk to.
+func TestMain(m *testing.M) {
+	switch os.Getenv("ADZE_PEER") {
+	case "client":
+		exit(conformanceClient(os.Args[len(os.Args)-1]))
+	case "server":
+		exit(fixtureServer())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// node is Node 22, if the packages are installed.
+func node(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("node_modules/node/bin/node")
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		t.Skip("the npm packages are not installed: run npm ci in internal/peers (make test-peers)")
+	}
+	return path
+}
+
+// module is a file of an npm package.
+func module(t *testing.T, path string) string {
+	t.Helper()
+	abs, err := filepath.Abs(filepath.Join("node_modules/@modelcontextprotocol", path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return abs
+}
+
+func npmServer(t *testing.T, name string, args ...string) discover.Server {
+	return discover.Server{Command: node(t), Args: append([]string{module(t, "server-"+name+"/dist/index.js")}, args...)}
+}
+
+// listening starts the everything server on a free port and waits for it.
+func listening(t *testing.T, transport string) (base string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	_, port, _ := net.SplitHostPort(address)
+	cmd := exec.Command(node(t), module(t, "server-everything/dist/index.js"), transport)
+	cmd.Env = append(os.Environ(), "PORT="+port)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for scan := bufio.NewScanner(stderr); scan.Scan(); {
+		}
+	}()
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	for range 200 {
+		if c, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
+			c.Close()
+			return "http://127.0.0.1:" + port
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal("the everything server does not listen")
+	return ""
+}
+
+// desk is a session with servers, with a person who answers.
+type desk struct {
+	*discover.Servers
+	registry *tool.Registry
+	x        *tool.Executor
+}
+
+func open(t *testing.T, servers map[string]discover.Server, opt discover.Options, ask tool.Asker) *desk {
+	t.Helper()
+	d := &desk{registry: tool.NewRegistry()}
+	opt.Registry = d.registry
+	opt.Start = 30 * time.Second // Node is slow to start on a busy machine
+	d.Servers = discover.Open(servers, opt)
+	t.Cleanup(d.Close)
+	d.x = &tool.Executor{Registry: d.registry, Ask: ask, Budget: -1, Policy: func(r tool.Request) tool.Decision {
+		if r.MustAsk {
+			return tool.Decision{Verdict: tool.Ask}
+		}
+		return tool.Decision{Verdict: tool.Allow}
+	}}
+	if err := d.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (d *desk) call(ctx context.Context, name, args string) tool.Outcome {
+	b := d.x.Batch(ctx)
+	b.Add(tool.Call{Name: name, Args: json.RawMessage(args)})
+	return b.Wait()[0]
+}
+
+// want calls a tool that must succeed and say something.
+func (d *desk) want(t *testing.T, name, args, text string) tool.Outcome {
+	t.Helper()
+	o := d.call(t.Context(), name, args)
+	if o.Status != tool.StatusSuccess || !strings.Contains(o.Result.Text(), text) {
+		t.Errorf("%s %s: %s, %.500s\nwant %q", name, args, o.Status, o.Result.Text(), text)
+	}
+	return o
+}
+
+// eventually waits for something that a peer does in its own time.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for range 500 {
+		if ok() {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("it did not happen that %s", what)
+}
