@@ -58,13 +58,14 @@ var spanPatterns = []string{`foo\nbar`, `a.b`, `(?s)a.*b`, `\{\n\s+return`, `\Af
 
 func TestSpansEqualRegexp(t *testing.T) {
 	texts := append([]string{"foo\nbar\nfoo\nbar", "xfoo\nbarfoo\n bar", "func {\n\treturn\n}\n{\n  return", "a\nb\na b\nacb", "foo\n\n\nbar\n", "K\nſ k\ns", "é\né\n\xff\n"}, finderTexts...)
-	for _, pattern := range append(spanPatterns, finderPatterns...) {
+	patterns := append(spanPatterns, finderPatterns...)
+	if slack > 5 {
+		patterns, texts = spanPatterns, texts[:7] // slow under the race detector
+	}
+	for _, pattern := range patterns {
 		for _, text := range texts {
 			for mode := range 4 {
 				checkSpans(t, Query{Pattern: pattern, Case: Case(1 + mode&1), DotNewline: mode > 1, Multiline: true}, []byte(text))
-			}
-			if slack > 5 && len(text) > 200 {
-				break
 			}
 		}
 	}
