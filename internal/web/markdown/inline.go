@@ -75,7 +75,7 @@ func (r *run) add(n *html.Node, s style) {
 		r.text(strings.ReplaceAll(n.Data, "\u00a0", " "))
 		return
 	}
-	if n.Type != html.ElementNode || r.c.stopped() {
+	if n.Type != html.ElementNode || r.c.stopped() || r.b.Len() > r.c.options.Limit {
 		return
 	}
 	if n.DataAtom == atom.Input && attr(n, "type") == "checkbox" && !hidden(n) {
@@ -194,7 +194,7 @@ func (r *run) link(n *html.Node, s style) {
 		case isSign(text):
 			return ""
 		}
-		return "[" + strings.NewReplacer("[", `\[`, "]", `\]`).Replace(text) + "](" + href + ")"
+		return "[" + brackets.Replace(text) + "](" + href + ")"
 	})
 }
 
@@ -233,7 +233,7 @@ func (r *run) image(n *html.Node, s style) {
 		r.raw(alt)
 		return
 	}
-	r.raw("![" + strings.NewReplacer("[", `\[`, "]", `\]`).Replace(alt) + "](" + src + ")")
+	r.raw("![" + brackets.Replace(alt) + "](" + src + ")")
 }
 
 // raised writes an index so that x² does not become x2.

@@ -125,7 +125,7 @@ func (c *conversion) absolute(ref string) string {
 	if ref == "" || ref[0] == '#' || len(ref) > 4000 {
 		return ""
 	}
-	u, err := url.Parse(strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(ref))
+	u, err := url.Parse(lineBreaks.Replace(ref))
 	if err != nil {
 		return ""
 	}
@@ -137,8 +137,14 @@ func (c *conversion) absolute(ref string) string {
 	default:
 		return ""
 	}
-	return strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E").Replace(u.String())
+	return linkMarks.Replace(u.String())
 }
+
+var (
+	lineBreaks = strings.NewReplacer("\n", "", "\r", "", "\t", "") // browsers leave them out of a link
+	linkMarks  = strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E")
+	brackets   = strings.NewReplacer("[", `\[`, "]", `\]`)
+)
 
 // find is the first node that fits, in the order of the page.
 func find(n *html.Node, fits func(*html.Node) bool) *html.Node {
