@@ -97,9 +97,14 @@ func (f *files) memoryFile(scope string) (workspace.Path, error) {
 // addFact is the change that adds a fact to a file; false if the fact stands there.
 func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 	a := toRemember
-	if info, err := p.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > maxMemory {
-		return nil, false, a.errorf(fileTooLarge, p, "it has %s, and more than %s is no use as a memory; shorten it first, or ask the person to",
-			document.Size(info.Size()), document.Size(maxMemory))
+	if info, err := p.Stat(); err == nil && info.Mode().IsRegular() {
+		switch {
+		case info.Size() > maxMemory:
+			return nil, false, a.errorf(fileTooLarge, p, "it has %s, and more than %s is no use as a memory; shorten it first, or ask the person to",
+				document.Size(info.Size()), document.Size(maxMemory))
+		case info.Mode().Perm()&0o222 == 0: // someone meant it to stay as it is; a rename would not care
+			return nil, false, a.errorf(tool.PermissionDenied, p, "it is read-only (%s); tell the person, who can make it writable", info.Mode().Perm())
+		}
 	}
 	o, err := f.original(a, p)
 	if err != nil {

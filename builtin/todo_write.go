@@ -183,7 +183,7 @@ func (l TodoList) Reminder() string {
 	}
 	open := l.Open()
 	if len(open) == 0 {
-		return fmt.Sprintf("All of %s are done.", plural(len(l), "step"))
+		return fmt.Sprintf("All steps are done (%d).", len(l))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. Open:", l.summary())

@@ -1,0 +1,143 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/tool/tooltest"
+)
+
+func TestTask(t *testing.T) {
+	build := func(string) tool.Tool {
+		return task(func(ctx context.Context, r TaskRequest) (tool.Result, error) {
+			return tool.TextResult("done: " + r.Prompt), ctx.Err()
+		}, []TaskType{{"general-purpose", "For anything."}})
+	}
+	tooltest.Check(t, build,
+		tooltest.Try{Args: `{"description":"look","prompt":"Look for x."}`},
+		tooltest.Try{Args: `{"description":"","prompt":"Look for x."}`, Fails: true},
+	)
+}
+
+func TestTaskArguments(t *testing.T) {
+	var given []TaskRequest
+	x := &tool.Executor{Policy: allowAll, Registry: tool.NewRegistry(task(func(_ context.Context, r TaskRequest) (tool.Result, error) {
+		r.Live = nil
+		given = append(given, r)
+		return tool.TextResult("ok"), nil
+	}, []TaskType{{"general-purpose", "For anything."}, {"explore", "Looks\nonly."}}))}
+	call(t, x, "task", args{"description": " look ", "prompt": " p ", "subagent_type": "Explore", "run_in_background": true})
+	call(t, x, "agent", args{"description": "look", "prompt": "p"})
+	want := []TaskRequest{{"look", "p", "explore", true, nil}, {"look", "p", "general-purpose", false, nil}}
+	if d := cmp.Diff(want, given); d != "" {
+		t.Error(d)
+	}
+	o := call(t, x, "task", args{"description": "look", "prompt": strings.Repeat("x", 1<<20), "subagent_type": "wizard"})
+	for _, want := range []string{"prompt: must have 1 to 100000 characters, got 1048576", `there is no type "wizard"; the types are general-purpose, explore`} {
+		if o.Error == nil || !strings.Contains(o.Error.Message, want) {
+			t.Errorf("lacks %q: %+v", want, o.Error)
+		}
+	}
+	d := x.Registry.All()[0]
+	if !strings.HasSuffix(d.Description, "The types:\n- general-purpose: For anything.\n- explore: Looks only.") {
+		t.Error(d.Description)
+	}
+}
+
+// editors is a model of several agents: the first gives two tasks, and each of those changes one line of one file again
+// and again.
+type editors struct {
+	path string
+	each int
+}
+
+func (*editors) Name() string { return "editors" }
+
+func (m *editors) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		say := func(name string, a args) {
+			raw, _ := json.Marshal(a) // of strings and numbers
+			yield(model.Call{Call: tool.Call{Name: name, Args: raw}}, nil)
+		}
+		n := 0
+		for _, msg := range r.Messages {
+			if msg.Role == model.Assistant {
+				n++
+			}
+		}
+		prompt := r.Messages[0].Text()
+		switch {
+		case prompt == "go" && n == 0:
+			say("task", args{"description": "a", "prompt": "a"})
+			say("task", args{"description": "b", "prompt": "b"})
+		case prompt == "go" || n > m.each:
+			yield(model.Text("done"), nil)
+			yield(model.End{Reason: model.Stop}, nil)
+			return
+		case n == 0:
+			say("read_file", args{"absolute_path": m.path})
+		default:
+			say("edit", args{"file_path": m.path, "old_string": fmt.Sprintf("%s=%d\n", prompt, n-1), "new_string": fmt.Sprintf("%s=%d\n", prompt, n)})
+		}
+		yield(model.End{Reason: model.Calls}, nil)
+	}
+}
+
+// Two sub-agents that edit one file at the same time lose nothing, and every question says whose it is.
+func TestTwoSubAgentsEditOneFile(t *testing.T) {
+	dir := real(t, t.TempDir())
+	put(t, dir, map[string]string{"f.txt": "a=0\n\n\nb=0\n"})
+	m := &editors{path: filepath.Join(dir, "f.txt"), each: 20}
+	var crew *agent.Crew
+	p := newPlanner(t, dir, permission.Default, tool.Decision{})
+	set, err := New(Options{
+		Dir: dir, State: filepath.Join(t.TempDir(), "state"),
+		Task: func(ctx context.Context, r TaskRequest) (tool.Result, error) { return crew.Do(ctx, agent.Task(r)) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	p.exec.Registry = tool.NewRegistry(set.Tools()...)
+	crew = agent.NewCrew(agent.CrewOptions{Model: m, Executor: p.exec, Withhold: Personal})
+	defer crew.Close()
+	a := agent.New(agent.Options{Model: m, Executor: p.exec, News: crew.News})
+	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(m.path)
+	if err != nil || string(got) != "a=20\n\n\nb=20\n" {
+		t.Errorf("the file holds %q (%v)", got, err)
+	}
+	for _, r := range p.asked {
+		if !strings.HasPrefix(r.Call.By, "general-purpose-") {
+			t.Errorf("a question by %q", r.Call.By)
+		}
+	}
+	if len(p.asked) < 2*m.each {
+		t.Errorf("asked %d times", len(p.asked))
+	}
+	reports := 0
+	for _, msg := range a.History() {
+		for _, part := range msg.Parts {
+			if r, ok := part.(model.Response); ok && strings.Contains(r.Text(), "21 calls, 0 tokens; changed "+m.path+"]") {
+				reports++
+			}
+		}
+	}
+	if reports != 2 {
+		t.Errorf("%d reports name the file", reports)
+	}
+}

@@ -1,0 +1,92 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/tool/tooltest"
+)
+
+type ctx = context.Context
+
+func TestTodoWrite(t *testing.T) {
+	tooltest.Check(t, one(t, "todo_write"),
+		tooltest.Try{Args: `{"todos":[{"id":"1","content":"Look","status":"pending"}]}`},
+		tooltest.Try{Args: `{"todos":[]}`},
+		tooltest.Try{Args: `{"todos":[{"id":"1","content":"","status":"pending"}]}`, Fails: true},
+	)
+}
+
+// Each agent has a list of its own, and a front end can look at it.
+func TestTodosOfEachAgent(t *testing.T) {
+	s := open(t, t.TempDir())
+	x := executor(s)
+	mine := args{"todos": []args{{"id": "1", "content": "Mine", "status": "pending"}}}
+	theirs := args{"todos": []args{{"id": "1", "content": "Theirs", "status": "in_progress"}}}
+	call(t, x, "todo_write", mine)
+	call(t, x.Child(nil, "explore-1", nil), "todo_write", theirs)
+	call(t, x, "todo_write", args{"todos": []args{{"id": "1", "content": "Mine", "status": "wrong"}}})
+	if d := cmp.Diff(TodoList{{"1", "Mine", "pending"}}, s.Todos("")); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(TodoList{{"1", "Theirs", "in_progress"}}, s.Todos("explore-1")); d != "" {
+		t.Error(d)
+	}
+	call(t, x, "todo_write", args{"todos": []args{}})
+	if got := s.Todos(""); got != nil {
+		t.Errorf("%v is left", got)
+	}
+}
+
+// Of two lists in one turn the second one counts.
+func TestTodosInOrder(t *testing.T) {
+	s := open(t, t.TempDir())
+	b := executor(s).Batch(t.Context())
+	for i := range 50 {
+		b.Add(tool.Call{Name: "todo_write", Args: fmt.Appendf(nil, `{"todos":[{"id":"1","content":"%d","status":"pending"}]}`, i)})
+	}
+	b.Wait()
+	if got := s.Todos("")[0].Content; got != "49" {
+		t.Errorf("the last one is %s", got)
+	}
+}
+
+func TestTodosInBounds(t *testing.T) {
+	s := open(t, t.TempDir())
+	x := executor(s)
+	many := func(n int, content string) args {
+		var list []args
+		for i := range n {
+			list = append(list, args{"id": fmt.Sprint(i), "content": content, "status": "pending"})
+		}
+		return args{"todos": list}
+	}
+	o := call(t, x, "todo_write", many(10_000, "Step"))
+	if o.Error == nil || o.Error.Type != tool.InvalidParams || !strings.Contains(o.Error.Message, "at most 500 steps, got 10000") {
+		t.Errorf("%+v", o.Error)
+	}
+	o = call(t, x, "todo_write", many(500, " "))
+	if o.Error == nil || strings.Count(o.Error.Message, "\n") != maxFaults+1 || !strings.Contains(o.Error.Message, "490 more faults of this sort") {
+		t.Errorf("%+v", o.Error)
+	}
+	if s.Todos("") != nil {
+		t.Error("a list that was refused is kept")
+	}
+	o = call(t, x, "todo_write", many(500, strings.Repeat("ä\n", 1000)))
+	if text := o.Result.Text(); o.Status != tool.StatusSuccess || len(text) > 2000 || !strings.HasSuffix(text, "… and 495 more") {
+		t.Errorf("%s %d bytes: %s", o.Status, len(text), text)
+	}
+}
+
+// What a person sees cannot be more than a list.
+func TestTodoListAsMarkdown(t *testing.T) {
+	got := TodoList{{"1", "a\n- [x] b", "completed"}, {"2", "c\u202e", "in_progress"}, {"3", "d", "pending"}}.Markdown()
+	if d := cmp.Diff("- [x] a - [x] b\n- [-] c\\u202E\n- [ ] d", got); d != "" {
+		t.Error(d)
+	}
+}
