@@ -11,7 +11,7 @@ import (
 // ends: which lines match is all that a search wants to know, and package regexp tells the rest for lines that are shown.
 //
 // A state is a set of instructions together with what is known of the byte before, as far as an assertion in the set
-// asks. Assertions are decided when the next byte is seen. States are numbered in steps of 256 from real on, so that a
+// asks. Assertions are decided when the next byte is seen. States are numbered in steps of 256 from ordinary on, so that a
 // state plus a byte is an index; the table grows up to maxStates and is then begun anew. One goroutine uses a dfa.
 type dfa struct {
 	p     *program
@@ -42,8 +42,8 @@ const (
 	unknown   = 0       // not computed yet
 	matched   = 1 << 8  // a match ended at or before the last byte
 	stuck     = 2 << 8  // making states took more than was allowed
-	real      = 1 << 20 // this bit is set in all other states, so that several can be tested at once
-	maxStates = real >> 8
+	ordinary  = 1 << 20 // this bit is set in all other states, so that several can be tested at once
+	maxStates = ordinary >> 8
 )
 
 // before is what is known of the byte before a state.
@@ -91,7 +91,7 @@ func (d *dfa) scan(s uint32, data []byte, i int) (uint32, int) {
 			return s, i
 		}
 		// The transition out of s on data[i] is special: a match, or not known yet.
-		t := d.table[s-real+uint32(data[i])]
+		t := d.table[s-ordinary+uint32(data[i])]
 		if t == unknown {
 			t = d.step(&s, data[i])
 		}
@@ -110,19 +110,19 @@ func run(table []uint32, s uint32, data []byte, i int) (uint32, int) {
 	for i+4 <= len(data) {
 		c := data[i : i+4 : i+4]
 		s1 := at(base, s, c[0])
-		if s1 < real {
+		if s1 < ordinary {
 			return s, i
 		}
 		s2 := at(base, s1, c[1])
-		if s2 < real {
+		if s2 < ordinary {
 			return s1, i + 1
 		}
 		s3 := at(base, s2, c[2])
-		if s3 < real {
+		if s3 < ordinary {
 			return s2, i + 2
 		}
 		s4 := at(base, s3, c[3])
-		if s4 < real {
+		if s4 < ordinary {
 			return s3, i + 3
 		}
 		s = s4
@@ -130,7 +130,7 @@ func run(table []uint32, s uint32, data []byte, i int) (uint32, int) {
 	}
 	for i < len(data) {
 		t := at(base, s, data[i])
-		if t < real {
+		if t < ordinary {
 			return s, i
 		}
 		s = t
@@ -141,11 +141,11 @@ func run(table []uint32, s uint32, data []byte, i int) (uint32, int) {
 
 // at reads the table at a state that is not special.
 func at(base unsafe.Pointer, s uint32, c byte) uint32 {
-	return *(*uint32)(unsafe.Add(base, (int(s)+int(c))*4-real*4))
+	return *(*uint32)(unsafe.Add(base, (int(s)+int(c))*4-ordinary*4))
 }
 
 // number is a state's place in the lists.
-func number(s uint32) uint32 { return (s - real) >> 8 }
+func number(s uint32) uint32 { return (s - ordinary) >> 8 }
 
 // step computes the transition of a state on a byte. When the table is full it is begun anew and *s is renumbered.
 func (d *dfa) step(s *uint32, c byte) uint32 {
@@ -156,7 +156,7 @@ func (d *dfa) step(s *uint32, c byte) uint32 {
 		d.restart(s)
 	}
 	if d.resolve(*s, d.asserted(d.flags[number(*s)], int(c))) {
-		d.table[*s-real+uint32(c)] = matched
+		d.table[*s-ordinary+uint32(c)] = matched
 		return matched
 	}
 	d.next.clear()
@@ -181,7 +181,7 @@ func (d *dfa) step(s *uint32, c byte) uint32 {
 	d.follow(&d.next, d.p.start)
 	d.spent += len(d.set.dense) + len(d.next.dense) + 16
 	t := d.intern(d.after(c))
-	d.table[*s-real+uint32(c)] = t
+	d.table[*s-ordinary+uint32(c)] = t
 	return t
 }
 
@@ -204,7 +204,7 @@ func (d *dfa) end(s uint32) bool {
 	}
 	n := number(s)
 	if d.ends[n] == unknown {
-		d.ends[n] = real
+		d.ends[n] = ordinary
 		if d.resolve(s, d.asserted(d.flags[n], -1)) {
 			d.ends[n] = matched
 		}
@@ -332,7 +332,7 @@ func (d *dfa) intern(b before) uint32 {
 	if id, ok := d.ids[string(d.key)]; ok {
 		return id
 	}
-	id := real + uint32(len(d.sets))<<8
+	id := ordinary + uint32(len(d.sets))<<8
 	d.ids[string(d.key)] = id
 	d.sets = append(d.sets, slices.Clone(keep))
 	d.flags = append(d.flags, b)

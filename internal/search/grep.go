@@ -32,6 +32,8 @@ type GrepRequest struct {
 	MaxLine int
 	// Enough ends the search when that many matches were found, whichever come first; totals are then a lower bound.
 	Enough int
+
+	buffer int // for tests: the size of the buffer, when not bufferSize
 }
 
 // GrepResult is what was found.
@@ -114,7 +116,6 @@ type collector struct {
 	req  *GrepRequest
 	walk *walk
 
-	found atomic.Int64 // matches, when Enough is set
 	// beyond is a path after which nothing will be shown any more: such files are only counted.
 	beyond atomic.Pointer[string]
 

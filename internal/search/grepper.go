@@ -21,6 +21,7 @@ type grepper struct {
 	buf     []byte
 	take    taker
 	sum     *Summary
+	long    *dfa // for lines longer than the buffer
 
 	// of the file at hand
 	r        io.Reader
@@ -35,7 +36,11 @@ type grepper struct {
 }
 
 func newGrepper(c *collector, sum *Summary) *grepper {
-	g := &grepper{c: c, sum: sum, find: newFinder(c.req.Pattern), buf: make([]byte, bufferSize)}
+	size := bufferSize
+	if c.req.buffer > 0 {
+		size = c.req.buffer
+	}
+	g := &grepper{c: c, sum: sum, find: newFinder(c.req.Pattern), buf: make([]byte, size)}
 	g.take = taker{p: c.req.Pattern, before: c.req.Before, after: c.req.After, maxLine: c.req.MaxLine}
 	g.find.stop = &c.walk.stop
 	g.find.all = c.req.Mode != Paths
@@ -86,7 +91,7 @@ func (g *grepper) search(r io.Reader) error {
 	g.r, g.eof, g.binary, g.encoding = r, false, false, ""
 	g.take.reset(g.c.req.Mode == Content)
 	g.spanned = 0
-	n, err := g.fill(0, binaryHead)
+	n, err := g.fill(0, min(binaryHead, len(g.buf)))
 	if err != nil {
 		return err
 	}
@@ -247,7 +252,7 @@ func (g *grepper) retain(data []byte) int {
 	if !g.take.on {
 		return keep
 	}
-	for k := 0; k < g.take.before && keep > 0 && len(data)-keep < bufferSize/4; k++ {
+	for k := 0; k < g.take.before && keep > 0 && len(data)-keep < len(g.buf)/4; k++ {
 		keep = bytes.LastIndexByte(data[:keep-1], '\n') + 1
 	}
 	return max(keep, min(g.take.next, len(data)))

@@ -3,38 +3,41 @@ package search
 import "bytes"
 
 // longLine searches a line that does not fit into the buffer: the DFA goes over it piece by piece and carries its state
-// along, so that a match is found wherever it lies and the line is never held whole. It returns the bytes of the next
-// line that are in the buffer, at its beginning.
+// along, so that a match is found wherever it lies and the line is never held whole. What the DFA is not sure about is
+// decided by what is near, so that an assertion next to a character beyond ASCII may be taken to hold at the edge of a
+// piece. It returns the bytes of the next line that are in the buffer, at its beginning.
 func (g *grepper) longLine(n, from int) (int, error) {
-	f := g.find
-	state := f.dfa.line
-	found := state == matched
-	if found {
-		g.takeLong(g.buf[from:n], 0, from)
+	if g.take.on {
+		g.take.countTo(g.buf[:n], from)
 	}
+	if g.long == nil {
+		g.long = newDFA(g.c.req.Pattern.prog, false)
+	}
+	state := g.long.line
+	found := state == matched
 	data := g.buf[from:n]
+	if found {
+		g.takeLong(data, 0, 0)
+	}
 	passed := 0 // bytes of the line before data
 	for {
 		end := lineEnd(data, 0)
+		over := end < len(data) || g.eof
 		if !found {
+			piece := data[:end]
+			if over {
+				piece = g.c.req.Pattern.trimCR(piece)
+			}
 			var at int
-			state, at = g.scanLong(state, data[:end], 0)
-			over := end < len(data) || g.eof
-			for state == matched || (over && f.dfa.end(state)) {
-				if found = g.confirmLong(data[:end], at); found {
-					g.takeLong(data[:end], at, passed)
-					break
-				}
-				state, at = g.scanLong(f.dfa.begin(0), data[:end], min(at+1, end))
-				if at == end && state != matched && !(over && f.dfa.end(state)) {
-					break
-				}
+			if state, at = g.scanLong(state, piece, over); state == matched {
+				found = true
+				g.takeLong(piece, at, passed)
 			}
 		}
 		if end < len(data) {
 			return g.nextLine(data, end+1)
 		}
-		if g.eof || g.c.walk.stop.Load() || (found && g.c.req.Mode == Paths) {
+		if over || g.c.walk.stop.Load() || (found && g.c.req.Mode == Paths) {
 			g.eof = true
 			return 0, nil
 		}
@@ -44,20 +47,28 @@ func (g *grepper) longLine(n, from int) (int, error) {
 			return 0, err
 		}
 		data = g.buf[:m]
-		if m == 0 {
-			data = g.buf[:0]
-		}
 	}
 }
 
-// scanLong runs the DFA however many states it takes, since nothing else can go over a line piece by piece, and looks
-// now and then whether it is to stop.
-func (g *grepper) scanLong(s uint32, data []byte, i int) (uint32, int) {
-	for i < len(data) && s != matched && !g.c.walk.stop.Load() {
-		g.find.dfa.allowed = g.find.dfa.spent + allowance
-		if s, i = g.find.dfa.scan(s, data[:min(i+haltEvery, len(data))], i); s == stuck {
-			return g.find.dfa.line, len(data)
+// scanLong runs the DFA over a piece of a line, which is the last one when over is set, up to a match that is confirmed.
+// The DFA may make as many states as it takes, since nothing else can go over a line piece by piece; now and then it is
+// seen whether the search is to stop.
+func (g *grepper) scanLong(s uint32, data []byte, over bool) (uint32, int) {
+	d := g.long
+	i := 0
+	for i < len(data) && !g.c.walk.stop.Load() {
+		d.allowed = d.spent + allowance
+		s, i = d.scan(s, data[:min(i+haltEvery, len(data))], i)
+		if s == matched && g.confirmLong(data, i) {
+			return matched, i
 		}
+		if s == matched || s == stuck {
+			i++
+			s = d.begin(d.after(data[i-1]))
+		}
+	}
+	if over && s != matched && d.end(s) && g.confirmLong(data, i) {
+		return matched, i
 	}
 	return s, i
 }
@@ -66,7 +77,7 @@ func (g *grepper) scanLong(s uint32, data []byte, i int) (uint32, int) {
 func (g *grepper) nextLine(data []byte, end int) (int, error) {
 	if g.take.on {
 		g.take.number++
-		g.take.counted, g.take.next = 0, 0
+		g.take.counted, g.take.next, g.take.due = 0, 0, max(0, g.take.due-1)
 	}
 	return g.fill(copy(g.buf, data[end:]), len(g.buf))
 }
@@ -74,7 +85,7 @@ func (g *grepper) nextLine(data []byte, end int) (int, error) {
 // confirmLong decides, by what is near, about a match in a line that is too long to be asked about as a whole.
 func (g *grepper) confirmLong(data []byte, at int) bool {
 	near := data[max(0, at-window):min(len(data), at+window)]
-	return !g.find.doubtful(near) || g.find.full(near)
+	return !g.find.p.prog.high || isASCII(near) || g.find.full(near)
 }
 
 const window = 32 << 10
@@ -95,7 +106,7 @@ func (g *grepper) takeLong(data []byte, at, passed int) {
 	t.lines = append(t.lines, Line{Number: t.number, Match: true, Cut: true, Offset: passed + start})
 	t.text = append(t.text, bytes.ToValidUTF8(part, nil)...)
 	t.ends = append(t.ends, len(t.text))
-	t.due = t.after
+	t.due = t.after + 1 // the line itself is counted off when it ends
 	if t.max > 0 && t.count >= t.max {
 		t.on = t.due > 0
 	}

@@ -72,7 +72,7 @@ func (q *quad) lockstep(table []uint32, data []byte, n int) int {
 	i := 0
 	for ; i < len(a) && i < len(b) && i < len(c) && i < len(e); i++ {
 		t0, t1, t2, t3 := at(base, s0, a[i]), at(base, s1, b[i]), at(base, s2, c[i]), at(base, s3, e[i])
-		if t0&t1&t2&t3&real == 0 {
+		if t0&t1&t2&t3&ordinary == 0 {
 			break
 		}
 		s0, s1, s2, s3 = t0, t1, t2, t3
@@ -90,7 +90,7 @@ func (d *dfa) special(q *quad, data []byte) bool {
 	resets := d.resets
 	for k := range 4 {
 		c := data[q.at[k]]
-		t := d.table[q.state[k]-real+uint32(c)]
+		t := d.table[q.state[k]-ordinary+uint32(c)]
 		if t == unknown {
 			if t = d.step(&q.state[k], c); t == stuck || d.resets != resets {
 				return false

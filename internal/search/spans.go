@@ -35,7 +35,7 @@ func (g *grepper) spans(n int) error {
 		if keep == 0 {
 			keep = min(done, n) // a line longer than half the window
 		}
-		keep = min(keep, max(g.retain(data[:keep]), 0))
+		keep = g.retain(data[:keep])
 		g.take.slide(data, keep)
 		i, g.spanned = done-keep, max(0, g.spanned-keep)
 		copy(g.buf, data[keep:])

@@ -95,8 +95,8 @@ func newWalk(s *Scope, f *filter) *walk {
 	return w
 }
 
-// run visits the paths; make gives each worker its visitor. It returns when all workers are done.
-func (w *walk) run(ctx context.Context, sum *Summary, make func(*Summary) visitor) error {
+// run visits the paths; equip gives each worker its visitor. It returns when all workers are done.
+func (w *walk) run(ctx context.Context, sum *Summary, equip func(*Summary) visitor) error {
 	halt := context.AfterFunc(ctx, w.quit)
 	defer halt()
 	rules := w.scope.Rules
@@ -110,7 +110,7 @@ func (w *walk) run(ctx context.Context, sum *Summary, make func(*Summary) visito
 		}
 	}
 	first := &worker{walk: w}
-	first.visitor = make(&first.sum)
+	first.visitor = equip(&first.sum)
 	for _, path := range w.scope.Paths {
 		if err := w.begin(first, rules, path); err != nil {
 			w.abandon()
@@ -121,7 +121,7 @@ func (w *walk) run(ctx context.Context, sum *Summary, make func(*Summary) visito
 	sums := []*Summary{&first.sum}
 	for i := 1; i < w.workers; i++ {
 		other := &worker{walk: w}
-		other.visitor = make(&other.sum)
+		other.visitor = equip(&other.sum)
 		sums = append(sums, &other.sum)
 		wg.Go(other.loop)
 	}
