@@ -70,7 +70,8 @@ func parse(raw string) (Target, string) {
 		}
 		t.port = strconv.FormatUint(n, 10)
 	}
-	t.url = url.URL{Scheme: u.Scheme, Host: t.hostPort(), Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
+	t.url = url.URL{Scheme: u.Scheme, Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
+	t.url.Host = t.hostPort()
 	if t.url.Path == "" {
 		t.url.Path = "/"
 	}
