@@ -20,7 +20,7 @@ type Options struct {
 	State    string         // folder for manifests, logs and tokens; empty: nothing is kept
 	Environ  []string       // what servers may get of it is little: see serverEnv; nil is os.Environ()
 	Name     string         // what servers are told that we are; empty: adze
-	Version  string
+	Version  string         // likewise; empty: dev
 
 	Start time.Duration // for a start; 0 is 10 s
 	Call  time.Duration // for a call without progress, where the server's configuration says nothing; 0 is 5 minutes
@@ -42,6 +42,8 @@ func (o *Options) start() time.Duration { return orDuration(o.Start, 10*time.Sec
 func (o *Options) call() time.Duration { return orDuration(o.Call, 5*time.Minute) }
 
 func (o *Options) name() string { return orElse(o.Name, "adze") }
+
+func (o *Options) version() string { return orElse(o.Version, "dev") }
 
 func (o *Options) environ() []string {
 	if o.Environ != nil {

@@ -84,7 +84,7 @@ func (l *link) dial(life context.Context, version string) (*session, error) {
 		stop()
 		return nil, err
 	}
-	s.client = mcp.NewClient(&mcp.Implementation{Name: l.opt.name(), Version: l.opt.Version}, s.options())
+	s.client = mcp.NewClient(&mcp.Implementation{Name: l.opt.name(), Version: l.opt.version()}, s.options())
 	s.announce(l.conf.Roots)
 	cs, err := s.client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {

@@ -50,6 +50,13 @@ func (s *Server) HTTP(ctx context.Context, address, token string, ready func(url
 	return ctx.Err()
 }
 
+// Handler serves clients over HTTP without asking who they are: whoever uses it sees to that. Sessions end with ctx.
+func (s *Server) Handler(ctx context.Context) http.Handler {
+	open := &connections{}
+	context.AfterFunc(ctx, open.finish)
+	return s.handler(ctx, open)
+}
+
 // handler serves sessions, each with an executor of its own.
 func (s *Server) handler(ctx context.Context, open *connections) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
