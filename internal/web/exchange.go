@@ -63,6 +63,9 @@ func (c *Client) exchange(ctx context.Context, x Exchange) (*Answer, error) {
 	if err := p.read(resp, c.options.MaxBody); err != nil {
 		return nil, fmt.Errorf("ask %s: %w", x.Target.Host(), err)
 	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if p.Incomplete != "" {
 		return nil, fmt.Errorf("ask %s: the answer cannot be used: %s", x.Target.Host(), p.Incomplete)
 	}

@@ -166,6 +166,9 @@ func (c *Client) visit(ctx context.Context, t Target, f Format) (*Page, *Target,
 	if err := page.read(resp, c.options.MaxBody); err != nil {
 		return nil, nil, fmt.Errorf("fetch %s: %w", shown(t.String()), err)
 	}
+	if ctx.Err() != nil { // the end of the connection was ours, not the server's
+		return nil, nil, ctx.Err()
+	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, nil, &StatusError{shown(t.String()), resp.StatusCode, shown(resp.Header.Get("Retry-After")), page.excerpt()}
 	}
