@@ -105,7 +105,7 @@ func inLine(line string, found []reference) []reference {
 	return found
 }
 
-// word is all up to a blank; a backslash makes a blank part of it.
+// word is all up to a blank or to code; a backslash makes a blank part of it.
 func word(s string) reference {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -113,7 +113,7 @@ func word(s string) reference {
 			if i+1 < len(s) && s[i+1] == ' ' {
 				i++
 			}
-		case ' ', '\t', '\r', '\n':
+		case ' ', '\t', '\r', '\n', '`':
 			return reference(s[:i])
 		}
 	}
