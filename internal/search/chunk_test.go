@@ -40,8 +40,12 @@ func TestSmallBuffers(t *testing.T) {
 			text = strings.TrimSuffix(text, "\n")
 		}
 		top := tree(t, map[string]string{"f": text})
-		for _, pattern := range []string{`foo`, `bar$`, `^x`, `[0-9]\s+f`, `é`, `^$`, `k{2}\b`, `o\sb`, `nothing`} {
-			req := GrepRequest{Scope: Scope{Paths: []string{top}, Workers: 1}, Pattern: mustCompile(t, Query{Pattern: pattern}), MaxLine: 20}
+		for _, pattern := range []string{`foo`, `bar$`, `^x`, `[0-9]\s+f`, `é`, `^$`, `k{2}\b`, `o\sb`, `nothing`, `foo\n.`, `\n\nx`, `^(x|é)*\nfoo`, `\bk+\n\b`, `[^f]\n\n+[^b]`} {
+			q := Query{Pattern: pattern, Multiline: strings.Contains(pattern, `\n`)}
+			if q.Multiline && long {
+				continue // a match may be longer than the window
+			}
+			req := GrepRequest{Scope: Scope{Paths: []string{top}, Workers: 1}, Pattern: mustCompile(t, q), MaxLine: 20}
 			if !long {
 				req.Before, req.After = r.Intn(3), r.Intn(3)
 			}

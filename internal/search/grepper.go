@@ -19,6 +19,7 @@ type grepper struct {
 	find    *finder
 	scratch scratch
 	buf     []byte
+	most    int // what buf may grow to
 	take    taker
 	sum     *Summary
 	long    *dfa // for lines longer than the buffer
@@ -36,11 +37,11 @@ type grepper struct {
 }
 
 func newGrepper(c *collector, sum *Summary) *grepper {
-	size := bufferSize
+	size, most := bufferSize, maxBuffer
 	if c.req.buffer > 0 {
-		size = c.req.buffer
+		size, most = c.req.buffer, 2*c.req.buffer
 	}
-	g := &grepper{c: c, sum: sum, find: newFinder(c.req.Pattern), buf: make([]byte, size)}
+	g := &grepper{c: c, sum: sum, find: newFinder(c.req.Pattern), buf: make([]byte, size), most: most}
 	g.take = taker{p: c.req.Pattern, before: c.req.Before, after: c.req.After, maxLine: c.req.MaxLine}
 	g.find.stop = &c.walk.stop
 	g.find.all = c.req.Mode != Paths

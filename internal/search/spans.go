@@ -12,7 +12,7 @@ func (g *grepper) spans(n int) error {
 	i := 0
 	for {
 		var err error
-		for !g.eof && len(g.buf) < maxBuffer {
+		for !g.eof && len(g.buf) < g.most {
 			g.buf = append(g.buf, make([]byte, len(g.buf))...)
 			if n, err = g.fill(n, len(g.buf)); err != nil {
 				return err
@@ -65,7 +65,11 @@ func (g *grepper) spansOf(data []byte, i, edge int, first bool) (done int, more 
 		i = max(end, start+1)
 	}
 	if g.take.on {
-		g.take.context(data, edge)
+		upTo := edge
+		if edge < len(data) { // a match may yet begin in the line that the edge is in
+			upTo = bytes.LastIndexByte(data[:edge], '\n') + 1
+		}
+		g.take.context(data, upTo)
 	}
 	return max(i, edge), true
 }
