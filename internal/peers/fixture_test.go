@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/adze-dev/adze/discover"
@@ -52,12 +54,8 @@ func conformanceClient(url string) error {
 		},
 	}
 	b := x.Batch(context.Background())
-	for _, d := range registry.All() {
-		args := `{}`
-		if d.DisplayName == "add_numbers (suite)" {
-			args = `{"a":5,"b":3}`
-		}
-		b.Add(tool.Call{Name: d.Name, Args: json.RawMessage(args)})
+	for _, c := range conformanceCalls(registry.All()) {
+		b.Add(c)
 	}
 	var errs []error
 	for _, o := range b.Wait() {
@@ -66,6 +64,41 @@ func conformanceClient(url string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// conformanceCalls are the calls that a scenario wants: those that it names, else every tool once.
+func conformanceCalls(all []tool.Declaration) []tool.Call {
+	var given struct {
+		Calls []struct {
+			Name string          `json:"name"`
+			Args json.RawMessage `json:"arguments"`
+		} `json:"toolCalls"`
+	}
+	var calls []tool.Call
+	if json.Unmarshal([]byte(os.Getenv("MCP_CONFORMANCE_CONTEXT")), &given) == nil {
+		for _, c := range given.Calls {
+			calls = append(calls, tool.Call{Name: c.Name, Args: c.Args})
+		}
+	}
+	if len(calls) > 0 {
+		return calls
+	}
+	known := map[string]string{"add_numbers": `{"a":5,"b":3}`, "valid_tool": `{"region":"us-west1"}`}
+	for _, d := range all {
+		if d.Name == "suite__json_schema_2020_12_tool" {
+			known = map[string]string{"json_schema_echo": `{"schema":` + string(d.Parameters) + `}`}
+			all = slices.DeleteFunc(all, func(d tool.Declaration) bool { return d.Name != "suite__json_schema_echo" })
+			break
+		}
+	}
+	for _, d := range all {
+		args := known[strings.TrimPrefix(d.Name, "suite__")]
+		if args == "" {
+			args = `{}`
+		}
+		calls = append(calls, tool.Call{Name: d.Name, Args: json.RawMessage(args)})
+	}
+	return calls
 }
 
 // browser goes where a browser would go: to the login, which sends it back at once.
