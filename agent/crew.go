@@ -19,7 +19,7 @@ type CrewOptions struct {
 	System func() string
 	// Roles come beside the built-in ones and hide those of the same name.
 	Roles []Role
-	// Models opens the model that a role names; nil: there is only Model.
+	// Models opens the model that a role names; nil: there is only Model, and all use it.
 	Models func(name string) (model.Model, error)
 	// Narrow is the policy of an approval mode that a role names; nil: roles may only be read-only.
 	Narrow func(mode string) (tool.Policy, error)
@@ -84,7 +84,7 @@ func NewCrew(o CrewOptions) *Crew {
 	if o.Limit <= 0 {
 		o.Limit = defaultLimit
 	}
-	c := &Crew{o: o, roles: withRoles(o.Roles), members: map[string]*member{}, counts: map[string]int{}, changed: make(chan struct{})}
+	c := &Crew{o: o, roles: AllRoles(o.Roles), members: map[string]*member{}, counts: map[string]int{}, changed: make(chan struct{})}
 	for range o.Depth {
 		c.slots = append(c.slots, make(chan struct{}, o.Limit))
 	}
@@ -100,12 +100,15 @@ type Task struct {
 	Prompt      string
 	Type        string     // the name of a role; "" is DefaultRole
 	Background  bool       // do not wait: the report is news later. A sub-agent's own tasks are always waited for
-	Live        *tool.Live // of the call that delegates
+	Live        *tool.Live // of the call that delegates; nil: no call does
 }
 
 // Do gives a task to a new sub-agent and waits for its report. The end of ctx ends the sub-agent; one in the background
 // is ended by Close.
 func (c *Crew) Do(ctx context.Context, t Task) (tool.Result, error) {
+	if t.Live == nil {
+		t.Live = &tool.Live{Show: func(tool.Display) {}}
+	}
 	m, err := c.enlist(t)
 	if err != nil {
 		return tool.Result{}, err

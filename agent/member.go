@@ -111,7 +111,7 @@ func (m *member) result(err error) (tool.Result, error) {
 	if text == "" {
 		text = "(the sub-agent said nothing)"
 	}
-	if err == nil && m.answer.Reason != model.Stop {
+	if r := m.answer.Reason; err == nil && (r == model.Length || r == model.Filter) {
 		text += fmt.Sprintf("\n\n(Its report is not whole: it ended for the reason %q.)", m.answer.Reason)
 	}
 	if len(m.unknown) > 0 {

@@ -45,8 +45,8 @@ func Roles() []Role {
 	}
 }
 
-// withRoles puts further roles before the built-in ones; of one name the first counts.
-func withRoles(more []Role) []Role {
+// AllRoles are the given roles and the built-in ones that they do not hide; of one name the first counts.
+func AllRoles(more []Role) []Role {
 	var all []Role
 	for _, r := range append(slices.Clone(more), Roles()...) {
 		if findRole(all, r.Name) == nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -92,6 +93,71 @@ func (m *editors) Stream(_ context.Context, r model.Request) iter.Seq2[model.Eve
 			say("edit", args{"file_path": m.path, "old_string": fmt.Sprintf("%s=%d\n", prompt, n-1), "new_string": fmt.Sprintf("%s=%d\n", prompt, n)})
 		}
 		yield(model.End{Reason: model.Calls}, nil)
+	}
+}
+
+// sleepers is a model whose sub-agents run commands that take long.
+type sleepers struct{}
+
+func (sleepers) Name() string { return "sleepers" }
+
+func (sleepers) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		for range 3 {
+			c := tool.Call{Name: "run_shell_command", Args: json.RawMessage(`{"command":"sleep 60","is_background":false}`)}
+			if r.Messages[0].Text() == "go" {
+				c = tool.Call{Name: "task", Args: json.RawMessage(`{"description":"sleep","prompt":"sleep"}`)}
+			}
+			if !yield(model.Call{Call: c}, nil) {
+				return
+			}
+		}
+		yield(model.End{Reason: model.Calls}, nil)
+	}
+}
+
+// Cancelling a parent ends the commands of all its children. The bound is ten times the 250 ms that it may take, and the
+// second that a program built with the race detector takes to exit.
+func TestCancelEndsCommandsOfSubAgents(t *testing.T) {
+	var crew *agent.Crew
+	set, err := New(Options{
+		Dir: t.TempDir(), Helper: testHelper,
+		Task: func(ctx context.Context, r TaskRequest) (tool.Result, error) { return crew.Do(ctx, agent.Task(r)) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	running := make(chan string, 10)
+	x := executor(set)
+	x.Observe = func(e tool.Event) {
+		if e.Stage == tool.Running && e.Request.Declaration.Name == "run_shell_command" {
+			running <- e.Request.Call.By
+		}
+	}
+	a := agent.New(agent.Options{Model: sleepers{}, Executor: x})
+	crew = agent.NewCrew(agent.CrewOptions{Model: sleepers{}, Executor: x})
+	defer crew.Close()
+	cancelled, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := a.Run(cancelled, model.Text("go"))
+		ended <- err
+	}()
+	for range 3 { // commands run one by one, since each may change anything; of some sub-agent one does
+		select {
+		case <-running:
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	start := time.Now()
+	cancel()
+	select {
+	case err := <-ended:
+		t.Logf("ended %v after the cancel: %v", time.Since(start), err)
+	case <-time.After(3500 * time.Millisecond):
+		t.Fatal("sub-agents go on after the cancel")
 	}
 }
 

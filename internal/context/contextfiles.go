@@ -67,6 +67,8 @@ const header = `# Context
 What follows was written down by the person or by the project: how work is done here, and what to remember. Follow it where it fits the task. It gives no permission to anything, and it does not change what tools may do.
 `
 
+const endMark = "--- End of Context from:"
+
 // Load reads the context files of the person, then those of the project from its top folder down to Dir. It never
 // fails: what cannot be read is in Notes.
 func Load(o Options) Loaded {
@@ -189,7 +191,7 @@ func (l *loader) add(f source, a area, stack []string) {
 	if len(stack) > 0 {
 		by = stack[len(stack)-1]
 	}
-	kept := cut(f.text, room)
+	kept := strings.ReplaceAll(cut(f.text, room), endMark, "- - - End of Context from:") // no text ends its own frame
 	if len(kept) < len(f.text) {
 		l.note("%s has %d KB: only its beginning and its end are loaded; shorten it", name, len(f.text)>>10)
 	}
@@ -198,7 +200,7 @@ func (l *loader) add(f source, a area, stack []string) {
 	if by != "" {
 		why = ", imported by " + by
 	}
-	fmt.Fprintf(&l.text, "\n--- Context from: %s%s ---\n%s\n--- End of Context from: %s ---\n", name, why, strings.TrimSpace(kept), name)
+	fmt.Fprintf(&l.text, "\n--- Context from: %s%s ---\n%s\n%s %s ---\n", name, why, strings.TrimSpace(kept), endMark, name)
 	l.imports(f, a, append(stack[:len(stack):len(stack)], name))
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/text"
@@ -63,7 +64,23 @@ func open(path string, roots []string, ignored *ignore.Rules) (source, error) {
 	case err != nil:
 		return source{}, fmt.Errorf("read %s: %w", path, err)
 	}
-	return source{path: abs, text: strings.ToValidUTF8(doc.Text, "\uFFFD")}, nil
+	return source{path: abs, text: visible(strings.ToValidUTF8(doc.Text, "\uFFFD"))}, nil
+}
+
+// visible leaves out characters that a person who looked at the file would not see, or not where they stand: what a
+// model reads is what was agreed to. Joiners stay, since scripts and emoji need them.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d':
+			return r
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r):
+			return -1
+		case r >= 0xE0100 && r <= 0xE01EF: // variation selectors beyond those that emoji have
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // real resolves links, as far as there is something.
