@@ -80,7 +80,9 @@ func (s *Store) State(folder string, items []Item) (State, error) {
 
 // Trust remembers a yes to exactly these things.
 func (s *Store) Trust(folder string, items []Item) error {
-	return s.change(func(grants map[string]grant) { grants[folder] = grant{Hash(items), time.Now().UTC().Truncate(time.Second)} })
+	return s.change(func(grants map[string]grant) {
+		grants[folder] = grant{Hash(items), time.Now().UTC().Truncate(time.Second)}
+	})
 }
 
 // Forget takes a yes back.
