@@ -100,6 +100,13 @@ func (c Command) child(argv []string, input []byte) child {
 	return child{argv: argv, dir: c.Dir, env: env, input: input}
 }
 
+// Fingerprint identifies what a person says yes to when they allow a discovered tool for good: what runs it, its schema
+// and its description.
+func (c Command) Fingerprint(d tool.Declaration) string {
+	r := remote{Name: d.Name, Description: d.Description, Input: d.Parameters}
+	return r.print(c.Call + "\x00" + c.Dir)
+}
+
 // add makes tools of declarations.
 func (f *Found) add(c Command, call []string, found []declared) {
 	seen := map[string]bool{}

@@ -34,7 +34,7 @@ type authority struct {
 
 // authority sees to the server's tokens; nil where the configuration brings its own authorization.
 func (l *link) authority() *authority {
-	if l.kind == stdio || hasHeader(l.conf.Headers, "Authorization") || l.conf.OAuth != nil && l.conf.OAuth.Disabled {
+	if l.kind == stdio || hasHeader(l.conf.Headers, "Authorization") || l.conf.OAuth.disabled() {
 		return nil
 	}
 	l.mu.Lock()
@@ -46,6 +46,8 @@ func (l *link) authority() *authority {
 	}
 	return l.auth
 }
+
+func (o *OAuth) disabled() bool { return o != nil && o.Enabled != nil && !*o.Enabled }
 
 // bearer is the token for a transport that knows nothing of OAuth.
 func (l *link) bearer() (string, error) {

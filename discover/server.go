@@ -37,7 +37,7 @@ type Server struct {
 
 // OAuth configures the login at a server, where discovery is not enough.
 type OAuth struct {
-	Disabled     bool     `json:"disabled,omitempty"`
+	Enabled      *bool    `json:"enabled,omitempty"`  // false: no login is ever begun; nil means true
 	ClientID     string   `json:"clientId,omitempty"` // an https address is a client metadata document
 	ClientSecret string   `json:"clientSecret,omitempty"`
 	Scopes       []string `json:"scopes,omitempty"`      // instead of those the server asks for

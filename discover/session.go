@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptrace"
 	"net/url"
 	"path/filepath"
@@ -25,6 +26,7 @@ type session struct {
 	cs     *mcp.ClientSession
 	client *mcp.Client
 	proc   *process           // nil: not started by us
+	http   *http.Client       // nil: not over HTTP
 	stop   context.CancelFunc // ends whatever the connection still does
 	dead   chan struct{}      // closed when the connection has ended
 
@@ -112,6 +114,7 @@ func withFate(err error, fate string) error {
 func (s *session) abandon() string {
 	defer s.stop()
 	if s.proc == nil {
+		s.http.CloseIdleConnections()
 		return ""
 	}
 	select { // an end of its own, which is the better reason
@@ -131,13 +134,15 @@ func (l *link) transport(s *session) (mcp.Transport, error) {
 		s.proc = p
 		return p, err
 	case streamable:
-		t := &mcp.StreamableClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: httpClient(l.conf.Headers, nil), MaxEventSize: maxFrame}
+		s.http = httpClient(l.conf.Headers, nil)
+		t := &mcp.StreamableClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: s.http, MaxEventSize: maxFrame}
 		if a := l.authority(); a != nil {
 			t.OAuthHandler = a
 		}
 		return t, nil
 	}
-	return &mcp.SSEClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: httpClient(l.conf.Headers, l.bearer), MaxEventSize: maxFrame}, nil
+	s.http = httpClient(l.conf.Headers, l.bearer)
+	return &mcp.SSEClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: s.http, MaxEventSize: maxFrame}, nil
 }
 
 // options are what we offer to a server.
@@ -256,7 +261,12 @@ func (s *session) close() {
 	if s.proc != nil {
 		s.proc.end()
 	}
-	go s.cs.Close()
+	go func() {
+		s.cs.Close()
+		if s.http != nil {
+			s.http.CloseIdleConnections()
+		}
+	}()
 }
 
 // gone waits until nothing of the connection is left, but not for ever.

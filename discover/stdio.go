@@ -213,11 +213,11 @@ func (p *process) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if p.broken.Load() {
 		return io.ErrClosedPipe
 	}
-	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotConn != nil {
-		trace.GotConn(httptrace.GotConnInfo{}) // from here on the request may have left: see session.call
-	}
 	stop := context.AfterFunc(ctx, func() { p.stdin.SetWriteDeadline(time.Now()) })
-	_, err = p.stdin.Write(append(data, '\n'))
+	n, err := p.stdin.Write(append(data, '\n'))
+	if trace := httptrace.ContextClientTrace(ctx); n > 0 && trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{}) // the request may have left: see session.call
+	}
 	if !stop() || err != nil {
 		if err != nil {
 			p.broken.Store(true) // half a message may be in the pipe: nothing can follow it

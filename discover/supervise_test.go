@@ -165,15 +165,17 @@ func TestHugeAnswer(t *testing.T) {
 	resetPeak()
 	done := make(chan tool.Outcome)
 	go func() { done <- d.call(t.Context(), "huge__huge", `{}`) }()
-	other := d.fresh()
+	other, slowest := d.fresh(), time.Duration(0)
 	for range 10 { // other servers' calls are not held up
 		began := time.Now()
 		if o := other.call(t.Context(), "good__echo", `{"text":"x"}`); o.Status != tool.StatusSuccess {
 			t.Fatal(o)
 		}
-		if took := time.Since(began); took > 500*time.Millisecond {
-			t.Errorf("another server's call took %s", took)
-		}
+		slowest = max(slowest, time.Since(began))
+	}
+	t.Logf("another server's call took at most %s", slowest)
+	if slowest > 500*time.Millisecond { // 50 ms on a machine that has nothing else to do
+		t.Error("other servers are held up")
 	}
 	o := <-done
 	if o.Error == nil || !strings.Contains(o.Error.Message, "MB and was dropped: the limit is 10 MB") {

@@ -1,0 +1,190 @@
+package discover
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/oauth2"
+)
+
+// tokens is a token endpoint whose refresh tokens work once.
+type tokens struct {
+	mu      sync.Mutex
+	valid   string
+	count   int
+	reused  int
+	refresh string
+}
+
+func (s *tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.ParseForm()
+	if r.Form.Get("grant_type") != "refresh_token" || r.Form.Get("refresh_token") != s.refresh {
+		s.reused++
+		w.WriteHeader(400)
+		io.WriteString(w, `{"error":"invalid_grant"}`)
+		return
+	}
+	s.count++
+	s.valid, s.refresh = fmt.Sprintf("access-%d", s.count), fmt.Sprintf("refresh-%d", s.count)
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"access_token":%q,"refresh_token":%q,"token_type":"Bearer","expires_in":3600}`, s.valid, s.refresh)
+}
+
+func expired(t *testing.T, dir, tokenURL string) *tokenSource {
+	t.Helper()
+	s := &tokenSource{grants: grants{dir}, alias: "a", url: "http://server"}
+	cfg := &oauth2.Config{ClientID: "me", Endpoint: oauth2.Endpoint{TokenURL: tokenURL, AuthStyle: oauth2.AuthStyleInParams}}
+	if err := s.keep(t.Context(), cfg, &oauth2.Token{AccessToken: "old", RefreshToken: "refresh-0", Expiry: time.Now().Add(-time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	s.last = nil
+	return s
+}
+
+// Many that find an expired token at once refresh it once: a refresh token works only once.
+func TestRefreshOnce(t *testing.T) {
+	endpoint := &tokens{refresh: "refresh-0"}
+	server := httptest.NewServer(endpoint)
+	defer server.Close()
+	dir := t.TempDir()
+	expired(t, dir, server.URL)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() { // each like a process of its own
+			s := &tokenSource{grants: grants{dir}, alias: "a", url: "http://server"}
+			if got, err := s.Token(); err != nil || got.AccessToken != "access-1" {
+				t.Errorf("%v %v", got, err)
+			}
+		})
+	}
+	wg.Wait()
+	if endpoint.count != 1 || endpoint.reused != 0 {
+		t.Errorf("refreshed %d times, %d times with a used token", endpoint.count, endpoint.reused)
+	}
+	s := &tokenSource{grants: grants{dir}, alias: "a", url: "http://server"}
+	if got, err := s.renew("access-1"); err != nil || got.AccessToken != "access-2" {
+		t.Errorf("after a refusal: %v %v", got, err)
+	}
+	other := &tokenSource{grants: grants{dir}, alias: "a", url: "http://elsewhere"}
+	if got, err := other.Token(); got != nil || err != nil {
+		t.Errorf("a token for another server: %v %v", got, err)
+	}
+}
+
+func TestTokenFileIsPrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows keeps it private by other means")
+	}
+	dir := t.TempDir()
+	s := expired(t, dir, "http://127.0.0.1:1")
+	path := filepath.Join(dir, "mcp-tokens.json")
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v %v", info, err)
+	}
+	os.Chmod(path, 0o644)
+	if _, err := s.Token(); err == nil || !strings.Contains(err.Error(), "others may read it (mode 0644)") {
+		t.Error(err)
+	}
+	os.Chmod(path, 0o600)
+	if os.Geteuid() == 0 {
+		os.Chown(path, 65534, 65534)
+		if _, err := s.Token(); err == nil || !strings.Contains(err.Error(), "belongs to another user (uid 65534)") {
+			t.Error(err)
+		}
+		os.Chown(path, 0, 0)
+	}
+	if found, err := s.forget(t.Context()); !found || err != nil {
+		t.Error(found, err)
+	}
+	if got, err := s.Token(); got != nil || err != nil {
+		t.Errorf("after logging out: %v %v", got, err)
+	}
+}
+
+// Another process that holds the file is waited for.
+func TestTokenFileLockedByAnother(t *testing.T) {
+	flock, err := exec.LookPath("flock")
+	if err != nil {
+		t.Skip("there is no flock command")
+	}
+	dir := t.TempDir()
+	s := expired(t, dir, "http://127.0.0.1:1")
+	cmd := exec.Command(flock, filepath.Join(dir, "mcp-tokens.lock"), "sh", "-c", "echo held; exec sleep 0.4")
+	out, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	io.ReadFull(out, make([]byte, 5))
+	began := time.Now()
+	if _, err := s.forget(t.Context()); err != nil || time.Since(began) < 200*time.Millisecond {
+		t.Errorf("%v after %s", err, time.Since(began))
+	}
+}
+
+// A server that wants a login says so, and is not asked for one where nobody can log in.
+func TestLoginNeeded(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer server.Close()
+	d := open(t, map[string]Server{"a": {HTTPURL: server.URL}, "b": {URL: server.URL}}, Options{State: t.TempDir()})
+	err := d.Wait(t.Context())
+	if err == nil || !strings.Contains(err.Error(), errLogin.Error()) {
+		t.Error(err)
+	}
+	if err := d.Logout(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "there was no login") {
+		t.Error(err)
+	}
+}
+
+// Headers go to the configured server and to no other.
+func TestHeadersStayAtHome(t *testing.T) {
+	var stolen string
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen = r.Header.Get("X-Key") }))
+	defer other.Close()
+	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer server.Close()
+	d := open(t, map[string]Server{"a": {HTTPURL: server.URL, Headers: map[string]string{"X-Key": "secret", "Authorization": "Bearer x"}}}, Options{})
+	if err := d.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "it redirects to") || stolen != "" {
+		t.Errorf("%v, stolen %q", err, stolen)
+	}
+}
+
+// An endless answer over HTTP is cut off.
+func TestEndlessHTTPAnswer(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct{ ID json.RawMessage }
+		json.NewDecoder(r.Body).Decode(&m)
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"x":"`, m.ID)
+		piece := strings.Repeat("x", 1<<20)
+		for range 200 {
+			if _, err := io.WriteString(w, piece); err != nil {
+				return
+			}
+		}
+	}))
+	defer server.Close()
+	d := open(t, map[string]Server{"a": {HTTPURL: server.URL}}, Options{Start: 5 * time.Second})
+	if err := d.Wait(t.Context()); err == nil {
+		t.Error("an endless answer was taken")
+	}
+	if peak := peakMB(); peak > 200 && !raceEnabled {
+		t.Errorf("peak RSS %d MB", peak)
+	}
+}

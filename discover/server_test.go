@@ -1,0 +1,100 @@
+package discover
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestExpand(t *testing.T) {
+	lookup := func(name string) (string, bool) {
+		v, ok := map[string]string{"HOME": "/home/me", "EMPTY": ""}[name]
+		return v, ok
+	}
+	for in, want := range map[string]string{
+		"$HOME/x": "/home/me/x", "${HOME}y": "/home/mey", "${NONE:-a b}": "a b", "${EMPTY:-x}": "x", "$EMPTY!": "!",
+		"$NONE": "$NONE", "${NONE}": "${NONE}", "$1 $$ $": "$1 $$ $", "${HOME": "${HOME", "${NONE:-}": "",
+	} {
+		if got := Expand(in, lookup); got != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+	s := Server{Command: "$HOME/bin", Args: []string{"${X:-1}"}, Env: map[string]string{"A": "$HOME"}, Headers: map[string]string{"H": "$HOME"}, OAuth: &OAuth{ClientID: "$HOME"}}
+	want := Server{Command: "/home/me/bin", Args: []string{"1"}, Env: map[string]string{"A": "/home/me"}, Headers: map[string]string{"H": "/home/me"}, OAuth: &OAuth{ClientID: "/home/me"}}
+	if diff := cmp.Diff(want, s.Expand(lookup)); diff != "" || s.OAuth.ClientID != "$HOME" || s.Env["A"] != "$HOME" {
+		t.Errorf("%s\nthe original became %+v", diff, s)
+	}
+}
+
+func TestTransport(t *testing.T) {
+	for _, c := range []struct {
+		s    Server
+		want transport
+		err  string
+	}{
+		{Server{Command: "x"}, stdio, ""},
+		{Server{HTTPURL: "https://a/mcp"}, streamable, ""},
+		{Server{URL: "https://a/sse"}, sse, ""},
+		{Server{URL: "https://a/mcp", Type: "http"}, streamable, ""},
+		{Server{URL: "https://a/mcp", Type: "streamable-http"}, streamable, ""},
+		{Server{HTTPURL: "https://a", URL: "https://b", Command: "c"}, streamable, ""},
+		{Server{}, "", "no command"},
+		{Server{Type: "tcp", Command: "x"}, "", `"tcp" is not one of`},
+		{Server{URL: "javascript:alert(1)"}, sse, "no http or https"},
+		{Server{Type: "stdio", URL: "https://a"}, "", "no command"},
+	} {
+		got, err := c.s.transport()
+		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%+v: %s %v", c.s, got, err)
+		}
+	}
+}
+
+func TestHash(t *testing.T) {
+	a := Server{Command: "x", Args: []string{"1"}}
+	b := a
+	b.Trust, b.Timeout, b.Description = true, 5, "d"
+	c := a
+	c.Args = []string{"2"}
+	if a.Hash() != b.Hash() || a.Hash() == c.Hash() || len(a.Hash()) != 32 {
+		t.Error(a.Hash(), b.Hash(), c.Hash())
+	}
+}
+
+func TestSelect(t *testing.T) {
+	all := map[string]Server{"a": {}, "ab": {}, "b": {}, "c": {}}
+	for _, c := range []struct {
+		allowed, excluded []string
+		want              map[string]Server
+	}{
+		{nil, nil, all},
+		{[]string{}, nil, map[string]Server{}},
+		{[]string{"a*", "c"}, []string{"a?"}, map[string]Server{"a": {}, "c": {}}},
+		{nil, []string{"*"}, map[string]Server{}},
+	} {
+		if diff := cmp.Diff(c.want, Select(all, c.allowed, c.excluded)); diff != "" {
+			t.Errorf("%q %q: %s", c.allowed, c.excluded, diff)
+		}
+	}
+}
+
+// Every name is one that every provider takes, and no two tools share one.
+func TestNames(t *testing.T) {
+	if got := wireName("github", "create_issue"); got != "github__create_issue" {
+		t.Error(got)
+	}
+	part := rapid.StringMatching(`[a_.🔧-]{0,5}|x{60,70}`)
+	rapid.Check(t, func(t *rapid.T) {
+		a := [2]string{part.Draw(t, "alias") + "s", part.Draw(t, "tool")}
+		b := [2]string{part.Draw(t, "alias2") + "s", part.Draw(t, "tool2")}
+		x, y := wireName(a[0], a[1]), wireName(b[0], b[1])
+		if len(x) > maxName || !isLetter(x[0]) || strings.Map(safeRune, x) != x {
+			t.Fatalf("%q has the name %q", a, x)
+		}
+		if (x == y) != (a == b) {
+			t.Fatalf("%q and %q have the names %q and %q", a, b, x, y)
+		}
+	})
+}
