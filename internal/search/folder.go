@@ -28,9 +28,7 @@ type folder interface {
 	enter(name string) (folder, error)
 	// stat describes an entry; follow asks for what a link leads to.
 	stat(name []byte, follow bool) (kind, time.Time, error)
-	// retain and release count the users; the last one closes.
-	retain()
-	release()
+	close()
 }
 
 // errSkip says that a folder is not a place to search, such as /proc met on the way.

@@ -3,7 +3,6 @@ package search
 import (
 	"encoding/binary"
 	"io"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -16,7 +15,6 @@ type linuxFolder struct {
 	fd     int
 	device uint64
 	solid  bool // a short read is the end of a file here
-	users  atomic.Int32
 }
 
 // openFolder opens a folder by its path: the one at which a walk begins, where links are followed and any file system will
@@ -31,7 +29,6 @@ func openFolder(path string, named bool) (folder, error) {
 		return nil, err
 	}
 	f := &linuxFolder{fd: fd}
-	f.users.Store(1)
 	if err := f.identify(nil); err != nil && !(named && err == errSkip) {
 		unix.Close(fd)
 		return nil, err
@@ -141,7 +138,6 @@ func (f *linuxFolder) enter(name string) (folder, error) {
 		return nil, err
 	}
 	child := &linuxFolder{fd: fd}
-	child.users.Store(1)
 	if err := child.identify(f); err != nil {
 		unix.Close(fd)
 		return nil, err
@@ -195,13 +191,7 @@ func kindOfMode(mode uint32) kind {
 	return other
 }
 
-func (f *linuxFolder) retain() { f.users.Add(1) }
-
-func (f *linuxFolder) release() {
-	if f.users.Add(-1) == 0 {
-		unix.Close(f.fd)
-	}
-}
+func (f *linuxFolder) close() { unix.Close(f.fd) }
 
 // rawFile reads without the poller of package os, which costs a registration for every file.
 type rawFile struct {

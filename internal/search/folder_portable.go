@@ -65,5 +65,4 @@ func (f portableFolder) stat(name []byte, follow bool) (kind, time.Time, error) 
 	return kindOf(st.Mode()), st.ModTime(), nil
 }
 
-func (portableFolder) retain()  {}
-func (portableFolder) release() {}
+func (portableFolder) close() {}

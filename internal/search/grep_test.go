@@ -105,6 +105,8 @@ func TestIgnoredAndRefused(t *testing.T) {
 		"nested/.gitignore": "own",
 		"nested/own":        "foo",
 		"nested/n.log":      "foo",
+		"sneak":             "-> secret",
+		"sneak2":            "-> sub/z",
 	})
 	p := mustCompile(t, Query{Pattern: "foo"})
 	names := func(s Scope) string {
@@ -120,7 +122,7 @@ func TestIgnoredAndRefused(t *testing.T) {
 	if len(res.Files) != 1 || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "git-ignored by "+filepath.Join(top, ".gitignore")+" line 1 (build/)") {
 		t.Errorf("a git-ignored folder that is named: %+v", res)
 	}
-	for _, path := range []string{"secret", "secret/k", "sub/secret.txt", "sub/z"} {
+	for _, path := range []string{"secret", "secret/k", "sub/secret.txt", "sub/z", "sneak", "sneak/k", "sneak2"} {
 		_, err := Grep(t.Context(), GrepRequest{Scope: Scope{Paths: []string{filepath.Join(top, path)}, NoIgnore: true}, Pattern: p})
 		var v ignore.Verdict
 		if !errors.As(err, &v) || v.State != ignore.Refused || !strings.Contains(err.Error(), "ignore line ") {

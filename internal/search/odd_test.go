@@ -72,8 +72,9 @@ func TestDeepTree(t *testing.T) {
 	if err := os.WriteFile(p+"/f", []byte("foo"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 400 { // wider than the number of folders held open
-		if err := os.MkdirAll(fmt.Sprintf("%s/w%d/x/y", top, i), 0o755); err != nil {
+	// Every folder of the way down has a second child, so that more folders wait for theirs than are held open.
+	for p := top + "/d"; len(p) < len(top)+800; p += "/d" {
+		if err := os.MkdirAll(p+"/c/x", 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -164,7 +165,7 @@ func TestHugeFilesInBoundedMemory(t *testing.T) {
 	if slack > 5 {
 		small = 12 << 20 // the race detector makes every byte count
 	}
-	size := int64(soak(small, 4<<30))
+	size := int64(soak(small>>20, 4<<10)) << 20
 	text := []byte("needle at the beginning\n" + strings.Repeat("ordinary text\n", 8000)) // text far enough to not look binary
 	if err := os.WriteFile(sparse, text, 0o644); err != nil {
 		t.Fatal(err)

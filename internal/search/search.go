@@ -31,7 +31,8 @@ import (
 
 // Scope says where to search.
 type Scope struct {
-	// Paths are absolute files or folders. What is named is searched even when git ignores it, with a note.
+	// Paths are absolute files or folders. Links in them are followed, and results carry the path they lead to. What is named
+	// is searched even when git ignores it, with a note.
 	Paths []string
 	// Rules decide what is ignored; nil makes rules whose roots are the Paths.
 	Rules *ignore.Rules

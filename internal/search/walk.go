@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,11 +26,29 @@ type visitor interface {
 	named(path string) error
 }
 
-// spot is a folder being visited.
+// spot is a folder being visited. It stays open while jobs refer to it: files of it, or folders inside that are to be opened
+// from it.
 type spot struct {
 	folder folder
 	rules  *ignore.Dir
 	base   int // length of the path of the folder the walk began in
+	users  atomic.Int32
+}
+
+// occupy makes a spot of an open folder, with one user.
+func (w *walk) occupy(f folder, rules *ignore.Dir, base int) *spot {
+	s := &spot{folder: f, rules: rules, base: base}
+	s.users.Store(1)
+	w.live.Add(1)
+	return s
+}
+
+// leave ends a use; the last one closes the folder.
+func (w *walk) leave(s *spot) {
+	if s.users.Add(-1) == 0 {
+		s.folder.close()
+		w.live.Add(-1)
+	}
 }
 
 // path is the folder's absolute path with forward slashes and none at its end.
@@ -99,19 +118,23 @@ func newWalk(s *Scope, f *filter) *walk {
 func (w *walk) run(ctx context.Context, sum *Summary, equip func(*Summary) visitor) error {
 	halt := context.AfterFunc(ctx, w.quit)
 	defer halt()
+	paths, err := resolved(w.scope.Paths)
+	if err != nil {
+		return err
+	}
 	rules := w.scope.Rules
 	if rules == nil {
-		rules = ignore.New(ignore.Options{Roots: w.scope.Paths})
+		rules = ignore.New(ignore.Options{Roots: paths})
 	}
-	if len(w.scope.Paths) > 1 {
+	if len(paths) > 1 {
 		w.named = map[string]bool{}
-		for _, p := range w.scope.Paths {
+		for _, p := range paths {
 			w.named[slashed(p)] = true
 		}
 	}
 	first := &worker{walk: w}
 	first.visitor = equip(&first.sum)
-	for _, path := range w.scope.Paths {
+	for _, path := range paths {
 		if err := w.begin(first, rules, path); err != nil {
 			w.abandon()
 			return err
@@ -139,11 +162,27 @@ func slashed(path string) string {
 	return strings.TrimRight(filepath.ToSlash(filepath.Clean(path)), "/")
 }
 
+// resolved follows the links in named paths, so that the ignore rules of the place they lead to hold, and drops what is
+// named twice.
+func resolved(paths []string) ([]string, error) {
+	var out []string
+	for _, path := range paths {
+		if !filepath.IsAbs(path) {
+			return nil, fmt.Errorf("search %s: the path must be absolute", path)
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return nil, fmt.Errorf("search %s: %w", path, plainError(err))
+		}
+		if !slices.Contains(out, real) {
+			out = append(out, real)
+		}
+	}
+	return out, nil
+}
+
 // begin puts one of the named paths on the stack, or visits it when it is a file.
 func (w *walk) begin(first *worker, rules *ignore.Rules, path string) error {
-	if !filepath.IsAbs(path) {
-		return fmt.Errorf("search %s: the path must be absolute", path)
-	}
 	st, err := os.Stat(path)
 	if err != nil {
 		return fmt.Errorf("search %s: %w", path, plainError(err))
@@ -168,7 +207,7 @@ func (w *walk) begin(first *worker, rules *ignore.Rules, path string) error {
 		return fmt.Errorf("search %s: %w", path, plainError(err))
 	}
 	start, _ := rules.Start(path)
-	w.stack = append(w.stack, job{at: &spot{folder: f, rules: start, base: len(slashed(path))}})
+	w.stack = append(w.stack, job{at: w.occupy(f, start, len(slashed(path)))})
 	return nil
 }
 
@@ -191,7 +230,12 @@ func (w *walk) quit() {
 // abandon lets go of what a walk that stopped early did not get to.
 func (w *walk) abandon() {
 	for _, j := range w.stack {
-		j.drop()
+		if j.parent != nil {
+			w.leave(j.parent)
+		}
+		if j.at != nil {
+			w.leave(j.at)
+		}
 	}
 	w.stack = nil
 }
@@ -202,15 +246,6 @@ func (j *job) path() string {
 		return j.at.path()
 	}
 	return strings.TrimSuffix(j.rules.Path(), "/") + "/" + j.name
-}
-
-func (j *job) drop() {
-	if j.parent != nil {
-		j.parent.folder.release()
-	}
-	if j.at != nil {
-		j.at.folder.release()
-	}
 }
 
 // take waits for work; false when there is none left or the walk was stopped.

@@ -23,7 +23,7 @@ func (k *worker) loop() {
 		}
 		if j.files != nil {
 			k.visitAll(j.at, j.files, j.files.entries)
-			j.at.folder.release()
+			k.walk.leave(j.at)
 			continue
 		}
 		k.enter(j)
@@ -41,24 +41,22 @@ func (k *worker) enter(j job) {
 			}
 			return
 		}
-		at = &spot{folder: f, base: j.base}
+		at = k.walk.occupy(f, nil, j.base)
 	}
-	k.walk.live.Add(1)
+	defer k.walk.leave(at)
 	if err := at.folder.list(&k.list); err != nil {
 		k.sum.problem(j.path(), err)
-	} else {
-		if at.rules == nil {
-			var marks ignore.Marks
-			for _, e := range k.list.entries {
-				marks |= ignore.Mark(view(k.list.name(e)))
-			}
-			at.rules = j.rules.Enter(j.name, marks)
-		}
-		k.sort(at)
-		k.visitAll(at, &k.list, k.files)
+		return
 	}
-	k.walk.live.Add(-1)
-	at.folder.release()
+	if at.rules == nil {
+		var marks ignore.Marks
+		for _, e := range k.list.entries {
+			marks |= ignore.Mark(view(k.list.name(e)))
+		}
+		at.rules = j.rules.Enter(j.name, marks)
+	}
+	k.sort(at)
+	k.visitAll(at, &k.list, k.files)
 }
 
 func (k *worker) openJob(j job) (folder, error) {
@@ -66,7 +64,7 @@ func (k *worker) openJob(j job) (folder, error) {
 		return k.walk.open(j.path(), false)
 	}
 	f, err := j.parent.folder.enter(j.name)
-	j.parent.folder.release()
+	k.walk.leave(j.parent)
 	return f, err
 }
 
@@ -98,7 +96,7 @@ func (k *worker) sort(at *spot) {
 		}
 		j := job{name: string(raw), rules: at.rules, base: at.base}
 		if keepOpen {
-			at.folder.retain()
+			at.users.Add(1)
 			j.parent = at
 		}
 		k.jobs = append(k.jobs, j)
@@ -147,7 +145,7 @@ func (k *worker) share(at *spot, names *listing, files []entry) int {
 	for _, e := range files {
 		copied.add(view(names.name(e)), e.kind)
 	}
-	at.folder.retain()
+	at.users.Add(1)
 	k.walk.give([]job{{files: copied, at: at}})
 	return len(files)
 }
