@@ -7,6 +7,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 // bare is a command without a keeper. Its group, and on Linux what /proc shows
@@ -15,6 +17,7 @@ import (
 type bare struct {
 	process *os.Process
 	marker  string
+	box     *sandbox.Box // nil: none
 	exits   chan exit
 	ended   chan struct{}
 	once    sync.Once
@@ -46,15 +49,42 @@ func startBare(s spec, l *ledger) (tree, *os.File, *entry, error) {
 		defer f.Close()
 		files, argv = append(files, f), append(argv, "/dev/fd/3")
 	}
-	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: s.dir, Env: s.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
+	box, filter, err := boxed(&s, &argv, len(files))
 	if err != nil {
 		r.Close()
 		return nil, nil, nil, err
 	}
-	t := &bare{process: p, marker: s.marker, exits: make(chan exit, 1), ended: make(chan struct{}), stopped: make(chan time.Duration, 1)}
+	if filter != nil {
+		defer filter.Close()
+		files = append(files, filter)
+	}
+	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: s.dir, Env: s.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
+	if err != nil {
+		r.Close()
+		if box != nil {
+			box.Remove()
+		}
+		return nil, nil, nil, err
+	}
+	t := &bare{process: p, box: box, marker: s.marker, exits: make(chan exit, 1), ended: make(chan struct{}), stopped: make(chan time.Duration, 1)}
 	e := t.record(l)
 	go t.wait()
 	return t, r, e, nil
+}
+
+// boxed puts in front of the command what makes its box.
+func boxed(s *spec, argv *[]string, fd int) (box *sandbox.Box, filter *os.File, err error) {
+	if s.box == nil {
+		return nil, nil, nil
+	}
+	box = sandbox.New(s.box, s.plan)
+	box.Make()
+	if *argv, filter, err = box.Argv(*argv, s.dir, fd); err != nil {
+		box.Remove()
+		return nil, nil, &boxError{err.Error()}
+	}
+	s.env = box.Environ(s.env)
+	return box, filter, nil
 }
 
 // tempScript holds a command that is too long for an argument, in a file that
@@ -78,6 +108,9 @@ func tempScript(script string) (*os.File, error) {
 // wait waits for the command, then for what it left.
 func (t *bare) wait() {
 	defer close(t.ended)
+	if t.box != nil {
+		defer t.box.Remove()
+	}
 	dead := make(chan exit, 1)
 	go func() {
 		st, err := t.process.Wait()

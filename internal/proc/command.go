@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 // Command is what to run.
@@ -16,6 +18,10 @@ type Command struct {
 	Argv []string // or a program, looked for in PATH, and its arguments, without a shell
 	Dir  string   // where; empty means the current directory
 	Env  []string // all of its environment, see Environ; nil means Environ(os.Environ(), nil)
+
+	// Sandbox, if not nil, is the box that the command runs in. If it cannot
+	// be made the command does not run, unless the box is a best effort.
+	Sandbox *sandbox.Spec
 
 	Timeout time.Duration // 0 means none
 

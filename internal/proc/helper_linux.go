@@ -6,11 +6,14 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 // This file is the keeper's side: the same binary, executed again.
@@ -43,6 +46,7 @@ type keeping struct {
 	mu    sync.Mutex // one message at a time
 	ctl   *os.File
 	main  int           // pid of the command
+	box   *sandbox.Box  // that it is in, or nil
 	empty chan struct{} // closed when there is no child any more
 	once  sync.Once
 	over  chan int // processes that would not end
@@ -71,12 +75,18 @@ func keep() int {
 	if err != nil || kind != msgRun {
 		return 0 // not needed after all
 	}
-	s, err := decodeSpec(body)
+	s, box, err := decodeSpec(body)
+	k.box = box
+	defer k.clean()
 	if err == nil {
-		k.main, err = launch(s)
+		k.main, err = launch(s, box)
 	}
 	if err != nil {
-		k.tell(msgFailed, numbers(int(errnoOf(err))))
+		text := ""
+		if unmade := (*boxError)(nil); errors.As(err, &unmade) {
+			text = unmade.why
+		}
+		k.tell(msgFailed, append(numbers(int(errnoOf(err))), text...))
 		return 1
 	}
 	unix.Close(outFD)
@@ -92,11 +102,11 @@ func keep() int {
 	return 0
 }
 
-// launch starts the command on this thread, which is the keeper's for good.
-// What confines a command is set up here, between the keeper and its child.
-func launch(s *spec) (pid int, err error) {
+// launch starts the command on this thread, which is the keeper's for good. In
+// a box it is this thread that enters it: the keeper's others stay outside.
+func launch(s *spec, box *sandbox.Box) (pid int, err error) {
 	files := []uintptr{0, outFD, outFD}
-	argv := s.argv
+	argv, env := s.argv, s.env
 	if s.script != "" {
 		fd, err := scriptFile(s.script)
 		if err != nil {
@@ -106,10 +116,41 @@ func launch(s *spec) (pid int, err error) {
 		files = append(files, uintptr(fd))
 		argv = append(argv, "/dev/fd/3")
 	}
+	if box != nil {
+		// The command may not look into the memory of what boxes it.
+		unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+		box.Make()
+		var filter *os.File
+		if argv, filter, err = box.Argv(argv, s.dir, len(files)); err != nil {
+			return 0, &boxError{err.Error()}
+		}
+		if filter != nil {
+			defer filter.Close()
+			files = append(files, filter.Fd())
+		}
+		if err = box.Enter(); err != nil {
+			return 0, &boxError{err.Error()}
+		}
+		env = box.Environ(env)
+	}
 	return syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{
-		Dir: s.dir, Env: s.env, Files: files,
+		Dir: s.dir, Env: env, Files: files,
 		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
+}
+
+// clean removes what the box has put on the disk, on a thread that is not in
+// it.
+func (k *keeping) clean() {
+	if k.box == nil {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		k.box.Remove()
+	}()
+	<-done
 }
 
 // scriptFile puts a command that is too long for an argument where only the
@@ -139,7 +180,11 @@ func (k *keeping) reap() {
 		case err != nil:
 			return
 		case pid == k.main:
-			k.tell(msgExited, numbers(int(ws), k.count()))
+			body := numbers(int(ws), k.count())
+			if k.box != nil {
+				body = append(body, strings.Join(k.box.Refused(), "\n")...)
+			}
+			k.tell(msgExited, body)
 		}
 	}
 }

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 // This file is the program's side of the keepers.
@@ -21,13 +24,24 @@ type keepers struct {
 	helper  Helper
 	mu      sync.Mutex
 	broken  error // why keepers cannot be started
-	spare   *idle
+	spare   [kinds]*idle
+	unnamed error // why boxes with namespaces cannot be made
 	closed  bool
 	filling sync.WaitGroup
 }
 
+// kind tells keepers apart by what they can do.
+type kind int
+
+const (
+	plain      kind = iota
+	namespaced      // in a user namespace of its own, so that it can make others
+	kinds
+)
+
 // idle is a keeper without a command.
 type idle struct {
+	kind kind
 	kept *kept
 	out  *os.File // read end of its command's output
 }
@@ -65,34 +79,72 @@ func (k *keepers) note() string {
 
 // start starts a command, under a keeper if possible. If the context ends
 // before it is known to have started, it counts as started.
-func (k *keepers) start(ctx context.Context, s spec, l *ledger) (tree, *os.File, *entry, error) {
+func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File, *entry, error) {
 	for k.works() {
-		i, spare, err := k.take()
+		want, err := k.kindFor(s)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		i, spare, err := k.take(want)
 		if err == nil {
 			e := l.add(i.kept.id, s.marker)
 			if err = i.kept.run(ctx, s); err == nil {
-				k.refill()
+				k.refill(want)
 				return i.kept, i.out, e, nil
 			}
 			i.out.Close()
 			<-i.kept.gone()
 			e.remove()
-			if !errors.Is(err, errUnused) {
+			unmade := (*boxError)(nil)
+			switch {
+			case errors.As(err, &unmade) && want == namespaced:
+				k.breaks(want, err)
+				continue // with what works without
+			case errors.As(err, &unmade) && s.unboxFor(err) == nil:
+				continue
+			case !errors.Is(err, errUnused):
 				return nil, nil, nil, err
 			}
 		}
 		if !spare { // a spare may have died long ago; a fresh one must work
-			k.breaks(err)
+			k.breaks(want, err)
 		}
 	}
-	return startBare(s, l)
+	if err := s.unbox(); err != nil {
+		return nil, nil, nil, err
+	}
+	return startBare(*s, l)
 }
 
-// breaks remembers that keepers do not work here.
-func (k *keepers) breaks(err error) {
+// kindFor is the keeper that a command needs. Where namespaces turned out not
+// to work, although they seemed to, the box is planned anew without.
+func (k *keepers) kindFor(s *spec) (kind, error) {
+	if s.box == nil || !s.plan.InProcess() || !s.plan.Layers.Has(sandbox.Namespaces) {
+		return plain, nil
+	}
+	k.mu.Lock()
+	unnamed := k.unnamed
+	k.mu.Unlock()
+	if unnamed == nil {
+		return namespaced, nil
+	}
+	box := *s.box
+	box.Without |= sandbox.Namespaces
+	if err := s.plans(&box); err != nil {
+		return plain, &boxError{fmt.Sprintf("namespaces do not work: %v; without them: %v", unnamed, err)}
+	}
+	return plain, nil
+}
+
+// breaks remembers that keepers, or those with namespaces, do not work here.
+func (k *keepers) breaks(which kind, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.broken = err
+	if which == namespaced {
+		k.unnamed = err
+	} else {
+		k.broken = err
+	}
 }
 
 // probe sees whether a keeper can be started, and leaves it as the spare.
@@ -100,40 +152,40 @@ func (k *keepers) probe() {
 	if !k.works() {
 		return
 	}
-	k.refill()
+	k.refill(plain)
 	k.filling.Wait()
 }
 
 // take returns the spare keeper, or a new one.
-func (k *keepers) take() (i *idle, spare bool, err error) {
+func (k *keepers) take(want kind) (i *idle, spare bool, err error) {
 	k.mu.Lock()
-	i, k.spare = k.spare, nil
+	i, k.spare[want] = k.spare[want], nil
 	k.mu.Unlock()
 	if i != nil {
 		return i, true, nil
 	}
-	i, err = k.keeper()
+	i, err = k.keeper(want)
 	return i, false, err
 }
 
 // refill starts the next spare.
-func (k *keepers) refill() {
+func (k *keepers) refill(want kind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.closed || k.spare != nil {
+	if k.closed || k.spare[want] != nil {
 		return
 	}
 	k.filling.Go(func() {
-		i, err := k.keeper()
+		i, err := k.keeper(want)
 		if err != nil {
-			k.breaks(err)
+			k.breaks(want, err)
 			return
 		}
 		k.mu.Lock()
-		if k.closed || k.spare != nil {
+		if k.closed || k.spare[want] != nil {
 			defer i.release()
 		} else {
-			k.spare = i
+			k.spare[want] = i
 		}
 		k.mu.Unlock()
 	})
@@ -144,12 +196,14 @@ func (k *keepers) close() {
 	k.closed = true
 	k.mu.Unlock()
 	k.filling.Wait()
-	k.spare.release()
-	k.spare = nil
+	for i := range k.spare {
+		k.spare[i].release()
+		k.spare[i] = nil
+	}
 }
 
 // keeper starts one.
-func (k *keepers) keeper() (*idle, error) {
+func (k *keepers) keeper(want kind) (*idle, error) {
 	r, w, err := pipeOf()
 	if err != nil {
 		return nil, err
@@ -167,17 +221,22 @@ func (k *keepers) keeper() (*idle, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err == nil {
 		defer null.Close()
+		attr := &syscall.SysProcAttr{}
+		if want == namespaced {
+			attr = sandbox.NamespaceAttr()
+		}
+		// A keeper that is stopped must wake up to see its program gone. The
+		// signal comes when the starting thread ends, which may be early;
+		// then it does no harm.
+		attr.Setsid, attr.Pdeathsig = true, syscall.SIGCONT
 		var p *os.Process
 		p, err = os.StartProcess(k.helper.path, []string{"adze-keeper", helperArg}, &os.ProcAttr{
 			Env:   helperEnv(),
 			Files: []*os.File{null, null, null, theirs, w},
-			// A keeper that is stopped must wake up to see its program gone. The
-			// signal comes when the starting thread ends, which may be early;
-			// then it does no harm.
-			Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
+			Sys:   attr,
 		})
 		if err == nil {
-			return &idle{newKept(p, ours), r}, nil
+			return &idle{want, newKept(p, ours), r}, nil
 		}
 	}
 	r.Close()
@@ -224,7 +283,7 @@ var errUnused = errors.New("the keeper process ended at once")
 // run hands the command over and waits until it has started, or the context
 // has ended: a command can be quick enough to stop its keeper before that has
 // said anything.
-func (t *kept) run(ctx context.Context, s spec) error {
+func (t *kept) run(ctx context.Context, s *spec) error {
 	t.marker = s.marker
 	go t.listen()
 	t.ctl.SetWriteDeadline(time.Now().Add(startTime))
@@ -257,12 +316,19 @@ func (t *kept) listen() {
 			t.started <- nil
 		case msgFailed:
 			started, exited, clean = true, true, true
-			err := syscall.Errno(number(body, 0))
+			var err error = syscall.Errno(number(body, 0))
+			if len(body) > 4 {
+				err = &boxError{string(body[4:])}
+			}
 			t.started <- err
 			t.exits <- exit{code: 127, note: "The command could not be started: " + err.Error() + "."}
 		case msgExited:
 			exited = true
-			t.exits <- exitOf(syscall.WaitStatus(number(body, 0)), number(body, 1))
+			e := exitOf(syscall.WaitStatus(number(body, 0)), number(body, 1))
+			if len(body) > 8 {
+				e.refused = strings.Split(string(body[8:]), "\n")
+			}
+			t.exits <- e
 		case msgEmpty:
 			clean = true
 		case msgLeft:

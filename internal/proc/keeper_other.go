@@ -24,8 +24,11 @@ func (*keepers) note() string {
 	return "This system has no keeper processes: a process that leaves its group may outlive its command."
 }
 
-func (*keepers) start(_ context.Context, s spec, l *ledger) (tree, *os.File, *entry, error) {
-	return startBare(s, l)
+func (*keepers) start(_ context.Context, s *spec, l *ledger) (tree, *os.File, *entry, error) {
+	if err := s.unbox(); err != nil {
+		return nil, nil, nil, err
+	}
+	return startBare(*s, l)
 }
 
 func (*keepers) probe() {}

@@ -148,7 +148,7 @@ func TestDeadSpare(t *testing.T) {
 	r := opened(t, Options{})
 	run(t, r, Command{Line: "true"})
 	r.keeper.filling.Wait()
-	r.keeper.spare.kept.keeper.Kill()
+	r.keeper.spare[plain].kept.keeper.Kill()
 	if o := run(t, r, Command{Line: "echo a"}); o.Output.Head != "a\n" || o.Notes != nil {
 		t.Errorf("%+v", o)
 	}

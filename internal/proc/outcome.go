@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"syscall"
 	"time"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 // Ended says why a command is no longer running.
@@ -61,8 +63,14 @@ type Outcome struct {
 	// live on until Process.Stop or Runner.Close. After a stop it counts those
 	// that could not be ended.
 	Leftover int
+	// Boxed is the mode of the sandbox it ran in; Off if there was none.
+	Boxed sandbox.Mode
+	// Suspect says why a command that failed probably failed for its
+	// sandbox's sake; empty: it did not, as far as is known. See
+	// sandbox.Suspect.
+	Suspect string
 	// Notes says in whole sentences what was not as it should be: sh in the
-	// place of bash, no helper process, no ledger.
+	// place of bash, no helper process, no ledger, a sandbox with holes.
 	Notes []string
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 // liveTail is how much of the end a Progress shows.
@@ -26,6 +28,7 @@ type Process struct {
 	entry  *entry // in the ledger
 	cap    *capture
 	notes  []string
+	mode   sandbox.Mode // of the box
 
 	detach, stopping     chan struct{} // asked for
 	detachOnce, stopOnce sync.Once
@@ -58,22 +61,31 @@ func (p *Process) start(ctx context.Context, s spec, note string) error {
 	starting, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var err error
-	if p.tree, p.out, p.entry, err = r.keeper.start(starting, s, r.ledger); err != nil {
+	if p.tree, p.out, p.entry, err = r.keeper.start(starting, &s, r.ledger); err != nil {
 		return startError(s, err)
 	}
-	p.notes = sentences(note, r.keeper.note(), r.ledger.note())
+	p.mode = s.mode()
+	p.notes = append(sentences(append(s.notes, note, r.keeper.note(), r.ledger.note())...), s.plan.Notes...)
 	go p.pump()
 	go p.live()
 	go p.watch(ctx)
 	return nil
 }
 
+// boxError says that a command did not run because its box could not be made.
+type boxError struct{ why string }
+
+func (e *boxError) Error() string { return "make the sandbox: " + e.why }
+
 // startError says what could not be started.
 func startError(s spec, err error) error {
 	if path := (*os.PathError)(nil); errors.As(err, &path) {
 		err = path.Err
 	}
+	unmade := (*boxError)(nil)
 	switch {
+	case errors.As(err, &unmade), errors.Is(err, errNoKeeper):
+		return fmt.Errorf("run command: %w", err)
 	case errors.Is(err, syscall.E2BIG):
 		return fmt.Errorf("run command: its arguments and environment together are larger than this system takes (%w); put data into a file", err)
 	case errors.Is(err, os.ErrNotExist):
@@ -89,9 +101,7 @@ func (p *Process) watch(ctx context.Context) {
 	left := e.leftover
 	if why != Exited {
 		left = p.end()
-		if e == (exit{}) {
-			e = p.exitNow()
-		}
+		e = p.exitNow()
 	}
 	p.readToEnd()
 	if p.isGone() {
@@ -99,8 +109,11 @@ func (p *Process) watch(ctx context.Context) {
 	}
 	close(p.liveStop)
 	<-p.liveDone
-	o := Outcome{Ended: why, Exit: e.code, Signal: e.signal, Duration: time.Since(p.began), Quiet: quiet, Leftover: left, Notes: append(p.notes, sentences(e.note)...)}
+	o := Outcome{Ended: why, Exit: e.code, Signal: e.signal, Duration: time.Since(p.began), Quiet: quiet, Leftover: left, Boxed: p.mode, Notes: append(p.notes, sentences(e.note)...)}
 	o.Output = p.cap.finish()
+	if p.mode != sandbox.Off && why == Exited && e.code != 0 {
+		o.Suspect = sandbox.Suspect(e.refused, o.Output.Head+"\n"+o.Output.Tail)
+	}
 	p.outcome = o
 	close(p.done)
 	p.linger()

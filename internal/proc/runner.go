@@ -88,6 +88,9 @@ func (r *Runner) Start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.plans(c.Sandbox); err != nil {
+		return nil, err
+	}
 	p := newProcess(r, c)
 	r.mu.Lock()
 	if r.closed {

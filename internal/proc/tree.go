@@ -3,9 +3,13 @@ package proc
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 // tree is a started command with all that descends from it.
@@ -30,6 +34,7 @@ type exit struct {
 	signal   syscall.Signal
 	leftover int
 	note     string
+	refused  []string // what the box is known to have refused
 }
 
 // spec is a command made ready to start.
@@ -39,7 +44,53 @@ type spec struct {
 	dir    string
 	env    []string
 	marker string // value of markerVar in env
+
+	box   *sandbox.Spec // nil: none
+	plan  sandbox.Plan
+	notes []string // for the outcome
 }
+
+// plans works out how the command is boxed.
+func (s *spec) plans(box *sandbox.Spec) (err error) {
+	if !box.Boxed() {
+		return nil
+	}
+	if s.plan, err = box.Plan(); err != nil {
+		return fmt.Errorf("run command: %w", err)
+	}
+	s.box = box
+	return nil
+}
+
+// unbox takes the box away from a command that cannot have one for lack of a
+// keeper, if it may do without.
+func (s *spec) unbox() error {
+	if s.box == nil || !s.plan.InProcess() {
+		return nil
+	}
+	return s.unboxFor(errNoKeeper)
+}
+
+// unboxFor takes it away because it cannot be made.
+func (s *spec) unboxFor(why error) error {
+	if !s.box.BestEffort {
+		return fmt.Errorf("make a %s sandbox: %w", s.box.Mode, why)
+	}
+	s.notes = append(s.notes, fmt.Sprintf("The command ran without its %s sandbox: %v.", s.box.Mode, why))
+	s.box, s.plan = nil, sandbox.Plan{}
+	return nil
+}
+
+// mode is that of the box, if there is one.
+func (s *spec) mode() sandbox.Mode {
+	if s.box == nil || s.plan.Layers == 0 {
+		return sandbox.Off
+	}
+	return s.box.Mode
+}
+
+// errNoKeeper says why nothing can be boxed.
+var errNoKeeper = errors.New("it is made by a keeper process, and there is none, because the program does not call proc.Main first or cannot start itself again")
 
 // markerVar is in the environment of every command, with a value nobody can
 // guess. It finds processes that got away from all else.

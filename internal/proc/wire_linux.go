@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 // What the program and a keeper say to each other, over a stream socket: a
@@ -14,8 +16,8 @@ const (
 	msgStop    = 'T' // to the keeper: grace in milliseconds
 	msgReady   = 'K' // the keeper stands and waits for its command
 	msgStarted = 'S' // pid
-	msgFailed  = 'F' // errno
-	msgExited  = 'X' // wait status, number of processes left
+	msgFailed  = 'F' // errno; if the box could not be made, text that says why
+	msgExited  = 'X' // wait status, number of processes left; text: what the box refused, one a line
 	msgEmpty   = 'E' // nothing is left; the keeper ends
 	msgLeft    = 'L' // number of processes that would not end; the keeper ends
 )
@@ -79,10 +81,16 @@ func (s *spec) encode() []byte {
 	str(s.script)
 	list(s.argv)
 	list(s.env)
+	if s.box == nil {
+		str("")
+	} else {
+		str(string(sandbox.New(s.box, s.plan).Encode()))
+	}
 	return b
 }
 
-func decodeSpec(b []byte) (*spec, error) {
+// decodeSpec reads what encode has written. The box is its own, if there is one.
+func decodeSpec(b []byte) (*spec, *sandbox.Box, error) {
 	bad := errors.New("read the command: the message is broken")
 	str := func() (v string, ok bool) {
 		n, k := binary.Uvarint(b)
@@ -108,13 +116,18 @@ func decodeSpec(b []byte) (*spec, error) {
 		return v, true
 	}
 	s := &spec{}
-	var ok [4]bool
+	var ok [5]bool
 	s.dir, ok[0] = str()
 	s.script, ok[1] = str()
 	s.argv, ok[2] = list()
 	s.env, ok[3] = list()
-	if ok != [4]bool{true, true, true, true} || len(s.argv) == 0 || len(b) > 0 {
-		return nil, bad
+	raw, last := str()
+	if ok[4] = last; ok != [5]bool{true, true, true, true, true} || len(s.argv) == 0 || len(b) > 0 {
+		return nil, nil, bad
 	}
-	return s, nil
+	if raw == "" {
+		return s, nil, nil
+	}
+	box, err := sandbox.DecodeBox([]byte(raw))
+	return s, box, err
 }

@@ -10,14 +10,14 @@ import (
 func FuzzSpec(f *testing.F) {
 	s := spec{argv: []string{"bash", "-c", "x"}, dir: "/", script: "\xff", env: []string{"A=\xfe", ""}}
 	f.Add(s.encode())
-	f.Add([]byte{0, 0, 1, 0, 0})
+	f.Add([]byte{0, 0, 1, 0, 0, 0})
 	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := decodeSpec(b)
+		s, _, err := decodeSpec(b)
 		if err != nil {
 			return
 		}
-		again, err := decodeSpec(s.encode())
+		again, _, err := decodeSpec(s.encode())
 		if err != nil {
 			t.Fatal(err)
 		}

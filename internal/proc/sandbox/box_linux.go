@@ -1,0 +1,134 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// onLinux is what a box is made of here.
+type onLinux struct {
+	held  []*placeholder
+	rules []rule
+}
+
+func (b *Box) makeHere() {
+	if b.plan.Layers&(Namespaces|Bubblewrap) != 0 {
+		b.holdProtected()
+	}
+}
+
+func (b *Box) removeHere() {
+	for _, h := range b.held {
+		h.release()
+	}
+	b.held = nil
+}
+
+// Enter puts the calling thread, and all that it starts from now on, into the
+// box for good. If it fails the thread is good for nothing any more.
+func (b *Box) Enter() error {
+	if !b.plan.InProcess() {
+		return nil
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("renounce privileges for good: %w", err)
+	}
+	write := b.writable()
+	if b.plan.Layers.Has(Namespaces) {
+		if err := b.enterNamespaces(write); err != nil {
+			return err
+		}
+	}
+	if err := dropCapabilities(); err != nil {
+		return err
+	}
+	if b.plan.Layers.Has(Landlock) {
+		l := landlock{abi: b.plan.LandlockABI, write: append(write, devices...), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
+		if err := l.restrict(); err != nil {
+			return err
+		}
+	}
+	if b.plan.Layers.Has(Seccomp) {
+		b.rules = b.spec.rules(b.plan)
+		listener, err := filter(b.rules, b.plan.Layers.Has(Notify))
+		if err != nil {
+			return err
+		}
+		if listener >= 0 {
+			go b.listen(listener)
+		}
+	}
+	return nil
+}
+
+// devices can be written by everyone: they lead nowhere.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"}
+
+// writable is what may be written, links resolved, what does not exist and
+// what lies below another left out.
+func (b *Box) writable() []string {
+	paths := b.spec.writable()
+	if b.temp != "" {
+		paths = append(paths, b.temp)
+	}
+	var resolved []string
+	for _, p := range paths {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			resolved = append(resolved, real)
+		}
+	}
+	return outermost(resolved)
+}
+
+// filterFile is the filter for bubblewrap to load.
+func (b *Box) filterFile() (*os.File, error) {
+	fd, err := unix.MemfdCreate("filter", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("make room for the seccomp filter: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "filter")
+	if _, err = f.Write(bytesOf(assemble(b.spec.rules(b.plan), refusal))); err == nil {
+		_, err = f.Seek(0, 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("write the seccomp filter: %w", err)
+	}
+	return f, nil
+}
+
+// dropCapabilities leaves a command of root's with what concerns files, users
+// and its own processes, and everyone else with nothing. Inside a user
+// namespace the kernel gives back to root what is not dropped here.
+func dropCapabilities() error {
+	const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_FOWNER |
+		1<<unix.CAP_FSETID | 1<<unix.CAP_KILL | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE
+	keep := uint64(0)
+	if os.Getuid() == 0 {
+		keep = kept
+	}
+	for c := uintptr(0); c < 64; c++ {
+		if keep&(1<<c) == 0 {
+			unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0, 0, 0, 0) // who may not has nothing to drop
+		}
+	}
+	unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0)
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&head, &data[0]); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	for i := range data {
+		part := uint32(keep >> (32 * i))
+		data[i].Effective &= part
+		data[i].Permitted &= part
+		data[i].Inheritable = 0
+	}
+	if err := unix.Capset(&head, &data[0]); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// rulesetAttr is what the kernel takes; it grew with the interface.
+type rulesetAttr struct{ fs, net, scoped uint64 }
+
+func (a *rulesetAttr) size(abi int) uintptr {
+	switch {
+	case abi < tcpABI:
+		return 8
+	case abi < scopeABI:
+		return 16
+	}
+	return 24
+}
+
+// fileWrites is what can be done to a file, dirWrites what only to a folder.
+const (
+	fileWrites = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	dirWrites  = unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR |
+		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_MAKE_SYM |
+		unix.LANDLOCK_ACCESS_FS_REFER
+	deviceNodes = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
+)
+
+// known leaves out of rights what a version does not know.
+func known(rights uint64, abi int) uint64 {
+	if abi < 2 {
+		rights &^= unix.LANDLOCK_ACCESS_FS_REFER
+	}
+	if abi < truncateABI {
+		rights &^= unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	}
+	if abi < ioctlABI {
+		rights &^= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	}
+	return rights
+}
+
+// landlock is what a thread is going to be held to.
+type landlock struct {
+	abi         int
+	write       []string // files and folders
+	tcp         bool     // refuse TCP
+	unixSockets bool     // refuse sockets that are files, but below write
+}
+
+// restrict holds this thread, and what it starts, to the rules for good. What
+// has gone meanwhile is left out.
+func (l landlock) restrict() error {
+	attr := &rulesetAttr{fs: known(fileWrites|dirWrites, l.abi)}
+	if l.unixSockets {
+		attr.fs |= unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+	}
+	if l.tcp && l.abi >= tcpABI {
+		attr.net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+	}
+	if l.abi >= scopeABI {
+		attr.scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+	}
+	fd, err := createRuleset(attr, l.abi)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	for _, path := range l.write {
+		if err := allowBelow(fd, path, attr.fs&^deviceNodes); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fd), 0, 0); errno != 0 {
+		return fmt.Errorf("enter the Landlock rules: %w", errno)
+	}
+	return nil
+}
+
+func createRuleset(attr *rulesetAttr, abi int) (fd int, err error) {
+	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(attr)), attr.size(abi), 0)
+	if errno != 0 {
+		return -1, fmt.Errorf("make a set of Landlock rules: %w", errno)
+	}
+	return int(n), nil
+}
+
+// allowBelow allows rights on a file, or on a folder and all below it.
+func allowBelow(ruleset int, path string, rights uint64) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("allow writing to %s: %w", path, err)
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return fmt.Errorf("allow writing to %s: %w", path, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		rights &= fileWrites
+	}
+	// The kernel's struct is packed: 12 bytes.
+	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	runtime.KeepAlive(&attr)
+	if errno != 0 {
+		return fmt.Errorf("allow writing to %s: %w", path, errno)
+	}
+	return nil
+}

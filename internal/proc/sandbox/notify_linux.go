@@ -1,0 +1,77 @@
+package sandbox
+
+import (
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// notification is struct seccomp_notif, and verdict seccomp_notif_resp.
+type notification struct {
+	id    uint64
+	pid   uint32
+	flags uint32
+	nr    int32
+	arch  uint32
+	ip    uint64
+	args  [6]uint64
+}
+
+type verdict struct {
+	id    uint64
+	val   int64
+	errno int32
+	flags uint32
+}
+
+// listen refuses every call that the filter stops, and remembers which. All of
+// them are refused, whatever their arguments are by then, so nothing is gained
+// by changing those meanwhile. It ends with the process.
+func (b *Box) listen(fd int) {
+	for {
+		var n notification
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
+		switch errno {
+		case 0:
+		case unix.EINTR, unix.ENOENT: // ENOENT: the caller was killed meanwhile
+			continue
+		default:
+			return // closed: the kernel answers ENOSYS from now on
+		}
+		b.tell(b.nameOf(&n))
+		v := verdict{id: n.id, errno: -int32(unix.EPERM)}
+		unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&v)))
+	}
+}
+
+func (b *Box) tell(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if what != "" && !slices.Contains(b.told, what) {
+		b.told = append(b.told, what)
+	}
+}
+
+// nameOf finds the rule that stopped a call.
+func (b *Box) nameOf(n *notification) string {
+	for _, r := range b.rules {
+		if r.nr == uintptr(n.nr) && r.stops(uint32(n.args[r.arg])) {
+			return r.what
+		}
+	}
+	return ""
+}
+
+// stops is what the filter does, for one argument.
+func (r rule) stops(argument uint32) bool {
+	switch r.test {
+	case testEqual:
+		return argument == r.value
+	case testMask:
+		return argument&r.mask != 0
+	case testNoneOf:
+		return !slices.Contains(r.not, argument)
+	}
+	return true
+}

@@ -1,0 +1,124 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Plan is which layers a box is made of here, and what it lacks.
+type Plan struct {
+	Layers Layers
+	// Loopback says that the command has a network of its own, with nothing
+	// but loopback in it.
+	Loopback bool
+	// UnixSockets says that sockets that are files can be reached: all of
+	// them, or those below writable paths where Landlock sees to it.
+	UnixSockets bool
+	// Protects says that protected paths are read-only.
+	Protects bool
+	// LandlockABI is the version of Landlock's interface, and LandlockUnix
+	// says that it sees to sockets that are files.
+	LandlockABI  int
+	LandlockUnix bool
+	// Notes says in whole sentences what the box does not hold back.
+	Notes []string
+}
+
+// ErrUnenforceable is wrapped by Plan's error: this kernel cannot hold a
+// command to the mode.
+var ErrUnenforceable = errors.New("this system has nothing to enforce it with")
+
+// Plan works out how to make the box here. The error says that writes or the
+// network could not be held back; with BestEffort that is a note.
+func (s *Spec) Plan() (Plan, error) { return s.planWith(Probe()) }
+
+func (s *Spec) planWith(has Support) (Plan, error) {
+	if !s.Boxed() {
+		return Plan{}, nil
+	}
+	if _, err := ParseMode(string(s.Mode)); err != nil {
+		return Plan{}, err
+	}
+	var p Plan
+	switch {
+	case s.Bubblewrap:
+		p = s.planBubblewrap(has)
+	case has.Layers()&^s.Without&Seatbelt != 0:
+		p = Plan{Layers: Seatbelt, UnixSockets: s.UnixSockets, Protects: true, Notes: []string{untried}}
+	default:
+		p = s.planLayers(has)
+	}
+	if lacking := s.lacking(p, has); lacking != "" {
+		if !s.BestEffort {
+			return p, fmt.Errorf("make a %s sandbox: %s: %w (%s); choose another mode, or off", s.Mode, lacking, ErrUnenforceable, has.why())
+		}
+		p.Notes = append([]string{fmt.Sprintf("The %s sandbox is not complete here: %s (%s).", s.Mode, lacking, has.why())}, p.Notes...)
+	}
+	return p, nil
+}
+
+const untried = "The sandbox uses seatbelt, which was never tried by its authors."
+
+func (s *Spec) planBubblewrap(has Support) Plan {
+	if has.Bubblewrap == "" || s.Without.Has(Bubblewrap) {
+		return Plan{}
+	}
+	p := Plan{Layers: Bubblewrap | has.Layers()&^s.Without&Seccomp, Protects: true, Loopback: !s.network()}
+	p.UnixSockets = s.UnixSockets || !p.Layers.Has(Seccomp)
+	return p
+}
+
+// planLayers chooses from what is built in. Read-only makes do with Landlock
+// and seccomp, which cost least; a workspace wants namespaces, for protected
+// paths and for a loopback that tests can use.
+func (s *Spec) planLayers(has Support) Plan {
+	have := has.Layers() &^ (s.Without | Bubblewrap | Seatbelt)
+	if !have.Has(Seccomp) {
+		have &^= Notify
+	}
+	if s.Mode == ReadOnly && have.Has(Landlock|Seccomp) && has.LandlockABI >= truncateABI {
+		have &^= Namespaces
+	}
+	p := Plan{Layers: have, Protects: s.Mode == ReadOnly || have.Has(Namespaces), Loopback: have.Has(Namespaces) && s.Mode == Workspace}
+	if have.Has(Landlock) {
+		p.LandlockABI, p.LandlockUnix = has.LandlockABI, has.LandlockUnix && !s.UnixSockets
+	}
+	p.UnixSockets = s.UnixSockets || !have.Has(Seccomp) || s.Mode != ReadOnly && p.LandlockUnix
+	note := func(when bool, text string) {
+		if when {
+			p.Notes = append(p.Notes, text)
+		}
+	}
+	note(!p.Protects && len(s.Protect) > 0, "Protected paths are not enforced: "+has.NamespacesWhy+".")
+	note(!p.Protects, "Modes, owners and times of files outside the workspace can be changed: "+has.NamespacesWhy+".")
+	note(!have.Has(Landlock) || has.LandlockABI < scopeABI, "Signals to processes outside are not held back: "+has.landlockWhy(scopeABI)+".")
+	note(have.Has(Landlock) && !have.Has(Namespaces) && has.LandlockABI < truncateABI, "Existing files can be truncated: "+has.landlockWhy(truncateABI)+".")
+	note(p.UnixSockets && !s.UnixSockets && !have.Has(Seccomp), "Sockets that are files can be reached: "+has.SeccompWhy+".")
+	return p
+}
+
+// InProcess reports whether the box is made by the process that starts the
+// command, on Linux, and not by a program in front of it.
+func (p Plan) InProcess() bool {
+	return p.Layers&(Landlock|Seccomp|Namespaces) != 0 && !p.Layers.Has(Bubblewrap)
+}
+
+// lacking says what of the mode's core the plan cannot do.
+func (s *Spec) lacking(p Plan, has Support) string {
+	if p.Layers&(Bubblewrap|Seatbelt) != 0 {
+		return ""
+	}
+	writes := p.Layers&(Landlock|Namespaces) != 0
+	network := s.network() || p.Layers.Has(Seccomp) || p.Loopback
+	switch {
+	case s.Bubblewrap:
+		return "bubblewrap is asked for and " + has.BubblewrapWhy
+	case !writes && !network:
+		return "neither writes nor the network can be held back"
+	case !writes:
+		return "writes cannot be held back"
+	case !network:
+		return "the network cannot be held back"
+	}
+	return ""
+}

@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The versions of Landlock's interface from which something can be held back.
+const (
+	truncateABI = 3
+	tcpABI      = 4
+	ioctlABI    = 5
+	scopeABI    = 6
+)
+
+// Support is which layers work on this system, and why the others do not.
+type Support struct {
+	LandlockABI   int  // version of its interface; 0: it does not work
+	LandlockUnix  bool // it can hold back sockets that are files
+	LandlockWhy   string
+	Seccomp       bool
+	Notify        bool
+	SeccompWhy    string
+	Namespaces    bool
+	NamespacesWhy string
+	Bubblewrap    string // path of bwrap; empty: there is none
+	BubblewrapWhy string
+	Seatbelt      bool
+}
+
+// Layers is the set of those that work.
+func (s Support) Layers() Layers {
+	var l Layers
+	for layer, works := range map[Layers]bool{
+		Landlock: s.LandlockABI > 0, Seccomp: s.Seccomp, Notify: s.Notify, Namespaces: s.Namespaces,
+		Bubblewrap: s.Bubblewrap != "", Seatbelt: s.Seatbelt,
+	} {
+		if works {
+			l |= layer
+		}
+	}
+	return l
+}
+
+func (s Support) landlockWhy(wanted int) string {
+	if s.LandlockABI == 0 {
+		return s.LandlockWhy
+	}
+	return fmt.Sprintf("Landlock has version %d here, and version %d is needed", s.LandlockABI, wanted)
+}
+
+// why is all that does not work, in one line.
+func (s Support) why() string {
+	var why []string
+	for _, w := range []string{s.LandlockWhy, s.SeccompWhy, s.NamespacesWhy} {
+		if w != "" && (len(why) == 0 || why[len(why)-1] != w) {
+			why = append(why, w)
+		}
+	}
+	return strings.Join(why, "; ")
+}
+
+// Describe says in lines what works here and why not, for people.
+func Describe() []string { return Probe().Lines() }
+
+// Lines says the same of this Support.
+func (s Support) Lines() []string {
+	if s.Seatbelt {
+		return []string{"seatbelt: there; " + untried}
+	}
+	line := func(name string, works bool, how, why string) string {
+		if works {
+			return name + ": " + how
+		}
+		return name + ": no, " + why
+	}
+	notify := "works"
+	if !s.Notify {
+		notify = "works; what it refuses is not told, only guessed from the output"
+	}
+	lines := []string{
+		line("landlock", s.LandlockABI > 0, fmt.Sprintf("works, version %d%s", s.LandlockABI, s.landlockLacks()), s.LandlockWhy),
+		line("seccomp", s.Seccomp, notify, s.SeccompWhy),
+		line("namespaces", s.Namespaces, "work: user, mount, IPC, network", s.NamespacesWhy),
+		line("bubblewrap", s.Bubblewrap != "", s.Bubblewrap, s.BubblewrapWhy),
+	}
+	for _, m := range []Mode{ReadOnly, Workspace, WorkspaceNetwork} {
+		lines = append(lines, s.mode(m))
+	}
+	return lines
+}
+
+func (s Support) landlockLacks() string {
+	var lacks []string
+	for _, c := range []struct {
+		abi  int
+		what string
+	}{{2, "moving between folders"}, {truncateABI, "truncating"}, {ioctlABI, "control of devices"}, {scopeABI, "signals and abstract sockets"}} {
+		if s.LandlockABI < c.abi {
+			lacks = append(lacks, c.what)
+		}
+	}
+	if lacks == nil {
+		return ""
+	}
+	return ", without " + strings.Join(lacks, ", ")
+}
+
+func (s Support) mode(m Mode) string {
+	spec := Spec{Mode: m, Protect: []string{"/"}, BestEffort: true}
+	p, err := spec.planWith(s)
+	if err != nil {
+		return fmt.Sprintf("%s: %v", m, err)
+	}
+	if len(p.Notes) == 0 {
+		return fmt.Sprintf("%s: enforced by %v", m, p.Layers)
+	}
+	return fmt.Sprintf("%s: %v; %s", m, p.Layers, strings.Join(p.Notes, " "))
+}

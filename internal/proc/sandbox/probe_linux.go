@@ -1,0 +1,120 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Probe looks, once in a process, at what works here. It takes a millisecond
+// and leaves nothing behind.
+func Probe() Support { return probed() }
+
+var probed = sync.OnceValue(func() (s Support) {
+	s.LandlockABI, s.LandlockUnix, s.LandlockWhy = probeLandlock()
+	s.Seccomp, s.Notify, s.SeccompWhy = probeSeccomp()
+	s.NamespacesWhy = probeNamespaces()
+	s.Namespaces = s.NamespacesWhy == ""
+	s.Bubblewrap, s.BubblewrapWhy = findBubblewrap()
+	return s
+})
+
+func probeLandlock() (abi int, unixSockets bool, why string) {
+	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	switch errno {
+	case 0:
+	case unix.ENOSYS:
+		return 0, false, "this kernel has no Landlock (Linux 5.13 brought it)"
+	case unix.EOPNOTSUPP:
+		return 0, false, "Landlock is turned off in this kernel (lsm= at boot)"
+	default:
+		return 0, false, fmt.Sprintf("Landlock cannot be used: %v", errno)
+	}
+	fd, err := createRuleset(&rulesetAttr{fs: unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX}, int(n))
+	if err == nil {
+		unix.Close(fd)
+	}
+	return int(n), err == nil, ""
+}
+
+func probeSeccomp() (works, notify bool, why string) {
+	if auditArch == 0 {
+		return false, false, "no seccomp filter is written for " + runtime.GOARCH
+	}
+	available := func(action uint32) error {
+		_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+		if errno != 0 {
+			return errno
+		}
+		return nil
+	}
+	if err := available(unix.SECCOMP_RET_ERRNO); err != nil {
+		return false, false, fmt.Sprintf("seccomp filters cannot be used: %v", err)
+	}
+	return true, available(unix.SECCOMP_RET_USER_NOTIF) == nil, ""
+}
+
+// probeNamespaces starts a process that enters the namespaces, makes a change
+// to its mounts and then fails to execute what does not exist: any other
+// failure came before.
+func probeNamespaces() (why string) {
+	attr := NamespaceAttr()
+	attr.Unshareflags = unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWNET
+	missing := "/proc/self/does-not-exist"
+	_, err := syscall.ForkExec(missing, []string{missing}, &syscall.ProcAttr{Files: []uintptr{0, 1, 2}, Sys: attr})
+	switch {
+	case errors.Is(err, syscall.ENOENT):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EUSERS):
+		return "no more user namespaces may be made here (user.max_user_namespaces)"
+	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
+		return "user namespaces are not allowed here (a container's rules, or kernel.apparmor_restrict_unprivileged_userns)"
+	default:
+		return fmt.Sprintf("user namespaces do not work here: %v", err)
+	}
+	if err := unix.MountSetattr(-1, "", unix.AT_EMPTY_PATH, &unix.MountAttr{}); err == unix.ENOSYS {
+		return "this kernel cannot make mounts read-only at once (Linux 5.12 brought it)"
+	}
+	return ""
+}
+
+// NamespaceAttr is how a process is started that can enter a box with
+// namespaces: in a user namespace in which everyone is who they are.
+func NamespaceAttr() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER,
+		UidMappings: identity("/proc/self/uid_map", os.Getuid()),
+		GidMappings: identity("/proc/self/gid_map", os.Getgid()),
+		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP},
+	}
+	attr.GidMappingsEnableSetgroups = os.Getuid() == 0
+	return attr
+}
+
+// identity maps every number to itself: for root all that there are, so that
+// files of all users stay theirs; for others only their own is allowed.
+func identity(file string, own int) []syscall.SysProcIDMap {
+	single := []syscall.SysProcIDMap{{ContainerID: own, HostID: own, Size: 1}}
+	if os.Getuid() != 0 {
+		return single
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return single
+	}
+	var all []syscall.SysProcIDMap
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		var inside, outside, size int
+		if _, err := fmt.Sscan(line, &inside, &outside, &size); err != nil {
+			return single
+		}
+		all = append(all, syscall.SysProcIDMap{ContainerID: inside, HostID: inside, Size: size})
+	}
+	return all
+}

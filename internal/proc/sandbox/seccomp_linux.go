@@ -1,0 +1,125 @@
+package sandbox
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// refused is what no box lets through: ways around the other layers, and into
+// other processes and the kernel.
+func refused() []rule {
+	var rules []rule
+	for what, nrs := range map[string][]uintptr{
+		"tracing":              {unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_MADVISE, unix.SYS_PERF_EVENT_OPEN},
+		"io_uring":             {unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER},
+		"mounting":             {unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR},
+		"entering a namespace": {unix.SYS_SETNS},
+		"the kernel's keys":    {unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY},
+		"changing the kernel":  {unix.SYS_BPF, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SYSLOG, unix.SYS_USERFAULTFD},
+		"changing the system":  {unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_VHANGUP},
+		"opening by handle":    {unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_FANOTIFY_INIT, unix.SYS_LOOKUP_DCOOKIE},
+	} {
+		for _, nr := range nrs {
+			rules = append(rules, rule{nr: nr, what: what})
+		}
+	}
+	for nr, what := range refusedHere {
+		rules = append(rules, rule{nr: nr, what: what})
+	}
+	const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	return append(rules,
+		rule{nr: unix.SYS_UNSHARE, what: "entering a namespace", test: testMask, mask: namespaces | unix.CLONE_NEWTIME},
+		rule{nr: unix.SYS_CLONE, what: "entering a namespace", test: testMask, mask: namespaces},
+		// Its flags lie in memory, where a filter cannot look. Who is told that
+		// there is no clone3 takes clone.
+		rule{nr: unix.SYS_CLONE3, errno: unix.ENOSYS},
+		// Typing on behalf of the person at the terminal.
+		rule{nr: unix.SYS_IOCTL, what: "typing into the terminal", test: testEqual, arg: 1, value: unix.TIOCSTI},
+		rule{nr: unix.SYS_IOCTL, what: "typing into the terminal", test: testEqual, arg: 1, value: 0x541c}, // TIOCLINUX
+	)
+}
+
+// fileFlags are the ioctls that set attributes: FS_IOC_SETFLAGS and
+// FS_IOC_FSSETXATTR.
+var fileFlags = []uint32{0x40086602, 0x401c5820}
+
+// metadata is refused where nothing may be written: Landlock does not know it.
+func metadata() []rule {
+	const what = "changing a file's mode, owner, times or attributes"
+	var rules []rule
+	for _, nr := range append([]uintptr{
+		unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT,
+		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
+		unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
+		unix.SYS_UTIMENSAT, unix.SYS_FILE_SETATTR,
+	}, metadataHere...) {
+		rules = append(rules, rule{nr: nr, what: what})
+	}
+	for _, f := range fileFlags {
+		rules = append(rules, rule{nr: unix.SYS_IOCTL, what: what, test: testEqual, arg: 1, value: f})
+	}
+	return rules
+}
+
+// sockets refuses all families but those that the box may have. A pair of
+// sockets that know only each other is always free.
+func sockets(network, unixSockets bool) []rule {
+	var pass []uint32
+	if network {
+		pass = append(pass, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
+	}
+	if unixSockets {
+		pass = append(pass, unix.AF_UNIX)
+	}
+	rules := []rule{{nr: unix.SYS_SOCKETPAIR, what: "odd sockets", test: testNoneOf, not: []uint32{unix.AF_UNIX}}}
+	if !unixSockets {
+		// The C library looks for a name service at every turn and does
+		// without if it finds none.
+		rules = append(rules, rule{nr: unix.SYS_SOCKET, what: "unix sockets", test: testEqual, value: unix.AF_UNIX, quiet: true})
+	}
+	what := "the network"
+	if network {
+		what = "odd sockets"
+	}
+	return append(rules, rule{nr: unix.SYS_SOCKET, what: what, test: testNoneOf, not: pass})
+}
+
+// rules are those of a box.
+func (s *Spec) rules(p Plan) []rule {
+	rules := append(refused(), sockets(s.network() || p.Loopback, p.UnixSockets)...)
+	if s.Mode == ReadOnly {
+		rules = append(rules, metadata()...)
+	}
+	return rules
+}
+
+// filter loads the rules. listener is a descriptor that tells of refusals, or
+// -1 if the kernel has none to give.
+func filter(rules []rule, notify bool) (listener int, err error) {
+	if notify {
+		fd, err := loadFilter(assemble(rules, func(r rule) uint32 {
+			if r.errno != 0 || r.quiet {
+				return refusal(r)
+			}
+			return unix.SECCOMP_RET_USER_NOTIF
+		}), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+		if err == nil {
+			return fd, nil
+		}
+		// Somebody above listens already, and there can be only one.
+	}
+	if _, err := loadFilter(assemble(rules, refusal), 0); err != nil {
+		return -1, fmt.Errorf("load the seccomp filter: %w", err)
+	}
+	return -1, nil
+}
+
+// refusal answers a call with its error.
+func refusal(r rule) uint32 {
+	errno := r.errno
+	if errno == 0 {
+		errno = unix.EPERM
+	}
+	return unix.SECCOMP_RET_ERRNO | uint32(errno)
+}

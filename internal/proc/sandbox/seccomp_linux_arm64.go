@@ -1,0 +1,14 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+const (
+	auditArch uint32 = unix.AUDIT_ARCH_AARCH64
+	x32Bit    uint32 = 0
+)
+
+// refusedHere and metadataHere are calls that only some processors have.
+var (
+	refusedHere  = map[uintptr]string{unix.SYS_KEXEC_FILE_LOAD: "changing the kernel"}
+	metadataHere []uintptr
+)

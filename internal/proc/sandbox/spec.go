@@ -1,0 +1,78 @@
+package sandbox
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Mode is how much a box lets through.
+type Mode string
+
+// The modes, the widest first.
+const (
+	Off              Mode = "off"               // no box
+	WorkspaceNetwork Mode = "workspace+network" // as Workspace, and the network
+	Workspace        Mode = "workspace"         // writes to the workspace, temp and caches; no network but its own loopback
+	ReadOnly         Mode = "read-only"         // writes to a private temp folder and /dev/null; no network
+)
+
+// Modes are all modes, as for a usage text.
+func Modes() []Mode { return []Mode{Off, ReadOnly, Workspace, WorkspaceNetwork} }
+
+// ParseMode reads a mode's name. The empty name is Off.
+func ParseMode(name string) (Mode, error) {
+	if name == "" {
+		return Off, nil
+	}
+	var known []string
+	for _, m := range Modes() {
+		if string(m) == name {
+			return m, nil
+		}
+		known = append(known, string(m))
+	}
+	return Off, fmt.Errorf("sandbox %q: there is no such mode; there are %s", name, strings.Join(known, ", "))
+}
+
+// Spec is a box to be made.
+type Spec struct {
+	Mode  Mode
+	Roots []string // the workspace: writable in the workspace modes
+	// Write is what else is writable in the workspace modes: temp, caches, a
+	// device. See Caches. What does not exist is left out.
+	Write []string
+	// Protect is what stays read-only inside of what is writable, present or
+	// not. See Protected.
+	Protect []string
+	// UnixSockets lets commands reach sockets that are files, such as those of
+	// Docker, which obeys whoever asks, or of an agent for keys.
+	UnixSockets bool
+	// BestEffort makes a box of what the kernel has, and a note of what it
+	// lacks, where otherwise writes or the network could not be held back and
+	// making the box would be an error.
+	BestEffort bool
+	// Bubblewrap uses the program bwrap instead of what is built in.
+	Bubblewrap bool
+	// Without names layers not to use although they would work.
+	Without Layers
+}
+
+// Boxed reports whether there is anything to make.
+func (s *Spec) Boxed() bool { return s != nil && s.Mode != "" && s.Mode != Off }
+
+func (s *Spec) network() bool { return s.Mode == WorkspaceNetwork }
+
+// writable is what may be written, in the order given, nested ones left out.
+func (s *Spec) writable() []string {
+	if s.Mode == ReadOnly {
+		return nil
+	}
+	var out []string
+	for _, p := range append(append([]string(nil), s.Roots...), s.Write...) {
+		if filepath.IsAbs(p) {
+			out = append(out, filepath.Clean(p))
+		}
+	}
+	return out
+}
