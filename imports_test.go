@@ -43,6 +43,7 @@ var mayImport = map[string]string{
 	"internal/proc/term":          "",
 	"internal/settings":           "",
 	"internal/spill":              "",
+	"internal/context":            "",
 	"internal/trust":              "internal/atomicfile",
 	"internal/bench":              "tool",
 

@@ -21,6 +21,8 @@ echo '{"absolute_path":"/etc/hostname"}' | adze tool call read_file - --json
 Exit codes: 0 success, 1 the tool failed, 2 usage, 3 refused, 130 cancelled.`},
 		{name: "tool run", about: `run the calls {"id","name","args"} that come line by line on stdin`, run: toolRun, help: `
 adze tool run --approval-mode auto-edit < calls.jsonl`},
+		{name: "memory show", about: "show what the context files tell every model", run: showMemory, help: `
+adze memory show`},
 		{name: "trust", words: "[DIR]", about: "see what a folder's files want to do, and let them", run: runTrust, help: `
 adze trust
 adze trust --remove`},

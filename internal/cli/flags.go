@@ -38,7 +38,7 @@ func flags() []flag {
 				o.model = v
 				return nil
 			}},
-		{long: "cwd", value: "DIR", on: cmdPrompt + " trust " + cmdTools, about: "the folder to work in; the current one if not given",
+		{long: "cwd", value: "DIR", on: cmdPrompt + " trust memory-show " + cmdTools, about: "the folder to work in; the current one if not given",
 			set: func(o *options, v string) error {
 				o.cwd = v
 				return nil

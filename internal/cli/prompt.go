@@ -44,17 +44,14 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	out := newOutput(env, o, s, side, m.Name())
 	failed := false
-	a := agent.New(agent.Options{
-		Model: m, Executor: s.exec, Limits: limits(o), News: s.tools.News,
-		System: agent.SystemPrompt(agent.Surroundings{Workspace: s.dir, Date: time.Now()}),
-		Observe: func(e agent.Event) {
-			if r, ok := e.(agent.Responded); ok {
-				failed = failed || anyFailed(r.Outcomes)
-			}
-			out.event(e)
-		},
+	a := s.newAgent(m, o, func(e agent.Event) {
+		if r, ok := e.(agent.Responded); ok {
+			failed = failed || anyFailed(r.Outcomes)
+		}
+		out.event(e)
 	})
-	answer, err := a.Run(ctx, append([]model.Part{model.Text(prompt)}, attached...)...)
+	defer s.crew.Close()
+	answer, err := s.converse(ctx, a, append([]model.Part{model.Text(prompt)}, attached...))
 	if printed := out.end(answer, err); printed != nil {
 		return printed
 	}
@@ -65,6 +62,52 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		return exitf(exitTools, "a tool failed, and --strict-tools was given")
 	}
 	return nil
+}
+
+// newAgent makes the agent of the session, and the crew it delegates to.
+func (s *session) newAgent(m model.Model, o *options, observe func(agent.Event)) *agent.Agent {
+	system := func() string {
+		return agent.SystemPrompt(agent.Surroundings{Workspace: s.dir, Date: time.Now(), Extra: s.text()})
+	}
+	budget := &agent.Budget{}
+	s.crew = agent.NewCrew(agent.CrewOptions{
+		Model: m, Executor: s.exec, System: system, Roles: s.roles, Narrow: s.narrow, Budget: budget,
+	})
+	a := agent.New(agent.Options{
+		Model: m, Executor: s.exec, Limits: limits(o), Budget: budget, System: system(), Observe: observe,
+		News: func() []string { return append(s.tools.News(), s.crew.News()...) },
+	})
+	s.remembered = func() { a.SetSystem(system()) }
+	return a
+}
+
+// converse runs the prompt, and goes on while sub-agents in the background still have something to report.
+func (s *session) converse(ctx context.Context, a *agent.Agent, prompt []model.Part) (agent.Answer, error) {
+	answer, err := a.Run(ctx, prompt...)
+	for err == nil {
+		news := s.crew.Await(ctx)
+		if len(news) == 0 {
+			break
+		}
+		var parts []model.Part
+		for _, n := range news {
+			parts = append(parts, model.Text(n))
+		}
+		var more agent.Answer
+		more, err = a.Run(ctx, parts...)
+		answer = sum(answer, more)
+	}
+	return answer, err
+}
+
+// sum is the answer of two runs of one prompt.
+func sum(a, b agent.Answer) agent.Answer {
+	b.Turns += a.Turns
+	b.Usage = a.Usage.Plus(b.Usage)
+	b.Duration += a.Duration
+	b.ModelTime += a.ModelTime
+	b.Denied = append(a.Denied, b.Denied...)
+	return b
 }
 
 // background moves what runs to the background, because the person does not want to wait for it.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/spill"
@@ -26,10 +27,15 @@ type session struct {
 	dir      string // the workspace
 	home     string // Adze's own folder
 	settings *settings.Settings
+	world    permission.World
 	policy   *permission.Policy
 	tools    *builtin.Set
 	spill    *spill.Dir
 	exec     *tool.Executor
+	crew     *agent.Crew // nil without a model
+
+	*definitions
+	remembered func() // a context file has changed
 }
 
 // sessionKind says what one process is to the files it finds.
@@ -51,12 +57,14 @@ func openSession(env Env, o *options, kind sessionKind) (*session, error) {
 		return nil, err
 	}
 	s := &session{id: newID(), dir: dir, home: home}
-	s.settings, err = loadSettings(env, settings.Sources{
+	trusted := false
+	s.settings, trusted, err = loadSettings(env, settings.Sources{
 		UserHome: env.Home, AdzeHome: home, Project: dir, Getenv: env.Getenv, Flags: settingFlags(o),
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.definitions = readDefinitions(env, dir, home, trusted)
 	for _, n := range s.settings.Notes() {
 		fmt.Fprintf(env.Stderr, "adze: %s\n", n)
 	}
@@ -64,17 +72,14 @@ func openSession(env Env, o *options, kind sessionKind) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.tools, err = builtin.New(builtin.Options{
-		Dir: dir, AddDirs: append(absolute(env.Dir, o.addDirs), s.includedDirs(env)...), State: home, AllRead: kind == oneCall,
-		Helper: env.Helper, Environ: env.Environ, PassEnv: texts(s.settings.Tools.PassEnv), Output: s.create,
-	})
-	if err != nil {
+	if s.tools, err = builtin.New(s.toolOptions(env, o, kind)); err != nil {
 		return nil, usagef("%v", err)
 	}
-	s.policy = permission.New(permission.World{
+	s.world = permission.World{
 		Roots: s.tools.Roots(), Home: canonical(env.Home), State: canonical(home),
 		Spill: filepath.Dir(s.spill.Root()), // of all sessions: a later call may be told of an earlier one's
-	}, permission.Mode(s.settings.Tools.ApprovalMode))
+	}
+	s.policy = permission.New(s.world, permission.Mode(s.settings.Tools.ApprovalMode))
 	s.exec = &tool.Executor{
 		Registry: tool.NewRegistry(s.tools.Tools()...),
 		Policy:   s.policy.Judge,
@@ -83,6 +88,21 @@ func openSession(env Env, o *options, kind sessionKind) (*session, error) {
 		Spill:    s.save,
 	}
 	return s, nil
+}
+
+// toolOptions are what the tools are made of.
+func (s *session) toolOptions(env Env, o *options, kind sessionKind) builtin.Options {
+	return builtin.Options{
+		Dir: s.dir, AddDirs: append(absolute(env.Dir, o.addDirs), s.includedDirs(env)...), State: s.home, AllRead: kind == oneCall,
+		Helper: env.Helper, Environ: env.Environ, PassEnv: texts(s.settings.Tools.PassEnv), Output: s.create,
+		Mode: func() string { return s.policy.Mode().String() }, SetMode: s.setMode, Headless: !env.Terminal,
+		Task: s.delegate, TaskTypes: s.taskTypes(), Skills: s.skills,
+		Remembered: func(string) {
+			if s.remembered != nil {
+				s.remembered()
+			}
+		},
+	}
 }
 
 // includedDirs are the further folders that settings name. One that is not there is told, and stops nothing.

@@ -5,21 +5,21 @@ import (
 	"fmt"
 	"strings"
 
+	contextfiles "github.com/adze-dev/adze/internal/context"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/trust"
 	"github.com/adze-dev/adze/tool"
 )
 
-// loadSettings reads the settings. Those of a folder count in full only if the person trusts exactly what they would
-// do.
-func loadSettings(env Env, src settings.Sources) (*settings.Settings, error) {
-	s, err := settings.Load(src)
+// loadSettings reads the settings. Those of a folder count in full only if the person trusts exactly what it wants.
+func loadSettings(env Env, src settings.Sources) (s *settings.Settings, trusted bool, err error) {
+	s, err = settings.Load(src)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	items := wants(s)
+	items := wants(s, places(src.Project, src.UserHome, src.AdzeHome, false))
 	if len(items) == 0 {
-		return s, nil
+		return s, false, nil
 	}
 	state, err := trust.Open(src.AdzeHome).State(src.Project, items)
 	switch {
@@ -27,20 +27,21 @@ func loadSettings(env Env, src settings.Sources) (*settings.Settings, error) {
 		fmt.Fprintf(env.Stderr, "adze: %v\n", err)
 	case state == trust.Trusted:
 		src.Trusted = true
-		return settings.Load(src)
+		s, err = settings.Load(src)
+		return s, true, err
 	case state == trust.Changed:
-		fmt.Fprintf(env.Stderr, "adze: the settings of %s want other things than you trusted; adze trust shows them\n", src.Project)
+		fmt.Fprintf(env.Stderr, "adze: %s wants other things than you trusted; adze trust shows them\n", src.Project)
 	}
-	return s, nil
+	return s, false, nil
 }
 
-// wants are the things that a folder's settings would do if it were trusted.
-func wants(s *settings.Settings) []trust.Item {
+// wants are the things that a folder's files would do if it were trusted.
+func wants(s *settings.Settings, p contextfiles.Places) []trust.Item {
 	var items []trust.Item
 	for _, w := range s.Withheld() {
 		items = append(items, trust.Item{What: w.Key, Text: w.JSON})
 	}
-	return items
+	return append(items, wantsDefinitions(p)...)
 }
 
 // runTrust shows what a folder's files would be allowed to do, and asks whether they may.
@@ -71,7 +72,7 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
-	items := wants(s)
+	items := wants(s, places(dir, env.Home, home, false))
 	if len(items) == 0 {
 		_, err := fmt.Fprintf(env.Stdout, "Nothing in %s wants more than to forbid: there is nothing to trust.\n", dir)
 		return err
@@ -80,9 +81,9 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stdout, "The files in %s want to set:\n", dir)
-	for _, w := range s.Withheld() {
-		fmt.Fprintf(env.Stdout, "  %s = %s\n      (%s)\n", w.Key, oneLine(w.JSON), w.From)
+	fmt.Fprintf(env.Stdout, "The files in %s want:\n", dir)
+	for _, item := range items {
+		fmt.Fprintf(env.Stdout, "  %s = %s\n", tool.Visible(item.What), oneLine(item.Text))
 	}
 	if state == trust.Trusted {
 		_, err := fmt.Fprintln(env.Stdout, "You trust this.")

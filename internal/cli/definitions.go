@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	contextfiles "github.com/adze-dev/adze/internal/context"
+	"github.com/adze-dev/adze/internal/trust"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// definitions are what the person and the project wrote down for models: context files, sub-agents, skills.
+type definitions struct {
+	options contextfiles.Options
+	roles   []agent.Role
+	skills  []builtin.Skill
+}
+
+// places are where definitions lie. userHome and adzeHome are the person's own.
+func places(dir, userHome, adzeHome string, trusted bool) contextfiles.Places {
+	return contextfiles.Places{
+		User:    []string{adzeHome, filepath.Join(userHome, ".qwen")},
+		Project: contextfiles.Root(dir, userHome),
+		Trusted: trusted,
+	}
+}
+
+func readDefinitions(env Env, dir, adzeHome string, trusted bool) *definitions {
+	p := places(dir, env.Home, adzeHome, trusted)
+	d := &definitions{options: contextfiles.Options{User: p.User, Dir: dir, Home: env.Home}}
+	agents, notes := contextfiles.Agents(p)
+	for _, a := range agents {
+		d.roles = append(d.roles, agent.Role{
+			Name: a.Name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Model: a.Model, Mode: a.Mode,
+		})
+	}
+	skills, more := contextfiles.Skills(p)
+	for _, s := range skills {
+		d.skills = append(d.skills, builtin.Skill{Name: s.Name, Description: s.Description, Dir: s.Dir, Load: s.Read})
+	}
+	for _, n := range append(notes, more...) {
+		fmt.Fprintf(env.Stderr, "adze: %s\n", n)
+	}
+	return d
+}
+
+// text is what the context files say at present.
+func (d *definitions) text() string { return contextfiles.Load(d.options).Text }
+
+// taskTypes are the sorts of sub-agents that the model is told of.
+func (d *definitions) taskTypes() []builtin.TaskType {
+	var types []builtin.TaskType
+	for _, r := range agent.AllRoles(d.roles) {
+		types = append(types, builtin.TaskType{Name: r.Name, Description: r.Description})
+	}
+	return types
+}
+
+// wantsDefinitions are the project's sub-agents and skills, bound to what their files say.
+func wantsDefinitions(p contextfiles.Places) []trust.Item {
+	p.Trusted = true
+	var items []trust.Item
+	agents, _ := contextfiles.Agents(p)
+	for _, a := range agents {
+		if a.Scope == contextfiles.Project {
+			items = append(items, trust.Item{What: "agent " + a.Name, Text: a.Path + " " + contentHash(a.Path)})
+		}
+	}
+	skills, _ := contextfiles.Skills(p)
+	for _, s := range skills {
+		if s.Scope == contextfiles.Project {
+			items = append(items, trust.Item{What: "skill " + s.Name, Text: s.Dir + " " + contentHash(filepath.Join(s.Dir, "SKILL.md"))})
+		}
+	}
+	return items
+}
+
+func contentHash(path string) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:8])
+}
+
+// delegate gives a task to a sub-agent of the session.
+func (s *session) delegate(ctx context.Context, r builtin.TaskRequest) (tool.Result, error) {
+	if s.crew == nil {
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "run a sub-agent: there is no model in this session; adze -p has one")
+	}
+	return s.crew.Do(ctx, agent.Task{Description: r.Description, Prompt: r.Prompt, Type: r.Type, Background: r.Background, Live: r.Live})
+}
+
+// narrow is the policy of a stricter mode.
+func (s *session) narrow(mode string) (tool.Policy, error) {
+	m, err := permission.ParseMode(mode)
+	if err != nil {
+		return nil, err
+	}
+	return permission.New(s.world, m).Judge, nil
+}
+
+// setMode changes the approval mode and has open questions judged anew.
+func (s *session) setMode(mode string) error {
+	m, err := permission.ParseMode(mode)
+	if err != nil {
+		return err
+	}
+	s.policy.SetMode(m)
+	s.exec.Rejudge()
+	return nil
+}
+
+func showMemory(_ context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 0, "memory show"); err != nil {
+		return err
+	}
+	dir, err := workingDir(env, o.cwd)
+	if err != nil {
+		return err
+	}
+	s, err := openSession(env, o, oneCall)
+	if err != nil {
+		return err
+	}
+	defer s.close(env)
+	loaded := contextfiles.Load(s.definitions.options)
+	for _, n := range loaded.Notes {
+		fmt.Fprintf(env.Stderr, "adze: %s\n", n)
+	}
+	if len(loaded.Files) == 0 {
+		_, err := fmt.Fprintf(env.Stdout, "There are no context files for %s: AGENTS.md or QWEN.md, in it, above it, or in %s.\n", dir, s.home)
+		return err
+	}
+	for _, f := range loaded.Files {
+		fmt.Fprintf(env.Stderr, "%s (%s, %d bytes)\n", f.Path, f.Scope, f.Size)
+	}
+	_, err = fmt.Fprintln(env.Stdout, loaded.Text)
+	return err
+}
