@@ -189,3 +189,6 @@ func (t Target) follow(location string) (Target, error) {
 	}
 	return Parse(t.url.ResolveReference(ref).String())
 }
+
+// HostPort is the host with its port always: an entry of [Options].AllowPrivate that means this target and no other.
+func (t Target) HostPort() string { return t.host.String() + ":" + t.port }

@@ -1,0 +1,45 @@
+package websearch
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/web"
+)
+
+func brave() kind {
+	return kind{
+		base: "https://api.search.brave.com", key: "BRAVE_API_KEY",
+		request: func(e *Engine, q Query) (web.Exchange, error) {
+			t, err := e.at("/res/v1/web/search", url.Values{"q": {q.Text}, "count": {strconv.Itoa(q.Limit)}})
+			return web.Exchange{Target: t, Header: http.Header{"Accept": {"application/json"}, "X-Subscription-Token": {e.config.APIKey}}}, err
+		},
+		read: func(a *web.Answer) (Found, error) {
+			var v struct {
+				Web struct {
+					Results []struct {
+						Title, URL, Description, Age string
+						PageAge                      string `json:"page_age"`
+					}
+				}
+			}
+			if err := decode(a, &v); err != nil {
+				return Found{}, err
+			}
+			var f Found
+			for _, r := range v.Web.Results {
+				date := r.PageAge
+				if date == "" {
+					date = r.Age
+				}
+				f.Results = append(f.Results, Result{r.Title, r.URL, r.Description, date})
+			}
+			return f, nil
+		},
+		limited: func(a *web.Answer) bool {
+			return a.Status >= 400 && (strings.Contains(complaint(a.Body), "RATE_LIMITED") || strings.Contains(complaint(a.Body), "QUOTA_LIMITED"))
+		},
+	}
+}

@@ -1,0 +1,70 @@
+package websearch
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/web"
+)
+
+// searxng is a person's own server, which asks others.
+func searxng() kind {
+	return kind{
+		needs: func(c Config) string {
+			if c.BaseURL == "" {
+				return "the URL of a server: set SEARXNG_URL, or baseUrl of its entry in webSearch.provider"
+			}
+			return ""
+		},
+		request: func(e *Engine, q Query) (web.Exchange, error) {
+			t, err := e.at("/search", url.Values{"q": {q.Text}, "format": {"json"}})
+			h := http.Header{"Accept": {"application/json"}}
+			if e.config.APIKey != "" { // behind a gateway that wants one
+				h.Set("Authorization", "Bearer "+e.config.APIKey)
+			}
+			return web.Exchange{Target: t, Header: h}, err
+		},
+		read: readSearXNG,
+	}
+}
+
+func readSearXNG(a *web.Answer) (Found, error) {
+	var v struct {
+		Results []struct {
+			Title, URL, Content string
+			PublishedDate       any
+		}
+		Answers      []any
+		Unresponsive [][]any `json:"unresponsive_engines"`
+	}
+	if strings.HasPrefix(strings.TrimSpace(string(a.Body[:min(len(a.Body), 200)])), "<") {
+		return Found{}, errors.New("it answers with a page for browsers; enable the json format in search.formats of its settings.yml")
+	}
+	if err := decode(a, &v); err != nil {
+		return Found{}, err
+	}
+	var f Found
+	for _, r := range v.Results {
+		date, _ := r.PublishedDate.(string)
+		f.Results = append(f.Results, Result{r.Title, r.URL, r.Content, date})
+	}
+	if len(v.Answers) > 0 {
+		switch answer := v.Answers[0].(type) { // a text in old versions
+		case string:
+			f.Answer = answer
+		case map[string]any:
+			f.Answer, _ = answer["answer"].(string)
+		}
+	}
+	if len(f.Results) == 0 && len(v.Unresponsive) > 0 {
+		var names []string
+		for _, u := range v.Unresponsive[:min(len(v.Unresponsive), 5)] {
+			names = append(names, clean(fmt.Sprint(u...), 60))
+		}
+		return Found{}, fmt.Errorf("none of the engines behind it answers: %s", strings.Join(names, "; "))
+	}
+	return f, nil
+}

@@ -1,0 +1,55 @@
+package websearch
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/adze-dev/adze/internal/web"
+)
+
+func tavily() kind {
+	return kind{
+		base: "https://api.tavily.com", key: "TAVILY_API_KEY",
+		request: func(e *Engine, q Query) (web.Exchange, error) {
+			return e.post("/search", map[string]any{"query": q.Text, "max_results": q.Limit, "search_depth": "basic", "include_answer": true})
+		},
+		read: func(a *web.Answer) (Found, error) {
+			var v struct {
+				Answer  string
+				Results []struct {
+					Title, URL, Content string
+					Date                string `json:"published_date"`
+				}
+			}
+			if err := decode(a, &v); err != nil {
+				return Found{}, err
+			}
+			f := Found{Answer: v.Answer}
+			for _, r := range v.Results {
+				f.Results = append(f.Results, Result{r.Title, r.URL, r.Content, r.Date})
+			}
+			return f, nil
+		},
+		limited: func(a *web.Answer) bool { return a.Status == 432 || a.Status == 433 }, // the plan's limit, and that of pay-as-you-go
+	}
+}
+
+// post is a request with a JSON body and the key as a bearer token.
+func (e *Engine) post(path string, body any) (web.Exchange, error) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return web.Exchange{}, fmt.Errorf("ask %s: %w", e.Name(), err)
+	}
+	t, err := e.at(path, nil)
+	return web.Exchange{Method: http.MethodPost, Target: t, Body: raw, Header: http.Header{
+		"Authorization": {"Bearer " + e.config.APIKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"},
+	}}, err
+}
+
+func decode(a *web.Answer, v any) error {
+	if err := json.Unmarshal(a.Body, v); err != nil {
+		return fmt.Errorf("its answer is not the JSON it should be: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,256 @@
+// Package websearch asks search engines.
+//
+//	engine, err := websearch.New(websearch.Config{Type: "tavily", APIKey: key}, web.Options{})
+//	found, err := engine.Search(ctx, websearch.Query{Text: "go generics", Limit: 5})
+//
+// Each engine is a request, and a reader of its answer. What they have in common is here: requests are guarded as all
+// of package web are, answers bounded, and failures told apart: no key, too many requests, nothing found.
+package websearch
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/web"
+)
+
+// Config is one search engine as a person sets it up.
+type Config struct {
+	Type           string // tavily, google, brave, searxng, duckduckgo or dashscope
+	APIKey         string
+	SearchEngineID string // of Google's Custom Search
+	BaseURL        string // in place of the engine's own address; may be on this machine, since the person chose it
+}
+
+// Query is what is searched for.
+type Query struct {
+	Text  string
+	Limit int // results at most; 5 if 0
+}
+
+// Found is what an engine found.
+type Found struct {
+	Answer  string // the engine's own summary, if it gives one
+	Results []Result
+}
+
+// Result is one page that was found. All of it is the words of strangers.
+type Result struct {
+	Title   string
+	URL     string
+	Snippet string
+	Date    string // as the engine writes it; "" if it does not say
+}
+
+// Engine is a search engine that can be asked.
+type Engine struct {
+	config Config
+	kind   kind
+	base   web.Target
+	client *web.Client
+}
+
+// kind is what tells one engine from another.
+type kind struct {
+	base    string // where it is, unless the person says otherwise
+	key     string // the environment variable people keep its key in; "": it needs none
+	needs   func(Config) string
+	request func(*Engine, Query) (web.Exchange, error)
+	read    func(*web.Answer) (Found, error)
+	// limited reports whether an answer says that too much was asked, beyond the status 429.
+	limited func(*web.Answer) bool
+}
+
+func kinds() map[string]kind {
+	return map[string]kind{
+		"tavily":     tavily(),
+		"google":     google(),
+		"brave":      brave(),
+		"searxng":    searxng(),
+		"duckduckgo": duckduckgo(),
+		"dashscope":  dashscope(),
+	}
+}
+
+// Types are the engines there are.
+func Types() []string {
+	var all []string
+	for name := range kinds() {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// KeyError says that an engine lacks what it needs to be asked.
+type KeyError struct {
+	Engine  string
+	Missing string // "an API key: set BRAVE_API_KEY, or apiKey in webSearch.provider"
+}
+
+func (e *KeyError) Error() string { return fmt.Sprintf("%s needs %s", e.Engine, e.Missing) }
+
+// RejectedError says that an engine does not accept the key.
+type RejectedError struct {
+	Engine string
+	Said   string
+}
+
+func (e *RejectedError) Error() string {
+	return fmt.Sprintf("%s does not accept the API key: %s", e.Engine, e.Said)
+}
+
+// LimitError says that an engine was asked too often, or more than is paid for.
+type LimitError struct {
+	Engine     string
+	RetryAfter string // what the engine says, if it does
+	Said       string
+}
+
+func (e *LimitError) Error() string {
+	said := e.Engine + " limits how often it is asked"
+	if e.Said != "" {
+		said += ": " + e.Said
+	}
+	if e.RetryAfter != "" {
+		said += "; try again after " + e.RetryAfter
+	}
+	return said
+}
+
+// AnswerError says that an engine gave no usable answer.
+type AnswerError struct {
+	Engine string
+	Said   string
+}
+
+func (e *AnswerError) Error() string { return fmt.Sprintf("ask %s: %s", e.Engine, e.Said) }
+
+// New makes an engine. It fails if the type is unknown or the base URL is none; a missing key fails when it is asked.
+func New(c Config, o web.Options) (*Engine, error) {
+	c.Type = strings.ToLower(strings.TrimSpace(c.Type))
+	k, ok := kinds()[c.Type]
+	if !ok {
+		return nil, fmt.Errorf("search with %q: there is no such provider; there are %s", c.Type, strings.Join(Types(), ", "))
+	}
+	base := k.base
+	if c.BaseURL != "" {
+		base = strings.TrimRight(c.BaseURL, "/")
+	}
+	e := &Engine{config: c, kind: k}
+	if base != "" { // SearXNG has no place of its own
+		target, err := web.Parse(base)
+		if err != nil {
+			return nil, fmt.Errorf("search with %s: %w", c.Type, err)
+		}
+		e.base = target
+	}
+	o.AllowPrivate = nil
+	if c.BaseURL != "" {
+		o.AllowPrivate = []string{e.base.HostPort()}
+	}
+	if o.MaxBody == 0 {
+		o.MaxBody = 4 << 20
+	}
+	client, err := web.New(o)
+	e.client = client
+	return e, err
+}
+
+// Name is the type of the engine.
+func (e *Engine) Name() string { return e.config.Type }
+
+// Host is where the query goes: what a policy judges.
+func (e *Engine) Host() string { return e.base.Host() }
+
+// Ready says with a *[KeyError] what is missing before the engine can be asked.
+func (e *Engine) Ready() error {
+	if e.kind.needs != nil {
+		if missing := e.kind.needs(e.config); missing != "" {
+			return &KeyError{e.Name(), missing}
+		}
+	}
+	if e.kind.key != "" && e.config.APIKey == "" {
+		return &KeyError{e.Name(), fmt.Sprintf("an API key: set %s, or apiKey of its entry in webSearch.provider", e.kind.key)}
+	}
+	return nil
+}
+
+const (
+	defaultLimit = 5
+	maxLimit     = 20
+)
+
+// Search asks. Results are cleaned: one line each, bounded, every page once, and only pages that can be fetched.
+func (e *Engine) Search(ctx context.Context, q Query) (Found, error) {
+	if err := e.Ready(); err != nil {
+		return Found{}, err
+	}
+	if q.Limit <= 0 {
+		q.Limit = defaultLimit
+	}
+	q.Limit = min(q.Limit, maxLimit)
+	x, err := e.kind.request(e, q)
+	if err != nil {
+		return Found{}, err
+	}
+	answer, err := e.client.Do(ctx, x)
+	if err != nil {
+		return Found{}, err
+	}
+	if err := e.failure(answer); err != nil {
+		return Found{}, err
+	}
+	found, err := e.kind.read(answer)
+	if err != nil {
+		return Found{}, &AnswerError{e.Name(), err.Error()}
+	}
+	return tidy(found, q.Limit), nil
+}
+
+// failure is what an answer says that is no answer.
+func (e *Engine) failure(a *web.Answer) error {
+	limited := a.Status == http.StatusTooManyRequests || e.kind.limited != nil && e.kind.limited(a)
+	if !limited && a.Status >= 200 && a.Status <= 299 {
+		return nil
+	}
+	said := complaint(a.Body)
+	if e.config.APIKey != "" {
+		said = strings.ReplaceAll(said, e.config.APIKey, "…")
+	}
+	switch {
+	case limited:
+		return &LimitError{e.Name(), clean(a.Header.Get("Retry-After"), 40), said}
+	case a.Status == http.StatusUnauthorized, keyRejected(a, said):
+		return &RejectedError{e.Name(), said}
+	case said == "":
+		said = http.StatusText(a.Status)
+	}
+	return &AnswerError{e.Name(), fmt.Sprintf("it answers %d: %s", a.Status, said)}
+}
+
+// keyRejected reports whether a failure is about the key although its status does not say so.
+func keyRejected(a *web.Answer, said string) bool {
+	if a.Status < 400 || a.Status > 499 {
+		return false
+	}
+	said = strings.ToLower(said)
+	for _, words := range []string{"api key not valid", "invalid api key", "invalidapikey", "subscription_token_invalid", "api key expired"} {
+		if strings.Contains(said, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// at is a URL below the engine's base.
+func (e *Engine) at(path string, query url.Values) (web.Target, error) {
+	u := e.base.URL()
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/")+path, ""
+	u.RawQuery = query.Encode()
+	return web.Parse(u.String())
+}
