@@ -50,6 +50,9 @@ type Options struct {
 	TaskTypes []TaskType
 	// Skills are what the model may load.
 	Skills []Skill
+	// WebFetch says how web_fetch reaches out, WebSearch which engines web_search asks.
+	WebFetch  WebFetch
+	WebSearch WebSearch
 }
 
 // Set is the tools of one session, and what they share: what was read, which jobs run.
@@ -71,6 +74,10 @@ func New(o Options) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare to run commands: %w", err)
 	}
+	fetcher, err := newFetcher(o.WebFetch)
+	if err != nil {
+		return nil, fmt.Errorf("prepare to fetch pages: %w", err)
+	}
 	s := &Set{files: f, shell: sh, todos: &todos{}, plans: newPlanning(o)}
 	s.tools = []tool.Tool{
 		listDirectory(f),
@@ -84,6 +91,8 @@ func New(o Options) (*Set, error) {
 		runShellCommand(sh),
 		shellOutput(sh),
 		shellStop(sh),
+		webFetch(fetcher),
+		webSearch(newSearcher(o.WebSearch)),
 		saveMemory(f, o.Remembered),
 		todoWrite(s.todos),
 		enterPlanMode(s.plans),

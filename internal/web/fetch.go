@@ -90,10 +90,11 @@ func (c *Client) Fetch(ctx context.Context, t Target, f Format) (*Page, error) {
 
 // fetch tries https where http was asked for, as browsers do, and http itself where https does not work.
 func (c *Client) fetch(ctx context.Context, t Target, f Format) (*Page, error) {
-	if t.scheme() != "http" || !t.usualPort() || c.allow.names(t) || t.host.addr.IsValid() {
+	secure, ok := c.Upgraded(t)
+	if !ok {
 		return c.follow(ctx, t, f, false)
 	}
-	page, err := c.follow(ctx, t.withScheme("https"), f, true)
+	page, err := c.follow(ctx, secure, f, true)
 	why := "https leads back to http"
 	var connect *ConnectError
 	switch {
@@ -107,6 +108,14 @@ func (c *Client) fetch(ctx context.Context, t Target, f Format) (*Page, error) {
 	}
 	page.Note = fmt.Sprintf("it came over http, which anyone on the way can change (%s)", why)
 	return page, nil
+}
+
+// Upgraded is the target that Fetch tries first in place of one with http: a public name at its usual port.
+func (c *Client) Upgraded(t Target) (Target, bool) {
+	if t.scheme() != "http" || !t.usualPort() || c.allow.names(t) || t.host.addr.IsValid() {
+		return t, false
+	}
+	return t.withScheme("https"), true
 }
 
 // errOnlyHTTP says that a page that was tried with https is served with http only.

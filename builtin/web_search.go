@@ -1,0 +1,194 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/web"
+	"github.com/adze-dev/adze/internal/web/websearch"
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed web_search.md
+var webSearchText string
+
+// WebSearch says which search engines web_search may ask. The zero value asks DuckDuckGo, which needs no key.
+type WebSearch struct {
+	// Providers are the engines that are set up, from webSearch.provider of the person's own settings and from the
+	// environment, first come first. DuckDuckGo need not be among them.
+	Providers []SearchProvider
+	// Default is the type of the one that is asked if the model names none; empty: the first.
+	Default string
+	// Proxy is such as http.ProxyFromEnvironment; nil: none.
+	Proxy func(*http.Request) (*url.URL, error)
+}
+
+// SearchProvider is one search engine, as webSearch.provider has it.
+type SearchProvider struct {
+	Type           string // tavily, google, brave, searxng, duckduckgo, dashscope
+	APIKey         string
+	SearchEngineID string
+	BaseURL        string // may be on this machine: the person chose it
+}
+
+type webSearchArgs struct {
+	Query    string `json:"query" description:"What to search for."`
+	Provider string `json:"provider,omitempty" description:"Search engine; the person's choice if not given."`
+	Limit    int    `json:"limit,omitempty" description:"Results at most." minimum:"1" maximum:"20" default:"8"`
+}
+
+// searcher is the engines of a session, in the order they are tried.
+type searcher struct {
+	engines []*websearch.Engine
+	broken  map[string]error // providers of the settings that are none
+	first   string
+}
+
+// newSearcher never fails: a provider that is set up wrongly says so when it is asked.
+func newSearcher(o WebSearch) *searcher {
+	s := &searcher{broken: map[string]error{}, first: strings.ToLower(strings.TrimSpace(o.Default))}
+	for _, p := range append(o.Providers[:len(o.Providers):len(o.Providers)], SearchProvider{Type: "duckduckgo"}) {
+		e, err := websearch.New(websearch.Config(p), web.Options{Proxy: o.Proxy})
+		switch {
+		case err != nil:
+			s.broken[strings.ToLower(strings.TrimSpace(p.Type))] = err
+		case s.engine(e.Name()) == nil:
+			s.engines = append(s.engines, e)
+		}
+	}
+	return s
+}
+
+func (s *searcher) engine(name string) *websearch.Engine {
+	for _, e := range s.engines {
+		if e.Name() == name {
+			return e
+		}
+	}
+	return nil
+}
+
+func (s *searcher) names() []string {
+	var all []string
+	for _, e := range s.engines {
+		all = append(all, e.Name())
+	}
+	return all
+}
+
+// choose is the engine a call asks: the one it names, the person's default, the first that is set up.
+func (s *searcher) choose(name string) (*websearch.Engine, error) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	given := name != ""
+	if !given {
+		name = s.first
+	}
+	if name == "" {
+		return s.engines[0], nil
+	}
+	if e := s.engine(name); e != nil {
+		return e, nil
+	}
+	if err := s.broken[name]; err != nil {
+		return nil, tool.Errorf(searchFailedType, "%w", err)
+	}
+	if given {
+		return nil, tool.BadParam("provider", "%q is not set up; there are %s; leave it out for the default", name, strings.Join(s.names(), ", "))
+	}
+	return nil, tool.Errorf(searchFailedType, "search the web: webSearch.default names %q, which webSearch.provider does not set up", name)
+}
+
+const (
+	searchFailedType tool.ErrorType = "web_search_backend_failed"
+	searchLimited    tool.ErrorType = "web_search_rate_limited"
+	searchNothing    tool.ErrorType = "web_search_no_results"
+)
+
+func webSearch(s *searcher) tool.Tool {
+	return tool.Define(tool.Def[webSearchArgs]{
+		Name: "web_search", DisplayName: "WebSearch", Description: strings.TrimSpace(webSearchText), Kind: tool.Search,
+		Prepare: func(_ context.Context, a webSearchArgs) (*tool.Invocation, error) {
+			a.Query = strings.Join(strings.Fields(a.Query), " ")
+			switch n := utf8.RuneCountInString(a.Query); {
+			case n < 2:
+				return nil, tool.BadParam("query", "expected at least 2 characters")
+			case n > 400:
+				return nil, tool.BadParam("query", "expected at most 400 characters, got %d", n)
+			}
+			engine, err := s.choose(a.Provider)
+			if err != nil {
+				return nil, err
+			}
+			inv := &tool.Invocation{
+				Description: fmt.Sprintf("search the web for %q with %s", a.Query, engine.Name()),
+				Access:      []tool.Access{{Verb: tool.Reaches, Target: engine.Host()}},
+				Confirm:     tool.Literal(fmt.Sprintf("Search with %s (%s) for:\n%s", engine.Name(), engine.Host(), a.Query)),
+			}
+			if err := engine.Ready(); err != nil {
+				inv.Access = []tool.Access{tool.Nothing} // nothing is sent
+				return inv, s.failure(engine, err)
+			}
+			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return s.run(ctx, engine, a) }
+			return inv, nil
+		},
+	})
+}
+
+func (s *searcher) run(ctx context.Context, e *websearch.Engine, a webSearchArgs) (tool.Result, error) {
+	found, err := e.Search(ctx, websearch.Query{Text: a.Query, Limit: a.Limit})
+	if ctx.Err() != nil {
+		return tool.Result{}, ctx.Err()
+	}
+	if err != nil {
+		return tool.Result{}, s.failure(e, err)
+	}
+	if len(found.Results) == 0 && found.Answer == "" {
+		return tool.Result{}, tool.Errorf(searchNothing, "search for %q with %s: nothing was found; use fewer or other words", a.Query, e.Name())
+	}
+	said := fmt.Sprintf("%d results of %s for %q. Read a page with web_fetch.\n\n%s", len(found.Results), e.Name(), a.Query, untrusted("the search engine and the pages", resultList(found)))
+	return tool.Result{
+		Content: []tool.Part{tool.Text(said)},
+		Display: tool.Markdown(fmt.Sprintf("%d results from %s", len(found.Results), e.Name())),
+	}, nil
+}
+
+// resultList is the results as a numbered list.
+func resultList(f websearch.Found) string {
+	var b strings.Builder
+	if f.Answer != "" {
+		fmt.Fprintf(&b, "Summary: %s\n\n", f.Answer)
+	}
+	for i, r := range f.Results {
+		fmt.Fprintf(&b, "%d. %s\n   %s\n", i+1, r.Title, r.URL)
+		if r.Date != "" {
+			fmt.Fprintf(&b, "   Date: %s\n", r.Date)
+		}
+		if r.Snippet != "" {
+			fmt.Fprintf(&b, "   %s\n", r.Snippet)
+		}
+	}
+	return b.String()
+}
+
+// failure gives an error its documented type and the next step.
+func (s *searcher) failure(e *websearch.Engine, err error) error {
+	var limit *websearch.LimitError
+	kind := searchFailedType
+	next := ""
+	if errors.As(err, &limit) {
+		kind, next = searchLimited, "; wait, or go on without a search"
+	}
+	for _, other := range s.engines {
+		if other != e && other.Ready() == nil {
+			next = fmt.Sprintf("; try again with provider %q", other.Name())
+			break
+		}
+	}
+	return tool.Errorf(kind, "search the web: %w%s", err, next)
+}
