@@ -12,18 +12,15 @@ import (
 // candidate is a rule that would allow an access, in the grammar of the settings' permissions.allow.
 type candidate struct {
 	rule    string
-	offered bool // narrow enough to be offered; the others only match what was remembered
+	offered bool // narrow enough to be offered; the others are what a wider question may have in common
 }
 
-// candidates are the rules that cover an access, smallest first. Whether a remembered rule covers an access is the
-// question whether it is among its candidates: one place says what a rule means.
-//
-// A command has none: which words of it a rule may stand for takes a reader of shell.
+// candidates are rules that cover an access, smallest first.
 func (w World) candidates(r tool.Request, a tool.Access, f finding) []candidate {
 	whole := candidate{toolRule(r.Declaration), true}
 	switch {
 	case a.Verb == tool.Execs:
-		return nil
+		return nil // see commandOffers
 	case a.Verb == tool.Reaches:
 		return append(hostRules(whole.rule, a.Target), whole)
 	case f.path == "":
@@ -42,6 +39,59 @@ func (w World) candidates(r tool.Request, a tool.Access, f finding) []candidate 
 	}
 	return append(cs, whole)
 }
+
+// offers are the rules that would allow all that is asked about, smallest first: each alone, or several joined by
+// newlines where a command wants more than one. Only what is tried out and does allow it is offered.
+func (e engine) offers(r tool.Request, asked []judged) []string {
+	var rules []string
+	for i, j := range asked {
+		if j.forced {
+			return nil
+		}
+		if j.access.Verb == tool.Execs {
+			if len(asked) > 1 {
+				return nil
+			}
+			rules = j.offers
+			break
+		}
+		cs := e.world.candidates(r, j.access, j.finding)
+		if i == 0 {
+			for _, c := range cs {
+				if c.offered {
+					rules = append(rules, c.rule)
+				}
+			}
+			continue
+		}
+		rules = slices.DeleteFunc(rules, func(rule string) bool {
+			return !slices.ContainsFunc(cs, func(c candidate) bool { return c.rule == rule })
+		})
+	}
+	rules = slices.DeleteFunc(rules, func(offer string) bool { return !e.allowedBy(r, offer) })
+	if len(rules) == 0 {
+		return nil
+	}
+	return rules
+}
+
+// allowedBy reports whether an offer, remembered, allows r.
+func (e engine) allowedBy(r tool.Request, offer string) bool {
+	e.remembered = slices.Clip(e.remembered)
+	for _, text := range SplitOffer(offer) {
+		u, err := parseRule(text, false)
+		if err != nil {
+			return false
+		}
+		e.remembered = append(e.remembered, memory{r.Declaration.Origin, u})
+	}
+	e.offering = true
+	d, _ := e.judge(r)
+	return d.Verdict == tool.Allow
+}
+
+// SplitOffer takes an offer apart into the rules it is made of, for saving them.
+func SplitOffer(offer string) []string { return strings.Split(offer, "\n") }
 
 // toolRule is the rule about a whole tool. A tool from outside goes by its full name, for its display name is its own
 // choice.

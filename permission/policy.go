@@ -1,11 +1,16 @@
-// Package permission judges what a call may do: from what it touches, the approval mode and what a person said
-// before, to allow, ask or deny.
+// Package permission judges what a call may do: from what it touches, the rules people wrote, the approval mode and
+// what a person said before, to allow, ask or deny.
 //
 //	p := permission.New(permission.World{Roots: []string{"/home/me/app"}, Home: "/home/me"}, permission.Default)
+//	rules, ignored, err := permission.ParseRules(allow, ask, deny)
+//	p.SetRules(rules)
 //	x := tool.Executor{Policy: p.Judge}
 //
-// It reads no file and asks nobody: what it must know of the disk is in [World], and asking is the executor's. It
-// knows no tool by name: an access says all there is to judge.
+// Deny rules come first, then plan mode's denials, ask rules, allow rules, and last the table of modes. Commands are
+// judged on the tree of a real parser: see package shell below this one.
+//
+// It reads no file and asks nobody: what it must know of the disk comes in through [World] and [Disk], and asking is
+// the executor's. It knows no tool by name: an access says all there is to judge.
 package permission
 
 import (
@@ -19,33 +24,27 @@ import (
 
 // Policy judges calls. It is safe for concurrent use.
 type Policy struct {
-	world World
-
-	mu         sync.RWMutex
-	mode       Mode
-	remembered map[memory]bool
+	mu sync.RWMutex
+	engine
 }
 
-// memory is a rule a person said "always" to. It holds for tools of one origin: a discovered tool that takes the name
-// of another gains nothing.
-type memory struct{ origin, rule string }
-
 // New makes a policy for a world.
-func New(w World, m Mode) *Policy {
+func New(w World, m Mode) *Policy { return &Policy{engine: engine{world: w.filled(), mode: m}} }
+
+// filled is the world with what is usual where nothing was said.
+func (w World) filled() World {
 	if w.System == nil {
 		w.System = systemFolders()
 	}
-	return &Policy{world: w, mode: m, remembered: map[memory]bool{}}
+	return w
 }
 
 // Mode is the mode at present.
 func (p *Policy) Mode() Mode {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if p.mode == "" {
-		return Default
+	if m := p.now().mode; m != "" {
+		return m
 	}
-	return p.mode
+	return Default
 }
 
 // SetMode changes the mode. Open questions are judged anew by [tool.Executor.Rejudge].
@@ -55,100 +54,59 @@ func (p *Policy) SetMode(m Mode) {
 	p.mode = m
 }
 
-// Remember keeps one of the rules that Judge offered for r, for as long as the policy lives, and reports whether it
-// did: a rule that covers nothing of r is not kept. It answers what would be asked, never what is denied.
-func (p *Policy) Remember(r tool.Request, rule string) bool {
-	covers := slices.ContainsFunc(accesses(r), func(a tool.Access) bool {
-		return slices.ContainsFunc(p.world.candidates(r, a, p.world.look(a)), func(c candidate) bool {
-			return c.offered && c.rule == rule
-		})
-	})
-	if covers {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.remembered[memory{r.Declaration.Origin, rule}] = true
+// SetRules changes the rules; what was remembered stays. Open questions are judged anew by [tool.Executor.Rejudge].
+func (p *Policy) SetRules(r Rules) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rules = r
+}
+
+// now is the engine as it is at present.
+func (p *Policy) now() engine {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.engine
+}
+
+// Remember keeps one of the offers that Judge made for r, for as long as the policy lives, and reports whether it did:
+// what was not offered is not kept. It answers what would be asked, never what is denied.
+func (p *Policy) Remember(r tool.Request, offer string) bool {
+	e := p.now()
+	e.remembered = nil // what was offered before, was: also if it is covered by now
+	if !slices.Contains(e.offersFor(r), offer) {
+		return false
 	}
-	return covers
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, text := range SplitOffer(offer) {
+		if u, err := parseRule(text, false); err == nil {
+			p.remembered = append(slices.Clip(p.remembered), memory{r.Declaration.Origin, u})
+		}
+	}
+	return true
 }
 
 // Judge is the [tool.Policy].
 func (p *Policy) Judge(r tool.Request) tool.Decision {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	d, found := p.judge(r, p.mode, p.remembered)
+	e := p.now()
+	d, found := e.judge(r)
 	if d.Verdict == tool.Ask {
-		d.Offer = p.offers(r, found)
+		d.Offer = e.offers(r, found)
 	}
 	return d
 }
 
-// judged is an access with what was found out about it.
-type judged struct {
-	access tool.Access
-	finding
-	verdict tool.Verdict
-}
-
-// judge gives the strictest verdict over all accesses, and those that brought it about.
-func (p *Policy) judge(r tool.Request, m Mode, remembered map[memory]bool) (tool.Decision, []judged) {
-	var strictest []judged
-	verdict := tool.Allow
-	for _, a := range accesses(r) {
-		j := judged{access: a, finding: p.world.look(a)}
-		j.verdict = j.class.verdict(m)
-		// Plan's denials stand before what a person allowed, and that before the rest of the table.
-		if j.verdict == tool.Ask && p.covered(r, j, remembered) {
-			j.verdict = tool.Allow
-			j.what += ", as was allowed before"
-		}
-		if j.verdict < verdict {
-			verdict, strictest = j.verdict, nil
-		}
-		if j.verdict == verdict {
-			strictest = append(strictest, j)
+// offersFor are the offers for r in the mode that asks most without denying.
+func (e engine) offersFor(r tool.Request) []string {
+	var all []string
+	for _, m := range []Mode{e.mode, Default} {
+		e.mode = m
+		d, found := e.judge(r)
+		if d.Verdict == tool.Ask {
+			all = append(all, e.offers(r, found)...)
 		}
 	}
-	return tool.Decision{Verdict: verdict, Reason: reason(r, m, verdict, strictest)}, strictest
-}
-
-// accesses is what r touches. Only the word of a built-in tool is taken for it.
-func accesses(r tool.Request) []tool.Access {
-	if len(r.Access) == 0 || r.Declaration.Origin != "" {
-		return []tool.Access{tool.Anything}
-	}
-	return r.Access
-}
-
-func (p *Policy) covered(r tool.Request, j judged, remembered map[memory]bool) bool {
-	if len(remembered) == 0 {
-		return false
-	}
-	return slices.ContainsFunc(p.world.candidates(r, j.access, j.finding), func(c candidate) bool {
-		return remembered[memory{r.Declaration.Origin, c.rule}]
-	})
-}
-
-// offers are the rules each of which alone would allow all that is asked about, smallest first.
-func (p *Policy) offers(r tool.Request, asked []judged) []string {
-	var rules []string
-	for i, j := range asked {
-		cs := p.world.candidates(r, j.access, j.finding)
-		if i == 0 {
-			for _, c := range cs {
-				if c.offered {
-					rules = append(rules, c.rule)
-				}
-			}
-			continue
-		}
-		rules = slices.DeleteFunc(rules, func(rule string) bool {
-			return !slices.ContainsFunc(cs, func(c candidate) bool { return c.rule == rule })
-		})
-	}
-	if len(rules) == 0 {
-		return nil
-	}
-	return rules
+	return all
 }
 
 // mostNamed is how many accesses a reason names before it counts.
@@ -157,11 +115,19 @@ const mostNamed = 3
 func reason(r tool.Request, m Mode, v tool.Verdict, found []judged) string {
 	var parts []string
 	bare := false // the mode is the only reason
+	ruled := false
 	for _, j := range found {
 		what := j.what
 		if j.class == unknown && r.Declaration.Origin != "" {
 			what += " (it comes from " + show(r.Declaration.Origin) + ")"
 		}
+		switch {
+		case j.rule != "" && j.maybe:
+			what += ", which may be meant by " + visible(j.rule)
+		case j.rule != "":
+			what += ": " + visible(j.rule)
+		}
+		ruled = ruled || j.rule != "" || j.forced
 		bare = bare || j.class == insideWrite || j.class == unknown || j.class == host
 		if !slices.Contains(parts, what) {
 			parts = append(parts, what)
@@ -172,6 +138,8 @@ func reason(r tool.Request, m Mode, v tool.Verdict, found []judged) string {
 	}
 	s := strings.Join(parts, "; ")
 	switch {
+	case ruled:
+		return s
 	case v == tool.Deny:
 		return s + ": plan mode changes nothing"
 	case v == tool.Ask && bare:
@@ -179,3 +147,6 @@ func reason(r tool.Request, m Mode, v tool.Verdict, found []judged) string {
 	}
 	return s
 }
+
+// visible makes a rule's text visible without quoting it.
+func visible(s string) string { return tool.Visible(strings.ReplaceAll(s, "\n", `\n`)) }

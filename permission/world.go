@@ -17,6 +17,7 @@ type World struct {
 	State  string   // $ADZE_HOME: all below it is protected, wherever it lies
 	Spill  string   // this session's folder of results too large for the model: reading it back is free
 	System []string // folders of the system that may be read; nil: the usual ones
+	Disk   Disk     // what the words of a command lead to; nil: not known
 }
 
 // systemFolders are read freely: every program reads them. /proc is not among them.
@@ -48,8 +49,6 @@ func (w World) look(a tool.Access) finding {
 		return w.read(a.Target)
 	case tool.Writes:
 		return w.write(a.Target)
-	case tool.Execs:
-		return finding{class: unknown, what: "runs a command"}
 	case tool.Reaches:
 		if a.Target == "*" {
 			return finding{class: host, what: "reaches any host"}
@@ -174,6 +173,9 @@ func split(target string) (path string, dir, ok bool) {
 	}
 	return path, dir, true
 }
+
+// clean takes . and .. out by the names alone.
+func clean(path string) string { return filepath.Clean(path) }
 
 // within reports whether path is root or lies below it; a root that is not known holds nothing.
 func within(path, root string) bool {

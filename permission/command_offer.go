@@ -1,0 +1,157 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/tool"
+)
+
+// commandOffers are the rules for the commands of a script that are neither covered nor harmless: one a simple
+// command, joined. Never the line as it stands. A narrow and a wider choice are made of them.
+func (e *engine) commandOffers(script *shell.Script) []string {
+	if len(script.Notes) > 0 {
+		return nil
+	}
+	var narrow, wide []string
+	for _, c := range script.Commands {
+		if c.Guess {
+			continue
+		}
+		s := e.sentence(tool.Request{Declaration: tool.Declaration{Kind: tool.Execute}}, c, nil, nil)
+		if s.covered || s.proved && s.paths == tool.Allow {
+			continue
+		}
+		rules, ok := e.rulesFor(c, s)
+		if !ok {
+			return nil
+		}
+		narrow = appendNew(narrow, rules[0]...)
+		wide = appendNew(wide, rules[len(rules)-1]...)
+	}
+	if len(narrow) == 0 {
+		return nil
+	}
+	out := []string{strings.Join(narrow, "\n")}
+	if w := strings.Join(wide, "\n"); w != out[0] {
+		out = append(out, w)
+	}
+	return out
+}
+
+func appendNew(list []string, more ...string) []string {
+	for _, m := range more {
+		if !slices.Contains(list, m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// rulesFor are the choices for one simple command, smallest first; each may be several rules.
+func (e *engine) rulesFor(c *shell.Command, s sentence) (choices [][]string, ok bool) {
+	if s.proved { // only its paths want an answer
+		var reads []string
+		for _, f := range s.asks {
+			cs := e.world.pathRules("Read", f)
+			if len(cs) == 0 {
+				return nil, false
+			}
+			reads = appendNew(reads, cs[0].rule)
+		}
+		return [][]string{reads}, len(reads) > 0
+	}
+	argv := c.Argv()
+	if !c.Literal() || len(argv) == 0 || slices.ContainsFunc(argv, tool.Hidden) {
+		return nil, false
+	}
+	name := argv[0]
+	switch {
+	case slices.Contains(neverOffered, name):
+		return nil, false
+	case len(s.asks) > 0 || slices.Contains(exactOnly, name):
+		return [][]string{{exactRule(argv)}}, exactRule(argv) != ""
+	}
+	n := depth(argv)
+	if n == 0 {
+		return [][]string{{exactRule(argv)}}, exactRule(argv) != ""
+	}
+	choices = [][]string{{openRule(argv[:n])}}
+	if n > 2 {
+		choices = append(choices, []string{openRule(argv[:n-1])})
+	}
+	return choices, choices[0][0] != "" && !slices.ContainsFunc(choices, func(c []string) bool { return c[0] == "" })
+}
+
+func exactRule(argv []string) string {
+	if words := quoted(argv); words != "" {
+		return "Shell(" + words + ")"
+	}
+	return ""
+}
+
+func openRule(argv []string) string {
+	if words := quoted(argv); words != "" {
+		return "Shell(" + words + ":*)"
+	}
+	return ""
+}
+
+// quoted writes words as a rule holds them; "" where a rule cannot hold them.
+func quoted(argv []string) string {
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		if strings.ContainsAny(a, "*\n") {
+			return ""
+		}
+		words[i] = shell.Quote(a)
+	}
+	return strings.Join(words, " ")
+}
+
+// neverOffered would allow everything: shells, and what runs its words or texts as another user or elsewhere.
+var neverOffered = strings.Fields("sh bash dash zsh ksh fish eval exec source . sudo doas su ssh env xargs parallel watch script trap alias find fd osascript pwsh powershell cmd")
+
+// exactOnly do so much that only the very words are offered.
+var exactOnly = strings.Fields("rm dd mkfs chmod chown kill pkill killall shutdown reboot curl wget scp rsync nc ncat telnet truncate shred mount umount crontab at")
+
+// interpreters run a file, a module, or a text: for a text nothing is offered.
+var interpreters = strings.Fields("python python2 python3 node ruby perl php lua deno bun Rscript julia awk gawk mawk sed tclsh")
+
+// commandDepth is how many words name what a command of many commands does.
+var commandDepth = map[string]int{
+	"git": 2, "npm": 2, "pnpm": 2, "yarn": 2, "cargo": 2, "go": 2, "docker": 2, "kubectl": 2, "make": 2, "pip": 2, "pip3": 2, "uv": 2, "poetry": 2,
+	"gh": 3, "terraform": 2, "apt": 2, "apt-get": 2, "brew": 2, "systemctl": 2, "dotnet": 2, "mvn": 2, "gradle": 2, "bundle": 3, "npx": 2, "bunx": 2,
+	"mix": 2, "rake": 2, "composer": 2, "helm": 2, "aws": 3, "gcloud": 3, "just": 2, "task": 2, "rustup": 2, "bazel": 2, "swift": 2,
+}
+
+// depth is how many words of a command make its smallest sensible rule; 0: only all of them.
+func depth(argv []string) int {
+	name := argv[0]
+	if slices.Contains(interpreters, name) {
+		switch {
+		case len(argv) > 2 && argv[1] == "-m":
+			return 3
+		case len(argv) > 1 && !strings.HasPrefix(argv[1], "-"):
+			return 2 // a script
+		}
+		return 0
+	}
+	n, many := commandDepth[name]
+	switch {
+	case !many:
+		return 1
+	case len(argv) > 2 && slices.Contains([]string{"run", "run-script", "exec", "compose", "tool", "mod"}, argv[1]):
+		n = 3
+	}
+	for i := 1; i < n; i++ {
+		if i >= len(argv) || strings.HasPrefix(argv[i], "-") {
+			if i == 1 {
+				return 0 // git -c …: nothing wider than itself
+			}
+			return i
+		}
+	}
+	return n
+}

@@ -1,0 +1,23 @@
+package permission
+
+// Disk is what a policy may want to know of the disk to judge a command. It is asked while a call is judged, so it
+// answers at once. A nil Disk knows nothing: paths are taken as they are written, and git asks.
+type Disk interface {
+	// Resolve makes a path canonical: links and .. are followed as the system would, also where the rest of the path
+	// does not exist yet.
+	Resolve(path string) string
+	// Glob lists what a pattern of the shell stands for now. ok is false if there is too much to list.
+	Glob(pattern string) (paths []string, ok bool)
+	// Git names a program that the configuration of the repository around dir would run. known is false if that could
+	// not be found out.
+	Git(dir string) (program string, known bool)
+	// Secret names a secret file below dir that a search through it would read; "" if none was found.
+	Secret(dir string) string
+}
+
+func (w World) resolve(path string) string {
+	if w.Disk == nil {
+		return clean(path)
+	}
+	return w.Disk.Resolve(path)
+}

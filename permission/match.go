@@ -1,0 +1,129 @@
+package permission
+
+import (
+	"strings"
+
+	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/tool"
+)
+
+// find looks through deny or ask rules for one that means an access, the surest first.
+func (e *engine) find(rules []rule, r tool.Request, a tool.Access, f finding) (rule, shell.Match) {
+	var best rule
+	sure := shell.No
+	for _, u := range rules {
+		if m := e.means(u, r, a, f); m > sure {
+			best, sure = u, m
+		}
+	}
+	return best, sure
+}
+
+// means says whether a deny or ask rule means an access of a tool. What cannot be told may be meant.
+func (e *engine) means(u rule, r tool.Request, a tool.Access, f finding) shell.Match {
+	ofTool := u.ofTool(r.Declaration, false)
+	switch {
+	case ofTool && u.whole:
+		return shell.Yes
+	case a.Verb == tool.Reads || a.Verb == tool.Writes:
+		if ofTool || u.verb == reading && a.Verb == tool.Reads || u.verb == writing && a.Verb == tool.Writes {
+			return e.meansPath(u, f)
+		}
+	case a.Verb == tool.Reaches && ofTool:
+		return meansHost(u, a.Target)
+	case ofTool && a.Verb != tool.Execs:
+		return shell.Yes // a specifier that says nothing about such an access
+	}
+	return shell.No
+}
+
+func (e *engine) meansPath(u rule, f finding) shell.Match {
+	switch {
+	case u.whole || !u.isPath:
+		return shell.Yes
+	case f.path == "":
+		return shell.Maybe
+	}
+	switch u.path.reaches(e.world, f.path) {
+	case meant, above:
+		return shell.Yes
+	case inside:
+		// Something below a folder is meant. A search leaves secrets out by itself.
+		if f.dir && !(f.class == harmless && u.path.names(e.world, true)) {
+			return shell.Maybe
+		}
+	}
+	return shell.No
+}
+
+func meansHost(u rule, target string) shell.Match {
+	domain := u.domain
+	if domain == "" {
+		var err error
+		if domain, err = parseDomain(u.spec); err != nil {
+			return shell.Yes
+		}
+	}
+	if target == "*" {
+		return shell.Maybe
+	}
+	if ofDomain(target, domain) {
+		return shell.Yes
+	}
+	return shell.No
+}
+
+// ofDomain reports whether a host is a domain or belongs to it.
+func ofDomain(host, domain string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	return host == domain || strings.HasSuffix(host, "."+domain) && strings.Trim(domain, "0123456789.") != ""
+}
+
+// covers says whether an allow rule covers an access of a tool.
+func (e *engine) covers(u rule, r tool.Request, a tool.Access, f finding) bool {
+	ofTool := u.ofTool(r.Declaration, true)
+	switch {
+	case a.Verb == tool.Execs:
+		return false // see command
+	case a.Verb == tool.Reads && (ofTool || u.verb == reading), a.Verb == tool.Writes && (ofTool || u.verb == writing):
+		return e.coversPath(u, f)
+	case a.Verb == tool.Reads && u.verb == writing && wrote(r, a.Target) && !f.exact:
+		return e.coversPath(u, f) // who may change a file may see what it replaces
+	case a.Verb == tool.Reaches && ofTool && !u.whole:
+		return u.domain != "" && a.Target != "*" && plainHost(a.Target) && ofDomain(a.Target, u.domain)
+	}
+	return ofTool && u.whole && !f.exact
+}
+
+func wrote(r tool.Request, target string) bool {
+	for _, a := range r.Access {
+		if a.Verb == tool.Writes && a.Target == target {
+			return true
+		}
+	}
+	return false
+}
+
+// coversPath: secrets and protected names are covered by a rule that names them.
+func (e *engine) coversPath(u rule, f finding) bool {
+	if u.whole {
+		return !f.exact
+	}
+	if !u.isPath || f.path == "" || u.path.reaches(e.world, f.path) != meant {
+		return false
+	}
+	if !f.exact || u.path.literal() && !f.dir {
+		return true
+	}
+	if f.dir { // all below a folder: the rule must say just that
+		comps, _ := u.path.resolve(e.world)
+		own := components(f.path)
+		return len(comps) == len(own)+1 && comps[len(own)] == "**" && !strings.ContainsAny(strings.Join(u.path.comps, "/"), "?[") &&
+			strings.Count(strings.Join(u.path.comps, "/"), "*") == 2
+	}
+	return u.path.names(e.world, f.class == otherRead)
+}
+
+func plainHost(host string) bool {
+	return strings.Trim(strings.ToLower(host), "abcdefghijklmnopqrstuvwxyz0123456789.-") == ""
+}

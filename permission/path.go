@@ -1,0 +1,173 @@
+package permission
+
+import (
+	"errors"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
+)
+
+// pathPattern is the specifier of a rule on paths: components in which * ? and [ ] stay within one folder, and ** that
+// crosses folders.
+type pathPattern struct {
+	from  byte // '/': the root of the disk, '~': the home, '.': the first root of the workspace
+	comps []string
+	up    int  // leading ..
+	below bool // it ends in a slash: all below it
+}
+
+// parsePath reads //abs, ~/…, /… from the project's root, or relative to it.
+func parsePath(s string) (pathPattern, error) {
+	p := pathPattern{from: '.'}
+	s = filepath.ToSlash(s)
+	switch {
+	case strings.HasPrefix(s, "//"):
+		p.from, s = '/', s[2:]
+	case s == "~" || strings.HasPrefix(s, "~/"):
+		p.from, s = '~', strings.TrimPrefix(s[1:], "/")
+	case strings.HasPrefix(s, "~"):
+		return p, errors.New("only ~/ is the home")
+	case filepath.VolumeName(s) != "":
+		p.from = '/'
+	default:
+		s = strings.TrimPrefix(s, "/")
+	}
+	p.below = strings.HasSuffix(s, "/")
+	for _, c := range strings.Split(s, "/") {
+		switch {
+		case c == "" || c == ".":
+		case c == "..":
+			if n := len(p.comps); n > 0 {
+				if p.comps[n-1] == "**" {
+					return p, errors.New(".. cannot follow **")
+				}
+				p.comps = p.comps[:n-1]
+			} else {
+				p.up++
+			}
+		default:
+			if c != "**" && strings.Contains(c, "**") {
+				return p, errors.New("** must stand alone between slashes")
+			}
+			if _, err := path.Match(c, ""); err != nil {
+				return p, errors.New("a bracket of the pattern is not closed")
+			}
+			p.comps = append(p.comps, c)
+		}
+	}
+	return p, nil
+}
+
+// resolve makes the components of the pattern absolute; ok is false where its base is not known.
+func (p pathPattern) resolve(w World) (comps []string, ok bool) {
+	base := "/"
+	switch {
+	case p.from == '~':
+		base = w.Home
+	case p.from == '.' && len(w.Roots) > 0:
+		base = w.Roots[0]
+	case p.from == '.':
+		return nil, false
+	}
+	if base == "" {
+		return nil, false
+	}
+	comps = components(base)
+	comps = comps[:max(0, len(comps)-p.up)]
+	for i, c := range comps {
+		comps[i] = escapeGlob(c)
+	}
+	return append(comps[:len(comps):len(comps)], p.comps...), true
+}
+
+func components(s string) []string {
+	return strings.FieldsFunc(filepath.ToSlash(s), func(r rune) bool { return r == '/' })
+}
+
+func escapeGlob(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
+}
+
+// reach says how a pattern lies to a path.
+type reach int
+
+const (
+	apart  reach = iota
+	inside       // the path is above: something below it may be meant
+	meant        // the pattern means the path
+	above        // the pattern means a folder that the path lies in
+)
+
+// reaches compares a pattern with a path.
+func (p pathPattern) reaches(w World, target string) reach {
+	comps, ok := p.resolve(w)
+	if !ok {
+		return apart
+	}
+	if p.below && (len(comps) == 0 || comps[len(comps)-1] != "**") {
+		comps = append(comps, "**")
+	}
+	return reachOf(comps, components(target))
+}
+
+// reachOf walks both at once; ** may stand for any number of components.
+func reachOf(pattern, target []string) reach {
+	for i, c := range pattern {
+		if c == "**" {
+			best := apart
+			if i+1 == len(pattern) {
+				return meant // all below, and the folder itself
+			}
+			for k := i; k <= len(target); k++ {
+				if r := reachOf(pattern[i+1:], target[k:]); r > best {
+					best = r
+				}
+			}
+			return best
+		}
+		if i >= len(target) {
+			return inside
+		}
+		if !matchComponent(c, target[i]) {
+			return apart
+		}
+	}
+	if len(target) > len(pattern) {
+		return above
+	}
+	return meant
+}
+
+func matchComponent(pattern, name string) bool {
+	if !strings.ContainsAny(pattern, `*?[\`) {
+		return pattern == name
+	}
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// names reports whether the pattern itself, by its own words, speaks of secret or protected names: only then it answers
+// for them.
+func (p pathPattern) names(w World, secret bool) bool {
+	comps, ok := p.resolve(w)
+	if !ok {
+		return false
+	}
+	for len(comps) > 0 && comps[len(comps)-1] == "**" {
+		comps = comps[:len(comps)-1]
+	}
+	whole := "/" + strings.Join(comps, "/")
+	if secret {
+		_, ok = names.Secret(whole)
+	} else {
+		_, ok = names.Protected(whole)
+	}
+	return ok
+}
+
+// literal reports whether the pattern means one path only.
+func (p pathPattern) literal() bool {
+	return !p.below && !strings.ContainsAny(strings.Join(p.comps, "/"), `*?[`)
+}

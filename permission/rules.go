@@ -1,0 +1,203 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Rules are what people wrote under permissions.allow, ask and deny. The zero value says nothing.
+type Rules struct{ allow, ask, deny []rule }
+
+// Problem is a rule that could not be taken as it is written.
+type Problem struct {
+	List string // "allow", "ask" or "deny"
+	Rule string
+	Err  error
+}
+
+func (p Problem) Error() string { return fmt.Sprintf("permissions.%s: %q: %v", p.List, p.Rule, p.Err) }
+func (p Problem) Unwrap() error { return p.Err }
+
+// ParseRules reads rules. A rule of deny or ask that cannot be read is an error: it would protect nothing. One of allow
+// is left out and reported.
+func ParseRules(allow, ask, deny []string) (Rules, []Problem, error) {
+	var rules Rules
+	var ignored []Problem
+	for _, s := range allow {
+		r, err := parseRule(s, false)
+		if err != nil {
+			ignored = append(ignored, Problem{"allow", s, err})
+			continue
+		}
+		rules.allow = append(rules.allow, r)
+	}
+	for list, texts := range map[string][]string{"ask": ask, "deny": deny} {
+		for _, s := range texts {
+			r, err := parseRule(s, true)
+			if err != nil {
+				return Rules{}, ignored, Problem{list, s, err}
+			}
+			if list == "ask" {
+				rules.ask = append(rules.ask, r)
+			} else {
+				rules.deny = append(rules.deny, r)
+			}
+		}
+	}
+	return rules, ignored, nil
+}
+
+// verb is what a rule is about if not one tool.
+type verb int
+
+const (
+	oneTool  verb = iota
+	reading       // Read: everything that reads paths
+	writing       // Edit: everything that writes them
+	shelling      // Shell: commands
+)
+
+// rule is one rule, read.
+type rule struct {
+	text  string // as it was written
+	verb  verb
+	name  string // of a tool, if verb is oneTool
+	spec  string
+	whole bool // no specifier, or (*)
+
+	command   shell.Pattern
+	isCommand bool
+	path      pathPattern
+	isPath    bool
+	domain    string
+}
+
+// parseRule reads Tool or Tool(specifier).
+func parseRule(text string, loose bool) (rule, error) {
+	r := rule{text: text}
+	s := strings.TrimSpace(text)
+	name, rest, found := strings.Cut(s, "(")
+	r.name = strings.TrimSpace(name)
+	if r.name == "" || strings.ContainsAny(r.name, " \t)") {
+		return r, errors.New("it has no tool's name before the bracket")
+	}
+	if tool.Hidden(text) || strings.Contains(text, "\n") {
+		return r, errors.New("it holds characters that cannot be seen")
+	}
+	if !found {
+		r.whole = true
+	} else {
+		spec, closed := strings.CutSuffix(rest, ")")
+		if !closed {
+			return r, errors.New("the closing bracket is missing")
+		}
+		if r.spec = strings.TrimSpace(spec); r.spec == "" {
+			return r, errors.New("there is nothing between the brackets")
+		}
+		r.whole = r.spec == "*"
+	}
+	return r, r.interpret(loose)
+}
+
+// interpret reads the specifier by what the name says it is about.
+func (r *rule) interpret(loose bool) error {
+	var err error
+	switch r.name {
+	case "Read":
+		r.verb = reading
+	case "Edit":
+		r.verb = writing
+	case "Shell", "Bash":
+		r.verb = shelling
+	case "ShellTool":
+		r.verb = shelling
+		if !r.whole && !strings.HasSuffix(r.spec, "*") {
+			r.spec += ":*"
+		}
+	}
+	if strings.Contains(r.name, "*") && (r.verb != oneTool || strings.Index(r.name, "*") != len(r.name)-1 || !strings.Contains(r.name, "__")) {
+		if !loose {
+			return errors.New("a star in a tool's name may only stand at the end, after the server's name: alias__*")
+		}
+	}
+	if r.whole {
+		if r.verb == shelling {
+			r.command, err = shell.ParsePattern("*", loose)
+			r.isCommand = true
+		}
+		return err
+	}
+	switch r.verb {
+	case shelling:
+		r.command, err = shell.ParsePattern(r.spec, loose)
+		r.isCommand = err == nil
+		return err
+	case reading, writing:
+		r.path, err = parsePath(r.spec)
+		r.isPath = err == nil
+		return err
+	}
+	if domain, ok := strings.CutPrefix(r.spec, "domain:"); ok {
+		r.domain, err = parseDomain(domain)
+		return err
+	}
+	// What the specifier of a tool means, the tool's access says: both are kept if both can be read.
+	r.command, err = shell.ParsePattern(r.spec, loose)
+	r.isCommand = err == nil
+	if r.path, err = parsePath(r.spec); err == nil {
+		r.isPath = true
+	}
+	if !r.isCommand && !r.isPath {
+		return err
+	}
+	return nil
+}
+
+// parseDomain reads a host name; "*." before it says what is meant anyway.
+func parseDomain(s string) (string, error) {
+	s = strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(strings.TrimSpace(s)), "*."), ".")
+	if s == "" || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789.-:[]") != "" || strings.HasPrefix(s, ".") || strings.Contains(s, "..") {
+		return "", fmt.Errorf("%q is no host name", s)
+	}
+	return s, nil
+}
+
+// ofTool reports whether a rule names the tool of a declaration. strict is for allow: a tool from outside is meant by
+// its own full name only, and never by one that looks like a built-in tool's.
+func (r rule) ofTool(d tool.Declaration, strict bool) bool {
+	if r.verb != oneTool {
+		return false
+	}
+	if d.Origin != "" && r.ofServer(d) {
+		return true
+	}
+	if d.Origin != "" && strict {
+		return r.name == d.Name && (r.name[0] < 'A' || r.name[0] > 'Z')
+	}
+	for _, name := range append([]string{d.Name, d.Title(), d.Title() + "Tool"}, d.Aliases...) {
+		if r.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// ofServer reads alias__tool, alias__*, mcp__alias__tool and mcp__alias.
+func (r rule) ofServer(d tool.Declaration) bool {
+	server, ok := strings.CutPrefix(d.Origin, "mcp:")
+	if !ok {
+		return false
+	}
+	name, mcp := strings.CutPrefix(r.name, "mcp__")
+	if mcp && (name == server || name == "*") {
+		return true
+	}
+	if head, star := strings.CutSuffix(name, "*"); star {
+		return strings.HasPrefix(d.Name, head) && strings.HasPrefix(head, server+"__")
+	}
+	return mcp && name == d.Name || r.name == d.Name
+}

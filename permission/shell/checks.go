@@ -1,0 +1,139 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+func when(bad bool, why string) string {
+	if bad {
+		return why
+	}
+	return ""
+}
+
+// noGlobs: how many words a glob becomes is not known, and here the second one would be written.
+func noGlobs(a *args) string {
+	return when(slices.ContainsFunc(a.operands, func(w Word) bool { return w.Sort != Literal }), "a pattern may become several words")
+}
+
+// envAlone: env NAME=value, and env COMMAND, are another matter.
+func envAlone(a *args) string {
+	return when(len(a.operands) > 0, "env changes the environment or runs a command")
+}
+
+// checkPrintf: -v assigns, and an index in its value may run commands.
+func checkPrintf(a *args) string {
+	if len(a.operands) == 0 || a.operands[0].Sort != Literal {
+		return "the format of printf is not literal"
+	}
+	return when(strings.HasPrefix(a.operands[0].Text, "-") && a.operands[0].Text != "--", "printf may assign a variable")
+}
+
+// checkDate: an operand that does not begin with a plus sets the clock.
+func checkDate(a *args) string {
+	for _, w := range a.operands {
+		if w.Sort != Literal || !strings.HasPrefix(w.Text, "+") {
+			return "date may set the clock"
+		}
+	}
+	return ""
+}
+
+func checkNumbers(a *args) string {
+	for _, w := range a.operands {
+		if w.Sort != Literal || strings.Trim(w.Text, "0123456789.-smhd") != "" {
+			return w.Text + " is not a number"
+		}
+	}
+	return ""
+}
+
+// checkPs: an e without a minus shows the environment of every process.
+func checkPs(a *args) string {
+	for _, w := range a.operands {
+		if !slices.Contains([]string{"aux", "auxw", "auxww", "axu", "ax", "x"}, w.Text) {
+			return "ps may show environments"
+		}
+	}
+	return ""
+}
+
+// testOperators are those of test and [ that only look at names, files and texts; -v calculates an index.
+var testOperators = strings.Fields("! ( ) -a -o -e -f -d -s -r -w -x -L -h -z -n -p -S -b -c -k -g -u -t = == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef && || ] ]]")
+
+// checkTest: -v calculates an index, which may run a command. The files that are looked at are among the operands, and
+// are taken for paths all of them.
+func checkTest(a *args) string {
+	for _, w := range a.operands {
+		if w.Sort == Literal && strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 && !slices.Contains(testOperators, w.Text) {
+			return "the test " + w.Text + " is not known to be harmless"
+		}
+	}
+	return ""
+}
+
+const awkFlags = "-F: -v: --field-separator: --assign: --version"
+
+// checkAwk lets a program pass that neither writes, runs, includes nor opens anything: it is searched as text, so that
+// what stands in a string or a regular expression counts too.
+func checkAwk(a *args) string {
+	if len(a.operands) == 0 || a.operands[0].Sort != Literal {
+		return "the program of awk is not known"
+	}
+	code := a.operands[0].Text
+	for _, word := range []string{"system", "getline", "ARGV", "ARGC", "ENVIRON", "PROCINFO", "@", "\\\n", "/inet", "extension"} {
+		if strings.Contains(code, word) {
+			return "the awk program holds " + word
+		}
+	}
+	if strings.Contains(strings.ReplaceAll(code, "||", ""), "|") {
+		return "the awk program holds a pipe"
+	}
+	// A file is written by print … > only, so that a > before the first print compares.
+	if p := strings.Index(code, "print"); p >= 0 && strings.Contains(code[p:], ">") {
+		return "the awk program may write a file"
+	}
+	for _, f := range a.flags {
+		if strings.Contains(f.value.Text, "ENVIRON") {
+			return "awk looks into the environment"
+		}
+	}
+	return ""
+}
+
+// checkJq lets every program pass but one that reads modules from elsewhere.
+func checkJq(a *args) string {
+	if len(a.operands) == 0 {
+		return when(!a.has("--version", "-V", "--help"), "the program of jq is not known")
+	}
+	if a.operands[0].Sort != Literal {
+		return "the program of jq is not known"
+	}
+	for _, word := range []string{"import", "include", "modulemeta", "input_filename", "$ENV", "env", "get_search_list"} {
+		if containsWord(a.operands[0].Text, word) {
+			return "the jq program holds " + word
+		}
+	}
+	return ""
+}
+
+// containsWord reports whether word stands in s with no letter on either side.
+func containsWord(s, word string) bool {
+	for from := 0; ; {
+		i := strings.Index(s[from:], word)
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(word)
+		if (i == 0 || !isLetter(s[i-1])) && (end == len(s) || !isLetter(s[end])) {
+			return true
+		}
+		from = i + 1
+	}
+}
+
+func isLetter(c byte) bool {
+	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+}

@@ -1,0 +1,120 @@
+package shell
+
+import (
+	"path"
+	"strings"
+)
+
+// Place says where in a line a command stands.
+type Place int
+
+// The places.
+const (
+	Plain        Place = iota // in a list, a pipe, a group, a branch, a loop
+	Substitution              // $(…), `…`, <(…)
+	Function                  // the body of a function
+	Text                      // a text that another command runs: bash -c, eval, trap
+)
+
+// Command is one simple command.
+type Command struct {
+	Words  []Word
+	Prefix []Assign   // assignments before it; all of it where Words is empty
+	Redirs []Redirect // its own, and those of the groups it stands in
+	Place  Place
+	Source string // as it is written
+	// Dirs are the folders it may run in, as the shell would write them: not resolved. nil: not known.
+	Dirs []string
+	// By is the command that runs this one: env, sudo, bash -c. nil: the shell.
+	By *Command
+	// Extra: By adds words that are not known, as xargs does.
+	Extra bool
+	// Guess: By may run this or not (npx rm, ssh host rm). Deny and ask look at it, allow does not.
+	Guess bool
+
+	keyword bool // time, as the shell itself knows it
+}
+
+// Assign is an assignment before a command.
+type Assign struct {
+	Name  string
+	Value Word
+	Odd   bool // +=, an index, an array
+}
+
+// Redirect is a redirection.
+type Redirect struct {
+	Op     string // ">", "<", ">&", "<<"
+	Number string // "2" of 2>
+	Target Word   // a file, a number or "-"; the text of a here-document or here-string
+	// File: something is opened under the name Target. Write: for writing.
+	File, Write bool
+	Dirs        []string // where it is opened: not always where the command runs
+}
+
+// Name is the command word, "" where it is not known.
+func (c *Command) Name() string {
+	if len(c.Words) == 0 || c.Words[0].Sort != Literal {
+		return ""
+	}
+	return c.Words[0].Text
+}
+
+// base is the name without a folder.
+func (c *Command) base() string {
+	return path.Base(strings.ReplaceAll(c.Name(), `\`, "/"))
+}
+
+// Argv is the command as it was understood, one element a word. What is not known stands as it is written.
+func (c *Command) Argv() []string {
+	argv := make([]string, len(c.Words))
+	for i, w := range c.Words {
+		argv[i] = w.Text
+	}
+	return argv
+}
+
+// String is the command as it was understood, in one line that bash would read the same way.
+func (c *Command) String() string {
+	var parts []string
+	for _, a := range c.Prefix {
+		parts = append(parts, a.Name+"="+a.Value.String())
+	}
+	for _, w := range c.Words {
+		parts = append(parts, w.String())
+	}
+	return strings.Join(parts, " ")
+}
+
+// Literal reports whether every word is known to the byte or is a glob that can only stand for file names.
+func (c *Command) Literal() bool {
+	for i, w := range c.Words {
+		switch w.Sort {
+		case Literal:
+		case Glob:
+			if i == 0 || w.canBeFlag() && !c.ended(i) && !globSafe(c.Name()) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// ended reports whether a "--" stands before word i.
+func (c *Command) ended(i int) bool {
+	for _, w := range c.Words[1:i] {
+		if w.Sort == Literal && w.Text == "--" {
+			return true
+		}
+	}
+	return false
+}
+
+// inner is a copy of c for the words that it runs.
+func (c *Command) inner(words []Word) *Command {
+	return &Command{
+		Words: words, Place: c.Place, Source: c.Source, Dirs: c.Dirs, By: c, Guess: c.Guess,
+	}
+}

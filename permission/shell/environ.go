@@ -1,0 +1,73 @@
+package shell
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Environment is what a command that runs unasked may see of environ: names that change how programs look, not what
+// they do, and a PATH that leads nowhere into the workspace. The proof of a read-only command holds only in it: a
+// BASH_ENV, an exported function, a GIT_EXTERNAL_DIFF or a PATH with ./bin in it would run something else.
+//
+// Git is told to run nothing: no monitor, hook, pager, external diff or signature check, to take no locks, to fetch
+// nothing and to open no repository that merely lies around.
+func Environment(environ []string, roots ...string) []string {
+	var out []string
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		switch {
+		case name == "PATH":
+			out = append(out, "PATH="+safePath(value, roots))
+		case keep[name], strings.HasPrefix(name, "LC_"):
+			out = append(out, kv)
+		}
+	}
+	return append(out, quiet()...)
+}
+
+var keep = map[string]bool{
+	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "LANG": true, "LANGUAGE": true, "TZ": true, "TMPDIR": true, "TERM": true, "COLORTERM": true,
+	"NO_COLOR": true, "COLUMNS": true, "LINES": true, "HOSTNAME": true, "SYSTEMROOT": true, "SystemRoot": true, "USERPROFILE": true, "TEMP": true, "TMP": true,
+}
+
+// safePath leaves out what is not absolute and what lies in a root.
+func safePath(path string, roots []string) string {
+	var kept []string
+	for _, dir := range filepath.SplitList(path) {
+		if filepath.IsAbs(dir) && !inRoots(filepath.Clean(dir), roots) {
+			kept = append(kept, dir)
+		}
+	}
+	if len(kept) == 0 {
+		return "/usr/local/bin:/usr/bin:/bin"
+	}
+	return strings.Join(kept, string(filepath.ListSeparator))
+}
+
+func inRoots(dir string, roots []string) bool {
+	for _, r := range roots {
+		if r = filepath.Clean(r); dir == r || strings.HasPrefix(dir, strings.TrimSuffix(r, "/")+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
+}
+
+// quiet are the settings that keep git, go and rustup from running or fetching what a repository names.
+func quiet() []string {
+	config := [][2]string{
+		{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}, {"core.pager", "cat"},
+		{"log.showSignature", "false"}, {"gpg.program", "false"}, {"gpg.ssh.program", "false"}, {"gpg.x509.program", "false"},
+		{"core.untrackedCache", "keep"}, {"submodule.recurse", "false"}, {"safe.bareRepository", "explicit"}, {"credential.helper", ""},
+		{"core.sshCommand", "false"}, {"core.askPass", "false"}, {"core.alternateRefsCommand", ""}, {"index.recordEndOfIndexEntries", "false"},
+	}
+	env := []string{
+		"GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
+		"GIT_EDITOR=false", "GIT_ASKPASS=false", "GOTOOLCHAIN=local", "GOFLAGS=", "RUSTUP_AUTO_INSTALL=0",
+	}
+	for n, kv := range config {
+		env = append(env, "GIT_CONFIG_KEY_"+strconv.Itoa(n)+"="+kv[0], "GIT_CONFIG_VALUE_"+strconv.Itoa(n)+"="+kv[1])
+	}
+	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(config)))
+}

@@ -1,0 +1,64 @@
+package shell
+
+import "strings"
+
+// findTests are the words of find that only look, and how many words follow them. What is not here is not harmless:
+// -delete, -exec, -ok, -fprint, -fls.
+var findTests = func() map[string]int {
+	m := map[string]int{}
+	for _, name := range strings.Fields("-print -print0 -ls -prune -quit -not -a -and -o -or ! ( ) , -true -false -depth -d -mount -xdev -follow -noleaf " +
+		"-daystart -executable -readable -writable -empty -nouser -nogroup -warn -nowarn -ignore_readdir_race -E -X -s -x") {
+		m[name] = 0
+	}
+	for _, name := range strings.Fields("-name -iname -path -ipath -wholename -iwholename -regex -iregex -type -xtype -size -mtime -mmin -atime -amin -ctime -cmin " +
+		"-perm -user -group -maxdepth -mindepth -printf -links -inum -regextype -lname -ilname -fstype -uid -gid -used") {
+		m[name] = 1
+	}
+	return m
+}()
+
+// proveFind judges find: starting points, then tests that only look.
+func (c *Command) proveFind() Proof {
+	words := c.Words[1:]
+	var ts []Touch
+	for len(words) > 0 && (words[0].Text == "-L" || words[0].Text == "-H" || words[0].Text == "-P" || words[0].Text == "-E") {
+		words = words[1:]
+	}
+	for len(words) > 0 && !isFindTest(words[0].Text) {
+		if why := wordWhy(words[0], false); why != "" {
+			return Proof{Why: why}
+		}
+		ts = append(ts, Touch{Path: words[0].Text, Glob: words[0].Sort == Glob, Below: true, Names: true})
+		words = words[1:]
+	}
+	if len(ts) == 0 {
+		ts = []Touch{{Path: ".", Below: true, Names: true}}
+	}
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if w.Sort != Literal {
+			return Proof{Why: "the word " + w.Text + " is not literal"}
+		}
+		switch n, ok := findTests[w.Text]; {
+		case w.Text == "-newer" || w.Text == "-anewer" || w.Text == "-cnewer" || w.Text == "-samefile" || w.Text == "-newermt" || w.Text == "-newerct":
+			if i++; i >= len(words) || words[i].Sort != Literal {
+				return Proof{Why: "the value of " + w.Text + " is not literal"}
+			}
+			if !strings.HasSuffix(w.Text, "t") {
+				ts = append(ts, Touch{Path: words[i].Text, Names: true})
+			}
+		case !ok:
+			return Proof{Why: "find with " + w.Text + " is not known to be harmless"}
+		case n == 1:
+			if i++; i >= len(words) || words[i].Sort != Literal {
+				return Proof{Why: "the value of " + w.Text + " is not literal"}
+			}
+		}
+	}
+	return c.proved(ts)
+}
+
+// isFindTest reports whether find takes a word for the start of its expression.
+func isFindTest(s string) bool {
+	return strings.HasPrefix(s, "-") && len(s) > 1 || s == "(" || s == ")" || s == "!" || s == ","
+}

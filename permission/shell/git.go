@@ -1,0 +1,233 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// The flags of git's looking commands. Flags that write (--output), run (--ext-diff, --textconv, --open-files-in-pager,
+// --show-signature) or fetch are not here; abbreviations, which git understands, are unknown.
+const (
+	gitDiffFlags = " -abBDwpuszRWqrt -U: -S: -G: -l: -M? -C? -B? -X? --patch --no-patch --unified: --raw --stat? --numstat --shortstat --dirstat? --summary " +
+		"--name-only --name-status --diff-filter: --color? --no-color --color-words? --word-diff? --word-diff-regex: --color-moved? --no-renames " +
+		"--find-renames? --find-copies? --find-copies-harder --check --full-index --binary --abbrev? --break-rewrites? --pickaxe-all --pickaxe-regex " +
+		"--relative? --no-relative --text --ignore-space-at-eol --ignore-space-change --ignore-all-space --ignore-blank-lines --inter-hunk-context: " +
+		"--function-context --exit-code --quiet --no-ext-diff --no-textconv --no-prefix --src-prefix: --dst-prefix: --line-prefix: --minimal --patience " +
+		"--histogram --diff-algorithm: --anchored: --compact-summary --patch-with-stat --ignore-submodules? --submodule? --ita-invisible-in-index --patch-with-raw "
+	gitRevFlags = " -n: -# -g -i -E -F -P --max-count: --skip: --since: --after: --until: --before: --author: --committer: --grep: --grep-reflog: --all-match " +
+		"--invert-grep --regexp-ignore-case --extended-regexp --fixed-strings --perl-regexp --remove-empty --merges --no-merges --min-parents: " +
+		"--max-parents: --first-parent --not --all --branches? --tags? --remotes? --glob: --exclude: --reflog --ignore-missing --boundary --cherry " +
+		"--cherry-mark --cherry-pick --left-only --right-only --left-right --walk-reflogs --merge --simplify-by-decoration --full-history --dense " +
+		"--sparse --simplify-merges --ancestry-path? --date-order --author-date-order --topo-order --reverse --no-walk? --count --objects "
+	gitLogFlags = gitDiffFlags + gitRevFlags + " -L: -c -m --oneline --graph --no-graph --decorate? --no-decorate --decorate-refs: --decorate-refs-exclude: --source --follow " +
+		"--format: --pretty? --abbrev-commit --no-abbrev-commit --no-abbrev --date: --relative-date --parents --children --full-diff --log-size --cc " +
+		"--no-notes --no-mailmap --mailmap --use-mailmap --no-expand-tabs --clear-decorations --show-pulls --diff-merges: --no-diff-merges --encoding: "
+	gitRefFlags = " -l --list --sort: --format: --contains? --no-contains? --merged? --no-merged? --points-at? --column? --no-column --color? --no-color -i --ignore-case --omit-empty "
+)
+
+// gitSpecs are the subcommands of git that only look.
+var gitSpecs = map[string]spec{
+	"status": {flags: "-sbvz -u? --short --branch --show-stash --porcelain? --long --verbose --untracked-files? --ignore-submodules? --ignored? --column? --no-column " +
+		"--ahead-behind --no-ahead-behind --renames --no-renames --find-renames?", operands: listed},
+	"log": {flags: gitLogFlags, operands: listed}, "show": {flags: gitLogFlags, operands: contents}, "whatchanged": {flags: gitLogFlags, operands: listed},
+	"reflog": {flags: gitLogFlags, operands: listed, check: checkReflog}, "shortlog": {flags: gitRevFlags + " -s -n -e -c -w? --numbered --summary --email --group: --format:", operands: listed},
+	"diff":       {flags: gitDiffFlags + " --cached --staged --merge-base --no-index --ours --theirs --base -1 -2 -3 --cc", operands: contents},
+	"diff-tree":  {flags: gitLogFlags + " -t --root --stdin --no-commit-id --merge-base", operands: contents},
+	"diff-index": {flags: gitDiffFlags + " --cached -m --merge-base", operands: contents}, "diff-files": {flags: gitDiffFlags + " -0 -1 -2 -3 --base --ours --theirs", operands: contents},
+	"branch":       {flags: gitRefFlags + " -a -r -v --all --remotes --verbose --show-current --abbrev: --no-abbrev", operands: plain, check: checkListing},
+	"tag":          {flags: gitRefFlags + " -n?", operands: plain, check: checkListing},
+	"for-each-ref": {flags: gitRefFlags + " --count: --shell --perl --python --tcl --exclude: --include-root-refs", operands: plain},
+	"show-ref":     {flags: "-dhqs --head --heads --branches --tags --dereference --hash? --verify --quiet --abbrev? --exists", operands: plain},
+	"remote":       {flags: "-v --verbose --all --push", operands: plain, check: checkRemote},
+	"rev-parse":    {flags: "-q --quiet --verify --short? --abbrev-ref? --symbolic --symbolic-full-name --all --branches? --tags? --remotes? --show-toplevel --show-prefix --show-cdup --git-dir --absolute-git-dir --git-common-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --show-superproject-working-tree --show-object-format? --sq --not --revs-only --no-revs --flags --no-flags", operands: listed},
+	"rev-list":     {flags: gitRevFlags + " --oneline --format: --pretty? --abbrev-commit --parents --children --timestamp --header --objects-edge --disk-usage? --no-commit-header --header", operands: listed},
+	"merge-base":   {flags: "-a --all --octopus --independent --is-ancestor --fork-point", operands: plain},
+	"name-rev":     {flags: "--tags --refs: --exclude: --all --name-only --no-undefined --always", operands: plain},
+	"describe":     {flags: "--tags --all --always --long --abbrev: --match: --exclude: --contains --candidates: --exact-match --debug --first-parent --dirty? --broken?", operands: plain},
+	"ls-files":     {flags: "-cdmoisuztvfk -x: -X@ --cached --deleted --modified --others --ignored --stage --unmerged --killed --directory --no-empty-directory --eol --deduplicate --exclude: --exclude-from@ --exclude-per-directory: --exclude-standard --error-unmatch --full-name --abbrev? --format: --sparse --debug", operands: listed},
+	"ls-tree":      {flags: "-drtlz --name-only --name-status --full-name --full-tree --long --object-only --abbrev? --format:", operands: listed},
+	"cat-file":     {flags: "-tspe --mailmap --use-mailmap --allow-unknown-type", operands: contents},
+	"blame":        {flags: gitBlameFlags, operands: contents}, "annotate": {flags: gitBlameFlags, operands: contents},
+	"grep":          {flags: "-aiIwvhHEGFPnlLzcoqpW -e: -f@ -A: -B: -C: -m: -# --text --ignore-case --word-regexp --invert-match --full-name --extended-regexp --basic-regexp --perl-regexp --fixed-strings --line-number --column --files-with-matches --name-only --files-without-match --null --only-matching --count --color? --no-color --break --heading --show-function --context: --after-context: --before-context: --function-context --max-count: --max-depth: --recursive --no-recursive --cached --untracked --no-index --no-exclude-standard --exclude-standard --and --or --not --all-match --quiet --threads: --no-textconv", operands: pattern},
+	"stash":         {flags: gitLogFlags + " --include-untracked --only-untracked", operands: plain, check: checkSub("list", "show")},
+	"worktree":      {flags: "-v -z --porcelain --verbose", operands: plain, check: checkSub("list")},
+	"config":        {flags: "-lz --get --get-all --get-regexp --list --local --global --system --worktree --show-origin --show-scope --name-only --null --bool --int --path --type: --default: --includes --no-includes --all", operands: plain, check: checkConfig},
+	"symbolic-ref":  {flags: "-q --quiet --short --recurse --no-recurse", operands: plain, most: 1},
+	"count-objects": {flags: "-vH --verbose --human-readable"},
+	"check-ignore":  {flags: "-qvzn --quiet --verbose --non-matching --no-index", operands: listed},
+	"cherry":        {flags: "-v --abbrev?", operands: plain},
+	"version":       {flags: "--build-options"},
+}
+
+const gitBlameFlags = "-beflnpstwc -M? -C? -L: -S@ --root --show-stats --show-name --show-number --show-email --porcelain --line-porcelain --incremental --date: " +
+	"--color-lines --color-by-age --abbrev: --since: --first-parent --reverse --ignore-rev: --no-progress --minimal --encoding:"
+
+// gitQuiet are the subcommands that look at no file and no object, so that nothing configured can run.
+var gitQuiet = []string{"version", "config", "remote"}
+
+// proveGit judges git: its own flags, then a subcommand with its flags.
+func (c *Command) proveGit() Proof {
+	words := c.Words[1:]
+	dirs := c.Dirs
+	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
+		switch w := words[0]; {
+		case w.Sort != Literal:
+			return Proof{Why: "the word " + w.Text + " is not literal"}
+		case w.Text == "--no-pager" || w.Text == "-P" || w.Text == "--no-optional-locks" || w.Text == "--literal-pathspecs" || w.Text == "--no-replace-objects":
+			words = words[1:]
+		case w.Text == "-C" && len(words) > 1 && words[1].Sort == Literal:
+			dirs = into(dirs, words[1].Text)
+			words = words[2:]
+		default:
+			return Proof{Why: "git with " + w.Text + " is not known to be harmless"}
+		}
+	}
+	if len(words) == 0 || words[0].Sort != Literal {
+		return Proof{Why: "the command of git is not known"}
+	}
+	name := words[0].Text
+	s, ok := gitSpecs[name]
+	if !ok {
+		return Proof{Why: "git " + name + " is not known to be read-only"}
+	}
+	if dirs == nil {
+		return Proof{Why: "the folder git runs in is not known"}
+	}
+	a, why := parseArgs(c, words[1:], flagSets()["git "+name], false)
+	if why == "" {
+		why = checkGit(name, s, a)
+	}
+	if why != "" {
+		return Proof{Why: why}
+	}
+	return c.gitTouches(name, s, a, dirs)
+}
+
+func checkGit(name string, s spec, a *args) string {
+	if s.most > 0 && len(a.operands) > s.most || s.operands == nothing && len(a.operands) > 0 {
+		return "git " + name + " with so many words is not known to be harmless"
+	}
+	for _, f := range a.flags {
+		if f.name == "--format" || f.name == "--pretty" {
+			if strings.Contains(f.value.Text, "%G") || strings.Contains(f.value.Text, "signature") || !prettyFormat(name, f.value.Text) {
+				return "the format " + f.value.Text + " may run a program"
+			}
+		}
+	}
+	if s.check != nil {
+		return s.check(a)
+	}
+	return ""
+}
+
+// prettyFormat reports whether a format says all itself: one that is a name may be configured.
+func prettyFormat(name, format string) bool {
+	if name != "log" && name != "show" && name != "rev-list" && name != "whatchanged" && name != "reflog" && name != "stash" && name != "diff-tree" {
+		return true
+	}
+	return format == "" || strings.Contains(format, "%") || strings.HasPrefix(format, "format:") || strings.HasPrefix(format, "tformat:") ||
+		slices.Contains([]string{"oneline", "short", "medium", "full", "fuller", "reference", "email", "raw", "mboxrd"}, format)
+}
+
+// gitTouches are the paths among the words: every operand may be one, also behind a colon (HEAD:path).
+func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof {
+	below := name == "grep"
+	var ts []Touch
+	set := flagSets()["git "+name]
+	for _, f := range a.flags {
+		if set[f.name] == reading {
+			ts = append(ts, Touch{Path: f.value.Text})
+		}
+		if f.name == "-L" { // -L1,5:path
+			ts = append(ts, Touch{Path: f.value.Text[strings.LastIndexByte(f.value.Text, ':')+1:]})
+		}
+	}
+	files := a.operands
+	if s.operands == pattern && len(files) > 0 && a.ended != 0 && !a.has("-e", "-f") {
+		files = files[1:]
+	}
+	if s.operands == plain {
+		files = nil
+	}
+	for _, w := range files {
+		text := w.Text
+		ts = append(ts, Touch{Path: text, Glob: w.Sort == Glob, Below: below, Names: s.operands == listed && !below})
+		for i := strings.IndexByte(text, ':'); i >= 0; i = strings.IndexByte(text, ':') {
+			text = strings.TrimLeft(text[i+1:], "!^")
+			if end := strings.IndexByte(text, ')'); strings.HasPrefix(text, "(") && end > 0 {
+				text = text[end+1:]
+			}
+			ts = append(ts, Touch{Path: strings.TrimLeft(text, "/"), Glob: w.Sort == Glob})
+		}
+	}
+	ts = append(ts, Touch{Path: ".", Names: !below, Below: below})
+	p := Proof{}
+	for _, t := range ts {
+		if !c.place(&p, t, dirs) {
+			return p
+		}
+	}
+	for _, d := range c.Redirs {
+		if d.File && !c.place(&p, Touch{Path: d.Target.Text}, d.Dirs) {
+			return p
+		}
+	}
+	if !slices.Contains(gitQuiet, name) {
+		p.Git = dirs
+	}
+	return p
+}
+
+// into is where -C leads from each of dirs. Nothing is cleaned away: the system goes through links.
+func into(dirs []string, to string) []string {
+	if strings.HasPrefix(to, "/") {
+		return []string{to}
+	}
+	var out []string
+	for _, d := range dirs {
+		out = append(out, join2(d, to))
+	}
+	return out
+}
+
+// checkListing: branch and tag make what they are given, unless they are told to list.
+func checkListing(a *args) string {
+	if len(a.operands) > 0 && !a.has("-l", "--list") {
+		// --contains and its kin take the next word.
+		if len(a.operands) > 1 || !a.has("--contains", "--no-contains", "--merged", "--no-merged", "--points-at") {
+			return "it may make " + a.operands[0].Text
+		}
+	}
+	return ""
+}
+
+func checkRemote(a *args) string {
+	if len(a.operands) == 0 {
+		return when(a.has("--all", "--push"), "git remote is not known to be harmless with this flag")
+	}
+	return when(a.operands[0].Text != "get-url" || len(a.operands) > 2, "git remote "+a.operands[0].Text+" changes or reaches a remote")
+}
+
+func checkReflog(a *args) string {
+	bad := len(a.operands) > 0 && slices.Contains([]string{"expire", "delete", "drop", "write"}, a.operands[0].Text)
+	return when(bad, "git reflog may forget entries")
+}
+
+// checkSub wants the first operand to be one of names.
+func checkSub(names ...string) func(*args) string {
+	return func(a *args) string {
+		// git stash -p list stashes: the name must stand first.
+		return when(!slices.Contains(names, a.first), "it is not known to be read-only")
+	}
+}
+
+// checkConfig: two words set a value, unless one of the flags says that it is read.
+func checkConfig(a *args) string {
+	if a.has("--get", "--get-all", "--get-regexp") || len(a.operands) > 0 && a.operands[0].Text == "get" {
+		return ""
+	}
+	if len(a.operands) == 0 || len(a.operands) == 1 && a.operands[0].Text == "list" {
+		return when(!a.has("-l", "--list") && len(a.operands) == 0, "git config is not known to be read-only")
+	}
+	return when(len(a.operands) > 1 || a.has("-l", "--list", "--default"), "git config may set a value")
+}

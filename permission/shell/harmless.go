@@ -1,0 +1,254 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Touch is a path that a command would look at or change.
+type Touch struct {
+	// Path is absolute and not resolved: links and .. are still in it. Where Glob is set it is a pattern.
+	Path  string
+	Glob  bool
+	Write bool
+	Below bool // and all below it
+	Names bool // only names and attributes are looked at, not contents
+	Sure  bool // it is looked at or changed for sure, not only named in a word
+}
+
+// Proof says whether a command is harmless: it changes no file, reaches no network and runs nothing from the workspace.
+type Proof struct {
+	Why     string  // why it is not known to be harmless; "": it is
+	Touches []Touch // what it looks at, if it is harmless
+	// Git are the folders in which git runs. It is harmless there only if no program is configured in the repository.
+	Git []string
+}
+
+// Prove says whether a command is harmless, whatever its paths are: they still have to be judged.
+func (c *Command) Prove() Proof {
+	if why := c.surroundings(); why != "" {
+		return Proof{Why: why}
+	}
+	name := systemName(c.Name())
+	if c.keyword || c.wrapsOnly() {
+		return Proof{}
+	}
+	if c.isVersion(name) {
+		return Proof{}
+	}
+	if len(c.Words) == 0 {
+		return Proof{Why: "only assigns or redirects"}
+	}
+	if c.Name() == "" {
+		return Proof{Why: "the command word " + c.Words[0].Text + " is not literal"}
+	}
+	s, ok := specs[name]
+	if !ok {
+		return Proof{Why: name + " is not known to be read-only"}
+	}
+	switch name {
+	case "git":
+		return c.proveGit()
+	case "find":
+		return c.proveFind()
+	}
+	words := c.Words[1:]
+	if i := slices.IndexFunc(words, func(w Word) bool { return w.Sort == Ambient }); i >= 0 && !s.ambient {
+		return Proof{Why: "the word " + words[i].Text + " is not literal"}
+	}
+	var a *args
+	var why string
+	if s.raw {
+		a, why = rawArgs(c, words)
+	} else {
+		a, why = parseArgs(c, words, flagSets()[name], s.safe)
+	}
+	if why == "" && s.most > 0 && len(a.operands) > s.most || why == "" && s.operands == nothing && len(a.operands) > 0 {
+		why = name + " with so many words is not known to be harmless"
+	}
+	if why == "" && s.check != nil {
+		why = s.check(a)
+	}
+	if why != "" {
+		return Proof{Why: why}
+	}
+	return c.proved(a.touches(name, s))
+}
+
+// harmlessWrappers run a command and do nothing else.
+var harmlessWrappers = []string{"timeout", "nice", "command"}
+
+// wrapsOnly reports whether c is such a wrapper, with a command that is judged on its own.
+func (c *Command) wrapsOnly() bool {
+	if !slices.Contains(harmlessWrappers, c.Name()) || queries(c) {
+		return false
+	}
+	w := wrappers[c.Name()]
+	rest, unsure := skipOptions(c, w)
+	if unsure || len(rest) <= w.operands {
+		return false
+	}
+	for _, word := range c.Words[:len(c.Words)-len(rest)+w.operands+1] {
+		if word.Sort != Literal {
+			return false
+		}
+	}
+	return true
+}
+
+// rawArgs takes every word for an operand.
+func rawArgs(c *Command, words []Word) (*args, string) {
+	for _, w := range words {
+		if w.Sort == Unknown {
+			return nil, "the word " + w.Text + " is not literal"
+		}
+	}
+	return &args{cmd: c, operands: words, ended: 0}, ""
+}
+
+// surroundings says what around the words keeps a command from being harmless.
+func (c *Command) surroundings() string {
+	switch {
+	case c.Place == Substitution:
+		return "it stands in a substitution"
+	case c.Place == Function:
+		return "it stands in a function"
+	case c.Place == Text, c.Extra, c.By != nil && !c.By.keyword && !slices.Contains(harmlessWrappers, c.By.Name()):
+		return "it is run by " + c.By.Name()
+	}
+	for _, a := range c.Prefix {
+		if !harmlessAssign(a) {
+			return "it sets the variable " + a.Name
+		}
+	}
+	for _, d := range c.Redirs {
+		switch {
+		case d.Number != "" && strings.Trim(d.Number, "0123456789") != "":
+			return "it keeps a file open under a name"
+		case d.Write && d.File:
+			return "it writes to " + d.Target.Text
+		case d.Target.Sort != Literal:
+			return "its redirection is not literal"
+		}
+	}
+	return ""
+}
+
+// harmlessAssign reports whether an assignment before a command changes nothing but its language, its clock's zone or
+// its colours.
+func harmlessAssign(a Assign) bool {
+	if a.Odd || a.Value.Sort != Literal {
+		return false
+	}
+	v := a.Value.Text
+	switch a.Name {
+	case "LC_ALL", "LANG", "LC_COLLATE", "LC_CTYPE", "LC_NUMERIC", "LC_TIME", "LC_MESSAGES":
+		return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") == "" && !strings.Contains(v, "..")
+	case "TZ":
+		return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-/") == "" && !strings.HasPrefix(v, "/")
+	case "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "COLUMNS", "GIT_OPTIONAL_LOCKS":
+		return strings.Trim(v, "0123456789truefals") == ""
+	case "GIT_PAGER", "PAGER":
+		return v == "cat" || v == ""
+	}
+	return false
+}
+
+// systemName is the name of a command, without the folder where that is the system's own.
+func systemName(name string) string {
+	for _, dir := range []string{"/bin/", "/usr/bin/", "/usr/local/bin/"} {
+		if base, ok := strings.CutPrefix(name, dir); ok && !strings.Contains(base, "/") {
+			return base
+		}
+	}
+	return name
+}
+
+// touches are the files among the words.
+func (a *args) touches(name string, s spec) []Touch {
+	var ts []Touch
+	set := flagSets()[name]
+	for _, f := range a.flags {
+		if set[f.name] == reading {
+			ts = append(ts, Touch{Path: f.value.Text, Glob: f.value.Sort == Glob})
+		}
+	}
+	files := a.operands
+	switch s.operands {
+	case nothing, plain:
+		return ts
+	case pattern, program:
+		if len(files) > 0 && !a.has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list") {
+			files = files[1:]
+		}
+	}
+	below := a.has("-r", "-R", "--recursive", "--dereference-recursive") || name == "rg" || name == "du" || name == "tree"
+	names := s.operands == listed
+	for _, w := range files {
+		if w.Text == "-" && w.Sort == Literal {
+			continue
+		}
+		ts = append(ts, Touch{Path: w.Text, Glob: w.Sort == Glob, Below: below, Names: names})
+	}
+	if len(files) == 0 && (below && name != "ls" || names && (name == "ls" || name == "dir" || name == "vdir")) {
+		ts = append(ts, Touch{Path: ".", Below: below, Names: names})
+	}
+	if len(files) == 0 && name == "cd" {
+		ts = append(ts, Touch{Path: "~", Names: true})
+	}
+	return ts
+}
+
+// proved makes a proof of what is touched, with the files that are redirected from.
+func (c *Command) proved(ts []Touch) Proof {
+	var p Proof
+	for _, t := range ts {
+		if !c.place(&p, t, c.Dirs) {
+			return p
+		}
+	}
+	for _, d := range c.Redirs {
+		if d.File && !c.place(&p, Touch{Path: d.Target.Text}, d.Dirs) {
+			return p
+		}
+	}
+	return p
+}
+
+// place puts a touch into every folder that the command may run in.
+func (c *Command) place(p *Proof, t Touch, dirs []string) bool {
+	t.Sure = true
+	switch {
+	case t.Path == "":
+		return true // opens nothing
+	case path.IsAbs(t.Path):
+		p.Touches = append(p.Touches, t)
+		return true
+	case dirs == nil:
+		*p = Proof{Why: "the folder it runs in is not known"}
+		return false
+	}
+	for _, d := range dirs {
+		at := t
+		at.Path = join2(d, t.Path)
+		p.Touches = append(p.Touches, at)
+	}
+	return true
+}
+
+// join2 joins without cleaning: what .. means depends on links.
+func join2(dir, name string) string {
+	return strings.TrimSuffix(dir, "/") + "/" + name
+}
+
+// Understood says what a script would run, one line a command.
+func (s *Script) Understood() []string {
+	var lines []string
+	for _, c := range s.Commands {
+		if !c.Guess {
+			lines = append(lines, c.String())
+		}
+	}
+	return lines
+}

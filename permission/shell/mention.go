@@ -1,0 +1,98 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Mentions are the paths that the words and redirections of a command name, whatever it does with them, and whether
+// these are all: a word that is not known may name any path.
+func (c *Command) Mentions() (ts []Touch, all bool) {
+	all = c.Dirs != nil && !c.Extra
+	add := func(t Touch, dirs []string) {
+		if t.Path == "" || strings.ContainsRune(t.Path, 0) {
+			return
+		}
+		if path.IsAbs(t.Path) {
+			ts = append(ts, t)
+			return
+		}
+		for _, d := range dirs {
+			at := t
+			at.Path = join2(d, t.Path)
+			ts = append(ts, at)
+		}
+	}
+	for _, d := range c.Redirs {
+		if d.File {
+			all = all && d.Target.Sort == Literal && d.Dirs != nil
+			add(Touch{Path: d.Target.Text, Glob: d.Target.Sort == Glob, Write: d.Write, Sure: true}, d.Dirs)
+		}
+	}
+	for _, a := range c.Prefix {
+		all = all && a.Value.Sort == Literal
+	}
+	if len(c.Words) == 0 || c.Name() == "echo" || c.Name() == "printf" || c.Name() == "true" || c.Name() == ":" {
+		return ts, all || c.Name() != "" && c.Dirs != nil
+	}
+	writes, operands := c.writes()
+	for i, w := range c.Words[1:] {
+		switch {
+		case w.Sort == Unknown || w.Sort == Ambient:
+			all = false
+		case w.Sort == Glob:
+			add(Touch{Path: w.Text, Glob: true, Write: slices.Contains(writes, i+1), Sure: operands}, c.Dirs)
+		case operands && !strings.HasPrefix(w.Text, "-"):
+			add(Touch{Path: w.Text, Write: slices.Contains(writes, i+1), Below: c.recursive(), Sure: true}, c.Dirs)
+		default:
+			for _, s := range pathsIn(w.Text, slices.Contains(coders, strings.TrimRight(c.base(), "0123456789."))) {
+				add(Touch{Path: s}, c.Dirs)
+			}
+		}
+	}
+	return ts, all
+}
+
+// writes are the places of the words that a well-known command writes; ok: all other operands are read.
+func (c *Command) writes() (places []int, ok bool) {
+	var operands []int
+	for i, w := range c.Words {
+		if i > 0 && !strings.HasPrefix(w.Text, "-") {
+			operands = append(operands, i)
+		}
+	}
+	switch c.base() {
+	case "rm", "rmdir", "unlink", "touch", "mkdir", "truncate", "shred", "tee", "mv":
+		return operands, true
+	case "chmod", "chown", "chgrp":
+		return operands[min(1, len(operands)):], true
+	case "cp", "install", "ln":
+		return operands[max(0, len(operands)-1):], true
+	}
+	return nil, false
+}
+
+func (c *Command) recursive() bool {
+	return slices.Contains([]string{"rm", "mv", "cp", "chmod", "chown"}, c.base())
+}
+
+// pathsIn are the paths that may stand in a word: itself, what follows = : @ or a short flag's letter, and in a program
+// every piece between quotes and brackets.
+func pathsIn(word string, code bool) []string {
+	out := []string{}
+	if !strings.HasPrefix(word, "-") {
+		out = append(out, word)
+	} else if len(word) > 2 && word[1] != '-' {
+		out = append(out, word[2:])
+	}
+	for i := range len(word) {
+		if strings.IndexByte("=:@,", word[i]) >= 0 && i+1 < len(word) {
+			out = append(out, word[i+1:])
+		}
+	}
+	if code {
+		out = append(out, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("'\"`()[]{}<>,;=|&! \t\n", r) })...)
+	}
+	return out
+}

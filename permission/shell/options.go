@@ -1,0 +1,95 @@
+package shell
+
+import "strings"
+
+// skipOptions is what follows the options of a wrapper. unsure: there was one that we do not know.
+func skipOptions(c *Command, w wrapper) (rest []Word, unsure bool) {
+	words := c.Words[1:]
+	for i := 0; i < len(words); i++ {
+		s := words[i].Text
+		switch {
+		case words[i].Sort != Literal || len(s) < 2 || s[0] != '-':
+			return words[i:], unsure
+		case s == "--":
+			return words[i+1:], unsure
+		case strings.HasPrefix(s, "--"):
+			name, _, attached := strings.Cut(s, "=")
+			if strings.Contains(" "+w.long+" ", " "+name+" ") && !attached {
+				i++
+			} else if !attached {
+				unsure = true
+			}
+		default:
+			// The first letter that takes a value takes the rest of the word, or the next word.
+			at := strings.IndexAny(s[1:], w.values+"\x00")
+			if at >= 0 && w.values != "" && at+2 == len(s) {
+				i++
+			} else if at < 0 && strings.Trim(s[1:], "0123456789") != "" {
+				unsure = true
+			}
+		}
+	}
+	return nil, unsure
+}
+
+// optionValue is the value of an option, in its word or the next one. The option "" is the first operand.
+func optionValue(words []Word, option string) (Word, bool) {
+	for i, w := range words {
+		if i == 0 {
+			continue
+		}
+		switch {
+		case option == "":
+			if w.Sort == Literal && strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 {
+				continue
+			}
+			return w, true
+		case w.Text == option || len(option) == 2 && cluster(w.Text) && strings.HasSuffix(w.Text, option[1:]):
+			if i+1 < len(words) {
+				return words[i+1], true
+			}
+		case len(option) == 2 && strings.HasPrefix(w.Text, option):
+			return Word{w.Text[2:], w.Sort}, true
+		case strings.HasPrefix(w.Text, option+"=") && strings.HasPrefix(option, "--"):
+			return Word{w.Text[len(option)+1:], w.Sort}, true
+		}
+	}
+	return Word{}, false
+}
+
+// cluster reports whether s is -abc.
+func cluster(s string) bool {
+	return len(s) > 1 && s[0] == '-' && strings.Trim(s[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
+// splitString reads env -S LINE, --split-string=LINE.
+func (r *reader) splitString(c *Command) {
+	for _, option := range []string{"-S", "--split-string"} {
+		if line, ok := optionValue(c.Words, option); ok {
+			r.line(c, line)
+		}
+	}
+}
+
+// queries reports whether command is asked about a name rather than to run it.
+func queries(c *Command) bool {
+	return len(c.Words) > 1 && (c.Words[1].Text == "-v" || c.Words[1].Text == "-V")
+}
+
+// isAssign reports whether s is NAME=value.
+func isAssign(s string) bool {
+	name, _, found := strings.Cut(s, "=")
+	return found && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+}
+
+// join makes one line of words, as eval does.
+func join(words []Word) Word {
+	var parts []string
+	for _, w := range words {
+		if w.Sort != Literal {
+			return Word{w.Text, Unknown}
+		}
+		parts = append(parts, w.Text)
+	}
+	return Word{strings.Join(parts, " "), Literal}
+}

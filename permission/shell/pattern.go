@@ -1,0 +1,304 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Pattern is the specifier of a rule on commands: these words, and perhaps whatever follows.
+type Pattern struct {
+	words []string
+	any   bool // every command
+	open  bool // more words may follow
+}
+
+// ErrStar says that a star stands where an allow rule may have none.
+var ErrStar = errors.New("a star may only stand at the end, after a blank or a colon")
+
+// ParsePattern reads a specifier: "git commit:*" or "git commit *" is these words and whatever follows, "git status"
+// these words, "*" everything. loose is for deny and ask: a specifier without a star is open too, and one with a star
+// elsewhere means all that begins with the words before the star.
+func ParsePattern(s string, loose bool) (Pattern, error) {
+	s = strings.TrimSpace(s)
+	if s == "*" || s == ":*" && loose {
+		return Pattern{any: true}, nil
+	}
+	p := Pattern{open: loose}
+	for _, end := range []string{":*", " *"} {
+		if head, ok := strings.CutSuffix(s, end); ok {
+			s, p.open = head, true
+			break
+		}
+	}
+	if head, _, star := strings.Cut(s, "*"); star {
+		if !loose {
+			return Pattern{}, ErrStar
+		}
+		// The words before the star; a word that the star stands in is not one of them.
+		s = head[:strings.LastIndexAny(head, " \t")+1]
+		if strings.TrimSpace(s) == "" {
+			return Pattern{any: true}, nil
+		}
+	}
+	words, err := patternWords(s)
+	if err != nil {
+		return Pattern{}, err
+	}
+	p.words = words
+	return p, nil
+}
+
+// patternWords reads the words of one simple command.
+func patternWords(s string) ([]string, error) {
+	script, err := Read(s, Options{Dir: "/"})
+	if err != nil {
+		return nil, err
+	}
+	var simple []*Command
+	for _, c := range script.Commands {
+		if c.By == nil && c.Place == Plain {
+			simple = append(simple, c)
+		}
+	}
+	if len(simple) != 1 || len(script.Notes) > 0 || len(simple[0].Words) == 0 || len(simple[0].Prefix) > 0 || len(simple[0].Redirs) > 0 {
+		return nil, fmt.Errorf("%q is not the words of one simple command", s)
+	}
+	words := make([]string, len(simple[0].Words))
+	for i, w := range simple[0].Words {
+		if w.Sort != Literal {
+			return nil, fmt.Errorf("the word %s is not literal", w.Text)
+		}
+		words[i] = w.Text
+	}
+	return words, nil
+}
+
+// Any reports whether the pattern covers every command.
+func (p Pattern) Any() bool { return p.any }
+
+// Exact reports whether the pattern means its words and no more.
+func (p Pattern) Exact() bool { return !p.any && !p.open }
+
+// Covers reports whether the pattern, as an allow rule, covers the words of a command: to the letter, word by word.
+func (p Pattern) Covers(c *Command) bool {
+	if p.any {
+		return true
+	}
+	if len(c.Words) < len(p.words) || !p.open && (len(c.Words) > len(p.words) || c.Extra) {
+		return false
+	}
+	for i, word := range p.words {
+		if c.Words[i].Sort != Literal || c.Words[i].Text != word {
+			return false
+		}
+	}
+	return true
+}
+
+// Match is how sure it is that a command is meant by a deny or ask rule.
+type Match int
+
+// The matches.
+const (
+	No Match = iota
+	Maybe
+	Yes
+)
+
+// Match says whether a deny or ask rule means a command. It looks through the folder of the command word and through
+// flags that stand before, between or in another order than the rule's words; what is not known may be it.
+func (p Pattern) Match(c *Command) Match {
+	switch {
+	case p.any:
+		return Yes
+	case len(c.Words) == 0:
+		return No
+	case c.Words[0].Sort != Literal:
+		return Maybe
+	case !sameProgram(c.base(), path.Base(p.words[0])):
+		return p.mentioned(c)
+	}
+	flags, operands := sortWords(p.words[1:])
+	m := matchOperands(c, operands)
+	if m == No {
+		return No
+	}
+	for _, f := range flags {
+		if m = min(m, matchFlag(c, f)); m == No {
+			return No
+		}
+	}
+	return m
+}
+
+// sameProgram compares names as the disk would.
+func sameProgram(a, b string) bool {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		return strings.EqualFold(strings.TrimSuffix(strings.ToLower(a), ".exe"), strings.TrimSuffix(strings.ToLower(b), ".exe"))
+	}
+	return a == b
+}
+
+func sortWords(words []string) (flags, operands []string) {
+	for _, w := range words {
+		if len(w) > 1 && w[0] == '-' && w != "--" {
+			flags = append(flags, w)
+		} else {
+			operands = append(operands, w)
+		}
+	}
+	return flags, operands
+}
+
+// matchOperands looks for the rule's operands at the front of the command's. A word right after a flag may be that
+// flag's value and is passed over.
+func matchOperands(c *Command, want []string) Match {
+	after := false
+	for i := 1; i < len(c.Words) && len(want) > 0; i++ {
+		w := c.Words[i]
+		switch {
+		case w.Sort != Literal:
+			return Maybe
+		case w.Text == want[0]:
+			want = want[1:]
+			after = false
+		case len(w.Text) > 1 && w.Text[0] == '-':
+			after = !strings.Contains(w.Text, "=") && !slices.Contains(bareFlags, w.Text)
+		case after:
+			after = false
+		default:
+			return No
+		}
+	}
+	if len(want) > 0 {
+		if c.Extra {
+			return Maybe
+		}
+		return No
+	}
+	return Yes
+}
+
+// bareFlags are well-known flags that take no value.
+var bareFlags = []string{
+	"--", "--no-pager", "-P", "-p", "--paginate", "--bare", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs", "--verbose", "--quiet", "-v", "-q",
+}
+
+// matchFlag looks for a flag of the rule anywhere in the command: also in a cluster, abbreviated, or by its other name.
+func matchFlag(c *Command, want string) Match {
+	for _, spelling := range spellings(c.base(), want) {
+		if hasFlag(c, spelling) {
+			return Yes
+		}
+	}
+	if c.Extra || slices.ContainsFunc(c.Words, func(w Word) bool { return w.Sort != Literal }) {
+		return Maybe
+	}
+	return No
+}
+
+func hasFlag(c *Command, want []string) bool {
+	for _, one := range want {
+		if !slices.ContainsFunc(c.Words[1:], func(w Word) bool { return sameFlag(c.base(), w.Text, one) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameFlag reports whether the word of a command is, or holds, a flag.
+func sameFlag(name, word, flag string) bool {
+	head, _, _ := strings.Cut(word, "=")
+	switch {
+	case head == flag || word == flag:
+		return true
+	case strings.HasPrefix(flag, "--"): // an abbreviation
+		return len(head) > 2 && strings.HasPrefix(flag, head)
+	case len(flag) == 2 && cluster(head) && !longDashed(name):
+		return strings.Contains(head[1:], flag[1:])
+	}
+	return false
+}
+
+// longDashed are the commands whose flags are words behind one minus.
+func longDashed(name string) bool {
+	return slices.Contains([]string{"find", "go", "java", "javac", "gcc", "clang", "ffmpeg", "openssl", "terraform", "convert"}, name)
+}
+
+// spellings are the ways to write a flag: -rf is -r and -f, and both have long names.
+func spellings(name, flag string) [][]string {
+	out := [][]string{{flag}}
+	if !cluster(flag) || longDashed(name) {
+		for _, same := range synonyms[name] {
+			if slices.Contains(same, flag) {
+				for _, s := range same {
+					out = append(out, []string{s})
+				}
+			}
+		}
+		return out
+	}
+	// Each letter, in every spelling of it.
+	sets := [][]string{nil}
+	for i := 1; i < len(flag); i++ {
+		letter := "-" + flag[i:i+1]
+		ways := []string{letter}
+		for _, same := range synonyms[name] {
+			if slices.Contains(same, letter) {
+				ways = same
+			}
+		}
+		var next [][]string
+		for _, set := range sets {
+			for _, way := range ways {
+				next = append(next, append(slices.Clip(set), way))
+			}
+		}
+		if sets = next; len(sets) > 64 {
+			break
+		}
+	}
+	return append(out, sets...)
+}
+
+// synonyms are flags that mean the same, for the commands that people write deny rules about.
+var synonyms = map[string][][]string{
+	"rm":    {{"-r", "-R", "--recursive"}, {"-f", "--force"}},
+	"cp":    {{"-r", "-R", "--recursive", "-a", "--archive"}, {"-f", "--force"}},
+	"mv":    {{"-f", "--force"}},
+	"chmod": {{"-R", "--recursive"}},
+	"chown": {{"-R", "--recursive"}},
+	"git":   {{"-f", "--force"}, {"-d", "--delete"}, {"-m", "--move"}, {"-n", "--no-verify"}, {"-a", "--all"}},
+	"curl":  {{"-o", "--output"}, {"-O", "--remote-name"}, {"-d", "--data"}, {"-X", "--request"}, {"-T", "--upload-file"}, {"-F", "--form"}, {"-k", "--insecure"}},
+	"wget":  {{"-O", "--output-document"}},
+	"sed":   {{"-i", "--in-place"}},
+	"npm":   {{"-g", "--global"}},
+	"pip":   {{"-U", "--upgrade"}},
+	"sort":  {{"-o", "--output"}},
+	"kill":  {{"-9", "-KILL", "-SIGKILL"}},
+	"tar":   {{"-x", "--extract", "--get"}, {"-c", "--create"}},
+}
+
+// coders run the text in their words as a program of their own language.
+var coders = []string{
+	"python", "python2", "python3", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "awk", "gawk", "mawk", "nawk", "sed", "gsed", "osascript",
+	"vim", "vi", "nvim", "ex", "ed", "emacs", "sqlite3", "psql", "mysql", "make", "gmake", "tclsh", "expect", "gdb", "irb", "Rscript", "julia", "tar", "rsync",
+	"pwsh", "powershell", "cmd", "docker", "podman", "kubectl", "ansible", "rg", "sort", "man", "less", "zip",
+}
+
+// mentioned reports whether the words of an interpreter hold the name of the rule's command: it may run it.
+func (p Pattern) mentioned(c *Command) Match {
+	if !slices.Contains(coders, strings.TrimRight(c.base(), "0123456789.")) && !slices.Contains(coders, c.base()) {
+		return No
+	}
+	for _, w := range c.Words[1:] {
+		if w.Text != p.words[0] && containsWord(w.Text, path.Base(p.words[0])) {
+			return Maybe
+		}
+	}
+	return No
+}

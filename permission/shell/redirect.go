@@ -1,0 +1,106 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// redirects reads the redirections of a statement, after those around it.
+func (r *reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
+	if len(s.Redirs) == 0 {
+		return around
+	}
+	all := slices.Clip(around)
+	for _, n := range s.Redirs {
+		d := Redirect{Op: n.Op.String(), Target: r.word(n.Word), Dirs: r.dirs}
+		r.nested(n.Word)
+		if n.N != nil {
+			d.Number = n.N.Value
+			if strings.Trim(d.Number, "0123456789") != "" {
+				r.note("keeps a file open under a name", n)
+			}
+		}
+		switch n.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			if n.Hdoc != nil {
+				r.nested(n.Hdoc)
+			}
+			d.Target = r.document(n)
+		case syntax.WordHdoc: // a here-string
+		case syntax.DplIn, syntax.DplOut:
+			d.File = !isNumber(d.Target)
+			d.Write = n.Op == syntax.DplOut
+		default:
+			d.File = true
+			d.Write = n.Op != syntax.RdrIn
+		}
+		if d.File && d.Target.Sort == Literal && d.Target.Text == "/dev/null" {
+			d.File, d.Write = false, false
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// isNumber reports whether the target of >& or <& is a number or the - that closes.
+func isNumber(w Word) bool {
+	return w.Sort == Literal && (w.Text == "-" || w.Text != "" && strings.Trim(w.Text, "0123456789") == "")
+}
+
+// document reads the text of a here-document. Where the delimiter is not quoted a backslash or a $ in it means more
+// than itself; where the delimiter is odd, bash and we might not agree where the text ends.
+func (r *reader) document(n *syntax.Redirect) Word {
+	delimiter := r.word(n.Word)
+	if delimiter.Sort != Literal || strings.Trim(delimiter.Text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		r.note("ends a here-document in an odd way", n)
+		return Word{r.text(n.Word), Unknown}
+	}
+	if n.Hdoc == nil {
+		return Word{"", Literal}
+	}
+	var b strings.Builder
+	quoted := n.Word.Lit() == ""
+	for _, p := range n.Hdoc.Parts {
+		lit, ok := p.(*syntax.Lit)
+		if !ok || !quoted && strings.ContainsAny(lit.Value, "\\`$") {
+			return Word{r.text(n.Hdoc), Unknown}
+		}
+		b.WriteString(lit.Value)
+	}
+	return Word{b.String(), Literal}
+}
+
+// test reads [[ … ]]. Only what looks at files by name or compares texts passes: a number is calculated, and
+// calculating may run commands.
+func (r *reader) test(c *syntax.TestClause) {
+	r.nested(c)
+	cmd := &Command{Words: []Word{{"[[", Literal}}, Source: r.text(c)}
+	if !r.testExpr(cmd, c.X) {
+		r.note("tests in a way that may run commands", c)
+	}
+	cmd.Words = append(cmd.Words, Word{"]]", Literal})
+	r.add(cmd)
+}
+
+func (r *reader) testExpr(cmd *Command, x syntax.TestExpr) bool {
+	switch x := x.(type) {
+	case *syntax.Word:
+		w := r.word(x)
+		cmd.Words = append(cmd.Words, w)
+		return w.Sort != Unknown
+	case *syntax.ParenTest:
+		return r.testExpr(cmd, x.X)
+	case *syntax.UnaryTest:
+		op := x.Op.String()
+		cmd.Words = append(cmd.Words, Word{op, Literal})
+		return r.testExpr(cmd, x.X) && (op == "!" || strings.Contains(" -e -f -d -s -r -w -x -L -h -z -n ", " "+op+" "))
+	case *syntax.BinaryTest:
+		ok := r.testExpr(cmd, x.X)
+		op := x.Op.String()
+		cmd.Words = append(cmd.Words, Word{op, Literal})
+		return r.testExpr(cmd, x.Y) && ok && strings.Contains(" && || = == != < > -nt -ot -ef ", " "+op+" ")
+	}
+	return false
+}

@@ -1,0 +1,151 @@
+package shell
+
+import "strings"
+
+const sedFlags = "-nErsuz -e: -l: --quiet --silent --regexp-extended --separate --unbuffered --null-data --expression: --line-length: --posix --version"
+
+// checkSed lets scripts pass that are made of commands that only print: p d q = l n N D P h H g G x y { } and s without
+// the flags that write or run. GNU's one-line extensions after labels, files and texts are not read.
+func checkSed(a *args) string {
+	var scripts []Word
+	for _, f := range a.flags {
+		if f.name == "-e" || f.name == "--expression" {
+			scripts = append(scripts, f.value)
+		}
+	}
+	if len(scripts) == 0 {
+		if len(a.operands) == 0 {
+			return when(!a.has("--version"), "the script of sed is not known")
+		}
+		scripts = a.operands[:1]
+	}
+	for _, s := range scripts {
+		if s.Sort != Literal {
+			return "the script of sed is not known"
+		}
+		if why := sedScript(s.Text); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// sedReader reads a script from its front.
+type sedReader struct{ rest string }
+
+const sedBad = "the sed script is not known to be harmless"
+
+func sedScript(script string) string {
+	s := &sedReader{script}
+	for {
+		s.rest = strings.TrimLeft(s.rest, " \t\n;}")
+		if s.rest == "" {
+			return ""
+		}
+		if !s.addresses() || s.rest == "" {
+			return sedBad
+		}
+		c := s.rest[0]
+		s.rest = s.rest[1:]
+		ok := true
+		switch {
+		case strings.IndexByte("pd=nNDPhHgGxF", c) >= 0:
+			ok = s.ends()
+		case c == '{':
+		case c == 'q' || c == 'Q' || c == 'l':
+			s.rest = strings.TrimLeft(s.rest, " 0123456789")
+			ok = s.ends()
+		case c == 's' || c == 'y':
+			ok = s.substitute(c)
+		default:
+			ok = false
+		}
+		if !ok {
+			return sedBad
+		}
+	}
+}
+
+// ends reports whether a command ends here.
+func (s *sedReader) ends() bool {
+	s.rest = strings.TrimLeft(s.rest, " \t")
+	return s.rest == "" || strings.IndexByte(";}\n", s.rest[0]) >= 0
+}
+
+// addresses skips what says which lines are meant.
+func (s *sedReader) addresses() bool {
+	for range 2 {
+		if !s.address() {
+			return false
+		}
+		s.rest = strings.TrimLeft(s.rest, " \t")
+		if !strings.HasPrefix(s.rest, ",") {
+			break
+		}
+		s.rest = strings.TrimLeft(s.rest[1:], " \t+~")
+	}
+	s.rest = strings.TrimLeft(s.rest, " \t!")
+	return true
+}
+
+func (s *sedReader) address() bool {
+	switch {
+	case s.rest == "":
+		return true
+	case s.rest[0] == '/':
+		s.rest = s.rest[1:]
+		if !s.delimited('/') {
+			return false
+		}
+		s.rest = strings.TrimLeft(s.rest, "IM")
+	case s.rest[0] == '\\':
+		return false
+	default:
+		s.rest = strings.TrimLeft(s.rest, "0123456789$~")
+	}
+	return true
+}
+
+// substitute skips s/a/b/flags and y/abc/def/.
+func (s *sedReader) substitute(c byte) bool {
+	if s.rest == "" || strings.IndexByte("/|,:#@!%_+", s.rest[0]) < 0 {
+		return false
+	}
+	delimiter := s.rest[0]
+	s.rest = s.rest[1:]
+	if !s.delimited(delimiter) || !s.delimited(delimiter) {
+		return false
+	}
+	if c == 's' {
+		s.rest = strings.TrimLeft(s.rest, "gpiI0123456789")
+	}
+	return s.ends()
+}
+
+// delimited skips up to and with the delimiter. A bracket that holds the delimiter is read differently by different
+// seds, and so is a line that goes on.
+func (s *sedReader) delimited(delimiter byte) bool {
+	bracket := false
+	for i := 0; i < len(s.rest); i++ {
+		switch c := s.rest[i]; {
+		case c == '\n':
+			return false
+		case c == '\\':
+			i++
+			if i < len(s.rest) && s.rest[i] == '\n' {
+				return false
+			}
+		case c == delimiter:
+			if bracket {
+				return false
+			}
+			s.rest = s.rest[i+1:]
+			return true
+		case c == '[':
+			bracket = true
+		case c == ']':
+			bracket = false
+		}
+	}
+	return false
+}

@@ -1,0 +1,175 @@
+// Package shell reads a bash command line and says what it would do: which simple commands run, in which folder,
+// with which words after quote removal, which files they would open, and whether all of it is provably harmless.
+//
+//	script, err := shell.Read("cd src && git log --oneline | head -5", shell.Options{Dir: "/home/me/app", Home: "/home/me"})
+//	for _, c := range script.Commands {
+//		fmt.Println(c.Argv(), c.Harmless(nil))
+//	}
+//
+// One tree serves for everything: what is allowed, denied, provably read-only and shown to a person comes from one
+// reading of one parser. What cannot be read to the letter is marked unknown, never guessed.
+//
+// It runs nothing, opens nothing and knows no rules: package permission decides.
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds of what is read. Beyond them a command is not judged at all.
+const (
+	MaxBytes = 64 << 10
+	MaxTime  = 50 * time.Millisecond
+	maxDepth = 64 // of parentheses and the like in one line
+	maxNest  = 6  // of command lines within command lines: bash -c "bash -c …"
+)
+
+// Options is what a command line depends on besides itself.
+type Options struct {
+	Dir  string // the folder it runs in, absolute
+	Home string // what ~ and $HOME mean; "": not known
+	// Deadline ends the reading; zero: MaxTime from now.
+	Deadline time.Time
+}
+
+// The reasons for which a line is not read.
+var (
+	ErrTooLong = fmt.Errorf("the command is longer than %d KB", MaxBytes>>10)
+	ErrTooDeep = errors.New("the command is nested too deeply")
+	ErrTooSlow = errors.New("the command takes too long to read")
+)
+
+// Script is a command line, read.
+type Script struct {
+	// Commands are all simple commands in the order in which they are written: also those in substitutions, functions
+	// and wrappers.
+	Commands []*Command
+	// Notes are the parts of the line that are more than simple commands in lists, and that nothing but a rule for
+	// everything covers.
+	Notes []Note
+}
+
+// Note is a part of a line that keeps it from being proved harmless.
+type Note struct {
+	What   string // "defines a function"
+	Source string // as it is written
+}
+
+// Read reads a command line as bash would. A line with a syntax error gives an error although bash runs the lines
+// before it.
+func Read(line string, o Options) (*Script, error) {
+	if o.Deadline.IsZero() {
+		o.Deadline = time.Now().Add(MaxTime)
+	}
+	r := &reader{script: &Script{}, options: o, dirs: []string{o.Dir}}
+	if err := r.read(line); err != nil {
+		return nil, err
+	}
+	return r.script, nil
+}
+
+// reader collects the commands of a line and of the lines within it.
+type reader struct {
+	script  *Script
+	options Options
+	source  string
+	nest    int   // lines within lines
+	place   Place // where the present command stands
+	by      *Command
+	guess   bool
+	// dirs are the folders that the next command may run in; nil: not known.
+	dirs []string
+}
+
+// read parses a line and walks it.
+func (r *reader) read(line string) error {
+	switch {
+	case len(line) > MaxBytes:
+		return ErrTooLong
+	case tooDeep(line), r.nest > maxNest:
+		return ErrTooDeep
+	}
+	parser := syntax.NewParser(syntax.Variant(syntax.LangBash))
+	file, err := parser.Parse(&timed{strings.NewReader(line), r.options.Deadline}, "")
+	if err != nil {
+		if errors.Is(err, ErrTooSlow) {
+			return ErrTooSlow
+		}
+		return fmt.Errorf("read the command: %w", err)
+	}
+	outer := r.source
+	r.source = line
+	defer func() { r.source = outer }()
+	r.stmts(file.Stmts)
+	if time.Now().After(r.options.Deadline) {
+		return ErrTooSlow
+	}
+	return nil
+}
+
+// timed stops a parser that is still reading after its time.
+type timed struct {
+	r        *strings.Reader
+	deadline time.Time
+}
+
+func (t *timed) Read(p []byte) (int, error) {
+	if time.Now().After(t.deadline) {
+		return 0, ErrTooSlow
+	}
+	return t.r.Read(p[:min(len(p), 4096)])
+}
+
+// tooDeep reports whether so many brackets are open at once that a recursive parser should not be given the line.
+// Quotes are not looked at: too many brackets in a string count too.
+func tooDeep(line string) bool {
+	open, ticks, words := 0, 0, 0
+	for i := range len(line) {
+		switch line[i] {
+		case '(', '{', '[':
+			if open++; open > maxDepth {
+				return true
+			}
+		case ')', '}', ']':
+			open = max(0, open-1)
+		case '`':
+			ticks++
+		case 'i', 'w', 'u', 'f', 'c', 's', '!': // if, while, until, for, case, select; ! ! ! …
+			if opens(line, i) {
+				words++
+			}
+		}
+	}
+	return ticks > 2*maxDepth || words > 8*maxDepth
+}
+
+// opens reports whether a word that opens a compound command stands at i.
+func opens(line string, i int) bool {
+	if i > 0 && strings.IndexByte(" \t\n;&|(){}!", line[i-1]) < 0 {
+		return false
+	}
+	for _, word := range []string{"if", "while", "until", "for", "case", "select", "!"} {
+		if rest, ok := strings.CutPrefix(line[i:], word); ok && (rest == "" || strings.IndexByte(" \t\n;(!", rest[0]) >= 0) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reader) note(what string, n syntax.Node) {
+	r.script.Notes = append(r.script.Notes, Note{what, r.text(n)})
+}
+
+// text is a node as it is written.
+func (r *reader) text(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from < 0 || to > len(r.source) || from >= to {
+		return ""
+	}
+	return strings.TrimSpace(r.source[from:to])
+}

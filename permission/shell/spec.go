@@ -1,0 +1,208 @@
+package shell
+
+import (
+	"strings"
+	"sync"
+)
+
+// spec is what is known of a harmless command: the flags with which it stays so, and what its operands are. A flag
+// that is not here is unknown, and so is an abbreviated one; nothing is forbidden by name.
+type spec struct {
+	// flags in the notation of [parseFlags].
+	flags    string
+	operands operands
+	most     int  // most operands; 0: any number
+	safe     bool // no flag at all of the real command writes, runs or reaches: a glob may then come out as one
+	raw      bool // words that begin with a minus are operands too
+	ambient  bool // harmless variables may stand in its words
+	// check looks at what a table cannot say.
+	check func(a *args) (why string)
+}
+
+// operands says what the words are that are no flags.
+type operands int
+
+const (
+	nothing  operands = iota // there are none
+	plain                    // texts
+	contents                 // files that are read
+	listed                   // paths that are looked at, not into
+	pattern                  // a text, then files that are read
+	program                  // a program of the command's own language, then files that are read
+)
+
+// flagKind says what follows a flag.
+type flagKind byte
+
+const (
+	bare     flagKind = ' '
+	valued   flagKind = ':' // a value, in the word or the next one
+	reading  flagKind = '@' // the same, a file that is read
+	optional flagKind = '?' // perhaps a value in the word
+)
+
+// flagSet is the flags of a command by name. "-#" stands for -20 and the like.
+type flagSet map[string]flagKind
+
+// parseFlags reads "-abc -n: -f@ --all --color? --format: -#": letters without a value may share a token, the sign
+// after a name is its kind.
+func parseFlags(s string) flagSet {
+	set := flagSet{}
+	for _, f := range strings.Fields(s) {
+		kind := bare
+		if last := flagKind(f[len(f)-1]); last == valued || last == reading || last == optional {
+			kind, f = last, f[:len(f)-1]
+		}
+		if strings.HasPrefix(f, "--") || f == "-#" || kind != bare {
+			set[f] = kind
+			continue
+		}
+		for i := 1; i < len(f); i++ {
+			set["-"+f[i:i+1]] = bare
+		}
+	}
+	return set
+}
+
+// flag is a flag of a call.
+type flag struct {
+	name  string
+	value Word
+}
+
+// args are the words of a call, sorted.
+type args struct {
+	cmd      *Command
+	flags    []flag
+	operands []Word
+	first    string // the first word
+	ended    int    // operands from here on stand behind a --
+}
+
+func (a *args) has(names ...string) bool {
+	for _, f := range a.flags {
+		for _, n := range names {
+			if f.name == n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// parseArgs sorts words into flags and operands as getopt does. why is not empty where a word is not known.
+func parseArgs(c *Command, words []Word, set flagSet, safe bool) (a *args, why string) {
+	a = &args{cmd: c, ended: -1}
+	if len(words) > 0 {
+		a.first = words[0].Text
+	}
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if why := wordWhy(w, safe || a.ended >= 0); why != "" {
+			return nil, why
+		}
+		if a.ended >= 0 || len(w.Text) < 2 || w.Text[0] != '-' {
+			a.operands = append(a.operands, w)
+			continue
+		}
+		if w.Text == "--" {
+			a.ended = len(a.operands)
+			continue
+		}
+		used, why := a.flag(w, words[i+1:], set)
+		if why != "" {
+			return nil, why
+		}
+		i += used
+	}
+	return a, ""
+}
+
+// wordWhy says why a word cannot stand in a harmless command.
+func wordWhy(w Word, safe bool) string {
+	switch {
+	case w.Sort == Literal:
+		return ""
+	case w.Sort == Glob && (safe || !w.canBeFlag()):
+		return ""
+	case w.Sort == Glob:
+		return "the pattern " + w.Text + " may come out as a flag"
+	}
+	return "the word " + w.Text + " is not literal"
+}
+
+// flag takes in the flag w. It returns how many of the next words were its value.
+func (a *args) flag(w Word, next []Word, set flagSet) (used int, why string) {
+	if strings.HasPrefix(w.Text, "--") {
+		return a.longFlag(w, next, set)
+	}
+	if w.Sort == Glob {
+		return 0, "the flag " + w.Text + " is a pattern"
+	}
+	if set["-#"] != 0 && strings.Trim(w.Text[1:], "0123456789") == "" {
+		a.flags = append(a.flags, flag{name: "-#", value: w})
+		return 0, ""
+	}
+	for i := 1; i < len(w.Text); i++ {
+		name := "-" + w.Text[i:i+1]
+		kind, ok := set[name]
+		if !ok {
+			return 0, "the flag " + w.Text + " is not known to be harmless"
+		}
+		rest := w.Text[i+1:]
+		switch {
+		case kind == bare || kind == optional && rest == "":
+			a.flags = append(a.flags, flag{name: name})
+		case rest != "":
+			a.flags = append(a.flags, flag{name, Word{rest, Literal}})
+			return 0, ""
+		default:
+			return a.nextValue(name, next)
+		}
+	}
+	return 0, ""
+}
+
+func (a *args) longFlag(w Word, next []Word, set flagSet) (used int, why string) {
+	name, value, attached := strings.Cut(w.Text, "=")
+	kind, ok := set[name]
+	switch {
+	case !ok || w.Sort == Glob && (!attached || strings.ContainsAny(name, `*?[\`)):
+		return 0, "the flag " + name + " is not known to be harmless"
+	case kind == bare && attached:
+		return 0, "the flag " + name + " takes no value"
+	case attached:
+		a.flags = append(a.flags, flag{name, Word{value, w.Sort}})
+	case kind == bare || kind == optional:
+		a.flags = append(a.flags, flag{name: name})
+	default:
+		return a.nextValue(name, next)
+	}
+	return 0, ""
+}
+
+func (a *args) nextValue(name string, next []Word) (used int, why string) {
+	if len(next) == 0 {
+		return 0, "the flag " + name + " has no value"
+	}
+	if next[0].Sort != Literal {
+		return 0, "the value of " + name + " is not literal"
+	}
+	a.flags = append(a.flags, flag{name, next[0]})
+	return 1, ""
+}
+
+// flagSets are the parsed flags of all commands, made when the first command is judged.
+var flagSets = sync.OnceValue(func() map[string]flagSet {
+	sets := map[string]flagSet{}
+	for name, s := range specs {
+		sets[name] = parseFlags(s.flags)
+	}
+	for name, s := range gitSpecs {
+		sets["git "+name] = parseFlags(s.flags)
+	}
+	return sets
+})
+
+// globSafe reports whether no flag of a command writes, runs or reaches.
+func globSafe(name string) bool { return specs[name].safe }

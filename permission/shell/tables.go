@@ -1,0 +1,110 @@
+package shell
+
+// The flags of the everyday commands that only look. GNU and BSD spellings stand side by side; a flag is here only if
+// it is harmless in both.
+const (
+	lsFlags = "-aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ1 -I: -w: -T: --all --almost-all --author --escape --block-size: --ignore-backups " +
+		"--color? --directory --classify? --file-type --format: --full-time --group-directories-first --no-group --human-readable --si " +
+		"--dereference-command-line --hide: --hyperlink? --indicator-style: --inode --ignore: --kibibytes --dereference --numeric-uid-gid " +
+		"--literal --quote-name --quoting-style: --reverse --recursive --size --sort: --time: --time-style: --width: --zero --context"
+	grepFlags = "-abcEFGhHiIlLnopPqrRsTUvVwxyzZ -A: -B: -C: -m: -e: -f@ -d: -D: -# --after-context: --before-context: --context: --max-count: " +
+		"--regexp: --file@ --directories: --devices: --text --byte-offset --count --extended-regexp --fixed-strings --basic-regexp " +
+		"--perl-regexp --no-filename --with-filename --ignore-case --no-ignore-case --files-with-matches --files-without-match " +
+		"--line-number --only-matching --quiet --silent --recursive --dereference-recursive --no-messages --initial-tab --binary " +
+		"--invert-match --word-regexp --line-regexp --null --null-data --color? --colour? --include: --exclude: --exclude-dir: " +
+		"--exclude-from@ --label: --line-buffered --binary-files: --group-separator: --no-group-separator --version --help"
+	rgFlags = "-acFhHiIlLnNopPqsSUuvVwx0. -A: -B: -C: -m: -e: -f@ -d: -g: -t: -T: -j: -M: -E: -r: --after-context: --before-context: --context: " +
+		"--max-count: --regexp: --file@ --max-depth: --maxdepth: --glob: --iglob: --type: --type-not: --threads: --max-columns: --encoding: " +
+		"--replace: --text --count --count-matches --fixed-strings --ignore-case --case-sensitive --smart-case --files --files-with-matches " +
+		"--files-without-match --follow --line-number --no-line-number --no-heading --heading --only-matching --pcre2 --quiet --hidden " +
+		"--no-hidden --no-ignore --no-ignore-vcs --multiline --multiline-dotall --unrestricted --invert-match --word-regexp --line-regexp " +
+		"--null --color: --colors: --column --no-column --json --stats --sort: --sortr: --trim --type-list --vimgrep --with-filename " +
+		"--no-filename --version --help --no-config --one-file-system --passthru --crlf --no-messages --max-filesize: --max-columns-preview --debug"
+	sortFlags = "-bdfgiMhnRrVcCmsuz -k: -t: -S: --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort " +
+		"--ignore-nonprinting --month-sort --human-numeric-sort --numeric-sort --reverse --version-sort --sort: --check? --key: --merge " +
+		"--stable --field-separator: --unique --zero-terminated --parallel: --buffer-size:"
+	duFlags = "-aAbcDhHklLmPsSx0 -d: -B: -t: --all --apparent-size --block-size: --bytes --total --max-depth: --human-readable --inodes " +
+		"--dereference --no-dereference --null --separate-dirs --si --summarize --threshold: --time? --time-style: --exclude: --one-file-system"
+	treeFlags = "-adfixlpsughDFqNQvtcUrnCSJX -L: -I: -P: --gitignore --ignore-case --matchdirs --metafirst --prune --noreport --dirsfirst " +
+		"--filesfirst --sort? --du --si --inodes --device --timefmt: --filelimit: --charset: --version --help"
+	diffFlags = "-abBcdeEinNpPqrstTuvwyZ -U: -C: -W: -x: -I: -F: -# --unified? --context? --brief --recursive --new-file --ignore-case " +
+		"--ignore-all-space --ignore-space-change --ignore-blank-lines --ignore-trailing-space --ignore-tab-expansion --text --side-by-side " +
+		"--width: --suppress-common-lines --left-column --report-identical-files --color? --exclude: --strip-trailing-cr --minimal " +
+		"--speed-large-files --normal --label: --no-dereference --ed --rcs --show-c-function --expand-tabs --initial-tab --ignore-matching-lines: " +
+		"--version --help"
+	jqFlags = "-acCejMnrRsSV -# --compact-output --null-input --raw-input --raw-output --raw-output0 --join-output --ascii-output --slurp " +
+		"--sort-keys --color-output --monochrome-output --tab --indent: --exit-status --stream --stream-errors --seq --unbuffered --version --help"
+	sumFlags = "-bltz --binary --text --tag --zero --length: --version --help -a: --algorithm:"
+)
+
+// specs are the commands that are harmless with the flags named here.
+var specs = map[string]spec{
+	"ls":     {flags: lsFlags, operands: listed, safe: true},
+	"dir":    {flags: lsFlags, operands: listed, safe: true},
+	"vdir":   {flags: lsFlags, operands: listed, safe: true},
+	"cat":    {flags: "-AbeEnstTuv --show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs --show-nonprinting", operands: contents, safe: true},
+	"head":   {flags: "-qvz -n: -c: -# --lines: --bytes: --quiet --silent --verbose --zero-terminated", operands: contents, safe: true},
+	"tail":   {flags: "-fFqvzr -n: -c: -s: -# --lines: --bytes: --follow? --quiet --silent --verbose --retry --sleep-interval: --zero-terminated", operands: contents, safe: true},
+	"wc":     {flags: "-clLmw --bytes --chars --lines --max-line-length --words --total:", operands: contents, safe: true},
+	"nl":     {flags: "-p -b: -d: -f: -h: -i: -l: -n: -s: -v: -w: --body-numbering: --number-format: --number-width: --number-separator: --starting-line-number:", operands: contents, safe: true},
+	"tac":    {flags: "-br -s: --before --regex --separator:", operands: contents, safe: true},
+	"rev":    {flags: "", operands: contents, safe: true},
+	"cut":    {flags: "-nsz -b: -c: -d: -f: --bytes: --characters: --delimiter: --fields: --complement --only-delimited --output-delimiter: --zero-terminated", operands: contents, safe: true},
+	"paste":  {flags: "-sz -d: --delimiters: --serial --zero-terminated", operands: contents, safe: true},
+	"join":   {flags: "-iz -a: -e: -j: -o: -t: -v: -1: -2: --ignore-case --header --check-order --nocheck-order", operands: contents, safe: true},
+	"comm":   {flags: "-123iz --check-order --nocheck-order --output-delimiter: --total --zero-terminated", operands: contents, safe: true},
+	"fold":   {flags: "-bs -w: --bytes --spaces --width:", operands: contents, safe: true},
+	"fmt":    {flags: "-cstu -w: -p: -g: --width: --goal: --prefix: --split-only", operands: contents, safe: true},
+	"expand": {flags: "-i -t: --initial --tabs:", operands: contents, safe: true}, "unexpand": {flags: "-a -t: --all --first-only --tabs:", operands: contents, safe: true},
+	"column":  {flags: "-tnexL -s: -c: -o: -N: -R: -H: --table --separator: --output-separator: --columns: --table-columns: --json --fillrows", operands: contents},
+	"strings": {flags: "-afo -n: -t: -e: --all --print-file-name --bytes: --radix: --encoding:", operands: contents, safe: true},
+	"od":      {flags: "-abcdfilosvx -A: -j: -N: -S: -t: -w? --address-radix: --skip-bytes: --read-bytes: --format: --width? --output-duplicates", operands: contents, safe: true},
+	"hexdump": {flags: "-bcCdovx -e: -n: -s: --canonical --length: --skip: --no-squeezing", operands: contents, safe: true},
+	"base64":  {flags: "-dDi -w: --decode --ignore-garbage --wrap:", operands: contents},
+	"base32":  {flags: "-di -w: --decode --ignore-garbage --wrap:", operands: contents},
+	"md5sum":  {flags: sumFlags, operands: contents}, "sha1sum": {flags: sumFlags, operands: contents}, "sha224sum": {flags: sumFlags, operands: contents},
+	"sha256sum": {flags: sumFlags, operands: contents}, "sha384sum": {flags: sumFlags, operands: contents}, "sha512sum": {flags: sumFlags, operands: contents},
+	"b2sum": {flags: sumFlags, operands: contents}, "shasum": {flags: sumFlags, operands: contents}, "md5": {flags: "-qr", operands: contents},
+	"cksum": {flags: "", operands: contents}, "sum": {flags: "-rs", operands: contents},
+	"sort": {flags: sortFlags, operands: contents},
+	"uniq": {flags: "-cdDuiz -f: -s: -w: --count --repeated --all-repeated? --unique --ignore-case --skip-fields: --skip-chars: --check-chars: --zero-terminated", operands: contents, most: 1, check: noGlobs},
+	"tr":   {flags: "-cCdst --complement --delete --squeeze-repeats --truncate-set1", operands: plain, most: 2},
+	"grep": {flags: grepFlags, operands: pattern, safe: true}, "egrep": {flags: grepFlags, operands: pattern, safe: true}, "fgrep": {flags: grepFlags, operands: pattern, safe: true},
+	"rg":   {flags: rgFlags, operands: pattern},
+	"stat": {flags: "-fLtxsnqr -c: --dereference --file-system --cached: --format: --printf: --terse", operands: listed, safe: true},
+	"file": {flags: "-bhiIkLNnprv0 --brief --mime --mime-type --mime-encoding --dereference --no-dereference --keep-going --no-pad --raw --print0", operands: contents},
+	"du":   {flags: duFlags, operands: listed}, "df": {flags: "-ahHiklmPT -t: -x: -B: --all --block-size: --human-readable --si --inodes --local --portability --print-type --total --type: --exclude-type: --output?", operands: listed},
+	"tree": {flags: treeFlags, operands: listed},
+	"diff": {flags: diffFlags, operands: contents, most: 2}, "cmp": {flags: "-bls -n: -i: --print-bytes --verbose --quiet --silent --bytes: --ignore-initial:", operands: contents, most: 2, check: noGlobs},
+	"sed": {flags: sedFlags, operands: program, check: checkSed}, "gsed": {flags: sedFlags, operands: program, check: checkSed},
+	"awk": {flags: awkFlags, operands: program, check: checkAwk}, "gawk": {flags: awkFlags, operands: program, check: checkAwk}, "mawk": {flags: awkFlags, operands: program, check: checkAwk},
+	"nawk": {flags: awkFlags, operands: program, check: checkAwk},
+	"jq":   {flags: jqFlags, operands: program, check: checkJq},
+
+	"echo":     {operands: plain, raw: true, ambient: true},
+	"printf":   {operands: plain, raw: true, ambient: true, check: checkPrintf},
+	"basename": {flags: "-az -s: --multiple --suffix: --zero", operands: plain, safe: true},
+	"dirname":  {flags: "-z --zero", operands: plain, safe: true},
+	"realpath": {flags: "-eEmLPqsz --canonicalize-existing --canonicalize-missing --logical --physical --quiet --relative-to@ --relative-base@ --strip --no-symlinks --zero", operands: listed, safe: true},
+	"readlink": {flags: "-efmnqsvz --canonicalize --canonicalize-existing --canonicalize-missing --no-newline --quiet --silent --verbose --zero", operands: listed, safe: true},
+	"pwd":      {flags: "-LP --logical --physical"},
+	"cd":       {flags: "-L", operands: listed, most: 1},
+	"which":    {flags: "-as --all", operands: plain, safe: true},
+	"type":     {flags: "-aftpP", operands: plain, safe: true},
+	"command":  {flags: "-vV", operands: plain, check: func(a *args) string { return when(!a.has("-v", "-V"), "command runs another command") }},
+	"date":     {flags: "-u -d: -r@ -R -I? --date: --utc --universal --rfc-3339: --rfc-email --iso-8601? --reference@", operands: plain, most: 1, check: checkDate},
+	"env":      {flags: "-0 --null", check: envAlone},
+	"printenv": {flags: "-0 --null", operands: plain},
+	"test":     {operands: listed, raw: true, ambient: true, check: checkTest},
+	"[":        {operands: listed, raw: true, ambient: true, check: checkTest},
+	"[[":       {operands: listed, raw: true, ambient: true, check: checkTest},
+	"true":     {operands: plain, raw: true}, "false": {operands: plain, raw: true}, ":": {operands: plain, raw: true},
+	"whoami": {}, "tty": {flags: "-s"}, "nproc": {flags: "--all"}, "hostname": {flags: "-s"}, "uptime": {flags: "-ps --pretty --since"},
+	"uname": {flags: "-asnrvmpio --all --kernel-name --nodename --kernel-release --kernel-version --machine --processor --operating-system"},
+	"id":    {flags: "-ugGnrz --user --group --groups --name --real --zero", operands: plain}, "groups": {operands: plain}, "logname": {}, "arch": {},
+	"free": {flags: "-bkmghtvw --bytes --kibi --mebi --gibi --human --total --wide"}, "lscpu": {}, "locale": {flags: "-a"}, "getconf": {operands: plain},
+	"seq": {flags: "-w -f: -s: --format: --separator: --equal-width", operands: plain, check: checkNumbers}, "sleep": {operands: plain, check: checkNumbers},
+	"ps":   {flags: "-AaefFlxwjH -p: -u: -C:", operands: plain, check: checkPs},
+	"find": {operands: plain}, "git": {operands: plain}, // judged on their own
+	"wait": {}, "exit": {operands: plain, most: 1}, "break": {}, "continue": {}, "return": {operands: plain, most: 1},
+}

@@ -1,0 +1,38 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// versioned are common tools that tell their version and do no more. Tools that look into the folder first for a
+// version of themselves or for plugins to run (yarn, pnpm, gradle, mvn, dotnet, bazel, poetry, pytest), or that ask a
+// server whether they are the newest, are left out.
+var versioned = map[string]string{
+	"--version": "git node npm python python2 python3 pip pip3 ruby gem perl php java javac rustc cargo rustup gcc g++ cc c++ clang clang++ make " +
+		"gmake cmake ninja meson bash sh zsh fish curl wget tar gzip zip unzip docker docker-compose podman gh psql mysql sqlite3 redis-cli deno bun " +
+		"tsc uv ruff black vim nvim emacs ghc julia shellcheck shfmt golangci-lint protoc buf fd fzf bat less nano rsync strace gdb lldb valgrind " +
+		"aws systemctl xz bzip2 clangd rustfmt",
+	"-V":       "python python2 python3 pip pip3 ssh cargo rustc curl wget tmux",
+	"-v":       "node npm ruby perl php gcc g++ lua nginx",
+	"-version": "java javac ffmpeg",
+	"version":  "go openssl zig",
+}
+
+// isVersion reports whether c asks a tool for its version, or one of the everyday commands for its version or help.
+func (c *Command) isVersion(name string) bool {
+	if slices.ContainsFunc(c.Words, func(w Word) bool { return w.Sort != Literal }) {
+		return false
+	}
+	switch len(c.Words) {
+	case 2:
+		flag := c.Words[1].Text
+		if s, known := specs[name]; known && (flag == "--version" || flag == "--help" && name != "git") {
+			return !s.raw
+		}
+		return slices.Contains(strings.Fields(versioned[flag]), name)
+	case 3:
+		return name == "kubectl" && c.Words[1].Text == "version" && c.Words[2].Text == "--client"
+	}
+	return false
+}

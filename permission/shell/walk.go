@@ -1,0 +1,364 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// outcome is where the shell may stand after a statement: in ok if it succeeded, in failed if not. nil: not known.
+type outcome struct{ ok, failed []string }
+
+// maxDirs is how many folders are kept apart before the folder counts as unknown.
+const maxDirs = 6
+
+func union(a, b []string) []string {
+	if a == nil || b == nil {
+		return nil
+	}
+	for _, d := range b {
+		if !slices.Contains(a, d) {
+			a = append(slices.Clip(a), d)
+		}
+	}
+	if len(a) > maxDirs {
+		return nil
+	}
+	return a
+}
+
+// stmts reads a list; each statement begins where the one before may have left the shell.
+func (r *reader) stmts(list []*syntax.Stmt) outcome {
+	o := outcome{r.dirs, r.dirs}
+	for _, s := range list {
+		o = r.stmt(s, nil)
+		r.dirs = union(o.ok, o.failed)
+	}
+	return o
+}
+
+// stmt reads one statement. redirs are those of the groups around it.
+func (r *reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
+	if time.Now().After(r.options.Deadline) {
+		return outcome{}
+	}
+	before := r.dirs
+	redirs = r.redirects(s, redirs)
+	if s.Coprocess || s.Disown {
+		r.note("runs beside the shell in another shell's way", s)
+	}
+	o := outcome{before, before}
+	if s.Cmd != nil {
+		o = r.command(s.Cmd, s, redirs)
+	} else {
+		r.add(&Command{Source: r.text(s), Redirs: redirs})
+	}
+	r.dirs = before
+	switch {
+	case s.Background:
+		return outcome{before, before}
+	case s.Negated:
+		return outcome{o.failed, o.ok}
+	}
+	return o
+}
+
+func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) outcome {
+	same := outcome{r.dirs, r.dirs}
+	switch c := cmd.(type) {
+	case *syntax.CallExpr:
+		return r.call(c, s, redirs)
+	case *syntax.BinaryCmd:
+		return r.binary(c, redirs)
+	case *syntax.Block:
+		return r.group(c.Stmts, redirs)
+	case *syntax.Subshell:
+		r.group(c.Stmts, redirs)
+		return same
+	case *syntax.IfClause:
+		return r.branches(c, redirs)
+	case *syntax.WhileClause:
+		return r.loop(redirs, c.Cond, c.Do)
+	case *syntax.ForClause:
+		r.forHead(c)
+		return r.loop(redirs, c.Do)
+	case *syntax.CaseClause:
+		return r.cases(c, redirs)
+	case *syntax.TimeClause:
+		return r.time(c, redirs)
+	case *syntax.TestClause:
+		r.test(c)
+	case *syntax.FuncDecl:
+		r.note("defines a function", c)
+		r.within(Function, func() { r.stmt(c.Body, redirs) })
+		return outcome{} // whoever calls it may be anywhere then
+	case *syntax.CoprocClause:
+		r.note("starts a coprocess", c)
+		r.stmt(c.Stmt, redirs)
+	case *syntax.DeclClause:
+		r.note("declares variables", c)
+		r.nested(c)
+	default: // (( … )), let, and what future parsers may know
+		r.note("calculates, which may run commands", c)
+		r.nested(c)
+	}
+	return same
+}
+
+// group reads the statements of { … } and ( … ).
+func (r *reader) group(list []*syntax.Stmt, redirs []Redirect) outcome {
+	before := r.dirs
+	o := outcome{before, before}
+	for _, s := range list {
+		o = r.stmt(s, redirs)
+		r.dirs = union(o.ok, o.failed)
+	}
+	r.dirs = before
+	return o
+}
+
+func (r *reader) binary(c *syntax.BinaryCmd, redirs []Redirect) outcome {
+	before := r.dirs
+	defer func() { r.dirs = before }()
+	x := r.stmt(c.X, redirs)
+	switch c.Op {
+	case syntax.AndStmt:
+		r.dirs = x.ok
+		y := r.stmt(c.Y, redirs)
+		return outcome{y.ok, union(x.failed, y.failed)}
+	case syntax.OrStmt:
+		r.dirs = x.failed
+		y := r.stmt(c.Y, redirs)
+		return outcome{union(x.ok, y.ok), y.failed}
+	}
+	// Both sides of a pipe are shells of their own.
+	r.dirs = before
+	mark := len(r.script.Commands)
+	r.stmt(c.Y, redirs)
+	r.piped(c.X, mark)
+	return outcome{before, before}
+}
+
+func (r *reader) branches(c *syntax.IfClause, redirs []Redirect) outcome {
+	before := r.dirs
+	o := r.group(c.Cond, redirs)
+	r.dirs = union(o.ok, o.failed)
+	o = r.group(c.Then, redirs)
+	all := union(before, union(r.dirs, union(o.ok, o.failed)))
+	if c.Else != nil {
+		o = r.branches(c.Else, redirs)
+		all = union(all, union(o.ok, o.failed))
+	}
+	r.dirs = before
+	return outcome{all, all}
+}
+
+// loop reads a body that runs any number of times: where it moves, nobody knows where.
+func (r *reader) loop(redirs []Redirect, parts ...[]*syntax.Stmt) outcome {
+	before := r.dirs
+	for _, p := range parts {
+		if moves(p) {
+			before = nil
+		}
+	}
+	for _, p := range parts {
+		r.dirs = before
+		r.group(p, redirs)
+	}
+	r.dirs = before
+	return outcome{before, before}
+}
+
+// moves reports whether a command that changes the folder stands anywhere in list.
+func moves(list []*syntax.Stmt) bool {
+	found := false
+	for _, s := range list {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
+				switch c.Args[0].Lit() {
+				case "", "cd", "pushd", "popd", "builtin", "command", "eval", ".", "source":
+					found = true
+				}
+			}
+			return !found
+		})
+	}
+	return found
+}
+
+// forHead reads for NAME in WORDS. The name is assigned to, so only names that mean nothing to any program pass.
+func (r *reader) forHead(c *syntax.ForClause) {
+	loop, ok := c.Loop.(*syntax.WordIter)
+	if !ok || c.Select || loop.Name == nil {
+		r.note("counts in a loop, or lets one choose", c)
+		r.nested(c.Loop)
+		return
+	}
+	if strings.Trim(loop.Name.Value, "abcdefghijklmnopqrstuvwxyz") != "" || len(loop.Name.Value) > 4 {
+		r.note("assigns the variable "+loop.Name.Value, loop)
+	}
+	for _, w := range loop.Items {
+		r.nested(w)
+		for _, word := range r.words(w) {
+			if word.Sort == Unknown {
+				r.note("loops over words that are not known", w)
+			}
+		}
+	}
+}
+
+func (r *reader) cases(c *syntax.CaseClause, redirs []Redirect) outcome {
+	before := r.dirs
+	all := before
+	r.nested(c.Word)
+	if r.word(c.Word).Sort == Unknown {
+		r.note("depends on a value that is not known", c.Word)
+	}
+	for _, item := range c.Items {
+		for _, p := range item.Patterns {
+			r.nested(p)
+			if r.word(p).Sort == Unknown {
+				r.note("depends on a pattern that is not known", p)
+			}
+		}
+		r.dirs = all
+		o := r.group(item.Stmts, redirs)
+		all = union(all, union(o.ok, o.failed))
+	}
+	r.dirs = before
+	return outcome{all, all}
+}
+
+// time reads the keyword: a wrapper, although no command of its own.
+func (r *reader) time(c *syntax.TimeClause, redirs []Redirect) outcome {
+	wrapper := &Command{Words: []Word{{"time", Literal}}, Source: r.text(c), Redirs: redirs, keyword: true}
+	if c.PosixFormat {
+		wrapper.Words = append(wrapper.Words, Word{"-p", Literal})
+	}
+	r.add(wrapper)
+	if c.Stmt == nil {
+		return outcome{r.dirs, r.dirs}
+	}
+	outer := r.by
+	r.by = wrapper
+	defer func() { r.by = outer }()
+	return r.stmt(c.Stmt, redirs)
+}
+
+// within reads something that stands in a place of its own.
+func (r *reader) within(p Place, read func()) {
+	place, dirs := r.place, r.dirs
+	if r.place == Plain || p == Function {
+		r.place = p
+	}
+	read()
+	r.place, r.dirs = place, dirs
+}
+
+// nested reads the commands in the substitutions of a node.
+func (r *reader) nested(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			r.within(Substitution, func() { r.stmts(n.Stmts) })
+			return false
+		case *syntax.ProcSubst:
+			r.note("substitutes a process", n)
+			r.within(Substitution, func() { r.stmts(n.Stmts) })
+			return false
+		}
+		return true
+	})
+}
+
+// call reads a simple command.
+func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, redirs []Redirect) outcome {
+	cmd := &Command{Source: r.text(s), Redirs: redirs}
+	for _, a := range c.Assigns {
+		cmd.Prefix = append(cmd.Prefix, r.assign(a))
+		r.nested(a)
+	}
+	for _, w := range c.Args {
+		r.nested(w)
+		cmd.Words = append(cmd.Words, r.words(w)...)
+	}
+	r.add(cmd)
+	before := r.dirs
+	r.unwrap(cmd)
+	r.dirs = before
+	return r.moved(cmd)
+}
+
+func (r *reader) assign(a *syntax.Assign) Assign {
+	out := Assign{Odd: a.Append || a.Naked || a.Index != nil || a.Array != nil || a.Name == nil}
+	if a.Name != nil {
+		out.Name = a.Name.Value
+	}
+	out.Value = r.word(a.Value)
+	return out
+}
+
+// add takes a command into the script, with where it stands.
+func (r *reader) add(c *Command) {
+	c.Place, c.Dirs = r.place, r.dirs
+	if c.By == nil {
+		c.By = r.by
+	}
+	c.Guess = c.Guess || r.guess
+	r.script.Commands = append(r.script.Commands, c)
+}
+
+// moved is where the shell stands after a command.
+func (r *reader) moved(c *Command) outcome {
+	name := c.base()
+	switch {
+	case len(c.Words) == 0:
+		return outcome{r.dirs, r.dirs}
+	case c.Words[0].Sort != Literal || name == "pushd" || name == "popd" || name == "eval" || name == "." || name == "source" ||
+		name == "builtin" || name == "command":
+		if name == "command" && len(c.Words) > 1 && strings.HasPrefix(c.Words[1].Text, "-") {
+			return outcome{r.dirs, r.dirs} // command -v
+		}
+		return outcome{}
+	case name != "cd":
+		return outcome{r.dirs, r.dirs}
+	}
+	to, ok := cdTarget(c)
+	if !ok || r.dirs == nil {
+		return outcome{nil, r.dirs}
+	}
+	if to == "" {
+		if r.options.Home == "" {
+			return outcome{nil, r.dirs}
+		}
+		to = r.options.Home
+	}
+	var next []string
+	for _, d := range r.dirs {
+		if !path.IsAbs(to) {
+			d = d + "/" + to
+		} else {
+			d = to
+		}
+		next = append(next, path.Clean(d)) // cd goes by the names it went through
+	}
+	return outcome{next, r.dirs}
+}
+
+// cdTarget is where a cd leads; "" is the home.
+func cdTarget(c *Command) (to string, ok bool) {
+	words := c.Words[1:]
+	if len(words) > 0 && words[0].Sort == Literal && (words[0].Text == "--" || words[0].Text == "-L") {
+		words = words[1:]
+	}
+	switch {
+	case len(words) == 0:
+		return "", true
+	case len(words) > 1 || words[0].Sort != Literal || strings.HasPrefix(words[0].Text, "-") || words[0].Text == "":
+		return "", false
+	}
+	return words[0].Text, true
+}

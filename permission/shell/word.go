@@ -1,0 +1,311 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Sort says how much is known of a word.
+type Sort int
+
+// The sorts.
+const (
+	Literal Sort = iota // known to the byte
+	Glob                // an unquoted * ? or [ in it: names of files, or itself
+	Ambient             // with variables that everybody may see, such as $PWD or $?; of use to echo alone
+	Unknown             // only the shell knows
+)
+
+// Word is a word after quote removal.
+type Word struct {
+	// Text is the value of a literal, the pattern of a glob with what was quoted escaped by backslashes, else the source.
+	Text string
+	Sort Sort
+}
+
+// canBeFlag reports whether a glob may come out with a minus in front.
+func (w Word) canBeFlag() bool {
+	return w.Text == "" || strings.IndexByte("-*?[", w.Text[0]) >= 0
+}
+
+// String writes the word so that bash reads it the same way.
+func (w Word) String() string {
+	if w.Sort != Literal {
+		return w.Text
+	}
+	return Quote(w.Text)
+}
+
+// Quote writes a text as one word of bash.
+func Quote(s string) string {
+	if s != "" && strings.Trim(s, plainBytes) == "" && s[0] != '~' {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+const plainBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,~^"
+
+// builder puts a word together from its parts.
+type builder struct {
+	home    string
+	text    strings.Builder // what was quoted stands behind a backslash where it would otherwise mean more than itself
+	ambient bool
+	unknown bool
+	started bool // only at the start of a word ~ is the home
+}
+
+// word reads a word in which bash expands no braces.
+func (r *reader) word(w *syntax.Word) Word {
+	if w == nil {
+		return Word{}
+	}
+	b, known := r.build(w)
+	if !known {
+		return b
+	}
+	return finish(b.Text)
+}
+
+// words reads a word and expands its braces.
+func (r *reader) words(w *syntax.Word) []Word {
+	b, known := r.build(w)
+	if !known {
+		return []Word{b}
+	}
+	texts, ok := expandBraces(b.Text)
+	if !ok {
+		return []Word{{r.text(w), Unknown}}
+	}
+	out := make([]Word, len(texts))
+	for i, t := range texts {
+		if len(texts) > 1 && (strings.HasPrefix(t, "~") || strings.Contains(t, "=~") || strings.Contains(t, ":~")) {
+			out[i] = Word{r.text(w), Unknown} // braces come before the home
+			continue
+		}
+		out[i] = finish(t)
+	}
+	return out
+}
+
+// build reads the parts of a word. If it is known, its text is still escaped.
+func (r *reader) build(w *syntax.Word) (Word, bool) {
+	b := &builder{home: r.options.Home}
+	for i, p := range w.Parts {
+		b.part(p, i == len(w.Parts)-1)
+	}
+	switch {
+	case b.unknown:
+		return Word{r.text(w), Unknown}, false
+	case b.ambient:
+		return Word{r.text(w), Ambient}, false
+	}
+	return Word{b.text.String(), Literal}, true
+}
+
+// finish makes a word of escaped text: a glob keeps the backslashes that matter to it, a literal none.
+func finish(s string) Word {
+	if strings.IndexByte(s, '\\') < 0 {
+		if strings.ContainsAny(s, "*?[") {
+			return Word{s, Glob}
+		}
+		return Word{s, Literal}
+	}
+	var plain, pattern strings.Builder
+	glob := false
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '\\' && i+1 < len(s) {
+			i++
+			if strings.IndexByte(`*?[]\`, s[i]) >= 0 {
+				pattern.WriteByte('\\')
+			}
+		} else if strings.IndexByte("*?[", c) >= 0 {
+			glob = true
+		}
+		plain.WriteByte(s[i])
+		pattern.WriteByte(s[i])
+	}
+	if glob {
+		return Word{pattern.String(), Glob}
+	}
+	return Word{plain.String(), Literal}
+}
+
+func (b *builder) part(p syntax.WordPart, last bool) {
+	switch p := p.(type) {
+	case *syntax.Lit:
+		b.lit(p.Value, last)
+	case *syntax.SglQuoted:
+		s := p.Value
+		if p.Dollar {
+			var ok bool
+			if s, ok = ansiC(s); !ok {
+				b.unknown = true
+			}
+		}
+		b.quoted(s)
+	case *syntax.DblQuoted:
+		if p.Dollar {
+			b.unknown = true // translated by a catalogue of messages
+		}
+		b.started = true
+		for _, q := range p.Parts {
+			b.inQuotes(q)
+		}
+	case *syntax.ParamExp:
+		b.param(p, false)
+	default:
+		b.unknown = true
+	}
+}
+
+// lit reads an unquoted literal, in which backslashes still stand.
+func (b *builder) lit(s string, last bool) {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '\\':
+			if i++; i == len(s) {
+				b.unknown = true // a line that ends in a backslash
+				return
+			}
+			b.quoted(s[i : i+1])
+			continue
+		case '~':
+			b.tilde(s, i, last)
+		default:
+			b.text.WriteByte(c)
+		}
+		b.started = true
+	}
+}
+
+// tilde reads a ~ at s[i]: the home where it begins a word, alone or before a slash; itself in the middle of one. After
+// = and : bash may expand it too.
+func (b *builder) tilde(s string, i int, last bool) {
+	if b.started {
+		if prev := b.text.String(); prev != "" && strings.IndexByte("=:", prev[len(prev)-1]) >= 0 {
+			b.unknown = true
+		}
+		b.text.WriteByte('~')
+		return
+	}
+	rest := s[i+1:]
+	if b.home == "" || !(rest == "" && last || strings.HasPrefix(rest, "/")) {
+		b.unknown = true
+		return
+	}
+	b.quoted(b.home)
+}
+
+// quoted adds text that means itself.
+func (b *builder) quoted(s string) {
+	b.started = true
+	for i := range len(s) {
+		if strings.IndexByte(`*?[]\{},.~`, s[i]) >= 0 {
+			b.text.WriteByte('\\')
+		}
+		b.text.WriteByte(s[i])
+	}
+}
+
+// inQuotes reads a part within double quotes.
+func (b *builder) inQuotes(p syntax.WordPart) {
+	switch p := p.(type) {
+	case *syntax.Lit:
+		s := p.Value
+		for i := 0; i < len(s); i++ {
+			if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
+				i++
+				if s[i] == '\n' {
+					continue
+				}
+			}
+			b.quoted(s[i : i+1])
+		}
+	case *syntax.ParamExp:
+		b.param(p, true)
+	default:
+		b.unknown = true
+	}
+}
+
+// param reads a variable: $HOME is known, a few others are nobody's secret, all the rest is unknown.
+func (b *builder) param(p *syntax.ParamExp, quoted bool) {
+	b.started = true
+	if !plainParam(p) {
+		b.unknown = true
+		return
+	}
+	name := p.Param.Value
+	switch {
+	case name == "HOME" && b.home != "" && (quoted || strings.Trim(b.home, plainBytes) == ""):
+		b.quoted(b.home)
+	case ambient[name]:
+		b.ambient = true
+	default:
+		b.unknown = true
+	}
+}
+
+// plainParam reports whether p is $name or ${name} and nothing more.
+func plainParam(p *syntax.ParamExp) bool {
+	return p.Param != nil && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil &&
+		p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
+}
+
+// ambient are the variables whose value anyone may see.
+var ambient = map[string]bool{
+	"?": true, "$": true, "#": true, "!": true, "PWD": true, "OLDPWD": true, "USER": true, "LOGNAME": true, "SHELL": true,
+	"PATH": true, "LANG": true, "TERM": true, "HOSTNAME": true, "UID": true, "EUID": true, "BASH_VERSION": true,
+	"HOME": true, "SECONDS": true, "LINENO": true, "RANDOM": true,
+}
+
+// ansiC reads the text of $'…'. ok is false where bash versions or places differ.
+func ansiC(s string) (text string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		if i == len(s) {
+			return "", false
+		}
+		if c := strings.IndexByte(`\'"?abefnrtvE`, s[i]); c >= 0 {
+			b.WriteByte("\\'\"?\a\b\x1b\f\n\r\t\v\x1b"[c])
+			continue
+		}
+		n, value := number(s[i:])
+		if n == 0 || value == 0 || value > 0x7f {
+			return "", false // NUL ends the text; \u depends on the locale
+		}
+		b.WriteByte(byte(value))
+		i += n - 1
+	}
+	return b.String(), true
+}
+
+// number reads \nnn (octal) or \xHH, without the backslash.
+func number(s string) (n, value int) {
+	if s[0] == 'x' {
+		for n = 1; n < len(s) && n < 3; n++ {
+			d := strings.IndexByte("0123456789abcdef", s[n]|0x20)
+			if d < 0 {
+				break
+			}
+			value = value*16 + d
+		}
+		if n == 1 {
+			return 0, 0
+		}
+		return n, value
+	}
+	for n < len(s) && n < 3 && s[n] >= '0' && s[n] <= '7' {
+		value = value*8 + int(s[n]-'0')
+		n++
+	}
+	return n, value
+}

@@ -1,0 +1,407 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// wrapper says how a command that runs another is written.
+type wrapper struct {
+	values   string // short options that take a value: in the word or the next one
+	long     string // long options whose value is the next word
+	operands int    // words before the command
+	assigns  bool   // NAME=value may stand before the command
+	extra    bool   // it adds words of its own
+	guess    bool   // what it runs is looked at by deny and ask alone
+	joined   bool   // its words make one line, which a shell reads
+	// text: the line is the value of one of these options; "" in it: the first operand
+	text []string
+	only bool // nothing but that text is run
+}
+
+// wrappers are the commands that run the command in their words.
+var wrappers = map[string]wrapper{
+	"env":        {values: "uSCPa", long: "--unset --chdir --split-string --argv0", assigns: true},
+	"command":    {},
+	"builtin":    {},
+	"exec":       {values: "a"},
+	"time":       {values: "of", long: "--format --output"},
+	"nohup":      {},
+	"setsid":     {},
+	"sudo":       {values: "aCcDghpRrTtuU", long: "--user --group --chdir --prompt --host --close-from --chroot --role --type --other-user --command-timeout", assigns: true},
+	"doas":       {values: "aCu"},
+	"pkexec":     {long: "--user"},
+	"nice":       {values: "n", long: "--adjustment"},
+	"ionice":     {values: "cnpPu", long: "--class --classdata"},
+	"chrt":       {values: "TPD", operands: 1},
+	"taskset":    {operands: 1},
+	"timeout":    {values: "ks", long: "--kill-after --signal", operands: 1},
+	"stdbuf":     {values: "ioe", long: "--input --output --error"},
+	"unbuffer":   {},
+	"catchsegv":  {},
+	"busybox":    {},
+	"toybox":     {},
+	"caffeinate": {values: "tw"},
+	"arch":       {},
+	"setarch":    {operands: 1},
+	"linux32":    {},
+	"linux64":    {},
+	"chroot":     {operands: 1, long: "--userspec --groups"},
+	"unshare":    {values: "RSGw", long: "--root --wd --setuid --setgid --propagation --map-user --map-group"},
+	"nsenter":    {values: "tSGW", long: "--target --setuid --setgid"},
+	"setpriv":    {long: "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig"},
+	"runuser":    {values: "ug", long: "--user --group", text: []string{"-c", "--command"}},
+	"prlimit":    {values: "p", long: "--pid"},
+	"cgexec":     {values: "g"},
+	"numactl":    {values: "NmCiPp"},
+	"systemd-run": {values: "puGHM", long: "--unit --property --description --slice --uid --gid --nice --working-directory --setenv",
+		assigns: false},
+	"firejail":         {},
+	"bwrap":            {guess: true},
+	"proot":            {values: "rbwq"},
+	"fakeroot":         {},
+	"faketime":         {operands: 1},
+	"strace":           {values: "abeEIoOpPsSuX", guess: true},
+	"ltrace":           {values: "aeFlnopsuwX", guess: true},
+	"perf":             {guess: true},
+	"valgrind":         {guess: true},
+	"gdb":              {guess: true},
+	"dbus-run-session": {},
+	"dbus-launch":      {},
+	"xvfb-run":         {values: "enfpsw"},
+	"proxychains":      {values: "f"},
+	"proxychains4":     {values: "f"},
+	"torsocks":         {},
+	"watch":            {values: "n", long: "--interval", joined: true},
+	"entr":             {extra: true},
+	"parallel":         {values: "jSaI", extra: true, joined: true},
+	"xargs": {values: "aEIeiLlnPsd", long: "--arg-file --delimiter --eof --replace --max-lines --max-args --max-procs --max-chars --process-slot-var",
+		extra: true},
+	"flock":  {values: "wE", long: "--timeout --wait --conflict-exit-code", operands: 1, text: []string{"-c", "--command"}},
+	"script": {only: true, text: []string{"-c", "--command"}, values: "oBIOTmE"},
+	"su":     {only: true, text: []string{"-c", "--command", "--session-command"}, values: "gGsw"},
+	"sg":     {only: true, text: []string{"-c"}, operands: 1},
+	"ssh":    {values: "BbcDEeFIiJLlmOoPpQRSWw", operands: 1, joined: true, guess: true},
+	"eval":   {joined: true},
+	"trap":   {only: true, text: []string{""}},
+
+	"npx": {values: "pc", long: "--package --call", guess: true}, "bunx": {guess: true}, "pnpx": {guess: true}, "uvx": {guess: true},
+	"npm": {guess: true}, "pnpm": {guess: true}, "yarn": {guess: true}, "bun": {guess: true}, "uv": {guess: true},
+	"poetry": {guess: true}, "pipenv": {guess: true}, "bundle": {guess: true}, "direnv": {guess: true}, "mise": {guess: true},
+	"asdf": {guess: true}, "rtk": {guess: true}, "dotenv": {guess: true}, "op": {guess: true}, "with-env": {guess: true},
+}
+
+// runners are the words after which those that are no wrappers themselves name a command: npm exec -- x, uv run x.
+var runners = []string{"exec", "x", "run", "dlx", "--", "start", "record", "stat"}
+
+// shells read a command line from -c, a file or their input.
+var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash", "posh", "csh", "tcsh"}
+
+// unwrap adds the commands that c runs.
+func (r *reader) unwrap(c *Command) {
+	name := c.base()
+	if name == "" || name == "." && len(c.Words) == 0 {
+		return
+	}
+	if slices.Contains(shells, name) {
+		r.shell(c)
+		return
+	}
+	switch name {
+	case "find":
+		r.findExec(c)
+		return
+	case "fd", "fdfind":
+		r.fdExec(c)
+		return
+	case "git":
+		r.gitRuns(c)
+		return
+	case "alias":
+		r.alias(c)
+		return
+	}
+	w, ok := wrappers[name]
+	if !ok {
+		return
+	}
+	if w.guess && !w.joined {
+		r.guesses(c)
+		return
+	}
+	r.wrapped(c, w)
+}
+
+// wrapped adds the command in the words of a wrapper.
+func (r *reader) wrapped(c *Command, w wrapper) {
+	for _, option := range w.text {
+		if line, ok := optionValue(c.Words, option); ok {
+			r.line(c, line)
+		}
+	}
+	rest, unsure := skipOptions(c, w)
+	if w.only {
+		return // su USER -c LINE
+	}
+	if c.base() == "env" {
+		r.splitString(c)
+	}
+	for range w.operands {
+		if len(rest) > 0 {
+			rest = rest[1:]
+		}
+	}
+	for len(rest) > 0 && w.assigns && rest[0].Sort == Literal && isAssign(rest[0].Text) {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 || c.base() == "command" && queries(c) {
+		return
+	}
+	if w.joined {
+		r.line(c, join(rest), w.guess)
+		return
+	}
+	inner := c.inner(rest)
+	inner.Extra = w.extra
+	inner.Guess = inner.Guess || w.guess
+	if changesDir(c) {
+		inner.Dirs = nil
+	}
+	r.run(inner)
+	if unsure && len(rest) > 1 { // an option that we do not know may have taken a word
+		other := c.inner(rest[1:])
+		other.Extra, other.Guess = w.extra, true
+		r.run(other)
+	}
+}
+
+// run adds an inner command and what it runs in turn.
+func (r *reader) run(inner *Command) {
+	if r.nest > maxNest {
+		r.script.Notes = append(r.script.Notes, Note{"runs commands within commands, too deep to follow", inner.Source})
+		r.unknown(inner.By)
+		return
+	}
+	place := r.place
+	r.nest++
+	r.add(inner)
+	r.unwrap(inner)
+	r.nest--
+	r.place = place
+}
+
+// unknown adds a command of which nothing is known.
+func (r *reader) unknown(by *Command) {
+	r.add(by.inner([]Word{{by.Source, Unknown}}))
+}
+
+// line adds the commands of a line that c runs.
+func (r *reader) line(c *Command, line Word, guess ...bool) {
+	isGuess := len(guess) > 0 && guess[0]
+	if line.Sort != Literal {
+		inner := c.inner([]Word{line})
+		inner.Words[0].Sort, inner.Guess = Unknown, inner.Guess || isGuess
+		r.add(inner)
+		return
+	}
+	by, wasGuess, place := r.by, r.guess, r.place
+	r.by, r.guess, r.place = c, r.guess || c.Guess || isGuess, Text
+	r.nest++
+	if err := r.read(line.Text); err != nil {
+		r.unknown(c)
+	}
+	r.nest--
+	r.by, r.guess, r.place = by, wasGuess, place
+}
+
+// shell reads the words of a shell: -c LINE, or its input where it is given no file.
+func (r *reader) shell(c *Command) {
+	words := c.Words[1:]
+	for i, w := range words {
+		switch {
+		case w.Sort != Literal:
+			r.unknown(c)
+			return
+		case w.Text == "--rcfile" || w.Text == "--init-file" || w.Text == "-O" || w.Text == "+O" || w.Text == "-o" || w.Text == "+o":
+			continue
+		case i > 0 && strings.Contains(" --rcfile --init-file -O +O -o +o ", " "+words[i-1].Text+" "):
+			continue
+		case strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "c"):
+			r.shellLine(c, words[i+1:])
+			return
+		case strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "s"), w.Text == "-", w.Text == "--":
+			r.input(c)
+			return
+		case strings.HasPrefix(w.Text, "-"), strings.HasPrefix(w.Text, "+"):
+			if w.Text == "--version" || w.Text == "--help" {
+				return
+			}
+			continue
+		default:
+			return // a script
+		}
+	}
+	r.input(c)
+}
+
+// shellLine reads the line after -c, which further options may stand before.
+func (r *reader) shellLine(c *Command, words []Word) {
+	for len(words) > 0 && words[0].Sort == Literal && len(words[0].Text) > 1 && strings.HasPrefix(words[0].Text, "-") {
+		if words[0].Text == "-o" || words[0].Text == "-O" {
+			words = words[min(1, len(words)):]
+		}
+		if len(words) > 0 {
+			words = words[1:]
+		}
+	}
+	if len(words) == 0 {
+		r.unknown(c)
+		return
+	}
+	r.line(c, words[0])
+}
+
+// input reads the program that a shell is given on its standard input.
+func (r *reader) input(c *Command) {
+	for _, d := range slices.Backward(c.Redirs) {
+		if strings.HasPrefix(d.Op, "<<") {
+			r.line(c, d.Target)
+			return
+		}
+	}
+	r.unknown(c)
+}
+
+// piped looks at what a shell right of a pipe is given by an echo left of it. The commands right of it begin at mark.
+func (r *reader) piped(left *syntax.Stmt, mark int) {
+	call, ok := left.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) < 2 || mark >= len(r.script.Commands) {
+		return
+	}
+	if name := call.Args[0].Lit(); name != "echo" && name != "printf" {
+		return
+	}
+	right := r.script.Commands[mark]
+	if !slices.Contains(shells, right.base()) {
+		return
+	}
+	var words []Word
+	for _, w := range call.Args[1:] {
+		words = append(words, r.words(w)...)
+	}
+	if line := join(words); line.Sort == Literal {
+		r.line(right, Word{strings.ReplaceAll(line.Text, `\n`, "\n"), Literal}, true)
+	}
+}
+
+// guesses adds the commands that a runner of programs might run: npx X, npm exec -- X, uv run X.
+func (r *reader) guesses(c *Command) {
+	words := c.Words[1:]
+	first := true
+	for i, w := range words {
+		if w.Sort != Literal {
+			return
+		}
+		runner := i > 0 && slices.Contains(runners, words[i-1].Text)
+		if !strings.HasPrefix(w.Text, "-") && (first || runner) {
+			inner := c.inner(words[i:])
+			inner.Guess = true
+			r.run(inner)
+			if !first {
+				return
+			}
+			first = false
+		}
+	}
+}
+
+// alias reads the values of alias NAME=LINE.
+func (r *reader) alias(c *Command) {
+	for _, w := range c.Words[1:] {
+		name, value, found := strings.Cut(w.Text, "=")
+		if w.Sort != Literal || found && name != "" {
+			r.line(c, Word{value, w.Sort})
+		}
+	}
+}
+
+// findExec adds the commands of find -exec and its kin.
+func (r *reader) findExec(c *Command) {
+	for i := 1; i < len(c.Words); i++ {
+		switch c.Words[i].Text {
+		case "-exec", "-execdir", "-ok", "-okdir":
+		default:
+			continue
+		}
+		end := i + 1
+		for end < len(c.Words) && c.Words[end].Text != ";" && !(c.Words[end].Text == "+" && c.Words[end-1].Text == "{}") {
+			end++
+		}
+		if end > i+1 {
+			inner := c.inner(c.Words[i+1 : end])
+			inner.Extra = true
+			if strings.HasSuffix(c.Words[i].Text, "dir") {
+				inner.Dirs = nil
+			}
+			r.run(inner)
+		}
+		i = end
+	}
+}
+
+func (r *reader) fdExec(c *Command) {
+	for i, w := range c.Words {
+		switch w.Text {
+		case "-x", "-X", "--exec", "--exec-batch":
+			if i+1 < len(c.Words) {
+				inner := c.inner(c.Words[i+1:])
+				inner.Extra = true
+				r.run(inner)
+				return
+			}
+		}
+	}
+}
+
+// gitRuns adds the commands in the words of git: aliases given by -c, bisect run, submodule foreach, rebase --exec.
+func (r *reader) gitRuns(c *Command) {
+	for i, w := range c.Words {
+		if i == 0 {
+			continue
+		}
+		before := c.Words[i-1].Text
+		if before == "-c" || before == "--config" || strings.HasPrefix(w.Text, "--config=") {
+			_, value, _ := strings.Cut(strings.TrimPrefix(w.Text, "--config="), "=")
+			if line, bang := strings.CutPrefix(value, "!"); bang || w.Sort != Literal {
+				r.line(c, Word{line, w.Sort}, true)
+			} else if strings.ContainsAny(value, " /") {
+				r.line(c, Word{value, w.Sort}, true) // core.pager, core.sshCommand
+			}
+		}
+		if before == "-x" || before == "--exec" {
+			r.line(c, w, true)
+		}
+		if line, ok := strings.CutPrefix(w.Text, "--exec="); ok {
+			r.line(c, Word{line, w.Sort}, true)
+		}
+		if w.Text == "run" && before == "bisect" && i+1 < len(c.Words) || w.Text == "foreach" && before == "submodule" && i+1 < len(c.Words) {
+			rest := c.Words[i+1:]
+			for len(rest) > 0 && strings.HasPrefix(rest[0].Text, "--") {
+				rest = rest[1:]
+			}
+			r.line(c, join(rest), true)
+		}
+	}
+}
+
+// changesDir reports whether a wrapper runs its command in another folder.
+func changesDir(c *Command) bool {
+	for _, option := range []string{"-C", "--chdir", "-D", "-R", "--chroot", "--wd", "--working-directory"} {
+		if _, ok := optionValue(c.Words, option); ok {
+			return true
+		}
+	}
+	return c.base() == "chroot"
+}
