@@ -36,8 +36,8 @@ func (p *pair) find(data []byte, i int) int {
 	n := len(data) - gap
 	for ; i+16 <= n; i += 16 {
 		x, y := data[i:i+16:i+16], data[i+gap:i+gap+16:i+gap+16]
-		v0 := (word(x) | foldA) ^ a | (word(y) | foldB) ^ b
-		v1 := (word(x[8:]) | foldA) ^ a | (word(y[8:]) | foldB) ^ b
+		v0 := ((word(x) | foldA) ^ a) | ((word(y) | foldB) ^ b)
+		v1 := ((word(x[8:]) | foldA) ^ a) | ((word(y[8:]) | foldB) ^ b)
 		// A byte that is zero, where both agree, gets its high bit set; those above it may be an echo of it.
 		z0 := (v0 - ones) &^ v0 & highs
 		z1 := (v1 - ones) &^ v1 & highs
