@@ -34,14 +34,12 @@ type WebFetch struct {
 	// Save opens a file for what cannot be shown, under a name like the given one, and says where it is. Nil: it is
 	// lost, and the model told.
 	Save func(c tool.Call, name string) (io.WriteCloser, string, error)
-
-	network web.Options // of tests
 }
 
 type webFetchArgs struct {
-	URL    string `json:"url" description:"With http:// or https://."`
+	URL    string `json:"url" description:"http or https."`
 	Prompt string `json:"prompt,omitempty" description:"What to find out from the page."`
-	Format string `json:"format,omitempty" description:"auto is markdown; html is the source." enum:"auto,markdown,html,text" default:"auto"`
+	Format string `json:"format,omitempty" description:"html is the source." enum:"auto,markdown,html,text" default:"auto"`
 }
 
 // fetcher is what the calls of a session share.
@@ -51,9 +49,7 @@ type fetcher struct {
 }
 
 func newFetcher(o WebFetch) (*fetcher, error) {
-	network := o.network
-	network.AllowPrivate, network.Proxy = o.AllowPrivateHosts, o.Proxy
-	client, err := web.New(network)
+	client, err := web.New(web.Options{AllowPrivate: o.AllowPrivateHosts, Proxy: o.Proxy})
 	return &fetcher{client, o}, err
 }
 
