@@ -182,6 +182,7 @@ func (k *keeping) reap() {
 		case pid == k.main:
 			body := numbers(int(ws), k.count())
 			if k.box != nil {
+				k.box.Uproot()
 				body = append(body, strings.Join(k.box.Refused(), "\n")...)
 			}
 			k.tell(msgExited, body)

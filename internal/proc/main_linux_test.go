@@ -19,6 +19,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // every keeper would sleep a second
 	}
+	if os.Getenv("BOX_ATTEMPT") != "" {
+		os.Exit(attempt())
+	}
 	if os.Getenv("PROC_TEST_PROGRAM") != "" {
 		os.Exit(victim())
 	}

@@ -10,8 +10,9 @@ import (
 
 // onLinux is what a box is made of here.
 type onLinux struct {
-	held  []*placeholder
-	rules []rule
+	held    []*placeholder
+	watched []string
+	rules   []rule
 }
 
 func (b *Box) makeHere() {
@@ -21,6 +22,7 @@ func (b *Box) makeHere() {
 }
 
 func (b *Box) removeHere() {
+	b.Uproot()
 	for _, h := range b.held {
 		h.release()
 	}

@@ -31,45 +31,77 @@ const (
 func (b *Box) holdProtected() {
 	write := b.writable()
 	for _, path := range b.spec.Protect {
-		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-		if err == nil {
-			path = filepath.Join(dir, filepath.Base(path))
-		}
-		root := holding(path, write)
-		if root == "" {
-			continue
-		}
-		if path = firstMissing(path, root); path == "" {
-			continue
-		}
-		if h := hold(path); h != nil {
-			b.held = append(b.held, h)
-		}
-		if _, err := os.Lstat(path); err == nil && !slices.Contains(b.protect, path) {
-			b.protect = append(b.protect, path)
+		for _, r := range append(slices.Clone(b.spec.Roots), b.spec.Write...) {
+			real, err := filepath.EvalSymlinks(r)
+			if rel, err2 := filepath.Rel(r, path); err == nil && err2 == nil && filepath.IsLocal(rel) {
+				b.protectBelow(real, strings.Split(rel, "/"), write)
+				break
+			}
 		}
 	}
 	slices.Sort(b.protect)
+	b.protect = slices.Compact(b.protect)
+	b.watched = unplanted(b.protect)
 }
 
-// firstMissing is the topmost part of a path, below root, that does not exist;
-// or the path, if it does. If a part is a file nothing can be made below it.
-func firstMissing(path, root string) string {
-	rel, err := filepath.Rel(root, path)
-	if err != nil {
-		return ""
-	}
-	at := root
-	for _, part := range strings.Split(rel, "/") {
+// protectBelow walks down to a protected path. A link on the way is protected
+// itself, and then what it leads to; where the path ends early, what could be
+// made there.
+func (b *Box) protectBelow(at string, parts []string, write []string) {
+	for i, part := range parts {
 		at = filepath.Join(at, part)
-		switch _, err := os.Lstat(at); {
+		if holding(at, write) == "" {
+			return // out of reach anyway
+		}
+		st, err := os.Lstat(at)
+		switch {
 		case errors.Is(err, os.ErrNotExist):
-			return at
+			if h := hold(at); h != nil {
+				b.held = append(b.held, h)
+				b.protect = append(b.protect, at)
+			}
+			return
 		case err != nil:
-			return ""
+			return
+		case st.Mode()&os.ModeSymlink != 0:
+			b.protect = append(b.protect, at)
+			if at, err = filepath.EvalSymlinks(at); err != nil {
+				return
+			}
+		}
+		if i == len(parts)-1 {
+			if h := hold(at); h != nil { // another box's placeholder
+				b.held = append(b.held, h)
+			}
+			if holding(at, write) != "" {
+				b.protect = append(b.protect, at)
+			}
 		}
 	}
-	return path
+}
+
+// unplanted is what a git folder does not have and cannot have a placeholder
+// for, because git would read it: the name of another folder to take settings
+// and hooks from. It is removed when a command has made it.
+func unplanted(protect []string) (watched []string) {
+	for _, p := range protect {
+		if path := filepath.Join(filepath.Dir(p), "commondir"); filepath.Base(p) == "config" && isGit(filepath.Dir(p)) {
+			if _, err := os.Lstat(path); err != nil {
+				watched = append(watched, path)
+			}
+		}
+	}
+	return watched
+}
+
+// Uproot removes what a command must not have planted and could not be kept
+// from.
+func (b *Box) Uproot() {
+	for _, path := range b.watched {
+		if _, err := os.Lstat(path); err == nil && os.RemoveAll(path) == nil {
+			b.tell("making " + path)
+		}
+	}
 }
 
 // hold makes a placeholder, or joins those who hold it. It is nil if something

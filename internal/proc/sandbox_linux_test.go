@@ -1,0 +1,293 @@
+package proc
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+)
+
+// columns are the boxes that every attempt is made in. The first is none: it
+// shows that the attempt succeeds by itself.
+var columns = []struct {
+	name    string
+	mode    sandbox.Mode
+	without sandbox.Layers
+	sockets bool
+}{
+	{"off", sandbox.Off, 0, false},
+	{"read-only", sandbox.ReadOnly, 0, false},
+	{"workspace", sandbox.Workspace, 0, false},
+	{"workspace+network", sandbox.WorkspaceNetwork, 0, false},
+	{"read-only by namespaces", sandbox.ReadOnly, sandbox.Landlock, false},
+	{"workspace by Landlock and seccomp", sandbox.Workspace, sandbox.Namespaces, false},
+	{"workspace without Landlock", sandbox.Workspace, sandbox.Landlock, false},
+	{"workspace with unix sockets", sandbox.Workspace, 0, true},
+}
+
+// rows say of every attempt in which column it succeeds. "." is where what
+// would refuse it was left out of the box, and a note says so.
+var rows = map[string]string{
+	//                          off, read-only, workspace, +network, by namespaces, by Landlock, without Landlock, unix sockets
+	"read outside":             "+ + + + + + + +",
+	"write to /dev/null":       "+ + + + + + + +",
+	"write to temp":            "+ + + + + + + +",
+	"fork and exec":            "+ + + + + + + +",
+	"signal to a child":        "+ + + + + + + +",
+	"socket pair":              "+ + + + + + + +",
+	"write inside":             "+ - + + - + + +",
+	"write in a deep folder":   "+ - + + - + + +",
+	"chmod inside":             "+ - + + - + + +",
+	"git object":               "+ - + + - + + +",
+	"write outside":            "+ - - - - - - -",
+	"append outside":           "+ - - - - - - -",
+	"truncate outside":         "+ - - - - - - -",
+	"remove outside":           "+ - - - - - - -",
+	"folder outside":           "+ - - - - - - -",
+	"move from outside":        "+ - - - - - - -",
+	"link escape":              "+ - - - - - - -",
+	"hard-link escape":         "+ - - - - - - -",
+	"/proc/self/root escape":   "+ - - - - - - -",
+	"chmod outside":            "+ - - - - . - -",
+	"utime outside":            "+ - - - - . - -",
+	"xattr outside":            "+ - - - - . - -",
+	"git config":               "+ - - - - . - -",
+	"git hook":                 "+ - - - - . - -",
+	"replace .git":             "+ - - - - . - -",
+	"absent settings":          "+ - - - - . - -",
+	"settings by rename":       "+ - - - - . - -",
+	"protected by link":        "+ - - - - . - -",
+	"replace a protected link": "+ - - - - . - -",
+	"TCP to the host":          "+ - - + - - - -",
+	"UDP to the host":          "+ - - + - - - -",
+	"loopback of its own":      "+ - + + - - + +",
+	"unix socket":              "+ - - - - - - +",
+	"abstract socket":          "+ - - - - - - -",
+	"ptrace":                   "+ - - - - - - -",
+	"memory of another":        "+ - - - - - - -",
+	"io_uring":                 "+ - - - - - - -",
+	"namespaces and mount":     "+ - - - - - - -",
+	"kernel keys":              "+ - - - - - - -",
+	"setuid":                   "+ - - - - - - -",
+	"signal outside":           "+ - - - . - . -",
+	"environment of another":   "+ - - - - - - -",
+	"/proc/self/mem":           "+ - - - - - - -",
+	"raw packet socket":        "+ - - - - - - -", // root's
+	"mount":                    "+ - - - - - - -", // root's
+	"device node":              "+ - - - - - - -", // root's
+}
+
+// onlyRoot are attempts that others cannot even make without a box.
+var onlyRoot = map[string]bool{"raw packet socket": true, "mount": true, "device node": true}
+
+func TestBoxes(t *testing.T) {
+	if !sandbox.Probe().Layers().Has(sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces) {
+		t.Skip("not all layers work here:", strings.Join(sandbox.Describe(), "; "))
+	}
+	r := opened(t, Options{})
+	for i, col := range columns {
+		t.Run(col.name, func(t *testing.T) {
+			f := newField(t)
+			spec := f.spec(col.mode)
+			spec.Without, spec.UnixSockets = col.without, col.sockets
+			got := f.attempt(t, r, spec)
+			want := map[string]string{}
+			for name, row := range rows {
+				if onlyRoot[name] && os.Getuid() != 0 {
+					delete(got, name)
+					continue
+				}
+				want[name] = strings.Fields(row)[i]
+				if want[name] == "." {
+					want[name] = "+"
+				}
+			}
+			if d := cmp.Diff(want, marks(got)); d != "" {
+				t.Errorf("%s\n%v", d, got)
+			}
+			f.intact(t, col.mode)
+		})
+	}
+}
+
+// marks takes the reasons off.
+func marks(got map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, what := range got {
+		out[name] = what[:1]
+	}
+	return out
+}
+
+// An ordinary user has the same boxes.
+func TestBoxesAsNobody(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("is tested by TestBoxes: this is no root")
+	}
+	dir, err := os.MkdirTemp("", "adze-nobody-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Chmod(dir, 0o755)
+	copyFile(t, "/proc/self/exe", dir+"/proc.test", 0o755)
+	copyFile(t, "/proc/self/exe", dir+"/other", 0o755)
+	os.Chown(dir+"/other", 12345, -1)
+	os.Chmod(dir+"/other", os.ModeSetuid|0o755)
+	cmd := exec.CommandContext(t.Context(), dir+"/proc.test", "-test.run=^(TestBoxes|TestWorkInWorkspace)$", "-test.v")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "BOX_SETUID=" + dir + "/other", "GORACE=atexit_sleep_ms=0"}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	text, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(text), "--- PASS: TestBoxes") && !strings.Contains(string(text), "--- SKIP: TestBoxes") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+func copyFile(t *testing.T, from, to string, mode os.FileMode) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, b, mode)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// field is a workspace, an outside, and something on the host to reach for.
+type field struct {
+	in, out string
+	env     []string
+}
+
+func newField(t *testing.T) *field {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &field{in: base + "/in", out: base + "/out"}
+	for _, dir := range []string{f.in + "/.git/hooks", f.in + "/husky", f.out, base + "/temp"} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{f.in + "/file", f.in + "/.git/HEAD", f.in + "/.git/config", f.out + "/file", f.out + "/truncate", f.out + "/remove", f.out + "/move", f.out + "/hard"} {
+		if err := os.WriteFile(file, []byte("before"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	os.Symlink(f.out, f.in+"/link")
+	os.Symlink("husky", f.in+"/.husky")
+	f.env = append(Environ(os.Environ(), nil), "BOX_ATTEMPT=all", "BOX_IN="+f.in, "BOX_OUT="+f.out, "TMPDIR="+base+"/temp",
+		"BOX_SETUID="+setuidProgram(t), "GORACE=atexit_sleep_ms=0")
+	f.serve(t)
+	sleeper := exec.Command("/bin/sleep", "300")
+	if err := sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kill(t, sleeper) })
+	f.env = append(f.env, fmt.Sprintf("BOX_SLEEPER=%d", sleeper.Process.Pid))
+	return f
+}
+
+// setuidProgram is this binary with another owner: root makes it, or has made
+// it for us.
+func setuidProgram(t *testing.T) string {
+	if os.Getuid() != 0 {
+		return os.Getenv("BOX_SETUID")
+	}
+	path := filepath.Join(t.TempDir(), "other")
+	copyFile(t, "/proc/self/exe", path, 0o755)
+	os.Chown(path, 12345, -1)
+	os.Chmod(path, os.ModeSetuid|0o755)
+	for dir := filepath.Dir(path); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		os.Chmod(dir, 0o755) // the other one must get there
+	}
+	return path
+}
+
+// serve answers on the host.
+func (f *field) serve(t *testing.T) {
+	t.Helper()
+	abstract := "@adze-box-" + newMarker()
+	for name, at := range map[string][2]string{"BOX_TCP": {"tcp", "127.0.0.1:0"}, "BOX_UNIX": {"unix", f.out + "/s"}, "BOX_ABSTRACT": {"unix", abstract}} {
+		l, err := net.Listen(at[0], at[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		go echoAll(l)
+		t.Cleanup(func() { l.Close() })
+		f.env = append(f.env, name+"="+l.Addr().String())
+	}
+	u, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { u.Close() })
+	go func() {
+		b := make([]byte, 1)
+		for {
+			_, from, err := u.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			u.WriteTo(b, from)
+		}
+	}()
+	f.env = append(f.env, "BOX_UDP="+u.LocalAddr().String())
+}
+
+func (f *field) spec(mode sandbox.Mode) *sandbox.Spec {
+	protected := func(path string) bool { return filepath.Base(path) == ".husky" }
+	return &sandbox.Spec{Mode: mode, Roots: []string{f.in}, Write: []string{filepath.Dir(f.in) + "/temp"}, Protect: sandbox.Protected([]string{f.in}, protected)}
+}
+
+// attempt makes every attempt in a box.
+func (f *field) attempt(t *testing.T, r *Runner, spec *sandbox.Spec) map[string]string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := r.Run(context.Background(), Command{Argv: []string{self}, Dir: f.in, Env: f.env, Sandbox: spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for line := range strings.Lines(o.Output.String()) {
+		name, what, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if !ok {
+			t.Fatalf("printed %q, %+v", line, o)
+		}
+		got[name] = what
+	}
+	return got
+}
+
+// intact sees to it that what was refused was: nothing outside has changed.
+func (f *field) intact(t *testing.T, mode sandbox.Mode) {
+	t.Helper()
+	if mode == sandbox.Off {
+		return
+	}
+	for _, name := range []string{"file", "truncate", "remove", "move", "hard"} {
+		if b, err := os.ReadFile(f.out + "/" + name); err != nil || string(b) != "before" {
+			t.Errorf("%s is %q, %v", name, b, err)
+		}
+	}
+	if entries, _ := os.ReadDir(f.out); len(entries) != 6 { // and the socket
+		t.Errorf("outside there are %v", entries)
+	}
+}
