@@ -1,0 +1,91 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/model"
+)
+
+// A sub-agent in the background that breaks is told like any other; it takes nobody with it.
+func TestBackgroundThatPanics(t *testing.T) {
+	f := newOffice(t, agent.CrewOptions{Limit: 1}, turns{
+		"break": {func(context.Context, func(...model.Event)) error { panic("broken model") }},
+		"fine":  {stop("fine")},
+	})
+	if _, err := f.crew.Do(t.Context(), agent.Task{Description: "to break", Prompt: "break", Background: true}); err != nil {
+		t.Fatal(err)
+	}
+	news := f.crew.Await(t.Context())
+	if len(news) != 1 || !strings.HasSuffix(news[0], "(to break) has ended: it failed: broken model") {
+		t.Errorf("news %q", news)
+	}
+	if r, err := f.crew.Do(t.Context(), agent.Task{Prompt: "fine"}); err != nil || !strings.HasPrefix(r.Text(), "fine\n") {
+		t.Errorf("the next one: %q, %v", r.Text(), err)
+	}
+}
+
+// Only so many work in the background, and a report that is too long is cut.
+func TestBackgroundInBounds(t *testing.T) {
+	release := make(chan struct{})
+	var tasks []string
+	for range 12 {
+		tasks = append(tasks, `{"prompt":"slow","background":true}`)
+	}
+	f := newOffice(t, agent.CrewOptions{}, turns{
+		"go": {gives(tasks...), stop("done")},
+		"slow": {func(_ context.Context, say func(...model.Event)) error {
+			<-release
+			say(model.Text(strings.Repeat("long ", 100_000)), model.End{Reason: model.Stop})
+			return nil
+		}},
+	})
+	got, _, err := f.run(t)
+	if err != nil || strings.Count(got, "10 sub-agents are at work in the background already") != 2 {
+		t.Errorf("%s (%v)", got, err)
+	}
+	close(release)
+	ended := 0
+	for news := f.crew.Await(t.Context()); news != nil; news = f.crew.Await(t.Context()) {
+		ended += len(news)
+		for _, n := range news {
+			if len(n) > 30_000 {
+				t.Errorf("a report of %d bytes", len(n))
+			}
+		}
+	}
+	if ended != 10 {
+		t.Errorf("%d reports", ended)
+	}
+}
+
+// What a sub-agent gives away in the background is waited for: it has no later turn. The observer is told who it is.
+func TestBackgroundBelow(t *testing.T) {
+	var mu sync.Mutex
+	said := map[string]string{}
+	f := newOffice(t, agent.CrewOptions{Observe: func(m agent.Member, e agent.Event) {
+		if a, ok := e.(agent.Answered); ok && a.Reason == model.Stop {
+			mu.Lock()
+			defer mu.Unlock()
+			said[m.Path] = fmt.Sprintf("%s of %s (%s): %s", m.Call.ID, m.Role, m.Description, a.Message.Text())
+		}
+	}}, turns{
+		"go":  {gives(`{"prompt":"mid"}`), stop("done")},
+		"mid": {gives(`{"prompt":"low","background":true,"type":"explore"}`), stop("all")},
+		"low": {stop("found")},
+	})
+	got, _, err := f.run(t)
+	if err != nil || !strings.Contains(got, "c0 task gives: all\n") {
+		t.Errorf("%s (%v)", got, err)
+	}
+	if f.crew.News() != nil {
+		t.Error("it was told to the first agent")
+	}
+	if said["general-purpose-1/explore-1"] != "c0 of explore (to low): found" || said["general-purpose-1"] != "c0 of general-purpose (to mid): all" {
+		t.Errorf("told %q", said)
+	}
+}
