@@ -7,10 +7,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/ignore"
-	"github.com/adze-dev/adze/internal/workspace/names"
 )
-
-func within(path string, roots []string) (string, bool) { return names.Within(path, roots) }
 
 // Agent is the definition of a sub-agent.
 type Agent struct {

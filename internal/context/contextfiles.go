@@ -43,7 +43,6 @@ type Scope string
 const (
 	User    Scope = "user"
 	Project Scope = "project"
-	BuiltIn Scope = "built in"
 )
 
 // Loaded is what was found.

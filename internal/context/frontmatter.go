@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // Places are the folders that definitions are looked for in. Paths are absolute.
@@ -62,7 +63,7 @@ func (p Places) folders(kind string) (found []place, notes []string) {
 // entries lists a folder, which need not be there.
 func (p place) entries() ([]os.DirEntry, error) {
 	if p.roots != nil {
-		if _, ok := within(real(p.dir), p.roots); !ok {
+		if _, ok := names.Within(real(p.dir), p.roots); !ok {
 			return nil, fmt.Errorf("list %s: it leads outside of %s", p.dir, p.roots[0])
 		}
 	}
