@@ -37,6 +37,12 @@ func Main() Helper {
 			os.Exit(keep())
 		}
 	}
+	if len(os.Args) == 2 && os.Args[1] == boxArg {
+		var st unix.Stat_t
+		if err := unix.Fstat(boxFD, &st); err == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
+			os.Exit(become())
+		}
+	}
 	// Not os.Executable: that path may hold a newer version by now, or nothing.
 	return Helper{path: "/proc/self/exe"}
 }

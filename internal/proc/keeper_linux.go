@@ -133,6 +133,7 @@ func (k *keepers) kindFor(s *spec) (kind, error) {
 	if err := s.plans(&box); err != nil {
 		return plain, &boxError{fmt.Sprintf("namespaces do not work: %v; without them: %v", unnamed, err)}
 	}
+	s.notes = append(s.notes, fmt.Sprintf("Namespaces do not work here, although they seemed to: %v.", unnamed))
 	return plain, nil
 }
 

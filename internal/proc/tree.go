@@ -47,7 +47,8 @@ type spec struct {
 
 	box   *sandbox.Spec // nil: none
 	plan  sandbox.Plan
-	notes []string // for the outcome
+	made  *sandbox.Box // the box, if it is made by this process
+	notes []string     // for the outcome
 }
 
 // plans works out how the command is boxed.

@@ -81,10 +81,13 @@ func (s *spec) encode() []byte {
 	str(s.script)
 	list(s.argv)
 	list(s.env)
-	if s.box == nil {
-		str("")
-	} else {
+	switch {
+	case s.made != nil:
+		str(string(s.made.Encode()))
+	case s.box != nil:
 		str(string(sandbox.New(s.box, s.plan).Encode()))
+	default:
+		str("")
 	}
 	return b
 }

@@ -39,11 +39,12 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 	if _, err := ParseMode(string(s.Mode)); err != nil {
 		return Plan{}, err
 	}
+	has = has.without(s.Without)
 	var p Plan
 	switch {
 	case s.Bubblewrap:
 		p = s.planBubblewrap(has)
-	case has.Layers()&^s.Without&Seatbelt != 0:
+	case has.Seatbelt:
 		p = Plan{Layers: Seatbelt, UnixSockets: s.UnixSockets, Protects: true, Notes: []string{untried}}
 	default:
 		p = s.planLayers(has)
@@ -60,10 +61,10 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 const untried = "The sandbox uses seatbelt, which was never tried by its authors."
 
 func (s *Spec) planBubblewrap(has Support) Plan {
-	if has.Bubblewrap == "" || s.Without.Has(Bubblewrap) {
+	if has.Bubblewrap == "" {
 		return Plan{}
 	}
-	p := Plan{Layers: Bubblewrap | has.Layers()&^s.Without&Seccomp, Protects: true, Loopback: !s.network()}
+	p := Plan{Layers: Bubblewrap | has.Layers()&Seccomp, Protects: true, Loopback: !s.network()}
 	p.UnixSockets = s.UnixSockets || !p.Layers.Has(Seccomp)
 	return p
 }
@@ -72,10 +73,7 @@ func (s *Spec) planBubblewrap(has Support) Plan {
 // and seccomp, which cost least; a workspace wants namespaces, for protected
 // paths and for a loopback that tests can use.
 func (s *Spec) planLayers(has Support) Plan {
-	have := has.Layers() &^ (s.Without | Bubblewrap | Seatbelt)
-	if !have.Has(Seccomp) {
-		have &^= Notify
-	}
+	have := has.Layers() &^ Bubblewrap
 	if s.Mode == ReadOnly && have.Has(Landlock|Seccomp) && has.LandlockABI >= truncateABI {
 		have &^= Namespaces
 	}

@@ -42,6 +42,26 @@ func (s Support) Layers() Layers {
 	return l
 }
 
+// without is the support less some layers.
+func (s Support) without(l Layers) Support {
+	const off = "is turned off"
+	if l.Has(Landlock) && s.LandlockABI > 0 {
+		s.LandlockABI, s.LandlockUnix, s.LandlockWhy = 0, false, "Landlock "+off
+	}
+	if l.Has(Seccomp) && s.Seccomp {
+		s.Seccomp, s.SeccompWhy = false, "seccomp "+off
+	}
+	s.Notify = s.Notify && s.Seccomp && !l.Has(Notify)
+	if l.Has(Namespaces) && s.Namespaces {
+		s.Namespaces, s.NamespacesWhy = false, "the use of namespaces "+off
+	}
+	if l.Has(Bubblewrap) && s.Bubblewrap != "" {
+		s.Bubblewrap, s.BubblewrapWhy = "", "bubblewrap "+off
+	}
+	s.Seatbelt = s.Seatbelt && !l.Has(Seatbelt)
+	return s
+}
+
 func (s Support) landlockWhy(wanted int) string {
 	if s.LandlockABI == 0 {
 		return s.LandlockWhy

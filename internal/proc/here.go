@@ -1,0 +1,86 @@
+package proc
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+)
+
+// Here runs a command in the foreground with this program's own standard
+// streams and terminal, in its sandbox if it has one: for a person who wants
+// to try one. Nothing keeps what it leaves running, and the outcome has no
+// Output. The notes of the sandbox are told before anything runs.
+func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Outcome, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return Outcome{}, err
+	}
+	s, note, err := Open(Options{}).spec(c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := s.plans(c.Sandbox); err != nil {
+		return Outcome{}, err
+	}
+	if !h.works() {
+		if err := s.unbox(); err != nil {
+			return Outcome{}, err
+		}
+	}
+	notes := append(sentences(append(s.notes, note)...), s.plan.Notes...)
+	for _, n := range notes {
+		tell(n)
+	}
+	if s.box != nil {
+		s.plan.Layers &^= sandbox.Notify // the command takes the place of who would listen
+		s.made = sandbox.New(s.box, s.plan)
+		s.made.Make()
+		defer s.made.Remove()
+	}
+	began := time.Now()
+	// What is typed at the terminal is for the command to answer.
+	typed := make(chan os.Signal, 1)
+	signal.Notify(typed, os.Interrupt)
+	defer signal.Stop(typed)
+	p, err := startHere(h, &s)
+	if err != nil {
+		return Outcome{}, startError(s, err)
+	}
+	stop := context.AfterFunc(ctx, func() { p.Kill() })
+	defer stop()
+	st, err := p.Wait()
+	if err != nil {
+		return Outcome{}, err
+	}
+	o := Outcome{Exit: st.ExitCode(), Duration: time.Since(began), Boxed: s.mode(), Notes: notes}
+	if ws, ok := st.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		o.Signal = ws.Signal()
+	}
+	if ctx.Err() != nil {
+		o.Ended = Cancelled
+	}
+	return o, nil
+}
+
+// startPlain starts the command itself, or the program that boxes it.
+func startPlain(s *spec) (*os.Process, error) {
+	argv, env := s.argv, s.env
+	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
+	if s.made != nil {
+		var filter *os.File
+		var err error
+		if argv, filter, err = s.made.Argv(argv, s.dir, len(files)); err != nil {
+			return nil, &boxError{err.Error()}
+		}
+		if filter != nil {
+			defer filter.Close()
+			files = append(files, filter)
+		}
+		env = s.made.Environ(env)
+	}
+	return os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: s.dir, Env: env, Files: files})
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package proc
+
+import "os"
+
+func (h Helper) works() bool { return false }
+
+func startHere(_ Helper, s *spec) (*os.Process, error) { return startPlain(s) }
