@@ -116,7 +116,9 @@ func TestReasonAndOffer(t *testing.T) {
 				"reads /home/me/app/b.pem, which may be secret (private key or key store)",
 		}},
 		{"a command", permission.Default, request(execs("make")), tool.Decision{
-			Verdict: tool.Ask, Reason: "runs a command, in default mode",
+			Verdict: tool.Ask,
+			Reason:  "runs make, and make is not known to be read-only, in default mode",
+			Offer:   []string{"Shell(make)"},
 		}},
 		{"host", permission.Yolo, request(reaches("example.com")), tool.Decision{
 			Verdict: tool.Allow, Reason: "reaches the host example.com",

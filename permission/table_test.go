@@ -115,7 +115,8 @@ var tableTests = []struct {
 	{"write an unresolved path", []tool.Access{writes(root + "/x/../../notes.txt")}, changes},
 	{"write a relative path", []tool.Access{writes("main.go")}, changes},
 
-	{"run a command", []tool.Access{execs("ls")}, changes},
+	{"run a command", []tool.Access{execs("make")}, changes},
+	{"run a read-only command", []tool.Access{execs("ls")}, free},
 	{"anything", []tool.Access{tool.Anything}, changes},
 	{"no access", nil, changes},
 	{"an unknown verb", []tool.Access{{Verb: "teleports", Target: root + "/main.go"}}, changes},

@@ -175,6 +175,9 @@ func (a *args) touches(name string, s spec) []Touch {
 		}
 	}
 	files := a.operands
+	if name == "test" || name == "[" || name == "[[" {
+		return tested(files)
+	}
 	switch s.operands {
 	case nothing, plain:
 		return ts
@@ -196,6 +199,27 @@ func (a *args) touches(name string, s spec) []Touch {
 	}
 	if len(files) == 0 && name == "cd" {
 		ts = append(ts, Touch{Path: "~", Names: true})
+	}
+	return ts
+}
+
+// tested are the files that test looks at: what follows an operator on files, and what stands around one that compares
+// two of them.
+func tested(words []Word) []Touch {
+	var ts []Touch
+	add := func(i int) {
+		if i >= 0 && i < len(words) {
+			ts = append(ts, Touch{Path: words[i].Text, Glob: words[i].Sort == Glob, Names: true})
+		}
+	}
+	for i, w := range words {
+		switch w.Text {
+		case "-e", "-f", "-d", "-s", "-r", "-w", "-x", "-L", "-h", "-p", "-S", "-b", "-c", "-k", "-g", "-u", "-a":
+			add(i + 1)
+		case "-nt", "-ot", "-ef":
+			add(i - 1)
+			add(i + 1)
+		}
 	}
 	return ts
 }

@@ -42,6 +42,7 @@ var (
 	ErrTooLong = fmt.Errorf("the command is longer than %d KB", MaxBytes>>10)
 	ErrTooDeep = errors.New("the command is nested too deeply")
 	ErrTooSlow = errors.New("the command takes too long to read")
+	ErrComment = errors.New("a comment in it ends in a backslash, which shells read differently")
 )
 
 // Script is a command line, read.
@@ -94,13 +95,16 @@ func (r *reader) read(line string) error {
 	case tooDeep(line), r.nest > maxNest:
 		return ErrTooDeep
 	}
-	parser := syntax.NewParser(syntax.Variant(syntax.LangBash))
+	parser := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
 	file, err := parser.Parse(&timed{strings.NewReader(line), r.options.Deadline}, "")
 	if err != nil {
 		if errors.Is(err, ErrTooSlow) {
 			return ErrTooSlow
 		}
 		return fmt.Errorf("read the command: %w", err)
+	}
+	if oddComment(file, line) {
+		return ErrComment
 	}
 	outer := r.source
 	r.source = line
@@ -110,6 +114,25 @@ func (r *reader) read(line string) error {
 		return ErrTooSlow
 	}
 	return nil
+}
+
+// oddComment reports whether a comment ends in a backslash: bash ends it there, the parser goes on in the next line.
+func oddComment(file *syntax.File, line string) bool {
+	if !strings.Contains(line, "\\\n") || !strings.Contains(line, "#") {
+		return false
+	}
+	odd := false
+	syntax.Walk(file, func(n syntax.Node) bool {
+		c, ok := n.(*syntax.Comment)
+		if !ok {
+			return true
+		}
+		text := line[min(int(c.Hash.Offset()), len(line)):]
+		end := strings.IndexByte(text, '\n')
+		odd = odd || end > 0 && text[end-1] == '\\' || strings.Contains(c.Text, "\n")
+		return true
+	})
+	return odd
 }
 
 // timed stops a parser that is still reading after its time.

@@ -107,7 +107,7 @@ func (r *reader) build(w *syntax.Word) (Word, bool) {
 // finish makes a word of escaped text: a glob keeps the backslashes that matter to it, a literal none.
 func finish(s string) Word {
 	if strings.IndexByte(s, '\\') < 0 {
-		if strings.ContainsAny(s, "*?[") {
+		if strings.ContainsAny(s, "*?[") && s != "[" {
 			return Word{s, Glob}
 		}
 		return Word{s, Literal}

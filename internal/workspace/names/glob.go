@@ -20,8 +20,10 @@ func MaySecret(pattern string) (example string, ok bool) {
 		}
 	}
 	for _, r := range secretFiles {
-		if overlap(last, r.chain) {
-			return strings.ReplaceAll(r.chain, "*", "x"), true
+		for _, name := range usual(r.chain) {
+			if overlap(last, name) {
+				return strings.ReplaceAll(name, "*", "x"), true
+			}
 		}
 	}
 	for _, table := range [][]rule{secretFolders, systemSecrets} {
@@ -34,6 +36,15 @@ func MaySecret(pattern string) (example string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// usual are the names that a rule means in practice: id_rsa* is no reason to take every *.go for a key.
+func usual(chain string) []string {
+	head, open := strings.CutSuffix(chain, "*")
+	if !open {
+		return []string{chain}
+	}
+	return []string{head, head + "1", head + ".bak", head + ".old", head + ".orig", head + ".pem", head + "_old"}
 }
 
 func overlaps(globs, chain []string) bool {

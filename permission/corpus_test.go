@@ -1,0 +1,104 @@
+//go:build unix
+
+package permission_test
+
+import (
+	"bufio"
+	"os"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// calm is a disk on which nothing lies in wait: paths lead where they say.
+type calm struct{}
+
+func (calm) Resolve(p string) string      { return path.Clean(p) }
+func (calm) Glob(string) ([]string, bool) { return nil, true }
+func (calm) Git(string) (string, bool)    { return "", true }
+func (calm) Secret(string) string         { return "" }
+
+func commandRequest(line string) tool.Request {
+	return tool.Request{
+		Declaration: tool.Declaration{Name: "run_shell_command", DisplayName: "Shell", Kind: tool.Execute},
+		Invocation: tool.Invocation{
+			Access: []tool.Access{execs(line)}, Confirm: tool.Command{Line: line, Directory: root},
+		},
+	}
+}
+
+func calmWorld() permission.World {
+	w := world()
+	w.Disk = calm{}
+	return w
+}
+
+// example is a line of a table.
+type example struct {
+	line    int
+	verdict tool.Verdict
+	proof   bool // it does harm where it is run
+	mode    permission.Mode
+	rules   permission.Rules
+	alone   bool // without the built-in approval
+	command string
+}
+
+// readLines reads a table; ⏎ stands for a newline.
+func readLines(t testing.TB, name string) map[int]string {
+	t.Helper()
+	f, err := os.Open("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines := map[int]string{}
+	s := bufio.NewScanner(f)
+	for n := 1; s.Scan(); n++ {
+		if text := s.Text(); text != "" && !strings.HasPrefix(text, "# ") {
+			lines[n] = strings.ReplaceAll(text, "⏎", "\n")
+		}
+	}
+	return lines
+}
+
+func harmlessCommands(t testing.TB) map[int]string { return readLines(t, "harmless.txt") }
+
+func TestHarmless(t *testing.T) {
+	for n, line := range harmlessCommands(t) {
+		for _, m := range permission.Modes() {
+			d, why := permission.Check(calmWorld(), permission.Rules{}, m, permission.Options{}, commandRequest(line))
+			if d.Verdict != tool.Allow {
+				t.Errorf("harmless.txt:%d: %s: %s\n\t%s", n, m, line, strings.Join(why, "\n\t"))
+				break
+			}
+			if len(d.Grant) != 1 || d.Grant[0] != (tool.Access{Verb: tool.Reads, Target: "*"}) {
+				t.Errorf("harmless.txt:%d: %s: %s: granted %v", n, m, line, d.Grant)
+			}
+		}
+	}
+}
+
+// attacks are the lines of attacks.txt, and whether they do harm where they are run.
+func attacks(t testing.TB) (lines map[int]string, proof map[int]bool) {
+	lines, proof = readLines(t, "attacks.txt"), map[int]bool{}
+	for n, line := range lines {
+		lines[n], proof[n] = strings.CutPrefix(line, "!")
+	}
+	return lines, proof
+}
+
+func TestAttacks(t *testing.T) {
+	lines, _ := attacks(t)
+	for n, line := range lines {
+		for _, m := range []permission.Mode{permission.Plan, permission.Default, permission.AutoEdit} {
+			d := permission.New(calmWorld(), m).Judge(commandRequest(line))
+			if d.Verdict == tool.Allow {
+				t.Errorf("attacks.txt:%d: %s: allowed: %s\n\t%s", n, m, line, d.Reason)
+			}
+		}
+	}
+}
