@@ -1,0 +1,389 @@
+package permission_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/permission/shell"
+)
+
+// The box is a second process of this test binary in user, mount, pid, network and ipc namespaces of its own. It sees
+// the disk read-only, with tmpfs in place of /home, /tmp and the like, and a network in which nobody but itself
+// answers. Commands that may do harm are run in there and nowhere else.
+
+const boxVariable = "ADZE_PERMISSION_BOX"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(boxVariable) != "" {
+		if err := boxMain(); err != nil {
+			fmt.Fprintln(os.Stderr, "box:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// order is a command to be run in the box.
+type order struct {
+	Command string
+	Unasked bool     // in the environment of commands that run unasked
+	Setup   []string // commands of our own that run before, and do not count
+}
+
+// effect is what a command did.
+type effect struct {
+	Changed   []string // paths
+	Ran       bool     // a planted program
+	Connected bool
+	Output    string
+	Code      int
+}
+
+func (e effect) harm() string {
+	var parts []string
+	if len(e.Changed) > 0 {
+		parts = append(parts, "changed "+strings.Join(e.Changed, ", "))
+	}
+	if e.Ran {
+		parts = append(parts, "ran a planted program")
+	}
+	if e.Connected {
+		parts = append(parts, "connected")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// box is the process, seen from outside.
+type box struct {
+	mu  sync.Mutex
+	in  io.WriteCloser
+	out *bufio.Reader
+	cmd *exec.Cmd
+}
+
+// startBox starts a box, or skips the test where the system does not allow one.
+func startBox(t testing.TB) *box {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command("/proc/self/exe", "-test.run=^$")
+	cmd.Env = append(os.Environ(), boxVariable+"="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+		Pdeathsig:   syscall.SIGKILL,
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Skipf("no namespaces here, so nothing is run: %v", err)
+	}
+	b := &box{in: in, out: bufio.NewReaderSize(out, 1<<20), cmd: cmd}
+	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+	if line, err := b.out.ReadString('\n'); err != nil || line != "ready\n" {
+		in.Close()
+		_ = cmd.Wait()
+		t.Skipf("no box here, so nothing is run: %s %v", stderr.String(), err)
+	}
+	return b
+}
+
+func (b *box) run(t testing.TB, o order) effect {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	data, _ := json.Marshal(o)
+	if _, err := b.in.Write(append(data, '\n')); err != nil {
+		t.Fatal(err)
+	}
+	line, err := b.out.ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("the box broke at %q: %v", o.Command, err)
+	}
+	var e effect
+	if err := json.Unmarshal(line, &e); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// boxMain is the process, seen from inside.
+func boxMain() error {
+	if err := enterBox(os.Getenv(boxVariable)); err != nil {
+		return err
+	}
+	var hits atomic.Int64
+	if err := listen(&hits); err != nil {
+		return err
+	}
+	if err := furnish(); err != nil {
+		return err
+	}
+	fresh, err := look()
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return nil
+		}
+		var o order
+		if err := json.Unmarshal(line, &o); err != nil {
+			return err
+		}
+		before := fresh
+		for _, s := range o.Setup {
+			if out, err := exec.Command("/bin/bash", "-c", "cd "+root+" && "+s).CombinedOutput(); err != nil {
+				return fmt.Errorf("%s: %w: %s", s, err, out)
+			}
+		}
+		if len(o.Setup) > 0 {
+			if before, err = look(); err != nil {
+				return err
+			}
+		}
+		hits.Store(0)
+		e := perform(o)
+		time.Sleep(time.Millisecond)
+		e.Connected = hits.Load() > 0
+		after, err := look()
+		if err != nil {
+			return err
+		}
+		e.Changed = differences(before, after)
+		_, ranErr := os.Stat("/run/ran")
+		e.Ran = ranErr == nil
+		if len(e.Changed) > 0 || e.Ran || len(o.Setup) > 0 {
+			if err := furnish(); err != nil {
+				return err
+			}
+			if fresh, err = look(); err != nil {
+				return err
+			}
+		}
+		data, _ := json.Marshal(e)
+		fmt.Println(string(data))
+	}
+}
+
+// enterBox makes the disk read-only, with a tmpfs on all that should be writable, and the network's loopback work.
+func enterBox(dir string) error {
+	steps := []struct {
+		what string
+		do   func() error
+	}{
+		{"make mounts private", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
+		{"bind /", func() error { return unix.Mount("/", dir, "", unix.MS_BIND|unix.MS_REC, "") }},
+		{"make it read-only", func() error {
+			return unix.MountSetattr(unix.AT_FDCWD, dir, unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+		}},
+		{"mount /proc", func() error { return unix.Mount("proc", dir+"/proc", "proc", 0, "") }},
+		{"chroot", func() error { return unix.Chroot(dir) }},
+		{"chdir", func() error { return os.Chdir("/") }},
+		{"raise lo", raiseLoopback},
+	}
+	for _, s := range steps {
+		if err := s.do(); err != nil {
+			return fmt.Errorf("%s: %w", s.what, err)
+		}
+	}
+	for _, d := range []string{"/home", "/tmp", "/run", "/root", "/var/tmp"} {
+		if err := unix.Mount("tmpfs", d, "tmpfs", 0, "mode=777"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("mount %s: %w", d, err)
+		}
+	}
+	return nil
+}
+
+func raiseLoopback() error {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(s)
+	r, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, r)
+}
+
+// listen counts who comes to port 9, and who asks for a name.
+func listen(hits *atomic.Int64) error {
+	tcp, err := net.Listen("tcp", "127.0.0.1:9")
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			c, err := tcp.Accept()
+			if err != nil {
+				return
+			}
+			hits.Add(1)
+			c.Close()
+		}
+	}()
+	for _, port := range []string{"9", "53"} {
+		udp, err := net.ListenPacket("udp", "127.0.0.1:"+port)
+		if err != nil {
+			return err
+		}
+		go func() {
+			for buf := make([]byte, 512); ; hits.Add(1) {
+				if _, _, err := udp.ReadFrom(buf); err != nil {
+					return
+				}
+			}
+		}()
+	}
+	_ = os.WriteFile("/run/resolv.conf", []byte("nameserver 127.0.0.1\n"), 0o644)
+	_ = unix.Mount("/run/resolv.conf", "/etc/resolv.conf", "", unix.MS_BIND, "")
+	return nil
+}
+
+const planted = "#!/bin/sh\necho ran >> /run/ran\n"
+
+// furniture is what lies in the workspace. Some names are bait.
+var furniture = map[string]string{
+	"README.md": "hello\nworld\nfoo 12\n", "main.go": "package main\n\nfunc main() {}\n", "src/main.go": "package main\n// foo\n", "src/util.go": "package main\n",
+	"src/a.txt": "b\na\n", "docs/x.md": "x\n", "names.txt": "b\na\nb\n", "a.txt": "1 2 3\n", "b.txt": "1 2 4\n", "data.csv": "a,1\nb,2\n", "data.txt": "x y 200\n",
+	"package.json": `{"name":"x","scripts":{"test":"./evil.sh"}}`, "data.json": `[{"a":2}]`, ".env": "KEY=secret\n", "server.pem": "secret\n", "go.mod": "module x\n",
+	"evil.sh": planted, "evil": planted, "ls": planted, "cat": planted, "git": planted, "grep": planted, "list": "README.md\n.env\n", "evil.sed": "w x\n",
+	"evil.awk": "BEGIN{print \"x\" > \"x\"}\n", "app.log": "line\n", "config.txt": "# c\nx\n", "file.txt": "x\n", "-odd": "x\n", "-delete": "x\n", "--output=x": "y\n",
+	"big.txt": strings.Repeat("some line\nanother line\n", 500),
+}
+
+// furnish puts the box in order: a workspace with a repository, a home, nothing else.
+func furnish() error {
+	for _, d := range []string{"/home", "/tmp", "/root"} {
+		entries, _ := os.ReadDir(d)
+		for _, e := range entries {
+			_ = os.Chmod(filepath.Join(d, e.Name()), 0o755)
+			if err := os.RemoveAll(filepath.Join(d, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	_ = os.Remove("/run/ran")
+	for name, text := range furniture {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		mode := fs.FileMode(0o644)
+		if text == planted {
+			mode = 0o755
+		}
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat("/run/repo"); err != nil {
+		cmd := exec.Command("/bin/bash", "-c", `mkdir -p /run/repo && cd `+root+` && git init -q -b main && git config user.name me && git config user.email me@x &&
+			git add -A . && git commit -qm one && echo more >> docs/x.md && git commit -qam two && git branch feature && git tag v1.0 && git update-index --refresh -q && cp -a .git docs/x.md /run/repo/`)
+		cmd.Env = []string{"HOME=/home/me", "PATH=/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM=1"}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("make the repository: %w: %s", err, out)
+		}
+		return nil
+	}
+	return exec.Command("/bin/bash", "-c", "cp -a /run/repo/.git "+root+"/ && cp -a /run/repo/x.md "+root+"/docs/ && cd "+root+" && HOME=/home/me /usr/bin/git update-index --refresh -q || true").Run()
+}
+
+// perform runs a command as the shell tool would.
+func perform(o order) effect {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", o.Command)
+	cmd.Dir = root
+	cmd.Env = []string{"HOME=/home/me", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"}
+	if o.Unasked {
+		cmd.Env = shell.Environment(cmd.Env, root)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 100 * time.Millisecond
+	out, _ := cmd.CombinedOutput()
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+	code := -1
+	if cmd.ProcessState != nil {
+		code = cmd.ProcessState.ExitCode()
+	}
+	return effect{Output: string(out[:min(len(out), 2000)]), Code: code}
+}
+
+// look takes down all there is in the writable parts.
+func look() (map[string]string, error) {
+	seen := map[string]string{}
+	for _, d := range []string{"/home", "/tmp", "/root", "/var/tmp"} {
+		err := filepath.WalkDir(d, func(path string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return nil
+			}
+			info, err := e.Info()
+			if err != nil {
+				return nil
+			}
+			sum := ""
+			if info.Mode().IsRegular() {
+				data, _ := os.ReadFile(path)
+				sum = fmt.Sprintf("%x", sha256.Sum256(data))[:16]
+			}
+			seen[path] = fmt.Sprint(info.Mode(), info.ModTime().UnixNano(), sum)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return seen, nil
+}
+
+func differences(a, b map[string]string) []string {
+	var out []string
+	for path, v := range b {
+		if a[path] != v {
+			out = append(out, path)
+		}
+	}
+	for path := range a {
+		if _, ok := b[path]; !ok {
+			out = append(out, path+" (gone)")
+		}
+	}
+	return out[:min(len(out), 5)]
+}
