@@ -37,7 +37,7 @@ const (
 
 func askUserQuestion() tool.Tool {
 	return tool.Define(tool.Def[askUserQuestionArgs]{
-		Name: "ask_user_question", DisplayName: "AskUserQuestion", Description: strings.TrimSpace(askUserQuestionText), Kind: tool.Think,
+		Name: "ask_user_question", DisplayName: "AskUserQuestion", Description: strings.TrimSpace(askUserQuestionText), Kind: tool.Think, Needs: tool.NeedsPerson,
 		Prepare: func(_ context.Context, a askUserQuestionArgs) (*tool.Invocation, error) {
 			if err := checkQuestions(a.Questions); err != nil {
 				return nil, err

@@ -52,7 +52,7 @@ const inPlanModeText = "Plan mode is on: look and think, change nothing; what wo
 
 func enterPlanMode(p *planning) tool.Tool {
 	return tool.Define(tool.Def[struct{}]{
-		Name: "enter_plan_mode", DisplayName: "EnterPlanMode", Description: strings.TrimSpace(enterPlanModeText), Kind: tool.Think,
+		Name: "enter_plan_mode", DisplayName: "EnterPlanMode", Description: strings.TrimSpace(enterPlanModeText), Kind: tool.Think, Needs: tool.NeedsPerson,
 		Prepare: func(context.Context, struct{}) (*tool.Invocation, error) {
 			inv := &tool.Invocation{Description: "enter plan mode", Access: holdsAll}
 			switch {

@@ -48,7 +48,7 @@ func planForm() json.RawMessage {
 func exitPlanMode(p *planning) tool.Tool {
 	answer := planForm()
 	return tool.Define(tool.Def[exitPlanModeArgs]{
-		Name: "exit_plan_mode", DisplayName: "ExitPlanMode", Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think,
+		Name: "exit_plan_mode", DisplayName: "ExitPlanMode", Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think, Needs: tool.NeedsPerson,
 		Prepare: func(_ context.Context, a exitPlanModeArgs) (*tool.Invocation, error) {
 			plan := strings.TrimSpace(a.Plan)
 			if n := len([]rune(plan)); plan == "" || n > maxPlan {

@@ -40,7 +40,7 @@ func skill(skills []Skill) tool.Tool {
 		about += " The skills:" + bounded(lines, maxSkills)
 	}
 	return tool.Define(tool.Def[skillArgs]{
-		Name: "skill", DisplayName: "Skill", Description: about, Kind: tool.Read, Deferred: len(skills) == 0,
+		Name: "skill", DisplayName: "Skill", Description: about, Kind: tool.Read, Deferred: len(skills) == 0, Needs: tool.NeedsSession,
 		Prepare: func(_ context.Context, a skillArgs) (*tool.Invocation, error) {
 			s, err := findSkill(skills, names, a.Skill)
 			if err != nil {

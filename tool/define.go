@@ -16,6 +16,7 @@ type Def[A any] struct {
 	Aliases     []string
 	Deferred    bool
 	Budget      int
+	Needs       Need
 	// Prepare is given arguments that were decoded, repaired and checked against the schema of A. It checks what a
 	// schema cannot say and plans the call: see [Tool].
 	Prepare func(ctx context.Context, args A) (*Invocation, error)
@@ -43,7 +44,7 @@ func Define[A any](d Def[A]) Tool {
 	return &defined[A]{
 		declaration: Declaration{
 			Name: d.Name, DisplayName: d.DisplayName, Description: d.Description, Parameters: raw,
-			Kind: d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget,
+			Kind: d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget, Needs: d.Needs,
 		},
 		schema:  schema,
 		prepare: d.Prepare,

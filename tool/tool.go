@@ -63,7 +63,18 @@ type Declaration struct {
 	Origin      string          // "" built in, "mcp:github", "command": rules, trust and approval hashes hang on it
 	Deferred    bool            // not declared to the model until someone reveals it
 	Budget      int             // characters of text for the model; 0 the executor's, <0 the tool sees to it itself
+	Needs       Need            // what must be there beside the executor; empty: nothing, so that it can be offered to other programs
 }
+
+// Need is what a tool cannot do its work without.
+type Need string
+
+// The needs.
+const (
+	NeedsPerson  Need = "person"  // somebody who answers
+	NeedsModel   Need = "model"   // a model to give work to
+	NeedsSession Need = "session" // a conversation that goes on and is told of it
+)
 
 // MarshalJSON writes the declaration under the documented names.
 func (d Declaration) MarshalJSON() ([]byte, error) {
