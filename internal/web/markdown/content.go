@@ -53,9 +53,7 @@ func weigh(n *html.Node, weight map[*html.Node]int) int {
 			total += weigh(c, weight)
 		}
 	}
-	if n.Type == html.ElementNode {
-		weight[n] = total
-	}
+	weight[n] = total
 	return total
 }
 
@@ -75,11 +73,8 @@ func (c *conversion) dropped(n *html.Node) bool {
 
 // never reports whether an element is nothing to read, on any page.
 func never(n *html.Node) bool {
-	if n.Namespace != "" && n.Data != "math" { // svg
-		return true
-	}
 	switch n.DataAtom {
-	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Audio,
+	case atom.Script, atom.Style, atom.Svg, atom.Title, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Audio,
 		atom.Video, atom.Map, atom.Head, atom.Link, atom.Meta, atom.Input, atom.Select, atom.Textarea, atom.Button,
 		atom.Datalist, atom.Progress, atom.Meter:
 		return true

@@ -11,7 +11,6 @@ package markdown
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"strings"
 
@@ -43,38 +42,16 @@ func Convert(ctx context.Context, page string, o Options) (Document, error) {
 	if o.Limit <= 0 {
 		o.Limit = defaultLimit
 	}
-	root, err := html.ParseWithOptions(&reader{ctx, strings.NewReader(page)}, html.ParseOptionEnableScripting(false))
-	if ctx.Err() != nil {
-		return Document{}, ctx.Err()
-	}
-	if err != nil { // nested too deeply for a tree
-		return flat(ctx, page, o)
-	}
+	root, cut := parse(ctx, page)
 	c := &conversion{ctx: ctx, options: o, base: o.Base}
 	doc := c.head(root)
-	body := find(root, func(n *html.Node) bool { return n.DataAtom == atom.Body })
-	if body == nil {
-		body = root
-	}
-	doc.Text, doc.Cut = c.render(mainContent(body))
+	doc.Text, doc.Cut = c.render(mainContent(root))
 	if doc.Text == "" && ctx.Err() == nil { // all of it is what we leave out: better that than nothing
 		c.everything = true
-		doc.Text, doc.Cut = c.render(body)
+		doc.Text, doc.Cut = c.render(root)
 	}
+	doc.Cut = doc.Cut || cut
 	return doc, ctx.Err()
-}
-
-// reader ends with its context, and so does the parser.
-type reader struct {
-	ctx context.Context
-	r   *strings.Reader
-}
-
-func (r *reader) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, errors.New("cancelled")
-	}
-	return r.r.Read(p)
 }
 
 // conversion is one page on its way.
@@ -108,7 +85,7 @@ func (c *conversion) stopped() bool {
 // head reads the title, and where relative links begin.
 func (c *conversion) head(root *html.Node) Document {
 	var doc Document
-	if n := find(root, func(n *html.Node) bool { return n.DataAtom == atom.Title && n.Namespace == "" }); n != nil {
+	if n := find(root, func(n *html.Node) bool { return n.DataAtom == atom.Title && !inside(n, atom.Svg) }); n != nil {
 		doc.Title = shorten(collapse(textOf(n)), 300)
 	}
 	if n := find(root, func(n *html.Node) bool { return n.DataAtom == atom.Base && attr(n, "href") != "" }); n != nil {
