@@ -42,6 +42,27 @@ func keys() []key {
 			put:  entries(func(s *Settings) *[]Entry { return &s.Tools.PassEnv }),
 		},
 		{
+			name: "tools.toolDiscoveryCommand", also: []string{"toolDiscoveryCommand", "tools.discoveryCommand"},
+			put: text(func(s *Settings) *string { return &s.Tools.DiscoveryCommand }),
+		},
+		{
+			name: "tools.toolCallCommand", also: []string{"toolCallCommand", "tools.callCommand"},
+			put: text(func(s *Settings) *string { return &s.Tools.CallCommand }),
+		},
+		{name: serversKey, put: putServers},
+		{
+			name: "mcp.mcpServerCommand", also: []string{"mcpServerCommand", "mcp.serverCommand"},
+			put: text(func(s *Settings) *string { return &s.MCP.ServerCommand }),
+		},
+		{
+			name: "mcp.allowed", also: []string{"allowMCPServers"},
+			put: replaced(func(s *Settings) *[]Entry { return &s.MCP.Allowed }),
+		},
+		{
+			name: "mcp.excluded", also: []string{"excludeMCPServers"},
+			put: entries(func(s *Settings) *[]Entry { return &s.MCP.Excluded }), tightens: always,
+		},
+		{
 			name: "context.includeDirectories", also: []string{"includeDirectories"},
 			put: entries(func(s *Settings) *[]Entry { return &s.Context.IncludeDirectories }),
 		},

@@ -28,13 +28,14 @@ type Flag struct {
 type layer struct {
 	path          string
 	qwen, project bool
+	serversOnly   bool // nothing but MCP servers is looked for
 }
 
 func (src Sources) layers() []layer {
 	var ls []layer
 	add := func(dir, sub string, qwen, project bool) {
 		if dir != "" {
-			ls = append(ls, layer{filepath.Join(dir, sub, "settings.json"), qwen, project})
+			ls = append(ls, layer{path: filepath.Join(dir, sub, "settings.json"), qwen: qwen, project: project})
 		}
 	}
 	if dir := src.getenv("QWEN_HOME"); filepath.IsAbs(dir) {
@@ -43,6 +44,9 @@ func (src Sources) layers() []layer {
 		add(src.UserHome, ".qwen", true, false)
 	}
 	add(src.AdzeHome, "", false, false)
+	if src.Project != "" {
+		ls = append(ls, layer{path: filepath.Join(src.Project, ".mcp.json"), project: true, serversOnly: true})
+	}
 	add(src.Project, ".qwen", true, true)
 	add(src.Project, ".adze", false, true)
 	return ls
@@ -92,6 +96,10 @@ func (l *loader) files(src Sources) error {
 	var seen []os.FileInfo
 	for _, layer := range src.layers() {
 		f, info, err := readFile(layer.path)
+		if err != nil && layer.serversOnly {
+			l.ignore(err)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -100,6 +108,10 @@ func (l *loader) files(src Sources) error {
 			continue
 		}
 		seen = append(seen, info)
+		if layer.serversOnly {
+			l.serversOf(f, layer, !src.Trusted)
+			continue
+		}
 		if err := l.file(f, layer, layer.project && !src.Trusted); err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ type Settings struct {
 	Context     Context
 	Model       Model
 	Permissions Permissions
+	MCP         MCP
 
 	notes    []Note
 	unknown  []UnknownKey
@@ -30,6 +31,9 @@ type Tools struct {
 	ApprovalMode    string  // plan, default, auto-edit or yolo
 	OutputThreshold int     // characters of a result that go to the model; 0 or less: no limit
 	PassEnv         []Entry // variables that commands are given although they look like a credential
+
+	DiscoveryCommand string // prints the declarations of further tools
+	CallCommand      string // runs one of them
 }
 
 // Context is what the model is shown.
