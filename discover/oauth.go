@@ -125,6 +125,9 @@ func (a *authority) login() (*auth.AuthorizationCodeHandler, error) {
 			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 		}},
 	}
+	if conf.AuthorizationURL != "" && conf.TokenURL != "" {
+		cfg.Client.Transport = &preset{conf, a.link.conf.endpoint(), cfg.Client.Transport}
+	}
 	if len(conf.Scopes) > 0 {
 		cfg.ScopeFilter = func([]string) []string { return conf.Scopes }
 	}

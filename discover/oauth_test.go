@@ -58,7 +58,7 @@ func expired(t *testing.T, dir, tokenURL string) *tokenSource {
 func TestRefreshOnce(t *testing.T) {
 	endpoint := &tokens{refresh: "refresh-0"}
 	server := httptest.NewServer(endpoint)
-	defer server.Close()
+	t.Cleanup(server.Close)
 	dir := t.TempDir()
 	expired(t, dir, server.URL)
 	var wg sync.WaitGroup
@@ -141,7 +141,7 @@ func TestLoginNeeded(t *testing.T) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
-	defer server.Close()
+	t.Cleanup(server.Close)
 	d := open(t, map[string]Server{"a": {HTTPURL: server.URL}, "b": {URL: server.URL}}, Options{State: t.TempDir()})
 	err := d.Wait(t.Context())
 	if err == nil || !strings.Contains(err.Error(), errLogin.Error()) {
@@ -156,9 +156,9 @@ func TestLoginNeeded(t *testing.T) {
 func TestHeadersStayAtHome(t *testing.T) {
 	var stolen string
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen = r.Header.Get("X-Key") }))
-	defer other.Close()
+	t.Cleanup(other.Close)
 	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
-	defer server.Close()
+	t.Cleanup(server.Close)
 	d := open(t, map[string]Server{"a": {HTTPURL: server.URL, Headers: map[string]string{"X-Key": "secret", "Authorization": "Bearer x"}}}, Options{})
 	if err := d.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "it redirects to") || stolen != "" {
 		t.Errorf("%v, stolen %q", err, stolen)
@@ -179,7 +179,7 @@ func TestEndlessHTTPAnswer(t *testing.T) {
 			}
 		}
 	}))
-	defer server.Close()
+	t.Cleanup(server.Close)
 	d := open(t, map[string]Server{"a": {HTTPURL: server.URL}}, Options{Start: 5 * time.Second})
 	if err := d.Wait(t.Context()); err == nil {
 		t.Error("an endless answer was taken")

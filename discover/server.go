@@ -42,6 +42,11 @@ type OAuth struct {
 	ClientSecret string   `json:"clientSecret,omitempty"`
 	Scopes       []string `json:"scopes,omitempty"`      // instead of those the server asks for
 	RedirectURI  string   `json:"redirectUri,omitempty"` // on loopback; empty: any free port
+
+	// Where to log in, at a server that does not say so itself. The first two go together.
+	AuthorizationURL string `json:"authorizationUrl,omitempty"`
+	TokenURL         string `json:"tokenUrl,omitempty"`
+	RegistrationURL  string `json:"registrationUrl,omitempty"`
 }
 
 // transport is how a server is reached.

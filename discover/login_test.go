@@ -1,0 +1,124 @@
+package discover
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// guarded is an MCP server behind a login: it says nothing of where to log in, and its tokens last as long as it likes.
+type guarded struct {
+	mu        sync.Mutex
+	challenge string // of the last login
+	valid     string
+	logins    int
+	refreshes int
+	mcp       http.Handler
+}
+
+func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	valid := g.valid
+	g.mu.Unlock()
+	switch r.URL.Path {
+	case "/mcp":
+		if valid == "" || r.Header.Get("Authorization") != "Bearer "+valid {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		g.mcp.ServeHTTP(w, r)
+	case "/login":
+		g.mu.Lock()
+		g.challenge = r.URL.Query().Get("code_challenge")
+		g.mu.Unlock()
+		http.Redirect(w, r, r.URL.Query().Get("redirect_uri")+"?code=c&state="+url.QueryEscape(r.URL.Query().Get("state")), http.StatusFound)
+	case "/token":
+		g.token(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (g *guarded) token(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r.ParseForm()
+	switch r.Form.Get("grant_type") {
+	case "authorization_code":
+		sum := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
+		if base64.RawURLEncoding.EncodeToString(sum[:]) != g.challenge {
+			http.Error(w, `{"error":"invalid_grant"}`, 400)
+			return
+		}
+		g.logins++
+	case "refresh_token":
+		g.refreshes++
+	}
+	g.valid = fmt.Sprintf("token-%d-%d", g.logins, g.refreshes)
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"access_token":%q,"refresh_token":"r","token_type":"Bearer","expires_in":3600}`, g.valid)
+}
+
+// A login with the addresses of the configuration is kept for the next session, and a token that the server no longer
+// takes is refreshed without a new login.
+func TestLoginIsKeptAndRefreshed(t *testing.T) {
+	m := mcp.NewServer(&mcp.Implementation{Name: "guarded"}, nil)
+	mcp.AddTool(m, &mcp.Tool{Name: "hello"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}}, nil, nil
+	})
+	g := &guarded{mcp: mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, &mcp.StreamableHTTPOptions{Stateless: true})}
+	server := httptest.NewServer(g)
+	t.Cleanup(server.Close)
+	browser := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	opt := Options{State: t.TempDir(), OpenURL: func(address string) error {
+		wg.Go(func() {
+			if resp, err := browser.Get(address); err == nil {
+				io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+		})
+		return nil
+	}}
+	conf := map[string]Server{"g": {HTTPURL: server.URL + "/mcp", OAuth: &OAuth{
+		ClientID: "me", AuthorizationURL: server.URL + "/login", TokenURL: server.URL + "/token",
+	}}}
+	d := open(t, conf, opt)
+	if err := d.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "adze mcp login") {
+		t.Fatal(err)
+	}
+	if err := d.Login(t.Context(), "g"); err != nil {
+		t.Fatal(err)
+	}
+	if o := d.call(t.Context(), "g__hello", `{}`); o.Result.Text() != "hello" {
+		t.Errorf("%+v", o)
+	}
+	d.Servers.Close()
+	os.RemoveAll(opt.State + "/manifests")
+	g.mu.Lock()
+	g.valid = "gone"
+	g.mu.Unlock()
+	d = open(t, conf, opt)
+	if err := d.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if o := d.call(t.Context(), "g__hello", `{}`); o.Result.Text() != "hello" || g.logins != 1 || g.refreshes != 1 {
+		t.Errorf("%+v after %d logins and %d refreshes", o, g.logins, g.refreshes)
+	}
+	if err := d.Logout(t.Context(), "g"); err != nil {
+		t.Error(err)
+	}
+}
