@@ -39,6 +39,29 @@ func Environ(base, pass []string) []string {
 	return append(out, forced...)
 }
 
+// plainNames are the variables that ShortEnviron keeps: where things are, who
+// one is and which language one speaks. None of them makes a program load or
+// run something.
+var plainNames = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "NO_COLOR", "TMPDIR",
+	"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
+	"GOROOT", "GOPATH", "JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "PYENV_ROOT", "NVM_DIR",
+	"SYSTEMROOT", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "TEMP", "TMP",
+}
+
+// ShortEnviron is Environ for a command that nobody was asked about: only
+// variables from a short list, and git told to take no locks for what it may
+// as well leave.
+func ShortEnviron(base []string) []string {
+	var short []string
+	for _, kv := range base {
+		if n := strings.ToUpper(name(kv)); slices.Contains(plainNames, n) || strings.HasPrefix(n, "LC_") {
+			short = append(short, kv)
+		}
+	}
+	return append(Environ(short, nil), "GIT_OPTIONAL_LOCKS=0")
+}
+
 // Secrets returns the values in base to mask in output: those of variables
 // that look like credentials, passed on or not, and passwords inside URLs.
 // Of a value of several lines (a private key) each long line counts too.

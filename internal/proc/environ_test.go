@@ -47,3 +47,11 @@ func TestSecrets(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+func TestShortEnviron(t *testing.T) {
+	got := ShortEnviron([]string{"PATH=/bin", "LC_ALL=C", "GITHUB_TOKEN=x", "LD_PRELOAD=/x", "BASH_ENV=/x", "GIT_DIR=/x", "DATABASE_URL=x", "Path=y"})
+	want := append(append([]string{"PATH=/bin", "LC_ALL=C", "Path=y"}, forced...), "GIT_OPTIONAL_LOCKS=0")
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}

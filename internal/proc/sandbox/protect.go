@@ -53,7 +53,8 @@ func Protected(roots []string, names func(path string) bool) []string {
 		}
 		seek.look(root, deep)
 	}
-	return seek.found
+	slices.Sort(seek.found)
+	return slices.Compact(seek.found)
 }
 
 type seeker struct {

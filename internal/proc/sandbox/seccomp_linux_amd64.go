@@ -9,9 +9,8 @@ const (
 
 // refusedHere and metadataHere are calls that only this processor has.
 var (
-	refusedHere = map[uintptr]string{
-		unix.SYS_IOPL: "changing the kernel", unix.SYS_IOPERM: "changing the kernel", unix.SYS_KEXEC_FILE_LOAD: "changing the kernel",
-		unix.SYS_CREATE_MODULE: "changing the kernel", unix.SYS_USELIB: "changing the kernel", unix.SYS_MODIFY_LDT: "changing the kernel",
+	refusedHere = []uintptr{
+		unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_CREATE_MODULE, unix.SYS_USELIB, unix.SYS_MODIFY_LDT,
 	}
 	metadataHere = []uintptr{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
 )

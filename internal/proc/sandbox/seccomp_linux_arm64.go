@@ -9,6 +9,6 @@ const (
 
 // refusedHere and metadataHere are calls that only some processors have.
 var (
-	refusedHere  = map[uintptr]string{unix.SYS_KEXEC_FILE_LOAD: "changing the kernel"}
+	refusedHere  = []uintptr{unix.SYS_KEXEC_FILE_LOAD}
 	metadataHere []uintptr
 )

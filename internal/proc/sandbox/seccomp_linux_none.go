@@ -9,6 +9,6 @@ const (
 )
 
 var (
-	refusedHere  map[uintptr]string
+	refusedHere  []uintptr
 	metadataHere []uintptr
 )

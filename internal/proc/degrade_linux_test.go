@@ -1,0 +1,163 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+)
+
+// Whatever layers are missing, a command runs with a word about it, or does
+// not run with a word about it; it never hangs and is never quietly unboxed.
+func TestMissingLayers(t *testing.T) {
+	r := opened(t, Options{})
+	const all = sandbox.Landlock | sandbox.Seccomp | sandbox.Notify | sandbox.Namespaces
+	for without := sandbox.Layers(0); without <= all; without++ {
+		for _, mode := range []sandbox.Mode{sandbox.ReadOnly, sandbox.Workspace, sandbox.WorkspaceNetwork} {
+			for _, effort := range []bool{false, true} {
+				dir := t.TempDir()
+				spec := &sandbox.Spec{Mode: mode, Roots: []string{dir}, Protect: sandbox.Protected([]string{dir}, nil), Without: without, BestEffort: effort}
+				began := time.Now()
+				o, err := r.Run(context.Background(), Command{Line: "touch /etc/adze-must-not-be 2>&1; echo ran", Dir: dir, Sandbox: spec, Timeout: 10 * time.Second})
+				if time.Since(began) > 9*time.Second {
+					t.Errorf("%v without %v: took %v", mode, without, time.Since(began))
+				}
+				held := without&(sandbox.Landlock|sandbox.Namespaces) != sandbox.Landlock|sandbox.Namespaces
+				held = held && (mode == sandbox.WorkspaceNetwork || !without.Has(sandbox.Seccomp) || mode == sandbox.Workspace && !without.Has(sandbox.Namespaces))
+				switch {
+				case err != nil && (held || effort):
+					t.Errorf("%v without %v, best effort %v: %v", mode, without, effort, err)
+				case err != nil:
+					if !errors.Is(err, sandbox.ErrUnenforceable) {
+						t.Errorf("%v without %v: %v", mode, without, err)
+					}
+				case !held && !effort:
+					t.Errorf("%v without %v ran: %+v", mode, without, o)
+				case !held && len(o.Notes) == 0:
+					t.Errorf("%v without %v ran without a word", mode, without)
+				case !strings.HasSuffix(o.Output.Head, "ran\n"):
+					t.Errorf("%v without %v printed %q", mode, without, o.Output.Head)
+				}
+			}
+		}
+	}
+	os.Remove("/etc/adze-must-not-be")
+}
+
+// A program without a helper cannot box: it says so instead.
+func TestNoKeeperNoBox(t *testing.T) {
+	r := bareRunner(t)
+	spec := &sandbox.Spec{Mode: sandbox.ReadOnly}
+	if _, err := r.Run(context.Background(), Command{Line: "true", Sandbox: spec}); err == nil || !strings.Contains(err.Error(), "proc.Main") {
+		t.Error(err)
+	}
+	spec.BestEffort = true
+	o := run(t, r, Command{Line: "echo a", Sandbox: spec})
+	if o.Output.Head != "a\n" || o.Boxed != sandbox.Off || !strings.Contains(strings.Join(o.Notes, " "), "ran without its read-only sandbox") {
+		t.Errorf("%+v", o)
+	}
+}
+
+// Namespaces that seemed to work and do not are done without.
+func TestNamespacesBreakLater(t *testing.T) {
+	r := opened(t, Options{})
+	r.keeper.breaks(namespaced, errors.New("a test says so"))
+	dir := t.TempDir()
+	spec := &sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}, Protect: sandbox.Protected([]string{dir}, nil)}
+	o := run(t, r, Command{Line: "touch a && echo b > /dev/null", Dir: dir, Sandbox: spec})
+	notes := strings.Join(o.Notes, " ")
+	if o.Exit != 0 || o.Boxed != sandbox.Workspace || !strings.Contains(notes, "a test says so") || !strings.Contains(notes, "Protected paths are not enforced") {
+		t.Errorf("%+v", o)
+	}
+}
+
+// What failed for the box's sake is told from what failed by itself.
+func TestSuspect(t *testing.T) {
+	r := opened(t, Options{})
+	dir := t.TempDir()
+	for _, c := range []struct {
+		line string
+		mode sandbox.Mode
+		want string
+	}{
+		{"echo x > x", sandbox.ReadOnly, "permission denied"},
+		{"chmod 700 .", sandbox.ReadOnly, "a file's mode"},
+		{"exec 3<>/dev/tcp/127.0.0.1/1", sandbox.ReadOnly, "the network"},
+		{"touch /usr/x", sandbox.Workspace, "read-only file system"},
+		{"exit 3", sandbox.Workspace, ""},
+		{"ls -l /missing", sandbox.ReadOnly, ""},
+		{"touch x; true", sandbox.ReadOnly, ""},
+		{"touch x", sandbox.Off, ""},
+	} {
+		o := run(t, r, Command{Line: c.line, Dir: dir, Sandbox: &sandbox.Spec{Mode: c.mode, Roots: []string{dir}}})
+		if !strings.Contains(o.Suspect, c.want) || c.want == "" && o.Suspect != "" {
+			t.Errorf("%s in %v: suspect %q, %s", c.line, c.mode, o.Suspect, o.Output)
+		}
+	}
+}
+
+// A box keeps nothing open in its command, and leaves nothing behind, not even
+// when the command is killed or its keeper dies.
+func TestBoxLeavesNothing(t *testing.T) {
+	r := opened(t, Options{})
+	dir := t.TempDir()
+	spec := sandbox.For(sandbox.Workspace, []string{dir}, nil, os.Environ(), nil)
+	for _, s := range []*sandbox.Spec{spec, {Mode: sandbox.ReadOnly}} {
+		o := run(t, r, Command{Line: "for f in /proc/self/fd/*; do [ -e $f ] && echo ${f##*/}; done | tr '\\n' ' '; echo $TMPDIR", Dir: dir, Sandbox: s})
+		if !strings.HasPrefix(o.Output.Head, "0 1 2 ") || len(strings.Fields(o.Output.Head)) > 4 {
+			t.Errorf("%v: descriptors %q", s.Mode, o.Output.Head)
+		}
+		run(t, r, Command{Line: "sleep 30", Dir: dir, Sandbox: s, Timeout: 50 * time.Millisecond})
+		// The command ends its own keeper: what that left is the next box's.
+		run(t, r, Command{Line: "kill -KILL $PPID; sleep 30", Dir: dir, Sandbox: s})
+		run(t, r, Command{Line: "true", Dir: dir, Sandbox: s})
+	}
+	r.Close()
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// Two boxes in one workspace: the first to end must not take the second one's
+// placeholders away.
+func TestBoxesSideBySide(t *testing.T) {
+	r := opened(t, Options{})
+	dir := t.TempDir()
+	spec := sandbox.For(sandbox.Workspace, []string{dir}, nil, os.Environ(), nil)
+	p, err := r.Start(t.Context(), Command{Line: "touch up; while [ ! -e go ]; do sleep 0.01; done; mkdir .adze; echo $?", Dir: dir, Sandbox: spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 500 {
+		if _, err := os.Stat(dir + "/up"); err == nil {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	for range 5 {
+		run(t, r, Command{Line: "true", Dir: dir, Sandbox: sandbox.For(sandbox.Workspace, []string{dir}, nil, os.Environ(), nil)})
+	}
+	os.WriteFile(dir+"/go", nil, 0o600)
+	if o := p.Wait(); !strings.HasSuffix(o.Output.Head, "1\n") {
+		t.Errorf("%+v", o)
+	}
+	r.Close()
+	if left, _ := os.ReadDir(dir); len(left) != 2 {
+		t.Errorf("there are %v", left)
+	}
+}
+
+// git takes settings and hooks from where .git/commondir says.
+func TestPlantedCommondir(t *testing.T) {
+	r := opened(t, Options{})
+	dir, env := project(t)
+	spec := sandbox.For(sandbox.Workspace, []string{dir}, nil, env, nil)
+	o := run(t, r, Command{Line: "echo ../evil > .git/commondir; exit 1", Dir: dir, Env: env, Sandbox: spec})
+	if _, err := os.Lstat(dir + "/.git/commondir"); err == nil || !strings.Contains(o.Suspect, "commondir") {
+		t.Errorf("it stays; %+v", o)
+	}
+}

@@ -1,0 +1,147 @@
+package sandbox
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	everything = Support{LandlockABI: 7, Seccomp: true, Notify: true, Namespaces: true, BubblewrapWhy: "there is no bwrap"}
+	nothing    = Support{LandlockWhy: "no Landlock", SeccompWhy: "no seccomp", NamespacesWhy: "no namespaces", BubblewrapWhy: "no bwrap"}
+)
+
+func TestPlan(t *testing.T) {
+	old := everything
+	old.LandlockABI = 2
+	contained := everything
+	contained.Namespaces, contained.NamespacesWhy = false, "a container's rules"
+	wrapped := nothing
+	wrapped.Bubblewrap, wrapped.Seccomp = "/usr/bin/bwrap", true
+	unixToo := everything
+	unixToo.LandlockABI, unixToo.LandlockUnix = 9, true
+	protect := []string{"/w/.git/config"}
+	for _, c := range []struct {
+		name   string
+		has    Support
+		spec   Spec
+		layers Layers
+		notes  string // parts, in order
+		err    string
+	}{
+		{"off", everything, Spec{}, 0, "", ""},
+		{"read-only is cheap", everything, Spec{Mode: ReadOnly}, Landlock | Seccomp | Notify, "", ""},
+		{"an old Landlock is not enough", old, Spec{Mode: ReadOnly}, Landlock | Seccomp | Notify | Namespaces, "Signals", ""},
+		{"a workspace takes all", everything, Spec{Mode: Workspace, Protect: protect}, Landlock | Seccomp | Notify | Namespaces, "", ""},
+		{"in a container", contained, Spec{Mode: Workspace, Protect: protect}, Landlock | Seccomp | Notify, "Protected paths are not enforced: a container's rules.|Modes, owners and times", ""},
+		{"nothing", nothing, Spec{Mode: ReadOnly}, 0, "", "neither writes nor the network can be held back"},
+		{"nothing will do", nothing, Spec{Mode: ReadOnly, BestEffort: true}, 0, "not complete here: neither writes nor the network|Signals|Sockets", ""},
+		{"no bubblewrap", everything, Spec{Mode: Workspace, Bubblewrap: true}, 0, "", "bubblewrap is asked for and there is no bwrap"},
+		{"bubblewrap", wrapped, Spec{Mode: Workspace, Bubblewrap: true}, Bubblewrap | Seccomp, "", ""},
+		{"macOS", Support{Seatbelt: true}, Spec{Mode: ReadOnly}, Seatbelt, "never tried", ""},
+		{"Landlock sees to sockets", unixToo, Spec{Mode: Workspace}, Landlock | Seccomp | Notify | Namespaces, "", ""},
+		{"a wrong mode", everything, Spec{Mode: "tight"}, 0, "", "there are off, read-only, workspace, workspace+network"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := c.spec.planWith(c.has)
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Fatalf("got %v, want %q", err, c.err)
+				}
+				if c.spec.Mode != "tight" && !errors.Is(err, ErrUnenforceable) {
+					t.Error("the error is of no known kind")
+				}
+				return
+			}
+			notes := strings.Join(p.Notes, "\n")
+			if err != nil || p.Layers != c.layers || (notes == "") != (c.notes == "") {
+				t.Errorf("%v, %v, %q", err, p.Layers, notes)
+			}
+			for _, part := range strings.Split(c.notes, "|") {
+				_, after, ok := strings.Cut(notes, part)
+				if !ok {
+					t.Errorf("%q is not in %q", part, notes)
+				}
+				notes = after
+			}
+		})
+	}
+}
+
+func TestLines(t *testing.T) {
+	want := []string{
+		"landlock: works, version 7",
+		"seccomp: works",
+		"namespaces: work: user, mount, IPC, network",
+		"bubblewrap: no, there is no bwrap",
+		"read-only: enforced by landlock+seccomp",
+		"workspace: enforced by landlock+seccomp+namespaces",
+		"workspace+network: enforced by landlock+seccomp+namespaces",
+	}
+	if d := cmp.Diff(want, everything.Lines()); d != "" {
+		t.Error(d)
+	}
+	text := strings.Join(nothing.Lines(), "\n")
+	for _, part := range []string{"landlock: no, no Landlock", "read-only: none; The read-only sandbox is not complete here"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in\n%s", part, text)
+		}
+	}
+	if len(Describe()) == 0 {
+		t.Error("nothing is said of this system")
+	}
+}
+
+func TestParseMode(t *testing.T) {
+	for _, m := range Modes() {
+		if got, err := ParseMode(string(m)); got != m || err != nil {
+			t.Error(m, got, err)
+		}
+	}
+	if _, err := ParseMode("docker"); err == nil {
+		t.Error("docker is a mode")
+	}
+}
+
+func FuzzDecodeBox(f *testing.F) {
+	b := New(&Spec{Mode: Workspace, Roots: []string{"/a", "\xff"}, Write: []string{"/b"}, Protect: []string{"/a/.git"}, UnixSockets: true},
+		Plan{Layers: Landlock | Seccomp, Loopback: true, LandlockABI: 7})
+	f.Add(b.Encode())
+	f.Add([]byte{0, 0, 255, 255, 255, 255, 15})
+	f.Fuzz(func(t *testing.T, in []byte) {
+		b, err := DecodeBox(in)
+		if err != nil {
+			return
+		}
+		again, err := DecodeBox(b.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(b.spec, again.spec); d != "" {
+			t.Error(d)
+		}
+		if d := cmp.Diff(b.plan, again.plan); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+func TestSuspect(t *testing.T) {
+	for _, c := range []struct{ output, want string }{
+		{"touch: cannot touch 'x': Permission denied\n", "permission denied"},
+		{"Error: EROFS: open '/usr/x'\n", "erofs"},
+		{"curl: (6) Could not resolve host: example.test\n", "could not resolve host"},
+		{"PermissionError: [Errno 13]\n", "permissionerror"},
+		{"everything is permitted\nfailed\n", ""},
+		{"", ""},
+	} {
+		if got := Suspect(nil, c.output); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%q: %q", c.output, got)
+		}
+	}
+	if got := Suspect([]string{"tracing", "the network"}, ""); got != "it was refused tracing, the network" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestBubblewrapArgs(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("paths are written with forward slashes")
+	}
+	s := Spec{Mode: Workspace, Roots: []string{"/w"}, Write: []string{"/tmp", "/w/sub"}}
+	want := strings.Fields("/usr/bin/bwrap --ro-bind / / --dev /dev --proc /proc --die-with-parent --unshare-user-try --unshare-ipc --unshare-net " +
+		"--bind-try /tmp /tmp --bind-try /w /w --ro-bind /w/.git/config /w/.git/config --seccomp 3 --chdir /w --")
+	if d := cmp.Diff(want, s.bubblewrapArgs("/usr/bin/bwrap", "/w", "", []string{"/w/.git/config"}, "3")); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestSeatbeltProfile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("paths are written with forward slashes")
+	}
+	s := Spec{Mode: Workspace, Roots: []string{`/no/such "place"`}, Protect: []string{"/no/such/.git/config"}}
+	text := s.seatbeltProfile("")
+	for _, line := range []string{
+		"(deny file-write*)", `(allow file-write* (subpath "/no/such \"place\""))`, `(deny file-write* (subpath "/no/such/.git/config"))`,
+		"(deny network*)", `(allow network* (local ip "localhost:*"))`,
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("%s is not in\n%s", line, text)
+		}
+	}
+	if s.Mode = WorkspaceNetwork; strings.Contains(s.seatbeltProfile(""), "(deny network*)") {
+		t.Error("the network is denied")
+	}
+	if strings.Count(text, "(")-strings.Count(text, `\(`) != strings.Count(text, ")") {
+		t.Error("brackets do not match")
+	}
+}
+
+func TestProtected(t *testing.T) {
+	root := t.TempDir()
+	for _, file := range []string{
+		".git/HEAD", ".git/config", ".git/modules/m/config", "sub/.git/HEAD", ".github/workflows/ci.yml", "a/b/.envrc",
+		"a/b/c/.envrc", "node_modules/x/.envrc", "main.go", ".qwen/settings.json",
+	} {
+		path := filepath.Join(root, file)
+		os.MkdirAll(filepath.Dir(path), 0o755)
+		os.WriteFile(path, nil, 0o644)
+	}
+	names := func(path string) bool {
+		return filepath.Base(path) == ".envrc" || filepath.Base(path) == "workflows" || strings.Contains(path, ".qwen")
+	}
+	var got []string
+	for _, p := range Protected([]string{root}, names) {
+		rel, _ := filepath.Rel(root, p)
+		got = append(got, filepath.ToSlash(rel))
+	}
+	want := []string{".adze", ".git/config", ".git/hooks", ".git/modules/m/config", ".github/workflows", ".mcp.json", ".qwen", "a/b/.envrc", "sub/.git/config", "sub/.git/hooks"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// A worktree's git folder lies elsewhere. What merely says that it does is not
+// believed.
+func TestLinkedGit(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	git := func(args ...string) {
+		t.Helper()
+		c := exec.Command("git", append([]string{"-C", base, "-c", "user.name=a", "-c", "user.email=a@example.test"}, args...)...)
+		if text, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v %s", err, text)
+		}
+	}
+	git("init", "-q", "main")
+	git("-C", "main", "commit", "-q", "--allow-empty", "-m", "first")
+	git("-C", "main", "worktree", "add", "-q", "../linked")
+	if got := linkedGit(base + "/linked"); got != filepath.Join(base, "main/.git") {
+		t.Errorf("got %q", got)
+	}
+	spec := For(Workspace, []string{base + "/linked"}, nil, nil, nil)
+	if !strings.Contains(strings.Join(spec.Protect, " "), base+"/main/.git/hooks") {
+		t.Errorf("protected are %q", spec.Protect)
+	}
+	os.MkdirAll(base+"/evil", 0o755)
+	os.WriteFile(base+"/evil/.git", []byte("gitdir: "+base+"/main/.git/worktrees/linked\n"), 0o644)
+	if got := linkedGit(base + "/evil"); got != "" {
+		t.Errorf("%q is given to a folder that is not its worktree", got)
+	}
+}
+
+func TestCaches(t *testing.T) {
+	home := t.TempDir()
+	os.MkdirAll(home+"/.cache/go-build", 0o755)
+	os.MkdirAll(home+"/mod", 0o755)
+	text := strings.Join(Caches([]string{"HOME=" + home, "GOMODCACHE=" + home + "/mod", "XDG_CACHE_HOME=relative"}), "\n")
+	if runtime.GOOS != "windows" && !strings.Contains(text+"\n", os.TempDir()) {
+		t.Error(text)
+	}
+	for _, bad := range []string{"relative", "go-build", ".npm"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("%q in %s", bad, text)
+		}
+	}
+}
