@@ -26,14 +26,17 @@ func TestHostilePages(t *testing.T) {
 		"forms": "<form><input>", "spans over rows": "<table><tr><td colspan=999999 rowspan=999999>x</td><td>y</td></tr></table>",
 		"headers": "<header>x</header>", "deep headers": "<section><header>x</header>", "templates": "<template>x", "svg": "<svg><g>x", "math": "<math><mi>x",
 		"attributes": "<p a=1 b=2 c=3 class='x y z' style='color:red'>x", "unclosed": "<p <p <", "entities": "&#x41;&amp;&notanentity;", "nulls": "\x00",
-		"frames": "<iframe>", "selects": "<select><option>x", "options": "<option>", "spans with blocks": "<span><p>x</p></span>", "open marks": "<b a=1><i b=2><a href=/c><p>x",
+		"frames": "<iframe>", "selects": "<select><option>x", "options": "<option>", "spans with blocks": "<span><p>x</p></span>", "one tag": " a=b", "classes": "<p class='a b c d e f g h i j'>x", "open marks": "<b a=1><i b=2><a href=/c><p>x",
 	}
 	for name, piece := range pieces {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			page := strings.Repeat(piece, size/len(piece))
-			if name == "rows" || name == "cells" {
+			switch name {
+			case "rows", "cells":
 				page = "<table>" + page
+			case "one tag":
+				page = "<p" + page + ">x"
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second) // a hang is found, a busy machine is not blamed
 			defer cancel()

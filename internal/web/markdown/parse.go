@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -18,7 +19,7 @@ const (
 // mistakes, and gives up on others.
 func parse(ctx context.Context, page string) (root *html.Node, cut bool) {
 	root = &html.Node{Type: html.DocumentNode}
-	p := &parser{open: []*html.Node{root}}
+	p := &parser{open: []*html.Node{root}, count: map[string]int{}}
 	z := html.NewTokenizer(strings.NewReader(page))
 	for nodes := 0; ; nodes++ {
 		if nodes%4096 == 0 && ctx.Err() != nil {
@@ -35,41 +36,58 @@ func parse(ctx context.Context, page string) (root *html.Node, cut bool) {
 		case html.TextToken:
 			p.top().AppendChild(&html.Node{Type: html.TextNode, Data: string(z.Text())})
 		case html.StartTagToken, html.SelfClosingTagToken:
-			p.start(z.Token(), kind == html.SelfClosingTagToken)
+			p.start(element(z), kind == html.SelfClosingTagToken)
 		case html.EndTagToken:
-			p.end(z.Token())
+			p.end(element(z))
 		}
 	}
 }
 
-// parser is the elements that are open, the innermost last.
-type parser struct{ open []*html.Node }
+// parser is the elements that are open, the innermost last. How many there are of each name saves most looks through them.
+type parser struct {
+	open  []*html.Node
+	count map[string]int
+}
 
 func (p *parser) top() *html.Node { return p.open[len(p.open)-1] }
 
-func (p *parser) start(t html.Token, selfClosing bool) {
-	switch t.DataAtom {
-	case atom.Html, atom.Head, atom.Body:
-		return // their children are the page's own
-	}
-	n := &html.Node{Type: html.ElementNode, Data: t.Data, DataAtom: t.DataAtom, Attr: t.Attr}
-	p.imply(n)
-	p.top().AppendChild(n)
-	if isVoid(n) || len(p.open) > maxDepth || selfClosing && p.inside("svg", "math") {
-		return
-	}
-	p.open = append(p.open, n)
-}
-
-func (p *parser) inside(names ...string) bool {
-	for _, n := range p.open {
-		for _, name := range names {
-			if n.Data == name {
-				return true
+// element is the element of a tag, with those of its attributes that matter here.
+func element(z *html.Tokenizer) *html.Node {
+	name, more := z.TagName()
+	n := &html.Node{Type: html.ElementNode, Data: string(name), DataAtom: atom.Lookup(name)}
+	for more {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		switch string(key) {
+		case "href", "src", "alt", "class", "style", "hidden", "aria-hidden", "role", "id", "colspan", "rowspan", "start", "type", "checked", "data-lang":
+			if len(n.Attr) < 20 {
+				n.Attr = append(n.Attr, html.Attribute{Key: string(key), Val: string(value)})
 			}
 		}
 	}
-	return false
+	return n
+}
+
+func (p *parser) start(n *html.Node, selfClosing bool) {
+	switch n.DataAtom {
+	case atom.Html, atom.Head, atom.Body:
+		return // their children are the page's own
+	}
+	p.imply(n)
+	p.top().AppendChild(n)
+	if isVoid(n) || len(p.open) > maxDepth || selfClosing && p.count["svg"]+p.count["math"] > 0 {
+		return
+	}
+	p.open = append(p.open, n)
+	p.count[n.Data]++
+}
+
+// cut closes all but the first n open elements.
+func (p *parser) cut(n int) {
+	for _, closed := range p.open[n:] {
+		p.count[closed.Data]--
+	}
+	p.open = p.open[:n]
 }
 
 func isVoid(n *html.Node) bool {
@@ -105,7 +123,7 @@ func (p *parser) imply(n *html.Node) {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		switch p.top().DataAtom {
 		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-			p.open = p.open[:len(p.open)-1]
+			p.cut(len(p.open) - 1)
 		}
 	}
 }
@@ -125,33 +143,40 @@ func listBarrier(n *html.Node) bool {
 
 // close ends the outermost of some elements on this side of a barrier, and all that is in it.
 func (p *parser) close(barrier func(*html.Node) bool, atoms ...atom.Atom) {
+	some := false
+	for _, a := range atoms {
+		some = some || p.count[a.String()] > 0
+	}
+	if !some {
+		return
+	}
 	at := 0
 	for i := len(p.open) - 1; i > 0; i-- {
-		hit := false
-		for _, a := range atoms {
-			hit = hit || p.open[i].DataAtom == a
-		}
-		if hit {
+		switch n := p.open[i]; {
+		case slices.Contains(atoms, n.DataAtom):
 			at = i
-		} else if barrier(p.open[i]) {
-			break
+		case barrier(n):
+			i = 0
 		}
 	}
 	if at > 0 {
-		p.open = p.open[:at]
+		p.cut(at)
 	}
 }
 
 // end closes an element that is open, unless a cell or table stands between.
-func (p *parser) end(t html.Token) {
+func (p *parser) end(t *html.Node) {
 	if t.DataAtom == atom.Br {
 		p.start(t, false)
+		return
+	}
+	if p.count[t.Data] == 0 {
 		return
 	}
 	for i := len(p.open) - 1; i > 0; i-- {
 		n := p.open[i]
 		if n.Data == t.Data {
-			p.open = p.open[:i]
+			p.cut(i)
 			return
 		}
 		if cellBarrier(n) && t.DataAtom != atom.Table && t.DataAtom != atom.Tr && t.DataAtom != atom.Tbody && t.DataAtom != atom.Thead && t.DataAtom != atom.Tfoot && t.DataAtom != atom.Template {
