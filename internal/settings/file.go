@@ -75,7 +75,7 @@ func parse(path string, b []byte) (*file, error) {
 		return nil, f.fail(i, "the file is not UTF-8")
 	}
 	f.clean = jsonc.ToJSON(b)
-	if len(bytes.TrimSpace(f.clean)) == 0 {
+	if len(bytes.Trim(f.clean, " \t\r\n")) == 0 {
 		f.clean = []byte("{}")
 	}
 	var raw json.RawMessage

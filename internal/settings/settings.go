@@ -5,7 +5,8 @@
 //
 // Later sources win: built-in values, ~/.qwen, $ADZE_HOME, the project's .qwen and .adze, the environment, flags. Keys
 // merge one by one; the lists under permissions add up, so that a deny anywhere holds. Every key stands in one table,
-// keys.go: a new setting is a field here and a line there. It writes no settings and knows nothing of what they mean.
+// keys.go: a new setting is a field here and a line there. It writes no file, though it
+// edits the text of one, and knows nothing of what settings mean.
 package settings
 
 import (
