@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"sort"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/adze-dev/adze/permission"
@@ -67,4 +68,38 @@ func TestHarmlessDoNoHarm(t *testing.T) {
 			t.Errorf("harmless.txt:%d: %s: %s", n, lines[n], e.harm())
 		}
 	}
+}
+
+// Whatever is made up: what is judged to run unasked changes no file, connects nowhere and starts nothing that lies in
+// the workspace, when it is run with real bash where it could.
+func TestUnaskedIsHarmless(t *testing.T) {
+	seed := uint64(1)
+	if s, err := strconv.ParseUint(os.Getenv("ADZE_SEED"), 10, 64); err == nil {
+		seed = s
+	}
+	s := newSpeaker(t, seed)
+	b := startBox(t)
+	p := permission.New(calmWorld(), permission.Default)
+	made, ran := int(200000*soak()/10), 0
+	for range made {
+		line := s.say()
+		if p.Judge(commandRequest(line)).Verdict != tool.Allow || slow(line) {
+			continue
+		}
+		ran++
+		if e := b.run(t, order{Command: line, Unasked: true}); e.harm() != "" {
+			t.Errorf("%q: %s", line, e.harm())
+		}
+	}
+	t.Logf("%d commands made up, %d of them unasked and run", made, ran)
+}
+
+// slow are commands that only wait.
+func slow(line string) bool {
+	for _, word := range []string{"sleep", "tail -f", "-F", "--follow", "-f "} {
+		if strings.Contains(line, word) {
+			return true
+		}
+	}
+	return false
 }

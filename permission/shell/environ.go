@@ -59,8 +59,8 @@ func quiet() []string {
 	config := [][2]string{
 		{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}, {"core.pager", "cat"},
 		{"log.showSignature", "false"}, {"gpg.program", "false"}, {"gpg.ssh.program", "false"}, {"gpg.x509.program", "false"},
-		{"core.untrackedCache", "keep"}, {"submodule.recurse", "false"}, {"safe.bareRepository", "explicit"}, {"credential.helper", ""},
-		{"core.sshCommand", "false"}, {"core.askPass", "false"}, {"core.alternateRefsCommand", ""}, {"index.recordEndOfIndexEntries", "false"},
+		{"diff.autoRefreshIndex", "false"}, {"core.untrackedCache", "keep"}, {"submodule.recurse", "false"}, {"safe.bareRepository", "explicit"}, {"credential.helper", ""},
+		{"core.sshCommand", "false"}, {"core.askPass", "false"}, {"core.alternateRefsCommand", ""},
 	}
 	env := []string{
 		"GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",

@@ -43,7 +43,7 @@ var gitSpecs = map[string]spec{
 	"rev-list":     {flags: gitRevFlags + " --oneline --format: --pretty? --abbrev-commit --parents --children --timestamp --header --objects-edge --disk-usage? --no-commit-header --header", operands: listed},
 	"merge-base":   {flags: "-a --all --octopus --independent --is-ancestor --fork-point", operands: plain},
 	"name-rev":     {flags: "--tags --refs: --exclude: --all --name-only --no-undefined --always", operands: plain},
-	"describe":     {flags: "--tags --all --always --long --abbrev: --match: --exclude: --contains --candidates: --exact-match --debug --first-parent --dirty? --broken?", operands: plain},
+	"describe":     {flags: "--tags --all --always --long --abbrev: --match: --exclude: --contains --candidates: --exact-match --debug --first-parent", operands: plain},
 	"ls-files":     {flags: "-cdmoisuztvfk -x: -X@ --cached --deleted --modified --others --ignored --stage --unmerged --killed --directory --no-empty-directory --eol --deduplicate --exclude: --exclude-from@ --exclude-per-directory: --exclude-standard --error-unmatch --full-name --abbrev? --format: --sparse --debug", operands: listed},
 	"ls-tree":      {flags: "-drtlz --name-only --name-status --full-name --full-tree --long --object-only --abbrev? --format:", operands: listed},
 	"cat-file":     {flags: "-tspe --mailmap --use-mailmap --allow-unknown-type", operands: contents},
