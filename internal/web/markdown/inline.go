@@ -25,7 +25,7 @@ func (c *conversion) newRun() *run { return &run{c: c} }
 func (r *run) String() string { return strings.TrimSpace(r.b.String()) }
 
 func (r *run) text(s string) {
-	for len(s) > 0 {
+	for len(s) > 0 && r.b.Len() <= r.c.options.Limit {
 		i := strings.IndexAny(s, " \t\n\r\f")
 		if i < 0 {
 			r.raw(s)

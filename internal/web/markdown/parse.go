@@ -10,14 +10,19 @@ import (
 )
 
 const (
-	maxNodes = 250_000 // of a page; a tree of more would take more memory than the page is worth
-	maxDepth = 300     // beyond it, what is nested stands side by side
+	maxSource = 5 << 20 // bytes of a page that are looked at; few have more, and nobody reads them to the end
+	maxNodes  = 200_000 // of a tree; more would take more memory than the page is worth
+	maxDepth  = 300     // beyond it, what is nested stands side by side
 )
 
-// parse makes a tree of a page in one pass. It is more lenient than the parser of browsers and does not rebuild what is
-// nested wrongly: that parser makes 1.2 million elements, 200 MB, of 15 kB of the right
-// mistakes, and gives up on others.
-func parse(ctx context.Context, page string) (root *html.Node, cut bool) {
+// Tree makes a tree of a page in one pass; cut says that the page was too large for it, or that the context ended. It is
+// more lenient than the parser of browsers and does not rebuild what is nested wrongly: that parser makes 1.2 million
+// elements, 200 MB, of 15 kB of the right mistakes, and gives up on others. Attributes that say nothing about content
+// are left out.
+func Tree(ctx context.Context, page string) (root *html.Node, cut bool) {
+	if len(page) > maxSource {
+		page, cut = strings.ToValidUTF8(page[:maxSource], ""), true
+	}
 	root = &html.Node{Type: html.DocumentNode}
 	p := &parser{open: []*html.Node{root}, count: map[string]int{}}
 	z := html.NewTokenizer(strings.NewReader(page))
@@ -27,7 +32,7 @@ func parse(ctx context.Context, page string) (root *html.Node, cut bool) {
 		}
 		kind := z.Next()
 		if kind == html.ErrorToken {
-			return root, false
+			return root, cut
 		}
 		if nodes >= maxNodes {
 			return root, true

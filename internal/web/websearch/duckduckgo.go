@@ -2,6 +2,7 @@ package websearch
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/adze-dev/adze/internal/web"
+	"github.com/adze-dev/adze/internal/web/markdown"
 )
 
 // duckduckgo has no API: its page for browsers without scripts is read. It needs no key, and it stops answering those
@@ -31,10 +33,7 @@ func duckduckgo() kind {
 }
 
 func readDuckDuckGo(a *web.Answer) (Found, error) {
-	root, err := html.Parse(bytes.NewReader(a.Body))
-	if err != nil {
-		return Found{}, errors.New("its page cannot be read")
-	}
+	root, _ := markdown.Tree(context.Background(), string(a.Body))
 	var f Found
 	known := false
 	for n := range root.Descendants() {
