@@ -37,6 +37,7 @@ func call(t testing.TB, ctx context.Context, tools []tool.Tool, name, args strin
 }
 
 func TestDiscoverAndCall(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := script(t, greet+`echo "$1 $2 in $PWD: $(cat)"; echo "careful" >&2`)
 	c := Command{Discover: "'" + path + "' list", Call: path + " --flag", Dir: dir}
@@ -66,6 +67,7 @@ func TestDiscoverAndCall(t *testing.T) {
 }
 
 func TestFailedCall(t *testing.T) {
+	t.Parallel()
 	path := script(t, greet+`echo half; echo broken >&2; if [ "$1" = kill ]; then kill -9 $$; fi; exit 3`)
 	for _, c := range []struct{ call, want, code string }{
 		{path, "greet failed: exit code 3", "Stdout: half\nStderr: broken\nError: (none)\nExit Code: 3\nSignal: (none)"},
@@ -84,6 +86,7 @@ func TestFailedCall(t *testing.T) {
 
 // A cancel ends the whole group, children that ignore TERM included.
 func TestCancelEndsTheGroup(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := script(t, greet+`trap '' TERM; (trap '' TERM; sleep 0.3; while :; do echo alive > beat; sleep 0.05; done) & echo $! > child; wait`)
 	found, err := Command{Discover: path + " list", Call: path, Dir: dir}.Tools(t.Context())
@@ -105,6 +108,7 @@ func TestCancelEndsTheGroup(t *testing.T) {
 }
 
 func TestCallDeadline(t *testing.T) {
+	t.Parallel()
 	path := script(t, greet+`sleep 60`)
 	found, err := Command{Discover: path + " list", Call: path, Dir: t.TempDir(), Timeout: 100 * time.Millisecond}.Tools(t.Context())
 	if err != nil {
@@ -117,6 +121,7 @@ func TestCallDeadline(t *testing.T) {
 }
 
 func TestBrokenDiscovery(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, body, want string }{
 		{"fails", "echo no such file >&2; exit 7", "exit code 7; it said: no such file"},
 		{"never ends", "sleep 60", "did not end within 300ms"},

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const (
@@ -129,10 +127,7 @@ func (l *link) start() (*session, error) {
 		s.close()
 		return nil, withFate(err, s.fate())
 	}
-	if caps := s.cs.InitializeResult().Capabilities; caps != nil && caps.Logging != nil {
-		// So that there is something to show on demand. One that refuses is none the worse.
-		s.cs.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "info"})
-	}
+	s.listen(ctx)
 	l.adopt(s, m)
 	return s, nil
 }

@@ -74,6 +74,7 @@ func (g *guarded) token(w http.ResponseWriter, r *http.Request) {
 // A login with the addresses of the configuration is kept for the next session, and a token that the server no longer
 // takes is refreshed without a new login.
 func TestLoginIsKeptAndRefreshed(t *testing.T) {
+	t.Parallel()
 	m := mcp.NewServer(&mcp.Implementation{Name: "guarded"}, nil)
 	mcp.AddTool(m, &mcp.Tool{Name: "hello"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}}, nil, nil

@@ -56,6 +56,7 @@ func expired(t *testing.T, dir, tokenURL string) *tokenSource {
 
 // Many that find an expired token at once refresh it once: a refresh token works only once.
 func TestRefreshOnce(t *testing.T) {
+	t.Parallel()
 	endpoint := &tokens{refresh: "refresh-0"}
 	server := httptest.NewServer(endpoint)
 	t.Cleanup(server.Close)
@@ -116,6 +117,7 @@ func TestTokenFileIsPrivate(t *testing.T) {
 
 // Another process that holds the file is waited for.
 func TestTokenFileLockedByAnother(t *testing.T) {
+	t.Parallel()
 	flock, err := exec.LookPath("flock")
 	if err != nil {
 		t.Skip("there is no flock command")
@@ -137,6 +139,7 @@ func TestTokenFileLockedByAnother(t *testing.T) {
 
 // A server that wants a login says so, and is not asked for one where nobody can log in.
 func TestLoginNeeded(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		w.WriteHeader(http.StatusUnauthorized)

@@ -71,6 +71,7 @@ func (d *desk) declared() []string {
 }
 
 func TestCallByEveryName(t *testing.T) {
+	t.Parallel()
 	d := ready(t, "plain", Options{})
 	for _, name := range []string{"fake__echo", "mcp__fake__echo", "echo"} {
 		if o := d.call(t.Context(), name, `{"text":"hi"}`); o.Result.Text() != "echo hi" {
@@ -88,6 +89,7 @@ func TestCallByEveryName(t *testing.T) {
 
 // The second start knows the tools from disk and runs nothing before the first call.
 func TestManifestCache(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	ready(t, "plain", Options{State: state}).Close()
 	d := open(t, map[string]Server{"fake": self(t, "plain")}, Options{State: state})
@@ -109,6 +111,7 @@ func TestManifestCache(t *testing.T) {
 
 // A tool that is not what it was when it was declared is not called: somebody may have said yes to the other one.
 func TestChangedToolIsNotCalled(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	ready(t, "plain", Options{State: state}).Close()
 	conf := self(t, "rewritten")
@@ -135,6 +138,7 @@ func TestChangedToolIsNotCalled(t *testing.T) {
 }
 
 func TestListChanged(t *testing.T) {
+	t.Parallel()
 	d := ready(t, "changing", Options{})
 	if diff := cmp.Diff([]string{"fake__echo", "fake__version1"}, d.declared()); diff != "" {
 		t.Fatal(diff)
@@ -151,6 +155,7 @@ func TestListChanged(t *testing.T) {
 }
 
 func TestOddTools(t *testing.T) {
+	t.Parallel()
 	d := open(t, map[string]Server{"fake": self(t, "odd")}, Options{})
 	builtin := tool.Define(tool.Def[struct{}]{Name: "read_file", Description: "ours", Prepare: func(context.Context, struct{}) (*tool.Invocation, error) {
 		return &tool.Invocation{Access: []tool.Access{tool.Nothing}, Run: func(context.Context, *tool.Live) (tool.Result, error) { return tool.TextResult("ours"), nil }}, nil
@@ -211,6 +216,7 @@ func TestManyToolsAndCircles(t *testing.T) {
 }
 
 func TestIncludeAndExclude(t *testing.T) {
+	t.Parallel()
 	conf := self(t, "plain")
 	conf.IncludeTools, conf.ExcludeTools = []string{"echo", "slow(x)", "hang"}, []string{"hang"}
 	d := open(t, map[string]Server{"fake": conf}, Options{})
@@ -239,6 +245,7 @@ func TestServerEnvironment(t *testing.T) {
 }
 
 func TestLogFile(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	d := ready(t, "plain", Options{State: state})
 	d.call(t.Context(), "fake__crash", `{}`)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -151,43 +149,19 @@ func (s *session) options() *mcp.ClientOptions {
 	caps := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
 		Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
 	}}
-	if len(l.conf.Roots) > 0 {
-		caps.RootsV2 = &mcp.RootCapabilities{ListChanged: true}
-	}
 	o := &mcp.ClientOptions{
-		Capabilities:               caps,
-		ElicitationHandler:         s.elicit,
-		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { l.changed() },
-		PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { l.changed() },
-		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { l.changed() },
-		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
-			l.log.add(string(r.Params.Level), said(r.Params))
-		},
+		Capabilities:                caps,
+		ElicitationHandler:          s.elicit,
+		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { l.changed() },
+		PromptListChangedHandler:    func(context.Context, *mcp.PromptListChangedRequest) { l.changed() },
+		ResourceListChangedHandler:  func(context.Context, *mcp.ResourceListChangedRequest) { l.changed() },
 		ProgressNotificationHandler: s.progress,
 	}
+	s.offerRootsAndLogging(o)
 	if l.opt.Sample != nil {
-		o.CreateMessageHandler = s.sample
+		s.offerSampling(o)
 	}
 	return o
-}
-
-func said(p *mcp.LoggingMessageParams) string {
-	if text, ok := p.Data.(string); ok {
-		return text
-	}
-	return fmt.Sprint(p.Data)
-}
-
-// announce tells the server of the folders that the person agreed to, and of no others.
-func (s *session) announce(roots []string) {
-	var list []*mcp.Root
-	for _, dir := range roots {
-		u := url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}
-		list = append(list, &mcp.Root{URI: u.String(), Name: filepath.Base(dir)})
-	}
-	if len(list) > 0 {
-		s.client.AddRoots(list...)
-	}
 }
 
 // call calls a tool. left says whether the request may have reached the server.

@@ -16,6 +16,7 @@ import (
 )
 
 func TestServersThatDoNotStart(t *testing.T) {
+	t.Parallel()
 	missing := Server{Command: "no-such-server-of-ours"}
 	d := open(t, map[string]Server{
 		"silent": self(t, "silent"), "exit": self(t, "exit"), "garbage": self(t, "garbage-forever"), "missing": missing,
@@ -50,6 +51,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 }
 
 func TestCrashInTheMiddle(t *testing.T) {
+	t.Parallel()
 	d := ready(t, "plain", Options{})
 	o := d.call(t.Context(), "fake__crash", `{}`)
 	if o.Error == nil || o.Error.Type != FailedMCP || !strings.Contains(o.Error.Message, "exit code 3); the call may have happened") {
@@ -70,6 +72,7 @@ func TestCrashInTheMiddle(t *testing.T) {
 
 // A server that keeps crashing is started more and more rarely.
 func TestBackoff(t *testing.T) {
+	t.Parallel()
 	want := []time.Duration{0, 0, 250 * time.Millisecond, 500 * time.Millisecond, time.Second}
 	for i, w := range want {
 		if got := backoff(i); got != w {
@@ -91,6 +94,7 @@ func TestBackoff(t *testing.T) {
 }
 
 func TestCallThatNeverEnds(t *testing.T) {
+	t.Parallel()
 	d := ready(t, "plain", Options{Call: 500 * time.Millisecond})
 	o := d.call(t.Context(), "fake__hang", `{}`)
 	if o.Error == nil || o.Error.Type != tool.ExecutionTimeout || !strings.Contains(o.Error.Message, "may have happened") {
@@ -118,6 +122,7 @@ func (d *desk) fresh() *desk {
 }
 
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	d := ready(t, "plain", Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
@@ -135,6 +140,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestStrangeAnswers(t *testing.T) {
+	t.Parallel()
 	d := ready(t, "plain", Options{})
 	if o := d.call(t.Context(), "fake__twice", `{}`); o.Result.Text() != "first" {
 		t.Errorf("%+v", o)
@@ -228,6 +234,7 @@ func TestCloseEndsEverything(t *testing.T) {
 }
 
 func TestElicitation(t *testing.T) {
+	t.Parallel()
 	d := ready(t, "plain", Options{Call: 300 * time.Millisecond})
 	o := d.call(t.Context(), "fake__ask", `{}`)
 	if text := o.Result.Text(); !strings.Contains(text, `"action":"decline"`) || !strings.Contains(text, "nobody could be asked") {
@@ -247,6 +254,7 @@ func TestElicitation(t *testing.T) {
 }
 
 func TestSampling(t *testing.T) {
+	t.Parallel()
 	asked := 0
 	d := ready(t, "plain", Options{Sample: func(_ context.Context, s Sampling) (Sampled, error) {
 		if s.System != "be short" || len(s.Messages) != 1 || s.Messages[0].Content != tool.Text("hi") || asked != 1 {
@@ -264,6 +272,7 @@ func TestSampling(t *testing.T) {
 }
 
 func TestNewProtocolOnly(t *testing.T) {
+	t.Parallel()
 	d := ready(t, "new-only", Options{})
 	if o := d.call(t.Context(), "fake__echo", `{"text":"new"}`); o.Result.Text() != "echo new" {
 		t.Errorf("%+v", o)

@@ -17,8 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -135,9 +133,7 @@ func (c *connection) begin(ctx context.Context, req mcp.Request) (*session, erro
 		}
 		if p.Capabilities != nil {
 			client.CanAsk = p.Capabilities.Elicitation != nil
-			if p.Capabilities.RootsV2 != nil {
-				client.Roots = roots(ctx, peer)
-			}
+			client.Roots = roots(ctx, peer, p.Capabilities)
 		}
 	}
 	x, done, err := c.server.opt.Session(client)
@@ -158,26 +154,6 @@ func (c *connection) finish() {
 		c.done()
 		c.done = nil
 	}
-}
-
-// rootsWait is how long a client may take to say where it works.
-const rootsWait = 2 * time.Second
-
-// roots asks the client where it works. A client that does not say has no say.
-func roots(ctx context.Context, peer *mcp.ServerSession) []string {
-	ctx, cancel := context.WithTimeout(ctx, rootsWait)
-	defer cancel()
-	res, err := peer.ListRoots(ctx, nil)
-	if err != nil {
-		return nil
-	}
-	dirs := []string{}
-	for _, r := range res.Roots {
-		if u, err := url.Parse(r.URI); err == nil && u.Scheme == "file" {
-			dirs = append(dirs, filepath.FromSlash(u.Path))
-		}
-	}
-	return dirs
 }
 
 // stopWait is how long calls under way may take to end when the client is gone.

@@ -220,40 +220,6 @@ func TestProgressAndCancel(t *testing.T) {
 	}
 }
 
-// The session is ended with the connection, and knows the client's folders.
-func TestSessionLife(t *testing.T) {
-	ended := make(chan Client, 1)
-	s := New(Options{Session: func(c Client) (*tool.Executor, func(), error) {
-		x, _, err := testSession(c)
-		return x, func() { ended <- c }, err
-	}})
-	in, toServer, _ := os.Pipe()
-	fromServer, out, _ := os.Pipe()
-	go func() {
-		s.Stdio(context.Background(), in, out)
-		out.Close()
-	}()
-	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "9"}, nil)
-	c.AddRoots(&mcp.Root{URI: "file:///home/me/app"})
-	cs, err := c.Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := cs.ListTools(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	toServer.Close()
-	select {
-	case got := <-ended:
-		if diff := cmp.Diff(Client{Name: "test", Version: "9", Roots: []string{"/home/me/app"}}, got); diff != "" {
-			t.Error(diff)
-		}
-	case <-time.After(2 * time.Second):
-		t.Error("the session was not ended")
-	}
-	cs.Close()
-}
-
 // Nothing but the protocol is written, one message a line.
 func TestOnlyMessages(t *testing.T) {
 	in, toServer, _ := os.Pipe()

@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -122,6 +121,6 @@ func serveFixture(t *testing.T, token string) (address string) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Fatal(fmt.Sprintf("nothing listens on %s", address))
+	t.Fatalf("nothing listens on %s", address)
 	return ""
 }
