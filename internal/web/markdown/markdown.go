@@ -42,7 +42,7 @@ func Convert(ctx context.Context, page string, o Options) (Document, error) {
 	if o.Limit <= 0 {
 		o.Limit = defaultLimit
 	}
-	root, cut := Tree(ctx, page)
+	root, cut := parse(ctx, page)
 	c := &conversion{ctx: ctx, options: o, base: o.Base}
 	doc := c.head(root)
 	doc.Text, doc.Cut = c.render(mainContent(root))

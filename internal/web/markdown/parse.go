@@ -15,11 +15,11 @@ const (
 	maxDepth  = 300     // beyond it, what is nested stands side by side
 )
 
-// Tree makes a tree of a page in one pass; cut says that the page was too large for it, or that the context ended. It is
+// parse makes a tree of a page in one pass; cut says that the page was too large for it, or that the context ended. It is
 // more lenient than the parser of browsers and does not rebuild what is nested wrongly: that parser makes 1.2 million
 // elements, 200 MB, of 15 kB of the right mistakes, and gives up on others. Attributes that say nothing about content
 // are left out.
-func Tree(ctx context.Context, page string) (root *html.Node, cut bool) {
+func parse(ctx context.Context, page string) (root *html.Node, cut bool) {
 	if len(page) > maxSource {
 		page, cut = strings.ToValidUTF8(page[:maxSource], ""), true
 	}

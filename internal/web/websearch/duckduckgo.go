@@ -2,7 +2,6 @@ package websearch
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -11,7 +10,6 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/adze-dev/adze/internal/web"
-	"github.com/adze-dev/adze/internal/web/markdown"
 )
 
 // duckduckgo has no API: its page for browsers without scripts is read. It needs no key, and it stops answering those
@@ -32,27 +30,41 @@ func duckduckgo() kind {
 	}
 }
 
+// readDuckDuckGo goes through the tags once: a link with the class result__a is a title, what follows with
+// result__snippet is its snippet.
 func readDuckDuckGo(a *web.Answer) (Found, error) {
-	root, _ := markdown.Tree(context.Background(), string(a.Body))
 	var f Found
+	var text *string // where text belongs at present
 	known := false
-	for n := range root.Descendants() {
-		if n.Type != html.ElementNode {
-			continue
-		}
-		class := " " + attr(n, "class") + " "
-		known = known || strings.Contains(class, " no-results ") || attr(n, "id") == "links"
-		switch {
-		case strings.Contains(class, " result__a "):
-			f.Results = append(f.Results, Result{Title: textOf(n), URL: unwrap(attr(n, "href"))})
-		case strings.Contains(class, " result__snippet ") && len(f.Results) > 0:
-			f.Results[len(f.Results)-1].Snippet = textOf(n)
+	z := html.NewTokenizer(bytes.NewReader(a.Body))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			if len(f.Results) == 0 && !known {
+				return Found{}, errors.New("its page has changed, and no results can be seen in it; use another provider")
+			}
+			return f, nil
+		case html.TextToken:
+			if text != nil {
+				*text += string(z.Raw()) // with its entities: tidy undoes them
+			}
+		case html.EndTagToken:
+			if name, _ := z.TagName(); string(name) == "a" || string(name) == "div" {
+				text = nil
+			}
+		case html.StartTagToken:
+			t := z.Token()
+			class := " " + attr(t, "class") + " "
+			known = known || strings.Contains(class, " no-results ") || attr(t, "id") == "links"
+			switch {
+			case strings.Contains(class, " result__a ") && len(f.Results) < 100:
+				f.Results = append(f.Results, Result{URL: unwrap(attr(t, "href"))})
+				text = &f.Results[len(f.Results)-1].Title
+			case strings.Contains(class, " result__snippet ") && len(f.Results) > 0:
+				text = &f.Results[len(f.Results)-1].Snippet
+			}
 		}
 	}
-	if len(f.Results) == 0 && !known {
-		return Found{}, errors.New("its page has changed, and no results can be seen in it; use another provider")
-	}
-	return f, nil
 }
 
 // unwrap is where a link of the page really leads to. Advertisements lead to the engine itself, and are left out.
@@ -73,21 +85,11 @@ func unwrap(href string) string {
 	return href
 }
 
-func attr(n *html.Node, key string) string {
-	for _, a := range n.Attr {
+func attr(t html.Token, key string) string {
+	for _, a := range t.Attr {
 		if a.Key == key {
 			return a.Val
 		}
 	}
 	return ""
-}
-
-func textOf(n *html.Node) string {
-	var b strings.Builder
-	for d := range n.Descendants() {
-		if d.Type == html.TextNode {
-			b.WriteString(d.Data)
-		}
-	}
-	return html.EscapeString(b.String()) // tidy undoes it: a title may be about <b>
 }
