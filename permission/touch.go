@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"path"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -20,20 +19,22 @@ func (e *engine) touched(s *sentence, r tool.Request, ts []shell.Touch, all bool
 	}
 	bare := tool.Request{Declaration: tool.Declaration{Name: " ", Origin: r.Declaration.Origin}}
 	for _, t := range ts {
-		for _, a := range e.accessesOf(t) {
-			e.touch(s, bare, a, t)
+		for _, target := range e.targets(t) {
+			for _, v := range verbsOf(t) {
+				e.touch(s, bare, tool.Access{Verb: v, Target: target.path}, t.Sure && target.sure || v == tool.Reads && target.sure)
+			}
 		}
 	}
 }
 
-// touch judges one path of a command.
-func (e *engine) touch(s *sentence, r tool.Request, a tool.Access, t shell.Touch) {
+// touch judges one path of a command. sure: the command does touch it so, if it runs.
+func (e *engine) touch(s *sentence, r tool.Request, a tool.Access, sure bool) {
 	j := e.byRules(r, judged{access: a, finding: e.world.look(a)})
 	switch {
 	case j.rule != "" && j.verdict != tool.Allow:
 		v := j.verdict
-		if !t.Sure && a.Verb == tool.Writes {
-			v = tool.Ask // it may be read only
+		if !sure && v == tool.Deny {
+			v = tool.Ask
 		}
 		if v < s.verdict {
 			s.why = strings.TrimPrefix(s.why+"; "+j.what+", by "+j.rule, "; ")
@@ -48,63 +49,69 @@ func (e *engine) touch(s *sentence, r tool.Request, a tool.Access, t shell.Touch
 	}
 }
 
-// accessesOf is a path of a command as a tool would declare it. A word of a command that is not known may be read or
-// written.
-func (e *engine) accessesOf(t shell.Touch) []tool.Access {
-	verbs := []tool.Verb{tool.Reads}
+// verbsOf is what a command may do with a path: a word of one that is not known may be read or written.
+func verbsOf(t shell.Touch) []tool.Verb {
 	switch {
 	case t.Write:
-		verbs = []tool.Verb{tool.Writes}
+		return []tool.Verb{tool.Writes}
 	case !t.Sure:
-		verbs = []tool.Verb{tool.Reads, tool.Writes}
+		return []tool.Verb{tool.Reads, tool.Writes}
 	}
-	var out []tool.Access
-	for _, target := range e.targets(t) {
-		for _, v := range verbs {
-			out = append(out, tool.Access{Verb: v, Target: target})
-		}
-	}
-	return out
+	return []tool.Verb{tool.Reads}
+}
+
+// target is a path that a touch stands for. sure: not only a name that a pattern might stand for.
+type target struct {
+	path string
+	sure bool
 }
 
 // targets are the resolved paths that a touch stands for.
-func (e *engine) targets(t shell.Touch) []string {
+func (e *engine) targets(t shell.Touch) []target {
 	if t.Glob {
 		return e.globTargets(t)
 	}
 	p := e.world.resolve(t.Path)
 	if !t.Below || p == "/" {
-		return []string{p}
+		return []target{{p, true}}
 	}
-	out := []string{p, p + "/"}
+	out := []target{{p, true}, {p + "/", true}}
 	if !t.Names && e.world.Disk != nil && !t.Write {
 		if secret := e.world.Disk.Secret(p); secret != "" {
-			out = append(out, secret)
+			out = append(out, target{secret, true})
 		}
 	}
 	return out
 }
 
-// globTargets are what a pattern stands for now, and what it may: a pattern that can name a secret counts as one.
-func (e *engine) globTargets(t shell.Touch) []string {
-	fixed := path.Dir(t.Path)
-	if i := strings.IndexAny(t.Path, "*?["); i >= 0 {
-		fixed = t.Path[:strings.LastIndexByte(t.Path[:i], '/')+1]
+// globTargets are what a pattern stands for now, and what it may: a pattern that can name a secret counts as one, and
+// so does one that a rule on paths may mean.
+func (e *engine) globTargets(t shell.Touch) []target {
+	fixed := t.Path[:strings.LastIndexByte(t.Path[:strings.IndexAny(t.Path, "*?[")], '/')+1]
+	folder := e.world.resolve(fixed + ".")
+	out := []target{{folder, false}}
+	if e.patternRuled(folder) {
+		out = append(out, target{folder + "/", false})
 	}
-	out := []string{e.world.resolve(strings.TrimSuffix(fixed, "/") + "/")}
 	if secret, ok := names.MaySecret(t.Path); ok && !t.Names {
-		out = append(out, strings.TrimSuffix(e.world.resolve(fixed+"/"), "/")+"/"+secret)
+		out = append(out, target{strings.TrimSuffix(folder, "/") + "/" + secret, false})
 	}
 	if e.world.Disk != nil {
 		found, ok := e.world.Disk.Glob(t.Path)
 		if !ok {
-			return append(out, "*")
+			return append(out, target{"*", false})
 		}
 		for _, p := range found {
-			out = append(out, e.world.resolve(p))
+			out = append(out, target{e.world.resolve(p), true})
 		}
 	}
 	return out
+}
+
+// patternRuled reports whether a rule on paths may mean something in a folder.
+func (e *engine) patternRuled(folder string) bool {
+	_, ok := e.pathRule()
+	return ok && folder != "/"
 }
 
 // pathRule is a deny or ask rule about paths, if there is one.

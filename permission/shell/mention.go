@@ -9,7 +9,7 @@ import (
 // Mentions are the paths that the words and redirections of a command name, whatever it does with them, and whether
 // these are all: a word that is not known may name any path.
 func (c *Command) Mentions() (ts []Touch, all bool) {
-	all = c.Dirs != nil && !c.Extra
+	all = true
 	add := func(t Touch, dirs []string) {
 		if t.Path == "" || strings.ContainsRune(t.Path, 0) {
 			return
@@ -34,8 +34,9 @@ func (c *Command) Mentions() (ts []Touch, all bool) {
 		all = all && a.Value.Sort == Literal
 	}
 	if len(c.Words) == 0 || c.Name() == "echo" || c.Name() == "printf" || c.Name() == "true" || c.Name() == ":" {
-		return ts, all || c.Name() != "" && c.Dirs != nil
+		return ts, all
 	}
+	all = all && c.Dirs != nil && !c.Extra
 	writes, operands := c.writes()
 	for i, w := range c.Words[1:] {
 		switch {
@@ -73,8 +74,14 @@ func (c *Command) writes() (places []int, ok bool) {
 	return nil, false
 }
 
+// recursive reports whether a well-known command also means all below the folders it is given.
 func (c *Command) recursive() bool {
-	return slices.Contains([]string{"rm", "mv", "cp", "chmod", "chown"}, c.base())
+	for _, w := range c.Words {
+		if cluster(w.Text) && strings.ContainsAny(w.Text, "rRa") || w.Text == "--recursive" || w.Text == "--archive" {
+			return true
+		}
+	}
+	return c.base() == "mv"
 }
 
 // pathsIn are the paths that may stand in a word: itself, what follows = : @ or a short flag's letter, and in a program

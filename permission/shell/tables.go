@@ -20,9 +20,9 @@ const (
 		"--no-hidden --no-ignore --no-ignore-vcs --multiline --multiline-dotall --unrestricted --invert-match --word-regexp --line-regexp " +
 		"--null --color: --colors: --column --no-column --json --stats --sort: --sortr: --trim --type-list --vimgrep --with-filename " +
 		"--no-filename --version --help --no-config --one-file-system --passthru --crlf --no-messages --max-filesize: --max-columns-preview --debug"
-	sortFlags = "-bdfgiMhnRrVcCmsuz -k: -t: -S: --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort " +
+	sortFlags = "-bdfgiMhnRrVcCmsuz -k: -t: --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort " +
 		"--ignore-nonprinting --month-sort --human-numeric-sort --numeric-sort --reverse --version-sort --sort: --check? --key: --merge " +
-		"--stable --field-separator: --unique --zero-terminated --parallel: --buffer-size:"
+		"--stable --field-separator: --unique --zero-terminated"
 	duFlags = "-aAbcDhHklLmPsSx0 -d: -B: -t: --all --apparent-size --block-size: --bytes --total --max-depth: --human-readable --inodes " +
 		"--dereference --no-dereference --null --separate-dirs --si --summarize --threshold: --time? --time-style: --exclude: --one-file-system"
 	treeFlags = "-adfixlpsughDFqNQvtcUrnCSJX -L: -I: -P: --gitignore --ignore-case --matchdirs --metafirst --prune --noreport --dirsfirst " +
@@ -47,7 +47,6 @@ var specs = map[string]spec{
 	"tail":   {flags: "-fFqvzr -n: -c: -s: -# --lines: --bytes: --follow? --quiet --silent --verbose --retry --sleep-interval: --zero-terminated", operands: contents, safe: true},
 	"wc":     {flags: "-clLmw --bytes --chars --lines --max-line-length --words --total:", operands: contents, safe: true},
 	"nl":     {flags: "-p -b: -d: -f: -h: -i: -l: -n: -s: -v: -w: --body-numbering: --number-format: --number-width: --number-separator: --starting-line-number:", operands: contents, safe: true},
-	"tac":    {flags: "-br -s: --before --regex --separator:", operands: contents, safe: true},
 	"rev":    {flags: "", operands: contents, safe: true},
 	"cut":    {flags: "-nsz -b: -c: -d: -f: --bytes: --characters: --delimiter: --fields: --complement --only-delimited --output-delimiter: --zero-terminated", operands: contents, safe: true},
 	"paste":  {flags: "-sz -d: --delimiters: --serial --zero-terminated", operands: contents, safe: true},
@@ -72,7 +71,7 @@ var specs = map[string]spec{
 	"grep": {flags: grepFlags, operands: pattern, safe: true}, "egrep": {flags: grepFlags, operands: pattern, safe: true}, "fgrep": {flags: grepFlags, operands: pattern, safe: true},
 	"rg":   {flags: rgFlags, operands: pattern},
 	"stat": {flags: "-fLtxsnqr -c: --dereference --file-system --cached: --format: --printf: --terse", operands: listed, safe: true},
-	"file": {flags: "-bhiIkLNnprv0 --brief --mime --mime-type --mime-encoding --dereference --no-dereference --keep-going --no-pad --raw --print0", operands: contents},
+	"file": {flags: "-bhiIkLNnrv0 --brief --mime --mime-type --mime-encoding --dereference --no-dereference --keep-going --no-pad --raw --print0", operands: contents},
 	"du":   {flags: duFlags, operands: listed}, "df": {flags: "-ahHiklmPT -t: -x: -B: --all --block-size: --human-readable --si --inodes --local --portability --print-type --total --type: --exclude-type: --output?", operands: listed},
 	"tree": {flags: treeFlags, operands: listed},
 	"diff": {flags: diffFlags, operands: contents, most: 2}, "cmp": {flags: "-bls -n: -i: --print-bytes --verbose --quiet --silent --bytes: --ignore-initial:", operands: contents, most: 2, check: noGlobs},
