@@ -33,6 +33,8 @@ type Options struct {
 	Environ []string
 	// PassEnv names variables that commands are given although they look like a credential.
 	PassEnv []string
+	// Sandbox says in which box commands run; its zero value is auto.
+	Sandbox Sandbox
 	// Output opens a file for the whole of a command's output, where that is too long to be given at once, and says
 	// where it is. Nil: the rest is lost, and the model told.
 	Output func(tool.Call) (io.WriteCloser, string, error)

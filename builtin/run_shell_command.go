@@ -62,12 +62,13 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 	if dir.Abs != s.files.ws.Project() {
 		shown = dir.Abs
 	}
-	inv.Confirm = tool.Command{Line: a.Command, Directory: dir.Abs, Purpose: a.Description, Warnings: warningsFor(a)}
+	inv.Confirm = tool.Command{Line: a.Command, Directory: dir.Abs, Purpose: a.Description, Warnings: append(warningsFor(a), s.boxes.warnings()...)}
 	inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 		if err := ctx.Err(); err != nil {
 			return tool.Result{}, err
 		}
-		c := &shellCall{shell: s, args: a, shown: shown, live: l, command: proc.Command{Line: a.Command, Dir: dir.Abs, Env: s.env}}
+		c := &shellCall{shell: s, args: a, shown: shown, live: l, access: inv.Access, command: proc.Command{Line: a.Command, Dir: dir.Abs}}
+		s.boxes.box(&c.command, l.Decision)
 		if a.IsBackground {
 			return c.start()
 		}
@@ -78,14 +79,18 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 
 // warningsFor is what a person should know beside the command.
 func warningsFor(a runShellCommandArgs) []string {
-	var ws []string
-	if tool.Hidden(a.Command) {
-		ws = append(ws, "the command holds characters that are not seen; they are spelt out above")
-	}
+	ws := hiddenIn(a)
 	if a.IsBackground {
 		ws = append(ws, "it goes on running in the background")
 	}
 	return ws
+}
+
+func hiddenIn(a runShellCommandArgs) []string {
+	if tool.Hidden(a.Command) {
+		return []string{"the command holds characters that are not seen; they are spelt out above"}
+	}
+	return nil
 }
 
 // directory resolves the folder to run in.
@@ -120,7 +125,9 @@ type shellCall struct {
 	args    runShellCommandArgs
 	shown   string // the directory, for the result
 	live    *tool.Live
+	access  []tool.Access
 	command proc.Command
+	before  string // what became of it in its box, if it runs once more without
 }
 
 // What of a long output the model is given at once. The rest is in a file.
@@ -147,8 +154,16 @@ func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 	case id := <-r.moved:
 		return c.moved(id, p), nil
 	}
+	c.shell.leave(r) // it may be run once more
 	quiet := p.Progress().Quiet
 	return c.ended(ctx, p.Wait(), whole.close(), quiet)
+}
+
+// unboxed runs the command once more, without its box.
+func (c *shellCall) unboxed(ctx context.Context, why string) (tool.Result, error) {
+	c.before = why + " The person let it run once more without; this is what became of it then."
+	c.command.Sandbox, c.command.Env = nil, c.shell.boxes.env
+	return c.run(ctx)
 }
 
 // start starts the command in the background.

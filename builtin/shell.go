@@ -25,7 +25,7 @@ type shell struct {
 	files  *files
 	runner *proc.Runner
 	jobs   *proc.Jobs
-	env    []string
+	boxes  *boxes
 	output func(tool.Call) (io.WriteCloser, string, error)
 
 	mu         sync.Mutex
@@ -53,9 +53,13 @@ func newShell(o Options, f *files) (*shell, error) {
 			return nil, fmt.Errorf("end what an earlier run left behind: %w", err)
 		}
 	}
+	b, err := newBoxes(o, f, base, proc.Environ(base, o.PassEnv))
+	if err != nil {
+		return nil, err
+	}
 	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: proc.NewMask(proc.Secrets(base))})
 	return &shell{
-		files: f, runner: r, jobs: proc.NewJobs(r, nil), env: proc.Environ(base, o.PassEnv), output: o.Output,
+		files: f, runner: r, jobs: proc.NewJobs(r, nil), boxes: b, output: o.Output,
 		foreground: map[*running]bool{}, told: map[string]int64{}, noted: map[string]bool{},
 	}, nil
 }

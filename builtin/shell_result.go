@@ -37,6 +37,19 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	if err != nil && ctx.Err() == nil {
 		b.WriteString(err.Error() + "\n")
 	}
+	if err != nil && o.Suspect != "" && ctx.Err() == nil {
+		yes, why, stopped := c.again(ctx, o)
+		switch {
+		case yes:
+			return c.unboxed(ctx, why)
+		case stopped != nil:
+			err = stopped
+		}
+		b.WriteString(why + "\n")
+	}
+	if c.before != "" {
+		b.WriteString(c.before + "\n")
+	}
 	for _, n := range c.shell.untold(o.Notes) {
 		b.WriteString("Note: " + n + "\n")
 	}
@@ -78,6 +91,8 @@ func ending(o proc.Outcome) string {
 		return "timed out"
 	case o.Signal != 0:
 		return fmt.Sprintf("ended by signal %d (%v)", int(o.Signal), o.Signal)
+	case o.Suspect != "":
+		return fmt.Sprintf("exit code %d, probably because of its %s sandbox (%s)", o.Exit, o.Boxed, o.Suspect)
 	}
 	return fmt.Sprintf("exit code %d", o.Exit)
 }

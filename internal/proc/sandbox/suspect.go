@@ -7,7 +7,7 @@ import (
 )
 
 // refusals are what programs print of the errors that a box answers with.
-var refusals = regexp.MustCompile(`(?i)(permission denied|operation not permitted|read-only file system|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError|network is unreachable|temporary failure in name resolution|could not resolve host|EAI_AGAIN|ENETUNREACH)`)
+var refusals = regexp.MustCompile(`(?i)(permission denied|operation not permitted|read-only file system|device or resource busy|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError|network is unreachable|temporary failure in name resolution|could not resolve host|EAI_AGAIN|ENETUNREACH)`)
 
 // quoted is a path in a line about an error.
 var quoted = regexp.MustCompile(`/[^\s:'"` + "`" + `,;()\[\]]*`)

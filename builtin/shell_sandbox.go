@@ -1,0 +1,136 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Sandbox says in which box commands run.
+type Sandbox struct {
+	// Mode is one of
+	//
+	//	auto, or empty     what was approved unasked because it only reads runs in a read-only box, so that the kernel
+	//	                   holds it to that; all else runs without one
+	//	off                no boxes
+	//	read-only          every command runs in a box that writes nothing and has no network
+	//	workspace          every command, but for what only reads, may write to the workspace, temp and caches
+	//	workspace+network  the same, and reach the network
+	Mode string
+	// Write are further files and folders that the workspace modes may write to: caches, a device.
+	Write []string
+	// UnixSockets lets commands reach sockets that are files, such as Docker's.
+	UnixSockets bool
+	// Bubblewrap makes the boxes with the program bwrap.
+	Bubblewrap bool
+	// Environ makes the environment of what was approved unasked from a full one; nil: a short list of harmless names.
+	Environ func(environ []string) []string
+}
+
+// boxes makes the boxes of a session.
+type boxes struct {
+	Sandbox
+	auto  bool
+	mode  sandbox.Mode
+	roots []string
+	state string
+	env   []string // the full one
+	short []string // that of read-only boxes
+}
+
+func newBoxes(o Options, f *files, base, env []string) (*boxes, error) {
+	b := &boxes{Sandbox: o.Sandbox, roots: f.ws.Roots(), state: o.State, env: env, short: proc.ShortEnviron(base)}
+	if o.Sandbox.Environ != nil {
+		b.short = append(o.Sandbox.Environ(proc.Environ(base, nil)), "ADZE=1")
+	}
+	if b.auto = b.Mode == "" || b.Mode == "auto"; b.auto {
+		return b, nil
+	}
+	mode, err := sandbox.ParseMode(b.Mode)
+	if err != nil {
+		return nil, fmt.Errorf("%w, and auto", err)
+	}
+	b.mode = mode
+	return b, nil
+}
+
+// readsOnly reports whether a policy granted the call nothing but to read. The executor orders calls by that, so it
+// must be true whatever the mode.
+func readsOnly(d tool.Decision) bool {
+	return slices.Equal(d.Grant, []tool.Access{{Verb: tool.Reads, Target: "*"}})
+}
+
+// box puts a command into the box that its decision calls for.
+func (b *boxes) box(c *proc.Command, d tool.Decision) {
+	mode := b.mode
+	reads := readsOnly(d) && (b.auto || mode != sandbox.Off)
+	if reads {
+		mode = sandbox.ReadOnly
+	}
+	if b.auto && !reads || mode == sandbox.Off {
+		c.Sandbox, c.Env = nil, b.env
+		return
+	}
+	c.Sandbox = b.spec(mode)
+	c.Sandbox.BestEffort = b.auto // the verdict was the same without a box
+	if c.Env = b.env; mode == sandbox.ReadOnly {
+		c.Env = b.short
+	}
+}
+
+func (b *boxes) spec(mode sandbox.Mode) *sandbox.Spec {
+	s := sandbox.For(mode, b.roots, b.Write, b.env, func(path string) bool {
+		_, ok := names.Protected(path)
+		return ok
+	})
+	s.UnixSockets, s.Bubblewrap = b.UnixSockets, b.Bubblewrap
+	if b.state != "" && mode != sandbox.ReadOnly {
+		s.Protect = append(s.Protect, b.state)
+	}
+	return s
+}
+
+// warnings are what a person who is asked about a command should know of its box.
+func (b *boxes) warnings() []string {
+	switch {
+	case b.auto:
+		return []string{"it runs without a sandbox"}
+	case b.mode == sandbox.Off || b.mode == sandbox.ReadOnly:
+		return nil
+	}
+	p, err := (&sandbox.Spec{Mode: b.mode, Protect: []string{os.DevNull}, UnixSockets: b.UnixSockets, Bubblewrap: b.Bubblewrap}).Plan()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return p.Notes
+}
+
+// again offers a person to run once more, without its box, what failed for the box's sake. ok says that it did; else
+// the result is that of the first time.
+func (c *shellCall) again(ctx context.Context, o proc.Outcome) (ok bool, why string, err error) {
+	why = fmt.Sprintf("It probably failed because of its %s sandbox: %s.", o.Boxed, o.Suspect)
+	if c.live.Ask == nil {
+		return false, why, nil
+	}
+	_, err = c.live.Ask(ctx, tool.Invocation{
+		Description: "run " + label(c.args.Command) + " once more without the sandbox", Access: c.access, MustAsk: true,
+		Confirm: tool.Command{
+			Line: c.args.Command, Directory: c.command.Dir, Purpose: c.args.Description,
+			Warnings: append([]string{fmt.Sprintf("in its %s sandbox it failed: %s", o.Boxed, o.Suspect), "now it would run without a sandbox"}, hiddenIn(c.args)...),
+		},
+	})
+	switch {
+	case err == nil:
+		return true, why, nil
+	case errors.Is(err, tool.ErrDenied):
+		return false, why + " It was not run without.", nil
+	}
+	return false, why, err
+}

@@ -1,0 +1,151 @@
+package builtin
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/tool"
+)
+
+// boxedIn is the tools of a folder with boxes, under a policy that grants commands that begin with cat or touch
+// nothing but to read, and allows or asks about others.
+func boxedIn(t *testing.T, dir string, s Sandbox, others tool.Verdict, ask tool.Asker) *tool.Executor {
+	t.Helper()
+	if !sandbox.Probe().Layers().Has(sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces) {
+		t.Skip("not all layers work here:", strings.Join(sandbox.Describe(), "; "))
+	}
+	set, err := New(Options{
+		Dir: dir, State: t.TempDir(), Helper: testHelper, Sandbox: s,
+		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LD_LIBRARY_PATH=/x", "PLAIN=1"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { set.Close() })
+	x := executor(set)
+	x.Ask = ask
+	x.Policy = func(r tool.Request) tool.Decision {
+		if c := r.Access[0].Target; !r.MustAsk && (strings.HasPrefix(c, "cat ") || strings.HasPrefix(c, "touch ")) {
+			return tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{{Verb: tool.Reads, Target: "*"}}}
+		}
+		return tool.Decision{Verdict: others}
+	}
+	return x
+}
+
+func TestSandboxModes(t *testing.T) {
+	for _, c := range []struct {
+		mode, command string
+		fails         bool   // for the box's sake
+		has           string // in the result
+	}{
+		{"", "cat a.txt; echo $PLAIN$LD_LIBRARY_PATH-$ADZE", false, "-1"}, // a short environment
+		{"", "echo $PLAIN", false, "Output: 1"},
+		{"", "touch made", true, "because of its read-only sandbox"}, // the policy was wrong, and the kernel holds
+		{"auto", "echo x > made", false, ""},
+		{"off", "touch made", false, ""},
+		{"read-only", "echo x > made", true, "because of its read-only sandbox"},
+		{"workspace", "echo x > made", false, ""},
+		{"workspace", "touch made", true, "read-only"}, // the grant is narrower than the mode
+		{"workspace", "echo x > /usr/made", true, "because of its workspace sandbox"},
+		{"workspace", "mkdir .adze", true, "Exit Code: 1"},
+		{"workspace+network", "echo x > made", false, ""},
+	} {
+		t.Run(c.mode+" "+c.command, func(t *testing.T) {
+			dir := t.TempDir()
+			os.WriteFile(dir+"/a.txt", nil, 0o600)
+			o := call(t, boxedIn(t, dir, Sandbox{Mode: c.mode}, tool.Allow, nil), "run_shell_command", args{"command": c.command})
+			if text := o.Result.Text(); (o.Error != nil) != c.fails || !strings.Contains(text, c.has) {
+				t.Errorf("%v\n%s", o.Error, text)
+			}
+			if strings.Contains(c.command, "made") {
+				if _, err := os.Stat(filepath.Join(dir, "made")); (err != nil) != c.fails {
+					t.Errorf("made: %v", err)
+				}
+			}
+		})
+	}
+	if _, err := New(Options{Dir: t.TempDir(), Sandbox: Sandbox{Mode: "docker"}}); err == nil || !strings.Contains(err.Error(), "workspace+network, and auto") {
+		t.Error(err)
+	}
+}
+
+// What failed for the box's sake is run again only if a person says so, in yolo too.
+func TestOnceMoreWithoutTheSandbox(t *testing.T) {
+	for name, says := range map[string]tool.Verdict{"yes": tool.Allow, "no": tool.Deny} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			outside := filepath.Join(t.TempDir(), "outside")
+			var asked []tool.Request
+			ask := func(_ context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {
+				asked = append(asked, r)
+				return tool.Decision{Verdict: says}, nil
+			}
+			x := boxedIn(t, dir, Sandbox{Mode: "read-only"}, tool.Allow, ask)
+			o := call(t, x, "run_shell_command", args{"command": "echo x > " + outside})
+			text := o.Result.Text()
+			_, err := os.Stat(outside)
+			if len(asked) != 1 || (err == nil) != (says == tool.Allow) || (o.Error == nil) != (says == tool.Allow) {
+				t.Fatalf("asked %d times, %v, %v\n%s", len(asked), err, o.Error, text)
+			}
+			confirm := asked[0].Confirm.(tool.Command)
+			if confirm.Line != "echo x > "+outside || !strings.Contains(strings.Join(confirm.Warnings, "; "), "without a sandbox") {
+				t.Errorf("%+v", confirm)
+			}
+			want := "It was not run without."
+			if says == tool.Allow {
+				want = "The person let it run once more without"
+			}
+			if !strings.Contains(text, want) {
+				t.Error(text)
+			}
+			call(t, x, "run_shell_command", args{"command": "exit 3"})
+			if len(asked) != 1 {
+				t.Error("what failed by itself was asked about")
+			}
+		})
+	}
+}
+
+// A person who is asked knows whether there will be a box.
+func TestSandboxInTheConfirmation(t *testing.T) {
+	for mode, want := range map[string]string{"auto": "it runs without a sandbox", "off": "", "workspace": ""} {
+		var seen string
+		x := boxedIn(t, t.TempDir(), Sandbox{Mode: mode}, tool.Ask, func(_ context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {
+			seen = strings.Join(r.Confirm.(tool.Command).Warnings, "; ")
+			return tool.Decision{Verdict: tool.Allow}, nil
+		})
+		call(t, x, "run_shell_command", args{"command": "true"})
+		if seen != want {
+			t.Errorf("%s: %q", mode, seen)
+		}
+	}
+}
+
+// Without a helper process there are no boxes: what reads runs all the same and says so once, and where a box was
+// demanded nothing runs.
+func TestSandboxWithoutHelper(t *testing.T) {
+	grant := func(tool.Request) tool.Decision {
+		return tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{{Verb: tool.Reads, Target: "*"}}}
+	}
+	for mode, runs := range map[string]bool{"auto": true, "read-only": false} {
+		set, err := New(Options{Dir: t.TempDir(), Sandbox: Sandbox{Mode: mode}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := executor(set)
+		x.Policy = grant
+		o := call(t, x, "run_shell_command", args{"command": "echo ran"})
+		if text := o.Result.Text(); strings.Contains(text, "Output: ran") != runs || runs && !strings.Contains(text, "Note: The command ran without its read-only sandbox") {
+			t.Errorf("%s: %v %s", mode, o.Error, text)
+		}
+		if o = call(t, x, "run_shell_command", args{"command": "echo ran"}); strings.Contains(o.Result.Text(), "Note:") {
+			t.Errorf("%s: it is said twice", mode)
+		}
+		set.Close()
+	}
+}
