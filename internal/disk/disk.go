@@ -1,0 +1,144 @@
+// Package disk tells what the words of a shell command lead to: paths made canonical, globs listed, the programs that
+// a repository's own configuration would make git run, and secrets that a search through a folder would read.
+//
+//	d := disk.New(disk.Options{Roots: []string{"/home/me/app"}})
+//	program, known := d.Git("/home/me/app") // "./watch.sh (core.fsmonitor)", true
+//
+// It answers while somebody waits: each answer takes a bounded time and looks at a bounded number of files, and
+// beyond the bounds it is the careful one. It runs nothing, not even git, and remembers nothing, so that an answer is
+// about the disk as it is now. It judges no command: package permission does, and asks.
+//
+// Two things it does not know: the environment (GIT_DIR and the like) and a file system that does not answer.
+package disk
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/adze-dev/adze/internal/workspace/nofollow"
+	"github.com/adze-dev/adze/internal/workspace/realpath"
+)
+
+// Options says where the person's things are and how much an answer may cost.
+type Options struct {
+	// Roots are the workspace's folders: a link inside a searched folder may lead into them, and into the system's
+	// folders. Any other place that a link leads to is told by Secret.
+	Roots []string
+	// Home is what ~ means in a configuration; "": the person's home folder.
+	Home string
+	// Overruled are keys of git's configuration that git will be given other values for, such as "core.fsmonitor" or
+	// "credential.*.helper": what a repository says about them is not told. A star stands for any subsection.
+	Overruled []string
+	// Patience is how long one answer may take; 0: 20 ms.
+	Patience time.Duration
+	// Entries is how many names one answer may look at; 0: 20,000.
+	Entries int
+}
+
+// Disk answers questions about the disk. It may be used by several goroutines at once.
+type Disk struct {
+	options   Options
+	home      string
+	overruled map[string]bool
+}
+
+// New prepares answers; nothing is read before the first question.
+func New(o Options) *Disk {
+	if o.Patience == 0 {
+		o.Patience = 20 * time.Millisecond
+	}
+	if o.Entries == 0 {
+		o.Entries = 20_000
+	}
+	d := &Disk{options: o, home: o.Home, overruled: map[string]bool{}}
+	if d.home == "" {
+		d.home, _ = os.UserHomeDir() // without a home, ~ is not known, and Git says so
+	}
+	for _, key := range o.Overruled {
+		d.overruled[splitKey(key).pattern()] = true
+	}
+	return d
+}
+
+// Resolve makes an absolute path canonical: links and .. are followed as the system would, also where the rest does
+// not exist yet. A path that the system would refuse (links in a circle, a file in the place of a folder) is only
+// cleaned of . and .., and one that is not absolute stays that way.
+func (d *Disk) Resolve(path string) string {
+	if !filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	abs, _, err := realpath.Resolve(path)
+	if err != nil {
+		return filepath.Clean(path)
+	}
+	return abs
+}
+
+// budget is what is left of one answer's bounds.
+type budget struct {
+	until   time.Time
+	entries int
+}
+
+func (d *Disk) budget() *budget {
+	return &budget{until: time.Now().Add(d.options.Patience), entries: d.options.Entries}
+}
+
+// spend takes n entries and reports whether the answer is still within its bounds.
+func (b *budget) spend(n int) bool {
+	b.entries -= n
+	return b.entries >= 0 && time.Now().Before(b.until)
+}
+
+// errTooMuch says that the bounds were reached.
+var errTooMuch = errors.New("too much to look at in the time of one answer")
+
+// chunk is how many names are read from a folder between two looks at the clock.
+const chunk = 512
+
+// list gives the entries of a folder, reached as the system would, to visit. It stops when visit returns false.
+func (b *budget) list(dir string, visit func(os.DirEntry) bool) error {
+	f, err := os.Open(dir + "/.") // a pipe in the place of a folder would make the plain name wait
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		entries, err := f.ReadDir(chunk)
+		if !b.spend(len(entries)) {
+			return errTooMuch
+		}
+		for _, e := range entries {
+			if !visit(e) {
+				return nil
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// read reads a regular file of at most max bytes, through links, and never waits for a pipe.
+func read(path string, max int64) ([]byte, error) {
+	abs, _, err := realpath.Resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := nofollow.Open(abs)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, max+1))
+	if err == nil && int64(len(data)) > max {
+		err = errTooMuch
+	}
+	return data, err
+}

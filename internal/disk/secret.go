@@ -1,0 +1,189 @@
+package disk
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/workspace/realpath"
+)
+
+// unseen stands for what was not looked at: a name below the folder, and none that exists.
+const unseen = "…"
+
+// Secret names a secret file below dir that a search through it would read; "" if there is none. What git ignores
+// counts, and so does what links lead to, since some searches follow them: a link that leaves dir for a place that is
+// neither in the workspace nor in the system's folders is told by its target. If there is too much to look at, the
+// answer is a name that does not exist (dir/…), which is careful to take for a secret.
+func (d *Disk) Secret(dir string) string {
+	abs, exists, err := realpath.Resolve(dir)
+	switch {
+	case err != nil || !filepath.IsAbs(dir):
+		return filepath.Join(dir, unseen)
+	case !exists:
+		if _, err := os.Lstat(abs); !absent(err) {
+			return filepath.Join(abs, unseen)
+		}
+		return ""
+	}
+	w := &secretWalk{disk: d, budget: d.budget(), top: abs, seen: map[string]bool{}}
+	info, err := os.Lstat(abs)
+	if err == nil && !info.IsDir() {
+		w.file(abs)
+		return w.found
+	}
+	w.todo = []string{abs}
+	for len(w.todo) > 0 && w.found == "" {
+		last := len(w.todo) - 1
+		next := w.todo[last]
+		w.todo = w.todo[:last]
+		w.folder(next)
+	}
+	return w.found
+}
+
+// secretWalk looks through folders until something is found.
+type secretWalk struct {
+	disk   *Disk
+	budget *budget
+	top    string
+	todo   []string        // folders, canonical
+	seen   map[string]bool // folders that links lead to
+	found  string
+}
+
+func (w *secretWalk) folder(dir string) {
+	if !innocent(dir) {
+		// A name below it that says nothing itself tells whether the folder is secret.
+		if _, ok := names.Secret(filepath.Join(dir, "x")); ok {
+			w.found = dir
+			return
+		}
+	}
+	err := w.budget.list(dir, func(e os.DirEntry) bool {
+		w.entry(dir, e)
+		return w.found == ""
+	})
+	if err != nil && !absent(err) && !os.IsPermission(err) { // what may not be read is not read by a search either
+		w.found = filepath.Join(w.top, unseen)
+	}
+}
+
+func (w *secretWalk) entry(dir string, e os.DirEntry) {
+	path := filepath.Join(dir, e.Name())
+	switch {
+	case e.IsDir():
+		if !packed(dir, e.Name()) {
+			w.todo = append(w.todo, path)
+		}
+	case e.Type()&fs.ModeSymlink != 0:
+		w.link(path)
+	case e.Type().IsRegular() || e.Type()&fs.ModeIrregular != 0:
+		w.file(path)
+	}
+}
+
+// packed reports whether a folder holds git's objects, which are packed and have names that say nothing.
+func packed(dir, name string) bool { return name == "objects" && filepath.Base(dir) == ".git" }
+
+func (w *secretWalk) file(path string) {
+	if innocent(path) {
+		return
+	}
+	if _, ok := names.Secret(path); ok {
+		w.found = path
+	}
+}
+
+// link judges what a link leads to: what is below the searched folder is met there anyway.
+func (w *secretWalk) link(path string) {
+	if !w.budget.spend(fileCost) {
+		w.found = filepath.Join(w.top, unseen)
+		return
+	}
+	target, exists, err := realpath.Resolve(path)
+	if err != nil || !exists {
+		return // leads nowhere
+	}
+	info, err := os.Lstat(target)
+	if err != nil || w.seen[target] {
+		return
+	}
+	w.seen[target] = true
+	if _, ok := names.Within(target, []string{w.top}); !ok && !w.free(target) {
+		w.found = target
+		return
+	}
+	switch _, met := names.Within(target, []string{w.top}); {
+	case !info.IsDir():
+		w.file(target)
+	case !met && !w.ofSystem(target):
+		w.todo = append(w.todo, target)
+	}
+}
+
+// systemFolders may be read by everybody; links lead there from every virtual environment.
+var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store"}
+
+func (w *secretWalk) free(path string) bool {
+	_, inside := names.Within(path, w.disk.options.Roots)
+	return inside || w.ofSystem(path)
+}
+
+func (w *secretWalk) ofSystem(path string) bool {
+	_, ok := names.Within(path, systemFolders)
+	return ok
+}
+
+// innocent reports whether no rule of package names can take the last name of a path for a secret or for a secret
+// folder. It only saves time, most names being innocent: a test holds it against those rules.
+func innocent(path string) bool {
+	base := filepath.Base(path)
+	if base[0] == '.' || base[len(base)-1] == '.' || rooted(path) {
+		return false
+	}
+	var folded [64]byte
+	if len(base) > len(folded) {
+		return false
+	}
+	for i := range len(base) {
+		c := lower(base[i])
+		if !isKeyByte(c) && c != '.' && c != '_' {
+			return false
+		}
+		folded[i] = c
+	}
+	name := string(folded[:len(base)])
+	for _, t := range telltales {
+		if strings.Contains(name, t) {
+			return false
+		}
+	}
+	return !tellingNames[name]
+}
+
+// rooted reports whether a path lies where the rules on the system's own secrets are.
+func rooted(path string) bool {
+	path = filepath.ToSlash(path[len(filepath.VolumeName(path)):])
+	for _, top := range []string{"/etc/", "/run/", "/var/", "/private/", "/proc/", "/dev/"} {
+		if len(path) >= len(top) && strings.EqualFold(path[:len(top)], top) {
+			return true
+		}
+	}
+	return false
+}
+
+// telltales stand somewhere in a name that may be secret.
+var telltales = []string{
+	".p", ".k", ".jks", ".agekey", "id_", "_key", "netrc", "config", "cred", "secret", "auth.json", "history", "rclone",
+	"chrom", "edge", "firefox", "kwallet",
+}
+
+// tellingNames are names that are secret, or folders of secrets, in certain places.
+var tellingNames = map[string]bool{
+	"sops": true, "age": true, "gcloud": true, "hosts.yml": true, "glab-cli": true, "hub": true, "doctl": true, "op": true,
+	"settings.xml": true, "settings-security.xml": true, "gradle.properties": true, "github-copilot": true, "bravesoftware": true,
+	"cookies": true, "safari": true, "keychains": true, "keyrings": true, "mozilla": true, "protect": true, "vault": true,
+}
