@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -26,6 +28,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	if prompt, err = s.bangPrompt(ctx, env, prompt); err != nil || prompt == "" {
 		return err
 	}
+	s.connect(env, "")
 	m, err := openModel(ctx, env, s.settings)
 	if err != nil {
 		return s.report(env, o, err)
@@ -38,6 +41,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		s.exec.Ask = t.ask
 		defer onSuspend(func() { s.background(side) })()
 	}
+	s.settle(ctx, env)
 	attached, err := s.attach(ctx, env, prompt)
 	if err != nil {
 		return s.report(env, o, err)
@@ -64,18 +68,25 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	return nil
 }
 
+// planText is told to a model that begins in plan mode.
+const planText = "Plan mode is on: look and think, change nothing. When you know what to do, give the plan to exit_plan_mode."
+
 // newAgent makes the agent of the session, and the crew it delegates to.
 func (s *session) newAgent(m model.Model, o *options, observe func(agent.Event)) *agent.Agent {
 	system := func() string {
-		return agent.SystemPrompt(agent.Surroundings{Workspace: s.dir, Date: time.Now(), Extra: s.text()})
+		extra := s.text()
+		if s.policy.Mode() == permission.Plan {
+			extra += "\n" + planText
+		}
+		return agent.SystemPrompt(agent.Surroundings{Workspace: s.dir, Date: time.Now(), Extra: extra})
 	}
-	budget := &agent.Budget{}
-	s.crew = agent.NewCrew(agent.CrewOptions{
-		Model: m, Executor: s.exec, System: system, Roles: s.roles, Narrow: s.narrow, Budget: budget,
-	})
+	budget := &agent.Budget{Turns: o.maxTurns}
 	a := agent.New(agent.Options{
 		Model: m, Executor: s.exec, Limits: limits(o), Budget: budget, System: system(), Observe: observe,
 		News: func() []string { return append(s.tools.News(), s.crew.News()...) },
+	})
+	s.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
+		Model: m, Executor: s.exec, System: system, Roles: s.roles, Narrow: s.narrow, Budget: budget, Withhold: builtin.Personal,
 	})
 	s.remembered = func() { a.SetSystem(system()) }
 	return a

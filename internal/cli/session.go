@@ -33,6 +33,7 @@ type session struct {
 	spill    *spill.Dir
 	exec     *tool.Executor
 	crew     *agent.Crew // nil without a model
+	outside  *outside    // nil until something asks for it
 
 	*definitions
 	remembered func() // a context file has changed
@@ -132,6 +133,7 @@ func texts(entries []settings.Entry) []string {
 }
 
 func (s *session) close(env Env) {
+	s.outside.close()
 	if err := errors.Join(s.tools.Close(), s.spill.Close()); err != nil {
 		fmt.Fprintf(env.Stderr, "adze: end the session: %v\n", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-func toolList(_ context.Context, env Env, o *options, words []string) error {
+func toolList(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "tool list [--json]"); err != nil {
 		return err
 	}
@@ -20,6 +20,7 @@ func toolList(_ context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	defer s.close(env)
+	s.settle(ctx, env)
 	all := s.exec.Registry.All()
 	if o.json {
 		return printJSON(env.Stdout, all)
@@ -37,7 +38,7 @@ func toolList(_ context.Context, env Env, o *options, words []string) error {
 	return err
 }
 
-func toolShow(_ context.Context, env Env, o *options, words []string) error {
+func toolShow(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 1, "tool show NAME [--json]"); err != nil {
 		return err
 	}
@@ -46,6 +47,7 @@ func toolShow(_ context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	defer s.close(env)
+	s.settleFor(ctx, env, words[0])
 	t, err := s.exec.Registry.Lookup(words[0])
 	if err != nil {
 		return exitf(exitError, "%v", err)
@@ -83,6 +85,7 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	defer s.close(env)
+	s.settleFor(ctx, env, words[0])
 	call := tool.Call{ID: "1", Name: words[0], Args: args}
 	if o.dryRun {
 		return s.preview(ctx, env, call)

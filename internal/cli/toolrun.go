@@ -26,6 +26,7 @@ func toolRun(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	defer s.close(env)
+	s.connect(env, "")
 	lines := newLineReader(env.Stdin)
 	for number := 1; ; number++ {
 		line, err := lines.next(ctx)
@@ -40,7 +41,7 @@ func toolRun(ctx context.Context, env Env, o *options, words []string) error {
 		if err == nil && len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		answer, err := s.answer(ctx, line, number, err)
+		answer, err := s.answer(ctx, env, line, number, err)
 		if err != nil {
 			return err
 		}
@@ -57,7 +58,7 @@ type callLine struct {
 }
 
 // answer runs the call of one line.
-func (s *session) answer(ctx context.Context, line []byte, number int, bad error) ([]byte, error) {
+func (s *session) answer(ctx context.Context, env Env, line []byte, number int, bad error) ([]byte, error) {
 	var c callLine
 	if bad == nil {
 		bad = json.Unmarshal(line, &c)
@@ -73,6 +74,7 @@ func (s *session) answer(ctx context.Context, line []byte, number int, bad error
 		err := fmt.Errorf(`line %d is not a call: %v; a call is one line {"id":…,"name":"…","args":{…}}`, number, bad)
 		return failedLine(id, c.Name, err)
 	}
+	s.settleFor(ctx, env, c.Name)
 	batch := s.exec.Batch(ctx)
 	batch.Add(tool.Call{ID: key, Name: c.Name, Args: c.Args})
 	return batch.Wait()[0].JSON(id)

@@ -39,7 +39,7 @@ func loadSettings(env Env, src settings.Sources) (s *settings.Settings, trusted 
 func wants(s *settings.Settings, p contextfiles.Places) []trust.Item {
 	var items []trust.Item
 	for _, w := range s.Withheld() {
-		items = append(items, trust.Item{What: w.Key, Text: w.JSON})
+		items = append(items, wantsSetting(w)...)
 	}
 	return append(items, wantsDefinitions(p)...)
 }
@@ -83,7 +83,7 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	fmt.Fprintf(env.Stdout, "The files in %s want:\n", dir)
 	for _, item := range items {
-		fmt.Fprintf(env.Stdout, "  %s = %s\n", tool.Visible(item.What), oneLine(item.Text))
+		fmt.Fprintf(env.Stdout, "  %s = %s\n", tool.Visible(item.What), tool.Visible(strings.ReplaceAll(item.Text, "\n", " ")))
 	}
 	if state == trust.Trusted {
 		_, err := fmt.Fprintln(env.Stdout, "You trust this.")
@@ -117,5 +117,3 @@ func agree(ctx context.Context, env Env, o *options) error {
 	}
 	return nil
 }
-
-func oneLine(s string) string { return tool.Visible(strings.Join(strings.Fields(s), " ")) }

@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/internal/trust"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// discoveryWait is how long a command waits for tools from outside: a little longer than any of them may take, so that
+// what is said in the end is why it failed.
+const discoveryWait = 10*time.Second + 300*time.Millisecond
+
+// outside is the tools of a session that come from elsewhere. Its zero value has none.
+type outside struct {
+	servers  *discover.Servers
+	problems []string        // of configurations that cannot be read
+	found    <-chan struct{} // closed when the discovery command has ended; nil: there is none
+	said     []string        // by then
+	until    time.Time
+	stop     context.CancelFunc
+	told     bool
+}
+
+// connect makes the tools from outside known, if any are configured, and waits for none. only, if not empty, is the one
+// server that is wanted.
+func (s *session) connect(env Env, only string) {
+	if s.outside != nil {
+		return
+	}
+	o := &outside{until: time.Now().Add(discoveryWait)}
+	s.outside = o
+	servers, problems := configured(env, s.settings)
+	o.problems = problems
+	if only != "" {
+		maps.DeleteFunc(servers, func(alias string, _ discover.Server) bool { return alias != only })
+	} else if s.settings.Tools.DiscoveryCommand != "" {
+		s.discoverTools(env, o)
+	}
+	if len(servers) == 0 {
+		return
+	}
+	o.servers = discover.Open(servers, discover.Options{
+		Registry: s.exec.Registry, Dir: s.dir, State: mcpState(s.home), Environ: env.Environ, Version: env.Version,
+		OpenURL: func(address string) error { return showAddress(env, address) },
+	})
+	s.exec.Policy = trusting(s.exec.Policy, s.policy.Mode, o.servers.Trusted)
+}
+
+// mcpState is where manifests, logs and logins of servers are kept.
+func mcpState(home string) string { return filepath.Join(home, "mcp") }
+
+// discoverTools runs the discovery command beside everything else.
+func (s *session) discoverTools(env Env, o *outside) {
+	life, stop := context.WithCancel(context.Background())
+	found := make(chan struct{})
+	o.found, o.stop = found, stop
+	c := discover.Command{
+		Discover: s.settings.Tools.DiscoveryCommand, Call: s.settings.Tools.CallCommand, Dir: s.dir, Env: env.Environ,
+	}
+	go func() {
+		defer close(found)
+		tools, err := c.Tools(life)
+		o.said = tools.Warnings
+		if err != nil {
+			o.said = append(o.said, err.Error())
+		}
+		if err := s.exec.Registry.Set(discover.CommandOrigin, tools.Tools); err != nil {
+			o.said = append(o.said, err.Error())
+		}
+	}()
+}
+
+// settle waits for the tools from outside that are still on their way, and tells once what failed. Nothing here stops
+// the run: it goes on with the tools that are there.
+func (s *session) settle(ctx context.Context, env Env) {
+	s.connect(env, "")
+	problems := s.outside.wait(ctx)
+	if s.outside.told {
+		return
+	}
+	s.outside.told = true
+	for _, p := range problems {
+		fmt.Fprintf(env.Stderr, "adze: %s\n", tool.Visible(p))
+	}
+}
+
+// settleFor waits for tools from outside, unless a built-in one is meant: that wins anyway.
+func (s *session) settleFor(ctx context.Context, env Env, name string) {
+	if t, err := s.exec.Registry.Lookup(name); err == nil && t.Declaration().Origin == "" {
+		return
+	}
+	s.settle(ctx, env)
+}
+
+// wait waits for what is on its way and gives what went wrong.
+func (o *outside) wait(ctx context.Context) []string {
+	ctx, cancel := context.WithDeadline(ctx, o.until)
+	defer cancel()
+	problems := slices.Clone(o.problems)
+	if o.found != nil {
+		select {
+		case <-o.found:
+			problems = append(problems, o.said...)
+		case <-ctx.Done():
+			problems = append(problems, "discover tools: the command has not ended yet; going on without its tools")
+		}
+	}
+	if o.servers != nil {
+		if err := o.servers.Wait(ctx); err != nil {
+			problems = append(problems, strings.Split(err.Error(), "\n")...)
+		}
+	}
+	return problems
+}
+
+// close ends all that was started.
+func (o *outside) close() {
+	if o == nil {
+		return
+	}
+	if o.stop != nil {
+		o.stop()
+		<-o.found
+	}
+	if o.servers != nil {
+		o.servers.Close()
+	}
+}
+
+// configured are the servers that settings name, with the values of variables filled in, and what is wrong with others.
+func configured(env Env, set *settings.Settings) (servers map[string]discover.Server, problems []string) {
+	servers = map[string]discover.Server{}
+	for _, alias := range slices.Sorted(maps.Keys(set.MCP.Servers)) {
+		written := set.MCP.Servers[alias]
+		var server discover.Server
+		if err := json.Unmarshal(written.JSON, &server); err != nil {
+			problems = append(problems, fmt.Sprintf("MCP server %s: %s: %v", alias, written.From, err))
+			continue
+		}
+		servers[alias] = server.Expand(env.variable)
+	}
+	if line := set.MCP.ServerCommand; line != "" {
+		words, err := discover.Words(line)
+		_, taken := servers["mcp"]
+		switch {
+		case err != nil:
+			problems = append(problems, fmt.Sprintf("MCP server mcp: %v", err))
+		case taken:
+			problems = append(problems, "mcp.mcpServerCommand is ignored: mcpServers has a server named mcp")
+		case len(words) > 0:
+			servers["mcp"] = discover.Server{Command: words[0], Args: words[1:]}.Expand(env.variable)
+		}
+	}
+	var allowed []string
+	if set.MCP.Allowed != nil {
+		allowed = append([]string{}, texts(set.MCP.Allowed)...)
+	}
+	return discover.Select(servers, allowed, texts(set.MCP.Excluded)), problems
+}
+
+// variable looks a variable of the environment up.
+func (env Env) variable(name string) (string, bool) {
+	if v := env.Getenv(name); v != "" {
+		return v, true
+	}
+	_, set := os.LookupEnv(name)
+	return "", set
+}
+
+// trusting is a policy that does not ask about tools of servers which the person trusts, where nothing but the table of
+// modes would have it ask: rules count as ever, and plan mode stays closed.
+func trusting(judge tool.Policy, mode func() permission.Mode, trusted func(origin string) bool) tool.Policy {
+	return func(r tool.Request) tool.Decision {
+		d := judge(r)
+		m := mode()
+		if d.Verdict != tool.Ask || r.MustAsk || m != permission.Default && m != permission.AutoEdit {
+			return d
+		}
+		if !strings.HasSuffix(d.Reason, ", in "+m.String()+" mode") || !trusted(r.Declaration.Origin) {
+			return d
+		}
+		return tool.Decision{Verdict: tool.Allow, Reason: "the server is configured with trust"}
+	}
+}
+
+// wantsSetting is what a setting of a folder would do, each server on its own.
+func wantsSetting(w settings.Withheld) []trust.Item {
+	if w.Key != "mcpServers" {
+		return []trust.Item{{What: w.Key, Text: onOneLine(w.JSON)}}
+	}
+	var servers map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(w.JSON), &servers); err != nil {
+		return []trust.Item{{What: w.Key, Text: w.JSON}}
+	}
+	var items []trust.Item
+	for _, alias := range slices.Sorted(maps.Keys(servers)) {
+		items = append(items, trust.Item{What: w.Key + "." + alias, Text: onOneLine(string(servers[alias]))})
+	}
+	return items
+}
+
+// onOneLine is JSON without the blanks between its parts; those inside of strings stay.
+func onOneLine(text string) string {
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(text)) != nil {
+		return text
+	}
+	return b.String()
+}
+
+// showAddress gives an address to the person: printed, and in a browser where one can be opened.
+func showAddress(env Env, address string) error {
+	_, err := io.WriteString(env.Stderr, "Open this address in a browser:\n  "+tool.Visible(address)+"\n")
+	if env.Terminal {
+		openBrowser(address)
+	}
+	return err
+}
