@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"sync"
 )
 
 // Def defines a tool whose arguments are an A. Zero fields mean the ordinary thing.
@@ -33,11 +34,6 @@ func Define[A any](d Def[A]) Tool {
 	if err != nil {
 		panic(fmt.Sprintf("define tool %s: %v", d.Name, err))
 	}
-	schema, err := ParseSchema(raw)
-	if err != nil {
-		panic(fmt.Sprintf("define tool %s: %v", d.Name, err))
-	}
-	aliases.apply(schema.root)
 	if d.Name == "" || d.Description == "" || d.Prepare == nil {
 		panic(fmt.Sprintf("define tool %q: a name, a description and Prepare are needed", d.Name))
 	}
@@ -46,21 +42,29 @@ func Define[A any](d Def[A]) Tool {
 			Name: d.Name, DisplayName: d.DisplayName, Description: d.Description, Parameters: raw,
 			Kind: d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget, Needs: d.Needs,
 		},
-		schema:  schema,
+		// Read at the first call: a start makes all tools, and calls few of them.
+		schema: sync.OnceValue(func() *Schema {
+			schema, err := ParseSchema(raw)
+			if err != nil {
+				panic(fmt.Sprintf("define tool %s: %v", d.Name, err))
+			}
+			aliases.apply(schema.root)
+			return schema
+		}),
 		prepare: d.Prepare,
 	}
 }
 
 type defined[A any] struct {
 	declaration Declaration
-	schema      *Schema
+	schema      func() *Schema
 	prepare     func(context.Context, A) (*Invocation, error)
 }
 
 func (t *defined[A]) Declaration() Declaration { return t.declaration }
 
 func (t *defined[A]) Prepare(ctx context.Context, raw json.RawMessage) (*Invocation, error) {
-	values, notes, err := t.schema.values(raw)
+	values, notes, err := t.schema().values(raw)
 	if err != nil {
 		return nil, t.named(err)
 	}
