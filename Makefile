@@ -41,4 +41,4 @@ test-peers:
 # Adze beside ripgrep and fd, interleaved in one run.
 bench-search: build
 	cd internal/search/bench && npm ci --no-audit --no-fund --loglevel=error
-	go run ./internal/search/bench -adze bin/adze
+	go run ./internal/search/bench -node internal/search/bench -adze bin/adze

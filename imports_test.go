@@ -18,9 +18,12 @@ var mayImport = map[string]string{
 	// The leaf, and what stands on it alone.
 	"tool":          "",
 	"tool/tooltest": "tool",
-	"permission":    "tool internal/workspace/names",
+	"permission":    "tool permission/shell internal/workspace/names",
 	"model":         "tool",
 	"agent":         "tool model",
+
+	// Reading shell commands knows no rules and no tools.
+	"permission/shell": "",
 
 	// Models by their wire.
 	"model/openai":            "tool model",
@@ -39,17 +42,24 @@ var mayImport = map[string]string{
 	"internal/ignore":             "",
 	"internal/search":             "internal/ignore",
 	"internal/search/bench":       "internal/search internal/ignore",
-	"internal/proc":               "internal/proc/term",
+	"internal/proc":               "internal/proc/term internal/proc/sandbox",
 	"internal/proc/term":          "",
+	"internal/proc/sandbox":       "",
+	"internal/web":                "internal/text",
+	"internal/web/markdown":       "",
+	"internal/web/websearch":      "internal/web",
+	"internal/disk":               "internal/ignore internal/workspace/names internal/workspace/realpath",
+	"internal/peers":              "",
 	"internal/settings":           "",
 	"internal/spill":              "",
-	"internal/context":            "",
+	"internal/context":            "internal/ignore internal/text internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/trust":              "internal/atomicfile",
 	"internal/bench":              "tool",
 
 	// The tools stand on the engines.
 	"builtin": "tool internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
-		"internal/ignore internal/search internal/proc",
+		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/context " +
+		"internal/web internal/web/markdown internal/web/websearch",
 
 	// Tools from outside, and to outside.
 	"discover": "tool internal/proc",

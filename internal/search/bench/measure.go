@@ -118,18 +118,21 @@ func (o *options) ownArgs(q query) []string {
 		}
 		return []string{exe, "-inner", string(call)}
 	}
-	if q.Limit == 0 {
-		q.Limit = 100_000_000 // as much as the peers print
+	if q.Limit == 0 && q.Tool == "grep_search" {
+		q.Limit = 10_000 // the most that the tool tells; it counts all of them
 	}
 	name := q.Tool
 	if name == "list" {
 		name, q.Pattern = "glob", "**"
 	}
+	if name == "glob" {
+		q.Limit = 0 // it has one of its own, and counts all of them
+	}
 	args, err := json.Marshal(q)
 	if err != nil {
 		return nil
 	}
-	return []string{o.adze, "tool", "call", name, string(args)}
+	return []string{o.adze, "tool", "call", "--yolo", name, string(args)}
 }
 
 func (o *options) rgArgs(q query) []string {
