@@ -7,23 +7,35 @@ import (
 
 // options is what the command line says.
 type options struct {
-	prompt    string
-	hasPrompt bool
-	format    string
-	mode      string
-	yolo      bool
-	model     string
-	cwd       string
-	addDirs   []string
-	maxTurns  int
-	maxTime   string
-	strict    bool
-	json      bool
-	dryRun    bool
-	yes       bool
-	remove    bool
-	help      bool
-	version   bool
+	prompt     string
+	hasPrompt  bool
+	format     string
+	mode       string
+	yolo       bool
+	model      string
+	cwd        string
+	addDirs    []string
+	maxTurns   int
+	maxTime    string
+	strict     bool
+	json       bool
+	dryRun     bool
+	scope      string   // of settings: user or project
+	env        []string // of a server: K=V
+	headers    []string // of a server: K: V
+	http, sse  string   // addresses of servers
+	tools      string   // names, separated by commas
+	within     []string // folders of the workspace that the session is held to; nil: all of it
+	yes        bool
+	remove     bool
+	allow      []string
+	ask        []string
+	deny       []string
+	checkMode  string
+	batch      bool
+	noReadOnly bool
+	help       bool
+	version    bool
 
 	used []*flag // in the order given
 }
@@ -51,6 +63,10 @@ func parse(flags []flag, args []string) (*options, []string, error) {
 	var words []string
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
+		if verbatim(words) {
+			words = append(words, args[i:]...)
+			break
+		}
 		if arg == "--" {
 			words = append(words, args[i+1:]...)
 			break
@@ -80,6 +96,11 @@ func parse(flags []flag, args []string) (*options, []string, error) {
 		o.used = append(o.used, f)
 	}
 	return o, words, nil
+}
+
+// verbatim reports whether a command of another program has begun, whose flags are not ours.
+func verbatim(words []string) bool {
+	return len(words) >= 4 && words[0] == "mcp" && words[1] == "add"
 }
 
 func find(flags []flag, name string) *flag {

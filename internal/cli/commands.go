@@ -21,8 +21,36 @@ echo '{"absolute_path":"/etc/hostname"}' | adze tool call read_file - --json
 Exit codes: 0 success, 1 the tool failed, 2 usage, 3 refused, 130 cancelled.`},
 		{name: "tool run", about: `run the calls {"id","name","args"} that come line by line on stdin`, run: toolRun, help: `
 adze tool run --approval-mode auto-edit < calls.jsonl`},
+		{name: "mcp list", about: "list the MCP servers, what they do and what they offer", run: mcpList, help: `
+adze mcp list
+adze mcp list --json`},
+		{name: "mcp tools", words: "NAME", about: "list the tools of an MCP server", run: mcpTools, help: `
+adze mcp tools github`},
+		{name: "mcp logs", words: "NAME", about: "print the last lines that an MCP server said", run: mcpLogs, help: `
+adze mcp logs github`},
+		{name: "mcp add", words: "NAME [COMMAND [ARGS…]]", about: "add an MCP server to the settings", run: mcpAdd, help: `
+adze mcp add files npx -y @modelcontextprotocol/server-filesystem .
+adze mcp add --env 'TOKEN=$GITHUB_TOKEN' github github-mcp-server stdio
+adze mcp add --scope project docs --http https://example.com/mcp --header 'X-Key: $DOCS_KEY'
+
+Flags stand before the command; what follows it is the command's. $VAR is filled in when the server is used.`},
+		{name: "mcp remove", words: "NAME", about: "remove an MCP server from the settings", run: mcpRemove, help: `
+adze mcp remove files`},
+		{name: "mcp login", words: "NAME", about: "log in at an MCP server, in a browser", run: mcpLogin},
+		{name: "mcp logout", words: "NAME", about: "forget the login at an MCP server", run: mcpLogout},
+		{name: "mcp reconnect", words: "NAME", about: "start an MCP server anew and read again what it offers", run: mcpReconnect},
+		{name: "mcp serve", about: "offer the tools to other programs, as an MCP server on stdin and stdout", run: mcpServe, help: `
+adze mcp serve --cwd ~/app
+adze mcp serve --tools read_file,grep_search,glob
+adze mcp serve --http 127.0.0.1:8931
+
+What needs a yes is asked through the client where that can ask, and refused otherwise.`},
 		{name: "memory show", about: "show what the context files tell every model", run: showMemory, help: `
 adze memory show`},
+		{name: "permission check", words: "-- 'COMMAND'", about: "explain whether a command would be allowed, and why", run: permissionCheck, help: `
+adze permission check -- 'git log --oneline | head'
+adze permission check --allow 'Shell(make:*)' -- 'make test && rm -rf build'
+adze permission check --batch < questions.jsonl`},
 		{name: "trust", words: "[DIR]", about: "see what a folder's files want to do, and let them", run: runTrust, help: `
 adze trust
 adze trust --remove`},

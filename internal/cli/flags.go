@@ -14,6 +14,7 @@ import (
 const (
 	cmdPrompt = "prompt"
 	cmdTools  = "tool-list tool-show tool-call tool-run"
+	cmdMCP    = "mcp-list mcp-tools mcp-logs mcp-add mcp-remove mcp-login mcp-logout mcp-reconnect mcp-serve"
 )
 
 // flags is the one table of flags, in the order of the help.
@@ -26,9 +27,9 @@ func flags() []flag {
 			}},
 		{long: "output-format", short: "o", value: "FORMAT", on: cmdPrompt, about: "text (default), json or stream-json",
 			set: func(o *options, v string) error { return oneOf(&o.format, v, "text", "json", "stream-json") }},
-		{long: "approval-mode", value: "MODE", on: cmdPrompt + " " + cmdTools, about: "plan, default, auto-edit or yolo: how much is done without asking",
+		{long: "approval-mode", value: "MODE", on: cmdPrompt + " mcp-serve " + cmdTools, about: "plan, default, auto-edit or yolo: how much is done without asking",
 			set: setMode},
-		{long: "yolo", short: "y", on: cmdPrompt + " " + cmdTools, about: "ask about nothing: --approval-mode yolo",
+		{long: "yolo", short: "y", on: cmdPrompt + " mcp-serve " + cmdTools, about: "ask about nothing: --approval-mode yolo",
 			set: func(o *options, _ string) error {
 				o.yolo = true
 				return nil
@@ -38,7 +39,7 @@ func flags() []flag {
 				o.model = v
 				return nil
 			}},
-		{long: "cwd", value: "DIR", on: cmdPrompt + " trust memory-show " + cmdTools, about: "the folder to work in; the current one if not given",
+		{long: "cwd", value: "DIR", on: cmdPrompt + " trust memory-show " + cmdMCP + " " + cmdTools, about: "the folder to work in; the current one if not given",
 			set: func(o *options, v string) error {
 				o.cwd = v
 				return nil
@@ -66,7 +67,7 @@ func flags() []flag {
 				o.strict = true
 				return nil
 			}},
-		{long: "json", on: cmdTools, about: "print JSON; never ask",
+		{long: "json", on: "mcp-list mcp-tools " + cmdTools, about: "print JSON; never ask",
 			set: func(o *options, _ string) error {
 				o.json = true
 				return nil
@@ -74,6 +75,33 @@ func flags() []flag {
 		{long: "dry-run", on: "tool-call", about: "say what the call would do, and whether it may; do nothing",
 			set: func(o *options, _ string) error {
 				o.dryRun = true
+				return nil
+			}},
+		{long: "scope", value: "SCOPE", on: "mcp-add mcp-remove", about: "user (default): your own settings; project: those of the folder",
+			set: func(o *options, v string) error { return oneOf(&o.scope, v, "user", "project") }},
+		{long: "env", value: "K=V", on: "mcp-add", about: "a variable for the server's command; may be given several times",
+			set: func(o *options, v string) error {
+				o.env = append(o.env, v)
+				return nil
+			}},
+		{long: "header", value: "'K: V'", on: "mcp-add", about: "a header for the server's address; may be given several times",
+			set: func(o *options, v string) error {
+				o.headers = append(o.headers, v)
+				return nil
+			}},
+		{long: "http", value: "ADDRESS", on: "mcp-add mcp-serve", about: "add: the server's URL, streamable HTTP; serve: listen on 127.0.0.1:PORT",
+			set: func(o *options, v string) error {
+				o.http = v
+				return nil
+			}},
+		{long: "sse", value: "URL", on: "mcp-add", about: "the server's URL, server-sent events",
+			set: func(o *options, v string) error {
+				o.sse = v
+				return nil
+			}},
+		{long: "tools", value: "A,B", on: "mcp-serve", about: "offer these tools only; else all that need no person, model or conversation",
+			set: func(o *options, v string) error {
+				o.tools = v
 				return nil
 			}},
 		{long: "yes", on: "trust", about: "say yes without being asked",
@@ -84,6 +112,37 @@ func flags() []flag {
 		{long: "remove", on: "trust", about: "take the trust back",
 			set: func(o *options, _ string) error {
 				o.remove = true
+				return nil
+			}},
+		{long: "allow", value: "RULE", on: "permission-check", about: "a rule that allows; may be given several times",
+			set: func(o *options, v string) error {
+				o.allow = append(o.allow, v)
+				return nil
+			}},
+		{long: "ask", value: "RULE", on: "permission-check", about: "a rule that asks",
+			set: func(o *options, v string) error {
+				o.ask = append(o.ask, v)
+				return nil
+			}},
+		{long: "deny", value: "RULE", on: "permission-check", about: "a rule that forbids",
+			set: func(o *options, v string) error {
+				o.deny = append(o.deny, v)
+				return nil
+			}},
+		{long: "mode", value: "MODE", on: "permission-check", about: "the approval mode to judge in",
+			set: func(o *options, v string) error {
+				m, err := permission.ParseMode(v)
+				o.checkMode = string(m)
+				return err
+			}},
+		{long: "batch", on: "permission-check", about: `judge lines {"id","cmd","rules","cwd","mode"} from stdin; no settings are read`,
+			set: func(o *options, _ string) error {
+				o.batch = true
+				return nil
+			}},
+		{long: "no-read-only", on: "permission-check", about: "judge rules alone: leave out that read-only commands are allowed",
+			set: func(o *options, _ string) error {
+				o.noReadOnly = true
 				return nil
 			}},
 		{long: "help", short: "h", on: "*", about: "explain adze, or the command before it",

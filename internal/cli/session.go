@@ -15,6 +15,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/disk"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/spill"
 	"github.com/adze-dev/adze/permission"
@@ -79,8 +80,12 @@ func openSession(env Env, o *options, kind sessionKind) (*session, error) {
 	s.world = permission.World{
 		Roots: s.tools.Roots(), Home: canonical(env.Home), State: canonical(home),
 		Spill: filepath.Dir(s.spill.Root()), // of all sessions: a later call may be told of an earlier one's
+		Disk:  disk.New(disk.Options{}),
 	}
 	s.policy = permission.New(s.world, permission.Mode(s.settings.Tools.ApprovalMode))
+	if err := s.setRules(env); err != nil {
+		return nil, err
+	}
 	s.exec = &tool.Executor{
 		Registry: tool.NewRegistry(s.tools.Tools()...),
 		Policy:   s.policy.Judge,
@@ -93,8 +98,12 @@ func openSession(env Env, o *options, kind sessionKind) (*session, error) {
 
 // toolOptions are what the tools are made of.
 func (s *session) toolOptions(env Env, o *options, kind sessionKind) builtin.Options {
+	dirs := append([]string{s.dir}, append(absolute(env.Dir, o.addDirs), s.includedDirs(env)...)...)
+	if o.within != nil {
+		dirs = o.within
+	}
 	return builtin.Options{
-		Dir: s.dir, AddDirs: append(absolute(env.Dir, o.addDirs), s.includedDirs(env)...), State: s.home, AllRead: kind == oneCall,
+		Dir: dirs[0], AddDirs: dirs[1:], State: s.home, AllRead: kind == oneCall,
 		Helper: env.Helper, Environ: env.Environ, PassEnv: texts(s.settings.Tools.PassEnv), Output: s.create,
 		Mode: func() string { return s.policy.Mode().String() }, SetMode: s.setMode, Headless: !env.Terminal,
 		Task: s.delegate, TaskTypes: s.taskTypes(), Skills: s.skills,

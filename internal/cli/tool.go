@@ -25,6 +25,12 @@ func toolList(ctx context.Context, env Env, o *options, words []string) error {
 	if o.json {
 		return printJSON(env.Stdout, all)
 	}
+	_, err = io.WriteString(env.Stdout, describeTools(all))
+	return err
+}
+
+// describeTools is a line for every tool.
+func describeTools(all []tool.Declaration) string {
 	var rows [][]string
 	for _, d := range all {
 		first, _, _ := strings.Cut(d.Description, "\n")
@@ -34,8 +40,7 @@ func toolList(ctx context.Context, env Env, o *options, words []string) error {
 		}
 		rows = append(rows, []string{d.Name, string(d.Kind), sentence})
 	}
-	_, err = io.WriteString(env.Stdout, table(rows))
-	return err
+	return table(rows)
 }
 
 func toolShow(ctx context.Context, env Env, o *options, words []string) error {

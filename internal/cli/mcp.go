@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/tool"
+)
+
+// listed is a server as adze mcp list prints it.
+type listed struct {
+	Name        string     `json:"name"`
+	State       string     `json:"state"` // one of discover's, or untrusted
+	Transport   string     `json:"transport,omitempty"`
+	Target      string     `json:"target,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Tools       []string   `json:"tools"`
+	Prompts     int        `json:"prompts"`
+	Resources   int        `json:"resources"`
+	Started     *time.Time `json:"started,omitempty"` // in this run
+	Took        int64      `json:"tookMs,omitempty"`
+	Seen        *time.Time `json:"seen,omitempty"` // when its lists were last read
+	Error       string     `json:"error,omitempty"`
+	Warnings    []string   `json:"warnings,omitempty"`
+}
+
+func mcpList(ctx context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 0, "mcp list [--json]"); err != nil {
+		return err
+	}
+	s, err := openSession(env, o, oneCall)
+	if err != nil {
+		return err
+	}
+	defer s.close(env)
+	s.settings.Tools.DiscoveryCommand = "" // no server of MCP
+	s.connect(env, "")
+	s.outside.wait(ctx) // what failed stands in the list
+	all := s.listServers()
+	if o.json {
+		return printJSON(env.Stdout, all)
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(env.Stdout, "There are no MCP servers. adze mcp add NAME COMMAND … adds one.")
+		return err
+	}
+	_, err = io.WriteString(env.Stdout, describeServers(all))
+	return err
+}
+
+// listServers are all servers that anything configures, sorted by name.
+func (s *session) listServers() []listed {
+	all := []listed{}
+	for _, st := range s.outside.list() {
+		l := listed{
+			Name: st.Alias, State: string(st.State), Transport: st.Transport, Target: st.Target, Description: st.Description,
+			Tools: append([]string{}, st.Tools...), Prompts: st.Prompts, Resources: st.Resources,
+			Started: when(st.Began), Took: st.Took.Milliseconds(), Seen: when(st.Seen), Warnings: st.Warnings,
+		}
+		if st.Err != nil {
+			l.Error = st.Err.Error()
+		}
+		all = append(all, l)
+	}
+	for _, p := range s.outside.problems {
+		name, why, _ := strings.Cut(strings.TrimPrefix(p, "MCP server "), ": ")
+		all = append(all, listed{Name: name, State: string(discover.Failed), Tools: []string{}, Error: why})
+	}
+	for _, w := range s.settings.Withheld() {
+		if w.Key != "mcpServers" {
+			continue
+		}
+		for _, item := range wantsSetting(w) {
+			all = append(all, listed{
+				Name: strings.TrimPrefix(item.What, "mcpServers."), State: "untrusted", Target: item.Text, Tools: []string{},
+				Error: "the folder is not trusted; adze trust shows what it wants",
+			})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b listed) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+func when(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.Round(time.Millisecond)
+	return &t
+}
+
+func (o *outside) list() []discover.Status {
+	if o.servers == nil {
+		return nil
+	}
+	return o.servers.List()
+}
+
+func describeServers(all []listed) string {
+	var rows [][]string
+	var below strings.Builder
+	for _, l := range all {
+		tools := fmt.Sprintf("%d tools", len(l.Tools))
+		started := ""
+		switch {
+		case l.Started != nil:
+			started = fmt.Sprintf("started %s in %d ms", l.Started.Local().Format(time.TimeOnly), l.Took)
+		case l.Seen != nil:
+			started = "last read " + l.Seen.Local().Format(time.DateTime)
+		}
+		rows = append(rows, []string{tool.Visible(l.Name), l.State, tools, tool.Visible(strings.TrimSpace(l.Transport + " " + l.Target)), started})
+		if l.Error != "" {
+			fmt.Fprintf(&below, "%s: %s\n", tool.Visible(l.Name), tool.Visible(l.Error))
+		}
+		for _, w := range l.Warnings {
+			fmt.Fprintf(&below, "%s: %s\n", tool.Visible(l.Name), tool.Visible(w))
+		}
+	}
+	return table(rows) + below.String()
+}
+
+// openServer opens a session with one server of the settings, and nothing else from outside.
+func openServer(env Env, o *options, alias string) (*session, error) {
+	s, err := openSession(env, o, oneCall)
+	if err != nil {
+		return nil, err
+	}
+	s.connect(env, alias)
+	if s.outside.servers != nil {
+		return s, nil
+	}
+	defer s.close(env)
+	for _, p := range s.outside.problems {
+		if strings.HasPrefix(p, "MCP server "+alias+": ") {
+			return nil, errors.New(p)
+		}
+	}
+	for _, l := range s.listServers() {
+		if l.Name == alias {
+			return nil, fmt.Errorf("MCP server %s: %s", alias, l.Error)
+		}
+	}
+	if _, ok := s.settings.MCP.Servers[alias]; ok {
+		return nil, fmt.Errorf("MCP server %s: mcp.allowed or mcp.excluded leave it out", alias)
+	}
+	servers, _ := configured(env, s.settings)
+	known := strings.Join(slices.Sorted(maps.Keys(servers)), ", ")
+	if known == "" {
+		known = "none"
+	}
+	return nil, fmt.Errorf("there is no MCP server %q; the servers are: %s", alias, known)
+}
+
+func mcpTools(ctx context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 1, "mcp tools NAME [--json]"); err != nil {
+		return err
+	}
+	s, err := openServer(env, o, words[0])
+	if err != nil {
+		return err
+	}
+	defer s.close(env)
+	if problems := s.outside.wait(ctx); len(problems) > 0 {
+		return errors.New(strings.Join(problems, "\n"))
+	}
+	all := slices.DeleteFunc(s.exec.Registry.All(), func(d tool.Declaration) bool { return d.Origin != discover.Origin(words[0]) })
+	if o.json {
+		return printJSON(env.Stdout, all)
+	}
+	_, err = io.WriteString(env.Stdout, describeTools(all))
+	return err
+}
+
+// mcpLogs prints what a server said, in this run and before.
+func mcpLogs(_ context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 1, "mcp logs NAME"); err != nil {
+		return err
+	}
+	s, err := openSession(env, o, oneCall)
+	if err != nil {
+		return err
+	}
+	defer s.close(env)
+	lines, err := discover.LogFile(mcpState(s.home), words[0])
+	if err != nil {
+		return err
+	}
+	if len(lines) == 0 {
+		fmt.Fprintf(env.Stderr, "adze: the MCP server %s has said nothing yet\n", words[0])
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(env.Stdout, tool.Visible(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mcpLogin(ctx context.Context, env Env, o *options, words []string) error {
+	return withServer(env, o, words, "mcp login NAME", func(s *discover.Servers, alias string) (string, error) {
+		return "Logged in at " + alias + ".", s.Login(ctx, alias)
+	})
+}
+
+func mcpLogout(ctx context.Context, env Env, o *options, words []string) error {
+	return withServer(env, o, words, "mcp logout NAME", func(s *discover.Servers, alias string) (string, error) {
+		return "The login at " + alias + " is forgotten.", s.Logout(ctx, alias)
+	})
+}
+
+// mcpReconnect starts a server anew and reads its lists again, whatever is cached of it.
+func mcpReconnect(ctx context.Context, env Env, o *options, words []string) error {
+	return withServer(env, o, words, "mcp reconnect NAME", func(s *discover.Servers, alias string) (string, error) {
+		if err := s.Reconnect(ctx, alias); err != nil {
+			return "", fmt.Errorf("MCP server %s: %w", alias, err)
+		}
+		st := s.List()[0]
+		return fmt.Sprintf("%s is %s, with %d tools, after %d ms.", alias, st.State, len(st.Tools), st.Took.Milliseconds()), nil
+	})
+}
+
+// withServer does something with one server and prints what came of it.
+func withServer(env Env, o *options, words []string, usage string, do func(*discover.Servers, string) (string, error)) error {
+	if err := takes(words, 1, usage); err != nil {
+		return err
+	}
+	s, err := openServer(env, o, words[0])
+	if err != nil {
+		return err
+	}
+	defer s.close(env)
+	text, err := do(s.outside.servers, words[0])
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(env.Stdout, text)
+	return err
+}

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/atomicfile"
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/tool"
+)
+
+const addUsage = "mcp add [--scope user|project] NAME COMMAND [ARGS…], or NAME --http URL, or NAME --sse URL"
+
+// mcpAdd writes a server into the settings.
+func mcpAdd(_ context.Context, env Env, o *options, words []string) error {
+	if len(words) == 0 {
+		return usagef("usage: adze %s", addUsage)
+	}
+	alias := words[0]
+	if strings.TrimSpace(alias) != alias || alias == "" || tool.Hidden(alias) {
+		return usagef("%q is no name for a server", alias)
+	}
+	server, err := serverOf(o, words[1:])
+	if err != nil {
+		return err
+	}
+	raw, err := encode(server)
+	if err != nil {
+		return err
+	}
+	path, err := changeSettings(env, o, func(path string, text []byte) ([]byte, error) {
+		return settings.SetServer(path, text, alias, raw)
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Stdout, "%s is in %s: %s\n", alias, path, tool.Visible(string(raw)))
+	if o.scope == "project" {
+		fmt.Fprintln(env.Stdout, "It counts once you trust what the folder wants: adze trust")
+	}
+	return nil
+}
+
+// encode writes JSON without making <, > and & unreadable.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+// serverOf is the server that the command line describes.
+func serverOf(o *options, command []string) (discover.Server, error) {
+	var server discover.Server
+	remote := o.http != "" || o.sse != ""
+	switch {
+	case o.http != "" && o.sse != "", remote && len(command) > 0, !remote && len(command) == 0:
+		return server, usagef("a server is a command, or --http URL, or --sse URL: adze %s", addUsage)
+	case remote && len(o.env) > 0:
+		return server, usagef("--env is for a command; a server that is reached over the network takes --header")
+	case !remote && len(o.headers) > 0:
+		return server, usagef("--header is for a server that is reached over the network; a command takes --env")
+	case remote:
+		server = discover.Server{HTTPURL: o.http, URL: o.sse}
+		u, err := url.Parse(o.http + o.sse)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return server, usagef("%q is no http or https address", o.http+o.sse)
+		}
+	default:
+		server = discover.Server{Command: command[0], Args: command[1:]}
+	}
+	var err error
+	if server.Env, err = pairs(o.env, "=", "--env K=V"); err != nil {
+		return server, err
+	}
+	server.Headers, err = pairs(o.headers, ":", "--header 'K: V'")
+	return server, err
+}
+
+func pairs(given []string, between, usage string) (map[string]string, error) {
+	var out map[string]string
+	for _, g := range given {
+		name, value, ok := strings.Cut(g, between)
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, usagef("expected %s, got %q", usage, g)
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		if between == ":" {
+			value = strings.TrimSpace(value)
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// mcpRemove takes a server out of the settings.
+func mcpRemove(_ context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 1, "mcp remove [--scope user|project] NAME"); err != nil {
+		return err
+	}
+	path, err := changeSettings(env, o, func(path string, text []byte) ([]byte, error) {
+		out, found, err := settings.RemoveServer(path, text, words[0])
+		if err == nil && !found {
+			err = fmt.Errorf("there is no MCP server %q in %s%s", words[0], path, elsewhere(env, o, words[0]))
+		}
+		return out, err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.Stdout, "%s is not in %s any more.\n", words[0], path)
+	return err
+}
+
+// elsewhere says where a server stands that was looked for in the wrong file.
+func elsewhere(env Env, o *options, alias string) string {
+	s, err := openSession(env, o, oneCall)
+	if err != nil {
+		return ""
+	}
+	defer s.close(env)
+	if server, ok := s.settings.MCP.Servers[alias]; ok {
+		return "; it stands in " + server.From.String()
+	}
+	return ""
+}
+
+// changeSettings rewrites the settings file of the scope: at once or not at all, and never one that cannot be read.
+func changeSettings(env Env, o *options, change func(path string, text []byte) ([]byte, error)) (string, error) {
+	home, err := settings.Home(env.Getenv, env.Home)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(home, "settings.json")
+	how := atomicfile.Options{Backup: home, Mode: 0o600}
+	if o.scope == "project" {
+		dir, err := workingDir(env, o.cwd)
+		if err != nil {
+			return "", err
+		}
+		path, how.Mode = filepath.Join(dir, ".adze", "settings.json"), 0
+	} else if err := settings.EnsureHome(home); err != nil {
+		return "", err
+	}
+	old, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		hash := sha256.Sum256(old)
+		how.Old = &hash
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	}
+	text, err := change(path, old)
+	if err != nil {
+		return "", err
+	}
+	_, err = atomicfile.Write(path, text, how)
+	return path, err
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/serve"
+	"github.com/adze-dev/adze/tool"
+)
+
+// mcpServe offers the built-in tools to another program. Nothing but the protocol goes to stdout.
+func mcpServe(ctx context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 0, "mcp serve [--cwd DIR] [--approval-mode MODE] [--tools a,b] [--http 127.0.0.1:PORT]"); err != nil {
+		return err
+	}
+	out := env.Stdout
+	env.Terminal = false // who is at the other end is asked through the protocol
+	env.Stdout = io.Discard
+	names, dir, err := offered(env, o)
+	if err != nil {
+		return err
+	}
+	server := serve.New(serve.Options{
+		Version: env.Version, Tools: names,
+		Instructions: "The tools work in " + dir + ". Paths are absolute.",
+		Session: func(c serve.Client) (*tool.Executor, func(), error) {
+			return openConnection(env, o, dir, c)
+		},
+	})
+	if o.http != "" {
+		return serveHTTP(ctx, env, server, o.http)
+	}
+	err = server.Stdio(ctx, io.NopCloser(env.Stdin), nopCloser{out})
+	if errors.Is(err, context.Canceled) {
+		return exitf(exitInterrupted, "")
+	}
+	return err
+}
+
+// nopCloser keeps stdout open: it is not the protocol's to close.
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// offered are the names of the tools to offer, and the folder they work in. It opens a session to find out, so that
+// settings that cannot be used stop the start and not the first call.
+func offered(env Env, o *options) (names []string, dir string, err error) {
+	s, err := openSession(env, o, manyCalls)
+	if err != nil {
+		return nil, "", err
+	}
+	defer s.close(env)
+	if o.tools == "" {
+		for _, d := range s.exec.Registry.All() {
+			if d.Needs == "" {
+				names = append(names, d.Name)
+			}
+		}
+		return names, s.dir, nil
+	}
+	for name := range strings.SplitSeq(o.tools, ",") {
+		t, err := s.exec.Registry.Lookup(strings.TrimSpace(name))
+		if err != nil {
+			return nil, "", usagef("--tools: %v", err)
+		}
+		names = append(names, t.Declaration().Name)
+	}
+	return names, s.dir, nil
+}
+
+// openConnection is the session of one client.
+func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Executor, func(), error) {
+	own := *o
+	own.within = narrowed(dir, c.Roots)
+	if c.Roots != nil && own.within == nil && !slices.ContainsFunc(c.Roots, func(root string) bool { return inside(canonical(root), dir) }) {
+		fmt.Fprintf(env.Stderr, "adze: the client works in %s, which has nothing in common with %s; the tools work in the latter\n",
+			tool.Visible(strings.Join(c.Roots, ", ")), dir)
+	}
+	quiet := env
+	quiet.Stderr = io.Discard // it was all said when the server began
+	s, err := openSession(quiet, &own, manyCalls)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.exec, func() { s.close(env) }, nil
+}
+
+// narrowed are the client's folders that lie in the workspace; nil: it stays as it is.
+func narrowed(dir string, roots []string) []string {
+	var within []string
+	for _, root := range roots {
+		real := canonical(root)
+		switch {
+		case inside(real, dir): // all of the workspace, and more that is none of ours
+			return nil
+		case inside(dir, real):
+			within = append(within, real)
+		}
+	}
+	return within
+}
+
+// inside reports whether path is dir or lies in it.
+func inside(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func serveHTTP(ctx context.Context, env Env, server *serve.Server, address string) error {
+	token := env.Getenv("ADZE_MCP_TOKEN")
+	if token == "" {
+		var b [24]byte
+		rand.Read(b[:])
+		token = hex.EncodeToString(b[:])
+		fmt.Fprintf(env.Stderr, "adze: the token is %s; ADZE_MCP_TOKEN sets one\n", token)
+	}
+	err := server.HTTP(ctx, address, token, func(url string) {
+		fmt.Fprintf(env.Stderr, "adze: serving MCP at %s, with the header Authorization: Bearer and the token\n", url)
+	})
+	if errors.Is(err, context.Canceled) {
+		return exitf(exitInterrupted, "")
+	}
+	return err
+}
