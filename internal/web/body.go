@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"bytes"
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
@@ -19,7 +20,9 @@ func (p *Page) read(resp *http.Response, limit int64) error {
 	if err != nil {
 		return err
 	}
-	data, err := io.ReadAll(io.LimitReader(body, limit+1))
+	var buffer bytes.Buffer
+	_, err = buffer.ReadFrom(io.LimitReader(body, limit+1))
+	data := buffer.Bytes()
 	if err == nil && int64(len(data)) > limit {
 		data = data[:limit]
 		p.Incomplete = fmt.Sprintf("it is longer than %s, and this is its beginning", megabytes(limit))

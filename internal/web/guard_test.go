@@ -104,7 +104,7 @@ func TestBadURLs(t *testing.T) {
 		"http://1..2/": "IPv4", "http://example..com/": "two dots", "http://.example.com/": "two dots", "http://example.com../": "two dots", "http://./": "empty", "http://../": "two dots",
 		"http://127%2e0%2e0%2e1/": "cannot be read", "http://%31%32%37.0.0.1/": "cannot be read", "http://local%68ost/": "cannot be read", "http://exa$mple.com/": "letters", "http://a,b/": "letters", "http://*.example.com/": "letters",
 		"http://" + long + "/": "3000 characters", "http://" + long + ".com/": "characters", "http://" + strings.Repeat("a.", 140) + "com/": "at most 253", "http://" + strings.Repeat("a", 64) + ".com/": "at most 63",
-		"http://example.com/" + strings.Repeat("x", 9000): "at most 8192", "http://xn--a.\u0345/": "",
+		"http://example.com/" + strings.Repeat("x", 9000): "at most 8192", "http://xn--a.\u0345/": "", strings.Repeat("\x9b", 300): "not UTF-8",
 	} {
 		target, err := Parse(raw)
 		var bad *URLError

@@ -116,11 +116,7 @@ func shown(raw string) string {
 		}
 	}
 	if len(raw) > 120 {
-		cut := 120
-		for !utf8.RuneStart(raw[cut]) {
-			cut--
-		}
-		raw = raw[:cut] + "…"
+		raw = strings.ToValidUTF8(raw[:120], "") + "…"
 	}
 	quoted := strconv.QuoteToGraphic(raw)
 	return quoted[1 : len(quoted)-1]

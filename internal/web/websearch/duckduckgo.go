@@ -45,7 +45,7 @@ func readDuckDuckGo(a *web.Answer) (Found, error) {
 			}
 			return f, nil
 		case html.TextToken:
-			if text != nil {
+			if text != nil && len(*text) < 5000 {
 				*text += string(z.Raw()) // with its entities: tidy undoes them
 			}
 		case html.EndTagToken:
