@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/tool"
@@ -26,11 +27,14 @@ type sentence struct {
 func (e *engine) command(r tool.Request, a tool.Access) judged {
 	j := judged{access: a, finding: finding{class: unknown, what: "runs a command"}}
 	shellDeny := e.shellRules(e.rules.deny, r)
-	script, err := shell.Read(a.Target, shell.Options{Dir: e.directory(r), Home: e.world.Home})
+	deadline := time.Now().Add(shell.MaxTime)
+	script, err := shell.Read(a.Target, shell.Options{Dir: e.directory(r), Home: e.world.Home, Deadline: deadline})
 	if err != nil {
 		return e.unread(j, len(shellDeny) > 0, err)
 	}
-	j.what = "runs " + describe(script)
+	what := "runs " + describe(script)
+	j.what = what
+	e.start()
 	asked := e.shellRules(e.rules.ask, r)
 	floor := tool.Allow
 	proved, covered, paths := !e.noReadOnly && len(script.Notes) == 0, true, tool.Allow
@@ -40,8 +44,13 @@ func (e *engine) command(r tool.Request, a tool.Access) judged {
 		covered = covered && any
 	}
 	for _, c := range script.Commands {
+		if time.Now().After(deadline) {
+			return e.unread(j, len(shellDeny) > 0, shell.ErrTooSlow)
+		}
 		s := e.sentence(r, c, shellDeny, asked)
-		j.lines = append(j.lines, show(c.String())+": "+s.why)
+		if e.explain {
+			j.lines = append(j.lines, show(c.String())+": "+s.why)
+		}
 		if s.verdict < floor {
 			floor = s.verdict
 			j.rule = s.why
@@ -54,9 +63,9 @@ func (e *engine) command(r tool.Request, a tool.Access) judged {
 		paths = min(paths, s.paths)
 		covered = covered && (s.covered || s.proved && !e.noReadOnly && s.paths == tool.Allow)
 		if !s.proved && s.why != "" && j.finding.path == "" {
-			j.what, j.finding.path = "runs "+describe(script)+", and "+s.why, " "
+			j.what, j.finding.path = what+", and "+s.why, " "
 		} else if s.proved && s.paths != tool.Allow && len(s.asks) > 0 {
-			j.what += ", which " + s.asks[0].what
+			j.what = what + ", which " + s.asks[0].what
 		}
 	}
 	j.finding.path = ""
@@ -186,7 +195,7 @@ func (e *engine) sentence(r tool.Request, c *shell.Command, denied, asked []rule
 	proof := c.Prove()
 	if proof.Why == "" {
 		for _, dir := range proof.Git {
-			if why := e.git(dir); why != "" {
+			if why := e.runsGit(dir); why != "" {
 				proof = shell.Proof{Why: why}
 				break
 			}
@@ -212,12 +221,21 @@ func (e *engine) sentence(r tool.Request, c *shell.Command, denied, asked []rule
 	return s
 }
 
-// git says why git may run a program in a folder.
-func (e *engine) git(dir string) string {
+// runsGit says why git may run a program in a folder.
+func (e *engine) runsGit(dir string) string {
+	why, known := e.git[dir]
+	if !known {
+		why = e.lookGit(dir)
+		e.git[dir] = why
+	}
+	return why
+}
+
+func (e *engine) lookGit(dir string) string {
 	if e.world.Disk == nil {
 		return "what git runs here is not known"
 	}
-	program, known := e.world.Disk.Git(e.world.resolve(dir))
+	program, known := e.world.Disk.Git(e.resolve(dir))
 	switch {
 	case !known:
 		return "what git runs here could not be found out"

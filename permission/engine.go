@@ -13,6 +13,30 @@ type engine struct {
 	noReadOnly bool
 	offering   bool // an offer is tried out: make none
 	remembered []memory
+	explain    bool // say what was found of each command
+	*cache
+}
+
+// cache keeps what was found while one command line is judged: its commands name the same paths again and again.
+type cache struct {
+	resolved map[string]string
+	paths    map[tool.Access]judged
+	git      map[string]string
+}
+
+// start begins a new judgement.
+func (e *engine) start() {
+	e.cache = &cache{map[string]string{}, map[tool.Access]judged{}, map[string]string{}}
+}
+
+// resolve is the canonical path, looked up once.
+func (e *engine) resolve(path string) string {
+	p, ok := e.resolved[path]
+	if !ok {
+		p = e.world.resolve(path)
+		e.resolved[path] = p
+	}
+	return p
 }
 
 // memory is a rule a person said "always" to. It holds for tools of one origin: a discovered tool that takes the name
@@ -36,7 +60,7 @@ type judged struct {
 }
 
 // judge gives the strictest verdict over all accesses, and those that brought it about.
-func (e *engine) judge(r tool.Request) (tool.Decision, []judged) {
+func (e engine) judge(r tool.Request) (tool.Decision, []judged) {
 	var strictest, all []judged
 	verdict := tool.Allow
 	for _, a := range accesses(r) {

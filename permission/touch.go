@@ -29,7 +29,11 @@ func (e *engine) touched(s *sentence, r tool.Request, ts []shell.Touch, all bool
 
 // touch judges one path of a command. sure: the command does touch it so, if it runs.
 func (e *engine) touch(s *sentence, r tool.Request, a tool.Access, sure bool) {
-	j := e.byRules(r, judged{access: a, finding: e.world.look(a)})
+	j, known := e.paths[a]
+	if !known {
+		j = e.byRules(r, judged{access: a, finding: e.world.look(a)})
+		e.paths[a] = j
+	}
 	switch {
 	case j.rule != "" && j.verdict != tool.Allow:
 		v := j.verdict
@@ -71,7 +75,7 @@ func (e *engine) targets(t shell.Touch) []target {
 	if t.Glob {
 		return e.globTargets(t)
 	}
-	p := e.world.resolve(t.Path)
+	p := e.resolve(t.Path)
 	if !t.Below || p == "/" {
 		return []target{{p, true}}
 	}
@@ -88,7 +92,7 @@ func (e *engine) targets(t shell.Touch) []target {
 // so does one that a rule on paths may mean.
 func (e *engine) globTargets(t shell.Touch) []target {
 	fixed := t.Path[:strings.LastIndexByte(t.Path[:strings.IndexAny(t.Path, "*?[")], '/')+1]
-	folder := e.world.resolve(fixed + ".")
+	folder := e.resolve(fixed + ".")
 	out := []target{{folder, false}}
 	if e.patternRuled(folder) {
 		out = append(out, target{folder + "/", false})
@@ -102,7 +106,7 @@ func (e *engine) globTargets(t shell.Touch) []target {
 			return append(out, target{"*", false})
 		}
 		for _, p := range found {
-			out = append(out, target{e.world.resolve(p), true})
+			out = append(out, target{e.resolve(p), true})
 		}
 	}
 	return out

@@ -223,6 +223,9 @@ func checkSub(names ...string) func(*args) string {
 
 // checkConfig: two words set a value, unless one of the flags says that it is read.
 func checkConfig(a *args) string {
+	if a.late {
+		return "git config takes what follows its first word for a value"
+	}
 	if a.has("--get", "--get-all", "--get-regexp") || len(a.operands) > 0 && a.operands[0].Text == "get" {
 		return ""
 	}

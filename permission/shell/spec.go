@@ -76,6 +76,7 @@ type args struct {
 	flags    []flag
 	operands []Word
 	first    string // the first word
+	late     bool   // a flag stands behind an operand: not every command takes it for one
 	ended    int    // operands from here on stand behind a --
 }
 
@@ -109,6 +110,7 @@ func parseArgs(c *Command, words []Word, set flagSet, safe bool) (a *args, why s
 			a.ended = len(a.operands)
 			continue
 		}
+		a.late = a.late || len(a.operands) > 0
 		used, why := a.flag(w, words[i+1:], set)
 		if why != "" {
 			return nil, why

@@ -98,17 +98,55 @@ type rule struct {
 	why   string
 }
 
+// table is rules made ready to be looked up: by the first component of their chain, where that holds no star.
+type table struct {
+	rules  []prepared
+	byName map[string][]int // places in rules
+	starry []int
+}
+
+type prepared struct {
+	chain []string
+	why   string
+}
+
+func prepare(rules []rule) *table {
+	t := &table{byName: map[string][]int{}}
+	for i, r := range rules {
+		p := prepared{strings.Split(r.chain, "/"), r.why}
+		t.rules = append(t.rules, p)
+		if first := p.chain[0]; strings.Contains(first, "*") {
+			t.starry = append(t.starry, i)
+		} else {
+			t.byName[first] = append(t.byName[first], i)
+		}
+	}
+	return t
+}
+
 // match finds the first rule whose chain stands in the path's components.
-func match(rules []rule, comps []string) (why string, ok bool) {
-	for _, r := range rules {
-		chain := strings.Split(r.chain, "/")
-		for i := 0; i+len(chain) <= len(comps); i++ {
-			if matchAt(chain, comps[i:]) {
-				return r.why, true
+func (t *table) match(comps []string) (why string, ok bool) {
+	best := len(t.rules)
+	for at := range comps {
+		best = min(best, t.matchAt(comps, at))
+	}
+	if best == len(t.rules) {
+		return "", false
+	}
+	return t.rules[best].why, true
+}
+
+// matchAt is the place of the first rule whose chain begins with the component at.
+func (t *table) matchAt(comps []string, at int) int {
+	best := len(t.rules)
+	for _, places := range [][]int{t.byName[comps[at]], t.starry} {
+		for _, i := range places {
+			if i < best && len(t.rules[i].chain) <= len(comps)-at && matchAt(t.rules[i].chain, comps[at:]) {
+				best = i
 			}
 		}
 	}
-	return "", false
+	return best
 }
 
 func matchAt(chain, comps []string) bool {

@@ -1,11 +1,15 @@
 package names
 
+import "sync"
+
 // Protected reports whether writing to path needs a person's word in every mode
 // but yolo, and why: names through which a written file would later run
 // something or loosen what Adze may do.
 func Protected(path string) (why string, ok bool) {
-	return match(protected, parts(path))
+	return protectedTable().match(parts(path))
 }
+
+var protectedTable = sync.OnceValue(func() *table { return prepare(protected) })
 
 const (
 	whyGit    = "version control's own folder: its settings and hooks run programs"

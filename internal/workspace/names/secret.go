@@ -1,6 +1,9 @@
 package names
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // Secret reports whether path, by its name, holds credentials or keys, and of
 // which kind. Templates that are meant to be shared (.env.example) and public
@@ -17,17 +20,20 @@ func Secret(path string) (why string, ok bool) {
 	if last == ".env" || strings.HasPrefix(last, ".env.") {
 		return whyEnv, true
 	}
-	for _, r := range systemSecrets {
-		chain := strings.Split(r.chain, "/")
-		if len(chain) <= len(comps) && matchAt(chain, comps) {
-			return r.why, true
-		}
+	t := secretTables()
+	if i := t.system.matchAt(comps, 0); i < len(t.system.rules) {
+		return t.system.rules[i].why, true
 	}
-	if why, ok := match(secretFolders, comps); ok {
+	if why, ok := t.folders.match(comps); ok {
 		return why, true
 	}
-	return match(secretFiles, comps[len(comps)-1:])
+	return t.files.match(comps[len(comps)-1:])
 }
+
+var secretTables = sync.OnceValue(func() (t struct{ system, folders, files *table }) {
+	t.system, t.folders, t.files = prepare(systemSecrets), prepare(secretFolders), prepare(secretFiles)
+	return t
+})
 
 // shared reports whether a file's name says that it is a sample or a public key.
 func shared(last string) bool {
@@ -40,7 +46,7 @@ func shared(last string) bool {
 }
 
 func underSecretFolder(comps []string) bool {
-	_, ok := match(secretFolders, comps)
+	_, ok := secretTables().folders.match(comps)
 	return ok
 }
 
