@@ -28,6 +28,10 @@ func (s *session) runAsPerson(ctx context.Context, env Env, command string) (too
 	if err != nil {
 		return tool.Outcome{}, err
 	}
+	shell, err := shellDeclaration(s.exec.Registry)
+	if err != nil {
+		return tool.Outcome{}, err
+	}
 	own := &tool.Executor{
 		Registry: s.exec.Registry, Spill: s.exec.Spill, Budget: s.exec.Budget,
 		Policy: func(tool.Request) tool.Decision {
@@ -35,18 +39,8 @@ func (s *session) runAsPerson(ctx context.Context, env Env, command string) (too
 		},
 	}
 	batch := own.Batch(ctx)
-	batch.Add(tool.Call{Name: s.shellTool(), Args: args})
+	batch.Add(tool.Call{Name: shell.Name, Args: args})
 	return batch.Wait()[0], nil
-}
-
-// shellTool is the name of the tool that runs commands, as the registry tells it.
-func (s *session) shellTool() string {
-	for _, d := range s.exec.Registry.All() {
-		if d.Kind == tool.Execute && d.Origin == "" {
-			return d.Name
-		}
-	}
-	return ""
 }
 
 // bangPrompt runs the command of a prompt that begins with one. It gives what is left for the model; nothing if the
