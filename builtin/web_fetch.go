@@ -70,7 +70,7 @@ func webFetch(f *fetcher) tool.Tool {
 				Confirm:     f.confirm(target, a),
 			}
 			if err := f.client.Check(target); err != nil {
-				return inv, tool.Errorf(tool.ExecutionDenied, "fetch %s: %w", target, err)
+				return inv, refusedFetch(target, err)
 			}
 			inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) { return f.run(ctx, l, target, a) }
 			return inv, nil
@@ -119,13 +119,17 @@ func fetchError(ctx context.Context, t web.Target, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &refused):
-		return tool.Errorf(tool.ExecutionDenied, "fetch %s: %w", t, err)
+		return refusedFetch(t, err)
 	case errors.As(err, &status) && status.Excerpt != "":
 		return tool.Errorf(fetchFailed, "%w\n%s", err, untrusted("the server", status.Excerpt))
 	case strings.HasPrefix(err.Error(), "fetch "):
 		return tool.Errorf(fetchFailed, "%w", err)
 	}
 	return tool.Errorf(fetchFailed, "fetch %s: %w", t, err)
+}
+
+func refusedFetch(t web.Target, err error) error {
+	return tool.Errorf(tool.ExecutionDenied, "fetch %s: %w; a person can allow it by naming it in tools.webFetch.allowPrivateHosts of their own settings", t, err)
 }
 
 // content is what a page has for a model.

@@ -18,7 +18,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%s is not reached: %s; a person can allow it by naming it in tools.webFetch.allowPrivateHosts of their own settings", e.Host, e.Reason)
+	return fmt.Sprintf("%s is not reached: %s", e.Host, e.Reason)
 }
 
 // ConnectError says that a host was not reached, or ended the connection before it answered.
