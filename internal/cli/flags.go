@@ -39,7 +39,7 @@ func flags() []flag {
 				o.model = v
 				return nil
 			}},
-		{long: "cwd", value: "DIR", on: cmdPrompt + " trust memory-show " + cmdMCP + " " + cmdTools, about: "the folder to work in; the current one if not given",
+		{long: "cwd", value: "DIR", on: cmdPrompt + " trust memory-show permission-check " + cmdMCP + " " + cmdTools, about: "the folder to work in; the current one if not given",
 			set: func(o *options, v string) error {
 				o.cwd = v
 				return nil
@@ -67,7 +67,7 @@ func flags() []flag {
 				o.strict = true
 				return nil
 			}},
-		{long: "json", on: "mcp-list mcp-tools " + cmdTools, about: "print JSON; never ask",
+		{long: "json", on: "permission-check mcp-list mcp-tools " + cmdTools, about: "print JSON; never ask",
 			set: func(o *options, _ string) error {
 				o.json = true
 				return nil

@@ -34,6 +34,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		return s.report(env, o, err)
 	}
 	defer m.Close()
+	s.model = m
 	side := &quietWriter{w: env.Stderr}
 	if env.Terminal {
 		t := newTerminal(env, s.policy)

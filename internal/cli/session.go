@@ -18,6 +18,7 @@ import (
 	"github.com/adze-dev/adze/internal/disk"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/spill"
+	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -33,7 +34,8 @@ type session struct {
 	tools    *builtin.Set
 	spill    *spill.Dir
 	exec     *tool.Executor
-	crew     *agent.Crew // nil without a model
+	model    model.Model // nil where none is needed
+	crew     *agent.Crew // likewise
 	outside  *outside    // nil until something asks for it
 
 	*definitions
@@ -106,7 +108,7 @@ func (s *session) toolOptions(env Env, o *options, kind sessionKind) builtin.Opt
 		Dir: dirs[0], AddDirs: dirs[1:], State: s.home, AllRead: kind == oneCall,
 		Helper: env.Helper, Environ: env.Environ, PassEnv: texts(s.settings.Tools.PassEnv), Output: s.create,
 		Mode: func() string { return s.policy.Mode().String() }, SetMode: s.setMode, Headless: !env.Terminal,
-		Task: s.delegate, TaskTypes: s.taskTypes(), Skills: s.skills,
+		Task: s.delegate, TaskTypes: s.taskTypes(), Skills: s.skills, WebFetch: s.webFetch(), WebSearch: s.webSearch(env),
 		Remembered: func(string) {
 			if s.remembered != nil {
 				s.remembered()

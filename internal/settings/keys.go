@@ -15,6 +15,7 @@ type key struct {
 	also []string // older spellings, oldest first; where several stand in one file the newest wins
 	env  []string // variables that set it, the strongest last
 	put  func(*Settings, given) (note string, err error)
+	own  bool // only the person's own files may set it, trusted folder or not
 	// tightens reports whether a change is one that a folder nobody trusts may make. nil: it may make none.
 	tightens func(before, after *Settings) bool
 }
@@ -67,6 +68,19 @@ func keys() []key {
 			put: entries(func(s *Settings) *[]Entry { return &s.Context.IncludeDirectories }),
 		},
 		{
+			name: "tools.sandbox", also: []string{"sandbox"},
+			put: putSandbox,
+		},
+		{
+			name: "tools.webFetch.allowPrivateHosts", own: true,
+			put: entries(func(s *Settings) *[]Entry { return &s.Web.AllowPrivateHosts }),
+		},
+		{name: "webSearch.provider", put: putProviders},
+		{
+			name: "webSearch.default",
+			put:  text(func(s *Settings) *string { return &s.Web.DefaultProvider }),
+		},
+		{
 			name: "model.name", also: []string{"model"}, env: []string{"QWEN_MODEL", "OPENAI_MODEL"},
 			put: text(func(s *Settings) *string { return &s.Model.Name }),
 		},
@@ -87,7 +101,7 @@ func keys() []key {
 
 // builtin is what holds where nobody says otherwise.
 func builtin() Settings {
-	return Settings{Tools: Tools{ApprovalMode: "default", OutputThreshold: 25_000}}
+	return Settings{Tools: Tools{ApprovalMode: "default", Sandbox: "auto", OutputThreshold: 25_000}}
 }
 
 // spellings are all names of the key, the newest last.

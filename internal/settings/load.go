@@ -128,6 +128,11 @@ func (l *loader) file(f *file, from layer, tightenOnly bool) error {
 	for _, k := range l.keys {
 		for _, spelling := range k.spellings() {
 			for _, m := range found[spelling] {
+				if k.own && from.project {
+					note := Note{f.place(m.start), k.name, "is ignored: only your own settings may set it"}
+					l.settings.notes = append(slices.Clip(l.settings.notes), note)
+					continue
+				}
 				if err := l.put(k, given{m.value, f.place(m.start), from.qwen}, tightenOnly); err != nil {
 					return err
 				}

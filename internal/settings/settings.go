@@ -18,6 +18,7 @@ import (
 type Settings struct {
 	Tools       Tools
 	Context     Context
+	Web         Web
 	Model       Model
 	Permissions Permissions
 	MCP         MCP
@@ -31,6 +32,7 @@ type Settings struct {
 type Tools struct {
 	ApprovalMode    string  // plan, default, auto-edit or yolo
 	OutputThreshold int     // characters of a result that go to the model; 0 or less: no limit
+	Sandbox         string  // auto, off, read-only, workspace or workspace+network
 	PassEnv         []Entry // variables that commands are given although they look like a credential
 
 	DiscoveryCommand string // prints the declarations of further tools

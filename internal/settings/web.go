@@ -1,0 +1,28 @@
+package settings
+
+import "encoding/json"
+
+// Web is how the web is reached.
+type Web struct {
+	AllowPrivateHosts []Entry // hosts on this machine or its network that may be fetched from
+	Providers         []SearchProvider
+	DefaultProvider   string
+}
+
+// SearchProvider is a search engine, as Qwen Code writes it.
+type SearchProvider struct {
+	Type           string `json:"type"`
+	APIKey         string `json:"apiKey"`
+	SearchEngineID string `json:"searchEngineId"`
+	BaseURL        string `json:"baseUrl"`
+}
+
+// putProviders takes the list of search engines; a later file's replaces it.
+func putProviders(s *Settings, g given) (note string, err error) {
+	var list []SearchProvider
+	if json.Unmarshal(g.json(), &list) != nil {
+		return "", mustBe("a list of objects with type, apiKey, searchEngineId and baseUrl", g)
+	}
+	s.Web.Providers = list
+	return "", nil
+}
