@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -47,6 +49,7 @@ func (s *session) connect(env Env, only string) {
 	o.problems = problems
 	if only != "" {
 		maps.DeleteFunc(servers, func(alias string, _ discover.Server) bool { return alias != only })
+		o.problems = slices.DeleteFunc(problems, func(p string) bool { return !strings.HasPrefix(p, "MCP server "+only+": ") })
 	} else if s.settings.Tools.DiscoveryCommand != "" {
 		s.discoverTools(env, o)
 	}
@@ -148,7 +151,7 @@ func configured(env Env, set *settings.Settings) (servers map[string]discover.Se
 		written := set.MCP.Servers[alias]
 		var server discover.Server
 		if err := json.Unmarshal(written.JSON, &server); err != nil {
-			problems = append(problems, fmt.Sprintf("MCP server %s: %s: %v", alias, written.From, err))
+			problems = append(problems, fmt.Sprintf("MCP server %s: %s: %s", alias, written.From, misread(err)))
 			continue
 		}
 		servers[alias] = server.Expand(env.variable)
@@ -170,6 +173,21 @@ func configured(env Env, set *settings.Settings) (servers map[string]discover.Se
 		allowed = append([]string{}, texts(set.MCP.Allowed)...)
 	}
 	return discover.Select(servers, allowed, texts(set.MCP.Excluded)), problems
+}
+
+// misread says what is wrong with a configuration in the words of JSON.
+func misread(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return err.Error()
+	}
+	want := map[reflect.Kind]string{
+		reflect.String: "a string", reflect.Bool: "true or false", reflect.Int64: "a whole number", reflect.Slice: "a list of strings",
+	}[wrong.Type.Kind()]
+	if want == "" {
+		want = "an object"
+	}
+	return fmt.Sprintf("%s must be %s, got a JSON %s", wrong.Field, want, wrong.Value)
 }
 
 // variable looks a variable of the environment up.

@@ -137,10 +137,8 @@ func openServer(env Env, o *options, alias string) (*session, error) {
 		return s, nil
 	}
 	defer s.close(env)
-	for _, p := range s.outside.problems {
-		if strings.HasPrefix(p, "MCP server "+alias+": ") {
-			return nil, errors.New(p)
-		}
+	if len(s.outside.problems) > 0 {
+		return nil, errors.New(s.outside.problems[0])
 	}
 	for _, l := range s.listServers() {
 		if l.Name == alias {

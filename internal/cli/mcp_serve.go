@@ -37,17 +37,13 @@ func mcpServe(ctx context.Context, env Env, o *options, words []string) error {
 	if o.http != "" {
 		return serveHTTP(ctx, env, server, o.http)
 	}
-	err = server.Stdio(ctx, io.NopCloser(env.Stdin), nopCloser{out})
+	p := &patient{in: env.Stdin, out: out}
+	err = server.Stdio(ctx, io.NopCloser(p), p)
 	if errors.Is(err, context.Canceled) {
 		return exitf(exitInterrupted, "")
 	}
 	return err
 }
-
-// nopCloser keeps stdout open: it is not the protocol's to close.
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }
 
 // offered are the names of the tools to offer, and the folder they work in. It opens a session to find out, so that
 // settings that cannot be used stop the start and not the first call.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
-	"github.com/adze-dev/adze/internal/disk"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/spill"
 	"github.com/adze-dev/adze/model"
@@ -82,7 +81,7 @@ func openSession(env Env, o *options, kind sessionKind) (*session, error) {
 	s.world = permission.World{
 		Roots: s.tools.Roots(), Home: canonical(env.Home), State: canonical(home),
 		Spill: filepath.Dir(s.spill.Root()), // of all sessions: a later call may be told of an earlier one's
-		Disk:  disk.New(disk.Options{Roots: s.tools.Roots()}),
+		Disk:  newPolicyDisk(s.tools.Roots()),
 	}
 	s.policy = permission.New(s.world, permission.Mode(s.settings.Tools.ApprovalMode))
 	if err := s.setRules(env); err != nil {
