@@ -214,7 +214,7 @@ func mountHere() error {
 // otherUser starts a program that has another owner and the set-user-id bit.
 func otherUser(path string) error {
 	c := exec.Command(path)
-	c.Env = []string{"BOX_ATTEMPT=user"}
+	c.Env = []string{"BOX_ATTEMPT=user", "GORACE=atexit_sleep_ms=0"}
 	text, err := c.Output()
 	if err != nil {
 		return err

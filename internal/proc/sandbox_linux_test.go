@@ -94,9 +94,10 @@ func TestBoxes(t *testing.T) {
 		t.Skip("not all layers work here:", strings.Join(sandbox.Describe(), "; "))
 	}
 	r := opened(t, Options{})
+	other := setuidProgram(t)
 	for i, col := range columns {
 		t.Run(col.name, func(t *testing.T) {
-			f := newField(t)
+			f := newField(t, other)
 			spec := f.spec(col.mode)
 			spec.Without, spec.UnixSockets = col.without, col.sockets
 			got := f.attempt(t, r, spec)
@@ -171,7 +172,7 @@ type field struct {
 	env     []string
 }
 
-func newField(t *testing.T) *field {
+func newField(t *testing.T, other string) *field {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -191,7 +192,7 @@ func newField(t *testing.T) *field {
 	os.Symlink(f.out, f.in+"/link")
 	os.Symlink("husky", f.in+"/.husky")
 	f.env = append(Environ(os.Environ(), nil), "BOX_ATTEMPT=all", "BOX_IN="+f.in, "BOX_OUT="+f.out, "TMPDIR="+base+"/temp",
-		"BOX_SETUID="+setuidProgram(t), "GORACE=atexit_sleep_ms=0")
+		"BOX_SETUID="+other, "GORACE=atexit_sleep_ms=0")
 	f.serve(t)
 	sleeper := exec.Command("/bin/sleep", "300")
 	if err := sleeper.Start(); err != nil {
