@@ -19,7 +19,7 @@ type calm struct{}
 func (calm) Resolve(p string) string      { return path.Clean(p) }
 func (calm) Glob(string) ([]string, bool) { return nil, true }
 func (calm) Git(string) (string, bool)    { return "", true }
-func (calm) Secret(string) string         { return "" }
+func (calm) Secret(string, bool) string   { return "" }
 
 func commandRequest(line string) tool.Request {
 	return tool.Request{

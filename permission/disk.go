@@ -11,8 +11,9 @@ type Disk interface {
 	// Git names a program that the configuration of the repository around dir would run. known is false if that could
 	// not be found out.
 	Git(dir string) (program string, known bool)
-	// Secret names a secret file below dir that a search through it would read; "" if none was found.
-	Secret(dir string) string
+	// Secret names a secret file below dir that a search through it would read; "" if none was found. With links it
+	// also names what a link leads to that does not lie below dir.
+	Secret(dir string, links bool) string
 }
 
 func (w World) resolve(path string) string {

@@ -4,6 +4,7 @@ package permission_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,8 @@ func newSpeaker(t testing.TB, seed uint64) *speaker {
 			s.attacks = append(s.attacks, l)
 		}
 	}
+	slices.Sort(s.harmless)
+	slices.Sort(s.attacks)
 	for _, l := range append(append([]string{}, s.harmless...), s.attacks...) {
 		s.words = append(s.words, strings.Fields(l)...)
 	}

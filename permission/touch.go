@@ -81,7 +81,7 @@ func (e *engine) targets(t shell.Touch) []target {
 	}
 	out := []target{{p, true}, {p + "/", true}}
 	if !t.Names && e.world.Disk != nil && !t.Write {
-		if secret := e.world.Disk.Secret(p); secret != "" {
+		if secret := e.world.Disk.Secret(p, t.Links); secret != "" {
 			out = append(out, target{secret, true})
 		}
 	}

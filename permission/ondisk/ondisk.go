@@ -72,8 +72,8 @@ func (Disk) Glob(pattern string) (paths []string, ok bool) {
 	return paths, true
 }
 
-// Secret looks for a secret below dir, in the first few thousand names.
-func (Disk) Secret(dir string) string {
+// Secret looks for a secret below dir, and with links for one that leads out of it, in the first few thousand names.
+func (d Disk) Secret(dir string, links bool) string {
 	found, seen := "", 0
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if seen++; seen > maxEntries {
@@ -88,6 +88,12 @@ func (Disk) Secret(dir string) string {
 			}
 			return nil
 		}
+		if links && e.Type()&fs.ModeSymlink != 0 {
+			if to := d.Resolve(path); !within(to, dir) {
+				found = to
+				return filepath.SkipAll
+			}
+		}
 		if _, ok := names.Secret(path); ok {
 			found = path
 			return filepath.SkipAll
@@ -95,4 +101,9 @@ func (Disk) Secret(dir string) string {
 		return nil
 	})
 	return found
+}
+
+func within(path, dir string) bool {
+	_, ok := names.Within(path, []string{dir})
+	return ok
 }

@@ -27,7 +27,29 @@ func checkPrintf(a *args) string {
 	if len(a.operands) == 0 || a.operands[0].Sort != Literal {
 		return "the format of printf is not literal"
 	}
-	return when(strings.HasPrefix(a.operands[0].Text, "-") && a.operands[0].Text != "--", "printf may assign a variable")
+	format := a.operands[0].Text
+	if format == "--" && len(a.operands) > 1 && a.operands[1].Sort == Literal {
+		format = a.operands[1].Text
+	} else if strings.HasPrefix(format, "-") {
+		return "printf may assign a variable"
+	}
+	return when(assigns(format), "printf may assign a variable")
+}
+
+// assigns reports whether a format holds %n, which assigns to a variable that its operand names: an index in that name
+// is calculated, and calculating may run a command.
+func assigns(format string) bool {
+	for {
+		i := strings.IndexByte(format, '%')
+		if i < 0 {
+			return false
+		}
+		format = strings.TrimLeft(format[i+1:], "0123456789.*-+# 'hlLqjzt$")
+		if strings.HasPrefix(format, "n") {
+			return true
+		}
+		format = strings.TrimPrefix(format, "%")
+	}
 }
 
 // checkDate: an operand that does not begin with a plus sets the clock.

@@ -62,7 +62,11 @@ func (c *Command) Name() string {
 
 // base is the name without a folder.
 func (c *Command) base() string {
-	return path.Base(strings.ReplaceAll(c.Name(), `\`, "/"))
+	name := c.Name()
+	if !strings.ContainsAny(name, `/\`) {
+		return name
+	}
+	return path.Base(strings.ReplaceAll(name, `\`, "/"))
 }
 
 // Argv is the command as it was understood, one element a word. What is not known stands as it is written.

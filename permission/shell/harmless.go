@@ -14,6 +14,7 @@ type Touch struct {
 	Write bool
 	Below bool // and all below it
 	Names bool // only names and attributes are looked at, not contents
+	Links bool // links below it are followed
 	Sure  bool // it is looked at or changed for sure, not only named in a word
 }
 
@@ -188,14 +189,15 @@ func (a *args) touches(name string, s spec) []Touch {
 	}
 	below := a.has("-r", "-R", "--recursive", "--dereference-recursive") || name == "rg" || name == "du" || name == "tree"
 	names := s.operands == listed
+	links := a.has("-R", "--dereference-recursive") && name != "ls" || name == "rg" && a.has("-L", "--follow") || name == "diff"
 	for _, w := range files {
 		if w.Text == "-" && w.Sort == Literal {
 			continue
 		}
-		ts = append(ts, Touch{Path: w.Text, Glob: w.Sort == Glob, Below: below, Names: names})
+		ts = append(ts, Touch{Path: w.Text, Glob: w.Sort == Glob, Below: below, Names: names, Links: links})
 	}
 	if len(files) == 0 && (below && name != "ls" || names && (name == "ls" || name == "dir" || name == "vdir")) {
-		ts = append(ts, Touch{Path: ".", Below: below, Names: names})
+		ts = append(ts, Touch{Path: ".", Below: below, Names: names, Links: links})
 	}
 	if len(files) == 0 && name == "cd" {
 		ts = append(ts, Touch{Path: "~", Names: true})

@@ -47,7 +47,7 @@ func (c *Command) Mentions() (ts []Touch, all bool) {
 		case operands && !strings.HasPrefix(w.Text, "-"):
 			add(Touch{Path: w.Text, Write: slices.Contains(writes, i+1), Below: c.recursive(), Sure: true}, c.Dirs)
 		default:
-			for _, s := range pathsIn(w.Text, slices.Contains(coders, strings.TrimRight(c.base(), "0123456789."))) {
+			for _, s := range pathsIn(w.Text, c.codes()) {
 				add(Touch{Path: s}, c.Dirs)
 			}
 		}

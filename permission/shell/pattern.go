@@ -284,15 +284,21 @@ var synonyms = map[string][][]string{
 }
 
 // coders run the text in their words as a program of their own language.
-var coders = []string{
-	"python", "python2", "python3", "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "awk", "gawk", "mawk", "nawk", "sed", "gsed", "osascript",
-	"vim", "vi", "nvim", "ex", "ed", "emacs", "sqlite3", "psql", "mysql", "make", "gmake", "tclsh", "expect", "gdb", "irb", "Rscript", "julia", "tar", "rsync",
-	"pwsh", "powershell", "cmd", "docker", "podman", "kubectl", "ansible", "rg", "sort", "man", "less", "zip",
-}
+var coders = func() map[string]bool {
+	m := map[string]bool{}
+	for _, name := range strings.Fields("python perl ruby node nodejs deno bun php lua awk gawk mawk nawk sed gsed osascript vim vi nvim ex ed emacs sqlite psql " +
+		"mysql make gmake tclsh expect gdb irb Rscript julia tar rsync pwsh powershell cmd docker podman kubectl ansible rg sort man less zip") {
+		m[name] = true
+	}
+	return m
+}()
+
+// codes reports whether c may run the text in its words.
+func (c *Command) codes() bool { return coders[strings.TrimRight(c.base(), "0123456789.")] }
 
 // mentioned reports whether the words of an interpreter hold the name of the rule's command: it may run it.
 func (p Pattern) mentioned(c *Command) Match {
-	if !slices.Contains(coders, strings.TrimRight(c.base(), "0123456789.")) && !slices.Contains(coders, c.base()) {
+	if !c.codes() {
 		return No
 	}
 	for _, w := range c.Words[1:] {

@@ -3,7 +3,7 @@
 //
 //	script, err := shell.Read("cd src && git log --oneline | head -5", shell.Options{Dir: "/home/me/app", Home: "/home/me"})
 //	for _, c := range script.Commands {
-//		fmt.Println(c.Argv(), c.Harmless(nil))
+//		fmt.Println(c.Argv(), c.Prove().Why)
 //	}
 //
 // One tree serves for everything: what is allowed, denied, provably read-only and shown to a person comes from one

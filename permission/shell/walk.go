@@ -260,6 +260,11 @@ func (r *reader) within(p Place, read func()) {
 
 // nested reads the commands in the substitutions of a node.
 func (r *reader) nested(n syntax.Node) {
+	if w, ok := n.(*syntax.Word); ok {
+		if _, ok := plainLiteral(w); ok {
+			return
+		}
+	}
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:

@@ -70,6 +70,9 @@ func (r *reader) word(w *syntax.Word) Word {
 
 // words reads a word and expands its braces.
 func (r *reader) words(w *syntax.Word) []Word {
+	if s, ok := plainLiteral(w); ok {
+		return []Word{{s, Literal}}
+	}
 	b, known := r.build(w)
 	if !known {
 		return []Word{b}
@@ -87,6 +90,18 @@ func (r *reader) words(w *syntax.Word) []Word {
 		out[i] = finish(t)
 	}
 	return out
+}
+
+// plainLiteral is the text of a word of which nothing means more than itself.
+func plainLiteral(w *syntax.Word) (string, bool) {
+	if len(w.Parts) != 1 {
+		return "", false
+	}
+	lit, ok := w.Parts[0].(*syntax.Lit)
+	if !ok || strings.ContainsAny(lit.Value, "\\*?[~{}") {
+		return "", false
+	}
+	return lit.Value, true
 }
 
 // build reads the parts of a word. If it is known, its text is still escaped.
