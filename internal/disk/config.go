@@ -132,7 +132,7 @@ func (p *configParser) section() bool {
 			return false
 		case c == ']':
 			p.stem = b.String() + "."
-			return true
+			return b.Len() > 0
 		case isSpace(c):
 			return p.subsection(b.String(), c)
 		case !isKeyByte(c) && c != '.':

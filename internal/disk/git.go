@@ -167,10 +167,11 @@ func (r *repoReader) hooks(common string) error {
 	return nil
 }
 
-// valid reports what keeps a folder from being a repository to git. It is stricter than git.
+// valid reports what keeps a folder from being a repository to git. It is stricter than git, which goes on above a
+// folder that it may not enter: hence the dot behind each name.
 func valid(gitDir, common string) error {
 	for _, name := range []string{"objects", "refs"} {
-		if info, err := os.Stat(common + "/" + name); err != nil || !info.IsDir() {
+		if info, err := os.Stat(common + "/" + name + "/."); err != nil || !info.IsDir() {
 			return fmt.Errorf("%s is not a whole repository: no folder %s", common, name)
 		}
 	}

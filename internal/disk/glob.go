@@ -82,7 +82,20 @@ func matchPart(pattern, name string) bool {
 	if strings.HasPrefix(name, ".") && !strings.HasPrefix(pattern, ".") && !strings.HasPrefix(pattern, `\.`) {
 		return false
 	}
+	pattern = withoutClasses(pattern)
 	return match(pattern, name, oneRune) || match(pattern, name, oneByte)
+}
+
+// withoutClasses puts a star for a set with a class ([:alpha:]) and all behind it: where bash ends such a set is hard
+// to say, as it takes [[=a=]][a-c] for one.
+func withoutClasses(pattern string) string {
+	for i := 1; i+1 < len(pattern); i++ {
+		if pattern[i] == '[' && strings.IndexByte(":.=", pattern[i+1]) >= 0 {
+			first := strings.IndexByte(pattern, '[')
+			return strings.TrimRight(pattern[:first], `\`) + "*"
+		}
+	}
+	return pattern
 }
 
 // Where the language is C, a character is a byte.
@@ -147,10 +160,6 @@ func bracket(pattern string) (set string, n int) {
 		switch c := pattern[i]; {
 		case c == '\\':
 			i++
-		case c == '[' && i+1 < len(pattern) && strings.IndexByte(":.=", pattern[i+1]) >= 0:
-			if end := strings.Index(pattern[i+2:], pattern[i+1:i+2]+"]"); end >= 0 {
-				i += 2 + end + 1
-			}
 		case c == ']' && i > first:
 			return pattern[1:i], i + 1
 		}
@@ -158,8 +167,8 @@ func bracket(pattern string) (set string, n int) {
 	return "", 0
 }
 
-// mayHold reports whether a set may hold a character. Only plain lists are looked at; ranges and classes depend on the
-// language and may hold anything.
+// mayHold reports whether a set may hold a character. Only plain lists are looked at; ranges depend on the language and
+// may hold anything.
 func mayHold(set, char string) bool {
 	if strings.ContainsAny(set, `-[\`) {
 		return true

@@ -30,15 +30,12 @@ var programKeys = map[string]func(s setting) bool{
 	"diff.submodule":          func(s setting) bool { return s.value == "short" }, // else git runs in submodules of any commit
 	"status.submodulesummary": setting.isFalse,
 	"submodule.*.update":      func(s setting) bool { return !strings.HasPrefix(s.value, "!") },
-	"remote.*.url":            func(s setting) bool { return !hasHelper(s.value) },
-	"remote.*.pushurl":        func(s setting) bool { return !hasHelper(s.value) },
-	"url.*.insteadof":         func(s setting) bool { return !hasHelper(s.key.sub) },
-	"url.*.pushinsteadof":     func(s setting) bool { return !hasHelper(s.key.sub) },
 	"credential.helper":       func(s setting) bool { return s.valued && s.value == "" }, // forgets the helpers so far
 	"credential.*.helper":     func(s setting) bool { return s.valued && s.value == "" },
 	"protocol.allow":          func(s setting) bool { return s.value == "never" },
 	"protocol.*.allow":        func(s setting) bool { return s.value == "never" || s.key.sub != "ext" && s.key.sub != "fd" },
 	"core.hookspath":          never,
+	"core.unsetenvvars":       never, // takes the environment's settings from the programs that git runs
 	"core.sshcommand":         never,
 	"core.askpass":            never,
 	"core.gitproxy":           never,
@@ -48,11 +45,8 @@ var programKeys = map[string]func(s setting) bool{
 	"imap.tunnel":             never,
 	"instaweb.httpd":          never,
 	"instaweb.modulepath":     never,
-	"web.browser":             never,
-	"help.browser":            never,
 	"man.viewer":              never,
 	"sendemail.smtpserver":    never,
-	"gpg.program":             never,
 }
 
 func never(setting) bool { return false }
@@ -61,8 +55,14 @@ func never(setting) bool { return false }
 // uploadpack.packObjectsHook, and what git may learn yet.
 var programEndings = []string{
 	"command", "cmd", "program", "helper", "driver", "pager", "editor", "textconv", "external", "process", "clean", "smudge",
-	"hook", "difffilter", "tool", "transferagent",
+	"hook", "difffilter", "tool", "browser", "transferagent",
 }
+
+// plainSections hold nothing but looks, although names in them end like those of programs: color.pager, column.clean.
+var plainSections = []string{"color", "column", "advice"}
+
+// addressSections hold addresses, also as subsections: a remote may be called by its address.
+var addressSections = []string{"remote", "branch", "url", "submodule", "extensions", "clone", "checkout", "bundle"}
 
 // programPaths are sections in which a path is that of a program.
 var programPaths = []string{"man", "browser", "difftool", "mergetool", "lfs", "guitool"}
@@ -72,6 +72,10 @@ func (s setting) harmful() bool {
 		return !harmless(s)
 	}
 	switch {
+	case slices.Contains(plainSections, s.key.section), s.key.name == "cachetextconv":
+		return false
+	case slices.Contains(addressSections, s.key.section) && (hasHelper(s.value) || hasHelper(s.key.sub)):
+		return true
 	case s.key.section == "alias":
 		return true // one for a command that git has given up (whatchanged) is obeyed
 	case s.key.section == "pager":
