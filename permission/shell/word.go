@@ -83,8 +83,8 @@ func (r *reader) words(w *syntax.Word) []Word {
 	}
 	out := make([]Word, len(texts))
 	for i, t := range texts {
-		if len(texts) > 1 && (strings.HasPrefix(t, "~") || strings.Contains(t, "=~") || strings.Contains(t, ":~")) {
-			out[i] = Word{r.text(w), Unknown} // braces come before the home
+		if len(texts) > 1 && (t == "" || strings.HasPrefix(t, "~") || strings.Contains(t, "=~") || strings.Contains(t, ":~")) {
+			out[i] = Word{r.text(w), Unknown} // braces come before the home; an empty word may or may not be left out
 			continue
 		}
 		out[i] = finish(t)

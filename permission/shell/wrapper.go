@@ -184,12 +184,13 @@ func (r *reader) run(inner *Command) {
 		r.unknown(inner.By)
 		return
 	}
-	place := r.place
+	place, dirs := r.place, r.dirs
+	r.dirs = inner.Dirs
 	r.nest++
 	r.add(inner)
 	r.unwrap(inner)
 	r.nest--
-	r.place = place
+	r.place, r.dirs = place, dirs
 }
 
 // unknown adds a command of which nothing is known.

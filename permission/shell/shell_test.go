@@ -1,0 +1,156 @@
+package shell_test
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/permission/shell"
+)
+
+func ExampleRead() {
+	script, _ := shell.Read(`cd src && sudo r\m -rf 'a b'`, shell.Options{Dir: "/home/me/app"})
+	for _, c := range script.Commands {
+		fmt.Printf("%q in %q: %q\n", c.Argv(), c.Dirs, c.Prove().Why)
+	}
+	// Output:
+	// ["cd" "src"] in ["/home/me/app"]: ""
+	// ["sudo" "rm" "-rf" "a b"] in ["/home/me/app/src"]: "sudo is not known to be read-only"
+	// ["rm" "-rf" "a b"] in ["/home/me/app/src"]: "it is run by sudo"
+}
+
+// Words are read as bash reads them: bash itself is asked.
+func TestWordsAreBash(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash here")
+	}
+	for _, words := range []string{
+		`a b`, `'a b' c`, `"a b"c`, `a\ b`, `a''b`, `"a"'b'c`, `$'a\tb'`, `$'\x41\101'`, `$'a\'b'`, `"a\"b"`, `"a\$b"`, `"a\nb"`, `'a\nb'`, `a\nb`, `"a\\b"`, `\\`, `"\a"`, `'"'`, `"'"`,
+		`{a,b}`, `x{a,b}y`, `{a,b}{c,d}`, `{a}`, `{}`, `{a,}`, `a{,b}`, `{a,b`, `a}`, `\{a,b}`, `{a\,b}`, `"{a,b}"`, `{"a b",c}`, `a,b`, `HEAD@{1}`, `x=~y`, `a#b`, `\#a`, `'#a'`,
+		"a\\\nb", "'a\\\nb'", "\"a\\\nb\"", `a=b`, `--x="y z"`, `-"n"`, `''`, `""`, `a""`, `!`, `%a`, `a~b`, `é`, `$'a\\b'`, `"a'b"`, `^`, `@`, `]`, `a:b`,
+	} {
+		out, err := exec.Command(bash, "-c", `set -f; printf '%s\0' `+words).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", words, err)
+		}
+		want := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+		script, err := shell.Read("cmd "+words, shell.Options{Dir: "/"})
+		if err != nil {
+			t.Errorf("%s: %v", words, err)
+			continue
+		}
+		c := script.Commands[0]
+		known := true
+		for _, w := range c.Words {
+			known = known && w.Sort == shell.Literal
+		}
+		if !known {
+			t.Logf("%s: not known", words)
+			continue
+		}
+		if diff := cmp.Diff(want, c.Argv()[1:]); diff != "" {
+			t.Errorf("%s: %s", words, diff)
+		}
+	}
+}
+
+func TestDirs(t *testing.T) {
+	for line, want := range map[string]string{
+		"x":                            "/w",
+		"cd a && x":                    "/w/a",
+		"cd a; x":                      "/w/a /w",
+		"cd a || x":                    "/w",
+		"cd a && cd ../b && x":         "/w/b",
+		"(cd a && y); x":               "/w",
+		"{ cd a && y; } && x":          "/w/a",
+		"cd a | y; x":                  "/w",
+		"cd a & x":                     "/w",
+		"cd /a && x":                   "/a",
+		"cd && x":                      "/h",
+		"cd ~/b && x":                  "/h/b",
+		"cd $X && x":                   "?",
+		"cd - && x":                    "?",
+		"pushd a; x":                   "?",
+		"eval y; x":                    "?",
+		"if cd a; then x; fi":          "/w/a /w",
+		"for i in 1; do cd a; done; x": "?",
+		"time cd a && x":               "/w/a",
+		"! cd a && x":                  "/w",
+		"f() { cd a; }; f; x":          "?",
+		"cd a > /dev/null && x":        "/w/a",
+		"$(cd a); x":                   "?",
+		"echo $(cd a) && x":            "/w",
+		"env -C a x":                   "?",
+	} {
+		script, err := shell.Read(line, shell.Options{Dir: "/w", Home: "/h"})
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		got := ""
+		for _, c := range script.Commands {
+			if c.Name() == "x" {
+				got = strings.Join(c.Dirs, " ")
+				if c.Dirs == nil {
+					got = "?"
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	env := shell.Environment([]string{
+		"PATH=/usr/bin:.:/w/bin::/bin:node_modules/.bin", "HOME=/h", "BASH_ENV=/w/x", "OPENAI_API_KEY=k", "GIT_EXTERNAL_DIFF=x", "BASH_FUNC_ls%%=() { x; }", "LC_ALL=C", "LD_PRELOAD=x", "GIT_CONFIG_COUNT=1",
+	}, "/w")
+	seen := map[string]string{}
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		if _, twice := seen[name]; twice {
+			t.Errorf("%s twice", name)
+		}
+		seen[name] = value
+	}
+	if seen["PATH"] != "/usr/bin:/bin" || seen["HOME"] != "/h" || seen["LC_ALL"] != "C" {
+		t.Errorf("%v", seen)
+	}
+	for _, name := range []string{"BASH_ENV", "OPENAI_API_KEY", "GIT_EXTERNAL_DIFF", "BASH_FUNC_ls%%", "LD_PRELOAD"} {
+		if _, ok := seen[name]; ok {
+			t.Errorf("%s was kept", name)
+		}
+	}
+}
+
+// Nothing that can be written breaks the reader or keeps it long.
+func FuzzRead(f *testing.F) {
+	for _, s := range []string{"ls", "a && b | c", "cat <<E\nx\nE\n", "$(x) `y` ${z:-$(w)}", "bash -c 'x' <<< y", "find . -exec a {} \\;", "a={b,c} {d,e}", "[[ a -nt b ]]", "case a in b) c;; esac", "# \\\nx"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		start := time.Now()
+		script, err := shell.Read(line, shell.Options{Dir: "/w", Home: "/h"})
+		if took := time.Since(start); took > 500*time.Millisecond {
+			t.Errorf("took %v", took)
+		}
+		if err != nil {
+			return
+		}
+		p, _ := shell.ParsePattern("rm -rf", true)
+		for _, c := range script.Commands {
+			c.Prove()
+			c.Mentions()
+			p.Match(c)
+			p.Covers(c)
+			_ = c.String()
+		}
+		script.Understood()
+	})
+}
