@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 // Whatever layers are missing, a command runs with a word about it, or does
 // not run with a word about it; it never hangs and is never quietly unboxed.
 func TestMissingLayers(t *testing.T) {
+	needsLayers(t)
 	r := opened(t, Options{})
 	const all = sandbox.Landlock | sandbox.Seccomp | sandbox.Notify | sandbox.Namespaces
 	for without := sandbox.Layers(0); without <= all; without++ {
@@ -67,6 +69,7 @@ func TestNoKeeperNoBox(t *testing.T) {
 
 // Namespaces that seemed to work and do not are done without.
 func TestNamespacesBreakLater(t *testing.T) {
+	needsLayers(t)
 	r := opened(t, Options{})
 	r.keeper.breaks(namespaced, errors.New("a test says so"))
 	dir := t.TempDir()
@@ -80,6 +83,7 @@ func TestNamespacesBreakLater(t *testing.T) {
 
 // What failed for the box's sake is told from what failed by itself.
 func TestSuspect(t *testing.T) {
+	needsLayers(t)
 	r := opened(t, Options{})
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -128,6 +132,7 @@ func TestBoxLeavesNothing(t *testing.T) {
 // Two boxes in one workspace: the first to end must not take the second one's
 // placeholders away.
 func TestBoxesSideBySide(t *testing.T) {
+	needsLayers(t)
 	r := opened(t, Options{})
 	dir := t.TempDir()
 	spec := sandbox.For(sandbox.Workspace, []string{dir}, nil, os.Environ(), nil)
@@ -154,8 +159,44 @@ func TestBoxesSideBySide(t *testing.T) {
 	}
 }
 
+// A system that allows no user namespaces, as in most containers: this binary
+// again, in one that allows no more.
+func TestNoUserNamespaces(t *testing.T) {
+	if os.Getenv("BOX_NO_NAMESPACES") != "" {
+		withoutUserNamespaces(t)
+		return
+	}
+	needsLayers(t)
+	if os.Getuid() != 0 {
+		t.Skip("only root can forbid them")
+	}
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestNoUserNamespaces$", "-test.v")
+	cmd.Env = append(os.Environ(), "BOX_NO_NAMESPACES=1")
+	cmd.SysProcAttr = sandbox.NamespaceAttr()
+	if text, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(text), "--- PASS") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+func withoutUserNamespaces(t *testing.T) {
+	if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
+		t.Fatal(err)
+	}
+	r := opened(t, Options{})
+	dir := t.TempDir()
+	for _, mode := range []sandbox.Mode{sandbox.ReadOnly, sandbox.Workspace} {
+		spec := sandbox.For(mode, []string{dir}, nil, os.Environ(), nil)
+		o := run(t, r, Command{Line: "touch /usr/adze-must-not-be", Dir: dir, Sandbox: spec})
+		said := strings.Contains(strings.Join(o.Notes, " "), "Protected paths are not enforced: no more user namespaces may be made here")
+		if o.Exit == 0 || o.Boxed != mode || said != (mode == sandbox.Workspace) {
+			t.Errorf("%+v", o)
+		}
+	}
+}
+
 // git takes settings and hooks from where .git/commondir says.
 func TestPlantedCommondir(t *testing.T) {
+	needsLayers(t)
 	r := opened(t, Options{})
 	dir, env := project(t)
 	spec := sandbox.For(sandbox.Workspace, []string{dir}, nil, env, nil)

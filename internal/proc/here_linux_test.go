@@ -13,6 +13,7 @@ import (
 // A person's command has the streams of this program. It is not run in
 // parallel: the streams are exchanged.
 func TestHere(t *testing.T) {
+	needsLayers(t)
 	dir := t.TempDir()
 	outside := t.TempDir() + "/outside"
 	line := "cat; touch inside " + outside + " 2>/dev/null; echo $? $TMPDIR; ls .adze .git; kill -TERM $$"

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -81,20 +82,24 @@ var rows = map[string]string{
 	"signal outside":           "+ - - - . - . -",
 	"environment of another":   "+ - - - - - - -",
 	"/proc/self/mem":           "+ - - - - - - -",
-	"raw packet socket":        "+ - - - - - - -", // root's
-	"mount":                    "+ - - - - - - -", // root's
-	"device node":              "+ - - - - - - -", // root's
+	"raw packet socket":        "+ - - - - - - -",
+	"mount":                    "+ - - - - - - -",
+	"device node":              "+ - - - - - - -",
 }
 
-// onlyRoot are attempts that others cannot even make without a box.
-var onlyRoot = map[string]bool{"raw packet socket": true, "mount": true, "device node": true}
+// restricted are attempts that a container's rules may refuse without any box,
+// and those of root's that others cannot make. Where it is so, nothing can be
+// shown.
+var restricted = map[string]bool{
+	"raw packet socket": true, "mount": true, "device node": true, "setuid": true, "io_uring": true,
+	"namespaces and mount": true, "ptrace": true, "kernel keys": true, "xattr outside": true, "memory of another": true,
+}
 
 func TestBoxes(t *testing.T) {
-	if !sandbox.Probe().Layers().Has(sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces) {
-		t.Skip("not all layers work here:", strings.Join(sandbox.Describe(), "; "))
-	}
+	needsLayers(t)
 	r := opened(t, Options{})
 	other := setuidProgram(t)
+	untried := map[string]bool{}
 	for i, col := range columns {
 		t.Run(col.name, func(t *testing.T) {
 			f := newField(t, other)
@@ -103,7 +108,11 @@ func TestBoxes(t *testing.T) {
 			got := f.attempt(t, r, spec)
 			want := map[string]string{}
 			for name, row := range rows {
-				if onlyRoot[name] && os.Getuid() != 0 {
+				if i == 0 && restricted[name] && got[name] != "+" {
+					t.Logf("%s cannot be tried here: %s", name, got[name])
+					untried[name] = true
+				}
+				if untried[name] {
 					delete(got, name)
 					continue
 				}
@@ -117,6 +126,14 @@ func TestBoxes(t *testing.T) {
 			}
 			f.intact(t, col.mode)
 		})
+	}
+}
+
+// needsLayers skips a test where the kernel does not have everything.
+func needsLayers(t *testing.T) {
+	t.Helper()
+	if !sandbox.Probe().Layers().Has(sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces) {
+		t.Skip("not all layers work here:", strings.Join(sandbox.Describe(), "; "))
 	}
 }
 
@@ -150,6 +167,9 @@ func TestBoxesAsNobody(t *testing.T) {
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	text, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) {
+		t.Skip("cannot become another user here")
+	}
 	if err != nil || !strings.Contains(string(text), "--- PASS: TestBoxes") && !strings.Contains(string(text), "--- SKIP: TestBoxes") {
 		t.Errorf("%v\n%s", err, text)
 	}

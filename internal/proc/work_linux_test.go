@@ -52,6 +52,7 @@ func project(t *testing.T) (dir string, env []string) {
 
 // A box that breaks what people do all day is turned off.
 func TestWorkInWorkspace(t *testing.T) {
+	needsLayers(t)
 	t.Parallel()
 	r := opened(t, Options{})
 	dir, env := project(t)

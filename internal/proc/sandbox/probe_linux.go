@@ -93,7 +93,8 @@ func NamespaceAttr() *syscall.SysProcAttr {
 		GidMappings: identity("/proc/self/gid_map", os.Getgid()),
 		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP},
 	}
-	attr.GidMappingsEnableSetgroups = os.Getuid() == 0
+	groups, _ := os.ReadFile("/proc/self/setgroups")
+	attr.GidMappingsEnableSetgroups = os.Getuid() == 0 && strings.TrimSpace(string(groups)) == "allow"
 	return attr
 }
 
