@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io"
 	"regexp"
+	"sync"
 )
 
 // maxFrame is the longest message that is read whole. A longer one is read to its end and dropped.
@@ -83,18 +84,23 @@ func lastBytes(b []byte) []byte {
 	return append([]byte(nil), b[len(b)-keepOver:]...)
 }
 
+// The two places where an answer names its request. They are compiled when first needed, not at every start.
 var (
-	idAtStart = regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"`)
-	idAtEnd   = regexp.MustCompile(`\}\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+	idAtStart = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"`)
+	})
+	idAtEnd = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\}\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+	})
 )
 
 // answered is the id, as JSON, of the request that a line too long to read seems to answer. It is only a guess: an id
 // that nobody waits for is dropped later, like every stray answer.
 func (fr frame) answered() []byte {
-	if m := idAtStart.FindSubmatch(fr.line); m != nil {
+	if m := idAtStart().FindSubmatch(fr.line); m != nil {
 		return m[1]
 	}
-	if m := idAtEnd.FindSubmatch(fr.tail); m != nil {
+	if m := idAtEnd().FindSubmatch(fr.tail); m != nil {
 		return m[1]
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -149,12 +150,14 @@ func (s Server) Expand(lookup func(string) (string, bool)) Server {
 	return s
 }
 
-var variable = regexp.MustCompile(`\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(:-[^}]*)?\})`)
+var variable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(:-[^}]*)?\})`)
+})
 
 // Expand replaces $VAR, ${VAR} and ${VAR:-default} in one value.
 func Expand(value string, lookup func(string) (string, bool)) string {
-	return variable.ReplaceAllStringFunc(value, func(written string) string {
-		m := variable.FindStringSubmatch(written)
+	return variable().ReplaceAllStringFunc(value, func(written string) string {
+		m := variable().FindStringSubmatch(written)
 		fallback, given := strings.CutPrefix(m[3], ":-")
 		if v, ok := lookup(m[1] + m[2]); ok && (v != "" || !given) {
 			return v

@@ -233,6 +233,35 @@ func TestCloseEndsEverything(t *testing.T) {
 	}
 }
 
+// Servers that are opened, used, crashed and closed again and again leave no file open.
+func TestNoFileIsLeftOpen(t *testing.T) {
+	count := func() int {
+		fds, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip("there is no /proc")
+		}
+		return len(fds)
+	}
+	round := func() {
+		d := ready(t, "plain", Options{State: t.TempDir()})
+		d.call(t.Context(), "fake__crash", `{}`)
+		d.call(t.Context(), "fake__echo", `{}`)
+		d.Servers.Close()
+	}
+	round()
+	before := count()
+	for range 3 {
+		round()
+	}
+	for range 100 { // pipes are closed a moment after the process is gone
+		if count() <= before {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("%d files were open, now %d", before, count())
+}
+
 func TestElicitation(t *testing.T) {
 	t.Parallel()
 	d := ready(t, "plain", Options{Call: 300 * time.Millisecond})
