@@ -74,15 +74,15 @@ func (b *boxes) box(c *proc.Command, d tool.Decision) {
 	if reads {
 		mode = sandbox.ReadOnly
 	}
+	c.Sandbox, c.Env = nil, b.env
+	if readsOnly(d) || mode == sandbox.ReadOnly {
+		c.Env = b.short // what was read of a command holds in no other environment, box or not
+	}
 	if b.auto && !reads || mode == sandbox.Off {
-		c.Sandbox, c.Env = nil, b.env
 		return
 	}
 	c.Sandbox = b.spec(mode)
 	c.Sandbox.BestEffort = b.auto // the verdict was the same without a box
-	if c.Env = b.env; mode == sandbox.ReadOnly {
-		c.Env = b.short
-	}
 }
 
 func (b *boxes) spec(mode sandbox.Mode) *sandbox.Spec {

@@ -33,6 +33,8 @@ type options struct {
 	deny       []string
 	checkMode  string
 	batch      bool
+	boxMode    string
+	sandbox    string
 	noReadOnly bool
 	help       bool
 	version    bool

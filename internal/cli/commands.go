@@ -51,6 +51,10 @@ adze memory show`},
 adze permission check -- 'git log --oneline | head'
 adze permission check --allow 'Shell(make:*)' -- 'make test && rm -rf build'
 adze permission check --batch < questions.jsonl`},
+		{name: "sandbox run", words: "-- COMMAND", about: "try a sandbox: run a command in one", run: sandboxRun, help: `
+adze sandbox run -- make test
+adze sandbox run --mode read-only -- sh -c 'touch x'`},
+		{name: "doctor", about: "say what works here, what does not, and why", run: doctor},
 		{name: "trust", words: "[DIR]", about: "see what a folder's files want to do, and let them", run: runTrust, help: `
 adze trust
 adze trust --remove`},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/permission"
 )
 
@@ -39,7 +40,7 @@ func flags() []flag {
 				o.model = v
 				return nil
 			}},
-		{long: "cwd", value: "DIR", on: cmdPrompt + " trust memory-show permission-check " + cmdMCP + " " + cmdTools, about: "the folder to work in; the current one if not given",
+		{long: "cwd", value: "DIR", on: cmdPrompt + " trust doctor sandbox-run memory-show permission-check " + cmdMCP + " " + cmdTools, about: "the folder to work in; the current one if not given",
 			set: func(o *options, v string) error {
 				o.cwd = v
 				return nil
@@ -129,11 +130,19 @@ func flags() []flag {
 				o.deny = append(o.deny, v)
 				return nil
 			}},
-		{long: "mode", value: "MODE", on: "permission-check", about: "the approval mode to judge in",
+		{long: "mode", value: "MODE", on: "permission-check sandbox-run", about: "the approval mode to judge in; of a sandbox: read-only, workspace or workspace+network",
 			set: func(o *options, v string) error {
 				m, err := permission.ParseMode(v)
-				o.checkMode = string(m)
-				return err
+				b, boxErr := sandbox.ParseMode(v)
+				o.checkMode, o.boxMode = string(m), string(b)
+				if err != nil && boxErr != nil {
+					return err
+				}
+				return nil
+			}},
+		{long: "sandbox", value: "MODE", on: cmdPrompt + " doctor " + cmdTools, about: "auto, off, read-only, workspace or workspace+network: how commands are boxed",
+			set: func(o *options, v string) error {
+				return oneOf(&o.sandbox, v, "auto", "off", "read-only", "workspace", "workspace+network")
 			}},
 		{long: "batch", on: "permission-check", about: `judge lines {"id","cmd","rules","cwd","mode"} from stdin; no settings are read`,
 			set: func(o *options, _ string) error {

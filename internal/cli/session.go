@@ -187,6 +187,9 @@ func settingFlags(o *options) []settings.Flag {
 	case o.mode != "":
 		fs = append(fs, settings.Flag{Name: "--approval-mode", Key: "tools.approvalMode", Value: o.mode})
 	}
+	if o.sandbox != "" {
+		fs = append(fs, settings.Flag{Name: "--sandbox", Key: "tools.sandbox", Value: o.sandbox})
+	}
 	if o.model != "" {
 		fs = append(fs, settings.Flag{Name: "--model", Key: "model.name", Value: o.model})
 	}

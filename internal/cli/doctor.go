@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/tool"
+)
+
+// doctor says what works here, what does not, and why.
+func doctor(ctx context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 0, "doctor"); err != nil {
+		return err
+	}
+	w := env.Stdout
+	section(w, "adze", fmt.Sprintf("%s, %s/%s", env.Version, runtime.GOOS, runtime.GOARCH))
+	r := proc.Open(proc.Options{Helper: env.Helper})
+	health := r.Health()
+	section(w, "commands", append([]string{"run with " + health.Shell}, health.Notes...)...)
+	section(w, "sandbox", sandbox.Describe()...)
+	if err := r.Close(); err != nil {
+		return err
+	}
+	s, err := openSession(env, o, oneCall)
+	if err != nil {
+		section(w, "settings", "cannot be used: "+err.Error())
+		return exitf(exitCode(err), "")
+	}
+	defer s.close(env)
+	section(w, "settings", s.settingsReport()...)
+	if m, err := openModel(ctx, env, s.settings); err != nil {
+		section(w, "model", err.Error())
+	} else {
+		section(w, "model", m.Name())
+		m.Close()
+	}
+	section(w, "tools", fmt.Sprintf("%d, see adze tool list", len(s.exec.Registry.All())))
+	return nil
+}
+
+// settingsReport is what was taken of settings in a way that a person might not expect.
+func (s *session) settingsReport() []string {
+	lines := []string{"your own are in " + s.home, "the approval mode is " + s.policy.Mode().String() + ", the sandbox " + s.settings.Tools.Sandbox}
+	for _, n := range s.settings.Notes() {
+		lines = append(lines, n.String())
+	}
+	for _, u := range s.settings.Unknown() {
+		lines = append(lines, fmt.Sprintf("%s: %s means nothing to adze", u.From, u.Key))
+	}
+	return lines
+}
+
+func section(w io.Writer, title string, lines ...string) {
+	fmt.Fprintf(w, "%s\n", title)
+	for _, l := range lines {
+		fmt.Fprintf(w, "  %s\n", tool.Visible(l))
+	}
+}
