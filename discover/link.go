@@ -27,7 +27,7 @@ type link struct {
 	kind  transport
 	hash  string
 	opt   *Options
-	log   *Log
+	log   *serverLog
 	life  context.Context // ends with Close
 	bad   error           // the configuration is no good; it is never started
 

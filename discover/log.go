@@ -19,9 +19,9 @@ const (
 	logFileMax = 512 << 10 // bytes; then the file is begun anew and the old one kept beside it
 )
 
-// Log keeps the last lines of what a server said: its stderr, its log messages, what was wrong with what it sent. It is
+// serverLog keeps the last lines of what a server said: its stderr, its log messages, what was wrong with what it sent. It is
 // bounded in memory and on disk.
-type Log struct {
+type serverLog struct {
 	path string // empty: only in memory
 	mu   sync.Mutex
 	ring []string
@@ -29,17 +29,17 @@ type Log struct {
 	size int64
 }
 
-// Lines are the last lines, oldest first.
-func (l *Log) Lines() []string {
+// lines are the last lines, oldest first.
+func (l *serverLog) lines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]string(nil), l.ring...)
 }
 
 // printf adds a line of our own.
-func (l *Log) printf(format string, args ...any) { l.add("adze", fmt.Sprintf(format, args...)) }
+func (l *serverLog) printf(format string, args ...any) { l.add("adze", fmt.Sprintf(format, args...)) }
 
-func (l *Log) add(source, text string) {
+func (l *serverLog) add(source, text string) {
 	line := time.Now().Format("2006-01-02 15:04:05.000") + " " + source + ": " + tool.Visible(clip(strings.ReplaceAll(text, "\n", " "), logLine))
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +51,7 @@ func (l *Log) add(source, text string) {
 }
 
 // write appends to the file. A log that cannot be written is no reason to fail: what is in memory remains.
-func (l *Log) write(line string) {
+func (l *serverLog) write(line string) {
 	if l.path == "" {
 		return
 	}
@@ -79,7 +79,7 @@ func (l *Log) write(line string) {
 	l.size += int64(n)
 }
 
-func (l *Log) close() {
+func (l *serverLog) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file != nil {
@@ -89,7 +89,7 @@ func (l *Log) close() {
 }
 
 // copy adds all lines of a server's stderr, in bounded memory, until it ends.
-func (l *Log) copy(r io.Reader) {
+func (l *serverLog) copy(r io.Reader) {
 	f := newFrames(r, 64<<10)
 	for {
 		fr, err := f.next()

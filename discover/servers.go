@@ -78,7 +78,7 @@ func Open(servers map[string]Server, opt Options) *Servers {
 	life, stop := context.WithCancel(context.Background())
 	s := &Servers{opt: opt, links: map[string]*link{}, alone: len(servers) == 1, stop: stop}
 	for alias, conf := range servers {
-		l := &link{set: s, alias: alias, conf: conf, hash: conf.Hash(), opt: &s.opt, life: life, log: &Log{}}
+		l := &link{set: s, alias: alias, conf: conf, hash: conf.Hash(), opt: &s.opt, life: life, log: &serverLog{}}
 		if opt.State != "" {
 			l.log.path = logPath(opt.State, alias)
 		}

@@ -258,12 +258,12 @@ func TestLogFile(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
-	l := &Log{path: filepath.Join(t.TempDir(), "x.log")}
+	l := &serverLog{path: filepath.Join(t.TempDir(), "x.log")}
 	defer l.close()
 	for range 5000 {
 		l.add("stderr", strings.Repeat("x", 400))
 	}
-	if info, _ := os.Stat(l.path); info.Size() > logFileMax+1000 || len(l.Lines()) > logLines {
-		t.Errorf("a log of %d bytes on disk and %d lines in memory", info.Size(), len(l.Lines()))
+	if info, _ := os.Stat(l.path); info.Size() > logFileMax+1000 || len(l.lines()) > logLines {
+		t.Errorf("a log of %d bytes on disk and %d lines in memory", info.Size(), len(l.lines()))
 	}
 }

@@ -89,7 +89,7 @@ func (s *Servers) Logs(alias string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.log.Lines(), nil
+	return l.log.lines(), nil
 }
 
 // Reconnect ends a server if it runs and starts it anew, whatever happened before.

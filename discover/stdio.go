@@ -31,7 +31,7 @@ const (
 // refuses floods of requests, lets a write be given up, keeps stderr, and ends the whole process group.
 type process struct {
 	cmd  *exec.Cmd
-	log  *Log
+	log  *serverLog
 	exit chan struct{} // closed when the command itself has ended
 
 	stdin, stdout *os.File
@@ -49,7 +49,7 @@ type process struct {
 }
 
 // launch starts a server.
-func launch(s Server, env []string, dir string, log *Log) (*process, error) {
+func launch(s Server, env []string, dir string, log *serverLog) (*process, error) {
 	cmd := exec.Command(s.Command, s.Args...)
 	cmd.Dir, cmd.Env = dir, env
 	if s.Cwd != "" {
