@@ -83,36 +83,52 @@ type box struct {
 // startBox starts a box, or skips the test where the system does not allow one.
 func startBox(t testing.TB) *box {
 	t.Helper()
-	dir := t.TempDir()
+	b, err := openBox()
+	if err != nil {
+		t.Skipf("no box here, so nothing is run: %v", err)
+	}
+	t.Cleanup(b.close)
+	return b
+}
+
+func openBox() (*box, error) {
+	dir, err := os.MkdirTemp("", "box")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(dir) // it is a place to mount on, and only in there
 	cmd := exec.Command("/proc/self/exe", "-test.run=^$")
 	cmd.Env = append(os.Environ(), boxVariable+"="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-		Pdeathsig:   syscall.SIGKILL,
 	}
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
-		t.Skipf("no namespaces here, so nothing is run: %v", err)
+		return nil, err
 	}
 	b := &box{in: in, out: bufio.NewReaderSize(out, 1<<20), cmd: cmd}
-	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
 	if line, err := b.out.ReadString('\n'); err != nil || line != "ready\n" {
-		in.Close()
-		_ = cmd.Wait()
-		t.Skipf("no box here, so nothing is run: %s %v", stderr.String(), err)
+		b.close()
+		return nil, fmt.Errorf("%s %w", stderr.String(), err)
 	}
-	return b
+	return b, nil
+}
+
+// close ends the box: it ends by itself when nobody speaks to it any more.
+func (b *box) close() {
+	b.in.Close()
+	_ = b.cmd.Wait()
 }
 
 func (b *box) run(t testing.TB, o order) effect {

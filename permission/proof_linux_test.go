@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/adze-dev/adze/permission"
@@ -102,4 +103,29 @@ func slow(line string) bool {
 		}
 	}
 	return false
+}
+
+// FuzzUnasked runs what is judged to run unasked, whatever a fuzzer comes up with.
+func FuzzUnasked(f *testing.F) {
+	lines, _ := attacks(f)
+	for _, n := range sortedLines(lines) {
+		f.Add(lines[n])
+	}
+	for _, line := range harmlessCommands(f) {
+		f.Add(line)
+	}
+	p := permission.New(calmWorld(), permission.Default)
+	open := sync.OnceValues(openBox)
+	f.Fuzz(func(t *testing.T, line string) {
+		if p.Judge(commandRequest(line)).Verdict != tool.Allow || slow(line) || strings.ContainsRune(line, 0) || soak() < 0.1 {
+			return
+		}
+		b, err := open()
+		if err != nil {
+			t.Skipf("no box here, so nothing is run: %v", err)
+		}
+		if e := b.run(t, order{Command: line, Unasked: true}); e.harm() != "" {
+			t.Errorf("%q: %s", line, e.harm())
+		}
+	})
 }
