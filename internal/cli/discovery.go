@@ -26,6 +26,9 @@ import (
 // what is said in the end is why it failed.
 const discoveryWait = 10*time.Second + 300*time.Millisecond
 
+// notYet is said of a server that is still being waited for.
+const notYet = "it has not answered within 10 s; adze mcp logs shows what it said"
+
 // outside is the tools of a session that come from elsewhere. Its zero value has none.
 type outside struct {
 	servers  *discover.Servers
@@ -124,7 +127,8 @@ func (o *outside) wait(ctx context.Context) []string {
 	}
 	if o.servers != nil {
 		if err := o.servers.Wait(ctx); err != nil {
-			problems = append(problems, strings.Split(err.Error(), "\n")...)
+			text := strings.ReplaceAll(err.Error(), ": "+context.DeadlineExceeded.Error(), ": "+notYet)
+			problems = append(problems, strings.Split(text, "\n")...)
 		}
 	}
 	return problems

@@ -64,8 +64,11 @@ func (s *session) listServers() []listed {
 			Tools: append([]string{}, st.Tools...), Prompts: st.Prompts, Resources: st.Resources,
 			Started: when(st.Began), Took: st.Took.Milliseconds(), Seen: when(st.Seen), Warnings: st.Warnings,
 		}
-		if st.Err != nil {
+		switch {
+		case st.Err != nil:
 			l.Error = st.Err.Error()
+		case st.State == discover.Starting:
+			l.Error = notYet
 		}
 		all = append(all, l)
 	}
