@@ -14,7 +14,7 @@ import (
 
 // Git names a program that the repository around dir would make git run, by its own configuration or that of a
 // submodule; the person's own configuration and the system's are theirs. known is false if that could not be found
-// out, and also if the repository would make git look at files elsewhere (core.worktree).
+// out, and also if the repository would make git look at files elsewhere (core.worktree) or tell lines of a secret one.
 func (d *Disk) Git(dir string) (program string, known bool) {
 	r := &repoReader{disk: d, budget: d.budget(), seen: map[string]bool{}}
 	err := r.around(dir)
@@ -142,7 +142,7 @@ func (r *repoReader) repository(gitDir, top string) error {
 	if err := valid(gitDir, common); err != nil {
 		return err
 	}
-	c := &configReader{repoReader: r}
+	c := &configReader{repoReader: r, top: top}
 	if err := c.all(gitDir, common, shared); err != nil {
 		return err
 	}

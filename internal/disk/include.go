@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
 // configReader reads the configuration files of one repository.
 type configReader struct {
 	*repoReader
+	top      string // where the repository's files are; "" if it is bare
 	worktree string // core.worktree
 	hashSize int    // by extensions.objectFormat; 0: unset
 }
@@ -73,6 +75,8 @@ func (c *configReader) setting(s setting, file string, depth int) error {
 		default:
 			return fmt.Errorf("%s: object format %q", file, s.value)
 		}
+	case "core.attributesfile", "core.excludesfile", "blame.ignorerevsfile", "mailmap.file", "diff.orderfile":
+		return c.quoted(s, file)
 	default:
 		if program := s.runs(); program != "" && !c.disk.overruled[p] {
 			return &programError{program}
@@ -83,16 +87,38 @@ func (c *configReader) setting(s setting, file string, depth int) error {
 
 // include reads an included file, whose path is relative to the file that names it.
 func (c *configReader) include(s setting, file string, depth int) error {
-	path := s.value
-	switch rest, atHome := strings.CutPrefix(path, "~/"); {
-	case atHome && c.disk.home != "":
-		path = c.disk.home + "/" + rest
-	case path == "", path[0] == '~', strings.HasPrefix(path, "%("):
-		return fmt.Errorf("%s: include %q: where that is is not known", file, path)
-	case !filepath.IsAbs(path):
-		path = file[:strings.LastIndexAny(file, `/`+string(filepath.Separator))+1] + path
+	folder := file[:strings.LastIndexAny(file, `/`+string(filepath.Separator))]
+	path, ok := c.path(s.value, folder)
+	if !ok {
+		return fmt.Errorf("%s: include %q: where that is is not known", file, s.value)
 	}
 	return c.file(path, depth+1)
+}
+
+// quoted checks a file that git reads and whose lines it tells in its complaints: it must be no secret.
+func (c *configReader) quoted(s setting, file string) error {
+	if s.value == "" {
+		return nil
+	}
+	path, ok := c.path(s.value, c.top)
+	if ok && filepath.IsAbs(path) {
+		abs, _, err := realpath.Resolve(path)
+		if _, secret := names.Secret(abs); err == nil && !secret {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: %s makes git read %q, which may be secret", file, s.key, s.value)
+}
+
+// path is a path as git's configuration writes one: ~ is the home, and what is relative starts in folder.
+func (c *configReader) path(value, folder string) (string, bool) {
+	switch rest, atHome := strings.CutPrefix(value, "~/"); {
+	case atHome && c.disk.home != "":
+		return c.disk.home + "/" + rest, true
+	case value == "", value[0] == '~', strings.HasPrefix(value, "%("):
+		return "", false
+	}
+	return below(folder, value), true
 }
 
 // sameFolder reports whether core.worktree only says where the repository was found anyway.

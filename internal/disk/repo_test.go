@@ -68,6 +68,13 @@ var places = []struct {
 	}, "?", ""},
 	{"files elsewhere", func(s *stage) string { s.config("[core]worktree=" + s.base); return s.repo }, "?", ""},
 	{"files where they are", func(s *stage) string { s.config("[core]worktree=../../repo"); return s.repo }, "", ""},
+	{"attributes from a secret", func(s *stage) string { s.config("[core]attributesFile=~/.netrc"); return s.repo }, "?", ""},
+	{"revisions from a secret", func(s *stage) string {
+		s.link(s.base+"/.netrc", "repo/.revs")
+		s.config("[blame]ignoreRevsFile=.revs")
+		return s.repo
+	}, "?", ""},
+	{"revisions", func(s *stage) string { s.config("[blame]ignoreRevsFile=.git-blame-ignore-revs"); return s.repo }, "", ""},
 	{"syntax", func(s *stage) string { s.config("[core"); return s.repo }, "?", ""},
 	{"NUL", func(s *stage) string { s.config("[core]fsmonitor=false\x00x"); return s.repo }, "?", ""},
 	{"huge", func(s *stage) string { s.config(strings.Repeat("# x\n", 1<<19)); return s.repo }, "?", ""},
