@@ -38,6 +38,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	side := &quietWriter{w: env.Stderr}
 	if env.Terminal {
 		t := newTerminal(env, s.policy)
+		t.save = func(scope, offer string) (string, error) { return s.saveRule(env, scope, offer) }
 		t.out = side
 		s.exec.Ask = t.ask
 		defer onSuspend(func() { s.background(side) })()

@@ -20,7 +20,8 @@ type terminal struct {
 	in     *lineReader
 	policy *permission.Policy
 	editor string
-	turn   chan struct{} // whose question it is
+	save   func(scope, offer string) (path string, err error) // nil: rules cannot be saved here
+	turn   chan struct{}                                      // whose question it is
 }
 
 func newTerminal(env Env, p *permission.Policy) *terminal {
@@ -41,38 +42,70 @@ func (t *terminal) ask(ctx context.Context, r tool.Request, why tool.Decision) (
 	if len(r.Form) > 0 {
 		return t.askForm(ctx, r)
 	}
-	always := alwaysRule(why)
 	for {
-		choices := "[y]es, [n]o"
-		if t.canEdit(r) {
-			choices += ", [e]dit it first"
-		}
-		if always != "" {
-			choices += fmt.Sprintf(", [a]lways (%s, until adze ends)", tool.Visible(always))
-		}
-		fmt.Fprintf(t.out, "%s? ", choices)
+		fmt.Fprintf(t.out, "%s? ", t.choices(r, why))
 		line, err := t.in.next(ctx)
 		if err != nil {
 			fmt.Fprintln(t.out, "(no answer)")
 			return tool.Decision{}, fmt.Errorf("read the answer: %w", err)
 		}
-		switch strings.ToLower(strings.TrimSpace(string(line))) {
-		case "y", "yes":
-			return tool.Decision{Verdict: tool.Allow}, nil
-		case "n", "no":
-			return tool.Decision{Verdict: tool.Deny}, nil
-		case "e", "edit":
-			if d, err := t.edit(ctx, r); err != nil {
-				fmt.Fprintf(t.out, "adze: %v\n", err)
-			} else if d.Args != nil {
-				return d, nil
-			}
-		case "a", "always":
-			if always != "" && t.policy.Remember(r, always) {
-				return tool.Decision{Verdict: tool.Allow, Remember: always}, nil
-			}
+		d, ok, err := t.choose(ctx, r, why, strings.ToLower(strings.TrimSpace(string(line))))
+		if err != nil {
+			fmt.Fprintf(t.out, "adze: %v\n", err)
+		}
+		if ok {
+			return d, nil
 		}
 	}
+}
+
+// choices are what may be answered, with the rules that an answer would keep.
+func (t *terminal) choices(r tool.Request, why tool.Decision) string {
+	s := "[y]es, [n]o"
+	if t.canEdit(r) {
+		s += ", [e]dit it first"
+	}
+	if always := alwaysRule(why); always != "" {
+		s += fmt.Sprintf(", [a]lways (%s, until adze ends)", tool.Visible(always))
+	}
+	if t.save != nil && len(why.Offer) > 0 {
+		s += fmt.Sprintf(", or save %s for this [p]roject or for [u] everywhere", tool.Visible(why.Offer[0]))
+	}
+	return s
+}
+
+// choose does what was answered. ok is false if it was none of the choices, or led to nothing.
+func (t *terminal) choose(ctx context.Context, r tool.Request, why tool.Decision, typed string) (d tool.Decision, ok bool, err error) {
+	switch typed {
+	case "y", "yes":
+		return tool.Decision{Verdict: tool.Allow}, true, nil
+	case "n", "no":
+		return tool.Decision{Verdict: tool.Deny}, true, nil
+	case "e", "edit":
+		d, err = t.edit(ctx, r)
+		return d, err == nil && d.Args != nil, err
+	case "a", "always":
+		always := alwaysRule(why)
+		d = tool.Decision{Verdict: tool.Allow, Remember: always}
+		return d, always != "" && t.policy.Remember(r, always), nil
+	case "p", "project", "u", "user":
+		return t.keep(r, why, map[byte]string{'p': "project", 'u': "user"}[typed[0]])
+	}
+	return tool.Decision{}, false, nil
+}
+
+// keep saves the smallest rule that was offered, and holds to it from now on.
+func (t *terminal) keep(r tool.Request, why tool.Decision, scope string) (tool.Decision, bool, error) {
+	if t.save == nil || len(why.Offer) == 0 {
+		return tool.Decision{}, false, nil
+	}
+	path, err := t.save(scope, why.Offer[0])
+	if err != nil {
+		return tool.Decision{}, false, fmt.Errorf("save the rule: %w", err)
+	}
+	fmt.Fprintf(t.out, "saved in %s\n", path)
+	t.policy.Remember(r, why.Offer[0])
+	return tool.Decision{Verdict: tool.Allow, Remember: why.Offer[0]}, true, nil
 }
 
 // askForm asks for more than yes or no.

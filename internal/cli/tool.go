@@ -96,7 +96,9 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 		return s.preview(ctx, env, call)
 	}
 	if env.Terminal && !o.json {
-		s.exec.Ask = newTerminal(env, s.policy).ask
+		t := newTerminal(env, s.policy)
+		t.save = func(scope, offer string) (string, error) { return s.saveRule(env, scope, offer) }
+		s.exec.Ask = t.ask
 	}
 	batch := s.exec.Batch(ctx)
 	batch.Add(call)
