@@ -23,7 +23,8 @@ var mayImport = map[string]string{
 	"agent":         "tool model",
 
 	// Reading shell commands knows no rules and no tools.
-	"permission/shell": "",
+	"permission/shell":  "",
+	"permission/ondisk": "internal/workspace/names",
 
 	// Models by their wire.
 	"model/openai":            "tool model",
@@ -48,7 +49,7 @@ var mayImport = map[string]string{
 	"internal/web":                "internal/text",
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
-	"internal/disk":               "internal/ignore internal/workspace/names internal/workspace/realpath",
+	"internal/disk":               "internal/ignore internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/peers":              "",
 	"internal/settings":           "",
 	"internal/spill":              "",
