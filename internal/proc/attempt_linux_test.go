@@ -63,6 +63,7 @@ func attempts() map[string]func() error {
 		"raw packet socket":        func() error { return socket(unix.AF_PACKET) },
 		"ptrace":                   func() error { return trace(sleeper) },
 		"memory of another":        func() error { return openClose(fmt.Sprintf("/proc/%d/mem", sleeper), os.O_RDWR) },
+		"memory of its keeper":     func() error { return openClose(fmt.Sprintf("/proc/%d/mem", os.Getppid()), os.O_RDONLY) },
 		"environment of another":   func() error { _, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", sleeper)); return err },
 		"/proc/self/mem":           func() error { return openClose("/proc/self/mem", os.O_RDWR) },
 		"signal outside":           func() error { return syscall.Kill(sleeper, syscall.SIGWINCH) },

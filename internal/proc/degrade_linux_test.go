@@ -205,3 +205,22 @@ func TestPlantedCommondir(t *testing.T) {
 		t.Errorf("it stays; %+v", o)
 	}
 }
+
+// A box changes nothing about how a tree ends.
+func TestStubbornTreeInBox(t *testing.T) {
+	needsLayers(t)
+	r := opened(t, Options{})
+	dir := t.TempDir()
+	env, tag := tagged(t)
+	line := `(setsid bash -c 'trap "" TERM; sleep 300; sleep 300' &); trap '' TERM; sleep 300; sleep 300`
+	for _, mode := range []sandbox.Mode{sandbox.ReadOnly, sandbox.Workspace, sandbox.WorkspaceNetwork} {
+		began := time.Now()
+		o := run(t, r, Command{Line: line, Dir: dir, Env: env, Timeout: 200 * time.Millisecond, Sandbox: sandbox.For(mode, []string{dir}, nil, env, nil)})
+		if left := tagsLeft(t, tag); left != nil || o.Ended != TimedOut || o.Leftover != 0 {
+			t.Errorf("%v: %+v, left %q", mode, o, left)
+		}
+		if took := time.Since(began) - 200*time.Millisecond; took > slack(250*time.Millisecond) {
+			t.Errorf("%v: took %v", mode, took)
+		}
+	}
+}

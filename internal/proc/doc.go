@@ -30,6 +30,12 @@
 // Without the call of Main, and on other systems, commands are ended by
 // process group (and on Linux by what /proc shows); Outcome.Notes says so.
 //
+// With Command.Sandbox a command runs in a box that the kernel holds it to, see
+// package sandbox. It is the keeper's one thread that enters the box and starts
+// the command there, so without keepers there are none on Linux: such a command
+// does not run, or says that it ran without. For boxes with namespaces there is
+// a second idle keeper, in a user namespace of its own.
+//
 // The package decides nothing: what may run, in which folder and with which
 // environment is the caller's business.
 package proc

@@ -3,7 +3,10 @@ package proc
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 func ExampleRunner_Run() {
@@ -42,4 +45,25 @@ func ExampleJobs() {
 	// Output:
 	// bg_1: listening
 	// stopped
+}
+
+// Main comes first in a program's main; without it there are no boxes.
+func ExampleCommand_sandbox() {
+	r := Open(Options{Helper: helper})
+	defer r.Close()
+	dir, _ := os.MkdirTemp("", "example-")
+	defer os.RemoveAll(dir)
+	o, err := r.Run(context.Background(), Command{
+		Line:    "echo reading is free; touch file 2>/dev/null || echo writing is not",
+		Dir:     dir,
+		Sandbox: &sandbox.Spec{Mode: sandbox.ReadOnly},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(o.Output)
+	// Output:
+	// reading is free
+	// writing is not
 }

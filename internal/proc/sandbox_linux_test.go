@@ -80,6 +80,7 @@ var rows = map[string]string{
 	"kernel keys":              "+ - - - - - - -",
 	"setuid":                   "+ - - - - - - -",
 	"signal outside":           "+ - - - . - . -",
+	"memory of its keeper":     "+ - - - - - - -",
 	"environment of another":   "+ - - - - - - -",
 	"/proc/self/mem":           "+ - - - - - - -",
 	"raw packet socket":        "+ - - - - - - -",

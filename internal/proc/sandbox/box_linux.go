@@ -48,7 +48,7 @@ func (b *Box) Enter() error {
 		return err
 	}
 	if b.plan.Layers.Has(Landlock) {
-		l := landlock{abi: b.plan.LandlockABI, write: append(write, devices...), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
+		l := landlock{abi: b.plan.LandlockABI, write: append(write, b.devices()...), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
 		if err := l.restrict(); err != nil {
 			return err
 		}
@@ -66,8 +66,15 @@ func (b *Box) Enter() error {
 	return nil
 }
 
-// devices can be written by everyone: they lead nowhere.
-var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"}
+// devices lead nowhere; and terminals of a command's own, for tests that want
+// one.
+func (b *Box) devices() []string {
+	nowhere := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+	if b.spec.Mode == ReadOnly {
+		return nowhere
+	}
+	return append(nowhere, "/dev/tty", "/dev/ptmx", "/dev/pts")
+}
 
 // writable is what may be written, links resolved, what does not exist and
 // what lies below another left out.

@@ -53,6 +53,11 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 		if !s.BestEffort {
 			return p, fmt.Errorf("make a %s sandbox: %s: %w (%s); choose another mode, or off", s.Mode, lacking, ErrUnenforceable, has.why())
 		}
+		if p.Layers&^Notify == 0 {
+			p.Layers = 0
+			p.Notes = []string{fmt.Sprintf("There is no sandbox here: %s (%s).", lacking, has.why())}
+			return p, nil
+		}
 		p.Notes = append([]string{fmt.Sprintf("The %s sandbox is not complete here: %s (%s).", s.Mode, lacking, has.why())}, p.Notes...)
 	}
 	return p, nil

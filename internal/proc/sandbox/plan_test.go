@@ -37,7 +37,8 @@ func TestPlan(t *testing.T) {
 		{"a workspace takes all", everything, Spec{Mode: Workspace, Protect: protect}, Landlock | Seccomp | Notify | Namespaces, "", ""},
 		{"in a container", contained, Spec{Mode: Workspace, Protect: protect}, Landlock | Seccomp | Notify, "Protected paths are not enforced: a container's rules.|Modes, owners and times", ""},
 		{"nothing", nothing, Spec{Mode: ReadOnly}, 0, "", "neither writes nor the network can be held back"},
-		{"nothing will do", nothing, Spec{Mode: ReadOnly, BestEffort: true}, 0, "not complete here: neither writes nor the network|Signals|Sockets", ""},
+		{"half of it will do", contained.without(Seccomp), Spec{Mode: Workspace, BestEffort: true}, Landlock, "not complete here: the network cannot be held back|Modes|Sockets", ""},
+		{"nothing will do", nothing, Spec{Mode: ReadOnly, BestEffort: true}, 0, "There is no sandbox here: neither writes nor the network can be held back (no Landlock; no seccomp; no namespaces).", ""},
 		{"no bubblewrap", everything, Spec{Mode: Workspace, Bubblewrap: true}, 0, "", "bubblewrap is asked for and there is no bwrap"},
 		{"bubblewrap", wrapped, Spec{Mode: Workspace, Bubblewrap: true}, Bubblewrap | Seccomp, "", ""},
 		{"macOS", Support{Seatbelt: true}, Spec{Mode: ReadOnly}, Seatbelt, "never tried", ""},
@@ -84,7 +85,7 @@ func TestLines(t *testing.T) {
 		t.Error(d)
 	}
 	text := strings.Join(nothing.Lines(), "\n")
-	for _, part := range []string{"landlock: no, no Landlock", "read-only: none; The read-only sandbox is not complete here"} {
+	for _, part := range []string{"landlock: no, no Landlock", "read-only: none; There is no sandbox here"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in\n%s", part, text)
 		}
