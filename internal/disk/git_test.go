@@ -2,11 +2,13 @@ package disk
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -31,12 +33,47 @@ func newStage(t *testing.T) *stage {
 	}
 	s := &stage{t: t, base: base, repo: filepath.Join(base, "repo"), mark: filepath.Join(base, "mark"), program: filepath.Join(base, "bin", "git-remote-evil")}
 	s.write("bin/git-remote-evil", "#!/bin/sh\necho ran >>'"+s.mark+"'\n", 0o755)
-	s.write("repo/a.txt", "one\n", 0o644)
-	s.git("", "init", "-q", "-b", "main")
-	s.git("", "add", ".")
-	s.git("", "commit", "-q", "-m", "one")
+	from, err := template()
+	if err == nil {
+		err = os.CopyFS(s.repo, os.DirFS(from))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	s.write("repo/a.txt", "two\n", 0o644)
 	return s
+}
+
+// template is a repository with one commit, made once: starting git is what takes the time here.
+var template = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "adze-disk-")
+	if err != nil {
+		return "", err
+	}
+	s := &stage{base: dir}
+	for _, name := range []string{"a.txt", ".keep"} { // the second stays as it is, and makes status write the index anew
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("one\n"), 0o644); err != nil {
+			return dir, err
+		}
+	}
+	for _, args := range []string{"init -q -b main", "add .", "commit -q -m one"} {
+		c := exec.Command("git", strings.Fields(args)...)
+		c.Dir, c.Env = dir, s.environ()
+		if out, err := c.CombinedOutput(); err != nil {
+			return dir, fmt.Errorf("git %s: %w\n%s", args, err, out)
+		}
+	}
+	return dir, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if os.Getenv("ADZE_TEST_NOBODY") == "" {
+		if dir, _ := template(); dir != "" {
+			os.RemoveAll(dir)
+		}
+	}
+	os.Exit(code)
 }
 
 // write makes a file below the base; $PROGRAM and $BASE are put in.
