@@ -64,6 +64,8 @@ func attempts() map[string]func() error {
 		"ptrace":                   func() error { return trace(sleeper) },
 		"memory of another":        func() error { return openClose(fmt.Sprintf("/proc/%d/mem", sleeper), os.O_RDWR) },
 		"memory of its keeper":     func() error { return openClose(fmt.Sprintf("/proc/%d/mem", os.Getppid()), os.O_RDONLY) },
+		"root of another":          create(fmt.Sprintf("/proc/%d/root%s/another", sleeper, out)),
+		"root of its keeper":       func() error { return throughThreads(os.Getppid(), out) },
 		"environment of another":   func() error { _, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", sleeper)); return err },
 		"/proc/self/mem":           func() error { return openClose("/proc/self/mem", os.O_RDWR) },
 		"signal outside":           func() error { return syscall.Kill(sleeper, syscall.SIGWINCH) },
@@ -91,6 +93,21 @@ func openClose(path string, flag int) error {
 	f, err := os.OpenFile(path, flag, 0)
 	if err == nil {
 		f.Close()
+	}
+	return err
+}
+
+// throughThreads writes by what any thread of a process takes for the root:
+// some of a keeper's are in no box.
+func throughThreads(pid int, out string) error {
+	roots, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/root", pid))
+	if err != nil || len(roots) == 0 {
+		return errors.New("no threads are seen")
+	}
+	for _, r := range roots {
+		if err = os.WriteFile(r+out+"/keeper", nil, 0o600); err == nil {
+			return nil
+		}
 	}
 	return err
 }

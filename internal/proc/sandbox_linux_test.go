@@ -81,6 +81,8 @@ var rows = map[string]string{
 	"setuid":                   "+ - - - - - - -",
 	"signal outside":           "+ - - - . - . -",
 	"memory of its keeper":     "+ - - - - - - -",
+	"root of another":          "+ - - - - - - -",
+	"root of its keeper":       "+ - - - - - - -",
 	"environment of another":   "+ - - - - - - -",
 	"/proc/self/mem":           "+ - - - - - - -",
 	"raw packet socket":        "+ - - - - - - -",
