@@ -125,7 +125,7 @@ func question(r tool.Request, why tool.Decision) string {
 		by = " (asked by " + tool.Visible(r.Call.By) + ")"
 	}
 	fmt.Fprintf(&b, "%s: %s%s\n", r.Declaration.Title(), r.Description, by)
-	if why.Reason != "" {
+	if why.Reason != "" && !r.MustAsk { // what only a person may say needs no reason
 		fmt.Fprintf(&b, "It is asked about because it %s.\n", strings.TrimSuffix(tool.Visible(why.Reason), "."))
 	}
 	if r.Confirm != nil {
