@@ -10,25 +10,26 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
-// unseen stands for what was not looked at: a name below the folder, and none that exists.
-const unseen = "…"
+// unseen stands for files that are not known, as a target of an access does: a name below the folder would be taken
+// for an ordinary file.
+const unseen = "*"
 
-// Secret names a secret file below dir that a search through it would read; "" if there is none. What git ignores
-// counts, and so does what links lead to, since some searches follow them: a link that leaves dir for a place that is
-// neither in the workspace nor in the system's folders is told by its target. If there is too much to look at, the
-// answer is a name that does not exist (dir/…), which is careful to take for a secret.
-func (d *Disk) Secret(dir string) string {
+// Secret names a secret file below dir, or a folder of secrets, that a search through dir would read; "" if there is
+// none. What git ignores counts. With links, what links lead to counts too: one that leaves dir for a place that is
+// neither in the workspace nor in the system's folders is told by its target, secret or not. If there is too much to
+// look at, the answer is "*": files that are not known.
+func (d *Disk) Secret(dir string, links bool) string {
 	abs, exists, err := realpath.Resolve(dir)
 	switch {
 	case err != nil || !filepath.IsAbs(dir):
-		return filepath.Join(dir, unseen)
+		return unseen
 	case !exists:
 		if _, err := os.Lstat(abs); !absent(err) {
-			return filepath.Join(abs, unseen)
+			return unseen
 		}
 		return ""
 	}
-	w := &secretWalk{disk: d, budget: d.budget(), top: abs, seen: map[string]bool{}}
+	w := &secretWalk{disk: d, budget: d.budget(), top: abs, links: links, seen: map[string]bool{}}
 	info, err := os.Lstat(abs)
 	if err == nil && !info.IsDir() {
 		w.file(abs)
@@ -49,6 +50,7 @@ type secretWalk struct {
 	disk   *Disk
 	budget *budget
 	top    string
+	links  bool
 	todo   []string        // folders, canonical
 	seen   map[string]bool // folders that links lead to
 	found  string
@@ -67,7 +69,7 @@ func (w *secretWalk) folder(dir string) {
 		return w.found == ""
 	})
 	if err != nil && !absent(err) && !os.IsPermission(err) { // what may not be read is not read by a search either
-		w.found = filepath.Join(w.top, unseen)
+		w.found = unseen
 	}
 }
 
@@ -79,7 +81,9 @@ func (w *secretWalk) entry(dir string, e os.DirEntry) {
 			w.todo = append(w.todo, path)
 		}
 	case e.Type()&fs.ModeSymlink != 0:
-		w.link(path)
+		if w.links {
+			w.link(path)
+		}
 	case e.Type().IsRegular() || e.Type()&fs.ModeIrregular != 0:
 		w.file(path)
 	}
@@ -100,7 +104,7 @@ func (w *secretWalk) file(path string) {
 // link judges what a link leads to: what is below the searched folder is met there anyway.
 func (w *secretWalk) link(path string) {
 	if !w.budget.spend(fileCost) {
-		w.found = filepath.Join(w.top, unseen)
+		w.found = unseen
 		return
 	}
 	target, exists, err := realpath.Resolve(path)

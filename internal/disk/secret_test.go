@@ -142,10 +142,22 @@ func TestSecret(t *testing.T) {
 			if want != "" {
 				want = filepath.Join(top, want)
 			}
-			if got := d.Secret(filepath.Join(top, tt.in)); got != want {
+			if got := d.Secret(filepath.Join(top, tt.in), true); got != want {
 				t.Errorf("Secret = %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+func TestSecretWithoutLinks(t *testing.T) {
+	top := plant(t, "w/plain.txt -> ../o/.env", "w/deep -> ../o", "o/.env", "start -> o")
+	d := patient(Options{})
+	if got := d.Secret(filepath.Join(top, "w"), false); got != "" {
+		t.Errorf("links that are not followed lead to %q", got)
+	}
+	// The folder that is named is entered by every search.
+	if got, want := d.Secret(filepath.Join(top, "start"), false), filepath.Join(top, "o", ".env"); got != want {
+		t.Errorf("Secret = %q, want %q", got, want)
 	}
 }
 
@@ -156,16 +168,16 @@ func TestSecretBounds(t *testing.T) {
 	}
 	top := plant(t, files...)
 	dir := filepath.Join(top, "w")
-	if got := patient(Options{Entries: 100}).Secret(dir); got != filepath.Join(dir, "…") {
+	if got := patient(Options{Entries: 100}).Secret(dir, false); got != "*" {
 		t.Errorf("with few entries: %q", got)
 	}
-	if got := New(Options{Patience: time.Nanosecond}).Secret(dir); got != filepath.Join(dir, "…") {
+	if got := New(Options{Patience: time.Nanosecond}).Secret(dir, false); got != "*" {
 		t.Errorf("with no time: %q", got)
 	}
-	if got := patient(Options{}).Secret(dir); got != "" {
+	if got := patient(Options{}).Secret(dir, false); got != "" {
 		t.Errorf("with the usual entries: %q", got)
 	}
-	if got := patient(Options{}).Secret("relative"); got == "" {
+	if got := patient(Options{}).Secret("relative", false); got != "*" {
 		t.Errorf("a relative path gives no answer")
 	}
 }
@@ -179,7 +191,7 @@ func BenchmarkSecret(b *testing.B) {
 	}
 	d, top := patient(Options{}), plant(b, files...)
 	for b.Loop() {
-		if s := d.Secret(top); s != "" {
+		if s := d.Secret(top, true); s != "" {
 			b.Fatal(s)
 		}
 	}
