@@ -28,10 +28,18 @@ func (s *Spec) bubblewrapArgs(bwrap, dir, temp string, protect []string, seccomp
 	if temp != "" {
 		write = append(write, temp)
 	}
-	for _, w := range outermost(write) {
+	write = outermost(write)
+	for _, w := range write {
 		args = append(args, "--bind-try", w, w)
 	}
+	pinned := map[string]bool{} // what is a mount point cannot be moved away
 	for _, p := range protect {
+		for _, dir := range between(holding(p, write), p) {
+			if !pinned[dir] {
+				args = append(args, "--bind", dir, dir)
+			}
+			pinned[dir] = true
+		}
 		args = append(args, "--ro-bind", p, p)
 	}
 	if seccomp != "" {

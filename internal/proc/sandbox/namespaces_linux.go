@@ -2,8 +2,6 @@ package sandbox
 
 import (
 	"fmt"
-	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -97,10 +95,8 @@ func (b *Box) mountProtected(write []string) error {
 		if root == "" || path == root {
 			continue // not writable anyway
 		}
-		rel, _ := filepath.Rel(root, filepath.Dir(path))
-		at := root
-		for _, part := range strings.Split(rel, "/") {
-			if at = filepath.Join(at, part); at == root || pinned[at] {
+		for _, at := range between(root, path) {
+			if pinned[at] {
 				continue
 			}
 			if err := bind(at, false); err != nil {

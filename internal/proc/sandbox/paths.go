@@ -21,6 +21,16 @@ func holding(path string, roots []string) string {
 	return ""
 }
 
+// between are the folders from below root to above path, the topmost first.
+func between(root, path string) []string {
+	var out []string
+	for dir := filepath.Dir(path); dir != root && below(dir, root); dir = filepath.Dir(dir) {
+		out = append(out, dir)
+	}
+	slices.Reverse(out)
+	return out
+}
+
 // outermost leaves out what is there twice and what lies below another.
 func outermost(paths []string) []string {
 	paths = slices.Clone(paths)

@@ -17,7 +17,7 @@ func TestBubblewrapArgs(t *testing.T) {
 	}
 	s := Spec{Mode: Workspace, Roots: []string{"/w"}, Write: []string{"/tmp", "/w/sub"}}
 	want := strings.Fields("/usr/bin/bwrap --ro-bind / / --dev /dev --proc /proc --die-with-parent --unshare-user-try --unshare-ipc --unshare-net " +
-		"--bind-try /tmp /tmp --bind-try /w /w --ro-bind /w/.git/config /w/.git/config --seccomp 3 --chdir /w --")
+		"--bind-try /tmp /tmp --bind-try /w /w --bind /w/.git /w/.git --ro-bind /w/.git/config /w/.git/config --seccomp 3 --chdir /w --")
 	if d := cmp.Diff(want, s.bubblewrapArgs("/usr/bin/bwrap", "/w", "", []string{"/w/.git/config"}, "3")); d != "" {
 		t.Error(d)
 	}
