@@ -24,6 +24,9 @@ func holding(path string, roots []string) string {
 // between are the folders from below root to above path, the topmost first.
 func between(root, path string) []string {
 	var out []string
+	if root == "" || !below(path, root) {
+		return nil
+	}
 	for dir := filepath.Dir(path); dir != root && below(dir, root); dir = filepath.Dir(dir) {
 		out = append(out, dir)
 	}
