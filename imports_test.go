@@ -49,7 +49,7 @@ var mayImport = map[string]string{
 	"internal/web":                "internal/text",
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
-	"internal/disk":               "internal/ignore internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
+	"internal/disk":               "internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/peers":              "",
 	"internal/settings":           "",
 	"internal/spill":              "",

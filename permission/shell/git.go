@@ -13,7 +13,7 @@ const (
 		"--find-renames? --find-copies? --find-copies-harder --check --full-index --binary --abbrev? --break-rewrites? --pickaxe-all --pickaxe-regex " +
 		"--relative? --no-relative --text --ignore-space-at-eol --ignore-space-change --ignore-all-space --ignore-blank-lines --inter-hunk-context: " +
 		"--function-context --exit-code --quiet --no-ext-diff --no-textconv --no-prefix --src-prefix: --dst-prefix: --line-prefix: --minimal --patience " +
-		"--histogram --diff-algorithm: --anchored: --compact-summary --patch-with-stat --ignore-submodules? --submodule? --ita-invisible-in-index --patch-with-raw "
+		"--histogram --diff-algorithm: --anchored: --compact-summary --patch-with-stat --ignore-submodules? --ita-invisible-in-index --patch-with-raw "
 	gitRevFlags = " -n: -# -g -i -E -F -P --max-count: --skip: --since: --after: --until: --before: --author: --committer: --grep: --grep-reflog: --all-match " +
 		"--invert-grep --regexp-ignore-case --extended-regexp --fixed-strings --perl-regexp --remove-empty --merges --no-merges --min-parents: " +
 		"--max-parents: --first-parent --not --all --branches? --tags? --remotes? --glob: --exclude: --reflog --ignore-missing --boundary --cherry " +
