@@ -104,7 +104,7 @@ func (s *session) toolOptions(env Env, o *options, kind sessionKind) builtin.Opt
 		dirs = o.within
 	}
 	return builtin.Options{
-		Dir: dirs[0], AddDirs: dirs[1:], State: s.home, AllRead: kind == oneCall,
+		Dir: dirs[0], AddDirs: dirs[1:], State: s.home, AllRead: kind == oneCall, Sandbox: s.sandbox(dirs),
 		Helper: env.Helper, Environ: env.Environ, PassEnv: texts(s.settings.Tools.PassEnv), Output: s.create,
 		Mode: func() string { return s.policy.Mode().String() }, SetMode: s.setMode, Headless: !env.Terminal,
 		Task: s.delegate, TaskTypes: s.taskTypes(), Skills: s.skills, WebFetch: s.webFetch(), WebSearch: s.webSearch(env),

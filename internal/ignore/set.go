@@ -39,7 +39,7 @@ func compile(ps []pattern, fold bool) *set {
 
 // isEnding tells whether a pattern is "*.x" with no other dot or wildcard, so that the last dot of a name finds it.
 func isEnding(p string) bool {
-	return len(p) > 2 && p[0] == '*' && p[1] == '.' && strings.IndexAny(p[2:], `*?[\.`) < 0
+	return len(p) > 2 && p[0] == '*' && p[1] == '.' && !strings.ContainsAny(p[2:], `*?[\.`)
 }
 
 func (s *set) note(m map[string]last, key string, i int) map[string]last {

@@ -32,13 +32,14 @@ func (p *Process) pump() {
 // what comes within the drain time.
 func (p *Process) drain(buf []byte) error {
 	p.out.SetReadDeadline(time.Time{})
-	if err := p.copyOut(buf, io.LimitReader(p.out, waiting(p.out))); err != nil && err != io.EOF {
+	if err := p.copyOut(buf, io.LimitReader(p.out, waiting(p.out))); err != io.EOF {
 		return err
 	}
 	p.out.SetReadDeadline(time.Now().Add(p.runner.opt.Drain))
 	return p.copyOut(buf, p.out)
 }
 
+// copyOut reads until there is an error, which it returns: io.EOF at the end.
 func (p *Process) copyOut(buf []byte, from io.Reader) error {
 	for {
 		n, err := from.Read(buf)

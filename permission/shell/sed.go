@@ -113,8 +113,10 @@ func (s *sedReader) substitute(c byte) bool {
 	}
 	delimiter := s.rest[0]
 	s.rest = s.rest[1:]
-	if !s.delimited(delimiter) || !s.delimited(delimiter) {
-		return false
+	for range 2 { // the pattern, and what replaces it
+		if !s.delimited(delimiter) {
+			return false
+		}
 	}
 	if c == 's' {
 		s.rest = strings.TrimLeft(s.rest, "gpiI0123456789")
