@@ -26,7 +26,7 @@ const (
 	MaxBytes = 64 << 10
 	MaxTime  = 50 * time.Millisecond
 	maxDepth = 64 // of parentheses and the like in one line
-	maxNest  = 6  // of command lines within command lines: bash -c "bash -c …"
+	maxNest  = 40 // of commands within commands: bash -c "bash -c …", env nice sudo …
 )
 
 // Options is what a command line depends on besides itself.
@@ -68,7 +68,7 @@ func Read(line string, o Options) (*Script, error) {
 		o.Deadline = time.Now().Add(MaxTime)
 	}
 	r := &reader{script: &Script{}, options: o, dirs: []string{o.Dir}}
-	if err := r.read(line); err != nil {
+	if err := errors.Join(r.read(line), r.err); err != nil {
 		return nil, err
 	}
 	return r.script, nil
@@ -83,6 +83,7 @@ type reader struct {
 	place   Place // where the present command stands
 	by      *Command
 	guess   bool
+	err     error // a line within the line could not be read
 	// dirs are the folders that the next command may run in; nil: not known.
 	dirs []string
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -180,8 +181,7 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 // run adds an inner command and what it runs in turn.
 func (r *reader) run(inner *Command) {
 	if r.nest > maxNest {
-		r.script.Notes = append(r.script.Notes, Note{"runs commands within commands, too deep to follow", inner.Source})
-		r.unknown(inner.By)
+		r.err = ErrTooDeep
 		return
 	}
 	place, dirs := r.place, r.dirs
@@ -211,7 +211,9 @@ func (r *reader) line(c *Command, line Word, guess ...bool) {
 	r.by, r.guess, r.place = c, r.guess || c.Guess || isGuess, Text
 	r.nest++
 	if err := r.read(line.Text); err != nil {
-		r.unknown(c)
+		if r.unknown(c); !r.guess {
+			r.err = fmt.Errorf("what %s runs: %w", c.Name(), err)
+		}
 	}
 	r.nest--
 	r.by, r.guess, r.place = by, wasGuess, place
