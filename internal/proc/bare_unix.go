@@ -77,7 +77,7 @@ func boxed(s *spec, argv *[]string, fd int) (box *sandbox.Box, filter *os.File, 
 	if s.box == nil {
 		return nil, nil, nil
 	}
-	box = sandbox.New(s.box, s.plan)
+	box = sandbox.New(s.box, s.plan, boxTemp(s.marker))
 	box.Make()
 	if *argv, filter, err = box.Argv(*argv, s.dir, fd); err != nil {
 		box.Remove()

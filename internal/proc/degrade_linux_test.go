@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +114,11 @@ func TestBoxLeavesNothing(t *testing.T) {
 	r := opened(t, Options{})
 	dir := t.TempDir()
 	spec := sandbox.For(sandbox.Workspace, []string{dir}, nil, os.Environ(), nil)
+	temps := func() []string {
+		found, _ := filepath.Glob(filepath.Join(os.TempDir(), "adze-box-*"))
+		return found
+	}
+	t.Setenv("TMPDIR", t.TempDir()) // where nobody else has boxes
 	for _, s := range []*sandbox.Spec{spec, {Mode: sandbox.ReadOnly}} {
 		o := run(t, r, Command{Line: "for f in /proc/self/fd/*; do [ -e $f ] && echo ${f##*/}; done | tr '\\n' ' '; echo $TMPDIR", Dir: dir, Sandbox: s})
 		if !strings.HasPrefix(o.Output.Head, "0 1 2 ") || len(strings.Fields(o.Output.Head)) > 4 {
@@ -124,8 +130,8 @@ func TestBoxLeavesNothing(t *testing.T) {
 		run(t, r, Command{Line: "true", Dir: dir, Sandbox: s})
 	}
 	r.Close()
-	if left, _ := os.ReadDir(dir); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+	if left, _ := os.ReadDir(dir); len(left) > 0 || len(temps()) > 0 {
+		t.Errorf("left behind: %v %v", left, temps())
 	}
 }
 

@@ -37,7 +37,7 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 	}
 	if s.box != nil {
 		s.plan.Layers &^= sandbox.Notify // the command takes the place of who would listen
-		s.made = sandbox.New(s.box, s.plan)
+		s.made = sandbox.New(s.box, s.plan, boxTemp(s.marker))
 		s.made.Make()
 		defer s.made.Remove()
 	}

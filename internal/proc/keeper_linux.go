@@ -340,6 +340,7 @@ func (t *kept) listen() {
 	t.ctl.Close()
 	if !clean { // somebody killed the keeper
 		t.left = endAll(func() []target { return marked(t.marker, 0) }, nil, 0)
+		os.RemoveAll(boxTemp(t.marker))
 	}
 	if !exited {
 		t.exits <- exit{code: -1, signal: syscall.SIGKILL, note: "The command's keeper process was killed, and the command with it."}

@@ -111,6 +111,7 @@ func Reap(dir string) (ended int, err error) {
 			continue
 		default:
 			n, left := r.end()
+			os.RemoveAll(boxTemp(r.marker))
 			ended += n
 			if left > 0 {
 				err = errors.Join(err, fmt.Errorf("clean up after earlier runs: %d processes of command %d could not be ended", left, r.process.pid))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -102,6 +103,10 @@ func newMarker() string {
 	rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
+
+// boxTemp is where the private temp folder of a command's box is, if it has
+// one. It follows from the marker, so that it is found when a keeper has died.
+func boxTemp(marker string) string { return filepath.Join(os.TempDir(), "adze-box-"+marker) }
 
 // patience is how long to try to end what does not die of KILL: processes of
 // another user, or in the middle of a system call that does not return.

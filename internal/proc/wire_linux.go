@@ -85,7 +85,7 @@ func (s *spec) encode() []byte {
 	case s.made != nil:
 		str(string(s.made.Encode()))
 	case s.box != nil:
-		str(string(sandbox.New(s.box, s.plan).Encode()))
+		str(string(sandbox.New(s.box, s.plan, boxTemp(s.marker)).Encode()))
 	default:
 		str("")
 	}

@@ -11,9 +11,9 @@ import (
 
 // Box is one box, for one command.
 //
-//	box := sandbox.New(spec, plan)
-//	err := box.Make()
-//	err = box.Enter() // on a locked thread, which is never unlocked
+//	box := sandbox.New(spec, plan, temp)
+//	box.Make()
+//	err := box.Enter() // on a locked thread, which is never unlocked
 //	argv, file, err := box.Argv(argv, dir, 3)
 //	syscall.ForkExec(argv[0], argv, … box.Environ(env) …)
 //	…
@@ -29,14 +29,21 @@ type Box struct {
 	told []string // what was refused, each once
 }
 
-// New is a box of which nothing is made yet.
-func New(s *Spec, p Plan) *Box { return &Box{spec: s, plan: p} }
+// New is a box of which nothing is made yet. temp is where its private temp
+// folder is made, if it has one: a path that nobody can guess.
+func New(s *Spec, p Plan, temp string) *Box {
+	b := &Box{spec: s, plan: p}
+	if s.Mode == ReadOnly {
+		b.temp = temp
+	}
+	return b
+}
 
 // Make makes what of the box lies on the disk: a private temp folder, and
 // placeholders for protected paths that do not exist.
 func (b *Box) Make() {
-	if b.spec.Mode == ReadOnly {
-		b.temp, _ = os.MkdirTemp("", "adze-box-") // without it a command can do little less
+	if b.temp != "" && os.Mkdir(b.temp, 0o700) != nil {
+		b.temp = "" // without it a command can do little less
 	}
 	b.makeHere()
 }

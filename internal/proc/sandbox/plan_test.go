@@ -108,7 +108,7 @@ func TestParseMode(t *testing.T) {
 
 func FuzzDecodeBox(f *testing.F) {
 	b := New(&Spec{Mode: Workspace, Roots: []string{"/a", "\xff"}, Write: []string{"/b"}, Protect: []string{"/a/.git"}, UnixSockets: true},
-		Plan{Layers: Landlock | Seccomp, Loopback: true, LandlockABI: 7})
+		Plan{Layers: Landlock | Seccomp, Loopback: true, LandlockABI: 7}, "")
 	f.Add(b.Encode())
 	f.Add([]byte{0, 0, 255, 255, 255, 255, 15})
 	f.Fuzz(func(t *testing.T, in []byte) {
