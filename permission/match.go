@@ -45,6 +45,8 @@ func (e *engine) meansPath(u rule, f finding) shell.Match {
 		return shell.Maybe
 	}
 	switch u.path.reaches(e.world, f.path) {
+	case adrift:
+		return shell.Maybe
 	case meant, above:
 		return shell.Yes
 	case inside:

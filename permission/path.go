@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -97,17 +98,18 @@ func escapeGlob(s string) string {
 type reach int
 
 const (
-	apart  reach = iota
-	inside       // the path is above: something below it may be meant
-	meant        // the pattern means the path
-	above        // the pattern means a folder that the path lies in
+	adrift reach = iota // where the pattern begins is not known: the home, the workspace
+	apart
+	inside // the path is above: something below it may be meant
+	meant  // the pattern means the path
+	above  // the pattern means a folder that the path lies in
 )
 
 // reaches compares a pattern with a path.
 func (p pathPattern) reaches(w World, target string) reach {
 	comps, ok := p.resolve(w)
 	if !ok {
-		return apart
+		return adrift
 	}
 	if p.below && (len(comps) == 0 || comps[len(comps)-1] != "**") {
 		comps = append(comps, "**")
@@ -144,6 +146,9 @@ func reachOf(pattern, target []string) reach {
 }
 
 func matchComponent(pattern, name string) bool {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" { // disks there do not tell the cases apart
+		pattern, name = strings.ToLower(pattern), strings.ToLower(name)
+	}
 	if !strings.ContainsAny(pattern, `*?[\`) {
 		return pattern == name
 	}

@@ -3,6 +3,7 @@ package permission
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/permission/shell"
@@ -35,20 +36,38 @@ func ParseRules(allow, ask, deny []string) (Rules, []Problem, error) {
 		}
 		rules.allow = append(rules.allow, r)
 	}
-	for list, texts := range map[string][]string{"ask": ask, "deny": deny} {
-		for _, s := range texts {
-			r, err := parseRule(s, true)
-			if err != nil {
-				return Rules{}, ignored, Problem{list, s, err}
-			}
-			if list == "ask" {
-				rules.ask = append(rules.ask, r)
-			} else {
-				rules.deny = append(rules.deny, r)
-			}
-		}
+	var err error
+	if rules.deny, err = parseAll("deny", deny); err == nil {
+		rules.ask, err = parseAll("ask", ask)
+	}
+	if err != nil {
+		return Rules{}, ignored, err
 	}
 	return rules, ignored, nil
+}
+
+func parseAll(list string, texts []string) ([]rule, error) {
+	var out []rule
+	for _, s := range texts {
+		r, err := parseRule(s, true)
+		if err != nil {
+			return nil, Problem{list, s, err}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// Unused lists the rules that name none of these tools, as they are written: a misspelt deny rule protects nothing, and
+// a person should be told. Tools of servers that are not connected yet are not known here.
+func (r Rules) Unused(tools []tool.Declaration) []string {
+	var out []string
+	for _, u := range slices.Concat(r.deny, r.ask, r.allow) {
+		if u.verb == oneTool && !slices.ContainsFunc(tools, func(d tool.Declaration) bool { return u.ofTool(d, false) }) {
+			out = append(out, u.text)
+		}
+	}
+	return out
 }
 
 // verb is what a rule is about if not one tool.

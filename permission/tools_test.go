@@ -140,3 +140,23 @@ func TestToolRules(t *testing.T) {
 		}
 	}
 }
+
+func TestUnusedRules(t *testing.T) {
+	var tools []tool.Declaration
+	for _, d := range someTools {
+		tools = append(tools, d)
+	}
+	got := parse(t, []string{"Read(x)", "Raed(x)", "mcp__github"}, []string{"Grep"}, []string{"Shell(rm)", "Shel(rm)"}).Unused(tools)
+	if strings.Join(got, " ") != "Shel(rm) Raed(x)" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A deny rule whose base is not known may mean anything.
+func TestRuleWithoutBase(t *testing.T) {
+	rules := parse(t, nil, nil, []string{"Read(~/x)"})
+	d, _ := permission.Check(permission.World{Roots: []string{root}}, rules, permission.Yolo, permission.Options{}, request(reads(root+"/a")))
+	if d.Verdict != tool.Ask {
+		t.Errorf("%v", d.Verdict)
+	}
+}

@@ -21,17 +21,19 @@ func TestEveryFlagIsHarmless(t *testing.T) {
 		if _, err := exec.LookPath(strings.Fields(name)[0]); err != nil {
 			continue
 		}
-		for _, flag := range shell.Vocabulary()[name] {
-			for _, line := range uses(name, flag) {
-				if i++; i%every != 0 || p.Judge(commandRequest(line)).Verdict != tool.Allow || slow(line) {
-					continue
-				}
-				ran++
-				if e := b.run(t, order{Command: line, Unasked: true}); e.harm() != "" {
-					t.Errorf("%q: %s", line, e.harm())
+		t.Run(name, func(t *testing.T) {
+			for _, flag := range shell.Vocabulary()[name] {
+				for _, line := range uses(name, flag) {
+					if i++; i%every != 0 || p.Judge(commandRequest(line)).Verdict != tool.Allow || slow(line) {
+						continue
+					}
+					ran++
+					if e := b.run(t, order{Command: line, Unasked: true}); e.harm() != "" {
+						t.Errorf("%q: %s", line, e.harm())
+					}
 				}
 			}
-		}
+		})
 	}
 	t.Logf("%d uses of flags run", ran)
 }

@@ -34,7 +34,7 @@ var gitSpecs = map[string]spec{
 	"diff":       {flags: gitDiffFlags + " --cached --staged --merge-base --no-index --ours --theirs --base -1 -2 -3 --cc", operands: contents},
 	"diff-tree":  {flags: gitLogFlags + " -t --root --stdin --no-commit-id --merge-base", operands: contents},
 	"diff-index": {flags: gitDiffFlags + " --cached -m --merge-base", operands: contents}, "diff-files": {flags: gitDiffFlags + " -0 -1 -2 -3 --base --ours --theirs", operands: contents},
-	"branch":       {flags: gitRefFlags + " -a -r -v --all --remotes --verbose --show-current --abbrev: --no-abbrev", operands: plain, check: checkListing},
+	"branch":       {flags: gitRefFlags + " -a -r -v --all --remotes --verbose --show-current --abbrev? --no-abbrev", operands: plain, check: checkListing},
 	"tag":          {flags: gitRefFlags + " -n?", operands: plain, check: checkListing},
 	"for-each-ref": {flags: gitRefFlags + " --count: --shell --perl --python --tcl --exclude: --include-root-refs", operands: plain},
 	"show-ref":     {flags: "-dhqs --head --heads --branches --tags --dereference --hash? --verify --quiet --abbrev? --exists", operands: plain},
