@@ -17,6 +17,9 @@ func TestEveryFlagIsHarmless(t *testing.T) {
 	p := permission.New(calmWorld(), permission.Default)
 	ran, i := 0, 0
 	every := max(1, int(1/min(1, soak())))
+	if soak() < 0.1 {
+		every = 300
+	}
 	for _, name := range vocabulary() {
 		if _, err := exec.LookPath(strings.Fields(name)[0]); err != nil {
 			continue

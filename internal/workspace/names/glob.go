@@ -71,7 +71,10 @@ func globTokens(glob string) []rune {
 	for i := 0; i < len(rs); i++ {
 		switch {
 		case rs[i] == '\\' && i+1 < len(rs):
-			i++
+			if i++; rs[i] == '*' || rs[i] == '?' {
+				out = append(out, '\x00') // itself, which no name we look for holds
+				continue
+			}
 			out = append(out, []rune(fold(string(rs[i]) + "x"))[0])
 		case rs[i] == '[':
 			end := i + 1
