@@ -54,6 +54,9 @@ func (e *engine) rulesFor(c *shell.Command, s sentence) (choices [][]string, ok 
 	if s.proved { // only its paths want an answer
 		var reads []string
 		for _, f := range s.asks {
+			if f.path == "" {
+				return nil, false
+			}
 			cs := e.world.pathRules("Read", f)
 			if len(cs) == 0 {
 				return nil, false

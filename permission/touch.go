@@ -20,6 +20,10 @@ func (e *engine) touched(s *sentence, r tool.Request, ts []shell.Touch, all bool
 	bare := tool.Request{Declaration: tool.Declaration{Name: " ", Origin: r.Declaration.Origin}}
 	for _, t := range ts {
 		for _, target := range e.targets(t) {
+			if target.example {
+				e.mayBeSecret(s, t, target.path)
+				continue
+			}
 			for _, v := range verbsOf(t) {
 				e.touch(s, bare, tool.Access{Verb: v, Target: target.path}, t.Sure && target.sure || v == tool.Reads && target.sure)
 			}
@@ -66,8 +70,18 @@ func verbsOf(t shell.Touch) []tool.Verb {
 
 // target is a path that a touch stands for. sure: not only a name that a pattern might stand for.
 type target struct {
-	path string
-	sure bool
+	path    string
+	sure    bool
+	example bool // a secret that a pattern may stand for, one of many
+}
+
+// mayBeSecret asks about a pattern that can name secrets: no rule on one of them answers for the others.
+func (e *engine) mayBeSecret(s *sentence, t shell.Touch, example string) {
+	f := finding{class: otherRead, exact: true, what: "reads what " + show(t.Path) + " stands for, which may be secret, such as " + example}
+	if v := otherRead.verdict(e.mode); v != tool.Allow {
+		s.paths = min(s.paths, v)
+		s.asks = append(s.asks, f)
+	}
 }
 
 // targets are the resolved paths that a touch stands for.
@@ -77,12 +91,12 @@ func (e *engine) targets(t shell.Touch) []target {
 	}
 	p := e.resolve(t.Path)
 	if !t.Below || p == "/" {
-		return []target{{p, true}}
+		return []target{{path: p, sure: true}}
 	}
-	out := []target{{p, true}, {p + "/", true}}
+	out := []target{{path: p, sure: true}, {path: p + "/", sure: true}}
 	if !t.Names && e.world.Disk != nil && !t.Write {
 		if secret := e.world.Disk.Secret(p, t.Links); secret != "" {
-			out = append(out, target{secret, true})
+			out = append(out, target{path: secret, example: true}) // one of perhaps many
 		}
 	}
 	return out
@@ -93,20 +107,20 @@ func (e *engine) targets(t shell.Touch) []target {
 func (e *engine) globTargets(t shell.Touch) []target {
 	fixed := t.Path[:strings.LastIndexByte(t.Path[:strings.IndexAny(t.Path, "*?[")], '/')+1]
 	folder := e.resolve(fixed + ".")
-	out := []target{{folder, false}}
+	out := []target{{path: folder}}
 	if e.patternRuled(folder) {
-		out = append(out, target{folder + "/", false})
+		out = append(out, target{path: folder + "/"})
 	}
 	if secret, ok := names.MaySecret(t.Path); ok && !t.Names {
-		out = append(out, target{strings.TrimSuffix(folder, "/") + "/" + secret, false})
+		out = append(out, target{path: secret, example: true})
 	}
 	if e.world.Disk != nil {
 		found, ok := e.world.Disk.Glob(t.Path)
 		if !ok {
-			return append(out, target{"*", false})
+			return append(out, target{path: "*"})
 		}
 		for _, p := range found {
-			out = append(out, target{e.resolve(p), true})
+			out = append(out, target{path: e.resolve(p), sure: true})
 		}
 	}
 	return out
