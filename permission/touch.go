@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"path"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -111,6 +112,11 @@ func (e *engine) globTargets(t shell.Touch) []target {
 	if e.patternRuled(folder) {
 		out = append(out, target{path: folder + "/"})
 	}
+	for _, c := range components(t.Path) {
+		if up, _ := path.Match(c, ".."); up && strings.ContainsAny(c, "*?[") {
+			out = append(out, target{path: e.resolve(fixed + "..")}) // shells before bash 5.2
+		}
+	}
 	if secret, ok := names.MaySecret(t.Path); ok && !t.Names {
 		out = append(out, target{path: secret, example: true})
 	}
@@ -120,6 +126,9 @@ func (e *engine) globTargets(t shell.Touch) []target {
 			return append(out, target{path: "*"})
 		}
 		for _, p := range found {
+			if t.Names && within(e.resolve(p), folder) {
+				continue // its name is no secret
+			}
 			out = append(out, target{path: e.resolve(p), sure: true})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -59,7 +60,7 @@ func (Disk) Resolve(path string) string {
 	return at
 }
 
-// Glob lists what a pattern stands for, names with a leading dot included.
+// Glob lists what a pattern stands for. As in the shell, only a dot matches a leading dot.
 func (Disk) Glob(pattern string) (paths []string, ok bool) {
 	if strings.Contains(pattern, "[:") || strings.Contains(pattern, "[.") || strings.Contains(pattern, "[=") ||
 		strings.Count(pattern, "*/")+strings.Count(pattern, "?/") > 2 {
@@ -69,6 +70,16 @@ func (Disk) Glob(pattern string) (paths []string, ok bool) {
 	if err != nil || len(paths) > maxMatches {
 		return nil, false
 	}
+	want := strings.Split(pattern, "/")
+	paths = slices.DeleteFunc(paths, func(p string) bool {
+		got := strings.Split(p, "/")
+		for i := 1; i <= min(len(got), len(want)); i++ {
+			if name, part := got[len(got)-i], want[len(want)-i]; strings.HasPrefix(name, ".") && part != "" && strings.IndexByte("*?[", part[0]) >= 0 {
+				return true
+			}
+		}
+		return false
+	})
 	return paths, true
 }
 

@@ -42,7 +42,7 @@ func TestLinks(t *testing.T) {
 		"cat key.txt": tool.Ask, "cat out/x": tool.Ask, "cat out/../notes.txt": tool.Ask, "ls out": tool.Ask, "cd out && ls": tool.Ask,
 		"cat loop": tool.Ask, "cat *.txt": tool.Ask, "cat src/*.txt": tool.Ask, "cat a*.txt": tool.Allow, "cat src/key.txt": tool.Ask, "cat < key.txt": tool.Ask,
 		"cat in/key.txt": tool.Ask, "cd src && cat up/key.txt": tool.Ask, "cat missing.txt": tool.Allow, "grep -r x src": tool.Allow, "grep -R x src": tool.Ask,
-		"grep -r x .": tool.Allow, "diff -r src in": tool.Ask, "git status": tool.Allow,
+		"grep -r x .": tool.Allow, "diff -r src in": tool.Ask, "git status": tool.Allow, "ls *": tool.Ask, "ls src/b*": tool.Allow, "echo src/b*": tool.Allow, "echo ../*": tool.Ask, "ls .*": tool.Ask, "ls .[a-z]*": tool.Allow,
 	} {
 		r := tool.Request{
 			Declaration: tool.Declaration{Name: "run_shell_command", DisplayName: "Shell", Kind: tool.Execute},

@@ -148,7 +148,9 @@ func harmlessAssign(a Assign) bool {
 		return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") == "" && !strings.Contains(v, "..")
 	case "TZ":
 		return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-/") == "" && !strings.HasPrefix(v, "/")
-	case "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "COLUMNS", "GIT_OPTIONAL_LOCKS":
+	case "GIT_OPTIONAL_LOCKS":
+		return v == "0"
+	case "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "COLUMNS":
 		return strings.Trim(v, "0123456789truefals") == ""
 	case "GIT_PAGER", "PAGER":
 		return v == "cat" || v == ""
@@ -181,6 +183,11 @@ func (a *args) touches(name string, s spec) []Touch {
 	}
 	switch s.operands {
 	case nothing, plain:
+		for _, w := range files { // echo * lists a folder
+			if w.Sort == Glob {
+				ts = append(ts, Touch{Path: w.Text, Glob: true, Names: true})
+			}
+		}
 		return ts
 	case pattern, program:
 		if len(files) > 0 && !a.has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list") {
