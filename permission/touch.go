@@ -113,7 +113,7 @@ func (e *engine) globTargets(t shell.Touch) []target {
 		out = append(out, target{path: folder + "/"})
 	}
 	for _, c := range components(t.Path) {
-		if up, _ := path.Match(c, ".."); up && strings.ContainsAny(c, "*?[") {
+		if up, _ := path.Match(c, ".."); up && c[0] == '.' && c != ".." {
 			out = append(out, target{path: e.resolve(fixed + "..")}) // shells before bash 5.2
 		}
 	}
