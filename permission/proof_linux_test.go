@@ -18,7 +18,7 @@ func soak() float64 {
 	if f, err := strconv.ParseFloat(os.Getenv("ADZE_SOAK"), 64); err == nil {
 		return f
 	}
-	return 0.02
+	return 0.01
 }
 
 func sortedLines(lines map[int]string) []int {
