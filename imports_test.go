@@ -24,7 +24,7 @@ var mayImport = map[string]string{
 
 	// Reading shell commands knows no rules and no tools.
 	"permission/shell":  "",
-	"permission/ondisk": "internal/workspace/names",
+	"permission/ondisk": "internal/disk",
 
 	// Models by their wire.
 	"model/openai":            "tool model",

@@ -52,7 +52,7 @@ func TestHostileRepositories(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			dir := copyOut(t, h.setup)
-			w := permission.World{Roots: []string{dir}, Home: "/home/me", Disk: ondisk.Disk{}}
+			w := permission.World{Roots: []string{dir}, Home: "/home/me", Disk: ondisk.New(nil)}
 			for _, line := range looking {
 				r := commandRequest(line)
 				r.Confirm = tool.Command{Line: line, Directory: dir}

@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -184,7 +185,7 @@ func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []stri
 	}
 	world := permission.World{
 		Roots: []string{dir}, Home: canonical(c.env.Home), State: canonical(c.home),
-		Spill: filepath.Join(canonical(c.home), "spill"), Disk: newPolicyDisk([]string{dir}),
+		Spill: filepath.Join(canonical(c.home), "spill"), Disk: ondisk.New([]string{dir}),
 	}
 	d, why := permission.Check(world, rules, mode, permission.Options{NoReadOnly: c.o.noReadOnly}, r)
 	return d, why, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/adze-dev/adze/internal/spill"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -81,7 +82,7 @@ func openSession(env Env, o *options, kind sessionKind) (*session, error) {
 	s.world = permission.World{
 		Roots: s.tools.Roots(), Home: canonical(env.Home), State: canonical(home),
 		Spill: filepath.Dir(s.spill.Root()), // of all sessions: a later call may be told of an earlier one's
-		Disk:  newPolicyDisk(s.tools.Roots()),
+		Disk:  ondisk.New(s.tools.Roots()),
 	}
 	s.policy = permission.New(s.world, permission.Mode(s.settings.Tools.ApprovalMode))
 	if err := s.setRules(env); err != nil {

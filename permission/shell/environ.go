@@ -54,29 +54,14 @@ func inRoots(dir string, roots []string) bool {
 	return false
 }
 
-// gitConfig are values that git is given in the place of a repository's own.
-func gitConfig() [][2]string {
-	return [][2]string{
+// quiet are the settings that keep git, go and rustup from running or fetching what a repository names.
+func quiet() []string {
+	config := [][2]string{
 		{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}, {"core.pager", "cat"},
 		{"log.showSignature", "false"}, {"gpg.program", "false"}, {"gpg.ssh.program", "false"}, {"gpg.x509.program", "false"},
 		{"diff.autoRefreshIndex", "false"}, {"core.untrackedCache", "keep"}, {"submodule.recurse", "false"}, {"diff.submodule", "short"}, {"safe.bareRepository", "explicit"}, {"credential.helper", ""},
 		{"core.sshCommand", "false"}, {"core.askPass", "false"}, {"core.alternateRefsCommand", ""},
 	}
-}
-
-// Overruled are the keys of git's configuration that [Environment] gives other values: what a repository says about them
-// does not count in it.
-func Overruled() []string {
-	var keys []string
-	for _, kv := range gitConfig() {
-		keys = append(keys, kv[0])
-	}
-	return keys
-}
-
-// quiet are the settings that keep git, go and rustup from running or fetching what a repository names.
-func quiet() []string {
-	config := gitConfig()
 	env := []string{
 		"GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
 		"GIT_EDITOR=false", "GIT_ASKPASS=false", "GOTOOLCHAIN=local", "GOFLAGS=", "RUSTUP_AUTO_INSTALL=0",
