@@ -25,7 +25,7 @@ const globLimit = 200
 
 func glob(f *files) tool.Tool {
 	return tool.Define(tool.Def[globArgs]{
-		Name: "glob", DisplayName: "Glob", Description: strings.TrimSpace(globText), Kind: tool.Search,
+		Name: "glob", DisplayName: "Glob", Description: strings.TrimSpace(globText), RuleNames: []string{"FindFiles"}, Kind: tool.Search,
 		Prepare: func(_ context.Context, a globArgs) (*tool.Invocation, error) {
 			if strings.TrimSpace(a.Pattern) == "" {
 				return nil, tool.BadParam("pattern", "must not be blank; ** finds all files")

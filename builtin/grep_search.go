@@ -38,7 +38,7 @@ const searchTime = 30 * time.Second
 
 func grepSearch(f *files) tool.Tool {
 	return tool.Define(tool.Def[grepSearchArgs]{
-		Name: "grep_search", DisplayName: "Grep", Description: strings.TrimSpace(grepSearchText), Kind: tool.Search,
+		Name: "grep_search", DisplayName: "Grep", Description: strings.TrimSpace(grepSearchText), RuleNames: []string{"SearchFiles"}, Kind: tool.Search,
 		Aliases: []string{"search_file_content"}, Budget: -1,
 		Prepare: func(_ context.Context, a grepSearchArgs) (*tool.Invocation, error) {
 			pattern, err := search.Compile(search.Query{

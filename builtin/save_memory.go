@@ -37,7 +37,7 @@ const (
 // saveMemory adds a fact to a context file. remembered, if not nil, is told of the file: so the fact counts at once.
 func saveMemory(f *files, remembered func(path string)) tool.Tool {
 	return tool.Define(tool.Def[saveMemoryArgs]{
-		Name: "save_memory", DisplayName: "SaveMemory", Description: strings.TrimSpace(saveMemoryText), Kind: tool.Edit, Needs: tool.NeedsSession,
+		Name: "save_memory", DisplayName: "SaveMemory", Description: strings.TrimSpace(saveMemoryText), RuleNames: []string{"MemoryTool"}, Kind: tool.Edit, Needs: tool.NeedsSession,
 		Prepare: func(ctx context.Context, a saveMemoryArgs) (*tool.Invocation, error) {
 			fact := contextfiles.Fact(a.Fact)
 			if n := len([]rune(fact)); fact == "" || n > maxFact {

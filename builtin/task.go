@@ -52,7 +52,7 @@ func task(run func(context.Context, TaskRequest) (tool.Result, error), types []T
 		about += " The types:" + bounded(lines, maxTaskTypes)
 	}
 	return tool.Define(tool.Def[taskArgs]{
-		Name: "task", DisplayName: "Task", Description: about, Kind: tool.Other, Aliases: []string{"agent"}, Needs: tool.NeedsModel,
+		Name: "task", DisplayName: "Task", Description: about, RuleNames: []string{"Agent"}, Kind: tool.Other, Aliases: []string{"agent"}, Needs: tool.NeedsModel,
 		Prepare: func(_ context.Context, a taskArgs) (*tool.Invocation, error) {
 			r := TaskRequest{Description: strings.TrimSpace(a.Description), Prompt: strings.TrimSpace(a.Prompt), Type: strings.TrimSpace(a.Type), Background: a.Background}
 			if err := checkTask(&r, types); err != nil {

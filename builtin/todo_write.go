@@ -48,7 +48,7 @@ type todos struct {
 
 func todoWrite(s *todos) tool.Tool {
 	return tool.Define(tool.Def[todoWriteArgs]{
-		Name: "todo_write", DisplayName: "TodoWrite", Description: strings.TrimSpace(todoWriteText), Kind: tool.Think, Needs: tool.NeedsSession,
+		Name: "todo_write", DisplayName: "TodoWrite", Description: strings.TrimSpace(todoWriteText), RuleNames: []string{"TodoList"}, Kind: tool.Think, Needs: tool.NeedsSession,
 		Prepare: func(_ context.Context, a todoWriteArgs) (*tool.Invocation, error) {
 			if err := checkTodos(a.Todos); err != nil {
 				return nil, err

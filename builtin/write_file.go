@@ -23,7 +23,7 @@ type writeFileArgs struct {
 
 func writeFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[writeFileArgs]{
-		Name: "write_file", DisplayName: "WriteFile", Description: strings.TrimSpace(writeFileText), Kind: tool.Edit,
+		Name: "write_file", DisplayName: "WriteFile", Description: strings.TrimSpace(writeFileText), RuleNames: []string{"Write"}, Kind: tool.Edit,
 		Prepare: func(ctx context.Context, a writeFileArgs) (*tool.Invocation, error) {
 			p, err := f.at(toWrite, "file_path", a.Path, ignore.File)
 			inv := &tool.Invocation{Description: "write " + p.Rel, Access: writes(p.Abs)}

@@ -197,7 +197,7 @@ func (r rule) ofTool(d tool.Declaration, strict bool) bool {
 	if d.Origin != "" && strict {
 		return r.name == d.Name && (r.name[0] < 'A' || r.name[0] > 'Z')
 	}
-	for _, name := range append([]string{d.Name, d.Title(), d.Title() + "Tool"}, d.Aliases...) {
+	for _, name := range slices.Concat([]string{d.Name, d.Title(), d.Title() + "Tool"}, d.Aliases, d.RuleNames) {
 		if r.name == name {
 			return true
 		}

@@ -17,6 +17,7 @@ type Def[A any] struct {
 	Aliases     []string
 	Deferred    bool
 	Budget      int
+	RuleNames   []string
 	Needs       Need
 	// Prepare is given arguments that were decoded, repaired and checked against the schema of A. It checks what a
 	// schema cannot say and plans the call: see [Tool].
@@ -40,7 +41,7 @@ func Define[A any](d Def[A]) Tool {
 	return &defined[A]{
 		declaration: Declaration{
 			Name: d.Name, DisplayName: d.DisplayName, Description: d.Description, Parameters: raw,
-			Kind: d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget, Needs: d.Needs,
+			Kind: d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget, RuleNames: d.RuleNames, Needs: d.Needs,
 		},
 		// Read at the first call: a start makes all tools, and calls few of them.
 		schema: sync.OnceValue(func() *Schema {

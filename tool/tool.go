@@ -63,6 +63,7 @@ type Declaration struct {
 	Origin      string          // "" built in, "mcp:github", "command": rules, trust and approval hashes hang on it
 	Deferred    bool            // not declared to the model until someone reveals it
 	Budget      int             // characters of text for the model; 0 the executor's, <0 the tool sees to it itself
+	RuleNames   []string        // further names that rules of permissions know it by: those of the documentation's classes
 	Needs       Need            // what must be there beside the executor; empty: nothing, so that it can be offered to other programs
 }
 
