@@ -40,7 +40,6 @@ func calmWorld() permission.World {
 type example struct {
 	line    int
 	verdict tool.Verdict
-	proof   bool // it does harm where it is run
 	mode    permission.Mode
 	rules   permission.Rules
 	alone   bool // without the built-in approval
