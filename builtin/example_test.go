@@ -8,64 +8,36 @@ import (
 	"path/filepath"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
+// A program that embeds the tools calls Main first of all, so that commands it runs can be kept and boxed.
 func Example() {
-	dir, _ := os.MkdirTemp("", "")
-	defer os.RemoveAll(dir)
-	_ = os.WriteFile(filepath.Join(dir, "poem.txt"), []byte("roses are red\nviolets are blue\n"), 0o666)
-
-	set, err := builtin.New(builtin.Options{Dir: dir})
+	helper := builtin.Main()
+	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	set, err := builtin.New(builtin.Options{Dir: dir, Helper: helper})
+	if err != nil {
+		panic(err)
 	}
 	defer set.Close()
-	x := &tool.Executor{
-		Registry: tool.NewRegistry(set.Tools()...),
-		Policy:   func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} },
-	}
+	policy := permission.New(permission.World{Roots: set.Roots()}, permission.AutoEdit)
+	x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge}
+
+	path, _ := json.Marshal(filepath.Join(set.Roots()[0], "hello.txt"))
 	batch := x.Batch(context.Background())
-	for _, c := range []struct {
-		name string
-		args map[string]any
-	}{
-		{"edit", map[string]any{"file_path": filepath.Join(dir, "poem.txt"), "old_string": "blue", "new_string": "violet"}},
-		{"read_file", map[string]any{"absolute_path": filepath.Join(dir, "poem.txt"), "offset": 1, "limit": 1}},
-	} {
-		args, _ := json.Marshal(c.args)
-		batch.Add(tool.Call{Name: c.name, Args: args})
-	}
+	batch.Add(tool.Call{Name: "write_file", Args: json.RawMessage(`{"file_path":` + string(path) + `,"content":"hello\n"}`)})
+	batch.Add(tool.Call{Name: "read_file", Args: json.RawMessage(`{"absolute_path":` + string(path) + `}`)})
+	batch.Add(tool.Call{Name: "run_shell_command", Args: json.RawMessage(`{"command":"rm hello.txt"}`)})
 	for _, o := range batch.Wait() {
-		fmt.Println(o.Result.Text())
+		fmt.Println(o.Name, o.Status)
 	}
 	// Output:
-	// edit poem.txt: it was not read in this session; read it with read_file first (the lines in question are enough)
-	// Showing lines 2-2 of 2 total lines.
-	//
-	// violets are blue
-}
-
-func ExampleSet_Attach() {
-	dir, _ := os.MkdirTemp("", "")
-	defer os.RemoveAll(dir)
-	_ = os.WriteFile(filepath.Join(dir, "poem.txt"), []byte("roses are red\n"), 0o666)
-	set, err := builtin.New(builtin.Options{Dir: dir})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer set.Close()
-
-	prompt := "go on with @poem.txt, please, and mail it to me@home"
-	mentions := set.Mentions(prompt)
-	for _, m := range mentions {
-		fmt.Println(m.Text, m.Access.Verb, filepath.Base(m.Access.Target)) // a policy judges m.Access here
-	}
-	parts, _, err := set.Attach(context.Background(), mentions)
-	fmt.Println(len(parts), err)
-	// Output:
-	// @poem.txt reads poem.txt
-	// 1 <nil>
+	// write_file success
+	// read_file success
+	// run_shell_command denied
 }

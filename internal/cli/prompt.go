@@ -188,11 +188,19 @@ func (t *textOutput) step(e tool.Event) {
 		t.side.tell("✗ " + tool.Visible(e.Outcome.Error.Message))
 	case !t.env.Terminal:
 	case e.Stage == tool.Running:
-		t.side.tell("● " + e.Request.Declaration.Title() + ": " + e.Request.Description)
+		t.side.tell(under(e.Request.Call.By) + "● " + e.Request.Declaration.Title() + ": " + e.Request.Description)
 	case e.Stage == tool.Done && e.Outcome.Error != nil:
 		first, _, _ := strings.Cut(e.Outcome.Error.Message, "\n")
 		t.side.tell("✗ " + tool.Visible(first))
 	}
+}
+
+// under sets a sub-agent's calls below the one that gave it its task, with its name.
+func under(by string) string {
+	if by == "" {
+		return ""
+	}
+	return strings.Repeat("  ", 1+strings.Count(by, "/")) + tool.Visible(by) + " "
 }
 
 func (t *textOutput) end(answer agent.Answer, err error) error {
