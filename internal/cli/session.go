@@ -69,9 +69,7 @@ func openSession(env Env, o *options, kind sessionKind) (*session, error) {
 		return nil, err
 	}
 	s.definitions = readDefinitions(env, dir, home, trusted)
-	for _, n := range s.settings.Notes() {
-		fmt.Fprintf(env.Stderr, "adze: %s\n", n)
-	}
+	tellNotes(env, s.settings, dir)
 	s.spill, err = spill.Open(home, s.id, spill.Limits{})
 	if err != nil {
 		return nil, err

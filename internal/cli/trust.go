@@ -35,6 +35,23 @@ func loadSettings(env Env, src settings.Sources) (s *settings.Settings, trusted 
 	return s, false, nil
 }
 
+// tellNotes tells what of settings was not taken as it stands; of what a folder wants beyond its rights only that there
+// is something, since adze trust shows it.
+func tellNotes(env Env, s *settings.Settings, dir string) {
+	withheld := map[settings.Place]bool{}
+	for _, w := range s.Withheld() {
+		withheld[w.From] = true
+	}
+	for _, n := range s.Notes() {
+		if !withheld[n.From] {
+			fmt.Fprintf(env.Stderr, "adze: %s\n", n)
+		}
+	}
+	if n := len(s.Withheld()); n > 0 {
+		fmt.Fprintf(env.Stderr, "adze: the settings in %s want %d things that count only in a folder you trust; adze trust shows them\n", dir, n)
+	}
+}
+
 // wants are the things that a folder's files would do if it were trusted.
 func wants(s *settings.Settings, p contextfiles.Places) []trust.Item {
 	var items []trust.Item
