@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -29,7 +30,7 @@ const (
 	maxAbout       = 500      // characters of a description
 )
 
-var nameForm = regexp.MustCompile(`^[\p{L}\p{N}_:.-]+$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}\p{N}_:.-]+$`) })
 
 // place is one folder of definitions.
 type place struct {
@@ -143,7 +144,7 @@ func (m matter) check() error {
 	switch {
 	case m.Name == "":
 		return fmt.Errorf("read %s: its front matter has no name", m.path)
-	case len([]rune(m.Name)) > maxName || !nameForm.MatchString(m.Name):
+	case len([]rune(m.Name)) > maxName || !nameForm().MatchString(m.Name):
 		return fmt.Errorf("read %s: its name is not one of at most %d letters, digits and _ : . -", m.path, maxName)
 	case m.Description == "":
 		return fmt.Errorf("read %s: its front matter has no description", m.path)

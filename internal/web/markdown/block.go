@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -133,14 +134,16 @@ func (c *conversion) paragraph(r *run) {
 }
 
 // structural is what at the beginning of a line would pass for a heading, a quotation, a list or a fence.
-var structural = regexp.MustCompile("(?m)^(#{1,6} |>|[-+*] |```|~~~|---|===)|^([0-9]{1,9})([.)] )")
+var structural = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?m)^(#{1,6} |>|[-+*] |```|~~~|---|===)|^([0-9]{1,9})([.)] )")
+})
 
 // guard escapes the beginnings of lines that the page does not mean as structure.
 func guard(s string) string {
 	if !strings.ContainsAny(s, "#>-+*`~=.)") {
 		return s
 	}
-	return structural.ReplaceAllString(s, `$2\$1$3`)
+	return structural().ReplaceAllString(s, `$2\$1$3`)
 }
 
 func (c *conversion) heading(n *html.Node) {
@@ -233,7 +236,9 @@ func (c *conversion) preformatted(n *html.Node) string {
 	return b.String()
 }
 
-var languageClass = regexp.MustCompile(`(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|brush:\s*)([A-Za-z0-9+#_.]{1,20})(?:\s|;|$)`)
+var languageClass = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|brush:\s*)([A-Za-z0-9+#_.]{1,20})(?:\s|;|$)`)
+})
 
 // language is that of code, as highlighters write it on the element, the one in it or those around it.
 func language(n *html.Node) string {
@@ -245,7 +250,7 @@ func language(n *html.Node) string {
 		if e == nil || e.Type != html.ElementNode {
 			continue
 		}
-		if m := languageClass.FindStringSubmatch(attr(e, "class")); m != nil && m[1] != "default" && m[1] != "text" && m[1] != "none" {
+		if m := languageClass().FindStringSubmatch(attr(e, "class")); m != nil && m[1] != "default" && m[1] != "text" && m[1] != "none" {
 			return m[1]
 		}
 		if l := attr(e, "data-lang"); l != "" && len(l) < 20 && !strings.ContainsAny(l, " `\n") {

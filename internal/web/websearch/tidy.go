@@ -5,6 +5,7 @@ import (
 	"html"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/adze-dev/adze/internal/web"
 )
@@ -28,14 +29,14 @@ func tidy(f Found, limit int) Found {
 	return out
 }
 
-var tags = regexp.MustCompile(`</?[a-zA-Z][^<>]{0,200}>`)
+var tags = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`</?[a-zA-Z][^<>]{0,200}>`) })
 
 // clean makes one bounded line of what an engine sends, which may hold tags and entities.
 func clean(s string, most int) string {
 	if len(s) > 20*most {
 		s = s[:20*most]
 	}
-	s = html.UnescapeString(tags.ReplaceAllString(s, ""))
+	s = html.UnescapeString(tags().ReplaceAllString(s, ""))
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	if runes := []rune(s); len(runes) > most {
 		s = strings.TrimSpace(string(runes[:most])) + "…"
