@@ -80,11 +80,29 @@ func TestProgramKilled(t *testing.T) {
 		if left := tagsLeft(t, tag); left != nil {
 			t.Fatalf("left %q", left)
 		}
+		keepersGone(t, state)
 		if n, err := Reap(state); n != 0 || err != nil {
 			t.Errorf("reaped %d, %v", n, err)
 		}
 		if files, _ := os.ReadDir(state); len(files) != 0 {
 			t.Errorf("the ledger still has %d entries", len(files))
+		}
+	}
+}
+
+// keepersGone waits until the keepers in a ledger have ended by themselves, which they do after what they kept.
+func keepersGone(t *testing.T, state string) {
+	t.Helper()
+	files, err := os.ReadDir(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		r, ok := parseRecord(f.Name())
+		for end := time.Now().Add(10 * time.Second); ok && r.process.alive(); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("keeper %d is still there", r.process.pid)
+			}
 		}
 	}
 }
