@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -148,7 +149,14 @@ func TestDeadSpare(t *testing.T) {
 	r := opened(t, Options{})
 	run(t, r, Command{Line: "true"})
 	r.keeper.filling.Wait()
-	r.keeper.spare[plain].kept.keeper.Kill()
+	spare := r.keeper.spare[plain].kept.keeper
+	spare.Kill()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", spare.Pid))
+		if err != nil || strings.Contains(string(stat), ") Z ") { // a killed process may still take a command
+			break
+		}
+	}
 	if o := run(t, r, Command{Line: "echo a"}); o.Output.Head != "a\n" || o.Notes != nil {
 		t.Errorf("%+v", o)
 	}
