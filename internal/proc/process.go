@@ -135,8 +135,16 @@ func (p *Process) await(ctx context.Context) (Ended, exit) {
 		case <-p.stopping:
 			return Stopped, exit{}
 		case <-deadline:
+			if p.isDetached() {
+				deadline, done, detach = nil, nil, nil
+				continue
+			}
 			return TimedOut, exit{}
 		case <-done:
+			if p.isDetached() { // before the context ended: a select may see the later of two first
+				deadline, done, detach = nil, nil, nil
+				continue
+			}
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return TimedOut, exit{}
 			}
@@ -170,6 +178,15 @@ func (p *Process) exitNow() exit {
 		return e
 	default:
 		return exit{code: -1, signal: syscall.SIGKILL}
+	}
+}
+
+func (p *Process) isDetached() bool {
+	select {
+	case <-p.detach:
+		return true
+	default:
+		return false
 	}
 }
 

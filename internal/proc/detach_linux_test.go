@@ -1,0 +1,29 @@
+package proc
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// A command that was moved to the background was killed now and then: its context ended right after it was untied from
+// it, and the end was seen first.
+func TestDetachHoldsAgainstWhatEndsAfterIt(t *testing.T) {
+	r := opened(t, Options{})
+	for range 40 {
+		ctx, cancel := context.WithCancel(t.Context())
+		p, err := r.Start(ctx, Command{Line: "sleep 60", Timeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Detach()
+		cancel()
+		select {
+		case <-p.Done():
+			t.Fatalf("it ended: %+v", p.Wait())
+		case <-time.After(5 * time.Millisecond):
+		}
+		p.Stop()
+		p.Wait()
+	}
+}
