@@ -38,7 +38,7 @@ func (t *terminal) ask(ctx context.Context, r tool.Request, why tool.Decision) (
 	}
 	t.out.begin()
 	defer t.out.end()
-	fmt.Fprintf(t.out, "\n%s\n", question(r, why))
+	fmt.Fprintf(t.out, "\n%s\n", question(r, why, t.understood(r)))
 	if len(r.Form) > 0 {
 		return t.askForm(ctx, r)
 	}
@@ -57,6 +57,14 @@ func (t *terminal) ask(ctx context.Context, r tool.Request, why tool.Decision) (
 			return d, nil
 		}
 	}
+}
+
+// understood is what the policy reads a command as. A terminal without one has only the line.
+func (t *terminal) understood(r tool.Request) []string {
+	if t.policy == nil {
+		return nil
+	}
+	return t.policy.Understood(r)
 }
 
 // choices are what may be answered, with the rules that an answer would keep.
@@ -117,8 +125,9 @@ func (t *terminal) askForm(ctx context.Context, r tool.Request) (tool.Decision, 
 	return tool.Decision{Verdict: tool.Allow, Answer: answer}, nil
 }
 
-// question is what a person reads before they answer: what would be done, why they are asked, and all of it.
-func question(r tool.Request, why tool.Decision) string {
+// question is what a person reads before they answer: what would be done, why they are asked, all of it, and what a
+// command was understood as.
+func question(r tool.Request, why tool.Decision, understood []string) string {
 	var b strings.Builder
 	by := ""
 	if r.Call.By != "" {
@@ -130,6 +139,9 @@ func question(r tool.Request, why tool.Decision) string {
 	}
 	if r.Confirm != nil {
 		b.WriteString(confirmation(r.Confirm))
+	}
+	if len(understood) > 0 {
+		fmt.Fprintf(&b, "Understood as:\n  %s\n", strings.Join(understood, "\n  "))
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

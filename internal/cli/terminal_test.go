@@ -94,6 +94,36 @@ func TestTerminalShowsWhatItAsks(t *testing.T) {
 	}
 }
 
+// A line is shown to the byte, and beside it what the policy read: quoting and nesting hide nothing.
+func TestTerminalShowsWhatItUnderstood(t *testing.T) {
+	for line, want := range map[string]string{
+		`make all`: "",
+		`cd src && r\m -rf "a b" > log; env X=1 sh -c 'touch c'`: `Understood as:
+  cd src
+  rm -rf 'a b' > log
+  env X=1 sh -c 'touch c'
+  sh -c 'touch c' (run by env)
+  touch c (run by sh)
+`,
+		"find . -name '*.o' | xargs rm": "Understood as:\n  find . -name '*.o'\n  xargs rm\n  rm … (run by xargs)\n",
+		"echo $(rm x)\u202E":            "Understood as:\n  rm x\n  echo $(rm x)\\u202E\n",
+	} {
+		s := sit(t, "n\n", "")
+		args, err := json.Marshal(map[string]string{"command": line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := s.exec.Batch(t.Context())
+		b.Add(tool.Call{Name: "run_shell_command", Args: args})
+		b.Wait()
+		_, shown, _ := strings.Cut(s.screen.String(), "Understood as:\n")
+		shown, _, _ = strings.Cut(shown, "[y]es")
+		if shown != strings.TrimPrefix(want, "Understood as:\n") {
+			t.Errorf("%s: got\n%s\nwant\n%s", line, s.screen.String(), want)
+		}
+	}
+}
+
 // What the person saves in the editor is what is written, and the model is told.
 func TestTerminalEdits(t *testing.T) {
 	s := sit(t, "e\n", "sed -i s/text/better/")

@@ -274,14 +274,3 @@ func (c *Command) place(p *Proof, t Touch, dirs []string) bool {
 func join2(dir, name string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + name
 }
-
-// Understood says what a script would run, one line a command.
-func (s *Script) Understood() []string {
-	var lines []string
-	for _, c := range s.Commands {
-		if !c.Guess {
-			lines = append(lines, c.String())
-		}
-	}
-	return lines
-}

@@ -1,0 +1,33 @@
+package permission
+
+import (
+	"strings"
+
+	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Understood is what a request's commands were read as, one line a simple command, made visible: what the rules are
+// held against, for a person to compare with the line itself. It is empty where the reading adds nothing to the line,
+// and where the line cannot be read.
+func (p *Policy) Understood(r tool.Request) []string {
+	e := p.now()
+	var lines []string
+	for _, a := range r.Access {
+		if a.Verb != tool.Execs {
+			continue
+		}
+		script, err := shell.Read(a.Target, shell.Options{Dir: e.directory(r), Home: e.world.Home})
+		if err != nil {
+			continue
+		}
+		read := script.Understood()
+		if len(read) == 1 && read[0] == strings.TrimSpace(a.Target) {
+			continue
+		}
+		for _, line := range read {
+			lines = append(lines, visible(line))
+		}
+	}
+	return lines
+}
