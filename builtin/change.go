@@ -81,17 +81,21 @@ const (
 )
 
 func lineEnds(content []byte) ends {
-	all := bytes.Count(content, []byte("\n"))
-	if all == 0 {
-		return none
+	kind := none
+	for {
+		n := bytes.IndexByte(content, '\n')
+		if n < 0 {
+			return kind
+		}
+		this := lf
+		if n > 0 && content[n-1] == '\r' {
+			this = crlf
+		}
+		if kind != none && kind != this {
+			return mixed
+		}
+		kind, content = this, content[n+1:]
 	}
-	switch bytes.Count(content, []byte("\r\n")) {
-	case 0:
-		return lf
-	case all:
-		return crlf
-	}
-	return mixed
 }
 
 // warnings are what a person may not see in the diff.

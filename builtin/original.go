@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -44,13 +45,18 @@ func (f *files) original(a action, p workspace.Path) (original, error) {
 	}
 	defer file.Close()
 	o.exists = true
-	if info, err := file.Stat(); err == nil && info.Size() > maxChanged {
-		return o, a.errorf(fileTooLarge, p, "it has %s, and files of more than %s are not changed by this tool; use a command such as sed",
-			document.Size(info.Size()), document.Size(maxChanged))
+	var content bytes.Buffer
+	if info, err := file.Stat(); err == nil {
+		if info.Size() > maxChanged {
+			return o, a.errorf(fileTooLarge, p, "it has %s, and files of more than %s are not changed by this tool; use a command such as sed",
+				document.Size(info.Size()), document.Size(maxChanged))
+		}
+		content.Grow(int(info.Size()) + bytes.MinRead) // so that it never moves while it is read
 	}
-	if o.content, err = io.ReadAll(io.LimitReader(file, maxChanged+1)); err != nil {
+	if _, err = content.ReadFrom(io.LimitReader(file, maxChanged+1)); err != nil {
 		return o, a.failure(p, err)
 	}
+	o.content = content.Bytes()
 	o.hash = sha256.Sum256(o.content)
 	o.doc, err = text.Decode(o.content)
 	if err != nil && !errors.Is(err, text.ErrBinary) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 func TestReplace(t *testing.T) {
@@ -166,4 +167,14 @@ func ExampleDocument_Replace() {
 	next, _ := doc.Replace(Edit{Start: 6, End: 11, New: "you\nthere"})
 	fmt.Printf("%q", next.Bytes())
 	// Output: "hello\r\nyou\r\nthere\r\n"
+}
+
+// joinLines is quick; this is what it means.
+func TestJoinLines(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringMatching(`[\r\nab]{0,20}`).Draw(t, "text")
+		if got, want := joinLines(s), strings.ReplaceAll(s, "\r\n", "\n"); got != want {
+			t.Fatalf("%q: got %q, want %q", s, got, want)
+		}
+	})
 }

@@ -21,7 +21,13 @@ func (d *Document) Replace(edits ...Edit) (*Document, error) {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int { return a.Start - b.Start })
 	w := &writer{doc: d, body: d.body(), join: true}
+	grown := 0
+	for _, e := range edits {
+		grown += len(e.New)
+	}
 	var want strings.Builder
+	want.Grow(len(d.Text) + grown)
+	w.out = make([]byte, 0, len(w.body)+2*grown)
 	last := 0
 	for _, e := range edits {
 		if e.Start < last || e.End < e.Start || e.End > len(d.Text) {
