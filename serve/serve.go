@@ -157,14 +157,16 @@ func (c *connection) finish() {
 }
 
 // stopWait is how long calls under way may take to end when the client is gone.
-const stopWait = 800 * time.Millisecond
+const stopWait = 300 * time.Millisecond
 
 // Stdio serves one client that speaks through in and out, until in ends or ctx does.
 func (s *Server) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	c, m := s.connect(ctx)
 	defer c.finish()
 	done := make(chan error, 1)
-	go func() { done <- m.Run(c.life, &mcp.IOTransport{Reader: &watched{in, c.end}, Writer: out}) }()
+	out = &oneByOne{WriteCloser: out}
+	transport := &mcp.IOTransport{Reader: &watched{newLines(in, out), c.end}, Writer: out}
+	go func() { done <- m.Run(c.life, transport) }()
 	select {
 	case err := <-done:
 		return clientLeft(ctx, err)

@@ -85,11 +85,7 @@ func (s *session) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	p := req.Params
 	t, err := s.x.Registry.Lookup(p.Name)
 	if err != nil || !s.offers(t.Declaration().Name) {
-		message := fmt.Sprintf("there is no tool %q here", p.Name)
-		if err != nil {
-			message = err.Error()
-		}
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.unknown(p.Name)}
 	}
 	run := &running{ctx: ctx, token: p.GetProgressToken()}
 	s.mu.Lock()
@@ -105,6 +101,15 @@ func (s *session) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	b := s.x.Batch(ctx)
 	b.Add(tool.Call{ID: id, Name: p.Name, Args: p.Arguments})
 	return result(b.Wait()[0]), nil
+}
+
+// unknown teaches which tools are offered here: not those that the session has besides.
+func (s *session) unknown(name string) string {
+	var names []string
+	for _, t := range s.list() {
+		names = append(names, t.Name)
+	}
+	return fmt.Sprintf("there is no tool %q; the tools are %s", name, strings.Join(names, ", "))
 }
 
 // observe tells the client how far its call is.

@@ -9,7 +9,7 @@ import (
 )
 
 // drainWait is how long calls under way may go on after stdin has ended, so that a file of requests gets its answers.
-const drainWait = 300 * time.Millisecond
+const drainWait = 600 * time.Millisecond
 
 // patient is the two ends of a connection. It tells of the end of the input once all requests are answered, or a short
 // time has passed.

@@ -1,0 +1,131 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// maxMessage is the longest line that a client may send.
+const maxMessage = 64 << 20
+
+// The errors of JSON-RPC that concern a line and no method.
+const (
+	parseError     = -32700
+	invalidRequest = -32600
+)
+
+// lines is the input of a connection, of which only whole messages are let through. A line that is none is answered
+// as JSON-RPC says; the SDK would end the connection, and with it the calls under way.
+type lines struct {
+	in  *bufio.Reader
+	end io.Closer
+	out io.Writer
+
+	rest  []byte // of a message that was let through
+	batch bool   // the client speaks the one version that has arrays of messages
+}
+
+func newLines(in io.ReadCloser, out io.Writer) *lines {
+	return &lines{in: bufio.NewReaderSize(in, 64<<10), end: in, out: out}
+}
+
+func (l *lines) Close() error { return l.end.Close() }
+
+func (l *lines) Read(p []byte) (int, error) {
+	for len(l.rest) == 0 {
+		line, err := l.line()
+		if len(bytes.TrimSpace(line)) > 0 {
+			l.pass(line)
+		}
+		if err != nil && len(l.rest) == 0 {
+			return 0, err
+		}
+	}
+	n := copy(p, l.rest)
+	l.rest = l.rest[n:]
+	return n, nil
+}
+
+// line reads one, also an unfinished last one. A line that is too long is answered and left out.
+func (l *lines) line() ([]byte, error) {
+	var whole []byte
+	long := false
+	for {
+		piece, err := l.in.ReadSlice('\n')
+		if long = long || len(whole)+len(piece) > maxMessage; long {
+			whole = nil
+		} else {
+			whole = append(whole, piece...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if long {
+			l.refuse(nil, invalidRequest, fmt.Sprintf("the message is longer than %d MB; send less at once", maxMessage>>20))
+		}
+		return whole, err
+	}
+}
+
+// pass lets a message through, or answers what is none.
+func (l *lines) pass(line []byte) {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params struct {
+			Version string `json:"protocolVersion"`
+		} `json:"params"`
+	}
+	switch {
+	case !json.Valid(line):
+		l.refuse(nil, parseError, "the line is no JSON; send one message a line")
+		return
+	case bytes.TrimSpace(line)[0] == '[':
+		if !l.batch {
+			l.refuse(nil, invalidRequest, "an array of messages is not part of this protocol version; send one message a line")
+			return
+		}
+	default:
+		if _, err := jsonrpc.DecodeMessage(line); err != nil {
+			_ = json.Unmarshal(line, &m) // as much of it as can be told
+			l.refuse(m.ID, invalidRequest, "the line is no message of JSON-RPC 2.0: "+err.Error())
+			return
+		}
+		if json.Unmarshal(line, &m) == nil && m.Method == "initialize" {
+			l.batch = m.Params.Version == "2025-03-26"
+		}
+	}
+	l.rest = line
+}
+
+// refuse answers a line that is no message.
+func (l *lines) refuse(id json.RawMessage, code int, message string) {
+	if len(id) == 0 || id[0] == '{' || id[0] == '[' {
+		id = json.RawMessage("null")
+	}
+	answer, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message},
+	})
+	if err == nil {
+		_, _ = l.out.Write(append(answer, '\n')) // who cannot be told is gone, and the next read says so
+	}
+}
+
+// oneByOne keeps lines whole when several write them.
+type oneByOne struct {
+	mu sync.Mutex
+	io.WriteCloser
+}
+
+func (o *oneByOne) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.WriteCloser.Write(p)
+}

@@ -1,0 +1,102 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"VERSION","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
+
+// A line that is no message ended the connection, and the calls under way were never answered.
+func TestOddLinesAreAnswered(t *testing.T) {
+	for _, c := range []struct{ name, version, line, want string }{
+		{"no JSON", "2025-06-18", `{"jsonrpc":`, `null -32700`},
+		{"no object", "2025-06-18", `42`, `null -32600`},
+		{"another version", "2025-06-18", `{"jsonrpc":"1.0","id":7,"method":"ping"}`, `7 -32600`},
+		{"an id that is none", "2025-06-18", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `null -32600`},
+		{"a method that is none", "2025-06-18", `{"jsonrpc":"2.0","id":"x","method":5}`, `"x" -32600`},
+		{"an array", "2025-06-18", `[{"jsonrpc":"2.0","id":3,"method":"ping"}]`, `null -32600`},
+		{"an array, of old", "2025-03-26", `[{"jsonrpc":"2.0","id":3,"method":"ping"}]`, `[3]`},
+		{"too long", "2025-06-18", `"` + strings.Repeat("x", maxMessage) + `"`, `null -32600`},
+		{"empty", "2025-06-18", ` `, ``},
+		{"an answer to nothing", "2025-06-18", `{"jsonrpc":"2.0","id":99,"result":{}}`, ``},
+	} {
+		want := []string{"0", "1"}
+		if c.want != "" {
+			want = append(want, c.want)
+		}
+		got := talk(t, len(want), strings.Replace(hello, "VERSION", c.version, 1)+
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+
+			c.line+"\n"+
+			`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
+		if diff := cmp.Diff(asSet(want), asSet(got)); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", c.name, diff)
+		}
+	}
+}
+
+// What is asked for by a name that is not offered is told which are.
+func TestUnknownToolNamesTheOffered(t *testing.T) {
+	s := &session{server: New(Options{Tools: []string{"echo", "fail"}, Session: testSession})}
+	s.x, _, _ = testSession(Client{})
+	if got, want := s.unknown("x"), `there is no tool "x"; the tools are echo, fail`; got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+func asSet(list []string) map[string]bool {
+	set := map[string]bool{}
+	for _, s := range list {
+		set[s] = true
+	}
+	return set
+}
+
+// talk sends lines to a server and gives the ids of the first answers, with the code of an error.
+func talk(t *testing.T, answers int, lines string) []string {
+	t.Helper()
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- New(Options{Session: testSession}).Stdio(context.Background(), in, out) }()
+	go io.WriteString(toServer, lines)
+	var got []string
+	decode := json.NewDecoder(fromServer)
+	for range answers {
+		var raw json.RawMessage
+		if err := decode.Decode(&raw); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, answer(raw))
+	}
+	go io.Copy(io.Discard, fromServer)
+	toServer.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	out.Close()
+	return got
+}
+
+func answer(raw json.RawMessage) string {
+	var m struct {
+		ID    json.RawMessage
+		Error *struct{ Code json.Number }
+	}
+	var batch []struct{ ID json.RawMessage }
+	if json.Unmarshal(raw, &batch) == nil {
+		return "[" + string(batch[0].ID) + "]"
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return err.Error()
+	}
+	if m.Error != nil {
+		return string(m.ID) + " " + string(m.Error.Code)
+	}
+	return string(m.ID)
+}
