@@ -11,10 +11,10 @@ import (
 )
 
 // httpClient reaches a server: with the configured headers, to its own host only, and with bounded answers.
-func httpClient(headers map[string]string, bearer func() (string, error)) *http.Client {
+func httpClient(headers map[string]string, auth *authority) *http.Client {
 	return &http.Client{
 		Transport: &dressed{
-			headers: headers, bearer: bearer,
+			headers: headers, auth: auth,
 			next: &http.Transport{
 				Proxy:                 http.ProxyFromEnvironment,
 				DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
@@ -37,7 +37,7 @@ func httpClient(headers map[string]string, bearer func() (string, error)) *http.
 // dressed adds headers to requests and bounds what comes back.
 type dressed struct {
 	headers map[string]string
-	bearer  func() (string, error) // nil: none, or the SDK sees to it
+	auth    *authority // nil: no tokens, or the SDK sees to them
 	next    http.RoundTripper
 }
 
@@ -46,16 +46,7 @@ func (d *dressed) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, value := range d.headers {
 		req.Header.Set(name, value)
 	}
-	if d.bearer != nil && req.Header.Get("Authorization") == "" {
-		token, err := d.bearer()
-		if err != nil {
-			return nil, err
-		}
-		if token != "" {
-			req.Header.Set("Authorization", "Bearer "+token)
-		}
-	}
-	resp, err := d.next.RoundTrip(req)
+	resp, err := d.send(req)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +54,35 @@ func (d *dressed) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = &limitedBody{ReadCloser: resp.Body, left: maxFrame}
 	}
 	return resp, nil
+}
+
+// send sends a request with the token, and once more with a new one if that is refused.
+func (d *dressed) send(req *http.Request) (*http.Response, error) {
+	if d.auth == nil || req.Header.Get("Authorization") != "" {
+		return d.next.RoundTrip(req)
+	}
+	token, err := d.auth.token()
+	if err != nil {
+		return nil, err
+	}
+	for again := false; ; again = true {
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		resp, err := d.next.RoundTrip(req)
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || again || req.Body != nil && req.GetBody == nil {
+			return resp, err
+		}
+		closeBody(resp)
+		if token, err = d.auth.another(token); err != nil {
+			return nil, err
+		}
+		if req.GetBody != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
 }
 
 // limitedBody is an answer that may not be longer than a message.

@@ -24,7 +24,7 @@ type guarded struct {
 	valid     string
 	logins    int
 	refreshes int
-	mcp       http.Handler
+	mcp, sse  http.Handler
 }
 
 func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -32,10 +32,14 @@ func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	valid := g.valid
 	g.mu.Unlock()
 	switch r.URL.Path {
-	case "/mcp":
+	case "/mcp", "/sse":
 		if valid == "" || r.Header.Get("Authorization") != "Bearer "+valid {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if r.URL.Path == "/sse" {
+			g.sse.ServeHTTP(w, r)
 			return
 		}
 		g.mcp.ServeHTTP(w, r)
@@ -79,7 +83,8 @@ func TestLoginIsKeptAndRefreshed(t *testing.T) {
 	mcp.AddTool(m, &mcp.Tool{Name: "hello"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}}, nil, nil
 	})
-	g := &guarded{mcp: mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, &mcp.StreamableHTTPOptions{Stateless: true})}
+	old := mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return m }, nil)
+	g := &guarded{sse: old, mcp: mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, &mcp.StreamableHTTPOptions{Stateless: true})}
 	server := httptest.NewServer(g)
 	t.Cleanup(server.Close)
 	browser := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -121,5 +126,22 @@ func TestLoginIsKeptAndRefreshed(t *testing.T) {
 	}
 	if err := d.Logout(t.Context(), "g"); err != nil {
 		t.Error(err)
+	}
+	d.Servers.Close()
+
+	// The same over server-sent events, whose transport knows nothing of logins.
+	conf["g"] = Server{URL: server.URL + "/sse", OAuth: conf["g"].OAuth}
+	d = open(t, conf, opt)
+	if err := d.Login(t.Context(), "g"); err != nil {
+		t.Fatal(err)
+	}
+	g.mu.Lock()
+	g.valid = "gone"
+	g.mu.Unlock()
+	if err := d.Reconnect(t.Context(), "g"); err != nil {
+		t.Fatal(err)
+	}
+	if o := d.call(t.Context(), "g__hello", `{}`); o.Result.Text() != "hello" || g.logins != 2 || g.refreshes != 2 {
+		t.Errorf("%+v after %d logins and %d refreshes", o, g.logins, g.refreshes)
 	}
 }

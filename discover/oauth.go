@@ -17,8 +17,18 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// errLogin says that a server wants to know who is there.
-var errLogin = errors.New("it needs a login (adze mcp login), and none is under way")
+// loginNeeded says that a server wants to know who is there.
+type loginNeeded struct {
+	alias string
+	lost  error // why the login that there was is of no use any more; nil: there was none
+}
+
+func (e *loginNeeded) Error() string {
+	if e.lost != nil {
+		return fmt.Sprintf("the login is no longer good: the server refused to renew it (%v); log in again: adze mcp login %s", e.lost, e.alias)
+	}
+	return "it needs a login: adze mcp login " + e.alias
+}
 
 // loginWait is how long a person may take in the browser.
 const loginWait = 5 * time.Minute
@@ -49,14 +59,22 @@ func (l *link) authority() *authority {
 
 func (o *OAuth) disabled() bool { return o != nil && o.Enabled != nil && !*o.Enabled }
 
-// bearer is the token for a transport that knows nothing of OAuth.
-func (l *link) bearer() (string, error) {
-	a := l.authority()
-	if a == nil {
-		return "", nil
-	}
+// token is the token for a transport that knows nothing of OAuth; "" for none.
+func (a *authority) token() (string, error) {
 	t, err := a.source.Token()
 	if err != nil || t == nil {
+		return "", err
+	}
+	return t.AccessToken, nil
+}
+
+// another is a token other than the one that the server has refused.
+func (a *authority) another(refused string) (string, error) {
+	t, err := a.source.renew(refused)
+	if err == nil && t == nil {
+		err = &loginNeeded{a.link.alias, a.source.whyLost()}
+	}
+	if err != nil {
 		return "", err
 	}
 	return t.AccessToken, nil
@@ -78,7 +96,7 @@ func (a *authority) Authorize(ctx context.Context, req *http.Request, resp *http
 	a.mu.Unlock()
 	if !may {
 		closeBody(resp)
-		return errLogin
+		return &loginNeeded{a.link.alias, a.source.whyLost()}
 	}
 	flow, err := a.login()
 	if err != nil {
@@ -109,6 +127,10 @@ func (a *authority) login() (*auth.AuthorizationCodeHandler, error) {
 	if err != nil {
 		return nil, err
 	}
+	client := &oauthex.ClientRegistrationMetadata{
+		ClientName: a.link.opt.name(), RedirectURIs: []string{back},
+		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+	}
 	cfg := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL: back, RequestRefreshToken: true, Client: httpClient(nil, nil), AcceptUnadvertisedIss: true,
 		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
@@ -120,11 +142,9 @@ func (a *authority) login() (*auth.AuthorizationCodeHandler, error) {
 			}
 			return a.source, nil
 		},
-		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
-			ClientName: a.link.opt.name(), RedirectURIs: []string{back},
-			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
-		}},
+		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: client},
 	}
+	cfg.Client.Transport = &registration{client, cfg.Client.Transport}
 	if conf.AuthorizationURL != "" && conf.TokenURL != "" {
 		cfg.Client.Transport = &preset{conf, a.link.conf.endpoint(), cfg.Client.Transport}
 	}

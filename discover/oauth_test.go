@@ -147,8 +147,10 @@ func TestLoginNeeded(t *testing.T) {
 	t.Cleanup(server.Close)
 	d := open(t, map[string]Server{"a": {HTTPURL: server.URL}, "b": {URL: server.URL}}, Options{State: t.TempDir()})
 	err := d.Wait(t.Context())
-	if err == nil || !strings.Contains(err.Error(), errLogin.Error()) {
-		t.Error(err)
+	for _, want := range []string{"a: it needs a login: adze mcp login a", "b: it needs a login: adze mcp login b"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
 	}
 	if err := d.Logout(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "there was no login") {
 		t.Error(err)

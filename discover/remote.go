@@ -96,14 +96,15 @@ func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMess
 			return t.answer(res, notes)
 		}
 		var rpc *jsonrpc.Error
+		var login *loginNeeded
 		switch {
 		case ctx.Err() != nil:
 			return tool.Result{}, ctx.Err()
 		case errors.Is(err, errIdle):
 			return tool.Result{}, tool.Errorf(tool.ExecutionTimeout, "%s of %s gave no answer and no progress for %s and was given up; "+
 				"it may have happened all the same, so look before you call it again", t.remote.Name, t.link.alias, t.link.conf.timeout(t.link.opt.call()))
-		case errors.Is(err, errLogin):
-			return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s: %w", t.remote.Name, t.link.alias, errLogin)
+		case errors.As(err, &login):
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s: %w", t.remote.Name, t.link.alias, login)
 		case errors.As(err, &rpc) && rpc.Code != codeRejected && !errors.Is(err, mcp.ErrConnectionClosed):
 			return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s failed: %s", t.remote.Name, t.link.alias, rpc.Message)
 		}

@@ -4,6 +4,7 @@ package discover
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -33,7 +34,11 @@ func said(p *mcp.LoggingMessageParams) string {
 	if text, ok := p.Data.(string); ok {
 		return text
 	}
-	return fmt.Sprint(p.Data)
+	raw, err := json.Marshal(p.Data)
+	if err != nil { // it came from JSON
+		return fmt.Sprint(p.Data)
+	}
+	return string(raw)
 }
 
 // announce tells the server of the folders that the person agreed to, and of no others.

@@ -88,7 +88,11 @@ func (l *link) dial(life context.Context, version string) (*session, error) {
 	s.announce(l.conf.Roots)
 	cs, err := s.client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
-		if ctx.Err() != nil && life.Err() == nil {
+		var login *loginNeeded
+		switch {
+		case errors.As(err, &login):
+			err = login
+		case ctx.Err() != nil && life.Err() == nil:
 			err = fmt.Errorf("it did not answer within %s", l.opt.start())
 		}
 		return nil, withFate(err, s.abandon())
@@ -139,7 +143,7 @@ func (l *link) transport(s *session) (mcp.Transport, error) {
 		}
 		return t, nil
 	}
-	s.http = httpClient(l.conf.Headers, l.bearer)
+	s.http = httpClient(l.conf.Headers, l.authority())
 	return &mcp.SSEClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: s.http, MaxEventSize: maxFrame}, nil
 }
 

@@ -111,6 +111,7 @@ type tokenSource struct {
 	url    string
 	mu     sync.Mutex
 	last   *oauth2.Token
+	lost   error // the server's refusal to renew the login
 }
 
 // Token implements [oauth2.TokenSource]. It is nil where there was no login.
@@ -156,14 +157,26 @@ func (s *tokenSource) fetch(refused string) (*oauth2.Token, error) {
 			return false, nil
 		}
 		t, err := g.refreshed(ctx)
+		if refused := new(oauth2.RetrieveError); errors.As(err, &refused) && refused.ErrorCode == "invalid_grant" {
+			s.lost = errors.New(orElse(refused.ErrorDescription, refused.ErrorCode))
+			delete(all, s.alias) // it will never work again
+			return true, nil
+		}
 		if err != nil {
-			return false, err
+			return false, fmt.Errorf("renew the login at %s: %w", s.alias, err)
 		}
 		g.take(t)
 		s.last = g.token()
 		return true, nil
 	})
 	return s.last, err
+}
+
+// whyLost is why a login that there was is of no use any more.
+func (s *tokenSource) whyLost() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost
 }
 
 func (g *grant) refreshed(ctx context.Context) (*oauth2.Token, error) {
@@ -182,7 +195,7 @@ func (g *grant) refreshed(ctx context.Context) (*oauth2.Token, error) {
 func (s *tokenSource) keep(ctx context.Context, cfg *oauth2.Config, t *oauth2.Token) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = t
+	s.last, s.lost = t, nil
 	return s.grants.edit(ctx, func(all map[string]*grant) (bool, error) {
 		g := &grant{
 			URL: s.url, ClientID: cfg.ClientID, ClientSecret: cfg.ClientSecret, TokenURL: cfg.Endpoint.TokenURL,
