@@ -58,8 +58,7 @@ type Crew struct {
 	mu      sync.Mutex
 	members map[string]*member // at work, by path
 	counts  map[string]int     // of sub-agents ever made, by path of the parent and role
-	news    []string
-	behind  int // at work in the background
+	jobs    []*job             // in the background, ended ones too
 	changed chan struct{}
 	closed  bool
 	atWork  sync.WaitGroup // of those in the background

@@ -3,9 +3,11 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/model"
@@ -87,5 +89,74 @@ func TestBackgroundBelow(t *testing.T) {
 	}
 	if said["general-purpose-1/explore-1"] != "c0 of explore (to low): found" || said["general-purpose-1"] != "c0 of general-purpose (to mid): all" {
 		t.Errorf("told %q", said)
+	}
+}
+
+// A task in the background is looked after by its name: how far it is, its end, and a stop that ends all it has begun.
+func TestBackgroundJob(t *testing.T) {
+	release := make(chan struct{})
+	f := newOffice(t, agent.CrewOptions{}, turns{
+		"go":   {gives(`{"prompt":"wait","background":true}`, `{"prompt":"slow","background":true,"type":"explore"}`), stop("done")},
+		"wait": {says(model.Text("looking"), call("1", "wait", `{"name":"x"}`), callsEnd)},
+		"slow": {func(_ context.Context, say func(...model.Event)) error {
+			<-release
+			say(model.Text("found it"), model.End{Reason: model.Stop})
+			return nil
+		}},
+	})
+	if _, _, err := f.run(t); err != nil {
+		t.Fatal(err)
+	}
+	<-f.bench.waiting
+	if _, err := f.crew.Job(t.Context(), "nobody-1"); err == nil || !strings.Contains(err.Error(), "there are: explore-1, general-purpose-1") {
+		t.Errorf("an unknown name: %v", err)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	j, err := f.crew.Job(soon, "General-Purpose-1")
+	if err != nil || !j.Running || j.Report != "" || !strings.Contains(j.Display.Markdown(), "- wait: executing") {
+		t.Errorf("at work: %+v, %v", j, err)
+	}
+	start := time.Now()
+	j, err = f.crew.Stop(t.Context(), "general-purpose-1")
+	if err != nil || j.Running || !strings.HasPrefix(j.Report, "The background task of general-purpose-1 (to wait) has ended: it was stopped. Its report:\n\nlooking\n") {
+		t.Errorf("stopped: %+v, %v", j, err)
+	}
+	if took := time.Since(start); took > stopTime {
+		t.Errorf("it took %v", took)
+	}
+	if again, err := f.crew.Stop(t.Context(), "general-purpose-1"); err != nil || again.Report != j.Report {
+		t.Errorf("stopped again: %+v, %v", again, err)
+	}
+	close(release)
+	if j, err = f.crew.Job(t.Context(), "explore-1"); err != nil || j.Running || !strings.Contains(j.Report, "found it") {
+		t.Errorf("ended: %+v, %v", j, err)
+	}
+	if news := f.crew.Await(t.Context()); news != nil {
+		t.Errorf("what is known is told again: %q", news)
+	}
+}
+
+// A task that is stopped before it had its turn says so.
+func TestBackgroundStoppedBeforeItBegan(t *testing.T) {
+	f := newOffice(t, agent.CrewOptions{Limit: 1}, turns{"wait": {says(call("1", "wait", `{"name":"x"}`), callsEnd)}})
+	for range 2 {
+		if _, err := f.crew.Do(t.Context(), agent.Task{Description: "wait", Prompt: "wait", Background: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-f.bench.waiting
+	reports := ""
+	jobs := f.crew.Jobs()
+	slices.SortFunc(jobs, func(a, b agent.Job) int { return a.Display.Summary.Turns - b.Display.Summary.Turns })
+	for _, j := range jobs { // first the one that waits for its place
+		stopped, err := f.crew.Stop(t.Context(), j.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reports += stopped.Report
+	}
+	if !strings.Contains(reports, "it was stopped. It had not begun.") || strings.Count(reports, "it was stopped") != 2 {
+		t.Error(reports)
 	}
 }

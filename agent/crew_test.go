@@ -342,7 +342,7 @@ func TestCloseEndsTheBackground(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	for _, n := range f.crew.News() {
-		if !strings.Contains(n, "context canceled") {
+		if !strings.Contains(n, "has ended: it was stopped") {
 			t.Errorf("news %q", n)
 		}
 	}

@@ -22,8 +22,7 @@ type member struct {
 	depth    int    // 1 for a sub-agent of the first agent
 	model    model.Model
 	executor *tool.Executor
-	unknown  []string           // tools that its definition names and nobody knows
-	cancel   context.CancelFunc // of one in the background
+	unknown  []string // tools that its definition names and nobody knows
 
 	// What it did so far; of the goroutine that works.
 	calls   []TaskCall

@@ -17,7 +17,8 @@ type Role struct {
 	Name        string
 	Description string      // when to use it
 	Prompt      string      // who it is, beside what every sub-agent is told
-	Tools       []string    // names, aliases or display names, "server__*" for all that begin so; nil: all of its parent's
+	Tools       []string    // names under any of those that tools declare, "server__*" for all that begin so; nil: all of its parent's
+	Without     []string    // likewise: what it is not given all the same
 	Kinds       []tool.Kind // of built-in tools; nil: all
 	ReadOnly    bool        // what would change something is refused
 	Mode        string      // a stricter approval mode than its parent's; ""
@@ -88,7 +89,7 @@ func (r Role) tools(parent *tool.Registry, withheld func(tool.Declaration) bool)
 	own = &tool.Registry{}
 	origins := []string{""}
 	for _, d := range parent.All() {
-		if withheld(d) || !r.wants(d, used) {
+		if withheld(d) || r.without(d, used) || !r.wants(d, used) {
 			continue
 		}
 		t, err := parent.Lookup(d.Name)
@@ -105,12 +106,39 @@ func (r Role) tools(parent *tool.Registry, withheld func(tool.Declaration) bool)
 			return nil, nil, err
 		}
 	}
-	for _, name := range r.Tools {
+	return own, r.unused(used), nil
+}
+
+// Unknown are the names in the role that stand for none of these tools.
+func (r Role) Unknown(tools []tool.Declaration) []string {
+	used := map[string]bool{}
+	for _, d := range tools {
+		r.wants(d, used)
+		r.without(d, used)
+	}
+	return r.unused(used)
+}
+
+func (r Role) unused(used map[string]bool) []string {
+	var unknown []string
+	for _, name := range slices.Concat(r.Tools, r.Without) {
 		if !used[name] {
 			unknown = append(unknown, name)
 		}
 	}
-	return own, unknown, nil
+	return unknown
+}
+
+// without reports whether the role leaves the tool out by name. A name with a condition leaves out all of it, which is
+// more than was meant, and never less.
+func (r Role) without(d tool.Declaration, used map[string]bool) bool {
+	out := false
+	for _, name := range r.Without {
+		if plain, _, _ := strings.Cut(name, "("); names(d, plain) {
+			out, used[name] = true, true
+		}
+	}
+	return out
 }
 
 // wants reports whether the role has the tool, and notes the name it has it by.
@@ -130,10 +158,19 @@ func (r Role) wants(d tool.Declaration, used map[string]bool) bool {
 	return wanted
 }
 
-// names reports whether a name stands for the tool.
+// names reports whether a name stands for the tool: any of those that it declares, also as the files of other programs
+// write them ("Bash", "mcp__github__search"), or "server__*" for all that begin so. A name with a condition, as in
+// "Bash(git *)", stands for none: the tool without the condition would be more than was meant.
 func names(d tool.Declaration, name string) bool {
+	if d.Origin != "" {
+		name = strings.TrimPrefix(name, "mcp__")
+		if server, ok := strings.CutPrefix(d.Origin, "mcp:"); ok && name == server {
+			return true
+		}
+	}
 	if begin, ok := strings.CutSuffix(name, "*"); ok && begin != "" {
 		return strings.HasPrefix(d.Name, begin)
 	}
-	return strings.EqualFold(name, d.Name) || strings.EqualFold(name, d.DisplayName) || slices.Contains(d.Aliases, name)
+	all := slices.Concat([]string{d.Name, d.Title(), d.Title() + "Tool"}, d.Aliases, d.RuleNames)
+	return slices.ContainsFunc(all, func(known string) bool { return strings.EqualFold(name, known) })
 }

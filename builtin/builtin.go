@@ -48,6 +48,8 @@ type Options struct {
 	Headless bool
 	// Task runs a sub-agent; nil: there are none.
 	Task func(context.Context, TaskRequest) (tool.Result, error)
+	// Tasks are the sub-agents that Task has left in the background; nil: it leaves none.
+	Tasks TaskJobs
 	// TaskTypes are the sorts of sub-agents that the model is told of.
 	TaskTypes []TaskType
 	// Skills are what the model may load.
@@ -91,8 +93,8 @@ func New(o Options) (*Set, error) {
 		editFile(f),
 		notebookEdit(f),
 		runShellCommand(sh),
-		shellOutput(sh),
-		shellStop(sh),
+		shellOutput(sh, taskJobs{o.Tasks}),
+		shellStop(sh, taskJobs{o.Tasks}),
 		webFetch(fetcher),
 		webSearch(newSearcher(o.WebSearch)),
 		saveMemory(f, o.Remembered),

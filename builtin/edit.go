@@ -44,7 +44,7 @@ var toEdit = action{"edit", editPreparation}
 
 func editFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[editArgs]{
-		Name: "edit", DisplayName: "Edit", Description: strings.TrimSpace(editText), Kind: tool.Edit, Aliases: []string{"replace"},
+		Name: "edit", DisplayName: "Edit", Description: strings.TrimSpace(editText), RuleNames: []string{"MultiEdit"}, Kind: tool.Edit, Aliases: []string{"replace"},
 		Prepare: func(ctx context.Context, a editArgs) (*tool.Invocation, error) {
 			edits, err := a.all()
 			if err != nil {

@@ -50,7 +50,7 @@ const maxListed = 1000
 
 func listDirectory(f *files) tool.Tool {
 	return tool.Define(tool.Def[listDirectoryArgs]{
-		Name: "list_directory", DisplayName: "ListFiles", Description: strings.TrimSpace(listDirectoryText), RuleNames: []string{"LSTool", "ReadFolder"}, Kind: tool.Search,
+		Name: "list_directory", DisplayName: "ListFiles", Description: strings.TrimSpace(listDirectoryText), RuleNames: []string{"LS", "LSTool", "ReadFolder"}, Kind: tool.Search,
 		Prepare: func(ctx context.Context, a listDirectoryArgs) (*tool.Invocation, error) {
 			p, err := f.at(toList, "path", a.Path, ignore.Folder)
 			inv := &tool.Invocation{Description: "list " + p.Rel, Access: reads(below(p.Abs)), Notes: a.Filter.notes()}

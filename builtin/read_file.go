@@ -28,7 +28,7 @@ type readFileArgs struct {
 
 func readFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[readFileArgs]{
-		Name: "read_file", DisplayName: "ReadFile", Description: strings.TrimSpace(readFileText), Kind: tool.Read, Budget: -1,
+		Name: "read_file", DisplayName: "ReadFile", Description: strings.TrimSpace(readFileText), RuleNames: []string{"Read", "NotebookRead"}, Kind: tool.Read, Budget: -1,
 		Prepare: func(ctx context.Context, a readFileArgs) (*tool.Invocation, error) {
 			if _, err := document.ParsePages(strings.TrimSpace(a.Pages)); err != nil {
 				return nil, tool.BadParam("pages", "%v", err)

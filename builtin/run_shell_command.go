@@ -29,7 +29,7 @@ type runShellCommandArgs struct {
 func runShellCommand(s *shell) tool.Tool {
 	return tool.Define(tool.Def[runShellCommandArgs]{
 		Name: "run_shell_command", DisplayName: "Shell", Description: strings.TrimSpace(runShellCommandText),
-		Kind: tool.Execute, Budget: -1,
+		RuleNames: []string{"Bash"}, Kind: tool.Execute, Budget: -1,
 		Prepare: func(_ context.Context, a runShellCommandArgs) (*tool.Invocation, error) {
 			return s.prepare(a)
 		},

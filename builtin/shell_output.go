@@ -15,18 +15,24 @@ import (
 var shellOutputText string
 
 type shellOutputArgs struct {
-	ID     string `json:"id" description:"Of the job, as run_shell_command gave it." alias:"job_id,background_id"`
+	ID     string `json:"id" description:"Of the job, as run_shell_command gave it; or the name of a background sub-agent." alias:"job_id,background_id,task_id,bash_id"`
 	Offset *int64 `json:"offset,omitempty" description:"Byte to read on from; where the last reading ended if not given." minimum:"0"`
 	Wait   int    `json:"wait,omitempty" description:"Milliseconds to wait for new output or the end." minimum:"0" maximum:"60000"`
 }
 
-func shellOutput(s *shell) tool.Tool {
+func shellOutput(s *shell, tasks taskJobs) tool.Tool {
 	return tool.Define(tool.Def[shellOutputArgs]{
-		Name: "shell_output", DisplayName: "ShellOutput", Description: strings.TrimSpace(shellOutputText), Kind: tool.Read,
+		Name: "shell_output", DisplayName: "ShellOutput", Description: strings.TrimSpace(shellOutputText), RuleNames: []string{"BashOutput", "TaskOutput"}, Kind: tool.Read,
 		Prepare: func(_ context.Context, a shellOutputArgs) (*tool.Invocation, error) {
-			inv := &tool.Invocation{Description: "read the output of " + a.ID, Access: holdJob(a.ID)}
+			inv := &tool.Invocation{Description: "read the output of " + oneLine(a.ID, 80), Access: holdJob(a.ID)}
+			if id, ok := tasks.named(a.ID); ok {
+				inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+					return tasks.read(ctx, l, id, time.Duration(a.Wait)*time.Millisecond)
+				}
+				return inv, nil
+			}
 			if _, _, err := s.jobs.Read(a.ID, 0, 1); err != nil {
-				return inv, s.noJob(a.ID)
+				return inv, s.noJob(a.ID, tasks)
 			}
 			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return s.read(ctx, a) }
 			return inv, nil
@@ -39,13 +45,14 @@ func holdJob(id string) []tool.Access {
 	return []tool.Access{{Verb: tool.Holds, Target: "job:" + id}}
 }
 
-func (s *shell) noJob(id string) error {
-	var known []string
+func (s *shell) noJob(id string, tasks taskJobs) error {
+	known := tasks.ids()
 	for _, j := range s.jobs.List() {
 		known = append(known, j.ID)
 	}
+	id = oneLine(id, 80)
 	if len(known) == 0 {
-		return tool.Errorf("task_stop_not_found", "background job %s: there is none; run_shell_command with is_background starts one", id)
+		return tool.Errorf("task_stop_not_found", "background job %s: there is none; run_shell_command with is_background, or task with run_in_background, starts one", id)
 	}
 	return tool.Errorf("task_stop_not_found", "background job %s: there is no such job; there are %s", id, strings.Join(known, ", "))
 }

@@ -12,16 +12,20 @@ import (
 var shellStopText string
 
 type shellStopArgs struct {
-	ID string `json:"id" description:"Of the job, as run_shell_command gave it." alias:"job_id,background_id"`
+	ID string `json:"id" description:"Of the job, as run_shell_command gave it; or the name of a background sub-agent." alias:"job_id,background_id,task_id,shell_id"`
 }
 
-func shellStop(s *shell) tool.Tool {
+func shellStop(s *shell, tasks taskJobs) tool.Tool {
 	return tool.Define(tool.Def[shellStopArgs]{
-		Name: "shell_stop", DisplayName: "ShellStop", Description: strings.TrimSpace(shellStopText), Kind: tool.Other,
+		Name: "shell_stop", DisplayName: "ShellStop", Description: strings.TrimSpace(shellStopText), RuleNames: []string{"KillShell", "KillBash", "TaskStop"}, Aliases: []string{"task_stop"}, Kind: tool.Other,
 		Prepare: func(_ context.Context, a shellStopArgs) (*tool.Invocation, error) {
-			inv := &tool.Invocation{Description: "stop " + a.ID, Access: holdJob(a.ID)}
+			inv := &tool.Invocation{Description: "stop " + oneLine(a.ID, 80), Access: holdJob(a.ID)}
+			if id, ok := tasks.named(a.ID); ok {
+				inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) { return tasks.stop(ctx, l, id) }
+				return inv, nil
+			}
 			if _, _, err := s.jobs.Read(a.ID, 0, 1); err != nil {
-				return inv, s.noJob(a.ID)
+				return inv, s.noJob(a.ID, tasks)
 			}
 			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
 				if err := ctx.Err(); err != nil {

@@ -38,7 +38,7 @@ func readDefinitions(env Env, dir, adzeHome string, trusted bool) *definitions {
 	agents, notes := contextfiles.Agents(p)
 	for _, a := range agents {
 		d.roles = append(d.roles, agent.Role{
-			Name: a.Name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Model: a.Model, Mode: a.Mode,
+			Name: a.Name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Without: a.Without, Model: a.Model, Mode: a.Mode,
 		})
 	}
 	skills, more := contextfiles.Skills(p)
@@ -97,6 +97,33 @@ func (s *session) delegate(ctx context.Context, r builtin.TaskRequest) (tool.Res
 		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "run a sub-agent: there is no model in this session; adze -p has one")
 	}
 	return s.crew.Do(ctx, agent.Task{Description: r.Description, Prompt: r.Prompt, Type: r.Type, Background: r.Background, Live: r.Live})
+}
+
+// backgroundTasks are the sub-agents in the background of a session; there are none before it has a crew.
+type backgroundTasks struct{ s *session }
+
+func (b backgroundTasks) Jobs() []builtin.TaskJob {
+	var jobs []builtin.TaskJob
+	if b.s.crew != nil {
+		for _, j := range b.s.crew.Jobs() {
+			jobs = append(jobs, taskJob(j))
+		}
+	}
+	return jobs
+}
+
+func (b backgroundTasks) Job(ctx context.Context, id string) (builtin.TaskJob, error) {
+	j, err := b.s.crew.Job(ctx, id)
+	return taskJob(j), err
+}
+
+func (b backgroundTasks) Stop(ctx context.Context, id string) (builtin.TaskJob, error) {
+	j, err := b.s.crew.Stop(ctx, id)
+	return taskJob(j), err
+}
+
+func taskJob(j agent.Job) builtin.TaskJob {
+	return builtin.TaskJob{ID: j.ID, Running: j.Running, Display: j.Display, Report: j.Report}
 }
 
 // narrow is the policy of a stricter mode.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
@@ -38,6 +39,9 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 		section(w, "model", m.Name())
 		m.Close()
 	}
+	if lines := s.agentsReport(); len(lines) > 0 {
+		section(w, "agents", lines...)
+	}
 	section(w, "tools", fmt.Sprintf("%d, see adze tool list", len(s.exec.Registry.All())))
 	return nil
 }
@@ -50,6 +54,23 @@ func (s *session) settingsReport() []string {
 	}
 	for _, u := range s.settings.Unknown() {
 		lines = append(lines, fmt.Sprintf("%s: %s means nothing to adze", u.From, u.Key))
+	}
+	return lines
+}
+
+// agentsReport is the sub-agents that people have defined, and what of them cannot be kept. Tools of servers that are
+// not connected are not known here.
+func (s *session) agentsReport() []string {
+	var lines []string
+	for _, r := range s.roles {
+		line := r.Name
+		if unknown := r.Unknown(s.exec.Registry.All()); len(unknown) > 0 {
+			line += ": there are no tools of these names, so it is not given them: " + strings.Join(unknown, ", ")
+		}
+		if isGrade(r.Model) {
+			line += fmt.Sprintf("; the model %q is another program's word: it uses that of the session", r.Model)
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

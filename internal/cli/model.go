@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"strings"
+	"sync"
 
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
@@ -19,6 +21,42 @@ Without one, adze demo shows what adze does, and adze tool list its tools.`
 type closer interface {
 	model.Model
 	Close()
+}
+
+// isGrade reports whether a sub-agent's definition names no model but a sort of models, as other programs do ("sonnet",
+// "fast"): a single word.
+func isGrade(name string) bool {
+	return name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// otherModels opens the model that a sub-agent's definition names, at the session's server, once; close ends those that
+// were opened.
+func (s *session) otherModels(ctx context.Context, env Env) (named func(string) (model.Model, error), close func()) {
+	var mu sync.Mutex
+	opened := map[string]closer{}
+	named = func(name string) (model.Model, error) {
+		if isGrade(name) {
+			return s.model, nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if m, ok := opened[name]; ok {
+			return m, nil
+		}
+		other := *s.settings
+		other.Model.Name = name
+		m, err := openModel(ctx, env, &other)
+		if err != nil {
+			return nil, err
+		}
+		opened[name] = m
+		return m, nil
+	}
+	return named, func() {
+		for _, m := range opened {
+			m.Close()
+		}
+	}
 }
 
 // openModel chooses the model that flags, settings and environment name.

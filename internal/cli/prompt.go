@@ -35,6 +35,9 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	defer m.Close()
 	s.model = m
+	var closeOthers func()
+	s.models, closeOthers = s.otherModels(ctx, env)
+	defer closeOthers()
 	side := &quietWriter{w: env.Stderr}
 	if env.Terminal {
 		t := newTerminal(env, s.policy)
@@ -88,7 +91,7 @@ func (s *session) newAgent(m model.Model, o *options, observe func(agent.Event))
 		News: func() []string { return append(s.tools.News(), s.crew.News()...) },
 	})
 	s.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
-		Model: m, Executor: s.exec, System: system, Roles: s.roles, Narrow: s.narrow, Budget: budget, Withhold: builtin.Personal,
+		Model: m, Executor: s.exec, System: system, Roles: s.roles, Narrow: s.narrow, Budget: budget, Models: s.models, Withhold: builtin.Personal,
 	})
 	s.remembered = func() { a.SetSystem(system()) }
 	return a

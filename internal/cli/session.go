@@ -34,9 +34,10 @@ type session struct {
 	tools    *builtin.Set
 	spill    *spill.Dir
 	exec     *tool.Executor
-	model    model.Model // nil where none is needed
-	crew     *agent.Crew // likewise
-	outside  *outside    // nil until something asks for it
+	model    model.Model                            // nil where none is needed
+	models   func(name string) (model.Model, error) // those that sub-agents name
+	crew     *agent.Crew                            // likewise
+	outside  *outside                               // nil until something asks for it
 
 	*definitions
 	remembered func() // a context file has changed
@@ -106,7 +107,7 @@ func (s *session) toolOptions(env Env, o *options, kind sessionKind) builtin.Opt
 		Dir: dirs[0], AddDirs: dirs[1:], State: s.home, AllRead: kind == oneCall, Sandbox: s.sandbox(dirs),
 		Helper: env.Helper, Environ: env.Environ, PassEnv: texts(s.settings.Tools.PassEnv), Output: s.create,
 		Mode: func() string { return s.policy.Mode().String() }, SetMode: s.setMode, Headless: !env.Terminal,
-		Task: s.delegate, TaskTypes: s.taskTypes(), Skills: s.skills, WebFetch: s.webFetch(), WebSearch: s.webSearch(env),
+		Task: s.delegate, Tasks: backgroundTasks{s}, TaskTypes: s.taskTypes(), Skills: s.skills, WebFetch: s.webFetch(), WebSearch: s.webSearch(env),
 		Remembered: func(string) {
 			if s.remembered != nil {
 				s.remembered()

@@ -15,6 +15,7 @@ type Agent struct {
 	Description string   // when to use it
 	Prompt      string   // who it is
 	Tools       []string // names; nil: all of its parent's
+	Without     []string // names of tools that it is not given
 	Model       string   // "": its parent's
 	Mode        string   // plan, default, auto-edit or yolo; "": its parent's. It never widens what the parent may do
 	Path        string
@@ -66,7 +67,7 @@ func (p place) agent(path string, ignored *ignore.Rules) (Agent, error) {
 	if err != nil {
 		return Agent{}, err
 	}
-	a := Agent{Name: m.Name, Description: m.Description, Prompt: m.body, Tools: m.Tools, Mode: mode, Path: m.path, Scope: p.scope}
+	a := Agent{Name: m.Name, Description: m.Description, Prompt: m.body, Tools: m.Tools, Without: m.Without, Mode: mode, Path: m.path, Scope: p.scope}
 	if m.Model != "inherit" {
 		a.Model = m.Model
 	}

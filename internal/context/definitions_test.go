@@ -12,12 +12,13 @@ import (
 
 func TestAgents(t *testing.T) {
 	dir := tree(t, map[string]string{
-		"p/.adze/agents/reviewer.md": "---\nname: reviewer\ndescription: >\n  Reviews\n  changes.\ntools: [read_file, grep_search]\nmodel: big\nmode: plan\ncolor: red\n---\n\nYou review.\n",
+		"p/.adze/agents/reviewer.md": "---\nname: reviewer\ndescription: >\n  Reviews\n  changes.\ntools: [read_file, grep_search]\ndisallowedTools: Write, Edit\nmodel: big\nmode: plan\ncolor: red\n---\n\nYou review.\n",
 		"p/.qwen/agents/reviewer.md": "---\nname: Reviewer\ndescription: hidden\n---\nx",
 		"p/.qwen/agents/tester.md":   "---\r\nname: tester\r\ndescription: \"Tests: all\"\r\ntools: Read, Shell ,\r\nmodel: inherit\r\npermissionMode: acceptEdits\r\n---\r\nYou test.\r\n",
 		"home/agents/tester.md":      "---\nname: tester\ndescription: hidden\n---\n",
 		"home/agents/all.md":         "---\nname: all\ndescription: All.\ntools: '*'\n---",
 		"home/agents/none.md":        "---\nname: none\ndescription: None.\ntools: []\napprovalMode: auto_edit\n---\n",
+		"home/agents/claude.md":      "---\nname: claude\ndescription: Use this agent when a test fails. Examples: <example>Context: user: \"it's red\"</example>\ntools:\n  - Read\n  - \"Grep\"\n  - 'Bash'\nmodel: inherit\ncolor: green\n---\nYou fix.\n",
 		"home/agents/notes.txt":      "not one",
 		"home/agents/sub/x.md":       "not one",
 	})
@@ -25,10 +26,11 @@ func TestAgents(t *testing.T) {
 	p := Places{User: []string{at("home"), at("absent")}, Project: at("p"), Trusted: true}
 	got, notes := Agents(p)
 	want := []Agent{
-		{"reviewer", "Reviews changes.", "You review.", []string{"read_file", "grep_search"}, "big", "plan", at("p/.adze/agents/reviewer.md"), Project},
-		{"tester", "Tests: all", "You test.", []string{"Read", "Shell"}, "", "auto-edit", at("p/.qwen/agents/tester.md"), Project},
-		{"all", "All.", "", nil, "", "", at("home/agents/all.md"), User},
-		{"none", "None.", "", []string{}, "", "auto-edit", at("home/agents/none.md"), User},
+		{"reviewer", "Reviews changes.", "You review.", []string{"read_file", "grep_search"}, []string{"Write", "Edit"}, "big", "plan", at("p/.adze/agents/reviewer.md"), Project},
+		{"tester", "Tests: all", "You test.", []string{"Read", "Shell"}, nil, "", "auto-edit", at("p/.qwen/agents/tester.md"), Project},
+		{"all", "All.", "", nil, nil, "", "", at("home/agents/all.md"), User},
+		{"claude", `Use this agent when a test fails. Examples: <example>Context: user: "it's red"</example>`, "You fix.", []string{"Read", "Grep", "Bash"}, nil, "", "", at("home/agents/claude.md"), User},
+		{"none", "None.", "", []string{}, nil, "", "auto-edit", at("home/agents/none.md"), User},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -37,7 +39,7 @@ func TestAgents(t *testing.T) {
 
 	p.Trusted = false
 	got, notes = Agents(p)
-	if len(got) != 3 || got[2].Name != "tester" || got[2].Scope != User {
+	if len(got) != 4 || got[3].Name != "tester" || got[3].Scope != User {
 		t.Errorf("untrusted: %+v", got)
 	}
 	notesHold(t, notes, "agents is left out: this folder is not trusted", "agents is left out")

@@ -86,6 +86,7 @@ type matter struct {
 	Name        string `yaml:"name"`
 	Description string `yaml:"description"`
 	Tools       list   `yaml:"tools"`
+	Without     list   `yaml:"disallowedTools"`
 	Model       string `yaml:"model"`
 	Mode        string `yaml:"mode"`
 	Approval    string `yaml:"approvalMode"`   // Qwen Code's word
@@ -131,12 +132,30 @@ func (p place) read(path string, ignored *ignore.Rules) (matter, error) {
 		return matter{}, fmt.Errorf("read %s: it does not begin with front matter between two lines of ---", path)
 	}
 	var m matter
-	if err := yaml.Unmarshal([]byte(front), &m); err != nil {
-		return matter{}, fmt.Errorf("read %s: its front matter is not the YAML that is expected", path)
+	if yaml.Unmarshal([]byte(front), &m) != nil {
+		m = matter{}
+		if yaml.Unmarshal([]byte(quoted(front)), &m) != nil {
+			return matter{}, fmt.Errorf("read %s: its front matter is not the YAML that is expected", path)
+		}
 	}
 	m.body, m.path = strings.TrimSpace(body), f.path
 	m.Description = short(m.Description)
 	return m, nil
+}
+
+// quoted is front matter with quotes around the values that stand on the line of their key. Other programs take such a
+// line as it is, so many files hold descriptions with colons in them, which YAML refuses.
+func quoted(front string) string {
+	lines := strings.Split(front, "\n")
+	for i, line := range lines {
+		key, value, ok := strings.Cut(line, ": ")
+		value = strings.TrimSpace(value)
+		if !ok || value == "" || strings.ContainsAny(key, " \t\"'#-[{") || strings.ContainsRune("\"'[{|>&*!#", rune(value[0])) {
+			continue
+		}
+		lines[i] = key + ": '" + strings.ReplaceAll(value, "'", "''") + "'"
+	}
+	return strings.Join(lines, "\n")
 }
 
 // check says what is missing.

@@ -32,6 +32,7 @@ type Server struct {
 	requests []Request
 	errs     []error
 	next     int
+	kept     []Answer // those with a When that were not given yet
 
 	http *http.Server
 	quit chan struct{}
@@ -49,7 +50,14 @@ func New(s Script) *Server {
 	if s.Models == nil {
 		s.Models = []string{"scripted"}
 	}
-	return &Server{script: s, quit: make(chan struct{})}
+	out := &Server{script: s, quit: make(chan struct{})}
+	for _, a := range s.Answers {
+		if a.When != "" {
+			out.kept = append(out.kept, a)
+		}
+	}
+	out.script.Answers = slices.DeleteFunc(slices.Clone(s.Answers), func(a Answer) bool { return a.When != "" })
+	return out
 }
 
 // Start serves a script on a free port of loopback.
@@ -104,6 +112,9 @@ func (s *Server) Err() error {
 	errs := slices.Clone(s.errs)
 	if n := len(s.script.Answers); s.next < n && !s.script.Repeat {
 		errs = append(errs, fmt.Errorf("the script has %d answers and %d were asked for", n, s.next))
+	}
+	for _, a := range s.kept {
+		errs = append(errs, fmt.Errorf("the answer for a request with %q was not asked for", a.When))
 	}
 	return errors.Join(errs...)
 }
@@ -184,6 +195,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, body string) {
 func (s *Server) take(body string) (Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.kept, func(a Answer) bool { return strings.Contains(body, a.When) }); i >= 0 {
+		a := s.kept[i]
+		s.kept = slices.Delete(s.kept, i, i+1)
+		return a, s.check(a, body)
+	}
 	n := s.next
 	if s.script.Repeat && len(s.script.Answers) > 0 {
 		n %= len(s.script.Answers)
@@ -195,14 +211,19 @@ func (s *Server) take(body string) (Answer, error) {
 		return Answer{}, err
 	}
 	a := s.script.Answers[n]
+	return a, s.check(a, body)
+}
+
+// check compares a request with what an answer expects of it.
+func (s *Server) check(a Answer, body string) error {
 	for _, want := range a.Expect {
 		if !strings.Contains(body, want) {
-			err := fmt.Errorf("request %d lacks %q: %s", n+1, want, body)
+			err := fmt.Errorf("request %d lacks %q: %s", len(s.requests), want, body)
 			s.errs = append(s.errs, err)
-			return Answer{}, err
+			return err
 		}
 	}
-	return a, nil
+	return nil
 }
 
 func (s *Server) pause(r *http.Request, d time.Duration) bool {

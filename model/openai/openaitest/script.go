@@ -19,6 +19,9 @@ type Script struct {
 
 // Answer is the reply to one request: words and calls of a model, or anything else that a server may send.
 type Answer struct {
+	// When keeps the answer for a request with this in its body: where several agents ask at once, their order is
+	// not known. It is given once, before those that are for anyone.
+	When   string   `json:"when,omitempty"`
 	Expect []string `json:"expect,omitempty"` // what must stand in the request's body
 
 	Thought string `json:"thought,omitempty"`

@@ -1,0 +1,96 @@
+package builtin
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// TaskJob is a sub-agent in the background.
+type TaskJob struct {
+	ID      string // its name, as the result of the task told it
+	Running bool
+	Display tool.Display // how far it is
+	Report  string       // once it has ended
+}
+
+// TaskJobs looks after the sub-agents in the background. A report that Job or Stop gave is not told as news again.
+type TaskJobs interface {
+	Jobs() []TaskJob
+	// Job waits for the end of the job or of ctx.
+	Job(ctx context.Context, id string) (TaskJob, error)
+	Stop(ctx context.Context, id string) (TaskJob, error)
+}
+
+// taskJobs are those of a session, which may have none.
+type taskJobs struct{ TaskJobs }
+
+func (t taskJobs) ids() []string {
+	if t.TaskJobs == nil {
+		return nil
+	}
+	var ids []string
+	for _, j := range t.Jobs() {
+		ids = append(ids, j.ID)
+	}
+	return ids
+}
+
+// named is the id as it is spelt, if there is such a sub-agent.
+func (t taskJobs) named(id string) (string, bool) {
+	for _, known := range t.ids() {
+		if strings.EqualFold(known, strings.TrimSpace(id)) {
+			return known, true
+		}
+	}
+	return "", false
+}
+
+// ownTask refuses a sub-agent that looks after those it did not give a task to: they are all the first agent's.
+func ownTask(l *tool.Live, id string) error {
+	if l.Call.By == "" {
+		return nil
+	}
+	return tool.Errorf(tool.ExecutionDenied, "background task %s: it is not yours; only the agent that gave it may read or stop it", id)
+}
+
+// read tells how far a sub-agent is; it waits as long as it may for its end.
+func (t taskJobs) read(ctx context.Context, l *tool.Live, id string, wait time.Duration) (tool.Result, error) {
+	if err := ownTask(l, id); err != nil {
+		return tool.Result{}, err
+	}
+	patient, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	job, err := t.Job(patient, id)
+	if err != nil || ctx.Err() != nil {
+		return tool.Result{}, firstError(ctx.Err(), err)
+	}
+	said := "Background Id: " + job.ID + "\nState: "
+	if job.Running {
+		return tool.Result{Content: []tool.Part{tool.Text(said + "running\n" + job.Display.Markdown())}, Display: job.Display}, nil
+	}
+	return tool.Result{Content: []tool.Part{tool.Text(said + "ended\n" + job.Report)}, Display: job.Display}, nil
+}
+
+// stop ends a sub-agent and tells what it leaves.
+func (t taskJobs) stop(ctx context.Context, l *tool.Live, id string) (tool.Result, error) {
+	if err := ownTask(l, id); err != nil {
+		return tool.Result{}, err
+	}
+	job, err := t.Stop(ctx, id)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Result{Content: []tool.Part{tool.Text(job.Report)}, Display: job.Display}, nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
