@@ -3,6 +3,7 @@ package document
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -11,7 +12,7 @@ import (
 // the names that are made of numbers; a font with other names nearly always has a map to Unicode.
 func glyphText(name string) string {
 	name, _, _ = strings.Cut(name, ".") // "a.alt" is a kind of a
-	if s, ok := glyphNames[name]; ok {
+	if s, ok := glyphNames()[name]; ok {
 		return s
 	}
 	if len(name) == 1 {
@@ -36,7 +37,8 @@ var accents = map[string]string{
 }
 
 // glyphNames are the names of Latin glyphs that are not letters, or not simple ones.
-var glyphNames = pairsOf(`exclam ! quotedbl " numbersign # dollar $ percent % ampersand & quotesingle ' parenleft ( parenright )
+var glyphNames = sync.OnceValue(func() map[string]string {
+	return pairsOf(`exclam ! quotedbl " numbersign # dollar $ percent % ampersand & quotesingle ' parenleft ( parenright )
 	asterisk * plus + comma , hyphen - minus − period . slash / zero 0 one 1 two 2 three 3 four 4 five 5 six 6 seven 7 eight 8 nine 9 colon : semicolon ;
 	less < equal = greater > question ? at @ bracketleft [ backslash \ bracketright ] asciicircum ^ underscore _ grave ` + "` quoteleft ‘ quoteright ’" + `
 	braceleft { bar | braceright } asciitilde ~ exclamdown ¡ cent ¢ sterling £ fraction ⁄ yen ¥ florin ƒ section § currency ¤ quotedblleft “ quotedblright ”
@@ -46,6 +48,7 @@ var glyphNames = pairsOf(`exclam ! quotedbl " numbersign # dollar $ percent % am
 	plusminus ± multiply × divide ÷ mu µ onehalf ½ onequarter ¼ threequarters ¾ onesuperior ¹ twosuperior ² threesuperior ³ logicalnot ¬ brokenbar ¦
 	Euro € lessequal ≤ greaterequal ≥ notequal ≠ approxequal ≈ infinity ∞ summation ∑ product ∏ radical √ integral ∫ partialdiff ∂ arrowright → arrowleft ←
 	arrowup ↑ arrowdown ↓ checkmark ✓ nbhyphen - sfthyphen -`)
+})
 
 // pairsOf reads name, text, name, text.
 func pairsOf(s string) map[string]string {

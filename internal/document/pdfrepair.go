@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 )
 
 // Bounds on what a PDF may make us do before a page of it is read.
@@ -36,15 +37,20 @@ type repairedPDF struct {
 	tick func() // called on every read; may panic to stop whatever reads
 }
 
+// What is looked for in a PDF. Most sessions read none: each is compiled when it is first needed.
 var (
-	rootRef    = regexp.MustCompile(`/Root\s+(\d{1,9})\s+(\d{1,5})\s+R`)
-	encryptRef = regexp.MustCompile(`/Encrypt\s*(<<|\d{1,9}\s+\d{1,5}\s+R)`)
-	catalog    = regexp.MustCompile(`/Type\s*/Catalog\b`)
-	objStream  = regexp.MustCompile(`/Type\s*/ObjStm\b`)
-	objCount   = regexp.MustCompile(`/N\s+(\d{1,7})\b`)
-	objFirst   = regexp.MustCompile(`/First\s+(\d{1,9})\b`)
-	plainFlate = regexp.MustCompile(`/Filter\s*(\[\s*)?/FlateDecode\b`)
+	rootRef    = lazily(`/Root\s+(\d{1,9})\s+(\d{1,5})\s+R`)
+	encryptRef = lazily(`/Encrypt\s*(<<|\d{1,9}\s+\d{1,5}\s+R)`)
+	catalog    = lazily(`/Type\s*/Catalog\b`)
+	objStream  = lazily(`/Type\s*/ObjStm\b`)
+	objCount   = lazily(`/N\s+(\d{1,7})\b`)
+	objFirst   = lazily(`/First\s+(\d{1,9})\b`)
+	plainFlate = lazily(`/Filter\s*(\[\s*)?/FlateDecode\b`)
 )
+
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // pdfObject is where an object stands.
 type pdfObject struct {
@@ -59,7 +65,7 @@ func repairPDF(data []byte, tick func()) (*repairedPDF, error) {
 	if at := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-")); at > 0 {
 		data = data[at:] // offsets count from here, but they are not used anyway
 	}
-	if encryptRef.Match(data) {
+	if encryptRef().Match(data) {
 		return nil, ErrEncrypted
 	}
 	r := &repairedPDF{data: data, tick: tick}
@@ -68,10 +74,10 @@ func repairPDF(data []byte, tick func()) (*repairedPDF, error) {
 	for _, o := range scanPDF(data) {
 		tick()
 		at[o.id] = o
-		if catalog.Match(o.head) {
+		if catalog().Match(o.head) {
 			root = o.id
 		}
-		if o.stream == nil || !objStream.Match(o.head) {
+		if o.stream == nil || !objStream().Match(o.head) {
 			continue
 		}
 		body := unpackStream(o, room)
@@ -81,12 +87,12 @@ func repairPDF(data []byte, tick func()) (*repairedPDF, error) {
 			r.tail = fmt.Appendf(r.tail, "\n%d 0 obj\n%s\nendobj\n", inner.id, inner.head)
 			inner.offset++ // after the newline
 			at[inner.id] = inner
-			if catalog.Match(inner.head) {
+			if catalog().Match(inner.head) {
 				root = inner.id
 			}
 		}
 	}
-	if refs := rootRef.FindAllSubmatch(data, -1); len(refs) > 0 {
+	if refs := rootRef().FindAllSubmatch(data, -1); len(refs) > 0 {
 		if id, _ := strconv.Atoi(string(refs[len(refs)-1][1])); at[id].id != 0 {
 			root = id
 		}
@@ -179,7 +185,7 @@ func isPDFSpace(c byte) bool {
 // unpackStream is the content of an object stream, as much of it as there is room for. A damaged end leaves what comes
 // before it.
 func unpackStream(o pdfObject, room int) []byte {
-	if !plainFlate.Match(o.head) {
+	if !plainFlate().Match(o.head) {
 		if bytes.Contains(o.head, []byte("/Filter")) {
 			return nil
 		}
@@ -195,7 +201,7 @@ func unpackStream(o pdfObject, room int) []byte {
 
 // packedObjects lists the objects in the content of an object stream.
 func packedObjects(head, body []byte) []pdfObject {
-	count, first := intIn(objCount, head), intIn(objFirst, head)
+	count, first := intIn(objCount(), head), intIn(objFirst(), head)
 	if first <= 0 || first > len(body) {
 		return nil
 	}
