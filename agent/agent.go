@@ -32,8 +32,10 @@ type Options struct {
 	Budget *Budget
 	// MaxTokens bounds each answer of the model; 0 leaves it to the server.
 	MaxTokens int
-	// Revealed says which deferred tools are declared to the model; nil none.
-	Revealed func(name string) bool
+	// Shelf, if not nil, holds declarations of tools from outside back where they are too many.
+	Shelf *Shelf
+	// Path is that of a sub-agent, as in [tool.Call].By; "" is the first agent.
+	Path string
 	// News, if not nil, is asked before each turn for what the model should know, such as a job that has ended.
 	News func() []string
 	// Observe is told of everything, one event at a time. It must not call the agent.
@@ -68,6 +70,7 @@ type Agent struct {
 	turns   int        // of the session, for ids
 	ids     ids
 	stuck   stuck
+	place   *place // of its tools
 
 	mu      sync.Mutex // for what others may look at meanwhile
 	history []model.Message
@@ -78,8 +81,13 @@ type Agent struct {
 
 // New makes an agent.
 func New(o Options) *Agent {
-	a := &Agent{o: o, history: slices.Clone(o.History), system: o.System}
+	a := &Agent{o: o, history: slices.Clone(o.History), system: o.System, place: o.Shelf.at(o.Path, o.Executor.Registry)}
 	a.ids.add(o.History)
+	for _, m := range o.History {
+		for _, c := range m.Calls() { // what was found then is known
+			a.place.revealed[c.Name] = true
+		}
+	}
 	before := o.Executor.Observe
 	o.Executor.Observe = func(e tool.Event) {
 		if before != nil {
@@ -136,8 +144,8 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		}
 		out.Turns++
 		a.turns++
-		a.addNews()
 		t := &turn{agent: a, n: a.turns, batch: a.o.Executor.Batch(ctx)}
+		t.tools = a.addNews()
 		err := t.take(ctx, out)
 		if err != nil {
 			return err
@@ -182,18 +190,22 @@ func (a *Agent) add(m model.Message) {
 	a.history = append(a.history, m)
 }
 
-// addNews puts what has happened meanwhile into the conversation.
-func (a *Agent) addNews() {
-	if a.o.News == nil {
-		return
-	}
+// addNews puts what has happened meanwhile into the conversation, and gives the tools that there are now.
+func (a *Agent) addNews() []tool.Declaration {
+	tools, held := a.place.next()
 	var parts []model.Part
-	for _, text := range a.o.News() {
-		parts = append(parts, model.Text(text))
+	if held != "" {
+		parts = append(parts, model.Text(held))
+	}
+	if a.o.News != nil {
+		for _, text := range a.o.News() {
+			parts = append(parts, model.Text(text))
+		}
 	}
 	if len(parts) > 0 {
 		a.add(model.Message{Role: model.User, Parts: parts})
 	}
+	return tools
 }
 
 func (a *Agent) tell(e Event) {

@@ -25,8 +25,8 @@ type CrewOptions struct {
 	Narrow func(mode string) (tool.Policy, error)
 	// Withhold says which tools no sub-agent is given; nil: none.
 	Withhold func(tool.Declaration) bool
-	// Revealed says which deferred tools are declared; nil none.
-	Revealed func(name string) bool
+	// Shelf is the first agent's: sub-agents have places of their own on it.
+	Shelf *Shelf
 	// Budget is the first agent's, so that all draw on one.
 	Budget    *Budget
 	MaxTokens int // of each answer; 0 leaves it to the server

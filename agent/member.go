@@ -51,7 +51,7 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 	}
 	a := New(Options{
 		Model: m.model, Executor: m.executor, System: m.role.system(base, m.name), Limits: Limits{Turns: turns},
-		Budget: o.Budget, MaxTokens: o.MaxTokens, Revealed: o.Revealed,
+		Budget: o.Budget, MaxTokens: o.MaxTokens, Shelf: o.Shelf, Path: m.path,
 		Observe: func(e Event) {
 			if m.note(e) && show != nil {
 				show(m.display(statusRunning, ""))
@@ -61,6 +61,7 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 			}
 		},
 	})
+	defer o.Shelf.leave(m.path)
 	var err error
 	m.answer, err = a.Run(ctx, model.Text(m.task.Prompt))
 	return m.result(err)

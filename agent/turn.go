@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/adze-dev/adze/model"
@@ -13,6 +14,8 @@ type turn struct {
 	agent  *Agent
 	n      int // in the session
 	batch  *tool.Batch
+	tools  []tool.Declaration
+	blind  []string // ids of calls of tools whose parameters the model had not been told
 	parts  []model.Part
 	calls  []tool.Call
 	held   []tool.Call // said, and waiting for the reason of the answer's end
@@ -24,6 +27,7 @@ const (
 	cutText = "not run: your answer was cut off at its length limit, so this change may not be whole. " +
 		"Split it: write a first part of the content with one call and add the rest with further, smaller calls."
 	brokenText = "not run: the connection broke off in the middle of your answer. Say the call again if it is still needed."
+	blindText  = "Note: the parameters of this tool had not been declared to you; they are from now on."
 	cutAdvice  = "Note: your answer was cut off at its length limit, so the arguments may lack their end. " +
 		"Split the content over several smaller calls."
 )
@@ -66,9 +70,9 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 func (t *turn) listen(ctx context.Context) error {
 	a := t.agent
 	request := model.Request{
-		System:    a.told(),
+		System:    a.place.system(a.told()),
 		Messages:  a.History(),
-		Tools:     a.o.Executor.Registry.Declarations(a.o.Revealed),
+		Tools:     t.tools,
 		MaxTokens: a.o.MaxTokens,
 	}
 	for e, err := range a.o.Model.Stream(ctx, request) {
@@ -132,16 +136,28 @@ func (t *turn) call(c tool.Call) {
 	t.parts = append(t.parts, model.Call{Call: c})
 	t.calls = append(t.calls, c)
 	t.agent.tell(Called{c})
-	if len(t.held) > 0 || t.edits(c) {
+	d, known := t.declaration(c)
+	if known && t.agent.place.called(d) {
+		t.blind = append(t.blind, c.ID)
+	}
+	if len(t.held) > 0 || known && d.Kind == tool.Edit {
 		t.held = append(t.held, c)
 		return
 	}
 	t.batch.Add(c)
 }
 
-func (t *turn) edits(c tool.Call) bool {
+func (t *turn) declaration(c tool.Call) (tool.Declaration, bool) {
 	found, err := t.agent.o.Executor.Registry.Lookup(c.Name)
-	return err == nil && found.Declaration().Kind == tool.Edit
+	if err != nil {
+		return tool.Declaration{}, false
+	}
+	return found.Declaration(), true
+}
+
+func (t *turn) edits(c tool.Call) bool {
+	d, known := t.declaration(c)
+	return known && d.Kind == tool.Edit
 }
 
 // release begins or refuses the calls that were held back.
@@ -171,6 +187,9 @@ func (t *turn) responses(outcomes []tool.Outcome) model.Message {
 		}
 		if o.Error != nil && o.Error.Type == tool.InvalidParams && t.reason == model.Length && i == len(t.calls)-1 {
 			content = note(content, cutAdvice)
+		}
+		if o.Error != nil && o.Error.Type == tool.InvalidParams && slices.Contains(t.blind, c.ID) {
+			content = note(content, blindText)
 		}
 		if line := t.agent.stuck.look(o); line != "" {
 			content = note(content, line)

@@ -54,6 +54,8 @@ type Options struct {
 	TaskTypes []TaskType
 	// Skills are what the model may load.
 	Skills []Skill
+	// FindTools is what tool_search searches with; nil: there is nothing to find.
+	FindTools FindTools
 	// WebFetch says how web_fetch reaches out, WebSearch which engines web_search asks.
 	WebFetch  WebFetch
 	WebSearch WebSearch
@@ -104,6 +106,7 @@ func New(o Options) (*Set, error) {
 		task(o.Task, o.TaskTypes),
 		askUserQuestion(),
 		skill(o.Skills),
+		toolSearch(o.FindTools),
 	}
 	return s, nil
 }

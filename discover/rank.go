@@ -3,12 +3,14 @@ package discover
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/adze-dev/adze/tool"
 )
 
 // Rank finds the tools that fit a query best, best first: what a tool search needs. "select:a,b" names tools; else each
-// word counts where it stands, in a name more than in a description, and +word must be in the name.
+// word counts where it stands, in a name more than in a description, and +word must be in the name. A word of one or two
+// letters counts only where a name has it as a word of its own: "a" is in nearly all of them.
 func Rank(query string, all []tool.Declaration, most int) []tool.Declaration {
 	if names, ok := strings.CutPrefix(query, "select:"); ok {
 		var out []tool.Declaration
@@ -28,7 +30,7 @@ func Rank(query string, all []tool.Declaration, most int) []tool.Declaration {
 		score int
 	}
 	var found []scored
-	words := strings.Fields(strings.ToLower(query))
+	words := strings.FieldsFunc(strings.ToLower(query), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;:"'`, r) })
 	for _, d := range all {
 		if n := score(words, d); n > 0 {
 			found = append(found, scored{d, n})
@@ -59,11 +61,11 @@ func score(words []string, d tool.Declaration) int {
 			total += 20
 		case slices.Contains(parts, w):
 			total += 10
-		case strings.Contains(name, w):
+		case len(w) > 2 && (strings.Contains(name, w) || strings.Contains(name, strings.TrimSuffix(w, "s"))):
 			total += 5
-		case must:
+		case must && !strings.Contains(name, w):
 			return 0
-		case strings.Contains(text, w):
+		case len(w) > 2 && strings.Contains(text, w):
 			total += 2
 		}
 	}

@@ -38,7 +38,7 @@ type remoteTool struct {
 }
 
 // tool makes a tool of what a server offers.
-func (l *link) tool(r remote, deferred bool) tool.Tool {
+func (l *link) tool(r remote) tool.Tool {
 	name := wireName(l.alias, r.Name)
 	aliases := []string{"mcp__" + l.alias + "__" + r.Name}
 	if l.set.alone {
@@ -49,7 +49,7 @@ func (l *link) tool(r remote, deferred bool) tool.Tool {
 		declaration: tool.Declaration{
 			Name: name, DisplayName: fmt.Sprintf("%s (%s)", orElse(r.Title, r.Name), l.alias),
 			Description: orElse(r.Description, orElse(r.Title, r.Name)), Parameters: r.Input,
-			Kind: tool.Other, Aliases: aliases, Origin: Origin(l.alias), Deferred: deferred,
+			Kind: tool.Other, Aliases: aliases, Origin: Origin(l.alias),
 		},
 	}
 }

@@ -31,8 +31,6 @@ type Options struct {
 	OpenURL func(address string) error
 	// Login lets a login begin when a server asks for one in the middle of work. Without it the error says to log in.
 	Login bool
-	// DeferOver is how many bytes all declarations together may have; above it all are deferred. 0 is no limit.
-	DeferOver int
 	// Changed is told that the tools, prompts or resources of a server have changed. It must not block.
 	Changed func(alias string)
 }
@@ -68,8 +66,7 @@ type Servers struct {
 	stop  context.CancelFunc
 	work  sync.WaitGroup
 
-	mu       sync.Mutex // one publication at a time
-	deferred bool       // once there are too many declarations, they stay deferred
+	mu sync.Mutex // one publication at a time
 }
 
 // Open makes the tools of servers known. A server whose manifest is cached is not started before its first call; the
@@ -138,29 +135,10 @@ func (s *Servers) Wait(ctx context.Context) error {
 func (s *Servers) publish(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.deferred && s.opt.DeferOver > 0 && s.size() > s.opt.DeferOver {
-		s.deferred = true
-		for _, alias := range s.names {
-			if other := s.links[alias]; other != l {
-				s.set(other)
-			}
-		}
-	}
 	s.set(l)
 	if s.opt.Changed != nil {
 		s.opt.Changed(l.alias)
 	}
-}
-
-// size is about how many bytes all declarations have.
-func (s *Servers) size() int {
-	n := 0
-	for _, l := range s.links {
-		for _, t := range l.offered() {
-			n += len(t.Name) + len(l.alias) + len(t.Description) + len(t.Input) + 60
-		}
-	}
-	return n
 }
 
 // offered are the server's tools that its configuration lets through.
@@ -185,7 +163,7 @@ func (s *Servers) set(l *link) {
 	}
 	var tools []tool.Tool
 	for _, r := range l.offered() {
-		tools = append(tools, l.tool(r, s.deferred))
+		tools = append(tools, l.tool(r))
 	}
 	var warnings []string
 	if err := s.opt.Registry.Set(Origin(l.alias), tools); err != nil {

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // mcpServer is a server for stories, on the official SDK: mcpserver [MARK]. It says on stderr that it runs, and writes
-// the file MARK, so that a story sees whether it was started.
+// the file MARK, so that a story sees whether it was started. With MANY in its environment it has 240 more tools.
 func mcpServer() {
 	fmt.Fprintln(os.Stderr, "the server for stories is here")
 	if len(os.Args) > 1 {
@@ -35,7 +36,33 @@ func mcpServer() {
 		func(_ context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 			return nil, nil, fmt.Errorf("the server's own read_file")
 		})
+	if os.Getenv("MANY") != "" {
+		addMany(server)
+	}
 	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// addMany adds tools as an office has them: every verb for every noun.
+func addMany(server *mcp.Server) {
+	type record struct {
+		ID     string            `json:"id" jsonschema:"the record's number, as list gives it"`
+		Title  string            `json:"title,omitempty" jsonschema:"a title of one line"`
+		Fields map[string]string `json:"fields,omitempty" jsonschema:"further fields by their names, with their new values"`
+		Notify []string          `json:"notify,omitempty" jsonschema:"addresses of people who are told of it by mail"`
+	}
+	for _, verb := range strings.Fields("create list get update delete search close archive") {
+		for _, noun := range strings.Fields("invoice issue order customer product ticket contract payment shipment employee meeting room " +
+			"report budget supplier warehouse machine license project milestone branch release page comment label webhook team role key log") {
+			mcp.AddTool(server, &mcp.Tool{
+				Name: verb + "_" + noun,
+				Description: fmt.Sprintf("Will %s one %s of the office, and answers with the record as it stands afterwards. "+
+					"The record has a number, a title and further fields; fields that are not named stay as they are.", verb, noun),
+			}, func(_ context.Context, _ *mcp.CallToolRequest, in record) (*mcp.CallToolResult, any, error) {
+				text := fmt.Sprintf("done: %s %s %s", verb, noun, in.ID)
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+			})
+		}
 	}
 }

@@ -93,6 +93,8 @@ func (s *session) discoverTools(env Env, o *outside) {
 // settle waits for the tools from outside that are still on their way, and tells once what failed. Nothing here stops
 // the run: it goes on with the tools that are there.
 func (s *session) settle(ctx context.Context, env Env) {
+	s.settling.Lock()
+	defer s.settling.Unlock()
 	s.connect(env, "")
 	problems := s.outside.wait(ctx)
 	if s.outside.told {

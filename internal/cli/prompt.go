@@ -86,12 +86,14 @@ func (s *session) newAgent(m model.Model, o *options, observe func(agent.Event))
 		return agent.SystemPrompt(agent.Surroundings{Workspace: s.dir, Date: time.Now(), Extra: extra})
 	}
 	budget := &agent.Budget{Turns: o.maxTurns}
+	s.shelf = s.newShelf(m.Name())
 	a := agent.New(agent.Options{
-		Model: m, Executor: s.exec, Limits: limits(o), Budget: budget, System: system(), Observe: observe,
+		Model: m, Executor: s.exec, Limits: limits(o), Budget: budget, System: system(), Observe: observe, Shelf: s.shelf,
 		News: func() []string { return append(s.tools.News(), s.crew.News()...) },
 	})
 	s.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: m, Executor: s.exec, System: system, Roles: s.roles, Narrow: s.narrow, Budget: budget, Models: s.models, Withhold: builtin.Personal,
+		Shelf: s.shelf,
 	})
 	s.remembered = func() { a.SetSystem(system()) }
 	return a

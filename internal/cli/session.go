@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/adze-dev/adze/agent"
@@ -38,6 +39,8 @@ type session struct {
 	models   func(name string) (model.Model, error) // those that sub-agents name
 	crew     *agent.Crew                            // likewise
 	outside  *outside                               // nil until something asks for it
+	shelf    *agent.Shelf                           // likewise
+	settling sync.Mutex                             // of outside: calls may ask at the same time
 
 	*definitions
 	remembered func() // a context file has changed
@@ -107,7 +110,7 @@ func (s *session) toolOptions(env Env, o *options, kind sessionKind) builtin.Opt
 		Dir: dirs[0], AddDirs: dirs[1:], State: s.home, AllRead: kind == oneCall, Sandbox: s.sandbox(dirs),
 		Helper: env.Helper, Environ: env.Environ, PassEnv: texts(s.settings.Tools.PassEnv), Output: s.create,
 		Mode: func() string { return s.policy.Mode().String() }, SetMode: s.setMode, Headless: !env.Terminal,
-		Task: s.delegate, Tasks: backgroundTasks{s}, TaskTypes: s.taskTypes(), Skills: s.skills, WebFetch: s.webFetch(), WebSearch: s.webSearch(env),
+		FindTools: s.findTools(env), Task: s.delegate, Tasks: backgroundTasks{s}, TaskTypes: s.taskTypes(), Skills: s.skills, WebFetch: s.webFetch(), WebSearch: s.webSearch(env),
 		Remembered: func(string) {
 			if s.remembered != nil {
 				s.remembered()

@@ -39,6 +39,18 @@ func keys() []key {
 			put: integer(func(s *Settings) *int { return &s.Tools.OutputThreshold }),
 		},
 		{
+			name: "tools.toolSearch.enabled",
+			put:  boolean(func(s *Settings) *bool { return &s.Tools.Search.Enabled }),
+		},
+		{
+			name: "tools.toolSearch.threshold",
+			put:  integer(func(s *Settings) *int { return &s.Tools.Search.Threshold }),
+		},
+		{
+			name: "model.generationConfig.contextWindowSize",
+			put:  integer(func(s *Settings) *int { return &s.Model.Window }),
+		},
+		{
 			name: "tools.shell.passEnv",
 			put:  entries(func(s *Settings) *[]Entry { return &s.Tools.PassEnv }),
 		},
@@ -101,7 +113,7 @@ func keys() []key {
 
 // builtin is what holds where nobody says otherwise.
 func builtin() Settings {
-	return Settings{Tools: Tools{ApprovalMode: "default", Sandbox: "auto", OutputThreshold: 25_000}}
+	return Settings{Tools: Tools{ApprovalMode: "default", Sandbox: "auto", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}}}
 }
 
 // spellings are all names of the key, the newest last.
@@ -164,6 +176,20 @@ func integer(at func(*Settings) *int) func(*Settings, given) (string, error) {
 			return "", mustBe("a whole number", g)
 		}
 		*at(s) = int(n)
+		return "", nil
+	}
+}
+
+func boolean(at func(*Settings) *bool) func(*Settings, given) (string, error) {
+	return func(s *Settings, g given) (string, error) {
+		said := string(g.json())
+		if g.file == nil {
+			said = g.text
+		}
+		if said != "true" && said != "false" {
+			return "", mustBe("true or false", g)
+		}
+		*at(s) = said == "true"
 		return "", nil
 	}
 }

@@ -35,8 +35,16 @@ type Tools struct {
 	Sandbox         string  // auto, off, read-only, workspace or workspace+network
 	PassEnv         []Entry // variables that commands are given although they look like a credential
 
+	Search ToolSearch
+
 	DiscoveryCommand string // prints the declarations of further tools
 	CallCommand      string // runs one of them
+}
+
+// ToolSearch is when tools from outside are declared to the model only once it has found them.
+type ToolSearch struct {
+	Enabled   bool
+	Threshold int // percent of the model's context window that their declarations may take; 0 or less: none
 }
 
 // Context is what the model is shown.
@@ -46,7 +54,8 @@ type Context struct {
 
 // Model is which model is asked.
 type Model struct {
-	Name string // "" if nobody chose one
+	Name   string // "" if nobody chose one
+	Window int    // tokens of its context; 0 or less: what is known of the name
 }
 
 // Permissions are rules, weakest source first.

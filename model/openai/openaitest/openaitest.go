@@ -223,6 +223,13 @@ func (s *Server) check(a Answer, body string) error {
 			return err
 		}
 	}
+	for _, bad := range a.Absent {
+		if strings.Contains(body, bad) {
+			err := fmt.Errorf("request %d holds %q: %s", len(s.requests), bad, body)
+			s.errs = append(s.errs, err)
+			return err
+		}
+	}
 	return nil
 }
 

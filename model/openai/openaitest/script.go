@@ -23,6 +23,7 @@ type Answer struct {
 	// not known. It is given once, before those that are for anyone.
 	When   string   `json:"when,omitempty"`
 	Expect []string `json:"expect,omitempty"` // what must stand in the request's body
+	Absent []string `json:"absent,omitempty"` // what must not
 
 	Thought string `json:"thought,omitempty"`
 	Text    string `json:"text,omitempty"`

@@ -1,0 +1,270 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// outer is a tool from outside that says what it is told.
+type outer struct{ name, origin string }
+
+func (o outer) Declaration() tool.Declaration {
+	return tool.Declaration{
+		Name: o.name, Origin: o.origin, Description: "Does " + o.name + ". " + strings.Repeat("A long text. ", 10),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
+	}
+}
+
+func (o outer) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invocation, error) {
+	schema, err := tool.ParseSchema(o.Declaration().Parameters)
+	if err != nil {
+		return nil, err
+	}
+	args, _, err := schema.Arguments(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &tool.Invocation{Run: func(context.Context, *tool.Live) (tool.Result, error) {
+		return tool.TextResult(o.name + " was given " + string(args)), nil
+	}}, nil
+}
+
+func outers(origin string, names ...string) []tool.Tool {
+	var ts []tool.Tool
+	for _, n := range names {
+		ts = append(ts, outer{n, origin})
+	}
+	return ts
+}
+
+// library is a registry with look, find and skill, of which find reveals what it is asked for, and the last is deferred.
+func library(shelf *agent.Shelf) *tool.Registry {
+	type query struct {
+		Name string `json:"name"`
+	}
+	return tool.NewRegistry(
+		tool.Define(tool.Def[struct{}]{Name: "look", Description: "Looks.", Kind: tool.Read, Prepare: nothing[struct{}]}),
+		tool.Define(tool.Def[struct{}]{Name: "skill", Description: "No use.", Kind: tool.Read, Deferred: true, Prepare: nothing[struct{}]}),
+		tool.Define(tool.Def[query]{Name: "find", Description: "Finds.", Kind: tool.Think, Deferred: true,
+			Prepare: func(_ context.Context, q query) (*tool.Invocation, error) {
+				return &tool.Invocation{Access: []tool.Access{tool.Nothing}, Run: func(_ context.Context, l *tool.Live) (tool.Result, error) {
+					shelf.Reveal(l.Call.By, q.Name)
+					return tool.TextResult(fmt.Sprintf("%d tools", len(shelf.Tools(l.Call.By)))), nil
+				}}, nil
+			}}),
+	)
+}
+
+func nothing[A any](context.Context, A) (*tool.Invocation, error) {
+	return &tool.Invocation{Access: []tool.Access{tool.Nothing}, Run: func(context.Context, *tool.Live) (tool.Result, error) {
+		return tool.TextResult("nothing"), nil
+	}}, nil
+}
+
+func declared(r model.Request) string {
+	var names []string
+	for _, d := range r.Tools {
+		names = append(names, d.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func allowed(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }
+
+// Tools that would fill the context are told by name. One that was found, and one that was called by its name, are
+// declared after all others from the next turn on, and stay.
+func TestShelf(t *testing.T) {
+	shelf := &agent.Shelf{Most: 100, Finder: "find"}
+	registry := library(shelf)
+	if err := registry.Set("mcp:a", outers("mcp:a", "a__one", "a__two", "a__three")); err != nil {
+		t.Fatal(err)
+	}
+	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{
+		says(call("1", "find", `{"name":"a__two"}`), callsEnd),
+		says(call("2", "a__two", `{"text":"x"}`), callsEnd),
+		says(call("3", "a__one", `{"txt":"x"}`), call("4", "a__one", `{"text":"y"}`), callsEnd),
+		stop("done"),
+	}}
+	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, System: "You work.", Shelf: shelf})
+	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range m.requests {
+		got = append(got, declared(r))
+		if want := "You work.\n\n3 more tools are there, by these names; their parameters are declared when find has found them:\n- a__one, a__three, a__two\n"; r.System != want {
+			t.Errorf("system: %q", r.System)
+		}
+	}
+	want := []string{"find look", "find look a__two", "find look a__two", "find look a__two a__one"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	responses := m.requests[3].Messages[6].Parts
+	if text := answerText(responses[0]); !strings.Contains(text, "text") || !strings.Contains(text, "had not been declared to you; they are from now on") {
+		t.Errorf("a wrong call of a tool that was not declared: %q", text)
+	}
+	if text := answerText(responses[1]); text != `a__one was given {"text":"y"}` {
+		t.Errorf("a right one: %q", text)
+	}
+	if text := answerText(m.requests[1].Messages[2].Parts[0]); text != "3 tools" {
+		t.Errorf("the finder found %q", text)
+	}
+}
+
+func answerText(p model.Part) string {
+	return tool.Result{Content: p.(model.Response).Content}.Text()
+}
+
+// Tools that come later are told in a message: what was sent before stays as it was, to the byte.
+func TestShelfGrows(t *testing.T) {
+	shelf := &agent.Shelf{Most: 250, Finder: "find"}
+	registry := library(shelf)
+	if err := registry.Set("mcp:z", outers("mcp:z", "z__one")); err != nil {
+		t.Fatal(err)
+	}
+	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{
+		func(_ context.Context, say func(...model.Event)) error {
+			if err := registry.Set("mcp:a", outers("mcp:a", "a__one", "a__two", "a__three")); err != nil {
+				return err
+			}
+			say(call("1", "look", `{}`), callsEnd)
+			return nil
+		},
+		stop("done"),
+	}}
+	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, System: "You work.", Shelf: shelf})
+	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"look z__one", "look z__one find"}, []string{declared(m.requests[0]), declared(m.requests[1])}); diff != "" {
+		t.Error(diff)
+	}
+	if m.requests[1].System != "You work." {
+		t.Errorf("the system prompt became %q", m.requests[1].System)
+	}
+	last := m.requests[1].Messages[len(m.requests[1].Messages)-1]
+	if !strings.Contains(last.Text(), "3 more tools are there") || !strings.Contains(last.Text(), "a__one, a__three, a__two") {
+		t.Errorf("the model is told %q", last.Text())
+	}
+}
+
+// Without a limit, without a tool that finds, and with few tools, all are declared; a deferred tool that is not from
+// outside is not, and nobody is told of it.
+func TestShelfHoldsNothingBack(t *testing.T) {
+	for name, shelf := range map[string]*agent.Shelf{
+		"no shelf": nil, "no limit": {Finder: "find"}, "no finder": {Most: 1, Finder: "lost"}, "few tools": {Most: 1000, Finder: "find"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			registry := library(shelf)
+			if err := registry.Set("mcp:a", outers("mcp:a", "a__one")); err != nil {
+				t.Fatal(err)
+			}
+			m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("done")}}
+			a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, System: "You work.", Shelf: shelf})
+			if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
+				t.Fatal(err)
+			}
+			if got := declared(m.requests[0]); got != "a__one look" || m.requests[0].System != "You work." {
+				t.Errorf("%s, system %q", got, m.requests[0].System)
+			}
+		})
+	}
+}
+
+// A sub-agent finds for itself: what it found is not declared to others.
+func TestShelfOfSubAgent(t *testing.T) {
+	shelf := &agent.Shelf{Most: 100, Finder: "find"}
+	registry := library(shelf)
+	if err := registry.Set("mcp:a", outers("mcp:a", "a__one", "a__two", "a__three")); err != nil {
+		t.Fatal(err)
+	}
+	m := &script{says: map[string][]func(context.Context, func(...model.Event)) error{
+		"sub": {says(call("1", "find", `{"name":"a__two"}`), callsEnd), stop("found")},
+		"top": {stop("done")},
+	}}
+	x := &tool.Executor{Registry: registry, Policy: allowed}
+	a := agent.New(agent.Options{Model: m, Executor: x, Shelf: shelf})
+	crew := agent.NewCrew(agent.CrewOptions{Model: m, Executor: x, Shelf: shelf})
+	defer crew.Close()
+	if _, err := crew.Do(t.Context(), agent.Task{Prompt: "sub"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Run(t.Context(), model.Text("top")); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range m.requests {
+		got = append(got, declared(r))
+	}
+	if diff := cmp.Diff([]string{"find look", "find look a__two", "find look"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What was called in a conversation that goes on is declared at once.
+func TestShelfKnowsHistory(t *testing.T) {
+	shelf := &agent.Shelf{Most: 100, Finder: "find"}
+	registry := library(shelf)
+	if err := registry.Set("mcp:a", outers("mcp:a", "a__one", "a__two", "a__three")); err != nil {
+		t.Fatal(err)
+	}
+	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("done")}}
+	history := []model.Message{
+		model.Prompt("before"),
+		{Role: model.Assistant, Parts: []model.Part{call("1", "a__two", `{}`)}},
+		{Role: model.Tool, Parts: []model.Part{model.Response{ID: "1", Name: "a__two", Content: []tool.Part{tool.Text("x")}}}},
+	}
+	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, Shelf: shelf, History: history})
+	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
+		t.Fatal(err)
+	}
+	if got := declared(m.requests[0]); got != "a__two find look" {
+		t.Error(got)
+	}
+}
+
+// Thousands of names do not fill what their declarations would have filled: each server has a share.
+func TestShelfOfThousands(t *testing.T) {
+	shelf := &agent.Shelf{Most: 100, Finder: "find"}
+	registry := library(shelf)
+	for _, server := range []string{"small", "large"} {
+		var names []string
+		for i := range map[string]int{"small": 3, "large": 3000}[server] {
+			names = append(names, fmt.Sprintf("%s__tool_%d", server, i))
+		}
+		if err := registry.Set("mcp:"+server, outers("mcp:"+server, names...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("done")}}
+	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, Shelf: shelf})
+	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
+		t.Fatal(err)
+	}
+	system := m.requests[0].System
+	if len(system) > 20_000 || !strings.Contains(system, "small__tool_0, small__tool_1, small__tool_2") || !strings.Contains(system, " more of mcp:large") {
+		t.Errorf("%d characters: %.300s … %.300s", len(system), system, system[max(0, len(system)-300):])
+	}
+}
+
+// The estimate is of the wire's bytes, and counts other scripts by the character.
+func TestTokens(t *testing.T) {
+	d := tool.Declaration{Name: "x", Description: strings.Repeat("word ", 700), Parameters: json.RawMessage(`{}`)}
+	if n := agent.Tokens(d); n < 1000 || n > 1100 {
+		t.Errorf("3,500 bytes of prose are %d tokens", n)
+	}
+	d.Description = strings.Repeat("字", 1000)
+	if n := agent.Tokens(d); n < 1000 || n > 1100 {
+		t.Errorf("1,000 characters are %d tokens", n)
+	}
+}

@@ -1,0 +1,116 @@
+package builtin
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+//go:embed tool_search.md
+var toolSearchText string
+
+// ToolSearch is the name of the tool that finds tools, for whoever decides which ones a model is told of.
+const ToolSearch = "tool_search"
+
+type toolSearchArgs struct {
+	Query      string `json:"query" description:"Words, +words or select:NAME,NAME."`
+	MaxResults int    `json:"max_results,omitempty" description:"How many at most, 5 if not said." minimum:"1" maximum:"20"`
+}
+
+const (
+	usualFound    = 5
+	maxFoundQuery = 1000 // characters
+)
+
+// FindTools looks for tools whose declarations are held back from the model, best first, and has those it gives declared
+// from the next turn on. The call says whose turn that is.
+type FindTools func(ctx context.Context, c tool.Call, query string, most int) []tool.Declaration
+
+// toolSearch finds tools. It is deferred itself: where nothing is held back, nothing has to be found.
+func toolSearch(find FindTools) tool.Tool {
+	return tool.Define(tool.Def[toolSearchArgs]{
+		Name: ToolSearch, DisplayName: "ToolSearch", Description: strings.TrimSpace(toolSearchText), Kind: tool.Think,
+		Deferred: true, Needs: tool.NeedsSession,
+		Prepare: func(_ context.Context, a toolSearchArgs) (*tool.Invocation, error) {
+			query := strings.TrimSpace(a.Query)
+			switch {
+			case query == "":
+				return nil, tool.BadParam("query", "must not be empty; say in a few words what the tool shall do")
+			case len(query) > maxFoundQuery:
+				return nil, tool.BadParam("query", "has %d characters; a few words are enough", len(query))
+			}
+			most := a.MaxResults
+			if most == 0 {
+				most = usualFound
+			}
+			return &tool.Invocation{
+				Description: "find tools for " + oneLine(query, 100),
+				Access:      []tool.Access{tool.Nothing}, // what is found is asked about when it is called
+				Run: func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+					if err := ctx.Err(); err != nil {
+						return tool.Result{}, err
+					}
+					var found []tool.Declaration
+					if find != nil {
+						found = find(ctx, l.Call, query, most)
+					}
+					return foundTools(query, found), nil
+				},
+			}, nil
+		},
+	})
+}
+
+// foundTools tells what was found. Parameters are not in it: they come with the declarations.
+func foundTools(query string, found []tool.Declaration) tool.Result {
+	var b strings.Builder
+	if len(found) == 0 {
+		fmt.Fprintf(&b, "No tool fits %q.", oneLine(query, 100))
+	} else {
+		fmt.Fprintf(&b, "%s, declared to you from your next turn on:", plural(len(found), "tool"))
+	}
+	var names []string
+	for _, d := range found {
+		names = append(names, d.Name)
+		fmt.Fprintf(&b, "\n- %s: %s", d.Name, oneLine(d.Description, 200))
+	}
+	if missing := notSelected(query, found); len(missing) > 0 {
+		fmt.Fprintf(&b, "\nThere is no tool named %s.", oneLine(strings.Join(missing, ", "), 300))
+	}
+	if len(found) == 0 {
+		b.WriteString(" Try other words, fewer of them, or a part of a name.")
+	}
+	return tool.Result{
+		Content: []tool.Part{tool.Text(b.String())},
+		Display: tool.Markdown("Found " + tool.Visible(oneLine(orNone(strings.Join(names, ", ")), 300)) + "."),
+	}
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "no tool"
+	}
+	return s
+}
+
+// notSelected are the names that a select: query asked for in vain.
+func notSelected(query string, found []tool.Declaration) []string {
+	names, ok := strings.CutPrefix(query, "select:")
+	if !ok {
+		return nil
+	}
+	var missing []string
+	for name := range strings.SplitSeq(names, ",") {
+		name = strings.TrimSpace(name)
+		if name != "" && !slices.ContainsFunc(found, func(d tool.Declaration) bool {
+			return strings.EqualFold(d.Name, name) || slices.Contains(d.Aliases, name)
+		}) {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/model/openai/openaitest"
+)
+
+// What the first request carries with 242 tools of a server, declared and held back: the second is the point of it.
+func TestDeferralMakesRequestsSmall(t *testing.T) {
+	size := func(setting string) (tools, system int) {
+		home := t.TempDir()
+		text := `{"mcpServers":{"office":{"command":"mcpserver","env":{"MANY":"1"}}},` + setting + `}`
+		if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		server := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{{Text: "done"}}})
+		cmd := exec.Command("adze", "-p", "go", "--model", "m")
+		cmd.Dir = t.TempDir()
+		cmd.Env = append(os.Environ(), "HOME="+home, "ADZE_HOME="+home, "OPENAI_BASE_URL="+server.URL)
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "done") {
+			t.Fatalf("%v: %s", err, out)
+		}
+		var body struct {
+			Messages []struct{ Content string }
+			Tools    []json.RawMessage
+		}
+		requests := server.Requests()
+		if err := json.Unmarshal([]byte(requests[len(requests)-1].Body), &body); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range body.Tools {
+			tools += len(d)
+		}
+		return tools, len(body.Messages[0].Content)
+	}
+	tools, system := size(`"tools":{"toolSearch":{"enabled":false}}`)
+	heldTools, heldSystem := size(`"tools":{"toolSearch":{"enabled":true}}`)
+	t.Logf("declared: %d bytes of declarations, %d of system prompt; held back: %d and %d", tools, system, heldTools, heldSystem)
+	if heldTools+heldSystem > (tools+system)/4 {
+		t.Errorf("%d bytes, of %d", heldTools+heldSystem, tools+system)
+	}
+}
