@@ -1,20 +1,24 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai"
+	"github.com/adze-dev/adze/tool"
 )
 
 // noModel is what a person reads who has not configured a model.
 const noModel = `no model is configured. Ways to have one:
   OPENAI_API_KEY=… and OPENAI_MODEL=… (or --model)   OpenAI
   OPENAI_BASE_URL=http://127.0.0.1:11434/v1          Ollama, llama.cpp, LM Studio, vLLM or any other server
-                                                     that speaks chat completions; a key is sent only if set
+                                                     that speaks chat completions; a key is sent only if set.
+                                                     The first three are found by themselves at their own ports
 Without one, adze demo shows what adze does, and adze tool list its tools.`
 
 // closer is a model that holds connections.
@@ -70,7 +74,12 @@ func openModel(ctx context.Context, env Env, s *settings.Settings) (closer, erro
 		o.Model = env.Getenv("OPENAI_MODEL")
 	}
 	if o.BaseURL == "" && o.Key == "" {
-		return nil, exitf(exitCredentials, noModel)
+		var first string
+		if o.BaseURL, first = localModel(ctx, env); o.BaseURL == "" {
+			return nil, exitf(exitCredentials, noModel)
+		}
+		o.Model = cmp.Or(o.Model, first)
+		fmt.Fprintf(env.Stderr, "adze: no model is configured; using %s at %s\n", tool.Visible(o.Model), o.BaseURL)
 	}
 	if o.BaseURL == "" && o.Model == "" {
 		return nil, exitf(exitCredentials, "OPENAI_API_KEY is set, but no model is named; name one with --model or OPENAI_MODEL")

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/model/openai"
+)
+
+// localServers are where model servers listen on the machine itself by default, in the order they are preferred:
+// Ollama, llama.cpp, LM Studio.
+const localServers = "http://127.0.0.1:11434/v1,http://127.0.0.1:8080/v1,http://127.0.0.1:1234/v1"
+
+// localWait is how long a server on the machine may take to say what models it has. Where nothing listens, the answer
+// comes at once.
+const localWait = 500 * time.Millisecond
+
+// localModel looks for a model server on the machine itself, for a person who has configured none: its address, and its
+// first model. ADZE_LOCAL_MODELS names other addresses, or "off".
+func localModel(ctx context.Context, env Env) (address, name string) {
+	addresses := cmp.Or(env.Getenv("ADZE_LOCAL_MODELS"), localServers)
+	if addresses == "off" {
+		return "", ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, localWait)
+	defer cancel()
+	list := strings.Split(addresses, ",")
+	names := make([]chan string, len(list))
+	for i, a := range list {
+		names[i] = make(chan string, 1)
+		go func() { names[i] <- askLocal(ctx, a) }()
+	}
+	for i := range list { // all have answered in the end: nothing is left running
+		if first := <-names[i]; name == "" && first != "" {
+			address, name = list[i], first
+		}
+	}
+	return address, name
+}
+
+// askLocal is the first model of a server on this machine, or nothing. Another machine is never asked: who means one
+// names it in OPENAI_BASE_URL.
+func askLocal(ctx context.Context, address string) string {
+	u, err := url.Parse(address)
+	if err != nil || !net.ParseIP(u.Hostname()).IsLoopback() {
+		return ""
+	}
+	m, err := openai.Open(ctx, openai.Options{BaseURL: address, Retry: openai.Retry{Times: -1}})
+	if err != nil {
+		return ""
+	}
+	defer m.Close()
+	return m.Name()
+}
