@@ -2,16 +2,12 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	contextfiles "github.com/adze-dev/adze/internal/context"
-	"github.com/adze-dev/adze/internal/trust"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -61,34 +57,6 @@ func (d *definitions) taskTypes() []builtin.TaskType {
 		types = append(types, builtin.TaskType{Name: r.Name, Description: r.Description})
 	}
 	return types
-}
-
-// wantsDefinitions are the project's sub-agents and skills, bound to what their files say.
-func wantsDefinitions(p contextfiles.Places) []trust.Item {
-	p.Trusted = true
-	var items []trust.Item
-	agents, _ := contextfiles.Agents(p)
-	for _, a := range agents {
-		if a.Scope == contextfiles.Project {
-			items = append(items, trust.Item{What: "agent " + a.Name, Text: a.Path + " " + contentHash(a.Path)})
-		}
-	}
-	skills, _ := contextfiles.Skills(p)
-	for _, s := range skills {
-		if s.Scope == contextfiles.Project {
-			items = append(items, trust.Item{What: "skill " + s.Name, Text: s.Dir + " " + contentHash(filepath.Join(s.Dir, "SKILL.md"))})
-		}
-	}
-	return items
-}
-
-func contentHash(path string) string {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return err.Error()
-	}
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:8])
 }
 
 // delegate gives a task to a sub-agent of the session.

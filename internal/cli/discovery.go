@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/settings"
-	"github.com/adze-dev/adze/internal/trust"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -219,31 +217,6 @@ func trusting(judge tool.Policy, mode func() permission.Mode, trusted func(origi
 		}
 		return tool.Decision{Verdict: tool.Allow, Reason: "the server is configured with trust"}
 	}
-}
-
-// wantsSetting is what a setting of a folder would do, each server on its own.
-func wantsSetting(w settings.Withheld) []trust.Item {
-	if w.Key != "mcpServers" {
-		return []trust.Item{{What: w.Key, Text: onOneLine(w.JSON)}}
-	}
-	var servers map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(w.JSON), &servers); err != nil {
-		return []trust.Item{{What: w.Key, Text: w.JSON}}
-	}
-	var items []trust.Item
-	for _, alias := range slices.Sorted(maps.Keys(servers)) {
-		items = append(items, trust.Item{What: w.Key + "." + alias, Text: onOneLine(string(servers[alias]))})
-	}
-	return items
-}
-
-// onOneLine is JSON without the blanks between its parts; those inside of strings stay.
-func onOneLine(text string) string {
-	var b bytes.Buffer
-	if json.Compact(&b, []byte(text)) != nil {
-		return text
-	}
-	return b.String()
 }
 
 // showAddress gives an address to the person: printed, and in a browser where one can be opened.

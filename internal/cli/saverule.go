@@ -45,5 +45,5 @@ func (s *session) projectWants(src settings.Sources) ([]trust.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wants(loaded, places(src.Project, src.UserHome, src.AdzeHome, false)), nil
+	return wants(loaded, src.Project, places(src.Project, src.UserHome, src.AdzeHome, false)), nil
 }

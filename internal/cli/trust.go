@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	contextfiles "github.com/adze-dev/adze/internal/context"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/trust"
 	"github.com/adze-dev/adze/tool"
@@ -17,7 +16,7 @@ func loadSettings(env Env, src settings.Sources) (s *settings.Settings, trusted 
 	if err != nil {
 		return nil, false, err
 	}
-	items := wants(s, places(src.Project, src.UserHome, src.AdzeHome, false))
+	items := wants(s, src.Project, places(src.Project, src.UserHome, src.AdzeHome, false))
 	if len(items) == 0 {
 		return s, false, nil
 	}
@@ -52,15 +51,6 @@ func tellNotes(env Env, s *settings.Settings, dir string) {
 	}
 }
 
-// wants are the things that a folder's files would do if it were trusted.
-func wants(s *settings.Settings, p contextfiles.Places) []trust.Item {
-	var items []trust.Item
-	for _, w := range s.Withheld() {
-		items = append(items, wantsSetting(w)...)
-	}
-	return append(items, wantsDefinitions(p)...)
-}
-
 // runTrust shows what a folder's files would be allowed to do, and asks whether they may.
 func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 	if len(words) > 1 {
@@ -89,7 +79,7 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
-	items := wants(s, places(dir, env.Home, home, false))
+	items := wants(s, dir, places(dir, env.Home, home, false))
 	if len(items) == 0 {
 		_, err := fmt.Fprintf(env.Stdout, "Nothing in %s wants more than to forbid: there is nothing to trust.\n", dir)
 		return err

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/discover"
+	contextfiles "github.com/adze-dev/adze/internal/context"
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/internal/trust"
+	"github.com/adze-dev/adze/internal/workspace/nofollow"
+)
+
+// wants are the things that a folder's files would do if it were trusted, bound to what would run: the settings to the
+// letter, and the content of the folder's own files that they name.
+func wants(s *settings.Settings, dir string, p contextfiles.Places) []trust.Item {
+	var items []trust.Item
+	named := map[string]bool{}
+	for _, w := range s.Withheld() {
+		items = append(items, wantsSetting(w)...)
+		var value any
+		if json.Unmarshal([]byte(w.JSON), &value) == nil {
+			namedFiles(value, dir, dir, named)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(named)) {
+		items = append(items, trust.Item{What: "the file " + path, Text: contentHash(filepath.Join(dir, path))})
+	}
+	return append(items, wantsDefinitions(p)...)
+}
+
+// maxNamed is of how many files the content is bound. A folder whose settings name more is not an ordinary one, and its
+// settings are bound in any case.
+const maxNamed = 200
+
+// namedFiles adds the files of the folder dir that a setting names, relative to the folder at: as a whole, as a word of
+// a command, or after a "=".
+func namedFiles(value any, dir, at string, named map[string]bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		if cwd, ok := v["cwd"].(string); ok && !filepath.IsAbs(cwd) {
+			at = filepath.Join(at, cwd)
+		} else if ok {
+			at = cwd
+		}
+		for _, inner := range v {
+			namedFiles(inner, dir, at, named)
+		}
+	case []any:
+		for _, inner := range v {
+			namedFiles(inner, dir, at, named)
+		}
+	case string:
+		words, err := discover.Words(v)
+		if err != nil {
+			words = strings.Fields(v)
+		}
+		for _, word := range append(words, v) {
+			_, after, _ := strings.Cut(word, "=")
+			for _, name := range []string{word, after} {
+				if rel, ok := fileIn(dir, at, name); ok && len(named) < maxNamed {
+					named[rel] = true
+				}
+			}
+		}
+	}
+}
+
+// fileIn reports whether a name, seen from the folder at, is that of a file in dir, and gives it relative to that.
+func fileIn(dir, at, name string) (rel string, ok bool) {
+	if name == "" || strings.ContainsRune(name, 0) {
+		return "", false
+	}
+	abs := name
+	if !filepath.IsAbs(name) {
+		abs = filepath.Join(at, name)
+	}
+	rel, err := filepath.Rel(dir, abs)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	f, err := openContent(abs)
+	if err != nil {
+		return "", false
+	}
+	f.Close()
+	return rel, true
+}
+
+// wantsSetting is what a setting of a folder would do, each server on its own.
+func wantsSetting(w settings.Withheld) []trust.Item {
+	if w.Key != "mcpServers" {
+		return []trust.Item{{What: w.Key, Text: onOneLine(w.JSON) + argv(w)}}
+	}
+	var servers map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(w.JSON), &servers); err != nil {
+		return []trust.Item{{What: w.Key, Text: w.JSON}}
+	}
+	var items []trust.Item
+	for _, alias := range slices.Sorted(maps.Keys(servers)) {
+		items = append(items, trust.Item{What: w.Key + "." + alias, Text: onOneLine(string(servers[alias]))})
+	}
+	return items
+}
+
+// argv is what a setting that is a command line would run, word by word.
+func argv(w settings.Withheld) string {
+	var line string
+	if !strings.HasSuffix(w.Key, "Command") || json.Unmarshal([]byte(w.JSON), &line) != nil {
+		return ""
+	}
+	words, err := discover.Words(line)
+	if err != nil {
+		return ""
+	}
+	list, err := json.Marshal(words)
+	if err != nil {
+		return ""
+	}
+	return " runs " + string(list)
+}
+
+// onOneLine is JSON without the blanks between its parts; those inside of strings stay.
+func onOneLine(text string) string {
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(text)) != nil {
+		return text
+	}
+	return b.String()
+}
+
+// wantsDefinitions are the project's sub-agents and skills, bound to what their files say.
+func wantsDefinitions(p contextfiles.Places) []trust.Item {
+	p.Trusted = true
+	var items []trust.Item
+	agents, _ := contextfiles.Agents(p)
+	for _, a := range agents {
+		if a.Scope == contextfiles.Project {
+			items = append(items, trust.Item{What: "agent " + a.Name, Text: a.Path + " " + contentHash(a.Path)})
+		}
+	}
+	skills, _ := contextfiles.Skills(p)
+	for _, s := range skills {
+		if s.Scope == contextfiles.Project {
+			items = append(items, trust.Item{What: "skill " + s.Name, Text: s.Dir + " " + contentHash(filepath.Join(s.Dir, "SKILL.md"))})
+		}
+	}
+	return items
+}
+
+// contentHash stands for what a file says. All of it is shown: a short one could be met by a file made for it.
+func contentHash(path string) string {
+	f, err := openContent(path)
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return err.Error()
+	}
+	return "sha256 " + hex.EncodeToString(sum.Sum(nil))
+}
+
+// openContent opens what a name leads to, through links, if it is a regular file: a pipe would keep the start waiting.
+func openContent(path string) (io.ReadCloser, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	return nofollow.Open(real)
+}
