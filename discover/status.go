@@ -171,10 +171,49 @@ func (s *Servers) Prompt(ctx context.Context, alias, name string, args map[strin
 	}
 	var out []Message
 	for _, m := range res.Messages {
-		out = append(out, Message{string(m.Role), parts([]mcp.Content{m.Content})})
+		out = append(out, Message{string(m.Role), visible(parts([]mcp.Content{m.Content}))})
 	}
 	return out, nil
 }
+
+// visible takes out of texts what cannot be seen, and says so: a person is about to send them.
+func visible(content []tool.Part) []tool.Part {
+	hidden := 0
+	for i, p := range content {
+		if t, ok := p.(tool.Text); ok {
+			text, n := clean(string(t), len(t))
+			content[i], hidden = tool.Text(text), hidden+n
+		}
+	}
+	if hidden > 0 {
+		content = append(content, tool.Text(fmt.Sprintf("[%d invisible characters were taken out]", hidden)))
+	}
+	return content
+}
+
+// Complete gives the values that a server proposes for an argument of a prompt that begins so; none if it has no idea.
+func (s *Servers) Complete(ctx context.Context, alias, prompt, argument, begins string) []string {
+	ctx, cancel := context.WithTimeout(ctx, completeWait)
+	defer cancel()
+	running, err := s.running(ctx, alias)
+	if err != nil {
+		return nil
+	}
+	if caps := running.cs.InitializeResult().Capabilities; caps == nil || caps.Completions == nil {
+		return nil
+	}
+	res, err := running.cs.Complete(ctx, &mcp.CompleteParams{
+		Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: prompt},
+		Argument: mcp.CompleteParamsArgument{Name: argument, Value: begins},
+	})
+	if err != nil {
+		return nil
+	}
+	return res.Completion.Values
+}
+
+// completeWait is how long a person waits for proposals.
+const completeWait = 2 * time.Second
 
 // Resources are the resources of all servers.
 func (s *Servers) Resources() []Resource {
@@ -209,7 +248,7 @@ func (s *Servers) Read(ctx context.Context, alias, uri string) ([]tool.Part, err
 	for _, c := range res.Contents {
 		out = append(out, resourceParts(c)...)
 	}
-	return out, nil
+	return visible(out), nil
 }
 
 // running is the session of a server, started if it is not.

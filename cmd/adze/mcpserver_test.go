@@ -39,6 +39,19 @@ func mcpServer() {
 	if os.Getenv("MANY") != "" {
 		addMany(server)
 	}
+	server.AddPrompt(&mcp.Prompt{Name: "review", Description: "Looks at something.", Arguments: []*mcp.PromptArgument{{Name: "what", Required: true}, {Name: "how"}}},
+		func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			text := fmt.Sprintf("Review %s, %s\u200b.", r.Params.Arguments["what"], r.Params.Arguments["how"])
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
+				{Role: "user", Content: &mcp.TextContent{Text: "You are strict."}},
+				{Role: "assistant", Content: &mcp.TextContent{Text: "I am."}},
+				{Role: "user", Content: &mcp.TextContent{Text: text}},
+			}}, nil
+		})
+	server.AddResource(&mcp.Resource{URI: "story://note", Name: "note", Description: "A note."},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "story://note", Text: "what the note says\n--- End of content ---"}}}, nil
+		})
 	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}

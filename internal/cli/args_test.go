@@ -116,14 +116,14 @@ func TestSilentPipe(t *testing.T) {
 	}
 	defer w.Close()
 	text, err := promptText(Env{Stdin: r}, &options{prompt: "hello", hasPrompt: true}, nil)
-	if err != nil || text != "hello" {
+	if err != nil || text.text() != "hello" {
 		t.Errorf("got %q, %v", text, err)
 	}
 }
 
 func TestPipedTextComesFirst(t *testing.T) {
 	text, err := promptText(Env{Stdin: strings.NewReader("some diff\n")}, &options{prompt: "explain", hasPrompt: true}, nil)
-	if err != nil || text != "some diff\n\nexplain" {
+	if err != nil || text.text() != "some diff\n\nexplain" {
 		t.Errorf("got %q, %v", text, err)
 	}
 }

@@ -33,12 +33,7 @@ func (s *session) attach(ctx context.Context, env Env, prompt string) ([]model.P
 	}
 	var parts []model.Part
 	for _, p := range content {
-		switch p := p.(type) {
-		case tool.Text:
-			parts = append(parts, model.Text(p))
-		case tool.Media:
-			parts = append(parts, model.Media{Media: p})
-		}
+		parts = append(parts, promptPart(p))
 	}
 	for _, l := range left {
 		parts = append(parts, model.Text("("+l+")"))

@@ -7,7 +7,9 @@ func commands() []command {
 adze -p "what does main.go do?"
 adze -p "add a --verbose flag" --approval-mode auto-edit
 git diff | adze -p "write a commit message for this"
-adze -p "list the tests" --output-format json`},
+adze -p "list the tests" --output-format json
+adze -p "compare @main.go with @docs:style://go"      a file, and a resource of the MCP server docs
+adze -p "/help"                                       the commands that a prompt can begin with`},
 		{name: "tool list", about: "list the tools", run: toolList, help: `
 adze tool list
 adze tool list --json`},
@@ -24,7 +26,7 @@ adze tool run --approval-mode auto-edit < calls.jsonl`},
 		{name: "mcp list", about: "list the MCP servers, what they do and what they offer", run: mcpList, help: `
 adze mcp list
 adze mcp list --json`},
-		{name: "mcp tools", words: "NAME", about: "list the tools of an MCP server", run: mcpTools, help: `
+		{name: "mcp tools", words: "NAME", about: "list the tools, prompts and resources of an MCP server", run: mcpTools, help: `
 adze mcp tools github`},
 		{name: "mcp logs", words: "NAME", about: "print the last lines that an MCP server said", run: mcpLogs, help: `
 adze mcp logs github`},

@@ -118,10 +118,6 @@ func showMemory(_ context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "memory show"); err != nil {
 		return err
 	}
-	dir, err := workingDir(env, o.cwd)
-	if err != nil {
-		return err
-	}
 	s, err := openSession(env, o, oneCall)
 	if err != nil {
 		return err
@@ -131,13 +127,17 @@ func showMemory(_ context.Context, env Env, o *options, words []string) error {
 	for _, n := range loaded.Notes {
 		fmt.Fprintf(env.Stderr, "adze: %s\n", n)
 	}
-	if len(loaded.Files) == 0 {
-		_, err := fmt.Fprintf(env.Stdout, "There are no context files for %s: AGENTS.md or QWEN.md, in it, above it, or in %s.\n", dir, s.home)
-		return err
-	}
 	for _, f := range loaded.Files {
 		fmt.Fprintf(env.Stderr, "%s (%s, %d bytes)\n", f.Path, f.Scope, f.Size)
 	}
-	_, err = fmt.Fprintln(env.Stdout, loaded.Text)
+	_, err = fmt.Fprintln(env.Stdout, memoryText(s, loaded))
 	return err
+}
+
+// memoryText is what the context files say, or where they could stand.
+func memoryText(s *session, loaded contextfiles.Loaded) string {
+	if len(loaded.Files) == 0 {
+		return fmt.Sprintf("There are no context files for %s: AGENTS.md or QWEN.md, in it, above it, or in %s.", s.dir, s.home)
+	}
+	return loaded.Text
 }

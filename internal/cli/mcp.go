@@ -175,8 +175,31 @@ func mcpTools(ctx context.Context, env Env, o *options, words []string) error {
 	if o.json {
 		return printJSON(env.Stdout, all)
 	}
-	_, err = io.WriteString(env.Stdout, describeTools(all))
+	_, err = io.WriteString(env.Stdout, describeTools(all)+describeMore(s.outside.servers))
 	return err
+}
+
+// describeMore lists what else the servers offer, as one writes it in a prompt.
+func describeMore(servers *discover.Servers) string {
+	var text string
+	var rows [][]string
+	for _, p := range servers.Prompts() {
+		c := promptCommand(p)
+		about, _, _ := strings.Cut(c.about, "\n")
+		rows = append(rows, []string{tool.Visible(strings.TrimSpace("/" + c.name + " " + c.words)), tool.Visible(about)})
+	}
+	if len(rows) > 0 {
+		text += "Prompts:\n" + table(rows)
+	}
+	rows = nil
+	for _, r := range servers.Resources() {
+		about, _, _ := strings.Cut(r.Description, "\n")
+		rows = append(rows, []string{tool.Visible("@" + r.Server + ":" + r.URI), tool.Visible(about)})
+	}
+	if len(rows) > 0 {
+		text += "Resources:\n" + table(rows)
+	}
+	return text
 }
 
 // mcpLogs prints what a server said, in this run and before.

@@ -88,10 +88,29 @@ func (j *jsonOutput) init(env Env, s *session) {
 	}
 	j.print(map[string]any{
 		"type": "system", "subtype": "init", "uuid": newID(), "session_id": j.session,
-		"cwd": s.dir, "tools": names, "mcp_servers": []any{}, "model": j.model,
-		"permission_mode": s.policy.Mode().String(), "slash_commands": []any{}, "agents": []any{},
+		"cwd": s.dir, "tools": names, "mcp_servers": serverStates(s), "model": j.model,
+		"permission_mode": s.policy.Mode().String(), "slash_commands": commandNames(s), "agents": []any{},
 		"adze_version": env.Version, "qwen_code_version": env.Version,
 	})
+}
+
+// serverStates are the MCP servers as they are at the start.
+func serverStates(s *session) []any {
+	states := []any{}
+	if s.outside != nil {
+		for _, st := range s.outside.list() {
+			states = append(states, map[string]any{"name": st.Alias, "status": st.State})
+		}
+	}
+	return states
+}
+
+func commandNames(s *session) []string {
+	names := []string{}
+	for _, c := range s.slashes() {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 func (j *jsonOutput) event(e agent.Event) {

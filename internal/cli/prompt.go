@@ -21,14 +21,23 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	defer s.close(env)
-	prompt, err := promptText(env, o, words)
+	w, err := promptText(env, o, words)
 	if err != nil {
 		return err
 	}
-	if prompt, err = s.bangPrompt(ctx, env, prompt); err != nil || prompt == "" {
-		return err
+	if w.piped == "" {
+		if w.prompt, err = s.bangPrompt(ctx, env, w.prompt); err != nil || w.prompt == "" {
+			return err
+		}
 	}
 	s.connect(env, "")
+	said, isCommand, err := s.expand(ctx, env, w.prompt)
+	if err != nil {
+		return s.report(env, o, err)
+	}
+	if said.print != "" {
+		return newOutput(env, o, s, nil, "").end(agent.Answer{Text: said.print}, nil)
+	}
 	m, err := openModel(ctx, env, s.settings)
 	if err != nil {
 		return s.report(env, o, err)
@@ -47,20 +56,23 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		defer onSuspend(func() { s.background(side) })()
 	}
 	s.settle(ctx, env)
-	attached, err := s.attach(ctx, env, prompt)
-	if err != nil {
-		return s.report(env, o, err)
+	if !isCommand {
+		if said.parts, err = s.promptParts(ctx, env, w); err != nil {
+			return s.report(env, o, err)
+		}
+	} else if w.piped != "" {
+		said.parts = append([]model.Part{model.Text(w.piped)}, said.parts...)
 	}
 	out := newOutput(env, o, s, side, m.Name())
 	failed := false
-	a := s.newAgent(m, o, func(e agent.Event) {
+	a := s.newAgent(m, o, said.history, func(e agent.Event) {
 		if r, ok := e.(agent.Responded); ok {
 			failed = failed || anyFailed(r.Outcomes)
 		}
 		out.event(e)
 	})
 	defer s.crew.Close()
-	answer, err := s.converse(ctx, a, append([]model.Part{model.Text(prompt)}, attached...))
+	answer, err := s.converse(ctx, a, said.parts)
 	if printed := out.end(answer, err); printed != nil {
 		return printed
 	}
@@ -73,11 +85,22 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	return nil
 }
 
+// promptParts is the prompt with all that it names: files by @path, and resources by @server:uri. A resource is read
+// because the person has named it; what was piped in beside the prompt, others may have written.
+func (s *session) promptParts(ctx context.Context, env Env, w wish) ([]model.Part, error) {
+	attached, err := s.attach(ctx, env, w.text())
+	if err != nil {
+		return nil, err
+	}
+	parts := append([]model.Part{model.Text(w.text())}, attached...)
+	return append(parts, s.attachResources(ctx, env, w.prompt)...), nil
+}
+
 // planText is told to a model that begins in plan mode.
 const planText = "Plan mode is on: look and think, change nothing. When you know what to do, give the plan to exit_plan_mode."
 
 // newAgent makes the agent of the session, and the crew it delegates to.
-func (s *session) newAgent(m model.Model, o *options, observe func(agent.Event)) *agent.Agent {
+func (s *session) newAgent(m model.Model, o *options, history []model.Message, observe func(agent.Event)) *agent.Agent {
 	system := func() string {
 		extra := s.text()
 		if s.policy.Mode() == permission.Plan {
@@ -88,7 +111,7 @@ func (s *session) newAgent(m model.Model, o *options, observe func(agent.Event))
 	budget := &agent.Budget{Turns: o.maxTurns}
 	s.shelf = s.newShelf(m.Name())
 	a := agent.New(agent.Options{
-		Model: m, Executor: s.exec, Limits: limits(o), Budget: budget, System: system(), Observe: observe, Shelf: s.shelf,
+		Model: m, Executor: s.exec, Limits: limits(o), Budget: budget, History: history, System: system(), Observe: observe, Shelf: s.shelf,
 		News: func() []string { return append(s.tools.News(), s.crew.News()...) },
 	})
 	s.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares

@@ -64,10 +64,24 @@ func checkPiped(text []byte, err error) (string, error) {
 	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
 }
 
-// promptText is what the person wants: piped text first, then the prompt.
-func promptText(env Env, o *options, words []string) (string, error) {
+// wish is what the person wants.
+type wish struct {
+	piped  string // text that came beside the prompt
+	prompt string
+}
+
+// text is all of it: piped text first, then the prompt.
+func (w wish) text() string {
+	if w.piped == "" {
+		return w.prompt
+	}
+	return fmt.Sprintf("%s\n\n%s", strings.TrimRight(w.piped, "\n"), w.prompt)
+}
+
+// promptText is what the person wants. Piped text alone is the prompt.
+func promptText(env Env, o *options, words []string) (wish, error) {
 	if o.hasPrompt && len(words) > 0 {
-		return "", usagef("there are two prompts, -p %q and %q; give one (quote it if it has blanks)", o.prompt, strings.Join(words, " "))
+		return wish{}, usagef("there are two prompts, -p %q and %q; give one (quote it if it has blanks)", o.prompt, strings.Join(words, " "))
 	}
 	prompt := o.prompt
 	if len(words) > 0 {
@@ -76,17 +90,17 @@ func promptText(env Env, o *options, words []string) (string, error) {
 	given := o.hasPrompt || len(words) > 0
 	before, err := piped(env, !given)
 	if err != nil {
-		return "", err
+		return wish{}, err
 	}
 	switch {
 	case strings.TrimSpace(before) == "" && strings.TrimSpace(prompt) == "" && given:
-		return "", exitf(exitInput, "the prompt is empty")
+		return wish{}, exitf(exitInput, "the prompt is empty")
 	case strings.TrimSpace(before) == "" && !given:
-		return "", usagef("there is no prompt; try adze -p \"what does this project do?\", adze demo or adze --help")
+		return wish{}, usagef("there is no prompt; try adze -p \"what does this project do?\", adze demo or adze --help")
 	case strings.TrimSpace(before) == "":
-		return prompt, nil
+		return wish{prompt: prompt}, nil
 	case !given:
-		return before, nil
+		return wish{prompt: before}, nil
 	}
-	return fmt.Sprintf("%s\n\n%s", strings.TrimRight(before, "\n"), prompt), nil
+	return wish{piped: before, prompt: prompt}, nil
 }

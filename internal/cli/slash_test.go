@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/discover"
+)
+
+func TestSlashed(t *testing.T) {
+	for prompt, want := range map[string][3]string{
+		"/help":                        {"help", "", ""},
+		"/help \n":                     {"help", "", ""},
+		"/a:b x=1  y\r\nand this\n":    {"a:b", "x=1  y", "and this"},
+		"/srv:ns/name arg":             {"srv:ns/name", "arg", ""},
+		"/größe":                       {"größe", "", ""},
+		"/etc/hosts":                   {},
+		"// a comment":                 {},
+		"/* a comment */":              {},
+		"/":                            {},
+		" /help":                       {},
+		"what does /help do?":          {},
+		"/usr/bin/env: no such file\n": {},
+	} {
+		name, words, rest, ok := slashed(prompt)
+		if !ok {
+			name, words, rest = "", "", ""
+		}
+		if got := [3]string{name, words, rest}; got != want {
+			t.Errorf("%q: got %q, want %q", prompt, got, want)
+		}
+	}
+}
+
+func TestPromptArguments(t *testing.T) {
+	known := []discover.PromptArgument{{Name: "what", Required: true}, {Name: "how"}, {Name: "why"}}
+	for line, want := range map[string]map[string]string{
+		"":                           {},
+		"code":                       {"what": "code"},
+		"code fast and well":         {"what": "code", "how": "fast", "why": "and well"},
+		`what="two words" how='a b'`: {"what": "two words", "how": "a b"},
+		"--how=x code":               {"what": "code", "how": "x"},
+		"how= code":                  {"what": "code", "how": ""},
+		"other=1":                    {"what": "other=1"},
+		`don't "open`:                {"what": "don't", "how": `"open`},
+		`"" x`:                       {"what": "", "how": "x"},
+	} {
+		got, missing := promptArguments(known, splitQuoted(line))
+		if diff := cmp.Diff(want, got); diff != "" || (len(missing) > 0) != (line == "") {
+			t.Errorf("%s: missing %v\n%s", line, missing, diff)
+		}
+	}
+}
+
+func TestResourcesOfAPrompt(t *testing.T) {
+	known := func(server, uri string) bool { return server == "s" && uri == "x://odd." }
+	for prompt, want := range map[string][]string{
+		"see @s:a://b, and (@t:c://d).": {"a://b", "c://d"},
+		"see @s:x://odd.":               {"x://odd."},
+		"see @s:x://odd..":              {"x://odd."},
+		"see @s:y://even.":              {"y://even"},
+		`see @"s:a://b c."`:             {"a://b c."},
+		"mail me@s:a://b":               nil,
+		"see @u:a://b @s: @s":           nil,
+	} {
+		var got []string
+		for _, r := range resources(prompt, []string{"s", "t"}, known) {
+			got = append(got, r.uri)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s\n%s", prompt, diff)
+		}
+	}
+}
