@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,8 +32,15 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"model":    func(ts *testscript.TestScript, neg bool, args []string) { serveModel(t, ts, args) },
-			"envsubst": expandFile,
+			"model":     func(ts *testscript.TestScript, neg bool, args []string) { serveModel(t, ts, args) },
+			"envsubst":  expandFile,
+			"elsewhere": makeElsewhere,
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "elsewhere" {
+				return false, fmt.Errorf("there is no condition %s", name)
+			}
+			return elsewhere() != "", nil
 		},
 	})
 }
@@ -56,10 +64,35 @@ func serveModel(t *testing.T, ts *testscript.TestScript, args []string) {
 	})
 }
 
-// expandFile replaces $WORK in a file: envsubst FILE.
+// makeElsewhere makes folders outside of temp folders, which boxed commands may write to: elsewhere NAME... Their paths go
+// into variables.
+func makeElsewhere(ts *testscript.TestScript, _ bool, names []string) {
+	for _, name := range names {
+		dir, err := os.MkdirTemp(elsewhere(), "adze-story-")
+		ts.Check(err)
+		ts.Defer(func() { os.RemoveAll(dir) })
+		ts.Setenv(name, dir)
+	}
+}
+
+// elsewhere is a folder that anyone may write to and that is no temp folder, or nothing.
+func elsewhere() string {
+	for _, dir := range []string{"/run/lock", "/var/lib/misc"} {
+		if probe, err := os.MkdirTemp(dir, "adze-story-"); err == nil {
+			os.Remove(probe)
+			return dir
+		}
+	}
+	return ""
+}
+
+// expandFile replaces $WORK, and what elsewhere has set, in files: envsubst FILE...
 func expandFile(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
-		text := strings.ReplaceAll(ts.ReadFile(name), "$WORK", ts.Getenv("WORK"))
+		text := ts.ReadFile(name)
+		for _, known := range []string{"WORK", "OUTSIDE", "ELSEWHERE"} {
+			text = strings.ReplaceAll(text, "$"+known, ts.Getenv(known))
+		}
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o666))
 	}
 }

@@ -35,6 +35,7 @@ type options struct {
 	batch      bool
 	boxMode    string
 	sandbox    string
+	backend    string // of a sandbox
 	noReadOnly bool
 	help       bool
 	version    bool

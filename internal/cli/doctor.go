@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/proc"
-	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -22,16 +21,17 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 	r := proc.Open(proc.Options{Helper: env.Helper})
 	health := r.Health()
 	section(w, "commands", append([]string{"run with " + health.Shell}, health.Notes...)...)
-	section(w, "sandbox", sandbox.Describe()...)
 	if err := r.Close(); err != nil {
 		return err
 	}
 	s, err := openSession(env, o, oneCall)
 	if err != nil {
+		section(w, "sandbox", health.Sandbox.Lines(false)...)
 		section(w, "settings", "cannot be used: "+err.Error())
 		return exitf(exitCode(err), "")
 	}
 	defer s.close(env)
+	section(w, "sandbox", append(health.Sandbox.Lines(s.settings.Tools.SandboxBackend == bubblewrap), sandboxReport(env, s.dir, s.settings.Tools)...)...)
 	section(w, "settings", s.settingsReport()...)
 	if m, err := openModel(ctx, env, s.settings); err != nil {
 		section(w, "model", err.Error())
@@ -48,7 +48,7 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 
 // settingsReport is what was taken of settings in a way that a person might not expect.
 func (s *session) settingsReport() []string {
-	lines := []string{"your own are in " + s.home, "the approval mode is " + s.policy.Mode().String() + ", the sandbox " + s.settings.Tools.Sandbox}
+	lines := []string{"your own are in " + s.home, "the approval mode is " + s.policy.Mode().String()}
 	for _, n := range s.settings.Notes() {
 		lines = append(lines, n.String())
 	}

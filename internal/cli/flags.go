@@ -125,6 +125,10 @@ func lastFlags() []flag {
 			set: func(o *options, v string) error {
 				return oneOf(&o.sandbox, v, "auto", "off", "read-only", "workspace", "workspace+network")
 			}},
+		{long: "backend", value: "NAME", on: "sandbox-run doctor", about: "built-in or bubblewrap: what makes the sandbox",
+			set: func(o *options, v string) error {
+				return oneOf(&o.backend, v, "built-in", bubblewrap)
+			}},
 		{long: "batch", on: "permission-check", about: `judge lines {"id","cmd","rules","cwd","mode"} from stdin; no settings are read`,
 			set: func(o *options, _ string) error {
 				o.batch = true

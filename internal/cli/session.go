@@ -107,7 +107,7 @@ func (s *session) toolOptions(env Env, o *options, kind sessionKind) builtin.Opt
 		dirs = o.within
 	}
 	return builtin.Options{
-		Dir: dirs[0], AddDirs: dirs[1:], State: s.home, AllRead: kind == oneCall, Sandbox: s.sandbox(dirs),
+		Dir: dirs[0], AddDirs: dirs[1:], State: s.home, AllRead: kind == oneCall, Sandbox: s.sandbox(env, dirs),
 		Helper: env.Helper, Environ: env.Environ, PassEnv: texts(s.settings.Tools.PassEnv), Output: s.create,
 		Mode: func() string { return s.policy.Mode().String() }, SetMode: s.setMode, Headless: !env.Terminal,
 		FindTools: s.findTools(env), Task: s.delegate, Tasks: backgroundTasks{s}, TaskTypes: s.taskTypes(), Skills: s.skills, WebFetch: s.webFetch(), WebSearch: s.webSearch(env),
@@ -123,11 +123,7 @@ func (s *session) toolOptions(env Env, o *options, kind sessionKind) builtin.Opt
 func (s *session) includedDirs(env Env) []string {
 	var dirs []string
 	for _, e := range s.settings.Context.IncludeDirectories {
-		path := e.Text
-		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			path = filepath.Join(env.Home, rest)
-		}
-		path = absolute(s.dir, []string{path})[0]
+		path := settled(env, s.dir, e.Text)
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			fmt.Fprintf(env.Stderr, "adze: %s: context.includeDirectories: there is no folder %s\n", e.From, path)
 			continue
@@ -135,6 +131,14 @@ func (s *session) includedDirs(env Env) []string {
 		dirs = append(dirs, path)
 	}
 	return dirs
+}
+
+// settled is a path of settings, which may begin at the home folder or at the folder worked in.
+func settled(env Env, dir, path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		path = filepath.Join(env.Home, rest)
+	}
+	return absolute(dir, []string{path})[0]
 }
 
 func texts(entries []settings.Entry) []string {
@@ -192,6 +196,9 @@ func settingFlags(o *options) []settings.Flag {
 	}
 	if o.sandbox != "" {
 		fs = append(fs, settings.Flag{Name: "--sandbox", Key: "tools.sandbox", Value: o.sandbox})
+	}
+	if o.backend != "" {
+		fs = append(fs, settings.Flag{Name: "--backend", Key: "tools.sandboxBackend", Value: o.backend})
 	}
 	if o.model != "" {
 		fs = append(fs, settings.Flag{Name: "--model", Key: "model.name", Value: o.model})

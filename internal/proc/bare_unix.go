@@ -79,9 +79,9 @@ func boxed(s *spec, argv *[]string, fd int) (box *sandbox.Box, filter *os.File, 
 	}
 	box = sandbox.New(s.box, s.plan, boxTemp(s.marker))
 	box.Make()
-	if *argv, filter, err = box.Argv(*argv, s.dir, fd); err != nil {
+	if *argv, filter, err = box.Argv(*argv, s.dir, fd, true); err != nil {
 		box.Remove()
-		return nil, nil, &boxError{err.Error()}
+		return nil, nil, &boxError{why: err.Error()}
 	}
 	s.env = box.Environ(s.env)
 	return box, filter, nil

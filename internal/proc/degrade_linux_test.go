@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -126,7 +127,9 @@ func TestBoxLeavesNothing(t *testing.T) {
 		}
 		run(t, r, Command{Line: "sleep 30", Dir: dir, Sandbox: s, Timeout: 50 * time.Millisecond})
 		// The command ends its own keeper: what that left is the next box's.
-		run(t, r, Command{Line: "kill -KILL $PPID; sleep 30", Dir: dir, Sandbox: s})
+		mortal := *s
+		mortal.Without |= sandbox.PIDs
+		run(t, r, Command{Line: "kill -KILL $PPID; sleep 30", Dir: dir, Sandbox: &mortal})
 		run(t, r, Command{Line: "true", Dir: dir, Sandbox: s})
 	}
 	r.Close()
@@ -176,9 +179,17 @@ func TestNoUserNamespaces(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can forbid them")
 	}
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestNoUserNamespaces$", "-test.v")
-	cmd.Env = append(os.Environ(), "BOX_NO_NAMESPACES=1")
-	cmd.SysProcAttr = sandbox.NamespaceAttr()
+	againIn(t, "BOX_NO_NAMESPACES=1")
+}
+
+// againIn runs the test again, as root of a user and a mount namespace, with a
+// variable that tells it so.
+func againIn(t *testing.T, variable string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), variable)
+	cmd.SysProcAttr = sandbox.Apart{}.Attr()
+	cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
 	if text, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(text), "--- PASS") {
 		t.Errorf("%v\n%s", err, text)
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,8 +21,8 @@ import (
 // This file is the keeper's side: the same binary, executed again.
 
 const (
-	// helperArg is the one argument of a keeper. It alone does nothing: the
-	// control descriptor must be a socket too.
+	// helperArg is the first argument of a keeper, before its kind. It alone
+	// does nothing: the control descriptor must be a socket too.
 	helperArg = "--adze-process-keeper"
 	ctlFD     = 3 // to the program
 	outFD     = 4 // the command's output
@@ -32,9 +34,10 @@ type Helper struct{ path string }
 // Main must be called first in a program's main. In a keeper it never returns;
 // in the program it returns what Options.Helper wants.
 func Main() Helper {
-	if len(os.Args) == 2 && os.Args[1] == helperArg {
-		if _, err := unix.GetsockoptInt(ctlFD, unix.SOL_SOCKET, unix.SO_TYPE); err == nil {
-			os.Exit(keep())
+	if len(os.Args) == 3 && os.Args[1] == helperArg {
+		what, err := strconv.Atoi(os.Args[2])
+		if _, err2 := unix.GetsockoptInt(ctlFD, unix.SOL_SOCKET, unix.SO_TYPE); err == nil && err2 == nil {
+			os.Exit(keep(kind(what)))
 		}
 	}
 	if len(os.Args) == 2 && os.Args[1] == boxArg {
@@ -58,7 +61,7 @@ type keeping struct {
 	over  chan int // processes that would not end
 }
 
-func keep() int {
+func keep(what kind) int {
 	// The command is killed when the thread that started it dies, so that
 	// thread must be the one that lives to the end.
 	runtime.LockOSThread()
@@ -76,6 +79,12 @@ func keep() int {
 	os.Chdir("/") // hold no folder
 
 	k := &keeping{ctl: os.NewFile(ctlFD, "control"), empty: make(chan struct{}), over: make(chan int, 1)}
+	if what != plain {
+		if err := what.apart().Enter(); err != nil {
+			k.tell(msgFailed, append(numbers(int(errnoOf(err))), err.Error()...))
+			return 1
+		}
+	}
 	k.tell(msgReady, nil)
 	kind, body, err := receive(k.ctl)
 	if err != nil || kind != msgRun {
@@ -127,15 +136,15 @@ func launch(s *spec, box *sandbox.Box) (pid int, err error) {
 		unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 		box.Make()
 		var filter *os.File
-		if argv, filter, err = box.Argv(argv, s.dir, len(files)); err != nil {
-			return 0, &boxError{err.Error()}
+		if argv, filter, err = box.Argv(argv, s.dir, len(files), true); err != nil {
+			return 0, &boxError{why: err.Error()}
 		}
 		if filter != nil {
 			defer filter.Close()
 			files = append(files, filter.Fd())
 		}
 		if err = box.Enter(); err != nil {
-			return 0, &boxError{err.Error()}
+			return 0, &boxError{why: err.Error()}
 		}
 		env = box.Environ(env)
 	}
@@ -204,9 +213,19 @@ func (k *keeping) count() int {
 			return 0
 		}
 		if err == nil && pid == 0 {
-			return len(descendants(os.Getpid()))
+			return len(slices.DeleteFunc(descendants(os.Getpid()), k.wraps))
 		}
 	}
+}
+
+// wraps reports whether a process belongs to what is in front of the command,
+// and only waits for others.
+func (k *keeping) wraps(t target) bool {
+	if k.box == nil || !k.box.Wrapped() {
+		return false
+	}
+	name, _ := os.ReadFile("/proc/" + strconv.Itoa(t.pid) + "/comm")
+	return strings.TrimSpace(string(name)) == "bwrap"
 }
 
 // listen ends everything when told to, and when the program is gone.
@@ -226,7 +245,19 @@ func (k *keeping) listen() {
 func (k *keeping) end(grace time.Duration) {
 	k.once.Do(func() {
 		go func() {
-			if n := endAll(func() []target { return descendants(os.Getpid()) }, k.empty, grace); n > 0 {
+			all := func() []target { return descendants(os.Getpid()) }
+			if k.box != nil && k.box.Wrapped() {
+				// If what is in front of the command went first, the command
+				// would be killed before it could answer.
+				behind := func() []target {
+					return slices.DeleteFunc(all(), func(t target) bool { return t.pid == k.main })
+				}
+				if askAll(behind, k.empty, grace) {
+					return
+				}
+				grace = 0
+			}
+			if n := endAll(all, k.empty, grace); n > 0 {
 				k.over <- n
 			}
 		}()

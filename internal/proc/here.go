@@ -13,7 +13,9 @@ import (
 // Here runs a command in the foreground with this program's own standard
 // streams and terminal, in its sandbox if it has one: for a person who wants
 // to try one. Nothing keeps what it leaves running, and the outcome has no
-// Output. The notes of the sandbox are told before anything runs.
+// Output; where the box has process numbers of its own, what it leaves ends
+// with it, and a signal that ends it is an exit code of 128 and its number, as
+// of a shell. The notes of the sandbox are told before anything runs.
 func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Outcome, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -73,8 +75,8 @@ func startPlain(s *spec) (*os.Process, error) {
 	if s.made != nil {
 		var filter *os.File
 		var err error
-		if argv, filter, err = s.made.Argv(argv, s.dir, len(files)); err != nil {
-			return nil, &boxError{err.Error()}
+		if argv, filter, err = s.made.Argv(argv, s.dir, len(files), false); err != nil {
+			return nil, &boxError{why: err.Error()}
 		}
 		if filter != nil {
 			defer filter.Close()

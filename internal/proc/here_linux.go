@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 // boxArg is the one argument of a process that enters a box and becomes the
-// command. It alone does nothing: the command comes through a pipe.
+// command, or its parent. It alone does nothing: the command comes through a
+// pipe.
 const (
 	boxArg = "--adze-process-box"
 	boxFD  = 3
@@ -33,8 +33,8 @@ func startHere(h Helper, s *spec) (*os.Process, error) {
 	}
 	defer r.Close()
 	attr := &syscall.SysProcAttr{}
-	if s.plan.Layers.Has(sandbox.Namespaces) {
-		attr = sandbox.NamespaceAttr()
+	if what := kindOf(s.plan); what != plain {
+		attr = what.apart().Attr()
 	}
 	p, err := os.StartProcess(h.path, []string{"adze-box", boxArg}, &os.ProcAttr{Env: helperEnv(), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr, r}, Sys: attr})
 	if err == nil {
@@ -65,6 +65,12 @@ func become() int {
 		return fail(fmt.Errorf("the command did not arrive: %w", err))
 	}
 	unix.CloseRange(boxFD, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
+	what := kindOf(box.Plan())
+	if what != plain {
+		if err := what.apart().Enter(); err != nil {
+			return fail(err)
+		}
+	}
 	if err := box.Enter(); err != nil {
 		return fail(err)
 	}
@@ -72,7 +78,46 @@ func become() int {
 	if err := os.Chdir(s.dir); err != nil {
 		return fail(err)
 	}
-	err = syscall.Exec(s.argv[0], s.argv, s.env)
-	fmt.Fprintf(os.Stderr, "adze: start %s: %v\n", s.argv[0], err)
-	return 126
+	code := 126
+	if what&ownPIDs != 0 {
+		code, err = beFirst(s)
+	} else {
+		err = syscall.Exec(s.argv[0], s.argv, s.env)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "adze: start %s: %v\n", s.argv[0], err)
+	}
+	return code
+}
+
+// beFirst is the first process of a pid namespace. A command in its place would
+// not end of a signal that it does nothing about, and would have to wait for
+// orphans. What is typed at the terminal reaches the command by itself.
+func beFirst(s *spec) (code int, err error) {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGTSTP, syscall.SIGPIPE)
+	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // its other threads are in no box
+	pid, err := syscall.ForkExec(s.argv[0], s.argv, &syscall.ProcAttr{Env: s.env, Files: []uintptr{0, 1, 2}})
+	if err != nil {
+		return 126, err
+	}
+	go func() {
+		for sig := range told {
+			if sig == syscall.SIGTERM {
+				syscall.Kill(pid, syscall.SIGTERM)
+			}
+		}
+	}()
+	for {
+		var ws syscall.WaitStatus
+		switch ended, err := syscall.Wait4(-1, &ws, 0, nil); {
+		case err == syscall.EINTR:
+		case err != nil:
+			return 126, err
+		case ended == pid && ws.Signaled():
+			return 128 + int(ws.Signal()), nil
+		case ended == pid:
+			return ws.ExitStatus(), nil
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,20 +25,40 @@ type keepers struct {
 	helper  Helper
 	mu      sync.Mutex
 	broken  error // why keepers cannot be started
-	spare   [kinds]*idle
-	unnamed error // why boxes with namespaces cannot be made
+	spare   map[kind]*idle
+	lost    sandbox.Layers // namespaces, or pids, that turned out not to work
+	lostWhy error
 	closed  bool
 	filling sync.WaitGroup
 }
 
-// kind tells keepers apart by what they can do.
+// kind tells keepers apart by the namespaces that they are in.
 type kind int
 
 const (
-	plain      kind = iota
-	namespaced      // in a user namespace of its own, so that it can make others
-	kinds
+	namespaced kind = 1 << iota // user, mount and IPC
+	ownNetwork
+	ownPIDs
+	plain kind = 0
 )
+
+func kindOf(p sandbox.Plan) kind {
+	if !p.InProcess() || !p.Layers.Has(sandbox.Namespaces) {
+		return plain
+	}
+	k, a := namespaced, p.Apart()
+	if a.Network {
+		k |= ownNetwork
+	}
+	if a.PIDs {
+		k |= ownPIDs
+	}
+	return k
+}
+
+func (k kind) apart() sandbox.Apart {
+	return sandbox.Apart{Network: k&ownNetwork != 0, PIDs: k&ownPIDs != 0}
+}
 
 // idle is a keeper without a command.
 type idle struct {
@@ -56,7 +77,7 @@ func (i *idle) release() {
 	}
 }
 
-func newKeepers(h Helper) *keepers { return &keepers{helper: h} }
+func newKeepers(h Helper) *keepers { return &keepers{helper: h, spare: map[kind]*idle{}} }
 
 // works reports whether commands get a keeper.
 func (k *keepers) works() bool {
@@ -97,7 +118,7 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 			e.remove()
 			unmade := (*boxError)(nil)
 			switch {
-			case errors.As(err, &unmade) && want == namespaced:
+			case errors.As(err, &unmade) && want != plain:
 				k.breaks(want, err)
 				continue // with what works without
 			case errors.As(err, &unmade) && s.unboxFor(err) == nil:
@@ -119,32 +140,44 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 // kindFor is the keeper that a command needs. Where namespaces turned out not
 // to work, although they seemed to, the box is planned anew without.
 func (k *keepers) kindFor(s *spec) (kind, error) {
-	if s.box == nil || !s.plan.InProcess() || !s.plan.Layers.Has(sandbox.Namespaces) {
-		return plain, nil
-	}
-	k.mu.Lock()
-	unnamed := k.unnamed
-	k.mu.Unlock()
-	if unnamed == nil {
-		return namespaced, nil
+	want := kindOf(s.plan)
+	lost, why := k.losses()
+	if want == plain || s.plan.Layers&lost == 0 {
+		return want, nil
 	}
 	box := *s.box
-	box.Without |= sandbox.Namespaces
+	box.Without |= lost
 	if err := s.plans(&box); err != nil {
-		return plain, &boxError{fmt.Sprintf("namespaces do not work: %v; without them: %v", unnamed, err)}
+		return plain, &boxError{why: fmt.Sprintf("namespaces do not work: %v; without them: %v", why, err)}
 	}
-	s.notes = append(s.notes, fmt.Sprintf("Namespaces do not work here, although they seemed to: %v.", unnamed))
-	return plain, nil
+	if lost.Has(sandbox.Namespaces) {
+		s.notes = append(s.notes, fmt.Sprintf("Namespaces do not work here, although they seemed to: %v.", why))
+	}
+	return kindOf(s.plan), nil
 }
 
-// breaks remembers that keepers, or those with namespaces, do not work here.
+// losses are the layers that turned out not to work.
+func (k *keepers) losses() (sandbox.Layers, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lost, k.lostWhy
+}
+
+// breaks remembers that keepers, or those with namespaces, do not work here. A
+// namespace for process numbers is the first to be done without: it fails
+// before a command is known, mostly because /proc cannot be mounted.
 func (k *keepers) breaks(which kind, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if which == namespaced {
-		k.unnamed = err
-	} else {
+	unmade := (*boxError)(nil)
+	late := errors.As(err, &unmade) && !unmade.early
+	switch {
+	case which == plain:
 		k.broken = err
+	case which&ownPIDs != 0 && !late:
+		k.lost, k.lostWhy = k.lost|sandbox.PIDs, err
+	default:
+		k.lost, k.lostWhy = k.lost|sandbox.Namespaces|sandbox.PIDs, err
 	}
 }
 
@@ -160,7 +193,8 @@ func (k *keepers) probe() {
 // take returns the spare keeper, or a new one.
 func (k *keepers) take(want kind) (i *idle, spare bool, err error) {
 	k.mu.Lock()
-	i, k.spare[want] = k.spare[want], nil
+	i = k.spare[want]
+	delete(k.spare, want)
 	k.mu.Unlock()
 	if i != nil {
 		return i, true, nil
@@ -197,10 +231,10 @@ func (k *keepers) close() {
 	k.closed = true
 	k.mu.Unlock()
 	k.filling.Wait()
-	for i := range k.spare {
-		k.spare[i].release()
-		k.spare[i] = nil
+	for _, i := range k.spare {
+		i.release()
 	}
+	clear(k.spare)
 }
 
 // keeper starts one.
@@ -223,15 +257,15 @@ func (k *keepers) keeper(want kind) (*idle, error) {
 	if err == nil {
 		defer null.Close()
 		attr := &syscall.SysProcAttr{}
-		if want == namespaced {
-			attr = sandbox.NamespaceAttr()
+		if want != plain {
+			attr = want.apart().Attr()
 		}
 		// A keeper that is stopped must wake up to see its program gone. The
 		// signal comes when the starting thread ends, which may be early;
 		// then it does no harm.
 		attr.Setsid, attr.Pdeathsig = true, syscall.SIGCONT
 		var p *os.Process
-		p, err = os.StartProcess(k.helper.path, []string{"adze-keeper", helperArg}, &os.ProcAttr{
+		p, err = os.StartProcess(k.helper.path, []string{"adze-keeper", helperArg, strconv.Itoa(int(want))}, &os.ProcAttr{
 			Env:   helperEnv(),
 			Files: []*os.File{null, null, null, theirs, w},
 			Sys:   attr,
@@ -319,7 +353,7 @@ func (t *kept) listen() {
 			started, exited, clean = true, true, true
 			var err error = syscall.Errno(number(body, 0))
 			if len(body) > 4 {
-				err = &boxError{string(body[4:])}
+				err = &boxError{why: string(body[4:]), early: !ready}
 			}
 			t.started <- err
 			t.exits <- exit{code: 127, note: "The command could not be started: " + err.Error() + "."}
@@ -346,12 +380,17 @@ func (t *kept) listen() {
 		t.exits <- exit{code: -1, signal: syscall.SIGKILL, note: "The command's keeper process was killed, and the command with it."}
 	}
 	switch {
+	case started:
 	case !ready:
 		t.started <- errUnused
-	case !started: // the command may have run, so it must not run again
+	default: // the command may have run, so it must not run again
 		t.started <- nil
 	}
-	t.keeper.Wait()
+	if t.left > 0 { // the first process of a pid namespace ends after all others
+		go t.keeper.Wait()
+	} else {
+		t.keeper.Wait()
+	}
 	close(t.ended)
 }
 

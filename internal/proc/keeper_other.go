@@ -5,6 +5,8 @@ package proc
 import (
 	"context"
 	"os"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 // Helper says how to start keepers. There are none on this system.
@@ -32,6 +34,8 @@ func (*keepers) start(_ context.Context, s *spec, l *ledger) (tree, *os.File, *e
 }
 
 func (*keepers) probe() {}
+
+func (*keepers) losses() (sandbox.Layers, error) { return 0, nil }
 
 func (*keepers) close() {}
 

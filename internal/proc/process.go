@@ -73,7 +73,10 @@ func (p *Process) start(ctx context.Context, s spec, note string) error {
 }
 
 // boxError says that a command did not run because its box could not be made.
-type boxError struct{ why string }
+type boxError struct {
+	why   string
+	early bool // before the command was known: no box like it can be made
+}
 
 func (e *boxError) Error() string { return "make the sandbox: " + e.why }
 

@@ -182,14 +182,8 @@ func (t target) signal(sig unix.Signal) {
 // gone, if not nil, tells that nothing is left; else an empty list does. It
 // gives up after patience and returns how many processes remain.
 func endAll(list func() []target, gone <-chan struct{}, grace time.Duration) int {
-	if grace > 0 {
-		for _, t := range list() {
-			t.signal(unix.SIGTERM)
-			t.signal(unix.SIGCONT)
-		}
-		if awaitNone(list, gone, grace) {
-			return 0
-		}
+	if grace > 0 && askAll(list, gone, grace) {
+		return 0
 	}
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		freeze(list)
@@ -201,6 +195,15 @@ func endAll(list func() []target, gone <-chan struct{}, grace time.Duration) int
 		}
 	}
 	return len(list())
+}
+
+// askAll is the first half of that: TERM, and whether it was enough.
+func askAll(list func() []target, gone <-chan struct{}, grace time.Duration) bool {
+	for _, t := range list() {
+		t.signal(unix.SIGTERM)
+		t.signal(unix.SIGCONT)
+	}
+	return awaitNone(list, gone, grace)
 }
 
 // freeze stops all, until none is new.

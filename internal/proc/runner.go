@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 // Options say how a Runner works. The zero value works, without a helper.
@@ -51,17 +53,30 @@ type Health struct {
 	Shell  string   // path of the shell
 	Helper bool     // commands have a keeper
 	Notes  []string // what is missing and what that means
+	// Sandbox is what boxes can be made of here: what the kernel seems to
+	// have, less what did not work when it was tried.
+	Sandbox sandbox.Support
 }
 
-// Health looks at what a command would get; it starts a keeper to see.
+// Health looks at what a command would get; it starts keepers to see.
 func (r *Runner) Health() Health {
 	r.keeper.probe()
-	h := Health{Helper: r.keeper.works()}
+	h := Health{Helper: r.keeper.works(), Sandbox: sandbox.Probe()}
+	if h.Helper && h.Sandbox.Namespaces {
+		// A box that writes nothing anywhere, tried with all there is.
+		_, err := r.Run(context.Background(), Command{Line: "true", Dir: "/", Timeout: startTime, Sandbox: &sandbox.Spec{Mode: sandbox.Workspace, BestEffort: true}})
+		if lost, why := r.keeper.losses(); lost != 0 {
+			h.Sandbox = h.Sandbox.Lose(lost, why.Error())
+		}
+		if err != nil {
+			h.Notes = append(h.Notes, "A sandbox could not be tried: "+err.Error()+".")
+		}
+	}
 	path, note, err := r.shell()
 	if h.Shell = path; err != nil {
 		note = err.Error()
 	}
-	h.Notes = sentences(note, r.keeper.note(), r.ledger.note())
+	h.Notes = append(h.Notes, sentences(note, r.keeper.note(), r.ledger.note())...)
 	return h
 }
 

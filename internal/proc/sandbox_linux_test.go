@@ -24,70 +24,75 @@ var columns = []struct {
 	mode    sandbox.Mode
 	without sandbox.Layers
 	sockets bool
+	wrapped bool // by bubblewrap
 }{
-	{"off", sandbox.Off, 0, false},
-	{"read-only", sandbox.ReadOnly, 0, false},
-	{"workspace", sandbox.Workspace, 0, false},
-	{"workspace+network", sandbox.WorkspaceNetwork, 0, false},
-	{"read-only by namespaces", sandbox.ReadOnly, sandbox.Landlock, false},
-	{"workspace by Landlock and seccomp", sandbox.Workspace, sandbox.Namespaces, false},
-	{"workspace without Landlock", sandbox.Workspace, sandbox.Landlock, false},
-	{"workspace with unix sockets", sandbox.Workspace, 0, true},
+	{name: "off", mode: sandbox.Off},
+	{name: "read-only", mode: sandbox.ReadOnly},
+	{name: "workspace", mode: sandbox.Workspace},
+	{name: "workspace+network", mode: sandbox.WorkspaceNetwork},
+	{name: "read-only by namespaces", mode: sandbox.ReadOnly, without: sandbox.Landlock},
+	{name: "workspace by Landlock and seccomp", mode: sandbox.Workspace, without: sandbox.Namespaces},
+	{name: "workspace without Landlock", mode: sandbox.Workspace, without: sandbox.Landlock},
+	{name: "workspace with unix sockets", mode: sandbox.Workspace, sockets: true},
+	{name: "workspace without Landlock and process numbers", mode: sandbox.Workspace, without: sandbox.Landlock | sandbox.PIDs},
+	{name: "read-only by bubblewrap", mode: sandbox.ReadOnly, wrapped: true},
+	{name: "workspace by bubblewrap", mode: sandbox.Workspace, wrapped: true},
+	{name: "workspace+network by bubblewrap", mode: sandbox.WorkspaceNetwork, wrapped: true},
 }
 
 // rows say of every attempt in which column it succeeds. "." is where what
 // would refuse it was left out of the box, and a note says so.
 var rows = map[string]string{
-	//                          off, read-only, workspace, +network, by namespaces, by Landlock, without Landlock, unix sockets
-	"read outside":             "+ + + + + + + +",
-	"write to /dev/null":       "+ + + + + + + +",
-	"write to temp":            "+ + + + + + + +",
-	"fork and exec":            "+ + + + + + + +",
-	"signal to a child":        "+ + + + + + + +",
-	"socket pair":              "+ + + + + + + +",
-	"write inside":             "+ - + + - + + +",
-	"write in a deep folder":   "+ - + + - + + +",
-	"chmod inside":             "+ - + + - + + +",
-	"git object":               "+ - + + - + + +",
-	"write outside":            "+ - - - - - - -",
-	"append outside":           "+ - - - - - - -",
-	"truncate outside":         "+ - - - - - - -",
-	"remove outside":           "+ - - - - - - -",
-	"folder outside":           "+ - - - - - - -",
-	"move from outside":        "+ - - - - - - -",
-	"link escape":              "+ - - - - - - -",
-	"hard-link escape":         "+ - - - - - - -",
-	"/proc/self/root escape":   "+ - - - - - - -",
-	"chmod outside":            "+ - - - - . - -",
-	"utime outside":            "+ - - - - . - -",
-	"xattr outside":            "+ - - - - . - -",
-	"git config":               "+ - - - - . - -",
-	"git hook":                 "+ - - - - . - -",
-	"replace .git":             "+ - - - - . - -",
-	"absent settings":          "+ - - - - . - -",
-	"settings by rename":       "+ - - - - . - -",
-	"protected by link":        "+ - - - - . - -",
-	"replace a protected link": "+ - - - - . - -",
-	"TCP to the host":          "+ - - + - - - -",
-	"UDP to the host":          "+ - - + - - - -",
-	"loopback of its own":      "+ - + + - - + +",
-	"unix socket":              "+ - - - - - - +",
-	"abstract socket":          "+ - - - - - - -",
-	"ptrace":                   "+ - - - - - - -",
-	"memory of another":        "+ - - - - - - -",
-	"io_uring":                 "+ - - - - - - -",
-	"namespaces and mount":     "+ - - - - - - -",
-	"kernel keys":              "+ - - - - - - -",
-	"setuid":                   "+ - - - - - - -",
-	"signal outside":           "+ - - - . - . -",
-	"memory of its keeper":     "+ - - - - - - -",
-	"root of another":          "+ - - - - - - -",
-	"root of its keeper":       "+ - - - - - - -",
-	"environment of another":   "+ - - - - - - -",
-	"/proc/self/mem":           "+ - - - - - - -",
-	"raw packet socket":        "+ - - - - - - -",
-	"mount":                    "+ - - - - - - -",
-	"device node":              "+ - - - - - - -",
+	//                          off, read-only, workspace, +network, by namespaces, by Landlock, without Landlock, unix sockets, without Landlock and pids, bubblewrap ×3
+	"read outside":             "+ + + + + + + + + + + +",
+	"write to /dev/null":       "+ + + + + + + + + + + +",
+	"write to temp":            "+ + + + + + + + + + + +",
+	"fork and exec":            "+ + + + + + + + + + + +",
+	"signal to a child":        "+ + + + + + + + + + + +",
+	"socket pair":              "+ + + + + + + + + + + +",
+	"write inside":             "+ - + + - + + + + - + +",
+	"write in a deep folder":   "+ - + + - + + + + - + +",
+	"chmod inside":             "+ - + + - + + + + - + +",
+	"git object":               "+ - + + - + + + + - + +",
+	"write outside":            "+ - - - - - - - - - - -",
+	"append outside":           "+ - - - - - - - - - - -",
+	"truncate outside":         "+ - - - - - - - - - - -",
+	"remove outside":           "+ - - - - - - - - - - -",
+	"folder outside":           "+ - - - - - - - - - - -",
+	"move from outside":        "+ - - - - - - - - - - -",
+	"link escape":              "+ - - - - - - - - - - -",
+	"hard-link escape":         "+ - - - - - - - - - - -",
+	"/proc/self/root escape":   "+ - - - - - - - - - - -",
+	"chmod outside":            "+ - - - - . - - - - - -",
+	"utime outside":            "+ - - - - . - - - - - -",
+	"xattr outside":            "+ - - - - . - - - - - -",
+	"git config":               "+ - - - - . - - - - - -",
+	"git hook":                 "+ - - - - . - - - - - -",
+	"replace .git":             "+ - - - - . - - - - - -",
+	"absent settings":          "+ - - - - . - - - - - -",
+	"settings by rename":       "+ - - - - . - - - - - -",
+	"protected by link":        "+ - - - - . - - - - - -",
+	"replace a protected link": "+ - - - - . - - - - . .",
+	"TCP to the host":          "+ - - + - - - - - - - +",
+	"UDP to the host":          "+ - - + - - - - - - - +",
+	"loopback of its own":      "+ - + + - - + + + - + +",
+	"unix socket":              "+ - - - - - - + - - - -",
+	"abstract socket":          "+ - - - - - - - - - - -",
+	"ptrace":                   "+ - - - - - - - - - - -",
+	"memory of another":        "+ - - - - - - - - - - -",
+	"io_uring":                 "+ - - - - - - - - - - -",
+	"namespaces and mount":     "+ - - - - - - - - - - -",
+	"kernel keys":              "+ - - - - - - - - - - -",
+	"setuid":                   "+ - - - - - - - - - - -",
+	"signal outside":           "+ - - - - - - - . - - -",
+	"memory of its keeper":     "+ - - - - - - - - . . .",
+	"root of another":          "+ - - - - - - - - - - -",
+	"root of its keeper":       "+ - - - - - - - - - - -",
+	"environment of another":   "+ - - - - - - - - - - -",
+	"/proc/self/mem":           "+ - - - - - - - - . . .",
+	"raw packet socket":        "+ - - - - - - - - - - -",
+	"mount":                    "+ - - - - - - - - - - -",
+	"device node":              "+ - - - - - - - - - - -",
 }
 
 // restricted are attempts that a container's rules may refuse without any box,
@@ -107,7 +112,10 @@ func TestBoxes(t *testing.T) {
 		t.Run(col.name, func(t *testing.T) {
 			f := newField(t, other)
 			spec := f.spec(col.mode)
-			spec.Without, spec.UnixSockets = col.without, col.sockets
+			spec.Without, spec.UnixSockets, spec.Bubblewrap = col.without, col.sockets, col.wrapped
+			if col.wrapped {
+				needsBubblewrap(t)
+			}
 			got := f.attempt(t, r, spec)
 			want := map[string]string{}
 			for name, row := range rows {
@@ -137,6 +145,15 @@ func needsLayers(t *testing.T) {
 	t.Helper()
 	if !sandbox.Probe().Layers().Has(sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces) {
 		t.Skip("not all layers work here:", strings.Join(sandbox.Describe(), "; "))
+	}
+}
+
+// needsBubblewrap skips a test where there is none, or it does not work.
+func needsBubblewrap(t *testing.T) {
+	t.Helper()
+	p, err := (&sandbox.Spec{Mode: sandbox.ReadOnly, Bubblewrap: true}).Plan()
+	if err != nil || !p.Layers.Has(sandbox.Bubblewrap) {
+		t.Skip("bubblewrap cannot be tried here:", err, p.Notes)
 	}
 }
 

@@ -81,7 +81,16 @@ func keys() []key {
 		},
 		{
 			name: "tools.sandbox", also: []string{"sandbox"},
-			put: putSandbox,
+			put: putSandbox, tightens: stricterSandbox,
+		},
+		{name: "tools.sandboxBackend", put: putBackend},
+		{
+			name: "tools.sandboxWrite",
+			put:  entries(func(s *Settings) *[]Entry { return &s.Tools.SandboxWrite }),
+		},
+		{
+			name: "tools.sandboxUnixSockets",
+			put:  boolean(func(s *Settings) *bool { return &s.Tools.SandboxUnixSockets }), tightens: fewerSockets,
 		},
 		{
 			name: "tools.webFetch.allowPrivateHosts", own: true,
@@ -113,7 +122,7 @@ func keys() []key {
 
 // builtin is what holds where nobody says otherwise.
 func builtin() Settings {
-	return Settings{Tools: Tools{ApprovalMode: "default", Sandbox: "auto", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}}}
+	return Settings{Tools: Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}}}
 }
 
 // spellings are all names of the key, the newest last.

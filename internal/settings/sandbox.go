@@ -7,12 +7,37 @@ import (
 	"strings"
 )
 
-// sandboxes are the ways to box commands.
+// sandboxes are the ways to box commands, the widest first.
 func sandboxes() []string {
-	return []string{"auto", "off", "read-only", "workspace", "workspace+network"}
+	return []string{"off", "auto", "workspace+network", "workspace", "read-only"}
 }
 
-// putSandbox takes Qwen's values too: true, and the names of container programs, become the box we have.
+func stricterSandbox(before, after *Settings) bool {
+	return slices.Index(sandboxes(), after.Tools.Sandbox) >= slices.Index(sandboxes(), before.Tools.Sandbox)
+}
+
+func fewerSockets(before, after *Settings) bool {
+	return before.Tools.SandboxUnixSockets || !after.Tools.SandboxUnixSockets
+}
+
+// putBackend takes what makes the boxes: what is built in, or a program.
+func putBackend(s *Settings, g given) (note string, err error) {
+	var said string
+	if json.Unmarshal(g.json(), &said) != nil {
+		return "", mustBe("a string", g)
+	}
+	switch said {
+	case "built-in", "bubblewrap":
+	case "bwrap":
+		said = "bubblewrap"
+	default:
+		return "", fmt.Errorf("is %q; it must be built-in or bubblewrap", said)
+	}
+	s.Tools.SandboxBackend = said
+	return "", nil
+}
+
+// putSandbox takes Qwen's values too: true, and the names of container programs and images, become the box we have.
 func putSandbox(s *Settings, g given) (note string, err error) {
 	var said string
 	if g.file == nil {
@@ -20,10 +45,10 @@ func putSandbox(s *Settings, g given) (note string, err error) {
 	} else if json.Unmarshal(g.json(), &said) != nil {
 		said = string(g.json())
 	}
-	switch said {
-	case "false":
+	switch {
+	case said == "false":
 		said = "auto"
-	case "true", "docker", "podman", "sandbox-exec":
+	case g.qwen && !slices.Contains(sandboxes(), said), slices.Contains([]string{"true", "docker", "podman", "sandbox-exec"}, said):
 		note = fmt.Sprintf("is %s, which Adze does not have; workspace, the nearest one, is used", said)
 		said = "workspace"
 	}

@@ -33,7 +33,12 @@ type Tools struct {
 	ApprovalMode    string  // plan, default, auto-edit or yolo
 	OutputThreshold int     // characters of a result that go to the model; 0 or less: no limit
 	Sandbox         string  // auto, off, read-only, workspace or workspace+network
-	PassEnv         []Entry // variables that commands are given although they look like a credential
+	SandboxBackend  string  // built-in or bubblewrap: what makes the boxes
+	SandboxWrite    []Entry // what boxed commands may write to beside the workspace, temp and caches
+	// SandboxUnixSockets lets boxed commands reach sockets that are files.
+	SandboxUnixSockets bool
+
+	PassEnv []Entry // variables that commands are given although they look like a credential
 
 	Search ToolSearch
 

@@ -14,7 +14,7 @@ import (
 //	box := sandbox.New(spec, plan, temp)
 //	box.Make()
 //	err := box.Enter() // on a locked thread, which is never unlocked
-//	argv, file, err := box.Argv(argv, dir, 3)
+//	argv, file, err := box.Argv(argv, dir, 3, true)
 //	syscall.ForkExec(argv[0], argv, … box.Environ(env) …)
 //	…
 //	box.Remove() // not on that thread, when all that was started is gone
@@ -38,6 +38,9 @@ func New(s *Spec, p Plan, temp string) *Box {
 	}
 	return b
 }
+
+// Plan is what it is made of.
+func (b *Box) Plan() Plan { return b.plan }
 
 // Make makes what of the box lies on the disk: a private temp folder, and
 // placeholders for protected paths that do not exist.
@@ -72,21 +75,31 @@ func (b *Box) Environ(env []string) []string {
 
 // Argv is what to start in the place of argv: the same, unless the box is made
 // by a program in front of it. That may need a file, which it wants to inherit
-// as descriptor fd; the caller closes it.
-func (b *Box) Argv(argv []string, dir string, fd int) ([]string, *os.File, error) {
+// as descriptor fd; the caller closes it. kept says that the caller ends what
+// the command leaves running.
+func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, *os.File, error) {
 	if b.plan.Layers.Has(Seatbelt) {
 		return append(b.spec.seatbeltArgs(b.temp), argv...), nil, nil
 	}
 	if !b.plan.Layers.Has(Bubblewrap) {
 		return argv, nil, nil
 	}
-	bwrap, _ := findBubblewrap()
+	w := wrapping{dir: dir, temp: b.temp, protect: b.protect, dieWithParent: !kept}
+	w.bwrap, _ = findBubblewrap()
+	if w.bwrap == "" {
+		return nil, nil, errors.New("bwrap has gone")
+	}
 	if !b.plan.Layers.Has(Seccomp) {
-		return append(b.spec.bubblewrapArgs(bwrap, dir, b.temp, b.protect, ""), argv...), nil, nil
+		return append(b.spec.bubblewrapArgs(w), argv...), nil, nil
 	}
 	f, err := b.filterFile()
-	return append(b.spec.bubblewrapArgs(bwrap, dir, b.temp, b.protect, strconv.Itoa(fd)), argv...), f, err
+	w.seccomp = strconv.Itoa(fd)
+	return append(b.spec.bubblewrapArgs(w), argv...), f, err
 }
+
+// Wrapped reports whether what is started is such a program: it ends when the
+// command does, and need not be told to.
+func (b *Box) Wrapped() bool { return b.plan.Layers.Has(Bubblewrap) }
 
 // Refused is what the kernel is known to have refused so far, in words.
 func (b *Box) Refused() []string {

@@ -30,7 +30,8 @@ func (b *Box) removeHere() {
 }
 
 // Enter puts the calling thread, and all that it starts from now on, into the
-// box for good. If it fails the thread is good for nothing any more.
+// box for good. If it fails the thread is good for nothing any more. Where the
+// plan has namespaces the thread is in them already, see Apart.
 func (b *Box) Enter() error {
 	if !b.plan.InProcess() {
 		return nil
@@ -40,7 +41,7 @@ func (b *Box) Enter() error {
 	}
 	write := b.writable()
 	if b.plan.Layers.Has(Namespaces) {
-		if err := b.enterNamespaces(write); err != nil {
+		if err := b.remount(write); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,15 @@
 package sandbox
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
+	"time"
 )
 
 // findBubblewrap looks only where the system puts programs: a PATH may lead
@@ -14,26 +21,69 @@ func findBubblewrap() (path, why string) {
 			return p, ""
 		}
 	}
-	return "", "bwrap is in none of /usr/bin, /bin and /usr/local/bin"
+	return "", "bwrap is in none of /usr/bin, /bin and /usr/local/bin; install bubblewrap"
 }
 
-// bubblewrapArgs is bwrap's command line, up to the command. seccomp is the
-// descriptor of a filter, or negative.
-func (s *Spec) bubblewrapArgs(bwrap, dir, temp string, protect []string, seccomp string) []string {
-	args := []string{bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--die-with-parent", "--unshare-user-try", "--unshare-ipc"}
+// tried is the support after bwrap was run once: that it is there does not say
+// that it works. Only who wants it pays for that.
+func (s Support) tried() Support {
+	if s.Bubblewrap == "" {
+		return s
+	}
+	if why := bubblewrapFails(); why != "" {
+		s.Bubblewrap, s.BubblewrapWhy = "", why
+	}
+	return s
+}
+
+var bubblewrapFails = sync.OnceValue(func() string {
+	bwrap, why := findBubblewrap()
+	if why != "" {
+		return why
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	args := (&Spec{Mode: ReadOnly}).bubblewrapArgs(wrapping{bwrap: bwrap, dir: "/", dieWithParent: true})
+	cmd := exec.CommandContext(ctx, args[0], append(args[1:], "/bin/true")...)
+	cmd.Env, cmd.WaitDelay = []string{}, time.Second
+	_, err := cmd.Output()
+	if err == nil {
+		return ""
+	}
+	said := err.Error()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		said, _, _ = strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
+	}
+	return fmt.Sprintf("%s does not work here (%s)", bwrap, said)
+})
+
+// wrapping is what bwrap needs to know beside the Spec.
+type wrapping struct {
+	bwrap, dir, temp string
+	protect          []string
+	seccomp          string // descriptor of a filter; empty: none
+	dieWithParent    bool   // what the command leaves running dies with it
+}
+
+// bubblewrapArgs is bwrap's command line, up to the command.
+func (s *Spec) bubblewrapArgs(w wrapping) []string {
+	args := []string{w.bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-user-try", "--unshare-ipc", "--unshare-pid"}
+	if w.dieWithParent {
+		args = append(args, "--die-with-parent")
+	}
 	if !s.network() {
 		args = append(args, "--unshare-net")
 	}
 	write := s.writable()
-	if temp != "" {
-		write = append(write, temp)
+	if w.temp != "" {
+		write = append(write, w.temp)
 	}
 	write = outermost(write)
-	for _, w := range write {
-		args = append(args, "--bind-try", w, w)
+	for _, path := range write {
+		args = append(args, "--bind-try", path, path)
 	}
 	pinned := map[string]bool{} // what is a mount point cannot be moved away
-	for _, p := range protect {
+	for _, p := range w.protect {
 		for _, dir := range between(holding(p, write), p) {
 			if !pinned[dir] {
 				args = append(args, "--bind", dir, dir)
@@ -42,8 +92,8 @@ func (s *Spec) bubblewrapArgs(bwrap, dir, temp string, protect []string, seccomp
 		}
 		args = append(args, "--ro-bind", p, p)
 	}
-	if seccomp != "" {
-		args = append(args, "--seccomp", seccomp)
+	if w.seccomp != "" {
+		args = append(args, "--seccomp", w.seccomp)
 	}
-	return append(args, "--chdir", dir, "--")
+	return append(args, "--chdir", w.dir, "--")
 }

@@ -13,14 +13,16 @@
 //	             read-only no change of mode, owner, time or attribute either
 //	namespaces   a user and mount namespace in which all but the listed paths is
 //	             mounted read-only and protected paths are too; a network
-//	             namespace that has nothing but its own loopback
-//	bubblewrap   in the place of all these, if asked for
+//	             namespace that has nothing but its own loopback; a pid
+//	             namespace in which no other processes are seen or signalled
+//	bubblewrap   in the place of Landlock and namespaces, if asked for
 //	seatbelt     on macOS; written after its documentation and never tried
 //
-// On Linux a box is entered by one thread (Box.Enter), which then starts
-// exactly one command: package proc does that in its keeper processes. Reading
-// is not limited: which files may be read is for whoever approves commands to
-// say, and what a command has read it cannot send anywhere.
+// On Linux a box is entered by one thread (Apart.Enter, then Box.Enter), which
+// then starts exactly one command: package proc does that in its keeper
+// processes. Reading is not limited: which files may be read is for whoever
+// approves commands to say, and what a command has read it cannot send
+// anywhere.
 //
 // The package decides nothing: which command gets which box is the caller's
 // business.

@@ -13,9 +13,10 @@ const (
 	Namespaces // user, mount, IPC and network namespaces
 	Bubblewrap
 	Seatbelt
+	PIDs // with Namespaces: process numbers of its own, and a /proc that shows no others
 )
 
-var layerNames = []string{"landlock", "seccomp", "notify", "namespaces", "bubblewrap", "seatbelt"}
+var layerNames = []string{"landlock", "seccomp", "notify", "namespaces", "bubblewrap", "seatbelt", "pids"}
 
 // Has reports whether all of more are in the set.
 func (l Layers) Has(more Layers) bool { return l&more == more }

@@ -30,7 +30,13 @@ var ErrUnenforceable = errors.New("this system has nothing to enforce it with")
 
 // Plan works out how to make the box here. The error says that writes or the
 // network could not be held back; with BestEffort that is a note.
-func (s *Spec) Plan() (Plan, error) { return s.planWith(Probe()) }
+func (s *Spec) Plan() (Plan, error) {
+	has := Probe()
+	if s.Boxed() && s.Bubblewrap {
+		has = has.tried()
+	}
+	return s.planWith(has)
+}
 
 func (s *Spec) planWith(has Support) (Plan, error) {
 	if !s.Boxed() {
@@ -42,23 +48,26 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 	has = has.without(s.Without)
 	var p Plan
 	switch {
-	case s.Bubblewrap:
+	case s.Bubblewrap && has.Bubblewrap != "":
 		p = s.planBubblewrap(has)
 	case has.Seatbelt:
 		p = Plan{Layers: Seatbelt, UnixSockets: s.UnixSockets, Protects: true, Notes: []string{untried}}
 	default:
 		p = s.planLayers(has)
 	}
-	if lacking := s.lacking(p, has); lacking != "" {
+	if s.Bubblewrap && has.Bubblewrap == "" {
+		p.Notes = append([]string{"Bubblewrap was chosen and cannot be used: " + has.BubblewrapWhy + ". What is built in is used instead."}, p.Notes...)
+	}
+	if lacking := s.lacking(p); lacking != "" {
 		if !s.BestEffort {
-			return p, fmt.Errorf("make a %s sandbox: %s: %w (%s); choose another mode, or off", s.Mode, lacking, ErrUnenforceable, has.why())
+			return p, fmt.Errorf("make a %s sandbox: %s: %w (%s); choose another mode, or off", s.Mode, lacking, ErrUnenforceable, has.why(s.Bubblewrap))
 		}
 		if p.Layers&^Notify == 0 {
 			p.Layers = 0
-			p.Notes = []string{fmt.Sprintf("There is no sandbox here: %s (%s).", lacking, has.why())}
+			p.Notes = []string{fmt.Sprintf("There is no sandbox here: %s (%s).", lacking, has.why(s.Bubblewrap))}
 			return p, nil
 		}
-		p.Notes = append([]string{fmt.Sprintf("The %s sandbox is not complete here: %s (%s).", s.Mode, lacking, has.why())}, p.Notes...)
+		p.Notes = append([]string{fmt.Sprintf("The %s sandbox is not complete here: %s (%s).", s.Mode, lacking, has.why(s.Bubblewrap))}, p.Notes...)
 	}
 	return p, nil
 }
@@ -66,11 +75,11 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 const untried = "The sandbox uses seatbelt, which was never tried by its authors."
 
 func (s *Spec) planBubblewrap(has Support) Plan {
-	if has.Bubblewrap == "" {
-		return Plan{}
-	}
-	p := Plan{Layers: Bubblewrap | has.Layers()&Seccomp, Protects: true, Loopback: !s.network()}
+	p := Plan{Layers: Bubblewrap | has.Layers()&Seccomp, Protects: true, Loopback: s.Mode == Workspace}
 	p.UnixSockets = s.UnixSockets || !p.Layers.Has(Seccomp)
+	if s.Mode != ReadOnly && len(s.Protect) > 0 {
+		p.Notes = []string{"Bubblewrap cannot hold a link in its place: one that stands for a protected path can be replaced."}
+	}
 	return p
 }
 
@@ -79,8 +88,8 @@ func (s *Spec) planBubblewrap(has Support) Plan {
 // paths and for a loopback that tests can use.
 func (s *Spec) planLayers(has Support) Plan {
 	have := has.Layers() &^ Bubblewrap
-	if s.Mode == ReadOnly && have.Has(Landlock|Seccomp) && has.LandlockABI >= truncateABI {
-		have &^= Namespaces
+	if s.Mode == ReadOnly && have.Has(Landlock|Seccomp) && has.LandlockABI >= truncateABI && (has.LandlockABI >= scopeABI || !have.Has(PIDs)) {
+		have &^= Namespaces | PIDs
 	}
 	p := Plan{Layers: have, Protects: s.Mode == ReadOnly || have.Has(Namespaces), Loopback: have.Has(Namespaces) && s.Mode == Workspace}
 	if have.Has(Landlock) {
@@ -94,7 +103,7 @@ func (s *Spec) planLayers(has Support) Plan {
 	}
 	note(!p.Protects && len(s.Protect) > 0, "Protected paths are not enforced: "+has.NamespacesWhy+".")
 	note(!p.Protects, "Modes, owners and times of files outside the workspace can be changed: "+has.NamespacesWhy+".")
-	note(!have.Has(Landlock) || has.LandlockABI < scopeABI, "Signals to processes outside are not held back: "+has.landlockWhy(scopeABI)+".")
+	note((!have.Has(Landlock) || has.LandlockABI < scopeABI) && !have.Has(PIDs), "Signals to processes outside are not held back: "+has.landlockWhy(scopeABI)+".")
 	note(have.Has(Landlock) && !have.Has(Namespaces) && has.LandlockABI < truncateABI, "Existing files can be truncated: "+has.landlockWhy(truncateABI)+".")
 	note(p.UnixSockets && !s.UnixSockets && !have.Has(Seccomp), "Sockets that are files can be reached: "+has.SeccompWhy+".")
 	return p
@@ -107,15 +116,13 @@ func (p Plan) InProcess() bool {
 }
 
 // lacking says what of the mode's core the plan cannot do.
-func (s *Spec) lacking(p Plan, has Support) string {
+func (s *Spec) lacking(p Plan) string {
 	if p.Layers&(Bubblewrap|Seatbelt) != 0 {
 		return ""
 	}
 	writes := p.Layers&(Landlock|Namespaces) != 0
 	network := s.network() || p.Layers.Has(Seccomp) || p.Loopback
 	switch {
-	case s.Bubblewrap:
-		return "bubblewrap is asked for and " + has.BubblewrapWhy
 	case !writes && !network:
 		return "neither writes nor the network can be held back"
 	case !writes:

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	everything = Support{LandlockABI: 7, Seccomp: true, Notify: true, Namespaces: true, BubblewrapWhy: "there is no bwrap"}
+	everything = Support{LandlockABI: 7, Seccomp: true, Notify: true, Namespaces: true, PIDs: true, BubblewrapWhy: "there is no bwrap"}
 	nothing    = Support{LandlockWhy: "no Landlock", SeccompWhy: "no seccomp", NamespacesWhy: "no namespaces", BubblewrapWhy: "no bwrap"}
 )
 
@@ -33,16 +33,18 @@ func TestPlan(t *testing.T) {
 	}{
 		{"off", everything, Spec{}, 0, "", ""},
 		{"read-only is cheap", everything, Spec{Mode: ReadOnly}, Landlock | Seccomp | Notify, "", ""},
-		{"an old Landlock is not enough", old, Spec{Mode: ReadOnly}, Landlock | Seccomp | Notify | Namespaces, "Signals", ""},
-		{"a workspace takes all", everything, Spec{Mode: Workspace, Protect: protect}, Landlock | Seccomp | Notify | Namespaces, "", ""},
+		{"an old Landlock is not enough", old, Spec{Mode: ReadOnly}, Landlock | Seccomp | Notify | Namespaces | PIDs, "", ""},
+		{"an old Landlock without a pid namespace", old.without(PIDs), Spec{Mode: ReadOnly}, Landlock | Seccomp | Notify | Namespaces, "Signals", ""},
+		{"a workspace takes all", everything, Spec{Mode: Workspace, Protect: protect}, Landlock | Seccomp | Notify | Namespaces | PIDs, "", ""},
 		{"in a container", contained, Spec{Mode: Workspace, Protect: protect}, Landlock | Seccomp | Notify, "Protected paths are not enforced: a container's rules.|Modes, owners and times", ""},
 		{"nothing", nothing, Spec{Mode: ReadOnly}, 0, "", "neither writes nor the network can be held back"},
 		{"half of it will do", contained.without(Seccomp), Spec{Mode: Workspace, BestEffort: true}, Landlock, "not complete here: the network cannot be held back|Modes|Sockets", ""},
 		{"nothing will do", nothing, Spec{Mode: ReadOnly, BestEffort: true}, 0, "There is no sandbox here: neither writes nor the network can be held back (no Landlock; no seccomp; no namespaces).", ""},
-		{"no bubblewrap", everything, Spec{Mode: Workspace, Bubblewrap: true}, 0, "", "bubblewrap is asked for and there is no bwrap"},
+		{"no bubblewrap", everything, Spec{Mode: Workspace, Bubblewrap: true}, Landlock | Seccomp | Notify | Namespaces | PIDs, "Bubblewrap was chosen and cannot be used: there is no bwrap. What is built in", ""},
+		{"neither", nothing, Spec{Mode: Workspace, Bubblewrap: true}, 0, "", "no namespaces; no bwrap"},
 		{"bubblewrap", wrapped, Spec{Mode: Workspace, Bubblewrap: true}, Bubblewrap | Seccomp, "", ""},
 		{"macOS", Support{Seatbelt: true}, Spec{Mode: ReadOnly}, Seatbelt, "never tried", ""},
-		{"Landlock sees to sockets", unixToo, Spec{Mode: Workspace}, Landlock | Seccomp | Notify | Namespaces, "", ""},
+		{"Landlock sees to sockets", unixToo, Spec{Mode: Workspace}, Landlock | Seccomp | Notify | Namespaces | PIDs, "", ""},
 		{"a wrong mode", everything, Spec{Mode: "tight"}, 0, "", "there are off, read-only, workspace, workspace+network"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -75,16 +77,16 @@ func TestLines(t *testing.T) {
 	want := []string{
 		"landlock: works, version 7",
 		"seccomp: works",
-		"namespaces: work: user, mount, IPC, network",
+		"namespaces: work: user, mount, IPC, network, pid",
 		"bubblewrap: no, there is no bwrap",
 		"read-only: enforced by landlock+seccomp",
-		"workspace: enforced by landlock+seccomp+namespaces",
-		"workspace+network: enforced by landlock+seccomp+namespaces",
+		"workspace: enforced by landlock+seccomp+namespaces+pids",
+		"workspace+network: enforced by landlock+seccomp+namespaces+pids",
 	}
-	if d := cmp.Diff(want, everything.Lines()); d != "" {
+	if d := cmp.Diff(want, everything.Lines(false)); d != "" {
 		t.Error(d)
 	}
-	text := strings.Join(nothing.Lines(), "\n")
+	text := strings.Join(nothing.Lines(false), "\n")
 	for _, part := range []string{"landlock: no, no Landlock", "read-only: none; There is no sandbox here"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in\n%s", part, text)

@@ -23,6 +23,8 @@ type Support struct {
 	SeccompWhy    string
 	Namespaces    bool
 	NamespacesWhy string
+	PIDs          bool // a namespace for process numbers too
+	PIDsWhy       string
 	Bubblewrap    string // path of bwrap; empty: there is none
 	BubblewrapWhy string
 	Seatbelt      bool
@@ -33,7 +35,7 @@ func (s Support) Layers() Layers {
 	var l Layers
 	for layer, works := range map[Layers]bool{
 		Landlock: s.LandlockABI > 0, Seccomp: s.Seccomp, Notify: s.Notify, Namespaces: s.Namespaces,
-		Bubblewrap: s.Bubblewrap != "", Seatbelt: s.Seatbelt,
+		Bubblewrap: s.Bubblewrap != "", Seatbelt: s.Seatbelt, PIDs: s.PIDs && s.Namespaces,
 	} {
 		if works {
 			l |= layer
@@ -55,6 +57,9 @@ func (s Support) without(l Layers) Support {
 	if l.Has(Namespaces) && s.Namespaces {
 		s.Namespaces, s.NamespacesWhy = false, "the use of namespaces "+off
 	}
+	if l.Has(PIDs) && s.PIDs {
+		s.PIDs, s.PIDsWhy = false, "a pid namespace "+off
+	}
 	if l.Has(Bubblewrap) && s.Bubblewrap != "" {
 		s.Bubblewrap, s.BubblewrapWhy = "", "bubblewrap "+off
 	}
@@ -70,9 +75,13 @@ func (s Support) landlockWhy(wanted int) string {
 }
 
 // why is all that does not work, in one line.
-func (s Support) why() string {
+func (s Support) why(bubblewrap bool) string {
 	var why []string
-	for _, w := range []string{s.LandlockWhy, s.SeccompWhy, s.NamespacesWhy} {
+	all := []string{s.LandlockWhy, s.SeccompWhy, s.NamespacesWhy}
+	if bubblewrap {
+		all = append(all, s.BubblewrapWhy)
+	}
+	for _, w := range all {
 		if w != "" && (len(why) == 0 || why[len(why)-1] != w) {
 			why = append(why, w)
 		}
@@ -80,11 +89,25 @@ func (s Support) why() string {
 	return strings.Join(why, "; ")
 }
 
-// Describe says in lines what works here and why not, for people.
-func Describe() []string { return Probe().Lines() }
+// Lose is the support less namespaces, or a pid namespace, that seemed to work
+// and turned out not to.
+func (s Support) Lose(l Layers, why string) Support {
+	if l.Has(Namespaces) {
+		s.Namespaces, s.NamespacesWhy = false, why
+	}
+	if l.Has(PIDs) {
+		s.PIDs, s.PIDsWhy = false, why
+	}
+	return s
+}
 
-// Lines says the same of this Support.
-func (s Support) Lines() []string {
+// Describe says in lines what works here and why not, for people.
+func Describe() []string { return Probe().Lines(false) }
+
+// Lines says the same of this Support, with or without bubblewrap chosen. What
+// there is of bubblewrap is tried.
+func (s Support) Lines(bubblewrap bool) []string {
+	s = s.tried()
 	if s.Seatbelt {
 		return []string{"seatbelt: there; " + untried}
 	}
@@ -101,11 +124,11 @@ func (s Support) Lines() []string {
 	lines := []string{
 		line("landlock", s.LandlockABI > 0, fmt.Sprintf("works, version %d%s", s.LandlockABI, s.landlockLacks()), s.LandlockWhy),
 		line("seccomp", s.Seccomp, notify, s.SeccompWhy),
-		line("namespaces", s.Namespaces, "work: user, mount, IPC, network", s.NamespacesWhy),
-		line("bubblewrap", s.Bubblewrap != "", s.Bubblewrap, s.BubblewrapWhy),
+		line("namespaces", s.Namespaces, "work: user, mount, IPC, network"+s.pids(), s.NamespacesWhy),
+		line("bubblewrap", s.Bubblewrap != "", "works, "+s.Bubblewrap, s.BubblewrapWhy),
 	}
 	for _, m := range []Mode{ReadOnly, Workspace, WorkspaceNetwork} {
-		lines = append(lines, s.mode(m))
+		lines = append(lines, s.mode(m, bubblewrap))
 	}
 	return lines
 }
@@ -126,8 +149,15 @@ func (s Support) landlockLacks() string {
 	return ", without " + strings.Join(lacks, ", ")
 }
 
-func (s Support) mode(m Mode) string {
-	spec := Spec{Mode: m, Protect: []string{"/"}, BestEffort: true}
+func (s Support) pids() string {
+	if s.PIDs {
+		return ", pid"
+	}
+	return "; no pid namespace: " + s.PIDsWhy
+}
+
+func (s Support) mode(m Mode, bubblewrap bool) string {
+	spec := Spec{Mode: m, Protect: []string{"/"}, BestEffort: true, Bubblewrap: bubblewrap}
 	p, err := spec.planWith(s)
 	if err != nil {
 		return fmt.Sprintf("%s: %v", m, err)

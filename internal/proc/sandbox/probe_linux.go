@@ -3,9 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -20,8 +18,10 @@ func Probe() Support { return probed() }
 var probed = sync.OnceValue(func() (s Support) {
 	s.LandlockABI, s.LandlockUnix, s.LandlockWhy = probeLandlock()
 	s.Seccomp, s.Notify, s.SeccompWhy = probeSeccomp()
-	s.NamespacesWhy = probeNamespaces()
-	s.Namespaces = s.NamespacesWhy == ""
+	if s.PIDsWhy = probeNamespaces(Apart{PIDs: true}); s.PIDsWhy != "" {
+		s.NamespacesWhy = probeNamespaces(Apart{})
+	}
+	s.PIDs, s.Namespaces = s.PIDsWhy == "", s.NamespacesWhy == ""
 	s.Bubblewrap, s.BubblewrapWhy = findBubblewrap()
 	return s
 })
@@ -64,8 +64,8 @@ func probeSeccomp() (works, notify bool, why string) {
 // probeNamespaces starts a process that enters the namespaces, makes a change
 // to its mounts and then fails to execute what does not exist: any other
 // failure came before.
-func probeNamespaces() (why string) {
-	attr := NamespaceAttr()
+func probeNamespaces(a Apart) (why string) {
+	attr := a.Attr()
 	attr.Unshareflags = unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWNET
 	missing := "/proc/self/does-not-exist"
 	_, err := syscall.ForkExec(missing, []string{missing}, &syscall.ProcAttr{Files: []uintptr{0, 1, 2}, Sys: attr})
@@ -82,40 +82,4 @@ func probeNamespaces() (why string) {
 		return "this kernel cannot make mounts read-only at once (Linux 5.12 brought it)"
 	}
 	return ""
-}
-
-// NamespaceAttr is how a process is started that can enter a box with
-// namespaces: in a user namespace in which everyone is who they are.
-func NamespaceAttr() *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{
-		Cloneflags:  unix.CLONE_NEWUSER,
-		UidMappings: identity("/proc/self/uid_map", os.Getuid()),
-		GidMappings: identity("/proc/self/gid_map", os.Getgid()),
-		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP},
-	}
-	groups, _ := os.ReadFile("/proc/self/setgroups")
-	attr.GidMappingsEnableSetgroups = os.Getuid() == 0 && strings.TrimSpace(string(groups)) == "allow"
-	return attr
-}
-
-// identity maps every number to itself: for root all that there are, so that
-// files of all users stay theirs; for others only their own is allowed.
-func identity(file string, own int) []syscall.SysProcIDMap {
-	single := []syscall.SysProcIDMap{{ContainerID: own, HostID: own, Size: 1}}
-	if os.Getuid() != 0 {
-		return single
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return single
-	}
-	var all []syscall.SysProcIDMap
-	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
-		var inside, outside, size int
-		if _, err := fmt.Sscan(line, &inside, &outside, &size); err != nil {
-			return single
-		}
-		all = append(all, syscall.SysProcIDMap{ContainerID: inside, HostID: inside, Size: size})
-	}
-	return all
 }

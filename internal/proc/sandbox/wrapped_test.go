@@ -16,9 +16,9 @@ func TestBubblewrapArgs(t *testing.T) {
 		t.Skip("paths are written with forward slashes")
 	}
 	s := Spec{Mode: Workspace, Roots: []string{"/w"}, Write: []string{"/tmp", "/w/sub"}}
-	want := strings.Fields("/usr/bin/bwrap --ro-bind / / --dev /dev --proc /proc --die-with-parent --unshare-user-try --unshare-ipc --unshare-net " +
+	want := strings.Fields("/usr/bin/bwrap --ro-bind / / --dev /dev --proc /proc --unshare-user-try --unshare-ipc --unshare-pid --die-with-parent --unshare-net " +
 		"--bind-try /tmp /tmp --bind-try /w /w --bind /w/.git /w/.git --ro-bind /w/.git/config /w/.git/config --seccomp 3 --chdir /w --")
-	if d := cmp.Diff(want, s.bubblewrapArgs("/usr/bin/bwrap", "/w", "", []string{"/w/.git/config"}, "3")); d != "" {
+	if d := cmp.Diff(want, s.bubblewrapArgs(wrapping{bwrap: "/usr/bin/bwrap", dir: "/w", protect: []string{"/w/.git/config"}, seccomp: "3", dieWithParent: true})); d != "" {
 		t.Error(d)
 	}
 }

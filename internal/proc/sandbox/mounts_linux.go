@@ -6,22 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enterNamespaces makes all mounts read-only but the writable paths, those
-// below them that are protected again, and gives the thread a network of its
-// own. The process must have been started with NamespaceAttr.
-func (b *Box) enterNamespaces(write []string) error {
-	flags := unix.CLONE_NEWNS | unix.CLONE_NEWIPC
-	if b.plan.Loopback {
-		flags |= unix.CLONE_NEWNET
-	}
-	if err := unix.Unshare(flags); err != nil {
-		return fmt.Errorf("enter namespaces: %w", err)
-	}
-	if b.plan.Loopback {
-		if err := loopbackUp(); err != nil {
-			return err
-		}
-	}
+// remount makes all mounts read-only but the writable paths, and those below
+// them that are protected again. The thread must have entered namespaces, see
+// Apart.
+func (b *Box) remount(write []string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("keep mounts private: %w", err)
 	}
@@ -111,24 +99,6 @@ func (b *Box) mountProtected(write []string) error {
 			return fmt.Errorf("protect %s: %w", path, err)
 		}
 		pinned[path] = true
-	}
-	return nil
-}
-
-// loopbackUp switches on the one interface of a new network namespace.
-func loopbackUp() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("switch on loopback: %w", err)
-	}
-	defer unix.Close(fd)
-	lo, err := unix.NewIfreq("lo")
-	if err != nil {
-		return fmt.Errorf("switch on loopback: %w", err)
-	}
-	lo.SetUint16(unix.IFF_UP)
-	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
-		return fmt.Errorf("switch on loopback: %w", err)
 	}
 	return nil
 }

@@ -1,0 +1,170 @@
+package proc
+
+import (
+	"context"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+)
+
+// lives are boxes that differ in whose child a command is.
+var lives = map[string]*sandbox.Spec{
+	"none":       nil,
+	"read-only":  {Mode: sandbox.ReadOnly},
+	"one world":  {Mode: sandbox.Workspace, Without: sandbox.PIDs},
+	"own world":  {Mode: sandbox.Workspace},
+	"bubblewrap": {Mode: sandbox.Workspace, Bubblewrap: true},
+}
+
+// inEachLife runs a test in each.
+func inEachLife(t *testing.T, test func(t *testing.T, r *Runner, c Command)) {
+	needsLayers(t)
+	for name, spec := range lives {
+		t.Run(name, func(t *testing.T) {
+			if name == "bubblewrap" {
+				needsBubblewrap(t)
+			}
+			c := Command{Dir: t.TempDir(), Sandbox: spec, Timeout: time.Minute}
+			if spec != nil {
+				mine := *spec
+				mine.Roots = []string{c.Dir}
+				c.Sandbox = &mine
+			}
+			test(t, opened(t, Options{}), c)
+		})
+	}
+}
+
+// A box changes nothing about how a command ends: exit codes, signals, what
+// it does about TERM, what it leaves running, who waits for orphans.
+func TestLifeInBoxes(t *testing.T) {
+	inEachLife(t, func(t *testing.T, r *Runner, c Command) {
+		for _, e := range []struct {
+			line   string
+			exit   int
+			signal syscall.Signal
+			prints string
+		}{
+			{"exit 3", 3, 0, ""},
+			{"kill -SEGV $$", -1, syscall.SIGSEGV, ""},
+			{"kill -TERM $$; echo not reached", -1, syscall.SIGTERM, ""},
+			{"{ sh -c 'kill -KILL $$'; } 2>/dev/null; echo $?", 0, 0, "137\n"},
+			{"kill -0 $PPID 2>/dev/null; set -m; sleep 60 & kill -- -$!; wait $! 2>/dev/null; echo $?", 0, 0, "143\n"},
+			// Orphans do not stay as zombies.
+			{"for i in 1 2 3 4 5 6 7 8; do (true & true &); done; sleep 0.3; grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | xargs -r grep -h PPid | grep -cw $PPID", 1, 0, "0\n"},
+		} {
+			c.Line = e.line
+			o := run(t, r, c)
+			if strings.Contains(t.Name(), "bubblewrap") && e.signal != 0 { // it tells signals as a shell does
+				e.exit, e.signal = 128+int(e.signal), 0
+			}
+			if o.Exit != e.exit || o.Signal != e.signal || o.Output.Head != e.prints || o.Leftover != 0 {
+				t.Errorf("%s: %+v", e.line, o)
+			}
+		}
+	})
+}
+
+// What is ended may say a last word, in a box too.
+func TestLastWordInBoxes(t *testing.T) {
+	inEachLife(t, func(t *testing.T, r *Runner, c Command) {
+		r.opt.Grace = 5 * time.Second
+		c.Line = `trap 'echo bye; kill $! 2>/dev/null; exit 7' TERM; sleep 60 & echo up; wait`
+		c.Timeout = 500 * time.Millisecond
+		o := run(t, r, c)
+		if o.Ended != TimedOut || o.Output.Head != "up\nbye\n" || o.Duration > slack(time.Second) {
+			t.Errorf("%+v", o)
+		}
+	})
+}
+
+// What a command leaves running lives on until the end, and not longer; if its
+// keeper is killed, not even so long.
+func TestLeftoversInBoxes(t *testing.T) {
+	inEachLife(t, func(t *testing.T, r *Runner, c Command) {
+		env, tag := tagged(t)
+		c.Env, c.Line = env, "setsid sleep 300 & sleep 0.1; exit 4"
+		o := run(t, r, c)
+		if o.Exit != 4 || o.Leftover == 0 || len(tagsNow(tag)) == 0 {
+			t.Errorf("%+v, %q", o, tagsNow(tag))
+		}
+		p, err := r.Start(context.Background(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Wait()
+		if k, ok := p.tree.(*kept); ok {
+			k.keeper.Kill()
+			<-p.gone
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if left := tagsLeft(t, tag); left != nil {
+			t.Errorf("left %q", left)
+		}
+	})
+}
+
+// With process numbers of its own a command sees no others, and whom it
+// signals is its own.
+func TestOwnProcessNumbers(t *testing.T) {
+	needsLayers(t)
+	if !sandbox.Probe().PIDs {
+		t.Skip("there is no pid namespace here:", sandbox.Probe().PIDsWhy)
+	}
+	r := opened(t, Options{})
+	dir := t.TempDir()
+	spec := &sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}}
+	if o := run(t, r, Command{Line: "true", Dir: dir, Sandbox: spec}); o.Exit != 0 {
+		t.Fatalf("%+v", o)
+	}
+	if lost, why := r.keeper.losses(); lost != 0 {
+		t.Skip("there is no pid namespace here:", why)
+	}
+	env, tag := tagged(t)
+	other, err := r.Start(t.Context(), Command{Line: "sleep 300", Dir: dir, Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := run(t, r, Command{Line: `echo $PPID; ls -d /proc/[0-9]* | wc -l; readlink /proc/self >/dev/null && echo seen
+kill -STOP $PPID; kill -KILL $PPID; kill -KILL -1 2>/dev/null; echo here`, Dir: dir, Sandbox: spec})
+	f := strings.Fields(o.Output.Head)
+	if o.Exit != 0 || len(f) != 4 || f[0] != "1" || len(f[1]) != 1 || f[2] != "seen" || f[3] != "here" {
+		t.Errorf("%+v", o)
+	}
+	if len(tagsNow(tag)) == 0 {
+		t.Error("a process outside was killed")
+	}
+	other.Stop()
+}
+
+// Where a fresh /proc cannot be mounted the box is made without process
+// numbers of its own, and whoever asks is told.
+func TestNoFreshProc(t *testing.T) {
+	needsLayers(t)
+	if os.Getenv("BOX_COVERED_PROC") == "" {
+		if os.Getuid() != 0 {
+			t.Skip("only root can cover a part of /proc")
+		}
+		againIn(t, "BOX_COVERED_PROC=1")
+		return
+	}
+	if err := syscall.Mount("/dev/null", "/proc/cmdline", "", syscall.MS_BIND, ""); err != nil { // as containers do
+		t.Skip("cannot cover a part of /proc:", err)
+	}
+	r := opened(t, Options{})
+	dir := t.TempDir()
+	o := run(t, r, Command{Line: "touch inside; kill -0 $PPID 2>/dev/null; touch /usr/adze-must-not-be", Dir: dir, Sandbox: &sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}}})
+	if _, err := os.Stat(dir + "/inside"); err != nil || o.Exit == 0 || o.Boxed != sandbox.Workspace || len(o.Notes) > 0 {
+		t.Errorf("%v %+v", err, o)
+	}
+	text := strings.Join(r.Health().Sandbox.Lines(false), "\n")
+	if !strings.Contains(text, "no pid namespace: make the sandbox: mount a fresh /proc: operation not permitted") || !strings.Contains(text, "workspace: enforced by landlock+seccomp+namespaces\n") {
+		t.Error(text)
+	}
+}
