@@ -100,9 +100,9 @@ func (c Command) child(argv []string, input []byte) child {
 	return child{argv: argv, dir: c.Dir, env: env, input: input}
 }
 
-// Fingerprint identifies what a person says yes to when they allow a discovered tool for good: what runs it, its schema
+// fingerprint identifies what a person says yes to when they allow a discovered tool for good: what runs it, its schema
 // and its description.
-func (c Command) Fingerprint(d tool.Declaration) string {
+func (c Command) fingerprint(d tool.Declaration) string {
 	r := remote{Name: d.Name, Description: d.Description, Input: d.Parameters}
 	return r.print(c.Call + "\x00" + c.Dir)
 }
@@ -120,13 +120,13 @@ func (f *Found) add(c Command, call []string, found []declared) {
 		if hidden > 0 {
 			f.Warnings = append(f.Warnings, fmt.Sprintf("%s: %d invisible characters were taken out of its description", d.Name, hidden))
 		}
+		declaration := tool.Declaration{
+			Name: wireName("", d.Name), DisplayName: d.Name, Description: description, Parameters: d.schema(),
+			Kind: tool.Other, Origin: CommandOrigin,
+		}
+		declaration.Fingerprint = c.fingerprint(declaration)
 		f.Tools = append(f.Tools, &discovered{
-			command: c,
-			argv:    append(append([]string(nil), call...), d.Name),
-			declaration: tool.Declaration{
-				Name: wireName("", d.Name), DisplayName: d.Name, Description: description, Parameters: d.schema(),
-				Kind: tool.Other, Origin: CommandOrigin,
-			},
+			command: c, argv: append(append([]string(nil), call...), d.Name), declaration: declaration,
 		})
 	}
 }

@@ -53,6 +53,10 @@ func TestDiscoverAndCall(t *testing.T) {
 		Name: "greet", DisplayName: "greet", Description: "Greets.", Kind: tool.Other, Origin: "command",
 		Parameters: json.RawMessage(`{"properties":{"who":{"type":"string"}},"required":["who"],"type":"object"}`),
 	}
+	elsewhere := Command{Call: path, Dir: dir}
+	if want.Fingerprint = c.fingerprint(want); want.Fingerprint == elsewhere.fingerprint(want) {
+		t.Error("what runs it is not in the fingerprint")
+	}
 	if diff := cmp.Diff(want, d); diff != "" || len(found.Tools) != 1 {
 		t.Fatal(diff)
 	}

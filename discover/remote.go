@@ -39,17 +39,17 @@ type remoteTool struct {
 
 // tool makes a tool of what a server offers.
 func (l *link) tool(r remote) tool.Tool {
-	name := wireName(l.alias, r.Name)
+	name, print := wireName(l.alias, r.Name), r.print(l.hash)
 	aliases := []string{"mcp__" + l.alias + "__" + r.Name}
 	if l.set.alone {
 		aliases = append(aliases, r.Name)
 	}
 	return &remoteTool{
-		link: l, remote: r, print: r.print(l.hash),
+		link: l, remote: r, print: print,
 		declaration: tool.Declaration{
 			Name: name, DisplayName: fmt.Sprintf("%s (%s)", orElse(r.Title, r.Name), l.alias),
 			Description: orElse(r.Description, orElse(r.Title, r.Name)), Parameters: r.Input,
-			Kind: tool.Other, Aliases: aliases, Origin: Origin(l.alias),
+			Kind: tool.Other, Aliases: aliases, Origin: Origin(l.alias), Fingerprint: print,
 		},
 	}
 }

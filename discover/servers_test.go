@@ -62,6 +62,15 @@ func (d *desk) call(ctx context.Context, name, args string) tool.Outcome {
 	return b.Wait()[0]
 }
 
+func (d *desk) fingerprint(t *testing.T, name string) string {
+	t.Helper()
+	found, err := d.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found.Declaration().Fingerprint
+}
+
 func (d *desk) declared() []string {
 	var names []string
 	for _, decl := range d.All() {
@@ -121,7 +130,7 @@ func TestChangedToolIsNotCalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := open(t, map[string]Server{"fake": conf}, Options{State: state})
-	before := d.Fingerprint(tool.Declaration{Name: "fake__echo", Origin: "mcp:fake"})
+	before := d.fingerprint(t, "fake__echo")
 	o := d.call(t.Context(), "fake__echo", `{}`)
 	if o.Error == nil || !strings.Contains(o.Error.Message, "has changed its tool echo") {
 		t.Errorf("%+v", o)
@@ -132,7 +141,7 @@ func TestChangedToolIsNotCalled(t *testing.T) {
 	if o := d.call(t.Context(), "fake__echo", `{}`); o.Status != tool.StatusSuccess {
 		t.Errorf("%+v", o)
 	}
-	if after := d.Fingerprint(tool.Declaration{Name: "fake__echo", Origin: "mcp:fake"}); before == after || before == "" {
+	if after := d.fingerprint(t, "fake__echo"); before == after || before == "" {
 		t.Errorf("fingerprints %q and %q", before, after)
 	}
 }

@@ -118,22 +118,6 @@ func (s *Servers) Trusted(origin string) bool {
 	return ok && l != nil && l.conf.Trust
 }
 
-// Fingerprint identifies what a person says yes to when they allow a tool for good: what runs it, its schema and its
-// description. It is empty for a tool that is not of these servers.
-func (s *Servers) Fingerprint(d tool.Declaration) string {
-	alias, ok := strings.CutPrefix(d.Origin, "mcp:")
-	l := s.links[alias]
-	if !ok || l == nil {
-		return ""
-	}
-	for _, r := range l.offered() {
-		if wireName(alias, r.Name) == d.Name {
-			return r.print(l.hash)
-		}
-	}
-	return ""
-}
-
 // Prompts are the prompts of all servers.
 func (s *Servers) Prompts() []Prompt {
 	var out []Prompt

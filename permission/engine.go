@@ -73,7 +73,7 @@ func (e engine) judge(r tool.Request) (tool.Decision, []judged) {
 			strictest = append(strictest, j)
 		}
 	}
-	d := tool.Decision{Verdict: verdict, Reason: reason(r, e.mode, verdict, strictest)}
+	d := tool.Decision{Verdict: verdict, Reason: e.reason(r, verdict, strictest)}
 	if verdict == tool.Allow && readOnly(all) {
 		d.Grant = []tool.Access{{Verb: tool.Reads, Target: "*"}}
 	}

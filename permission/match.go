@@ -94,7 +94,7 @@ func (e *engine) covers(u rule, r tool.Request, a tool.Access, f finding) bool {
 	case a.Verb == tool.Reaches && ofTool && !u.whole:
 		return u.domain != "" && a.Target != "*" && plainHost(a.Target) && ofDomain(a.Target, u.domain)
 	}
-	return ofTool && u.whole && !f.exact
+	return ofTool && (u.whole || u.boundTo(r.Declaration)) && !f.exact
 }
 
 func wrote(r tool.Request, target string) bool {

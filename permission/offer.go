@@ -94,12 +94,43 @@ func (e engine) allowedBy(r tool.Request, offer string) bool {
 func SplitOffer(offer string) []string { return strings.Split(offer, "\n") }
 
 // toolRule is the rule about a whole tool. A tool from outside goes by its full name, for its display name is its own
-// choice.
+// choice, and by its fingerprint: the yes is to the tool as it is, not to what its server makes of it later.
 func toolRule(d tool.Declaration) string {
-	if d.Origin != "" {
+	switch {
+	case d.Origin == "":
+		return d.Title()
+	case len(d.Fingerprint) < leastPrint:
 		return d.Name
 	}
-	return d.Title()
+	return d.Name + "(" + printPrefix + d.Fingerprint[:min(len(d.Fingerprint), printLength)] + ")"
+}
+
+// Bound reports whether a rule is bound to a tool from outside as it is, and which tool that is.
+func Bound(rule string) (name string, bound bool) {
+	r, err := parseRule(rule, false)
+	return r.name, err == nil && r.print != ""
+}
+
+// Outdated finds the rule by which a person allowed an earlier form of r's tool: one that is bound to another
+// fingerprint. It gives the fingerprint's beginning, or "" if there is none.
+func (p *Policy) Outdated(r tool.Request) string { return p.now().outdated(r.Declaration) }
+
+func (e engine) outdated(d tool.Declaration) string {
+	old := ""
+	note := func(u rule) {
+		if u.print != "" && u.ofTool(d, true) && !u.boundTo(d) {
+			old = u.print // the last one is the newest
+		}
+	}
+	for _, u := range e.rules.allow {
+		note(u)
+	}
+	for _, m := range e.remembered {
+		if m.origin == d.Origin {
+			note(m.rule)
+		}
+	}
+	return old
 }
 
 // pathRules are the rules on a path: itself, then the folders it lies in.

@@ -112,7 +112,7 @@ func (e engine) offersFor(r tool.Request) []string {
 // mostNamed is how many accesses a reason names before it counts.
 const mostNamed = 3
 
-func reason(r tool.Request, m Mode, v tool.Verdict, found []judged) string {
+func (e engine) reason(r tool.Request, v tool.Verdict, found []judged) string {
 	var parts []string
 	bare := false // the mode is the only reason
 	ruled := false
@@ -120,6 +120,9 @@ func reason(r tool.Request, m Mode, v tool.Verdict, found []judged) string {
 		what := j.what
 		if j.class == unknown && r.Declaration.Origin != "" {
 			what += " (it comes from " + show(r.Declaration.Origin) + ")"
+			if v == tool.Ask && e.outdated(r.Declaration) != "" {
+				what += ", and has changed since it was allowed"
+			}
 		}
 		switch {
 		case j.rule != "" && j.maybe:
@@ -143,7 +146,7 @@ func reason(r tool.Request, m Mode, v tool.Verdict, found []judged) string {
 	case v == tool.Deny:
 		return s + ": plan mode changes nothing"
 	case v == tool.Ask && bare:
-		return s + ", in " + m.String() + " mode"
+		return s + ", in " + e.mode.String() + " mode"
 	}
 	return s
 }

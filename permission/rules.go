@@ -93,6 +93,7 @@ type rule struct {
 	path      pathPattern
 	isPath    bool
 	domain    string
+	print     string // the beginning of a fingerprint: the tool as it was when it was allowed
 }
 
 // parseRule reads Tool or Tool(specifier).
@@ -164,6 +165,10 @@ func (r *rule) interpret(loose bool) error {
 		r.domain, err = parseDomain(domain)
 		return err
 	}
+	if print, ok := strings.CutPrefix(r.spec, printPrefix); ok {
+		r.print, err = parsePrint(print)
+		return err
+	}
 	// What the specifier of a tool means, the tool's access says: both are kept if both can be read.
 	r.command, err = shell.ParsePattern(r.spec, loose)
 	r.isCommand = err == nil
@@ -174,6 +179,28 @@ func (r *rule) interpret(loose bool) error {
 		return err
 	}
 	return nil
+}
+
+// printPrefix begins a specifier that binds a rule to a tool from outside as it is: github__search(print:0123…).
+const printPrefix = "print:"
+
+// printLength is how much of a fingerprint a rule carries, and leastPrint how much it must: whoever writes both forms of a
+// tool must not find two that look alike.
+const (
+	printLength = 40
+	leastPrint  = 32
+)
+
+func parsePrint(s string) (string, error) {
+	if len(s) < leastPrint || strings.Trim(s, "0123456789abcdef") != "" {
+		return "", fmt.Errorf("%q is no fingerprint: it has %d hexadecimal digits or more", s, leastPrint)
+	}
+	return s, nil
+}
+
+// boundTo reports whether a rule is bound to a tool's fingerprint as it is now.
+func (r rule) boundTo(d tool.Declaration) bool {
+	return r.print != "" && strings.HasPrefix(d.Fingerprint, r.print)
 }
 
 // parseDomain reads a host name; "*." before it says what is meant anyway.

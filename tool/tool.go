@@ -61,6 +61,7 @@ type Declaration struct {
 	Kind        Kind            // Other if empty
 	Aliases     []string        // other names it answers to
 	Origin      string          // "" built in, "mcp:github", "command": rules, trust and approval hashes hang on it
+	Fingerprint string          // of a tool from outside: of what runs it and all that is told of it. A yes for good is to this
 	Deferred    bool            // not declared to the model until someone reveals it
 	Budget      int             // characters of text for the model; 0 the executor's, <0 the tool sees to it itself
 	RuleNames   []string        // further names that rules of permissions know it by: those of the documentation's classes

@@ -52,7 +52,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		t := newTerminal(env, s.policy)
 		t.save = func(scope, offer string) (string, error) { return s.saveRule(env, scope, offer) }
 		t.out = side
-		s.exec.Ask = t.ask
+		s.exec.Ask = s.asking(t.ask)
 		defer onSuspend(func() { s.background(side) })()
 	}
 	s.settle(ctx, env)

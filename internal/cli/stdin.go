@@ -19,6 +19,9 @@ const maxPiped = 8 << 20
 
 // piped reads the text that was piped in, if any. wait says whether it is all there is to go by.
 func piped(env Env, wait bool) (string, error) {
+	if env.Terminal { // what is typed are answers
+		return "", nil
+	}
 	if f, ok := env.Stdin.(*os.File); ok {
 		info, err := f.Stat()
 		if err != nil || isTerminal(f) || info.Mode()&fs.ModeCharDevice != 0 {

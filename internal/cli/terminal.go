@@ -74,10 +74,10 @@ func (t *terminal) choices(r tool.Request, why tool.Decision) string {
 		s += ", [e]dit it first"
 	}
 	if always := alwaysRule(why); always != "" {
-		s += fmt.Sprintf(", [a]lways (%s, until adze ends)", tool.Visible(always))
+		s += fmt.Sprintf(", [a]lways (%s, until adze ends)", tool.Visible(plainRule(always)))
 	}
 	if t.save != nil && len(why.Offer) > 0 {
-		s += fmt.Sprintf(", or save %s for this [p]roject or for [u] everywhere", tool.Visible(why.Offer[0]))
+		s += fmt.Sprintf(", or save %s for this [p]roject or for [u] everywhere", tool.Visible(plainRule(why.Offer[0])))
 	}
 	return s
 }
@@ -151,6 +151,8 @@ func confirmation(d tool.Display) string {
 	switch d := d.(type) {
 	case tool.FileDiff:
 		return tool.Visible(d.Diff) + warnings(d.Warnings)
+	case tool.Literal:
+		return "  " + strings.ReplaceAll(tool.Visible(strings.TrimRight(string(d), "\n")), "\n", "\n  ") + "\n"
 	case tool.Command:
 		return "  " + strings.ReplaceAll(tool.Visible(d.Line), "\n", "\n  ") + "\n" + purpose(d) + warnings(d.Warnings)
 	}

@@ -98,7 +98,7 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 	if env.Terminal && !o.json {
 		t := newTerminal(env, s.policy)
 		t.save = func(scope, offer string) (string, error) { return s.saveRule(env, scope, offer) }
-		s.exec.Ask = t.ask
+		s.exec.Ask = s.asking(t.ask)
 	}
 	batch := s.exec.Batch(ctx)
 	batch.Add(call)

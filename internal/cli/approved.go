@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adze-dev/adze/internal/atomicfile"
+	"github.com/adze-dev/adze/internal/edit"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// approved is a tool from outside as it was when a person allowed it for good.
+type approved struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	When        time.Time       `json:"when"`
+}
+
+// approvals remember what tools from outside were like when they were allowed, by their fingerprints, so that a person
+// who is asked again can be shown what has changed. They grant nothing: that is for rules, which hold the fingerprint.
+type approvals struct {
+	path string // a file that is lost costs only the comparison
+
+	mu    sync.Mutex // several questions may be open
+	known map[string]approved
+}
+
+// maxApprovals is how many are kept, the newest.
+const maxApprovals = 1000
+
+func approvalsPath(home string) string { return filepath.Join(mcpState(home), "approved.json") }
+
+// asking lets a person be asked by ask: what has changed of a tool since they allowed it is shown first, and what they
+// allow for good is remembered.
+func (s *session) asking(ask tool.Asker) tool.Asker {
+	a := &approvals{path: approvalsPath(s.home)}
+	return func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+		shown := r
+		if old := s.policy.Outdated(r); old != "" && !r.MustAsk {
+			shown.Confirm = tool.Literal(a.changes(old, r.Declaration) + plainText(r.Confirm))
+		}
+		d, err := ask(ctx, shown, why)
+		if err == nil && d.Remember != "" && r.Declaration.Fingerprint != "" {
+			a.add(r.Declaration)
+		}
+		return d, err
+	}
+}
+
+func plainText(d tool.Display) string {
+	switch d := d.(type) {
+	case nil:
+		return ""
+	case tool.Literal:
+		return string(d)
+	}
+	return d.Markdown()
+}
+
+// changes says in what a tool differs from the one that was allowed.
+func (a *approvals) changes(print string, now tool.Declaration) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.load()
+	for full, before := range a.known {
+		if !strings.HasPrefix(full, print) {
+			continue
+		}
+		if diff := edit.Compare(describe(before.Description, before.Parameters), describe(now.Description, now.Parameters)).Unified("allowed", "now"); diff != "" {
+			return "It has changed since you allowed it:\n" + diff + "\nThis call:\n"
+		}
+		return "What runs it has changed since you allowed it: its command, its address or its environment.\n\nThis call:\n"
+	}
+	return "It has changed since you allowed it; what it was like then is not known any more.\n\nThis call:\n"
+}
+
+// describe is all that is told of a tool, one thing a line.
+func describe(description string, parameters json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, parameters, "", "  ") != nil {
+		b.Reset()
+		b.Write(parameters)
+	}
+	return fmt.Sprintf("%s\n%s\n", strings.TrimRight(description, "\n"), b.String())
+}
+
+// load reads what was kept. What cannot be read is as good as nothing.
+func (a *approvals) load() {
+	if a.known != nil {
+		return
+	}
+	a.known = map[string]approved{}
+	if raw, err := os.ReadFile(a.path); err == nil {
+		if json.Unmarshal(raw, &a.known) != nil || a.known == nil {
+			a.known = map[string]approved{}
+		}
+	}
+}
+
+// add keeps a tool as it is.
+func (a *approvals) add(d tool.Declaration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.known = nil // somebody else may have written meanwhile
+	a.load()
+	a.known[d.Fingerprint] = approved{d.Name, d.Description, d.Parameters, time.Now().UTC()}
+	for len(a.known) > maxApprovals {
+		oldest := ""
+		for print, one := range a.known {
+			if oldest == "" || one.When.Before(a.known[oldest].When) {
+				oldest = print
+			}
+		}
+		delete(a.known, oldest)
+	}
+	raw, err := json.MarshalIndent(a.known, "", "  ")
+	if err == nil && os.MkdirAll(filepath.Dir(a.path), 0o700) == nil {
+		_, _ = atomicfile.Write(a.path, raw, atomicfile.Options{Mode: 0o600})
+	}
+}
+
+// plainRule is a rule for people: that it is bound to the tool as it is takes a word, not forty digits.
+func plainRule(offer string) string {
+	if name, bound := permission.Bound(offer); bound {
+		return name + " as it is now"
+	}
+	return offer
+}
