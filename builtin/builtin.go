@@ -120,8 +120,9 @@ func (s *Set) Roots() []string { return s.files.ws.Roots() }
 // Close ends what the tools have left running.
 func (s *Set) Close() error { return s.shell.close() }
 
-// News is what the model should know before its next turn: which background jobs have ended.
-func (s *Set) News() []string { return s.shell.news() }
+// News is what the first agent should know before its next turn: which background jobs have ended, and now and then
+// which of its steps are open. It is called once a turn.
+func (s *Set) News() []string { return append(s.shell.news(), s.todos.news()...) }
 
 // Background moves the commands that run in the foreground to the background, as a person may want while they wait.
 // It tells the ids they have there.

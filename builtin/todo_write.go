@@ -44,6 +44,7 @@ const (
 type todos struct {
 	mu    sync.Mutex
 	lists map[string]TodoList // by the agent's path, "" the first
+	stale int                 // turns of the first agent since it last wrote its list, or was reminded of it
 }
 
 func todoWrite(s *todos) tool.Tool {
@@ -76,6 +77,9 @@ func (s *todos) set(by string, list TodoList) {
 		s.lists = map[string]TodoList{}
 	}
 	s.lists[by] = list
+	if by == "" {
+		s.stale = 0
+	}
 	if len(list) == 0 {
 		delete(s.lists, by)
 	}
@@ -85,6 +89,24 @@ func (s *todos) list(by string) TodoList {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lists[by]
+}
+
+// staleTurns is after how many turns without a change the first agent is reminded of what is open.
+const staleTurns = 10
+
+// news reminds the first agent of steps that it may have forgotten. It is called before each of its turns.
+func (s *todos) news() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.lists[""]
+	if len(list.Open()) == 0 {
+		return nil
+	}
+	if s.stale++; s.stale <= staleTurns {
+		return nil
+	}
+	s.stale = 0
+	return []string{"Reminder: the list of steps was not changed for a while. " + list.Reminder() + "\nWrite it anew with todo_write if it is not true any more; the person is not to be told of this."}
 }
 
 // Todos is the list of steps of an agent, by its path as in [tool.Call].By: "" is the first one. It is not to be changed.
@@ -196,7 +218,7 @@ func (l TodoList) Reminder() string {
 		if t.Status == TodoInProgress {
 			word = " (in progress)"
 		}
-		fmt.Fprintf(&b, "\n- %s%s", oneLine(t.Content, 120), word)
+		fmt.Fprintf(&b, "\n- %s%s", oneLine(t.Content, 100), word)
 	}
 	return b.String()
 }

@@ -83,6 +83,39 @@ func TestTodosInBounds(t *testing.T) {
 	}
 }
 
+// Now and then the first agent is reminded of what is open, and not of what is done, nor of others' lists.
+func TestTodoReminder(t *testing.T) {
+	s := open(t, t.TempDir())
+	x := executor(s)
+	turns := func(n int) (told []string) {
+		for range n {
+			told = append(told, s.News()...)
+		}
+		return told
+	}
+	if told := turns(3 * staleTurns); told != nil {
+		t.Errorf("without a list: %q", told)
+	}
+	s.todos.set("explore-1", TodoList{{"1", "Theirs", "pending"}})
+	if told := turns(3 * staleTurns); told != nil {
+		t.Errorf("of another's list: %q", told)
+	}
+	list := args{"todos": []args{{"id": "1", "content": "Look", "status": "completed"}, {"id": "2", "content": "Change", "status": "in_progress"}}}
+	call(t, x, "todo_write", list)
+	if told := turns(staleTurns); told != nil {
+		t.Errorf("too early: %q", told)
+	}
+	call(t, x, "todo_write", list)
+	told := turns(2*staleTurns + 2)
+	if len(told) != 2 || !strings.HasPrefix(told[0], "Reminder: ") || !strings.Contains(told[0], "1 of 2 steps done. Open:\n- Change (in progress)\n") || len(told[0]) > 800 {
+		t.Errorf("told %q", told)
+	}
+	call(t, x, "todo_write", args{"todos": []args{{"id": "1", "content": "Look", "status": "completed"}}})
+	if told := turns(3 * staleTurns); told != nil {
+		t.Errorf("of what is done: %q", told)
+	}
+}
+
 // What a person sees cannot be more than a list.
 func TestTodoListAsMarkdown(t *testing.T) {
 	got := TodoList{{"1", "a\n- [x] b", "completed"}, {"2", "c\u202e", "in_progress"}, {"3", "d", "pending"}}.Markdown()

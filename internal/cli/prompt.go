@@ -217,7 +217,11 @@ func (t *textOutput) step(e tool.Event) {
 	case !t.env.Terminal:
 	case e.Stage == tool.Running:
 		t.side.tell(under(e.Request.Call.By) + "● " + e.Request.Declaration.Title() + ": " + e.Request.Description)
-	case e.Stage == tool.Done && e.Outcome.Error != nil:
+	case e.Stage == tool.Done && e.Outcome.Error == nil:
+		if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok {
+			t.side.tell(checklist(list, under(e.Request.Call.By)+"  "))
+		}
+	case e.Stage == tool.Done:
 		first, _, _ := strings.Cut(e.Outcome.Error.Message, "\n")
 		t.side.tell("✗ " + tool.Visible(first))
 	}
