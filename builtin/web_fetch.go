@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	_ "embed"
@@ -96,7 +97,7 @@ func (f *fetcher) run(ctx context.Context, l *tool.Live, t web.Target, a webFetc
 	if err != nil {
 		return tool.Result{}, fetchError(ctx, t, err)
 	}
-	shown := fmt.Sprintf("Received %s (%d) from %s in %s", document.Size(int64(len(page.Body))), page.Status, t.Host(), time.Since(start).Round(10*time.Millisecond))
+	shown := fmt.Sprintf("Received %s (%d) from %s in %s", document.Size(int64(page.Size)), page.Status, t.Host(), time.Since(start).Round(10*time.Millisecond))
 	if page.Redirect != "" {
 		said := fmt.Sprintf("%s redirects (%d) to another host, which was not asked: %s\nTo go on, call web_fetch with that URL.", page.URL, page.Status, page.Redirect)
 		return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: tool.Literal("Redirects to " + page.Redirect)}, nil
@@ -178,29 +179,40 @@ func (f *fetcher) content(ctx context.Context, l *tool.Live, page *web.Page, a w
 
 // pageText is the text of a page in the format that is wanted.
 func pageText(ctx context.Context, page *web.Page, found document.Type, format web.Format) (content, error) {
-	text, encoding := page.Text()
-	c := content{kind: page.MIME(), text: text}
+	asMarkdown := page.IsHTML() && format != web.HTML
+	most := maxPage
+	if asMarkdown {
+		most = markdown.MaxSource
+	}
+	text, encoding := page.Text(most)
+	c := content{kind: page.MIME()}
 	if encoding != "utf-8" {
 		c.kind += ", read as " + encoding
 	}
-	cut := false
+	cut := page.Size > most
 	switch {
-	case page.IsHTML() && format != web.HTML:
+	case asMarkdown:
+		page.Body = nil // a large one need not be there beside what is made of it
 		base, _ := url.Parse(page.URL)
 		doc, err := markdown.Convert(ctx, text, markdown.Options{Base: base, Limit: maxPage, Plain: format == web.Text})
 		if err != nil {
 			return c, err
 		}
-		c.title, c.text, cut = doc.Title, doc.Text, doc.Cut
-		if c.text == "" && text != "" {
+		c.title, c.text, cut = doc.Title, doc.Text, cut || doc.Cut
+		if c.text == "" && page.Size > 0 {
 			c.notes = append(c.notes, "The page has no text of its own; it is probably built by scripts, which are not run.")
 		}
+	case page.IsJSON() && encoding == "utf-8":
+		c.text, cut = web.IndentJSON(bytes.TrimPrefix(page.Body, []byte("\xEF\xBB\xBF")), maxPage)
 	case page.IsJSON():
-		c.text, cut = web.IndentJSON(text, maxPage)
+		c.text, cut = web.IndentJSON([]byte(text), maxPage)
 	case found.Kind == document.Notebook:
+		c.text = text
 		if nb, err := parseNotebook(page.Body); err == nil {
 			c.text, _ = nb.Render()
 		}
+	default:
+		c.text = text
 	}
 	if len(c.text) > maxPage {
 		c.text, cut = strings.ToValidUTF8(c.text[:maxPage], ""), true
@@ -255,7 +267,7 @@ func (c *content) header(page *web.Page) string {
 	if page.Asked != page.URL {
 		fmt.Fprintf(&b, "Asked for: %s\n", page.Asked)
 	}
-	fmt.Fprintf(&b, "Status: %d %s; %s; %s", page.Status, http.StatusText(page.Status), c.kind, document.Size(int64(len(page.Body))))
+	fmt.Fprintf(&b, "Status: %d %s; %s; %s", page.Status, http.StatusText(page.Status), c.kind, document.Size(int64(page.Size)))
 	if page.Cached {
 		b.WriteString("; fetched up to 15 minutes ago")
 	}

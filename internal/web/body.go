@@ -20,9 +20,7 @@ func (p *Page) read(resp *http.Response, limit int64) error {
 	if err != nil {
 		return err
 	}
-	var buffer bytes.Buffer
-	_, err = buffer.ReadFrom(io.LimitReader(body, limit+1))
-	data := buffer.Bytes()
+	data, err := readUpTo(body, limit+1)
 	if err == nil && int64(len(data)) > limit {
 		data = data[:limit]
 		p.Incomplete = fmt.Sprintf("it is longer than %s, and this is its beginning", megabytes(limit))
@@ -34,8 +32,29 @@ func (p *Page) read(resp *http.Response, limit int64) error {
 	if err != nil {
 		return fmt.Errorf("read the body: %w", err)
 	}
-	p.Body = data
+	p.Body, p.Size = data, len(data)
 	return nil
+}
+
+// usual is what most bodies fit into.
+const usual = 512 << 10
+
+// readUpTo reads up to limit bytes. What is longer than usual gets the room for all at once: a buffer that doubles would
+// leave as much behind as it holds. Memory that is not written to costs nothing.
+func readUpTo(r io.Reader, limit int64) ([]byte, error) {
+	data := make([]byte, 0, min(usual, limit))
+	for {
+		n, err := r.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case err == io.EOF:
+			return bytes.Clone(data), nil
+		case err != nil || int64(len(data)) == limit:
+			return data, err
+		case len(data) == cap(data):
+			data = append(make([]byte, 0, limit), data...)
+		}
+	}
 }
 
 // brokenOff reports whether an error is of the far end, which may leave a usable beginning.

@@ -9,7 +9,7 @@ import (
 const (
 	cacheAge   = 15 * time.Minute
 	cachePages = 32
-	cacheBytes = 20 << 20
+	cacheBytes = 16 << 20
 )
 
 // cache keeps pages for a while: a model often looks at one page several times. It holds a bounded number of bytes.
@@ -45,7 +45,7 @@ func (c *cache) get(key string) *Page {
 
 // put keeps a page, unless it is only half of one, came over a way that may work better next time, or must not be kept.
 func (c *cache) put(key string, p *Page) {
-	if p.Redirect != "" || p.Incomplete != "" || p.Note != "" || p.noStore || len(p.Body) > cacheBytes/2 {
+	if p.Redirect != "" || p.Incomplete != "" || p.Note != "" || p.noStore || len(p.Body) > cacheBytes/4 {
 		return
 	}
 	c.mu.Lock()

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"mime"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
@@ -10,22 +11,35 @@ import (
 	"github.com/adze-dev/adze/internal/text"
 )
 
-// Text is the body as text, and the encoding it was read in. A byte order mark is believed first, then the content where
-// it is plainly UTF-8, then the header, then the page itself. Bytes that do not fit become U+FFFD.
-func (p *Page) Text() (string, string) {
+// Text is the beginning of the body as text, and the encoding it was read in: of at most so many bytes. A
+// byte order mark is believed first, then the content where it is plainly UTF-8, then the header, then the page itself.
+// Bytes that do not fit become U+FFFD.
+func (p *Page) Text(most int) (string, string) {
+	body := p.Body[:min(len(p.Body), most)]
 	label := p.encoding()
 	if label == "utf-8" {
-		return string(bytes.ToValidUTF8(bytes.TrimPrefix(p.Body, []byte("\xEF\xBB\xBF")), []byte("\uFFFD"))), label
+		if len(body) < len(p.Body) {
+			body = wholeRunes(body)
+		}
+		return strings.ToValidUTF8(string(bytes.TrimPrefix(body, []byte("\xEF\xBB\xBF"))), "\uFFFD"), label
 	}
 	if label == "" {
-		return guessed(p.Body)
+		return guessed(body)
 	}
 	enc, _ := charset.Lookup(label)
-	out, err := enc.NewDecoder().Bytes(p.Body)
+	out, err := readUpTo(enc.NewDecoder().Reader(bytes.NewReader(body)), int64(most))
 	if err != nil {
-		out = bytes.ToValidUTF8(p.Body, []byte("\uFFFD"))
+		out = bytes.ToValidUTF8(body, []byte("\uFFFD"))
 	}
-	return string(bytes.TrimPrefix(out, []byte("\xEF\xBB\xBF"))), label
+	return strings.ToValidUTF8(string(bytes.TrimPrefix(out, []byte("\xEF\xBB\xBF"))), ""), label
+}
+
+// wholeRunes leaves out a last character that was cut.
+func wholeRunes(b []byte) []byte {
+	for n := 0; n < 3 && len(b) > 0 && !utf8.Valid(b[max(0, len(b)-4):]); n++ {
+		b = b[:len(b)-1]
+	}
+	return b
 }
 
 // encoding is the name of the encoding, "" if only a guess is left.
@@ -74,9 +88,7 @@ func (p *Page) headerEncoding() string {
 // validUTF8 allows for a last character that was cut.
 func validUTF8(b []byte, cut bool) bool {
 	if cut {
-		for n := 0; n < 3 && len(b) > 0 && !utf8.Valid(b[max(0, len(b)-4):]); n++ {
-			b = b[:len(b)-1]
-		}
+		b = wholeRunes(b)
 	}
 	return utf8.Valid(b)
 }

@@ -25,7 +25,7 @@ func TestFetch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, enc := page.Text()
+	text, enc := page.Text(1 << 20)
 	if want := "example.com /a?b=c gzip "; text != want || enc != "utf-8" || page.URL != "https://example.com/a?b=c" || page.Asked != "http://example.com/a?b=c" || page.Note != "" || !page.IsHTML() {
 		t.Errorf("got %q in %s, %+v", text, enc, page)
 	}

@@ -6,10 +6,10 @@ import (
 )
 
 // IndentJSON lays JSON out in lines, up to limit bytes; cut says that there is more. What is not JSON is given back as
-// it is. It goes through the text once and stops at the limit: deep nesting makes indentation grow without bound.
-func IndentJSON(src string, limit int) (out string, cut bool) {
-	if !json.Valid([]byte(src)) {
-		return src, false
+// it is, up to the limit too. It goes through the text once and stops at the limit: deep nesting makes indentation grow without bound.
+func IndentJSON(src []byte, limit int) (out string, cut bool) {
+	if !json.Valid(src) {
+		return strings.ToValidUTF8(string(wholeRunes(src[:min(len(src), limit)])), "\uFFFD"), len(src) > limit
 	}
 	var b strings.Builder
 	depth := 0
@@ -27,7 +27,7 @@ func IndentJSON(src string, limit int) (out string, cut bool) {
 		case ' ', '\t', '\n', '\r':
 		case '"':
 			end := stringEnd(src, i)
-			b.WriteString(src[i:min(end, i+limit+1)])
+			b.Write(src[i:min(end, i+limit+1)])
 			i = end - 1
 		case '{', '[':
 			b.WriteByte(c)
@@ -58,7 +58,7 @@ func IndentJSON(src string, limit int) (out string, cut bool) {
 }
 
 // stringEnd is the place after the string that begins at i, in valid JSON.
-func stringEnd(src string, i int) int {
+func stringEnd(src []byte, i int) int {
 	for i++; src[i] != '"'; i++ {
 		if src[i] == '\\' {
 			i++
@@ -67,7 +67,7 @@ func stringEnd(src string, i int) int {
 	return i + 1
 }
 
-func skipSpace(src string, i int) int {
+func skipSpace(src []byte, i int) int {
 	for src[i] == ' ' || src[i] == '\t' || src[i] == '\n' || src[i] == '\r' {
 		i++
 	}

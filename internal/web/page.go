@@ -14,6 +14,7 @@ type Page struct {
 	Redirect string // where it leads to, on another host: then nothing was fetched from there, and all below is empty
 	Status   int
 	Body     []byte
+	Size     int // of the body, also when it was let go
 	// Note says what is odd about how the page was got; "" mostly.
 	Note string
 	// Incomplete says why the body is only the beginning of what there is; "" if it is all.
@@ -83,7 +84,7 @@ func (p *Page) excerpt() string {
 	}
 	short := *p
 	short.Body = p.Body[:min(len(p.Body), 4000)]
-	text, _ := short.Text()
+	text, _ := short.Text(len(short.Body))
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > 500 {
 		text = string(runes[:500]) + "…"

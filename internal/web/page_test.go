@@ -47,12 +47,12 @@ func TestText(t *testing.T) {
 		"an encoding that was attacks": {"text/plain; charset=iso-2022-kr", "plain", "plain", "utf-8"},
 	} {
 		p := Page{Body: []byte(c.body), contentType: c.contentType}
-		if got, enc := p.Text(); got != c.want || enc != c.enc {
+		if got, enc := p.Text(1 << 20); got != c.want || enc != c.enc {
 			t.Errorf("%s: got %q in %s, want %q in %s", name, got, enc, c.want, c.enc)
 		}
 	}
 	p := Page{Body: []byte(words)[:len("Größe: 12 €")-1], Incomplete: "cut"}
-	if got, enc := p.Text(); enc != "utf-8" || !strings.HasPrefix(got, "Größe: 12 ") {
+	if got, enc := p.Text(1 << 20); enc != "utf-8" || !strings.HasPrefix(got, "Größe: 12 ") {
 		t.Errorf("a text that was cut in a character: %q in %s", got, enc)
 	}
 }
@@ -109,6 +109,8 @@ func TestCache(t *testing.T) {
 		case "/error":
 			w.WriteHeader(500)
 		case "/big":
+			io.WriteString(w, strings.Repeat("x", 4<<20-1))
+		case "/huge":
 			io.WriteString(w, strings.Repeat("x", 9<<20))
 		}
 		io.WriteString(w, "x")
@@ -132,7 +134,8 @@ func TestCache(t *testing.T) {
 		{"https://example.com/a", Auto, 2 * time.Minute, false}, {"https://example.com/a", Auto, 0, true},
 		{"https://example.com/no-store", Auto, 0, false}, {"https://example.com/no-store", Auto, 0, false}, {"https://example.com/error", Auto, 0, false}, {"https://example.com/error", Auto, 0, false},
 		{"https://example.com/big", Auto, 0, false}, {"https://example.com/big?2", Auto, 0, false}, {"https://example.com/big", Auto, 0, true},
-		{"https://example.com/big?3", Auto, 0, false}, {"https://example.com/a", Auto, 0, false}, // the oldest made room
+		{"https://example.com/huge", Auto, 0, false}, {"https://example.com/huge", Auto, 0, false}, {"https://example.com/a", Auto, 0, true},
+		{"https://example.com/big?3", Auto, 0, false}, {"https://example.com/big?4", Auto, 0, false}, {"https://example.com/big?5", Auto, 0, false}, {"https://example.com/big?6", Auto, 0, false}, {"https://example.com/a", Auto, 0, false}, // the oldest made room
 	}
 	for i, s := range steps {
 		now = now.Add(s.wait)
@@ -157,15 +160,15 @@ func TestIndentJSON(t *testing.T) {
 		`{"a":1}x`: `{"a":1}x`,
 		``:         ``,
 	} {
-		if got, cut := IndentJSON(in, 1000); got != want || cut {
+		if got, cut := IndentJSON([]byte(in), 1000); got != want || cut {
 			t.Errorf("%s: got %q, %v", in, got, cut)
 		}
 	}
 	deep := strings.Repeat("[", 9000) + strings.Repeat("]", 9000)
-	if got, cut := IndentJSON(deep, 5000); !cut || len(got) != 5000 {
+	if got, cut := IndentJSON([]byte(deep), 5000); !cut || len(got) != 5000 {
 		t.Errorf("deep nesting: %d bytes, %v", len(got), cut)
 	}
-	if got, cut := IndentJSON(`["`+strings.Repeat("é", 9000)+`"]`, 501); !cut || len(got) > 501 {
+	if got, cut := IndentJSON([]byte(`["`+strings.Repeat("é", 9000)+`"]`), 501); !cut || len(got) > 501 {
 		t.Errorf("a long string: %d bytes, %v", len(got), cut)
 	}
 }

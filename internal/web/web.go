@@ -4,7 +4,7 @@
 //	client, err := web.New(web.Options{})
 //	target, err := web.Parse("https://go.dev/doc/")
 //	page, err := client.Fetch(ctx, target, web.Auto)
-//	text, _ := page.Text()
+//	text, _ := page.Text(1_000_000)
 //
 // Every connection is checked where it is made: the name is resolved here, all its addresses must be public, and the
 // very address that was checked is dialled, so a name cannot change its mind in between. That holds for every hop of a

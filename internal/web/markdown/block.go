@@ -6,12 +6,11 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
 
 // blocks writes what is in an element: runs of text as paragraphs, and the blocks between them.
-func (c *conversion) blocks(n *html.Node) {
+func (c *conversion) blocks(n *node) {
 	run := c.newRun()
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		if c.stopped() {
@@ -29,17 +28,17 @@ func (c *conversion) blocks(n *html.Node) {
 }
 
 // flows reports whether a node is part of a line.
-func (c *conversion) flows(n *html.Node) bool {
-	switch n.Type {
-	case html.TextNode:
+func (c *conversion) flows(n *node) bool {
+	switch n.kind {
+	case textNode:
 		return true
-	case html.ElementNode:
-		return !isBlock(n) && (n.DataAtom == atom.A || !c.holders[n])
+	case elementNode:
+		return !isBlock(n) && (n.DataAtom == atom.A || !n.has(holderMark))
 	}
 	return true // a comment
 }
 
-func isBlock(n *html.Node) bool {
+func isBlock(n *node) bool {
 	switch n.DataAtom {
 	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Center, atom.Dd, atom.Details, atom.Dialog, atom.Dir,
 		atom.Div, atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3,
@@ -53,21 +52,22 @@ func isBlock(n *html.Node) bool {
 
 // survey notes the elements that are no blocks but hold one, in one pass: asking each of them anew would cost the depth of
 // the page for every node.
-func (c *conversion) survey(n *html.Node) bool {
+func (c *conversion) survey(n *node) bool {
 	holds := false
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
-		if child.Type == html.ElementNode && !c.dropped(child) {
+		if child.kind == elementNode && !c.dropped(child) {
 			below := c.survey(child)
 			holds = holds || below || isBlock(child)
 		}
 	}
+	n.marks &^= holderMark
 	if holds && !isBlock(n) {
-		c.holders[n] = true
+		n.marks |= holderMark
 	}
 	return holds
 }
 
-func (c *conversion) block(n *html.Node) {
+func (c *conversion) block(n *node) {
 	if c.dropped(n) {
 		return
 	}
@@ -115,7 +115,7 @@ func (c *conversion) block(n *html.Node) {
 }
 
 // nested writes an element behind marks.
-func (c *conversion) nested(first, rest string, n *html.Node) {
+func (c *conversion) nested(first, rest string, n *node) {
 	if c.options.Plain {
 		first, rest = strings.Repeat(" ", len(first)), strings.Repeat(" ", len(rest))
 	}
@@ -146,7 +146,7 @@ func guard(s string) string {
 	return structural().ReplaceAllString(s, `$2\$1$3`)
 }
 
-func (c *conversion) heading(n *html.Node) {
+func (c *conversion) heading(n *node) {
 	run := c.newRun()
 	run.children(n, style{bold: true}) // bold within a heading says nothing
 	s := strings.ReplaceAll(run.String(), "\n", " ")
@@ -161,7 +161,7 @@ func (c *conversion) heading(n *html.Node) {
 	c.out.separate(2)
 }
 
-func (c *conversion) list(n *html.Node) {
+func (c *conversion) list(n *node) {
 	inItem := n.Parent != nil && n.Parent.DataAtom == atom.Li
 	gap := 2
 	if inItem {
@@ -176,7 +176,7 @@ func (c *conversion) list(n *html.Node) {
 		if c.stopped() {
 			return
 		}
-		if child.Type != html.ElementNode || c.dropped(child) {
+		if child.kind != elementNode || c.dropped(child) {
 			continue
 		}
 		if child.DataAtom != atom.Li {
@@ -198,7 +198,7 @@ func (c *conversion) list(n *html.Node) {
 }
 
 // code writes preformatted text in a fence that it cannot close.
-func (c *conversion) code(n *html.Node) {
+func (c *conversion) code(n *node) {
 	text := strings.Trim(strings.ReplaceAll(c.preformatted(n), "\r\n", "\n"), "\n")
 	if strings.TrimSpace(text) == "" {
 		return
@@ -214,17 +214,17 @@ func (c *conversion) code(n *html.Node) {
 }
 
 // preformatted is the text of code, without the numbers of its lines.
-func (c *conversion) preformatted(n *html.Node) string {
+func (c *conversion) preformatted(n *node) string {
 	var b strings.Builder
-	var walk func(n *html.Node)
-	walk = func(n *html.Node) {
+	var walk func(n *node)
+	walk = func(n *node) {
 		for child := n.FirstChild; child != nil; child = child.NextSibling {
 			switch {
-			case child.Type == html.TextNode:
+			case child.kind == textNode:
 				b.WriteString(child.Data)
 			case child.DataAtom == atom.Br:
 				b.WriteByte('\n')
-			case child.Type == html.ElementNode && !never(child):
+			case child.kind == elementNode && !never(child):
 				walk(child)
 				if isBlock(child) && b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
 					b.WriteByte('\n')
@@ -240,20 +240,29 @@ var languageClass = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|brush:\s*)([A-Za-z0-9+#_.]{1,20})(?:\s|;|$)`)
 })
 
-// language is that of code, as highlighters write it on the element, the one in it or those around it.
-func language(n *html.Node) string {
-	near := []*html.Node{n, n.FirstChild, n.Parent}
+// languageOf is the language that highlighters write into a class.
+func languageOf(class string) string {
+	if !strings.Contains(class, "lang") && !strings.Contains(class, "highlight-") && !strings.Contains(class, "brush") {
+		return ""
+	}
+	m := languageClass().FindStringSubmatch(class[:min(len(class), 1000)])
+	if m == nil || m[1] == "default" || m[1] == "text" || m[1] == "none" {
+		return ""
+	}
+	return m[1]
+}
+
+// language is that of code, as it is written on the element, the one in it or those around it.
+func language(n *node) string {
+	near := []*node{n, n.FirstChild, n.Parent}
 	if n.Parent != nil {
 		near = append(near, n.Parent.Parent)
 	}
 	for _, e := range near {
-		if e == nil || e.Type != html.ElementNode {
+		if e == nil || e.kind != elementNode {
 			continue
 		}
-		if m := languageClass().FindStringSubmatch(attr(e, "class")); m != nil && m[1] != "default" && m[1] != "text" && m[1] != "none" {
-			return m[1]
-		}
-		if l := attr(e, "data-lang"); l != "" && len(l) < 20 && !strings.ContainsAny(l, " `\n") {
+		if l := attr(e, "data-lang"); l != "" && !strings.ContainsAny(l, " `\n") {
 			return l
 		}
 	}

@@ -51,6 +51,53 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
+// Whatever a page of 10 MB holds, what is kept of it is bounded: the whole program has 64 MB for it. Of the kinds of pages
+// these need the most.
+func TestTreeSize(t *testing.T) {
+	for _, piece := range []string{
+		"<img alt=x src=/y>", "<a href=/x>x", "<p>x", "<div> ", "<x", "hello world ", "<p class='language-a language-b'>",
+		"<p href=a src=b alt=c class=d style=e role=f id=g colspan=1 rowspan=1 start=1 type=t>x", "<!-- x -->", "<script>x", "<li><a href='" + strings.Repeat("x", 3000) + "'>x</a>",
+	} {
+		page := strings.Repeat(piece, 10<<20/len(piece))
+		runtime.GC()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		root, _ := parse(t.Context(), page)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if grown := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20; grown > 16 {
+			t.Errorf("%d MB for a page of %.30s", grown, piece)
+		}
+		runtime.KeepAlive(root)
+		runtime.KeepAlive(page)
+	}
+}
+
+// What is too long for one token: scripts and comments are passed over, of a text the beginning is kept.
+func TestLongTokens(t *testing.T) {
+	long := strings.Repeat("x ", 1<<20)
+	for page, want := range map[string]string{
+		"<p>a<script>" + long + "</script>b":           "ab",
+		"<p>a<style>" + long + "</style><p>b":          "a\n\nb",
+		"<p>a<!-- " + long + " -->b":                   "ab",
+		"<p>a<p title='" + long + "'>b":                "a",
+		"<p>a<script>" + long:                          "a",
+		"<script>" + long + "</SCRIPT>b":               "",
+		"<p>a<script>" + long + "</script><p>b" + long: "",
+	} {
+		doc, err := Convert(t.Context(), page, Options{Limit: 100})
+		if want == "" {
+			want = doc.Text
+		}
+		if err != nil || doc.Text != want {
+			t.Errorf("%.20s: %.100q, %v", page, doc.Text, err)
+		}
+	}
+	if doc, err := Convert(t.Context(), "<p>&lt;"+long, Options{}); err != nil || !doc.Cut || !strings.HasPrefix(doc.Text, "<x x x") || len(doc.Text) < 500_000 {
+		t.Errorf("a long text: %d bytes, %.10q, %v", len(doc.Text), doc.Text, err)
+	}
+}
+
 // Elements that are never closed are not made anew in every paragraph.
 func TestOpenMarks(t *testing.T) {
 	var b strings.Builder

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
 
@@ -64,21 +63,21 @@ func (r *run) endsLine() bool {
 	return s == "" || s[len(s)-1] == '\n'
 }
 
-func (r *run) children(n *html.Node, s style) {
+func (r *run) children(n *node, s style) {
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		r.add(child, s)
 	}
 }
 
-func (r *run) add(n *html.Node, s style) {
-	if n.Type == html.TextNode {
+func (r *run) add(n *node, s style) {
+	if n.kind == textNode {
 		r.text(strings.ReplaceAll(n.Data, "\u00a0", " "))
 		return
 	}
-	if n.Type != html.ElementNode || r.c.stopped() || r.b.Len() > r.c.options.Limit {
+	if n.kind != elementNode || r.c.stopped() || r.b.Len() > r.c.options.Limit {
 		return
 	}
-	if n.DataAtom == atom.Input && attr(n, "type") == "checkbox" && !hidden(n) {
+	if n.DataAtom == atom.Input && attr(n, "type") == "checkbox" && !n.has(hiddenMark) {
 		r.checkbox(n)
 	}
 	if r.c.dropped(n) {
@@ -129,7 +128,7 @@ func (r *run) add(n *html.Node, s style) {
 }
 
 // mark puts marks around an element, close to its text, unless it stands in such marks already.
-func (r *run) mark(mark string, n *html.Node, s style, already bool) {
+func (r *run) mark(mark string, n *node, s style, already bool) {
 	if already || s.code || r.c.options.Plain {
 		r.children(n, s)
 		return
@@ -145,7 +144,7 @@ func (c *conversion) marked(mark, text string) string {
 }
 
 // wrap writes the text of an element with something around it, and keeps white space outside.
-func (r *run) wrap(n *html.Node, s style, around func(string) string) {
+func (r *run) wrap(n *node, s style, around func(string) string) {
 	inner := r.c.newRun()
 	inner.children(n, s)
 	text := inner.String()
@@ -160,7 +159,7 @@ func (r *run) wrap(n *html.Node, s style, around func(string) string) {
 	}
 }
 
-func (r *run) code(n *html.Node, s style) {
+func (r *run) code(n *node, s style) {
 	if s.code || r.c.options.Plain {
 		r.children(n, s)
 		return
@@ -176,7 +175,7 @@ func (r *run) code(n *html.Node, s style) {
 	})
 }
 
-func (r *run) link(n *html.Node, s style) {
+func (r *run) link(n *node, s style) {
 	href := r.c.absolute(attr(n, "href"))
 	if s.link || s.code || href == "" || r.c.options.Plain {
 		if href == "" && anchorSign(n) {
@@ -199,7 +198,7 @@ func (r *run) link(n *html.Node, s style) {
 }
 
 // anchorSign reports whether a link to a place on the same page is only the sign that headings have for it.
-func anchorSign(n *html.Node) bool { return isSign(strings.TrimSpace(textOf(n))) }
+func anchorSign(n *node) bool { return isSign(strings.TrimSpace(textOf(n))) }
 
 func isSign(text string) bool {
 	switch text {
@@ -210,12 +209,12 @@ func isSign(text string) bool {
 }
 
 // checkbox is that of a list of tasks; all other parts of forms are left out.
-func (r *run) checkbox(n *html.Node) {
+func (r *run) checkbox(n *node) {
 	if n.Parent == nil || n.Parent.DataAtom != atom.Li && n.Parent.DataAtom != atom.P && n.Parent.DataAtom != atom.Label {
 		return
 	}
-	for _, a := range n.Attr {
-		if a.Key == "checked" {
+	for a := n.attrs; a != nil; a = a.next {
+		if a.key == "checked" {
 			r.raw("[x]")
 			return
 		}
@@ -223,7 +222,7 @@ func (r *run) checkbox(n *html.Node) {
 	r.raw("[ ]")
 }
 
-func (r *run) image(n *html.Node, s style) {
+func (r *run) image(n *node, s style) {
 	alt := shorten(collapse(attr(n, "alt")), 300)
 	if alt == "" {
 		return
@@ -237,7 +236,7 @@ func (r *run) image(n *html.Node, s style) {
 }
 
 // raised writes an index so that x² does not become x2.
-func (r *run) raised(mark string, n *html.Node, s style) {
+func (r *run) raised(mark string, n *node, s style) {
 	inner := r.c.newRun()
 	inner.children(n, s)
 	text := inner.String()

@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"strings"
 
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
 
@@ -61,13 +60,11 @@ type conversion struct {
 	base       *url.URL
 	everything bool // nothing but scripts is left out
 	steps      int
-	holders    map[*html.Node]bool // elements of a line that hold a block all the same
 	out        writer
 }
 
-func (c *conversion) render(n *html.Node) (string, bool) {
+func (c *conversion) render(n *node) (string, bool) {
 	c.out = writer{limit: c.options.Limit}
-	c.holders = map[*html.Node]bool{}
 	c.survey(n)
 	c.blocks(n)
 	return c.out.text()
@@ -83,12 +80,12 @@ func (c *conversion) stopped() bool {
 }
 
 // head reads the title, and where relative links begin.
-func (c *conversion) head(root *html.Node) Document {
+func (c *conversion) head(root *node) Document {
 	var doc Document
-	if n := find(root, func(n *html.Node) bool { return n.DataAtom == atom.Title && !inside(n, atom.Svg) }); n != nil {
+	if n := find(root, func(n *node) bool { return n.DataAtom == atom.Title && !inside(n, atom.Svg) }); n != nil {
 		doc.Title = shorten(collapse(textOf(n)), 300)
 	}
-	if n := find(root, func(n *html.Node) bool { return n.DataAtom == atom.Base && attr(n, "href") != "" }); n != nil {
+	if n := find(root, func(n *node) bool { return n.DataAtom == atom.Base && attr(n, "href") != "" }); n != nil {
 		if href, err := url.Parse(attr(n, "href")); err == nil && c.base != nil {
 			c.base = c.base.ResolveReference(href)
 		}
@@ -122,39 +119,6 @@ var (
 	linkMarks  = strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E")
 	brackets   = strings.NewReplacer("[", `\[`, "]", `\]`)
 )
-
-// find is the first node that fits, in the order of the page.
-func find(n *html.Node, fits func(*html.Node) bool) *html.Node {
-	for d := range n.Descendants() {
-		if d.Type == html.ElementNode && fits(d) {
-			return d
-		}
-	}
-	return nil
-}
-
-func attr(n *html.Node, key string) string {
-	for _, a := range n.Attr {
-		if a.Key == key && a.Namespace == "" {
-			return a.Val
-		}
-	}
-	return ""
-}
-
-// textOf is all text below a node, as it stands.
-func textOf(n *html.Node) string {
-	var b strings.Builder
-	for d := range n.Descendants() {
-		switch {
-		case d.Type == html.TextNode:
-			b.WriteString(d.Data)
-		case d.DataAtom == atom.Br:
-			b.WriteByte('\n')
-		}
-	}
-	return b.String()
-}
 
 func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
 

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -9,93 +10,163 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
+// MaxSource is how many bytes of a page are looked at; few have more, and nobody reads them to the end.
+const MaxSource = 4 << 20
+
 const (
-	maxSource = 5 << 20 // bytes of a page that are looked at; few have more, and nobody reads them to the end
-	maxNodes  = 200_000 // of a tree; more would take more memory than the page is worth
-	maxDepth  = 300     // beyond it, what is nested stands side by side
+	maxNodes = 120_000 // of a tree, attributes included; more would take more memory than the page is worth
+	maxDepth = 300     // beyond it, what is nested stands side by side
+	maxToken = 1 << 20 // bytes of one tag or text: as much as can be written of a whole page
 )
 
 // parse makes a tree of a page in one pass; cut says that the page was too large for it, or that the context ended. It is
 // more lenient than the parser of browsers and does not rebuild what is nested wrongly: that parser makes 1.2 million
-// elements, 200 MB, of 15 kB of the right mistakes, and gives up on others. Attributes that say nothing about content
-// are left out.
-func parse(ctx context.Context, page string) (root *html.Node, cut bool) {
-	if len(page) > maxSource {
-		page, cut = strings.ToValidUTF8(page[:maxSource], ""), true
+// elements, 200 MB, of 15 kB of the right mistakes, and gives up on others.
+func parse(ctx context.Context, page string) (root *node, cut bool) {
+	if len(page) > MaxSource {
+		page, cut = strings.ToValidUTF8(page[:MaxSource], ""), true
 	}
-	root = &html.Node{Type: html.DocumentNode}
-	p := &parser{open: []*html.Node{root}, count: map[string]int{}}
-	z := html.NewTokenizer(strings.NewReader(page))
-	for nodes := 0; ; nodes++ {
-		if nodes%4096 == 0 && ctx.Err() != nil {
-			return root, true
-		}
-		kind := z.Next()
-		if kind == html.ErrorToken {
-			return root, cut
-		}
-		if nodes >= maxNodes {
-			return root, true
-		}
-		switch kind {
-		case html.TextToken:
-			p.top().AppendChild(&html.Node{Type: html.TextNode, Data: string(z.Text())})
-		case html.StartTagToken, html.SelfClosingTagToken:
-			p.start(element(z), kind == html.SelfClosingTagToken)
-		case html.EndTagToken:
-			p.end(element(z))
-		}
+	root = &node{kind: elementNode}
+	p := &parser{open: []opened{{node: root}}, count: map[string]int{}}
+	for page != "" && !p.full {
+		page = p.read(ctx, page)
 	}
+	return root, cut || p.full
 }
 
 // parser is the elements that are open, the innermost last. How many there are of each name saves most looks through them.
 type parser struct {
-	open  []*html.Node
+	open  []opened
 	count map[string]int
+	nodes int
+	full  bool // there is more than is read
 }
 
-func (p *parser) top() *html.Node { return p.open[len(p.open)-1] }
+// opened is an element that is open, and the last of what is in it.
+type opened struct {
+	*node
+	last *node
+}
 
-// element is the element of a tag, with those of its attributes that matter here.
-func element(z *html.Tokenizer) *html.Node {
-	name, more := z.TagName()
-	n := &html.Node{Type: html.ElementNode, Data: string(name), DataAtom: atom.Lookup(name)}
-	for more {
-		var key, value []byte
-		key, value, more = z.TagAttr()
-		switch string(key) {
-		case "href", "src", "alt", "class", "style", "hidden", "aria-hidden", "role", "id", "colspan", "rowspan", "start", "type", "checked", "data-lang":
-			if len(n.Attr) < 20 {
-				n.Attr = append(n.Attr, html.Attribute{Key: string(key), Val: string(value)})
-			}
+func (p *parser) top() *node { return p.open[len(p.open)-1].node }
+
+// read takes one token after the other. It gives back what is left after a token that is too long to be taken.
+func (p *parser) read(ctx context.Context, page string) (rest string) {
+	z := html.NewTokenizer(strings.NewReader(page))
+	z.SetMaxBuf(maxToken)
+	var kind html.TokenType
+	for at, tokens := 0, 0; ; at, tokens = at+len(z.Raw()), tokens+1 {
+		before := kind
+		kind = z.Next()
+		if p.nodes++; p.nodes >= maxNodes || tokens%4096 == 0 && ctx.Err() != nil {
+			p.full = true
+			return ""
 		}
+		switch kind {
+		case html.ErrorToken:
+			if z.Err() == html.ErrBufferExceeded {
+				return p.tooLong(page[at:], before)
+			}
+			return ""
+		case html.TextToken:
+			p.text(z.Text())
+		case html.StartTagToken, html.SelfClosingTagToken:
+			n := element(z)
+			for a := n.attrs; a != nil; a = a.next {
+				p.nodes++
+			}
+			p.start(n, kind == html.SelfClosingTagToken)
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			p.end(named(name))
+		}
+	}
+}
+
+// tooLong gives what follows a token whose beginning was taken and that is too long to be taken as a whole. A comment
+// and a script are passed over; at a text or a tag the page ends.
+func (p *parser) tooLong(page string, token html.TokenType) (rest string) {
+	end := "</" + p.top().Data // as it is mostly written; in other letters the page ends here
+	switch {
+	case token == html.CommentToken:
+		end = "-->"
+	case !never(p.top()):
+		p.full = true
+		return ""
+	}
+	i := strings.Index(page, end)
+	if i < 0 {
+		p.full = true
+		return ""
+	}
+	return strings.TrimPrefix(page[i:], "-->")
+}
+
+func (p *parser) text(data []byte) {
+	if len(bytes.TrimSpace(data)) == 0 && p.count["pre"] == 0 {
+		p.add(&node{kind: textNode, Data: " "}) // of which a page has as many as tags
+		return
+	}
+	p.add(&node{kind: textNode, Data: string(data)})
+}
+
+// add puts a node behind what is in the innermost open element.
+func (p *parser) add(n *node) {
+	in := &p.open[len(p.open)-1]
+	n.Parent = in.node
+	if in.last == nil {
+		in.FirstChild = n
+	} else {
+		in.last.NextSibling = n
+	}
+	in.last = n
+}
+
+func named(name []byte) *node {
+	n := &node{kind: elementNode, DataAtom: atom.Lookup(name)}
+	if n.Data = n.DataAtom.String(); n.DataAtom == 0 {
+		n.Data = string(name[:min(len(name), 100)])
 	}
 	return n
 }
 
-func (p *parser) start(n *html.Node, selfClosing bool) {
+// element is the element of a tag, with those of its attributes that matter here.
+func element(z *html.Tokenizer) *node {
+	name, more := z.TagName()
+	n := named(name)
+	for more {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		n.learn(string(key), value)
+	}
+	return n
+}
+
+func (p *parser) start(n *node, selfClosing bool) {
 	switch n.DataAtom {
 	case atom.Html, atom.Head, atom.Body:
 		return // their children are the page's own
 	}
 	p.imply(n)
-	p.top().AppendChild(n)
+	p.add(n)
 	if isVoid(n) || len(p.open) > maxDepth || selfClosing && p.count["svg"]+p.count["math"] > 0 {
 		return
 	}
-	p.open = append(p.open, n)
+	p.open = append(p.open, opened{node: n})
 	p.count[n.Data]++
 }
 
 // cut closes all but the first n open elements.
 func (p *parser) cut(n int) {
 	for _, closed := range p.open[n:] {
-		p.count[closed.Data]--
+		if p.count[closed.Data]--; p.count[closed.Data] == 0 {
+			delete(p.count, closed.Data)
+		}
 	}
 	p.open = p.open[:n]
 }
 
-func isVoid(n *html.Node) bool {
+func isVoid(n *node) bool {
 	switch n.DataAtom {
 	case atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Source, atom.Track, atom.Wbr:
 		return true
@@ -104,7 +175,7 @@ func isVoid(n *html.Node) bool {
 }
 
 // imply closes what a new element ends without saying so.
-func (p *parser) imply(n *html.Node) {
+func (p *parser) imply(n *node) {
 	switch n.DataAtom {
 	case atom.Li:
 		p.close(listBarrier, atom.Li)
@@ -134,20 +205,20 @@ func (p *parser) imply(n *html.Node) {
 }
 
 // The barriers: elements that what stands in them cannot close.
-func tableBarrier(n *html.Node) bool { return n.DataAtom == atom.Table }
+func tableBarrier(n *node) bool { return n.DataAtom == atom.Table }
 
-func rowBarrier(n *html.Node) bool { return n.DataAtom == atom.Tr || n.DataAtom == atom.Table }
+func rowBarrier(n *node) bool { return n.DataAtom == atom.Tr || n.DataAtom == atom.Table }
 
-func cellBarrier(n *html.Node) bool {
+func cellBarrier(n *node) bool {
 	return n.DataAtom == atom.Td || n.DataAtom == atom.Th || n.DataAtom == atom.Table || n.DataAtom == atom.Template || n.DataAtom == atom.Caption
 }
 
-func listBarrier(n *html.Node) bool {
+func listBarrier(n *node) bool {
 	return isBlock(n) && n.DataAtom != atom.Div && n.DataAtom != atom.P && n.DataAtom != atom.Address
 }
 
 // close ends the outermost of some elements on this side of a barrier, and all that is in it.
-func (p *parser) close(barrier func(*html.Node) bool, atoms ...atom.Atom) {
+func (p *parser) close(barrier func(*node) bool, atoms ...atom.Atom) {
 	some := false
 	for _, a := range atoms {
 		some = some || p.count[a.String()] > 0
@@ -157,7 +228,7 @@ func (p *parser) close(barrier func(*html.Node) bool, atoms ...atom.Atom) {
 	}
 	at := 0
 	for i := len(p.open) - 1; i > 0; i-- {
-		switch n := p.open[i]; {
+		switch n := p.open[i].node; {
 		case slices.Contains(atoms, n.DataAtom):
 			at = i
 		case barrier(n):
@@ -170,7 +241,7 @@ func (p *parser) close(barrier func(*html.Node) bool, atoms ...atom.Atom) {
 }
 
 // end closes an element that is open, unless a cell or table stands between.
-func (p *parser) end(t *html.Node) {
+func (p *parser) end(t *node) {
 	if t.DataAtom == atom.Br {
 		p.start(t, false)
 		return
@@ -179,7 +250,7 @@ func (p *parser) end(t *html.Node) {
 		return
 	}
 	for i := len(p.open) - 1; i > 0; i-- {
-		n := p.open[i]
+		n := p.open[i].node
 		if n.Data == t.Data {
 			p.cut(i)
 			return

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
 
@@ -14,7 +13,7 @@ const (
 )
 
 // table writes a table of data as one, and a table that only lays a page out as what is in it.
-func (c *conversion) table(n *html.Node) {
+func (c *conversion) table(n *node) {
 	rows, caption := tableRows(n)
 	if !c.isData(n, rows) {
 		c.out.separate(2)
@@ -29,7 +28,7 @@ func (c *conversion) table(n *html.Node) {
 		c.block(caption)
 		c.out.separate(2)
 	}
-	g := grid{c: c, spans: map[int]span{}}
+	g := grid{c: c}
 	for _, row := range rows {
 		if c.stopped() || g.size > c.options.Limit { // what is gathered is more than can be written
 			break
@@ -41,7 +40,7 @@ func (c *conversion) table(n *html.Node) {
 }
 
 // tableRows are the rows of a table itself, not those of tables in it.
-func tableRows(n *html.Node) (rows []*html.Node, caption *html.Node) {
+func tableRows(n *node) (rows []*node, caption *node) {
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		switch child.DataAtom {
 		case atom.Tr:
@@ -56,8 +55,8 @@ func tableRows(n *html.Node) (rows []*html.Node, caption *html.Node) {
 	return rows, caption
 }
 
-func (c *conversion) isData(n *html.Node, rows []*html.Node) bool {
-	if role := attr(n, "role"); role == "presentation" || role == "none" {
+func (c *conversion) isData(n *node, rows []*node) bool {
+	if n.has(layoutMark) {
 		return false
 	}
 	wide := false
@@ -67,7 +66,7 @@ func (c *conversion) isData(n *html.Node, rows []*html.Node) bool {
 	if !wide {
 		return false
 	}
-	return find(n, func(d *html.Node) bool {
+	return find(n, func(d *node) bool {
 		switch d.DataAtom {
 		case atom.Table, atom.Pre, atom.H1, atom.H2, atom.H3, atom.H4, atom.Article, atom.Form, atom.Blockquote:
 			return true
@@ -76,7 +75,7 @@ func (c *conversion) isData(n *html.Node, rows []*html.Node) bool {
 	}) == nil
 }
 
-func countCells(row *html.Node) int {
+func countCells(row *node) int {
 	n := 0
 	for cell := row.FirstChild; cell != nil; cell = cell.NextSibling {
 		if cell.DataAtom == atom.Td || cell.DataAtom == atom.Th {
@@ -90,8 +89,8 @@ func countCells(row *html.Node) int {
 type grid struct {
 	c      *conversion
 	rows   [][]string
-	header bool         // the first row names the columns
-	spans  map[int]span // by column: cells of earlier rows that reach down
+	header bool             // the first row names the columns
+	spans  [maxColumns]span // by column: cells of earlier rows that reach down
 	width  int
 	size   int
 }
@@ -101,7 +100,7 @@ type span struct {
 	text string
 }
 
-func (g *grid) add(row *html.Node) {
+func (g *grid) add(row *node) {
 	if g.c.dropped(row) {
 		return
 	}
@@ -109,9 +108,8 @@ func (g *grid) add(row *html.Node) {
 	names := true
 	fill := func() { // columns that a cell from above reaches into
 		for len(cells) < maxColumns && g.spans[len(cells)].rows > 0 {
-			s := g.spans[len(cells)]
+			s := &g.spans[len(cells)]
 			s.rows--
-			g.spans[len(cells)] = s
 			cells = append(cells, s.text)
 		}
 	}
@@ -154,7 +152,7 @@ func (g *grid) add(row *html.Node) {
 	}
 }
 
-func spanOf(cell *html.Node, key string, most int) int {
+func spanOf(cell *node, key string, most int) int {
 	n, err := strconv.Atoi(attr(cell, key))
 	if err != nil || n < 1 {
 		return 1
@@ -163,7 +161,7 @@ func spanOf(cell *html.Node, key string, most int) int {
 }
 
 // cell is the text of a cell in one line.
-func (g *grid) cell(n *html.Node) string {
+func (g *grid) cell(n *node) string {
 	run := g.c.newRun()
 	run.children(n, style{bold: n.DataAtom == atom.Th})
 	s := strings.ReplaceAll(run.String(), "\n", " ")

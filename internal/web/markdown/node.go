@@ -1,0 +1,197 @@
+package markdown
+
+import (
+	"iter"
+	"strings"
+
+	"golang.org/x/net/html/atom"
+)
+
+// node is a text or an element. Pages may hold a great many, so it has 64 bytes: what is asked of attributes is mostly
+// answered when the element is read, and only those values are kept that are written out.
+type node struct {
+	Parent, FirstChild, NextSibling *node
+
+	Data     string // the text, or the name of the element
+	attrs    *attribute
+	DataAtom atom.Atom
+	weight   int32 // letters below it, once they were counted
+	kind     kind
+	marks    marks
+}
+
+type kind uint8
+
+const (
+	textNode kind = iota
+	elementNode
+)
+
+// marks are what the attributes of an element say about it.
+type marks uint8
+
+const (
+	hiddenMark  marks = 1 << iota // browsers do not show it
+	noiseMark                     // its class says that it is nothing to read
+	besidesMark                   // its class or role says that it stands beside what the page is about
+	mainMark                      // its role says that it is what the page is about
+	layoutMark                    // a table that only lays out
+	holderMark                    // no block, but it holds one
+)
+
+func (n *node) has(m marks) bool { return n.marks&m != 0 }
+
+// attribute is one that is written out, and the next of the same element.
+type attribute struct {
+	key, val string
+	next     *attribute
+}
+
+func attr(n *node, key string) string {
+	for a := n.attrs; a != nil; a = a.next {
+		if a.key == key {
+			return a.val
+		}
+	}
+	return ""
+}
+
+const (
+	maxLink = 4000 // bytes of a link that is kept
+	maxAlt  = 1000 // bytes of the words for a picture
+)
+
+// learn takes what an attribute says about the element.
+func (n *node) learn(key string, value []byte) {
+	switch key {
+	case "hidden":
+		if string(value) != "until-found" {
+			n.marks |= hiddenMark
+		}
+	case "aria-hidden":
+		if string(value) == "true" {
+			n.marks |= hiddenMark
+		}
+	case "style":
+		if invisible(string(value)) {
+			n.marks |= hiddenMark
+		}
+	case "class":
+		n.learnClass(string(value))
+	case "role":
+		n.marks |= roleMark(string(value))
+	case "href", "src":
+		if len(value) <= maxLink && (n.DataAtom == atom.A || n.DataAtom == atom.Img || n.DataAtom == atom.Base) {
+			n.keep(key, string(value))
+		}
+	case "alt":
+		n.keep(key, shorten(string(value[:min(len(value), maxAlt+1)]), maxAlt))
+	case "start", "colspan", "rowspan", "type", "checked", "data-lang":
+		if len(value) <= 20 {
+			n.keep(key, string(value))
+		}
+	}
+}
+
+// keep notes an attribute; of one name the first counts.
+func (n *node) keep(key, value string) {
+	for a := n.attrs; a != nil; a = a.next {
+		if a.key == key {
+			return
+		}
+	}
+	n.attrs = &attribute{key, value, n.attrs}
+}
+
+func (n *node) learnClass(class string) {
+	if l := languageOf(class); l != "" {
+		n.keep("data-lang", l)
+	}
+	for c := range strings.FieldsSeq(class) {
+		switch strings.ToLower(c) {
+		case "linenos", "lineno", "gutter", "line-numbers-rows", "blob-num", "rouge-gutter", "sr-only", "visually-hidden", "headerlink":
+			n.marks |= noiseMark
+		case "sidebar", "breadcrumb", "breadcrumbs", "cookie-banner", "cookie-consent", "cookie-notice", "skip-link",
+			"share-buttons", "social-share", "advertisement", "ad-slot", "newsletter-signup", "site-footer", "site-header", "noprint", "toc-sidebar":
+			n.marks |= besidesMark
+		}
+	}
+}
+
+func roleMark(role string) marks {
+	switch role {
+	case "main":
+		return mainMark
+	case "presentation", "none":
+		return layoutMark
+	case "navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar":
+		return besidesMark
+	}
+	return 0
+}
+
+// invisible reports whether a style hides an element. What people do not see, a model is not told either.
+func invisible(style string) bool {
+	s := strings.ToLower(strings.ReplaceAll(style[:min(len(style), 2000)], " ", ""))
+	return strings.Contains(s, "display:none") || strings.Contains(s, "visibility:hidden") ||
+		strings.Contains(s, "font-size:0;") || strings.HasSuffix(s, "font-size:0") || strings.HasSuffix(s, "font-size:0px")
+}
+
+// descendants are all nodes below, in the order of the page.
+func (n *node) descendants() iter.Seq[*node] {
+	return func(yield func(*node) bool) {
+		for d := n.FirstChild; d != nil; d = n.after(d) {
+			if !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+// after is the node below n that comes after d; nil if d is the last.
+func (n *node) after(d *node) *node {
+	if d.FirstChild != nil {
+		return d.FirstChild
+	}
+	for d != n && d.NextSibling == nil {
+		d = d.Parent
+	}
+	if d == n {
+		return nil
+	}
+	return d.NextSibling
+}
+
+// find is the first element that fits, in the order of the page.
+func find(n *node, fits func(*node) bool) *node {
+	for d := range n.descendants() {
+		if d.kind == elementNode && fits(d) {
+			return d
+		}
+	}
+	return nil
+}
+
+// inside reports whether a node stands in an element of this name.
+func inside(n *node, a atom.Atom) bool {
+	for p := n.Parent; p != nil; p = p.Parent {
+		if p.DataAtom == a {
+			return true
+		}
+	}
+	return false
+}
+
+// textOf is all text below a node, as it stands.
+func textOf(n *node) string {
+	var b strings.Builder
+	for d := range n.descendants() {
+		switch {
+		case d.kind == textNode:
+			b.WriteString(d.Data)
+		case d.DataAtom == atom.Br:
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
