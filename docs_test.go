@@ -54,7 +54,7 @@ func TestReadmePicture(t *testing.T) {
 			}
 			return ""
 		},
-		Dir: t.TempDir(), Home: t.TempDir(),
+		Dir: t.TempDir(), Home: t.TempDir(), Helper: helper,
 	})
 	if code != 0 {
 		t.Fatalf("the demo ended with %d:\n%s", code, out.String())

@@ -15,9 +15,7 @@ import (
 // Helper is a process of this program's own that keeps the commands it runs from escaping. See [Main].
 type Helper = proc.Helper
 
-// Main must be called first in the main of a program that wants its commands kept from escaping: the program runs
-// itself again as their keeper, and in that process Main never returns. What it returns goes into [Options]. Without
-// it commands are ended by process group, and their results say so.
+// Main is adze.Main, the root package's, for programs that import only this package.
 func Main() Helper { return proc.Main() }
 
 // shell is what the shell tools share in one session.

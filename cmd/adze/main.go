@@ -7,7 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze"
 	"github.com/adze-dev/adze/internal/cli"
 )
 
@@ -19,7 +19,7 @@ func main() {
 }
 
 func run() int {
-	helper := builtin.Main() // in a process that keeps commands this does not return
+	helper := adze.Main() // in a process that keeps commands this does not return
 	// A reader that has gone is an error to handle, not a reason to die in the middle of a write.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

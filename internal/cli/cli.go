@@ -31,7 +31,7 @@ type Env struct {
 	Terminal bool
 }
 
-// FromOS is the environment of this process. helper is what builtin.Main returned, first of all in main.
+// FromOS is the environment of this process. helper is what adze.Main returned, first of all in main.
 func FromOS(version string, helper builtin.Helper) Env {
 	dir, _ := os.Getwd() // a deleted folder is reported by whoever needs it
 	home, _ := os.UserHomeDir()

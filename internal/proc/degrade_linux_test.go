@@ -59,7 +59,7 @@ func TestMissingLayers(t *testing.T) {
 func TestNoKeeperNoBox(t *testing.T) {
 	r := bareRunner(t)
 	spec := &sandbox.Spec{Mode: sandbox.ReadOnly}
-	if _, err := r.Run(context.Background(), Command{Line: "true", Sandbox: spec}); err == nil || !strings.Contains(err.Error(), "proc.Main") {
+	if _, err := r.Run(context.Background(), Command{Line: "true", Sandbox: spec}); err == nil || !strings.Contains(err.Error(), "adze.Main") {
 		t.Error(err)
 	}
 	spec.BestEffort = true

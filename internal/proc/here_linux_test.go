@@ -55,7 +55,7 @@ func TestHere(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Here(context.Background(), Helper{}, Command{Line: "true", Sandbox: &sandbox.Spec{Mode: sandbox.ReadOnly}}, nil); err == nil || !strings.Contains(err.Error(), "proc.Main") {
+	if _, err := Here(context.Background(), Helper{}, Command{Line: "true", Sandbox: &sandbox.Spec{Mode: sandbox.ReadOnly}}, nil); err == nil || !strings.Contains(err.Error(), "adze.Main") {
 		t.Error("without a helper:", err)
 	}
 }

@@ -91,7 +91,7 @@ func (k *keepers) note() string {
 	defer k.mu.Unlock()
 	switch {
 	case k.helper.path == "":
-		return "This program does not call proc.Main first: commands run without a keeper, and a process that hides from its group and clears its environment may outlive them."
+		return "This program does not call adze.Main first: commands run without a keeper, and a process that hides from its group and clears its environment may outlive them."
 	case k.broken != nil:
 		return fmt.Sprintf("The keeper process could not be started (%v): a process that hides from its group and clears its environment may outlive its command.", k.broken)
 	}
