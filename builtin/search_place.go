@@ -1,15 +1,11 @@
 package builtin
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"io"
 	"path/filepath"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/search"
-	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
@@ -74,54 +70,4 @@ func (w searchPlace) scope(f *files, noIgnore, skipHidden bool) search.Scope {
 		}
 	}
 	return s
-}
-
-// What is credited as read after a search: a few files, none of them huge.
-const (
-	creditFiles = 100
-	creditSize  = 4 << 20
-)
-
-// credit notes the lines that a search showed as read, so that the files can be edited. A file that has changed since
-// it was searched is left out: other lines were shown than are there now.
-func (f *files) credit(shown []search.FileMatches) {
-	for i := range shown[:min(len(shown), creditFiles)] {
-		f.creditFile(&shown[i])
-	}
-}
-
-func (f *files) creditFile(m *search.FileMatches) {
-	if m.Encoding != "" {
-		return // its lines were shown as another text than its bytes
-	}
-	p, err := f.ws.Resolve(m.Path)
-	if err != nil {
-		return
-	}
-	r, err := p.Open()
-	if err != nil {
-		return
-	}
-	defer r.Close()
-	content, err := io.ReadAll(io.LimitReader(r, creditSize+1))
-	if err != nil || len(content) > creditSize {
-		return
-	}
-	lines := bytes.Split(content, []byte("\n"))
-	for _, l := range m.Lines {
-		if l.Number > len(lines) || !l.Cut && string(bytes.TrimSuffix(lines[l.Number-1], []byte("\r"))) != strings.TrimSuffix(l.Text, "\r") {
-			return
-		}
-	}
-	total := len(lines)
-	if len(lines[total-1]) == 0 {
-		total--
-	}
-	var ranges []workspace.Range
-	for _, s := range m.Shown() {
-		ranges = append(ranges, workspace.Range{First: s.First, Last: s.Last})
-	}
-	if len(ranges) > 0 {
-		f.seen.Record(p.Abs, sha256.Sum256(content), total, ranges...)
-	}
 }

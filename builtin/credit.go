@@ -1,0 +1,90 @@
+package builtin
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/adze-dev/adze/internal/search"
+	"github.com/adze-dev/adze/internal/workspace"
+)
+
+// What is credited as read after a search: a few files, none of them huge.
+const (
+	creditFiles = 100
+	creditSize  = 4 << 20
+)
+
+// credit notes the lines that a search showed as read, so that the files can be edited. A file that has changed since
+// it was searched is left out: other lines were shown than are there now. The files are read side by side, because the
+// search waits for it.
+func (f *files) credit(shown []search.FileMatches) {
+	shown = shown[:min(len(shown), creditFiles)]
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(len(shown), runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(shown)); i = next.Add(1) - 1 {
+				f.creditFile(&shown[i])
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (f *files) creditFile(m *search.FileMatches) {
+	ranges := make([]workspace.Range, 0, len(m.Lines))
+	for _, s := range m.Shown() {
+		ranges = append(ranges, workspace.Range{First: s.First, Last: s.Last})
+	}
+	if m.Encoding != "" || len(ranges) == 0 {
+		return // its lines were shown as another text than its bytes, or none whole
+	}
+	p, err := f.ws.Resolve(m.Path)
+	if err != nil {
+		return
+	}
+	r, err := p.Open()
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	var content bytes.Buffer
+	if info, err := r.Stat(); err == nil && info.Size() <= creditSize {
+		content.Grow(int(info.Size()) + bytes.MinRead)
+	}
+	_, err = content.ReadFrom(io.LimitReader(r, creditSize+1))
+	if err != nil || content.Len() > creditSize {
+		return
+	}
+	if total, ok := stillThere(content.Bytes(), m.Lines); ok {
+		f.seen.Record(p.Abs, sha256.Sum256(content.Bytes()), total, ranges...)
+	}
+}
+
+// stillThere reports whether lines, in order, are those of the content, and how many lines it has.
+func stillThere(content []byte, lines []search.Line) (total int, ok bool) {
+	rest, number := content, 1 // rest begins with the line of that number
+	for _, l := range lines {
+		for ; number < l.Number; number++ {
+			end := bytes.IndexByte(rest, '\n')
+			if end < 0 {
+				return 0, false
+			}
+			rest = rest[end+1:]
+		}
+		line, _, _ := bytes.Cut(rest, []byte("\n"))
+		if !l.Cut && string(bytes.TrimSuffix(line, []byte("\r"))) != strings.TrimSuffix(l.Text, "\r") {
+			return 0, false
+		}
+	}
+	total = bytes.Count(content, []byte("\n"))
+	if len(content) > 0 && content[len(content)-1] != '\n' {
+		total++
+	}
+	return total, true
+}
