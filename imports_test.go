@@ -25,7 +25,7 @@ var mayImport = map[string]string{
 
 	// Reading shell commands knows no rules and no tools.
 	"permission/shell":  "",
-	"permission/ondisk": "internal/disk",
+	"permission/ondisk": "permission internal/disk",
 
 	// Models by their wire.
 	"model/openai":            "tool model",
@@ -56,7 +56,7 @@ var mayImport = map[string]string{
 	"internal/spill":              "",
 	"internal/context":            "internal/ignore internal/text internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/trust":              "internal/atomicfile",
-	"internal/bench":              "tool",
+	"internal/bench":              "tool permission permission/ondisk",
 
 	// The tools stand on the engines.
 	"builtin": "tool internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +

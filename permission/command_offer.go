@@ -10,25 +10,28 @@ import (
 
 // commandOffers are the rules for the commands of a script that are neither covered nor harmless: one a simple
 // command, joined. Never the line as it stands. A narrow and a wider choice are made of them.
-func (e *engine) commandOffers(script *shell.Script) []string {
+func (w *weighing) commandOffers(script *shell.Script) []string {
 	if len(script.Notes) > 0 {
 		return nil
 	}
 	var narrow, wide []string
 	for _, c := range script.Commands {
-		if c.Guess {
+		if c.Guess || c.First() != c {
 			continue
 		}
-		s := e.sentence(tool.Request{Declaration: tool.Declaration{Kind: tool.Execute}}, c, nil, nil)
+		s := w.sentence(c)
 		if s.covered || s.proved && s.paths == tool.Allow {
 			continue
 		}
-		rules, ok := e.rulesFor(c, s)
+		rules, ok := w.rulesFor(c, s)
 		if !ok {
 			return nil
 		}
 		narrow = appendNew(narrow, rules[0]...)
 		wide = appendNew(wide, rules[len(rules)-1]...)
+		if len(narrow) > mostOffered {
+			return nil
+		}
 	}
 	if len(narrow) == 0 {
 		return nil
@@ -40,6 +43,9 @@ func (e *engine) commandOffers(script *shell.Script) []string {
 	return out
 }
 
+// mostOffered is how many rules an offer may be made of: nobody reads more before saying "always".
+const mostOffered = 32
+
 func appendNew(list []string, more ...string) []string {
 	for _, m := range more {
 		if !slices.Contains(list, m) {
@@ -50,7 +56,7 @@ func appendNew(list []string, more ...string) []string {
 }
 
 // rulesFor are the choices for one simple command, smallest first; each may be several rules.
-func (e *engine) rulesFor(c *shell.Command, s sentence) (choices [][]string, ok bool) {
+func (e *engine) rulesFor(c *shell.Command, s *sentence) (choices [][]string, ok bool) {
 	if s.proved { // only its paths want an answer
 		var reads []string
 		for _, f := range s.asks {

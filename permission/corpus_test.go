@@ -32,7 +32,7 @@ func commandRequest(line string) tool.Request {
 
 func calmWorld() permission.World {
 	w := world()
-	w.Disk = calm{}
+	w.Disk = func() permission.Disk { return calm{} }
 	return w
 }
 

@@ -1,7 +1,7 @@
 package permission
 
-// Disk is what a policy may want to know of the disk to judge a command. It is asked while a call is judged, so it
-// answers at once. A nil Disk knows nothing: paths are taken as they are written, and git asks.
+// Disk is what a policy may want to know of the disk to judge a command. It is asked while a call is judged, by one
+// goroutine, so it answers at once. Without one, paths are taken as they are written, and git asks.
 type Disk interface {
 	// Resolve makes a path canonical: links and .. are followed as the system would, also where the rest of the path
 	// does not exist yet.
@@ -14,11 +14,4 @@ type Disk interface {
 	// Secret names a secret file below dir that a search through it would read; "" if none was found. With links it
 	// also names what a link leads to that does not lie below dir.
 	Secret(dir string, links bool) string
-}
-
-func (w World) resolve(path string) string {
-	if w.Disk == nil {
-		return clean(path)
-	}
-	return w.Disk.Resolve(path)
 }

@@ -14,57 +14,61 @@ type engine struct {
 	offering   bool // an offer is tried out: make none
 	remembered []memory
 	explain    bool // say what was found of each command
-	*cache
-}
-
-// cache keeps what was found while one command line is judged: its commands name the same paths again and again.
-type cache struct {
-	resolved map[string]string
-	paths    map[tool.Access]judged
-	git      map[string]string
-}
-
-// start begins a new judgement.
-func (e *engine) start() {
-	e.cache = &cache{map[string]string{}, map[tool.Access]judged{}, map[string]string{}}
-}
-
-// resolve is the canonical path, looked up once.
-func (e *engine) resolve(path string) string {
-	p, ok := e.resolved[path]
-	if !ok {
-		p = e.world.resolve(path)
-		e.resolved[path] = p
-	}
-	return p
+	*looked
 }
 
 // memory is a rule a person said "always" to. It holds for tools of one origin: a discovered tool that takes the name
 // of another gains nothing.
 type memory struct {
 	origin string
-	rule   rule
+	rule   *rule
 }
 
 // judged is an access with what was found out about it.
 type judged struct {
 	access tool.Access
 	finding
+	ruling
+	lines  []string
+	offers []string // of a command
+	proved bool     // a command that is provably read-only
+}
+
+// ruling is a verdict, and what it comes from.
+type ruling struct {
 	verdict tool.Verdict
 	rule    string // the rule that decided, if one did
 	maybe   bool   // that rule may or may not mean it
 	forced  bool   // a person is asked in every mode
-	lines   []string
-	offers  []string // of a command
-	proved  bool     // a command that is provably read-only
 }
 
-// judge gives the strictest verdict over all accesses, and those that brought it about.
-func (e engine) judge(r tool.Request) (tool.Decision, []judged) {
+// judge gives the strictest verdict over all accesses, and those that brought it about. A short command that took too
+// long gets a second chance, for a busy machine may stop any program for as long as that.
+func (e *engine) judge(r tool.Request) (tool.Decision, []judged) {
+	d, found := e.judgeOnce(r)
+	if e.late && !e.again && short(r) {
+		*e = e.begin()
+		e.again = true
+		return e.judgeOnce(r)
+	}
+	return d, found
+}
+
+// short reports whether reading r cannot be what takes long.
+func short(r tool.Request) bool {
+	n := 0
+	for _, a := range r.Access {
+		n += len(a.Target)
+	}
+	return n <= 1<<10
+}
+
+func (e *engine) judgeOnce(r tool.Request) (tool.Decision, []judged) {
 	var strictest, all []judged
 	verdict := tool.Allow
+	rules := e.about(&r)
 	for _, a := range accesses(r) {
-		j := e.judgeAccess(r, a)
+		j := e.judgeAccess(&r, a, rules)
 		all = append(all, j)
 		if j.verdict < verdict {
 			verdict, strictest = j.verdict, nil
@@ -99,18 +103,41 @@ func readOnly(all []judged) bool {
 }
 
 // judgeAccess judges one access: deny rules, then plan's denials, then ask rules, then allow rules, then the table.
-func (e *engine) judgeAccess(r tool.Request, a tool.Access) judged {
+func (e *engine) judgeAccess(r *tool.Request, a tool.Access, rules Rules) judged {
 	if a.Verb == tool.Execs {
 		return e.command(r, a)
 	}
 	j := judged{access: a, finding: e.world.look(a)}
-	return e.byRules(r, j)
+	j.ruling = e.byRules(rules, r, a, &j.finding)
+	return j
 }
 
-func (e *engine) byRules(r tool.Request, j judged) judged {
-	deny, isDenied := e.find(e.rules.deny, r, j.access, j.finding)
-	ask, isAsked := e.find(e.rules.ask, r, j.access, j.finding)
-	table := j.class.verdict(e.mode)
+// about are the rules that may be about an access of r other than a command; those remembered are among the allowing
+// ones.
+func (e *engine) about(r *tool.Request) Rules {
+	about := func(list []*rule, strict bool) []*rule {
+		var out []*rule
+		for _, u := range list {
+			if u.verb == reading || u.verb == writing || u.ofTool(&r.Declaration, strict) {
+				out = append(out, u)
+			}
+		}
+		return out
+	}
+	rules := Rules{deny: about(e.rules.deny, false), ask: about(e.rules.ask, false), allow: about(e.rules.allow, true)}
+	for _, m := range e.remembered {
+		if m.origin == r.Declaration.Origin {
+			rules.allow = append(rules.allow, m.rule)
+		}
+	}
+	return rules
+}
+
+// byRules judges an access that is no command by rules about it.
+func (e *engine) byRules(rules Rules, r *tool.Request, a tool.Access, f *finding) (j ruling) {
+	deny, isDenied := find(rules.deny, r, a, f)
+	ask, isAsked := find(rules.ask, r, a, f)
+	table := f.class.verdict(e.mode)
 	switch {
 	case isDenied == shell.Yes:
 		j.verdict, j.rule = tool.Deny, "deny "+deny.text
@@ -121,27 +148,17 @@ func (e *engine) byRules(r tool.Request, j judged) judged {
 	case isAsked != shell.No:
 		j.verdict, j.rule, j.maybe, j.forced = tool.Ask, "ask "+ask.text, isAsked == shell.Maybe, true
 	default:
-		j.verdict = table
-		if rule, ok := e.allowed(r, j.access, j.finding); ok && table != tool.Allow {
-			j.verdict, j.rule = tool.Allow, "allow "+rule
+		if j.verdict = table; table == tool.Allow {
+			break
+		}
+		for _, u := range rules.allow {
+			if covers(u, r, a, f) {
+				j.verdict, j.rule = tool.Allow, "allow "+u.text
+				break
+			}
 		}
 	}
 	return j
-}
-
-// allowed looks for an allow rule, or one remembered, that covers an access.
-func (e *engine) allowed(r tool.Request, a tool.Access, f finding) (string, bool) {
-	for _, u := range e.rules.allow {
-		if e.covers(u, r, a, f) {
-			return u.text, true
-		}
-	}
-	for _, m := range e.remembered {
-		if m.origin == r.Declaration.Origin && e.covers(m.rule, r, a, f) {
-			return m.rule.text, true
-		}
-	}
-	return "", false
 }
 
 // accesses is what r touches. Only the word of a built-in tool is taken for it.

@@ -48,7 +48,8 @@ type Options struct {
 // Check judges a request and says why, sentence by sentence: what was found of each access and of each simple command,
 // and the smallest rule that would allow it. It changes nothing and remembers nothing.
 func Check(w World, rules Rules, m Mode, o Options, r tool.Request) (tool.Decision, []string) {
-	e := engine{world: w.filled(), rules: rules, mode: m, noReadOnly: o.NoReadOnly, explain: true}
+	e := engine{world: w.filled(), mode: m, noReadOnly: o.NoReadOnly, explain: true}.begin()
+	e.rules = rules.in(e.world)
 	d, found := e.judge(r)
 	why := []string{d.Verdict.String() + ": " + d.Reason}
 	for _, j := range found {

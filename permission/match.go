@@ -8,11 +8,11 @@ import (
 )
 
 // find looks through deny or ask rules for one that means an access, the surest first.
-func (e *engine) find(rules []rule, r tool.Request, a tool.Access, f finding) (rule, shell.Match) {
-	var best rule
+func find(rules []*rule, r *tool.Request, a tool.Access, f *finding) (*rule, shell.Match) {
+	var best *rule
 	sure := shell.No
 	for _, u := range rules {
-		if m := e.means(u, r, a, f); m > sure {
+		if m := means(u, r, a, f); m > sure {
 			best, sure = u, m
 		}
 	}
@@ -20,14 +20,14 @@ func (e *engine) find(rules []rule, r tool.Request, a tool.Access, f finding) (r
 }
 
 // means says whether a deny or ask rule means an access of a tool. What cannot be told may be meant.
-func (e *engine) means(u rule, r tool.Request, a tool.Access, f finding) shell.Match {
-	ofTool := u.ofTool(r.Declaration, false)
+func means(u *rule, r *tool.Request, a tool.Access, f *finding) shell.Match {
+	ofTool := u.ofTool(&r.Declaration, false)
 	switch {
 	case ofTool && u.whole:
 		return shell.Yes
 	case a.Verb == tool.Reads || a.Verb == tool.Writes:
 		if ofTool || u.verb == reading && a.Verb == tool.Reads || u.verb == writing && a.Verb == tool.Writes {
-			return e.meansPath(u, f)
+			return meansPath(u, f)
 		}
 	case a.Verb == tool.Reaches && ofTool:
 		return meansHost(u, a.Target)
@@ -37,28 +37,28 @@ func (e *engine) means(u rule, r tool.Request, a tool.Access, f finding) shell.M
 	return shell.No
 }
 
-func (e *engine) meansPath(u rule, f finding) shell.Match {
+func meansPath(u *rule, f *finding) shell.Match {
 	switch {
 	case u.whole || !u.isPath:
 		return shell.Yes
 	case f.path == "":
 		return shell.Maybe
 	}
-	switch u.path.reaches(e.world, f.path) {
+	switch u.path.reaches(f.parts) {
 	case adrift:
 		return shell.Maybe
 	case meant, above:
 		return shell.Yes
 	case inside:
 		// Something below a folder is meant. A search leaves secrets out by itself.
-		if f.dir && !(f.class == harmless && u.path.names(e.world, true)) {
+		if f.dir && !(f.class == harmless && u.path.names(true)) {
 			return shell.Maybe
 		}
 	}
 	return shell.No
 }
 
-func meansHost(u rule, target string) shell.Match {
+func meansHost(u *rule, target string) shell.Match {
 	domain := u.domain
 	if domain == "" {
 		var err error
@@ -82,22 +82,22 @@ func ofDomain(host, domain string) bool {
 }
 
 // covers says whether an allow rule covers an access of a tool.
-func (e *engine) covers(u rule, r tool.Request, a tool.Access, f finding) bool {
-	ofTool := u.ofTool(r.Declaration, true)
+func covers(u *rule, r *tool.Request, a tool.Access, f *finding) bool {
+	ofTool := u.ofTool(&r.Declaration, true)
 	switch {
 	case a.Verb == tool.Execs:
 		return false // see command
 	case a.Verb == tool.Reads && (ofTool || u.verb == reading), a.Verb == tool.Writes && (ofTool || u.verb == writing):
-		return e.coversPath(u, f)
+		return coversPath(u, f)
 	case a.Verb == tool.Reads && u.verb == writing && wrote(r, a.Target) && !f.exact:
-		return e.coversPath(u, f) // who may change a file may see what it replaces
+		return coversPath(u, f) // who may change a file may see what it replaces
 	case a.Verb == tool.Reaches && ofTool && !u.whole:
 		return u.domain != "" && a.Target != "*" && plainHost(a.Target) && ofDomain(a.Target, u.domain)
 	}
-	return ofTool && (u.whole || u.boundTo(r.Declaration)) && !f.exact
+	return ofTool && (u.whole || u.boundTo(&r.Declaration)) && !f.exact
 }
 
-func wrote(r tool.Request, target string) bool {
+func wrote(r *tool.Request, target string) bool {
 	for _, a := range r.Access {
 		if a.Verb == tool.Writes && a.Target == target {
 			return true
@@ -107,23 +107,22 @@ func wrote(r tool.Request, target string) bool {
 }
 
 // coversPath: secrets and protected names are covered by a rule that names them.
-func (e *engine) coversPath(u rule, f finding) bool {
+func coversPath(u *rule, f *finding) bool {
 	if u.whole {
 		return !f.exact
 	}
-	if !u.isPath || f.path == "" || u.path.reaches(e.world, f.path) != meant {
+	if !u.isPath || f.path == "" || u.path.reaches(f.parts) != meant {
 		return false
 	}
 	if !f.exact || u.path.literal() && !f.dir {
 		return true
 	}
 	if f.dir { // all below a folder: the rule must say just that
-		comps, _ := u.path.resolve(e.world)
-		own := components(f.path)
+		comps, own := u.path.at, f.parts
 		return len(comps) == len(own)+1 && comps[len(own)] == "**" && !strings.ContainsAny(strings.Join(u.path.comps, "/"), "?[") &&
 			strings.Count(strings.Join(u.path.comps, "/"), "*") == 2
 	}
-	return u.path.names(e.world, f.class == otherRead)
+	return u.path.names(f.class == otherRead)
 }
 
 func plainHost(host string) bool {

@@ -16,8 +16,8 @@ type candidate struct {
 }
 
 // candidates are rules that cover an access, smallest first.
-func (w World) candidates(r tool.Request, a tool.Access, f finding) []candidate {
-	whole := candidate{toolRule(r.Declaration), true}
+func (w *World) candidates(r *tool.Request, a tool.Access, f *finding) []candidate {
+	whole := candidate{toolRule(&r.Declaration), true}
 	switch {
 	case a.Verb == tool.Execs:
 		return nil // see commandOffers
@@ -55,7 +55,7 @@ func (e engine) offers(r tool.Request, asked []judged) []string {
 			rules = j.offers
 			break
 		}
-		cs := e.world.candidates(r, j.access, j.finding)
+		cs := e.world.candidates(&r, j.access, &j.finding)
 		if i == 0 {
 			for _, c := range cs {
 				if c.offered {
@@ -83,7 +83,7 @@ func (e engine) allowedBy(r tool.Request, offer string) bool {
 		if err != nil {
 			return false
 		}
-		e.remembered = append(e.remembered, memory{r.Declaration.Origin, u})
+		e.remembered = append(e.remembered, memory{r.Declaration.Origin, u.in(e.world)})
 	}
 	e.offering = true
 	d, _ := e.judge(r)
@@ -95,7 +95,7 @@ func SplitOffer(offer string) []string { return strings.Split(offer, "\n") }
 
 // toolRule is the rule about a whole tool. A tool from outside goes by its full name, for its display name is its own
 // choice, and by its fingerprint: the yes is to the tool as it is, not to what its server makes of it later.
-func toolRule(d tool.Declaration) string {
+func toolRule(d *tool.Declaration) string {
 	switch {
 	case d.Origin == "":
 		return d.Title()
@@ -113,11 +113,11 @@ func Bound(rule string) (name string, bound bool) {
 
 // Outdated finds the rule by which a person allowed an earlier form of r's tool: one that is bound to another
 // fingerprint. It gives the fingerprint's beginning, or "" if there is none.
-func (p *Policy) Outdated(r tool.Request) string { return p.now().outdated(r.Declaration) }
+func (p *Policy) Outdated(r tool.Request) string { return p.now().outdated(&r.Declaration) }
 
-func (e engine) outdated(d tool.Declaration) string {
+func (e engine) outdated(d *tool.Declaration) string {
 	old := ""
-	note := func(u rule) {
+	note := func(u *rule) {
 		if u.print != "" && u.ofTool(d, true) && !u.boundTo(d) {
 			old = u.print // the last one is the newest
 		}
@@ -134,7 +134,7 @@ func (e engine) outdated(d tool.Declaration) string {
 }
 
 // pathRules are the rules on a path: itself, then the folders it lies in.
-func (w World) pathRules(subject string, f finding) []candidate {
+func (w *World) pathRules(subject string, f *finding) []candidate {
 	var cs []candidate
 	add := func(path, suffix string, offered bool) {
 		if p := w.spell(path); literal(p) {

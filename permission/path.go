@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -17,6 +18,10 @@ type pathPattern struct {
 	comps []string
 	up    int  // leading ..
 	below bool // it ends in a slash: all below it
+
+	// In a world: the components from the root of the disk on. known is false where the base is not known.
+	at    []string
+	known bool
 }
 
 // parsePath reads //abs, ~/…, /… from the project's root, or relative to it.
@@ -61,8 +66,8 @@ func parsePath(s string) (pathPattern, error) {
 	return p, nil
 }
 
-// resolve makes the components of the pattern absolute; ok is false where its base is not known.
-func (p pathPattern) resolve(w World) (comps []string, ok bool) {
+// in makes the components of the pattern absolute.
+func (p pathPattern) in(w World) pathPattern {
 	base := "/"
 	switch {
 	case p.from == '~':
@@ -70,21 +75,29 @@ func (p pathPattern) resolve(w World) (comps []string, ok bool) {
 	case p.from == '.' && len(w.Roots) > 0:
 		base = w.Roots[0]
 	case p.from == '.':
-		return nil, false
+		return p
 	}
 	if base == "" {
-		return nil, false
+		return p
 	}
-	comps = components(base)
+	comps := components(base)
 	comps = comps[:max(0, len(comps)-p.up)]
 	for i, c := range comps {
 		comps[i] = escapeGlob(c)
 	}
-	return append(comps[:len(comps):len(comps)], p.comps...), true
+	p.at, p.known = append(comps[:len(comps):len(comps)], p.comps...), true
+	return p
 }
 
 func components(s string) []string {
-	return strings.FieldsFunc(filepath.ToSlash(s), func(r rune) bool { return r == '/' })
+	s = filepath.ToSlash(s)
+	out := make([]string, 0, strings.Count(s, "/")+1)
+	for c := range strings.SplitSeq(s, "/") {
+		if c != "" {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 func escapeGlob(s string) string {
@@ -105,16 +118,16 @@ const (
 	above  // the pattern means a folder that the path lies in
 )
 
-// reaches compares a pattern with a path.
-func (p pathPattern) reaches(w World, target string) reach {
-	comps, ok := p.resolve(w)
-	if !ok {
+// reaches compares a pattern with the components of a path.
+func (p *pathPattern) reaches(target []string) reach {
+	if !p.known {
 		return adrift
 	}
+	comps := p.at
 	if p.below && (len(comps) == 0 || comps[len(comps)-1] != "**") {
-		comps = append(comps, "**")
+		comps = append(slices.Clip(comps), "**")
 	}
-	return reachOf(comps, components(target))
+	return reachOf(comps, target)
 }
 
 // reachOf walks both at once; ** may stand for any number of components.
@@ -158,24 +171,24 @@ func matchComponent(pattern, name string) bool {
 
 // names reports whether the pattern itself, by its own words, speaks of secret or protected names: only then it answers
 // for them.
-func (p pathPattern) names(w World, secret bool) bool {
-	comps, ok := p.resolve(w)
-	if !ok {
+func (p *pathPattern) names(secret bool) bool {
+	if !p.known {
 		return false
 	}
+	comps := p.at
 	for len(comps) > 0 && comps[len(comps)-1] == "**" {
 		comps = comps[:len(comps)-1]
 	}
 	whole := "/" + strings.Join(comps, "/")
 	if secret {
-		_, ok = names.Secret(whole)
-	} else {
-		_, ok = names.Protected(whole)
+		_, ok := names.Secret(whole)
+		return ok
 	}
+	_, ok := names.Protected(whole)
 	return ok
 }
 
 // literal reports whether the pattern means one path only.
-func (p pathPattern) literal() bool {
+func (p *pathPattern) literal() bool {
 	return !p.below && !strings.ContainsAny(strings.Join(p.comps, "/"), `*?[`)
 }

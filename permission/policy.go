@@ -31,14 +31,6 @@ type Policy struct {
 // New makes a policy for a world.
 func New(w World, m Mode) *Policy { return &Policy{engine: engine{world: w.filled(), mode: m}} }
 
-// filled is the world with what is usual where nothing was said.
-func (w World) filled() World {
-	if w.System == nil {
-		w.System = systemFolders()
-	}
-	return w
-}
-
 // Mode is the mode at present.
 func (p *Policy) Mode() Mode {
 	if m := p.now().mode; m != "" {
@@ -58,14 +50,14 @@ func (p *Policy) SetMode(m Mode) {
 func (p *Policy) SetRules(r Rules) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rules = r
+	p.rules = r.in(p.world)
 }
 
-// now is the engine as it is at present.
+// now is the engine as it is at present, for one judgement.
 func (p *Policy) now() engine {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return p.engine
+	return p.engine.begin()
 }
 
 // Remember keeps one of the offers that Judge made for r, for as long as the policy lives, and reports whether it did:
@@ -80,7 +72,7 @@ func (p *Policy) Remember(r tool.Request, offer string) bool {
 	defer p.mu.Unlock()
 	for _, text := range SplitOffer(offer) {
 		if u, err := parseRule(text, false); err == nil {
-			p.remembered = append(slices.Clip(p.remembered), memory{r.Declaration.Origin, u})
+			p.remembered = append(slices.Clip(p.remembered), memory{r.Declaration.Origin, u.in(p.world)})
 		}
 	}
 	return true
@@ -117,10 +109,10 @@ func (e engine) reason(r tool.Request, v tool.Verdict, found []judged) string {
 	bare := false // the mode is the only reason
 	ruled := false
 	for _, j := range found {
-		what := j.what
+		what := j.what()
 		if j.class == unknown && r.Declaration.Origin != "" {
 			what += " (it comes from " + show(r.Declaration.Origin) + ")"
-			if v == tool.Ask && e.outdated(r.Declaration) != "" {
+			if v == tool.Ask && e.outdated(&r.Declaration) != "" {
 				what += ", and has changed since it was allowed"
 			}
 		}

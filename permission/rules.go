@@ -11,7 +11,7 @@ import (
 )
 
 // Rules are what people wrote under permissions.allow, ask and deny. The zero value says nothing.
-type Rules struct{ allow, ask, deny []rule }
+type Rules struct{ allow, ask, deny []*rule }
 
 // Problem is a rule that could not be taken as it is written.
 type Problem struct {
@@ -46,8 +46,8 @@ func ParseRules(allow, ask, deny []string) (Rules, []Problem, error) {
 	return rules, ignored, nil
 }
 
-func parseAll(list string, texts []string) ([]rule, error) {
-	var out []rule
+func parseAll(list string, texts []string) ([]*rule, error) {
+	var out []*rule
 	for _, s := range texts {
 		r, err := parseRule(s, true)
 		if err != nil {
@@ -63,11 +63,34 @@ func parseAll(list string, texts []string) ([]rule, error) {
 func (r Rules) Unused(tools []tool.Declaration) []string {
 	var out []string
 	for _, u := range slices.Concat(r.deny, r.ask, r.allow) {
-		if u.verb == oneTool && !slices.ContainsFunc(tools, func(d tool.Declaration) bool { return u.ofTool(d, false) }) {
+		if u.verb == oneTool && !slices.ContainsFunc(tools, func(d tool.Declaration) bool { return u.ofTool(&d, false) }) {
 			out = append(out, u.text)
 		}
 	}
 	return out
+}
+
+// in is the rules as they are meant in a world.
+func (r Rules) in(w World) Rules {
+	return Rules{allow: allIn(r.allow, w), ask: allIn(r.ask, w), deny: allIn(r.deny, w)}
+}
+
+func allIn(list []*rule, w World) []*rule {
+	out := make([]*rule, len(list))
+	for i, u := range list {
+		out[i] = u.in(w)
+	}
+	return out
+}
+
+// in is the rule as it is meant in a world: paths begin at its home and its workspace.
+func (r *rule) in(w World) *rule {
+	if !r.isPath {
+		return r
+	}
+	here := *r
+	here.path = r.path.in(w)
+	return &here
 }
 
 // verb is what a rule is about if not one tool.
@@ -97,8 +120,8 @@ type rule struct {
 }
 
 // parseRule reads Tool or Tool(specifier).
-func parseRule(text string, loose bool) (rule, error) {
-	r := rule{text: text}
+func parseRule(text string, loose bool) (*rule, error) {
+	r := &rule{text: text}
 	s := strings.TrimSpace(text)
 	name, rest, found := strings.Cut(s, "(")
 	r.name = strings.TrimSpace(name)
@@ -199,7 +222,7 @@ func parsePrint(s string) (string, error) {
 }
 
 // boundTo reports whether a rule is bound to a tool's fingerprint as it is now.
-func (r rule) boundTo(d tool.Declaration) bool {
+func (r *rule) boundTo(d *tool.Declaration) bool {
 	return r.print != "" && strings.HasPrefix(d.Fingerprint, r.print)
 }
 
@@ -214,7 +237,7 @@ func parseDomain(s string) (string, error) {
 
 // ofTool reports whether a rule names the tool of a declaration. strict is for allow: a tool from outside is meant by
 // its own full name only, and never by one that looks like a built-in tool's.
-func (r rule) ofTool(d tool.Declaration, strict bool) bool {
+func (r *rule) ofTool(d *tool.Declaration, strict bool) bool {
 	if r.verb != oneTool {
 		return false
 	}
@@ -224,16 +247,13 @@ func (r rule) ofTool(d tool.Declaration, strict bool) bool {
 	if d.Origin != "" && strict {
 		return r.name == d.Name && (r.name[0] < 'A' || r.name[0] > 'Z')
 	}
-	for _, name := range slices.Concat([]string{d.Name, d.Title(), d.Title() + "Tool"}, d.Aliases, d.RuleNames) {
-		if r.name == name {
-			return true
-		}
-	}
-	return false
+	title, suffixed := strings.CutSuffix(r.name, "Tool")
+	return r.name == d.Name || r.name == d.Title() || suffixed && title == d.Title() ||
+		slices.Contains(d.Aliases, r.name) || slices.Contains(d.RuleNames, r.name)
 }
 
 // ofServer reads alias__tool, alias__*, mcp__alias__tool and mcp__alias.
-func (r rule) ofServer(d tool.Declaration) bool {
+func (r *rule) ofServer(d *tool.Declaration) bool {
 	server, ok := strings.CutPrefix(d.Origin, "mcp:")
 	if !ok {
 		return false

@@ -3,7 +3,6 @@ package permission
 import (
 	"strings"
 
-	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -17,7 +16,7 @@ func (p *Policy) Understood(r tool.Request) []string {
 		if a.Verb != tool.Execs {
 			continue
 		}
-		script, err := shell.Read(a.Target, shell.Options{Dir: e.directory(r), Home: e.world.Home})
+		script, err := e.read(a.Target, e.directory(&r), e.world.Home)
 		if err != nil {
 			continue
 		}

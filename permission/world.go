@@ -17,7 +17,19 @@ type World struct {
 	State  string   // $ADZE_HOME: all below it is protected, wherever it lies
 	Spill  string   // this session's folder of results too large for the model: reading it back is free
 	System []string // folders of the system that may be read; nil: the usual ones
-	Disk   Disk     // what the words of a command lead to; nil: not known
+	// Disk is the disk for one judgement, which it may remember: what the words of a command lead to. nil: not known.
+	Disk func() Disk
+
+	elsewhere string // what is said of a path outside the workspace
+}
+
+// filled is the world with what is usual where nothing was said.
+func (w World) filled() World {
+	if w.System == nil {
+		w.System = systemFolders()
+	}
+	w.elsewhere = w.outside()
+	return w
 }
 
 // systemFolders are read freely: every program reads them. /proc is not among them.
@@ -31,44 +43,55 @@ func systemFolders() []string {
 // finding is one access, looked at without a mode.
 type finding struct {
 	class class
-	what  string // "reads /home/me/notes.txt, outside the workspace /home/me/app"
 	// exact: a secret or a protected name, which only a rule that names this very path may answer.
 	exact bool
-	path  string // the path, if it is one that rules can be about
-	dir   bool   // the access is to all below path
+	path  string   // the path, if it is one that rules can be about
+	parts []string // its components
+	dir   bool     // the access is to all below path
+
+	// What it is, in three parts, for most findings are never told: "reads ", a target, what is to be said of it.
+	act, target, note string
 }
+
+// what tells the finding: "reads /home/me/notes.txt, outside the workspace /home/me/app".
+func (f *finding) what() string {
+	if f.target == "" && f.act == "" {
+		return f.note
+	}
+	return f.act + show(f.target) + f.note
+}
+
+// told is a finding about nothing that has a path.
+func told(c class, what string) finding { return finding{class: c, note: what} }
 
 // look sorts an access into its row of the table.
 func (w World) look(a tool.Access) finding {
 	switch a.Verb {
 	case tool.Nothing.Verb:
-		return finding{what: "touches nothing"}
+		return told(harmless, "touches nothing")
 	case tool.Holds:
-		return finding{what: "changes nothing outside this session"}
+		return told(harmless, "changes nothing outside this session")
 	case tool.Reads:
 		return w.read(a.Target)
 	case tool.Writes:
 		return w.write(a.Target)
 	case tool.Reaches:
 		if a.Target == "*" {
-			return finding{class: host, what: "reaches any host"}
+			return told(host, "reaches any host")
 		}
-		return finding{class: host, what: "reaches the host " + show(a.Target)}
+		return finding{class: host, act: "reaches the host ", target: a.Target}
 	}
-	return finding{class: unknown, what: "has effects that cannot be known in advance"}
+	return told(unknown, "has effects that cannot be known in advance")
 }
 
 // read judges a path that is read. All below a folder of the workspace may be read although secrets may lie there:
 // their names are no secret, and an engine that reads contents below a folder leaves secret files out.
 func (w World) read(target string) finding {
-	f := finding{class: otherRead, what: "reads " + show(target)}
 	if target == "*" {
-		f.what = "reads files that cannot be known in advance"
-		return f
+		return told(otherRead, "reads files that cannot be known in advance")
 	}
-	var ok bool
-	if f.path, f.dir, ok = split(target); !ok {
-		f.what += ", which is not a resolved path"
+	f := finding{class: otherRead, act: "reads ", target: target}
+	if !f.split() {
 		return f
 	}
 	if within(f.path, w.Spill) {
@@ -77,46 +100,43 @@ func (w World) read(target string) finding {
 	}
 	if why, ok := names.Secret(f.path); ok {
 		f.exact = true
-		f.what += ", which may be secret (" + why + ")"
+		f.note = ", which may be secret (" + why + ")"
 		return f
 	}
 	switch {
 	case within(f.path, w.State):
-		f.what += ", which is Adze's own"
+		f.note = ", which is Adze's own"
 	case w.inside(f.path), w.ofSystem(f.path):
 		f.class = harmless
 	default:
-		f.what += w.outside()
+		f.note = w.elsewhere
 	}
 	return f
 }
 
 func (w World) write(target string) finding {
-	f := finding{class: outsideWrite, what: "writes " + show(target)}
 	if target == "*" {
-		f.what = "writes files that cannot be known in advance"
-		return f
+		return told(outsideWrite, "writes files that cannot be known in advance")
 	}
-	var ok bool
-	if f.path, f.dir, ok = split(target); !ok {
-		f.what += ", which is not a resolved path"
+	f := finding{class: outsideWrite, act: "writes ", target: target}
+	if !f.split() {
 		return f
 	}
 	why, protected := names.Protected(f.path)
 	switch {
 	case within(f.path, w.State):
 		f.exact = true
-		f.what += ", which is Adze's own"
+		f.note = ", which is Adze's own"
 	case protected:
 		f.exact = true
-		f.what += ", a protected name (" + why + ")"
+		f.note = ", a protected name (" + why + ")"
 	case !w.inside(f.path):
-		f.what += w.outside()
+		f.note = w.elsewhere
 	case f.dir:
 		f.exact = true // a protected name may lie below
-		f.what += " with all below it"
+		f.note = " with all below it"
 	case w.isRoot(f.path):
-		f.what += ", the workspace itself"
+		f.note = ", the workspace itself"
 	default:
 		f.class = insideWrite
 	}
@@ -156,6 +176,17 @@ func (w World) outside() string {
 		s += fmt.Sprintf(" and %d more", n)
 	}
 	return s
+}
+
+// split takes the target apart, and says if it cannot.
+func (f *finding) split() bool {
+	var ok bool
+	if f.path, f.dir, ok = split(f.target); !ok {
+		f.note = ", which is not a resolved path"
+		return false
+	}
+	f.parts = components(f.path)
+	return true
 }
 
 // split takes a target apart: the path, and whether all below it is meant. A path that is not absolute and clean

@@ -49,7 +49,15 @@ func run(w io.Writer, binary string) error {
 	fmt.Fprintf(t, "slowest package init\t%s\tunder 1 ms\n", slowestInit(binary))
 	fmt.Fprintf(t, "a call through the core\t%v\tunder 50 µs\n", callOverhead())
 	fmt.Fprintf(t, "heap after 1,000 results of 1 MB\t%.1f MB\tunder 64 MB\n", float64(heapAfterLongResults())/1e6)
-	return t.Flush()
+	shapes := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	if err := printClassification(t, shapes); err != nil {
+		return err
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	return shapes.Flush()
 }
 
 // startUp is the smallest of many: what the program costs, not what else the machine did.

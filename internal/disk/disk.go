@@ -6,7 +6,7 @@
 //
 // It answers while somebody waits: each answer takes a bounded time and looks at a bounded number of files, and
 // beyond the bounds it is the careful one. It runs nothing, not even git, and remembers nothing, so that an answer is
-// about the disk as it is now. It judges no command: package permission does, and asks.
+// about the disk as it is now; only [Disk.Now] does, for a moment. It judges no command: package permission does, and asks.
 //
 // Two things it does not know: the environment (GIT_DIR and the like) and a file system that does not answer.
 package disk
@@ -43,6 +43,7 @@ type Disk struct {
 	options   Options
 	home      string
 	overruled map[string]bool
+	memo      *memo // nil: nothing is remembered
 }
 
 // New prepares answers; nothing is read before the first question.
@@ -70,7 +71,7 @@ func (d *Disk) Resolve(path string) string {
 	if !filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
-	abs, _, err := realpath.Resolve(path)
+	abs, _, err := d.memo.resolve(path)
 	if err != nil {
 		return filepath.Clean(path)
 	}

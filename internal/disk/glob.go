@@ -25,7 +25,7 @@ func (d *Disk) Glob(pattern string) (paths []string, ok bool) {
 	for i, part := range parts {
 		var next []string
 		for _, at := range found {
-			if next, ok = b.expand(next, at, part, i < len(parts)-1); !ok {
+			if next, ok = d.expand(b, next, at, part, i < len(parts)-1); !ok {
 				return nil, false
 			}
 		}
@@ -36,13 +36,13 @@ func (d *Disk) Glob(pattern string) (paths []string, ok bool) {
 
 // expand adds to next what one part of a pattern stands for in the folder at. more says that further parts follow.
 // Nothing is cleaned: the system goes through links before it obeys a "..".
-func (b *budget) expand(next []string, at, part string, more bool) ([]string, bool) {
+func (d *Disk) expand(b *budget, next []string, at, part string, more bool) ([]string, bool) {
 	if !strings.ContainsAny(part, `*?[`) {
 		path := at + "/" + unescape(part)
 		if !b.spend(1) {
 			return nil, false
 		}
-		if _, err := os.Lstat(path); err != nil && absent(err) {
+		if d.memo.isAbsent(path) {
 			return next, true
 		}
 		return append(next, path), true
@@ -56,7 +56,7 @@ func (b *budget) expand(next []string, at, part string, more bool) ([]string, bo
 	add(".")
 	add("..")
 	enough := false
-	err := b.list(at, func(e os.DirEntry) bool {
+	err := d.memo.list(b, at, func(e os.DirEntry) bool {
 		if more && !e.IsDir() && e.Type().IsRegular() {
 			return true
 		}

@@ -33,6 +33,11 @@ type Command struct {
 	Guess bool
 
 	keyword bool // time, as the shell itself knows it
+
+	program string // what base found, once the command stands in a script
+	coder   bool   // what codes found then
+	first   *Command
+	number  int // of the first of equal commands
 }
 
 // Assign is an assignment before a command.
@@ -62,8 +67,11 @@ func (c *Command) Name() string {
 
 // base is the name without a folder.
 func (c *Command) base() string {
+	if c.program != "" {
+		return c.program
+	}
 	name := c.Name()
-	if !strings.ContainsAny(name, `/\`) {
+	if strings.IndexByte(name, '/') < 0 && strings.IndexByte(name, '\\') < 0 {
 		return name
 	}
 	return path.Base(strings.ReplaceAll(name, `\`, "/"))

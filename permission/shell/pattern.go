@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Pattern is the specifier of a rule on commands: these words, and perhaps whatever follows.
@@ -14,6 +15,9 @@ type Pattern struct {
 	words []string
 	any   bool // every command
 	open  bool // more words may follow
+
+	program         string // the first word, without a folder
+	flags, operands []string
 }
 
 // ErrStar says that a star stands where an allow rule may have none.
@@ -48,13 +52,15 @@ func ParsePattern(s string, loose bool) (Pattern, error) {
 	if err != nil {
 		return Pattern{}, err
 	}
-	p.words = words
+	p.words, p.program = words, path.Base(words[0])
+	p.flags, p.operands = sortWords(words[1:])
 	return p, nil
 }
 
 // patternWords reads the words of one simple command.
 func patternWords(s string) ([]string, error) {
-	script, err := Read(s, Options{Dir: "/"})
+	// A rule is no attack: on a busy machine a rule must not stop the start because it took 50 ms.
+	script, err := Read(s, Options{Dir: "/", Deadline: time.Now().Add(time.Minute)})
 	if err != nil {
 		return nil, err
 	}
@@ -77,14 +83,11 @@ func patternWords(s string) ([]string, error) {
 	return words, nil
 }
 
-// Any reports whether the pattern covers every command.
-func (p Pattern) Any() bool { return p.any }
-
 // Exact reports whether the pattern means its words and no more.
-func (p Pattern) Exact() bool { return !p.any && !p.open }
+func (p *Pattern) Exact() bool { return !p.any && !p.open }
 
 // Covers reports whether the pattern, as an allow rule, covers the words of a command: to the letter, word by word.
-func (p Pattern) Covers(c *Command) bool {
+func (p *Pattern) Covers(c *Command) bool {
 	if p.any {
 		return true
 	}
@@ -111,7 +114,7 @@ const (
 
 // Match says whether a deny or ask rule means a command. It looks through the folder of the command word and through
 // flags that stand before, between or in another order than the rule's words; what is not known may be it.
-func (p Pattern) Match(c *Command) Match {
+func (p *Pattern) Match(c *Command) Match {
 	switch {
 	case p.any:
 		return Yes
@@ -119,15 +122,14 @@ func (p Pattern) Match(c *Command) Match {
 		return No
 	case c.Words[0].Sort != Literal:
 		return Maybe
-	case !sameProgram(c.base(), path.Base(p.words[0])):
+	case !sameProgram(c.base(), p.program):
 		return p.mentioned(c)
 	}
-	flags, operands := sortWords(p.words[1:])
-	m := matchOperands(c, operands)
+	m := matchOperands(c, p.operands)
 	if m == No {
 		return No
 	}
-	for _, f := range flags {
+	for _, f := range p.flags {
 		if m = min(m, matchFlag(c, f)); m == No {
 			return No
 		}
@@ -294,15 +296,29 @@ var coders = func() map[string]bool {
 }()
 
 // codes reports whether c may run the text in its words.
-func (c *Command) codes() bool { return coders[strings.TrimRight(c.base(), "0123456789.")] }
+func (c *Command) codes() bool {
+	if c.program == "" {
+		return coders[trimVersion(c.base())]
+	}
+	return c.coder
+}
+
+// trimVersion is a name without the number behind it.
+func trimVersion(name string) string {
+	end := len(name)
+	for end > 0 && (name[end-1] == '.' || name[end-1] >= '0' && name[end-1] <= '9') {
+		end--
+	}
+	return name[:end]
+}
 
 // mentioned reports whether the words of an interpreter hold the name of the rule's command: it may run it.
-func (p Pattern) mentioned(c *Command) Match {
+func (p *Pattern) mentioned(c *Command) Match {
 	if !c.codes() {
 		return No
 	}
 	for _, w := range c.Words[1:] {
-		if w.Text != p.words[0] && containsWord(w.Text, path.Base(p.words[0])) {
+		if w.Text != p.words[0] && containsWord(w.Text, p.program) {
 			return Maybe
 		}
 	}

@@ -84,6 +84,9 @@ type reader struct {
 	by      *Command
 	guess   bool
 	err     error // a line within the line could not be read
+	parser  *syntax.Parser
+	steps   int // statements read
+	sameness
 	// dirs are the folders that the next command may run in; nil: not known.
 	dirs []string
 }
@@ -96,8 +99,10 @@ func (r *reader) read(line string) error {
 	case tooDeep(line), r.nest > maxNest:
 		return ErrTooDeep
 	}
-	parser := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
-	file, err := parser.Parse(&timed{strings.NewReader(line), r.options.Deadline}, "")
+	if r.parser == nil {
+		r.parser = syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
+	}
+	file, err := r.parser.Parse(&timed{strings.NewReader(line), r.options.Deadline}, "")
 	if err != nil {
 		if errors.Is(err, ErrTooSlow) {
 			return ErrTooSlow
@@ -115,6 +120,12 @@ func (r *reader) read(line string) error {
 		return ErrTooSlow
 	}
 	return nil
+}
+
+// late reports whether the time is over. It looks at the clock now and then.
+func (r *reader) late() bool {
+	r.steps++
+	return r.steps%16 == 0 && time.Now().After(r.options.Deadline)
 }
 
 // oddComment reports whether a comment ends in a backslash: bash ends it there, the parser goes on in the next line.
@@ -177,13 +188,19 @@ func opens(line string, i int) bool {
 	if i > 0 && strings.IndexByte(" \t\n;&|(){}!", line[i-1]) < 0 {
 		return false
 	}
-	for _, word := range []string{"if", "while", "until", "for", "case", "select", "!"} {
+	for _, word := range openers {
+		if word[0] != line[i] {
+			continue
+		}
 		if rest, ok := strings.CutPrefix(line[i:], word); ok && (rest == "" || strings.IndexByte(" \t\n;(!", rest[0]) >= 0) {
 			return true
 		}
 	}
 	return false
 }
+
+// openers are the words that open a compound command.
+var openers = [...]string{"if", "while", "until", "for", "case", "select", "!"}
 
 func (r *reader) note(what string, n syntax.Node) {
 	r.script.Notes = append(r.script.Notes, Note{what, r.text(n)})

@@ -4,7 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -42,7 +41,7 @@ func (r *reader) stmts(list []*syntax.Stmt) outcome {
 
 // stmt reads one statement. redirs are those of the groups around it.
 func (r *reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
-	if time.Now().After(r.options.Deadline) {
+	if r.late() {
 		return outcome{}
 	}
 	before := r.dirs
@@ -120,10 +119,36 @@ func (r *reader) group(list []*syntax.Stmt, redirs []Redirect) outcome {
 	return o
 }
 
+// binary reads a | b | c, or a && b && c. What stands left of the last sign is a tree itself: as deep as the line is
+// long, so it is gone through from its bottom up.
 func (r *reader) binary(c *syntax.BinaryCmd, redirs []Redirect) outcome {
+	chain := []*syntax.BinaryCmd{c}
+	for {
+		left, ok := c.X.Cmd.(*syntax.BinaryCmd)
+		if !ok || decorated(c.X) {
+			break
+		}
+		c = left
+		chain = append(chain, c)
+	}
 	before := r.dirs
 	defer func() { r.dirs = before }()
 	x := r.stmt(c.X, redirs)
+	for _, c := range slices.Backward(chain) {
+		r.dirs = before
+		x = r.right(c, x, redirs)
+	}
+	return x
+}
+
+// decorated reports whether there is more to a statement than its command.
+func decorated(s *syntax.Stmt) bool {
+	return s.Negated || s.Background || s.Coprocess || s.Disown || len(s.Redirs) > 0
+}
+
+// right reads the right side of a sign, where x is what the left side comes to.
+func (r *reader) right(c *syntax.BinaryCmd, x outcome, redirs []Redirect) outcome {
+	before := r.dirs
 	switch c.Op {
 	case syntax.AndStmt:
 		r.dirs = x.ok
@@ -286,7 +311,12 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, redirs []Redirect) out
 		cmd.Prefix = append(cmd.Prefix, r.assign(a))
 		r.nested(a)
 	}
+	cmd.Words = make([]Word, 0, len(c.Args))
 	for _, w := range c.Args {
+		if s, ok := plainLiteral(w); ok {
+			cmd.Words = append(cmd.Words, Word{s, Literal})
+			continue
+		}
 		r.nested(w)
 		cmd.Words = append(cmd.Words, r.words(w)...)
 	}
@@ -313,6 +343,10 @@ func (r *reader) add(c *Command) {
 		c.By = r.by
 	}
 	c.Guess = c.Guess || r.guess
+	if c.program = c.base(); c.program != "" {
+		c.coder = coders[trimVersion(c.program)]
+	}
+	c.first = r.sameness.first(c)
 	r.script.Commands = append(r.script.Commands, c)
 }
 

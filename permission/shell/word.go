@@ -39,13 +39,45 @@ func (w Word) String() string {
 
 // Quote writes a text as one word of bash.
 func Quote(s string) string {
-	if s != "" && strings.Trim(s, plainBytes) == "" && s[0] != '~' {
+	if s != "" && only(s, &plainSet) && s[0] != '~' {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 const plainBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,~^"
+
+// byteSet is a set of bytes.
+type byteSet [256]bool
+
+func setOf(bytes string) (set byteSet) {
+	for i := range len(bytes) {
+		set[bytes[i]] = true
+	}
+	return set
+}
+
+var plainSet, specialSet = setOf(plainBytes), setOf("\\*?[~{}")
+
+// only reports whether all bytes of s are in a set.
+func only(s string, set *byteSet) bool {
+	for i := range len(s) {
+		if !set[s[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+// has reports whether a byte of s is in a set.
+func has(s string, set *byteSet) bool {
+	for i := range len(s) {
+		if set[s[i]] {
+			return true
+		}
+	}
+	return false
+}
 
 // builder puts a word together from its parts.
 type builder struct {
@@ -98,7 +130,7 @@ func plainLiteral(w *syntax.Word) (string, bool) {
 		return "", false
 	}
 	lit, ok := w.Parts[0].(*syntax.Lit)
-	if !ok || strings.ContainsAny(lit.Value, "\\*?[~{}") {
+	if !ok || has(lit.Value, &specialSet) {
 		return "", false
 	}
 	return lit.Value, true
@@ -255,7 +287,7 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	}
 	name := p.Param.Value
 	switch {
-	case name == "HOME" && b.home != "" && (quoted || strings.Trim(b.home, plainBytes) == ""):
+	case name == "HOME" && b.home != "" && (quoted || only(b.home, &plainSet)):
 		b.quoted(b.home)
 	case ambient[name]:
 		b.ambient = true

@@ -37,8 +37,8 @@ func below(path, root string) bool {
 // parts splits a path into folded components, the volume left out.
 func parts(path string) []string {
 	path = filepath.ToSlash(path[len(filepath.VolumeName(path)):])
-	var out []string
-	for _, c := range strings.Split(path, "/") {
+	out := make([]string, 0, strings.Count(path, "/")+1)
+	for c := range strings.SplitSeq(path, "/") {
 		if c = fold(c); c != "" {
 			out = append(out, c)
 		}
@@ -50,6 +50,9 @@ func parts(path string) []string {
 // and the long s), characters that HFS+ ignores are dropped, and so is what
 // Windows drops: trailing dots and blanks and a stream's name.
 func fold(name string) string {
+	if folded(name) {
+		return name
+	}
 	var b strings.Builder
 	for i, r := range name {
 		if r == ':' && i > 0 {
@@ -72,6 +75,16 @@ func fold(name string) string {
 		return b.String()
 	}
 	return folded
+}
+
+// folded reports whether nothing in a name wants folding, as in most.
+func folded(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; c >= unicode.MaxASCII || c >= 'A' && c <= 'Z' || c == ':' {
+			return false
+		}
+	}
+	return name == "" || name[len(name)-1] != '.' && name[len(name)-1] != ' '
 }
 
 func ignorable(r rune) bool {

@@ -57,12 +57,8 @@ func (d disk) canonical(name string) (abs string, exists bool, err error) {
 	sep := string(filepath.Separator)
 	top := filepath.VolumeName(name) + sep
 	w := walk{disk: d, at: top, exists: true, todo: components(name[len(filepath.VolumeName(name)):])}
-	for len(w.todo) > 0 {
-		next := w.todo[0]
-		w.todo = w.todo[1:]
-		if err := w.step(next); err != nil {
-			return "", false, &fs.PathError{Op: "resolve", Path: name, Err: err}
-		}
+	if err := w.run(); err != nil {
+		return "", false, &fs.PathError{Op: "resolve", Path: name, Err: err}
 	}
 	return w.at, w.exists, nil
 }
@@ -73,6 +69,18 @@ type walk struct {
 	todo   []string // components still to go
 	links  int
 	exists bool
+}
+
+// run goes all steps that are still to go.
+func (w *walk) run() error {
+	for len(w.todo) > 0 {
+		next := w.todo[0]
+		w.todo = w.todo[1:]
+		if err := w.step(next); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *walk) step(name string) error {

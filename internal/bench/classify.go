@@ -1,0 +1,175 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/ondisk"
+	"github.com/adze-dev/adze/tool"
+)
+
+// classified is how long commands of one shape took to judge, sorted.
+type classified struct {
+	shape string
+	took  []time.Duration
+}
+
+// share is the time within which that share of the judgements was done.
+func share(took []time.Duration, of float64) time.Duration {
+	return took[min(len(took)-1, int(float64(len(took))*of))].Round(time.Microsecond)
+}
+
+// judgements is how often each shape is judged.
+const judgements = 200
+
+// classification judges commands of 16 KB in every shape, as adze permission check --batch does: read, prove, hold
+// against rules, explain, on a real folder.
+func classification() ([]classified, error) {
+	dir, err := os.MkdirTemp("", "adze-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
+	if err := furnish(dir); err != nil {
+		return nil, err
+	}
+	rules, _, err := permission.ParseRules(everydayAllow, everydayAsk, everydayDeny)
+	if err != nil {
+		return nil, err
+	}
+	world := permission.World{Roots: []string{dir}, Home: "/home/me", State: "/home/me/.adze", Disk: ondisk.New([]string{dir})}
+	var all []classified
+	for _, s := range shapes() {
+		r := tool.Request{
+			Declaration: tool.Declaration{Name: "run_shell_command", DisplayName: "Shell", Kind: tool.Execute},
+			Invocation: tool.Invocation{
+				Access:  []tool.Access{{Verb: tool.Execs, Target: s.line}},
+				Confirm: tool.Command{Line: s.line, Directory: dir},
+			},
+		}
+		var took []time.Duration
+		for range judgements {
+			began := time.Now()
+			permission.Check(world, rules, permission.Default, permission.Options{}, r)
+			took = append(took, time.Since(began))
+		}
+		slices.Sort(took)
+		all = append(all, classified{s.name, took})
+	}
+	return all, nil
+}
+
+// printClassification prints a row for the goal, and behind the other goals a row a shape.
+func printClassification(goals, shapes io.Writer) error {
+	all, err := classification()
+	if err != nil {
+		return fmt.Errorf("judge commands: %w", err)
+	}
+	var took []time.Duration
+	for _, c := range all {
+		took = append(took, c.took...)
+	}
+	slices.Sort(took)
+	fmt.Fprintf(goals, "classification p99 at 16 KB\t%v\tunder 1 ms\n", share(took, 0.99))
+	fmt.Fprintf(goals, "classification median at 16 KB\t%v\t\n", share(took, 0.5))
+	fmt.Fprintln(shapes, "16 KB of\tfastest\tmedian\tp99")
+	for _, c := range all {
+		fmt.Fprintf(shapes, "%s\t%v\t%v\t%v\n", c.shape, share(c.took, 0), share(c.took, 0.5), share(c.took, 0.99))
+	}
+	return nil
+}
+
+// furnish makes a small repository.
+func furnish(dir string) error {
+	for name, text := range map[string]string{
+		".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n",
+		".git/objects/x": "", ".git/refs/x": "", "src/main.go": "package main\n", "src/a/b/c.go": "package b\n", "README.md": "x\n", "go.mod": "module x\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The rules of somebody who has worked for a while.
+var (
+	everydayAllow = []string{
+		"Shell(npm test:*)", "Shell(npm run build:*)", "Shell(go test:*)", "Shell(go build:*)", "Shell(go vet:*)", "Shell(make:*)", "Shell(git add:*)", "Shell(git commit:*)",
+		"Shell(cargo test:*)", "Shell(pytest:*)", "Shell(npx tsc:*)", "Shell(gofmt:*)", "Shell(mkdir:*)", "Shell(touch:*)", "Read(docs/**)", "Edit(src/**)", "WebFetch(domain:go.dev)",
+		"github__*", "Read(//home/me/notes/**)", "Shell(docker ps)",
+	}
+	everydayAsk  = []string{"Shell(git push)", "Shell(npm publish)", "Shell(gh pr create)", "Edit(go.mod)", "Shell(docker run)", "Shell(terraform)"}
+	everydayDeny = []string{
+		"Shell(rm -rf)", "Shell(sudo)", "Shell(git push --force)", "Shell(curl)", "Shell(wget)", "Shell(dd)", "Shell(mkfs)", "Shell(shutdown)", "Shell(chmod -R 777)", "Shell(kubectl delete)",
+		"Read(.env)", "Read(.env.*)", "Read(secrets/**)", "Edit(.github/**)", "Read(~/.ssh/**)",
+	}
+)
+
+// shape is a command of 16 KB.
+type shape struct{ name, line string }
+
+// size is how long the commands are.
+const size = 16 << 10
+
+// shapes are commands that are long in every way there is.
+func shapes() []shape {
+	counted := func(format string) func(int) string {
+		return func(n int) string { return fmt.Sprintf(format, n) }
+	}
+	same := func(s string) func(int) string { return func(int) string { return s } }
+	kinds := func(list ...string) func(int) string { return func(n int) string { return list[n%len(list)] } }
+	return []shape{
+		{"one long word", fill("echo ", same("word"), "")},
+		{"words", fill("echo", same(" word"), "")},
+		{"different words", fill("grep -n x", counted(" w%d"), "")},
+		{"commands, the same", fill("", same("ls -la src && "), "ls")},
+		{"commands, different", fill("", counted("cat src/f%d.go; "), "ls")},
+		{"commands, mixed", fill("", kinds("ls -la; ", "cat README.md | head -5; ", "grep -rn x src | wc -l; ", "git status; ", "wc -l src/*.go; "), "pwd")},
+		{"commands that ask", fill("", counted("npm run t%d && "), "make")},
+		{"commands, covered", fill("", counted("go test ./p%d && "), "go vet ./...")},
+		{"pipes", fill("cat README.md", kinds(" | sort", " | uniq -c", " | head -5"), "")},
+		{"quotes", fill("echo", same(` 'a b'"c d"\e$'f'`), "")},
+		{"nesting", fill("", same(strings.Repeat("( ", 40)+"ls"+strings.Repeat(" )", 40)+"; "), "ls")},
+		{"substitutions", fill("echo", same(` "$(echo "$(git status)")"`), "")},
+		{"shells in shells", fill("", same(`bash -c "bash -c 'ls src'"; `), "ls")},
+		{"wrappers", fill("", same("timeout 5 nice -n 3 env ls src; "), "ls")},
+		{"here-document", fill("cat <<'EOF'\n", same("a line of text with $x in it\n"), "EOF")},
+		{"here-documents", fill("", same("cat <<EOF\nsome text\nEOF\n"), "ls")},
+		{"git", fill("", kinds("git log --oneline -5; ", "git diff HEAD~1 -- src; ", "git -C src show HEAD:x; "), "git status")},
+		{"paths", fill("cat", counted(" src/a/b/../c%d.go"), "")},
+		{"paths of a changing command", fill("mytool", counted(" --in=src/a:b%d,c"), "")},
+		{"patterns", fill("ls", counted(" src/*%d.go"), "")},
+		{"folders", fill("", counted("cd src && cat f%d && cd ..; "), "ls")},
+		{"loops", fill("", same("for f in a b; do if cat README.md src/main.go src/a/b/c.go | sort | uniq -c | head -5; then ls -la src; else wc -l README.md; fi; done; "), "ls")},
+		{"redirections", fill("", same("ls >/dev/null 2>&1; "), "ls")},
+		{"a program", fill("python3 -c '", counted("open(\"src/f%d\").read(); "), "'")},
+	}
+}
+
+// fill makes a command of 16 KB from pieces.
+func fill(head string, piece func(n int) string, tail string) string {
+	var b strings.Builder
+	b.WriteString(head)
+	for n := 0; ; n++ {
+		p := piece(n)
+		if b.Len()+len(p)+len(tail) > size {
+			break
+		}
+		b.WriteString(p)
+	}
+	return b.String() + tail
+}

@@ -1,0 +1,48 @@
+package realpath
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Resolver resolves names and remembers the folders it went through, so that many names in one folder cost one look
+// each. It is for one moment: that a folder has changed since it was seen is not noticed. It is not safe for concurrent
+// use; its zero value is ready.
+type Resolver struct{ folders map[string]reached }
+
+// reached is where the walk to a folder ended.
+type reached struct {
+	walk walk
+	err  error
+}
+
+// Resolve is as the function of that name.
+func (r *Resolver) Resolve(name string) (abs string, exists bool, err error) {
+	cut := len(name)
+	for cut > 0 && !os.IsPathSeparator(name[cut-1]) {
+		cut--
+	}
+	last := name[cut:]
+	if cut <= 1 || last == "" || last == "." || last == ".." || filepath.VolumeName(name) != "" {
+		return Resolve(name)
+	}
+	folder, seen := r.folders[name[:cut]]
+	if !seen {
+		folder.walk = walk{disk: realDisk, at: string(filepath.Separator), exists: true, todo: components(name[:cut])}
+		folder.err = folder.walk.run()
+		if r.folders == nil {
+			r.folders = map[string]reached{}
+		}
+		r.folders[name[:cut]] = folder
+	}
+	w := folder.walk
+	if err = folder.err; err == nil {
+		w.todo = []string{last}
+		err = w.run()
+	}
+	if err != nil {
+		return "", false, &fs.PathError{Op: "resolve", Path: name, Err: err}
+	}
+	return w.at, w.exists, nil
+}

@@ -1,0 +1,156 @@
+package permission
+
+import (
+	"errors"
+	"time"
+
+	"github.com/adze-dev/adze/permission/shell"
+)
+
+// looked is what was found out while one request is judged, whatever the rules and the mode say to it: its commands
+// name the same paths again and again, and an offer is tried out on what is known by then. It never outlives the
+// judgement, for files change.
+type looked struct {
+	disk     Disk // nil: not known
+	deadline time.Time
+	late     bool // the deadline came before the end
+	again    bool // this is the second try
+	steps    int
+
+	scripts map[string]script
+	spots   map[string]*spot // by path, as it is written and as it is resolved
+	git     map[string]string
+	secrets map[search]string
+	facts   map[*shell.Command]*fact
+}
+
+// search is a folder that is searched through.
+type search struct {
+	dir   string
+	links bool
+}
+
+// script is a line as it was read.
+type script struct {
+	*shell.Script
+	err error
+}
+
+// fact is what a simple command does, so far as that can be found out.
+type fact struct {
+	why     string // why it is not known to be harmless; "": it is
+	touches []place
+	targets []target // of all touches
+	all     bool     // there are no other paths than these
+}
+
+// place is a path that a command touches, or a pattern. What it stands for are the targets of the fact up to end, from
+// where those of the place before it end.
+type place struct {
+	shell.Touch
+	end int
+}
+
+// begin is the engine for one judgement.
+func (e engine) begin() engine {
+	e.looked = &looked{
+		deadline: time.Now().Add(shell.MaxTime), scripts: map[string]script{}, spots: map[string]*spot{},
+		git: map[string]string{}, secrets: map[search]string{}, facts: map[*shell.Command]*fact{},
+	}
+	if e.world.Disk != nil {
+		e.disk = e.world.Disk()
+	}
+	return e
+}
+
+// overdue reports whether the time to judge a command is over. Once it is, it stays so.
+func (l *looked) overdue() bool {
+	l.late = l.late || time.Now().After(l.deadline)
+	return l.late
+}
+
+// step is overdue for where a look at the clock would cost more than what is done: it looks now and then.
+func (l *looked) step() bool {
+	if l.steps++; l.steps%16 != 0 {
+		return l.late
+	}
+	return l.overdue()
+}
+
+// read reads a line once.
+func (l *looked) read(line, dir, home string) (*shell.Script, error) {
+	key := dir + "\x00" + line
+	s, known := l.scripts[key]
+	if !known {
+		s.Script, s.err = shell.Read(line, shell.Options{Dir: dir, Home: home, Deadline: l.deadline})
+		l.late = l.late || errors.Is(s.err, shell.ErrTooSlow)
+		l.scripts[key] = s
+	}
+	return s.Script, s.err
+}
+
+// secret names a secret that a search would read, looked for once.
+func (l *looked) secret(dir string, links bool) string {
+	name, known := l.secrets[search{dir, links}]
+	if !known {
+		name = l.disk.Secret(dir, links)
+		l.secrets[search{dir, links}] = name
+	}
+	return name
+}
+
+// fact finds out what a command does.
+func (e *engine) fact(c *shell.Command) *fact {
+	c = c.First()
+	f, known := e.facts[c]
+	if known {
+		return f
+	}
+	f = &fact{all: true}
+	e.facts[c] = f
+	proof := c.Prove()
+	f.why = proof.Why
+	for i := 0; i < len(proof.Git) && f.why == ""; i++ {
+		f.why = e.runsGit(proof.Git[i])
+	}
+	ts := proof.Touches
+	if f.why != "" {
+		ts = nil
+		if !c.Guess {
+			ts, f.all = c.Mentions()
+		}
+	}
+	f.touches = make([]place, 0, len(ts))
+	for _, t := range ts {
+		if (t.Glob || t.Below) && e.overdue() || e.step() {
+			return f
+		}
+		f.targets = e.targets(f.targets, t)
+		f.touches = append(f.touches, place{t, len(f.targets)})
+	}
+	return f
+}
+
+// runsGit says why git may run a program in a folder.
+func (e *engine) runsGit(dir string) string {
+	why, known := e.git[dir]
+	if !known {
+		why = e.lookGit(dir)
+		e.git[dir] = why
+	}
+	return why
+}
+
+func (e *engine) lookGit(dir string) string {
+	if e.disk == nil {
+		return "what git runs here is not known"
+	}
+	program, known := e.disk.Git(e.at(dir).path)
+	switch {
+	case !known:
+		return "what git runs here could not be found out"
+	case program != "":
+		return "git is set up to run " + show(program)
+	}
+	return ""
+}

@@ -1,0 +1,137 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/tool"
+)
+
+// sentence is what was found out about one simple command.
+type sentence struct {
+	cmd     *shell.Command
+	verdict tool.Verdict // Deny or Ask by a rule; else Allow
+	forced  bool
+	why     string
+	proved  bool         // it is harmless, whatever its paths are
+	paths   tool.Verdict // what its paths ask for in this mode, if it is proved
+	covered bool         // an allow rule covers it
+	asks    []*finding   // paths that want an answer
+}
+
+// weighing holds the commands of a line against the rules and the mode.
+type weighing struct {
+	*engine
+	deny, ask, allow []*rule // about commands; those remembered are among the allowing ones
+	paths            Rules   // about paths, whoever touches them
+	bare             *tool.Request
+	sentences        map[*shell.Command]*sentence
+}
+
+// weigh picks out the rules that a command of r is held against.
+func (e *engine) weigh(r *tool.Request) *weighing {
+	w := &weighing{
+		engine: e, sentences: map[*shell.Command]*sentence{},
+		bare: &tool.Request{Declaration: tool.Declaration{Name: " ", Origin: r.Declaration.Origin}},
+	}
+	w.paths = e.about(w.bare)
+	d := &r.Declaration
+	forbids := func(list []*rule) (out []*rule) {
+		for _, u := range list {
+			if u.verb == shelling || u.ofTool(d, false) && (u.whole || u.isCommand) {
+				out = append(out, u)
+			}
+		}
+		return out
+	}
+	w.deny, w.ask = forbids(e.rules.deny), forbids(e.rules.ask)
+	allows := func(u *rule) {
+		if u.verb == shelling || u.ofTool(d, true) && d.Kind == tool.Execute && (u.whole || u.isCommand) {
+			w.allow = append(w.allow, u)
+		}
+	}
+	for _, u := range e.rules.allow {
+		allows(u)
+	}
+	for _, m := range e.remembered {
+		if m.origin == d.Origin {
+			allows(m.rule)
+		}
+	}
+	return w
+}
+
+// sentence judges one simple command, and those equal to it.
+func (w *weighing) sentence(c *shell.Command) *sentence {
+	c = c.First()
+	s, known := w.sentences[c]
+	if !known {
+		s = w.judgeCommand(c)
+		w.sentences[c] = s
+	}
+	return s
+}
+
+func (w *weighing) judgeCommand(c *shell.Command) *sentence {
+	s := &sentence{cmd: c, verdict: tool.Allow, paths: tool.Allow}
+	if u, m := matchCommand(w.deny, c); m == shell.Yes {
+		s.verdict, s.why = tool.Deny, "denied by "+u.text
+		return s
+	} else if m == shell.Maybe {
+		s.verdict, s.forced, s.why = tool.Ask, true, "may be what "+u.text+" denies"
+	} else if u, m := matchCommand(w.ask, c); m != shell.No {
+		s.verdict, s.forced, s.why = tool.Ask, true, "asked about by "+u.text
+	}
+	f := w.fact(c)
+	s.proved = f.why == ""
+	w.touch(s, f)
+	if s.why == "" {
+		s.why = f.why
+	}
+	w.cover(s)
+	if s.why == "" {
+		s.why = "read-only"
+		if len(s.asks) > 0 {
+			s.why = s.asks[0].what()
+		}
+	}
+	return s
+}
+
+func matchCommand(rules []*rule, c *shell.Command) (*rule, shell.Match) {
+	var best *rule
+	sure := shell.No
+	for _, u := range rules {
+		m := shell.Yes
+		if !u.whole {
+			m = u.command.Match(c)
+		}
+		if m > sure {
+			best, sure = u, m
+		}
+	}
+	return best, sure
+}
+
+// cover says whether allow rules cover a command: its words to the letter, and nothing around them.
+func (w *weighing) cover(s *sentence) {
+	plain := s.cmd.Literal() && len(s.cmd.Prefix) == 0 && s.cmd.Place != shell.Substitution && s.cmd.Place != shell.Function && len(s.cmd.Words) > 0
+	for _, d := range s.cmd.Redirs {
+		plain = plain && !d.File && d.Target.Sort == shell.Literal
+	}
+	secret := slices.ContainsFunc(s.asks, func(f *finding) bool { return f.exact })
+	for _, u := range w.allow {
+		if secret && (u.whole || !u.command.Exact()) {
+			continue
+		}
+		if u.whole || plain && u.command.Covers(s.cmd) {
+			s.covered = true
+			s.also("allowed by " + u.text)
+			return
+		}
+	}
+}
+
+// also adds to why.
+func (s *sentence) also(why string) { s.why = strings.TrimPrefix(s.why+"; "+why, "; ") }
