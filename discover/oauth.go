@@ -206,15 +206,21 @@ func (a *authority) browse(ctx context.Context, back, address string) (*auth.Aut
 			http.NotFound(w, r)
 			return
 		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		io.WriteString(w, "You can close this window and go back to Adze.\n")
 		select {
 		case came <- q:
 		default:
 		}
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		io.WriteString(w, "You can close this window and go back to Adze.\n")
 	})}
 	go server.Serve(l)
-	defer server.Close()
+	defer func() { // the browser still gets its answer
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if server.Shutdown(ctx) != nil {
+			server.Close()
+		}
+	}()
 	if a.link.opt.OpenURL == nil {
 		return nil, errors.New("there is no way to open a browser")
 	}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const nobody = 65534
+
+// strangersTokens has the program, as another user, find a token file that is not that user's: it must not take it.
+func strangersTokens(t *testing.T, h house, call []string) {
+	if os.Geteuid() != 0 {
+		t.Log("not root: what another user may do is not tried")
+		return
+	}
+	dir, err := os.MkdirTemp("", "adze-stranger-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if out, err := exec.Command("cp", "-r", h.home+"/.", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := exec.Command("chown", "-R", "65534:65534", dir).CombinedOutput(); err != nil {
+		t.Skipf("files cannot be given away here: %s", out)
+	}
+	program := copyProgram(t, dir)
+	tokens := filepath.Join(dir, "mcp", "mcp-tokens.json")
+	if err := os.Chown(tokens, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(tokens, 0o644); err != nil { // so that it could be read
+		t.Fatal(err)
+	}
+	run := func() string {
+		cmd := exec.Command(program, call...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "ADZE_HOME="+dir, "TMPDIR="+dir)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			t.Errorf("the call succeeded: %s", out)
+		}
+		return string(out)
+	}
+	if out := run(); !strings.Contains(out, "it belongs to another user (uid 0); remove it and log in again") {
+		t.Error(out)
+	}
+	if err := os.Chown(tokens, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	if out := run(); !strings.Contains(out, "others may read it (mode 0644)") {
+		t.Error(out)
+	}
+}
+
+// copyProgram copies the program to where everybody may run it.
+func copyProgram(t *testing.T, dir string) string {
+	t.Helper()
+	from, err := exec.LookPath("adze")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	to := filepath.Join(dir, "adze")
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
