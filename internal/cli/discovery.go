@@ -78,7 +78,9 @@ func (s *session) discoverTools(env Env, o *outside) {
 	go func() {
 		defer close(found)
 		tools, err := c.Tools(life)
-		o.said = tools.Warnings
+		for _, warning := range tools.Warnings {
+			o.said = append(o.said, "tools of "+c.Discover+": "+warning)
+		}
 		if err != nil {
 			o.said = append(o.said, err.Error())
 		}
