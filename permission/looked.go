@@ -113,6 +113,9 @@ func (e *engine) fact(c *shell.Command) *fact {
 	for i := 0; i < len(proof.Git) && f.why == ""; i++ {
 		f.why = e.runsGit(proof.Git[i])
 	}
+	for i := 0; i < len(proof.Unless) && f.why == ""; i++ {
+		f.why = e.chosen(proof.Unless[i])
+	}
 	ts := proof.Touches
 	if f.why != "" {
 		ts = nil
@@ -129,6 +132,17 @@ func (e *engine) fact(c *shell.Command) *fact {
 		f.touches = append(f.touches, place{t, len(f.targets)})
 	}
 	return f
+}
+
+// chosen says whether a file is there that chooses the program behind a name.
+func (e *engine) chosen(file string) string {
+	if e.disk == nil {
+		return "which program stands behind the name is not known"
+	}
+	if found, ok := e.disk.Glob(file); !ok || len(found) > 0 {
+		return "the program that stands behind the name is chosen by " + show(file)
+	}
+	return ""
 }
 
 // runsGit says why git may run a program in a folder.

@@ -3,6 +3,7 @@ package permission_test
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -40,7 +41,7 @@ func TestAttacksDoHarm(t *testing.T) {
 	every := max(1, int(1/min(1, soak()*5)))
 	proved := 0
 	for i, n := range sortedLines(lines) {
-		if !proof[n] || i%every != 0 {
+		if !proof[n] || i%every != 0 || missing(lines[n]) {
 			continue
 		}
 		if e := b.run(t, order{Command: lines[n]}); e.harm() == "" {
@@ -49,6 +50,13 @@ func TestAttacksDoHarm(t *testing.T) {
 		proved++
 	}
 	t.Logf("%d attacks proved", proved)
+}
+
+// missing reports whether a line is about a program that not every machine has, and this one has not.
+func missing(line string) bool {
+	name := strings.Fields(line)[0]
+	_, err := exec.LookPath(name)
+	return err != nil && slices.Contains([]string{"tree", "rg", "gawk", "busybox", "fd"}, name)
 }
 
 // The harmless commands do none.

@@ -86,11 +86,13 @@ func (e *engine) targets(out []target, t shell.Touch) []target {
 	}
 	at := e.at(t.Path)
 	out = append(out, target{spot: at, sure: true})
-	if !t.Below || at.path == "/" {
+	if !t.Below {
 		return out
 	}
-	out = append(out, target{spot: at.allBelow(), sure: true})
-	if !t.Names && e.disk != nil && !t.Write {
+	if at.path != "/" {
+		out = append(out, target{spot: at.allBelow(), sure: true})
+	}
+	if (!t.Names || t.Links) && e.disk != nil && !t.Write {
 		if secret := e.secret(at.path, t.Links); secret != "" {
 			out = append(out, target{example: secret}) // one of perhaps many
 		}
@@ -107,12 +109,21 @@ func (e *engine) globTargets(out []target, t shell.Touch) []target {
 	if e.patternRuled(folder.path) {
 		out = append(out, target{spot: folder.allBelow()})
 	}
+	starred := false
 	for c := range strings.SplitSeq(t.Path, "/") {
 		if up, _ := path.Match(c, ".."); up && c[0] == '.' && c != ".." {
 			out = append(out, target{spot: e.at(fixed + "..")}) // shells before bash 5.2
 		}
+		if c == ".." && starred {
+			return append(out, target{spot: &spot{path: "*"}}) // up from what a pattern stands for: who knows where
+		}
+		starred = starred || strings.ContainsAny(c, "*?[")
 	}
-	if secret, ok := names.MaySecret(t.Path); ok && !t.Names {
+	may := names.MaySecret
+	if t.Spec {
+		may = names.MaySecretBelow
+	}
+	if secret, ok := may(t.Path); ok && !t.Names {
 		out = append(out, target{example: secret})
 	}
 	if e.disk == nil {

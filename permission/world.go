@@ -143,8 +143,13 @@ func (w World) write(target string) finding {
 	return f
 }
 
+// inside reports whether path lies in the workspace. What the kernel shows as files does not, even where the whole
+// disk is the workspace.
 func (w World) inside(path string) bool {
-	_, ok := names.Within(path, w.Roots)
+	root, ok := names.Within(path, w.Roots)
+	for _, d := range []string{"/proc", "/dev", "/sys"} {
+		ok = ok && (!within(path, d) || within(root, d))
+	}
 	return ok
 }
 

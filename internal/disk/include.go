@@ -92,6 +92,11 @@ func (c *configReader) include(s setting, file string, depth int) error {
 	if !ok {
 		return fmt.Errorf("%s: include %q: where that is is not known", file, s.value)
 	}
+	if abs, _, err := realpath.Resolve(path); err == nil {
+		if _, secret := names.Secret(abs); secret { // git config --list would tell it
+			return fmt.Errorf("%s: include %q: it may be secret", file, s.value)
+		}
+	}
 	return c.file(path, depth+1)
 }
 

@@ -27,7 +27,8 @@ var programKeys = map[string]func(s setting) bool{
 	"core.fsmonitor":          setting.isBool, // true: git's own daemon
 	"log.showsignature":       setting.isFalse,
 	"merge.verifysignatures":  setting.isFalse,
-	"diff.submodule":          func(s setting) bool { return s.value == "short" }, // else git runs in submodules of any commit
+	"log.diffmerges":          func(s setting) bool { return s.value != "remerge" && s.value != "r" }, // else a log merges anew, with drivers
+	"diff.submodule":          func(s setting) bool { return s.value == "short" },                     // else git runs in submodules of any commit
 	"status.submodulesummary": setting.isFalse,
 	"submodule.*.update":      func(s setting) bool { return !strings.HasPrefix(s.value, "!") },
 	"credential.helper":       func(s setting) bool { return s.valued && s.value == "" }, // forgets the helpers so far

@@ -62,6 +62,16 @@ func checkDate(a *args) string {
 	return ""
 }
 
+// checkGrep: what is done with a folder is told by a word that may be shortened.
+func checkGrep(a *args) string {
+	for _, f := range a.flags {
+		if (f.name == "-d" || f.name == "--directories") && !slices.Contains([]string{"read", "skip", "recurse"}, f.value.Text) {
+			return "grep may look into folders"
+		}
+	}
+	return ""
+}
+
 func checkNumbers(a *args) string {
 	for _, w := range a.operands {
 		if w.Sort != Literal || strings.Trim(w.Text, "0123456789.-smhd") != "" {
@@ -87,13 +97,23 @@ var testOperators = strings.Fields("! ( ) -a -o -e -f -d -s -r -w -x -L -h -z -n
 // checkTest: -v calculates an index, which may run a command. The files that are looked at are among the operands, and
 // are taken for paths all of them.
 func checkTest(a *args) string {
-	for _, w := range a.operands {
+	for i, w := range a.operands {
 		if w.Sort == Literal && strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 && !slices.Contains(testOperators, w.Text) {
 			return "the test " + w.Text + " is not known to be harmless"
+		}
+		if w.Sort == Ambient && (i > 0 && isFileTest(a.operands[i-1].Text) || i+1 < len(a.operands) && comparesFiles(a.operands[i+1].Text)) {
+			return "the word " + w.Text + " is not literal"
 		}
 	}
 	return ""
 }
+
+// isFileTest reports whether test looks at a file for an operator.
+func isFileTest(op string) bool {
+	return comparesFiles(op) || len(op) == 2 && op[0] == '-' && strings.IndexByte("efdsrwxLhpSbckgua", op[1]) >= 0
+}
+
+func comparesFiles(op string) bool { return op == "-nt" || op == "-ot" || op == "-ef" }
 
 const awkFlags = "-F: -v: --field-separator: --assign: --version"
 
@@ -104,7 +124,7 @@ func checkAwk(a *args) string {
 		return "the program of awk is not known"
 	}
 	code := a.operands[0].Text
-	for _, word := range []string{"system", "getline", "ARGV", "ARGC", "ENVIRON", "PROCINFO", "@", "\\\n", "/inet", "extension"} {
+	for _, word := range []string{"system", "getline", "ARGV", "ARGC", "ENVIRON", "PROCINFO", "SYMTAB", "FUNCTAB", "@", "\\\n", "/inet", "extension"} {
 		if strings.Contains(code, word) {
 			return "the awk program holds " + word
 		}
@@ -119,6 +139,11 @@ func checkAwk(a *args) string {
 	for _, f := range a.flags {
 		if strings.Contains(f.value.Text, "ENVIRON") {
 			return "awk looks into the environment"
+		}
+	}
+	for _, w := range a.operands[1:] {
+		if strings.HasPrefix(w.Text, "/inet") {
+			return "awk connects to " + w.Text
 		}
 	}
 	return ""

@@ -32,7 +32,8 @@ type Command struct {
 	// Guess: By may run this or not (npx rm, ssh host rm). Deny and ask look at it, allow does not.
 	Guess bool
 
-	keyword bool // time, as the shell itself knows it
+	keyword bool   // time, as the shell itself knows it
+	start   string // the folder the line starts in
 
 	program string // what base found, once the command stands in a script
 	coder   bool   // what codes found then

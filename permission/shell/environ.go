@@ -19,7 +19,11 @@ func Environment(environ []string, roots ...string) []string {
 		switch {
 		case name == "PATH":
 			out = append(out, "PATH="+safePath(value, roots))
-		case keep[name], strings.HasPrefix(name, "LC_"):
+		case name == "LANG" || strings.HasPrefix(name, "LC_"):
+			if plainLocale(value) {
+				out = append(out, kv)
+			}
+		case keep[name]:
 			out = append(out, kv)
 		}
 	}
@@ -27,7 +31,7 @@ func Environment(environ []string, roots ...string) []string {
 }
 
 var keep = map[string]bool{
-	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "LANG": true, "LANGUAGE": true, "TZ": true, "TMPDIR": true, "TERM": true, "COLORTERM": true,
+	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "LANGUAGE": true, "TZ": true, "TMPDIR": true, "TERM": true, "COLORTERM": true,
 	"NO_COLOR": true, "COLUMNS": true, "LINES": true, "HOSTNAME": true, "SYSTEMROOT": true, "SystemRoot": true, "USERPROFILE": true, "TEMP": true, "TMP": true,
 }
 

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // findTests are the words of find that only look, and how many words follow them. What is not here is not harmless:
 // -delete, -exec, -ok, -fprint, -fls.
@@ -21,6 +24,7 @@ var findTests = func() map[string]int {
 func (c *Command) proveFind() Proof {
 	words := c.Words[1:]
 	var ts []Touch
+	links := slices.ContainsFunc(words, func(w Word) bool { return w.Text == "-L" || w.Text == "-follow" })
 	for len(words) > 0 && (words[0].Text == "-L" || words[0].Text == "-H" || words[0].Text == "-P" || words[0].Text == "-E") {
 		words = words[1:]
 	}
@@ -28,11 +32,11 @@ func (c *Command) proveFind() Proof {
 		if why := wordWhy(words[0], false); why != "" {
 			return Proof{Why: why}
 		}
-		ts = append(ts, Touch{Path: words[0].Text, Glob: words[0].Sort == Glob, Below: true, Names: true})
+		ts = append(ts, Touch{Path: words[0].Text, Glob: words[0].Sort == Glob, Below: true, Names: true, Links: links})
 		words = words[1:]
 	}
 	if len(ts) == 0 {
-		ts = []Touch{{Path: ".", Below: true, Names: true}}
+		ts = []Touch{{Path: ".", Below: true, Names: true, Links: links}}
 	}
 	for i := 0; i < len(words); i++ {
 		w := words[i]

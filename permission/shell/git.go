@@ -63,7 +63,7 @@ const gitBlameFlags = "-beflnpstwc -M? -C? -L: -S@ --root --show-stats --show-na
 	"--color-lines --color-by-age --abbrev: --since: --first-parent --reverse --ignore-rev: --no-progress --minimal --encoding:"
 
 // gitQuiet are the subcommands that look at no file and no object, so that nothing configured can run.
-var gitQuiet = []string{"version", "config", "remote"}
+var gitQuiet = []string{"version"}
 
 // proveGit judges git: its own flags, then a subcommand with its flags.
 func (c *Command) proveGit() Proof {
@@ -93,7 +93,7 @@ func (c *Command) proveGit() Proof {
 	if dirs == nil {
 		return Proof{Why: "the folder git runs in is not known"}
 	}
-	a, why := parseArgs(c, words[1:], flagSets()["git "+name], false)
+	a, why := parseArgs(c, words[1:], flagSets()["git "+name], s)
 	if why == "" {
 		why = checkGit(name, s, a)
 	}
@@ -108,9 +108,14 @@ func checkGit(name string, s spec, a *args) string {
 		return "git " + name + " with so many words is not known to be harmless"
 	}
 	for _, f := range a.flags {
-		if f.name == "--format" || f.name == "--pretty" {
+		switch f.name {
+		case "--format", "--pretty":
 			if strings.Contains(f.value.Text, "%G") || strings.Contains(f.value.Text, "signature") || !prettyFormat(name, f.value.Text) {
 				return "the format " + f.value.Text + " may run a program"
+			}
+		case "--diff-merges": // remerge does the merge once more, in files of its own
+			if !slices.Contains(strings.Fields("off none first-parent 1 separate m combined c dense-combined cc"), f.value.Text) {
+				return "to show merges as " + f.value.Text + " may merge them anew"
 			}
 		}
 	}
@@ -131,7 +136,7 @@ func prettyFormat(name, format string) bool {
 
 // gitTouches are the paths among the words: every operand may be one, also behind a colon (HEAD:path).
 func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof {
-	below := name == "grep"
+	below := name == "grep" || a.has("--no-index") || name == "diff" && len(a.operands) == 2 && a.ended < 0 // outside a repository, two folders
 	var ts []Touch
 	set := flagSets()["git "+name]
 	for _, f := range a.flags {
@@ -150,21 +155,19 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 		files = nil
 	}
 	for _, w := range files {
-		text := w.Text
-		ts = append(ts, Touch{Path: text, Glob: w.Sort == Glob, Below: below, Names: s.operands == listed && !below})
-		for i := strings.IndexByte(text, ':'); i >= 0; i = strings.IndexByte(text, ':') {
-			text = strings.TrimLeft(text[i+1:], "!^")
-			if end := strings.IndexByte(text, ')'); strings.HasPrefix(text, "(") && end > 0 {
-				text = text[end+1:]
-			}
-			ts = append(ts, Touch{Path: strings.TrimLeft(text, "/"), Glob: w.Sort == Glob})
+		if below && (strings.HasPrefix(w.Text, ":/") || strings.HasPrefix(w.Text, ":(") && strings.Contains(w.Text, "top")) {
+			return Proof{Why: "how much " + w.Text + " is is not known"}
 		}
+		ts = append(ts, gitPaths(w, Touch{Below: below, Names: s.operands == listed && !below})...)
 	}
 	ts = append(ts, Touch{Path: ".", Names: !below, Below: below})
 	p := Proof{}
 	for _, t := range ts {
 		if !c.place(&p, t, dirs) {
 			return p
+		}
+		if t.Top && !slices.Equal(dirs, []string{c.start}) && c.start != "" {
+			c.place(&p, t, []string{c.start})
 		}
 	}
 	for _, d := range c.Redirs {
@@ -176,6 +179,30 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 		p.Git = dirs
 	}
 	return p
+}
+
+// gitPaths are the paths that a word may name: itself, and what stands behind each colon of it (HEAD:path, :(icase)path),
+// which git counts from the top of the repository. A star in it is git's to expand.
+func gitPaths(w Word, t Touch) []Touch {
+	one := func(text string, top bool) Touch {
+		t := t
+		t.Path, t.Top = text, top
+		t.Glob = strings.ContainsAny(text, "*?[")
+		t.Spec = t.Glob && w.Sort == Literal
+		t.Names = t.Names && !t.Spec
+		return t
+	}
+	text := w.Text
+	ts := []Touch{one(text, false)}
+	t.Below, t.Names = false, false
+	for i := strings.IndexByte(text, ':'); i >= 0; i = strings.IndexByte(text, ':') {
+		text = strings.TrimLeft(text[i+1:], "!^")
+		if end := strings.IndexByte(text, ')'); strings.HasPrefix(text, "(") && end > 0 {
+			text = text[end+1:]
+		}
+		ts = append(ts, one(strings.TrimLeft(text, "/"), true))
+	}
+	return ts
 }
 
 // into is where -C leads from each of dirs. Nothing is cleaned away: the system goes through links.
@@ -197,6 +224,9 @@ func checkListing(a *args) string {
 		if len(a.operands) > 1 || !a.has("--contains", "--no-contains", "--merged", "--no-merged", "--points-at") {
 			return "it may make " + a.operands[0].Text
 		}
+	}
+	if !a.has("--list") && slices.ContainsFunc(a.operands, func(w Word) bool { return !strings.ContainsAny(w.Text, "*?[") }) && a.has("-l") {
+		return "it may make " + a.operands[0].Text // before git 2.19, -l asked branch for a log of what it makes
 	}
 	return ""
 }

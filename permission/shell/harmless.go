@@ -16,6 +16,8 @@ type Touch struct {
 	Names bool // only names and attributes are looked at, not contents
 	Links bool // links below it are followed
 	Sure  bool // it is looked at or changed for sure, not only named in a word
+	Spec  bool // the pattern is git's: its stars stand for slashes and leading dots too
+	Top   bool // git counts it from the top of the repository
 }
 
 // Proof says whether a command is harmless: it changes no file, reaches no network and runs nothing from the workspace.
@@ -24,6 +26,8 @@ type Proof struct {
 	Touches []Touch // what it looks at, if it is harmless
 	// Git are the folders in which git runs. It is harmless there only if no program is configured in the repository.
 	Git []string
+	// Unless are patterns of files with which it would run a program that the folder chooses.
+	Unless []string
 }
 
 // Prove says whether a command is harmless, whatever its paths are: they still have to be judged.
@@ -36,10 +40,13 @@ func (c *Command) Prove() Proof {
 		return Proof{}
 	}
 	if c.isVersion(name) {
-		return Proof{}
+		return c.proveVersion(name)
 	}
 	if len(c.Words) == 0 {
-		return Proof{Why: "only assigns or redirects"}
+		if len(c.Prefix) == 0 { // what a compound statement opens: surroundings have looked at what is written
+			return c.proved(nil)
+		}
+		return Proof{Why: "only assigns"}
 	}
 	if c.Name() == "" {
 		return Proof{Why: "the command word " + c.Words[0].Text + " is not literal"}
@@ -63,7 +70,7 @@ func (c *Command) Prove() Proof {
 	if s.raw {
 		a, why = rawArgs(c, words)
 	} else {
-		a, why = parseArgs(c, words, flagSets()[name], s.safe)
+		a, why = parseArgs(c, words, flagSets()[name], s)
 	}
 	if why == "" && s.most > 0 && len(a.operands) > s.most || why == "" && s.operands == nothing && len(a.operands) > 0 {
 		why = name + " with so many words is not known to be harmless"
@@ -145,7 +152,7 @@ func harmlessAssign(a Assign) bool {
 	v := a.Value.Text
 	switch a.Name {
 	case "LC_ALL", "LANG", "LC_COLLATE", "LC_CTYPE", "LC_NUMERIC", "LC_TIME", "LC_MESSAGES":
-		return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") == "" && !strings.Contains(v, "..")
+		return plainLocale(v)
 	case "TZ":
 		return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-/") == "" && !strings.HasPrefix(v, "/")
 	case "GIT_OPTIONAL_LOCKS":
@@ -156,6 +163,15 @@ func harmlessAssign(a Assign) bool {
 		return v == "cat" || v == ""
 	}
 	return false
+}
+
+// plainLocale reports whether a backslash is a backslash in a language: in Big5, GBK and Shift JIS it may be the second
+// half of a character, and then a text ends elsewhere.
+func plainLocale(v string) bool {
+	name, set, _ := strings.Cut(v, ".")
+	set = strings.ToUpper(strings.ReplaceAll(set, "-", ""))
+	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" &&
+		(set == "UTF8" || set == "" && (name == "" || name == "C" || name == "POSIX" || strings.HasPrefix(name, "en_")))
 }
 
 // systemName is the name of a command, without the folder where that is the system's own.
@@ -194,22 +210,45 @@ func (a *args) touches(name string, s spec) []Touch {
 			files = files[1:]
 		}
 	}
-	below := a.has("-r", "-R", "--recursive", "--dereference-recursive") || name == "rg" || name == "du" || name == "tree"
-	names := s.operands == listed
-	links := a.has("-R", "--dereference-recursive") && name != "ls" || name == "rg" && a.has("-L", "--follow") || name == "diff"
+	t := a.reach(name, s)
 	for _, w := range files {
 		if w.Text == "-" && w.Sort == Literal {
 			continue
 		}
-		ts = append(ts, Touch{Path: w.Text, Glob: w.Sort == Glob, Below: below, Names: names, Links: links})
+		t.Path, t.Glob = w.Text, w.Sort == Glob
+		ts = append(ts, t)
 	}
-	if len(files) == 0 && (below && name != "ls" || names && (name == "ls" || name == "dir" || name == "vdir")) {
-		ts = append(ts, Touch{Path: ".", Below: below, Names: names, Links: links})
+	if lists := name == "ls" || name == "dir" || name == "vdir"; len(files) == 0 && (t.Below && !lists || t.Names && lists) {
+		t.Path, t.Glob = ".", false
+		ts = append(ts, t)
 	}
 	if len(files) == 0 && name == "cd" {
 		ts = append(ts, Touch{Path: "~", Names: true})
 	}
 	return ts
+}
+
+// reach says how a command looks at the paths that it is given: into them or only at them, at all below them, and
+// through links.
+func (a *args) reach(name string, s spec) Touch {
+	t := Touch{Names: s.operands == listed}
+	lists := name == "ls" || name == "dir" || name == "vdir"
+	t.Below = a.has("-r", "-R", "--recursive", "--dereference-recursive") || a.hasValue("recurse", "-d", "--directories")
+	switch name {
+	case "diff": // also without -r the files in two folders are compared
+		t.Below, t.Links = true, true
+	case "rg":
+		t.Below, t.Links = true, a.has("-L", "--follow")
+	case "du":
+		t.Below, t.Links = true, a.has("-L", "--dereference")
+	case "tree":
+		t.Below, t.Links = true, a.has("-l")
+	case "grep", "egrep", "fgrep":
+		t.Links = a.has("-R", "--dereference-recursive")
+	default:
+		t.Links = lists && t.Below && a.has("-L", "--dereference")
+	}
+	return t
 }
 
 // tested are the files that test looks at: what follows an operator on files, and what stands around one that compares
@@ -222,12 +261,11 @@ func tested(words []Word) []Touch {
 		}
 	}
 	for i, w := range words {
-		switch w.Text {
-		case "-e", "-f", "-d", "-s", "-r", "-w", "-x", "-L", "-h", "-p", "-S", "-b", "-c", "-k", "-g", "-u", "-a":
+		if isFileTest(w.Text) {
 			add(i + 1)
-		case "-nt", "-ot", "-ef":
+		}
+		if comparesFiles(w.Text) {
 			add(i - 1)
-			add(i + 1)
 		}
 	}
 	return ts

@@ -44,6 +44,18 @@ func (r *reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
 	return all
 }
 
+// opened adds the files that a compound statement opens as a command of their own: [[ … ]] > x writes x although no
+// command within has a redirection, and so does a case without branches.
+func (r *reader) opened(s *syntax.Stmt, redirs []Redirect) {
+	if _, simple := s.Cmd.(*syntax.CallExpr); simple {
+		return
+	}
+	own := redirs[len(redirs)-len(s.Redirs):]
+	if slices.ContainsFunc(own, func(d Redirect) bool { return d.File || d.Target.Sort != Literal }) {
+		r.add(&Command{Source: r.text(s), Redirs: own})
+	}
+}
+
 // isNumber reports whether the target of >& or <& is a number or the - that closes.
 func isNumber(w Word) bool {
 	return w.Sort == Literal && (w.Text == "-" || w.Text != "" && strings.Trim(w.Text, "0123456789") == "")

@@ -2,7 +2,7 @@ package shell
 
 import "strings"
 
-const sedFlags = "-nErsuz -e: -l: --quiet --silent --regexp-extended --separate --unbuffered --null-data --expression: --line-length: --posix --version"
+const sedFlags = "-nErsuz -e: --quiet --silent --regexp-extended --separate --unbuffered --null-data --expression: --line-length: --posix --version"
 
 // checkSed lets scripts pass that are made of commands that only print: p d q = l n N D P h H g G x y { } and s without
 // the flags that write or run. GNU's one-line extensions after labels, files and texts are not read.
@@ -94,7 +94,7 @@ func (s *sedReader) address() bool {
 		return true
 	case s.rest[0] == '/':
 		s.rest = s.rest[1:]
-		if !s.delimited('/') {
+		if !s.delimited('/', true) {
 			return false
 		}
 		s.rest = strings.TrimLeft(s.rest, "IM")
@@ -113,21 +113,20 @@ func (s *sedReader) substitute(c byte) bool {
 	}
 	delimiter := s.rest[0]
 	s.rest = s.rest[1:]
-	for range 2 { // the pattern, and what replaces it
-		if !s.delimited(delimiter) {
+	for _, brackets := range []bool{c == 's', false} { // the pattern, and what replaces it
+		if !s.delimited(delimiter, brackets) {
 			return false
 		}
 	}
 	if c == 's' {
-		s.rest = strings.TrimLeft(s.rest, "gpiI0123456789")
+		s.rest = strings.TrimLeft(s.rest, "gpiImM0123456789")
 	}
 	return s.ends()
 }
 
-// delimited skips up to and with the delimiter. A bracket that holds the delimiter is read differently by different
-// seds, and so is a line that goes on.
-func (s *sedReader) delimited(delimiter byte) bool {
-	bracket := false
+// delimited skips up to and with the delimiter. In a pattern, a bracket that holds the delimiter is read differently
+// by different seds, and so is one whose end they do not agree on.
+func (s *sedReader) delimited(delimiter byte, brackets bool) bool {
 	for i := 0; i < len(s.rest); i++ {
 		switch c := s.rest[i]; {
 		case c == '\n':
@@ -138,16 +137,46 @@ func (s *sedReader) delimited(delimiter byte) bool {
 				return false
 			}
 		case c == delimiter:
-			if bracket {
-				return false
-			}
 			s.rest = s.rest[i+1:]
 			return true
-		case c == '[':
-			bracket = true
-		case c == ']':
-			bracket = false
+		case c == '[' && brackets:
+			n := sedBracket(s.rest[i:])
+			if n == 0 || strings.IndexByte(s.rest[i:i+n], delimiter) >= 0 {
+				return false
+			}
+			i += n - 1
 		}
 	}
 	return false
+}
+
+// sedBracket is the length of the set that s begins with; 0 where seds may not agree on it: only [abc], [^abc] and
+// classes such as [[:alpha:]] in it are read.
+func sedBracket(s string) int {
+	i := 1
+	if strings.HasPrefix(s[i:], "^") {
+		i++
+	}
+	for first := i; i < len(s); i++ {
+		switch s[i] {
+		case ']':
+			if i == first {
+				return 0
+			}
+			return i + 1
+		case '[':
+			end := strings.Index(s[i:], ":]")
+			if !strings.HasPrefix(s[i:], "[:") || end < 0 || strings.Trim(s[i+2:i+end], "abcdefghijklmnopqrstuvwxyz") != "" {
+				return 0
+			}
+			i += end + 1
+		case '\\': // itself, or with the next one a character
+			if i++; i == len(s) || !isLetter(s[i]) && strings.IndexByte(".-+*?$(){}", s[i]) < 0 {
+				return 0
+			}
+		case '\n':
+			return 0
+		}
+	}
+	return 0
 }

@@ -67,11 +67,19 @@ func Read(line string, o Options) (*Script, error) {
 	if o.Deadline.IsZero() {
 		o.Deadline = time.Now().Add(MaxTime)
 	}
+	if namesHome(line) {
+		o.Home = ""
+	}
 	r := &reader{script: &Script{}, options: o, dirs: []string{o.Dir}}
 	if err := errors.Join(r.read(line), r.err); err != nil {
 		return nil, err
 	}
 	return r.script, nil
+}
+
+// namesHome reports whether a line holds the name HOME other than to ask for its value: it may set it.
+func namesHome(line string) bool {
+	return strings.Contains(line, "HOME") && strings.Contains(strings.NewReplacer("${HOME}", "", "$HOME", "").Replace(line), "HOME")
 }
 
 // reader collects the commands of a line and of the lines within it.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -14,6 +15,9 @@ type spec struct {
 	most     int  // most operands; 0: any number
 	safe     bool // no flag at all of the real command writes, runs or reaches: a glob may then come out as one
 	raw      bool // words that begin with a minus are operands too
+	apart    bool // the value of a short flag is the next word, never the rest of the same one
+	answers  bool // a word that begins with @ names a file with more words
+	stops    bool // what follows the first operand is no flag
 	ambient  bool // harmless variables may stand in its words
 	// check looks at what a table cannot say.
 	check func(a *args) (why string)
@@ -76,6 +80,7 @@ type args struct {
 	flags    []flag
 	operands []Word
 	first    string // the first word
+	apart    bool   // see spec
 	late     bool   // a flag stands behind an operand: not every command takes it for one
 	ended    int    // operands from here on stand behind a --
 }
@@ -91,19 +96,30 @@ func (a *args) has(names ...string) bool {
 	return false
 }
 
+// hasValue reports whether one of the named flags is given a value.
+func (a *args) hasValue(value string, names ...string) bool {
+	return slices.ContainsFunc(a.flags, func(f flag) bool { return f.value.Text == value && slices.Contains(names, f.name) })
+}
+
 // parseArgs sorts words into flags and operands as getopt does. why is not empty where a word is not known.
-func parseArgs(c *Command, words []Word, set flagSet, safe bool) (a *args, why string) {
-	a = &args{cmd: c, ended: -1}
+func parseArgs(c *Command, words []Word, set flagSet, s spec) (a *args, why string) {
+	a = &args{cmd: c, ended: -1, apart: s.apart}
 	if len(words) > 0 {
 		a.first = words[0].Text
 	}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
-		if why := wordWhy(w, safe || a.ended >= 0); why != "" {
+		if why := wordWhy(w, s.safe || a.ended >= 0); why != "" {
 			return nil, why
+		}
+		if s.answers && (strings.HasPrefix(w.Text, "@") || w.Sort == Glob && w.canBeFlag()) {
+			return nil, "the word " + w.Text + " may name a file with more words"
 		}
 		if a.ended >= 0 || len(w.Text) < 2 || w.Text[0] != '-' {
 			a.operands = append(a.operands, w)
+			if s.stops && a.ended < 0 {
+				a.ended = len(a.operands)
+			}
 			continue
 		}
 		if w.Text == "--" {
@@ -155,6 +171,8 @@ func (a *args) flag(w Word, next []Word, set flagSet) (used int, why string) {
 		switch {
 		case kind == bare || kind == optional && rest == "":
 			a.flags = append(a.flags, flag{name: name})
+		case rest != "" && a.apart:
+			return 0, "what follows " + name + " in " + w.Text + " may be another flag"
 		case rest != "":
 			a.flags = append(a.flags, flag{name, Word{rest, Literal}})
 			return 0, ""

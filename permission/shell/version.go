@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -17,6 +18,32 @@ var versioned = map[string]string{
 	"-v":       "node npm ruby perl php gcc g++ lua nginx",
 	"-version": "ffmpeg",
 	"version":  "go openssl zig",
+}
+
+// choosers are files with which a folder tells the managers of versions (asdf, mise, proto, rustup) which program
+// stands behind a name: it may be one of its own.
+var choosers = []string{".tool-versions", ".mise.toml", "mise.toml", ".prototools", "rust-toolchain", "rust-toolchain.toml"}
+
+// proveVersion judges a question for a version: harmless where no file in the folder or above it chooses the program.
+func (c *Command) proveVersion(name string) Proof {
+	p := c.proved(nil)
+	if _, everyday := specs[name]; everyday || p.Why != "" {
+		return p
+	}
+	if c.Dirs == nil {
+		return Proof{Why: "the folder it runs in is not known"}
+	}
+	for _, dir := range c.Dirs {
+		for at := dir; ; at = path.Dir(at) {
+			for _, file := range choosers {
+				p.Unless = append(p.Unless, join2(at, file))
+			}
+			if at == path.Dir(at) {
+				break
+			}
+		}
+	}
+	return p
 }
 
 // isVersion reports whether c asks a tool for its version, or one of the everyday commands for its version or help.

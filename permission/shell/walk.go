@@ -51,6 +51,7 @@ func (r *reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
 	}
 	o := outcome{before, before}
 	if s.Cmd != nil {
+		r.opened(s, redirs)
 		o = r.command(s.Cmd, s, redirs)
 	} else {
 		r.add(&Command{Source: r.text(s), Redirs: redirs})
@@ -100,6 +101,9 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 	case *syntax.DeclClause:
 		r.note("declares variables", c)
 		r.nested(c)
+		if slices.ContainsFunc(c.Args, func(a *syntax.Assign) bool { return a.Name == nil || moving(a.Name.Value) }) {
+			return outcome{}
+		}
 	default: // (( … )), let, and what future parsers may know
 		r.note("calculates, which may run commands", c)
 		r.nested(c)
@@ -203,16 +207,18 @@ func moves(list []*syntax.Stmt) bool {
 	for _, s := range list {
 		syntax.Walk(s, func(n syntax.Node) bool {
 			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
-				switch c.Args[0].Lit() {
-				case "", "cd", "pushd", "popd", "builtin", "command", "eval", ".", "source":
-					found = true
-				}
+				name := c.Args[0].Lit()
+				found = found || name == "" || name == "cd" || slices.Contains(unsettling, name)
 			}
 			return !found
 		})
 	}
 	return found
 }
+
+// unsettling are the builtins after which the shell may stand anywhere, now or later: they run texts or functions in
+// the shell itself, or change how it reads a cd.
+var unsettling = strings.Fields("pushd popd builtin command eval . source trap alias enable mapfile readarray shopt set")
 
 // forHead reads for NAME in WORDS. The name is assigned to, so only names that mean nothing to any program pass.
 func (r *reader) forHead(c *syntax.ForClause) {
@@ -338,7 +344,7 @@ func (r *reader) assign(a *syntax.Assign) Assign {
 
 // add takes a command into the script, with where it stands.
 func (r *reader) add(c *Command) {
-	c.Place, c.Dirs = r.place, r.dirs
+	c.Place, c.Dirs, c.start = r.place, r.dirs, r.options.Dir
 	if c.By == nil {
 		c.By = r.by
 	}
@@ -355,11 +361,13 @@ func (r *reader) moved(c *Command) outcome {
 	name := c.base()
 	switch {
 	case len(c.Words) == 0:
+		if slices.ContainsFunc(c.Prefix, func(a Assign) bool { return moving(a.Name) }) {
+			return outcome{}
+		}
 		return outcome{r.dirs, r.dirs}
-	case c.Words[0].Sort != Literal || name == "pushd" || name == "popd" || name == "eval" || name == "." || name == "source" ||
-		name == "builtin" || name == "command":
-		if name == "command" && len(c.Words) > 1 && strings.HasPrefix(c.Words[1].Text, "-") {
-			return outcome{r.dirs, r.dirs} // command -v
+	case c.Words[0].Sort != Literal || slices.Contains(unsettling, name):
+		if name == "command" && (queries(c) || commandRuns(c)) {
+			return outcome{r.dirs, r.dirs} // command -v, command ls
 		}
 		return outcome{}
 	case name != "cd":
@@ -385,6 +393,17 @@ func (r *reader) moved(c *Command) outcome {
 		next = append(next, path.Clean(d)) // cd goes by the names it went through
 	}
 	return outcome{next, r.dirs}
+}
+
+// commandRuns reports whether command runs something that does not move the shell.
+func commandRuns(c *Command) bool {
+	rest, unsure := skipOptions(c, wrappers["command"])
+	return !unsure && len(rest) > 0 && rest[0].Sort == Literal && rest[0].Text != "cd" && !slices.Contains(unsettling, rest[0].Text)
+}
+
+// moving reports whether a variable says where cd and ~ lead.
+func moving(name string) bool {
+	return name == "HOME" || name == "CDPATH" || name == "PWD" || name == "OLDPWD"
 }
 
 // cdTarget is where a cd leads; "" is the home.

@@ -57,7 +57,7 @@ func setOf(bytes string) (set byteSet) {
 	return set
 }
 
-var plainSet, specialSet = setOf(plainBytes), setOf("\\*?[~{}")
+var plainSet, specialSet = setOf(plainBytes), setOf("\\*?[~{}\x85\xa0")
 
 // only reports whether all bytes of s are in a set.
 func only(s string, set *byteSet) bool {
@@ -208,8 +208,15 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 	}
 }
 
+// oddBlank reports whether s holds a byte that bash takes for a blank in some languages and on some systems: the second
+// half of an à, for one, on macOS.
+func oddBlank(s string) bool {
+	return strings.IndexByte(s, 0xa0) >= 0 || strings.IndexByte(s, 0x85) >= 0
+}
+
 // lit reads an unquoted literal, in which backslashes still stand.
 func (b *builder) lit(s string, last bool) {
+	b.unknown = b.unknown || oddBlank(s)
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; c {
 		case '\\':

@@ -38,6 +38,32 @@ func MaySecret(pattern string) (example string, ok bool) {
 	return "", false
 }
 
+// MaySecretBelow is MaySecret for a pathspec of git, whose stars stand for slashes and leading dots too. A pattern of
+// stars alone is a folder, and *.json is no reason to think of credentials.json: it is what is tracked.
+func MaySecretBelow(pattern string) (example string, ok bool) {
+	comps := strings.FieldsFunc(pattern, func(r rune) bool { return r == '/' })
+	if len(comps) == 0 || strings.Trim(comps[len(comps)-1], "*") == "" {
+		return "", false
+	}
+	last := globTokens(comps[len(comps)-1])
+	for _, r := range append([]rule{{".env", whyEnv}, {".env.local", whyEnv}}, secretFiles...) {
+		named := r.chain[0] != '.' && r.chain[0] != '*' || strings.HasSuffix(r.chain, ".json")
+		ending := r.chain[0] == '*'
+		if !(named && last[0] == '*' || ending && last[len(last)-1] == '*') && common(last, []rune(r.chain)) {
+			return strings.ReplaceAll(r.chain, "*", "x"), true
+		}
+	}
+	for _, r := range secretFolders {
+		chain := strings.Split(r.chain, "/")
+		for i := 0; i+len(chain) <= len(comps); i++ {
+			if overlaps(comps[i:], chain) {
+				return strings.ReplaceAll(r.chain, "*", "x"), true
+			}
+		}
+	}
+	return "", false
+}
+
 // usual are the names that a rule means in practice: id_rsa* is no reason to take every *.go for a key.
 func usual(chain string) []string {
 	head, open := strings.CutSuffix(chain, "*")

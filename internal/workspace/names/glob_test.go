@@ -24,6 +24,19 @@ func TestMaySecret(t *testing.T) {
 	}
 }
 
+func TestMaySecretBelow(t *testing.T) {
+	for _, pattern := range []string{".en?", ".e*", "*.pem", "*env", "src/.e*", "*.key", "id_*", "**/.env", ".ssh/*x", "*rc"} {
+		if _, ok := MaySecretBelow(pattern); !ok {
+			t.Errorf("%q cannot name a secret", pattern)
+		}
+	}
+	for _, pattern := range []string{"*.go", "*.json", "src/*", "*", "**", "*_test.go", "src/**/*.ts", "v1.*", "", "test*"} {
+		if name, ok := MaySecretBelow(pattern); ok {
+			t.Errorf("%q may name %s", pattern, name)
+		}
+	}
+}
+
 func BenchmarkSecret(b *testing.B) {
 	for b.Loop() {
 		Secret("/home/me/app/src/internal/main.go")
