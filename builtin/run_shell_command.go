@@ -172,12 +172,19 @@ func (c *shellCall) start() (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, tool.Errorf(shellFailure, "run %s in the background: %w", label(c.args.Command), err)
 	}
+	c.remember(id)
 	text := fmt.Sprintf("Command: %s\nDirectory: %s\nBackground Id: %s\nIt runs in the background. shell_output reads what it prints, shell_stop ends it; it ends with this session.",
 		c.args.Command, c.shown, id)
+	if _, job, err := c.shell.jobs.Read(id, 0, 1); err == nil {
+		for _, n := range c.shell.untold(job.Notes) {
+			text += "\nNote: " + n
+		}
+	}
 	return tool.Result{Content: []tool.Part{tool.Text(text)}, Display: tool.Markdown("Started in the background as " + id)}, nil
 }
 
 func (c *shellCall) moved(id string, p *proc.Process) tool.Result {
+	c.remember(id)
 	c.shell.mu.Lock()
 	piece := p.Read(0, outputTail)
 	c.shell.told[id] = piece.Next

@@ -28,8 +28,9 @@ type shell struct {
 
 	mu         sync.Mutex
 	foreground map[*running]bool
-	told       map[string]int64 // how far a job's output was read, by its id
-	noted      map[string]bool  // what was said of this machine already
+	told       map[string]int64      // how far a job's output was read, by its id
+	boxed      map[string]*shellCall // jobs in a box, by their id, that nothing was offered for yet
+	noted      map[string]bool       // what was said of this machine already
 }
 
 // running is a foreground command that a person may move to the background.
@@ -58,7 +59,7 @@ func newShell(o Options, f *files) (*shell, error) {
 	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: proc.NewMask(proc.Secrets(base))})
 	return &shell{
 		files: f, runner: r, jobs: proc.NewJobs(r, nil), boxes: b, output: o.Output,
-		foreground: map[*running]bool{}, told: map[string]int64{}, noted: map[string]bool{},
+		foreground: map[*running]bool{}, told: map[string]int64{}, boxed: map[string]*shellCall{}, noted: map[string]bool{},
 	}, nil
 }
 

@@ -34,7 +34,7 @@ func shellOutput(s *shell, tasks taskJobs) tool.Tool {
 			if _, _, err := s.jobs.Read(a.ID, 0, 1); err != nil {
 				return inv, s.noJob(a.ID, tasks)
 			}
-			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return s.read(ctx, a) }
+			inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) { return s.read(ctx, l, a) }
 			return inv, nil
 		},
 	})
@@ -60,7 +60,7 @@ func (s *shell) noJob(id string, tasks taskJobs) error {
 // jobPiece is how much of a job's output is read at once.
 const jobPiece = 20 << 10
 
-func (s *shell) read(ctx context.Context, a shellOutputArgs) (tool.Result, error) {
+func (s *shell) read(ctx context.Context, live *tool.Live, a shellOutputArgs) (tool.Result, error) {
 	s.mu.Lock()
 	from := s.told[a.ID]
 	s.mu.Unlock()
@@ -84,7 +84,11 @@ func (s *shell) read(ctx context.Context, a shellOutputArgs) (tool.Result, error
 		fmt.Fprintf(&b, "%d bytes before that are no longer kept.\n", piece.Skipped)
 	}
 	fmt.Fprintf(&b, "Output: %s", orEmpty(strings.TrimRight(piece.Text, "\n")))
-	return tool.Result{Content: []tool.Part{tool.Text(b.String())}, Display: tool.Literal(piece.Text)}, nil
+	offered, err := s.offer(ctx, live, job)
+	if offered != "" {
+		b.WriteString("\n" + offered)
+	}
+	return tool.Result{Content: []tool.Part{tool.Text(b.String())}, Display: tool.Literal(piece.Text)}, err
 }
 
 // await reads, and waits a while if there is nothing new yet.

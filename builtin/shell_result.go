@@ -38,7 +38,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 		b.WriteString(err.Error() + "\n")
 	}
 	if err != nil && o.Suspect != "" && ctx.Err() == nil {
-		yes, why, stopped := c.again(ctx, o)
+		yes, why, stopped := c.again(ctx, c.live, o)
 		switch {
 		case yes:
 			return c.unboxed(ctx, why)

@@ -114,12 +114,12 @@ func (b *boxes) warnings() []string {
 
 // again offers a person to run once more, without its box, what failed for the box's sake. ok says that it did; else
 // the result is that of the first time.
-func (c *shellCall) again(ctx context.Context, o proc.Outcome) (ok bool, why string, err error) {
+func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) (ok bool, why string, err error) {
 	why = fmt.Sprintf("It probably failed because of its %s sandbox: %s.", o.Boxed, o.Suspect)
-	if c.live.Ask == nil {
+	if live.Ask == nil {
 		return false, why, nil
 	}
-	_, err = c.live.Ask(ctx, tool.Invocation{
+	_, err = live.Ask(ctx, tool.Invocation{
 		Description: "run " + label(c.args.Command) + " once more without the sandbox", Access: c.access, MustAsk: true,
 		Confirm: tool.Command{
 			Line: c.args.Command, Directory: c.command.Dir, Purpose: c.args.Description,
@@ -133,4 +133,38 @@ func (c *shellCall) again(ctx context.Context, o proc.Outcome) (ok bool, why str
 		return false, why + " It was not run without.", nil
 	}
 	return false, why, err
+}
+
+// remember keeps a boxed command that runs in the background: should it fail for the box's sake, a person is asked when
+// that is read.
+func (c *shellCall) remember(id string) {
+	if c.command.Sandbox == nil {
+		return
+	}
+	c.shell.mu.Lock()
+	defer c.shell.mu.Unlock()
+	c.shell.boxed[id] = c
+}
+
+// offer asks, once, whether a job that failed for its box's sake may run once more without, and says what came of it.
+func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text string, err error) {
+	if job.Running {
+		return "", nil
+	}
+	s.mu.Lock()
+	c := s.boxed[job.ID]
+	delete(s.boxed, job.ID)
+	s.mu.Unlock()
+	if c == nil || job.Outcome.Suspect == "" {
+		return "", nil
+	}
+	yes, why, err := c.again(ctx, live, job.Outcome)
+	if err != nil || !yes {
+		return why, err
+	}
+	id, err := s.jobs.Start(proc.Command{Line: c.command.Line, Dir: c.command.Dir, Env: s.boxes.env}, c.args.Command)
+	if err != nil {
+		return "", tool.Errorf(shellFailure, "run %s in the background once more: %w", label(c.args.Command), err)
+	}
+	return why + " The person let it run once more without, in the background as " + id + ".", nil
 }

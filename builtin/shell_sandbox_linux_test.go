@@ -111,6 +111,55 @@ func TestOnceMoreWithoutTheSandbox(t *testing.T) {
 	}
 }
 
+// A job in the background that failed for the box's sake is told apart when it is read, and run again only if a person
+// says so. Nobody is asked twice, nor about one that failed by itself.
+func TestOnceMoreInTheBackground(t *testing.T) {
+	for name, says := range map[string]tool.Verdict{"yes": tool.Allow, "no": tool.Deny} {
+		t.Run(name, func(t *testing.T) {
+			outside := filepath.Join(t.TempDir(), "outside")
+			asked := 0
+			ask := func(_ context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {
+				if asked++; r.Confirm.(tool.Command).Line != "echo x > "+outside {
+					t.Errorf("%+v", r.Confirm)
+				}
+				return tool.Decision{Verdict: says}, nil
+			}
+			x := boxedIn(t, t.TempDir(), Sandbox{Mode: "read-only"}, tool.Allow, ask)
+			call(t, x, "run_shell_command", args{"command": "echo x > " + outside, "is_background": true})
+			read := func(id string) string {
+				return call(t, x, "shell_output", args{"id": id, "wait": 20000}).Result.Text()
+			}
+			var text string
+			for range 100 {
+				if text += read("bg_1"); strings.Contains(text, "ended, ") {
+					break
+				}
+			}
+			want := "probably failed because of its read-only sandbox: it printed “permission denied”. It was not run without."
+			if says == tool.Allow {
+				want = "The person let it run once more without, in the background as bg_2."
+				read("bg_2")
+			}
+			if !strings.Contains(text, want) || asked != 1 {
+				t.Errorf("asked %d times: %s", asked, text)
+			}
+			if _, err := os.Stat(outside); (err == nil) != (says == tool.Allow) {
+				t.Error(err)
+			}
+			if again := read("bg_1"); asked != 1 || strings.Contains(again, "once more") {
+				t.Errorf("asked %d times: %s", asked, again)
+			}
+			call(t, x, "run_shell_command", args{"command": "exit 3", "is_background": true})
+			for _, id := range []string{"bg_2", "bg_3"} {
+				read(id)
+			}
+			if asked != 1 {
+				t.Error("what failed by itself was asked about")
+			}
+		})
+	}
+}
+
 // A person who is asked knows whether there will be a box.
 func TestSandboxInTheConfirmation(t *testing.T) {
 	for mode, want := range map[string]string{"auto": "it runs without a sandbox", "off": "", "workspace": ""} {
@@ -147,5 +196,16 @@ func TestSandboxWithoutHelper(t *testing.T) {
 			t.Errorf("%s: it is said twice", mode)
 		}
 		set.Close()
+	}
+	set, err := New(Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	x := executor(set)
+	x.Policy = grant
+	o := call(t, x, "run_shell_command", args{"command": "echo ran", "is_background": true})
+	if !strings.Contains(o.Result.Text(), "Note: The command ran without its read-only sandbox") {
+		t.Errorf("in the background it is not said: %s", o.Result.Text())
 	}
 }

@@ -26,7 +26,8 @@ type Job struct {
 	Label   string // what it is, for people: mostly its command line
 	Began   time.Time
 	Running bool
-	Outcome Outcome // if it does not run any more
+	Notes   []string // as in an Outcome, known from the beginning
+	Outcome Outcome  // if it does not run any more
 }
 
 // Jobs is the table of commands in the background.
@@ -146,7 +147,7 @@ func (o *job) running() bool {
 }
 
 func (o *job) look() Job {
-	look := Job{ID: o.id, Label: o.label, Began: o.process.began, Running: o.running()}
+	look := Job{ID: o.id, Label: o.label, Began: o.process.began, Running: o.running(), Notes: o.process.notes}
 	if !look.Running {
 		look.Outcome = o.process.outcome
 	}
