@@ -91,13 +91,24 @@ func (s *shell) read(ctx context.Context, live *tool.Live, a shellOutputArgs) (t
 	return tool.Result{Content: []tool.Part{tool.Text(b.String())}, Display: tool.Literal(piece.Text)}, err
 }
 
+// settle is how long a reader that waits anyway goes on waiting once something was printed: often it is the last word,
+// and the end of the job is worth to be told with it.
+const settle = 50 * time.Millisecond
+
 // await reads, and waits a while if there is nothing new yet.
 func (s *shell) await(ctx context.Context, a shellOutputArgs, from int64) (proc.Piece, proc.Job, error) {
 	deadline := time.Now().Add(time.Duration(a.Wait) * time.Millisecond)
+	settling := false
 	for {
 		piece, job, err := s.jobs.Read(a.ID, from, jobPiece)
-		if err != nil || piece.Text != "" || !job.Running || !time.Now().Before(deadline) {
+		if err != nil || !job.Running || !time.Now().Before(deadline) {
 			return piece, job, err
+		}
+		if soon := time.Now().Add(settle); piece.Text != "" && !settling {
+			settling = true
+			if soon.Before(deadline) {
+				deadline = soon
+			}
 		}
 		select {
 		case <-ctx.Done():
