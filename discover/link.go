@@ -252,7 +252,7 @@ func (l *link) adopt(s *session, m *manifest) {
 	l.mu.Lock()
 	l.manifest, l.cached = m, false
 	l.mu.Unlock()
-	if err := m.save(l.opt.State, l.alias); err != nil {
+	if err := m.save(l.opt.State, l.cacheName()); err != nil {
 		l.log.printf("its manifest could not be kept: %v", err)
 	}
 	l.set.publish(l)

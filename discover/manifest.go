@@ -86,6 +86,23 @@ func loadManifest(state, alias, hash string) *manifest {
 	return &m
 }
 
+// cacheName is what the manifest is kept under. Servers list other tools to a client that offers its model, so that has
+// one of its own.
+func (l *link) cacheName() string {
+	if l.opt.Sample != nil {
+		return l.alias + " with a model"
+	}
+	return l.alias
+}
+
+// loadCached is the server's manifest of an earlier run. One without a model's tools is better than a start.
+func (l *link) loadCached() *manifest {
+	if m := loadManifest(l.opt.State, l.cacheName(), l.hash); m != nil {
+		return m
+	}
+	return loadManifest(l.opt.State, l.alias, l.hash)
+}
+
 // save keeps the manifest for the next start.
 func (m *manifest) save(state, alias string) error {
 	if state == "" {

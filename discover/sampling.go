@@ -39,46 +39,76 @@ type Sampled struct {
 // offerSampling tells a server that it may ask the session's model.
 func (s *session) offerSampling(o *mcp.ClientOptions) { o.CreateMessageHandler = s.sample }
 
-// sample lets the session's model answer a server, after a yes.
+const (
+	maxSampling = 64 << 10 // bytes of a wish, media aside: a person has to read it
+	maxSampled  = 8192     // tokens of an answer
+)
+
+// sample lets the session's model answer a server, after a yes to the whole of what would be sent.
 func (s *session) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-	p := r.Params
-	in := Sampling{
-		Server: s.link.alias, System: p.SystemPrompt, MaxTokens: p.MaxTokens, Temperature: p.Temperature, Stop: p.StopSequences,
-	}
-	if p.ModelPreferences != nil {
-		for _, h := range p.ModelPreferences.Hints {
-			in.Models = append(in.Models, h.Name)
-		}
-	}
-	var shown strings.Builder
-	if in.System != "" {
-		fmt.Fprintf(&shown, "system: %s\n", in.System)
-	}
-	for _, m := range p.Messages {
-		for _, part := range parts([]mcp.Content{m.Content}) {
-			in.Messages = append(in.Messages, SamplingMessage{string(m.Role), part})
-			fmt.Fprintf(&shown, "%s: %s\n", m.Role, tool.Result{Content: []tool.Part{part}}.Text())
-		}
+	in := s.sampling(r.Params)
+	shown := in.shown()
+	if len(shown) > maxSampling {
+		return nil, fmt.Errorf("sampling was refused: the messages have %d bytes, over the %d that a person can be asked to read", len(shown), maxSampling)
 	}
 	run, _, err := s.ask(ctx, tool.Invocation{
-		Description: fmt.Sprintf("the MCP server %s wants the model to answer for it", s.link.alias),
+		Description: fmt.Sprintf("the MCP server %s wants the model to answer for it, with at most %d tokens", s.link.alias, in.MaxTokens),
 		Access:      []tool.Access{tool.Nothing},
-		Confirm:     tool.Literal(shown.String()),
+		Confirm:     tool.Literal(shown),
 	})
 	if err != nil {
 		s.link.log.printf("sampling was refused: %v", err)
+		if run != nil {
+			run.note("the server asked for an answer of the model, and was told no: %v", err)
+		}
 		return nil, fmt.Errorf("sampling was refused: %w", err)
 	}
 	resume := run.limit.pause()
 	defer resume()
+	ctx, cancel := context.WithTimeout(ctx, s.link.opt.call())
+	defer cancel()
+	defer context.AfterFunc(run.ctx, cancel)() // the end of the call is the end of what it asked for
 	out, err := s.link.opt.Sample(ctx, in)
 	if err != nil {
 		return nil, fmt.Errorf("the model gave no answer: %w", err)
 	}
-	if out.StopReason == "" {
-		out.StopReason = "endTurn"
-	}
 	return &mcp.CreateMessageResult{
-		Content: &mcp.TextContent{Text: out.Text}, Model: out.Model, Role: "assistant", StopReason: out.StopReason,
+		Content: &mcp.TextContent{Text: out.Text}, Model: out.Model, Role: "assistant", StopReason: orElse(out.StopReason, "endTurn"),
 	}, nil
+}
+
+// sampling is what a server wants, bounded.
+func (s *session) sampling(p *mcp.CreateMessageParams) Sampling {
+	in := Sampling{Server: s.link.alias, System: p.SystemPrompt, MaxTokens: p.MaxTokens, Temperature: p.Temperature, Stop: p.StopSequences}
+	if in.MaxTokens <= 0 || in.MaxTokens > maxSampled {
+		in.MaxTokens = maxSampled
+	}
+	if p.ModelPreferences != nil {
+		for _, h := range p.ModelPreferences.Hints {
+			if h != nil {
+				in.Models = append(in.Models, h.Name)
+			}
+		}
+	}
+	for _, m := range p.Messages {
+		if m == nil {
+			continue
+		}
+		for _, part := range parts([]mcp.Content{m.Content}) {
+			in.Messages = append(in.Messages, SamplingMessage{string(m.Role), part})
+		}
+	}
+	return in
+}
+
+// shown is all that the model would be told.
+func (in Sampling) shown() string {
+	var b strings.Builder
+	if in.System != "" {
+		fmt.Fprintf(&b, "system: %s\n", in.System)
+	}
+	for _, m := range in.Messages {
+		fmt.Fprintf(&b, "%s: %s\n", m.Role, tool.Result{Content: []tool.Part{m.Content}}.Text())
+	}
+	return b.String()
 }

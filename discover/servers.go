@@ -91,7 +91,7 @@ func Open(servers map[string]Server, opt Options) *Servers {
 		if l.bad != nil {
 			continue
 		}
-		if l.manifest = loadManifest(opt.State, alias, l.hash); l.manifest != nil {
+		if l.manifest = l.loadCached(); l.manifest != nil {
 			l.cached = true
 			s.publish(l)
 			continue

@@ -59,7 +59,7 @@ func (s *session) connect(env Env, only string) {
 	}
 	o.servers = discover.Open(servers, discover.Options{
 		Registry: s.exec.Registry, Dir: s.dir, State: mcpState(s.home), Environ: env.Environ, Version: env.Version,
-		OpenURL: func(address string) error { return showAddress(env, address) },
+		OpenURL: func(address string) error { return showAddress(env, address) }, Sample: s.sampling,
 	})
 	s.exec.Policy = trusting(s.exec.Policy, s.policy.Mode, o.servers.Trusted)
 }

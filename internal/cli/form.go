@@ -27,6 +27,7 @@ type formField struct {
 		Enum  []string
 	}
 	Default json.RawMessage
+	formLimits
 }
 
 type formChoice struct {
@@ -111,7 +112,7 @@ func (t *terminal) fillField(ctx context.Context, f formField) (any, error) {
 		}
 		fmt.Fprintln(t.out)
 	}
-	for {
+	for wrong := 0; wrong < maxWrong; wrong++ {
 		fmt.Fprintf(t.out, "%s: ", f.hint())
 		line, err := t.in.next(ctx)
 		if err != nil {
@@ -123,9 +124,20 @@ func (t *terminal) fillField(ctx context.Context, f formField) (any, error) {
 		}
 		fmt.Fprintf(t.out, "%v\n", err)
 	}
+	return nil, fmt.Errorf("%s: given up after %d answers that do not fit", tool.Visible(f.name), maxWrong)
 }
 
+// maxWrong is how often an answer may not fit: a form that nothing fits must not hold a person for ever.
+const maxWrong = 5
+
 func (f formField) hint() string {
+	if len(f.Default) > 0 {
+		return f.wanted() + ", or nothing for " + tool.Visible(string(f.Default))
+	}
+	return f.wanted()
+}
+
+func (f formField) wanted() string {
 	switch {
 	case f.Type == "array" && len(f.choices()) > 0:
 		return "numbers, separated by commas"
@@ -135,7 +147,7 @@ func (f formField) hint() string {
 		return "[y]es or [n]o"
 	case f.Type == "number" || f.Type == "integer":
 		return "number"
-	case f.required:
+	case f.required || len(f.Default) > 0:
 		return "answer"
 	}
 	return "answer, or nothing"
@@ -169,9 +181,9 @@ func (f formField) parse(typed string) (any, error) {
 		if err != nil || f.Type == "integer" && n != float64(int64(n)) {
 			return nil, fmt.Errorf("please answer with a number")
 		}
-		return n, nil
+		return n, f.number(n)
 	}
-	return typed, nil
+	return typed, f.text(typed)
 }
 
 func (f formField) choose(typed string, choices []formChoice) (any, error) {
@@ -184,7 +196,7 @@ func (f formField) choose(typed string, choices []formChoice) (any, error) {
 		chosen = append(chosen, choices[n-1].Const)
 	}
 	if f.Type == "array" {
-		return chosen, nil
+		return chosen, f.count(len(chosen))
 	}
 	if len(chosen) > 1 {
 		return nil, fmt.Errorf("please choose one")

@@ -35,6 +35,31 @@ func TestFormIsFilledInByTyping(t *testing.T) {
 	}
 }
 
+// What is typed is held to what the form wants, and a form that nothing fits is given up.
+func TestFormIsChecked(t *testing.T) {
+	for _, c := range []struct{ field, typed, want, said string }{
+		{`"format":"email"`, "3\nme@example.com\n", `"me@example.com"`, "a mail address"},
+		{`"format":"uri"`, "here\nhttps://example.com\n", `"https://example.com"`, "an address"},
+		{`"format":"date"`, "Ada\n2020-02-30\n2020-02-28\n", `"2020-02-28"`, "a date, such as"},
+		{`"format":"date-time"`, "now\n2020-02-28T10:00:00Z\n", `"2020-02-28T10:00:00Z"`, "a date and time"},
+		{`"minLength":2,"maxLength":3`, "x\nwxyz\nxyz\n", `"xyz"`, "at most 3"},
+		{`"default":"abc"`, "\n", `"abc"`, `answer, or nothing for "abc": `},
+		{`"minLength":1000000000`, "a\na\na\na\na\na\n", "", "at least 1e+09"},
+	} {
+		var screen bytes.Buffer
+		term := newTerminal(Env{Stdin: strings.NewReader(c.typed), Stderr: &screen, Getenv: func(string) string { return "" }}, nil)
+		form := json.RawMessage(`{"type":"object","required":["x"],"properties":{"x":{"type":"string",` + c.field + `}}}`)
+		d, err := term.ask(t.Context(), tool.Request{Invocation: tool.Invocation{Form: form}}, tool.Decision{})
+		want := `{"x":` + c.want + `}`
+		if c.want == "" {
+			want = ""
+		}
+		if string(d.Answer) != want || (err != nil) != (c.want == "") || !strings.Contains(screen.String(), c.said) {
+			t.Errorf("%s: %s, %v\n%s", c.field, d.Answer, err, screen.String())
+		}
+	}
+}
+
 // A front end that goes away in the middle has said nothing.
 func TestFormWithoutAnAnswer(t *testing.T) {
 	term := newTerminal(Env{Stdin: strings.NewReader(""), Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }}, nil)

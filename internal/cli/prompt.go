@@ -30,6 +30,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 			return err
 		}
 	}
+	s.sampling = s.sample
 	s.connect(env, "")
 	said, isCommand, err := s.expand(ctx, env, w.prompt)
 	if err != nil {

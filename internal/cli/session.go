@@ -16,6 +16,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/spill"
 	"github.com/adze-dev/adze/model"
@@ -35,12 +36,13 @@ type session struct {
 	tools    *builtin.Set
 	spill    *spill.Dir
 	exec     *tool.Executor
-	model    model.Model                            // nil where none is needed
-	models   func(name string) (model.Model, error) // those that sub-agents name
-	crew     *agent.Crew                            // likewise
-	outside  *outside                               // nil until something asks for it
-	shelf    *agent.Shelf                           // likewise
-	settling sync.Mutex                             // of outside: calls may ask at the same time
+	model    model.Model                                                        // nil where none is needed
+	models   func(name string) (model.Model, error)                             // those that sub-agents name
+	crew     *agent.Crew                                                        // likewise
+	sampling func(context.Context, discover.Sampling) (discover.Sampled, error) // where there will be a model
+	outside  *outside                                                           // nil until something asks for it
+	shelf    *agent.Shelf                                                       // likewise
+	settling sync.Mutex                                                         // of outside: calls may ask at the same time
 
 	*definitions
 	remembered func() // a context file has changed

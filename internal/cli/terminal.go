@@ -116,8 +116,23 @@ func (t *terminal) keep(r tool.Request, why tool.Decision, scope string) (tool.D
 	return tool.Decision{Verdict: tool.Allow, Remember: why.Offer[0]}, true, nil
 }
 
-// askForm asks for more than yes or no.
+// askForm asks for more than yes or no. What comes from outside can be declined before anything is typed.
 func (t *terminal) askForm(ctx context.Context, r tool.Request) (tool.Decision, error) {
+	for r.Declaration.Origin != "" {
+		fmt.Fprint(t.out, "Answer it: [y]es, [n]o? ")
+		line, err := t.in.next(ctx)
+		if err != nil {
+			fmt.Fprintln(t.out, "(no answer)")
+			return tool.Decision{}, fmt.Errorf("read the answer: %w", err)
+		}
+		typed := strings.ToLower(strings.TrimSpace(string(line)))
+		if typed == "y" || typed == "yes" {
+			break
+		}
+		if typed == "n" || typed == "no" {
+			return tool.Decision{Verdict: tool.Deny}, nil
+		}
+	}
 	answer, err := t.fill(ctx, r.Form)
 	if err != nil {
 		return tool.Decision{}, err

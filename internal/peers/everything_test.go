@@ -1,14 +1,19 @@
 package peers
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/cli"
+	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -192,5 +197,46 @@ func TestEnvironmentIsSmall(t *testing.T) {
 	d := open(t, map[string]discover.Server{"ev": npmServer(t, "everything", "stdio")}, discover.Options{}, nil)
 	if o := d.want(t, "ev__get-env", `{}`, "PATH"); strings.Contains(o.Result.Text(), "sk-very-secret") {
 		t.Error("the server has seen the key")
+	}
+}
+
+// The whole program with a real server: its wish for an answer is shown and answered by the session's model.
+func TestSamplingThroughTheProgram(t *testing.T) {
+	conf := npmServer(t, "everything", "stdio")
+	raw, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"ev": conf}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := openaitest.Answer{Calls: []openaitest.Call{{ID: "1", Name: "ev__trigger-sampling-request", Args: []byte(`{"prompt":"name a tree","maxTokens":20}`)}}}
+	for _, c := range []struct{ name, typed, wanted, told string }{
+		{"yes", "y\n", "name a tree", "An oak."},
+		{"no", "n\n", "", "sampling was refused"},
+		{"headless", "", "", "only a person may say yes to this"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			home := t.TempDir()
+			if err := os.WriteFile(filepath.Join(home, "settings.json"), raw, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			answers := []openaitest.Answer{call, {Expect: []string{c.told}, Text: "done"}}
+			if c.wanted != "" {
+				answers = []openaitest.Answer{call, {Expect: []string{c.wanted, `"max_tokens":20`}, Absent: []string{`"tools"`}, Text: "An oak."}, answers[1]}
+			}
+			model := openaitest.Serve(t, openaitest.Script{Answers: answers})
+			var out, screen bytes.Buffer
+			cli.Run(t.Context(), cli.Env{
+				Args: []string{"-p", "go", "--model", "m", "--yolo"}, Stdin: strings.NewReader(c.typed), Stdout: &out, Stderr: &screen,
+				Dir: t.TempDir(), Home: home, Terminal: c.typed != "",
+				Getenv: func(name string) string {
+					return map[string]string{"ADZE_HOME": home, "OPENAI_BASE_URL": model.URL}[name]
+				},
+			})
+			if !strings.Contains(out.String(), "done") {
+				t.Errorf("%s\n%s", out.String(), screen.String())
+			}
+			if c.typed != "" && !strings.Contains(screen.String(), "the MCP server ev wants the model to answer for it, with at most 20 tokens") {
+				t.Errorf("the person was not shown it:\n%s", screen.String())
+			}
+		})
 	}
 }

@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 	case "server":
 		exit(fixtureServer())
 	}
-	goleak.VerifyTestMain(m)
+	// Who reads from a person reads as long as the program lives.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/adze-dev/adze/internal/cli.newLineReader.func1"))
 }
 
 func exit(err error) {

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/model/openai/openaitest"
+)
+
+const asking = `{"mcpServers":{"fake":{"command":"mcpserver","env":{"ASKS":"1"}}},"permissions":{"allow":["mcp__fake"]}}`
+
+func calls(name, args string) openaitest.Answer {
+	return openaitest.Answer{Calls: []openaitest.Call{{ID: "1", Name: name, Args: []byte(args)}}}
+}
+
+// A server's wish for an answer of the model is shown to the person whole, whatever rules say, and answered by the
+// session's model without tools and without the conversation.
+func TestSampling(t *testing.T) {
+	d := newDesk(t, asking)
+	model := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
+		calls("fake__ask_model", `{}`),
+		{Expect: []string{"You are a poet.", `A line about`, `"max_tokens":8192`}, Absent: []string{"make a poem", `"tools"`, "read_file"}, Text: "Trees stand."},
+		{Expect: []string{"Trees stand. by m (endTurn)"}, Text: "done"},
+	}})
+	out, screen := d.run(t, model, "y\n", "-p", "make a poem", "--model", "m")
+	has(t, out, "done")
+	has(t, screen, "the MCP server fake wants the model to answer for it, with at most 8192 tokens", "system: You are a poet.", `user: A line about \u202Etrees.`, "[y]es, [n]o? ")
+	lacks(t, screen, "lways")
+}
+
+func TestSamplingRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		typed string
+		want  string
+	}{
+		"by the person": {"n\n", "sampling was refused"},
+		"headless":      {"", "only a person may say yes to this: start adze in a terminal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, asking)
+			model := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
+				calls("fake__ask_model", `{}`),
+				{Expect: []string{"no poem: ", c.want, "the server asked for an answer of the model, and was told no"}, Text: "done"},
+			}})
+			out, _ := d.run(t, model, c.typed, "-p", "make a poem", "--model", "m", "--yolo")
+			has(t, out, "done")
+		})
+	}
+}
+
+// Where there is no model, a server is not offered one.
+func TestSamplingWithoutAModel(t *testing.T) {
+	d := newDesk(t, asking)
+	out, _ := d.run(t, nil, "", "tool", "call", "fake__ask_model", `{}`)
+	has(t, out, "no poem: ")
+}
+
+// A form is filled in at the terminal, an address is shown and opened only after a yes, and headless both are declined
+// with the reason.
+func TestElicitation(t *testing.T) {
+	d := newDesk(t, asking)
+	out, screen := d.run(t, nil, "y\n36\nAda\n", "tool", "call", "fake__ask_person", `{}`)
+	has(t, screen, "the MCP server fake asks: Who are you?", "name", "age")
+	has(t, out, "accept: map[age:36 name:Ada]")
+	out, _ = d.run(t, nil, "n\n", "tool", "call", "fake__ask_person", `{}`)
+	has(t, out, "decline: map[]")
+	out, screen = d.run(t, nil, "n\n", "tool", "call", "fake__ask_person", `{"url":"https://example.com/consent"}`)
+	has(t, screen, "Please agree.", "It wants this address to be opened in a browser:", "https://example.com/consent")
+	has(t, out, "decline: map[]")
+	out, _ = d.run(t, nil, "", "tool", "call", "fake__ask_person", `{}`)
+	has(t, out, "decline: map[]", "only a person may say yes to this: start adze in a terminal")
+	out, _ = d.run(t, nil, "", "tool", "call", "fake__ask_person", `{"url":"file:///etc/passwd"}`)
+	has(t, out, "decline: map[]")
+}
+
+// A server is told of the folders that the person's settings name for it, and of no others.
+func TestRootsAreOnlyThoseAgreedTo(t *testing.T) {
+	d := newDesk(t, asking)
+	out, _ := d.run(t, nil, "", "tool", "call", "fake__folders", `{}`)
+	if strings.Contains(out, "file://") {
+		t.Errorf("told of a folder unasked: %s", out)
+	}
+	d.write(t, filepath.Join(d.home, "settings.json"), strings.Replace(asking, `"command"`, `"roots":["/home/me/a b"],"command"`, 1))
+	out, _ = d.run(t, nil, "", "tool", "call", "fake__folders", `{}`)
+	has(t, out, `folders: ["file:///home/me/a%20b"]`)
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"fmt"
+	"net/mail"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// formLimits are what a form demands of a typed answer. A server's own check comes after ours and may know more.
+type formLimits struct {
+	Format    string
+	MinLength *float64
+	MaxLength *float64
+	Minimum   *float64
+	Maximum   *float64
+	MinItems  *float64
+	MaxItems  *float64
+}
+
+// text checks a text.
+func (l formLimits) text(s string) error {
+	n := float64(utf8.RuneCountInString(s))
+	switch {
+	case l.MinLength != nil && n < *l.MinLength:
+		return fmt.Errorf("please use at least %g characters", *l.MinLength)
+	case l.MaxLength != nil && n > *l.MaxLength:
+		return fmt.Errorf("please use at most %g characters", *l.MaxLength)
+	}
+	switch l.Format {
+	case "email":
+		if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
+			return fmt.Errorf("please answer with a mail address, such as me@example.com")
+		}
+	case "uri":
+		if u, err := url.Parse(s); err != nil || u.Scheme == "" {
+			return fmt.Errorf("please answer with an address, such as https://example.com")
+		}
+	case "date":
+		if _, err := time.Parse(time.DateOnly, s); err != nil {
+			return fmt.Errorf("please answer with a date, such as 2006-01-02")
+		}
+	case "date-time":
+		if _, err := time.Parse(time.RFC3339, strings.ToUpper(s)); err != nil {
+			return fmt.Errorf("please answer with a date and time, such as 2006-01-02T15:04:05Z")
+		}
+	}
+	return nil
+}
+
+// number checks a number.
+func (l formLimits) number(n float64) error {
+	switch {
+	case l.Minimum != nil && n < *l.Minimum:
+		return fmt.Errorf("please answer with %g or more", *l.Minimum)
+	case l.Maximum != nil && n > *l.Maximum:
+		return fmt.Errorf("please answer with %g or less", *l.Maximum)
+	}
+	return nil
+}
+
+// count checks how many were chosen.
+func (l formLimits) count(n int) error {
+	switch {
+	case l.MinItems != nil && float64(n) < *l.MinItems:
+		return fmt.Errorf("please choose at least %g", *l.MinItems)
+	case l.MaxItems != nil && float64(n) > *l.MaxItems:
+		return fmt.Errorf("please choose at most %g", *l.MaxItems)
+	}
+	return nil
+}
