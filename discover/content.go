@@ -1,10 +1,8 @@
 package discover
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -71,39 +69,6 @@ func linkText(l *mcp.ResourceLink) string {
 		s += ": " + l.Description
 	}
 	return s
-}
-
-// result turns the answer of a server into a result. What is structured is told once: most servers give it as text too.
-func result(res *mcp.CallToolResult) tool.Result {
-	content := parts(res.Content)
-	if res.StructuredContent == nil {
-		return tool.Result{Content: content}
-	}
-	for _, p := range content {
-		if t, ok := p.(tool.Text); ok && sameJSON([]byte(t), res.StructuredContent) {
-			return tool.Result{Content: content}
-		}
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(res.StructuredContent) != nil {
-		return tool.Result{Content: content}
-	}
-	return tool.Result{Content: append(content, tool.Text(strings.TrimRight(b.String(), "\n")))}
-}
-
-func sameJSON(text []byte, value any) bool {
-	text = bytes.TrimSpace(text)
-	if len(text) == 0 || !strings.ContainsRune(`{["-0123456789tfn`, rune(text[0])) {
-		return false
-	}
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return false
-	}
-	var a, b any
-	return json.Unmarshal(text, &a) == nil && json.Unmarshal(raw, &b) == nil && reflect.DeepEqual(a, b)
 }
 
 // Progress is the display of a running call: "mcp_tool_progress" in the documentation.
