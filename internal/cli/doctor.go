@@ -7,6 +7,9 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/tool"
 )
@@ -33,17 +36,74 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 	defer s.close(env)
 	section(w, "sandbox", append(health.Sandbox.Lines(s.settings.Tools.SandboxBackend == bubblewrap), sandboxReport(env, s.dir, s.settings.Tools)...)...)
 	section(w, "settings", s.settingsReport()...)
+	name := ""
 	if m, err := openModel(ctx, env, s.settings); err != nil {
 		section(w, "model", err.Error())
 	} else {
-		section(w, "model", m.Name())
+		name = m.Name()
+		section(w, "model", name)
 		m.Close()
 	}
 	if lines := s.agentsReport(); len(lines) > 0 {
 		section(w, "agents", lines...)
 	}
-	section(w, "tools", fmt.Sprintf("%d, see adze tool list", len(s.exec.Registry.All())))
+	outside := s.outsideReport(ctx, env, name)
+	section(w, "tools", append([]string{fmt.Sprintf("%d, see adze tool list", len(s.exec.Registry.All()))}, outside...)...)
 	return nil
+}
+
+// outsideReport is a line for everything that brings tools from outside, and for what hinders it.
+func (s *session) outsideReport(ctx context.Context, env Env, modelName string) []string {
+	s.connect(env, "")
+	s.outside.wait(ctx) // what failed is told below
+	var lines []string
+	if s.outside.found != nil {
+		lines = append(lines, s.commandReport())
+	}
+	for _, l := range s.listServers() {
+		line := fmt.Sprintf("MCP server %s: %s, %s", l.Name, l.State, counted(len(l.Tools), "tool"))
+		if l.Error != "" {
+			line = fmt.Sprintf("MCP server %s: %s: %s", l.Name, l.State, l.Error)
+		}
+		lines = append(lines, line)
+		if n := len(l.Warnings); n > 0 {
+			lines = append(lines, fmt.Sprintf("MCP server %s: %s, see adze mcp list", l.Name, counted(n, "warning")))
+		}
+	}
+	tokens := 0
+	for _, d := range s.exec.Registry.All() {
+		if d.Origin != "" {
+			tokens += agent.Tokens(d)
+		}
+	}
+	if most := s.newShelf(modelName).Most; most > 0 && tokens > most {
+		lines = append(lines, fmt.Sprintf("those from outside take about %d tokens, over the %d of tools.toolSearch.threshold: the model finds them with %s",
+			tokens, most, builtin.ToolSearch))
+	}
+	return lines
+}
+
+// commandReport says what came of the discovery command.
+func (s *session) commandReport() string {
+	select {
+	case <-s.outside.found:
+	default:
+		return "the discovery command has not ended within 10 s"
+	}
+	n := 0
+	for _, d := range s.exec.Registry.All() {
+		if d.Origin == discover.CommandOrigin {
+			n++
+		}
+	}
+	return strings.Join(append([]string{"the discovery command brings " + counted(n, "tool")}, s.outside.said...), "; ")
+}
+
+func counted(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
 }
 
 // settingsReport is what was taken of settings in a way that a person might not expect.
