@@ -20,6 +20,8 @@ import (
 type Options struct {
 	// Dir is the workspace: the folder that relative paths in messages begin at.
 	Dir string
+	// Imagined says that Dir need not exist: calls are judged, and none is run.
+	Imagined bool
 	// AddDirs are further folders of the workspace.
 	AddDirs []string
 	// State is a folder of Adze's own, for the old content of files that had to be written in place. Empty: such

@@ -26,7 +26,11 @@ type files struct {
 }
 
 func newFiles(o Options) (*files, error) {
-	ws, err := workspace.Open(append([]string{o.Dir}, o.AddDirs...)...)
+	open := func() (*workspace.Workspace, error) { return workspace.Open(append([]string{o.Dir}, o.AddDirs...)...) }
+	if o.Imagined {
+		open = func() (*workspace.Workspace, error) { return workspace.Imagine(o.Dir) }
+	}
+	ws, err := open()
 	if err != nil {
 		return nil, err
 	}

@@ -18,83 +18,145 @@ func (e *engine) command(r *tool.Request, a tool.Access) judged {
 	if err != nil {
 		return e.unread(j, len(w.deny) > 0, err)
 	}
-	what := "runs " + describe(script)
-	j.note = what
-	floor, named := tool.Allow, false
-	proved, covered, paths := !e.noReadOnly && len(script.Notes) == 0, true, tool.Allow
-	any := slices.ContainsFunc(w.allow, func(u *rule) bool { return u.whole })
-	for _, n := range script.Notes {
-		j.lines = append(j.lines, "it "+n.What+": "+show(n.Source))
-		covered = covered && any
-	}
-	for _, c := range script.Commands {
-		s := w.sentence(c)
-		if e.step() {
-			return e.unread(j, len(w.deny) > 0, shell.ErrTooSlow)
-		}
-		if e.explain && c.First() == c {
-			j.lines = append(j.lines, show(c.String())+": "+s.why)
-		}
-		if s.verdict < floor {
-			floor = s.verdict
-			j.rule = s.why
-		}
-		j.forced = j.forced || s.forced
-		if c.Guess {
-			continue
-		}
-		proved = proved && s.proved
-		paths = min(paths, s.paths)
-		covered = covered && (s.covered || s.proved && !e.noReadOnly && s.paths == tool.Allow)
-		if !s.proved && s.why != "" && !named {
-			j.note, named = what+", and "+s.why, true
-		} else if s.proved && s.paths != tool.Allow && len(s.asks) > 0 {
-			j.note = what + ", which " + s.asks[0].what()
-		}
-	}
+	sum, lines := w.sum(script)
 	if e.overdue() {
 		return e.unread(j, len(w.deny) > 0, shell.ErrTooSlow)
 	}
-	if len(script.Commands) == 0 {
-		proved = proved && strings.TrimSpace(a.Target) != ""
+	j.lines, j.forced = lines, sum.forced
+	if len(script.Commands) == 0 && strings.TrimSpace(a.Target) == "" {
+		sum.proved, sum.covered = false, false // nobody says what it is
 	}
 	if tool.Hidden(a.Target) {
-		proved, covered, floor, j.forced = false, false, min(floor, tool.Ask), true
-		j.note = "holds characters that cannot be seen: " + tool.Visible(a.Target)
+		sum.proved, sum.covered, sum.floor, j.forced = false, false, min(sum.floor, tool.Ask), true
 		j.lines = append(j.lines, "it holds characters that cannot be seen")
 	}
-	return w.concluded(j, script, floor, proved, covered, paths)
+	j = w.concluded(j, script, sum)
+	switch what := "runs " + describe(script); {
+	case tool.Hidden(a.Target):
+		j.note = "holds characters that cannot be seen: " + tool.Visible(a.Target)
+	case sum.floor == tool.Allow && !(sum.covered && j.verdict == tool.Allow):
+		j.note = what + sum.because(script)
+	default:
+		j.note = what
+	}
+	return j
+}
+
+// sum is what the commands of a line come to together.
+type sum struct {
+	floor   tool.Verdict // the strictest that a rule says
+	rule    string       // that rule
+	forced  bool
+	proved  bool         // all are harmless
+	paths   tool.Verdict // what the paths of those that are ask for
+	covered bool         // all are harmless or covered by rules
+	by      []string     // those rules
+	open    string       // why one is neither
+	asks    string       // what a path of one asks for
+}
+
+// sum judges all commands of a script, and says what was found of each that is not equal to one before it. It stops
+// when the time is over.
+func (w *weighing) sum(script *shell.Script) (sum, []string) {
+	var lines []string
+	t := sum{floor: tool.Allow, proved: !w.noReadOnly && len(script.Notes) == 0, paths: tool.Allow, covered: true}
+	any := slices.ContainsFunc(w.allow, func(u *rule) bool { return u.whole })
+	for _, n := range script.Notes {
+		lines = append(lines, "it "+n.What+": "+show(n.Source))
+		t.covered = t.covered && any
+	}
+	for _, c := range script.Commands {
+		if c.First() != c {
+			continue // what holds for all commands but the same one twice, holds for all
+		}
+		s := w.sentence(c)
+		if w.step() {
+			return t, nil
+		}
+		if w.explain {
+			text := c.String()
+			if text == "" { // a redirection alone
+				text = c.Source
+			}
+			lines = append(lines, show(text)+": "+s.why)
+		}
+		t.add(s, !w.noReadOnly)
+	}
+	return t, lines
+}
+
+func (t *sum) add(s *sentence, readOnly bool) {
+	if s.verdict < t.floor {
+		t.floor, t.rule = s.verdict, s.ruled
+	}
+	t.forced = t.forced || s.forced
+	if s.cmd.Guess {
+		return
+	}
+	t.proved = t.proved && s.proved
+	t.paths = min(t.paths, s.paths)
+	switch free := s.proved && s.paths == tool.Allow; {
+	case free && readOnly:
+	case s.covered != nil:
+		if !slices.Contains(t.by, s.covered.text) {
+			t.by = append(t.by, s.covered.text)
+		}
+	default:
+		t.covered = false
+		if !s.proved && t.open == "" {
+			t.open = s.why
+		}
+	}
+	if s.proved && s.paths != tool.Allow && len(s.asks) > 0 && t.asks == "" {
+		t.asks = s.asks[0].what()
+	}
+}
+
+// because says why the commands are not simply allowed.
+func (t *sum) because(script *shell.Script) string {
+	switch {
+	case t.open != "":
+		return ", and " + t.open
+	case t.asks != "":
+		return ", which " + t.asks
+	case len(script.Notes) > 0:
+		return ", and it " + script.Notes[0].What
+	}
+	return ""
+}
+
+// allowedBy names the rules that cover what is not harmless.
+func (t *sum) allowedBy() string {
+	by := t.by
+	if n := len(by) - mostNamed; n > 0 {
+		by = append(slices.Clip(by[:mostNamed]), fmt.Sprintf("%d more", n))
+	}
+	return "allowed by " + strings.Join(by, ", ")
 }
 
 // concluded puts the verdict together: deny, plan, ask, allow, table.
-func (w *weighing) concluded(j judged, script *shell.Script, floor tool.Verdict, proved, covered bool, paths tool.Verdict) judged {
-	e := w.engine
-	table := unknown.verdict(e.mode)
-	if proved {
-		table, j.proved = paths, true
-		if paths == tool.Allow {
+func (w *weighing) concluded(j judged, script *shell.Script, t sum) judged {
+	table := unknown.verdict(w.mode)
+	if t.proved {
+		table, j.proved = t.paths, true
+		if j.class = otherRead; t.paths == tool.Allow {
 			j.class = harmless
-		} else {
-			j.class = otherRead
 		}
 	}
 	switch {
-	case floor == tool.Deny || table == tool.Deny:
-		j.verdict = tool.Deny
-	case floor == tool.Ask:
-		j.verdict = tool.Ask
-	case covered:
+	case t.floor == tool.Deny || table == tool.Deny:
+		j.verdict, j.rule = tool.Deny, t.rule
+	case t.floor == tool.Ask:
+		j.verdict, j.rule = tool.Ask, t.rule
+	case t.covered:
 		j.verdict = tool.Allow
-		if j.rule = ""; !proved {
-			j.rule = "allow rules"
+		if len(t.by) > 0 {
+			j.rule = t.allowedBy()
 		}
 	default:
 		j.verdict = table
 	}
-	if floor == tool.Allow && !covered {
-		j.rule = ""
-	}
-	if j.verdict == tool.Ask && !j.forced && floor == tool.Allow && !e.offering {
+	if j.verdict == tool.Ask && !j.forced && t.floor == tool.Allow && !w.offering {
 		j.offers = w.commandOffers(script)
 	}
 	return j

@@ -20,7 +20,7 @@ func (w *weighing) commandOffers(script *shell.Script) []string {
 			continue
 		}
 		s := w.sentence(c)
-		if s.covered || s.proved && s.paths == tool.Allow {
+		if s.covered != nil || s.proved && s.paths == tool.Allow {
 			continue
 		}
 		rules, ok := w.rulesFor(c, s)

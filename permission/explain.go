@@ -6,23 +6,43 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Explain says in one line why r was not simply done, for where nobody can be asked: the reason, and the flags that
-// would allow it. Of an allowed call it gives the reason.
-func (p *Policy) Explain(r tool.Request, d tool.Decision) string {
-	if d.Verdict == tool.Allow {
-		return d.Reason
+// Explanation is why a request was not simply done, in parts for a front end to put together.
+type Explanation struct {
+	Reason string   // what it touches, and which rule or mode decided
+	Person bool     // only a person may say yes: no flag and no rule does
+	Flags  []string // of the modes that would allow it, strictest first
+}
+
+// Remedy says what would make the question unnecessary; "" if nothing would.
+func (x Explanation) Remedy() string {
+	switch {
+	case x.Person:
+		return "only a person may say yes to this: start adze in a terminal"
+	case len(x.Flags) > 0:
+		return strings.Join(x.Flags, " or ") + " would allow it"
 	}
-	s := r.Declaration.Name + ": " + d.Reason
-	if d.Verdict == tool.Ask {
-		s += ", and nobody could be asked"
+	return ""
+}
+
+// String is the reason and the remedy in one line.
+func (x Explanation) String() string {
+	if remedy := x.Remedy(); remedy != "" {
+		return x.Reason + "; " + remedy
 	}
-	if r.MustAsk {
-		return s + "; only a person may say yes to this: start adze in a terminal"
+	return x.Reason
+}
+
+// Explain says why r was decided as it was, for where nobody can be asked, and what would have allowed it.
+func (p *Policy) Explain(r tool.Request, d tool.Decision) Explanation {
+	x := Explanation{Reason: d.Reason}
+	switch {
+	case d.Verdict == tool.Allow:
+	case r.MustAsk:
+		x.Person = true
+	default:
+		x.Flags = p.now().allowing(r)
 	}
-	if flags := p.now().allowing(r); len(flags) > 0 {
-		s += "; " + strings.Join(flags, " or ") + " would allow it"
-	}
-	return s
+	return x
 }
 
 // allowing names the flags of the modes that would allow r, strictest first: none where the mode did not decide.
@@ -45,13 +65,13 @@ type Options struct {
 	NoReadOnly bool // leave the built-in approval of read-only commands out, so that rules are judged alone
 }
 
-// Check judges a request and says why, sentence by sentence: what was found of each access and of each simple command,
-// and the smallest rule that would allow it. It changes nothing and remembers nothing.
+// Check judges a request and says why, sentence by sentence: the reason, what was found of each simple command, and the
+// smallest rule that would allow it. It changes nothing and remembers nothing.
 func Check(w World, rules Rules, m Mode, o Options, r tool.Request) (tool.Decision, []string) {
 	e := engine{world: w.filled(), mode: m, noReadOnly: o.NoReadOnly, explain: true}.begin()
 	e.rules = rules.in(e.world)
 	d, found := e.judge(r)
-	why := []string{d.Verdict.String() + ": " + d.Reason}
+	why := []string{d.Reason}
 	for _, j := range found {
 		why = append(why, j.lines...)
 	}

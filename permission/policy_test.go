@@ -247,15 +247,15 @@ func TestExplain(t *testing.T) {
 		want string
 	}{
 		{"write", permission.Default, request(writes(root + "/a")), nil,
-			"write_file: writes /home/me/app/a, in default mode, and nobody could be asked; --approval-mode auto-edit or --yolo would allow it"},
+			"writes /home/me/app/a, in default mode; --approval-mode auto-edit or --yolo would allow it"},
 		{"plan", permission.Plan, request(writes(root + "/a")), nil,
-			"write_file: writes /home/me/app/a: plan mode changes nothing; --approval-mode auto-edit or --yolo would allow it"},
+			"writes /home/me/app/a: plan mode changes nothing; --approval-mode auto-edit or --yolo would allow it"},
 		{"protected", permission.AutoEdit, request(writes(root + "/.mcp.json")), nil,
-			"write_file: writes /home/me/app/.mcp.json, a protected name (names MCP servers, which are started as programs), and nobody could be asked; --yolo would allow it"},
+			"writes /home/me/app/.mcp.json, a protected name (names MCP servers, which are started as programs); --yolo would allow it"},
 		{"allowed", permission.Default, request(reads(root + "/a")), nil, "reads /home/me/app/a"},
 		{"only a person", permission.Yolo, mustAsk, &tool.Decision{Verdict: tool.Ask, Reason: "asks a question"},
-			"write_file: asks a question, and nobody could be asked; only a person may say yes to this: start adze in a terminal"},
-		{"not the mode's doing", permission.Default, request(reads(root + "/a")), &tool.Decision{Reason: "a hook said no"}, "write_file: a hook said no"},
+			"asks a question; only a person may say yes to this: start adze in a terminal"},
+		{"not the mode's doing", permission.Default, request(reads(root + "/a")), &tool.Decision{Reason: "a hook said no"}, "a hook said no"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -264,7 +264,7 @@ func TestExplain(t *testing.T) {
 			if test.d != nil {
 				d = *test.d
 			}
-			if got := p.Explain(test.r, d); got != test.want {
+			if got := p.Explain(test.r, d).String(); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})

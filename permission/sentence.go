@@ -13,10 +13,11 @@ type sentence struct {
 	cmd     *shell.Command
 	verdict tool.Verdict // Deny or Ask by a rule; else Allow
 	forced  bool
-	why     string
+	ruled   string       // the rule that brought the verdict about, and how
+	why     string       // all that there is to say
 	proved  bool         // it is harmless, whatever its paths are
 	paths   tool.Verdict // what its paths ask for in this mode, if it is proved
-	covered bool         // an allow rule covers it
+	covered *rule        // an allow rule that covers it
 	asks    []*finding   // paths that want an answer
 }
 
@@ -76,12 +77,12 @@ func (w *weighing) sentence(c *shell.Command) *sentence {
 func (w *weighing) judgeCommand(c *shell.Command) *sentence {
 	s := &sentence{cmd: c, verdict: tool.Allow, paths: tool.Allow}
 	if u, m := matchCommand(w.deny, c); m == shell.Yes {
-		s.verdict, s.why = tool.Deny, "denied by "+u.text
+		s.decide(tool.Deny, "denied by "+u.text)
 		return s
 	} else if m == shell.Maybe {
-		s.verdict, s.forced, s.why = tool.Ask, true, "may be what "+u.text+" denies"
+		s.decide(tool.Ask, "may be what "+u.text+" denies")
 	} else if u, m := matchCommand(w.ask, c); m != shell.No {
-		s.verdict, s.forced, s.why = tool.Ask, true, "asked about by "+u.text
+		s.decide(tool.Ask, "asked about by "+u.text)
 	}
 	f := w.fact(c)
 	s.proved = f.why == ""
@@ -126,10 +127,19 @@ func (w *weighing) cover(s *sentence) {
 			continue
 		}
 		if u.whole || plain && u.command.Covers(s.cmd) {
-			s.covered = true
+			s.covered = u
 			s.also("allowed by " + u.text)
 			return
 		}
+	}
+}
+
+// decide makes the verdict as strict as a rule says.
+func (s *sentence) decide(v tool.Verdict, why string) {
+	s.forced = true
+	if v < s.verdict {
+		s.verdict, s.ruled = v, why
+		s.also(why)
 	}
 }
 

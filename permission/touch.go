@@ -13,8 +13,7 @@ import (
 func (w *weighing) touch(s *sentence, f *fact) {
 	if !f.all && !s.cmd.Guess {
 		if u, ok := w.pathRule(); ok {
-			s.verdict, s.forced = min(s.verdict, tool.Ask), true
-			s.also("its paths are not all known, and there is " + u.text)
+			s.decide(tool.Ask, "its paths are not all known, and there is "+u.text)
 		}
 	}
 	from := 0
@@ -49,10 +48,7 @@ func (w *weighing) touchOne(s *sentence, at *spot, v tool.Verb, sure bool) {
 		if !sure && v == tool.Deny {
 			v = tool.Ask
 		}
-		if v < s.verdict {
-			s.also(f.what() + ", by " + j.rule)
-		}
-		s.verdict, s.forced = min(s.verdict, v), true
+		s.decide(v, f.what()+", by "+j.rule)
 	case s.proved:
 		if s.paths = min(s.paths, j.verdict); j.verdict != tool.Allow {
 			s.asks = append(s.asks, f)

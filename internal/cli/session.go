@@ -162,8 +162,7 @@ func (s *session) close(env Env) {
 
 // nobody refuses every question, and says what would have made it unnecessary.
 func (s *session) nobody(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	text := strings.TrimPrefix(s.policy.Explain(r, why), r.Declaration.Name+": ")
-	return tool.Decision{}, errors.New(strings.Replace(text, ", and nobody could be asked", "", 1))
+	return tool.Decision{}, errors.New(s.policy.Explain(r, why).String())
 }
 
 func (s *session) save(c tool.Call, text string) (tool.Spilled, error) {

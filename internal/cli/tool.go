@@ -144,10 +144,6 @@ func (s *session) preview(ctx context.Context, env Env, call tool.Call) error {
 		}
 		return exitf(code, "%v", err)
 	}
-	why := d.Reason
-	if d.Verdict != tool.Allow {
-		why = s.policy.Explain(r, d)
-	}
 	out := struct {
 		Name         string          `json:"name"`
 		Description  string          `json:"description"`
@@ -155,7 +151,7 @@ func (s *session) preview(ctx context.Context, env Env, call tool.Call) error {
 		Verdict      string          `json:"verdict"`
 		Why          string          `json:"why"`
 		Confirmation json.RawMessage `json:"confirmation"`
-	}{r.Declaration.Name, r.Description, r.Access, d.Verdict.String(), why, json.RawMessage("null")}
+	}{r.Declaration.Name, r.Description, r.Access, d.Verdict.String(), s.policy.Explain(r, d).String(), json.RawMessage("null")}
 	if r.Confirm != nil {
 		if out.Confirmation, err = tool.MarshalDisplay(r.Confirm); err != nil {
 			return err
@@ -166,12 +162,21 @@ func (s *session) preview(ctx context.Context, env Env, call tool.Call) error {
 
 // printJSON prints one value on one line.
 func printJSON(w io.Writer, v any) error {
+	text, err := compactJSON(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
+
+// compactJSON is v in one line.
+func compactJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := w.Write(b.Bytes())
-	return err
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -46,6 +46,15 @@ func Open(roots ...string) (*Workspace, error) {
 	return w, nil
 }
 
+// Imagine is a workspace of one folder that need not exist, for calls that are judged and never run.
+func Imagine(root string) (*Workspace, error) {
+	real, _, err := realpath.Resolve(root)
+	if err != nil {
+		return nil, fmt.Errorf("imagine workspace: %w", err)
+	}
+	return &Workspace{roots: []string{real}}, nil
+}
+
 // AddRoot adds a folder. One that is already a root is not added again.
 func (w *Workspace) AddRoot(dir string) error {
 	abs, err := filepath.Abs(dir)

@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/ondisk"
+	"github.com/adze-dev/adze/tool"
+)
+
+// checker judges commands and calls without doing anything.
+type checker struct {
+	env  Env
+	o    *options
+	home string // Adze's
+	user string // the person's, canonical
+
+	// The tools of the folder asked about last: most questions are about one.
+	dir      string
+	registry *tool.Registry
+	set      *builtin.Set
+}
+
+// permissionCheck explains a verdict.
+func permissionCheck(ctx context.Context, env Env, o *options, words []string) error {
+	home, err := settings.Home(env.Getenv, env.Home)
+	if err != nil {
+		return err
+	}
+	c := &checker{env: env, o: o, home: canonical(home), user: canonical(env.Home)}
+	defer c.close()
+	if o.batch {
+		if err := takes(words, 0, "permission check --batch < questions.jsonl"); err != nil {
+			return err
+		}
+		// It reads no settings, asks nobody, changes nothing: a line is all that counts.
+		return eachLine(ctx, env, "questions", func(line []byte, number int, bad error) ([]byte, error) {
+			return c.answer(ctx, line, number, bad)
+		})
+	}
+	if err := takes(words, 1, "permission check [FLAGS] -- 'COMMAND'"); err != nil {
+		return err
+	}
+	return c.one(ctx, words[0])
+}
+
+func (c *checker) close() {
+	if c.set != nil {
+		_ = c.set.Close() // nothing was run
+	}
+}
+
+// one judges a command with the rules of settings and of the line.
+func (c *checker) one(ctx context.Context, command string) error {
+	dir, err := workingDir(c.env, c.o.cwd)
+	if err != nil {
+		return err
+	}
+	s, _, err := loadSettings(c.env, settings.Sources{UserHome: c.env.Home, AdzeHome: c.home, Project: dir, Getenv: c.env.Getenv})
+	if err != nil {
+		return err
+	}
+	q := checkLine{Cmd: &command, Cwd: dir}
+	q.Mode = s.Tools.ApprovalMode
+	if c.o.checkMode != "" {
+		q.Mode = c.o.checkMode
+	}
+	q.Rules.Allow = append(texts(s.Permissions.Allow), c.o.allow...)
+	q.Rules.Ask = append(texts(s.Permissions.Ask), c.o.ask...)
+	q.Rules.Deny = append(texts(s.Permissions.Deny), c.o.deny...)
+	d, why, err := c.judge(ctx, q)
+	if err != nil {
+		return exitf(exitInput, "%v", err)
+	}
+	if c.o.json {
+		return printJSON(c.env.Stdout, verdict{Verdict: d.Verdict.String(), Why: why, Offer: d.Offer})
+	}
+	fmt.Fprintf(c.env.Stdout, "%s\n", d.Verdict)
+	for _, w := range why {
+		fmt.Fprintf(c.env.Stdout, "  %s\n", tool.Visible(w))
+	}
+	return nil
+}
+
+// checkLine is one line of a batch.
+type checkLine struct {
+	ID    json.RawMessage `json:"id"`
+	Cmd   *string         `json:"cmd"`
+	Tool  string          `json:"tool"`
+	Args  json.RawMessage `json:"args"`
+	Cwd   string          `json:"cwd"`
+	Mode  string          `json:"mode"`
+	Rules struct {
+		Allow []string `json:"allow"`
+		Ask   []string `json:"ask"`
+		Deny  []string `json:"deny"`
+	} `json:"rules"`
+}
+
+type verdict struct {
+	ID      json.RawMessage `json:"id,omitempty"`
+	Verdict string          `json:"verdict,omitempty"`
+	Why     []string        `json:"why,omitempty"`
+	Offer   []string        `json:"offer,omitempty"`
+	Error   string          `json:"error,omitempty"`
+}
+
+// answer judges one line of a batch.
+func (c *checker) answer(ctx context.Context, line []byte, number int, bad error) ([]byte, error) {
+	q := checkLine{}
+	if bad == nil {
+		bad = json.Unmarshal(line, &q)
+	}
+	v := verdict{ID: q.ID}
+	if bad != nil && len(v.ID) == 0 {
+		v.ID = idOf(line)
+	}
+	if len(v.ID) == 0 {
+		v.ID = json.RawMessage(fmt.Sprint(number))
+	}
+	if bad != nil {
+		v.Error = fmt.Sprintf(`line %d is not a question: %s; one is {"id":…,"cmd":"…","rules":{"allow":[…],"ask":[…],"deny":[…]},"cwd":"…","mode":"…"}`, number, plainJSONError(bad))
+		return compactJSON(v)
+	}
+	d, why, err := c.judge(ctx, q)
+	if err != nil {
+		v.Error = fmt.Sprintf("line %d: %v", number, err)
+		return compactJSON(v)
+	}
+	v.Verdict, v.Why = d.Verdict.String(), why
+	return compactJSON(v)
+}
+
+// idOf is the id of a line that breaks off behind it; nil if there is none.
+func idOf(line []byte) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(line))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return nil
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil
+		}
+		if key == "id" {
+			return value
+		}
+	}
+	return nil
+}
+
+// plainJSONError says what is wrong with a line in the words of the line, not of this program.
+func plainJSONError(err error) string {
+	var typed *json.UnmarshalTypeError
+	if !errors.As(err, &typed) {
+		return err.Error()
+	}
+	if typed.Field == "" {
+		return "it is a JSON " + typed.Value
+	}
+	return fmt.Sprintf("%q cannot be a JSON %s", typed.Field, typed.Value)
+}
+
+func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []string, error) {
+	name := q.Mode
+	if name == "" {
+		name = c.o.checkMode
+	}
+	mode := permission.Default
+	var err error
+	if name != "" {
+		if mode, err = permission.ParseMode(name); err != nil {
+			return tool.Decision{}, nil, err
+		}
+	}
+	rules, ignored, err := permission.ParseRules(q.Rules.Allow, q.Rules.Ask, q.Rules.Deny)
+	if err != nil {
+		return tool.Decision{}, nil, err
+	}
+	dir := c.env.Dir
+	if q.Cwd != "" {
+		dir = absolute(c.env.Dir, []string{q.Cwd})[0]
+	}
+	dir = canonical(filepath.Clean(dir))
+	r, err := c.request(ctx, q, dir)
+	if err != nil {
+		return tool.Decision{}, nil, err
+	}
+	world := permission.World{
+		Roots: []string{dir}, Home: c.user, State: c.home,
+		Spill: filepath.Join(c.home, "spill"), Disk: ondisk.New([]string{dir}),
+	}
+	d, why := permission.Check(world, rules, mode, permission.Options{NoReadOnly: c.o.noReadOnly}, r)
+	for _, problem := range ignored {
+		why = append(why, "left out: "+problem.Error())
+	}
+	return d, why, nil
+}
+
+// request is the call that the question is about.
+func (c *checker) request(ctx context.Context, q checkLine, dir string) (tool.Request, error) {
+	if (q.Cmd == nil) == (q.Tool == "") {
+		return tool.Request{}, errors.New(`expected either "cmd" or "tool" and "args"`)
+	}
+	if q.Cmd != nil && c.registry != nil {
+		return commandRequest(c.registry, *q.Cmd, dir) // which tool runs commands does not depend on the folder
+	}
+	if err := c.work(dir); err != nil {
+		return tool.Request{}, err
+	}
+	if q.Cmd != nil {
+		return commandRequest(c.registry, *q.Cmd, dir)
+	}
+	all := &tool.Executor{Registry: c.registry, Policy: func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }}
+	r, _, err := all.Preview(ctx, tool.Call{Name: q.Tool, Args: q.Args})
+	if err != nil && len(r.Access) == 0 {
+		return tool.Request{}, err
+	}
+	return r, nil
+}
+
+// work makes the tools of a folder, which need not exist.
+func (c *checker) work(dir string) error {
+	if c.registry != nil && c.dir == dir {
+		return nil
+	}
+	set, err := builtin.New(builtin.Options{Dir: dir, Imagined: true, AllRead: true})
+	if err != nil {
+		return err
+	}
+	c.close()
+	c.dir, c.set, c.registry = dir, set, tool.NewRegistry(set.Tools()...)
+	return nil
+}
+
+// commandRequest is a call of the tool that runs commands.
+func commandRequest(registry *tool.Registry, line, dir string) (tool.Request, error) {
+	d, err := shellDeclaration(registry)
+	return tool.Request{
+		Call: tool.Call{Name: d.Name}, Declaration: d,
+		Invocation: tool.Invocation{
+			Description: "run a command", Access: []tool.Access{{Verb: tool.Execs, Target: line}},
+			Confirm: tool.Command{Line: line, Directory: dir},
+		},
+	}, err
+}
+
+// shellDeclaration is the tool that runs commands, as the registry tells it.
+func shellDeclaration(r *tool.Registry) (tool.Declaration, error) {
+	for _, d := range r.All() {
+		if d.Kind == tool.Execute && d.Origin == "" {
+			return d, nil
+		}
+	}
+	return tool.Declaration{}, errors.New("there is no tool that runs commands")
+}
