@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// execution is one program that was executed.
+type execution struct {
+	path string // what was asked for; of a script the script, not its interpreter
+	exe  string // what runs
+}
+
+// traced runs a command to its end and tells every program that was executed on its behalf: by itself, and by all that
+// descends from it, whatever namespaces those are in. It is what strace -f -e execve would tell.
+func traced(t *testing.T, cmd *exec.Cmd) (out string, seen []execution) {
+	t.Helper()
+	file, err := os.CreateTemp(t.TempDir(), "out-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	cmd.Stdout, cmd.Stderr = file, file // files, so that nobody else waits for the command
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	failed := make(chan error)
+	go func() {
+		runtime.LockOSThread() // only the thread that began to trace may go on; it ends with this goroutine
+		tr := tracer{fresh: map[int]bool{}}
+		err := tr.run(cmd)
+		seen = tr.seen
+		failed <- err
+	}()
+	err = <-failed
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) {
+		t.Skip("processes cannot be traced here:", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.Seek(0, io.SeekStart)
+	text, _ := io.ReadAll(file)
+	return string(text), seen
+}
+
+type tracer struct {
+	seen  []execution
+	mu    sync.Mutex
+	fresh map[int]bool // who lives, and whether it has yet to stop for the first time
+}
+
+// wnothread waits for children of this thread only: others of this process are none of our business.
+const wnothread = 0x20000000
+
+func (tr *tracer) run(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	root := cmd.Process.Pid
+	var ws unix.WaitStatus
+	if _, err := unix.Wait4(root, &ws, unix.WALL, nil); err != nil {
+		return err
+	}
+	const follow = unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_EXITKILL
+	if err := unix.PtraceSetOptions(root, follow); err != nil {
+		return err
+	}
+	tr.fresh[root] = false
+	hangs := time.AfterFunc(time.Minute, tr.killAll)
+	defer hangs.Stop()
+	unix.PtraceCont(root, 0)
+	for {
+		pid, err := unix.Wait4(-1, &ws, unix.WALL|wnothread, nil)
+		switch {
+		case err == unix.EINTR:
+		case err == unix.ECHILD:
+			if !hangs.Stop() {
+				return fmt.Errorf("%v did not end", cmd.Args)
+			}
+			return cmd.Process.Release()
+		case err != nil:
+			return err
+		default:
+			tr.step(pid, ws)
+		}
+	}
+}
+
+// step lets a process go on that has stopped.
+func (tr *tracer) step(pid int, ws unix.WaitStatus) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if ws.Exited() || ws.Signaled() {
+		delete(tr.fresh, pid)
+		return
+	}
+	known, ok := tr.fresh[pid]
+	fresh := !ok || known
+	tr.fresh[pid] = false
+	signal := 0
+	switch stop := ws.StopSignal(); {
+	case stop == unix.SIGTRAP && ws.TrapCause() == unix.PTRACE_EVENT_EXEC:
+		tr.seen = append(tr.seen, executed(pid))
+	case stop == unix.SIGTRAP: // another event, or the trap of the first exec
+	case stop == unix.SIGSTOP && fresh: // that is how those who are followed begin
+	default:
+		signal = int(stop)
+	}
+	unix.PtraceCont(pid, signal)
+}
+
+func (tr *tracer) killAll() {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	for pid := range tr.fresh {
+		unix.Kill(pid, unix.SIGKILL)
+	}
+}
+
+// executed asks the kernel what a process has just executed.
+func executed(pid int) execution {
+	proc := fmt.Sprintf("/proc/%d/", pid)
+	exe, _ := os.Readlink(proc + "exe")
+	path := execName(proc)
+	if !filepath.IsAbs(path) {
+		dir, _ := os.Readlink(proc + "cwd")
+		path = filepath.Join(dir, path)
+	}
+	return execution{path, exe}
+}
+
+// execName is the name that execve was given: the new program finds it where the kernel put it.
+func execName(proc string) string {
+	const atExecFn = 31
+	aux, _ := os.ReadFile(proc + "auxv")
+	for ; len(aux) >= 16; aux = aux[16:] {
+		if binary.NativeEndian.Uint64(aux) != atExecFn {
+			continue
+		}
+		mem, err := os.Open(proc + "mem")
+		if err != nil {
+			return err.Error()
+		}
+		defer mem.Close()
+		name := make([]byte, 4096)
+		n, _ := mem.ReadAt(name, int64(binary.NativeEndian.Uint64(aux[8:])))
+		name, _, _ = bytes.Cut(name[:n], []byte{0})
+		return string(name)
+	}
+	return "(unknown)"
+}
+
+// below are those that come from a folder, or whose origin is not known.
+func below(dir string, seen []execution) (found []execution) {
+	for _, e := range seen {
+		for _, path := range []string{e.path, e.exe} {
+			real, err := filepath.EvalSymlinks(path)
+			if err != nil {
+				real = path
+			}
+			if path == "" || strings.Contains(path, "(unknown)") || strings.HasPrefix(path+"/", dir+"/") || strings.HasPrefix(real+"/", dir+"/") {
+				found = append(found, e)
+				break
+			}
+		}
+	}
+	return found
+}
