@@ -44,7 +44,7 @@ func isBlock(n *node) bool {
 		atom.Div, atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3,
 		atom.H4, atom.H5, atom.H6, atom.Header, atom.Hgroup, atom.Hr, atom.Html, atom.Legend, atom.Li, atom.Listing, atom.Main, atom.Menu,
 		atom.Nav, atom.Ol, atom.P, atom.Plaintext, atom.Pre, atom.Section, atom.Summary, atom.Table, atom.Tbody, atom.Td, atom.Tfoot,
-		atom.Th, atom.Thead, atom.Tr, atom.Ul, atom.Xmp, atom.Caption, atom.Colgroup:
+		atom.Textarea, atom.Th, atom.Thead, atom.Tr, atom.Ul, atom.Xmp, atom.Caption, atom.Colgroup:
 		return true
 	}
 	return false
@@ -53,22 +53,39 @@ func isBlock(n *node) bool {
 // survey notes the elements that are no blocks but hold one, in one pass: asking each of them anew would cost the depth of
 // the page for every node.
 func (c *conversion) survey(n *node) bool {
-	holds := false
+	holds, rich := false, false
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		if child.kind == elementNode && !c.dropped(child) {
 			below := c.survey(child)
 			holds = holds || below || isBlock(child)
+			rich = rich || child.has(richMark) || isBlock(child) && !isLine(child)
 		}
 	}
-	n.marks &^= holderMark
+	n.marks &^= holderMark | richMark
 	if holds && !isBlock(n) {
 		n.marks |= holderMark
+	}
+	if rich {
+		n.marks |= richMark
 	}
 	return holds
 }
 
+// isLine reports whether a block is a line like others, if there is nothing but text in it.
+func isLine(n *node) bool {
+	switch n.DataAtom {
+	case atom.Div, atom.Tr, atom.Td, atom.Th, atom.Tbody, atom.Thead, atom.Address, atom.Center, atom.Li, atom.Dt, atom.Dd:
+		return true
+	}
+	return false
+}
+
 func (c *conversion) block(n *node) {
 	if c.dropped(n) {
+		return
+	}
+	if n.has(titleMark) {
+		c.title(n)
 		return
 	}
 	switch n.DataAtom {
@@ -76,7 +93,7 @@ func (c *conversion) block(n *node) {
 		c.heading(n)
 	case atom.Ul, atom.Ol, atom.Dir, atom.Menu:
 		c.list(n)
-	case atom.Pre, atom.Listing, atom.Xmp, atom.Plaintext:
+	case atom.Pre, atom.Listing, atom.Xmp, atom.Plaintext, atom.Textarea:
 		c.code(n)
 	case atom.Blockquote:
 		c.out.separate(2)
@@ -91,12 +108,7 @@ func (c *conversion) block(n *node) {
 		}
 		c.out.separate(2)
 	case atom.Dt, atom.Summary, atom.Legend, atom.Caption:
-		run := c.newRun()
-		run.children(n, style{bold: true})
-		if s := run.String(); s != "" {
-			c.out.separate(2)
-			c.out.write(c.marked("**", s))
-		}
+		c.title(n)
 	case atom.Dd:
 		c.out.separate(1)
 		c.nested(": ", "  ", n)
@@ -104,13 +116,27 @@ func (c *conversion) block(n *node) {
 		c.out.separate(1)
 		c.nested("- ", "  ", n)
 	case atom.Tr, atom.Div, atom.Td, atom.Th:
-		c.out.separate(1)
+		gap := 1
+		if n.has(richMark) {
+			gap = 2
+		}
+		c.out.separate(gap)
 		c.blocks(n)
-		c.out.separate(1)
+		c.out.separate(gap)
 	default:
 		c.out.separate(2)
 		c.blocks(n)
 		c.out.separate(2)
+	}
+}
+
+// title writes what names that which follows it.
+func (c *conversion) title(n *node) {
+	run := c.newRun()
+	run.children(n, style{bold: true})
+	if s := run.String(); s != "" {
+		c.out.separate(2)
+		c.out.write(c.marked("**", strings.ReplaceAll(s, "\n", " ")))
 	}
 }
 
@@ -254,9 +280,9 @@ func languageOf(class string) string {
 
 // language is that of code, as it is written on the element, the one in it or those around it.
 func language(n *node) string {
-	near := []*node{n, n.FirstChild, n.Parent}
-	if n.Parent != nil {
-		near = append(near, n.Parent.Parent)
+	near := []*node{n, n.FirstChild}
+	for p := n.Parent; p != nil && len(near) < 9 && p.DataAtom != atom.Li; p = p.Parent { // a table with numbers of lines is deep
+		near = append(near, p)
 	}
 	for _, e := range near {
 		if e == nil || e.kind != elementNode {

@@ -64,7 +64,7 @@ func (c *conversion) dropped(n *node) bool {
 func never(n *node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Svg, atom.Title, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Audio,
-		atom.Video, atom.Map, atom.Head, atom.Link, atom.Meta, atom.Input, atom.Select, atom.Textarea, atom.Button,
+		atom.Video, atom.Map, atom.Head, atom.Link, atom.Meta, atom.Input, atom.Select, atom.Button,
 		atom.Datalist, atom.Progress, atom.Meter:
 		return true
 	}

@@ -129,11 +129,11 @@ func TestMistakes(t *testing.T) {
 		`<h1>a<h2>b`:                             "# a\n\n## b",
 		`<dl><dt>a<dd>b<dt>c<dd>d</dl>`:          "**a**\n: b\n\n**c**\n: d",
 		`<script>if (a<b) "</p>"</script>x`:      "x",
-		`<textarea><p>no</textarea>x`:            "x",
-		`<svg><title>no</title><path/>y</svg>x`:  "x",
-		`a</br>b`:                                "a\nb",
-		`<p/>a<br/>b`:                            "a\nb",
-		`x < y & z <3`:                           "x < y & z <3",
+		`<textarea> </textarea>x`:                "x", "<textarea><p>a\nb</textarea>x": "```\n<p>a\nb\n```\n\nx",
+		`<svg><title>no</title><path/>y</svg>x`: "x",
+		`a</br>b`:                               "a\nb",
+		`<p/>a<br/>b`:                           "a\nb",
+		`x < y & z <3`:                          "x < y & z <3",
 	} {
 		doc, err := Convert(t.Context(), in, Options{Base: base(t)})
 		if err != nil || doc.Text != want {
@@ -204,8 +204,17 @@ func TestPieces(t *testing.T) {
 		`a<wbr>b&shy;c`:                       "ab\u00adc",
 		`<p aria-hidden=true>x</p>y`:          "y",
 		`<svg><text>x</text></svg>y`:          "y",
-		`plain`:                               "plain",
-		``:                                    "",
+		`<p><math alttext="{\displaystyle a  b}"><mi>a</mi></math> <math><mi>c</mi></math>`:        "$a b$ c",
+		`<img aria-hidden=true alt="{\displaystyle x}" src=/i><img aria-hidden=true alt=y src=/i>`: "$x$![y](https://site.example/i)",
+		`<img src="data:image/gif;base64,R0" data-src="/real.jpg" alt=x>`:                          "![x](https://site.example/real.jpg)",
+		`<table><tr><td><ul><li>a</li> <li>b.<li>c</ul><td><pre>x  y</pre>`:                        "|  |  |\n| --- | --- |\n| a; b. c | `x y` |",
+		`<a href=/x href=/y>x</a>`: "[x](https://site.example/x)",
+		`<p>x<sub>i</sub> <sub>a long remark in small letters below the line</sub>`:                         "x_i a long remark in small letters below the line",
+		`<div>a</div><div><p>b</p></div><div>c</div><div>d</div>`:                                           "a\n\nb\n\nc\nd",
+		`<label>a</label><label>b</label>`:                                                                  "a b",
+		`<div class="language-go"><table><tr><td class=linenos>1<td><pre>x</pre></table></div><pre>y</pre>`: "```go\nx\n```\n\n```\ny\n```",
+		`plain`: "plain",
+		``:      "",
 	} {
 		doc, err := Convert(t.Context(), in, Options{Base: base(t)})
 		if err != nil || doc.Text != want {

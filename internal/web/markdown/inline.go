@@ -114,8 +114,26 @@ func (r *run) add(n *node, s style) {
 		r.raised("^", n, s)
 	case atom.Sub:
 		r.raised("_", n, s)
-	case atom.Option, atom.Label, atom.Span:
+	case atom.Label:
+		r.pause()
 		r.children(n, s)
+		r.pause()
+	case atom.Math:
+		if tex := attr(n, "alttext"); tex != "" {
+			r.raw(formula(tex))
+			return
+		}
+		r.children(n, s)
+	case atom.Li: // in a cell
+		if s := r.b.String(); n.Parent.FirstChild != n && s != "" && !strings.ContainsRune(";,.:!?", rune(s[len(s)-1])) {
+			r.space = false
+			r.raw(";")
+		}
+		r.pause()
+		r.children(n, s)
+		r.pause()
+	case atom.Pre: // in a cell
+		r.code(n, s)
 	default:
 		if isBlock(n) { // inside a link or a cell: a pause is all that is left of it
 			r.pause()
@@ -228,11 +246,26 @@ func (r *run) image(n *node, s style) {
 		return
 	}
 	src := r.c.absolute(attr(n, "src"))
+	if src == "" || strings.HasPrefix(attr(n, "src"), "data:") { // it comes later, by a script
+		src = r.c.absolute(attr(n, "data-src"))
+	}
+	if strings.HasPrefix(alt, `{\displaystyle`) {
+		r.raw(formula(alt))
+		return
+	}
 	if src == "" || s.link || r.c.options.Plain {
 		r.raw(alt)
 		return
 	}
 	r.raw("![" + brackets.Replace(alt) + "](" + src + ")")
+}
+
+// formula is TeX between dollars, without the wrapping that wikis have.
+func formula(tex string) string {
+	if inner, ok := strings.CutPrefix(tex, `{\displaystyle`); ok {
+		tex = strings.TrimSuffix(inner, "}")
+	}
+	return "$" + collapse(tex) + "$"
 }
 
 // raised writes an index so that x² does not become x2.
@@ -244,6 +277,8 @@ func (r *run) raised(mark string, n *node, s style) {
 	case text == "":
 	case utf8.RuneCountInString(text) <= 3 || strings.HasPrefix(text, "["):
 		r.raw(mark + text)
+	case utf8.RuneCountInString(text) > 30: // small print
+		r.raw(text)
 	default:
 		r.raw(mark + "(" + text + ")")
 	}

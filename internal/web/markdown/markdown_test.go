@@ -25,7 +25,7 @@ func base(t testing.TB) *url.URL {
 // Each page of testdata, as Markdown and as plain text.
 func TestPages(t *testing.T) {
 	pages, err := filepath.Glob("testdata/*.html")
-	if err != nil || len(pages) < 5 {
+	if err != nil || len(pages) < 12 {
 		t.Fatalf("pages: %v, %v", pages, err)
 	}
 	for _, page := range pages {

@@ -37,6 +37,8 @@ const (
 	mainMark                      // its role says that it is what the page is about
 	layoutMark                    // a table that only lays out
 	holderMark                    // no block, but it holds one
+	richMark                      // it holds paragraphs, lists or the like
+	titleMark                     // its class says that it is the title of a note
 )
 
 func (n *node) has(m marks) bool { return n.marks&m != 0 }
@@ -68,8 +70,8 @@ func (n *node) learn(key string, value []byte) {
 		if string(value) != "until-found" {
 			n.marks |= hiddenMark
 		}
-	case "aria-hidden":
-		if string(value) == "true" {
+	case "aria-hidden": // pictures are seen all the same
+		if string(value) == "true" && n.DataAtom != atom.Img {
 			n.marks |= hiddenMark
 		}
 	case "style":
@@ -80,11 +82,15 @@ func (n *node) learn(key string, value []byte) {
 		n.learnClass(string(value))
 	case "role":
 		n.marks |= roleMark(string(value))
-	case "href", "src":
+	case "href", "src", "data-src":
 		if len(value) <= maxLink && (n.DataAtom == atom.A || n.DataAtom == atom.Img || n.DataAtom == atom.Base) {
 			n.keep(key, string(value))
 		}
-	case "alt":
+	case "lang":
+		if n.DataAtom == atom.Pre && len(value) <= 20 {
+			n.keep("data-lang", string(value))
+		}
+	case "alt", "alttext":
 		n.keep(key, shorten(string(value[:min(len(value), maxAlt+1)]), maxAlt))
 	case "start", "colspan", "rowspan", "type", "checked", "data-lang":
 		if len(value) <= 20 {
@@ -109,8 +115,11 @@ func (n *node) learnClass(class string) {
 	}
 	for c := range strings.FieldsSeq(class) {
 		switch strings.ToLower(c) {
-		case "linenos", "lineno", "gutter", "line-numbers-rows", "blob-num", "rouge-gutter", "sr-only", "visually-hidden", "headerlink":
+		case "linenos", "lineno", "gutter", "line-numbers-rows", "blob-num", "rouge-gutter", "sr-only", "visually-hidden", "headerlink",
+			"mw-editsection", "mw-cite-backlink", "mw-jump-link", "vector-dropdown", "skip-to-content", "footnote-backref", "data-footnote-backref":
 			n.marks |= noiseMark
+		case "admonition-title", "markdown-alert-title":
+			n.marks |= titleMark
 		case "sidebar", "breadcrumb", "breadcrumbs", "cookie-banner", "cookie-consent", "cookie-notice", "skip-link",
 			"share-buttons", "social-share", "advertisement", "ad-slot", "newsletter-signup", "site-footer", "site-header", "noprint", "toc-sidebar":
 			n.marks |= besidesMark

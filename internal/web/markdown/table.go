@@ -68,7 +68,9 @@ func (c *conversion) isData(n *node, rows []*node) bool {
 	}
 	return find(n, func(d *node) bool {
 		switch d.DataAtom {
-		case atom.Table, atom.Pre, atom.H1, atom.H2, atom.H3, atom.H4, atom.Article, atom.Form, atom.Blockquote:
+		case atom.Pre:
+			return strings.Contains(strings.TrimSpace(textOf(d)), "\n")
+		case atom.Table, atom.Textarea, atom.H1, atom.H2, atom.H3, atom.H4, atom.Article, atom.Form, atom.Blockquote:
 			return true
 		}
 		return false
