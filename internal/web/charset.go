@@ -24,9 +24,12 @@ func (p *Page) Text(most int) (string, string) {
 		return strings.ToValidUTF8(string(bytes.TrimPrefix(body, []byte("\xEF\xBB\xBF"))), "\uFFFD"), label
 	}
 	if label == "" {
-		return guessed(body)
+		label = guessed(body)
 	}
 	enc, _ := charset.Lookup(label)
+	if enc == nil {
+		return strings.ToValidUTF8(string(body), "\uFFFD"), "utf-8"
+	}
 	out, err := readUpTo(enc.NewDecoder().Reader(bytes.NewReader(body)), int64(most))
 	if err != nil {
 		out = bytes.ToValidUTF8(body, []byte("\uFFFD"))
@@ -93,12 +96,19 @@ func validUTF8(b []byte, cut bool) bool {
 	return utf8.Valid(b)
 }
 
-// guessed reads bytes whose encoding nobody has told, or somebody wrongly.
-func guessed(body []byte) (string, string) {
-	if enc, err := text.Detect(body); err == nil && enc != "" && enc != "utf-8" {
-		if doc, err := text.DecodeAs(body, enc); err == nil {
-			return doc.Text, string(enc)
-		}
+// sample is how many bytes a guess is made from.
+const sample = 64 << 10
+
+// guessed is the encoding of bytes that nobody has told, or somebody wrongly; "" if it may as well be UTF-8.
+func guessed(body []byte) string {
+	odd := bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
+	from := max(odd-1000, 0)
+	enc, err := text.Detect(body[from:min(len(body), from+sample)])
+	switch {
+	case err != nil || enc == text.UTF8:
+		return ""
+	case enc == text.ShiftJIS:
+		return "shift_jis"
 	}
-	return string(bytes.ToValidUTF8(body, []byte("\uFFFD"))), "utf-8"
+	return string(enc)
 }

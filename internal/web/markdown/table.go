@@ -61,7 +61,7 @@ func (c *conversion) isData(n *node, rows []*node) bool {
 	}
 	wide := false
 	for _, row := range rows {
-		wide = wide || countCells(row) > 1
+		wide = wide || c.countCells(row) > 1
 	}
 	if !wide {
 		return false
@@ -77,10 +77,10 @@ func (c *conversion) isData(n *node, rows []*node) bool {
 	}) == nil
 }
 
-func countCells(row *node) int {
+func (c *conversion) countCells(row *node) int {
 	n := 0
 	for cell := row.FirstChild; cell != nil; cell = cell.NextSibling {
-		if cell.DataAtom == atom.Td || cell.DataAtom == atom.Th {
+		if (cell.DataAtom == atom.Td || cell.DataAtom == atom.Th) && !c.dropped(cell) {
 			n++
 		}
 	}
