@@ -218,7 +218,7 @@ func pageText(ctx context.Context, page *web.Page, found document.Type, format w
 		c.text, cut = strings.ToValidUTF8(c.text[:maxPage], ""), true
 	}
 	if cut {
-		c.notes = append(c.notes, "The text is only the beginning of the page: it is longer than 1 MB.")
+		c.notes = append(c.notes, "The text is only the beginning of the page, which is too long to be read whole.")
 	}
 	return c, nil
 }

@@ -47,6 +47,7 @@ func (s *session) webSearch(env Env) builtin.WebSearch {
 		{Type: "google", APIKey: env.Getenv("GOOGLE_API_KEY"), SearchEngineID: env.Getenv("GOOGLE_SEARCH_ENGINE_ID")},
 		{Type: "brave", APIKey: env.Getenv("BRAVE_API_KEY")},
 		{Type: "searxng", BaseURL: env.Getenv("SEARXNG_URL")},
+		{Type: "dashscope", APIKey: env.Getenv("DASHSCOPE_API_KEY")},
 	} {
 		complete := p.APIKey != "" && (p.Type != "google" || p.SearchEngineID != "")
 		if complete || p.Type == "searxng" && p.BaseURL != "" {

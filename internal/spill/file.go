@@ -1,10 +1,12 @@
 package spill
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // File takes a long output as it comes. What is over a limit is dropped, and counted.
@@ -27,11 +29,21 @@ func (d *Dir) Create(callID, name string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keep the output of %s: %w", name, err)
 	}
-	f, file, err := create(d.root, "output-"+safe(callID, "call")+"-"+safe(name, "tool"))
+	ext := extension(name)
+	f, file, err := create(d.root, "output-"+safe(callID, "call")+"-"+safe(strings.TrimSuffix(name, ext), "tool"), cmp.Or(ext, ".txt"))
 	if err != nil {
 		return nil, fmt.Errorf("keep the output of %s in %s: %w", name, d.path, err)
 	}
 	return &File{dir: d, file: f, path: filepath.Join(d.path, file)}, nil
+}
+
+// extension is that of a file's name, if it is an ordinary one: programs go by it.
+func extension(name string) string {
+	ext := filepath.Ext(name)
+	if len(ext) < 2 || len(ext) > 9 || safe(ext[1:], "") != ext[1:] {
+		return ""
+	}
+	return ext
 }
 
 // Write keeps as much of p as the limits leave room for.

@@ -36,3 +36,14 @@ func TestFileKeepsWithinLimits(t *testing.T) {
 		}
 	}
 }
+
+// A file that was fetched keeps its ending, if that is an ordinary one.
+func TestExtension(t *testing.T) {
+	for name, want := range map[string]string{
+		"a.tar.gz": ".gz", "page.HTML": ".HTML", "run_shell_command": "", "x.": "", "x.e/..": "", "x.\u202etxt": "", "x.toolongending": "", ".zip": ".zip",
+	} {
+		if got := extension(name); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}

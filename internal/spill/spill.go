@@ -165,7 +165,7 @@ func size(root *os.Root) int64 {
 
 // write makes a new file that holds the whole of text. A file that could not be written whole is removed.
 func write(root *os.Root, name, text string) (string, error) {
-	f, file, err := create(root, name)
+	f, file, err := create(root, name, ".txt")
 	if err != nil {
 		return "", err
 	}
@@ -177,11 +177,11 @@ func write(root *os.Root, name, text string) (string, error) {
 }
 
 // create makes a new file, and gives it another name if the name is taken.
-func create(root *os.Root, name string) (*os.File, string, error) {
+func create(root *os.Root, name, ext string) (*os.File, string, error) {
 	for n := 1; ; n++ {
-		file := name + ".txt"
+		file := name + ext
 		if n > 1 {
-			file = fmt.Sprintf("%s-%d.txt", name, n)
+			file = fmt.Sprintf("%s-%d%s", name, n, ext)
 		}
 		// O_EXCL follows no link: whatever has the name already is left alone.
 		f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -100,5 +100,5 @@ func decoded(resp *http.Response) (io.Reader, error) {
 		}
 		return flate.NewReader(body), nil
 	}
-	return nil, fmt.Errorf("the server compresses with %s, which was not asked for and cannot be read", shown(encoding))
+	return nil, fmt.Errorf("the server compresses with %s, which was not asked for and cannot be read here; another program, such as curl --compressed, may read it", shown(encoding))
 }

@@ -9,11 +9,16 @@ import (
 	"github.com/adze-dev/adze/internal/web"
 )
 
+// braveWords is how many words a query may have.
+const braveWords = 50
+
 func brave() kind {
 	return kind{
 		base: "https://api.search.brave.com", key: "BRAVE_API_KEY",
 		request: func(e *Engine, q Query) (web.Exchange, error) {
-			t, err := e.at("/res/v1/web/search", url.Values{"q": {q.Text}, "count": {strconv.Itoa(q.Limit)}})
+			words := strings.Fields(q.Text)
+			words = words[:min(len(words), braveWords)]
+			t, err := e.at("/res/v1/web/search", url.Values{"q": {strings.Join(words, " ")}, "count": {strconv.Itoa(q.Limit)}})
 			return web.Exchange{Target: t, Header: http.Header{"Accept": {"application/json"}, "X-Subscription-Token": {e.config.APIKey}}}, err
 		},
 		read: func(a *web.Answer) (Found, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -23,47 +24,80 @@ func duckduckgo() kind {
 				"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"text/html"}, "Referer": {"https://html.duckduckgo.com/"},
 			}}, err
 		},
-		read: readDuckDuckGo,
-		limited: func(a *web.Answer) bool {
-			return a.Status == http.StatusAccepted || a.Status == http.StatusForbidden || bytes.Contains(a.Body, []byte("anomaly-modal"))
+		read:    readDuckDuckGo,
+		limited: isRobotCheck,
+		explain: func(a *web.Answer) string {
+			if isRobotCheck(a) {
+				return "it asks whether a person is searching, which it does after a few searches in a row"
+			}
+			return ""
 		},
 	}
 }
 
+// isRobotCheck reports whether the answer is a puzzle for people. It comes with the status 202, sometimes with 200.
+func isRobotCheck(a *web.Answer) bool {
+	return a.Status == http.StatusAccepted || a.Status == http.StatusForbidden ||
+		bytes.Contains(a.Body, []byte("anomaly-modal")) || bytes.Contains(a.Body, []byte("bots use DuckDuckGo"))
+}
+
 // readDuckDuckGo goes through the tags once: a link with the class result__a is a title, what follows with
-// result__snippet is its snippet.
+// result__snippet is its snippet, and a date stands in a span of result__extras__url.
 func readDuckDuckGo(a *web.Answer) (Found, error) {
-	var f Found
-	var text *string // where text belongs at present
-	known := false
+	var p duckPage
 	z := html.NewTokenizer(bytes.NewReader(a.Body))
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
-			if len(f.Results) == 0 && !known {
+			if len(p.found.Results) == 0 && !p.known {
 				return Found{}, errors.New("its page has changed, and no results can be seen in it; use another provider")
 			}
-			return f, nil
+			return p.found, nil
 		case html.TextToken:
-			if text != nil && len(*text) < 5000 {
-				*text += string(z.Raw()) // with its entities: tidy undoes them
+			if p.text != nil && len(*p.text) < 5000 {
+				*p.text += string(z.Raw()) // with its entities: tidy undoes them
 			}
 		case html.EndTagToken:
-			if name, _ := z.TagName(); string(name) == "a" || string(name) == "div" {
-				text = nil
+			if name, _ := z.TagName(); string(name) == "a" || string(name) == "div" || string(name) == "span" {
+				p.text = nil
 			}
 		case html.StartTagToken:
-			t := z.Token()
-			class := " " + attr(t, "class") + " "
-			known = known || strings.Contains(class, " no-results ") || attr(t, "id") == "links"
-			switch {
-			case strings.Contains(class, " result__a ") && len(f.Results) < 100:
-				f.Results = append(f.Results, Result{URL: unwrap(attr(t, "href"))})
-				text = &f.Results[len(f.Results)-1].Title
-			case strings.Contains(class, " result__snippet ") && len(f.Results) > 0:
-				text = &f.Results[len(f.Results)-1].Snippet
-			}
+			p.start(z.Token())
 		}
+	}
+}
+
+// duckPage is what is known of the page so far.
+type duckPage struct {
+	found Found
+	text  *string // where text belongs at present
+	known bool    // it is a page of results, be there some or none
+	ad    bool    // the result at hand is paid for
+	extra bool    // what comes is about the address of the result at hand
+}
+
+func (p *duckPage) start(t html.Token) {
+	classes := strings.Fields(attr(t, "class"))
+	has := func(name string) bool { return slices.Contains(classes, name) }
+	p.known = p.known || has("no-results") || attr(t, "id") == "links"
+	last := len(p.found.Results) - 1
+	switch {
+	case has("result"):
+		p.ad, p.extra = has("result--ad"), false
+	case has("result__a") && len(p.found.Results) < 100:
+		href := unwrap(attr(t, "href"))
+		if p.ad {
+			href = "" // and so left out, with what is said of it
+		}
+		p.found.Results = append(p.found.Results, Result{URL: href})
+		p.text, p.extra = &p.found.Results[last+1].Title, false
+	case last < 0:
+	case has("result__snippet"):
+		p.text, p.extra = &p.found.Results[last].Snippet, false
+	case has("result__extras__url"):
+		p.extra = true
+	case p.extra && t.Data == "span" && len(classes) == 0:
+		p.text = &p.found.Results[last].Date
 	}
 }
 

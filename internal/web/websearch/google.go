@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/adze-dev/adze/internal/web"
 )
@@ -44,11 +45,25 @@ func readGoogle(a *web.Answer) (Found, error) {
 	}
 	var f Found
 	for _, r := range v.Items {
-		date := ""
+		date, snippet := snippetDate(r.Snippet)
 		if len(r.Pagemap.Metatags) > 0 {
-			date, _ = r.Pagemap.Metatags[0]["article:published_time"].(string)
+			if published, ok := r.Pagemap.Metatags[0]["article:published_time"].(string); ok {
+				date = published
+			}
 		}
-		f.Results = append(f.Results, Result{r.Title, r.Link, r.Snippet, date})
+		f.Results = append(f.Results, Result{r.Title, r.Link, snippet, date})
 	}
 	return f, nil
+}
+
+// snippetDate is the date that Google writes at the beginning of a snippet ("Mar 22, 2022 ... "), and the rest.
+func snippetDate(snippet string) (date, rest string) {
+	head, rest, ok := strings.Cut(snippet, " ... ")
+	if !ok {
+		return "", snippet
+	}
+	if _, err := time.Parse("Jan 2, 2006", strings.TrimSpace(head)); err != nil && !strings.HasSuffix(head, " ago") || len(head) > 20 {
+		return "", snippet
+	}
+	return strings.TrimSpace(head), rest
 }

@@ -28,8 +28,17 @@ func searxng() kind {
 			return web.Exchange{Target: t, Header: h}, err
 		},
 		read: readSearXNG,
+		explain: func(a *web.Answer) string {
+			if a.Status == http.StatusForbidden {
+				return jsonOff
+			}
+			return ""
+		},
 	}
 }
+
+// jsonOff is what a server means that was just installed.
+const jsonOff = "it does not give results as JSON; enable the json format in search.formats of its settings.yml"
 
 func readSearXNG(a *web.Answer) (Found, error) {
 	var v struct {
@@ -38,10 +47,10 @@ func readSearXNG(a *web.Answer) (Found, error) {
 			PublishedDate       any
 		}
 		Answers      []any
-		Unresponsive [][]any `json:"unresponsive_engines"`
+		Unresponsive []any `json:"unresponsive_engines"` // mostly pairs of a name and a reason
 	}
 	if strings.HasPrefix(strings.TrimSpace(string(a.Body[:min(len(a.Body), 200)])), "<") {
-		return Found{}, errors.New("it answers with a page for browsers; enable the json format in search.formats of its settings.yml")
+		return Found{}, errors.New("it answers with a page for browsers: " + jsonOff)
 	}
 	if err := decode(a, &v); err != nil {
 		return Found{}, err
@@ -62,7 +71,10 @@ func readSearXNG(a *web.Answer) (Found, error) {
 	if len(f.Results) == 0 && len(v.Unresponsive) > 0 {
 		var names []string
 		for _, u := range v.Unresponsive[:min(len(v.Unresponsive), 5)] {
-			names = append(names, clean(fmt.Sprint(u...), 60))
+			if pair, ok := u.([]any); ok {
+				u = strings.TrimSpace(fmt.Sprintln(pair...))
+			}
+			names = append(names, clean(fmt.Sprint(u), 60))
 		}
 		return Found{}, fmt.Errorf("none of the engines behind it answers: %s", strings.Join(names, "; "))
 	}

@@ -2,8 +2,10 @@ package websearch
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/adze-dev/adze/internal/web"
 )
@@ -47,8 +49,14 @@ func (e *Engine) post(path string, body any) (web.Exchange, error) {
 	}}, err
 }
 
+// decode reads JSON. A field of one result that is not of its type is left out, and the others are kept.
 func decode(a *web.Answer, v any) error {
-	if err := json.Unmarshal(a.Body, v); err != nil {
+	err := json.Unmarshal(a.Body, v)
+	var field *json.UnmarshalTypeError
+	if errors.As(err, &field) && strings.Contains(field.Field, ".") {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("its answer is not the JSON it should be: %w", err)
 	}
 	return nil

@@ -24,9 +24,17 @@ func tidy(f Found, limit int) Found {
 		if title == "" {
 			title = t.Host()
 		}
-		out.Results = append(out.Results, Result{Title: title, URL: t.String(), Snippet: clean(r.Snippet, 500), Date: clean(r.Date, 40)})
+		out.Results = append(out.Results, Result{Title: title, URL: t.String(), Snippet: clean(r.Snippet, 500), Date: day(clean(r.Date, 40))})
 	}
 	return out
+}
+
+// day leaves the time out of a date where it is midnight, which says nothing.
+func day(date string) string {
+	if len(date) > 10 && strings.HasPrefix(date[10:], "T00:00:00") {
+		return date[:10]
+	}
+	return date
 }
 
 var tags = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`</?[a-zA-Z][^<>]{0,200}>`) })

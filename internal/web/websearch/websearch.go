@@ -8,6 +8,7 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -63,6 +64,8 @@ type kind struct {
 	read    func(*web.Answer) (Found, error)
 	// limited reports whether an answer says that too much was asked, beyond the status 429.
 	limited func(*web.Answer) bool
+	// explain says what a failure means that the engine does not explain itself; "" if it does.
+	explain func(*web.Answer) string
 }
 
 func kinds() map[string]kind {
@@ -219,6 +222,9 @@ func (e *Engine) failure(a *web.Answer) error {
 		return nil
 	}
 	said := complaint(a.Body)
+	if e.kind.explain != nil {
+		said = cmp.Or(e.kind.explain(a), said)
+	}
 	if e.config.APIKey != "" {
 		said = strings.ReplaceAll(said, e.config.APIKey, "…")
 	}
@@ -239,7 +245,7 @@ func keyRejected(a *web.Answer, said string) bool {
 		return false
 	}
 	said = strings.ToLower(said)
-	for _, words := range []string{"api key not valid", "invalid api key", "invalidapikey", "subscription_token_invalid", "api key expired"} {
+	for _, words := range []string{"api key not valid", "invalid api key", "invalidapikey", "subscription_token_invalid", "subscription_not_found", "api key expired"} {
 		if strings.Contains(said, words) {
 			return true
 		}

@@ -81,22 +81,24 @@ func TestSearch(t *testing.T) {
 		"google": {"google.json", "GET", "/customsearch/v1?cx=cx-9&key=k-123&num=3&q=go+%22generics%22+%26+more", "", "", "",
 			Found{"", []Result{
 				{"Tutorial: Getting started with generics", "https://go.dev/doc/tutorial/generics", "With generics, you can declare & use functions … any of a set of types.", ""},
-				{"An Introduction To Generics", "https://go.dev/blog/intro-generics", "Mar 22, 2022 ... Generics add three new big things.", "2022-03-22T00:00:00+00:00"}}}},
+				{"An Introduction To Generics", "https://go.dev/blog/intro-generics", "Generics add three new big things. More ... later.", "2022-03-22"},
+				{"Generics in anger", "https://blog.example.org/anger", "We tried them.", "2 days ago"}}}},
 		"brave": {"brave.json", "GET", "/res/v1/web/search?count=3&q=go+%22generics%22+%26+more", "", "k-123", "",
 			Found{"", []Result{
 				{"Tutorial: Getting started with generics", "https://go.dev/doc/tutorial/generics", "Learn about generics in Go's docs.", "2023-10-02T12:00:00"},
 				{"When To Use Generics", "https://go.dev/blog/when-generics", "When to use type parameters", "April 12, 2022"}}}},
 		"searxng": {"searxng.json", "GET", "/search?format=json&q=go+%22generics%22+%26+more", "Bearer k-123", "", "",
 			Found{"Generics are a way of writing code.", []Result{
-				{"Generics in Go", "https://example.org/generics", "All about <T>.", "2024-05-01T00:00:00"},
+				{"Generics in Go", "https://example.org/generics", "All about <T>.", "2024-05-01"},
 				{"Second", "https://example.org/2", "", ""}}}},
 		"duckduckgo": {"duckduckgo.html", "POST", "/html/", "", "", "b=&q=go+%22generics%22+%26+more",
 			Found{"", []Result{
-				{"Tutorial: Getting started with generics", "https://go.dev/doc/tutorial/generics", "This tutorial introduces the basics of generics in Go.", ""},
-				{"What is <T> & why", "https://example.org/t?a=1&b=2", "Angle brackets: <T>.", ""}}}},
+				{"Tutorial: Getting started with generics - The Go Programming Language", "https://go.dev/doc/tutorial/generics", "This tutorial introduces the basics of generics in Go. It's short.", "2025-12-30"},
+				{"What is <T> & why", "https://example.org/t?a=1&b=2", "", ""}}}},
 		"dashscope": {"dashscope.json", "POST", "/api/v1/indices/plugin/web_search", "Bearer k-123", "", `{"page":1,"rows":3,"uq":"go \"generics\" \u0026 more"}`,
 			Found{"", []Result{
-				{"Go 泛型教程", "https://example.cn/go", "泛型是 Go 1.18 的新特性。", "2022-03-16 10:00:00"}}}},
+				{"Go 泛型教程", "https://example.cn/go", "泛型是 Go 1.18 的新特性。", "2022-03-16 10:00:00"},
+				{"No date", "https://example.org/no-date", "", ""}}}},
 	}
 	if len(tests) != len(Types()) {
 		t.Errorf("%d of %d engines are tested", len(tests), len(Types()))
@@ -140,7 +142,19 @@ func TestFailures(t *testing.T) {
 		{"brave", 402, `{"error":{"code":"QUOTA_LIMITED"}}`, limit, "QUOTA_LIMITED"},
 		{"brave", 200, `{"type":"search","web":{"results":[]}}`, nothing, ""},
 		{"brave", 200, `{"type":"search"}`, nothing, ""},
-		{"searxng", 403, "<!doctype html><title>403 Forbidden</title>", answer, "403"},
+		{"searxng", 403, "<!doctype html><title>403 Forbidden</title>", answer, "403: it does not give results as JSON; enable the json format in search.formats"},
+		{"searxng", 200, `{"results":[],"unresponsive_engines":["startpage",["brave","Suspended: too many requests"],["kagi"]]}`, answer, "startpage; brave Suspended: too many requests; kagi"},
+		{"searxng", 200, `{"results":[{"title":7,"url":"https://e.org/","content":["odd"]}]}`, "found", ""},
+		{"brave", 422, `{"type":"ErrorResponse","errors":[{"id":"5d","code":"SUBSCRIPTION_TOKEN_INVALID","detail":"The provided subscription token is invalid.","status":422,"meta":{"component":"authentication"}}],"time":1663072993}`, rejected, "SUBSCRIPTION_TOKEN_INVALID"},
+		{"brave", 404, `{"type":"ErrorResponse","errors":[{"code":"SUBSCRIPTION_NOT_FOUND","detail":"No subscription found.","status":404}],"time":1}`, rejected, "No subscription found"},
+		{"brave", 429, `{"type":"ErrorResponse","errors":[{"code":"QUOTA_LIMITED","detail":"Request quota limit exceeded for plan.","status":429}],"time":1}`, limit, "QUOTA_LIMITED"},
+		{"brave", 422, `{"type":"ErrorResponse","error":{"code":"VALIDATION","detail":"Unable to validate request parameter(s)","status":422,"meta":{"errors":[{"loc":["query","q"]}]}}}`, answer, "VALIDATION"},
+		{"google", 429, `{"error":{"code":429,"message":"Quota exceeded for quota metric 'Queries' and limit 'Queries per day' of service 'customsearch.googleapis.com'","status":"RESOURCE_EXHAUSTED"}}`, limit, "Queries per day"},
+		{"tavily", 403, `{"detail":{"error":"This URL is not supported."}}`, answer, "403"},
+		{"tavily", 422, `{"detail":[{"loc":["body","query"],"msg":"field required","type":"value_error.missing"}]}`, answer, "field required"},
+		{"duckduckgo", 202, file(t, "duckduckgo_check.html"), limit, "it asks whether a person is searching"},
+		{"duckduckgo", 200, file(t, "duckduckgo_check.html"), limit, "it asks whether a person is searching"},
+		{"duckduckgo", 200, file(t, "duckduckgo_none.html"), nothing, ""},
 		{"searxng", 429, "Too Many Requests", limit, ""},
 		{"searxng", 200, "<!doctype html><html>", answer, "search.formats"},
 		{"searxng", 200, `{"results":[],"unresponsive_engines":[["google","timeout"],["bing","CAPTCHA"]]}`, answer, "google"},
@@ -243,5 +257,17 @@ func TestBounds(t *testing.T) {
 		if _, err := e.Search(t.Context(), Query{Text: "x"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
+	}
+}
+
+// Brave takes 50 words at most.
+func TestBraveWords(t *testing.T) {
+	e, err := New(config("brave"), web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := e.kind.request(e, Query{Text: strings.Repeat("w ", 60), Limit: 3})
+	if got := strings.Count(x.Target.String(), "w"); err != nil || got != 50+strings.Count("web", "w") {
+		t.Errorf("%d words are asked for: %s, %v", got, x.Target, err)
 	}
 }
