@@ -3,6 +3,7 @@ package discover
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"regexp"
 	"sync"
@@ -26,7 +27,15 @@ const keepOver = 512
 type frames struct {
 	r     *bufio.Reader
 	limit int
+	most  int64 // a line that is longer is not read to its end; 0: every line is
 	buf   []byte
+}
+
+// endless is the error of a line that is longer than frames.most.
+type endless int64
+
+func (e endless) Error() string {
+	return fmt.Sprintf("it printed %d MB without the end of a line", int64(e)>>20)
 }
 
 func newFrames(r io.Reader, limit int) *frames {
@@ -54,6 +63,9 @@ func (f *frames) next() (frame, error) {
 		default:
 			f.grow(len(piece))
 			f.buf = append(f.buf, piece...)
+		}
+		if f.most > 0 && fr.size > f.most {
+			return frame{}, endless(fr.size)
 		}
 		if err == bufio.ErrBufferFull {
 			continue

@@ -113,7 +113,7 @@ func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMess
 			continue
 		}
 		if !left {
-			return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s was not called: the connection was lost: %w", t.remote.Name, t.link.alias, err)
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s was not called: the connection was lost: %w", t.remote.Name, t.link.alias, plainly(err))
 		}
 		return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s: the server was lost before it answered%s; the call may have happened, "+
 			"so look before you make it again", t.remote.Name, t.link.alias, because(s.fate()))

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -88,14 +90,10 @@ func (l *link) dial(life context.Context, version string) (*session, error) {
 	s.announce(l.conf.Roots)
 	cs, err := s.client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
-		var login *loginNeeded
-		switch {
-		case errors.As(err, &login):
-			err = login
-		case ctx.Err() != nil && life.Err() == nil:
+		if ctx.Err() != nil && life.Err() == nil {
 			err = fmt.Errorf("it did not answer within %s", l.opt.start())
 		}
-		return nil, withFate(err, s.abandon())
+		return nil, withFate(plainly(err), s.abandon())
 	}
 	s.cs = cs
 	go func() {
@@ -105,9 +103,29 @@ func (l *link) dial(life context.Context, version string) (*session, error) {
 	return s, nil
 }
 
+// plainly leaves out of an error what the SDK says of its own doings, where there is something better to say.
+func plainly(err error) error {
+	var login *loginNeeded
+	var unread *deaf
+	var unreached *url.Error
+	switch {
+	case errors.As(err, &login):
+		return login
+	case errors.As(err, &unread):
+		return unread
+	case errors.As(err, &unreached):
+		return fmt.Errorf("%s cannot be reached: %w", unreached.URL, unreached.Err)
+	}
+	return err
+}
+
+// withFate says how a server ended, if it has, and what else is known.
 func withFate(err error, fate string) error {
-	if fate == "" {
+	switch {
+	case fate == "":
 		return err
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, mcp.ErrConnectionClosed):
+		return errors.New(fate) // the connection has ended because the server has
 	}
 	return fmt.Errorf("%s: %w", fate, err)
 }

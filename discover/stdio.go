@@ -20,10 +20,17 @@ import (
 )
 
 const (
-	maxNonsense = 64 << 20 // bytes that are no message, since the last message
-	maxRequests = 64       // of a server that are unanswered
+	maxRequests = 64 // of a server that are unanswered
 	closeGrace  = 300 * time.Millisecond
+	writeGrace  = 50 * time.Millisecond
 )
+
+// deaf is the error of a server that does not take what it is sent.
+type deaf struct{ cause error }
+
+func (e *deaf) Error() string { return fmt.Sprintf("it does not read what it is sent (%v)", e.cause) }
+
+func (e *deaf) Unwrap() []error { return []error{io.ErrClosedPipe, e.cause} }
 
 // process is a server that we started, and the transport to it.
 //
@@ -44,8 +51,9 @@ type process struct {
 
 	frames   *frames
 	queue    []jsonrpc.Message // the rest of a batch
-	nonsense int64
-	requests atomic.Int32 // of the server, unanswered
+	nonsense nonsense
+	gaveUp   atomic.Pointer[error] // why we end it, if it is for what it printed
+	requests atomic.Int32          // of the server, unanswered
 }
 
 // launch starts a server.
@@ -86,8 +94,9 @@ func launch(s Server, env []string, dir string, log *serverLog) (*process, error
 	}
 	p := &process{
 		cmd: cmd, log: log, exit: make(chan struct{}), stdin: stdin, stdout: stdout,
-		writing: make(chan struct{}, 1), frames: newFrames(stdout, maxFrame),
+		writing: make(chan struct{}, 1), frames: newFrames(stdout, maxFrame), nonsense: nonsense{log: log},
 	}
+	p.frames.most = maxFrame // a first message is short
 	go p.attend(stderr)
 	return p, nil
 }
@@ -143,6 +152,9 @@ func (p *process) Read(context.Context) (jsonrpc.Message, error) {
 func (p *process) fill() error {
 	fr, err := p.frames.next()
 	if err != nil {
+		if over := endless(0); errors.As(err, &over) {
+			return p.giveUp(err)
+		}
 		p.hungUp.Store(err == io.EOF && !p.ending.Load())
 		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) {
 			return io.EOF
@@ -166,16 +178,23 @@ func (p *process) fill() error {
 	for _, raw := range raws {
 		msg, err := jsonrpc.DecodeMessage(bytes.Clone(marked(raw)))
 		if err != nil {
-			p.log.add("stdout", string(raw))
-			if p.nonsense += int64(len(raw)); p.nonsense > maxNonsense {
-				return fmt.Errorf("it printed %d MB that are no messages", maxNonsense>>20)
+			if err := p.nonsense.add(string(raw)); err != nil {
+				return p.giveUp(err)
 			}
 			continue
 		}
-		p.nonsense = 0
+		p.nonsense.end()
+		p.frames.most = endlessLine
 		p.queue = append(p.queue, msg)
 	}
 	return nil
+}
+
+// giveUp ends a server that does not speak the protocol. Its fate says why.
+func (p *process) giveUp(err error) error {
+	p.gaveUp.Store(&err)
+	p.end()
+	return io.EOF
 }
 
 // tooLong answers, in the server's place, the call that waits for an answer too long to read.
@@ -221,8 +240,12 @@ func (p *process) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if !stop() || err != nil {
 		if err != nil {
 			p.broken.Store(true) // half a message may be in the pipe: nothing can follow it
+			select {             // an end of its own is the better reason
+			case <-p.exit:
+			case <-time.After(writeGrace):
+			}
 			p.end()
-			return fmt.Errorf("%w: %w", io.ErrClosedPipe, err)
+			return &deaf{err}
 		}
 		p.stdin.SetWriteDeadline(time.Time{})
 	}
@@ -261,8 +284,11 @@ func (p *process) finish() {
 	p.stdout.Close()
 }
 
-// fate says how the command ended, if it has done so by itself.
+// fate says how the command ended, if it has done so by itself or for what it printed.
 func (p *process) fate() string {
+	if why := p.gaveUp.Load(); why != nil {
+		return (*why).Error() + ", and was ended"
+	}
 	select {
 	case <-p.exit:
 	default:

@@ -28,7 +28,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 		t.Errorf("took %s", took)
 	}
 	for _, want := range []string{
-		"silent: it did not answer within 1s", "exit: it ended with exit code 1", "garbage: ",
+		"silent: it did not answer within 1s", "exit: it ended with exit code 1", "garbage: it printed ",
 		"missing: start no-such-server-of-ours: there is no such command in PATH (", "nowhere: ", "refused",
 		"nothing: its configuration is no good: it has no command", `file: its configuration is no good: "file:///etc/passwd" is no http`,
 	} {

@@ -97,7 +97,7 @@ func (s *session) settle(ctx context.Context, env Env) {
 	defer s.settling.Unlock()
 	s.connect(env, "")
 	problems := s.outside.wait(ctx)
-	if s.outside.told {
+	if s.outside.told || ctx.Err() != nil {
 		return
 	}
 	s.outside.told = true
@@ -106,12 +106,34 @@ func (s *session) settle(ctx context.Context, env Env) {
 	}
 }
 
-// settleFor waits for tools from outside, unless a built-in one is meant: that wins anyway.
+// settleFor waits for tools from outside until the one of this name is there: what is known is not held up by servers
+// that have nothing to do with it.
 func (s *session) settleFor(ctx context.Context, env Env, name string) {
-	if t, err := s.exec.Registry.Lookup(name); err == nil && t.Declaration().Origin == "" {
+	if s.declares(name) {
 		return
 	}
-	s.settle(ctx, env)
+	waiting, enough := context.WithCancel(ctx)
+	defer enough()
+	go func() {
+		look := time.NewTicker(5 * time.Millisecond)
+		defer look.Stop()
+		for !s.declares(name) {
+			select {
+			case <-look.C:
+			case <-waiting.Done():
+				return
+			}
+		}
+		enough()
+	}()
+	s.settle(waiting, env)
+}
+
+// declares reports whether a tool is known by its own name. One that is only accepted under it, such as the bare name of
+// a server's tool, may still have to make way for another; for a built-in tool nothing has.
+func (s *session) declares(name string) bool {
+	t, err := s.exec.Registry.Lookup(name)
+	return err == nil && (t.Declaration().Origin == "" || t.Declaration().Name == name)
 }
 
 // wait waits for what is on its way and gives what went wrong.

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// badServer is an MCP server for stories that does one thing wrong: badserver WHAT. It knows no SDK.
+func badServer() {
+	what := strings.Join(os.Args[1:], " ")
+	out := bufio.NewWriter(os.Stdout)
+	switch what {
+	case "silent":
+		time.Sleep(time.Minute)
+		return
+	case "line": // one that never ends
+		for piece := strings.Repeat("x", 1<<16); ; {
+			if _, err := os.Stdout.WriteString(piece); err != nil {
+				return
+			}
+		}
+	case "garbage": // a few lines, and then it works
+		fmt.Println("starting…\n\n{not json\n[1,2]\n\x00\xff\n{\"jsonrpc\":\"2.0\"}")
+	}
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Name string }
+		}
+		if json.Unmarshal(in.Bytes(), &m) != nil || len(m.ID) == 0 {
+			continue
+		}
+		result := "{}"
+		switch m.Method {
+		case "initialize":
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"bad","version":"1"}}`
+		case "tools/list":
+			result = badList(what)
+		case "tools/call":
+			if what == "crash" {
+				os.Exit(7)
+			}
+			result = fmt.Sprintf(`{"content":[{"type":"text","text":"%s"}]}`, "called "+m.Params.Name)
+		}
+		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+		if what == "twice" {
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"again"}]}}`+"\n", m.ID)
+		}
+		out.Flush()
+		if what == "stdin" && m.Method == "tools/list" { // reads no more, and stays
+			os.Stdin.Close()
+			time.Sleep(time.Minute)
+		}
+	}
+}
+
+func badList(what string) string {
+	tool := func(name, schema string) string {
+		return fmt.Sprintf(`{"name":%q,"description":"Does it.","inputSchema":%s}`, name, schema)
+	}
+	plain := `{"type":"object"}`
+	tools := []string{tool("do", plain)}
+	switch what {
+	case "duplicates":
+		tools = append(tools, tools...)
+	case "many":
+		for i := range 5000 {
+			tools = append(tools, tool(fmt.Sprintf("tool%d", i), plain))
+		}
+	case "loop":
+		tools = []string{tool("do", `{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`)}
+	case "names":
+		tools = append(tools, tool("read_file", plain), tool(strings.Repeat("n", 300), plain), tool(strings.Repeat("n", 301), plain), tool("🔧🔧", plain), tool("🪛", plain))
+	}
+	return `{"tools":[` + strings.Join(tools, ",") + `]}`
+}
