@@ -58,29 +58,6 @@ func meansPath(u *rule, f *finding) shell.Match {
 	return shell.No
 }
 
-func meansHost(u *rule, target string) shell.Match {
-	domain := u.domain
-	if domain == "" {
-		var err error
-		if domain, err = parseDomain(u.spec); err != nil {
-			return shell.Yes
-		}
-	}
-	if target == "*" {
-		return shell.Maybe
-	}
-	if ofDomain(target, domain) {
-		return shell.Yes
-	}
-	return shell.No
-}
-
-// ofDomain reports whether a host is a domain or belongs to it.
-func ofDomain(host, domain string) bool {
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	return host == domain || strings.HasSuffix(host, "."+domain) && strings.Trim(domain, "0123456789.") != ""
-}
-
 // covers says whether an allow rule covers an access of a tool.
 func covers(u *rule, r *tool.Request, a tool.Access, f *finding) bool {
 	ofTool := u.ofTool(&r.Declaration, true)
@@ -92,7 +69,7 @@ func covers(u *rule, r *tool.Request, a tool.Access, f *finding) bool {
 	case a.Verb == tool.Reads && u.verb == writing && wrote(r, a.Target) && !f.exact:
 		return coversPath(u, f) // who may change a file may see what it replaces
 	case a.Verb == tool.Reaches && ofTool && !u.whole:
-		return u.domain != "" && a.Target != "*" && plainHost(a.Target) && ofDomain(a.Target, u.domain)
+		return coversHost(u, a.Target)
 	}
 	return ofTool && (u.whole || u.boundTo(&r.Declaration)) && !f.exact
 }
@@ -123,8 +100,4 @@ func coversPath(u *rule, f *finding) bool {
 			strings.Count(strings.Join(u.path.comps, "/"), "*") == 2
 	}
 	return u.path.names(f.class == otherRead)
-}
-
-func plainHost(host string) bool {
-	return strings.Trim(strings.ToLower(host), "abcdefghijklmnopqrstuvwxyz0123456789.-") == ""
 }

@@ -190,23 +190,3 @@ func (w World) broad(folder string) bool {
 	_, system := names.Within(folder, w.System)
 	return system || filepath.Dir(folder) == folder
 }
-
-// hostRules are the rules on a host: itself, then the domains it belongs to.
-func hostRules(subject, target string) []candidate {
-	h := strings.TrimSuffix(strings.ToLower(target), ".")
-	if h == "" || strings.Trim(h, "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" {
-		return nil
-	}
-	cs := []candidate{{subject + "(domain:" + h + ")", true}}
-	if last := h[strings.LastIndexByte(h, '.')+1:]; strings.Trim(last, "0123456789") == "" {
-		return cs // an address belongs to no domain
-	}
-	for {
-		_, up, found := strings.Cut(h, ".")
-		if !found {
-			return cs
-		}
-		cs = append(cs, candidate{subject + "(domain:" + up + ")", false})
-		h = up
-	}
-}

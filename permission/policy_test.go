@@ -153,6 +153,12 @@ func TestHostOffers(t *testing.T) {
 		"127.0.0.1":        {"WriteFile(domain:127.0.0.1)", "WriteFile"},
 		"*":                {"WriteFile"},
 		"a_b):c":           {"WriteFile"},
+		// A port that is not the usual one was offered nothing but the whole tool.
+		"example.com:8080":   {"WriteFile(domain:example.com:8080)", "WriteFile"},
+		"127.0.0.1:3000":     {"WriteFile(domain:127.0.0.1:3000)", "WriteFile"},
+		"[2001:db8::1]:8080": {"WriteFile(domain:[2001:db8::1]:8080)", "WriteFile"},
+		"[2001:DB8:0::1]":    {"WriteFile(domain:[2001:db8::1])", "WriteFile"},
+		"example.com:http":   {"WriteFile"},
 	} {
 		got := permission.New(world(), permission.Default).Judge(request(reaches(target))).Offer
 		if diff := cmp.Diff(want, got); diff != "" {

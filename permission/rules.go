@@ -115,7 +115,7 @@ type rule struct {
 	isCommand bool
 	path      pathPattern
 	isPath    bool
-	domain    string
+	domain    domain
 	print     string // the beginning of a fingerprint: the tool as it was when it was allowed
 }
 
@@ -184,8 +184,8 @@ func (r *rule) interpret(loose bool) error {
 		r.isPath = err == nil
 		return err
 	}
-	if domain, ok := strings.CutPrefix(r.spec, "domain:"); ok {
-		r.domain, err = parseDomain(domain)
+	if host, ok := strings.CutPrefix(r.spec, "domain:"); ok {
+		r.domain, err = parseDomain(host)
 		return err
 	}
 	if print, ok := strings.CutPrefix(r.spec, printPrefix); ok {
@@ -226,20 +226,12 @@ func (r *rule) boundTo(d *tool.Declaration) bool {
 	return r.print != "" && strings.HasPrefix(d.Fingerprint, r.print)
 }
 
-// parseDomain reads a host name; "*." before it says what is meant anyway.
-func parseDomain(s string) (string, error) {
-	s = strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(strings.TrimSpace(s)), "*."), ".")
-	if s == "" || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789.-:[]") != "" || strings.HasPrefix(s, ".") || strings.Contains(s, "..") {
-		return "", fmt.Errorf("%q is no host name", s)
-	}
-	return s, nil
-}
-
 // ofTool reports whether a rule names the tool of a declaration. strict is for allow: a tool from outside is meant by
 // its own full name only, and never by one that looks like a built-in tool's.
 func (r *rule) ofTool(d *tool.Declaration, strict bool) bool {
 	if r.verb != oneTool {
-		return false
+		// A tool from outside that is called Bash or Read: who forbids that name forbids it too.
+		return !strict && r.whole && d.Origin != "" && r.name == d.Name
 	}
 	if d.Origin != "" && r.ofServer(d) {
 		return true

@@ -26,7 +26,8 @@ func NewRegistry(builtin ...Tool) *Registry {
 }
 
 // Set replaces all tools of one origin at once, as when a server's list has changed. A tool whose name is taken by a
-// built-in one, or by another origin, is left out; the error names those, and the others are set all the same.
+// built-in one, or by another origin, is left out, and so is one from outside under whose name rules mean a built-in one;
+// the error names those, and the others are set all the same.
 func (r *Registry) Set(origin string, ts []Tool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -36,7 +37,7 @@ func (r *Registry) Set(origin string, ts []Tool) error {
 	delete(r.tools, origin)
 	var errs []error
 	kept := make([]Tool, 0, len(ts))
-	taken := r.names(origin)
+	taken, meant := r.names(origin), r.ruled()
 	for _, t := range ts {
 		d := t.Declaration()
 		switch owner, ok := taken[d.Name]; {
@@ -46,6 +47,8 @@ func (r *Registry) Set(origin string, ts []Tool) error {
 			errs = append(errs, fmt.Errorf("register tool %s of %s: it says that it is from %s", d.Name, originName(origin), originName(d.Origin)))
 		case ok:
 			errs = append(errs, fmt.Errorf("register tool %s of %s: the name is taken by %s", d.Name, originName(origin), originName(owner)))
+		case origin != "" && meant[d.Name] != "":
+			errs = append(errs, fmt.Errorf("register tool %s of %s: rules mean the built-in %s by that name; give it another one", d.Name, originName(origin), meant[d.Name]))
 		default:
 			taken[d.Name] = origin
 			kept = append(kept, t)
@@ -74,12 +77,13 @@ func builtinFirst(a, b string) int {
 
 // yield takes away the tools of others whose names built-in tools have now.
 func (r *Registry) yield() {
-	builtin := r.names("")
+	builtin, meant := r.names(""), r.ruled()
 	for origin, ts := range r.tools {
 		if origin != "" {
 			r.tools[origin] = slices.DeleteFunc(slices.Clone(ts), func(t Tool) bool {
-				_, taken := builtin[t.Declaration().Name]
-				return taken
+				name := t.Declaration().Name
+				_, taken := builtin[name]
+				return taken || meant[name] != ""
 			})
 		}
 	}
@@ -104,6 +108,18 @@ func (r *Registry) names(of string) map[string]string {
 		}
 	}
 	return taken
+}
+
+// ruled are the names by which rules mean built-in tools, beside those that calls know them by.
+func (r *Registry) ruled() map[string]string {
+	meant := map[string]string{}
+	for _, t := range r.tools[""] {
+		d := t.Declaration()
+		for _, name := range append([]string{d.Title(), d.Title() + "Tool"}, d.RuleNames...) {
+			meant[name] = d.Name
+		}
+	}
+	return meant
 }
 
 func originName(origin string) string {

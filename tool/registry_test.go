@@ -85,6 +85,37 @@ func TestBuiltinComesFirst(t *testing.T) {
 	wantSame(t, "declared", []string{"edit of ", "mine of mcp:x"}, names)
 }
 
+// A rule names a tool by its display name or by a class name too: a tool from outside that goes by one of these would be
+// covered by a rule that was written for the built-in one.
+func TestNamesOfRulesCannotBeTaken(t *testing.T) {
+	reader := named("read_file", "")
+	reader.decl.DisplayName, reader.decl.RuleNames = "ReadFile", []string{"Reader"}
+	outside := func() []tool.Tool {
+		var ts []tool.Tool
+		for _, name := range []string{"ReadFile", "ReadFileTool", "Reader", "readfile"} {
+			ts = append(ts, named(name, "command"))
+		}
+		return ts
+	}
+	r := tool.NewRegistry(reader)
+	err := r.Set("command", outside())
+	wantSame(t, "left out", strings.Join([]string{
+		"register tool ReadFile of command: rules mean the built-in read_file by that name; give it another one",
+		"register tool ReadFileTool of command: rules mean the built-in read_file by that name; give it another one",
+		"register tool Reader of command: rules mean the built-in read_file by that name; give it another one",
+	}, "\n"), fmt.Sprint(err))
+	wantSame(t, "the rest", "readfile of command", found(r, "readfile"))
+
+	late := &tool.Registry{}
+	if err := late.Set("command", outside()); err != nil {
+		t.Fatal(err)
+	}
+	if err := late.Set("", []tool.Tool{reader}); err != nil {
+		t.Fatal(err)
+	}
+	wantSame(t, "those that came first", 2, len(late.All()))
+}
+
 func TestNewRegistryPanicsOnTwoOfOneName(t *testing.T) {
 	defer func() {
 		if recover() == nil {

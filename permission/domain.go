@@ -1,0 +1,117 @@
+package permission
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/adze-dev/adze/permission/shell"
+)
+
+// domain is a host with all that belongs to it, and perhaps a port: the specifier of a rule on hosts, and what an
+// access reaches.
+type domain struct {
+	host string // in lower case, without a final dot; an IPv6 address without brackets
+	port string // "": none is named
+}
+
+// parseDomain reads example.com, example.com:8080, [::1]:8080 or ::1; "*." before it says what is meant anyway.
+func parseDomain(s string) (domain, error) {
+	text := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(s)), "*.")
+	d := domain{host: text}
+	if inner, open := strings.CutPrefix(text, "["); open {
+		var rest string
+		var closed bool
+		if d.host, rest, closed = strings.Cut(inner, "]"); !closed || rest != "" && rest[0] != ':' {
+			return domain{}, fmt.Errorf("%q is no host name", s)
+		}
+		d.port = strings.TrimPrefix(rest, ":")
+	} else if strings.Count(text, ":") == 1 {
+		d.host, d.port, _ = strings.Cut(text, ":")
+	}
+	d.host = strings.TrimSuffix(d.host, ".")
+	if strings.Contains(d.host, ":") {
+		addr, err := netip.ParseAddr(d.host)
+		if err != nil || addr.Zone() != "" {
+			return domain{}, fmt.Errorf("%q is no host name", s)
+		}
+		d.host = addr.String()
+	} else if d.host == "" || strings.Trim(d.host, "abcdefghijklmnopqrstuvwxyz0123456789._-") != "" || d.host[0] == '.' || strings.Contains(d.host, "..") {
+		return domain{}, fmt.Errorf("%q is no host name", s)
+	}
+	if strings.Trim(d.port, "0123456789") != "" {
+		return domain{}, fmt.Errorf("%q has no number for a port", s)
+	}
+	return d, nil
+}
+
+// String writes the domain as rules hold it.
+func (d domain) String() string {
+	host := d.host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if d.port == "" {
+		return host
+	}
+	return host + ":" + d.port
+}
+
+// holds reports whether a host is the domain's or belongs to it. An address belongs to nothing.
+func (d domain) holds(host string) bool {
+	return host == d.host || strings.HasSuffix(host, "."+d.host) && !isAddress(d.host)
+}
+
+func isAddress(host string) bool {
+	return strings.Contains(host, ":") || strings.Trim(host[strings.LastIndexByte(host, '.')+1:], "0123456789") == ""
+}
+
+// meansHost says whether a deny or ask rule means a host. Without a port it means every port; one that a target leaves
+// out is the usual one.
+func meansHost(u *rule, target string) shell.Match {
+	d := u.domain
+	if d.host == "" {
+		var err error
+		if d, err = parseDomain(u.spec); err != nil {
+			return shell.Yes
+		}
+	}
+	if target == "*" {
+		return shell.Maybe
+	}
+	t, err := parseDomain(target)
+	switch {
+	case err != nil:
+		return shell.Maybe // a host that cannot be read may be any
+	case !d.holds(t.host):
+		return shell.No
+	case d.port == "" || d.port == t.port || t.port == "" && (d.port == "80" || d.port == "443"):
+		return shell.Yes
+	}
+	return shell.No
+}
+
+// coversHost says whether an allow rule covers a host: the very port it names, and without one the usual ones, which a
+// target leaves out.
+func coversHost(u *rule, target string) bool {
+	t, err := parseDomain(target)
+	return err == nil && u.domain.host != "" && u.domain.holds(t.host) && u.domain.port == t.port
+}
+
+// hostRules are the rules on a host: itself, then the domains it belongs to.
+func hostRules(subject, target string) []candidate {
+	d, err := parseDomain(target)
+	if err != nil || target == "*" {
+		return nil
+	}
+	cs := []candidate{{subject + "(domain:" + d.String() + ")", true}}
+	for !isAddress(d.host) {
+		_, up, found := strings.Cut(d.host, ".")
+		if !found {
+			break
+		}
+		d.host = up
+		cs = append(cs, candidate{subject + "(domain:" + d.String() + ")", false})
+	}
+	return cs
+}
