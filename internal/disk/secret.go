@@ -181,7 +181,7 @@ func rooted(path string) bool {
 
 // telltales stand somewhere in a name that may be secret.
 var telltales = []string{
-	".p", ".k", ".jks", ".agekey", "id_", "_key", "netrc", "config", "cred", "secret", "auth.json", "history", "rclone",
+	".p", ".k", ".env", ".jks", ".agekey", "id_", "_key", "netrc", "config", "cred", "secret", "auth.json", "history", "rclone",
 	"chrom", "edge", "firefox", "kwallet",
 }
 

@@ -58,7 +58,7 @@ func TestProtected(t *testing.T) {
 
 func TestSecret(t *testing.T) {
 	secret := []string{
-		"/p/.env", "/p/.env.local", "/p/.ENV", "/p/sub/.env.production", "/p/server.pem", "/p/tls/server.KEY", "/p/id_rsa", "/p/id_ed25519",
+		"/p/.env", "/p/prod.env", "/p/.env.local", "/p/.ENV", "/p/sub/.env.production", "/p/server.pem", "/p/tls/server.KEY", "/p/id_rsa", "/p/id_ed25519",
 		"/p/store.kdbx", "/home/me/.ssh/config", "/home/me/.ssh/id_rsa.pub", "/home/me/.aws/credentials", "/home/me/.config/gcloud/x",
 		"/home/me/.azure/msal.json", "/home/me/.kube/config", "/home/me/.docker/config.json", "/home/me/.netrc", "/home/me/.npmrc",
 		"/p/.npmrc", "/home/me/.pypirc", "/home/me/.git-credentials", "/home/me/.gnupg/secring.gpg", "/etc/shadow", "/etc/shadow-",
@@ -73,7 +73,7 @@ func TestSecret(t *testing.T) {
 		}
 	}
 	open := []string{
-		"/p/.env.example", "/p/.env.sample", "/p/.env.template", "/p/.env.local.example", "/p/env", "/p/.environment", "/p/main.go",
+		"/p/.env.example", "/p/prod.env.example", "/p/.env.sample", "/p/.env.template", "/p/.env.local.example", "/p/env", "/p/.environment", "/p/main.go",
 		"/p/id_rsa.pub", "/p/etc/shadow", "/etc/passwd", "/etc/hosts", "/proc/cpuinfo", "/proc/1/status", "/p/keyboard.go", "/p/aws/x", "/", "",
 	}
 	for _, p := range open {

@@ -62,7 +62,7 @@ const (
 
 // secretFiles are judged by the last component alone.
 var secretFiles = []rule{
-	{".envrc", whyEnv},
+	{".envrc", whyEnv}, {"*.env", whyEnv},
 
 	{"*.pem", whyKey}, {"*.key", whyKey}, {"*.p12", whyKey}, {"*.pfx", whyKey}, {"*.p8", whyKey}, {"*.pkcs12", whyKey},
 	{"*.jks", whyKey}, {"*.keystore", whyKey}, {"*.kdbx", whyKey}, {"*.kdb", whyKey}, {"*.ppk", whyKey}, {"*.keytab", whyKey},
