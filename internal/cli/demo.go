@@ -3,25 +3,26 @@ package cli
 import (
 	"context"
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/replay"
-	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/permission"
 )
 
 //go:embed demo
 var demoFiles embed.FS
 
-const demoTask = "greet.sh should greet the world when nobody is named, as README.txt says. Fix it, and note the change in CHANGES.txt."
+const demoTask = "greet.sh should greet the world when nobody is named, as README.txt says.\nMend it by the house rules at %s"
 
 // demoEnd is how the task says that the files end.
 var demoEnd = map[string]string{
@@ -41,12 +42,16 @@ func runDemo(ctx context.Context, env Env, o *options, words []string) (err erro
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	scratch = canonical(scratch)
-	work := filepath.Join(scratch, "greeting")
-	if err := layOut(work); err != nil {
+	page, closePage, err := servePage()
+	if err != nil {
+		return err
+	}
+	defer closePage()
+	d := &demo{env: env, work: filepath.Join(scratch, "greeting"), titles: map[string]string{}}
+	if err := layOut(d.work, scratch, page.Host); err != nil {
 		return fmt.Errorf("lay out the demo: %w", err)
 	}
-	d := &demo{env: env, work: work, titles: map[string]string{}}
-	o.cwd = work
+	o.cwd, o.mode, o.yolo = d.work, string(permission.Plan), false
 	s, err := openSession(d.quiet(scratch), o, manyCalls)
 	if err != nil {
 		return err
@@ -56,138 +61,74 @@ func runDemo(ctx context.Context, env Env, o *options, words []string) (err erro
 	if env.Terminal {
 		s.exec.Ask = newTerminal(env, s.policy).ask
 	}
-	m, err := demoModel(work)
+	m, err := demoModel(map[string]string{"$WORK": d.work, "$PAGE": page.String()})
 	if err != nil {
 		return err
 	}
 	d.say("A demonstration. The model's words are RECORDED; the loop, the policy, the tools and the files are REAL,")
-	d.say("in the scratch folder %s, which is removed at the end.\n", work)
-	d.say("task      %s\n", demoTask)
-	a := agent.New(agent.Options{
-		Model: m, Executor: s.exec, Observe: d.event,
-		System: agent.SystemPrompt(agent.Surroundings{Workspace: work, Date: time.Now()}),
-	})
-	if _, err := a.Run(ctx, model.Text(demoTask)); err != nil {
+	d.say("in the scratch folder %s, which is removed at the end.", d.work)
+	d.say("It begins in plan mode: nothing is changed before a plan is agreed to.\n")
+	task := fmt.Sprintf(demoTask, page)
+	d.say("task      %s", strings.ReplaceAll(task, "\n", "\n          "))
+	d.say("          (a page that the demo serves itself, on this machine)\n")
+	s.watch = d.below
+	a := s.newAgent(m, o, nil, d.event)
+	defer s.crew.Close()
+	if _, err := a.Run(ctx, model.Text(task)); err != nil {
 		return fmt.Errorf("play the demo: %w", err)
 	}
 	return d.check()
 }
 
-// layOut copies the demo's project.
-func layOut(dir string) error {
+// pageURL is where the demo's own page is.
+type pageURL struct{ Host string }
+
+func (p pageURL) String() string { return "http://" + p.Host + "/rules.html" }
+
+// servePage serves the page of the house rules on this machine, so that the demo needs no network.
+func servePage() (pageURL, func(), error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return pageURL{}, nil, fmt.Errorf("serve the demo's page: %w", err)
+	}
+	files, err := fs.Sub(demoFiles, "demo")
+	if err != nil {
+		return pageURL{}, nil, err
+	}
+	server := &http.Server{Handler: http.FileServerFS(files), ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(l) // it ends with Close and says so
+	}()
+	return pageURL{l.Addr().String()}, func() { _ = server.Close(); <-ended }, nil
+}
+
+// layOut copies the demo's project, and allows its page as a person would: web_fetch refuses what is on this machine.
+func layOut(work, scratch, host string) error {
 	project, err := fs.Sub(demoFiles, "demo/project")
 	if err != nil {
 		return err
 	}
-	return os.CopyFS(dir, project)
+	if err := os.CopyFS(work, project); err != nil {
+		return err
+	}
+	allowed, err := json.Marshal(map[string]any{"tools": map[string]any{"webFetch": map[string]any{"allowPrivateHosts": []string{host}}}})
+	if err != nil {
+		return err
+	}
+	home := filepath.Join(scratch, "home", ".adze")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(home, "settings.json"), allowed, 0o600)
 }
 
-func demoModel(work string) (*replay.Model, error) {
+func demoModel(vars map[string]string) (*replay.Model, error) {
 	f, err := demoFiles.Open("demo/recording.jsonl")
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return replay.Read(f, "demo/recording.jsonl", replay.Options{Vars: map[string]string{"$WORK": work}})
-}
-
-// demo tells what happens as it happens.
-type demo struct {
-	env      Env
-	work     string
-	diffs    []string
-	mu       sync.Mutex // questions come while calls run
-	speaking bool
-	titles   map[string]string // of running calls, by id
-}
-
-// quiet is the environment of a machine with nothing configured: the demo is the same everywhere.
-func (d *demo) quiet(scratch string) Env {
-	env := d.env
-	env.Home = filepath.Join(scratch, "home")
-	path := d.env.Getenv("PATH")
-	env.Getenv = func(string) string { return "" }
-	env.Environ = []string{"PATH=" + path, "HOME=" + env.Home, "LC_ALL=C"}
-	return env
-}
-
-func (d *demo) say(format string, args ...any) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.speaking {
-		fmt.Fprintln(d.env.Stdout)
-		d.speaking = false
-	}
-	fmt.Fprintf(d.env.Stdout, format+"\n", args...)
-}
-
-// speak prints the model's words as they come.
-func (d *demo) speak(text string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.speaking {
-		fmt.Fprint(d.env.Stdout, "recorded  ")
-		d.speaking = true
-	}
-	fmt.Fprint(d.env.Stdout, strings.ReplaceAll(text, "\n", "\n          "))
-}
-
-func (d *demo) event(e agent.Event) {
-	switch e := e.(type) {
-	case agent.Said:
-		if text, ok := e.Event.(model.Text); ok {
-			d.speak(string(text))
-		}
-	case agent.Step:
-		if e.Stage == tool.Running {
-			d.mu.Lock()
-			d.titles[e.Request.Call.ID] = e.Request.Declaration.Title() + ": " + e.Request.Description
-			d.mu.Unlock()
-		}
-	case agent.Responded: // in the order of the calls, which ran at the same time
-		for _, o := range e.Outcomes {
-			d.ended(o)
-		}
-	}
-}
-
-func (d *demo) ended(o tool.Outcome) {
-	d.mu.Lock()
-	title := d.titles[o.Call.ID]
-	d.mu.Unlock()
-	d.say("real      %s", title)
-	if o.Error != nil {
-		d.say("          %s: %s", o.Status, tool.Visible(o.Error.Message))
-		return
-	}
-	if diff, ok := o.Result.Display.(tool.FileDiff); ok {
-		d.diffs = append(d.diffs, diff.Diff)
-		return
-	}
-	for _, line := range strings.Split(strings.TrimRight(o.Result.Text(), "\n"), "\n") {
-		d.say("            %s", tool.Visible(line))
-	}
-}
-
-// answer says yes in the place of a person, in the open.
-func (d *demo) answer(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	text := question(r, why, nil) + "\nGo ahead? yes (said by the demo: there is no terminal to ask at)"
-	d.say("question  %s", strings.ReplaceAll(text, "\n", "\n          "))
-	return tool.Decision{Verdict: tool.Allow}, nil
-}
-
-// check compares the files with what the task says, and shows what was changed.
-func (d *demo) check() error {
-	d.say("\nWhat has changed:\n")
-	for _, diff := range d.diffs {
-		d.say("%s", strings.TrimRight(tool.Visible(diff), "\n"))
-	}
-	for name, want := range demoEnd {
-		got, err := os.ReadFile(filepath.Join(d.work, name))
-		if err != nil || string(got) != want {
-			return exitf(exitError, "the demo did not end well: %s is not as the task says (%v)", name, err)
-		}
-	}
-	d.say("\nThe files are as the task says. Now with a model of your own: adze --help")
-	return nil
+	return replay.Read(f, "demo/recording.jsonl", replay.Options{Vars: vars})
 }

@@ -116,7 +116,7 @@ func (s *session) newAgent(m model.Model, o *options, history []model.Message, o
 		News: func() []string { return append(s.tools.News(), s.crew.News()...) },
 	})
 	s.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
-		Model: m, Executor: s.exec, System: system, Roles: s.roles, Narrow: s.narrow, Budget: budget, Models: s.models, Withhold: builtin.Personal,
+		Model: m, Executor: s.exec, System: system, Roles: s.roles, Narrow: s.narrow, Budget: budget, Models: s.models, Withhold: builtin.Personal, Observe: s.watch,
 		Shelf: s.shelf,
 	})
 	s.remembered = func() { a.SetSystem(system()) }

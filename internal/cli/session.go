@@ -38,6 +38,7 @@ type session struct {
 	exec     *tool.Executor
 	model    model.Model                                                        // nil where none is needed
 	models   func(name string) (model.Model, error)                             // those that sub-agents name
+	watch    func(agent.Member, agent.Event)                                    // is told what sub-agents do; nil: nobody
 	crew     *agent.Crew                                                        // likewise
 	sampling func(context.Context, discover.Sampling) (discover.Sampled, error) // where there will be a model
 	outside  *outside                                                           // nil until something asks for it
