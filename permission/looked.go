@@ -116,22 +116,28 @@ func (e *engine) fact(c *shell.Command) *fact {
 	for i := 0; i < len(proof.Unless) && f.why == ""; i++ {
 		f.why = e.chosen(proof.Unless[i])
 	}
-	ts := proof.Touches
-	if f.why != "" {
-		ts = nil
-		if !c.Guess {
-			ts, f.all = c.Mentions()
+	switch {
+	case f.why == "":
+		f.touches, f.targets = make([]place, 0, len(proof.Touches)), make([]target, 0, len(proof.Touches))
+		for _, t := range proof.Touches {
+			if !e.touch(f, t) {
+				break
+			}
 		}
-	}
-	f.touches = make([]place, 0, len(ts))
-	for _, t := range ts {
-		if (t.Glob || t.Below) && e.overdue() || e.step() {
-			return f
-		}
-		f.targets = e.targets(f.targets, t)
-		f.touches = append(f.touches, place{t, len(f.targets)})
+	case !c.Guess:
+		f.all = c.Mentions(func(t shell.Touch) bool { return e.touch(f, t) })
 	}
 	return f
+}
+
+// touch adds a path, with where it leads. It reports false when the time is over.
+func (e *engine) touch(f *fact, t shell.Touch) bool {
+	if (t.Glob || t.Below) && e.overdue() || e.step() {
+		return false
+	}
+	f.targets = e.targets(f.targets, t)
+	f.touches = append(f.touches, place{t, len(f.targets)})
+	return true
 }
 
 // chosen says whether a file is there that chooses the program behind a name.

@@ -86,7 +86,7 @@ func (w *weighing) judgeCommand(c *shell.Command) *sentence {
 	}
 	f := w.fact(c)
 	s.proved = f.why == ""
-	w.touch(s, f)
+	w.holdPaths(s, f)
 	if s.why == "" {
 		s.why = f.why
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// touch judges the paths of a command as if a tool named them: by the rules on paths, and by the table.
-func (w *weighing) touch(s *sentence, f *fact) {
+// holdPaths judges the paths of a command as if a tool named them: by the rules on paths, and by the table.
+func (w *weighing) holdPaths(s *sentence, f *fact) {
 	if !f.all && !s.cmd.Guess {
 		if u, ok := w.pathRule(); ok {
 			s.decide(tool.Ask, "its paths are not all known, and there is "+u.text)

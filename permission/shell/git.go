@@ -158,6 +158,9 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 		if below && (strings.HasPrefix(w.Text, ":/") || strings.HasPrefix(w.Text, ":(") && strings.Contains(w.Text, "top")) {
 			return Proof{Why: "how much " + w.Text + " is is not known"}
 		}
+		if strings.Count(w.Text, ":") > maxColons {
+			return Proof{Why: "a word of git names too much to look at"}
+		}
 		ts = append(ts, gitPaths(w, Touch{Below: below, Names: s.operands == listed && !below})...)
 	}
 	ts = append(ts, Touch{Path: ".", Names: !below, Below: below})
@@ -180,6 +183,9 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 	}
 	return p
 }
+
+// maxColons bounds the paths that one word may name: behind each colon begins another one, up to the word's end.
+const maxColons = 64
 
 // gitPaths are the paths that a word may name: itself, and what stands behind each colon of it (HEAD:path, :(icase)path),
 // which git counts from the top of the repository. A star in it is git's to expand.

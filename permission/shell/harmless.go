@@ -28,6 +28,8 @@ type Proof struct {
 	Git []string
 	// Unless are patterns of files with which it would run a program that the folder chooses.
 	Unless []string
+
+	size int // of the paths
 }
 
 // Prove says whether a command is harmless, whatever its paths are: they still have to be judged.
@@ -304,9 +306,16 @@ func (c *Command) place(p *Proof, t Touch, dirs []string) bool {
 		at := t
 		at.Path = join2(d, t.Path)
 		p.Touches = append(p.Touches, at)
+		if p.size += len(at.Path); p.size > maxTouched {
+			*p = Proof{Why: "it names too much to look at"}
+			return false
+		}
 	}
 	return true
 }
+
+// maxTouched bounds the paths of a proof, in bytes.
+const maxTouched = 4 << 20
 
 // join2 joins without cleaning: what .. means depends on links.
 func join2(dir, name string) string {

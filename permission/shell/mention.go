@@ -6,22 +6,26 @@ import (
 	"strings"
 )
 
-// Mentions are the paths that the words and redirections of a command name, whatever it does with them, and whether
-// these are all: a word that is not known may name any path.
-func (c *Command) Mentions() (ts []Touch, all bool) {
+// Mentions gives visit the paths that the words and redirections of a command name, whatever it does with them, and
+// tells whether these are all: a word that is not known may name any path. One long word may name as many long paths as
+// it has letters, so they are not collected, and visit may say that it has had enough.
+func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 	all = true
+	enough := false
 	add := func(t Touch, dirs []string) {
-		if t.Path == "" || strings.ContainsRune(t.Path, 0) {
+		if enough || t.Path == "" || strings.IndexByte(t.Path, 0) >= 0 {
 			return
 		}
 		if path.IsAbs(t.Path) {
-			ts = append(ts, t)
+			enough = !visit(t)
 			return
 		}
 		for _, d := range dirs {
 			at := t
 			at.Path = join2(d, t.Path)
-			ts = append(ts, at)
+			if enough = !visit(at); enough {
+				return
+			}
 		}
 	}
 	for _, d := range c.Redirs {
@@ -34,28 +38,36 @@ func (c *Command) Mentions() (ts []Touch, all bool) {
 		all = all && a.Value.Sort == Literal
 	}
 	if len(c.Words) == 0 || c.Name() == "echo" || c.Name() == "printf" || c.Name() == "true" || c.Name() == ":" {
-		return ts, all
+		return all
 	}
 	all = all && c.Dirs != nil && !c.Extra
 	writes, operands := c.writes()
+	below := operands && c.recursive()
+	written := func(i int) bool {
+		_, found := slices.BinarySearch(writes, i)
+		return found
+	}
 	for i, w := range c.Words[1:] {
+		if enough {
+			return false
+		}
 		switch {
 		case w.Sort == Unknown || w.Sort == Ambient:
 			all = false
 		case w.Sort == Glob:
-			add(Touch{Path: w.Text, Glob: true, Write: slices.Contains(writes, i+1), Sure: operands}, c.Dirs)
+			add(Touch{Path: w.Text, Glob: true, Write: written(i + 1), Sure: operands}, c.Dirs)
 		case operands && !strings.HasPrefix(w.Text, "-"):
-			add(Touch{Path: w.Text, Write: slices.Contains(writes, i+1), Below: c.recursive(), Sure: true}, c.Dirs)
+			add(Touch{Path: w.Text, Write: written(i + 1), Below: below, Sure: true}, c.Dirs)
 		default:
 			for _, s := range pathsIn(w.Text, c.codes()) {
 				add(Touch{Path: s}, c.Dirs)
 			}
 		}
 	}
-	return ts, all
+	return all && !enough
 }
 
-// writes are the places of the words that a well-known command writes; ok: all other operands are read.
+// writes are the places of the words that a well-known command writes, in order; ok: all other operands are read.
 func (c *Command) writes() (places []int, ok bool) {
 	var operands []int
 	for i, w := range c.Words {
