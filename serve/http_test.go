@@ -4,10 +4,13 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/adze-dev/adze/tool"
 )
 
 const token = "0123456789abcdef0123"
@@ -52,6 +55,67 @@ func TestHTTP(t *testing.T) {
 	if err != nil || res.IsError {
 		t.Errorf("%+v %v", res, err)
 	}
+}
+
+// Each connection is a session of its own, which ends with it.
+func TestSessionsOverHTTP(t *testing.T) {
+	var mu sync.Mutex
+	begun, ended := 0, 0
+	s := New(Options{Session: func(c Client) (*tool.Executor, func(), error) {
+		mu.Lock()
+		defer mu.Unlock()
+		begun++
+		x, _, err := testSession(c)
+		return x, func() {
+			mu.Lock()
+			defer mu.Unlock()
+			ended++
+		}, err
+	}})
+	ctx, cancel := context.WithCancel(context.Background())
+	at, done := make(chan string, 1), make(chan error, 1)
+	go func() { done <- s.HTTP(ctx, "127.0.0.1:0", token, func(url string) { at <- url }) }()
+	url := <-at
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	connect := func() *mcp.ClientSession {
+		cs, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(),
+			&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer{transport}}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo"}); err != nil {
+				t.Error(err)
+			}
+		}
+		return cs
+	}
+	count := func() (int, int) {
+		mu.Lock()
+		defer mu.Unlock()
+		return begun, ended
+	}
+	first, second := connect(), connect()
+	if b, e := count(); b != 2 || e != 0 {
+		t.Errorf("%d begun, %d ended", b, e)
+	}
+	first.Close()
+	for range 100 {
+		if _, e := count(); e == 1 {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if _, e := count(); e != 1 {
+		t.Errorf("%d ended after the first client left", e)
+	}
+	cancel()
+	<-done
+	if _, e := count(); e != 2 {
+		t.Errorf("%d ended with the server", e)
+	}
+	second.Close()
 }
 
 func TestGuard(t *testing.T) {

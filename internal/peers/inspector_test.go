@@ -27,6 +27,7 @@ func inspect(t *testing.T, args ...string) (out []byte, err error) {
 type inspected struct {
 	Tools []struct {
 		Name        string
+		Description string
 		InputSchema json.RawMessage
 		Annotations struct{ ReadOnlyHint bool }
 	}
