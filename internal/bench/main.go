@@ -17,21 +17,23 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/tool"
 )
 
 func main() {
+	helper := proc.Main() // the keepers of commands are this binary too
 	binary := "bin/adze"
 	if len(os.Args) > 1 {
 		binary = os.Args[1]
 	}
-	if err := run(os.Stdout, binary); err != nil {
+	if err := run(os.Stdout, binary, helper); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(w io.Writer, binary string) error {
+func run(w io.Writer, binary string, helper proc.Helper) error {
 	info, err := os.Stat(binary)
 	if err != nil {
 		return fmt.Errorf("%w; make build makes it", err)
@@ -49,6 +51,9 @@ func run(w io.Writer, binary string) error {
 	fmt.Fprintf(t, "slowest package init\t%s\tunder 1 ms\n", slowestInit(binary))
 	fmt.Fprintf(t, "a call through the core\t%v\tunder 50 µs\n", callOverhead())
 	fmt.Fprintf(t, "heap after 1,000 results of 1 MB\t%.1f MB\tunder 64 MB\n", float64(heapAfterLongResults())/1e6)
+	if err := boxes(t, helper, 40); err != nil {
+		fmt.Fprintf(t, "boxes\t%v\t\n", err)
+	}
 	shapes := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	if err := printClassification(t, shapes); err != nil {
 		return err

@@ -55,7 +55,7 @@ func TestLifeInBoxes(t *testing.T) {
 			{"{ sh -c 'kill -KILL $$'; } 2>/dev/null; echo $?", 0, 0, "137\n"},
 			{"kill -0 $PPID 2>/dev/null; set -m; sleep 60 & kill -- -$!; wait $! 2>/dev/null; echo $?", 0, 0, "143\n"},
 			// Orphans do not stay as zombies.
-			{"for i in 1 2 3 4 5 6 7 8; do (true & true &); done; sleep 0.3; grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | xargs -r grep -h PPid | grep -cw $PPID", 1, 0, "0\n"},
+			{"for i in 1 2 3 4 5 6 7 8; do (true & true &); done; sleep 0.3; grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | xargs -r grep -hs PPid | grep -cw $PPID", 1, 0, "0\n"},
 		} {
 			c.Line = e.line
 			o := run(t, r, c)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -182,11 +183,19 @@ func TestBoxesAsNobody(t *testing.T) {
 	copyFile(t, "/proc/self/exe", dir+"/other", 0o755)
 	os.Chown(dir+"/other", 12345, -1)
 	os.Chmod(dir+"/other", os.ModeSetuid|0o755)
-	cmd := exec.CommandContext(t.Context(), dir+"/proc.test", "-test.run=^(TestBoxes|TestWorkInWorkspace)$", "-test.v")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "BOX_SETUID=" + dir + "/other", "GORACE=atexit_sleep_ms=0"}
-	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	text, err := cmd.CombinedOutput()
+	var text []byte
+	for range 100 {
+		cmd := exec.CommandContext(t.Context(), dir+"/proc.test", "-test.run=^(TestBoxes|TestWorkInWorkspace)$", "-test.v")
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "BOX_SETUID=" + dir + "/other", "GORACE=atexit_sleep_ms=0"}
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		// A process that is just being started elsewhere may hold the copy open
+		// for writing.
+		if text, err = cmd.CombinedOutput(); !errors.Is(err, syscall.ETXTBSY) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	if errors.Is(err, syscall.EPERM) {
 		t.Skip("cannot become another user here")
 	}

@@ -10,6 +10,7 @@ import (
 
 // onLinux is what a box is made of here.
 type onLinux struct {
+	write   []string // see writable
 	held    []*placeholder
 	watched []string
 	rules   []rule
@@ -49,7 +50,7 @@ func (b *Box) Enter() error {
 		return err
 	}
 	if b.plan.Layers.Has(Landlock) {
-		l := landlock{abi: b.plan.LandlockABI, write: append(write, b.devices()...), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
+		l := landlock{abi: b.plan.LandlockABI, write: append(b.devices(), write...), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
 		if err := l.restrict(); err != nil {
 			return err
 		}
@@ -80,6 +81,9 @@ func (b *Box) devices() []string {
 // writable is what may be written, links resolved, what does not exist and
 // what lies below another left out.
 func (b *Box) writable() []string {
+	if b.write != nil {
+		return b.write
+	}
 	paths := b.spec.writable()
 	if b.temp != "" {
 		paths = append(paths, b.temp)
@@ -90,7 +94,8 @@ func (b *Box) writable() []string {
 			resolved = append(resolved, real)
 		}
 	}
-	return outermost(resolved)
+	b.write = outermost(resolved)
+	return b.write
 }
 
 // filterFile is the filter for bubblewrap to load.

@@ -30,11 +30,19 @@ const (
 // not.
 func (b *Box) holdProtected() {
 	write := b.writable()
+	roots := append(slices.Clone(b.spec.Roots), b.spec.Write...)
+	real := map[string]string{}
 	for _, path := range b.spec.Protect {
-		for _, r := range append(slices.Clone(b.spec.Roots), b.spec.Write...) {
-			real, err := filepath.EvalSymlinks(r)
-			if rel, err2 := filepath.Rel(r, path); err == nil && err2 == nil && filepath.IsLocal(rel) {
-				b.protectBelow(real, strings.Split(rel, "/"), write)
+		for _, r := range roots {
+			rel, err := filepath.Rel(r, path)
+			if err != nil || !filepath.IsLocal(rel) {
+				continue
+			}
+			if _, ok := real[r]; !ok {
+				real[r], _ = filepath.EvalSymlinks(r)
+			}
+			if real[r] != "" {
+				b.protectBelow(real[r], strings.Split(rel, "/"), write)
 				break
 			}
 		}
