@@ -27,6 +27,12 @@ func main() {
 	if len(os.Args) > 1 {
 		binary = os.Args[1]
 	}
+	if binary == echoServer {
+		if err := serveEcho(); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+		}
+		return
+	}
 	if err := run(os.Stdout, binary, helper); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -53,6 +59,9 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 	fmt.Fprintf(t, "heap after 1,000 results of 1 MB\t%.1f MB\tunder 64 MB\n", float64(heapAfterLongResults())/1e6)
 	if err := boxes(t, helper, 40); err != nil {
 		fmt.Fprintf(t, "boxes\t%v\t\n", err)
+	}
+	if err := printServers(t, binary); err != nil {
+		return err
 	}
 	shapes := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	if err := printClassification(t, shapes); err != nil {
