@@ -81,12 +81,12 @@ func TestStructuredContentLosesNothing(t *testing.T) {
 
 // Many values beside a long text cost bounded time.
 func TestStructuredContentIsBounded(t *testing.T) {
-	list := make([]any, 200_000)
+	list := make([]any, 30_000)
 	for i := range list {
 		list[i] = strings.Repeat("x", 16+i%50)
 	}
-	res := &mcp.CallToolResult{StructuredContent: map[string]any{"list": list}, Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("y", 10<<20)}}}
-	for range 2000 {
+	res := &mcp.CallToolResult{StructuredContent: map[string]any{"list": list}, Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("y", 1<<20)}}}
+	for range 500 {
 		res.Content = append(res.Content, &mcp.TextContent{Text: "[1]"})
 	}
 	began := time.Now()

@@ -136,7 +136,7 @@ func (s *Schema) strict() *Schema {
 	if root.others == nil && root.properties != nil && choices == 0 && root.ref == "" {
 		root.closed = true
 	}
-	return &Schema{&root}
+	return &Schema{root: &root, refs: s.refs}
 }
 
 // plainNumbers makes of every number what json.Unmarshal would: a page-style tool expects a float64.

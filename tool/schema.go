@@ -12,6 +12,7 @@ import (
 // not know forbids nothing, because a tool from outside must not be lost to it.
 type Schema struct {
 	root *node
+	refs map[string]*node // what references within the schema mean
 }
 
 // node is one place of a schema.
@@ -42,7 +43,6 @@ type node struct {
 	pattern     *regexp.Regexp
 	fallback    json.RawMessage // the default
 	aliases     []string        // other names of this parameter; not part of JSON Schema
-	defs        map[string]*node
 }
 
 // ParseSchema reads the JSON Schema of an object. An empty one accepts every object.
@@ -60,37 +60,37 @@ func ParseSchema(raw json.RawMessage) (*Schema, error) {
 	if !slices.Contains(root.types, "object") {
 		return nil, fmt.Errorf("read a parameter schema: it is of type %s, not of an object", strings.Join(root.types, " or "))
 	}
-	return &Schema{root}, nil
+	s := &Schema{root: root, refs: map[string]*node{}}
+	s.resolve(raw)
+	return s, nil
 }
 
 type nodeJSON struct {
-	Ref         string                     `json:"$ref"`
-	Type        json.RawMessage            `json:"type"`
-	Nullable    bool                       `json:"nullable"`
-	Description any                        `json:"description"`
-	Properties  json.RawMessage            `json:"properties"`
-	Required    any                        `json:"required"`
-	Additional  json.RawMessage            `json:"additionalProperties"`
-	Items       json.RawMessage            `json:"items"`
-	PrefixItems []json.RawMessage          `json:"prefixItems"`
-	Enum        []any                      `json:"enum"`
-	Const       json.RawMessage            `json:"const"`
-	Patterns    json.RawMessage            `json:"patternProperties"`
-	AnyOf       []json.RawMessage          `json:"anyOf"`
-	OneOf       []json.RawMessage          `json:"oneOf"`
-	AllOf       []json.RawMessage          `json:"allOf"`
-	Minimum     any                        `json:"minimum"`
-	Maximum     any                        `json:"maximum"`
-	Above       any                        `json:"exclusiveMinimum"`
-	Below       any                        `json:"exclusiveMaximum"`
-	MinLength   any                        `json:"minLength"`
-	MaxLength   any                        `json:"maxLength"`
-	MinItems    any                        `json:"minItems"`
-	MaxItems    any                        `json:"maxItems"`
-	Pattern     any                        `json:"pattern"`
-	Default     json.RawMessage            `json:"default"`
-	Defs        map[string]json.RawMessage `json:"$defs"`
-	Definitions map[string]json.RawMessage `json:"definitions"`
+	Ref         any             `json:"$ref"`
+	Type        json.RawMessage `json:"type"`
+	Nullable    any             `json:"nullable"`
+	Description any             `json:"description"`
+	Properties  json.RawMessage `json:"properties"`
+	Required    any             `json:"required"`
+	Additional  json.RawMessage `json:"additionalProperties"`
+	Items       json.RawMessage `json:"items"`
+	PrefixItems json.RawMessage `json:"prefixItems"`
+	Enum        any             `json:"enum"`
+	Const       json.RawMessage `json:"const"`
+	Patterns    json.RawMessage `json:"patternProperties"`
+	AnyOf       json.RawMessage `json:"anyOf"`
+	OneOf       json.RawMessage `json:"oneOf"`
+	AllOf       json.RawMessage `json:"allOf"`
+	Minimum     any             `json:"minimum"`
+	Maximum     any             `json:"maximum"`
+	Above       any             `json:"exclusiveMinimum"`
+	Below       any             `json:"exclusiveMaximum"`
+	MinLength   any             `json:"minLength"`
+	MaxLength   any             `json:"maxLength"`
+	MinItems    any             `json:"minItems"`
+	MaxItems    any             `json:"maxItems"`
+	Pattern     any             `json:"pattern"`
+	Default     json.RawMessage `json:"default"`
 }
 
 // maxDepth bounds how deep schemas and references are followed: they come from outside and may loop.
@@ -109,7 +109,7 @@ func parseNode(raw json.RawMessage, depth int) (*node, error) {
 		return nil, err
 	}
 	n := &node{
-		ref: in.Ref, types: parseTypes(in.Type, in.Nullable), required: parseNames(in.Required), enum: in.Enum,
+		types: parseTypes(in.Type, in.Nullable), required: parseNames(in.Required),
 		minimum: parseFloat(in.Minimum), maximum: parseFloat(in.Maximum), above: parseFloat(in.Above), below: parseFloat(in.Below),
 		minLength: parseInt(in.MinLength), maxLength: parseInt(in.MaxLength), minItems: parseInt(in.MinItems), maxItems: parseInt(in.MaxItems),
 	}
@@ -117,6 +117,9 @@ func parseNode(raw json.RawMessage, depth int) (*node, error) {
 		n.fallback = in.Default
 	}
 	n.description, _ = in.Description.(string)
+	n.ref, _ = in.Ref.(string)
+	n.enum, _ = in.Enum.([]any)
+	n.exclude(in)
 	if len(in.Const) > 0 {
 		n.enum = make([]any, 1)
 		if err := json.Unmarshal(in.Const, &n.enum[0]); err != nil {
@@ -127,71 +130,68 @@ func parseNode(raw json.RawMessage, depth int) (*node, error) {
 		// A pattern of another dialect is dropped rather than the tool.
 		n.pattern, _ = regexp.Compile(p)
 	}
-	return n, n.parseChildren(in, depth+1)
+	n.parseChildren(in, depth+1)
+	return n, nil
 }
 
-func (n *node) parseChildren(in nodeJSON, depth int) (err error) {
-	if n.properties, n.order, err = parseProperties(in.Properties, depth); err != nil {
-		return err
-	}
+// parseChildren reads the schemas within a schema. A mistake at one place costs what stands there and no more.
+func (n *node) parseChildren(in nodeJSON, depth int) {
+	n.properties, n.order = parseProperties(in.Properties, depth)
 	switch {
 	case len(in.Patterns) > 0: // which we do not read, so we cannot tell what is additional
 		n.others = &node{}
 	case len(in.Additional) > 0:
-		if n.others, err = parseNode(in.Additional, depth); err != nil {
-			return err
-		}
+		n.others = parseChild(in.Additional, depth)
 		n.closed = n.others.nothing
 	}
 	if len(in.Items) > 0 && in.Items[0] == '[' { // draft-07's spelling of prefixItems
-		if err := json.Unmarshal(in.Items, &in.PrefixItems); err != nil {
-			return err
-		}
+		in.PrefixItems = in.Items
 	} else if len(in.Items) > 0 {
-		if n.items, err = parseNode(in.Items, depth); err != nil {
-			return err
-		}
+		n.items = parseChild(in.Items, depth)
 	}
 	for _, list := range []struct {
-		raw []json.RawMessage
+		raw json.RawMessage
 		out *[]*node
 	}{{in.PrefixItems, &n.prefix}, {in.AnyOf, &n.anyOf}, {in.OneOf, &n.oneOf}, {in.AllOf, &n.allOf}} {
-		for _, raw := range list.raw {
-			child, err := parseNode(raw, depth)
-			if err != nil {
-				return err
-			}
-			*list.out = append(*list.out, child)
+		var members []json.RawMessage
+		if len(list.raw) == 0 || json.Unmarshal(list.raw, &members) != nil {
+			continue
+		}
+		for _, raw := range members {
+			*list.out = append(*list.out, parseChild(raw, depth))
 		}
 	}
-	n.defs = map[string]*node{}
-	for prefix, defs := range map[string]map[string]json.RawMessage{"#/$defs/": in.Defs, "#/definitions/": in.Definitions} {
-		for name, raw := range defs {
-			if n.defs[prefix+name], err = parseNode(raw, depth); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
-func parseProperties(raw json.RawMessage, depth int) (map[string]*node, []string, error) {
-	if len(raw) == 0 {
-		return nil, nil, nil
+// parseChild reads a schema within another. One that cannot be read forbids nothing.
+func parseChild(raw json.RawMessage, depth int) *node {
+	n, err := parseNode(raw, depth)
+	if err != nil {
+		return &node{}
 	}
+	return n
+}
+
+// exclude reads the limits of draft 4, where whether a limit itself is allowed was said beside it.
+func (n *node) exclude(in nodeJSON) {
+	if in.Above == true {
+		n.above, n.minimum = n.minimum, nil
+	}
+	if in.Below == true {
+		n.below, n.maximum = n.maximum, nil
+	}
+}
+
+func parseProperties(raw json.RawMessage, depth int) (map[string]*node, []string) {
 	var byName map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &byName); err != nil {
-		return nil, nil, err
+	if len(raw) == 0 || json.Unmarshal(raw, &byName) != nil {
+		return nil, nil
 	}
 	properties := map[string]*node{}
 	for name, raw := range byName {
-		child, err := parseNode(raw, depth)
-		if err != nil {
-			return nil, nil, fmt.Errorf("property %s: %w", name, err)
-		}
-		properties[name] = child
+		properties[name] = parseChild(raw, depth)
 	}
-	return properties, keysInOrder(raw), nil
+	return properties, keysInOrder(raw)
 }
 
 // keysInOrder lists the keys of a JSON object as written, so that messages name parameters in the order of their
@@ -216,7 +216,7 @@ func keysInOrder(raw json.RawMessage) []string {
 	return keys
 }
 
-func parseTypes(raw json.RawMessage, nullable bool) []string {
+func parseTypes(raw json.RawMessage, nullable any) []string {
 	var one string
 	var many []string
 	if json.Unmarshal(raw, &one) == nil && one != "" {
@@ -226,8 +226,11 @@ func parseTypes(raw json.RawMessage, nullable bool) []string {
 	}
 	for i, t := range many {
 		many[i] = strings.ToLower(t) // Gemini writes STRING
+		if !slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array", "null"}, many[i]) {
+			return nil // a type of another language: anything may be meant
+		}
 	}
-	if nullable && len(many) > 0 {
+	if nullable == true && len(many) > 0 {
 		many = append(many, "null")
 	}
 	return many
@@ -267,8 +270,8 @@ func (s *Schema) follow(n *node) *node {
 			return n
 		case n.ref == "#":
 			n = s.root
-		case s.root.defs[n.ref] != nil:
-			n = s.root.defs[n.ref]
+		case s.refs[n.ref] != nil:
+			n = s.refs[n.ref]
 		default:
 			return &node{} // a reference to elsewhere forbids nothing
 		}

@@ -61,13 +61,18 @@ func TestSchemaKeywords(t *testing.T) {
 		{`{"properties":{"a":{"$ref":"https://example.org/x.json"}}}`, `{"a":1}`, `{"a":1}`},
 		{`{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"properties":{"a":{"$ref":"#/$defs/a"}}}`, `{"a":1}`, `{"a":1}`},
 		{`{"$ref":"#"}`, `{"a":1}`, `{"a":1}`},
+		{`{"properties":{"a":{"$ref":"#/properties/b/items"},"b":{"items":{"type":"boolean"}}}}`, `{"a":"x"}`, `a: expected a boolean, got "x"`},
+		{`{"properties":{"a":{"$ref":"#/$defs/p~1q%20r"}},"$defs":{"p/q r":{"anyOf":[{"$ref":"#/$defs/list/oneOf/1"}]},"list":{"oneOf":[{},{"type":"integer"}]}}}`, `{"a":[]}`, `a: expected an integer, got an array`},
+		{`{"$ref":"#/$defs/in","$defs":{"in":{"properties":{"q":{"type":"integer"}},"required":["q"]}}}`, `{}`, `q: is required (an integer)`},
+		{`{"properties":{"a":{"$ref":"#/properties/a"}}}`, `{"a":1}`, `{"a":1}`},
 		// Arrays by place, in both spellings.
 		{`{"properties":{"a":{"items":[{"type":"integer"},{"type":"string"}]}}}`, `{"a":["1",2,3]}`, `{"a":[1,"2",3]}; a[0] was given as the string "1"; it was read as 1; a[1] was given as 2; it was read as the string "2"`},
 		{`{"properties":{"a":{"prefixItems":[{"type":"integer"}],"items":{"type":"boolean"}}}}`, `{"a":[1,2]}`, `a[1]: expected a boolean, got 2`},
 		// What bounds there are.
 		{`{"properties":{"a":{"exclusiveMinimum":1,"exclusiveMaximum":2}}}`, `{"a":1}`, "a: must be more than 1, got 1"},
 		{`{"properties":{"a":{"exclusiveMaximum":2}}}`, `{"a":2}`, "a: must be less than 2, got 2"},
-		{`{"properties":{"a":{"minimum":1,"exclusiveMinimum":true}}}`, `{"a":1}`, `{"a":1}`},
+		{`{"properties":{"a":{"minimum":1,"exclusiveMinimum":true}}}`, `{"a":1}`, `a: must be more than 1, got 1`}, // draft 4
+		{`{"properties":{"a":{"maximum":1,"exclusiveMaximum":false}}}`, `{"a":1}`, `{"a":1}`},
 		{`{"properties":{"a":{"minLength":2}}}`, `{"a":"日"}`, "a: must have at least 2 characters, got 1"},
 		{`{"properties":{"a":{"pattern":"^[a-z]+$"}}}`, `{"a":"A"}`, `a: must match the pattern ^[a-z]+$, got "A"`},
 		{`{"properties":{"a":{"pattern":"^(?!x)"}}}`, `{"a":"x"}`, `{"a":"x"}`}, // which Go cannot compile
@@ -78,6 +83,11 @@ func TestSchemaKeywords(t *testing.T) {
 		{`{"properties":{"a":{"type":"integer","default":"none"}}}`, `{}`, `{}`},
 		// Keywords that mean nothing to us forbid nothing.
 		{`{"properties":{"a":{"format":"date","not":{},"if":{},"multipleOf":7,"uniqueItems":true}}}`, `{"a":[1,1]}`, `{"a":[1,1]}`},
+		{`{"properties":{"a":{"type":"any"},"b":{"type":["null","str"]},"c":{"type":7}}}`, `{"a":1,"b":2,"c":3}`, `{"a":1,"b":2,"c":3}`},
+		// A mistake at one place costs what stands there.
+		{`{"properties":{"a":{"enum":"x","$ref":7,"anyOf":{},"nullable":"no","items":3,"properties":[],"$defs":[]},"b":{"type":"integer"}}}`, `{"a":1,"b":"x"}`, `b: expected an integer, got "x"`},
+		{`{"properties":{"a":"string","b":[1],"c":{"type":"integer"}}}`, `{"a":1,"b":2,"c":"x"}`, `c: expected an integer, got "x"`},
+		{`{"properties":[]}`, `{"a":1}`, `{"a":1}`},
 		{`{"required":"a","properties":{"a":{"minimum":"x","minLength":null,"pattern":1,"description":{}}}}`, `{"a":1}`, `{"a":1}`},
 	} {
 		wantSame(t, tt.schema+" of "+tt.args, tt.want, verdict(t, tt.schema, tt.args))

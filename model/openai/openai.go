@@ -17,6 +17,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -52,9 +53,13 @@ type Model struct {
 	base   *url.URL
 	client *http.Client
 
-	mu     sync.Mutex
-	quirks quirks
+	mu      sync.Mutex
+	quirks  quirks
+	schemas map[string]schema // of tools from outside
 }
+
+// schema is a tool's schema and what is sent of it.
+type schema struct{ original, lowered json.RawMessage }
 
 var _ model.Model = (*Model)(nil)
 

@@ -114,11 +114,7 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 		out.Messages = append(out.Messages, encodeMessage(msg, sees)...)
 	}
 	for _, d := range r.Tools {
-		params := d.Parameters
-		if len(params) == 0 {
-			params = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		out.Tools = append(out.Tools, wireTool{"function", wireDeclaration{d.Name, d.Description, params}})
+		out.Tools = append(out.Tools, wireTool{"function", wireDeclaration{d.Name, d.Description, m.parameters(d)}})
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -127,6 +123,27 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 		return nil, fmt.Errorf("write the request to %s: %w", m.o.Model, err)
 	}
 	return b.Bytes(), nil
+}
+
+// parameters is a tool's schema for the wire. Our own are written for it; of others each is lowered once.
+func (m *Model) parameters(d tool.Declaration) json.RawMessage {
+	switch {
+	case len(d.Parameters) == 0:
+		return json.RawMessage(anyObject)
+	case d.Origin == "":
+		return d.Parameters
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := d.Origin + " " + d.Name
+	if known, ok := m.schemas[key]; ok && bytes.Equal(known.original, d.Parameters) {
+		return known.lowered
+	}
+	if m.schemas == nil {
+		m.schemas = map[string]schema{}
+	}
+	m.schemas[key] = schema{d.Parameters, lowered(d.Parameters)}
+	return m.schemas[key].lowered
 }
 
 // encodeMessage gives the wire's messages for one of ours: responses are one message each, and their images follow
