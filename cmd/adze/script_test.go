@@ -34,6 +34,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"model":     func(ts *testscript.TestScript, neg bool, args []string) { serveModel(t, ts, args) },
 			"envsubst":  expandFile,
+			"site":      serveSite,
 			"elsewhere": makeElsewhere,
 		},
 		Condition: func(name string) (bool, error) {
@@ -51,7 +52,7 @@ func serveModel(t *testing.T, ts *testscript.TestScript, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: model SCRIPT.json")
 	}
-	script, err := openaitest.Parse([]byte(ts.ReadFile(args[0])), map[string]string{"$WORK": ts.Getenv("WORK")})
+	script, err := openaitest.Parse([]byte(ts.ReadFile(args[0])), map[string]string{"$WORK": ts.Getenv("WORK"), "$SITE": ts.Getenv("SITE")})
 	ts.Check(err)
 	server, err := openaitest.Start(script)
 	ts.Check(err)
@@ -90,7 +91,7 @@ func elsewhere() string {
 func expandFile(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
 		text := ts.ReadFile(name)
-		for _, known := range []string{"WORK", "OUTSIDE", "ELSEWHERE"} {
+		for _, known := range []string{"WORK", "OUTSIDE", "ELSEWHERE", "SITE"} {
 			text = strings.ReplaceAll(text, "$"+known, ts.Getenv(known))
 		}
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o666))
