@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"io"
+	"sync"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/model"
@@ -12,6 +13,7 @@ import (
 // output prints what happens while a prompt is worked on.
 type output interface {
 	event(agent.Event)
+	below(agent.Member, agent.Event) // of sub-agents, of several at a time
 	end(agent.Answer, error) error
 }
 
@@ -31,9 +33,11 @@ type jsonOutput struct {
 	session string
 	model   string
 	stream  bool
+	mu      sync.Mutex // sub-agents speak at the same time
 	all     []any
 	denied  []denial
 	err     error // the first that writing met
+	ended   bool
 }
 
 type message struct {
@@ -89,7 +93,7 @@ func (j *jsonOutput) init(env Env, s *session) {
 	j.print(map[string]any{
 		"type": "system", "subtype": "init", "uuid": newID(), "session_id": j.session,
 		"cwd": s.dir, "tools": names, "mcp_servers": serverStates(s), "model": j.model,
-		"permission_mode": s.policy.Mode().String(), "slash_commands": commandNames(s), "agents": []any{},
+		"permission_mode": s.policy.Mode().String(), "slash_commands": commandNames(s), "agents": agentNames(s),
 		"adze_version": env.Version, "qwen_code_version": env.Version,
 	})
 }
@@ -105,6 +109,14 @@ func serverStates(s *session) []any {
 	return states
 }
 
+func agentNames(s *session) []string {
+	names := []string{}
+	for _, t := range s.taskTypes() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
 func commandNames(s *session) []string {
 	names := []string{}
 	for _, c := range s.slashes() {
@@ -113,18 +125,28 @@ func commandNames(s *session) []string {
 	return names
 }
 
-func (j *jsonOutput) event(e agent.Event) {
+func (j *jsonOutput) event(e agent.Event) { j.said(nil, e) }
+
+// below prints what a sub-agent says and does under the call that gave it its task.
+func (j *jsonOutput) below(m agent.Member, e agent.Event) { j.said(&m.Call.ID, e) }
+
+func (j *jsonOutput) said(parent *string, e agent.Event) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.ended { // a sub-agent in the background is being stopped
+		return
+	}
 	switch e := e.(type) {
 	case agent.Answered:
 		if len(e.Message.Parts) > 0 {
-			j.answered(e)
+			j.answered(parent, e)
 		}
 	case agent.Responded:
-		j.responded(e)
+		j.responded(parent, e)
 	}
 }
 
-func (j *jsonOutput) answered(e agent.Answered) {
+func (j *jsonOutput) answered(parent *string, e agent.Answered) {
 	content := []any{}
 	for _, p := range e.Message.Parts {
 		switch p := p.(type) {
@@ -136,13 +158,13 @@ func (j *jsonOutput) answered(e agent.Answered) {
 			content = append(content, map[string]any{"type": "tool_use", "id": p.ID, "name": p.Name, "input": input(p.Args)})
 		}
 	}
-	j.print(message{"assistant", newID(), j.session, nil, assistantMessage{
+	j.print(message{"assistant", newID(), j.session, parent, assistantMessage{
 		ID: newID(), Type: "message", Role: "assistant", Model: j.model,
 		Content: content, StopReason: stopReason(e.Reason), Usage: countTokens(e.Usage),
 	}})
 }
 
-func (j *jsonOutput) responded(e agent.Responded) {
+func (j *jsonOutput) responded(parent *string, e agent.Responded) {
 	content := []any{}
 	for _, o := range e.Outcomes {
 		content = append(content, map[string]any{
@@ -154,10 +176,13 @@ func (j *jsonOutput) responded(e agent.Responded) {
 			j.denied = append(j.denied, denial{o.Name, o.Call.ID, input(o.Call.Args)})
 		}
 	}
-	j.print(message{"user", newID(), j.session, nil, map[string]any{"role": "user", "content": content}})
+	j.print(message{"user", newID(), j.session, parent, map[string]any{"role": "user", "content": content}})
 }
 
 func (j *jsonOutput) end(a agent.Answer, err error) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.ended = true
 	result := map[string]any{
 		"type": "result", "subtype": "success", "uuid": newID(), "session_id": j.session, "is_error": err != nil,
 		"duration_ms": a.Duration.Milliseconds(), "duration_api_ms": a.ModelTime.Milliseconds(),

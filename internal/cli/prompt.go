@@ -66,6 +66,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	out := newOutput(env, o, s, side, m.Name())
 	failed := false
+	s.watch = out.below
 	a := s.newAgent(m, o, said.history, func(e agent.Event) {
 		if r, ok := e.(agent.Responded); ok {
 			failed = failed || anyFailed(r.Outcomes)
@@ -200,6 +201,9 @@ type textOutput struct {
 	side *quietWriter
 }
 
+// below tells nothing: a sub-agent's calls come as steps of the first agent.
+func (t *textOutput) below(agent.Member, agent.Event) {}
+
 func (t *textOutput) event(e agent.Event) {
 	switch e := e.(type) {
 	case agent.Step:
@@ -214,7 +218,7 @@ func (t *textOutput) event(e agent.Event) {
 func (t *textOutput) step(e tool.Event) {
 	switch {
 	case e.Stage == tool.Done && e.Outcome.Status == tool.StatusDenied:
-		t.side.tell("✗ " + tool.Visible(e.Outcome.Error.Message))
+		t.side.tell(under(e.Request.Call.By) + "✗ " + tool.Visible(e.Outcome.Error.Message))
 	case !t.env.Terminal:
 	case e.Stage == tool.Running:
 		t.side.tell(under(e.Request.Call.By) + "● " + e.Request.Declaration.Title() + ": " + e.Request.Description)
@@ -224,7 +228,7 @@ func (t *textOutput) step(e tool.Event) {
 		}
 	case e.Stage == tool.Done:
 		first, _, _ := strings.Cut(e.Outcome.Error.Message, "\n")
-		t.side.tell("✗ " + tool.Visible(first))
+		t.side.tell(under(e.Request.Call.By) + "✗ " + tool.Visible(first))
 	}
 }
 
