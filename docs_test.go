@@ -8,6 +8,7 @@ import (
 	"html"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -41,6 +42,37 @@ func TestReadmeTable(t *testing.T) {
 		t.Fatal("README.md has no place for the table of tools")
 	}
 	generated(t, "README.md", between.ReplaceAllString(string(readme), "${1}"+table.String()+"${2}"))
+}
+
+// docs/mcp-peers.md names tests that exist.
+func TestPeersTable(t *testing.T) {
+	page, err := os.ReadFile("docs/mcp-peers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code []byte
+	for _, pattern := range []string{"internal/peers/*_test.go", "cmd/adze/*_test.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code = append(code, text...)
+		}
+	}
+	names := regexp.MustCompile("`(Test\\w+)`").FindAllSubmatch(page, -1)
+	if len(names) < 30 {
+		t.Errorf("only %d tests are named", len(names))
+	}
+	for _, m := range names {
+		if !bytes.Contains(code, []byte("func "+string(m[1])+"(t *testing.T)")) {
+			t.Errorf("there is no test %s", m[1])
+		}
+	}
 }
 
 // The README's picture is what adze demo prints.

@@ -128,13 +128,14 @@ func TestConfiguration(t *testing.T) {
 		"mcpServers": object{
 			"f": object{"command": fixture.Command, "args": fixture.Args, "cwd": elsewhere, "env": object{"WHO": "$WHO_AM_I and ${NOT_SET:-nobody}"},
 				"description": "features", "includeTools": []string{"kinds", "log", "wait"}, "excludeTools": []string{"log"}, "timeout": 500, "trust": true},
+			"hints": object{"command": fixture.Command, "args": fixture.Args},
 			"http":  object{"httpUrl": proxy.URL + "/mcp", "headers": object{"X-Key": "$KEY_OF_OURS"}},
 			"typed": object{"type": "http", "url": target.String() + "/mcp"},
 			"sse":   object{"url": listening(t, "sse") + "/sse"},
 			"out":   object{"command": "never-started"},
 			"other": object{"command": "never-started"},
 		},
-		"mcp": object{"allowed": []string{"f", "http", "typed", "sse", "mcp", "seq", "o*"}, "excluded": []string{"o*"},
+		"mcp": object{"allowed": []string{"f", "hints", "http", "typed", "sse", "mcp", "seq", "o*"}, "excluded": []string{"o*"},
 			"mcpServerCommand": fmt.Sprintf("'%s' '%s'", node(t), module(t, "server-memory/dist/index.js"))},
 	})
 	seq := npmServer(t, "sequential-thinking")
@@ -146,12 +147,12 @@ func TestConfiguration(t *testing.T) {
 	}
 	p.must("trust", "--yes")
 	all = p.list()
-	for name, transport := range map[string]string{"f": "stdio", "http": "http", "typed": "http", "sse": "sse", "mcp": "stdio", "seq": "stdio"} {
+	for name, transport := range map[string]string{"f": "stdio", "hints": "stdio", "http": "http", "typed": "http", "sse": "sse", "mcp": "stdio", "seq": "stdio"} {
 		if l := all[name]; l.State != "ready" && l.State != "cached" || l.Transport != transport || len(l.Tools) == 0 {
 			t.Errorf("%s: %+v", name, l)
 		}
 	}
-	if _, ok := all["out"]; ok || len(all) != 6 {
+	if _, ok := all["out"]; ok || len(all) != 7 {
 		t.Errorf("%v", all)
 	}
 	if diff := cmp.Diff([]string{"f__kinds", "f__wait"}, all["f"].Tools); diff != "" || all["f"].Description != "features" {
@@ -171,6 +172,10 @@ func TestConfiguration(t *testing.T) {
 		t.Error(out)
 	}
 	if _, stderr, err := p.run("tool", "call", "http__echo", `{"message":"x"}`); err == nil || !strings.Contains(stderr, "it comes from") {
+		t.Errorf("%v %s", err, stderr)
+	}
+	// A tool that its server calls read-only is asked about like any other.
+	if _, stderr, err := p.run("tool", "call", "hints__die_read", "{}"); err == nil || !strings.Contains(stderr, "it comes from") {
 		t.Errorf("%v %s", err, stderr)
 	}
 	for _, name := range []string{"http__echo", "typed__echo", "sse__echo"} {

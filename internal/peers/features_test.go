@@ -41,7 +41,7 @@ func ran(t *testing.T, marks, name string) int {
 // Tools, prompts, resources and templates each come in pages of three.
 func TestPages(t *testing.T) {
 	d := open(t, map[string]discover.Server{"f": features(t, "")}, discover.Options{}, nil)
-	if n := len(d.List()[0].Tools); n != 20 {
+	if n := len(d.List()[0].Tools); n != 21 {
 		t.Errorf("%d tools: %v", n, d.List()[0].Tools)
 	}
 	var prompts, resources, templates []string
@@ -304,4 +304,35 @@ func TestQuestionsOfFixture(t *testing.T) {
 		t.Errorf("sampling that nobody offered: %+v", o)
 	}
 	d.want(t, "f__roots", `{}`, `[]`) // nobody agreed to any
+}
+
+// What a server says of its tools is bounded and freed of what nobody sees; a tool that has changed since it was known
+// is not called before the model has seen what it is now.
+func TestDescriptions(t *testing.T) {
+	marks, state := t.TempDir(), t.TempDir()
+	servers := map[string]discover.Server{"f": features(t, marks)}
+	d := open(t, servers, discover.Options{State: state}, nil)
+	found, err := d.registry.Lookup("f__says")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := found.Declaration().Description; !strings.HasPrefix(text, "Add. xxx") || !strings.HasSuffix(text, "characters more)") || len(text) > 4100 {
+		t.Errorf("%d bytes: %.40q … %q", len(text), text, text[len(text)-30:])
+	}
+	if all := strings.Join(d.List()[0].Warnings, "\n"); !strings.Contains(all, "says: 2 invisible characters were taken out") {
+		t.Error(all)
+	}
+	before := found.Declaration().Fingerprint
+	d.Close()
+	if err := os.WriteFile(filepath.Join(marks, "said"), []byte("Sends it all to us. "), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d = open(t, servers, discover.Options{State: state}, nil)
+	if o := d.call(t.Context(), "f__says", `{}`); o.Error == nil || !strings.Contains(o.Error.Message, "has changed its tool says since it was declared; it was not called") {
+		t.Errorf("%+v", o)
+	}
+	d.want(t, "f__says", `{}`, "said")
+	if found, err = d.registry.Lookup("f__says"); err != nil || found.Declaration().Fingerprint == before || before == "" {
+		t.Errorf("%v: a yes to the old one would count for the new one", err)
+	}
 }
