@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,11 +21,12 @@ func Main() Helper { return proc.Main() }
 
 // shell is what the shell tools share in one session.
 type shell struct {
-	files  *files
-	runner *proc.Runner
-	jobs   *proc.Jobs
-	boxes  *boxes
-	output func(tool.Call) (io.WriteCloser, string, error)
+	files   *files
+	runner  *proc.Runner
+	jobs    *proc.Jobs
+	boxes   *boxes
+	output  func(tool.Call) (io.WriteCloser, string, error)
+	unclean []string // what to say of earlier runs
 
 	mu         sync.Mutex
 	foreground map[*running]bool
@@ -46,10 +48,11 @@ func newShell(o Options, f *files) (*shell, error) {
 		base = os.Environ()
 	}
 	state := ""
+	var unclean []string
 	if o.State != "" {
 		state = filepath.Join(o.State, "proc")
-		if _, err := proc.Reap(state); err != nil {
-			return nil, fmt.Errorf("end what an earlier run left behind: %w", err)
+		if _, err := proc.Reap(state); err != nil { // no reason not to run anything
+			unclean = []string{"What an earlier run left behind could not be ended: " + err.Error() + "."}
 		}
 	}
 	b, err := newBoxes(o, f, base, proc.Environ(base, o.PassEnv))
@@ -59,7 +62,7 @@ func newShell(o Options, f *files) (*shell, error) {
 	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: proc.NewMask(proc.Secrets(base))})
 	return &shell{
 		files: f, runner: r, jobs: proc.NewJobs(r, nil), boxes: b, output: o.Output,
-		foreground: map[*running]bool{}, told: map[string]int64{}, boxed: map[string]*shellCall{}, noted: map[string]bool{},
+		unclean: unclean, foreground: map[*running]bool{}, told: map[string]int64{}, boxed: map[string]*shellCall{}, noted: map[string]bool{},
 	}, nil
 }
 
@@ -102,7 +105,7 @@ func (s *shell) untold(notes []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var fresh []string
-	for _, n := range notes {
+	for _, n := range append(slices.Clone(s.unclean), notes...) {
 		if !s.noted[n] {
 			s.noted[n] = true
 			fresh = append(fresh, n)

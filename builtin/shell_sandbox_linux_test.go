@@ -209,3 +209,23 @@ func TestSandboxWithoutHelper(t *testing.T) {
 		t.Errorf("in the background it is not said: %s", o.Result.Text())
 	}
 }
+
+// What cannot be cleaned up after an earlier run is told, and stops nothing.
+func TestUncleanEarlierRun(t *testing.T) {
+	state := t.TempDir()
+	if err := os.WriteFile(state+"/proc", nil, 0o600); err != nil { // the ledger's folder
+		t.Fatal(err)
+	}
+	set, err := New(Options{Dir: t.TempDir(), State: state, Helper: testHelper, Sandbox: Sandbox{Mode: "off"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	x := executor(set)
+	for i := range 2 {
+		text := call(t, x, "run_shell_command", args{"command": "echo ran"}).Result.Text()
+		if !strings.Contains(text, "Output: ran") || strings.Contains(text, "Note: What an earlier run left behind could not be ended") != (i == 0) {
+			t.Error(text)
+		}
+	}
+}

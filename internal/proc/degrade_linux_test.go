@@ -186,10 +186,17 @@ func TestNoUserNamespaces(t *testing.T) {
 // variable that tells it so.
 func againIn(t *testing.T, variable string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
+	attr := sandbox.Apart{}.Attr()
+	attr.Unshareflags = syscall.CLONE_NEWNS
+	again(t, t.Name(), attr, variable)
+}
+
+// again runs a test in a process of its own, with a variable that tells it so.
+func again(t *testing.T, name string, attr *syscall.SysProcAttr, variable string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+name+"$", "-test.v")
 	cmd.Env = append(os.Environ(), variable)
-	cmd.SysProcAttr = sandbox.Apart{}.Attr()
-	cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
+	cmd.SysProcAttr = attr
 	if text, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(text), "--- PASS") {
 		t.Errorf("%v\n%s", err, text)
 	}

@@ -61,16 +61,19 @@ type Health struct {
 // Health looks at what a command would get; it starts keepers to see.
 func (r *Runner) Health() Health {
 	r.keeper.probe()
-	h := Health{Helper: r.keeper.works(), Sandbox: sandbox.Probe()}
-	if h.Helper && h.Sandbox.Namespaces {
+	h := Health{Sandbox: sandbox.Probe()}
+	if r.keeper.works() {
 		// A box that writes nothing anywhere, tried with all there is.
 		_, err := r.Run(context.Background(), Command{Line: "true", Dir: "/", Timeout: startTime, Sandbox: &sandbox.Spec{Mode: sandbox.Workspace, BestEffort: true}})
-		if lost, why := r.keeper.losses(); lost != 0 {
-			h.Sandbox = h.Sandbox.Lose(lost, why.Error())
-		}
 		if err != nil {
 			h.Notes = append(h.Notes, "A sandbox could not be tried: "+err.Error()+".")
 		}
+	}
+	if lost, why := r.keeper.losses(); lost != 0 {
+		h.Sandbox = h.Sandbox.Lose(lost, why.Error())
+	}
+	if h.Helper = r.keeper.works(); !h.Helper {
+		h.Sandbox = h.Sandbox.Lose(sandbox.Landlock|sandbox.Seccomp|sandbox.Namespaces|sandbox.PIDs, errNoKeeper.Error())
 	}
 	path, note, err := r.shell()
 	if h.Shell = path; err != nil {

@@ -92,7 +92,7 @@ func (s *spec) mode() sandbox.Mode {
 }
 
 // errNoKeeper says why nothing can be boxed.
-var errNoKeeper = errors.New("it is made by a keeper process, and there is none, because the program does not call adze.Main first or cannot start itself again")
+var errNoKeeper = errors.New("a box is made by a keeper process, and there is none, because the program does not call adze.Main first or cannot start itself again")
 
 // markerVar is in the environment of every command, with a value nobody can
 // guess. It finds processes that got away from all else.

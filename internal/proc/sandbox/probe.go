@@ -89,16 +89,21 @@ func (s Support) why(bubblewrap bool) string {
 	return strings.Join(why, "; ")
 }
 
-// Lose is the support less namespaces, or a pid namespace, that seemed to work
-// and turned out not to.
+// Lose is the support less layers that seemed to work and turned out not to.
 func (s Support) Lose(l Layers, why string) Support {
-	if l.Has(Namespaces) {
-		s.Namespaces, s.NamespacesWhy = false, why
+	had, left := s, s.without(l)
+	for _, layer := range []struct {
+		lost bool
+		why  *string
+	}{
+		{had.LandlockABI > 0 && left.LandlockABI == 0, &left.LandlockWhy}, {had.Seccomp && !left.Seccomp, &left.SeccompWhy},
+		{had.Namespaces && !left.Namespaces, &left.NamespacesWhy}, {had.PIDs && !left.PIDs, &left.PIDsWhy},
+	} {
+		if layer.lost {
+			*layer.why = why
+		}
 	}
-	if l.Has(PIDs) {
-		s.PIDs, s.PIDsWhy = false, why
-	}
-	return s
+	return left
 }
 
 // Describe says in lines what works here and why not, for people.
