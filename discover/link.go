@@ -244,7 +244,7 @@ func (l *link) relist() {
 func (l *link) adopt(s *session, m *manifest) {
 	known := map[string]string{}
 	for _, t := range m.Tools {
-		known[t.Name] = t.print(l.hash)
+		known[t.Name] = t.print(l.conf.Identity())
 	}
 	s.mu.Lock()
 	s.known = known

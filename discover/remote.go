@@ -39,7 +39,7 @@ type remoteTool struct {
 
 // tool makes a tool of what a server offers.
 func (l *link) tool(r remote) tool.Tool {
-	name, print := wireName(l.alias, r.Name), r.print(l.hash)
+	name, print := wireName(l.alias, r.Name), r.print(l.conf.Identity())
 	aliases := []string{"mcp__" + l.alias + "__" + r.Name}
 	if l.set.alone {
 		aliases = append(aliases, r.Name)

@@ -34,6 +34,8 @@ type Server struct {
 	IncludeTools []string `json:"includeTools,omitempty"` // only these, by the server's own names; "name(…)" counts as name
 	ExcludeTools []string `json:"excludeTools,omitempty"` // not these, whatever is included
 	Roots        []string `json:"roots,omitempty"`        // folders that the person agreed to tell the server of
+
+	identity string // see Identity; set by Expand
 }
 
 // OAuth configures the login at a server, where discovery is not enough.
@@ -119,6 +121,15 @@ func (s Server) Hash() string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// Identity is what a person's yes to a server's tools is bound to: what is run or reached. Variables in env, headers and
+// a login's names count as they are written, so that a new token is no other server, and none can be guessed from it.
+func (s Server) Identity() string {
+	if s.identity != "" {
+		return s.identity
+	}
+	return s.Hash()
+}
+
 // Expand replaces $VAR, ${VAR} and ${VAR:-default} in all values. A variable that is not set and has no default stays as
 // it is written, so that the mistake can be seen.
 func (s Server) Expand(lookup func(string) (string, bool)) Server {
@@ -141,7 +152,9 @@ func (s Server) Expand(lookup func(string) (string, bool)) Server {
 		return out
 	}
 	s.Command, s.Cwd, s.HTTPURL, s.URL = one(s.Command), one(s.Cwd), one(s.HTTPURL), one(s.URL)
-	s.Args, s.Env, s.Headers, s.Roots = list(s.Args), named(s.Env), named(s.Headers), list(s.Roots)
+	s.Args, s.Roots = list(s.Args), list(s.Roots)
+	s.identity = s.Hash()
+	s.Env, s.Headers = named(s.Env), named(s.Headers)
 	if s.OAuth != nil {
 		o := *s.OAuth
 		o.ClientID, o.ClientSecret = one(o.ClientID), one(o.ClientSecret)

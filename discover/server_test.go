@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
@@ -23,7 +24,7 @@ func TestExpand(t *testing.T) {
 	}
 	s := Server{Command: "$HOME/bin", Args: []string{"${X:-1}"}, Env: map[string]string{"A": "$HOME"}, Headers: map[string]string{"H": "$HOME"}, OAuth: &OAuth{ClientID: "$HOME"}}
 	want := Server{Command: "/home/me/bin", Args: []string{"1"}, Env: map[string]string{"A": "/home/me"}, Headers: map[string]string{"H": "/home/me"}, OAuth: &OAuth{ClientID: "/home/me"}}
-	if diff := cmp.Diff(want, s.Expand(lookup)); diff != "" || s.OAuth.ClientID != "$HOME" || s.Env["A"] != "$HOME" {
+	if diff := cmp.Diff(want, s.Expand(lookup), cmpopts.IgnoreUnexported(Server{})); diff != "" || s.OAuth.ClientID != "$HOME" || s.Env["A"] != "$HOME" {
 		t.Errorf("%s\nthe original became %+v", diff, s)
 	}
 }
@@ -74,7 +75,7 @@ func TestSelect(t *testing.T) {
 		{[]string{"a*", "c"}, []string{"a?"}, map[string]Server{"a": {}, "c": {}}},
 		{nil, []string{"*"}, map[string]Server{}},
 	} {
-		if diff := cmp.Diff(c.want, Select(all, c.allowed, c.excluded)); diff != "" {
+		if diff := cmp.Diff(c.want, Select(all, c.allowed, c.excluded), cmpopts.IgnoreUnexported(Server{})); diff != "" {
 			t.Errorf("%q %q: %s", c.allowed, c.excluded, diff)
 		}
 	}
