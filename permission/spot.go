@@ -7,9 +7,11 @@ type spot struct {
 	path  string
 	below *spot // all below it, if somebody asked
 
-	found   [2]*finding // as it is read, as it is written
-	by      *weighing   // whose rulings these are
-	rulings [2]*ruling
+	// As it is read, and as it is written, each if somebody asked.
+	found   [2]finding
+	isFound [2]bool
+	rulings [2]ruling
+	by      [2]*weighing // whose rulings these are
 }
 
 // at is where a path leads.
@@ -41,7 +43,7 @@ func (s *spot) allBelow() *spot {
 }
 
 // finding is what was found of the spot when it was judged.
-func (s *spot) finding(v tool.Verb) *finding { return s.found[verbIndex(v)] }
+func (s *spot) finding(v tool.Verb) *finding { return &s.found[verbIndex(v)] }
 
 func verbIndex(v tool.Verb) int {
 	if v == tool.Writes {
@@ -53,18 +55,13 @@ func verbIndex(v tool.Verb) int {
 // ruling judges the reading or writing of a spot by the rules on paths and by the table.
 func (w *weighing) ruling(s *spot, v tool.Verb) *ruling {
 	i := verbIndex(v)
-	if s.by != w {
-		s.by, s.rulings = w, [2]*ruling{}
-	}
-	if s.rulings[i] != nil {
-		return s.rulings[i]
+	if s.by[i] == w {
+		return &s.rulings[i]
 	}
 	a := tool.Access{Verb: v, Target: s.path}
-	if s.found[i] == nil {
-		f := w.world.look(a)
-		s.found[i] = &f
+	if !s.isFound[i] {
+		s.found[i], s.isFound[i] = w.world.look(a), true
 	}
-	r := w.byRules(w.paths, w.bare, a, s.found[i])
-	s.rulings[i] = &r
-	return &r
+	s.rulings[i], s.by[i] = w.byRules(w.paths, w.bare, a, &s.found[i]), w
+	return &s.rulings[i]
 }

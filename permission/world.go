@@ -3,6 +3,7 @@ package permission
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -21,6 +22,10 @@ type World struct {
 	Disk func() Disk
 
 	elsewhere string // what is said of a path outside the workspace
+
+	// The same folders, clean.
+	roots, system      []string
+	home, state, spill string
 }
 
 // filled is the world with what is usual where nothing was said.
@@ -29,7 +34,25 @@ func (w World) filled() World {
 		w.System = systemFolders()
 	}
 	w.elsewhere = w.outside()
+	w.home, w.state, w.spill = tidied(w.Home), tidied(w.State), tidied(w.Spill)
+	w.roots, w.system = allTidied(w.Roots), allTidied(w.System)
 	return w
+}
+
+// tidied is a folder that clean paths can be held against as they are; "" stays "".
+func tidied(folder string) string {
+	if folder == "" {
+		return ""
+	}
+	return filepath.Clean(folder)
+}
+
+func allTidied(folders []string) []string {
+	out := make([]string, len(folders))
+	for i, f := range folders {
+		out[i] = filepath.Clean(f)
+	}
+	return out
 }
 
 // systemFolders are read freely: every program reads them. /proc is not among them.
@@ -65,7 +88,7 @@ func (f *finding) what() string {
 func told(c class, what string) finding { return finding{class: c, note: what} }
 
 // look sorts an access into its row of the table.
-func (w World) look(a tool.Access) finding {
+func (w *World) look(a tool.Access) finding {
 	switch a.Verb {
 	case tool.Nothing.Verb:
 		return told(harmless, "touches nothing")
@@ -86,7 +109,7 @@ func (w World) look(a tool.Access) finding {
 
 // read judges a path that is read. All below a folder of the workspace may be read although secrets may lie there:
 // their names are no secret, and an engine that reads contents below a folder leaves secret files out.
-func (w World) read(target string) finding {
+func (w *World) read(target string) finding {
 	if target == "*" {
 		return told(otherRead, "reads files that cannot be known in advance")
 	}
@@ -94,7 +117,7 @@ func (w World) read(target string) finding {
 	if !f.split() {
 		return f
 	}
-	if within(f.path, w.Spill) {
+	if lies(f.path, w.spill) {
 		f.class = harmless
 		return f
 	}
@@ -104,7 +127,7 @@ func (w World) read(target string) finding {
 		return f
 	}
 	switch {
-	case within(f.path, w.State):
+	case lies(f.path, w.state):
 		f.note = ", which is Adze's own"
 	case w.inside(f.path), w.ofSystem(f.path):
 		f.class = harmless
@@ -114,7 +137,7 @@ func (w World) read(target string) finding {
 	return f
 }
 
-func (w World) write(target string) finding {
+func (w *World) write(target string) finding {
 	if target == "*" {
 		return told(outsideWrite, "writes files that cannot be known in advance")
 	}
@@ -124,7 +147,7 @@ func (w World) write(target string) finding {
 	}
 	why, protected := names.Protected(f.path)
 	switch {
-	case within(f.path, w.State):
+	case lies(f.path, w.state):
 		f.exact = true
 		f.note = ", which is Adze's own"
 	case protected:
@@ -145,31 +168,42 @@ func (w World) write(target string) finding {
 
 // inside reports whether path lies in the workspace. What the kernel shows as files does not, even where the whole
 // disk is the workspace.
-func (w World) inside(path string) bool {
-	root, ok := names.Within(path, w.Roots)
-	for _, d := range []string{"/proc", "/dev", "/sys"} {
-		ok = ok && (!within(path, d) || within(root, d))
+func (w *World) inside(path string) bool {
+	root := "" // the innermost
+	for _, r := range w.roots {
+		if len(r) >= len(root) && lies(path, r) {
+			root = r
+		}
 	}
-	return ok
+	for _, d := range [...]string{"/proc", "/dev", "/sys"} {
+		if lies(path, d) && !lies(root, d) {
+			return false
+		}
+	}
+	return root != ""
 }
 
-func (w World) isRoot(path string) bool {
-	for _, r := range w.Roots {
-		if filepath.Clean(r) == path {
+// lies reports whether a clean path is a clean folder or lies below it; a folder that is not known holds nothing.
+func lies(path, folder string) bool {
+	rest, ok := strings.CutPrefix(path, folder)
+	return ok && folder != "" && (rest == "" || rest[0] == filepath.Separator || folder[len(folder)-1] == filepath.Separator)
+}
+
+func liesIn(path string, folders []string) bool {
+	for _, f := range folders {
+		if lies(path, f) {
 			return true
 		}
 	}
 	return false
 }
 
+func (w *World) isRoot(path string) bool { return slices.Contains(w.roots, path) }
+
 // ofSystem reports whether path lies in a folder of the system. A home that itself lies in one (a service's, in /opt)
 // stays a home.
-func (w World) ofSystem(path string) bool {
-	if _, ok := names.Within(path, w.System); !ok {
-		return false
-	}
-	_, homeToo := names.Within(w.Home, w.System)
-	return w.Home == "" || !homeToo || !within(path, w.Home)
+func (w *World) ofSystem(path string) bool {
+	return liesIn(path, w.system) && (w.home == "" || !liesIn(w.home, w.system) || !lies(path, w.home))
 }
 
 func (w World) outside() string {

@@ -93,7 +93,8 @@ type reader struct {
 	guess   bool
 	err     error // a line within the line could not be read
 	parser  *syntax.Parser
-	steps   int // statements read
+	files   map[string]*syntax.File // lines within the line, parsed
+	steps   int                     // statements read
 	sameness
 	// dirs are the folders that the next command may run in; nil: not known.
 	dirs []string
@@ -107,18 +108,9 @@ func (r *reader) read(line string) error {
 	case tooDeep(line), r.nest > maxNest:
 		return ErrTooDeep
 	}
-	if r.parser == nil {
-		r.parser = syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
-	}
-	file, err := r.parser.Parse(&timed{strings.NewReader(line), r.options.Deadline}, "")
+	file, err := r.parse(line)
 	if err != nil {
-		if errors.Is(err, ErrTooSlow) {
-			return ErrTooSlow
-		}
-		return fmt.Errorf("read the command: %w", err)
-	}
-	if oddComment(file, line) {
-		return ErrComment
+		return err
 	}
 	outer := r.source
 	r.source = line
@@ -128,6 +120,27 @@ func (r *reader) read(line string) error {
 		return ErrTooSlow
 	}
 	return nil
+}
+
+// parse parses a line once: the same line often stands in a line more than once.
+func (r *reader) parse(line string) (*syntax.File, error) {
+	if file, known := r.files[line]; known {
+		return file, nil
+	}
+	if r.parser == nil {
+		r.parser, r.files = syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)), map[string]*syntax.File{}
+	}
+	file, err := r.parser.Parse(&timed{strings.NewReader(line), r.options.Deadline}, "")
+	switch {
+	case errors.Is(err, ErrTooSlow):
+		return nil, ErrTooSlow
+	case err != nil:
+		return nil, fmt.Errorf("read the command: %w", err)
+	case oddComment(file, line):
+		return nil, ErrComment
+	}
+	r.files[line] = file
+	return file, nil
 }
 
 // late reports whether the time is over. It looks at the clock now and then.

@@ -1,6 +1,9 @@
 package names
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // MaySecret reports whether a shell's pattern could name a secret, and which: an example. The pattern is taken as a
 // shell reads it: * ? and [ ] stay within a component and do not match a leading dot, a backslash quotes.
@@ -13,29 +16,62 @@ func MaySecret(pattern string) (example string, ok bool) {
 		_, ok := Secret(pattern)
 		return comps[len(comps)-1], ok
 	}
-	last := comps[len(comps)-1]
-	for _, name := range []string{".env", ".env.*"} {
-		if overlap(last, name) {
-			return strings.TrimSuffix(name, ".*"), true
+	t, globs := secretNames(), newGlobs(comps)
+	for i := range t.files {
+		if overlap(&globs[len(globs)-1], t.files[i].comps[0]) {
+			return t.files[i].example, true
 		}
 	}
-	for _, r := range secretFiles {
-		for _, name := range usual(r.chain) {
-			if overlap(last, name) {
-				return strings.ReplaceAll(name, "*", "x"), true
-			}
+	for _, table := range [][]secretName{t.folders, t.system} {
+		if example, ok := among(globs, table); ok {
+			return example, true
 		}
 	}
-	for _, table := range [][]rule{secretFolders, systemSecrets} {
-		for _, r := range table {
-			for i := 0; i+len(strings.Split(r.chain, "/")) <= len(comps); i++ {
-				if overlaps(comps[i:], strings.Split(r.chain, "/")) {
-					return strings.ReplaceAll(r.chain, "*", "x"), true
-				}
+	return "", false
+}
+
+// among finds a name that stands somewhere in a path of patterns.
+func among(globs []glob, table []secretName) (example string, ok bool) {
+	for i := range table {
+		n := &table[i]
+		for at := 0; at+len(n.comps) <= len(globs); at++ {
+			if overlaps(globs[at:], n.comps) {
+				return n.example, true
 			}
 		}
 	}
 	return "", false
+}
+
+// secretName is a name of a table, ready to be held against patterns.
+type secretName struct {
+	comps   [][]rune
+	example string
+}
+
+// secretNames are the names that patterns are held against, made ready when the first pattern is judged.
+var secretNames = sync.OnceValue(func() (t struct{ files, folders, system []secretName }) {
+	t.files = []secretName{{[][]rune{[]rune(".env")}, ".env"}, {[][]rune{[]rune(".env.*")}, ".env"}}
+	for _, r := range secretFiles {
+		for _, name := range usual(r.chain) {
+			t.files = append(t.files, newSecretName(name))
+		}
+	}
+	for _, r := range secretFolders {
+		t.folders = append(t.folders, newSecretName(r.chain))
+	}
+	for _, r := range systemSecrets {
+		t.system = append(t.system, newSecretName(r.chain))
+	}
+	return t
+})
+
+func newSecretName(chain string) secretName {
+	n := secretName{example: strings.ReplaceAll(chain, "*", "x")}
+	for c := range strings.SplitSeq(chain, "/") {
+		n.comps = append(n.comps, []rune(c))
+	}
+	return n
 }
 
 // MaySecretBelow is MaySecret for a pathspec of git, whose stars stand for slashes and leading dots too. A pattern of
@@ -53,15 +89,7 @@ func MaySecretBelow(pattern string) (example string, ok bool) {
 			return strings.ReplaceAll(r.chain, "*", "x"), true
 		}
 	}
-	for _, r := range secretFolders {
-		chain := strings.Split(r.chain, "/")
-		for i := 0; i+len(chain) <= len(comps); i++ {
-			if overlaps(comps[i:], chain) {
-				return strings.ReplaceAll(r.chain, "*", "x"), true
-			}
-		}
-	}
-	return "", false
+	return among(newGlobs(comps), secretNames().folders)
 }
 
 // usual are the names that a rule means in practice: id_rsa* is no reason to take every *.go for a key.
@@ -73,9 +101,23 @@ func usual(chain string) []string {
 	return []string{head, head + "1", head + ".bak", head + ".old", head + ".orig", head + ".pem", head + "_old"}
 }
 
-func overlaps(globs, chain []string) bool {
+// glob is one component of a pattern, ready to be held against names.
+type glob struct {
+	tokens []rune
+	wild   bool // it begins with what may stand for anything but a dot
+}
+
+func newGlobs(comps []string) []glob {
+	out := make([]glob, len(comps))
+	for i, c := range comps {
+		out[i] = glob{globTokens(c), strings.IndexByte("*?[", c[0]) >= 0}
+	}
+	return out
+}
+
+func overlaps(globs []glob, chain [][]rune) bool {
 	for i, name := range chain {
-		if !overlap(globs[i], name) {
+		if !overlap(&globs[i], name) {
 			return false
 		}
 	}
@@ -83,17 +125,14 @@ func overlaps(globs, chain []string) bool {
 }
 
 // overlap reports whether a shell's pattern and a name with stars have a name in common.
-func overlap(glob, name string) bool {
-	if name != "" && name[0] == '.' && strings.IndexByte("*?[", (glob + " ")[0]) >= 0 {
-		return false
-	}
-	return common(globTokens(glob), []rune(name))
+func overlap(g *glob, name []rune) bool {
+	return !(g.wild && name[0] == '.') && common(g.tokens, name)
 }
 
 // globTokens is a pattern as runes, folded, with '*' and, for one unknown character, '?'.
 func globTokens(glob string) []rune {
-	var out []rune
 	rs := []rune(glob)
+	out := make([]rune, 0, len(rs))
 	for i := 0; i < len(rs); i++ {
 		switch {
 		case rs[i] == '\\' && i+1 < len(rs):
@@ -115,6 +154,8 @@ func globTokens(glob string) []rune {
 			i = end
 		case rs[i] == '*' || rs[i] == '?':
 			out = append(out, rs[i])
+		case rs[i] < 'A' || rs[i] >= 'a' && rs[i] <= 'z':
+			out = append(out, rs[i])
 		default:
 			if f := []rune(fold(string(rs[i]) + "x")); len(f) > 0 {
 				out = append(out, f[0])
@@ -126,24 +167,40 @@ func globTokens(glob string) []rune {
 
 // common reports whether two patterns with '*' (and in the first '?') match a name in common.
 func common(a, b []rune) bool {
-	seen := map[[2]int]bool{}
-	var try func(i, j int) bool
-	try = func(i, j int) bool {
-		if i == len(a) && j == len(b) {
-			return true
-		}
-		at := [2]int{i, j}
-		if seen[at] {
+	// What stands before the first star of both, and behind the last, must agree: that settles nearly all.
+	for i := 0; i < len(a) && i < len(b) && a[i] != '*' && b[i] != '*'; i++ {
+		if a[i] != b[i] && a[i] != '?' {
 			return false
 		}
-		seen[at] = true
-		if i < len(a) && a[i] == '*' && (try(i+1, j) || j < len(b) && try(i, j+1)) {
-			return true
-		}
-		if j < len(b) && b[j] == '*' && (try(i, j+1) || i < len(a) && try(i+1, j)) {
-			return true
-		}
-		return i < len(a) && j < len(b) && a[i] != '*' && b[j] != '*' && (a[i] == '?' || a[i] == b[j]) && try(i+1, j+1)
 	}
-	return try(0, 0)
+	for i := 1; i <= len(a) && i <= len(b) && a[len(a)-i] != '*' && b[len(b)-i] != '*'; i++ {
+		if x := a[len(a)-i]; x != b[len(b)-i] && x != '?' {
+			return false
+		}
+	}
+	// row[j]: a[:i] and b[:j] have a name in common.
+	row, next := make([]bool, len(b)+1), make([]bool, len(b)+1)
+	row[0] = true
+	for i := 0; i <= len(a); i++ {
+		clear(next)
+		for j := 0; j <= len(b); j++ {
+			if !row[j] {
+				continue
+			}
+			starA, starB := i < len(a) && a[i] == '*', j < len(b) && b[j] == '*'
+			if starB || starA && j < len(b) {
+				row[j+1] = true
+			}
+			if starA || starB && i < len(a) {
+				next[j] = true
+			}
+			if !starA && !starB && i < len(a) && j < len(b) && (a[i] == '?' || a[i] == b[j]) {
+				next[j+1] = true
+			}
+		}
+		if i < len(a) {
+			row, next = next, row
+		}
+	}
+	return row[len(b)]
 }

@@ -1,6 +1,10 @@
 package names
 
-import "testing"
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
 
 func TestMaySecret(t *testing.T) {
 	for _, pattern := range []string{
@@ -35,6 +39,33 @@ func TestMaySecretBelow(t *testing.T) {
 			t.Errorf("%q may name %s", pattern, name)
 		}
 	}
+}
+
+// commonSlowly is common as one would write it down.
+func commonSlowly(a, b []rune) bool {
+	if len(a) == 0 && len(b) == 0 {
+		return true
+	}
+	starA, starB := len(a) > 0 && a[0] == '*', len(b) > 0 && b[0] == '*'
+	switch {
+	case starA && (commonSlowly(a[1:], b) || len(b) > 0 && commonSlowly(a, b[1:])):
+		return true
+	case starB && (commonSlowly(a, b[1:]) || len(a) > 0 && commonSlowly(a[1:], b)):
+		return true
+	case starA || starB || len(a) == 0 || len(b) == 0:
+		return false
+	}
+	return (a[0] == '?' || a[0] == b[0]) && commonSlowly(a[1:], b[1:])
+}
+
+func TestCommonAgainstSlow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := rapid.StringMatching(`[ab*?]{0,8}`).Draw(t, "a")
+		b := rapid.StringMatching(`[ab*]{0,8}`).Draw(t, "b")
+		if got, want := common([]rune(a), []rune(b)), commonSlowly([]rune(a), []rune(b)); got != want {
+			t.Fatalf("%q and %q: %v, want %v", a, b, got, want)
+		}
+	})
 }
 
 func BenchmarkSecret(b *testing.B) {
