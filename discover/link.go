@@ -104,7 +104,11 @@ func (l *link) begin() *attempt {
 			a.err = ErrClosed
 			return
 		}
+		began := time.Now()
 		a.s, a.err = l.start()
+		if l.life.Err() == nil {
+			l.noteLate(a.err, time.Since(began))
+		}
 		l.settle(a)
 	})
 	return a

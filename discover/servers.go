@@ -105,6 +105,11 @@ func Open(servers map[string]Server, opt Options) *Servers {
 
 // Wait waits for the servers that had no cached manifest and are being started. The error names those that failed.
 func (s *Servers) Wait(ctx context.Context) error {
+	return s.wait(ctx, func(*link) error { return nil })
+}
+
+// wait waits for servers that are being started, unless skip has a reason not to.
+func (s *Servers) wait(ctx context.Context, skip func(*link) error) error {
 	var errs []error
 	for _, alias := range s.names {
 		l := s.links[alias]
@@ -117,6 +122,9 @@ func (s *Servers) Wait(ctx context.Context) error {
 		case bad != nil:
 			failed = bad
 		case a != nil:
+			if failed = skip(l); failed != nil {
+				break
+			}
 			select {
 			case <-a.done:
 				failed = a.err

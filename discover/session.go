@@ -79,13 +79,18 @@ func (l *link) firstVersion() string {
 func (l *link) dial(life context.Context, version string) (*session, error) {
 	ctx, stop := context.WithCancel(life)
 	s := &session{link: l, stop: stop, dead: make(chan struct{}), known: map[string]string{}}
-	late := time.AfterFunc(l.opt.start(), stop)
-	defer late.Stop()
 	t, err := l.transport(s)
 	if err != nil {
 		stop()
 		return nil, err
 	}
+	late := time.AfterFunc(l.opt.start(), func() {
+		stop()
+		if s.proc != nil {
+			s.proc.hurry()
+		}
+	})
+	defer late.Stop()
 	s.client = mcp.NewClient(&mcp.Implementation{Name: l.opt.name(), Version: l.opt.version()}, s.options())
 	s.announce(l.conf.Roots)
 	cs, err := s.client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: version})

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
 // badServers are servers that each do one thing wrong, what adze mcp list must say of each, and how a call of its tool
@@ -50,7 +52,7 @@ func TestBadServers(t *testing.T) {
 	// A tool of a server that works is not held up by those that do not answer, nor by the discovery.
 	began := time.Now()
 	out, err := h.run("tool", "call", "good__do", "{}", "--yolo")
-	if took := time.Since(began); err != nil || !strings.Contains(out, "called do") || took > 5*time.Second {
+	if took := time.Since(began); err != nil || !strings.Contains(out, "called do") || took > 8*time.Second {
 		t.Errorf("%v after %s: %s", err, took, out)
 	}
 	out, err = h.run("tool", "call", "list_directory", fmt.Sprintf(`{"path":%q}`, h.home), "--yolo")
@@ -84,6 +86,7 @@ func TestBadServers(t *testing.T) {
 			t.Errorf("%s: %+v", name, l)
 		}
 	}
+	notWaitedForAgain(t, h)
 	seen := map[string]bool{}
 	for _, name := range all["names"].Tools {
 		if len(name) > 64 || seen[name] || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
@@ -93,6 +96,24 @@ func TestBadServers(t *testing.T) {
 	}
 	if len(seen) != 6 {
 		t.Errorf("%v", all["names"].Tools)
+	}
+}
+
+// notWaitedForAgain sees that a prompt does not wait a second time for the server that is silent.
+func notWaitedForAgain(t *testing.T, h house) {
+	t.Helper()
+	model := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{{Text: "here I am"}}})
+	settings := `{"mcpServers":{"silent":{"command":"badserver","args":["silent"]}}}`
+	if err := os.WriteFile(filepath.Join(h.home, "settings.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := h.command("-p", "hello")
+	cmd.Env = append(cmd.Env, "OPENAI_BASE_URL="+model.URL)
+	began := time.Now()
+	out, err := cmd.CombinedOutput()
+	took := time.Since(began)
+	if err != nil || took > 8*time.Second || !strings.Contains(string(out), "here I am") || !strings.Contains(string(out), "MCP server silent: it failed the last time (it did not answer within 10s), so it is not waited for") {
+		t.Errorf("%v after %s: %s", err, took, out)
 	}
 }
 

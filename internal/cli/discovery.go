@@ -93,10 +93,20 @@ func (s *session) discoverTools(env Env, o *outside) {
 // settle waits for the tools from outside that are still on their way, and tells once what failed. Nothing here stops
 // the run: it goes on with the tools that are there.
 func (s *session) settle(ctx context.Context, env Env) {
+	s.settleWith(ctx, env, (*discover.Servers).Wait)
+}
+
+// settleSoon is settle for a person who waits for an answer: a server that kept them waiting in vain is not waited for
+// again.
+func (s *session) settleSoon(ctx context.Context, env Env) {
+	s.settleWith(ctx, env, (*discover.Servers).WaitLikely)
+}
+
+func (s *session) settleWith(ctx context.Context, env Env, wait func(*discover.Servers, context.Context) error) {
 	s.settling.Lock()
 	defer s.settling.Unlock()
 	s.connect(env, "")
-	problems := s.outside.wait(ctx)
+	problems := s.outside.waitWith(ctx, wait)
 	if s.outside.told || ctx.Err() != nil {
 		return
 	}
@@ -138,6 +148,10 @@ func (s *session) declares(name string) bool {
 
 // wait waits for what is on its way and gives what went wrong.
 func (o *outside) wait(ctx context.Context) []string {
+	return o.waitWith(ctx, (*discover.Servers).Wait)
+}
+
+func (o *outside) waitWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) []string {
 	ctx, cancel := context.WithDeadline(ctx, o.until)
 	defer cancel()
 	problems := slices.Clone(o.problems)
@@ -150,7 +164,7 @@ func (o *outside) wait(ctx context.Context) []string {
 		}
 	}
 	if o.servers != nil {
-		if err := o.servers.Wait(ctx); err != nil {
+		if err := wait(o.servers, ctx); err != nil {
 			text := strings.ReplaceAll(err.Error(), ": "+context.DeadlineExceeded.Error(), ": "+notYet)
 			problems = append(problems, strings.Split(text, "\n")...)
 		}

@@ -56,7 +56,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		s.exec.Ask = s.asking(t.ask)
 		defer onSuspend(func() { s.background(side) })()
 	}
-	s.settle(ctx, env)
+	s.settleSoon(ctx, env)
 	if !isCommand {
 		if said.parts, err = s.promptParts(ctx, env, w); err != nil {
 			return s.report(env, o, err)

@@ -1,0 +1,68 @@
+package discover
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// longStart is how long a start must have taken to be noted as late when it failed: nobody minds a quick failure.
+const longStart = 2 * time.Second
+
+// late is the note, on disk, that a server took long to fail when it was last started. Who cannot wait does not wait
+// for it again.
+type late struct {
+	Hash string `json:"hash"` // of the configuration
+	Why  string `json:"why"`
+}
+
+func latePath(state, alias string) string {
+	return filepath.Join(state, "late", fileName(alias)+".json")
+}
+
+// wasLate is why the server failed after a long start the last time; empty if it did not.
+func (l *link) wasLate() string {
+	if l.opt.State == "" {
+		return ""
+	}
+	raw, err := os.ReadFile(latePath(l.opt.State, l.alias))
+	var note late
+	if err != nil || json.Unmarshal(raw, &note) != nil || note.Hash != l.hash {
+		return ""
+	}
+	return note.Why
+}
+
+// noteLate keeps how a start ended: err is nil if it ended well.
+func (l *link) noteLate(err error, took time.Duration) {
+	if l.opt.State == "" || errors.Is(err, ErrClosed) {
+		return
+	}
+	path := latePath(l.opt.State, l.alias)
+	if err == nil || took < longStart {
+		os.Remove(path) // mostly there is none
+		return
+	}
+	raw, jerr := json.Marshal(late{l.hash, clip(err.Error(), 500)})
+	if jerr == nil {
+		jerr = writeFile(path, raw)
+	}
+	if jerr != nil {
+		l.log.printf("that it was late could not be kept: %v", jerr)
+	}
+}
+
+// WaitLikely waits like Wait, but not for servers that failed after a long start when they were last started. They are
+// started all the same, and their tools come when they answer.
+func (s *Servers) WaitLikely(ctx context.Context) error {
+	return s.wait(ctx, func(l *link) error {
+		if why := l.wasLate(); why != "" {
+			return fmt.Errorf("it failed the last time (%s), so it is not waited for", why)
+		}
+		return nil
+	})
+}
