@@ -2,6 +2,7 @@ package permission_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -22,7 +23,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/tool"
 )
 
 // The box is a second process of this test binary in user, mount, pid, network and ipc namespaces of its own. It sees
@@ -47,6 +51,7 @@ type order struct {
 	Command string
 	Unasked bool     // in the environment of commands that run unasked
 	Setup   []string // commands of our own that run before, and do not count
+	Judge   bool     // run it only if the policy, with the disk of the box before its eyes, would not ask
 }
 
 // effect is what a command did.
@@ -54,6 +59,8 @@ type effect struct {
 	Changed   []string // paths
 	Ran       bool     // a planted program
 	Connected bool
+	Leaked    bool // a secret, or what lies outside the workspace, was told
+	Asked     bool // so it was not run
 	Output    string
 	Code      int
 }
@@ -68,6 +75,9 @@ func (e effect) harm() string {
 	}
 	if e.Connected {
 		parts = append(parts, "connected")
+	}
+	if e.Leaked {
+		parts = append(parts, "told a secret")
 	}
 	return strings.Join(parts, "; ")
 }
@@ -189,16 +199,19 @@ func boxMain() error {
 			}
 		}
 		hits.Store(0)
-		e := perform(o)
-		time.Sleep(time.Millisecond)
-		e.Connected = hits.Load() > 0
-		after, err := look()
-		if err != nil {
-			return err
+		e := effect{Asked: o.Judge && !unaskedHere(o.Command)}
+		if !e.Asked {
+			e = perform(o)
+			time.Sleep(time.Millisecond)
+			e.Connected = hits.Load() > 0
+			after, err := look()
+			if err != nil {
+				return err
+			}
+			e.Changed = differences(before, after)
+			_, ranErr := os.Stat("/run/ran")
+			e.Ran = ranErr == nil
 		}
-		e.Changed = differences(before, after)
-		_, ranErr := os.Stat("/run/ran")
-		e.Ran = ranErr == nil
 		if len(e.Changed) > 0 || e.Ran || len(o.Setup) > 0 {
 			if err := furnish(); err != nil {
 				return err
@@ -289,15 +302,19 @@ func listen(hits *atomic.Int64) error {
 	return nil
 }
 
+// canary stands in what nobody may see unasked.
+const canary = "canary-4711"
+
 const planted = "#!/bin/sh\necho ran >> /run/ran\n"
 
 // furniture is what lies in the workspace. Some names are bait.
 var furniture = map[string]string{
 	"README.md": "hello\nworld\nfoo 12\n", "main.go": "package main\n\nfunc main() {}\n", "src/main.go": "package main\n// foo\n", "src/util.go": "package main\n",
 	"src/a.txt": "b\na\n", "docs/x.md": "x\n", "names.txt": "b\na\nb\n", "a.txt": "1 2 3\n", "b.txt": "1 2 4\n", "data.csv": "a,1\nb,2\n", "data.txt": "x y 200\n",
-	"package.json": `{"name":"x","scripts":{"test":"./evil.sh"}}`, "data.json": `[{"a":2}]`, ".env": "KEY=secret\n", "server.pem": "secret\n", "go.mod": "module x\n",
+	"package.json": `{"name":"x","scripts":{"test":"./evil.sh"}}`, "data.json": `[{"a":2}]`, ".env": "KEY=" + canary + "\na b\n", "server.pem": canary + "\n", "conf/.env": "a " + canary + "\n", "conf/app.txt": "a\n", "go.mod": "module x\n",
 	"evil.sh": planted, "evil": planted, "ls": planted, "cat": planted, "git": planted, "grep": planted, "list": "README.md\n.env\n", "evil.sed": "w x\n",
 	"evil.awk": "BEGIN{print \"x\" > \"x\"}\n", "app.log": "line\n", "config.txt": "# c\nx\n", "file.txt": "x\n", "-odd": "x\n", "-delete": "x\n", "--output=x": "y\n",
+	"@list": "../notes.txt\n", "-rf": "x\n", "a b": "x\n", "-i.md": "x\n", "--files0-from=list.txt": "x\n", "-f.md": "a\n", "list.txt": "../notes.txt\x00.env\x00", "new\nline.md": "x\n", "src/x /home/me/notes.md": "x\n", "src/deep/a.md": "a\n",
 	"big.txt": strings.Repeat("some line\nanother line\n", 500),
 }
 
@@ -326,9 +343,23 @@ func furnish() error {
 			return err
 		}
 	}
+	for name, text := range map[string]string{"notes.txt": canary, "notes.md": canary, ".ssh/id_rsa": canary, "private/a.md": canary} {
+		path := filepath.Join("/home/me", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte("a "+text+"\n"), 0o600); err != nil {
+			return err
+		}
+	}
+	for name, target := range map[string]string{"out": "/home/me", "src/link": "../../notes.txt", "src/lenv": "../.env", "src/inner": "main.go", "docs/away": "/home/me/private"} {
+		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
+			return err
+		}
+	}
 	if _, err := os.Stat("/run/repo"); err != nil {
 		cmd := exec.Command("/bin/bash", "-c", `mkdir -p /run/repo && cd `+root+` && git init -q -b main && git config user.name me && git config user.email me@x &&
-			git add -A . && git commit -qm one && echo more >> docs/x.md && git commit -qam two && git branch feature && git tag v1.0 && git update-index --refresh -q && cp -a .git docs/x.md /run/repo/`)
+			git add -A . ':!*.env' ':!*.pem' && git commit -qm one && echo more >> docs/x.md && git commit -qam two && git branch feature && git tag v1.0 && git update-index --refresh -q && cp -a .git docs/x.md /run/repo/`)
 		cmd.Env = []string{"HOME=/home/me", "PATH=/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM=1"}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("make the repository: %w: %s", err, out)
@@ -359,7 +390,13 @@ func perform(o order) effect {
 	if cmd.ProcessState != nil {
 		code = cmd.ProcessState.ExitCode()
 	}
-	return effect{Output: string(out[:min(len(out), 2000)]), Code: code}
+	return effect{Output: string(out[:min(len(out), 2000)]), Code: code, Leaked: o.Judge && bytes.Contains(out, []byte(canary))}
+}
+
+// unaskedHere reports whether a command would run unasked in the box, as it is furnished now.
+func unaskedHere(line string) bool {
+	w := permission.World{Roots: []string{root}, Home: "/home/me", State: "/home/me/.adze", Disk: ondisk.New([]string{root})}
+	return permission.New(w, permission.Default).Judge(commandRequest(line)).Verdict == tool.Allow
 }
 
 // look takes down all there is in the writable parts.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/adze-dev/adze/permission/shell"
 )
 
 // speaker makes up commands: from the words of harmless ones, with quotes, redirections, substitutions and the tricks
@@ -14,6 +16,7 @@ import (
 type speaker struct {
 	*rand.Rand
 	harmless, attacks []string
+	commands          []string // of the tables
 	words             []string
 }
 
@@ -28,6 +31,10 @@ func newSpeaker(t testing.TB, seed uint64) *speaker {
 			s.attacks = append(s.attacks, l)
 		}
 	}
+	for name := range shell.Vocabulary() {
+		s.commands = append(s.commands, name)
+	}
+	slices.Sort(s.commands)
 	slices.Sort(s.harmless)
 	slices.Sort(s.attacks)
 	for _, l := range append(append([]string{}, s.harmless...), s.attacks...) {
@@ -49,13 +56,18 @@ var inserts = []string{
 // say makes up one command.
 func (s *speaker) say() string {
 	line := pick(s, s.harmless)
-	switch s.IntN(8) {
+	switch s.IntN(12) {
 	case 0:
 		line = pick(s, s.attacks)
 	case 1:
 		line += pick(s, glue) + pick(s, s.harmless)
 	case 2:
 		line += pick(s, glue) + pick(s, s.attacks)
+	case 3, 4, 5, 6, 7, 8:
+		line = s.compose()
+		if s.IntN(3) > 0 {
+			return line
+		}
 	}
 	for range s.IntN(4) {
 		line = s.mutate(line)

@@ -79,8 +79,9 @@ func TestHarmlessDoNoHarm(t *testing.T) {
 	}
 }
 
-// Whatever is made up: what is judged to run unasked changes no file, connects nowhere and starts nothing that lies in
-// the workspace, when it is run with real bash where it could.
+// Whatever is made up: what is judged to run unasked changes no file, connects nowhere, starts nothing that lies in the
+// workspace and tells no secret, when it is run with real bash where it could. Now and then the repository is a hostile
+// one.
 func TestUnaskedIsHarmless(t *testing.T) {
 	seed := uint64(1)
 	if s, err := strconv.ParseUint(os.Getenv("ADZE_SEED"), 10, 64); err == nil {
@@ -89,18 +90,26 @@ func TestUnaskedIsHarmless(t *testing.T) {
 	s := newSpeaker(t, seed)
 	b := startBox(t)
 	p := permission.New(calmWorld(), permission.Default)
-	made, ran := int(200000*soak()/10), 0
+	made, unasked, ran := int(200000*soak()/10), 0, 0
 	for range made {
 		line := s.say()
 		if p.Judge(commandRequest(line)).Verdict != tool.Allow || slow(line) {
 			continue
 		}
-		ran++
-		if e := b.run(t, order{Command: line, Unasked: true}); e.harm() != "" {
-			t.Errorf("%q: %s", line, e.harm())
+		unasked++
+		o := order{Command: line, Unasked: true, Judge: true}
+		if strings.Contains(line, "git ") && s.IntN(10) == 0 {
+			o.Setup = []string{pick(s, hostile).setup}
+		}
+		e := b.run(t, o)
+		if e.harm() != "" {
+			t.Errorf("%q after %q: %s", line, o.Setup, e.harm())
+		}
+		if !e.Asked {
+			ran++
 		}
 	}
-	t.Logf("%d commands made up, %d of them unasked and run", made, ran)
+	t.Logf("%d commands made up, %d of them unasked on a calm disk, %d on that of the box and run", made, unasked, ran)
 }
 
 // slow are commands that only wait.
@@ -132,7 +141,7 @@ func FuzzUnasked(f *testing.F) {
 		if err != nil {
 			t.Skipf("no box here, so nothing is run: %v", err)
 		}
-		if e := b.run(t, order{Command: line, Unasked: true}); e.harm() != "" {
+		if e := b.run(t, order{Command: line, Unasked: true, Judge: true}); e.harm() != "" {
 			t.Errorf("%q: %s", line, e.harm())
 		}
 	})
