@@ -28,10 +28,10 @@ func (w *weighing) holdPaths(s *sentence, f *fact) {
 				continue
 			}
 			if !t.Write {
-				w.touchOne(s, to.spot, tool.Reads, to.sure)
+				w.touchOne(s, t, to.spot, tool.Reads, to.sure && !t.Vague)
 			}
-			if t.Write || !t.Sure { // a word of a command that is not known may be written too
-				w.touchOne(s, to.spot, tool.Writes, t.Sure && to.sure)
+			if t.Write || !t.Sure && !t.Vague { // a word of a command that is not known may be written too
+				w.touchOne(s, t, to.spot, tool.Writes, t.Sure && to.sure)
 			}
 		}
 		from = t.end
@@ -39,7 +39,7 @@ func (w *weighing) holdPaths(s *sentence, f *fact) {
 }
 
 // touchOne judges one path of a command. sure: the command does touch it so, if it runs.
-func (w *weighing) touchOne(s *sentence, at *spot, v tool.Verb, sure bool) {
+func (w *weighing) touchOne(s *sentence, t *place, at *spot, v tool.Verb, sure bool) {
 	j := w.ruling(at, v)
 	f := at.finding(v)
 	switch {
@@ -49,6 +49,7 @@ func (w *weighing) touchOne(s *sentence, at *spot, v tool.Verb, sure bool) {
 			v = tool.Ask
 		}
 		s.decide(v, f.what()+", by "+j.rule)
+	case t.Vague:
 	case s.proved:
 		if s.paths = min(s.paths, j.verdict); j.verdict != tool.Allow {
 			s.asks = append(s.asks, f)
@@ -88,7 +89,7 @@ func (e *engine) targets(out []target, t shell.Touch) []target {
 	if at.path != "/" {
 		out = append(out, target{spot: at.allBelow(), sure: true})
 	}
-	if (!t.Names || t.Links) && e.disk != nil && !t.Write {
+	if (!t.Names || t.Links) && e.disk != nil && !t.Write && !t.Vague {
 		if secret := e.secret(at.path, t.Links); secret != "" {
 			out = append(out, target{example: secret}) // one of perhaps many
 		}

@@ -36,7 +36,7 @@ type Command struct {
 	start   string // the folder the line starts in
 
 	program string // what base found, once the command stands in a script
-	coder   bool   // what codes found then
+	sort    runs   // what runs found then
 	first   *Command
 	number  int // of the first of equal commands
 }

@@ -18,6 +18,7 @@ type Touch struct {
 	Sure  bool // it is looked at or changed for sure, not only named in a word
 	Spec  bool // the pattern is git's: its stars stand for slashes and leading dots too
 	Top   bool // git counts it from the top of the repository
+	Vague bool // something below it, nobody knows what: of interest to rules on paths alone
 }
 
 // Proof says whether a command is harmless: it changes no file, reaches no network and runs nothing from the workspace.

@@ -41,6 +41,9 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 		return all
 	}
 	all = all && c.Dirs != nil && !c.Extra
+	for _, t := range c.spreads() {
+		add(t, c.Dirs)
+	}
 	writes, operands := c.writes()
 	below := operands && c.recursive()
 	written := func(i int) bool {
@@ -67,13 +70,57 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 	return all && !enough
 }
 
+// spreads are the folders below which a well-known command reads or writes what its words do not name: what it packs,
+// unpacks, sets back or deletes.
+func (c *Command) spreads() []Touch {
+	var operands []Word
+	for _, w := range c.Words[1:] {
+		if !strings.HasPrefix(w.Text, "-") && w.Sort == Literal {
+			operands = append(operands, w)
+		}
+	}
+	all := func(write bool) (ts []Touch) {
+		for _, w := range operands {
+			ts = append(ts, Touch{Path: w.Text, Below: true, Vague: true, Write: write})
+		}
+		return ts
+	}
+	here := []Touch{{Path: ".", Below: true, Vague: true, Write: true}}
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(c.Words[1:], func(w Word) bool { return slices.Contains(words, w.Text) })
+	}
+	switch c.base() {
+	case "tar", "zip", "7z", "scp", "cpio", "pax":
+		return all(false)
+	case "rsync":
+		return append(all(false), all(true)...)
+	case "gofmt", "prettier", "eslint":
+		if has("-w", "--write", "--fix") {
+			return append(all(true), here...)
+		}
+	case "find":
+		if has("-delete", "-fprint", "-fprintf", "-fprint0", "-fls") {
+			return append(all(true), here...)
+		}
+	case "patch", "unzip":
+		return here
+	case "git":
+		if has("checkout", "restore", "reset", "stash", "clean", "apply", "am", "merge", "rebase", "pull", "cherry-pick", "revert", "switch") {
+			return here
+		}
+	case "go", "cargo":
+		if has("fmt", "fix", "generate") {
+			return here
+		}
+	}
+	return nil
+}
+
 // writes are the places of the words that a well-known command writes, in order; ok: all other operands are read.
 func (c *Command) writes() (places []int, ok bool) {
-	var operands []int
-	for i, w := range c.Words {
-		if i > 0 && !strings.HasPrefix(w.Text, "-") {
-			operands = append(operands, i)
-		}
+	operands := c.operandPlaces()
+	if into, ok := c.intoFolder(); ok {
+		return into, true
 	}
 	switch c.base() {
 	case "rm", "rmdir", "unlink", "touch", "mkdir", "truncate", "shred", "tee", "mv":
@@ -82,6 +129,31 @@ func (c *Command) writes() (places []int, ok bool) {
 		return operands[min(1, len(operands)):], true
 	case "cp", "install", "ln":
 		return operands[max(0, len(operands)-1):], true
+	}
+	return nil, false
+}
+
+func (c *Command) operandPlaces() (places []int) {
+	for i, w := range c.Words {
+		if i > 0 && !strings.HasPrefix(w.Text, "-") {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// intoFolder is the place of the folder that cp -t and its kin write to.
+func (c *Command) intoFolder() (places []int, ok bool) {
+	if name := c.base(); name != "cp" && name != "mv" && name != "install" && name != "ln" {
+		return nil, false
+	}
+	for i, w := range c.Words {
+		if cluster(w.Text) && strings.HasSuffix(w.Text, "t") || w.Text == "--target-directory" {
+			if c.base() == "mv" { // what is moved goes
+				return c.operandPlaces(), true
+			}
+			return []int{i + 1}, true
+		}
 	}
 	return nil, false
 }
@@ -105,10 +177,18 @@ func pathsIn(word string, code bool) []string {
 	} else if len(word) > 2 && word[1] != '-' {
 		out = append(out, word[2:])
 	}
+	from := 0
 	for i := range len(word) {
-		if strings.IndexByte("=:@,", word[i]) >= 0 && i+1 < len(word) {
+		if strings.IndexByte("=:@,", word[i]) < 0 {
+			continue
+		}
+		if i+1 < len(word) {
 			out = append(out, word[i+1:])
 		}
+		if from > 0 || word[0] != '-' { // -v ./secrets:/s
+			out = append(out, word[from:i])
+		}
+		from = i + 1
 	}
 	if code {
 		out = append(out, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("'\"`()[]{}<>,;=|&! \t\n", r) })...)

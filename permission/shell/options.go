@@ -8,6 +8,7 @@ func skipOptions(c *Command, w wrapper) (rest []Word, unsure bool) {
 	for i := 0; i < len(words); i++ {
 		s := words[i].Text
 		switch {
+		case s == "-" && c.base() == "env": // another -i
 		case words[i].Sort != Literal || len(s) < 2 || s[0] != '-':
 			return words[i:], unsure
 		case s == "--":

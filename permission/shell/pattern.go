@@ -62,6 +62,9 @@ func patternWords(s string) ([]string, error) {
 	// A rule is no attack: on a busy machine a rule must not stop the start because it took 50 ms.
 	script, err := Read(s, Options{Dir: "/", Deadline: time.Now().Add(time.Minute)})
 	if err != nil {
+		if isName(s) { // a word of the shell's grammar, such as let
+			return []string{s}, nil
+		}
 		return nil, err
 	}
 	var simple []*Command
@@ -70,7 +73,8 @@ func patternWords(s string) ([]string, error) {
 			simple = append(simple, c)
 		}
 	}
-	if len(simple) != 1 || len(script.Notes) > 0 || len(simple[0].Words) == 0 || len(simple[0].Prefix) > 0 || len(simple[0].Redirs) > 0 {
+	declares := len(simple) == 1 && len(script.Notes) == 1 && slices.Contains(declaring, simple[0].Name())
+	if len(simple) != 1 || len(simple[0].Words) == 0 || len(simple[0].Redirs) > 0 || (len(script.Notes) > 0 || len(simple[0].Prefix) > 0) && !declares {
 		return nil, fmt.Errorf("%q is not the words of one simple command", s)
 	}
 	words := make([]string, len(simple[0].Words))
@@ -81,6 +85,14 @@ func patternWords(s string) ([]string, error) {
 		words[i] = w.Text
 	}
 	return words, nil
+}
+
+// declaring are the builtins that the parser does not take for simple commands.
+var declaring = strings.Fields("export declare typeset local readonly nameref let")
+
+// isName reports whether s is one word of letters.
+func isName(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
 
 // Exact reports whether the pattern means its words and no more.
@@ -119,13 +131,19 @@ func (p *Pattern) Match(c *Command) Match {
 	case p.any:
 		return Yes
 	case len(c.Words) == 0:
-		return No
+		return p.mentioned(c)
 	case c.Words[0].Sort != Literal:
 		return Maybe
 	case !sameProgram(c.base(), p.program):
+		if same := c.renames(); same != nil && p.program == "git" {
+			return p.Match(same)
+		}
 		return p.mentioned(c)
 	}
 	m := matchOperands(c, p.operands)
+	if m == No && p.program == "git" && c.aliases() {
+		return Maybe
+	}
 	if m == No {
 		return No
 	}
@@ -142,8 +160,11 @@ func sameProgram(a, b string) bool {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		return strings.EqualFold(strings.TrimSuffix(strings.ToLower(a), ".exe"), strings.TrimSuffix(strings.ToLower(b), ".exe"))
 	}
-	return a == b
+	return a == b || len(a) == len(b)+1 && a[0] == 'g' && a[1:] == b && slices.Contains(renamed, b)
 }
+
+// renamed are programs that stand under a name with a g in front where GNU's are not the system's own.
+var renamed = strings.Fields("rm mv cp ln dd rmdir unlink shred truncate chmod chown chgrp mkdir touch tee kill install sed awk find xargs tar env timeout nice nohup stdbuf")
 
 func sortWords(words []string) (flags, operands []string) {
 	for _, w := range words {
@@ -283,44 +304,4 @@ var synonyms = map[string][][]string{
 	"sort":  {{"-o", "--output"}},
 	"kill":  {{"-9", "-KILL", "-SIGKILL"}},
 	"tar":   {{"-x", "--extract", "--get"}, {"-c", "--create"}},
-}
-
-// coders run the text in their words as a program of their own language.
-var coders = func() map[string]bool {
-	m := map[string]bool{}
-	for _, name := range strings.Fields("python perl ruby node nodejs deno bun php lua awk gawk mawk nawk sed gsed osascript vim vi nvim ex ed emacs sqlite psql " +
-		"mysql make gmake tclsh expect gdb irb Rscript julia tar rsync pwsh powershell cmd docker podman kubectl ansible rg sort man less zip") {
-		m[name] = true
-	}
-	return m
-}()
-
-// codes reports whether c may run the text in its words.
-func (c *Command) codes() bool {
-	if c.program == "" {
-		return coders[trimVersion(c.base())]
-	}
-	return c.coder
-}
-
-// trimVersion is a name without the number behind it.
-func trimVersion(name string) string {
-	end := len(name)
-	for end > 0 && (name[end-1] == '.' || name[end-1] >= '0' && name[end-1] <= '9') {
-		end--
-	}
-	return name[:end]
-}
-
-// mentioned reports whether the words of an interpreter hold the name of the rule's command: it may run it.
-func (p *Pattern) mentioned(c *Command) Match {
-	if !c.codes() {
-		return No
-	}
-	for _, w := range c.Words[1:] {
-		if w.Text != p.words[0] && containsWord(w.Text, p.program) {
-			return Maybe
-		}
-	}
-	return No
 }

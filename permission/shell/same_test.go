@@ -20,7 +20,7 @@ func TestEveryFieldTellsCommandsApart(t *testing.T) {
 		"keyword": func(c *Command) { c.keyword = true },
 	}
 	told := map[string]bool{ // what follows from the others, and how it is written
-		"Source": true, "start": true, "program": true, "coder": true, "first": true, "number": true,
+		"Source": true, "start": true, "program": true, "sort": true, "first": true, "number": true,
 	}
 	plain := func() *Command { return &Command{Words: []Word{{"ls", Literal}}, Dirs: []string{"/x"}} }
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Command]()) {

@@ -101,14 +101,37 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 	case *syntax.DeclClause:
 		r.note("declares variables", c)
 		r.nested(c)
+		r.declared(c, redirs)
 		if slices.ContainsFunc(c.Args, func(a *syntax.Assign) bool { return a.Name == nil || moving(a.Name.Value) }) {
 			return outcome{}
 		}
-	default: // (( … )), let, and what future parsers may know
+	case *syntax.LetClause:
+		r.note("calculates, which may run commands", c)
+		r.nested(c)
+		r.add(&Command{Words: []Word{{"let", Literal}}, Source: r.text(c), Redirs: redirs})
+	default: // (( … )), and what future parsers may know
 		r.note("calculates, which may run commands", c)
 		r.nested(c)
 	}
 	return same
+}
+
+// declared adds export, declare and their kin as a command, with what they set in front of it.
+func (r *reader) declared(c *syntax.DeclClause, redirs []Redirect) {
+	cmd := &Command{Words: []Word{{c.Variant.Value, Literal}}, Source: r.text(c), Redirs: redirs}
+	for _, a := range c.Args {
+		set := r.assign(a)
+		word := set.Value
+		switch {
+		case a.Naked && a.Name != nil:
+			word = Word{set.Name, Literal}
+		case a.Name != nil:
+			cmd.Prefix = append(cmd.Prefix, set)
+			word.Text = set.Name + "=" + word.Text
+		}
+		cmd.Words = append(cmd.Words, word)
+	}
+	r.add(cmd)
 }
 
 // group reads the statements of { … } and ( … ).
@@ -350,7 +373,7 @@ func (r *reader) add(c *Command) {
 	}
 	c.Guess = c.Guess || r.guess
 	if c.program = c.base(); c.program != "" {
-		c.coder = coders[trimVersion(c.program)]
+		c.sort = runsOf()[trimVersion(c.program)]
 	}
 	c.first = r.sameness.first(c)
 	r.script.Commands = append(r.script.Commands, c)

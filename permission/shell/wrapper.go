@@ -18,8 +18,10 @@ type wrapper struct {
 	guess    bool   // what it runs is looked at by deny and ask alone
 	joined   bool   // its words make one line, which a shell reads
 	// text: the line is the value of one of these options; "" in it: the first operand
-	text []string
-	only bool // nothing but that text is run
+	text   []string
+	only   bool // nothing but that text is run
+	direct bool // its words hold a command, nobody knows where
+	own    bool // its first word is a command of its own
 }
 
 // wrappers are the commands that run the command in their words.
@@ -60,15 +62,15 @@ var wrappers = map[string]wrapper{
 	"systemd-run": {values: "puGHM", long: "--unit --property --description --slice --uid --gid --nice --working-directory --setenv",
 		assigns: false},
 	"firejail":         {},
-	"bwrap":            {guess: true},
+	"bwrap":            {guess: true, direct: true},
 	"proot":            {values: "rbwq"},
 	"fakeroot":         {},
 	"faketime":         {operands: 1},
-	"strace":           {values: "abeEIoOpPsSuX", guess: true},
-	"ltrace":           {values: "aeFlnopsuwX", guess: true},
-	"perf":             {guess: true},
-	"valgrind":         {guess: true},
-	"gdb":              {guess: true},
+	"strace":           {values: "abeEIoOpPsSuX", guess: true, direct: true},
+	"ltrace":           {values: "aeFlnopsuwX", guess: true, direct: true},
+	"perf":             {guess: true, direct: true},
+	"valgrind":         {guess: true, direct: true},
+	"gdb":              {guess: true, direct: true},
 	"dbus-run-session": {},
 	"dbus-launch":      {},
 	"xvfb-run":         {values: "enfpsw"},
@@ -81,7 +83,7 @@ var wrappers = map[string]wrapper{
 	"xargs": {values: "aEIeiLlnPsd", long: "--arg-file --delimiter --eof --replace --max-lines --max-args --max-procs --max-chars --process-slot-var",
 		extra: true},
 	"flock":  {values: "wE", long: "--timeout --wait --conflict-exit-code", operands: 1, text: []string{"-c", "--command"}},
-	"script": {only: true, text: []string{"-c", "--command"}, values: "oBIOTmE"},
+	"script": {only: true, direct: true, text: []string{"-c", "--command"}, values: "oBIOTmE"},
 	"su":     {only: true, text: []string{"-c", "--command", "--session-command"}, values: "gGsw"},
 	"sg":     {only: true, text: []string{"-c"}, operands: 1},
 	"ssh":    {values: "BbcDEeFIiJLlmOoPpQRSWw", operands: 1, joined: true, guess: true},
@@ -89,9 +91,9 @@ var wrappers = map[string]wrapper{
 	"trap":   {only: true, text: []string{""}},
 
 	"npx": {values: "pc", long: "--package --call", guess: true}, "bunx": {guess: true}, "pnpx": {guess: true}, "uvx": {guess: true},
-	"npm": {guess: true}, "pnpm": {guess: true}, "yarn": {guess: true}, "bun": {guess: true}, "uv": {guess: true},
-	"poetry": {guess: true}, "pipenv": {guess: true}, "bundle": {guess: true}, "direnv": {guess: true}, "mise": {guess: true},
-	"asdf": {guess: true}, "rtk": {guess: true}, "dotenv": {guess: true}, "op": {guess: true}, "with-env": {guess: true},
+	"npm": {guess: true, own: true}, "pnpm": {guess: true, own: true}, "yarn": {guess: true}, "bun": {guess: true, own: true}, "uv": {guess: true, own: true},
+	"poetry": {guess: true, own: true}, "pipenv": {guess: true, own: true}, "bundle": {guess: true, own: true}, "direnv": {guess: true}, "mise": {guess: true, own: true},
+	"asdf": {guess: true, own: true}, "rtk": {guess: true}, "dotenv": {guess: true}, "op": {guess: true, own: true}, "with-env": {guess: true},
 }
 
 // runners are the words after which those that are no wrappers themselves name a command: npm exec -- x, uv run x.
@@ -103,8 +105,11 @@ var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash"
 // unwrap adds the commands that c runs.
 func (r *reader) unwrap(c *Command) {
 	name := c.base()
-	if name == "" || name == "." && len(c.Words) == 0 {
+	if name == "" {
 		return
+	}
+	if plain, ok := strings.CutPrefix(name, "g"); ok && slices.Contains(renamed, plain) {
+		name = plain
 	}
 	if slices.Contains(shells, name) {
 		r.shell(c)
@@ -123,13 +128,23 @@ func (r *reader) unwrap(c *Command) {
 	case "alias":
 		r.alias(c)
 		return
+	case "source", ".":
+		if len(c.Words) > 1 && (c.Words[1].Sort != Literal || strings.HasPrefix(c.Words[1].Text, "/dev/")) {
+			r.input(c)
+		}
+		return
+	case "at", "batch":
+		r.input(c)
+		return
 	}
 	w, ok := wrappers[name]
 	if !ok {
 		return
 	}
 	if w.guess && !w.joined {
-		r.guesses(c)
+		if r.guesses(c); w.direct {
+			r.anywhere(c, c.Words[1:])
+		}
 		return
 	}
 	r.wrapped(c, w)
@@ -144,6 +159,9 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 	}
 	rest, unsure := skipOptions(c, w)
 	if w.only {
+		if w.direct {
+			r.anywhere(c, c.Words[1:])
+		}
 		return // su USER -c LINE
 	}
 	if c.base() == "env" {
@@ -160,6 +178,12 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 	if len(rest) == 0 || c.base() == "command" && queries(c) {
 		return
 	}
+	if unsure {
+		r.anywhere(c, rest)
+	}
+	if strings.ContainsAny(rest[0].Text, " \t\n;|&") {
+		r.line(c, join(rest), true) // sudo -s -- 'rm x'
+	}
 	if w.joined {
 		r.line(c, join(rest), w.guess)
 		return
@@ -171,9 +195,17 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 		inner.Dirs = nil
 	}
 	r.run(inner)
-	if unsure && len(rest) > 1 { // an option that we do not know may have taken a word
-		other := c.inner(rest[1:])
-		other.Extra, other.Guess = w.extra, true
+}
+
+// anywhere adds what c may run if options that we do not know have taken any number of words.
+func (r *reader) anywhere(c *Command, words []Word) {
+	const most = 12
+	for i, w := range words[:min(len(words), most)] {
+		if w.Sort != Literal || strings.HasPrefix(w.Text, "-") || i == 0 && !wrappers[c.base()].guess {
+			continue
+		}
+		other := c.inner(words[i:])
+		other.Extra, other.Guess = wrappers[c.base()].extra, true
 		r.run(other)
 	}
 }
@@ -242,6 +274,9 @@ func (r *reader) shell(c *Command) {
 				return
 			}
 			continue
+		case strings.HasPrefix(w.Text, "/dev/") || strings.HasPrefix(w.Text, "/proc/"):
+			r.input(c)
+			return
 		default:
 			return // a script
 		}
@@ -277,26 +312,44 @@ func (r *reader) input(c *Command) {
 	r.unknown(c)
 }
 
-// piped looks at what a shell right of a pipe is given by an echo left of it. The commands right of it begin at mark.
+// piped looks at what a shell or an interpreter right of a pipe is given by an echo left of it. The commands right of it
+// begin at mark.
 func (r *reader) piped(left *syntax.Stmt, mark int) {
-	call, ok := left.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) < 2 || mark >= len(r.script.Commands) {
-		return
-	}
-	if name := call.Args[0].Lit(); name != "echo" && name != "printf" {
+	if mark >= len(r.script.Commands) {
 		return
 	}
 	right := r.script.Commands[mark]
-	if !slices.Contains(shells, right.base()) {
+	isShell := slices.Contains(shells, right.base())
+	if !isShell && !right.readsProgram() {
 		return
+	}
+	line := r.echoed(left)
+	switch {
+	case isShell && line.Sort == Literal:
+		r.line(right, Word{strings.ReplaceAll(line.Text, `\n`, "\n"), Literal}, true)
+	case !isShell: // what an interpreter reads is looked at as a word of it, or may be anything
+		inner := right.inner([]Word{right.Words[0], line})
+		if inner.Guess = true; line.Sort != Literal {
+			inner.Words = []Word{line}
+		}
+		r.add(inner)
+	}
+}
+
+// echoed is what an echo prints; unknown if it is none.
+func (r *reader) echoed(s *syntax.Stmt) Word {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) < 2 {
+		return Word{r.text(s), Unknown}
+	}
+	if name := call.Args[0].Lit(); name != "echo" && name != "printf" {
+		return Word{r.text(s), Unknown}
 	}
 	var words []Word
 	for _, w := range call.Args[1:] {
 		words = append(words, r.words(w)...)
 	}
-	if line := join(words); line.Sort == Literal {
-		r.line(right, Word{strings.ReplaceAll(line.Text, `\n`, "\n"), Literal}, true)
-	}
+	return join(words)
 }
 
 // guesses adds the commands that a runner of programs might run: npx X, npm exec -- X, uv run X.
@@ -308,7 +361,7 @@ func (r *reader) guesses(c *Command) {
 			return
 		}
 		runner := i > 0 && slices.Contains(runners, words[i-1].Text)
-		if !strings.HasPrefix(w.Text, "-") && (first || runner) {
+		if !strings.HasPrefix(w.Text, "-") && (first && !wrappers[c.base()].own || runner) {
 			inner := c.inner(words[i:])
 			inner.Guess = true
 			r.run(inner)
@@ -383,11 +436,13 @@ func (r *reader) gitRuns(c *Command) {
 				r.line(c, Word{value, w.Sort}, true) // core.pager, core.sshCommand
 			}
 		}
-		if before == "-x" || before == "--exec" {
+		if before == "-x" || before == "--exec" || before == "--extcmd" || strings.HasSuffix(before, "-filter") {
 			r.line(c, w, true)
 		}
-		if line, ok := strings.CutPrefix(w.Text, "--exec="); ok {
-			r.line(c, Word{line, w.Sort}, true)
+		for _, flag := range []string{"--exec=", "--extcmd=", "-x", "-O", "--open-files-in-pager=", "!"} {
+			if line, ok := strings.CutPrefix(w.Text, flag); ok && line != "" {
+				r.line(c, Word{line, w.Sort}, true) // an alias with a ! in front is a line too
+			}
 		}
 		if w.Text == "run" && before == "bisect" && i+1 < len(c.Words) || w.Text == "foreach" && before == "submodule" && i+1 < len(c.Words) {
 			rest := c.Words[i+1:]

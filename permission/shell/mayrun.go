@@ -1,0 +1,189 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// runs says what a command may do with the words it is given, so far as a deny or ask rule wants to know: whether one
+// of them may be the command that the rule means.
+type runs byte
+
+const (
+	anything runs = iota // nothing is known of it: each of its words may be run
+	data                 // its words are names and texts; what wrappers run is read on its own
+	own                  // its words are commands of its own, up to one such as run or exec
+	code                 // it may run the text in its words, or on its input
+)
+
+// runsOf tells the sorts of commands by name; a number behind a name is left out.
+var runsOf = sync.OnceValue(func() map[string]runs {
+	m := map[string]runs{}
+	for name := range specs {
+		m[name] = data
+	}
+	for name := range wrappers {
+		m[name] = data
+	}
+	add := func(r runs, names string) {
+		for _, name := range strings.Fields(names) {
+			m[name] = r
+		}
+	}
+	add(data, strings.Join(shells, " "))
+	add(data, "cp mv mkdir rmdir touch chmod chown chgrp ln tee dd truncate shred install kill pkill killall rm unlink info whatis apropos "+
+		"curl wget ping dig host nslookup gcc g++ cc c++ clang clang++ ld as ar objcopy strip java javac rustc tsc eslint prettier black ruff flake8 mypy pytest jest "+
+		"go cargo rustup cmake ninja meson gzip gunzip bzip xz zstd unzip open xdg-open code patch mount umount useradd usermod groupadd passwd systemctl service journalctl "+
+		"apt apt-get dnf yum brew snap pacman pip gem composer export declare local readonly typeset unset set shopt read let alias umask ulimit source . cal bc expr "+
+		"docker-compose git-lfs tac xxd nm objdump readelf shuf iconv wc terraform mvn gradle dotnet xargs")
+	add(own, "docker podman nerdctl kubectl oc aws gcloud gsutil az gh glab heroku fly flyctl vercel netlify helm conda mamba micromamba svn hg "+
+		"npm pnpm yarn bun uv poetry pipenv bundle direnv mise asdf op dotenv lxc vagrant multipass distrobox toolbox flatpak mc rclone s3cmd")
+	add(code, "python perl ruby node nodejs deno php lua awk gawk mawk nawk sed gsed osascript vim vi nvim ex ed emacs sqlite psql mysql make gmake tclsh expect gdb irb "+
+		"Rscript julia tar rsync pwsh powershell ansible rg sort man less zip at batch crontab tmux screen hyperfine nodemon concurrently nix nix-shell ghc jshell scala "+
+		"groovy mapfile readarray complete compgen bind ssh scp sftp")
+	return m
+})
+
+// runs is what c may do with its words.
+func (c *Command) runs() runs {
+	if c.program == "" {
+		return runsOf()[trimVersion(c.base())]
+	}
+	return c.sort
+}
+
+// codes reports whether c may run the text in its words.
+func (c *Command) codes() bool { return c.runs() == code }
+
+// trimVersion is a name without the number behind it.
+func trimVersion(name string) string {
+	end := len(name)
+	for end > 0 && (name[end-1] == '.' || name[end-1] >= '0' && name[end-1] <= '9') {
+		end--
+	}
+	if end == 0 {
+		return name
+	}
+	return name[:end]
+}
+
+// mentioned reports whether a command may run the one that the rule means: by its words, its input, or a variable that
+// it is given (GIT_EDITOR, PAGER).
+func (p *Pattern) mentioned(c *Command) Match {
+	for _, a := range c.Prefix {
+		if p.inText(a.Value.Text) {
+			return Maybe
+		}
+	}
+	if len(c.Words) == 0 {
+		return No
+	}
+	words := c.Words[1:]
+	switch c.runs() {
+	case data:
+		return No
+	case own:
+		i := slices.IndexFunc(words, func(w Word) bool { return slices.Contains(runners, w.Text) })
+		if i < 0 {
+			return No
+		}
+		return p.among(words[i+1:])
+	case code:
+		for i, w := range words {
+			if p.inText(w.Text) && (w.Text != p.words[0] || i > 0 && strings.HasPrefix(words[i-1].Text, "-")) {
+				return Maybe
+			}
+		}
+	default:
+		if p.among(words) == Maybe {
+			return Maybe
+		}
+	}
+	return p.inInput(c)
+}
+
+// gitItself reports whether a command of git is its own: any other may be an alias for whatever.
+func gitItself(name string) bool {
+	_, looks := gitSpecs[name]
+	return looks || slices.Contains(gitCommands, name)
+}
+
+var gitCommands = strings.Fields("add am apply archive bisect bundle checkout cherry-pick clean clone commit commit-tree daemon difftool fast-export fast-import fetch fetch-pack " +
+	"filter-branch format-patch fsck gc gui hash-object help http-backend init init-db instaweb interpret-trailers lfs ls-remote mailinfo mailsplit maintenance merge merge-file " +
+	"merge-index merge-tree mergetool mktag mktree mv notes pack-objects pack-refs patch-id prune pull push range-diff read-tree rebase receive-pack repack replace " +
+	"request-pull rerere reset restore revert rm send-email send-pack shell sparse-checkout stripspace submodule subtree svn switch update-index update-ref " +
+	"upload-archive upload-pack var verify-commit verify-pack verify-tag web--browse write-tree bugreport diagnose check-attr check-mailmap check-ref-format column")
+
+// renames makes git of git-push, and of a front end that takes git's words.
+func (c *Command) renames() *Command {
+	name := c.base()
+	if name == "hub" {
+		return &Command{Words: append([]Word{{"git", Literal}}, c.Words[1:]...), Extra: c.Extra}
+	}
+	if sub, ok := strings.CutPrefix(name, "git-"); ok {
+		return &Command{Words: append([]Word{{"git", Literal}, {sub, Literal}}, c.Words[1:]...), Extra: c.Extra}
+	}
+	return nil
+}
+
+// aliases reports whether git may be told by c to take one word for others.
+func (c *Command) aliases() bool {
+	for i := 1; i < len(c.Words); i++ {
+		switch w := c.Words[i]; {
+		case strings.Contains(strings.ToLower(w.Text), "alias."), strings.HasPrefix(w.Text, "--config-env"):
+			return true
+		case w.Sort != Literal:
+			return false
+		case slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--attr-source", "--super-prefix"}, w.Text):
+			if i++; i < len(c.Words) && strings.Contains(strings.ToLower(c.Words[i].Text), "alias.") {
+				return true
+			}
+		case !strings.HasPrefix(w.Text, "-"):
+			return !gitItself(w.Text) || w.Text == "config" && i+1 < len(c.Words) && strings.Contains(strings.ToLower(c.Words[i+1].Text), "alias.")
+		}
+	}
+	return false
+}
+
+// among looks for the rule's command in each place of words.
+func (p *Pattern) among(words []Word) Match {
+	for i, w := range words {
+		switch {
+		case w.Sort != Literal:
+		case sameProgram(path.Base(w.Text), p.program):
+			if p.Match(&Command{Words: words[i:]}) != No {
+				return Maybe
+			}
+		case strings.ContainsAny(w.Text, " \t\n;|&") && p.inText(w.Text):
+			return Maybe
+		}
+	}
+	return No
+}
+
+// inInput looks into here-documents and here-strings.
+func (p *Pattern) inInput(c *Command) Match {
+	for _, d := range c.Redirs {
+		if strings.HasPrefix(d.Op, "<<") && p.inText(d.Target.Text) {
+			return Maybe
+		}
+	}
+	return No
+}
+
+// readsProgram reports whether an interpreter is given no program in its words: it reads one from its input.
+func (c *Command) readsProgram() bool {
+	if !slices.Contains([]string{"python", "perl", "ruby", "node", "nodejs", "php", "lua"}, trimVersion(c.base())) {
+		return false
+	}
+	for _, w := range c.Words[1:] {
+		if w.Sort != Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemr")) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Pattern) inText(text string) bool { return containsWord(text, p.program) }
