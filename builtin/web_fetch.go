@@ -199,7 +199,9 @@ func pageText(ctx context.Context, page *web.Page, found document.Type, format w
 			return c, err
 		}
 		c.title, c.text, cut = doc.Title, doc.Text, cut || doc.Cut
-		if c.text == "" && page.Size > 0 {
+		if doc.Refresh != "" {
+			c.notes = append(c.notes, "The page sends browsers on to "+doc.Refresh+"; fetch that if it is what you want.")
+		} else if c.text == "" && page.Size > 0 {
 			c.notes = append(c.notes, "The page has no text of its own; it is probably built by scripts, which are not run.")
 		}
 	case page.IsJSON() && encoding == "utf-8":

@@ -63,7 +63,7 @@ func (c *conversion) dropped(n *node) bool {
 // never reports whether an element is nothing to read, on any page.
 func never(n *node) bool {
 	switch n.DataAtom {
-	case atom.Script, atom.Style, atom.Svg, atom.Title, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Audio,
+	case atom.Script, atom.Style, atom.Svg, atom.Title, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Audio,
 		atom.Video, atom.Map, atom.Head, atom.Link, atom.Meta, atom.Input, atom.Select, atom.Button,
 		atom.Datalist, atom.Progress, atom.Meter:
 		return true
@@ -74,7 +74,7 @@ func never(n *node) bool {
 // besides reports whether an element stands beside what the page is about.
 func besides(n *node) bool {
 	switch n.DataAtom {
-	case atom.Nav, atom.Aside, atom.Dialog, atom.Menu:
+	case atom.Nav, atom.Aside, atom.Dialog, atom.Menu, atom.Noscript:
 		return true
 	case atom.Footer:
 		return !inside(n, atom.Blockquote) // a quotation's footer is its source

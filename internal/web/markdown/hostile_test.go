@@ -152,6 +152,30 @@ func TestDeepPage(t *testing.T) {
 	}
 }
 
+// Some pages only lead to another.
+func TestRefresh(t *testing.T) {
+	for content, want := range map[string]string{
+		"0; url=../new.html": "https://site.example/new.html", "5;URL='https://e.org/a b'": "https://e.org/a%20b", "30": "", "0;javascript:alert(1)": "", "0; url=javascript:alert(1)": "", "0;url=": "",
+	} {
+		doc, err := Convert(t.Context(), `<meta http-equiv="Refresh" content="`+content+`"><p>Moved.`, Options{Base: base(t)})
+		if err != nil || doc.Refresh != want || doc.Text != "Moved." {
+			t.Errorf("%s: %+v, %v", content, doc, err)
+		}
+	}
+}
+
+// What a page says to those without scripts is told where it says nothing else.
+func TestNoScript(t *testing.T) {
+	for page, want := range map[string]string{
+		`<div id=root></div><noscript>You need to enable JavaScript.</noscript>`: "You need to enable JavaScript.",
+		`<p>Text.</p><noscript><img src=/pixel alt=pixel></noscript>`:            "Text.",
+	} {
+		if doc, err := Convert(t.Context(), page, Options{}); err != nil || doc.Text != want {
+			t.Errorf("%s: %+v, %v", page, doc, err)
+		}
+	}
+}
+
 // A page of nothing but what is usually left out is shown all the same.
 func TestOnlyNavigation(t *testing.T) {
 	doc, err := Convert(t.Context(), `<nav><a href="https://e.org/a">A</a></nav><script>x</script>`, Options{})

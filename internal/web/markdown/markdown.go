@@ -32,6 +32,8 @@ type Document struct {
 	Title string
 	Text  string
 	Cut   bool // there was more than the limit
+	// Refresh is where browsers are sent on to from this page; "" mostly.
+	Refresh string
 }
 
 const defaultLimit = 1 << 20
@@ -90,7 +92,22 @@ func (c *conversion) head(root *node) Document {
 			c.base = c.base.ResolveReference(href)
 		}
 	}
+	if n := find(root, func(n *node) bool {
+		return n.DataAtom == atom.Meta && strings.EqualFold(attr(n, "http-equiv"), "refresh")
+	}); n != nil {
+		doc.Refresh = c.refresh(attr(n, "content"))
+	}
 	return doc
+}
+
+// refresh is where a page leads to: "0; url=/new".
+func (c *conversion) refresh(content string) string {
+	_, ref, ok := strings.Cut(content, ";")
+	key, ref, named := strings.Cut(ref, "=")
+	if !ok || !named || !strings.EqualFold(strings.TrimSpace(key), "url") {
+		return ""
+	}
+	return c.absolute(strings.Trim(strings.TrimSpace(ref), `'"`))
 }
 
 // absolute is a link as it can be fetched; "" if it cannot: a script, a place on the same page.

@@ -80,6 +80,15 @@ func (n *node) learn(key string, value []byte) {
 		}
 	case "class":
 		n.learnClass(string(value))
+	case "id":
+		switch strings.ToLower(string(value)) {
+		case "sidebar", "side-nav", "left-sidebar", "right-sidebar", "site-footer", "onetrust-consent-sdk", "onetrust-banner-sdk", "cookie-banner", "cybotcookiebotdialog":
+			n.marks |= besidesMark
+		}
+	case "http-equiv", "content":
+		if n.DataAtom == atom.Meta && len(value) <= maxLink {
+			n.keep(key, string(value))
+		}
 	case "role":
 		n.marks |= roleMark(string(value))
 	case "href", "src", "data-src":
