@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	builtin.Main() // a keeper of commands is this binary too
-	testscript.Main(m, map[string]func(){"adze": main, "mcpserver": mcpServer, "badserver": badServer})
+	testscript.Main(m, map[string]func(){"adze": main, "mcpserver": mcpServer, "badserver": badServer, "dialunix": dialUnix})
 }
 
 // TestScripts plays whole-program stories: the real program, a home of its own, and a model on loopback that says what
@@ -36,6 +36,7 @@ func TestScripts(t *testing.T) {
 			"envsubst":  expandFile,
 			"site":      serveSite,
 			"elsewhere": makeElsewhere,
+			"listen":    listenUnix,
 		},
 		Condition: func(name string) (bool, error) {
 			if name != "elsewhere" {
