@@ -113,6 +113,13 @@ func (f *fake) handle(m fakeMessage) {
 		f.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"method not found"}}`, m.ID))
 	case "tools/list":
 		f.list(m)
+		if f.mode == "chatter" {
+			go func() {
+				for range 400_000 {
+					f.line("y")
+				}
+			}()
+		}
 	case "tools/call":
 		go f.call(m)
 	case "ping", "logging/setLevel":

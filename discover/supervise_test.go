@@ -159,6 +159,24 @@ func TestStrangeAnswers(t *testing.T) {
 	}
 }
 
+// A server that begins to print without end after it has started is ended too, with a word, and its log stays small.
+func TestChatterAfterTheStart(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	d := ready(t, "chatter", Options{State: state})
+	deadline := time.Now().Add(20 * time.Second)
+	for st := d.List()[0]; st.Err == nil && time.Now().Before(deadline); st = d.List()[0] {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if err := d.List()[0].Err; err == nil || !strings.Contains(err.Error(), `lines in a row that are no MCP messages, the first "y", and was ended`) {
+		t.Error(err)
+	}
+	d.Servers.Close()
+	if lines, err := LogFile(state, "fake"); err != nil || len(lines) > 900 {
+		t.Errorf("%d lines in the log, %v", len(lines), err)
+	}
+}
+
 func TestHugeAnswer(t *testing.T) {
 	conf := self(t, "plain")
 	if os.Getenv("ADZE_SOAK") != "" {

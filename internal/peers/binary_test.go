@@ -28,15 +28,26 @@ type program struct {
 	env       []string
 }
 
-// adze builds the program.
+// built is the program, built once, in a folder that TestMain removes.
+var built = sync.OnceValues(func() (path string, err error) {
+	path = filepath.Join(os.Getenv(ownFolder), "adze")
+	out, err := exec.Command("go", "build", "-o", path, "../../cmd/adze").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w\n%s", err, out)
+	}
+	return path, err
+})
+
+// adze is the program in a home of its own.
 func adze(t *testing.T) *program {
 	t.Helper()
 	node(t)
-	tmp := t.TempDir()
-	p := &program{t: t, path: filepath.Join(tmp, "adze"), home: filepath.Join(tmp, "home"), dir: filepath.Join(tmp, "project")}
-	if out, err := exec.Command("go", "build", "-o", p.path, "../../cmd/adze").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
+	tmp := t.TempDir()
+	p := &program{t: t, path: path, home: filepath.Join(tmp, "home"), dir: filepath.Join(tmp, "project")}
 	for _, dir := range []string{p.home, p.dir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)

@@ -28,8 +28,21 @@ func TestMain(m *testing.M) {
 		exit(fixtureServer())
 	}
 	// Who reads from a person reads as long as the program lives.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/adze-dev/adze/internal/cli.newLineReader.func1"))
+	dir, err := os.MkdirTemp("", "adze-peers-")
+	if err == nil {
+		err = os.Setenv(ownFolder, dir)
+	}
+	if err != nil {
+		exit(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}))
 }
+
+// ownFolder names the folder for what all tests share.
+const ownFolder = "ADZE_PEERS_FOLDER"
 
 func exit(err error) {
 	if err != nil {
