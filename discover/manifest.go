@@ -95,12 +95,13 @@ func (l *link) cacheName() string {
 	return l.alias
 }
 
-// loadCached is the server's manifest of an earlier run. One without a model's tools is better than a start.
-func (l *link) loadCached() *manifest {
+// loadCached is the server's manifest of an earlier run. Where there is only one that it gave to a client without a
+// model, that will do for now, and whole is false.
+func (l *link) loadCached() (m *manifest, whole bool) {
 	if m := loadManifest(l.opt.State, l.cacheName(), l.hash); m != nil {
-		return m
+		return m, true
 	}
-	return loadManifest(l.opt.State, l.alias, l.hash)
+	return loadManifest(l.opt.State, l.alias, l.hash), false
 }
 
 // save keeps the manifest for the next start.

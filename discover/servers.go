@@ -70,7 +70,8 @@ type Servers struct {
 }
 
 // Open makes the tools of servers known. A server whose manifest is cached is not started before its first call; the
-// others are started at once, side by side, and Open does not wait for them: see Wait.
+// others are started at once, side by side, and Open does not wait for them: see Wait. One that never knew that there is
+// a model is started too, to see what more it has, but nobody waits for it.
 func Open(servers map[string]Server, opt Options) *Servers {
 	life, stop := context.WithCancel(context.Background())
 	s := &Servers{opt: opt, links: map[string]*link{}, alone: len(servers) == 1, stop: stop}
@@ -91,9 +92,12 @@ func Open(servers map[string]Server, opt Options) *Servers {
 		if l.bad != nil {
 			continue
 		}
-		if l.manifest = l.loadCached(); l.manifest != nil {
+		var whole bool
+		if l.manifest, whole = l.loadCached(); l.manifest != nil {
 			l.cached = true
 			s.publish(l)
+		}
+		if l.manifest != nil && whole {
 			continue
 		}
 		l.mu.Lock()

@@ -43,6 +43,9 @@ func (w *World) candidates(r *tool.Request, a tool.Access, f *finding) []candida
 // offers are the rules that would allow all that is asked about, smallest first: each alone, or several joined by
 // newlines where a command wants more than one. Only what is tried out and does allow it is offered.
 func (e engine) offers(r tool.Request, asked []judged) []string {
+	if r.MustAsk {
+		return nil // no rule answers it, and one that is saved by the way would answer something else
+	}
 	var rules []string
 	for i, j := range asked {
 		if j.forced {

@@ -51,6 +51,17 @@ func TestAlwaysHoldsForTheToolAsItIs(t *testing.T) {
 	}
 }
 
+// A question that only a person answers, such as a server's own, offers no rule: it would allow the tool's calls.
+func TestNoOfferWhereOnlyAPersonAnswers(t *testing.T) {
+	p := permission.New(world(), permission.Default)
+	r := outside(strings.Repeat("a1", 32))
+	offer := p.Judge(r).Offer[0]
+	r.MustAsk = true
+	if d := p.Judge(r); len(d.Offer) > 0 || p.Remember(r, offer) {
+		t.Errorf("%q is offered", d.Offer)
+	}
+}
+
 func TestRulesWithFingerprints(t *testing.T) {
 	print := strings.Repeat("0f", 32)
 	bound := "hub__search(print:" + print[:40] + ")"

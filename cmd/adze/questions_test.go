@@ -23,10 +23,11 @@ func TestSampling(t *testing.T) {
 		{Expect: []string{"You are a poet.", `A line about`, `"max_tokens":8192`}, Absent: []string{"make a poem", `"tools"`, "read_file"}, Text: "Trees stand."},
 		{Expect: []string{"Trees stand. by m (endTurn)"}, Text: "done"},
 	}})
-	out, screen := d.run(t, model, "y\n", "-p", "make a poem", "--model", "m")
+	d.write(t, filepath.Join(d.home, "settings.json"), strings.Replace(asking, `"mcp__fake"`, ``, 1)) // so that calls are asked about, with rules to save
+	out, screen := d.run(t, model, "y\ny\n", "-p", "make a poem", "--model", "m")
 	has(t, out, "done")
 	has(t, screen, "the MCP server fake wants the model to answer for it, with at most 8192 tokens", "system: You are a poet.", `user: A line about \u202Etrees.`, "[y]es, [n]o? ")
-	lacks(t, screen, "lways")
+	lacks(t, screen[strings.Index(screen, "wants the model"):], "lways", "save")
 }
 
 func TestSamplingRefused(t *testing.T) {
