@@ -84,15 +84,22 @@ func checkNumbers(a *args) string {
 // checkPs: an e without a minus shows the environment of every process.
 func checkPs(a *args) string {
 	for _, w := range a.operands {
-		if !slices.Contains([]string{"aux", "auxw", "auxww", "axu", "ax", "x"}, w.Text) {
+		if !slices.Contains([]string{"aux", "auxw", "auxww", "auxf", "axu", "axf", "ax", "a", "u", "x", "f", "w", "ww"}, w.Text) {
 			return "ps may show environments"
+		}
+	}
+	for _, f := range a.flags {
+		if f.name == "-o" || f.name == "--sort" {
+			if why := checkColumns(f.value.Text); why != "" {
+				return why
+			}
 		}
 	}
 	return ""
 }
 
 // testOperators are those of test and [ that only look at names, files and texts; -v calculates an index.
-var testOperators = strings.Fields("! ( ) -a -o -e -f -d -s -r -w -x -L -h -z -n -p -S -b -c -k -g -u -t = == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef && || ] ]]")
+var testOperators = strings.Fields("! ( ) -a -o -e -f -d -s -r -w -x -L -h -z -n -p -S -b -c -k -g -u -t -N -O -G = == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef && || ] ]]")
 
 // checkTest: -v calculates an index, which may run a command. The files that are looked at are among the operands, and
 // are taken for paths all of them.
@@ -110,7 +117,7 @@ func checkTest(a *args) string {
 
 // isFileTest reports whether test looks at a file for an operator.
 func isFileTest(op string) bool {
-	return comparesFiles(op) || len(op) == 2 && op[0] == '-' && strings.IndexByte("efdsrwxLhpSbckgua", op[1]) >= 0
+	return comparesFiles(op) || len(op) == 2 && op[0] == '-' && strings.IndexByte("efdsrwxLhpSbckguaNOG", op[1]) >= 0
 }
 
 func comparesFiles(op string) bool { return op == "-nt" || op == "-ot" || op == "-ef" }
@@ -183,4 +190,79 @@ func containsWord(s, word string) bool {
 
 func isLetter(c byte) bool {
 	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+}
+
+// checkTac: what cannot be read backwards is copied to a temporary file first.
+func checkTac(a *args) string {
+	piped := len(a.operands) == 0 || slices.ContainsFunc(a.operands, func(w Word) bool { return w.Text == "-" })
+	return when(piped, "tac copies its input to a file")
+}
+
+// checkIconv: a character set is a name, not a path.
+func checkIconv(a *args) string {
+	for _, f := range a.flags {
+		v := strings.TrimSuffix(strings.TrimSuffix(f.value.Text, "//TRANSLIT"), "//IGNORE")
+		if strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:") != "" {
+			return "the character set " + f.value.Text + " is not known"
+		}
+	}
+	return ""
+}
+
+// checkPacker: only where they list, test or print do packers leave files alone.
+func checkPacker(a *args) string {
+	return when(!a.has("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test"), "it may replace files")
+}
+
+// checkTput: init and reset may run a program.
+func checkTput(a *args) string {
+	for _, w := range a.operands {
+		if !slices.Contains(strings.Fields("cols lines colors longname bold sgr0 smul rmul rev dim setaf setab"), w.Text) && strings.Trim(w.Text, "0123456789") != "" {
+			return "tput " + w.Text + " is not known to be harmless"
+		}
+	}
+	return ""
+}
+
+// checkNetstat: without -n it asks for the names of addresses.
+func checkNetstat(a *args) string { return when(!a.has("-n"), "netstat may ask for names") }
+
+// checkIP: an object, and perhaps that it is to be shown.
+func checkIP(a *args) string {
+	for i, w := range a.operands {
+		words := [][]string{{"a", "addr", "address", "l", "link", "r", "route", "n", "neigh"}, {"show", "list", "ls", "s"}}
+		if i > 1 || w.Sort != Literal || !slices.Contains(words[min(i, 1)], w.Text) {
+			return "ip with " + w.Text + " is not known to be harmless"
+		}
+	}
+	return when(len(a.operands) == 0, "ip is not known to be harmless")
+}
+
+// checkGo: version, and the settings that are found out without running a compiler.
+func checkGo(a *args) string {
+	known := strings.Fields("GOPATH GOROOT GOMODCACHE GOOS GOARCH GOVERSION GOBIN GOCACHE GOPROXY GOPRIVATE GOMOD GOWORK GOENV GOHOSTOS GOHOSTARCH GOTOOLCHAIN")
+	if len(a.operands) < 2 || a.operands[0].Text != "env" {
+		return "go is not known to be harmless"
+	}
+	for _, w := range a.operands[1:] {
+		if w.Sort != Literal || !slices.Contains(known, w.Text) {
+			return "go env " + w.Text + " is not known to be harmless"
+		}
+	}
+	return ""
+}
+
+// psColumns are what ps may show: all but environments.
+var psColumns = strings.Fields("pid ppid pgid pgrp sid user uid ruser euser group gid cmd comm args command ucmd %cpu %mem pcpu pmem rss vsz sz size stat state s start lstart start_time " +
+	"etime etimes time cputime tty tt tname nice ni pri psr wchan nlwp lwp tid c f flags class cls rtprio")
+
+// checkColumns: the columns of ps, each perhaps with a heading behind an =.
+func checkColumns(list string) string {
+	for _, name := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
+		name, _, _ = strings.Cut(strings.TrimLeft(name, "+-"), "=")
+		if !slices.Contains(psColumns, strings.ToLower(name)) {
+			return "ps may show " + name
+		}
+	}
+	return ""
 }

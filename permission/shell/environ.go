@@ -68,7 +68,7 @@ func quiet() []string {
 	}
 	env := []string{
 		"GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
-		"GIT_EDITOR=false", "GIT_ASKPASS=false", "GOTOOLCHAIN=local", "GOFLAGS=", "RUSTUP_AUTO_INSTALL=0",
+		"GIT_EDITOR=false", "GIT_ASKPASS=false", "GOTOOLCHAIN=local", "GOFLAGS=", "RUSTUP_AUTO_INSTALL=0", "JAVA_TOOL_OPTIONS=-XX:-UsePerfData",
 	}
 	for n, kv := range config {
 		env = append(env, "GIT_CONFIG_KEY_"+strconv.Itoa(n)+"="+kv[0], "GIT_CONFIG_VALUE_"+strconv.Itoa(n)+"="+kv[1])

@@ -44,7 +44,7 @@ func (c *Command) proveFind() Proof {
 			return Proof{Why: "the word " + w.Text + " is not literal"}
 		}
 		switch n, ok := findTests[w.Text]; {
-		case w.Text == "-newer" || w.Text == "-anewer" || w.Text == "-cnewer" || w.Text == "-samefile" || w.Text == "-newermt" || w.Text == "-newerct":
+		case w.Text == "-newer" || w.Text == "-anewer" || w.Text == "-cnewer" || w.Text == "-samefile" || isNewer(w.Text):
 			if i++; i >= len(words) || words[i].Sort != Literal {
 				return Proof{Why: "the value of " + w.Text + " is not literal"}
 			}
@@ -60,6 +60,11 @@ func (c *Command) proveFind() Proof {
 		}
 	}
 	return c.proved(ts)
+}
+
+// isNewer reports whether s is -newerXY: Y is t where a time follows, else a file.
+func isNewer(s string) bool {
+	return len(s) == len("-newerXY") && strings.HasPrefix(s, "-newer") && strings.IndexByte("aBcm", s[6]) >= 0 && strings.IndexByte("aBcmt", s[7]) >= 0
 }
 
 // isFindTest reports whether find takes a word for the start of its expression.

@@ -39,7 +39,7 @@ var gitSpecs = map[string]spec{
 	"for-each-ref": {flags: gitRefFlags + " --count: --shell --perl --python --tcl --exclude: --include-root-refs", operands: plain},
 	"show-ref":     {flags: "-dhqs --head --heads --branches --tags --dereference --hash? --verify --quiet --abbrev? --exists", operands: plain},
 	"remote":       {flags: "-v --verbose --all --push", operands: plain, check: checkRemote},
-	"rev-parse":    {flags: "-q --quiet --verify --short? --abbrev-ref? --symbolic --symbolic-full-name --all --branches? --tags? --remotes? --show-toplevel --show-prefix --show-cdup --git-dir --absolute-git-dir --git-common-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --show-superproject-working-tree --show-object-format? --sq --not --revs-only --no-revs --flags --no-flags", operands: listed},
+	"rev-parse":    {flags: "-q --quiet --verify --short? --abbrev-ref? --symbolic --symbolic-full-name --all --branches? --tags? --remotes? --show-toplevel --show-prefix --show-cdup --git-dir --absolute-git-dir --git-common-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --show-superproject-working-tree --show-object-format? --git-path: --sq --not --revs-only --no-revs --flags --no-flags", operands: listed},
 	"rev-list":     {flags: gitRevFlags + " --oneline --format: --pretty? --abbrev-commit --parents --children --timestamp --header --objects-edge --disk-usage? --no-commit-header --header", operands: listed},
 	"merge-base":   {flags: "-a --all --octopus --independent --is-ancestor --fork-point", operands: plain},
 	"name-rev":     {flags: "--tags --refs: --exclude: --all --name-only --no-undefined --always", operands: plain},
@@ -54,6 +54,8 @@ var gitSpecs = map[string]spec{
 	"config":        {flags: "-lz --get --get-all --get-regexp --list --local --global --system --worktree --show-origin --show-scope --name-only --null --bool --int --path --type: --default: --includes --no-includes --all", operands: plain, check: checkConfig},
 	"symbolic-ref":  {flags: "-q --quiet --short --recurse --no-recurse", operands: plain, most: 1},
 	"count-objects": {flags: "-vH --verbose --human-readable"},
+	"check-attr":    {flags: "-az --all --cached", operands: listed},
+	"var":           {operands: plain, most: 1, check: checkVar},
 	"check-ignore":  {flags: "-qvzn --quiet --verbose --non-matching --no-index", operands: listed},
 	"cherry":        {flags: "-v --abbrev?", operands: plain},
 	"version":       {flags: "--build-options"},
@@ -75,6 +77,8 @@ func (c *Command) proveGit() Proof {
 			return Proof{Why: "the word " + w.Text + " is not literal"}
 		case w.Text == "--no-pager" || w.Text == "-P" || w.Text == "--no-optional-locks" || w.Text == "--literal-pathspecs" || w.Text == "--no-replace-objects":
 			words = words[1:]
+		case w.Text == "-c" && len(words) > 1 && words[1].Sort == Literal && plainSetting(words[1].Text):
+			words = words[2:]
 		case w.Text == "-C" && len(words) > 1 && words[1].Sort == Literal:
 			dirs = into(dirs, words[1].Text)
 			words = words[2:]
@@ -101,6 +105,22 @@ func (c *Command) proveGit() Proof {
 		return Proof{Why: why}
 	}
 	return c.gitTouches(name, s, a, dirs)
+}
+
+// plainSetting reports whether git -c changes no more than how things look.
+func plainSetting(s string) bool {
+	name, value, set := strings.Cut(strings.ToLower(s), "=")
+	section, _, _ := strings.Cut(name, ".")
+	switch {
+	case !set:
+		return false
+	case name == "core.pager" || section == "pager":
+		return value == "cat" || value == "" || value == "false"
+	case section == "color" || section == "column" || section == "advice":
+		return true
+	}
+	return slices.Contains([]string{"core.quotepath", "core.abbrev", "log.date", "log.decorate", "diff.renames", "diff.noprefix", "diff.mnemonicprefix", "diff.context",
+		"diff.renamelimit", "diff.algorithm", "core.precomposeunicode", "status.short", "status.branch", "blame.date", "grep.linenumber"}, name)
 }
 
 func checkGit(name string, s spec, a *args) string {
@@ -143,7 +163,7 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 		if set[f.name] == reading {
 			ts = append(ts, Touch{Path: f.value.Text})
 		}
-		if f.name == "-L" { // -L1,5:path
+		if f.name == "-L" && strings.Contains(f.value.Text, ":") && s.operands == listed { // -L1,5:path, but not of blame
 			ts = append(ts, Touch{Path: f.value.Text[strings.LastIndexByte(f.value.Text, ':')+1:]})
 		}
 	}
@@ -242,6 +262,12 @@ func checkRemote(a *args) string {
 		return when(a.has("--all", "--push"), "git remote is not known to be harmless with this flag")
 	}
 	return when(a.operands[0].Text != "get-url" || len(a.operands) > 2, "git remote "+a.operands[0].Text+" changes or reaches a remote")
+}
+
+// checkVar: what git would be called by, and no program.
+func checkVar(a *args) string {
+	known := []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT", "GIT_DEFAULT_BRANCH"}
+	return when(len(a.operands) != 1 || !slices.Contains(known, a.operands[0].Text), "git var is not known to be read-only")
 }
 
 func checkReflog(a *args) string {

@@ -63,6 +63,8 @@ func (c *Command) Prove() Proof {
 		return c.proveGit()
 	case "find":
 		return c.proveFind()
+	case "tar", "unzip", "zipinfo":
+		return c.proveArchive(name)
 	}
 	words := c.Words[1:]
 	if i := slices.IndexFunc(words, func(w Word) bool { return w.Sort == Ambient }); i >= 0 && !s.ambient {
@@ -70,9 +72,12 @@ func (c *Command) Prove() Proof {
 	}
 	var a *args
 	var why string
-	if s.raw {
+	switch {
+	case s.raw:
 		a, why = rawArgs(c, words)
-	} else {
+	case s.exact != "":
+		a, why = parseExact(c, words, flagSets()[name])
+	default:
 		a, why = parseArgs(c, words, flagSets()[name], s)
 	}
 	if why == "" && s.most > 0 && len(a.operands) > s.most || why == "" && s.operands == nothing && len(a.operands) > 0 {
@@ -83,6 +88,9 @@ func (c *Command) Prove() Proof {
 	}
 	if why != "" {
 		return Proof{Why: why}
+	}
+	if name == "go" {
+		return c.proveVersion(name)
 	}
 	return c.proved(a.touches(name, s))
 }
@@ -242,6 +250,8 @@ func (a *args) reach(name string, s spec) Touch {
 		t.Below, t.Links = true, true
 	case "rg":
 		t.Below, t.Links = true, a.has("-L", "--follow")
+	case "fd", "fdfind":
+		t.Below, t.Names = true, true
 	case "du":
 		t.Below, t.Links = true, a.has("-L", "--dereference")
 	case "tree":

@@ -33,6 +33,7 @@ var runsOf = sync.OnceValue(func() map[string]runs {
 		}
 	}
 	add(data, strings.Join(shells, " "))
+	delete(m, "hash") // -p lets a name mean another program
 	add(data, "cp mv mkdir rmdir touch chmod chown chgrp ln tee dd truncate shred install kill pkill killall rm unlink info whatis apropos "+
 		"curl wget ping dig host nslookup gcc g++ cc c++ clang clang++ ld as ar objcopy strip java javac rustc tsc eslint prettier black ruff flake8 mypy pytest jest "+
 		"go cargo rustup cmake ninja meson gzip gunzip bzip xz zstd unzip open xdg-open code patch mount umount useradd usermod groupadd passwd systemctl service journalctl "+

@@ -11,6 +11,7 @@ import (
 type spec struct {
 	// flags in the notation of [parseFlags].
 	flags    string
+	exact    string // the same for a command that knows only whole words as options, and numbers as their values
 	operands operands
 	most     int  // most operands; 0: any number
 	safe     bool // no flag at all of the real command writes, runs or reaches: a glob may then come out as one
@@ -43,6 +44,7 @@ const (
 	valued   flagKind = ':' // a value, in the word or the next one
 	reading  flagKind = '@' // the same, a file that is read
 	optional flagKind = '?' // perhaps a value in the word
+	paired   flagKind = '+' // a name and a value, in the next two words
 )
 
 // flagSet is the flags of a command by name. "-#" stands for -20 and the like.
@@ -54,7 +56,7 @@ func parseFlags(s string) flagSet {
 	set := flagSet{}
 	for _, f := range strings.Fields(s) {
 		kind := bare
-		if last := flagKind(f[len(f)-1]); last == valued || last == reading || last == optional {
+		if last := flagKind(f[len(f)-1]); last == valued || last == reading || last == optional || last == paired {
 			kind, f = last, f[:len(f)-1]
 		}
 		if strings.HasPrefix(f, "--") || f == "-#" || kind != bare {
@@ -136,6 +138,37 @@ func parseArgs(c *Command, words []Word, set flagSet, s spec) (a *args, why stri
 	return a, ""
 }
 
+// parseExact sorts words into flags and operands where options are whole words. The value of one is a number, in its
+// word or the next one.
+func parseExact(c *Command, words []Word, set flagSet) (a *args, why string) {
+	a = &args{cmd: c, ended: -1}
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if why := wordWhy(w, false); why != "" {
+			return nil, why
+		}
+		if len(w.Text) < 2 || w.Text[0] != '-' {
+			a.operands = append(a.operands, w)
+			continue
+		}
+		name := strings.TrimRight(w.Text, "0123456789")
+		kind, known := set[w.Text]
+		if !known && name != w.Text {
+			kind, known = set[name], set[name] == valued
+		}
+		switch {
+		case !known:
+			return nil, "the flag " + w.Text + " is not known to be harmless"
+		case kind == valued && name == w.Text:
+			if i++; i == len(words) || words[i].Sort != Literal || strings.Trim(words[i].Text, "0123456789abcdefx+-") != "" {
+				return nil, "the value of " + w.Text + " is not a number"
+			}
+		}
+		a.flags = append(a.flags, flag{name: name})
+	}
+	return a, ""
+}
+
 // wordWhy says why a word cannot stand in a harmless command.
 func wordWhy(w Word, safe bool) string {
 	switch {
@@ -189,8 +222,14 @@ func (a *args) longFlag(w Word, next []Word, set flagSet) (used int, why string)
 	switch {
 	case !ok || w.Sort == Glob && (!attached || strings.ContainsAny(name, `*?[\`)):
 		return 0, "the flag " + name + " is not known to be harmless"
-	case kind == bare && attached:
+	case (kind == bare || kind == paired) && attached:
 		return 0, "the flag " + name + " takes no value"
+	case kind == paired:
+		if len(next) < 2 || next[0].Sort != Literal || next[1].Sort != Literal {
+			return 0, "the values of " + name + " are not literal"
+		}
+		a.flags = append(a.flags, flag{name, next[1]})
+		return 2, ""
 	case attached:
 		a.flags = append(a.flags, flag{name, Word{value, w.Sort}})
 	case kind == bare || kind == optional:
@@ -217,6 +256,12 @@ var flagSets = sync.OnceValue(func() map[string]flagSet {
 	sets := map[string]flagSet{}
 	for name, s := range specs {
 		sets[name] = parseFlags(s.flags)
+		for f := range strings.FieldsSeq(s.exact) {
+			option, number := strings.CutSuffix(f, ":")
+			if sets[name][option] = bare; number {
+				sets[name][option] = valued
+			}
+		}
 	}
 	for name, s := range gitSpecs {
 		sets["git "+name] = parseFlags(s.flags)

@@ -22,7 +22,7 @@ const (
 		"--no-filename --version --help --no-config --one-file-system --passthru --crlf --no-messages --max-filesize: --max-columns-preview --debug"
 	sortFlags = "-bdfgiMhnRrVcCmsuz -k: -t: --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort " +
 		"--ignore-nonprinting --month-sort --human-numeric-sort --numeric-sort --reverse --version-sort --sort: --check? --key: --merge " +
-		"--stable --field-separator: --unique --zero-terminated"
+		"--stable --field-separator: --unique --zero-terminated --parallel:"
 	duFlags = "-aAbcDhHklLmPsSx0 -d: -B: -t: --all --apparent-size --block-size: --bytes --total --max-depth: --human-readable --inodes " +
 		"--dereference --no-dereference --null --separate-dirs --si --summarize --threshold: --time? --time-style: --exclude: --one-file-system"
 	treeFlags = "-adfixlpsughDFqNQvtcUrnCSJX -L: -I: -P: --gitignore --ignore-case --matchdirs --metafirst --prune --noreport --dirsfirst " +
@@ -33,7 +33,11 @@ const (
 		"--speed-large-files --normal --label: --no-dereference --ed --rcs --show-c-function --expand-tabs --initial-tab --ignore-matching-lines: " +
 		"--version --help"
 	jqFlags = "-acCejMnrRsSV -# --compact-output --null-input --raw-input --raw-output --raw-output0 --join-output --ascii-output --slurp " +
-		"--sort-keys --color-output --monochrome-output --tab --indent: --exit-status --stream --stream-errors --seq --unbuffered --version --help"
+		"--sort-keys --color-output --monochrome-output --tab --indent: --exit-status --arg+ --argjson+ --stream --stream-errors --seq --unbuffered --version --help"
+	hexdumpFlags = "-bcCdovx -e: -n: -s: --canonical --length: --skip: --no-squeezing"
+	packFlags    = "-cdltvqk --stdout --to-stdout --decompress --list --test --verbose --quiet --keep"
+	fdFlags      = "-HIuaigsFp0q1 -e: -t: -d: -E: -S: --hidden --no-ignore --no-ignore-vcs --type: --extension: --max-depth: --min-depth: --exclude: --absolute-path --glob " +
+		"--ignore-case --case-sensitive --fixed-strings --full-path --print0 --max-results: --changed-within: --changed-before: --size: --color: --version --help"
 	sumFlags = "-bltz --binary --text --tag --zero --length: --version --help -a: --algorithm:"
 )
 
@@ -58,13 +62,14 @@ var specs = map[string]spec{
 	"column":  {flags: "-tnexL -s: -c: -o: -N: -R: -H: --table --separator: --output-separator: --columns: --table-columns: --json --fillrows", operands: contents},
 	"strings": {flags: "-afo -n: -t: -e: --all --print-file-name --bytes: --radix: --encoding:", operands: contents, safe: true, answers: true},
 	"od":      {flags: "-abcdfilosvx -A: -j: -N: -S: -t: -w? --address-radix: --skip-bytes: --read-bytes: --format: --width? --output-duplicates", operands: contents, safe: true},
-	"hexdump": {flags: "-bcCdovx -e: -n: -s: --canonical --length: --skip: --no-squeezing", operands: contents, safe: true},
-	"base64":  {flags: "-dDi -w: --decode --ignore-garbage --wrap:", operands: contents},
-	"base32":  {flags: "-di -w: --decode --ignore-garbage --wrap:", operands: contents},
-	"md5sum":  {flags: sumFlags, operands: contents}, "sha1sum": {flags: sumFlags, operands: contents}, "sha224sum": {flags: sumFlags, operands: contents},
+	"hexdump": {flags: hexdumpFlags, operands: contents, safe: true}, "hd": {flags: hexdumpFlags, operands: contents, safe: true},
+	"xxd":    {exact: "-a -b -C -d -e -E -i -p -ps -plain -u -c: -cols: -g: -l: -len: -o: -s: -seek:", operands: contents, most: 1, check: noGlobs},
+	"base64": {flags: "-dDi -w: --decode --ignore-garbage --wrap:", operands: contents},
+	"base32": {flags: "-di -w: --decode --ignore-garbage --wrap:", operands: contents},
+	"md5sum": {flags: sumFlags, operands: contents}, "sha1sum": {flags: sumFlags, operands: contents}, "sha224sum": {flags: sumFlags, operands: contents},
 	"sha256sum": {flags: sumFlags, operands: contents}, "sha384sum": {flags: sumFlags, operands: contents}, "sha512sum": {flags: sumFlags, operands: contents},
 	"b2sum": {flags: sumFlags, operands: contents}, "shasum": {flags: sumFlags, operands: contents}, "md5": {flags: "-qr", operands: contents},
-	"cksum": {flags: "", operands: contents}, "sum": {flags: "-rs", operands: contents},
+	"cksum": {flags: "-a: --algorithm:", operands: contents}, "sum": {flags: "-rs", operands: contents},
 	"sort": {flags: sortFlags, operands: contents},
 	"uniq": {flags: "-cdDuiz -f: -s: -w: --count --repeated --all-repeated? --unique --ignore-case --skip-fields: --skip-chars: --check-chars: --zero-terminated", operands: contents, most: 1, check: noGlobs},
 	"tr":   {flags: "-cCdst --complement --delete --squeeze-repeats --truncate-set1", operands: plain, most: 2},
@@ -72,7 +77,7 @@ var specs = map[string]spec{
 	"fgrep": {flags: grepFlags, operands: pattern, safe: true, check: checkGrep},
 	"rg":    {flags: rgFlags, operands: pattern},
 	"stat":  {flags: "-fLtxsnqr -c: --dereference --file-system --cached: --format: --printf: --terse", operands: listed, safe: true},
-	"file":  {flags: "-bhiIkLNnrv0 --brief --mime --mime-type --mime-encoding --dereference --no-dereference --keep-going --no-pad --raw --print0", operands: contents},
+	"file":  {flags: "-bhiIkLNnrv0 --brief --mime --mime-type --mime-encoding --dereference --no-dereference --keep-going --no-pad --raw --print0 --extension -F: --separator:", operands: contents},
 	"du":    {flags: duFlags, operands: listed, safe: true}, "df": {flags: "-ahHiklmPT -t: -x: -B: --all --block-size: --human-readable --si --inodes --local --portability --print-type --total --type: --exclude-type: --output?", operands: listed},
 	"tree": {flags: treeFlags, operands: listed, apart: true},
 	"diff": {flags: diffFlags, operands: contents, most: 2}, "cmp": {flags: "-bls -n: -i: --print-bytes --verbose --quiet --silent --bytes: --ignore-initial:", operands: contents, most: 2, check: noGlobs},
@@ -80,6 +85,21 @@ var specs = map[string]spec{
 	"awk": {flags: awkFlags, operands: program, stops: true, check: checkAwk}, "gawk": {flags: awkFlags, operands: program, stops: true, check: checkAwk},
 	"mawk": {flags: awkFlags, operands: program, stops: true, check: checkAwk}, "nawk": {flags: awkFlags, operands: program, stops: true, check: checkAwk},
 	"jq": {flags: jqFlags, operands: program, check: checkJq},
+
+	"tac":     {flags: "-br -s: --before --regex --separator:", operands: contents, safe: true, check: checkTac},
+	"nm":      {flags: "-aACDgnpPrSuv --demangle? --dynamic --extern-only --defined-only --undefined-only --size-sort --numeric-sort --print-size", operands: contents, answers: true},
+	"objdump": {flags: "-adDfhHprRstTxwC -j: -M: --disassemble --disassemble-all --file-headers --section-headers --syms --dynamic-syms --reloc --no-show-raw-insn --demangle?", operands: contents, answers: true},
+	"readelf": {flags: "-aehlSsdnrVAW -p: -x: --all --file-header --program-headers --segments --section-headers --sections --symbols --syms --dyn-syms --notes --relocs --dynamic --wide", operands: contents, answers: true},
+	"size":    {flags: "-ABdoxt --format: --totals", operands: contents, answers: true},
+	"iconv":   {flags: "-cs -f: -t: -l --from-code: --to-code: --list", operands: contents, check: checkIconv},
+	"shuf":    {flags: "-erz -i: -n: --echo --repeat --zero-terminated --input-range: --head-count:", operands: contents},
+	"numfmt":  {flags: "-z -d: --to: --from: --suffix: --padding: --format: --field: --header? --grouping --round: --to-unit: --from-unit: --invalid: --delimiter:", operands: plain},
+	"tsort":   {operands: contents, most: 1}, "expr": {operands: plain, raw: true}, "factor": {operands: plain, check: checkNumbers},
+	"zcat": {operands: contents}, "bzcat": {operands: contents}, "xzcat": {operands: contents}, "zstdcat": {operands: contents},
+	"gzip": {flags: packFlags, operands: contents, check: checkPacker}, "gunzip": {flags: packFlags, operands: contents, check: checkPacker},
+	"xz": {flags: packFlags, operands: contents, check: checkPacker}, "bzip2": {flags: packFlags, operands: contents, check: checkPacker},
+	"bc": {flags: "-lqsw --mathlib --quiet --standard --warn", operands: contents},
+	"fd": {flags: fdFlags, operands: pattern}, "fdfind": {flags: fdFlags, operands: pattern},
 
 	"echo":     {operands: plain, raw: true, ambient: true},
 	"printf":   {operands: plain, raw: true, ambient: true, check: checkPrintf},
@@ -99,12 +119,20 @@ var specs = map[string]spec{
 	"[":        {operands: listed, raw: true, ambient: true, check: checkTest},
 	"[[":       {operands: listed, raw: true, ambient: true, check: checkTest},
 	"true":     {operands: plain, raw: true}, "false": {operands: plain, raw: true}, ":": {operands: plain, raw: true},
-	"whoami": {}, "tty": {flags: "-s"}, "nproc": {flags: "--all"}, "hostname": {flags: "-s"}, "uptime": {flags: "-ps --pretty --since"},
+	"whoami": {}, "tty": {flags: "-s"}, "nproc": {flags: "--all"}, "hostname": {flags: "-sI"}, "uptime": {flags: "-ps --pretty --since"},
 	"uname": {flags: "-asnrvmpio --all --kernel-name --nodename --kernel-release --kernel-version --machine --processor --operating-system"},
 	"id":    {flags: "-ugGnrz --user --group --groups --name --real --zero", operands: plain}, "groups": {operands: plain}, "logname": {}, "arch": {},
-	"free": {flags: "-bkmghtvw --bytes --kibi --mebi --gibi --human --total --wide"}, "lscpu": {}, "locale": {flags: "-a"}, "getconf": {operands: plain},
+	"free": {flags: "-bkmghtvw --bytes --kibi --mebi --gibi --human --total --wide"}, "lscpu": {flags: "-aJxy --json"}, "locale": {flags: "-a"}, "getconf": {operands: plain},
 	"seq": {flags: "-w -f: -s: --format: --separator: --equal-width", operands: plain, check: checkNumbers}, "sleep": {operands: plain, check: checkNumbers},
-	"ps":   {flags: "-AaefFlxwjH -p: -u: -C:", operands: plain, check: checkPs},
-	"find": {operands: plain}, "git": {operands: plain}, // judged on their own
+	"ps":   {flags: "-AaefFlxwjHLT -p: -u: -C: -o: --sort: --pid: --ppid: --forest --no-headers --user:", operands: plain, check: checkPs},
+	"find": {operands: plain}, "git": {operands: plain}, "tar": {operands: plain}, "unzip": {operands: plain}, "zipinfo": {operands: plain}, // judged on their own
+	"lsblk": {flags: "-afJlpbdnmtSD -o: --json --fs --all --bytes --list --output:", operands: plain}, "lsmod": {}, "lsb_release": {flags: "-acdirs --all --description"},
+	"pgrep": {flags: "-aflnoxcivw -u: -P: -U: -t: -d: -g: --list-name --list-full --full --exact --count --newest --oldest", operands: plain},
+	"pidof": {flags: "-sx", operands: plain}, "whereis": {flags: "-bms", operands: plain}, "cal": {operands: plain, check: checkNumbers},
+	"who": {flags: "-abHqrsTu"}, "w": {flags: "-hsfo"}, "users": {}, "tput": {operands: plain, check: checkTput},
+	"ss": {flags: "-tulnpaxHW46seimo --tcp --udp --listening --numeric --processes --all"}, "netstat": {flags: "-tulnpaxesrW", check: checkNetstat},
+	"ip":   {exact: "-4 -6 -br -brief -c -color -j -json -o -s -d", operands: plain, check: checkIP},
+	"jobs": {flags: "-lprs"}, "umask": {flags: "-S"}, "ulimit": {flags: "-aHSnsufvlmtc"}, "alias": {}, "hash": {}, "dirs": {flags: "-lpv"}, "times": {}, "history": {}, "help": {operands: plain},
+	"go":   {operands: plain, check: checkGo},
 	"wait": {}, "exit": {operands: plain, most: 1}, "break": {}, "continue": {}, "return": {operands: plain, most: 1},
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -13,11 +14,11 @@ var versioned = map[string]string{
 	"--version": "git node npm python python2 python3 pip pip3 ruby gem perl php rustc cargo rustup gcc g++ cc c++ clang clang++ make " +
 		"gmake cmake ninja meson bash sh zsh fish curl wget tar gzip zip unzip docker docker-compose podman gh psql mysql sqlite3 redis-cli deno bun " +
 		"tsc uv ruff black vim nvim emacs ghc julia shellcheck shfmt golangci-lint protoc buf fd fzf bat less nano rsync strace gdb lldb valgrind " +
-		"aws systemctl xz bzip2 clangd rustfmt",
+		"aws systemctl xz bzip2 clangd rustfmt npx java javac swift node-gyp clang-format nvcc R Rscript lua luajit ocaml elixir erl dart flutter scala kotlin kotlinc ansible vagrant packer",
 	"-V":       "python python2 python3 pip pip3 ssh cargo rustc curl wget tmux",
 	"-v":       "node npm ruby perl php gcc g++ lua nginx",
-	"-version": "ffmpeg",
-	"version":  "go openssl zig",
+	"-version": "ffmpeg ffprobe java javac",
+	"version":  "go openssl zig helm",
 }
 
 // choosers are files with which a folder tells the managers of versions (asdf, mise, proto, rustup) which program
@@ -27,8 +28,8 @@ var choosers = []string{".tool-versions", ".mise.toml", "mise.toml", ".prototool
 // proveVersion judges a question for a version: harmless where no file in the folder or above it chooses the program.
 func (c *Command) proveVersion(name string) Proof {
 	p := c.proved(nil)
-	if _, everyday := specs[name]; everyday || p.Why != "" {
-		return p
+	if !slices.ContainsFunc(slices.Collect(maps.Values(versioned)), func(names string) bool { return slices.Contains(strings.Fields(names), name) }) || p.Why != "" {
+		return p // one of the everyday commands
 	}
 	if c.Dirs == nil {
 		return Proof{Why: "the folder it runs in is not known"}
@@ -59,7 +60,7 @@ func (c *Command) isVersion(name string) bool {
 		}
 		return slices.Contains(strings.Fields(versioned[flag]), name)
 	case 3:
-		return name == "kubectl" && c.Words[1].Text == "version" && c.Words[2].Text == "--client"
+		return c.Words[1].Text == "version" && (name == "kubectl" && c.Words[2].Text == "--client" || name == "helm" && c.Words[2].Text == "--short")
 	}
 	return false
 }
