@@ -162,11 +162,21 @@ func matchComponent(pattern, name string) bool {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" { // disks there do not tell the cases apart
 		pattern, name = strings.ToLower(pattern), strings.ToLower(name)
 	}
-	if !strings.ContainsAny(pattern, `*?[\`) {
+	if !isGlob(pattern) {
 		return pattern == name
 	}
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil
+}
+
+func isGlob(s string) bool {
+	for i := range len(s) {
+		switch s[i] {
+		case '*', '?', '[', '\\':
+			return true
+		}
+	}
+	return false
 }
 
 // names reports whether the pattern itself, by its own words, speaks of secret or protected names: only then it answers

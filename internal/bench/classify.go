@@ -14,76 +14,79 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// classified is how long commands of one shape took to judge, sorted.
-type classified struct {
-	shape string
-	took  []time.Duration
-}
-
 // share is the time within which that share of the judgements was done.
 func share(took []time.Duration, of float64) time.Duration {
 	return took[min(len(took)-1, int(float64(len(took))*of))].Round(time.Microsecond)
 }
 
-// judgements is how often each shape is judged.
-const judgements = 200
+// judgements is how often each command is judged.
+const judgements = 100
 
-// classification judges commands of 16 KB in every shape, as adze permission check --batch does: read, prove, hold
-// against rules, explain, on a real folder.
-func classification() ([]classified, error) {
+// desk is a folder to judge commands in, with the rules of somebody who has worked for a while.
+type desk struct {
+	dir   string
+	world permission.World
+	rules permission.Rules
+}
+
+func newDesk() (*desk, error) {
 	dir, err := os.MkdirTemp("", "adze-bench-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
+	d := &desk{dir: dir}
 	if err := furnish(dir); err != nil {
-		return nil, err
+		return d, err
 	}
-	rules, _, err := permission.ParseRules(everydayAllow, everydayAsk, everydayDeny)
-	if err != nil {
-		return nil, err
-	}
-	world := permission.World{Roots: []string{dir}, Home: "/home/me", State: "/home/me/.adze", Disk: ondisk.New([]string{dir})}
-	var all []classified
-	for _, s := range shapes() {
-		r := tool.Request{
-			Declaration: tool.Declaration{Name: "run_shell_command", DisplayName: "Shell", Kind: tool.Execute},
-			Invocation: tool.Invocation{
-				Access:  []tool.Access{{Verb: tool.Execs, Target: s.line}},
-				Confirm: tool.Command{Line: s.line, Directory: dir},
-			},
-		}
-		var took []time.Duration
-		for range judgements {
-			began := time.Now()
-			permission.Check(world, rules, permission.Default, permission.Options{}, r)
-			took = append(took, time.Since(began))
-		}
-		slices.Sort(took)
-		all = append(all, classified{s.name, took})
-	}
-	return all, nil
+	d.world = permission.World{Roots: []string{dir}, Home: "/home/me", State: "/home/me/.adze", Disk: ondisk.New([]string{dir})}
+	d.rules, _, err = permission.ParseRules(everydayAllow, everydayAsk, everydayDeny)
+	return d, err
 }
 
-// printClassification prints a row for the goal, and behind the other goals a row a shape.
-func printClassification(goals, shapes io.Writer) error {
-	all, err := classification()
+// judge judges a command again and again, as adze permission check --batch does: read, prove, hold against rules, explain,
+// on a real folder.
+func (d *desk) judge(line string) []time.Duration {
+	r := tool.Request{
+		Declaration: tool.Declaration{Name: "run_shell_command", DisplayName: "Shell", Kind: tool.Execute},
+		Invocation: tool.Invocation{
+			Access:  []tool.Access{{Verb: tool.Execs, Target: line}},
+			Confirm: tool.Command{Line: line, Directory: d.dir},
+		},
+	}
+	var took []time.Duration
+	for range judgements {
+		began := time.Now()
+		permission.Check(d.world, d.rules, permission.Default, permission.Options{}, r)
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	return took
+}
+
+// printClassification prints rows for the goal, and behind the other goals a row a shape.
+func printClassification(goals, table io.Writer) error {
+	d, err := newDesk()
+	if d != nil {
+		defer os.RemoveAll(d.dir)
+	}
 	if err != nil {
 		return fmt.Errorf("judge commands: %w", err)
 	}
-	var took []time.Duration
-	for _, c := range all {
-		took = append(took, c.took...)
-	}
-	slices.Sort(took)
-	fmt.Fprintf(goals, "classification p99 at 16 KB\t%v\tunder 1 ms\n", share(took, 0.99))
-	fmt.Fprintf(goals, "classification median at 16 KB\t%v\t\n", share(took, 0.5))
-	fmt.Fprintln(shapes, "16 KB of\tfastest\tmedian\tp99")
-	for _, c := range all {
-		fmt.Fprintf(shapes, "%s\t%v\t%v\t%v\n", c.shape, share(c.took, 0), share(c.took, 0.5), share(c.took, 0.99))
+	fmt.Fprintln(table, "16 KB of\tfastest\tmedian\tp99")
+	for _, size := range []int{1 << 10, 4 << 10, 16 << 10} {
+		var all []time.Duration
+		for _, s := range shapes(size) {
+			took := d.judge(s.line)
+			all = append(all, took...)
+			if size == 16<<10 {
+				fmt.Fprintf(table, "%s\t%v\t%v\t%v\n", s.name, share(took, 0), share(took, 0.5), share(took, 0.99))
+			}
+		}
+		slices.Sort(all)
+		fmt.Fprintf(goals, "classification p99 at %d KB\t%v (median %v)\tunder 1 ms\n", size>>10, share(all, 0.99), share(all, 0.5))
 	}
 	return nil
 }
@@ -119,14 +122,14 @@ var (
 	}
 )
 
-// shape is a command of 16 KB.
+// shape is a command that is long in one way.
 type shape struct{ name, line string }
 
-// size is how long the commands are.
-const size = 16 << 10
-
-// shapes are commands that are long in every way there is.
-func shapes() []shape {
+// shapes are commands of a size that are long in every way there is.
+func shapes(size int) []shape {
+	fill := func(head string, piece func(n int) string, tail string) string {
+		return fillTo(size, head, piece, tail)
+	}
 	counted := func(format string) func(int) string {
 		return func(n int) string { return fmt.Sprintf(format, n) }
 	}
@@ -151,6 +154,7 @@ func shapes() []shape {
 		{"here-documents", fill("", same("cat <<EOF\nsome text\nEOF\n"), "ls")},
 		{"git", fill("", kinds("git log --oneline -5; ", "git diff HEAD~1 -- src; ", "git -C src show HEAD:x; "), "git status")},
 		{"paths", fill("cat", counted(" src/a/b/../c%d.go"), "")},
+		{"words of a changing command", fill("rm -r", counted(" f%d"), "")},
 		{"paths of a changing command", fill("mytool", counted(" --in=src/a:b%d,c"), "")},
 		{"patterns", fill("ls", counted(" src/*%d.go"), "")},
 		{"folders", fill("", counted("cd src && cat f%d && cd ..; "), "ls")},
@@ -160,8 +164,8 @@ func shapes() []shape {
 	}
 }
 
-// fill makes a command of 16 KB from pieces.
-func fill(head string, piece func(n int) string, tail string) string {
+// fillTo makes a command of a size from pieces.
+func fillTo(size int, head string, piece func(n int) string, tail string) string {
 	var b strings.Builder
 	b.WriteString(head)
 	for n := 0; ; n++ {

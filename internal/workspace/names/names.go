@@ -119,19 +119,40 @@ type table struct {
 }
 
 type prepared struct {
-	chain []string
+	chain []starred
 	why   string
+}
+
+// starred is a component with at most one star.
+type starred struct {
+	head, tail string
+	star       bool
+}
+
+func newStarred(pattern string) (s starred) {
+	s.head, s.tail, s.star = strings.Cut(pattern, "*")
+	return s
+}
+
+func (s *starred) match(name string) bool {
+	if !s.star {
+		return s.head == name
+	}
+	return len(name) >= len(s.head)+len(s.tail) && strings.HasPrefix(name, s.head) && strings.HasSuffix(name, s.tail)
 }
 
 func prepare(rules []rule) *table {
 	t := &table{byName: map[string][]int{}}
 	for i, r := range rules {
-		p := prepared{strings.Split(r.chain, "/"), r.why}
+		p := prepared{why: r.why}
+		for c := range strings.SplitSeq(r.chain, "/") {
+			p.chain = append(p.chain, newStarred(c))
+		}
 		t.rules = append(t.rules, p)
-		if first := p.chain[0]; strings.Contains(first, "*") {
+		if first := p.chain[0]; first.star {
 			t.starry = append(t.starry, i)
 		} else {
-			t.byName[first] = append(t.byName[first], i)
+			t.byName[first.head] = append(t.byName[first.head], i)
 		}
 	}
 	return t
@@ -152,7 +173,7 @@ func (t *table) match(comps []string) (why string, ok bool) {
 // matchAt is the place of the first rule whose chain begins with the component at.
 func (t *table) matchAt(comps []string, at int) int {
 	best := len(t.rules)
-	for _, places := range [][]int{t.byName[comps[at]], t.starry} {
+	for _, places := range [...][]int{t.byName[comps[at]], t.starry} {
 		for _, i := range places {
 			if i < best && len(t.rules[i].chain) <= len(comps)-at && matchAt(t.rules[i].chain, comps[at:]) {
 				best = i
@@ -162,20 +183,11 @@ func (t *table) matchAt(comps []string, at int) int {
 	return best
 }
 
-func matchAt(chain, comps []string) bool {
-	for i, want := range chain {
-		if !matchName(want, comps[i]) {
+func matchAt(chain []starred, comps []string) bool {
+	for i := range chain {
+		if !chain[i].match(comps[i]) {
 			return false
 		}
 	}
 	return true
-}
-
-// matchName compares a component with a pattern in which one star may stand.
-func matchName(pattern, name string) bool {
-	head, tail, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == name
-	}
-	return len(name) >= len(head)+len(tail) && strings.HasPrefix(name, head) && strings.HasSuffix(name, tail)
 }

@@ -92,7 +92,7 @@ func (w *walk) step(name string) error {
 		}
 		return nil
 	}
-	full := filepath.Join(w.at, name)
+	full := join(w.at, name)
 	if !w.exists {
 		w.at = full
 		return nil
@@ -109,8 +109,22 @@ func (w *walk) step(name string) error {
 	case !info.IsDir() && len(w.todo) > 0:
 		return fmt.Errorf("%s is not a folder: %w", full, syscall.ENOTDIR)
 	}
-	w.at = filepath.Join(w.at, w.disk.spelled(w.at, name, info))
+	if spelled := w.disk.spelled(w.at, name, info); spelled != name {
+		full = join(w.at, spelled)
+	}
+	w.at = full
 	return nil
+}
+
+// join puts one component behind a canonical path.
+func join(at, name string) string {
+	switch {
+	case name == ".":
+		return at
+	case os.IsPathSeparator(at[len(at)-1]):
+		return at + name
+	}
+	return at + string(filepath.Separator) + name
 }
 
 // unreachable errors leave the rest of a name unknown: it is absent, or its
