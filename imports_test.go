@@ -47,6 +47,7 @@ var mayImport = map[string]string{
 	"internal/proc":               "internal/proc/term internal/proc/sandbox",
 	"internal/proc/term":          "",
 	"internal/proc/sandbox":       "",
+	"internal/proc/barren":        "",
 	"internal/web":                "internal/text",
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",

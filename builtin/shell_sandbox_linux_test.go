@@ -3,10 +3,12 @@ package builtin
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/proc/barren"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/tool"
 )
@@ -226,6 +228,45 @@ func TestUncleanEarlierRun(t *testing.T) {
 		text := call(t, x, "run_shell_command", args{"command": "echo ran"}).Result.Text()
 		if !strings.Contains(text, "Output: ran") || strings.Contains(text, "Note: What an earlier run left behind could not be ended") != (i == 0) {
 			t.Error(text)
+		}
+	}
+}
+
+// Where the kernel lets less through, a person who is asked is told, and so is the model at the first command.
+func TestSandboxInBarrenPlaces(t *testing.T) {
+	for place, want := range map[string]struct{ warning, result string }{
+		"a container": {"Protected paths are not enforced: user namespaces are not allowed here", "Note: Protected paths are not enforced"},
+		"nothing":     {"this system has nothing to enforce it with", "neither writes nor the network can be held back"},
+	} {
+		if os.Getenv("BARREN_PLACE") == "" {
+			cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestSandboxInBarrenPlaces$", "-test.v")
+			cmd.Env = append(os.Environ(), "BARREN_PLACE="+place)
+			if text, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", place, err, text)
+			}
+			continue
+		}
+		if os.Getenv("BARREN_PLACE") != place {
+			continue
+		}
+		if err := barren.Become(place); err != nil {
+			t.Skip(err)
+		}
+		set, err := New(Options{Dir: t.TempDir(), Helper: testHelper, Sandbox: Sandbox{Mode: "workspace"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer set.Close()
+		x := executor(set)
+		seen := ""
+		x.Policy = func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask} }
+		x.Ask = func(_ context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {
+			seen = strings.Join(r.Confirm.(tool.Command).Warnings, "; ")
+			return tool.Decision{Verdict: tool.Allow}, nil
+		}
+		text := call(t, x, "run_shell_command", args{"command": "true"}).Result.Text()
+		if !strings.Contains(seen, want.warning) || !strings.Contains(text, want.result) {
+			t.Errorf("%s: warned of %q\n%s", place, seen, text)
 		}
 	}
 }

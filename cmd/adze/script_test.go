@@ -10,12 +10,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
 func TestMain(m *testing.M) {
 	builtin.Main() // a keeper of commands is this binary too
-	testscript.Main(m, map[string]func(){"adze": main, "mcpserver": mcpServer, "badserver": badServer, "dialunix": dialUnix})
+	testscript.Main(m, map[string]func(){"adze": main, "mcpserver": mcpServer, "badserver": badServer, "dialunix": dialUnix, "barren": inBarren})
 }
 
 // TestScripts plays whole-program stories: the real program, a home of its own, and a model on loopback that says what
@@ -38,12 +39,7 @@ func TestScripts(t *testing.T) {
 			"elsewhere": makeElsewhere,
 			"listen":    listenUnix,
 		},
-		Condition: func(name string) (bool, error) {
-			if name != "elsewhere" {
-				return false, fmt.Errorf("there is no condition %s", name)
-			}
-			return elsewhere() != "", nil
-		},
+		Condition: condition,
 	})
 }
 
@@ -64,6 +60,17 @@ func serveModel(t *testing.T, ts *testscript.TestScript, args []string) {
 			t.Errorf("%s: the conversation was not the script's: %v", ts.Name(), err)
 		}
 	})
+}
+
+// condition is what stories can depend on beside the system.
+func condition(name string) (bool, error) {
+	switch name {
+	case "elsewhere":
+		return elsewhere() != "", nil
+	case "layers": // every layer of the sandbox works
+		return sandbox.Probe().Layers().Has(sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces), nil
+	}
+	return false, fmt.Errorf("there is no condition %s", name)
 }
 
 // makeElsewhere makes folders outside of temp folders, which boxed commands may write to: elsewhere NAME... Their paths go
