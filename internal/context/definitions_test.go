@@ -12,7 +12,7 @@ import (
 
 func TestAgents(t *testing.T) {
 	dir := tree(t, map[string]string{
-		"p/.adze/agents/reviewer.md": "---\nname: reviewer\ndescription: >\n  Reviews\n  changes.\ntools: [read_file, grep_search]\ndisallowedTools: Write, Edit\nmodel: big\nmode: plan\ncolor: red\n---\n\nYou review.\n",
+		"p/.adze/agents/reviewer.md": "---\nname: reviewer\ndescription: >\n  Reviews\n  changes.\ntools: [read_file, grep_search]\ndisallowedTools: \"Write Edit\"\nmodel: big\nmode: plan\ncolor: red\n---\n\nYou review.\n",
 		"p/.qwen/agents/reviewer.md": "---\nname: Reviewer\ndescription: hidden\n---\nx",
 		"p/.qwen/agents/tester.md":   "---\r\nname: tester\r\ndescription: \"Tests: all\"\r\ntools: Read, Shell ,\r\nmodel: inherit\r\npermissionMode: acceptEdits\r\n---\r\nYou test.\r\n",
 		"home/agents/tester.md":      "---\nname: tester\ndescription: hidden\n---\n",

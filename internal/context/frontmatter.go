@@ -95,7 +95,7 @@ type matter struct {
 	path        string
 }
 
-// list is a list of names, also written as one string with commas.
+// list is a list of names, also written as one string with commas or blanks between.
 type list []string
 
 // UnmarshalYAML reads both ways of writing it.
@@ -106,6 +106,9 @@ func (l *list) UnmarshalYAML(n *yaml.Node) error {
 			return nil
 		}
 		names = strings.Split(n.Value, ",")
+		if len(names) == 1 && !strings.Contains(n.Value, "(") {
+			names = strings.Fields(n.Value)
+		}
 	} else if err := n.Decode(&names); err != nil {
 		return err
 	}

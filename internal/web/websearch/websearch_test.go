@@ -271,3 +271,45 @@ func TestBraveWords(t *testing.T) {
 		t.Errorf("%d words are asked for: %s, %v", got, x.Target, err)
 	}
 }
+
+// Whatever an engine answers, what is made of it is bounded and can be fetched.
+func FuzzAnswers(f *testing.F) {
+	for _, name := range []string{"tavily.json", "google.json", "brave.json", "searxng.json", "duckduckgo.html", "duckduckgo_check.html", "duckduckgo_none.html", "dashscope.json"} {
+		body, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(body, 200)
+	}
+	f.Add([]byte(`{"results":[{"url":7}],"error":{"errors":[{"code":[]}]}}`), 429)
+	f.Fuzz(func(t *testing.T, body []byte, status int) {
+		for _, kind := range Types() {
+			c := config(kind)
+			c.BaseURL = "https://search.example"
+			e, err := New(c, web.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := &web.Answer{Status: status, Header: http.Header{}, Body: body}
+			if err := e.failure(a); err != nil {
+				if len(err.Error()) > 2000 || strings.Contains(err.Error(), c.APIKey) {
+					t.Errorf("%s: %q", kind, err)
+				}
+				continue
+			}
+			found, err := e.kind.read(a)
+			if err != nil {
+				continue
+			}
+			found = tidy(found, 5)
+			if len(found.Results) > 5 {
+				t.Errorf("%s: %d results", kind, len(found.Results))
+			}
+			for _, r := range found.Results {
+				if _, err := web.Parse(r.URL); err != nil || strings.ContainsAny(r.Title+r.Snippet+r.Date, "\n\r") || len(r.Title) > 1000 || len(r.Snippet) > 2500 || r.Title == "" {
+					t.Errorf("%s: %+v, %v", kind, r, err)
+				}
+			}
+		}
+	})
+}
