@@ -175,8 +175,9 @@ func visible(content []tool.Part) []tool.Part {
 	return content
 }
 
-// Complete gives the values that a server proposes for an argument of a prompt that begins so; none if it has no idea.
-func (s *Servers) Complete(ctx context.Context, alias, prompt, argument, begins string) []string {
+// Complete gives the values that a server proposes for an argument of a prompt that begins so, where these are given
+// already; none if it has no idea.
+func (s *Servers) Complete(ctx context.Context, alias, prompt, argument, begins string, given map[string]string) []string {
 	ctx, cancel := context.WithTimeout(ctx, completeWait)
 	defer cancel()
 	running, err := s.running(ctx, alias)
@@ -189,6 +190,7 @@ func (s *Servers) Complete(ctx context.Context, alias, prompt, argument, begins 
 	res, err := running.cs.Complete(ctx, &mcp.CompleteParams{
 		Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: prompt},
 		Argument: mcp.CompleteParamsArgument{Name: argument, Value: begins},
+		Context:  &mcp.CompleteContext{Arguments: given},
 	})
 	if err != nil {
 		return nil

@@ -142,7 +142,7 @@ func promptCommand(p discover.Prompt) slash {
 		args, missing := promptArguments(p.Arguments, splitQuoted(words))
 		if len(missing) > 0 {
 			return expansion{}, exitf(exitInput, "/%s needs %s; it takes: /%s %s%s", c.name, strings.Join(missing, " and "), c.name, c.words,
-				s.suggestions(ctx, p, missing))
+				s.suggestions(ctx, p, missing, args))
 		}
 		messages, err := s.outside.servers.Prompt(ctx, p.Server, p.Name, args)
 		if err != nil {
@@ -154,10 +154,10 @@ func promptCommand(p discover.Prompt) slash {
 }
 
 // suggestions are the values that the server proposes for arguments.
-func (s *session) suggestions(ctx context.Context, p discover.Prompt, arguments []string) string {
+func (s *session) suggestions(ctx context.Context, p discover.Prompt, arguments []string, given map[string]string) string {
 	text := ""
 	for _, a := range arguments {
-		if values := s.outside.servers.Complete(ctx, p.Server, p.Name, a, ""); len(values) > 0 {
+		if values := s.outside.servers.Complete(ctx, p.Server, p.Name, a, "", given); len(values) > 0 {
 			text += fmt.Sprintf("\n%s: %s", a, tool.Visible(strings.Join(values[:min(len(values), 20)], ", ")))
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -265,7 +264,7 @@ func TestGroupEnds(t *testing.T) {
 	d := open(t, map[string]discover.Server{"f": features(t, "")}, discover.Options{}, nil)
 	text := d.want(t, "f__breed", `{}`, "child ").Result.Text()
 	pid, err := strconv.Atoi(strings.TrimPrefix(text, "child "))
-	if err != nil || syscall.Kill(pid, 0) != nil {
+	if err != nil || gone(pid) {
 		t.Fatalf("%q: %v", text, err)
 	}
 	d.Close()
