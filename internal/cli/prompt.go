@@ -74,7 +74,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		out.event(e)
 	})
 	defer s.crew.Close()
-	answer, err := s.converse(ctx, a, said.parts)
+	answer, err := s.converse(ctx, a, said.parts, limits(o).Wall)
 	if printed := out.end(answer, err); printed != nil {
 		return printed
 	}
@@ -124,11 +124,20 @@ func (s *session) newAgent(m model.Model, o *options, history []model.Message, o
 	return a
 }
 
-// converse runs the prompt, and goes on while sub-agents in the background still have something to report.
-func (s *session) converse(ctx context.Context, a *agent.Agent, prompt []model.Part) (agent.Answer, error) {
+// converse runs the prompt, and goes on while sub-agents in the background still have something to report: all of it in
+// the time there is.
+func (s *session) converse(ctx context.Context, a *agent.Agent, prompt []model.Part, wall time.Duration) (agent.Answer, error) {
+	if wall > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, wall, fmt.Errorf("stopped after %v: %w", wall, agent.ErrWallTime))
+		defer cancel()
+	}
 	answer, err := a.Run(ctx, prompt...)
 	for err == nil {
 		news := s.crew.Await(ctx)
+		if ctx.Err() != nil {
+			return answer, context.Cause(ctx)
+		}
 		if len(news) == 0 {
 			break
 		}
