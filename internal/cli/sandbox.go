@@ -82,7 +82,8 @@ func sandboxRun(ctx context.Context, env Env, o *options, words []string) error 
 		return ok
 	})
 	spec.UnixSockets, spec.Bubblewrap = set.Tools.SandboxUnixSockets, set.Tools.SandboxBackend == bubblewrap
-	out, err := proc.Here(ctx, env.Helper, proc.Command{Argv: words, Dir: dir, Env: environ, Sandbox: spec}, func(note string) {
+	// What is typed is for the command to answer, and does not end it here.
+	out, err := proc.Here(context.WithoutCancel(ctx), env.Helper, proc.Command{Argv: words, Dir: dir, Env: environ, Sandbox: spec}, func(note string) {
 		fmt.Fprintf(env.Stderr, "adze: %s\n", note)
 	})
 	if err != nil {

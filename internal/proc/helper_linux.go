@@ -74,8 +74,9 @@ func keep(what kind) int {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 1
 	}
-	// Caught, not ignored: an ignored signal would stay ignored in the command.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	// All are caught, so that the command can do no harm with them; not ignored:
+	// an ignored signal would stay ignored in the command.
+	signal.Notify(make(chan os.Signal, 1))
 	os.Chdir("/") // hold no folder
 
 	k := &keeping{ctl: os.NewFile(ctlFD, "control"), empty: make(chan struct{}), over: make(chan int, 1)}
@@ -256,6 +257,9 @@ func (k *keeping) end(grace time.Duration) {
 					return
 				}
 				grace = 0
+			}
+			if os.Getpid() == 1 && (grace > 0 && askAll(all, k.empty, grace) || endWorld(k.empty)) {
+				return
 			}
 			if n := endAll(all, k.empty, grace); n > 0 {
 				k.over <- n

@@ -54,6 +54,7 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 	}
 	stop := context.AfterFunc(ctx, func() { p.Kill() })
 	defer stop()
+	defer passOn(p)()
 	st, err := p.Wait()
 	if err != nil {
 		return Outcome{}, err
@@ -66,6 +67,30 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 		o.Ended = Cancelled
 	}
 	return o, nil
+}
+
+// passOn tells a process to end when this one is told so, until the returned
+// function is called.
+func passOn(p *os.Process) (stop func()) {
+	told, over := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(told, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-told:
+				p.Signal(syscall.SIGTERM)
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(told)
+		close(over)
+		<-done
+	}
 }
 
 // startPlain starts the command itself, or the program that boxes it.

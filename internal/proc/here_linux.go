@@ -94,18 +94,17 @@ func become() int {
 // not end of a signal that it does nothing about, and would have to wait for
 // orphans. What is typed at the terminal reaches the command by itself.
 func beFirst(s *spec) (code int, err error) {
+	signal.Notify(make(chan os.Signal, 1)) // all, as a keeper does
 	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGTSTP, syscall.SIGPIPE)
+	signal.Notify(told, syscall.SIGTERM)
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // its other threads are in no box
 	pid, err := syscall.ForkExec(s.argv[0], s.argv, &syscall.ProcAttr{Env: s.env, Files: []uintptr{0, 1, 2}})
 	if err != nil {
 		return 126, err
 	}
 	go func() {
-		for sig := range told {
-			if sig == syscall.SIGTERM {
-				syscall.Kill(pid, syscall.SIGTERM)
-			}
+		for range told {
+			syscall.Kill(pid, syscall.SIGTERM)
 		}
 	}()
 	for {

@@ -132,7 +132,7 @@ func TestOwnProcessNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := run(t, r, Command{Line: `echo $PPID; ls -d /proc/[0-9]* | wc -l; readlink /proc/self >/dev/null && echo seen
-kill -STOP $PPID; kill -KILL $PPID; kill -KILL -1 2>/dev/null; echo here`, Dir: dir, Sandbox: spec})
+for s in STOP KILL ABRT SEGV QUIT ILL TERM USR1 TSTP XCPU SYS 34; do kill -$s $PPID; done; kill -KILL -1 2>/dev/null; echo here`, Dir: dir, Sandbox: spec})
 	f := strings.Fields(o.Output.Head)
 	if o.Exit != 0 || len(f) != 4 || f[0] != "1" || len(f[1]) != 1 || f[2] != "seen" || f[3] != "here" {
 		t.Errorf("%+v", o)
@@ -141,6 +141,20 @@ kill -STOP $PPID; kill -KILL $PPID; kill -KILL -1 2>/dev/null; echo here`, Dir: 
 		t.Error("a process outside was killed")
 	}
 	other.Stop()
+}
+
+// Nothing forks away from its end, in any box.
+func TestForkingInBoxes(t *testing.T) {
+	inEachLife(t, func(t *testing.T, r *Runner, c Command) {
+		env, tag := tagged(t)
+		// Each of up to sixty lives on by a child, in a session of its own, deaf to TERM.
+		c.Env, c.Line = env, `f() { trap '' TERM HUP; for i in 1 2; do [ $1 -gt 0 ] && (setsid bash -c "$(declare -f f); f $(($1-1))" &) ; done; while :; do (sleep 0.01); done; }; f 4`
+		c.Timeout = 700 * time.Millisecond
+		o := run(t, r, c)
+		if left := tagsLeft(t, tag); left != nil || o.Ended != TimedOut || o.Leftover != 0 {
+			t.Errorf("%+v, left %q", o, left)
+		}
+	})
 }
 
 // Where a fresh /proc cannot be mounted the box is made without process
