@@ -27,7 +27,6 @@ func TestMain(m *testing.M) {
 	case "server":
 		exit(fixtureServer())
 	}
-	// Who reads from a person reads as long as the program lives.
 	dir, err := os.MkdirTemp("", "adze-peers-")
 	if err == nil {
 		err = os.Setenv(ownFolder, dir)
@@ -35,7 +34,9 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		exit(err)
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+	// Who reads from a person reads as long as the program lives.
+	reader := goleak.IgnoreTopFunction("github.com/adze-dev/adze/internal/cli.newLineReader.func1")
+	goleak.VerifyTestMain(m, reader, goleak.Cleanup(func(code int) {
 		os.RemoveAll(dir)
 		os.Exit(code)
 	}))
