@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"image/draw"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
 
-	"golang.org/x/image/draw"
 	"golang.org/x/image/webp"
 )
 
@@ -151,12 +151,11 @@ func shrink(img image.Image, edge int) *image.NRGBA {
 	if longest := max(w, h); longest > edge {
 		w, h = max(1, w*edge/longest), max(1, h*edge/longest)
 	}
-	out := image.NewNRGBA(image.Rect(0, 0, w, h))
-	if w == b.Dx() && h == b.Dy() {
-		draw.Draw(out, out.Bounds(), img, b.Min, draw.Src)
-	} else {
-		draw.BiLinear.Scale(out, out.Bounds(), img, b, draw.Src, nil)
+	if w != b.Dx() || h != b.Dy() {
+		return reduce(img, w, h)
 	}
+	out := image.NewNRGBA(image.Rect(0, 0, w, h))
+	draw.Draw(out, out.Bounds(), img, b.Min, draw.Src)
 	return out
 }
 
