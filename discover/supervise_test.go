@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -163,10 +164,22 @@ func TestStrangeAnswers(t *testing.T) {
 func TestChatterAfterTheStart(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
-	d := ready(t, "chatter", Options{State: state})
+	d := open(t, map[string]Server{"fake": self(t, "chatter"), "good": self(t, "plain")}, Options{State: state})
+	if err := d.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var took []time.Duration // calls of another server meanwhile
 	deadline := time.Now().Add(20 * time.Second)
 	for st := d.List()[0]; st.Err == nil && time.Now().Before(deadline); st = d.List()[0] {
+		began := time.Now()
+		if o := d.call(t.Context(), "good__echo", `{"text":"x"}`); o.Status != tool.StatusSuccess {
+			t.Fatal(o)
+		}
+		took = append(took, time.Since(began))
 		time.Sleep(20 * time.Millisecond)
+	}
+	if slices.Sort(took); len(took) > 0 && took[len(took)/2] > 500*time.Millisecond { // 50 ms, and a busy machine
+		t.Errorf("calls of another server took %s", took[len(took)/2])
 	}
 	if err := d.List()[0].Err; err == nil || !strings.Contains(err.Error(), `lines in a row that are no MCP messages, the first "y", and was ended`) {
 		t.Error(err)

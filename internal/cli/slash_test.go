@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,4 +73,21 @@ func TestResourcesOfAPrompt(t *testing.T) {
 			t.Errorf("%s\n%s", prompt, diff)
 		}
 	}
+}
+
+// Whatever a prompt holds, reading it does not panic, and what it names is in it.
+func FuzzPromptWords(f *testing.F) {
+	for _, s := range []string{"/a:b c=\"d e\"\nrest", "see @s:a://b.", `@"s:x`, "/é '", "/a \"'\" b='", "@s:\xff."} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, prompt string) {
+		if _, words, _, ok := slashed(prompt); ok {
+			promptArguments([]discover.PromptArgument{{Name: "a", Required: true}, {Name: "b"}}, splitQuoted(words))
+		}
+		for _, r := range resources(prompt, []string{"s"}, func(_, uri string) bool { return len(uri)%2 == 0 }) {
+			if !strings.Contains(prompt, r.uri) {
+				t.Errorf("%q is not in %q", r.uri, prompt)
+			}
+		}
+	})
 }
