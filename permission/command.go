@@ -95,7 +95,8 @@ func (t *sum) add(s *sentence, readOnly bool) {
 	}
 	t.proved = t.proved && s.proved
 	t.paths = min(t.paths, s.paths)
-	switch free := s.proved && s.paths == tool.Allow; {
+	sets := len(s.cmd.Words) == 0 && len(s.cmd.Prefix) > 0 // which what a rule allows may see
+	switch free := s.proved && s.paths == tool.Allow && !sets; {
 	case free && readOnly:
 	case s.covered != nil:
 		if !slices.Contains(t.by, s.covered.text) {

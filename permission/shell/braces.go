@@ -1,5 +1,10 @@
 package shell
 
+import (
+	"strconv"
+	"strings"
+)
+
 // maxBraced is how many words a word with braces may become.
 const maxBraced = 64
 
@@ -30,6 +35,9 @@ func expandBraces(s string) (words []string, ok bool) {
 		}
 		list := splitUnescaped(s[:end], ',')
 		if len(list) == 1 {
+			list = sequence(s[:end])
+		}
+		if len(list) == 1 {
 			if unescapedByte(s[:end], '.') >= 0 || unescapedByte(s[end:], ',') >= 0 {
 				return nil, false
 			}
@@ -48,6 +56,21 @@ func expandBraces(s string) (words []string, ok bool) {
 		}
 		words, s = next, s[end+1:]
 	}
+}
+
+// sequence is the numbers of 1..9; the text itself where it is no such thing, or too long, or has leading zeros.
+func sequence(s string) []string {
+	from, to, ok := strings.Cut(s, "..")
+	a, err1 := strconv.Atoi(from)
+	b, err2 := strconv.Atoi(to)
+	if !ok || err1 != nil || err2 != nil || a < 0 || b < a || b-a >= maxBraced || strconv.Itoa(a) != from || strconv.Itoa(b) != to {
+		return []string{s}
+	}
+	var out []string
+	for n := a; n <= b; n++ {
+		out = append(out, strconv.Itoa(n))
+	}
+	return out
 }
 
 // unescapedByte is the place of the first c that no backslash stands before.

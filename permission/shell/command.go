@@ -32,8 +32,9 @@ type Command struct {
 	// Guess: By may run this or not (npx rm, ssh host rm). Deny and ask look at it, allow does not.
 	Guess bool
 
-	keyword bool   // time, as the shell itself knows it
-	start   string // the folder the line starts in
+	keyword bool     // time, as the shell itself knows it
+	cases   [][]Word // its words with every value of its variables, where these are known
+	start   string   // the folder the line starts in
 
 	program string // what base found, once the command stands in a script
 	sort    runs   // what runs found then

@@ -38,6 +38,9 @@ func (c *Command) Prove() Proof {
 	if why := c.surroundings(); why != "" {
 		return Proof{Why: why}
 	}
+	if len(c.cases) > 0 {
+		return c.proveCases()
+	}
 	name := systemName(c.Name())
 	if c.keyword || c.wrapsOnly() {
 		return Proof{}
@@ -46,10 +49,7 @@ func (c *Command) Prove() Proof {
 		return c.proveVersion(name)
 	}
 	if len(c.Words) == 0 {
-		if len(c.Prefix) == 0 { // what a compound statement opens: surroundings have looked at what is written
-			return c.proved(nil)
-		}
-		return Proof{Why: "only assigns"}
+		return c.proved(nil) // what it sets and opens was looked at
 	}
 	if c.Name() == "" {
 		return Proof{Why: "the command word " + c.Words[0].Text + " is not literal"}
@@ -118,12 +118,51 @@ func (c *Command) wrapsOnly() bool {
 
 // rawArgs takes every word for an operand.
 func rawArgs(c *Command, words []Word) (*args, string) {
+	comparing := comparesOnly(c, words)
 	for _, w := range words {
-		if w.Sort == Unknown {
+		if w.Sort == Unknown && !(comparing && isOneParam(w.Text)) {
 			return nil, "the word " + w.Text + " is not literal"
 		}
 	}
 	return &args{cmd: c, operands: words, ended: 0}, ""
+}
+
+// comparesOnly reports whether test has so few words that none of them can be taken for an operator but the one that
+// is: -z WORD, -n WORD, WORD = WORD.
+func comparesOnly(c *Command, words []Word) bool {
+	switch c.Name() {
+	case "[":
+		if len(words) == 0 || words[len(words)-1].Text != "]" {
+			return false
+		}
+		words = words[:len(words)-1]
+	case "test":
+	default:
+		return false
+	}
+	switch len(words) {
+	case 2:
+		return words[0].Text == "-z" || words[0].Text == "-n"
+	case 3:
+		op := words[1].Text
+		return words[1].Sort == Literal && (op == "=" || op == "==" || op == "!=")
+	}
+	return false
+}
+
+// isOneParam reports whether a word, as it is written, is a variable in double quotes: one word, whatever its value.
+func isOneParam(source string) bool {
+	name, ok := strings.CutPrefix(source, `"$`)
+	if !ok {
+		return false
+	}
+	if name, ok = strings.CutSuffix(name, `"`); !ok {
+		return false
+	}
+	if strings.HasPrefix(name, "{") && strings.HasSuffix(name, "}") {
+		name = name[1 : len(name)-1]
+	}
+	return isName(strings.TrimRight(name, "0123456789"))
 }
 
 // surroundings says what around the words keeps a command from being harmless.
@@ -137,7 +176,7 @@ func (c *Command) surroundings() string {
 		return "it is run by " + c.By.Name()
 	}
 	for _, a := range c.Prefix {
-		if !harmlessAssign(a) {
+		if !harmlessAssign(a) && !(len(c.Words) == 0 && tame(a.Name) && !a.Odd && (a.Value.Sort == Literal || a.Value.Sort == Glob)) {
 			return "it sets the variable " + a.Name
 		}
 	}

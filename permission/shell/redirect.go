@@ -88,18 +88,55 @@ func (r *reader) document(n *syntax.Redirect) Word {
 // calculating may run commands.
 func (r *reader) test(c *syntax.TestClause) {
 	r.nested(c)
-	cmd := &Command{Words: []Word{{"[[", Literal}}, Source: r.text(c)}
-	if !r.testExpr(cmd, c.X) {
+	read := func() ([]Word, bool) {
+		cmd := &Command{Words: []Word{{"[[", Literal}}}
+		ok := r.testExpr(cmd, c.X)
+		return append(cmd.Words, Word{"]]", Literal}), ok
+	}
+	cmd := &Command{Source: r.text(c)}
+	var known bool
+	cmd.Words, known = read()
+	if names := r.bound(c); len(names) > 0 {
+		known = true
+		all := r.each(names, func() {
+			words, ok := read()
+			cmd.cases, known = append(cmd.cases, words), known && ok
+		})
+		known = known && all
+	}
+	if !known {
 		r.note("tests in a way that may run commands", c)
 	}
-	cmd.Words = append(cmd.Words, Word{"]]", Literal})
 	r.add(cmd)
+}
+
+// onlyParams reports whether a word is made of texts and plain variables.
+func onlyParams(parts []syntax.WordPart) bool {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit, *syntax.SglQuoted:
+		case *syntax.ParamExp:
+			if !plainParam(p) {
+				return false
+			}
+		case *syntax.DblQuoted:
+			if p.Dollar || !onlyParams(p.Parts) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 func (r *reader) testExpr(cmd *Command, x syntax.TestExpr) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
 		w := r.word(x)
+		if w.Sort == Unknown && onlyParams(x.Parts) { // whatever its value, it is one word and no operator here
+			w.Sort = Ambient
+		}
 		cmd.Words = append(cmd.Words, w)
 		return w.Sort != Unknown
 	case *syntax.ParenTest:

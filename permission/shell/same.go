@@ -47,6 +47,12 @@ func (s *sameness) first(c *Command) *Command {
 		s.flags(d.File, d.Write)
 		s.dirs(d.Dirs)
 	}
+	for _, words := range c.cases {
+		s.number(len(words) + 1)
+		for _, w := range words {
+			s.word(w)
+		}
+	}
 	if first, ok := s.seen[string(s.key)]; ok {
 		return first
 	}

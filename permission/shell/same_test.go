@@ -18,6 +18,7 @@ func TestEveryFieldTellsCommandsApart(t *testing.T) {
 		"Extra":   func(c *Command) { c.Extra = true },
 		"Guess":   func(c *Command) { c.Guess = true },
 		"keyword": func(c *Command) { c.keyword = true },
+		"cases":   func(c *Command) { c.cases = [][]Word{{{"ls", Literal}}} },
 	}
 	told := map[string]bool{ // what follows from the others, and how it is written
 		"Source": true, "start": true, "program": true, "sort": true, "first": true, "number": true,

@@ -97,7 +97,9 @@ type reader struct {
 	steps   int                     // statements read
 	sameness
 	// dirs are the folders that the next command may run in; nil: not known.
-	dirs []string
+	dirs    []string
+	scope   scope
+	binding map[string]Word // the values that variables are given just now
 }
 
 // read parses a line and walks it.
@@ -112,9 +114,12 @@ func (r *reader) read(line string) error {
 	if err != nil {
 		return err
 	}
-	outer := r.source
-	r.source = line
-	defer func() { r.source = outer }()
+	outer, variables, binding := r.source, r.scope, r.binding
+	r.source, r.scope, r.binding = line, scope{}, nil
+	defer func() { r.source, r.scope, r.binding = outer, variables, binding }()
+	if r.nest == 0 && strings.Contains(line, "$") {
+		r.scope = r.scan(file)
+	}
 	r.stmts(file.Stmts)
 	if time.Now().After(r.options.Deadline) {
 		return ErrTooSlow

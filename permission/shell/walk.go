@@ -44,7 +44,7 @@ func (r *reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
 	if r.late() {
 		return outcome{}
 	}
-	before := r.dirs
+	before, set := r.dirs, r.scope.set
 	redirs = r.redirects(s, redirs)
 	if s.Coprocess || s.Disown {
 		r.note("runs beside the shell in another shell's way", s)
@@ -57,8 +57,14 @@ func (r *reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
 		r.add(&Command{Source: r.text(s), Redirs: redirs})
 	}
 	r.dirs = before
+	switch s.Cmd.(type) {
+	case *syntax.CallExpr, *syntax.BinaryCmd, *syntax.Block:
+	default:
+		r.scope.set = set // what a branch, a loop or a shell of its own has set may not be
+	}
 	switch {
 	case s.Background:
+		r.scope.set = set
 		return outcome{before, before}
 	case s.Negated:
 		return outcome{o.failed, o.ok}
@@ -84,6 +90,9 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 		return r.loop(redirs, c.Cond, c.Do)
 	case *syntax.ForClause:
 		r.forHead(c)
+		if loop, ok := c.Loop.(*syntax.WordIter); ok && loop.Name != nil && tame(loop.Name.Value) {
+			r.scope.set = append(slices.Clip(r.scope.set), loop.Name.Value)
+		}
 		return r.loop(redirs, c.Do)
 	case *syntax.CaseClause:
 		return r.cases(c, redirs)
@@ -158,13 +167,20 @@ func (r *reader) binary(c *syntax.BinaryCmd, redirs []Redirect) outcome {
 		c = left
 		chain = append(chain, c)
 	}
-	before := r.dirs
+	before, set := r.dirs, r.scope.set
 	defer func() { r.dirs = before }()
 	x := r.stmt(c.X, redirs)
+	if c.Op == syntax.AndStmt || c.Op == syntax.OrStmt {
+		set = r.scope.set
+	}
+	r.scope.set = set
 	for _, c := range slices.Backward(chain) {
 		r.dirs = before
-		x = r.right(c, x, redirs)
+		if x = r.right(c, x, redirs); c.Op != syntax.AndStmt {
+			r.scope.set = set // what the right side has set may not be
+		}
 	}
+	r.scope.set = set
 	return x
 }
 
@@ -229,6 +245,9 @@ func moves(list []*syntax.Stmt) bool {
 	found := false
 	for _, s := range list {
 		syntax.Walk(s, func(n syntax.Node) bool {
+			if _, apart := n.(*syntax.Subshell); apart {
+				return false
+			}
 			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
 				name := c.Args[0].Lit()
 				found = found || name == "" || name == "cd" || slices.Contains(unsettling, name)
@@ -251,7 +270,7 @@ func (r *reader) forHead(c *syntax.ForClause) {
 		r.nested(c.Loop)
 		return
 	}
-	if strings.Trim(loop.Name.Value, "abcdefghijklmnopqrstuvwxyz") != "" || len(loop.Name.Value) > 4 {
+	if !tame(loop.Name.Value) {
 		r.note("assigns the variable "+loop.Name.Value, loop)
 	}
 	for _, w := range loop.Items {
@@ -349,7 +368,15 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, redirs []Redirect) out
 		r.nested(w)
 		cmd.Words = append(cmd.Words, r.words(w)...)
 	}
+	r.fill(cmd, c.Args)
 	r.add(cmd)
+	if len(c.Args) == 0 {
+		for _, a := range cmd.Prefix {
+			if tame(a.Name) && !a.Odd {
+				r.scope.set = append(slices.Clip(r.scope.set), a.Name)
+			}
+		}
+	}
 	before := r.dirs
 	r.unwrap(cmd)
 	r.dirs = before
@@ -395,6 +422,13 @@ func (r *reader) moved(c *Command) outcome {
 		return outcome{}
 	case name != "cd":
 		return outcome{r.dirs, r.dirs}
+	}
+	if len(c.cases) > 0 {
+		o := outcome{[]string{}, r.dirs}
+		for _, words := range c.cases {
+			o.ok = union(o.ok, r.moved(&Command{Words: words}).ok)
+		}
+		return o
 	}
 	to, ok := cdTarget(c)
 	if !ok || r.dirs == nil {

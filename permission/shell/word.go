@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -82,6 +83,7 @@ func has(s string, set *byteSet) bool {
 // builder puts a word together from its parts.
 type builder struct {
 	home    string
+	binding map[string]Word
 	text    strings.Builder // what was quoted stands behind a backslash where it would otherwise mean more than itself
 	ambient bool
 	unknown bool
@@ -138,7 +140,7 @@ func plainLiteral(w *syntax.Word) (string, bool) {
 
 // build reads the parts of a word. If it is known, its text is still escaped.
 func (r *reader) build(w *syntax.Word) (Word, bool) {
-	b := &builder{home: r.options.Home}
+	b := &builder{home: r.options.Home, binding: r.binding}
 	for i, p := range w.Parts {
 		b.part(p, i == len(w.Parts)-1)
 	}
@@ -203,6 +205,8 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 		}
 	case *syntax.ParamExp:
 		b.param(p, false)
+	case *syntax.ArithmExp:
+		b.arithm(p)
 	default:
 		b.unknown = true
 	}
@@ -280,9 +284,49 @@ func (b *builder) inQuotes(p syntax.WordPart) {
 		}
 	case *syntax.ParamExp:
 		b.param(p, true)
+	case *syntax.ArithmExp:
+		b.arithm(p)
 	default:
 		b.unknown = true
 	}
+}
+
+// arithm reads $((1 + 2)): numbers only, for a name may hold what runs commands.
+func (b *builder) arithm(p *syntax.ArithmExp) {
+	n, ok := calculate(p.X)
+	if !ok || p.Bracket || p.Unsigned || n < 0 || b.binding == nil { // to rules it stays unknown, as a variable does
+		b.unknown = true
+		return
+	}
+	b.quoted(strconv.Itoa(n))
+}
+
+// calculate adds, subtracts and multiplies small decimal numbers.
+func calculate(x syntax.ArithmExpr) (n int, ok bool) {
+	const most = 1 << 20
+	switch x := x.(type) {
+	case *syntax.Word:
+		s, plain := plainLiteral(x)
+		n, err := strconv.Atoi(s)
+		return n, plain && err == nil && n < most && strconv.Itoa(n) == s
+	case *syntax.ParenArithm:
+		return calculate(x.X)
+	case *syntax.BinaryArithm:
+		a, ok1 := calculate(x.X)
+		b, ok2 := calculate(x.Y)
+		if !ok1 || !ok2 || a > most || b > most || a < -most || b < -most {
+			return 0, false
+		}
+		switch x.Op {
+		case syntax.Add:
+			return a + b, true
+		case syntax.Sub:
+			return a - b, true
+		case syntax.Mul:
+			return a * b, true
+		}
+	}
+	return 0, false
 }
 
 // param reads a variable: $HOME is known, a few others are nobody's secret, all the rest is unknown.
@@ -293,6 +337,10 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 		return
 	}
 	name := p.Param.Value
+	if v, known := b.binding[name]; known {
+		b.value(v, quoted)
+		return
+	}
 	switch {
 	case name == "HOME" && b.home != "" && (quoted || only(b.home, &plainSet)):
 		b.quoted(b.home)

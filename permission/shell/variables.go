@@ -1,0 +1,274 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Variables of a line whose values are all known: those that loops and plain assignments give to names that mean
+// nothing to any program. To rules a word with one in it stays unknown; but a command is harmless if it is so with
+// every value, and for that each is put in.
+//
+// Which assignment came last is not asked: every value that a name is given anywhere in the line counts everywhere.
+// What is asked is whether it was given one at all before it is used.
+
+// maxCases is how many ways to fill in a command are tried.
+const maxCases = 64
+
+// scope is the variables of one line.
+type scope struct {
+	values map[string][]Word // by name; nil: not known
+	set    []string          // those that have a value by now
+	sums   bool              // there are $((…)) in the line
+}
+
+// tame reports whether a name means nothing to any program.
+func tame(name string) bool {
+	if slices.Contains([]string{"FILE", "FILES", "DIR", "F", "D", "X", "N", "NAME", "PATTERN", "SRC"}, name) {
+		return true
+	}
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" && !strings.Contains(name, "proxy") &&
+		!strings.HasPrefix(name, "npm_") && name != "histchars" && name != "auto_resume" && name[0] != '_'
+}
+
+// scan collects the values that names are given in a file.
+func (r *reader) scan(file *syntax.File) scope {
+	s := scope{values: map[string][]Word{}}
+	give := func(name string, words []Word) {
+		old, known := s.values[name]
+		if known && old == nil || !tame(name) {
+			return
+		}
+		bad := func(w Word) bool { return w.Sort != Literal && w.Sort != Glob }
+		if slices.ContainsFunc(words, bad) || len(old)+len(words) > maxCases {
+			s.values[name] = nil
+			return
+		}
+		for _, w := range words {
+			if !slices.Contains(old, w) {
+				old = append(old, w)
+			}
+		}
+		s.values[name] = old
+	}
+	lost := false
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ArithmExp:
+			_, plain := calculate(n.X)
+			s.sums, lost = true, lost || !plain
+		case *syntax.ArithmCmd, *syntax.LetClause, *syntax.DeclClause, *syntax.FuncDecl, *syntax.CoprocClause:
+			lost = true
+		case *syntax.ParamExp:
+			lost = lost || n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
+		case *syntax.CallExpr:
+			lost = lost || assigning(n)
+		case *syntax.Assign:
+			if n.Name == nil {
+				break
+			}
+			a := r.assign(n)
+			if a.Odd {
+				a.Value = Word{Sort: Unknown}
+			}
+			if a.Value.Sort == Glob { // nothing is looked up in an assignment
+				a.Value = Word{unescaped(a.Value.Text), Literal}
+			}
+			give(a.Name, []Word{a.Value})
+		case *syntax.ForClause:
+			if loop, ok := n.Loop.(*syntax.WordIter); ok && loop.Name != nil {
+				words := []Word{}
+				for _, w := range loop.Items {
+					words = append(words, r.words(w)...)
+				}
+				if n.Select || !loop.InPos.IsValid() { // without in, it is what the line was called with
+					words = []Word{{Sort: Unknown}}
+				}
+				give(loop.Name.Value, words)
+			}
+		}
+		return !lost
+	})
+	if lost {
+		return scope{}
+	}
+	return s
+}
+
+// assigning reports whether a command may give a variable a value that does not stand in the line.
+func assigning(c *syntax.CallExpr) bool {
+	if len(c.Args) == 0 {
+		return false
+	}
+	name, ok := plainLiteral(c.Args[0])
+	if c.Args[0].Lit() == "[" {
+		return false
+	}
+	if name == "printf" && len(c.Args) > 1 {
+		return strings.HasPrefix(unquoted(c.Args[1]), "-") // -v
+	}
+	return !ok || slices.Contains(unsettling, name) || slices.Contains(strings.Fields("read printf getopts unset wait exec"), name)
+}
+
+// unquoted is the text of a word that is one text in quotes.
+func unquoted(w *syntax.Word) string {
+	if len(w.Parts) != 1 {
+		return "-" // who knows
+	}
+	switch p := w.Parts[0].(type) {
+	case *syntax.SglQuoted:
+		if !p.Dollar {
+			return p.Value
+		}
+	case *syntax.DblQuoted:
+		if len(p.Parts) == 1 && !p.Dollar {
+			if lit, ok := p.Parts[0].(*syntax.Lit); ok {
+				return lit.Value
+			}
+		}
+	case *syntax.Lit:
+		if !has(p.Value, &specialSet) {
+			return p.Value
+		}
+	}
+	return "-"
+}
+
+// unescaped is a pattern as the text that it is.
+func unescaped(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// bound are the names in a node that stand for known values by now.
+func (r *reader) bound(nodes ...syntax.Node) []string {
+	if len(r.scope.set) == 0 {
+		return nil
+	}
+	var names []string
+	for _, n := range nodes {
+		syntax.Walk(n, func(n syntax.Node) bool {
+			if p, ok := n.(*syntax.ParamExp); ok && plainParam(p) {
+				name := p.Param.Value
+				if slices.Contains(r.scope.set, name) && r.scope.values[name] != nil && !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+			return true
+		})
+	}
+	return names
+}
+
+// each calls fill with every way to give values to names; ok is false where there are too many.
+func (r *reader) each(names []string, fill func()) (ok bool) {
+	total := 1
+	for _, name := range names {
+		if total *= len(r.scope.values[name]); total > maxCases || total == 0 {
+			return false
+		}
+	}
+	r.binding = map[string]Word{}
+	defer func() { r.binding = nil }()
+	for n := range total {
+		for _, name := range names {
+			values := r.scope.values[name]
+			r.binding[name] = values[n%len(values)]
+			n /= len(values)
+		}
+		fill()
+	}
+	return true
+}
+
+// fill puts every value into a command that the shell itself runs.
+func (r *reader) fill(cmd *Command, args []*syntax.Word) {
+	if len(cmd.Words) == 0 || cmd.Words[0].Sort != Literal || cmd.wraps() {
+		return // what a wrapper runs is read from its words as they stand
+	}
+	nodes := make([]syntax.Node, len(args))
+	for i, w := range args {
+		nodes[i] = w
+	}
+	names := r.bound(nodes...)
+	if len(names) == 0 && !(r.scope.sums && slices.ContainsFunc(args, calculates)) {
+		return
+	}
+	ok := r.each(names, func() {
+		var words []Word
+		for _, w := range args {
+			words = append(words, r.words(w)...)
+		}
+		cmd.cases = append(cmd.cases, words)
+	})
+	if !ok {
+		cmd.cases = nil
+	}
+}
+
+// calculates reports whether a word holds $((…)).
+func calculates(w *syntax.Word) bool {
+	found := false
+	syntax.Walk(w, func(n syntax.Node) bool {
+		_, is := n.(*syntax.ArithmExp)
+		found = found || is
+		return !found
+	})
+	return found
+}
+
+// wraps reports whether a command runs another one.
+func (c *Command) wraps() bool {
+	_, ok := wrappers[c.base()]
+	return ok || slices.Contains(shells, c.base()) || slices.Contains(unsettling, c.base())
+}
+
+// value puts the value of a variable into a word.
+func (b *builder) value(w Word, quoted bool) {
+	switch {
+	case w.Sort == Glob && !quoted:
+		b.ambient = true // a name of a file, taken apart at its blanks
+	case w.Sort == Glob:
+		for i := 0; i < len(w.Text); i++ {
+			switch c := w.Text[i]; {
+			case c == '\\' && i+1 < len(w.Text):
+				i++
+				b.text.WriteString(w.Text[i-1 : i+1])
+			case strings.IndexByte("{},.~", c) >= 0:
+				b.text.WriteByte('\\')
+				b.text.WriteByte(c)
+			default:
+				b.text.WriteByte(c)
+			}
+		}
+	case quoted || w.Text != "" && only(w.Text, &plainSet):
+		b.quoted(w.Text)
+	default:
+		b.unknown = true
+	}
+}
+
+// proveCases judges a command with every value of its variables.
+func (c *Command) proveCases() Proof {
+	var all Proof
+	for _, words := range c.cases {
+		one := *c
+		one.Words, one.cases, one.program = words, nil, ""
+		p := one.Prove()
+		if p.Why != "" {
+			return p
+		}
+		all.Touches = append(all.Touches, p.Touches...)
+		all.Git = append(all.Git, p.Git...)
+		all.Unless = append(all.Unless, p.Unless...)
+	}
+	return all
+}
