@@ -37,11 +37,7 @@ func sandboxWrite(env Env, dir string, t settings.Tools) []string {
 
 // sandboxReport is what a person's own settings make of the boxes, for doctor.
 func sandboxReport(env Env, dir string, t settings.Tools) []string {
-	by := "what is built in"
-	if t.SandboxBackend == bubblewrap {
-		by = "bubblewrap (tools.sandboxBackend)"
-	}
-	lines := []string{"tools.sandbox is " + t.Sandbox + ", made by " + by}
+	lines := []string{"tools.sandbox is " + t.Sandbox + ", tools.sandboxBackend " + t.SandboxBackend}
 	for _, path := range sandboxWrite(env, dir, t) {
 		line := "commands in a workspace may also write to " + path
 		if _, err := os.Stat(path); err != nil {

@@ -88,12 +88,14 @@ func TestWorkInWorkspace(t *testing.T) {
 			if c.again == "" {
 				return
 			}
-			needsBubblewrap(t)
-			spec := sandbox.For(sandbox.Workspace, []string{dir}, nil, env, protected)
-			spec.Bubblewrap = true
-			if o := run(t, r, Command{Line: c.again, Dir: dir, Env: env, Sandbox: spec}); o.Exit != 0 {
-				t.Errorf("with bubblewrap: exit %d: %s (%s)", o.Exit, o.Output, o.Suspect)
-			}
+			t.Run("bubblewrap", func(t *testing.T) {
+				needsBubblewrap(t)
+				spec := sandbox.For(sandbox.Workspace, []string{dir}, nil, env, protected)
+				spec.Bubblewrap = true
+				if o := run(t, r, Command{Line: c.again, Dir: dir, Env: env, Sandbox: spec}); o.Exit != 0 {
+					t.Errorf("exit %d: %s (%s)", o.Exit, o.Output, o.Suspect)
+				}
+			})
 		})
 	}
 	r.Close()
