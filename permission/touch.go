@@ -94,7 +94,24 @@ func (e *engine) targets(out []target, t shell.Touch) []target {
 			out = append(out, target{example: secret}) // one of perhaps many
 		}
 	}
+	if t.Only != "" && !t.Names {
+		if secret, ok := mayBeFound(t.Only); ok {
+			out = append(out, target{example: secret})
+		}
+	}
 	return out
+}
+
+// mayBeFound reports whether a file with a secret name may have a name of this pattern, in which a star stands for a
+// leading dot too.
+func mayBeFound(pattern string) (example string, ok bool) {
+	if strings.Trim(pattern, "*?") == "" {
+		return ".env", true
+	}
+	if example, ok = names.MaySecretBelow("/" + pattern); ok {
+		return example, true
+	}
+	return names.MaySecret("/" + pattern)
 }
 
 // globTargets adds what a pattern stands for now, and what it may: a pattern that can name a secret counts as one, and

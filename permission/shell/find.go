@@ -51,6 +51,15 @@ func (c *Command) proveFind() Proof {
 			if !strings.HasSuffix(w.Text, "t") {
 				ts = append(ts, Touch{Path: words[i].Text, Names: true})
 			}
+		case w.Text == "-exec" && !links:
+			end := i + 1
+			for end < len(words) && words[end].Text != ";" && !(words[end].Text == "+" && words[end-1].Text == "{}") {
+				end++
+			}
+			if end >= len(words) || end == i+1 {
+				return Proof{Why: "where -exec ends is not known"}
+			}
+			i = end // what it runs is judged on its own
 		case !ok:
 			return Proof{Why: "find with " + w.Text + " is not known to be harmless"}
 		case n == 1:

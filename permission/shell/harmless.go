@@ -12,13 +12,14 @@ type Touch struct {
 	Path  string
 	Glob  bool
 	Write bool
-	Below bool // and all below it
-	Names bool // only names and attributes are looked at, not contents
-	Links bool // links below it are followed
-	Sure  bool // it is looked at or changed for sure, not only named in a word
-	Spec  bool // the pattern is git's: its stars stand for slashes and leading dots too
-	Top   bool // git counts it from the top of the repository
-	Vague bool // something below it, nobody knows what: of interest to rules on paths alone
+	Below bool   // and all below it
+	Names bool   // only names and attributes are looked at, not contents
+	Links bool   // links below it are followed
+	Sure  bool   // it is looked at or changed for sure, not only named in a word
+	Spec  bool   // the pattern is git's: its stars stand for slashes and leading dots too
+	Top   bool   // git counts it from the top of the repository
+	Only  string // with Below: the pattern that all names have which are looked into
+	Vague bool   // something below it, nobody knows what: of interest to rules on paths alone
 }
 
 // Proof says whether a command is harmless: it changes no file, reaches no network and runs nothing from the workspace.
@@ -35,6 +36,9 @@ type Proof struct {
 
 // Prove says whether a command is harmless, whatever its paths are: they still have to be judged.
 func (c *Command) Prove() Proof {
+	if c.runByFind() {
+		return c.proveFound()
+	}
 	if why := c.surroundings(); why != "" {
 		return Proof{Why: why}
 	}
