@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ import (
 )
 
 // wants are the things that a folder's files would do if it were trusted, bound to what would run: the settings to the
-// letter, and the content of the folder's own files that they name.
+// letter, and the content of the folder's own programs that they name.
 func wants(s *settings.Settings, dir string, p contextfiles.Places) []trust.Item {
 	var items []trust.Item
 	named := map[string]bool{}
@@ -40,7 +41,7 @@ func wants(s *settings.Settings, dir string, p contextfiles.Places) []trust.Item
 // settings are bound in any case.
 const maxNamed = 200
 
-// namedFiles adds the files of the folder dir that a setting names, relative to the folder at: as a whole, as a word of
+// namedFiles adds the programs of the folder dir that a setting names, relative to the folder at: as a whole, as a word of
 // a command, or after a "=".
 func namedFiles(value any, dir, at string, named map[string]bool) {
 	switch v := value.(type) {
@@ -73,7 +74,7 @@ func namedFiles(value any, dir, at string, named map[string]bool) {
 	}
 }
 
-// fileIn reports whether a name, seen from the folder at, is that of a file in dir, and gives it relative to that.
+// fileIn reports whether a name, seen from the folder at, is that of a program in dir, and gives it relative to that.
 func fileIn(dir, at, name string) (rel string, ok bool) {
 	if name == "" || strings.ContainsRune(name, 0) {
 		return "", false
@@ -86,13 +87,30 @@ func fileIn(dir, at, name string) (rel string, ok bool) {
 	if err != nil || !filepath.IsLocal(rel) {
 		return "", false
 	}
-	f, err := openContent(abs)
-	if err != nil {
-		return "", false
-	}
-	f.Close()
-	return rel, true
+	return rel, isProgram(abs)
 }
+
+// isProgram reports whether a file is one that something can run: by its mode, its first bytes or its ending. What a
+// server keeps its data in is named by settings too, and changes every day.
+func isProgram(path string) bool {
+	f, err := openContent(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode()&0o111 != 0 {
+		return true
+	}
+	start := make([]byte, 2)
+	if _, err := io.ReadFull(f, start); err == nil && string(start) == "#!" {
+		return true
+	}
+	return slices.Contains(programEndings, strings.ToLower(filepath.Ext(path)))
+}
+
+// programEndings are those of files that an interpreter takes without their being executable.
+var programEndings = strings.Fields(".sh .bash .zsh .fish .js .mjs .cjs .jsx .ts .mts .cts .tsx .py .pyw .pyz .rb .pl .pm .php " +
+	".lua .tcl .r .jl .ex .exs .clj .groovy .kts .scala .jar .war .class .wasm .so .dll .dylib .exe .bat .cmd .ps1 .go .rs .swift .awk .sed .jq .mk")
 
 // wantsSetting is what a setting of a folder would do, each server on its own.
 func wantsSetting(w settings.Withheld) []trust.Item {
@@ -170,7 +188,7 @@ func contentHash(path string) string {
 }
 
 // openContent opens what a name leads to, through links, if it is a regular file: a pipe would keep the start waiting.
-func openContent(path string) (io.ReadCloser, error) {
+func openContent(path string) (*os.File, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, err
