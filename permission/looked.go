@@ -143,10 +143,10 @@ func (e *engine) touch(f *fact, t shell.Touch) bool {
 // chosen says whether a file is there that chooses the program behind a name.
 func (e *engine) chosen(file string) string {
 	if e.disk == nil {
-		return "which program stands behind the name is not known"
+		return "what " + show(file) + " is is not known"
 	}
 	if found, ok := e.disk.Glob(file); !ok || len(found) > 0 {
-		return "the program that stands behind the name is chosen by " + show(file)
+		return "it does something else where there is " + show(file)
 	}
 	return ""
 }

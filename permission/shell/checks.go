@@ -194,7 +194,7 @@ func isLetter(c byte) bool {
 
 // checkTac: what cannot be read backwards is copied to a temporary file first.
 func checkTac(a *args) string {
-	piped := len(a.operands) == 0 || slices.ContainsFunc(a.operands, func(w Word) bool { return w.Text == "-" })
+	piped := len(a.operands) == 0 || slices.ContainsFunc(a.operands, func(w Word) bool { return w.Text == "-" || w.Sort != Literal })
 	return when(piped, "tac copies its input to a file")
 }
 
@@ -211,6 +211,9 @@ func checkIconv(a *args) string {
 
 // checkPacker: only where they list, test or print do packers leave files alone.
 func checkPacker(a *args) string {
+	if a.late {
+		return "it may take what stands behind a file for another one" // where getopt is not GNU's
+	}
 	return when(!a.has("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test"), "it may replace files")
 }
 

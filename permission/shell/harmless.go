@@ -28,7 +28,7 @@ type Proof struct {
 	Touches []Touch // what it looks at, if it is harmless
 	// Git are the folders in which git runs. It is harmless there only if no program is configured in the repository.
 	Git []string
-	// Unless are patterns of files with which it would run a program that the folder chooses.
+	// Unless are files with which it would do something else: run a program that the folder chooses, for one.
 	Unless []string
 
 	size int // of the paths
@@ -93,10 +93,22 @@ func (c *Command) Prove() Proof {
 	if why != "" {
 		return Proof{Why: why}
 	}
-	if name == "go" {
+	switch name {
+	case "go":
 		return c.proveVersion(name)
+	case "tac":
+		return c.proveSeekable(a.touches(name, s))
 	}
 	return c.proved(a.touches(name, s))
+}
+
+// proveSeekable is proved for a command that makes a copy of what it cannot read backwards: a folder, for one.
+func (c *Command) proveSeekable(ts []Touch) Proof {
+	p := c.proved(ts)
+	for _, t := range p.Touches {
+		p.Unless = append(p.Unless, t.Path+"/.")
+	}
+	return p
 }
 
 // harmlessWrappers run a command and do nothing else.

@@ -151,6 +151,9 @@ func parseExact(c *Command, words []Word, set flagSet) (a *args, why string) {
 			a.operands = append(a.operands, w)
 			continue
 		}
+		if len(a.operands) > 0 {
+			return nil, "what stands behind the first file is none of its options: " + w.Text
+		}
 		name := strings.TrimRight(w.Text, "0123456789")
 		kind, known := set[w.Text]
 		if !known && name != w.Text {
