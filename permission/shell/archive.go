@@ -39,7 +39,7 @@ func tarListing(words []Word) (archive string, members []Word, ok bool) {
 		s := words[i].Text
 		long, value, _ := strings.Cut(s, "=")
 		switch {
-		case long == "--file" && value != "":
+		case long == "--file" && value != "" && !named:
 			archive, named = value, true
 			continue
 		case s == "--list":

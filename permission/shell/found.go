@@ -23,7 +23,7 @@ func (c *Command) proveFound() Proof {
 	name := systemName(c.Name())
 	s, ok := specs[name]
 	switch {
-	case !ok || c.wraps() || slices.Contains([]string{"find", "git", "tar", "unzip", "zipinfo", "go", "cd"}, name):
+	case !ok || c.wraps() || slices.Contains([]string{"find", "git", "tar", "unzip", "zipinfo", "go", "cd", "tac"}, name):
 		return Proof{Why: name + " is not known to be harmless behind find"}
 	case c.Place != Plain || len(c.Prefix) > 0 || c.Dirs == nil:
 		return Proof{Why: "it is run by find"}

@@ -8,13 +8,13 @@ import (
 )
 
 // versioned are common tools that tell their version and do no more. Tools that look into the folder first for a
-// version of themselves or for plugins to run (yarn, pnpm, gradle, mvn, dotnet, bazel, poetry, pytest), or that ask a
-// server whether they are the newest, are left out.
+// version of themselves, for settings or for plugins to run (yarn, pnpm, gradle, mvn, dotnet, bazel, poetry, pytest,
+// ansible, elixir), or that ask a server whether they are the newest (terraform, flutter, scala), are left out.
 var versioned = map[string]string{
 	"--version": "git node npm python python2 python3 pip pip3 ruby gem perl php rustc cargo rustup gcc g++ cc c++ clang clang++ make " +
 		"gmake cmake ninja meson bash sh zsh fish curl wget tar gzip zip unzip docker docker-compose podman gh psql mysql sqlite3 redis-cli deno bun " +
 		"tsc uv ruff black vim nvim emacs ghc julia shellcheck shfmt golangci-lint protoc buf fd fzf bat less nano rsync strace gdb lldb valgrind " +
-		"aws systemctl xz bzip2 clangd rustfmt npx java javac swift node-gyp clang-format nvcc R Rscript lua luajit ocaml elixir erl dart flutter scala kotlin kotlinc ansible vagrant packer",
+		"aws systemctl xz bzip2 clangd rustfmt npx java javac clang-format nvcc R Rscript lua luajit",
 	"-V":       "python python2 python3 pip pip3 ssh cargo rustc curl wget tmux",
 	"-v":       "node npm ruby perl php gcc g++ lua nginx",
 	"-version": "ffmpeg ffprobe java javac",
