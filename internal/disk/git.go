@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
@@ -149,10 +150,52 @@ func (r *repoReader) repository(gitDir, top string) error {
 	if c.worktree != "" && !c.sameFolder(gitDir, top) {
 		return fmt.Errorf("%s: the files of the repository are elsewhere, in %s", gitDir, c.worktree)
 	}
+	if err := r.belongs(abs, common, top, c.worktree != ""); err != nil {
+		return err
+	}
 	if err := r.hooks(common); err != nil {
 		return err
 	}
 	return r.submodules(gitDir, top, c.hashSize)
+}
+
+// belongs reports why a repository may be somebody else's: it lies elsewhere and does not know of top, or takes its
+// objects from elsewhere. What git tells of it would be what lies outside the workspace.
+func (r *repoReader) belongs(abs, common, top string, knows bool) error {
+	if top == "" {
+		return nil
+	}
+	roots := append([]string{top}, r.disk.options.Roots...)
+	if _, inside := names.Within(abs, roots); !inside && !knows {
+		text, err := read(abs+"/gitdir", maxPointer) // a working tree of its own, which the repository lists
+		back, _, err2 := realpath.Resolve(below(abs, strings.TrimRight(string(text), "\r\n")))
+		if err != nil || err2 != nil || back != filepath.Join(top, ".git") {
+			return fmt.Errorf("%s: the repository is not that of %s", abs, top)
+		}
+	}
+	home, _, err := realpath.Resolve(common)
+	if err != nil {
+		return err
+	}
+	own := func(path string) bool {
+		real, _, err := realpath.Resolve(path)
+		_, inside := names.Within(real, append(roots, home))
+		return err == nil && inside
+	}
+	if !own(common+"/objects") || !own(common+"/refs") {
+		return fmt.Errorf("%s: its objects are elsewhere", common)
+	}
+	text, err := read(common+"/objects/info/alternates", maxPointer)
+	if err != nil && !absent(err) {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\r\n")
+		if line != "" && line[0] != '#' && !own(below(common+"/objects", line)) {
+			return fmt.Errorf("%s takes objects from %s", common, line)
+		}
+	}
+	return nil
 }
 
 // hooks tells of the one hook that looking may run: status and diff refresh the index.

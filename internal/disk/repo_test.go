@@ -52,6 +52,28 @@ var places = []struct {
 		s.git("", "worktree", "add", "-q", s.base+"/tree")
 		return s.base + "/tree"
 	}, "", ""},
+	// A folder made the repository of another one its own, and git told the files of that one.
+	{".git is a link to somebody else's", func(s *stage) string { s.link(s.repo+"/.git", "other/.git"); return s.base + "/other" }, "?", ""},
+	{".git is a file that names somebody else's", func(s *stage) string {
+		s.write("other/.git", "gitdir: ../repo/.git\n", 0o644)
+		return s.base + "/other"
+	}, "?", ""},
+	{"objects of somebody else", func(s *stage) string {
+		s.git("", "clone", "-q", ".", s.base+"/other")
+		if err := os.RemoveAll(s.base + "/other/.git/objects"); err != nil {
+			s.t.Fatal(err)
+		}
+		s.link(s.repo+"/.git/objects", "other/.git/objects")
+		return s.base + "/other"
+	}, "?", ""},
+	{"alternates", func(s *stage) string {
+		s.git("", "clone", "-q", "--shared", ".", s.base+"/other")
+		return s.base + "/other"
+	}, "?", ""},
+	{"alternates of its own", func(s *stage) string {
+		s.write("repo/.git/objects/info/alternates", "# none\n../objects\n", 0o644)
+		return s.repo
+	}, "", ""},
 	{"bare", func(s *stage) string {
 		s.git("", "clone", "-q", "--bare", ".", s.base+"/repo/vendor/x")
 		s.write("repo/vendor/x/config", "[core]bare=true\n[diff]external=$PROGRAM\n", 0o644)
