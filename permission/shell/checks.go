@@ -140,7 +140,7 @@ func checkAwk(a *args) string {
 		return "the awk program holds a pipe"
 	}
 	// A file is written by print … > only, so that a > before the first print compares.
-	if p := strings.Index(code, "print"); p >= 0 && strings.Contains(code[p:], ">") {
+	if p := strings.Index(code, "print"); p >= 0 && strings.Contains(code[p:], ">") && awkWrites(code) {
 		return "the awk program may write a file"
 	}
 	for _, f := range a.flags {
@@ -154,6 +154,39 @@ func checkAwk(a *args) string {
 		}
 	}
 	return ""
+}
+
+// awkWrites reports whether a > in a program may be that of print. One in a string or in round brackets is none; but
+// where a string begins is only sure if there is no regular expression and no comment that may hold a quote.
+func awkWrites(code string) bool {
+	if strings.ContainsAny(code, "/#") {
+		return true
+	}
+	depth := 0
+	for i := 0; i < len(code); i++ {
+		switch code[i] {
+		case '"':
+			for i++; i < len(code) && code[i] != '"'; i++ {
+				if code[i] == '\\' {
+					i++
+				}
+				if i < len(code) && code[i] == '\n' {
+					return true // no string goes on in the next line
+				}
+			}
+		case '(':
+			depth++
+		case ')', '{', '}', ';', '\n':
+			if depth--; code[i] != ')' || depth < 0 {
+				depth = 0
+			}
+		case '>':
+			if depth == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // checkJq lets every program pass but one that reads modules from elsewhere.

@@ -34,7 +34,7 @@ var gitSpecs = map[string]spec{
 	"diff":       {flags: gitDiffFlags + " --cached --staged --merge-base --no-index --ours --theirs --base -1 -2 -3 --cc", operands: contents},
 	"diff-tree":  {flags: gitLogFlags + " -t --root --stdin --no-commit-id --merge-base", operands: contents},
 	"diff-index": {flags: gitDiffFlags + " --cached -m --merge-base", operands: contents}, "diff-files": {flags: gitDiffFlags + " -0 -1 -2 -3 --base --ours --theirs", operands: contents},
-	"branch":       {flags: gitRefFlags + " -a -r -v --all --remotes --verbose --show-current --abbrev? --no-abbrev", operands: plain, check: checkListing},
+	"branch":       {flags: gitRefFlags + " -a -r -v --all --remotes --verbose --show-current --abbrev? --no-abbrev", operands: plain, check: checkBranch},
 	"tag":          {flags: gitRefFlags + " -n?", operands: plain, check: checkListing},
 	"for-each-ref": {flags: gitRefFlags + " --count: --shell --perl --python --tcl --exclude: --include-root-refs", operands: plain},
 	"show-ref":     {flags: "-dhqs --head --heads --branches --tags --dereference --hash? --verify --quiet --abbrev? --exists", operands: plain},
@@ -251,15 +251,24 @@ func checkListing(a *args) string {
 			return "it may make " + a.operands[0].Text
 		}
 	}
-	if !a.has("--list") && slices.ContainsFunc(a.operands, func(w Word) bool { return !strings.ContainsAny(w.Text, "*?[") }) && a.has("-l") {
-		return "it may make " + a.operands[0].Text // before git 2.19, -l asked branch for a log of what it makes
-	}
 	return ""
+}
+
+// checkBranch: before git 2.19, -l asked branch for a log of what it makes.
+func checkBranch(a *args) string {
+	named := slices.ContainsFunc(a.operands, func(w Word) bool { return !strings.ContainsAny(w.Text, "*?[") })
+	if named && a.has("-l") && !a.has("--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at") {
+		return "it may make " + a.operands[0].Text
+	}
+	return checkListing(a)
 }
 
 func checkRemote(a *args) string {
 	if len(a.operands) == 0 {
 		return when(a.has("--all", "--push"), "git remote is not known to be harmless with this flag")
+	}
+	if len(a.operands) == 1 && a.operands[0].Text == "show" {
+		return "" // their names alone
 	}
 	return when(a.operands[0].Text != "get-url" || len(a.operands) > 2, "git remote "+a.operands[0].Text+" changes or reaches a remote")
 }

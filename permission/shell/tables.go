@@ -78,7 +78,7 @@ var specs = map[string]spec{
 	"rg":    {flags: rgFlags, operands: pattern},
 	"stat":  {flags: "-fLtxsnqr -c: --dereference --file-system --cached: --format: --printf: --terse", operands: listed, safe: true},
 	"file":  {flags: "-bhiIkLNnrv0 --brief --mime --mime-type --mime-encoding --dereference --no-dereference --keep-going --no-pad --raw --print0 --extension -F: --separator:", operands: contents},
-	"du":    {flags: duFlags, operands: listed, safe: true}, "df": {flags: "-ahHiklmPT -t: -x: -B: --all --block-size: --human-readable --si --inodes --local --portability --print-type --total --type: --exclude-type: --output?", operands: listed},
+	"du":    {flags: duFlags, operands: listed, safe: true}, "df": {flags: "-ahHiklmPT -t: -x: -B: --all --block-size: --human-readable --si --inodes --local --portability --print-type --total --type: --exclude-type: --output?", operands: plain},
 	"tree": {flags: treeFlags, operands: listed, apart: true},
 	"diff": {flags: diffFlags, operands: contents, most: 2}, "cmp": {flags: "-bls -n: -i: --print-bytes --verbose --quiet --silent --bytes: --ignore-initial:", operands: contents, most: 2, check: noGlobs},
 	"sed": {flags: sedFlags, operands: program, check: checkSed}, "gsed": {flags: sedFlags, operands: program, check: checkSed},

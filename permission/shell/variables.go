@@ -150,15 +150,20 @@ func unescaped(s string) string {
 
 // bound are the names in a node that stand for known values by now.
 func (r *reader) bound(nodes ...syntax.Node) []string {
-	if len(r.scope.set) == 0 {
+	if r.scope.values == nil {
 		return nil
+	}
+	here := len(r.dirs) == 1
+	if here {
+		r.scope.values["PWD"] = []Word{{r.dirs[0], Literal}}
 	}
 	var names []string
 	for _, n := range nodes {
 		syntax.Walk(n, func(n syntax.Node) bool {
 			if p, ok := n.(*syntax.ParamExp); ok && plainParam(p) {
 				name := p.Param.Value
-				if slices.Contains(r.scope.set, name) && r.scope.values[name] != nil && !slices.Contains(names, name) {
+				known := name == "PWD" && here || slices.Contains(r.scope.set, name) && r.scope.values[name] != nil
+				if known && !slices.Contains(names, name) {
 					names = append(names, name)
 				}
 			}

@@ -22,9 +22,12 @@ func MaySecret(pattern string) (example string, ok bool) {
 			return t.files[i].example, true
 		}
 	}
-	for _, table := range [][]secretName{t.folders, t.system} {
-		if example, ok := among(globs, table); ok {
-			return example, true
+	if example, ok := among(globs, t.folders); ok {
+		return example, true
+	}
+	for i := range t.system { // at the root of the disk alone
+		if n := &t.system[i]; len(n.comps) <= len(globs) && overlaps(globs, n.comps) {
+			return n.example, true
 		}
 	}
 	return "", false

@@ -15,7 +15,7 @@ func TestMaySecret(t *testing.T) {
 			t.Errorf("%q cannot name a secret", pattern)
 		}
 	}
-	for _, pattern := range []string{"/p/*.go", "/p/src/*.md", "/p/src/*/main.go", "/p/*.txt", "/p/test?.py", "/p/\\*", ""} {
+	for _, pattern := range []string{"/p/*.go", "/p/**/*.go", "/p/*/*.txt", "/p/src/*.md", "/p/src/*/main.go", "/p/*.txt", "/p/test?.py", "/p/\\*", ""} {
 		if name, ok := MaySecret(pattern); ok {
 			t.Errorf("%q may name %s", pattern, name)
 		}
