@@ -108,11 +108,21 @@ func checkTest(a *args) string {
 		if w.Sort == Literal && strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 && !slices.Contains(testOperators, w.Text) {
 			return "the test " + w.Text + " is not known to be harmless"
 		}
+		if w.Sort == Ambient && a.cmd.Name() != "[[" && !oneWord(w.Text) {
+			return "the word " + w.Text + " may become several"
+		}
 		if w.Sort == Ambient && (i > 0 && isFileTest(a.operands[i-1].Text) || i+1 < len(a.operands) && comparesFiles(a.operands[i+1].Text)) {
 			return "the word " + w.Text + " is not literal"
 		}
 	}
 	return ""
+}
+
+// oneWord reports whether a word with variables in it stays one word: in quotes, or a number. The pieces of one that
+// does not may be operators.
+func oneWord(source string) bool {
+	return len(source) > 1 && source[0] == '"' && strings.IndexByte(source[1:], '"') == len(source)-2 ||
+		slices.Contains([]string{"$?", "$#", "$$", "$!", "$UID", "$EUID"}, source)
 }
 
 // isFileTest reports whether test looks at a file for an operator.

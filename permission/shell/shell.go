@@ -100,6 +100,7 @@ type reader struct {
 	dirs    []string
 	scope   scope
 	binding map[string]Word // the values that variables are given just now
+	prints  bool            // the command only prints its words
 }
 
 // read parses a line and walks it.

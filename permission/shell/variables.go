@@ -207,6 +207,9 @@ func (r *reader) fill(cmd *Command, args []*syntax.Word) {
 	if len(names) == 0 && !(r.scope.sums && slices.ContainsFunc(args, calculates)) {
 		return
 	}
+	name := systemName(cmd.Name())
+	r.prints = name == "echo" || name == "printf"
+	defer func() { r.prints = false }()
 	ok := r.each(names, func() {
 		var words []Word
 		for _, w := range args {
@@ -239,8 +242,8 @@ func (c *Command) wraps() bool {
 // value puts the value of a variable into a word.
 func (b *builder) value(w Word, quoted bool) {
 	switch {
-	case w.Sort == Glob && !quoted:
-		b.ambient = true // a name of a file, taken apart at its blanks
+	case w.Sort == Glob && !quoted && !b.prints:
+		b.unknown = true // a name of a file is taken apart at its blanks, and a piece may be anything
 	case w.Sort == Glob:
 		for i := 0; i < len(w.Text); i++ {
 			switch c := w.Text[i]; {

@@ -84,6 +84,7 @@ func has(s string, set *byteSet) bool {
 type builder struct {
 	home    string
 	binding map[string]Word
+	prints  bool            // the word is only printed
 	text    strings.Builder // what was quoted stands behind a backslash where it would otherwise mean more than itself
 	ambient bool
 	unknown bool
@@ -140,7 +141,7 @@ func plainLiteral(w *syntax.Word) (string, bool) {
 
 // build reads the parts of a word. If it is known, its text is still escaped.
 func (r *reader) build(w *syntax.Word) (Word, bool) {
-	b := &builder{home: r.options.Home, binding: r.binding}
+	b := &builder{home: r.options.Home, binding: r.binding, prints: r.prints}
 	for i, p := range w.Parts {
 		b.part(p, i == len(w.Parts)-1)
 	}
