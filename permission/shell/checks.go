@@ -108,6 +108,9 @@ func checkTest(a *args) string {
 		if w.Sort == Literal && strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 && !slices.Contains(testOperators, w.Text) {
 			return "the test " + w.Text + " is not known to be harmless"
 		}
+		if w.Sort == Glob && a.cmd.Name() != "[[" && mayBeOperator(w.Text) {
+			return "the pattern " + w.Text + " may come out as an operator"
+		}
 		if w.Sort == Ambient && a.cmd.Name() != "[[" && !oneWord(w.Text) {
 			return "the word " + w.Text + " may become several"
 		}
@@ -123,6 +126,12 @@ func checkTest(a *args) string {
 func oneWord(source string) bool {
 	return len(source) > 1 && source[0] == '"' && strings.IndexByte(source[1:], '"') == len(source)-2 ||
 		slices.Contains([]string{"$?", "$#", "$$", "$!", "$UID", "$EUID"}, source)
+}
+
+// mayBeOperator reports whether a file that a pattern stands for may be called -v or -R: to test that is an operator
+// which calculates.
+func mayBeOperator(pattern string) bool {
+	return strings.IndexByte("*?[-", pattern[0]) >= 0 && (strings.IndexByte(pattern, '[') >= 0 || strings.Trim(pattern, "*?-vR") == "")
 }
 
 // isFileTest reports whether test looks at a file for an operator.
