@@ -36,7 +36,7 @@ soak:
 # Real MCP servers and clients from npm, at fixed versions, on loopback.
 test-peers:
 	cd internal/peers && npm ci --no-audit --no-fund --loglevel=error
-	go test -count=1 -timeout 15m ./internal/peers/...
+	ADZE_PEERS=1 go test -count=1 -timeout 15m ./internal/peers/...
 
 # Adze beside ripgrep and fd, interleaved in one run.
 bench-search: build

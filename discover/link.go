@@ -106,9 +106,7 @@ func (l *link) begin() *attempt {
 		}
 		began := time.Now()
 		a.s, a.err = l.start()
-		if l.life.Err() == nil {
-			l.noteLate(a.err, time.Since(began))
-		}
+		l.noteLate(a.err, time.Since(began))
 		l.settle(a)
 	})
 	return a
