@@ -1,5 +1,7 @@
 # The race detector wants a C compiler; without one the tests run all the same.
 RACE := $(shell command -v gcc >/dev/null 2>&1 && echo -race)
+# The race detector sleeps a second at every exit; tests start many programs.
+export GORACE ?= atexit_sleep_ms=0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2

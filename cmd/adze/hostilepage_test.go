@@ -45,14 +45,13 @@ func TestHostilePageMemory(t *testing.T) {
 	for n, piece := range pieces {
 		cmd := exec.Command(binary, "tool", "call", "web_fetch", fmt.Sprintf(`{"url":"%s/%d"}`, server.URL, n), "--yolo")
 		cmd.Env = append(os.Environ(), "ADZE_HOME="+home)
-		out, err := cmd.CombinedOutput()
+		out, peak, err := measured(cmd)
 		if err != nil {
 			t.Errorf("%s: %v\n%.300s", piece, err, out)
 		}
-		peak := peakMemory(cmd.ProcessState) >> 20
-		t.Logf("%d MB for %s", peak, piece)
-		if peak >= 64 {
-			t.Errorf("%d MB for %s", peak, piece)
+		t.Logf("%d MB for %s", peak>>20, piece)
+		if peak >= 64<<20 {
+			t.Errorf("%d MB for %s", peak>>20, piece)
 		}
 	}
 }

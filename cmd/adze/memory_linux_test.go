@@ -1,15 +1,43 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"os"
-	"syscall"
+	"os/exec"
+	"strings"
+	"time"
 )
 
-// peakMemory is the most resident memory, in bytes, that a process and those it waited for ever had.
-func peakMemory(p *os.ProcessState) int64 {
-	usage, ok := p.SysUsage().(*syscall.Rusage)
-	if !ok {
+// measured runs a command and tells what it printed and the most resident memory, in bytes, that it was seen to have.
+// What the kernel tells of a process at its end cannot be used: it counts the memory of whoever started it.
+func measured(cmd *exec.Cmd) (out []byte, peak int64, err error) {
+	var b bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &b, &b
+	if err := cmd.Start(); err != nil {
+		return nil, 0, err
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for {
+		select {
+		case err := <-done:
+			return b.Bytes(), peak, err
+		case <-time.After(2 * time.Millisecond):
+			peak = max(peak, highWater(cmd.Process.Pid))
+		}
+	}
+}
+
+func highWater(pid int) int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
 		return 0
 	}
-	return usage.Maxrss << 10
+	_, line, _ := strings.Cut(string(status), "VmHWM:")
+	var kb int64
+	if _, err := fmt.Sscan(line, &kb); err != nil {
+		return 0
+	}
+	return kb << 10
 }
