@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -240,7 +241,8 @@ func newField(t *testing.T, other string) *field {
 	}
 	os.Symlink(f.out, f.in+"/link")
 	os.Symlink("husky", f.in+"/.husky")
-	f.env = append(Environ(os.Environ(), nil), "BOX_ATTEMPT=all", "BOX_IN="+f.in, "BOX_OUT="+f.out, "TMPDIR="+base+"/temp",
+	own := slices.DeleteFunc(Environ(os.Environ(), nil), func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })
+	f.env = append(own, "BOX_ATTEMPT=all", "BOX_IN="+f.in, "BOX_OUT="+f.out, "TMPDIR="+base+"/temp",
 		"BOX_SETUID="+other, "GORACE=atexit_sleep_ms=0")
 	f.serve(t)
 	sleeper := exec.Command("/bin/sleep", "300")
