@@ -111,7 +111,10 @@ func TestLeftoversInBoxes(t *testing.T) {
 }
 
 // With process numbers of its own a command sees no others, and whom it
-// signals is its own.
+// signals is its own. Signals 32 and 34 are not among them: Go catches them
+// nowhere, so a command that sends one to its keeper may end it, and itself
+// with it, which is then said. Where the kernel holds signals back, they are
+// refused.
 func TestOwnProcessNumbers(t *testing.T) {
 	needsLayers(t)
 	if !sandbox.Probe().PIDs {
@@ -132,7 +135,7 @@ func TestOwnProcessNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := run(t, r, Command{Line: `echo $PPID; ls -d /proc/[0-9]* | wc -l; readlink /proc/self >/dev/null && echo seen
-for s in STOP KILL ABRT SEGV QUIT ILL TERM USR1 TSTP XCPU SYS 34; do kill -$s $PPID; done; kill -KILL -1 2>/dev/null; echo here`, Dir: dir, Sandbox: spec})
+for s in STOP KILL ABRT SEGV QUIT ILL TERM USR1 TSTP XCPU SYS; do kill -$s $PPID; done 2>/dev/null; kill -KILL -1 2>/dev/null; echo here`, Dir: dir, Sandbox: spec})
 	f := strings.Fields(o.Output.Head)
 	if o.Exit != 0 || len(f) != 4 || f[0] != "1" || len(f[1]) != 1 || f[2] != "seen" || f[3] != "here" {
 		t.Errorf("%+v", o)
