@@ -144,4 +144,11 @@ func TestPreview(t *testing.T) {
 		}
 	}
 	wantSame(t, "files", map[string]string{"a": "0", "secret": "0"}, w.snapshot())
+	// A question shows content where it is about a file. One about a command used to be hidden too, although it only
+	// repeats the call.
+	for line, shown := range map[string]bool{"edit a 0 1": true, "edit secret 0 1": false, "exec cat secret": true} {
+		if r, _, _ := x.Preview(t.Context(), call(line)); (r.Confirm != nil) != shown {
+			t.Errorf("%s: the question is %v", line, r.Confirm)
+		}
+	}
 }

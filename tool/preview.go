@@ -1,6 +1,9 @@
 package tool
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Preview prepares a call and judges it, and does no more: the page's getDescription and shouldConfirmExecute, seen
 // from outside. The error is what the model would be told of a call that cannot be done.
@@ -20,12 +23,21 @@ func (x *Executor) Preview(ctx context.Context, c Call) (Request, Decision, erro
 	about := Request{Call: c, Declaration: d, Invocation: *asReading(inv)}
 	if x.judge(about, Allow).Verdict != Allow {
 		// Who asks may not read what this is about: neither a diff nor an error tells them.
-		r.Confirm, err = nil, nil
+		err = nil
+		if slices.ContainsFunc(r.Access, holdsContent) {
+			r.Confirm = nil
+		}
 	}
 	if err != nil {
 		return r, Decision{}, err
 	}
 	return r, x.judge(r, Allow), nil
+}
+
+// holdsContent reports whether a question about an access may show what is there. One about a command or a host shows
+// what the call says.
+func holdsContent(a Access) bool {
+	return a == Anything || a.Verb == Reads || a.Verb == Writes
 }
 
 // TypeOf is the documented type of an error, as an outcome would have it.
