@@ -47,7 +47,7 @@ type webSearchArgs struct {
 type searcher struct {
 	engines []*websearch.Engine
 	broken  map[string]error // providers of the settings that are none
-	first   string
+	first   string           // the person's choice, which need not be one of the engines; "": the first engine
 }
 
 // newSearcher never fails: a provider that is set up wrongly says so when it is asked.
@@ -57,7 +57,11 @@ func newSearcher(o WebSearch) *searcher {
 		e, err := websearch.New(websearch.Config(p), web.Options{Proxy: o.Proxy})
 		switch {
 		case err != nil:
-			s.broken[strings.ToLower(strings.TrimSpace(p.Type))] = err
+			name := strings.ToLower(strings.TrimSpace(p.Type))
+			s.broken[name] = err
+			if s.first == "" && len(s.engines) == 0 {
+				s.first = name // a query never goes to another engine than the person's without a word
+			}
 		case s.engine(e.Name()) == nil:
 			s.engines = append(s.engines, e)
 		}
@@ -96,7 +100,7 @@ func (s *searcher) choose(name string) (*websearch.Engine, error) {
 		return e, nil
 	}
 	if err := s.broken[name]; err != nil {
-		return nil, tool.Errorf(searchFailedType, "%w", err)
+		return nil, tool.Errorf(searchFailedType, "%w; correct webSearch.provider or the environment, or try again with provider %q", err, s.engines[0].Name())
 	}
 	if given {
 		return nil, tool.BadParam("provider", "%q is not set up; there are %s; leave it out for the default", name, strings.Join(s.names(), ", "))
@@ -151,10 +155,14 @@ func (s *searcher) run(ctx context.Context, e *websearch.Engine, a webSearchArgs
 	if len(found.Results) == 0 && found.Answer == "" {
 		return tool.Result{}, tool.Errorf(searchNothing, "search for %q with %s: nothing was found; use fewer or other words", a.Query, e.Name())
 	}
-	said := fmt.Sprintf("%d results of %s for %q. Read a page with web_fetch.\n\n%s", len(found.Results), e.Name(), a.Query, untrusted("the search engine and the pages", resultList(found)))
+	count := fmt.Sprintf("%d results", len(found.Results))
+	if len(found.Results) == 1 {
+		count = "1 result"
+	}
+	said := fmt.Sprintf("%s of %s for %q. Read a page with web_fetch.\n\n%s", count, e.Name(), a.Query, untrusted("the search engine and the pages", resultList(found)))
 	return tool.Result{
 		Content: []tool.Part{tool.Text(said)},
-		Display: tool.Markdown(fmt.Sprintf("%d results from %s", len(found.Results), e.Name())),
+		Display: tool.Markdown(fmt.Sprintf("%s from %s", count, e.Name())),
 	}, nil
 }
 

@@ -69,18 +69,22 @@ func TestWebSearch(t *testing.T) {
 	}
 }
 
-// Without any setting there is one engine, which needs no key; a default that is not set up is told.
+// Without any setting there is one engine, which needs no key; a default that is not set up is told. A provider that was
+// set up wrongly used to be passed over, and the query went to DuckDuckGo, which the person had not chosen.
 func TestWebSearchChoice(t *testing.T) {
 	for name, c := range map[string]struct {
 		options WebSearch
 		host    string
 		said    string
 	}{
-		"nothing set":     {WebSearch{}, "html.duckduckgo.com", ""},
-		"the first":       {WebSearch{Providers: []SearchProvider{{Type: "brave", APIKey: "k"}, {Type: "tavily", APIKey: "k"}}}, "api.search.brave.com", ""},
-		"the default":     {WebSearch{Providers: []SearchProvider{{Type: "brave", APIKey: "k"}, {Type: "tavily", APIKey: "k"}}, Default: "tavily"}, "api.tavily.com", ""},
-		"moved":           {WebSearch{Providers: []SearchProvider{{Type: "duckduckgo", BaseURL: "http://localhost:8888"}}}, "localhost:8888", ""},
-		"a wrong default": {WebSearch{Default: "bing"}, "", `webSearch.default names "bing"`},
+		"nothing set":         {WebSearch{}, "html.duckduckgo.com", ""},
+		"the first":           {WebSearch{Providers: []SearchProvider{{Type: "brave", APIKey: "k"}, {Type: "tavily", APIKey: "k"}}}, "api.search.brave.com", ""},
+		"the default":         {WebSearch{Providers: []SearchProvider{{Type: "brave", APIKey: "k"}, {Type: "tavily", APIKey: "k"}}, Default: "tavily"}, "api.tavily.com", ""},
+		"moved":               {WebSearch{Providers: []SearchProvider{{Type: "duckduckgo", BaseURL: "http://localhost:8888"}}}, "localhost:8888", ""},
+		"one that is none":    {WebSearch{Providers: []SearchProvider{{Type: "bing", APIKey: "k"}}}, "", `"bing": there is no such provider; there are brave, dashscope, duckduckgo, google, searxng, tavily; correct webSearch.provider or the environment, or try again with provider "duckduckgo"`},
+		"no URL":              {WebSearch{Providers: []SearchProvider{{Type: "searxng", BaseURL: "my server"}}}, "", "search with searxng: the URL my server:"},
+		"a later one is none": {WebSearch{Providers: []SearchProvider{{Type: "brave", APIKey: "k"}, {Type: "bing"}}}, "api.search.brave.com", ""},
+		"a wrong default":     {WebSearch{Default: "bing"}, "", `webSearch.default names "bing"`},
 	} {
 		inv, err := webSearch(newSearcher(c.options)).Prepare(t.Context(), []byte(`{"query":"go generics"}`))
 		switch {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -29,26 +30,37 @@ func (s *session) webFetch() builtin.WebFetch {
 	}
 }
 
-// webSearch is which engines web_search may ask: those of settings, then those whose keys are in the environment.
+// webSearch is which engines web_search may ask: those of settings, then those whose keys are in the environment. What an
+// entry of the settings leaves out is taken from the environment too; but no key goes to an address that a folder chose
+// and the key was not written beside.
 func (s *session) webSearch(env Env) builtin.WebSearch {
 	w := builtin.WebSearch{Default: s.settings.Web.DefaultProvider, Proxy: http.ProxyFromEnvironment}
 	lookup := func(name string) (string, bool) {
 		value := env.Getenv(name)
 		return value, value != ""
 	}
-	for _, p := range s.settings.Web.Providers {
-		w.Providers = append(w.Providers, builtin.SearchProvider{
-			Type: p.Type, APIKey: discover.Expand(p.APIKey, lookup),
-			SearchEngineID: discover.Expand(p.SearchEngineID, lookup), BaseURL: discover.Expand(p.BaseURL, lookup),
-		})
-	}
-	for _, p := range []builtin.SearchProvider{
+	known := []builtin.SearchProvider{
 		{Type: "tavily", APIKey: env.Getenv("TAVILY_API_KEY")},
 		{Type: "google", APIKey: env.Getenv("GOOGLE_API_KEY"), SearchEngineID: env.Getenv("GOOGLE_SEARCH_ENGINE_ID")},
 		{Type: "brave", APIKey: env.Getenv("BRAVE_API_KEY")},
 		{Type: "searxng", BaseURL: env.Getenv("SEARXNG_URL")},
 		{Type: "dashscope", APIKey: env.Getenv("DASHSCOPE_API_KEY")},
-	} {
+	}
+	for _, p := range s.settings.Web.Providers {
+		said := builtin.SearchProvider{
+			Type: p.Type, APIKey: discover.Expand(p.APIKey, lookup),
+			SearchEngineID: discover.Expand(p.SearchEngineID, lookup), BaseURL: discover.Expand(p.BaseURL, lookup),
+		}
+		for _, k := range known {
+			if strings.EqualFold(k.Type, strings.TrimSpace(p.Type)) && (p.BaseURL == "" || !p.Project) {
+				said.APIKey = cmp.Or(said.APIKey, k.APIKey)
+				said.SearchEngineID = cmp.Or(said.SearchEngineID, k.SearchEngineID)
+				said.BaseURL = cmp.Or(said.BaseURL, k.BaseURL)
+			}
+		}
+		w.Providers = append(w.Providers, said)
+	}
+	for _, p := range known {
 		complete := p.APIKey != "" && (p.Type != "google" || p.SearchEngineID != "")
 		if complete || p.Type == "searxng" && p.BaseURL != "" {
 			w.Providers = append(w.Providers, p)

@@ -25,6 +25,8 @@ type given struct {
 	value
 	from Place
 	qwen bool // from a file of Qwen Code, whose values need not all exist here
+	// project says that it is from a file of the folder, not from one of the person's own.
+	project bool
 }
 
 // keys is every setting there is.

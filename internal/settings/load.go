@@ -133,7 +133,7 @@ func (l *loader) file(f *file, from layer, tightenOnly bool) error {
 					l.settings.notes = append(slices.Clip(l.settings.notes), note)
 					continue
 				}
-				if err := l.put(k, given{m.value, f.place(m.start), from.qwen}, tightenOnly); err != nil {
+				if err := l.put(k, given{m.value, f.place(m.start), from.qwen, from.project}, tightenOnly); err != nil {
 					return err
 				}
 			}

@@ -66,7 +66,7 @@ func (l *loader) serversOf(f *file, from layer, tightenOnly bool) {
 			if k.name != serversKey {
 				continue
 			}
-			if err := l.put(k, given{m.value, f.place(m.start), from.qwen}, tightenOnly); err != nil {
+			if err := l.put(k, given{m.value, f.place(m.start), from.qwen, from.project}, tightenOnly); err != nil {
 				l.ignore(err)
 			}
 		}

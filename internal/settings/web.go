@@ -15,6 +15,7 @@ type SearchProvider struct {
 	APIKey         string `json:"apiKey"`
 	SearchEngineID string `json:"searchEngineId"`
 	BaseURL        string `json:"baseUrl"`
+	Project        bool   `json:"-"` // a file of the folder says so
 }
 
 // putProviders takes the list of search engines; a later file's replaces it.
@@ -22,6 +23,9 @@ func putProviders(s *Settings, g given) (note string, err error) {
 	var list []SearchProvider
 	if json.Unmarshal(g.json(), &list) != nil {
 		return "", mustBe("a list of objects with type, apiKey, searchEngineId and baseUrl", g)
+	}
+	for i := range list {
+		list[i].Project = g.project
 	}
 	s.Web.Providers = list
 	return "", nil

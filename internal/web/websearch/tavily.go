@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,12 +52,21 @@ func (e *Engine) post(path string, body any) (web.Exchange, error) {
 
 // decode reads JSON. A field of one result that is not of its type is left out, and the others are kept.
 func decode(a *web.Answer, v any) error {
-	err := json.Unmarshal(a.Body, v)
-	var field *json.UnmarshalTypeError
-	if errors.As(err, &field) && strings.Contains(field.Field, ".") {
-		return nil
+	body := bytes.TrimSpace(a.Body)
+	if bytes.HasPrefix(body, []byte("<")) {
+		return errors.New("it answers with a page for browsers, perhaps of a gateway on the way: " + clean(string(body[:min(len(body), 3000)]), 200))
 	}
-	if err != nil {
+	if !bytes.HasPrefix(body, []byte("{")) {
+		return errors.New("its answer is not the JSON object it should be: " + clean(string(body[:min(len(body), 200)]), 60))
+	}
+	err := json.Unmarshal(body, v)
+	var field *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &field) && strings.Contains(field.Field, "."):
+		return nil
+	case errors.As(err, &field):
+		return fmt.Errorf("its answer is not the JSON it should be: %s is a JSON %s", strings.ToLower(field.Field), field.Value)
+	case err != nil:
 		return fmt.Errorf("its answer is not the JSON it should be: %w", err)
 	}
 	return nil

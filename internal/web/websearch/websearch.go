@@ -110,7 +110,7 @@ func (e *RejectedError) Error() string {
 // LimitError says that an engine was asked too often, or more than is paid for.
 type LimitError struct {
 	Engine     string
-	RetryAfter string // what the engine says, if it does
+	RetryAfter string // when the engine wants to be asked again, if it says so: "3 seconds"
 	Said       string
 }
 
@@ -120,7 +120,7 @@ func (e *LimitError) Error() string {
 		said += ": " + e.Said
 	}
 	if e.RetryAfter != "" {
-		said += "; try again after " + e.RetryAfter
+		said += "; it may be asked again after " + e.RetryAfter
 	}
 	return said
 }
@@ -230,7 +230,7 @@ func (e *Engine) failure(a *web.Answer) error {
 	}
 	switch {
 	case limited:
-		return &LimitError{e.Name(), clean(a.Header.Get("Retry-After"), 40), said}
+		return &LimitError{e.Name(), clean(web.RetryAfter(a.Header), 40), said}
 	case a.Status == http.StatusUnauthorized, keyRejected(a, said):
 		return &RejectedError{e.Name(), said}
 	case said == "":

@@ -173,6 +173,10 @@ func TestFailures(t *testing.T) {
 		{"google", 200, "", answer, "not the JSON"},
 		{"brave", 500, "\x00\xff" + strings.Repeat("<b>oops</b> ", 9999), answer, "500"},
 		{"tavily", 302, "", answer, "redirects"},
+		{"tavily", 200, "<html><title>Hotel</title><h1>Please log in</h1></html>", answer, "a page for browsers, perhaps of a gateway on the way: HotelPlease log in"},
+		{"brave", 200, "null", answer, "not the JSON object it should be: null"},
+		{"google", 200, "[1,2]", answer, "not the JSON object it should be: [1,2]"}, // it used to spell out a Go type
+		{"dashscope", 200, `{"data":7}`, answer, "not the JSON it should be: data is a JSON number"},
 	} {
 		s := &server{status: x.status, body: x.body, header: map[string]string{"Retry-After": "30", "Location": "https://evil.example/?steal"}}
 		found, err := ask(t, config(x.engine), s, web.Options{})
@@ -186,7 +190,7 @@ func TestFailures(t *testing.T) {
 			got = "found"
 		case errors.As(err, &l):
 			got = limit
-			if l.RetryAfter != "30" {
+			if l.RetryAfter != "30 seconds" {
 				t.Errorf("%s %d: retry after %q", x.engine, x.status, l.RetryAfter)
 			}
 		case errors.As(err, &r):
