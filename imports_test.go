@@ -48,7 +48,7 @@ var mayImport = map[string]string{
 	"internal/proc/term":          "",
 	"internal/proc/sandbox":       "",
 	"internal/proc/barren":        "",
-	"internal/web":                "internal/text",
+	"internal/web":                "internal/text internal/web/markdown",
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
 	"internal/disk":               "internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",

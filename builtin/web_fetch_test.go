@@ -200,7 +200,7 @@ func TestWebFetchAccess(t *testing.T) {
 		"https://EXAMPLE.com:8443/":           {"example.com:8443", "Fetch https://example.com:8443/"},
 		"https://github.com/a/b/blob/main/x/": {"raw.githubusercontent.com", "Fetch https://raw.githubusercontent.com/a/b/main/x/"},
 		"https://bücher.example/":             {"xn--bcher-kva.example", "Fetch https://xn--bcher-kva.example/"},
-		"http://[::1]:8080/":                  {"[::1]:8080", "Fetch http://[::1]:8080/"},
+		"https://e.example/?q=ü&r=%20":        {"e.example", "Fetch https://e.example/?q=%C3%BC&r=%20"},
 	} {
 		inv, err := tl.Prepare(t.Context(), []byte(fmt.Sprintf(`{"url":%q}`, given)))
 		if want[0] == "" {
@@ -243,4 +243,21 @@ func TestWebFetchCheck(t *testing.T) {
 		return webFetch(f)
 	}
 	tooltest.Check(t, build, tooltest.Try{Args: `{"url":"` + s.URL + `/page"}`}, tooltest.Try{Args: `{"url":"` + s.URL + `/none"}`, Fails: true}, tooltest.Try{Args: `{"url":"http://localhost/"}`, Fails: true})
+}
+
+// What is kept is named so that programs know it: an archive used to be called output-1-latest.txt.
+func TestWebFetchKeptName(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "PK\x03\x04\x00\x00\x00") }))
+	defer s.Close()
+	for path, want := range map[string]string{"/latest": "latest.bin", "/v1.2/tool.zip": "tool.zip", "/": "127.0.0.1"} {
+		var name string
+		x := fetchTools(t, s, WebFetch{Save: func(_ tool.Call, n string) (io.WriteCloser, string, error) {
+			name = n
+			return nil, "", errors.New("the disk is full")
+		}})
+		out := call(t, x, "web_fetch", args{"url": s.URL + path})
+		if name != want || !strings.Contains(out.Result.Text(), "could not be kept as a file: the disk is full") {
+			t.Errorf("%s is kept as %q: %s", path, name, out.Result.Text())
+		}
+	}
 }

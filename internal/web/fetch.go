@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -47,7 +48,7 @@ func (e *TimeoutError) Error() string {
 type StatusError struct {
 	URL        string
 	Status     int
-	RetryAfter string // what the server says, if it does
+	RetryAfter string // when the server wants to be asked again, if it says so: "3 seconds"
 	Excerpt    string // the beginning of its words, which are not to be trusted
 }
 
@@ -55,6 +56,9 @@ func (e *StatusError) Error() string {
 	said := fmt.Sprintf("fetch %s: the server answers %s", e.URL, statusLine(e.Status))
 	if e.RetryAfter != "" {
 		said += "; it may be tried again after " + e.RetryAfter
+	}
+	if redirects(e.Status) {
+		said += " and does not say where to"
 	}
 	return said
 }
@@ -179,9 +183,22 @@ func (c *Client) visit(ctx context.Context, t Target, f Format) (*Page, *Target,
 		return nil, nil, ctx.Err()
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, nil, &StatusError{shown(t.String()), resp.StatusCode, shown(resp.Header.Get("Retry-After")), page.excerpt()}
+		return nil, nil, &StatusError{shown(t.String()), resp.StatusCode, RetryAfter(resp.Header), page.excerpt(ctx)}
 	}
 	return page, nil, nil
+}
+
+// RetryAfter is when a server wants to be asked again, in words; "" if it does not say.
+func RetryAfter(h http.Header) string {
+	said := strings.TrimSpace(h.Get("Retry-After"))
+	switch seconds, err := strconv.ParseUint(said, 10, 31); {
+	case err != nil:
+		return shown(said)
+	case seconds == 1:
+		return "1 second"
+	default:
+		return fmt.Sprintf("%d seconds", seconds)
+	}
 }
 
 func redirects(status int) bool {

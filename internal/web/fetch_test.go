@@ -147,6 +147,12 @@ func TestStatusErrors(t *testing.T) {
 		case "/500":
 			w.WriteHeader(500)
 			io.WriteString(w, strings.Repeat("é", 5000))
+		case "/404":
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(404)
+			io.WriteString(w, "<!doctype html><html><head><title>Gone</title><style>"+strings.Repeat("p { color: red } ", 1000)+"</style></head><body><main><h1>No such page</h1><p>It <b>moved</b>.</main>")
+		case "/302":
+			w.WriteHeader(302)
 		case "/304":
 			w.WriteHeader(304)
 		case "/204":
@@ -155,10 +161,17 @@ func TestStatusErrors(t *testing.T) {
 	})
 	_, err := fetch(t, c, "https://example.com/429")
 	var status *StatusError
-	if !errors.As(err, &status) || *status != (StatusError{"https://example.com/429", 429, "120", `{"error": "slow down"}`}) {
+	if !errors.As(err, &status) || *status != (StatusError{"https://example.com/429", 429, "120 seconds", `{"error": "slow down"}`}) {
 		t.Errorf("got %+v", err)
 	}
 	if _, err = fetch(t, c, "https://example.com/500"); !errors.As(err, &status) || len([]rune(status.Excerpt)) != 501 {
+		t.Errorf("got %v", err)
+	}
+	// The source of a page says nothing in its first 500 characters.
+	if _, err = fetch(t, c, "https://example.com/404"); !errors.As(err, &status) || status.Excerpt != "No such page It moved." {
+		t.Errorf("got %+v", status)
+	}
+	if _, err = fetch(t, c, "https://example.com/302"); err == nil || !strings.HasSuffix(err.Error(), "answers 302 Found and does not say where to") {
 		t.Errorf("got %v", err)
 	}
 	if _, err = fetch(t, c, "https://example.com/304"); !errors.As(err, &status) || status.Status != 304 {

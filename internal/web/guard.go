@@ -106,6 +106,11 @@ func (c *Client) connect(ctx context.Context, t Target) (net.Conn, error) {
 		return c.tunnel(ctx, proxy, net.JoinHostPort(t.host.name, t.port)) // vouched for by name; only the proxy may know it
 	}
 	addrs, err := c.resolve(ctx, t)
+	var connect *ConnectError
+	if proxy != nil && errors.As(err, &connect) {
+		// Behind many proxies only they can look up names.
+		connect.Err = fmt.Errorf("%w (it is looked up here and not by the proxy, to see where it leads; one that a person allows by its name is left to the proxy)", connect.Err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,14 @@
 package web
 
 import (
+	"cmp"
+	"context"
 	"mime"
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/web/markdown"
 )
 
 // Page is what a server gave.
@@ -77,14 +81,21 @@ func (p *Page) Name() string {
 	return name
 }
 
-// excerpt is the beginning of the text, in one line.
-func (p *Page) excerpt() string {
+// excerpt is the beginning of the text, in one line. Of a page for browsers it is what people would read: its source
+// begins with pages of other things.
+func (p *Page) excerpt(ctx context.Context) string {
 	if strings.ContainsRune(string(p.Body[:min(len(p.Body), 512)]), 0) {
 		return ""
 	}
 	short := *p
-	short.Body = p.Body[:min(len(p.Body), 4000)]
+	short.Body = p.Body[:min(len(p.Body), 256<<10)]
 	text, _ := short.Text(len(short.Body))
+	if p.IsHTML() {
+		if doc, err := markdown.Convert(ctx, text, markdown.Options{Limit: 4000, Plain: true}); err == nil {
+			text = cmp.Or(doc.Text, doc.Title)
+		}
+	}
+	text = strings.ToValidUTF8(text[:min(len(text), 4000)], "")
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > 500 {
 		text = string(runes[:500]) + "…"

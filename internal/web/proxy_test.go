@@ -106,6 +106,9 @@ func TestProxy(t *testing.T) {
 		if got != x.body || p.requests() != x.asked || strings.Join(f.dials(), ", ") != x.dialed {
 			t.Errorf("%s: got %q (%v), asked %q, dialled %q", x.url, got, err, p.requests(), f.dials())
 		}
+		if strings.Contains(x.url, "only-the-proxy") && err != nil && !strings.Contains(err.Error(), "left to the proxy") {
+			t.Errorf("%s: nothing says why the proxy was not asked: %v", x.url, err)
+		}
 		if x.asked != "" && p.auth != "Basic bWU6cGFzcyB3b3Jk" {
 			t.Errorf("%s: the proxy was told %q", x.url, p.auth)
 		}

@@ -22,7 +22,12 @@ type URLError struct {
 	Reason string
 }
 
-func (e *URLError) Error() string { return fmt.Sprintf("the URL %s: %s", e.URL, e.Reason) }
+func (e *URLError) Error() string {
+	if e.URL == "" {
+		return e.Reason
+	}
+	return fmt.Sprintf("the URL %s: %s", e.URL, e.Reason)
+}
 
 const maxURL = 8 << 10
 
@@ -70,12 +75,25 @@ func parse(raw string) (Target, string) {
 		}
 		t.port = strconv.FormatUint(n, 10)
 	}
-	t.url = url.URL{Scheme: u.Scheme, Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
+	t.url = url.URL{Scheme: u.Scheme, Path: u.Path, RawPath: u.RawPath, RawQuery: escapedQuery(u.RawQuery)}
 	t.url.Host = t.hostPort()
 	if t.url.Path == "" {
 		t.url.Path = "/"
 	}
 	return t, ""
+}
+
+// escapedQuery is a query as it is sent. Package url leaves letters of other scripts in it, which many servers refuse.
+func escapedQuery(q string) string {
+	var b strings.Builder
+	for _, c := range []byte(q) {
+		if c >= 0x80 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // hostOf is the host of a URL with the brackets of an IPv6 address, which Hostname takes off.
