@@ -116,9 +116,13 @@ func (e *engine) fact(c *shell.Command) *fact {
 	for i := 0; i < len(proof.Unless) && f.why == ""; i++ {
 		f.why = e.chosen(proof.Unless[i])
 	}
+	room := len(c.Words) + len(c.Redirs)
+	if f.why == "" {
+		room = len(proof.Touches)
+	}
+	f.touches, f.targets = make([]place, 0, room), make([]target, 0, room)
 	switch {
 	case f.why == "":
-		f.touches, f.targets = make([]place, 0, len(proof.Touches)), make([]target, 0, len(proof.Touches))
 		for _, t := range proof.Touches {
 			if !e.touch(f, t) {
 				break

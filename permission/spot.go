@@ -5,13 +5,15 @@ import "github.com/adze-dev/adze/tool"
 // spot is a resolved path with what was found out about it. Many words of a command lead to one spot.
 type spot struct {
 	path  string
-	below *spot // all below it, if somebody asked
+	below *spot      // all below it, if somebody asked
+	sides [2]*aspect // as it is read, and as it is written, each if somebody asked
+}
 
-	// As it is read, and as it is written, each if somebody asked.
-	found   [2]finding
-	isFound [2]bool
-	rulings [2]ruling
-	by      [2]*weighing // whose rulings these are
+// aspect is the reading or the writing of a spot.
+type aspect struct {
+	found  finding
+	ruling ruling
+	by     *weighing // whose ruling this is
 }
 
 // at is where a path leads.
@@ -42,26 +44,20 @@ func (s *spot) allBelow() *spot {
 	return s.below
 }
 
-// finding is what was found of the spot when it was judged.
-func (s *spot) finding(v tool.Verb) *finding { return &s.found[verbIndex(v)] }
-
-func verbIndex(v tool.Verb) int {
+// aspect is the reading or writing of a spot, judged by the rules on paths and by the table.
+func (w *weighing) aspect(s *spot, v tool.Verb) *aspect {
+	i := 0
 	if v == tool.Writes {
-		return 1
-	}
-	return 0
-}
-
-// ruling judges the reading or writing of a spot by the rules on paths and by the table.
-func (w *weighing) ruling(s *spot, v tool.Verb) *ruling {
-	i := verbIndex(v)
-	if s.by[i] == w {
-		return &s.rulings[i]
+		i = 1
 	}
 	a := tool.Access{Verb: v, Target: s.path}
-	if !s.isFound[i] {
-		s.found[i], s.isFound[i] = w.world.look(a), true
+	side := s.sides[i]
+	if side == nil {
+		side = &aspect{found: w.world.look(a)}
+		s.sides[i] = side
 	}
-	s.rulings[i], s.by[i] = w.byRules(w.paths, w.bare, a, &s.found[i]), w
-	return &s.rulings[i]
+	if side.by != w {
+		side.ruling, side.by = w.byRules(w.paths, w.bare, a, &side.found), w
+	}
+	return side
 }

@@ -40,8 +40,8 @@ func (w *weighing) holdPaths(s *sentence, f *fact) {
 
 // touchOne judges one path of a command. sure: the command does touch it so, if it runs.
 func (w *weighing) touchOne(s *sentence, t *place, at *spot, v tool.Verb, sure bool) {
-	j := w.ruling(at, v)
-	f := at.finding(v)
+	side := w.aspect(at, v)
+	j, f := &side.ruling, &side.found
 	switch {
 	case j.rule != "" && j.verdict != tool.Allow:
 		v := j.verdict

@@ -66,6 +66,9 @@ func Visible(s string) string {
 func Hidden(s string) bool { return !isPlain(s) }
 
 func isPlain(s string) bool {
+	for len(s) > 0 && (s[0] >= 0x20 && s[0] < 0x7F || s[0] == '\n' || s[0] == '\t') {
+		s = s[1:] // nearly all of nearly all texts
+	}
 	for i, r := range s {
 		if hides(r) {
 			return false

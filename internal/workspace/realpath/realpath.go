@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -74,6 +75,10 @@ type walk struct {
 // run goes all steps that are still to go.
 func (w *walk) run() error {
 	for len(w.todo) > 0 {
+		if !w.exists && !slices.Contains(w.todo, "..") {
+			w.at, w.todo = joinAll(w.at, w.todo), nil // nothing there to look at: a long name is put together once
+			return nil
+		}
 		next := w.todo[0]
 		w.todo = w.todo[1:]
 		if err := w.step(next); err != nil {
@@ -125,6 +130,14 @@ func join(at, name string) string {
 		return at + name
 	}
 	return at + string(filepath.Separator) + name
+}
+
+func joinAll(at string, names []string) string {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "." })
+	if len(names) == 0 {
+		return at
+	}
+	return join(at, strings.Join(names, string(filepath.Separator)))
 }
 
 // unreachable errors leave the rest of a name unknown: it is absent, or its
