@@ -169,29 +169,58 @@ func (c *Command) recursive() bool {
 }
 
 // pathsIn are the paths that may stand in a word: itself, what follows = : @ or a short flag's letter, and in a program
-// every piece between quotes and brackets.
+// every piece between quotes and brackets. What is too long to be the name of a file is none: a message of many lines
+// would give as many texts that are nearly as long as itself.
 func pathsIn(word string, code bool) []string {
 	out := []string{}
-	if !strings.HasPrefix(word, "-") {
-		out = append(out, word)
-	} else if len(word) > 2 && word[1] != '-' {
-		out = append(out, word[2:])
+	add := func(s string) {
+		if s != "" && nameable(s) == 0 {
+			out = append(out, s)
+		}
 	}
+	if !strings.HasPrefix(word, "-") {
+		add(word)
+	} else if len(word) > 2 && word[1] != '-' {
+		add(word[2:])
+	}
+	least := nameable(word)
 	from := 0
 	for i := range len(word) {
 		if strings.IndexByte("=:@,", word[i]) < 0 {
 			continue
 		}
-		if i+1 < len(word) {
+		if i+1 < len(word) && i+1 >= least {
 			out = append(out, word[i+1:])
 		}
 		if from > 0 || word[0] != '-' { // -v ./secrets:/s
-			out = append(out, word[from:i])
+			add(word[from:i])
 		}
 		from = i + 1
 	}
 	if code {
-		out = append(out, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("'\"`()[]{}<>,;=|&! \t\n", r) })...)
+		for _, s := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("'\"`()[]{}<>,;=|&! \t\n", r) }) {
+			add(s)
+		}
 	}
 	return out
+}
+
+// The longest that a path and a name in it can be: no system opens a longer path, and no disk keeps a longer name.
+const (
+	maxPath = 4 << 10
+	maxName = 1 << 10
+)
+
+// nameable is from where on the end of a text is short enough to be a path.
+func nameable(s string) int {
+	start, name := max(0, len(s)-maxPath), 0
+	for i := len(s) - 1; i >= start; i-- {
+		if name++; s[i] == '/' {
+			name = 0
+		}
+		if name > maxName {
+			return i + 1
+		}
+	}
+	return start
 }

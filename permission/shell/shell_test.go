@@ -154,3 +154,28 @@ func FuzzRead(f *testing.F) {
 		script.Understood()
 	})
 }
+
+// A message of many lines in one word was taken for as many paths as it has commas, each nearly as long as itself: git
+// commit -m with 16 KB took 50 ms, and was not judged any more.
+func TestLongTextsNameFewPaths(t *testing.T) {
+	for name, text := range map[string]string{
+		"a message": strings.Repeat("- a thing, and why\n", 3000),
+		"a program": strings.Repeat("x = open(\"f\"), y\n", 3000),
+		"paths":     strings.Repeat(",a/../b", 8000),
+		"colons":    strings.Repeat("a:", 30000),
+	} {
+		for _, command := range []string{"git commit -m", "python3 -c", "mytool"} {
+			s, err := shell.Read(command+" '"+text+"'", shell.Options{Dir: "/p", Home: "/home/me"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			read := 0
+			for _, c := range s.Commands {
+				c.Mentions(func(at shell.Touch) bool { read += len(at.Path); return true })
+			}
+			if most := 100 * len(text); read > most {
+				t.Errorf("%s with %s of %d bytes: %d bytes of paths, want at most %d", command, name, len(text), read, most)
+			}
+		}
+	}
+}
