@@ -22,6 +22,10 @@ type looked struct {
 	git     map[string]string
 	secrets map[search]string
 	facts   map[*shell.Command]*fact
+
+	folders  map[string]*folder
+	special  map[string]bool // names that are not like others
+	patterns []string        // of such names
 }
 
 // search is a folder that is searched through.
@@ -55,7 +59,7 @@ type place struct {
 func (e engine) begin() engine {
 	e.looked = &looked{
 		deadline: time.Now().Add(shell.MaxTime), scripts: map[string]script{}, spots: map[string]*spot{},
-		git: map[string]string{}, secrets: map[search]string{}, facts: map[*shell.Command]*fact{},
+		git: map[string]string{}, secrets: map[search]string{}, facts: map[*shell.Command]*fact{}, folders: map[string]*folder{},
 	}
 	if e.world.Disk != nil {
 		e.disk = e.world.Disk()

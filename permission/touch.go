@@ -81,6 +81,11 @@ func (e *engine) targets(out []target, t shell.Touch) []target {
 	if t.Glob {
 		return e.globTargets(out, t)
 	}
+	if !t.Below {
+		if s := e.stranger(t.Path); s != nil {
+			return append(out, target{spot: s, sure: true})
+		}
+	}
 	at := e.at(t.Path)
 	out = append(out, target{spot: at, sure: true})
 	if !t.Below {

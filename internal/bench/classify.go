@@ -89,12 +89,12 @@ func printClassification(goals, table io.Writer) error {
 			}
 		}
 		slices.Sort(all)
-		fmt.Fprintf(goals, "classification p99 at %d KB\t%v (median %v)\tunder 1 ms\n", size>>10, share(all, 0.99), share(all, 0.5))
+		fmt.Fprintf(goals, "classification p99 of %d KB of nothing but words and commands\t%v (median %v)\tunder 1 ms\n", size>>10, share(all, 0.99), share(all, 0.5))
 	}
 	return nil
 }
 
-// printEveryday prints the row of the commands that agents really run: the corpus of the tests.
+// printEveryday prints the row of the commands that agents really run: the corpus of the tests, and long ones.
 func (d *desk) printEveryday(goals io.Writer) error {
 	corpus, err := os.ReadFile("permission/testdata/harmless.txt")
 	if err != nil {
@@ -106,8 +106,11 @@ func (d *desk) printEveryday(goals io.Writer) error {
 			all = append(all, d.judge(strings.ReplaceAll(line, "⏎", "\n"), 10)...)
 		}
 	}
+	for _, line := range longCommands() {
+		all = append(all, d.judge(line, 10)...)
+	}
 	slices.Sort(all)
-	fmt.Fprintf(goals, "classification p99 of %d everyday commands\t%v (median %v)\tunder 1 ms\n", len(all)/10, share(all, 0.99), share(all, 0.5))
+	fmt.Fprintf(goals, "classification p99 of %d everyday commands up to 16 KB\t%v (median %v)\tunder 1 ms\n", len(all)/10, share(all, 0.99), share(all, 0.5))
 	return nil
 }
 

@@ -1,0 +1,109 @@
+package permission
+
+import (
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/tool"
+)
+
+// A long command, above all a program or a message in one word, may name thousands of things that are not there and
+// that nobody has a rule for. In one folder of the workspace they are all alike: they are judged once, by a stranger
+// that stands for them.
+
+// folder is one that words lead into.
+type folder struct {
+	words    int             // that led into it
+	entries  map[string]bool // what is in it, in lower case
+	stranger *spot           // nil: each name is looked at
+}
+
+// fewWords is how many words of a folder are looked at one by one before it is listed.
+const fewWords = 16
+
+// strangerName is no name of any table, rule or disk.
+const strangerName = "\x01"
+
+// stranger is where a path leads that names nothing special; nil if this one may.
+func (e *engine) stranger(p string) *spot {
+	cut := strings.LastIndexByte(p, '/')
+	if cut <= 0 || e.disk == nil || runtime.GOOS != "linux" { // others do not tell the cases apart
+		return nil
+	}
+	f := e.folders[p[:cut]]
+	if f == nil {
+		f = &folder{}
+		e.folders[p[:cut]] = f
+	}
+	if f.words++; f.words == fewWords {
+		e.enter(f, p[:cut])
+	}
+	name := p[cut+1:]
+	if f.stranger == nil || !plainName(name) || f.entries[strings.ToLower(name)] || !names.Ordinary(name) || e.speaksOf(name) {
+		return nil
+	}
+	return f.stranger
+}
+
+// plainName reports whether a disk that folds cases folds this name as we do.
+func plainName(s string) bool {
+	for i := range len(s) {
+		if s[i] < '\t' || s[i] >= 0x7F {
+			return false
+		}
+	}
+	return true
+}
+
+// enter finds out what is in a folder of the workspace, if nothing is to be said of what is not.
+func (e *engine) enter(f *folder, dir string) {
+	if e.at(dir).path != dir {
+		return
+	}
+	s := &spot{path: dir + "/" + strangerName}
+	for _, v := range []tool.Verb{tool.Reads, tool.Writes} {
+		a := tool.Access{Verb: v, Target: s.path}
+		found := e.world.look(a)
+		if found.exact || found.class != harmless && found.class != insideWrite {
+			return
+		}
+		for _, u := range slices.Concat(e.rules.deny, e.rules.ask) {
+			if u.whole && u.verb != shelling || u.isPath && u.path.reaches(found.parts) != apart && u.path.reaches(found.parts) != inside {
+				return
+			}
+		}
+	}
+	listed, ok := e.disk.Glob(escapeGlob(dir) + "/*")
+	if !ok {
+		return
+	}
+	f.entries = make(map[string]bool, len(listed))
+	for _, l := range listed {
+		f.entries[strings.ToLower(path.Base(l))] = true
+	}
+	f.stranger = s
+}
+
+// speaksOf reports whether a rule that forbids or asks, or the place of a folder that is not like others, has a
+// component of this name.
+func (e *engine) speaksOf(name string) bool {
+	if e.special == nil {
+		e.special = map[string]bool{}
+		for _, d := range slices.Concat(e.world.roots, e.world.system, []string{e.world.home, e.world.state, e.world.spill}) {
+			for _, c := range components(d) {
+				e.special[c] = true
+			}
+		}
+		for _, u := range slices.Concat(e.rules.deny, e.rules.ask) {
+			for _, c := range u.path.at {
+				if e.special[c] = true; c != "**" && isGlob(c) {
+					e.patterns = append(e.patterns, c)
+				}
+			}
+		}
+	}
+	return e.special[name] || slices.ContainsFunc(e.patterns, func(p string) bool { return matchComponent(p, name) })
+}
