@@ -68,6 +68,10 @@ var mayImport = map[string]string{
 	"discover": "tool internal/proc",
 	"serve":    "tool",
 
+	// One run wired together, for any front end.
+	"internal/session": "tool model model/openai agent builtin discover permission permission/ondisk permission/shell " +
+		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/workspace/nofollow",
+
 	// The front ends see everything.
 	"internal/cli": "*",
 	"cmd/adze":     "internal/cli .",

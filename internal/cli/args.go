@@ -20,12 +20,11 @@ type options struct {
 	strict     bool
 	json       bool
 	dryRun     bool
-	scope      string   // of settings: user or project
+	scope      string   // of settings, see session.Scope
 	env        []string // of a server: K=V
 	headers    []string // of a server: K: V
 	http, sse  string   // addresses of servers
 	tools      string   // names, separated by commas
-	within     []string // folders of the workspace that the session is held to; nil: all of it
 	yes        bool
 	remove     bool
 	allow      []string

@@ -2,12 +2,11 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
-	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/internal/session"
 )
 
 // bang splits a prompt that begins with "!": its first line is a command that the person runs, what follows is for the
@@ -21,31 +20,9 @@ func bang(prompt string) (command, rest string, ok bool) {
 	return strings.TrimSpace(command), strings.TrimSpace(rest), true
 }
 
-// runAsPerson runs a command that the person typed: it is not asked about. What it printed goes to the person and, if
-// there is a prompt beside it, to the model.
-func (s *session) runAsPerson(ctx context.Context, env Env, command string) (tool.Outcome, error) {
-	args, err := json.Marshal(map[string]any{"command": command, "timeout": 600_000})
-	if err != nil {
-		return tool.Outcome{}, err
-	}
-	shell, err := shellDeclaration(s.exec.Registry)
-	if err != nil {
-		return tool.Outcome{}, err
-	}
-	own := &tool.Executor{
-		Registry: s.exec.Registry, Spill: s.exec.Spill, Budget: s.exec.Budget,
-		Policy: func(tool.Request) tool.Decision {
-			return tool.Decision{Verdict: tool.Allow, Reason: "the person typed it"}
-		},
-	}
-	batch := own.Batch(ctx)
-	batch.Add(tool.Call{Name: shell.Name, Args: args})
-	return batch.Wait()[0], nil
-}
-
-// bangPrompt runs the command of a prompt that begins with one. It gives what is left for the model; nothing if the
-// command was all.
-func (s *session) bangPrompt(ctx context.Context, env Env, prompt string) (string, error) {
+// bangPrompt runs the command of a prompt that begins with one. What it printed goes to the person and, if there is a
+// prompt beside it, to the model: it gives what is left for that, and nothing if the command was all.
+func bangPrompt(ctx context.Context, env Env, s *session.Session, prompt string) (string, error) {
 	command, rest, ok := bang(prompt)
 	if !ok {
 		return prompt, nil
@@ -53,7 +30,7 @@ func (s *session) bangPrompt(ctx context.Context, env Env, prompt string) (strin
 	if command == "" {
 		return "", exitf(exitInput, "there is no command after the !")
 	}
-	out, err := s.runAsPerson(ctx, env, command)
+	out, err := s.RunAsPerson(ctx, command)
 	if err != nil {
 		return "", err
 	}

@@ -1,8 +1,8 @@
-// Package cli is the command line: it reads flags and settings, opens a session, and prints what comes of it.
+// Package cli is the command line: it reads flags, opens a session, asks the person, and prints what comes of it.
 //
 //	os.Exit(cli.Run(ctx, cli.Env{Args: os.Args[1:], Stdin: os.Stdin, …}))
 //
-// It wires the other packages together and decides nothing that they decide.
+// Package session wires the other packages together; what they decide is not decided here.
 package cli
 
 import (

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/replay"
 	"github.com/adze-dev/adze/permission"
@@ -41,7 +42,7 @@ func runDemo(ctx context.Context, env Env, o *options, words []string) (err erro
 		return fmt.Errorf("make a scratch folder for the demo: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	scratch = canonical(scratch)
+	scratch = session.Canonical(scratch)
 	page, closePage, err := servePage()
 	if err != nil {
 		return err
@@ -52,14 +53,14 @@ func runDemo(ctx context.Context, env Env, o *options, words []string) (err erro
 		return fmt.Errorf("lay out the demo: %w", err)
 	}
 	o.cwd, o.mode, o.yolo = d.work, string(permission.Plan), false
-	s, err := openSession(d.quiet(scratch), o, manyCalls)
+	s, err := openSession(d.quiet(scratch), o, session.Options{})
 	if err != nil {
 		return err
 	}
-	defer s.close(env)
-	s.exec.Ask = d.answer
+	defer closeSession(env, s)
+	s.Executor.Ask = d.answer
 	if env.Terminal {
-		s.exec.Ask = newTerminal(env, s.policy).ask
+		s.Executor.Ask = newTerminal(env, s.Policy).ask
 	}
 	m, err := demoModel(map[string]string{"$WORK": d.work, "$PAGE": page.String()})
 	if err != nil {
@@ -71,10 +72,8 @@ func runDemo(ctx context.Context, env Env, o *options, words []string) (err erro
 	task := fmt.Sprintf(demoTask, page)
 	d.say("task      %s", strings.ReplaceAll(task, "\n", "\n          "))
 	d.say("          (a page that the demo serves itself, on this machine)\n")
-	s.watch = d.below
-	a := s.newAgent(m, o, nil, d.event)
-	defer s.crew.Close()
-	if _, err := a.Run(ctx, model.Text(task)); err != nil {
+	talk := s.Converse(ctx, session.Talk{Model: m, Limits: limits(o), Observe: d.event, Below: d.below})
+	if _, err := talk.Run(ctx, model.Text(task)); err != nil {
 		return fmt.Errorf("play the demo: %w", err)
 	}
 	return d.check()

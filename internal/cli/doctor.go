@@ -11,6 +11,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -27,40 +28,39 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 	if err := r.Close(); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, oneCall)
+	s, err := openSession(env, o, session.Options{Calls: session.One})
 	if err != nil {
 		section(w, "sandbox", health.Sandbox.Lines(false)...)
 		section(w, "settings", "cannot be used: "+err.Error())
 		return exitf(exitCode(err), "")
 	}
-	defer s.close(env)
-	section(w, "sandbox", append(health.Sandbox.Lines(s.settings.Tools.SandboxBackend == bubblewrap), sandboxReport(env, s.dir, s.settings.Tools)...)...)
-	section(w, "settings", s.settingsReport()...)
+	defer closeSession(env, s)
+	section(w, "sandbox", append(health.Sandbox.Lines(s.Settings.Tools.SandboxBackend == session.Bubblewrap), sandboxReport(s.Folder, s.Settings.Tools)...)...)
+	section(w, "settings", settingsReport(s)...)
 	name := ""
-	if m, err := openModel(ctx, env, s.settings); err != nil {
+	if m, err := s.Models.Open(ctx); err != nil {
 		section(w, "model", err.Error())
 	} else {
 		name = m.Name()
 		section(w, "model", name)
-		m.Close()
 	}
-	if lines := s.agentsReport(); len(lines) > 0 {
+	if lines := agentsReport(s); len(lines) > 0 {
 		section(w, "agents", lines...)
 	}
-	outside := s.outsideReport(ctx, env, name)
-	section(w, "tools", append([]string{fmt.Sprintf("%d, see adze tool list", len(s.exec.Registry.All()))}, outside...)...)
+	outside := outsideReport(ctx, s, name)
+	section(w, "tools", append([]string{fmt.Sprintf("%d, see adze tool list", len(s.Executor.Registry.All()))}, outside...)...)
 	return nil
 }
 
 // outsideReport is a line for everything that brings tools from outside, and for what hinders it.
-func (s *session) outsideReport(ctx context.Context, env Env, modelName string) []string {
-	s.connect(env, "")
-	s.outside.wait(ctx) // what failed is told below
+func outsideReport(ctx context.Context, s *session.Session, modelName string) []string {
+	s.Outside.Connect()
+	s.Outside.Wait(ctx) // what failed is told below
 	var lines []string
-	if s.outside.found != nil {
-		lines = append(lines, s.commandReport())
+	if ended, said, ok := s.Outside.Discovered(); ok {
+		lines = append(lines, commandReport(s.Executor.Registry, ended, said))
 	}
-	for _, l := range s.listServers() {
+	for _, l := range listServers(s) {
 		line := fmt.Sprintf("MCP server %s: %s, %s", l.Name, l.State, counted(len(l.Tools), "tool"))
 		if l.Error != "" {
 			line = fmt.Sprintf("MCP server %s: %s: %s", l.Name, l.State, l.Error)
@@ -71,12 +71,12 @@ func (s *session) outsideReport(ctx context.Context, env Env, modelName string) 
 		}
 	}
 	tokens := 0
-	for _, d := range s.exec.Registry.All() {
+	for _, d := range s.Executor.Registry.All() {
 		if d.Origin != "" {
 			tokens += agent.Tokens(d)
 		}
 	}
-	if most := s.newShelf(modelName).Most; most > 0 && tokens > most {
+	if most := s.Outside.Budget(modelName); most > 0 && tokens > most {
 		lines = append(lines, fmt.Sprintf("those from outside take about %d tokens, over the %d of tools.toolSearch.threshold: the model finds them with %s",
 			tokens, most, builtin.ToolSearch))
 	}
@@ -84,19 +84,17 @@ func (s *session) outsideReport(ctx context.Context, env Env, modelName string) 
 }
 
 // commandReport says what came of the discovery command.
-func (s *session) commandReport() string {
-	select {
-	case <-s.outside.found:
-	default:
+func commandReport(registry *tool.Registry, ended bool, said []string) string {
+	if !ended {
 		return "the discovery command has not ended within 10 s"
 	}
 	n := 0
-	for _, d := range s.exec.Registry.All() {
+	for _, d := range registry.All() {
 		if d.Origin == discover.CommandOrigin {
 			n++
 		}
 	}
-	return strings.Join(append([]string{"the discovery command brings " + counted(n, "tool")}, s.outside.said...), "; ")
+	return strings.Join(append([]string{"the discovery command brings " + counted(n, "tool")}, said...), "; ")
 }
 
 func counted(n int, one string) string {
@@ -107,12 +105,12 @@ func counted(n int, one string) string {
 }
 
 // settingsReport is what was taken of settings in a way that a person might not expect.
-func (s *session) settingsReport() []string {
-	lines := []string{"your own are in " + s.home, "the approval mode is " + s.policy.Mode().String()}
-	for _, n := range s.settings.Notes() {
+func settingsReport(s *session.Session) []string {
+	lines := []string{"your own are in " + s.Folder.Home, "the approval mode is " + s.Policy.Mode().String()}
+	for _, n := range s.Settings.Notes() {
 		lines = append(lines, n.String())
 	}
-	for _, u := range s.settings.Unknown() {
+	for _, u := range s.Settings.Unknown() {
 		lines = append(lines, fmt.Sprintf("%s: %s means nothing to adze", u.From, u.Key))
 	}
 	return lines
@@ -120,14 +118,14 @@ func (s *session) settingsReport() []string {
 
 // agentsReport is the sub-agents that people have defined, and what of them cannot be kept. Tools of servers that are
 // not connected are not known here.
-func (s *session) agentsReport() []string {
+func agentsReport(s *session.Session) []string {
 	var lines []string
-	for _, r := range s.roles {
+	for _, r := range s.Definitions.Roles {
 		line := r.Name
-		if unknown := r.Unknown(s.exec.Registry.All()); len(unknown) > 0 {
+		if unknown := r.Unknown(s.Executor.Registry.All()); len(unknown) > 0 {
 			line += ": there are no tools of these names, so it is not given them: " + strings.Join(unknown, ", ")
 		}
-		if isGrade(r.Model) {
+		if session.IsGrade(r.Model) {
 			line += fmt.Sprintf("; the model %q is another program's word: it uses that of the session", r.Model)
 		}
 		lines = append(lines, line)

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 )
@@ -48,15 +49,17 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &own):
 		return own.code
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.Is(err, session.ErrFolders):
 		return exitUsage
-	case errors.As(err, &setting):
+	case errors.As(err, &setting), errors.Is(err, session.ErrRules):
 		return exitSettings
+	case errors.Is(err, session.ErrPrompt):
+		return exitInput
 	case errors.Is(err, agent.ErrTurnLimit):
 		return exitTurns
 	case errors.Is(err, agent.ErrWallTime):
 		return exitBudget
-	case errors.Is(err, model.ErrCredentials):
+	case errors.Is(err, model.ErrCredentials), errors.Is(err, session.ErrModel):
 		return exitCredentials
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted

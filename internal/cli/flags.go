@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/permission"
 )
 
@@ -127,7 +128,7 @@ func lastFlags() []flag {
 			}},
 		{long: "backend", value: "NAME", on: "sandbox-run doctor", about: "built-in or bubblewrap: what makes the sandbox",
 			set: func(o *options, v string) error {
-				return oneOf(&o.backend, v, "built-in", bubblewrap)
+				return oneOf(&o.backend, v, "built-in", session.Bubblewrap)
 			}},
 		{long: "batch", on: "permission-check", about: `judge lines {"id","cmd","rules","cwd","mode"} from stdin; no settings are read`,
 			set: func(o *options, _ string) error {

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -35,15 +35,14 @@ func mcpList(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "mcp list [--json]"); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, oneCall)
+	s, err := openSession(env, o, session.Options{Calls: session.One})
 	if err != nil {
 		return err
 	}
-	defer s.close(env)
-	s.settings.Tools.DiscoveryCommand = "" // no server of MCP
-	s.connect(env, "")
-	s.outside.wait(ctx) // what failed stands in the list
-	all := s.listServers()
+	defer closeSession(env, s)
+	s.Outside.ConnectServers()
+	s.Outside.Wait(ctx) // what failed stands in the list
+	all := listServers(s)
 	if o.json {
 		return printJSON(env.Stdout, all)
 	}
@@ -56,9 +55,9 @@ func mcpList(ctx context.Context, env Env, o *options, words []string) error {
 }
 
 // listServers are all servers that anything configures, sorted by name.
-func (s *session) listServers() []listed {
+func listServers(s *session.Session) []listed {
 	all := []listed{}
-	for _, st := range s.outside.list() {
+	for _, st := range s.Outside.List() {
 		l := listed{
 			Name: st.Alias, State: string(st.State), Transport: st.Transport, Target: st.Target, Description: st.Description,
 			Tools: append([]string{}, st.Tools...), Prompts: st.Prompts, Resources: st.Resources,
@@ -68,24 +67,16 @@ func (s *session) listServers() []listed {
 		case st.Err != nil:
 			l.Error = st.Err.Error()
 		case st.State == discover.Starting:
-			l.Error = notYet
+			l.Error = session.NotYet
 		}
 		all = append(all, l)
 	}
-	for _, p := range s.outside.problems {
+	for _, p := range s.Outside.Problems() {
 		name, why, _ := strings.Cut(strings.TrimPrefix(p, "MCP server "), ": ")
 		all = append(all, listed{Name: name, State: string(discover.Failed), Tools: []string{}, Error: why})
 	}
-	for _, w := range s.settings.Withheld() {
-		if w.Key != "mcpServers" {
-			continue
-		}
-		for _, item := range wantsSetting(w) {
-			all = append(all, listed{
-				Name: strings.TrimPrefix(item.What, "mcpServers."), State: "untrusted", Target: item.Text, Tools: []string{},
-				Error: "the folder is not trusted; adze trust shows what it wants",
-			})
-		}
+	for _, item := range session.WithheldServers(s.Settings) {
+		all = append(all, listed{Name: item.What, State: "untrusted", Target: item.Text, Tools: []string{}, Error: session.Untrusted})
 	}
 	slices.SortStableFunc(all, func(a, b listed) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -97,13 +88,6 @@ func when(t time.Time) *time.Time {
 	}
 	t = t.Round(time.Millisecond)
 	return &t
-}
-
-func (o *outside) list() []discover.Status {
-	if o.servers == nil {
-		return nil
-	}
-	return o.servers.List()
 }
 
 func describeServers(all []listed) string {
@@ -130,33 +114,16 @@ func describeServers(all []listed) string {
 }
 
 // openServer opens a session with one server of the settings, and nothing else from outside.
-func openServer(env Env, o *options, alias string) (*session, error) {
-	s, err := openSession(env, o, oneCall)
+func openServer(env Env, o *options, alias string) (*session.Session, error) {
+	s, err := openSession(env, o, session.Options{Calls: session.One})
 	if err != nil {
 		return nil, err
 	}
-	s.connect(env, alias)
-	if s.outside.servers != nil {
-		return s, nil
+	if err := s.Outside.ConnectOne(alias); err != nil {
+		closeSession(env, s)
+		return nil, err
 	}
-	defer s.close(env)
-	if len(s.outside.problems) > 0 {
-		return nil, errors.New(s.outside.problems[0])
-	}
-	for _, l := range s.listServers() {
-		if l.Name == alias {
-			return nil, fmt.Errorf("MCP server %s: %s", alias, l.Error)
-		}
-	}
-	if _, ok := s.settings.MCP.Servers[alias]; ok {
-		return nil, fmt.Errorf("MCP server %s: mcp.allowed or mcp.excluded leave it out", alias)
-	}
-	servers, _ := configured(env, s.settings)
-	known := strings.Join(slices.Sorted(maps.Keys(servers)), ", ")
-	if known == "" {
-		known = "none"
-	}
-	return nil, fmt.Errorf("there is no MCP server %q; the servers are: %s", alias, known)
+	return s, nil
 }
 
 func mcpTools(ctx context.Context, env Env, o *options, words []string) error {
@@ -167,32 +134,26 @@ func mcpTools(ctx context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
-	defer s.close(env)
-	if problems := s.outside.wait(ctx); len(problems) > 0 {
+	defer closeSession(env, s)
+	if problems := s.Outside.Wait(ctx); len(problems) > 0 {
 		return errors.New(strings.Join(problems, "\n"))
 	}
-	all := slices.DeleteFunc(s.exec.Registry.All(), func(d tool.Declaration) bool { return d.Origin != discover.Origin(words[0]) })
+	all := slices.DeleteFunc(s.Executor.Registry.All(), func(d tool.Declaration) bool { return d.Origin != discover.Origin(words[0]) })
 	if o.json {
 		return printJSON(env.Stdout, all)
 	}
-	_, err = io.WriteString(env.Stdout, describeTools(all)+describeMore(s.outside.servers))
+	_, err = io.WriteString(env.Stdout, describeTools(all)+describeMore(s.Outside))
 	return err
 }
 
 // describeMore lists what else the servers offer, as one writes it in a prompt.
-func describeMore(servers *discover.Servers) string {
+func describeMore(outside *session.Outside) string {
 	var text string
 	var rows [][]string
-	for _, p := range servers.Prompts() {
-		c := promptCommand(p)
-		about, _, _ := strings.Cut(c.about, "\n")
-		rows = append(rows, []string{tool.Visible(strings.TrimSpace("/" + c.name + " " + c.words)), tool.Visible(about)})
+	if prompts := outside.Prompts(); len(prompts) > 0 {
+		text += "Prompts:\n" + slashTable(prompts)
 	}
-	if len(rows) > 0 {
-		text += "Prompts:\n" + table(rows)
-	}
-	rows = nil
-	for _, r := range servers.Resources() {
+	for _, r := range outside.Servers().Resources() {
 		about, _, _ := strings.Cut(r.Description, "\n")
 		rows = append(rows, []string{tool.Visible("@" + r.Server + ":" + r.URI), tool.Visible(about)})
 	}
@@ -207,17 +168,17 @@ func mcpLogs(_ context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 1, "mcp logs NAME"); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, oneCall)
+	s, err := openSession(env, o, session.Options{Calls: session.One})
 	if err != nil {
 		return err
 	}
-	defer s.close(env)
-	lines, err := discover.LogFile(mcpState(s.home), words[0])
+	defer closeSession(env, s)
+	lines, err := discover.LogFile(s.Folder.MCPState(), words[0])
 	if err != nil {
 		return err
 	}
 	if len(lines) == 0 {
-		fmt.Fprintf(env.Stderr, "adze: the MCP server %s has said nothing yet\n", words[0])
+		env.tell("the MCP server " + words[0] + " has said nothing yet")
 	}
 	for _, line := range lines {
 		if _, err := fmt.Fprintln(env.Stdout, tool.Visible(line)); err != nil {
@@ -259,8 +220,8 @@ func withServer(env Env, o *options, words []string, usage string, do func(*disc
 	if err != nil {
 		return err
 	}
-	defer s.close(env)
-	text, err := do(s.outside.servers, words[0])
+	defer closeSession(env, s)
+	text, err := do(s.Outside.Servers(), words[0])
 	if err != nil {
 		return err
 	}

@@ -3,18 +3,13 @@ package cli
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/adze-dev/adze/discover"
-	"github.com/adze-dev/adze/internal/atomicfile"
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/tool"
 )
@@ -45,7 +40,7 @@ func mcpAdd(_ context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "%s is in %s: %s\n", alias, path, tool.Visible(string(raw)))
-	if o.scope == "project" {
+	if session.Scope(o.scope) == session.ForProject {
 		fmt.Fprintln(env.Stdout, "It counts once you trust what the folder wants: adze trust")
 	}
 	return nil
@@ -127,46 +122,27 @@ func mcpRemove(_ context.Context, env Env, o *options, words []string) error {
 
 // elsewhere says where a server stands that was looked for in the wrong file.
 func elsewhere(env Env, o *options, alias string) string {
-	s, err := openSession(env, o, oneCall)
+	s, err := openSession(env, o, session.Options{Calls: session.One})
 	if err != nil {
 		return ""
 	}
-	defer s.close(env)
-	if server, ok := s.settings.MCP.Servers[alias]; ok {
+	defer closeSession(env, s)
+	if server, ok := s.Settings.MCP.Servers[alias]; ok {
 		return "; it stands in " + server.From.String()
 	}
 	return ""
 }
 
-// changeSettings rewrites the settings file of the scope: at once or not at all, and never one that cannot be read.
+// changeSettings rewrites the settings file that the command line means.
 func changeSettings(env Env, o *options, change func(path string, text []byte) ([]byte, error)) (string, error) {
-	home, err := settings.Home(env.Getenv, env.Home)
+	folder, err := env.session().Folder("")
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(home, "settings.json")
-	how := atomicfile.Options{Backup: home, Mode: 0o600}
-	if o.scope == "project" {
-		dir, err := workingDir(env, o.cwd)
-		if err != nil {
+	if session.Scope(o.scope) == session.ForProject { // the person's own settings need no folder
+		if folder.Path, err = workingDir(env, o.cwd); err != nil {
 			return "", err
 		}
-		path, how.Mode = filepath.Join(dir, ".adze", "settings.json"), 0
-	} else if err := settings.EnsureHome(home); err != nil {
-		return "", err
 	}
-	old, err := os.ReadFile(path)
-	switch {
-	case err == nil:
-		hash := sha256.Sum256(old)
-		how.Old = &hash
-	case !errors.Is(err, fs.ErrNotExist):
-		return "", err
-	}
-	text, err := change(path, old)
-	if err != nil {
-		return "", err
-	}
-	_, err = atomicfile.Write(path, text, how)
-	return path, err
+	return folder.Change(session.Scope(o.scope), change)
 }

@@ -1,10 +1,14 @@
 package cli
 
+import "github.com/adze-dev/adze/internal/session"
+
 // mcpFlags are the flags of adze mcp alone.
 func mcpFlags() []flag {
 	return []flag{
 		{long: "scope", value: "SCOPE", on: "mcp-add mcp-remove", about: "user (default): your own settings; project: those of the folder",
-			set: func(o *options, v string) error { return oneOf(&o.scope, v, "user", "project") }},
+			set: func(o *options, v string) error {
+				return oneOf(&o.scope, v, string(session.ForUser), string(session.ForProject))
+			}},
 		{long: "env", value: "K=V", on: "mcp-add", about: "a variable for the server's command; may be given several times",
 			set: func(o *options, v string) error {
 				o.env = append(o.env, v)

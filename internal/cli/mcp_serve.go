@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/serve"
 	"github.com/adze-dev/adze/tool"
 )
@@ -48,51 +49,50 @@ func mcpServe(ctx context.Context, env Env, o *options, words []string) error {
 // offered are the names of the tools to offer, and the folder they work in. It opens a session to find out, so that
 // settings that cannot be used stop the start and not the first call.
 func offered(env Env, o *options) (names []string, dir string, err error) {
-	s, err := openSession(env, o, manyCalls)
+	s, err := openSession(env, o, session.Options{})
 	if err != nil {
 		return nil, "", err
 	}
-	defer s.close(env)
+	defer closeSession(env, s)
 	if o.tools == "" {
-		for _, d := range s.exec.Registry.All() {
+		for _, d := range s.Executor.Registry.All() {
 			if d.Needs == "" {
 				names = append(names, d.Name)
 			}
 		}
-		return names, s.dir, nil
+		return names, s.Folder.Path, nil
 	}
 	for name := range strings.SplitSeq(o.tools, ",") {
-		t, err := s.exec.Registry.Lookup(strings.TrimSpace(name))
+		t, err := s.Executor.Registry.Lookup(strings.TrimSpace(name))
 		if err != nil {
 			return nil, "", usagef("--tools: %v", err)
 		}
 		names = append(names, t.Declaration().Name)
 	}
-	return names, s.dir, nil
+	return names, s.Folder.Path, nil
 }
 
 // openConnection is the session of one client.
 func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Executor, func(), error) {
-	own := *o
-	own.within = narrowed(dir, c.Roots)
-	if c.Roots != nil && own.within == nil && !slices.ContainsFunc(c.Roots, func(root string) bool { return inside(canonical(root), dir) }) {
-		fmt.Fprintf(env.Stderr, "adze: the client works in %s, which has nothing in common with %s; the tools work in the latter\n",
-			tool.Visible(strings.Join(c.Roots, ", ")), dir)
+	within := narrowed(dir, c.Roots)
+	if c.Roots != nil && within == nil && !slices.ContainsFunc(c.Roots, func(root string) bool { return inside(session.Canonical(root), dir) }) {
+		env.tell(fmt.Sprintf("the client works in %s, which has nothing in common with %s; the tools work in the latter",
+			tool.Visible(strings.Join(c.Roots, ", ")), dir))
 	}
 	quiet := env
 	quiet.Stderr = io.Discard // it was all said when the server began
-	s, err := openSession(quiet, &own, manyCalls)
+	s, err := openSession(quiet, o, session.Options{Within: within})
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.exec, func() { s.close(env) }, nil
+	return s.Executor, func() { closeSession(env, s) }, nil
 }
 
 // narrowed are the client's folders that lie in the workspace; nil: it stays as it is.
 func narrowed(dir string, roots []string) []string {
 	var within []string
 	for _, root := range roots {
-		real := canonical(root)
+		real := session.Canonical(root)
 		switch {
 		case inside(real, dir): // all of the workspace, and more that is none of ours
 			return nil

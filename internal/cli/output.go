@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -17,10 +18,10 @@ type output interface {
 	end(agent.Answer, error) error
 }
 
-func newOutput(env Env, o *options, s *session, side *quietWriter, modelName string) output {
+func newOutput(env Env, o *options, s *session.Session, side *quietWriter, modelName string) output {
 	switch o.format {
 	case "json", "stream-json":
-		j := &jsonOutput{w: env.Stdout, session: s.id, model: modelName, stream: o.format == "stream-json"}
+		j := &jsonOutput{w: env.Stdout, session: s.ID, model: modelName, stream: o.format == "stream-json"}
 		j.init(env, s)
 		return j
 	}
@@ -85,42 +86,40 @@ func (j *jsonOutput) print(v any) {
 	}
 }
 
-func (j *jsonOutput) init(env Env, s *session) {
+func (j *jsonOutput) init(env Env, s *session.Session) {
 	names := []string{}
-	for _, d := range s.exec.Registry.All() {
+	for _, d := range s.Executor.Registry.All() {
 		names = append(names, d.Name)
 	}
 	j.print(map[string]any{
-		"type": "system", "subtype": "init", "uuid": newID(), "session_id": j.session,
-		"cwd": s.dir, "tools": names, "mcp_servers": serverStates(s), "model": j.model,
-		"permission_mode": s.policy.Mode().String(), "slash_commands": commandNames(s), "agents": agentNames(s),
+		"type": "system", "subtype": "init", "uuid": session.NewID(), "session_id": j.session,
+		"cwd": s.Folder.Path, "tools": names, "mcp_servers": serverStates(s), "model": j.model,
+		"permission_mode": s.Policy.Mode().String(), "slash_commands": commandNames(s), "agents": agentNames(s),
 		"adze_version": env.Version, "qwen_code_version": env.Version,
 	})
 }
 
 // serverStates are the MCP servers as they are at the start.
-func serverStates(s *session) []any {
+func serverStates(s *session.Session) []any {
 	states := []any{}
-	if s.outside != nil {
-		for _, st := range s.outside.list() {
-			states = append(states, map[string]any{"name": st.Alias, "status": st.State})
-		}
+	for _, st := range s.Outside.List() {
+		states = append(states, map[string]any{"name": st.Alias, "status": st.State})
 	}
 	return states
 }
 
-func agentNames(s *session) []string {
+func agentNames(s *session.Session) []string {
 	names := []string{}
-	for _, t := range s.taskTypes() {
+	for _, t := range s.Definitions.TaskTypes() {
 		names = append(names, t.Name)
 	}
 	return names
 }
 
-func commandNames(s *session) []string {
+func commandNames(s *session.Session) []string {
 	names := []string{}
-	for _, c := range s.slashes() {
-		names = append(names, c.name)
+	for _, c := range s.Slashes() {
+		names = append(names, c.Name)
 	}
 	return names
 }
@@ -158,8 +157,8 @@ func (j *jsonOutput) answered(parent *string, e agent.Answered) {
 			content = append(content, map[string]any{"type": "tool_use", "id": p.ID, "name": p.Name, "input": input(p.Args)})
 		}
 	}
-	j.print(message{"assistant", newID(), j.session, parent, assistantMessage{
-		ID: newID(), Type: "message", Role: "assistant", Model: j.model,
+	j.print(message{"assistant", session.NewID(), j.session, parent, assistantMessage{
+		ID: session.NewID(), Type: "message", Role: "assistant", Model: j.model,
 		Content: content, StopReason: stopReason(e.Reason), Usage: countTokens(e.Usage),
 	}})
 }
@@ -176,7 +175,7 @@ func (j *jsonOutput) responded(parent *string, e agent.Responded) {
 			j.denied = append(j.denied, denial{o.Name, o.Call.ID, input(o.Call.Args)})
 		}
 	}
-	j.print(message{"user", newID(), j.session, parent, map[string]any{"role": "user", "content": content}})
+	j.print(message{"user", session.NewID(), j.session, parent, map[string]any{"role": "user", "content": content}})
 }
 
 func (j *jsonOutput) end(a agent.Answer, err error) error {
@@ -184,7 +183,7 @@ func (j *jsonOutput) end(a agent.Answer, err error) error {
 	defer j.mu.Unlock()
 	j.ended = true
 	result := map[string]any{
-		"type": "result", "subtype": "success", "uuid": newID(), "session_id": j.session, "is_error": err != nil,
+		"type": "result", "subtype": "success", "uuid": session.NewID(), "session_id": j.session, "is_error": err != nil,
 		"duration_ms": a.Duration.Milliseconds(), "duration_api_ms": a.ModelTime.Milliseconds(),
 		"num_turns": a.Turns, "usage": countTokens(a.Usage), "permission_denials": append([]denial{}, j.denied...),
 	}

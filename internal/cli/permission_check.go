@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/ondisk"
@@ -34,7 +35,7 @@ func permissionCheck(ctx context.Context, env Env, o *options, words []string) e
 	if err != nil {
 		return err
 	}
-	c := &checker{env: env, o: o, home: canonical(home), user: canonical(env.Home)}
+	c := &checker{env: env, o: o, home: session.Canonical(home), user: session.Canonical(env.Home)}
 	defer c.close()
 	if o.batch {
 		if err := takes(words, 0, "permission check --batch < questions.jsonl"); err != nil {
@@ -59,22 +60,22 @@ func (c *checker) close() {
 
 // one judges a command with the rules of settings and of the line.
 func (c *checker) one(ctx context.Context, command string) error {
-	dir, err := workingDir(c.env, c.o.cwd)
+	folder, err := workingFolder(c.env, c.o)
 	if err != nil {
 		return err
 	}
-	s, _, err := loadSettings(c.env, settings.Sources{UserHome: c.env.Home, AdzeHome: c.home, Project: dir, Getenv: c.env.Getenv})
+	s, _, err := folder.Settings()
 	if err != nil {
 		return err
 	}
-	q := checkLine{Cmd: &command, Cwd: dir}
+	q := checkLine{Cmd: &command, Cwd: folder.Path}
 	q.Mode = s.Tools.ApprovalMode
 	if c.o.checkMode != "" {
 		q.Mode = c.o.checkMode
 	}
-	q.Rules.Allow = append(texts(s.Permissions.Allow), c.o.allow...)
-	q.Rules.Ask = append(texts(s.Permissions.Ask), c.o.ask...)
-	q.Rules.Deny = append(texts(s.Permissions.Deny), c.o.deny...)
+	q.Rules.Allow = append(settings.Texts(s.Permissions.Allow), c.o.allow...)
+	q.Rules.Ask = append(settings.Texts(s.Permissions.Ask), c.o.ask...)
+	q.Rules.Deny = append(settings.Texts(s.Permissions.Deny), c.o.deny...)
 	d, why, err := c.judge(ctx, q)
 	if err != nil {
 		return exitf(exitInput, "%v", err)
@@ -192,7 +193,7 @@ func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []stri
 	if q.Cwd != "" {
 		dir = absolute(c.env.Dir, []string{q.Cwd})[0]
 	}
-	dir = canonical(filepath.Clean(dir))
+	dir = session.Canonical(filepath.Clean(dir))
 	r, err := c.request(ctx, q, dir)
 	if err != nil {
 		return tool.Decision{}, nil, err
@@ -246,7 +247,7 @@ func (c *checker) work(dir string) error {
 
 // commandRequest is a call of the tool that runs commands.
 func commandRequest(registry *tool.Registry, line, dir string) (tool.Request, error) {
-	d, err := shellDeclaration(registry)
+	d, err := session.Shell(registry)
 	return tool.Request{
 		Call: tool.Call{Name: d.Name}, Declaration: d,
 		Invocation: tool.Invocation{
@@ -254,14 +255,4 @@ func commandRequest(registry *tool.Registry, line, dir string) (tool.Request, er
 			Confirm: tool.Command{Line: line, Directory: dir},
 		},
 	}, err
-}
-
-// shellDeclaration is the tool that runs commands, as the registry tells it.
-func shellDeclaration(r *tool.Registry) (tool.Declaration, error) {
-	for _, d := range r.All() {
-		if d.Kind == tool.Execute && d.Origin == "" {
-			return d, nil
-		}
-	}
-	return tool.Declaration{}, errors.New("there is no tool that runs commands")
 }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -20,8 +21,8 @@ type terminal struct {
 	in     *lineReader
 	policy *permission.Policy
 	editor string
-	save   func(scope, offer string) (path string, err error) // nil: rules cannot be saved here
-	turn   chan struct{}                                      // whose question it is
+	save   func(scope session.Scope, offer string) (path string, err error) // nil: rules cannot be saved here
+	turn   chan struct{}                                                    // whose question it is
 }
 
 func newTerminal(env Env, p *permission.Policy) *terminal {
@@ -97,13 +98,13 @@ func (t *terminal) choose(ctx context.Context, r tool.Request, why tool.Decision
 		d = tool.Decision{Verdict: tool.Allow, Remember: always}
 		return d, always != "" && t.policy.Remember(r, always), nil
 	case "p", "project", "u", "user":
-		return t.keep(r, why, map[byte]string{'p': "project", 'u': "user"}[typed[0]])
+		return t.keep(r, why, map[byte]session.Scope{'p': session.ForProject, 'u': session.ForUser}[typed[0]])
 	}
 	return tool.Decision{}, false, nil
 }
 
 // keep saves the smallest rule that was offered, and holds to it from now on.
-func (t *terminal) keep(r tool.Request, why tool.Decision, scope string) (tool.Decision, bool, error) {
+func (t *terminal) keep(r tool.Request, why tool.Decision, scope session.Scope) (tool.Decision, bool, error) {
 	if t.save == nil || len(why.Offer) == 0 {
 		return tool.Decision{}, false, nil
 	}
@@ -196,4 +197,12 @@ func alwaysRule(why tool.Decision) string {
 		return ""
 	}
 	return why.Offer[len(why.Offer)-1]
+}
+
+// plainRule is a rule for people: that it is bound to the tool as it is takes a word, not forty digits.
+func plainRule(offer string) string {
+	if name, bound := permission.Bound(offer); bound {
+		return name + " as it is now"
+	}
+	return offer
 }

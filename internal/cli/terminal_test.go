@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -24,7 +25,7 @@ type sitting struct {
 
 func sit(t *testing.T, typed, editor string) *sitting {
 	t.Helper()
-	s := &sitting{dir: canonical(t.TempDir())}
+	s := &sitting{dir: session.Canonical(t.TempDir())}
 	tools, err := builtin.New(builtin.Options{Dir: s.dir, State: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

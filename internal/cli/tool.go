@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -15,13 +16,13 @@ func toolList(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "tool list [--json]"); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, oneCall)
+	s, err := openSession(env, o, session.Options{Calls: session.One})
 	if err != nil {
 		return err
 	}
-	defer s.close(env)
-	s.settle(ctx, env)
-	all := s.exec.Registry.All()
+	defer closeSession(env, s)
+	s.Outside.Settle(ctx)
+	all := s.Executor.Registry.All()
 	if o.json {
 		return printJSON(env.Stdout, all)
 	}
@@ -47,13 +48,13 @@ func toolShow(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 1, "tool show NAME [--json]"); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, oneCall)
+	s, err := openSession(env, o, session.Options{Calls: session.One})
 	if err != nil {
 		return err
 	}
-	defer s.close(env)
-	s.settleFor(ctx, env, words[0])
-	t, err := s.exec.Registry.Lookup(words[0])
+	defer closeSession(env, s)
+	s.Outside.SettleFor(ctx, words[0])
+	t, err := s.Executor.Registry.Lookup(words[0])
 	if err != nil {
 		return exitf(exitError, "%v", err)
 	}
@@ -85,22 +86,22 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 		}
 		args = text
 	}
-	s, err := openSession(env, o, oneCall)
+	s, err := openSession(env, o, session.Options{Calls: session.One})
 	if err != nil {
 		return err
 	}
-	defer s.close(env)
-	s.settleFor(ctx, env, words[0])
+	defer closeSession(env, s)
+	s.Outside.SettleFor(ctx, words[0])
 	call := tool.Call{ID: "1", Name: words[0], Args: args}
 	if o.dryRun {
-		return s.preview(ctx, env, call)
+		return preview(ctx, env, s, call)
 	}
 	if env.Terminal && !o.json {
-		t := newTerminal(env, s.policy)
-		t.save = func(scope, offer string) (string, error) { return s.saveRule(env, scope, offer) }
-		s.exec.Ask = s.asking(t.ask)
+		t := newTerminal(env, s.Policy)
+		t.save = s.Folder.SaveRule
+		s.Executor.Ask = s.Asking(t.ask)
 	}
-	batch := s.exec.Batch(ctx)
+	batch := s.Executor.Batch(ctx)
 	batch.Add(call)
 	return printOutcome(env, o, batch.Wait()[0])
 }
@@ -135,8 +136,8 @@ func printOutcome(env Env, o *options, out tool.Outcome) error {
 }
 
 // preview says what a call would do.
-func (s *session) preview(ctx context.Context, env Env, call tool.Call) error {
-	r, d, err := s.exec.Preview(ctx, call)
+func preview(ctx context.Context, env Env, s *session.Session, call tool.Call) error {
+	r, d, err := s.Executor.Preview(ctx, call)
 	if err != nil {
 		code := exitError
 		if tool.TypeOf(err) == tool.ExecutionDenied {
@@ -151,7 +152,7 @@ func (s *session) preview(ctx context.Context, env Env, call tool.Call) error {
 		Verdict      string          `json:"verdict"`
 		Why          string          `json:"why"`
 		Confirmation json.RawMessage `json:"confirmation"`
-	}{r.Declaration.Name, r.Description, r.Access, d.Verdict.String(), s.policy.Explain(r, d).String(), json.RawMessage("null")}
+	}{r.Declaration.Name, r.Description, r.Access, d.Verdict.String(), s.Policy.Explain(r, d).String(), json.RawMessage("null")}
 	if r.Confirm != nil {
 		if out.Confirmation, err = tool.MarshalDisplay(r.Confirm); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -14,14 +15,14 @@ func toolRun(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "tool run < calls.jsonl"); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, manyCalls)
+	s, err := openSession(env, o, session.Options{})
 	if err != nil {
 		return err
 	}
-	defer s.close(env)
-	s.connect(env, "")
+	defer closeSession(env, s)
+	s.Outside.Connect()
 	return eachLine(ctx, env, "calls", func(line []byte, number int, bad error) ([]byte, error) {
-		return s.answer(ctx, env, line, number, bad)
+		return answerCall(ctx, s, line, number, bad)
 	})
 }
 
@@ -31,8 +32,8 @@ type callLine struct {
 	Args json.RawMessage `json:"args"`
 }
 
-// answer runs the call of one line.
-func (s *session) answer(ctx context.Context, env Env, line []byte, number int, bad error) ([]byte, error) {
+// answerCall runs the call of one line.
+func answerCall(ctx context.Context, s *session.Session, line []byte, number int, bad error) ([]byte, error) {
 	var c callLine
 	if bad == nil {
 		bad = json.Unmarshal(line, &c)
@@ -48,8 +49,8 @@ func (s *session) answer(ctx context.Context, env Env, line []byte, number int, 
 		err := fmt.Errorf(`line %d is not a call: %v; a call is one line {"id":…,"name":"…","args":{…}}`, number, bad)
 		return failedLine(id, c.Name, err)
 	}
-	s.settleFor(ctx, env, c.Name)
-	batch := s.exec.Batch(ctx)
+	s.Outside.SettleFor(ctx, c.Name)
+	batch := s.Executor.Batch(ctx)
 	batch.Add(tool.Call{ID: key, Name: c.Name, Args: c.Args})
 	return batch.Wait()[0].JSON(id)
 }

@@ -74,6 +74,15 @@ type Entry struct {
 	From Place
 }
 
+// Texts are the elements without their places.
+func Texts(entries []Entry) []string {
+	var texts []string
+	for _, e := range entries {
+		texts = append(texts, e.Text)
+	}
+	return texts
+}
+
 // Place is where something was said: a file with a line, or the name of a variable or flag.
 type Place struct {
 	Source       string

@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"bytes"
@@ -19,22 +19,30 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
-// wants are the things that a folder's files would do if it were trusted, bound to what would run: the settings to the
+// Wants are the things that the folder's files would do if it were trusted, bound to what would run: the settings to the
 // letter, and the content of the folder's own programs that they name.
-func wants(s *settings.Settings, dir string, p contextfiles.Places) []trust.Item {
+func (f Folder) Wants() ([]trust.Item, error) {
+	s, err := settings.Load(f.sources())
+	if err != nil {
+		return nil, err
+	}
+	return f.wants(s), nil
+}
+
+func (f Folder) wants(s *settings.Settings) []trust.Item {
 	var items []trust.Item
 	named := map[string]bool{}
 	for _, w := range s.Withheld() {
 		items = append(items, wantsSetting(w)...)
 		var value any
 		if json.Unmarshal([]byte(w.JSON), &value) == nil {
-			namedFiles(value, dir, dir, named)
+			namedFiles(value, f.Path, f.Path, named)
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(named)) {
-		items = append(items, trust.Item{What: "the file " + path, Text: contentHash(filepath.Join(dir, path))})
+		items = append(items, trust.Item{What: "the file " + path, Text: contentHash(filepath.Join(f.Path, path))})
 	}
-	return append(items, wantsDefinitions(p)...)
+	return append(items, wantsDefinitions(f.places(true))...)
 }
 
 // maxNamed is of how many files the content is bound. A folder whose settings name more is not an ordinary one, and its
@@ -128,6 +136,21 @@ func wantsSetting(w settings.Withheld) []trust.Item {
 	return items
 }
 
+// WithheldServers are the MCP servers, by their names, that wait for the folder to be trusted.
+func WithheldServers(s *settings.Settings) []trust.Item {
+	var items []trust.Item
+	for _, w := range s.Withheld() {
+		if w.Key != "mcpServers" {
+			continue
+		}
+		for _, item := range wantsSetting(w) {
+			item.What = strings.TrimPrefix(item.What, "mcpServers.")
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
 // argv is what a setting that is a command line would run, word by word.
 func argv(w settings.Withheld) string {
 	var line string
@@ -156,7 +179,6 @@ func onOneLine(text string) string {
 
 // wantsDefinitions are the project's sub-agents and skills, bound to what their files say.
 func wantsDefinitions(p contextfiles.Places) []trust.Item {
-	p.Trusted = true
 	var items []trust.Item
 	agents, _ := contextfiles.Agents(p)
 	for _, a := range agents {

@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/adze-dev/adze/internal/atomicfile"
 	"github.com/adze-dev/adze/internal/edit"
-	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -37,15 +36,13 @@ type approvals struct {
 // maxApprovals is how many are kept, the newest.
 const maxApprovals = 1000
 
-func approvalsPath(home string) string { return filepath.Join(mcpState(home), "approved.json") }
-
-// asking lets a person be asked by ask: what has changed of a tool since they allowed it is shown first, and what they
+// Asking lets a person be asked by ask: what has changed of a tool since they allowed it is shown first, and what they
 // allow for good is remembered.
-func (s *session) asking(ask tool.Asker) tool.Asker {
-	a := &approvals{path: approvalsPath(s.home)}
+func (s *Session) Asking(ask tool.Asker) tool.Asker {
+	a := &approvals{path: filepath.Join(s.Folder.MCPState(), "approved.json")}
 	return func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 		shown := r
-		if old := s.policy.Outdated(r); old != "" && !r.MustAsk {
+		if old := s.Policy.Outdated(r); old != "" && !r.MustAsk {
 			shown.Confirm = tool.Literal(a.changes(old, r.Declaration) + plainText(r.Confirm))
 		}
 		d, err := ask(ctx, shown, why)
@@ -126,12 +123,4 @@ func (a *approvals) add(d tool.Declaration) {
 	if err == nil && os.MkdirAll(filepath.Dir(a.path), 0o700) == nil {
 		_, _ = atomicfile.Write(a.path, raw, atomicfile.Options{Mode: 0o600})
 	}
-}
-
-// plainRule is a rule for people: that it is bound to the tool as it is takes a word, not forty digits.
-func plainRule(offer string) string {
-	if name, bound := permission.Bound(offer); bound {
-		return name + " as it is now"
-	}
-	return offer
 }

@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"encoding/json"
@@ -10,18 +10,18 @@ import (
 
 // What every turn carries is paid for with every turn: the system prompt and all declarations together.
 func TestWhatEveryTurnCarriesIsSmall(t *testing.T) {
-	env := Env{Dir: t.TempDir(), Home: t.TempDir(), Getenv: func(string) string { return "" }}
-	s, err := openSession(env, &options{}, manyCalls)
+	s, err := Open(Env{Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: Canonical(t.TempDir())})
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer s.Close()
 	type function struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
 		Parameters  json.RawMessage `json:"parameters"`
 	}
-	size := len(agent.SystemPrompt(agent.Surroundings{Workspace: s.dir, Date: time.Now()}))
-	for _, d := range s.exec.Registry.All() {
+	size := len(agent.SystemPrompt(agent.Surroundings{Workspace: s.Folder.Path, Date: time.Now()}))
+	for _, d := range s.Executor.Registry.All() {
 		b, err := json.Marshal(function{d.Name, d.Description, d.Parameters})
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"context"
@@ -14,15 +14,15 @@ import (
 const maxSampledText = 256 << 10
 
 // sample lets the session's model answer a server: without tools, and without a word of the conversation.
-func (s *session) sample(ctx context.Context, in discover.Sampling) (discover.Sampled, error) {
+func (m *Models) sample(ctx context.Context, in discover.Sampling) (discover.Sampled, error) {
 	request := model.Request{System: in.System, MaxTokens: int(in.MaxTokens)}
-	for _, m := range in.Messages {
+	for _, said := range in.Messages {
 		role := model.User
-		if m.Role == string(model.Assistant) {
+		if said.Role == string(model.Assistant) {
 			role = model.Assistant
 		}
 		var part model.Part
-		switch c := m.Content.(type) {
+		switch c := said.Content.(type) {
 		case tool.Text:
 			part = model.Text(c)
 		case tool.Media:
@@ -33,9 +33,13 @@ func (s *session) sample(ctx context.Context, in discover.Sampling) (discover.Sa
 	if len(request.Messages) == 0 {
 		return discover.Sampled{}, errors.New("there are no messages to answer")
 	}
-	out := discover.Sampled{Model: s.model.Name()}
+	main, err := m.current()
+	if err != nil {
+		return discover.Sampled{}, err
+	}
+	out := discover.Sampled{Model: main.Name()}
 	var text strings.Builder
-	for e, err := range s.model.Stream(ctx, request) {
+	for e, err := range main.Stream(ctx, request) {
 		if err != nil {
 			return discover.Sampled{}, err
 		}

@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"context"
@@ -9,8 +9,20 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
+// PromptParts is a prompt with all that it names: files by @path, and resources by @server:uri. A resource is read because
+// the person has named it, so only typed is looked through for them: the rest of text, which was piped in beside it, others
+// may have written.
+func (s *Session) PromptParts(ctx context.Context, text, typed string) ([]model.Part, error) {
+	attached, err := s.attach(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	parts := append([]model.Part{model.Text(text)}, attached...)
+	return append(parts, s.attachResources(ctx, typed)...), nil
+}
+
 // attach reads the @paths of a prompt, as far as policy or the person lets them be read.
-func (s *session) attach(ctx context.Context, env Env, prompt string) ([]model.Part, error) {
+func (s *Session) attach(ctx context.Context, prompt string) ([]model.Part, error) {
 	var allowed []builtin.Mention
 	var left []string
 	for _, m := range s.tools.Mentions(prompt) {
@@ -29,7 +41,7 @@ func (s *session) attach(ctx context.Context, env Env, prompt string) ([]model.P
 		return nil, err
 	}
 	for _, n := range append(notes, left...) {
-		fmt.Fprintf(env.Stderr, "adze: %s\n", n)
+		s.env.tell(n)
 	}
 	var parts []model.Part
 	for _, p := range content {
@@ -42,14 +54,14 @@ func (s *session) attach(ctx context.Context, env Env, prompt string) ([]model.P
 }
 
 // mayAttach says why a mention must be left out; nothing if it need not be.
-func (s *session) mayAttach(ctx context.Context, m builtin.Mention) string {
+func (s *Session) mayAttach(ctx context.Context, m builtin.Mention) string {
 	r := tool.Request{
 		Declaration: tool.Declaration{Name: "@path", DisplayName: "Attach", Kind: tool.Read},
 		Invocation:  tool.Invocation{Description: "attach " + m.Text, Access: []tool.Access{m.Access}},
 	}
-	d := s.policy.Judge(r)
+	d := s.Policy.Judge(r)
 	if d.Verdict == tool.Ask {
-		answer, err := s.exec.Ask(ctx, r, d)
+		answer, err := s.Executor.Ask(ctx, r, d)
 		if err != nil {
 			return err.Error()
 		}

@@ -1,0 +1,101 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/permission"
+)
+
+// planText is told to a model that begins in plan mode.
+const planText = "Plan mode is on: look and think, change nothing. When you know what to do, give the plan to exit_plan_mode."
+
+// Talk is what a conversation is begun with.
+type Talk struct {
+	Model   model.Model
+	Limits  agent.Limits
+	History []model.Message                 // what was said before
+	Observe func(agent.Event)               // is told what happens; nil: nobody
+	Below   func(agent.Member, agent.Event) // is told what sub-agents do, several at a time; nil: nobody
+}
+
+// Conversation is a model at work with the session's tools, and the crew that it delegates to.
+type Conversation struct {
+	agent *agent.Agent
+	crew  *agent.Crew
+	shelf *agent.Shelf
+	wall  time.Duration
+	renew func() // a context file has changed
+}
+
+// Converse begins the session's conversation, and ends one that was before. Sub-agents may name models of their own if
+// the session's is the one that talks.
+func (s *Session) Converse(ctx context.Context, t Talk) *Conversation {
+	if s.talk != nil {
+		s.talk.crew.Close()
+	}
+	c := &Conversation{shelf: s.Outside.newShelf(t.Model.Name()), wall: t.Limits.Wall}
+	budget := &agent.Budget{Turns: t.Limits.Turns}
+	c.agent = agent.New(agent.Options{
+		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: t.History, System: s.system(), Observe: t.Observe, Shelf: c.shelf,
+		News: func() []string { return append(s.tools.News(), c.crew.News()...) },
+	})
+	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
+		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
+		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Shelf: c.shelf,
+	})
+	c.renew = func() { c.agent.SetSystem(s.system()) }
+	s.talk = c
+	return c
+}
+
+// system is what every model of the session is told first.
+func (s *Session) system() string {
+	extra := s.Definitions.Memory().Text
+	if s.Policy.Mode() == permission.Plan {
+		extra += "\n" + planText
+	}
+	return agent.SystemPrompt(agent.Surroundings{Workspace: s.Folder.Path, Date: time.Now(), Extra: extra})
+}
+
+// Run runs a prompt, and goes on while sub-agents in the background still have something to report: all of it in the
+// time there is.
+func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
+	if c.wall > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.wall, fmt.Errorf("stopped after %v: %w", c.wall, agent.ErrWallTime))
+		defer cancel()
+	}
+	answer, err := c.agent.Run(ctx, prompt...)
+	for err == nil {
+		news := c.crew.Await(ctx)
+		if ctx.Err() != nil {
+			return answer, context.Cause(ctx)
+		}
+		if len(news) == 0 {
+			break
+		}
+		var parts []model.Part
+		for _, n := range news {
+			parts = append(parts, model.Text(n))
+		}
+		var more agent.Answer
+		more, err = c.agent.Run(ctx, parts...)
+		answer = sum(answer, more)
+	}
+	return answer, err
+}
+
+// sum is the answer of two runs of one prompt.
+func sum(a, b agent.Answer) agent.Answer {
+	b.Turns += a.Turns
+	b.Usage = a.Usage.Plus(b.Usage)
+	b.Duration += a.Duration
+	b.ModelTime += a.ModelTime
+	b.Denied = append(a.Denied, b.Denied...)
+	return b
+}

@@ -1,0 +1,58 @@
+package session
+
+import (
+	"fmt"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	contextfiles "github.com/adze-dev/adze/internal/context"
+)
+
+// Definitions are what the person and the project wrote down for models: context files, sub-agents, skills.
+type Definitions struct {
+	Roles []agent.Role // of sub-agents, beside the built-in ones
+
+	folder Folder
+	places contextfiles.Places
+	skills []builtin.Skill
+}
+
+func readDefinitions(f Folder, trusted bool) *Definitions {
+	d := &Definitions{folder: f, places: f.places(trusted)}
+	agents, notes := contextfiles.Agents(d.places)
+	for _, a := range agents {
+		d.Roles = append(d.Roles, agent.Role{
+			Name: a.Name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Without: a.Without, Model: a.Model, Mode: a.Mode,
+		})
+	}
+	skills, more := contextfiles.Skills(d.places)
+	for _, s := range skills {
+		d.skills = append(d.skills, builtin.Skill{Name: s.Name, Description: s.Description, Dir: s.Dir, Load: s.Read})
+	}
+	for _, n := range append(notes, more...) {
+		f.env.tell(fmt.Sprint(n))
+	}
+	return d
+}
+
+// TaskTypes are the sorts of sub-agents that the model is told of.
+func (d *Definitions) TaskTypes() []builtin.TaskType {
+	var types []builtin.TaskType
+	for _, r := range agent.AllRoles(d.Roles) {
+		types = append(types, builtin.TaskType{Name: r.Name, Description: r.Description})
+	}
+	return types
+}
+
+// Memory reads the context files as they are at present.
+func (d *Definitions) Memory() contextfiles.Loaded {
+	return contextfiles.Load(contextfiles.Options{User: d.places.User, Dir: d.folder.Path, Home: d.folder.env.Home})
+}
+
+// Describe is what the context files say, for a person: where there are none, where they could stand.
+func (d *Definitions) Describe(memory contextfiles.Loaded) string {
+	if len(memory.Files) == 0 {
+		return fmt.Sprintf("There are no context files for %s: AGENTS.md or QWEN.md, in it, above it, or in %s.", d.folder.Path, d.folder.Home)
+	}
+	return memory.Text
+}

@@ -1,0 +1,37 @@
+package session
+
+import (
+	"os"
+
+	"github.com/adze-dev/adze/builtin"
+)
+
+// Env is all that a session may know of the world around it.
+type Env struct {
+	Getenv  func(string) string
+	Environ []string       // for commands; nil: this process's
+	Helper  builtin.Helper // keeps commands from escaping
+	Home    string         // of the person
+	Version string
+	// Person reports whether somebody is there who can be asked.
+	Person bool
+	// Tell tells the person what they should know, in a line without an end; nil: nobody is told.
+	Tell func(note string)
+	// Show gives the person an address that they must open in a browser; nil: nobody can.
+	Show func(address string) error
+}
+
+func (env Env) tell(note string) {
+	if env.Tell != nil {
+		env.Tell(note)
+	}
+}
+
+// variable looks a variable of the environment up.
+func (env Env) variable(name string) (string, bool) {
+	if v := env.Getenv(name); v != "" {
+		return v, true
+	}
+	_, set := os.LookupEnv(name)
+	return "", set
+}

@@ -1,0 +1,122 @@
+package session
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/adze-dev/adze/internal/atomicfile"
+	contextfiles "github.com/adze-dev/adze/internal/context"
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/internal/trust"
+)
+
+// Folder is a folder to work in: the settings that count there, and whether the person trusts it.
+type Folder struct {
+	Path string // absolute and canonical
+	Home string // Adze's own folder
+
+	env Env
+}
+
+// Folder is the folder of a path that is absolute and canonical.
+func (env Env) Folder(path string) (Folder, error) {
+	home, err := settings.Home(env.Getenv, env.Home)
+	return Folder{Path: path, Home: home, env: env}, err
+}
+
+func (f Folder) sources() settings.Sources {
+	return settings.Sources{UserHome: f.env.Home, AdzeHome: f.Home, Project: f.Path, Getenv: f.env.Getenv}
+}
+
+// Settings reads the settings. Those of the folder count in full only if the person trusts exactly what it wants.
+func (f Folder) Settings(flags ...settings.Flag) (s *settings.Settings, trusted bool, err error) {
+	src := f.sources()
+	src.Flags = flags
+	s, err = settings.Load(src)
+	if err != nil {
+		return nil, false, err
+	}
+	items := f.wants(s)
+	if len(items) == 0 {
+		return s, false, nil
+	}
+	state, err := f.Trust().State(f.Path, items)
+	switch {
+	case err != nil:
+		f.env.tell(err.Error())
+	case state == trust.Trusted:
+		src.Trusted = true
+		s, err = settings.Load(src)
+		return s, true, err
+	case state == trust.Changed:
+		f.env.tell(f.Path + " wants other things than you trusted; adze trust shows them")
+	}
+	return s, false, nil
+}
+
+// tellNotes tells what of settings was not taken as it stands; of what a folder wants beyond its rights only that there
+// is something, since adze trust shows it.
+func (f Folder) tellNotes(s *settings.Settings) {
+	withheld := map[settings.Place]bool{}
+	for _, w := range s.Withheld() {
+		withheld[w.From] = true
+	}
+	for _, n := range s.Notes() {
+		if !withheld[n.From] {
+			f.env.tell(n.String())
+		}
+	}
+	if n := len(s.Withheld()); n > 0 {
+		f.env.tell(fmt.Sprintf("the settings in %s want %d things that count only in a folder you trust; adze trust shows them", f.Path, n))
+	}
+}
+
+// Trust is where it is kept which folders the person trusts.
+func (f Folder) Trust() *trust.Store { return trust.Open(f.Home) }
+
+// places are where definitions lie.
+func (f Folder) places(trusted bool) contextfiles.Places {
+	return contextfiles.Places{
+		User:    []string{f.Home, filepath.Join(f.env.Home, ".qwen")},
+		Project: contextfiles.Root(f.Path, f.env.Home),
+		Trusted: trusted,
+	}
+}
+
+// Scope is whose settings a change goes to. The zero value is the person's own.
+type Scope string
+
+const (
+	ForUser    Scope = "user"    // everywhere
+	ForProject Scope = "project" // in the folder, for everybody who works there
+)
+
+// Change rewrites the settings file of the scope and gives its path: at once or not at all, and never one that cannot be
+// read.
+func (f Folder) Change(scope Scope, change func(path string, text []byte) ([]byte, error)) (string, error) {
+	path := filepath.Join(f.Home, "settings.json")
+	how := atomicfile.Options{Backup: f.Home, Mode: 0o600}
+	if scope == ForProject {
+		path, how.Mode = filepath.Join(f.Path, ".adze", "settings.json"), 0
+	} else if err := settings.EnsureHome(f.Home); err != nil {
+		return "", err
+	}
+	old, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		hash := sha256.Sum256(old)
+		how.Old = &hash
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	}
+	text, err := change(path, old)
+	if err != nil {
+		return "", err
+	}
+	_, err = atomicfile.Write(path, text, how)
+	return path, err
+}

@@ -1,0 +1,132 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/openai"
+	"github.com/adze-dev/adze/tool"
+)
+
+// noModel is what a person reads who has not configured a model.
+const noModel = `no model is configured. Ways to have one:
+  OPENAI_API_KEY=… and OPENAI_MODEL=… (or --model)   OpenAI
+  OPENAI_BASE_URL=http://127.0.0.1:11434/v1          Ollama, llama.cpp, LM Studio, vLLM or any other server
+                                                     that speaks chat completions; a key is sent only if set.
+                                                     The first three are found by themselves at their own ports
+Without one, adze demo shows what adze does, and adze tool list its tools.`
+
+// closer is a model that holds connections.
+type closer interface {
+	model.Model
+	Close()
+}
+
+// IsGrade reports whether a sub-agent's definition names no model but a sort of models, as other programs do ("sonnet",
+// "fast"): a single word.
+func IsGrade(name string) bool {
+	return name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// Models are the models of a session: the one that is configured, and those that sub-agents name. There are none until
+// they are opened.
+type Models struct {
+	env      Env
+	settings *settings.Settings
+
+	mu     sync.Mutex
+	main   closer
+	others map[string]closer
+}
+
+// Open opens the model that flags, settings and environment name, once.
+func (m *Models) Open(ctx context.Context) (model.Model, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.main != nil {
+		return m.main, nil
+	}
+	opened, err := openModel(ctx, m.env, m.settings.Model.Name)
+	if err != nil {
+		return nil, err
+	}
+	m.main = opened
+	return opened, nil
+}
+
+// current is the configured model, where it was opened.
+func (m *Models) current() (model.Model, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.main == nil {
+		return nil, errors.New("there is no model in this session")
+	}
+	return m.main, nil
+}
+
+// named opens the model that a sub-agent's definition names, at the session's server, once.
+func (m *Models) named(ctx context.Context, name string) (model.Model, error) {
+	if IsGrade(name) {
+		return m.current()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if other, ok := m.others[name]; ok {
+		return other, nil
+	}
+	opened, err := openModel(ctx, m.env, name)
+	if err != nil {
+		return nil, err
+	}
+	if m.others == nil {
+		m.others = map[string]closer{}
+	}
+	m.others[name] = opened
+	return opened, nil
+}
+
+// forCrew are the models that sub-agents may name, where the session's own leads; nil: all use the leader's.
+func (m *Models) forCrew(ctx context.Context, leader model.Model) func(name string) (model.Model, error) {
+	if own, err := m.current(); err != nil || own != leader {
+		return nil
+	}
+	return func(name string) (model.Model, error) { return m.named(ctx, name) }
+}
+
+func (m *Models) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, other := range m.others {
+		other.Close()
+	}
+	if m.main != nil {
+		m.main.Close()
+	}
+}
+
+// openModel opens a model by its name; without one it is that of the environment.
+func openModel(ctx context.Context, env Env, name string) (closer, error) {
+	o := openai.Options{
+		BaseURL: env.Getenv("OPENAI_BASE_URL"),
+		Key:     env.Getenv("OPENAI_API_KEY"),
+		Model:   cmp.Or(name, env.Getenv("OPENAI_MODEL")),
+	}
+	if o.BaseURL == "" && o.Key == "" {
+		var first string
+		if o.BaseURL, first = localModel(ctx, env); o.BaseURL == "" {
+			return nil, errorf(ErrModel, noModel)
+		}
+		o.Model = cmp.Or(o.Model, first)
+		env.tell(fmt.Sprintf("no model is configured; using %s at %s", tool.Visible(o.Model), o.BaseURL))
+	}
+	if o.BaseURL == "" && o.Model == "" {
+		return nil, errorf(ErrModel, "OPENAI_API_KEY is set, but no model is named; name one with --model or OPENAI_MODEL")
+	}
+	return openai.Open(ctx, o)
+}

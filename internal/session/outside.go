@@ -1,0 +1,209 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// discoveryWait is how long a command waits for tools from outside: a little longer than any of them may take, so that
+// what is said in the end is why it failed.
+const discoveryWait = 10*time.Second + 300*time.Millisecond
+
+// NotYet is said of a server that is still being waited for.
+const NotYet = "it has not answered within 10 s; adze mcp logs shows what it said"
+
+// Untrusted is said of a server that only the settings of a folder name which the person does not trust.
+const Untrusted = "the folder is not trusted; adze trust shows what it wants"
+
+// Outside is the tools of a session that come from elsewhere. There are none until it is connected.
+type Outside struct {
+	env      Env
+	folder   Folder
+	settings *settings.Settings
+	executor *tool.Executor
+	mode     func() permission.Mode
+	sample   func(context.Context, discover.Sampling) (discover.Sampled, error) // nil: servers may not ask a model
+
+	settling  sync.Mutex // calls may wait at the same time
+	connected bool
+	servers   *discover.Servers // nil: there are none
+	problems  []string          // of configurations that cannot be read
+	command   *discovery        // nil: there is none
+	until     time.Time
+	told      bool
+}
+
+// Connect makes the tools from outside known, if any are configured, and waits for none. Once it has connected it does
+// nothing.
+func (o *Outside) Connect() {
+	o.settling.Lock()
+	defer o.settling.Unlock()
+	o.connect()
+}
+
+func (o *Outside) connect() {
+	if o.connected {
+		return
+	}
+	if o.settings.Tools.DiscoveryCommand != "" {
+		o.command = o.discover()
+	}
+	o.begin(configured(o.env, o.settings.MCP))
+}
+
+// ConnectServers is Connect for MCP servers alone.
+func (o *Outside) ConnectServers() {
+	o.settling.Lock()
+	defer o.settling.Unlock()
+	if !o.connected {
+		o.begin(configured(o.env, o.settings.MCP))
+	}
+}
+
+// ConnectOne is Connect for one MCP server alone, of a session that has not connected. An error says why it cannot be had.
+func (o *Outside) ConnectOne(alias string) error {
+	all, problems := configured(o.env, o.settings.MCP)
+	one := maps.Clone(all)
+	maps.DeleteFunc(one, func(other string, _ discover.Server) bool { return other != alias })
+	o.begin(one, slices.DeleteFunc(problems, func(p string) bool { return !strings.HasPrefix(p, "MCP server "+alias+": ") }))
+	if o.servers != nil {
+		return nil
+	}
+	if len(o.problems) > 0 {
+		return errors.New(o.problems[0])
+	}
+	for _, item := range WithheldServers(o.settings) {
+		if item.What == alias {
+			return fmt.Errorf("MCP server %s: %s", alias, Untrusted)
+		}
+	}
+	if _, ok := o.settings.MCP.Servers[alias]; ok {
+		return fmt.Errorf("MCP server %s: mcp.allowed or mcp.excluded leave it out", alias)
+	}
+	known := strings.Join(slices.Sorted(maps.Keys(all)), ", ")
+	if known == "" {
+		known = "none"
+	}
+	return fmt.Errorf("there is no MCP server %q; the servers are: %s", alias, known)
+}
+
+// begin opens the servers, if there are any.
+func (o *Outside) begin(servers map[string]discover.Server, problems []string) {
+	o.connected, o.until, o.problems = true, time.Now().Add(discoveryWait), problems
+	if len(servers) == 0 {
+		return
+	}
+	o.servers = discover.Open(servers, discover.Options{
+		Registry: o.executor.Registry, Dir: o.folder.Path, State: o.folder.MCPState(), Environ: o.env.Environ, Version: o.env.Version,
+		OpenURL: o.env.Show, Sample: o.sample,
+	})
+	o.executor.Policy = trusting(o.executor.Policy, o.mode, o.servers.Trusted)
+}
+
+// Settle waits for the tools from outside that are still on their way, and tells once what failed. Nothing here stops
+// the run: it goes on with the tools that are there.
+func (o *Outside) Settle(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).Wait) }
+
+// SettleSoon is Settle for a person who waits for an answer: a server that kept them waiting in vain is not waited for
+// again.
+func (o *Outside) SettleSoon(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).WaitLikely) }
+
+func (o *Outside) settleWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) {
+	o.settling.Lock()
+	defer o.settling.Unlock()
+	o.connect()
+	problems := o.waitWith(ctx, wait)
+	if o.told || ctx.Err() != nil {
+		return
+	}
+	o.told = true
+	for _, p := range problems {
+		o.env.tell(tool.Visible(p))
+	}
+}
+
+// SettleFor waits for tools from outside until the one of this name is there: what is known is not held up by servers
+// that have nothing to do with it.
+func (o *Outside) SettleFor(ctx context.Context, name string) {
+	if o.declares(name) {
+		return
+	}
+	waiting, enough := context.WithCancel(ctx)
+	defer enough()
+	go func() {
+		look := time.NewTicker(5 * time.Millisecond)
+		defer look.Stop()
+		for !o.declares(name) {
+			select {
+			case <-look.C:
+			case <-waiting.Done():
+				return
+			}
+		}
+		enough()
+	}()
+	o.Settle(waiting)
+}
+
+// declares reports whether a tool is known by its own name. One that is only accepted under it, such as the bare name of
+// a server's tool, may still have to make way for another; for a built-in tool nothing has.
+func (o *Outside) declares(name string) bool {
+	t, err := o.executor.Registry.Lookup(name)
+	return err == nil && (t.Declaration().Origin == "" || t.Declaration().Name == name)
+}
+
+// Wait waits for what is on its way and gives what went wrong, without a word to the person.
+func (o *Outside) Wait(ctx context.Context) []string {
+	return o.waitWith(ctx, (*discover.Servers).Wait)
+}
+
+func (o *Outside) waitWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) []string {
+	ctx, cancel := context.WithDeadline(ctx, o.until)
+	defer cancel()
+	problems := slices.Clone(o.problems)
+	if o.command != nil {
+		problems = append(problems, o.command.wait(ctx)...)
+	}
+	if o.servers != nil {
+		if err := wait(o.servers, ctx); err != nil {
+			text := strings.ReplaceAll(err.Error(), ": "+context.DeadlineExceeded.Error(), ": "+NotYet)
+			problems = append(problems, strings.Split(text, "\n")...)
+		}
+	}
+	return problems
+}
+
+// Servers are the MCP servers; nil: there are none.
+func (o *Outside) Servers() *discover.Servers { return o.servers }
+
+// List says how the MCP servers are.
+func (o *Outside) List() []discover.Status {
+	if o.servers == nil {
+		return nil
+	}
+	return o.servers.List()
+}
+
+// Problems are what is wrong with configurations that cannot be read.
+func (o *Outside) Problems() []string { return o.problems }
+
+// close ends all that was started.
+func (o *Outside) close() {
+	if o.command != nil {
+		o.command.close()
+	}
+	if o.servers != nil {
+		o.servers.Close()
+	}
+}

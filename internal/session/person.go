@@ -1,0 +1,40 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// RunAsPerson runs a command that the person typed: it is not asked about.
+func (s *Session) RunAsPerson(ctx context.Context, command string) (tool.Outcome, error) {
+	args, err := json.Marshal(map[string]any{"command": command, "timeout": 600_000})
+	if err != nil {
+		return tool.Outcome{}, err
+	}
+	shell, err := Shell(s.Executor.Registry)
+	if err != nil {
+		return tool.Outcome{}, err
+	}
+	own := &tool.Executor{
+		Registry: s.Executor.Registry, Spill: s.Executor.Spill, Budget: s.Executor.Budget,
+		Policy: func(tool.Request) tool.Decision {
+			return tool.Decision{Verdict: tool.Allow, Reason: "the person typed it"}
+		},
+	}
+	batch := own.Batch(ctx)
+	batch.Add(tool.Call{Name: shell.Name, Args: args})
+	return batch.Wait()[0], nil
+}
+
+// Shell is the tool that runs commands, as the registry tells it.
+func Shell(r *tool.Registry) (tool.Declaration, error) {
+	for _, d := range r.All() {
+		if d.Kind == tool.Execute && d.Origin == "" {
+			return d, nil
+		}
+	}
+	return tool.Declaration{}, errors.New("there is no tool that runs commands")
+}

@@ -1,0 +1,28 @@
+package session
+
+import (
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/permission/shell"
+)
+
+// Bubblewrap is the backend of sandboxes that is a program.
+const Bubblewrap = "bubblewrap"
+
+// sandbox is the box that commands of the session run in. What was read of a command holds in the environment that the
+// reader of commands makes, and in no other.
+func (f Folder) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
+	return builtin.Sandbox{
+		Mode: t.Sandbox, Write: f.SandboxWrite(t), UnixSockets: t.SandboxUnixSockets, Bubblewrap: t.SandboxBackend == Bubblewrap,
+		Environ: func(environ []string) []string { return shell.Environment(environ, roots...) },
+	}
+}
+
+// SandboxWrite are the paths that settings make writable in boxes.
+func (f Folder) SandboxWrite(t settings.Tools) []string {
+	var paths []string
+	for _, e := range t.SandboxWrite {
+		paths = append(paths, f.settled(e.Text))
+	}
+	return paths
+}

@@ -1,0 +1,155 @@
+// Package session wires one run together: from settings to tools, policy, executor, models and tools from outside.
+//
+//	s, err := session.Open(env, session.Options{Dir: dir})
+//	…
+//	defer s.Close()
+//	s.Executor.Ask = s.Asking(ask)         // how a person is asked
+//	s.Outside.Connect()                    // tools from elsewhere
+//	m, err := s.Models.Open(ctx)           // the configured model
+//	c := s.Converse(ctx, session.Talk{Model: m})
+//	answer, err := c.Run(ctx, parts...)
+//
+// It reads no arguments and prints nothing: front ends do. What a person should know goes to Env.Tell.
+package session
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/internal/spill"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/ondisk"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Session is one run's tools, and what decides about them.
+type Session struct {
+	ID          string
+	Folder      Folder
+	Settings    *settings.Settings
+	Definitions *Definitions
+	Policy      *permission.Policy
+	Executor    *tool.Executor
+	Outside     *Outside
+	Models      *Models
+
+	env   Env
+	world permission.World
+	tools *builtin.Set
+	long  results
+	talk  *Conversation // nil: there is none yet
+}
+
+// Options are what a session is opened with. Only Dir must be given.
+type Options struct {
+	Dir     string          // the workspace, canonical
+	AddDirs []string        // further folders of it, absolute
+	Within  []string        // folders of the workspace that the session is held to; nil: all of it
+	Flags   []settings.Flag // settings that the person gave for this run
+	Calls   Calls
+	// Sampling lets servers from outside ask the session's model. There must be one before any of their tools is called.
+	Sampling bool
+}
+
+// Calls says what a session is to the files it finds.
+type Calls bool
+
+const (
+	Many Calls = false
+	One  Calls = true // an existing file counts as read
+)
+
+// Open reads the settings and makes the tools and the policy. It starts nothing from outside.
+func Open(env Env, o Options) (*Session, error) {
+	folder, err := env.Folder(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{ID: NewID(), Folder: folder, env: env}
+	trusted := false
+	if s.Settings, trusted, err = folder.Settings(o.Flags...); err != nil {
+		return nil, err
+	}
+	s.Definitions = readDefinitions(folder, trusted)
+	folder.tellNotes(s.Settings)
+	s.Models = &Models{env: env, settings: s.Settings}
+	if s.long.Dir, err = spill.Open(folder.Home, s.ID, spill.Limits{}); err != nil {
+		return nil, err
+	}
+	if s.tools, err = builtin.New(s.toolOptions(o)); err != nil {
+		return nil, errors.Join(errorf(ErrFolders, "%v", err), s.long.Close())
+	}
+	s.world = permission.World{
+		Roots: s.tools.Roots(), Home: Canonical(env.Home), State: Canonical(folder.Home),
+		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may be told of an earlier one's
+		Disk:  ondisk.New(s.tools.Roots()),
+	}
+	s.Policy = permission.New(s.world, permission.Mode(s.Settings.Tools.ApprovalMode))
+	if err := s.setRules(); err != nil {
+		return nil, errors.Join(err, s.tools.Close(), s.long.Close())
+	}
+	s.Executor = &tool.Executor{
+		Registry: tool.NewRegistry(s.tools.Tools()...),
+		Policy:   s.Policy.Judge,
+		Ask:      s.nobody,
+		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
+		Spill:    s.long.save,
+	}
+	s.Outside = &Outside{env: env, folder: folder, settings: s.Settings, executor: s.Executor, mode: s.Policy.Mode}
+	if o.Sampling {
+		s.Outside.sample = s.Models.sample
+	}
+	return s, nil
+}
+
+// toolOptions are what the tools are made of.
+func (s *Session) toolOptions(o Options) builtin.Options {
+	dirs := slices.Concat([]string{o.Dir}, o.AddDirs, s.Folder.included(s.Settings))
+	if o.Within != nil {
+		dirs = o.Within
+	}
+	return builtin.Options{
+		Dir: dirs[0], AddDirs: dirs[1:], State: s.Folder.Home, AllRead: o.Calls == One, Sandbox: s.Folder.sandbox(s.Settings.Tools, dirs),
+		Helper: s.env.Helper, Environ: s.env.Environ, PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output,
+		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.setMode, Headless: !s.env.Person,
+		FindTools: s.findTools, Task: s.delegate, Tasks: backgroundTasks{s}, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
+		WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),
+		Remembered: func(string) {
+			if s.talk != nil {
+				s.talk.renew()
+			}
+		},
+	}
+}
+
+// Close ends all that the session has started.
+func (s *Session) Close() error {
+	if s.talk != nil {
+		s.talk.crew.Close()
+	}
+	s.Models.close()
+	s.Outside.close()
+	err := errors.Join(s.tools.Close(), s.long.Close())
+	// What earlier sessions left is cleaned up here, at the end: nobody waits for it at the start.
+	_ = spill.Clean(s.Folder.Home, time.Now(), spill.Age)
+	return err
+}
+
+// Background moves the commands that run to the background, because the person does not want to wait for them, and gives
+// their names there.
+func (s *Session) Background() []string { return s.tools.Background() }
+
+// NewID is a name that no other session or message has.
+func NewID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	s := hex.EncodeToString(b[:])
+	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
+}

@@ -1,0 +1,83 @@
+package session
+
+import (
+	"context"
+	"regexp"
+	"slices"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/tool"
+)
+
+// newShelf is the shelf for tools from outside.
+func (o *Outside) newShelf(model string) *agent.Shelf {
+	return &agent.Shelf{Finder: builtin.ToolSearch, Most: o.Budget(model)}
+}
+
+// Budget is how many tokens the declarations of tools from outside may take, by the settings and the context window of
+// the model of that name, before the model must look for them; 0: any number.
+func (o *Outside) Budget(model string) int {
+	search := o.settings.Tools.Search
+	if !search.Enabled {
+		return 0
+	}
+	// A threshold of nothing still lets a shelf be: everything is over it.
+	return max(1, windowOf(o.settings, model)*min(max(search.Threshold, 0), 100)/100)
+}
+
+// windowOf is how many tokens the model's context has: what settings say, or what is known of its name.
+func windowOf(set *settings.Settings, model string) int {
+	if n := set.Model.Window; n > 0 {
+		return n
+	}
+	for _, w := range windows() {
+		if w.name.MatchString(model) {
+			return w.tokens
+		}
+	}
+	return 128_000
+}
+
+type window struct {
+	name   *regexp.Regexp
+	tokens int
+}
+
+// windows are the context windows of families of models, as their makers give them, special ones first. A server may
+// have been started with less: then model.generationConfig.contextWindowSize says so.
+func windows() []window {
+	var all []window
+	for _, w := range []struct {
+		name   string
+		tokens int
+	}{
+		{`gemini`, 1_000_000},
+		{`gpt-5`, 272_000},
+		{`gpt-4\.1`, 1_000_000},
+		{`(^|/)o[134]`, 200_000},
+		{`claude`, 200_000},
+		{`qwen3-coder-(plus|flash)`, 1_000_000},
+		{`qwen3`, 256_000},
+		{`glm`, 200_000},
+	} {
+		all = append(all, window{regexp.MustCompile(`(?i)` + w.name), w.tokens})
+	}
+	return all
+}
+
+// findTools finds tools from outside and has them declared to whoever asked.
+func (s *Session) findTools(ctx context.Context, c tool.Call, query string, most int) []tool.Declaration {
+	s.Outside.Settle(ctx)
+	if s.talk == nil { // no model is told of tools; a person may look for them all the same
+		all := slices.DeleteFunc(s.Executor.Registry.All(), func(d tool.Declaration) bool { return d.Origin == "" })
+		return discover.Rank(query, all, most)
+	}
+	found := discover.Rank(query, s.talk.shelf.Tools(c.By), most)
+	for _, d := range found {
+		s.talk.shelf.Reveal(c.By, d.Name)
+	}
+	return found
+}
