@@ -143,9 +143,25 @@ func (e *engine) touch(f *fact, t shell.Touch) bool {
 	if (t.Glob || t.Below) && e.overdue() || e.step() {
 		return false
 	}
+	before := len(f.targets)
 	f.targets = e.targets(f.targets, t)
+	if f.repeats(t, before) {
+		f.targets = f.targets[:before]
+		return true
+	}
 	f.touches = append(f.touches, place{t, len(f.targets)})
 	return true
+}
+
+// repeats reports whether t, with the targets from there on, only says once more what the last touch said: a word that
+// leads to the same stranger.
+func (f *fact) repeats(t shell.Touch, from int) bool {
+	if len(f.touches) == 0 || from == 0 || len(f.targets) != from+1 || f.targets[from] != f.targets[from-1] {
+		return false
+	}
+	last := f.touches[len(f.touches)-1].Touch
+	last.Path = t.Path
+	return last == t
 }
 
 // chosen says whether a file is there that chooses the program behind a name.

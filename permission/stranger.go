@@ -33,13 +33,14 @@ func (e *engine) stranger(p string) *spot {
 	if cut <= 0 || e.disk == nil || runtime.GOOS != "linux" { // others do not tell the cases apart
 		return nil
 	}
-	f := e.folders[p[:cut]]
+	dir := strings.TrimSuffix(p[:cut], "/.") // of ./name
+	f := e.folders[dir]
 	if f == nil {
 		f = &folder{}
-		e.folders[p[:cut]] = f
+		e.folders[dir] = f
 	}
 	if f.words++; f.words == fewWords {
-		e.enter(f, p[:cut])
+		e.enter(f, dir)
 	}
 	name := p[cut+1:]
 	if f.stranger == nil || !plainName(name) || f.entries[strings.ToLower(name)] || !names.Ordinary(name) || e.speaksOf(name) {

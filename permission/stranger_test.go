@@ -46,7 +46,7 @@ func TestStrangersAreAlike(t *testing.T) {
 		word := rapid.OneOf(rapid.SampledFrom(names), rapid.StringMatching(`[a-z]{1,3}[0-9]{1,2}(\.[a-z]{2,3})?`))
 		line := rapid.SampledFrom([]string{"cat", "grep -n x", "rm", "mytool", "python3 -c", "cp -t sub", "git add", "touch", "head -n1"}).Draw(t, "command")
 		inOne := strings.HasPrefix(line, "python")
-		folder := rapid.SampledFrom([]string{"", "", "sub/", "leak/", "out/", "../home/", ".git/", "gone/", "state/"}).Draw(t, "folder")
+		folder := rapid.SampledFrom([]string{"", "./", "sub/", "leak/", "out/", "../home/", ".git/", "gone/", "state/"}).Draw(t, "folder")
 		var words []string
 		for _, w := range rapid.SliceOfN(word, 20, 60).Draw(t, "words") {
 			if w = folder + w; !inOne {

@@ -173,8 +173,10 @@ func (c *Command) recursive() bool {
 // would give as many texts that are nearly as long as itself.
 func pathsIn(word string, code bool) []string {
 	out := []string{}
+	seen := map[string]bool{}
 	add := func(s string) {
-		if s != "" && nameable(s) == 0 {
+		if s != "" && !seen[s] && nameable(s) == 0 {
+			seen[s] = true
 			out = append(out, s)
 		}
 	}
