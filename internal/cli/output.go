@@ -25,7 +25,7 @@ func newOutput(env Env, o *options, s *session.Session, side *quietWriter, model
 		j.init(env, s)
 		return j
 	}
-	return &textOutput{env, side}
+	return &textOutput{env: env, side: side}
 }
 
 // jsonOutput prints the messages that Qwen Code prints: one a line as they come, or all in one array at the end.

@@ -125,6 +125,7 @@ func report(env Env, o *options, err error) error {
 type textOutput struct {
 	env  Env
 	side *quietWriter
+	said strings.Builder // by the model since its last call
 }
 
 // below tells nothing: a sub-agent's calls come as steps of the first agent.
@@ -134,11 +135,27 @@ func (t *textOutput) event(e agent.Event) {
 	switch e := e.(type) {
 	case agent.Step:
 		t.step(e.Event)
+	case agent.Called:
+		t.between()
+	case agent.Answered:
+		t.said.Reset()
 	case agent.Said:
-		if r, ok := e.Event.(model.Retry); ok {
-			t.side.tell(fmt.Sprintf("adze: trying again: %v", r.Err))
+		switch said := e.Event.(type) {
+		case model.Text:
+			t.said.WriteString(string(said))
+		case model.Retry:
+			t.said.Reset()
+			t.side.tell(fmt.Sprintf("adze: trying again: %v", said.Err))
 		}
 	}
+}
+
+// between tells a person what the model said before a call: it is no part of the answer, but says what it is about.
+func (t *textOutput) between() {
+	if text := strings.TrimSpace(t.said.String()); text != "" && t.env.Terminal {
+		t.side.tell(tool.Visible(text))
+	}
+	t.said.Reset()
 }
 
 func (t *textOutput) step(e tool.Event) {
