@@ -2,12 +2,8 @@ package session
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +12,6 @@ import (
 	contextfiles "github.com/adze-dev/adze/internal/context"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/trust"
-	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
 // Wants are the things that the folder's files would do if it were trusted, bound to what would run: the settings to the
@@ -44,81 +39,6 @@ func (f Folder) wants(s *settings.Settings) []trust.Item {
 	}
 	return append(items, wantsDefinitions(f.places(true))...)
 }
-
-// maxNamed is of how many files the content is bound. A folder whose settings name more is not an ordinary one, and its
-// settings are bound in any case.
-const maxNamed = 200
-
-// namedFiles adds the programs of the folder dir that a setting names, relative to the folder at: as a whole, as a word of
-// a command, or after a "=".
-func namedFiles(value any, dir, at string, named map[string]bool) {
-	switch v := value.(type) {
-	case map[string]any:
-		if cwd, ok := v["cwd"].(string); ok && !filepath.IsAbs(cwd) {
-			at = filepath.Join(at, cwd)
-		} else if ok {
-			at = cwd
-		}
-		for _, inner := range v {
-			namedFiles(inner, dir, at, named)
-		}
-	case []any:
-		for _, inner := range v {
-			namedFiles(inner, dir, at, named)
-		}
-	case string:
-		words, err := discover.Words(v)
-		if err != nil {
-			words = strings.Fields(v)
-		}
-		for _, word := range append(words, v) {
-			_, after, _ := strings.Cut(word, "=")
-			for _, name := range []string{word, after} {
-				if rel, ok := fileIn(dir, at, name); ok && len(named) < maxNamed {
-					named[rel] = true
-				}
-			}
-		}
-	}
-}
-
-// fileIn reports whether a name, seen from the folder at, is that of a program in dir, and gives it relative to that.
-func fileIn(dir, at, name string) (rel string, ok bool) {
-	if name == "" || strings.ContainsRune(name, 0) {
-		return "", false
-	}
-	abs := name
-	if !filepath.IsAbs(name) {
-		abs = filepath.Join(at, name)
-	}
-	rel, err := filepath.Rel(dir, abs)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", false
-	}
-	return rel, isProgram(abs)
-}
-
-// isProgram reports whether a file is one that something can run: by its mode, its first bytes or its ending. What a
-// server keeps its data in is named by settings too, and changes every day.
-func isProgram(path string) bool {
-	f, err := openContent(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Mode()&0o111 != 0 {
-		return true
-	}
-	start := make([]byte, 2)
-	if _, err := io.ReadFull(f, start); err == nil && string(start) == "#!" {
-		return true
-	}
-	return slices.Contains(programEndings, strings.ToLower(filepath.Ext(path)))
-}
-
-// programEndings are those of files that an interpreter takes without their being executable.
-var programEndings = strings.Fields(".sh .bash .zsh .fish .js .mjs .cjs .jsx .ts .mts .cts .tsx .py .pyw .pyz .rb .pl .pm .php " +
-	".lua .tcl .r .jl .ex .exs .clj .groovy .kts .scala .jar .war .class .wasm .so .dll .dylib .exe .bat .cmd .ps1 .go .rs .swift .awk .sed .jq .mk")
 
 // wantsSetting is what a setting of a folder would do, each server on its own.
 func wantsSetting(w settings.Withheld) []trust.Item {
@@ -193,27 +113,4 @@ func wantsDefinitions(p contextfiles.Places) []trust.Item {
 		}
 	}
 	return items
-}
-
-// contentHash stands for what a file says. All of it is shown: a short one could be met by a file made for it.
-func contentHash(path string) string {
-	f, err := openContent(path)
-	if err != nil {
-		return err.Error()
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return err.Error()
-	}
-	return "sha256 " + hex.EncodeToString(sum.Sum(nil))
-}
-
-// openContent opens what a name leads to, through links, if it is a regular file: a pipe would keep the start waiting.
-func openContent(path string) (*os.File, error) {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return nil, err
-	}
-	return nofollow.Open(real)
 }
