@@ -16,6 +16,7 @@ import (
 type formField struct {
 	name     string
 	required bool
+	open     bool // an answer of the person's own may be typed instead of a choice
 	Type     string
 	Title    string
 	About    string `json:"description"`
@@ -84,17 +85,36 @@ func (t *terminal) fill(ctx context.Context, schema json.RawMessage) (json.RawMe
 		return nil, err
 	}
 	answer := map[string]any{}
-	for _, f := range fields {
+	for i := 0; i < len(fields); i++ {
+		f := fields[i]
+		if f.open = i+1 < len(fields) && fields[i+1].isOtherOf(f); f.open {
+			i++
+		}
 		value, err := t.fillField(ctx, f)
 		if err != nil {
 			return nil, err
 		}
-		if value != nil {
+		switch value := value.(type) {
+		case nil:
+		case ownAnswer:
+			answer[f.name+otherSuffix] = string(value)
+		default:
 			answer[f.name] = value
 		}
 	}
 	return json.Marshal(answer)
 }
+
+// otherSuffix is how the field for an answer of one's own is named after the choice that it stands beside.
+const otherSuffix = "_other"
+
+// isOtherOf reports whether a field is for an answer that the choice before it does not have.
+func (f formField) isOtherOf(choice formField) bool {
+	return f.name == choice.name+otherSuffix && f.Type == "string" && !f.required && len(f.choices()) == 0 && len(choice.choices()) > 0
+}
+
+// ownAnswer is what somebody typed instead of a choice.
+type ownAnswer string
 
 func (t *terminal) fillField(ctx context.Context, f formField) (any, error) {
 	label := tool.Visible(f.Title)
@@ -131,6 +151,9 @@ func (t *terminal) fillField(ctx context.Context, f formField) (any, error) {
 const maxWrong = 5
 
 func (f formField) hint() string {
+	if f.open {
+		return f.wanted() + ", or an answer of your own"
+	}
 	if len(f.Default) > 0 {
 		return f.wanted() + ", or nothing for " + tool.Visible(string(f.Default))
 	}
@@ -165,6 +188,9 @@ func (f formField) parse(typed string) (any, error) {
 		return nil, nil
 	}
 	if choices := f.choices(); len(choices) > 0 {
+		if f.open && strings.Trim(typed, "0123456789, ") != "" {
+			return ownAnswer(typed), nil
+		}
 		return f.choose(typed, choices)
 	}
 	switch f.Type {

@@ -35,6 +35,26 @@ func TestFormIsFilledInByTyping(t *testing.T) {
 	}
 }
 
+// Who has another answer than those to choose from types it: nobody is asked for it after they have chosen.
+func TestFormWithAnAnswerOfOnesOwn(t *testing.T) {
+	form := json.RawMessage(`{"type":"object","properties":{
+		"q1":{"type":"string","oneOf":[{"const":"Red","title":"Red"},{"const":"Blue","title":"Blue"}]},"q1_other":{"type":"string","title":"Other"},
+		"q2":{"type":"array","items":{"anyOf":[{"const":"a","title":"a"},{"const":"b","title":"b"}]}},"q2_other":{"type":"string","title":"Other"}}}`)
+	for typed, want := range map[string]string{
+		"2\n1,2\n":          `{"q1":"Blue","q2":["a","b"]}`,
+		"Green\n3\nc, d\n":  `{"q1_other":"Green","q2_other":"c, d"}`,
+		"\n3\n1\n":          `{"q2":["a"]}`,
+		"3\n1\n7 of them\n": `{"q1":"Red","q2_other":"7 of them"}`,
+	} {
+		var screen bytes.Buffer
+		term := newTerminal(Env{Stdin: strings.NewReader(typed), Stderr: &screen, Getenv: func(string) string { return "" }}, nil)
+		d, err := term.ask(t.Context(), tool.Request{Invocation: tool.Invocation{Form: form, MustAsk: true}}, tool.Decision{})
+		if err != nil || string(d.Answer) != want || !strings.Contains(screen.String(), "number, or an answer of your own: ") {
+			t.Errorf("%q: got %s, %v, want %s\n%s", typed, d.Answer, err, want, screen.String())
+		}
+	}
+}
+
 // What is typed is held to what the form wants, and a form that nothing fits is given up.
 func TestFormIsChecked(t *testing.T) {
 	for _, c := range []struct{ field, typed, want, said string }{
