@@ -59,10 +59,9 @@ func saveMemory(f *files, remembered func(path string)) tool.Tool {
 				}
 				return inv, nil
 			}
-			shown := c.fileDiff()
-			inv.Confirm = shown
+			inv.Confirm = c.fileDiff()
 			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
-				notes, err := f.commit(ctx, c)
+				notes, c, err := f.commitFact(ctx, c, fact)
 				if err != nil {
 					return tool.Result{}, err
 				}
@@ -70,7 +69,7 @@ func saveMemory(f *files, remembered func(path string)) tool.Tool {
 				if remembered != nil {
 					remembered(p.Abs)
 				}
-				return tool.Result{Content: []tool.Part{tool.Text(rememberedText(a.Scope, fact, c) + notes)}, Display: shown}, nil
+				return tool.Result{Content: []tool.Part{tool.Text(rememberedText(a.Scope, fact, c) + notes)}, Display: c.fileDiff()}, nil
 			}
 			return inv, nil
 		},
@@ -92,6 +91,26 @@ func (f *files) memoryFile(scope string) (workspace.Path, error) {
 		return p, toRemember.errorf(memoryFailure, p, "this session has no folder of the person's own; use the scope project")
 	}
 	return f.at(toRemember, "scope", filepath.Join(f.state, contextfiles.MemoryFile(func(string) bool { return false })), ignore.File)
+}
+
+// commitFact writes a change that adds a fact. Other sessions add theirs to the same file: where one was faster, the
+// line that was agreed to goes below its.
+func (f *files) commitFact(ctx context.Context, c *change, fact string) (string, *change, error) {
+	for range 50 {
+		notes, err := f.commit(ctx, c)
+		if tool.TypeOf(err) != changedSinceRead {
+			return notes, c, err
+		}
+		fresh, added, failed := f.addFact(c.was.path, fact)
+		switch {
+		case failed != nil:
+			return "", c, failed
+		case !added: // by another session
+			return "", c, nil
+		}
+		c = fresh
+	}
+	return "", c, c.was.vanished(c.action)
 }
 
 // addFact is the change that adds a fact to a file; false if the fact stands there.

@@ -105,6 +105,28 @@ func TestSaveMemoryLosesNothing(t *testing.T) {
 	}
 }
 
+// Sessions beside each other share a file and know nothing of each other. The slower ones used to be told to read it
+// again, and their facts were lost where nobody did.
+func TestSaveMemoryOfSeveralSessions(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		x := executor(open(t, dir))
+		wg.Go(func() {
+			for n := range 5 {
+				if o := call(t, x, "save_memory", args{"fact": fmt.Sprintf("Fact %d of %d.", n, i), "scope": "project"}); o.Status != tool.StatusSuccess {
+					t.Error(o.Result.Text())
+				}
+			}
+		})
+	}
+	wg.Wait()
+	got, err := os.ReadFile(filepath.Join(dir, "AGENTS.md"))
+	if err != nil || strings.Count(string(got), "\n") != 41 {
+		t.Errorf("%v\n%s", err, got)
+	}
+}
+
 // A file that is no use as a memory any more is not made longer; one that is merely long is, with a word about it.
 func TestSaveMemoryHuge(t *testing.T) {
 	dir := t.TempDir()

@@ -205,23 +205,51 @@ func (l *loader) add(f source, a area, stack []string) {
 
 // imports loads what a file names with @path.
 func (l *loader) imports(f source, a area, stack []string) {
+	from := stack[len(stack)-1]
 	for _, ref := range references(f.text) {
 		path, ok := ref.find(filepath.Dir(f.path), l.options.Home)
 		if !ok {
+			if name, is := ref.file(); is {
+				l.note("%s: @%s is not imported: there is no such file", from, name)
+			}
 			continue // a mention of a person, or of something that is not there: the words stay as they are
 		}
-		from := stack[len(stack)-1]
 		if len(stack) > maxDepth {
 			l.note("%s: @%s is not imported: imports go %d deep at most", from, ref, maxDepth)
 			return
 		}
 		next, err := open(path, a.roots, l.ignored)
+		if err == nil {
+			err = a.mayImport(next.path)
+		}
 		if err != nil {
 			l.note("%s: @%s is not imported: %v", from, ref, err)
 			continue
 		}
 		l.add(next, a, stack) // a file that is there already, in a circle too, is not taken in again
 	}
+}
+
+// mayImport keeps out what holds no context but may hold keys: the state of programs, beside which the person's own
+// files lie, and that of version control.
+func (a area) mayImport(path string) error {
+	rel, err := filepath.Rel(a.base, path)
+	if err != nil {
+		rel = path
+	}
+	for _, part := range strings.Split(filepath.ToSlash(rel), "/") {
+		if strings.EqualFold(part, ".git") {
+			return fmt.Errorf("read %s: it belongs to version control, and its settings may hold keys", path)
+		}
+	}
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".md", ".markdown", ".mdx", ".mdc", ".txt", ".rst", ".adoc", ".org":
+		return nil
+	}
+	if a.scope == User {
+		return fmt.Errorf("read %s: beside settings and keys, only texts are imported, such as .md and .txt", path)
+	}
+	return nil
 }
 
 // shown is a path for people: below the project's top where it lies there. The person's own files keep their whole path.

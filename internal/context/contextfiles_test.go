@@ -102,30 +102,43 @@ func TestImports(t *testing.T) {
 	}
 	dir := tree(t, map[string]string{
 		"p/AGENTS.md": "See @docs/style.md, and @./docs/a\\ b.md. Ask @someone, me@docs/c.md or @nobody/here.md.\n" +
-			"`@docs/c.md` and ``x ` @docs/c.md``\n```\n@docs/c.md\n```\n    @docs/c.md\n@docs @docs/style.md @/etc/hostname @../out.md @.env @http://x/y\n(@docs/c.md)\n",
+			"`@docs/c.md` and ``x ` @docs/c.md``\n```\n@docs/c.md\n```\n    @docs/c.md\n@docs @docs/style.md @/etc/hostname @../out.md @.env @.git/config @http://x/y\n(@docs/c.md)\n",
 		"p/docs/style.md": "style @more.md\n",
 		"p/docs/more.md":  "more @style.md @../AGENTS.md\n",
 		"p/docs/a b.md":   "a b",
 		"p/docs/c.md":     "not imported",
 		"p/.env":          "KEY=secret",
 		"out.md":          "outside",
-		"p/.git/x":        "",
+		"p/.git/config":   "url = https://me:secret@x",
 	})
 	l := Load(Options{Dir: filepath.Join(dir, "p")})
 	want := []string{"AGENTS.md", "docs/style.md < AGENTS.md", "docs/more.md < docs/style.md", "docs/a b.md < AGENTS.md"}
 	if d := cmp.Diff(want, loadedNames(l, dir)); d != "" {
 		t.Error(d)
 	}
-	for _, bad := range []string{"KEY=secret", "outside", "not imported"} {
+	for _, bad := range []string{"KEY=secret", "outside", "not imported", "me:secret"} {
 		if strings.Contains(l.Text, bad) {
 			t.Errorf("%q was taken in", bad)
 		}
 	}
-	var outside []string
+	outside := []string{"AGENTS.md: @nobody/here.md is not imported: there is no such file"}
 	if _, err := os.Stat("/etc/hostname"); err == nil {
 		outside = append(outside, "AGENTS.md: @/etc/hostname is not imported")
 	}
-	notesHold(t, l.Notes, append(outside, "AGENTS.md: @../out.md is not imported: read ", "may be secret")...)
+	notesHold(t, l.Notes, append(outside, "AGENTS.md: @../out.md is not imported: read ", "may be secret", "belongs to version control")...)
+}
+
+// The person's context file lies beside their settings, which hold keys: "see @settings.json" used to take those in.
+func TestUserImports(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"dot/AGENTS.md": "@settings.json @oauth @notes.md @gone.md @someone", "dot/settings.json": `{"apiKey":"sekret"}`,
+		"dot/oauth": "sekret", "dot/notes.md": "notes", "p/x": "",
+	})
+	l := Load(Options{User: []string{filepath.Join(dir, "dot")}, Dir: filepath.Join(dir, "p"), Root: filepath.Join(dir, "p")})
+	if strings.Contains(l.Text, "sekret") || !strings.Contains(l.Text, "\nnotes\n") {
+		t.Error(l.Text)
+	}
+	notesHold(t, l.Notes, "@settings.json is not imported: read ", "@oauth is not imported", "@gone.md is not imported: there is no such file")
 }
 
 // A project's files lead nowhere else, by link or by name; the person's own may be links.

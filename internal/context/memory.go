@@ -21,12 +21,13 @@ func MemoryFile(exists func(name string) bool) string {
 	return "AGENTS.md"
 }
 
-// Fact makes one line of what shall be remembered: without line breaks, and without the dash of a list.
+// Fact makes one line of what shall be remembered: without line breaks, without the dash of a list, and without
+// characters that nobody sees. A zero byte would make the whole file one that is not text.
 func Fact(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Join(strings.Fields(visible(strings.ToValidUTF8(strings.ReplaceAll(s, "\r", "\n"), "\uFFFD"))), " ")
 	for {
 		rest := strings.TrimLeft(s, " ")
-		if rest == "-" || strings.HasPrefix(rest, "- ") || strings.HasPrefix(rest, "* ") {
+		if rest == "-" || isItem(rest) {
 			s = rest[1:]
 			continue
 		}
@@ -70,7 +71,7 @@ func AddFact(text, fact string) (string, bool) {
 }
 
 func isItem(line string) bool {
-	return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* ")
+	return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* ") || strings.HasPrefix(line, "+ ")
 }
 
 // section finds the lines of the section of facts: its heading, and the first line after it; -1 if there is none.

@@ -7,14 +7,16 @@ import (
 
 func TestFact(t *testing.T) {
 	for in, want := range map[string]string{
-		"a":                "a",
-		"  a\n\t b\r\nc  ": "a b c",
-		"- a":              "a",
-		"- - * a - b":      "a - b",
-		"-":                "",
-		"-a":               "-a",
-		"**bold** x":       "**bold** x",
-		"":                 "",
+		"a":                           "a",
+		"  a\n\t b\r\nc  ":            "a b c",
+		"- a":                         "a",
+		"- - * a - b":                 "a - b",
+		"-":                           "",
+		"-a":                          "-a",
+		"**bold** x":                  "**bold** x",
+		"":                            "",
+		"+ a":                         "a",
+		"a\x00 \x1b[31mb\u202e c\x07": "a [31mb c", // one such fact used to make the file binary, and all others unread
 	} {
 		if got := Fact(in); got != want {
 			t.Errorf("Fact(%q) = %q, want %q", in, got, want)
@@ -35,6 +37,7 @@ func TestAddFact(t *testing.T) {
 		{"in code", "```\n## Added Memories\n```\n", "```\n## Added Memories\n```\n\n## Added Memories\n- F\n"},
 		{"code in it", "## Added Memories\n```\n# x\n```\n- A\n", "## Added Memories\n```\n# x\n```\n- A\n- F\n"},
 		{"there", "## Added Memories\n* f  \n## B\n", ""},
+		{"there, with a plus", "## Added Memories\n+ f\n", ""},
 		{"there, elsewhere", "- F\n## Added Memories\n", "- F\n## Added Memories\n- F\n"},
 	} {
 		got, added := AddFact(tt.text, "F")

@@ -125,6 +125,15 @@ func (r reference) begins() bool {
 	return first == '.' || first == '/' || first == '~' || unicode.IsLetter(first)
 }
 
+// endMarks are those that end a sentence after a name.
+const endMarks = ".,;:!?)]}>\"'*_"
+
+// file is the name of the file that is plainly meant, and not a person or a package.
+func (r reference) file() (name string, is bool) {
+	name = strings.TrimRight(string(r), endMarks)
+	return name, strings.HasSuffix(name, ".md") || strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../")
+}
+
 // find is the path that is meant, if something is there. Marks that end a sentence are not part of it, unless the
 // name has them.
 func (r reference) find(dir, home string) (string, bool) {
@@ -142,7 +151,7 @@ func (r reference) find(dir, home string) (string, bool) {
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
 			return path, true
 		}
-		shorter := strings.TrimRight(name, ".,;:!?)]}>\"'*_")
+		shorter := strings.TrimRight(name, endMarks)
 		if shorter == name || shorter == "" {
 			return "", false
 		}
