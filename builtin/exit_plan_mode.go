@@ -27,21 +27,20 @@ const (
 	stayInPlan  = "stay"
 )
 
-// planAnswer is what the person fills into the form.
+// planAnswer is what the person fills into the form. Words without a choice are what to change.
 type planAnswer struct {
 	Choice string `json:"choice"`
-	Change string `json:"change"`
+	Change string `json:"choice_other"`
 }
 
 func planForm() json.RawMessage {
-	f := form{required: []string{"choice"}}
+	var f form
 	f.one("choice", "How to go on", "", []choice{
 		{Const: goOnAsking, Title: "Yes, and ask before each change"},
 		{Const: goOnEditing, Title: "Yes, and edit files without asking"},
 		{Const: stayInPlan, Title: "No, stay in plan mode"},
 	})
-	f.fields[0].schema.Default = goOnAsking
-	f.text("change", "What to change in the plan", "")
+	f.text("choice_other", "What to change in the plan", "")
 	return f.json()
 }
 
@@ -90,14 +89,20 @@ func (p *planning) leave(plan string, raw json.RawMessage) (tool.Result, error) 
 	}
 	a := planAnswer{Choice: goOnAsking} // a mere yes
 	if len(raw) > 0 {
+		a.Choice = ""
 		if err := json.Unmarshal(raw, &a); err != nil {
 			return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the answer cannot be read, so plan mode stays on: %w", err)
 		}
+	}
+	if a.Choice == "" && strings.TrimSpace(a.Change) != "" {
+		a.Choice = stayInPlan
 	}
 	switch a.Choice {
 	case goOnAsking, goOnEditing:
 	case stayInPlan:
 		return stayed(plan, a.Change)
+	case "":
+		return stayed(plan, "")
 	default:
 		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the answer %q is none of the choices, so plan mode stays on", a.Choice)
 	}

@@ -8,10 +8,7 @@ import (
 
 // form is a schema of an answer: a flat object, as MCP elicitation has it. Its fields are kept in the order they are
 // to be asked in.
-type form struct {
-	fields   []field
-	required []string
-}
+type form struct{ fields []field }
 
 type field struct {
 	name   string
@@ -24,7 +21,6 @@ type fieldSchema struct {
 	Description string   `json:"description,omitempty"`
 	OneOf       []choice `json:"oneOf,omitempty"`
 	Items       *several `json:"items,omitempty"`
-	Default     string   `json:"default,omitempty"`
 }
 
 type several struct {
@@ -75,10 +71,5 @@ func (f *form) json() json.RawMessage {
 		schema, _ := json.Marshal(fd.schema)
 		out = append(append(append(out, name...), ':'), schema...)
 	}
-	out = append(out, '}')
-	if len(f.required) > 0 {
-		names, _ := json.Marshal(f.required)
-		out = append(append(out, `,"required":`...), names...)
-	}
-	return append(out, '}')
+	return append(out, "}}"...)
 }

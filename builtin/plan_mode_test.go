@@ -102,10 +102,12 @@ func TestPlanChoices(t *testing.T) {
 		said   string
 	}{
 		"go on asking":    {chose(`{"choice":"default"}`), false, "success", permission.Default, "The person agreed to the plan, and plan mode is off. Carry it out now."},
-		"go on editing":   {chose(`{"choice":"auto-edit","change":"but not x"}`), false, "success", permission.AutoEdit, "not asked about. They add: but not x"},
+		"go on editing":   {chose(`{"choice":"auto-edit","choice_other":"but not x"}`), false, "success", permission.AutoEdit, "not asked about. They add: but not x"},
 		"a mere yes":      {tool.Decision{Verdict: tool.Allow}, false, "success", permission.Default, "agreed"},
-		"stay":            {chose(`{"choice":"stay","change":"tests first"}`), false, "denied", permission.Plan, "the plan needs a change: tests first. Plan mode stays on"},
+		"stay":            {chose(`{"choice":"stay","choice_other":"tests first"}`), false, "denied", permission.Plan, "the plan needs a change: tests first. Plan mode stays on"},
 		"stay, no word":   {chose(`{"choice":"stay"}`), false, "denied", permission.Plan, "they did not say what"},
+		"words alone":     {chose(`{"choice_other":"tests first"}`), false, "denied", permission.Plan, "the plan needs a change: tests first. Plan mode stays on"},
+		"an empty answer": {chose(`{}`), false, "denied", permission.Plan, "they did not say what"}, // it used to be a yes
 		"no":              {tool.Decision{Reason: "tests first"}, false, "denied", permission.Plan, "refused by the person: tests first"},
 		"yolo by answer":  {chose(`{"choice":"yolo"}`), false, "error", permission.Plan, "none of the choices"},
 		"not JSON":        {chose(`{`), false, "error", permission.Plan, "cannot be read"},
@@ -136,7 +138,7 @@ func TestPlanChoices(t *testing.T) {
 func TestPlanForm(t *testing.T) {
 	want := `{"type":"object","properties":{"choice":{"type":"string","title":"How to go on","oneOf":[` +
 		`{"const":"default","title":"Yes, and ask before each change"},{"const":"auto-edit","title":"Yes, and edit files without asking"},` +
-		`{"const":"stay","title":"No, stay in plan mode"}],"default":"default"},"change":{"type":"string","title":"What to change in the plan"}},"required":["choice"]}`
+		`{"const":"stay","title":"No, stay in plan mode"}]},"choice_other":{"type":"string","title":"What to change in the plan"}}}`
 	if d := cmp.Diff(want, string(planForm())); d != "" {
 		t.Error(d)
 	}

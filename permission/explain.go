@@ -17,7 +17,7 @@ type Explanation struct {
 func (x Explanation) Remedy() string {
 	switch {
 	case x.Person:
-		return "only a person may say yes to this: start adze in a terminal"
+		return "only a person may say yes to this, in a terminal; go on without it, or say in your answer what you would ask"
 	case len(x.Flags) > 0:
 		return strings.Join(x.Flags, " or ") + " would allow it"
 	}
@@ -26,10 +26,14 @@ func (x Explanation) Remedy() string {
 
 // String is the reason and the remedy in one line.
 func (x Explanation) String() string {
-	if remedy := x.Remedy(); remedy != "" {
+	switch remedy := x.Remedy(); {
+	case remedy == "":
+		return x.Reason
+	case x.Reason == "":
+		return remedy
+	default:
 		return x.Reason + "; " + remedy
 	}
-	return x.Reason
 }
 
 // Explain says why r was decided as it was, for where nobody can be asked, and what would have allowed it.
@@ -39,6 +43,9 @@ func (p *Policy) Explain(r tool.Request, d tool.Decision) Explanation {
 	case d.Verdict == tool.Allow:
 	case r.MustAsk:
 		x.Person = true
+		if own := p.Judge(r); own.Verdict == tool.Allow && own.Reason == d.Reason {
+			x.Reason = "" // that it touches nothing is not why
+		}
 	default:
 		x.Flags = p.now().allowing(r)
 	}

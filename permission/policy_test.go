@@ -260,7 +260,7 @@ func TestExplain(t *testing.T) {
 			"writes /home/me/app/.mcp.json, a protected name (names MCP servers, which are started as programs); --yolo would allow it"},
 		{"allowed", permission.Default, request(reads(root + "/a")), nil, "reads /home/me/app/a"},
 		{"only a person", permission.Yolo, mustAsk, &tool.Decision{Verdict: tool.Ask, Reason: "asks a question"},
-			"asks a question; only a person may say yes to this: start adze in a terminal"},
+			"asks a question; only a person may say yes to this, in a terminal; go on without it, or say in your answer what you would ask"},
 		{"not the mode's doing", permission.Default, request(reads(root + "/a")), &tool.Decision{Reason: "a hook said no"}, "a hook said no"},
 	}
 	for _, test := range tests {

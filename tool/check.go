@@ -90,12 +90,19 @@ func (n *node) checkNumber(v json.Number, bad func(string, ...any)) {
 	}
 }
 
+func items(n int) string {
+	if n == 1 {
+		return "1 item"
+	}
+	return fmt.Sprintf("%d items", n)
+}
+
 func (s *checker) checkArray(n *node, v []any, at string, depth int, report func(Violation)) {
 	if n.minItems != nil && len(v) < *n.minItems {
-		report(Violation{at, fmt.Sprintf("must have at least %d items, got %d", *n.minItems, len(v))})
+		report(Violation{at, fmt.Sprintf("must have at least %s, got %d", items(*n.minItems), len(v))})
 	}
 	if n.maxItems != nil && len(v) > *n.maxItems {
-		report(Violation{at, fmt.Sprintf("must have at most %d items, got %d", *n.maxItems, len(v))})
+		report(Violation{at, fmt.Sprintf("must have at most %s, got %d", items(*n.maxItems), len(v))})
 	}
 	for i, item := range v {
 		child := n.items

@@ -115,7 +115,7 @@ func TestViolations(t *testing.T) {
 - limit: must be at least 1, got 0
 - big: expected an integer, got 1.5
 - ratio: expected a number, got "lots"
-- names: must have at least 1 items, got 0
+- names: must have at least 1 item, got 0
 - lines[0]: expected an integer, got "x"
 - lines[2]: expected an integer, got null
 - at.line: must be at least 1, got 0

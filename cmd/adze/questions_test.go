@@ -36,7 +36,7 @@ func TestSamplingRefused(t *testing.T) {
 		want  string
 	}{
 		"by the person": {"n\n", "sampling was refused"},
-		"headless":      {"", "only a person may say yes to this: start adze in a terminal"},
+		"headless":      {"", "only a person may say yes to this, in a terminal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, asking)
@@ -70,7 +70,7 @@ func TestElicitation(t *testing.T) {
 	has(t, screen, "Please agree.", "It wants this address to be opened in a browser:", "https://example.com/consent")
 	has(t, out, "decline: map[]")
 	out, _ = d.run(t, nil, "", "tool", "call", "fake__ask_person", `{}`)
-	has(t, out, "decline: map[]", "only a person may say yes to this: start adze in a terminal")
+	has(t, out, "decline: map[]", "only a person may say yes to this, in a terminal")
 	out, _ = d.run(t, nil, "", "tool", "call", "fake__ask_person", `{"url":"file:///etc/passwd"}`)
 	has(t, out, "decline: map[]")
 }

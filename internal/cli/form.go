@@ -2,12 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/tool"
 )
@@ -16,7 +19,6 @@ import (
 type formField struct {
 	name     string
 	required bool
-	open     bool // an answer of the person's own may be typed instead of a choice
 	Type     string
 	Title    string
 	About    string `json:"description"`
@@ -29,6 +31,7 @@ type formField struct {
 	}
 	Default json.RawMessage
 	formLimits
+	own *formField // for words in place of a choice, or beside it
 }
 
 type formChoice struct {
@@ -60,9 +63,19 @@ func readForm(schema json.RawMessage) ([]formField, error) {
 		}
 		f.name, _ = name.(string)
 		f.required = slices.Contains(outer.Required, f.name)
+		if n := len(fields); n > 0 && f.isOwnAnswerOf(fields[n-1]) {
+			fields[n-1].own = &f
+			continue
+		}
 		fields = append(fields, f)
 	}
 	return fields, nil
+}
+
+// isOwnAnswerOf reports whether a field is for an answer of the person's own to the choice before it. Both are asked for
+// in one line: nobody wants to be asked twice whether there is nothing to add.
+func (f formField) isOwnAnswerOf(before formField) bool {
+	return f.name == before.name+"_other" && f.Type == "string" && !f.required && len(f.choices()) == 0 && len(before.choices()) > 0
 }
 
 // choices are what may be chosen, if the field is a choice.
@@ -85,38 +98,15 @@ func (t *terminal) fill(ctx context.Context, schema json.RawMessage) (json.RawMe
 		return nil, err
 	}
 	answer := map[string]any{}
-	for i := 0; i < len(fields); i++ {
-		f := fields[i]
-		if f.open = i+1 < len(fields) && fields[i+1].isOtherOf(f); f.open {
-			i++
-		}
-		value, err := t.fillField(ctx, f)
-		if err != nil {
+	for _, f := range fields {
+		if err := t.fillField(ctx, f, answer); err != nil {
 			return nil, err
-		}
-		switch value := value.(type) {
-		case nil:
-		case ownAnswer:
-			answer[f.name+otherSuffix] = string(value)
-		default:
-			answer[f.name] = value
 		}
 	}
 	return json.Marshal(answer)
 }
 
-// otherSuffix is how the field for an answer of one's own is named after the choice that it stands beside.
-const otherSuffix = "_other"
-
-// isOtherOf reports whether a field is for an answer that the choice before it does not have.
-func (f formField) isOtherOf(choice formField) bool {
-	return f.name == choice.name+otherSuffix && f.Type == "string" && !f.required && len(f.choices()) == 0 && len(choice.choices()) > 0
-}
-
-// ownAnswer is what somebody typed instead of a choice.
-type ownAnswer string
-
-func (t *terminal) fillField(ctx context.Context, f formField) (any, error) {
+func (t *terminal) fillField(ctx context.Context, f formField, answer map[string]any) error {
 	label := tool.Visible(f.Title)
 	if f.About != "" {
 		label = strings.TrimPrefix(label+": "+tool.Visible(f.About), ": ")
@@ -136,28 +126,73 @@ func (t *terminal) fillField(ctx context.Context, f formField) (any, error) {
 		fmt.Fprintf(t.out, "%s: ", f.hint())
 		line, err := t.in.next(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("read the answer: %w", err)
+			return fmt.Errorf("read the answer: %w", err)
 		}
-		value, err := f.parse(strings.TrimSpace(string(line)))
+		typed, words := f.split(strings.TrimSpace(string(line)))
+		value, err := f.parse(typed, words)
 		if err == nil {
-			return value, nil
+			if value != nil {
+				answer[f.name] = value
+			}
+			if words != "" {
+				answer[f.own.name] = words
+			}
+			return nil
 		}
 		fmt.Fprintf(t.out, "%v\n", err)
 	}
-	return nil, fmt.Errorf("%s: given up after %d answers that do not fit", tool.Visible(f.name), maxWrong)
+	return fmt.Errorf("%s: given up after %d answers that do not fit", tool.Visible(f.name), maxWrong)
 }
 
 // maxWrong is how often an answer may not fit: a form that nothing fits must not hold a person for ever.
 const maxWrong = 5
 
+// words is what somebody can type into the field, said in a sentence.
+func (f formField) words() string {
+	about := tool.Visible(cmp.Or(f.About, f.Title))
+	if about == "" || about == "Other" {
+		return "an answer of your own"
+	}
+	first, size := utf8.DecodeRuneInString(about)
+	return string(unicode.ToLower(first)) + about[size:]
+}
+
+// split parts numbers that choose from the words behind them, where the field takes words too.
+func (f formField) split(typed string) (numbers, words string) {
+	if f.own == nil {
+		return typed, ""
+	}
+	rest := typed
+	for rest != "" {
+		word, after, _ := strings.Cut(rest, ",")
+		if _, err := strconv.Atoi(strings.TrimSpace(word)); err != nil {
+			break
+		}
+		rest = strings.TrimSpace(after)
+	}
+	return strings.TrimRight(strings.TrimSuffix(typed, rest), ", "), rest
+}
+
 func (f formField) hint() string {
-	if f.open {
-		return f.wanted() + ", or an answer of your own"
+	hint := f.wanted()
+	if f.own != nil {
+		hint += ", or " + f.own.words()
 	}
 	if len(f.Default) > 0 {
-		return f.wanted() + ", or nothing for " + tool.Visible(string(f.Default))
+		return hint + ", or nothing for " + f.defaultShown()
 	}
-	return f.wanted()
+	return hint
+}
+
+// defaultShown is the default as the person would type it.
+func (f formField) defaultShown() string {
+	for i, c := range f.choices() {
+		var value string
+		if json.Unmarshal(f.Default, &value) == nil && value == c.Const {
+			return strconv.Itoa(i + 1)
+		}
+	}
+	return tool.Visible(string(f.Default))
 }
 
 func (f formField) wanted() string {
@@ -176,10 +211,12 @@ func (f formField) wanted() string {
 	return "answer, or nothing"
 }
 
-// parse reads what was typed. nil leaves the field out.
-func (f formField) parse(typed string) (any, error) {
+// parse reads what was typed, beside words of the person's own. nil leaves the field out.
+func (f formField) parse(typed, words string) (any, error) {
 	if typed == "" {
 		switch {
+		case words != "":
+			return nil, nil
 		case len(f.Default) > 0:
 			return f.Default, nil
 		case f.required:
@@ -188,9 +225,6 @@ func (f formField) parse(typed string) (any, error) {
 		return nil, nil
 	}
 	if choices := f.choices(); len(choices) > 0 {
-		if f.open && strings.Trim(typed, "0123456789, ") != "" {
-			return ownAnswer(typed), nil
-		}
 		return f.choose(typed, choices)
 	}
 	switch f.Type {

@@ -35,6 +35,32 @@ func TestFormIsFilledInByTyping(t *testing.T) {
 	}
 }
 
+// A choice with words of one's own was asked about twice, and "what to change in the plan" after a yes to it.
+func TestFormTakesWordsInPlaceOfAChoice(t *testing.T) {
+	form := json.RawMessage(`{"type":"object","properties":{
+		"db":{"type":"string","title":"DB","default":"lite","oneOf":[{"const":"pg","title":"Postgres"},{"const":"lite","title":"SQLite"}]},
+		"db_other":{"type":"string","title":"Other","description":"An answer of your own"},
+		"with":{"type":"array","title":"With","items":{"anyOf":[{"const":"a","title":"A"},{"const":"b","title":"B"}]}},
+		"with_other":{"type":"string"}}}`)
+	for typed, want := range map[string]string{
+		"1\n1,2\n":             `{"db":"pg","with":["a","b"]}`,
+		"\n\n":                 `{"db":"lite"}`,
+		"mine, 2 of them\n2\n": `{"db_other":"mine, 2 of them","with":["b"]}`,
+		"3\n2\n2, 1, and c\n":  `{"db":"lite","with":["b","a"],"with_other":"and c"}`,
+		"1,2\n1 but new\nc\n":  `{"db_other":"1 but new","with_other":"c"}`,
+	} {
+		var screen bytes.Buffer
+		term := newTerminal(Env{Stdin: strings.NewReader(typed), Stderr: &screen, Getenv: func(string) string { return "" }}, nil)
+		d, err := term.ask(t.Context(), tool.Request{Invocation: tool.Invocation{Form: form, MustAsk: true}}, tool.Decision{})
+		if err != nil || string(d.Answer) != want {
+			t.Errorf("%q: got %s, %v, want %s", typed, d.Answer, err, want)
+		}
+		if !strings.Contains(screen.String(), "number, or an answer of your own, or nothing for 2: ") {
+			t.Errorf("the screen: %s", screen.String())
+		}
+	}
+}
+
 // Who has another answer than those to choose from types it: nobody is asked for it after they have chosen.
 func TestFormWithAnAnswerOfOnesOwn(t *testing.T) {
 	form := json.RawMessage(`{"type":"object","properties":{
