@@ -53,7 +53,7 @@ type Options struct {
 	Within  []string        // folders of the workspace that the session is held to; nil: all of it
 	Flags   []settings.Flag // settings that the person gave for this run
 	Calls   Calls
-	// Sampling lets servers from outside ask the session's model. There must be one before any of their tools is called.
+	// Sampling lets servers from outside ask the session's model. Before it is opened they are told that there is none.
 	Sampling bool
 }
 
