@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -23,14 +22,10 @@ const idleSession = 30 * time.Minute
 // this machine: pages that a browser shows can reach loopback too. ready, if not nil, is told the address.
 func (s *Server) HTTP(ctx context.Context, address, token string, ready func(url string)) error {
 	if len(token) < 16 {
-		return errors.New("serve MCP over HTTP: a token of at least 16 characters is needed")
+		return fmt.Errorf("serve MCP over HTTP: the token has %d characters; at least 16 are needed", len(token))
 	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("serve MCP on %s: %w", address, err)
-	}
-	if !isLoopback(host) {
-		return fmt.Errorf("serve MCP on %s: only loopback addresses are served, such as 127.0.0.1:0", address)
+	if err := CheckAddress(address); err != nil {
+		return fmt.Errorf("serve MCP: %w", err)
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -48,6 +43,18 @@ func (s *Server) HTTP(ctx context.Context, address, token string, ready func(url
 		return fmt.Errorf("serve MCP on %s: %w", address, err)
 	}
 	return ctx.Err()
+}
+
+// CheckAddress says what is wrong with an address to serve on.
+func CheckAddress(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%q is no address to serve on; expected one such as 127.0.0.1:8931 (port 0: any that is free)", address)
+	case !isLoopback(host):
+		return fmt.Errorf("%q cannot be served on: only loopback addresses can, such as 127.0.0.1:8931", address)
+	}
+	return nil
 }
 
 // Handler serves clients over HTTP without asking who they are: whoever uses it sees to that. Sessions end with ctx.
@@ -96,8 +103,8 @@ func guard(token string, next http.Handler) http.Handler {
 				return
 			}
 		}
-		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !ok || subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "the token is missing or wrong", http.StatusUnauthorized)
 			return

@@ -127,6 +127,8 @@ func TestGuard(t *testing.T) {
 	}{
 		{"no token", func(r *http.Request) { r.Header.Del("Authorization") }, 401},
 		{"another token", func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") }, 401},
+		{"the token without a scheme", func(r *http.Request) { r.Header.Set("Authorization", token) }, 401},
+		{"a scheme in lower case", func(r *http.Request) { r.Header.Set("Authorization", "bearer "+token) }, 200},
 		{"another host", func(r *http.Request) { r.Host = "evil.example" }, 403},
 		{"a host that begins like ours", func(r *http.Request) { r.Host = "localhost.evil.example:80" }, 403},
 		{"another origin", func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, 403},
@@ -150,7 +152,7 @@ func TestGuard(t *testing.T) {
 		cancel()
 	}
 	s := New(Options{Session: testSession})
-	if err := s.HTTP(t.Context(), "0.0.0.0:0", token, nil); err == nil || !strings.Contains(err.Error(), "only loopback") {
+	if err := s.HTTP(t.Context(), "0.0.0.0:0", token, nil); err == nil || !strings.Contains(err.Error(), "only loopback addresses") {
 		t.Error(err)
 	}
 	if err := s.HTTP(t.Context(), "127.0.0.1:0", "short", nil); err == nil {

@@ -7,13 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// maxMessage is the longest line that a client may send.
-const maxMessage = 64 << 20
+// maxMessage is the longest line that a client may send. The transport has no limit of its own: it would end the
+// connection.
+const maxMessage = 16 << 20
+
+// idAtEnd is the id of a message whose last field, or last but one, it is: the official clients write it there.
+var idAtEnd = regexp.MustCompile(`,\s*"id"\s*:\s*("[^"\\]*"|-?\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 
 // The errors of JSON-RPC that concern a line and no method.
 const (
@@ -55,24 +60,58 @@ func (l *lines) Read(p []byte) (int, error) {
 
 // line reads one, also an unfinished last one. A line that is too long is answered and left out.
 func (l *lines) line() ([]byte, error) {
-	var whole []byte
+	var whole, head, tail []byte
 	long := false
 	for {
 		piece, err := l.in.ReadSlice('\n')
-		if long = long || len(whole)+len(piece) > maxMessage; long {
+		switch {
+		case long:
+			tail = lastBytes(append(tail, piece...), 256)
+		case len(whole)+len(piece) > maxMessage:
+			long = true
+			head = bytes.Clone(whole[:min(len(whole), 4096)])
+			tail = lastBytes(append(bytes.Clone(lastBytes(whole, 256)), piece...), 256)
 			whole = nil
-		} else {
+		default:
 			whole = append(whole, piece...)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if long {
-			l.refuse(nil, invalidRequest, fmt.Sprintf("the message is longer than %d MB; send less at once", maxMessage>>20))
+			l.refuse(idOf(head, tail), invalidRequest, fmt.Sprintf("the message is longer than %d MB; send less at once", maxMessage>>20))
 		}
 		return whole, err
 	}
 }
+
+// idOf finds the id of a message of which only the beginning and the end are known. Without it the client would wait
+// for an answer to its request.
+func idOf(head, tail []byte) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(head))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return nil
+	}
+	for {
+		key, err := d.Token()
+		if err != nil {
+			break
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			break
+		}
+		if key == "id" {
+			return value
+		}
+	}
+	if m := idAtEnd.FindSubmatch(tail); m != nil {
+		return m[1]
+	}
+	return nil
+}
+
+func lastBytes(b []byte, n int) []byte { return b[max(0, len(b)-n):] }
 
 // pass lets a message through, or answers what is none.
 func (l *lines) pass(line []byte) {
@@ -98,7 +137,12 @@ func (l *lines) pass(line []byte) {
 			l.refuse(m.ID, invalidRequest, "the line is no message of JSON-RPC 2.0: "+err.Error())
 			return
 		}
-		if json.Unmarshal(line, &m) == nil && m.Method == "initialize" {
+		known := json.Unmarshal(line, &m)
+		if bytes.ContainsAny(m.ID, ".eE") && m.ID[0] != '"' {
+			l.refuse(m.ID, invalidRequest, "the id must be a string or a whole number") // the SDK would answer another one
+			return
+		}
+		if known == nil && m.Method == "initialize" {
 			l.batch = m.Params.Version == "2025-03-26"
 		}
 	}

@@ -12,7 +12,8 @@ import (
 
 const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"VERSION","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
 
-// A line that is no message ended the connection, and the calls under way were never answered.
+// A line that is no message ended the connection, and the calls under way were never answered. So did one of 16 to 64
+// MB, which was let through to a transport that takes less; a request with the id 1.5 was answered as the request 1.
 func TestOddLinesAreAnswered(t *testing.T) {
 	for _, c := range []struct{ name, version, line, want string }{
 		{"no JSON", "2025-06-18", `{"jsonrpc":`, `null -32700`},
@@ -23,6 +24,11 @@ func TestOddLinesAreAnswered(t *testing.T) {
 		{"an array", "2025-06-18", `[{"jsonrpc":"2.0","id":3,"method":"ping"}]`, `null -32600`},
 		{"an array, of old", "2025-03-26", `[{"jsonrpc":"2.0","id":3,"method":"ping"}]`, `[3]`},
 		{"too long", "2025-06-18", `"` + strings.Repeat("x", maxMessage) + `"`, `null -32600`},
+		{"too long, its id at the beginning", "2025-06-18", `{"jsonrpc":"2.0","id":7,"method":"` + strings.Repeat("x", maxMessage) + `"}`, `7 -32600`},
+		{"too long, its id at the end", "2025-06-18", `{"method":"` + strings.Repeat("x", maxMessage) + `","jsonrpc":"2.0","id":"a"}`, `"a" -32600`},
+		{"too long, the id of something else", "2025-06-18", `{"method":"x","jsonrpc":"2.0","params":{"x":"` + strings.Repeat("x", maxMessage) + `","id":5}}`, `null -32600`},
+		{"long, but not too long", "2025-06-18", `{"jsonrpc":"2.0","id":8,"method":"ping","params":{"x":"` + strings.Repeat("x", maxMessage-100) + `"}}`, `8`},
+		{"an id with a fraction", "2025-06-18", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `1.5 -32600`},
 		{"empty", "2025-06-18", ` `, ``},
 		{"an answer to nothing", "2025-06-18", `{"jsonrpc":"2.0","id":99,"result":{}}`, ``},
 	} {

@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -44,7 +45,11 @@ func media(m tool.Media) mcp.Content {
 	return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "adze:result", MIMEType: m.MIMEType, Blob: m.Data}}
 }
 
-// display is what a person would see, unless the content says it already. A diff comes without the two whole files.
+// maxDisplay is how much of a text for a person is told beside the content, in characters.
+const maxDisplay = 1000
+
+// display is what a person would see, unless the content says it already. A diff comes without the two whole files, and
+// of a long text, such as all that a command printed, only the beginning: the content has it, and clients send both on.
 func display(o tool.Outcome) json.RawMessage {
 	nothing := json.RawMessage(`""`)
 	d := o.Result.Display
@@ -56,7 +61,7 @@ func display(o tool.Outcome) json.RawMessage {
 		return nothing
 	}
 	if _, ok := d.(tool.FileDiff); !ok {
-		return raw
+		return shortened(raw)
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
@@ -67,6 +72,23 @@ func display(o tool.Outcome) json.RawMessage {
 	short, err := json.Marshal(fields)
 	if err != nil {
 		return nothing
+	}
+	return short
+}
+
+// shortened cuts a display that is a text; others are data and stay whole.
+func shortened(raw json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(raw, &text) != nil || utf8.RuneCountInString(text) <= maxDisplay {
+		return raw
+	}
+	cut := string([]rune(text)[:maxDisplay]) + "…"
+	if strings.HasPrefix(text, "```") {
+		cut += "\n```"
+	}
+	short, err := json.Marshal(cut + "\nThe rest is in the content.")
+	if err != nil {
+		return raw
 	}
 	return short
 }

@@ -165,7 +165,7 @@ func (s *Server) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	defer c.finish()
 	done := make(chan error, 1)
 	out = &oneByOne{WriteCloser: out}
-	transport := &mcp.IOTransport{Reader: &watched{newLines(in, out), c.end}, Writer: out}
+	transport := &mcp.IOTransport{Reader: &watched{newLines(in, out), c.end}, Writer: out, MaxLineLength: -1}
 	go func() { done <- m.Run(c.life, transport) }()
 	select {
 	case err := <-done:

@@ -48,6 +48,9 @@ func fixture() []tool.Tool {
 			return tool.Result{Content: []tool.Part{tool.Text("see"), tool.Media{MIMEType: "image/png", Data: []byte("p")},
 				tool.Media{MIMEType: "audio/wav", Data: []byte("w")}, tool.Media{MIMEType: "application/pdf", Data: []byte("d")}}}, nil
 		}),
+		define("print", tool.Search, tool.Nothing, func(_ context.Context, _ *tool.Live, s string) (tool.Result, error) {
+			return tool.Result{Content: []tool.Part{tool.Text("Output: " + s)}, Display: tool.Literal(s)}, nil
+		}),
 		define("slow", tool.Execute, tool.Nothing, func(ctx context.Context, l *tool.Live, _ string) (tool.Result, error) {
 			for i := range 1000 {
 				l.Show(tool.Markdown(fmt.Sprintf("step %d", i)))
@@ -144,6 +147,35 @@ func TestListAndCall(t *testing.T) {
 		t.Error("a tool that is not offered was called")
 	}
 	leave()
+}
+
+// web_search was said to reach nothing but this machine.
+func TestAnnotationsOfASearch(t *testing.T) {
+	a := annotations(tool.Declaration{Name: "web_search", Kind: tool.Search})
+	if !a.ReadOnlyHint || !*a.OpenWorldHint {
+		t.Errorf("%+v, open world %v", a, *a.OpenWorldHint)
+	}
+}
+
+// All that a command printed was told twice: in the content, and in what is for a person beside it.
+func TestLongTextIsToldOnce(t *testing.T) {
+	cs, leave := client(t, New(Options{Session: testSession}), nil)
+	defer leave()
+	display := func(text string) string {
+		t.Helper()
+		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "print", Arguments: map[string]any{"text": text}})
+		if err != nil || res.IsError || res.Content[0].(*mcp.TextContent).Text != "Output: "+text {
+			t.Fatalf("%+v %v", res, err)
+		}
+		return res.StructuredContent.(map[string]any)["returnDisplay"].(string)
+	}
+	if got := display("short"); got != "```\nshort\n```" {
+		t.Errorf("%q", got)
+	}
+	got := display(strings.Repeat("line\n", 4000))
+	if len(got) > maxDisplay+100 || !strings.HasPrefix(got, "```\nline\n") || !strings.HasSuffix(got, "…\n```\nThe rest is in the content.") {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
 }
 
 func TestAsking(t *testing.T) {

@@ -64,14 +64,18 @@ func (s *session) offers(name string) bool {
 	return s.server.opt.Tools == nil || slices.Contains(s.server.opt.Tools, name)
 }
 
-// annotations say what is true of a tool by its kind. Of what is not known the worst is said.
+// annotations say what is true of a tool by its kind. Of what is not known the worst is said: a search may be one of
+// the web.
 func annotations(d tool.Declaration) *mcp.ToolAnnotations {
 	yes, no := true, false
 	a := &mcp.ToolAnnotations{Title: d.Title(), DestructiveHint: &yes, OpenWorldHint: &yes}
 	switch {
 	case d.Origin != "":
 	case d.Kind == tool.Read, d.Kind == tool.Search, d.Kind == tool.Think:
-		a.ReadOnlyHint, a.IdempotentHint, a.DestructiveHint, a.OpenWorldHint = true, true, &no, &no
+		a.ReadOnlyHint, a.IdempotentHint, a.DestructiveHint = true, true, &no
+		if d.Kind != tool.Search {
+			a.OpenWorldHint = &no
+		}
 	case d.Kind == tool.Edit:
 		a.OpenWorldHint = &no
 	case d.Kind == tool.Fetch:

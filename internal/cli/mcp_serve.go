@@ -63,11 +63,17 @@ func offered(env Env, o *options) (names []string, dir string, err error) {
 		return names, s.Folder.Path, nil
 	}
 	for name := range strings.SplitSeq(o.tools, ",") {
-		t, err := s.Executor.Registry.Lookup(strings.TrimSpace(name))
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		t, err := s.Executor.Registry.Lookup(name)
 		if err != nil {
 			return nil, "", usagef("--tools: %v", err)
 		}
 		names = append(names, t.Declaration().Name)
+	}
+	if names == nil {
+		return nil, "", usagef("--tools names no tool; adze tool list shows them")
 	}
 	return names, s.Folder.Path, nil
 }
@@ -75,7 +81,7 @@ func offered(env Env, o *options) (names []string, dir string, err error) {
 // openConnection is the session of one client.
 func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Executor, func(), error) {
 	within := narrowed(dir, c.Roots)
-	if c.Roots != nil && within == nil && !slices.ContainsFunc(c.Roots, func(root string) bool { return inside(session.Canonical(root), dir) }) {
+	if len(c.Roots) > 0 && within == nil && !slices.ContainsFunc(c.Roots, func(root string) bool { return inside(session.Canonical(root), dir) }) {
 		env.tell(fmt.Sprintf("the client works in %s, which has nothing in common with %s; the tools work in the latter",
 			tool.Visible(strings.Join(c.Roots, ", ")), dir))
 	}
@@ -110,6 +116,9 @@ func inside(dir, path string) bool {
 }
 
 func serveHTTP(ctx context.Context, env Env, server *serve.Server, address string) error {
+	if err := serve.CheckAddress(address); err != nil {
+		return usagef("--http: %v", err)
+	}
 	token := env.Getenv("ADZE_MCP_TOKEN")
 	if token == "" {
 		var b [24]byte
