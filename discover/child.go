@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 )
@@ -66,8 +68,18 @@ func (c child) run(ctx context.Context) (ended, error) {
 
 // startError says why a command could not be started, and where it was looked for.
 func startError(name string, err error) error {
-	if errors.Is(err, exec.ErrNotFound) {
+	var path *fs.PathError // "fork/exec" and the name once more
+	switch {
+	case errors.Is(err, exec.ErrNotFound) && strings.ContainsAny(name, " \t"):
+		return fmt.Errorf("start %s: a command is one word and its arguments stand in args; there is no such command in PATH (%s): %w", name, os.Getenv("PATH"), exec.ErrNotFound)
+	case errors.Is(err, exec.ErrNotFound):
 		return fmt.Errorf("start %s: there is no such command in PATH (%s); install it or give its full path: %w", name, os.Getenv("PATH"), exec.ErrNotFound)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("start %s: it may not be executed; chmod +x makes a file executable: %w", name, fs.ErrPermission)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("start %s: there is no such file, or none of the interpreter that its first line names: %w", name, fs.ErrNotExist)
+	case errors.As(err, &path):
+		err = path.Err
 	}
 	return fmt.Errorf("start %s: %w", name, err)
 }

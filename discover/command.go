@@ -43,15 +43,18 @@ type Found struct {
 // Tools runs the discovery command. The error holds what the command said on stderr; with one there are no tools.
 func (c Command) Tools(ctx context.Context) (Found, error) {
 	call, err := Words(c.Call)
-	if err == nil && len(call) == 0 {
-		err = ErrNoCall
-	}
-	if err != nil {
-		return Found{}, err
+	switch {
+	case err != nil:
+		return Found{}, fmt.Errorf("the tool call command (tools.toolCallCommand): %w", err)
+	case len(call) == 0:
+		return Found{}, ErrNoCall
 	}
 	argv, err := Words(c.Discover)
-	if err != nil || len(argv) == 0 {
-		return Found{}, errors.Join(err, noWords(argv))
+	if err == nil && len(argv) == 0 {
+		err = errors.New("it is empty")
+	}
+	if err != nil {
+		return Found{}, fmt.Errorf("the tool discovery command (tools.toolDiscoveryCommand): %w", err)
 	}
 	wait := c.Wait
 	if wait == 0 {
@@ -76,13 +79,6 @@ func (c Command) Tools(ctx context.Context) (Found, error) {
 	f := Found{Warnings: warnings}
 	f.add(c, call, found)
 	return f, nil
-}
-
-func noWords(argv []string) error {
-	if len(argv) == 0 {
-		return errors.New("the tool discovery command is empty")
-	}
-	return nil
 }
 
 func aside(stderr string) string {
@@ -149,7 +145,7 @@ func (t *discovered) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invo
 	return &tool.Invocation{
 		Description: fmt.Sprintf("run the project's tool %s", t.declaration.Title()),
 		Access:      []tool.Access{tool.Anything},
-		Confirm:     tool.Literal(fmt.Sprintf("%s\nin %s, given on its standard input:\n%s", strings.Join(t.argv, " "), t.command.Dir, indent(args))),
+		Confirm:     tool.Literal(fmt.Sprintf("%s\nin %s, given on its standard input:\n%s", quote(t.argv), t.command.Dir, indent(args))),
 		Notes:       notes,
 		Run:         func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return t.run(ctx, args) },
 	}, nil
@@ -179,7 +175,7 @@ func (t *discovered) run(ctx context.Context, args json.RawMessage) (tool.Result
 	}
 	text := e.stdout
 	if said := strings.TrimSpace(e.stderr); said != "" {
-		text = strings.TrimRight(text, "\n") + "\n\nStderr:\n" + said
+		text = strings.TrimLeft(strings.TrimRight(text, "\n")+"\n\n", "\n") + "Stderr:\n" + said
 	}
 	return tool.Result{Content: []tool.Part{tool.Text(strings.ToValidUTF8(text, "\uFFFD"))}}, nil
 }

@@ -157,6 +157,44 @@ func TestBrokenDiscovery(t *testing.T) {
 	}
 }
 
+// What went wrong was told in words of Go, and a mistake in quoting as two.
+func TestBrokenDiscoveryWords(t *testing.T) {
+	dir := t.TempDir()
+	plain, orphan := filepath.Join(dir, "plain"), filepath.Join(dir, "orphan")
+	os.WriteFile(plain, []byte("#!/bin/sh\n"), 0o600)
+	os.WriteFile(orphan, []byte("#!/no/such/interpreter\n"), 0o700)
+	for _, c := range []struct{ discover, call, want string }{
+		{"x 'y", "x", "the tool discovery command (tools.toolDiscoveryCommand): split the command x 'y: a quote is not closed"},
+		{"x", "y | z", `the tool call command (tools.toolCallCommand): split the command y | z: "|" needs a shell; quote it, or write sh -c '…'`},
+		{" ", "x", "the tool discovery command (tools.toolDiscoveryCommand): it is empty"},
+		{plain, "x", "discover tools: start " + plain + ": it may not be executed; chmod +x makes a file executable: permission denied"},
+		{orphan, "x", "discover tools: start " + orphan + ": there is no such file, or none of the interpreter that its first line names: file does not exist"},
+	} {
+		if _, err := (Command{Discover: c.discover, Call: c.call}).Tools(t.Context()); err == nil || err.Error() != c.want {
+			t.Errorf("%s, %s: %v", c.discover, c.call, err)
+		}
+	}
+}
+
+// What is shown before a yes tells where words end, and what only stderr said begins without empty lines.
+func TestWordsAreShownAsTheyAre(t *testing.T) {
+	path := script(t, greet+`echo careful >&2`)
+	found, err := Command{Discover: path + " list", Call: path + ` 'two words' ""`}.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	inv, err := found.Tools[0].Prepare(t.Context(), json.RawMessage(`{"who":"x"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown := inv.Confirm.Markdown(); !strings.Contains(shown, path+" 'two words' '' greet\n") {
+		t.Error(shown)
+	}
+	if o := call(t, t.Context(), found.Tools, "greet", `{"who":"x"}`); o.Result.Text() != "Stderr:\ncareful" {
+		t.Errorf("%q", o.Result.Text())
+	}
+}
+
 // A command's tools never get to see the keys of this process.
 func TestCommandEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-secret-secret")

@@ -37,7 +37,7 @@ func parseDeclarations(out []byte) (found []declared, warnings []string, err err
 		at := fmt.Sprintf("entry %d", i+1)
 		var d declared
 		if err := json.Unmarshal(raw, &d); err != nil {
-			warnings = append(warnings, fmt.Sprintf("%s is no function declaration: %v", at, err))
+			warnings = append(warnings, fmt.Sprintf("%s is no function declaration: %s", at, misread(err)))
 			continue
 		}
 		switch {
@@ -60,12 +60,12 @@ func parseGroup(at string, d declared) (found []declared, warnings []string) {
 			continue
 		}
 		if err := json.Unmarshal(raw, &group); err != nil {
-			warnings = append(warnings, fmt.Sprintf("%s: its declarations are no array: %v", at, err))
+			warnings = append(warnings, fmt.Sprintf("%s: its declarations are no array but a JSON %s", at, jsonKind(raw)))
 		}
 		for i, raw := range group {
 			var d declared
 			if err := json.Unmarshal(raw, &d); err != nil {
-				warnings = append(warnings, fmt.Sprintf("%s, declaration %d is none: %v", at, i+1, err))
+				warnings = append(warnings, fmt.Sprintf("%s, declaration %d is none: %s", at, i+1, misread(err)))
 			} else if d.Name == "" {
 				warnings = append(warnings, fmt.Sprintf("%s, declaration %d has no name", at, i+1))
 			} else {
@@ -74,6 +74,31 @@ func parseGroup(at string, d declared) (found []declared, warnings []string) {
 		}
 	}
 	return found, warnings
+}
+
+// misread says in the words of JSON what is wrong with a declaration; encoding/json speaks of Go.
+func misread(err error) string {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &wrong):
+		return err.Error()
+	case wrong.Field == "":
+		return "expected an object, got a JSON " + wrong.Value
+	}
+	return fmt.Sprintf("its %s must be a string, got a JSON %s", wrong.Field, wrong.Value)
+}
+
+// jsonKind names what a JSON value is.
+func jsonKind(raw json.RawMessage) string {
+	switch raw[0] {
+	case '{':
+		return "object"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	}
+	return "number"
 }
 
 // schema is the declaration's JSON Schema, whichever of the two spellings it came in.

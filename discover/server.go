@@ -63,6 +63,9 @@ const (
 
 // transport finds out how the server is reached, and whether enough is configured for that.
 func (s Server) transport() (transport, error) {
+	if s.Timeout < 0 {
+		return "", fmt.Errorf("its timeout is %d; expected milliseconds", s.Timeout)
+	}
 	kind := transport(strings.ToLower(s.Type))
 	switch kind {
 	case "streamable-http", "streamablehttp":

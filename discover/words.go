@@ -70,3 +70,15 @@ func quoted(s string) (text string, n int, err error) {
 	}
 	return "", 0, errors.New("a quote is not closed")
 }
+
+// quote writes words so that [Words] reads the same ones: a person who is asked sees where one ends.
+func quote(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w
+		if w == "" || strings.ContainsAny(w, " \t\r\n'\"\\|&;<>()`$*?[]{}~#!") {
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}

@@ -58,7 +58,7 @@ func outsideReport(ctx context.Context, s *session.Session, modelName string) []
 	s.Outside.Wait(ctx) // what failed is told below
 	var lines []string
 	if ended, said, ok := s.Outside.Discovered(); ok {
-		lines = append(lines, commandReport(s.Executor.Registry, ended, said))
+		lines = append(lines, commandReport(s.Executor.Registry, ended, said)...)
 	}
 	for _, l := range listServers(s) {
 		line := fmt.Sprintf("MCP server %s: %s, %s", l.Name, l.State, counted(len(l.Tools), "tool"))
@@ -66,6 +66,9 @@ func outsideReport(ctx context.Context, s *session.Session, modelName string) []
 			line = fmt.Sprintf("MCP server %s: %s: %s", l.Name, l.State, l.Error)
 		}
 		lines = append(lines, line)
+		if unknown := discover.UnknownKeys(s.Settings.MCP.Servers[l.Name].JSON); len(unknown) > 0 {
+			lines = append(lines, fmt.Sprintf("MCP server %s: %s means nothing to adze", l.Name, strings.Join(unknown, ", ")))
+		}
 		if n := len(l.Warnings); n > 0 {
 			lines = append(lines, fmt.Sprintf("MCP server %s: %s, see adze mcp list", l.Name, counted(n, "warning")))
 		}
@@ -84,9 +87,9 @@ func outsideReport(ctx context.Context, s *session.Session, modelName string) []
 }
 
 // commandReport says what came of the discovery command.
-func commandReport(registry *tool.Registry, ended bool, said []string) string {
+func commandReport(registry *tool.Registry, ended bool, said []string) []string {
 	if !ended {
-		return "the discovery command has not ended within 10 s"
+		return []string{"the discovery command has not ended within 10 s"}
 	}
 	n := 0
 	for _, d := range registry.All() {
@@ -94,7 +97,7 @@ func commandReport(registry *tool.Registry, ended bool, said []string) string {
 			n++
 		}
 	}
-	return strings.Join(append([]string{"the discovery command brings " + counted(n, "tool")}, said...), "; ")
+	return append([]string{"the discovery command brings " + counted(n, "tool")}, said...)
 }
 
 func counted(n int, one string) string {
@@ -136,6 +139,6 @@ func agentsReport(s *session.Session) []string {
 func section(w io.Writer, title string, lines ...string) {
 	fmt.Fprintf(w, "%s\n", title)
 	for _, l := range lines {
-		fmt.Fprintf(w, "  %s\n", tool.Visible(l))
+		fmt.Fprintf(w, "  %s\n", strings.ReplaceAll(tool.Visible(l), "\n", "\n    "))
 	}
 }

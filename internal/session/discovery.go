@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/tool"
@@ -18,6 +20,7 @@ type discovery struct {
 func (o *Outside) discover() *discovery {
 	c := discover.Command{
 		Discover: o.settings.Tools.DiscoveryCommand, Call: o.settings.Tools.CallCommand, Dir: o.folder.Path, Env: o.env.Environ,
+		Timeout: time.Duration(o.settings.Tools.CallTimeout) * time.Millisecond,
 	}
 	life, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -38,7 +41,7 @@ func (d *discovery) run(ctx context.Context, c discover.Command, registry *tool.
 		d.said = append(d.said, err.Error())
 	}
 	if err := registry.Set(discover.CommandOrigin, tools.Tools); err != nil {
-		d.said = append(d.said, err.Error())
+		d.said = append(d.said, strings.Split(err.Error(), "\n")...)
 	}
 }
 

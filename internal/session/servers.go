@@ -2,10 +2,8 @@ package session
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/adze-dev/adze/discover"
@@ -19,7 +17,7 @@ func configured(env Env, set settings.MCP) (servers map[string]discover.Server, 
 		written := set.Servers[alias]
 		var server discover.Server
 		if err := json.Unmarshal(written.JSON, &server); err != nil {
-			problems = append(problems, fmt.Sprintf("MCP server %s: %s: %s", alias, written.From, misread(err)))
+			problems = append(problems, fmt.Sprintf("MCP server %s: %s: %s", alias, written.From, discover.Misread(err)))
 			continue
 		}
 		servers[alias] = server.Expand(env.variable)
@@ -41,19 +39,4 @@ func configured(env Env, set settings.MCP) (servers map[string]discover.Server, 
 		allowed = append([]string{}, settings.Texts(set.Allowed)...)
 	}
 	return discover.Select(servers, allowed, settings.Texts(set.Excluded)), problems
-}
-
-// misread says what is wrong with a configuration in the words of JSON.
-func misread(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
-		return err.Error()
-	}
-	want := map[reflect.Kind]string{
-		reflect.String: "a string", reflect.Bool: "true or false", reflect.Int64: "a whole number", reflect.Slice: "a list of strings",
-	}[wrong.Type.Kind()]
-	if want == "" {
-		want = "an object"
-	}
-	return fmt.Sprintf("%s must be %s, got a JSON %s", wrong.Field, want, wrong.Value)
 }

@@ -64,6 +64,10 @@ func keys() []key {
 			name: "tools.toolCallCommand", also: []string{"toolCallCommand", "tools.callCommand"},
 			put: text(func(s *Settings) *string { return &s.Tools.CallCommand }),
 		},
+		{
+			name: "tools.toolCallTimeout",
+			put:  milliseconds(func(s *Settings) *int { return &s.Tools.CallTimeout }),
+		},
 		{name: serversKey, put: putServers},
 		{
 			name: "mcp.mcpServerCommand", also: []string{"mcpServerCommand", "mcp.serverCommand"},
@@ -188,6 +192,17 @@ func integer(at func(*Settings) *int) func(*Settings, given) (string, error) {
 		}
 		*at(s) = int(n)
 		return "", nil
+	}
+}
+
+func milliseconds(at func(*Settings) *int) func(*Settings, given) (string, error) {
+	read := integer(at)
+	return func(s *Settings, g given) (string, error) {
+		note, err := read(s, g)
+		if err == nil && *at(s) < 0 {
+			err = mustBe("a number of milliseconds", g)
+		}
+		return note, err
 	}
 }
 

@@ -44,6 +44,7 @@ type Tools struct {
 
 	DiscoveryCommand string // prints the declarations of further tools
 	CallCommand      string // runs one of them
+	CallTimeout      int    // for that, in milliseconds; 0: as long as any call may take
 }
 
 // ToolSearch is when tools from outside are declared to the model only once it has found them.
