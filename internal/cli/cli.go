@@ -48,6 +48,7 @@ type command struct {
 	words string // what it takes
 	about string
 	help  string // examples
+	group bool   // it is no command itself: it has some
 	run   func(ctx context.Context, env Env, o *options, words []string) error
 }
 

@@ -40,7 +40,7 @@ Flags stand before the command; what follows it is the command's. $VAR is filled
 adze mcp remove files`},
 		{name: "mcp login", words: "NAME", about: "log in at an MCP server, in a browser", run: mcpLogin},
 		{name: "mcp logout", words: "NAME", about: "forget the login at an MCP server", run: mcpLogout},
-		{name: "mcp reconnect", words: "NAME", about: "start an MCP server anew and read again what it offers", run: mcpReconnect},
+		{name: "mcp reconnect", words: "[NAME]", about: "start an MCP server anew, or all, and read again what it offers", run: mcpReconnect},
 		{name: "mcp serve", about: "offer the tools to other programs, as an MCP server on stdin and stdout", run: mcpServe, help: `
 adze mcp serve --cwd ~/app
 adze mcp serve --tools read_file,grep_search,glob

@@ -23,8 +23,8 @@ func printHelp(w io.Writer, c command) error {
 		}
 	}
 	fmt.Fprintf(&b, "Usage:\n  %s\n", usage)
-	if c.name == "" {
-		b.WriteString("\nCommands:\n" + table(commandRows("")))
+	if c.name == "" || c.group {
+		b.WriteString("\nCommands:\n" + table(commandRows(c.name)))
 	}
 	if rows := flagRows(c); len(rows) > 0 {
 		b.WriteString("\nFlags:\n" + table(rows))
@@ -81,7 +81,7 @@ func table(rows [][]string) string {
 func groupHelp(group string) command {
 	list := "adze " + group + " needs one of its commands:\n" + table(commandRows(group))
 	return command{
-		name: group, words: "COMMAND", about: "a group of commands", help: "",
+		name: group, words: "COMMAND", about: "a group of commands", group: true,
 		run: func(_ context.Context, _ Env, _ *options, words []string) error {
 			if len(words) > 0 {
 				return usagef("there is no command adze %s %s; %s", group, words[0], strings.TrimRight(list, "\n"))

@@ -31,6 +31,8 @@ type listed struct {
 	Warnings    []string   `json:"warnings,omitempty"`
 }
 
+const noServers = "There are no MCP servers. adze mcp add NAME COMMAND … adds one."
+
 func mcpList(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "mcp list [--json]"); err != nil {
 		return err
@@ -47,7 +49,7 @@ func mcpList(ctx context.Context, env Env, o *options, words []string) error {
 		return printJSON(env.Stdout, all)
 	}
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(env.Stdout, "There are no MCP servers. adze mcp add NAME COMMAND … adds one.")
+		_, err := fmt.Fprintln(env.Stdout, noServers)
 		return err
 	}
 	_, err = io.WriteString(env.Stdout, describeServers(all))
@@ -94,9 +96,11 @@ func describeServers(all []listed) string {
 	var rows [][]string
 	var below strings.Builder
 	for _, l := range all {
-		tools := fmt.Sprintf("%d tools", len(l.Tools))
+		tools := counted(len(l.Tools), "tool")
 		started := ""
 		switch {
+		case l.Started != nil && l.State == string(discover.Failed):
+			started = "tried " + l.Started.Local().Format(time.TimeOnly)
 		case l.Started != nil:
 			started = fmt.Sprintf("started %s in %d ms", l.Started.Local().Format(time.TimeOnly), l.Took)
 		case l.Seen != nil:
@@ -178,6 +182,9 @@ func mcpLogs(_ context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	if len(lines) == 0 {
+		if err := s.Outside.Find(words[0]); err != nil {
+			return err
+		}
 		env.tell("the MCP server " + words[0] + " has said nothing yet")
 	}
 	for _, line := range lines {
@@ -200,15 +207,40 @@ func mcpLogout(ctx context.Context, env Env, o *options, words []string) error {
 	})
 }
 
-// mcpReconnect starts a server anew and reads its lists again, whatever is cached of it.
+// mcpReconnect starts a server anew and reads its lists again, whatever is cached of it; without a name, all of them.
 func mcpReconnect(ctx context.Context, env Env, o *options, words []string) error {
-	return withServer(env, o, words, "mcp reconnect NAME", func(s *discover.Servers, alias string) (string, error) {
+	if len(words) == 0 {
+		return reconnectAll(ctx, env, o)
+	}
+	return withServer(env, o, words, "mcp reconnect [NAME]", func(s *discover.Servers, alias string) (string, error) {
 		if err := s.Reconnect(ctx, alias); err != nil {
 			return "", fmt.Errorf("MCP server %s: %w", alias, err)
 		}
 		st := s.List()[0]
-		return fmt.Sprintf("%s is %s, with %d tools, after %d ms.", alias, st.State, len(st.Tools), st.Took.Milliseconds()), nil
+		return fmt.Sprintf("%s is %s, with %s, after %d ms.", alias, st.State, counted(len(st.Tools), "tool"), st.Took.Milliseconds()), nil
 	})
+}
+
+// reconnectAll goes on where a server fails, and fails in the end.
+func reconnectAll(ctx context.Context, env Env, o *options) error {
+	s, err := openSession(env, o, session.Options{Calls: session.One})
+	if err != nil {
+		return err
+	}
+	aliases, problems := s.Outside.Configured()
+	closeSession(env, s)
+	failed := make([]error, 0, len(problems))
+	for _, p := range problems {
+		failed = append(failed, errors.New(p))
+	}
+	for _, alias := range aliases {
+		failed = append(failed, mcpReconnect(ctx, env, o, []string{alias}))
+	}
+	if len(failed) == 0 {
+		_, err := fmt.Fprintln(env.Stdout, noServers)
+		return err
+	}
+	return errors.Join(failed...)
 }
 
 // withServer does something with one server and prints what came of it.

@@ -72,6 +72,8 @@ func serverOf(o *options, command []string) (discover.Server, error) {
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return server, usagef("%q is no http or https address", o.http+o.sse)
 		}
+	case strings.HasPrefix(command[0], "http://"), strings.HasPrefix(command[0], "https://"):
+		return server, usagef("%s is an address and no command; write --http %[1]s, or --sse for a server of server-sent events", command[0])
 	default:
 		server = discover.Server{Command: command[0], Args: command[1:]}
 	}

@@ -71,7 +71,11 @@ func (f Folder) tellNotes(s *settings.Settings) {
 		}
 	}
 	if n := len(s.Withheld()); n > 0 {
-		f.env.tell(fmt.Sprintf("the settings in %s want %d things that count only in a folder you trust; adze trust shows them", f.Path, n))
+		things := fmt.Sprintf("%d things", n)
+		if n == 1 {
+			things = "1 thing"
+		}
+		f.env.tell(fmt.Sprintf("the settings in %s want %s that count only in a folder you trust; adze trust shows them", f.Path, things))
 	}
 }
 

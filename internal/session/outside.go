@@ -83,6 +83,15 @@ func (o *Outside) ConnectOne(alias string) error {
 	if len(o.problems) > 0 {
 		return errors.New(o.problems[0])
 	}
+	return o.Find(alias)
+}
+
+// Find is an error that says why there is no such MCP server; nil: there is one, which may not have been started.
+func (o *Outside) Find(alias string) error {
+	all, problems := configured(o.env, o.settings.MCP)
+	if _, ok := all[alias]; ok || slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, "MCP server "+alias+": ") }) {
+		return nil
+	}
 	for _, item := range WithheldServers(o.settings) {
 		if item.What == alias {
 			return fmt.Errorf("MCP server %s: %s", alias, Untrusted)
@@ -96,6 +105,12 @@ func (o *Outside) ConnectOne(alias string) error {
 		known = "none"
 	}
 	return fmt.Errorf("there is no MCP server %q; the servers are: %s", alias, known)
+}
+
+// Configured are the names of the MCP servers that there are, and what is wrong with others.
+func (o *Outside) Configured() (aliases, problems []string) {
+	all, problems := configured(o.env, o.settings.MCP)
+	return slices.Sorted(maps.Keys(all)), problems
 }
 
 // begin opens the servers, if there are any.
