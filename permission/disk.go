@@ -8,6 +8,8 @@ type Disk interface {
 	Resolve(path string) string
 	// Glob lists what a pattern of the shell stands for now. ok is false if there is too much to list.
 	Glob(pattern string) (paths []string, ok bool)
+	// List gives the names of all that is in a folder. ok is false if that could not be found out.
+	List(dir string) (names []string, ok bool)
 	// Git names a program that the configuration of the repository around dir would run. known is false if that could
 	// not be found out.
 	Git(dir string) (program string, known bool)

@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -77,13 +76,13 @@ func (e *engine) enter(f *folder, dir string) {
 			}
 		}
 	}
-	listed, ok := e.disk.Glob(escapeGlob(dir) + "/*")
+	listed, ok := e.disk.List(dir)
 	if !ok {
 		return
 	}
 	f.entries = make(map[string]bool, len(listed))
-	for _, l := range listed {
-		f.entries[strings.ToLower(path.Base(l))] = true
+	for _, name := range listed {
+		f.entries[strings.ToLower(name)] = true
 	}
 	f.stranger = s
 }
