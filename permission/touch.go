@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"path"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -130,7 +129,7 @@ func (e *engine) globTargets(out []target, t shell.Touch) []target {
 	}
 	starred := false
 	for c := range strings.SplitSeq(t.Path, "/") {
-		if up, _ := path.Match(c, ".."); up && c[0] == '.' && c != ".." {
+		if strings.HasPrefix(c, ".") && strings.ContainsAny(c, "*?[") && names.MayBe(c, "..") {
 			out = append(out, target{spot: e.at(fixed + "..")}) // shells before bash 5.2
 		}
 		if c == ".." && starred {

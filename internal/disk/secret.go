@@ -182,7 +182,7 @@ func rooted(path string) bool {
 // telltales stand somewhere in a name that may be secret.
 var telltales = []string{
 	".p", ".k", ".env", ".jks", ".agekey", "id_", "_key", "netrc", "config", "cred", "secret", "auth.json", "history", "rclone",
-	"chrom", "edge", "firefox", "kwallet",
+	"chrom", "edge", "firefox", "kwallet", ".tf", "vault_pass", "vault-pass", ".ovpn", "account",
 }
 
 // tellingNames are names that are secret, or folders of secrets, in certain places.
@@ -190,4 +190,5 @@ var tellingNames = map[string]bool{
 	"sops": true, "age": true, "gcloud": true, "hosts.yml": true, "glab-cli": true, "hub": true, "doctl": true, "op": true,
 	"settings.xml": true, "settings-security.xml": true, "gradle.properties": true, "github-copilot": true, "bravesoftware": true,
 	"cookies": true, "safari": true, "keychains": true, "keyrings": true, "mozilla": true, "protect": true, "vault": true,
+	"local.settings.json": true,
 }

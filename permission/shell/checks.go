@@ -261,12 +261,15 @@ func checkIconv(a *args) string {
 	return ""
 }
 
-// checkPacker: only where they list, test or print do packers leave files alone.
+// checkPacker: only where they list, test or print do packers leave files alone. To xz and bzip2 the last of -t, -l and
+// -d is the one that counts, so -d may stand beside -c alone.
 func checkPacker(a *args) string {
 	if a.late {
 		return "it may take what stands behind a file for another one" // where getopt is not GNU's
 	}
-	return when(!a.has("-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test"), "it may replace files")
+	prints := a.has("-c", "--stdout", "--to-stdout")
+	looks := a.has("-l", "--list", "-t", "--test") && !a.has("-d", "--decompress")
+	return when(!prints && !looks, "it may replace files")
 }
 
 // checkTput: init and reset may run a program.

@@ -44,7 +44,7 @@ func (c *Command) proveFind() Proof {
 			return Proof{Why: "the word " + w.Text + " is not literal"}
 		}
 		switch n, ok := findTests[w.Text]; {
-		case w.Text == "-newer" || w.Text == "-anewer" || w.Text == "-cnewer" || w.Text == "-samefile" || isNewer(w.Text):
+		case comparesWith(w.Text):
 			if i++; i >= len(words) || words[i].Sort != Literal {
 				return Proof{Why: "the value of " + w.Text + " is not literal"}
 			}
@@ -52,10 +52,7 @@ func (c *Command) proveFind() Proof {
 				ts = append(ts, Touch{Path: words[i].Text, Names: true})
 			}
 		case w.Text == "-exec" && !links:
-			end := i + 1
-			for end < len(words) && words[end].Text != ";" && !(words[end].Text == "+" && words[end-1].Text == "{}") {
-				end++
-			}
+			end := execEnd(words, i)
 			if end >= len(words) || end == i+1 {
 				return Proof{Why: "where -exec ends is not known"}
 			}
@@ -69,6 +66,28 @@ func (c *Command) proveFind() Proof {
 		}
 	}
 	return c.proved(ts)
+}
+
+// execEnd is where the command behind an -exec at i ends.
+func execEnd(words []Word, i int) int {
+	end := i + 1
+	for end < len(words) && words[end].Text != ";" && !(words[end].Text == "+" && words[end-1].Text == "{}") {
+		end++
+	}
+	return end
+}
+
+// comparesWith reports whether the word behind a test names a file, or a time, to compare with.
+func comparesWith(test string) bool {
+	return test == "-newer" || test == "-anewer" || test == "-cnewer" || test == "-samefile" || isNewer(test)
+}
+
+// findValues is how many words a test takes.
+func findValues(test string) int {
+	if comparesWith(test) {
+		return 1
+	}
+	return findTests[test]
 }
 
 // isNewer reports whether s is -newerXY: Y is t where a time follows, else a file.

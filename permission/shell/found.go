@@ -80,16 +80,20 @@ func (c *Command) findStarts() (starts []string, only string) {
 		starts = []string{"."}
 	}
 	only = "*"
-	for i := 0; i+1 < len(words); i++ {
+	ran := false
+	for i := 0; i < len(words); i++ {
 		switch words[i].Text {
-		case "-exec": // what stands behind it is another matter
-			return starts, only
+		case "-exec": // a name behind it does not hold for it, an operator does
+			i, ran = execEnd(words, i), true
+			continue
 		case "-o", "-or", "!", "-not", "(", ")", ",":
 			return starts, "*" // a pattern need not hold then
 		case "-name", "-iname":
-			only = words[i+1].Text
+			if !ran && i+1 < len(words) {
+				only = words[i+1].Text
+			}
 		}
-		i += findTests[words[i].Text]
+		i += findValues(words[i].Text)
 	}
 	return starts, only
 }

@@ -133,6 +133,10 @@ func checkGit(name string, s spec, a *args) string {
 			if strings.Contains(f.value.Text, "%G") || strings.Contains(f.value.Text, "signature") || !prettyFormat(name, f.value.Text) {
 				return "the format " + f.value.Text + " may run a program"
 			}
+		case "--sort":
+			if strings.Contains(f.value.Text, "signature") {
+				return "to sort by " + f.value.Text + " may run a program"
+			}
 		case "--diff-merges": // remerge does the merge once more, in files of its own
 			if !slices.Contains(strings.Fields("off none first-parent 1 separate m combined c dense-combined cc"), f.value.Text) {
 				return "to show merges as " + f.value.Text + " may merge them anew"
@@ -220,6 +224,9 @@ func gitPaths(w Word, t Touch) []Touch {
 	}
 	text := w.Text
 	ts := []Touch{one(text, false)}
+	if strings.IndexByte(text, '\\') >= 0 && !ts[0].Glob {
+		ts = append(ts, gitPaths(Word{unescaped(text), w.Sort}, t)...) // a backslash alone makes it a pattern to git
+	}
 	t.Below, t.Names = false, false
 	for i := strings.IndexByte(text, ':'); i >= 0; i = strings.IndexByte(text, ':') {
 		text = strings.TrimLeft(text[i+1:], "!^")
@@ -302,6 +309,9 @@ func checkConfig(a *args) string {
 	}
 	if len(a.operands) == 0 || len(a.operands) == 1 && a.operands[0].Text == "list" {
 		return when(!a.has("-l", "--list") && len(a.operands) == 0, "git config is not known to be read-only")
+	}
+	if !strings.Contains(a.operands[0].Text, ".") {
+		return "git config may take " + a.operands[0].Text + " for what it is to do" // edit, for one
 	}
 	return when(len(a.operands) > 1 || a.has("-l", "--list", "--default"), "git config may set a value")
 }

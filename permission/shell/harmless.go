@@ -291,6 +291,36 @@ func (a *args) touches(name string, s spec) []Touch {
 	if len(files) == 0 && name == "cd" {
 		ts = append(ts, Touch{Path: "~", Names: true})
 	}
+	if t.Below && !t.Names {
+		ts = append(ts, a.chosen(ts)...)
+	}
+	return ts
+}
+
+// chosen are the patterns with which grep and rg are told which files below a folder to look into: one that asks for
+// .env asks for it by name.
+func (a *args) chosen(folders []Touch) []Touch {
+	var ts []Touch
+	for _, f := range a.flags {
+		if f.name != "--include" && f.name != "-g" && f.name != "--glob" && f.name != "--iglob" || strings.HasPrefix(f.value.Text, "!") {
+			continue
+		}
+		patterns, ok := expandBraces(f.value.Text)
+		if !ok {
+			patterns = []string{"*.env"} // who knows
+		}
+		for _, p := range patterns {
+			glob := strings.ContainsAny(p, "*?[")
+			if !glob {
+				p = unescaped(p)
+			}
+			for _, t := range folders {
+				if t.Below {
+					ts = append(ts, Touch{Path: join2(t.Path, strings.TrimLeft(p, "/")), Glob: glob || t.Glob, Spec: glob})
+				}
+			}
+		}
+	}
 	return ts
 }
 

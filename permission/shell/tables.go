@@ -1,13 +1,13 @@
 package shell
 
 // The flags of the everyday commands that only look. GNU and BSD spellings stand side by side; a flag is here only if
-// it is harmless in both.
+// it is harmless in both. grep's --context takes the next word in one of them alone.
 const (
 	lsFlags = "-aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ1 -I: -w: -T: --all --almost-all --author --escape --block-size: --ignore-backups " +
 		"--color? --directory --classify? --file-type --format: --full-time --group-directories-first --no-group --human-readable --si " +
 		"--dereference-command-line --hide: --hyperlink? --indicator-style: --inode --ignore: --kibibytes --dereference --numeric-uid-gid " +
 		"--literal --quote-name --quoting-style: --reverse --recursive --size --sort: --time: --time-style: --width: --zero --context"
-	grepFlags = "-abcEFGhHiIlLnopPqrRsTUvVwxyzZ -A: -B: -C: -m: -e: -f@ -d: -D: -# --after-context: --before-context: --context: --max-count: " +
+	grepFlags = "-abcEFGhHiIlLnopPqrRsTUvVwxyzZ -A: -B: -C: -m: -e: -f@ -d: -D: -# --after-context: --before-context: --context? --max-count: " +
 		"--regexp: --file@ --directories: --devices: --text --byte-offset --count --extended-regexp --fixed-strings --basic-regexp " +
 		"--perl-regexp --no-filename --with-filename --ignore-case --no-ignore-case --files-with-matches --files-without-match " +
 		"--line-number --only-matching --quiet --silent --recursive --dereference-recursive --no-messages --initial-tab --binary " +

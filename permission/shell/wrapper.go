@@ -391,10 +391,7 @@ func (r *reader) findExec(c *Command) {
 		default:
 			continue
 		}
-		end := i + 1
-		for end < len(c.Words) && c.Words[end].Text != ";" && !(c.Words[end].Text == "+" && c.Words[end-1].Text == "{}") {
-			end++
-		}
+		end := execEnd(c.Words, i)
 		if end > i+1 {
 			inner := c.inner(c.Words[i+1 : end])
 			inner.Extra = true

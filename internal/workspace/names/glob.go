@@ -145,12 +145,12 @@ func globTokens(glob string) []rune {
 			}
 			out = append(out, []rune(fold(string(rs[i]) + "x"))[0])
 		case rs[i] == '[':
-			end := i + 1
-			for end < len(rs) && (rs[end] != ']' || end == i+1) {
-				end++
-			}
+			end := setEnd(rs, i)
 			if end == len(rs) {
-				out = append(out, '*') // not a bracket after all: be on the safe side
+				out = append(out, '*') // not a bracket after all, or hard to say: be on the safe side
+				if strings.ContainsAny(string(rs[i+1:]), "[") {
+					return out
+				}
 				continue
 			}
 			out = append(out, '?')
@@ -167,6 +167,29 @@ func globTokens(glob string) []rune {
 	}
 	return out
 }
+
+// setEnd is where the set that begins at i ends; the end of the pattern where it does not, or holds a class such as
+// [:alpha:], for which shells do not agree on where it ends.
+func setEnd(rs []rune, i int) int {
+	i++
+	if i < len(rs) && (rs[i] == '!' || rs[i] == '^') {
+		i++
+	}
+	for first := i; i < len(rs); i++ {
+		switch {
+		case rs[i] == '\\':
+			i++
+		case rs[i] == '[' && i+1 < len(rs) && strings.ContainsRune(":.=", rs[i+1]):
+			return len(rs)
+		case rs[i] == ']' && i > first:
+			return i
+		}
+	}
+	return len(rs)
+}
+
+// MayBe reports whether a pattern of one component could name a file of this name.
+func MayBe(pattern, name string) bool { return common(globTokens(pattern), []rune(name)) }
 
 // common reports whether two patterns with '*' (and in the first '?') match a name in common.
 func common(a, b []rune) bool {

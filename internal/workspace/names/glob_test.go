@@ -28,6 +28,39 @@ func TestMaySecret(t *testing.T) {
 	}
 }
 
+// A set was thought to end at its first ], so that [[:alpha:]], [^]a] and [\\]v] hid what stands behind them.
+func TestMaySecretInSets(t *testing.T) {
+	for _, pattern := range []string{
+		"/p/.en[[:alpha:]]", "/p/.en[[=v=]]", "/p/.en[^[:digit:]]", "/p/.en[^]a]", "/p/.en[!]]", "/p/.en[\\]v]", "/p/*.[[:lower:]]em", "/et[[:alpha:]]/shadow",
+	} {
+		if _, ok := MaySecret(pattern); !ok {
+			t.Errorf("%q cannot name a secret", pattern)
+		}
+	}
+	for _, pattern := range []string{".[!a]", ".[[:punct:]]", ".?", ".[.]"} {
+		if !MayBe(pattern, "..") {
+			t.Errorf("%q cannot be the folder above", pattern)
+		}
+	}
+	if MayBe(".[!a]x", "..") {
+		t.Error("a name of three may be the folder above")
+	}
+}
+
+// What is secret where it is named is no reason to fear a pattern.
+func TestNamedSecrets(t *testing.T) {
+	for _, path := range []string{"/p/secrets.yml", "/p/terraform.tfvars", "/p/service-account-x.json", "/p/Secrets.YAML", "/p/prod.tfstate"} {
+		if _, ok := Secret(path); !ok {
+			t.Errorf("%s is not secret", path)
+		}
+	}
+	for _, pattern := range []string{"/p/.github/workflows/*.yml", "/p/*.tf"} {
+		if name, ok := MaySecret(pattern); ok {
+			t.Errorf("%q may name %s", pattern, name)
+		}
+	}
+}
+
 func TestMaySecretBelow(t *testing.T) {
 	for _, pattern := range []string{".en?", ".e*", "*.pem", "*env", "src/.e*", "*.key", "id_*", "**/.env", ".ssh/*x", "*rc"} {
 		if _, ok := MaySecretBelow(pattern); !ok {

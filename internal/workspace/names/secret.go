@@ -27,11 +27,14 @@ func Secret(path string) (why string, ok bool) {
 	if why, ok := t.folders.match(comps); ok {
 		return why, true
 	}
-	return t.files.match(comps[len(comps)-1:])
+	if why, ok := t.files.match(comps[len(comps)-1:]); ok {
+		return why, true
+	}
+	return t.named.match(comps[len(comps)-1:])
 }
 
-var secretTables = sync.OnceValue(func() (t struct{ system, folders, files *table }) {
-	t.system, t.folders, t.files = prepare(systemSecrets), prepare(secretFolders), prepare(secretFiles)
+var secretTables = sync.OnceValue(func() (t struct{ system, folders, files, named *table }) {
+	t.system, t.folders, t.files, t.named = prepare(systemSecrets), prepare(secretFolders), prepare(secretFiles), prepare(namedSecrets)
 	return t
 })
 
@@ -79,6 +82,17 @@ var secretFiles = []rule{
 	{".python_history", whyHistory}, {".node_repl_history", whyHistory}, {".rediscli_history", whyHistory}, {"fish_history", whyHistory},
 }
 
+// namedSecrets are judged by the last component too, but only where they are named or found: *.yml is no reason to think
+// of secrets.yml.
+var namedSecrets = []rule{
+	{"secrets.yml", whyToken}, {"secrets.yaml", whyToken}, {"secrets.json", whyToken}, {"secrets.toml", whyToken}, {".secrets", whyToken},
+	{"credentials.yml", whyToken}, {"credentials.yaml", whyToken}, {"credentials.toml", whyToken}, {"credentials.ini", whyToken},
+	{"service-account*.json", whyToken}, {"service_account*.json", whyToken}, {"serviceaccount*.json", whyToken}, {"local.settings.json", whyToken},
+	{"kubeconfig", whyToken}, {"*.kubeconfig", whyToken}, {"*.tfstate", whyToken}, {"*.tfstate.backup", whyToken}, {"*.tfvars", whyToken}, {"*.tfvars.json", whyToken},
+	{".vault_pass*", whyToken}, {"vault_pass*", whyToken}, {".vault-pass*", whyToken}, {"wp-config.php", whyToken}, {"*.ovpn", whyKey},
+	{".dev.vars", whyEnv}, {".flaskenv", whyEnv}, {".renviron", whyEnv},
+}
+
 // secretFolders are chains that may stand anywhere; all below them is secret.
 var secretFolders = []rule{
 	{".ssh", whyKey}, {".gnupg", whyKey}, {".password-store", whyKey}, {".config/sops", whyKey}, {".config/age", whyKey},
@@ -108,6 +122,11 @@ var systemSecrets = []rule{
 	{"etc/networkmanager/system-connections", whySystem}, {"etc/letsencrypt", whySystem}, {"run/secrets", whySystem},
 	{"var/run/secrets", whySystem}, {"private/etc/master.passwd", whySystem}, {"private/var/db/dslocal", whySystem},
 	{"var/db/dslocal", whySystem}, {"etc/docker/key.json", whySystem}, {"etc/kubernetes", whySystem}, {"etc/rancher", whySystem},
+	{"etc/ppp/chap-secrets", whySystem}, {"etc/ppp/pap-secrets", whySystem}, {"etc/ipsec.secrets", whySystem}, {"etc/ipsec.d/private", whySystem},
+	{"etc/openvpn", whySystem}, {"etc/wpa_supplicant", whySystem}, {"etc/netplan", whySystem}, {"etc/postfix/sasl_passwd", whySystem},
+	{"etc/exim4/passwd.client", whySystem}, {"etc/msmtprc", whySystem}, {"etc/apt/auth.conf", whySystem}, {"etc/apt/auth.conf.d", whySystem},
+	{"etc/mysql/debian.cnf", whySystem}, {"etc/ldap.secret", whySystem}, {"etc/pam_ldap.secret", whySystem}, {"etc/libnss-ldap.secret", whySystem},
+	{"etc/sssd", whySystem}, {"etc/samba/private", whySystem}, {"etc/vault.d", whySystem}, {"etc/cloudflared", whySystem}, {"etc/restic", whySystem},
 
 	{"proc/*/environ", whyProcess}, {"proc/*/mem", whyProcess}, {"proc/*/task/*/environ", whyProcess}, {"proc/*/task/*/mem", whyProcess},
 	{"proc/*/auxv", whyProcess}, {"proc/*/fd", whyProcess}, {"proc/*/task/*/fd", whyProcess},
