@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -39,6 +40,12 @@ func fakeServer(mode string) error {
 		for {
 			f.line(strings.Repeat("nonsense ", 1000))
 		}
+	case "hangup": // closes its output and lives on
+		os.Stdout.Close()
+		time.Sleep(time.Minute)
+	case "headers": // writes messages in the way of another protocol
+		f.line("Content-Length: 40\r\n\r")
+		io.Copy(io.Discard, os.Stdin)
 	case "orphan": // leaves a child behind that holds its pipes
 		spawnSleeper()
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -81,7 +82,9 @@ func (s *session) listTools(ctx context.Context, m *manifest) error {
 				return "more", true, nil
 			}
 			if t == nil || t.Name == "" {
-				m.Warnings = append(m.Warnings, "a tool without a name is left out")
+				if why := "a tool without a name, or one that cannot be read, is left out"; !slices.Contains(m.Warnings, why) {
+					m.Warnings = append(m.Warnings, why)
+				}
 			} else if seen[t.Name] {
 				m.Warnings = append(m.Warnings, fmt.Sprintf("%s is listed more than once; the first one counts", clip(t.Name, 100)))
 			} else {

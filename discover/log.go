@@ -88,8 +88,8 @@ func (l *serverLog) close() {
 	}
 }
 
-// copy adds all lines of a server's stderr, in bounded memory, until it ends.
-func (l *serverLog) copy(r io.Reader) {
+// copy adds all lines of a server's stderr, in bounded memory, until it ends, and gives them to each.
+func (l *serverLog) copy(r io.Reader, each func(line string)) {
 	f := newFrames(r, 64<<10)
 	for {
 		fr, err := f.next()
@@ -97,6 +97,7 @@ func (l *serverLog) copy(r io.Reader) {
 			return
 		}
 		l.add("stderr", string(fr.line))
+		each(string(fr.line))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -108,6 +109,9 @@ func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMess
 		case errors.As(err, &rpc) && rpc.Code != codeRejected && !errors.Is(err, mcp.ErrConnectionClosed):
 			return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s failed: %s", t.remote.Name, t.link.alias, rpc.Message)
 		}
+		if s.alive() && unread(err) {
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s: it answered, but its answer cannot be read: %v; the call has happened", t.remote.Name, t.link.alias, err)
+		}
 		t.link.drop(s, withFate(err, s.fate()))
 		if first && (!left || t.remote.Repeatable) {
 			continue
@@ -118,6 +122,12 @@ func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMess
 		return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s: the server was lost before it answered%s; the call may have happened, "+
 			"so look before you make it again", t.remote.Name, t.link.alias, because(s.fate()))
 	}
+}
+
+// unread reports whether an error is about what was answered, and not about the way there. The SDK has no type for it.
+func unread(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "unmarshal") || strings.Contains(text, "unrecognized content type") || strings.Contains(text, "illegal base64")
 }
 
 // codeRejected is the SDK's code for a request that its transport did not send.

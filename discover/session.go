@@ -84,7 +84,9 @@ func (l *link) dial(life context.Context, version string) (*session, error) {
 		stop()
 		return nil, err
 	}
+	oddly := ""
 	late := time.AfterFunc(l.opt.start(), func() {
+		oddly = s.oddly()
 		stop()
 		if s.proc != nil {
 			s.proc.hurry()
@@ -96,7 +98,7 @@ func (l *link) dial(life context.Context, version string) (*session, error) {
 	cs, err := s.client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		if ctx.Err() != nil && life.Err() == nil {
-			err = fmt.Errorf("it did not answer within %s", l.opt.start())
+			err = fmt.Errorf("it did not answer within %s%s", l.opt.start(), oddly)
 		}
 		return nil, withFate(plainly(err), s.abandon())
 	}
@@ -106,6 +108,18 @@ func (l *link) dial(life context.Context, version string) (*session, error) {
 		close(s.dead)
 	}()
 	return s, nil
+}
+
+// oddly tells of a server that printed something, but no message: it has another way to write them.
+func (s *session) oddly() string {
+	if s.proc == nil {
+		return ""
+	}
+	first := s.proc.odd.Load()
+	if first == nil {
+		return ""
+	}
+	return fmt.Sprintf("; it printed %q, which is no message: MCP is one JSON object a line", *first)
 }
 
 // plainly leaves out of an error what the SDK says of its own doings, where there is something better to say.
@@ -284,6 +298,16 @@ func (s *session) gone(most time.Duration) {
 		case <-s.proc.exit:
 		case <-late.C:
 		}
+	}
+}
+
+// alive reports whether the connection stands.
+func (s *session) alive() bool {
+	select {
+	case <-s.dead:
+		return false
+	default:
+		return true
 	}
 }
 

@@ -52,6 +52,8 @@ type process struct {
 	frames   *frames
 	queue    []jsonrpc.Message // the rest of a batch
 	nonsense nonsense
+	odd      atomic.Pointer[string] // the first line that was no message, of a server that has said nothing else
+	words    lastWords
 	gaveUp   atomic.Pointer[error] // why we end it, if it is for what it printed
 	requests atomic.Int32          // of the server, unanswered
 }
@@ -106,7 +108,7 @@ func (p *process) attend(stderr *os.File) {
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		p.log.copy(stderr)
+		p.log.copy(stderr, p.words.add)
 	}()
 	p.cmd.Wait()
 	p.alone = p.hungUp.Load() || !p.ending.Load()
@@ -176,14 +178,19 @@ func (p *process) fill() error {
 		}
 	}
 	for _, raw := range raws {
-		msg, err := jsonrpc.DecodeMessage(bytes.Clone(marked(raw)))
+		msg, err := jsonrpc.DecodeMessage(bytes.Clone(p.readable(marked(raw))))
 		if err != nil {
 			if err := p.nonsense.add(string(raw)); err != nil {
 				return p.giveUp(err)
 			}
+			if !p.nonsense.spoke {
+				first := p.nonsense.first
+				p.odd.Store(&first)
+			}
 			continue
 		}
 		p.nonsense.end()
+		p.odd.Store(nil)
 		p.frames.most = endlessLine
 		p.queue = append(p.queue, msg)
 	}
@@ -298,15 +305,18 @@ func (p *process) fate() string {
 	select {
 	case <-p.exit:
 	default:
+		if p.hungUp.Load() {
+			return "it closed its output"
+		}
 		return ""
 	}
 	if !p.alone {
 		return ""
 	}
 	if s := signalOf(p.cmd); s != "" {
-		return "it was ended by the signal " + s
+		return "it was ended by the signal " + s + p.words.said()
 	}
-	return fmt.Sprintf("it ended with exit code %d", p.cmd.ProcessState.ExitCode())
+	return fmt.Sprintf("it ended with exit code %d%s", p.cmd.ProcessState.ExitCode(), p.words.said())
 }
 
 // passed are the variables that a server gets of our environment: enough to run, nothing to steal.

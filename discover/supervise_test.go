@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -22,6 +24,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 	missing := Server{Command: "no-such-server-of-ours"}
 	d := open(t, map[string]Server{
 		"silent": self(t, "silent"), "exit": self(t, "exit"), "garbage": self(t, "garbage-forever"), "missing": missing,
+		"hangup": self(t, "hangup"), "headers": self(t, "headers"),
 		"nowhere": {HTTPURL: "http://127.0.0.1:1/mcp"}, "nothing": {}, "file": {URL: "file:///etc/passwd"}, "good": self(t, "plain"),
 	}, Options{Start: time.Second})
 	began := time.Now()
@@ -30,8 +33,9 @@ func TestServersThatDoNotStart(t *testing.T) {
 		t.Errorf("took %s", took)
 	}
 	for _, want := range []string{
-		"silent: it did not answer within 1s", "exit: it ended with exit code 1", "garbage: it printed ",
+		"silent: it did not answer within 1s", "exit: it ended with exit code 1; it said: cannot go on", "garbage: it printed ",
 		"missing: start no-such-server-of-ours: there is no such command in PATH (", "nowhere: ", "refused",
+		"hangup: it closed its output", `headers: it did not answer within 1s; it printed "Content-Length: 40", which is no message`,
 		"nothing: its configuration is no good: it has no command", `file: its configuration is no good: "file:///etc/passwd" is no http`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -52,11 +56,99 @@ func TestServersThatDoNotStart(t *testing.T) {
 	}
 }
 
+func TestLastWords(t *testing.T) {
+	for want, lines := range map[string][]string{
+		"":                    {"", "  "},
+		"; it said: bye":      {"hello", "bye", ""},
+		"; it said: Error: x": {"node:internal:1", "  throw err;", "Error: x", "    at y", "Node.js v20"},
+	} {
+		var w lastWords
+		for _, line := range lines {
+			w.add(line)
+		}
+		if got := w.said(); got != want {
+			t.Errorf("%q: %q", lines, got)
+		}
+	}
+}
+
+// One tool that cannot be read cost all tools of the server, and a content of an unknown type the whole answer, of which
+// it was then said that it never came.
+func TestUnreadableAnswers(t *testing.T) {
+	p := &process{log: &serverLog{}}
+	in := `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{}},{"name":5},"x"],"nextCursor":"c"}}`
+	want := `{"jsonrpc":"2.0","id":1,"result":{"nextCursor":"c","tools":[{"name":"a","inputSchema":{}},null,null]}}`
+	if got := string(p.readable([]byte(in))); got != want {
+		t.Error(got)
+	}
+	if got := strings.Join(p.log.lines(), "\n"); !strings.Contains(got, "tool 2 of its list cannot be read and is left out: its name must be a string, got a JSON number") {
+		t.Error(got)
+	}
+	odd := `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"hologram"},{"type":"text","text":"x"},{"type":"image","data":"!"},7]}}`
+	want = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"[part 1 of the answer cannot be read: its type is \"hologram\"]"},` +
+		`{"type":"text","text":"x"},{"type":"text","text":"[part 3 of the answer cannot be read: its type is \"image\"]"},` +
+		`{"type":"text","text":"[part 4 of the answer cannot be read: it has no type]"}]}}`
+	if got := string(p.readable([]byte(odd))); got != want {
+		t.Error(got)
+	}
+	if got := string(p.readable([]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":"x\n"}}`))); got != `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"x\n"}]}}` {
+		t.Error(got)
+	}
+	for _, same := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{}}]}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"\"tools\" \"name\""}]}}`,
+		`{"jsonrpc":"2.0","method":"x","params":{"tools":[1],"name":"y"}}`,
+	} {
+		if got := string(p.readable([]byte(same))); got != same {
+			t.Error(got)
+		}
+	}
+}
+
+// Over HTTP the SDK reads answers itself. One that it cannot read is told as what it is, and the connection stays.
+func TestUnreadableAnswerOverHTTP(t *testing.T) {
+	t.Parallel()
+	results := map[string]string{
+		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`,
+		"tools/list": `{"tools":[{"name":"odd","inputSchema":{"type":"object"}}]}`,
+		"tools/call": `{"content":[{"type":"hologram"}]}`,
+	}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m fakeMessage
+		if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		if m.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if results[m.Method] == "" {
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
+			return
+		}
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, results[m.Method])
+	}))
+	defer web.Close()
+	d := open(t, map[string]Server{"web": {HTTPURL: web.URL}}, Options{})
+	if err := d.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o := d.call(t.Context(), "web__odd", `{}`)
+	if o.Error == nil || !strings.Contains(o.Error.Message, "odd of web: it answered, but its answer cannot be read: ") {
+		t.Errorf("%+v", o.Error)
+	}
+	if st := d.List()[0]; st.Starts != 1 || st.State != Ready {
+		t.Errorf("%+v", st)
+	}
+}
+
 func TestCrashInTheMiddle(t *testing.T) {
 	t.Parallel()
 	d := ready(t, "plain", Options{})
 	o := d.call(t.Context(), "fake__crash", `{}`)
-	if o.Error == nil || o.Error.Type != FailedMCP || !strings.Contains(o.Error.Message, "exit code 3); the call may have happened") {
+	if o.Error == nil || o.Error.Type != FailedMCP || !strings.Contains(o.Error.Message, "exit code 3; it said: fatal: out of luck); the call may have happened") {
 		t.Errorf("%+v", o.Error)
 	}
 	if o := d.call(t.Context(), "fake__echo", `{"text":"again"}`); o.Result.Text() != "echo again" {

@@ -70,7 +70,7 @@ func toolShow(ctx context.Context, env Env, o *options, words []string) error {
 	if len(d.Aliases) > 0 {
 		names = ", also called " + strings.Join(d.Aliases, ", ")
 	}
-	_, err = fmt.Fprintf(env.Stdout, "%s (%s, %s%s)\n\n%s\n\n%s\n", d.Name, d.Title(), d.Kind, names, d.Description, schema.String())
+	_, err = fmt.Fprintf(env.Stdout, "%s (%s, %s%s)\n\n%s\n\n%s\n", d.Name, tool.Visible(d.Title()), d.Kind, names, d.Description, schema.String())
 	return err
 }
 
@@ -119,6 +119,9 @@ func printOutcome(env Env, o *options, out tool.Outcome) error {
 		return exitf(code, "")
 	}
 	text := out.Result.Text()
+	if env.Terminal { // a program gets every byte; a terminal would act on some
+		text = tool.Visible(text)
+	}
 	if out.Error == nil {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
@@ -127,7 +130,7 @@ func printOutcome(env Env, o *options, out tool.Outcome) error {
 		return err
 	}
 	// What a failed call printed before it failed is a result still; the rest is not.
-	if text != out.Error.Message {
+	if out.Result.Text() != out.Error.Message {
 		if _, err := fmt.Fprintln(env.Stdout, strings.TrimRight(text, "\n")); err != nil {
 			return err
 		}

@@ -1,0 +1,102 @@
+package discover
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxMended is how long a message may be that is looked through for mistakes: it is parsed twice.
+const maxMended = 1 << 20
+
+// readable mends answers that the SDK could not read, and would give up for one bad entry. A tool in a list becomes
+// null, a piece of content a text that says so; a content that is a text becomes a list of it.
+func (p *process) readable(raw json.RawMessage) json.RawMessage {
+	if len(raw) > maxMended || !bytes.Contains(raw, []byte(`"result"`)) {
+		return raw
+	}
+	var msg struct {
+		Version json.RawMessage            `json:"jsonrpc"`
+		ID      json.RawMessage            `json:"id"`
+		Result  map[string]json.RawMessage `json:"result"`
+	}
+	if json.Unmarshal(raw, &msg) != nil || msg.Result == nil {
+		return raw
+	}
+	mended := p.mendTools(msg.Result)
+	if !p.mendContent(msg.Result) && !mended {
+		return raw
+	}
+	out, err := json.Marshal(msg)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// mendTools puts null in the place of every tool that cannot be read.
+func (p *process) mendTools(result map[string]json.RawMessage) bool {
+	return mendEach(result, "tools", func(i int, one json.RawMessage) json.RawMessage {
+		err := json.Unmarshal(one, &mcp.Tool{})
+		if err == nil {
+			return one
+		}
+		p.log.printf("tool %d of its list cannot be read and is left out: %s", i+1, misread(err))
+		return json.RawMessage("null")
+	})
+}
+
+// mendContent says of every piece of content that cannot be read why.
+func (p *process) mendContent(result map[string]json.RawMessage) bool {
+	var text string
+	if json.Unmarshal(result["content"], &text) == nil && len(result["content"]) > 0 && result["content"][0] == '"' {
+		result["content"] = json.RawMessage(`[{"type":"text","text":` + string(result["content"]) + `}]`)
+		return true
+	}
+	return mendEach(result, "content", func(i int, one json.RawMessage) json.RawMessage {
+		var probe mcp.CallToolResult
+		whole := append(append([]byte(`{"content":[`), one...), `]}`...)
+		err := json.Unmarshal(whole, &probe)
+		if err == nil {
+			return one
+		}
+		p.log.printf("part %d of an answer cannot be read: %v", i+1, err)
+		note, _ := json.Marshal(fmt.Sprintf("[part %d of the answer cannot be read: %s]", i+1, tellKind(one)))
+		return json.RawMessage(`{"type":"text","text":` + string(note) + `}`)
+	})
+}
+
+// tellKind names what a piece of content is, as far as it says so.
+func tellKind(one json.RawMessage) string {
+	var m struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(one, &m) != nil || m.Type == "" {
+		return "it has no type"
+	}
+	return fmt.Sprintf("its type is %q", clip(m.Type, 80))
+}
+
+// mendEach changes the entries of a list, and reports whether any is another one now.
+func mendEach(result map[string]json.RawMessage, key string, mend func(int, json.RawMessage) json.RawMessage) bool {
+	var entries []json.RawMessage
+	if len(result[key]) == 0 || json.Unmarshal(result[key], &entries) != nil {
+		return false
+	}
+	mended := false
+	for i, one := range entries {
+		if other := mend(i, one); !bytes.Equal(one, other) {
+			entries[i], mended = other, true
+		}
+	}
+	if mended {
+		list, err := json.Marshal(entries)
+		if err != nil {
+			return false
+		}
+		result[key] = list
+	}
+	return mended
+}
