@@ -27,7 +27,7 @@ func means(u *rule, r *tool.Request, a tool.Access, f *finding) shell.Match {
 		return shell.Yes
 	case a.Verb == tool.Reads || a.Verb == tool.Writes:
 		if ofTool || u.verb == reading && a.Verb == tool.Reads || u.verb == writing && a.Verb == tool.Writes {
-			return meansPath(u, f)
+			return meansPath(u, f, r.Declaration.Name == inCommand)
 		}
 	case a.Verb == tool.Reaches && ofTool:
 		return meansHost(u, a.Target)
@@ -37,7 +37,8 @@ func means(u *rule, r *tool.Request, a tool.Access, f *finding) shell.Match {
 	return shell.No
 }
 
-func meansPath(u *rule, f *finding) shell.Match {
+// meansPath says whether a rule means a path. A search of our own leaves secrets out by itself; a command does not.
+func meansPath(u *rule, f *finding, command bool) shell.Match {
 	switch {
 	case u.whole || !u.isPath:
 		return shell.Yes
@@ -50,8 +51,8 @@ func meansPath(u *rule, f *finding) shell.Match {
 	case meant, above:
 		return shell.Yes
 	case inside:
-		// Something below a folder is meant. A search leaves secrets out by itself.
-		if f.dir && !(f.class == harmless && u.path.names(true)) {
+		// Something below a folder is meant.
+		if f.dir && (command && !f.names || !(f.class == harmless && u.path.names(true))) {
 			return shell.Maybe
 		}
 	}

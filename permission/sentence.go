@@ -30,11 +30,14 @@ type weighing struct {
 	sentences        map[*shell.Command]*sentence
 }
 
+// inCommand is the name under which a path in a command is judged: that of no tool.
+const inCommand = " "
+
 // weigh picks out the rules that a command of r is held against.
 func (e *engine) weigh(r *tool.Request) *weighing {
 	w := &weighing{
 		engine: e, sentences: map[*shell.Command]*sentence{},
-		bare: &tool.Request{Declaration: tool.Declaration{Name: " ", Origin: r.Declaration.Origin}},
+		bare: &tool.Request{Declaration: tool.Declaration{Name: inCommand, Origin: r.Declaration.Origin}},
 	}
 	w.paths = e.about(w.bare)
 	d := &r.Declaration

@@ -5,7 +5,8 @@ import "github.com/adze-dev/adze/tool"
 // spot is a resolved path with what was found out about it. Many words of a command lead to one spot.
 type spot struct {
 	path  string
-	below *spot      // all below it, if somebody asked
+	names bool       // only names and attributes are looked at
+	below [2]*spot   // all below it, into it and by name alone, if somebody asked
 	sides [2]*aspect // as it is read, and as it is written, each if somebody asked
 }
 
@@ -36,12 +37,16 @@ func (l *looked) at(path string) *spot {
 	return s
 }
 
-// allBelow is the folder with all that lies below it.
-func (s *spot) allBelow() *spot {
-	if s.below == nil {
-		s.below = &spot{path: s.path + "/"}
+// allBelow is the folder with all that lies below it, or with all the names that do.
+func (s *spot) allBelow(names bool) *spot {
+	i := 0
+	if names {
+		i = 1
 	}
-	return s.below
+	if s.below[i] == nil {
+		s.below[i] = &spot{path: s.path + "/", names: names}
+	}
+	return s.below[i]
 }
 
 // aspect is the reading or writing of a spot, judged by the rules on paths and by the table.
@@ -54,6 +59,7 @@ func (w *weighing) aspect(s *spot, v tool.Verb) *aspect {
 	side := s.sides[i]
 	if side == nil {
 		side = &aspect{found: w.world.look(a)}
+		side.found.names = s.names
 		s.sides[i] = side
 	}
 	if side.by != w {

@@ -91,7 +91,7 @@ func (e *engine) targets(out []target, t shell.Touch) []target {
 		return out
 	}
 	if at.path != "/" {
-		out = append(out, target{spot: at.allBelow(), sure: true})
+		out = append(out, target{spot: at.allBelow(t.Names && !t.Links), sure: true})
 	}
 	if (!t.Names || t.Links) && e.disk != nil && !t.Write && !t.Vague {
 		if secret := e.secret(at.path, t.Links); secret != "" {
@@ -125,7 +125,7 @@ func (e *engine) globTargets(out []target, t shell.Touch) []target {
 	folder := e.at(fixed + ".")
 	out = append(out, target{spot: folder})
 	if e.patternRuled(folder.path) {
-		out = append(out, target{spot: folder.allBelow()})
+		out = append(out, target{spot: folder.allBelow(t.Names)})
 	}
 	starred := false
 	for c := range strings.SplitSeq(t.Path, "/") {

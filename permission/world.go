@@ -71,6 +71,7 @@ type finding struct {
 	path  string   // the path, if it is one that rules can be about
 	parts []string // its components
 	dir   bool     // the access is to all below path
+	names bool     // and only to names
 
 	// What it is, in three parts, for most findings are never told: "reads ", a target, what is to be said of it.
 	act, target, note string
