@@ -20,7 +20,7 @@ func TestTogetherAsAlone(t *testing.T) {
 	for _, l := range someLines(t) {
 		// Only what leaves the shell as it was, and ends where its line ends.
 		first := strings.Trim(strings.Fields(l + " x")[0], "[")
-		if !strings.ContainsAny(first, "*?[") && !strings.ContainsAny(l, "\n#\\`") && !strings.Contains(l, "cd") && !strings.Contains(l, "<<") && !strings.Contains(l, "()") &&
+		if !strings.ContainsAny(first, "*?[~") && !strings.ContainsAny(l, "\n#\\`") && !strings.Contains(l, "cd") && !strings.Contains(l, "<<") && !strings.Contains(l, "()") &&
 			!slices.ContainsFunc([]string{"pushd", "popd", "command", "builtin", "eval", "source", "$", ". ", "exec", "alias", "function", "trap", "mapfile", "readarray", "shopt", "set ", "enable", "HOME", "PATH", "PWD"}, func(s string) bool { return strings.Contains(l, s) }) &&
 			!tool.Hidden(l) && alone(l, permission.Rules{}, permission.Yolo) == tool.Allow {
 			lines = append(lines, l)
