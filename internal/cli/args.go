@@ -30,9 +30,8 @@ type options struct {
 	allow      []string
 	ask        []string
 	deny       []string
-	checkMode  string
+	tryMode    string // to judge in, or of a sandbox
 	batch      bool
-	boxMode    string
 	sandbox    string
 	backend    string // of a sandbox
 	noReadOnly bool

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/permission"
 )
@@ -114,12 +113,7 @@ func lastFlags() []flag {
 			}},
 		{long: "mode", value: "MODE", on: "permission-check sandbox-run", about: "the approval mode to judge in; of a sandbox: read-only, workspace or workspace+network",
 			set: func(o *options, v string) error {
-				m, err := permission.ParseMode(v)
-				b, boxErr := sandbox.ParseMode(v)
-				o.checkMode, o.boxMode = string(m), string(b)
-				if err != nil && boxErr != nil {
-					return err
-				}
+				o.tryMode = v // two commands have modes, and each its own
 				return nil
 			}},
 		{long: "sandbox", value: "MODE", on: cmdPrompt + " doctor " + cmdTools, about: "auto, off, read-only, workspace or workspace+network: how commands are boxed",

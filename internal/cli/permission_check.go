@@ -35,6 +35,11 @@ func permissionCheck(ctx context.Context, env Env, o *options, words []string) e
 	if err != nil {
 		return err
 	}
+	if o.tryMode != "" {
+		if _, err := permission.ParseMode(o.tryMode); err != nil {
+			return usagef("--mode: %v", err)
+		}
+	}
 	c := &checker{env: env, o: o, home: session.Canonical(home), user: session.Canonical(env.Home)}
 	defer c.close()
 	if o.batch {
@@ -70,8 +75,8 @@ func (c *checker) one(ctx context.Context, command string) error {
 	}
 	q := checkLine{Cmd: &command, Cwd: folder.Path}
 	q.Mode = s.Tools.ApprovalMode
-	if c.o.checkMode != "" {
-		q.Mode = c.o.checkMode
+	if c.o.tryMode != "" {
+		q.Mode = c.o.tryMode
 	}
 	q.Rules.Allow = append(settings.Texts(s.Permissions.Allow), c.o.allow...)
 	q.Rules.Ask = append(settings.Texts(s.Permissions.Ask), c.o.ask...)
@@ -176,7 +181,7 @@ func plainJSONError(err error) string {
 func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []string, error) {
 	name := q.Mode
 	if name == "" {
-		name = c.o.checkMode
+		name = c.o.tryMode
 	}
 	mode := permission.Default
 	var err error

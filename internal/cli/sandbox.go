@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
+	"os/exec"
 
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
@@ -41,8 +43,10 @@ func sandboxRun(ctx context.Context, env Env, o *options, words []string) error 
 		return err
 	}
 	mode := sandbox.Workspace
-	if o.boxMode != "" {
-		mode = sandbox.Mode(o.boxMode)
+	if o.tryMode != "" {
+		if mode, err = sandbox.ParseMode(o.tryMode); err != nil {
+			return usagef("--mode: %v", err)
+		}
 	}
 	environ := os.Environ()
 	spec := sandbox.For(mode, []string{folder.Path}, folder.SandboxWrite(set.Tools), environ, func(path string) bool {
@@ -52,6 +56,9 @@ func sandboxRun(ctx context.Context, env Env, o *options, words []string) error 
 	spec.UnixSockets, spec.Bubblewrap = set.Tools.SandboxUnixSockets, set.Tools.SandboxBackend == session.Bubblewrap
 	// What is typed is for the command to answer, and does not end it here.
 	out, err := proc.Here(context.WithoutCancel(ctx), env.Helper, proc.Command{Argv: words, Dir: folder.Path, Env: environ, Sandbox: spec}, env.tell)
+	if errors.Is(err, exec.ErrNotFound) {
+		return exitf(127, "%v", err) // as shells have it
+	}
 	if err != nil {
 		return err
 	}

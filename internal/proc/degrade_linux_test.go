@@ -97,6 +97,8 @@ func TestSuspect(t *testing.T) {
 		{"chmod 700 .", sandbox.ReadOnly, "a file's mode"},
 		{"exec 3<>/dev/tcp/127.0.0.1/1", sandbox.ReadOnly, "the network"},
 		{"touch /usr/x", sandbox.Workspace, "read-only file system"},
+		{"exec 3<>/dev/tcp/127.0.0.1/1", sandbox.Workspace, "connection refused"},
+		{"exec 3<>/dev/tcp/127.0.0.1/1", sandbox.WorkspaceNetwork, ""},
 		{"exit 3", sandbox.Workspace, ""},
 		{"ls -l /missing", sandbox.ReadOnly, ""},
 		{"touch x; true", sandbox.ReadOnly, ""},

@@ -115,7 +115,7 @@ func (p *Process) watch(ctx context.Context) {
 	o := Outcome{Ended: why, Exit: e.code, Signal: e.signal, Duration: time.Since(p.began), Quiet: quiet, Leftover: left, Boxed: p.mode, Notes: append(p.notes, sentences(e.note)...)}
 	o.Output = p.cap.finish()
 	if p.mode != sandbox.Off && why == Exited && e.code != 0 {
-		o.Suspect = sandbox.Suspect(e.refused, o.Output.Head+"\n"+o.Output.Tail)
+		o.Suspect = sandbox.Suspect(p.mode, e.refused, o.Output.Head+"\n"+o.Output.Tail)
 	}
 	p.outcome = o
 	close(p.done)

@@ -133,6 +133,8 @@ func FuzzDecodeBox(f *testing.F) {
 
 func TestSuspect(t *testing.T) {
 	for _, c := range []struct{ output, want string }{
+		{"curl: (7) Failed to connect to 127.0.0.1 port 5432 after 0 ms: Couldn't connect to server\n", "failed to connect to"},
+		{"dial tcp 127.0.0.1:5432: connect: connection refused\n", "connection refused"},
 		{"touch: cannot touch 'x': Permission denied\n", "permission denied"},
 		{"Error: EROFS: open '/usr/x'\n", "erofs"},
 		{"curl: (6) Could not resolve host: example.test\n", "could not resolve host"},
@@ -140,11 +142,17 @@ func TestSuspect(t *testing.T) {
 		{"everything is permitted\nfailed\n", ""},
 		{"", ""},
 	} {
-		if got := Suspect(nil, c.output); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+		if got := Suspect(Workspace, nil, c.output); !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%q: %q", c.output, got)
 		}
 	}
-	if got := Suspect([]string{"tracing", "the network"}, ""); got != "it was refused tracing, the network" {
+	// Where there is a network, a server that does not answer is no matter of the box.
+	for output, want := range map[string]string{"connect: connection refused\n": "", "Could not resolve host: x\n": "", "x: Permission denied": "it printed “permission denied”"} {
+		if got := Suspect(WorkspaceNetwork, nil, output); got != want {
+			t.Errorf("%q: %q", output, got)
+		}
+	}
+	if got := Suspect(Workspace, []string{"tracing", "the network"}, ""); got != "it was refused tracing, the network" {
 		t.Error(got)
 	}
 }

@@ -7,7 +7,11 @@ import (
 )
 
 // refusals are what programs print of the errors that a box answers with.
-var refusals = regexp.MustCompile(`(?i)(permission denied|operation not permitted|read-only file system|device or resource busy|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError|network is unreachable|temporary failure in name resolution|could not resolve host|EAI_AGAIN|ENETUNREACH)`)
+var refusals = regexp.MustCompile(`(?i)(permission denied|operation not permitted|read-only file system|device or resource busy|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError)`)
+
+// unreached are what programs print where there is no network. A box without one has a loopback of its own, on which
+// nobody listens who is outside.
+var unreached = regexp.MustCompile(`(?i)(network is unreachable|temporary failure in name resolution|could not resolve host|EAI_AGAIN|ENETUNREACH|connection refused|ECONNREFUSED|could(?:n't| not) connect to server|failed to connect to)`)
 
 // quoted is a path in a line about an error.
 var quoted = regexp.MustCompile(`/[^\s:'"` + "`" + `,;()\[\]]*`)
@@ -19,12 +23,15 @@ var quoted = regexp.MustCompile(`/[^\s:'"` + "`" + `,;()\[\]]*`)
 // which could not have been read outside of a box either. So it errs on the
 // side of suspicion where a program was refused by itself, and misses what a
 // program does not print.
-func Suspect(told []string, output string) string {
+func Suspect(mode Mode, told []string, output string) string {
 	if len(told) > 0 {
 		return "it was refused " + strings.Join(told, ", ")
 	}
 	for line := range strings.Lines(output) {
 		word := refusals.FindString(line)
+		if word == "" && mode != WorkspaceNetwork {
+			word = unreached.FindString(line)
+		}
 		if word == "" || unreadable(line) {
 			continue
 		}
