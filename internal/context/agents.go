@@ -26,9 +26,9 @@ type Agent struct {
 // trusted, then agents/*.md of the person's folders. Of one name the first counts. What cannot be used is noted.
 func Agents(p Places) ([]Agent, []string) {
 	var all []Agent
-	dirs, notes := p.folders("agents")
+	var notes []string
 	ignored := p.ignored()
-	for _, dir := range dirs {
+	for _, dir := range p.folders("agents") {
 		entries, err := dir.entries()
 		if err != nil {
 			notes = append(notes, err.Error())

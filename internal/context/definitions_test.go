@@ -42,7 +42,10 @@ func TestAgents(t *testing.T) {
 	if len(got) != 4 || got[3].Name != "tester" || got[3].Scope != User {
 		t.Errorf("untrusted: %+v", got)
 	}
-	notesHold(t, notes, "agents is left out: this folder is not trusted", "agents is left out")
+	notesHold(t, notes)
+	if d := cmp.Diff([]string{filepath.FromSlash(".adze/agents"), filepath.FromSlash(".qwen/agents")}, p.LeftOut()); d != "" {
+		t.Error(d)
+	}
 }
 
 func TestAgentsThatCannotBeUsed(t *testing.T) {
@@ -97,7 +100,7 @@ func TestSkills(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	p.Trusted = false
-	if got, notes = Skills(p); len(got) != 1 || got[0].Scope != User || len(notes) != 3 {
+	if got, notes = Skills(p); len(got) != 1 || got[0].Scope != User || len(notes) != 1 || len(p.LeftOut()) == 0 {
 		t.Errorf("untrusted: %+v %q", got, notes)
 	}
 }

@@ -20,7 +20,7 @@ import (
 type Places struct {
 	User    []string // the person's own folders, such as $ADZE_HOME and ~/.qwen
 	Project string   // the project's top folder; "" none
-	Trusted bool     // whether the person trusts the project: if not, what it defines is left out and noted
+	Trusted bool     // whether the person trusts the project: if not, what it defines is left out; see LeftOut
 }
 
 const (
@@ -40,25 +40,37 @@ type place struct {
 }
 
 // folders are those of one kind, strongest first: what is defined in one hides the same name in later ones.
-func (p Places) folders(kind string) (found []place, notes []string) {
-	if p.Project != "" {
-		root := real(p.Project)
-		for _, own := range []string{".adze", ".qwen"} {
-			dir := filepath.Join(p.Project, own, kind)
-			if _, err := os.Stat(dir); err != nil {
-				continue
-			}
-			if !p.Trusted {
-				notes = append(notes, fmt.Sprintf("%s is left out: this folder is not trusted", dir))
-				continue
-			}
-			found = append(found, place{dir, Project, []string{root}})
+func (p Places) folders(kind string) (found []place) {
+	if p.Trusted {
+		for _, dir := range p.project(kind) {
+			found = append(found, place{filepath.Join(p.Project, dir), Project, []string{real(p.Project)}})
 		}
 	}
 	for _, dir := range p.User {
 		found = append(found, place{dir: filepath.Join(dir, kind), scope: User})
 	}
-	return found, notes
+	return found
+}
+
+// project are the folders of one kind that a project has, below its own.
+func (p Places) project(kind string) (found []string) {
+	if p.Project == "" {
+		return nil
+	}
+	for _, own := range []string{".adze", ".qwen"} {
+		if _, err := os.Stat(filepath.Join(p.Project, own, kind)); err == nil {
+			found = append(found, filepath.Join(own, kind))
+		}
+	}
+	return found
+}
+
+// LeftOut are the folders below the project's that nothing is taken from, because it is not trusted.
+func (p Places) LeftOut() []string {
+	if p.Trusted {
+		return nil
+	}
+	return append(p.project("agents"), p.project("skills")...)
 }
 
 // entries lists a folder, which need not be there.

@@ -25,9 +25,9 @@ const skillFile = "SKILL.md"
 // the person's folders. Of one name the first counts. What cannot be used is noted.
 func Skills(p Places) ([]Skill, []string) {
 	var all []Skill
-	dirs, notes := p.folders("skills")
+	var notes []string
 	ignored := p.ignored()
-	for _, dir := range dirs {
+	for _, dir := range p.folders("skills") {
 		entries, err := dir.entries()
 		if err != nil {
 			notes = append(notes, err.Error())

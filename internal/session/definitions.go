@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
@@ -28,6 +29,9 @@ func readDefinitions(f Folder, trusted bool) *Definitions {
 	skills, more := contextfiles.Skills(d.places)
 	for _, s := range skills {
 		d.skills = append(d.skills, builtin.Skill{Name: s.Name, Description: s.Description, Dir: s.Dir, Load: s.Read})
+	}
+	if out := d.places.LeftOut(); len(out) > 0 {
+		f.env.tell(fmt.Sprintf("%s in %s count only in a folder you trust; adze trust shows what is in them", strings.Join(out, ", "), f.Path))
 	}
 	for _, n := range append(notes, more...) {
 		f.env.tell(fmt.Sprint(n))
