@@ -74,7 +74,7 @@ func (t *terminal) choices(r tool.Request, why tool.Decision) string {
 	if t.canEdit(r) {
 		s += ", [e]dit it first"
 	}
-	if always := alwaysRule(why); always != "" {
+	if always := alwaysRule(r, why); always != "" {
 		s += fmt.Sprintf(", [a]lways (%s, until adze ends)", tool.Visible(plainRule(always)))
 	}
 	if t.save != nil && len(why.Offer) > 0 {
@@ -94,7 +94,7 @@ func (t *terminal) choose(ctx context.Context, r tool.Request, why tool.Decision
 		d, err = t.edit(ctx, r)
 		return d, err == nil && d.Args != nil, err
 	case "a", "always":
-		always := alwaysRule(why)
+		always := alwaysRule(r, why)
 		d = tool.Decision{Verdict: tool.Allow, Remember: always}
 		return d, always != "" && t.policy.Remember(r, always), nil
 	case "p", "project", "u", "user":
@@ -191,10 +191,16 @@ func warnings(ws []string) string {
 	return s
 }
 
-// alwaysRule is the widest rule that was offered: the tool as a whole, until rules can be saved.
-func alwaysRule(why tool.Decision) string {
+// alwaysRule is the rule that "always" means until adze ends: the widest that was offered, the tool as a whole. Of hosts
+// it is the smallest: who agreed to one page did not agree to sending anything anywhere.
+func alwaysRule(r tool.Request, why tool.Decision) string {
 	if len(why.Offer) == 0 {
 		return ""
+	}
+	for _, a := range r.Access {
+		if a.Verb == tool.Reaches {
+			return why.Offer[0]
+		}
 	}
 	return why.Offer[len(why.Offer)-1]
 }

@@ -156,3 +156,20 @@ func TestTerminalWithdraws(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// "Always" to one page used to open every host until adze ended.
+func TestTerminalAlwaysIsForOneHost(t *testing.T) {
+	for want, c := range map[string]struct {
+		access tool.Access
+		offer  []string
+	}{
+		"WebFetch(domain:one.example)": {tool.Access{Verb: tool.Reaches, Target: "one.example"}, []string{"WebFetch(domain:one.example)", "WebFetch"}},
+		"WriteFile":                    {tool.Access{Verb: tool.Writes, Target: "/a"}, []string{"Edit(/a)", "WriteFile"}},
+		"":                             {tool.Access{Verb: tool.Reaches, Target: "one.example"}, nil},
+	} {
+		r := tool.Request{Invocation: tool.Invocation{Access: []tool.Access{c.access}}}
+		if got := alwaysRule(r, tool.Decision{Verdict: tool.Ask, Offer: c.offer}); got != want {
+			t.Errorf("%v: always is %q, want %q", c.offer, got, want)
+		}
+	}
+}
