@@ -97,7 +97,11 @@ func commandReport(registry *tool.Registry, ended bool, said []string) []string 
 			n++
 		}
 	}
-	return append([]string{"the discovery command brings " + counted(n, "tool")}, said...)
+	lines := []string{"the discovery command brings " + counted(n, "tool")}
+	for _, one := range said {
+		lines = append(lines, strings.ReplaceAll(one, "\n", "\n    ")) // what it said may be many lines
+	}
+	return lines
 }
 
 func counted(n int, one string) string {
@@ -139,6 +143,6 @@ func agentsReport(s *session.Session) []string {
 func section(w io.Writer, title string, lines ...string) {
 	fmt.Fprintf(w, "%s\n", title)
 	for _, l := range lines {
-		fmt.Fprintf(w, "  %s\n", strings.ReplaceAll(tool.Visible(l), "\n", "\n    "))
+		fmt.Fprintf(w, "  %s\n", tool.Visible(l))
 	}
 }

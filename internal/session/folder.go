@@ -71,11 +71,11 @@ func (f Folder) tellNotes(s *settings.Settings) {
 		}
 	}
 	if n := len(s.Withheld()); n > 0 {
-		things := fmt.Sprintf("%d things", n)
+		things := fmt.Sprintf("%d things that count", n)
 		if n == 1 {
-			things = "1 thing"
+			things = "1 thing that counts"
 		}
-		f.env.tell(fmt.Sprintf("the settings in %s want %s that count only in a folder you trust; adze trust shows them", f.Path, things))
+		f.env.tell(fmt.Sprintf("the settings in %s want %s only in a folder you trust; adze trust shows them", f.Path, things))
 	}
 }
 
