@@ -37,6 +37,9 @@ type WebFetch struct {
 	Save func(c tool.Call, name string) (io.WriteCloser, string, error)
 }
 
+// CheckPrivateHost says what is wrong with an entry of [WebFetch].AllowPrivateHosts.
+func CheckPrivateHost(entry string) error { return web.CheckAllowed(entry) }
+
 type webFetchArgs struct {
 	URL    string `json:"url" description:"http or https."`
 	Prompt string `json:"prompt,omitempty" description:"What to find out from the page."`

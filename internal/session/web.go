@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -12,14 +13,17 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// webFetch is how web_fetch reaches out.
+// webFetch is how web_fetch reaches out. What would open something and cannot be read opens nothing, and is told.
 func (s *Session) webFetch() builtin.WebFetch {
-	return builtin.WebFetch{
-		AllowPrivateHosts: settings.Texts(s.Settings.Web.AllowPrivateHosts),
-		Proxy:             http.ProxyFromEnvironment,
-		Extract:           s.Models.extract,
-		Save:              s.long.named,
+	w := builtin.WebFetch{Proxy: http.ProxyFromEnvironment, Extract: s.Models.extract, Save: s.long.named}
+	for _, e := range s.Settings.Web.AllowPrivateHosts {
+		if err := builtin.CheckPrivateHost(e.Text); err != nil {
+			s.env.tell(fmt.Sprintf("%s: tools.webFetch.allowPrivateHosts: an entry is ignored: %v", e.From, err))
+			continue
+		}
+		w.AllowPrivateHosts = append(w.AllowPrivateHosts, e.Text)
 	}
+	return w
 }
 
 // webSearch is which engines web_search may ask: those of settings, then those whose keys are in the environment. What an

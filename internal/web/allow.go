@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -15,12 +16,18 @@ type allowed struct {
 	port string // "": every port
 }
 
+// CheckAllowed says what is wrong with an entry of [Options].AllowPrivate.
+func CheckAllowed(entry string) error {
+	_, err := parseAllowList([]string{entry})
+	return err
+}
+
 func parseAllowList(entries []string) (allowList, error) {
 	var list allowList
 	for _, e := range entries {
 		a, err := parseAllowed(strings.TrimSpace(e))
 		if err != nil {
-			return nil, fmt.Errorf("allow the private host %s: %w; write a host or host:port", shown(e), err)
+			return nil, fmt.Errorf("allow the private host %q: %w; write a host or host:port", shown(e), err)
 		}
 		list = append(list, a)
 	}
@@ -28,6 +35,9 @@ func parseAllowList(entries []string) (allowList, error) {
 }
 
 func parseAllowed(entry string) (allowed, error) {
+	if strings.Contains(entry, "://") {
+		return allowed{}, errors.New("it is a URL")
+	}
 	name, port := entry, ""
 	if i := strings.LastIndexByte(entry, ':'); i >= 0 && (strings.Count(entry, ":") == 1 || strings.HasSuffix(entry[:i], "]")) {
 		name, port = entry[:i], entry[i+1:]
