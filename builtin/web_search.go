@@ -114,9 +114,12 @@ const (
 	searchNothing    tool.ErrorType = "web_search_no_results"
 )
 
+// WebSearchTool is the name of the tool that searches the web. It is of kind Search, yet it reaches beyond this machine.
+const WebSearchTool = "web_search"
+
 func webSearch(s *searcher) tool.Tool {
 	return tool.Define(tool.Def[webSearchArgs]{
-		Name: "web_search", DisplayName: "WebSearch", Description: strings.TrimSpace(webSearchText), Kind: tool.Search,
+		Name: WebSearchTool, DisplayName: "WebSearch", Description: strings.TrimSpace(webSearchText), Kind: tool.Search,
 		Prepare: func(_ context.Context, a webSearchArgs) (*tool.Invocation, error) {
 			a.Query = strings.Join(strings.Fields(a.Query), " ")
 			switch n := utf8.RuneCountInString(a.Query); {

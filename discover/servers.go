@@ -169,6 +169,26 @@ func (l *link) offered() []remote {
 	return out
 }
 
+// misnamed tells of tools that the configuration lets through or leaves out and that the server does not have.
+func (l *link) misnamed() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.manifest == nil {
+		return nil
+	}
+	var warnings []string
+	check := func(key string, names []string) {
+		for _, name := range names {
+			if bare, _, _ := strings.Cut(name, "("); !slices.ContainsFunc(l.manifest.Tools, func(r remote) bool { return r.Name == bare }) {
+				warnings = append(warnings, fmt.Sprintf("%s names %s, which it does not have", key, clip(name, 100)))
+			}
+		}
+	}
+	check("includeTools", l.conf.IncludeTools)
+	check("excludeTools", l.conf.ExcludeTools)
+	return warnings
+}
+
 func (s *Servers) set(l *link) {
 	if s.opt.Registry == nil {
 		return
@@ -177,9 +197,9 @@ func (s *Servers) set(l *link) {
 	for _, r := range l.offered() {
 		tools = append(tools, l.tool(r))
 	}
-	var warnings []string
+	warnings := l.misnamed()
 	if err := s.opt.Registry.Set(Origin(l.alias), tools); err != nil {
-		warnings = strings.Split(err.Error(), "\n")
+		warnings = append(warnings, strings.Split(err.Error(), "\n")...)
 	}
 	l.mu.Lock()
 	l.warnings = warnings

@@ -36,6 +36,8 @@ type Options struct {
 	Session func(Client) (*tool.Executor, func(), error)
 	// Tools are the names of the tools that are offered; nil offers all that the registry declares.
 	Tools []string
+	// Abroad are the names of tools that reach beyond this machine although they are of a kind that only looks.
+	Abroad []string
 }
 
 // Client is who is at the other end.

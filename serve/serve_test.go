@@ -151,9 +151,11 @@ func TestListAndCall(t *testing.T) {
 
 // web_search was said to reach nothing but this machine.
 func TestAnnotationsOfASearch(t *testing.T) {
-	a := annotations(tool.Declaration{Name: "web_search", Kind: tool.Search})
-	if !a.ReadOnlyHint || !*a.OpenWorldHint {
-		t.Errorf("%+v, open world %v", a, *a.OpenWorldHint)
+	for _, abroad := range []bool{false, true} {
+		a := annotations(tool.Declaration{Name: "x", Kind: tool.Search}, abroad)
+		if !a.ReadOnlyHint || *a.OpenWorldHint != abroad {
+			t.Errorf("%+v, open world %v", a, *a.OpenWorldHint)
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ func (s *session) list() []*mcp.Tool {
 	for _, d := range s.x.Registry.Declarations(nil) {
 		if s.offers(d.Name) {
 			tools = append(tools, &mcp.Tool{
-				Name: d.Name, Title: d.Title(), Description: d.Description, InputSchema: d.Parameters, Annotations: annotations(d),
+				Name: d.Name, Title: d.Title(), Description: d.Description, InputSchema: d.Parameters, Annotations: annotations(d, slices.Contains(s.server.opt.Abroad, d.Name)),
 			})
 		}
 	}
@@ -64,18 +64,15 @@ func (s *session) offers(name string) bool {
 	return s.server.opt.Tools == nil || slices.Contains(s.server.opt.Tools, name)
 }
 
-// annotations say what is true of a tool by its kind. Of what is not known the worst is said: a search may be one of
-// the web.
-func annotations(d tool.Declaration) *mcp.ToolAnnotations {
+// annotations say what is true of a tool by its kind; abroad it reaches beyond this machine whatever its kind says. Of
+// what is not known the worst is said.
+func annotations(d tool.Declaration, abroad bool) *mcp.ToolAnnotations {
 	yes, no := true, false
 	a := &mcp.ToolAnnotations{Title: d.Title(), DestructiveHint: &yes, OpenWorldHint: &yes}
 	switch {
 	case d.Origin != "":
 	case d.Kind == tool.Read, d.Kind == tool.Search, d.Kind == tool.Think:
-		a.ReadOnlyHint, a.IdempotentHint, a.DestructiveHint = true, true, &no
-		if d.Kind != tool.Search {
-			a.OpenWorldHint = &no
-		}
+		a.ReadOnlyHint, a.IdempotentHint, a.DestructiveHint, a.OpenWorldHint = true, true, &no, &abroad
 	case d.Kind == tool.Edit:
 		a.OpenWorldHint = &no
 	case d.Kind == tool.Fetch:

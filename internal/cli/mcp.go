@@ -17,7 +17,7 @@ import (
 // listed is a server as adze mcp list prints it.
 type listed struct {
 	Name        string     `json:"name"`
-	State       string     `json:"state"` // one of discover's, or untrusted
+	State       string     `json:"state"` // one of discover's, untrusted, or off
 	Transport   string     `json:"transport,omitempty"`
 	Target      string     `json:"target,omitempty"`
 	Description string     `json:"description,omitempty"`
@@ -79,6 +79,11 @@ func listServers(s *session.Session) []listed {
 	}
 	for _, item := range session.WithheldServers(s.Settings) {
 		all = append(all, listed{Name: item.What, State: "untrusted", Target: item.Text, Tools: []string{}, Error: session.Untrusted})
+	}
+	for alias := range s.Settings.MCP.Servers {
+		if !slices.ContainsFunc(all, func(l listed) bool { return l.Name == alias }) {
+			all = append(all, listed{Name: alias, State: "off", Tools: []string{}, Error: "mcp.allowed or mcp.excluded leave it out"})
+		}
 	}
 	slices.SortStableFunc(all, func(a, b listed) int { return strings.Compare(a.Name, b.Name) })
 	return all

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/serve"
 	"github.com/adze-dev/adze/tool"
@@ -29,7 +30,7 @@ func mcpServe(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	server := serve.New(serve.Options{
-		Version: env.Version, Tools: names,
+		Version: env.Version, Tools: names, Abroad: []string{builtin.WebSearchTool},
 		Instructions: "The tools work in " + dir + ". Paths are absolute.",
 		Session: func(c serve.Client) (*tool.Executor, func(), error) {
 			return openConnection(env, o, dir, c)

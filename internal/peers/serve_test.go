@@ -134,6 +134,7 @@ func annotationsAreTrue(t *testing.T, r clientReport) {
 		"edit":              "reads only false, destroys true, open world false",
 		"run_shell_command": "reads only false, destroys true, open world true",
 		"web_fetch":         "reads only false, destroys false, open world true",
+		"web_search":        "reads only true, destroys false, open world true",
 	} {
 		if seen[name] != want {
 			t.Errorf("%s: %s, want %s", name, seen[name], want)
