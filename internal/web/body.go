@@ -6,6 +6,7 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ import (
 
 // read takes the body, decompressed, up to a limit. What is counted are the decompressed bytes, so a bomb is only ever
 // unpacked up to the limit.
-func (p *Page) read(resp *http.Response, limit int64) error {
+func (p *Page) read(ctx context.Context, resp *http.Response, limit int64) error {
 	body, err := decoded(resp)
 	if err != nil {
 		return err
@@ -25,7 +26,13 @@ func (p *Page) read(resp *http.Response, limit int64) error {
 		data = data[:limit]
 		p.Incomplete = fmt.Sprintf("it is longer than %s, and this is its beginning", megabytes(limit))
 	}
-	if err != nil && len(data) > 0 && brokenOff(err) {
+	var late *TimeoutError
+	switch {
+	case err == nil || len(data) == 0:
+	case errors.As(context.Cause(ctx), &late):
+		p.Incomplete = fmt.Sprintf("the server did not end within %s, and this is what it sent", late.After)
+		err = nil
+	case brokenOff(err):
 		p.Incomplete = fmt.Sprintf("the server broke off after %d bytes", len(data))
 		err = nil
 	}

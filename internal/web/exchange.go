@@ -60,7 +60,7 @@ func (c *Client) exchange(ctx context.Context, x Exchange) (*Answer, error) {
 		return nil, fmt.Errorf("ask %s: it redirects to %s, which is not followed because a key would go along; set the base URL to where it really is", x.Target.Host(), next.Host())
 	}
 	var p Page
-	if err := p.read(resp, c.options.MaxBody); err != nil {
+	if err := p.read(ctx, resp, c.options.MaxBody); err != nil {
 		return nil, fmt.Errorf("ask %s: %w", x.Target.Host(), err)
 	}
 	if ctx.Err() != nil {

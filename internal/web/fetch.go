@@ -176,11 +176,11 @@ func (c *Client) visit(ctx context.Context, t Target, f Format) (*Page, *Target,
 		return &Page{Status: resp.StatusCode}, &next, nil
 	}
 	page := &Page{URL: t.String(), Status: resp.StatusCode, contentType: resp.Header.Get("Content-Type"), noStore: strings.Contains(resp.Header.Get("Cache-Control"), "no-store")}
-	if err := page.read(resp, c.options.MaxBody); err != nil {
+	if err := page.read(ctx, resp, c.options.MaxBody); err != nil {
 		return nil, nil, fmt.Errorf("fetch %s: %w", shown(t.String()), err)
 	}
-	if ctx.Err() != nil { // the end of the connection was ours, not the server's
-		return nil, nil, ctx.Err()
+	if ctx.Err() != nil && page.Incomplete == "" || errors.Is(ctx.Err(), context.Canceled) {
+		return nil, nil, ctx.Err() // the end of the connection was ours, not the server's
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, nil, &StatusError{shown(t.String()), resp.StatusCode, RetryAfter(resp.Header), page.excerpt(ctx)}
