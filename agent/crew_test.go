@@ -167,7 +167,7 @@ assistant: done
 		t.Error(d)
 	}
 	r := f.model.first(t, "look around")
-	if d := cmp.Diff([]string{"boom", "look", "wait"}, toolNames(r)); d != "" {
+	if d := cmp.Diff([]string{"boom", "look", "odd", "wait"}, toolNames(r)); d != "" { // odd runs things: which of them, policy says
 		t.Errorf("tools of explore: %s", d)
 	}
 	if !strings.HasPrefix(r.System, "Be good.\n\nYou are the sub-agent explore-1:") || !strings.Contains(r.System, "You only look") {
