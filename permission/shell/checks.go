@@ -52,6 +52,27 @@ func assigns(format string) bool {
 	}
 }
 
+// checkSet lets pass what makes the shell stricter or tell more: -e, -u, -x, -o pipefail.
+func checkSet(a *args) string {
+	return when(!setsPlainly(a.operands), "set changes how the shell reads what follows")
+}
+
+// setsPlainly reports whether the words of set are such.
+func setsPlainly(words []Word) bool {
+	for i := 0; i < len(words); i++ {
+		s := words[i].Text
+		if words[i].Sort != Literal || len(s) < 2 || s[0] != '-' && s[0] != '+' || strings.Trim(s[1:], "euxo") != "" {
+			return false
+		}
+		for range strings.Count(s, "o") {
+			if i++; i == len(words) || words[i].Sort != Literal || !slices.Contains([]string{"pipefail", "errexit", "nounset", "xtrace"}, words[i].Text) {
+				return false
+			}
+		}
+	}
+	return len(words) > 0
+}
+
 // checkDate: an operand that does not begin with a plus sets the clock.
 func checkDate(a *args) string {
 	for _, w := range a.operands {

@@ -38,6 +38,7 @@ type Command struct {
 
 	program string // what base found, once the command stands in a script
 	sort    runs   // what runs found then
+	globs   []Word // without words: patterns that are looked up
 	first   *Command
 	number  int // of the first of equal commands
 }
@@ -47,6 +48,7 @@ type Assign struct {
 	Name  string
 	Value Word
 	Odd   bool // +=, an index, an array
+	Told  bool // the value is made of what commands print, and of what anyone may see
 }
 
 // Redirect is a redirection.

@@ -39,6 +39,9 @@ func (c *Command) Prove() Proof {
 	if c.runByFind() {
 		return c.proveFound()
 	}
+	if c.printsForXargs() {
+		return Proof{}
+	}
 	if why := c.surroundings(); why != "" {
 		return Proof{Why: why}
 	}
@@ -53,7 +56,11 @@ func (c *Command) Prove() Proof {
 		return c.proveVersion(name)
 	}
 	if len(c.Words) == 0 {
-		return c.proved(nil) // what it sets and opens was looked at
+		var ts []Touch // what it sets and opens was looked at
+		for _, w := range c.globs {
+			ts = append(ts, Touch{Path: w.Text, Glob: true, Names: true})
+		}
+		return c.proved(ts)
 	}
 	if c.Name() == "" {
 		return Proof{Why: "the command word " + c.Words[0].Text + " is not literal"}
@@ -69,6 +76,8 @@ func (c *Command) Prove() Proof {
 		return c.proveFind()
 	case "tar", "unzip", "zipinfo":
 		return c.proveArchive(name)
+	case "xargs":
+		return c.proveXargs()
 	}
 	words := c.Words[1:]
 	if i := slices.IndexFunc(words, func(w Word) bool { return w.Sort == Ambient }); i >= 0 && !s.ambient {
@@ -135,8 +144,10 @@ func (c *Command) wrapsOnly() bool {
 // rawArgs takes every word for an operand.
 func rawArgs(c *Command, words []Word) (*args, string) {
 	comparing := comparesOnly(c, words)
+	name := systemName(c.Name())
+	printing := name == "echo" || name == "printf"
 	for _, w := range words {
-		if w.Sort == Unknown && !(comparing && isOneParam(w.Text)) {
+		if w.Sort == Unknown && !(comparing && isOneParam(w.Text)) || w.Sort == One && !comparing && !printing {
 			return nil, "the word " + w.Text + " is not literal"
 		}
 	}
@@ -144,7 +155,7 @@ func rawArgs(c *Command, words []Word) (*args, string) {
 }
 
 // comparesOnly reports whether test has so few words that none of them can be taken for an operator but the one that
-// is: -z WORD, -n WORD, WORD = WORD.
+// is: WORD, -z WORD, ! -n WORD, WORD = WORD, WORD -gt WORD. Numbers are not calculated by test, as they are by [[.
 func comparesOnly(c *Command, words []Word) bool {
 	switch c.Name() {
 	case "[":
@@ -156,15 +167,21 @@ func comparesOnly(c *Command, words []Word) bool {
 	default:
 		return false
 	}
+	size := func(w Word) bool { return w.Sort == Literal && (w.Text == "-z" || w.Text == "-n") }
 	switch len(words) {
+	case 1:
+		return true
 	case 2:
-		return words[0].Text == "-z" || words[0].Text == "-n"
+		return size(words[0])
 	case 3:
-		op := words[1].Text
-		return words[1].Sort == Literal && (op == "=" || op == "==" || op == "!=")
+		compares := words[1].Sort == Literal && slices.Contains(comparing, words[1].Text)
+		return compares || words[0].Sort == Literal && words[0].Text == "!" && size(words[1])
 	}
 	return false
 }
+
+// comparing are the operators of test that compare two words, of which neither is a file.
+var comparing = []string{"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"}
 
 // isOneParam reports whether a word, as it is written, is a variable in double quotes: one word, whatever its value.
 func isOneParam(source string) bool {
@@ -184,15 +201,13 @@ func isOneParam(source string) bool {
 // surroundings says what around the words keeps a command from being harmless.
 func (c *Command) surroundings() string {
 	switch {
-	case c.Place == Substitution:
-		return "it stands in a substitution"
 	case c.Place == Function:
 		return "it stands in a function"
 	case c.Place == Text, c.Extra, c.By != nil && !c.By.keyword && !slices.Contains(harmlessWrappers, c.By.Name()):
 		return "it is run by " + c.By.Name()
 	}
 	for _, a := range c.Prefix {
-		if !harmlessAssign(a) && !(len(c.Words) == 0 && tame(a.Name) && !a.Odd && (a.Value.Sort == Literal || a.Value.Sort == Glob)) {
+		if !harmlessAssign(a) && !(len(c.Words) == 0 && tame(a.Name) && !a.Odd && (a.Value.Sort == Literal || a.Value.Sort == Glob || a.Told)) {
 			return "it sets the variable " + a.Name
 		}
 	}

@@ -17,7 +17,7 @@ func skipOptions(c *Command, w wrapper) (rest []Word, unsure bool) {
 			name, _, attached := strings.Cut(s, "=")
 			if strings.Contains(" "+w.long+" ", " "+name+" ") && !attached {
 				i++
-			} else if !attached {
+			} else if !attached && !strings.Contains(" "+w.bare+" ", " "+name+" ") {
 				unsure = true
 			}
 		default:

@@ -110,31 +110,11 @@ func (r *reader) test(c *syntax.TestClause) {
 	r.add(cmd)
 }
 
-// onlyParams reports whether a word is made of texts and plain variables.
-func onlyParams(parts []syntax.WordPart) bool {
-	for _, p := range parts {
-		switch p := p.(type) {
-		case *syntax.Lit, *syntax.SglQuoted:
-		case *syntax.ParamExp:
-			if !plainParam(p) {
-				return false
-			}
-		case *syntax.DblQuoted:
-			if p.Dollar || !onlyParams(p.Parts) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
-}
-
 func (r *reader) testExpr(cmd *Command, x syntax.TestExpr) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
 		w := r.word(x)
-		if w.Sort == Unknown && onlyParams(x.Parts) { // whatever its value, it is one word and no operator here
+		if w.Sort == Unknown && tells(x.Parts, anyName) { // whatever its value, it is one word and no operator here
 			w.Sort = Ambient
 		}
 		cmd.Words = append(cmd.Words, w)

@@ -38,7 +38,7 @@ func (s *sameness) first(c *Command) *Command {
 	for _, a := range c.Prefix {
 		s.text(a.Name)
 		s.word(a.Value)
-		s.flags(a.Odd)
+		s.flags(a.Odd, a.Told)
 	}
 	for _, d := range c.Redirs {
 		s.text(d.Op)
@@ -46,6 +46,10 @@ func (s *sameness) first(c *Command) *Command {
 		s.word(d.Target)
 		s.flags(d.File, d.Write)
 		s.dirs(d.Dirs)
+	}
+	s.number(len(c.globs))
+	for _, w := range c.globs {
+		s.word(w)
 	}
 	for _, words := range c.cases {
 		s.number(len(words) + 1)

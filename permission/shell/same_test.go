@@ -18,6 +18,7 @@ func TestEveryFieldTellsCommandsApart(t *testing.T) {
 		"Extra":   func(c *Command) { c.Extra = true },
 		"Guess":   func(c *Command) { c.Guess = true },
 		"keyword": func(c *Command) { c.keyword = true },
+		"globs":   func(c *Command) { c.globs = []Word{{"*", Glob}} },
 		"cases":   func(c *Command) { c.cases = [][]Word{{{"ls", Literal}}} },
 	}
 	told := map[string]bool{ // what follows from the others, and how it is written
@@ -44,7 +45,7 @@ func TestEveryFieldTellsCommandsApart(t *testing.T) {
 		}
 	}
 	fields := map[reflect.Type]int{
-		reflect.TypeFor[Word](): 2, reflect.TypeFor[Assign](): 3, reflect.TypeFor[Redirect](): 6,
+		reflect.TypeFor[Word](): 2, reflect.TypeFor[Assign](): 4, reflect.TypeFor[Redirect](): 6,
 	}
 	for typ, n := range fields {
 		if typ.NumField() != n {

@@ -4,8 +4,8 @@ import "strings"
 
 const sedFlags = "-nErsuz -e: --quiet --silent --regexp-extended --separate --unbuffered --null-data --expression: --line-length: --posix --version"
 
-// checkSed lets scripts pass that are made of commands that only print: p d q = l n N D P h H g G x y { } and s without
-// the flags that write or run. GNU's one-line extensions after labels, files and texts are not read.
+// checkSed lets scripts pass that are made of commands that only print: p d q = l n N D P h H g G x y { } : b t a i c and
+// s without the flags that write or run.
 func checkSed(a *args) string {
 	var scripts []Word
 	for _, f := range a.flags {
@@ -57,6 +57,10 @@ func sedScript(script string) string {
 			ok = s.ends()
 		case c == 's' || c == 'y':
 			ok = s.substitute(c)
+		case c == ':' || c == 'b' || c == 't' || c == 'T':
+			ok = s.label()
+		case c == 'a' || c == 'i' || c == 'c':
+			ok = s.text()
 		default:
 			ok = false
 		}
@@ -64,6 +68,20 @@ func sedScript(script string) string {
 			return sedBad
 		}
 	}
+}
+
+// label skips the name of a place in the script. To some seds it goes on to the end of the line: then the rest of the
+// line is no command, which is as well.
+func (s *sedReader) label() bool {
+	s.rest = strings.TrimLeft(strings.TrimLeft(s.rest, " \t"), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+	return s.ends()
+}
+
+// text skips a line that is put out, as GNU writes it: behind the command. One that goes on in the next is not read.
+func (s *sedReader) text() bool {
+	line, rest, _ := strings.Cut(s.rest, "\n")
+	s.rest = rest
+	return strings.Trim(line, " \t") != "" && strings.IndexByte(line, '\\') < 0
 }
 
 // ends reports whether a command ends here.

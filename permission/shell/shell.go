@@ -101,6 +101,7 @@ type reader struct {
 	scope   scope
 	binding map[string]Word // the values that variables are given just now
 	prints  bool            // the command only prints its words
+	takes   bool            // any text will do for its words
 }
 
 // read parses a line and walks it.

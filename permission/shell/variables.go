@@ -24,9 +24,13 @@ type scope struct {
 	sums   bool              // there are $((…)) in the line
 }
 
+// tameNames are names in capitals that mean nothing to the shell, and that what runs unasked is not given from outside.
+var tameNames = strings.Fields("FILE FILES DIR DIRS F D X Y N I A B C NAME NAMES PATTERN SRC FOO BAR BRANCH BASE COMMIT SHA TAG VERSION COUNT TOTAL NUM " +
+	"ROOT TARGET DEST OUT INPUT START END KEY VALUE RESULT STATUS EXT PKG MODULE PROJECT REPO TEXT LINE MSG LOG FILENAME ITEM URL PORT")
+
 // tame reports whether a name means nothing to any program.
 func tame(name string) bool {
-	if slices.Contains([]string{"FILE", "FILES", "DIR", "F", "D", "X", "N", "NAME", "PATTERN", "SRC"}, name) {
+	if slices.Contains(tameNames, name) {
 		return true
 	}
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" && !strings.Contains(name, "proxy") &&
@@ -41,7 +45,7 @@ func (r *reader) scan(file *syntax.File) scope {
 		if known && old == nil || !tame(name) {
 			return
 		}
-		bad := func(w Word) bool { return w.Sort != Literal && w.Sort != Glob }
+		bad := func(w Word) bool { return w.Sort != Literal && w.Sort != Glob && w.Sort != One }
 		if slices.ContainsFunc(words, bad) || len(old)+len(words) > maxCases {
 			s.values[name] = nil
 			return
@@ -70,8 +74,11 @@ func (r *reader) scan(file *syntax.File) scope {
 				break
 			}
 			a := r.assign(n)
-			if a.Odd {
+			switch {
+			case a.Odd:
 				a.Value = Word{Sort: Unknown}
+			case a.Told:
+				a.Value = Word{Sort: One}
 			}
 			if a.Value.Sort == Glob { // nothing is looked up in an assignment
 				a.Value = Word{unescaped(a.Value.Text), Literal}
@@ -103,11 +110,18 @@ func assigning(c *syntax.CallExpr) bool {
 		return false
 	}
 	name, ok := plainLiteral(c.Args[0])
-	if c.Args[0].Lit() == "[" {
+	if c.Args[0].Lit() == "[" || name == "command" && len(c.Args) > 1 && (c.Args[1].Lit() == "-v" || c.Args[1].Lit() == "-V") {
 		return false
 	}
 	if name == "printf" && len(c.Args) > 1 {
 		return strings.HasPrefix(unquoted(c.Args[1]), "-") // -v
+	}
+	if name == "set" && !slices.ContainsFunc(c.Args, func(w *syntax.Word) bool { _, plain := plainLiteral(w); return !plain }) {
+		words := make([]Word, len(c.Args)-1)
+		for i, w := range c.Args[1:] {
+			words[i].Text, _ = plainLiteral(w)
+		}
+		return !setsPlainly(words)
 	}
 	return !ok || slices.Contains(unsettling, name) || slices.Contains(strings.Fields("read printf getopts unset wait exec"), name)
 }
@@ -196,7 +210,7 @@ func (r *reader) each(names []string, fill func()) (ok bool) {
 
 // fill puts every value into a command that the shell itself runs.
 func (r *reader) fill(cmd *Command, args []*syntax.Word) {
-	if len(cmd.Words) == 0 || cmd.Words[0].Sort != Literal || cmd.wraps() {
+	if len(cmd.Words) == 0 || cmd.Words[0].Sort != Literal || cmd.wraps() && !(cmd.Name() == "command" && queries(cmd)) {
 		return // what a wrapper runs is read from its words as they stand
 	}
 	nodes := make([]syntax.Node, len(args))
@@ -204,12 +218,13 @@ func (r *reader) fill(cmd *Command, args []*syntax.Word) {
 		nodes[i] = w
 	}
 	names := r.bound(nodes...)
-	if len(names) == 0 && !(r.scope.sums && slices.ContainsFunc(args, calculates)) {
+	name := systemName(cmd.Name())
+	takes := takesText(name)
+	if len(names) == 0 && !(r.scope.sums && slices.ContainsFunc(args, calculates)) && !(takes && slices.ContainsFunc(args, substitutes)) {
 		return
 	}
-	name := systemName(cmd.Name())
-	r.prints = name == "echo" || name == "printf"
-	defer func() { r.prints = false }()
+	r.takes, r.prints = takes, name == "echo" || name == "printf"
+	defer func() { r.takes, r.prints = false, false }()
 	ok := r.each(names, func() {
 		var words []Word
 		for _, w := range args {
@@ -242,6 +257,10 @@ func (c *Command) wraps() bool {
 // value puts the value of a variable into a word.
 func (b *builder) value(w Word, quoted bool) {
 	switch {
+	case w.Sort == One && quoted && b.takes, w.Sort == Glob && quoted && b.prints: // the loop that looked it up was judged
+		b.one = true
+	case w.Sort == One:
+		b.unknown = true
 	case w.Sort == Glob && !quoted && !b.prints:
 		b.unknown = true // a name of a file is taken apart at its blanks, and a piece may be anything
 	case w.Sort == Glob:

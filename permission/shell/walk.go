@@ -273,13 +273,20 @@ func (r *reader) forHead(c *syntax.ForClause) {
 	if !tame(loop.Name.Value) {
 		r.note("assigns the variable "+loop.Name.Value, loop)
 	}
+	var globs []Word
 	for _, w := range loop.Items {
 		r.nested(w)
 		for _, word := range r.words(w) {
-			if word.Sort == Unknown {
+			switch word.Sort {
+			case Unknown:
 				r.note("loops over words that are not known", w)
+			case Glob:
+				globs = append(globs, word)
 			}
 		}
+	}
+	if len(globs) > 0 { // whatever is done with the names, the folder is listed here
+		r.add(&Command{Source: r.text(loop), globs: globs})
 	}
 }
 
@@ -287,7 +294,7 @@ func (r *reader) cases(c *syntax.CaseClause, redirs []Redirect) outcome {
 	before := r.dirs
 	all := before
 	r.nested(c.Word)
-	if r.word(c.Word).Sort == Unknown {
+	if r.word(c.Word).Sort == Unknown && !tells(c.Word.Parts, anyName) {
 		r.note("depends on a value that is not known", c.Word)
 	}
 	for _, item := range c.Items {
@@ -323,12 +330,12 @@ func (r *reader) time(c *syntax.TimeClause, redirs []Redirect) outcome {
 
 // within reads something that stands in a place of its own.
 func (r *reader) within(p Place, read func()) {
-	place, dirs := r.place, r.dirs
+	place, dirs, set := r.place, r.dirs, r.scope.set
 	if r.place == Plain || p == Function {
 		r.place = p
 	}
 	read()
-	r.place, r.dirs = place, dirs
+	r.place, r.dirs, r.scope.set = place, dirs, set
 }
 
 // nested reads the commands in the substitutions of a node.
@@ -389,6 +396,7 @@ func (r *reader) assign(a *syntax.Assign) Assign {
 		out.Name = a.Name.Value
 	}
 	out.Value = r.word(a.Value)
+	out.Told = a.Value != nil && out.Value.Sort >= Ambient && tells(a.Value.Parts, isAmbient)
 	return out
 }
 
@@ -414,6 +422,8 @@ func (r *reader) moved(c *Command) outcome {
 		if slices.ContainsFunc(c.Prefix, func(a Assign) bool { return moving(a.Name) }) {
 			return outcome{}
 		}
+		return outcome{r.dirs, r.dirs}
+	case name == "set" && setsPlainly(c.Words[1:]):
 		return outcome{r.dirs, r.dirs}
 	case c.Words[0].Sort != Literal || slices.Contains(unsettling, name):
 		if name == "command" && (queries(c) || commandRuns(c)) {

@@ -15,6 +15,7 @@ const (
 	Literal Sort = iota // known to the byte
 	Glob                // an unquoted * ? or [ in it: names of files, or itself
 	Ambient             // with variables that everybody may see, such as $PWD or $?; of use to echo alone
+	One                 // one word, whatever its value; only where values are put in
 	Unknown             // only the shell knows
 )
 
@@ -84,7 +85,9 @@ func has(s string, set *byteSet) bool {
 type builder struct {
 	home    string
 	binding map[string]Word
-	prints  bool            // the word is only printed
+	prints  bool // the word is only printed
+	takes   bool // any text will do for it
+	one     bool
 	text    strings.Builder // what was quoted stands behind a backslash where it would otherwise mean more than itself
 	ambient bool
 	unknown bool
@@ -141,17 +144,24 @@ func plainLiteral(w *syntax.Word) (string, bool) {
 
 // build reads the parts of a word. If it is known, its text is still escaped.
 func (r *reader) build(w *syntax.Word) (Word, bool) {
-	b := &builder{home: r.options.Home, binding: r.binding, prints: r.prints}
+	b := &builder{home: r.options.Home, binding: r.binding, prints: r.prints, takes: r.takes}
 	for i, p := range w.Parts {
 		b.part(p, i == len(w.Parts)-1)
 	}
 	switch {
-	case b.unknown:
+	case b.unknown, (b.one || b.ambient) && hasGlob(b.text.String()), b.one && b.ambient && !b.prints:
 		return Word{r.text(w), Unknown}, false
+	case b.one:
+		return Word{r.text(w), One}, false
 	case b.ambient:
 		return Word{r.text(w), Ambient}, false
 	}
 	return Word{b.text.String(), Literal}, true
+}
+
+// hasGlob reports whether escaped text holds a * ? or [ that was not quoted: what it stands for begins nobody knows where.
+func hasGlob(s string) bool {
+	return unescapedByte(s, '*') >= 0 || unescapedByte(s, '?') >= 0 || unescapedByte(s, '[') >= 0
 }
 
 // finish makes a word of escaped text: a glob keeps the backslashes that matter to it, a literal none.
@@ -208,6 +218,8 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 		b.param(p, false)
 	case *syntax.ArithmExp:
 		b.arithm(p)
+	case *syntax.CmdSubst:
+		b.command(p, false)
 	default:
 		b.unknown = true
 	}
@@ -287,6 +299,8 @@ func (b *builder) inQuotes(p syntax.WordPart) {
 		b.param(p, true)
 	case *syntax.ArithmExp:
 		b.arithm(p)
+	case *syntax.CmdSubst:
+		b.command(p, true)
 	default:
 		b.unknown = true
 	}

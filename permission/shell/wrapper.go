@@ -12,6 +12,7 @@ import (
 type wrapper struct {
 	values   string // short options that take a value: in the word or the next one
 	long     string // long options whose value is the next word
+	bare     string // long options without a value
 	operands int    // words before the command
 	assigns  bool   // NAME=value may stand before the command
 	extra    bool   // it adds words of its own
@@ -40,7 +41,7 @@ var wrappers = map[string]wrapper{
 	"ionice":     {values: "cnpPu", long: "--class --classdata"},
 	"chrt":       {values: "TPD", operands: 1},
 	"taskset":    {operands: 1},
-	"timeout":    {values: "ks", long: "--kill-after --signal", operands: 1},
+	"timeout":    {values: "ks", long: "--kill-after --signal", bare: "--foreground --preserve-status --verbose", operands: 1},
 	"stdbuf":     {values: "ioe", long: "--input --output --error"},
 	"unbuffer":   {},
 	"catchsegv":  {},
