@@ -269,7 +269,11 @@ func (s *Servers) Login(ctx context.Context, alias string) error {
 		return fmt.Errorf("log in at %s: %w", alias, err)
 	}
 	if err := flow.Authorize(ctx, req, resp); err != nil {
-		return fmt.Errorf("log in at %s: %w", alias, err)
+		hint := ""
+		if strings.Contains(err.Error(), "register client") {
+			hint = "; where programs are registered by hand, put what was given to yours into oauth.clientId"
+		}
+		return fmt.Errorf("log in at %s: %w%s", alias, err, hint)
 	}
 	return s.Reconnect(ctx, alias)
 }

@@ -36,6 +36,7 @@ type Server struct {
 	Roots        []string `json:"roots,omitempty"`        // folders that the person agreed to tell the server of
 
 	identity string // see Identity; set by Expand
+	target   string // what is run or reached, as it is written: values of variables may be secret; set by Expand
 }
 
 // OAuth configures the login at a server, where discovery is not enough.
@@ -99,6 +100,21 @@ func (s Server) endpoint() string {
 	return s.URL
 }
 
+// Target is what is run or reached, to be shown: without a password, and with variables as they are written.
+func (s Server) Target() string {
+	if s.target != "" {
+		return s.target
+	}
+	if kind, _ := s.transport(); kind == stdio {
+		return quote(append([]string{s.Command}, s.Args...))
+	}
+	address := s.endpoint()
+	if u, err := url.Parse(address); err == nil && u.User != nil {
+		return u.Redacted()
+	}
+	return address
+}
+
 // checkURL lets only addresses of the web through: others are handed to programs that act on them.
 func checkURL(address string) error {
 	u, err := url.Parse(address)
@@ -136,6 +152,7 @@ func (s Server) Identity() string {
 // Expand replaces $VAR, ${VAR} and ${VAR:-default} in all values. A variable that is not set and has no default stays as
 // it is written, so that the mistake can be seen.
 func (s Server) Expand(lookup func(string) (string, bool)) Server {
+	s.target = s.Target()
 	one := func(v string) string { return Expand(v, lookup) }
 	list := func(vs []string) []string {
 		out := slices.Clone(vs)

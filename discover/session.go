@@ -100,6 +100,9 @@ func (l *link) dial(life context.Context, version string) (*session, error) {
 		if ctx.Err() != nil && life.Err() == nil {
 			err = fmt.Errorf("it did not answer within %s%s", l.opt.start(), oddly)
 		}
+		if l.kind != stdio {
+			err = l.webError(err)
+		}
 		return nil, withFate(plainly(err), s.abandon())
 	}
 	s.cs = cs

@@ -55,11 +55,8 @@ func (l *link) status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	st := Status{
-		Alias: l.alias, Description: l.conf.Description, Transport: string(l.kind), Target: l.conf.endpoint(),
+		Alias: l.alias, Description: l.conf.Description, Transport: string(l.kind), Target: l.conf.Target(),
 		Err: l.err, Began: l.began, Took: l.took, Starts: l.starts, Warnings: append([]string(nil), l.warnings...),
-	}
-	if l.kind == stdio {
-		st.Target = strings.Join(append([]string{l.conf.Command}, l.conf.Args...), " ")
 	}
 	switch {
 	case l.bad != nil:
