@@ -9,8 +9,8 @@ import (
 const maxBraced = 64
 
 // expandBraces expands a{b,c}d in escaped text. Only plain lists are: what nests, counts ({1..9}) or does not close is
-// not known, if bash might expand it at all.
-func expandBraces(s string) (words []string, ok bool) {
+// not known, if bash might expand it at all. Where counts is not set nothing counts: {1..'3'} does not.
+func expandBraces(s string, counts bool) (words []string, ok bool) {
 	words = []string{""}
 	add := func(t string) {
 		for i := range words {
@@ -34,7 +34,7 @@ func expandBraces(s string) (words []string, ok bool) {
 			continue
 		}
 		list := splitUnescaped(s[:end], ',')
-		if len(list) == 1 {
+		if len(list) == 1 && counts {
 			list = sequence(s[:end])
 		}
 		if len(list) == 1 {

@@ -320,7 +320,7 @@ func (a *args) chosen(folders []Touch) []Touch {
 		if f.name != "--include" && f.name != "-g" && f.name != "--glob" && f.name != "--iglob" || strings.HasPrefix(f.value.Text, "!") {
 			continue
 		}
-		patterns, ok := expandBraces(f.value.Text)
+		patterns, ok := expandBraces(f.value.Text, true)
 		if !ok {
 			patterns = []string{"*.env"} // who knows
 		}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -14,7 +15,7 @@ func (r *reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
 	}
 	all := slices.Clip(around)
 	for _, n := range s.Redirs {
-		d := Redirect{Op: n.Op.String(), Target: r.word(n.Word), Dirs: r.dirs}
+		d := Redirect{Op: n.Op.String(), Target: r.oneWord(n.Word), Dirs: r.dirs}
 		r.nested(n.Word)
 		if n.N != nil {
 			d.Number = n.N.Value
@@ -28,7 +29,8 @@ func (r *reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
 				r.nested(n.Hdoc)
 			}
 			d.Target = r.document(n)
-		case syntax.WordHdoc: // a here-string
+		case syntax.WordHdoc: // a here-string, in which no braces are expanded
+			d.Target = r.word(n.Word)
 		case syntax.DplIn, syntax.DplOut:
 			d.File = !isNumber(d.Target)
 			d.Write = n.Op == syntax.DplOut
@@ -74,6 +76,9 @@ func (r *reader) document(n *syntax.Redirect) Word {
 	}
 	var b strings.Builder
 	quoted := n.Word.Lit() == ""
+	if !quoted && endsElsewhere(r.source, n.Hdoc, delimiter.Text) {
+		r.err = ErrDocument
+	}
 	for _, p := range n.Hdoc.Parts {
 		lit, ok := p.(*syntax.Lit)
 		if !ok || !quoted && strings.ContainsAny(lit.Value, "\\`$") {
@@ -82,6 +87,35 @@ func (r *reader) document(n *syntax.Redirect) Word {
 		b.WriteString(lit.Value)
 	}
 	return Word{b.String(), Literal}
+}
+
+// endsElsewhere reports whether bash ends a here-document at another line than the parser: it looks for the delimiter
+// after it has joined lines that end in a backslash.
+func endsElsewhere(source string, doc *syntax.Word, delimiter string) bool {
+	from, to := int(doc.Pos().Offset()), int(doc.End().Offset())
+	for from > 1 && source[from-2:from] == "\\\n" {
+		from -= 2 // the parser leaves out what comes to nothing
+	}
+	if to > len(source) || !strings.Contains(source[from:to], "\\\n") {
+		return false
+	}
+	var line []byte
+	for i := from; i < len(source); i++ {
+		switch rest := source[i:]; {
+		case strings.HasPrefix(rest, "\\\n"):
+			i++
+		case rest[0] == '\\' && len(rest) > 1:
+			line = append(line, rest[:2]...)
+			i++
+		case rest[0] == '\n' && string(bytes.TrimLeft(line, "\t")) == delimiter:
+			return i != to
+		case rest[0] == '\n':
+			line = line[:0]
+		default:
+			line = append(line, rest[0])
+		}
+	}
+	return to < len(source)
 }
 
 // test reads [[ … ]]. Only what looks at files by name or compares texts passes: a number is calculated, and

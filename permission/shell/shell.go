@@ -39,10 +39,12 @@ type Options struct {
 
 // The reasons for which a line is not read.
 var (
-	ErrTooLong = fmt.Errorf("the command is longer than %d KB", MaxBytes>>10)
-	ErrTooDeep = errors.New("the command is nested too deeply")
-	ErrTooSlow = errors.New("the command takes too long to read")
-	ErrComment = errors.New("a comment in it ends in a backslash, which shells read differently")
+	ErrTooLong  = fmt.Errorf("the command is longer than %d KB", MaxBytes>>10)
+	ErrTooDeep  = errors.New("the command is nested too deeply")
+	ErrTooSlow  = errors.New("the command takes too long to read")
+	ErrComment  = errors.New("a comment in it ends in a backslash, which shells read differently")
+	ErrDocument = errors.New("a here-document in it may end where a backslash joins two lines, which shells read differently")
+	ErrReturn   = errors.New("a line of it ends in a carriage return, which shells read differently")
 )
 
 // Script is a command line, read.
@@ -133,6 +135,9 @@ func (r *reader) read(line string) error {
 func (r *reader) parse(line string) (*syntax.File, error) {
 	if file, known := r.files[line]; known {
 		return file, nil
+	}
+	if strings.Contains(line, "\r\n") { // to bash the return is a part of the word before it, to the parser it is nothing
+		return nil, ErrReturn
 	}
 	if r.parser == nil {
 		r.parser, r.files = syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)), map[string]*syntax.File{}

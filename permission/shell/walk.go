@@ -249,8 +249,8 @@ func moves(list []*syntax.Stmt) bool {
 				return false
 			}
 			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
-				name := c.Args[0].Lit()
-				found = found || name == "" || name == "cd" || slices.Contains(unsettling, name)
+				name, plain := plainLiteral(c.Args[0]) // \cd and {cd,..} are no plain words
+				found = found || !plain && c.Args[0].Lit() != "[" || name == "cd" || slices.Contains(unsettling, name)
 			}
 			return !found
 		})

@@ -92,6 +92,8 @@ type builder struct {
 	ambient bool
 	unknown bool
 	started bool // only at the start of a word ~ is the home
+	marked  bool // something in it was quoted, and be it nothing: {1..'3'} is no range
+	short   bool // $name stands in it unquoted: what braces put behind it is read as part of the name
 }
 
 // word reads a word in which bash expands no braces.
@@ -99,11 +101,11 @@ func (r *reader) word(w *syntax.Word) Word {
 	if w == nil {
 		return Word{}
 	}
-	b, known := r.build(w)
-	if !known {
-		return b
+	b, unknown := r.build(w)
+	if b == nil {
+		return unknown
 	}
-	return finish(b.Text)
+	return finish(b.text.String())
 }
 
 // words reads a word and expands its braces.
@@ -111,12 +113,12 @@ func (r *reader) words(w *syntax.Word) []Word {
 	if s, ok := plainLiteral(w); ok {
 		return []Word{{s, Literal}}
 	}
-	b, known := r.build(w)
-	if !known {
-		return []Word{b}
+	b, unknown := r.build(w)
+	if b == nil {
+		return []Word{unknown}
 	}
-	texts, ok := expandBraces(b.Text)
-	if !ok {
+	texts, ok := expandBraces(b.text.String(), !b.marked)
+	if !ok || len(texts) > 1 && b.short {
 		return []Word{{r.text(w), Unknown}}
 	}
 	out := make([]Word, len(texts))
@@ -142,26 +144,35 @@ func plainLiteral(w *syntax.Word) (string, bool) {
 	return lit.Value, true
 }
 
-// build reads the parts of a word. If it is known, its text is still escaped.
-func (r *reader) build(w *syntax.Word) (Word, bool) {
+// oneWord reads a word that must come to one, as the target of a redirection does.
+func (r *reader) oneWord(w *syntax.Word) Word {
+	if words := r.words(w); len(words) == 1 {
+		return words[0]
+	}
+	return Word{r.text(w), Unknown}
+}
+
+// build reads the parts of a word, whose text is still escaped then. Without a builder it is not known.
+func (r *reader) build(w *syntax.Word) (known *builder, unknown Word) {
 	b := &builder{home: r.options.Home, binding: r.binding, prints: r.prints, takes: r.takes}
 	for i, p := range w.Parts {
 		b.part(p, i == len(w.Parts)-1)
 	}
 	switch {
 	case b.unknown, (b.one || b.ambient) && hasGlob(b.text.String()), b.one && b.ambient && !b.prints:
-		return Word{r.text(w), Unknown}, false
+		return nil, Word{r.text(w), Unknown}
 	case b.one:
-		return Word{r.text(w), One}, false
+		return nil, Word{r.text(w), One}
 	case b.ambient:
-		return Word{r.text(w), Ambient}, false
+		return nil, Word{r.text(w), Ambient}
 	}
-	return Word{b.text.String(), Literal}, true
+	return b, Word{}
 }
 
-// hasGlob reports whether escaped text holds a * ? or [ that was not quoted: what it stands for begins nobody knows where.
+// hasGlob reports whether escaped text holds a * ? [ or { that was not quoted: what it stands for begins nobody knows
+// where, and may be more than one word.
 func hasGlob(s string) bool {
-	return unescapedByte(s, '*') >= 0 || unescapedByte(s, '?') >= 0 || unescapedByte(s, '[') >= 0
+	return unescapedByte(s, '{') >= 0 || unescapedByte(s, '*') >= 0 || unescapedByte(s, '?') >= 0 || unescapedByte(s, '[') >= 0
 }
 
 // finish makes a word of escaped text: a glob keeps the backslashes that matter to it, a literal none.
@@ -210,7 +221,7 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 		if p.Dollar {
 			b.unknown = true // translated by a catalogue of messages
 		}
-		b.started = true
+		b.started, b.marked = true, true
 		for _, q := range p.Parts {
 			b.inQuotes(q)
 		}
@@ -272,7 +283,7 @@ func (b *builder) tilde(s string, i int, last bool) {
 
 // quoted adds text that means itself.
 func (b *builder) quoted(s string) {
-	b.started = true
+	b.started, b.marked = true, true
 	for i := range len(s) {
 		if strings.IndexByte(`*?[]\{},.~`, s[i]) >= 0 {
 			b.text.WriteByte('\\')
@@ -352,6 +363,7 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 		return
 	}
 	name := p.Param.Value
+	b.short = b.short || p.Short && !quoted
 	if v, known := b.binding[name]; known {
 		b.value(v, quoted)
 		return
