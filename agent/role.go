@@ -38,7 +38,7 @@ func Roles() []Role {
 		},
 		{
 			Name:        "explore",
-			Description: "read-only; finds things in files, their history and pages, and answers questions about them",
+			Description: "read-only; finds things in files and pages and answers questions",
 			Prompt:      "You only look: you change nothing. Search widely first, then read what matters. Be quick: several searches go into one answer.",
 			Kinds:       []tool.Kind{tool.Read, tool.Search, tool.Think, tool.Fetch, tool.Execute},
 			Mode:        "plan", // commands that only look are among what it may do: git log tells more than files

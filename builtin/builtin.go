@@ -58,6 +58,8 @@ type Options struct {
 	Skills []Skill
 	// FindTools is what tool_search searches with; nil: there is nothing to find.
 	FindTools FindTools
+	// ContextNames are what context files are called, which save_memory adds to; nil: AGENTS.md and QWEN.md.
+	ContextNames []string
 	// WebFetch says how web_fetch reaches out, WebSearch which engines web_search asks.
 	WebFetch  WebFetch
 	WebSearch WebSearch

@@ -23,6 +23,8 @@ type files struct {
 	ignore *ignore.Rules
 	seen   *workspace.Seen
 	state  string // for the old content of files written in place
+
+	contextNames []string // what context files are called
 }
 
 func newFiles(o Options) (*files, error) {
@@ -39,6 +41,8 @@ func newFiles(o Options) (*files, error) {
 		ignore: ignore.New(ignore.Options{Roots: ws.Roots()}),
 		seen:   &workspace.Seen{AtFirstSight: o.AllRead},
 		state:  o.State,
+
+		contextNames: o.ContextNames,
 	}, nil
 }
 

@@ -80,7 +80,7 @@ func saveMemory(f *files, remembered func(path string)) tool.Tool {
 func (f *files) memoryFile(scope string) (workspace.Path, error) {
 	if scope == "project" {
 		root := f.ws.Project()
-		name := contextfiles.MemoryFile(func(name string) bool {
+		name := contextfiles.MemoryFile(f.contextNames, func(name string) bool {
 			_, err := os.Lstat(filepath.Join(root, name))
 			return err == nil
 		})
@@ -90,7 +90,7 @@ func (f *files) memoryFile(scope string) (workspace.Path, error) {
 		p := workspace.Path{Abs: "AGENTS.md", Rel: "AGENTS.md"}
 		return p, toRemember.errorf(memoryFailure, p, "this session has no folder of the person's own; use the scope project")
 	}
-	return f.at(toRemember, "scope", filepath.Join(f.state, contextfiles.MemoryFile(func(string) bool { return false })), ignore.File)
+	return f.at(toRemember, "scope", filepath.Join(f.state, contextfiles.MemoryFile(nil, func(string) bool { return false })), ignore.File)
 }
 
 // commitFact writes a change that adds a fact. Other sessions add theirs to the same file: where one was faster, the

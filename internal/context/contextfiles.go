@@ -24,7 +24,7 @@ type Options struct {
 	Dir   string   // the folder that is worked in
 	Root  string   // the project's top folder; "": see [Root]
 	Home  string   // the person's home folder: no project's top lies at or above it unless Dir does
-	Names []string // names of files; nil: AGENTS.md and QWEN.md
+	Names []string // names of files; nil: AGENTS.md and QWEN.md, which the person's own folders may have in any case
 }
 
 // The bounds. A model reads all of this with every turn.
@@ -74,12 +74,12 @@ func Load(o Options) Loaded {
 	if o.Root == "" {
 		o.Root = Root(o.Dir, o.Home)
 	}
-	if o.Names == nil {
-		o.Names = []string{"AGENTS.md", "QWEN.md"}
+	if len(o.Names) == 0 {
+		o.Names = usualNames()
 	}
 	l := &loader{options: o, seen: map[string]bool{}, ignored: ignore.New(ignore.Options{Roots: []string{o.Root}})}
 	for _, dir := range o.User {
-		for _, name := range o.Names {
+		for _, name := range withUsual(o.Names) {
 			l.top(filepath.Join(dir, name), userArea(dir))
 		}
 	}

@@ -87,6 +87,20 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// Names of one's own are in place of the usual ones, but facts for all projects are never lost for them.
+func TestNames(t *testing.T) {
+	dir := tree(t, map[string]string{"dot/AGENTS.md": "facts", "dot/MINE.md": "mine", "p/AGENTS.md": "theirs", "p/MINE.md": "project", "p/.git/x": ""})
+	l := Load(Options{User: []string{filepath.Join(dir, "dot")}, Dir: filepath.Join(dir, "p"), Names: []string{"MINE.md"}})
+	want := []string{filepath.Join(dir, "dot", "MINE.md"), filepath.Join(dir, "dot", "AGENTS.md"), "MINE.md"}
+	var got []string
+	for _, f := range l.Files {
+		got = append(got, f.Name)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestRoot(t *testing.T) {
 	dir := tree(t, map[string]string{"home/.git/x": "", "home/p/a/b/x": "", "home/q/.git": "gitdir: elsewhere\n", "home/q/a/x": ""})
 	for of, want := range map[string]string{"home/p/a": "home/p/a", "home/q/a": "home/q", "home/q": "home/q", "home": "home"} {

@@ -1,6 +1,7 @@
 package contextfiles
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -13,12 +14,32 @@ const (
 // LoadedWhole is the size in bytes up to which a context file is loaded as a whole.
 const LoadedWhole = maxFile
 
-// MemoryFile chooses the file of a project's facts among what is there: AGENTS.md, or QWEN.md where only that exists.
-func MemoryFile(exists func(name string) bool) string {
-	if !exists("AGENTS.md") && exists("QWEN.md") {
-		return "QWEN.md"
+// MemoryFile chooses the file of facts among what is there: the first of names that exists, else the first. Without
+// names that is AGENTS.md, or QWEN.md where only that exists.
+func MemoryFile(names []string, exists func(name string) bool) string {
+	if len(names) == 0 {
+		names = usualNames()
 	}
-	return "AGENTS.md"
+	for _, name := range names {
+		if exists(name) {
+			return name
+		}
+	}
+	return names[0]
+}
+
+// usualNames are what context files are called.
+func usualNames() []string { return []string{"AGENTS.md", "QWEN.md"} }
+
+// withUsual are names, and the usual ones: facts for all projects lie under those, whatever one project calls its files.
+func withUsual(names []string) []string {
+	all := slices.Clone(names)
+	for _, name := range usualNames() {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // Fact makes one line of what shall be remembered: without line breaks, without the dash of a list, and without

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -16,10 +17,11 @@ type Definitions struct {
 	folder Folder
 	places contextfiles.Places
 	skills []builtin.Skill
+	names  []string // of context files; nil: the usual ones
 }
 
-func readDefinitions(f Folder, trusted bool) *Definitions {
-	d := &Definitions{folder: f, places: f.places(trusted)}
+func readDefinitions(f Folder, trusted bool, names []string) *Definitions {
+	d := &Definitions{folder: f, places: f.places(trusted), names: names}
 	agents, notes := contextfiles.Agents(d.places)
 	for _, a := range agents {
 		d.Roles = append(d.Roles, agent.Role{
@@ -50,13 +52,14 @@ func (d *Definitions) TaskTypes() []builtin.TaskType {
 
 // Memory reads the context files as they are at present.
 func (d *Definitions) Memory() contextfiles.Loaded {
-	return contextfiles.Load(contextfiles.Options{User: d.places.User, Dir: d.folder.Path, Home: d.folder.env.Home})
+	return contextfiles.Load(contextfiles.Options{User: d.places.User, Dir: d.folder.Path, Home: d.folder.env.Home, Names: d.names})
 }
 
 // Describe is what the context files say, for a person: where there are none, where they could stand.
 func (d *Definitions) Describe(memory contextfiles.Loaded) string {
 	if len(memory.Files) == 0 {
-		return fmt.Sprintf("There are no context files for %s: AGENTS.md or QWEN.md, in it, above it, or in %s.", d.folder.Path, d.folder.Home)
+		names := cmp.Or(strings.Join(d.names, " or "), "AGENTS.md or QWEN.md")
+		return fmt.Sprintf("There are no context files for %s: %s, in it, above it, or in %s.", d.folder.Path, names, d.folder.Home)
 	}
 	return memory.Text
 }

@@ -76,7 +76,7 @@ func Open(env Env, o Options) (*Session, error) {
 	if s.Settings, trusted, err = folder.Settings(o.Flags...); err != nil {
 		return nil, err
 	}
-	s.Definitions = readDefinitions(folder, trusted)
+	s.Definitions = readDefinitions(folder, trusted, settings.Texts(s.Settings.Context.FileNames))
 	folder.tellNotes(s.Settings)
 	s.Models = &Models{env: env, settings: s.Settings}
 	if s.long.Dir, err = spill.Open(folder.Home, s.ID, spill.Limits{}); err != nil {
@@ -119,7 +119,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		Helper: s.env.Helper, Environ: s.env.Environ, PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output,
 		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.setMode, Headless: !s.env.Person,
 		FindTools: s.findTools, Task: s.delegate, Tasks: backgroundTasks{s}, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
-		WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),
+		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),
 		Remembered: func(string) {
 			if s.talk != nil {
 				s.talk.renew()

@@ -85,6 +85,7 @@ func keys() []key {
 			name: "context.includeDirectories", also: []string{"includeDirectories"},
 			put: entries(func(s *Settings) *[]Entry { return &s.Context.IncludeDirectories }),
 		},
+		{name: "context.fileName", also: []string{"contextFileName"}, put: putFileNames},
 		{
 			name: "tools.sandbox", also: []string{"sandbox"},
 			put: putSandbox, tightens: stricterSandbox,

@@ -56,6 +56,7 @@ type ToolSearch struct {
 // Context is what the model is shown.
 type Context struct {
 	IncludeDirectories []Entry // further folders of the workspace
+	FileNames          []Entry // what context files are called, in place of AGENTS.md and QWEN.md
 }
 
 // Model is which model is asked.
