@@ -59,6 +59,7 @@ type Redirect struct {
 	// File: something is opened under the name Target. Write: for writing.
 	File, Write bool
 	Dirs        []string // where it is opened: not always where the command runs
+	cases       []Word   // where Target has variables with known values: all it may be
 }
 
 // Name is the command word, "" where it is not known.

@@ -197,10 +197,8 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 			c.place(&p, t, []string{c.start})
 		}
 	}
-	for _, d := range c.Redirs {
-		if d.File && !c.place(&p, Touch{Path: d.Target.Text}, d.Dirs) {
-			return p
-		}
+	if !c.placeRedirs(&p) {
+		return p
 	}
 	if !slices.Contains(gitQuiet, name) {
 		p.Git = dirs

@@ -207,6 +207,9 @@ func (c *Command) surroundings() string {
 		return "it is run by " + c.By.Name()
 	}
 	for _, a := range c.Prefix {
+		if a.Name == "IFS" && c.Name() == "read" && !a.Odd && a.Value.Sort == Literal {
+			continue // for this one line that is read
+		}
 		if !harmlessAssign(a) && !(len(c.Words) == 0 && tame(a.Name) && !a.Odd && (a.Value.Sort == Literal || a.Value.Sort == Glob || a.Told)) {
 			return "it sets the variable " + a.Name
 		}
@@ -217,7 +220,7 @@ func (c *Command) surroundings() string {
 			return "it keeps a file open under a name"
 		case d.Write && d.File:
 			return "it writes to " + d.Target.Text
-		case d.Target.Sort != Literal:
+		case d.Target.Sort != Literal && len(d.cases) == 0:
 			return "its redirection is not literal"
 		}
 	}
@@ -392,12 +395,24 @@ func (c *Command) proved(ts []Touch) Proof {
 			return p
 		}
 	}
+	c.placeRedirs(&p)
+	return p
+}
+
+// placeRedirs adds the files that are redirected from.
+func (c *Command) placeRedirs(p *Proof) bool {
 	for _, d := range c.Redirs {
-		if d.File && !c.place(&p, Touch{Path: d.Target.Text}, d.Dirs) {
-			return p
+		targets := d.cases
+		if len(targets) == 0 {
+			targets = []Word{d.Target}
+		}
+		for _, w := range targets {
+			if d.File && !c.place(p, Touch{Path: w.Text, Glob: w.Sort == Glob}, d.Dirs) {
+				return false
+			}
 		}
 	}
-	return p
+	return true
 }
 
 // place puts a touch into every folder that the command may run in.

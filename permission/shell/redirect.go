@@ -36,12 +36,27 @@ func (r *reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
 			d.Write = n.Op == syntax.DplOut
 		default:
 			d.File = true
-			d.Write = n.Op != syntax.RdrIn
+			if d.Write = n.Op != syntax.RdrIn; !d.Write && d.Target.Sort == Unknown {
+				d.cases = r.filled(n.Word)
+			}
 		}
 		if d.File && d.Target.Sort == Literal && d.Target.Text == "/dev/null" {
 			d.File, d.Write = false, false
 		}
 		all = append(all, d)
+	}
+	return all
+}
+
+// filled is all that the name of a file with variables in it may be; nothing if that is not known.
+func (r *reader) filled(w *syntax.Word) (all []Word) {
+	names := r.bound(w)
+	if len(names) == 0 {
+		return nil
+	}
+	known := r.each(names, func() { all = append(all, r.word(w)) })
+	if !known || slices.ContainsFunc(all, func(w Word) bool { return w.Sort != Literal && w.Sort != Glob }) {
+		return nil
 	}
 	return all
 }

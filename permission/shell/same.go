@@ -46,6 +46,10 @@ func (s *sameness) first(c *Command) *Command {
 		s.word(d.Target)
 		s.flags(d.File, d.Write)
 		s.dirs(d.Dirs)
+		s.number(len(d.cases))
+		for _, w := range d.cases {
+			s.word(w)
+		}
 	}
 	s.number(len(c.globs))
 	for _, w := range c.globs {

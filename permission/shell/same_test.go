@@ -45,7 +45,7 @@ func TestEveryFieldTellsCommandsApart(t *testing.T) {
 		}
 	}
 	fields := map[reflect.Type]int{
-		reflect.TypeFor[Word](): 2, reflect.TypeFor[Assign](): 4, reflect.TypeFor[Redirect](): 6,
+		reflect.TypeFor[Word](): 2, reflect.TypeFor[Assign](): 4, reflect.TypeFor[Redirect](): 7,
 	}
 	for typ, n := range fields {
 		if typ.NumField() != n {

@@ -133,7 +133,8 @@ var specs = map[string]spec{
 	"ss": {flags: "-tulnpaxHW46seimo --tcp --udp --listening --numeric --processes --all"}, "netstat": {flags: "-tulnpaxesrW", check: checkNetstat},
 	"ip":   {exact: "-4 -6 -br -brief -c -color -j -json -o -s -d", operands: plain, check: checkIP},
 	"jobs": {flags: "-lprs"}, "umask": {flags: "-S"}, "ulimit": {flags: "-aHSnsufvlmtc"}, "alias": {}, "hash": {}, "dirs": {flags: "-lpv"}, "times": {}, "history": {}, "help": {operands: plain},
-	"go":  {operands: plain, check: checkGo},
-	"set": {operands: plain, raw: true, check: checkSet}, "xargs": {flags: xargsFlags, operands: plain, stops: true},
+	"go":   {operands: plain, check: checkGo},
+	"read": {operands: plain, raw: true, check: checkRead},
+	"set":  {operands: plain, raw: true, check: checkSet}, "xargs": {flags: xargsFlags, operands: plain, stops: true},
 	"wait": {}, "exit": {operands: plain, most: 1}, "break": {}, "continue": {}, "return": {operands: plain, most: 1},
 }

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -80,6 +81,79 @@ func printsPlainly(p *syntax.CmdSubst) bool {
 // takesText reports whether any text will do for the words of a command.
 func takesText(name string) bool {
 	return name == "echo" || name == "printf" || name == "test" || name == "["
+}
+
+// reads are the variables that read NAME… gives what it reads to; ok is false where it does more than that.
+func reads(words []Word) (names []string, ok bool) {
+	for _, w := range words {
+		switch {
+		case w.Sort != Literal:
+			return nil, false
+		case w.Text == "-r" && len(names) == 0:
+		case !tame(w.Text):
+			return nil, false
+		default:
+			names = append(names, w.Text)
+		}
+	}
+	return names, len(names) > 0
+}
+
+// checkRead lets read -r NAME… pass: a name with an index would be calculated.
+func checkRead(a *args) string {
+	_, ok := reads(a.operands)
+	return when(!ok, "read is only known to be harmless with -r and plain names")
+}
+
+// plainWords are the words of a call, if all of them are plain texts.
+func plainWords(args []*syntax.Word) ([]Word, bool) {
+	words := make([]Word, len(args))
+	for i, w := range args {
+		text, ok := plainLiteral(w)
+		if !ok {
+			return nil, false
+		}
+		words[i] = Word{text, Literal}
+	}
+	return words, true
+}
+
+// items are the words that a loop goes over. $(seq 1 5) is known.
+func (r *reader) items(w *syntax.Word) []Word {
+	if len(w.Parts) == 1 {
+		if p, ok := w.Parts[0].(*syntax.CmdSubst); ok && len(p.Stmts) == 1 && !decorated(p.Stmts[0]) {
+			if call, ok := p.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Assigns) == 0 {
+				if words := counted(call.Args); words != nil {
+					return words
+				}
+			}
+		}
+	}
+	return r.words(w)
+}
+
+// counted are the numbers that seq N and seq FROM TO print; nil if it is not that, or too many.
+func counted(args []*syntax.Word) []Word {
+	words, ok := plainWords(args)
+	if !ok || len(words) < 2 || len(words) > 3 || words[0].Text != "seq" {
+		return nil
+	}
+	from, to := 1, 0
+	for i, at := range []*int{&to, &from}[:len(words)-1] {
+		n, err := strconv.Atoi(words[len(words)-1-i].Text)
+		if err != nil || n < 0 || n > 1<<20 {
+			return nil
+		}
+		*at = n
+	}
+	if to < from || to-from >= maxCases {
+		return nil
+	}
+	var out []Word
+	for n := from; n <= to; n++ {
+		out = append(out, Word{strconv.Itoa(n), Literal})
+	}
+	return out
 }
 
 // substitutes reports whether a word holds $(…).

@@ -69,6 +69,12 @@ func (r *reader) scan(file *syntax.File) scope {
 			lost = lost || n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
 		case *syntax.CallExpr:
 			lost = lost || assigning(n)
+			if words, plain := plainWords(n.Args); plain && len(words) > 0 && words[0].Text == "read" {
+				names, _ := reads(words[1:])
+				for _, name := range names {
+					give(name, []Word{{Sort: One}})
+				}
+			}
 		case *syntax.Assign:
 			if n.Name == nil {
 				break
@@ -88,7 +94,7 @@ func (r *reader) scan(file *syntax.File) scope {
 			if loop, ok := n.Loop.(*syntax.WordIter); ok && loop.Name != nil {
 				words := []Word{}
 				for _, w := range loop.Items {
-					words = append(words, r.words(w)...)
+					words = append(words, r.items(w)...)
 				}
 				if n.Select || !loop.InPos.IsValid() { // without in, it is what the line was called with
 					words = []Word{{Sort: Unknown}}
@@ -116,12 +122,11 @@ func assigning(c *syntax.CallExpr) bool {
 	if name == "printf" && len(c.Args) > 1 {
 		return strings.HasPrefix(unquoted(c.Args[1]), "-") // -v
 	}
-	if name == "set" && !slices.ContainsFunc(c.Args, func(w *syntax.Word) bool { _, plain := plainLiteral(w); return !plain }) {
-		words := make([]Word, len(c.Args)-1)
-		for i, w := range c.Args[1:] {
-			words[i].Text, _ = plainLiteral(w)
-		}
-		return !setsPlainly(words)
+	if words, plain := plainWords(c.Args); plain && name == "set" {
+		return !setsPlainly(words[1:])
+	} else if plain && name == "read" {
+		_, known := reads(words[1:])
+		return !known
 	}
 	return !ok || slices.Contains(unsettling, name) || slices.Contains(strings.Fields("read printf getopts unset wait exec"), name)
 }

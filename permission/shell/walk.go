@@ -276,7 +276,7 @@ func (r *reader) forHead(c *syntax.ForClause) {
 	var globs []Word
 	for _, w := range loop.Items {
 		r.nested(w)
-		for _, word := range r.words(w) {
+		for _, word := range r.items(w) {
 			switch word.Sort {
 			case Unknown:
 				r.note("loops over words that are not known", w)
@@ -383,6 +383,10 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, redirs []Redirect) out
 				r.scope.set = append(slices.Clip(r.scope.set), a.Name)
 			}
 		}
+	}
+	if cmd.Name() == "read" {
+		names, _ := reads(cmd.Words[1:])
+		r.scope.set = append(slices.Clip(r.scope.set), names...)
 	}
 	before := r.dirs
 	r.unwrap(cmd)
