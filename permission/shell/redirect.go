@@ -54,7 +54,7 @@ func (r *reader) filled(w *syntax.Word) (all []Word) {
 	if len(names) == 0 {
 		return nil
 	}
-	known := r.each(names, func() { all = append(all, r.word(w)) })
+	known := r.each(names, func() { all = append(all, r.oneWord(w)) })
 	if !known || slices.ContainsFunc(all, func(w Word) bool { return w.Sort != Literal && w.Sort != Glob }) {
 		return nil
 	}

@@ -49,9 +49,14 @@ func TestMaySecretInSets(t *testing.T) {
 
 // What is secret where it is named is no reason to fear a pattern.
 func TestNamedSecrets(t *testing.T) {
-	for _, path := range []string{"/p/secrets.yml", "/p/terraform.tfvars", "/p/service-account-x.json", "/p/Secrets.YAML", "/p/prod.tfstate"} {
+	for _, path := range []string{"/p/secrets.yml", "/p/terraform.tfvars", "/p/service-account-x.json", "/p/Secrets.YAML", "/p/prod.tfstate", "/p/.env~", "/p/.env-prod", "/p/.env_local"} {
 		if _, ok := Secret(path); !ok {
 			t.Errorf("%s is not secret", path)
+		}
+	}
+	for _, path := range []string{"/p/.env-example", "/p/.env_sample", "/p/.environment", "/p/.envoy.yaml"} {
+		if _, ok := Secret(path); ok {
+			t.Errorf("%s is secret", path)
 		}
 	}
 	for _, pattern := range []string{"/p/.github/workflows/*.yml", "/p/*.tf"} {

@@ -17,7 +17,7 @@ func Secret(path string) (why string, ok bool) {
 	if shared(last) && !underSecretFolder(comps) {
 		return "", false
 	}
-	if last == ".env" || strings.HasPrefix(last, ".env.") {
+	if rest, ok := strings.CutPrefix(last, ".env"); ok && (rest == "" || strings.IndexByte(".-_~", rest[0]) >= 0) {
 		return whyEnv, true
 	}
 	t := secretTables()
@@ -40,8 +40,8 @@ var secretTables = sync.OnceValue(func() (t struct{ system, folders, files, name
 
 // shared reports whether a file's name says that it is a sample or a public key.
 func shared(last string) bool {
-	for _, end := range []string{".example", ".sample", ".template", ".tmpl", ".dist", ".pub"} {
-		if strings.HasSuffix(last, end) {
+	for _, end := range []string{".example", ".sample", ".template", ".tmpl", ".dist", ".pub", "-example", "-sample", "-template", "_example", "_sample", "_template"} {
+		if strings.HasSuffix(last, end) && (end[0] == '.' || strings.HasPrefix(last, ".env")) {
 			return true
 		}
 	}
