@@ -190,10 +190,16 @@ func (c *Crew) parent(call tool.Call) (*tool.Executor, int, error) {
 // narrow is the policy that a role adds; nil adds nothing.
 func (c *Crew) narrow(r Role) (tool.Policy, error) {
 	var policy tool.Policy
-	if r.ReadOnly || r.Mode == "plan" && c.o.Narrow == nil {
+	switch {
+	case c.o.Narrow == nil && (r.ReadOnly || r.Mode == "plan"):
+		return lookOnly, nil
+	case r.ReadOnly:
 		policy = lookOnly
+		if plan, err := c.o.Narrow("plan"); err == nil && plan != nil {
+			policy = looking(plan)
+		}
 	}
-	if r.Mode == "" || policy != nil && c.o.Narrow == nil {
+	if r.Mode == "" {
 		return policy, nil
 	}
 	if c.o.Narrow == nil {

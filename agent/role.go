@@ -20,7 +20,7 @@ type Role struct {
 	Tools       []string    // names under any of those that tools declare, "server__*" for all that begin so; nil: all of its parent's
 	Without     []string    // likewise: what it is not given all the same
 	Kinds       []tool.Kind // of built-in tools; nil: all
-	ReadOnly    bool        // what would change something is refused
+	ReadOnly    bool        // what would change something is refused; commands are judged as in plan mode, if there are modes
 	Mode        string      // a stricter approval mode than its parent's; ""
 	Model       string      // the name of another model; ""
 	Turns       int         // at most; 0: the crew's
@@ -41,7 +41,7 @@ func Roles() []Role {
 			Description: "read-only; finds things in files and pages and answers questions",
 			Prompt:      "You only look: you change nothing. Search widely first, then read what matters. Be quick: several searches go into one answer.",
 			Kinds:       []tool.Kind{tool.Read, tool.Search, tool.Think, tool.Fetch, tool.Execute},
-			Mode:        "plan", // commands that only look are among what it may do: git log tells more than files
+			ReadOnly:    true,
 		},
 	}
 }
@@ -70,6 +70,17 @@ func findRole(roles []Role, name string) *Role {
 func (r Role) system(base, name string) string {
 	parts := []string{strings.TrimSpace(base), strings.ReplaceAll(strings.TrimSpace(subagentText), "{{name}}", name), strings.TrimSpace(r.Prompt)}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n") + "\n"
+}
+
+// looking judges commands by a policy that knows which of them only look, and all else by what it touches. Who explores
+// wants git log, too.
+func looking(commands tool.Policy) tool.Policy {
+	return func(r tool.Request) tool.Decision {
+		if slices.ContainsFunc(r.Access, func(a tool.Access) bool { return a.Verb == tool.Execs }) {
+			return commands(r)
+		}
+		return lookOnly(r)
+	}
 }
 
 // lookOnly refuses what may change something.
