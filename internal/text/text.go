@@ -134,6 +134,6 @@ func (e *UnencodableError) Error() string {
 		return fmt.Sprintf("line %d, column %d: U+FFFD stands for a byte that could not be decoded as %s, and it is not clear which byte is meant; leave that part of the line out of the change",
 			e.At.Line, e.At.Column, e.Encoding)
 	}
-	return fmt.Sprintf("line %d, column %d: the character %q (U+%04X) cannot be written in the file's encoding %s; use another character or convert the file to UTF-8 first",
+	return fmt.Sprintf("line %d, column %d: the character %q (U+%04X) cannot be written in the file's encoding %s",
 		e.At.Line, e.At.Column, e.Char, e.Char, e.Encoding)
 }
