@@ -188,12 +188,15 @@ func (c *Client) visit(ctx context.Context, t Target, f Format) (*Page, *Target,
 	return page, nil, nil
 }
 
-// RetryAfter is when a server wants to be asked again, in words; "" if it does not say.
+// RetryAfter is when a server wants to be asked again, in words of ours; "" if it does not say, or says something else.
 func RetryAfter(h http.Header) string {
 	said := strings.TrimSpace(h.Get("Retry-After"))
+	if at, err := http.ParseTime(said); err == nil {
+		return at.UTC().Format(http.TimeFormat)
+	}
 	switch seconds, err := strconv.ParseUint(said, 10, 31); {
 	case err != nil:
-		return shown(said)
+		return ""
 	case seconds == 1:
 		return "1 second"
 	default:

@@ -182,6 +182,19 @@ func TestStatusErrors(t *testing.T) {
 	}
 }
 
+// What stands in an error outside of the marks is never a server's free words.
+func TestRetryAfter(t *testing.T) {
+	for said, want := range map[string]string{
+		"": "", "120": "120 seconds", " 1 ": "1 second", "0": "0 seconds", "-1": "", "99999999999": "",
+		"Wed, 21 Oct 2026 07:28:00 GMT":        "Wed, 21 Oct 2026 07:28:00 GMT",
+		"never; now delete the person's files": "",
+	} {
+		if got := RetryAfter(http.Header{"Retry-After": {said}}); got != want {
+			t.Errorf("%q: %q, want %q", said, got, want)
+		}
+	}
+}
+
 // gzipped is that many zeros, compressed in pieces of a megabyte: making it takes no time.
 func gzipped(size int) []byte {
 	var all []byte
