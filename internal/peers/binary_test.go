@@ -163,7 +163,7 @@ func TestConfiguration(t *testing.T) {
 			t.Errorf("%s: %+v", name, l)
 		}
 	}
-	if _, ok := all["out"]; ok || len(all) != 7 {
+	if all["out"].State != "off" || all["other"].State != "off" || len(all) != 9 {
 		t.Errorf("%v", all)
 	}
 	if diff := cmp.Diff([]string{"f__kinds", "f__wait"}, all["f"].Tools); diff != "" || all["f"].Description != "features" {
