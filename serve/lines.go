@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -33,12 +32,13 @@ type lines struct {
 	end io.Closer
 	out io.Writer
 
+	open  *unanswered
 	rest  []byte // of a message that was let through
 	batch bool   // the client speaks the one version that has arrays of messages
 }
 
-func newLines(in io.ReadCloser, out io.Writer) *lines {
-	return &lines{in: bufio.NewReaderSize(in, 64<<10), end: in, out: out}
+func newLines(in io.ReadCloser, out *answers) *lines {
+	return &lines{in: bufio.NewReaderSize(in, 64<<10), end: in, out: out, open: out.open}
 }
 
 func (l *lines) Close() error { return l.end.Close() }
@@ -50,6 +50,7 @@ func (l *lines) Read(p []byte) (int, error) {
 			l.pass(line)
 		}
 		if err != nil && len(l.rest) == 0 {
+			l.open.drain()
 			return 0, err
 		}
 	}
@@ -60,28 +61,26 @@ func (l *lines) Read(p []byte) (int, error) {
 
 // line reads one, also an unfinished last one. A line that is too long is answered and left out.
 func (l *lines) line() ([]byte, error) {
-	var whole, head, tail []byte
-	long := false
+	var head, tail []byte
+	var pieces [][]byte // joined in the end: a buffer that grows would take several times as much
+	size := 0
 	for {
 		piece, err := l.in.ReadSlice('\n')
+		size += len(piece)
+		tail = lastBytes(append(tail, lastBytes(piece, 256)...), 256)
 		switch {
-		case long:
-			tail = lastBytes(append(tail, piece...), 256)
-		case len(whole)+len(piece) > maxMessage:
-			long = true
-			head = bytes.Clone(whole[:min(len(whole), 4096)])
-			tail = lastBytes(append(bytes.Clone(lastBytes(whole, 256)), piece...), 256)
-			whole = nil
-		default:
-			whole = append(whole, piece...)
+		case size <= maxMessage:
+			pieces = append(pieces, bytes.Clone(piece))
+		case pieces != nil:
+			head, pieces = pieces[0][:min(len(pieces[0]), 4096)], nil
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		if long {
+		if size > maxMessage {
 			l.refuse(idOf(head, tail), invalidRequest, fmt.Sprintf("the message is longer than %d MB; send less at once", maxMessage>>20))
 		}
-		return whole, err
+		return bytes.Join(pieces, nil), err
 	}
 }
 
@@ -146,6 +145,7 @@ func (l *lines) pass(line []byte) {
 			l.batch = m.Params.Version == "2025-03-26"
 		}
 	}
+	l.open.asked(line)
 	l.rest = line
 }
 
@@ -160,16 +160,4 @@ func (l *lines) refuse(id json.RawMessage, code int, message string) {
 	if err == nil {
 		_, _ = l.out.Write(append(answer, '\n')) // who cannot be told is gone, and the next read says so
 	}
-}
-
-// oneByOne keeps lines whole when several write them.
-type oneByOne struct {
-	mu sync.Mutex
-	io.WriteCloser
-}
-
-func (o *oneByOne) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.WriteCloser.Write(p)
 }

@@ -32,7 +32,7 @@ type Options struct {
 	Version      string
 	Instructions string // for the client's model
 	// Session makes the executor of one connection, once its client is known, and what to do at its end (nil: nothing).
-	// The executor's Ask is replaced, and its Observe still called.
+	// An executor without an Ask gets the client's; its Observe is still called.
 	Session func(Client) (*tool.Executor, func(), error)
 	// Tools are the names of the tools that are offered; nil offers all that the registry declares.
 	Tools []string
@@ -44,8 +44,11 @@ type Options struct {
 type Client struct {
 	Name    string
 	Version string
-	CanAsk  bool     // it can put a question to a person
-	Roots   []string // folders that it works in, as it says; nil if it does not say. They may narrow, never widen
+	CanAsk  bool // it can put a question to a person
+	// Ask puts a question to the person at the client, or says that it cannot. A session that wants to know what was
+	// answered, such as the rule of a yes for good, wraps it.
+	Ask   tool.Asker
+	Roots []string // folders that it works in, as it says; nil if it does not say. They may narrow, never widen
 }
 
 // Server serves tools.
@@ -138,12 +141,15 @@ func (c *connection) begin(ctx context.Context, req mcp.Request) (*session, erro
 			client.Roots = roots(ctx, peer, p.Capabilities)
 		}
 	}
+	s := &session{server: c.server, peer: peer, client: client, calls: map[string]*running{}}
+	client.Ask = s.ask
 	x, done, err := c.server.opt.Session(client)
 	if err != nil {
 		c.err = err
 		return nil, err
 	}
-	c.session, c.done = newSession(c.server, peer, client, x), done
+	s.use(x)
+	c.session, c.done = s, done
 	return c.session, nil
 }
 
@@ -161,13 +167,14 @@ func (c *connection) finish() {
 // stopWait is how long calls under way may take to end when the client is gone.
 const stopWait = 300 * time.Millisecond
 
-// Stdio serves one client that speaks through in and out, until in ends or ctx does.
+// Stdio serves one client that speaks through in and out, until in ends or ctx does. What was asked before the end of in
+// still has a moment to be answered.
 func (s *Server) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	c, m := s.connect(ctx)
 	defer c.finish()
 	done := make(chan error, 1)
-	out = &oneByOne{WriteCloser: out}
-	transport := &mcp.IOTransport{Reader: &watched{newLines(in, out), c.end}, Writer: out, MaxLineLength: -1}
+	to := &answers{open: &unanswered{}, WriteCloser: out}
+	transport := &mcp.IOTransport{Reader: &watched{newLines(in, to), c.end}, Writer: to, MaxLineLength: -1}
 	go func() { done <- m.Run(c.life, transport) }()
 	select {
 	case err := <-done:

@@ -34,9 +34,12 @@ type running struct {
 	steps float64
 }
 
-func newSession(server *Server, peer *mcp.ServerSession, client Client, x *tool.Executor) *session {
-	s := &session{server: server, peer: peer, client: client, x: x, calls: map[string]*running{}}
-	x.Ask = s.ask
+// use makes the session's calls through x.
+func (s *session) use(x *tool.Executor) {
+	s.x = x
+	if x.Ask == nil {
+		x.Ask = s.ask
+	}
 	observe := x.Observe
 	x.Observe = func(ev tool.Event) {
 		s.observe(ev)
@@ -44,7 +47,6 @@ func newSession(server *Server, peer *mcp.ServerSession, client Client, x *tool.
 			observe(ev)
 		}
 	}
-	return s
 }
 
 // list are the tools that are offered.

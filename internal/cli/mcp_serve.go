@@ -13,6 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/serve"
 	"github.com/adze-dev/adze/tool"
 )
@@ -39,13 +40,17 @@ func mcpServe(ctx context.Context, env Env, o *options, words []string) error {
 	if o.http != "" {
 		return serveHTTP(ctx, env, server, o.http)
 	}
-	p := &patient{in: env.Stdin, out: out}
-	err = server.Stdio(ctx, io.NopCloser(p), p)
+	err = server.Stdio(ctx, io.NopCloser(env.Stdin), kept{out})
 	if errors.Is(err, context.Canceled) {
 		return exitf(exitInterrupted, "")
 	}
 	return err
 }
+
+// kept is an output that is not the protocol's to close.
+type kept struct{ io.Writer }
+
+func (kept) Close() error { return nil }
 
 // offered are the names of the tools to offer, and the folder they work in. It opens a session to find out, so that
 // settings that cannot be used stop the start and not the first call.
@@ -92,7 +97,19 @@ func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Exec
 	if err != nil {
 		return nil, nil, err
 	}
+	s.Executor.Ask = s.Asking(remembering(c.Ask, s.Policy))
 	return s.Executor, func() { closeSession(env, s) }, nil
+}
+
+// remembering keeps the rules of what is allowed for good, for as long as the connection lives.
+func remembering(ask tool.Asker, policy *permission.Policy) tool.Asker {
+	return func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+		d, err := ask(ctx, r, why)
+		if err == nil && d.Remember != "" {
+			policy.Remember(r, d.Remember)
+		}
+		return d, err
+	}
 }
 
 // narrowed are the client's folders that lie in the workspace; nil: it stays as it is.

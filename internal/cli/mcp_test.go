@@ -1,16 +1,18 @@
 package cli
 
 import (
-	"bytes"
+	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/serve"
+	"github.com/adze-dev/adze/tool"
 )
 
 // A client's folders narrow the workspace and never widen it.
@@ -41,30 +43,33 @@ func TestRootsNarrow(t *testing.T) {
 	}
 }
 
-// The end of the input waits for answers, but not for long.
-func TestPatient(t *testing.T) {
-	in := `{"id":1,"method":"a"}` + "\n" + `{"method":"note"}` + "\n" + `{"id":"x","result":{}}` + "\n"
-	for _, answered := range []bool{true, false} {
-		var out bytes.Buffer
-		p := &patient{in: oneByteReader{strings.NewReader(in)}, out: &out}
-		if answered {
-			time.AfterFunc(20*time.Millisecond, func() { io.WriteString(p, `{"id":1,"result":{"method":"x"}}`+"\n") })
-		}
-		began := time.Now()
-		got, err := io.ReadAll(p)
-		took := time.Since(began)
-		if err != nil || string(got) != in {
-			t.Errorf("read %q, %v", got, err)
-		}
-		if answered && took >= drainWait || !answered && took < drainWait {
-			t.Errorf("answered %v: it took %v", answered, took)
+// A yes for good to an MCP client's question was a yes for once: the rule was told to nobody.
+func TestAYesForGoodHoldsForTheConnection(t *testing.T) {
+	home := session.Canonical(t.TempDir())
+	env := Env{
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
+		Getenv: func(string) string { return "" }, Dir: home, Home: home, Version: "test",
+	}
+	asked := 0
+	x, done, err := openConnection(env, &options{}, home, serve.Client{CanAsk: true, Ask: func(_ context.Context, _ tool.Request, why tool.Decision) (tool.Decision, error) {
+		asked++
+		return tool.Decision{Verdict: tool.Allow, Remember: why.Offer[0]}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	for _, name := range []string{"one", "two"} {
+		b := x.Batch(t.Context())
+		b.Add(tool.Call{ID: name, Name: "run_shell_command", Args: json.RawMessage(`{"command":"touch ` + name + `"}`)})
+		if o := b.Wait()[0]; o.Status != tool.StatusSuccess {
+			t.Errorf("%+v", o)
 		}
 	}
+	if asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
 }
-
-type oneByteReader struct{ io.Reader }
-
-func (r oneByteReader) Read(b []byte) (int, error) { return r.Reader.Read(b[:1]) }
 
 func TestMCPUsage(t *testing.T) {
 	for line, want := range map[string]string{

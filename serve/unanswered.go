@@ -1,0 +1,87 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"sync"
+	"time"
+)
+
+// drainWait is how long calls under way may go on after the input has ended, so that a file of requests gets its answers.
+const drainWait = 600 * time.Millisecond
+
+// unanswered counts the requests that were let through and have no answer yet.
+type unanswered struct {
+	mu   sync.Mutex
+	open int
+}
+
+// envelope is what tells a request from an answer.
+type envelope struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+}
+
+func (e envelope) hasID() bool { return len(e.ID) > 0 && string(e.ID) != "null" }
+
+// asked notes what the client sent.
+func (u *unanswered) asked(message []byte) {
+	u.count(message, func(e envelope) int {
+		if e.Method != "" && e.hasID() {
+			return 1
+		}
+		return 0
+	})
+}
+
+// answered notes what the client was sent.
+func (u *unanswered) answered(message []byte) {
+	u.count(message, func(e envelope) int {
+		if e.Method == "" && e.hasID() {
+			return -1
+		}
+		return 0
+	})
+}
+
+func (u *unanswered) count(message []byte, worth func(envelope) int) {
+	all := make([]envelope, 1)
+	if bytes.HasPrefix(bytes.TrimSpace(message), []byte("[")) {
+		_ = json.Unmarshal(message, &all) // what cannot be read counts nothing
+	} else {
+		_ = json.Unmarshal(message, &all[0])
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, e := range all {
+		u.open += worth(e)
+	}
+}
+
+// drain waits until nothing is left to answer, or a short time has passed.
+func (u *unanswered) drain() {
+	for end := time.Now().Add(drainWait); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		u.mu.Lock()
+		open := u.open
+		u.mu.Unlock()
+		if open <= 0 {
+			return
+		}
+	}
+}
+
+// answers is the output of a connection: each write is one message, and several may write.
+type answers struct {
+	mu   sync.Mutex
+	open *unanswered
+	io.WriteCloser
+}
+
+func (a *answers) Write(p []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n, err := a.WriteCloser.Write(p)
+	a.open.answered(p)
+	return n, err
+}

@@ -1,0 +1,45 @@
+package serve
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+type writeCloser struct{ io.Writer }
+
+func (writeCloser) Close() error { return nil }
+
+// The end of the input waits for answers, but not for long.
+func TestInputWaitsForAnswers(t *testing.T) {
+	in := `{"jsonrpc":"2.0","id":1,"method":"a"}` + "\n" + `{"jsonrpc":"2.0","method":"note"}` + "\n" + `{"jsonrpc":"2.0","id":"x","result":{}}` + "\n"
+	for _, answered := range []bool{true, false} {
+		out := &answers{open: &unanswered{}, WriteCloser: writeCloser{&bytes.Buffer{}}}
+		l := newLines(io.NopCloser(strings.NewReader(in)), out)
+		if answered {
+			time.AfterFunc(20*time.Millisecond, func() { io.WriteString(out, `{"jsonrpc":"2.0","id":1,"result":{"method":"x"}}`+"\n") })
+		}
+		began := time.Now()
+		got, err := io.ReadAll(l)
+		took := time.Since(began)
+		if err != nil || string(got) != in {
+			t.Errorf("read %q, %v", got, err)
+		}
+		if answered && took >= drainWait || !answered && took < drainWait {
+			t.Errorf("answered %v: it took %v", answered, took)
+		}
+	}
+}
+
+// An array of requests is as many as it holds.
+func TestUnansweredCountsBatches(t *testing.T) {
+	var u unanswered
+	u.asked([]byte(` [{"id":1,"method":"a"},{"id":2,"method":"b"},{"method":"note"}]`))
+	u.answered([]byte(`[{"id":1,"result":{}}]`))
+	u.answered([]byte(`{"id":null,"error":{}}`))
+	if u.open != 1 {
+		t.Error(u.open)
+	}
+}
