@@ -104,6 +104,7 @@ type reader struct {
 	binding map[string]Word // the values that variables are given just now
 	prints  bool            // the command only prints its words
 	takes   bool            // any text will do for its words
+	pipes   bool            // it only reads what <(…) stands for
 }
 
 // read parses a line and walks it.

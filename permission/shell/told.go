@@ -156,6 +156,21 @@ func counted(args []*syntax.Word) []Word {
 	return out
 }
 
+// readsPipes reports whether a command only reads the files among its words, so that one may be <(…): what a harmless
+// command prints, and no file.
+func readsPipes(args []*syntax.Word) bool {
+	return len(args) > 1 && slices.Contains([]string{"diff", "comm", "cmp", "cat", "grep", "wc", "sort", "paste", "join", "head", "tail"}, args[0].Lit())
+}
+
+// isPipe reports whether a word is <(…) and nothing more.
+func isPipe(w *syntax.Word) bool {
+	if len(w.Parts) != 1 {
+		return false
+	}
+	p, ok := w.Parts[0].(*syntax.ProcSubst)
+	return ok && p.Op == syntax.CmdIn
+}
+
 // substitutes reports whether a word holds $(…).
 func substitutes(w *syntax.Word) bool {
 	found := false

@@ -225,7 +225,8 @@ func (r *reader) fill(cmd *Command, args []*syntax.Word) {
 	names := r.bound(nodes...)
 	name := systemName(cmd.Name())
 	takes := takesText(name)
-	if len(names) == 0 && !(r.scope.sums && slices.ContainsFunc(args, calculates)) && !(takes && slices.ContainsFunc(args, substitutes)) {
+	if len(names) == 0 && !(r.scope.sums && slices.ContainsFunc(args, calculates)) && !(takes && slices.ContainsFunc(args, substitutes)) &&
+		!(r.pipes && slices.ContainsFunc(args, isPipe)) {
 		return
 	}
 	r.takes, r.prints = takes, name == "echo" || name == "printf"

@@ -351,7 +351,9 @@ func (r *reader) nested(n syntax.Node) {
 			r.within(Substitution, func() { r.stmts(n.Stmts) })
 			return false
 		case *syntax.ProcSubst:
-			r.note("substitutes a process", n)
+			if !r.pipes || n.Op != syntax.CmdIn {
+				r.note("substitutes a process", n)
+			}
 			r.within(Substitution, func() { r.stmts(n.Stmts) })
 			return false
 		}
@@ -366,6 +368,9 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, redirs []Redirect) out
 		cmd.Prefix = append(cmd.Prefix, r.assign(a))
 		r.nested(a)
 	}
+	outer := r.pipes
+	r.pipes = readsPipes(c.Args)
+	defer func() { r.pipes = outer }()
 	cmd.Words = make([]Word, 0, len(c.Args))
 	for _, w := range c.Args {
 		if s, ok := plainLiteral(w); ok {

@@ -152,8 +152,11 @@ func (r *reader) oneWord(w *syntax.Word) Word {
 	return Word{r.text(w), Unknown}
 }
 
-// build reads the parts of a word, whose text is still escaped then. Without a builder it is not known.
-func (r *reader) build(w *syntax.Word) (known *builder, unknown Word) {
+// build reads the parts of a word, whose text is still escaped then. Without a builder it is the other word.
+func (r *reader) build(w *syntax.Word) (known *builder, other Word) {
+	if r.binding != nil && r.pipes && isPipe(w) {
+		return nil, Word{"/dev/null", Literal} // what it stands for is no file
+	}
 	b := &builder{home: r.options.Home, binding: r.binding, prints: r.prints, takes: r.takes}
 	for i, p := range w.Parts {
 		b.part(p, i == len(w.Parts)-1)
