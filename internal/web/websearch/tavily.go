@@ -54,10 +54,10 @@ func (e *Engine) post(path string, body any) (web.Exchange, error) {
 func decode(a *web.Answer, v any) error {
 	body := bytes.TrimSpace(a.Body)
 	if bytes.HasPrefix(body, []byte("<")) {
-		return errors.New("it answers with a page for browsers, perhaps of a gateway on the way: " + clean(string(body[:min(len(body), 3000)]), 200))
+		return fmt.Errorf("it answers with a page for browsers, perhaps of a gateway on the way, that begins with %q", clean(string(body[:min(len(body), 3000)]), 100))
 	}
 	if !bytes.HasPrefix(body, []byte("{")) {
-		return errors.New("its answer is not the JSON object it should be: " + clean(string(body[:min(len(body), 200)]), 60))
+		return fmt.Errorf("its answer is not the JSON object it should be: %q", clean(string(body[:min(len(body), 200)]), 60))
 	}
 	err := json.Unmarshal(body, v)
 	var field *json.UnmarshalTypeError

@@ -173,9 +173,9 @@ func TestFailures(t *testing.T) {
 		{"google", 200, "", answer, "not the JSON"},
 		{"brave", 500, "\x00\xff" + strings.Repeat("<b>oops</b> ", 9999), answer, "500"},
 		{"tavily", 302, "", answer, "redirects"},
-		{"tavily", 200, "<html><title>Hotel</title><h1>Please log in</h1></html>", answer, "a page for browsers, perhaps of a gateway on the way: HotelPlease log in"},
-		{"brave", 200, "null", answer, "not the JSON object it should be: null"},
-		{"google", 200, "[1,2]", answer, "not the JSON object it should be: [1,2]"}, // it used to spell out a Go type
+		{"tavily", 200, "<html><title>Hotel</title><h1>Please log in</h1></html>", answer, "a page for browsers, perhaps of a gateway on the way, that begins with \"HotelPlease log in\""},
+		{"brave", 200, "null", answer, `not the JSON object it should be: "null"`},
+		{"google", 200, "[1,2]", answer, `not the JSON object it should be: "[1,2]"`}, // it used to spell out a Go type
 		{"dashscope", 200, `{"data":7}`, answer, "not the JSON it should be: data is a JSON number"},
 	} {
 		s := &server{status: x.status, body: x.body, header: map[string]string{"Retry-After": "30", "Location": "https://evil.example/?steal"}}
