@@ -33,13 +33,17 @@ func mcpAdd(_ context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
+	was := ""
 	path, err := changeSettings(env, o, func(path string, text []byte) ([]byte, error) {
+		if _, found, err := settings.RemoveServer(path, text, alias); err == nil && found {
+			was = ", in the place of another"
+		}
 		return settings.SetServer(path, text, alias, raw)
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stdout, "%s is in %s: %s\n", alias, path, tool.Visible(string(raw)))
+	fmt.Fprintf(env.Stdout, "%s is in %s%s: %s\n", alias, path, was, tool.Visible(string(raw)))
 	if session.Scope(o.scope) == session.ForProject {
 		fmt.Fprintln(env.Stdout, "It counts once you trust what the folder wants: adze trust")
 	}

@@ -87,6 +87,15 @@ func TestMCPUsage(t *testing.T) {
 			t.Errorf("adze %s: exit %d, stdout %q, stderr %q; want exit 2 and %q", line, code, stdout, stderr, want)
 		}
 	}
+	// What stood there before is not replaced without a word.
+	env := Env{Stdin: strings.NewReader(""), Getenv: func(string) string { return "" }, Dir: t.TempDir(), Home: t.TempDir(), Version: "test"}
+	for _, want := range []string{"settings.json: {", "settings.json, in the place of another: {"} {
+		var out, err strings.Builder
+		env.Args, env.Stdout, env.Stderr = []string{"mcp", "add", "x", "y"}, &out, &err
+		if code := Run(t.Context(), env); code != 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("exit %d, %q, %q", code, out.String(), err.String())
+		}
+	}
 	// The flags of a server's command are its own.
 	code, stdout, stderr := try(t, "mcp", "add", "x", "npx", "-y", "--json", "--", "pkg")
 	if code != 0 || !strings.Contains(stdout, `"args":["-y","--json","--","pkg"]`) {

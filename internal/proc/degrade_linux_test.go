@@ -250,3 +250,12 @@ func TestStubbornTreeInBox(t *testing.T) {
 		}
 	}
 }
+
+// A program that has no path to itself, as without /proc, was said not to find the command.
+func TestHereWithoutAPathToItself(t *testing.T) {
+	dir := t.TempDir()
+	c := Command{Argv: []string{"true"}, Dir: dir, Sandbox: &sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}}}
+	if _, err := Here(t.Context(), Helper{path: dir + "/missing"}, c, func(string) {}); err == nil || !strings.Contains(err.Error(), "cannot start itself again") {
+		t.Error(err)
+	}
+}

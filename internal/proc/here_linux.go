@@ -19,7 +19,14 @@ const (
 	boxFD  = 3
 )
 
-func (h Helper) works() bool { return h.path != "" }
+// works reports whether this program can start itself again: without /proc it has no path to itself.
+func (h Helper) works() bool {
+	if h.path == "" {
+		return false
+	}
+	_, err := os.Stat(h.path)
+	return err == nil
+}
 
 // startHere starts a process of this program that becomes the command.
 func startHere(h Helper, s *spec) (*os.Process, error) {
