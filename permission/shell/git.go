@@ -220,18 +220,23 @@ func gitPaths(w Word, t Touch) []Touch {
 		t.Names = t.Names && !t.Spec
 		return t
 	}
-	text := w.Text
-	ts := []Touch{one(text, false)}
-	if strings.IndexByte(text, '\\') >= 0 && !ts[0].Glob {
-		ts = append(ts, gitPaths(Word{unescaped(text), w.Sort}, t)...) // a backslash alone makes it a pattern to git
+	texts := []string{w.Text}
+	if strings.IndexByte(w.Text, '\\') >= 0 && !strings.ContainsAny(w.Text, "*?[") {
+		texts = append(texts, unescaped(w.Text)) // a backslash alone makes it a pattern to git
+	}
+	var ts []Touch
+	for _, text := range texts {
+		ts = append(ts, one(text, false))
 	}
 	t.Below, t.Names = false, false
-	for i := strings.IndexByte(text, ':'); i >= 0; i = strings.IndexByte(text, ':') {
-		text = strings.TrimLeft(text[i+1:], "!^")
-		if end := strings.IndexByte(text, ')'); strings.HasPrefix(text, "(") && end > 0 {
-			text = text[end+1:]
+	for _, text := range texts {
+		for i := strings.IndexByte(text, ':'); i >= 0; i = strings.IndexByte(text, ':') {
+			text = strings.TrimLeft(text[i+1:], "!^")
+			if end := strings.IndexByte(text, ')'); strings.HasPrefix(text, "(") && end > 0 {
+				text = text[end+1:]
+			}
+			ts = append(ts, one(strings.TrimLeft(text, "/"), true))
 		}
-		ts = append(ts, one(strings.TrimLeft(text, "/"), true))
 	}
 	return ts
 }

@@ -182,3 +182,16 @@ func TestLongTextsNameFewPaths(t *testing.T) {
 		}
 	}
 }
+
+// A word of git that ends in a backslash sent the reader round until its stack was full.
+func TestGitWordEndsInBackslash(t *testing.T) {
+	for _, line := range []string{`git log 'x\'`, `git diff -- '\'`, `git show 'HEAD:a\\\'`} {
+		script, err := shell.Read(line, shell.Options{Dir: "/x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := script.Commands[0].Prove(); p.Why != "" {
+			t.Errorf("%s: %s", line, p.Why)
+		}
+	}
+}
