@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,7 +33,13 @@ func sit(t *testing.T, typed, editor string) *sitting {
 	}
 	t.Cleanup(func() { tools.Close() })
 	policy := permission.New(permission.World{Roots: tools.Roots()}, permission.Default)
-	env := Env{Stdin: strings.NewReader(typed), Stderr: &s.screen, Getenv: func(name string) string {
+	var stdin io.Reader = strings.NewReader(typed)
+	if typed != "" { // who has typed something is still there
+		still, gone := io.Pipe()
+		t.Cleanup(func() { gone.Close() })
+		stdin = io.MultiReader(stdin, still)
+	}
+	env := Env{Stdin: stdin, Stderr: &s.screen, Getenv: func(name string) string {
 		return map[string]string{"EDITOR": editor}[name]
 	}}
 	s.exec = &tool.Executor{Registry: tool.NewRegistry(tools.Tools()...), Policy: policy.Judge, Ask: newTerminal(env, policy).ask}

@@ -167,11 +167,15 @@ func (d *desk) want(t *testing.T, name, args, text string) tool.Outcome {
 // eventually waits for something that a peer does in its own time.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for range 500 {
+	within(t, 10*time.Second, what, ok)
+}
+
+func within(t *testing.T, most time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < most; time.Sleep(20 * time.Millisecond) {
 		if ok() {
 			return
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	t.Errorf("it did not happen that %s", what)
 }
