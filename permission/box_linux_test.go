@@ -36,8 +36,11 @@ import (
 const boxVariable = "ADZE_PERMISSION_BOX"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(boxVariable) != "" {
-		if err := boxMain(); err != nil {
+	for variable, inside := range map[string]func() error{boxVariable: boxMain, recorderVariable: recorderMain} {
+		if os.Getenv(variable) == "" {
+			continue
+		}
+		if err := inside(); err != nil {
 			fmt.Fprintln(os.Stderr, "box:", err)
 			os.Exit(1)
 		}
@@ -93,7 +96,13 @@ type box struct {
 // startBox starts a box, or skips the test where the system does not allow one.
 func startBox(t testing.TB) *box {
 	t.Helper()
-	b, err := openBox()
+	return startBoxAs(t, boxVariable)
+}
+
+// startBoxAs starts the kind of box that the variable stands for.
+func startBoxAs(t testing.TB, variable string) *box {
+	t.Helper()
+	b, err := openBox(variable)
 	if err != nil {
 		t.Skipf("no box here, so nothing is run: %v", err)
 	}
@@ -101,14 +110,14 @@ func startBox(t testing.TB) *box {
 	return b
 }
 
-func openBox() (*box, error) {
+func openBox(variable string) (*box, error) {
 	dir, err := os.MkdirTemp("", "box")
 	if err != nil {
 		return nil, err
 	}
 	defer os.Remove(dir) // it is a place to mount on, and only in there
 	cmd := exec.Command("/proc/self/exe", "-test.run=^$")
-	cmd.Env = append(os.Environ(), boxVariable+"="+dir)
+	cmd.Env = append(os.Environ(), variable+"="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
@@ -141,23 +150,28 @@ func (b *box) close() {
 	_ = b.cmd.Wait()
 }
 
-func (b *box) run(t testing.TB, o order) effect {
+func (b *box) run(t testing.TB, o order) (e effect) {
+	t.Helper()
+	b.ask(t, o, &e)
+	return e
+}
+
+// ask sends the box a question and waits for its answer.
+func (b *box) ask(t testing.TB, question, answer any) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	data, _ := json.Marshal(o)
+	data, _ := json.Marshal(question)
 	if _, err := b.in.Write(append(data, '\n')); err != nil {
 		t.Fatal(err)
 	}
 	line, err := b.out.ReadBytes('\n')
 	if err != nil {
-		t.Fatalf("the box broke at %q: %v", o.Command, err)
+		t.Fatalf("the box broke at %+v: %v", question, err)
 	}
-	var e effect
-	if err := json.Unmarshal(line, &e); err != nil {
+	if err := json.Unmarshal(line, answer); err != nil {
 		t.Fatal(err)
 	}
-	return e
 }
 
 // boxMain is the process, seen from inside.

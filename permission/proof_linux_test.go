@@ -132,7 +132,7 @@ func FuzzUnasked(f *testing.F) {
 		f.Add(line)
 	}
 	p := permission.New(calmWorld(), permission.Default)
-	open := sync.OnceValues(openBox)
+	open := sync.OnceValues(func() (*box, error) { return openBox(boxVariable) })
 	f.Fuzz(func(t *testing.T, line string) {
 		if p.Judge(commandRequest(line)).Verdict != tool.Allow || slow(line) || strings.ContainsRune(line, 0) || soak() < 0.1 {
 			return

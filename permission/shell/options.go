@@ -63,24 +63,44 @@ func cluster(s string) bool {
 	return len(s) > 1 && s[0] == '-' && strings.Trim(s[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// splitString reads env -S LINE, --split-string=LINE.
+// splitString reads env -S LINE WORD…, -iSLINE, --split-string=LINE and what it may be cut to. The words that follow are
+// added to those of the line.
 func (r *reader) splitString(c *Command) {
-	for _, option := range []string{"-S", "--split-string"} {
-		if line, ok := optionValue(c.Words, option); ok {
-			r.line(c, line)
+	for i := 1; i < len(c.Words) && strings.HasPrefix(c.Words[i].Text, "-") && c.Words[i].Text != "--"; i++ {
+		text := c.Words[i].Text
+		option, value, attached := strings.Cut(text, "=")
+		if !strings.HasPrefix(text, "--") {
+			at := strings.IndexAny(text, wrappers["env"].values)
+			if at < 0 || text[at] != 'S' {
+				if at == len(text)-1 {
+					i++ // -u NAME
+				}
+				continue
+			}
+			option, value, attached = "--split-string", text[at+1:], at+1 < len(text)
 		}
+		if len(option) < 3 || !strings.HasPrefix("--split-string", option) {
+			if strings.Contains(" "+wrappers["env"].long+" ", " "+option+" ") && !attached {
+				i++
+			}
+			continue
+		}
+		line := Word{value, c.Words[i].Sort}
+		rest := c.Words[i+1:]
+		if !attached && len(rest) > 0 {
+			line, rest = rest[0], rest[1:]
+		}
+		for _, w := range rest {
+			line = Word{line.Text + " " + w.String(), max(line.Sort, w.Sort)}
+		}
+		r.line(c, line)
+		return
 	}
 }
 
 // queries reports whether command is asked about a name rather than to run it.
 func queries(c *Command) bool {
 	return len(c.Words) > 1 && (c.Words[1].Text == "-v" || c.Words[1].Text == "-V")
-}
-
-// isAssign reports whether s is NAME=value.
-func isAssign(s string) bool {
-	name, _, found := strings.Cut(s, "=")
-	return found && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
 // join makes one line of words, as eval does.

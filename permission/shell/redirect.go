@@ -28,11 +28,17 @@ func (r *reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
 			if n.Hdoc != nil {
 				r.nested(n.Hdoc)
 			}
+			if s.Cmd == nil {
+				r.err = odd("a here-document for nothing") // in $(…) bash 5.2 makes one command of those that follow
+			}
 			d.Target = r.document(n)
 		case syntax.WordHdoc: // a here-string, in which no braces are expanded
 			d.Target = r.word(n.Word)
 		case syntax.DplIn, syntax.DplOut:
 			d.File = !isNumber(d.Target)
+			if d.File && !only(r.text(n.Word), &plainSet) || len(d.Target.Text) > 1 && d.Target.Text[0] == '-' {
+				r.err = odd("an odd word behind " + d.Op) // bash expands it twice: >&'$(x)' runs x; and ends >&-x at the -
+			}
 			d.Write = n.Op == syntax.DplOut
 		default:
 			d.File = true
@@ -81,7 +87,12 @@ func isNumber(w Word) bool {
 // document reads the text of a here-document. Where the delimiter is not quoted a backslash or a $ in it means more
 // than itself; where the delimiter is odd, bash and we might not agree where the text ends.
 func (r *reader) document(n *syntax.Redirect) Word {
-	delimiter := r.word(n.Word)
+	delimiter, quoted := r.word(n.Word), n.Word.Lit() == ""
+	if n.Hdoc != nil && delimiter.Sort == Literal {
+		if r.endsInside(n.Hdoc, delimiter.Text) || !quoted && endsElsewhere(r.source, n.Hdoc, delimiter.Text) {
+			r.err = odd("the end of a here-document")
+		}
+	}
 	if delimiter.Sort != Literal || strings.Trim(delimiter.Text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
 		r.note("ends a here-document in an odd way", n)
 		return Word{r.text(n.Word), Unknown}
@@ -90,10 +101,6 @@ func (r *reader) document(n *syntax.Redirect) Word {
 		return Word{"", Literal}
 	}
 	var b strings.Builder
-	quoted := n.Word.Lit() == ""
-	if !quoted && endsElsewhere(r.source, n.Hdoc, delimiter.Text) {
-		r.err = ErrDocument
-	}
 	for _, p := range n.Hdoc.Parts {
 		lit, ok := p.(*syntax.Lit)
 		if !ok || !quoted && strings.ContainsAny(lit.Value, "\\`$") {
@@ -102,6 +109,17 @@ func (r *reader) document(n *syntax.Redirect) Word {
 		b.WriteString(lit.Value)
 	}
 	return Word{b.String(), Literal}
+}
+
+// endsInside reports whether a line of a here-document holds a bracket behind its delimiter: in $(…) bash ends both there.
+func (r *reader) endsInside(doc *syntax.Word, delimiter string) bool {
+	for line := range strings.SplitSeq(r.text(doc), "\n") {
+		rest, ok := strings.CutPrefix(strings.TrimLeft(line, "\t"), delimiter)
+		if ok && strings.ContainsAny(rest, ")`") {
+			return true
+		}
+	}
+	return false
 }
 
 // endsElsewhere reports whether bash ends a here-document at another line than the parser: it looks for the delimiter

@@ -39,13 +39,15 @@ type Options struct {
 
 // The reasons for which a line is not read.
 var (
-	ErrTooLong  = fmt.Errorf("the command is longer than %d KB", MaxBytes>>10)
-	ErrTooDeep  = errors.New("the command is nested too deeply")
-	ErrTooSlow  = errors.New("the command takes too long to read")
-	ErrComment  = errors.New("a comment in it ends in a backslash, which shells read differently")
-	ErrDocument = errors.New("a here-document in it may end where a backslash joins two lines, which shells read differently")
-	ErrReturn   = errors.New("a line of it ends in a carriage return, which shells read differently")
+	ErrTooLong = fmt.Errorf("the command is longer than %d KB", MaxBytes>>10)
+	ErrTooDeep = errors.New("the command is nested too deeply")
+	ErrTooSlow = errors.New("the command takes too long to read")
 )
+
+// odd is why a line is not read that bash and the parser, or two versions of bash, do not read in the same way.
+func odd(what string) error {
+	return fmt.Errorf("%s in it is not read in the same way everywhere", what)
+}
 
 // Script is a command line, read.
 type Script struct {
@@ -137,8 +139,11 @@ func (r *reader) parse(line string) (*syntax.File, error) {
 	if file, known := r.files[line]; known {
 		return file, nil
 	}
-	if strings.Contains(line, "\r\n") { // to bash the return is a part of the word before it, to the parser it is nothing
-		return nil, ErrReturn
+	if strings.Contains(line, "\r") { // to bash it is a letter, to the parser it is a blank or nothing
+		return nil, odd("a carriage return")
+	}
+	if strings.Contains(line, "$\\\n") { // bash joins the lines first, and so reads $HOME or $(…)
+		return nil, odd("a line that ends in $\\")
 	}
 	if r.parser == nil {
 		r.parser, r.files = syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)), map[string]*syntax.File{}
@@ -150,7 +155,7 @@ func (r *reader) parse(line string) (*syntax.File, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the command: %w", err)
 	case oddComment(file, line):
-		return nil, ErrComment
+		return nil, odd("a comment that ends in a backslash or follows a quote")
 	}
 	r.files[line] = file
 	return file, nil
@@ -162,9 +167,10 @@ func (r *reader) late() bool {
 	return r.steps%16 == 0 && time.Now().After(r.options.Deadline)
 }
 
-// oddComment reports whether a comment ends in a backslash: bash ends it there, the parser goes on in the next line.
+// oddComment reports whether a comment ends in a backslash, where bash ends it and the parser goes on in the next line,
+// or begins in the middle of a word, as the parser has it in $(ls ""#) and bash has not.
 func oddComment(file *syntax.File, line string) bool {
-	if !strings.Contains(line, "\\\n") || !strings.Contains(line, "#") {
+	if strings.IndexByte(line, '#') < 0 {
 		return false
 	}
 	odd := false
@@ -173,9 +179,11 @@ func oddComment(file *syntax.File, line string) bool {
 		if !ok {
 			return true
 		}
-		text := line[min(int(c.Hash.Offset()), len(line)):]
+		start := min(int(c.Hash.Offset()), len(line))
+		text := line[start:]
 		end := strings.IndexByte(text, '\n')
-		odd = odd || end > 0 && text[end-1] == '\\' || strings.Contains(c.Text, "\n")
+		odd = odd || end > 0 && text[end-1] == '\\' || strings.Contains(c.Text, "\n") ||
+			start > 0 && strings.IndexByte(" \t\n;&|(", line[start-1]) < 0
 		return true
 	})
 	return odd

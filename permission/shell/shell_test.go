@@ -110,6 +110,26 @@ func TestDirs(t *testing.T) {
 	}
 }
 
+// A line that bash and the parser do not read in the same way is not read. Each of these was, once.
+func TestOddLinesAreNotRead(t *testing.T) {
+	for _, line := range []string{
+		"ls \\\r\ntouch x", "ls x\r\nls", "ls\r", "ls # \\\ntouch x", "echo $(ls ''#; touch x\n)", "cat $\\\nHOME/x", "echo `ls '\\\n'`", "cat <<E\n\\\nE\ntouch x\nE", "cat <<E#\nE\\\n#\ntouch x\nE#",
+		"echo $(cat <<E\nE)\ntouch x\nE\n)", "echo $(<<E\nE\nsort;ls -o x)", "time -- ls", "coproc A ls | cat", "coproc A=1 ls", `\x=[ ls`, "}=[", "ls | time cat", "ls @(a)", "echo `ls \\* `", "!(touch x)", "[[ a = @($(touch x)) ]]", "ls >&'$(touch x)'", "ls >&-x", "cat <&-x", "echo \"`echo \"{a,b}\"`\"",
+		"bash -c 'ls \\\r\ntouch x'",
+	} {
+		if script, err := shell.Read(line, shell.Options{Dir: "/w", Home: "/h"}); err == nil {
+			t.Errorf("%q is read: %v", line, script.Commands[0])
+		}
+	}
+	for _, line := range []string{
+		"ls # x\nls", "ls;# x", "(# x\nls)", "cat <<E\na \\\nb\nE\nls", "cat <<'E'\na \\\nE", "x=$(cat <<E\na\nE\n)", "coproc ls", "coproc A { ls; }", "[[ a = @(a|b) ]]", "coproc A ls", "ls >&2", "ls >&-", "ls >&x", "ls 2>&1-", "echo \"`ls`\" {a,b}", "time -p ls",
+	} {
+		if _, err := shell.Read(line, shell.Options{Dir: "/w", Home: "/h"}); err != nil {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+}
+
 func TestEnvironment(t *testing.T) {
 	env := shell.Environment([]string{
 		"PATH=/usr/bin:.:/w/bin::/bin:node_modules/.bin", "HOME=/h", "BASH_ENV=/w/x", "OPENAI_API_KEY=k", "GIT_EXTERNAL_DIFF=x", "BASH_FUNC_ls%%=() { x; }", "LC_ALL=C", "LD_PRELOAD=x", "GIT_CONFIG_COUNT=1",

@@ -305,3 +305,7 @@ func (c *Command) proveCases() Proof {
 	}
 	return all
 }
+
+// Filled are the words of a command with every value of its variables put in, where these are known: it is harmless if
+// it is so with each.
+func (c *Command) Filled() [][]Word { return c.cases }

@@ -106,6 +106,9 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 		return outcome{} // whoever calls it may be anywhere then
 	case *syntax.CoprocClause:
 		r.note("starts a coprocess", c)
+		if c.Name != nil && !compound(c.Stmt) || firstWord(c.Stmt, func(word string) bool { return strings.Contains(word, "=") }) {
+			r.err = odd("a coprocess with a name or a variable") // to bash the name is the command, to the parser the variable
+		}
 		r.stmt(c.Stmt, redirs)
 	case *syntax.DeclClause:
 		r.note("declares variables", c)
@@ -201,6 +204,9 @@ func (r *reader) right(c *syntax.BinaryCmd, x outcome, redirs []Redirect) outcom
 		r.dirs = x.failed
 		y := r.stmt(c.Y, redirs)
 		return outcome{union(x.ok, y.ok), y.failed}
+	}
+	if _, timed := c.Y.Cmd.(*syntax.TimeClause); timed {
+		r.err = odd("time behind a |") // to bash it is a program there
 	}
 	// Both sides of a pipe are shells of their own.
 	r.dirs = before
@@ -322,10 +328,33 @@ func (r *reader) time(c *syntax.TimeClause, redirs []Redirect) outcome {
 	if c.Stmt == nil {
 		return outcome{r.dirs, r.dirs}
 	}
+	if firstWord(c.Stmt, func(word string) bool { return word == "--" }) {
+		r.err = odd("time --") // to the parser it is a command
+	}
 	outer := r.by
 	r.by = wrapper
 	defer func() { r.by = outer }()
 	return r.stmt(c.Stmt, redirs)
+}
+
+// firstWord reports whether something is true of the word that a simple command or a pipe begins with.
+func firstWord(s *syntax.Stmt, is func(word string) bool) bool {
+	switch c := s.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		return firstWord(c.X, is)
+	case *syntax.CallExpr:
+		return len(c.Args) > 0 && is(c.Args[0].Lit())
+	}
+	return false
+}
+
+// compound reports whether a statement is one that bash lets a coprocess have a name for.
+func compound(s *syntax.Stmt) bool {
+	switch s.Cmd.(type) {
+	case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause:
+		return true
+	}
+	return false
 }
 
 // within reads something that stands in a place of its own.
@@ -345,9 +374,21 @@ func (r *reader) nested(n syntax.Node) {
 			return
 		}
 	}
+	top := n
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
+		case *syntax.ExtGlob: // its pattern is not looked into; and where it is none to bash, bash stops there and goes on somewhere
+			if _, test := top.(*syntax.TestClause); !test || !only(n.Pattern.Value, &patternSet) {
+				r.err = odd("a pattern with brackets")
+			}
+		case *syntax.DblQuoted: // bash takes a quote in "`…`" for the end of the text, and expands the braces behind it
+			if slices.ContainsFunc(n.Parts, backquoted) && strings.Contains(r.text(top), "{") {
+				r.err = odd("a brace near back quotes in a text")
+			}
 		case *syntax.CmdSubst:
+			if n.Backquotes && strings.IndexByte(r.text(n), '\\') >= 0 { // bash takes some of them away first, within '…' too
+				r.err = odd("a backslash in back quotes")
+			}
 			r.within(Substitution, func() { r.stmts(n.Stmts) })
 			return false
 		case *syntax.ProcSubst:
@@ -359,6 +400,11 @@ func (r *reader) nested(n syntax.Node) {
 		}
 		return true
 	})
+}
+
+func backquoted(p syntax.WordPart) bool {
+	c, ok := p.(*syntax.CmdSubst)
+	return ok && c.Backquotes
 }
 
 // call reads a simple command.
@@ -403,6 +449,9 @@ func (r *reader) assign(a *syntax.Assign) Assign {
 	out := Assign{Odd: a.Append || a.Naked || a.Index != nil || a.Array != nil || a.Name == nil}
 	if a.Name != nil {
 		out.Name = a.Name.Value
+		if strings.Trim(out.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+			r.err = odd("the name of a variable") // to bash it is a command
+		}
 	}
 	out.Value = r.word(a.Value)
 	out.Told = a.Value != nil && out.Value.Sort >= Ambient && tells(a.Value.Parts, isAmbient)

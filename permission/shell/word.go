@@ -59,7 +59,7 @@ func setOf(bytes string) (set byteSet) {
 	return set
 }
 
-var plainSet, specialSet = setOf(plainBytes), setOf("\\*?[~{}\x85\xa0")
+var plainSet, patternSet, specialSet = setOf(plainBytes), setOf(plainBytes + "*?[]|!"), setOf("\\*?[~{}\x85\xa0")
 
 // only reports whether all bytes of s are in a set.
 func only(s string, set *byteSet) bool {
@@ -255,6 +255,7 @@ func (b *builder) lit(s string, last bool) {
 				b.unknown = true // a line that ends in a backslash
 				return
 			}
+			b.unknown = b.unknown || s[i] == '\n' // the parser takes the third of three backslashes for escaped
 			b.quoted(s[i : i+1])
 			continue
 		case '~':

@@ -173,7 +173,7 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 			rest = rest[1:]
 		}
 	}
-	for len(rest) > 0 && w.assigns && rest[0].Sort == Literal && isAssign(rest[0].Text) {
+	for len(rest) > 0 && w.assigns && rest[0].Sort == Literal && strings.Contains(rest[0].Text, "=") {
 		rest = rest[1:]
 	}
 	if len(rest) == 0 || c.base() == "command" && queries(c) {
