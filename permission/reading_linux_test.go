@@ -65,6 +65,11 @@ func (l *listener) compare(t testing.TB, line, lang string) string {
 		if c.Script {
 			c.Argv[0] = path.Base(c.Argv[0])
 		}
+		for i, a := range c.Argv {
+			if strings.HasPrefix(a, "/dev/fd/6") { // <(…), of which the proof makes a file that is always there
+				c.Argv[i] = "/dev/null"
+			}
+		}
 		by := explanation(script, c)
 		switch {
 		case c.Argv[0] == "" && strings.Contains(line, "IFS=("):

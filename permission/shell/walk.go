@@ -392,6 +392,9 @@ func (r *reader) nested(n syntax.Node) {
 			r.within(Substitution, func() { r.stmts(n.Stmts) })
 			return false
 		case *syntax.ProcSubst:
+			if len(n.Stmts) == 0 {
+				r.err = odd("an empty substitution") // it is no word at all
+			}
 			if !r.pipes || n.Op != syntax.CmdIn {
 				r.note("substitutes a process", n)
 			}
