@@ -72,7 +72,7 @@ func (l *listener) compare(t testing.TB, line, lang string) string {
 		}
 		by := explanation(script, c)
 		switch {
-		case c.Argv[0] == "" && strings.Contains(line, "IFS=("):
+		case c.Argv[0] == "" && strings.Contains(strings.ReplaceAll(line, "\\\n", ""), "IFS=("):
 			continue // then the recorder loses the words
 		case by == nil && !proved && runsUnseen(script, line):
 			continue
@@ -105,6 +105,9 @@ func (l *listener) compare(t testing.TB, line, lang string) string {
 // explanation is the command of a script that a call comes from. One that may or may not be run explains nothing.
 func explanation(script *shell.Script, c call) *shell.Command {
 	for _, cmd := range script.Commands {
+		if cmd.By != nil && len(cmd.Words) > 0 && cmd.Words[0].Sort == shell.Unknown && !cmd.Guess {
+			return cmd // a text that is not known
+		}
 		if cmd.Guess || cmd.Dirs != nil && !slices.ContainsFunc(cmd.Dirs, func(d string) bool { return physical(d) == c.Dir }) {
 			continue
 		}
@@ -135,13 +138,13 @@ func runsUnseen(script *shell.Script, line string) bool {
 	if calculating.MatchString(line) {
 		return true
 	}
-	for _, s := range []string{"$0", "${0}", "$BASH", "SHELL", "PROMPT_COMMAND", "BASH_ENV", "ENV=", "PS4", "bash -i", "mapfile", "readarray", "@P}", ".sh", "braceexpand", "+B"} {
+	for _, s := range []string{"$0", "${0}", "$BASH", "SHELL", "PROMPT_COMMAND", "BASH_ENV", "ENV=", "PS4", "bash -i", "@P}", ".sh", "braceexpand", "+B"} {
 		if strings.Contains(line, s) {
 			return true
 		}
 	}
 	return slices.ContainsFunc(script.Commands, func(c *shell.Command) bool {
-		return len(c.Words) > 1 && c.Words[0].Sort != shell.Literal || c.Name() == "." || c.Name() == "source" || strings.Contains(c.Name(), "/") || c.Extra && slices.Contains(realPrograms, c.Name()) ||
+		return len(c.Words) > 1 && c.Words[0].Sort != shell.Literal || c.Name() == "." || c.Name() == "source" || c.Name() == "mapfile" || c.Name() == "readarray" || strings.Contains(c.Name(), "/") || c.Extra && slices.Contains(realPrograms, c.Name()) ||
 			(c.Name() == "bash" || c.Name() == "sh") && slices.ContainsFunc(c.Words, func(w shell.Word) bool { return recorderFiles[w.Text] != "" })
 	})
 }
@@ -170,6 +173,9 @@ func fits(words []shell.Word, c call, extra bool) bool {
 			return true // xargs puts anything anywhere
 		}
 		words, argv = words[1:], argv[1:]
+	}
+	if c.Script && first.Sort == shell.Glob {
+		return true // of its path the name alone is known
 	}
 	return become(words, argv, first.Text == "echo" || first.Text == "printf")
 }

@@ -23,11 +23,13 @@ func newTrickster(t testing.TB, seed uint64) *trickster {
 func (s *trickster) line() string {
 	s.depth = 0
 	var line string
-	switch s.IntN(8) {
+	switch s.IntN(10) {
 	case 0:
 		return s.say()
 	case 1:
 		line = pick(s.speaker, s.attacks)
+	case 2, 3, 4:
+		line = s.innocent()
 	default:
 		line = s.list()
 	}
@@ -84,6 +86,28 @@ func (s *trickster) list() string {
 	return b.String()
 }
 
+// innocent is what may well run unasked, so that what is proved is tried too.
+func (s *trickster) innocent() string {
+	form := pick(s.speaker, []string{
+		"ls ~", "cat ~ ~", "echo ~ ~", "head -n 3 ~", "grep -n ~ ~", "wc -l ~", "sort ~ | uniq -c", "printf '%s\\n' ~", "test ~ = ~", "[ -f ~ ] && cat ~", "[ ~ = ~ ]", "stat ~", "git log ~", "git diff -- ~", "find ~ -name ~", "cut -d ~ -f 1 ~", "tr ~ ~", "sed -n ~ ~", "diff ~ ~",
+		"cd ~ && cat ~", "cd ~; ls ~", "cd ~ || ls", "(cd ~ && cat ~); cat ~", "{ cd ~; cat ~; }; cat ~", "if cd ~; then cat ~; fi; cat ~", "cd ~ | cat ~; cat ~", "! cd ~ && cat ~", "cd ~ & cat ~", "for d in ~ ~; do cd $d && cat ~; done; cat ~", "time cd ~; cat ~", "cd ~ && cd ~ && cat ~ < ~",
+		"for f in ~ ~; do cat $f; done", `for f in ~ ~; do echo "$f" ~; done; ls $f`, "x=~; cat $x", `x=~; cat "$x"~`, "x=~ y=~; cat $x$y", "x=~; x=~; ls $x{a,b}", "x=~; cat ${x}~ < $x", "x=~ && ls $x || ls ~$x", "x=~; for f in $x ~; do wc $f; done", "x=~ | cat $x", "(x=~); cat $x", "x=$((1+2)); head -n $x ~", "x=~; [ \"$x\" = ~ ] && ls $x", "x=~; [[ $x == ~ ]] && cat $x",
+		`echo "$(ls ~)"`, `echo "$(cat ~)" ~`, "echo $(wc -l < ~)", "echo `ls ~`", `x=$(ls ~); echo "$x"`, `printf '%s' "$(ls ~; cat ~)"`, `[ "$(cat ~)" = ~ ] && ls`, "diff <(sort ~) <(sort ~)", "comm -12 <(sort ~) ~", "cat < ~", "cat ~ 2>/dev/null", "ls ~ 2>&1 | head", "cat <<E\n~ $x\nE\nls ~", "cat <<'E'\n~\nE", "cat <<< ~",
+		"while read -r x; do echo \"$x\" ~; done < ~", "ls | while read x; do echo $x ~; done", "ls ~ | xargs cat", "find . -name ~ -exec cat {} +", "find ~ -exec grep -n ~ {} \\;", "case ~ in ~) ls ~;; *) cat ~;; esac", "set -e; ls ~", "if [ -d ~ ]; then ls ~; else cat ~; fi", "true && ls ~ || cat ~", "command ls ~", "timeout 5 cat ~", "nice ls ~", "LC_ALL=C ls ~", "[[ -f ~ ]] && cat ~", "for i in {1..3}; do echo $i ~; done", "until [ -f ~ ]; do ls ~; break; done", "ls ~ # ~\ncat ~", "ls \\\n~",
+	})
+	var b strings.Builder
+	for i := range len(form) {
+		if form[i] != '~' {
+			b.WriteByte(form[i])
+			continue
+		}
+		for range 1 + s.IntN(2) {
+			b.WriteString(s.some(s.plainPiece, s.plainPiece, s.plainPiece, s.quoted, s.braced, s.escaped, s.glob, s.tilde, s.parameter))
+		}
+	}
+	return b.String()
+}
+
 // simple is a simple command.
 func (s *trickster) simple() string {
 	var parts []string
@@ -101,7 +125,7 @@ func (s *trickster) simple() string {
 }
 
 func (s *trickster) name() string {
-	name := s.one("ls cat echo printf grep head wc sort run1 run2 touch true false : test [ git ls cat echo run1 foo cd stat ./evil.sh if then { ! time done in [[ function")
+	name := s.one("ls cat echo printf grep head wc sort run1 run2 touch true false : test [ git ls cat echo run1 foo cd stat ls cat echo printf head wc run1 run2 touch ./evil.sh if then { ! time done in [[")
 	switch s.IntN(12) {
 	case 0:
 		return `\` + name

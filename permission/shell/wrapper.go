@@ -459,5 +459,7 @@ func changesDir(c *Command) bool {
 			return true
 		}
 	}
-	return c.base() == "chroot"
+	return c.base() == "chroot" || c.base() == "env" && slices.ContainsFunc(c.Words[1:], func(w Word) bool {
+		return strings.HasPrefix(w.Text, "--c") || cluster(w.Text) && strings.IndexByte(w.Text, 'C') > 0 // --ch=x, -iCx
+	})
 }
