@@ -31,7 +31,10 @@ func commandRequest(line string) tool.Request {
 	}
 }
 
-func calmWorld() permission.World {
+func calmWorld() permission.World { return hurriedWorld().Patient() }
+
+// hurriedWorld has only the time that there is in use.
+func hurriedWorld() permission.World {
 	w := world()
 	w.Disk = func() permission.Disk { return calm{} }
 	return w

@@ -47,7 +47,7 @@ func TestTooSlowIsNotJudged(t *testing.T) {
 		"searches":            {"secret", "grep -r x" + numbered(" N", 8)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			world := calmWorld()
+			world := hurriedWorld()
 			world.Disk = func() permission.Disk { return sleepy{over: test.over} }
 			for _, c := range []struct {
 				allow, ask, deny string

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -58,7 +59,7 @@ type place struct {
 // begin is the engine for one judgement.
 func (e engine) begin() engine {
 	e.looked = &looked{
-		deadline: time.Now().Add(shell.MaxTime), scripts: map[string]script{}, spots: map[string]*spot{},
+		deadline: time.Now().Add(cmp.Or(e.world.patience, shell.MaxTime)), scripts: map[string]script{}, spots: map[string]*spot{},
 		git: map[string]string{}, secrets: map[search]string{}, facts: map[*shell.Command]*fact{}, folders: map[string]*folder{},
 	}
 	if e.world.Disk != nil {

@@ -202,12 +202,12 @@ func TestBounds(t *testing.T) {
 	} {
 		start := time.Now()
 		for _, m := range []permission.Mode{permission.Default, permission.Yolo} {
-			d, _ := permission.Check(calmWorld(), permission.Rules{}, m, permission.Options{}, commandRequest(line))
+			d, _ := permission.Check(hurriedWorld(), permission.Rules{}, m, permission.Options{}, commandRequest(line))
 			if d.Verdict == tool.Allow && !(strings.HasPrefix(name, "wrapped") && m == permission.Yolo) {
 				t.Errorf("%s: %s: %v", name, m, d.Verdict)
 			}
 		}
-		d, _ := permission.Check(calmWorld(), deny, permission.Yolo, permission.Options{}, commandRequest(line))
+		d, _ := permission.Check(hurriedWorld(), deny, permission.Yolo, permission.Options{}, commandRequest(line))
 		if d.Verdict != tool.Deny {
 			t.Errorf("%s: with deny: %v", name, d.Verdict)
 		}
@@ -217,7 +217,7 @@ func TestBounds(t *testing.T) {
 	}
 	// No count weakens deny.
 	line := strings.Repeat("true; ", 3000) + "rm x"
-	if d, _ := permission.Check(calmWorld(), deny, permission.Yolo, permission.Options{}, commandRequest(line)); d.Verdict != tool.Deny {
+	if d, _ := permission.Check(hurriedWorld(), deny, permission.Yolo, permission.Options{}, commandRequest(line)); d.Verdict != tool.Deny {
 		t.Errorf("3000 commands before it: %v", d.Verdict)
 	}
 }

@@ -59,6 +59,7 @@ func TestStrangersAreAlike(t *testing.T) {
 			Invocation:  tool.Invocation{Access: []tool.Access{execs(line)}, Confirm: tool.Command{Line: line, Directory: filepath.Join(dir, "app")}},
 		}
 		world := permission.World{Roots: []string{filepath.Join(dir, "app")}, Home: home, State: filepath.Join(dir, "app", "state"), Disk: disk}
+		world = world.Patient()
 		all := parse(t, some.Draw(t, "allow"), some.Draw(t, "ask"), some.Draw(t, "deny"))
 		mode := rapid.SampledFrom(permission.Modes()).Draw(t, "mode")
 		type answer struct {

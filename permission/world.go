@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
@@ -21,7 +22,8 @@ type World struct {
 	// Disk is the disk for one judgement, which it may remember: what the words of a command lead to. nil: not known.
 	Disk func() Disk
 
-	elsewhere string // what is said of a path outside the workspace
+	elsewhere string        // what is said of a path outside the workspace
+	patience  time.Duration // how long a judgement may take; 0: shell.MaxTime
 
 	// The same folders, clean.
 	roots, system      []string

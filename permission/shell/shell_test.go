@@ -188,7 +188,7 @@ func TestLongTextsNameFewPaths(t *testing.T) {
 		"colons":    strings.Repeat("a:", 30000),
 	} {
 		for _, command := range []string{"git commit -m", "python3 -c", "mytool"} {
-			s, err := shell.Read(command+" '"+text+"'", shell.Options{Dir: "/p", Home: "/home/me"})
+			s, err := shell.Read(command+" '"+text+"'", shell.Options{Dir: "/p", Home: "/home/me", Deadline: time.Now().Add(time.Minute)})
 			if err != nil {
 				t.Fatal(err)
 			}
