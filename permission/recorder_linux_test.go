@@ -115,16 +115,15 @@ func recorderMain() error {
 	if err := os.WriteFile(recordRC, []byte(recorderScript), 0o644); err != nil {
 		return err
 	}
-	for name := range recorderFiles {
-		if err := restore(filepath.Join(root, name)); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(os.Symlink("src", root+"/link"), os.MkdirAll(recordDir, 0o777)); err != nil {
+	if err := os.MkdirAll(recordDir, 0o777); err != nil {
 		return err
 	}
-	w, err := watch(root, root+"/src", root+"/docs", "/home/me", "/home", "/tmp")
+	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
 	if err != nil {
+		return err
+	}
+	w := &watcher{fd: fd}
+	if err := w.furnish(); err != nil {
 		return err
 	}
 	fmt.Println("ready")
@@ -206,8 +205,12 @@ func record(t take, w *watcher) (recording, error) {
 			return r, err
 		}
 	}
+	if w.lost {
+		err = w.furnish() // find -delete
+	}
 	w.events() // of our own doing
-	return r, nil
+	w.lost = false
+	return r, err
 }
 
 // calls reads and removes what was written down: a file for each process.
@@ -241,22 +244,28 @@ func calls() ([]call, error) {
 type watcher struct {
 	fd   int
 	dirs map[int32]string
+	lost bool // something is gone
 }
 
-func watch(dirs ...string) (*watcher, error) {
-	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
-	if err != nil {
-		return nil, err
+// furnish puts the workspace in order, and watches it.
+func (w *watcher) furnish() error {
+	for name := range recorderFiles {
+		if err := restore(filepath.Join(root, name)); err != nil {
+			return err
+		}
 	}
-	w := &watcher{fd, map[int32]string{}}
-	for _, d := range dirs {
-		id, err := unix.InotifyAddWatch(fd, d, unix.IN_OPEN|unix.IN_CLOSE_WRITE|unix.IN_CREATE)
+	if err := os.Symlink("src", root+"/link"); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	w.dirs = map[int32]string{}
+	for _, d := range []string{root, root + "/src", root + "/docs", "/home/me", "/home", "/tmp"} {
+		id, err := unix.InotifyAddWatch(w.fd, d, unix.IN_OPEN|unix.IN_CLOSE_WRITE|unix.IN_CREATE|unix.IN_DELETE)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		w.dirs[int32(id)] = d
 	}
-	return w, nil
+	return nil
 }
 
 // events are the files that were opened, and opened for writing, since the last time.
@@ -278,7 +287,8 @@ func (w *watcher) events() (opened, wrote []string) {
 			e := (*unix.InotifyEvent)(unsafe.Pointer(&b[0]))
 			name := string(bytes.TrimRight(b[unix.SizeofInotifyEvent:unix.SizeofInotifyEvent+e.Len], "\x00"))
 			b = b[unix.SizeofInotifyEvent+e.Len:]
-			if e.Mask&unix.IN_ISDIR != 0 || name == "" {
+			w.lost = w.lost || e.Mask&unix.IN_DELETE != 0
+			if e.Mask&(unix.IN_ISDIR|unix.IN_DELETE) != 0 || name == "" {
 				continue
 			}
 			path := filepath.Join(w.dirs[e.Wd], name)

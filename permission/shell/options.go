@@ -93,7 +93,9 @@ func (r *reader) splitString(c *Command) {
 		for _, w := range rest {
 			line = Word{line.Text + " " + w.String(), max(line.Sort, w.Sort)}
 		}
-		r.line(c, line)
+		if r.line(c, line); !only(strings.ReplaceAll(line.Text, " ", ""), &plainSet) {
+			r.unknown(c) // env has quotes and signs of its own
+		}
 		return
 	}
 }

@@ -28,9 +28,6 @@ func (r *reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
 			if n.Hdoc != nil {
 				r.nested(n.Hdoc)
 			}
-			if s.Cmd == nil {
-				r.err = odd("a here-document for nothing") // in $(…) bash 5.2 makes one command of those that follow
-			}
 			d.Target = r.document(n)
 		case syntax.WordHdoc: // a here-string, in which no braces are expanded
 			d.Target = r.word(n.Word)

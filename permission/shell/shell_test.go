@@ -89,6 +89,11 @@ func TestDirs(t *testing.T) {
 		"$(cd a); x":                     "?",
 		"echo $(cd a) && x":              "/w",
 		"env -C a x":                     "?",
+		"env --ch=a x":                   "?",
+		"env -iCa x":                     "?",
+		"f() { x; }; cd a; f":            "?",
+		"trap x EXIT; cd a":              "?",
+		"alias y=x; cd a; y":             "?",
 	} {
 		script, err := shell.Read(line, shell.Options{Dir: "/w", Home: "/h"})
 		if err != nil {
@@ -114,7 +119,7 @@ func TestDirs(t *testing.T) {
 func TestOddLinesAreNotRead(t *testing.T) {
 	for _, line := range []string{
 		"ls \\\r\ntouch x", "ls x\r\nls", "ls\r", "ls # \\\ntouch x", "echo $(ls ''#; touch x\n)", "cat $\\\nHOME/x", "echo `ls '\\\n'`", "cat <<E\n\\\nE\ntouch x\nE", "cat <<E#\nE\\\n#\ntouch x\nE#",
-		"echo $(cat <<E\nE)\ntouch x\nE\n)", "echo $(<<E\nE\nsort;ls -o x)", "time -- ls", "coproc A ls | cat", "coproc A=1 ls", `\x=[ ls`, "}=[", "ls | time cat", "ls @(a)", "echo `ls \\* `", "!(touch x)", "[[ a = @($(touch x)) ]]", "ls >&'$(touch x)'", "ls >&-x", "cat <&-x", "sort -t <() -k -o x", "echo \"`echo \"{a,b}\"`\"",
+		"echo $(cat <<E\nE)\ntouch x\nE\n)", "echo $(<<E\nE\nsort;ls -o x)", "echo $(cat <<E\nx\nE\nsort;ls -o x)", "diff <(cat <<E\nx\nE\nsort; ls -o x) y", "time -- ls", "coproc A ls | cat", "coproc A=1 ls", "echo $(coproc ls)", `\x=[ ls`, "}=[", "ls | time cat", "ls @(a)", "echo `ls \\* `", "!(touch x)", "[[ a = @($(touch x)) ]]", "ls >&'$(touch x)'", "ls >&-x", "cat <&-x", "sort -t <() -k -o x", "echo \"`echo \"{a,b}\"`\"",
 		"bash -c 'ls \\\r\ntouch x'",
 	} {
 		if script, err := shell.Read(line, shell.Options{Dir: "/w", Home: "/h"}); err == nil {
@@ -122,7 +127,7 @@ func TestOddLinesAreNotRead(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"ls # x\nls", "ls;# x", "(# x\nls)", "cat <<E\na \\\nb\nE\nls", "cat <<'E'\na \\\nE", "x=$(cat <<E\na\nE\n)", "coproc ls", "coproc A { ls; }", "[[ a = @(a|b) ]]", "coproc A ls", "ls >&2", "ls >&-", "ls >&x", "ls 2>&1-", "echo \"`ls`\" {a,b}", "time -p ls",
+		"ls # x\nls", "ls;# x", "(# x\nls)", "cat <<E\na \\\nb\nE\nls", "cat <<'E'\na \\\nE", "x=$(cat <<E\na\nE\n)", "git commit -m \"$(cat <<'EOF'\na; b\n\nc\nEOF\n)\" && git status", "coproc ls", "coproc A { ls; }", "[[ a = @(a|b) ]]", "coproc A ls", "ls >&2", "ls >&-", "ls >&x", "ls 2>&1-", "echo \"`ls`\" {a,b}", "time -p ls",
 	} {
 		if _, err := shell.Read(line, shell.Options{Dir: "/w", Home: "/h"}); err != nil {
 			t.Errorf("%q: %v", line, err)

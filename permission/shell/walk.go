@@ -102,7 +102,10 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 		r.test(c)
 	case *syntax.FuncDecl:
 		r.note("defines a function", c)
-		r.within(Function, func() { r.stmt(c.Body, redirs) })
+		r.within(Function, func() {
+			r.dirs = nil
+			r.stmt(c.Body, redirs)
+		})
 		return outcome{} // whoever calls it may be anywhere then
 	case *syntax.CoprocClause:
 		r.note("starts a coprocess", c)
@@ -389,7 +392,7 @@ func (r *reader) nested(n syntax.Node) {
 			if n.Backquotes && strings.IndexByte(r.text(n), '\\') >= 0 { // bash takes some of them away first, within '…' too
 				r.err = odd("a backslash in back quotes")
 			}
-			r.within(Substitution, func() { r.stmts(n.Stmts) })
+			r.substituted(n, n.Stmts)
 			return false
 		case *syntax.ProcSubst:
 			if len(n.Stmts) == 0 {
@@ -398,11 +401,30 @@ func (r *reader) nested(n syntax.Node) {
 			if !r.pipes || n.Op != syntax.CmdIn {
 				r.note("substitutes a process", n)
 			}
-			r.within(Substitution, func() { r.stmts(n.Stmts) })
+			r.substituted(n, n.Stmts)
 			return false
 		}
 		return true
 	})
+}
+
+// substituted reads the statements of $(…) or <(…). Bash 5.2 writes them down anew, and loses the first ; behind a
+// here-document: two commands become one.
+func (r *reader) substituted(n syntax.Node, list []*syntax.Stmt) {
+	syntax.Walk(n, func(inner syntax.Node) bool {
+		if _, ok := inner.(*syntax.CoprocClause); ok {
+			r.err = odd("a coprocess in a substitution") // written down anew, its name is the command
+		}
+		d, ok := inner.(*syntax.Redirect)
+		if !ok || d.Op != syntax.Hdoc && d.Op != syntax.DashHdoc {
+			return true
+		}
+		if d.Hdoc == nil || strings.TrimSpace(r.source[min(d.Hdoc.End().Offset(), n.End().Offset()-1):n.End().Offset()-1]) != "" {
+			r.err = odd("what follows a here-document in a substitution")
+		}
+		return true
+	})
+	r.within(Substitution, func() { r.stmts(list) })
 }
 
 func backquoted(p syntax.WordPart) bool {

@@ -41,7 +41,7 @@ func (w Word) String() string {
 
 // Quote writes a text as one word of bash.
 func Quote(s string) string {
-	if s != "" && only(s, &plainSet) && s[0] != '~' {
+	if s != "" && only(s, &plainSet) && s[0] != '~' && !strings.Contains(s, "=~") && !strings.Contains(s, ":~") {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

@@ -155,7 +155,12 @@ func (r *reader) unwrap(c *Command) {
 func (r *reader) wrapped(c *Command, w wrapper) {
 	for _, option := range w.text {
 		if line, ok := optionValue(c.Words, option); ok {
+			dirs := r.dirs
+			if c.base() == "trap" {
+				r.dirs = nil // it runs later
+			}
 			r.line(c, line)
+			r.dirs = dirs
 		}
 	}
 	rest, unsure := skipOptions(c, w)
@@ -376,6 +381,7 @@ func (r *reader) guesses(c *Command) {
 
 // alias reads the values of alias NAME=LINE.
 func (r *reader) alias(c *Command) {
+	r.dirs = nil // it runs later
 	for _, w := range c.Words[1:] {
 		name, value, found := strings.Cut(w.Text, "=")
 		if w.Sort != Literal || found && name != "" {
