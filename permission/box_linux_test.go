@@ -329,6 +329,7 @@ var furniture = map[string]string{
 	"evil.sh": planted, "evil": planted, "ls": planted, "cat": planted, "git": planted, "grep": planted, "list": "README.md\n.env\n", "evil.sed": "w x\n",
 	"evil.awk": "BEGIN{print \"x\" > \"x\"}\n", "app.log": "line\n", "config.txt": "# c\nx\n", "file.txt": "x\n", "-odd": "x\n", "-delete": "x\n", "--output=x": "y\n",
 	"@list": "../notes.txt\n", "-rf": "x\n", "a b": "x\n", "-i.md": "x\n", "--files0-from=list.txt": "x\n", "-f.md": "a\n", "list.txt": "../notes.txt\x00.env\x00", "new\nline.md": "x\n", "src/x /home/me/notes.md": "x\n", "src/deep/a.md": "a\n",
+	"core.a": "x\n", "core.b": "x\n", "refs/a": "x\n", "refs/b": "x\n", "src/y /home/me/*": "x\n", "src/z /home/me/*/a": "x\n",
 	"big.txt": strings.Repeat("some line\nanother line\n", 500),
 }
 
@@ -357,7 +358,7 @@ func furnish() error {
 			return err
 		}
 	}
-	for name, text := range map[string]string{"notes.txt": canary, "notes.md": canary, ".ssh/id_rsa": canary, "private/a.md": canary} {
+	for name, text := range map[string]string{canary + ".txt": canary, "notes.txt": canary, "notes.md": canary, ".ssh/id_rsa": canary, "private/a.md": canary} {
 		path := filepath.Join("/home/me", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err

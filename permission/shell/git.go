@@ -52,7 +52,7 @@ var gitSpecs = map[string]spec{
 	"stash":         {flags: gitLogFlags + " --include-untracked --only-untracked", operands: plain, check: checkSub("list", "show")},
 	"worktree":      {flags: "-v -z --porcelain --verbose", operands: plain, check: checkSub("list")},
 	"config":        {flags: "-lz --get --get-all --get-regexp --list --local --global --system --worktree --show-origin --show-scope --name-only --null --bool --int --path --type: --default: --includes --no-includes --all", operands: plain, check: checkConfig},
-	"symbolic-ref":  {flags: "-q --quiet --short --recurse --no-recurse", operands: plain, most: 1},
+	"symbolic-ref":  {flags: "-q --quiet --short --recurse --no-recurse", operands: plain, most: 1, check: noGlobs},
 	"count-objects": {flags: "-vH --verbose --human-readable"},
 	"check-attr":    {flags: "-az --all --cached", operands: listed},
 	"var":           {operands: plain, most: 1, check: checkVar},
@@ -172,7 +172,7 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 		}
 	}
 	files := a.operands
-	if s.operands == pattern && len(files) > 0 && a.ended != 0 && !a.has("-e", "-f") {
+	if s.operands == pattern && len(files) > 0 && files[0].Sort == Literal && a.ended != 0 && !a.has("-e", "-f") {
 		files = files[1:]
 	}
 	if s.operands == plain {
@@ -197,7 +197,7 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 			c.place(&p, t, []string{c.start})
 		}
 	}
-	if !c.placeRedirs(&p) {
+	if !c.placeListed(&p) || !c.placeRedirs(&p) {
 		return p
 	}
 	if !slices.Contains(gitQuiet, name) {
@@ -290,7 +290,7 @@ func checkVar(a *args) string {
 }
 
 func checkReflog(a *args) string {
-	bad := len(a.operands) > 0 && slices.Contains([]string{"expire", "delete", "drop", "write"}, a.operands[0].Text)
+	bad := len(a.operands) > 0 && a.operands[0].Sort != Literal || len(a.operands) > 0 && slices.Contains([]string{"expire", "delete", "drop", "write"}, a.operands[0].Text)
 	return when(bad, "git reflog may forget entries")
 }
 
@@ -306,6 +306,9 @@ func checkSub(names ...string) func(*args) string {
 func checkConfig(a *args) string {
 	if a.late {
 		return "git config takes what follows its first word for a value"
+	}
+	if why := noGlobs(a); why != "" {
+		return why
 	}
 	if a.has("--get", "--get-all", "--get-regexp") || len(a.operands) > 0 && a.operands[0].Text == "get" {
 		return ""

@@ -283,14 +283,9 @@ func (a *args) touches(name string, s spec) []Touch {
 	}
 	switch s.operands {
 	case nothing, plain:
-		for _, w := range files { // echo * lists a folder
-			if w.Sort == Glob {
-				ts = append(ts, Touch{Path: w.Text, Glob: true, Names: true})
-			}
-		}
 		return ts
-	case pattern, program:
-		if len(files) > 0 && !a.has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list") {
+	case pattern, program: // a pattern without quotes may come out as a text and files
+		if len(files) > 0 && files[0].Sort == Literal && !a.has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list") {
 			files = files[1:]
 		}
 	}
@@ -395,8 +390,18 @@ func (c *Command) proved(ts []Touch) Proof {
 			return p
 		}
 	}
-	c.placeRedirs(&p)
+	_ = c.placeListed(&p) && c.placeRedirs(&p)
 	return p
+}
+
+// placeListed adds what the shell looks up for the patterns among the words, whatever is done with the names.
+func (c *Command) placeListed(p *Proof) bool {
+	for _, w := range c.Words {
+		if w.Sort == Glob && c.Name() != "[[" && !c.place(p, Touch{Path: w.Text, Glob: true, Names: true}, c.Dirs) {
+			return false
+		}
+	}
+	return true
 }
 
 // placeRedirs adds the files that are redirected from.

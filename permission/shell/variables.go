@@ -267,7 +267,7 @@ func (b *builder) value(w Word, quoted bool) {
 		b.one = true
 	case w.Sort == One:
 		b.unknown = true
-	case w.Sort == Glob && !quoted && !b.prints:
+	case w.Sort == Glob && !quoted && !(b.prints && starsLast(w.Text)):
 		b.unknown = true // a name of a file is taken apart at its blanks, and a piece may be anything
 	case w.Sort == Glob:
 		for i := 0; i < len(w.Text); i++ {
@@ -287,6 +287,12 @@ func (b *builder) value(w Word, quoted bool) {
 	default:
 		b.unknown = true
 	}
+}
+
+// starsLast reports whether nothing but the last name of a path is a pattern. A piece of a name holds no slash, and leads
+// nowhere else when it is looked up once more; but a folder "x " with a file "*" makes a "/*" of */*.
+func starsLast(pattern string) bool {
+	return strings.LastIndexByte(pattern, '/') < strings.IndexAny(pattern, "*?[")
 }
 
 // proveCases judges a command with every value of its variables.

@@ -57,10 +57,8 @@ func (r *reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
 		r.add(&Command{Source: r.text(s), Redirs: redirs})
 	}
 	r.dirs = before
-	switch s.Cmd.(type) {
-	case *syntax.CallExpr, *syntax.BinaryCmd, *syntax.Block:
-	default:
-		r.scope.set = set // what a branch, a loop or a shell of its own has set may not be
+	if !sets(s) {
+		r.scope.set = set
 	}
 	switch {
 	case s.Background:
@@ -70,6 +68,18 @@ func (r *reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
 		return outcome{o.failed, o.ok}
 	}
 	return o
+}
+
+// sets reports whether what a statement sets is set behind it for sure: what a branch, a loop or a shell of its own has
+// set may not be, and nothing runs of a group that could not open its files.
+func sets(s *syntax.Stmt) bool {
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		return len(c.Args) > 0 || len(s.Redirs) == 0
+	case *syntax.BinaryCmd, *syntax.Block:
+		return len(s.Redirs) == 0
+	}
+	return false
 }
 
 func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) outcome {
@@ -182,6 +192,9 @@ func (r *reader) binary(c *syntax.BinaryCmd, redirs []Redirect) outcome {
 	r.scope.set = set
 	for _, c := range slices.Backward(chain) {
 		r.dirs = before
+		if c.Op != syntax.AndStmt {
+			r.scope.set = set // behind false && d=. || d is not set
+		}
 		if x = r.right(c, x, redirs); c.Op != syntax.AndStmt {
 			r.scope.set = set // what the right side has set may not be
 		}
@@ -223,7 +236,9 @@ func (r *reader) branches(c *syntax.IfClause, redirs []Redirect) outcome {
 	before := r.dirs
 	o := r.group(c.Cond, redirs)
 	r.dirs = union(o.ok, o.failed)
+	set := r.scope.set
 	o = r.group(c.Then, redirs)
+	r.scope.set = set // one branch knows nothing of what another would have set
 	all := union(before, union(r.dirs, union(o.ok, o.failed)))
 	if c.Else != nil {
 		o = r.branches(c.Else, redirs)
@@ -300,7 +315,7 @@ func (r *reader) forHead(c *syntax.ForClause) {
 }
 
 func (r *reader) cases(c *syntax.CaseClause, redirs []Redirect) outcome {
-	before := r.dirs
+	before, set := r.dirs, r.scope.set
 	all := before
 	r.nested(c.Word)
 	if r.word(c.Word).Sort == Unknown && !tells(c.Word.Parts, anyName) {
@@ -313,7 +328,7 @@ func (r *reader) cases(c *syntax.CaseClause, redirs []Redirect) outcome {
 				r.note("depends on a pattern that is not known", p)
 			}
 		}
-		r.dirs = all
+		r.dirs, r.scope.set = all, set
 		o := r.group(item.Stmts, redirs)
 		all = union(all, union(o.ok, o.failed))
 	}

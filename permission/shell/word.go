@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -84,6 +85,7 @@ func has(s string, set *byteSet) bool {
 // builder puts a word together from its parts.
 type builder struct {
 	home    string
+	dirs    []string // that the shell may stand in
 	binding map[string]Word
 	prints  bool // the word is only printed
 	takes   bool // any text will do for it
@@ -157,7 +159,7 @@ func (r *reader) build(w *syntax.Word) (known *builder, other Word) {
 	if r.binding != nil && r.pipes && isPipe(w) {
 		return nil, Word{"/dev/null", Literal} // what it stands for is no file
 	}
-	b := &builder{home: r.options.Home, binding: r.binding, prints: r.prints, takes: r.takes}
+	b := &builder{home: r.options.Home, dirs: r.dirs, binding: r.binding, prints: r.prints, takes: r.takes}
 	for i, p := range w.Parts {
 		b.part(p, i == len(w.Parts)-1)
 	}
@@ -375,11 +377,17 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	switch {
 	case name == "HOME" && b.home != "" && (quoted || only(b.home, &plainSet)):
 		b.quoted(b.home)
-	case ambient[name]:
+	case ambient[name] && (quoted || b.steady(name)):
 		b.ambient = true
 	default:
 		b.unknown = true
 	}
+}
+
+// steady reports whether the value of a variable stays one word without quotes. A folder may be called "x /home/me/*".
+func (b *builder) steady(name string) bool {
+	odd := func(dir string) bool { return !only(dir, &plainSet) }
+	return name != "OLDPWD" && (name != "PWD" || b.dirs != nil && !slices.ContainsFunc(b.dirs, odd))
 }
 
 // plainParam reports whether p is $name or ${name} and nothing more.
