@@ -139,7 +139,7 @@ func runsUnseen(script *shell.Script, line string) bool {
 	if calculating.MatchString(line) {
 		return true
 	}
-	for _, s := range []string{"$0", "${0}", "$BASH", "SHELL", "PROMPT_COMMAND", "BASH_ENV", "ENV=", "PS4", "posix", "@P}", ".sh", "braceexpand", "+B"} {
+	for _, s := range []string{"$0", "${0}", "$BASH", "SHELL", "PROMPT_COMMAND", "BASH_ENV", "ENV=", "PS4", "posix", "@P}", ".sh", "braceexpand", "+B", "globstar", "nocaseglob"} {
 		if strings.Contains(line, s) {
 			return true
 		}

@@ -33,6 +33,10 @@ func (s *trickster) line() string {
 	default:
 		line = s.list()
 	}
+	if s.IntN(6) == 0 { // bash writes these down anew before it runs them
+		around := pick(s.speaker, [][2]string{{`echo "$(`, `)"`}, {"echo $(", "\n)"}, {"x=$( ", ")"}, {"cat <(", ")"}, {`[ "$(`, `)" = a ]`}, {"echo `", "`"}, {`echo "$(ls; `, "\n)\""}})
+		line = around[0] + line + around[1]
+	}
 	if s.IntN(3) > 0 {
 		return line
 	}
