@@ -102,3 +102,30 @@ func copyOut(t *testing.T, setup string) string {
 	}
 	return dir
 }
+
+// A file whose name begins with a minus is a flag to a command that is given it by a pattern. With -REe.|x.md in a
+// folder, grep foo *.md read what a link in it led to, and ran unasked.
+func TestHostileNames(t *testing.T) {
+	b := startBox(t)
+	deep := `touch 'src/deep/-REe.|x.md' && mkdir src/deep/d.md && ln -s /home/me src/deep/d.md/l`
+	for _, h := range []struct{ setup, command string }{
+		{deep, "cd src/deep && grep foo *.md"},
+		{deep, "cd src/deep && grep -n foo *.md | head"},
+		{deep, "cd src/deep && grep foo [!b]*.md"},
+		{deep, `cd src/deep && grep foo README.md ?REe* d.md`},
+		{"touch ./-r", "grep canary ?r conf"},
+		{"touch ./-r", `for f in ?r; do grep canary "$f" conf; done`},
+		{"touch ./-h conf/-R", "cd conf && grep -s canary ?R ."},
+		{"touch docs/-LR && mkdir docs/s && ln -s /home/me docs/s/l", "cd docs && ls ?LR s"},
+	} {
+		if e := b.run(t, order{Command: h.command, Setup: []string{h.setup}}); !strings.Contains(e.Output, canary) {
+			t.Errorf("%s: tells nothing: %s", h.command, e.Output)
+		}
+		if e := b.run(t, order{Command: h.command, Setup: []string{h.setup}, Judge: true}); !e.Asked {
+			t.Errorf("%s: not asked about: %s", h.command, e.harm())
+		}
+	}
+	if e := b.run(t, order{Command: "grep foo ./*.md", Setup: []string{"touch ./-r.md"}, Judge: true}); e.Asked || e.harm() != "" {
+		t.Errorf("behind ./ no name is a flag: %s", e.harm())
+	}
+}

@@ -152,6 +152,9 @@ func (e *engine) globTargets(out []target, t shell.Touch) []target {
 		return append(out, target{spot: &spot{path: "*"}})
 	}
 	for _, p := range found {
+		if t.Flag && strings.HasPrefix(strings.TrimPrefix(p, fixed), "-") {
+			out = append(out, target{spot: &spot{path: "*"}}) // grep foo *.md, where a file is called -Re.|x.md
+		}
 		if at := e.at(p); !t.Names || !within(at.path, folder.path) { // within it, its name is no secret
 			out = append(out, target{spot: at, sure: true})
 		}

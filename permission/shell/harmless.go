@@ -19,6 +19,7 @@ type Touch struct {
 	Spec  bool   // the pattern is git's: its stars stand for slashes and leading dots too
 	Top   bool   // git counts it from the top of the repository
 	Only  string // with Below: the pattern that all names have which are looked into
+	Flag  bool   // a name that the pattern stands for would be a flag with a minus in front, and change what is read
 	Vague bool   // something below it, nobody knows what: of interest to rules on paths alone
 }
 
@@ -396,8 +397,10 @@ func (c *Command) proved(ts []Touch) Proof {
 
 // placeListed adds what the shell looks up for the patterns among the words, whatever is done with the names.
 func (c *Command) placeListed(p *Proof) bool {
+	raw := specs[systemName(c.Name())].raw
 	for _, w := range c.Words {
-		if w.Sort == Glob && c.Name() != "[[" && !c.place(p, Touch{Path: w.Text, Glob: true, Names: true}, c.Dirs) {
+		t := Touch{Path: w.Text, Glob: true, Names: true, Flag: w.canBeFlag() && !raw}
+		if w.Sort == Glob && c.Name() != "[[" && !c.place(p, t, c.Dirs) {
 			return false
 		}
 	}
