@@ -129,3 +129,24 @@ func TestHostileNames(t *testing.T) {
 		t.Errorf("behind ./ no name is a flag: %s", e.harm())
 	}
 }
+
+// cd /etc && cat /proc/self/cwd/shadow ran unasked: to us, who judged it, the link led into the workspace.
+func TestLinksOfAProcess(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.Symlink("/proc/self/cwd", filepath.Join(dir, "here")); err != nil {
+		t.Fatal(err)
+	}
+	w := permission.World{Roots: []string{dir}, Home: "/home/me", Disk: ondisk.New(nil)}
+	for _, line := range []string{
+		"cd /etc && cat /proc/self/cwd/shadow", "cd /etc && cat /dev/fd/../cwd/shadow", "cd /etc; head < /proc/thread-self/cwd/shadow",
+		"cd /etc && cat " + dir + "/here/shadow", "cd /etc && grep root /proc/self/cwd/shado*", "cd /usr && ls /proc/self/cwd", "cd /proc/self/cwd && ls",
+		"f=/proc/self/cwd; cd /etc; cat $f/shadow", "for f in /proc/self/cwd/a; do cat < $f; done", "git -C /proc/self/cwd status",
+	} {
+		r := commandRequest(line)
+		r.Confirm = tool.Command{Line: line, Directory: dir}
+		if permission.New(w, permission.Default).Judge(r).Verdict == tool.Allow {
+			t.Errorf("not asked about: %s", line)
+		}
+	}
+}

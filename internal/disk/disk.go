@@ -66,12 +66,16 @@ func New(o Options) *Disk {
 
 // Resolve makes an absolute path canonical: links and .. are followed as the system would, also where the rest does
 // not exist yet. A path that the system would refuse (links in a circle, a file in the place of a folder) is only
-// cleaned of . and .., and one that is not absolute stays that way.
+// cleaned of . and .., and one that is not absolute stays that way. What leads another process elsewhere than this one,
+// as /proc/self/cwd does, is "*": nobody knows.
 func (d *Disk) Resolve(path string) string {
 	if !filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
 	abs, _, err := d.memo.resolve(path)
+	if errors.Is(err, realpath.ErrProcess) {
+		return "*"
+	}
 	if err != nil {
 		return filepath.Clean(path)
 	}

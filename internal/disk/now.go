@@ -29,7 +29,7 @@ type listing struct {
 
 func (m *memo) resolve(path string) (abs string, exists bool, err error) {
 	if m == nil {
-		return realpath.Resolve(path)
+		return new(realpath.Resolver).Resolve(path)
 	}
 	return m.resolver.Resolve(path)
 }

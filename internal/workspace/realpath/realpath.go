@@ -25,6 +25,9 @@ const maxLinks = 40
 // ErrLoop says that links lead in a circle.
 var ErrLoop = errors.New("links lead in a circle or through too many links")
 
+// ErrProcess says that a name leads through what is another thing to every process, as /proc/self/cwd is.
+var ErrProcess = errors.New("it leads through a link that is another one to every process")
+
 // disk is the little that resolving must know of the file system. Tests put a
 // case-insensitive one in its place.
 type disk struct {
@@ -55,13 +58,18 @@ func Resolve(name string) (abs string, exists bool, err error) {
 }
 
 func (d disk) canonical(name string) (abs string, exists bool, err error) {
-	sep := string(filepath.Separator)
-	top := filepath.VolumeName(name) + sep
-	w := walk{disk: d, at: top, exists: true, todo: components(name[len(filepath.VolumeName(name)):])}
-	if err := w.run(); err != nil {
+	w, err := d.walk(name)
+	if err != nil {
 		return "", false, &fs.PathError{Op: "resolve", Path: name, Err: err}
 	}
 	return w.at, w.exists, nil
+}
+
+func (d disk) walk(name string) (walk, error) {
+	volume := filepath.VolumeName(name)
+	w := walk{disk: d, at: volume + string(filepath.Separator), exists: true, todo: components(name[len(volume):])}
+	err := w.run()
+	return w, err
 }
 
 type walk struct {
@@ -70,6 +78,7 @@ type walk struct {
 	todo   []string // components still to go
 	links  int
 	exists bool
+	own    bool // it went through a link that is our process's own
 }
 
 // run goes all steps that are still to go.
@@ -158,6 +167,10 @@ func (w *walk) follow(link string) error {
 	w.links++
 	if w.links > maxLinks {
 		return ErrLoop
+	}
+	// What is open under a number was opened by that name before; but cwd and root lead to all that there is.
+	if rest, ok := strings.CutPrefix(link, "/proc/"); ok && strings.Contains(rest, "/") && (len(w.todo) > 0 || !strings.Contains(rest, "/fd/")) {
+		w.own = true
 	}
 	target, err := w.disk.readlink(link)
 	if err != nil {

@@ -17,7 +17,8 @@ type reached struct {
 	err  error
 }
 
-// Resolve is as the function of that name.
+// Resolve is as the function of that name, but for another process than this one: ErrProcess where it would be led
+// elsewhere.
 func (r *Resolver) Resolve(name string) (abs string, exists bool, err error) {
 	cut := len(name)
 	for cut > 0 && !os.IsPathSeparator(name[cut-1]) {
@@ -25,7 +26,8 @@ func (r *Resolver) Resolve(name string) (abs string, exists bool, err error) {
 	}
 	last := name[cut:]
 	if cut <= 1 || last == "" || last == "." || last == ".." || filepath.VolumeName(name) != "" {
-		return Resolve(name)
+		w, err := realDisk.walk(name)
+		return w.answer(name, err)
 	}
 	folder, seen := r.folders[name[:cut]]
 	if !seen {
@@ -40,6 +42,13 @@ func (r *Resolver) Resolve(name string) (abs string, exists bool, err error) {
 	if err = folder.err; err == nil {
 		w.todo = []string{last}
 		err = w.run()
+	}
+	return w.answer(name, err)
+}
+
+func (w *walk) answer(name string, err error) (abs string, exists bool, _ error) {
+	if err == nil && w.own {
+		err = ErrProcess
 	}
 	if err != nil {
 		return "", false, &fs.PathError{Op: "resolve", Path: name, Err: err}

@@ -2,7 +2,9 @@ package realpath
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -27,4 +29,30 @@ func TestResolverAgreesWithResolve(t *testing.T) {
 			}
 		}
 	})
+}
+
+// To a command /proc/self/cwd is its own folder: what it is to us says nothing about where it leads there.
+func TestResolverOfAnotherProcess(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no /proc here")
+	}
+	link := t.TempDir() + "/link"
+	if err := os.Symlink("/proc/self/cwd", link); err != nil {
+		t.Fatal(err)
+	}
+	for name, own := range map[string]bool{
+		"/proc/self/cwd": true, "/proc/self/cwd/x": true, "/proc/thread-self/cwd/x": true, "/proc/self/root/etc": true, "/dev/fd/../cwd/x": true,
+		"/proc/self/cwd/.": true, "/proc/self/cwd/": true, link: true, link + "/x": true, "/proc/self/exe": true,
+		"/proc/self": false, "/proc/self/": false, "/proc/self/status": false, "/dev/stdin": false, "/proc/self/fd/0": false, "/etc": false,
+	} {
+		var r Resolver
+		for range 2 {
+			if _, _, err := r.Resolve(name); errors.Is(err, ErrProcess) != own {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, _, err := Resolve(name); errors.Is(err, ErrProcess) {
+			t.Errorf("%s: to ourselves it leads where it leads: %v", name, err)
+		}
+	}
 }
