@@ -41,6 +41,13 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 		return all
 	}
 	all = all && c.Dirs != nil && !c.Extra
+	if c.readsProgram() {
+		text := c.document()
+		for _, s := range pathsIn(text.Text, true) {
+			add(Touch{Path: s}, c.Dirs)
+		}
+		all = all && text.Sort == Literal
+	}
 	for _, t := range c.spreads() {
 		add(t, c.Dirs)
 	}
@@ -68,6 +75,16 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 		}
 	}
 	return all && !enough
+}
+
+// document is the text that a command is given as its input in the line itself; unknown if it is given another one.
+func (c *Command) document() Word {
+	for _, d := range slices.Backward(c.Redirs) {
+		if strings.HasPrefix(d.Op, "<<") {
+			return d.Target
+		}
+	}
+	return Word{Sort: Unknown}
 }
 
 // spreads are the folders below which a well-known command reads or writes what its words do not name: what it packs,
@@ -175,6 +192,9 @@ func pathsIn(word string, code bool) []string {
 	out := []string{}
 	seen := map[string]bool{}
 	add := func(s string) {
+		if nameable(s) > 0 {
+			s = path.Clean(s) // git makes one name of ./././name
+		}
 		if s != "" && !seen[s] && nameable(s) == 0 {
 			seen[s] = true
 			out = append(out, s)
@@ -198,6 +218,9 @@ func pathsIn(word string, code bool) []string {
 			add(word[from:i])
 		}
 		from = i + 1
+	}
+	if from < least {
+		add(word[from:])
 	}
 	if code {
 		for _, s := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("'\"`()[]{}<>,;=|&! \t\n", r) }) {

@@ -3,6 +3,7 @@ package shell_test
 import (
 	"fmt"
 	"os/exec"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -204,6 +205,25 @@ func TestLongTextsNameFewPaths(t *testing.T) {
 			if most := 100 * len(text); read > most {
 				t.Errorf("%s with %s of %d bytes: %d bytes of paths, want at most %d", command, name, len(text), read, most)
 			}
+		}
+	}
+}
+
+// git makes one name of ././name, however long that is: git add ./././… of 5 KB was held against no rule on paths.
+func TestLongPathsAreMentioned(t *testing.T) {
+	dots := strings.Repeat("./", 3000)
+	for _, line := range []string{"git add " + dots + "secret", "mytool --file=" + dots + "secret", "mytool a," + dots + "secret,b", "python3 -c 'f(\"" + dots + "secret\")'"} {
+		s, err := shell.Read(line, shell.Options{Dir: "/p"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		s.Commands[0].Mentions(func(at shell.Touch) bool {
+			found = found || path.Clean(at.Path) == "/p/secret"
+			return true
+		})
+		if !found {
+			t.Errorf("%s…: the path is not mentioned", line[:30])
 		}
 	}
 }
