@@ -62,7 +62,7 @@ func (l *listener) compare(t testing.TB, line, lang string) string {
 	}
 	for _, c := range r.Calls {
 		l.counts.calls++
-		if c.Script {
+		if c.Dir = path.Clean(c.Dir); c.Script {
 			c.Argv[0] = path.Base(c.Argv[0])
 		}
 		for i, a := range c.Argv {

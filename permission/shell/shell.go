@@ -145,6 +145,9 @@ func (r *reader) parse(line string) (*syntax.File, error) {
 	if strings.Contains(line, "$\\\n") { // bash joins the lines first, and so reads $HOME or $(…)
 		return nil, odd("a line that ends in $\\")
 	}
+	if joinsSigns(line) {
+		return nil, odd("a sign that goes on in the next line")
+	}
 	if r.parser == nil {
 		r.parser, r.files = syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)), map[string]*syntax.File{}
 	}
@@ -159,6 +162,21 @@ func (r *reader) parse(line string) (*syntax.File, error) {
 	}
 	r.files[line] = file
 	return file, nil
+}
+
+// joinsSigns reports whether a joined line may make one sign of two: & and > in two lines are &> to bash, but not to the
+// parser.
+func joinsSigns(line string) bool {
+	for {
+		before, after, found := strings.Cut(line, "\\\n")
+		if !found {
+			return false
+		}
+		line = strings.TrimLeft(after, "\\\n")
+		if before != "" && line != "" && strings.IndexByte("&|<>();0123456789}", before[len(before)-1]) >= 0 && strings.IndexByte("&|<>();", line[0]) >= 0 {
+			return true
+		}
+	}
 }
 
 // late reports whether the time is over. It looks at the clock now and then.
@@ -183,7 +201,7 @@ func oddComment(file *syntax.File, line string) bool {
 		text := line[start:]
 		end := strings.IndexByte(text, '\n')
 		odd = odd || end > 0 && text[end-1] == '\\' || strings.Contains(c.Text, "\n") ||
-			start > 0 && strings.IndexByte(" \t\n;&|(", line[start-1]) < 0
+			start > 0 && strings.IndexByte(" \t\n;&|(", line[start-1]) < 0 || strings.HasSuffix(line[:start], "\\\n")
 		return true
 	})
 	return odd

@@ -119,6 +119,9 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 		return outcome{} // whoever calls it may be anywhere then
 	case *syntax.CoprocClause:
 		r.note("starts a coprocess", c)
+		if strings.Contains(r.source, "\\\n") && strings.Contains(r.source, "#") {
+			r.err = odd("a coprocess with a comment") // which the parser does not tell of
+		}
 		if c.Name != nil && !compound(c.Stmt) || firstWord(c.Stmt, func(word string) bool { return strings.Contains(word, "=") }) {
 			r.err = odd("a coprocess with a name or a variable") // to bash the name is the command, to the parser the variable
 		}
@@ -489,7 +492,7 @@ func (r *reader) assign(a *syntax.Assign) Assign {
 	out := Assign{Odd: a.Append || a.Naked || a.Index != nil || a.Array != nil || a.Name == nil}
 	if a.Name != nil {
 		out.Name = a.Name.Value
-		if strings.Trim(out.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+		if out.Name == "" || strings.Trim(out.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
 			r.err = odd("the name of a variable") // to bash it is a command
 		}
 	}
