@@ -122,7 +122,7 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 		if strings.Contains(r.source, "\\\n") && strings.Contains(r.source, "#") {
 			r.err = odd("a coprocess with a comment") // which the parser does not tell of
 		}
-		if c.Name != nil && !compound(c.Stmt) || firstWord(c.Stmt, func(word string) bool { return strings.Contains(word, "=") }) {
+		if c.Name != nil && !compound(c.Stmt) || r.firstWord(c.Stmt, func(word string) bool { return strings.Contains(word, "=") }) {
 			r.err = odd("a coprocess with a name or a variable") // to bash the name is the command, to the parser the variable
 		}
 		r.stmt(c.Stmt, redirs)
@@ -349,7 +349,7 @@ func (r *reader) time(c *syntax.TimeClause, redirs []Redirect) outcome {
 	if c.Stmt == nil {
 		return outcome{r.dirs, r.dirs}
 	}
-	if firstWord(c.Stmt, func(word string) bool { return word == "--" }) {
+	if r.firstWord(c.Stmt, func(word string) bool { return word == "--" }) {
 		r.err = odd("time --") // to the parser it is a command
 	}
 	outer := r.by
@@ -358,13 +358,13 @@ func (r *reader) time(c *syntax.TimeClause, redirs []Redirect) outcome {
 	return r.stmt(c.Stmt, redirs)
 }
 
-// firstWord reports whether something is true of the word that a simple command or a pipe begins with.
-func firstWord(s *syntax.Stmt, is func(word string) bool) bool {
+// firstWord reports whether something is true of the word, as it is written, that a simple command or a pipe begins with.
+func (r *reader) firstWord(s *syntax.Stmt, is func(word string) bool) bool {
 	switch c := s.Cmd.(type) {
 	case *syntax.BinaryCmd:
-		return firstWord(c.X, is)
+		return r.firstWord(c.X, is)
 	case *syntax.CallExpr:
-		return len(c.Args) > 0 && is(c.Args[0].Lit())
+		return len(c.Args) > 0 && is(r.text(c.Args[0]))
 	}
 	return false
 }

@@ -305,6 +305,9 @@ func (r *reader) shellLine(c *Command, words []Word) {
 		return
 	}
 	r.line(c, words[0])
+	if c.base() != "bash" && slices.ContainsFunc([]string{"$'", `$"`, "{", "<(", "&>", ">&", "((", "[["}, func(s string) bool { return strings.Contains(words[0].Text, s) }) {
+		r.unknown(c) // what bash alone reads so
+	}
 }
 
 // input reads the program that a shell is given on its standard input.
