@@ -105,3 +105,24 @@ func TestAttacks(t *testing.T) {
 		}
 	}
 }
+
+// secretive is a calm disk with a secret in every folder.
+type secretive struct{ calm }
+
+func (secretive) Secret(dir string, _ bool) string { return dir + "/.env" }
+
+// sort -rn asked in every workspace that has a .env: -r was taken for what it is to grep.
+func TestOnlySearchesReadFolders(t *testing.T) {
+	w := world()
+	w.Disk = func() permission.Disk { return secretive{} }
+	for line, want := range map[string]tool.Verdict{
+		"sort -rn a.txt": tool.Allow, "du -sh src | sort -rh": tool.Allow, "jq -r .a a.json": tool.Allow, "cat a.json | jq -r .a": tool.Allow, "ls -lrt": tool.Allow, "ls -R": tool.Allow,
+		"tail -r a.txt": tool.Allow, "grep -n foo a.txt": tool.Allow, "git diff --name-only": tool.Allow, "uniq -c < a.txt | sort -nr": tool.Allow,
+		"grep -r foo": tool.Ask, "grep -R foo .": tool.Ask, "grep -d recurse foo .": tool.Ask, "grep --recursive foo src": tool.Ask, "egrep -rn foo src": tool.Ask,
+		"rg foo": tool.Ask, "diff src docs": tool.Ask, "git grep foo": tool.Ask, "ls -RL": tool.Ask, "grep --directories=recurse foo .": tool.Ask,
+	} {
+		if d := permission.New(w, permission.Default).Judge(commandRequest(line)); d.Verdict != want {
+			t.Errorf("%s: %v, want %v", line, d.Verdict, want)
+		}
+	}
+}

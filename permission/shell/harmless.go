@@ -342,9 +342,7 @@ func (a *args) chosen(folders []Touch) []Touch {
 // through links.
 func (a *args) reach(name string, s spec) Touch {
 	t := Touch{Names: s.operands == listed}
-	lists := name == "ls" || name == "dir" || name == "vdir"
-	t.Below = a.has("-r", "-R", "--recursive", "--dereference-recursive") || a.hasValue("recurse", "-d", "--directories")
-	switch name {
+	switch name { // to sort, jq and tail -r is another thing
 	case "diff": // also without -r the files in two folders are compared
 		t.Below, t.Links = true, true
 	case "rg":
@@ -356,9 +354,11 @@ func (a *args) reach(name string, s spec) Touch {
 	case "tree":
 		t.Below, t.Links = true, a.has("-l")
 	case "grep", "egrep", "fgrep":
+		t.Below = a.has("-r", "-R", "--recursive", "--dereference-recursive") || a.hasValue("recurse", "-d", "--directories")
 		t.Links = a.has("-R", "--dereference-recursive")
-	default:
-		t.Links = lists && t.Below && a.has("-L", "--dereference")
+	case "ls", "dir", "vdir":
+		t.Below = a.has("-R", "--recursive")
+		t.Links = t.Below && a.has("-L", "--dereference")
 	}
 	return t
 }
