@@ -32,7 +32,7 @@ var runsOf = sync.OnceValue(func() map[string]runs {
 			m[name] = r
 		}
 	}
-	add(data, strings.Join(shells, " "))
+	add(data, strings.Join(shells, " ")+" ((")
 	delete(m, "hash") // -p lets a name mean another program
 	add(data, "cp mv mkdir rmdir touch chmod chown chgrp ln tee dd truncate shred install kill pkill killall rm unlink info whatis apropos "+
 		"curl wget ping dig host nslookup gcc g++ cc c++ clang clang++ ld as ar objcopy strip java javac rustc tsc eslint prettier black ruff flake8 mypy pytest jest "+
@@ -81,6 +81,9 @@ func (p *Pattern) mentioned(c *Command) Match {
 	if len(c.Words) == 0 {
 		return No
 	}
+	if c.indexes() && p.inText(c.Source) {
+		return Maybe
+	}
 	words := c.Words[1:]
 	switch c.runs() {
 	case data:
@@ -104,6 +107,14 @@ func (p *Pattern) mentioned(c *Command) Match {
 	}
 	return p.inInput(c)
 }
+
+// indexes reports whether bash may take a quoted text of c for a variable with an index, and run what stands in that:
+// [ -v 'a[$(rm x)]' ]. In (( … )) quotes do not even quote.
+func (c *Command) indexes() bool {
+	return slices.Contains(evaluators, c.Name()) && strings.Contains(c.Source, "[") && (strings.Contains(c.Source, "$(") || strings.Contains(c.Source, "`"))
+}
+
+var evaluators = strings.Fields("[ [[ (( test declare typeset local export readonly printf read unset let wait getopts mapfile readarray")
 
 // gitItself reports whether a command of git is its own: any other may be an alias for whatever.
 func gitItself(name string) bool {

@@ -140,6 +140,7 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 	default: // (( … )), and what future parsers may know
 		r.note("calculates, which may run commands", c)
 		r.nested(c)
+		r.add(&Command{Words: []Word{{"((", Literal}}, Source: r.text(c), Redirs: redirs})
 	}
 	return same
 }
