@@ -65,6 +65,12 @@ func (r *reader) scan(file *syntax.File) scope {
 			s.sums, lost = true, lost || !plain
 		case *syntax.ArithmCmd, *syntax.LetClause, *syntax.DeclClause, *syntax.FuncDecl, *syntax.CoprocClause:
 			lost = true
+		case *syntax.BinaryTest: // [[ x=1 -eq 1 ]] calculates
+			lost = lost || strings.Contains(" -eq -ne -lt -le -gt -ge ", " "+n.Op.String()+" ")
+		case *syntax.UnaryTest: // and so does the index of a name
+			lost = lost || n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar
+		case *syntax.Redirect: // {x}< file
+			lost = lost || n.N != nil && strings.HasPrefix(n.N.Value, "{")
 		case *syntax.ParamExp:
 			lost = lost || n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
 		case *syntax.CallExpr:
@@ -100,6 +106,7 @@ func (r *reader) scan(file *syntax.File) scope {
 					words = []Word{{Sort: Unknown}}
 				}
 				give(loop.Name.Value, words)
+				lost = lost || loop.Name.Value == "PWD" // which otherwise is where the shell stands
 			}
 		}
 		return !lost
@@ -116,7 +123,10 @@ func assigning(c *syntax.CallExpr) bool {
 		return false
 	}
 	name, ok := plainLiteral(c.Args[0])
-	if c.Args[0].Lit() == "[" || name == "command" && len(c.Args) > 1 && (c.Args[1].Lit() == "-v" || c.Args[1].Lit() == "-V") {
+	if c.Args[0].Lit() == "[" || name == "test" { // -v calculates the index of a name
+		return slices.ContainsFunc(c.Args, func(w *syntax.Word) bool { return unquoted(w) == "-v" || unquoted(w) == "-R" })
+	}
+	if name == "command" && len(c.Args) > 1 && (c.Args[1].Lit() == "-v" || c.Args[1].Lit() == "-V") {
 		return false
 	}
 	if name == "printf" && len(c.Args) > 1 {

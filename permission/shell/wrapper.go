@@ -395,17 +395,30 @@ func (r *reader) alias(c *Command) {
 
 // findExec adds the commands of find -exec and its kin.
 func (r *reader) findExec(c *Command) {
-	for i := 1; i < len(c.Words); i++ {
-		switch c.Words[i].Text {
+	r.findWords(c, c.Words, len(c.cases) == 0)
+	for _, words := range c.cases {
+		r.findWords(c, words, true)
+	}
+}
+
+// findWords adds what find runs with these words. final: a word that is not known will not be looked at with its values.
+func (r *reader) findWords(c *Command, words []Word, final bool) {
+	for i := 1; i < len(words); i++ {
+		switch words[i].Text {
 		case "-exec", "-execdir", "-ok", "-okdir":
 		default:
+			if final && words[i].Sort == Unknown && findTests[words[i-1].Text] == 0 {
+				inner := c.inner(words[i : i+1]) // it may be an -exec
+				inner.Extra = true
+				r.add(inner)
+			}
 			continue
 		}
-		end := execEnd(c.Words, i)
+		end := execEnd(words, i)
 		if end > i+1 {
-			inner := c.inner(c.Words[i+1 : end])
+			inner := c.inner(words[i+1 : end])
 			inner.Extra = true
-			if strings.HasSuffix(c.Words[i].Text, "dir") {
+			if strings.HasSuffix(words[i].Text, "dir") {
 				inner.Dirs = nil
 			}
 			r.run(inner)
