@@ -36,6 +36,7 @@ type link struct {
 	attempt   *attempt
 	manifest  *manifest
 	cached    bool // the manifest is from an earlier run
+	published bool // the tools of a manifest are in the registry
 	failures  int  // in a row
 	notBefore time.Time
 	err       error // of the last failure

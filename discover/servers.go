@@ -118,7 +118,7 @@ func (s *Servers) wait(ctx context.Context, skip func(*link) error) error {
 	for _, alias := range s.names {
 		l := s.links[alias]
 		l.mu.Lock()
-		a, known, bad, failed := l.attempt, l.manifest != nil, l.bad, l.err
+		a, known, bad, failed := l.attempt, l.published, l.bad, l.err
 		l.mu.Unlock()
 		switch {
 		case known:
@@ -190,6 +190,11 @@ func (l *link) misnamed() []string {
 }
 
 func (s *Servers) set(l *link) {
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.published = true
+	}()
 	if s.opt.Registry == nil {
 		return
 	}
