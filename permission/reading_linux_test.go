@@ -301,7 +301,7 @@ func TestReadingIsBash(t *testing.T) {
 	}
 	l := newListener(t, startBoxAs(t, recorderVariable))
 	s := newTrickster(t, seed)
-	for range int(100000 * soak()) {
+	for range int(50000 * soak()) {
 		line, lang := s.line(), pick(s.speaker, languages)
 		if why := l.compare(t, line, lang); why != "" {
 			small := l.smaller(t, line, lang)
