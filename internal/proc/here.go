@@ -48,13 +48,17 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 	typed := make(chan os.Signal, 1)
 	signal.Notify(typed, os.Interrupt)
 	defer signal.Stop(typed)
+	// Before it starts: it may be up, and to be ended, before this goes on.
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM)
+	defer signal.Stop(told)
 	p, err := startHere(h, &s)
 	if err != nil {
 		return Outcome{}, startError(s, err)
 	}
 	stop := context.AfterFunc(ctx, func() { p.Kill() })
 	defer stop()
-	defer passOn(p)()
+	defer passOn(told, p)()
 	st, err := p.Wait()
 	if err != nil {
 		return Outcome{}, err
@@ -71,10 +75,8 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 
 // passOn tells a process to end when this one is told so, until the returned
 // function is called.
-func passOn(p *os.Process) (stop func()) {
-	told, over := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(told, syscall.SIGTERM)
-	done := make(chan struct{})
+func passOn(told <-chan os.Signal, p *os.Process) (stop func()) {
+	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		for {
@@ -87,7 +89,6 @@ func passOn(p *os.Process) (stop func()) {
 		}
 	}()
 	return func() {
-		signal.Stop(told)
 		close(over)
 		<-done
 	}
