@@ -34,7 +34,7 @@ func Clean(stateDir string, now time.Time, age time.Duration) error {
 		path := filepath.Join(base, e.Name())
 		switch {
 		case strings.HasPrefix(e.Name(), goneName):
-			err = os.RemoveAll(path) // left by a Clean that was cut short
+			err = removeGone(path) // left by a Clean that was cut short
 		case now.Sub(info.ModTime()) > age:
 			err = remove(path)
 		}
@@ -66,5 +66,14 @@ func remove(path string) error {
 	if err := os.Rename(path, gone); err != nil {
 		return err
 	}
-	return os.RemoveAll(gone)
+	return removeGone(gone)
+}
+
+// removeGone removes a folder that was moved away. Who had it open by then may put something into it meanwhile: the next
+// Clean finds it.
+func removeGone(path string) error {
+	if err := os.RemoveAll(path); err != nil && !errors.Is(err, fs.ErrExist) { // it is not empty
+		return err
+	}
+	return nil
 }
