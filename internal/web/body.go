@@ -28,11 +28,11 @@ func (p *Page) read(ctx context.Context, resp *http.Response, limit int64) error
 	}
 	var late *TimeoutError
 	switch {
-	case err == nil || len(data) == 0:
-	case errors.As(context.Cause(ctx), &late):
+	case len(data) == 0 || p.Incomplete != "":
+	case errors.As(context.Cause(ctx), &late): // also without an error: the end of a connection that we gave up may look like the page's
 		p.Incomplete = fmt.Sprintf("the server did not end within %s, and this is what it sent", late.After)
 		err = nil
-	case brokenOff(err):
+	case err != nil && brokenOff(err):
 		p.Incomplete = fmt.Sprintf("the server broke off after %d bytes", len(data))
 		err = nil
 	}

@@ -308,7 +308,7 @@ func TestBombMemory(t *testing.T) {
 func TestStalls(t *testing.T) {
 	stop := make(chan struct{})
 	defer close(stop)
-	_, c := siteWith(t, Options{Timeout: 2 * time.Second}, func(w http.ResponseWriter, r *http.Request) {
+	_, c := siteWith(t, Options{Timeout: time.Second}, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/before" {
 			io.WriteString(w, "first words")
 			w.(http.Flusher).Flush()
@@ -340,7 +340,7 @@ func TestStalls(t *testing.T) {
 	// A page whose last bytes never came used to be lost as a whole.
 	for _, path := range []string{"/after", "/drip"} {
 		page, err := fetch(t, c, "https://example.com"+path)
-		if err != nil || !strings.HasPrefix(string(page.Body), "first words") || page.Incomplete != "the server did not end within 2s, and this is what it sent" || time.Since(start) > 20*time.Second {
+		if err != nil || !strings.HasPrefix(string(page.Body), "first words") || page.Incomplete != "the server did not end within 1s, and this is what it sent" || time.Since(start) > 20*time.Second {
 			t.Errorf("%s: got %+v, %v after %s", path, page, err, time.Since(start))
 		}
 	}
