@@ -62,7 +62,7 @@ func (w *weighing) sum(script *shell.Script) (sum, []string) {
 	t := sum{floor: tool.Allow, proved: !w.noReadOnly && len(script.Notes) == 0, paths: tool.Allow, covered: true}
 	any := slices.ContainsFunc(w.allow, func(u *rule) bool { return u.whole })
 	for _, n := range script.Notes {
-		lines = append(lines, "it "+n.What+": "+show(n.Source))
+		lines = append(lines, "it "+n.What+": "+brief(n.Source))
 		t.covered = t.covered && any
 	}
 	for _, c := range script.Commands {
@@ -78,7 +78,7 @@ func (w *weighing) sum(script *shell.Script) (sum, []string) {
 			if text == "" { // a redirection alone
 				text = c.Source
 			}
-			lines = append(lines, show(text)+": "+s.why)
+			lines = append(lines, brief(text)+": "+s.why)
 		}
 		t.add(s, !w.noReadOnly)
 	}

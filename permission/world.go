@@ -259,6 +259,16 @@ func within(path, root string) bool {
 	return ok
 }
 
+// brief is a command as a sentence names it: of a long one the beginning and the end.
+func brief(command string) string {
+	const most = 400
+	if len(command) <= most {
+		return show(command)
+	}
+	head, tail := strings.ToValidUTF8(command[:most/2], ""), strings.ToValidUTF8(command[len(command)-most/2:], "")
+	return show(head + " … " + tail)
+}
+
 // show makes a target one visible line.
 func show(target string) string {
 	if target == "" {

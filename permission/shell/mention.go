@@ -192,10 +192,15 @@ func pathsIn(word string, code bool) []string {
 	out := []string{}
 	seen := map[string]bool{}
 	add := func(s string) {
-		if nameable(s) > 0 {
-			s = path.Clean(s) // git makes one name of ./././name
+		if s == "" {
+			return
 		}
-		if s != "" && !seen[s] && nameable(s) == 0 {
+		if nameable(s) > 0 {
+			if s = path.Clean(s); nameable(s) > 0 { // git makes one name of ./././name
+				return
+			}
+		}
+		if !seen[s] {
 			seen[s] = true
 			out = append(out, s)
 		}
@@ -208,7 +213,7 @@ func pathsIn(word string, code bool) []string {
 	least := nameable(word)
 	from := 0
 	for i := range len(word) {
-		if strings.IndexByte("=:@,", word[i]) < 0 {
+		if !joinSet[word[i]] {
 			continue
 		}
 		if i+1 < len(word) && i+1 >= least {
@@ -223,12 +228,20 @@ func pathsIn(word string, code bool) []string {
 		add(word[from:])
 	}
 	if code {
-		for _, s := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("'\"`()[]{}<>,;=|&! \t\n", r) }) {
-			add(s)
+		from = 0
+		for i := range len(word) {
+			if codeSet[word[i]] {
+				add(word[from:i])
+				from = i + 1
+			}
 		}
+		add(word[from:])
 	}
 	return out
 }
+
+// What a path may stand behind in a word, and what it stands between in a program.
+var joinSet, codeSet = setOf("=:@,"), setOf("'\"`()[]{}<>,;=|&! \t\n")
 
 // The longest that a path and a name in it can be: no system opens a longer path, and no disk keeps a longer name.
 const (
@@ -238,6 +251,9 @@ const (
 
 // nameable is from where on the end of a text is short enough to be a path.
 func nameable(s string) int {
+	if len(s) <= maxName {
+		return 0
+	}
 	start, name := max(0, len(s)-maxPath), 0
 	for i := len(s) - 1; i >= start; i-- {
 		if name++; s[i] == '/' {

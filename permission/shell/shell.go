@@ -245,7 +245,7 @@ func tooDeep(line string) bool {
 
 // opens reports whether a word that opens a compound command stands at i.
 func opens(line string, i int) bool {
-	if i > 0 && strings.IndexByte(" \t\n;&|(){}!", line[i-1]) < 0 {
+	if i > 0 && !beforeOpeners[line[i-1]] {
 		return false
 	}
 	for _, word := range openers {
@@ -259,8 +259,11 @@ func opens(line string, i int) bool {
 	return false
 }
 
-// openers are the words that open a compound command.
-var openers = [...]string{"if", "while", "until", "for", "case", "select", "!"}
+// openers are the words that open a compound command, and what may stand before them.
+var (
+	openers       = [...]string{"if", "while", "until", "for", "case", "select", "!"}
+	beforeOpeners = setOf(" \t\n;&|(){}!")
+)
 
 func (r *reader) note(what string, n syntax.Node) {
 	r.script.Notes = append(r.script.Notes, Note{what, r.text(n)})

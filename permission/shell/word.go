@@ -60,7 +60,10 @@ func setOf(bytes string) (set byteSet) {
 	return set
 }
 
-var plainSet, patternSet, specialSet = setOf(plainBytes), setOf(plainBytes + "*?[]|!"), setOf("\\*?[~{}\x85\xa0")
+var (
+	plainSet, patternSet, specialSet = setOf(plainBytes), setOf(plainBytes + "*?[]|!"), setOf("\\*?[~{}\x85\xa0")
+	quotedSet                        = setOf(`*?[]\{},.~`) // what quotes take a meaning from
+)
 
 // only reports whether all bytes of s are in a set.
 func only(s string, set *byteSet) bool {
@@ -115,6 +118,9 @@ func (r *reader) words(w *syntax.Word) []Word {
 	if s, ok := plainLiteral(w); ok {
 		return []Word{{s, Literal}}
 	}
+	if s, ok := wholeQuote(w); ok {
+		return []Word{{s, Literal}}
+	}
 	b, unknown := r.build(w)
 	if b == nil {
 		return []Word{unknown}
@@ -144,6 +150,24 @@ func plainLiteral(w *syntax.Word) (string, bool) {
 		return "", false
 	}
 	return lit.Value, true
+}
+
+// wholeQuote is the text of a word that is one text in quotes, as long ones are.
+func wholeQuote(w *syntax.Word) (string, bool) {
+	if len(w.Parts) != 1 {
+		return "", false
+	}
+	switch p := w.Parts[0].(type) {
+	case *syntax.SglQuoted:
+		return p.Value, !p.Dollar
+	case *syntax.DblQuoted:
+		if len(p.Parts) == 1 && !p.Dollar {
+			if lit, ok := p.Parts[0].(*syntax.Lit); ok {
+				return unquoteDouble(lit.Value), true
+			}
+		}
+	}
+	return "", false
 }
 
 // oneWord reads a word that must come to one, as the target of a redirection does.
@@ -188,25 +212,24 @@ func finish(s string) Word {
 		}
 		return Word{s, Literal}
 	}
-	var plain, pattern strings.Builder
+	plain, pattern := make([]byte, 0, len(s)), make([]byte, 0, len(s))
 	glob := false
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c == '\\' && i+1 < len(s) {
 			i++
 			if strings.IndexByte(`*?[]\`, s[i]) >= 0 {
-				pattern.WriteByte('\\')
+				pattern = append(pattern, '\\')
 			}
-		} else if strings.IndexByte("*?[", c) >= 0 {
+		} else if c == '*' || c == '?' || c == '[' {
 			glob = true
 		}
-		plain.WriteByte(s[i])
-		pattern.WriteByte(s[i])
+		plain, pattern = append(plain, s[i]), append(pattern, s[i])
 	}
 	if glob {
-		return Word{pattern.String(), Glob}
+		return Word{string(pattern), Glob}
 	}
-	return Word{plain.String(), Literal}
+	return Word{string(plain), Literal}
 }
 
 func (b *builder) part(p syntax.WordPart, last bool) {
@@ -290,28 +313,22 @@ func (b *builder) tilde(s string, i int, last bool) {
 // quoted adds text that means itself.
 func (b *builder) quoted(s string) {
 	b.started, b.marked = true, true
+	from := 0
 	for i := range len(s) {
-		if strings.IndexByte(`*?[]\{},.~`, s[i]) >= 0 {
+		if quotedSet[s[i]] {
+			b.text.WriteString(s[from:i])
 			b.text.WriteByte('\\')
+			from = i
 		}
-		b.text.WriteByte(s[i])
 	}
+	b.text.WriteString(s[from:])
 }
 
 // inQuotes reads a part within double quotes.
 func (b *builder) inQuotes(p syntax.WordPart) {
 	switch p := p.(type) {
 	case *syntax.Lit:
-		s := p.Value
-		for i := 0; i < len(s); i++ {
-			if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
-				i++
-				if s[i] == '\n' {
-					continue
-				}
-			}
-			b.quoted(s[i : i+1])
-		}
+		b.quoted(unquoteDouble(p.Value))
 	case *syntax.ParamExp:
 		b.param(p, true)
 	case *syntax.ArithmExp:
@@ -321,6 +338,25 @@ func (b *builder) inQuotes(p syntax.WordPart) {
 	default:
 		b.unknown = true
 	}
+}
+
+// unquoteDouble takes the backslashes out of a text between double quotes, and the ends of lines behind them.
+func unquoteDouble(s string) string {
+	at := strings.IndexByte(s, '\\')
+	if at < 0 {
+		return s
+	}
+	text := append(make([]byte, 0, len(s)), s[:at]...)
+	for i := at; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
+			i++
+			if s[i] == '\n' {
+				continue
+			}
+		}
+		text = append(text, s[i])
+	}
+	return string(text)
 }
 
 // arithm reads $((1 + 2)): numbers only, for a name may hold what runs commands.
