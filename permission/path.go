@@ -165,6 +165,9 @@ func matchComponent(pattern, name string) bool {
 	if !isGlob(pattern) {
 		return pattern == name
 	}
+	if !isGlob(pattern[:1]) && (name == "" || name[0] != pattern[0]) {
+		return false // so it is with nearly all
+	}
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil
 }

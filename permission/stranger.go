@@ -42,7 +42,10 @@ func (e *engine) stranger(p string) *spot {
 		e.enter(f, dir)
 	}
 	name := p[cut+1:]
-	if f.stranger == nil || !plainName(name) || f.entries[strings.ToLower(name)] || !names.Ordinary(name) || e.speaksOf(name) {
+	if f.stranger == nil || !plainName(name) || e.speaksOf(name) {
+		return nil
+	}
+	if name = strings.ToLower(name); f.entries[name] || !names.Ordinary(name) {
 		return nil
 	}
 	return f.stranger

@@ -54,6 +54,7 @@ func fold(name string) string {
 		return name
 	}
 	var b strings.Builder
+	b.Grow(len(name))
 	for i, r := range name {
 		if r == ':' && i > 0 {
 			break
@@ -62,7 +63,7 @@ func fold(name string) string {
 			if 'A' <= r && r <= 'Z' {
 				r += 'a' - 'A'
 			}
-			b.WriteRune(r)
+			b.WriteByte(byte(r))
 			continue
 		}
 		if ignorable(r) {
