@@ -187,6 +187,8 @@ func TestTwoSubAgentsEditOneFile(t *testing.T) {
 	if err != nil || string(got) != "a=20\n\n\nb=20\n" {
 		t.Errorf("the file holds %q (%v)", got, err)
 	}
+	p.mu.Lock() // a question that was withdrawn may still be on its way
+	defer p.mu.Unlock()
 	for _, r := range p.asked {
 		if !strings.HasPrefix(r.Call.By, "general-purpose-") {
 			t.Errorf("a question by %q", r.Call.By)
