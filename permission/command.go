@@ -13,12 +13,12 @@ import (
 // command judges a command line.
 func (e *engine) command(r *tool.Request, a tool.Access) judged {
 	j := judged{access: a, finding: told(unknown, "runs a command")}
-	script, err := e.read(a.Target, e.directory(r), e.world.Home)
+	script := e.read(a.Target, e.directory(r), e.world.Home)
 	w := e.weigh(r)
-	if err != nil {
-		return e.unread(j, len(w.deny) > 0, err)
+	if script.err != nil {
+		return e.unread(j, len(w.deny) > 0, script.err)
 	}
-	sum, lines := w.sum(script)
+	sum, lines := w.sum(script.Script)
 	if e.overdue() {
 		return e.unread(j, len(w.deny) > 0, shell.ErrTooSlow)
 	}
@@ -26,16 +26,16 @@ func (e *engine) command(r *tool.Request, a tool.Access) judged {
 	if len(script.Commands) == 0 && strings.TrimSpace(a.Target) == "" {
 		sum.proved, sum.covered = false, false // nobody says what it is
 	}
-	if tool.Hidden(a.Target) {
+	if script.hidden {
 		sum.proved, sum.covered, sum.floor, j.forced = false, false, min(sum.floor, tool.Ask), true
 		j.lines = append(j.lines, "it holds characters that cannot be seen")
 	}
-	j = w.concluded(j, script, sum)
-	switch what := "runs " + describe(script); {
-	case tool.Hidden(a.Target):
+	j = w.concluded(j, script.Script, sum)
+	switch what := "runs " + describe(script.Script); {
+	case script.hidden:
 		j.note = "holds characters that cannot be seen: " + tool.Visible(a.Target)
 	case sum.floor == tool.Allow && !(sum.covered && j.verdict == tool.Allow):
-		j.note = what + sum.because(script)
+		j.note = what + sum.because(script.Script)
 	default:
 		j.note = what
 	}

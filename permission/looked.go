@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/tool"
 )
 
 // looked is what was found out while one request is judged, whatever the rules and the mode say to it: its commands
@@ -18,7 +19,7 @@ type looked struct {
 	again    bool // this is the second try
 	steps    int
 
-	scripts map[string]script
+	scripts map[where]script
 	spots   map[string]*spot // by path, as it is written and as it is resolved
 	git     map[string]string
 	secrets map[search]string
@@ -35,10 +36,14 @@ type search struct {
 	links bool
 }
 
+// where is a line, in the folder it runs in.
+type where struct{ line, dir string }
+
 // script is a line as it was read.
 type script struct {
 	*shell.Script
-	err error
+	err    error
+	hidden bool // it holds characters that cannot be seen
 }
 
 // fact is what a simple command does, so far as that can be found out.
@@ -59,7 +64,7 @@ type place struct {
 // begin is the engine for one judgement.
 func (e engine) begin() engine {
 	e.looked = &looked{
-		deadline: time.Now().Add(cmp.Or(e.world.patience, shell.MaxTime)), scripts: map[string]script{}, spots: map[string]*spot{},
+		deadline: time.Now().Add(cmp.Or(e.world.patience, shell.MaxTime)), scripts: map[where]script{}, spots: map[string]*spot{},
 		git: map[string]string{}, secrets: map[search]string{}, facts: map[*shell.Command]*fact{}, folders: map[string]*folder{},
 	}
 	if e.world.Disk != nil {
@@ -83,15 +88,16 @@ func (l *looked) step() bool {
 }
 
 // read reads a line once.
-func (l *looked) read(line, dir, home string) (*shell.Script, error) {
-	key := dir + "\x00" + line
-	s, known := l.scripts[key]
+func (l *looked) read(line, dir, home string) script {
+	at := where{line, dir}
+	s, known := l.scripts[at]
 	if !known {
 		s.Script, s.err = shell.Read(line, shell.Options{Dir: dir, Home: home, Deadline: l.deadline})
+		s.hidden = tool.Hidden(line)
 		l.late = l.late || errors.Is(s.err, shell.ErrTooSlow)
-		l.scripts[key] = s
+		l.scripts[at] = s
 	}
-	return s.Script, s.err
+	return s
 }
 
 // secret names a secret that a search would read, looked for once.

@@ -16,8 +16,8 @@ func (p *Policy) Understood(r tool.Request) []string {
 		if a.Verb != tool.Execs {
 			continue
 		}
-		script, err := e.read(a.Target, e.directory(&r), e.world.Home)
-		if err != nil {
+		script := e.read(a.Target, e.directory(&r), e.world.Home)
+		if script.err != nil {
 			continue
 		}
 		read := script.Understood()

@@ -66,9 +66,11 @@ func Visible(s string) string {
 func Hidden(s string) bool { return !isPlain(s) }
 
 func isPlain(s string) bool {
-	for len(s) > 0 && (s[0] >= 0x20 && s[0] < 0x7F || s[0] == '\n' || s[0] == '\t') {
-		s = s[1:] // nearly all of nearly all texts
+	n := 0
+	for n < len(s) && (s[n] >= 0x20 && s[n] < 0x7F || s[n] == '\n' || s[n] == '\t') {
+		n++ // nearly all of nearly all texts
 	}
+	s = s[n:]
 	for i, r := range s {
 		if hides(r) {
 			return false

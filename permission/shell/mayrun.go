@@ -111,10 +111,12 @@ func (p *Pattern) mentioned(c *Command) Match {
 // indexes reports whether bash may take a quoted text of c for a variable with an index, and run what stands in that:
 // [ -v 'a[$(rm x)]' ]. In (( … )) quotes do not even quote.
 func (c *Command) indexes() bool {
-	return slices.Contains(evaluators, c.Name()) && strings.Contains(c.Source, "[") && (strings.Contains(c.Source, "$(") || strings.Contains(c.Source, "`"))
+	switch c.Name() {
+	case "[", "[[", "((", "test", "declare", "typeset", "local", "export", "readonly", "printf", "read", "unset", "let", "wait", "getopts", "mapfile", "readarray":
+		return strings.Contains(c.Source, "[") && (strings.Contains(c.Source, "$(") || strings.Contains(c.Source, "`"))
+	}
+	return false
 }
-
-var evaluators = strings.Fields("[ [[ (( test declare typeset local export readonly printf read unset let wait getopts mapfile readarray")
 
 // gitItself reports whether a command of git is its own: any other may be an alias for whatever.
 func gitItself(name string) bool {

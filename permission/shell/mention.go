@@ -190,7 +190,7 @@ func (c *Command) recursive() bool {
 // would give as many texts that are nearly as long as itself.
 func pathsIn(word string, code bool) []string {
 	out := []string{}
-	seen := make(map[string]bool, len(word)/32)
+	seen := make(map[string]bool, len(word)/10)
 	add := func(s string) {
 		if s == "" {
 			return

@@ -9,42 +9,67 @@ import (
 // ordinary names are judged alike.
 func Ordinary(name string) bool {
 	name = fold(name)
+	if name == "" || name[0] == '.' {
+		return false
+	}
 	t := special()
-	if name == "" || name[0] == '.' || t.names[name] {
+	first := &t.byFirst[name[0]]
+	if first.lengths&bit(name) != 0 && t.names[name] {
 		return false
 	}
 	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && t.endings[name[dot:]] {
 		return false
 	}
-	for i := range t.starred {
-		if t.starred[i].match(name) {
-			return false
-		}
-	}
-	return true
+	return !anyMatch(first.starred, name) && !anyMatch(t.headless, name)
 }
 
-// special are the components of all tables: whole names, the endings of those like *.pem, and others with a star.
+func anyMatch(patterns []starred, name string) bool {
+	for i := range patterns {
+		if patterns[i].match(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// bit stands for the length of a name.
+func bit(name string) uint64 { return 1 << min(len(name), 63) }
+
+// specials are the components of all tables: whole names, the endings of those like *.pem, and others with a star.
 // Names with a dot in front are left out, as none of them is ordinary, and so is a star that stands for any name.
-var special = sync.OnceValue(func() (t struct {
+type specials struct {
 	names, endings map[string]bool
-	starred        []starred
-}) {
-	t.names, t.endings = map[string]bool{}, map[string]bool{}
+	headless       []starred // that begin with the star
+	byFirst        [256]struct {
+		lengths uint64 // of the whole names that begin with this byte, a bit each
+		starred []starred
+	}
+}
+
+var special = sync.OnceValue(func() *specials {
+	t := &specials{names: map[string]bool{}, endings: map[string]bool{}}
 	for _, table := range [][]rule{protected, secretFiles, secretFolders, systemSecrets} {
 		for _, r := range table {
 			for c := range strings.SplitSeq(r.chain, "/") {
-				switch s := newStarred(c); {
-				case c[0] == '.' || c == "*":
-				case !s.star:
-					t.names[c] = true
-				case s.head == "" && strings.LastIndexByte(s.tail, '.') == 0:
-					t.endings[s.tail] = true
-				default:
-					t.starred = append(t.starred, s)
-				}
+				t.add(c)
 			}
 		}
 	}
 	return t
 })
+
+func (t *specials) add(c string) {
+	first := &t.byFirst[c[0]]
+	switch s := newStarred(c); {
+	case c[0] == '.' || c == "*":
+	case !s.star:
+		t.names[c] = true
+		first.lengths |= bit(c)
+	case s.head == "" && strings.LastIndexByte(s.tail, '.') == 0:
+		t.endings[s.tail] = true
+	case s.head == "":
+		t.headless = append(t.headless, s)
+	default:
+		first.starred = append(first.starred, s)
+	}
+}
