@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -221,18 +220,15 @@ func fitting(names []string, most int) int {
 // than prose, with some 3.5 bytes of ASCII to a token, and a character of another script is taken for one. So it is
 // rather more than less.
 func Tokens(d tool.Declaration) int {
-	wire, err := json.Marshal(map[string]any{"type": "function", "function": map[string]any{
-		"name": d.Name, "description": d.Description, "parameters": json.RawMessage(d.Parameters),
-	}})
-	if err != nil { // no JSON: what it would take is not known better
-		wire = []byte(d.Name + d.Description + string(d.Parameters))
-	}
-	plain, others := 0, 0
-	for _, r := range string(wire) {
-		if r < 0x80 {
-			plain++
-		} else {
-			others++
+	const around = len(`{"type":"function","function":{"name":"","description":"","parameters":}}`)
+	plain, others := around, 0
+	for _, text := range [...]string{d.Name, d.Description, string(d.Parameters)} {
+		for _, r := range text {
+			if r < 0x80 {
+				plain++
+			} else {
+				others++
+			}
 		}
 	}
 	return (plain*2+6)/7 + others

@@ -165,14 +165,7 @@ func typesOf(in map[string]any) []string {
 	var types []string
 	for _, one := range said {
 		name, _ := one.(string)
-		name = strings.ToLower(name)
-		if other := map[string]string{
-			"int": "integer", "long": "integer", "float": "number", "double": "number", "decimal": "number", "str": "string", "text": "string",
-			"bool": "boolean", "dict": "object", "map": "object", "list": "array", "tuple": "array", "set": "array", "none": "null",
-		}[name]; other != "" {
-			name = other
-		}
-		if slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array", "null"}, name) && !slices.Contains(types, name) {
+		if name = jsonType(strings.ToLower(name)); name != "" && !slices.Contains(types, name) {
 			types = append(types, name)
 		}
 	}
@@ -180,6 +173,29 @@ func typesOf(in map[string]any) []string {
 		types = append(types, "null")
 	}
 	return types
+}
+
+// jsonType is a type's name in JSON Schema; "" if it is none.
+func jsonType(name string) string {
+	switch name {
+	case "string", "number", "integer", "boolean", "object", "array", "null":
+		return name
+	case "int", "long":
+		return "integer"
+	case "float", "double", "decimal":
+		return "number"
+	case "str", "text":
+		return "string"
+	case "bool":
+		return "boolean"
+	case "dict", "map":
+		return "object"
+	case "list", "tuple", "set":
+		return "array"
+	case "none":
+		return "null"
+	}
+	return ""
 }
 
 // limits lowers what bounds numbers, texts and lists. A pattern that not every server can read is told in words.
