@@ -191,6 +191,11 @@ func boxMain() error {
 	if err != nil {
 		return err
 	}
+	return answer(func(o order) (effect, error) { return try(o, &fresh, &hits) })
+}
+
+// answer answers the questions that come in, one a line, until nobody asks any more.
+func answer[Q, A any](do func(Q) (A, error)) error {
 	fmt.Println("ready")
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
@@ -198,46 +203,53 @@ func boxMain() error {
 		if err != nil {
 			return nil
 		}
-		var o order
-		if err := json.Unmarshal(line, &o); err != nil {
+		var q Q
+		if err := json.Unmarshal(line, &q); err != nil {
 			return err
 		}
-		before := fresh
-		for _, s := range o.Setup {
-			if out, err := exec.Command("/bin/bash", "-c", "cd "+root+" && "+s).CombinedOutput(); err != nil {
-				return fmt.Errorf("%s: %w: %s", s, err, out)
-			}
+		a, err := do(q)
+		if err != nil {
+			return err
 		}
-		if len(o.Setup) > 0 {
-			if before, err = look(); err != nil {
-				return err
-			}
-		}
-		hits.Store(0)
-		e := effect{Asked: o.Judge && !unaskedHere(o.Command)}
-		if !e.Asked {
-			e = perform(o)
-			time.Sleep(time.Millisecond)
-			e.Connected = hits.Load() > 0
-			after, err := look()
-			if err != nil {
-				return err
-			}
-			e.Changed = differences(before, after)
-			_, ranErr := os.Stat("/run/ran")
-			e.Ran = ranErr == nil
-		}
-		if len(e.Changed) > 0 || e.Ran || len(o.Setup) > 0 {
-			if err := furnish(); err != nil {
-				return err
-			}
-			if fresh, err = look(); err != nil {
-				return err
-			}
-		}
-		data, _ := json.Marshal(e)
+		data, _ := json.Marshal(a)
 		fmt.Println(string(data))
 	}
+}
+
+// try runs a command, if it is to be run, and leaves the box as fresh as it was.
+func try(o order, fresh *map[string]string, hits *atomic.Int64) (e effect, err error) {
+	before := *fresh
+	for _, s := range o.Setup {
+		if out, err := exec.Command("/bin/bash", "-c", "cd "+root+" && "+s).CombinedOutput(); err != nil {
+			return e, fmt.Errorf("%s: %w: %s", s, err, out)
+		}
+	}
+	if len(o.Setup) > 0 {
+		if before, err = look(); err != nil {
+			return e, err
+		}
+	}
+	hits.Store(0)
+	e = effect{Asked: o.Judge && !unaskedHere(o.Command)}
+	if !e.Asked {
+		e = perform(o)
+		time.Sleep(time.Millisecond)
+		e.Connected = hits.Load() > 0
+		after, err := look()
+		if err != nil {
+			return e, err
+		}
+		e.Changed = differences(before, after)
+		_, ranErr := os.Stat("/run/ran")
+		e.Ran = ranErr == nil
+	}
+	if len(e.Changed) > 0 || e.Ran || len(o.Setup) > 0 {
+		if err := furnish(); err != nil {
+			return e, err
+		}
+		*fresh, err = look()
+	}
+	return e, err
 }
 
 // enterBox makes the disk read-only, with a tmpfs on all that should be writable, and the network's loopback work.

@@ -1,9 +1,7 @@
 package permission_test
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -126,24 +124,7 @@ func recorderMain() error {
 	if err := w.furnish(); err != nil {
 		return err
 	}
-	fmt.Println("ready")
-	in := bufio.NewReaderSize(os.Stdin, 1<<20)
-	for {
-		line, err := in.ReadBytes('\n')
-		if err != nil {
-			return nil
-		}
-		var t take
-		if err := json.Unmarshal(line, &t); err != nil {
-			return err
-		}
-		r, err := record(t, w)
-		if err != nil {
-			return err
-		}
-		data, _ := json.Marshal(r)
-		fmt.Println(string(data))
-	}
+	return answer(func(t take) (recording, error) { return record(t, w) })
 }
 
 // restore puts a file of the workspace back, or removes what is none.
