@@ -13,8 +13,10 @@ func (c *Command) First() *Command {
 
 // sameness finds equal commands.
 type sameness struct {
-	seen map[string]*Command
-	key  []byte
+	seen    map[string]*Command
+	key     []byte
+	folders []byte   // how the folders are written down in a key that
+	last    []string // were the last ones: nearly all commands run where the one before did
 }
 
 // first is the first command equal to c, which stands in a place of its own by now. All of a command takes part, and
@@ -97,9 +99,15 @@ func (s *sameness) flags(bits ...bool) {
 
 // dirs tells folders that are not known from none.
 func (s *sameness) dirs(dirs []string) {
+	if len(dirs) > 0 && len(dirs) == len(s.last) && &dirs[0] == &s.last[0] {
+		s.key = append(s.key, s.folders...)
+		return
+	}
+	from := len(s.key)
 	s.flags(dirs == nil)
 	s.number(len(dirs))
 	for _, d := range dirs {
 		s.text(d)
 	}
+	s.last, s.folders = dirs, append(s.folders[:0], s.key[from:]...)
 }

@@ -159,7 +159,14 @@ func counted(args []*syntax.Word) []Word {
 // readsPipes reports whether a command only reads the files among its words, so that one may be <(…): what a harmless
 // command prints, and no file.
 func readsPipes(args []*syntax.Word) bool {
-	return len(args) > 1 && slices.Contains([]string{"diff", "comm", "cmp", "cat", "grep", "wc", "sort", "paste", "join", "head", "tail"}, args[0].Lit())
+	if len(args) < 2 {
+		return false
+	}
+	switch args[0].Lit() {
+	case "diff", "comm", "cmp", "cat", "grep", "wc", "sort", "paste", "join", "head", "tail":
+		return true
+	}
+	return false
 }
 
 // isPipe reports whether a word is <(…) and nothing more.

@@ -462,15 +462,19 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, redirs []Redirect) out
 	r.pipes = readsPipes(c.Args)
 	defer func() { r.pipes = outer }()
 	cmd.Words = make([]Word, 0, len(c.Args))
+	plain := true
 	for _, w := range c.Args {
 		if s, ok := plainLiteral(w); ok {
 			cmd.Words = append(cmd.Words, Word{s, Literal})
 			continue
 		}
+		plain = false
 		r.nested(w)
 		cmd.Words = append(cmd.Words, r.words(w)...)
 	}
-	r.fill(cmd, c.Args)
+	if !plain {
+		r.fill(cmd, c.Args)
+	}
 	r.add(cmd)
 	if len(c.Args) == 0 {
 		for _, a := range cmd.Prefix {
