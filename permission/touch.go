@@ -141,8 +141,13 @@ func (e *engine) globTargets(out []target, t shell.Touch) []target {
 	if t.Spec {
 		may = names.MaySecretBelow
 	}
-	if secret, ok := may(t.Path); ok && !t.Names {
+	if secret, ok := may(t.Path); ok && !t.Names && t.Only == "" {
 		out = append(out, target{example: secret})
+	}
+	if t.Only != "" && !t.Names {
+		if secret, ok := mayBeFound(t.Only); ok {
+			out = append(out, target{example: secret})
+		}
 	}
 	if e.disk == nil {
 		return out
@@ -158,6 +163,22 @@ func (e *engine) globTargets(out []target, t shell.Touch) []target {
 		if at := e.at(p); !t.Names || !within(at.path, folder.path) { // within it, its name is no secret
 			out = append(out, target{spot: at, sure: true})
 		}
+	}
+	if t.Below && (!t.Names || t.Links) {
+		return e.belowTargets(out, t)
+	}
+	return out
+}
+
+// belowTargets adds what lies below the folders that a pattern stands for now: grep -r KEY src? reads src1/.env.
+func (e *engine) belowTargets(out []target, t shell.Touch) []target {
+	folders, ok := e.disk.Glob(t.Path + "/.")
+	if !ok {
+		return append(out, target{spot: &spot{path: "*"}})
+	}
+	t.Glob = false
+	for _, t.Path = range folders {
+		out = e.targets(out, t)
 	}
 	return out
 }

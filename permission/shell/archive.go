@@ -29,7 +29,11 @@ func (c *Command) proveArchive(name string) Proof {
 	if archive == "-" {
 		return c.proved(nil)
 	}
-	return c.proved([]Touch{{Path: archive}})
+	ts := []Touch{{Path: archive}}
+	for _, end := range guessedEndings[name] {
+		ts = append(ts, Touch{Path: archive + end})
+	}
+	return c.proved(ts)
 }
 
 // tarListing reads t, v, z, j, J, a and f in the words of tar, with or without a minus in front of the first.

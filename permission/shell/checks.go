@@ -102,8 +102,15 @@ func checkNumbers(a *args) string {
 	return ""
 }
 
-// checkPs: an e without a minus shows the environment of every process.
+// checkPs: an e without a minus shows the environment of every process, and so does one with it where ps cannot make
+// sense of its words otherwise: it reads them once more as if no minus stood before any of them.
 func checkPs(a *args) string {
+	unsure := len(a.operands) > 0 || a.has("-x", "-T", "-u")
+	for _, f := range a.flags {
+		if unsure && (f.name == "-e" || len(f.name) == 2 && f.name != "-o" && strings.Contains(f.value.Text, "e")) {
+			return "ps may show environments"
+		}
+	}
 	for _, w := range a.operands {
 		if !slices.Contains([]string{"aux", "auxw", "auxww", "auxf", "axu", "axf", "ax", "a", "u", "x", "f", "w", "ww"}, w.Text) {
 			return "ps may show environments"
@@ -237,8 +244,9 @@ func checkJq(a *args) string {
 	if a.operands[0].Sort != Literal {
 		return "the program of jq is not known"
 	}
-	for _, word := range []string{"import", "include", "modulemeta", "input_filename", "$ENV", "env", "get_search_list"} {
-		if containsWord(a.operands[0].Text, word) {
+	code := strings.ReplaceAll(a.operands[0].Text, ".ENV", "") // a field; the variable may be written $ ENV
+	for _, word := range []string{"import", "include", "modulemeta", "input_filename", "ENV", "env", "get_search_list"} {
+		if containsWord(code, word) {
 			return "the jq program holds " + word
 		}
 	}

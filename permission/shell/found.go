@@ -60,24 +60,24 @@ func (c *Command) proveFound() Proof {
 			continue
 		}
 		for _, start := range starts {
-			ts = append(ts, Touch{Path: start, Below: true, Links: !t.Names || lists, Names: t.Names, Only: only})
+			ts = append(ts, Touch{Path: start.Text, Glob: start.Sort == Glob, Below: true, Links: !t.Names || lists, Names: t.Names, Only: only})
 		}
 	}
 	return c.proved(ts)
 }
 
 // findStarts are the folders that find starts in, and the pattern that every name it finds has: "*" if there is none.
-func (c *Command) findStarts() (starts []string, only string) {
+func (c *Command) findStarts() (starts []Word, only string) {
 	words := c.Words[1:]
 	for len(words) > 0 && (words[0].Text == "-H" || words[0].Text == "-P") {
 		words = words[1:]
 	}
 	for len(words) > 0 && !isFindTest(words[0].Text) {
-		starts = append(starts, words[0].Text)
+		starts = append(starts, words[0])
 		words = words[1:]
 	}
 	if len(starts) == 0 {
-		starts = []string{"."}
+		starts = []Word{{".", Literal}}
 	}
 	only = "*"
 	ran := false

@@ -160,14 +160,15 @@ func prettyFormat(name, format string) bool {
 
 // gitTouches are the paths among the words: every operand may be one, also behind a colon (HEAD:path).
 func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof {
-	below := name == "grep" || a.has("--no-index") || name == "diff" && len(a.operands) == 2 && a.ended < 0 // outside a repository, two folders
+	two := name == "diff" && len(a.operands) == 2 // outside a repository these are two folders, with -- or without
+	below := name == "grep" || a.has("--no-index") || two && a.ended != 1
 	var ts []Touch
 	set := flagSets()["git "+name]
 	for _, f := range a.flags {
 		if set[f.name] == reading {
 			ts = append(ts, Touch{Path: f.value.Text})
 		}
-		if f.name == "-L" && strings.Contains(f.value.Text, ":") && s.operands == listed { // -L1,5:path, but not of blame
+		if f.name == "-L" && strings.Contains(f.value.Text, ":") && name != "blame" && name != "annotate" { // -L1,5:path
 			ts = append(ts, Touch{Path: f.value.Text[strings.LastIndexByte(f.value.Text, ':')+1:]})
 		}
 	}
@@ -202,6 +203,11 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 	}
 	if !slices.Contains(gitQuiet, name) {
 		p.Git = dirs
+	}
+	if two && !below { // HEAD -- src, unless HEAD is a folder
+		for _, d := range dirs {
+			p.Unless = append(p.Unless, join2(d, a.operands[0].Text)+"/.")
+		}
 	}
 	return p
 }

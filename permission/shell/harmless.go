@@ -297,6 +297,12 @@ func (a *args) touches(name string, s spec) []Touch {
 		}
 		t.Path, t.Glob = w.Text, w.Sort == Glob
 		ts = append(ts, t)
+		for _, end := range guessedEndings[name] {
+			ts = append(ts, Touch{Path: w.Text + end, Glob: t.Glob})
+		}
+	}
+	if len(files) == 0 && slices.Contains(readsOut, name) {
+		ts = append(ts, Touch{Path: "a.out"})
 	}
 	if lists := name == "ls" || name == "dir" || name == "vdir"; len(files) == 0 && (t.Below && !lists || t.Names && lists) {
 		t.Path, t.Glob = ".", false
@@ -310,6 +316,16 @@ func (a *args) touches(name string, s spec) []Touch {
 	}
 	return ts
 }
+
+// guessedEndings are what a command puts behind the name of a file that is not there: the file it then reads may be a
+// link, or one that a rule is about.
+var guessedEndings = map[string][]string{
+	"gzip": {".gz", ".z", "-z", ".Z"}, "gunzip": {".gz", ".z", "-z", ".Z"}, "zcat": {".gz", ".z", "-z", ".Z"},
+	"unzip": {".zip", ".ZIP"}, "zipinfo": {".zip", ".ZIP"},
+}
+
+// readsOut are the commands that read a.out where they are given no file.
+var readsOut = []string{"nm", "objdump", "size"}
 
 // chosen are the patterns with which grep and rg are told which files below a folder to look into: one that asks for
 // .env asks for it by name.
