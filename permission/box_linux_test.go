@@ -54,6 +54,7 @@ type order struct {
 	Command string
 	Unasked bool     // in the environment of commands that run unasked
 	Setup   []string // commands of our own that run before, and do not count
+	Patient bool     // let it run for long
 	Judge   bool     // run it only if the policy, with the disk of the box before its eyes, would not ask
 }
 
@@ -399,7 +400,11 @@ func furnish() error {
 
 // perform runs a command as the shell tool would.
 func perform(o order) effect {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	limit := 2 * time.Second
+	if o.Patient {
+		limit *= 10
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", o.Command)
 	cmd.Dir = root

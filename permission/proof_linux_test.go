@@ -44,7 +44,11 @@ func TestAttacksDoHarm(t *testing.T) {
 		if !proof[n] || i%every != 0 || missing(lines[n]) {
 			continue
 		}
-		if e := b.run(t, order{Command: lines[n]}); e.harm() == "" {
+		e := b.run(t, order{Command: lines[n]})
+		if e.harm() == "" { // a busy machine may not have come to it
+			e = b.run(t, order{Command: lines[n], Patient: true})
+		}
+		if e.harm() == "" {
 			t.Errorf("attacks.txt:%d: does no harm: %s\n%d: %s", n, lines[n], e.Code, e.Output)
 		}
 		proved++

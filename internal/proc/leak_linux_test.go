@@ -41,7 +41,7 @@ func TestLeaksNothing(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end) && (descriptors(t) > fds || runtime.NumGoroutine() > routines); {
+	for end := time.Now().Add(slack(time.Second)); time.Now().Before(end) && (descriptors(t) > fds || runtime.NumGoroutine() > routines); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if n := descriptors(t); n > fds {
