@@ -24,6 +24,9 @@ type spec struct {
 	check func(a *args) (why string)
 }
 
+// anyText reports whether any word at all will do: no flag of the command does harm, and no operand is a file.
+func (s spec) anyText() bool { return s.safe && s.operands == plain }
+
 // operands says what the words are that are no flags.
 type operands int
 
@@ -111,7 +114,7 @@ func parseArgs(c *Command, words []Word, set flagSet, s spec) (a *args, why stri
 	}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
-		if why := wordWhy(w, s.safe || a.ended >= 0); why != "" {
+		if why := wordWhy(w, s.safe || a.ended >= 0); why != "" && !(w.Sort == One && s.anyText()) {
 			return nil, why
 		}
 		if s.answers && (strings.HasPrefix(w.Text, "@") || w.Sort == Glob && w.canBeFlag()) {

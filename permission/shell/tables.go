@@ -95,7 +95,7 @@ var specs = map[string]spec{
 	"shuf":    {flags: "-erz -i: -n: --echo --repeat --zero-terminated --input-range: --head-count:", operands: contents},
 	"numfmt":  {flags: "-z -d: --to: --from: --suffix: --padding: --format: --field: --header? --grouping --round: --to-unit: --from-unit: --invalid: --delimiter:", operands: plain},
 	"tsort":   {operands: contents, most: 1}, "expr": {operands: plain, raw: true}, "factor": {operands: plain, check: checkNumbers},
-	"zcat": {operands: contents}, "bzcat": {operands: contents}, "xzcat": {operands: contents}, "zstdcat": {operands: contents},
+	"zcat": {flags: "-f", operands: contents}, "bzcat": {operands: contents}, "xzcat": {operands: contents}, "zstdcat": {operands: contents},
 	"gzip": {flags: packFlags, operands: contents, check: checkPacker}, "gunzip": {flags: packFlags, operands: contents, check: checkPacker},
 	"xz": {flags: packFlags, operands: contents, check: checkPacker}, "bzip2": {flags: packFlags, operands: contents, check: checkPacker},
 	"bc": {flags: "-lqsw --mathlib --quiet --standard --warn", operands: contents},

@@ -9,8 +9,8 @@ import (
 )
 
 // What a command prints may be taken into a word by $(…). A harmless command is so there too, and what it prints is not
-// known; so such a word only stands where any text will do: behind echo and printf, where test compares, in [[ … ]] and
-// case, and as the value of a variable that is used in such places.
+// known; so such a word only stands where any text will do: behind echo, printf and basename, where test compares, in
+// [[ … ]] and case, and as the value of a variable that is used in such places.
 
 // tells reports whether a word is made of texts, of what commands print and of plain variables that are welcome.
 func tells(parts []syntax.WordPart, welcome func(name string) bool) bool {
@@ -41,27 +41,49 @@ func anyName(string) bool { return true }
 func isAmbient(name string) bool { return ambient[name] }
 
 // command reads $(…): a text, if any text will do. Without quotes it would be taken apart, and a star in it be looked
-// up, so it must come from a command that prints none.
+// up, so it must come from a command that prints none; and a piece may be an operator to test, so there it must be a
+// number.
 func (b *builder) command(p *syntax.CmdSubst, quoted bool) {
 	b.started = true
-	if b.binding != nil && b.takes && !p.TempFile && !p.ReplyVar && (quoted || b.prints && printsPlainly(p)) {
+	if b.binding != nil && b.takes && !p.TempFile && !p.ReplyVar && (quoted || b.prints && printsPlainly(p) || printsNumbers(p)) {
 		b.one = true
 		return
 	}
 	b.unknown = true
 }
 
-// printsPlainly reports whether what stands in $(…) prints numbers and names alone.
-func printsPlainly(p *syntax.CmdSubst) bool {
-	if len(p.Stmts) != 1 || decorated(p.Stmts[0]) {
-		return false
+// printsNumbers reports whether what stands in $(…) prints numbers alone: wc prints no names of what it is given as its
+// input.
+func printsNumbers(p *syntax.CmdSubst) bool {
+	return printsPlainly(p) && lastCall(p).Args[0].Lit() == "wc"
+}
+
+// lastCall is the command whose output $(…) stands for, alone or behind a pipe; nil if it is more than a command. Files
+// that it reads as its input are no more.
+func lastCall(p *syntax.CmdSubst) *syntax.CallExpr {
+	if len(p.Stmts) != 1 {
+		return nil
 	}
 	last := p.Stmts[0]
-	if pipe, ok := last.Cmd.(*syntax.BinaryCmd); ok && pipe.Op == syntax.Pipe && !decorated(pipe.Y) {
+	if pipe, ok := last.Cmd.(*syntax.BinaryCmd); ok && pipe.Op == syntax.Pipe && !decorated(last) {
 		last = pipe.Y
 	}
+	for _, d := range last.Redirs {
+		if d.Op != syntax.RdrIn || d.N != nil {
+			return nil
+		}
+	}
 	call, ok := last.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 || len(call.Assigns) > 0 {
+	if !ok || len(call.Args) == 0 || len(call.Assigns) > 0 || last.Negated || last.Background || last.Coprocess || last.Disown {
+		return nil
+	}
+	return call
+}
+
+// printsPlainly reports whether what stands in $(…) prints numbers and names alone.
+func printsPlainly(p *syntax.CmdSubst) bool {
+	call := lastCall(p)
+	if call == nil {
 		return false
 	}
 	for i, w := range call.Args {
@@ -80,7 +102,7 @@ func printsPlainly(p *syntax.CmdSubst) bool {
 
 // takesText reports whether any text will do for the words of a command.
 func takesText(name string) bool {
-	return name == "echo" || name == "printf" || name == "test" || name == "["
+	return name == "echo" || name == "printf" || name == "test" || name == "[" || specs[name].anyText()
 }
 
 // reads are the variables that read NAME… gives what it reads to; ok is false where it does more than that.

@@ -16,7 +16,7 @@ var versioned = map[string]string{
 		"tsc uv ruff black vim nvim emacs ghc julia shellcheck shfmt golangci-lint protoc buf fd fzf bat less nano rsync strace gdb lldb valgrind " +
 		"aws systemctl xz bzip2 clangd rustfmt npx java javac clang-format nvcc R Rscript lua luajit",
 	"-V":       "python python2 python3 pip pip3 ssh cargo rustc curl wget tmux",
-	"-v":       "node npm ruby perl php gcc g++ lua nginx",
+	"-v":       "node npm ruby perl php gcc g++ lua nginx docker tsc",
 	"-version": "ffmpeg ffprobe java javac",
 	"version":  "go openssl zig helm",
 }
