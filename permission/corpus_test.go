@@ -16,11 +16,11 @@ import (
 // calm is a disk on which nothing lies in wait: paths lead where they say.
 type calm struct{}
 
-func (calm) Resolve(p string) string      { return path.Clean(p) }
-func (calm) Glob(string) ([]string, bool) { return nil, true }
-func (calm) Git(string) (string, bool)    { return "", true }
-func (calm) Secret(string, bool) string   { return "" }
-func (calm) List(string) ([]string, bool) { return nil, true }
+func (calm) Resolve(p string) string                 { return path.Clean(p) }
+func (calm) Glob(string) ([]string, bool)            { return nil, true }
+func (calm) Git(string) (string, bool)               { return "", true }
+func (calm) Secret(string, permission.Search) string { return "" }
+func (calm) List(string) ([]string, bool)            { return nil, true }
 
 func commandRequest(line string) tool.Request {
 	return tool.Request{
@@ -109,7 +109,7 @@ func TestAttacks(t *testing.T) {
 // secretive is a calm disk with a secret in every folder.
 type secretive struct{ calm }
 
-func (secretive) Secret(dir string, _ bool) string { return dir + "/.env" }
+func (secretive) Secret(dir string, _ permission.Search) string { return dir + "/.env" }
 
 // sort -rn asked in every workspace that has a .env: -r was taken for what it is to grep.
 func TestOnlySearchesReadFolders(t *testing.T) {

@@ -26,7 +26,10 @@ func (s sleepy) wait(over string) {
 func (s sleepy) Resolve(p string) string        { s.wait("resolve"); return s.calm.Resolve(p) }
 func (s sleepy) Glob(p string) ([]string, bool) { s.wait("glob"); return s.calm.Glob(p) }
 func (s sleepy) Git(p string) (string, bool)    { s.wait("git"); return s.calm.Git(p) }
-func (s sleepy) Secret(p string, l bool) string { s.wait("secret"); return s.calm.Secret(p, l) }
+func (s sleepy) Secret(p string, l permission.Search) string {
+	s.wait("secret")
+	return s.calm.Secret(p, l)
+}
 
 // A command for which 50 ms are not enough is not judged, whatever the disk takes its time over.
 // It is denied where a rule denies any command, and else asked about, whatever rules and mode would have allowed.

@@ -13,7 +13,14 @@ type Disk interface {
 	// Git names a program that the configuration of the repository around dir would run. known is false if that could
 	// not be found out.
 	Git(dir string) (program string, known bool)
-	// Secret names a secret file below dir that a search through it would read; "" if none was found. With links it
-	// also names what a link leads to that does not lie below dir.
-	Secret(dir string, links bool) string
+	// Secret names a secret file below dir that a search through it would read; "" if none was found.
+	Secret(dir string, s Search) string
+}
+
+// Search says what a search through a folder looks at.
+type Search struct {
+	Links bool   // what links lead to counts too, and is told where it does not lie below the folder
+	Only  string // patterns, with a slash between two: other files are not looked into; "": all are
+	Shown bool   // what is hidden is left out, unless an ignore file brings it back
+	Plain bool   // a name that a shell would take apart is told as well
 }

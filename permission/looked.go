@@ -32,8 +32,8 @@ type looked struct {
 
 // search is a folder that is searched through.
 type search struct {
-	dir   string
-	links bool
+	dir string
+	Search
 }
 
 // where is a line, in the folder it runs in.
@@ -101,11 +101,11 @@ func (l *looked) read(line, dir, home string) script {
 }
 
 // secret names a secret that a search would read, looked for once.
-func (l *looked) secret(dir string, links bool) string {
-	name, known := l.secrets[search{dir, links}]
+func (l *looked) secret(dir string, s Search) string {
+	name, known := l.secrets[search{dir, s}]
 	if !known {
-		name = l.disk.Secret(dir, links)
-		l.secrets[search{dir, links}] = name
+		name = l.disk.Secret(dir, s)
+		l.secrets[search{dir, s}] = name
 	}
 	return name
 }

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -94,7 +95,7 @@ func (e *engine) targets(out []target, t shell.Touch) []target {
 		out = append(out, target{spot: at.allBelow(t.Names && !t.Links), sure: true})
 	}
 	if (!t.Names || t.Links) && e.disk != nil && !t.Write && !t.Vague {
-		if secret := e.secret(at.path, t.Links); secret != "" {
+		if secret := e.secret(at.path, Search{Links: t.Links, Only: cmp.Or(t.Among, t.Only), Shown: t.Shown}); secret != "" {
 			out = append(out, target{example: secret}) // one of perhaps many
 		}
 	}

@@ -36,7 +36,7 @@ func Example() {
 	}
 	d := disk.New(disk.Options{Roots: []string{top}, Patience: time.Minute})
 	fmt.Println(d.Git(filepath.Join(top, "conf")))
-	fmt.Println(filepath.Base(d.Secret(top, false)))
+	fmt.Println(filepath.Base(d.Secret(top, disk.Search{})))
 	// Output:
 	// ./watch.sh (core.fsmonitor) true
 	// .env.local

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -14,11 +15,23 @@ import (
 // for an ordinary file.
 const unseen = "*"
 
+// Search says what a search through a folder looks at.
+type Search struct {
+	// Links: what links lead to counts too. One that leaves the folder for a place that is neither in the workspace nor
+	// in the system's folders is told by its target, secret or not.
+	Links bool
+	// Only are patterns, with a slash between two: other files are not looked into. "": all are.
+	Only string
+	// Shown: what is hidden is left out, unless an ignore file brings it back.
+	Shown bool
+	// Plain: names are taken apart at blanks and read by a shell, so one that would come out as something else is told
+	// as well.
+	Plain bool
+}
+
 // Secret names a secret file below dir, or a folder of secrets, that a search through dir would read; "" if there is
-// none. What git ignores counts. With links, what links lead to counts too: one that leaves dir for a place that is
-// neither in the workspace nor in the system's folders is told by its target, secret or not. If there is too much to
-// look at, the answer is "*": files that are not known.
-func (d *Disk) Secret(dir string, links bool) string {
+// none. What git ignores counts. If there is too much to look at, the answer is "*": files that are not known.
+func (d *Disk) Secret(dir string, s Search) string {
 	abs, exists, err := realpath.Resolve(dir)
 	switch {
 	case err != nil || !filepath.IsAbs(dir):
@@ -29,7 +42,13 @@ func (d *Disk) Secret(dir string, links bool) string {
 		}
 		return ""
 	}
-	w := &secretWalk{disk: d, budget: d.budget(), top: abs, links: links, seen: map[string]bool{}}
+	w := &secretWalk{disk: d, budget: d.budget(), top: abs, search: s, seen: map[string]bool{}}
+	if s.Only != "" {
+		w.only = strings.Split(s.Only, "/")
+	}
+	if s.Shown {
+		w.hidden = d.unhidden(w.budget, abs)
+	}
 	info, err := os.Lstat(abs)
 	if err == nil && !info.IsDir() {
 		w.file(abs)
@@ -50,7 +69,9 @@ type secretWalk struct {
 	disk   *Disk
 	budget *budget
 	top    string
-	links  bool
+	search Search
+	only   []string
+	hidden *unhidden       // nil: what is hidden is looked at
 	todo   []string        // folders, canonical
 	seen   map[string]bool // folders that links lead to
 	found  string
@@ -64,10 +85,20 @@ func (w *secretWalk) folder(dir string) {
 			return
 		}
 	}
+	var hidden []os.DirEntry
 	err := w.budget.list(dir, func(e os.DirEntry) bool {
-		w.entry(dir, e)
+		if w.hidden != nil && e.Name()[0] == '.' {
+			hidden = append(hidden, e)
+		} else {
+			w.entry(dir, e)
+		}
 		return w.found == ""
 	})
+	for _, e := range w.hidden.among(dir, hidden) {
+		if w.found == "" {
+			w.entry(dir, e)
+		}
+	}
 	if err != nil && !absent(err) && !os.IsPermission(err) { // what may not be read is not read by a search either
 		w.found = unseen
 	}
@@ -76,17 +107,38 @@ func (w *secretWalk) folder(dir string) {
 func (w *secretWalk) entry(dir string, e os.DirEntry) {
 	path := filepath.Join(dir, e.Name())
 	switch {
+	case w.search.Plain && !plain(e.Name()):
+		w.found = path
 	case e.IsDir():
-		if !packed(dir, e.Name()) {
+		if w.search.Plain || !packed(dir, e.Name()) {
 			w.todo = append(w.todo, path)
 		}
 	case e.Type()&fs.ModeSymlink != 0:
-		if w.links {
+		if w.search.Links {
 			w.link(path)
 		}
 	case e.Type().IsRegular() || e.Type()&fs.ModeIrregular != 0:
-		w.file(path)
+		if w.meant(e.Name()) {
+			w.file(path)
+		}
 	}
+}
+
+// meant reports whether a file of this name is looked into.
+func (w *secretWalk) meant(name string) bool {
+	name = strings.ToLower(name)
+	return len(w.only) == 0 || slices.ContainsFunc(w.only, func(p string) bool { return names.MayBe(p, name) })
+}
+
+// plain reports whether a name stays one word, and itself, where words are taken apart and looked up: no blank, quote,
+// backslash or star, nothing but ASCII, and no flag.
+func plain(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`'"\*?[`, c) >= 0 {
+			return false
+		}
+	}
+	return name[0] != '-'
 }
 
 // packed reports whether a folder holds git's objects, which are packed and have names that say nothing.
@@ -115,14 +167,16 @@ func (w *secretWalk) link(path string) {
 	if err != nil || w.seen[target] {
 		return
 	}
-	w.seen[target] = true
-	if _, ok := names.Within(target, []string{w.top}); !ok && !w.free(target) {
+	w.seen[target] = info.IsDir() // a file may be meant by another link
+	if _, ok := names.Within(target, []string{w.top}); !ok && !w.free(target) && (info.IsDir() || w.meant(filepath.Base(path))) {
 		w.found = target
 		return
 	}
 	switch _, met := names.Within(target, []string{w.top}); {
 	case !info.IsDir():
-		w.file(target)
+		if w.meant(filepath.Base(path)) {
+			w.file(target)
+		}
 	case !met && !w.ofSystem(target):
 		w.todo = append(w.todo, target)
 	}

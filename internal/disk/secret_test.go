@@ -142,7 +142,7 @@ func TestSecret(t *testing.T) {
 			if want != "" {
 				want = filepath.Join(top, want)
 			}
-			if got := d.Secret(filepath.Join(top, tt.in), true); got != want {
+			if got := d.Secret(filepath.Join(top, tt.in), Search{Links: true}); got != want {
 				t.Errorf("Secret = %q, want %q", got, want)
 			}
 		})
@@ -152,12 +152,64 @@ func TestSecret(t *testing.T) {
 func TestSecretWithoutLinks(t *testing.T) {
 	top := plant(t, "w/plain.txt -> ../o/.env", "w/deep -> ../o", "o/.env", "start -> o")
 	d := patient(Options{})
-	if got := d.Secret(filepath.Join(top, "w"), false); got != "" {
+	if got := d.Secret(filepath.Join(top, "w"), Search{}); got != "" {
 		t.Errorf("links that are not followed lead to %q", got)
 	}
 	// The folder that is named is entered by every search.
-	if got, want := d.Secret(filepath.Join(top, "start"), false), filepath.Join(top, "o", ".env"); got != want {
+	if got, want := d.Secret(filepath.Join(top, "start"), Search{}), filepath.Join(top, "o", ".env"); got != want {
 		t.Errorf("Secret = %q, want %q", got, want)
+	}
+}
+
+// What a search does not look at is no reason to ask.
+func TestSecretSearch(t *testing.T) {
+	top := plant(t, "w/.env", "w/a/.hid/x.pem", "w/a/key.pem", "w/a/b c.go", "w/link.go -> ../o/.env", "w/link -> ../o/.env", "o/.env", "v/.env", "v/.gitignore", "p/a.go", "p/x", "q/-x", "r/a*", "s/ä")
+	d := patient(Options{Roots: []string{filepath.Join(top, "w"), filepath.Join(top, "o")}, Home: filepath.Join(top, "home")})
+	for _, tt := range []struct {
+		in     string
+		search Search
+		want   string
+	}{
+		{"w", Search{Only: "*.go"}, ""},
+		{"w", Search{Only: "*.go", Links: true}, "o/.env"},
+		{"w", Search{Only: "*.ts", Links: true}, ""},
+		{"w", Search{Only: "*.ts/*.PEM"}, "w/a/key.pem"},
+		{"w", Search{Only: "*.ts/.e*"}, "w/.env"},
+		{"w", Search{Shown: true}, "w/a/key.pem"},
+		{"v", Search{Shown: true}, ""},
+		{"v", Search{Only: "*"}, "v/.env"},
+		{"w", Search{Only: "/", Plain: true}, "w/a/b c.go"},
+		{"p", Search{Only: "/", Plain: true}, ""},
+		{"q", Search{Only: "/", Plain: true}, "q/-x"},
+		{"r", Search{Only: "/", Plain: true}, "r/a*"},
+		{"s", Search{Only: "/", Plain: true}, "s/ä"},
+	} {
+		want := tt.want
+		if want != "" {
+			want = filepath.Join(top, want)
+		}
+		if got := d.Secret(filepath.Join(top, tt.in), tt.search); got != want {
+			t.Errorf("Secret(%s, %+v) = %q, want %q", tt.in, tt.search, got, want)
+		}
+	}
+}
+
+// The person's own ignore files bring hidden files back too.
+func TestSecretBroughtBack(t *testing.T) {
+	for _, files := range [][2]string{
+		{".config/git/ignore", "!.env"}, {".gitconfig", "[core]\nexcludesFile = ~/mine"}, {".config/git/config", "[core]\nexcludesfile = TOP/home/mine"},
+		{".gitconfig", "[core]\nexcludesFile = mine"}, {".gitconfig", "[core"},
+	} {
+		top := plant(t, "w/.env", "home/mine", "home/"+files[0])
+		for name, text := range map[string]string{"mine": "!.e*", files[0]: strings.ReplaceAll(files[1], "TOP", top)} {
+			if err := os.WriteFile(filepath.Join(top, "home", name), []byte(text+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := patient(Options{Home: filepath.Join(top, "home")})
+		if got := d.Secret(filepath.Join(top, "w"), Search{Shown: true}); got != filepath.Join(top, "w/.env") {
+			t.Errorf("%q: %q", files, got)
+		}
 	}
 }
 
@@ -168,16 +220,16 @@ func TestSecretBounds(t *testing.T) {
 	}
 	top := plant(t, files...)
 	dir := filepath.Join(top, "w")
-	if got := patient(Options{Entries: 100}).Secret(dir, false); got != "*" {
+	if got := patient(Options{Entries: 100}).Secret(dir, Search{}); got != "*" {
 		t.Errorf("with few entries: %q", got)
 	}
-	if got := New(Options{Patience: time.Nanosecond}).Secret(dir, false); got != "*" {
+	if got := New(Options{Patience: time.Nanosecond}).Secret(dir, Search{}); got != "*" {
 		t.Errorf("with no time: %q", got)
 	}
-	if got := patient(Options{}).Secret(dir, false); got != "" {
+	if got := patient(Options{}).Secret(dir, Search{}); got != "" {
 		t.Errorf("with the usual entries: %q", got)
 	}
-	if got := patient(Options{}).Secret("relative", false); got != "*" {
+	if got := patient(Options{}).Secret("relative", Search{}); got != "*" {
 		t.Errorf("a relative path gives no answer")
 	}
 }
@@ -191,7 +243,7 @@ func BenchmarkSecret(b *testing.B) {
 	}
 	d, top := patient(Options{}), plant(b, files...)
 	for b.Loop() {
-		if s := d.Secret(top, true); s != "" {
+		if s := d.Secret(top, Search{Links: true}); s != "" {
 			b.Fatal(s)
 		}
 	}

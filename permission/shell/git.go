@@ -188,7 +188,11 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 		}
 		ts = append(ts, gitPaths(w, Touch{Below: below, Names: s.operands == listed && !below})...)
 	}
-	ts = append(ts, Touch{Path: ".", Names: !below, Below: below})
+	if name == "grep" {
+		ts = append(ts, Touch{Path: ".", Below: true, Among: limits(a)})
+	} else {
+		ts = append(ts, Touch{Path: ".", Names: true})
+	}
 	p := Proof{}
 	for _, t := range ts {
 		if !c.place(&p, t, dirs) {
@@ -210,6 +214,28 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 		}
 	}
 	return p
+}
+
+// limits are the patterns of all names that git grep looks at below its folder, as it is told behind a --; what stands
+// there without a star is judged as a path of its own. "": it may look at any; ":": at none. With a :! it looks everywhere
+// else, and what follows a -- in front of the pattern may be a branch.
+func limits(a *args) string {
+	if a.ended < 0 || a.ended == 0 && !a.has("-e", "-f") || a.ended >= len(a.operands) {
+		return ""
+	}
+	patterns := []string{":"}
+	for _, w := range a.operands[a.ended:] {
+		if w.Text == "" || strings.HasPrefix(w.Text, ":") || w.Sort == Glob && w.canBeFlag() { // a file may be called :!x
+			return ""
+		}
+		if star := strings.LastIndexAny(w.Text, "*?[]\\"); star >= 0 { // a star stands for slashes too
+			patterns = append(patterns, "*"+w.Text[star+1:])
+		}
+		if strings.Contains(w.Text, "..") && strings.ContainsAny(w.Text, "*?[") {
+			return ""
+		}
+	}
+	return parted(patterns)
 }
 
 // maxColons bounds the paths that one word may name: behind each colon begins another one, up to the word's end.

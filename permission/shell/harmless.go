@@ -19,6 +19,9 @@ type Touch struct {
 	Spec  bool   // the pattern is git's: its stars stand for slashes and leading dots too
 	Top   bool   // git counts it from the top of the repository
 	Only  string // with Below: the pattern that all names have which are looked into
+	Among string // the same as the command itself is told it: patterns, with a slash between two
+	Shown bool   // with Below: what is hidden is left out, unless an ignore file brings it back
+	Plain bool   // with Below: the names of what is there are words, taken apart at their blanks
 	Flag  bool   // a name that the pattern stands for would be a flag with a minus in front, and change what is read
 	Vague bool   // something below it, nobody knows what: of interest to rules on paths alone
 }
@@ -282,6 +285,9 @@ func (a *args) touches(name string, s spec) []Touch {
 	if name == "test" || name == "[" || name == "[[" {
 		return tested(files)
 	}
+	if name == "rg" && a.has("--type-list", "-V", "--version", "-h", "--help") {
+		return ts // it searches nothing then
+	}
 	switch s.operands {
 	case nothing, plain:
 		return ts
@@ -363,6 +369,7 @@ func (a *args) reach(name string, s spec) Touch {
 		t.Below, t.Links = true, true
 	case "rg":
 		t.Below, t.Links = true, a.has("-L", "--follow")
+		t.Among, t.Shown = a.searched()
 	case "fd", "fdfind":
 		t.Below, t.Names = true, true
 	case "du":
@@ -372,6 +379,7 @@ func (a *args) reach(name string, s spec) Touch {
 	case "grep", "egrep", "fgrep":
 		t.Below = a.has("-r", "-R", "--recursive", "--dereference-recursive") || a.hasValue("recurse", "-d", "--directories")
 		t.Links = a.has("-R", "--dereference-recursive")
+		t.Among = a.included()
 	case "ls", "dir", "vdir":
 		t.Below = a.has("-R", "--recursive")
 		t.Links = t.Below && a.has("-L", "--dereference")

@@ -1,0 +1,108 @@
+package permission_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/ondisk"
+	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/tool"
+)
+
+// searchedFolder is a workspace with a secret in its first folder, as most have, and files beside it: "path text".
+func searchedFolder(t *testing.T, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+		t.Skipf("no git here: %v: %s", err, out)
+	}
+	for _, f := range append(files, ".env KEY=canary", "README.md foo", "src/main.go foo", "src/app.ts foo", "src/deep/.x/y foo") {
+		name, text, _ := strings.Cut(f, " ")
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// judgeIn is the verdict on a line in a folder of the real disk.
+func judgeIn(dir, line string) tool.Verdict {
+	w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "nobody"), Disk: ondisk.New([]string{dir})}.Patient()
+	r := commandRequest(line)
+	r.Confirm = tool.Command{Line: line, Directory: dir}
+	return permission.New(w, permission.Default).Judge(r).Verdict
+}
+
+// git diff HEAD~1 HEAD, rg foo and grep -rn foo --include='*.go' . asked in every workspace that has a .env, which they
+// do not look at.
+func TestASecretElsewhere(t *testing.T) {
+	dir := searchedFolder(t)
+	for want, lines := range map[tool.Verdict][]string{
+		tool.Allow: {
+			"git diff HEAD~1 HEAD", "git diff HEAD~1:a.md HEAD:a.md", "git diff --no-index src/main.go README.md", "git grep foo -- src", "git grep foo -- '*.go' src",
+			"git grep -e foo --and -e bar -- src", "git grep --untracked foo -- src/*.go", "git -C src grep foo -- '*.go'",
+			"rg foo", "rg foo .", "rg foo src", "rg --files", "rg -u foo", "rg --no-ignore foo", "rg -tgo foo", "rg -t ts -t go foo", "rg foo -g '*.go'", "rg foo -g '*.{ts,go}'", "rg foo -g '!*.md'",
+			"rg foo -g 'src/**/*.go'", "rg --type-list", "rg -V", "rg -T sh foo", "grep -rn foo --include='*.go' .", "grep -rn foo --include=*.go .", "grep -r foo --include='*.go' --exclude='x*' .",
+			"find . -name '*.go' -exec grep -l foo {} +", "find . -name '*.go' -exec cat {} \\;", "grep -rn foo src",
+		},
+		tool.Ask: {
+			"git diff . src", "git diff --no-index . src", "git grep foo", "git grep foo src", "git grep -- foo src", "git grep foo --", "git grep foo -- ':!docs'", "git grep foo -- ':(exclude)docs'",
+			"git grep foo -- .", "git grep foo -- *.go", "git grep foo -- ''", "git grep foo -- '*'", "git grep foo -- .env", "git grep foo -- '*v'", "git grep foo -- '.e*'", "git grep foo -- '?env'",
+			"git grep foo -- '*.go' '*'", "git grep foo -- '*.en[v]'", "git grep foo -- '*.en\\v'", "git grep --no-index foo", "git -C src grep foo -- ..", "git -C src grep foo -- '../*.go' '../*v'",
+			"rg --hidden foo", "rg -. foo", "rg -uu foo", "rg -u -u foo", "rg -uuu foo", "rg --unrestricted -u foo", "rg -g '*' foo", "rg -g '*v' foo", "rg -g '.e*' foo", "rg -g '*.go' -g '.env' foo",
+			"rg -g '*.{go,env}' foo", "rg -t sh foo", "rg -tall foo", "rg -t go -t sh foo", "rg -g '**' foo", "rg foo .env", "rg -g '**/.env' foo", "rg -g '!*.md' --hidden foo", "rg --iglob '.ENV' foo",
+			"grep -rn foo .", "grep -rn foo --include='*' .", "grep -rn foo --include='.e*' .", "grep -r foo --exclude='x*' --include='*.go' .", "grep -r foo --include='*.go' --include='*v' .",
+			"find . -name '*v' -exec cat {} \\;", "find . -type f -exec cat {} +", "find . -iname '.ENV' -exec cat {} \\;",
+		},
+	} {
+		for _, line := range lines {
+			if got := judgeIn(dir, line); got != want {
+				t.Errorf("%s: %v, want %v", line, got, want)
+			}
+			if want == tool.Allow {
+				tellsNoSecret(t, dir, line)
+			}
+		}
+	}
+}
+
+// What is hidden is searched after all where an ignore file says so, whichever rg reads.
+func TestIgnoreFilesBringBack(t *testing.T) {
+	for _, f := range []string{
+		".gitignore !.env", ".ignore !.env", ".rgignore !.env", ".git/info/exclude !.env", ".gitignore x\n!.e*", ".ignore !*", ".ignore !.{env,x}", ".ignore !.[e]nv", ".ignore \ufeff!.env", ".ignore !/.env",
+		".ignore !.env  ", ".ignore !.ENV", ".ignore !\\.env", ".gitignore *\n!**/.env",
+	} {
+		dir := searchedFolder(t, f)
+		if got := judgeIn(dir, "rg foo"); got != tool.Ask {
+			t.Errorf("%q: %v", f, got)
+		}
+	}
+	for _, f := range []string{".gitignore .env\nnode_modules", ".gitignore .env*\n!.env.example", ".gitignore dist\n!dist/keep.txt", ".ignore #!.env", ".ignore \\!.env"} {
+		dir := searchedFolder(t, f)
+		if got := judgeIn(dir, "rg foo"); got != tool.Allow {
+			t.Errorf("%q: %v", f, got)
+		}
+		tellsNoSecret(t, dir, "rg foo")
+	}
+}
+
+// tellsNoSecret runs a search for the secret as it would be run unasked, if its program is there.
+func tellsNoSecret(t *testing.T, dir, line string) {
+	t.Helper()
+	if _, err := exec.LookPath(strings.Fields(line)[0]); err != nil {
+		return
+	}
+	cmd := exec.Command("bash", "-c", strings.ReplaceAll(line, "foo", "canary"))
+	cmd.Dir = dir
+	cmd.Env = shell.Environment(append(os.Environ(), "HOME="+filepath.Join(dir, "nobody")), dir)
+	if out, _ := cmd.CombinedOutput(); strings.Contains(string(out), "canary") {
+		t.Errorf("%s tells a secret: %s", line, out)
+	}
+}

@@ -1,0 +1,76 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// Which files a search through a folder looks into, as its flags tell it.
+
+// included are the patterns of grep --include. Where an --exclude stands before the first of them, files that no pattern
+// means are searched too.
+func (a *args) included() string {
+	var patterns []string
+	for _, f := range a.flags {
+		switch f.name {
+		case "--include":
+			patterns = append(patterns, f.value.Text)
+		case "--exclude", "--exclude-from":
+			if len(patterns) == 0 {
+				return ""
+			}
+		}
+	}
+	return parted(patterns)
+}
+
+// searched says what rg looks into: the patterns that it is told with -g; or else those of the types it is told; or
+// else all that is not hidden. A hidden file that one of the patterns means is searched.
+func (a *args) searched() (among string, shown bool) {
+	var patterns, types []string
+	open := 0
+	for _, f := range a.flags {
+		switch f.name {
+		case "-g", "--glob", "--iglob":
+			if strings.HasPrefix(f.value.Text, "!") {
+				continue
+			}
+			each, ok := expandBraces(f.value.Text, true)
+			if !ok {
+				return "", false
+			}
+			for _, p := range each {
+				p = strings.TrimRight(p, "/")
+				patterns = append(patterns, p[strings.LastIndexByte(p, '/')+1:])
+			}
+		case "-t", "--type":
+			globs, known := rgTypes[f.value.Text]
+			if !known {
+				globs = "*"
+			}
+			types = append(types, globs)
+		case "-.", "--hidden":
+			open += 2
+		case "-u", "--unrestricted":
+			open++
+		}
+	}
+	if among = parted(patterns); among == "" {
+		among = strings.Join(types, "/")
+	}
+	return among, among == "" && len(patterns) == 0 && open < 2
+}
+
+// parted are patterns with a slash between two; "" if one is empty or has a slash itself.
+func parted(patterns []string) string {
+	if slices.ContainsFunc(patterns, func(p string) bool { return p == "" || strings.Contains(p, "/") }) {
+		return ""
+	}
+	return strings.Join(patterns, "/")
+}
+
+// rgTypes are the files that rg means by a type, for those of which no version of it means a secret: to some, sh is .env.
+var rgTypes = map[string]string{
+	"go": "*.go", "rust": "*.rs", "py": "*.py/*.pyi", "ts": "*.ts/*.tsx/*.cts/*.mts", "js": "*.js/*.jsx/*.cjs/*.mjs/*.vue", "css": "*.css/*.scss",
+	"html": "*.htm/*.html/*.ejs", "md": "*.markdown/*.md/*.mdown/*.mdwn/*.mdx/*.mkd/*.mkdn", "kotlin": "*.kt/*.kts", "swift": "*.swift", "csharp": "*.cs", "lua": "*.lua",
+}
