@@ -17,12 +17,13 @@ func MaySecret(pattern string) (example string, ok bool) {
 		return comps[len(comps)-1], ok
 	}
 	t, globs := secretNames(), newGlobs(comps)
-	for i := range t.files {
-		if overlap(&globs[len(globs)-1], t.files[i].comps[0]) {
+	last := &globs[len(globs)-1]
+	for _, i := range t.byEnd.of(lastOf(last.tokens)) {
+		if overlap(last, t.files[i].comps[0]) {
 			return t.files[i].example, true
 		}
 	}
-	if example, ok := among(globs, t.folders); ok {
+	if example, ok := t.among(globs); ok {
 		return example, true
 	}
 	for i := range t.system { // at the root of the disk alone
@@ -33,12 +34,11 @@ func MaySecret(pattern string) (example string, ok bool) {
 	return "", false
 }
 
-// among finds a name that stands somewhere in a path of patterns.
-func among(globs []glob, table []secretName) (example string, ok bool) {
-	for i := range table {
-		n := &table[i]
-		for at := 0; at+len(n.comps) <= len(globs); at++ {
-			if overlaps(globs[at:], n.comps) {
+// among finds a folder that stands somewhere in a path of patterns.
+func (t *secretTable) among(globs []glob) (example string, ok bool) {
+	for at := range globs {
+		for _, i := range t.byStart.of(firstOf(globs[at].tokens)) {
+			if n := &t.folders[i]; at+len(n.comps) <= len(globs) && overlaps(globs[at:], n.comps) {
 				return n.example, true
 			}
 		}
@@ -52,8 +52,55 @@ type secretName struct {
 	example string
 }
 
-// secretNames are the names that patterns are held against, made ready when the first pattern is judged.
-var secretNames = sync.OnceValue(func() (t struct{ files, folders, system []secretName }) {
+// secretTable are the names that patterns are held against.
+type secretTable struct {
+	files, folders, system []secretName
+	byEnd, byStart         shortlist // of files, by their last character, and of folders, by their first
+}
+
+// shortlist is which names of a table a pattern can mean, so far as one character of it tells.
+type shortlist struct {
+	all, starred []int // starred: those that have a star at that place, and so any character
+	by           map[rune][]int
+}
+
+func newShortlist(table []secretName, at func(name []rune) rune) shortlist {
+	l := shortlist{by: map[rune][]int{}}
+	for i := range table {
+		l.by[at(table[i].comps[0])] = nil
+	}
+	for i := range table {
+		l.all = append(l.all, i)
+		c := at(table[i].comps[0])
+		if c == '*' {
+			l.starred = append(l.starred, i)
+		}
+		for k := range l.by {
+			if c == k || c == '*' {
+				l.by[k] = append(l.by[k], i)
+			}
+		}
+	}
+	return l
+}
+
+// of are the names that a pattern with this character can mean.
+func (l *shortlist) of(c rune) []int {
+	if c == '*' || c == '?' {
+		return l.all
+	}
+	if names, known := l.by[c]; known {
+		return names
+	}
+	return l.starred
+}
+
+func firstOf(name []rune) rune { return name[0] }
+func lastOf(name []rune) rune  { return name[len(name)-1] }
+
+// secretNames is made ready when the first pattern is judged.
+var secretNames = sync.OnceValue(func() *secretTable {
+	t := &secretTable{}
 	t.files = []secretName{{[][]rune{[]rune(".env")}, ".env"}, {[][]rune{[]rune(".env.*")}, ".env"}}
 	for _, r := range secretFiles {
 		for _, name := range usual(r.chain) {
@@ -66,6 +113,7 @@ var secretNames = sync.OnceValue(func() (t struct{ files, folders, system []secr
 	for _, r := range systemSecrets {
 		t.system = append(t.system, newSecretName(r.chain))
 	}
+	t.byEnd, t.byStart = newShortlist(t.files, lastOf), newShortlist(t.folders, firstOf)
 	return t
 })
 
@@ -92,7 +140,7 @@ func MaySecretBelow(pattern string) (example string, ok bool) {
 			return strings.ReplaceAll(r.chain, "*", "x"), true
 		}
 	}
-	return among(newGlobs(comps), secretNames().folders)
+	return secretNames().among(newGlobs(comps))
 }
 
 // usual are the names that a rule means in practice: id_rsa* is no reason to take every *.go for a key.

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -110,4 +111,55 @@ func BenchmarkSecret(b *testing.B) {
 	for b.Loop() {
 		Secret("/home/me/app/src/internal/main.go")
 	}
+}
+
+// maySecretSlowly holds a pattern against every name at every place.
+func maySecretSlowly(pattern string) bool {
+	t, globs := secretNames(), newGlobs(strings.FieldsFunc(pattern, func(r rune) bool { return r == '/' }))
+	found := false
+	for i := range t.files {
+		found = found || overlap(&globs[len(globs)-1], t.files[i].comps[0])
+	}
+	for at := range globs {
+		for i := range t.folders {
+			n := &t.folders[i]
+			found = found || at+len(n.comps) <= len(globs) && overlaps(globs[at:], n.comps)
+		}
+	}
+	for i := range t.system {
+		n := &t.system[i]
+		found = found || len(n.comps) <= len(globs) && overlaps(globs, n.comps)
+	}
+	return found
+}
+
+// Only names with the right first or last character are held against a pattern; that leaves none out.
+func TestMaySecretAgainstSlow(t *testing.T) {
+	var comps []string
+	for _, table := range [][]rule{secretFiles, secretFolders, systemSecrets} {
+		for _, r := range table {
+			comps = append(comps, strings.Split(strings.ReplaceAll(r.chain, "*", "x"), "/")...)
+		}
+	}
+	comp := rapid.OneOf(rapid.SampledFrom(comps), rapid.StringMatching(`[.a-zA-Z_0-9]{1,6}`))
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := ""
+		for _, c := range rapid.SliceOfN(comp, 1, 4).Draw(t, "path") {
+			switch at := rapid.IntRange(0, len(c)).Draw(t, "at"); rapid.IntRange(0, 3).Draw(t, "how") {
+			case 0:
+				c = c[:at] + rapid.SampledFrom([]string{"*", "?", "[a-z]", "[", "\\"}).Draw(t, "more") + c[at:]
+			case 1:
+				c = c[:at] + "*"
+			case 2:
+				c = "*" + c[at:]
+			}
+			pattern += "/" + c
+		}
+		if !strings.ContainsAny(pattern, "*?[") {
+			return
+		}
+		if _, got := MaySecret(pattern); got != maySecretSlowly(pattern) {
+			t.Fatalf("%s: %v", pattern, got)
+		}
+	})
 }
