@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -276,7 +277,7 @@ func show(target string) string {
 	}
 	s := tool.Visible(strings.ReplaceAll(target, "\n", `\n`))
 	if strings.ContainsAny(s, " \t,;") {
-		return fmt.Sprintf("%q", target)
+		return strconv.Quote(target)
 	}
 	return s
 }

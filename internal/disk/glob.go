@@ -20,8 +20,13 @@ func (d *Disk) Glob(pattern string) (paths []string, ok bool) {
 		return nil, false
 	}
 	b := d.budget()
-	found := []string{volume}
-	parts := strings.Split(rest, "/")[1:]
+	fixed := len(rest)
+	if i := strings.IndexAny(rest, `*?[\`); i >= 0 {
+		fixed = i
+	}
+	fixed = strings.LastIndexByte(rest[:fixed], '/') // what stands before it is a folder as it is written
+	found := []string{volume + rest[:fixed]}
+	parts := strings.Split(rest[fixed+1:], "/")
 	for i, part := range parts {
 		var next []string
 		for _, at := range found {

@@ -93,7 +93,7 @@ func (c *Command) Argv() []string {
 
 // String is the command as it was understood, in one line that bash would read the same way.
 func (c *Command) String() string {
-	var parts []string
+	parts := make([]string, 0, len(c.Prefix)+len(c.Words))
 	for _, a := range c.Prefix {
 		parts = append(parts, a.Name+"="+a.Value.String())
 	}

@@ -90,19 +90,15 @@ func (c *Command) document() Word {
 // spreads are the folders below which a well-known command reads or writes what its words do not name: what it packs,
 // unpacks, sets back or deletes.
 func (c *Command) spreads() []Touch {
-	var operands []Word
-	for _, w := range c.Words[1:] {
-		if !strings.HasPrefix(w.Text, "-") && w.Sort == Literal {
-			operands = append(operands, w)
-		}
-	}
 	all := func(write bool) (ts []Touch) {
-		for _, w := range operands {
-			ts = append(ts, Touch{Path: w.Text, Below: true, Vague: true, Write: write})
+		for _, w := range c.Words[1:] {
+			if !strings.HasPrefix(w.Text, "-") && w.Sort == Literal {
+				ts = append(ts, Touch{Path: w.Text, Below: true, Vague: true, Write: write})
+			}
 		}
 		return ts
 	}
-	here := []Touch{{Path: ".", Below: true, Vague: true, Write: true}}
+	here := Touch{Path: ".", Below: true, Vague: true, Write: true}
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(c.Words[1:], func(w Word) bool { return slices.Contains(words, w.Text) })
 	}
@@ -113,21 +109,21 @@ func (c *Command) spreads() []Touch {
 		return append(all(false), all(true)...)
 	case "gofmt", "prettier", "eslint":
 		if has("-w", "--write", "--fix") {
-			return append(all(true), here...)
+			return append(all(true), here)
 		}
 	case "find":
 		if has("-delete", "-fprint", "-fprintf", "-fprint0", "-fls") {
-			return append(all(true), here...)
+			return append(all(true), here)
 		}
 	case "patch", "unzip":
-		return here
+		return []Touch{here}
 	case "git":
 		if has("checkout", "restore", "reset", "stash", "clean", "apply", "am", "merge", "rebase", "pull", "cherry-pick", "revert", "switch") {
-			return here
+			return []Touch{here}
 		}
 	case "go", "cargo":
 		if has("fmt", "fix", "generate") {
-			return here
+			return []Touch{here}
 		}
 	}
 	return nil
@@ -135,16 +131,17 @@ func (c *Command) spreads() []Touch {
 
 // writes are the places of the words that a well-known command writes, in order; ok: all other operands are read.
 func (c *Command) writes() (places []int, ok bool) {
-	operands := c.operandPlaces()
 	if into, ok := c.intoFolder(); ok {
 		return into, true
 	}
 	switch c.base() {
 	case "rm", "rmdir", "unlink", "touch", "mkdir", "truncate", "shred", "tee", "mv":
-		return operands, true
+		return c.operandPlaces(), true
 	case "chmod", "chown", "chgrp":
+		operands := c.operandPlaces()
 		return operands[min(1, len(operands)):], true
 	case "cp", "install", "ln":
+		operands := c.operandPlaces()
 		return operands[max(0, len(operands)-1):], true
 	}
 	return nil, false
