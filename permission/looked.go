@@ -3,6 +3,7 @@ package permission
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/adze-dev/adze/permission/shell"
@@ -151,7 +152,7 @@ func (e *engine) touch(f *fact, t shell.Touch) bool {
 		return false
 	}
 	before := len(f.targets)
-	f.targets = e.targets(f.targets, t)
+	f.targets = e.targets(f.targets, t, f.why == "")
 	if f.repeats(t, before) {
 		f.targets = f.targets[:before]
 		return true
@@ -163,7 +164,8 @@ func (e *engine) touch(f *fact, t shell.Touch) bool {
 // repeats reports whether t, with the targets from there on, only says once more what the last touch said: a word that
 // leads to the same stranger.
 func (f *fact) repeats(t shell.Touch, from int) bool {
-	if len(f.touches) == 0 || from == 0 || len(f.targets) != from+1 || f.targets[from] != f.targets[from-1] {
+	n := len(f.targets) - from
+	if len(f.touches) == 0 || from < n || !slices.Equal(f.targets[from:], f.targets[from-n:from]) {
 		return false
 	}
 	last := f.touches[len(f.touches)-1].Touch

@@ -6,6 +6,7 @@ import "github.com/adze-dev/adze/tool"
 type spot struct {
 	path  string
 	names bool       // only names and attributes are looked at
+	alike bool       // it stands for all strangers of its folder
 	below [2]*spot   // all below it, into it and by name alone, if somebody asked
 	sides [2]*aspect // as it is read, and as it is written, each if somebody asked
 }
@@ -44,7 +45,7 @@ func (s *spot) allBelow(names bool) *spot {
 		i = 1
 	}
 	if s.below[i] == nil {
-		s.below[i] = &spot{path: s.path + "/", names: names}
+		s.below[i] = &spot{path: s.path + "/", names: names, alike: s.alike}
 	}
 	return s.below[i]
 }

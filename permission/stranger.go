@@ -6,18 +6,17 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
-	"github.com/adze-dev/adze/tool"
 )
 
 // A long command, above all a program or a message in one word, may name thousands of things that are not there and
-// that nobody has a rule for. In one folder of the workspace they are all alike: they are judged once, by a stranger
-// that stands for them.
+// that nobody has a rule for. In one folder they are all alike: they are judged once, by a stranger that stands for them.
 
 // folder is one that words lead into.
 type folder struct {
 	words    int             // that led into it
 	entries  map[string]bool // what is in it, in lower case
 	stranger *spot           // nil: each name is looked at
+	open     bool            // what is in it may be read unasked
 }
 
 // fewWords is how many words of a folder are looked at one by one before it is listed.
@@ -26,8 +25,9 @@ const fewWords = 16
 // strangerName is no name of any table, rule or disk.
 const strangerName = "\x01"
 
-// stranger is where a path leads that names nothing special; nil if this one may.
-func (e *engine) stranger(p string) *spot {
+// stranger is where a path leads that names nothing special; nil if this one may. asked: each path that must be asked
+// about counts, as it does of a command that is proved harmless.
+func (e *engine) stranger(p string, asked bool) *spot {
 	cut := strings.LastIndexByte(p, '/')
 	if cut <= 0 || e.disk == nil || runtime.GOOS != "linux" { // others do not tell the cases apart
 		return nil
@@ -42,13 +42,25 @@ func (e *engine) stranger(p string) *spot {
 		e.enter(f, dir)
 	}
 	name := p[cut+1:]
-	if f.stranger == nil || !plainName(name) || e.speaksOf(name) {
+	if f.stranger == nil || asked && !f.open || !plainName(name) || e.speaksOf(name) {
 		return nil
 	}
 	if name = strings.ToLower(name); f.entries[name] || !names.Ordinary(name) {
 		return nil
 	}
 	return f.stranger
+}
+
+// of is a finding about the one stranger that a path leads to.
+func (s *spot) of(f *finding, path string) *finding {
+	if !s.alike {
+		return f
+	}
+	own, name := *f, path[strings.LastIndexByte(path, '/')+1:]
+	own.path = strings.TrimSuffix(f.path, strangerName) + name
+	own.target = own.path + s.path[len(f.path):]
+	own.parts = append(slices.Clip(f.parts[:len(f.parts)-1]), name)
+	return &own
 }
 
 // plainName reports whether a disk that folds cases folds this name as we do.
@@ -61,23 +73,10 @@ func plainName(s string) bool {
 	return true
 }
 
-// enter finds out what is in a folder of the workspace, if nothing is to be said of what is not.
+// enter finds out what is in a folder.
 func (e *engine) enter(f *folder, dir string) {
 	if e.at(dir).path != dir {
 		return
-	}
-	s := &spot{path: dir + "/" + strangerName}
-	for _, v := range []tool.Verb{tool.Reads, tool.Writes} {
-		a := tool.Access{Verb: v, Target: s.path}
-		found := e.world.look(a)
-		if found.exact || found.class != harmless && found.class != insideWrite {
-			return
-		}
-		for _, u := range slices.Concat(e.rules.deny, e.rules.ask) {
-			if u.whole && u.verb != shelling || u.isPath && u.path.reaches(found.parts) != apart && u.path.reaches(found.parts) != inside {
-				return
-			}
-		}
 	}
 	listed, ok := e.disk.List(dir)
 	if !ok {
@@ -87,7 +86,8 @@ func (e *engine) enter(f *folder, dir string) {
 	for _, name := range listed {
 		f.entries[strings.ToLower(name)] = true
 	}
-	f.stranger = s
+	f.stranger = &spot{path: dir + "/" + strangerName, alike: true}
+	f.open = e.world.read(f.stranger.path).class == harmless
 }
 
 // speaksOf reports whether a rule that forbids or asks, or the place of a folder that is not like others, has a

@@ -39,7 +39,7 @@ func TestStrangersAreAlike(t *testing.T) {
 	some := rapid.SliceOfN(rapid.SampledFrom(rules), 0, 2)
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.OneOf(rapid.SampledFrom(names), rapid.StringMatching(`[a-z]{1,3}[0-9]{1,2}(\.[a-z]{2,3})?`))
-		line := rapid.SampledFrom([]string{"cat", "grep -n x", "rm", "mytool", "python3 -c", "cp -t sub", "git add", "touch", "head -n1"}).Draw(t, "command")
+		line := rapid.SampledFrom([]string{"cat", "grep -n x", "rm", "mytool", "python3 -c", "cp -t sub", "git add", "touch", "head -n1", "rm -r", "cp -r", "grep -rn x", "rg x", "tar cf x.tar", "ls", "wc"}).Draw(t, "command")
 		inOne := strings.HasPrefix(line, "python")
 		folder := rapid.SampledFrom([]string{"", "./", "sub/", "leak/", "out/", "../home/", ".git/", "gone/", "state/"}).Draw(t, "folder")
 		var words []string

@@ -48,14 +48,14 @@ func (w *weighing) touchOne(s *sentence, t *place, at *spot, v tool.Verb, sure b
 		if !sure && v == tool.Deny {
 			v = tool.Ask
 		}
-		s.decide(v, f.what()+", by "+j.rule)
+		s.decide(v, at.of(f, t.Path).what()+", by "+j.rule)
 	case t.Vague:
 	case s.proved:
 		if s.paths = min(s.paths, j.verdict); j.verdict != tool.Allow {
-			s.asks = append(s.asks, f)
+			s.asks = append(s.asks, at.of(f, t.Path))
 		}
 	case f.exact && j.verdict != tool.Allow:
-		s.asks = append(s.asks, f) // a rule on the words does not answer it, unless it is exact
+		s.asks = append(s.asks, at.of(f, t.Path)) // a rule on the words does not answer it, unless it is exact
 	}
 }
 
@@ -76,17 +76,19 @@ func (w *weighing) mayBeSecret(s *sentence, t *place, example string) {
 	}
 }
 
-// targets adds to out the resolved paths that a touch stands for.
-func (e *engine) targets(out []target, t shell.Touch) []target {
+// targets adds to out the resolved paths that a touch stands for. proved: the command does no harm, whatever they are.
+func (e *engine) targets(out []target, t shell.Touch, proved bool) []target {
 	if t.Glob {
 		return e.globTargets(out, t)
 	}
-	if !t.Below {
-		if s := e.stranger(t.Path); s != nil {
-			return append(out, target{spot: s, sure: true})
-		}
+	if s := e.stranger(t.Path, proved); s != nil {
+		return e.pathTargets(out, t, s)
 	}
-	at := e.at(t.Path)
+	return e.pathTargets(out, t, e.at(t.Path))
+}
+
+// pathTargets adds a path, and what lies below it if that is touched too.
+func (e *engine) pathTargets(out []target, t shell.Touch, at *spot) []target {
 	out = append(out, target{spot: at, sure: true})
 	if !t.Below {
 		return out
@@ -94,7 +96,7 @@ func (e *engine) targets(out []target, t shell.Touch) []target {
 	if at.path != "/" {
 		out = append(out, target{spot: at.allBelow(t.Names && !t.Links), sure: true})
 	}
-	if (!t.Names || t.Links) && e.disk != nil && !t.Write && !t.Vague {
+	if !at.alike && (!t.Names || t.Links) && e.disk != nil && !t.Write && !t.Vague {
 		if secret := e.secret(at.path, Search{Links: t.Links, Only: cmp.Or(t.Among, t.Only), Shown: t.Shown}); secret != "" {
 			out = append(out, target{example: secret}) // one of perhaps many
 		}
@@ -177,9 +179,8 @@ func (e *engine) belowTargets(out []target, t shell.Touch) []target {
 	if !ok {
 		return append(out, target{spot: &spot{path: "*"}})
 	}
-	t.Glob = false
-	for _, t.Path = range folders {
-		out = e.targets(out, t)
+	for _, path := range folders {
+		out = e.pathTargets(out, t, e.at(path))
 	}
 	return out
 }
