@@ -32,6 +32,7 @@ type Command struct {
 	// Guess: By may run this or not (npx rm, ssh host rm). Deny and ask look at it, allow does not.
 	Guess bool
 
+	mark    string   // what By puts a text that is not known in the place of: {}
 	keyword bool     // time, as the shell itself knows it
 	cases   [][]Word // its words with every value of its variables, where these are known
 	start   string   // the folder the line starts in
@@ -132,6 +133,6 @@ func (c *Command) ended(i int) bool {
 // inner is a copy of c for the words that it runs.
 func (c *Command) inner(words []Word) *Command {
 	return &Command{
-		Words: words, Place: c.Place, Source: c.Source, Dirs: c.Dirs, By: c, Guess: c.Guess,
+		Words: words, Place: c.Place, Source: c.Source, Dirs: c.Dirs, By: c, Guess: c.Guess, mark: c.mark,
 	}
 }

@@ -36,11 +36,12 @@ var runsOf = sync.OnceValue(func() map[string]runs {
 	delete(m, "hash") // -p lets a name mean another program
 	add(data, "cp mv mkdir rmdir touch chmod chown chgrp ln tee dd truncate shred install kill pkill killall rm unlink info whatis apropos "+
 		"curl wget ping dig host nslookup gcc g++ cc c++ clang clang++ ld as ar objcopy strip java javac rustc tsc eslint prettier black ruff flake8 mypy pytest jest "+
-		"go cargo rustup cmake ninja meson gzip gunzip bzip xz zstd unzip open xdg-open code patch mount umount useradd usermod groupadd passwd systemctl service journalctl "+
-		"apt apt-get dnf yum brew snap pacman pip gem composer export declare local readonly typeset unset set shopt read let alias umask ulimit source . cal bc expr "+
-		"docker-compose git-lfs tac xxd nm objdump readelf shuf iconv wc terraform mvn gradle dotnet xargs")
+		"go cargo rustup ninja gzip gunzip bzip xz zstd unzip open xdg-open code patch mount umount useradd usermod groupadd passwd systemctl service journalctl "+
+		"apt apt-get dnf yum snap pacman pip export declare local readonly typeset unset set shopt read let alias umask ulimit source . cal bc expr "+
+		"git-lfs tac xxd nm objdump readelf shuf iconv wc terraform mvn gradle xargs")
 	add(own, "docker podman nerdctl kubectl oc aws gcloud gsutil az gh glab heroku fly flyctl vercel netlify helm conda mamba micromamba svn hg "+
-		"npm pnpm yarn bun uv poetry pipenv bundle direnv mise asdf op dotenv lxc vagrant multipass distrobox toolbox flatpak mc rclone s3cmd")
+		"npm pnpm yarn bun uv poetry pipenv bundle direnv mise asdf op dotenv lxc vagrant multipass distrobox toolbox flatpak mc rclone s3cmd "+
+		"docker-compose ip dotnet composer gem meson cmake brew")
 	add(code, "python perl ruby node nodejs deno php lua awk gawk mawk nawk sed gsed osascript vim vi nvim ex ed emacs sqlite psql mysql make gmake tclsh expect gdb irb "+
 		"Rscript julia tar rsync pwsh powershell ansible rg sort man less zip at batch crontab tmux screen hyperfine nodemon concurrently nix nix-shell ghc jshell scala "+
 		"groovy mapfile readarray complete compgen bind ssh scp sftp")
@@ -87,16 +88,24 @@ func (p *Pattern) mentioned(c *Command) Match {
 	words := c.Words[1:]
 	switch c.runs() {
 	case data:
+		if !c.onlyData() && p.byFlag(c) {
+			return Maybe
+		}
 		return No
 	case own:
+		if p.byFlag(c) {
+			return Maybe
+		}
 		i := slices.IndexFunc(words, func(w Word) bool { return slices.Contains(runners, w.Text) })
 		if i < 0 {
 			return No
 		}
-		return p.among(words[i+1:])
+		if m := p.among(words[i+1:]); m != No || !c.startsShell() {
+			return m
+		}
 	case code:
 		for i, w := range words {
-			if p.inText(w.Text) && (w.Text != p.words[0] || i > 0 && strings.HasPrefix(words[i-1].Text, "-")) {
+			if p.inText(w.Text) && (w.Text != p.words[0] || i > 0 && strings.HasPrefix(words[i-1].Text, "-")) || p.glued(c, w.Text) {
 				return Maybe
 			}
 		}
@@ -106,6 +115,17 @@ func (p *Pattern) mentioned(c *Command) Match {
 		}
 	}
 	return p.inInput(c)
+}
+
+// onlyData reports whether a command is one of the everyday ones that run nothing, whatever their flags.
+func (c *Command) onlyData() bool {
+	_, plain := specs[c.base()]
+	return plain && !slices.Contains([]string{"git", "go", "env"}, c.base())
+}
+
+// startsShell reports whether a command that has commands of its own is given a shell among its words: docker exec -i c sh.
+func (c *Command) startsShell() bool {
+	return c.runs() == own && slices.ContainsFunc(c.Words, func(w Word) bool { return slices.Contains(shells, path.Base(w.Text)) })
 }
 
 // indexes reports whether bash may take a quoted text of c for a variable with an index, and run what stands in that:

@@ -17,6 +17,7 @@ func TestEveryFieldTellsCommandsApart(t *testing.T) {
 		"By":      func(c *Command) { c.By = by(nil) },
 		"Extra":   func(c *Command) { c.Extra = true },
 		"Guess":   func(c *Command) { c.Guess = true },
+		"mark":    func(c *Command) { c.mark = "{}" },
 		"keyword": func(c *Command) { c.keyword = true },
 		"globs":   func(c *Command) { c.globs = []Word{{"*", Glob}} },
 		"cases":   func(c *Command) { c.cases = [][]Word{{{"ls", Literal}}} },

@@ -60,7 +60,7 @@ var wrappers = map[string]wrapper{
 	"prlimit":    {values: "p", long: "--pid"},
 	"cgexec":     {values: "g"},
 	"numactl":    {values: "NmCiPp"},
-	"systemd-run": {values: "puGHM", long: "--unit --property --description --slice --uid --gid --nice --working-directory --setenv",
+	"systemd-run": {values: "puHM", long: "--unit --property --description --slice --uid --gid --nice --working-directory --setenv",
 		assigns: false},
 	"firejail":         {},
 	"bwrap":            {guess: true, direct: true},
@@ -81,8 +81,8 @@ var wrappers = map[string]wrapper{
 	"watch":            {values: "n", long: "--interval", joined: true},
 	"entr":             {extra: true},
 	"parallel":         {values: "jSaI", extra: true, joined: true},
-	"xargs": {values: "aEIeiLlnPsd", long: "--arg-file --delimiter --eof --replace --max-lines --max-args --max-procs --max-chars --process-slot-var",
-		extra: true},
+	"xargs": {values: "aEIJLnPsd", long: "--arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var", // -i, -e and -l take none
+		bare: "--eof --replace --max-lines --null --no-run-if-empty --verbose", extra: true},
 	"flock":  {values: "wE", long: "--timeout --wait --conflict-exit-code", operands: 1, text: []string{"-c", "--command"}},
 	"script": {only: true, direct: true, text: []string{"-c", "--command"}, values: "oBIOTmE"},
 	"su":     {only: true, text: []string{"-c", "--command", "--session-command"}, values: "gGsw"},
@@ -98,7 +98,7 @@ var wrappers = map[string]wrapper{
 }
 
 // runners are the words after which those that are no wrappers themselves name a command: npm exec -- x, uv run x.
-var runners = []string{"exec", "x", "run", "dlx", "--", "start", "record", "stat"}
+var runners = []string{"exec", "x", "run", "dlx", "--", "start", "record", "stat", "rsh", "ssh", "sh", "devenv", "-E"}
 
 // shells read a command line from -c, a file or their input.
 var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash", "posh", "csh", "tcsh"}
@@ -137,6 +137,11 @@ func (r *reader) unwrap(c *Command) {
 	case "at", "batch":
 		r.input(c)
 		return
+	case "jobs": // -x COMMAND
+		if i := slices.IndexFunc(c.Words, func(w Word) bool { return cluster(w.Text) && strings.Contains(w.Text, "x") }); i > 0 && i+1 < len(c.Words) {
+			r.run(c.inner(c.Words[i+1:]))
+		}
+		return
 	}
 	w, ok := wrappers[name]
 	if !ok {
@@ -173,6 +178,9 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 	if c.base() == "env" {
 		r.splitString(c)
 	}
+	if unsure {
+		r.anywhere(c, rest)
+	}
 	for range w.operands {
 		if len(rest) > 0 {
 			rest = rest[1:]
@@ -181,11 +189,11 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 	for len(rest) > 0 && w.assigns && rest[0].Sort == Literal && strings.Contains(rest[0].Text, "=") {
 		rest = rest[1:]
 	}
+	if len(rest) == 0 && (c.Extra || c.base() == "parallel") {
+		r.input(c) // what xargs adds is the command: xargs env
+	}
 	if len(rest) == 0 || c.base() == "command" && queries(c) {
 		return
-	}
-	if unsure {
-		r.anywhere(c, rest)
 	}
 	if strings.ContainsAny(rest[0].Text, " \t\n;|&") {
 		r.line(c, join(rest), true) // sudo -s -- 'rm x'
@@ -197,6 +205,9 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 	inner := c.inner(rest)
 	inner.Extra = w.extra
 	inner.Guess = inner.Guess || w.guess
+	if c.base() == "xargs" {
+		inner.mark = c.replaced()
+	}
 	if changesDir(c) {
 		inner.Dirs = nil
 	}
@@ -207,7 +218,7 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 func (r *reader) anywhere(c *Command, words []Word) {
 	const most = 12
 	for i, w := range words[:min(len(words), most)] {
-		if w.Sort != Literal || strings.HasPrefix(w.Text, "-") || i == 0 && !wrappers[c.base()].guess {
+		if w.Sort != Literal || strings.HasPrefix(w.Text, "-") || i == 0 && !wrappers[c.base()].guess && wrappers[c.base()].operands == 0 {
 			continue
 		}
 		other := c.inner(words[i:])
@@ -225,6 +236,9 @@ func (r *reader) run(inner *Command) {
 	place, dirs := r.place, r.dirs
 	r.dirs = inner.Dirs
 	r.nest++
+	if inner.marked(inner.Words[0]) { // find . -exec {} \;
+		inner.Words = append([]Word{{inner.Words[0].Text, Unknown}}, inner.Words[1:]...)
+	}
 	r.add(inner)
 	r.unwrap(inner)
 	r.nest--
@@ -239,6 +253,9 @@ func (r *reader) unknown(by *Command) {
 // line adds the commands of a line that c runs.
 func (r *reader) line(c *Command, line Word, guess ...bool) {
 	isGuess := len(guess) > 0 && guess[0]
+	if c.marked(line) {
+		r.unknown(c) // whatever is put in may be a command too
+	}
 	if line.Sort != Literal {
 		inner := c.inner([]Word{line})
 		inner.Words[0].Sort, inner.Guess = Unknown, inner.Guess || isGuess
@@ -328,15 +345,17 @@ func (r *reader) piped(left *syntax.Stmt, mark int) {
 		return
 	}
 	right := r.script.Commands[mark]
-	isShell := slices.Contains(shells, right.base())
-	if !isShell && !right.readsProgram() {
+	isShell := slices.Contains(shells, right.base()) || right.startsShell() || right.base() == "parallel"
+	reads := right.readsProgram()
+	if !isShell && !reads && !right.codes() {
 		return
 	}
 	line := r.echoed(left)
 	switch {
 	case isShell && line.Sort == Literal:
 		r.line(right, Word{strings.ReplaceAll(line.Text, `\n`, "\n"), Literal}, true)
-	case !isShell: // what an interpreter reads is looked at as a word of it, or may be anything
+	case isShell || !reads && (line.Sort != Literal || right.Prove().Why == ""):
+	default: // what an interpreter reads is looked at as a word of it, or may be anything
 		inner := right.inner([]Word{right.Words[0], line})
 		if inner.Guess = true; line.Sort != Literal {
 			inner.Words = []Word{line}
@@ -368,6 +387,10 @@ func (r *reader) guesses(c *Command) {
 	for i, w := range words {
 		if w.Sort != Literal {
 			return
+		}
+		if strings.ContainsAny(w.Text, " \t\n;|&") { // npx -c 'rm x'
+			r.line(c, w, true)
+			continue
 		}
 		runner := i > 0 && slices.Contains(runners, words[i-1].Text)
 		if !strings.HasPrefix(w.Text, "-") && (first && !wrappers[c.base()].own || runner) {
@@ -417,7 +440,7 @@ func (r *reader) findWords(c *Command, words []Word, final bool) {
 		end := execEnd(words, i)
 		if end > i+1 {
 			inner := c.inner(words[i+1 : end])
-			inner.Extra = true
+			inner.Extra, inner.mark = true, "{}"
 			if strings.HasSuffix(words[i].Text, "dir") {
 				inner.Dirs = nil
 			}
@@ -429,14 +452,19 @@ func (r *reader) findWords(c *Command, words []Word, final bool) {
 
 func (r *reader) fdExec(c *Command) {
 	for i, w := range c.Words {
-		switch w.Text {
-		case "-x", "-X", "--exec", "--exec-batch":
-			if i+1 < len(c.Words) {
-				inner := c.inner(c.Words[i+1:])
-				inner.Extra = true
-				r.run(inner)
-				return
-			}
+		words := c.Words[i+1:]
+		option, value, attached := strings.Cut(w.Text, "=")
+		if len(w.Text) > 2 && (strings.HasPrefix(w.Text, "-x") || strings.HasPrefix(w.Text, "-X")) {
+			option, value, attached = w.Text[:2], w.Text[2:], true
+		}
+		if attached {
+			words = append([]Word{{value, w.Sort}}, words...)
+		}
+		if slices.Contains([]string{"-x", "-X", "--exec", "--exec-batch"}, option) && len(words) > 0 {
+			inner := c.inner(words)
+			inner.Extra, inner.mark = true, "{"
+			r.run(inner)
+			return
 		}
 	}
 }

@@ -32,3 +32,25 @@ func (c *Command) proveXargs() Proof {
 func (c *Command) printsForXargs() bool {
 	return c.Extra && c.By != nil && c.By.By == nil && systemName(c.By.Name()) == "xargs" && slices.Contains(printers, c.Name())
 }
+
+// replaced is the text in the words of xargs that it puts what it reads in the place of; "" if there is none.
+func (c *Command) replaced() string {
+	for i, w := range c.Words {
+		switch {
+		case (w.Text == "-I" || w.Text == "-J") && i+1 < len(c.Words):
+			return c.Words[i+1].Text
+		case w.Text == "-i" || w.Text == "--replace":
+			return "{}"
+		case strings.HasPrefix(w.Text, "--replace="):
+			return strings.TrimPrefix(w.Text, "--replace=")
+		case strings.HasPrefix(w.Text, "-I"), strings.HasPrefix(w.Text, "-J"), strings.HasPrefix(w.Text, "-i"):
+			return w.Text[2:]
+		}
+	}
+	return ""
+}
+
+// marked reports whether what runs c puts a text that is not known into a word.
+func (c *Command) marked(w Word) bool {
+	return c.mark != "" && w.Sort == Literal && strings.Contains(w.Text, c.mark)
+}
