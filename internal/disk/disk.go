@@ -32,7 +32,7 @@ type Options struct {
 	// Overruled are keys of git's configuration that git will be given other values for, such as "core.fsmonitor" or
 	// "credential.*.helper": what a repository says about them is not told. A star stands for any subsection.
 	Overruled []string
-	// Patience is how long one answer may take; 0: 20 ms.
+	// Patience is how long one answer may take, where there is more than a little to look at; 0: 20 ms.
 	Patience time.Duration
 	// Entries is how many names one answer may look at; 0: 20,000.
 	Entries int
@@ -84,18 +84,28 @@ func (d *Disk) Resolve(path string) string {
 
 // budget is what is left of one answer's bounds.
 type budget struct {
-	until   time.Time
-	entries int
+	began    time.Time
+	patience time.Duration
+	entries  int
+	spent    int
 }
 
 func (d *Disk) budget() *budget {
-	return &budget{until: time.Now().Add(d.options.Patience), entries: d.options.Entries}
+	return &budget{began: time.Now(), patience: d.options.Patience, entries: d.options.Entries}
 }
+
+// fewEntries is how little may take ten times as long: a busy machine may stop any program for longer than one answer
+// should take.
+const fewEntries = 1000
 
 // spend takes n entries and reports whether the answer is still within its bounds.
 func (b *budget) spend(n int) bool {
-	b.entries -= n
-	return b.entries >= 0 && time.Now().Before(b.until)
+	b.spent += n
+	patience := b.patience
+	if b.spent <= fewEntries {
+		patience *= 10
+	}
+	return b.spent <= b.entries && time.Since(b.began) < patience
 }
 
 // errTooMuch says that the bounds were reached.
