@@ -28,7 +28,7 @@ func (w *weighing) holdPaths(s *sentence, f *fact) {
 				continue
 			}
 			if !t.Write {
-				w.touchOne(s, t, to.spot, tool.Reads, to.sure && !t.Vague)
+				w.touchOne(s, t, to.spot, tool.Reads, to.sure && !t.Vague && !s.cmd.Guess)
 			}
 			if t.Write || !t.Sure && !t.Vague { // a word of a command that is not known may be written too
 				w.touchOne(s, t, to.spot, tool.Writes, t.Sure && to.sure)

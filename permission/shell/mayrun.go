@@ -59,6 +59,9 @@ func (c *Command) runs() runs {
 // codes reports whether c may run the text in its words.
 func (c *Command) codes() bool { return c.runs() == code }
 
+// Interprets reports whether c may run, or do, what the text in its words says.
+func (c *Command) Interprets() bool { return c.codes() }
+
 // trimVersion is a name without the number behind it.
 func trimVersion(name string) string {
 	end := len(name)

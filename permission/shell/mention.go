@@ -41,12 +41,12 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 		return all
 	}
 	all = all && c.Dirs != nil && !c.Extra
-	if c.readsProgram() {
+	if program := c.readsProgram(); program || c.codes() || c.readsNames() {
 		text := c.document()
 		for _, s := range pathsIn(text.Text, true) {
 			add(Touch{Path: s}, c.Dirs)
 		}
-		all = all && text.Sort == Literal
+		all = all && (text.Sort == Literal || !program && !c.readsNames())
 	}
 	for _, t := range c.spreads() {
 		add(t, c.Dirs)
@@ -72,6 +72,13 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 			for _, s := range pathsIn(w.Text, c.codes()) {
 				add(Touch{Path: s}, c.Dirs)
 			}
+			if name := c.base(); name == "sed" || name == "gsed" {
+				files, known := sedFiles(w.Text)
+				for _, s := range files {
+					add(Touch{Path: s}, c.Dirs)
+				}
+				all = all && known
+			}
 		}
 	}
 	return all && !enough
@@ -85,6 +92,14 @@ func (c *Command) document() Word {
 		}
 	}
 	return Word{Sort: Unknown}
+}
+
+// readsNames reports whether a command reads names of files from its input, or from a file.
+func (c *Command) readsNames() bool {
+	return slices.ContainsFunc(c.Words[1:], func(w Word) bool {
+		name, _, _ := strings.Cut(w.Text, "=")
+		return slices.Contains([]string{"--batch", "--batch-check", "--stdin", "--stdin-paths", "--files0-from", "--files-from", "--pathspec-from-file", "--from-file"}, name)
+	})
 }
 
 // spreads are the folders below which a well-known command reads or writes what its words do not name: what it packs,
@@ -117,7 +132,16 @@ func (c *Command) spreads() []Touch {
 		}
 	case "patch", "unzip":
 		return []Touch{here}
+	case "rg", "ag", "ack", "ugrep":
+		return append(all(false), Touch{Path: ".", Below: true, Vague: true})
+	case "grep", "egrep", "fgrep", "diff":
+		if c.recursive() {
+			return append(all(false), Touch{Path: ".", Below: true, Vague: true})
+		}
 	case "git":
+		if has("grep", "archive") {
+			return append(all(false), Touch{Path: ".", Below: true, Vague: true})
+		}
 		if has("checkout", "restore", "reset", "stash", "clean", "apply", "am", "merge", "rebase", "pull", "cherry-pick", "revert", "switch") {
 			return []Touch{here}
 		}
@@ -206,6 +230,9 @@ func pathsIn(word string, code bool) []string {
 		add(word)
 	} else if len(word) > 2 && word[1] != '-' {
 		add(word[2:])
+		for i := 3; i < min(len(word), maxGlued) && isLetter(word[i-1]); i++ {
+			add(word[i:]) // sort -uosecret.txt
+		}
 	}
 	least := nameable(word)
 	from := 0
@@ -236,6 +263,9 @@ func pathsIn(word string, code bool) []string {
 	}
 	return out
 }
+
+// maxGlued is how many short flags may stand in one word before the file that the last of them names.
+const maxGlued = 10
 
 // What a path may stand behind in a word, and what it stands between in a program.
 var joinSet, codeSet = setOf("=:@,"), setOf("'\"`()[]{}<>,;=|&! \t\n")

@@ -351,9 +351,12 @@ func (r *reader) piped(left *syntax.Stmt, mark int) {
 		return
 	}
 	line := r.echoed(left)
+	if line.Sort == Literal {
+		line.Text = strings.ReplaceAll(line.Text, `\n`, "\n") // by printf, or echo -e
+	}
 	switch {
 	case isShell && line.Sort == Literal:
-		r.line(right, Word{strings.ReplaceAll(line.Text, `\n`, "\n"), Literal}, true)
+		r.line(right, line, true)
 	case isShell || !reads && (line.Sort != Literal || right.Prove().Why == ""):
 	default: // what an interpreter reads is looked at as a word of it, or may be anything
 		inner := right.inner([]Word{right.Words[0], line})
