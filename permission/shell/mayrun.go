@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -77,6 +78,9 @@ func trimVersion(name string) string {
 // mentioned reports whether a command may run the one that the rule means: by its words, its input, or a variable that
 // it is given (GIT_EDITOR, PAGER).
 func (p *Pattern) mentioned(c *Command) Match {
+	if !p.within(c) {
+		return No
+	}
 	for _, a := range c.Prefix {
 		if p.inText(a.Value.Text) {
 			return Maybe
@@ -118,6 +122,18 @@ func (p *Pattern) mentioned(c *Command) Match {
 		}
 	}
 	return p.inInput(c)
+}
+
+// within reports whether the rule's program stands anywhere in a command, be it as part of another word: in most it does
+// not, and the closer looks are spared.
+func (p *Pattern) within(c *Command) bool {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" { // there, names are the same in other cases
+		return true
+	}
+	in := func(text string) bool { return strings.Contains(text, p.program) }
+	return slices.ContainsFunc(c.Words, func(w Word) bool { return in(w.Text) }) ||
+		slices.ContainsFunc(c.Prefix, func(a Assign) bool { return in(a.Value.Text) }) ||
+		slices.ContainsFunc(c.Redirs, func(d Redirect) bool { return in(d.Target.Text) }) || c.indexes() && in(c.Source)
 }
 
 // onlyData reports whether a command is one of the everyday ones that run nothing, whatever their flags.
