@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/adze-dev/adze/permission/shell"
@@ -150,6 +151,11 @@ func (e *engine) fact(c *shell.Command) *fact {
 func (e *engine) touch(f *fact, t shell.Touch) bool {
 	if (t.Glob || t.Below) && e.overdue() || e.step() {
 		return false
+	}
+	if t.InFolder && e.disk != nil {
+		if found, ok := e.disk.Glob(t.Path[:strings.LastIndexByte(t.Path, '/')] + "/."); ok && len(found) == 0 {
+			return true
+		}
 	}
 	before := len(f.targets)
 	f.targets = e.targets(f.targets, t, f.why == "")

@@ -23,7 +23,9 @@ type Touch struct {
 	Shown bool   // with Below: what is hidden is left out, unless an ignore file brings it back
 	Plain bool   // with Below: the names of what is there are words, taken apart at their blanks
 	Flag  bool   // a name that the pattern stands for would be a flag with a minus in front, and change what is read
-	Vague bool   // something below it, nobody knows what: of interest to rules on paths alone
+	// InFolder: only if what it lies in is a folder.
+	InFolder bool
+	Vague    bool // something below it, nobody knows what: of interest to rules on paths alone
 }
 
 // Proof says whether a command is harmless: it changes no file, reaches no network and runs nothing from the workspace.

@@ -51,6 +51,9 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 	for _, t := range c.spreads() {
 		add(t, c.Dirs)
 	}
+	for _, t := range c.lands() {
+		add(t, c.Dirs)
+	}
 	writes, operands := c.writes()
 	below := operands && c.recursive()
 	written := func(i int) bool {
@@ -118,8 +121,20 @@ func (c *Command) spreads() []Touch {
 		return slices.ContainsFunc(c.Words[1:], func(w Word) bool { return slices.Contains(words, w.Text) })
 	}
 	switch c.base() {
-	case "tar", "zip", "7z", "scp", "cpio", "pax":
+	case "tar", "7z", "cpio", "pax":
+		switch {
+		case c.unpacks() && slices.ContainsFunc(c.Words, func(w Word) bool { return w.Text == "-C" || strings.HasPrefix(w.Text, "--dir") }):
+			return append(all(false), all(true)...)
+		case c.unpacks():
+			return append(all(false), here)
+		}
 		return all(false)
+	case "zip", "scp":
+		return all(false)
+	case "black", "isort", "autopep8", "yapf", "ruff", "rustfmt", "biome":
+		if !has("--check", "--diff") {
+			return append(all(true), here)
+		}
 	case "rsync":
 		return append(all(false), all(true)...)
 	case "gofmt", "prettier", "eslint":
