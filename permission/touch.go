@@ -24,7 +24,7 @@ func (w *weighing) holdPaths(s *sentence, f *fact) {
 		t := &f.touches[i]
 		for _, to := range f.targets[from:t.end] {
 			if to.example != "" {
-				w.mayBeSecret(s, t, to.example)
+				w.mayBeSecret(s, t, to)
 				continue
 			}
 			if !t.Write {
@@ -64,15 +64,18 @@ type target struct {
 	*spot
 	sure    bool
 	example string // a secret that a pattern may stand for, one of many
+	odd     bool   // or a name that would be taken apart
 }
 
 // mayBeSecret asks about a pattern that can name secrets: no rule on one of them answers for the others.
-func (w *weighing) mayBeSecret(s *sentence, t *place, example string) {
+func (w *weighing) mayBeSecret(s *sentence, t *place, to target) {
+	note := " stands for, which may be secret, such as " + to.example
+	if to.odd {
+		note = " holds, where the name " + show(to.example) + " may be taken for something else"
+	}
 	if v := otherRead.verdict(w.mode); v != tool.Allow {
 		s.paths = min(s.paths, v)
-		s.asks = append(s.asks, &finding{
-			class: otherRead, exact: true, act: "reads what ", target: t.Path, note: " stands for, which may be secret, such as " + example,
-		})
+		s.asks = append(s.asks, &finding{class: otherRead, exact: true, act: "reads what ", target: t.Path, note: note})
 	}
 }
 
@@ -101,6 +104,13 @@ func (e *engine) pathTargets(out []target, t shell.Touch, at *spot) []target {
 			out = append(out, target{example: secret}) // one of perhaps many
 		}
 	}
+	if t.Plain && !t.Vague {
+		if e.disk == nil {
+			out = append(out, target{spot: &spot{path: "*"}})
+		} else if odd := e.secret(at.path, Search{Only: "/", Plain: true}); odd != "" {
+			out = append(out, target{example: odd, odd: true})
+		}
+	}
 	if t.Only != "" && !t.Names {
 		if secret, ok := mayBeFound(t.Only); ok {
 			out = append(out, target{example: secret})
@@ -109,16 +119,21 @@ func (e *engine) pathTargets(out []target, t shell.Touch, at *spot) []target {
 	return out
 }
 
-// mayBeFound reports whether a file with a secret name may have a name of this pattern, in which a star stands for a
-// leading dot too.
-func mayBeFound(pattern string) (example string, ok bool) {
-	if strings.Trim(pattern, "*?") == "" {
-		return ".env", true
+// mayBeFound reports whether a file with a secret name may have a name of one of these patterns, in which a star stands
+// for a leading dot too.
+func mayBeFound(patterns string) (example string, ok bool) {
+	for pattern := range strings.SplitSeq(patterns, "/") {
+		if strings.Trim(pattern, "*?") == "" {
+			return ".env", true
+		}
+		if example, ok = names.MaySecretBelow("/" + pattern); ok {
+			return example, true
+		}
+		if example, ok = names.MaySecret("/" + pattern); ok {
+			return example, true
+		}
 	}
-	if example, ok = names.MaySecretBelow("/" + pattern); ok {
-		return example, true
-	}
-	return names.MaySecret("/" + pattern)
+	return "", false
 }
 
 // globTargets adds what a pattern stands for now, and what it may: a pattern that can name a secret counts as one, and

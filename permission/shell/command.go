@@ -37,9 +37,10 @@ type Command struct {
 	cases   [][]Word // its words with every value of its variables, where these are known
 	start   string   // the folder the line starts in
 
-	program string // what base found, once the command stands in a script
-	sort    runs   // what runs found then
-	globs   []Word // without words: patterns that are looked up
+	program string   // what base found, once the command stands in a script
+	sort    runs     // what runs found then
+	globs   []Word   // without words: patterns that are looked up
+	fed     *listing // whose names stand in its words, or are given to it
 	first   *Command
 	number  int // of the first of equal commands
 }

@@ -10,8 +10,8 @@ import (
 // command that looks into files needs a -name that cannot mean one.
 
 // foundMark stands for a file that was found. As a program of awk, sed or jq it is not harmless, and as a path it is
-// known again.
-const foundMark = "@ import found@"
+// known again; who writes it in a line gets nothing proved.
+const foundMark = "@import@found@"
 
 // runByFind reports whether c stands behind find -exec.
 func (c *Command) runByFind() bool {
@@ -20,82 +20,77 @@ func (c *Command) runByFind() bool {
 
 // proveFound judges a command behind find -exec.
 func (c *Command) proveFound() Proof {
-	name := systemName(c.Name())
-	s, ok := specs[name]
-	switch {
-	case !ok || c.wraps() || slices.Contains([]string{"find", "git", "tar", "unzip", "zipinfo", "go", "cd", "tac"}, name):
-		return Proof{Why: name + " is not known to be harmless behind find"}
-	case c.Place != Plain || len(c.Prefix) > 0 || c.Dirs == nil:
-		return Proof{Why: "it is run by find"}
+	starts, e := c.By.findExpression()
+	below := make([]Touch, len(starts))
+	for i, start := range starts {
+		below[i] = Touch{Path: start.Text, Glob: start.Sort == Glob, Below: true, Links: true, Only: e.ran()}
 	}
-	starts, only := c.By.findStarts()
 	several := c.Words[len(c.Words)-1].Text == "{}" && c.By.endsInPlus(c)
+	return c.proveOn(c.Words, "{}", several, below)
+}
+
+// proveOn judges a command with words in which a mark stands for a file that was found, or for several.
+func (c *Command) proveOn(words []Word, mark string, several bool, below []Touch) Proof {
+	if why := c.unfit(); why != "" {
+		return Proof{Why: why}
+	}
+	found := Word{"./" + foundMark, Literal}
+	if several { // as many as there are
+		found = Word{found.Text + "*", Glob}
+	}
 	one := *c
 	one.Words, one.By, one.Extra, one.program = nil, nil, false, ""
-	for i, w := range c.Words {
+	for i, w := range words {
 		switch {
-		case w.Sort != Literal:
+		case w.Sort != Literal || mark != "" && w.Text != mark && strings.Contains(w.Text, mark) || strings.Contains(w.Text, foundMark):
 			return Proof{Why: "the word " + w.Text + " is not literal"}
-		case w.Text == "{}" && s.operands == program && i == 1:
-			return Proof{Why: "the program of " + name + " is not known"}
-		case w.Text == "{}":
-			w = Word{"./" + foundMark, Literal}
-			if several { // as many as there are
-				w = Word{"./" + foundMark + "*", Glob}
-			}
-		case strings.Contains(w.Text, "{}"):
-			return Proof{Why: "the word " + w.Text + " is not literal"}
+		case mark != "" && w.Text == mark && i <= 1 && (i == 0 || specs[systemName(c.Name())].operands == program):
+			return Proof{Why: "the program of " + c.Name() + " is not known"}
+		case mark != "" && w.Text == mark:
+			w = found
 		}
 		one.Words = append(one.Words, w)
 	}
-	p := one.Prove()
+	p := one.prove()
 	if p.Why != "" {
 		return p
 	}
-	lists := slices.Contains([]string{"ls", "dir", "vdir", "tree", "du", "fd", "fdfind"}, name) // a link to a folder is the folder to them
+	return c.proveBelow(p.Touches, below)
+}
+
+// unfit says why a command is not judged with files that were found.
+func (c *Command) unfit() string {
+	name := systemName(c.Name())
+	_, ok := specs[name]
+	switch {
+	case !ok || c.wraps() || slices.Contains([]string{"find", "git", "tar", "unzip", "zipinfo", "go", "cd", "tac", "xargs", "read"}, name):
+		return name + " is not known to be harmless with files that are found"
+	case len(c.Prefix) > 0 || c.Dirs == nil || c.Place == Function || c.Place == Text:
+		return "it is run with files that are found"
+	}
+	return ""
+}
+
+// proveBelow puts the places where files were found into what is touched, for the mark that stands for them.
+func (c *Command) proveBelow(touches, below []Touch) Proof {
+	lists := slices.Contains([]string{"ls", "dir", "vdir", "tree", "du", "fd", "fdfind"}, systemName(c.Name())) // a link to a folder is the folder to them
 	var ts []Touch
-	for _, t := range p.Touches {
+	for _, t := range touches {
 		if !strings.Contains(t.Path, foundMark) {
 			ts = append(ts, t)
 			continue
 		}
-		for _, start := range starts {
-			ts = append(ts, Touch{Path: start.Text, Glob: start.Sort == Glob, Below: true, Links: !t.Names || lists, Names: t.Names, Only: only})
+		if before, exact := strings.CutSuffix(strings.TrimSuffix(t.Path, "*"), "/./"+foundMark); !exact || strings.Contains(before, foundMark) {
+			return Proof{Why: "a path is made of the name of a file that is found"}
+		}
+		for _, b := range below {
+			b.Names, b.Links = t.Names, b.Links && (!t.Names || lists)
+			if !slices.Contains(ts, b) {
+				ts = append(ts, b)
+			}
 		}
 	}
 	return c.proved(ts)
-}
-
-// findStarts are the folders that find starts in, and the pattern that every name it finds has: "*" if there is none.
-func (c *Command) findStarts() (starts []Word, only string) {
-	words := c.Words[1:]
-	for len(words) > 0 && (words[0].Text == "-H" || words[0].Text == "-P") {
-		words = words[1:]
-	}
-	for len(words) > 0 && !isFindTest(words[0].Text) {
-		starts = append(starts, words[0])
-		words = words[1:]
-	}
-	if len(starts) == 0 {
-		starts = []Word{{".", Literal}}
-	}
-	only = "*"
-	ran := false
-	for i := 0; i < len(words); i++ {
-		switch words[i].Text {
-		case "-exec": // a name behind it does not hold for it, an operator does
-			i, ran = execEnd(words, i), true
-			continue
-		case "-o", "-or", "!", "-not", "(", ")", ",":
-			return starts, "*" // a pattern need not hold then
-		case "-name", "-iname":
-			if !ran && i+1 < len(words) {
-				only = words[i+1].Text
-			}
-		}
-		i += findValues(words[i].Text)
-	}
-	return starts, only
 }
 
 // endsInPlus reports whether find gives an inner command as many files at once as there are.

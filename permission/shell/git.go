@@ -161,7 +161,14 @@ func prettyFormat(name, format string) bool {
 // gitTouches are the paths among the words: every operand may be one, also behind a colon (HEAD:path).
 func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof {
 	two := name == "diff" && len(a.operands) == 2 // outside a repository these are two folders, with -- or without
-	below := name == "grep" || a.has("--no-index") || two && a.ended != 1
+	apart := ""                                   // what is no folder: HEAD -- src, . ':!docs'
+	switch {
+	case two && a.ended == 1 || two && strings.HasPrefix(a.operands[0].Text, ":"):
+		apart = a.operands[0].Text
+	case two && strings.HasPrefix(a.operands[1].Text, ":"):
+		apart = a.operands[1].Text
+	}
+	below := name == "grep" || a.has("--no-index") || two && apart == ""
 	var ts []Touch
 	set := flagSets()["git "+name]
 	for _, f := range a.flags {
@@ -208,9 +215,9 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 	if !slices.Contains(gitQuiet, name) {
 		p.Git = dirs
 	}
-	if two && !below { // HEAD -- src, unless HEAD is a folder
+	if apart != "" && !below {
 		for _, d := range dirs {
-			p.Unless = append(p.Unless, join2(d, a.operands[0].Text)+"/.")
+			p.Unless = append(p.Unless, join2(d, apart)+"/.") // unless it is one
 		}
 	}
 	return p

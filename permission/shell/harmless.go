@@ -42,11 +42,26 @@ type Proof struct {
 
 // Prove says whether a command is harmless, whatever its paths are: they still have to be judged.
 func (c *Command) Prove() Proof {
+	p := c.prove()
+	if !slices.ContainsFunc(p.Touches, func(t Touch) bool { return strings.Contains(t.Path, foundMark) }) {
+		return p
+	}
+	if c.fed == nil || c.fed.unsure || !slices.Equal(c.fed.dirs, c.Dirs) {
+		return Proof{Why: "which file it looks at is not known"}
+	}
+	return c.proveBelow(p.Touches, c.fed.below)
+}
+
+// prove is Prove, with a mark in the place of names that are found.
+func (c *Command) prove() Proof {
 	if c.runByFind() {
 		return c.proveFound()
 	}
 	if c.printsForXargs() {
 		return Proof{}
+	}
+	if c.fedByXargs() {
+		return c.proveFed()
 	}
 	if why := c.surroundings(); why != "" {
 		return Proof{Why: why}

@@ -54,6 +54,11 @@ func (s *sameness) first(c *Command) *Command {
 			s.word(w)
 		}
 	}
+	if c.fed != nil {
+		s.number(c.fed.number)
+	} else {
+		s.number(0)
+	}
 	s.number(len(c.globs))
 	for _, w := range c.globs {
 		s.word(w)

@@ -20,6 +20,7 @@ func TestEveryFieldTellsCommandsApart(t *testing.T) {
 		"mark":    func(c *Command) { c.mark = "{}" },
 		"keyword": func(c *Command) { c.keyword = true },
 		"globs":   func(c *Command) { c.globs = []Word{{"*", Glob}} },
+		"fed":     func(c *Command) { c.fed = &listing{number: 1} },
 		"cases":   func(c *Command) { c.cases = [][]Word{{{"ls", Literal}}} },
 	}
 	told := map[string]bool{ // what follows from the others, and how it is written

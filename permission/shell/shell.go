@@ -107,6 +107,9 @@ type reader struct {
 	prints  bool            // the command only prints its words
 	takes   bool            // any text will do for its words
 	pipes   bool            // it only reads what <(…) stands for
+	// list is what the names in words and variables come from, feed what the next xargs is given.
+	list, feed *listing
+	listings   int
 }
 
 // read parses a line and walks it.
@@ -126,6 +129,7 @@ func (r *reader) read(line string) error {
 	defer func() { r.source, r.scope, r.binding = outer, variables, binding }()
 	if r.nest == 0 && strings.Contains(line, "$") {
 		r.scope = r.scan(file)
+		r.list = nil // what is listed where is found out on the way
 	}
 	r.stmts(file.Stmts)
 	if time.Now().After(r.options.Deadline) {

@@ -142,6 +142,10 @@ func plainWords(args []*syntax.Word) ([]Word, bool) {
 
 // items are the words that a loop goes over. $(seq 1 5) is known.
 func (r *reader) items(w *syntax.Word) []Word {
+	if l := r.listed(w); l != nil {
+		r.lists(l)
+		return []Word{{"./" + foundMark, Literal}}
+	}
 	if len(w.Parts) == 1 {
 		if p, ok := w.Parts[0].(*syntax.CmdSubst); ok && len(p.Stmts) == 1 && !decorated(p.Stmts[0]) {
 			if call, ok := p.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Assigns) == 0 {

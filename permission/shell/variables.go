@@ -21,6 +21,7 @@ const maxCases = 64
 type scope struct {
 	values map[string][]Word // by name; nil: not known
 	set    []string          // those that have a value by now
+	reads  map[string]int    // how often a name is read into
 	sums   bool              // there are $((…)) in the line
 }
 
@@ -39,7 +40,7 @@ func tame(name string) bool {
 
 // scan collects the values that names are given in a file.
 func (r *reader) scan(file *syntax.File) scope {
-	s := scope{values: map[string][]Word{}}
+	s := scope{values: map[string][]Word{}, reads: map[string]int{}}
 	give := func(name string, words []Word) {
 		old, known := s.values[name]
 		if known && old == nil || !tame(name) {
@@ -78,6 +79,7 @@ func (r *reader) scan(file *syntax.File) scope {
 			if words, plain := plainWords(n.Args); plain && len(words) > 0 && words[0].Text == "read" {
 				names, _ := reads(words[1:])
 				for _, name := range names {
+					s.reads[name]++
 					give(name, []Word{{Sort: One}})
 				}
 			}
@@ -235,7 +237,14 @@ func (r *reader) fill(cmd *Command, args []*syntax.Word) {
 	names := r.bound(nodes...)
 	name := systemName(cmd.Name())
 	takes := takesText(name)
-	if len(names) == 0 && !(r.scope.sums && slices.ContainsFunc(args, calculates)) && !(takes && slices.ContainsFunc(args, substitutes)) &&
+	at := -1 // the word that is names of files
+	for i, w := range args {
+		if l := r.listed(w); l != nil && i > 0 {
+			at = i
+			r.lists(l)
+		}
+	}
+	if len(names) == 0 && at < 0 && !(r.scope.sums && slices.ContainsFunc(args, calculates)) && !(takes && slices.ContainsFunc(args, substitutes)) &&
 		!(r.pipes && slices.ContainsFunc(args, isPipe)) {
 		return
 	}
@@ -243,10 +252,17 @@ func (r *reader) fill(cmd *Command, args []*syntax.Word) {
 	defer func() { r.takes, r.prints = false, false }()
 	ok := r.each(names, func() {
 		var words []Word
-		for _, w := range args {
+		place := 0
+		for i, w := range args {
+			if i == at {
+				place = len(words)
+				continue
+			}
 			words = append(words, r.words(w)...)
 		}
-		cmd.cases = append(cmd.cases, words)
+		if cmd.cases = append(cmd.cases, words); at >= 0 { // with names there, and without
+			cmd.cases = append(cmd.cases, slices.Insert(slices.Clone(words), place, Word{"./" + foundMark + "*", Glob}))
+		}
 	})
 	if !ok {
 		cmd.cases = nil
@@ -308,10 +324,16 @@ func starsLast(pattern string) bool {
 // proveCases judges a command with every value of its variables.
 func (c *Command) proveCases() Proof {
 	var all Proof
+	if why := c.unfit(); c.fed != nil && why != "" {
+		return Proof{Why: why}
+	}
 	for _, words := range c.cases {
 		one := *c
 		one.Words, one.cases, one.program = words, nil, ""
-		p := one.Prove()
+		if w := badlyMarked(words); w != "" && !takesText(systemName(c.Name())) {
+			return Proof{Why: "the word " + w + " is made of the name of a file that is found"}
+		}
+		p := one.prove()
 		if p.Why != "" {
 			return p
 		}
@@ -322,6 +344,41 @@ func (c *Command) proveCases() Proof {
 	return all
 }
 
+// badlyMarked is a word that is not the name of a file that was found, but has it in it.
+func badlyMarked(words []Word) string {
+	for _, w := range words {
+		if rest, ok := strings.CutPrefix(w.Text, "./"+foundMark); strings.Contains(w.Text, foundMark) && (!ok || rest != "" && !(rest == "*" && w.Sort == Glob)) {
+			return w.Text
+		}
+	}
+	return ""
+}
+
+// holdsFound reports whether names of files that are found stand in the words of a command or in what it is redirected from.
+func (c *Command) holdsFound() bool {
+	is := func(w Word) bool { return strings.Contains(w.Text, foundMark) }
+	return slices.ContainsFunc(c.cases, func(words []Word) bool { return slices.ContainsFunc(words, is) }) ||
+		slices.ContainsFunc(c.Redirs, func(d Redirect) bool { return slices.ContainsFunc(d.cases, is) })
+}
+
 // Filled are the words of a command with every value of its variables put in, where these are known: it is harmless if
 // it is so with each.
-func (c *Command) Filled() [][]Word { return c.cases }
+func (c *Command) Filled() [][]Word {
+	if c.fed == nil {
+		return c.cases
+	}
+	var out [][]Word
+	for _, words := range c.cases {
+		words = slices.Clone(words)
+		for i, w := range words {
+			switch {
+			case w.Sort == Glob && strings.Contains(w.Text, foundMark):
+				words[i].Text = "*"
+			case strings.Contains(w.Text, foundMark):
+				words[i] = Word{Sort: One}
+			}
+		}
+		out = append(out, words)
+	}
+	return out
+}

@@ -231,7 +231,7 @@ func (r *reader) right(c *syntax.BinaryCmd, x outcome, redirs []Redirect) outcom
 	// Both sides of a pipe are shells of their own.
 	r.dirs = before
 	mark := len(r.script.Commands)
-	r.stmt(c.Y, redirs)
+	r.fed(c, func() { r.stmt(c.Y, redirs) })
 	r.piped(c.X, mark)
 	return outcome{before, before}
 }
@@ -453,7 +453,8 @@ func backquoted(p syntax.WordPart) bool {
 
 // call reads a simple command.
 func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, redirs []Redirect) outcome {
-	cmd := &Command{Source: r.text(s), Redirs: redirs}
+	cmd := &Command{Source: r.text(s), Redirs: redirs, fed: r.feed}
+	r.feed = nil
 	for _, a := range c.Assigns {
 		cmd.Prefix = append(cmd.Prefix, r.assign(a))
 		r.nested(a)
@@ -513,6 +514,9 @@ func (r *reader) add(c *Command) {
 		c.By = r.by
 	}
 	c.Guess = c.Guess || r.guess
+	if r.list != nil && c.fed == nil && c.holdsFound() {
+		c.fed = r.list
+	}
 	if c.program = c.base(); c.program != "" {
 		c.sort = runsOf()[trimVersion(c.program)]
 	}
@@ -539,7 +543,7 @@ func (r *reader) moved(c *Command) outcome {
 	case name != "cd":
 		return outcome{r.dirs, r.dirs}
 	}
-	if len(c.cases) > 0 {
+	if len(c.cases) > 0 && c.fed == nil {
 		o := outcome{[]string{}, r.dirs}
 		for _, words := range c.cases {
 			o.ok = union(o.ok, r.moved(&Command{Words: words}).ok)

@@ -17,6 +17,7 @@ func (c *Command) proveXargs() Proof {
 	switch {
 	case why != "":
 		return Proof{Why: why}
+	case len(a.operands) > 0 && c.fed != nil && fits(a, c.fed):
 	case len(a.operands) > 0 && !(a.operands[0].Sort == Literal && slices.Contains(printers, a.operands[0].Text)):
 		return Proof{Why: "what xargs adds to " + a.operands[0].Text + " is not known"}
 	}
@@ -53,4 +54,48 @@ func (c *Command) replaced() string {
 // marked reports whether what runs c puts a text that is not known into a word.
 func (c *Command) marked(w Word) bool {
 	return c.mark != "" && w.Sort == Literal && strings.Contains(w.Text, c.mark)
+}
+
+// fits reports whether xargs parts its input as the names are parted that it is given.
+func fits(a *args, l *listing) bool {
+	for _, f := range a.flags {
+		if (f.name == "-d" || f.name == "--delimiter") && f.value.Text != `\n` && f.value.Text != "\n" {
+			return false
+		}
+	}
+	return a.has("-0", "--null") == l.null && !(l.null && a.has("-d", "--delimiter"))
+}
+
+// fedByXargs reports whether c is run by an xargs that is given names of files.
+func (c *Command) fedByXargs() bool {
+	return c.Extra && !c.Guess && c.By != nil && c.By.By == nil && c.By.fed != nil && systemName(c.By.Name()) == "xargs"
+}
+
+// proveFed judges what such an xargs runs: with names behind its words, or in the place of what -I says; and without
+// any, for it runs once where there are none.
+func (c *Command) proveFed() Proof {
+	a, why := parseArgs(c.By, c.By.Words[1:], flagSets()["xargs"], specs["xargs"])
+	if why != "" || !slices.Equal(c.By.fed.dirs, c.Dirs) {
+		return Proof{Why: "what xargs adds to " + c.Name() + " is not known"}
+	}
+	mark, several := "", true
+	for _, f := range a.flags {
+		if f.name == "-I" {
+			mark, several = f.value.Text, false
+		}
+	}
+	if mark != "" {
+		return c.proveOn(c.Words, mark, several, c.By.fed.below)
+	}
+	alone := c.proveOn(c.Words, "", false, nil)
+	if alone.Why != "" {
+		return alone
+	}
+	mark = "{}"
+	for slices.ContainsFunc(c.Words, func(w Word) bool { return strings.Contains(w.Text, mark) }) {
+		mark += "}"
+	}
+	p := c.proveOn(append(slices.Clip(c.Words), Word{mark, Literal}), mark, several, c.By.fed.below)
+	p.Touches = append(p.Touches, alone.Touches...)
+	return p
 }
