@@ -22,5 +22,7 @@ type Search struct {
 	Links bool   // what links lead to counts too, and is told where it does not lie below the folder
 	Only  string // patterns, with a slash between two: other files are not looked into; "": all are
 	Shown bool   // what is hidden is left out, unless an ignore file brings it back
-	Plain bool   // a name that a shell would take apart is told as well
+	// Tracked: what git has in its index is looked at and nothing else, whether it is there or not
+	Tracked bool
+	Plain   bool // a name that a shell would take apart is told as well
 }

@@ -53,9 +53,7 @@ func TestASecretElsewhere(t *testing.T) {
 			"find . -name '*.go' -exec grep -l foo {} +", "find . -name '*.go' -exec cat {} \\;", "grep -rn foo src",
 		},
 		tool.Ask: {
-			"git diff . src", "git diff --no-index . src", "git grep foo", "git grep foo src", "git grep -- foo src", "git grep foo --", "git grep foo -- ':!docs'", "git grep foo -- ':(exclude)docs'",
-			"git grep foo -- .", "git grep foo -- *.go", "git grep foo -- ''", "git grep foo -- '*'", "git grep foo -- .env", "git grep foo -- '*v'", "git grep foo -- '.e*'", "git grep foo -- '?env'",
-			"git grep foo -- '*.go' '*'", "git grep foo -- '*.en[v]'", "git grep foo -- '*.en\\v'", "git grep --no-index foo", "git -C src grep foo -- ..", "git -C src grep foo -- '../*.go' '../*v'",
+			"git diff . src", "git diff --no-index . src", "git grep foo -- .env", "git grep foo -- '*v'", "git grep foo -- '.e*'", "git grep foo -- '?env'", "git grep --no-index foo", "git grep --untracked foo", "git grep --untracked foo -- '*'",
 			"rg --hidden foo", "rg -. foo", "rg -uu foo", "rg -u -u foo", "rg -uuu foo", "rg --unrestricted -u foo", "rg -g '*' foo", "rg -g '*v' foo", "rg -g '.e*' foo", "rg -g '*.go' -g '.env' foo",
 			"rg -g '*.{go,env}' foo", "rg -t sh foo", "rg -tall foo", "rg -t go -t sh foo", "rg -g '**' foo", "rg foo .env", "rg -g '**/.env' foo", "rg -g '!*.md' --hidden foo", "rg --iglob '.ENV' foo",
 			"grep -rn foo .", "grep -rn foo --include='*' .", "grep -rn foo --include='.e*' .", "grep -r foo --exclude='x*' --include='*.go' .", "grep -r foo --include='*.go' --include='*v' .",
@@ -68,6 +66,53 @@ func TestASecretElsewhere(t *testing.T) {
 			}
 			if want == tool.Allow {
 				tellsNoSecret(t, dir, line)
+			}
+		}
+	}
+}
+
+// git grep looks at what is tracked, by the names that the index has: also at a secret that is not on the disk, and
+// through a link that has come where a folder was.
+func TestTrackedSecrets(t *testing.T) {
+	greps := []string{"git grep foo", "git grep foo .", "git grep -- foo src", "git grep foo --", "git grep foo -- ':!docs'", "git grep foo -- .", "git grep foo -- '*'", "git grep foo -- '*.go' '*'", "git grep -n foo HEAD"}
+	for _, tt := range []struct {
+		setup          string
+		allowed, asked []string
+	}{
+		{
+			"git add src README.md",
+			append(greps, "git grep foo src", "git grep foo -- *.md", "git ls-files | xargs wc -l", "git ls-files '*.go' | xargs cat", "git ls-files src | xargs head -3", "git ls-files -z | xargs -0 wc -l",
+				"wc -l $(git ls-files '*.go')", "for f in $(git ls-files); do wc -l $f; done", "git ls-files | while read f; do wc -l \"$f\"; done"),
+			[]string{"git ls-files -o | xargs cat", "git ls-files -s | xargs cat", "git -C src ls-files | xargs cat", "git ls-files --format='.env' | xargs cat", "git ls-files .. | xargs cat", "git ls-files --eol | xargs cat",
+				"git ls-files ':!x' | xargs cat", "git ls-files | xargs cat .env", "git ls-files | xargs rm", "cd src && git ls-files --full-name | xargs cat"},
+		},
+		{"git add -f .", nil, append(greps, "git ls-files | xargs cat")},
+		{"git add -f . && mv .env gone", nil, greps},
+		{"mkdir d ../out && echo foo > d/notes.txt && git add d && rm -r d && echo canary > ../out/notes.txt && ln -s ../out d", nil, append(greps, "git ls-files | xargs cat")},
+		{"git add src && mkdir ../out && ln -s ../out l && git add l", greps[:1], []string{"git ls-files | xargs cat"}},
+		{"echo foo > 'a b.go' && git add a* && rm a*", greps, []string{"git ls-files | xargs cat", "git ls-files '*.go' | xargs cat", "wc -l $(git ls-files)"}},
+		{"echo foo > ./-x.go && git add ./-x.go", greps, []string{"git ls-files -z | xargs -0 cat"}},
+		{"mkdir gone && echo foo > gone/.env && echo foo > 'gone/a b' && git add -f gone && rm -r gone", nil, append(greps, "git grep foo -- gone", "git ls-files gone | xargs wc -l", "for f in a b c d e f g h i j k l m n o p q r s; do echo $f; done; git grep --cached foo -- gone")},
+		{"rm -rf .git", nil, []string{"git ls-files | xargs cat", "git grep foo"}},
+	} {
+		dir := filepath.Join(t.TempDir(), "w")
+		if err := os.CopyFS(dir, os.DirFS(searchedFolder(t))); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("bash", "-c", tt.setup)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", tt.setup, err, out)
+		}
+		for _, line := range tt.allowed {
+			if got := judgeIn(dir, line); got != tool.Allow {
+				t.Errorf("%s after %s: %v", line, tt.setup, got)
+			}
+			tellsNoSecret(t, dir, line)
+		}
+		for _, line := range tt.asked {
+			if got := judgeIn(dir, line); got != tool.Ask {
+				t.Errorf("%s after %s: %v", line, tt.setup, got)
 			}
 		}
 	}

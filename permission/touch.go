@@ -84,8 +84,10 @@ func (e *engine) targets(out []target, t shell.Touch, proved bool) []target {
 	if t.Glob {
 		return e.globTargets(out, t)
 	}
-	if s := e.stranger(t.Path, proved); s != nil {
-		return e.pathTargets(out, t, s)
+	if !t.Tracked { // git may have what is not there
+		if s := e.stranger(t.Path, proved); s != nil {
+			return e.pathTargets(out, t, s)
+		}
 	}
 	return e.pathTargets(out, t, e.at(t.Path))
 }
@@ -100,14 +102,14 @@ func (e *engine) pathTargets(out []target, t shell.Touch, at *spot) []target {
 		out = append(out, target{spot: at.allBelow(t.Names && !t.Links), sure: true})
 	}
 	if !at.alike && (!t.Names || t.Links) && e.disk != nil && !t.Write && !t.Vague {
-		if secret := e.secret(at.path, Search{Links: t.Links, Only: cmp.Or(t.Among, t.Only), Shown: t.Shown}); secret != "" {
+		if secret := e.secret(at.path, Search{Links: t.Links, Only: cmp.Or(t.Among, t.Only), Shown: t.Shown, Tracked: t.Tracked}); secret != "" {
 			out = append(out, target{example: secret}) // one of perhaps many
 		}
 	}
 	if t.Plain && !t.Vague {
 		if e.disk == nil {
 			out = append(out, target{spot: &spot{path: "*"}})
-		} else if odd := e.secret(at.path, Search{Only: "/", Plain: true}); odd != "" {
+		} else if odd := e.secret(at.path, Search{Only: "/", Plain: true, Tracked: t.Tracked}); odd != "" {
 			out = append(out, target{example: odd, odd: true})
 		}
 	}

@@ -44,7 +44,8 @@ const (
 type repoReader struct {
 	disk   *Disk
 	budget *budget
-	seen   map[string]bool // repositories that were read
+	seen   map[string]bool                              // repositories that were read
+	index  func(gitDir, top string, hashSize int) error // nil: only submodules are of interest
 }
 
 // around finds the repository that git would use in dir, as git does: in each folder from dir upwards first .git, then
@@ -155,6 +156,9 @@ func (r *repoReader) repository(gitDir, top string) error {
 	}
 	if err := r.hooks(common); err != nil {
 		return err
+	}
+	if r.index != nil {
+		return r.index(gitDir, top, c.hashSize)
 	}
 	return r.submodules(gitDir, top, c.hashSize)
 }

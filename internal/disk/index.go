@@ -18,56 +18,66 @@ const (
 )
 
 // gitlinks lists the places of submodules in a repository's index. hashSize is that of the object names; 0: 20.
-func gitlinks(gitDir string, hashSize int) ([]string, error) {
+func gitlinks(gitDir string, hashSize int) (paths []string, err error) {
+	err = eachEntry(gitDir, hashSize, func(name string, mode uint32) error {
+		if mode&0o170000 != modeGitlink {
+			return nil
+		}
+		if paths = append(paths, name); len(paths) > maxGitlinks {
+			return errTooMuch
+		}
+		return nil
+	})
+	return paths, err
+}
+
+// eachEntry visits the entries of a repository's index, also those of one that it shares.
+func eachEntry(gitDir string, hashSize int, visit func(name string, mode uint32) error) error {
 	if hashSize == 0 {
 		hashSize = 20
 	}
 	data, err := read(gitDir+"/index", maxIndex)
 	if err != nil {
 		if absent(err) {
-			return nil, nil
+			return nil
 		}
-		return nil, err
+		return err
 	}
-	paths, shared, err := parseIndex(data, hashSize)
+	shared, err := parseIndex(data, hashSize, visit)
 	if err != nil || shared == "" {
-		return paths, err
+		return err
 	}
 	if data, err = read(gitDir+"/sharedindex."+shared, maxIndex); err != nil {
-		return nil, err
+		return err
 	}
-	more, shared, err := parseIndex(data, hashSize)
+	shared, err = parseIndex(data, hashSize, visit)
 	if err == nil && shared != "" {
 		err = fmt.Errorf("a shared index of a shared index: %w", errIndex)
 	}
-	return append(paths, more...), err
+	return err
 }
 
 // parseIndex reads the entries of an index of version 2, 3 or 4; shared names the file that holds the rest of a split
 // one.
-func parseIndex(data []byte, hashSize int) (paths []string, shared string, err error) {
+func parseIndex(data []byte, hashSize int, visit func(name string, mode uint32) error) (shared string, err error) {
 	if len(data) < 12+hashSize || string(data[:4]) != "DIRC" {
-		return nil, "", errIndex
+		return "", errIndex
 	}
 	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
 	if version < 2 || version > 4 {
-		return nil, "", fmt.Errorf("version %d: %w", version, errIndex)
+		return "", fmt.Errorf("version %d: %w", version, errIndex)
 	}
 	e := indexEntries{rest: data[12 : len(data)-hashSize], hashSize: hashSize, version: version}
 	for ; count > 0; count-- {
 		mode, ok := e.next()
 		if !ok || mode&0o170000 == modeFolder {
-			return nil, "", errIndex
+			return "", errIndex
 		}
-		if mode&0o170000 != modeGitlink {
-			continue
-		}
-		if paths = append(paths, string(e.name)); len(paths) > maxGitlinks {
-			return nil, "", errTooMuch
+		if err := visit(string(e.name), mode); err != nil {
+			return "", err
 		}
 	}
-	shared, err = sharedIndex(e.rest, hashSize)
-	return paths, shared, err
+	return sharedIndex(e.rest, hashSize)
 }
 
 // sharedIndex finds the extension of a split index.

@@ -24,6 +24,8 @@ type Search struct {
 	Only string
 	// Shown: what is hidden is left out, unless an ignore file brings it back.
 	Shown bool
+	// Tracked: what git has in its index is looked at and nothing else, whether it is there or not.
+	Tracked bool
 	// Plain: names are taken apart at blanks and read by a shell, so one that would come out as something else is told
 	// as well.
 	Plain bool
@@ -45,6 +47,9 @@ func (d *Disk) Secret(dir string, s Search) string {
 	w := &secretWalk{disk: d, budget: d.budget(), top: abs, search: s, seen: map[string]bool{}}
 	if s.Only != "" {
 		w.only = strings.Split(s.Only, "/")
+	}
+	if s.Tracked {
+		return d.tracked(w, abs)
 	}
 	if s.Shown {
 		w.hidden = d.unhidden(w.budget, abs)

@@ -10,7 +10,7 @@ import (
 // command that looks into files needs a -name that cannot mean one.
 
 // foundMark stands for a file that was found. As a program of awk, sed or jq it is not harmless, and as a path it is
-// known again; who writes it in a line gets nothing proved.
+// known again. In a line in which it is written, no names are found.
 const foundMark = "@import@found@"
 
 // runByFind reports whether c stands behind find -exec.

@@ -169,6 +169,7 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 		apart = a.operands[1].Text
 	}
 	below := name == "grep" || a.has("--no-index") || two && apart == ""
+	tracked := name == "grep" && !a.has("--untracked", "--no-index")
 	var ts []Touch
 	set := flagSets()["git "+name]
 	for _, f := range a.flags {
@@ -193,10 +194,10 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 		if strings.Count(w.Text, ":") > maxColons {
 			return Proof{Why: "a word of git names too much to look at"}
 		}
-		ts = append(ts, gitPaths(w, Touch{Below: below, Names: s.operands == listed && !below})...)
+		ts = append(ts, gitPaths(w, Touch{Below: below, Names: s.operands == listed && !below, Tracked: tracked})...)
 	}
 	if name == "grep" {
-		ts = append(ts, Touch{Path: ".", Below: true, Among: limits(a)})
+		ts = append(ts, Touch{Path: ".", Below: true, Among: limits(a), Tracked: tracked})
 	} else {
 		ts = append(ts, Touch{Path: ".", Names: true})
 	}
@@ -232,17 +233,27 @@ func limits(a *args) string {
 	}
 	patterns := []string{":"}
 	for _, w := range a.operands[a.ended:] {
-		if w.Text == "" || strings.HasPrefix(w.Text, ":") || w.Sort == Glob && w.canBeFlag() { // a file may be called :!x
+		end, ok := gitEnding(w)
+		if !ok {
 			return ""
 		}
-		if star := strings.LastIndexAny(w.Text, "*?[]\\"); star >= 0 { // a star stands for slashes too
-			patterns = append(patterns, "*"+w.Text[star+1:])
-		}
-		if strings.Contains(w.Text, "..") && strings.ContainsAny(w.Text, "*?[") {
-			return ""
+		if end != "" {
+			patterns = append(patterns, end)
 		}
 	}
 	return parted(patterns)
+}
+
+// gitEnding is the pattern of all names that a pathspec with a star in it means, since the star stands for slashes too;
+// "" for a path without one. ok is false where it may mean anything.
+func gitEnding(w Word) (pattern string, ok bool) {
+	if w.Text == "" || strings.HasPrefix(w.Text, ":") || strings.Contains(w.Text, "..") || w.Sort == Glob && w.canBeFlag() { // a file may be called :!x
+		return "", false
+	}
+	if star := strings.LastIndexAny(w.Text, "*?[]\\"); star >= 0 {
+		return "*" + w.Text[star+1:], true
+	}
+	return "", true
 }
 
 // maxColons bounds the paths that one word may name: behind each colon begins another one, up to the word's end.
@@ -267,7 +278,7 @@ func gitPaths(w Word, t Touch) []Touch {
 	for _, text := range texts {
 		ts = append(ts, one(text, false))
 	}
-	t.Below, t.Names = false, false
+	t.Below, t.Names, t.Tracked = false, false, false
 	for _, text := range texts {
 		for i := strings.IndexByte(text, ':'); i >= 0; i = strings.IndexByte(text, ':') {
 			text = strings.TrimLeft(text[i+1:], "!^")

@@ -21,8 +21,10 @@ type Touch struct {
 	Only  string // with Below: the pattern that all names have which are looked into
 	Among string // the same as the command itself is told it: patterns, with a slash between two
 	Shown bool   // with Below: what is hidden is left out, unless an ignore file brings it back
-	Plain bool   // with Below: the names of what is there are words, taken apart at their blanks
-	Flag  bool   // a name that the pattern stands for would be a flag with a minus in front, and change what is read
+	// Tracked, with Below: what git has in its index is looked at and nothing else.
+	Tracked bool
+	Plain   bool // with Below: the names of what is there are words, taken apart at their blanks
+	Flag    bool // a name that the pattern stands for would be a flag with a minus in front, and change what is read
 	// InFolder: only if what it lies in is a folder.
 	InFolder bool
 	Vague    bool // something below it, nobody knows what: of interest to rules on paths alone
@@ -43,10 +45,10 @@ type Proof struct {
 // Prove says whether a command is harmless, whatever its paths are: they still have to be judged.
 func (c *Command) Prove() Proof {
 	p := c.prove()
-	if !slices.ContainsFunc(p.Touches, func(t Touch) bool { return strings.Contains(t.Path, foundMark) }) {
+	if c.fed == nil || !slices.ContainsFunc(p.Touches, func(t Touch) bool { return strings.Contains(t.Path, foundMark) }) {
 		return p
 	}
-	if c.fed == nil || c.fed.unsure || !slices.Equal(c.fed.dirs, c.Dirs) {
+	if c.fed.unsure || !slices.Equal(c.fed.dirs, c.Dirs) {
 		return Proof{Why: "which file it looks at is not known"}
 	}
 	return c.proveBelow(p.Touches, c.fed.below)

@@ -82,6 +82,8 @@ func (c *Command) listing() *listing {
 	switch name {
 	case "find":
 		return c.findListing()
+	case "git":
+		return c.trackedListing()
 	case "rg", "grep", "egrep", "fgrep":
 	default:
 		return nil
@@ -139,6 +141,38 @@ func (c *Command) findListing() *listing {
 	return l
 }
 
+// trackedListing is what git ls-files lists: names without a folder in front, which may be flags and lead through links.
+func (c *Command) trackedListing() *listing {
+	if len(c.Words) < 2 || c.Words[1].Text != "ls-files" {
+		return nil
+	}
+	a, why := parseArgs(c, c.Words[2:], flagSets()["git ls-files"], gitSpecs["ls-files"])
+	if why != "" {
+		return nil
+	}
+	for _, f := range a.flags {
+		if f.name != "-z" && f.name != "-c" && f.name != "--cached" {
+			return nil
+		}
+	}
+	l := &listing{null: a.has("-z")}
+	t := Touch{Path: ".", Below: true, Links: true, Tracked: true, Plain: true}
+	for _, w := range a.operands {
+		end, ok := gitEnding(w)
+		if !ok || parted([]string{end}) != end {
+			return nil
+		}
+		if t.Path, t.Among = ".", end; end == "" {
+			t.Path = w.Text
+		}
+		l.below = append(l.below, t)
+	}
+	if len(a.operands) == 0 {
+		l.below = []Touch{t}
+	}
+	return l
+}
+
 // keepsLines reports whether a filter prints some of the lines it reads, each as it is.
 func keepsLines(words []Word, null bool) bool {
 	operands, letters := 0, ""
@@ -183,14 +217,14 @@ func (r *reader) numbered(l *listing) *listing {
 
 // listed is what $(…) lists, if a word is that and nothing more.
 func (r *reader) listed(w *syntax.Word) *listing {
-	if len(w.Parts) != 1 || strings.Contains(r.source, foundMark) {
+	if len(w.Parts) != 1 {
 		return nil
 	}
 	p, ok := w.Parts[0].(*syntax.CmdSubst)
 	if !ok || len(p.Stmts) != 1 || p.TempFile || p.ReplyVar {
 		return nil
 	}
-	if l := r.listing(p.Stmts[0]); l != nil && !l.null {
+	if l := r.listing(p.Stmts[0]); l != nil && !l.null && !strings.Contains(r.source, foundMark) {
 		return l
 	}
 	return nil
@@ -200,8 +234,8 @@ func (r *reader) listed(w *syntax.Word) *listing {
 func (r *reader) fed(c *syntax.BinaryCmd, read func()) {
 	loop, isLoop := c.Y.Cmd.(*syntax.WhileClause)
 	call, isCall := c.Y.Cmd.(*syntax.CallExpr)
-	if c.Op != syntax.Pipe || strings.Contains(r.source, foundMark) || !thrownAway(c.Y.Redirs) ||
-		!(isCall && len(call.Args) > 0 && len(call.Assigns) == 0 && systemName(call.Args[0].Lit()) == "xargs") && !isLoop {
+	toXargs := isCall && len(call.Args) > 0 && len(call.Assigns) == 0 && systemName(call.Args[0].Lit()) == "xargs"
+	if c.Op != syntax.Pipe || !toXargs && !isLoop || !thrownAway(c.Y.Redirs) || strings.Contains(r.source, foundMark) {
 		read()
 		return
 	}

@@ -1,0 +1,92 @@
+package disk
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
+)
+
+// trackedWalk looks through the files that git has in its index, which need not be there.
+type trackedWalk struct {
+	*secretWalk
+	begun   bool
+	folders map[string]bool // whether a folder is one, and no link
+}
+
+// tracked is Secret for a search through what git tracks. Git opens a file by the name that the index has for it, also
+// where a folder in that name is a link by now: all that lies behind such a link counts as a secret.
+func (d *Disk) tracked(w *secretWalk, dir string) string {
+	t := &trackedWalk{secretWalk: w, folders: map[string]bool{}}
+	r := &repoReader{disk: d, budget: w.budget, seen: map[string]bool{}, index: t.read}
+	if err := r.around(dir); err != nil || !t.begun {
+		return unseen
+	}
+	return w.found
+}
+
+// read looks through the index of a repository whose files stand in top.
+func (t *trackedWalk) read(gitDir, top string, hashSize int) error {
+	if t.begun || top == "" {
+		return nil // a submodule, which git does not look into
+	}
+	t.begun = true
+	n := 0
+	return eachEntry(gitDir, hashSize, func(name string, mode uint32) error {
+		if n++; n%chunk == 0 && !t.budget.spend(chunk) {
+			return errTooMuch
+		}
+		path := filepath.Join(top, name)
+		if _, below := names.Within(path, []string{t.top}); !below || mode&0o170000 == modeGitlink || t.found != "" {
+			return nil
+		}
+		t.entry(top, name, path)
+		return nil
+	})
+}
+
+func (t *trackedWalk) entry(top, name, path string) {
+	switch base := filepath.Base(path); {
+	case !filepath.IsLocal(name):
+		t.found = unseen
+	case t.search.Plain && !allPlain(name):
+		t.found = path
+	case !t.meant(base):
+	case !t.inFolders(top, filepath.Dir(name)):
+		t.found = path
+	default:
+		if t.search.Links {
+			if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink != 0 {
+				t.link(path)
+			}
+		}
+		t.file(path)
+		if _, ok := names.Secret(filepath.Join(filepath.Dir(path), "x")); ok && !innocent(filepath.Dir(path)) {
+			t.found = path
+		}
+	}
+}
+
+func allPlain(name string) bool {
+	for c := range strings.SplitSeq(name, "/") {
+		if c == "" || !plain(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// inFolders reports whether a folder, and all between it and top, is a folder or nothing.
+func (t *trackedWalk) inFolders(top, dir string) bool {
+	if dir == "." {
+		return true
+	}
+	is, known := t.folders[dir]
+	if !known {
+		info, err := os.Lstat(filepath.Join(top, dir))
+		is = (err == nil && info.IsDir() || err != nil && absent(err)) && t.budget.spend(1) && t.inFolders(top, filepath.Dir(dir))
+		t.folders[dir] = is
+	}
+	return is
+}
