@@ -31,6 +31,10 @@ func TestWhatIsReadByAnotherName(t *testing.T) {
 		{"rm -rf .git && mkdir empty", "git diff empty conf --"},
 		{"rm -rf .git && mkdir empty", "git diff conf -- empty"},
 		{"mkdir other && mv conf docs other && cd src && git init -q", "cd src && git diff -- ../other/conf ../other/docs"},
+		{"true", "rg -g '.{env}' KEY"},
+		{"true", "rg -g '*{env}' KEY"},
+		{"true", "rg --iglob '.{ENV}' KEY"},
+		{"mkdir .hid && cp server.pem .hid && rm server.pem src/link src/lenv docs/away out && ln -s .hid vis", "rg -L canary"},
 		{"git add -f .env && git commit -qm x", "git show -L1,1:.env"},
 	} {
 		if lacks(h.setup + " && " + h.command) {

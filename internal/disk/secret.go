@@ -177,7 +177,9 @@ func (w *secretWalk) link(path string) {
 		w.found = target
 		return
 	}
-	switch _, met := names.Within(target, []string{w.top}); {
+	_, met := names.Within(target, []string{w.top})
+	met = met && w.hidden == nil // a folder that is hidden is not met
+	switch {
 	case !info.IsDir():
 		if w.meant(filepath.Base(path)) {
 			w.file(target)

@@ -360,7 +360,7 @@ func (a *args) chosen(folders []Touch) []Touch {
 		if f.name != "--include" && f.name != "-g" && f.name != "--glob" && f.name != "--iglob" || strings.HasPrefix(f.value.Text, "!") {
 			continue
 		}
-		patterns, ok := expandBraces(f.value.Text, true)
+		patterns, ok := rgBraces(f.value.Text)
 		if !ok {
 			patterns = []string{"*.env"} // who knows
 		}

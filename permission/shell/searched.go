@@ -35,7 +35,7 @@ func (a *args) searched() (among string, shown bool) {
 			if strings.HasPrefix(f.value.Text, "!") {
 				continue
 			}
-			each, ok := expandBraces(f.value.Text, true)
+			each, ok := rgBraces(f.value.Text)
 			if !ok {
 				return "", false
 			}
@@ -59,6 +59,12 @@ func (a *args) searched() (among string, shown bool) {
 		among = strings.Join(types, "/")
 	}
 	return among, among == "" && len(patterns) == 0 && open < 2
+}
+
+// rgBraces expands the braces of a pattern as rg does: to it {env} is env, which it is not to a shell.
+func rgBraces(pattern string) (each []string, ok bool) {
+	each, ok = expandBraces(pattern, true)
+	return each, ok && !slices.ContainsFunc(each, func(p string) bool { return strings.Contains(p, "{") })
 }
 
 // parted are patterns with a slash between two; "" if one is empty or has a slash itself.
