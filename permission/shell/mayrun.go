@@ -57,11 +57,8 @@ func (c *Command) runs() runs {
 	return c.sort
 }
 
-// codes reports whether c may run the text in its words.
-func (c *Command) codes() bool { return c.runs() == code }
-
 // Interprets reports whether c may run, or do, what the text in its words says.
-func (c *Command) Interprets() bool { return c.codes() }
+func (c *Command) Interprets() bool { return c.runs() == code }
 
 // trimVersion is a name without the number behind it.
 func trimVersion(name string) string {

@@ -41,7 +41,7 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 		return all
 	}
 	all = all && c.Dirs != nil && !c.Extra
-	if program := c.readsProgram(); program || c.codes() || c.readsNames() {
+	if program := c.readsProgram(); program || c.Interprets() || c.readsNames() {
 		text := c.document()
 		for _, s := range pathsIn(text.Text, true) {
 			add(Touch{Path: s}, c.Dirs)
@@ -72,7 +72,7 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 		case operands && !strings.HasPrefix(w.Text, "-"):
 			add(Touch{Path: w.Text, Write: written(i + 1), Below: below, Sure: true}, c.Dirs)
 		default:
-			for _, s := range pathsIn(w.Text, c.codes()) {
+			for _, s := range pathsIn(w.Text, c.Interprets()) {
 				add(Touch{Path: s}, c.Dirs)
 			}
 			if name := c.base(); name == "sed" || name == "gsed" {

@@ -347,7 +347,7 @@ func (r *reader) piped(left *syntax.Stmt, mark int) {
 	right := r.script.Commands[mark]
 	isShell := slices.Contains(shells, right.base()) || right.startsShell() || right.base() == "parallel"
 	reads := right.readsProgram()
-	if !isShell && !reads && !right.codes() {
+	if !isShell && !reads && !right.Interprets() {
 		return
 	}
 	line := r.echoed(left)
