@@ -38,7 +38,7 @@ func (d *Disk) Secret(dir string, s Search) string {
 	switch {
 	case err != nil || !filepath.IsAbs(dir):
 		return unseen
-	case !exists:
+	case !exists && !s.Tracked:
 		if _, err := os.Lstat(abs); !absent(err) {
 			return unseen
 		}
