@@ -35,6 +35,12 @@ func TestWhatIsReadByAnotherName(t *testing.T) {
 		{"true", "rg -g '*{env}' KEY"},
 		{"true", "rg --iglob '.{ENV}' KEY"},
 		{"mkdir .hid && cp server.pem .hid && rm server.pem src/link src/lenv docs/away out && ln -s .hid vis", "rg -L canary"},
+		{"true", "find . -name conf -exec grep -r a {} +"},
+		{"true", "find . -name conf | xargs grep -rs a"},
+		{"true", `for d in $(find . -name conf); do grep -r a $d; done`},
+		{"true", `find . -name conf | while read -r d; do grep -r a "$d"; done`},
+		{"true", "find . -name conf | xargs diff -rN docs"},
+		{"mkdir .hid && mv server.pem .hid", "find . -name .hid | xargs rg canary"},
 		{"git add -f .env && git commit -qm x", "git show -L1,1:.env"},
 	} {
 		if lacks(h.setup + " && " + h.command) {

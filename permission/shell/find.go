@@ -71,7 +71,7 @@ func (c *Command) proveFind() Proof {
 // execEnd is where the command behind an -exec at i ends.
 func execEnd(words []Word, i int) int {
 	end := i + 1
-	for end < len(words) && words[end].Text != ";" && !(words[end].Text == "+" && words[end-1].Text == "{}") {
+	for end < len(words) && words[end].Text != ";" && !(words[end].Text == "+" && end > 0 && words[end-1].Text == "{}") {
 		end++
 	}
 	return end

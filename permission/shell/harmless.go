@@ -323,6 +323,9 @@ func (a *args) touches(name string, s spec) []Touch {
 		t.Path, t.Glob = w.Text, w.Sort == Glob
 		ts = append(ts, t)
 		for _, end := range guessedEndings[name] {
+			if strings.Contains(w.Text, foundMark) {
+				break // it is there
+			}
 			ts = append(ts, Touch{Path: w.Text + end, Glob: t.Glob})
 		}
 	}
