@@ -90,6 +90,22 @@ func (l *link) acquire(ctx context.Context) (*session, error) {
 	}
 }
 
+// settled waits for a start that is under way: one that began before a login knows nothing of it.
+func (l *link) settled(ctx context.Context) error {
+	l.mu.Lock()
+	a := l.attempt
+	l.mu.Unlock()
+	if a == nil {
+		return nil
+	}
+	select {
+	case <-a.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // begin starts an attempt, not before its time. The caller holds mu.
 func (l *link) begin() *attempt {
 	a := &attempt{done: make(chan struct{})}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -25,6 +26,7 @@ type guarded struct {
 	logins    int
 	refreshes int
 	mcp, sse  http.Handler
+	slowly    chan struct{} // until then, nobody who begins without a token is told that it takes one; nil: at once
 }
 
 func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -34,6 +36,9 @@ func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/mcp", "/sse":
 		if valid == "" || r.Header.Get("Authorization") != "Bearer "+valid {
+			if body, _ := io.ReadAll(r.Body); g.slowly != nil && strings.Contains(string(body), `"initialize"`) {
+				<-g.slowly
+			}
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			w.WriteHeader(http.StatusUnauthorized)
 			return
@@ -73,6 +78,36 @@ func (g *guarded) token(w http.ResponseWriter, r *http.Request) {
 	g.valid = fmt.Sprintf("token-%d-%d", g.logins, g.refreshes)
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"access_token":%q,"refresh_token":"r","token_type":"Bearer","expires_in":3600}`, g.valid)
+}
+
+// A login while the server is still being started without one ends well: it was told that a login is needed.
+func TestLoginDuringAStart(t *testing.T) {
+	t.Parallel()
+	m := mcp.NewServer(&mcp.Implementation{Name: "guarded"}, nil)
+	g := &guarded{slowly: make(chan struct{}), mcp: mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, &mcp.StreamableHTTPOptions{Stateless: true})}
+	server := httptest.NewServer(g)
+	t.Cleanup(server.Close)
+	browser := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	d := open(t, map[string]Server{"g": {HTTPURL: server.URL + "/mcp", OAuth: &OAuth{
+		ClientID: "me", AuthorizationURL: server.URL + "/login", TokenURL: server.URL + "/token",
+	}}}, Options{State: t.TempDir(), OpenURL: func(address string) error {
+		wg.Go(func() {
+			if resp, err := browser.Get(address); err == nil {
+				resp.Body.Close()
+			}
+			time.AfterFunc(100*time.Millisecond, func() { close(g.slowly) })
+		})
+		return nil
+	}})
+	go d.Wait(t.Context())
+	for d.List()[0].State != Starting {
+		time.Sleep(time.Millisecond)
+	}
+	if err := d.Login(t.Context(), "g"); err != nil {
+		t.Error(err)
+	}
 }
 
 // A login with the addresses of the configuration is kept for the next session, and a token that the server no longer

@@ -275,6 +275,9 @@ func (s *Servers) Login(ctx context.Context, alias string) error {
 		}
 		return fmt.Errorf("log in at %s: %w%s", alias, err, hint)
 	}
+	if err := l.settled(ctx); err != nil {
+		return err
+	}
 	return s.Reconnect(ctx, alias)
 }
 
