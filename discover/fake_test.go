@@ -122,8 +122,8 @@ func (f *fake) handle(m fakeMessage) {
 		f.list(m)
 		if f.mode == "chatter" {
 			go func() {
-				for range 400_000 {
-					f.line("y")
+				for range 4000 { // a hundred lines at once
+					f.line("y" + strings.Repeat("\ny", 99))
 				}
 			}()
 		}

@@ -262,7 +262,7 @@ func TestChatterAfterTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	var took []time.Duration // calls of another server meanwhile
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for st := d.List()[0]; st.Err == nil && time.Now().Before(deadline); st = d.List()[0] {
 		began := time.Now()
 		if o := d.call(t.Context(), "good__echo", `{"text":"x"}`); o.Status != tool.StatusSuccess {
