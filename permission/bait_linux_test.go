@@ -41,6 +41,9 @@ func TestWhatIsReadByAnotherName(t *testing.T) {
 		{"true", `find . -name conf | while read -r d; do grep -r a "$d"; done`},
 		{"true", "find . -name conf | xargs diff -rN docs"},
 		{"mkdir .hid && mv server.pem .hid", "find . -name .hid | xargs rg canary"},
+		{"echo 'canary-4711 [' > ../n && ln -s ../n .rgignore", "rg -g '*.go' foo"},
+		{"echo 'canary-4711 [' > ../n && ln -s ../n .ignore", "rg foo src"},
+		{"echo 'canary-4711 [' > ../n && ln -s ../../../n src/deep/.ignore", "rg -tgo foo src"},
 		{"git add -f .env && git commit -qm x", "git show -L1,1:.env"},
 	} {
 		if lacks(h.setup + " && " + h.command) {

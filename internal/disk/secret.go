@@ -92,6 +92,9 @@ func (w *secretWalk) folder(dir string) {
 	}
 	var hidden []os.DirEntry
 	err := w.budget.list(dir, func(e os.DirEntry) bool {
+		if e.Type()&fs.ModeSymlink != 0 && slices.Contains(ignoreFiles, e.Name()) {
+			w.ignoring(filepath.Join(dir, e.Name()))
+		}
 		if w.hidden != nil && e.Name()[0] == '.' {
 			hidden = append(hidden, e)
 		} else {
@@ -156,6 +159,19 @@ func (w *secretWalk) file(path string) {
 	if _, ok := names.Secret(path); ok {
 		w.found = path
 	}
+}
+
+// ignoring judges an ignore file that is a link: rg tells the lines of it that it cannot read.
+func (w *secretWalk) ignoring(path string) {
+	target, exists, err := realpath.Resolve(path)
+	if err != nil || !exists {
+		return
+	}
+	if _, met := names.Within(target, []string{w.top}); !met && !w.free(target) {
+		w.found = target
+		return
+	}
+	w.file(target)
 }
 
 // link judges what a link leads to: what is below the searched folder is met there anyway.

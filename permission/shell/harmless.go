@@ -329,6 +329,9 @@ func (a *args) touches(name string, s spec) []Touch {
 			ts = append(ts, Touch{Path: w.Text + end, Glob: t.Glob})
 		}
 	}
+	if name == "rg" {
+		ts = append(ts, ignores(files)...)
+	}
 	if len(files) == 0 && slices.Contains(readsOut, name) {
 		ts = append(ts, Touch{Path: "a.out"})
 	}

@@ -80,3 +80,24 @@ var rgTypes = map[string]string{
 	"go": "*.go", "rust": "*.rs", "py": "*.py/*.pyi", "ts": "*.ts/*.tsx/*.cts/*.mts", "js": "*.js/*.jsx/*.cjs/*.mjs/*.vue", "css": "*.css/*.scss",
 	"html": "*.htm/*.html/*.ejs", "md": "*.markdown/*.md/*.mdown/*.mdwn/*.mdx/*.mkd/*.mkdn", "kotlin": "*.kt/*.kts", "swift": "*.swift", "csharp": "*.cs", "lua": "*.lua",
 }
+
+// ignores are the ignore files that rg reads where it starts and above: it tells the lines of them that it cannot read,
+// and they may be links. Those below are looked at with the rest.
+func ignores(starts []Word) []Touch {
+	folders := []string{"."}
+	for _, w := range starts {
+		outer := !strings.HasPrefix(w.Text, "/") && !strings.Contains(w.Text, "..") // else what is above may be nobody's business
+		for i := 1; i <= len(w.Text) && w.Sort == Literal; i++ {
+			if i == len(w.Text) || w.Text[i] == '/' && outer {
+				folders = append(folders, w.Text[:i])
+			}
+		}
+	}
+	var ts []Touch
+	for _, dir := range folders[:min(len(folders), 64)] {
+		for _, name := range []string{".gitignore", ".ignore", ".rgignore"} {
+			ts = append(ts, Touch{Path: join2(dir, name)})
+		}
+	}
+	return ts
+}
