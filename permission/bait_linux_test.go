@@ -77,3 +77,15 @@ func lacks(line string) bool {
 	}
 	return false
 }
+
+// Where pyenv stands behind the name, python --version tells the first line of .python-version if it is no version, and
+// that file may be a link.
+func TestWishForAVersion(t *testing.T) {
+	b := startBox(t)
+	if e := b.run(t, order{Command: "python3 --version", Setup: []string{"ln -s /home/me/notes.txt .python-version"}, Judge: true}); !e.Asked {
+		t.Errorf("a version behind a link: not asked about: %s", e.Output)
+	}
+	if e := b.run(t, order{Command: "python3 --version", Setup: []string{"echo 3.12 > .python-version"}, Judge: true}); e.Asked {
+		t.Error("a plain version: asked about")
+	}
+}

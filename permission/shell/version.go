@@ -23,7 +23,14 @@ var versioned = map[string]string{
 
 // choosers are files with which a folder tells the managers of versions (asdf, mise, proto, rustup) which program
 // stands behind a name: it may be one of its own.
-var choosers = []string{".tool-versions", ".mise.toml", "mise.toml", ".prototools", "rust-toolchain", "rust-toolchain.toml"}
+var choosers = []string{
+	".tool-versions", ".mise.toml", "mise.toml", "mise.local.toml", ".mise.local.toml", ".mise/config.toml", ".config/mise.toml", ".config/mise/config.toml",
+	".prototools", "rust-toolchain", "rust-toolchain.toml",
+}
+
+// wishes are files with which a folder asks pyenv, rbenv and their kin for a version by its number. They run nothing of
+// the folder's, but tell a number that they do not know: a line of what the file leads to.
+var wishes = []string{".python-version", ".ruby-version", ".node-version", ".java-version", ".go-version"}
 
 // proveVersion judges a question for a version: harmless where no file in the folder or above it chooses the program.
 func (c *Command) proveVersion(name string) Proof {
@@ -35,6 +42,9 @@ func (c *Command) proveVersion(name string) Proof {
 		return Proof{Why: "the folder it runs in is not known"}
 	}
 	for _, dir := range c.Dirs {
+		for _, file := range wishes {
+			p.Touches = append(p.Touches, Touch{Path: join2(dir, file), Sure: true})
+		}
 		for at := dir; ; at = path.Dir(at) {
 			for _, file := range choosers {
 				p.Unless = append(p.Unless, join2(at, file))
