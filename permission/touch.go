@@ -69,13 +69,19 @@ type target struct {
 
 // mayBeSecret asks about a pattern that can name secrets: no rule on one of them answers for the others.
 func (w *weighing) mayBeSecret(s *sentence, t *place, to target) {
-	note := " stands for, which may be secret, such as " + to.example
+	f := &finding{class: otherRead, exact: true, act: "reads what ", target: t.Path, note: " stands for, which may be secret, such as " + show(to.example)}
+	if t.Below && !t.Glob {
+		f.act, f.target, f.note = "reads what lies below ", clean(t.Path), ", where "+show(to.example)+" may be secret"
+	}
 	if to.odd {
-		note = " holds, where the name " + show(to.example) + " may be taken for something else"
+		f.act, f.note = "takes names of files below ", " for words, where "+show(to.example)+" would not stay one word"
+	}
+	if to.example == "*" {
+		f.note = ", which is too much to look through for secrets"
 	}
 	if v := otherRead.verdict(w.mode); v != tool.Allow {
 		s.paths = min(s.paths, v)
-		s.asks = append(s.asks, &finding{class: otherRead, exact: true, act: "reads what ", target: t.Path, note: note})
+		s.asks = append(s.asks, f)
 	}
 }
 

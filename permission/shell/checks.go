@@ -329,6 +329,9 @@ func checkIP(a *args) string {
 func checkGo(a *args) string {
 	known := strings.Fields("GOPATH GOROOT GOMODCACHE GOOS GOARCH GOVERSION GOBIN GOCACHE GOPROXY GOPRIVATE GOMOD GOWORK GOENV GOHOSTOS GOHOSTARCH GOTOOLCHAIN")
 	if len(a.operands) < 2 || a.operands[0].Text != "env" {
+		if len(a.operands) == 1 && a.operands[0].Text == "env" {
+			return "go env without a name may run a compiler"
+		}
 		return "go is not known to be harmless"
 	}
 	for _, w := range a.operands[1:] {

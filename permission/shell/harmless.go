@@ -90,6 +90,9 @@ func (c *Command) prove() Proof {
 	}
 	s, ok := specs[name]
 	if !ok {
+		if c.asksVersion() {
+			return Proof{Why: name + " may look into the folder, or ask a server, before it tells its version"}
+		}
 		return Proof{Why: name + " is not known to be read-only"}
 	}
 	switch name {
@@ -234,6 +237,9 @@ func (c *Command) surroundings() string {
 			continue // for this one line that is read
 		}
 		if !harmlessAssign(a) && !(len(c.Words) == 0 && tame(a.Name) && !a.Odd && (a.Value.Sort == Literal || a.Value.Sort == Glob || a.Told)) {
+			if len(c.Words) == 0 && tame(a.Name) {
+				return "it sets the variable " + a.Name + " to a value that is not known"
+			}
 			return "it sets the variable " + a.Name
 		}
 	}

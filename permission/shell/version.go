@@ -74,3 +74,8 @@ func (c *Command) isVersion(name string) bool {
 	}
 	return false
 }
+
+// asksVersion reports whether c seems to ask a tool for its version.
+func (c *Command) asksVersion() bool {
+	return len(c.Words) == 2 && slices.Contains([]string{"--version", "-v", "-V", "-version", "version"}, c.Words[1].Text)
+}
