@@ -229,9 +229,12 @@ func harmful(script *shell.Script, c call) string {
 		return err.Error()
 	}
 	known := map[string]bool{}
+	var below []string // folders from which names of files became words
 	for _, cmd := range script.Commands {
 		for _, t := range cmd.Prove().Touches {
-			known[physical(t.Path)] = true
+			if known[physical(t.Path)] = true; t.Plain {
+				below = append(below, physical(t.Path)+"/")
+			}
 		}
 	}
 	for _, cmd := range plain.Commands {
@@ -243,7 +246,7 @@ func harmful(script *shell.Script, c call) string {
 			return p.Why
 		}
 		for _, t := range p.Touches {
-			if !known[physical(t.Path)] {
+			if !known[physical(t.Path)] && !slices.ContainsFunc(below, func(dir string) bool { return strings.HasPrefix(physical(t.Path), dir) }) {
 				return "it touches " + t.Path
 			}
 		}

@@ -82,8 +82,8 @@ func TestTrackedSecrets(t *testing.T) {
 		{
 			"git add src README.md",
 			append(greps, "git grep foo src", "git grep foo -- *.md", "git ls-files | xargs wc -l", "git ls-files '*.go' | xargs cat", "git ls-files src | xargs head -3", "git ls-files -z | xargs -0 wc -l",
-				"wc -l $(git ls-files '*.go')", "for f in $(git ls-files); do wc -l $f; done", "git ls-files | while read f; do wc -l \"$f\"; done"),
-			[]string{"git ls-files -o | xargs cat", "git ls-files -s | xargs cat", "git -C src ls-files | xargs cat", "git ls-files --format='.env' | xargs cat", "git ls-files .. | xargs cat", "git ls-files --eol | xargs cat",
+				"git ls-files | while read f; do wc -l \"$f\"; done"),
+			[]string{"wc -l $(git ls-files '*.go')", "for f in $(git ls-files); do wc -l $f; done", "git ls-files -o | xargs cat", "git ls-files -s | xargs cat", "git -C src ls-files | xargs cat", "git ls-files --format='.env' | xargs cat", "git ls-files .. | xargs cat", "git ls-files --eol | xargs cat",
 				"git ls-files ':!x' | xargs cat", "git ls-files | xargs cat .env", "git ls-files | xargs rm", "cd src && git ls-files --full-name | xargs cat"},
 		},
 		{"git add -f .", nil, append(greps, "git ls-files | xargs cat")},

@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// What find, rg -l and grep -rl print are names of files below the folders they start in. Where xargs, $(…) or read make
+// What find, rg -l and grep -rl print are names of files below the folders they start in. Where xargs or read make
 // words of them, a command with such words is harmless if it is so with every file there, as one behind find -exec is.
 // Names that lines or blanks part must hold none themselves: a folder called "x " with home/me/.ssh in it makes a word
 // of /home/me/.ssh.
@@ -200,7 +200,7 @@ func keepsLines(words []Word, null bool) bool {
 	return false
 }
 
-// lists takes note of a listing whose names are the values of a variable or stand in a word.
+// lists takes note of a listing whose names are the values of a variable.
 func (r *reader) lists(l *listing) {
 	if r.list == nil {
 		r.list = r.numbered(l)
@@ -213,21 +213,6 @@ func (r *reader) numbered(l *listing) *listing {
 	r.listings++
 	l.number = r.listings
 	return l
-}
-
-// listed is what $(…) lists, if a word is that and nothing more.
-func (r *reader) listed(w *syntax.Word) *listing {
-	if len(w.Parts) != 1 {
-		return nil
-	}
-	p, ok := w.Parts[0].(*syntax.CmdSubst)
-	if !ok || len(p.Stmts) != 1 || p.TempFile || p.ReplyVar {
-		return nil
-	}
-	if l := r.listing(p.Stmts[0]); l != nil && !l.null && !strings.Contains(r.source, foundMark) {
-		return l
-	}
-	return nil
 }
 
 // fed reads the right side of a pipe with the names that the left side prints: to xargs, or to while read NAME.

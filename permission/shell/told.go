@@ -41,21 +41,14 @@ func anyName(string) bool { return true }
 func isAmbient(name string) bool { return ambient[name] }
 
 // command reads $(…): a text, if any text will do. Without quotes it would be taken apart, and a star in it be looked
-// up, so it must come from a command that prints none; and a piece may be an operator to test, so there it must be a
-// number.
+// up, so it must come from a command that prints none, and only be printed: to test, no word is another word.
 func (b *builder) command(p *syntax.CmdSubst, quoted bool) {
 	b.started = true
-	if b.binding != nil && b.takes && !p.TempFile && !p.ReplyVar && (quoted || b.prints && printsPlainly(p) || printsNumbers(p)) {
+	if b.binding != nil && b.takes && !p.TempFile && !p.ReplyVar && (quoted || b.prints && printsPlainly(p)) {
 		b.one = true
 		return
 	}
 	b.unknown = true
-}
-
-// printsNumbers reports whether what stands in $(…) prints numbers alone: wc prints no names of what it is given as its
-// input.
-func printsNumbers(p *syntax.CmdSubst) bool {
-	return printsPlainly(p) && lastCall(p).Args[0].Lit() == "wc"
 }
 
 // lastCall is the command whose output $(…) stands for, alone or behind a pipe; nil if it is more than a command. Files
@@ -142,10 +135,6 @@ func plainWords(args []*syntax.Word) ([]Word, bool) {
 
 // items are the words that a loop goes over. $(seq 1 5) is known.
 func (r *reader) items(w *syntax.Word) []Word {
-	if l := r.listed(w); l != nil {
-		r.lists(l)
-		return []Word{{"./" + foundMark, Literal}}
-	}
 	if len(w.Parts) == 1 {
 		if p, ok := w.Parts[0].(*syntax.CmdSubst); ok && len(p.Stmts) == 1 && !decorated(p.Stmts[0]) {
 			if call, ok := p.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Assigns) == 0 {

@@ -237,14 +237,7 @@ func (r *reader) fill(cmd *Command, args []*syntax.Word) {
 	names := r.bound(nodes...)
 	name := systemName(cmd.Name())
 	takes := takesText(name)
-	at := -1 // the word that is names of files
-	for i, w := range args {
-		if l := r.listed(w); l != nil && i > 0 {
-			at = i
-			r.lists(l)
-		}
-	}
-	if len(names) == 0 && at < 0 && !(r.scope.sums && slices.ContainsFunc(args, calculates)) && !(takes && slices.ContainsFunc(args, substitutes)) &&
+	if len(names) == 0 && !(r.scope.sums && slices.ContainsFunc(args, calculates)) && !(takes && slices.ContainsFunc(args, substitutes)) &&
 		!(r.pipes && slices.ContainsFunc(args, isPipe)) {
 		return
 	}
@@ -252,17 +245,10 @@ func (r *reader) fill(cmd *Command, args []*syntax.Word) {
 	defer func() { r.takes, r.prints = false, false }()
 	ok := r.each(names, func() {
 		var words []Word
-		place := 0
-		for i, w := range args {
-			if i == at {
-				place = len(words)
-				continue
-			}
+		for _, w := range args {
 			words = append(words, r.words(w)...)
 		}
-		if cmd.cases = append(cmd.cases, words); at >= 0 { // with names there, and without
-			cmd.cases = append(cmd.cases, slices.Insert(slices.Clone(words), place, Word{"./" + foundMark + "*", Glob}))
-		}
+		cmd.cases = append(cmd.cases, words)
 	})
 	if !ok {
 		cmd.cases = nil
