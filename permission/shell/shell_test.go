@@ -2,6 +2,7 @@ package shell_test
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path"
 	"strings"
@@ -162,6 +163,15 @@ func TestEnvironment(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{"ls", "a && b | c", "cat <<E\nx\nE\n", "$(x) `y` ${z:-$(w)}", "bash -c 'x' <<< y", "find . -exec a {} \\;", "a={b,c} {d,e}", "[[ a -nt b ]]", "case a in b) c;; esac", "# \\\nx"} {
 		f.Add(s)
+	}
+	for _, name := range []string{"attacks.txt", "harmless.txt"} {
+		corpus, err := os.ReadFile("../testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for line := range strings.Lines(string(corpus)) {
+			f.Add(strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(line), "!"), "⏎", "\n"))
+		}
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		start := time.Now()
