@@ -11,6 +11,7 @@ import (
 	"github.com/adze-dev/adze"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -32,7 +33,7 @@ func Example() {
 		return
 	}
 	defer set.Close()
-	policy := permission.New(permission.World{Roots: set.Roots()}, permission.Default)
+	policy := permission.New(permission.World{Roots: set.Roots(), Disk: ondisk.New(set.Roots())}, permission.Default)
 	x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge}
 	batch := x.Batch(context.Background())
 	batch.Add(tool.Call{Name: "run_shell_command", Args: json.RawMessage(`{"command":"ls"}`)})
@@ -55,7 +56,7 @@ func TestWithoutMain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		policy := permission.New(permission.World{Roots: set.Roots()}, permission.Default)
+		policy := permission.New(permission.World{Roots: set.Roots(), Disk: ondisk.New(set.Roots())}, permission.Default)
 		x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge}
 		batch := x.Batch(t.Context())
 		batch.Add(tool.Call{Name: "run_shell_command", Args: json.RawMessage(`{"command":"ls"}`)})

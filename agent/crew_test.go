@@ -216,7 +216,7 @@ func TestTaskDisplay(t *testing.T) {
 	}
 	want := `{"type":"task_execution","subagentName":"general-purpose","by":"general-purpose-1","taskDescription":"to p","taskPrompt":"p",` +
 		`"status":"completed","result":"fine","executionSummary":{"turns":2,"toolCalls":2,"filesChanged":[]},"tokenCount":0,"toolCalls":[` +
-		`{"callId":"1","name":"look","status":"success"},{"callId":"2","name":"odd","status":"denied","error":"odd x: refused: odd things are not done here"}]}`
+		`{"callId":"1","name":"look","status":"success"},{"callId":"2","name":"odd","status":"denied","error":"odd x: permission denied: odd things are not done here"}]}`
 	if d := cmp.Diff(want, string(raw)); d != "" {
 		t.Error(d)
 	}

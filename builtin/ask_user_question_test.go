@@ -52,7 +52,7 @@ func TestAnswers(t *testing.T) {
 		"strange keys":  {permission.Default, chose(`{"q9":"x","1":"y","q1":7}`), "error", "no answers came back"},
 		"nothing":       {permission.Default, tool.Decision{Verdict: tool.Allow}, "error", "no answers came back"},
 		"not an object": {permission.Default, chose(`"yes"`), "error", "cannot be read"},
-		"declined":      {permission.Yolo, tool.Decision{Reason: "later"}, "denied", "refused by the person: later"},
+		"declined":      {permission.Yolo, tool.Decision{Reason: "later"}, "denied", "denied by the user: later"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(t, t.TempDir(), tt.mode, tt.answer)

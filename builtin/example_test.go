@@ -9,6 +9,7 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -25,7 +26,7 @@ func Example() {
 		panic(err)
 	}
 	defer set.Close()
-	policy := permission.New(permission.World{Roots: set.Roots()}, permission.AutoEdit)
+	policy := permission.New(permission.World{Roots: set.Roots(), Disk: ondisk.New(set.Roots())}, permission.AutoEdit)
 	x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge}
 
 	path, _ := json.Marshal(filepath.Join(set.Roots()[0], "hello.txt"))

@@ -108,7 +108,7 @@ func TestPlanChoices(t *testing.T) {
 		"stay, no word":   {chose(`{"choice":"stay"}`), false, "denied", permission.Plan, "they did not say what"},
 		"words alone":     {chose(`{"choice_other":"tests first"}`), false, "denied", permission.Plan, "the plan needs a change: tests first. Plan mode stays on"},
 		"an empty answer": {chose(`{}`), false, "denied", permission.Plan, "they did not say what"}, // it used to be a yes
-		"no":              {tool.Decision{Reason: "tests first"}, false, "denied", permission.Plan, "refused by the person: tests first"},
+		"no":              {tool.Decision{Reason: "tests first"}, false, "denied", permission.Plan, "denied by the user: tests first"},
 		"yolo by answer":  {chose(`{"choice":"yolo"}`), false, "error", permission.Plan, "none of the choices"},
 		"not JSON":        {chose(`{`), false, "error", permission.Plan, "cannot be read"},
 		"the mode stays":  {chose(`{"choice":"default"}`), true, "error", permission.Plan, "could not be changed"},
@@ -181,7 +181,7 @@ func TestPlanModeHeadless(t *testing.T) {
 		t.Errorf("%s: %s", o.Status, o.Result.Text())
 	}
 	allowing := &tool.Executor{Registry: p.exec.Registry, Policy: allowAll}
-	if o := call(t, allowing, "exit_plan_mode", args{"plan": "p"}); o.Status != tool.StatusDenied || !strings.Contains(o.Error.Message, "nobody could be asked") {
+	if o := call(t, allowing, "exit_plan_mode", args{"plan": "p"}); o.Status != tool.StatusDenied || !strings.Contains(o.Error.Message, "requires approval") {
 		t.Errorf("%s: %s", o.Status, o.Result.Text())
 	}
 	mode := "yolo"

@@ -34,6 +34,8 @@ func (e *engine) command(r *tool.Request, a tool.Access) judged {
 	switch what := "runs " + describe(script.Script); {
 	case script.hidden:
 		j.note = "holds characters that cannot be seen: " + tool.Visible(a.Target)
+	case sum.floor != tool.Allow && sum.about != "":
+		j.note = what + ", which " + sum.about
 	case sum.floor == tool.Allow && !(sum.covered && j.verdict == tool.Allow):
 		j.note = what + sum.because(script.Script)
 	default:
@@ -45,12 +47,13 @@ func (e *engine) command(r *tool.Request, a tool.Access) judged {
 // sum is what the commands of a line come to together.
 type sum struct {
 	floor   tool.Verdict // the strictest that a rule says
-	rule    string       // that rule
+	rules   []tool.Rule  // that rule
+	about   string       // what that rule is about, if not the command itself
 	forced  bool
 	proved  bool         // all are harmless
 	paths   tool.Verdict // what the paths of those that are ask for
 	covered bool         // all are harmless or covered by rules
-	by      []string     // those rules
+	by      []tool.Rule  // those rules
 	open    string       // why one is neither
 	asks    string       // what a path of one asks for
 }
@@ -87,7 +90,7 @@ func (w *weighing) sum(script *shell.Script) (sum, []string) {
 
 func (t *sum) add(s *sentence, readOnly bool) {
 	if s.verdict < t.floor {
-		t.floor, t.rule = s.verdict, s.ruled
+		t.floor, t.rules, t.about = s.verdict, s.ruled, s.about
 	}
 	t.forced = t.forced || s.forced
 	if s.cmd.Guess {
@@ -99,8 +102,8 @@ func (t *sum) add(s *sentence, readOnly bool) {
 	switch free := s.proved && s.paths == tool.Allow && !sets; {
 	case free && readOnly:
 	case s.covered != nil:
-		if !slices.Contains(t.by, s.covered.text) {
-			t.by = append(t.by, s.covered.text)
+		if by := s.covered.cite(false); !slices.Contains(t.by, by) {
+			t.by = append(t.by, by)
 		}
 	default:
 		t.covered = false
@@ -126,15 +129,6 @@ func (t *sum) because(script *shell.Script) string {
 	return ""
 }
 
-// allowedBy names the rules that cover what is not harmless.
-func (t *sum) allowedBy() string {
-	by := t.by
-	if n := len(by) - mostNamed; n > 0 {
-		by = append(slices.Clip(by[:mostNamed]), fmt.Sprintf("%d more", n))
-	}
-	return "allowed by " + strings.Join(by, ", ")
-}
-
 // concluded puts the verdict together: deny, plan, ask, allow, table.
 func (w *weighing) concluded(j judged, script *shell.Script, t sum) judged {
 	table := unknown.verdict(w.mode)
@@ -146,14 +140,11 @@ func (w *weighing) concluded(j judged, script *shell.Script, t sum) judged {
 	}
 	switch {
 	case t.floor == tool.Deny || table == tool.Deny:
-		j.verdict, j.rule = tool.Deny, t.rule
+		j.verdict, j.rules = tool.Deny, t.rules
 	case t.floor == tool.Ask:
-		j.verdict, j.rule = tool.Ask, t.rule
+		j.verdict, j.rules = tool.Ask, t.rules
 	case t.covered:
-		j.verdict = tool.Allow
-		if len(t.by) > 0 {
-			j.rule = t.allowedBy()
-		}
+		j.verdict, j.rules = tool.Allow, t.by
 	default:
 		j.verdict = table
 	}
@@ -173,7 +164,7 @@ func (e *engine) unread(j judged, denied bool, err error) judged {
 		j.verdict = tool.Deny
 	}
 	if denied {
-		j.rule = "deny rules on commands, which it cannot be held against"
+		j.note += ", and there are deny rules for commands"
 	}
 	return j
 }

@@ -79,6 +79,8 @@ func (e *engine) rulesFor(c *shell.Command, s *sentence) (choices [][]string, ok
 	switch {
 	case slices.Contains(neverOffered, name):
 		return nil, false
+	case slices.Contains(shells, name):
+		return [][]string{{shellRule(argv)}}, len(argv) > 1 && shellRule(argv) != ""
 	case len(s.asks) > 0 || slices.Contains(exactOnly, name):
 		return [][]string{{exactRule(argv)}}, exactRule(argv) != ""
 	}
@@ -87,7 +89,7 @@ func (e *engine) rulesFor(c *shell.Command, s *sentence) (choices [][]string, ok
 		return [][]string{{exactRule(argv)}}, exactRule(argv) != ""
 	}
 	choices = [][]string{{openRule(argv[:n])}}
-	if n > 2 {
+	if n > 2 && !slices.Contains(interpreters, name) {
 		choices = append(choices, []string{openRule(argv[:n-1])})
 	}
 	return choices, choices[0][0] != "" && !slices.ContainsFunc(choices, func(c []string) bool { return c[0] == "" })
@@ -119,11 +121,27 @@ func quoted(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// neverOffered would allow everything: shells, and what runs its words or texts as another user or elsewhere.
-var neverOffered = strings.Fields("sh bash dash zsh ksh fish eval exec source . sudo doas su ssh env xargs parallel watch script trap alias find fd osascript pwsh powershell cmd")
+// neverOffered run their words or texts as another user, elsewhere or later: no rule on their words bounds what they do.
+var neverOffered = strings.Fields("eval exec sudo doas su ssh xargs parallel script trap alias osascript pwsh powershell cmd")
+
+// shells run a script, for which a rule with any arguments is offered, or a text, for which only the exact words are.
+var shells = strings.Fields("sh bash dash zsh ksh fish")
+
+// shellRule is the smallest sensible rule for a call of a shell: sh -e ./check.sh --fast becomes Shell(sh -e ./check.sh:*).
+func shellRule(argv []string) string {
+	for i, a := range argv[1:] {
+		if a == "" || strings.Trim(a, "-euxv") != "" && a[0] == '-' {
+			return exactRule(argv) // -c TEXT, or a flag that takes the next word
+		}
+		if a[0] != '-' {
+			return openRule(argv[:i+2])
+		}
+	}
+	return ""
+}
 
 // exactOnly do so much that only the very words are offered.
-var exactOnly = strings.Fields("rm dd mkfs chmod chown kill pkill killall shutdown reboot curl wget scp rsync nc ncat telnet truncate shred mount umount crontab at")
+var exactOnly = strings.Fields("source . env find fd watch rm dd mkfs chmod chown kill pkill killall shutdown reboot curl wget scp rsync nc ncat telnet truncate shred mount umount crontab at")
 
 // interpreters run a file, a module, or a text: for a text nothing is offered.
 var interpreters = strings.Fields("python python2 python3 node ruby perl php lua deno bun Rscript julia awk gawk mawk sed tclsh")

@@ -37,9 +37,13 @@ type judged struct {
 // ruling is a verdict, and what it comes from.
 type ruling struct {
 	verdict tool.Verdict
-	rule    string // the rule that decided, if one did
-	maybe   bool   // that rule may or may not mean it
-	forced  bool   // a person is asked in every mode
+	rules   []tool.Rule // the rules that decided, if any did
+	forced  bool        // the user is asked in every mode
+}
+
+// cite names a rule as the cause of a verdict.
+func (r *rule) cite(possible bool) tool.Rule {
+	return tool.Rule{List: r.list, Text: r.text, Source: r.source, Possible: possible}
 }
 
 // judge gives the strictest verdict over all accesses, and those that brought it about. A short command that took too
@@ -77,7 +81,8 @@ func (e *engine) judgeOnce(r tool.Request) (tool.Decision, []judged) {
 			strictest = append(strictest, j)
 		}
 	}
-	d := tool.Decision{Verdict: verdict, Reason: e.reason(r, verdict, strictest)}
+	d := tool.Decision{Verdict: verdict, Cause: e.cause(strictest)}
+	d.Reason = e.reason(r, d, strictest)
 	if verdict == tool.Allow && readOnly(all) {
 		d.Grant = []tool.Access{{Verb: tool.Reads, Target: "*"}}
 	}
@@ -140,20 +145,20 @@ func (e *engine) byRules(rules Rules, r *tool.Request, a tool.Access, f *finding
 	table := f.class.verdict(e.mode)
 	switch {
 	case isDenied == shell.Yes:
-		j.verdict, j.rule = tool.Deny, "deny "+deny.text
+		j.verdict, j.rules = tool.Deny, []tool.Rule{deny.cite(false)}
 	case table == tool.Deny:
 		j.verdict = tool.Deny
 	case isDenied == shell.Maybe:
-		j.verdict, j.rule, j.maybe, j.forced = tool.Ask, "deny "+deny.text, true, true
+		j.verdict, j.rules, j.forced = tool.Ask, []tool.Rule{deny.cite(true)}, true
 	case isAsked != shell.No:
-		j.verdict, j.rule, j.maybe, j.forced = tool.Ask, "ask "+ask.text, isAsked == shell.Maybe, true
+		j.verdict, j.rules, j.forced = tool.Ask, []tool.Rule{ask.cite(isAsked == shell.Maybe)}, true
 	default:
 		if j.verdict = table; table == tool.Allow {
 			break
 		}
 		for _, u := range rules.allow {
 			if covers(u, r, a, f) {
-				j.verdict, j.rule = tool.Allow, "allow "+u.text
+				j.verdict, j.rules = tool.Allow, []tool.Rule{u.cite(false)}
 				break
 			}
 		}

@@ -38,14 +38,11 @@ func (x Explanation) String() string {
 
 // Explain says why r was decided as it was, for where nobody can be asked, and what would have allowed it.
 func (p *Policy) Explain(r tool.Request, d tool.Decision) Explanation {
-	x := Explanation{Reason: d.Reason}
+	x := Explanation{Reason: d.Why()}
 	switch {
 	case d.Verdict == tool.Allow:
 	case r.MustAsk:
 		x.Person = true
-		if own := p.Judge(r); own.Verdict == tool.Allow && own.Reason == d.Reason {
-			x.Reason = "" // that it touches nothing is not why
-		}
 	default:
 		x.Flags = p.now().allowing(r)
 	}
@@ -78,7 +75,7 @@ func Check(w World, rules Rules, m Mode, o Options, r tool.Request) (tool.Decisi
 	e := engine{world: w.filled(), mode: m, noReadOnly: o.NoReadOnly, explain: true}.begin()
 	e.rules = rules.in(e.world)
 	d, found := e.judge(r)
-	why := []string{d.Reason}
+	why := []string{d.Why()}
 	for _, j := range found {
 		why = append(why, j.lines...)
 	}

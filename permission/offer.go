@@ -15,10 +15,10 @@ type candidate struct {
 	offered bool // narrow enough to be offered; the others are what a wider question may have in common
 }
 
-// candidates are rules that cover an access, smallest first.
+// candidates are rules that cover an access, smallest first. A rule on paths never covers more than the workspace or
+// the directory: approving one file must not allow writes elsewhere.
 func (w *World) candidates(r *tool.Request, a tool.Access, f *finding) []candidate {
-	whole := candidate{toolRule(&r.Declaration), true}
-	switch {
+	switch whole := (candidate{toolRule(&r.Declaration), true}); {
 	case a.Verb == tool.Execs:
 		return nil // see commandOffers
 	case a.Verb == tool.Reaches:
@@ -37,7 +37,7 @@ func (w *World) candidates(r *tool.Request, a tool.Access, f *finding) []candida
 	if a.Verb == tool.Reads && slices.Contains(r.Access, tool.Access{Verb: tool.Writes, Target: a.Target}) {
 		cs = append(cs, w.pathRules("Edit", f)...) // who may change a file may see what it replaces
 	}
-	return append(cs, whole)
+	return cs
 }
 
 // offers are the rules that would allow all that is asked about, smallest first: each alone, or several joined by
@@ -155,7 +155,7 @@ func (w *World) pathRules(subject string, f *finding) []candidate {
 	}
 	add(folder, "/**", f.exact || !w.broad(folder))
 	for up := filepath.Dir(folder); !f.exact && up != folder; up = filepath.Dir(folder) {
-		add(up, "/**", false)
+		add(up, "/**", w.isRoot(up))
 		folder = up
 	}
 	return cs

@@ -1,7 +1,8 @@
 // Package permission judges what a call may do: from what it touches, the rules people wrote, the approval mode and
 // what a person said before, to allow, ask or deny.
 //
-//	p := permission.New(permission.World{Roots: []string{"/home/me/app"}, Home: "/home/me"}, permission.Default)
+//	roots := []string{"/home/me/app"}
+//	p := permission.New(permission.World{Roots: roots, Home: "/home/me", Disk: ondisk.New(roots)}, permission.Default)
 //	rules, ignored, err := permission.ParseRules(allow, ask, deny)
 //	p.SetRules(rules)
 //	x := tool.Executor{Policy: p.Judge}
@@ -72,11 +73,15 @@ func (p *Policy) Remember(r tool.Request, offer string) bool {
 	defer p.mu.Unlock()
 	for _, text := range SplitOffer(offer) {
 		if u, err := parseRule(text, false); err == nil {
+			u.list, u.source = allowList, thisSession
 			p.remembered = append(slices.Clip(p.remembered), memory{r.Declaration.Origin, u.in(p.world)})
 		}
 	}
 	return true
 }
+
+// thisSession is the source of a rule that a user approved for the session.
+const thisSession = "this session"
 
 // Judge is the [tool.Policy].
 func (p *Policy) Judge(r tool.Request) tool.Decision {
@@ -104,26 +109,43 @@ func (e engine) offersFor(r tool.Request) []string {
 // mostNamed is how many accesses a reason names before it counts.
 const mostNamed = 3
 
-func (e engine) reason(r tool.Request, v tool.Verdict, found []judged) string {
-	var parts []string
-	bare := false // the mode is the only reason
-	ruled := false
+// cause is what a verdict over these accesses comes from: rules before all else, then what could not be judged, then
+// the mode.
+func (e engine) cause(found []judged) tool.Cause {
+	c := tool.Cause{Kind: tool.ByMode, Mode: e.mode.String()}
 	for _, j := range found {
+		if len(j.rules) == 0 && j.forced {
+			c.Kind = tool.ByFailure
+		}
+		for _, u := range j.rules {
+			if !slices.Contains(c.Rules, u) {
+				c.Rules = append(c.Rules, u)
+			}
+		}
+	}
+	if len(c.Rules) > 0 {
+		c.Kind = tool.ByRule
+	}
+	if c.Kind != tool.ByMode {
+		c.Mode = ""
+	}
+	return c
+}
+
+// reason says what the call does that led to a verdict: where rules decided, what these are about.
+func (e engine) reason(r tool.Request, d tool.Decision, found []judged) string {
+	var parts []string
+	for _, j := range found {
+		if d.Cause.Kind == tool.ByRule && len(j.rules) == 0 {
+			continue
+		}
 		what := j.what()
 		if j.class == unknown && r.Declaration.Origin != "" {
 			what += " (it comes from " + show(r.Declaration.Origin) + ")"
-			if v == tool.Ask && e.outdated(&r.Declaration) != "" {
+			if d.Verdict == tool.Ask && e.outdated(&r.Declaration) != "" {
 				what += ", and has changed since it was allowed"
 			}
 		}
-		switch {
-		case j.rule != "" && j.maybe:
-			what += ", which may be meant by " + visible(j.rule)
-		case j.rule != "":
-			what += ": " + visible(j.rule)
-		}
-		ruled = ruled || j.rule != "" || j.forced
-		bare = bare || j.class == insideWrite || j.class == unknown || j.class == host
 		if !slices.Contains(parts, what) {
 			parts = append(parts, what)
 		}
@@ -131,16 +153,7 @@ func (e engine) reason(r tool.Request, v tool.Verdict, found []judged) string {
 	if n := len(parts) - mostNamed; n > 0 {
 		parts = append(parts[:mostNamed], fmt.Sprintf("%d more", n))
 	}
-	s := strings.Join(parts, "; ")
-	switch {
-	case ruled:
-		return s
-	case v == tool.Deny:
-		return s + ": plan mode changes nothing"
-	case v == tool.Ask && bare:
-		return s + ", in " + e.mode.String() + " mode"
-	}
-	return s
+	return strings.Join(parts, "; ")
 }
 
 // visible makes a rule's text visible without quoting it.

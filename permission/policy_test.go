@@ -56,90 +56,89 @@ func TestReasonAndOffer(t *testing.T) {
 	}{
 		{"write", permission.Default, request(reads(root+"/src/main.go"), writes(root+"/src/main.go")), tool.Decision{
 			Verdict: tool.Ask,
-			Reason:  "writes /home/me/app/src/main.go, in default mode",
-			Offer:   []string{"Edit(/src/main.go)", "Edit(/src/**)", "WriteFile"},
+			Reason:  "writes /home/me/app/src/main.go (mode: default)",
+			Offer:   []string{"Edit(/src/main.go)", "Edit(/src/**)", "Edit(/**)"},
 		}},
 		{"write at the root", permission.Default, request(writes(root + "/.x")), tool.Decision{
 			Verdict: tool.Ask,
-			Reason:  "writes /home/me/app/.x, in default mode",
-			Offer:   []string{"Edit(/.x)", "Edit(/**)", "WriteFile"},
+			Reason:  "writes /home/me/app/.x (mode: default)",
+			Offer:   []string{"Edit(/.x)", "Edit(/**)"},
 		}},
 		{"write in another root", permission.Default, request(writes("/srv/lib/a/b")), tool.Decision{
 			Verdict: tool.Ask,
-			Reason:  "writes /srv/lib/a/b, in default mode",
-			Offer:   []string{"Edit(//srv/lib/a/b)", "Edit(//srv/lib/a/**)", "WriteFile"},
+			Reason:  "writes /srv/lib/a/b (mode: default)",
+			Offer:   []string{"Edit(//srv/lib/a/b)", "Edit(//srv/lib/a/**)", "Edit(//srv/lib/**)"},
 		}},
 		{"read outside; the home is too much to offer", permission.Default, request(reads("/home/me/notes.txt")), tool.Decision{
 			Verdict: tool.Ask,
-			Reason:  "reads /home/me/notes.txt, outside the workspace /home/me/app and 1 more",
-			Offer:   []string{"Read(//home/me/notes.txt)", "WriteFile"},
+			Reason:  "reads /home/me/notes.txt, outside the workspace /home/me/app and 1 more (mode: default)",
+			Offer:   []string{"Read(//home/me/notes.txt)"},
 		}},
 		{"read a folder outside", permission.Plan, request(reads("/data/x/")), tool.Decision{
 			Verdict: tool.Ask,
-			Reason:  "reads /data/x/, outside the workspace /home/me/app and 1 more",
-			Offer:   []string{"Read(//data/x/**)", "WriteFile"},
+			Reason:  "reads /data/x/, outside the workspace /home/me/app and 1 more (mode: plan)",
+			Offer:   []string{"Read(//data/x/**)"},
 		}},
 		{"change a file outside", permission.AutoEdit, request(reads("/data/a b"), writes("/data/a b")), tool.Decision{
 			Verdict: tool.Ask,
 			Reason: `reads "/data/a b", outside the workspace /home/me/app and 1 more; ` +
-				`writes "/data/a b", outside the workspace /home/me/app and 1 more`,
-			Offer: []string{"Edit(//data/a b)", "Edit(//data/**)", "WriteFile"},
+				`writes "/data/a b", outside the workspace /home/me/app and 1 more (mode: auto-edit)`,
+			Offer: []string{"Edit(//data/a b)", "Edit(//data/**)"},
 		}},
 		{"secret", permission.AutoEdit, request(reads(root + "/.env")), tool.Decision{
 			Verdict: tool.Ask,
-			Reason:  "reads /home/me/app/.env, which may be secret (environment file with credentials)",
+			Reason:  "reads /home/me/app/.env, which may be secret (environment file with credentials) (mode: auto-edit)",
 			Offer:   []string{"Read(/.env)"},
 		}},
 		{"protected", permission.AutoEdit, request(writes(root + "/.adze/settings.json")), tool.Decision{
 			Verdict: tool.Ask,
-			Reason:  "writes /home/me/app/.adze/settings.json, a protected name (settings that decide what Adze may do)",
+			Reason:  "writes /home/me/app/.adze/settings.json, a protected name (settings that decide what Adze may do) (mode: auto-edit)",
 			Offer:   []string{"Edit(/.adze/settings.json)"},
 		}},
 		{"a folder that may hold protected names", permission.AutoEdit, request(writes(root + "/src/")), tool.Decision{
 			Verdict: tool.Ask,
-			Reason:  "writes /home/me/app/src/ with all below it",
+			Reason:  "writes /home/me/app/src/ with all below it (mode: auto-edit)",
 			Offer:   []string{"Edit(/src/**)"},
 		}},
 		{"a name that would be a pattern", permission.Default, request(writes(root + "/src/[id]*.ts")), tool.Decision{
 			Verdict: tool.Ask,
-			Reason:  "writes /home/me/app/src/[id]*.ts, in default mode",
-			Offer:   []string{"Edit(/src/**)", "WriteFile"},
+			Reason:  "writes /home/me/app/src/[id]*.ts (mode: default)",
+			Offer:   []string{"Edit(/src/**)", "Edit(/**)"},
 		}},
 		{"a name that hides", permission.Default, request(writes(root + "/src/a\u202eb\nc")), tool.Decision{
 			Verdict: tool.Ask,
-			Reason:  `writes /home/me/app/src/a\u202Eb\nc, in default mode`,
-			Offer:   []string{"Edit(/src/**)", "WriteFile"},
+			Reason:  `writes /home/me/app/src/a\u202Eb\nc (mode: default)`,
+			Offer:   []string{"Edit(/src/**)", "Edit(/**)"},
 		}},
 		{"two secrets share no rule", permission.Default, request(reads(root+"/.env"), reads(root+"/b.pem")), tool.Decision{
 			Verdict: tool.Ask,
 			Reason: "reads /home/me/app/.env, which may be secret (environment file with credentials); " +
-				"reads /home/me/app/b.pem, which may be secret (private key or key store)",
+				"reads /home/me/app/b.pem, which may be secret (private key or key store) (mode: default)",
 		}},
 		{"a command", permission.Default, request(execs("make")), tool.Decision{
 			Verdict: tool.Ask,
-			Reason:  "runs make, and make is not known to be read-only, in default mode",
+			Reason:  "runs make, and make is not known to be read-only (mode: default)",
 			Offer:   []string{"Shell(make)"},
 		}},
-		{"host", permission.Yolo, request(reaches("example.com")), tool.Decision{
-			Verdict: tool.Allow, Reason: "reaches the host example.com",
-		}},
+		{"host", permission.Yolo, request(reaches("example.com")), tool.Decision{Verdict: tool.Allow, Reason: "reaches the host example.com"}},
 		{"from outside, whatever it calls itself", permission.Default, mcp, tool.Decision{
 			Verdict: tool.Ask,
-			Reason:  "has effects that cannot be known in advance (it comes from mcp:github), in default mode",
+			Reason:  "has effects that cannot be known in advance (it comes from mcp:github) (mode: default)",
 			Offer:   []string{"github__search"},
 		}},
 		{"denied", permission.Plan, request(writes(root + "/a")), tool.Decision{
-			Verdict: tool.Deny, Reason: "writes /home/me/app/a: plan mode changes nothing",
+			Verdict: tool.Deny, Reason: "writes /home/me/app/a (mode: plan)",
 		}},
 		{"many", permission.Default, request(writes(root+"/a/1"), writes(root+"/a/2"), writes(root+"/a/3"), writes(root+"/b/4"), writes(root+"/b/5")), tool.Decision{
 			Verdict: tool.Ask,
-			Reason:  "writes /home/me/app/a/1; writes /home/me/app/a/2; writes /home/me/app/a/3; 2 more, in default mode",
-			Offer:   []string{"WriteFile"},
+			Reason:  "writes /home/me/app/a/1; writes /home/me/app/a/2; writes /home/me/app/a/3; 2 more (mode: default)",
+			Offer:   []string{"Edit(/**)"},
 		}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := permission.New(world(), test.mode).Judge(test.r)
+			got.Reason, got.Cause = got.Why(), tool.Cause{} // the text that users and models see
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -188,12 +187,13 @@ func TestRemember(t *testing.T) {
 		{"the same folder", request(writes(root + "/a/x")), "Edit(/a/**)", request(writes(root + "/a/b/c/y")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
 		{"a look-alike folder", request(writes(root + "/a/x")), "Edit(/a/**)", request(writes(root + "/ab/y")), edits},
 		{"the folder's protected names", request(writes(root + "/a/x")), "Edit(/a/**)", request(writes(root + "/a/.git/config")), changes},
-		{"the tool", request(writes(root + "/a/x")), "WriteFile", request(writes("/data/z")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
-		{"another tool", request(writes(root + "/a/x")), "WriteFile", other(writes(root + "/a/x")), edits},
-		{"the tool, protected", request(writes(root + "/a/x")), "WriteFile", request(writes(root + "/.git/config")), changes},
-		{"the tool, secret", request(writes(root + "/a/x")), "WriteFile", request(reads(root + "/.env")), asked},
-		{"the tool, a command", request(writes(root + "/a/x")), "WriteFile", request(execs("make")), changes},
-		{"an impostor of the tool", request(writes(root + "/a/x")), "WriteFile", impostor, changes},
+		{"the workspace", request(writes(root + "/a/x")), "Edit(/**)", request(writes(root + "/z")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
+		{"outside the workspace", request(writes(root + "/a/x")), "Edit(/**)", request(writes("/data/z")), changes},
+		{"the other root", request(writes(root + "/a/x")), "Edit(/**)", request(writes("/srv/lib/q")), edits},
+		{"the workspace's protected names", request(writes(root + "/a/x")), "Edit(/**)", request(writes(root + "/.git/config")), changes},
+		{"the workspace's secrets", request(writes(root + "/a/x")), "Edit(/**)", request(reads(root + "/.env")), asked},
+		{"the workspace, a command", request(writes(root + "/a/x")), "Edit(/**)", request(execs("make")), changes},
+		{"an impostor of the tool", request(tool.Anything), "WriteFile", impostor, changes},
 		{"the protected file", request(writes(root + "/.git/config")), "Edit(/.git/config)", request(writes(root + "/.git/config")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
 		{"the secret", request(reads(root + "/.env")), "Read(/.env)", request(reads(root + "/.env")), free},
 		{"read does not write", request(reads("/data/x")), "Read(//data/x)", request(writes("/data/x")), changes},
@@ -228,7 +228,7 @@ func TestRememberRefuses(t *testing.T) {
 		"":                       request(writes(root + "/a")),
 		"Edit(/b)":               request(writes(root + "/a")),
 		"Edit(//**)":             request(writes(root + "/a")), // covers it, but was never offered
-		"WriteFile":              request(writes(root + "/.git/config")),
+		"WriteFile":              request(writes(root + "/a")), // allows writes outside the workspace
 		"Shell":                  request(execs("ls")),
 		"Read(//home/me/**)":     request(reads("/home/me/x")),
 		"WriteFile(domain:com)":  request(reaches("example.com")),
@@ -253,11 +253,11 @@ func TestExplain(t *testing.T) {
 		want string
 	}{
 		{"write", permission.Default, request(writes(root + "/a")), nil,
-			"writes /home/me/app/a, in default mode; --approval-mode auto-edit or --yolo would allow it"},
+			"writes /home/me/app/a (mode: default); --approval-mode auto-edit or --yolo would allow it"},
 		{"plan", permission.Plan, request(writes(root + "/a")), nil,
-			"writes /home/me/app/a: plan mode changes nothing; --approval-mode auto-edit or --yolo would allow it"},
+			"writes /home/me/app/a (mode: plan); --approval-mode auto-edit or --yolo would allow it"},
 		{"protected", permission.AutoEdit, request(writes(root + "/.mcp.json")), nil,
-			"writes /home/me/app/.mcp.json, a protected name (names MCP servers, which are started as programs); --yolo would allow it"},
+			"writes /home/me/app/.mcp.json, a protected name (names MCP servers, which are started as programs) (mode: auto-edit); --yolo would allow it"},
 		{"allowed", permission.Default, request(reads(root + "/a")), nil, "reads /home/me/app/a"},
 		{"only a person", permission.Yolo, mustAsk, &tool.Decision{Verdict: tool.Ask, Reason: "asks a question"},
 			"asks a question; only a person may say yes to this, in a terminal; go on without it, or say in your answer what you would ask"},
@@ -341,13 +341,13 @@ func ExamplePolicy() {
 		Invocation:  tool.Invocation{Access: []tool.Access{{Verb: tool.Writes, Target: "/home/me/app/src/main.go"}}},
 	}
 	d := p.Judge(r)
-	fmt.Println(d.Verdict, "-", d.Reason)
+	fmt.Println(d.Verdict, "-", d.Why())
 	fmt.Println(strings.Join(d.Offer, " | "))
 	p.SetMode(permission.AutoEdit)
 	fmt.Println(p.Judge(r).Verdict)
 	// Output:
-	// ask - writes /home/me/app/src/main.go, in default mode
-	// Edit(/src/main.go) | Edit(/src/**) | WriteFile
+	// ask - writes /home/me/app/src/main.go (mode: default)
+	// Edit(/src/main.go) | Edit(/src/**) | Edit(/**)
 	// allow
 }
 

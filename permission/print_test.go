@@ -32,8 +32,8 @@ func TestAlwaysHoldsForTheToolAsItIs(t *testing.T) {
 		t.Error("it is not remembered")
 	}
 	d = p.Judge(outside(second))
-	if want := "has effects that cannot be known in advance (it comes from mcp:hub), and has changed since it was allowed, in default mode"; d.Verdict != tool.Ask || d.Reason != want {
-		t.Errorf("%v: %s", d.Verdict, d.Reason)
+	if want := "has effects that cannot be known in advance (it comes from mcp:hub), and has changed since it was allowed (mode: default)"; d.Verdict != tool.Ask || d.Why() != want {
+		t.Errorf("%v: %s", d.Verdict, d.Why())
 	}
 	if old := p.Outdated(outside(second)); old != first[:40] {
 		t.Errorf("outdated is %q", old)

@@ -13,32 +13,59 @@ import (
 // Rules are what people wrote under permissions.allow, ask and deny. The zero value says nothing.
 type Rules struct{ allow, ask, deny []*rule }
 
-// Problem is a rule that could not be taken as it is written.
+// Problem is a rule that is not valid.
 type Problem struct {
-	List string // "allow", "ask" or "deny"
-	Rule string
-	Err  error
+	List   string // "allow", "ask" or "deny"
+	Rule   string
+	Source string // where it is written; "" if unknown
+	Err    error
 }
 
-func (p Problem) Error() string { return fmt.Sprintf("permissions.%s: %q: %v", p.List, p.Rule, p.Err) }
+func (p Problem) Error() string {
+	at := ""
+	if p.Source != "" {
+		at = p.Source + ": "
+	}
+	return fmt.Sprintf("%spermissions.%s: %q: %v", at, p.List, p.Rule, p.Err)
+}
+
 func (p Problem) Unwrap() error { return p.Err }
 
-// ParseRules reads rules. A rule of deny or ask that cannot be read is an error: it would protect nothing. One of allow
-// is left out and reported.
+// Written is a rule as its author wrote it.
+type Written struct {
+	Text   string
+	Source string // settings file with line and column, or a flag; "" if unknown
+}
+
+// ParseRules reads rules whose source doesn't matter; see [ReadRules].
 func ParseRules(allow, ask, deny []string) (Rules, []Problem, error) {
+	written := func(texts []string) []Written {
+		out := make([]Written, len(texts))
+		for i, s := range texts {
+			out[i].Text = s
+		}
+		return out
+	}
+	return ReadRules(written(allow), written(ask), written(deny))
+}
+
+// ReadRules reads rules. An invalid deny or ask rule is an error, because it would protect nothing. An invalid allow rule
+// is skipped and reported.
+func ReadRules(allow, ask, deny []Written) (Rules, []Problem, error) {
 	var rules Rules
 	var ignored []Problem
-	for _, s := range allow {
-		r, err := parseRule(s, false)
+	for _, w := range allow {
+		r, err := parseRule(w.Text, false)
 		if err != nil {
-			ignored = append(ignored, Problem{"allow", s, err})
+			ignored = append(ignored, Problem{allowList, w.Text, w.Source, err})
 			continue
 		}
+		r.list, r.source = allowList, w.Source
 		rules.allow = append(rules.allow, r)
 	}
 	var err error
-	if rules.deny, err = parseAll("deny", deny); err == nil {
-		rules.ask, err = parseAll("ask", ask)
+	if rules.deny, err = parseAll(denyList, deny); err == nil {
+		rules.ask, err = parseAll(askList, ask)
 	}
 	if err != nil {
 		return Rules{}, ignored, err
@@ -46,13 +73,21 @@ func ParseRules(allow, ask, deny []string) (Rules, []Problem, error) {
 	return rules, ignored, nil
 }
 
-func parseAll(list string, texts []string) ([]*rule, error) {
+// The names of the lists, as settings have them.
+const (
+	allowList = "allow"
+	askList   = "ask"
+	denyList  = "deny"
+)
+
+func parseAll(list string, rules []Written) ([]*rule, error) {
 	var out []*rule
-	for _, s := range texts {
-		r, err := parseRule(s, true)
+	for _, w := range rules {
+		r, err := parseRule(w.Text, true)
 		if err != nil {
-			return nil, Problem{list, s, err}
+			return nil, Problem{list, w.Text, w.Source, err}
 		}
+		r.list, r.source = list, w.Source
 		out = append(out, r)
 	}
 	return out, nil
@@ -105,7 +140,10 @@ const (
 
 // rule is one rule, read.
 type rule struct {
-	text  string // as it was written
+	text   string // as it was written
+	list   string // allowList, askList or denyList
+	source string // where it was written
+
 	verb  verb
 	name  string // of a tool, if verb is oneTool
 	spec  string

@@ -13,7 +13,8 @@ type sentence struct {
 	cmd     *shell.Command
 	verdict tool.Verdict // Deny or Ask by a rule; else Allow
 	forced  bool
-	ruled   string       // the rule that brought the verdict about, and how
+	ruled   []tool.Rule  // the rule that brought the verdict about
+	about   string       // what that rule is about, if not the command itself
 	why     string       // all that there is to say
 	proved  bool         // it is harmless, whatever its paths are
 	paths   tool.Verdict // what its paths ask for in this mode, if it is proved
@@ -80,12 +81,12 @@ func (w *weighing) sentence(c *shell.Command) *sentence {
 func (w *weighing) judgeCommand(c *shell.Command) *sentence {
 	s := &sentence{cmd: c, verdict: tool.Allow, paths: tool.Allow}
 	if u, m := matchCommand(w.deny, c); m == shell.Yes {
-		s.decide(tool.Deny, "denied by "+u.text)
+		s.decide(tool.Deny, u.cite(false), "")
 		return s
 	} else if m == shell.Maybe {
-		s.decide(tool.Ask, "may be what "+u.text+" denies")
+		s.decide(tool.Ask, u.cite(true), "")
 	} else if u, m := matchCommand(w.ask, c); m != shell.No {
-		s.decide(tool.Ask, "asked about by "+u.text)
+		s.decide(tool.Ask, u.cite(m == shell.Maybe), "")
 	}
 	f := w.fact(c)
 	s.proved = f.why == ""
@@ -131,18 +132,21 @@ func (w *weighing) cover(s *sentence) {
 		}
 		if u.whole || plain && u.command.Covers(s.cmd) {
 			s.covered = u
-			s.also("allowed by " + u.text)
+			s.also(u.cite(false).String())
 			return
 		}
 	}
 }
 
-// decide makes the verdict as strict as a rule says.
-func (s *sentence) decide(v tool.Verdict, why string) {
+// decide makes the verdict as strict as a rule says. what is the rule's object, if it isn't the command itself.
+func (s *sentence) decide(v tool.Verdict, by tool.Rule, what string) {
 	s.forced = true
 	if v < s.verdict {
-		s.verdict, s.ruled = v, why
-		s.also(why)
+		s.verdict, s.ruled, s.about = v, []tool.Rule{by}, what
+		if what != "" {
+			what += ": "
+		}
+		s.also(what + by.String())
 	}
 }
 

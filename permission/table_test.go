@@ -116,7 +116,8 @@ var tableTests = []struct {
 	{"write a relative path", []tool.Access{writes("main.go")}, changes},
 
 	{"run a command", []tool.Access{execs("make")}, changes},
-	{"run a read-only command", []tool.Access{execs("ls")}, free},
+	{"run a read-only command", []tool.Access{execs("date")}, free},
+	{"run a read-only command that names a path, without a disk", []tool.Access{execs("ls")}, asked},
 	{"anything", []tool.Access{tool.Anything}, changes},
 	{"no access", nil, changes},
 	{"an unknown verb", []tool.Access{{Verb: "teleports", Target: root + "/main.go"}}, changes},

@@ -13,7 +13,7 @@ import (
 func (w *weighing) holdPaths(s *sentence, f *fact) {
 	if !f.all && !s.cmd.Guess {
 		if u, ok := w.pathRule(); ok {
-			s.decide(tool.Ask, "its paths are not all known, and there is "+u.text)
+			s.decide(tool.Ask, u.cite(true), "may use other paths")
 		}
 	}
 	from := 0
@@ -43,12 +43,12 @@ func (w *weighing) touchOne(s *sentence, t *place, at *spot, v tool.Verb, sure b
 	side := w.aspect(at, v)
 	j, f := &side.ruling, &side.found
 	switch {
-	case j.rule != "" && j.verdict != tool.Allow:
-		v := j.verdict
+	case len(j.rules) > 0 && j.verdict != tool.Allow:
+		v, by := j.verdict, j.rules[0]
 		if !sure && v == tool.Deny {
-			v = tool.Ask
+			v, by.Possible = tool.Ask, true
 		}
-		s.decide(v, at.of(f, t.Path).what()+", by "+j.rule)
+		s.decide(v, by, at.of(f, t.Path).what())
 	case t.Vague:
 	case s.proved:
 		if s.paths = min(s.paths, j.verdict); j.verdict != tool.Allow {
@@ -101,21 +101,22 @@ func (e *engine) targets(out []target, t shell.Touch, proved bool) []target {
 // pathTargets adds a path, and what lies below it if that is touched too.
 func (e *engine) pathTargets(out []target, t shell.Touch, at *spot) []target {
 	out = append(out, target{spot: at, sure: true})
+	if e.disk == nil {
+		return append(out, target{spot: anywhere()}) // it may be a link
+	}
 	if !t.Below {
 		return out
 	}
 	if at.path != "/" {
 		out = append(out, target{spot: at.allBelow(t.Names && !t.Links), sure: true})
 	}
-	if !at.alike && (!t.Names || t.Links) && e.disk != nil && !t.Write && !t.Vague {
+	if !at.alike && (!t.Names || t.Links) && !t.Write && !t.Vague {
 		if secret := e.secret(at.path, Search{Links: t.Links, Only: cmp.Or(t.Among, t.Only), Shown: t.Shown, Tracked: t.Tracked}); secret != "" {
 			out = append(out, target{example: secret}) // one of perhaps many
 		}
 	}
 	if t.Plain && !t.Vague {
-		if e.disk == nil {
-			out = append(out, target{spot: &spot{path: "*"}})
-		} else if odd := e.secret(at.path, Search{Only: "/", Plain: true, Tracked: t.Tracked}); odd != "" {
+		if odd := e.secret(at.path, Search{Only: "/", Plain: true, Tracked: t.Tracked}); odd != "" {
 			out = append(out, target{example: odd, odd: true})
 		}
 	}
@@ -126,6 +127,9 @@ func (e *engine) pathTargets(out []target, t shell.Touch, at *spot) []target {
 	}
 	return out
 }
+
+// anywhere is a path that isn't known.
+func anywhere() *spot { return &spot{path: "*"} }
 
 // mayBeFound reports whether a file with a secret name may have a name of one of these patterns, in which a star stands
 // for a leading dot too.
@@ -159,7 +163,7 @@ func (e *engine) globTargets(out []target, t shell.Touch) []target {
 			out = append(out, target{spot: e.at(fixed + "..")}) // shells before bash 5.2
 		}
 		if c == ".." && starred {
-			return append(out, target{spot: &spot{path: "*"}}) // up from what a pattern stands for: who knows where
+			return append(out, target{spot: anywhere()}) // up from what a pattern stands for: who knows where
 		}
 		starred = starred || strings.ContainsAny(c, "*?[")
 	}
@@ -176,15 +180,15 @@ func (e *engine) globTargets(out []target, t shell.Touch) []target {
 		}
 	}
 	if e.disk == nil {
-		return out
+		return append(out, target{spot: anywhere()})
 	}
 	found, ok := e.disk.Glob(t.Path)
 	if !ok {
-		return append(out, target{spot: &spot{path: "*"}})
+		return append(out, target{spot: anywhere()})
 	}
 	for _, p := range found {
 		if t.Flag && strings.HasPrefix(strings.TrimPrefix(p, fixed), "-") {
-			out = append(out, target{spot: &spot{path: "*"}}) // grep foo *.md, where a file is called -Re.|x.md
+			out = append(out, target{spot: anywhere()}) // grep foo *.md, where a file is called -Re.|x.md
 		}
 		if at := e.at(p); !t.Names || !within(at.path, folder.path) { // within it, its name is no secret
 			out = append(out, target{spot: at, sure: true})
@@ -200,7 +204,7 @@ func (e *engine) globTargets(out []target, t shell.Touch) []target {
 func (e *engine) belowTargets(out []target, t shell.Touch) []target {
 	folders, ok := e.disk.Glob(t.Path + "/.")
 	if !ok {
-		return append(out, target{spot: &spot{path: "*"}})
+		return append(out, target{spot: anywhere()})
 	}
 	for _, path := range folders {
 		out = e.pathTargets(out, t, e.at(path))

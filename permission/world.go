@@ -20,7 +20,8 @@ type World struct {
 	State  string   // $ADZE_HOME: all below it is protected, wherever it lies
 	Spill  string   // this session's folder of results too large for the model: reading it back is free
 	System []string // folders of the system that may be read; nil: the usual ones
-	// Disk is the disk for one judgement, which it may remember: what the words of a command lead to. nil: not known.
+	// Disk is the disk for one judgement, whose answers it may cache: what the words of a command lead to. See package
+	// ondisk. nil: no command that names a path is auto-approved.
 	Disk func() Disk
 
 	elsewhere string        // what is said of a path outside the workspace

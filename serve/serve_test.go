@@ -201,7 +201,7 @@ func TestAsking(t *testing.T) {
 	}
 	answer = &mcp.ElicitResult{Action: "decline"}
 	res, _ = cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "edit"})
-	if text := res.Content[0].(*mcp.TextContent).Text; !res.IsError || !strings.Contains(text, "refused by the person") {
+	if text := res.Content[0].(*mcp.TextContent).Text; !res.IsError || !strings.Contains(text, "denied by the user") {
 		t.Error(text)
 	}
 	answer = &mcp.ElicitResult{Action: "accept", Content: map[string]any{"colour": "blue"}}
@@ -219,7 +219,7 @@ func TestRefusedWhereNobodyCanBeAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := res.Content[0].(*mcp.TextContent).Text
-	if !res.IsError || !strings.Contains(text, "the rule Edit(/x) would allow it") || !strings.Contains(text, "nobody could be asked") {
+	if !res.IsError || !strings.Contains(text, "the rule Edit(/x) would allow it") || !strings.Contains(text, "requires approval") {
 		t.Error(text)
 	}
 }

@@ -63,10 +63,10 @@ func TestTasksNeitherDeadlockNorGainRights(t *testing.T) {
 	}{
 		"both allow":            {allow, allow, "success: <z>"},
 		"no narrowing":          {allow, nil, "success: <z>"},
-		"the parent asks":       {func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask} }, allow, "denied: read z: refused, because it needs a yes and nobody could be asked"},
-		"the child is stricter": {allow, deny, "denied: read z: refused: narrow"},
-		"nobody set a policy":   {nil, allow, "denied: read z: refused, because it needs a yes and nobody could be asked: no policy is set, so everything is asked about"},
-		"no policy, stricter":   {nil, deny, "denied: read z: refused: narrow"},
+		"the parent asks":       {func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask} }, allow, "denied: read z: permission denied: requires approval: this session is non-interactive"},
+		"the child is stricter": {allow, deny, "denied: read z: permission denied: narrow"},
+		"nobody set a policy":   {nil, allow, "denied: read z: permission denied: requires approval: this session is non-interactive: no policy is set"},
+		"no policy, stricter":   {nil, deny, "denied: read z: permission denied: narrow"},
 	} {
 		w := newWorld(map[string]string{"z": "z"})
 		x := w.executor()
@@ -260,7 +260,7 @@ func TestStricterGrants(t *testing.T) {
 	}{
 		"one of them":    {grant(), grant(some), tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{some}}},
 		"the same":       {grant(all), grant(all), tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{all}}},
-		"different ones": {grant(all), grant(some), tool.Decision{Verdict: tool.Ask, Reason: "two policies hold it to different limits"}},
+		"different ones": {grant(all), grant(some), tool.Decision{Verdict: tool.Ask, Cause: tool.Cause{Kind: tool.BySandbox}, Reason: "two policies sandbox it differently"}},
 		"only the other": {grant(some), grant(), tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{some}}},
 	} {
 		if diff := cmp.Diff(c.want, tool.Stricter(c.a, c.b)(tool.Request{})); diff != "" {

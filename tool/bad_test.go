@@ -65,7 +65,7 @@ func TestBadTools(t *testing.T) {
 		"blank output": {runs(func(context.Context, *tool.Live) (tool.Result, error) { return tool.TextResult(" \n"), nil }),
 			"success: (bad ended with no output)", ""},
 		"refused in Run": {runs(func(context.Context, *tool.Live) (tool.Result, error) { return tool.Result{}, tool.ErrDenied }),
-			"denied: refused", tool.ExecutionDenied},
+			"denied: permission denied", tool.ExecutionDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(map[string]string{"f": "0"})
@@ -108,7 +108,7 @@ func TestGoexitAround(t *testing.T) {
 		"front end": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			runtime.Goexit()
 			return tool.Decision{}, nil
-		}}, "denied: read a: refused, because it needs a yes and nobody could be asked: the front end gave no answer"},
+		}}, "denied: read a: permission denied: requires approval: the front end gave no answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(map[string]string{"a": "0"})

@@ -42,10 +42,11 @@ func (v Verdict) String() string {
 	}
 }
 
-// Decision is what a policy or a person says to a Request.
+// Decision is a policy's or a user's answer to a Request.
 type Decision struct {
 	Verdict  Verdict
-	Reason   string          // for the model when refused; for the person when asked
+	Cause    Cause           // what decided
+	Reason   string          // what it decided about ("writes /tmp/x"), or the user's own words; see Why
 	Args     json.RawMessage // arguments edited by a person: prepared and judged anew, asked anew if Access differs
 	Answer   json.RawMessage // what the person filled into Form
 	Grant    []Access        // at most this; nil: Access. Narrower where a sandbox holds the call to it, and scheduling then uses it
@@ -80,8 +81,8 @@ func Stricter(a, b Policy) Policy {
 		case x.Grant == nil:
 			x.Grant = y.Grant
 		case y.Grant != nil && !slices.Equal(x.Grant, y.Grant):
-			// Nobody can say here what both grants have in common.
-			return Decision{Verdict: Ask, Reason: "two policies hold it to different limits"}
+			// What both grants have in common isn't known here.
+			return Decision{Verdict: Ask, Cause: Cause{Kind: BySandbox}, Reason: "two policies sandbox it differently"}
 		}
 		return x
 	}

@@ -124,7 +124,7 @@ func (x *Executor) claim(id string) (string, bool) {
 
 // askAlways is what a nil policy stands for.
 func askAlways(Request) Decision {
-	return Decision{Verdict: Ask, Reason: "no policy is set, so everything is asked about"}
+	return Decision{Verdict: Ask, Cause: Cause{Kind: ByNobody}}
 }
 
 // judge asks the policy, and keeps what policies cannot be trusted to keep: a policy that panics refuses, and what
@@ -132,7 +132,7 @@ func askAlways(Request) Decision {
 func (x *Executor) judge(r Request, floor Verdict) (d Decision) {
 	defer func() {
 		if p := recover(); p != nil {
-			d = Decision{Reason: fmt.Sprintf("the policy failed: %v", p)}
+			d = Decision{Cause: Cause{Kind: ByFailure}, Reason: fmt.Sprintf("the policy failed: %v", p)}
 		}
 	}()
 	if x.Policy == nil {
@@ -141,10 +141,9 @@ func (x *Executor) judge(r Request, floor Verdict) (d Decision) {
 		d = x.Policy(r)
 	}
 	if d.Verdict == Allow && (r.MustAsk || floor == Ask) {
-		d.Verdict = Ask
-		d.Grant = nil
-		if d.Reason == "" {
-			d.Reason = "only a person may allow this"
+		d = Decision{Verdict: Ask, Cause: Cause{Kind: ByHook}}
+		if r.MustAsk {
+			d.Cause.Kind = ByMustAsk
 		}
 	}
 	return d

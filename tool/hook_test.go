@@ -43,12 +43,12 @@ func TestHookMayOnlyTighten(t *testing.T) {
 		asked  int
 		want   string
 	}{
-		"its allow grants nothing": {func() (tool.Decision, error) { return tool.Decision{Verdict: tool.Allow}, nil }, deny, 0, "denied: read a: refused: rule"},
+		"its allow grants nothing": {func() (tool.Decision, error) { return tool.Decision{Verdict: tool.Allow}, nil }, deny, 0, "denied: read a: permission denied: rule"},
 		"it may have it asked":     {func() (tool.Decision, error) { return tool.Decision{Verdict: tool.Ask}, nil }, nil, 1, "success: <0>"},
-		"a rule wins over its ask": {func() (tool.Decision, error) { return tool.Decision{Verdict: tool.Ask}, nil }, deny, 0, "denied: read a: refused: rule"},
-		"it may deny":              {func() (tool.Decision, error) { return tool.Decision{Reason: "not now"}, nil }, nil, 0, "denied: read: refused by a hook: not now"},
-		"it fails":                 {func() (tool.Decision, error) { return tool.Decision{Verdict: tool.Allow}, errors.New("exit 1") }, nil, 0, "denied: read: refused, because a hook failed: exit 1"},
-		"it panics":                {func() (tool.Decision, error) { panic("oops") }, nil, 0, "denied: read: refused, because a hook failed: the hook failed: oops"},
+		"a rule wins over its ask": {func() (tool.Decision, error) { return tool.Decision{Verdict: tool.Ask}, nil }, deny, 0, "denied: read a: permission denied: rule"},
+		"it may deny":              {func() (tool.Decision, error) { return tool.Decision{Reason: "not now"}, nil }, nil, 0, "denied: read: denied by a hook: not now"},
+		"it fails":                 {func() (tool.Decision, error) { return tool.Decision{Verdict: tool.Allow}, errors.New("exit 1") }, nil, 0, "denied: read: permission denied: exit 1"},
+		"it panics":                {func() (tool.Decision, error) { panic("oops") }, nil, 0, "denied: read: permission denied: the hook failed: oops"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(map[string]string{"a": "0"})

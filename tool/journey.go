@@ -84,11 +84,12 @@ func (e *entry) before(ctx context.Context) *Outcome {
 		return e.x.Before(ctx, e.call, e.decl)
 	}()
 	if err != nil {
-		o := denied("%s: refused, because a hook failed: %v", e.decl.Name, err)
+		o := denial(e.decl.Name, Decision{Cause: Cause{Kind: ByFailure}, Reason: err.Error()})
 		return &o
 	}
 	if d.Verdict == Deny {
-		o := denied("%s: refused by a hook%s", e.decl.Name, because(d.Reason))
+		d.Cause.Kind = ByHook
+		o := denial(e.decl.Name, d)
 		return &o
 	}
 	e.floor = d.Verdict
@@ -233,7 +234,7 @@ func (e *entry) decide(ctx context.Context, inv *Invocation, yes *approval) (ste
 	d := e.x.judge(r, e.floor)
 	switch {
 	case d.Verdict == Deny:
-		return e.stop(denied("%s: refused%s", inv.Description, because(d.Reason))), nil
+		return e.stop(denial(inv.Description, d)), nil
 	case d.Verdict == Allow:
 		return step{decision: d}, yes
 	case yes.covers(inv):
@@ -277,13 +278,6 @@ func (e *entry) withNotes(inv *Invocation, o Outcome) Outcome {
 	}
 	o.Result.Content = append(parts, Text(b.String()[1:]))
 	return o
-}
-
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
 }
 
 func sameJSON(a, b json.RawMessage) bool { return compactJSON(a) == compactJSON(b) }

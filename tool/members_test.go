@@ -83,10 +83,10 @@ func TestMembersAreJudgedAsAnything(t *testing.T) {
 		judged []tool.Access
 		want   string
 	}{
-		"other":               {tool.Other, nil, []tool.Access{tool.Anything}, "denied: turn the page: refused: plan mode"},
-		"other that asks":     {tool.Other, asks, []tool.Access{tool.Anything}, "denied: turn the page: refused: plan mode"},
-		"edit":                {tool.Edit, nil, []tool.Access{tool.Anything}, "denied: turn the page: refused: plan mode"},
-		"fetch":               {tool.Fetch, nil, []tool.Access{tool.Anything}, "denied: turn the page: refused: plan mode"},
+		"other":               {tool.Other, nil, []tool.Access{tool.Anything}, "denied: turn the page: permission denied: plan mode"},
+		"other that asks":     {tool.Other, asks, []tool.Access{tool.Anything}, "denied: turn the page: permission denied: plan mode"},
+		"edit":                {tool.Edit, nil, []tool.Access{tool.Anything}, "denied: turn the page: permission denied: plan mode"},
+		"fetch":               {tool.Fetch, nil, []tool.Access{tool.Anything}, "denied: turn the page: permission denied: plan mode"},
 		"read":                {tool.Read, nil, []tool.Access{tool.Nothing}, "success: turned"},
 		"read that asks":      {tool.Read, asks, []tool.Access{{Verb: tool.Reads, Target: "*"}}, "success: turned"},
 		"think":               {tool.Think, nil, []tool.Access{tool.Nothing}, "success: turned"},

@@ -11,7 +11,7 @@ import (
 // the question another one.
 func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func() bool) step {
 	if e.x.Ask == nil {
-		return e.stop(denied("%s: refused, because it needs a yes and nobody could be asked%s", r.Description, because(why.Reason)))
+		return e.stop(unanswered(r.Description, "this session is non-interactive"+because(why.Why())))
 	}
 	asked, withdraw := context.WithCancel(ctx)
 	defer withdraw()
@@ -25,7 +25,7 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func
 		case Allow:
 			return &step{decision: d}
 		case Deny:
-			s := e.stop(denied("%s: refused%s", r.Description, because(d.Reason)))
+			s := e.stop(denial(r.Description, d))
 			return &s
 		}
 		return nil
@@ -83,9 +83,10 @@ func (e *entry) answered(ctx context.Context, r Request, a answer) step {
 	case errors.Is(a.err, context.Canceled):
 		return e.stop(cancelled("%s: the person cancelled it", r.Description))
 	case a.err != nil:
-		return e.stop(denied("%s: refused, because it needs a yes and nobody could be asked: %v", r.Description, a.err))
+		return e.stop(unanswered(r.Description, a.err.Error()))
 	case a.Verdict != Allow:
-		s := e.stop(denied("%s: refused by the person%s", r.Description, because(a.Reason)))
+		a.Cause.Kind = ByUser
+		s := e.stop(denial(r.Description, a.Decision))
 		s.no = true
 		return s
 	}
@@ -108,7 +109,7 @@ func (e *entry) askLive(ctx context.Context, q Invocation) (Decision, error) {
 		return d, nil
 	}
 	if d.Verdict == Deny {
-		return d, fmt.Errorf("%s: %w%s", q.Description, ErrDenied, because(d.Reason))
+		return d, fmt.Errorf("%s: %w%s", q.Description, ErrDenied, because(d.Why()))
 	}
 	if e.core().giveSlot(e) {
 		defer e.core().takeSlot(context.WithoutCancel(ctx), e)
@@ -119,7 +120,7 @@ func (e *entry) askLive(ctx context.Context, q Invocation) (Decision, error) {
 	case ctx.Err() != nil:
 		return Decision{}, context.Cause(ctx)
 	case s.end != nil:
-		return Decision{Reason: s.end.Error.Message}, fmt.Errorf("%w: %s", ErrDenied, s.end.Error.Message)
+		return Decision{Cause: s.decision.Cause, Reason: s.end.Error.Message}, fmt.Errorf("%w: %s", ErrDenied, s.end.Error.Message)
 	}
 	return s.decision, nil
 }

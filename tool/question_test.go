@@ -36,7 +36,7 @@ func TestAlwaysWithdrawsSiblings(t *testing.T) {
 		wantSame(t, "withdrawn", []string{"edit b"}, gone)
 		d.no(t, "edit c")
 		wantSame(t, "outcomes", []string{
-			`success: a holds "1"`, `success: b holds "1"`, "denied: edit c: refused by the person",
+			`success: a holds "1"`, `success: b holds "1"`, "denied: edit c: denied by the user",
 		}, says(b.Wait()))
 		if n := judged.Load(); n > 12 {
 			t.Errorf("%d judgements for 3 calls", n)
@@ -59,7 +59,7 @@ func TestRejudgeRefusesToo(t *testing.T) {
 		synctest.Wait()
 		w.setMode("plan")
 		x.Rejudge()
-		wantSame(t, "outcomes", []string{"denied: edit a: refused: plan mode"}, says(b.Wait()))
+		wantSame(t, "outcomes", []string{"denied: edit a: permission denied: plan mode"}, says(b.Wait()))
 	})
 }
 
@@ -232,7 +232,7 @@ func TestPersonEditsArguments(t *testing.T) {
 		wantSame(t, "file", "0", w.snapshot()["b"])
 
 		out = ask(`{"path":"secret","text":"mine"}`).Wait() // a deny rule wins over a person's edit
-		wantSame(t, "outcomes", []string{"denied: write secret: refused: secret\nNote: the person edited this call; its arguments became {\"path\":\"secret\",\"text\":\"mine\"}"}, says(out))
+		wantSame(t, "outcomes", []string{"denied: write secret: permission denied: secret\nNote: the person edited this call; its arguments became {\"path\":\"secret\",\"text\":\"mine\"}"}, says(out))
 		out = ask(`{"path":3,"text":[]}`).Wait()
 		wantSame(t, "status", tool.StatusError, out[0].Status)
 		out = ask(`{ "path": "a", "text": "1" }`).Wait() // not an edit
@@ -256,7 +256,7 @@ func TestRefusalStopsWhatBuildsOnIt(t *testing.T) {
 		synctest.Wait()
 		d.no(t, "edit deploy")
 		wantSame(t, "outcomes", []string{
-			"denied: edit deploy: refused by the person",
+			"denied: edit deploy: denied by the user",
 			"denied: exec: not run, because the person refused an earlier call of this turn that it builds on (edit)",
 			"success: <old>", `success: b holds "1"`,
 		}, says(b.Wait()))
@@ -283,22 +283,22 @@ func TestWhoMayAllow(t *testing.T) {
 		want string
 	}{
 		"a nil policy asks":          {&tool.Executor{Ask: yes}, plain, "success: ran"},
-		"a nil asker refuses":        {&tool.Executor{}, plain, "denied: do it: refused, because it needs a yes and nobody could be asked: no policy is set, so everything is asked about"},
-		"the zero decision refuses":  {&tool.Executor{Policy: func(tool.Request) tool.Decision { return tool.Decision{} }, Ask: yes}, plain, "denied: do it: refused"},
+		"a nil asker refuses":        {&tool.Executor{}, plain, "denied: do it: permission denied: requires approval: this session is non-interactive: no policy is set"},
+		"the zero decision refuses":  {&tool.Executor{Policy: func(tool.Request) tool.Decision { return tool.Decision{} }, Ask: yes}, plain, "denied: do it: permission denied"},
 		"policy may allow":           {&tool.Executor{Policy: allow}, plain, "success: ran"},
-		"only a person may allow":    {&tool.Executor{Policy: allow}, must, "denied: do it: refused, because it needs a yes and nobody could be asked: only a person may allow this"},
+		"only a person may allow":    {&tool.Executor{Policy: allow}, must, "denied: do it: permission denied: requires approval: this session is non-interactive: only the user can approve this"},
 		"a person allows":            {&tool.Executor{Policy: allow, Ask: yes}, must, "success: ran"},
-		"a panicking policy refuses": {&tool.Executor{Policy: func(tool.Request) tool.Decision { panic("oops") }, Ask: yes}, plain, "denied: do it: refused: the policy failed: oops"},
-		"a panicking asker refuses":  {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) { panic("oops") }}, plain, "denied: do it: refused, because it needs a yes and nobody could be asked: the front end failed: oops"},
+		"a panicking policy refuses": {&tool.Executor{Policy: func(tool.Request) tool.Decision { panic("oops") }, Ask: yes}, plain, "denied: do it: permission denied: the policy failed: oops"},
+		"a panicking asker refuses":  {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) { panic("oops") }}, plain, "denied: do it: permission denied: requires approval: the front end failed: oops"},
 		"an asker that fails refuses": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			return tool.Decision{}, errors.New("no tty")
-		}}, plain, "denied: do it: refused, because it needs a yes and nobody could be asked: no tty"},
+		}}, plain, "denied: do it: permission denied: requires approval: no tty"},
 		"a person may cancel": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			return tool.Decision{}, context.Canceled
 		}}, plain, "cancelled: do it: the person cancelled it"},
 		"a yes beside an error is no yes": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			return tool.Decision{Verdict: tool.Allow}, errors.New("hm")
-		}}, plain, "denied: do it: refused, because it needs a yes and nobody could be asked: hm"},
+		}}, plain, "denied: do it: permission denied: requires approval: hm"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := tt.x

@@ -117,7 +117,7 @@ func TestAlwaysIsBoundToTheTool(t *testing.T) {
 	}})
 	out, screen := d.run(t, model, "a\nn\n", "-p", "go", "--model", "m")
 	has(t, out, "done")
-	if n := strings.Count(screen, "It is asked about because"); n != 2 {
+	if n := strings.Count(screen, "Needs approval: "); n != 2 {
 		t.Errorf("asked %d times:\n%s", n, screen)
 	}
 	has(t, screen, "[a]lways (fake__echo as it is now, until adze ends)", "and has changed since it was allowed", "-Says what it is told.", "+Says what it is told, and sends it to its maker.")

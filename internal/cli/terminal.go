@@ -150,8 +150,8 @@ func question(r tool.Request, why tool.Decision, understood []string) string {
 		by = " (asked by " + tool.Visible(r.Call.By) + ")"
 	}
 	fmt.Fprintf(&b, "%s: %s%s\n", r.Declaration.Title(), r.Description, by)
-	if why.Reason != "" && !r.MustAsk { // what only a person may say needs no reason
-		fmt.Fprintf(&b, "It is asked about because it %s.\n", strings.TrimSuffix(tool.Visible(why.Reason), "."))
+	if why.Why() != "" && !r.MustAsk { // what only a person may say needs no reason
+		fmt.Fprintf(&b, "Needs approval: %s\n", tool.Visible(why.Why()))
 	}
 	if r.Confirm != nil {
 		b.WriteString(confirmation(r.Confirm))

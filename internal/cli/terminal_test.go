@@ -95,7 +95,7 @@ func TestTerminalAnswers(t *testing.T) {
 func TestTerminalShowsWhatItAsks(t *testing.T) {
 	s := sit(t, "y\n", "")
 	s.write(t, "a")
-	for _, want := range []string{"WriteFile: write a", "+text", "[y]es, [n]o, [e]dit it first, [a]lways (WriteFile"} {
+	for _, want := range []string{"WriteFile: write a", "+text", "[y]es, [n]o, [e]dit it first, [a]lways (Edit(/**)"} {
 		if !strings.Contains(s.screen.String(), want) {
 			t.Errorf("the screen lacks %q:\n%s", want, s.screen.String())
 		}

@@ -175,7 +175,7 @@ func TestURLElicitation(t *testing.T) {
 // Where nobody can be asked, the server is told no, and the model why.
 func TestElicitationHeadless(t *testing.T) {
 	d := open(t, map[string]discover.Server{"ev": npmServer(t, "everything", "stdio")}, discover.Options{}, nil)
-	d.want(t, "ev__trigger-elicitation-request", `{}`, "nobody could be asked")
+	d.want(t, "ev__trigger-elicitation-request", `{}`, "requires approval")
 }
 
 func TestLoggingAndResourcesChanged(t *testing.T) {

@@ -298,7 +298,7 @@ func TestQuestionsOfFixture(t *testing.T) {
 		t.Errorf("the person was asked %d times", asked)
 	}
 	d = open(t, map[string]discover.Server{"f": features(t, "")}, discover.Options{}, nil)
-	d.want(t, "f__ask", `{}`, "nobody could be asked")
+	d.want(t, "f__ask", `{}`, "requires approval")
 	if o := d.call(t.Context(), "f__sample", `{}`); o.Error == nil {
 		t.Errorf("sampling that nobody offered: %+v", o)
 	}

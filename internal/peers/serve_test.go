@@ -90,7 +90,7 @@ func TestServeToClientThatCanAsk(t *testing.T) {
 	if !r.Outside.IsError || strings.Contains(r.Outside.text(), "outside the root") {
 		t.Errorf("outside of the client's root: %+v", r.Outside)
 	}
-	if !r.Declined.IsError || !strings.Contains(r.Declined.text(), "refused by the person") {
+	if !r.Declined.IsError || !strings.Contains(r.Declined.text(), "denied by the user") {
 		t.Errorf("%+v", r.Declined)
 	}
 	if r.Written.IsError || string(r.Written.Structured["status"]) != `"success"` {

@@ -68,7 +68,7 @@ func (s *Session) mayAttach(ctx context.Context, m builtin.Mention) string {
 		d = answer
 	}
 	if d.Verdict != tool.Allow {
-		return "it was refused"
+		return "permission denied"
 	}
 	return ""
 }

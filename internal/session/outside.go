@@ -12,7 +12,6 @@ import (
 
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/settings"
-	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -32,7 +31,6 @@ type Outside struct {
 	folder   Folder
 	settings *settings.Settings
 	executor *tool.Executor
-	mode     func() permission.Mode
 	sample   func(context.Context, discover.Sampling) (discover.Sampled, error) // nil: servers may not ask a model
 
 	settling  sync.Mutex // calls may wait at the same time
@@ -123,7 +121,7 @@ func (o *Outside) begin(servers map[string]discover.Server, problems []string) {
 		Registry: o.executor.Registry, Dir: o.folder.Path, State: o.folder.MCPState(), Environ: o.env.Environ, Version: o.env.Version,
 		OpenURL: o.env.Show, Sample: o.sample,
 	})
-	o.executor.Policy = trusting(o.executor.Policy, o.mode, o.servers.Trusted)
+	o.executor.Policy = trusting(o.executor.Policy, o.servers.Trusted)
 }
 
 // Settle waits for the tools from outside that are still on their way, and tells once what failed. Nothing here stops

@@ -21,7 +21,7 @@ func (s *Session) RunAsPerson(ctx context.Context, command string) (tool.Outcome
 	own := &tool.Executor{
 		Registry: s.Executor.Registry, Spill: s.Executor.Spill, Budget: s.Executor.Budget,
 		Policy: func(tool.Request) tool.Decision {
-			return tool.Decision{Verdict: tool.Allow, Reason: "the person typed it"}
+			return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByUser}}
 		},
 	}
 	batch := own.Batch(ctx)

@@ -2,8 +2,7 @@ package session
 
 import (
 	"context"
-	"errors"
-	"strings"
+	"fmt"
 
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
@@ -13,7 +12,7 @@ import (
 // setRules gives the policy the rules that settings hold. One that cannot be read stops the start if it forbids.
 func (s *Session) setRules() error {
 	p := s.Settings.Permissions
-	rules, ignored, err := permission.ParseRules(settings.Texts(p.Allow), settings.Texts(p.Ask), settings.Texts(p.Deny))
+	rules, ignored, err := permission.ReadRules(written(p.Allow), written(p.Ask), written(p.Deny))
 	if err != nil {
 		return errorf(ErrRules, "read the rules in settings: %v", err)
 	}
@@ -22,6 +21,15 @@ func (s *Session) setRules() error {
 	}
 	s.Policy.SetRules(rules)
 	return nil
+}
+
+// written is a list of rules with the place of each in settings.
+func written(entries []settings.Entry) []permission.Written {
+	out := make([]permission.Written, len(entries))
+	for i, e := range entries {
+		out[i] = permission.Written{Text: e.Text, Source: e.From.String()}
+	}
+	return out
 }
 
 // setMode changes the approval mode and has open questions judged anew.
@@ -44,23 +52,19 @@ func (s *Session) narrow(mode string) (tool.Policy, error) {
 	return permission.New(s.world, m).Judge, nil
 }
 
-// nobody refuses every question, and says what would have made it unnecessary.
+// nobody denies every call that requires approval, and names what would have allowed it.
 func (s *Session) nobody(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	return tool.Decision{}, errors.New(s.Policy.Explain(r, why).String())
+	return tool.Decision{}, fmt.Errorf("this session is non-interactive: %s", s.Policy.Explain(r, why))
 }
 
-// trusting is a policy that does not ask about tools of servers which the person trusts, where nothing but the table of
-// modes would have it ask: rules count as ever, and plan mode stays closed.
-func trusting(judge tool.Policy, mode func() permission.Mode, trusted func(origin string) bool) tool.Policy {
+// trusting is a policy that approves tools of servers which the user trusts, where only the approval mode would ask:
+// rules still apply, and plan mode still denies.
+func trusting(judge tool.Policy, trusted func(origin string) bool) tool.Policy {
 	return func(r tool.Request) tool.Decision {
 		d := judge(r)
-		m := mode()
-		if d.Verdict != tool.Ask || r.MustAsk || m != permission.Default && m != permission.AutoEdit {
+		if d.Verdict != tool.Ask || d.Cause.Kind != tool.ByMode || r.MustAsk || !trusted(r.Declaration.Origin) {
 			return d
 		}
-		if !strings.HasSuffix(d.Reason, ", in "+m.String()+" mode") || !trusted(r.Declaration.Origin) {
-			return d
-		}
-		return tool.Decision{Verdict: tool.Allow, Reason: "the server is configured with trust"}
+		return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByTrust}}
 	}
 }

@@ -33,7 +33,7 @@ func TestTrustedServersRunUnasked(t *testing.T) {
 		}
 		p := permission.New(world, c.mode)
 		p.SetRules(rules)
-		judge := trusting(p.Judge, p.Mode, func(origin string) bool { return origin == "mcp:ours" })
+		judge := trusting(p.Judge, func(origin string) bool { return origin == "mcp:ours" })
 		alias := strings.TrimPrefix(c.origin, "mcp:")
 		r := tool.Request{Declaration: tool.Declaration{Name: alias + "__x", Origin: c.origin}}
 		r.Access, r.MustAsk = []tool.Access{tool.Anything}, c.must

@@ -102,7 +102,7 @@ func (s *Session) readResource(ctx context.Context, r resource) ([]tool.Part, er
 		Invocation:  tool.Invocation{Description: "read " + r.text, Access: []tool.Access{tool.Nothing}},
 	})
 	if d.Verdict == tool.Deny {
-		return nil, fmt.Errorf("it was refused: %s", d.Reason)
+		return nil, fmt.Errorf("permission denied: %s", d.Why())
 	}
 	return s.Outside.servers.Read(ctx, r.server, r.uri)
 }

@@ -101,7 +101,7 @@ func Open(env Env, o Options) (*Session, error) {
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
 		Spill:    s.long.save,
 	}
-	s.Outside = &Outside{env: env, folder: folder, settings: s.Settings, executor: s.Executor, mode: s.Policy.Mode}
+	s.Outside = &Outside{env: env, folder: folder, settings: s.Settings, executor: s.Executor}
 	if o.Sampling {
 		s.Outside.sample = s.Models.sample
 	}
