@@ -113,7 +113,9 @@ func (tr *tracer) step(pid int, ws unix.WaitStatus) {
 	signal := 0
 	switch stop := ws.StopSignal(); {
 	case stop == unix.SIGTRAP && ws.TrapCause() == unix.PTRACE_EVENT_EXEC:
-		tr.seen = append(tr.seen, executed(pid))
+		if e, alive := executed(pid); alive {
+			tr.seen = append(tr.seen, e)
+		}
 	case stop == unix.SIGTRAP: // another event, or the trap of the first exec
 	case stop == unix.SIGSTOP && fresh: // that is how those who are followed begin
 	default:
@@ -130,22 +132,26 @@ func (tr *tracer) killAll() {
 	}
 }
 
-// executed asks the kernel what a process has just executed.
-func executed(pid int) execution {
+// executed asks the kernel what a process has just executed. A process that was killed in this very stop has no memory
+// left to read: it ran no instruction of the new program, and is not alive.
+func executed(pid int) (e execution, alive bool) {
 	proc := fmt.Sprintf("/proc/%d/", pid)
 	exe, _ := os.Readlink(proc + "exe")
-	path := execName(proc)
+	aux, err := os.ReadFile(proc + "auxv")
+	if err != nil || len(aux) == 0 {
+		return e, false
+	}
+	path := execName(proc, aux)
 	if !filepath.IsAbs(path) {
 		dir, _ := os.Readlink(proc + "cwd")
 		path = filepath.Join(dir, path)
 	}
-	return execution{path, exe}
+	return execution{path, exe}, true
 }
 
 // execName is the name that execve was given: the new program finds it where the kernel put it.
-func execName(proc string) string {
+func execName(proc string, aux []byte) string {
 	const atExecFn = 31
-	aux, _ := os.ReadFile(proc + "auxv")
 	for ; len(aux) >= 16; aux = aux[16:] {
 		if binary.NativeEndian.Uint64(aux) != atExecFn {
 			continue
