@@ -13,6 +13,7 @@ import (
 // Mention is an @path of a prompt that stands for files: @main.go, @src/, @"my notes.txt", @my\ notes.txt, @src/**/*.go.
 type Mention struct {
 	Text   string      // as it stands in the prompt, with the @
+	Absent bool        // it looks like a path, and no such file exists
 	Access tool.Access // what attaching it would read: to be judged before Attach
 	// Refused says why it cannot be attached whoever asks for it, such as an AI ignore file that matches it.
 	Refused error
@@ -26,7 +27,8 @@ const (
 	maxPunctuation = 8    // characters that may belong to the sentence
 )
 
-// Mentions finds the @paths of a prompt, in their order. What stands for nothing that exists is text like any other.
+// Mentions finds the @paths of a prompt, in their order. Text after an @ that neither exists nor looks like a path is text
+// like any other.
 func (s *Set) Mentions(prompt string) []Mention {
 	var found []Mention
 	tried := 0
@@ -44,9 +46,37 @@ func (s *Set) Mentions(prompt string) []Mention {
 		if ms, end := s.mention(prompt, start); ms != nil {
 			found = append(found, ms...)
 			at = end
+			continue
+		}
+		if name, _ := mentionName(prompt, start+1); looksLikePath(name) {
+			found = append(found, Mention{Text: "@" + strings.TrimRight(name, endOfSentence), Absent: true})
 		}
 	}
 	return found
+}
+
+// endOfSentence are characters after a name that belong to the sentence around it.
+const endOfSentence = ".,;:!?)]}>'\"`"
+
+// looksLikePath reports whether a name that doesn't exist was probably meant as a file, not as a user, a decorator or an
+// npm package: it starts like a path, or it ends in a file extension.
+func looksLikePath(name string) bool {
+	name = strings.TrimRight(name, endOfSentence)
+	for _, start := range []string{"./", "../", "~/", "/"} {
+		if rest, ok := strings.CutPrefix(name, start); ok {
+			return rest != ""
+		}
+	}
+	if strings.Contains(name, ":") || strings.ContainsAny(name, "()<>=\"'`") {
+		return false
+	}
+	base := name[strings.LastIndexByte(name, '/')+1:]
+	dot := strings.LastIndexByte(base, '.')
+	if dot < 1 || len(base)-dot-1 > 5 || dot == len(base)-1 {
+		return false
+	}
+	return strings.IndexFunc(base[dot+1:], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) < 0 &&
+		unicode.IsLetter(rune(base[dot+1]))
 }
 
 // mention reads the path that begins after the @ at start. Punctuation at its end belongs to the sentence, unless there is
@@ -56,7 +86,7 @@ func (s *Set) mention(prompt string, start int) ([]Mention, int) {
 	if strings.Trim(name, "./") == "" && name != "./" {
 		return nil, 0 // dots of a sentence, or all of the disk
 	}
-	shorter := strings.TrimRight(name, ".,;:!?)]}>'\"`")
+	shorter := strings.TrimRight(name, endOfSentence)
 	for n := len(name); n >= max(len(shorter), len(name)-maxPunctuation, 1); n-- {
 		if ms := s.standsFor(name[:n], prompt[start:end-(len(name)-n)], false); ms != nil {
 			return ms, end - (len(name) - n)

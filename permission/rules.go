@@ -93,16 +93,29 @@ func parseAll(list string, rules []Written) ([]*rule, error) {
 	return out, nil
 }
 
-// Unused lists the rules that name none of these tools, as they are written: a misspelt deny rule protects nothing, and
-// a person should be told. Tools of servers that are not connected yet are not known here.
-func (r Rules) Unused(tools []tool.Declaration) []string {
-	var out []string
+// Unused lists the rules that name none of these tools: a mistyped deny rule protects nothing, and the user should know.
+// Tools of servers that are not connected yet are not known here.
+func (r Rules) Unused(tools []tool.Declaration) []tool.Rule {
+	var out []tool.Rule
 	for _, u := range slices.Concat(r.deny, r.ask, r.allow) {
 		if u.verb == oneTool && !slices.ContainsFunc(tools, func(d tool.Declaration) bool { return u.ofTool(&d, false) }) {
-			out = append(out, u.text)
+			out = append(out, u.cite(false))
 		}
 	}
 	return out
+}
+
+// ToolNames are the names by which rules can mean these tools.
+func ToolNames(tools []tool.Declaration) []string {
+	names := []string{"Read", "Edit", "Shell"}
+	for _, d := range tools {
+		for _, name := range []string{d.Title(), d.Name} {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // in is the rules as they are meant in a world.

@@ -169,7 +169,7 @@ func TestUnusedRules(t *testing.T) {
 		tools = append(tools, d)
 	}
 	got := parse(t, []string{"Read(x)", "Raed(x)", "mcp__github"}, []string{"Grep"}, []string{"Shell(rm)", "Shel(rm)"}).Unused(tools)
-	if strings.Join(got, " ") != "Shel(rm) Raed(x)" {
+	if len(got) != 2 || got[0].Text != "Shel(rm)" || got[0].List != "deny" || got[1].Text != "Raed(x)" || got[1].List != "allow" {
 		t.Errorf("%q", got)
 	}
 }

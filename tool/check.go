@@ -138,7 +138,7 @@ func (s *checker) checkObject(n *node, v map[string]any, at string, depth int, r
 
 // unknown says that there is no such parameter, and which one was probably meant.
 func (n *node) unknown(name string) string {
-	if near := nearest(name, n.order, 1); len(near) > 0 {
+	if near := Nearest(name, n.order, 1); len(near) > 0 {
 		return fmt.Sprintf("there is no such parameter; did you mean %q?", near[0])
 	}
 	if len(n.order) == 0 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// nearest finds the names that name was probably meant to be, nearest first.
-func nearest(name string, names []string, n int) []string {
+// Nearest returns up to n of the names that name was probably meant to be, closest first: for "did you mean".
+func Nearest(name string, names []string, n int) []string {
 	type candidate struct {
 		name     string
 		distance int
@@ -19,7 +19,7 @@ func nearest(name string, names []string, n int) []string {
 	}
 	for _, s := range names {
 		have := fold(s)
-		d := distance(want, have)
+		d := Distance(want, have)
 		switch {
 		case want == "" || d >= max(len(want), len(have)): // nothing of it is left
 			continue
@@ -57,21 +57,24 @@ func partOf(a, b string) bool {
 	return min(len(a), len(b)) >= 4 && (strings.Contains(a, b) || strings.Contains(b, a))
 }
 
-// distance is the number of single-byte changes that make a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+// Distance is the number of single-byte changes, or swaps of two neighbors, that make a into b.
+func Distance(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row = last, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
+			if a[i] == b[j] {
+				row[j+1] = last[j]
+				continue
 			}
-			diagonal, row[j+1] = row[j+1], cost
+			row[j+1] = 1 + min(last[j], last[j+1], row[j])
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

@@ -159,7 +159,7 @@ func (r *Registry) Lookup(name string) (Tool, error) {
 
 func unknownTool(name string, names []string) error {
 	hint := "no tools are registered"
-	if near := nearest(name, names, 3); len(near) > 0 {
+	if near := Nearest(name, names, 3); len(near) > 0 {
 		hint = "did you mean " + quoteList(near, " or ") + "?"
 	} else if len(names) > 0 {
 		slices.Sort(names)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/tool"
 )
 
 // Env is all that a run may know of the world around it.
@@ -113,7 +114,54 @@ func choose(words []string) (command, []string, error) {
 	if group {
 		return groupHelp(words[0]), words[1:], nil
 	}
+	if err := mistyped(words); err != nil {
+		return command{}, nil, err
+	}
 	return prompt, words, nil
+}
+
+// mistyped is an error if words look like a command and aren't one: sending `adze docter` to a model would cost money and
+// surprise. A longer text is a prompt, unless its second word is a command of the group that the first one is close to.
+func mistyped(words []string) error {
+	if len(words) == 0 {
+		return nil
+	}
+	for _, c := range commands() {
+		names := strings.Fields(c.name)
+		if len(names) == 0 || len(words) < len(names) || !isClose(words[0], names[0]) {
+			continue
+		}
+		if len(names) > 1 && !isClose(words[1], names[1]) {
+			continue
+		}
+		if len(names) == 1 && len(words) > 2 {
+			continue
+		}
+		typed := strings.Join(words[:len(names)], " ")
+		return usagef("unknown command %q\nDid you mean 'adze %s'? To send a prompt, use adze -p %q.", typed, c.name, strings.Join(words, " "))
+	}
+	if group, ok := closeGroup(words[0]); ok && len(words) <= 2 {
+		return usagef("unknown command %q\nDid you mean 'adze %s'? To send a prompt, use adze -p %q.", words[0], group, strings.Join(words, " "))
+	}
+	return nil
+}
+
+// closeGroup is a group of commands whose name is close to a word.
+func closeGroup(word string) (string, bool) {
+	for _, c := range commands() {
+		if group, _, nested := strings.Cut(c.name, " "); nested && isClose(word, group) {
+			return group, true
+		}
+	}
+	return "", false
+}
+
+// isClose reports whether a word is a name or a typing mistake away from it: one letter in a short name, two in a long one.
+func isClose(word, name string) bool {
+	if word == name {
+		return true
+	}
+	return strings.IndexFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) < 0 && tool.Distance(word, name) <= max(1, len(name)/3)
 }
 
 func title(c command) string {

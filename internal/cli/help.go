@@ -84,7 +84,7 @@ func groupHelp(group string) command {
 		name: group, words: "COMMAND", about: "a group of commands", group: true,
 		run: func(_ context.Context, _ Env, _ *options, words []string) error {
 			if len(words) > 0 {
-				return usagef("there is no command adze %s %s; %s", group, words[0], strings.TrimRight(list, "\n"))
+				return unknownCommand(group, words[0], list)
 			}
 			return usagef("%s", strings.TrimRight(list, "\n"))
 		},
@@ -100,4 +100,14 @@ func runHelp(_ context.Context, env Env, _ *options, words []string) error {
 		return usagef("there is no command adze %s; adze help lists them", strings.Join(words, " "))
 	}
 	return printHelp(env.Stdout, c)
+}
+
+// unknownCommand suggests the command of a group that a word is close to, or lists them all.
+func unknownCommand(group, word, list string) error {
+	for _, c := range commands() {
+		if name, ok := strings.CutPrefix(c.name, group+" "); ok && isClose(word, name) {
+			return usagef("unknown command %q\nDid you mean 'adze %s'?", group+" "+word, c.name)
+		}
+	}
+	return usagef("unknown command %q\n%s", group+" "+word, strings.TrimRight(list, "\n"))
 }

@@ -27,11 +27,14 @@ func (s *Session) attach(ctx context.Context, prompt string) ([]model.Part, erro
 	var left []string
 	for _, m := range s.tools.Mentions(prompt) {
 		why := ""
-		if m.Refused == nil {
+		switch {
+		case m.Absent:
+			why = "no such file"
+		case m.Refused == nil:
 			why = s.mayAttach(ctx, m)
 		}
 		if why != "" {
-			left = append(left, fmt.Sprintf("%s was not attached: %s", m.Text, why))
+			left = append(left, fmt.Sprintf("%s was not attached: %s", tool.Visible(m.Text), why))
 			continue
 		}
 		allowed = append(allowed, m)
@@ -40,9 +43,7 @@ func (s *Session) attach(ctx context.Context, prompt string) ([]model.Part, erro
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range append(notes, left...) {
-		s.env.tell(n)
-	}
+	s.warnAll(append(notes, left...))
 	var parts []model.Part
 	for _, p := range content {
 		parts = append(parts, promptPart(p))

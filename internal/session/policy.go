@@ -19,6 +19,7 @@ func (s *Session) setRules() error {
 	for _, problem := range ignored {
 		s.env.tell(problem.Error())
 	}
+	s.warnRules(rules, tool.NewRegistry(s.tools.Tools()...).All())
 	s.Policy.SetRules(rules)
 	return nil
 }

@@ -21,8 +21,9 @@ const (
 // resource is an @server:uri of a prompt.
 type resource struct{ text, server, uri string }
 
-// resources finds the resources that a prompt names: those of servers that there are. Known ones are found whatever
-// punctuation stands behind them; of others, which templates may give, punctuation at the end belongs to the sentence.
+// resources finds the resources that a prompt names. Known ones are found whatever punctuation follows them; of others,
+// which templates may give, punctuation at the end belongs to the sentence. A URI with a scheme (@docs:style://go) is
+// found also where there is no such server; its server is "" then.
 func resources(prompt string, servers []string, known func(server, uri string) bool) []resource {
 	var found []resource
 	for at := 0; len(found) < maxResources; {
@@ -43,15 +44,21 @@ func resources(prompt string, servers []string, known func(server, uri string) b
 			rest = rest[:n]
 		}
 		server, uri, ok := strings.Cut(rest, ":")
-		if !ok || !slices.Contains(servers, server) {
+		is := slices.Contains(servers, server)
+		if !ok || !is && !strings.Contains(uri, "://") {
 			continue
 		}
 		if !quoted {
 			uri = withoutPunctuation(uri, func(uri string) bool { return known(server, uri) })
 		}
-		if uri != "" {
-			found = append(found, resource{"@" + server + ":" + uri, server, uri})
+		if uri == "" {
+			continue
 		}
+		r := resource{text: "@" + server + ":" + uri, server: server, uri: uri}
+		if !is {
+			r.server = ""
+		}
+		found = append(found, r)
 	}
 	return found
 }
@@ -70,14 +77,17 @@ func withoutPunctuation(uri string, known func(string) bool) string {
 // attachResources reads the resources that the person's prompt names. What they hold is told to be data: whoever wrote
 // it is not the one who asks.
 func (s *Session) attachResources(ctx context.Context, prompt string) []model.Part {
-	if s.Outside.servers == nil || !strings.Contains(prompt, "@") {
+	if !strings.Contains(prompt, "@") {
 		return nil
 	}
 	var servers []string
-	for _, st := range s.Outside.servers.List() {
-		servers = append(servers, st.Alias)
+	var all []discover.Resource
+	if s.Outside.servers != nil {
+		for _, st := range s.Outside.servers.List() {
+			servers = append(servers, st.Alias)
+		}
+		all = s.Outside.servers.Resources()
 	}
-	all := s.Outside.servers.Resources()
 	mentioned := resources(prompt, servers, func(server, uri string) bool {
 		return slices.ContainsFunc(all, func(r discover.Resource) bool { return r.Server == server && r.URI == uri })
 	})
@@ -86,7 +96,7 @@ func (s *Session) attachResources(ctx context.Context, prompt string) []model.Pa
 	for _, r := range mentioned {
 		content, err := s.readResource(ctx, r)
 		if err != nil {
-			s.env.tell(fmt.Sprintf("%s was not attached: %s", tool.Visible(r.text), tool.Visible(err.Error())))
+			s.env.warn("%s was not attached: %s", tool.Visible(r.text), tool.Visible(err.Error()))
 			parts = append(parts, model.Text(fmt.Sprintf("\n(%s was not attached: %v)", r.text, err)))
 			continue
 		}
@@ -97,6 +107,10 @@ func (s *Session) attachResources(ctx context.Context, prompt string) []model.Pa
 
 // readResource reads a resource, unless a rule is against it. The person has named it, so that is not asked about.
 func (s *Session) readResource(ctx context.Context, r resource) ([]tool.Part, error) {
+	if r.server == "" {
+		name, _, _ := strings.Cut(r.text[1:], ":")
+		return nil, fmt.Errorf("no MCP server named %q", name)
+	}
 	d := s.Policy.Judge(tool.Request{
 		Declaration: tool.Declaration{Name: r.server + "__resource", Origin: discover.Origin(r.server), Kind: tool.Read},
 		Invocation:  tool.Invocation{Description: "read " + r.text, Access: []tool.Access{tool.Nothing}},

@@ -78,6 +78,7 @@ func Open(env Env, o Options) (*Session, error) {
 	}
 	s.Definitions = readDefinitions(folder, trusted, settings.Texts(s.Settings.Context.FileNames))
 	folder.tellNotes(s.Settings)
+	s.warnIgnored()
 	s.Models = &Models{env: env, settings: s.Settings}
 	if s.long.Dir, err = spill.Open(folder.Home, s.ID, spill.Limits{}); err != nil {
 		return nil, err

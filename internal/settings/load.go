@@ -122,7 +122,7 @@ func (l *loader) files(src Sources) error {
 // file takes every known key of a file, and lists the others.
 func (l *loader) file(f *file, from layer, tightenOnly bool) error {
 	found := map[string][]member{} // by spelling
-	if err := l.sort(f.root(), "", found); err != nil {
+	if err := l.sort(f.root(), "", from.qwen, found); err != nil {
 		return err
 	}
 	for _, k := range l.keys {
@@ -144,7 +144,7 @@ func (l *loader) file(f *file, from layer, tightenOnly bool) error {
 
 // sort walks the objects that hold known keys. A key that stands twice is found twice, so that the second does not
 // hide rules of the first.
-func (l *loader) sort(object value, prefix string, found map[string][]member) error {
+func (l *loader) sort(object value, prefix string, qwen bool, found map[string][]member) error {
 	for _, m := range object.members() {
 		name := prefix + m.name
 		holds, known := l.meaning(name)
@@ -154,7 +154,7 @@ func (l *loader) sort(object value, prefix string, found map[string][]member) er
 		switch kind := m.kind(); {
 		case kind == "null" && (holds || known): // as if it were not there
 		case holds && kind == "an object":
-			if err := l.sort(m.value, name+".", found); err != nil {
+			if err := l.sort(m.value, name+".", qwen, found); err != nil {
 				return err
 			}
 		case known:
@@ -162,7 +162,7 @@ func (l *loader) sort(object value, prefix string, found map[string][]member) er
 		case holds:
 			return &Error{From: m.file.place(m.start), Key: name, Reason: "must be an object, got " + kind}
 		case name != "$schema" && name != "$version":
-			l.settings.unknown = append(l.settings.unknown, UnknownKey{m.file.place(m.at), name, string(m.json())})
+			l.settings.unknown = append(l.settings.unknown, UnknownKey{m.file.place(m.at), name, qwen, string(m.json())})
 		}
 	}
 	return nil

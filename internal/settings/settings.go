@@ -12,6 +12,7 @@ package settings
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Settings is what all sources together say.
@@ -120,11 +121,25 @@ type Withheld struct {
 // Withheld lists what a project's files would set if the folder were trusted.
 func (s *Settings) Withheld() []Withheld { return slices.Clone(s.withheld) }
 
-// UnknownKey is a key of a file that means nothing to Adze.
+// UnknownKey is a key in a settings file that Adze doesn't know.
 type UnknownKey struct {
 	From Place
 	Key  string
+	Qwen bool   // it is in one of Qwen Code's files
 	JSON string // the value as it stands in the file, comments blanked out
+}
+
+// Names are the known settings keys and the objects that contain them.
+func Names() []string {
+	seen := map[string]bool{}
+	var names []string
+	for _, k := range keys() {
+		for name := k.name; name != "" && !seen[name]; name = name[:max(strings.LastIndexByte(name, '.'), 0)] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Unknown lists the keys that were ignored.

@@ -1,0 +1,147 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// warn reports something that Adze ignores, on every run.
+func (env Env) warn(format string, args ...any) { env.tell("warning: " + fmt.Sprintf(format, args...)) }
+
+// warnIgnored reports what settings and Qwen Code's files ask for and Adze doesn't do.
+func (s *Session) warnIgnored() {
+	names := settings.Names()
+	var unknown []string
+	for _, u := range s.Settings.Unknown() {
+		if text := unknownSetting(u, names); text != "" {
+			unknown = append(unknown, fmt.Sprintf("%s: %s", u.From, text))
+		}
+	}
+	s.warnAll(unknown)
+	for _, path := range s.Folder.qwenFiles() {
+		s.env.warn("%s: not supported by Adze, ignored", path)
+	}
+}
+
+// maxWarnings is how many warnings of one kind a run prints: a file from elsewhere may contain any number of keys.
+const maxWarnings = 10
+
+func (s *Session) warnAll(texts []string) {
+	for i, text := range texts {
+		if i == maxWarnings {
+			s.env.warn("%d more like this; adze doctor lists them", len(texts)-i)
+			return
+		}
+		s.env.warn("%s", text)
+	}
+}
+
+// UnknownSetting describes a key that Adze doesn't know: `unknown setting "permision". Did you mean "permissions"?`.
+func UnknownSetting(u settings.UnknownKey) string { return unknownSetting(u, settings.Names()) }
+
+// unknownSetting describes an unknown key. In Qwen Code's own files it is "" for keys that have nothing to do with what
+// Adze does, such as the theme.
+func unknownSetting(u settings.UnknownKey, names []string) string {
+	section, _, nested := strings.Cut(u.Key, ".")
+	if u.Qwen {
+		if nested && slices.Contains(names, section) || slices.Contains(qwenKeys, section) {
+			return fmt.Sprintf("setting %q is not supported by Adze, ignored", u.Key)
+		}
+		return ""
+	}
+	return fmt.Sprintf("unknown setting %q, ignored.%s", u.Key, didYouMean(u.Key, siblings(u.Key, names)))
+}
+
+// siblings are the names in the same object as key.
+func siblings(key string, names []string) []string {
+	parent := key[:strings.LastIndexByte(key, '.')+1]
+	var out []string
+	for _, n := range names {
+		if rest, ok := strings.CutPrefix(n, parent); ok && !strings.Contains(rest, ".") {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// qwenKeys are settings of Qwen Code that change what an agent does, and that Adze doesn't have.
+var qwenKeys = []string{"hooks", "disableAllHooks", "modelProviders", "env", "extensions"}
+
+// didYouMean suggests the closest name, or nothing.
+func didYouMean(name string, names []string) string {
+	best, least := "", max(2, len(name)/3)+1
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	for _, n := range names {
+		d := tool.Distance(strings.ToLower(last), strings.ToLower(n[strings.LastIndexByte(n, '.')+1:]))
+		if d < least && d < len(last) {
+			best, least = n, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean %q?", best)
+}
+
+// qwenFiles are files and directories that Qwen Code would use and Adze doesn't.
+func (f Folder) qwenFiles() []string {
+	var found []string
+	for _, dir := range []string{filepath.Join(f.env.Home, ".qwen"), filepath.Join(f.Path, ".qwen")} {
+		for _, name := range []string{"commands", "extensions", ".env"} {
+			path := filepath.Join(dir, name)
+			if !filepath.IsAbs(path) || slices.Contains(found, path) {
+				continue
+			}
+			if _, err := os.Lstat(path); err == nil {
+				found = append(found, path)
+			}
+		}
+	}
+	return found
+}
+
+// warnRules reports rules that name no tool: a mistyped deny rule protects nothing.
+func (s *Session) warnRules(rules permission.Rules, tools []tool.Declaration) {
+	s.warnAll(s.unknownRules(rules, tools))
+}
+
+// unknownRules describes the rules that name no tool. A tool of a discovery command isn't known yet, and neither are
+// those of an MCP server: only the server's name is checked.
+func (s *Session) unknownRules(rules permission.Rules, tools []tool.Declaration) []string {
+	var out []string
+	for _, u := range rules.Unused(tools) {
+		name, _, _ := strings.Cut(u.Text, "(")
+		name = strings.TrimSpace(name)
+		if server, ok := serverOf(name); ok && (server == "*" || s.hasServer(server)) {
+			continue
+		}
+		if s.Settings.Tools.DiscoveryCommand != "" && strings.ToLower(name) == name {
+			continue
+		}
+		at := ""
+		if u.Source != "" {
+			at = u.Source + ": "
+		}
+		out = append(out, fmt.Sprintf("%spermissions.%s: unknown tool %q in %q. This rule has no effect.%s", at, u.List, name, u.Text, didYouMean(name, permission.ToolNames(tools))))
+	}
+	return out
+}
+
+// serverOf is the MCP server that a rule's name is about: github__search, mcp__github, mcp__github__search.
+func serverOf(name string) (string, bool) {
+	rest, mcp := strings.CutPrefix(name, "mcp__")
+	server, _, of := strings.Cut(rest, "__")
+	return server, mcp || of
+}
+
+func (s *Session) hasServer(alias string) bool {
+	_, ok := s.Settings.MCP.Servers[alias]
+	return ok
+}
