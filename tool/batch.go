@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"fmt"
 	"sync"
 )
 
@@ -59,6 +60,9 @@ func (b *Batch) enter(c Call) (*entry, error) {
 	t, err := b.x.Registry.Lookup(c.Name)
 	if err == nil {
 		e.tool, e.decl = t, t.Declaration()
+		if !e.decl.Named(c.Name) {
+			e.repairs = []string{fmt.Sprintf("the tool was called as %q; its name is %s", shorten(c.Name, 100), e.decl.Name)}
+		}
 	}
 	if !fresh {
 		err = Errorf(ExecutionFailed, "call %s: this id was used before in this session, and a call is never run twice; "+

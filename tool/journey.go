@@ -260,7 +260,7 @@ func (e *entry) stop(o Outcome) step { return step{end: &o} }
 
 // withNotes adds what the model should know beside the result, as last lines.
 func (e *entry) withNotes(inv *Invocation, o Outcome) Outcome {
-	notes := append(append([]string(nil), inv.Notes...), e.notes...)
+	notes := slices.Concat(e.repairs, inv.Notes, e.notes)
 	if len(notes) == 0 {
 		return o
 	}

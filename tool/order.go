@@ -53,6 +53,8 @@ type entry struct {
 	floor Verdict  // what hooks want at least: Ask, or Allow for no wish
 	notes []string // for the model, beside those of the invocation
 
+	repairs []string // notes on the call itself, which stay when a person edits it
+
 	// Guarded by core.mu.
 	access    []Access      // what it is known to touch; the bound of its kind at first
 	settled   bool          // access is of a Prepare that nothing has overtaken; if not, others see the bound

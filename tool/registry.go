@@ -129,14 +129,42 @@ func originName(origin string) string {
 	return origin
 }
 
-// Lookup finds a tool by its name, or by one of its aliases where no tool has that name. The error of an unknown
-// name tells the model which names are near.
+// Lookup finds a tool by its name, or by one of its aliases where no tool has that name, or by either with what models
+// add to it: "functions.read_file", "functions.read_file:0". The error of an unknown name tells the model which names
+// are near.
 func (r *Registry) Lookup(name string) (Tool, error) {
 	if r == nil {
 		return nil, unknownTool(name, nil)
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
+	t, names := r.find(name)
+	if plain := plainName(name); t == nil && plain != name {
+		t, names = r.find(plain)
+	}
+	if t == nil {
+		return nil, unknownTool(name, names)
+	}
+	return t, nil
+}
+
+// Named reports whether a name is the tool's own or one of its aliases, to the letter.
+func (d Declaration) Named(name string) bool {
+	return name == d.Name || slices.Contains(d.Aliases, name)
+}
+
+// plainName is a tool's name without the namespace that OpenAI's format shows to models, and without the number that
+// Kimi's adds.
+func plainName(name string) string {
+	plain := strings.TrimPrefix(strings.TrimSpace(name), "functions.")
+	if before, after, ok := strings.Cut(plain, ":"); ok && after != "" && strings.Trim(after, "0123456789") == "" {
+		plain = before
+	}
+	return plain
+}
+
+// find gives the tool of exactly this name or alias, else nil and the names that there are.
+func (r *Registry) find(name string) (Tool, []string) {
 	var names []string
 	var aliased Tool
 	for _, origin := range r.origins {
@@ -151,10 +179,7 @@ func (r *Registry) Lookup(name string) (Tool, error) {
 			names = append(names, d.Name)
 		}
 	}
-	if aliased != nil {
-		return aliased, nil
-	}
-	return nil, unknownTool(name, names)
+	return aliased, names
 }
 
 func unknownTool(name string, names []string) error {

@@ -23,11 +23,15 @@ func (s *Schema) Arguments(raw json.RawMessage) (args json.RawMessage, notes []s
 }
 
 func (s *Schema) values(raw json.RawMessage) (map[string]any, []string, error) {
+	r := &repairer{checker: &checker{Schema: s}}
+	if fixed, ok := RepairJSON(raw); ok {
+		raw = fixed
+		r.note("", "had trailing commas, which are not valid JSON; they were removed")
+	}
 	v, err := decodeArguments(raw)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &repairer{checker: &checker{Schema: s}}
 	v = r.repair(s.root, v, "", 0)
 	violations := r.clashes
 	again := map[Violation]bool{}
@@ -79,7 +83,53 @@ func decodeArguments(raw json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// repairer mends what models get wrong, where only one thing can have been meant.
+// RepairJSON removes trailing commas from JSON that is not valid because of them. It reports false, and returns nothing,
+// if raw is valid or has another fault.
+func RepairJSON(raw json.RawMessage) (json.RawMessage, bool) {
+	if json.Valid(raw) {
+		return nil, false
+	}
+	fixed := withoutTrailingCommas(raw)
+	if len(fixed) == len(raw) || !json.Valid(fixed) {
+		return nil, false
+	}
+	return fixed, true
+}
+
+// withoutTrailingCommas drops each comma that follows a value and precedes a closing bracket or the end.
+func withoutTrailingCommas(raw []byte) []byte {
+	out := make([]byte, 0, len(raw))
+	comma := -1 // where in out the last comma is, while only whitespace came after it
+	var last byte
+	inString, escaped := false, false
+	for _, c := range raw {
+		switch {
+		case escaped:
+			escaped = false
+		case inString:
+			escaped, inString = c == '\\', c != '"'
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+			out = append(out, c)
+			continue
+		case c == ',' && last != ',' && last != '{' && last != '[' && last != 0:
+			comma = len(out)
+		default:
+			if (c == '}' || c == ']') && comma >= 0 {
+				out = slices.Delete(out, comma, comma+1)
+			}
+			comma = -1
+			inString = c == '"'
+		}
+		last = c
+		out = append(out, c)
+	}
+	if comma >= 0 {
+		out = slices.Delete(out, comma, comma+1)
+	}
+	return out
+}
+
+// repairer fixes what models get wrong, where only one thing can have been meant.
 type repairer struct {
 	*checker
 	notes   []string
@@ -192,7 +242,11 @@ func (r *repairer) fromString(n *node, s string) (any, bool) {
 		}
 		return json.Number(t), true
 	case strings.HasPrefix(t, "{") || strings.HasPrefix(t, "["):
-		if v, err := decodeArguments(json.RawMessage(t)); err == nil && r.fits(n, v) {
+		raw := json.RawMessage(t)
+		if fixed, ok := RepairJSON(raw); ok {
+			raw = fixed
+		}
+		if v, err := decodeArguments(raw); err == nil && r.fits(n, v) {
 			return v, true
 		}
 	}

@@ -82,6 +82,9 @@ func TestRepair(t *testing.T) {
 		"an alias, and null":        {`{"file_path":"p","filename":null}`, ``, nil},
 		"an alias inside":           {`{"spots":[{"row":2}]}`, `"spots":[{"line":2}]`, []string{`spots[0].line was given as row`}},
 		"all arguments in a string": {`"{\"limit\":\"5\",\"file_path\":\"p\"}"`, `"limit":5`, []string{`the argument object was given as the string "{\"limit\":\"5\",\"file_path\":\"p\"}"; it was read as an object`, `limit was given as the string "5"; it was read as 5`}},
+		"trailing commas":           {`{"names":["a,]", "b" , ] , "at":{"line":2,},"limit":5,` + "\n" + `}`, `"names":["a,]","b"],"at":{"line":2},"limit":5`, []string{`the argument object had trailing commas, which are not valid JSON; they were removed`}},
+		"a comma at the end":        {`{"limit":5},`, `"limit":5`, []string{`the argument object had trailing commas, which are not valid JSON; they were removed`}},
+		"trailing commas inside":    {`{"at":"{\"line\":2,}"}`, `"at":{"line":2}`, []string{`at was given as the string "{\"line\":2,}"; it was read as an object`}},
 		"a long string":             {`{"at":"{\"line\":1,\"text\":\"` + strings.Repeat("x", 100) + `\"}"}`, `"at":{"line":1,"text":"` + strings.Repeat("x", 100) + `"}`, []string{`at was given as the string "{\"line\":1,\"text\":\"` + strings.Repeat("x", 36) + `… (68 characters more); it was read as an object`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,6 +140,9 @@ func TestViolations(t *testing.T) {
 		`"x"`:                  `all: expected an object, got "x"`,
 		`{"file_path":`:        "all: the arguments are not valid JSON: it ends too early; it may have been cut; send one JSON object",
 		`{"file_path":"p"} {}`: "all: the arguments are not valid JSON: there is more after the first value; send one JSON object",
+		`{"file_path":"p",,}`:  "all: the arguments are not valid JSON: invalid character ',' looking for beginning of object key string; send one JSON object",
+		`{,}`:                  "all: the arguments are not valid JSON: invalid character ',' looking for beginning of object key string; send one JSON object",
+		`{"file_path":"p",`:    "all: the arguments are not valid JSON: it ends too early; it may have been cut; send one JSON object",
 		`{file_path}`:          "all: the arguments are not valid JSON: invalid character 'f' looking for beginning of object key string; send one JSON object",
 	} {
 		_, err := definedTool(t).Prepare(t.Context(), json.RawMessage(in))
@@ -159,6 +165,40 @@ func TestRepairStaysQuietAboutNothing(t *testing.T) {
 	wantSame(t, "outcome", []string{
 		"success: all\nNote: file_path was given as path\nNote: all was given as the string \"true\"; it was read as true\nNote: the tool's own",
 	}, says(b.Wait()))
+}
+
+// A tool is found by a name that a model has decorated, runs once, and the model is told the right name.
+func TestDecoratedNames(t *testing.T) {
+	w := newWorld(nil)
+	d := definedTool(t).Declaration()
+	reader := tool.Define(tool.Def[struct{}]{Name: "read_file", Description: "x", Kind: tool.Think, Aliases: []string{"Read"}, Prepare: func(context.Context, struct{}) (*tool.Invocation, error) {
+		return &tool.Invocation{Access: []tool.Access{tool.Nothing}, Run: w.runs("read")}, nil
+	}})
+	exact := tool.Define(tool.Def[struct{}]{Name: "functions.odd", Description: "x", Kind: tool.Think, Prepare: func(context.Context, struct{}) (*tool.Invocation, error) {
+		return &tool.Invocation{Access: []tool.Access{tool.Nothing}, Run: w.runs("odd")}, nil
+	}})
+	x := w.executor(reader, exact, definedTool(t))
+	for name, want := range map[string]string{
+		"read_file":             "success: read",
+		"Read":                  "success: read",
+		"functions.read_file":   `success: read` + "\n" + `Note: the tool was called as "functions.read_file"; its name is read_file`,
+		"functions.read_file:0": `success: read` + "\n" + `Note: the tool was called as "functions.read_file:0"; its name is read_file`,
+		"read_file:12":          `success: read` + "\n" + `Note: the tool was called as "read_file:12"; its name is read_file`,
+		"functions.Read":        `success: read` + "\n" + `Note: the tool was called as "functions.Read"; its name is read_file`,
+		"functions.odd":         "success: odd",
+	} {
+		b := x.Batch(t.Context())
+		b.Add(tool.Call{Name: name, Args: json.RawMessage(`{}`)})
+		wantSame(t, name, []string{want}, says(b.Wait()))
+	}
+	for _, name := range []string{"functions.", "functions.write_file", "read_file:", "read_file:x", "functions.functions.read_file", ":0"} {
+		if found, err := x.Registry.Lookup(name); err == nil {
+			t.Errorf("%q is found as %s", name, found.Declaration().Name)
+		}
+	}
+	if !d.Named("all") || d.Named("functions.all") {
+		t.Error("Named takes a decorated name for the tool's own")
+	}
 }
 
 func TestDefinePanicsOnMistakes(t *testing.T) {

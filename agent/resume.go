@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// cut reports whether the answer was cut off by err after something of it had arrived, so that the model can be asked
+// to continue it.
+func (t *turn) cut(ctx context.Context, err error) bool {
+	return t.resumable && ctx.Err() == nil && len(t.parts) > 0 && model.CutShort(err)
+}
+
+// onlyThought reports whether nothing else arrived. Such an answer is dropped, and the same question asked again.
+func (t *turn) onlyThought() bool { return len(t.calls) == 0 && !t.said() }
+
+// resume asks the model to continue, and returns the text that its next answer continues. before is the text that this
+// answer continued, and now that text with what this answer added.
+func (t *turn) resume(before, now string) string {
+	if t.onlyThought() {
+		return before
+	}
+	t.agent.add(model.Prompt(resumeText))
+	if len(t.calls) > 0 {
+		return ""
+	}
+	return now
+}
+
+// minOverlap is how many bytes at least must be the same for a repetition not to be taken for chance.
+const minOverlap = 12
+
+// continued joins a text that was cut off and its continuation, without what the model repeats in spite of what it was
+// asked.
+func continued(text, more string) string {
+	for n := min(len(text), len(more)); n >= minOverlap || n > 0 && n == len(text); n-- {
+		if strings.HasSuffix(text, more[:n]) {
+			return text + more[n:]
+		}
+	}
+	return text + more
+}
+
+// sameCall reports whether two calls as a server sent them are one: id, name and arguments are the same.
+func sameCall(a, b tool.Call) bool {
+	return a.ID != "" && a.ID == b.ID && a.Name == b.Name && bytes.Equal(compact(a.Args), compact(b.Args))
+}
+
+// compact is JSON without whitespace, or what is not JSON as it is.
+func compact(raw json.RawMessage) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return raw
+	}
+	return b.Bytes()
+}
