@@ -59,6 +59,9 @@ var (
 	ErrEmptyAnswer = errors.New("empty answer")
 )
 
+// resumes is how often for one prompt a model may be asked to continue an answer that was cut off.
+const resumes = 3
+
 // emptyAnswers is how often in a row a model may say nothing before that is an error.
 const emptyAnswers = 3
 
@@ -131,7 +134,8 @@ func (a *Agent) Run(ctx context.Context, prompt ...model.Part) (Answer, error) {
 
 // loop takes turns.
 func (a *Agent) loop(ctx context.Context, out *Answer) error {
-	empty := 0
+	empty, cuts := 0, 0
+	text := "" // of an answer that was cut off and is being continued
 	for {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -144,12 +148,22 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		}
 		out.Turns++
 		a.turns++
-		t := &turn{agent: a, n: a.turns, batch: a.o.Executor.Batch(ctx)}
+		t := &turn{agent: a, n: a.turns, batch: a.o.Executor.Batch(ctx), resumable: cuts < resumes}
 		t.tools = a.addNews()
 		err := t.take(ctx, out)
+		if t.said() {
+			out.Text = continued(text, out.Text)
+		}
+		if t.cut(ctx, err) {
+			cuts++
+			text = t.resume(text, out.Text)
+			a.tell(Resumed{Turn: t.n, Times: cuts, Most: resumes, Err: err})
+			continue
+		}
 		if err != nil {
 			return err
 		}
+		text = ""
 		if len(t.calls) > 0 {
 			empty = 0
 			continue

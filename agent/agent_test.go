@@ -137,7 +137,7 @@ func show(ms []model.Message) string {
 			case model.Text:
 				fmt.Fprintf(&b, "%s: %s\n", m.Role, p)
 			case model.Thought:
-				fmt.Fprintf(&b, "%s thinks: %s\n", m.Role, p)
+				fmt.Fprintf(&b, "%s thinks: %s\n", m.Role, p.Text)
 			case model.Call:
 				fmt.Fprintf(&b, "%s calls %s %s %s\n", m.Role, p.ID, p.Name, p.Args)
 			case model.Response:

@@ -5,8 +5,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// An Event tells a front end what happens: [Began], [Said], [Called], [Step], [Answered], [Responded]. Of one turn
-// they come in this order; Steps come whenever a call moves.
+// An Event tells a front end what happens: [Began], [Said], [Called], [Step], [Answered], [Responded], [Resumed]. Of
+// one turn they come in this order; Steps come whenever a call moves.
 type Event interface{ event() }
 
 // Began tells that the model is asked.
@@ -39,9 +39,19 @@ type Responded struct {
 	Outcomes []tool.Outcome
 }
 
+// Resumed reports that an answer was cut off by Err, and that the model is asked to continue it. The calls that were
+// complete have ended.
+type Resumed struct {
+	Turn  int // the one that was cut off
+	Times int // for this prompt, from 1
+	Most  int // after so many the run ends with the error instead
+	Err   error
+}
+
 func (Began) event()     {}
 func (Said) event()      {}
 func (Called) event()    {}
 func (Step) event()      {}
 func (Answered) event()  {}
 func (Responded) event() {}
+func (Resumed) event()   {}

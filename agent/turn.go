@@ -19,16 +19,21 @@ type turn struct {
 	parts  []model.Part
 	calls  []tool.Call
 	held   []tool.Call // said, and waiting for the reason of the answer's end
+	sent   []tool.Call // as the server sent them
 	usage  model.Usage
 	reason model.Reason
+
+	resumable bool // the model may be asked to continue if the answer is cut off
 }
 
 const (
 	cutText = "not run: your answer was cut off at its length limit, so this change may not be whole. " +
 		"Split it: write a first part of the content with one call and add the rest with further, smaller calls."
 	brokenText = "not run: the connection broke off in the middle of your answer. Say the call again if it is still needed."
-	blindText  = "Note: the parameters of this tool had not been declared to you; they are from now on."
-	cutAdvice  = "Note: your answer was cut off at its length limit, so the arguments may lack their end. " +
+	resumeText = "The connection broke and cut off your answer above. Only what you see of it arrived: the text, and the calls, " +
+		"each with its result. Continue exactly where the answer stopped. Don't repeat text or calls that arrived."
+	blindText = "Note: the parameters of this tool had not been declared to you; they are from now on."
+	cutAdvice = "Note: your answer was cut off at its length limit, so the arguments may lack their end. " +
 		"Split the content over several smaller calls."
 )
 
@@ -43,7 +48,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	a.o.Budget.use(t.usage)
 	answer := model.Message{Role: model.Assistant, Parts: t.parts}
 	a.tell(Answered{t.n, answer, t.usage, t.reason, err})
-	if len(t.parts) > 0 {
+	if len(t.parts) > 0 && !(t.cut(ctx, err) && t.onlyThought()) {
 		a.add(answer)
 	}
 	if t.said() {
@@ -111,8 +116,9 @@ func (t *turn) say(s model.Text) {
 
 func (t *turn) think(s model.Thought) {
 	if n := len(t.parts) - 1; n >= 0 {
-		if last, ok := t.parts[n].(model.Thought); ok {
-			t.parts[n] = last + s
+		if last, ok := t.parts[n].(model.Thought); ok && last.Joins(s) {
+			last.Text += s.Text
+			t.parts[n] = last
 			return
 		}
 	}
@@ -132,11 +138,19 @@ func (t *turn) said() bool {
 // call begins a call at once, unless it might be the broken end of an answer that is cut: from the first call that
 // edits on, all wait until the reason of the end is known. All, because results come in the order of calls.
 func (t *turn) call(c tool.Call) {
+	if slices.ContainsFunc(t.sent, func(s tool.Call) bool { return sameCall(s, c) }) {
+		return // a server that sends a call twice: it runs once, and the server sees it once
+	}
+	t.sent = append(t.sent, c)
 	c.ID = t.agent.ids.unique(c.ID, t.n, len(t.calls))
-	t.parts = append(t.parts, model.Call{Call: c})
-	t.calls = append(t.calls, c)
-	t.agent.tell(Called{c})
 	d, known := t.declaration(c)
+	shown := c
+	if known && !d.Named(c.Name) {
+		shown.Name = d.Name // not every server takes "functions.read_file" back
+	}
+	t.parts = append(t.parts, model.Call{Call: shown})
+	t.calls = append(t.calls, shown)
+	t.agent.tell(Called{shown})
 	if known && t.agent.place.called(d) {
 		t.blind = append(t.blind, c.ID)
 	}
@@ -166,7 +180,7 @@ func (t *turn) release(ctx context.Context, err error) {
 		switch {
 		case ctx.Err() != nil:
 			t.batch.Add(c) // which answers that it was cancelled
-		case err != nil:
+		case err != nil && !t.cut(ctx, err):
 			t.batch.Refuse(c, tool.OutputTruncated, c.Name+": "+brokenText)
 		case t.reason == model.Length && t.edits(c):
 			t.batch.Refuse(c, tool.OutputTruncated, c.Name+": "+cutText)

@@ -20,7 +20,7 @@ import (
 func TestOneResponsePerCall(t *testing.T) {
 	var b bench
 	a, _, answer, err := run(t, &b, agent.Options{},
-		says(model.Thought("h"), model.Thought("m"), model.Text("a"), model.Text("b"),
+		says(model.Thought{Text: "h"}, model.Thought{Text: "m"}, model.Text("a"), model.Text("b"),
 			call("1", "look", `{"name":"x"}`), call("2", "lok", `{}`), call("3", "look", `{"nam`), call("4", "look", `{"nme":"x"}`),
 			call("5", "odd", `{"name":"x"}`), call("6", "boom", `{"name":"x"}`), call("7", "look", `{"name":"y"}`),
 			model.Usage{Input: 10, Output: 2}, callsEnd),
@@ -79,7 +79,7 @@ func TestEditWaitsForTheEnd(t *testing.T) {
 		{"cut", cutEnd, nil, []string{"look a", "look c"},
 			"1 look gives: saw a\n2 change fails: change: not run: your answer was cut off at its length limit, so this change may not be whole. " +
 				"Split it: write a first part of the content with one call and add the rest with further, smaller calls.\n3 look gives: saw c\n"},
-		{"broken", model.End{}, model.Errorf(model.ErrCut, "broken"), []string{"look a"},
+		{"broken", model.End{}, model.Errorf(model.ErrWire, "broken"), []string{"look a"},
 			"1 look gives: saw a\n2 change fails: change: not run: the connection broke off in the middle of your answer. Say the call again if it is still needed.\n" +
 				"3 look fails: look: not run: the connection broke off in the middle of your answer. Say the call again if it is still needed.\n"},
 	} {
@@ -234,7 +234,7 @@ func TestSameMistakeThreeTimes(t *testing.T) {
 }
 
 func TestEmptyAnswers(t *testing.T) {
-	nothing := says(model.Thought("hm"), model.End{Reason: model.Stop})
+	nothing := says(model.Thought{Text: "hm"}, model.End{Reason: model.Stop})
 	var b bench
 	_, m, answer, err := run(t, &b, agent.Options{}, nothing, nothing, stop("at last"))
 	if err != nil || answer.Text != "at last" || len(m.requests) != 3 {
@@ -248,9 +248,9 @@ func TestEmptyAnswers(t *testing.T) {
 	if err != nil || answer.Reason != model.Length {
 		t.Errorf("an answer cut before its first word: %v, %v", answer.Reason, err)
 	}
-	_, _, _, err = run(t, &b, agent.Options{}, says(model.Text("a")))
-	if !errors.Is(err, model.ErrCut) {
-		t.Errorf("a stream without an end: %v", err)
+	_, m, _, err = run(t, &b, agent.Options{}, says(model.Text("a")))
+	if !errors.Is(err, model.ErrCut) || len(m.requests) != 4 {
+		t.Errorf("a stream that never has an end: %v after %d requests", err, len(m.requests))
 	}
 }
 

@@ -1,6 +1,9 @@
 package model
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Kind is the sort of a failure. The constants are errors, so that errors.Is(err, model.ErrCredentials) asks for one.
 type Kind string
@@ -31,6 +34,17 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 // Unwrap gives the kind and the cause.
 func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
+
+// CutShort reports whether err ended an answer that was valid so far: the connection broke, the server went silent, or
+// it reported a failure in the middle. The calls that came before such an error are complete.
+func CutShort(err error) bool {
+	for _, k := range []Kind{ErrCut, ErrTimeout, ErrServer, ErrRateLimit} {
+		if errors.Is(err, k) {
+			return true
+		}
+	}
+	return false
+}
 
 // Errorf makes an Error without a status.
 func Errorf(k Kind, format string, args ...any) error {

@@ -1,6 +1,10 @@
 package model
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // An Event is a piece of an answer: [Text], [Thought], [Call], [Usage], [Retry] or [End].
 type Event interface{ event() }
@@ -29,11 +33,49 @@ func (u Usage) Plus(v Usage) Usage {
 // Total is all tokens of the answer and its question.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// Retry tells that the request failed and will be sent again. Nothing of the answer was handed out before it.
+// Retry reports that the request failed and will be sent again. Nothing of the answer was handed out before it. Its
+// String is a line for front ends.
 type Retry struct {
 	Attempt int           // the one that failed, from 1
 	Wait    time.Duration // until the next
 	Err     error
+}
+
+// String is one line such as "rate limited, retrying in 8 s (attempt 3)". Its attempt is the next one.
+func (r Retry) String() string {
+	var e *Error
+	errors.As(r.Err, &e)
+	cause := "request failed"
+	switch {
+	case e == nil && r.Err != nil:
+		cause = r.Err.Error()
+	case e == nil:
+	case e.Kind == ErrRateLimit:
+		cause = "rate limited"
+	case e.Kind == ErrServer && e.Status != 0:
+		cause = fmt.Sprintf("server error %d", e.Status)
+	default:
+		cause = string(e.Kind)
+	}
+	if r.Wait <= 0 {
+		return fmt.Sprintf("%s, retrying (attempt %d)", cause, r.Attempt+1)
+	}
+	return fmt.Sprintf("%s, retrying in %s (attempt %d)", cause, seconds(r.Wait), r.Attempt+1)
+}
+
+// seconds writes a wait: "0.4 s", "8 s", "2 min 5 s".
+func seconds(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	s := int(d.Round(time.Second).Seconds())
+	switch {
+	case s < 120:
+		return fmt.Sprintf("%d s", s)
+	case s%60 == 0:
+		return fmt.Sprintf("%d min", s/60)
+	}
+	return fmt.Sprintf("%d min %d s", s/60, s%60)
 }
 
 // End is the last event of an answer.

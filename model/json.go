@@ -10,12 +10,13 @@ import (
 
 // In JSON a message is {"role":"…","parts":[…]} and a part is an object with one key that says what it is:
 //
-//	{"text":"…"} {"thought":"…"} {"media":{"mimeType":"image/png","data":"base64"}}
+//	{"text":"…"} {"media":{"mimeType":"image/png","data":"base64"}}
+//	{"thought":"…"} or {"thought":{"text":"…","server":"http://…","field":"…"}}
 //	{"call":{"id":"…","name":"…","args":{…}}}          "said" holds args that are not JSON, as a string
 //	{"response":{"id":"…","name":"…","result":{"llmContent":…},"isError":true}}
 type partJSON struct {
 	Text     *string       `json:"text,omitempty"`
-	Thought  *string       `json:"thought,omitempty"`
+	Thought  *Thought      `json:"thought,omitempty"`
 	Call     *Call         `json:"call,omitempty"`
 	Response *responseJSON `json:"response,omitempty"`
 	Media    *mediaJSON    `json:"media,omitempty"`
@@ -55,7 +56,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 		case Text:
 			o.Text = (*string)(&p)
 		case Thought:
-			o.Thought = (*string)(&p)
+			o.Thought = &p
 		case Call:
 			o.Call = &p
 		case Response:
@@ -82,7 +83,7 @@ func (m *Message) UnmarshalJSON(b []byte) error {
 		case p.Text != nil:
 			m.Parts = append(m.Parts, Text(*p.Text))
 		case p.Thought != nil:
-			m.Parts = append(m.Parts, Thought(*p.Thought))
+			m.Parts = append(m.Parts, *p.Thought)
 		case p.Call != nil:
 			m.Parts = append(m.Parts, *p.Call)
 		case p.Response != nil:
@@ -95,6 +96,30 @@ func (m *Message) UnmarshalJSON(b []byte) error {
 		}
 	}
 	return nil
+}
+
+// thoughtJSON is a thought that a server takes back.
+type thoughtJSON struct {
+	Text   string `json:"text"`
+	Server string `json:"server,omitempty"`
+	Field  string `json:"field,omitempty"`
+}
+
+// MarshalJSON writes the thought: a string if no server takes it back.
+func (t Thought) MarshalJSON() ([]byte, error) {
+	if t.Server == "" && t.Field == "" {
+		return marshal(t.Text)
+	}
+	return marshal(thoughtJSON(t))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (t *Thought) UnmarshalJSON(b []byte) error {
+	*t = Thought{}
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, &t.Text)
+	}
+	return json.Unmarshal(b, (*thoughtJSON)(t))
 }
 
 // MarshalJSON writes the call. Arguments that are not JSON would make the whole transcript unreadable: they are

@@ -28,8 +28,17 @@ type Part interface{ part() }
 // Text is words. As an event it is the next piece of them.
 type Text string
 
-// Thought is the model thinking aloud. It is for people; adapters do not send it back unless the server wants it.
-type Thought string
+// Thought is the model thinking aloud. As an event it is the next piece of it. Front ends show it; an adapter sends it
+// back only to the server that sent it, under the same name: some servers reject a call whose thought is missing, and
+// others reject a field that they don't know.
+type Thought struct {
+	Text   string
+	Server string // address of the server that takes it back; "" for none
+	Field  string // name that the server gave it, such as "reasoning_content"
+}
+
+// Joins reports whether next continues t: both came from the same place.
+func (t Thought) Joins(next Thought) bool { return t.Server == next.Server && t.Field == next.Field }
 
 // Call is the model's wish to call a tool. Its Args are what the model said, which need not be valid JSON.
 type Call struct{ tool.Call }

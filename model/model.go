@@ -26,7 +26,8 @@ type Model interface {
 	// Name is the model's own name, as its server knows it.
 	Name() string
 	// Stream sends the conversation and yields events as they arrive. The last one is an End; an error ends the
-	// stream too. It may be ranged over once. Breaking off the range ends the request.
+	// stream too. It may be ranged over once. Breaking off the range ends the request. A Call is yielded when it is
+	// complete; only the last one of an answer that ends with Length may lack its end.
 	Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
 }
 

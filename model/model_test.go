@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -22,9 +23,12 @@ func TestMessageJSON(t *testing.T) {
 		{"a prompt", model.Prompt("a < b"), `{"role":"user","parts":[{"text":"a < b"}]}`},
 		{"an empty message", model.Message{Role: model.Assistant}, `{"role":"assistant","parts":[]}`},
 		{"thought, text, call", model.Message{Role: model.Assistant, Parts: []model.Part{
-			model.Thought("hm"), model.Text(""),
+			model.Thought{Text: "hm"}, model.Text(""),
 			model.Call{Call: tool.Call{ID: "1", Name: "clock", Args: json.RawMessage(`{"a":[1]}`)}},
 		}}, `{"role":"assistant","parts":[{"thought":"hm"},{"text":""},{"call":{"id":"1","name":"clock","args":{"a":[1]}}}]}`},
+		{"a thought that goes back", model.Message{Role: model.Assistant, Parts: []model.Part{
+			model.Thought{Text: "a < b", Server: "http://127.0.0.1:1/v1", Field: "reasoning_content"},
+		}}, `{"role":"assistant","parts":[{"thought":{"text":"a < b","server":"http://127.0.0.1:1/v1","field":"reasoning_content"}}]}`},
 		{"arguments that are not JSON", model.Message{Role: model.Assistant, Parts: []model.Part{
 			model.Call{Call: tool.Call{ID: "1", Name: "clock", Args: json.RawMessage(`{"a`)}},
 		}}, `{"role":"assistant","parts":[{"call":{"id":"1","name":"clock","said":"{\"a"}}]}`},
@@ -66,7 +70,7 @@ func TestMessageJSONKeepsEverything(t *testing.T) {
 			case 0:
 				m.Parts = append(m.Parts, model.Text(s))
 			case 1:
-				m.Parts = append(m.Parts, model.Thought(s))
+				m.Parts = append(m.Parts, model.Thought{Text: s}, model.Thought{Text: s, Server: "s", Field: s})
 			case 2:
 				// The blank keeps what is said from being JSON that is written otherwise.
 				m.Parts = append(m.Parts, model.Call{Call: tool.Call{ID: s, Name: s, Args: json.RawMessage("{" + s)}})
@@ -106,10 +110,27 @@ func TestErrorHasKindAndCause(t *testing.T) {
 	}
 }
 
+func TestRetryIsALine(t *testing.T) {
+	limit := model.Errorf(model.ErrRateLimit, "status 429: slow down")
+	for want, r := range map[string]model.Retry{
+		"rate limited, retrying in 8 s (attempt 3)":         {Attempt: 2, Wait: 7900 * time.Millisecond, Err: limit},
+		"rate limited, retrying in 0.4 s (attempt 2)":       {Attempt: 1, Wait: 400 * time.Millisecond, Err: limit},
+		"rate limited, retrying in 2 min (attempt 2)":       {Attempt: 1, Wait: 120 * time.Second, Err: limit},
+		"rate limited, retrying in 2 min 5 s (attempt 2)":   {Attempt: 1, Wait: 125 * time.Second, Err: limit},
+		"server error 503, retrying in 1 s (attempt 2)":     {Attempt: 1, Wait: time.Second, Err: &model.Error{Kind: model.ErrServer, Status: 503, Err: io.EOF}},
+		"server not reachable, retrying in 1 s (attempt 2)": {Attempt: 1, Wait: time.Second, Err: model.Errorf(model.ErrUnreachable, "dial")},
+		"empty answer, retrying (attempt 2)":                {Attempt: 1, Err: errors.New("empty answer")},
+	} {
+		if got := r.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestPartsOfAMessage(t *testing.T) {
 	call := tool.Call{ID: "1", Name: "clock"}
 	m := model.Message{Role: model.Assistant, Parts: []model.Part{
-		model.Thought("no"), model.Text("a"), model.Call{Call: call}, model.Text("b"),
+		model.Thought{Text: "no"}, model.Text("a"), model.Call{Call: call}, model.Text("b"),
 	}}
 	if m.Text() != "ab" {
 		t.Errorf("Text() = %q", m.Text())

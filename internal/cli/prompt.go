@@ -145,8 +145,10 @@ func (t *textOutput) event(e agent.Event) {
 			t.said.WriteString(string(said))
 		case model.Retry:
 			t.said.Reset()
-			t.side.tell(fmt.Sprintf("adze: trying again: %v", said.Err))
+			t.side.tell("adze: " + tool.Visible(said.String()))
 		}
+	case agent.Resumed:
+		t.side.tell(fmt.Sprintf("adze: answer cut off, asking the model to continue (%d of %d): %s", e.Times, e.Most, tool.Visible(e.Err.Error())))
 	}
 }
 

@@ -16,8 +16,11 @@ var errStopped = errors.New("the reader of the answer stopped")
 // answer turns what a server sends into events.
 type answer struct {
 	yield  func(model.Event, error) bool
+	server string // address, for thoughts
 	text   joint
 	think  joint
+	field  string // where the thoughts came
+	tags   thinkTags
 	calls  calls
 	reason string
 	usage  json.RawMessage
@@ -35,9 +38,26 @@ func (a *answer) read(body io.Reader, streamed bool) error {
 		err = model.Errorf(model.ErrCut, "the answer broke off: its stream ended without a finish_reason or [DONE]%s", a.said())
 	}
 	if err != nil {
-		return err
+		return a.salvage(err)
 	}
 	return a.finish()
+}
+
+// salvage hands out the calls that were complete when the answer broke off, in order up to the first incomplete one.
+func (a *answer) salvage(err error) error {
+	if !model.CutShort(err) {
+		return err
+	}
+	complete := a.calls.complete()
+	if a.spoken || len(complete) > 0 {
+		if stopped := a.emitText(a.tags.rest()); stopped != nil {
+			return stopped
+		}
+	}
+	if stopped := a.emitCalls(complete); stopped != nil {
+		return stopped
+	}
+	return err
 }
 
 // readStream reads server-sent events and reports whether [DONE] was among them.
@@ -130,17 +150,18 @@ func (a *answer) add(c chunk) error {
 }
 
 func (a *answer) say(w *words) error {
-	thought := text(w.ReasoningContent)
+	thought, field := text(w.ReasoningContent), fieldReasoningContent
 	if len(thought) == 0 {
-		thought = text(w.Reasoning)
+		thought, field = text(w.Reasoning), fieldReasoning
 	}
-	if s := a.think.add(thought); s != "" {
-		if err := a.emit(model.Thought(s)); err != nil {
-			return err
-		}
+	if len(thought) > 0 && a.field == "" {
+		a.field = field
+	}
+	if err := a.emitThought(a.think.add(thought)); err != nil {
+		return err
 	}
 	if s := a.text.add(append(text(w.Content), text(w.Refusal)...)); s != "" {
-		if err := a.emit(model.Text(s)); err != nil {
+		if err := a.emitText(a.tags.add(s)); err != nil {
 			return err
 		}
 	}
@@ -154,15 +175,14 @@ func (a *answer) say(w *words) error {
 
 // finish hands out what was held back, then usage and end.
 func (a *answer) finish() error {
-	if s := a.think.rest(); s != "" {
-		if err := a.emit(model.Thought(s)); err != nil {
-			return err
-		}
+	if err := a.emitThought(a.think.rest()); err != nil {
+		return err
 	}
-	if s := a.text.rest(); s != "" {
-		if err := a.emit(model.Text(s)); err != nil {
-			return err
-		}
+	if err := a.emitText(a.tags.add(a.text.rest())); err != nil {
+		return err
+	}
+	if err := a.emitText(a.tags.rest()); err != nil {
+		return err
 	}
 	if err := a.emitCalls(a.calls.rest()); err != nil {
 		return err
@@ -189,6 +209,27 @@ func (a *answer) endReason() model.Reason {
 		r = model.Stop
 	}
 	return r
+}
+
+// emitThought hands out a thought that the server takes back.
+func (a *answer) emitThought(s string) error {
+	if s == "" {
+		return nil
+	}
+	return a.emit(model.Thought{Text: s, Server: a.server, Field: a.field})
+}
+
+// emitText hands out content: a thought from between tags, which no server takes back, and text.
+func (a *answer) emitText(thought, text string) error {
+	if thought != "" {
+		if err := a.emit(model.Thought{Text: thought}); err != nil {
+			return err
+		}
+	}
+	if text == "" {
+		return nil
+	}
+	return a.emit(model.Text(text))
 }
 
 func (a *answer) emitCalls(cs []model.Call) error {

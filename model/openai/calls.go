@@ -140,10 +140,16 @@ func (p *partCall) addName(name string) {
 	}
 }
 
-// ready gives the calls that can be handed out by now.
-func (c *calls) ready() []model.Call {
+// ready gives the calls that can be handed out by now: a later one has begun.
+func (c *calls) ready() []model.Call { return c.whole(len(c.list) - 1) }
+
+// complete gives the calls that were complete when the answer broke off, up to the first that was not.
+func (c *calls) complete() []model.Call { return c.whole(len(c.list)) }
+
+// whole gives the calls before end that are complete, up to the first that is not.
+func (c *calls) whole(end int) []model.Call {
 	var out []model.Call
-	for c.out < len(c.list)-1 && c.list[c.out].scan.whole() && c.list[c.out].name != "" {
+	for c.out < end && c.list[c.out].scan.whole() && c.list[c.out].name != "" {
 		out = append(out, c.list[c.out].call())
 		c.out++
 	}

@@ -108,6 +108,27 @@ func TestCallsAreAssembled(t *testing.T) {
 	}
 }
 
+// Arguments with trailing commas arrive whole wherever a server cuts them, and are what the model wrote: the tool's
+// schema repairs them and tells the model.
+func TestTrailingCommaCutAnywhere(t *testing.T) {
+	const args = `{"a":[1,2,],"b":"x,}, \"y\",]",}`
+	quoted := func(s string) string {
+		b, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	for i := range len(args) + 1 {
+		got, err := assemble(t, `{"index":0,"id":"a","function":{"name":"read","arguments":`+quoted(args[:i])+`}}
+			{"index":0,"function":{"arguments":`+quoted(args[i:])+`}}
+			{"index":1,"id":"b","function":{"name":"read","arguments":"{}"}}`)
+		if want := "a read " + args + " | b read {}"; err != nil || got != want {
+			t.Errorf("cut at %d: %q, %v", i, got, err)
+		}
+	}
+}
+
 // A call that was handed out may be running: a server that then says something else about it is not believed.
 func TestCallHandedOutIsNotChanged(t *testing.T) {
 	_, err := assemble(t, `

@@ -22,7 +22,8 @@ type failure struct {
 	err   error
 	again bool          // the same request may succeed later
 	quick bool          // nobody is there: one more try is enough to bridge a restart
-	after time.Duration // the server's wish; 0 for none
+	busy  bool          // the server has too much to do: it may take minutes
+	after time.Duration // how long the server asks to wait; 0 for none
 	body  string        // what the server said
 }
 
@@ -63,10 +64,20 @@ func innerError(raw json.RawMessage) errorObject {
 	return errorObject{Message: excerpt(raw), Type: e.Type, Code: e.Code}
 }
 
-// tooLong are the words by which servers say that the conversation does not fit.
+// tooLong are the words by which servers report that the conversation does not fit.
 var tooLong = []string{
-	"context length", "context_length", "context window", "context size", "maximum context", "too many tokens",
-	"prompt is too long", "input is too long",
+	"context length", "context_length", "context window", "context size", "context limit", "maximum context", // most of them
+	"context_size",                          // llama.cpp's type
+	"maximum model length", "max_model_len", // vLLM
+	"longer than the model's context",         // SGLang
+	"exceeded max context", "prompt too long", // Ollama
+	"tokens to keep from the initial prompt",  // LM Studio
+	"prompt is too long", "input is too long", // Anthropic, Bedrock
+	"maximum prompt length", "exceeds max length", // xAI, Z.ai
+	"exceeded model token limit",              // Moonshot
+	"input token count", "prompt token count", // Gemini, Copilot
+	"range of input length",                                // DashScope
+	"reduce the length of the messages", "too many tokens", // Groq and others
 }
 
 func saysTooLong(message string) bool {
@@ -82,12 +93,29 @@ func statusFailure(req string, resp *http.Response, now time.Time) *failure {
 	f.body = e.Message
 	f.after = retryAfter(resp.Header, now)
 	said := cmp.Or(e.Message, http.StatusText(resp.StatusCode))
-	if f.after > 0 {
-		said += fmt.Sprintf(" (asks to wait %v)", f.after.Round(time.Second))
-	}
-	f.err = &model.Error{Kind: kindOf(resp.StatusCode, e), Status: resp.StatusCode,
+	kind := kindOf(resp.StatusCode, e)
+	f.err = &model.Error{Kind: kind, Status: resp.StatusCode,
 		Err: fmt.Errorf("%s: status %d: %s%s", req, resp.StatusCode, said, advice(resp.StatusCode))}
+	if kind == model.ErrContextLength {
+		f.again, f.err = false, withNextStep(f.err, shorten)
+	}
 	return f
+}
+
+// shorten is the next step where a conversation is too long for the model.
+const shorten = "The conversation does not fit into the model's context window. Start again with a shorter prompt, have fewer or " +
+	"smaller tool results read, or use a model with a larger window. If the server gives the model a smaller window " +
+	"than usual, set model.generationConfig.contextWindowSize."
+
+// withNextStep adds a line to an error and keeps its kind and status.
+func withNextStep(err error, line string) error {
+	out := model.Error{Kind: model.ErrServer}
+	var known *model.Error
+	if errors.As(err, &known) {
+		out = *known
+	}
+	out.Err = fmt.Errorf("%w\n%s", err, line)
+	return &out
 }
 
 // streamError is the error for an error object where an answer was expected.
@@ -97,7 +125,14 @@ func streamError(raw json.RawMessage) error {
 	if _, err := fmt.Sscan(scalar(e.Code), &status); err != nil || http.StatusText(status) == "" {
 		status = 0
 	}
-	return &model.Error{Kind: kindOf(status, e), Status: status, Err: fmt.Errorf("the server broke off its answer: %s", e.Message)}
+	if status == 0 && strings.Contains(strings.ToLower(e.Type+scalar(e.Code)), "overloaded") {
+		status = http.StatusServiceUnavailable
+	}
+	err := &model.Error{Kind: kindOf(status, e), Status: status, Err: fmt.Errorf("the server broke off its answer: %s", e.Message)}
+	if err.Kind == model.ErrContextLength {
+		return withNextStep(err, shorten)
+	}
+	return err
 }
 
 // kindOf sorts an error by status, and by its words where there is no status or it says too little.
@@ -108,7 +143,7 @@ func kindOf(status int, e errorObject) model.Kind {
 		return model.ErrCredentials
 	case status == http.StatusTooManyRequests || strings.Contains(words, "rate_limit"):
 		return model.ErrRateLimit
-	case status == http.StatusRequestEntityTooLarge || strings.Contains(words, "context_length") || status < 500 && saysTooLong(e.Message):
+	case status == http.StatusRequestEntityTooLarge || saysTooLong(words) || saysTooLong(e.Message):
 		return model.ErrContextLength
 	case status >= 400 && status < 500 || strings.Contains(words, "invalid_request"):
 		return model.ErrRejected
@@ -121,12 +156,20 @@ func classify(status int, e errorObject) *failure {
 	switch {
 	case strings.Contains(e.Type+scalar(e.Code), "insufficient_quota"):
 		return &failure{} // waiting pays no bill
-	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests:
+	case isBusy(status):
+		return &failure{again: true, busy: true}
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
 		return &failure{again: true}
 	case status >= 500 && status != http.StatusNotImplemented:
 		return &failure{again: true}
 	}
 	return &failure{}
+}
+
+// isBusy reports whether a status says that the server has too much to do: 429, 503, and 529, which several use for an
+// overloaded model.
+func isBusy(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == 529
 }
 
 func advice(status int) string {
@@ -165,5 +208,5 @@ func answerFailure(err error) *failure {
 		return &failure{err: err}
 	}
 	again := known.Kind == model.ErrCut || known.Kind == model.ErrRateLimit || known.Kind == model.ErrServer
-	return &failure{err: err, again: again}
+	return &failure{err: err, again: again, busy: known.Kind == model.ErrRateLimit || isBusy(known.Status)}
 }

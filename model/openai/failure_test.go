@@ -1,20 +1,16 @@
 package openai_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai"
-	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
 func TestFailures(t *testing.T) {
@@ -33,11 +29,9 @@ func TestFailures(t *testing.T) {
 		{"403 without a word", answer{Status: 403}, model.ErrCredentials, "", "status 403: Forbidden"},
 		{"404", answer{Status: 404, Raw: errObj("model_not_found", "no such model")}, model.ErrRejected, "", "no such model; check the base URL"},
 		{"400, a page", answer{Status: 400, Raw: "<html>\n<b>Bad</b>"}, model.ErrRejected, "", "status 400: <html> <b>Bad</b>"},
-		{"400, too long", answer{Status: 400, Raw: errObj("context_length_exceeded", "This model's maximum context length is 8192 tokens")}, model.ErrContextLength, "", "8192"},
-		{"400, too long in llama.cpp's words", answer{Status: 400, Raw: `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`}, model.ErrContextLength, "", "context size"},
 		{"422, in FastAPI's words", answer{Status: 422, Raw: `{"detail":[{"msg":"field required"}]}`}, model.ErrRejected, "", "field required"},
 		{"quota", answer{Status: 429, Raw: errObj("insufficient_quota", "pay first")}, model.ErrRateLimit, "", "pay first"},
-		{"rate limit with a long wait", answer{Status: 429, Header: map[string]string{"Retry-After": "3600"}, Raw: errObj("rate_limit_exceeded", "slow down")}, model.ErrRateLimit, "", "slow down (asks to wait 1h0m0s)"},
+		{"rate limit with a long wait", answer{Status: 429, Header: map[string]string{"Retry-After": "3600"}, Raw: errObj("rate_limit_exceeded", "slow down")}, model.ErrRateLimit, "", "slow down\nThe server asks to wait 1h0m0s, longer than the limit of 100ms. Run again later, or use another model."},
 		{"malformed JSON", answer{Raw: "data: {\"choices\":[{]}\n\ndata: [DONE]\n\n"}, model.ErrWire, "", `a chunk that is not understood: invalid character ']' looking for beginning of object key string: {"choices":[{]}`},
 		{"malformed JSON after text", answer{Raw: text + "data: {oops\n\ndata: [DONE]\n\n"}, model.ErrWire, "half", "oops"},
 		{"garbage", answer{Raw: "\x00\x01\x02 garbage"}, model.ErrCut, "", "without a finish_reason or [DONE]"},
@@ -54,8 +48,8 @@ func TestFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m, _ := open(t, script{Repeat: true, Answers: []answer{tt.a}})
 			got, err := play(t.Context(), m, request("hi"))
-			for n := 1; n <= 4; n++ { // the notices of retries are not what this is about
-				got = strings.TrimPrefix(got, "retry "+string(rune('0'+n))+"\n")
+			for n := range 6 { // the notices of retries are not what this is about
+				got = strings.TrimPrefix(got, fmt.Sprintf("retry %d\n", n+1))
 			}
 			if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(got, tt.said) {
 				t.Errorf("said %q, then %v", got, err)
@@ -146,152 +140,76 @@ func TestLearnsWhatAServerDoesNotTake(t *testing.T) {
 	}
 }
 
-// The tests below measure time on a false clock, over connections in memory.
-
-func inBubble(t *testing.T, s script, o openai.Options) *openai.Model {
-	t.Helper()
-	l := &pipes{c: make(chan net.Conn), done: make(chan struct{})}
-	h := openaitest.New(s)
-	srv := &http.Server{Handler: h}
-	go func() { _ = srv.Serve(l) }()
-	tr := &http.Transport{DialContext: l.dial}
-	o.Client = &http.Client{Transport: tr}
-	o.BaseURL, o.Model = "http://memory/v1", "m"
-	m, err := openai.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close(); srv.Close(); m.Close() })
-	return m
-}
-
-type pipes struct {
-	c    chan net.Conn
-	done chan struct{}
-}
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	a, b := net.Pipe()
-	select {
-	case p.c <- b:
-		return a, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.c:
-		return c, nil
-	case <-p.done:
-		return nil, io.EOF
+// Each server has its own words for a conversation that is too long. The request is not sent again, and the error says
+// what to do.
+func TestContextLength(t *testing.T) {
+	said := func(message string) string { return `{"error":{"message":"` + message + `"}}` }
+	for name, a := range map[string]answer{
+		"OpenAI":         {Status: 400, Raw: `{"error":{"message":"too much","type":"invalid_request_error","code":"context_length_exceeded"}}`},
+		"OpenAI, newer":  {Status: 400, Raw: said("Your input exceeds the context window of this model.")},
+		"vLLM":           {Status: 400, Raw: `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens","type":"BadRequestError","code":400}`},
+		"vLLM, newer":    {Status: 400, Raw: said("The decoder prompt (length 40000) is longer than the maximum model length of 32768.")},
+		"vLLM, the room": {Status: 400, Raw: said("'max_tokens' or 'max_completion_tokens' is too large: 9000. This model's maximum context length is 8192 tokens")},
+		"llama.cpp":      {Status: 400, Raw: `{"error":{"code":400,"message":"request (9000 tokens) is too large","type":"exceed_context_size_error","n_ctx":4096}}`},
+		"llama.cpp, old": {Status: 500, Raw: said("the request exceeds the available context size. try increasing the context size")},
+		"Ollama":         {Status: 400, Raw: `{"error":"prompt too long; exceeded max context length by 4 tokens"}`},
+		"Ollama, input":  {Status: 500, Raw: `{"error":{"message":"input length exceeds the context length","type":"api_error"}}`},
+		"OpenRouter":     {Status: 400, Raw: said("This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens")},
+		"LM Studio":      {Status: 400, Raw: `{"error":"The number of tokens to keep from the initial prompt is greater than the context length"}`},
+		"LM Studio, SSE": {Raw: "event: error\ndata: " + said("Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens") + "\n\n"},
+		"SGLang":         {Status: 400, Raw: said("The input (5000 tokens) is longer than the model's context length (4096 tokens).")},
+		"DashScope":      {Status: 400, Raw: said("InternalError.Algo.InvalidParameter: Range of input length should be [1, 98304]")},
+		"Moonshot":       {Status: 400, Raw: said("Invalid request: Your request exceeded model token limit: 262144")},
+		"Gemini":         {Status: 400, Raw: said("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).")},
+		"without a word": {Status: 413},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, srv := open(t, script{Answers: []answer{a}})
+			_, err := play(t.Context(), m, request("hi"))
+			if !errors.Is(err, model.ErrContextLength) {
+				t.Fatalf("got %v", err)
+			}
+			for _, want := range []string{"shorter prompt", "tool results", "a larger window", "model.generationConfig.contextWindowSize"} {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q lacks %q", err, want)
+				}
+			}
+			if n := len(srv.Requests()); n != 1 {
+				t.Errorf("%d requests were sent", n)
+			}
+		})
 	}
 }
 
-func (p *pipes) Close() error   { close(p.done); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
-
-func TestSilence(t *testing.T) {
-	slow := func(d time.Duration) answer {
-		return answer{Text: "abc", Faults: faults{Split: 1, Pause: openaitest.Duration(d)}}
+// Calls that were complete when the answer broke off are handed out, and no other.
+func TestBrokenAnswerHandsOutCompleteCalls(t *testing.T) {
+	calls := []call{
+		{ID: "a", Name: "one", Args: json.RawMessage(`{"x":1}`)},
+		{ID: "b", Name: "two", Args: json.RawMessage(`{"x":"[]{}"}`)},
+		{ID: "c", Name: "three", Args: json.RawMessage(`{"x":"unfinished"}`)},
 	}
-	tests := []struct {
+	const finish = `"finish_reason":"tool_calls"`
+	for _, tt := range []struct {
 		name string
 		a    answer
-		o    openai.Options
 		want string
-		took time.Duration
 	}{
-		{"before the first byte", slow(time.Hour), openai.Options{}, "the server sent nothing for 5m0s", 300 * time.Second},
-		{"between bytes", slow(70 * time.Second), openai.Options{}, "the server sent nothing for 1m0s", 130 * time.Second},
-		{"as set", slow(3 * time.Second), openai.Options{FirstByte: 2 * time.Second}, "the server sent nothing for 2s", 2 * time.Second},
-		{"slow but steady", slow(59 * time.Second), openai.Options{}, "", 59 * 6 * time.Second},
-	}
-	for _, tt := range tests {
+		{"before the end", answer{Text: "hm", Calls: calls[:2], Faults: faults{CutBefore: finish}}, "hm\na one {\"x\":1}\nb two {\"x\":\"[]{}\"}"},
+		{"one call and nothing else", answer{Calls: calls[:1], Faults: faults{CutBefore: finish}}, "\na one {\"x\":1}"},
+		{"in the third", answer{Calls: calls, Faults: faults{Split: 4, CutBefore: `"shed"`}}, "\na one {\"x\":1}\nb two {\"x\":\"[]{}\"}"},
+		{"after the name of the third", answer{Calls: calls, Faults: faults{Split: 4, CutBefore: `"index":2,"function"`}}, "\na one {\"x\":1}\nb two {\"x\":\"[]{}\"}"},
+		{"in text that may be a tag", answer{Text: "<think>so</think>a<", Faults: faults{Split: 1, CutBefore: `"finish_reason":"stop"`}}, "(s)(o)a<"},
+		{"an error in the stream", answer{Raw: `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{}"}}]}}]}` + "\n\n" +
+			`data: {"error":{"message":"busy","code":503}}` + "\n\n"}, "\na one {}"},
+		{"an error that is not a break", answer{Raw: `data: {"choices":[{"delta":{"content":"x","tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{}"}}]}}]}` + "\n\n" +
+			`data: {"choices":[{]}` + "\n\ndata: [DONE]\n\n"}, "x"},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				m := inBubble(t, script{Answers: []answer{tt.a}}, tt.o)
-				start := time.Now()
-				_, err := play(t.Context(), m, request("hi"))
-				if took := time.Since(start); took != tt.took {
-					t.Errorf("took %v, want %v", took, tt.took)
-				}
-				if tt.want == "" && err != nil || tt.want != "" && (!errors.Is(err, model.ErrTimeout) || err.Error() != tt.want) {
-					t.Errorf("got %v", err)
-				}
-			})
-		})
-	}
-}
-
-// Whoever reads the events may take an hour over one: that is not the server's silence.
-func TestSlowReaderIsNotSilence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := inBubble(t, script{Answers: []answer{{Text: "abc", Faults: faults{Split: 1}}}}, openai.Options{})
-		for _, err := range m.Stream(t.Context(), request("hi")) {
-			if err != nil {
-				t.Fatal(err)
+			m, srv := open(t, script{Answers: []answer{tt.a}})
+			got, err := play(t.Context(), m, request("hi"))
+			if err == nil || got != tt.want || len(srv.Requests()) != 1 {
+				t.Errorf("got %q, %v after %d requests", got, err, len(srv.Requests()))
 			}
-			time.Sleep(time.Hour)
-		}
-	})
-}
-
-func TestRetryAfter(t *testing.T) {
-	tests := []struct {
-		name   string
-		header map[string]string
-		least  time.Duration
-		most   time.Duration
-	}{
-		{"seconds", map[string]string{"Retry-After": "7"}, 7 * time.Second, 7 * time.Second},
-		{"a fraction", map[string]string{"Retry-After": "1.5"}, 1500 * time.Millisecond, 1500 * time.Millisecond},
-		{"milliseconds", map[string]string{"Retry-After-Ms": "250", "Retry-After": "9"}, 250 * time.Millisecond, 250 * time.Millisecond},
-		{"a date", map[string]string{"Retry-After": "Sat, 01 Jan 2000 00:00:20 GMT"}, 20 * time.Second, 20 * time.Second},
-		{"a date gone by", map[string]string{"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"}, 250 * time.Millisecond, 500 * time.Millisecond},
-		{"nonsense", map[string]string{"Retry-After": "soon"}, 250 * time.Millisecond, 500 * time.Millisecond},
-		{"nothing", nil, 250 * time.Millisecond, 500 * time.Millisecond},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // whose clock begins with the year 2000
-				m := inBubble(t, script{Answers: []answer{{Status: 429, Header: tt.header}, {Text: "a"}}}, openai.Options{})
-				start := time.Now()
-				if _, err := play(t.Context(), m, request("hi")); err != nil {
-					t.Fatal(err)
-				}
-				if took := time.Since(start); took < tt.least || took > tt.most {
-					t.Errorf("waited %v, want %v to %v", took, tt.least, tt.most)
-				}
-			})
 		})
 	}
-}
-
-func TestRetriesAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := inBubble(t, script{Repeat: true, Answers: []answer{{Status: 503}}}, openai.Options{})
-		start := time.Now()
-		got, err := play(t.Context(), m, request("hi"))
-		if !errors.Is(err, model.ErrServer) || got != "retry 1\nretry 2\nretry 3\nretry 4\n" {
-			t.Errorf("got %q, %v", got, err)
-		}
-		if took := time.Since(start); took < 3750*time.Millisecond || took > 7500*time.Millisecond {
-			t.Errorf("gave up after %v", took)
-		}
-	})
-}
-
-func TestCancelEndsTheWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := inBubble(t, script{Repeat: true, Answers: []answer{{Status: 503, Header: map[string]string{"Retry-After": "20"}}}}, openai.Options{})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		start := time.Now()
-		_, err := play(ctx, m, request("hi"))
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
-			t.Errorf("got %v after %v", err, time.Since(start))
-		}
-	})
 }

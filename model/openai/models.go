@@ -15,7 +15,9 @@ const modelsTimeout = 30 * time.Second
 
 // firstModel asks the server which models it has.
 func (m *Model) firstModel(ctx context.Context) (string, error) {
-	for attempt := 1; ; attempt++ {
+	again := retries{Retry: m.o.Retry}
+	again.Budget = min(again.Budget, modelsTimeout)
+	for {
 		name, f := m.askModels(ctx)
 		if f == nil {
 			return name, nil
@@ -23,8 +25,8 @@ func (m *Model) firstModel(ctx context.Context) (string, error) {
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
-		wait, again := m.o.Retry.wait(attempt, f)
-		if !again {
+		wait, ok := again.next(f)
+		if !ok {
 			return "", f.err
 		}
 		if err := sleep(ctx, wait); err != nil {

@@ -8,8 +8,9 @@
 //
 // Those servers deviate from each other in every field, so what they send is read with tolerance: pieces of calls
 // without index or id, a whole answer where a stream was asked for, streams without their last words. What is not
-// forgiven is an answer that breaks off: it is an error, never a shorter answer. A request is sent again when it
-// failed before any of its answer was handed out, never after.
+// forgiven is an answer that breaks off: it is an error, never a shorter answer. The calls that were complete by then are
+// handed out before the error. A request is sent again when it failed before any of its answer was handed out, never
+// after.
 package openai
 
 import (
@@ -110,14 +111,22 @@ func newClient() *http.Client {
 // Name is the model's name.
 func (m *Model) Name() string { return m.o.Model }
 
+// address is the server's, without credentials: thoughts go back only to where they came from.
+func (m *Model) address() string {
+	u := *m.base
+	u.User, u.RawQuery = nil, ""
+	return u.String()
+}
+
 // Close lets go of idle connections.
 func (m *Model) Close() { m.client.CloseIdleConnections() }
 
 // Stream sends the conversation and yields the answer as it arrives.
 func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		a := &answer{yield: yield}
-		for attempt := 1; ; attempt++ {
+		a := &answer{yield: yield, server: m.address()}
+		again := retries{Retry: m.o.Retry}
+		for {
 			f := m.attempt(ctx, r, a)
 			if f == nil || errors.Is(f.err, errStopped) {
 				return
@@ -129,19 +138,23 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Eve
 			if !a.spoken && m.learn(f) {
 				continue
 			}
-			wait, again := m.o.Retry.wait(attempt, f)
-			if a.spoken || !again {
+			if a.spoken {
 				yield(nil, f.err)
 				return
 			}
-			if !yield(model.Retry{Attempt: attempt, Wait: wait, Err: f.err}, nil) {
+			wait, ok := again.next(f)
+			if !ok {
+				yield(nil, f.err)
+				return
+			}
+			if !yield(model.Retry{Attempt: again.attempts, Wait: wait, Err: f.err}, nil) {
 				return
 			}
 			if err := sleep(ctx, wait); err != nil {
 				yield(nil, err)
 				return
 			}
-			*a = answer{yield: yield}
+			*a = answer{yield: yield, server: a.server}
 		}
 	}
 }

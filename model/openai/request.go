@@ -33,6 +33,9 @@ type wireMessage struct {
 	Content    any        `json:"content"` // string, []wirePart or null
 	ToolCalls  []wireCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+
+	ReasoningContent *string `json:"reasoning_content,omitempty"`
+	Reasoning        *string `json:"reasoning,omitempty"`
 }
 
 type wirePart struct {
@@ -71,12 +74,14 @@ type wireDeclaration struct {
 type quirks struct {
 	noStreamOptions     bool
 	maxCompletionTokens bool
+	thoughts            thoughtMode
 }
 
 // learn reports whether a refusal taught something that makes another attempt worthwhile.
 func (m *Model) learn(f *failure) bool {
 	var e *model.Error
-	if !errors.As(f.err, &e) || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
+	if !errors.As(f.err, &e) || e.Kind == model.ErrContextLength ||
+		e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
 		return false
 	}
 	m.mu.Lock()
@@ -87,6 +92,9 @@ func (m *Model) learn(f *failure) bool {
 	}
 	if strings.Contains(f.body, "max_completion_tokens") {
 		m.quirks.maxCompletionTokens = true
+	}
+	if strings.Contains(f.body, fieldReasoning) { // which is in the longer name too
+		m.quirks.thoughts = min(m.quirks.thoughts+1, thoughtsNever)
 	}
 	return m.quirks != before
 }
@@ -110,7 +118,12 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 		out.Messages = append(out.Messages, wireMessage{Role: "system", Content: r.System})
 	}
 	sees := m.o.Images.sent(m.o.Model)
+	back := m.thoughts(q.thoughts, r.Messages)
 	for _, msg := range r.Messages {
+		if msg.Role == model.Assistant {
+			out.Messages = append(out.Messages, encodeAssistant(msg, back))
+			continue
+		}
 		out.Messages = append(out.Messages, encodeMessage(msg, sees)...)
 	}
 	for _, d := range r.Tools {
@@ -149,10 +162,7 @@ func (m *Model) parameters(d tool.Declaration) json.RawMessage {
 // encodeMessage gives the wire's messages for one of ours: responses are one message each, and their images follow
 // in a user's message, because the wire has no place for them in a tool's.
 func encodeMessage(m model.Message, sees bool) []wireMessage {
-	switch m.Role {
-	case model.Assistant:
-		return encodeAssistant(m)
-	case model.Tool:
+	if m.Role == model.Tool {
 		return encodeResponses(m, sees)
 	}
 	var parts []wirePart
@@ -167,18 +177,23 @@ func encodeMessage(m model.Message, sees bool) []wireMessage {
 	return []wireMessage{{Role: "user", Content: flat(parts)}}
 }
 
-func encodeAssistant(m model.Message) []wireMessage {
+func encodeAssistant(m model.Message, back thoughts) wireMessage {
 	out := wireMessage{Role: "assistant"}
 	if s := m.Text(); s != "" {
 		out.Content = s
 	}
 	for _, c := range m.Calls() {
-		out.ToolCalls = append(out.ToolCalls, wireCall{c.ID, "function", wireFunction{c.Name, cmp.Or(string(c.Args), "{}")}})
+		args := c.Args
+		if fixed, ok := tool.RepairJSON(args); ok { // servers that parse the history reject it as the model wrote it
+			args = fixed
+		}
+		out.ToolCalls = append(out.ToolCalls, wireCall{c.ID, "function", wireFunction{c.Name, cmp.Or(string(args), "{}")}})
 	}
 	if out.Content == nil && len(out.ToolCalls) == 0 {
 		out.Content = "" // null is for calls only
 	}
-	return []wireMessage{out}
+	back.put(m, &out)
+	return out
 }
 
 func encodeResponses(m model.Message, sees bool) []wireMessage {

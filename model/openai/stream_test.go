@@ -31,7 +31,7 @@ func open(t *testing.T, s script) (*openai.Model, *openaitest.Server) {
 	t.Helper()
 	srv := openaitest.Serve(t, s)
 	m, err := openai.Open(t.Context(), openai.Options{
-		BaseURL: srv.URL, Model: "scripted", Retry: openai.Retry{First: time.Millisecond},
+		BaseURL: srv.URL, Model: "scripted", Retry: openai.Retry{First: time.Millisecond, Budget: 100 * time.Millisecond},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func play(ctx context.Context, m model.Model, r model.Request) (string, error) {
 		case model.Text:
 			b.WriteString(string(e))
 		case model.Thought:
-			b.WriteString("(" + string(e) + ")")
+			b.WriteString("(" + e.Text + ")")
 		case model.Call:
 			fmt.Fprintf(&b, "\n%s %s %s", e.ID, e.Name, e.Args)
 		case model.Usage:

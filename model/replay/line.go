@@ -13,13 +13,13 @@ import (
 
 // line is one line of a recording: exactly one of its fields is set.
 type line struct {
-	Model   *string       `json:"model,omitempty"`
-	Request *request      `json:"request,omitempty"`
-	Text    *string       `json:"text,omitempty"`
-	Thought *string       `json:"thought,omitempty"`
-	Call    *model.Call   `json:"call,omitempty"`
-	Usage   *model.Usage  `json:"usage,omitempty"`
-	End     *model.Reason `json:"end,omitempty"`
+	Model   *string        `json:"model,omitempty"`
+	Request *request       `json:"request,omitempty"`
+	Text    *string        `json:"text,omitempty"`
+	Thought *model.Thought `json:"thought,omitempty"`
+	Call    *model.Call    `json:"call,omitempty"`
+	Usage   *model.Usage   `json:"usage,omitempty"`
+	End     *model.Reason  `json:"end,omitempty"`
 }
 
 // event is the line as an event; nil if it is none.
@@ -28,7 +28,7 @@ func (l line) event() model.Event {
 	case l.Text != nil:
 		return model.Text(*l.Text)
 	case l.Thought != nil:
-		return model.Thought(*l.Thought)
+		return *l.Thought
 	case l.Call != nil:
 		return *l.Call
 	case l.Usage != nil:
@@ -46,8 +46,7 @@ func lineOf(e model.Event) (line, bool) {
 		s := string(e)
 		return line{Text: &s}, true
 	case model.Thought:
-		s := string(e)
-		return line{Thought: &s}, true
+		return line{Thought: &e}, true
 	case model.Call:
 		return line{Call: &e}, true
 	case model.Usage:

@@ -53,7 +53,7 @@ func TestPlay(t *testing.T) {
 	}
 	want := [][]model.Event{
 		{
-			model.Thought("Hm."), model.Text("I will read it."),
+			model.Thought{Text: "Hm."}, model.Text("I will read it."),
 			model.Call{Call: tool.Call{ID: "1", Name: "read_file", Args: json.RawMessage(`{"absolute_path":"C:\\\"x\"/main.go"}`)}},
 			model.Usage{Input: 812, Output: 40}, model.End{Reason: model.Calls},
 		},
@@ -147,6 +147,30 @@ func TestRecord(t *testing.T) {
 		if _, err := events(again, model.Request{Messages: conversation[:n]}); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A thought keeps the server that takes it back, and its pieces become one line.
+func TestRecordKeepsWhereAThoughtCameFrom(t *testing.T) {
+	const lines = `{"thought":{"text":"a","server":"http://s","field":"reasoning"}}
+{"thought":{"text":"b","server":"http://s","field":"reasoning"}}
+{"thought":"c"}
+{"end":"stop"}
+`
+	live, err := replay.Read(strings.NewReader(lines), "live", replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if _, err := events(replay.Record(&file, live), model.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"thought":{"text":"ab","server":"http://s","field":"reasoning"}}
+{"thought":"c"}
+{"end":"stop"}
+`
+	if !strings.HasSuffix(file.String(), want) {
+		t.Errorf("recorded\n%s", file.String())
 	}
 }
 

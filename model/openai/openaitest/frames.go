@@ -1,6 +1,7 @@
 package openaitest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -19,7 +20,7 @@ func (a Answer) frames() []string {
 	}
 	delta(`{"role":"assistant","content":""}`)
 	for _, s := range split(a.Thought, a.Faults.Split) {
-		delta(`{"reasoning_content":` + quote(s) + `}`)
+		delta(`{` + quote(a.field()) + `:` + quote(s) + `}`)
 	}
 	for _, s := range split(a.Text, a.Faults.Split) {
 		delta(`{"content":` + quote(s) + `}`)
@@ -117,6 +118,8 @@ func (a Answer) finish() string {
 	return "stop"
 }
 
+func (a Answer) field() string { return cmp.Or(a.Field, "reasoning_content") }
+
 // plain is the answer as one object.
 func (a Answer) plain() string {
 	var calls []string
@@ -128,8 +131,8 @@ func (a Answer) plain() string {
 		usage = `,"usage":` + a.Usage.json()
 	}
 	return fmt.Sprintf(`{"id":"chatcmpl-1","object":"chat.completion","model":"scripted","choices":[{"index":0,"message":`+
-		`{"role":"assistant","content":%s,"reasoning_content":%s,"tool_calls":[%s]},"finish_reason":%s}]%s}`,
-		quote(a.Text), quote(a.Thought), strings.Join(calls, ","), quote(a.finish()), usage)
+		`{"role":"assistant","content":%s,%s:%s,"tool_calls":[%s]},"finish_reason":%s}]%s}`,
+		quote(a.Text), quote(a.field()), quote(a.Thought), strings.Join(calls, ","), quote(a.finish()), usage)
 }
 
 func (u Usage) json() string {

@@ -175,11 +175,14 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, body string) {
 		if !s.pause(r, time.Duration(a.Faults.Pause)) {
 			return
 		}
+		if a.Faults.CutBefore != "" && strings.Contains(f, a.Faults.CutBefore) {
+			panic(http.ErrAbortHandler) // the way net/http has to break a connection
+		}
 		if left > 0 && len(f) >= left {
 			_, _ = io.WriteString(w, f[:left])
 			flush(w)
 			if a.Faults.Cut > 0 {
-				panic(http.ErrAbortHandler) // the way net/http has to break a connection
+				panic(http.ErrAbortHandler)
 			}
 			return
 		}

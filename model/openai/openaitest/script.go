@@ -26,6 +26,7 @@ type Answer struct {
 	Absent []string `json:"absent,omitempty"` // what must not
 
 	Thought string `json:"thought,omitempty"`
+	Field   string `json:"field,omitempty"` // where the thought is sent; "": reasoning_content
 	Text    string `json:"text,omitempty"`
 	Calls   []Call `json:"calls,omitempty"`
 	Finish  string `json:"finish,omitempty"` // finish_reason; "": "stop" or "tool_calls"; "none": it is left out
@@ -58,6 +59,7 @@ type Faults struct {
 	Split      int      `json:"split,omitempty"`      // bytes in each piece of text and arguments; 0: all at once
 	Pause      Duration `json:"pause,omitempty"`      // before each event
 	Cut        int      `json:"cut,omitempty"`        // the connection breaks after so many bytes
+	CutBefore  string   `json:"cutBefore,omitempty"`  // the connection breaks in place of the first event with this in it
 	End        int      `json:"end,omitempty"`        // the stream ends in good order after so many bytes
 	Plain      bool     `json:"plain,omitempty"`      // one JSON object instead of a stream
 	NoDone     bool     `json:"noDone,omitempty"`     // no [DONE]
