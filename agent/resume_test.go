@@ -74,7 +74,7 @@ func TestBrokenAnswersEnd(t *testing.T) {
 	var events []string
 	forever := breaks(call("", "look", `{"name":"x"}`), call("", "change", `{"name":"y"}`))
 	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{forever}}
-	a := agent.New(agent.Options{Model: m, Executor: b.executor(), Observe: func(e agent.Event) {
+	a := agent.New(agent.Options{Model: m, Executor: b.executor(), Limits: agent.Limits{Turns: 10}, Observe: func(e agent.Event) {
 		if r, ok := e.(agent.Resumed); ok {
 			events = append(events, fmt.Sprintf("turn %d: %d of %d: %v", r.Turn, r.Times, r.Most, r.Err))
 		}
