@@ -63,10 +63,14 @@ func TestResourcesOfAPrompt(t *testing.T) {
 		"see @s:y://even.":              {"y://even"},
 		`see @"s:a://b c."`:             {"a://b c."},
 		"mail me@s:a://b":               nil,
-		"see @u:a://b @s: @s":           nil,
+		"see @u:a://b @s: @s":           {"no server: a://b"},
+		"see @u:b @types/node":          nil,
 	} {
 		var got []string
 		for _, r := range resources(prompt, []string{"s", "t"}, known) {
+			if r.server == "" {
+				r.uri = "no server: " + r.uri
+			}
 			got = append(got, r.uri)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -141,7 +141,8 @@ func serverOf(name string) (string, bool) {
 	return server, mcp || of
 }
 
+// hasServer reports whether settings have a server of this name, or an untrusted project may have one.
 func (s *Session) hasServer(alias string) bool {
 	_, ok := s.Settings.MCP.Servers[alias]
-	return ok
+	return ok || slices.ContainsFunc(s.Settings.Withheld(), func(w settings.Withheld) bool { return strings.HasPrefix(w.Key, "mcp") })
 }
