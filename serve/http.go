@@ -67,18 +67,21 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 // handler serves sessions, each with an executor of its own.
 func (s *Server) handler(ctx context.Context, open *connections) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
-		c, m := s.connect(ctx)
+		// The SDK calls this for every request, also for those of a session that has a server: nothing may outlive the
+		// request unless it begins a session.
+		c, m := s.connect()
 		m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
-			return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-				if peer, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" {
-					open.add(c, peer)
+			return func(reqCtx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+				if peer, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && open.add(c, peer) {
+					stop := context.AfterFunc(ctx, c.end)
 					go func() {
 						peer.Wait()
+						stop()
 						open.remove(c)
 						c.finish()
 					}()
 				}
-				return next(ctx, method, req)
+				return next(reqCtx, method, req)
 			}
 		})
 		return m
@@ -131,13 +134,18 @@ type connections struct {
 	open map[*connection]*mcp.ServerSession
 }
 
-func (cs *connections) add(c *connection, peer *mcp.ServerSession) {
+// add reports whether the connection is new: a client may send initialize twice.
+func (cs *connections) add(c *connection, peer *mcp.ServerSession) bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
+	if cs.open[c] != nil {
+		return false
+	}
 	if cs.open == nil {
 		cs.open = map[*connection]*mcp.ServerSession{}
 	}
 	cs.open[c] = peer
+	return true
 }
 
 func (cs *connections) remove(c *connection) {

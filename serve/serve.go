@@ -6,8 +6,8 @@
 //	err := s.Stdio(ctx, os.Stdin, os.Stdout)
 //
 // One connection is one session with an executor of its own: calls go through the same order, policy and questions as
-// those of a model. What needs a yes is asked by elicitation where the client can, and refused otherwise with the rule
-// that would allow it.
+// those of a model. What requires approval is asked by elicitation. Where the client cannot ask or declines, the call is
+// denied, with what would allow it.
 //
 // The package knows no concrete tool and no settings, and writes nothing to stdout but the protocol.
 package serve
@@ -34,8 +34,11 @@ type Options struct {
 	// Session makes the executor of one connection, once its client is known, and what to do at its end (nil: nothing).
 	// An executor without an Ask gets the client's; its Observe is still called.
 	Session func(Client) (*tool.Executor, func(), error)
-	// Tools are the names of the tools that are offered; nil offers all that the registry declares.
+	// Tools are the names of the tools that are offered; nil offers all that the registry declares. A tool with Needs is
+	// offered only if Meets has them.
 	Tools []string
+	// Meets are the needs of tools that the sessions meet. tool.NeedsPerson is met only where the client can ask.
+	Meets []tool.Need
 	// Abroad are the names of tools that reach beyond this machine although they are of a kind that only looks.
 	Abroad []string
 }
@@ -44,9 +47,9 @@ type Options struct {
 type Client struct {
 	Name    string
 	Version string
-	CanAsk  bool // it can put a question to a person
-	// Ask puts a question to the person at the client, or says that it cannot. A session that wants to know what was
-	// answered, such as the rule of a yes for good, wraps it.
+	CanAsk  bool // it can show an approval request to its user
+	// Ask sends an approval request to the client. A client that cannot ask or that declines is a *Denied. A session that
+	// wants to know what was answered, such as the rule of an approval for the session, wraps it.
 	Ask   tool.Asker
 	Roots []string // folders that it works in, as it says; nil if it does not say. They may narrow, never widen
 }
@@ -75,9 +78,9 @@ type connection struct {
 	done    func() // at its end
 }
 
-// connect makes the MCP server of one connection.
-func (s *Server) connect(ctx context.Context) (*connection, *mcp.Server) {
-	life, end := context.WithCancel(ctx)
+// connect makes the MCP server of one connection. Nothing refers to the two but the caller, who ends them.
+func (s *Server) connect() (*connection, *mcp.Server) {
+	life, end := context.WithCancel(context.Background())
 	c := &connection{server: s, life: life, end: end}
 	m := mcp.NewServer(&mcp.Implementation{Name: s.opt.Name, Version: s.opt.Version}, &mcp.ServerOptions{
 		Instructions: s.opt.Instructions,
@@ -170,8 +173,9 @@ const stopWait = 300 * time.Millisecond
 // Stdio serves one client that speaks through in and out, until in ends or ctx does. What was asked before the end of in
 // still has a moment to be answered.
 func (s *Server) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	c, m := s.connect(ctx)
+	c, m := s.connect()
 	defer c.finish()
+	defer context.AfterFunc(ctx, c.end)()
 	done := make(chan error, 1)
 	to := &answers{open: &unanswered{}, WriteCloser: out}
 	transport := &mcp.IOTransport{Reader: &watched{newLines(in, to), c.end}, Writer: to, MaxLineLength: -1}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,13 +128,9 @@ func TestListAndCall(t *testing.T) {
 	if err != nil || res.IsError || res.Content[0].(*mcp.TextContent).Text != "hi" {
 		t.Errorf("%+v %v", res, err)
 	}
-	if diff := cmp.Diff(map[string]any{"status": "success", "returnDisplay": ""}, res.StructuredContent); diff != "" {
-		t.Error(diff)
-	}
 	res, err = cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "fail"})
-	want := map[string]any{"status": "error", "error": map[string]any{"type": "file_not_found", "message": "there is no such file"}, "returnDisplay": ""}
-	if diff := cmp.Diff(want, res.StructuredContent); err != nil || !res.IsError || diff != "" {
-		t.Errorf("%v %s", err, diff)
+	if err != nil || !res.IsError || res.Content[0].(*mcp.TextContent).Text != "there is no such file" {
+		t.Errorf("%+v %v", res, err)
 	}
 	res, err = cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "media"})
 	if err != nil || len(res.Content) != 4 {
@@ -159,68 +156,86 @@ func TestAnnotationsOfASearch(t *testing.T) {
 	}
 }
 
-// All that a command printed was told twice: in the content, and in what is for a person beside it.
-func TestLongTextIsToldOnce(t *testing.T) {
-	cs, leave := client(t, New(Options{Session: testSession}), nil)
-	defer leave()
-	display := func(text string) string {
-		t.Helper()
-		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "print", Arguments: map[string]any{"text": text}})
-		if err != nil || res.IsError || res.Content[0].(*mcp.TextContent).Text != "Output: "+text {
-			t.Fatalf("%+v %v", res, err)
-		}
-		return res.StructuredContent.(map[string]any)["returnDisplay"].(string)
-	}
-	if got := display("short"); got != "```\nshort\n```" {
-		t.Errorf("%q", got)
-	}
-	got := display(strings.Repeat("line\n", 4000))
-	if len(got) > maxDisplay+100 || !strings.HasPrefix(got, "```\nline\n") || !strings.HasSuffix(got, "…\n```\nThe rest is in the content.") {
-		t.Errorf("%d bytes: %q", len(got), got)
-	}
-}
-
-func TestAsking(t *testing.T) {
-	var asked *mcp.ElicitParams
-	answer := &mcp.ElicitResult{Action: "accept", Content: map[string]any{"remember": "Edit(/x)"}}
-	cs, leave := client(t, New(Options{Session: testSession}), &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-		asked = r.Params
-		return answer, nil
+// Claude Code and Codex send the model only structuredContent where it is present: it had a status and a summary, and the
+// model saw no file, no match, no output and no image.
+func TestResultsAreContentAlone(t *testing.T) {
+	cs, leave := client(t, New(Options{Session: testSession}), &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"colour": "blue"}}, nil
 	}})
 	defer leave()
-	res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "edit", Arguments: map[string]any{"text": "x"}})
-	if err != nil || res.IsError {
-		t.Fatalf("%+v %v", res, err)
+	list, err := cs.ListTools(t.Context(), nil)
+	if err != nil || len(list.Tools) != len(fixture()) {
+		t.Fatalf("%+v %v", list, err)
 	}
-	if !strings.Contains(asked.Message, "edit x\n(it writes)") || !strings.Contains(asked.Message, "the whole of x") {
-		t.Error(asked.Message)
+	for _, tl := range list.Tools {
+		if tl.OutputSchema != nil {
+			t.Errorf("%s declares an outputSchema: %v", tl.Name, tl.OutputSchema)
+		}
+		if tl.Name == "slow" {
+			continue
+		}
+		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: tl.Name, Arguments: map[string]any{"text": "all of it"}})
+		if err != nil || len(res.Content) == 0 || res.StructuredContent != nil {
+			t.Errorf("%s: %v, content %v, structured %v", tl.Name, err, res.Content, res.StructuredContent)
+		}
 	}
-	want := map[string]any{"status": "success", "returnDisplay": map[string]any{"fileDiff": "-old\n+new", "fileName": "x"}}
-	if diff := cmp.Diff(want, res.StructuredContent); diff != "" {
-		t.Error(diff)
-	}
-	answer = &mcp.ElicitResult{Action: "decline"}
-	res, _ = cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "edit"})
-	if text := res.Content[0].(*mcp.TextContent).Text; !res.IsError || !strings.Contains(text, "denied by the user") {
-		t.Error(text)
-	}
-	answer = &mcp.ElicitResult{Action: "accept", Content: map[string]any{"colour": "blue"}}
-	res, _ = cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "form"})
-	if text := res.Content[0].(*mcp.TextContent).Text; text != `{"colour":"blue"}` {
-		t.Error(text)
+	res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "print", Arguments: map[string]any{"text": "all of it"}})
+	if err != nil || len(res.Content) != 1 || res.Content[0].(*mcp.TextContent).Text != "Output: all of it" {
+		t.Errorf("%+v %v", res, err)
 	}
 }
 
-func TestRefusedWhereNobodyCanBeAsked(t *testing.T) {
-	cs, leave := client(t, New(Options{Session: testSession}), nil)
-	defer leave()
-	res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "edit"})
-	if err != nil {
-		t.Fatal(err)
+// A tool that needs what a connection does not have was offered, and failed at every call.
+func TestUnmetNeeds(t *testing.T) {
+	need := func(name string, n tool.Need) tool.Tool {
+		return tool.Define(tool.Def[textArgs]{Name: name, Description: "Needs " + string(n) + ".", Kind: tool.Think, Needs: n,
+			Prepare: func(context.Context, textArgs) (*tool.Invocation, error) {
+				return &tool.Invocation{Access: []tool.Access{tool.Nothing}, Run: func(context.Context, *tool.Live) (tool.Result, error) {
+					return tool.TextResult(name), nil
+				}}, nil
+			}})
 	}
-	text := res.Content[0].(*mcp.TextContent).Text
-	if !res.IsError || !strings.Contains(text, "the rule Edit(/x) would allow it") || !strings.Contains(text, "requires approval") {
-		t.Error(text)
+	session := func(c Client) (*tool.Executor, func(), error) {
+		x, done, err := testSession(c)
+		x.Registry = tool.NewRegistry(need("person", tool.NeedsPerson), need("model", tool.NeedsModel), need("session", tool.NeedsSession), need("none", ""))
+		return x, done, err
+	}
+	asking := &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "accept"}, nil
+	}}
+	for _, c := range []struct {
+		name   string
+		opt    Options
+		client *mcp.ClientOptions
+		want   []string
+	}{
+		{"by default", Options{}, asking, []string{"none"}},
+		{"named", Options{Tools: []string{"none", "model", "person"}}, asking, []string{"none"}},
+		{"met", Options{Meets: []tool.Need{tool.NeedsModel, tool.NeedsPerson}}, asking, []string{"model", "none", "person"}},
+		{"a client that cannot ask", Options{Meets: []tool.Need{tool.NeedsPerson, tool.NeedsSession}}, nil, []string{"none", "session"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.opt.Session = session
+			cs, leave := client(t, New(c.opt), c.client)
+			defer leave()
+			list, err := cs.ListTools(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, tl := range list.Tools {
+				names = append(names, tl.Name)
+			}
+			if diff := cmp.Diff(c.want, names); diff != "" {
+				t.Error(diff)
+			}
+			for _, name := range []string{"person", "model", "session", "none"} {
+				_, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: name})
+				if offered := slices.Contains(c.want, name); (err == nil) != offered {
+					t.Errorf("%s is offered: %v; a call: %v", name, offered, err)
+				}
+			}
+		})
 	}
 }
 

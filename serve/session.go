@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,7 +52,7 @@ func (s *session) use(x *tool.Executor) {
 func (s *session) list() []*mcp.Tool {
 	tools := []*mcp.Tool{}
 	for _, d := range s.x.Registry.Declarations(nil) {
-		if s.offers(d.Name) {
+		if s.offers(d) {
 			tools = append(tools, &mcp.Tool{
 				Name: d.Name, Title: d.Title(), Description: d.Description, InputSchema: d.Parameters, Annotations: annotations(d, slices.Contains(s.server.opt.Abroad, d.Name)),
 			})
@@ -62,8 +61,11 @@ func (s *session) list() []*mcp.Tool {
 	return tools
 }
 
-func (s *session) offers(name string) bool {
-	return s.server.opt.Tools == nil || slices.Contains(s.server.opt.Tools, name)
+// offers reports whether the client is offered a tool: one that is asked for, with all that it needs.
+func (s *session) offers(d tool.Declaration) bool {
+	opt := s.server.opt
+	met := d.Needs == "" || slices.Contains(opt.Meets, d.Needs) && (d.Needs != tool.NeedsPerson || s.client.CanAsk)
+	return met && (opt.Tools == nil || slices.Contains(opt.Tools, d.Name))
 }
 
 // annotations say what is true of a tool by its kind; abroad it reaches beyond this machine whatever its kind says. Of
@@ -87,7 +89,7 @@ func annotations(d tool.Declaration, abroad bool) *mcp.ToolAnnotations {
 func (s *session) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	p := req.Params
 	t, err := s.x.Registry.Lookup(p.Name)
-	if err != nil || !s.offers(t.Declaration().Name) {
+	if err != nil || !s.offers(t.Declaration()) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.unknown(p.Name)}
 	}
 	run := &running{ctx: ctx, token: p.GetProgressToken()}
@@ -147,77 +149,4 @@ func lastLine(markdown string) string {
 		return line
 	}
 	return ""
-}
-
-// ask puts a question to the person at the client, if it can.
-func (s *session) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	if !s.client.CanAsk {
-		return tool.Decision{}, fmt.Errorf("the MCP client cannot ask a person%s", allowedBy(why.Offer))
-	}
-	s.mu.Lock()
-	if run := s.calls[r.Call.ID]; run != nil {
-		// A question travels beside the answer of its call, and is withdrawn with it.
-		joined, cancel := context.WithCancel(run.ctx)
-		defer cancel()
-		defer context.AfterFunc(ctx, cancel)()
-		ctx = joined
-	}
-	s.mu.Unlock()
-	form := r.Form
-	if form == nil {
-		form = yesForm(why.Offer)
-	}
-	res, err := s.peer.Elicit(ctx, &mcp.ElicitParams{Mode: "form", Message: question(r, why), RequestedSchema: form})
-	if err != nil {
-		return tool.Decision{}, fmt.Errorf("the MCP client could not ask: %w%s", err, allowedBy(why.Offer))
-	}
-	switch res.Action {
-	case "accept":
-	case "cancel":
-		return tool.Decision{}, context.Canceled
-	default:
-		return tool.Decision{Verdict: tool.Deny}, nil
-	}
-	d := tool.Decision{Verdict: tool.Allow}
-	if r.Form != nil {
-		if d.Answer, err = json.Marshal(res.Content); err != nil {
-			return tool.Decision{}, err
-		}
-		return d, nil
-	}
-	if rule, _ := res.Content["remember"].(string); slices.Contains(why.Offer, rule) {
-		d.Remember = rule
-	}
-	return d, nil
-}
-
-func allowedBy(offer []string) string {
-	if len(offer) == 0 {
-		return ""
-	}
-	return "; the rule " + offer[0] + " would allow it"
-}
-
-// question is all of what a person should see before a yes.
-func question(r tool.Request, why tool.Decision) string {
-	text := r.Description
-	if why.Reason != "" {
-		text += "\n(" + why.Reason + ")"
-	}
-	if r.Confirm != nil {
-		text += "\n\n" + r.Confirm.Markdown()
-	}
-	return text
-}
-
-// yesForm is a form of nothing but yes and no, and of the rules that a yes could become.
-func yesForm(offer []string) json.RawMessage {
-	if len(offer) == 0 {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	choices, err := json.Marshal(append([]string{"only this once"}, offer...))
-	if err != nil {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return json.RawMessage(`{"type":"object","properties":{"remember":{"type":"string","title":"Allow","enum":` + string(choices) + `,"default":"only this once"}}}`)
 }

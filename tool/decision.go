@@ -60,7 +60,8 @@ type Decision struct {
 type Policy func(Request) Decision
 
 // An Asker asks a person; several questions may be open. When ctx ends the question is withdrawn. A nil Asker
-// refuses. An answer with Remember set is judged anew for all open questions.
+// refuses. An answer with Remember set is judged anew for all open questions. An error with ErrDenied in its chain denies
+// the call with the error's text, for an asker that knows better than "the person" who denied it.
 type Asker func(ctx context.Context, r Request, why Decision) (Decision, error)
 
 // Stricter is the policy that allows only what both allow, and asks where one of them asks.

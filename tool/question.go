@@ -82,6 +82,8 @@ func (e *entry) answered(ctx context.Context, r Request, a answer) step {
 		return e.stop(cancelled("%s: cancelled while a person was asked", r.Description))
 	case errors.Is(a.err, context.Canceled):
 		return e.stop(cancelled("%s: the person cancelled it", r.Description))
+	case errors.Is(a.err, ErrDenied): // the asker says who denied it, and why
+		return e.stop(denied("%s: %v", r.Description, a.err))
 	case a.err != nil:
 		return e.stop(unanswered(r.Description, a.err.Error()))
 	case a.Verdict != Allow:

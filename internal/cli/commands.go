@@ -46,7 +46,7 @@ adze mcp serve --cwd ~/app
 adze mcp serve --tools read_file,grep_search,glob
 adze mcp serve --http 127.0.0.1:8931
 
-What needs a yes is asked through the client where that can ask, and refused otherwise.`},
+The client shows approval requests to its user where it can; otherwise calls that require approval are denied.`},
 		{name: "memory show", about: "show what the context files tell every model", run: showMemory, help: `
 adze memory show`},
 		{name: "permission check", words: "-- 'COMMAND'", about: "explain whether a command would be allowed, and why", run: permissionCheck, help: `

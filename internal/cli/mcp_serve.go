@@ -52,7 +52,7 @@ type kept struct{ io.Writer }
 
 func (kept) Close() error { return nil }
 
-// offered are the names of the tools to offer, and the folder they work in. It opens a session to find out, so that
+// offered are the names of the tools to offer, nil for all, and the folder they work in. It opens a session to find out, so that
 // settings that cannot be used stop the start and not the first call.
 func offered(env Env, o *options) (names []string, dir string, err error) {
 	s, err := openSession(env, o, session.Options{})
@@ -61,12 +61,7 @@ func offered(env Env, o *options) (names []string, dir string, err error) {
 	}
 	defer closeSession(env, s)
 	if o.tools == "" {
-		for _, d := range s.Executor.Registry.All() {
-			if d.Needs == "" {
-				names = append(names, d.Name)
-			}
-		}
-		return names, s.Folder.Path, nil
+		return nil, s.Folder.Path, nil
 	}
 	for name := range strings.SplitSeq(o.tools, ",") {
 		if name = strings.TrimSpace(name); name == "" {
@@ -76,7 +71,11 @@ func offered(env Env, o *options) (names []string, dir string, err error) {
 		if err != nil {
 			return nil, "", usagef("--tools: %v", err)
 		}
-		names = append(names, t.Declaration().Name)
+		d := t.Declaration()
+		if d.Needs != "" {
+			return nil, "", usagef("--tools: %s needs a %s, which an MCP client doesn't provide", d.Name, d.Needs)
+		}
+		names = append(names, d.Name)
 	}
 	if names == nil {
 		return nil, "", usagef("--tools names no tool; adze tool list shows them")
@@ -97,19 +96,43 @@ func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Exec
 	if err != nil {
 		return nil, nil, err
 	}
-	s.Executor.Ask = s.Asking(remembering(c.Ask, s.Policy))
+	s.Executor.Ask = s.Asking(remembering(c.Ask, s.Policy, filepath.Join(s.Folder.Home, "settings.json")))
 	return s.Executor, func() { closeSession(env, s) }, nil
 }
 
-// remembering keeps the rules of what is allowed for good, for as long as the connection lives.
-func remembering(ask tool.Asker, policy *permission.Policy) tool.Asker {
+// remembering keeps the rules of what is allowed for good, for as long as the connection lives. A call that the client
+// denied says how the user can allow it in settings.
+func remembering(ask tool.Asker, policy *permission.Policy, settings string) tool.Asker {
 	return func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 		d, err := ask(ctx, r, why)
+		var denied *serve.Denied
+		if errors.As(err, &denied) {
+			denied.Next = allowing(policy.Explain(r, why), why.Offer, settings)
+		}
 		if err == nil && d.Remember != "" {
 			policy.Remember(r, d.Remember)
 		}
 		return d, err
 	}
+}
+
+// allowing tells the client's model how its user can allow a call: the smallest rule first.
+func allowing(x permission.Explanation, offer []string, settings string) string {
+	if x.Person {
+		return "Tell the user: only an approval in a client that shows approval requests allows this; no rule does."
+	}
+	var ways []string
+	if len(offer) > 0 {
+		rules := strings.Join(permission.SplitOffer(offer[0]), " and ")
+		ways = append(ways, fmt.Sprintf("add the rule %s to permissions.allow in %s", rules, settings))
+	}
+	if len(x.Flags) > 0 {
+		ways = append(ways, "run adze mcp serve with "+x.Flags[0])
+	}
+	if ways == nil {
+		return "Tell the user that no rule and no flag allows this."
+	}
+	return "Tell the user how to allow it: " + strings.Join(ways, ", or ") + "."
 }
 
 // narrowed are the client's folders that lie in the workspace; nil: it stays as it is.

@@ -1,0 +1,143 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// ask sends an approval request to the client, if it can show one.
+func (s *session) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+	if !s.client.CanAsk {
+		return tool.Decision{}, denied(why, "this MCP client can't show approval requests")
+	}
+	s.mu.Lock()
+	if run := s.calls[r.Call.ID]; run != nil {
+		// A question travels beside the answer of its call, and is withdrawn with it.
+		joined, cancel := context.WithCancel(run.ctx)
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
+		ctx = joined
+	}
+	s.mu.Unlock()
+	form := r.Form
+	if form == nil {
+		form = yesForm(why.Offer)
+	}
+	res, err := s.peer.Elicit(ctx, &mcp.ElicitParams{Mode: "form", Message: question(r, why), RequestedSchema: form})
+	switch {
+	case err != nil:
+		return tool.Decision{}, denied(why, fmt.Sprintf("the MCP client failed to show the approval request: %v", err))
+	case res.Action == "accept":
+	case res.Action == "cancel":
+		return tool.Decision{}, denied(why, "the MCP client canceled the approval request")
+	default:
+		return tool.Decision{}, denied(why, "the MCP client declined the approval request")
+	}
+	d := tool.Decision{Verdict: tool.Allow}
+	if r.Form != nil {
+		if d.Answer, err = json.Marshal(res.Content); err != nil {
+			return tool.Decision{}, err
+		}
+		return d, nil
+	}
+	if rule, _ := res.Content["remember"].(string); slices.Contains(why.Offer, rule) {
+		d.Remember = rule
+	}
+	return d, nil
+}
+
+// Denied is the error of an approval request that the client declined or could not show. It names the client and not
+// its user: many clients decline without showing anything, and the protocol has one answer for both.
+type Denied struct {
+	Cause  string // what the client did
+	Reason string // why the call requires approval
+	Next   string // how the user can allow it; text for the client's model
+}
+
+func (d *Denied) Error() string {
+	text := "permission denied: " + d.Cause
+	if d.Reason != "" {
+		text += "\nNeeds approval: " + d.Reason
+	}
+	if d.Next != "" {
+		text += "\n" + d.Next
+	}
+	return text
+}
+
+// Unwrap is tool.ErrDenied.
+func (*Denied) Unwrap() error { return tool.ErrDenied }
+
+// denied names the smallest rule that would allow the call; a session that knows more of settings says more.
+func denied(why tool.Decision, cause string) error {
+	d := &Denied{Cause: cause, Reason: why.Reason}
+	if len(why.Offer) > 0 {
+		d.Next = "Tell the user: the rule " + strings.ReplaceAll(why.Offer[0], "\n", " and ") + " would allow it."
+	}
+	return d
+}
+
+// question is all of what a user should see before approving a call. Clients show the first lines at once and the rest
+// only to a user who scrolls: the first says what would happen, the second why it requires approval.
+func question(r tool.Request, why tool.Decision) string {
+	what, warnings := r.Description, []string(nil)
+	switch c := r.Confirm.(type) {
+	case tool.FileDiff:
+		warnings = c.Warnings
+		if c.Stat != nil {
+			what += fmt.Sprintf(" +%d −%d", c.Stat.ModelAddedLines, c.Stat.ModelRemovedLines)
+		}
+	case tool.Command:
+		warnings = c.Warnings
+		what = "run " + inOneLine(c.Line)
+	}
+	first, size := utf8.DecodeRuneInString(what)
+	lines := []string{string(unicode.ToUpper(first)) + what[size:]}
+	var second []string
+	if why.Reason != "" {
+		second = append(second, "Needs approval: "+why.Reason)
+	}
+	for _, w := range warnings {
+		second = append(second, "Warning: "+w)
+	}
+	if second != nil {
+		lines = append(lines, inOneLine(strings.Join(second, ". ")))
+	}
+	if r.Confirm != nil {
+		lines = append(lines, "", r.Confirm.Markdown())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// maxLine is how long a heading may be, in characters: more than any client shows.
+const maxLine = 1000
+
+// inOneLine is a text with its line breaks made visible. A text that is too long for a heading says so.
+func inOneLine(text string) string {
+	line := []rune(tool.Visible(strings.ReplaceAll(strings.TrimSpace(text), "\n", " ⏎ ")))
+	if len(line) <= maxLine {
+		return string(line)
+	}
+	return fmt.Sprintf("%s … (%d more characters below)", string(line[:maxLine]), len(line)-maxLine)
+}
+
+// yesForm is a form of nothing but yes and no, and of the rules that a yes could become.
+func yesForm(offer []string) json.RawMessage {
+	if len(offer) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	choices, err := json.Marshal(append([]string{"only this once"}, offer...))
+	if err != nil {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return json.RawMessage(`{"type":"object","properties":{"remember":{"type":"string","title":"Allow","enum":` + string(choices) + `,"default":"only this once"}}}`)
+}
