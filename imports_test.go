@@ -28,9 +28,12 @@ var mayImport = map[string]string{
 	"permission/ondisk": "permission internal/disk",
 
 	// Models by their wire.
-	"model/openai":            "tool model",
-	"model/openai/openaitest": "",
-	"model/replay":            "tool model",
+	"model/openai":                  "tool model",
+	"model/openai/openaitest":       "model/internal/scripted",
+	"model/anthropic/anthropictest": "model/internal/scripted",
+	"model/responses/responsestest": "model/internal/scripted",
+	"model/internal/scripted":       "",
+	"model/replay":                  "tool model",
 
 	// Engines know no tools.
 	"internal/workspace":          "internal/workspace/names internal/workspace/nofollow internal/workspace/realpath internal/atomicfile",

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/adze-dev/adze/model/internal/scripted"
 )
 
 const head = `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"scripted",`
@@ -44,21 +46,7 @@ func (a Answer) frames() []string {
 	if !a.Faults.NoDone {
 		event("[DONE]")
 	}
-	return a.dress(out)
-}
-
-// dress gives events other line ends and comments.
-func (a Answer) dress(events []string) []string {
-	for i, e := range events {
-		if a.Faults.Comments {
-			e = ": keep-alive\n\n" + e
-		}
-		if a.Faults.CRLF {
-			e = strings.ReplaceAll(e, "\n", "\r\n")
-		}
-		events[i] = e
-	}
-	return events
+	return scripted.Dress(out, a.Faults.CRLF, a.Faults.Comments)
 }
 
 // callDeltas are the pieces of one call.

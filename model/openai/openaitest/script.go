@@ -1,12 +1,9 @@
 package openaitest
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"maps"
-	"slices"
-	"time"
+
+	"github.com/adze-dev/adze/model/internal/scripted"
 )
 
 // Script is a server's part of a conversation.
@@ -74,50 +71,12 @@ type Faults struct {
 }
 
 // Duration is a time.Duration that JSON writes as "10ms".
-type Duration time.Duration
-
-// UnmarshalJSON reads "10ms".
-func (d *Duration) UnmarshalJSON(b []byte) error {
-	var s string
-	if err := json.Unmarshal(b, &s); err != nil {
-		return fmt.Errorf("read a duration such as \"10ms\": %w", err)
-	}
-	v, err := time.ParseDuration(s)
-	*d = Duration(v)
-	return err
-}
-
-// MarshalJSON writes "10ms".
-func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
+type Duration = scripted.Duration
 
 // Parse reads a script from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
 func Parse(data []byte, vars map[string]string) (Script, error) {
-	names := slices.SortedFunc(maps.Keys(vars), func(a, b string) int { return len(b) - len(a) }) // $WORKED before $WORK
-	for _, name := range names {
-		quoted, err := json.Marshal(vars[name])
-		if err != nil {
-			return Script{}, err
-		}
-		data = bytes.ReplaceAll(data, []byte(name), quoted[1:len(quoted)-1])
-	}
-	var s Script
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
-		return Script{}, fmt.Errorf("read a script: %w", err)
-	}
-	return s, nil
+	return scripted.Parse[Script](data, vars)
 }
 
 // text is what the model says as arguments, to the byte.
-func (c Call) text() string {
-	var s string
-	if json.Unmarshal(c.Args, &s) == nil {
-		return s
-	}
-	var b bytes.Buffer
-	if json.Compact(&b, c.Args) != nil {
-		return string(c.Args)
-	}
-	return b.String()
-}
+func (c Call) text() string { return scripted.Arguments(c.Args) }

@@ -1,0 +1,178 @@
+// Package anthropictest is a server on loopback that speaks the Anthropic Messages API, with scripted answers and with
+// the faults of real servers. It rejects the requests that the real one rejects. It is for tests.
+//
+//	s := anthropictest.Serve(t, anthropictest.Script{Key: "k", Answers: []anthropictest.Answer{
+//		{Thought: "I need the time.", Signature: "sig", Calls: []anthropictest.Call{{ID: "toolu_1", Name: "clock", Args: json.RawMessage(`{}`)}}},
+//		{Expect: []string{"noon"}, Text: "It is noon."},
+//	}})
+//	// POST s.URL + "/v1/messages"
+//
+// A request with "stream": true is answered with server-sent events, another one with one object.
+package anthropictest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adze-dev/adze/model/internal/scripted"
+)
+
+// Script is a server's part of a conversation.
+type Script struct {
+	Models  []string `json:"models,omitempty"` // what GET /v1/models lists; nil: "scripted"
+	Key     string   `json:"key,omitempty"`    // the key demanded, as X-Api-Key or as a bearer token; "": none may be sent
+	Answers []Answer `json:"answers"`          // to POST /v1/messages, one each, in order
+	Repeat  bool     `json:"repeat,omitempty"` // begin again after the last; else a request too many is an error
+}
+
+// Answer is the reply to one request: the blocks of a message, or anything else that a server may send.
+type Answer struct {
+	// When keeps the answer for a request with this in its body: where several agents ask at once, their order is not
+	// known. It is given once, before those that are for anyone.
+	When   string   `json:"when,omitempty"`
+	Expect []string `json:"expect,omitempty"` // what must be in the request's body
+	Absent []string `json:"absent,omitempty"` // what must not
+
+	// The blocks, in this order.
+	Thought   string `json:"thought,omitempty"`
+	Signature string `json:"signature,omitempty"` // of the thought: a request may send back only thoughts that the script has
+	Redacted  string `json:"redacted,omitempty"`  // data of a redacted thought
+	Text      string `json:"text,omitempty"`
+	Calls     []Call `json:"calls,omitempty"`
+
+	Stop  string `json:"stop,omitempty"` // stop_reason; "": "end_turn" or "tool_use"
+	Usage Usage  `json:"usage,omitzero"`
+	// Error is the type of an error, such as "overloaded_error", that ends the stream after the blocks.
+	Error string `json:"error,omitempty"`
+
+	Faults Faults `json:"faults,omitzero"`
+
+	// Raw is sent instead of a message: the events of a stream to the byte, or the body beside another Status.
+	Raw    string            `json:"raw,omitempty"`
+	Status int               `json:"status,omitempty"`
+	Header map[string]string `json:"header,omitempty"`
+}
+
+// Call is a call that the model makes.
+type Call struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args,omitempty"` // a JSON string stands for its text, for arguments that are not JSON
+}
+
+// Usage counts tokens.
+type Usage struct {
+	Input      int `json:"input"` // what was neither read from the cache nor written to it
+	Output     int `json:"output"`
+	CacheRead  int `json:"cacheRead,omitempty"`
+	CacheWrite int `json:"cacheWrite,omitempty"`
+}
+
+// Faults are the ways in which servers deviate or fail.
+type Faults struct {
+	Split    int      `json:"split,omitempty"`    // characters in each delta; 0: all at once
+	Pause    Duration `json:"pause,omitempty"`    // before each event
+	Chunk    int      `json:"chunk,omitempty"`    // bytes in each write to the connection; 0: an event
+	Cut      int      `json:"cut,omitempty"`      // the connection breaks after so many bytes
+	End      int      `json:"end,omitempty"`      // the stream ends in good order after so many bytes
+	CRLF     bool     `json:"crlf,omitempty"`     // line ends of two characters
+	Comments bool     `json:"comments,omitempty"` // keep-alive comments between events
+}
+
+// Duration is a time.Duration that JSON writes as "10ms".
+type Duration = scripted.Duration
+
+// Server plays a script. It is an http.Handler.
+type Server = scripted.Server
+
+// Request is what a client sent.
+type Request = scripted.Request
+
+// Parse reads a script from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
+func Parse(data []byte, vars map[string]string) (Script, error) {
+	return scripted.Parse[Script](data, vars)
+}
+
+// New gives a server that listens nowhere, for a test that brings its own connections.
+func New(s Script) *Server {
+	if s.Models == nil {
+		s.Models = []string{"scripted"}
+	}
+	out := scripted.Script{Repeat: s.Repeat, API: scripted.API{
+		Path: "/v1/messages", Known: s.known, Check: s.check, Other: s.other, Fail: fail,
+	}}
+	for _, a := range s.Answers {
+		out.Replies = append(out.Replies, a.reply())
+	}
+	return scripted.New(out)
+}
+
+// Start serves a script on a free port of loopback.
+func Start(s Script) (*Server, error) {
+	out := New(s)
+	return out, out.Start()
+}
+
+// Serve serves a script until the test ends, and fails the test if the conversation was not the script's.
+func Serve(t testing.TB, s Script) *Server {
+	t.Helper()
+	out := New(s)
+	out.Serve(t)
+	return out
+}
+
+func (s Script) known(h http.Header) bool {
+	given := h.Get("X-Api-Key")
+	if given == "" {
+		given = strings.TrimPrefix(h.Get("Authorization"), "Bearer ")
+	}
+	return given == s.Key
+}
+
+// other answers what is not a message: the models, and how many tokens a request has, four bytes being one.
+func (s Script) other(w http.ResponseWriter, r *http.Request, body string) bool {
+	var answer any
+	switch {
+	case r.Method == http.MethodGet && r.URL.Path == "/v1/models":
+		type entry struct {
+			Type    string    `json:"type"`
+			ID      string    `json:"id"`
+			Name    string    `json:"display_name"`
+			Created time.Time `json:"created_at"`
+		}
+		list := []entry{}
+		for _, m := range s.Models {
+			list = append(list, entry{"model", m, m, time.Unix(1, 0).UTC()})
+		}
+		answer = map[string]any{"data": list, "has_more": false, "first_id": s.Models[0], "last_id": s.Models[len(s.Models)-1]}
+	case r.Method == http.MethodPost && r.URL.Path == "/v1/messages/count_tokens":
+		answer = map[string]int{"input_tokens": len(body) / 4}
+	default:
+		return false
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, scripted.JSON(answer))
+	return true
+}
+
+// fail writes an error as the API has it.
+func fail(w http.ResponseWriter, status int, code scripted.Code, message string) {
+	kind := "invalid_request_error"
+	switch code {
+	case scripted.Unauthorized:
+		kind, message = "authentication_error", "invalid x-api-key"
+	case scripted.NotServed:
+		kind = "not_found_error"
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, scripted.JSON(failure(kind, message)))
+}
+
+func failure(kind, message string) object {
+	return object{{"type", "error"}, {"error", object{{"type", kind}, {"message", message}}}}
+}

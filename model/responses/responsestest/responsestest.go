@@ -1,0 +1,157 @@
+// Package responsestest is a server on loopback that speaks the OpenAI Responses API, with scripted answers and with the
+// faults of real servers. It rejects the requests that the real one rejects. It is for tests.
+//
+//	s := responsestest.Serve(t, responsestest.Script{Key: "k", Answers: []responsestest.Answer{
+//		{Thought: "I need the time.", Encrypted: "gAAA", Calls: []responsestest.Call{{ID: "call_1", Name: "clock", Args: json.RawMessage(`{}`)}}},
+//		{Expect: []string{"noon"}, Text: "It is noon."},
+//	}})
+//	// POST s.URL + "/responses"
+//
+// A request with "stream": true is answered with server-sent events, another one with one object.
+package responsestest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/model/internal/scripted"
+)
+
+// Script is a server's part of a conversation.
+type Script struct {
+	Models  []string `json:"models,omitempty"` // what GET /models lists; nil: "scripted"
+	Key     string   `json:"key,omitempty"`    // the key demanded, as a bearer token; "": none may be sent
+	Answers []Answer `json:"answers"`          // to POST /responses, one each, in order
+	Repeat  bool     `json:"repeat,omitempty"` // begin again after the last; else a request too many is an error
+}
+
+// Answer is the reply to one request: the items of a response, or anything else that a server may send.
+type Answer struct {
+	// When keeps the answer for a request with this in its body: where several agents ask at once, their order is not
+	// known. It is given once, before those that are for anyone.
+	When   string   `json:"when,omitempty"`
+	Expect []string `json:"expect,omitempty"` // what must be in the request's body
+	Absent []string `json:"absent,omitempty"` // what must not
+
+	// The items, in this order.
+	Thought   string `json:"thought,omitempty"`   // summary of the reasoning
+	Encrypted string `json:"encrypted,omitempty"` // the reasoning, encrypted: a request may send back only what the script has
+	Text      string `json:"text,omitempty"`
+	Refusal   string `json:"refusal,omitempty"` // what the model says instead of a text
+	Calls     []Call `json:"calls,omitempty"`
+
+	Incomplete string `json:"incomplete,omitempty"` // why the response is incomplete, such as "max_output_tokens"
+	Error      string `json:"error,omitempty"`      // code of the error that fails the response, such as "server_error"
+	Usage      Usage  `json:"usage,omitzero"`
+
+	Faults Faults `json:"faults,omitzero"`
+
+	// Raw is sent instead of a response: the events of a stream to the byte, or the body beside another Status.
+	Raw    string            `json:"raw,omitempty"`
+	Status int               `json:"status,omitempty"`
+	Header map[string]string `json:"header,omitempty"`
+}
+
+// Call is a call that the model makes.
+type Call struct {
+	ID        string          `json:"id"` // call_id
+	Namespace string          `json:"namespace,omitempty"`
+	Name      string          `json:"name"`
+	Args      json.RawMessage `json:"args,omitempty"`   // a JSON string stands for its text, for arguments that are not JSON
+	Custom    bool            `json:"custom,omitempty"` // of a custom tool: Args is its input, a text
+}
+
+// Usage counts tokens.
+type Usage struct {
+	Input     int `json:"input"`
+	Output    int `json:"output"`
+	Cached    int `json:"cached,omitempty"`
+	Reasoning int `json:"reasoning,omitempty"`
+}
+
+// Faults are the ways in which servers deviate or fail.
+type Faults struct {
+	Split    int      `json:"split,omitempty"`    // characters in each delta; 0: all at once
+	Pause    Duration `json:"pause,omitempty"`    // before each event
+	Chunk    int      `json:"chunk,omitempty"`    // bytes in each write to the connection; 0: an event
+	Cut      int      `json:"cut,omitempty"`      // the connection breaks after so many bytes
+	End      int      `json:"end,omitempty"`      // the stream ends in good order after so many bytes
+	CRLF     bool     `json:"crlf,omitempty"`     // line ends of two characters
+	Comments bool     `json:"comments,omitempty"` // keep-alive comments between events
+}
+
+// Duration is a time.Duration that JSON writes as "10ms".
+type Duration = scripted.Duration
+
+// Server plays a script. It is an http.Handler.
+type Server = scripted.Server
+
+// Request is what a client sent.
+type Request = scripted.Request
+
+// Parse reads a script from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
+func Parse(data []byte, vars map[string]string) (Script, error) {
+	return scripted.Parse[Script](data, vars)
+}
+
+// New gives a server that listens nowhere, for a test that brings its own connections.
+func New(s Script) *Server {
+	if s.Models == nil {
+		s.Models = []string{"scripted"}
+	}
+	out := scripted.Script{Repeat: s.Repeat, API: scripted.API{
+		Base: "/v1", Path: "/responses", Known: s.known, Check: s.check, Other: s.other, Fail: fail,
+	}}
+	for _, a := range s.Answers {
+		out.Replies = append(out.Replies, a.reply())
+	}
+	return scripted.New(out)
+}
+
+// Start serves a script on a free port of loopback.
+func Start(s Script) (*Server, error) {
+	out := New(s)
+	return out, out.Start()
+}
+
+// Serve serves a script until the test ends, and fails the test if the conversation was not the script's.
+func Serve(t testing.TB, s Script) *Server {
+	t.Helper()
+	out := New(s)
+	out.Serve(t)
+	return out
+}
+
+func (s Script) known(h http.Header) bool {
+	return strings.TrimPrefix(h.Get("Authorization"), "Bearer ") == s.Key
+}
+
+// other answers what is not a response: the list of models.
+func (s Script) other(w http.ResponseWriter, r *http.Request, _ string) bool {
+	if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/models") {
+		return false
+	}
+	list := []object{}
+	for _, m := range s.Models {
+		list = append(list, object{{"id", m}, {"object", "model"}, {"created", 1}, {"owned_by", "scripted"}})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, scripted.JSON(object{{"object", "list"}, {"data", list}}))
+	return true
+}
+
+// fail writes an error as the API has it.
+func fail(w http.ResponseWriter, status int, code scripted.Code, message string) {
+	var name any
+	if code == scripted.Unauthorized {
+		name = "invalid_api_key"
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, scripted.JSON(object{{"error", object{
+		{"message", message}, {"type", "invalid_request_error"}, {"param", nil}, {"code", name},
+	}}}))
+}
