@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -46,6 +48,16 @@ func fakeServer(mode string) error {
 	case "headers": // writes messages in the way of another protocol
 		f.line("Content-Length: 40\r\n\r")
 		io.Copy(io.Discard, os.Stdin)
+	case "stderr": // says what it does, in many lines, and never answers
+		for i := range 20 {
+			fmt.Fprintln(os.Stderr, "step", i+1)
+		}
+		io.Copy(io.Discard, os.Stdin)
+		return nil
+	case "gated": // installs something until the gate is open
+		if err := f.install(os.Getenv("ADZE_FAKE_GATE")); err != nil {
+			return err
+		}
 	case "orphan": // leaves a child behind that holds its pipes
 		spawnSleeper()
 	}
@@ -73,6 +85,28 @@ func fakeServer(mode string) error {
 			continue
 		}
 		f.handle(m)
+	}
+}
+
+// install takes until the gate, a file, is there. A SIGTERM rolls it back, as npm does. What happens is told by files
+// beside the gate.
+func (f *fake) install(gate string) error {
+	term := make(chan os.Signal, 2)
+	signal.Notify(term, syscall.SIGTERM)
+	fmt.Fprintln(os.Stderr, "installing left-pad")
+	if err := os.WriteFile(fmt.Sprintf("%s.begun.%d", gate, os.Getpid()), nil, 0o600); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-term:
+			os.WriteFile(gate+".rolledback", nil, 0o600)
+			return fmt.Errorf("rolled back")
+		case <-time.After(5 * time.Millisecond):
+		}
+		if _, err := os.Stat(gate); err == nil {
+			return os.WriteFile(gate+".installed", nil, 0o600)
+		}
 	}
 }
 
@@ -111,7 +145,11 @@ func (f *fake) handle(m fakeMessage) {
 			f.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no initialize here"}}`, m.ID))
 			return
 		}
-		f.answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":"fake","version":"1"},"instructions":"Be nice."}`)
+		name := "fake"
+		if f.mode == "adze" {
+			name = "adze"
+		}
+		f.answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":"`+name+`","version":"1"},"instructions":"Be nice."}`)
 	case "server/discover":
 		if f.mode == "new-only" {
 			f.answer(m.ID, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{}}`)

@@ -7,19 +7,31 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// lastWords remembers the line of a server's stderr that says best why it ended: the last one that speaks of an error,
-// else the last one. Below an error there often stands where it came from, and a version.
+const (
+	tailLines = 8   // of stderr that a failed start shows
+	tailLine  = 300 // characters of one of them
+)
+
+// lastWords remembers the end of a server's stderr, and the line of it that says best why it ended: the last one that
+// speaks of an error, else the last one. Below an error there often stands where it came from, and a version.
 type lastWords struct {
 	mu          sync.Mutex
 	last, error string
+	tail        []string
 }
 
 func (w *lastWords) add(line string) {
-	if line = strings.TrimSpace(line); line == "" {
+	line = strings.TrimRight(line, " \t\r\n")
+	if strings.TrimSpace(line) == "" {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.tail) == tailLines {
+		w.tail = append(w.tail[:0], w.tail[1:]...)
+	}
+	w.tail = append(w.tail, tool.Visible(clip(line, tailLine)))
+	line = strings.TrimSpace(line)
 	w.last = line
 	if low := strings.ToLower(line); strings.Contains(low, "error:") || strings.Contains(low, "fatal") || strings.Contains(low, "panic:") {
 		w.error = line
@@ -34,5 +46,28 @@ func (w *lastWords) said() string {
 	if line == "" {
 		return ""
 	}
-	return "; it said: " + tool.Visible(clip(line, 300))
+	return "; it said: " + tool.Visible(clip(line, tailLine))
 }
+
+// lines continues a message on a start with the last lines of stderr, below it if there are several.
+func (w *lastWords) lines() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch len(w.tail) {
+	case 0:
+		return ""
+	case 1:
+		return "; stderr: " + strings.TrimSpace(w.tail[0])
+	}
+	return "; stderr:\n    " + strings.Join(w.tail, "\n    ")
+}
+
+// failedStart is the error of a start, with the end of what the server printed on stderr.
+type failedStart struct {
+	cause  error
+	stderr string // see lastWords.lines
+}
+
+func (e *failedStart) Error() string { return e.cause.Error() + e.stderr }
+
+func (e *failedStart) Unwrap() error { return e.cause }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -16,25 +17,35 @@ const longStart = 2 * time.Second
 // late is the note, on disk, that a server took long to fail when it was last started. Who cannot wait does not wait
 // for it again.
 type late struct {
-	Hash string `json:"hash"` // of the configuration
-	Why  string `json:"why"`
+	Hash  string `json:"hash"` // of the configuration
+	Why   string `json:"why"`
+	Times int    `json:"times"` // in a row
 }
 
 func latePath(state, alias string) string {
 	return filepath.Join(state, "late", fileName(alias)+".json")
 }
 
-// wasLate is why the server failed after a long start the last time; empty if it did not.
+// wasLate is why the server failed after a long start the last time; empty if it did not. A launcher is given a second
+// chance: the first time it had to install the server.
 func (l *link) wasLate() string {
-	if l.opt.State == "" {
-		return ""
-	}
-	raw, err := os.ReadFile(latePath(l.opt.State, l.alias))
-	var note late
-	if err != nil || json.Unmarshal(raw, &note) != nil || note.Hash != l.hash {
+	note := l.lateNote()
+	if note.Times == 1 && l.kind == stdio && l.conf.launcher() != "" {
 		return ""
 	}
 	return note.Why
+}
+
+func (l *link) lateNote() late {
+	var note late
+	if l.opt.State == "" {
+		return note
+	}
+	raw, err := os.ReadFile(latePath(l.opt.State, l.alias))
+	if err != nil || json.Unmarshal(raw, &note) != nil || note.Hash != l.hash {
+		return late{}
+	}
+	return note
 }
 
 // noteLate keeps how a start ended: err is nil if it ended well. One that was broken off before its time says nothing.
@@ -44,17 +55,18 @@ func (l *link) noteLate(err error, took time.Duration) {
 		return
 	}
 	if broken := l.life.Err() != nil || errors.Is(err, ErrClosed); broken && err != nil {
-		if took < l.opt.start()*9/10 {
+		if took < l.opt.soon()*9/10 {
 			return
 		}
-		err = fmt.Errorf("it did not answer within %s", took.Round(time.Second))
+		err = fmt.Errorf("no answer within %s", spell(took.Round(time.Second)))
 	}
 	path := latePath(l.opt.State, l.alias)
 	if err == nil || took < longStart {
 		os.Remove(path) // mostly there is none
 		return
 	}
-	raw, jerr := json.Marshal(late{l.hash, clip(err.Error(), 500)})
+	why, _, _ := strings.Cut(err.Error(), "\n") // what it printed stands in its log
+	raw, jerr := json.Marshal(late{l.hash, clip(strings.TrimSuffix(why, "; stderr:"), 500), l.lateNote().Times + 1})
 	if jerr == nil {
 		jerr = writeFile(path, raw)
 	}
@@ -68,7 +80,7 @@ func (l *link) noteLate(err error, took time.Duration) {
 func (s *Servers) WaitLikely(ctx context.Context) error {
 	return s.wait(ctx, func(l *link) error {
 		if why := l.wasLate(); why != "" {
-			return fmt.Errorf("it failed the last time (%s), so it is not waited for", why)
+			return fmt.Errorf("not waited for, because it failed the last time: %s", why)
 		}
 		return nil
 	})

@@ -54,6 +54,32 @@ type attempt struct {
 	done chan struct{}
 	s    *session
 	err  error
+
+	late chan struct{} // closed when it has taken longer than it may, and goes on all the same
+
+	// The link's mu guards these.
+	began time.Time // zero: it waits for its turn
+	proc  *process  // what was started; nil: nothing yet
+	why   error     // of late
+}
+
+// progress is an error that says how far a start is. The caller holds the link's mu.
+func (a *attempt) progress() error {
+	err := a.why
+	switch {
+	case a.began.IsZero():
+		return errors.New("waiting to start; its tools become available when it answers")
+	case err == nil:
+		so := ""
+		if took := time.Since(a.began).Round(time.Second); took > 0 {
+			so = " after " + spell(took)
+		}
+		err = errors.New("still starting" + so + "; its tools become available when it answers")
+	}
+	if a.proc == nil {
+		return err
+	}
+	return &failedStart{err, a.proc.words.lines()}
 }
 
 // ErrClosed is what calls get after Close.
@@ -82,13 +108,47 @@ func (l *link) acquire(ctx context.Context) (*session, error) {
 		a = l.begin()
 	}
 	l.mu.Unlock()
+	return l.await(ctx, a)
+}
+
+// await waits for a start to succeed, to fail, or to take longer than it may.
+func (l *link) await(ctx context.Context, a *attempt) (*session, error) {
 	select {
 	case <-a.done:
 		return a.s, a.err
+	default:
+	}
+	select {
+	case <-a.done:
+		return a.s, a.err
+	case <-a.late:
+		return nil, l.progress(a)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
+
+// progress says how far a start is.
+func (l *link) progress(a *attempt) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return a.progress()
+}
+
+// overdue lets nobody wait any longer for a start that goes on.
+func (l *link) overdue(a *attempt, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a.why != nil {
+		return // it was greeted twice
+	}
+	a.why = why
+	close(a.late)
+	l.log.printf("%v", why)
+}
+
+// startTimeout is how long the server may take to start.
+func (l *link) startTimeout() time.Duration { return l.conf.startTimeout(l.opt.start()) }
 
 // settled waits for a start that is under way: one that began before a login knows nothing of it.
 func (l *link) settled(ctx context.Context) error {
@@ -108,7 +168,7 @@ func (l *link) settled(ctx context.Context) error {
 
 // begin starts an attempt, not before its time. The caller holds mu.
 func (l *link) begin() *attempt {
-	a := &attempt{done: make(chan struct{})}
+	a := &attempt{done: make(chan struct{}), late: make(chan struct{})}
 	l.attempt = a
 	wait := time.Until(l.notBefore)
 	l.set.work.Go(func() {
@@ -121,8 +181,16 @@ func (l *link) begin() *attempt {
 			a.err = ErrClosed
 			return
 		}
-		began := time.Now()
-		a.s, a.err = l.start()
+		if l.kind == stdio {
+			release, err := l.set.slots.take(l.life)
+			if err != nil {
+				a.err = ErrClosed
+				return
+			}
+			defer release()
+		}
+		began := time.Now() // waiting for a slot is not the server's time
+		a.s, a.err = l.start(a)
 		l.noteLate(a.err, time.Since(began))
 		l.settle(a)
 	})
@@ -130,21 +198,29 @@ func (l *link) begin() *attempt {
 }
 
 // start connects and lists, within the start bound.
-func (l *link) start() (*session, error) {
+func (l *link) start(a *attempt) (*session, error) {
 	l.mu.Lock()
 	l.began = time.Now()
+	a.began = l.began
 	l.starts++
 	l.mu.Unlock()
-	s, err := l.connect(l.life)
+	s, err := l.connect(a)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(l.life, l.opt.start())
+	ctx, cancel := context.WithTimeout(l.life, l.startTimeout())
 	defer cancel()
 	m, err := s.list(ctx)
 	if err != nil {
+		if ctx.Err() != nil && l.life.Err() == nil {
+			err = fmt.Errorf("it answered, but did not list what it offers within %s", spell(l.startTimeout()))
+		}
+		fate := ""
+		if s.proc != nil {
+			fate = s.proc.fate()
+		}
 		s.close()
-		return nil, withFate(err, s.fate())
+		return nil, s.startError(withFate(err, fate))
 	}
 	s.listen(ctx)
 	l.adopt(s, m)
@@ -157,6 +233,9 @@ func (l *link) settle(a *attempt) {
 	defer l.mu.Unlock()
 	l.attempt = nil
 	l.took = time.Since(l.began)
+	if errors.Is(a.err, ErrItself) {
+		l.bad = a.err // once is enough
+	}
 	if a.err != nil {
 		l.failed(a.err)
 		return
@@ -249,7 +328,7 @@ func (l *link) relist() {
 	l.set.work.Add(1)
 	l.mu.Unlock()
 	defer l.set.work.Done()
-	ctx, cancel := context.WithTimeout(l.life, l.opt.start())
+	ctx, cancel := context.WithTimeout(l.life, l.startTimeout())
 	defer cancel()
 	m, err := s.list(ctx)
 	if err != nil {

@@ -28,12 +28,17 @@ type Server struct {
 	Headers map[string]string `json:"headers,omitempty"`
 	OAuth   *OAuth            `json:"oauth,omitempty"`
 
-	Timeout      int64    `json:"timeout,omitempty"` // of a call that reports no progress, in milliseconds
-	Trust        bool     `json:"trust,omitempty"`   // its tools run unasked: for the policy, nothing here looks at it
+	Timeout      int64    `json:"timeout,omitempty"`      // of a call that reports no progress, in milliseconds
+	StartTimeout int64    `json:"startTimeout,omitempty"` // of a start, until it has listed what it offers, in milliseconds
+	Trust        bool     `json:"trust,omitempty"`        // its tools run unasked: for the policy, nothing here looks at it
 	Description  string   `json:"description,omitempty"`
 	IncludeTools []string `json:"includeTools,omitempty"` // only these, by the server's own names; "name(…)" counts as name
 	ExcludeTools []string `json:"excludeTools,omitempty"` // not these, whatever is included
 	Roots        []string `json:"roots,omitempty"`        // folders that the person agreed to tell the server of
+
+	// Other spellings of StartTimeout, which wins: qwen-code's and codex's.
+	DiscoveryTimeoutMs int64   `json:"discoveryTimeoutMs,omitempty"`
+	StartupTimeoutSec  float64 `json:"startup_timeout_sec,omitempty"`
 
 	identity string // see Identity; set by Expand
 	target   string // what is run or reached, as it is written: values of variables may be secret; set by Expand
@@ -66,6 +71,9 @@ const (
 func (s Server) transport() (transport, error) {
 	if s.Timeout < 0 {
 		return "", fmt.Errorf("its timeout is %d; expected milliseconds", s.Timeout)
+	}
+	if s.StartTimeout < 0 || s.DiscoveryTimeoutMs < 0 || s.StartupTimeoutSec < 0 {
+		return "", errors.New("its start timeout is negative; expected startTimeout in milliseconds")
 	}
 	kind := transport(strings.ToLower(s.Type))
 	switch kind {
@@ -131,6 +139,7 @@ func checkURL(address string) error {
 // configuration does not count.
 func (s Server) Hash() string {
 	s.Trust, s.Description, s.Timeout = false, "", 0
+	s.StartTimeout, s.DiscoveryTimeoutMs, s.StartupTimeoutSec = 0, 0, 0
 	s.IncludeTools, s.ExcludeTools = nil, nil // applied to the manifest, which holds everything
 	raw, err := json.Marshal(s)
 	if err != nil { // it holds only strings
@@ -215,6 +224,19 @@ func (s Server) offers(name string) bool {
 func (s Server) timeout(otherwise time.Duration) time.Duration {
 	if s.Timeout > 0 {
 		return time.Duration(s.Timeout) * time.Millisecond
+	}
+	return otherwise
+}
+
+// startTimeout is how long the server may take to start.
+func (s Server) startTimeout(otherwise time.Duration) time.Duration {
+	switch {
+	case s.StartTimeout > 0:
+		return time.Duration(s.StartTimeout) * time.Millisecond
+	case s.DiscoveryTimeoutMs > 0:
+		return time.Duration(s.DiscoveryTimeoutMs) * time.Millisecond
+	case s.StartupTimeoutSec > 0:
+		return time.Duration(s.StartupTimeoutSec * float64(time.Second))
 	}
 	return otherwise
 }

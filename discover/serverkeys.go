@@ -35,7 +35,7 @@ func Misread(err error) string {
 		return fmt.Sprintf("each value in %s must be a string, got a JSON %s", wrong.Field, wrong.Value)
 	}
 	want := map[reflect.Kind]string{
-		reflect.String: "a string", reflect.Bool: "true or false", reflect.Int64: "a whole number", reflect.Slice: "a list of strings",
+		reflect.String: "a string", reflect.Bool: "true or false", reflect.Int64: "a whole number", reflect.Float64: "a number", reflect.Slice: "a list of strings",
 	}[wrong.Type.Kind()]
 	if want == "" {
 		want = "an object"

@@ -22,7 +22,8 @@ type Options struct {
 	Name     string         // what servers are told that we are; empty: adze
 	Version  string         // likewise; empty: dev
 
-	Start time.Duration // for a start; 0 is 10 s
+	Start time.Duration // for a start, where the server's configuration says nothing; 0 is 60 s
+	Soon  time.Duration // a start that takes longer is not waited for the next time, see WaitLikely; 0 is 10 s
 	Call  time.Duration // for a call without progress, where the server's configuration says nothing; 0 is 5 minutes
 
 	// Sample lets the session's model answer a server; it is called after a yes. nil: servers are not offered it.
@@ -33,9 +34,16 @@ type Options struct {
 	Login bool
 	// Changed is told that the tools, prompts or resources of a server have changed. It must not block.
 	Changed func(alias string)
+
+	hold   time.Duration // how long a start keeps its slot; 0 is slotHold
+	finish time.Duration // how long Close lets an install go on; 0 is installGrace
 }
 
-func (o *Options) start() time.Duration { return orDuration(o.Start, 10*time.Second) }
+func (o *Options) start() time.Duration { return orDuration(o.Start, time.Minute) }
+
+func (o *Options) soon() time.Duration { return orDuration(o.Soon, 10*time.Second) }
+
+func (o *Options) install() time.Duration { return orDuration(o.finish, installGrace) }
 
 func (o *Options) call() time.Duration { return orDuration(o.Call, 5*time.Minute) }
 
@@ -65,6 +73,9 @@ type Servers struct {
 	alone bool     // there is one: its tools answer to their bare names too
 	stop  context.CancelFunc
 	work  sync.WaitGroup
+	slots *slots
+
+	processes sync.WaitGroup // commands that are not gone
 
 	mu sync.Mutex // one publication at a time
 }
@@ -74,7 +85,7 @@ type Servers struct {
 // a model is started too, to see what more it has, but nobody waits for it.
 func Open(servers map[string]Server, opt Options) *Servers {
 	life, stop := context.WithCancel(context.Background())
-	s := &Servers{opt: opt, links: map[string]*link{}, alone: len(servers) == 1, stop: stop}
+	s := &Servers{opt: opt, links: map[string]*link{}, alone: len(servers) == 1, stop: stop, slots: newSlots(maxStarts, orDuration(opt.hold, slotHold))}
 	for alias, conf := range servers {
 		l := &link{set: s, alias: alias, conf: conf, hash: conf.Hash(), opt: &s.opt, life: life, log: &serverLog{}}
 		if opt.State != "" {
@@ -82,6 +93,8 @@ func Open(servers map[string]Server, opt Options) *Servers {
 		}
 		if l.kind, l.bad = conf.transport(); l.bad != nil {
 			l.bad = fmt.Errorf("its configuration is no good: %w", l.bad)
+		} else if l.kind == stdio && conf.isItself() {
+			l.bad = ErrItself
 		}
 		s.links[alias] = l
 		s.names = append(s.names, alias)
@@ -112,6 +125,34 @@ func (s *Servers) Wait(ctx context.Context) error {
 	return s.wait(ctx, func(*link) error { return nil })
 }
 
+// WaitFor waits for one server that is being started, for as long as it may take. It is an error if there is none.
+func (s *Servers) WaitFor(ctx context.Context, alias string) error {
+	l, err := s.link(alias)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	a, known, bad := l.attempt, l.published, l.bad
+	l.mu.Unlock()
+	if known || bad != nil || a == nil {
+		return bad
+	}
+	_, err = l.await(ctx, a)
+	return err
+}
+
+// Owner is the server that a tool of this name would be of, by the name alone: its lists may not be known yet. Empty: none.
+func (s *Servers) Owner(name string) string {
+	bare, _ := strings.CutPrefix(name, "mcp__")
+	owner := ""
+	for _, alias := range s.names {
+		if strings.HasPrefix(bare, strings.Map(safeRune, alias)+"__") && len(alias) > len(owner) {
+			owner = alias
+		}
+	}
+	return owner
+}
+
 // wait waits for servers that are being started, unless skip has a reason not to.
 func (s *Servers) wait(ctx context.Context, skip func(*link) error) error {
 	var errs []error
@@ -129,11 +170,8 @@ func (s *Servers) wait(ctx context.Context, skip func(*link) error) error {
 			if failed = skip(l); failed != nil {
 				break
 			}
-			select {
-			case <-a.done:
-				failed = a.err
-			case <-ctx.Done():
-				failed = ctx.Err()
+			if _, failed = l.await(ctx, a); errors.Is(failed, context.DeadlineExceeded) && ctx.Err() != nil {
+				failed = l.progress(a)
 			}
 		}
 		if failed != nil {
@@ -211,7 +249,22 @@ func (s *Servers) set(l *link) {
 	l.mu.Unlock()
 }
 
-// Close ends all servers that were started, with all they started, and returns when they are gone.
+// Installing are the servers whose launcher may still be installing them: Close gives it time to finish.
+func (s *Servers) Installing() []string {
+	var names []string
+	for _, alias := range s.names {
+		l := s.links[alias]
+		l.mu.Lock()
+		if a := l.attempt; a != nil && a.proc != nil && a.proc.installing() {
+			names = append(names, alias)
+		}
+		l.mu.Unlock()
+	}
+	return names
+}
+
+// Close ends all servers that were started, with all they started, and returns when they are gone. It gives a launcher
+// that may be installing a server ten seconds to finish before it is told to end.
 func (s *Servers) Close() {
 	s.stop()
 	var wg sync.WaitGroup
@@ -219,17 +272,22 @@ func (s *Servers) Close() {
 		wg.Go(l.close)
 	}
 	wg.Wait()
+	waitAtMost(&s.work, 2*time.Second)
+	waitAtMost(&s.processes, s.opt.install()+rollback+2*time.Second) // each is killed in the end
+	for _, l := range s.links {
+		l.log.close()
+	}
+}
+
+func waitAtMost(wg *sync.WaitGroup, most time.Duration) {
 	done := make(chan struct{})
 	go func() {
-		s.work.Wait()
+		wg.Wait()
 		close(done)
 	}()
 	select {
 	case <-done:
-	case <-time.After(2 * time.Second):
-	}
-	for _, l := range s.links {
-		l.log.close()
+	case <-time.After(most):
 	}
 }
 

@@ -58,11 +58,11 @@ func (r *running) note(format string, args ...any) {
 }
 
 // connect starts or reaches the server and shakes hands, within the start bound.
-func (l *link) connect(life context.Context) (*session, error) {
-	s, err := l.dial(life, l.firstVersion())
+func (l *link) connect(a *attempt) (*session, error) {
+	s, err := l.dial(a, l.firstVersion())
 	var rpc *jsonrpc.Error
 	if err != nil && l.kind == stdio && errors.As(err, &rpc) {
-		return l.dial(life, "") // it refused the handshake of old: it may know only the new one
+		return l.dial(a, "") // it refused the handshake of old: it may know only the new one
 	}
 	return s, err
 }
@@ -76,8 +76,11 @@ func (l *link) firstVersion() string {
 	return ""
 }
 
-func (l *link) dial(life context.Context, version string) (*session, error) {
-	ctx, stop := context.WithCancel(life)
+func (l *link) dial(a *attempt, version string) (*session, error) {
+	if l.life.Err() != nil {
+		return nil, ErrClosed
+	}
+	ctx, stop := context.WithCancel(l.life)
 	s := &session{link: l, stop: stop, dead: make(chan struct{}), known: map[string]string{}}
 	t, err := l.transport(s)
 	if err != nil {
@@ -85,7 +88,15 @@ func (l *link) dial(life context.Context, version string) (*session, error) {
 		return nil, err
 	}
 	oddly := ""
-	late := time.AfterFunc(l.opt.start(), func() {
+	bound := l.startTimeout()
+	late := time.AfterFunc(bound, func() {
+		if s.proc != nil && s.proc.installing() {
+			// It is never ended for being slow: that left package caches on which every later start failed. If it hangs,
+			// it does so at no cost until Close.
+			l.overdue(a, fmt.Errorf("no answer within %s; %s may still be installing it, so it keeps starting in the background",
+				spell(bound), l.conf.launcher()))
+			return
+		}
 		oddly = s.oddly()
 		stop()
 		if s.proc != nil {
@@ -93,24 +104,50 @@ func (l *link) dial(life context.Context, version string) (*session, error) {
 		}
 	})
 	defer late.Stop()
+	l.mu.Lock()
+	a.proc = s.proc
+	l.mu.Unlock()
 	s.client = mcp.NewClient(&mcp.Implementation{Name: l.opt.name(), Version: l.opt.version()}, s.options())
 	s.announce(l.conf.Roots)
 	cs, err := s.client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
-		if ctx.Err() != nil && life.Err() == nil {
-			err = fmt.Errorf("it did not answer within %s%s", l.opt.start(), oddly)
+		if ctx.Err() != nil && l.life.Err() == nil {
+			err = fmt.Errorf("no answer within %s%s", spell(bound), oddly)
 		}
 		if l.kind != stdio {
 			err = l.webError(err)
 		}
-		return nil, withFate(plainly(err), s.abandon())
+		return nil, s.startError(withFate(plainly(err), s.abandon()))
+	}
+	if s.proc != nil {
+		s.proc.answered.Store(true)
 	}
 	s.cs = cs
 	go func() {
 		cs.Wait()
 		close(s.dead)
 	}()
+	if l.isOurs(cs) {
+		s.close()
+		return nil, ErrItself
+	}
 	return s, nil
+}
+
+// spell writes a duration as a person would.
+func spell(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return strconv.FormatFloat(d.Round(100*time.Millisecond).Seconds(), 'f', -1, 64) + " s"
+}
+
+// startError adds to why a start failed what the server printed last on stderr.
+func (s *session) startError(err error) error {
+	if s.proc == nil {
+		return err
+	}
+	return &failedStart{err, s.proc.words.lines()}
 }
 
 // oddly tells of a server that printed something, but no message: it has another way to write them.
@@ -159,13 +196,11 @@ func (s *session) abandon() string {
 		s.http.CloseIdleConnections()
 		return ""
 	}
-	select { // an end of its own, which is the better reason
-	case <-s.proc.exit:
-	case <-time.After(50 * time.Millisecond):
+	defer s.proc.end()
+	if s.link.life.Err() != nil {
+		return "" // we end it, and nobody asks
 	}
-	fate := s.proc.fate()
-	s.proc.end()
-	return fate
+	return s.proc.fate()
 }
 
 // transport is the way to the server.
@@ -173,8 +208,13 @@ func (l *link) transport(s *session) (mcp.Transport, error) {
 	switch l.kind {
 	case stdio:
 		p, err := launch(l.conf, serverEnv(l.opt.environ(), l.conf.Env), l.opt.Dir, l.log)
+		if err != nil {
+			return nil, err
+		}
+		p.install = l.opt.install()
 		s.proc = p
-		return p, err
+		l.set.processes.Go(func() { <-p.gone })
+		return p, nil
 	case streamable:
 		s.http = httpClient(l.conf.Headers, nil)
 		t := &mcp.StreamableClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: s.http, MaxEventSize: maxFrame}
@@ -314,14 +354,18 @@ func (s *session) alive() bool {
 	}
 }
 
-// fate says how the server ended, if it has.
+// fate says how the server ended, if it has, and what it said last.
 func (s *session) fate() string {
 	if s.proc == nil {
 		return ""
 	}
+	fate := s.proc.fate()
 	select {
 	case <-s.proc.exit:
-	case <-time.After(2 * drain):
+		if fate != "" {
+			fate += s.proc.words.said()
+		}
+	default:
 	}
-	return s.proc.fate()
+	return fate
 }

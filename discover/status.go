@@ -2,6 +2,7 @@ package discover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ const (
 	Starting State = "starting" //
 	Ready    State = "ready"    //
 	Failed   State = "failed"   // see Status.Err; tried again at the next call
+	Skipped  State = "skipped"  // it is Adze itself
 )
 
 // Status is a look at a server.
@@ -29,7 +31,7 @@ type Status struct {
 	Transport    string // stdio, http, sse
 	Target       string // the command or the address
 	State        State
-	Err          error         // of the last failure
+	Err          error         // of the last failure; of a server that starts for the first time, how far it is
 	Tools        []string      // by the names a model calls them
 	Prompts      int           //
 	Resources    int           //
@@ -59,12 +61,17 @@ func (l *link) status() Status {
 		Err: l.err, Began: l.began, Took: l.took, Starts: l.starts, Warnings: append([]string(nil), l.warnings...),
 	}
 	switch {
+	case errors.Is(l.bad, ErrItself):
+		st.State, st.Err = Skipped, l.bad
 	case l.bad != nil:
 		st.State, st.Err = Failed, l.bad
 	case l.session != nil:
 		st.State = Ready
 	case l.attempt != nil:
 		st.State = Starting
+		if l.err == nil || l.attempt.why != nil {
+			st.Err = l.attempt.progress()
+		}
 	case l.err == nil && l.cached:
 		st.State = Cached
 	default:

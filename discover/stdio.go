@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -23,6 +24,14 @@ const (
 	maxRequests = 64 // of a server that are unanswered
 	closeGrace  = 300 * time.Millisecond
 	writeGrace  = 50 * time.Millisecond
+	exitWait    = 5 * time.Second // for the exit of a server that has closed its pipes: it says more than they do
+
+	// A launcher that has not answered may be installing the server. Its install ends by itself when nobody disturbs it,
+	// and the server then finds its input closed and exits. What has not answered and is not known as a launcher may
+	// still be a script that runs one. npm rolls an install back at the first SIGTERM, which takes it a moment; a
+	// SIGKILL in the middle of either leaves a broken cache.
+	installGrace = 10 * time.Second // to finish, before SIGTERM
+	rollback     = 5 * time.Second  // between SIGTERM and SIGKILL of what has not answered
 )
 
 // deaf is the error of a server that does not take what it is sent.
@@ -40,11 +49,19 @@ type process struct {
 	cmd  *exec.Cmd
 	log  *serverLog
 	exit chan struct{} // closed when the command itself has ended
+	gone chan struct{} // closed when we have ended what was left of it
+
+	launcher bool          // it may install the server first
+	install  time.Duration // how long that may go on when we end it
+	answered atomic.Bool   // the server has taken part in a handshake
 
 	stdin, stdout *os.File
 	ended         sync.Once
 	ending        atomic.Bool   // we end it
 	hungUp        atomic.Bool   // it closed its output before that
+	unread        atomic.Bool   // it closed its input before that
+	term          sync.Once     // one SIGTERM: for npm a second one is a reason to drop everything
+	termed        atomic.Bool   // it was sent
 	alone         bool          // it ended by itself; known when exit is closed
 	writing       chan struct{} // holds one token: the right to write
 	broken        atomic.Bool   // a message was written only in part
@@ -95,7 +112,8 @@ func launch(s Server, env []string, dir string, log *serverLog) (*process, error
 		return nil, startError(s.Command, err)
 	}
 	p := &process{
-		cmd: cmd, log: log, exit: make(chan struct{}), stdin: stdin, stdout: stdout,
+		cmd: cmd, log: log, exit: make(chan struct{}), gone: make(chan struct{}), stdin: stdin, stdout: stdout,
+		launcher: s.launcher() != "", install: installGrace,
 		writing: make(chan struct{}, 1), frames: newFrames(stdout, maxFrame), nonsense: nonsense{log: log},
 	}
 	p.frames.most = maxFrame // a first message is short
@@ -111,7 +129,8 @@ func (p *process) attend(stderr *os.File) {
 		p.log.copy(stderr, p.words.add)
 	}()
 	p.cmd.Wait()
-	p.alone = p.hungUp.Load() || !p.ending.Load()
+	// It may end by itself at the moment when we notice and end it: what it was that ended it is the truth.
+	p.alone = (p.hungUp.Load() || p.unread.Load() || !p.ending.Load()) && !(p.termed.Load() && signalOf(p.cmd) != "")
 	select { // what it said last; something it left behind may hold the pipe
 	case <-copied:
 	case <-time.After(drain):
@@ -247,7 +266,8 @@ func (p *process) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if !stop() || err != nil {
 		if err != nil {
 			p.broken.Store(true) // half a message may be in the pipe: nothing can follow it
-			select {             // an end of its own is the better reason
+			p.unread.Store(errors.Is(err, syscall.EPIPE) && !p.ending.Load())
+			select { // an end of its own is the better reason
 			case <-p.exit:
 			case <-time.After(writeGrace):
 			}
@@ -279,17 +299,40 @@ func (p *process) end() {
 // hurry is for a server that has nothing to bring to an end: it is told to go at once.
 func (p *process) hurry() {
 	p.ending.Store(true)
-	termGroup(p.cmd)
+	p.terminate()
+}
+
+func (p *process) terminate() {
+	p.term.Do(func() {
+		p.termed.Store(true)
+		termGroup(p.cmd)
+	})
+}
+
+// installing reports whether the command may be installing the server.
+func (p *process) installing() bool { return p.launcher && !p.answered.Load() }
+
+// grace is how long the command gets to end by itself, and then after a SIGTERM.
+func (p *process) grace() (itself, afterTerm time.Duration) {
+	switch {
+	case p.answered.Load():
+		return closeGrace, killGrace
+	case p.installing():
+		return p.install, rollback
+	}
+	return closeGrace, rollback
 }
 
 func (p *process) finish() {
+	defer close(p.gone)
+	itself, afterTerm := p.grace()
 	select {
 	case <-p.exit:
-	case <-time.After(closeGrace):
-		termGroup(p.cmd)
+	case <-time.After(itself):
+		p.terminate()
 		select {
 		case <-p.exit:
-		case <-time.After(killGrace):
+		case <-time.After(afterTerm):
 		}
 	}
 	killGroup(p.cmd)
@@ -297,26 +340,36 @@ func (p *process) finish() {
 	p.stdout.Close()
 }
 
-// fate says how the command ended, if it has done so by itself or for what it printed.
+// fate says how the command ended, if it has done so by itself or for what it printed. A command that has closed its
+// output or its input is of no use any more: it is ended, and how that comes about tells which of the two it was.
 func (p *process) fate() string {
 	if why := p.gaveUp.Load(); why != nil {
 		return (*why).Error() + ", and was ended"
 	}
+	wait := 2 * drain
+	if p.hungUp.Load() || p.unread.Load() {
+		p.end()
+		wait = exitWait
+	}
 	select {
 	case <-p.exit:
-	default:
-		if p.hungUp.Load() {
-			return "it closed its output"
+	case <-time.After(wait):
+	}
+	select {
+	case <-p.exit:
+		if !p.alone {
+			break
 		}
-		return ""
+		if s := signalOf(p.cmd); s != "" {
+			return "it was ended by the signal " + s
+		}
+		return fmt.Sprintf("it ended with exit code %d", p.cmd.ProcessState.ExitCode())
+	default:
 	}
-	if !p.alone {
-		return ""
+	if p.hungUp.Load() {
+		return "it closed its output"
 	}
-	if s := signalOf(p.cmd); s != "" {
-		return "it was ended by the signal " + s + p.words.said()
-	}
-	return fmt.Sprintf("it ended with exit code %d%s", p.cmd.ProcessState.ExitCode(), p.words.said())
+	return ""
 }
 
 // passed are the variables that a server gets of our environment: enough to run, nothing to steal.
@@ -328,7 +381,7 @@ var passed = []string{
 
 // serverEnv is a server's environment.
 func serverEnv(base []string, own map[string]string) []string {
-	var env []string
+	env := []string{Nested + "=1"}
 	for _, kv := range base {
 		name, _, _ := strings.Cut(kv, "=")
 		if _, overridden := own[name]; overridden {
@@ -339,7 +392,9 @@ func serverEnv(base []string, own map[string]string) []string {
 		}
 	}
 	for name, value := range own {
-		env = append(env, name+"="+value)
+		if name != Nested {
+			env = append(env, name+"="+value)
+		}
 	}
 	return env
 }

@@ -22,20 +22,18 @@ import (
 func TestServersThatDoNotStart(t *testing.T) {
 	t.Parallel()
 	missing := Server{Command: "no-such-server-of-ours"}
+	silent, headers := self(t, "silent"), self(t, "headers")
+	silent.StartTimeout, headers.StartTimeout = 1000, 1000
 	d := open(t, map[string]Server{
-		"silent": self(t, "silent"), "exit": self(t, "exit"), "garbage": self(t, "garbage-forever"), "missing": missing,
-		"hangup": self(t, "hangup"), "headers": self(t, "headers"),
+		"silent": silent, "exit": self(t, "exit"), "garbage": self(t, "garbage-forever"), "missing": missing,
+		"hangup": self(t, "hangup"), "headers": headers,
 		"nowhere": {HTTPURL: "http://127.0.0.1:1/mcp"}, "nothing": {}, "file": {URL: "file:///etc/passwd"}, "good": self(t, "plain"),
-	}, Options{Start: time.Second})
-	began := time.Now()
+	}, Options{Start: time.Hour})
 	err := d.Wait(t.Context())
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("took %s", took)
-	}
 	for _, want := range []string{
-		"silent: it did not answer within 1s", "exit: it ended with exit code 1; it said: cannot go on", "garbage: it printed ",
+		"silent: no answer within 1 s", "exit: it ended with exit code 1; stderr: cannot go on", "garbage: it printed ",
 		"missing: start no-such-server-of-ours: there is no such command in PATH (", "nowhere: ", "refused",
-		"hangup: it closed its output", `headers: it did not answer within 1s; it printed "Content-Length: 40", which is no message`,
+		"hangup: it closed its output", "headers: no answer within 1 s",
 		"nothing: its configuration is no good: it has no command", `file: its configuration is no good: "file:///etc/passwd" is no http`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -50,6 +48,10 @@ func TestServersThatDoNotStart(t *testing.T) {
 			t.Errorf("%s: %s %v", st.Alias, st.State, st.Err)
 		}
 	}
+	eventually(t, "what it printed is shown", func() bool { // once it has come to print it, on a busy machine
+		err := d.Reconnect(t.Context(), "headers")
+		return err != nil && strings.HasSuffix(err.Error(), `no answer within 1 s; it printed "Content-Length: 40", which is no message: MCP is one JSON object a line`)
+	})
 	lines, _ := d.Logs("exit")
 	if !strings.Contains(strings.Join(lines, "\n"), "stderr: cannot go on") {
 		t.Errorf("%q", lines)

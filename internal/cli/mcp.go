@@ -65,11 +65,8 @@ func listServers(s *session.Session) []listed {
 			Tools: append([]string{}, st.Tools...), Prompts: st.Prompts, Resources: st.Resources,
 			Started: when(st.Began), Took: st.Took.Milliseconds(), Seen: when(st.Seen), Warnings: st.Warnings,
 		}
-		switch {
-		case st.Err != nil:
+		if st.Err != nil {
 			l.Error = st.Err.Error()
-		case st.State == discover.Starting:
-			l.Error = session.NotYet
 		}
 		all = append(all, l)
 	}
@@ -104,6 +101,8 @@ func describeServers(all []listed) string {
 		tools := counted(len(l.Tools), "tool")
 		started := ""
 		switch {
+		case l.Started != nil && l.State == string(discover.Starting):
+			started = "since " + l.Started.Local().Format(time.TimeOnly)
 		case l.Started != nil && l.State == string(discover.Failed):
 			started = "tried " + l.Started.Local().Format(time.TimeOnly)
 		case l.Started != nil:

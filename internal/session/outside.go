@@ -15,12 +15,10 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// discoveryWait is how long a command waits for tools from outside: a little longer than any of them may take, so that
-// what is said in the end is why it failed.
+// discoveryWait is how long a command waits for all external tools together: a little longer than a discovery command
+// may take, so that the message in the end is why it failed. An MCP server may take longer to start, and its tools are
+// there when it answers: nobody waits for that, except who asks for this server.
 const discoveryWait = 10*time.Second + 300*time.Millisecond
-
-// NotYet is said of a server that is still being waited for.
-const NotYet = "it has not answered within 10 s; adze mcp logs shows what it said"
 
 // Untrusted is said of a server that only the settings of a folder name which the person does not trust.
 const Untrusted = "the folder is not trusted; adze trust shows what it wants"
@@ -40,6 +38,7 @@ type Outside struct {
 	command   *discovery        // nil: there is none
 	until     time.Time
 	told      bool
+	one       string // of the MCP servers, the only one; empty: all
 }
 
 // Connect makes the tools from outside known, if any are configured, and waits for none. Once it has connected it does
@@ -54,11 +53,15 @@ func (o *Outside) connect() {
 	if o.connected {
 		return
 	}
-	if o.settings.Tools.DiscoveryCommand != "" {
+	if o.settings.Tools.DiscoveryCommand != "" && !o.nested() {
 		o.command = o.discover()
 	}
 	o.begin(configured(o.env, o.settings.MCP))
 }
+
+// nested reports whether this Adze was started by another one as an MCP server. It starts nothing itself then: what
+// starts it may be what it would start.
+func (o *Outside) nested() bool { return o.env.Getenv(discover.Nested) != "" }
 
 // ConnectServers is Connect for MCP servers alone.
 func (o *Outside) ConnectServers() {
@@ -74,6 +77,7 @@ func (o *Outside) ConnectOne(alias string) error {
 	all, problems := configured(o.env, o.settings.MCP)
 	one := maps.Clone(all)
 	maps.DeleteFunc(one, func(other string, _ discover.Server) bool { return other != alias })
+	o.one = alias
 	o.begin(one, slices.DeleteFunc(problems, func(p string) bool { return !strings.HasPrefix(p, "MCP server "+alias+": ") }))
 	if o.servers != nil {
 		return nil
@@ -117,6 +121,10 @@ func (o *Outside) begin(servers map[string]discover.Server, problems []string) {
 	if len(servers) == 0 {
 		return
 	}
+	if o.nested() {
+		o.problems = append(o.problems, "MCP servers are skipped: an MCP client started this Adze ("+discover.Nested+" is set)")
+		return
+	}
 	o.servers = discover.Open(servers, discover.Options{
 		Registry: o.executor.Registry, Dir: o.folder.Path, State: o.folder.MCPState(), Environ: o.env.Environ, Version: o.env.Version,
 		OpenURL: o.env.Show, Sample: o.sample,
@@ -154,6 +162,9 @@ func (o *Outside) SettleFor(ctx context.Context, name string) {
 	}
 	waiting, enough := context.WithCancel(ctx)
 	defer enough()
+	if o.waitForOwner(waiting, name) {
+		return
+	}
 	go func() {
 		look := time.NewTicker(5 * time.Millisecond)
 		defer look.Stop()
@@ -169,6 +180,22 @@ func (o *Outside) SettleFor(ctx context.Context, name string) {
 	o.Settle(waiting)
 }
 
+// waitForOwner waits for the MCP server that the name of a tool names, for as long as it may take to start, and reports
+// whether it has the tool.
+func (o *Outside) waitForOwner(ctx context.Context, name string) bool {
+	o.settling.Lock()
+	o.connect()
+	servers := o.servers
+	o.settling.Unlock()
+	if servers == nil {
+		return false
+	}
+	if alias := servers.Owner(name); alias != "" {
+		servers.WaitFor(ctx, alias) // Settle tells of an error
+	}
+	return o.declares(name)
+}
+
 // declares reports whether a tool is known by its own name. One that is only accepted under it, such as the bare name of
 // a server's tool, may still have to make way for another; for a built-in tool nothing has.
 func (o *Outside) declares(name string) bool {
@@ -182,19 +209,32 @@ func (o *Outside) Wait(ctx context.Context) []string {
 }
 
 func (o *Outside) waitWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) []string {
+	problems := slices.Clone(o.problems)
+	if o.one != "" && o.servers != nil {
+		if err := o.servers.WaitFor(ctx, o.one); err != nil {
+			problems = append(problems, fmt.Sprintf("MCP server %s: %v", o.one, err))
+		}
+		return problems
+	}
 	ctx, cancel := context.WithDeadline(ctx, o.until)
 	defer cancel()
-	problems := slices.Clone(o.problems)
 	if o.command != nil {
 		problems = append(problems, o.command.wait(ctx)...)
 	}
 	if o.servers != nil {
-		if err := wait(o.servers, ctx); err != nil {
-			text := strings.ReplaceAll(err.Error(), ": "+context.DeadlineExceeded.Error(), ": "+NotYet)
-			problems = append(problems, strings.Split(text, "\n")...)
+		for _, err := range joined(wait(o.servers, ctx)) {
+			problems = append(problems, err.Error())
 		}
 	}
 	return problems
+}
+
+// joined are the errors that errors.Join made one of.
+func joined(err error) []error {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		return all.Unwrap()
+	}
+	return nil
 }
 
 // Servers are the MCP servers; nil: there are none.
@@ -217,6 +257,9 @@ func (o *Outside) close() {
 		o.command.close()
 	}
 	if o.servers != nil {
+		if names := o.servers.Installing(); len(names) > 0 {
+			o.env.tell("waiting up to 10 s for MCP servers that are still being installed: " + tool.Visible(strings.Join(names, ", ")))
+		}
 		o.servers.Close()
 	}
 }

@@ -1,0 +1,106 @@
+package discover
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// programs are the program names in a server's command line, each with the words that follow it. A command that a shell
+// or env runs counts too: sh -c 'cd x && npx -y server' gives sh, cd and npx. It only has to be good enough to
+// recognize launchers and Adze itself, so quotes and expansions inside a shell's script are not interpreted.
+func (s Server) programs() [][]string {
+	all := [][]string{append([]string{s.Command}, s.Args...)}
+	for i := 0; i < len(all) && i < 20; i++ { // a wrapper may run a wrapper
+		words := all[i]
+		switch name := programName(words[0]); {
+		case slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"}, name):
+			if c := slices.IndexFunc(words, isScriptFlag); c > 0 && c+1 < len(words) {
+				all = append(all, scriptCommands(words[c+1])...)
+			}
+		case name == "cmd": // Windows: cmd /c npx …
+			if c := slices.IndexFunc(words, func(w string) bool { return strings.EqualFold(w, "/c") }); c > 0 && c+1 < len(words) {
+				all = append(all, words[c+1:])
+			}
+		case slices.Contains([]string{"env", "exec", "command", "nohup", "nice", "time", "timeout", "setsid", "stdbuf", "sudo"}, name):
+			if rest := afterOptions(words[1:]); rest != nil {
+				all = append(all, rest)
+			}
+		}
+	}
+	return all
+}
+
+// isScriptFlag reports whether a shell's argument is -c, alone or with other letters, such as -lc.
+func isScriptFlag(word string) bool {
+	return strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.HasSuffix(word, "c")
+}
+
+// scriptCommands splits a shell script into the words of its simple commands.
+func scriptCommands(script string) [][]string {
+	script = strings.Map(func(r rune) rune {
+		switch r {
+		case '&', '|', ';', '(', ')', '{', '}', '`':
+			return '\n'
+		case '\'', '"':
+			return ' '
+		}
+		return r
+	}, script)
+	var commands [][]string
+	for line := range strings.Lines(script) {
+		if words := afterOptions(strings.Fields(line)); words != nil {
+			commands = append(commands, words)
+		}
+	}
+	return commands
+}
+
+// afterOptions leaves out options, numbers and assignments before a command's name.
+func afterOptions(words []string) []string {
+	for i, word := range words {
+		if word != "" && !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && (word[0] < '0' || word[0] > '9') {
+			return words[i:]
+		}
+	}
+	return nil
+}
+
+// programName is the name of a program without its directory and, on Windows, its extension.
+func programName(command string) string {
+	name := strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/")))
+	for _, extension := range []string{".exe", ".cmd", ".bat", ".ps1"} {
+		name = strings.TrimSuffix(name, extension)
+	}
+	return name
+}
+
+// launcher is the program in the command line that may download and install the server before it runs it; empty: none.
+// Killing one in the middle of that can leave a package cache that every later start fails on.
+func (s Server) launcher() string {
+	for _, words := range s.programs() {
+		name := programName(words[0])
+		switch name {
+		case "npx", "pnpx", "bunx", "uvx", "dnx":
+			return name
+		}
+		installs := map[string][]string{
+			"npm": {"exec", "x"}, "pnpm": {"dlx", "exec"}, "yarn": {"dlx"}, "bun": {"x", "run"}, "deno": {"run", "x"},
+			"uv": {"run", "tool"}, "pipx": {"run"}, "go": {"run"}, "cargo": {"run"}, "nix": {"run", "shell", "develop"},
+			"docker": {"run", "compose"}, "podman": {"run"}, "nerdctl": {"run"},
+		}[name]
+		for _, word := range words[1:] {
+			if slices.Contains(installs, word) {
+				return name + " " + word
+			}
+		}
+	}
+	return ""
+}
+
+// elsewhere reports whether the command line runs the server on another machine or in a container.
+func (s Server) elsewhere() bool {
+	return slices.ContainsFunc(s.programs(), func(words []string) bool {
+		return slices.Contains([]string{"ssh", "docker", "podman", "nerdctl", "kubectl", "wsl", "lxc", "vagrant"}, programName(words[0]))
+	})
+}
