@@ -2,6 +2,7 @@ package adze_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -101,12 +102,15 @@ func TestReadmePicture(t *testing.T) {
 
 func declarations(t *testing.T) []tool.Declaration {
 	t.Helper()
-	set, err := builtin.New(builtin.Options{Dir: t.TempDir()})
+	set, err := builtin.New(builtin.Options{
+		Dir: t.TempDir(), Person: true, Session: true,
+		Task: func(context.Context, builtin.TaskRequest) (tool.Result, error) { return tool.Result{}, nil },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer set.Close()
-	return tool.NewRegistry(set.Tools()...).All()
+	return tool.NewRegistry(set.All()...).All()
 }
 
 func toolReference(ds []tool.Declaration) string {

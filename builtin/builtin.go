@@ -4,6 +4,8 @@
 //	x := tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: …}
 //	defer set.Close()
 //
+// Tools returns the tools that work with what the options wired: without Task, for example, task is not among them.
+//
 // A tool is one file of code, one of text for the model beside it, one of stories in testdata, and one line in the
 // list below. What others need to know of a tool stands in its declaration; what a call touches, in its access.
 package builtin
@@ -12,6 +14,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/adze-dev/adze/tool"
 )
@@ -43,20 +46,25 @@ type Options struct {
 	// Remembered is told of a context file that a fact was added to, so that it counts at once; nil: at the next start.
 	Remembered func(path string)
 	// Mode tells the approval mode at present, SetMode changes it and has open questions judged anew. Nil: there are no
-	// modes, and the tools of plan mode are refused.
+	// modes, and the tools of plan mode are not offered.
 	Mode    func() string
 	SetMode func(mode string) error
-	// Headless says that nobody can be asked: plan mode is not entered, since it could not be left.
-	Headless bool
-	// Task runs a sub-agent; nil: there are none.
+	// Person says that a user answers the executor's questions. Without one, tools that ask the user are not offered.
+	Person bool
+	// Session says that the tools serve a conversation: its front end passes News on to the model before each turn and
+	// loads context files at the start. Without it, tools that only matter in a conversation are not offered.
+	Session bool
+	// Exclude reports which tools are not offered, although they could be; nil: none.
+	Exclude func(tool.Declaration) bool
+	// Task runs a sub-agent; nil: there are none, and task is not offered.
 	Task func(context.Context, TaskRequest) (tool.Result, error)
 	// Tasks are the sub-agents that Task has left in the background; nil: it leaves none.
 	Tasks TaskJobs
 	// TaskTypes are the sorts of sub-agents that the model is told of.
 	TaskTypes []TaskType
-	// Skills are what the model may load.
+	// Skills are what the model may load; without any, skill is not offered.
 	Skills []Skill
-	// FindTools is what tool_search searches with; nil: there is nothing to find.
+	// FindTools is what tool_search searches with; nil: there is nothing to find, and it is not offered.
 	FindTools FindTools
 	// ContextNames are what context files are called, which save_memory adds to; nil: AGENTS.md and QWEN.md.
 	ContextNames []string
@@ -71,7 +79,7 @@ type Set struct {
 	shell *shell
 	todos *todos
 	plans *planning
-	tools []tool.Tool
+	tools []tool.Tool // all of them
 }
 
 // New makes the tools of a session.
@@ -102,7 +110,7 @@ func New(o Options) (*Set, error) {
 		shellOutput(sh, taskJobs{o.Tasks}),
 		shellStop(sh, taskJobs{o.Tasks}),
 		webFetch(fetcher),
-		webSearch(newSearcher(o.WebSearch)),
+		webSearch(newSearcher(o.WebSearch, f.offer)),
 		saveMemory(f, o.Remembered),
 		todoWrite(s.todos),
 		enterPlanMode(s.plans),
@@ -112,11 +120,22 @@ func New(o Options) (*Set, error) {
 		skill(o.Skills),
 		toolSearch(o.FindTools),
 	}
+	f.offer.choose(s.tools, o)
+	for i, t := range s.tools {
+		s.tools[i] = f.offer.worded(t)
+	}
 	return s, nil
 }
 
-// Tools are the tools, in the order of the documentation.
-func (s *Set) Tools() []tool.Tool { return s.tools }
+// Tools returns the tools that work with what the options wired, less the excluded ones, in the order of the
+// documentation. Their texts mention no other tools.
+func (s *Set) Tools() []tool.Tool {
+	return slices.DeleteFunc(s.All(), func(t tool.Tool) bool { return !s.files.offer.has(t.Declaration().Name) })
+}
+
+// All returns every tool, also those that nothing serves and excluded ones: for documentation, and for judging calls
+// that are not run. A call of a tool that nothing serves fails and reports why.
+func (s *Set) All() []tool.Tool { return slices.Clone(s.tools) }
 
 // Roots are the folders of the workspace, with links resolved: what a policy compares paths with.
 func (s *Set) Roots() []string { return s.files.ws.Roots() }

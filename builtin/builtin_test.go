@@ -28,6 +28,15 @@ func open(t testing.TB, dir string) *Set {
 	return s
 }
 
+// wired are the options of a session that has everything but skills.
+func wired(dir string) Options {
+	return Options{
+		Dir: dir, Person: true, Session: true, Mode: func() string { return "default" }, SetMode: func(string) error { return nil },
+		Task:      func(context.Context, TaskRequest) (tool.Result, error) { return tool.TextResult("done"), nil },
+		FindTools: func(context.Context, tool.Call, string, int) []tool.Declaration { return nil },
+	}
+}
+
 // one builds a tool by its name, as tooltest.Check wants it.
 func one(t testing.TB, name string) func(dir string) tool.Tool {
 	return func(dir string) tool.Tool {
@@ -35,7 +44,7 @@ func one(t testing.TB, name string) func(dir string) tool.Tool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, tl := range s.Tools() {
+		for _, tl := range s.All() {
 			if tl.Declaration().Name == name {
 				return tl
 			}
@@ -49,7 +58,7 @@ func allowAll(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.A
 
 // executor runs the tools of a session without asking.
 func executor(s *Set) *tool.Executor {
-	return &tool.Executor{Registry: tool.NewRegistry(s.Tools()...), Policy: allowAll}
+	return &tool.Executor{Registry: tool.NewRegistry(s.All()...), Policy: allowAll}
 }
 
 // call runs one call.
@@ -74,7 +83,12 @@ func TestStories(t *testing.T) {
 func TestDeclarations(t *testing.T) {
 	var b bytes.Buffer
 	size := 0
-	for _, tl := range open(t, t.TempDir()).Tools() {
+	s, err := New(wired(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, tl := range s.All() {
 		d := tl.Declaration()
 		raw, err := json.Marshal(d)
 		if err != nil {

@@ -98,7 +98,7 @@ func (a editArgs) all() ([]edit.Edit, error) {
 	var edits []edit.Edit
 	for i, e := range a.Edits {
 		if e.Old == "" {
-			return nil, tool.BadParam(fmt.Sprintf("edits[%d].old_string", i), "is empty; to make a new file give old_string and new_string without edits, or use write_file")
+			return nil, tool.BadParam(fmt.Sprintf("edits[%d].old_string", i), "is empty; to make a new file give old_string and new_string without edits")
 		}
 		edits = append(edits, edit.Edit(e))
 	}
@@ -120,7 +120,7 @@ func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
 	creates := edits[0].Old == ""
 	switch {
 	case creates && o.exists:
-		return nil, toEdit.errorf(createOfExisting, p, "it exists, and an empty old_string makes a new file; name the text to replace, or use write_file to replace all of it")
+		return nil, toEdit.errorf(createOfExisting, p, "it exists, and an empty old_string makes a new file; name the text to replace%s", f.offer.hint("write_file", ", or use write_file to replace all of it"))
 	case creates:
 		now, err := text.DecodeAs([]byte(edits[0].New), text.UTF8)
 		if err != nil {

@@ -17,16 +17,16 @@ const planMode = "plan"
 
 // planning is what the two tools of plan mode share.
 type planning struct {
-	mode     func() string      // nil: this session has no modes
-	setMode  func(string) error //
-	headless bool
+	mode    func() string      // nil: this session has no modes
+	setMode func(string) error //
+	person  bool               // somebody can agree to a plan
 
 	mu   sync.Mutex
 	plan string // the last that was agreed to
 }
 
 func newPlanning(o Options) *planning {
-	return &planning{mode: o.Mode, setMode: o.SetMode, headless: o.Headless}
+	return &planning{mode: o.Mode, setMode: o.SetMode, person: o.Person}
 }
 
 // inPlanMode reports whether nothing may be changed at present.
@@ -58,7 +58,7 @@ func enterPlanMode(p *planning) tool.Tool {
 			switch {
 			case p.mode == nil || p.setMode == nil:
 				return inv, tool.Errorf(tool.ExecutionDenied, "enter plan mode: this session has no modes; go on without it")
-			case p.headless && !p.inPlanMode():
+			case !p.person && !p.inPlanMode():
 				return inv, tool.Errorf(tool.ExecutionDenied, "enter plan mode: nobody is there who could agree to a plan, "+
 					"so it could never be left; write the plan into your answer instead, or go on with the work")
 			}

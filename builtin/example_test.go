@@ -42,3 +42,29 @@ func Example() {
 	// read_file success
 	// run_shell_command denied
 }
+
+// Tools are offered when what they need was wired: without a crew there is no task, without a user no question.
+func ExampleSet_Tools() {
+	set, err := builtin.New(builtin.Options{Dir: os.TempDir()})
+	if err != nil {
+		panic(err)
+	}
+	defer set.Close()
+	for _, t := range set.Tools() {
+		fmt.Println(t.Declaration().Name)
+	}
+	// Output:
+	// list_directory
+	// read_file
+	// read_many_files
+	// grep_search
+	// glob
+	// write_file
+	// edit
+	// notebook_edit
+	// run_shell_command
+	// shell_output
+	// shell_stop
+	// web_fetch
+	// web_search
+}

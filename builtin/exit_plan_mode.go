@@ -13,6 +13,9 @@ import (
 //go:embed exit_plan_mode.md
 var exitPlanModeText string
 
+// ExitPlanMode is the name of the tool that ends plan mode.
+const ExitPlanMode = "exit_plan_mode"
+
 type exitPlanModeArgs struct {
 	Plan string `json:"plan" description:"In Markdown: what changes where, in which order, how it is checked."`
 }
@@ -47,7 +50,7 @@ func planForm() json.RawMessage {
 func exitPlanMode(p *planning) tool.Tool {
 	answer := planForm()
 	return tool.Define(tool.Def[exitPlanModeArgs]{
-		Name: "exit_plan_mode", DisplayName: "ExitPlanMode", Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think, Needs: tool.NeedsPerson,
+		Name: ExitPlanMode, DisplayName: "ExitPlanMode", Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think, Needs: tool.NeedsPerson,
 		Prepare: func(_ context.Context, a exitPlanModeArgs) (*tool.Invocation, error) {
 			plan := strings.TrimSpace(a.Plan)
 			if n := len([]rune(plan)); plan == "" || n > maxPlan {

@@ -25,6 +25,7 @@ type files struct {
 	state  string // for the old content of files written in place
 
 	contextNames []string // what context files are called
+	offer        *offer
 }
 
 func newFiles(o Options) (*files, error) {
@@ -43,6 +44,7 @@ func newFiles(o Options) (*files, error) {
 		state:  o.State,
 
 		contextNames: o.ContextNames,
+		offer:        &offer{},
 	}, nil
 }
 
@@ -135,7 +137,7 @@ func (a action) failure(p workspace.Path, err error) error {
 	case err == nil || errors.As(err, &typed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &special) && special.Kind == "a folder":
-		return a.errorf(targetIsDirectory, p, "it is a folder; use list_directory to see what is in it")
+		return a.errorf(targetIsDirectory, p, "it is a folder, not a file; list it to see what is in it")
 	case errors.As(err, &special):
 		kind := targetNotRegular
 		if a == toRead {

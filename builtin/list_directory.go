@@ -75,7 +75,7 @@ func (f *files) checkFolder(p workspace.Path) error {
 	case err != nil:
 		return toList.failure(p, err)
 	case !info.IsDir():
-		return toList.errorf(notADirectory, p, "it is %s, not a folder; use read_file to see a file", workspace.Kind(info.Mode()))
+		return toList.errorf(notADirectory, p, "it is %s, not a folder%s", workspace.Kind(info.Mode()), f.offer.hint("read_file", "; use read_file to see a file"))
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func (l *listing) result() tool.Result {
 	}
 	cut := ""
 	if more := len(l.shown) - len(shown); more > 0 {
-		fmt.Fprintf(&b, "---\n[%d of %d items truncated: use glob with a pattern, or ignore, to see the others]\n", more, len(l.shown))
+		fmt.Fprintf(&b, "---\n[%d of %d items truncated: use %signore to see the others]\n", more, len(l.shown), l.files.offer.hint("glob", "glob with a pattern, or "))
 		cut = " (truncated)"
 	}
 	if counts != "" {

@@ -29,7 +29,7 @@ func (f *files) notFound(a action, p workspace.Path) error {
 			meant := filepath.Join(above, near, strings.TrimPrefix(p.Abs, dir))
 			return a.errorf(tool.FileNotFound, p, "there is no such file or folder; perhaps %s is meant", meant)
 		}
-		return a.errorf(tool.FileNotFound, p, "there is no such file or folder; list_directory %s shows what is there", above)
+		return a.errorf(tool.FileNotFound, p, "there is no such file or folder%s", f.offer.hint("list_directory", "; list_directory %s shows what is there", above))
 	}
 }
 

@@ -72,7 +72,7 @@ func (a notebookEditArgs) edit() (document.CellEdit, error) {
 	e := document.CellEdit{ID: a.Cell, Type: a.Type}
 	var bad []tool.Violation
 	if !strings.EqualFold(filepath.Ext(a.Path), ".ipynb") {
-		bad = append(bad, tool.Violation{Param: "notebook_path", Reason: "must end in .ipynb; use edit for other files"})
+		bad = append(bad, tool.Violation{Param: "notebook_path", Reason: "must end in .ipynb; this tool changes only notebooks"})
 	}
 	if a.Source != nil {
 		e.Source = *a.Source
@@ -80,7 +80,7 @@ func (a notebookEditArgs) edit() (document.CellEdit, error) {
 		bad = append(bad, tool.Violation{Param: "new_source", Reason: "is required (a string) to " + a.Mode + " a cell"})
 	}
 	if a.Cell == "" && a.Mode != "insert" {
-		bad = append(bad, tool.Violation{Param: "cell_id", Reason: "is required (a string) to " + a.Mode + " a cell; read_file shows the ids"})
+		bad = append(bad, tool.Violation{Param: "cell_id", Reason: "is required (a string) to " + a.Mode + " a cell; the notebook's content, as it is read, shows the ids"})
 	}
 	if len(bad) > 0 {
 		return e, &tool.ParamError{Violations: bad}
@@ -115,7 +115,7 @@ func (f *files) reviseNotebook(p workspace.Path, e document.CellEdit) (*notebook
 	}
 	nb, err := parseNotebook(o.content)
 	if err != nil {
-		return nil, a.errorf(notebookInvalidJSON, p, "%w; mend it with edit", err)
+		return nil, a.errorf(notebookInvalidJSON, p, "%w%s", err, f.offer.hint("edit", "; fix it with edit"))
 	}
 	out, err := nb.Edit(e)
 	var unknown *document.CellNotFoundError

@@ -73,14 +73,15 @@ func (f *files) checkRead(a action, o original, all bool) error {
 	}
 	switch r := f.seen.Check(o.path.Abs, o.hash); {
 	case r.Knowledge == workspace.Unread && all:
-		return a.errorf(requiresRead, o.path, "it exists and was not read in this session; read all of it with read_file first, or change a part with edit (what is not text has to be removed by a command before)")
+		return a.errorf(requiresRead, o.path, "it exists and was not read in this session; read all of it%s first%s (what is not text has to be removed by a command before)",
+			f.offer.hint("read_file", " with read_file"), f.offer.hint("edit", ", or change a part with edit"))
 	case r.Knowledge == workspace.Unread:
-		return a.errorf(requiresRead, o.path, "it was not read in this session; read it with read_file first (the lines in question are enough)")
+		return a.errorf(requiresRead, o.path, "it was not read in this session; read it%s first (the lines in question are enough)", f.offer.hint("read_file", " with read_file"))
 	case r.Knowledge == workspace.Changed:
 		return a.errorf(changedSinceRead, o.path, "it changed on disk since it was read; read it again, then repeat this with what it holds now")
 	case r.Knowledge == workspace.Partly && all:
-		return a.errorf(requiresRead, o.path, "lines %s of %d were not read, and an overwrite would lose them; read them with read_file (offset %d), or change a part with edit",
-			workspace.Lines(r.Missing), r.Lines, r.Missing[0].First-1)
+		return a.errorf(requiresRead, o.path, "lines %s of %d were not read, and an overwrite would lose them; read them first%s%s",
+			workspace.Lines(r.Missing), r.Lines, f.offer.hint("read_file", " with read_file (offset %d)", r.Missing[0].First-1), f.offer.hint("edit", ", or change a part with edit"))
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func newPlanner(t *testing.T, dir string, m permission.Mode, answer tool.Decisio
 	t.Helper()
 	p := &planner{answer: answer}
 	s, err := New(Options{
-		Dir: dir, State: filepath.Join(t.TempDir(), "state"),
+		Dir: dir, State: filepath.Join(t.TempDir(), "state"), Person: true, Session: true,
 		Mode: func() string { return string(p.policy.Mode()) },
 		SetMode: func(m string) error {
 			if p.fails {
@@ -185,7 +185,7 @@ func TestPlanModeHeadless(t *testing.T) {
 		t.Errorf("%s: %s", o.Status, o.Result.Text())
 	}
 	mode := "yolo"
-	s, err := New(Options{Dir: t.TempDir(), Headless: true, Mode: func() string { return mode }, SetMode: func(m string) error { mode = m; return nil }})
+	s, err := New(Options{Dir: t.TempDir(), Mode: func() string { return mode }, SetMode: func(m string) error { mode = m; return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ type runShellCommandArgs struct {
 	Description  string `json:"description,omitempty" description:"One line for the person: what it is for."`
 	Directory    string `json:"directory,omitempty" description:"Folder to run in, absolute or from the workspace; the workspace if not given."`
 	Timeout      int    `json:"timeout,omitempty" description:"Milliseconds until it is ended." minimum:"1" maximum:"600000" default:"120000"`
-	IsBackground bool   `json:"is_background,omitempty" description:"Return at once with an id; see shell_output and shell_stop."`
+	IsBackground bool   `json:"is_background,omitempty" description:"Return at once with an id.{{shell_output: shell_output reads what it prints.}}{{shell_stop: shell_stop ends it.}}"`
 }
 
 func runShellCommand(s *shell) tool.Tool {
@@ -173,8 +173,8 @@ func (c *shellCall) start() (tool.Result, error) {
 		return tool.Result{}, tool.Errorf(shellFailure, "run %s in the background: %w", label(c.args.Command), err)
 	}
 	c.remember(id)
-	text := fmt.Sprintf("Command: %s\nDirectory: %s\nBackground Id: %s\nIt runs in the background. shell_output reads what it prints, shell_stop ends it; it ends with this session.",
-		c.args.Command, c.shown, id)
+	text := fmt.Sprintf("Command: %s\nDirectory: %s\nBackground Id: %s\nIt runs in the background.%s%s It ends with this session.",
+		c.args.Command, c.shown, id, c.shell.files.offer.hint("shell_output", " shell_output reads what it prints."), c.shell.files.offer.hint("shell_stop", " shell_stop ends it."))
 	if _, job, err := c.shell.jobs.Read(id, 0, 1); err == nil {
 		for _, n := range c.shell.untold(job.Notes) {
 			text += "\nNote: " + n
@@ -189,7 +189,7 @@ func (c *shellCall) moved(id string, p *proc.Process) tool.Result {
 	piece := p.Read(0, outputTail)
 	c.shell.told[id] = piece.Next
 	c.shell.mu.Unlock()
-	text := fmt.Sprintf("Command: %s\nDirectory: %s\nOutput: %s\nBackground Id: %s\nThe person moved it to the background, where it goes on. shell_output reads on, shell_stop ends it.",
-		c.args.Command, c.shown, orEmpty(piece.Text), id)
+	text := fmt.Sprintf("Command: %s\nDirectory: %s\nOutput: %s\nBackground Id: %s\nThe person moved it to the background, where it goes on.%s%s",
+		c.args.Command, c.shown, orEmpty(piece.Text), id, c.shell.files.offer.hint("shell_output", " shell_output reads on."), c.shell.files.offer.hint("shell_stop", " shell_stop ends it."))
 	return tool.Result{Content: []tool.Part{tool.Text(text)}, Display: tool.Markdown("Moved to the background as " + id)}
 }

@@ -48,11 +48,11 @@ func (f *files) searchPlace(name string, kind placeKind) (searchPlace, error) {
 	info, err := p.Stat()
 	switch {
 	case err != nil:
-		return w, tool.Errorf("search_path_not_found", "search %s: there is no such file or folder; glob finds files by name", p.Rel)
+		return w, tool.Errorf("search_path_not_found", "search %s: there is no such file or folder%s", p.Rel, f.offer.hint("glob", "; glob finds files by name"))
 	case info.IsDir():
 		w.access = reads(below(p.Abs))
 	case kind == folderOnly:
-		return w, tool.Errorf("search_path_not_a_directory", "search %s: it is not a folder; read_file reads it", p.Rel)
+		return w, tool.Errorf("search_path_not_a_directory", "search %s: it is not a folder%s", p.Rel, f.offer.hint("read_file", "; read_file reads it"))
 	default:
 		w.named = true
 	}

@@ -118,7 +118,8 @@ func (s *shell) untold(notes []string) []string {
 func (s *shell) news() []string {
 	var out []string
 	for _, j := range s.jobs.News() {
-		out = append(out, fmt.Sprintf("Background job %s (%s) has ended: %s. Read what it printed with shell_output.", j.ID, label(j.Label), ending(j.Outcome)))
+		out = append(out, fmt.Sprintf("Background job %s (%s) has ended: %s.%s", j.ID, label(j.Label), ending(j.Outcome),
+			s.files.offer.hint("shell_output", " Read what it printed with shell_output.")))
 	}
 	return out
 }

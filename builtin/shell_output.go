@@ -15,7 +15,7 @@ import (
 var shellOutputText string
 
 type shellOutputArgs struct {
-	ID     string `json:"id" description:"Of the job, as run_shell_command gave it; or the name of a background sub-agent." alias:"job_id,background_id,task_id,bash_id"`
+	ID     string `json:"id" description:"Of the job{{run_shell_command:, as run_shell_command gave it}}{{task:; or the name of a background sub-agent}}." alias:"job_id,background_id,task_id,bash_id"`
 	Offset *int64 `json:"offset,omitempty" description:"Byte to read on from; where the last reading ended if not given." minimum:"0"`
 	Wait   int    `json:"wait,omitempty" description:"Milliseconds to wait for new output or the end." minimum:"0" maximum:"60000"`
 }
@@ -52,7 +52,8 @@ func (s *shell) noJob(id string, tasks taskJobs) error {
 	}
 	id = oneLine(id, 80)
 	if len(known) == 0 {
-		return tool.Errorf("task_stop_not_found", "background job %s: there is none; run_shell_command with is_background, or task with run_in_background, starts one", id)
+		return tool.Errorf("task_stop_not_found", "background job %s: there is none%s%s", id,
+			s.files.offer.hint("run_shell_command", "; run_shell_command with is_background starts one"), s.files.offer.hint("task", "; task with run_in_background starts a sub-agent"))
 	}
 	return tool.Errorf("task_stop_not_found", "background job %s: there is no such job; there are %s", id, strings.Join(known, ", "))
 }

@@ -12,7 +12,7 @@ import (
 var shellStopText string
 
 type shellStopArgs struct {
-	ID string `json:"id" description:"Of the job, as run_shell_command gave it; or the name of a background sub-agent." alias:"job_id,background_id,task_id,shell_id"`
+	ID string `json:"id" description:"Of the job{{run_shell_command:, as run_shell_command gave it}}{{task:; or the name of a background sub-agent}}." alias:"job_id,background_id,task_id,shell_id"`
 }
 
 func shellStop(s *shell, tasks taskJobs) tool.Tool {

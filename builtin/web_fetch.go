@@ -271,7 +271,7 @@ func (f *fetcher) save(l *tool.Live, page *web.Page, ext string) func() string {
 		if err != nil {
 			return fmt.Sprintf("It could not be kept as a file: %v", err)
 		}
-		return fmt.Sprintf("The file is kept in %s; look at it with read_file or a command.", path)
+		return fmt.Sprintf("The file is kept in %s; read it, or look at it with a command.", path)
 	}
 }
 

@@ -48,11 +48,12 @@ type searcher struct {
 	engines []*websearch.Engine
 	broken  map[string]error // providers of the settings that are none
 	first   string           // the person's choice, which need not be one of the engines; "": the first engine
+	offer   *offer
 }
 
 // newSearcher never fails: a provider that is set up wrongly says so when it is asked.
-func newSearcher(o WebSearch) *searcher {
-	s := &searcher{broken: map[string]error{}, first: strings.ToLower(strings.TrimSpace(o.Default))}
+func newSearcher(o WebSearch, offered *offer) *searcher {
+	s := &searcher{offer: offered, broken: map[string]error{}, first: strings.ToLower(strings.TrimSpace(o.Default))}
 	for _, p := range append(o.Providers[:len(o.Providers):len(o.Providers)], SearchProvider{Type: "duckduckgo"}) {
 		e, err := websearch.New(websearch.Config(p), web.Options{Proxy: o.Proxy})
 		switch {
@@ -162,7 +163,7 @@ func (s *searcher) run(ctx context.Context, e *websearch.Engine, a webSearchArgs
 	if len(found.Results) == 1 {
 		count = "1 result"
 	}
-	said := fmt.Sprintf("%s of %s for %q. Read a page with web_fetch.\n\n%s", count, e.Name(), a.Query, untrusted("the search engine and the pages", resultList(found)))
+	said := fmt.Sprintf("%s of %s for %q.%s\n\n%s", count, e.Name(), a.Query, s.offer.hint("web_fetch", " Read a page with web_fetch."), untrusted("the search engine and the pages", resultList(found)))
 	return tool.Result{
 		Content: []tool.Part{tool.Text(said)},
 		Display: tool.Markdown(fmt.Sprintf("%s from %s", count, e.Name())),

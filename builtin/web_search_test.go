@@ -86,7 +86,7 @@ func TestWebSearchChoice(t *testing.T) {
 		"a later one is none": {WebSearch{Providers: []SearchProvider{{Type: "brave", APIKey: "k"}, {Type: "bing"}}}, "api.search.brave.com", ""},
 		"a wrong default":     {WebSearch{Default: "bing"}, "", `webSearch.default names "bing"`},
 	} {
-		inv, err := webSearch(newSearcher(c.options)).Prepare(t.Context(), []byte(`{"query":"go generics"}`))
+		inv, err := webSearch(newSearcher(c.options, &offer{})).Prepare(t.Context(), []byte(`{"query":"go generics"}`))
 		switch {
 		case c.said != "":
 			if err == nil || !strings.Contains(err.Error(), c.said) {
@@ -101,7 +101,7 @@ func TestWebSearchChoice(t *testing.T) {
 func TestWebSearchCheck(t *testing.T) {
 	s := engines(t)
 	build := func(string) tool.Tool {
-		return webSearch(newSearcher(WebSearch{Providers: []SearchProvider{{Type: "searxng", BaseURL: s.URL}, {Type: "brave", APIKey: "k", BaseURL: s.URL}}}))
+		return webSearch(newSearcher(WebSearch{Providers: []SearchProvider{{Type: "searxng", BaseURL: s.URL}, {Type: "brave", APIKey: "k", BaseURL: s.URL}}}, &offer{}))
 	}
 	tooltest.Check(t, build, tooltest.Try{Args: `{"query":"go generics"}`}, tooltest.Try{Args: `{"query":"go generics","provider":"brave"}`, Fails: true}, tooltest.Try{Args: `{"query":"x"}`, Fails: true})
 }

@@ -290,6 +290,11 @@ func (r *rule) ofTool(d *tool.Declaration, strict bool) bool {
 	if d.Origin != "" && strict {
 		return r.name == d.Name && (r.name[0] < 'A' || r.name[0] > 'Z')
 	}
+	return r.calls(d)
+}
+
+// calls reports whether the rule's name is one of those that the tool declares.
+func (r *rule) calls(d *tool.Declaration) bool {
 	title, suffixed := strings.CutSuffix(r.name, "Tool")
 	return r.name == d.Name || r.name == d.Title() || suffixed && title == d.Title() ||
 		slices.Contains(d.Aliases, r.name) || slices.Contains(d.RuleNames, r.name)

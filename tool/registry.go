@@ -14,6 +14,7 @@ type Registry struct {
 	mu      sync.RWMutex
 	origins []string // in the order they first came; "" is always looked at first
 	tools   map[string][]Tool
+	hidden  func(Declaration) bool // nil: none is
 }
 
 // NewRegistry is a registry of built-in tools. It panics if two of them have one name: a mistake in the program.
@@ -64,6 +65,16 @@ func (r *Registry) Set(origin string, ts []Tool) error {
 	}
 	return errors.Join(errs...)
 }
+
+// Hide removes tools from everything the registry reports: lists, lookups and suggestions, now and after later calls of
+// Set. The names of hidden tools stay taken, so that no other tool can pose as one. A nil function hides nothing.
+func (r *Registry) Hide(hidden func(Declaration) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hidden = hidden
+}
+
+func (r *Registry) hides(d Declaration) bool { return r.hidden != nil && r.hidden(d) }
 
 func builtinFirst(a, b string) int {
 	switch {
@@ -170,6 +181,9 @@ func (r *Registry) find(name string) (Tool, []string) {
 	for _, origin := range r.origins {
 		for _, t := range r.tools[origin] {
 			d := t.Declaration()
+			if r.hides(d) {
+				continue
+			}
 			if d.Name == name {
 				return t, nil
 			}
@@ -194,14 +208,14 @@ func unknownTool(name string, names []string) error {
 }
 
 // Declarations are all that a model is told of the tools, sorted by name, so that the same tools give the same bytes.
-// Deferred tools are left out unless revealed says otherwise; a nil revealed reveals none.
+// Deferred tools are left out unless revealed says otherwise; a nil revealed reveals none. Hidden tools are never in it.
 func (r *Registry) Declarations(revealed func(name string) bool) []Declaration {
 	return r.list(func(d Declaration) bool {
 		return !d.Deferred || revealed != nil && revealed(d.Name)
 	})
 }
 
-// All are the declarations of all tools, deferred ones too, sorted by name.
+// All are the declarations of all tools but hidden ones, deferred ones too, sorted by name.
 func (r *Registry) All() []Declaration {
 	return r.list(func(Declaration) bool { return true })
 }
@@ -215,7 +229,7 @@ func (r *Registry) list(want func(Declaration) bool) []Declaration {
 	out := []Declaration{}
 	for _, ts := range r.tools {
 		for _, t := range ts {
-			if d := t.Declaration(); want(d) {
+			if d := t.Declaration(); !r.hides(d) && want(d) {
 				out = append(out, d)
 			}
 		}

@@ -116,6 +116,30 @@ func TestNamesOfRulesCannotBeTaken(t *testing.T) {
 	wantSame(t, "those that came first", 2, len(late.All()))
 }
 
+// A hidden tool is nowhere, not even in a suggestion; its names stay taken, and tools that come later are hidden too.
+func TestHide(t *testing.T) {
+	r := tool.NewRegistry(named("read_file", "", "cat"), named("edit", ""))
+	r.Hide(func(d tool.Declaration) bool { return d.Name == "read_file" || d.Name == "x__secret" })
+	err := r.Set("mcp:x", []tool.Tool{named("read_file", "mcp:x"), named("cat", "mcp:x"), named("x__secret", "mcp:x"), named("x__open", "mcp:x")})
+	wantSame(t, "left out", "register tool read_file of mcp:x: the name is taken by the built-in tools\n"+
+		"register tool cat of mcp:x: the name is taken by the built-in tools", fmt.Sprint(err))
+	for name, want := range map[string]string{
+		"edit":      "edit of ",
+		"read_file": `there is no tool "read_file"; the tools are edit, x__open`,
+		"cat":       `there is no tool "cat"; the tools are edit, x__open`,
+		"x__secret": `there is no tool "x__secret"; the tools are edit, x__open`,
+	} {
+		wantSame(t, name, want, found(r, name))
+	}
+	for _, ds := range [][]tool.Declaration{r.All(), r.Declarations(nil)} {
+		if len(ds) != 2 || ds[0].Name != "edit" || ds[1].Name != "x__open" {
+			t.Errorf("declared: %v", ds)
+		}
+	}
+	r.Hide(nil)
+	wantSame(t, "shown again", "read_file of ", found(r, "cat"))
+}
+
 func TestNewRegistryPanicsOnTwoOfOneName(t *testing.T) {
 	defer func() {
 		if recover() == nil {

@@ -29,6 +29,7 @@ func (d *demo) quiet(scratch string) Env {
 	env.Home = filepath.Join(scratch, "home")
 	path := d.env.Getenv("PATH")
 	env.Getenv = func(string) string { return "" }
+	env.Terminal = true // the demo answers what it asks
 	env.Environ = []string{"PATH=" + path, "HOME=" + env.Home, "LC_ALL=C"}
 	return env
 }

@@ -80,7 +80,7 @@ func (c *checker) one(ctx context.Context, command string) error {
 	}
 	q.Rules.Allow = append(settings.Texts(s.Permissions.Allow), c.o.allow...)
 	q.Rules.Ask = append(settings.Texts(s.Permissions.Ask), c.o.ask...)
-	q.Rules.Deny = append(settings.Texts(s.Permissions.Deny), c.o.deny...)
+	q.Rules.Deny = append(settings.Texts(session.Denied(s)), c.o.deny...)
 	d, why, err := c.judge(ctx, q)
 	if err != nil {
 		return exitf(exitInput, "%v", err)
@@ -246,7 +246,7 @@ func (c *checker) work(dir string) error {
 		return err
 	}
 	c.close()
-	c.dir, c.set, c.registry = dir, set, tool.NewRegistry(set.Tools()...)
+	c.dir, c.set, c.registry = dir, set, tool.NewRegistry(set.All()...)
 	return nil
 }
 

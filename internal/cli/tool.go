@@ -54,6 +54,9 @@ func toolShow(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	defer closeSession(env, s)
 	s.Outside.SettleFor(ctx, words[0])
+	if err := excluded(s, words[0]); err != nil {
+		return err
+	}
 	t, err := s.Executor.Registry.Lookup(words[0])
 	if err != nil {
 		return exitf(exitError, "%v", err)
@@ -92,6 +95,9 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	defer closeSession(env, s)
 	s.Outside.SettleFor(ctx, words[0])
+	if err := excluded(s, words[0]); err != nil {
+		return err
+	}
 	call := tool.Call{ID: "1", Name: words[0], Args: args}
 	if o.dryRun {
 		return preview(ctx, env, s, call)
@@ -104,6 +110,15 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 	batch := s.Executor.Batch(ctx)
 	batch.Add(call)
 	return printOutcome(env, o, batch.Wait()[0])
+}
+
+// excluded is the error for a built-in tool that settings remove.
+func excluded(s *session.Session, name string) error {
+	e, ok := s.Excludes(name)
+	if !ok {
+		return nil
+	}
+	return exitf(exitRefused, "tool %q is excluded\nRemove %q from tools.exclude in %s.", name, e.Text, e.From)
 }
 
 // printOutcome prints the end of a single call and gives its exit code as an error.

@@ -11,8 +11,8 @@ import (
 	"github.com/adze-dev/adze/permission"
 )
 
-// planText is told to a model that begins in plan mode.
-const planText = "Plan mode is on: look and think, change nothing. When you know what to do, give the plan to exit_plan_mode."
+// planText begins what a model in plan mode reads; the rest is what to do with the plan.
+const planText = "Plan mode is on: look and think, change nothing. When you know what to do, "
 
 // Talk is what a conversation is begun with.
 type Talk struct {
@@ -57,9 +57,17 @@ func (s *Session) Converse(ctx context.Context, t Talk) *Conversation {
 func (s *Session) system() string {
 	extra := s.Definitions.Memory().Text
 	if s.Policy.Mode() == permission.Plan {
-		extra += "\n" + planText
+		extra += "\n" + planText + s.planEnd()
 	}
 	return agent.SystemPrompt(agent.Surroundings{Workspace: s.Folder.Path, Date: time.Now(), Extra: extra})
+}
+
+// planEnd is what a model does with its plan. Without a user to approve it, the plan is the answer.
+func (s *Session) planEnd() string {
+	if t, err := s.Executor.Registry.Lookup(builtin.ExitPlanMode); err == nil {
+		return "give the plan to " + t.Declaration().Name + "."
+	}
+	return "end with the plan as your answer."
 }
 
 // Run runs a prompt, and goes on while sub-agents in the background still have something to report: all of it in the

@@ -14,12 +14,13 @@ func (s *Session) RunAsPerson(ctx context.Context, command string) (tool.Outcome
 	if err != nil {
 		return tool.Outcome{}, err
 	}
-	shell, err := Shell(s.Executor.Registry)
+	all := tool.NewRegistry(s.tools.All()...) // the user may run commands that the model may not
+	shell, err := Shell(all)
 	if err != nil {
 		return tool.Outcome{}, err
 	}
 	own := &tool.Executor{
-		Registry: s.Executor.Registry, Spill: s.Executor.Spill, Budget: s.Executor.Budget,
+		Registry: all, Spill: s.Executor.Spill, Budget: s.Executor.Budget,
 		Policy: func(tool.Request) tool.Decision {
 			return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByUser}}
 		},

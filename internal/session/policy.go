@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
@@ -12,14 +13,14 @@ import (
 // setRules gives the policy the rules that settings hold. One that cannot be read stops the start if it forbids.
 func (s *Session) setRules() error {
 	p := s.Settings.Permissions
-	rules, ignored, err := permission.ReadRules(written(p.Allow), written(p.Ask), written(p.Deny))
+	rules, ignored, err := permission.ReadRules(written(p.Allow), written(p.Ask), written(Denied(s.Settings)))
 	if err != nil {
 		return errorf(ErrRules, "read the rules in settings: %v", err)
 	}
 	for _, problem := range ignored {
 		s.env.tell(problem.Error())
 	}
-	s.warnRules(rules, tool.NewRegistry(s.tools.Tools()...).All())
+	s.warnRules(rules, tool.NewRegistry(s.tools.All()...).All())
 	s.Policy.SetRules(rules)
 	return nil
 }
@@ -31,6 +32,11 @@ func written(entries []settings.Entry) []permission.Written {
 		out[i] = permission.Written{Text: e.Text, Source: e.From.String()}
 	}
 	return out
+}
+
+// Denied returns the deny rules of settings. What tools.exclude removes is denied as well, whatever name a call uses.
+func Denied(s *settings.Settings) []settings.Entry {
+	return slices.Concat(s.Permissions.Deny, s.Tools.Exclude)
 }
 
 // setMode changes the approval mode and has open questions judged anew.

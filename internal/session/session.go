@@ -43,7 +43,8 @@ type Session struct {
 	world permission.World
 	tools *builtin.Set
 	long  results
-	talk  *Conversation // nil: there is none yet
+	out   func(tool.Declaration) bool // the tools that settings exclude
+	talk  *Conversation               // nil: there is none yet
 }
 
 // Options are what a session is opened with. Only Dir must be given.
@@ -62,7 +63,7 @@ type Calls bool
 
 const (
 	Many Calls = false
-	One  Calls = true // an existing file counts as read
+	One  Calls = true // an existing file counts as read, and tools need no conversation
 )
 
 // Open reads the settings and makes the tools and the policy. It starts nothing from outside.
@@ -80,6 +81,9 @@ func Open(env Env, o Options) (*Session, error) {
 	folder.tellNotes(s.Settings)
 	s.warnIgnored()
 	s.Models = &Models{env: env, settings: s.Settings}
+	if s.out, err = permission.Excluding(settings.Texts(s.Settings.Tools.Exclude)); err != nil {
+		return nil, errorf(ErrRules, "read settings: tools.exclude: %v", err)
+	}
 	if s.long.Dir, err = spill.Open(folder.Home, s.ID, spill.Limits{}); err != nil {
 		return nil, err
 	}
@@ -96,7 +100,7 @@ func Open(env Env, o Options) (*Session, error) {
 		return nil, errors.Join(err, s.tools.Close(), s.long.Close())
 	}
 	s.Executor = &tool.Executor{
-		Registry: tool.NewRegistry(s.tools.Tools()...),
+		Registry: s.registry(o.Calls),
 		Policy:   s.Policy.Judge,
 		Ask:      s.nobody,
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
@@ -109,6 +113,34 @@ func Open(env Env, o Options) (*Session, error) {
 	return s, nil
 }
 
+// registry holds all built-in tools and hides those that cannot be used: excluded ones and, in a conversation, those that
+// nothing serves.
+func (s *Session) registry(calls Calls) *tool.Registry {
+	offered := map[string]bool{}
+	for _, t := range s.tools.Tools() {
+		offered[t.Declaration().Name] = true
+	}
+	r := tool.NewRegistry(s.tools.All()...)
+	r.Hide(func(d tool.Declaration) bool {
+		return s.out(d) || calls == Many && d.Origin == "" && !offered[d.Name]
+	})
+	return r
+}
+
+// Excludes returns the entry of tools.exclude that removes the tool of this name; false if none does.
+func (s *Session) Excludes(name string) (settings.Entry, bool) {
+	t, err := tool.NewRegistry(s.tools.All()...).Lookup(name)
+	if err != nil {
+		return settings.Entry{}, false
+	}
+	for _, e := range s.Settings.Tools.Exclude {
+		if out, err := permission.Excluding([]string{e.Text}); err == nil && out(t.Declaration()) {
+			return e, true
+		}
+	}
+	return settings.Entry{}, false
+}
+
 // toolOptions are what the tools are made of.
 func (s *Session) toolOptions(o Options) builtin.Options {
 	dirs := slices.Concat([]string{o.Dir}, o.AddDirs, s.Folder.included(s.Settings))
@@ -118,7 +150,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 	return builtin.Options{
 		Dir: dirs[0], AddDirs: dirs[1:], State: s.Folder.Home, AllRead: o.Calls == One, Sandbox: s.Folder.sandbox(s.Settings.Tools, dirs),
 		Helper: s.env.Helper, Environ: s.env.Environ, PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output,
-		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.setMode, Headless: !s.env.Person,
+		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.setMode, Person: s.env.Person, Session: true, Exclude: s.out,
 		FindTools: s.findTools, Task: s.delegate, Tasks: backgroundTasks{s}, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
 		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),
 		Remembered: func(string) {

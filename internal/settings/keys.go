@@ -121,8 +121,12 @@ func keys() []key {
 			put:  entries(func(s *Settings) *[]Entry { return &s.Permissions.Ask }), tightens: always,
 		},
 		{
-			name: "permissions.deny", also: []string{"excludeTools", "tools.exclude"},
-			put: entries(func(s *Settings) *[]Entry { return &s.Permissions.Deny }), tightens: always,
+			name: "tools.exclude", also: []string{"excludeTools"},
+			put: entries(func(s *Settings) *[]Entry { return &s.Tools.Exclude }), tightens: always,
+		},
+		{
+			name: "permissions.deny",
+			put:  entries(func(s *Settings) *[]Entry { return &s.Permissions.Deny }), tightens: always,
 		},
 	}
 }

@@ -37,6 +37,7 @@ type summary struct {
 	Mode, Model      string
 	Threshold        int
 	Allow, Ask, Deny []string
+	Exclude          []string
 	Notes, Unknown   []string
 	Err              string
 }
@@ -55,6 +56,7 @@ func summarise(dir string, s *Settings, err error) summary {
 		}
 		return list
 	}
+	out.Exclude = texts(s.Tools.Exclude)
 	out.Allow, out.Ask, out.Deny = texts(s.Permissions.Allow), texts(s.Permissions.Ask), texts(s.Permissions.Deny)
 	for _, n := range s.Notes() {
 		out.Notes = append(out.Notes, short(n.String()))
@@ -136,8 +138,8 @@ var loadTests = []struct {
 		},
 		want: summary{
 			Mode: "default", Model: "m", Threshold: 5,
-			Allow: []string{"y from home/.qwen/settings.json:3:42"},
-			Deny:  []string{"x from home/.qwen/settings.json:3:19", "z from home/.qwen/settings.json:3:70"},
+			Allow:   []string{"y from home/.qwen/settings.json:3:42"},
+			Exclude: []string{"x from home/.qwen/settings.json:3:19", "z from home/.qwen/settings.json:3:70"},
 			Notes: []string{
 				`home/.qwen/settings.json:2:33: tools.approvalMode is "auto", which Adze does not have; auto-edit, the nearest stricter one, is used`,
 				`app/.qwen/settings.json:1:26: tools.approvalMode is "turbo", which Adze does not have; default is used`,

@@ -39,6 +39,7 @@ type Tools struct {
 	// SandboxUnixSockets lets boxed commands reach sockets that are files.
 	SandboxUnixSockets bool
 
+	Exclude []Entry // rules: each denies, and one without a specifier also removes its tool
 	PassEnv []Entry // variables that commands are given although they look like a credential
 
 	Search ToolSearch
