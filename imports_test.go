@@ -36,7 +36,7 @@ var mayImport = map[string]string{
 	"model/replay":                  "tool model",
 
 	// Engines know no tools.
-	"internal/workspace":          "internal/workspace/names internal/workspace/nofollow internal/workspace/realpath internal/atomicfile",
+	"internal/workspace":          "internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath internal/atomicfile",
 	"internal/workspace/names":    "",
 	"internal/workspace/nofollow": "",
 	"internal/workspace/realpath": "",
@@ -44,7 +44,8 @@ var mayImport = map[string]string{
 	"internal/atomicfile":         "internal/workspace/nofollow internal/workspace/realpath",
 	"internal/edit":               "",
 	"internal/document":           "",
-	"internal/ignore":             "",
+	"internal/homedir":            "",
+	"internal/ignore":             "internal/homedir",
 	"internal/search":             "internal/ignore",
 	"internal/search/bench":       "internal/search internal/ignore",
 	"internal/proc":               "internal/proc/term internal/proc/sandbox",
@@ -54,7 +55,7 @@ var mayImport = map[string]string{
 	"internal/web":                "internal/text internal/web/markdown",
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
-	"internal/disk":               "internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
+	"internal/disk":               "internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/peers":              "",
 	"internal/settings":           "",
 	"internal/spill":              "",
@@ -63,7 +64,7 @@ var mayImport = map[string]string{
 	"internal/bench":              "tool permission permission/ondisk internal/proc internal/proc/sandbox discover model/openai/openaitest",
 
 	// The tools stand on the engines.
-	"builtin": "tool internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
+	"builtin": "tool internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
 		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/context " +
 		"internal/web internal/web/markdown internal/web/websearch",
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/atomicfile"
+	"github.com/adze-dev/adze/internal/homedir"
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/search"
 	"github.com/adze-dev/adze/internal/workspace"
@@ -41,7 +42,7 @@ func (f *files) targets(spec string) ([]target, error) {
 	}
 	var from []string
 	if rest, ok := strings.CutPrefix(spec, "~"+string(filepath.Separator)); ok {
-		if home, err := os.UserHomeDir(); err == nil {
+		if home, err := homedir.Dir(); err == nil {
 			from = []string{filepath.Join(home, rest)}
 		}
 	} else if filepath.IsAbs(spec) {

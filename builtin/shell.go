@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/homedir"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/tool"
 )
@@ -45,7 +46,7 @@ type running struct {
 func newShell(o Options, f *files) (*shell, error) {
 	base := o.Environ
 	if base == nil {
-		base = os.Environ()
+		base = homedir.Environ(os.Environ())
 	}
 	state := ""
 	var unclean []string

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/homedir"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -30,16 +31,35 @@ type Env struct {
 	Version string
 	// Terminal reports whether a person sits at both ends: they can be asked, and see what is printed.
 	Terminal bool
+
+	homeless error // why there is no home directory
 }
 
 // FromOS is the environment of this process. helper is what adze.Main returned, first of all in main.
 func FromOS(version string, helper builtin.Helper) Env {
 	dir, _ := os.Getwd() // a deleted folder is reported by whoever needs it
-	home, _ := os.UserHomeDir()
-	return Env{
+	home, err := homedir.Dir()
+	env := Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Getenv: os.Getenv, Helper: helper, Dir: dir, Home: home, Version: version,
 		Terminal: isTerminal(os.Stdin) && isTerminal(os.Stderr),
+	}
+	if err != nil {
+		env.homeless = err
+	} else if os.Getenv("HOME") == "" { // what Adze starts has the same home
+		env.Environ = homedir.Environ(os.Environ())
+		env.Getenv = with(os.Getenv, "HOME", home)
+	}
+	return env
+}
+
+// with is an environment in which one variable has another value.
+func with(getenv func(string) string, name, value string) func(string) string {
+	return func(asked string) string {
+		if asked == name {
+			return value
+		}
+		return getenv(asked)
 	}
 }
 
@@ -50,7 +70,9 @@ type command struct {
 	about string
 	help  string // examples
 	group bool   // it is no command itself: it has some
-	run   func(ctx context.Context, env Env, o *options, words []string) error
+	// homeless says that the command reads no settings and keeps no state of the user's.
+	homeless bool
+	run      func(ctx context.Context, env Env, o *options, words []string) error
 }
 
 // key is the command's name in the table of flags.
@@ -93,7 +115,30 @@ func run(ctx context.Context, env Env) error {
 	case o.yolo && o.mode != "":
 		return usagef("--yolo and --approval-mode are two ways to say one thing; give one of them")
 	}
+	if c.homeless {
+		return c.run(ctx, env, o, words)
+	}
+	env, remove, err := env.housed()
+	if err != nil {
+		return err
+	}
+	defer remove()
 	return c.run(ctx, env, o, words)
+}
+
+// housed gives a run without a home directory a private one for its state, and removes that in the end: it works without
+// user settings.
+func (env Env) housed() (housed Env, remove func(), err error) {
+	if env.Home != "" || env.homeless == nil || env.Getenv("ADZE_HOME") != "" {
+		return env, func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "adze-home-")
+	if err != nil {
+		return env, nil, fmt.Errorf("%w\nSet HOME or ADZE_HOME: a temporary directory can't be made: %w", env.homeless, err)
+	}
+	env.tell(env.homeless.Error() + "\nContinuing without user settings; nothing is saved. Set HOME or ADZE_HOME to change that.")
+	env.Getenv = with(env.Getenv, "ADZE_HOME", dir)
+	return env, func() { _ = os.RemoveAll(dir) }, nil
 }
 
 // choose finds the command that the words begin with. Words that begin with none are a prompt.

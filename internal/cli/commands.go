@@ -60,9 +60,9 @@ adze sandbox run --mode read-only -- sh -c 'touch x'`},
 		{name: "trust", words: "[DIR]", about: "see what a folder's files want to do, and let them", run: runTrust, help: `
 adze trust
 adze trust --remove`},
-		{name: "demo", about: "see it work: a recorded model, the real core and the real tools", run: runDemo, help: `
+		{name: "demo", about: "see it work: a recorded model, the real core and the real tools", homeless: true, run: runDemo, help: `
 adze demo`},
-		{name: "version", about: "print the version", run: printVersion},
+		{name: "version", about: "print the version", homeless: true, run: printVersion},
 		{name: "help", words: "[COMMAND]", about: "explain adze or a command", run: runHelp},
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/adze-dev/adze/internal/homedir"
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
@@ -56,7 +57,7 @@ func New(o Options) *Disk {
 	}
 	d := &Disk{options: o, home: o.Home, overruled: map[string]bool{}}
 	if d.home == "" {
-		d.home, _ = os.UserHomeDir() // without a home, ~ is not known, and Git says so
+		d.home, _ = homedir.Dir() // without a home, ~ is not known, and Git says so
 	}
 	for _, key := range o.Overruled {
 		d.overruled[splitKey(key).pattern()] = true

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/homedir"
 )
 
 // gitConfig is the part of git's configuration that changes what is ignored.
@@ -26,7 +28,7 @@ type configReader struct {
 func (r *Rules) gitConfig(gitDir, common string, w *watch) gitConfig {
 	home := r.getenv("HOME")
 	if home == "" {
-		home, _ = os.UserHomeDir()
+		home, _ = homedir.Dir()
 	}
 	xdg := r.getenv("XDG_CONFIG_HOME")
 	if xdg == "" && home != "" {

@@ -84,8 +84,12 @@ func (f Folder) Trust() *trust.Store { return trust.Open(f.Home) }
 
 // places are where definitions lie.
 func (f Folder) places(trusted bool) contextfiles.Places {
+	user := []string{f.Home}
+	if f.env.Home != "" {
+		user = append(user, filepath.Join(f.env.Home, ".qwen"))
+	}
 	return contextfiles.Places{
-		User:    []string{f.Home, filepath.Join(f.env.Home, ".qwen")},
+		User:    user,
 		Project: contextfiles.Root(f.Path, f.env.Home),
 		Trusted: trusted,
 	}

@@ -41,7 +41,7 @@ func (f Folder) included(s *settings.Settings) []string {
 
 // settled is a path of settings, which may begin at the home folder or at the folder worked in.
 func (f Folder) settled(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && f.env.Home != "" {
 		path = filepath.Join(f.env.Home, rest)
 	}
 	if !filepath.IsAbs(path) {

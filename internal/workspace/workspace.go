@@ -20,6 +20,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/homedir"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
@@ -127,7 +128,7 @@ func display(abs, project string) string {
 // that has it, else below the project.
 func (w *Workspace) meant(name string) string {
 	if rest, ok := cutHome(name); ok {
-		if home, err := os.UserHomeDir(); err == nil {
+		if home, err := homedir.Dir(); err == nil {
 			return filepath.Join(home, rest)
 		}
 	}
