@@ -86,8 +86,9 @@ func denied(why tool.Decision, cause string) error {
 	return d
 }
 
-// question is all of what a user should see before approving a call. Clients show the first lines at once and the rest
-// only to a user who scrolls: the first says what would happen, the second why it requires approval.
+// question is all of what a user should see before approving a call. Clients show the first lines at once (Claude Code
+// three) and the rest only to a user who scrolls: the first says what would happen, the second why it requires approval,
+// the third what to beware of.
 func question(r tool.Request, why tool.Decision) string {
 	what, warnings := r.Description, []string(nil)
 	switch c := r.Confirm.(type) {
@@ -102,15 +103,11 @@ func question(r tool.Request, why tool.Decision) string {
 	}
 	first, size := utf8.DecodeRuneInString(what)
 	lines := []string{string(unicode.ToUpper(first)) + what[size:]}
-	var second []string
 	if why.Reason != "" {
-		second = append(second, "Needs approval: "+why.Reason)
+		lines = append(lines, "Needs approval: "+inOneLine(why.Reason))
 	}
-	for _, w := range warnings {
-		second = append(second, "Warning: "+w)
-	}
-	if second != nil {
-		lines = append(lines, inOneLine(strings.Join(second, ". ")))
+	if warnings != nil {
+		lines = append(lines, "Warning: "+inOneLine(strings.Join(warnings, "; ")))
 	}
 	if r.Confirm != nil {
 		lines = append(lines, "", r.Confirm.Markdown())

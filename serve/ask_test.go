@@ -73,16 +73,16 @@ func TestFirstLinesOfAQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		description string
 		confirm     tool.Display
-		want        string // the first two lines
+		want        string // the first lines
 	}{
 		"an edit": {"edit src/list.go", tool.FileDiff{Diff: "-a\n+b", Stat: &tool.DiffStat{ModelAddedLines: 14, ModelRemovedLines: 3}},
 			"Edit src/list.go +14 −3\nNeeds approval: it writes"},
 		"an edit with a warning": {"write x", tool.FileDiff{Stat: &tool.DiffStat{ModelAddedLines: 1}, Warnings: []string{"x is a link"}},
-			"Write x +1 −0\nNeeds approval: it writes. Warning: x is a link"},
+			"Write x +1 −0\nNeeds approval: it writes\nWarning: x is a link"},
 		"a command": {"run make …", tool.Command{Line: "make test && \\\n  rm -rf build"},
 			"Run make test && \\ ⏎   rm -rf build\nNeeds approval: it writes"},
 		"a command without a sandbox": {"run make once more without the sandbox", tool.Command{Line: "make", Warnings: []string{"now it would run without a sandbox"}},
-			"Run make\nNeeds approval: it writes. Warning: now it would run without a sandbox"},
+			"Run make\nNeeds approval: it writes\nWarning: now it would run without a sandbox"},
 		"hidden characters": {"run x", tool.Command{Line: "echo \u202Ex\r"}, "Run echo \\u202Ex\nNeeds approval: it writes"},
 		"a command that is too long": {"run echo …", tool.Command{Line: long},
 			"Run " + long[:maxLine] + " … (1005 more characters below)\nNeeds approval: it writes"},

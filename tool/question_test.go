@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -293,6 +294,9 @@ func TestWhoMayAllow(t *testing.T) {
 		"an asker that fails refuses": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			return tool.Decision{}, errors.New("no tty")
 		}}, plain, "denied: do it: permission denied: requires approval: no tty"},
+		"an asker knows who denied": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
+			return tool.Decision{Verdict: tool.Allow}, fmt.Errorf("the client: %w", tool.ErrDenied)
+		}}, plain, "denied: do it: the client: permission denied"},
 		"a person may cancel": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			return tool.Decision{}, context.Canceled
 		}}, plain, "cancelled: do it: the person cancelled it"},
