@@ -208,12 +208,18 @@ func (l *link) start(a *attempt) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(l.life, l.startTimeout())
+	bound := l.startTimeout()
+	select {
+	case <-a.late: // nobody waits for it
+		bound = max(bound, l.opt.start())
+	default:
+	}
+	ctx, cancel := context.WithTimeout(l.life, bound)
 	defer cancel()
 	m, err := s.list(ctx)
 	if err != nil {
 		if ctx.Err() != nil && l.life.Err() == nil {
-			err = fmt.Errorf("it answered, but did not list what it offers within %s", spell(l.startTimeout()))
+			err = fmt.Errorf("it answered, but did not list what it offers within %s", spell(bound))
 		}
 		fate := ""
 		if s.proc != nil {
