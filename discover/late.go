@@ -48,20 +48,23 @@ func (l *link) lateNote() late {
 	return note
 }
 
-// noteLate keeps how a start ended: err is nil if it ended well. One that was broken off before its time says nothing.
-// On a busy machine the program may end just before the bound does: that was its time too.
-func (l *link) noteLate(err error, took time.Duration) {
+// noteLate keeps how a start ended. One that was broken off says nothing, unless somebody waited for it in vain.
+func (l *link) noteLate(a *attempt, took time.Duration) {
 	if l.opt.State == "" {
 		return
 	}
+	l.mu.Lock()
+	vain := a.vain
+	l.mu.Unlock()
+	err := a.err
 	if broken := l.life.Err() != nil || errors.Is(err, ErrClosed); broken && err != nil {
-		if took < l.opt.soon()*9/10 {
+		if !vain {
 			return
 		}
 		err = fmt.Errorf("no answer within %s", spell(took.Round(time.Second)))
 	}
 	path := latePath(l.opt.State, l.alias)
-	if err == nil || took < longStart {
+	if err == nil || took < longStart && !vain {
 		os.Remove(path) // mostly there is none
 		return
 	}

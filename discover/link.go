@@ -61,6 +61,7 @@ type attempt struct {
 	began time.Time // zero: it waits for its turn
 	proc  *process  // what was started; nil: nothing yet
 	why   error     // of late
+	vain  bool      // somebody waited for it as long as they could
 }
 
 // progress is an error that says how far a start is. The caller holds the link's mu.
@@ -135,6 +136,13 @@ func (l *link) progress(a *attempt) error {
 	return a.progress()
 }
 
+// waitedInVain notes that somebody waited for a start as long as they could.
+func (l *link) waitedInVain(a *attempt) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.vain = true
+}
+
 // overdue lets nobody wait any longer for a start that goes on.
 func (l *link) overdue(a *attempt, why error) {
 	l.mu.Lock()
@@ -191,7 +199,7 @@ func (l *link) begin() *attempt {
 		}
 		began := time.Now() // waiting for a slot is not the server's time
 		a.s, a.err = l.start(a)
-		l.noteLate(a.err, time.Since(began))
+		l.noteLate(a, time.Since(began))
 		l.settle(a)
 	})
 	return a

@@ -23,7 +23,6 @@ type Options struct {
 	Version  string         // likewise; empty: dev
 
 	Start time.Duration // for a start, where the server's configuration says nothing; 0 is 60 s
-	Soon  time.Duration // a start that takes longer is not waited for the next time, see WaitLikely; 0 is 10 s
 	Call  time.Duration // for a call without progress, where the server's configuration says nothing; 0 is 5 minutes
 
 	// Sample lets the session's model answer a server; it is called after a yes. nil: servers are not offered it.
@@ -40,8 +39,6 @@ type Options struct {
 }
 
 func (o *Options) start() time.Duration { return orDuration(o.Start, time.Minute) }
-
-func (o *Options) soon() time.Duration { return orDuration(o.Soon, 10*time.Second) }
 
 func (o *Options) install() time.Duration { return orDuration(o.finish, installGrace) }
 
@@ -172,6 +169,7 @@ func (s *Servers) wait(ctx context.Context, skip func(*link) error) error {
 			}
 			if _, failed = l.await(ctx, a); errors.Is(failed, context.DeadlineExceeded) && ctx.Err() != nil {
 				failed = l.progress(a)
+				l.waitedInVain(a)
 			}
 		}
 		if failed != nil {

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -213,6 +214,35 @@ func TestHangingServersHoldNobodyUp(t *testing.T) {
 	for _, st := range d.List()[:5] {
 		if st.State != Starting {
 			t.Errorf("%+v", st)
+		}
+	}
+}
+
+// A server that was waited for in vain is not waited for again. A launcher is, once: it had something to install.
+func TestLateServersAreNoted(t *testing.T) {
+	t.Parallel()
+	for name, notes := range map[string][]bool{"": {true, true}, "npx": {false, true}} {
+		conf, gate := gated(t, name)
+		opt := Options{State: t.TempDir(), finish: time.Millisecond}
+		for i, want := range notes {
+			d := open(t, map[string]Server{"slow": conf}, opt)
+			begun(t, gate, i+1)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			if err := d.Wait(ctx); err == nil || !strings.Contains(err.Error(), "slow: still starting") {
+				t.Error(err)
+			}
+			cancel()
+			d.Servers.Close()
+			if got := d.links["slow"].wasLate() != ""; got != want {
+				t.Errorf("%q, time %d: noted %v", name, i+1, got)
+			}
+		}
+		// Nobody waits for this one: that says nothing.
+		d := open(t, map[string]Server{"other": conf}, opt)
+		begun(t, gate, len(notes)+1)
+		d.Servers.Close()
+		if why := d.links["other"].lateNote().Why; why != "" {
+			t.Errorf("%q: %s", name, why)
 		}
 	}
 }
