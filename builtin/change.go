@@ -61,7 +61,7 @@ func (c *change) withLineEnds() (before, after string, ok bool) {
 	if c.was.doc == nil || c.was.doc.Encoding != text.UTF8 {
 		return "", "", false
 	}
-	old, now := lineEnds(c.was.content), lineEnds(c.now.Bytes())
+	old, now := endsOf(c.was.doc), endsOf(c.now)
 	if old == now && old != mixed || old == none || now == none && old != mixed {
 		return "", "", false
 	}
@@ -80,22 +80,16 @@ const (
 	mixed
 )
 
-func lineEnds(content []byte) ends {
-	kind := none
-	for {
-		n := bytes.IndexByte(content, '\n')
-		if n < 0 {
-			return kind
-		}
-		this := lf
-		if n > 0 && content[n-1] == '\r' {
-			this = crlf
-		}
-		if kind != none && kind != this {
-			return mixed
-		}
-		kind, content = this, content[n+1:]
+func endsOf(d *text.Document) ends {
+	switch e := d.LineEnds(); {
+	case e.LF > 0 && e.CRLF > 0:
+		return mixed
+	case e.CRLF > 0:
+		return crlf
+	case e.LF > 0:
+		return lf
 	}
+	return none
 }
 
 // warnings are what a person may not see in the diff.

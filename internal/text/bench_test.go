@@ -94,3 +94,72 @@ func BenchmarkRewriteMegabyte(b *testing.B) {
 		}
 	}
 }
+
+// manyPlaces are texts of n lines, or of one line with n words, in each of which every "old" is one edit.
+func manyPlaces(tb testing.TB, n int) map[string]*Document {
+	lines := func(end ...string) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString("some words, the old one, and some more" + end[i%len(end)])
+		}
+		return b.String()
+	}
+	out := map[string]*Document{}
+	for name, c := range map[string]struct {
+		enc     Encoding
+		content string
+	}{
+		"LF":                 {UTF8, lines("\n")},
+		"CRLF":               {UTF8, lines("\r\n")},
+		"mixed":              {UTF8, lines("\n", "\n", "\r\n")},
+		"first line is CRLF": {UTF8, "\r\n" + lines("\n")},
+		"last line is CRLF":  {UTF8, lines("\n") + "\r\n"},
+		"one line":           {UTF8, lines(" ") + "\n"},
+		"one line, no end":   {UTF8, "first\r\n" + lines(" ")},
+		"unknown byte":       {UTF8, lines("\r\n") + "\xff\n"},
+		"latin1":             {Latin1, lines("\r\n") + "é\n"},
+		"latin1, one line":   {Latin1, lines(" ") + "é\n"},
+		"gbk":                {GBK, "中文\n" + lines("\n", "\r\n")},
+		"utf-16le":           {UTF16LE, lines("\n", "\r\n")},
+		"utf-16le, one line": {UTF16LE, lines(" ")},
+	} {
+		raw := []byte(c.content)
+		if c.enc != UTF8 {
+			raw = encodeAll(tb, c.enc, c.content)
+		}
+		d, err := DecodeAs(raw, c.enc)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out[name] = d
+	}
+	return out
+}
+
+// everyPlace are the edits that replace each old by new.
+func everyPlace(shown, old, new string) []Edit {
+	var edits []Edit
+	for at := 0; ; {
+		i := strings.Index(shown[at:], old)
+		if i < 0 {
+			return edits
+		}
+		edits = append(edits, Edit{at + i, at + i + len(old), new})
+		at += i + len(old)
+	}
+}
+
+func BenchmarkReplaceAllIn40000Lines(b *testing.B) {
+	for name, d := range manyPlaces(b, 40_000) {
+		for kind, new := range map[string]string{"word": "new", "line": "new\nline"} {
+			b.Run(name+"/"+kind, func(b *testing.B) {
+				edits := everyPlace(d.Text, "old", new)
+				for b.Loop() {
+					if _, err := d.Replace(edits...); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -43,7 +43,8 @@ func (d *Document) Replace(edits ...Edit) (*Document, error) {
 		if err := w.write(from, w.raw, joinLines(e.New)); err != nil {
 			return nil, err
 		}
-		want.WriteString(d.Text[last:e.Start] + e.New)
+		want.WriteString(d.Text[last:e.Start])
+		want.WriteString(e.New)
 		last = e.End
 	}
 	want.WriteString(d.Text[last:])

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -56,17 +57,27 @@ type LineEnds struct {
 
 // LineEnds counts the line ends as they are on disk.
 func (d *Document) LineEnds() LineEnds {
-	var e LineEnds
-	s := scanner{codec: d.codec, rest: d.body(), join: true}
-	for s.next() {
-		e.Last = s.r == '\n'
-		switch {
-		case s.r == '\r':
-			e.CR++
-		case s.r == '\n' && len(s.unit) > d.Encoding.unit():
-			e.CRLF++
-		case s.r == '\n':
-			e.LF++
+	body := d.body()
+	e := LineEnds{Last: strings.HasSuffix(d.Text, "\n")}
+	switch {
+	case d.valid: // the text is the body without the \r of each \r\n
+		e.CRLF = len(body) - len(d.Text)
+		e.LF = strings.Count(d.Text, "\n") - e.CRLF
+		e.CR = strings.Count(d.Text, "\r")
+	case d.Encoding.unit() == 1: // no character has \r or \n among its bytes
+		e.CRLF = bytes.Count(body, crlf)
+		e.LF = bytes.Count(body, crlf[1:]) - e.CRLF
+		e.CR = bytes.Count(body, crlf[:1]) - e.CRLF
+	default:
+		for s := (scanner{codec: d.codec, rest: body, join: true}); s.next(); {
+			switch {
+			case s.r == '\r':
+				e.CR++
+			case s.r == '\n' && len(s.unit) > d.Encoding.unit():
+				e.CRLF++
+			case s.r == '\n':
+				e.LF++
+			}
 		}
 	}
 	return e

@@ -91,13 +91,13 @@ func (d *Document) body() []byte {
 	return d.raw
 }
 
-// withBody is the same document around another body.
+// withBody is the same document around another body, which must not be changed
+// afterwards.
 func (d *Document) withBody(body []byte) (*Document, error) {
-	var raw []byte
 	if d.BOM {
-		raw = append(raw, d.Encoding.mark()...)
+		body = append(d.Encoding.mark(), body...)
 	}
-	return decode(append(raw, body...), d.Encoding, d.BOM)
+	return decode(body, d.Encoding, d.BOM)
 }
 
 // Lines counts the lines of shown text. A last line without a line end counts;

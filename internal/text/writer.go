@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -16,6 +15,9 @@ type writer struct {
 	raw  int  // how far the old body was gone through
 	text int  // the same in the shown text
 	out  []byte
+
+	near   []byte // what nearEnd found last
+	nearAt int    // it holds for places up to here
 }
 
 func (w *writer) keepTo(offset int) error {
@@ -45,12 +47,13 @@ func (w *writer) skipTo(offset int) error {
 	return nil
 }
 
-// rawLen is how many bytes of valid UTF-8 show as n: each \r\n is one more.
+// rawLen is how many bytes of valid UTF-8 show as n: each \r\n is one more. It
+// looks at no byte beyond them but one, so that many edits take one pass.
 func rawLen(body []byte, n int) int {
 	raw := 0
 	for {
-		i := bytes.Index(body[raw:], crlf)
-		if i < 0 || i >= n {
+		i := bytes.Index(body[raw:min(raw+n+1, len(body))], crlf)
+		if i < 0 {
 			return raw + n
 		}
 		raw, n = raw+i+len(crlf), n-i-1
@@ -107,9 +110,8 @@ func (w *writer) write(from, to int, text string) error {
 	if now[len(now)-1] == "" {
 		now = now[:len(now)-1]
 	}
-	around := sync.OnceValue(func() []byte { return w.nearEnd(to) })
 	for _, h := range diffLines(shown, now) {
-		near := func() []byte { return w.endBeside(old, h, around) }
+		near := func() []byte { return w.endBeside(old, h, to) }
 		if err := w.hunk(old[h.oldFrom:h.oldTo], strings.Join(now[h.newFrom:h.newTo], ""), near); err != nil {
 			return err
 		}
@@ -211,8 +213,8 @@ func unknownUnits(old []unit, now []rune) (unknown [][]byte, same bool) {
 }
 
 // endBeside is the line end for a change that replaces none: that of the line
-// before it, else of the line after, else what is around the whole text.
-func (w *writer) endBeside(old []line, h hunk, around func() []byte) []byte {
+// before it, else of the line after, else that near the end of the old text.
+func (w *writer) endBeside(old []line, h hunk, to int) []byte {
 	for _, i := range []int{h.oldFrom - 1, h.oldTo} {
 		if i < 0 || i >= len(old) {
 			continue
@@ -221,24 +223,34 @@ func (w *writer) endBeside(old []line, h hunk, around func() []byte) []byte {
 			return us[len(us)-1].raw
 		}
 	}
-	return around()
+	return w.nearEnd(to)
 }
 
 // nearEnd is the end of the line that the place stands in, else of the line
-// before it, else a plain one.
+// before it, else a plain one. Places come in ascending order: what was found
+// for one serves the next ones on the same line.
 func (w *writer) nearEnd(to int) []byte {
-	for s := (scanner{codec: w.doc.codec, rest: w.body[to:], join: true}); s.next(); {
+	if w.near == nil || w.nearAt < to {
+		w.near, w.nearAt = w.findEnd(to)
+	}
+	return w.near
+}
+
+// findEnd looks for the line end of nearEnd. It holds for places up to at.
+func (w *writer) findEnd(to int) (end []byte, at int) {
+	at = to
+	for s := (scanner{codec: w.doc.codec, rest: w.body[to:], join: true}); s.next(); at += len(s.unit) {
 		if s.r == '\n' {
-			return s.unit
+			return s.unit, at
 		}
 	}
-	end, _ := w.doc.codec.encode(nil, '\n')
+	end, _ = w.doc.codec.encode(nil, '\n')
 	for s := (scanner{codec: w.doc.codec, rest: w.body[:to], join: true}); s.next(); {
 		if s.r == '\n' {
 			end = s.unit
 		}
 	}
-	return end
+	return end, at
 }
 
 func (w *writer) unencodable(r rune) error {
@@ -256,7 +268,7 @@ func (w *writer) finish(body []byte, want string) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	if joinLines(next.Text) != joinLines(want) {
+	if next.Text != want && joinLines(next.Text) != joinLines(want) {
 		return nil, fmt.Errorf("the change cannot be written in %s: it stands beside bytes that mean nothing in that encoding and would join with them; leave a character between", w.doc.Encoding)
 	}
 	return next, nil
