@@ -75,7 +75,7 @@ func (e *AmbiguousError) Error() string {
 
 // NoChangeError says that the edit would leave the text as it is.
 type NoChangeError struct {
-	Applied bool // Old is not there, and New is, exactly once: the edit was probably made before
+	Applied bool // Old is not there, and the lines of New are, exactly once: the edit was probably made before
 	Line    int  // where what is wanted already stands; 0: Old and New are the same
 }
 
@@ -100,11 +100,3 @@ func (e *BatchError) Error() string {
 }
 
 func (e *BatchError) Unwrap() error { return e.Err }
-
-// missing is the error for an edit whose Old was not found.
-func missing(text string, e Edit) error {
-	if p := appliedAt(text, e.New); p != nil {
-		return &NoChangeError{Applied: true, Line: p.Line}
-	}
-	return &NotFoundError{Nearest: nearest(text, e.Old), Hints: hints(text, e.Old)}
-}

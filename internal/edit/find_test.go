@@ -75,7 +75,7 @@ func TestFind(t *testing.T) {
 		{name: "straight for curly", text: "say “it’s”\n", old: `say "it's"`, new: `cry "it's"`, want: "typographic characters|cry “it’s”\n"},
 		{name: "curly for straight", text: "say \"x\"\n", old: "say “x”", new: "say “y”", want: "typographic characters|say \"y\"\n"},
 		{name: "dash and no-break space", text: "1\u20132\u00A0km\n", old: "1-2 km", new: "1-3 km", want: "typographic characters|1\u20133\u00A0km\n"},
-		{name: "asked to change quotes that are changed", text: "“a”\n", old: `"a"`, new: "“a”", want: "already applied"},
+		{name: "asked to change quotes that are changed", text: "“a”\n", old: `"a"`, new: "“a”", want: "no change"},
 		{name: "two places up to typography", text: "“a”\n„a‟\n", old: `"a"`, new: "b", want: "ambiguous: typographic characters"},
 		{name: "all is strict", text: "“a”\n", old: `"a"`, new: "b", all: true, want: "not found"},
 	} {
@@ -117,13 +117,56 @@ func TestFindReindents(t *testing.T) {
 		}, {
 			"unchanged lines keep their blanks and quotes", "\t\tsay(‘a’)  \n\t\tb\n", "say('a')\nb\n", "say('a')\nc\n", "indentation|\t\tsay(‘a’)  \n\t\tc\n",
 		}, {
-			"asked to re-indent what is re-indented", "    x\n", "\tx\n", "    x\n", "already applied",
+			"asked to re-indent what is re-indented", "    return wait(x)\n", "\treturn wait(x)\n", "    return wait(x)\n", "already applied",
 		}, {
 			"part of a line is not re-indented", "\t\tfoo(bar)\n", "    foo(\n", "    baz(\n", "not found",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := outcome(c.text, Edit{Old: c.old, New: c.new}); got != c.want {
+				t.Errorf("got  %q\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+// An edit whose Old is missing was made before only where New stands as lines of its own, and nothing else is like Old.
+func TestFindApplied(t *testing.T) {
+	const code = "func f(timeout int) error {\n\tif timeout > 0 {\n\t\treturn wait(timeout)\n\t}\n\treturn nil\n}\n"
+	const applied, missing = "already applied", "not found"
+	for _, c := range []struct {
+		name, text, old, new string
+		all                  bool
+		want                 string
+	}{
+		{name: "a whole line", text: code, old: "\t\treturn wait()\n", new: "\t\treturn wait(timeout)\n", want: applied},
+		{name: "a whole line without its indentation", text: code, old: "return wait()", new: "return wait(timeout)", want: applied},
+		{name: "several lines", text: code, old: "\tif timeout != 0 {\n\t\treturn wait()\n", new: "\tif timeout > 0 {\n\t\treturn wait(timeout)\n", want: applied},
+		{name: "CRLF", text: code, old: "\treturn wait()\r\n\t}\r\n", new: "\treturn wait(timeout)\r\n\t}\r\n", want: applied},
+		{name: "at the end, without a newline", text: "first line\nanother line", old: "an other line\n", new: "another line\n", want: applied},
+		{name: "all", text: code, old: "return wait()", new: "return wait(timeout)", all: true, want: applied},
+
+		{name: "inside a name", text: "timeoutSeconds := 30\n", old: "delay", new: "timeoutSec", want: missing},
+		{name: "inside a line", text: "// see also: set timeout to 60 or more\n", old: "set delay to 30", new: "set timeout to 60", want: missing},
+		{name: "its last line goes on", text: "first line\nsecond line of two\n", old: "one\ntwo", new: "first line\nsecond line", want: missing},
+		{name: "its first line begins before", text: "the first line\nsecond line\n", old: "one\ntwo", new: "first line\nsecond line", want: missing},
+		{name: "a brace", text: code, old: "end of function", new: "}\n", want: missing},
+		{name: "braces", text: "{\n}\n", old: "end of function", new: "{\n}\n", want: missing},
+		{name: "a blank line", text: "a\n\nb\n", old: "something", new: "\n", want: missing},
+		{name: "blanks", text: "a\n    \nb\n", old: "something", new: "    \n", want: missing},
+		{name: "a deletion", text: code, old: "something", new: "", want: missing},
+		{name: "a short line", text: "x = 1\nelse:\n", old: "otherwise:\n", new: "else:\n", want: missing},
+		{name: "a line of dashes", text: "Title\n------------\n", old: "============\n", new: "------------\n", want: missing},
+		{name: "twice", text: "return wait(timeout)\nreturn wait(timeout)\n", old: "return wait()", new: "return wait(timeout)", want: missing},
+
+		// Old is mistyped and still to be changed; what New says stands elsewhere too.
+		{name: "the old text is elsewhere", text: "# server A\ntimeout = 60 seconds\n# server B\ntimeout = 30 secs # b\n",
+			old: "timeout = 30 seconds # b", new: "timeout = 60 seconds", want: missing},
+		{name: "the old text is there, escaped", text: "a \"quoted\" word\n\nanother kind of line\n", old: `a \"quoted\" word`, new: "another kind of line", want: missing},
+		{name: "the old text is there up to blanks", text: "one  \ntwo\nanother kind of line\n", old: "one\ntwo", new: "another kind of line", all: true, want: missing},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := outcome(c.text, Edit{c.old, c.new, c.all}); got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 		})

@@ -30,25 +30,25 @@ func findRelaxed(text string, e Edit) (Match, error) {
 			}
 			return Match{}, ambiguous(text, places, rung)
 		}
-		if applied := appliedAt(text, e.New); applied != nil && applied.Start <= found[0].place.Start && found[0].place.End <= applied.End {
-			return Match{}, &NoChangeError{Applied: true, Line: applied.Line}
+		if line := doneAt(text, e.New, found[0].place); line > 0 {
+			return Match{}, &NoChangeError{Line: line}
 		}
 		return matchAt(text, []Place{found[0].place}, found[0].edit, rung), nil
 	}
 	return Match{}, nil
 }
 
-// appliedAt is where new stands in text, if it stands there exactly once.
-func appliedAt(text, new string) *Place {
+// doneAt is the line on which new stands around place, if that is the only place of new; 0 if not.
+func doneAt(text, new string, place Place) int {
 	if strings.TrimSpace(new) == "" {
-		return nil
+		return 0
 	}
 	places := occurrences(text, new, false)
-	if len(places) != 1 {
-		return nil
+	if len(places) != 1 || places[0].Start > place.Start || place.End > places[0].End {
+		return 0
 	}
 	numberLines(text, places)
-	return &places[0]
+	return places[0].Line
 }
 
 func candidates(text string, e Edit, rung Rung) []candidate {
