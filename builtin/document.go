@@ -26,6 +26,9 @@ func detect(p workspace.Path, file *os.File) (document.Type, error) {
 
 // readDocument shows a file that is more than text: a picture, a sound, pages, cells. What cannot be shown is named.
 func (f *files) readDocument(ctx context.Context, p workspace.Path, file *os.File, size int64, t document.Type, pages string) (tool.Result, error) {
+	if t.Kind != document.Notebook {
+		f.seen.RecordOpaque(p.Abs)
+	}
 	switch t.Kind {
 	case document.Image, document.Audio, document.PDF, document.Notebook:
 	default:
@@ -99,6 +102,7 @@ func (f *files) readNotebook(p workspace.Path, data []byte) (tool.Result, error)
 	if err != nil {
 		x, bad := excerptOf(data, window{})
 		if bad != nil {
+			f.seen.RecordOpaque(p.Abs)
 			return tool.Result{}, toRead.failure(p, err)
 		}
 		x.record(f.seen, p.Abs)

@@ -134,7 +134,7 @@ func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
 		return nil, err
 	}
 	if o.doc == nil {
-		return nil, toEdit.errorf(editPreparation, p, "it is a binary file, and only text can be edited")
+		return nil, o.binary(toEdit)
 	}
 	result, err := edit.Apply(o.doc.Text, edits)
 	if err != nil {

@@ -113,6 +113,9 @@ func (f *files) reviseNotebook(p workspace.Path, e document.CellEdit) (*notebook
 	if err := f.checkRead(a, o, false); err != nil {
 		return nil, err
 	}
+	if o.doc == nil {
+		return nil, o.binary(a)
+	}
 	nb, err := parseNotebook(o.content)
 	if err != nil {
 		return nil, a.errorf(notebookInvalidJSON, p, "%w%s", err, f.offer.hint("edit", "; fix it with edit"))

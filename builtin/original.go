@@ -71,9 +71,16 @@ func (f *files) checkRead(a action, o original, all bool) error {
 	if !o.exists {
 		return nil
 	}
-	switch r := f.seen.Check(o.path.Abs, o.hash); {
+	r := f.seen.Check(o.path.Abs, o.hash)
+	if r.Knowledge == workspace.Opaque {
+		if err := o.binary(a); err != nil {
+			return err
+		}
+		r.Knowledge = workspace.Unread // it has become text since
+	}
+	switch {
 	case r.Knowledge == workspace.Unread && all:
-		return a.errorf(requiresRead, o.path, "it exists and was not read in this session; read all of it%s first%s (what is not text has to be removed by a command before)",
+		return a.errorf(requiresRead, o.path, "it exists and was not read in this session; read all of it%s first%s",
 			f.offer.hint("read_file", " with read_file"), f.offer.hint("edit", ", or change a part with edit"))
 	case r.Knowledge == workspace.Unread:
 		return a.errorf(requiresRead, o.path, "it was not read in this session; read it%s first (the lines in question are enough)", f.offer.hint("read_file", " with read_file"))
@@ -84,6 +91,27 @@ func (f *files) checkRead(a action, o original, all bool) error {
 			workspace.Lines(r.Missing), r.Lines, f.offer.hint("read_file", " with read_file (offset %d)", r.Missing[0].First-1), f.offer.hint("edit", ", or change a part with edit"))
 	}
 	return nil
+}
+
+// binary is the error for a file that read_file doesn't show as text; nil if it does.
+func (o original) binary(a action) error {
+	what := "binary data, " + document.Size(int64(len(o.content)))
+	switch t := document.Detect(o.path.Abs, o.content); t.Kind {
+	case document.Text, document.SVG, document.Notebook:
+		if o.doc != nil {
+			return nil
+		}
+	default:
+		what = t.Describe(int64(len(o.content)))
+	}
+	next := "edit works on text; change it with a command"
+	switch a {
+	case toWrite:
+		next = "write_file overwrites only text; to write text in its place, delete it with a command first"
+	case toEditNotebook:
+		next = "notebook_edit needs a Jupyter notebook; change it with a command"
+	}
+	return a.errorf(a.otherwise, o.path, "it is a binary file (%s), and %s", what, next)
 }
 
 // vanished says that what was shown and agreed to is no longer what is there.

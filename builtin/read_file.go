@@ -104,6 +104,7 @@ func (f *files) read(ctx context.Context, p workspace.Path, a readFileArgs) (too
 func (f *files) readText(ctx context.Context, p workspace.Path, file *os.File, size int64, w window) (tool.Result, error) {
 	x, err := readExcerpt(ctx, file, size, w)
 	if errors.Is(err, text.ErrBinary) {
+		f.seen.RecordOpaque(p.Abs)
 		return cannotShow(p, "binary data, "+document.Size(size)), nil
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ type Knowledge int
 // The answers of Seen.Check, from least to most.
 const (
 	Unread  Knowledge = iota // never read
+	Opaque                   // read, but not as text: a picture, an archive
 	Changed                  // read, but other content than is there now
 	Partly                   // some lines of this very content
 	Whole                    // all of it
@@ -43,11 +44,12 @@ type Seen struct {
 }
 
 type seenFile struct {
-	path  string
-	hash  Hash
-	whole bool
-	lines int
-	read  ranges
+	path   string
+	hash   Hash
+	opaque bool
+	whole  bool
+	lines  int
+	read   ranges
 }
 
 // RecordWhole notes that all of the content with that hash was read or written.
@@ -72,6 +74,18 @@ func (s *Seen) Record(path string, hash Hash, lines int, read ...Range) {
 		f.read = f.read.add(r)
 	}
 	f.whole = len(f.read.missing(lines)) == 0
+}
+
+// RecordOpaque notes that a file was read but not shown as text. What is known
+// of its content stays known, as of a document that this session wrote.
+func (s *Seen) RecordOpaque(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hash := Hash{}
+	if e, ok := s.files[path]; ok {
+		hash = e.Value.(*seenFile).hash
+	}
+	s.at(path, hash).opaque = true
 }
 
 // RecordEdit notes that this session itself turned content before into after by
@@ -104,6 +118,8 @@ func (s *Seen) Check(path string, now Hash) Reading {
 	s.order.MoveToFront(e)
 	f := e.Value.(*seenFile)
 	switch {
+	case f.hash != now && f.opaque:
+		return Reading{Knowledge: Opaque}
 	case f.hash != now:
 		return Reading{Knowledge: Changed}
 	case f.whole:
@@ -130,6 +146,7 @@ func (s *Seen) at(path string, hash Hash) *seenFile {
 		if f.hash != hash {
 			*f = seenFile{path: path, hash: hash}
 		}
+		f.opaque = false
 		return f
 	}
 	if s.files == nil {
