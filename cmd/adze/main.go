@@ -11,9 +11,6 @@ import (
 	"github.com/adze-dev/adze/internal/cli"
 )
 
-// version is set by the build.
-var version = "0.1.0-dev"
-
 func main() {
 	os.Exit(run())
 }
@@ -24,5 +21,5 @@ func run() int {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return cli.Run(ctx, cli.FromOS(version, helper))
+	return cli.Run(ctx, cli.FromOS(buildVersion(), helper))
 }

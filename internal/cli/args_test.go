@@ -112,6 +112,9 @@ func TestVersion(t *testing.T) {
 			t.Errorf("adze %s: exit %d, stdout %q, stderr %q", arg, code, stdout, stderr)
 		}
 	}
+	if code, stdout, stderr := try(t, "version", "--json"); code != 0 || !strings.HasPrefix(stdout, `{"go":"go`) || !strings.HasSuffix(stdout, `,"version":"test"}`+"\n") || stderr != "" {
+		t.Errorf("adze version --json: exit %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
 }
 
 // An open pipe that nobody writes to does not hold up a prompt.

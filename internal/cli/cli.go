@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/adze-dev/adze/builtin"
@@ -231,9 +232,12 @@ func takes(words []string, n int, usage string) error {
 	return nil
 }
 
-func printVersion(_ context.Context, env Env, _ *options, words []string) error {
-	if err := takes(words, 0, "version"); err != nil {
+func printVersion(_ context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 0, "version [--json]"); err != nil {
 		return err
+	}
+	if o.json {
+		return printJSON(env.Stdout, map[string]string{"version": env.Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
 	}
 	_, err := fmt.Fprintf(env.Stdout, "adze %s\n", env.Version)
 	return err

@@ -70,7 +70,7 @@ func workFlags() []flag {
 				o.strict = true
 				return nil
 			}},
-		{long: "json", on: "permission-check mcp-list mcp-tools " + cmdTools, about: "print JSON; never ask",
+		{long: "json", on: "permission-check mcp-list mcp-tools version " + cmdTools, about: "print JSON; never ask",
 			set: func(o *options, _ string) error {
 				o.json = true
 				return nil
