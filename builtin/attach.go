@@ -48,8 +48,9 @@ func (s *Set) Mentions(prompt string) []Mention {
 			at = end
 			continue
 		}
-		if name, _ := mentionName(prompt, start+1); looksLikePath(name) {
-			found = append(found, Mention{Text: "@" + strings.TrimRight(name, endOfSentence), Absent: true})
+		if name, end := mentionName(prompt, start+1); looksLikePath(name) {
+			found = append(found, Mention{Text: strings.TrimRight(prompt[start:end], endOfSentence), Absent: true})
+			at = end
 		}
 	}
 	return found

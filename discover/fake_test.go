@@ -257,7 +257,7 @@ func (f *fake) call(m fakeMessage) {
 		f.text(m.ID, "flooded")
 	case "progress":
 		for i := range 5 {
-			time.Sleep(150 * time.Millisecond)
+			time.Sleep(700 * time.Millisecond)
 			f.line(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":5,"message":"step"}}`, p.Meta.Token, i+1))
 		}
 		f.text(m.ID, "done")
