@@ -74,12 +74,17 @@ func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.R
 		more += fmt.Sprintf("\n%s left out because git ignores them; respect_git_ignore: false finds them too.", count(res.Ignored, "file or folder"))
 	}
 	var b strings.Builder
-	b.WriteString(summary + "." + more)
-	for i, found := range res.Files {
-		if i == 0 {
-			b.WriteString("\n")
-		}
-		b.WriteString("\n" + found.Path)
+	quoted := false
+	for _, found := range res.Files {
+		shown := shownName(found.Path)
+		quoted = quoted || shown != found.Path
+		b.WriteString("\n" + shown)
 	}
-	return tool.Result{Content: []tool.Part{tool.Text(b.String())}, Display: tool.Markdown(summary)}, nil
+	if quoted {
+		more += "\n" + quotedNote
+	}
+	if len(res.Files) > 0 {
+		more += "\n"
+	}
+	return tool.Result{Content: []tool.Part{tool.Text(summary + "." + more + b.String())}, Display: tool.Markdown(summary)}, nil
 }

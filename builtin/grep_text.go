@@ -22,6 +22,7 @@ type grepText struct {
 	size  int // characters so far
 	told  int // matches told
 	full  bool
+	quote bool                 // a path was told in quotes
 	shown []search.FileMatches // what was told, for the record of what was read
 }
 
@@ -92,12 +93,23 @@ func (g *grepText) remarks() []string {
 		out = append(out, fmt.Sprintf("%s with matches left out, because they hold secrets; name one as path to be asked about it.", count(n, "file")))
 	}
 	if n := g.res.Unreadable; n > 0 {
-		out = append(out, fmt.Sprintf("%s could not be read, such as %v.", count(n, "file or folder"), g.res.Problems[0]))
+		p := g.res.Problems[0]
+		out = append(out, fmt.Sprintf("%s could not be read, such as search %s: %v.", count(n, "file or folder"), g.path(p.Path), cause(p.Err)))
 	}
 	if n := g.res.Binary; n > 0 {
 		out = append(out, fmt.Sprintf("%s that are no text match too.", count(n, "file")))
 	}
+	if g.quote {
+		out = append(out, quotedNote)
+	}
 	return out
+}
+
+// path is a path as it is told.
+func (g *grepText) path(path string) string {
+	shown := shownName(path)
+	g.quote = g.quote || shown != path
+	return shown
 }
 
 // content writes the lines of each file below its path.
@@ -113,7 +125,7 @@ func (g *grepText) content() {
 func (g *grepText) file(f *search.FileMatches) {
 	told := *f
 	told.Lines = nil
-	head := f.Path + "\n"
+	head := g.path(f.Path) + "\n"
 	if f.Binary {
 		g.add(head + "(it matches, and is no text)\n\n")
 		g.told += f.Count
@@ -155,10 +167,11 @@ func line(l search.Line) string {
 // list writes one path a line.
 func (g *grepText) list() {
 	for _, f := range g.res.Files {
-		text := f.Path + "\n"
+		text := g.path(f.Path)
 		if g.args.OutputMode == "count" {
-			text = fmt.Sprintf("%s:%d\n", f.Path, f.Count)
+			text += fmt.Sprintf(":%d", f.Count)
 		}
+		text += "\n"
 		if !g.fits(text) {
 			return
 		}

@@ -248,9 +248,10 @@ func (i listed) line() string {
 	return s + " (" + document.Size(info.Size()) + ")"
 }
 
-// shownName is a name on one line: one with characters that would not be seen is quoted, with those spelled out.
+// shownName is a name on one line: one with characters that would not be seen is quoted, with those spelled out. So is
+// one that begins with a quote, which would look like those.
 func shownName(name string) string {
-	if tool.Hidden(name) || strings.ContainsAny(name, "\n\t") {
+	if tool.Hidden(name) || strings.ContainsAny(name, "\n\t") || strings.HasPrefix(name, `"`) {
 		return strconv.Quote(name)
 	}
 	return name

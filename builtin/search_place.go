@@ -28,6 +28,9 @@ const (
 
 var toSearch = action{"search", "search_path_not_found"}
 
+// quotedNote explains the paths that shownName quotes.
+const quotedNote = `A path in quotes has special characters, shown as escapes: \n is a newline. To open one with a line break or with a byte such as \xff, use a command.`
+
 // searchPlace resolves the path of a search; none means the whole workspace.
 func (f *files) searchPlace(name string, kind placeKind) (searchPlace, error) {
 	if name == "" {
@@ -41,7 +44,7 @@ func (f *files) searchPlace(name string, kind placeKind) (searchPlace, error) {
 		name = filepath.Join(f.ws.Project(), name)
 	}
 	p, err := f.at(toSearch, "path", name, ignore.Folder)
-	w := searchPlace{name: p.Rel, paths: []string{p.Abs}, access: reads(p.Abs)}
+	w := searchPlace{name: shownName(p.Rel), paths: []string{p.Abs}, access: reads(p.Abs)}
 	if err != nil {
 		return w, err
 	}
