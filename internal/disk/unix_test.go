@@ -58,7 +58,9 @@ func TestNoRights(t *testing.T) {
 		for name := range modes {
 			os.Chmod(filepath.Join(dir, name), 0o755)
 		}
-		os.RemoveAll(dir)
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
 	})
 	for _, name := range []string{"config", "objects", "all", "index", "fine"} {
 		s.git("", "clone", "-q", s.repo, filepath.Join(dir, name))
