@@ -30,12 +30,12 @@ bench: build
 	go run ./internal/bench
 	go test -run '^$$' -bench . -benchtime 200ms ./...
 
-# Full counts: 2,000 kills, 200 cancels, 10 GB. SOAK=0.1 does a tenth.
+# Full counts: 2,000 kills, 200 cancels, 10 GB. SOAK=0.1 does a tenth. Only tests that use internal/soak run.
 SOAK ?= 1
 soak:
-	ADZE_SOAK=$(SOAK) go test -count=1 -timeout 60m ./...
+	ADZE_SOAK=$(SOAK) go test -count=1 -timeout 60m $$(go run ./internal/soak/list)
 
-# Real MCP servers and clients from npm, at fixed versions, on loopback.
+# Real MCP servers and clients from npm, at fixed versions, on loopback; and go install, from a proxy in a directory.
 test-peers:
 	cd internal/peers && npm ci --no-audit --no-fund --loglevel=error
 	ADZE_PEERS=1 go test -count=1 -timeout 15m ./internal/peers/...

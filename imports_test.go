@@ -58,6 +58,8 @@ var mayImport = map[string]string{
 	"internal/disk":               "internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/peers":              "",
 	"internal/settings":           "",
+	"internal/soak":               "",
+	"internal/soak/list":          "",
 	"internal/spill":              "",
 	"internal/context":            "internal/ignore internal/text internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/trust":              "internal/atomicfile",

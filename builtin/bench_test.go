@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -65,7 +66,7 @@ func BenchmarkEditOneMegabyte(b *testing.B) {
 func BenchmarkReadEndOfLongFile(b *testing.B) {
 	dir := b.TempDir()
 	path := filepath.Join(dir, "long.log")
-	lines := soak(14_000_000, 1_400_000)
+	lines := soak.Count(1_400_000, 14_000_000)
 	f, err := os.Create(path)
 	if err != nil {
 		b.Fatal(err)

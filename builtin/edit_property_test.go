@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/internal/text"
 	"github.com/adze-dev/adze/tool"
 )
@@ -76,18 +76,9 @@ func batchOf(x *tool.Executor, name string, a args) tool.Outcome {
 	return b.Wait()[0]
 }
 
-// soak is n in a soak test and a part of it otherwise.
-func soak(n, usual int) int {
-	share, err := strconv.ParseFloat(os.Getenv("ADZE_SOAK"), 64)
-	if err != nil {
-		return usual
-	}
-	return max(usual, int(float64(n)*share))
-}
-
 // Edits of one file at once, by one agent and by several sessions that do not know of each other, lose none.
 func TestParallelEditsLoseNone(t *testing.T) {
-	n := soak(1000, 60)
+	n := soak.Count(60, 1000)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
 	var b strings.Builder
@@ -116,7 +107,7 @@ func TestParallelEditsLoseNone(t *testing.T) {
 }
 
 func TestParallelSessionsLoseNone(t *testing.T) {
-	sessions, each := 4, soak(250, 10)
+	sessions, each := 4, soak.Count(10, 250)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
 	var b strings.Builder

@@ -12,10 +12,12 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -288,9 +290,7 @@ func TestChatterAfterTheStart(t *testing.T) {
 
 func TestHugeAnswer(t *testing.T) {
 	conf := self(t, "plain")
-	if os.Getenv("ADZE_SOAK") != "" {
-		conf.Env["ADZE_FAKE_SIZE"] = "1024"
-	}
+	conf.Env["ADZE_FAKE_SIZE"] = strconv.Itoa(soak.Count(32, 1024))
 	d := open(t, map[string]Server{"huge": conf, "good": self(t, "plain")}, Options{})
 	if err := d.Wait(t.Context()); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func TestUnaskedWhicheverWay(t *testing.T) {
 	w := weaver{rand.New(rand.NewPCG(seed, 7))}
 	b := startBox(t)
 	p := permission.New(calmWorld(), permission.Default)
-	made, ran := int(60000*soak()), 0
+	made, ran := int(60000*share()), 0
 	for range made {
 		line := w.line(3)
 		if p.Judge(commandRequest(line)).Verdict != tool.Allow || strings.Contains(line, "until") && strings.Contains(line, "continue") {

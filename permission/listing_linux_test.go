@@ -74,7 +74,7 @@ func TestListingsAreHarmless(t *testing.T) {
 		`echo '!.env' > .ignore`, `mv .env lib/.env.txt`, `cp .env docs/x.pem`,
 	}
 	ran := 0
-	for range int(1000 * soak()) {
+	for range int(1000 * share()) {
 		var list string
 		if s.IntN(3) > 0 {
 			list = "find " + pick(s, places)

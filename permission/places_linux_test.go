@@ -23,7 +23,7 @@ var wedges = []string{
 // the parser does not tell of.
 func TestReadingIsBashInEveryPlace(t *testing.T) {
 	l := newListener(t, startBoxAs(t, recorderVariable))
-	every, n := max(1, int(0.25/soak())), 0
+	every, n := max(1, int(0.25/share())), 0
 	for _, w := range wedges {
 		for _, s := range shapes {
 			for i := range len(s) + 1 {

@@ -10,17 +10,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
-// soak is which part of the long tests is run: a hundredth, unless ADZE_SOAK says more.
-func soak() float64 {
-	if f, err := strconv.ParseFloat(os.Getenv("ADZE_SOAK"), 64); err == nil {
-		return f
-	}
-	return 0.01
-}
+// share is which part of the long tests is run: a hundredth, unless ADZE_SOAK says more.
+func share() float64 { return max(0.01, soak.Share()) }
 
 func sortedLines(lines map[int]string) []int {
 	var ns []int
@@ -38,7 +34,7 @@ func TestAttacksDoHarm(t *testing.T) {
 	}
 	lines, proof := attacks(t)
 	b := startBox(t)
-	every := max(1, int(1/min(1, soak()*5)))
+	every := max(1, int(1/min(1, share()*5)))
 	proved := 0
 	for i, n := range sortedLines(lines) {
 		if !proof[n] || i%every != 0 || missing(lines[n]) {
@@ -67,7 +63,7 @@ func missing(line string) bool {
 func TestHarmlessDoNoHarm(t *testing.T) {
 	lines := harmlessCommands(t)
 	b := startBox(t)
-	every := max(1, int(1/min(1, soak()*5)))
+	every := max(1, int(1/min(1, share()*5)))
 	for i, n := range sortedLines(lines) {
 		if i%every != 0 {
 			continue
@@ -94,7 +90,7 @@ func TestUnaskedIsHarmless(t *testing.T) {
 	s := newSpeaker(t, seed)
 	b := startBox(t)
 	p := permission.New(calmWorld(), permission.Default)
-	made, unasked, ran := int(200000*soak()/10), 0, 0
+	made, unasked, ran := int(200000*share()/10), 0, 0
 	for range made {
 		line := s.say()
 		if p.Judge(commandRequest(line)).Verdict != tool.Allow || slow(line) {
@@ -138,7 +134,7 @@ func FuzzUnasked(f *testing.F) {
 	p := permission.New(calmWorld(), permission.Default)
 	open := sync.OnceValues(func() (*box, error) { return openBox(boxVariable) })
 	f.Fuzz(func(t *testing.T, line string) {
-		if p.Judge(commandRequest(line)).Verdict != tool.Allow || slow(line) || strings.ContainsRune(line, 0) || soak() < 0.1 {
+		if p.Judge(commandRequest(line)).Verdict != tool.Allow || slow(line) || strings.ContainsRune(line, 0) || share() < 0.1 {
 			return
 		}
 		b, err := open()

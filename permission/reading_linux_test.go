@@ -304,7 +304,7 @@ func TestReadingIsBash(t *testing.T) {
 	}
 	l := newListener(t, startBoxAs(t, recorderVariable))
 	s := newTrickster(t, seed)
-	for range int(50000 * soak()) {
+	for range int(50000 * share()) {
 		line, lang := s.line(), pick(s.speaker, languages)
 		if why := l.compare(t, line, lang); why != "" {
 			small := l.smaller(t, line, lang)
@@ -339,7 +339,7 @@ func FuzzReadingIsBash(f *testing.F) {
 	open := sync.OnceValues(func() (*box, error) { return openBox(recorderVariable) })
 	var l *listener
 	f.Fuzz(func(t *testing.T, line string) {
-		if soak() < 0.1 {
+		if share() < 0.1 {
 			return
 		}
 		b, err := open()

@@ -16,8 +16,8 @@ func TestEveryFlagIsHarmless(t *testing.T) {
 	b := startBox(t)
 	p := permission.New(calmWorld(), permission.Default)
 	ran, i := 0, 0
-	every := max(1, int(1/min(1, soak())))
-	if soak() < 0.1 {
+	every := max(1, int(1/min(1, share())))
+	if share() < 0.1 {
 		every = 300
 	}
 	for _, name := range vocabulary() {

@@ -3,11 +3,12 @@ package tool
 import (
 	"encoding/json"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 // TestAgreesWithReference holds our checker against a full one, on random schemas of the keywords we know. Where we
@@ -20,11 +21,7 @@ import (
 //   - keywords we do not know forbid nothing; a schema without a type at the root is one of an object.
 func TestAgreesWithReference(t *testing.T) {
 	valid, checked := 0, 0
-	seeds := uint64(200)
-	if os.Getenv("ADZE_SOAK") != "" {
-		seeds = 5000
-	}
-	for seed := range seeds {
+	for seed := range uint64(soak.Count(200, 5000)) {
 		g := &maker{rand.New(rand.NewPCG(seed, 11))}
 		raw, err := json.Marshal(map[string]any{
 			"type": "object", "properties": map[string]any{"v": g.schema(3)}, "required": []string{"v"},

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -190,7 +191,7 @@ func honest(s, out string) bool {
 
 // Results of a megabyte each, in turns of ten: what stays is what the model is given.
 func TestHeapStaysSmall(t *testing.T) {
-	if highest := megabytes(t, int(20+80*soak())); highest > 64 {
+	if highest := megabytes(t, int(20+80*soak.Share())); highest > 64 {
 		t.Errorf("the heap grew to %d MB", highest)
 	}
 }

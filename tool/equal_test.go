@@ -4,16 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/tool"
 )
 
 // A batch gives byte for byte the results and the files of its calls run one by one.
 func TestEqualsOneByOne(t *testing.T) {
-	batches, calls := 60+int(3000*soak()), 40
+	batches, calls := 60+int(3000*soak.Share()), 40
 	for seed := range batches {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 7))
 		files := map[string]string{"f0": "00", "f1": "11", "f2": "22", "f3": "33"}
@@ -42,15 +41,6 @@ func TestEqualsOneByOne(t *testing.T) {
 			t.Fatalf("the calls of batch %d: %q", seed, lines)
 		}
 	}
-}
-
-// soak is how much more than usual is asked for: 0 nothing, 1 all there is.
-func soak() float64 {
-	f, err := strconv.ParseFloat(os.Getenv("ADZE_SOAK"), 64)
-	if err != nil {
-		return 0
-	}
-	return f
 }
 
 // randomLine reads, edits, creates, and runs commands that read, write or turn a link round.

@@ -6,10 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -193,10 +195,7 @@ done`
 
 // An answer of a gigabyte costs little memory, and the error says what it was.
 func TestHugeLine(t *testing.T) {
-	size := "100"
-	if os.Getenv("ADZE_SOAK") != "" {
-		size = "1024"
-	}
+	size := strconv.Itoa(soak.Count(100, 1024))
 	h := house{t.TempDir()}
 	settings, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 		"huge": map[string]any{"command": "bash", "args": []string{"-c", hugeServer}, "env": map[string]string{"MEGABYTES": size}}}})

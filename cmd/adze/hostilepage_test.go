@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 // Whatever a page of 10 MB is made of, the whole program stays under 64 MB. These pages need the most.
 func TestHostilePageMemory(t *testing.T) {
-	if os.Getenv("ADZE_SOAK") == "" {
+	if !soak.On() {
 		t.Skip("it takes a while: ADZE_SOAK=1")
 	}
 	pieces := []string{

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -45,15 +44,6 @@ func command(part string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), childEnv+"="+part)
 	return cmd
-}
-
-// soak scales a number of repetitions: full with ADZE_SOAK=1, a tenth with 0.1.
-func soak(normal, full int) int {
-	share, err := strconv.ParseFloat(os.Getenv("ADZE_SOAK"), 64)
-	if err != nil || share <= 0 {
-		return normal
-	}
-	return max(normal, int(float64(full)*share))
 }
 
 // pattern is a content that shows whether it is whole: n lines, each saying

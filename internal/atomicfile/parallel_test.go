@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 func asChanged(err error, changed **ChangedError) bool { return errors.As(err, changed) }
@@ -19,9 +21,9 @@ func asChanged(err error, changed **ChangedError) bool { return errors.As(err, c
 // The file is old or new at whatever moment a writer is killed, and the next
 // writer leaves none of its temporary files.
 func TestKilledWriters(t *testing.T) {
-	kills := soak(40, 2000)
+	kills := soak.Count(40, 2000)
 	dir := folderOf(t)
-	if os.Getenv("ADZE_SOAK") == "" { // a busy disk's fsync would make it slow
+	if !soak.On() { // a busy disk's fsync would make it slow
 		dir = memoryFolder(t)
 	}
 	path := filepath.Join(dir, "f")
@@ -78,7 +80,7 @@ func memoryFolder(t *testing.T) string {
 // Every edit of many at once is in the file at the end.
 func TestParallelEdits(t *testing.T) {
 	path := startFile(t)
-	edits := soak(100, 1000)
+	edits := soak.Count(100, 1000)
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 8)
 	for i := range edits {
@@ -102,7 +104,7 @@ func TestParallelEdits(t *testing.T) {
 
 func TestParallelProcesses(t *testing.T) {
 	path := startFile(t)
-	processes := soak(4, 16)
+	processes := soak.Count(4, 16)
 	var wg sync.WaitGroup
 	for p := range processes {
 		wg.Go(func() {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 // line is a setting as git lists it.
@@ -115,7 +117,7 @@ func FuzzConfig(f *testing.F) {
 	for _, c := range configs {
 		f.Add([]byte(c))
 	}
-	ask := os.Getenv("ADZE_SOAK") != ""
+	ask := soak.On()
 	f.Fuzz(func(t *testing.T, text []byte) {
 		got, ok := lines(text)
 		settings, _ := parseConfig(text)

@@ -6,13 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 // pdfWriter writes PDF files for tests.
@@ -189,7 +190,7 @@ func TestReadPDFErrors(t *testing.T) {
 // Files made to hang or to swell a reader end in an error or in what can be read, and soon.
 func TestReadPDFHostile(t *testing.T) {
 	levels, bomb := 12, "0 "
-	if os.Getenv("ADZE_SOAK") != "" {
+	if soak.On() {
 		levels, bomb = 40, strings.Repeat("0 ", maxPageContent/2+1)
 	}
 	for name, make := range map[string]func(w *pdfWriter) string{

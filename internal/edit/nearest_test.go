@@ -3,10 +3,11 @@ package edit
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 func TestNotFoundTeaches(t *testing.T) {
@@ -34,10 +35,7 @@ func TestNotFoundTeaches(t *testing.T) {
 }
 
 func TestNotFoundIsBounded(t *testing.T) {
-	lines := 100_000
-	if os.Getenv("ADZE_SOAK") != "" {
-		lines = 1_000_000
-	}
+	lines := soak.Count(100_000, 1_000_000)
 	equal := strings.Repeat("}\n", lines)
 	long := strings.Repeat("abcdefgh ", 120_000)
 	var distinct strings.Builder

@@ -12,16 +12,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// soak scales a count: ADZE_SOAK=1 asks for many times as much.
-func soak(n, full int) int {
-	f, err := strconv.ParseFloat(os.Getenv("ADZE_SOAK"), 64)
-	if err != nil {
-		return n
-	}
-	return max(n, int(f*float64(full)))
-}
+	"github.com/adze-dev/adze/internal/soak"
+)
 
 // gitEnv keeps the machine's own configuration out.
 func gitEnv(home string) []string {
@@ -197,7 +190,7 @@ func TestEqualToGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	answers, want := 0, soak(5000, 200_000)
+	answers, want := 0, soak.Count(5000, 200_000)
 	for seed := int64(1); answers < want; seed++ {
 		base := t.TempDir()
 		home, top := filepath.Join(base, "home"), filepath.Join(base, "repo")

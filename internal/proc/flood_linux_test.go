@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 // highWater is the most memory this process has had, in bytes.
@@ -32,7 +34,7 @@ func highWater(t *testing.T) int64 {
 func resetHighWater() error { return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
 func TestFlood(t *testing.T) {
-	mb := soak(100, 10_000)
+	mb := soak.Count(100, 10_000)
 	if underRace {
 		mb = 8
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 // stubborn are trees that try to get away. Each prints "ready" when it stands.
@@ -41,7 +43,7 @@ func TestCancelStubbornTrees(t *testing.T) {
 	t.Parallel()
 	r := opened(t, Options{State: t.TempDir()})
 	var took []time.Duration
-	for i := range soak(20, 200) {
+	for i := range soak.Count(20, 200) {
 		env, tag := tagged(t)
 		ctx, cancel := context.WithCancel(context.Background())
 		p, err := r.Start(ctx, Command{Line: stubborn[i%len(stubborn)], Env: env})
@@ -125,7 +127,7 @@ func TestKeeperUnderAttack(t *testing.T) {
 		{"stopped", `trap '' TERM; setsid sleep 60 & echo ready; kill -STOP $PPID; sleep 60`, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.name == "stopped" && os.Getenv("ADZE_SOAK") == "" {
+			if c.name == "stopped" && !soak.On() {
 				t.Skip("takes four seconds: only in a soak")
 			}
 			r := opened(t, Options{})
@@ -186,7 +188,7 @@ func TestStopAfterExit(t *testing.T) {
 // Commands that end by themselves just when they are cancelled.
 func TestCancelRace(t *testing.T) {
 	r := opened(t, Options{State: t.TempDir()})
-	for range soak(20, 200) {
+	for range soak.Count(20, 200) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(8000))*time.Microsecond)
 		p, err := r.Start(ctx, Command{Line: "echo a; sleep 0.003"})
 		if err == nil {
@@ -242,7 +244,7 @@ func TestHelperThatIsNone(t *testing.T) {
 // A command that kills its keeper at once is not run again.
 func TestNeverTwice(t *testing.T) {
 	r := opened(t, Options{})
-	for range soak(10, 200) {
+	for range soak.Count(10, 200) {
 		file := t.TempDir() + "/runs"
 		run(t, r, Command{Line: "echo run >> " + file + "; kill -KILL $PPID; sleep 5"})
 		if b, _ := os.ReadFile(file); string(b) != "run\n" {

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 func descriptors(t *testing.T) int {
@@ -26,7 +28,7 @@ func TestLeaksNothing(t *testing.T) {
 	fds, routines := descriptors(t), runtime.NumGoroutine()
 
 	r = Open(Options{Helper: helper, State: state})
-	for i := range soak(100, 1000) {
+	for i := range soak.Count(100, 1000) {
 		switch i % 5 {
 		case 0:
 			r.Run(context.Background(), Command{Line: "sleep 0.2 & echo a"})

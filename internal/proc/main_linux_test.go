@@ -3,7 +3,6 @@ package proc
 import (
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,16 +25,6 @@ func TestMain(m *testing.M) {
 		os.Exit(victim())
 	}
 	goleak.VerifyTestMain(m)
-}
-
-// soak picks how often something is done: few times normally, all of them with
-// ADZE_SOAK=1, a part with a fraction, but never less than few.
-func soak(few, all int) int {
-	f, err := strconv.ParseFloat(os.Getenv("ADZE_SOAK"), 64)
-	if err != nil {
-		return few
-	}
-	return max(few, int(f*float64(all)))
 }
 
 // slack is how long what has a time goal may take: a hang is found, a busy

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 // both runs a test with keepers and without.
@@ -137,7 +139,7 @@ func TestLongLine(t *testing.T) {
 // qwen-code lost the output of 3 in 24 fast commands.
 func TestFastCommandsLoseNothing(t *testing.T) {
 	r := opened(t, Options{})
-	for i := range soak(100, 1000) {
+	for i := range soak.Count(100, 1000) {
 		want := fmt.Sprintf("%d:%s", i, strings.Repeat("x", i%97))
 		if o := run(t, r, Command{Line: "printf " + want}); o.Output.Head != want+"\n" || o.Output.Bytes != int64(len(want)) {
 			t.Fatalf("command %d: %q", i, o.Output.Head)
@@ -170,7 +172,7 @@ func TestSignalsAreNotIgnored(t *testing.T) {
 func TestAllBeforeTheExitIsRead(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, r *Runner) {
-		for range soak(5, 50) {
+		for range soak.Count(5, 50) {
 			o := run(t, r, Command{Line: "sleep 20 & head -c 900000 /dev/zero | tr '\\0' 'x'; echo; echo last"})
 			if o.Output.Bytes != 900006 || !strings.HasSuffix(o.Output.Tail, "x\nlast\n") || o.Leftover != 1 {
 				t.Fatalf("%d bytes, %d left, end %q", o.Output.Bytes, o.Leftover, o.Output.Tail[max(0, len(o.Output.Tail)-20):])

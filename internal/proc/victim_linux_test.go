@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 // victim is a program that is going to be killed: this test binary, executed
@@ -70,7 +72,7 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 // The keeper sees that its program is gone.
 func TestProgramKilled(t *testing.T) {
 	t.Parallel()
-	for i := range soak(2, 50) {
+	for i := range soak.Count(2, 50) {
 		state := t.TempDir()
 		cmd, keeper, tag := program(t, "keeper", state)
 		if i%2 == 1 {

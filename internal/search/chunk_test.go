@@ -5,6 +5,8 @@ import (
 	"math/rand"
 	"strings"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 // numbers lists the lines shown, matches with a colon and context with a dash.
@@ -22,7 +24,7 @@ func numbers(res *GrepResult) string {
 func TestSmallBuffers(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	words := []string{"foo", "bar", "x", "é", " ", "foo bar", "\t", "9", "kk", "\r"}
-	for round := range soak(60, 5000) {
+	for round := range soak.Count(60, 5000) {
 		long := round%3 == 0
 		var b strings.Builder
 		for range 20 + r.Intn(200) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 // corpusPatterns are searched for in Go's own sources; each is compared line by line.
@@ -31,7 +33,7 @@ func corpus(t *testing.T) string {
 	if slack < 5 {
 		dirs = append(dirs, "bytes", "regexp", "encoding/json")
 	}
-	if soak(0, 100) > 0 {
+	if soak.On() {
 		dirs = append(dirs, "net", "crypto", "cmd/compile/internal/ssa")
 	}
 	top := tree(t, map[string]string{

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 // slowGlob is the obvious way: a pattern without braces or classes as a regular expression.
@@ -50,7 +52,7 @@ func TestGlobAgainstSlow(t *testing.T) {
 		}
 		return strings.Join(p, "/")
 	}
-	for range soak(20000, 2_000_000) {
+	for range soak.Count(20000, 2_000_000) {
 		pattern, p := path(atoms), path(names)
 		g, err := newGlob(pattern, false, true)
 		if err != nil {

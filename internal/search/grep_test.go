@@ -13,6 +13,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/soak"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -192,7 +193,7 @@ func TestCancelInLargeFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		chunk := []byte(strings.Repeat("the quick brown fox é jumps xxxxxxxxxxxx abbabaaab\n", 1<<14))
-		for range soak(60, 300) {
+		for range soak.Count(60, 300) {
 			if _, err := f.Write(chunk); err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 func TestOddNames(t *testing.T) {
@@ -165,7 +167,7 @@ func TestHugeFilesInBoundedMemory(t *testing.T) {
 	if slack > 5 {
 		small = 12 << 20 // the race detector makes every byte count
 	}
-	size := int64(soak(small>>20, 4<<10)) << 20
+	size := int64(soak.Count(small>>20, 4<<10)) << 20
 	text := []byte("needle at the beginning\n" + strings.Repeat("ordinary text\n", 8000)) // text far enough to not look binary
 	if err := os.WriteFile(sparse, text, 0o644); err != nil {
 		t.Fatal(err)
@@ -180,7 +182,7 @@ func TestHugeFilesInBoundedMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range soak(small>>20*3/4, 500) {
+	for range soak.Count(small>>20*3/4, 500) {
 		if _, err := io.WriteString(f, chunk); err != nil {
 			t.Fatal(err)
 		}

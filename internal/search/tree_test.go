@@ -12,15 +12,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// soak scales a count or size: ADZE_SOAK=1 asks for the full one.
-func soak(n, full int) int {
-	f, err := strconv.ParseFloat(os.Getenv("ADZE_SOAK"), 64)
-	if err != nil {
-		return n
-	}
-	return max(n, int(f*float64(full)))
-}
-
 // tree writes files given as "path" → content; a path that ends in a slash is a folder, "-> x" a link.
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()

@@ -3,21 +3,19 @@ package markdown
 import (
 	"context"
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 // What costs other converters minutes or all memory: each piece is repeated until the page has 60 kB; 10 MB with
 // ADZE_SOAK, which is all that a fetch lets through.
 func TestHostilePages(t *testing.T) {
-	size := 60_000
-	if os.Getenv("ADZE_SOAK") != "" {
-		size = 10 << 20
-	}
+	size := soak.Count(60_000, 10<<20)
 	pieces := map[string]string{
 		"text": "hello world ", "stars": "*_`[", "angle brackets": "&lt;", "line ends": "\n", "spaces": "x&nbsp; ", "breaks": "<br>",
 		"nested divs": "<div>", "nested bold": "<b>x", "nested spans": "<span>x", "quotations": "<blockquote>x", "lists": "<ul><li>x",
