@@ -26,6 +26,9 @@ type Executor struct {
 	Registry *Registry
 	Policy   Policy // nil asks about everything
 	Ask      Asker  // nil refuses what needs asking
+	// AskInTurn calls Ask for one question at a time, in the order of the calls of a batch: for a front end that shows
+	// one prompt.
+	AskInTurn bool
 	// Before runs hooks, once per call and before Prepare. It may Deny, Ask (a person is asked, whatever the
 	// policy allows) or rewrite Args; its Allow grants nothing. An error refuses the call.
 	Before func(context.Context, Call, Declaration) (Decision, error)
@@ -79,7 +82,7 @@ func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 		c.delegate(l.entry)
 	}
 	child := &Executor{
-		Registry: x.Registry, Policy: policy, Ask: x.Ask, Before: x.Before, Observe: x.Observe,
+		Registry: x.Registry, Policy: policy, Ask: x.Ask, AskInTurn: x.AskInTurn, Before: x.Before, Observe: x.Observe,
 		Limit: x.Limit, Timeout: x.Timeout, Budget: x.Budget, Spill: x.Spill,
 		by: by, core: c,
 	}

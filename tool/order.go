@@ -15,6 +15,8 @@ type core struct {
 	live    map[*entry]bool // not done yet
 	running map[*entry]bool // leaf calls whose Run has begun and has not returned
 	asking  map[*poke]bool  // open questions
+	waiting []*ticket       // open questions that wait for their turn, in order of arrival
+	asked   *ticket         // the one that has it
 	slots   chan struct{}
 	out     *outbox
 }
@@ -84,6 +86,7 @@ func (c *core) enter(b *Batch, e *entry) {
 func (c *core) signal(e *entry) {
 	close(e.changed)
 	e.changed = make(chan struct{})
+	c.callNext()
 }
 
 // prepare marks the beginning of a Prepare: whatever ended before it is seen by it.

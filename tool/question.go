@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// ask puts a question to a person. It ends with their answer, or when a change of rules or of what was shown makes
-// the question another one.
+// ask puts a question to the user. It ends with their answer, or when a change of rules or of what was shown makes the
+// question another one. overtaken reports the latter; it is nil for a running call, which has its place in the order.
 func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func() bool) step {
 	if e.x.Ask == nil {
 		return e.stop(unanswered(r.Description, "this session is non-interactive"+because(why.Why())))
@@ -17,8 +17,10 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func
 	defer withdraw()
 	woken, unwatch := e.core().open(e)
 	defer unwatch()
-	moot := func() *step { // does anything but a person answer it?
-		if overtaken() {
+	turn, leave := e.core().lineUp(e, overtaken == nil)
+	defer leave()
+	moot := func() *step { // does anything but the user answer it?
+		if overtaken != nil && overtaken() {
 			return &step{again: true}
 		}
 		switch d := e.x.judge(r, e.floor); d.Verdict {
@@ -34,26 +36,38 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func
 		return *s
 	}
 	answers := make(chan answer, 1)
-	go func() {
-		a := answer{err: errors.New("the front end gave no answer")}
-		defer func() { answers <- a }() // also when the front end ends this goroutine
-		a = e.x.question(asked, r, why)
-	}()
-	e.core().out.push(Event{Stage: Asking, Request: r, Decision: why})
+	withdrawn := func() {
+		if turn == nil { // it was asked
+			e.core().out.push(Event{Stage: Withdrawn, Request: r})
+		}
+	}
 	for {
 		select {
+		case <-turn:
+			turn = nil
+			e.put(asked, r, why, answers)
 		case a := <-answers:
 			return e.answered(ctx, r, a)
 		case <-ctx.Done():
-			e.withdrawn(r)
+			withdrawn()
 			return e.stop(cancelled("%s: cancelled while a person was asked", r.Description))
 		case <-woken:
 			if s := moot(); s != nil {
-				e.withdrawn(r)
+				withdrawn()
 				return *s
 			}
 		}
 	}
+}
+
+// put hands a question to the front end.
+func (e *entry) put(ctx context.Context, r Request, why Decision, answers chan<- answer) {
+	go func() {
+		a := answer{err: errors.New("the front end gave no answer")}
+		defer func() { answers <- a }() // also when the front end ends this goroutine
+		a = e.x.question(ctx, r, why)
+	}()
+	e.core().out.push(Event{Stage: Asking, Request: r, Decision: why})
 }
 
 type answer struct {
@@ -70,10 +84,6 @@ func (x *Executor) question(ctx context.Context, r Request, why Decision) (a ans
 	}()
 	d, err := x.Ask(ctx, r, why)
 	return answer{d, err}
-}
-
-func (e *entry) withdrawn(r Request) {
-	e.core().out.push(Event{Stage: Withdrawn, Request: r})
 }
 
 func (e *entry) answered(ctx context.Context, r Request, a answer) step {
@@ -116,8 +126,7 @@ func (e *entry) askLive(ctx context.Context, q Invocation) (Decision, error) {
 	if e.core().giveSlot(e) {
 		defer e.core().takeSlot(context.WithoutCancel(ctx), e)
 	}
-	never := func() bool { return false } // a running call has its place in the order
-	s := e.ask(ctx, r, d, never)
+	s := e.ask(ctx, r, d, nil)
 	switch {
 	case ctx.Err() != nil:
 		return Decision{}, context.Cause(ctx)
