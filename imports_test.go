@@ -57,6 +57,7 @@ var mayImport = map[string]string{
 	"internal/web/websearch":      "internal/web",
 	"internal/disk":               "internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/peers":              "",
+	"internal/ptytest":            "internal/proc/term",
 	"internal/settings":           "",
 	"internal/soak":               "",
 	"internal/soak/list":          "",
