@@ -60,7 +60,7 @@ func runDemo(ctx context.Context, env Env, o *options, words []string) (err erro
 	defer closeSession(env, s)
 	s.Executor.Ask = d.answer
 	if env.Terminal {
-		s.Executor.Ask = newTerminal(env, s.Policy).ask
+		s.Executor.Ask, s.Executor.AskInTurn = newTerminal(env, newScreen(env), s.Policy).ask, true
 	}
 	m, err := demoModel(map[string]string{"$WORK": d.work, "$PAGE": page.String()})
 	if err != nil {

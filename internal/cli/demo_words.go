@@ -129,7 +129,7 @@ func (d *demo) ended(o tool.Outcome) {
 
 // answer says yes in the place of a person, in the open.
 func (d *demo) answer(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	text := question(r, why, nil) + "\nGo ahead? yes (said by the demo: there is no terminal to ask at)"
+	text := question(r, why, nil, false) + "\nGo ahead? yes (said by the demo: there is no terminal to ask at)"
 	d.say("question  %s", strings.ReplaceAll(text, "\n", "\n          "))
 	return tool.Decision{Verdict: tool.Allow}, nil
 }

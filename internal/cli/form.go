@@ -32,6 +32,7 @@ type formField struct {
 	Default json.RawMessage
 	formLimits
 	own *formField // for words in place of a choice, or beside it
+	yes bool       // "y" is the first choice, and "n" none of them
 }
 
 type formChoice struct {
@@ -92,11 +93,7 @@ func (f formField) choices() []formChoice {
 }
 
 // fill asks for every field of a form. An empty answer leaves a field out, or takes its default.
-func (t *terminal) fill(ctx context.Context, schema json.RawMessage) (json.RawMessage, error) {
-	fields, err := readForm(schema)
-	if err != nil {
-		return nil, err
-	}
+func (t *terminal) fill(ctx context.Context, fields []formField) (json.RawMessage, error) {
 	answer := map[string]any{}
 	for _, f := range fields {
 		if err := t.fillField(ctx, f, answer); err != nil {
@@ -123,12 +120,11 @@ func (t *terminal) fillField(ctx context.Context, f formField, answer map[string
 		fmt.Fprintln(t.out)
 	}
 	for wrong := 0; wrong < maxWrong; wrong++ {
-		fmt.Fprintf(t.out, "%s: ", f.hint())
-		line, err := t.in.next(ctx)
+		line, err := t.read(ctx, f.hint()+": ")
 		if err != nil {
-			return fmt.Errorf("read the answer: %w", err)
+			return err
 		}
-		typed, words := f.split(strings.TrimSpace(string(line)))
+		typed, words := f.split(line)
 		value, err := f.parse(typed, words)
 		if err == nil {
 			if value != nil {
@@ -159,8 +155,14 @@ func (f formField) words() string {
 
 // split parts numbers that choose from the words behind them, where the field takes words too.
 func (f formField) split(typed string) (numbers, words string) {
+	if f.yes && isYes(typed) {
+		return "1", ""
+	}
 	if f.own == nil {
 		return typed, ""
+	}
+	if reason, no := isNo(typed); f.yes && no {
+		return "", reason
 	}
 	rest := typed
 	for rest != "" {
@@ -175,6 +177,9 @@ func (f formField) split(typed string) (numbers, words string) {
 
 func (f formField) hint() string {
 	hint := f.wanted()
+	if f.yes {
+		hint += ", y for 1"
+	}
 	if f.own != nil {
 		hint += ", or " + f.own.words()
 	}

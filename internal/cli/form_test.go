@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -17,7 +18,7 @@ func TestFormIsFilledInByTyping(t *testing.T) {
 		"count":{"type":"integer","default":1},
 		"note":{"type":"string","title":"Note"}}}`)
 	var screen bytes.Buffer
-	term := newTerminal(Env{
+	term := terminalOf(Env{
 		Stdin:  strings.NewReader("9\n2\n1,2\nmaybe\ny\n\nno onions\n"),
 		Stderr: &screen, Getenv: func(string) string { return "" },
 	}, nil)
@@ -50,7 +51,7 @@ func TestFormTakesWordsInPlaceOfAChoice(t *testing.T) {
 		"1,2\n1 but new\nc\n":  `{"db_other":"1 but new","with_other":"c"}`,
 	} {
 		var screen bytes.Buffer
-		term := newTerminal(Env{Stdin: strings.NewReader(typed), Stderr: &screen, Getenv: func(string) string { return "" }}, nil)
+		term := terminalOf(Env{Stdin: strings.NewReader(typed), Stderr: &screen, Getenv: func(string) string { return "" }}, nil)
 		d, err := term.ask(t.Context(), tool.Request{Invocation: tool.Invocation{Form: form, MustAsk: true}}, tool.Decision{})
 		if err != nil || string(d.Answer) != want {
 			t.Errorf("%q: got %s, %v, want %s", typed, d.Answer, err, want)
@@ -73,7 +74,7 @@ func TestFormWithAnAnswerOfOnesOwn(t *testing.T) {
 		"3\n1\n7 of them\n": `{"q1":"Red","q2_other":"7 of them"}`,
 	} {
 		var screen bytes.Buffer
-		term := newTerminal(Env{Stdin: strings.NewReader(typed), Stderr: &screen, Getenv: func(string) string { return "" }}, nil)
+		term := terminalOf(Env{Stdin: strings.NewReader(typed), Stderr: &screen, Getenv: func(string) string { return "" }}, nil)
 		d, err := term.ask(t.Context(), tool.Request{Invocation: tool.Invocation{Form: form, MustAsk: true}}, tool.Decision{})
 		if err != nil || string(d.Answer) != want || !strings.Contains(screen.String(), "number, or an answer of your own: ") {
 			t.Errorf("%q: got %s, %v, want %s\n%s", typed, d.Answer, err, want, screen.String())
@@ -93,7 +94,7 @@ func TestFormIsChecked(t *testing.T) {
 		{`"minLength":1000000000`, "a\na\na\na\na\na\n", "", "at least 1e+09"},
 	} {
 		var screen bytes.Buffer
-		term := newTerminal(Env{Stdin: strings.NewReader(c.typed), Stderr: &screen, Getenv: func(string) string { return "" }}, nil)
+		term := terminalOf(Env{Stdin: strings.NewReader(c.typed), Stderr: &screen, Getenv: func(string) string { return "" }}, nil)
 		form := json.RawMessage(`{"type":"object","required":["x"],"properties":{"x":{"type":"string",` + c.field + `}}}`)
 		d, err := term.ask(t.Context(), tool.Request{Invocation: tool.Invocation{Form: form}}, tool.Decision{})
 		want := `{"x":` + c.want + `}`
@@ -108,9 +109,47 @@ func TestFormIsChecked(t *testing.T) {
 
 // A front end that goes away in the middle has said nothing.
 func TestFormWithoutAnAnswer(t *testing.T) {
-	term := newTerminal(Env{Stdin: strings.NewReader(""), Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }}, nil)
+	term := terminalOf(Env{Stdin: strings.NewReader(""), Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }}, nil)
 	form := json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}}}`)
 	if d, err := term.ask(t.Context(), tool.Request{Invocation: tool.Invocation{Form: form}}, tool.Decision{}); err == nil || d.Verdict == tool.Allow {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// A "y" to a plan was taken for what to change in it.
+func TestPlanTakesYesAndNo(t *testing.T) {
+	for typed, want := range map[string]string{
+		"y":                    `success: The person agreed to the plan, and plan mode is off. Carry it out now. (default)`,
+		"YES":                  `success: The person agreed to the plan, and plan mode is off. Carry it out now. (default)`,
+		"2":                    `success: The person agreed to the plan, and plan mode is off. Carry it out now. Edits inside the workspace are not asked about. (auto-edit)`,
+		"n":                    `denied: they did not say what; ask them (plan)`,
+		"no: first the tests":  `denied: first the tests (plan)`,
+		"name the files first": `denied: name the files first (plan)`,
+	} {
+		mode := "plan"
+		tools, err := builtin.New(builtin.Options{Dir: t.TempDir(), State: t.TempDir(), Mode: func() string { return mode }, SetMode: func(m string) error { mode = m; return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var screen bytes.Buffer
+		x := &tool.Executor{
+			Registry: tool.NewRegistry(tools.Tools()...),
+			Ask:      terminalOf(Env{Stdin: strings.NewReader(typed + "\n"), Stderr: &screen, Getenv: func(string) string { return "" }}, nil).ask,
+		}
+		b := x.Batch(t.Context())
+		b.Add(tool.Call{Name: "exit_plan_mode", Args: json.RawMessage(`{"plan":"Do it."}`)})
+		o := b.Wait()[0]
+		got := string(o.Status) + ": " + o.Result.Text() + " (" + mode + ")"
+		if _, reason, ok := strings.Cut(got, "the plan needs a change: "); ok {
+			reason, _, _ = strings.Cut(reason, ". Plan mode stays on")
+			got = string(o.Status) + ": " + reason + " (" + mode + ")"
+		}
+		if got != want {
+			t.Errorf("%q: got %s, want %s", typed, got, want)
+		}
+		if hint := "number, y for 1, or what to change in the plan: "; !strings.Contains(screen.String(), hint) {
+			t.Errorf("the screen lacks %q:\n%s", hint, screen.String())
+		}
+		tools.Close()
 	}
 }

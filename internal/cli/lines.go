@@ -41,10 +41,12 @@ func eachLine(ctx context.Context, env Env, what string, answer func(line []byte
 
 var errLongLine = fmt.Errorf("it is longer than %d MB", maxLine>>20)
 
-// lineReader reads long lines, and gives up waiting when the context ends.
+// lineReader reads long lines, and gives up waiting when the context ends. Its methods are called one at a time.
 type lineReader struct {
-	lines  chan readLine
-	wanted chan struct{}
+	lines   chan readLine
+	wanted  chan bool // whether to forget what is buffered
+	pending bool      // a line was wanted by a next that gave up
+	forgets bool      // of the lines that were typed until now
 }
 
 type readLine struct {
@@ -53,10 +55,13 @@ type readLine struct {
 }
 
 func newLineReader(r io.Reader) *lineReader {
-	l := &lineReader{lines: make(chan readLine), wanted: make(chan struct{})}
+	l := &lineReader{lines: make(chan readLine), wanted: make(chan bool)}
 	go func() {
 		b := bufio.NewReaderSize(r, 64<<10)
-		for range l.wanted {
+		for forget := range l.wanted {
+			if forget {
+				_, _ = b.Discard(b.Buffered()) // which it has
+			}
 			text, err := readOne(b)
 			l.lines <- readLine{text, err}
 		}
@@ -64,18 +69,37 @@ func newLineReader(r io.Reader) *lineReader {
 	return l
 }
 
+// forget drops what was read and not asked for, and the line that a next which gave up was waiting for: it may have been
+// begun before now.
+func (l *lineReader) forget() { l.forgets = true }
+
 // next reads one line, and no byte before it is asked for.
 func (l *lineReader) next(ctx context.Context) ([]byte, error) {
-	select {
-	case l.wanted <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if l.pending && l.forgets {
+		if line := l.await(ctx); line.err != nil {
+			return nil, line.err
+		}
 	}
+	if !l.pending {
+		select {
+		case l.wanted <- l.forgets:
+			l.pending, l.forgets = true, false
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	line := l.await(ctx)
+	return line.text, line.err
+}
+
+// await waits for the line that was asked for.
+func (l *lineReader) await(ctx context.Context) readLine {
 	select {
 	case line := <-l.lines:
-		return line.text, line.err
+		l.pending = false
+		return line
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return readLine{err: ctx.Err()}
 	}
 }
 

@@ -18,14 +18,14 @@ type output interface {
 	end(agent.Answer, error) error
 }
 
-func newOutput(env Env, o *options, s *session.Session, side *quietWriter, modelName string) output {
+func newOutput(env Env, o *options, s *session.Session, side *screen, modelName string) output {
 	switch o.format {
 	case "json", "stream-json":
 		j := &jsonOutput{w: env.Stdout, session: s.ID, model: modelName, stream: o.format == "stream-json"}
 		j.init(env, s)
 		return j
 	}
-	return &textOutput{env: env, side: side}
+	return newTextOutput(env, side)
 }
 
 // jsonOutput prints the messages that Qwen Code prints: one a line as they come, or all in one array at the end.

@@ -3,12 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/adze-dev/adze/agent"
-	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -16,6 +14,9 @@ import (
 
 // runPrompt takes one prompt all the way, headless.
 func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
+	side := newScreen(env)
+	defer side.start()()
+	env.Stderr = side // from now on the screen knows what is on it
 	s, err := openSession(env, o, session.Options{Sampling: true})
 	if err != nil {
 		return err
@@ -36,18 +37,16 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		return report(env, o, err)
 	}
 	if said.ForPerson() {
-		return newOutput(env, o, s, nil, "").end(agent.Answer{Text: slashText(said)}, nil)
+		return newOutput(env, o, s, side, "").end(agent.Answer{Text: slashText(said)}, nil)
 	}
 	m, err := s.Models.Open(ctx)
 	if err != nil {
 		return report(env, o, err)
 	}
-	side := &quietWriter{w: env.Stderr}
 	if env.Terminal {
-		t := newTerminal(env, s.Policy)
+		t := newTerminal(env, side, s.Policy)
 		t.save = s.Folder.SaveRule
-		t.out = side
-		s.Executor.Ask = s.Asking(t.ask)
+		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(t.ask), true
 		defer onSuspend(func() { background(s, side) })()
 	}
 	s.Outside.SettleSoon(ctx)
@@ -80,7 +79,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 }
 
 // background moves what runs to the background, because the person does not want to wait for it.
-func background(s *session.Session, side *quietWriter) {
+func background(s *session.Session, side *screen) {
 	for _, id := range s.Background() {
 		side.tell("moved to the background as " + id)
 	}
@@ -119,79 +118,4 @@ func report(env Env, o *options, err error) error {
 		return err
 	}
 	return exitf(code, "")
-}
-
-// textOutput prints the model's last words; on a terminal it tells on the side what happens.
-type textOutput struct {
-	env  Env
-	side *quietWriter
-	said strings.Builder // by the model since its last call
-}
-
-// below tells nothing: a sub-agent's calls come as steps of the first agent.
-func (t *textOutput) below(agent.Member, agent.Event) {}
-
-func (t *textOutput) event(e agent.Event) {
-	switch e := e.(type) {
-	case agent.Step:
-		t.step(e.Event)
-	case agent.Called:
-		t.between()
-	case agent.Answered:
-		t.said.Reset()
-	case agent.Said:
-		switch said := e.Event.(type) {
-		case model.Text:
-			t.said.WriteString(string(said))
-		case model.Retry:
-			t.said.Reset()
-			t.side.tell("adze: " + tool.Visible(said.String()))
-		}
-	case agent.Resumed:
-		t.side.tell(fmt.Sprintf("adze: answer cut off, asking the model to continue (%d of %d): %s", e.Times, e.Most, tool.Visible(e.Err.Error())))
-	}
-}
-
-// between tells a person what the model said before a call: it is no part of the answer, but says what it is about.
-func (t *textOutput) between() {
-	if text := strings.TrimSpace(t.said.String()); text != "" && t.env.Terminal {
-		t.side.tell(tool.Visible(text))
-	}
-	t.said.Reset()
-}
-
-func (t *textOutput) step(e tool.Event) {
-	switch {
-	case e.Stage == tool.Done && e.Outcome.Status == tool.StatusDenied:
-		t.side.tell(under(e.Request.Call.By) + "✗ " + tool.Visible(e.Outcome.Error.Message))
-	case !t.env.Terminal:
-	case e.Stage == tool.Running:
-		t.side.tell(under(e.Request.Call.By) + "● " + e.Request.Declaration.Title() + ": " + e.Request.Description)
-	case e.Stage == tool.Done && e.Outcome.Error == nil:
-		if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok {
-			t.side.tell(checklist(list, under(e.Request.Call.By)+"  "))
-		}
-	case e.Stage == tool.Done:
-		first, _, _ := strings.Cut(e.Outcome.Error.Message, "\n")
-		t.side.tell(under(e.Request.Call.By) + "✗ " + tool.Visible(first))
-	}
-}
-
-// under sets a sub-agent's calls below the one that gave it its task, with its name.
-func under(by string) string {
-	if by == "" {
-		return ""
-	}
-	return strings.Repeat("  ", 1+strings.Count(by, "/")) + tool.Visible(by) + " "
-}
-
-func (t *textOutput) end(answer agent.Answer, err error) error {
-	if answer.Reason == model.Length && err == nil {
-		fmt.Fprintln(t.env.Stderr, "adze: the model's answer was cut off at its length limit")
-	}
-	if answer.Text == "" {
-		return nil
-	}
-	_, err = fmt.Fprintln(t.env.Stdout, strings.TrimRight(answer.Text, "\n"))
-	return err
 }

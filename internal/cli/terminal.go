@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -15,18 +16,19 @@ import (
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// terminal asks a person, one question at a time.
+// terminal asks the user, one question at a time.
 type terminal struct {
-	out    *quietWriter
-	in     *lineReader
+	screen *screen
+	out    io.Writer // of the question that is open
+	in     answers
 	policy *permission.Policy
 	editor string
 	save   func(scope session.Scope, offer string) (path string, err error) // nil: rules cannot be saved here
 	turn   chan struct{}                                                    // whose question it is
 }
 
-func newTerminal(env Env, p *permission.Policy) *terminal {
-	return &terminal{out: &quietWriter{w: env.Stderr}, in: newLineReader(env.Stdin), policy: p, editor: editorOf(env), turn: make(chan struct{}, 1)}
+func newTerminal(env Env, s *screen, p *permission.Policy) *terminal {
+	return &terminal{screen: s, in: newAnswers(env.Stdin), policy: p, editor: editorOf(env), turn: make(chan struct{}, 1)}
 }
 
 // ask is the tool.Asker of a plain terminal.
@@ -37,20 +39,19 @@ func (t *terminal) ask(ctx context.Context, r tool.Request, why tool.Decision) (
 	case <-ctx.Done():
 		return tool.Decision{}, ctx.Err()
 	}
-	t.out.begin()
-	defer t.out.end()
-	fmt.Fprintf(t.out, "\n%s\n", question(r, why, t.understood(r)))
+	out, answered := t.screen.ask()
+	defer answered()
+	t.out = out
+	fmt.Fprintf(t.out, "\n%s\n", question(r, why, t.understood(r), t.screen.ink))
 	if len(r.Form) > 0 {
 		return t.askForm(ctx, r)
 	}
 	for {
-		fmt.Fprintf(t.out, "%s? ", t.choices(r, why))
-		line, err := t.in.next(ctx)
+		typed, err := t.read(ctx, t.choices(r, why)+"? ")
 		if err != nil {
-			fmt.Fprintln(t.out, "(no answer)")
-			return tool.Decision{}, fmt.Errorf("read the answer: %w", err)
+			return tool.Decision{}, err
 		}
-		d, ok, err := t.choose(ctx, r, why, strings.ToLower(strings.TrimSpace(string(line))))
+		d, ok, err := t.choose(ctx, r, why, typed)
 		if err != nil {
 			fmt.Fprintf(t.out, "adze: %v\n", err)
 		}
@@ -58,6 +59,47 @@ func (t *terminal) ask(ctx context.Context, r tool.Request, why tool.Decision) (
 			return d, nil
 		}
 	}
+}
+
+// read paints the last line of a question and reads what is typed after that.
+func (t *terminal) read(ctx context.Context, text string) (string, error) {
+	typed, err := prompt(ctx, t.out, t.in, text)
+	if err != nil {
+		fmt.Fprintln(t.out, "(no answer)")
+		return "", fmt.Errorf("read the answer: %w", err)
+	}
+	return typed, nil
+}
+
+// prompt paints a prompt and reads a line that was typed since: one that was typed before, or pasted with the answer to
+// another prompt, approves nothing.
+func prompt(ctx context.Context, w io.Writer, in answers, text string) (string, error) {
+	if err := in.discard(); err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return "", err
+	}
+	line, err := in.next(ctx)
+	return strings.TrimSpace(string(line)), err
+}
+
+func isYes(typed string) bool {
+	typed = strings.ToLower(typed)
+	return typed == "y" || typed == "yes"
+}
+
+// isNo reads a no and the reason that may follow it: "n", "no: use make instead", "n because it is not needed".
+func isNo(typed string) (reason string, ok bool) {
+	word, reason := typed, ""
+	if i := strings.IndexAny(typed, " \t:,"); i >= 0 {
+		word, reason = typed[:i], strings.TrimLeft(typed[i:], " \t:,")
+	}
+	word = strings.ToLower(word)
+	if len(reason) > len("because ") && strings.EqualFold(reason[:len("because ")], "because ") {
+		reason = strings.TrimSpace(reason[len("because "):])
+	}
+	return reason, word == "n" || word == "no"
 }
 
 // understood is what the policy reads a command as. A terminal without one has only the line.
@@ -70,7 +112,7 @@ func (t *terminal) understood(r tool.Request) []string {
 
 // choices are what may be answered, with the rules that an answer would keep.
 func (t *terminal) choices(r tool.Request, why tool.Decision) string {
-	s := "[y]es, [n]o"
+	s := "[y]es, [n]o (or n REASON)"
 	if t.canEdit(r) {
 		s += ", [e]dit it first"
 	}
@@ -85,11 +127,13 @@ func (t *terminal) choices(r tool.Request, why tool.Decision) string {
 
 // choose does what was answered. ok is false if it was none of the choices, or led to nothing.
 func (t *terminal) choose(ctx context.Context, r tool.Request, why tool.Decision, typed string) (d tool.Decision, ok bool, err error) {
-	switch typed {
-	case "y", "yes":
+	if isYes(typed) {
 		return tool.Decision{Verdict: tool.Allow}, true, nil
-	case "n", "no":
-		return tool.Decision{Verdict: tool.Deny}, true, nil
+	}
+	if reason, ok := isNo(typed); ok {
+		return tool.Decision{Verdict: tool.Deny, Reason: reason}, true, nil
+	}
+	switch typed = strings.ToLower(typed); typed {
 	case "e", "edit":
 		d, err = t.edit(ctx, r)
 		return d, err == nil && d.Args != nil, err
@@ -117,24 +161,28 @@ func (t *terminal) keep(r tool.Request, why tool.Decision, scope session.Scope) 
 	return tool.Decision{Verdict: tool.Allow, Remember: why.Offer[0]}, true, nil
 }
 
-// askForm asks for more than yes or no. What comes from outside can be declined before anything is typed.
+// askForm asks for more than yes or no. A form from outside can be denied before anything is typed.
 func (t *terminal) askForm(ctx context.Context, r tool.Request) (tool.Decision, error) {
 	for r.Declaration.Origin != "" {
-		fmt.Fprint(t.out, "Answer it: [y]es, [n]o? ")
-		line, err := t.in.next(ctx)
+		typed, err := t.read(ctx, "Answer it: [y]es, [n]o? ")
 		if err != nil {
-			fmt.Fprintln(t.out, "(no answer)")
-			return tool.Decision{}, fmt.Errorf("read the answer: %w", err)
+			return tool.Decision{}, err
 		}
-		typed := strings.ToLower(strings.TrimSpace(string(line)))
-		if typed == "y" || typed == "yes" {
+		if isYes(typed) {
 			break
 		}
-		if typed == "n" || typed == "no" {
-			return tool.Decision{Verdict: tool.Deny}, nil
+		if reason, ok := isNo(typed); ok {
+			return tool.Decision{Verdict: tool.Deny, Reason: reason}, nil
 		}
 	}
-	answer, err := t.fill(ctx, r.Form)
+	fields, err := readForm(r.Form)
+	if err != nil {
+		return tool.Decision{}, err
+	}
+	if _, ok := r.Confirm.(tool.Plan); ok && len(fields) > 0 {
+		fields[0].yes = true
+	}
+	answer, err := t.fill(ctx, fields)
 	if err != nil {
 		return tool.Decision{}, err
 	}
@@ -143,7 +191,7 @@ func (t *terminal) askForm(ctx context.Context, r tool.Request) (tool.Decision, 
 
 // question is what a person reads before they answer: what would be done, why they are asked, all of it, and what a
 // command was understood as.
-func question(r tool.Request, why tool.Decision, understood []string) string {
+func question(r tool.Request, why tool.Decision, understood []string, colors ink) string {
 	var b strings.Builder
 	by := ""
 	if r.Call.By != "" {
@@ -154,7 +202,7 @@ func question(r tool.Request, why tool.Decision, understood []string) string {
 		fmt.Fprintf(&b, "Needs approval: %s\n", tool.Visible(why.Why()))
 	}
 	if r.Confirm != nil {
-		b.WriteString(confirmation(r.Confirm))
+		b.WriteString(confirmation(r.Confirm, colors))
 	}
 	if len(understood) > 0 {
 		fmt.Fprintf(&b, "Understood as:\n  %s\n", strings.Join(understood, "\n  "))
@@ -163,10 +211,10 @@ func question(r tool.Request, why tool.Decision, understood []string) string {
 }
 
 // confirmation shows a display without rendering it: what is seen is what there is.
-func confirmation(d tool.Display) string {
+func confirmation(d tool.Display, colors ink) string {
 	switch d := d.(type) {
 	case tool.FileDiff:
-		return tool.Visible(d.Diff) + warnings(d.Warnings)
+		return colors.diff(d.Diff) + warnings(d.Warnings)
 	case tool.Literal:
 		return "  " + strings.ReplaceAll(tool.Visible(strings.TrimRight(string(d), "\n")), "\n", "\n  ") + "\n"
 	case tool.Command:

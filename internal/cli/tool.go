@@ -103,9 +103,9 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 		return preview(ctx, env, s, call)
 	}
 	if env.Terminal && !o.json {
-		t := newTerminal(env, s.Policy)
+		t := newTerminal(env, newScreen(env), s.Policy)
 		t.save = s.Folder.SaveRule
-		s.Executor.Ask = s.Asking(t.ask)
+		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(t.ask), true
 	}
 	batch := s.Executor.Batch(ctx)
 	batch.Add(call)

@@ -67,12 +67,11 @@ func agree(ctx context.Context, env Env, o *options) error {
 	if !env.Terminal {
 		return exitf(exitRefused, "nobody could be asked; run adze trust in a terminal, or with --yes")
 	}
-	fmt.Fprint(env.Stderr, "Let them? [y]es, [n]o: ")
-	line, err := newLineReader(env.Stdin).next(ctx)
+	answer, err := prompt(ctx, env.Stderr, newAnswers(env.Stdin), "Let them? [y]es, [n]o: ")
 	if err != nil {
 		return exitf(exitRefused, "there was no answer: %v", err)
 	}
-	if answer := strings.ToLower(strings.TrimSpace(string(line))); answer != "y" && answer != "yes" {
+	if !isYes(answer) {
 		return exitf(exitRefused, "not trusted")
 	}
 	return nil

@@ -1,0 +1,34 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd || windows)
+
+package cli
+
+import (
+	"fmt"
+	"os"
+)
+
+// tty reads a terminal of a system that has no way to drop what was typed: it says so once.
+type tty struct {
+	*lineReader
+	warned bool
+}
+
+func newTTY(f *os.File) answers { return &tty{lineReader: newLineReader(f)} }
+
+func (t *tty) discard() error {
+	t.forget()
+	if !t.warned {
+		t.warned = true
+		fmt.Fprintln(os.Stderr, "adze: this system can't discard what was typed before a prompt; don't type ahead")
+	}
+	return nil
+}
+
+// canRedraw reports whether a terminal understands the sequences that move its cursor.
+func canRedraw(_ *os.File, kind string) bool { return kind != "" && kind != "dumb" }
+
+// inBackground reports whether another program has the terminal.
+func inBackground(*os.File) bool { return false }
+
+// echo is nil: the terminal's echo cannot be switched off here.
+func echo(*os.File) func(on bool) { return nil }

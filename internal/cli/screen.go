@@ -1,0 +1,296 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+const (
+	// drawEvery is how often the live area may change.
+	drawEvery = 100 * time.Millisecond
+	// silence is how long an answer pauses before the live area shows that it is still worked on.
+	silence = time.Second
+)
+
+// screen owns what a prompt shows beside its answer: lines that stay, on stderr, and below them, if that is a terminal,
+// a live area that is redrawn in place. While a question is open it holds everything else back.
+type screen struct {
+	w    io.Writer                  // stderr
+	size func() (columns, rows int) // of its terminal, 0 while another program has it; nil: there is no live area
+	keys *os.File                   // stdin, if it is a terminal
+	echo func(on bool)              // switches whether keys shows what is typed, once the live area is there
+	ink  ink
+	now  func() time.Time
+	out  io.Writer // stdout, if it is a terminal: the answer streams there
+
+	mu    sync.Mutex
+	live  live
+	drawn []liveLine // the live area as it is on the terminal; the cursor is at its end, or above it if column is not 0
+	asks  bool       // a question is open
+	held  []func()   // what to do after it
+	err   error      // the first of writing to out
+
+	column int       // cells in the line of the answer that is begun; 0: none is
+	spoke  time.Time // when the answer last went on
+}
+
+// newScreen is the screen of this run. Without a terminal it only passes lines on.
+func newScreen(env Env) *screen {
+	s := &screen{w: env.Stderr, now: time.Now, echo: func(bool) {}}
+	kind := env.Getenv("TERM")
+	if f, ok := terminalFile(env.Stdout); ok {
+		s.out = f
+	}
+	if f, ok := terminalFile(env.Stdin); ok {
+		s.keys = f
+	}
+	if f, ok := terminalFile(env.Stderr); ok && canRedraw(f, kind) {
+		s.ink = env.Getenv("NO_COLOR") == ""
+		s.size = func() (int, int) { return sizeOf(f) }
+	}
+	return s
+}
+
+func sizeOf(f *os.File) (columns, rows int) {
+	if inBackground(f) {
+		return 0, 0
+	}
+	columns, rows, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 || rows <= 0 {
+		return 80, 24
+	}
+	return columns, rows
+}
+
+// terminalFile is the terminal behind a stream, if there is one.
+func terminalFile(stream any) (*os.File, bool) {
+	f, ok := stream.(*os.File)
+	return f, ok && isTerminal(f)
+}
+
+// start redraws the live area from now on. stop ends that and clears it.
+func (s *screen) start() (stop func()) {
+	if s.size == nil {
+		return s.finish
+	}
+	if s.keys != nil {
+		if f := echo(s.keys); f != nil {
+			s.echo = f
+		}
+	}
+	s.echo(false)
+	tick := time.NewTicker(drawEvery)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-tick.C:
+				s.draw()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		tick.Stop()
+		close(done)
+		<-ended
+		s.finish()
+		s.echo(true)
+	}
+}
+
+// finish clears the live area and ends the line that is begun.
+func (s *screen) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live = live{}
+	s.print("")
+}
+
+// change changes what is going on. It is drawn soon.
+func (s *screen) change(f func(l *live, now time.Time)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.live, s.now())
+}
+
+// draw brings the live area up to date.
+func (s *screen) draw() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines := s.current()
+	if slices.Equal(lines, s.drawn) {
+		return
+	}
+	text := s.erase() + s.paint(lines)
+	if s.column == 0 && len(lines) > 0 { // overwrite it, rather than erase it first: nothing flickers
+		text = s.top() + strings.ReplaceAll(s.paint(lines), "\n", "\x1b[K\n") + "\x1b[J"
+	}
+	s.drawn = lines
+	s.write(text)
+}
+
+// current is what the live area should be.
+func (s *screen) current() []liveLine {
+	if s.size == nil || s.asks {
+		return nil
+	}
+	columns, rows := s.size()
+	if columns == 0 {
+		return nil
+	}
+	if s.column > 0 && (s.now().Sub(s.spoke) < silence || s.column%columns == 0) { // at the edge the cursor can't come back
+		return nil
+	}
+	return s.live.lines(s.now(), columns, rows)
+}
+
+// paint writes the live area below the cursor, or at it if no line is begun.
+func (s *screen) paint(lines []liveLine) string {
+	var texts []string
+	for _, l := range lines {
+		if l.dim {
+			l.text = s.ink.dim(l.text)
+		}
+		texts = append(texts, l.text)
+	}
+	text := strings.Join(texts, "\n")
+	if n := len(lines); s.column > 0 && n > 0 {
+		// Make room, which may scroll, without losing the column; then come back to it.
+		return strings.Repeat("\x1bD", n) + fmt.Sprintf("\x1b[%dA", n) + "\x1b7\n" + text + "\x1b8"
+	}
+	return text
+}
+
+// erase clears the live area and leaves the cursor where it began, or in the line that is begun.
+func (s *screen) erase() string {
+	switch {
+	case len(s.drawn) == 0:
+		return ""
+	case s.column > 0:
+		return "\x1b[J"
+	}
+	return s.top() + "\x1b[J"
+}
+
+// top moves the cursor to the first cell of the live area.
+func (s *screen) top() string {
+	if len(s.drawn) == 0 {
+		return ""
+	}
+	columns, _ := s.size()
+	rows := 0
+	for _, l := range s.drawn {
+		rows++
+		if columns > 0 { // a terminal that became narrower has wrapped it
+			rows += max(0, cells(l.text)-1) / columns
+		}
+	}
+	if rows == 1 {
+		return "\r"
+	}
+	return fmt.Sprintf("\r\x1b[%dA", rows-1)
+}
+
+// print writes whole lines above the live area, and draws that below them again, in one go.
+func (s *screen) print(text string) {
+	s.breakLine()
+	text = s.erase() + text
+	s.drawn = s.current()
+	if text += s.paint(s.drawn); text != "" {
+		s.write(text)
+	}
+}
+
+// breakLine ends a line of the answer that is begun, where it is in the way.
+func (s *screen) breakLine() {
+	if s.column == 0 {
+		return
+	}
+	if len(s.drawn) > 0 {
+		s.write(s.erase())
+		s.drawn = nil
+	}
+	s.column = 0
+	s.say("\n")
+}
+
+// write writes to stderr; nobody is left to tell of an error there.
+func (s *screen) write(text string) { _, _ = io.WriteString(s.w, text) }
+
+func (s *screen) say(text string) {
+	if _, err := io.WriteString(s.out, text); err != nil && s.err == nil {
+		s.err = err
+	}
+}
+
+// tell writes a line that stays, now or after the question.
+func (s *screen) tell(line string) { _, _ = s.Write([]byte(line + "\n")) }
+
+// Write writes whole lines that stay, now or after the question.
+func (s *screen) Write(p []byte) (int, error) {
+	text := string(p)
+	s.do(func() { s.print(text) })
+	return len(p), nil
+}
+
+// speak streams a piece of the answer to the terminal.
+func (s *screen) speak(text string) {
+	if text == "" {
+		return
+	}
+	s.do(func() {
+		if len(s.drawn) > 0 {
+			s.write(s.erase())
+			s.drawn = nil
+		}
+		s.say(text)
+		s.spoke = s.now()
+		if i := strings.LastIndexByte(text, '\n'); i >= 0 {
+			s.column, text = 0, text[i+1:]
+		}
+		s.column += cells(text)
+	})
+}
+
+// endLine ends the line of the answer that is begun.
+func (s *screen) endLine() { s.do(s.breakLine) }
+
+// do does something now or after the question.
+func (s *screen) do(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asks {
+		s.held = append(s.held, f)
+		return
+	}
+	f()
+}
+
+// ask opens a question: what is written to the returned writer belongs to it. After answered, others may write again.
+func (s *screen) ask() (question io.Writer, answered func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asks = true
+	s.print("")
+	s.echo(true)
+	return s.w, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.asks = false
+		s.echo(false)
+		for _, f := range s.held {
+			f()
+		}
+		s.held = nil
+	}
+}

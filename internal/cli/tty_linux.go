@@ -1,0 +1,12 @@
+package cli
+
+import "golang.org/x/sys/unix"
+
+// The requests that read and set how a terminal behaves.
+const (
+	getTermios = unix.TCGETS
+	setTermios = unix.TCSETS
+)
+
+// flushInput drops what a terminal has received and nobody has read.
+func flushInput(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }
