@@ -124,6 +124,8 @@ func (l *link) await(ctx context.Context, a *attempt) (*session, error) {
 		return a.s, a.err
 	case <-a.late:
 		return nil, l.progress(a)
+	case <-l.life.Done():
+		return nil, ErrClosed
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

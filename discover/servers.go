@@ -271,7 +271,7 @@ func (s *Servers) Close() {
 	}
 	wg.Wait()
 	waitAtMost(&s.work, 2*time.Second)
-	waitAtMost(&s.processes, s.opt.install()+rollback+2*time.Second) // each is killed in the end
+	waitAtMost(&s.processes, s.opt.install()+rollback+insistence+2*time.Second) // each is killed in the end
 	for _, l := range s.links {
 		l.log.close()
 	}

@@ -28,10 +28,12 @@ const (
 
 	// A launcher that has not answered may be installing the server. Its install ends by itself when nobody disturbs it,
 	// and the server then finds its input closed and exits. What has not answered and is not known as a launcher may
-	// still be a script that runs one. npm rolls an install back at the first SIGTERM, which takes it a moment; a
-	// SIGKILL in the middle of either leaves a broken cache.
+	// still be a script that runs one. npm rolls an install back at the first SIGTERM, which takes it a moment, and at
+	// the second one gives up its locks and exits. A SIGKILL leaves a broken cache, or a lock that holds up the next
+	// start for a minute.
 	installGrace = 10 * time.Second // to finish, before SIGTERM
-	rollback     = 5 * time.Second  // between SIGTERM and SIGKILL of what has not answered
+	rollback     = 5 * time.Second  // between SIGTERM and a second one of what has not answered
+	insistence   = 2 * time.Second  // between that and SIGKILL
 )
 
 // deaf is the error of a server that does not take what it is sent.
@@ -60,7 +62,7 @@ type process struct {
 	ending        atomic.Bool   // we end it
 	hungUp        atomic.Bool   // it closed its output before that
 	unread        atomic.Bool   // it closed its input before that
-	term          sync.Once     // one SIGTERM: for npm a second one is a reason to drop everything
+	term          sync.Once     // for the first SIGTERM
 	termed        atomic.Bool   // it was sent
 	alone         bool          // it ended by itself; known when exit is closed
 	writing       chan struct{} // holds one token: the right to write
@@ -292,6 +294,9 @@ func (p *process) end() {
 	p.ended.Do(func() {
 		p.ending.Store(true)
 		p.stdin.Close()
+		if !p.answered.Load() {
+			p.stdout.SetReadDeadline(time.Now()) // the handshake is over, however long the command stays
+		}
 		go p.finish()
 	})
 }
@@ -323,6 +328,18 @@ func (p *process) grace() (itself, afterTerm time.Duration) {
 	return closeGrace, rollback
 }
 
+// insist tells a command that has not answered a second time to end.
+func (p *process) insist() {
+	if p.answered.Load() {
+		return
+	}
+	termGroup(p.cmd)
+	select {
+	case <-p.exit:
+	case <-time.After(insistence):
+	}
+}
+
 func (p *process) finish() {
 	defer close(p.gone)
 	itself, afterTerm := p.grace()
@@ -333,6 +350,7 @@ func (p *process) finish() {
 		select {
 		case <-p.exit:
 		case <-time.After(afterTerm):
+			p.insist()
 		}
 	}
 	killGroup(p.cmd)
