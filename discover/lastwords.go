@@ -21,17 +21,18 @@ type lastWords struct {
 }
 
 func (w *lastWords) add(line string) {
-	line = strings.TrimRight(line, " \t\r\n")
-	if strings.TrimSpace(line) == "" {
+	whole := strings.TrimRight(line, " \t\r\n")
+	if line = strings.TrimSpace(line); line == "" {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.tail) == tailLines {
-		w.tail = append(w.tail[:0], w.tail[1:]...)
+	if !strings.HasPrefix(line, "at ") { // a frame of a JavaScript stack: the error stands above many of them
+		if len(w.tail) == tailLines {
+			w.tail = append(w.tail[:0], w.tail[1:]...)
+		}
+		w.tail = append(w.tail, tool.Visible(clip(whole, tailLine)))
 	}
-	w.tail = append(w.tail, tool.Visible(clip(line, tailLine)))
-	line = strings.TrimSpace(line)
 	w.last = line
 	if low := strings.ToLower(line); strings.Contains(low, "error:") || strings.Contains(low, "fatal") || strings.Contains(low, "panic:") {
 		w.error = line

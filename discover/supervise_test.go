@@ -74,6 +74,13 @@ func TestLastWords(t *testing.T) {
 			t.Errorf("%q: %q", lines, got)
 		}
 	}
+	var w lastWords
+	for _, line := range append([]string{"node:internal:1", "  throw err;", "", "Error: x"}, append(slices.Repeat([]string{"    at y (z.js:1:2)"}, 20), "Node.js v20\n")...) {
+		w.add(line)
+	}
+	if got := w.lines(); got != "; stderr:\n    node:internal:1\n      throw err;\n    Error: x\n    Node.js v20" {
+		t.Errorf("%q", got)
+	}
 }
 
 // One tool that cannot be read cost all tools of the server, and a content of an unknown type the whole answer, of which
