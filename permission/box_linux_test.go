@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,20 @@ import (
 // answers. Commands that may do harm are run in there and nowhere else.
 
 const boxVariable = "ADZE_PERMISSION_BOX"
+
+// boxPath is the PATH in the box: that of the test may lead to folders that are empty in there, such as /tmp/x/bin.
+const boxPath = "/usr/local/bin:/usr/bin:/bin"
+
+// boxWritable are the folders that are a tmpfs in the box.
+var boxWritable = []string{"/home", "/tmp", "/run", "/root", "/var/tmp"}
+
+// inBox reports whether the box has a program.
+func inBox(name string) bool {
+	return slices.ContainsFunc(filepath.SplitList(boxPath), func(dir string) bool {
+		path, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+		return err == nil && !slices.ContainsFunc(boxWritable, func(dir string) bool { return strings.HasPrefix(path, dir+"/") })
+	})
+}
 
 func TestMain(m *testing.M) {
 	for variable, inside := range map[string]func() error{boxVariable: boxMain, recorderVariable: recorderMain} {
@@ -274,12 +289,12 @@ func enterBox(dir string) error {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
 	}
-	for _, d := range []string{"/home", "/tmp", "/run", "/root", "/var/tmp"} {
+	for _, d := range boxWritable {
 		if err := unix.Mount("tmpfs", d, "tmpfs", 0, "mode=777"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("mount %s: %w", d, err)
 		}
 	}
-	return nil
+	return os.Setenv("PATH", boxPath)
 }
 
 func raiseLoopback() error {
@@ -389,13 +404,13 @@ func furnish() error {
 	if _, err := os.Stat("/run/repo"); err != nil {
 		cmd := exec.Command("/bin/bash", "-c", `mkdir -p /run/repo && cd `+root+` && git init -q -b main && git config user.name me && git config user.email me@x &&
 			git add -A . ':!*.env' ':!*.pem' && git commit -qm one && echo more >> docs/x.md && git commit -qam two && git branch feature && git tag v1.0 && git update-index --refresh -q && cp -a .git docs/x.md /run/repo/`)
-		cmd.Env = []string{"HOME=/home/me", "PATH=/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM=1"}
+		cmd.Env = []string{"HOME=/home/me", "PATH=" + boxPath, "GIT_CONFIG_NOSYSTEM=1"}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("make the repository: %w: %s", err, out)
 		}
 		return nil
 	}
-	return exec.Command("/bin/bash", "-c", "cp -a /run/repo/.git "+root+"/ && cp -a /run/repo/x.md "+root+"/docs/ && cd "+root+" && HOME=/home/me /usr/bin/git update-index --refresh -q || true").Run()
+	return exec.Command("/bin/bash", "-c", "cp -a /run/repo/.git "+root+"/ && cp -a /run/repo/x.md "+root+"/docs/ && cd "+root+" && HOME=/home/me git update-index --refresh -q || true").Run()
 }
 
 // perform runs a command as the shell tool would.
@@ -408,7 +423,7 @@ func perform(o order) effect {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", o.Command)
 	cmd.Dir = root
-	cmd.Env = []string{"HOME=/home/me", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"}
+	cmd.Env = []string{"HOME=/home/me", "PATH=" + boxPath, "LANG=C.UTF-8"}
 	if o.Unasked {
 		cmd.Env = shell.Environment(cmd.Env, root)
 	}

@@ -44,8 +44,8 @@ var looking = []string{"git status", "git diff", "git log -p", "git show", "git 
 
 // Hostile settings run nothing: the policy asks, or what runs unasked runs nothing of theirs.
 func TestHostileRepositories(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git here")
+	if _, err := exec.LookPath("git"); err != nil || !inBox("git") {
+		t.Skip("no git here, or not in the box")
 	}
 	b := startBox(t)
 	for _, h := range hostile {

@@ -1,7 +1,6 @@
 package permission_test
 
 import (
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +20,7 @@ func TestEveryFlagIsHarmless(t *testing.T) {
 		every = 300
 	}
 	for _, name := range vocabulary() {
-		if _, err := exec.LookPath(strings.Fields(name)[0]); err != nil {
+		if !inBox(strings.Fields(name)[0]) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
