@@ -43,28 +43,21 @@ func Example() {
 	// run_shell_command denied
 }
 
-// Tools are offered when what they need was wired: without a crew there is no task, without a user no question.
+// A tool is offered when what it needs is wired: without a crew there is no task.
 func ExampleSet_Tools() {
-	set, err := builtin.New(builtin.Options{Dir: os.TempDir()})
-	if err != nil {
-		panic(err)
+	run := func(context.Context, builtin.TaskRequest) (tool.Result, error) {
+		return tool.TextResult("a report"), nil
 	}
-	defer set.Close()
-	for _, t := range set.Tools() {
-		fmt.Println(t.Declaration().Name)
+	for _, o := range []builtin.Options{{Dir: os.TempDir()}, {Dir: os.TempDir(), Task: run}} {
+		set, err := builtin.New(o)
+		if err != nil {
+			panic(err)
+		}
+		defer set.Close()
+		_, err = tool.NewRegistry(set.Tools()...).Lookup("task")
+		fmt.Println(err == nil)
 	}
 	// Output:
-	// list_directory
-	// read_file
-	// read_many_files
-	// grep_search
-	// glob
-	// write_file
-	// edit
-	// notebook_edit
-	// run_shell_command
-	// shell_output
-	// shell_stop
-	// web_fetch
-	// web_search
+	// false
+	// true
 }
