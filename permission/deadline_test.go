@@ -68,7 +68,7 @@ func TestTooSlowIsNotJudged(t *testing.T) {
 				if d.Verdict != c.want || !strings.Contains(d.Reason, "not judged (the command takes too long") || len(d.Offer) > 0 || len(d.Grant) > 0 {
 					t.Errorf("allow %s, ask %s, deny %s: %v, want %v: %.200s", c.allow, c.ask, c.deny, d.Verdict, c.want, why)
 				}
-				if took := time.Since(began); took > 2*time.Second {
+				if took := time.Since(began); took > 30*time.Second { // a hang, not a busy machine
 					t.Errorf("it took %v", took)
 				}
 			}
