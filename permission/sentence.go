@@ -10,16 +10,17 @@ import (
 
 // sentence is what was found out about one simple command.
 type sentence struct {
-	cmd     *shell.Command
-	verdict tool.Verdict // Deny or Ask by a rule; else Allow
-	forced  bool
-	ruled   []tool.Rule  // the rule that brought the verdict about
-	about   string       // what that rule is about, if not the command itself
-	why     string       // all that there is to say
-	proved  bool         // it is harmless, whatever its paths are
-	paths   tool.Verdict // what its paths ask for in this mode, if it is proved
-	covered *rule        // an allow rule that covers it
-	asks    []*finding   // paths that want an answer
+	cmd      *shell.Command
+	verdict  tool.Verdict // Deny or Ask by a rule; else Allow
+	forced   bool
+	ruled    []tool.Rule  // the rule that brought the verdict about
+	about    string       // what that rule is about, if not the command itself
+	why      string       // the verdict in words
+	unlisted string       // the program, if it's not on the read-only list
+	proved   bool         // it is harmless, whatever its paths are
+	paths    tool.Verdict // what its paths ask for in this mode, if it is proved
+	covered  *rule        // an allow rule that covers it
+	asks     []*finding   // paths that want an answer
 }
 
 // weighing holds the commands of a line against the rules and the mode.
@@ -89,7 +90,7 @@ func (w *weighing) judgeCommand(c *shell.Command) *sentence {
 		s.decide(tool.Ask, u.cite(m == shell.Maybe), "")
 	}
 	f := w.fact(c)
-	s.proved = f.why == ""
+	s.proved, s.unlisted = f.why == "", f.unlisted
 	w.holdPaths(s, f)
 	if s.why == "" {
 		s.why = f.why

@@ -69,15 +69,15 @@ type target struct {
 
 // mayBeSecret asks about a pattern that can name secrets: no rule on one of them answers for the others.
 func (w *weighing) mayBeSecret(s *sentence, t *place, to target) {
-	f := &finding{class: otherRead, exact: true, act: "reads what ", target: t.Path, note: " stands for, which may be secret, such as " + show(to.example)}
+	f := &finding{class: otherRead, exact: true, act: "reads files that match ", target: t.Path, note: ", which may include secrets such as " + show(to.example)}
 	if t.Below && !t.Glob {
-		f.act, f.target, f.note = "reads what lies below ", clean(t.Path), ", where "+show(to.example)+" may be secret"
+		f.act, f.target, f.note = "reads files below ", clean(t.Path), ", where "+show(to.example)+" may be secret"
 	}
 	if to.odd {
-		f.act, f.note = "takes names of files below ", " for words, where "+show(to.example)+" would not stay one word"
+		f.act, f.note = "uses names of files below ", " as words, and "+show(to.example)+" would become several words"
 	}
 	if to.example == "*" {
-		f.note = ", which is too much to look through for secrets"
+		f.note = ", which contains too many files to check for secrets"
 	}
 	if v := otherRead.verdict(w.mode); v != tool.Allow {
 		s.paths = min(s.paths, v)

@@ -219,8 +219,12 @@ func TestRefusedWhereNobodyCanBeAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := res.Content[0].(*mcp.TextContent).Text
-	if !res.IsError || !strings.Contains(text, "the rule Edit(/x) would allow it") || !strings.Contains(text, "requires approval") {
+	if !res.IsError || !strings.Contains(text, "requires approval, and the MCP client can't ask the user") || strings.Contains(text, "Edit(/x)") {
 		t.Error(text)
+	}
+	told, err := json.Marshal(res.StructuredContent)
+	if err != nil || !strings.Contains(string(told), `add to permissions.allow: \"Edit(/x)\"`) {
+		t.Errorf("the user's text: %s, %v", told, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -152,7 +153,7 @@ func lastLine(markdown string) string {
 // ask puts a question to the person at the client, if it can.
 func (s *session) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 	if !s.client.CanAsk {
-		return tool.Decision{}, fmt.Errorf("the MCP client cannot ask a person%s", allowedBy(why.Offer))
+		return tool.Decision{}, tool.Unapproved(r, why, "the MCP client can't ask the user")
 	}
 	s.mu.Lock()
 	if run := s.calls[r.Call.ID]; run != nil {
@@ -168,8 +169,11 @@ func (s *session) ask(ctx context.Context, r tool.Request, why tool.Decision) (t
 		form = yesForm(why.Offer)
 	}
 	res, err := s.peer.Elicit(ctx, &mcp.ElicitParams{Mode: "form", Message: question(r, why), RequestedSchema: form})
+	if errors.Is(err, context.Canceled) {
+		return tool.Decision{}, err
+	}
 	if err != nil {
-		return tool.Decision{}, fmt.Errorf("the MCP client could not ask: %w%s", err, allowedBy(why.Offer))
+		return tool.Decision{}, tool.Unapproved(r, why, fmt.Sprintf("the MCP client couldn't ask the user: %v", err))
 	}
 	switch res.Action {
 	case "accept":
@@ -189,13 +193,6 @@ func (s *session) ask(ctx context.Context, r tool.Request, why tool.Decision) (t
 		d.Remember = rule
 	}
 	return d, nil
-}
-
-func allowedBy(offer []string) string {
-	if len(offer) == 0 {
-		return ""
-	}
-	return "; the rule " + offer[0] + " would allow it"
 }
 
 // question is all of what a person should see before a yes.

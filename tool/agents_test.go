@@ -63,10 +63,10 @@ func TestTasksNeitherDeadlockNorGainRights(t *testing.T) {
 	}{
 		"both allow":            {allow, allow, "success: <z>"},
 		"no narrowing":          {allow, nil, "success: <z>"},
-		"the parent asks":       {func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask} }, allow, "denied: read z: permission denied: requires approval: this session is non-interactive"},
-		"the child is stricter": {allow, deny, "denied: read z: permission denied: narrow"},
-		"nobody set a policy":   {nil, allow, "denied: read z: permission denied: requires approval: this session is non-interactive: no policy is set"},
-		"no policy, stricter":   {nil, deny, "denied: read z: permission denied: narrow"},
+		"the parent asks":       {func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask} }, allow, "denied: Permission denied: read z. It requires approval, and this session is non-interactive. Continue without it, or tell the user what you need."},
+		"the child is stricter": {allow, deny, "denied: Permission denied: read z: narrow. Continue without it, or tell the user what you need."},
+		"nobody set a policy":   {nil, allow, "denied: Permission denied: read z: no policy is set. It requires approval, and this session is non-interactive. Continue without it, or tell the user what you need."},
+		"no policy, stricter":   {nil, deny, "denied: Permission denied: read z: narrow. Continue without it, or tell the user what you need."},
 	} {
 		w := newWorld(map[string]string{"z": "z"})
 		x := w.executor()

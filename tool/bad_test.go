@@ -108,7 +108,7 @@ func TestGoexitAround(t *testing.T) {
 		"front end": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			runtime.Goexit()
 			return tool.Decision{}, nil
-		}}, "denied: read a: permission denied: requires approval: the front end gave no answer"},
+		}}, "denied: Permission denied: read a: no policy is set. It requires approval, and asking the user failed: no answer. Continue without it, or tell the user what you need."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(map[string]string{"a": "0"})
@@ -256,7 +256,7 @@ func TestCancelWhileItRuns(t *testing.T) {
 		out := b.Wait()
 		wantSame(t, "outcomes", []string{
 			"cancelled: edit a: cancelled while it ran", "cancelled: edit: cancelled while it waited for earlier calls",
-			"cancelled: be stubborn: cancelled while it ran It did not stop within 5s and may still be at work.",
+			"cancelled: be stubborn: cancelled while it ran. It didn't stop within 5s and may still be running.",
 		}, says(out))
 		wantSame(t, "waited", 5*time.Second, time.Since(began))
 

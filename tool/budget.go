@@ -16,10 +16,10 @@ func withResult(o Outcome, r Result) Outcome {
 		return o
 	}
 	content := r.Content
-	if !strings.Contains(r.Text(), o.Error.Message) {
-		content = append([]Part{Text(o.Error.Message + "\n")}, content...)
+	if !strings.Contains(r.Text(), o.Error.ForModel()) {
+		content = append([]Part{Text(o.Error.ForModel() + "\n")}, content...)
 		if t, ok := content[1].(Text); ok && len(content) == 2 {
-			content = []Part{Text(o.Error.Message+"\n\n") + t}
+			content = []Part{Text(o.Error.ForModel()+"\n\n") + t}
 		}
 	}
 	o.Result.Content = content

@@ -41,9 +41,6 @@ func Errorf(t ErrorType, format string, args ...any) error {
 	return &Error{t, fmt.Errorf(format, args...)}
 }
 
-// ErrDenied is in the chain of every error that stands for a refusal, such as the one [Live].Ask returns.
-var ErrDenied = errors.New("permission denied")
-
 // ParamError says which parameters do not fit, all of them at once. It is final: the same arguments never become
 // valid by waiting.
 type ParamError struct {

@@ -46,8 +46,7 @@ func (e *entry) travel(ctx context.Context) Outcome {
 			return e.withNotes(inv, o)
 		}
 		if f := e.core().refusedBefore(e); f != nil {
-			return denied("%s: not run, because the person refused an earlier call of this turn that it builds on (%s)",
-				e.decl.Name, f.decl.Name)
+			return skipped(e.decl.Name, f.decl.Name).outcome()
 		}
 		var s step
 		s, yes = e.decide(ctx, inv, yes)
@@ -84,12 +83,12 @@ func (e *entry) before(ctx context.Context) *Outcome {
 		return e.x.Before(ctx, e.call, e.decl)
 	}()
 	if err != nil {
-		o := denial(e.decl.Name, Decision{Cause: Cause{Kind: ByFailure}, Reason: err.Error()})
+		o := denial(e.decl.Name, Decision{Cause: Cause{Kind: ByFailure}, Reason: err.Error()}).outcome()
 		return &o
 	}
 	if d.Verdict == Deny {
 		d.Cause.Kind = ByHook
-		o := denial(e.decl.Name, d)
+		o := denial(e.decl.Name, d).outcome()
 		return &o
 	}
 	e.floor = d.Verdict
@@ -234,7 +233,7 @@ func (e *entry) decide(ctx context.Context, inv *Invocation, yes *approval) (ste
 	d := e.x.judge(r, e.floor)
 	switch {
 	case d.Verdict == Deny:
-		return e.stop(denial(inv.Description, d)), nil
+		return e.stop(denial(inv.Description, d).outcome()), nil
 	case d.Verdict == Allow:
 		return step{decision: d}, yes
 	case yes.covers(inv):

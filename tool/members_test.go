@@ -83,10 +83,10 @@ func TestMembersAreJudgedAsAnything(t *testing.T) {
 		judged []tool.Access
 		want   string
 	}{
-		"other":               {tool.Other, nil, []tool.Access{tool.Anything}, "denied: turn the page: permission denied: plan mode"},
-		"other that asks":     {tool.Other, asks, []tool.Access{tool.Anything}, "denied: turn the page: permission denied: plan mode"},
-		"edit":                {tool.Edit, nil, []tool.Access{tool.Anything}, "denied: turn the page: permission denied: plan mode"},
-		"fetch":               {tool.Fetch, nil, []tool.Access{tool.Anything}, "denied: turn the page: permission denied: plan mode"},
+		"other":               {tool.Other, nil, []tool.Access{tool.Anything}, "denied: Permission denied: turn the page: plan mode. Continue without it, or tell the user what you need."},
+		"other that asks":     {tool.Other, asks, []tool.Access{tool.Anything}, "denied: Permission denied: turn the page: plan mode. Continue without it, or tell the user what you need."},
+		"edit":                {tool.Edit, nil, []tool.Access{tool.Anything}, "denied: Permission denied: turn the page: plan mode. Continue without it, or tell the user what you need."},
+		"fetch":               {tool.Fetch, nil, []tool.Access{tool.Anything}, "denied: Permission denied: turn the page: plan mode. Continue without it, or tell the user what you need."},
 		"read":                {tool.Read, nil, []tool.Access{tool.Nothing}, "success: turned"},
 		"read that asks":      {tool.Read, asks, []tool.Access{{Verb: tool.Reads, Target: "*"}}, "success: turned"},
 		"think":               {tool.Think, nil, []tool.Access{tool.Nothing}, "success: turned"},

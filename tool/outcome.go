@@ -27,10 +27,19 @@ type Outcome struct {
 	Duration time.Duration // of Run
 }
 
-// Failure says why a call did not succeed.
+// Failure is why a call did not succeed.
 type Failure struct {
 	Type    ErrorType `json:"type"`
-	Message string    `json:"message"`
+	Message string    `json:"message"` // for users
+	Model   string    `json:"-"`       // for the model; "": Message
+}
+
+// ForModel is the text for the model.
+func (f *Failure) ForModel() string {
+	if f.Model != "" {
+		return f.Model
+	}
+	return f.Message
 }
 
 // JSON is the outcome in the documented shape, under the id its caller knows it by.
@@ -72,7 +81,7 @@ func failed(s Status, t ErrorType, format string, args ...any) Outcome {
 	message := fmt.Sprintf(format, args...)
 	return Outcome{
 		Status: s,
-		Error:  &Failure{t, message},
+		Error:  &Failure{Type: t, Message: message},
 		Result: TextResult(message),
 	}
 }
@@ -81,15 +90,11 @@ func cancelled(format string, args ...any) Outcome {
 	return failed(StatusCancelled, Cancelled, format, args...)
 }
 
-func denied(format string, args ...any) Outcome {
-	return failed(StatusDenied, ExecutionDenied, format, args...)
-}
-
-// errored is the outcome of an error. A refusal is one whoever says it: an AI ignore file is not to be argued with.
+// errored is the outcome of an error.
 func errored(err error) Outcome {
-	status, t := StatusError, typeOf(err)
+	t := typeOf(err)
 	if t == ExecutionDenied {
-		status = StatusDenied
+		return deniedBy(err)
 	}
-	return failed(status, t, "%s", err.Error())
+	return failed(StatusError, t, "%s", err.Error())
 }

@@ -11,7 +11,7 @@ import (
 // the question another one.
 func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func() bool) step {
 	if e.x.Ask == nil {
-		return e.stop(unanswered(r.Description, "this session is non-interactive"+because(why.Why())))
+		return e.stop(Unapproved(r, why, "this session is non-interactive").outcome())
 	}
 	asked, withdraw := context.WithCancel(ctx)
 	defer withdraw()
@@ -25,7 +25,7 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func
 		case Allow:
 			return &step{decision: d}
 		case Deny:
-			s := e.stop(denial(r.Description, d))
+			s := e.stop(denial(r.Description, d).outcome())
 			return &s
 		}
 		return nil
@@ -35,7 +35,7 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		a := answer{err: errors.New("the front end gave no answer")}
+		a := answer{err: errors.New("no answer")}
 		defer func() { answers <- a }() // also when the front end ends this goroutine
 		a = e.x.question(asked, r, why)
 	}()
@@ -43,10 +43,10 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func
 	for {
 		select {
 		case a := <-answers:
-			return e.answered(ctx, r, a)
+			return e.answered(ctx, r, why, a)
 		case <-ctx.Done():
 			e.withdrawn(r)
-			return e.stop(cancelled("%s: cancelled while a person was asked", r.Description))
+			return e.stop(cancelled("%s: cancelled while waiting for approval", r.Description))
 		case <-woken:
 			if s := moot(); s != nil {
 				e.withdrawn(r)
@@ -76,17 +76,20 @@ func (e *entry) withdrawn(r Request) {
 	e.core().out.push(Event{Stage: Withdrawn, Request: r})
 }
 
-func (e *entry) answered(ctx context.Context, r Request, a answer) step {
+func (e *entry) answered(ctx context.Context, r Request, why Decision, a answer) step {
+	var unasked *DenialError
 	switch {
 	case a.err != nil && ctx.Err() != nil:
-		return e.stop(cancelled("%s: cancelled while a person was asked", r.Description))
+		return e.stop(cancelled("%s: cancelled while waiting for approval", r.Description))
 	case errors.Is(a.err, context.Canceled):
-		return e.stop(cancelled("%s: the person cancelled it", r.Description))
+		return e.stop(cancelled("%s: cancelled by the user", r.Description))
+	case errors.As(a.err, &unasked):
+		return e.stop(unasked.outcome())
 	case a.err != nil:
-		return e.stop(unanswered(r.Description, a.err.Error()))
+		return e.stop(Unapproved(r, why, "asking the user failed: "+a.err.Error()).outcome())
 	case a.Verdict != Allow:
 		a.Cause.Kind = ByUser
-		s := e.stop(denial(r.Description, a.Decision))
+		s := e.stop(denial(r.Description, a.Decision).outcome())
 		s.no = true
 		return s
 	}
@@ -109,7 +112,7 @@ func (e *entry) askLive(ctx context.Context, q Invocation) (Decision, error) {
 		return d, nil
 	}
 	if d.Verdict == Deny {
-		return d, fmt.Errorf("%s: %w%s", q.Description, ErrDenied, because(d.Why()))
+		return d, denial(q.Description, d)
 	}
 	if e.core().giveSlot(e) {
 		defer e.core().takeSlot(context.WithoutCancel(ctx), e)
@@ -120,7 +123,8 @@ func (e *entry) askLive(ctx context.Context, q Invocation) (Decision, error) {
 	case ctx.Err() != nil:
 		return Decision{}, context.Cause(ctx)
 	case s.end != nil:
-		return Decision{Cause: s.decision.Cause, Reason: s.end.Error.Message}, fmt.Errorf("%w: %s", ErrDenied, s.end.Error.Message)
+		err := &DenialError{Model: s.end.Error.ForModel(), User: s.end.Error.Message}
+		return Decision{Cause: s.decision.Cause, Reason: err.Model}, err
 	}
 	return s.decision, nil
 }

@@ -89,13 +89,12 @@ func (e *entry) conclude(ctx, limited context.Context, inv *Invocation, r ran, s
 	case limited.Err() != nil && errors.Is(r.err, context.DeadlineExceeded):
 		o = withResult(failed(StatusError, ExecutionTimeout, "%s: stopped after %s, the time a call may take", inv.Description, e.x.Timeout), r.Result)
 	case errors.Is(r.err, ErrDenied):
-		o = withResult(denied("%v", r.err), r.Result)
+		o = withResult(deniedBy(r.err), r.Result)
 	default:
 		o = withResult(errored(r.err), r.Result)
 	}
 	if !stopped {
-		note := fmt.Sprintf(" It did not stop within %s and may still be at work.", stopGrace)
-		o.Error.Message += note
+		o.Error = &Failure{Type: o.Error.Type, Message: fmt.Sprintf("%s. It didn't stop within %s and may still be running.", o.Error.ForModel(), stopGrace)}
 		o.Result = TextResult(o.Error.Message)
 	}
 	o.Result.Content = e.fit(o.Result.Content)

@@ -163,7 +163,7 @@ func (t *textOutput) between() {
 func (t *textOutput) step(e tool.Event) {
 	switch {
 	case e.Stage == tool.Done && e.Outcome.Status == tool.StatusDenied:
-		t.side.tell(under(e.Request.Call.By) + "✗ " + tool.Visible(e.Outcome.Error.Message))
+		t.side.tell(under(e.Request.Call.By) + "✗ " + strings.ReplaceAll(tool.Visible(e.Outcome.Error.Message), "\n", "\n  "))
 	case !t.env.Terminal:
 	case e.Stage == tool.Running:
 		t.side.tell(under(e.Request.Call.By) + "● " + e.Request.Declaration.Title() + ": " + e.Request.Description)

@@ -117,7 +117,7 @@ func reads(words []Word) (names []string, ok bool) {
 // checkRead lets read -r NAME… pass: a name with an index would be calculated.
 func checkRead(a *args) string {
 	_, ok := reads(a.operands)
-	return when(!ok, "read is only known to be harmless with -r and plain names")
+	return when(!ok, "read is on the read-only list only with -r and plain names")
 }
 
 // plainWords are the words of a call, if all of them are plain texts.

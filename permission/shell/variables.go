@@ -317,7 +317,7 @@ func (c *Command) proveCases() Proof {
 		one := *c
 		one.Words, one.cases, one.program = words, nil, ""
 		if w := badlyMarked(words); w != "" && !takesText(systemName(c.Name())) {
-			return Proof{Why: "the word " + w + " is made of the name of a file that is found"}
+			return Proof{Why: w + " contains the name of a file that find or xargs provides"}
 		}
 		p := one.prove()
 		if p.Why != "" {

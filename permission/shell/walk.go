@@ -47,7 +47,7 @@ func (r *reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
 	before, set := r.dirs, r.scope.set
 	redirs = r.redirects(s, redirs)
 	if s.Coprocess || s.Disown {
-		r.note("runs beside the shell in another shell's way", s)
+		r.note("uses background syntax of another shell", s)
 	}
 	o := outcome{before, before}
 	if s.Cmd != nil {
@@ -134,11 +134,11 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 			return outcome{}
 		}
 	case *syntax.LetClause:
-		r.note("calculates, which may run commands", c)
+		r.note("evaluates arithmetic, which may run commands", c)
 		r.nested(c)
 		r.add(&Command{Words: []Word{{"let", Literal}}, Source: r.text(c), Redirs: redirs})
 	default: // (( … )), and what future parsers may know
-		r.note("calculates, which may run commands", c)
+		r.note("evaluates arithmetic, which may run commands", c)
 		r.nested(c)
 		r.add(&Command{Words: []Word{{"((", Literal}}, Source: r.text(c), Redirs: redirs})
 	}
@@ -226,7 +226,7 @@ func (r *reader) right(c *syntax.BinaryCmd, x outcome, redirs []Redirect) outcom
 		return outcome{union(x.ok, y.ok), y.failed}
 	}
 	if _, timed := c.Y.Cmd.(*syntax.TimeClause); timed {
-		r.err = odd("time behind a |") // to bash it is a program there
+		r.err = odd("time after a |") // to bash it is a program there
 	}
 	// Both sides of a pipe are shells of their own.
 	r.dirs = before
@@ -294,7 +294,7 @@ var unsettling = strings.Fields("pushd popd builtin command eval . source trap a
 func (r *reader) forHead(c *syntax.ForClause) {
 	loop, ok := c.Loop.(*syntax.WordIter)
 	if !ok || c.Select || loop.Name == nil {
-		r.note("counts in a loop, or lets one choose", c)
+		r.note("has a C-style for loop or a select", c)
 		r.nested(c.Loop)
 		return
 	}
@@ -307,14 +307,14 @@ func (r *reader) forHead(c *syntax.ForClause) {
 		for _, word := range r.items(w) {
 			switch word.Sort {
 			case Unknown:
-				r.note("loops over words that are not known", w)
+				r.note("loops over unknown words", w)
 			case Glob:
 				globs = append(globs, word)
 			}
 		}
 	}
-	if len(globs) > 0 { // whatever is done with the names, the folder is listed here
-		r.add(&Command{Source: r.text(loop), globs: globs})
+	if len(globs) > 0 { // whatever is done with the names, the directory is listed here
+		r.add(&Command{Source: "for " + r.text(loop), globs: globs})
 	}
 }
 
@@ -323,13 +323,13 @@ func (r *reader) cases(c *syntax.CaseClause, redirs []Redirect) outcome {
 	all := before
 	r.nested(c.Word)
 	if r.word(c.Word).Sort == Unknown && !tells(c.Word.Parts, anyName) {
-		r.note("depends on a value that is not known", c.Word)
+		r.note("depends on an unknown value", c.Word)
 	}
 	for _, item := range c.Items {
 		for _, p := range item.Patterns {
 			r.nested(p)
 			if r.word(p).Sort == Unknown {
-				r.note("depends on a pattern that is not known", p)
+				r.note("depends on an unknown pattern", p)
 			}
 		}
 		r.dirs, r.scope.set = all, set

@@ -267,7 +267,7 @@ func (r *reader) line(c *Command, line Word, guess ...bool) {
 	r.nest++
 	if err := r.read(line.Text); err != nil {
 		if r.unknown(c); !r.guess {
-			r.err = fmt.Errorf("what %s runs: %w", c.Name(), err)
+			r.err = fmt.Errorf("command run by %s: %w", c.Name(), err)
 		}
 	}
 	r.nest--

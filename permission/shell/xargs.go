@@ -19,11 +19,11 @@ func (c *Command) proveXargs() Proof {
 		return Proof{Why: why}
 	case len(a.operands) > 0 && c.fed != nil && fits(a, c.fed):
 	case len(a.operands) > 0 && !(a.operands[0].Sort == Literal && slices.Contains(printers, a.operands[0].Text)):
-		return Proof{Why: "what xargs adds to " + a.operands[0].Text + " is not known"}
+		return Proof{Why: a.operands[0].Text + " gets its arguments from xargs at run time"}
 	}
 	for _, f := range a.flags { // -Iecho echo runs what it reads
 		if f.name == "-I" && len(a.operands) > 0 && (f.value.Text == "" || strings.Contains(a.operands[0].Text, f.value.Text)) {
-			return Proof{Why: "what xargs runs is not known"}
+			return Proof{Why: "xargs chooses the command at run time"}
 		}
 	}
 	return c.proved(nil)
@@ -76,7 +76,7 @@ func (c *Command) fedByXargs() bool {
 func (c *Command) proveFed() Proof {
 	a, why := parseArgs(c.By, c.By.Words[1:], flagSets()["xargs"], specs["xargs"])
 	if why != "" || !slices.Equal(c.By.fed.dirs, c.Dirs) {
-		return Proof{Why: "what xargs adds to " + c.Name() + " is not known"}
+		return Proof{Why: c.Name() + " gets its arguments from xargs at run time"}
 	}
 	mark, several := "", true
 	for _, f := range a.flags {
