@@ -9,93 +9,93 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Shelf holds the declarations of tools from outside back from a model whose context they would fill. The model is told
-// their names; the parameters of one are declared once it was found, or called by its name.
+// Catalog defers the declarations of external tools that would fill the model's context. The model sees their names; a
+// tool is declared once it was found, or called by its name.
 //
-//	shelf := &agent.Shelf{Most: 12_800, Finder: builtin.ToolSearch}
-//	a := agent.New(agent.Options{Model: m, Executor: x, Shelf: shelf})
-//	shelf.Reveal("", "github__create_issue") // what a tool that searches does
+//	catalog := &agent.Catalog{Most: 12_800, Finder: builtin.ToolSearch}
+//	a := agent.New(agent.Options{Model: m, Executor: x, Catalog: catalog})
+//	catalog.Reveal("", "github__create_issue") // what a tool that searches does
 //
-// An agent and its sub-agents share one, and each has a place of its own on it. What was declared once stays where it
-// stands, and more comes after it, so that the beginning of a request stays the same and can be cached. A held tool is
-// a tool like any other: its calls are checked, judged and asked about as always.
-type Shelf struct {
-	Most   int    // tokens that all tools from outside together may take; above it they are held back. 0: no limit
-	Finder string // the tool that finds held ones; it is declared only where there are some. An agent without it is told all
+// An agent and its subagents share one, and each has its own view of it. Declarations keep their place and new ones come
+// after them, so that the beginning of a request stays the same and can be cached. A deferred tool is a tool like any
+// other: its calls are checked and judged as always.
+type Catalog struct {
+	Most   int    // tokens that all external tools together can take; above it they are deferred. 0: no limit
+	Finder string // the tool that finds deferred ones; declared only if there are some. Without it nothing is deferred
 
-	mu     sync.Mutex
-	places map[string]*place // by the path of the agent
+	mu    sync.Mutex
+	views map[string]*view // by the path of the agent
 }
 
-// place is the shelf of one agent.
-type place struct {
-	shelf    *Shelf
+// view is the catalog as one agent sees it.
+type view struct {
+	catalog  *Catalog
 	registry *tool.Registry
-	full     bool     // tools are held back from now on
+	full     bool     // tools are deferred from now on
 	begun    bool     // a turn was taken
 	order    []string // names in the order they were first declared
 	declared map[string]bool
 	revealed map[string]bool
-	told     map[string]bool // names of held tools that the model knows
-	listing  string          // of those held at the first turn
+	told     map[string]bool // names of deferred tools that the model knows
+	listing  string          // of those deferred at the first turn
 }
 
-// at gives an agent its place. A nil shelf holds nothing back.
-func (s *Shelf) at(path string, r *tool.Registry) *place {
+// at returns an agent's view. A nil catalog defers nothing.
+func (s *Catalog) at(path string, r *tool.Registry) *view {
 	if s == nil {
-		s = &Shelf{}
+		s = &Catalog{}
 	}
-	p := &place{shelf: s, registry: r, declared: map[string]bool{}, revealed: map[string]bool{}, told: map[string]bool{}}
+	p := &view{catalog: s, registry: r, declared: map[string]bool{}, revealed: map[string]bool{}, told: map[string]bool{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.places == nil {
-		s.places = map[string]*place{}
+	if s.views == nil {
+		s.views = map[string]*view{}
 	}
-	s.places[path] = p
+	s.views[path] = p
 	return p
 }
 
-// leave forgets an agent that has ended.
-func (s *Shelf) leave(path string) {
+// leave removes the view of an agent that has ended.
+func (s *Catalog) leave(path string) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.places, path)
+	delete(s.views, path)
 }
 
-// Tools are an agent's tools from outside, held or not, sorted by name: what there is to be found. by is the path of the
-// agent, as in [tool.Call].
-func (s *Shelf) Tools(by string) []tool.Declaration {
+// Tools returns an agent's external tools, deferred or not, sorted by name. by is the path of the agent, as in
+// [tool.Call].
+func (s *Catalog) Tools(by string) []tool.Declaration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.places[by]
+	p := s.views[by]
 	if p == nil {
 		return nil
 	}
 	return slices.DeleteFunc(p.registry.All(), func(d tool.Declaration) bool { return d.Origin == "" })
 }
 
-// Reveal declares held tools to an agent's model from its next turn on.
-func (s *Shelf) Reveal(by string, names ...string) {
+// Reveal declares deferred tools to an agent's model from its next turn on.
+func (s *Catalog) Reveal(by string, names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p := s.places[by]; p != nil {
+	if p := s.views[by]; p != nil {
 		for _, name := range names {
 			p.revealed[name] = true
 		}
 	}
 }
 
-func (p *place) holds(d tool.Declaration) bool {
+func (p *view) holds(d tool.Declaration) bool {
 	return p.full && d.Origin != "" && !p.revealed[d.Name]
 }
 
-// next are the declarations of the next turn, and what the model has to be told of tools that came since the last one.
-func (p *place) next() (declarations []tool.Declaration, news string) {
-	p.shelf.mu.Lock()
-	defer p.shelf.mu.Unlock()
+// next returns the declarations of the next turn, and a message about tools that were added since the last one.
+func (p *view) next() (declarations []tool.Declaration, news string) {
+	p.catalog.mu.Lock()
+	defer p.catalog.mu.Unlock()
 	all := p.registry.All()
 	p.fill(all)
 	var held []tool.Declaration
@@ -108,7 +108,7 @@ func (p *place) next() (declarations []tool.Declaration, news string) {
 				p.told[d.Name] = true
 			}
 			continue
-		case d.Deferred && !p.revealed[d.Name] && !(p.full && d.Name == p.shelf.Finder):
+		case d.Deferred && !p.revealed[d.Name] && !(p.full && d.Name == p.catalog.Finder):
 			continue
 		}
 		byName[d.Name] = d
@@ -122,7 +122,7 @@ func (p *place) next() (declarations []tool.Declaration, news string) {
 			declarations = append(declarations, d)
 		}
 	}
-	text := listHeld(p.shelf.Finder, held)
+	text := listHeld(p.catalog.Finder, held)
 	if !p.begun {
 		p.begun, p.listing = true, text
 		return declarations, ""
@@ -130,19 +130,19 @@ func (p *place) next() (declarations []tool.Declaration, news string) {
 	return declarations, text
 }
 
-// fill looks whether there is too much to declare. What was declared before stays.
-func (p *place) fill(all []tool.Declaration) {
-	if p.full || p.shelf.Most <= 0 {
+// fill starts deferring tools if there are too many. Declared tools stay declared.
+func (p *view) fill(all []tool.Declaration) {
+	if p.full || p.catalog.Most <= 0 {
 		return
 	}
 	finder, tokens := false, 0
 	for _, d := range all {
-		finder = finder || d.Name == p.shelf.Finder
+		finder = finder || d.Name == p.catalog.Finder
 		if d.Origin != "" {
 			tokens += Tokens(d)
 		}
 	}
-	if finder && tokens > p.shelf.Most {
+	if finder && tokens > p.catalog.Most {
 		p.full = true
 		for _, name := range p.order {
 			p.revealed[name] = true
@@ -150,10 +150,10 @@ func (p *place) fill(all []tool.Declaration) {
 	}
 }
 
-// called reveals a held tool that was called by its name, and reports whether it was held.
-func (p *place) called(d tool.Declaration) bool {
-	p.shelf.mu.Lock()
-	defer p.shelf.mu.Unlock()
+// called reveals a deferred tool that was called by its name, and reports whether it was deferred.
+func (p *view) called(d tool.Declaration) bool {
+	p.catalog.mu.Lock()
+	defer p.catalog.mu.Unlock()
 	if !p.holds(d) {
 		return false
 	}
@@ -161,20 +161,20 @@ func (p *place) called(d tool.Declaration) bool {
 	return true
 }
 
-// system is what the model is told of itself, with the names that were held at the first turn.
-func (p *place) system(text string) string {
-	p.shelf.mu.Lock()
-	defer p.shelf.mu.Unlock()
+// system is the system prompt with the names of tools that were deferred at the first turn.
+func (p *view) system(text string) string {
+	p.catalog.mu.Lock()
+	defer p.catalog.mu.Unlock()
 	if p.listing == "" {
 		return text
 	}
 	return strings.TrimRight(text, "\n") + "\n\n" + p.listing + "\n"
 }
 
-// maxListing is how many characters of names a model is told at once.
+// maxListing is the maximum length of a list of names, in characters.
 const maxListing = 16_000
 
-// listHeld tells the names of held tools. Where they are too many, each server has a fair share.
+// listHeld lists the names of deferred tools. If there are too many, each server gets an equal share.
 func listHeld(finder string, held []tool.Declaration) string {
 	if len(held) == 0 {
 		return ""
@@ -191,7 +191,7 @@ func listHeld(finder string, held []tool.Declaration) string {
 	}
 	slices.Sort(origins)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d more tools are there, by these names; their parameters are declared when %s has found them:", len(held), finder)
+	fmt.Fprintf(&b, "%d more tools are available. Load them with %s before calling them:", len(held), finder)
 	for _, origin := range origins {
 		names := byOrigin[origin]
 		kept := len(names)
@@ -200,13 +200,13 @@ func listHeld(finder string, held []tool.Declaration) string {
 		}
 		b.WriteString("\n- " + strings.Join(names[:kept], ", "))
 		if rest := len(names) - kept; rest > 0 {
-			fmt.Fprintf(&b, " and %d more of %s", rest, origin)
+			fmt.Fprintf(&b, " and %d more from %s", rest, origin)
 		}
 	}
 	return b.String()
 }
 
-// fitting is how many names fit into so many characters, one at least.
+// fitting is how many names fit into so many characters, at least one.
 func fitting(names []string, most int) int {
 	for i, name := range names {
 		if most -= len(name) + 2; most < 0 && i > 0 {
@@ -216,9 +216,8 @@ func fitting(names []string, most int) int {
 	return len(names)
 }
 
-// Tokens is about how many tokens a declaration takes of a model's context. No tokenizer is asked: schemas are denser
-// than prose, with some 3.5 bytes of ASCII to a token, and a character of another script is taken for one. So it is
-// rather more than less.
+// Tokens estimates how many tokens a declaration takes. Schemas are denser than prose: it counts 3.5 bytes of ASCII as a
+// token and every other character as one, which is slightly too much.
 func Tokens(d tool.Declaration) int {
 	const around = len(`{"type":"function","function":{"name":"","description":"","parameters":}}`)
 	plain, others := around, 0

@@ -54,7 +54,7 @@ func TestTasksNeitherDeadlockNorGainRights(t *testing.T) {
 	text := w.snapshot()["a"]
 	wantSame(t, "edits of x and y", []int{40, 40}, []int{strings.Count(text, "x"), strings.Count(text, "y")})
 
-	// A sub-agent may do what both policies allow, and nothing is allowed where nobody set a policy.
+	// A subagent may do what both policies allow, and nothing is allowed where nobody set a policy.
 	allow := func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }
 	deny := func(tool.Request) tool.Decision { return tool.Decision{Reason: "narrow"} }
 	for name, tt := range map[string]struct {
@@ -248,7 +248,7 @@ func nonZero(m map[string]int) map[string]int {
 	return m
 }
 
-// A sub-agent's sandbox is never wider than either policy wants it.
+// A subagent's sandbox is never wider than either policy wants it.
 func TestStricterGrants(t *testing.T) {
 	grant := func(as ...tool.Access) tool.Policy {
 		return func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow, Grant: as} }

@@ -11,7 +11,7 @@ type Call struct {
 	ID   string          `json:"id"`
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
-	By   string          `json:"by,omitempty"` // "" or the path of sub-agents, "explore/2"; set by the executor
+	By   string          `json:"by,omitempty"` // "" or the path of subagents, "explore/2"; set by the executor
 }
 
 // Request is all that a policy or a front end is given: data, nothing to run.

@@ -142,7 +142,7 @@ func sentences(clauses ...string) string {
 		if i > 0 {
 			c = capitalized(c)
 		}
-		if !strings.HasSuffix(c, ".") {
+		if !strings.ContainsAny(c[len(c)-1:], ".?!") {
 			c += "."
 		}
 		out = append(out, c)

@@ -21,7 +21,7 @@ const (
 // Event tells a front end of one step of one call.
 type Event struct {
 	Stage    Stage
-	Request  Request  // what is known of the call; Call.By names the sub-agent
+	Request  Request  // what is known of the call; Call.By names the subagent
 	Decision Decision // Asking: why; Running: what was granted
 	Display  Display  // Showing
 	Outcome  *Outcome // Done

@@ -37,7 +37,7 @@ type Executor struct {
 	// Spill keeps a text that is over the budget and says where. With a nil Spill the rest is lost, and the model told.
 	Spill func(Call, string) (Spilled, error)
 
-	by   string // the path of sub-agents
+	by   string // the path of subagents
 	once sync.Once
 	core *core
 	mu   sync.Mutex
@@ -61,7 +61,7 @@ func (x *Executor) Batch(ctx context.Context) *Batch {
 	return &Batch{x: x, ctx: ctx, core: x.shared()}
 }
 
-// Child is an executor for a sub-agent that a running call drives: calls of both keep out of each other's way and
+// Child is an executor for a subagent that a running call drives: calls of both keep out of each other's way and
 // share questions, slots and observer; ids are its own; what it may do is what both policies allow. From then on the
 // call itself takes no slot and holds nothing against others. The child's Registry may be replaced before its first
 // call.
@@ -71,7 +71,7 @@ func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 		by = x.by + "/" + name
 	}
 	policy := Stricter(x.Policy, narrow)
-	if x.Policy == nil && narrow != nil { // a nil policy asks, and a sub-agent may not do more
+	if x.Policy == nil && narrow != nil { // a nil policy asks, and a subagent may not do more
 		policy = Stricter(askAlways, narrow)
 	}
 	c := x.shared()

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// core is what an executor shares with the executors of its sub-agents: who waits for whom.
+// core is what an executor shares with the executors of its subagents: who waits for whom.
 //
 // Nobody waits in a circle. A call waits for earlier calls of its own batch, and for calls that run; a running call
 // waits for nobody, except that after a question of its own it waits for a slot, and slots are held only by calls

@@ -289,10 +289,10 @@ type taskArgs struct {
 	Name string `json:"name"`
 }
 
-// task drives a sub-agent: the calls that w.tasks[name] makes.
+// task drives a subagent: the calls that w.tasks[name] makes.
 func (w *world) task() tool.Tool {
 	return tool.Define(tool.Def[taskArgs]{
-		Name: "task", Description: "Has a sub-agent do something.", Kind: tool.Other,
+		Name: "task", Description: "Has a subagent do something.", Kind: tool.Other,
 		Prepare: func(ctx context.Context, a taskArgs) (*tool.Invocation, error) {
 			return &tool.Invocation{
 				Description: "task " + a.Name,

@@ -167,7 +167,7 @@ func running(t *testing.T, line string) bool {
 func TestServeToClientThatCannotAsk(t *testing.T) {
 	r := serveTo(t, adze(t), "no")
 	for _, s := range []served{r.Outside, r.Declined, r.Written} {
-		if !s.IsError || !strings.Contains(s.text(), "would allow it") || string(s.Structured["status"]) != `"denied"` {
+		if !s.IsError || !strings.Contains(s.text(), "requires approval") || string(s.Structured["status"]) != `"denied"` {
 			t.Errorf("%+v", s)
 		}
 	}

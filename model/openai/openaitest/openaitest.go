@@ -111,10 +111,10 @@ func (s *Server) Err() error {
 	defer s.mu.Unlock()
 	errs := slices.Clone(s.errs)
 	if n := len(s.script.Answers); s.next < n && !s.script.Repeat {
-		errs = append(errs, fmt.Errorf("the script has %d answers and %d were asked for", n, s.next))
+		errs = append(errs, fmt.Errorf("the script has %d answers, but %d were requested", n, s.next))
 	}
 	for _, a := range s.kept {
-		errs = append(errs, fmt.Errorf("the answer for a request with %q was not asked for", a.When))
+		errs = append(errs, fmt.Errorf("the answer for a request with %q was not requested", a.When))
 	}
 	return errors.Join(errs...)
 }
@@ -228,7 +228,7 @@ func (s *Server) check(a Answer, body string) error {
 	}
 	for _, bad := range a.Absent {
 		if strings.Contains(body, bad) {
-			err := fmt.Errorf("request %d holds %q: %s", len(s.requests), bad, body)
+			err := fmt.Errorf("request %d contains %q: %s", len(s.requests), bad, body)
 			s.errs = append(s.errs, err)
 			return err
 		}
