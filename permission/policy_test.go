@@ -283,7 +283,7 @@ func TestProperties(t *testing.T) {
 	targets := []string{root, root + "/", root + "/a", root + "/a/b", root + "/.env", root + "/.git/x", "/srv/lib/q", "/data/x", "/data/x/",
 		"/home/me/n", "/", "*", "", "rel", "/usr/x", "/etc/shadow", "example.com", "/home/me/.adze/spill/s1/1", "/home/me/.adze/x", "/data/[x]"}
 	access := rapid.Custom(func(t *rapid.T) tool.Access {
-		verb := rapid.SampledFrom([]tool.Verb{tool.Reads, tool.Writes, tool.Execs, tool.Reaches, tool.Holds, tool.Nothing.Verb, tool.Anything.Verb, "x"}).Draw(t, "verb")
+		verb := rapid.SampledFrom([]tool.Verb{tool.Reads, tool.Writes, tool.Execs, tool.Reaches, tool.Locks, tool.Nothing.Verb, tool.Anything.Verb, "x"}).Draw(t, "verb")
 		return tool.Access{Verb: verb, Target: rapid.SampledFrom(targets).Draw(t, "target")}
 	})
 	rapid.Check(t, func(t *rapid.T) {

@@ -97,7 +97,7 @@ func (w *World) look(a tool.Access) finding {
 	switch a.Verb {
 	case tool.Nothing.Verb:
 		return told(harmless, "touches nothing")
-	case tool.Holds:
+	case tool.Locks:
 		return told(harmless, "changes nothing outside this session")
 	case tool.Reads:
 		return w.read(a.Target)

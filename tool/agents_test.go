@@ -108,7 +108,7 @@ func TestTasksHaveIdsAndNamesOfTheirOwn(t *testing.T) {
 	}
 	wantSame(t, "the same id twice", []string{
 		"success: <0>",
-		"error: call call_0: this id was used before in this session, and a call is never run twice; use a new id to run it again",
+		"error: call call_0: this ID was already used in this session, and a call never runs twice. Use a new ID to run it again.",
 	}, says(b.Wait()))
 }
 

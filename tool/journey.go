@@ -10,10 +10,10 @@ import (
 	"slices"
 )
 
-// travel takes a call from its arguments to its outcome.
-func (e *entry) travel(ctx context.Context) Outcome {
+// execute takes a call from its arguments to its outcome.
+func (e *entry) execute(ctx context.Context) Outcome {
 	if ctx.Err() != nil {
-		return cancelled("%s: cancelled before it began", e.decl.Name)
+		return cancelled("%s: cancelled before it started", e.decl.Name)
 	}
 	if o := e.before(ctx); o != nil {
 		return *o
@@ -28,14 +28,14 @@ func (e *entry) travel(ctx context.Context) Outcome {
 			}
 			return errored(params)
 		}
-		if err := e.core().awaitQuestion(ctx, e); err != nil {
-			return cancelled("%s: cancelled while it waited for earlier calls", e.decl.Name)
+		if err := e.scheduler().awaitQuestion(ctx, e); err != nil {
+			return cancelled("%s: cancelled while waiting for earlier calls", e.decl.Name)
 		}
-		if e.core().isStale(e) {
+		if e.scheduler().isStale(e) {
 			continue
 		}
 		if err != nil {
-			quiet, stop := e.core().awaitQuiet(ctx, e)
+			quiet, stop := e.scheduler().awaitQuiet(ctx, e)
 			if stop == nil && !quiet {
 				continue
 			}
@@ -45,7 +45,7 @@ func (e *entry) travel(ctx context.Context) Outcome {
 			}
 			return e.withNotes(inv, o)
 		}
-		if f := e.core().refusedBefore(e); f != nil {
+		if f := e.scheduler().deniedBefore(e); f != nil {
 			return skipped(e.decl.Name, f.decl.Name).outcome()
 		}
 		var s step
@@ -56,8 +56,8 @@ func (e *entry) travel(ctx context.Context) Outcome {
 		if s.end != nil {
 			return e.withNotes(inv, *s.end)
 		}
-		e.core().admit(e, s.decision.Grant)
-		turn, err := e.core().awaitTurn(ctx, e)
+		e.scheduler().admit(e, s.decision.Grant)
+		turn, err := e.scheduler().awaitTurn(ctx, e)
 		if err != nil {
 			return cancelled("%s: cancelled before it ran", e.decl.Name)
 		}
@@ -67,7 +67,7 @@ func (e *entry) travel(ctx context.Context) Outcome {
 	}
 }
 
-func (e *entry) core() *core { return e.batch.core }
+func (e *entry) scheduler() *scheduler { return e.batch.scheduler }
 
 // before runs the hooks.
 func (e *entry) before(ctx context.Context) *Outcome {
@@ -100,16 +100,16 @@ func (e *entry) before(ctx context.Context) *Outcome {
 
 // prepare asks the tool what the call would do.
 func (e *entry) prepare(ctx context.Context) (*Invocation, error) {
-	e.core().prepare(e)
+	e.scheduler().prepare(e)
 	inv, err := prepareSafely(ctx, e.tool, e.decl, e.call.Args)
-	e.core().prepared(e, scheduled(e.decl.kind(), inv.Access))
+	e.scheduler().prepared(e, scheduled(e.decl.kind(), inv.Access))
 	if err == nil {
-		e.core().out.push(Event{Stage: Prepared, Request: e.request(*inv)})
+		e.scheduler().out.push(Event{Stage: Prepared, Request: e.request(*inv)})
 	}
 	return inv, err
 }
 
-// prepareSafely makes the answer of a Prepare safe to look at. Its Invocation is never nil.
+// prepareSafely calls Prepare and recovers from panics. Its Invocation is never nil.
 func prepareSafely(ctx context.Context, t Tool, d Declaration, args json.RawMessage) (*Invocation, error) {
 	inv, err := func() (inv *Invocation, err error) {
 		defer func() {
@@ -138,22 +138,22 @@ func prepareSafely(ctx context.Context, t Tool, d Declaration, args json.RawMess
 
 func checkPromise(d Declaration, inv *Invocation) error {
 	if inv.Run == nil {
-		return Errorf(UnhandledException, "%s: the tool prepared nothing to run; this is a mistake in the tool", d.Name)
+		return Errorf(UnhandledException, "%s: the tool prepared nothing to run. This is a bug in the tool.", d.Name)
 	}
 	if d.Origin != "" || !d.kind().harmless() {
 		return nil
 	}
 	for _, a := range inv.Access {
 		if a.Changes() && a != Anything {
-			return Errorf(UnhandledException, "%s: a tool of kind %s that %s %s; this is a mistake in the tool, nothing was run",
+			return Errorf(UnhandledException, "%s: a tool of kind %s that %s %s. This is a bug in the tool. Nothing was run.",
 				d.Name, d.kind(), a.Verb, a.Target)
 		}
 	}
 	return nil
 }
 
-// scheduled is the access that orders the call. A tool that reads may look at the disk even where it declares no
-// path for policy to judge.
+// scheduled is the access that orders the call. A read-only tool may read the disk even if it declares no path for policy
+// to judge.
 func scheduled(k Kind, access []Access) []Access {
 	if (k == Read || k == Search) && len(access) == 1 && access[0] == Nothing {
 		return []Access{{Reads, "*"}}
@@ -161,20 +161,19 @@ func scheduled(k Kind, access []Access) []Access {
 	return access
 }
 
-// tell gives the model the error of a Prepare, if it may read what the error is about. again says that what it is
-// about has changed meanwhile.
+// tell gives the model the error of a Prepare, if it may read what the error is about. again reports that this has changed
+// meanwhile.
 func (e *entry) tell(ctx context.Context, inv *Invocation, err error) (o Outcome, again bool) {
 	if ctx.Err() != nil {
-		return cancelled("%s: cancelled while it was prepared", e.decl.Name), false
+		return cancelled("%s: cancelled while preparing", e.decl.Name), false
 	}
 	if e.x.judge(e.request(*asReading(inv)), e.floor).Verdict == Allow {
 		return errored(err), false
 	}
-	if typeOf(err) == UnhandledException { // nothing to ask a person about
-		return failed(StatusError, UnhandledException, "%s: the tool failed while preparing; this is a mistake in the tool, nothing was run", e.decl.Name), false
+	if typeOf(err) == UnhandledException { // nothing to ask the user about
+		return failed(StatusError, UnhandledException, "%s: the tool failed while preparing. This is a bug in the tool. Nothing was run.", e.decl.Name), false
 	}
-	// The call is refused or asked about like one that could be done, to the word: a refusal that differs would tell
-	// what is there.
+	// The call is denied or asked about exactly like a valid one: a different denial would reveal what exists.
 	whole := asReading(inv)
 	for _, a := range inv.Access {
 		if !slices.Contains(whole.Access, a) {
@@ -188,12 +187,11 @@ func (e *entry) tell(ctx context.Context, inv *Invocation, err error) (o Outcome
 	return errored(err), s.again
 }
 
-// asReading is the question whether the model may know why a call cannot be done: whether it may read what the call
-// is about.
+// asReading is the question whether the model may see the error of a call: whether it may read what the call is about.
 func asReading(inv *Invocation) *Invocation {
 	q := &Invocation{Description: inv.Description}
 	for _, a := range inv.Access {
-		if a.Verb == Writes { // who edits learns what is there
+		if a.Verb == Writes { // an edit reveals the content
 			a.Verb = Reads
 		}
 		if !slices.Contains(q.Access, a) {
@@ -203,22 +201,22 @@ func asReading(inv *Invocation) *Invocation {
 	return q
 }
 
-// step is where a judgement leads: on with a decision, back to Prepare, or to an end.
+// step is the result of a judgement: continue with a decision, prepare again, or end.
 type step struct {
 	decision Decision
 	again    bool
 	end      *Outcome
-	no       bool // the end is a person's no
+	no       bool // the user denied it
 }
 
-// approval is a person's yes, and what it was said to.
+// approval is the user's approval, and what it was given for.
 type approval struct {
 	shown    *Invocation
-	own      bool // to arguments of the person's own, whatever they show
+	own      bool // for arguments that the user edited
 	decision Decision
 }
 
-// covers reports whether the yes still stands for what a fresh Prepare came to.
+// covers reports whether the approval is still valid after another Prepare.
 func (a *approval) covers(inv *Invocation) bool {
 	if a == nil || !slices.Equal(a.shown.Access, inv.Access) {
 		return false
@@ -227,7 +225,7 @@ func (a *approval) covers(inv *Invocation) bool {
 		reflect.DeepEqual(a.shown.Confirm, inv.Confirm)
 }
 
-// decide judges, and asks where it must.
+// decide judges the call, and asks if necessary.
 func (e *entry) decide(ctx context.Context, inv *Invocation, yes *approval) (step, *approval) {
 	r := e.request(*inv)
 	d := e.x.judge(r, e.floor)
@@ -239,16 +237,16 @@ func (e *entry) decide(ctx context.Context, inv *Invocation, yes *approval) (ste
 	case yes.covers(inv):
 		return step{decision: yes.decision}, yes
 	}
-	a := e.ask(ctx, r, d, func() bool { return e.core().isStale(e) })
+	a := e.ask(ctx, r, d, func() bool { return e.scheduler().isStale(e) })
 	switch {
 	case a.no:
-		e.core().refuse(e)
+		e.scheduler().refuse(e)
 		return a, nil
 	case a.again || a.end != nil:
 		return a, nil
 	case a.decision.Args != nil && !sameJSON(a.decision.Args, e.call.Args):
 		e.call.Args = a.decision.Args
-		e.notes = []string{"the person edited this call; its arguments became " + shorten(compactJSON(a.decision.Args), 2000)}
+		e.notes = []string{"the user edited this call. New arguments: " + shorten(compactJSON(a.decision.Args), 2000)}
 		a.decision.Args = nil
 		return step{again: true}, &approval{inv, true, a.decision}
 	}
@@ -257,7 +255,7 @@ func (e *entry) decide(ctx context.Context, inv *Invocation, yes *approval) (ste
 
 func (e *entry) stop(o Outcome) step { return step{end: &o} }
 
-// withNotes adds what the model should know beside the result, as last lines.
+// withNotes adds the notes for the model as last lines of the result.
 func (e *entry) withNotes(inv *Invocation, o Outcome) Outcome {
 	notes := slices.Concat(e.repairs, inv.Notes, e.notes)
 	if len(notes) == 0 {
@@ -294,5 +292,5 @@ func shorten(s string, n int) string {
 	if len(r) <= n {
 		return s
 	}
-	return string(r[:n]) + fmt.Sprintf("… (%d characters more)", len(r)-n)
+	return string(r[:n]) + fmt.Sprintf("… (%d more characters)", len(r)-n)
 }

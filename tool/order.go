@@ -5,44 +5,44 @@ import (
 	"sync"
 )
 
-// core is what an executor shares with the executors of its subagents: who waits for whom.
+// scheduler orders calls. An executor shares it with the executors of its subagents.
 //
-// Nobody waits in a circle. A call waits for earlier calls of its own batch, and for calls that run; a running call
-// waits for nobody, except that after a question of its own it waits for a slot, and slots are held only by calls
-// that run and ask nothing.
-type core struct {
+// It has no deadlocks. A call waits for earlier calls of its own batch and for running calls. A running call waits for
+// none, except that after a question of its own it waits for a slot, and only running calls without a question have
+// slots.
+type scheduler struct {
 	mu      sync.Mutex
-	live    map[*entry]bool // not done yet
-	running map[*entry]bool // leaf calls whose Run has begun and has not returned
-	asking  map[*poke]bool  // open questions
+	live    map[*entry]bool  // not done yet
+	running map[*entry]bool  // leaf calls whose Run has begun and has not returned
+	asking  map[*waiter]bool // open questions
 	slots   chan struct{}
 	out     *outbox
 }
 
-// poke wakes an open question of a call.
-type poke struct {
+// waiter wakes an open question of a call.
+type waiter struct {
 	e *entry
 	c chan struct{}
 }
 
-func (p *poke) wake() {
+func (p *waiter) wake() {
 	select {
 	case p.c <- struct{}{}:
 	default:
 	}
 }
 
-func newCore(limit int, observe func(Event)) *core {
-	return &core{
+func newScheduler(limit int, observe func(Event)) *scheduler {
+	return &scheduler{
 		live:    map[*entry]bool{},
 		running: map[*entry]bool{},
-		asking:  map[*poke]bool{},
+		asking:  map[*waiter]bool{},
 		slots:   make(chan struct{}, limit),
 		out:     newOutbox(observe),
 	}
 }
 
-// entry is one call on its way through an executor.
+// entry is one call in an executor.
 type entry struct {
 	x     *Executor
 	batch *Batch
@@ -50,72 +50,72 @@ type entry struct {
 	call  Call
 	tool  Tool
 	decl  Declaration
-	floor Verdict  // what hooks want at least: Ask, or Allow for no wish
-	notes []string // for the model, beside those of the invocation
+	floor Verdict  // the minimum that hooks require: Ask, or Allow for none
+	notes []string // for the model, in addition to those of the invocation
 
-	repairs []string // notes on the call itself, which stay when a person edits it
+	repairs []string // notes on the call itself, kept when the user edits it
 
-	// Guarded by core.mu.
-	access    []Access      // what it is known to touch; the bound of its kind at first
-	settled   bool          // access is of a Prepare that nothing has overtaken; if not, others see the bound
-	preparing bool          // a Prepare is under way,
-	overtaken [][]Access    // and these writers have ended since it began
-	stale     bool          // a writer of what it saw has ended since its Prepare began
-	admitted  bool          // judged and allowed
-	refused   bool          // a person said no
-	done      bool          //
-	hasSlot   bool          //
-	left      bool          // it has returned, or drives others: it takes no slot any more
-	changed   chan struct{} // closed, and replaced, when any of the above changes
-	outcome   Outcome
+	// Guarded by scheduler.mu.
+	access      []Access      // the known access; initially the maximum of its kind
+	settled     bool          // access comes from a Prepare that is still valid; if not, others see the maximum
+	preparing   bool          // a Prepare is running,
+	invalidated [][]Access    // and these writers have ended since it started
+	stale       bool          // a writer of what it read has ended since its Prepare started
+	admitted    bool          // judged and allowed
+	refused     bool          // the user denied it
+	done        bool          //
+	hasSlot     bool          //
+	left        bool          // it has returned, or drives other calls: it takes no slot
+	changed     chan struct{} // closed, and replaced, when any of the above changes
+	outcome     Outcome
 }
 
-// enter adds an entry to the order, behind all entries of its batch.
-func (c *core) enter(b *Batch, e *entry) {
+// enter adds an entry after all entries of its batch.
+func (c *scheduler) enter(b *Batch, e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.index = len(b.entries)
 	b.entries = append(b.entries, e)
-	e.access = e.decl.bound()
+	e.access = e.decl.maxAccess()
 	e.changed = make(chan struct{})
 	c.live[e] = true
 }
 
-func (c *core) signal(e *entry) {
+func (c *scheduler) signal(e *entry) {
 	close(e.changed)
 	e.changed = make(chan struct{})
 }
 
-// prepare marks the beginning of a Prepare: whatever ended before it is seen by it.
-func (c *core) prepare(e *entry) {
+// prepare marks the start of a Prepare.
+func (c *scheduler) prepare(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e.preparing, e.overtaken, e.stale, e.admitted = true, nil, false, false
+	e.preparing, e.invalidated, e.stale, e.admitted = true, nil, false, false
 }
 
-// prepared notes what the call touches.
-func (c *core) prepared(e *entry, access []Access) {
+// prepared records the access of a call.
+func (c *scheduler) prepared(e *entry, access []Access) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.access, e.preparing, e.settled = access, false, true
-	for _, w := range e.overtaken {
-		c.overtake(e, w)
+	for _, w := range e.invalidated {
+		c.invalidate(e, w)
 	}
-	e.overtaken = nil
+	e.invalidated = nil
 	c.signal(e)
 }
 
-// overtake notes that a call with access w has ended, and may have changed what e saw.
-func (c *core) overtake(e *entry, w []Access) {
+// invalidate records that a call with access w has ended and may have changed what e read.
+func (c *scheduler) invalidate(e *entry, w []Access) {
 	if e.preparing {
-		e.overtaken = append(e.overtaken, w)
+		e.invalidated = append(e.invalidated, w)
 		return
 	}
 	if !disturbs(w, e.access) {
 		return
 	}
 	e.stale = true
-	// A written file changes what a path holds; a command may also change where a path leads.
+	// A written file changes the content of a path; a command may also change what a path refers to.
 	for _, a := range w {
 		if a.Verb != Writes && a.Changes() {
 			e.settled = false
@@ -128,16 +128,16 @@ func (c *core) overtake(e *entry, w []Access) {
 	}
 }
 
-// seen is the access that others must reckon with.
+// seen is the access that other calls take into account.
 func (e *entry) seen() []Access {
 	if e.settled {
 		return e.access
 	}
-	return e.decl.bound()
+	return e.decl.maxAccess()
 }
 
-// admit notes that the call may run, and what it was held to if that is less than it declared.
-func (c *core) admit(e *entry, grant []Access) {
+// admit records that the call may run, and its granted access if that is less than it declared.
+func (c *scheduler) admit(e *entry, grant []Access) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.admitted = true
@@ -147,16 +147,16 @@ func (c *core) admit(e *entry, grant []Access) {
 	c.signal(e)
 }
 
-// refuse notes that a person said no.
-func (c *core) refuse(e *entry) {
+// refuse records that the user denied the call.
+func (c *scheduler) refuse(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.refused = true
 }
 
-// awaitQuestion waits until the call may be judged: earlier writers of what it touches are done, and earlier readers
-// of what it writes have passed their own judgement.
-func (c *core) awaitQuestion(ctx context.Context, e *entry) error {
+// awaitQuestion waits until the call can be judged: earlier writers of what it uses are done, and earlier readers of what
+// it writes have been judged.
+func (c *scheduler) awaitQuestion(ctx context.Context, e *entry) error {
 	return c.await(ctx, func() *entry {
 		return e.lastEarlier(func(f *entry) bool {
 			return disturbs(f.seen(), e.access) || !f.admitted && disturbs(e.access, f.seen())
@@ -164,8 +164,8 @@ func (c *core) awaitQuestion(ctx context.Context, e *entry) error {
 	}, nil)
 }
 
-// awaitTurn waits until the call may run and marks it running, unless what it saw has changed meanwhile.
-func (c *core) awaitTurn(ctx context.Context, e *entry) (ok bool, err error) {
+// awaitTurn waits until the call can run and marks it running, unless what it read has changed meanwhile.
+func (c *scheduler) awaitTurn(ctx context.Context, e *entry) (ok bool, err error) {
 	err = c.await(ctx, func() *entry {
 		if f := e.lastEarlier(func(f *entry) bool { return conflict(f.seen(), e.access) }); f != nil {
 			return f
@@ -180,16 +180,16 @@ func (c *core) awaitTurn(ctx context.Context, e *entry) (ok bool, err error) {
 	return ok, err
 }
 
-// awaitQuiet waits until no call runs that may change what e saw: the error of a Prepare may be about a passing state.
-func (c *core) awaitQuiet(ctx context.Context, e *entry) (ok bool, err error) {
+// awaitQuiet waits until no running call can change what e read: the error of a Prepare may be temporary.
+func (c *scheduler) awaitQuiet(ctx context.Context, e *entry) (ok bool, err error) {
 	err = c.await(ctx, func() *entry {
 		return c.firstRunning(func(f *entry) bool { return f != e && disturbs(f.access, e.access) })
 	}, func() { ok = !e.stale })
 	return ok, err
 }
 
-// await waits until no one blocks, then does last in the same breath.
-func (c *core) await(ctx context.Context, blocker func() *entry, last func()) error {
+// await waits until no call blocks, then calls last while holding mu.
+func (c *scheduler) await(ctx context.Context, blocker func() *entry, last func()) error {
 	for {
 		c.mu.Lock()
 		f := blocker()
@@ -211,8 +211,8 @@ func (c *core) await(ctx context.Context, blocker func() *entry, last func()) er
 	}
 }
 
-// lastEarlier finds the last earlier call of the batch that is not done and blocks: the others are mostly done before
-// it is, so one wait does for all.
+// lastEarlier finds the last earlier call of the batch that is not done and blocks. The others are usually done before it
+// is, so one wait suffices.
 func (e *entry) lastEarlier(blocks func(*entry) bool) *entry {
 	for i := e.index - 1; i >= 0; i-- {
 		if f := e.batch.entries[i]; !f.done && blocks(f) {
@@ -222,7 +222,7 @@ func (e *entry) lastEarlier(blocks func(*entry) bool) *entry {
 	return nil
 }
 
-func (c *core) firstRunning(blocks func(*entry) bool) *entry {
+func (c *scheduler) firstRunning(blocks func(*entry) bool) *entry {
 	for f := range c.running {
 		if blocks(f) {
 			return f
@@ -231,8 +231,8 @@ func (c *core) firstRunning(blocks func(*entry) bool) *entry {
 	return nil
 }
 
-// refusedBefore finds an earlier call of the batch that a person refused and that this one would build on.
-func (c *core) refusedBefore(e *entry) *entry {
+// deniedBefore finds an earlier call of the batch that the user denied and that this one depends on.
+func (c *scheduler) deniedBefore(e *entry) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !changes(e.access) {
@@ -246,8 +246,8 @@ func (c *core) refusedBefore(e *entry) *entry {
 	return nil
 }
 
-// takeSlot waits for a place among the calls that run at once.
-func (c *core) takeSlot(ctx context.Context, e *entry) error {
+// takeSlot waits for one of the slots for running calls.
+func (c *scheduler) takeSlot(ctx context.Context, e *entry) error {
 	select {
 	case c.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -263,14 +263,14 @@ func (c *core) takeSlot(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// giveSlot gives the place back, if e has one, and reports whether it had.
-func (c *core) giveSlot(e *entry) bool {
+// giveSlot releases the slot of e, and reports whether it had one.
+func (c *scheduler) giveSlot(e *entry) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.freeSlot(e)
 }
 
-func (c *core) freeSlot(e *entry) bool {
+func (c *scheduler) freeSlot(e *entry) bool {
 	had := e.hasSlot
 	if had {
 		e.hasSlot = false
@@ -279,38 +279,38 @@ func (c *core) freeSlot(e *entry) bool {
 	return had
 }
 
-// leave takes the call out of those that run, for good.
-func (c *core) leave(e *entry) {
+// leave removes the call from the running ones.
+func (c *scheduler) leave(e *entry) {
 	e.left = true
 	c.freeSlot(e)
 	delete(c.running, e)
 }
 
-// delegate makes a running call a mere driver of others: it takes no slot and excludes nobody.
-func (c *core) delegate(e *entry) {
+// delegate makes a running call a driver of other calls: it takes no slot and blocks no call.
+func (c *scheduler) delegate(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leave(e)
 	c.signal(e)
 }
 
-// returned notes that Run is over: whoever saw what it may have changed must look again.
-func (c *core) returned(e *entry) {
+// returned records that Run has returned and invalidates calls that read what it may have changed.
+func (c *scheduler) returned(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leave(e)
 	if orders(e.access) {
 		for f := range c.live {
 			if f != e && !c.running[f] {
-				c.overtake(f, e.access)
+				c.invalidate(f, e.access)
 			}
 		}
 	}
 	c.signal(e)
 }
 
-// finish takes the call out of the order.
-func (c *core) finish(e *entry, o Outcome) {
+// finish removes the call from the order.
+func (c *scheduler) finish(e *entry, o Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.outcome, e.done = o, true
@@ -319,7 +319,7 @@ func (c *core) finish(e *entry, o Outcome) {
 }
 
 // rejudge wakes every open question.
-func (c *core) rejudge() {
+func (c *scheduler) rejudge() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for p := range c.asking {
@@ -327,9 +327,9 @@ func (c *core) rejudge() {
 	}
 }
 
-// open lets a question be woken when something changes that may answer it, until close is called.
-func (c *core) open(e *entry) (woken <-chan struct{}, close func()) {
-	p := &poke{e, make(chan struct{}, 1)}
+// open registers a question to be woken when something changes that may answer it, until close is called.
+func (c *scheduler) open(e *entry) (woken <-chan struct{}, close func()) {
+	p := &waiter{e, make(chan struct{}, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asking[p] = true
@@ -340,7 +340,7 @@ func (c *core) open(e *entry) (woken <-chan struct{}, close func()) {
 	}
 }
 
-func (c *core) isStale(e *entry) bool {
+func (c *scheduler) isStale(e *entry) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return e.stale

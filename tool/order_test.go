@@ -242,7 +242,7 @@ func TestQuestionDoesNotWaitForEarlierReader(t *testing.T) {
 	})
 }
 
-// An earlier reader may be allowed and still wait, for another agent. The edit must not overtake it.
+// An earlier reader may be allowed and still wait, for another agent. The edit must not invalidate it.
 func TestEditDoesNotOvertakeWaitingReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0", "b": "0"})
@@ -321,7 +321,7 @@ func TestHoldsOrdersByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})
 		holds := func(name, what string) *fakeTool {
-			return fake(name, tool.Think, tool.Invocation{Access: []tool.Access{{Verb: tool.Holds, Target: what}}, Run: w.runs(name)})
+			return fake(name, tool.Think, tool.Invocation{Access: []tool.Access{{Verb: tool.Locks, Target: what}}, Run: w.runs(name)})
 		}
 		x := w.executor(holds("todo1", "todos"), holds("todo2", "todos"), holds("memo", "memory"))
 		first := w.gate("run todo1")

@@ -17,12 +17,12 @@ const (
 	StatusCancelled Status = "cancelled"
 )
 
-// Outcome is the end of a call. There is one for every call, whatever became of it.
+// Outcome is the end of a call. Every call has one.
 type Outcome struct {
-	Call     Call          // as it ran: with the arguments a person or a hook may have changed
-	Name     string        // the tool's canonical name; the name that was called if there is no such tool
+	Call     Call          // as it ran: the user or a hook may have edited the arguments
+	Name     string        // the tool's canonical name; the called name if the tool is unknown
 	Status   Status        //
-	Result   Result        // Content is never empty: the failure's text if nothing else
+	Result   Result        // Content is never empty: at least the text of the failure
 	Error    *Failure      // nil on success
 	Duration time.Duration // of Run
 }
@@ -42,7 +42,7 @@ func (f *Failure) ForModel() string {
 	return f.Message
 }
 
-// JSON is the outcome in the documented shape, under the id its caller knows it by.
+// JSON returns the outcome in the documented format, with the caller's ID.
 func (o Outcome) JSON(id json.RawMessage) ([]byte, error) {
 	content, err := marshalParts(o.Result.Content)
 	if err != nil {
@@ -68,7 +68,7 @@ func (o Outcome) JSON(id json.RawMessage) ([]byte, error) {
 	}{id, o.Name, o.Status, content, display, o.Error})
 }
 
-// MarshalJSON writes the documented shape.
+// MarshalJSON writes the documented format.
 func (o Outcome) MarshalJSON() ([]byte, error) {
 	id, err := marshal(o.Call.ID)
 	if err != nil {

@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// ask puts a question to a person. It ends with their answer, or when a change of rules or of what was shown makes
-// the question another one.
-func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func() bool) step {
+// ask asks the user. It returns with the answer, or when a change of rules or of what was shown makes the question
+// obsolete.
+func (e *entry) ask(ctx context.Context, r Request, why Decision, invalidated func() bool) step {
 	if e.x.Ask == nil {
 		return e.stop(Unapproved(r, why, "this session is non-interactive").outcome())
 	}
 	asked, withdraw := context.WithCancel(ctx)
 	defer withdraw()
-	woken, unwatch := e.core().open(e)
+	woken, unwatch := e.scheduler().open(e)
 	defer unwatch()
-	moot := func() *step { // does anything but a person answer it?
-		if overtaken() {
+	moot := func() *step { // is it answered without the user?
+		if invalidated() {
 			return &step{again: true}
 		}
 		switch d := e.x.judge(r, e.floor); d.Verdict {
@@ -36,10 +36,10 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func
 	answers := make(chan answer, 1)
 	go func() {
 		a := answer{err: errors.New("no answer")}
-		defer func() { answers <- a }() // also when the front end ends this goroutine
+		defer func() { answers <- a }() // also when the front end exits this goroutine
 		a = e.x.question(asked, r, why)
 	}()
-	e.core().out.push(Event{Stage: Asking, Request: r, Decision: why})
+	e.scheduler().out.push(Event{Stage: Asking, Request: r, Decision: why})
 	for {
 		select {
 		case a := <-answers:
@@ -61,7 +61,7 @@ type answer struct {
 	err error
 }
 
-// question calls the asker, who may be slow, forgetful or broken.
+// question calls the asker, which may panic.
 func (x *Executor) question(ctx context.Context, r Request, why Decision) (a answer) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -73,7 +73,7 @@ func (x *Executor) question(ctx context.Context, r Request, why Decision) (a ans
 }
 
 func (e *entry) withdrawn(r Request) {
-	e.core().out.push(Event{Stage: Withdrawn, Request: r})
+	e.scheduler().out.push(Event{Stage: Withdrawn, Request: r})
 }
 
 func (e *entry) answered(ctx context.Context, r Request, why Decision, a answer) step {
@@ -94,12 +94,12 @@ func (e *entry) answered(ctx context.Context, r Request, why Decision, a answer)
 		return s
 	}
 	if a.Remember != "" {
-		e.core().rejudge()
+		e.scheduler().rejudge()
 	}
 	return step{decision: a.Decision}
 }
 
-// askLive is Live.Ask: a question in the middle of Run, through the same policy.
+// askLive is Live.Ask: a question during Run, through the same policy.
 func (e *entry) askLive(ctx context.Context, q Invocation) (Decision, error) {
 	q.Description = oneLine(q.Description)
 	more := func(a Access) bool { return a != Nothing }
@@ -114,10 +114,10 @@ func (e *entry) askLive(ctx context.Context, q Invocation) (Decision, error) {
 	if d.Verdict == Deny {
 		return d, denial(q.Description, d)
 	}
-	if e.core().giveSlot(e) {
-		defer e.core().takeSlot(context.WithoutCancel(ctx), e)
+	if e.scheduler().giveSlot(e) {
+		defer e.scheduler().takeSlot(context.WithoutCancel(ctx), e)
 	}
-	never := func() bool { return false } // a running call has its place in the order
+	never := func() bool { return false } // a running call keeps its position in the order
 	s := e.ask(ctx, r, d, never)
 	switch {
 	case ctx.Err() != nil:

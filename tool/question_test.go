@@ -107,8 +107,8 @@ func TestCancelInsideConfirmation(t *testing.T) {
 		wantSame(t, "outcomes", []string{
 			"cancelled: edit a: cancelled while waiting for approval",
 			"cancelled: edit b: cancelled while waiting for approval",
-			"cancelled: edit: cancelled while it waited for earlier calls",
-			"cancelled: read: cancelled while it waited for earlier calls",
+			"cancelled: edit: cancelled while waiting for earlier calls",
+			"cancelled: read: cancelled while waiting for earlier calls",
 		}, says(b.Wait()))
 		close(forgetful)
 		wantSame(t, "files", map[string]string{"a": "0", "b": "0"}, w.snapshot())
@@ -222,7 +222,7 @@ func TestPersonEditsArguments(t *testing.T) {
 		}
 		b := ask(`{"path":"a","text":"mine"}`) // same access: the yes holds
 		out := b.Wait()
-		wantSame(t, "outcomes", []string{"success: a holds \"mine\"\nNote: the person edited this call; its arguments became {\"path\":\"a\",\"text\":\"mine\"}"}, says(out))
+		wantSame(t, "outcomes", []string{"success: a holds \"mine\"\nNote: the user edited this call. New arguments: {\"path\":\"a\",\"text\":\"mine\"}"}, says(out))
 		wantSame(t, "arguments", `{"path":"a","text":"mine"}`, string(out[0].Call.Args))
 
 		b = ask(`{"path":"b","text":"mine"}`) // another file: another question
@@ -232,7 +232,7 @@ func TestPersonEditsArguments(t *testing.T) {
 		wantSame(t, "file", "0", w.snapshot()["b"])
 
 		out = ask(`{"path":"secret","text":"mine"}`).Wait() // a deny rule wins over a person's edit
-		wantSame(t, "outcomes", []string{"denied: Permission denied: write secret: secret. Continue without it, or tell the user what you need.\nNote: the person edited this call; its arguments became {\"path\":\"secret\",\"text\":\"mine\"}"}, says(out))
+		wantSame(t, "outcomes", []string{"denied: Permission denied: write secret: secret. Continue without it, or tell the user what you need.\nNote: the user edited this call. New arguments: {\"path\":\"secret\",\"text\":\"mine\"}"}, says(out))
 		out = ask(`{"path":3,"text":[]}`).Wait()
 		wantSame(t, "status", tool.StatusError, out[0].Status)
 		out = ask(`{ "path": "a", "text": "1" }`).Wait() // not an edit

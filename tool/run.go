@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// stopGrace is how long a cancelled Run may take to return before its outcome is given without it.
+// stopGrace is how long a cancelled Run can take to return before the call ends without it.
 const stopGrace = 5 * time.Second
 
-// ran is what became of a Run.
+// ran is the result of a Run.
 type ran struct {
 	Result
 	err error
 }
 
-// run runs the call, which has its turn, and makes its outcome.
+// run runs the call and makes its outcome.
 func (e *entry) run(ctx context.Context, inv *Invocation, d Decision) Outcome {
-	c := e.core()
+	c := e.scheduler()
 	if err := c.takeSlot(ctx, e); err != nil {
 		c.returned(e)
 		return cancelled("%s: cancelled before it ran", inv.Description)
@@ -43,9 +43,9 @@ func (e *entry) run(ctx context.Context, inv *Invocation, d Decision) Outcome {
 	return o
 }
 
-// call calls Run, which may panic, or end its goroutine: in any case over is told.
+// call calls Run, which may panic or exit its goroutine. It always sends to over.
 func call(ctx context.Context, inv *Invocation, l *Live, over chan<- ran) {
-	r := ran{err: Errorf(UnhandledException, "the tool ended its goroutine instead of returning")}
+	r := ran{err: Errorf(UnhandledException, "the tool exited its goroutine instead of returning")}
 	defer func() {
 		if p := recover(); p != nil {
 			r.err = Errorf(UnhandledException, "the tool failed: %v", p)
@@ -55,12 +55,12 @@ func call(ctx context.Context, inv *Invocation, l *Live, over chan<- ran) {
 	r.Result, r.err = inv.Run(ctx, l)
 }
 
-// awaitRun waits for Run, and for a while after a cancel. A Run that goes on after that keeps its place in the
-// order until it returns, so that nothing conflicting runs beside it.
+// awaitRun waits for Run, and for stopGrace after a cancel. A Run that continues after that keeps its position in the
+// order until it returns, so that no conflicting call runs at the same time.
 func (e *entry) awaitRun(ctx context.Context, over chan ran) (result ran, stopped bool) {
 	select {
 	case result = <-over:
-		e.core().returned(e)
+		e.scheduler().returned(e)
 		return result, true
 	case <-ctx.Done():
 	}
@@ -68,26 +68,26 @@ func (e *entry) awaitRun(ctx context.Context, over chan ran) (result ran, stoppe
 	defer grace.Stop()
 	select {
 	case result = <-over:
-		e.core().returned(e)
+		e.scheduler().returned(e)
 		return result, true
 	case <-grace.C:
 		go func() {
 			<-over
-			e.core().returned(e)
+			e.scheduler().returned(e)
 		}()
 		return ran{err: ctx.Err()}, false
 	}
 }
 
-// conclude turns what Run gave into an outcome.
+// conclude turns the result of Run into an outcome.
 func (e *entry) conclude(ctx, limited context.Context, inv *Invocation, r ran, stopped bool) Outcome {
 	o := Outcome{Status: StatusSuccess, Result: r.Result}
 	switch {
 	case r.err == nil:
 	case ctx.Err() != nil && (errors.Is(r.err, context.Canceled) || errors.Is(r.err, ctx.Err())):
-		o = withResult(cancelled("%s: cancelled while it ran", inv.Description), r.Result)
+		o = withResult(cancelled("%s: cancelled while running", inv.Description), r.Result)
 	case limited.Err() != nil && errors.Is(r.err, context.DeadlineExceeded):
-		o = withResult(failed(StatusError, ExecutionTimeout, "%s: stopped after %s, the time a call may take", inv.Description, e.x.Timeout), r.Result)
+		o = withResult(failed(StatusError, ExecutionTimeout, "%s: timed out after %s", inv.Description, e.x.Timeout), r.Result)
 	case errors.Is(r.err, ErrDenied):
 		o = withResult(deniedBy(r.err), r.Result)
 	default:

@@ -267,7 +267,7 @@ func (w *world) exitPlan() tool.Tool {
 			w.at(ctx, "prepare exit_plan_mode")
 			return &tool.Invocation{
 				Description: "leave plan mode",
-				Access:      []tool.Access{{Verb: tool.Holds, Target: "*"}},
+				Access:      []tool.Access{{Verb: tool.Locks, Target: "*"}},
 				Confirm:     tool.Plan{Text: "1. edit"},
 				Form:        json.RawMessage(`{"type":"object","properties":{"mode":{"type":"string"}}}`),
 				MustAsk:     true,

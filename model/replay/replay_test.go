@@ -95,7 +95,7 @@ func TestReadErrorsNameTheLine(t *testing.T) {
 	for in, want := range map[string]string{
 		"{\"text\":\"a\"}\n{\"end\":\n":           "line 2: unexpected end of JSON input",
 		"{\"text\":\"a\"}\n":                      "line 1: the turn that starts here has no end",
-		"\n{\"txt\":\"a\"}\n":                     `line 2: unknown key "txt" model, request, text, thought, call, usage, end`,
+		"\n{\"txt\":\"a\"}\n":                     `line 2: unknown key "txt" (expected model, request, text, thought, call, usage or end)`,
 		"{\"text\":\"a\",\"end\":\"stop\"}\n":     "line 1: expected an object with one key, got 2 keys",
 		"[]\n":                                    "line 1: json: cannot unmarshal array into Go value of type map[string]json.RawMessage",
 		"{\"end\":\"stop\"}\n{\"model\":\"m\"}\n": "line 2: the model's name must come first",
