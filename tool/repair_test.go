@@ -204,7 +204,7 @@ func TestDecoratedNames(t *testing.T) {
 func TestDefinePanicsOnMistakes(t *testing.T) {
 	for want, define := range map[string]func(){
 		"the arguments are string, not a struct": func() { define[string]() },
-		"field A has no json name":                 func() { define[struct{ A string }]() },
+		"field A has no json name":               func() { define[struct{ A string }]() },
 		"field A: type chan int has no schema": func() {
 			define[struct {
 				A chan int `json:"a"`
