@@ -46,7 +46,7 @@ func TestBudgetAndJSON(t *testing.T) {
 		t.Errorf("%d characters for a budget of 500", n)
 	}
 	wantSame(t, "text", "Output truncated (11,000 characters, 1,000 lines). Full output: /state/1. Showing the start and the end:\n\n"+
-		strings.Repeat("0123456789\n", 13)+"… [10,648 characters omitted] …\n"+strings.Repeat("0123456789\n", 19), got)
+		strings.Repeat("0123456789\n", 12)+"… [10,648 characters omitted] …\n"+strings.Repeat("0123456789\n", 20), got)
 
 	for name, tt := range map[string]struct {
 		spill func(tool.Call, string) (tool.Spilled, error)
