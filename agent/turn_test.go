@@ -31,7 +31,7 @@ func TestOneResponsePerCall(t *testing.T) {
 	got := show(a.History())
 	for _, want := range []string{
 		"user: go\nassistant thinks: hm\nassistant: ab\nassistant calls 1 look {\"name\":\"x\"}\n",
-		"\n1 look gives: saw x\n2 lok fails: there is no tool \"lok\"",
+		"\n1 look gives: saw x\n2 lok fails: unknown tool \"lok\"",
 		"\n3 look fails: ", "\n4 look fails: ", "\n5 odd fails: ", "odd things are not done here",
 		"\n6 boom fails: ", "\n7 look gives: saw y\nassistant: done\n",
 	} {

@@ -60,7 +60,7 @@ type sum struct {
 
 // sum judges all commands of a script, and says what was found of each that is not equal to one before it. It stops
 // when the time is over.
-func (w *weighing) sum(script *shell.Script) (sum, []string) {
+func (w *commandJudge) sum(script *shell.Script) (sum, []string) {
 	var lines []string
 	t := sum{floor: tool.Allow, proved: !w.noReadOnly && len(script.Notes) == 0, paths: tool.Allow, covered: true}
 	any := slices.ContainsFunc(w.allow, func(u *rule) bool { return u.whole })
@@ -93,7 +93,7 @@ func (t *sum) add(s *sentence, readOnly bool) {
 		t.floor, t.rules, t.about = s.verdict, s.ruled, s.about
 	}
 	t.forced = t.forced || s.forced
-	if s.cmd.Guess {
+	if s.cmd.MayRun {
 		return
 	}
 	t.proved = t.proved && s.proved
@@ -139,7 +139,7 @@ func (t *sum) because(what string, script *shell.Script) string {
 }
 
 // concluded puts the verdict together: deny, plan, ask, allow, table.
-func (w *weighing) concluded(j judged, script *shell.Script, t sum) judged {
+func (w *commandJudge) concluded(j judged, script *shell.Script, t sum) judged {
 	table := unknown.verdict(w.mode)
 	if t.proved {
 		table, j.proved = t.paths, true
@@ -203,7 +203,7 @@ func describe(s *shell.Script) string {
 		if name == "" && len(c.Words) > 0 {
 			name = c.Words[0].Text
 		}
-		if c.Guess || len(c.Words) == 0 || seen[name] {
+		if c.MayRun || len(c.Words) == 0 || seen[name] {
 			continue
 		}
 		seen[name] = true

@@ -142,7 +142,7 @@ func (e *engine) fact(c *shell.Command) *fact {
 				break
 			}
 		}
-	case !c.Guess || c.Interprets(): // what an echo gives an interpreter is a guess, and names files
+	case !c.MayRun || c.Interprets(): // what an echo gives an interpreter is a guess, and names files
 		f.all = c.Mentions(func(t shell.Touch) bool { return e.touch(f, t) })
 	}
 	return f

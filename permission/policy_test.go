@@ -97,7 +97,7 @@ func TestReasonAndOffer(t *testing.T) {
 		}},
 		{"a folder that may hold protected names", permission.AutoEdit, request(writes(root + "/src/")), tool.Decision{
 			Verdict: tool.Ask,
-			Reason:  "writes /home/me/app/src/ with all below it (mode: auto-edit)",
+			Reason:  "writes /home/me/app/src/ and everything below it (mode: auto-edit)",
 			Offer:   []string{"Edit(/src/**)"},
 		}},
 		{"a name that would be a pattern", permission.Default, request(writes(root + "/src/[id]*.ts")), tool.Decision{

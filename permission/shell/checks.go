@@ -139,10 +139,10 @@ func checkTest(a *args) string {
 		if w.Sort == Glob && a.cmd.Name() != "[[" && mayBeOperator(w.Text) {
 			return "glob pattern " + w.Text + " may expand to an operator"
 		}
-		if w.Sort == Ambient && a.cmd.Name() != "[[" && !oneWord(w.Text) {
+		if w.Sort == PublicVar && a.cmd.Name() != "[[" && !oneWord(w.Text) {
 			return w.Text + " may expand to several words"
 		}
-		if w.Sort == Ambient && (i > 0 && isFileTest(a.operands[i-1].Text) || i+1 < len(a.operands) && comparesFiles(a.operands[i+1].Text)) {
+		if w.Sort == PublicVar && (i > 0 && isFileTest(a.operands[i-1].Text) || i+1 < len(a.operands) && comparesFiles(a.operands[i+1].Text)) {
 			return notLiteral(w.Text)
 		}
 	}

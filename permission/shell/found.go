@@ -16,7 +16,7 @@ const foundMark = "@import@found@"
 
 // runByFind reports whether c stands behind find -exec.
 func (c *Command) runByFind() bool {
-	return c.Extra && c.By != nil && c.By.By == nil && systemName(c.By.Name()) == "find"
+	return c.AddsArgs && c.By != nil && c.By.By == nil && systemName(c.By.Name()) == "find"
 }
 
 // proveFound judges a command behind find -exec.
@@ -40,7 +40,7 @@ func (c *Command) proveOn(words []Word, mark string, several bool, below []Touch
 		found = Word{found.Text + "*", Glob}
 	}
 	one := *c
-	one.Words, one.By, one.Extra, one.program = nil, nil, false, ""
+	one.Words, one.By, one.AddsArgs, one.program = nil, nil, false, ""
 	for i, w := range words {
 		switch {
 		case w.Sort != Literal || mark != "" && w.Text != mark && strings.Contains(w.Text, mark) || strings.Contains(w.Text, foundMark):

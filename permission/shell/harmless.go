@@ -118,7 +118,7 @@ func (c *Command) prove() Proof {
 		return c.proveXargs()
 	}
 	words := c.Words[1:]
-	if i := slices.IndexFunc(words, func(w Word) bool { return w.Sort == Ambient }); i >= 0 && !s.ambient {
+	if i := slices.IndexFunc(words, func(w Word) bool { return w.Sort == PublicVar }); i >= 0 && !s.publicVars {
 		return Proof{Why: notLiteral(words[i].Text)}
 	}
 	var a *args
@@ -241,15 +241,15 @@ func (c *Command) surroundings() string {
 	switch {
 	case c.Place == Function:
 		return "it is in a function"
-	case c.Place == Text, c.Extra, c.By != nil && !c.By.keyword && !slices.Contains(harmlessWrappers, c.By.Name()):
+	case c.Place == Text, c.AddsArgs, c.By != nil && !c.By.keyword && !slices.Contains(harmlessWrappers, c.By.Name()):
 		return "it is run by " + c.By.Name()
 	}
 	for _, a := range c.Prefix {
 		if a.Name == "IFS" && c.Name() == "read" && !a.Odd && a.Value.Sort == Literal {
 			continue // for this one line that is read
 		}
-		if !harmlessAssign(a) && !(len(c.Words) == 0 && tame(a.Name) && !a.Odd && (a.Value.Sort == Literal || a.Value.Sort == Glob || a.Told)) {
-			if len(c.Words) == 0 && tame(a.Name) {
+		if !harmlessAssign(a) && !(len(c.Words) == 0 && isScratchVar(a.Name) && !a.Odd && (a.Value.Sort == Literal || a.Value.Sort == Glob || a.Told)) {
+			if len(c.Words) == 0 && isScratchVar(a.Name) {
 				return "it sets the variable " + a.Name + " to an unknown value"
 			}
 			return "it sets the variable " + a.Name

@@ -103,7 +103,7 @@ func (p *Pattern) Covers(c *Command) bool {
 	if p.any {
 		return true
 	}
-	if len(c.Words) < len(p.words) || !p.open && (len(c.Words) > len(p.words) || c.Extra) {
+	if len(c.Words) < len(p.words) || !p.open && (len(c.Words) > len(p.words) || c.AddsArgs) {
 		return false
 	}
 	for i, word := range p.words {
@@ -198,7 +198,7 @@ func matchOperands(c *Command, want []string) Match {
 		}
 	}
 	if len(want) > 0 {
-		if c.Extra {
+		if c.AddsArgs {
 			return Maybe
 		}
 		return No
@@ -218,7 +218,7 @@ func matchFlag(c *Command, want string) Match {
 			return Yes
 		}
 	}
-	if c.Extra || slices.ContainsFunc(c.Words, func(w Word) bool { return w.Sort != Literal }) {
+	if c.AddsArgs || slices.ContainsFunc(c.Words, func(w Word) bool { return w.Sort != Literal }) {
 		return Maybe
 	}
 	return No

@@ -179,7 +179,7 @@ func (r *reader) testExpr(cmd *Command, x syntax.TestExpr) bool {
 	case *syntax.Word:
 		w := r.word(x)
 		if w.Sort == Unknown && tells(x.Parts, anyName) { // whatever its value, it is one word and no operator here
-			w.Sort = Ambient
+			w.Sort = PublicVar
 		}
 		cmd.Words = append(cmd.Words, w)
 		return w.Sort != Unknown

@@ -10,16 +10,16 @@ import (
 // that is not here is unknown, and so is an abbreviated one; nothing is forbidden by name.
 type spec struct {
 	// flags in the notation of [parseFlags].
-	flags    string
-	exact    string // the same for a command that knows only whole words as options, and numbers as their values
-	operands operands
-	most     int  // most operands; 0: any number
-	safe     bool // no flag at all of the real command writes, runs or reaches: a glob may then come out as one
-	raw      bool // words that begin with a minus are operands too
-	apart    bool // the value of a short flag is the next word, never the rest of the same one
-	answers  bool // a word that begins with @ names a file with more words
-	stops    bool // what follows the first operand is no flag
-	ambient  bool // harmless variables may stand in its words
+	flags      string
+	exact      string // the same for a command that knows only whole words as options, and numbers as their values
+	operands   operands
+	most       int  // most operands; 0: any number
+	safe       bool // no flag at all of the real command writes, runs or reaches: a glob may then come out as one
+	raw        bool // words that begin with a minus are operands too
+	apart      bool // the value of a short flag is the next word, never the rest of the same one
+	answers    bool // a word that begins with @ names a file with more words
+	stops      bool // what follows the first operand is no flag
+	publicVars bool // harmless variables may stand in its words
 	// check looks at what a table cannot say.
 	check func(a *args) (why string)
 }

@@ -31,7 +31,7 @@ func (c *Command) proveXargs() Proof {
 
 // printsForXargs reports whether c is what such an xargs runs; xargs itself is judged too.
 func (c *Command) printsForXargs() bool {
-	return c.Extra && c.By != nil && c.By.By == nil && systemName(c.By.Name()) == "xargs" && slices.Contains(printers, c.Name())
+	return c.AddsArgs && c.By != nil && c.By.By == nil && systemName(c.By.Name()) == "xargs" && slices.Contains(printers, c.Name())
 }
 
 // replaced is the text in the words of xargs that it puts what it reads in the place of; "" if there is none.
@@ -68,7 +68,7 @@ func fits(a *args, l *listing) bool {
 
 // fedByXargs reports whether c is run by an xargs that is given names of files.
 func (c *Command) fedByXargs() bool {
-	return c.Extra && !c.Guess && c.By != nil && c.By.By == nil && c.By.fed != nil && systemName(c.By.Name()) == "xargs"
+	return c.AddsArgs && !c.MayRun && c.By != nil && c.By.By == nil && c.By.fed != nil && systemName(c.By.Name()) == "xargs"
 }
 
 // proveFed judges what such an xargs runs: with names behind its words, or in the place of what -I says; and without
