@@ -1,11 +1,11 @@
-// Package agent is the loop between a model and its tools: the model speaks, its calls are run, their results go
-// back, until it has nothing more to call.
+// Package agent is the loop between a model and its tools: the model answers, the executor runs its calls, and the results
+// go back to the model, until it makes no more calls.
 //
 //	a := agent.New(agent.Options{Model: m, Executor: x, System: agent.SystemPrompt(where), Observe: show})
 //	answer, err := a.Run(ctx, model.Text("Fix the failing test."))
 //
-// Whatever happens, a cancelled context and a broken connection included, every call in the history has its response,
-// so that the conversation can go on. The package knows no concrete tool and no screen: a front end reads [Event]s.
+// Every call in the history has a response, even after a cancelled context or a broken connection, so that the
+// conversation can continue. The package knows no concrete tool and no screen: a front end reads [Event]s.
 package agent
 
 import (
@@ -20,49 +20,49 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Options are what an agent is made of.
+// Options configure an Agent.
 type Options struct {
 	Model model.Model
-	// Executor is the agent's own. Its Observe is taken over; what stood there is called first. The executor of a
-	// sub-agent (see [tool.Executor.Child]) tells its steps to the observer of the first one.
+	// Executor runs the agent's calls. The agent replaces its Observe and calls the previous one first. The executor of a
+	// subagent (see [tool.Executor.Child]) reports its steps to the first agent's observer.
 	Executor *tool.Executor
 	System   string // see [SystemPrompt], and [Agent.SetSystem]
 	Limits   Limits
-	// Budget, if not nil, is shared with sub-agents: see [Crew].
+	// Budget, if not nil, is shared with subagents: see [Crew].
 	Budget *Budget
-	// MaxTokens bounds each answer of the model; 0 leaves it to the server.
+	// MaxTokens limits each answer of the model; 0: the server decides.
 	MaxTokens int
-	// Shelf, if not nil, holds declarations of tools from outside back where they are too many.
-	Shelf *Shelf
-	// Path is that of a sub-agent, as in [tool.Call].By; "" is the first agent.
+	// Catalog, if not nil, defers the declarations of external tools where there are too many.
+	Catalog *Catalog
+	// Path is the path of a subagent, as in [tool.Call].By; "" is the first agent.
 	Path string
-	// News, if not nil, is asked before each turn for what the model should know, such as a job that has ended.
+	// News, if not nil, is called before each turn for messages to the model, such as a background command that exited.
 	News func() []string
-	// Observe is told of everything, one event at a time. It must not call the agent.
+	// Observe receives every event, one at a time. It must not call the agent.
 	Observe func(Event)
-	// History is a conversation to go on with.
+	// History is an earlier conversation to continue.
 	History []model.Message
 }
 
-// Limits bound one Run.
+// Limits apply to one Run.
 type Limits struct {
-	Turns int           // questions to the model; 0 no limit
-	Wall  time.Duration // 0 no limit
+	Turns int           // requests to the model; 0: no limit
+	Wall  time.Duration // 0: no limit
 }
 
 var (
-	// ErrTurnLimit is in the chain when Limits.Turns ended a Run.
+	// ErrTurnLimit is in the chain when Limits.Turns stopped a Run.
 	ErrTurnLimit = errors.New("turn limit reached")
-	// ErrWallTime is in the chain when Limits.Wall ended a Run.
+	// ErrWallTime is in the chain when Limits.Wall stopped a Run.
 	ErrWallTime = errors.New("time limit reached")
-	// ErrEmptyAnswer is in the chain when a model kept saying nothing at all.
+	// ErrEmptyAnswer is in the chain when a model kept sending empty responses.
 	ErrEmptyAnswer = errors.New("empty answer")
 )
 
 // resumes is how often for one prompt a model may be asked to continue an answer that was cut off.
 const resumes = 3
 
-// emptyAnswers is how often in a row a model may say nothing before that is an error.
+// emptyAnswers is how many empty responses in a row are an error.
 const emptyAnswers = 3
 
 // An Agent holds a conversation.
@@ -73,9 +73,9 @@ type Agent struct {
 	turns   int        // of the session, for ids
 	ids     ids
 	stuck   stuck
-	place   *place // of its tools
+	view    *view // of its tools
 
-	mu      sync.Mutex // for what others may look at meanwhile
+	mu      sync.Mutex // guards the fields below
 	history []model.Message
 	system  string
 
@@ -84,11 +84,11 @@ type Agent struct {
 
 // New makes an agent.
 func New(o Options) *Agent {
-	a := &Agent{o: o, history: slices.Clone(o.History), system: o.System, place: o.Shelf.at(o.Path, o.Executor.Registry)}
+	a := &Agent{o: o, history: slices.Clone(o.History), system: o.System, view: o.Catalog.at(o.Path, o.Executor.Registry)}
 	a.ids.add(o.History)
 	for _, m := range o.History {
 		for _, c := range m.Calls() { // what was found then is known
-			a.place.revealed[c.Name] = true
+			a.view.revealed[c.Name] = true
 		}
 	}
 	before := o.Executor.Observe
@@ -101,18 +101,18 @@ func New(o Options) *Agent {
 	return a
 }
 
-// Answer is what came of a Run, also of one that failed.
+// Answer is the result of a Run, including a failed one.
 type Answer struct {
-	Text      string       // the model's last words
-	Reason    model.Reason // why they ended: after Length or Filter they are not whole
+	Text      string       // the model's last message
+	Reason    model.Reason // why it ended: after Length or Filter it is incomplete
 	Turns     int
 	Usage     model.Usage
 	Duration  time.Duration
-	ModelTime time.Duration  // the part of it that went into waiting for the model
-	Denied    []tool.Outcome // the calls that were refused
+	ModelTime time.Duration  // the part spent waiting for the model
+	Denied    []tool.Outcome // the calls that were denied
 }
 
-// Run says something to the model and goes on until it ends its turn, a limit is reached or ctx ends.
+// Run sends a prompt to the model and continues until the model makes no more calls, a limit is reached or ctx ends.
 func (a *Agent) Run(ctx context.Context, prompt ...model.Part) (Answer, error) {
 	a.running.Lock()
 	defer a.running.Unlock()
@@ -132,7 +132,7 @@ func (a *Agent) Run(ctx context.Context, prompt ...model.Part) (Answer, error) {
 	return out, err
 }
 
-// loop takes turns.
+// loop runs turns.
 func (a *Agent) loop(ctx context.Context, out *Answer) error {
 	empty, cuts := 0, 0
 	text := "" // of an answer that was cut off and is being continued
@@ -172,13 +172,13 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 			return nil
 		}
 		if empty++; empty == emptyAnswers {
-			return fmt.Errorf("%s said nothing, %d times in a row: %w", a.o.Model.Name(), empty, ErrEmptyAnswer)
+			return fmt.Errorf("%s sent %d empty responses in a row: %w", a.o.Model.Name(), empty, ErrEmptyAnswer)
 		}
 		a.tell(Said{model.Retry{Attempt: empty, Err: ErrEmptyAnswer}})
 	}
 }
 
-// SetSystem replaces what the model is told about itself and the place, from its next turn on.
+// SetSystem replaces the system prompt from the next turn on.
 func (a *Agent) SetSystem(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -204,9 +204,9 @@ func (a *Agent) add(m model.Message) {
 	a.history = append(a.history, m)
 }
 
-// addNews puts what has happened meanwhile into the conversation, and gives the tools that there are now.
+// addNews adds pending messages to the conversation and returns the current tools.
 func (a *Agent) addNews() []tool.Declaration {
-	tools, held := a.place.next()
+	tools, held := a.view.next()
 	var parts []model.Part
 	if held != "" {
 		parts = append(parts, model.Text(held))

@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	maxReport    = 25_000 // characters of a background report that the model is told
+	maxReport    = 25_000 // characters of a background report for the model
 	maxEndedJobs = 32     // whose reports are kept
 )
 
-// Job is a sub-agent in the background as it is at a moment.
+// Job is the state of a background subagent.
 type Job struct {
-	ID      string // its name, as its parent was told it: "explore-1"
+	ID      string // its name: "explore-1"
 	Running bool
-	Display TaskDisplay // how far it is
-	Report  string      // once it has ended: how, and its last words
+	Display TaskDisplay // progress
+	Report  string      // once it has finished: how, and its last message
 }
 
-// job is a sub-agent in the background. Beside the first three fields, all of it belongs to the crew's lock.
+// job is a background subagent. Except for the first three fields, the crew's mutex guards it.
 type job struct {
 	member *member
 	cancel context.CancelFunc
 	done   chan struct{}
 	shown  TaskDisplay
 	report string
-	told   bool // the model knows of the end
+	told   bool // the model knows that it finished
 }
 
 func (j *job) running() bool {
@@ -46,30 +46,30 @@ func (j *job) state() Job {
 	return Job{ID: j.member.path, Running: j.running(), Display: j.shown, Report: j.report}
 }
 
-// leaveBehind lets a sub-agent work while its parent goes on. It outlives the turn, not the crew.
-func (c *Crew) leaveBehind(ctx context.Context, m *member) (tool.Result, error) {
+// runInBackground runs a subagent while its parent continues. It outlives the turn, not the crew.
+func (c *Crew) runInBackground(ctx context.Context, m *member) (tool.Result, error) {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || c.behind() >= maxBackground {
+	if c.closed || c.background() >= maxBackground {
 		cancel()
 		delete(c.members, m.path)
-		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "task: %d sub-agents are at work in the background already; wait for one of them, or stop one", c.behind())
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "task: %d subagents are already running in the background. Wait for one to finish, or stop one.", c.background())
 	}
 	j := &job{member: m, cancel: cancel, done: make(chan struct{}), shown: m.display(statusBackground, "")}
-	c.jobs = append(c.forgetful(), j)
+	c.jobs = append(c.pruned(), j)
 	c.atWork.Add(1)
 	go func() {
 		defer c.atWork.Done()
 		defer cancel()
 		c.ended(j, c.report(own, j))
 	}()
-	said := fmt.Sprintf("%s works on this in the background. Its report will be told to you in a later turn; do not do its work meanwhile.", m.name)
+	said := fmt.Sprintf("Started %s in the background. You'll receive its report in a later turn; don't duplicate its work.", m.name)
 	return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: j.shown}, nil
 }
 
-// behind counts those at work in the background.
-func (c *Crew) behind() int {
+// background counts the running background subagents.
+func (c *Crew) background() int {
 	n := 0
 	for _, j := range c.jobs {
 		if j.running() {
@@ -79,8 +79,8 @@ func (c *Crew) behind() int {
 	return n
 }
 
-// forgetful is the jobs without the oldest of those whose end the model knows of.
-func (c *Crew) forgetful() []*job {
+// pruned returns the jobs without the oldest finished ones that the model knows of.
+func (c *Crew) pruned() []*job {
 	over := len(c.jobs) + 1 - maxBackground - maxEndedJobs
 	return slices.DeleteFunc(c.jobs, func(j *job) bool {
 		if over <= 0 || j.running() || !j.told {
@@ -91,27 +91,27 @@ func (c *Crew) forgetful() []*job {
 	})
 }
 
-// report is what the model is told of a sub-agent that has ended.
+// report is the message to the model about a finished subagent.
 func (c *Crew) report(ctx context.Context, j *job) (news string) {
 	m := j.member
-	begin := fmt.Sprintf("The background task of %s (%s) has ended", m.name, m.task.Description)
+	begin := fmt.Sprintf("Background subagent %s (%s) finished", m.name, m.task.Description)
 	defer func() {
 		if p := recover(); p != nil {
-			news = fmt.Sprintf("%s: it failed: %v", begin, p)
+			news = fmt.Sprintf("%s: failed: %v", begin, p)
 		}
 	}()
 	r, err := m.work(ctx, func(d tool.Display) { c.show(j, d) })
 	c.show(j, r.Display)
 	switch {
 	case errors.Is(err, context.Canceled):
-		begin += ": it was stopped"
+		begin += ": stopped"
 	case err != nil:
 		begin += fmt.Sprintf(": %v", err)
 	}
 	if len(r.Content) == 0 {
-		return begin + ". It had not begun."
+		return begin + ". It had not started."
 	}
-	return tool.Cut(begin+". Its report:\n\n"+r.Text(), maxReport)
+	return tool.Cut(begin+". Report:\n\n"+r.Text(), maxReport)
 }
 
 func (c *Crew) show(j *job, d tool.Display) {
@@ -122,7 +122,7 @@ func (c *Crew) show(j *job, d tool.Display) {
 	}
 }
 
-// ended notes that a sub-agent in the background has ended.
+// ended records that a background subagent has finished.
 func (c *Crew) ended(j *job, report string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,8 +133,8 @@ func (c *Crew) ended(j *job, report string) {
 	c.changed = make(chan struct{})
 }
 
-// News are the reports of sub-agents in the background that have ended, each once, and not those that [Crew.Job] or
-// [Crew.Stop] gave: for [Options].News.
+// News returns the reports of background subagents that have finished, each once, without those that [Crew.Job] or
+// [Crew.Stop] returned. It is for [Options].News.
 func (c *Crew) News() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,7 +148,7 @@ func (c *Crew) News() []string {
 	return news
 }
 
-// Jobs are the sub-agents in the background, the ended ones too, the first one first.
+// Jobs returns the background subagents, oldest first, including finished ones.
 func (c *Crew) Jobs() []Job {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,7 +159,7 @@ func (c *Crew) Jobs() []Job {
 	return all
 }
 
-// Job waits until a sub-agent in the background has ended, or ctx does, and tells how it is.
+// Job waits until a background subagent has finished or ctx ends, and returns its state.
 func (c *Crew) Job(ctx context.Context, id string) (Job, error) {
 	j, err := c.job(id)
 	if err != nil {
@@ -172,7 +172,7 @@ func (c *Crew) Job(ctx context.Context, id string) (Job, error) {
 	return c.tell(j), nil
 }
 
-// Stop ends a sub-agent in the background and all that it has begun, and gives what it said last.
+// Stop stops a background subagent and everything it started, and returns its state.
 func (c *Crew) Stop(ctx context.Context, id string) (Job, error) {
 	j, err := c.job(id)
 	if err != nil {
@@ -187,7 +187,7 @@ func (c *Crew) Stop(ctx context.Context, id string) (Job, error) {
 	}
 }
 
-// tell is a job for its parent, which then knows of its end.
+// tell returns a job's state for its parent, which then knows if it has finished.
 func (c *Crew) tell(j *job) Job {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,15 +207,15 @@ func (c *Crew) job(id string) (*job, error) {
 		names = append(names, j.member.path)
 	}
 	slices.Sort(names)
-	return nil, fmt.Errorf("sub-agent %s: none of this name is in the background; there are: %s", id, strings.Join(names, ", "))
+	return nil, fmt.Errorf("no background subagent %q (running or finished: %s)", id, strings.Join(names, ", "))
 }
 
-// Await waits until there is news, and gives it; nil if nobody works in the background, or ctx has ended. It is for a
-// front end that would end otherwise.
+// Await waits for news and returns it; nil if no background subagent is running or ctx has ended. It is for a front end
+// that would exit otherwise.
 func (c *Crew) Await(ctx context.Context) []string {
 	for {
 		c.mu.Lock()
-		busy, changed := c.behind() > 0, c.changed
+		busy, changed := c.background() > 0, c.changed
 		c.mu.Unlock()
 		if news := c.News(); len(news) > 0 || !busy {
 			return news
@@ -228,7 +228,7 @@ func (c *Crew) Await(ctx context.Context) []string {
 	}
 }
 
-// Close ends the sub-agents in the background and waits for them.
+// Close stops the background subagents and waits for them.
 func (c *Crew) Close() {
 	c.mu.Lock()
 	c.closed = true

@@ -7,17 +7,16 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// Budget is what an agent and its sub-agents use together. Its zero value counts and limits nothing; so does nil, which
-// does not count either.
+// Budget is shared by an agent and its subagents. Its zero value counts and has no limit; nil does not count either.
 type Budget struct {
-	Turns int // of all of them; 0 no limit. It is set before the first
+	Turns int // of all agents together; 0: no limit. Set it before the first turn
 
 	mu    sync.Mutex
 	turns int
 	usage model.Usage
 }
 
-// Spent is what was used so far.
+// Spent returns the turns and tokens used so far.
 func (b *Budget) Spent() (turns int, usage model.Usage) {
 	if b == nil {
 		return 0, model.Usage{}
@@ -27,7 +26,7 @@ func (b *Budget) Spent() (turns int, usage model.Usage) {
 	return b.turns, b.usage
 }
 
-// turn takes one turn.
+// turn counts one turn.
 func (b *Budget) turn() error {
 	if b == nil {
 		return nil
@@ -35,7 +34,7 @@ func (b *Budget) turn() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.Turns > 0 && b.turns >= b.Turns {
-		return fmt.Errorf("stopped after %d turns, sub-agents' included: %w", b.Turns, ErrTurnLimit)
+		return fmt.Errorf("stopped after %d turns, including subagents: %w", b.Turns, ErrTurnLimit)
 	}
 	b.turns++
 	return nil

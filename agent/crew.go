@@ -11,30 +11,30 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// CrewOptions are what sub-agents are made of.
+// CrewOptions configure a Crew.
 type CrewOptions struct {
 	Model    model.Model
 	Executor *tool.Executor // the first agent's: its tools, policy and observer
-	// System is what the first agent is told at present; nil: nothing.
+	// System returns the first agent's current system prompt; nil: none.
 	System func() string
-	// Roles come beside the built-in ones and hide those of the same name.
+	// Roles are added to the built-in ones and replace those of the same name.
 	Roles []Role
-	// Models opens the model that a role names; nil: there is only Model, and all use it.
+	// Models opens the model that a role names; nil: all use Model.
 	Models func(name string) (model.Model, error)
-	// Narrow is the policy of an approval mode that a role names; nil: roles may only be read-only.
+	// Narrow returns the policy of an approval mode that a role names; nil: roles can only be read-only.
 	Narrow func(mode string) (tool.Policy, error)
-	// Withhold says which tools no sub-agent is given; nil: none.
+	// Withhold reports which tools no subagent gets; nil: none.
 	Withhold func(tool.Declaration) bool
-	// Shelf is the first agent's: sub-agents have places of their own on it.
-	Shelf *Shelf
-	// Budget is the first agent's, so that all draw on one.
+	// Catalog is the first agent's; each subagent has its own view of it.
+	Catalog *Catalog
+	// Budget is the first agent's, shared by all.
 	Budget    *Budget
-	MaxTokens int // of each answer; 0 leaves it to the server
-	Turns     int // of one sub-agent; 0 is 100
-	Depth     int // how deep sub-agents may have sub-agents of their own; 0 is 3
-	Limit     int // sub-agents at work at once, on each level; 0 is 8
-	// Observe is told of what sub-agents say and call; several may tell at the same time. Their steps come to the first
-	// agent's observer.
+	MaxTokens int // of each answer; 0: the server decides
+	Turns     int // of one subagent; 0: 100
+	Depth     int // how deep subagents can be nested; 0: 3
+	Limit     int // subagents running at once, on each level; 0: 8
+	// Observe receives the events of subagents, possibly several at the same time. Their steps go to the first agent's
+	// observer.
 	Observe func(Member, Event)
 }
 
@@ -45,7 +45,7 @@ const (
 	maxBackground = 10
 )
 
-// Crew runs the sub-agents of a session. A tool that delegates calls [Crew.Do].
+// Crew runs the subagents of a session. A tool that delegates calls [Crew.Do].
 //
 //	crew := agent.NewCrew(agent.CrewOptions{Model: m, Executor: x})
 //	defer crew.Close()
@@ -53,18 +53,18 @@ const (
 type Crew struct {
 	o     CrewOptions
 	roles []Role
-	slots []chan struct{} // of each level; a level waits only for itself, so nobody waits in a circle
+	slots []chan struct{} // of each level; a level waits only for itself, which rules out deadlocks
 
 	mu      sync.Mutex
-	members map[string]*member // at work, by path
-	counts  map[string]int     // of sub-agents ever made, by path of the parent and role
-	jobs    []*job             // in the background, ended ones too
+	members map[string]*member // running, by path
+	counts  map[string]int     // of subagents ever started, by path of the parent and role
+	jobs    []*job             // in the background, including finished ones
 	changed chan struct{}
 	closed  bool
-	atWork  sync.WaitGroup // of those in the background
+	atWork  sync.WaitGroup // background subagents
 }
 
-// Member is a sub-agent at work.
+// Member is a running subagent.
 type Member struct {
 	Path        string // as in [tool.Call].By
 	Role        string
@@ -72,7 +72,7 @@ type Member struct {
 	Call        tool.Call // that gave it the task
 }
 
-// NewCrew makes a crew.
+// NewCrew returns a Crew.
 func NewCrew(o CrewOptions) *Crew {
 	if o.Turns <= 0 {
 		o.Turns = defaultTurns
@@ -90,50 +90,50 @@ func NewCrew(o CrewOptions) *Crew {
 	return c
 }
 
-// Roles are the roles that tasks can name.
+// Roles returns the roles that tasks can name.
 func (c *Crew) Roles() []Role { return slices.Clone(c.roles) }
 
-// Task is what a sub-agent is to do.
+// Task is the task of a subagent.
 type Task struct {
-	Description string // in a few words, for people
+	Description string // in a few words, for the user
 	Prompt      string
 	Type        string     // the name of a role; "" is DefaultRole
-	Background  bool       // do not wait: the report is news later. A sub-agent's own tasks are always waited for
+	Background  bool       // don't wait: the report comes as news. A subagent always waits for its own tasks
 	Live        *tool.Live // of the call that delegates; nil: no call does
 }
 
-// Do gives a task to a new sub-agent and waits for its report. The end of ctx ends the sub-agent; one in the background
-// is ended by Close.
+// Do runs a task in a new subagent and waits for its report. The end of ctx stops the subagent; Close stops background
+// subagents.
 func (c *Crew) Do(ctx context.Context, t Task) (tool.Result, error) {
 	if t.Live == nil {
 		t.Live = &tool.Live{Show: func(tool.Display) {}}
 	}
-	m, err := c.enlist(t)
+	m, err := c.spawn(t)
 	if err != nil {
 		return tool.Result{}, err
 	}
 	if t.Background && m.depth == 1 {
-		return c.leaveBehind(ctx, m)
+		return c.runInBackground(ctx, m)
 	}
-	defer c.dismiss(m)
+	defer c.remove(m)
 	return m.work(ctx, t.Live.Show)
 }
 
-// enlist makes a sub-agent for a task.
-func (c *Crew) enlist(t Task) (*member, error) {
+// spawn makes a subagent for a task.
+func (c *Crew) spawn(t Task) (*member, error) {
 	if t.Type == "" {
 		t.Type = DefaultRole
 	}
 	role := findRole(c.roles, t.Type)
 	if role == nil {
-		return nil, tool.Errorf(tool.InvalidParams, "task: there is no sub-agent of type %q; the types are %s", t.Type, c.roleNames())
+		return nil, tool.Errorf(tool.InvalidParams, "task: unknown subagent type %q (expected %s)", t.Type, c.roleNames())
 	}
 	parent, depth, err := c.parent(t.Live.Call)
 	if err != nil {
 		return nil, err
 	}
 	if depth >= c.o.Depth {
-		return nil, tool.Errorf(tool.ExecutionDenied, "task: sub-agents may have sub-agents only %d deep; do it yourself", c.o.Depth)
+		return nil, tool.Errorf(tool.ExecutionDenied, "task: subagents can be nested only %d deep. Do the task yourself.", c.o.Depth)
 	}
 	narrow, err := c.narrow(*role)
 	if err != nil {
@@ -147,7 +147,7 @@ func (c *Crew) enlist(t Task) (*member, error) {
 	}
 	registry, unknown, err := role.tools(parent.Registry, c.withheld(parent.Registry, t.Live.Call.Name, m.depth))
 	if err != nil {
-		return nil, fmt.Errorf("task: choose the tools of %s: %w", role.Name, err)
+		return nil, fmt.Errorf("task: select tools for subagent %s: %w", role.Name, err)
 	}
 	m.unknown = unknown
 	c.mu.Lock()
@@ -159,7 +159,7 @@ func (c *Crew) enlist(t Task) (*member, error) {
 	c.counts[key]++
 	m.name = fmt.Sprintf("%s-%d", role.Name, c.counts[key])
 	m.path = strings.TrimPrefix(t.Live.Call.By+"/"+m.name, "/")
-	m.executor = parent.Child(t.Live, m.name, narrow) // from here on the call takes no place among those that run
+	m.executor = parent.Child(t.Live, m.name, narrow) // from here on the call takes no slot
 	m.executor.Registry = registry
 	c.members[m.path] = m
 	return m, nil
@@ -173,7 +173,7 @@ func (c *Crew) roleNames() string {
 	return strings.Join(names, ", ")
 }
 
-// parent is the executor of the agent that made the call, and how deep it is.
+// parent returns the executor of the agent that made the call, and its depth.
 func (c *Crew) parent(call tool.Call) (*tool.Executor, int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,12 +182,12 @@ func (c *Crew) parent(call tool.Call) (*tool.Executor, int, error) {
 	}
 	m, ok := c.members[call.By]
 	if !ok {
-		return nil, 0, tool.Errorf(tool.ExecutionFailed, "task: the sub-agent %s is not at work any more", call.By)
+		return nil, 0, tool.Errorf(tool.ExecutionFailed, "task: subagent %s is no longer running", call.By)
 	}
 	return m.executor, m.depth, nil
 }
 
-// narrow is the policy that a role adds; nil adds nothing.
+// narrow returns the policy that a role adds; nil: none.
 func (c *Crew) narrow(r Role) (tool.Policy, error) {
 	var policy tool.Policy
 	switch {
@@ -203,11 +203,11 @@ func (c *Crew) narrow(r Role) (tool.Policy, error) {
 		return policy, nil
 	}
 	if c.o.Narrow == nil {
-		return nil, tool.Errorf(tool.ExecutionFailed, "task: the definition of %s wants the mode %s, and there are no modes here", r.Name, r.Mode)
+		return nil, tool.Errorf(tool.ExecutionFailed, "task: subagent %s requests mode %s, but modes aren't available here", r.Name, r.Mode)
 	}
 	mode, err := c.o.Narrow(r.Mode)
 	if err != nil {
-		return nil, tool.Errorf(tool.ExecutionFailed, "task: the definition of %s: %w", r.Name, err)
+		return nil, tool.Errorf(tool.ExecutionFailed, "task: invalid definition of subagent %s: %w", r.Name, err)
 	}
 	return tool.Stricter(policy, mode), nil
 }
@@ -218,13 +218,13 @@ func (c *Crew) modelNamed(name string) (model.Model, error) {
 	}
 	m, err := c.o.Models(name)
 	if err != nil {
-		return nil, tool.Errorf(tool.ExecutionFailed, "task: open the model %s: %w", name, err)
+		return nil, tool.Errorf(tool.ExecutionFailed, "task: open model %s: %w", name, err)
 	}
 	return m, nil
 }
 
-// withheld says which tools a sub-agent of this depth is not given. One that may have none of its own does not get the
-// tool that was called to make it.
+// withheld reports which tools a subagent of this depth doesn't get. One that can't have subagents doesn't get the tool
+// that starts them.
 func (c *Crew) withheld(tools *tool.Registry, called string, depth int) func(tool.Declaration) bool {
 	delegates := ""
 	if t, err := tools.Lookup(called); err == nil && depth >= c.o.Depth {
@@ -235,7 +235,7 @@ func (c *Crew) withheld(tools *tool.Registry, called string, depth int) func(too
 	}
 }
 
-func (c *Crew) dismiss(m *member) {
+func (c *Crew) remove(m *member) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.members, m.path)

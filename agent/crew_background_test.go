@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// A sub-agent in the background that breaks is told like any other; it takes nobody with it.
+// A subagent in the background that breaks is told like any other; it takes nobody with it.
 func TestBackgroundThatPanics(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{Limit: 1}, turns{
 		"break": {func(context.Context, func(...model.Event)) error { panic("broken model") }},
@@ -23,7 +23,7 @@ func TestBackgroundThatPanics(t *testing.T) {
 		t.Fatal(err)
 	}
 	news := f.crew.Await(t.Context())
-	if len(news) != 1 || !strings.HasSuffix(news[0], "(to break) has ended: it failed: broken model") {
+	if len(news) != 1 || !strings.HasSuffix(news[0], "(to break) finished: failed: broken model") {
 		t.Errorf("news %q", news)
 	}
 	if r, err := f.crew.Do(t.Context(), agent.Task{Prompt: "fine"}); err != nil || !strings.HasPrefix(r.Text(), "fine\n") {
@@ -47,7 +47,7 @@ func TestBackgroundInBounds(t *testing.T) {
 		}},
 	})
 	got, _, err := f.run(t)
-	if err != nil || strings.Count(got, "10 sub-agents are at work in the background already") != 2 {
+	if err != nil || strings.Count(got, "10 subagents are already running in the background") != 2 {
 		t.Errorf("%s (%v)", got, err)
 	}
 	close(release)
@@ -65,7 +65,7 @@ func TestBackgroundInBounds(t *testing.T) {
 	}
 }
 
-// What a sub-agent gives away in the background is waited for: it has no later turn. The observer is told who it is.
+// What a subagent gives away in the background is waited for: it has no later turn. The observer is told who it is.
 func TestBackgroundBelow(t *testing.T) {
 	var mu sync.Mutex
 	said := map[string]string{}
@@ -108,7 +108,7 @@ func TestBackgroundJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-f.bench.waiting
-	if _, err := f.crew.Job(t.Context(), "nobody-1"); err == nil || !strings.Contains(err.Error(), "there are: explore-1, general-purpose-1") {
+	if _, err := f.crew.Job(t.Context(), "nobody-1"); err == nil || !strings.Contains(err.Error(), "(running or finished: explore-1, general-purpose-1)") {
 		t.Errorf("an unknown name: %v", err)
 	}
 	soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -119,7 +119,7 @@ func TestBackgroundJob(t *testing.T) {
 	}
 	start := time.Now()
 	j, err = f.crew.Stop(t.Context(), "general-purpose-1")
-	if err != nil || j.Running || !strings.HasPrefix(j.Report, "The background task of general-purpose-1 (to wait) has ended: it was stopped. Its report:\n\nlooking\n") {
+	if err != nil || j.Running || !strings.HasPrefix(j.Report, "Background subagent general-purpose-1 (to wait) finished: stopped. Report:\n\nlooking\n") {
 		t.Errorf("stopped: %+v, %v", j, err)
 	}
 	if took := time.Since(start); took > stopTime {
@@ -156,7 +156,7 @@ func TestBackgroundStoppedBeforeItBegan(t *testing.T) {
 		}
 		reports += stopped.Report
 	}
-	if !strings.Contains(reports, "it was stopped. It had not begun.") || strings.Count(reports, "it was stopped") != 2 {
+	if !strings.Contains(reports, "finished: stopped. It had not started.") || strings.Count(reports, "finished: stopped") != 2 {
 		t.Error(reports)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 func ExampleCrew() {
 	m, err := replay.Read(strings.NewReader(`
-{"text":"Close is called in two places: a.go:7 and b.go:9."}
+{"text":"Close is called in two views: a.go:7 and b.go:9."}
 {"end":"stop"}
 `), "example", replay.Options{})
 	if err != nil {
@@ -25,7 +25,7 @@ func ExampleCrew() {
 	})
 	fmt.Println(report.Text(), err)
 	// Output:
-	// Close is called in two places: a.go:7 and b.go:9.
+	// Close is called in two views: a.go:7 and b.go:9.
 	//
-	// [explore-1: 1 turn, 0 calls, 0 tokens; changed no files with its editing tools] <nil>
+	// [explore-1: 1 turn, 0 calls, 0 tokens; no files edited] <nil>
 }

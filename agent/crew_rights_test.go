@@ -20,7 +20,7 @@ func tries() []func(context.Context, func(...model.Event)) error {
 	}
 }
 
-// statuses tell what became of the calls of one sub-agent, by the tool's name.
+// statuses tell what became of the calls of one subagent, by the tool's name.
 func (f *office) statuses(by string) map[string]tool.Status {
 	got := map[string]tool.Status{}
 	for _, e := range f.seen {
@@ -31,7 +31,7 @@ func (f *office) statuses(by string) map[string]tool.Status {
 	return got
 }
 
-// Whatever a role says, a sub-agent may do at most what its parent may: here odd is denied to all.
+// Whatever a role says, a subagent may do at most what its parent may: here odd is denied to all.
 func TestRoleNeverAddsRights(t *testing.T) {
 	none := func(string) (tool.Policy, error) { return nil, nil }
 	denyLooks := func(r tool.Request) tool.Decision {
@@ -90,7 +90,7 @@ func TestRoleNeverAddsRights(t *testing.T) {
 	}
 }
 
-// What was taken from a sub-agent its own sub-agents do not get back.
+// What was taken from a subagent its own subagents do not get back.
 func TestRightsAreNotRegainedBelow(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{Roles: []agent.Role{{Name: "reader", ReadOnly: true, Tools: []string{"task", "look", "change"}}}}, turns{
 		"go":  {gives(`{"prompt":"mid","type":"reader"}`), stop("done")},
@@ -112,11 +112,11 @@ func TestRoleThatCannotBeKept(t *testing.T) {
 		o    agent.CrewOptions
 		want string
 	}{
-		"no modes": {agent.CrewOptions{Roles: []agent.Role{{Name: "r", Mode: "default"}}}, "wants the mode default, and there are no modes here"},
+		"no modes": {agent.CrewOptions{Roles: []agent.Role{{Name: "r", Mode: "default"}}}, "requests mode default, but modes aren't available here"},
 		"no such mode": {agent.CrewOptions{Roles: []agent.Role{{Name: "r", Mode: "x"}}, Narrow: func(string) (tool.Policy, error) { return nil, errors.New("no mode x") }},
-			"the definition of r: no mode x"},
+			"invalid definition of subagent r: no mode x"},
 		"no such model": {agent.CrewOptions{Roles: []agent.Role{{Name: "r", Model: "m"}}, Models: func(string) (model.Model, error) { return nil, errors.New("no model m") }},
-			"open the model m: no model m"},
+			"open model m: no model m"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newOffice(t, tt.o, turns{"go": {gives(`{"prompt":"try","type":"r"}`), stop("done")}, "try": tries()})
@@ -128,14 +128,14 @@ func TestRoleThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// Tools that are for the person's own conversation are withheld from all sub-agents, and names that are no tools told.
+// Tools that are for the person's own conversation are withheld from all subagents, and names that are no tools told.
 func TestWithheldAndUnknownTools(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{
 		Roles:    []agent.Role{{Name: "r", Tools: []string{"look", "odd", "Bash"}}},
 		Withhold: func(d tool.Declaration) bool { return d.Name == "odd" },
 	}, turns{"go": {gives(`{"prompt":"try","type":"r"}`), stop("done")}, "try": tries()})
 	got, _, err := f.run(t)
-	if err != nil || !strings.Contains(got, "(Its definition names tools that there are not: odd, Bash.)") {
+	if err != nil || !strings.Contains(got, "(Its definition names unknown tools: odd, Bash.)") {
 		t.Errorf("%s (%v)", got, err)
 	}
 }

@@ -144,7 +144,7 @@ func (f *office) run(t *testing.T) (string, agent.Answer, error) {
 
 type turns = map[string][]func(context.Context, func(...model.Event)) error
 
-// A sub-agent has its own history and tools; its parent is told its last words and what they took.
+// A subagent has its own history and tools; its parent is told its last words and what they took.
 func TestTaskReports(t *testing.T) {
 	budget := &agent.Budget{}
 	f := newOffice(t, agent.CrewOptions{System: func() string { return "Be good." }, Budget: budget}, turns{
@@ -160,7 +160,7 @@ func TestTaskReports(t *testing.T) {
 assistant calls c0 task {"prompt":"look around","type":"Explore"}
 c0 task gives: It is x.
 
-[explore-1: 2 turns, 2 calls, 2,734 tokens; changed no files with its editing tools]
+[explore-1: 2 turns, 2 calls, 2,734 tokens; no files edited]
 assistant: done
 `
 	if d := cmp.Diff(want, got); d != "" {
@@ -170,7 +170,7 @@ assistant: done
 	if d := cmp.Diff([]string{"boom", "look", "odd", "wait"}, toolNames(r)); d != "" { // odd runs things: which of them, policy says
 		t.Errorf("tools of explore: %s", d)
 	}
-	if !strings.HasPrefix(r.System, "Be good.\n\nYou are the sub-agent explore-1:") || !strings.Contains(r.System, "You only look") {
+	if !strings.HasPrefix(r.System, "Be good.\n\nYou are the subagent explore-1.") || !strings.Contains(r.System, "You are read-only") {
 		t.Errorf("it is told %q", r.System)
 	}
 	var steps []string
@@ -188,7 +188,7 @@ assistant: done
 	}
 }
 
-// The display follows the documented shape and says what the sub-agent does.
+// The display follows the documented shape and says what the subagent does.
 func TestTaskDisplay(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{}, turns{
 		"go": {gives(`{"prompt":"p"}`), stop("done")},
@@ -216,7 +216,7 @@ func TestTaskDisplay(t *testing.T) {
 	}
 	want := `{"type":"task_execution","subagentName":"general-purpose","by":"general-purpose-1","taskDescription":"to p","taskPrompt":"p",` +
 		`"status":"completed","result":"fine","executionSummary":{"turns":2,"toolCalls":2,"filesChanged":[]},"tokenCount":0,"toolCalls":[` +
-		`{"callId":"1","name":"look","status":"success"},{"callId":"2","name":"odd","status":"denied","error":"odd x: permission denied: odd things are not done here"}]}`
+		`{"callId":"1","name":"look","status":"success"},{"callId":"2","name":"odd","status":"denied","error":"permission denied: odd x. Odd things are not done here."}]}`
 	if d := cmp.Diff(want, string(raw)); d != "" {
 		t.Error(d)
 	}
@@ -225,7 +225,7 @@ func TestTaskDisplay(t *testing.T) {
 	}
 }
 
-// Sub-agents work side by side, and below one another as deep as they may.
+// Subagents work side by side, and below one another as deep as they may.
 func TestTasksSideBySideAndDeep(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{Depth: 2, Limit: 2}, turns{
 		"go":   {gives(`{"prompt":"a"}`, `{"prompt":"b"}`, `{"prompt":"c"}`), stop("done")},
@@ -271,10 +271,10 @@ func TestTaskThatFails(t *testing.T) {
 		t.Fatal(err, answer)
 	}
 	for _, want := range []string{
-		"c0 task fails: task: the sub-agent general-purpose-", `did not finish: nothing is written for "nobody wrote this"`,
-		"did not finish: stopped after 5 turns: turn limit reached\n\nstill at it\n\n[general-purpose-", ": 5 turns, 5 calls, ",
-		`c2 task fails: task: there is no sub-agent of type "wizard"; the types are general-purpose, explore`,
-		`c3 task gives: (the sub-agent said nothing)` + "\n\n" + `(Its report is not whole: it ended for the reason "filter".)`,
+		"c0 task fails: task: subagent general-purpose-", `failed: nothing is written for "nobody wrote this"`,
+		"failed: stopped after 5 turns: turn limit reached\n\nstill at it\n\n[general-purpose-", ": 5 turns, 5 calls, ",
+		`c2 task fails: task: unknown subagent type "wizard" (expected general-purpose, explore)`,
+		`c3 task gives: (the subagent returned no text)` + "\n\n" + `(The report is incomplete: the model stopped with reason "filter".)`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q:\n%s", want, got)
@@ -289,7 +289,7 @@ func TestOneBudget(t *testing.T) {
 		"go": {gives(`{"prompt":"loop"}`, `{"prompt":"loop"}`), stop("done")}, "loop": {loop},
 	})
 	_, _, err := f.run(t)
-	if err == nil || !strings.Contains(err.Error(), "stopped after 20 turns, sub-agents' included") {
+	if err == nil || !strings.Contains(err.Error(), "stopped after 20 turns, including subagents") {
 		t.Errorf("ended with %v", err)
 	}
 	if n := len(f.model.requests); n != 20 {
@@ -313,11 +313,11 @@ func TestTaskInTheBackground(t *testing.T) {
 		}},
 	})
 	got, _, err := f.run(t)
-	if err != nil || !strings.Contains(got, "c0 task gives: general-purpose-1 works on this in the background.") {
+	if err != nil || !strings.Contains(got, "c0 task gives: Started general-purpose-1 in the background.") {
 		t.Fatal(err, got)
 	}
 	news := f.crew.Await(t.Context())
-	if len(news) != 1 || !strings.HasPrefix(news[0], "The background task of general-purpose-1 (to slow) has ended. Its report:\n\nfound it\n\n[general-purpose-1: 1 turn,") {
+	if len(news) != 1 || !strings.HasPrefix(news[0], "Background subagent general-purpose-1 (to slow) finished. Report:\n\nfound it\n\n[general-purpose-1: 1 turn,") {
 		t.Errorf("news: %q", news)
 	}
 	if again := f.crew.Await(t.Context()); again != nil {
@@ -342,7 +342,7 @@ func TestCloseEndsTheBackground(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	for _, n := range f.crew.News() {
-		if !strings.Contains(n, "has ended: it was stopped") {
+		if !strings.Contains(n, "finished: stopped") {
 			t.Errorf("news %q", n)
 		}
 	}

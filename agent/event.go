@@ -5,25 +5,25 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// An Event tells a front end what happens: [Began], [Said], [Called], [Step], [Answered], [Responded], [Resumed]. Of
-// one turn they come in this order; Steps come whenever a call moves.
+// An Event reports progress to a front end: [Began], [Said], [Called], [Step], [Answered], [Responded], [Resumed]. Within
+// a turn they come in this order; Steps come whenever a call changes its stage.
 type Event interface{ event() }
 
-// Began tells that the model is asked.
+// Began reports a request to the model.
 type Began struct {
 	Turn int // of the session, from 1
 }
 
-// Said is a piece of the model's answer as it comes: a Text, Thought, Usage or Retry.
+// Said is a piece of the model's answer as it streams: a Text, Thought, Usage or Retry.
 type Said struct{ model.Event }
 
-// Called tells that the model has said a call. From here on its ID is unique in the session.
+// Called reports a call of the model. From here on its ID is unique in the session.
 type Called struct{ tool.Call }
 
-// Step is what the executor tells of a call, sub-agents' too.
+// Step is an event of the executor, including those of subagents.
 type Step struct{ tool.Event }
 
-// Answered tells that the model's answer is complete, or broke off with Err.
+// Answered reports that the model's answer is complete, or was cut off by Err.
 type Answered struct {
 	Turn    int
 	Message model.Message
@@ -32,7 +32,7 @@ type Answered struct {
 	Err     error
 }
 
-// Responded tells that all calls of the answer have ended: there is one outcome and one response for each, in order.
+// Responded reports that all calls of the answer have ended, with one outcome and one response for each, in order.
 type Responded struct {
 	Turn     int
 	Message  model.Message

@@ -6,12 +6,12 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// ids are those of the session's calls. Servers do not keep them apart: some number from call_0 in each answer, some
+// ids are the IDs of the session's calls. Servers don't keep them unique: some number from call_0 in each answer, some
 // send none.
 type ids struct{ used map[string]bool }
 
-// unique is the server's id if it is new, else one made of turn and index. Nine letters and digits: there are servers
-// that take nothing else.
+// unique returns the server's ID if it is new, else one made of turn and index. It has nine letters and digits because some
+// servers accept nothing else.
 func (s *ids) unique(id string, turn, index int) string {
 	if s.used == nil {
 		s.used = map[string]bool{}
@@ -23,7 +23,7 @@ func (s *ids) unique(id string, turn, index int) string {
 	return id
 }
 
-// add takes the ids of a conversation that goes on.
+// add records the IDs of a continued conversation.
 func (s *ids) add(history []model.Message) {
 	for _, m := range history {
 		for _, c := range m.Calls() {

@@ -12,26 +12,26 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// member is one sub-agent and its task.
+// member is one subagent and its task.
 type member struct {
 	crew     *Crew
 	role     Role
 	task     Task
 	name     string // "explore-2"
 	path     string // "general-purpose-1/explore-2"
-	depth    int    // 1 for a sub-agent of the first agent
+	depth    int    // 1 for a subagent of the first agent
 	model    model.Model
 	executor *tool.Executor
-	unknown  []string // tools that its definition names and nobody knows
+	unknown  []string // unknown tools that its definition names
 
-	// What it did so far; of the goroutine that works.
+	// What it did so far; owned by the working goroutine.
 	calls   []TaskCall
 	count   int      // of all calls
 	changed []string // paths of files
 	answer  Answer
 }
 
-// work lets the sub-agent do its task. show, if not nil, is given a display of it as it goes on.
+// work runs the task. show, if not nil, receives displays of the progress.
 func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result, error) {
 	slot := m.crew.slots[m.depth-1]
 	select {
@@ -51,7 +51,7 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 	}
 	a := New(Options{
 		Model: m.model, Executor: m.executor, System: m.role.system(base, m.name), Limits: Limits{Turns: turns},
-		Budget: o.Budget, MaxTokens: o.MaxTokens, Shelf: o.Shelf, Path: m.path,
+		Budget: o.Budget, MaxTokens: o.MaxTokens, Catalog: o.Catalog, Path: m.path,
 		Observe: func(e Event) {
 			if m.note(e) && show != nil {
 				show(m.display(statusRunning, ""))
@@ -61,20 +61,20 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 			}
 		},
 	})
-	defer o.Shelf.leave(m.path)
+	defer o.Catalog.leave(m.path)
 	var err error
 	m.answer, err = a.Run(ctx, model.Text(m.task.Prompt))
 	return m.result(err)
 }
 
-// note keeps count of what the sub-agent does, and reports whether there is something new to be seen.
+// note records an event, and reports whether the display changed.
 func (m *member) note(e Event) bool {
 	switch e := e.(type) {
 	case Called:
 		m.count++
 		m.calls = append(m.calls, TaskCall{CallID: e.ID, Name: e.Name, Status: "executing"})
 		if over := len(m.calls) - maxShownCalls; over > 0 {
-			m.calls = slices.Clone(m.calls[over:]) // displays keep what they were given
+			m.calls = slices.Clone(m.calls[over:]) // displays keep the old slice
 		}
 	case Answered:
 		m.answer.Turns++
@@ -90,13 +90,13 @@ func (m *member) note(e Event) bool {
 	return true
 }
 
-// ended notes the outcome of a call.
+// ended records the outcome of a call.
 func (m *member) ended(o tool.Outcome) {
 	for i := range m.calls {
 		if m.calls[i].CallID == o.Call.ID {
 			m.calls[i].Status = string(o.Status)
 			if o.Error != nil {
-				m.calls[i].Error = short(o.Error.Message, 200)
+				m.calls[i].Error = short(strings.ReplaceAll(o.Error.Message, "\n", ". "), 200)
 			}
 		}
 	}
@@ -105,17 +105,17 @@ func (m *member) ended(o tool.Outcome) {
 	}
 }
 
-// result is the report: the last words, and what it took.
+// result is the report: the last message, and counts.
 func (m *member) result(err error) (tool.Result, error) {
 	text := strings.TrimSpace(m.answer.Text)
 	if text == "" {
-		text = "(the sub-agent said nothing)"
+		text = "(the subagent returned no text)"
 	}
 	if r := m.answer.Reason; err == nil && (r == model.Length || r == model.Filter) {
-		text += fmt.Sprintf("\n\n(Its report is not whole: it ended for the reason %q.)", m.answer.Reason)
+		text += fmt.Sprintf("\n\n(The report is incomplete: the model stopped with reason %q.)", m.answer.Reason)
 	}
 	if len(m.unknown) > 0 {
-		text += "\n\n(Its definition names tools that there are not: " + short(strings.Join(m.unknown, ", "), 300) + ".)"
+		text += "\n\n(Its definition names unknown tools: " + short(strings.Join(m.unknown, ", "), 300) + ".)"
 	}
 	text += "\n\n[" + m.name + ": " + m.counts() + "]"
 	status := statusCompleted
@@ -124,7 +124,7 @@ func (m *member) result(err error) (tool.Result, error) {
 		status = statusCancelled
 	case err != nil:
 		status = statusFailed
-		err = fmt.Errorf("task: the sub-agent %s did not finish: %w", m.name, err)
+		err = fmt.Errorf("task: subagent %s failed: %w", m.name, err)
 	}
 	return tool.Result{Content: []tool.Part{tool.Text(text)}, Display: m.display(status, m.answer.Text)}, err
 }
@@ -136,11 +136,11 @@ func (m *member) counts() string {
 	s := fmt.Sprintf("%s, %s, %s tokens", plural(m.answer.Turns, "turn"), plural(m.count, "call"), number(m.answer.Usage.Total()))
 	switch n := len(m.changed); {
 	case n > maxNamedFiles:
-		s += fmt.Sprintf("; changed %d files: %s and others", n, strings.Join(m.changed[:maxNamedFiles], ", "))
+		s += fmt.Sprintf("; edited %d files: %s and others", n, strings.Join(m.changed[:maxNamedFiles], ", "))
 	case n > 0:
-		s += "; changed " + strings.Join(m.changed, ", ")
+		s += "; edited " + strings.Join(m.changed, ", ")
 	default:
-		s += "; changed no files with its editing tools"
+		s += "; no files edited"
 	}
 	return s
 }

@@ -10,20 +10,20 @@ import (
 //go:embed system.md
 var systemText string
 
-// Surroundings are what the system prompt tells of the place.
+// Surroundings are the facts that the system prompt states.
 type Surroundings struct {
 	Workspace string    // absolute path
-	Date      time.Time // zero: none is told
+	Date      time.Time // zero: unknown
 	Platform  string    // "": this program's
-	Extra     string    // what the person or the project wants added
+	Extra     string    // instructions of the user or the project, appended
 }
 
-// SystemPrompt is the text that tells a model who it is and how to work.
+// SystemPrompt returns the system prompt: who the model is and how to work.
 func SystemPrompt(s Surroundings) string {
 	if s.Platform == "" {
 		s.Platform = runtime.GOOS
 	}
-	date := "not known"
+	date := "unknown"
 	if !s.Date.IsZero() {
 		date = s.Date.Format("Monday, 2 January 2006")
 	}

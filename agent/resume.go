@@ -32,11 +32,10 @@ func (t *turn) resume(before, now string) string {
 	return now
 }
 
-// minOverlap is how many bytes at least must be the same for a repetition not to be taken for chance.
+// minOverlap is how many equal bytes count as a repetition.
 const minOverlap = 12
 
-// continued joins a text that was cut off and its continuation, without what the model repeats in spite of what it was
-// asked.
+// continued joins a text that was cut off and its continuation, without text that the model repeats.
 func continued(text, more string) string {
 	for n := min(len(text), len(more)); n >= minOverlap || n > 0 && n == len(text); n-- {
 		if strings.HasSuffix(text, more[:n]) {

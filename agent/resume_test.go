@@ -192,7 +192,7 @@ func TestRepairedCallOverTheWire(t *testing.T) {
 		openaitest.Answer{
 			Expect: []string{
 				`"function":{"name":"look","arguments":"{\"name\":\"x,}\"}"`, `saw x,}\nNote: the tool was called as \"functions.look:0\"; its name is look\n`,
-				`Note: the argument object had trailing commas, which are not valid JSON; they were removed`,
+				`Note: the argument object had trailing commas, which are not valid JSON. They were removed.`,
 			},
 			Absent: []string{`"name":"functions.`},
 			Text:   "done",

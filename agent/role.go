@@ -12,41 +12,42 @@ import (
 //go:embed subagent.md
 var subagentText string
 
-// Role is a sort of sub-agent. It can only take away from what its parent may do, never add.
+// Role is a type of subagent. It can only restrict what its parent may do, never extend it.
 type Role struct {
 	Name        string
 	Description string      // when to use it
-	Prompt      string      // who it is, beside what every sub-agent is told
-	Tools       []string    // names under any of those that tools declare, "server__*" for all that begin so; nil: all of its parent's
-	Without     []string    // likewise: what it is not given all the same
+	Prompt      string      // instructions, added to those of every subagent
+	Tools       []string    // any names that tools declare, or "server__*" for a prefix; nil: all of its parent's
+	Without     []string    // likewise: tools that it does not get
 	Kinds       []tool.Kind // of built-in tools; nil: all
-	ReadOnly    bool        // what would change something is refused; commands are judged as in plan mode, if there are modes
+	ReadOnly    bool        // calls that modify something are denied; commands are judged as in plan mode, if there are modes
 	Mode        string      // a stricter approval mode than its parent's; ""
 	Model       string      // the name of another model; ""
-	Turns       int         // at most; 0: the crew's
+	Turns       int         // maximum; 0: the crew's
 }
 
-// DefaultRole is the name of the role of a task that names none.
+// DefaultRole is the role of a task that names none.
 const DefaultRole = "general-purpose"
 
-// Roles are the roles that are built in.
+// Roles returns the built-in roles.
 func Roles() []Role {
 	return []Role{
 		{
 			Name:        DefaultRole,
-			Description: "for any task, with all your tools",
+			Description: "any task, with all your tools",
 		},
 		{
 			Name:        "explore",
-			Description: "read-only; finds things in files and pages and answers questions",
-			Prompt:      "You only look: you change nothing. Search widely first, then read what matters. Be quick: several searches go into one answer.",
+			Description: "read-only; searches files and web pages and answers questions",
+			Prompt:      "You are read-only. Search broadly first, then read the relevant files. Run independent searches in parallel.",
 			Kinds:       []tool.Kind{tool.Read, tool.Search, tool.Think, tool.Fetch, tool.Execute},
 			ReadOnly:    true,
 		},
 	}
 }
 
-// AllRoles are the given roles and the built-in ones that they do not hide; of one name the first counts.
+// AllRoles returns the given roles and the built-in ones that they do not replace. Of two roles with one name it keeps the
+// first.
 func AllRoles(more []Role) []Role {
 	var all []Role
 	for _, r := range append(slices.Clone(more), Roles()...) {
@@ -66,14 +67,13 @@ func findRole(roles []Role, name string) *Role {
 	return nil
 }
 
-// system is what a sub-agent is told beside what its parent was told.
+// system is the system prompt of a subagent: that of its parent with additions.
 func (r Role) system(base, name string) string {
 	parts := []string{strings.TrimSpace(base), strings.ReplaceAll(strings.TrimSpace(subagentText), "{{name}}", name), strings.TrimSpace(r.Prompt)}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n") + "\n"
 }
 
-// looking judges commands by a policy that knows which of them only look, and all else by what it touches. Who explores
-// wants git log, too.
+// looking judges commands by a policy that knows read-only commands, such as git log, and other calls by their access.
 func looking(commands tool.Policy) tool.Policy {
 	return func(r tool.Request) tool.Decision {
 		if slices.ContainsFunc(r.Access, func(a tool.Access) bool { return a.Verb == tool.Execs }) {
@@ -83,17 +83,17 @@ func looking(commands tool.Policy) tool.Policy {
 	}
 }
 
-// lookOnly refuses what may change something.
+// lookOnly denies calls that may modify something.
 func lookOnly(r tool.Request) tool.Decision {
 	for _, a := range r.Access {
 		if a.Changes() {
-			return tool.Decision{Reason: fmt.Sprintf("this sub-agent is read-only, and the call %s %s", a.Verb, a.Target)}
+			return tool.Decision{Reason: fmt.Sprintf("this subagent is read-only, and the call %s %s", a.Verb, a.Target)}
 		}
 	}
 	return tool.Decision{Verdict: tool.Allow}
 }
 
-// tools is the part of the parent's tools that the role has. unknown are names of the role that are no tool.
+// tools returns the parent's tools that the role has, and the names in the role that are not tools.
 func (r Role) tools(parent *tool.Registry, withheld func(tool.Declaration) bool) (own *tool.Registry, unknown []string, err error) {
 	used := map[string]bool{}
 	byOrigin := map[string][]tool.Tool{}
@@ -120,7 +120,7 @@ func (r Role) tools(parent *tool.Registry, withheld func(tool.Declaration) bool)
 	return own, r.unused(used), nil
 }
 
-// Unknown are the names in the role that stand for none of these tools.
+// Unknown returns the names in the role that match none of these tools.
 func (r Role) Unknown(tools []tool.Declaration) []string {
 	used := map[string]bool{}
 	for _, d := range tools {
@@ -140,8 +140,7 @@ func (r Role) unused(used map[string]bool) []string {
 	return unknown
 }
 
-// without reports whether the role leaves the tool out by name. A name with a condition leaves out all of it, which is
-// more than was meant, and never less.
+// without reports whether the role excludes the tool by name. A name with a condition excludes the whole tool.
 func (r Role) without(d tool.Declaration, used map[string]bool) bool {
 	out := false
 	for _, name := range r.Without {
@@ -152,7 +151,7 @@ func (r Role) without(d tool.Declaration, used map[string]bool) bool {
 	return out
 }
 
-// wants reports whether the role has the tool, and notes the name it has it by.
+// wants reports whether the role has the tool, and records the name that matched.
 func (r Role) wants(d tool.Declaration, used map[string]bool) bool {
 	if r.Kinds != nil && (d.Origin != "" || !slices.Contains(r.Kinds, d.Kind)) {
 		return false
@@ -169,9 +168,9 @@ func (r Role) wants(d tool.Declaration, used map[string]bool) bool {
 	return wanted
 }
 
-// names reports whether a name stands for the tool: any of those that it declares, also as the files of other programs
-// write them ("Bash", "mcp__github__search"), or "server__*" for all that begin so. A name with a condition, as in
-// "Bash(git *)", stands for none: the tool without the condition would be more than was meant.
+// names reports whether a name matches the tool: any name that it declares, also as other programs write it ("Bash",
+// "mcp__github__search"), or a prefix such as "server__*". A name with a condition, such as "Bash(git *)", matches none: the
+// tool without the condition would be more than was granted.
 func names(d tool.Declaration, name string) bool {
 	if d.Origin != "" {
 		name = strings.TrimPrefix(name, "mcp__")

@@ -2,10 +2,10 @@ package agent
 
 import "github.com/adze-dev/adze/tool"
 
-// sameErrors is how often a tool may be called wrongly in the same way before the model is told to stop it.
+// sameErrors is how often a tool can fail with the same error before the model gets a note.
 const sameErrors = 3
 
-// stuck notices a model that makes the same mistake again and again.
+// stuck detects a model that repeats the same invalid call.
 type stuck struct{ tools map[string]mistake }
 
 type mistake struct {
@@ -13,7 +13,7 @@ type mistake struct {
 	times   int
 }
 
-// look takes the outcome of a call and gives the line that the model should be told; mostly "".
+// look records the outcome of a call and returns the note for the model; usually "".
 func (s *stuck) look(o tool.Outcome) string {
 	if s.tools == nil {
 		s.tools = map[string]mistake{}
@@ -32,5 +32,5 @@ func (s *stuck) look(o tool.Outcome) string {
 		return ""
 	}
 	return "Note: " + o.Name + " has failed with this same error several times in a row. Stop retrying it this way: " +
-		"read the tool's parameters again and call it differently, or go on without it and say what is missing."
+		"read the tool's parameters again and call it differently, or continue without it and report what is missing."
 }

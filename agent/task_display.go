@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// TaskDisplay shows a sub-agent at work and what came of it: "task_execution" in the documentation.
+// TaskDisplay shows a subagent and its result: "task_execution" in the documentation.
 type TaskDisplay struct {
 	Type        string      `json:"type"` // task_execution
 	Name        string      `json:"subagentName"`
@@ -22,14 +22,14 @@ type TaskDisplay struct {
 	Calls       []TaskCall  `json:"toolCalls"` // the last ones
 }
 
-// TaskSummary counts what a sub-agent did.
+// TaskSummary counts what a subagent did.
 type TaskSummary struct {
 	Turns int      `json:"turns"`
 	Calls int      `json:"toolCalls"`
 	Files []string `json:"filesChanged"`
 }
 
-// TaskCall is one call of a sub-agent.
+// TaskCall is one call of a subagent.
 type TaskCall struct {
 	CallID string `json:"callId"`
 	Name   string `json:"name"`
@@ -49,7 +49,7 @@ const (
 	maxShownResult = 4000
 )
 
-// display is what a person sees of the sub-agent now. It is never changed.
+// display is the current state of the subagent for the user. It is immutable.
 func (m *member) display(status, result string) TaskDisplay {
 	return TaskDisplay{
 		Type: "task_execution", Name: m.role.Name, Path: m.path,

@@ -9,16 +9,16 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// turn is one answer of the model and what came of its calls.
+// turn is one answer of the model and the outcomes of its calls.
 type turn struct {
 	agent  *Agent
 	n      int // in the session
 	batch  *tool.Batch
 	tools  []tool.Declaration
-	blind  []string // ids of calls of tools whose parameters the model had not been told
+	blind  []string // ids of calls of tools whose parameters were not loaded
 	parts  []model.Part
 	calls  []tool.Call
-	held   []tool.Call // said, and waiting for the reason of the answer's end
+	held   []tool.Call // waiting until it is known why the answer ended
 	sent   []tool.Call // as the server sent them
 	usage  model.Usage
 	reason model.Reason
@@ -27,17 +27,17 @@ type turn struct {
 }
 
 const (
-	cutText = "not run: your answer was cut off at its length limit, so this change may not be whole. " +
-		"Split it: write a first part of the content with one call and add the rest with further, smaller calls."
-	brokenText = "not run: the connection broke off in the middle of your answer. Say the call again if it is still needed."
+	cutText = "not executed: your response hit the output token limit, so the arguments may be incomplete. " +
+		"Split the change into smaller calls: write the first part with one call and add the rest with further calls."
+	brokenText = "not executed: the connection broke in the middle of your response. Repeat the call if it is still needed."
 	resumeText = "The connection broke and cut off your answer above. Only what you see of it arrived: the text, and the calls, " +
 		"each with its result. Continue exactly where the answer stopped. Don't repeat text or calls that arrived."
-	blindText = "Note: the parameters of this tool had not been declared to you; they are from now on."
-	cutAdvice = "Note: your answer was cut off at its length limit, so the arguments may lack their end. " +
+	blindText = "Note: the parameters of this tool weren't loaded when you called it. They are now: check them and call it again."
+	cutAdvice = "Note: your response hit the output token limit, so the arguments may be incomplete. " +
 		"Split the content over several smaller calls."
 )
 
-// take asks the model, runs its calls and writes both into the history.
+// take sends a request, runs the calls of the answer and adds both to the history.
 func (t *turn) take(ctx context.Context, out *Answer) error {
 	a := t.agent
 	a.tell(Began{t.n})
@@ -71,11 +71,11 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	return err
 }
 
-// listen reads the answer to its end and begins its calls.
+// listen reads the answer to its end and starts its calls.
 func (t *turn) listen(ctx context.Context) error {
 	a := t.agent
 	request := model.Request{
-		System:    a.place.system(a.told()),
+		System:    a.view.system(a.told()),
 		Messages:  a.History(),
 		Tools:     t.tools,
 		MaxTokens: a.o.MaxTokens,
@@ -100,10 +100,10 @@ func (t *turn) listen(ctx context.Context) error {
 		}
 		a.tell(Said{e})
 	}
-	return model.Errorf(model.ErrCut, "the answer of %s broke off: it has no end", a.o.Model.Name())
+	return model.Errorf(model.ErrCut, "response from %s ended early", a.o.Model.Name())
 }
 
-// say adds a piece of text to the answer.
+// say adds text to the answer.
 func (t *turn) say(s model.Text) {
 	if n := len(t.parts) - 1; n >= 0 {
 		if last, ok := t.parts[n].(model.Text); ok {
@@ -125,7 +125,7 @@ func (t *turn) think(s model.Thought) {
 	t.parts = append(t.parts, s)
 }
 
-// said reports whether the answer has words for a person.
+// said reports whether the answer has text.
 func (t *turn) said() bool {
 	for _, p := range t.parts {
 		if s, ok := p.(model.Text); ok && s != "" {
@@ -135,8 +135,8 @@ func (t *turn) said() bool {
 	return false
 }
 
-// call begins a call at once, unless it might be the broken end of an answer that is cut: from the first call that
-// edits on, all wait until the reason of the end is known. All, because results come in the order of calls.
+// call starts a call at once, unless it might be the incomplete end of a truncated answer: from the first call that edits
+// on, all calls wait until it is known why the answer ended. All, because results come in the order of calls.
 func (t *turn) call(c tool.Call) {
 	if slices.ContainsFunc(t.sent, func(s tool.Call) bool { return sameCall(s, c) }) {
 		return // a server that sends a call twice: it runs once, and the server sees it once
@@ -151,7 +151,7 @@ func (t *turn) call(c tool.Call) {
 	t.parts = append(t.parts, model.Call{Call: shown})
 	t.calls = append(t.calls, shown)
 	t.agent.tell(Called{shown})
-	if known && t.agent.place.called(d) {
+	if known && t.agent.view.called(d) {
 		t.blind = append(t.blind, c.ID)
 	}
 	if len(t.held) > 0 || known && d.Kind == tool.Edit {
@@ -174,12 +174,12 @@ func (t *turn) edits(c tool.Call) bool {
 	return known && d.Kind == tool.Edit
 }
 
-// release begins or refuses the calls that were held back.
+// release starts or rejects the calls that were held.
 func (t *turn) release(ctx context.Context, err error) {
 	for _, c := range t.held {
 		switch {
 		case ctx.Err() != nil:
-			t.batch.Add(c) // which answers that it was cancelled
+			t.batch.Add(c) // reports that it was cancelled
 		case err != nil && !t.cut(ctx, err):
 			t.batch.Refuse(c, tool.OutputTruncated, c.Name+": "+brokenText)
 		case t.reason == model.Length && t.edits(c):
@@ -190,13 +190,13 @@ func (t *turn) release(ctx context.Context, err error) {
 	}
 }
 
-// responses are what the model is told, one for each call.
+// responses are the results for the model, one for each call.
 func (t *turn) responses(outcomes []tool.Outcome) model.Message {
 	m := model.Message{Role: model.Tool}
 	for i, c := range t.calls {
 		o := outcomes[i]
 		content := o.Result.Content
-		if o.Result.Text() == "" { // an empty file; not every server takes an empty response
+		if o.Result.Text() == "" { // an empty file; some servers reject an empty response
 			content = []tool.Part{tool.Text("(empty)")}
 		}
 		if o.Error != nil && o.Error.Type == tool.InvalidParams && t.reason == model.Length && i == len(t.calls)-1 {

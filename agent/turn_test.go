@@ -31,7 +31,7 @@ func TestOneResponsePerCall(t *testing.T) {
 	got := show(a.History())
 	for _, want := range []string{
 		"user: go\nassistant thinks: hm\nassistant: ab\nassistant calls 1 look {\"name\":\"x\"}\n",
-		"\n1 look gives: saw x\n2 lok fails: there is no tool \"lok\"",
+		"\n1 look gives: saw x\n2 lok fails: unknown tool \"lok\"",
 		"\n3 look fails: ", "\n4 look fails: ", "\n5 odd fails: ", "odd things are not done here",
 		"\n6 boom fails: ", "\n7 look gives: saw y\nassistant: done\n",
 	} {
@@ -77,11 +77,11 @@ func TestEditWaitsForTheEnd(t *testing.T) {
 		{"whole", callsEnd, nil, []string{"change b", "look a", "look c"},
 			"1 look gives: saw a\n2 change gives: changed b\n3 look gives: saw c\n"},
 		{"cut", cutEnd, nil, []string{"look a", "look c"},
-			"1 look gives: saw a\n2 change fails: change: not run: your answer was cut off at its length limit, so this change may not be whole. " +
-				"Split it: write a first part of the content with one call and add the rest with further, smaller calls.\n3 look gives: saw c\n"},
+			"1 look gives: saw a\n2 change fails: change: not executed: your response hit the output token limit, so the arguments may be incomplete. " +
+				"Split the change into smaller calls: write the first part with one call and add the rest with further calls.\n3 look gives: saw c\n"},
 		{"broken", model.End{}, model.Errorf(model.ErrWire, "broken"), []string{"look a"},
-			"1 look gives: saw a\n2 change fails: change: not run: the connection broke off in the middle of your answer. Say the call again if it is still needed.\n" +
-				"3 look fails: look: not run: the connection broke off in the middle of your answer. Say the call again if it is still needed.\n"},
+			"1 look gives: saw a\n2 change fails: change: not executed: the connection broke in the middle of your response. Repeat the call if it is still needed.\n" +
+				"3 look fails: look: not executed: the connection broke in the middle of your response. Repeat the call if it is still needed.\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var b bench
@@ -116,7 +116,7 @@ func TestEditWaitsForTheEnd(t *testing.T) {
 func TestCutArgumentsGetAdvice(t *testing.T) {
 	var b bench
 	a, _, _, err := run(t, &b, agent.Options{}, says(call("1", "look", `{"name":"x`), cutEnd), stop("done"))
-	if got := show(a.History()[2:3]); err != nil || !strings.Contains(got, "\nNote: your answer was cut off at its length limit") {
+	if got := show(a.History()[2:3]); err != nil || !strings.Contains(got, "\nNote: your response hit the output token limit") {
 		t.Errorf("%v: %s", err, got)
 	}
 }
@@ -241,7 +241,7 @@ func TestEmptyAnswers(t *testing.T) {
 		t.Errorf("%q, %v after %d requests", answer.Text, err, len(m.requests))
 	}
 	_, m, _, err = run(t, &b, agent.Options{}, nothing)
-	if !errors.Is(err, agent.ErrEmptyAnswer) || err.Error() != "fake said nothing, 3 times in a row: empty answer" || len(m.requests) != 3 {
+	if !errors.Is(err, agent.ErrEmptyAnswer) || err.Error() != "fake sent 3 empty responses in a row: empty answer" || len(m.requests) != 3 {
 		t.Errorf("%v after %d requests", err, len(m.requests))
 	}
 	_, _, answer, err = run(t, &b, agent.Options{}, says(cutEnd))
@@ -307,7 +307,7 @@ func TestSystemPrompt(t *testing.T) {
 	s := agent.SystemPrompt(agent.Surroundings{
 		Workspace: "/home/me/app", Platform: "linux", Date: time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC), Extra: "Use tabs.",
 	})
-	for _, want := range []string{"in the folder /home/me/app on linux; today is Tuesday, 3 February 2026", "\nUse tabs.\n"} {
+	for _, want := range []string{"Working directory: /home/me/app. Platform: linux. Date: Tuesday, 3 February 2026", "\nUse tabs.\n"} {
 		if !strings.Contains(s, want) {
 			t.Errorf("lacks %q:\n%s", want, s)
 		}

@@ -45,7 +45,7 @@ func (p *planning) last() string {
 }
 
 // holdsAll is the access of a change of mode: every later call is prepared and judged after it.
-var holdsAll = []tool.Access{{Verb: tool.Holds, Target: "*"}}
+var holdsAll = []tool.Access{{Verb: tool.Locks, Target: "*"}}
 
 const inPlanModeText = "Plan mode is on: look and think, change nothing; what would change something is refused. " +
 	"When you know what to do, call exit_plan_mode with the whole plan, so that the person can agree to it."

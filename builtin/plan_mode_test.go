@@ -181,7 +181,7 @@ func TestPlanModeHeadless(t *testing.T) {
 		t.Errorf("%s: %s", o.Status, o.Result.Text())
 	}
 	allowing := &tool.Executor{Registry: p.exec.Registry, Policy: allowAll}
-	if o := call(t, allowing, "exit_plan_mode", args{"plan": "p"}); o.Status != tool.StatusDenied || !strings.Contains(o.Error.Message, "requires approval") {
+	if o := call(t, allowing, "exit_plan_mode", args{"plan": "p"}); o.Status != tool.StatusDenied || !strings.Contains(o.Error.Message, "Only the user can approve this") {
 		t.Errorf("%s: %s", o.Status, o.Result.Text())
 	}
 	mode := "yolo"

@@ -48,7 +48,7 @@ func TestRework(t *testing.T) {
 			if got, _ := os.ReadFile(path); string(got) != c.want || asked != 1 {
 				t.Errorf("asked %d times, wrote %q: %s", asked, got, o.Result.Text())
 			}
-			if !strings.Contains(o.Result.Text(), "Note: the person edited this call") {
+			if !strings.Contains(o.Result.Text(), "Note: the user edited this call") {
 				t.Errorf("the model is not told: %s", o.Result.Text())
 			}
 		})

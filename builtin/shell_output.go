@@ -42,7 +42,7 @@ func shellOutput(s *shell, tasks taskJobs) tool.Tool {
 
 // holdJob orders the calls about one job. A job was allowed when it was started, so nobody is asked again.
 func holdJob(id string) []tool.Access {
-	return []tool.Access{{Verb: tool.Holds, Target: "job:" + id}}
+	return []tool.Access{{Verb: tool.Locks, Target: "job:" + id}}
 }
 
 func (s *shell) noJob(id string, tasks taskJobs) error {

@@ -76,7 +76,7 @@ func TestBackgroundSubAgent(t *testing.T) {
 	crew = agent.NewCrew(agent.CrewOptions{Model: watchers{}, Executor: x})
 	defer crew.Close()
 	begin := args{"description": "watch", "prompt": "Watch.", "run_in_background": true}
-	if o := call(t, x, "task", begin); !strings.HasPrefix(o.Result.Text(), "general-purpose-1 works on this in the background.") {
+	if o := call(t, x, "task", begin); !strings.HasPrefix(o.Result.Text(), "Started general-purpose-1 in the background.") {
 		t.Fatal(o.Result.Text())
 	}
 	<-running
@@ -94,11 +94,11 @@ func TestBackgroundSubAgent(t *testing.T) {
 		t.Errorf("stopped by itself: %v", err)
 	}
 	start := time.Now()
-	if o := call(t, x, "shell_stop", args{"id": "General-Purpose-1"}); !strings.Contains(o.Result.Text(), "has ended: it was stopped.") {
+	if o := call(t, x, "shell_stop", args{"id": "General-Purpose-1"}); !strings.Contains(o.Result.Text(), "finished: stopped.") {
 		t.Errorf("stopped: %s", o.Result.Text())
 	}
 	within(t, start, ended)
-	if o := call(t, x, "shell_output", args{"id": "general-purpose-1"}); !strings.Contains(o.Result.Text(), "State: ended\nThe background task of general-purpose-1 (watch) has ended: it was stopped.") {
+	if o := call(t, x, "shell_output", args{"id": "general-purpose-1"}); !strings.Contains(o.Result.Text(), "State: ended\nBackground subagent general-purpose-1 (watch) finished: stopped.") {
 		t.Errorf("read after its end: %s", o.Result.Text())
 	}
 	if news := crew.News(); news != nil {

@@ -200,7 +200,7 @@ func TestTwoSubAgentsEditOneFile(t *testing.T) {
 	reports := 0
 	for _, msg := range a.History() {
 		for _, part := range msg.Parts {
-			if r, ok := part.(model.Response); ok && strings.Contains(r.Text(), "21 calls, 0 tokens; changed "+m.path+"]") {
+			if r, ok := part.(model.Response); ok && strings.Contains(r.Text(), "21 calls, 0 tokens; edited "+m.path+"]") {
 				reports++
 			}
 		}

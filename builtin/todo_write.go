@@ -57,7 +57,7 @@ func todoWrite(s *todos) tool.Tool {
 			list := TodoList(slices.Clone(a.Todos))
 			return &tool.Invocation{
 				Description: list.summary(),
-				Access:      []tool.Access{{Verb: tool.Holds, Target: "todos"}},
+				Access:      []tool.Access{{Verb: tool.Locks, Target: "todos"}},
 				Run: func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 					if err := ctx.Err(); err != nil {
 						return tool.Result{}, err

@@ -407,7 +407,7 @@ func TestElicitation(t *testing.T) {
 	t.Parallel()
 	d := ready(t, "plain", Options{Call: 300 * time.Millisecond})
 	o := d.call(t.Context(), "fake__ask", `{}`)
-	if text := o.Result.Text(); !strings.Contains(text, `"action":"decline"`) || !strings.Contains(text, "requires approval") {
+	if text := o.Result.Text(); !strings.Contains(text, `"action":"decline"`) || !strings.Contains(text, "this session is non-interactive") {
 		t.Errorf("headless: %s", text)
 	}
 	d.x.Ask = func(ctx context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {

@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// Kind is the sort of a failure. The constants are errors, so that errors.Is(err, model.ErrCredentials) asks for one.
+// Kind classifies a failure. The constants are errors, for errors.Is(err, model.ErrCredentials).
 type Kind string
 
 // The kinds.
 const (
 	ErrCredentials   Kind = "no or wrong credentials"             // 401, 403
-	ErrRateLimit     Kind = "rate limit"                          // 429, after retries; also a quota that is used up
+	ErrRateLimit     Kind = "rate limit"                          // 429, after retries; also an exceeded quota
 	ErrContextLength Kind = "conversation too long for the model" // the caller may shorten it
 	ErrRejected      Kind = "request refused"                     // another 4xx: the same request will fail again
 	ErrServer        Kind = "server error"                        // 5xx, after retries
 	ErrUnreachable   Kind = "server not reachable"                // no connection, after retries
 	ErrTimeout       Kind = "server silent"                       // no byte for too long
 	ErrCut           Kind = "answer cut off"                      // the connection ended before the answer did
-	ErrWire          Kind = "answer not understood"               // not the wire format
+	ErrWire          Kind = "answer not understood"               // invalid format
 )
 
 func (k Kind) Error() string { return string(k) }
 
-// Error is a failure of a model. Its text says what was done, what came of it, and the next step where there is one.
+// Error is a failure of a model. Its text is what failed, the cause, and the next step if there is one.
 type Error struct {
 	Kind   Kind
 	Status int // of HTTP; 0: none
@@ -32,7 +32,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap gives the kind and the cause.
+// Unwrap returns the kind and the cause.
 func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
 
 // CutShort reports whether err ended an answer that was valid so far: the connection broke, the server went silent, or

@@ -19,7 +19,7 @@ type Usage struct {
 	Reasoning     int `json:"reasoning,omitempty"`
 }
 
-// Plus adds up two answers.
+// Plus returns the sum of two answers.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{
 		Input:         u.Input + v.Input,
@@ -30,7 +30,7 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
-// Total is all tokens of the answer and its question.
+// Total returns all tokens of the request and the answer.
 func (u Usage) Total() int { return u.Input + u.Output }
 
 // Retry reports that the request failed and will be sent again. Nothing of the answer was handed out before it. Its
@@ -81,15 +81,15 @@ func seconds(d time.Duration) string {
 // End is the last event of an answer.
 type End struct{ Reason Reason }
 
-// Reason says why an answer ended. A server's own word that is none of these is kept as it came.
+// Reason is why an answer ended. Other values of a server are kept unchanged.
 type Reason string
 
-// The reasons that servers have in common.
+// The reasons that all servers share.
 const (
-	Stop   Reason = "stop"   // the model had said what it wanted
-	Length Reason = "length" // cut: what came last, a call too, may lack its end
-	Calls  Reason = "calls"  // the model waits for the answers to its calls
-	Filter Reason = "filter" // the server held the rest back
+	Stop   Reason = "stop"   // the model finished
+	Length Reason = "length" // truncated: the last text or call may be incomplete
+	Calls  Reason = "calls"  // the model waits for the results of its calls
+	Filter Reason = "filter" // the server filtered the rest
 )
 
 func (Text) event()    {}

@@ -6,17 +6,17 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Role says who speaks.
+// Role is the author of a message.
 type Role string
 
-// The roles. The system's words are not a message: see [Request].
+// The roles. The system prompt is not a message: see [Request].
 const (
 	User      Role = "user"      // Text and Media
 	Assistant Role = "assistant" // Text, Thought and Call
 	Tool      Role = "tool"      // Response: one for each call of the assistant's message before it, in order
 )
 
-// Message is what one side said in one go.
+// Message is one message of a conversation.
 type Message struct {
 	Role  Role
 	Parts []Part
@@ -25,10 +25,10 @@ type Message struct {
 // A Part is a piece of a message: [Text], [Thought], [Call], [Response] or [Media].
 type Part interface{ part() }
 
-// Text is words. As an event it is the next piece of them.
+// Text is text of a message. As an event it is the next piece of it.
 type Text string
 
-// Thought is the model thinking aloud. As an event it is the next piece of it. Front ends show it; an adapter sends it
+// Thought is reasoning of the model. As an event it is the next piece of it. Front ends show it; an adapter sends it
 // back only to the server that sent it, under the same name: some servers reject a call whose thought is missing, and
 // others reject a field that they don't know.
 type Thought struct {
@@ -40,10 +40,10 @@ type Thought struct {
 // Joins reports whether next continues t: both came from the same place.
 func (t Thought) Joins(next Thought) bool { return t.Server == next.Server && t.Field == next.Field }
 
-// Call is the model's wish to call a tool. Its Args are what the model said, which need not be valid JSON.
+// Call is a tool call of the model. Its Args are as the model sent them, and may be invalid JSON.
 type Call struct{ tool.Call }
 
-// Response is what came of a call.
+// Response is the result of a call.
 type Response struct {
 	ID      string // of the call
 	Name    string // of the tool
@@ -51,7 +51,7 @@ type Response struct {
 	IsError bool
 }
 
-// Media is an image, a sound or a document that a person put into the prompt.
+// Media is an image, a sound or a document in the user's prompt.
 type Media struct{ tool.Media }
 
 func (Text) part()     {}
@@ -60,7 +60,7 @@ func (Call) part()     {}
 func (Response) part() {}
 func (Media) part()    {}
 
-// Prompt is a user's message of one text.
+// Prompt returns a user message with one text.
 func Prompt(text string) Message {
 	return Message{Role: User, Parts: []Part{Text(text)}}
 }

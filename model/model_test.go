@@ -95,7 +95,7 @@ func TestMessageJSONKeepsEverything(t *testing.T) {
 func TestUnknownPartIsAnError(t *testing.T) {
 	var m model.Message
 	err := json.Unmarshal([]byte(`{"role":"user","parts":[{"text":"a"},{"video":"b"}]}`), &m)
-	if err == nil || err.Error() != "read a message of user: part 1 is none of text, thought, call, response, media" {
+	if err == nil || err.Error() != "read a message of user: part 1 is not a text, thought, call, response or media" {
 		t.Errorf("got %v", err)
 	}
 }

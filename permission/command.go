@@ -28,16 +28,15 @@ func (e *engine) command(r *tool.Request, a tool.Access) judged {
 	}
 	if script.hidden {
 		sum.proved, sum.covered, sum.floor, j.forced = false, false, min(sum.floor, tool.Ask), true
-		j.lines = append(j.lines, "it holds characters that cannot be seen")
 	}
 	j = w.concluded(j, script.Script, sum)
 	switch what := "runs " + describe(script.Script); {
 	case script.hidden:
-		j.note = "holds characters that cannot be seen: " + tool.Visible(a.Target)
+		j.note = "contains invisible characters: " + tool.Visible(a.Target)
 	case sum.floor != tool.Allow && sum.about != "":
-		j.note = what + ", which " + sum.about
+		j.note = what + ": " + sum.about
 	case sum.floor == tool.Allow && !(sum.covered && j.verdict == tool.Allow):
-		j.note = what + sum.because(script.Script)
+		j.note = sum.because(what, script.Script)
 	default:
 		j.note = what
 	}
@@ -46,21 +45,22 @@ func (e *engine) command(r *tool.Request, a tool.Access) judged {
 
 // sum is what the commands of a line come to together.
 type sum struct {
-	floor   tool.Verdict // the strictest that a rule says
-	rules   []tool.Rule  // that rule
-	about   string       // what that rule is about, if not the command itself
-	forced  bool
-	proved  bool         // all are harmless
-	paths   tool.Verdict // what the paths of those that are ask for
-	covered bool         // all are harmless or covered by rules
-	by      []tool.Rule  // those rules
-	open    string       // why one is neither
-	asks    string       // what a path of one asks for
+	floor    tool.Verdict // the strictest that a rule says
+	rules    []tool.Rule  // that rule
+	about    string       // what that rule is about, if not the command itself
+	forced   bool
+	proved   bool         // all are harmless
+	paths    tool.Verdict // what the paths of those that are ask for
+	covered  bool         // all are harmless or covered by rules
+	by       []tool.Rule  // those rules
+	open     string       // why one is neither
+	unlisted []string     // programs that are neither, because they aren't on the read-only list
+	asks     string       // what a path of one asks for
 }
 
 // sum judges all commands of a script, and says what was found of each that is not equal to one before it. It stops
 // when the time is over.
-func (w *weighing) sum(script *shell.Script) (sum, []string) {
+func (w *commandJudge) sum(script *shell.Script) (sum, []string) {
 	var lines []string
 	t := sum{floor: tool.Allow, proved: !w.noReadOnly && len(script.Notes) == 0, paths: tool.Allow, covered: true}
 	any := slices.ContainsFunc(w.allow, func(u *rule) bool { return u.whole })
@@ -93,7 +93,7 @@ func (t *sum) add(s *sentence, readOnly bool) {
 		t.floor, t.rules, t.about = s.verdict, s.ruled, s.about
 	}
 	t.forced = t.forced || s.forced
-	if s.cmd.Guess {
+	if s.cmd.MayRun {
 		return
 	}
 	t.proved = t.proved && s.proved
@@ -107,6 +107,9 @@ func (t *sum) add(s *sentence, readOnly bool) {
 		}
 	default:
 		t.covered = false
+		if s.unlisted != "" {
+			t.unlisted = appendNew(t.unlisted, visible(s.unlisted))
+		}
 		if !s.proved && t.open == "" {
 			t.open = s.why
 		}
@@ -116,21 +119,27 @@ func (t *sum) add(s *sentence, readOnly bool) {
 	}
 }
 
-// because says why the commands are not simply allowed.
-func (t *sum) because(script *shell.Script) string {
-	switch {
+// because is what the commands do, and why they are not simply allowed.
+func (t *sum) because(what string, script *shell.Script) string {
+	switch n := len(t.unlisted); {
+	case n == 1:
+		return "runs " + t.unlisted[0] + ", which is not on the read-only list"
+	case n > mostNamed:
+		return fmt.Sprintf("runs %s and %d more, which are not on the read-only list", strings.Join(t.unlisted[:mostNamed], ", "), n-mostNamed)
+	case n > 1:
+		return "runs " + strings.Join(t.unlisted[:n-1], ", ") + " and " + t.unlisted[n-1] + ", which are not on the read-only list"
 	case t.open != "":
-		return ", and " + t.open
+		return what + ": " + t.open
 	case t.asks != "":
-		return ", which " + t.asks
+		return what + ": " + t.asks
 	case len(script.Notes) > 0:
-		return ", and it " + script.Notes[0].What
+		return what + ": it " + script.Notes[0].What
 	}
-	return ""
+	return what
 }
 
 // concluded puts the verdict together: deny, plan, ask, allow, table.
-func (w *weighing) concluded(j judged, script *shell.Script, t sum) judged {
+func (w *commandJudge) concluded(j judged, script *shell.Script, t sum) judged {
 	table := unknown.verdict(w.mode)
 	if t.proved {
 		table, j.proved = t.paths, true
@@ -156,15 +165,14 @@ func (w *weighing) concluded(j judged, script *shell.Script, t sum) judged {
 
 // unread is the judgement of a line that was not read: bash may still run some of it.
 func (e *engine) unread(j judged, denied bool, err error) judged {
-	j.note = fmt.Sprintf("runs a command that was not judged (%v)", err)
-	j.lines = []string{j.note}
+	j.note = fmt.Sprintf("the command can't be checked: %v", err)
 	j.forced = true
 	j.verdict = tool.Ask
 	if denied || e.mode == Plan || unknown.verdict(e.mode) == tool.Deny {
 		j.verdict = tool.Deny
 	}
 	if denied {
-		j.note += ", and there are deny rules for commands"
+		j.note += ", and deny rules for commands exist"
 	}
 	return j
 }
@@ -195,7 +203,7 @@ func describe(s *shell.Script) string {
 		if name == "" && len(c.Words) > 0 {
 			name = c.Words[0].Text
 		}
-		if c.Guess || len(c.Words) == 0 || seen[name] {
+		if c.MayRun || len(c.Words) == 0 || seen[name] {
 			continue
 		}
 		seen[name] = true

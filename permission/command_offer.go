@@ -10,13 +10,13 @@ import (
 
 // commandOffers are the rules for the commands of a script that are neither covered nor harmless: one a simple
 // command, joined. Never the line as it stands. A narrow and a wider choice are made of them.
-func (w *weighing) commandOffers(script *shell.Script) []string {
+func (w *commandJudge) commandOffers(script *shell.Script) []string {
 	if len(script.Notes) > 0 {
 		return nil
 	}
 	var narrow, wide []string
 	for _, c := range script.Commands {
-		if c.Guess || c.First() != c {
+		if c.MayRun || c.First() != c {
 			continue
 		}
 		s := w.sentence(c)

@@ -23,7 +23,7 @@ func parseDomain(s string) (domain, error) {
 		var rest string
 		var closed bool
 		if d.host, rest, closed = strings.Cut(inner, "]"); !closed || rest != "" && rest[0] != ':' {
-			return domain{}, fmt.Errorf("%q is no host name", s)
+			return domain{}, fmt.Errorf("%q is not a valid host name", s)
 		}
 		d.port = strings.TrimPrefix(rest, ":")
 	} else if strings.Count(text, ":") == 1 {
@@ -33,14 +33,14 @@ func parseDomain(s string) (domain, error) {
 	if strings.Contains(d.host, ":") {
 		addr, err := netip.ParseAddr(d.host)
 		if err != nil || addr.Zone() != "" {
-			return domain{}, fmt.Errorf("%q is no host name", s)
+			return domain{}, fmt.Errorf("%q is not a valid host name", s)
 		}
 		d.host = addr.String()
 	} else if d.host == "" || strings.Trim(d.host, "abcdefghijklmnopqrstuvwxyz0123456789._-") != "" || d.host[0] == '.' || strings.Contains(d.host, "..") {
-		return domain{}, fmt.Errorf("%q is no host name", s)
+		return domain{}, fmt.Errorf("%q is not a valid host name", s)
 	}
 	if strings.Trim(d.port, "0123456789") != "" {
-		return domain{}, fmt.Errorf("%q has no number for a port", s)
+		return domain{}, fmt.Errorf("%q: the port is not a number", s)
 	}
 	return d, nil
 }

@@ -50,10 +50,11 @@ type script struct {
 
 // fact is what a simple command does, so far as that can be found out.
 type fact struct {
-	why     string // why it is not known to be harmless; "": it is
-	touches []place
-	targets []target // of all touches
-	all     bool     // there are no other paths than these
+	why      string // why it is not read-only; "": it is
+	unlisted string // the program, if why is that it's not on the read-only list
+	touches  []place
+	targets  []target // of all touches
+	all      bool     // there are no other paths than these
 }
 
 // place is a path that a command touches, or a pattern. What it stands for are the targets of the fact up to end, from
@@ -122,7 +123,7 @@ func (e *engine) fact(c *shell.Command) *fact {
 	f = &fact{all: true}
 	e.facts[c] = f
 	proof := c.Prove()
-	f.why = proof.Why
+	f.why, f.unlisted = proof.Why, proof.Unlisted
 	for i := 0; i < len(proof.Git) && f.why == ""; i++ {
 		f.why = e.runsGit(proof.Git[i])
 	}
@@ -141,7 +142,7 @@ func (e *engine) fact(c *shell.Command) *fact {
 				break
 			}
 		}
-	case !c.Guess || c.Interprets(): // what an echo gives an interpreter is a guess, and names files
+	case !c.MayRun || c.Interprets(): // what an echo gives an interpreter is a guess, and names files
 		f.all = c.Mentions(func(t shell.Touch) bool { return e.touch(f, t) })
 	}
 	return f
@@ -182,10 +183,10 @@ func (f *fact) repeats(t shell.Touch, from int) bool {
 // chosen says whether a file is there that chooses the program behind a name.
 func (e *engine) chosen(file string) string {
 	if e.disk == nil {
-		return "what " + show(file) + " is is not known"
+		return "can't determine what " + show(file) + " refers to"
 	}
 	if found, ok := e.disk.Glob(file); !ok || len(found) > 0 {
-		return "it does something else where there is " + show(file)
+		return show(file) + " changes what it runs"
 	}
 	return ""
 }
@@ -202,14 +203,14 @@ func (e *engine) runsGit(dir string) string {
 
 func (e *engine) lookGit(dir string) string {
 	if e.disk == nil {
-		return "what git runs here is not known"
+		return "can't determine which programs git runs here"
 	}
 	program, known := e.disk.Git(e.at(dir).path)
 	switch {
 	case !known:
-		return "what git runs here could not be found out"
+		return "can't determine which programs git runs here"
 	case program != "":
-		return "git is set up to run " + show(program)
+		return "git is configured to run " + show(program)
 	}
 	return ""
 }

@@ -32,15 +32,7 @@ func ParseMode(s string) (Mode, error) {
 			return m, nil
 		}
 	}
-	return "", fmt.Errorf("unknown approval mode %q: it is one of plan, default, auto-edit, yolo", s)
-}
-
-// flag is what a person types to get the mode.
-func (m Mode) flag() string {
-	if m == Yolo {
-		return "--yolo"
-	}
-	return "--approval-mode " + string(m)
+	return "", fmt.Errorf("invalid approval mode %q (expected plan, default, auto-edit or yolo)", s)
 }
 
 // class is a row of the table: what sort of access it is.

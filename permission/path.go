@@ -34,7 +34,7 @@ func parsePath(s string) (pathPattern, error) {
 	case s == "~" || strings.HasPrefix(s, "~/"):
 		p.from, s = '~', strings.TrimPrefix(s[1:], "/")
 	case strings.HasPrefix(s, "~"):
-		return p, errors.New("only ~/ is the home")
+		return p, errors.New("~ must be followed by / (~/dir is in the home directory)")
 	case filepath.VolumeName(s) != "":
 		p.from = '/'
 	default:
@@ -55,10 +55,10 @@ func parsePath(s string) (pathPattern, error) {
 			}
 		default:
 			if c != "**" && strings.Contains(c, "**") {
-				return p, errors.New("** must stand alone between slashes")
+				return p, errors.New("** must be a whole path component")
 			}
 			if _, err := path.Match(c, ""); err != nil {
-				return p, errors.New("a bracket of the pattern is not closed")
+				return p, errors.New("missing closing bracket in the pattern")
 			}
 			p.comps = append(p.comps, c)
 		}

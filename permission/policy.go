@@ -141,9 +141,9 @@ func (e engine) reason(r tool.Request, d tool.Decision, found []judged) string {
 		}
 		what := j.what()
 		if j.class == unknown && r.Declaration.Origin != "" {
-			what += " (it comes from " + show(r.Declaration.Origin) + ")"
+			what += " (from " + show(r.Declaration.Origin) + ")"
 			if d.Verdict == tool.Ask && e.outdated(&r.Declaration) != "" {
-				what += ", and has changed since it was allowed"
+				what += ", and the tool changed since you approved it"
 			}
 		}
 		if !slices.Contains(parts, what) {

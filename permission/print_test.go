@@ -32,7 +32,7 @@ func TestAlwaysHoldsForTheToolAsItIs(t *testing.T) {
 		t.Error("it is not remembered")
 	}
 	d = p.Judge(outside(second))
-	if want := "has effects that cannot be known in advance (it comes from mcp:hub), and has changed since it was allowed (mode: default)"; d.Verdict != tool.Ask || d.Why() != want {
+	if want := "has effects that can't be known in advance (from mcp:hub), and the tool changed since you approved it (mode: default)"; d.Verdict != tool.Ask || d.Why() != want {
 		t.Errorf("%v: %s", d.Verdict, d.Why())
 	}
 	if old := p.Outdated(outside(second)); old != first[:40] {

@@ -55,7 +55,7 @@ func (l *listener) compare(t testing.TB, line, lang string) string {
 	}
 	proved := len(script.Notes) == 0
 	for _, c := range script.Commands {
-		proved = proved && (c.Guess || c.Prove().Why == "")
+		proved = proved && (c.MayRun || c.Prove().Why == "")
 	}
 	if proved {
 		l.counts.proved++
@@ -105,10 +105,10 @@ func (l *listener) compare(t testing.TB, line, lang string) string {
 // explanation is the command of a script that a call comes from. One that may or may not be run explains nothing.
 func explanation(script *shell.Script, c call) *shell.Command {
 	for _, cmd := range script.Commands {
-		if cmd.By != nil && len(cmd.Words) > 0 && cmd.Words[0].Sort == shell.Unknown && !cmd.Guess {
+		if cmd.By != nil && len(cmd.Words) > 0 && cmd.Words[0].Sort == shell.Unknown && !cmd.MayRun {
 			return cmd // a text that is not known
 		}
-		if cmd.Guess || cmd.Dirs != nil && !slices.ContainsFunc(cmd.Dirs, func(d string) bool { return physical(d) == c.Dir }) {
+		if cmd.MayRun || cmd.Dirs != nil && !slices.ContainsFunc(cmd.Dirs, func(d string) bool { return physical(d) == c.Dir }) {
 			continue
 		}
 		ways := cmd.Filled()
@@ -116,7 +116,7 @@ func explanation(script *shell.Script, c call) *shell.Command {
 			ways = [][]shell.Word{cmd.Words}
 		}
 		for _, words := range ways {
-			if len(words) > 0 && fits(words, c, cmd.Extra) {
+			if len(words) > 0 && fits(words, c, cmd.AddsArgs) {
 				return cmd
 			}
 		}
@@ -145,7 +145,7 @@ func runsUnseen(script *shell.Script, line string) bool {
 		}
 	}
 	return slices.ContainsFunc(script.Commands, func(c *shell.Command) bool {
-		return len(c.Words) > 1 && c.Words[0].Sort != shell.Literal || c.Name() == "." || c.Name() == "source" || c.Name() == "mapfile" || c.Name() == "readarray" || strings.Contains(c.Name(), "/") || c.Extra && slices.Contains(realPrograms, c.Name()) ||
+		return len(c.Words) > 1 && c.Words[0].Sort != shell.Literal || c.Name() == "." || c.Name() == "source" || c.Name() == "mapfile" || c.Name() == "readarray" || strings.Contains(c.Name(), "/") || c.AddsArgs && slices.Contains(realPrograms, c.Name()) ||
 			(c.Name() == "bash" || c.Name() == "sh") && slices.ContainsFunc(c.Words, func(w shell.Word) bool { return w.Text == "-i" || recorderFiles[w.Text] != "" })
 	})
 }
@@ -239,7 +239,7 @@ func harmful(script *shell.Script, c call) string {
 	}
 	for _, cmd := range plain.Commands {
 		p := cmd.Prove()
-		if cmd.Guess {
+		if cmd.MayRun {
 			continue
 		}
 		if p.Why != "" {
@@ -261,7 +261,7 @@ func opens(script *shell.Script, file string, write bool) bool {
 			return true // a text that is not known
 		}
 		for _, d := range c.Redirs {
-			if c.Guess || !d.File || write && !d.Write {
+			if c.MayRun || !d.File || write && !d.Write {
 				continue
 			}
 			if d.Target.Sort != shell.Literal || d.Dirs == nil && path.Base(d.Target.Text) == path.Base(file) {

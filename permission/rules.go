@@ -177,20 +177,20 @@ func parseRule(text string, loose bool) (*rule, error) {
 	name, rest, found := strings.Cut(s, "(")
 	r.name = strings.TrimSpace(name)
 	if r.name == "" || strings.ContainsAny(r.name, " \t)") {
-		return r, errors.New("it has no tool's name before the bracket")
+		return r, errors.New(`missing tool name before "("`)
 	}
 	if tool.Hidden(text) || strings.Contains(text, "\n") {
-		return r, errors.New("it holds characters that cannot be seen")
+		return r, errors.New("it contains invisible characters")
 	}
 	if !found {
 		r.whole = true
 	} else {
 		spec, closed := strings.CutSuffix(rest, ")")
 		if !closed {
-			return r, errors.New("the closing bracket is missing")
+			return r, errors.New("missing closing parenthesis")
 		}
 		if r.spec = strings.TrimSpace(spec); r.spec == "" {
-			return r, errors.New("there is nothing between the brackets")
+			return r, errors.New("empty parentheses")
 		}
 		r.whole = r.spec == "*"
 	}
@@ -215,7 +215,7 @@ func (r *rule) interpret(loose bool) error {
 	}
 	if strings.Contains(r.name, "*") && (r.verb != oneTool || strings.Index(r.name, "*") != len(r.name)-1 || !strings.Contains(r.name, "__")) {
 		if !loose {
-			return errors.New("a star in a tool's name may only stand at the end, after the server's name: alias__*")
+			return errors.New("wildcards are allowed only at the end, after the server name (github__*)")
 		}
 	}
 	if r.whole {
@@ -267,7 +267,7 @@ const (
 
 func parsePrint(s string) (string, error) {
 	if len(s) < leastPrint || strings.Trim(s, "0123456789abcdef") != "" {
-		return "", fmt.Errorf("%q is no fingerprint: it has %d hexadecimal digits or more", s, leastPrint)
+		return "", fmt.Errorf("%q is not a valid fingerprint (expected %d or more hexadecimal digits)", s, leastPrint)
 	}
 	return s, nil
 }

@@ -10,20 +10,21 @@ import (
 
 // sentence is what was found out about one simple command.
 type sentence struct {
-	cmd     *shell.Command
-	verdict tool.Verdict // Deny or Ask by a rule; else Allow
-	forced  bool
-	ruled   []tool.Rule  // the rule that brought the verdict about
-	about   string       // what that rule is about, if not the command itself
-	why     string       // all that there is to say
-	proved  bool         // it is harmless, whatever its paths are
-	paths   tool.Verdict // what its paths ask for in this mode, if it is proved
-	covered *rule        // an allow rule that covers it
-	asks    []*finding   // paths that want an answer
+	cmd      *shell.Command
+	verdict  tool.Verdict // Deny or Ask by a rule; else Allow
+	forced   bool
+	ruled    []tool.Rule  // the rule that brought the verdict about
+	about    string       // what that rule is about, if not the command itself
+	why      string       // the verdict in words
+	unlisted string       // the program, if it's not on the read-only list
+	proved   bool         // it is harmless, whatever its paths are
+	paths    tool.Verdict // what its paths ask for in this mode, if it is proved
+	covered  *rule        // an allow rule that covers it
+	asks     []*finding   // paths that want an answer
 }
 
-// weighing holds the commands of a line against the rules and the mode.
-type weighing struct {
+// commandJudge holds the commands of a line against the rules and the mode.
+type commandJudge struct {
 	*engine
 	deny, ask, allow []*rule // about commands; those remembered are among the allowing ones
 	paths            Rules   // about paths, whoever touches them
@@ -35,8 +36,8 @@ type weighing struct {
 const inCommand = " "
 
 // weigh picks out the rules that a command of r is held against.
-func (e *engine) weigh(r *tool.Request) *weighing {
-	w := &weighing{
+func (e *engine) weigh(r *tool.Request) *commandJudge {
+	w := &commandJudge{
 		engine: e, sentences: map[*shell.Command]*sentence{},
 		bare: &tool.Request{Declaration: tool.Declaration{Name: inCommand, Origin: r.Declaration.Origin}},
 	}
@@ -68,7 +69,7 @@ func (e *engine) weigh(r *tool.Request) *weighing {
 }
 
 // sentence judges one simple command, and those equal to it.
-func (w *weighing) sentence(c *shell.Command) *sentence {
+func (w *commandJudge) sentence(c *shell.Command) *sentence {
 	c = c.First()
 	s, known := w.sentences[c]
 	if !known {
@@ -78,7 +79,7 @@ func (w *weighing) sentence(c *shell.Command) *sentence {
 	return s
 }
 
-func (w *weighing) judgeCommand(c *shell.Command) *sentence {
+func (w *commandJudge) judgeCommand(c *shell.Command) *sentence {
 	s := &sentence{cmd: c, verdict: tool.Allow, paths: tool.Allow}
 	if u, m := matchCommand(w.deny, c); m == shell.Yes {
 		s.decide(tool.Deny, u.cite(false), "")
@@ -89,7 +90,7 @@ func (w *weighing) judgeCommand(c *shell.Command) *sentence {
 		s.decide(tool.Ask, u.cite(m == shell.Maybe), "")
 	}
 	f := w.fact(c)
-	s.proved = f.why == ""
+	s.proved, s.unlisted = f.why == "", f.unlisted
 	w.holdPaths(s, f)
 	if s.why == "" {
 		s.why = f.why
@@ -120,7 +121,7 @@ func matchCommand(rules []*rule, c *shell.Command) (*rule, shell.Match) {
 }
 
 // cover says whether allow rules cover a command: its words to the letter, and nothing around them.
-func (w *weighing) cover(s *sentence) {
+func (w *commandJudge) cover(s *sentence) {
 	plain := s.cmd.Literal() && len(s.cmd.Prefix) == 0 && s.cmd.Place != shell.Substitution && s.cmd.Place != shell.Function && len(s.cmd.Words) > 0
 	for _, d := range s.cmd.Redirs {
 		plain = plain && !d.File && d.Target.Sort == shell.Literal

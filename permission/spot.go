@@ -15,7 +15,7 @@ type spot struct {
 type aspect struct {
 	found  finding
 	ruling ruling
-	by     *weighing // whose ruling this is
+	by     *commandJudge // whose ruling this is
 }
 
 // at is where a path leads.
@@ -51,7 +51,7 @@ func (s *spot) allBelow(names bool) *spot {
 }
 
 // aspect is the reading or writing of a spot, judged by the rules on paths and by the table.
-func (w *weighing) aspect(s *spot, v tool.Verb) *aspect {
+func (w *commandJudge) aspect(s *spot, v tool.Verb) *aspect {
 	i := 0
 	if v == tool.Writes {
 		i = 1

@@ -33,7 +33,7 @@ func reads(target string) tool.Access   { return tool.Access{Verb: tool.Reads, T
 func writes(target string) tool.Access  { return tool.Access{Verb: tool.Writes, Target: target} }
 func execs(command string) tool.Access  { return tool.Access{Verb: tool.Execs, Target: command} }
 func reaches(target string) tool.Access { return tool.Access{Verb: tool.Reaches, Target: target} }
-func holds(target string) tool.Access   { return tool.Access{Verb: tool.Holds, Target: target} }
+func holds(target string) tool.Access   { return tool.Access{Verb: tool.Locks, Target: target} }
 
 // The verdicts of plan, default, auto-edit and yolo.
 type verdicts [4]tool.Verdict

@@ -10,8 +10,8 @@ import (
 )
 
 // holdPaths judges the paths of a command as if a tool named them: by the rules on paths, and by the table.
-func (w *weighing) holdPaths(s *sentence, f *fact) {
-	if !f.all && !s.cmd.Guess {
+func (w *commandJudge) holdPaths(s *sentence, f *fact) {
+	if !f.all && !s.cmd.MayRun {
 		if u, ok := w.pathRule(); ok {
 			s.decide(tool.Ask, u.cite(true), "may use other paths")
 		}
@@ -28,7 +28,7 @@ func (w *weighing) holdPaths(s *sentence, f *fact) {
 				continue
 			}
 			if !t.Write {
-				w.touchOne(s, t, to.spot, tool.Reads, to.sure && !t.Vague && !s.cmd.Guess)
+				w.touchOne(s, t, to.spot, tool.Reads, to.sure && !t.Vague && !s.cmd.MayRun)
 			}
 			if t.Write || !t.Sure && !t.Vague { // a word of a command that is not known may be written too
 				w.touchOne(s, t, to.spot, tool.Writes, t.Sure && to.sure)
@@ -39,7 +39,7 @@ func (w *weighing) holdPaths(s *sentence, f *fact) {
 }
 
 // touchOne judges one path of a command. sure: the command does touch it so, if it runs.
-func (w *weighing) touchOne(s *sentence, t *place, at *spot, v tool.Verb, sure bool) {
+func (w *commandJudge) touchOne(s *sentence, t *place, at *spot, v tool.Verb, sure bool) {
 	side := w.aspect(at, v)
 	j, f := &side.ruling, &side.found
 	switch {
@@ -68,16 +68,16 @@ type target struct {
 }
 
 // mayBeSecret asks about a pattern that can name secrets: no rule on one of them answers for the others.
-func (w *weighing) mayBeSecret(s *sentence, t *place, to target) {
-	f := &finding{class: otherRead, exact: true, act: "reads what ", target: t.Path, note: " stands for, which may be secret, such as " + show(to.example)}
+func (w *commandJudge) mayBeSecret(s *sentence, t *place, to target) {
+	f := &finding{class: otherRead, exact: true, act: "reads files that match ", target: t.Path, note: ", which may include secrets such as " + show(to.example)}
 	if t.Below && !t.Glob {
-		f.act, f.target, f.note = "reads what lies below ", clean(t.Path), ", where "+show(to.example)+" may be secret"
+		f.act, f.target, f.note = "reads files below ", clean(t.Path), ", where "+show(to.example)+" may be secret"
 	}
 	if to.odd {
-		f.act, f.note = "takes names of files below ", " for words, where "+show(to.example)+" would not stay one word"
+		f.act, f.note = "uses names of files below ", " as words, and "+show(to.example)+" would become several words"
 	}
 	if to.example == "*" {
-		f.note = ", which is too much to look through for secrets"
+		f.note = ", which contains too many files to check for secrets"
 	}
 	if v := otherRead.verdict(w.mode); v != tool.Allow {
 		s.paths = min(s.paths, v)

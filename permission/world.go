@@ -97,7 +97,7 @@ func (w *World) look(a tool.Access) finding {
 	switch a.Verb {
 	case tool.Nothing.Verb:
 		return told(harmless, "touches nothing")
-	case tool.Holds:
+	case tool.Locks:
 		return told(harmless, "changes nothing outside this session")
 	case tool.Reads:
 		return w.read(a.Target)
@@ -105,18 +105,18 @@ func (w *World) look(a tool.Access) finding {
 		return w.write(a.Target)
 	case tool.Reaches:
 		if a.Target == "*" {
-			return told(host, "reaches any host")
+			return told(host, "contacts any host")
 		}
-		return finding{class: host, act: "reaches the host ", target: a.Target}
+		return finding{class: host, act: "contacts the host ", target: a.Target}
 	}
-	return told(unknown, "has effects that cannot be known in advance")
+	return told(unknown, "has effects that can't be known in advance")
 }
 
 // read judges a path that is read. All below a folder of the workspace may be read although secrets may lie there:
 // their names are no secret, and an engine that reads contents below a folder leaves secret files out.
 func (w *World) read(target string) finding {
 	if target == "*" {
-		return told(otherRead, "reads files that cannot be known in advance")
+		return told(otherRead, "reads an unknown path")
 	}
 	f := finding{class: otherRead, act: "reads ", target: target}
 	if !f.split() {
@@ -133,7 +133,7 @@ func (w *World) read(target string) finding {
 	}
 	switch {
 	case lies(f.path, w.state):
-		f.note = ", which is Adze's own"
+		f.note = " (Adze's configuration directory)"
 	case w.inside(f.path), w.ofSystem(f.path):
 		f.class = harmless
 	default:
@@ -144,7 +144,7 @@ func (w *World) read(target string) finding {
 
 func (w *World) write(target string) finding {
 	if target == "*" {
-		return told(outsideWrite, "writes files that cannot be known in advance")
+		return told(outsideWrite, "writes an unknown path")
 	}
 	f := finding{class: outsideWrite, act: "writes ", target: target}
 	if !f.split() {
@@ -154,7 +154,7 @@ func (w *World) write(target string) finding {
 	switch {
 	case lies(f.path, w.state):
 		f.exact = true
-		f.note = ", which is Adze's own"
+		f.note = " (Adze's configuration directory)"
 	case protected:
 		f.exact = true
 		f.note = ", a protected name (" + why + ")"
@@ -162,7 +162,7 @@ func (w *World) write(target string) finding {
 		f.note = w.elsewhere
 	case f.dir:
 		f.exact = true // a protected name may lie below
-		f.note = " with all below it"
+		f.note = " and everything below it"
 	case w.isRoot(f.path):
 		f.note = ", the workspace itself"
 	default:
@@ -213,7 +213,7 @@ func (w *World) ofSystem(path string) bool {
 
 func (w World) outside() string {
 	if len(w.Roots) == 0 {
-		return ", and there is no workspace"
+		return ", and no workspace is set"
 	}
 	s := ", outside the workspace " + show(w.Roots[0])
 	if n := len(w.Roots) - 1; n > 0 {
@@ -274,7 +274,7 @@ func brief(command string) string {
 // show makes a target one visible line.
 func show(target string) string {
 	if target == "" {
-		return "a path without a name"
+		return "an empty path"
 	}
 	s := tool.Visible(strings.ReplaceAll(target, "\n", `\n`))
 	if strings.ContainsAny(s, " \t,;") {

@@ -8,8 +8,8 @@ import (
 // The pairs of accesses that must not overlap. What is not listed here as disturbing does not.
 func TestDisturbs(t *testing.T) {
 	read, write := Access{Reads, "/a/b"}, Access{Writes, "/a/b"}
-	exec, reach, mode, todos := Access{Execs, "ls"}, Access{Reaches, "x.org"}, Access{Holds, "*"}, Access{Holds, "todos"}
-	all := []Access{read, write, exec, reach, mode, todos, Nothing, Anything, {Reads, "*"}, {Writes, "*"}, {Writes, "/c"}, {Reads, "/a/"}, {Writes, "/a/"}, {Holds, "memory"}, {"odd", "?"}}
+	exec, reach, mode, todos := Access{Execs, "ls"}, Access{Reaches, "x.org"}, Access{Locks, "*"}, Access{Locks, "todos"}
+	all := []Access{read, write, exec, reach, mode, todos, Nothing, Anything, {Reads, "*"}, {Writes, "*"}, {Writes, "/c"}, {Reads, "/a/"}, {Writes, "/a/"}, {Locks, "memory"}, {"odd", "?"}}
 	want := map[Access][]Access{
 		write:             {read, write, exec, Anything, {Reads, "*"}, {Writes, "*"}, {Reads, "/a/"}, {Writes, "/a/"}, {"odd", "?"}},
 		{Writes, "*"}:     {read, write, exec, Anything, {Reads, "*"}, {Writes, "*"}, {Writes, "/c"}, {Reads, "/a/"}, {Writes, "/a/"}, {"odd", "?"}},
@@ -18,9 +18,9 @@ func TestDisturbs(t *testing.T) {
 		exec:              {read, write, exec, Anything, {Reads, "*"}, {Writes, "*"}, {Writes, "/c"}, {Reads, "/a/"}, {Writes, "/a/"}, {"odd", "?"}},
 		{"odd", "?"}:      {read, write, exec, Anything, {Reads, "*"}, {Writes, "*"}, {Writes, "/c"}, {Reads, "/a/"}, {Writes, "/a/"}, {"odd", "?"}},
 		todos:             {mode, todos, Anything},
-		{Holds, "memory"}: {mode, {Holds, "memory"}, Anything},
+		{Locks, "memory"}: {mode, {Locks, "memory"}, Anything},
 		mode:              all,
-		Anything:          {read, write, exec, reach, mode, todos, Anything, {Reads, "*"}, {Writes, "*"}, {Writes, "/c"}, {Reads, "/a/"}, {Writes, "/a/"}, {Holds, "memory"}, {"odd", "?"}},
+		Anything:          {read, write, exec, reach, mode, todos, Anything, {Reads, "*"}, {Writes, "*"}, {Writes, "/c"}, {Reads, "/a/"}, {Writes, "/a/"}, {Locks, "memory"}, {"odd", "?"}},
 	}
 	for _, a := range all {
 		for _, b := range all {
@@ -52,12 +52,12 @@ func TestOverlap(t *testing.T) {
 
 // Whatever a tool of a kind may declare is within what the kind is taken for until it has.
 func TestBoundHoldsWhatKindAllows(t *testing.T) {
-	all := []Access{{Reads, "/a"}, {Writes, "/a"}, {Execs, "ls"}, {Reaches, "x"}, {Holds, "x"}, Nothing, Anything}
+	all := []Access{{Reads, "/a"}, {Writes, "/a"}, {Execs, "ls"}, {Reaches, "x"}, {Locks, "x"}, Nothing, Anything}
 	for _, kind := range []Kind{Read, Search, Edit, Execute, Fetch, Think, Other, ""} {
 		d := Declaration{Kind: kind}
 		declarable := all
 		if kind == Think {
-			declarable = append(declarable, Access{Holds, "*"}) // a change of mode
+			declarable = append(declarable, Access{Locks, "*"}) // a change of mode
 		}
 		for _, declared := range declarable {
 			inv := &Invocation{Access: []Access{declared}, Run: func(context.Context, *Live) (Result, error) { return Result{}, nil }}
@@ -65,7 +65,7 @@ func TestBoundHoldsWhatKindAllows(t *testing.T) {
 				continue // refused; and a reader that knows not what it reads
 			}
 			for _, other := range all {
-				if conflict(inv.Access, []Access{other}) && !conflict(d.bound(), []Access{other}) {
+				if conflict(inv.Access, []Access{other}) && !conflict(d.maxAccess(), []Access{other}) {
 					t.Errorf("kind %q may declare %v, which conflicts with %v, and its bound does not", kind, declared, other)
 				}
 			}

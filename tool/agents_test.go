@@ -54,7 +54,7 @@ func TestTasksNeitherDeadlockNorGainRights(t *testing.T) {
 	text := w.snapshot()["a"]
 	wantSame(t, "edits of x and y", []int{40, 40}, []int{strings.Count(text, "x"), strings.Count(text, "y")})
 
-	// A sub-agent may do what both policies allow, and nothing is allowed where nobody set a policy.
+	// A subagent may do what both policies allow, and nothing is allowed where nobody set a policy.
 	allow := func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }
 	deny := func(tool.Request) tool.Decision { return tool.Decision{Reason: "narrow"} }
 	for name, tt := range map[string]struct {
@@ -63,10 +63,10 @@ func TestTasksNeitherDeadlockNorGainRights(t *testing.T) {
 	}{
 		"both allow":            {allow, allow, "success: <z>"},
 		"no narrowing":          {allow, nil, "success: <z>"},
-		"the parent asks":       {func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask} }, allow, "denied: read z: permission denied: requires approval: this session is non-interactive"},
-		"the child is stricter": {allow, deny, "denied: read z: permission denied: narrow"},
-		"nobody set a policy":   {nil, allow, "denied: read z: permission denied: requires approval: this session is non-interactive: no policy is set"},
-		"no policy, stricter":   {nil, deny, "denied: read z: permission denied: narrow"},
+		"the parent asks":       {func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask} }, allow, "denied: Permission denied: read z. It requires approval, and this session is non-interactive. Continue without it, or tell the user what you need."},
+		"the child is stricter": {allow, deny, "denied: Permission denied: read z: narrow. Continue without it, or tell the user what you need."},
+		"nobody set a policy":   {nil, allow, "denied: Permission denied: read z: no policy is set. It requires approval, and this session is non-interactive. Continue without it, or tell the user what you need."},
+		"no policy, stricter":   {nil, deny, "denied: Permission denied: read z: narrow. Continue without it, or tell the user what you need."},
 	} {
 		w := newWorld(map[string]string{"z": "z"})
 		x := w.executor()
@@ -108,7 +108,7 @@ func TestTasksHaveIdsAndNamesOfTheirOwn(t *testing.T) {
 	}
 	wantSame(t, "the same id twice", []string{
 		"success: <0>",
-		"error: call call_0: this id was used before in this session, and a call is never run twice; use a new id to run it again",
+		"error: call call_0: this ID was already used in this session, and a call never runs twice. Use a new ID to run it again.",
 	}, says(b.Wait()))
 }
 
@@ -248,7 +248,7 @@ func nonZero(m map[string]int) map[string]int {
 	return m
 }
 
-// A sub-agent's sandbox is never wider than either policy wants it.
+// A subagent's sandbox is never wider than either policy wants it.
 func TestStricterGrants(t *testing.T) {
 	grant := func(as ...tool.Access) tool.Policy {
 		return func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow, Grant: as} }

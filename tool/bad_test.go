@@ -35,25 +35,25 @@ func TestBadTools(t *testing.T) {
 		"panic in Prepare": {prepares(tool.Other, func() (*tool.Invocation, error) { panic("oops") }),
 			"error: bad: the tool failed while preparing: oops", tool.UnhandledException},
 		"goexit in Prepare": {prepares(tool.Other, func() (*tool.Invocation, error) { runtime.Goexit(); return nil, nil }),
-			"error: bad: its goroutine was ended before it had an outcome; this is a mistake in the tool, or in a policy or a hook", tool.UnhandledException},
+			"error: bad: the call's goroutine exited without an outcome. This is a bug in the tool, a policy or a hook.", tool.UnhandledException},
 		"nil from Prepare": {prepares(tool.Other, func() (*tool.Invocation, error) { return nil, nil }),
-			"error: bad: the tool prepared nothing to run; this is a mistake in the tool", tool.UnhandledException},
+			"error: bad: the tool prepared nothing to run. This is a bug in the tool.", tool.UnhandledException},
 		"nil Run": {fake("bad", tool.Think, tool.Invocation{Access: []tool.Access{tool.Nothing}}),
-			"error: bad: the tool prepared nothing to run; this is a mistake in the tool", tool.UnhandledException},
+			"error: bad: the tool prepared nothing to run. This is a bug in the tool.", tool.UnhandledException},
 		"nil beside an error": {prepares(tool.Other, func() (*tool.Invocation, error) { return nil, fs.ErrNotExist }),
 			"error: file does not exist", tool.FileNotFound},
 		"a bad parameter that no schema knows": {prepares(tool.Other, func() (*tool.Invocation, error) { return nil, tool.BadParam("n", "must be %s", "even") }),
 			"error: bad: n: must be even", tool.InvalidParams},
 		"a reader that writes": {fake("bad", tool.Read, writes),
-			"error: bad: a tool of kind read that writes f; this is a mistake in the tool, nothing was run", tool.UnhandledException},
+			"error: bad: a tool of kind read that writes f. This is a bug in the tool. Nothing was run.", tool.UnhandledException},
 		"a thinker that writes": {fake("bad", tool.Think, writes),
-			"error: bad: a tool of kind think that writes f; this is a mistake in the tool, nothing was run", tool.UnhandledException},
+			"error: bad: a tool of kind think that writes f. This is a bug in the tool. Nothing was run.", tool.UnhandledException},
 		"panic in Run": {runs(func(context.Context, *tool.Live) (tool.Result, error) { panic(errors.New("oops")) }),
 			"error: the tool failed: oops", tool.UnhandledException},
 		"nil dereference in Run": {runs(func(_ context.Context, l *tool.Live) (tool.Result, error) { return tool.Result{}, *(*error)(nil) }),
 			"error: the tool failed: runtime error: invalid memory address or nil pointer dereference", tool.UnhandledException},
 		"goexit in Run": {runs(func(context.Context, *tool.Live) (tool.Result, error) { runtime.Goexit(); return tool.Result{}, nil }),
-			"error: the tool ended its goroutine instead of returning", tool.UnhandledException},
+			"error: the tool exited its goroutine instead of returning", tool.UnhandledException},
 		"a result beside an error": {runs(func(context.Context, *tool.Live) (tool.Result, error) {
 			return tool.TextResult("half"), tool.Errorf("edit_no_occurrence_found", "edit f: nothing there")
 		}), "error: edit f: nothing there\n\nhalf", "edit_no_occurrence_found"},
@@ -61,9 +61,9 @@ func TestBadTools(t *testing.T) {
 			return tool.TextResult("so: no luck"), errors.New("no luck")
 		}), "error: so: no luck", tool.ExecutionFailed},
 		"no output": {runs(func(context.Context, *tool.Live) (tool.Result, error) { return tool.Result{}, nil }),
-			"success: (bad ended with no output)", ""},
+			"success: (bad returned no output)", ""},
 		"blank output": {runs(func(context.Context, *tool.Live) (tool.Result, error) { return tool.TextResult(" \n"), nil }),
-			"success: (bad ended with no output)", ""},
+			"success: (bad returned no output)", ""},
 		"refused in Run": {runs(func(context.Context, *tool.Live) (tool.Result, error) { return tool.Result{}, tool.ErrDenied }),
 			"denied: permission denied", tool.ExecutionDenied},
 	} {
@@ -88,14 +88,14 @@ func TestMistakeIsNotAskedAbout(t *testing.T) {
 	d := &desk{}
 	x := &tool.Executor{Registry: tool.NewRegistry(f), Policy: askAbout, Ask: d.ask}
 	out := begin(t.Context(), x, "bad").Wait()
-	wantSame(t, "outcome", []string{"error: bad: the tool failed while preparing; this is a mistake in the tool, nothing was run"}, says(out))
+	wantSame(t, "outcome", []string{"error: bad: the tool failed while preparing. This is a bug in the tool. Nothing was run."}, says(out))
 	asked, _ := d.history()
 	wantSame(t, "asked", nil, asked)
 }
 
 // Policies, hooks and front ends may end their goroutine too, as a failing test does.
 func TestGoexitAround(t *testing.T) {
-	const ended = "error: read: its goroutine was ended before it had an outcome; this is a mistake in the tool, or in a policy or a hook"
+	const ended = "error: read: the call's goroutine exited without an outcome. This is a bug in the tool, a policy or a hook."
 	for name, tt := range map[string]struct {
 		x    *tool.Executor
 		want string
@@ -108,7 +108,7 @@ func TestGoexitAround(t *testing.T) {
 		"front end": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			runtime.Goexit()
 			return tool.Decision{}, nil
-		}}, "denied: read a: permission denied: requires approval: the front end gave no answer"},
+		}}, "denied: Permission denied: read a: no policy is set. It requires approval, and asking the user failed: no answer. Continue without it, or tell the user what you need."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(map[string]string{"a": "0"})
@@ -221,9 +221,9 @@ func TestUnknownAndRefusedCalls(t *testing.T) {
 	b.Add(tool.Call{Name: "read", Args: json.RawMessage(`{"pth":1}`)})
 	out := b.Wait()
 	wantSame(t, "outcomes", []string{
-		`error: there is no tool "raed"; did you mean "read"?`, "success: <0>", "error: the answer was cut; send the call again",
-		"error: read: the arguments are not valid JSON: it ends too early; it may have been cut; send one JSON object",
-		"error: read: 2 parameters do not fit:\n- path: is required (a string)\n- pth: there is no such parameter; did you mean \"path\"?",
+		`error: unknown tool "raed". Did you mean "read"?`, "success: <0>", "error: the answer was cut; send the call again",
+		"error: read: the arguments are not valid JSON: unexpected end (possibly truncated). Send one JSON object.",
+		"error: read: 2 invalid parameters:\n- path: is required (a string)\n- pth: unknown parameter. Did you mean \"path\"?",
 	}, says(out))
 	wantSame(t, "types", []tool.ErrorType{tool.NotRegistered, tool.OutputTruncated, tool.InvalidParams, tool.InvalidParams},
 		[]tool.ErrorType{out[0].Error.Type, out[2].Error.Type, out[3].Error.Type, out[4].Error.Type})
@@ -233,7 +233,7 @@ func TestUnknownAndRefusedCalls(t *testing.T) {
 		}
 	}
 	x := &tool.Executor{}
-	wantSame(t, "no registry", []string{`error: there is no tool "read"; no tools are registered`}, says(begin(t.Context(), x, "read a").Wait()))
+	wantSame(t, "no registry", []string{`error: unknown tool "read". No tools are registered.`}, says(begin(t.Context(), x, "read a").Wait()))
 }
 
 func TestCancelWhileItRuns(t *testing.T) {
@@ -255,8 +255,8 @@ func TestCancelWhileItRuns(t *testing.T) {
 		began := time.Now()
 		out := b.Wait()
 		wantSame(t, "outcomes", []string{
-			"cancelled: edit a: cancelled while it ran", "cancelled: edit: cancelled while it waited for earlier calls",
-			"cancelled: be stubborn: cancelled while it ran It did not stop within 5s and may still be at work.",
+			"cancelled: edit a: cancelled while running", "cancelled: edit: cancelled while waiting for earlier calls",
+			"cancelled: be stubborn: cancelled while running. It didn't stop within 5s and may still be running.",
 		}, says(out))
 		wantSame(t, "waited", 5*time.Second, time.Since(began))
 
@@ -271,7 +271,7 @@ func TestCancelWhileItRuns(t *testing.T) {
 
 		dead, stop := context.WithCancel(t.Context())
 		stop()
-		wantSame(t, "a cancelled turn", []string{"cancelled: read: cancelled before it began"}, says(begin(dead, x, "read a").Wait()))
+		wantSame(t, "a cancelled turn", []string{"cancelled: read: cancelled before it started"}, says(begin(dead, x, "read a").Wait()))
 	})
 }
 
@@ -286,7 +286,7 @@ func TestTimeout(t *testing.T) {
 			},
 		}))
 		out := begin(t.Context(), x, "sleep").Wait()
-		wantSame(t, "outcome", []string{"error: sleep: stopped after 1s, the time a call may take\n\nhalf an output"}, says(out))
+		wantSame(t, "outcome", []string{"error: sleep: timed out after 1s\n\nhalf an output"}, says(out))
 		wantSame(t, "type", tool.ExecutionTimeout, out[0].Error.Type)
 		wantSame(t, "duration", time.Second, out[0].Duration)
 	})

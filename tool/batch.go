@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// Batch is the calls of one turn.
+// Batch is the set of calls of one turn.
 type Batch struct {
-	x       *Executor
-	ctx     context.Context // of the turn: a Batch is an operation under way, not a thing that is kept
-	core    *core
-	entries []*entry // guarded by core.mu
-	wg      sync.WaitGroup
+	x         *Executor
+	ctx       context.Context // of the turn: a Batch is an operation, not a stored value
+	scheduler *scheduler
+	entries   []*entry // guarded by scheduler.mu
+	wg        sync.WaitGroup
 }
 
-// Add begins a call, as soon as the model has finished saying it. It does not wait.
+// Add starts a call. It does not wait.
 func (b *Batch) Add(c Call) {
 	e, err := b.enter(c)
 	if err != nil {
@@ -25,25 +25,25 @@ func (b *Batch) Add(c Call) {
 	b.wg.Add(1)
 	go func() {
 		defer b.wg.Done()
-		o := failed(StatusError, UnhandledException, "%s: its goroutine was ended before it had an outcome; "+
-			"this is a mistake in the tool, or in a policy or a hook", e.decl.Name)
-		defer func() { b.settle(e, o) }() // also when travel does not return
-		o = e.travel(b.ctx)
+		o := failed(StatusError, UnhandledException, "%s: the call's goroutine exited without an outcome. "+
+			"This is a bug in the tool, a policy or a hook.", e.decl.Name)
+		defer func() { b.settle(e, o) }() // also when the call does not return
+		o = e.execute(b.ctx)
 	}()
 }
 
-// Refuse answers a call without running it, in its place among the others: an edit from an answer that was cut.
+// Refuse answers a call without running it, in order with the others: an edit from a truncated answer.
 func (b *Batch) Refuse(c Call, t ErrorType, message string) {
 	e, _ := b.enter(c)
 	b.settle(e, failed(StatusError, t, "%s", message))
 }
 
-// Wait waits for all calls and gives one outcome for each, in the order they were added. The batch is over then.
+// Wait waits for all calls and returns one outcome for each, in the order they were added. It ends the batch.
 func (b *Batch) Wait() []Outcome {
 	b.wg.Wait()
-	b.core.out.flush()
-	b.core.mu.Lock()
-	defer b.core.mu.Unlock()
+	b.scheduler.out.flush()
+	b.scheduler.mu.Lock()
+	defer b.scheduler.mu.Unlock()
 	out := make([]Outcome, len(b.entries))
 	for i, e := range b.entries {
 		out[i] = e.outcome
@@ -51,7 +51,7 @@ func (b *Batch) Wait() []Outcome {
 	return out
 }
 
-// enter gives a call its place. The error says why it cannot run.
+// enter adds a call to the order. The error is why it cannot run.
 func (b *Batch) enter(c Call) (*entry, error) {
 	e := &entry{x: b.x, batch: b, call: c, floor: Allow, decl: Declaration{Name: c.Name}}
 	e.call.By = b.x.by
@@ -65,17 +65,17 @@ func (b *Batch) enter(c Call) (*entry, error) {
 		}
 	}
 	if !fresh {
-		err = Errorf(ExecutionFailed, "call %s: this id was used before in this session, and a call is never run twice; "+
-			"use a new id to run it again", id)
+		err = Errorf(ExecutionFailed, "call %s: this ID was already used in this session, and a call never runs twice. "+
+			"Use a new ID to run it again.", id)
 	}
-	b.core.enter(b, e)
+	b.scheduler.enter(b, e)
 	return e, err
 }
 
 func (b *Batch) settle(e *entry, o Outcome) {
 	o.Call, o.Name = e.call, e.decl.Name
-	b.core.finish(e, o)
-	b.core.out.push(Event{Stage: Done, Request: e.request(Invocation{}), Outcome: &o})
+	b.scheduler.finish(e, o)
+	b.scheduler.out.push(Event{Stage: Done, Request: e.request(Invocation{}), Outcome: &o})
 }
 
 func (e *entry) request(inv Invocation) Request {

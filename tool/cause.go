@@ -89,26 +89,3 @@ func (d Decision) Why() string {
 	}
 	return d.Reason + " (" + cause + ")"
 }
-
-// denial is the outcome of a call that policy, a hook or the user denied.
-func denial(what string, d Decision) Outcome {
-	switch d.Cause.Kind {
-	case ByHook:
-		return denied("%s: denied by a hook%s", what, because(d.Reason))
-	case ByUser:
-		return denied("%s: denied by the user%s", what, because(d.Reason))
-	}
-	return denied("%s: permission denied%s", what, because(d.Why()))
-}
-
-// unanswered is the outcome of a call that requires approval and got no answer, with the reason.
-func unanswered(what, reason string) Outcome {
-	return denied("%s: permission denied: requires approval: %s", what, reason)
-}
-
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
-}

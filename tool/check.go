@@ -27,7 +27,7 @@ func (s *checker) check(n *node, v any, at string, depth int, report func(Violat
 	}
 	bad := func(format string, args ...any) { report(Violation{at, fmt.Sprintf(format, args...)}) }
 	if n.nothing {
-		bad("nothing is allowed here")
+		bad("no value is allowed here")
 		return
 	}
 	if !s.isTyped(n, v) {
@@ -139,12 +139,12 @@ func (s *checker) checkObject(n *node, v map[string]any, at string, depth int, r
 // unknown says that there is no such parameter, and which one was probably meant.
 func (n *node) unknown(name string) string {
 	if near := Nearest(name, n.order, 1); len(near) > 0 {
-		return fmt.Sprintf("there is no such parameter; did you mean %q?", near[0])
+		return fmt.Sprintf("unknown parameter. Did you mean %q?", near[0])
 	}
 	if len(n.order) == 0 {
-		return "there is no such parameter; this takes none"
+		return "unknown parameter (none expected)"
 	}
-	return "there is no such parameter; the parameters are " + strings.Join(n.order, ", ")
+	return "unknown parameter (expected " + strings.Join(n.order, ", ") + ")"
 }
 
 // hint says what a missing parameter should be.

@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// Call is a model's request. The agent makes ID unique in the session; servers do not.
+// Call is a tool call of a model. The agent makes ID unique in the session; servers don't.
 type Call struct {
 	ID   string          `json:"id"`
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
-	By   string          `json:"by,omitempty"` // "" or the path of sub-agents, "explore/2"; set by the executor
+	By   string          `json:"by,omitempty"` // "" or the path of subagents, "explore/2"; set by the executor
 }
 
-// Request is all that a policy or a front end is given: data, nothing to run.
+// Request is what a policy or a front end gets: data, nothing to run.
 type Request struct {
 	Call        Call
 	Declaration Declaration
 	Invocation  // Run is nil; Access is never empty
 }
 
-// Verdict is a judgement. The smaller is the stricter, and the zero value refuses.
+// Verdict is the result of a policy. Smaller is stricter, and the zero value denies.
 type Verdict int
 
 // The verdicts, strictest first.
@@ -47,24 +47,23 @@ type Decision struct {
 	Verdict  Verdict
 	Cause    Cause           // what decided
 	Reason   string          // what it decided about ("writes /tmp/x"), or the user's own words; see Why
-	Args     json.RawMessage // arguments edited by a person: prepared and judged anew, asked anew if Access differs
-	Answer   json.RawMessage // what the person filled into Form
-	Grant    []Access        // at most this; nil: Access. Narrower where a sandbox holds the call to it, and scheduling then uses it
-	Offer    []string        // rules that would have allowed this, smallest first: shown by the asker
-	Remember string          // the one the person chose
+	Args     json.RawMessage // arguments edited by the user: prepared and judged again, asked again if Access differs
+	Answer   json.RawMessage // the user's answer to Form
+	Grant    []Access        // the granted access; nil: Access. Narrower where a sandbox enforces it; scheduling then uses it
+	Offer    []string        // rules that would allow this, narrowest first; one offer can be several rules, joined by newlines
+	Remember string          // the offer that the user chose
 }
 
-// A Policy judges at once and without I/O, and is called as often as the executor likes. A nil Policy asks about
-// everything. The executor shows it the Access of built-in tools only: a tool with an Origin counts as Anything,
-// whatever it declares.
+// A Policy judges a request. It returns at once, without I/O, and can be called any number of times. A nil Policy requires
+// approval for everything. The access of external tools (with an Origin) is always Anything.
 type Policy func(Request) Decision
 
-// An Asker asks a person; several questions may be open. When ctx ends the question is withdrawn. A nil Asker
-// refuses. An answer with Remember set is judged anew for all open questions. An error with ErrDenied in its chain denies
-// the call with the error's text, for an asker that knows better than "the person" who denied it.
+// An Asker asks the user for approval; several questions can be open. When ctx ends the question is withdrawn. A nil Asker
+// denies. After an answer with Remember set, all open questions are judged again. An Asker that has no user returns a
+// [DenialError], as made by [Unapproved]. Any other error with ErrDenied in its chain denies the call with the error's text.
 type Asker func(ctx context.Context, r Request, why Decision) (Decision, error)
 
-// Stricter is the policy that allows only what both allow, and asks where one of them asks.
+// Stricter returns a policy that allows only what both allow, and asks where one of them asks.
 func Stricter(a, b Policy) Policy {
 	if a == nil {
 		return b

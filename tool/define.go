@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Def defines a tool whose arguments are an A. Zero fields mean the ordinary thing.
+// Def defines a tool whose arguments are an A. Zero fields mean the default.
 type Def[A any] struct {
 	Name        string
 	DisplayName string
@@ -19,8 +19,8 @@ type Def[A any] struct {
 	Budget      int
 	RuleNames   []string
 	Needs       Need
-	// Prepare is given arguments that were decoded, repaired and checked against the schema of A. It checks what a
-	// schema cannot say and plans the call: see [Tool].
+	// Prepare gets arguments that were decoded, repaired and checked against the schema of A. It checks what a schema
+	// can't express and plans the call: see [Tool].
 	Prepare func(ctx context.Context, args A) (*Invocation, error)
 }
 
@@ -29,21 +29,21 @@ type Def[A any] struct {
 //
 //	description:"what it is for"   enum:"a,b"   minimum:"1"   maximum:"9"   default:"3"   minLength:"1"   alias:"old_name,other"
 //
-// Unknown parameters are refused. Define panics on an A it cannot make a schema of: a mistake in the program.
+// Unknown parameters are rejected. Define panics if A has no schema: a bug in the program.
 func Define[A any](d Def[A]) Tool {
 	raw, aliases, err := schemaOf(reflect.TypeFor[A]())
 	if err != nil {
 		panic(fmt.Sprintf("define tool %s: %v", d.Name, err))
 	}
 	if d.Name == "" || d.Description == "" || d.Prepare == nil {
-		panic(fmt.Sprintf("define tool %q: a name, a description and Prepare are needed", d.Name))
+		panic(fmt.Sprintf("define tool %q: Name, Description and Prepare are required", d.Name))
 	}
 	return &defined[A]{
 		declaration: Declaration{
 			Name: d.Name, DisplayName: d.DisplayName, Description: d.Description, Parameters: raw,
 			Kind: d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget, RuleNames: d.RuleNames, Needs: d.Needs,
 		},
-		// Read at the first call: a start makes all tools, and calls few of them.
+		// Parsed at the first call: a session defines all tools and calls few of them.
 		schema: sync.OnceValue(func() *Schema {
 			schema, err := ParseSchema(raw)
 			if err != nil {
@@ -82,7 +82,7 @@ func (t *defined[A]) Prepare(ctx context.Context, raw json.RawMessage) (*Invocat
 	return inv, t.named(err)
 }
 
-// named puts the tool's name before what is wrong with its parameters.
+// named adds the tool's name to an error about its parameters.
 func (t *defined[A]) named(err error) error {
 	if p, ok := err.(*ParamError); ok && p.Tool == "" {
 		return &ParamError{t.declaration.Name, p.Violations}
@@ -90,18 +90,18 @@ func (t *defined[A]) named(err error) error {
 	return err
 }
 
-// decodeInto fills a struct from checked values. What fails still is a number that does not fit its Go type.
+// decodeInto fills a struct from checked values. It can still fail for a number that overflows its Go type.
 func decodeInto(values map[string]any, args any) error {
 	raw, err := json.Marshal(values)
 	if err != nil {
-		return BadParam("", "the arguments cannot be read: %v", err)
+		return BadParam("", "can't read the arguments: %v", err)
 	}
 	err = json.Unmarshal(raw, args)
 	if t, ok := err.(*json.UnmarshalTypeError); ok {
-		return BadParam(t.Field, "the %s does not fit: expected %s", t.Value, t.Type)
+		return BadParam(t.Field, "invalid %s (expected %s)", t.Value, t.Type)
 	}
 	if err != nil {
-		return BadParam("", "the arguments cannot be read: %v", err)
+		return BadParam("", "can't read the arguments: %v", err)
 	}
 	return nil
 }

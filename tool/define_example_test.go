@@ -44,8 +44,8 @@ func ExampleDefine() {
 	// Output:
 	// success: chop chop
 	// success: chop chop chop
-	// Note: times was given as the string "3"; it was read as 3
-	// error: repeat: 2 parameters do not fit:
+	// Note: times was the string "3"; read as 3
+	// error: repeat: 2 invalid parameters:
 	// - word: is required (a string)
 	// - times: must be at least 1, got 0
 }

@@ -7,31 +7,30 @@ import (
 	"strings"
 )
 
-// A Display is what a person sees of a call. It can say itself in Markdown; front ends may know its type better.
-// It is never changed after it is handed over and is small: the tail of an output and its size, not the output.
-// Markdown quotes foreign text with [Fence]. In a confirmation only the types of this package are rendered; of
-// others the Markdown source is shown, as a Literal would be.
+// A Display shows a call to the user. Every Display has a Markdown form; front ends can render known types better. It is
+// immutable and small: the tail of an output and its size, not the output. Markdown quotes untrusted text with [Fence]. In
+// a permission prompt only the types of this package are rendered; others are shown as Markdown source, like a Literal.
 //
 // In JSON a display is its Markdown as a string, unless it marshals itself (json.Marshaler) into an object.
 type Display interface{ Markdown() string }
 
-// Markdown is a display that is just that.
+// Markdown is a display in Markdown.
 type Markdown string
 
 // Markdown is the text itself.
 func (m Markdown) Markdown() string { return string(m) }
 
-// Literal is foreign text, shown to the letter: the arguments of an unknown tool, the output of a program.
+// Literal is untrusted text, shown unchanged: the arguments of an unknown tool, the output of a program.
 type Literal string
 
 // Markdown quotes the text.
 func (l Literal) Markdown() string { return Fence("", string(l)) }
 
-// Command is the confirmation of a shell command.
+// Command is the permission prompt of a shell command.
 type Command struct {
-	Line      string // the whole of it, to the byte
+	Line      string // the complete command
 	Directory string
-	Purpose   string // what it is for, in the model's words
+	Purpose   string // what it is for, as the model says
 	Warnings  []string
 }
 
@@ -51,7 +50,7 @@ func (c Command) Markdown() string {
 	return b.String()
 }
 
-// Plan is the confirmation and the display of a plan: "plan_summary" in the documentation.
+// Plan is the permission prompt and the display of a plan: "plan_summary" in the documentation.
 type Plan struct {
 	Message  string
 	Text     string
@@ -78,16 +77,16 @@ func (p Plan) MarshalJSON() ([]byte, error) {
 	return marshal(planJSON{"plan_summary", p.Message, p.Text, p.Rejected})
 }
 
-// Opaque is a display of a type that this program does not know, read back from a transcript. It keeps the JSON.
+// Opaque is a display of unknown type, read back from a transcript. It keeps the JSON.
 type Opaque struct{ JSON json.RawMessage }
 
 // Markdown shows the JSON, quoted.
 func (o Opaque) Markdown() string { return Fence("json", string(o.JSON)) }
 
-// MarshalJSON gives back what was read.
+// MarshalJSON returns the JSON unchanged.
 func (o Opaque) MarshalJSON() ([]byte, error) { return o.JSON, nil }
 
-// MarshalDisplay writes a display as results do: its Markdown as a string, or the object it marshals itself into.
+// MarshalDisplay writes a display as in results: its Markdown as a string, or its own JSON object.
 func MarshalDisplay(d Display) (json.RawMessage, error) {
 	if m, ok := d.(json.Marshaler); ok {
 		return m.MarshalJSON()

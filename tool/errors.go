@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// ErrorType is the documented name of a failure, as it stands in a result's error.type.
+// ErrorType is the documented name of a failure, in a result's error.type.
 type ErrorType string
 
-// The documented types that the core itself uses. Tools bring their own documented ones through [Error].
+// The documented types that this package uses. Tools return their own documented types with [Error].
 const (
 	InvalidParams      ErrorType = "invalid_tool_params"
 	NotRegistered      ErrorType = "tool_not_registered"
@@ -25,8 +25,7 @@ const (
 	PermissionDenied   ErrorType = "permission_denied"
 )
 
-// Error is a failure with a documented type. Its text is for a model in the middle of work: what was being done to
-// which thing, the cause, and the next step.
+// Error is a failure with a documented type. Its text is for the model: what failed, the cause, and the next step.
 type Error struct {
 	Type ErrorType
 	Err  error
@@ -36,22 +35,18 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf makes an Error.
+// Errorf returns an Error.
 func Errorf(t ErrorType, format string, args ...any) error {
 	return &Error{t, fmt.Errorf(format, args...)}
 }
 
-// ErrDenied is in the chain of every error that stands for a refusal, such as the one [Live].Ask returns.
-var ErrDenied = errors.New("permission denied")
-
-// ParamError says which parameters do not fit, all of them at once. It is final: the same arguments never become
-// valid by waiting.
+// ParamError lists all invalid parameters. It is final: the same arguments never become valid later.
 type ParamError struct {
 	Tool       string
 	Violations []Violation
 }
 
-// Violation is one parameter that does not fit.
+// Violation is one invalid parameter.
 type Violation struct {
 	Param  string // "limit", "edits[0].old_string"; "" for the arguments as a whole
 	Reason string // "expected an integer, got \"many\""
@@ -73,19 +68,19 @@ func (e *ParamError) Error() string {
 		return prefix + e.Violations[0].String()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%d parameters do not fit:", prefix, len(e.Violations))
+	fmt.Fprintf(&b, "%s%d invalid parameters:", prefix, len(e.Violations))
 	for _, v := range e.Violations {
 		b.WriteString("\n- " + v.String())
 	}
 	return b.String()
 }
 
-// BadParam is a ParamError about one parameter, for what a schema cannot say.
+// BadParam returns a ParamError about one parameter, for what a schema can't express.
 func BadParam(param, format string, args ...any) error {
 	return &ParamError{Violations: []Violation{{param, fmt.Sprintf(format, args...)}}}
 }
 
-// typeOf finds the documented type of an error.
+// typeOf returns the documented type of an error.
 func typeOf(err error) ErrorType {
 	var typed *Error
 	var params *ParamError

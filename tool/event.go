@@ -5,33 +5,33 @@ import (
 	"time"
 )
 
-// Stage is where a call has got to.
+// Stage is the progress of a call.
 type Stage string
 
-// The stages that an observer is told of.
+// The stages that an observer sees.
 const (
-	Prepared  Stage = "prepared"  // what it would do is known
-	Asking    Stage = "asking"    // a person is being asked
-	Withdrawn Stage = "withdrawn" // the question was answered by something else
+	Prepared  Stage = "prepared"  // its effects are known
+	Asking    Stage = "asking"    // waiting for approval
+	Withdrawn Stage = "withdrawn" // the question was answered otherwise
 	Running   Stage = "running"
 	Showing   Stage = "showing" // a new display while it runs
 	Done      Stage = "done"
 )
 
-// Event tells a front end of one step of one call.
+// Event reports one step of a call to a front end.
 type Event struct {
 	Stage    Stage
-	Request  Request  // what is known of the call; Call.By names the sub-agent
+	Request  Request  // what is known of the call; Call.By names the subagent
 	Decision Decision // Asking: why; Running: what was granted
 	Display  Display  // Showing
 	Outcome  *Outcome // Done
 }
 
-// displayPause is the least time between two displays of one call: more than a screen shows, less than a person sees.
+// displayPause is the minimum time between two displays of one call.
 const displayPause = 20 * time.Millisecond
 
-// outbox hands events to an observer one at a time and in order, and never makes a call wait for a slow one. Of the
-// displays of a call only the newest waits; the other events are a handful for each call.
+// outbox delivers events to an observer, one at a time and in order, and never delays a call. Of the displays of a call it
+// keeps only the newest.
 type outbox struct {
 	observe func(Event)
 

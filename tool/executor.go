@@ -7,44 +7,44 @@ import (
 	"time"
 )
 
-// An Executor takes calls from a name to an [Outcome]. It alone orders, judges, asks, runs, recovers and cuts.
+// An Executor takes calls from a name to an [Outcome]. It orders, judges, asks, runs, recovers and truncates.
 //
-// The calls of one turn are a [Batch]. They behave as if run one by one in order, and overlap where no one writes
-// what another touches:
+// The calls of one turn are a [Batch]. They behave as if run one by one in order, and overlap where none writes what
+// another uses:
 //
 //	Add ── Before (hooks), once
-//	 ┌──── Prepare                              what it touches is known now
+//	 ┌──── Prepare                              its access is known now
 //	 │     wait for earlier writers of that     something it saw has changed? ──► prepare again
 //	 │     judge; ask ── withdrawn by a change of rules, or of what it saw ─────► prepare again
 //	 │     wait for earlier readers, and for running calls of other agents ─────► prepare again
 //	 └──── Run; cut; done
 //
-// So what is shown and what runs comes from a Prepare that began after every conflicting earlier call had ended.
+// So what is shown and what runs comes from a Prepare that started after every conflicting earlier call had ended.
 //
-// The fields are set before the first call and not changed after it.
+// Set the fields before the first call and do not change them afterwards.
 type Executor struct {
 	Registry *Registry
-	Policy   Policy // nil asks about everything
-	Ask      Asker  // nil refuses what needs asking
+	Policy   Policy // nil: everything requires approval
+	Ask      Asker  // nil: calls that require approval are denied
 	// AskInTurn calls Ask for one question at a time, in the order of the calls of a batch: for a front end that shows
 	// one prompt.
 	AskInTurn bool
-	// Before runs hooks, once per call and before Prepare. It may Deny, Ask (a person is asked, whatever the
-	// policy allows) or rewrite Args; its Allow grants nothing. An error refuses the call.
+	// Before runs hooks, once per call and before Prepare. It can Deny, Ask (the call requires approval, whatever the
+	// policy allows) or rewrite Args; its Allow grants nothing. An error denies the call.
 	Before func(context.Context, Call, Declaration) (Decision, error)
-	// Observe is told of every step, one event at a time. A slow observer holds up no call.
+	// Observe receives every event, one at a time. A slow observer does not delay calls.
 	Observe func(Event)
-	Limit   int           // calls running at once; 0 is 10. Questions and delegating calls take no place
-	Timeout time.Duration // of one Run; 0 is none
-	Budget  int           // characters of a result's text; 0 is 25,000, <0 no limit
-	// Spill keeps a text that is over the budget and says where. With a nil Spill the rest is lost, and the model told.
+	Limit   int           // calls running at once; 0: 10. Questions and delegating calls take no slot
+	Timeout time.Duration // of one Run; 0: none
+	Budget  int           // maximum characters of a result's text; 0: 25,000, <0: no limit
+	// Spill saves a text that is over the budget and returns its location. With a nil Spill the rest is lost.
 	Spill func(Call, string) (Spilled, error)
 
-	by   string // the path of sub-agents
-	once sync.Once
-	core *core
-	mu   sync.Mutex
-	ids  map[string]bool // of calls ever added
+	by        string // the path of subagents
+	once      sync.Once
+	scheduler *scheduler
+	mu        sync.Mutex
+	ids       map[string]bool // of calls ever added
 }
 
 const (
@@ -52,29 +52,28 @@ const (
 	defaultBudget = 25_000
 )
 
-// Spilled says where the whole of a long result lies.
+// Spilled is where the full text of a long result is saved.
 type Spilled struct {
 	Path    string
-	Dropped int64 // bytes that were over a limit of the store and are lost
+	Dropped int64 // bytes over the size limit, which are lost
 }
 
-// Batch begins a turn: calls that behave as if run one by one in the order they were added. The end of ctx cancels
-// them all.
+// Batch starts a turn: calls that behave as if run one by one in the order they were added. The end of ctx cancels them
+// all.
 func (x *Executor) Batch(ctx context.Context) *Batch {
-	return &Batch{x: x, ctx: ctx, core: x.shared()}
+	return &Batch{x: x, ctx: ctx, scheduler: x.shared()}
 }
 
-// Child is an executor for a sub-agent that a running call drives: calls of both keep out of each other's way and
-// share questions, slots and observer; ids are its own; what it may do is what both policies allow. From then on the
-// call itself takes no slot and holds nothing against others. The child's Registry may be replaced before its first
-// call.
+// Child returns an executor for a subagent that a running call drives. Calls of both are ordered against each other and
+// share questions, slots and observer; the child has its own IDs, and may do what both policies allow. From then on the
+// call itself takes no slot and blocks no other call. The child's Registry can be replaced before its first call.
 func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 	by := name
 	if x.by != "" {
 		by = x.by + "/" + name
 	}
 	policy := Stricter(x.Policy, narrow)
-	if x.Policy == nil && narrow != nil { // a nil policy asks, and a sub-agent may not do more
+	if x.Policy == nil && narrow != nil { // a nil policy asks, and a subagent can't do more
 		policy = Stricter(askAlways, narrow)
 	}
 	c := x.shared()
@@ -84,28 +83,28 @@ func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 	child := &Executor{
 		Registry: x.Registry, Policy: policy, Ask: x.Ask, AskInTurn: x.AskInTurn, Before: x.Before, Observe: x.Observe,
 		Limit: x.Limit, Timeout: x.Timeout, Budget: x.Budget, Spill: x.Spill,
-		by: by, core: c,
+		by: by, scheduler: c,
 	}
 	child.once.Do(func() {})
 	return child
 }
 
-// Rejudge is called when the mode or the rules have changed: open questions are judged again, and withdrawn where
-// the policy answers them now.
+// Rejudge judges open questions again after the mode or the rules have changed, and withdraws those that the policy
+// answers now.
 func (x *Executor) Rejudge() { x.shared().rejudge() }
 
-func (x *Executor) shared() *core {
+func (x *Executor) shared() *scheduler {
 	x.once.Do(func() {
 		limit := x.Limit
 		if limit <= 0 {
 			limit = defaultLimit
 		}
-		x.core = newCore(limit, x.Observe)
+		x.scheduler = newScheduler(limit, x.Observe)
 	})
-	return x.core
+	return x.scheduler
 }
 
-// claim takes an id, once. A call without one is given one.
+// claim records an ID and reports whether it is new. A call without an ID gets one.
 func (x *Executor) claim(id string) (string, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -125,13 +124,13 @@ func (x *Executor) claim(id string) (string, bool) {
 	return id, true
 }
 
-// askAlways is what a nil policy stands for.
+// askAlways is the policy that a nil Policy stands for.
 func askAlways(Request) Decision {
 	return Decision{Verdict: Ask, Cause: Cause{Kind: ByNobody}}
 }
 
-// judge asks the policy, and keeps what policies cannot be trusted to keep: a policy that panics refuses, and what
-// only a person may allow is asked about.
+// judge calls the policy. A policy that panics denies, and what only the user can approve requires approval whatever the
+// policy says.
 func (x *Executor) judge(r Request, floor Verdict) (d Decision) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// FileDiff is the confirmation and the display of a changed file, in the documented shape.
+// FileDiff is the permission prompt and the display of a changed file, in the documented format.
 type FileDiff struct {
-	Diff     string    // unified diff; nothing is left out of it, whitespace and line endings included
-	File     string    // base name, for people
+	Diff     string    // unified diff, complete with whitespace and line endings
+	File     string    // base name, for users
 	Path     string    // absolute path
 	Original *string   // nil: the file is new
-	New      string    // what the file will hold
+	New      string    // the new content
 	Stat     *DiffStat // nil: not counted
-	Warnings []string  // what a person should know before saying yes
+	Warnings []string  // what the user should know before approving
 }
 
-// DiffStat counts what a change adds and removes: what the model proposed, and what the person then changed of it.
+// DiffStat counts what a change adds and removes: the model's proposal, and the user's edits of it.
 type DiffStat struct {
 	ModelAddedLines   int `json:"model_added_lines"`
 	ModelRemovedLines int `json:"model_removed_lines"`

@@ -43,12 +43,12 @@ func TestHookMayOnlyTighten(t *testing.T) {
 		asked  int
 		want   string
 	}{
-		"its allow grants nothing": {func() (tool.Decision, error) { return tool.Decision{Verdict: tool.Allow}, nil }, deny, 0, "denied: read a: permission denied: rule"},
+		"its allow grants nothing": {func() (tool.Decision, error) { return tool.Decision{Verdict: tool.Allow}, nil }, deny, 0, "denied: Permission denied: read a: rule. Continue without it, or tell the user what you need."},
 		"it may have it asked":     {func() (tool.Decision, error) { return tool.Decision{Verdict: tool.Ask}, nil }, nil, 1, "success: <0>"},
-		"a rule wins over its ask": {func() (tool.Decision, error) { return tool.Decision{Verdict: tool.Ask}, nil }, deny, 0, "denied: read a: permission denied: rule"},
-		"it may deny":              {func() (tool.Decision, error) { return tool.Decision{Reason: "not now"}, nil }, nil, 0, "denied: read: denied by a hook: not now"},
-		"it fails":                 {func() (tool.Decision, error) { return tool.Decision{Verdict: tool.Allow}, errors.New("exit 1") }, nil, 0, "denied: read: permission denied: exit 1"},
-		"it panics":                {func() (tool.Decision, error) { panic("oops") }, nil, 0, "denied: read: permission denied: the hook failed: oops"},
+		"a rule wins over its ask": {func() (tool.Decision, error) { return tool.Decision{Verdict: tool.Ask}, nil }, deny, 0, "denied: Permission denied: read a: rule. Continue without it, or tell the user what you need."},
+		"it may deny":              {func() (tool.Decision, error) { return tool.Decision{Reason: "not now"}, nil }, nil, 0, "denied: Permission denied: read: denied by a hook: not now. Continue without it, or tell the user what you need."},
+		"it fails":                 {func() (tool.Decision, error) { return tool.Decision{Verdict: tool.Allow}, errors.New("exit 1") }, nil, 0, "denied: Permission denied: read: exit 1. Continue without it, or tell the user what you need."},
+		"it panics":                {func() (tool.Decision, error) { panic("oops") }, nil, 0, "denied: Permission denied: read: the hook failed: oops. Continue without it, or tell the user what you need."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(map[string]string{"a": "0"})

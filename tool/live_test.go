@@ -47,12 +47,12 @@ func TestAskInTheMiddleOfRun(t *testing.T) {
 	}{
 		"yolo is not asked":         {outside, allow, nil, 0, "success: made "},
 		"default is asked once":     {outside, widen(tool.Ask), &yes, 1, "success: made it"},
-		"no":                        {outside, widen(tool.Ask), &reply{}, 1, "denied: permission denied: make outside the sandbox: denied by the user\n\nhalf an output"},
-		"a deny rule holds":         {outside, widen(tool.Deny), nil, 0, "denied: make outside the sandbox: permission denied: rule\n\nhalf an output"},
-		"headless is refused":       {outside, widen(tool.Ask), nil, 0, "denied: permission denied: make outside the sandbox: permission denied: requires approval: this session is non-interactive: rule\n\nhalf an output"},
+		"no":                        {outside, widen(tool.Ask), &reply{}, 1, "denied: Permission denied: make outside the sandbox: denied by the user. Don't retry it. Ask what they want instead, or continue without it.\n\nhalf an output"},
+		"a deny rule holds":         {outside, widen(tool.Deny), nil, 0, "denied: Permission denied: make outside the sandbox: rule. Continue without it, or tell the user what you need.\n\nhalf an output"},
+		"headless is refused":       {outside, widen(tool.Ask), nil, 0, "denied: Permission denied: make outside the sandbox: rule. It requires approval, and this session is non-interactive. Continue without it, or tell the user what you need.\n\nhalf an output"},
 		"elicitation in yolo":       {elicit, allow, &yes, 1, "success: made it"},
-		"the person cancels":        {outside, widen(tool.Ask), &reply{err: context.Canceled}, 1, "denied: permission denied: make outside the sandbox: the person cancelled it\n\nhalf an output"},
-		"the front end has no hand": {outside, widen(tool.Ask), &reply{err: errors.New("gone")}, 1, "denied: permission denied: make outside the sandbox: permission denied: requires approval: gone\n\nhalf an output"},
+		"the person cancels":        {outside, widen(tool.Ask), &reply{err: context.Canceled}, 1, "denied: make outside the sandbox: cancelled by the user\n\nhalf an output"},
+		"the front end has no hand": {outside, widen(tool.Ask), &reply{err: errors.New("gone")}, 1, "denied: Permission denied: make outside the sandbox: rule. It requires approval, and asking the user failed: gone. Continue without it, or tell the user what you need.\n\nhalf an output"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

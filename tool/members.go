@@ -6,25 +6,25 @@ import (
 	"fmt"
 )
 
-// Members is a tool in the form of the documentation's page: its eight members. [FromMembers] makes a Tool of it, and
-// [BaseTool] has those that one does not want to write.
+// Members is a tool with the eight members of the documentation. [FromMembers] makes a Tool of it, and [BaseTool] has
+// defaults.
 type Members interface {
 	Name() string
 	DisplayName() string
 	Description() string
 	ParameterSchema() json.RawMessage
-	// ValidateToolParams says what is wrong with the parameters; nil if nothing is.
+	// ValidateToolParams returns an error if the parameters are invalid.
 	ValidateToolParams(params map[string]any) error
-	// GetDescription says in one line what the tool would do with them.
+	// GetDescription returns one line: what the tool would do with the parameters.
 	GetDescription(params map[string]any) string
-	// ShouldConfirmExecute gives what a person should see before they are asked; nil if the tool sees no need to ask.
-	// The need is only the tool's view: what it may do without a question is decided by policy.
+	// ShouldConfirmExecute returns what the permission prompt shows; nil if the tool sees no need to ask. Policy decides
+	// what runs without approval.
 	ShouldConfirmExecute(ctx context.Context, params map[string]any) (Display, error)
-	// Execute does it. It may call updateOutput with a new display as often as it likes.
+	// Execute runs the call. It can call updateOutput with a new display any number of times.
 	Execute(ctx context.Context, params map[string]any, updateOutput func(Display)) (Result, error)
 }
 
-// BaseTool is the page's base class: embed it, fill in Decl, and write Execute and whatever else should differ.
+// BaseTool is the documented base class: embed it, set Decl, and write Execute and whatever else differs.
 type BaseTool struct{ Decl Declaration }
 
 // Name is the declaration's.
@@ -72,11 +72,11 @@ func (b BaseTool) ShouldConfirmExecute(context.Context, map[string]any) (Display
 // passes neither plan mode nor a deny rule. Only a tool that says by a method Kind() Kind that it reads, searches or
 // thinks is believed to change nothing.
 //
-// FromMembers panics on members without a name or with a schema that cannot be read: a mistake in the program.
+// FromMembers panics on members without a name or with an invalid schema: a bug in the program.
 func FromMembers(m Members) Tool {
 	schema, err := ParseSchema(m.ParameterSchema())
 	if err != nil || m.Name() == "" {
-		panic(fmt.Sprintf("tool %q from members: a name and a readable schema are needed: %v", m.Name(), err))
+		panic(fmt.Sprintf("tool %q from members: a name and a valid schema are required: %v", m.Name(), err))
 	}
 	d := Declaration{
 		Name: m.Name(), DisplayName: m.DisplayName(), Description: m.Description(),
@@ -117,8 +117,8 @@ func (t *fromMembers) Prepare(ctx context.Context, raw json.RawMessage) (*Invoca
 	return inv, err
 }
 
-// access is what policy judges. A tool that only looks is believed when it sees no need to ask; when it does, it is
-// asked about as something that reads we know not what.
+// access is what policy judges. A read-only tool that sees no need to ask needs no approval; one that does is judged as
+// reading an unknown path.
 func (t *fromMembers) access(confirm bool) []Access {
 	switch {
 	case !t.declaration.kind().harmless():
@@ -129,7 +129,7 @@ func (t *fromMembers) access(confirm bool) []Access {
 	return []Access{Nothing}
 }
 
-// strict refuses unknown parameters, unless the schema has its own word on them.
+// strict rejects unknown parameters, unless the schema defines them otherwise.
 func (s *Schema) strict() *Schema {
 	root := *s.root
 	choices := len(root.anyOf) + len(root.oneOf) + len(root.allOf)

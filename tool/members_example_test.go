@@ -39,7 +39,7 @@ func ExampleFromMembers() {
 	}
 	// Output:
 	// success TIMBER!
-	// error shout: 2 parameters do not fit:
+	// error shout: 2 invalid parameters:
 	// - text: is required (a string)
-	// - txt: there is no such parameter; did you mean "text"?
+	// - txt: unknown parameter. Did you mean "text"?
 }

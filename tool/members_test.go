@@ -66,8 +66,8 @@ func TestMembersAreCalledInTheDocumentedOrder(t *testing.T) {
 	b.Add(tool.Call{Name: "page", Args: json.RawMessage(`{"n":"2"}`)})
 	b.Add(tool.Call{Name: "page", Args: json.RawMessage(`{"m":2}`)})
 	wantSame(t, "outcomes", []string{
-		"success: turned\nNote: n was given as the string \"2\"; it was read as 2",
-		"error: page: 2 parameters do not fit:\n- n: is required (an integer)\n- m: there is no such parameter; the parameters are n",
+		"success: turned\nNote: n was the string \"2\"; read as 2",
+		"error: page: 2 invalid parameters:\n- n: is required (an integer)\n- m: unknown parameter (expected n)",
 	}, says(b.Wait()))
 	wantSame(t, "calls", []string{`validate {"n":2}`, `describe {"n":2}`, `confirm {"n":2}`, `execute {"n":2}`}, *calls)
 	wantSame(t, "shown", true, strings.Contains(strings.Join(r.seen(), "\n"), "showing page turning"))
@@ -83,10 +83,10 @@ func TestMembersAreJudgedAsAnything(t *testing.T) {
 		judged []tool.Access
 		want   string
 	}{
-		"other":               {tool.Other, nil, []tool.Access{tool.Anything}, "denied: turn the page: permission denied: plan mode"},
-		"other that asks":     {tool.Other, asks, []tool.Access{tool.Anything}, "denied: turn the page: permission denied: plan mode"},
-		"edit":                {tool.Edit, nil, []tool.Access{tool.Anything}, "denied: turn the page: permission denied: plan mode"},
-		"fetch":               {tool.Fetch, nil, []tool.Access{tool.Anything}, "denied: turn the page: permission denied: plan mode"},
+		"other":               {tool.Other, nil, []tool.Access{tool.Anything}, "denied: Permission denied: turn the page: plan mode. Continue without it, or tell the user what you need."},
+		"other that asks":     {tool.Other, asks, []tool.Access{tool.Anything}, "denied: Permission denied: turn the page: plan mode. Continue without it, or tell the user what you need."},
+		"edit":                {tool.Edit, nil, []tool.Access{tool.Anything}, "denied: Permission denied: turn the page: plan mode. Continue without it, or tell the user what you need."},
+		"fetch":               {tool.Fetch, nil, []tool.Access{tool.Anything}, "denied: Permission denied: turn the page: plan mode. Continue without it, or tell the user what you need."},
 		"read":                {tool.Read, nil, []tool.Access{tool.Nothing}, "success: turned"},
 		"read that asks":      {tool.Read, asks, []tool.Access{{Verb: tool.Reads, Target: "*"}}, "success: turned"},
 		"think":               {tool.Think, nil, []tool.Access{tool.Nothing}, "success: turned"},
@@ -130,7 +130,7 @@ func TestPreview(t *testing.T) {
 		"edit secret 0 1": {tool.Deny, ""},
 		"edit a 7 1":      {tool.Deny, "edit a: old occurs 0 times"},
 		"edit secret 7 1": {tool.Deny, ""}, // as if it could be done
-		"frob":            {tool.Deny, `there is no tool "frob"; the tools are edit, exec, exit_plan_mode, read, task, write`},
+		"frob":            {tool.Deny, `unknown tool "frob". Available tools: edit, exec, exit_plan_mode, read, task, write`},
 		"read":            {tool.Deny, "read : no such file"},
 	} {
 		r, d, err := x.Preview(t.Context(), call(line))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Nearest returns up to n of the names that name was probably meant to be, closest first: for "did you mean".
+// Nearest returns up to n names similar to name, closest first, for "did you mean".
 func Nearest(name string, names []string, n int) []string {
 	type candidate struct {
 		name     string

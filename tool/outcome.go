@@ -17,23 +17,32 @@ const (
 	StatusCancelled Status = "cancelled"
 )
 
-// Outcome is the end of a call. There is one for every call, whatever became of it.
+// Outcome is the end of a call. Every call has one.
 type Outcome struct {
-	Call     Call          // as it ran: with the arguments a person or a hook may have changed
-	Name     string        // the tool's canonical name; the name that was called if there is no such tool
+	Call     Call          // as it ran: the user or a hook may have edited the arguments
+	Name     string        // the tool's canonical name; the called name if the tool is unknown
 	Status   Status        //
-	Result   Result        // Content is never empty: the failure's text if nothing else
+	Result   Result        // Content is never empty: at least the text of the failure
 	Error    *Failure      // nil on success
 	Duration time.Duration // of Run
 }
 
-// Failure says why a call did not succeed.
+// Failure is why a call did not succeed.
 type Failure struct {
 	Type    ErrorType `json:"type"`
-	Message string    `json:"message"`
+	Message string    `json:"message"` // for users
+	Model   string    `json:"-"`       // for the model; "": Message
 }
 
-// JSON is the outcome in the documented shape, under the id its caller knows it by.
+// ForModel is the text for the model.
+func (f *Failure) ForModel() string {
+	if f.Model != "" {
+		return f.Model
+	}
+	return f.Message
+}
+
+// JSON returns the outcome in the documented format, with the caller's ID.
 func (o Outcome) JSON(id json.RawMessage) ([]byte, error) {
 	content, err := marshalParts(o.Result.Content)
 	if err != nil {
@@ -59,7 +68,7 @@ func (o Outcome) JSON(id json.RawMessage) ([]byte, error) {
 	}{id, o.Name, o.Status, content, display, o.Error})
 }
 
-// MarshalJSON writes the documented shape.
+// MarshalJSON writes the documented format.
 func (o Outcome) MarshalJSON() ([]byte, error) {
 	id, err := marshal(o.Call.ID)
 	if err != nil {
@@ -72,7 +81,7 @@ func failed(s Status, t ErrorType, format string, args ...any) Outcome {
 	message := fmt.Sprintf(format, args...)
 	return Outcome{
 		Status: s,
-		Error:  &Failure{t, message},
+		Error:  &Failure{Type: t, Message: message},
 		Result: TextResult(message),
 	}
 }
@@ -81,15 +90,11 @@ func cancelled(format string, args ...any) Outcome {
 	return failed(StatusCancelled, Cancelled, format, args...)
 }
 
-func denied(format string, args ...any) Outcome {
-	return failed(StatusDenied, ExecutionDenied, format, args...)
-}
-
-// errored is the outcome of an error. A refusal is one whoever says it: an AI ignore file is not to be argued with.
+// errored is the outcome of an error.
 func errored(err error) Outcome {
-	status, t := StatusError, typeOf(err)
+	t := typeOf(err)
 	if t == ExecutionDenied {
-		status = StatusDenied
+		return deniedBy(err)
 	}
-	return failed(status, t, "%s", err.Error())
+	return failed(StatusError, t, "%s", err.Error())
 }

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// Preview prepares a call and judges it, and does no more: the page's getDescription and shouldConfirmExecute, seen
-// from outside. The error is what the model would be told of a call that cannot be done.
+// Preview prepares a call and judges it, without asking or running. The error is the one that the model would get.
 func (x *Executor) Preview(ctx context.Context, c Call) (Request, Decision, error) {
 	c.By = x.by
 	t, err := x.Registry.Lookup(c.Name)
@@ -40,5 +39,5 @@ func holdsContent(a Access) bool {
 	return a == Anything || a.Verb == Reads || a.Verb == Writes
 }
 
-// TypeOf is the documented type of an error, as an outcome would have it.
+// TypeOf returns the documented type of an error, as in an outcome.
 func TypeOf(err error) ErrorType { return typeOf(err) }

@@ -10,7 +10,7 @@ type ticket struct {
 }
 
 // lineUp adds a question to the queue. The returned channel is closed at its turn; leave makes room for the next.
-func (c *core) lineUp(e *entry, live bool) (turn <-chan struct{}, leave func()) {
+func (c *scheduler) lineUp(e *entry, live bool) (turn <-chan struct{}, leave func()) {
 	t := &ticket{e, live, make(chan struct{})}
 	if !e.x.AskInTurn {
 		close(t.turn)
@@ -33,7 +33,7 @@ func (c *core) lineUp(e *entry, live bool) (turn <-chan struct{}, leave func()) 
 
 // callNext gives the turn to the next question, if none is being asked: within a batch that of the earliest call, among
 // batches the one that came first.
-func (c *core) callNext() {
+func (c *scheduler) callNext() {
 	if c.asked != nil {
 		return
 	}
@@ -53,10 +53,10 @@ func (c *core) callNext() {
 
 // mayAsk reports whether no earlier call of the batch may still come with a question: each is done, allowed, or in the
 // queue itself. A running call waits for nobody, because earlier calls may wait for it to end.
-func (c *core) mayAsk(t *ticket) bool {
+func (c *scheduler) mayAsk(t *ticket) bool {
 	return t.live || t.e.lastEarlier(func(f *entry) bool { return !f.admitted && !c.queued(f) }) == nil
 }
 
-func (c *core) queued(e *entry) bool {
+func (c *scheduler) queued(e *entry) bool {
 	return c.asked != nil && c.asked.e == e || slices.ContainsFunc(c.waiting, func(t *ticket) bool { return t.e == e })
 }

@@ -81,7 +81,7 @@ func TestAskInTurnIsRejudgedWhileItWaits(t *testing.T) {
 		d.answer(t, d.only(t), tool.Decision{Verdict: tool.Allow, Remember: "edit"})
 		synctest.Wait()
 		d.no(t, d.only(t))
-		wantSame(t, "outcomes", []string{`success: a holds "1"`, `success: b holds "1"`, "denied: edit c: denied by the user"}, says(b.Wait()))
+		wantSame(t, "outcomes", []string{`success: a holds "1"`, `success: b holds "1"`, "denied: Permission denied: edit c: denied by the user. Don't retry it. Ask what they want instead, or continue without it."}, says(b.Wait()))
 		asked, gone := d.history()
 		wantSame(t, "asked", []string{"edit a", "edit c"}, asked)
 		wantSame(t, "withdrawn", nil, gone)

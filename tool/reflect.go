@@ -32,7 +32,7 @@ func (a *names) apply(n *node) {
 // schemaOf writes the JSON Schema of a struct type, its properties in the order of its fields.
 func schemaOf(t reflect.Type) (json.RawMessage, *names, error) {
 	if t.Kind() != reflect.Struct {
-		return nil, nil, fmt.Errorf("the arguments are a %s, not a struct", t)
+		return nil, nil, fmt.Errorf("the arguments are %s, not a struct", t)
 	}
 	return structSchema(t)
 }
@@ -106,7 +106,7 @@ func typeSchema(t reflect.Type, tag reflect.StructTag) (json.RawMessage, *names,
 		fields = append(fields, strings.TrimSuffix(strings.TrimPrefix(string(s), "{"), "}"))
 		inner = below
 	default:
-		return nil, nil, fmt.Errorf("a %s has no schema", t)
+		return nil, nil, fmt.Errorf("type %s has no schema", t)
 	}
 	tags, err := tagKeywords(t.Kind(), tag)
 	return json.RawMessage("{" + strings.Join(append(fields, tags...), ",") + "}"), inner, err
@@ -120,7 +120,7 @@ func tagKeywords(kind reflect.Kind, tag reflect.StructTag) ([]string, error) {
 	}
 	if e := tag.Get("enum"); e != "" {
 		if kind != reflect.String {
-			return nil, fmt.Errorf("an enum is of strings, not of a %s", kind)
+			return nil, fmt.Errorf("enum applies to strings, not to %s", kind)
 		}
 		var items []string
 		for _, item := range strings.Split(e, ",") {
@@ -131,7 +131,7 @@ func tagKeywords(kind reflect.Kind, tag reflect.StructTag) ([]string, error) {
 	for _, keyword := range []string{"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"} {
 		if v := tag.Get(keyword); v != "" {
 			if _, err := strconv.ParseFloat(v, 64); err != nil {
-				return nil, fmt.Errorf("its %s %q is no number", keyword, v)
+				return nil, fmt.Errorf("%s %q is not a number", keyword, v)
 			}
 			out = append(out, quote(keyword)+":"+v)
 		}
@@ -141,7 +141,7 @@ func tagKeywords(kind reflect.Kind, tag reflect.StructTag) ([]string, error) {
 			d = quote(d)
 		}
 		if !json.Valid([]byte(d)) {
-			return nil, fmt.Errorf("its default %s is not JSON", d)
+			return nil, fmt.Errorf("default %s is not valid JSON", d)
 		}
 		out = append(out, `"default":`+d)
 	}

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Registry holds tools by name. Its zero value is empty and ready. A call keeps the tool it was looked up with, so
-// that tools may change while calls run.
+// Registry contains tools by name. Its zero value is empty and ready to use. A call keeps the tool it was looked up with,
+// so that tools can change while calls run.
 type Registry struct {
 	mu      sync.RWMutex
 	origins []string // in the order they first came; "" is always looked at first
@@ -17,7 +17,7 @@ type Registry struct {
 	hidden  func(Declaration) bool // nil: none is
 }
 
-// NewRegistry is a registry of built-in tools. It panics if two of them have one name: a mistake in the program.
+// NewRegistry returns a registry of built-in tools. It panics if two have the same name: a bug in the program.
 func NewRegistry(builtin ...Tool) *Registry {
 	r := &Registry{}
 	if err := r.Set("", builtin); err != nil {
@@ -26,9 +26,9 @@ func NewRegistry(builtin ...Tool) *Registry {
 	return r
 }
 
-// Set replaces all tools of one origin at once, as when a server's list has changed. A tool whose name is taken by a
-// built-in one, or by another origin, is left out, and so is one from outside under whose name rules mean a built-in one;
-// the error names those, and the others are set all the same.
+// Set replaces all tools of one origin, as when a server's list has changed. It skips tools whose name is used by a
+// built-in tool or another origin, and external tools with a name that rules use for a built-in tool. The error names the
+// skipped tools.
 func (r *Registry) Set(origin string, ts []Tool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,13 +43,13 @@ func (r *Registry) Set(origin string, ts []Tool) error {
 		d := t.Declaration()
 		switch owner, ok := taken[d.Name]; {
 		case d.Name == "":
-			errs = append(errs, fmt.Errorf("register a tool of %s: it has no name", originName(origin)))
+			errs = append(errs, fmt.Errorf("register tool of %s: missing name", originName(origin)))
 		case d.Origin != origin:
-			errs = append(errs, fmt.Errorf("register tool %s of %s: it says that it is from %s", d.Name, originName(origin), originName(d.Origin)))
+			errs = append(errs, fmt.Errorf("register tool %s of %s: it declares the origin %s", d.Name, originName(origin), originName(d.Origin)))
 		case ok:
-			errs = append(errs, fmt.Errorf("register tool %s of %s: the name is taken by %s", d.Name, originName(origin), originName(owner)))
+			errs = append(errs, fmt.Errorf("register tool %s of %s: the name is already used by %s", d.Name, originName(origin), originName(owner)))
 		case origin != "" && meant[d.Name] != "":
-			errs = append(errs, fmt.Errorf("register tool %s of %s: rules mean the built-in %s by that name; give it another one", d.Name, originName(origin), meant[d.Name]))
+			errs = append(errs, fmt.Errorf("register tool %s of %s: rules use this name for the built-in %s. Rename the tool.", d.Name, originName(origin), meant[d.Name]))
 		default:
 			taken[d.Name] = origin
 			kept = append(kept, t)
@@ -86,7 +86,7 @@ func builtinFirst(a, b string) int {
 	return 0
 }
 
-// yield takes away the tools of others whose names built-in tools have now.
+// yield removes external tools whose names built-in tools use now.
 func (r *Registry) yield() {
 	builtin, meant := r.names(""), r.ruled()
 	for origin, ts := range r.tools {
@@ -100,8 +100,8 @@ func (r *Registry) yield() {
 	}
 }
 
-// names is the owner of every name that a tool of this origin cannot take: declared names, and the aliases of built-in
-// tools. To those, others are nothing.
+// names returns the owner of every name that a tool of this origin can't use: declared names, and the aliases of built-in
+// tools. Built-in tools ignore external ones.
 func (r *Registry) names(of string) map[string]string {
 	taken := map[string]string{}
 	for origin, ts := range r.tools {
@@ -121,7 +121,7 @@ func (r *Registry) names(of string) map[string]string {
 	return taken
 }
 
-// ruled are the names by which rules mean built-in tools, beside those that calls know them by.
+// ruled returns further names that rules use for built-in tools.
 func (r *Registry) ruled() map[string]string {
 	meant := map[string]string{}
 	for _, t := range r.tools[""] {
@@ -141,8 +141,8 @@ func originName(origin string) string {
 }
 
 // Lookup finds a tool by its name, or by one of its aliases where no tool has that name, or by either with what models
-// add to it: "functions.read_file", "functions.read_file:0". The error of an unknown name tells the model which names
-// are near.
+// add to it: "functions.read_file", "functions.read_file:0". The error of an unknown name suggests similar
+// names.
 func (r *Registry) Lookup(name string) (Tool, error) {
 	if r == nil {
 		return nil, unknownTool(name, nil)
@@ -159,7 +159,7 @@ func (r *Registry) Lookup(name string) (Tool, error) {
 	return t, nil
 }
 
-// Named reports whether a name is the tool's own or one of its aliases, to the letter.
+// Named reports whether a name is exactly the tool's own or one of its aliases.
 func (d Declaration) Named(name string) bool {
 	return name == d.Name || slices.Contains(d.Aliases, name)
 }
@@ -174,7 +174,7 @@ func plainName(name string) string {
 	return plain
 }
 
-// find gives the tool of exactly this name or alias, else nil and the names that there are.
+// find returns the tool with exactly this name or alias, else nil and all names.
 func (r *Registry) find(name string) (Tool, []string) {
 	var names []string
 	var aliased Tool
@@ -197,25 +197,25 @@ func (r *Registry) find(name string) (Tool, []string) {
 }
 
 func unknownTool(name string, names []string) error {
-	hint := "no tools are registered"
+	hint := "No tools are registered."
 	if near := Nearest(name, names, 3); len(near) > 0 {
-		hint = "did you mean " + quoteList(near, " or ") + "?"
+		hint = "Did you mean " + quoteList(near, " or ") + "?"
 	} else if len(names) > 0 {
 		slices.Sort(names)
-		hint = "the tools are " + strings.Join(names[:min(len(names), 40)], ", ")
+		hint = "Available tools: " + strings.Join(names[:min(len(names), 40)], ", ")
 	}
-	return Errorf(NotRegistered, "there is no tool %q; %s", shorten(name, 100), hint)
+	return Errorf(NotRegistered, "unknown tool %q. %s", shorten(name, 100), hint)
 }
 
-// Declarations are all that a model is told of the tools, sorted by name, so that the same tools give the same bytes.
-// Deferred tools are left out unless revealed says otherwise; a nil revealed reveals none. Hidden tools are never in it.
+// Declarations returns the declarations for a model, sorted by name, so that the same tools give the same bytes. It omits
+// hidden tools, and deferred tools that are not revealed; a nil revealed reveals none.
 func (r *Registry) Declarations(revealed func(name string) bool) []Declaration {
 	return r.list(func(d Declaration) bool {
 		return !d.Deferred || revealed != nil && revealed(d.Name)
 	})
 }
 
-// All are the declarations of all tools but hidden ones, deferred ones too, sorted by name.
+// All returns the declarations of all tools but hidden ones, including deferred ones, sorted by name.
 func (r *Registry) All() []Declaration {
 	return r.list(func(Declaration) bool { return true })
 }

@@ -36,30 +36,30 @@ func TestRegistryNamesAndAliases(t *testing.T) {
 		named("", "mcp:x"), named("stray", "mcp:y"), named("search", "mcp:x"),
 	})
 	wantSame(t, "left out", strings.Join([]string{
-		"register tool read_file of mcp:x: the name is taken by the built-in tools",
-		"register tool cat of mcp:x: the name is taken by the built-in tools",
-		"register a tool of mcp:x: it has no name",
-		"register tool stray of mcp:x: it says that it is from mcp:y",
-		"register tool search of mcp:x: the name is taken by mcp:x",
+		"register tool read_file of mcp:x: the name is already used by the built-in tools",
+		"register tool cat of mcp:x: the name is already used by the built-in tools",
+		"register tool of mcp:x: missing name",
+		"register tool stray of mcp:x: it declares the origin mcp:y",
+		"register tool search of mcp:x: the name is already used by mcp:x",
 	}, "\n"), fmt.Sprint(err))
 	for name, want := range map[string]string{
 		"read_file": "read_file of ", "ReadFile": "read_file of ", "cat": "read_file of ", "edit": "edit of ",
 		"search": "search of mcp:x", "find": "search of mcp:x",
-		"raed_file": `there is no tool "raed_file"; did you mean "read_file"?`,
-		"readfiles": `there is no tool "readfiles"; did you mean "read_file"?`,
-		"reader":    `there is no tool "reader"; the tools are edit, read_file, search`,
-		"":          `there is no tool ""; the tools are edit, read_file, search`,
+		"raed_file": `unknown tool "raed_file". Did you mean "read_file"?`,
+		"readfiles": `unknown tool "readfiles". Did you mean "read_file"?`,
+		"reader":    `unknown tool "reader". Available tools: edit, read_file, search`,
+		"":          `unknown tool "". Available tools: edit, read_file, search`,
 	} {
 		wantSame(t, name, want, found(r, name))
 	}
 	err = r.Set("mcp:z", []tool.Tool{named("search", "mcp:z"), named("other", "mcp:z")})
-	wantSame(t, "of another origin", "register tool search of mcp:z: the name is taken by mcp:x", fmt.Sprint(err))
+	wantSame(t, "of another origin", "register tool search of mcp:z: the name is already used by mcp:x", fmt.Sprint(err))
 	if err := r.Set("mcp:x", nil); err != nil {
 		t.Fatal(err)
 	}
-	wantSame(t, "gone", `there is no tool "search"; the tools are edit, other, read_file`, found(r, "search"))
+	wantSame(t, "gone", `unknown tool "search". Available tools: edit, other, read_file`, found(r, "search"))
 	var none *tool.Registry
-	wantSame(t, "nil registry", `there is no tool "x"; no tools are registered`, found(none, "x"))
+	wantSame(t, "nil registry", `unknown tool "x". No tools are registered.`, found(none, "x"))
 	wantSame(t, "nil registry", 0, len(none.All()))
 	if long := found(r, strings.Repeat("x", 9999)); len(long) > 300 {
 		t.Errorf("the error of a long name has %d bytes", len(long))
@@ -100,9 +100,9 @@ func TestNamesOfRulesCannotBeTaken(t *testing.T) {
 	r := tool.NewRegistry(reader)
 	err := r.Set("command", outside())
 	wantSame(t, "left out", strings.Join([]string{
-		"register tool ReadFile of command: rules mean the built-in read_file by that name; give it another one",
-		"register tool ReadFileTool of command: rules mean the built-in read_file by that name; give it another one",
-		"register tool Reader of command: rules mean the built-in read_file by that name; give it another one",
+		"register tool ReadFile of command: rules use this name for the built-in read_file. Rename the tool.",
+		"register tool ReadFileTool of command: rules use this name for the built-in read_file. Rename the tool.",
+		"register tool Reader of command: rules use this name for the built-in read_file. Rename the tool.",
 	}, "\n"), fmt.Sprint(err))
 	wantSame(t, "the rest", "readfile of command", found(r, "readfile"))
 
@@ -121,13 +121,13 @@ func TestHide(t *testing.T) {
 	r := tool.NewRegistry(named("read_file", "", "cat"), named("edit", ""))
 	r.Hide(func(d tool.Declaration) bool { return d.Name == "read_file" || d.Name == "x__secret" })
 	err := r.Set("mcp:x", []tool.Tool{named("read_file", "mcp:x"), named("cat", "mcp:x"), named("x__secret", "mcp:x"), named("x__open", "mcp:x")})
-	wantSame(t, "left out", "register tool read_file of mcp:x: the name is taken by the built-in tools\n"+
-		"register tool cat of mcp:x: the name is taken by the built-in tools", fmt.Sprint(err))
+	wantSame(t, "left out", "register tool read_file of mcp:x: the name is already used by the built-in tools\n"+
+		"register tool cat of mcp:x: the name is already used by the built-in tools", fmt.Sprint(err))
 	for name, want := range map[string]string{
 		"edit":      "edit of ",
-		"read_file": `there is no tool "read_file"; the tools are edit, x__open`,
-		"cat":       `there is no tool "cat"; the tools are edit, x__open`,
-		"x__secret": `there is no tool "x__secret"; the tools are edit, x__open`,
+		"read_file": `unknown tool "read_file". Available tools: edit, x__open`,
+		"cat":       `unknown tool "cat". Available tools: edit, x__open`,
+		"x__secret": `unknown tool "x__secret". Available tools: edit, x__open`,
 	} {
 		wantSame(t, name, want, found(r, name))
 	}
@@ -206,7 +206,7 @@ func TestListChangesMidSession(t *testing.T) {
 		synctest.Wait()
 		d.yes(t, "call two")
 		b.Add(call("server"))
-		wantSame(t, "outcomes", []string{"success: one", "success: two", `error: there is no tool "server"; the tools are plain`}, says(b.Wait()))
+		wantSame(t, "outcomes", []string{"success: one", "success: two", `error: unknown tool "server". Available tools: plain`}, says(b.Wait()))
 
 		set(version("three"))
 		names := func(revealed func(string) bool) (out []string) {

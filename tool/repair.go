@@ -26,7 +26,7 @@ func (s *Schema) values(raw json.RawMessage) (map[string]any, []string, error) {
 	r := &repairer{checker: &checker{Schema: s}}
 	if fixed, ok := RepairJSON(raw); ok {
 		raw = fixed
-		r.note("", "had trailing commas, which are not valid JSON; they were removed")
+		r.note("", "had trailing commas, which are not valid JSON. They were removed.")
 	}
 	v, err := decodeArguments(raw)
 	if err != nil {
@@ -68,14 +68,14 @@ func decodeArguments(raw json.RawMessage) (any, error) {
 	err := d.Decode(&v)
 	if err == nil {
 		if _, more := d.Token(); more != io.EOF {
-			err = errors.New("there is more after the first value")
+			err = errors.New("unexpected text after the first value")
 		}
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errors.New("it ends too early; it may have been cut")
+		err = errors.New("unexpected end (possibly truncated)")
 	}
 	if err != nil {
-		return nil, BadParam("", "the arguments are not valid JSON: %v; send one JSON object", err)
+		return nil, BadParam("", "the arguments are not valid JSON: %v. Send one JSON object.", err)
 	}
 	if v == nil {
 		return map[string]any{}, nil
@@ -177,7 +177,7 @@ func (r *repairer) repairObject(n *node, v map[string]any, at string, depth int)
 				continue
 			}
 			if v[name] != nil && given != nil {
-				r.clashes = append(r.clashes, Violation{join(at, alias), fmt.Sprintf("is another name of %s, which is given too; give one of them", name)})
+				r.clashes = append(r.clashes, Violation{join(at, alias), fmt.Sprintf("is an alias of %s, which is also given. Pass only one of them.", name)})
 			} else if given != nil {
 				v[name] = given
 				r.note(join(at, name), "was given as %s", alias)
@@ -208,13 +208,13 @@ func (r *repairer) retype(n *node, v any, at string, depth int) any {
 	}
 	switch given := v.(type) {
 	case string:
-		if mended, ok := r.fromString(n, given); ok {
-			r.note(at, "was given as the string %s; it was read as %s", describe(given), describe(mended))
-			return mended
+		if repaired, ok := r.fromString(n, given); ok {
+			r.note(at, "was the string %s; read as %s", describe(given), describe(repaired))
+			return repaired
 		}
 	case json.Number, bool:
 		if r.accepts(n, "string", 0) {
-			r.note(at, "was given as %s; it was read as the string %q", describe(given), fmt.Sprint(given))
+			r.note(at, "was %s; read as the string %q", describe(given), fmt.Sprint(given))
 			return fmt.Sprint(given)
 		}
 	}
@@ -222,7 +222,7 @@ func (r *repairer) retype(n *node, v any, at string, depth int) any {
 		inner := &repairer{checker: r.checker}
 		item := inner.repair(n.items, v, at, depth+1)
 		if r.fits(r.follow(n.items), item) {
-			r.note(at, "was given as one value; it was read as an array of one")
+			r.note(at, "was a single value; read as an array with one item")
 			return []any{item}
 		}
 	}

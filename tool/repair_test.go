@@ -63,29 +63,29 @@ func TestRepair(t *testing.T) {
 		notes []string
 	}{
 		"as it should be":           {`{"limit":5,"all":false}`, `"limit":5,"all":false`, nil},
-		"true as a string":          {`{"all":"false"}`, `"all":false`, []string{`all was given as the string "false"; it was read as false`}},
-		"True as a string":          {`{"all":" True "}`, `"all":true`, []string{`all was given as the string " True "; it was read as true`}},
-		"a number as a string":      {`{"limit":"5"}`, `"limit":5`, []string{`limit was given as the string "5"; it was read as 5`}},
-		"a fraction as a string":    {`{"ratio":"-0.25"}`, `"ratio":-0.25`, []string{`ratio was given as the string "-0.25"; it was read as -0.25`}},
+		"true as a string":          {`{"all":"false"}`, `"all":false`, []string{`all was the string "false"; read as false`}},
+		"True as a string":          {`{"all":" True "}`, `"all":true`, []string{`all was the string " True "; read as true`}},
+		"a number as a string":      {`{"limit":"5"}`, `"limit":5`, []string{`limit was the string "5"; read as 5`}},
+		"a fraction as a string":    {`{"ratio":"-0.25"}`, `"ratio":-0.25`, []string{`ratio was the string "-0.25"; read as -0.25`}},
 		"a whole number as 5.0":     {`{"limit":5.0,"lines":[1e2]}`, `"limit":5,"lines":[100]`, nil},
-		"5.0 as a string":           {`{"limit":"5.0"}`, `"limit":5`, []string{`limit was given as the string "5.0"; it was read as 5`}},
-		"a number for a string":     {`{"file_path":12}`, `"file_path":"12"`, []string{`file_path was given as 12; it was read as the string "12"`}},
-		"a boolean for a string":    {`{"file_path":true}`, `"file_path":"true"`, []string{`file_path was given as true; it was read as the string "true"`}},
-		"an object as a string":     {`{"at":"{\"line\":2}"}`, `"at":{"line":2}`, []string{`at was given as the string "{\"line\":2}"; it was read as an object`}},
-		"an array as a string":      {`{"names":"[\"a\",\"b\"]"}`, `"names":["a","b"]`, []string{`names was given as the string "[\"a\",\"b\"]"; it was read as an array`}},
-		"one for an array":          {`{"names":"a"}`, `"names":["a"]`, []string{`names was given as one value; it was read as an array of one`}},
-		"one as a string, too":      {`{"lines":"7"}`, `"lines":[7]`, []string{`lines was given as one value; it was read as an array of one`}},
-		"an object for an array":    {`{"spots":{"line":2}}`, `"spots":[{"line":2}]`, []string{`spots was given as one value; it was read as an array of one`}},
-		"deep inside":               {`{"spots":[{"line":"2"},{"line":3,"text":4}]}`, `"spots":[{"line":2},{"line":3,"text":"4"}]`, []string{`spots[0].line was given as the string "2"; it was read as 2`, `spots[1].text was given as 4; it was read as the string "4"`}},
+		"5.0 as a string":           {`{"limit":"5.0"}`, `"limit":5`, []string{`limit was the string "5.0"; read as 5`}},
+		"a number for a string":     {`{"file_path":12}`, `"file_path":"12"`, []string{`file_path was 12; read as the string "12"`}},
+		"a boolean for a string":    {`{"file_path":true}`, `"file_path":"true"`, []string{`file_path was true; read as the string "true"`}},
+		"an object as a string":     {`{"at":"{\"line\":2}"}`, `"at":{"line":2}`, []string{`at was the string "{\"line\":2}"; read as an object`}},
+		"an array as a string":      {`{"names":"[\"a\",\"b\"]"}`, `"names":["a","b"]`, []string{`names was the string "[\"a\",\"b\"]"; read as an array`}},
+		"one for an array":          {`{"names":"a"}`, `"names":["a"]`, []string{`names was a single value; read as an array with one item`}},
+		"one as a string, too":      {`{"lines":"7"}`, `"lines":[7]`, []string{`lines was a single value; read as an array with one item`}},
+		"an object for an array":    {`{"spots":{"line":2}}`, `"spots":[{"line":2}]`, []string{`spots was a single value; read as an array with one item`}},
+		"deep inside":               {`{"spots":[{"line":"2"},{"line":3,"text":4}]}`, `"spots":[{"line":2},{"line":3,"text":"4"}]`, []string{`spots[0].line was the string "2"; read as 2`, `spots[1].text was 4; read as the string "4"`}},
 		"null is absent":            {`{"mode":null,"limit":null,"at":null,"names":null}`, ``, nil},
 		"an alias":                  {`{"file_path":null,"path":"x"}`, `"file_path":"x"`, []string{`file_path was given as path`}},
 		"an alias, and null":        {`{"file_path":"p","filename":null}`, ``, nil},
 		"an alias inside":           {`{"spots":[{"row":2}]}`, `"spots":[{"line":2}]`, []string{`spots[0].line was given as row`}},
-		"all arguments in a string": {`"{\"limit\":\"5\",\"file_path\":\"p\"}"`, `"limit":5`, []string{`the argument object was given as the string "{\"limit\":\"5\",\"file_path\":\"p\"}"; it was read as an object`, `limit was given as the string "5"; it was read as 5`}},
-		"trailing commas":           {`{"names":["a,]", "b" , ] , "at":{"line":2,},"limit":5,` + "\n" + `}`, `"names":["a,]","b"],"at":{"line":2},"limit":5`, []string{`the argument object had trailing commas, which are not valid JSON; they were removed`}},
-		"a comma at the end":        {`{"limit":5},`, `"limit":5`, []string{`the argument object had trailing commas, which are not valid JSON; they were removed`}},
-		"trailing commas inside":    {`{"at":"{\"line\":2,}"}`, `"at":{"line":2}`, []string{`at was given as the string "{\"line\":2,}"; it was read as an object`}},
-		"a long string":             {`{"at":"{\"line\":1,\"text\":\"` + strings.Repeat("x", 100) + `\"}"}`, `"at":{"line":1,"text":"` + strings.Repeat("x", 100) + `"}`, []string{`at was given as the string "{\"line\":1,\"text\":\"` + strings.Repeat("x", 36) + `… (68 characters more); it was read as an object`}},
+		"all arguments in a string": {`"{\"limit\":\"5\",\"file_path\":\"p\"}"`, `"limit":5`, []string{`the argument object was the string "{\"limit\":\"5\",\"file_path\":\"p\"}"; read as an object`, `limit was the string "5"; read as 5`}},
+		"trailing commas":           {`{"names":["a,]", "b" , ] , "at":{"line":2,},"limit":5,` + "\n" + `}`, `"names":["a,]","b"],"at":{"line":2},"limit":5`, []string{`the argument object had trailing commas, which are not valid JSON. They were removed.`}},
+		"a comma at the end":        {`{"limit":5},`, `"limit":5`, []string{`the argument object had trailing commas, which are not valid JSON. They were removed.`}},
+		"trailing commas inside":    {`{"at":"{\"line\":2,}"}`, `"at":{"line":2}`, []string{`at was the string "{\"line\":2,}"; read as an object`}},
+		"a long string":             {`{"at":"{\"line\":1,\"text\":\"` + strings.Repeat("x", 100) + `\"}"}`, `"at":{"line":1,"text":"` + strings.Repeat("x", 100) + `"}`, []string{`at was the string "{\"line\":1,\"text\":\"` + strings.Repeat("x", 36) + `… (68 more characters); read as an object`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := tt.in
@@ -112,7 +112,7 @@ func TestViolations(t *testing.T) {
 		`{}`:                 "all: file_path: is required (a string)",
 		``:                   "all: file_path: is required (a string)",
 		`{"file_path":null}`: "all: file_path: expected a string, got null",
-		`{"file_path":"","mode":"medium","limit":0,"big":1.5,"ratio":"lots","names":[],"lines":["x",2,null],"at":{"line":0,"txt":1},"spots":[3]}`: `all: 11 parameters do not fit:
+		`{"file_path":"","mode":"medium","limit":0,"big":1.5,"ratio":"lots","names":[],"lines":["x",2,null],"at":{"line":0,"txt":1},"spots":[3]}`: `all: 11 invalid parameters:
 - file_path: must not be empty
 - mode: expected one of "fast", "slow", got "medium"
 - limit: must be at least 1, got 0
@@ -122,28 +122,28 @@ func TestViolations(t *testing.T) {
 - lines[0]: expected an integer, got "x"
 - lines[2]: expected an integer, got null
 - at.line: must be at least 1, got 0
-- at.txt: there is no such parameter; did you mean "text"?
+- at.txt: unknown parameter. Did you mean "text"?
 - spots[0]: expected an object, got 3`,
-		`{"file_path":"` + strings.Repeat("x", 21) + `","limit":10,"names":["a","b","c","d"]}`: `all: 3 parameters do not fit:
+		`{"file_path":"` + strings.Repeat("x", 21) + `","limit":10,"names":["a","b","c","d"]}`: `all: 3 invalid parameters:
 - file_path: must have at most 20 characters, got 21
 - limit: must be at most 9, got 10
 - names: must have at most 3 items, got 4`,
-		`{"file_path":"p","filepath":"q","zzz":1}`: `all: 2 parameters do not fit:
-- filepath: there is no such parameter; did you mean "file_path"?
-- zzz: there is no such parameter; the parameters are file_path, mode, limit, big, ratio, all, names, lines, at, spots, pointer`,
-		`{"file_path":"p","path":"q"}`:                                "all: path: is another name of file_path, which is given too; give one of them",
-		`{"path":"p","filename":"q"}`:                                 "all: filename: is another name of file_path, which is given too; give one of them",
+		`{"file_path":"p","filepath":"q","zzz":1}`: `all: 2 invalid parameters:
+- filepath: unknown parameter. Did you mean "file_path"?
+- zzz: unknown parameter (expected file_path, mode, limit, big, ratio, all, names, lines, at, spots, pointer)`,
+		`{"file_path":"p","path":"q"}`:                                "all: path: is an alias of file_path, which is also given. Pass only one of them.",
+		`{"path":"p","filename":"q"}`:                                 "all: filename: is an alias of file_path, which is also given. Pass only one of them.",
 		`{"file_path":"p","all":"yes"}`:                               `all: all: expected a boolean, got "yes"`,
 		`{"file_path":["p"]}`:                                         "all: file_path: expected a string, got an array",
-		`{"file_path":"p","pointer":99999999999999999999,"big":1e30}`: "all: big: the number 1000000000000000000000000000000 does not fit: expected int64",
+		`{"file_path":"p","pointer":99999999999999999999,"big":1e30}`: "all: big: invalid number 1000000000000000000000000000000 (expected int64)",
 		`[1]`:                  "all: expected an object, got an array",
 		`"x"`:                  `all: expected an object, got "x"`,
-		`{"file_path":`:        "all: the arguments are not valid JSON: it ends too early; it may have been cut; send one JSON object",
-		`{"file_path":"p"} {}`: "all: the arguments are not valid JSON: there is more after the first value; send one JSON object",
-		`{"file_path":"p",,}`:  "all: the arguments are not valid JSON: invalid character ',' looking for beginning of object key string; send one JSON object",
-		`{,}`:                  "all: the arguments are not valid JSON: invalid character ',' looking for beginning of object key string; send one JSON object",
-		`{"file_path":"p",`:    "all: the arguments are not valid JSON: it ends too early; it may have been cut; send one JSON object",
-		`{file_path}`:          "all: the arguments are not valid JSON: invalid character 'f' looking for beginning of object key string; send one JSON object",
+		`{"file_path":`:        "all: the arguments are not valid JSON: unexpected end (possibly truncated). Send one JSON object.",
+		`{"file_path":"p"} {}`: "all: the arguments are not valid JSON: unexpected text after the first value. Send one JSON object.",
+		`{"file_path":"p",,}`:  "all: the arguments are not valid JSON: invalid character ',' looking for beginning of object key string. Send one JSON object.",
+		`{,}`:                  "all: the arguments are not valid JSON: invalid character ',' looking for beginning of object key string. Send one JSON object.",
+		`{"file_path":"p",`:    "all: the arguments are not valid JSON: unexpected end (possibly truncated). Send one JSON object.",
+		`{file_path}`:          "all: the arguments are not valid JSON: invalid character 'f' looking for beginning of object key string. Send one JSON object.",
 	} {
 		_, err := definedTool(t).Prepare(t.Context(), json.RawMessage(in))
 		var params *tool.ParamError
@@ -163,7 +163,7 @@ func TestRepairStaysQuietAboutNothing(t *testing.T) {
 	b := w.executor(noted).Batch(t.Context())
 	b.Add(tool.Call{Name: "all", Args: json.RawMessage(`{"path":"p","all":"true"}`)})
 	wantSame(t, "outcome", []string{
-		"success: all\nNote: file_path was given as path\nNote: all was given as the string \"true\"; it was read as true\nNote: the tool's own",
+		"success: all\nNote: file_path was given as path\nNote: all was the string \"true\"; read as true\nNote: the tool's own",
 	}, says(b.Wait()))
 }
 
@@ -203,29 +203,29 @@ func TestDecoratedNames(t *testing.T) {
 
 func TestDefinePanicsOnMistakes(t *testing.T) {
 	for want, define := range map[string]func(){
-		"the arguments are a string, not a struct": func() { define[string]() },
-		"field A has no json name":                 func() { define[struct{ A string }]() },
-		"field A: a chan int has no schema": func() {
+		"the arguments are string, not a struct": func() { define[string]() },
+		"field A has no json name":               func() { define[struct{ A string }]() },
+		"field A: type chan int has no schema": func() {
 			define[struct {
 				A chan int `json:"a"`
 			}]()
 		},
-		`its minimum "x" is no number`: func() {
+		`minimum "x" is not a number`: func() {
 			define[struct {
 				A int `json:"a" minimum:"x"`
 			}]()
 		},
-		"its default x is not JSON": func() {
+		"default x is not valid JSON": func() {
 			define[struct {
 				A int `json:"a" default:"x"`
 			}]()
 		},
-		"an enum is of strings": func() {
+		"enum applies to strings": func() {
 			define[struct {
 				A []string `json:"a" enum:"x,y"`
 			}]()
 		},
-		"a name, a description and Prepare are needed": func() { tool.Define(tool.Def[struct{}]{Name: "x"}) },
+		"Name, Description and Prepare are required": func() { tool.Define(tool.Def[struct{}]{Name: "x"}) },
 	} {
 		t.Run(want, func(t *testing.T) {
 			defer func() {

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Result is what a call gives: Content for the model, Display for people.
+// Result is the result of a call: Content for the model, Display for users.
 type Result struct {
 	Content []Part  // llmContent
-	Display Display // returnDisplay; nil: the content's text
+	Display Display // returnDisplay; nil: the text of the failure, or of the content
 }
 
 // Part is a piece of content: a [Text] or a [Media].
 type Part interface{ part() }
 
-// Text is words for the model.
+// Text is text for the model.
 type Text string
 
-// Media is an image, a sound or a document. Models that cannot take it get a note in its place.
+// Media is an image, a sound or a document. Models that can't read it get a note instead.
 type Media struct {
 	MIMEType string
 	Data     []byte
@@ -29,12 +29,12 @@ type Media struct {
 func (Text) part()  {}
 func (Media) part() {}
 
-// TextResult is a result that is one text, for the model and for people.
+// TextResult returns a result with one text, for the model and for users.
 func TextResult(s string) Result {
 	return Result{Content: []Part{Text(s)}}
 }
 
-// Text is all text of the content, and a short note in place of each media part.
+// Text returns all text of the content, with a short note in place of each media part.
 func (r Result) Text() string {
 	if len(r.Content) == 1 {
 		if t, ok := r.Content[0].(Text); ok {
@@ -61,8 +61,8 @@ type resultJSON struct {
 	ReturnDisplay json.RawMessage `json:"returnDisplay,omitempty"`
 }
 
-// MarshalJSON writes the result under the documented names: a lone text is a string, everything else an array of
-// strings and Part objects.
+// MarshalJSON writes the result with the documented names: a single text is a string, everything else an array of strings
+// and Part objects.
 func (r Result) MarshalJSON() ([]byte, error) {
 	content, err := marshalParts(r.Content)
 	if err != nil {
@@ -77,7 +77,7 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	return marshal(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. A display of a type it does not know is kept as [Opaque].
+// UnmarshalJSON reads what MarshalJSON wrote. A display of unknown type is kept as [Opaque].
 func (r *Result) UnmarshalJSON(b []byte) error {
 	var in resultJSON
 	if err := json.Unmarshal(b, &in); err != nil {
@@ -168,7 +168,7 @@ func unmarshalPart(b json.RawMessage) (Part, error) {
 	return Media{p.InlineData.MIMEType, data}, nil
 }
 
-// marshal is json.Marshal without the escapes that HTML wants: its readers are models and people.
+// marshal is json.Marshal without HTML escapes.
 func marshal(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -52,13 +52,13 @@ func ParseSchema(raw json.RawMessage) (*Schema, error) {
 	}
 	root, err := parseNode(raw, 0)
 	if err != nil {
-		return nil, fmt.Errorf("read a parameter schema: %w", err)
+		return nil, fmt.Errorf("read parameter schema: %w", err)
 	}
 	if len(root.types) == 0 {
 		root.types = []string{"object"}
 	}
 	if !slices.Contains(root.types, "object") {
-		return nil, fmt.Errorf("read a parameter schema: it is of type %s, not of an object", strings.Join(root.types, " or "))
+		return nil, fmt.Errorf("read parameter schema: type is %s, not object", strings.Join(root.types, " or "))
 	}
 	s := &Schema{root: root, refs: map[string]*node{}}
 	s.resolve(raw)
@@ -98,7 +98,7 @@ const maxDepth = 64
 
 func parseNode(raw json.RawMessage, depth int) (*node, error) {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("it is nested more than %d deep", maxDepth)
+		return nil, fmt.Errorf("nested more than %d levels deep", maxDepth)
 	}
 	var plain bool
 	if json.Unmarshal(raw, &plain) == nil {

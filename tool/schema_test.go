@@ -30,24 +30,24 @@ func TestSchemaKeywords(t *testing.T) {
 		{`null`, ``, `{}`},
 		{`{}`, `{"a":[{}]}`, `{"a":[{}]}`},
 		{`true`, `{"a":1}`, `{"a":1}`},
-		{`{"type":"string"}`, ``, "unreadable: read a parameter schema: it is of type string, not of an object"},
-		{`[]`, ``, "unreadable: read a parameter schema: json: cannot unmarshal array into Go value of type tool.nodeJSON"},
+		{`{"type":"string"}`, ``, "unreadable: read parameter schema: type is string, not object"},
+		{`[]`, ``, "unreadable: read parameter schema: json: cannot unmarshal array into Go value of type tool.nodeJSON"},
 		// Types, as several writers spell them.
-		{`{"properties":{"a":{"type":"STRING"}}}`, `{"a":1}`, `{"a":"1"}; a was given as 1; it was read as the string "1"`},
+		{`{"properties":{"a":{"type":"STRING"}}}`, `{"a":1}`, `{"a":"1"}; a was 1; read as the string "1"`},
 		{`{"properties":{"a":{"type":["integer","null"]}}}`, `{"a":null}`, `{"a":null}`},
 		{`{"properties":{"a":{"type":"integer","nullable":true}}}`, `{"a":null}`, `{"a":null}`},
 		{`{"properties":{"a":{"type":["integer","string"]}}}`, `{"a":"1"}`, `{"a":"1"}`},
 		{`{"properties":{"a":{"type":"null"}}}`, `{"a":1}`, "a: expected null, got 1"},
 		// Booleans as schemas.
-		{`{"properties":{"a":false,"b":true}}`, `{"a":1,"b":2}`, "a: nothing is allowed here"},
-		{`{"properties":{"a":true},"additionalProperties":false}`, `{"a":1,"b":2}`, `b: there is no such parameter; the parameters are a`},
-		{`{"additionalProperties":false}`, `{"b":2}`, `b: there is no such parameter; this takes none`},
+		{`{"properties":{"a":false,"b":true}}`, `{"a":1,"b":2}`, "a: no value is allowed here"},
+		{`{"properties":{"a":true},"additionalProperties":false}`, `{"a":1,"b":2}`, `b: unknown parameter (expected a)`},
+		{`{"additionalProperties":false}`, `{"b":2}`, `b: unknown parameter (none expected)`},
 		{`{"additionalProperties":{"type":"integer"}}`, `{"b":2,"c":[]}`, `c: expected an integer, got an array`},
 		{`{"patternProperties":{"^x-":{"type":"integer"}},"additionalProperties":false}`, `{"x-a":1}`, `{"x-a":1}`},
 		// Choices.
 		{`{"properties":{"a":{"anyOf":[{"type":"integer"},{"type":"object","required":["b","c"]}]}}}`, `{"a":{"b":1}}`, "a.c: is required"},
 		{`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}],"default":null}}}`, `{}`, `{}`},
-		{`{"properties":{"a":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}`, `{"a":"3"}`, `{"a":3}; a was given as the string "3"; it was read as 3`},
+		{`{"properties":{"a":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}`, `{"a":"3"}`, `{"a":3}; a was the string "3"; read as 3`},
 		{`{"properties":{"a":{"oneOf":[{"const":"x"},{"const":"y"}]}}}`, `{"a":"z"}`, `a: expected "x", got "z"`},
 		{`{"properties":{"a":{"allOf":[{"minimum":3},{"maximum":5}]}}}`, `{"a":7}`, "a: must be at most 5, got 7"},
 		{`{"properties":{"a":{"const":null}}}`, `{"a":1}`, "a: expected null, got 1"},
@@ -56,8 +56,8 @@ func TestSchemaKeywords(t *testing.T) {
 		{`{"properties":{"a":{"enum":[1,"x",null,[1],{"b":2}]}}}`, `{"a":[2]}`, `a: expected one of 1, "x", null, an array, an object, got an array`},
 		// References.
 		{`{"$defs":{"n":{"type":"integer"}},"properties":{"a":{"$ref":"#/$defs/n"}}}`, `{"a":"x"}`, `a: expected an integer, got "x"`},
-		{`{"definitions":{"n":{"type":"integer"}},"properties":{"a":{"$ref":"#/definitions/n"}}}`, `{"a":"4"}`, `{"a":4}; a was given as the string "4"; it was read as 4`},
-		{`{"properties":{"a":{"$ref":"#"}},"additionalProperties":false}`, `{"a":{"a":{"b":1}}}`, `a.a.b: there is no such parameter; the parameters are a`},
+		{`{"definitions":{"n":{"type":"integer"}},"properties":{"a":{"$ref":"#/definitions/n"}}}`, `{"a":"4"}`, `{"a":4}; a was the string "4"; read as 4`},
+		{`{"properties":{"a":{"$ref":"#"}},"additionalProperties":false}`, `{"a":{"a":{"b":1}}}`, `a.a.b: unknown parameter (expected a)`},
 		{`{"properties":{"a":{"$ref":"https://example.org/x.json"}}}`, `{"a":1}`, `{"a":1}`},
 		{`{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"properties":{"a":{"$ref":"#/$defs/a"}}}`, `{"a":1}`, `{"a":1}`},
 		{`{"$ref":"#"}`, `{"a":1}`, `{"a":1}`},
@@ -66,7 +66,7 @@ func TestSchemaKeywords(t *testing.T) {
 		{`{"$ref":"#/$defs/in","$defs":{"in":{"properties":{"q":{"type":"integer"}},"required":["q"]}}}`, `{}`, `q: is required (an integer)`},
 		{`{"properties":{"a":{"$ref":"#/properties/a"}}}`, `{"a":1}`, `{"a":1}`},
 		// Arrays by place, in both spellings.
-		{`{"properties":{"a":{"items":[{"type":"integer"},{"type":"string"}]}}}`, `{"a":["1",2,3]}`, `{"a":[1,"2",3]}; a[0] was given as the string "1"; it was read as 1; a[1] was given as 2; it was read as the string "2"`},
+		{`{"properties":{"a":{"items":[{"type":"integer"},{"type":"string"}]}}}`, `{"a":["1",2,3]}`, `{"a":[1,"2",3]}; a[0] was the string "1"; read as 1; a[1] was 2; read as the string "2"`},
 		{`{"properties":{"a":{"prefixItems":[{"type":"integer"}],"items":{"type":"boolean"}}}}`, `{"a":[1,2]}`, `a[1]: expected a boolean, got 2`},
 		// What bounds there are.
 		{`{"properties":{"a":{"exclusiveMinimum":1,"exclusiveMaximum":2}}}`, `{"a":1}`, "a: must be more than 1, got 1"},
@@ -131,7 +131,7 @@ func TestSchemaBombs(t *testing.T) {
 // A page-style tool refuses what its schema does not know, unless the schema has its own word on it.
 func TestMembersAreStrict(t *testing.T) {
 	for schema, want := range map[string]string{
-		`{"properties":{"text":{"type":"string"}}}`:                                                      `error: shout: txt: there is no such parameter; did you mean "text"?`,
+		`{"properties":{"text":{"type":"string"}}}`:                                                      `error: shout: txt: unknown parameter. Did you mean "text"?`,
 		`{"properties":{"text":{"type":"string"}},"additionalProperties":true}`:                          "success: A!",
 		`{"properties":{"text":{"type":"string"}},"patternProperties":{"^t":{}}}`:                        "success: A!",
 		`{"properties":{"text":{"type":"string"}},"anyOf":[{"properties":{"txt":{}}}]}`:                  "success: A!",

@@ -1,7 +1,7 @@
-// Package tool is the contract between a model and what it may do: tools, the calls a model makes of them,
-// and the executor that takes a call from its name to its result.
+// Package tool defines tools, the calls that a model makes, and the executor that takes a call from its name to its
+// result.
 //
-// A tool is declared with [Define], held by a [Registry], and run by an [Executor]:
+// A tool is declared with [Define], registered in a [Registry], and run by an [Executor]:
 //
 //	clock := tool.Define(tool.Def[struct{}]{
 //		Name: "clock", Description: "Tells the time.", Kind: tool.Think,
@@ -15,9 +15,9 @@
 //		},
 //	})
 //
-// Nothing runnable exists before its arguments were checked; what a person was shown is what runs, because both
-// come from one Prepare; and no tool decides for itself whether it may: it declares what it touches, a [Policy]
-// judges, and the executor asks. The package imports nothing but the standard library and knows no concrete tool.
+// Arguments are checked before anything runs. What the user approved is what runs, because both come from one Prepare. No
+// tool decides whether it may run: it declares its access, a [Policy] judges it, and the executor asks the user. The
+// package imports only the standard library and knows no concrete tool.
 package tool
 
 import (
@@ -25,23 +25,22 @@ import (
 	"encoding/json"
 )
 
-// A Tool is something a model may call by name.
+// A Tool can be called by a model, by name.
 type Tool interface {
-	// Declaration never changes; a changed tool is a new Tool.
+	// Declaration returns the same value every time; a changed tool is a new Tool.
 	Declaration() Declaration
-	// Prepare checks args and works out what the call would do. It changes nothing, is quick, and may be called
-	// several times for one call: what is shown and run is always prepared after every earlier call that touches
-	// the same things has ended. With an error it still returns an Invocation holding the Access it knows: the
-	// error may be about a passing state (then Prepare is called again), and the model is told of it only if
-	// policy lets it read those targets. A *ParamError is final.
+	// Prepare checks args and determines what the call would do. It changes nothing, is quick, and can be called several
+	// times for one call: what is shown and run is always prepared after every conflicting earlier call has ended. With
+	// an error it still returns an Invocation with the Access it knows: the error may be temporary (then Prepare is
+	// called again), and the model sees it only if policy lets it read those targets. A *ParamError is final.
 	Prepare(ctx context.Context, args json.RawMessage) (*Invocation, error)
 }
 
-// Kind says what sort of thing a tool does: an upper bound that is known before Prepare.
+// Kind classifies what a tool does: an upper bound that is known before Prepare.
 type Kind string
 
-// The kinds. A tool of kind Read, Search or Think never writes a file or runs a command; the executor refuses one
-// that tries.
+// The kinds. A tool of kind Read, Search or Think never writes a file or runs a command; the executor rejects one that
+// tries.
 const (
 	Read    Kind = "read"
 	Search  Kind = "search"
@@ -52,33 +51,33 @@ const (
 	Other   Kind = "other"
 )
 
-// Declaration is all that others need to know of a tool, so that nobody keeps a list of tool names.
+// Declaration is the metadata of a tool. Code depends on it instead of lists of tool names.
 type Declaration struct {
 	Name        string          // what the model calls
-	DisplayName string          // what people read; Name if empty
+	DisplayName string          // name for users; Name if empty
 	Description string          // for the model
 	Parameters  json.RawMessage // JSON Schema of an object
 	Kind        Kind            // Other if empty
-	Aliases     []string        // other names it answers to
-	Origin      string          // "" built in, "mcp:github", "command": rules, trust and approval hashes hang on it
-	Fingerprint string          // of a tool from outside: of what runs it and all that is told of it. A yes for good is to this
-	Deferred    bool            // not declared to the model until someone reveals it
-	Budget      int             // characters of text for the model; 0 the executor's, <0 the tool sees to it itself
-	RuleNames   []string        // further names that rules of permissions know it by: those of the documentation's classes
-	Needs       Need            // what must be there beside the executor; empty: nothing, so that it can be offered to other programs
+	Aliases     []string        // other names that the model can call it by
+	Origin      string          // "" built in, "mcp:github", "command"; rules, trust and approvals depend on it
+	Fingerprint string          // of an external tool: a hash of its command and declaration. Saved approvals apply to this exact version
+	Deferred    bool            // not declared to the model until it is revealed
+	Budget      int             // maximum characters of text for the model; 0: the executor's, <0: the tool limits its own text
+	RuleNames   []string        // further names for permission rules: those of the documentation's classes
+	Needs       Need            // what it requires besides the executor; empty: nothing, so that it can be served to other programs
 }
 
-// Need is what a tool cannot do its work without.
+// Need is what a tool requires to work.
 type Need string
 
 // The needs.
 const (
-	NeedsPerson  Need = "person"  // somebody who answers
-	NeedsModel   Need = "model"   // a model to give work to
-	NeedsSession Need = "session" // a conversation that goes on and is told of it
+	NeedsPerson  Need = "person"  // a user who answers
+	NeedsModel   Need = "model"   // a model for subagents
+	NeedsSession Need = "session" // an ongoing conversation
 )
 
-// MarshalJSON writes the declaration under the documented names.
+// MarshalJSON writes the declaration with the documented names.
 func (d Declaration) MarshalJSON() ([]byte, error) {
 	source := d.Origin
 	if source == "" {
@@ -99,7 +98,7 @@ func (d Declaration) MarshalJSON() ([]byte, error) {
 	}{d.Name, d.Title(), d.Description, d.Parameters, d.kind(), aliases, source})
 }
 
-// Title is the name people read.
+// Title returns the name for users.
 func (d Declaration) Title() string {
 	if d.DisplayName != "" {
 		return d.DisplayName

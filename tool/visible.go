@@ -40,7 +40,7 @@ func longestRun(s string, c byte) int {
 	return longest
 }
 
-// Visible spells out what a terminal or a reader would not show: control characters (newline and tab aside), bytes
+// Visible spells out what a terminal would not show: control characters (newline and tab aside), bytes
 // that are not UTF-8, and characters that hide or reorder text (bidi controls, zero-width, tags, variation selectors).
 func Visible(s string) string {
 	if isPlain(s) {
@@ -62,7 +62,7 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// Hidden reports whether s holds a character that Visible would spell out: a confirmation of it must be asked for.
+// Hidden reports whether s contains a character that Visible would spell out.
 func Hidden(s string) bool { return !isPlain(s) }
 
 func isPlain(s string) bool {

@@ -267,7 +267,7 @@ func (w *world) exitPlan() tool.Tool {
 			w.at(ctx, "prepare exit_plan_mode")
 			return &tool.Invocation{
 				Description: "leave plan mode",
-				Access:      []tool.Access{{Verb: tool.Holds, Target: "*"}},
+				Access:      []tool.Access{{Verb: tool.Locks, Target: "*"}},
 				Confirm:     tool.Plan{Text: "1. edit"},
 				Form:        json.RawMessage(`{"type":"object","properties":{"mode":{"type":"string"}}}`),
 				MustAsk:     true,
@@ -289,10 +289,10 @@ type taskArgs struct {
 	Name string `json:"name"`
 }
 
-// task drives a sub-agent: the calls that w.tasks[name] makes.
+// task drives a subagent: the calls that w.tasks[name] makes.
 func (w *world) task() tool.Tool {
 	return tool.Define(tool.Def[taskArgs]{
-		Name: "task", Description: "Has a sub-agent do something.", Kind: tool.Other,
+		Name: "task", Description: "Has a subagent do something.", Kind: tool.Other,
 		Prepare: func(ctx context.Context, a taskArgs) (*tool.Invocation, error) {
 			return &tool.Invocation{
 				Description: "task " + a.Name,

@@ -107,7 +107,7 @@ func remembering(ask tool.Asker, policy *permission.Policy, settings string) too
 		d, err := ask(ctx, r, why)
 		var denied *serve.Denied
 		if errors.As(err, &denied) {
-			denied.Next = allowing(policy.Explain(r, why), why.Offer, settings)
+			denied.Next = allowing(r, why, policy.Flags(r), settings)
 		}
 		if err == nil && d.Remember != "" {
 			policy.Remember(r, d.Remember)
@@ -117,17 +117,17 @@ func remembering(ask tool.Asker, policy *permission.Policy, settings string) too
 }
 
 // allowing tells the client's model how its user can allow a call: the smallest rule first.
-func allowing(x permission.Explanation, offer []string, settings string) string {
-	if x.Person {
+func allowing(r tool.Request, why tool.Decision, flags []string, settings string) string {
+	if r.MustAsk {
 		return "Tell the user: only an approval in a client that shows approval requests allows this; no rule does."
 	}
 	var ways []string
-	if len(offer) > 0 {
-		rules := strings.Join(permission.SplitOffer(offer[0]), " and ")
+	if len(why.Offer) > 0 {
+		rules := strings.Join(permission.SplitOffer(why.Offer[0]), " and ")
 		ways = append(ways, fmt.Sprintf("add the rule %s to permissions.allow in %s", rules, settings))
 	}
-	if len(x.Flags) > 0 {
-		ways = append(ways, "run adze mcp serve with "+x.Flags[0])
+	if len(flags) > 0 {
+		ways = append(ways, "run adze mcp serve with "+flags[0])
 	}
 	if ways == nil {
 		return "Tell the user that no rule and no flag allows this."

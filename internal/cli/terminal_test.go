@@ -133,7 +133,7 @@ func TestTerminalEdits(t *testing.T) {
 	s := sit(t, "e\n", "sed -i s/text/better/")
 	o := s.write(t, "a")[0]
 	content, err := os.ReadFile(filepath.Join(s.dir, "a"))
-	if err != nil || string(content) != "better\n" || !strings.Contains(o.Result.Text(), "Note: the person edited this call") {
+	if err != nil || string(content) != "better\n" || !strings.Contains(o.Result.Text(), "Note: the user edited this call") {
 		t.Errorf("%q, %v, %+v", content, err, o)
 	}
 	s = sit(t, "e\nn\n", "true") // nothing was changed: asked again

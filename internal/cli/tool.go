@@ -145,7 +145,7 @@ func printOutcome(env Env, o *options, out tool.Outcome) error {
 		return err
 	}
 	// What a failed call printed before it failed is a result still; the rest is not.
-	if out.Result.Text() != out.Error.Message {
+	if out.Result.Text() != out.Error.ForModel() {
 		if _, err := fmt.Fprintln(env.Stdout, strings.TrimRight(text, "\n")); err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func preview(ctx context.Context, env Env, s *session.Session, call tool.Call) e
 		Verdict      string          `json:"verdict"`
 		Why          string          `json:"why"`
 		Confirmation json.RawMessage `json:"confirmation"`
-	}{r.Declaration.Name, r.Description, r.Access, d.Verdict.String(), s.Policy.Explain(r, d).String(), json.RawMessage("null")}
+	}{r.Declaration.Name, r.Description, r.Access, d.Verdict.String(), s.Policy.Explain(r, d), json.RawMessage("null")}
 	if r.Confirm != nil {
 		if out.Confirmation, err = tool.MarshalDisplay(r.Confirm); err != nil {
 			return err

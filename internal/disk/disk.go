@@ -110,7 +110,7 @@ func (b *budget) spend(n int) bool {
 }
 
 // errTooMuch says that the bounds were reached.
-var errTooMuch = errors.New("too much to look at in the time of one answer")
+var errTooMuch = errors.New("too many files to check in time")
 
 // chunk is how many names are read from a folder between two looks at the clock.
 const chunk = 512

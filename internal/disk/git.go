@@ -29,7 +29,7 @@ func (d *Disk) Git(dir string) (program string, known bool) {
 // programError ends the reading of a repository: a program was found.
 type programError struct{ program string }
 
-func (e *programError) Error() string { return "git is set up to run " + e.program }
+func (e *programError) Error() string { return "git is configured to run " + e.program }
 
 // Bounds of one answer. Git itself gives up at the same depth of includes.
 const (
@@ -53,7 +53,7 @@ type repoReader struct {
 func (r *repoReader) around(dir string) error {
 	at, _, err := realpath.Resolve(dir)
 	if err != nil || !filepath.IsAbs(dir) {
-		return fmt.Errorf("find the repository around %s: not a folder", dir)
+		return fmt.Errorf("find the repository around %s: not a directory", dir)
 	}
 	for {
 		if !r.budget.spend(fileCost) {
@@ -219,7 +219,7 @@ func (r *repoReader) hooks(common string) error {
 func valid(gitDir, common string) error {
 	for _, name := range []string{"objects", "refs"} {
 		if info, err := os.Stat(common + "/" + name + "/."); err != nil || !info.IsDir() {
-			return fmt.Errorf("%s is not a whole repository: no folder %s", common, name)
+			return fmt.Errorf("%s is not a complete repository: no directory %s", common, name)
 		}
 	}
 	if target, err := os.Readlink(gitDir + "/HEAD"); err == nil && strings.HasPrefix(target, "refs/") {
@@ -236,7 +236,7 @@ func valid(gitDir, common string) error {
 	if (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == "" {
 		return nil
 	}
-	return fmt.Errorf("%s is not a whole repository: HEAD names no branch and no commit", gitDir)
+	return fmt.Errorf("%s is not a complete repository: HEAD names no branch and no commit", gitDir)
 }
 
 // submodules reads the repositories that stand at the places of submodules, since status and diff run git in them.

@@ -90,7 +90,7 @@ func (c *configReader) include(s setting, file string, depth int) error {
 	folder := file[:strings.LastIndexAny(file, `/`+string(filepath.Separator))]
 	path, ok := c.path(s.value, folder)
 	if !ok {
-		return fmt.Errorf("%s: include %q: where that is is not known", file, s.value)
+		return fmt.Errorf("%s: include %q: the path can't be determined", file, s.value)
 	}
 	if abs, _, err := realpath.Resolve(path); err == nil {
 		if _, secret := names.Secret(abs); secret { // git config --list would tell it

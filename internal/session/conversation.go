@@ -27,7 +27,7 @@ type Talk struct {
 type Conversation struct {
 	agent *agent.Agent
 	crew  *agent.Crew
-	shelf *agent.Shelf
+	shelf *agent.Catalog
 	wall  time.Duration
 	renew func() // a context file has changed
 }
@@ -41,12 +41,12 @@ func (s *Session) Converse(ctx context.Context, t Talk) *Conversation {
 	c := &Conversation{shelf: s.Outside.newShelf(t.Model.Name()), wall: t.Limits.Wall}
 	budget := &agent.Budget{Turns: t.Limits.Turns}
 	c.agent = agent.New(agent.Options{
-		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: t.History, System: s.system(), Observe: t.Observe, Shelf: c.shelf,
+		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: t.History, System: s.system(), Observe: t.Observe, Catalog: c.shelf,
 		News: func() []string { return append(s.tools.News(), c.crew.News()...) },
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
-		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Shelf: c.shelf,
+		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.shelf,
 	})
 	c.renew = func() { c.agent.SetSystem(s.system()) }
 	s.talk = c

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/adze-dev/adze/internal/settings"
@@ -59,9 +58,9 @@ func (s *Session) narrow(mode string) (tool.Policy, error) {
 	return permission.New(s.world, m).Judge, nil
 }
 
-// nobody denies every call that requires approval, and names what would have allowed it.
+// nobody is the asker of a non-interactive session. It denies every call that requires approval.
 func (s *Session) nobody(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	return tool.Decision{}, fmt.Errorf("this session is non-interactive: %s", s.Policy.Explain(r, why))
+	return tool.Decision{}, tool.Unapproved(r, why, "this session is non-interactive", s.Policy.Flags(r)...)
 }
 
 // trusting is a policy that approves tools of servers which the user trusts, where only the approval mode would ask:

@@ -13,8 +13,8 @@ import (
 )
 
 // newShelf is the shelf for tools from outside.
-func (o *Outside) newShelf(model string) *agent.Shelf {
-	return &agent.Shelf{Finder: builtin.ToolSearch, Most: o.Budget(model)}
+func (o *Outside) newShelf(model string) *agent.Catalog {
+	return &agent.Catalog{Finder: builtin.ToolSearch, Most: o.Budget(model)}
 }
 
 // Budget is how many tokens the declarations of tools from outside may take, by the settings and the context window of

@@ -11,7 +11,7 @@ import (
 )
 
 // errStopped says that whoever ranges over the events wants no more.
-var errStopped = errors.New("the reader of the answer stopped")
+var errStopped = errors.New("the caller stopped reading the answer")
 
 // answer turns what a server sends into events.
 type answer struct {
@@ -35,7 +35,7 @@ func (a *answer) read(body io.Reader, streamed bool) error {
 	}
 	complete, err := finish(body)
 	if err == nil && !complete && a.reason == "" {
-		err = model.Errorf(model.ErrCut, "the answer broke off: its stream ended without a finish_reason or [DONE]%s", a.said())
+		err = model.Errorf(model.ErrCut, "answer cut off: the stream ended without finish_reason or [DONE]%s", a.said())
 	}
 	if err != nil {
 		return a.salvage(err)
@@ -69,7 +69,7 @@ func (a *answer) readStream(body io.Reader) (complete bool, err error) {
 			return false, nil
 		}
 		if errors.Is(err, errEventTooLong) {
-			return false, model.Errorf(model.ErrWire, "the server's answer cannot be read: %w", err)
+			return false, model.Errorf(model.ErrWire, "can't read the server's answer: %w", err)
 		}
 		if err != nil {
 			if a.reason != "" {
@@ -79,7 +79,7 @@ func (a *answer) readStream(body io.Reader) (complete bool, err error) {
 		}
 		if complete, err = decodeChunks(data, a.add); err != nil {
 			if events.end != nil && errors.Is(err, model.ErrWire) {
-				return false, model.Errorf(model.ErrCut, "the answer broke off in the middle of a chunk%s", a.said())
+				return false, model.Errorf(model.ErrCut, "answer cut off in the middle of a chunk%s", a.said())
 			}
 			return false, err
 		}
@@ -94,7 +94,7 @@ func (a *answer) readPlain(body io.Reader) (complete bool, err error) {
 		return false, a.broken(err)
 	}
 	if len(data) > maxEvent {
-		return false, model.Errorf(model.ErrWire, "the server's answer cannot be read: %w", errEventTooLong)
+		return false, model.Errorf(model.ErrWire, "can't read the server's answer: %w", errEventTooLong)
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
@@ -112,13 +112,13 @@ func (a *answer) broken(err error) error {
 	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return model.Errorf(model.ErrCut, "the answer broke off%s: %w", a.said(), err)
+	return model.Errorf(model.ErrCut, "answer cut off%s: %w", a.said(), err)
 }
 
 // said tells how much was handed out before a failure, so that nobody takes it for the whole.
 func (a *answer) said() string {
 	if a.spoken {
-		return " after a part of it had arrived"
+		return " after part of it arrived"
 	}
 	return ""
 }

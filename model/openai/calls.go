@@ -55,7 +55,7 @@ func (c *calls) add(d callDelta) error {
 		if len(bytes.TrimSpace(args)) == 0 {
 			return nil
 		}
-		return model.Errorf(model.ErrWire, "the server went on with call %q after it had begun the next one", p.name)
+		return model.Errorf(model.ErrWire, "the server continued call %q after it started the next one", p.name)
 	}
 	if p.id == "" {
 		p.id = id

@@ -119,7 +119,7 @@ func decodeChunk(data []byte, each func(chunk) error) (sawDone bool, err error) 
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return false, model.Errorf(model.ErrWire, "the server sent a chunk that is not understood: %w: %s", err, excerpt(data))
+		return false, model.Errorf(model.ErrWire, "the server sent an invalid chunk: %w: %s", err, excerpt(data))
 	}
 	return false, each(c)
 }

@@ -103,9 +103,9 @@ func statusFailure(req string, resp *http.Response, now time.Time) *failure {
 }
 
 // shorten is the next step where a conversation is too long for the model.
-const shorten = "The conversation does not fit into the model's context window. Start again with a shorter prompt, have fewer or " +
-	"smaller tool results read, or use a model with a larger window. If the server gives the model a smaller window " +
-	"than usual, set model.generationConfig.contextWindowSize."
+const shorten = "The conversation exceeds the model's context window. Start a new session with a shorter prompt and smaller tool " +
+	"results, or use a model with a larger window. If the server limits the window, set " +
+	"model.generationConfig.contextWindowSize."
 
 // withNextStep adds a line to an error and keeps its kind and status.
 func withNextStep(err error, line string) error {
@@ -128,7 +128,7 @@ func streamError(raw json.RawMessage) error {
 	if status == 0 && strings.Contains(strings.ToLower(e.Type+scalar(e.Code)), "overloaded") {
 		status = http.StatusServiceUnavailable
 	}
-	err := &model.Error{Kind: kindOf(status, e), Status: status, Err: fmt.Errorf("the server broke off its answer: %s", e.Message)}
+	err := &model.Error{Kind: kindOf(status, e), Status: status, Err: fmt.Errorf("the server stopped its answer: %s", e.Message)}
 	if err.Kind == model.ErrContextLength {
 		return withNextStep(err, shorten)
 	}
@@ -175,9 +175,9 @@ func isBusy(status int) bool {
 func advice(status int) string {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return "; check the API key"
+		return "\nCheck the API key."
 	case http.StatusNotFound:
-		return "; check the base URL (it usually ends in /v1) and the model's name"
+		return "\nCheck the base URL (it usually ends in /v1) and the model name."
 	}
 	return ""
 }
@@ -196,7 +196,7 @@ func dialFailure(req string, err error) *failure {
 	quick := errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &dns) && dns.IsNotFound
 	hint := ""
 	if quick {
-		hint = "; is the server running, and is the base URL right?"
+		hint = "\nIs the server running? Check OPENAI_BASE_URL."
 	}
 	return &failure{again: true, quick: quick, err: model.Errorf(model.ErrUnreachable, "%s: %w%s", req, unwrapURL(err), hint)}
 }

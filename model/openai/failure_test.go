@@ -25,24 +25,24 @@ func TestFailures(t *testing.T) {
 		said string // handed out before
 		want string // in the error's text
 	}{
-		{"401", answer{Status: 401, Raw: errObj("invalid_api_key", "bad key")}, model.ErrCredentials, "", "status 401: bad key; check the API key"},
+		{"401", answer{Status: 401, Raw: errObj("invalid_api_key", "bad key")}, model.ErrCredentials, "", "status 401: bad key\nCheck the API key"},
 		{"403 without a word", answer{Status: 403}, model.ErrCredentials, "", "status 403: Forbidden"},
-		{"404", answer{Status: 404, Raw: errObj("model_not_found", "no such model")}, model.ErrRejected, "", "no such model; check the base URL"},
+		{"404", answer{Status: 404, Raw: errObj("model_not_found", "no such model")}, model.ErrRejected, "", "no such model\nCheck the base URL"},
 		{"400, a page", answer{Status: 400, Raw: "<html>\n<b>Bad</b>"}, model.ErrRejected, "", "status 400: <html> <b>Bad</b>"},
 		{"422, in FastAPI's words", answer{Status: 422, Raw: `{"detail":[{"msg":"field required"}]}`}, model.ErrRejected, "", "field required"},
 		{"quota", answer{Status: 429, Raw: errObj("insufficient_quota", "pay first")}, model.ErrRateLimit, "", "pay first"},
 		{"rate limit with a long wait", answer{Status: 429, Header: map[string]string{"Retry-After": "3600"}, Raw: errObj("rate_limit_exceeded", "slow down")}, model.ErrRateLimit, "", "slow down\nThe server asks to wait 1h0m0s, longer than the limit of 100ms. Run again later, or use another model."},
-		{"malformed JSON", answer{Raw: "data: {\"choices\":[{]}\n\ndata: [DONE]\n\n"}, model.ErrWire, "", `a chunk that is not understood: invalid character ']' looking for beginning of object key string: {"choices":[{]}`},
+		{"malformed JSON", answer{Raw: "data: {\"choices\":[{]}\n\ndata: [DONE]\n\n"}, model.ErrWire, "", `an invalid chunk: invalid character ']' looking for beginning of object key string: {"choices":[{]}`},
 		{"malformed JSON after text", answer{Raw: text + "data: {oops\n\ndata: [DONE]\n\n"}, model.ErrWire, "half", "oops"},
-		{"garbage", answer{Raw: "\x00\x01\x02 garbage"}, model.ErrCut, "", "without a finish_reason or [DONE]"},
-		{"a web page", answer{Raw: " <html>"}, model.ErrWire, "", "a web page; check the base URL"},
+		{"garbage", answer{Raw: "\x00\x01\x02 garbage"}, model.ErrCut, "", "without finish_reason or [DONE]"},
+		{"a web page", answer{Raw: " <html>"}, model.ErrWire, "", "a web page\nCheck the base URL"},
 		{"JSON that is no answer", answer{Raw: `{"hello":1}`}, model.ErrWire, "", "no choices"},
 		{"JSON that is cut", answer{Raw: `{"choices":[`}, model.ErrWire, "", "not JSON"},
-		{"an error in the stream after text", answer{Raw: text + "data: " + errObj("overloaded", "too busy") + "\n\n"}, model.ErrServer, "half", "broke off its answer: too busy"},
+		{"an error in the stream after text", answer{Raw: text + "data: " + errObj("overloaded", "too busy") + "\n\n"}, model.ErrServer, "half", "stopped its answer: too busy"},
 		{"an error as a plain string", answer{Raw: `data: {"error":"out of memory"}` + "\n\n", Faults: faults{}}, model.ErrServer, "", "out of memory"},
-		{"cut after text", answer{Text: "half and half", Faults: faults{Split: 4, Cut: 450}}, model.ErrCut, "half", "broke off after a part of it had arrived"},
-		{"ended after text", answer{Text: "half and half", Faults: faults{Split: 4, End: 450}}, model.ErrCut, "half", "broke off"},
-		{"ended in good order, but without an end", answer{Raw: text}, model.ErrCut, "half", "without a finish_reason or [DONE] after a part of it had arrived"},
+		{"cut after text", answer{Text: "half and half", Faults: faults{Split: 4, Cut: 450}}, model.ErrCut, "half", "cut off after part of it arrived"},
+		{"ended after text", answer{Text: "half and half", Faults: faults{Split: 4, End: 450}}, model.ErrCut, "half", "cut off"},
+		{"ended in good order, but without an end", answer{Raw: text}, model.ErrCut, "half", "without finish_reason or [DONE] after part of it arrived"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -53,12 +53,12 @@ func (m *Model) askModels(ctx context.Context) (string, *failure) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
-		return "", &failure{err: model.Errorf(model.ErrWire, "the list of models of %s is not understood: %w: %s", m.base.Redacted(), err, excerpt(data))}
+		return "", &failure{err: model.Errorf(model.ErrWire, "invalid model list from %s: %w: %s", m.base.Redacted(), err, excerpt(data))}
 	}
 	for _, d := range list.Data {
 		if d.ID != "" {
 			return d.ID, nil
 		}
 	}
-	return "", &failure{err: model.Errorf(model.ErrRejected, "%s has no model; load one into the server, or name one", m.base.Redacted())}
+	return "", &failure{err: model.Errorf(model.ErrRejected, "%s has no model loaded\nLoad a model in the server, or set OPENAI_MODEL.", m.base.Redacted())}
 }

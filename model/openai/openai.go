@@ -72,7 +72,7 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	o.Key = strings.TrimSpace(o.Key) // a line end from a file would make a header that cannot be sent
 	base, err := url.Parse(strings.TrimRight(o.BaseURL, "/"))
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, model.Errorf(model.ErrRejected, "base URL %q: want one like http://127.0.0.1:11434/v1", o.BaseURL)
+		return nil, model.Errorf(model.ErrRejected, "invalid base URL %q (expected a URL such as http://127.0.0.1:11434/v1)", o.BaseURL)
 	}
 	o.FirstByte = cmp.Or(o.FirstByte, 300*time.Second)
 	o.NextByte = cmp.Or(o.NextByte, 60*time.Second)
@@ -85,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 		return m, nil
 	}
 	if !own {
-		return nil, model.Errorf(model.ErrRejected, "no model is named for %s; name one", o.BaseURL)
+		return nil, model.Errorf(model.ErrRejected, "no model name set for %s\nSet OPENAI_MODEL.", o.BaseURL)
 	}
 	if m.o.Model, err = m.firstModel(ctx); err != nil {
 		m.Close()
@@ -191,7 +191,7 @@ func isStream(in *bufio.Reader) (bool, error) {
 	for {
 		c, err := in.ReadByte()
 		if errors.Is(err, io.EOF) {
-			return false, errors.New("it is empty")
+			return false, errors.New("the answer is empty")
 		}
 		if err != nil {
 			return false, err
@@ -200,7 +200,7 @@ func isStream(in *bufio.Reader) (bool, error) {
 		case ' ', '\t', '\r', '\n':
 			continue
 		case '<':
-			return false, model.Errorf(model.ErrWire, "the server answered with a web page; check the base URL (it usually ends in /v1)")
+			return false, model.Errorf(model.ErrWire, "the server answered with a web page\nCheck the base URL (it usually ends in /v1).")
 		}
 		return c != '{', in.UnreadByte()
 	}

@@ -244,7 +244,7 @@ func textPart(s string) wirePart { return wirePart{Type: "text", Text: s} }
 // mediaPart is the image, or a note in its place.
 func mediaPart(m tool.Media, sees bool) wirePart {
 	if !sees || !strings.HasPrefix(m.MIMEType, "image/") {
-		return textPart(fmt.Sprintf("[%s of %d bytes, which this model cannot be shown]", cmp.Or(m.MIMEType, "media"), len(m.Data)))
+		return textPart(fmt.Sprintf("[%s, %d bytes: this model can't read it]", cmp.Or(m.MIMEType, "media"), len(m.Data)))
 	}
 	url := "data:" + m.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
 	return wirePart{Type: "image_url", ImageURL: &imageURL{url}}

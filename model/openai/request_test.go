@@ -61,7 +61,7 @@ func TestRequestOnTheWire(t *testing.T) {
 		{"a model that takes images", "gpt-4o-mini", `{"model": "gpt-4o-mini", "messages": [
   {"role": "system", "content": "Be <brief>."},
   {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AQID"}}]},` + wireCalls + `
-  {"role": "tool", "content": "here:\n[image/png: see the next message]\n[application/pdf of 4 bytes, which this model cannot be shown]", "tool_call_id": "1"},
+  {"role": "tool", "content": "here:\n[image/png: see the next message]\n[application/pdf, 4 bytes: this model can't read it]", "tool_call_id": "1"},
   {"role": "tool", "content": "not JSON", "tool_call_id": "2"},
   {"role": "tool", "content": "", "tool_call_id": "3"},
   {"role": "user", "content": [{"type": "text", "text": "From see, call 1:"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AQID"}}]},
@@ -69,8 +69,8 @@ func TestRequestOnTheWire(t *testing.T) {
   ],` + wireTail},
 		{"a model that takes none", "qwen3-coder", `{"model": "qwen3-coder", "messages": [
   {"role": "system", "content": "Be <brief>."},
-  {"role": "user", "content": "look\n[image/png of 3 bytes, which this model cannot be shown]"},` + wireCalls + `
-  {"role": "tool", "content": "here:\n[image/png of 3 bytes, which this model cannot be shown]\n[application/pdf of 4 bytes, which this model cannot be shown]", "tool_call_id": "1"},
+  {"role": "user", "content": "look\n[image/png, 3 bytes: this model can't read it]"},` + wireCalls + `
+  {"role": "tool", "content": "here:\n[image/png, 3 bytes: this model can't read it]\n[application/pdf, 4 bytes: this model can't read it]", "tool_call_id": "1"},
   {"role": "tool", "content": "not JSON", "tool_call_id": "2"},
   {"role": "tool", "content": "", "tool_call_id": "3"},
   {"role": "assistant", "content": ""}

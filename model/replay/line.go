@@ -68,13 +68,13 @@ func parse(data []byte, name string, o Options) (*Model, error) {
 		}
 		l, err := parseLine(raw)
 		if err == nil && l.Model != nil && (t.line != 0 || len(m.turns) > 0) {
-			err = errors.New("the model's name stands before all else")
+			err = errors.New("the model's name must come first")
 		}
 		if err == nil && l.Request != nil && len(t.events) > 0 {
 			err = errors.New("a request in the middle of a turn; an end is missing before it")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the recording %s, line %d: %w", name, n, err)
+			return nil, fmt.Errorf("read recording %s, line %d: %w", name, n, err)
 		}
 		if l.Model != nil {
 			m.model = *l.Model
@@ -94,7 +94,7 @@ func parse(data []byte, name string, o Options) (*Model, error) {
 		}
 	}
 	if t.line != 0 {
-		return nil, fmt.Errorf("read the recording %s, line %d: the turn that begins here has no end", name, t.line)
+		return nil, fmt.Errorf("read recording %s, line %d: the turn that starts here has no end", name, t.line)
 	}
 	return m, nil
 }
@@ -105,14 +105,14 @@ func parseLine(raw []byte) (line, error) {
 		return line{}, err
 	}
 	if len(keys) != 1 {
-		return line{}, fmt.Errorf("want an object with one key, got one with %d", len(keys))
+		return line{}, fmt.Errorf("expected an object with one key, got %d keys", len(keys))
 	}
 	var l line
 	if err := json.Unmarshal(raw, &l); err != nil {
 		return line{}, err
 	}
 	if l == (line{}) {
-		return line{}, fmt.Errorf("%q is none of model, request, text, thought, call, usage, end", slices.Collect(maps.Keys(keys))[0])
+		return line{}, fmt.Errorf("unknown key %q (expected model, request, text, thought, call, usage or end)", slices.Collect(maps.Keys(keys))[0])
 	}
 	return l, nil
 }

@@ -81,7 +81,7 @@ func Open(path string, o Options) (*Model, error) {
 func Read(r io.Reader, name string, o Options) (*Model, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
-		return nil, fmt.Errorf("read the recording %s: %w", name, err)
+		return nil, fmt.Errorf("read recording %s: %w", name, err)
 	}
 	return parse(data, name, o)
 }
@@ -120,12 +120,12 @@ func (m *Model) take(r model.Request) (turn, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.next == len(m.turns) {
-		return turn{}, model.Errorf(model.ErrRejected, "play %s: the recording is used up after %d turns, and the conversation goes on", m.name, len(m.turns))
+		return turn{}, model.Errorf(model.ErrRejected, "replay %s: the recording has only %d turns, but the conversation continues", m.name, len(m.turns))
 	}
 	t := m.turns[m.next]
 	if m.strict && t.request != nil {
 		if err := t.request.match(r.Messages); err != nil {
-			return turn{}, model.Errorf(model.ErrRejected, "play %s, line %d: turn %d was recorded in another conversation: %w", m.name, t.line, m.next+1, err)
+			return turn{}, model.Errorf(model.ErrRejected, "replay %s, line %d: turn %d was recorded in a different conversation: %w", m.name, t.line, m.next+1, err)
 		}
 	}
 	m.next++
@@ -135,7 +135,7 @@ func (m *Model) take(r model.Request) (turn, error) {
 // match says where the conversation is not the recorded one.
 func (q *request) match(got []model.Message) error {
 	if len(got) != q.From+len(q.Messages) {
-		return fmt.Errorf("it had %d messages, this one has %d", q.From+len(q.Messages), len(got))
+		return fmt.Errorf("expected %d messages, got %d", q.From+len(q.Messages), len(got))
 	}
 	for i, want := range q.Messages {
 		w, err := json.Marshal(want)
@@ -147,7 +147,7 @@ func (q *request) match(got []model.Message) error {
 			return err
 		}
 		if !bytes.Equal(w, g) {
-			return fmt.Errorf("message %d was\n%s\nand is\n%s", q.From+i, w, g)
+			return fmt.Errorf("message %d: expected\n%s\ngot\n%s", q.From+i, w, g)
 		}
 	}
 	return nil

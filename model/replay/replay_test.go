@@ -66,7 +66,7 @@ func TestPlay(t *testing.T) {
 		}
 	}
 	_, err = events(m, model.Request{})
-	if err == nil || err.Error() != "play "+path+": the recording is used up after 2 turns, and the conversation goes on" || !errors.Is(err, model.ErrRejected) {
+	if err == nil || err.Error() != "replay "+path+": the recording has only 2 turns, but the conversation continues" || !errors.Is(err, model.ErrRejected) {
 		t.Errorf("after the end: %v", err)
 	}
 }
@@ -77,8 +77,8 @@ func TestStrict(t *testing.T) {
 		want   string
 	}{
 		{[]model.Message{model.Prompt("Fix /w")}, ""},
-		{[]model.Message{model.Prompt("Break /w")}, `play r, line 2: turn 1 was recorded in another conversation: message 0 was`},
-		{nil, "play r, line 2: turn 1 was recorded in another conversation: it had 1 messages, this one has 0"},
+		{[]model.Message{model.Prompt("Break /w")}, `replay r, line 2: turn 1 was recorded in a different conversation: message 0: expected`},
+		{nil, "replay r, line 2: turn 1 was recorded in a different conversation: expected 1 messages, got 0"},
 	} {
 		m, err := replay.Read(strings.NewReader(recording), "r", replay.Options{Strict: true, Vars: map[string]string{"$WORK": "/w"}})
 		if err != nil {
@@ -94,15 +94,15 @@ func TestStrict(t *testing.T) {
 func TestReadErrorsNameTheLine(t *testing.T) {
 	for in, want := range map[string]string{
 		"{\"text\":\"a\"}\n{\"end\":\n":           "line 2: unexpected end of JSON input",
-		"{\"text\":\"a\"}\n":                      "line 1: the turn that begins here has no end",
-		"\n{\"txt\":\"a\"}\n":                     `line 2: "txt" is none of model, request, text, thought, call, usage, end`,
-		"{\"text\":\"a\",\"end\":\"stop\"}\n":     "line 1: want an object with one key, got one with 2",
+		"{\"text\":\"a\"}\n":                      "line 1: the turn that starts here has no end",
+		"\n{\"txt\":\"a\"}\n":                     `line 2: unknown key "txt" (expected model, request, text, thought, call, usage or end)`,
+		"{\"text\":\"a\",\"end\":\"stop\"}\n":     "line 1: expected an object with one key, got 2 keys",
 		"[]\n":                                    "line 1: json: cannot unmarshal array into Go value of type map[string]json.RawMessage",
-		"{\"end\":\"stop\"}\n{\"model\":\"m\"}\n": "line 2: the model's name stands before all else",
+		"{\"end\":\"stop\"}\n{\"model\":\"m\"}\n": "line 2: the model's name must come first",
 		"{\"text\":\"a\"}\n{\"request\":{}}\n{\"end\":\"stop\"}\n": "line 2: a request in the middle of a turn; an end is missing before it",
 	} {
 		_, err := replay.Read(strings.NewReader(in), "r", replay.Options{})
-		if err == nil || err.Error() != "read the recording r, "+want {
+		if err == nil || err.Error() != "read recording r, "+want {
 			t.Errorf("%q: got %v", in, err)
 		}
 	}

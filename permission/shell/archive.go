@@ -11,7 +11,7 @@ func (c *Command) proveArchive(name string) Proof {
 	words := c.Words[1:]
 	for _, w := range words {
 		if w.Sort != Literal {
-			return Proof{Why: "the word " + w.Text + " is not literal"}
+			return Proof{Why: notLiteral(w.Text)}
 		}
 	}
 	var archive string
@@ -24,7 +24,7 @@ func (c *Command) proveArchive(name string) Proof {
 		ok = ok && !strings.ContainsAny(archive, "*?[")
 	}
 	if !ok || slices.ContainsFunc(words, func(w Word) bool { return strings.HasPrefix(w.Text, "-") }) {
-		return Proof{Why: name + " is only known to be harmless where it lists"}
+		return Proof{Why: name + " is on the read-only list only for listing"}
 	}
 	if archive == "-" {
 		return c.proved(nil)

@@ -14,7 +14,7 @@ func when(bad bool, why string) string {
 
 // noGlobs: how many words a glob becomes is not known, and here the second one would be written.
 func noGlobs(a *args) string {
-	return when(slices.ContainsFunc(a.operands, func(w Word) bool { return w.Sort != Literal }), "a pattern may become several words")
+	return when(slices.ContainsFunc(a.operands, func(w Word) bool { return w.Sort != Literal }), "a glob pattern may expand to several words")
 }
 
 // envAlone: env NAME=value, and env COMMAND, are another matter.
@@ -25,7 +25,7 @@ func envAlone(a *args) string {
 // checkPrintf: -v assigns, and an index in its value may run commands.
 func checkPrintf(a *args) string {
 	if len(a.operands) == 0 || a.operands[0].Sort != Literal {
-		return "the format of printf is not literal"
+		return "the format of printf expands at run time, so its value can't be checked"
 	}
 	format := a.operands[0].Text
 	if format == "--" && len(a.operands) > 1 && a.operands[1].Sort == Literal {
@@ -54,7 +54,7 @@ func assigns(format string) bool {
 
 // checkSet lets pass what makes the shell stricter or tell more: -e, -u, -x, -o pipefail.
 func checkSet(a *args) string {
-	return when(!setsPlainly(a.operands), "set changes how the shell reads what follows")
+	return when(!setsPlainly(a.operands), "set changes shell options")
 }
 
 // setsPlainly reports whether the words of set are such.
@@ -77,7 +77,7 @@ func setsPlainly(words []Word) bool {
 func checkDate(a *args) string {
 	for _, w := range a.operands {
 		if w.Sort != Literal || !strings.HasPrefix(w.Text, "+") {
-			return "date may set the clock"
+			return "date may set the system clock"
 		}
 	}
 	return ""
@@ -87,7 +87,7 @@ func checkDate(a *args) string {
 func checkGrep(a *args) string {
 	for _, f := range a.flags {
 		if (f.name == "-d" || f.name == "--directories") && !slices.Contains([]string{"read", "skip", "recurse"}, f.value.Text) {
-			return "grep may look into folders"
+			return "grep may search directories"
 		}
 	}
 	return ""
@@ -108,12 +108,12 @@ func checkPs(a *args) string {
 	unsure := len(a.operands) > 0 || a.has("-x", "-T", "-u")
 	for _, f := range a.flags {
 		if unsure && (f.name == "-e" || len(f.name) == 2 && f.name != "-o" && strings.Contains(f.value.Text, "e")) {
-			return "ps may show environments"
+			return "ps may show environment variables"
 		}
 	}
 	for _, w := range a.operands {
 		if !slices.Contains([]string{"aux", "auxw", "auxww", "auxf", "axu", "axf", "ax", "a", "u", "x", "f", "w", "ww"}, w.Text) {
-			return "ps may show environments"
+			return "ps may show environment variables"
 		}
 	}
 	for _, f := range a.flags {
@@ -134,16 +134,16 @@ var testOperators = strings.Fields("! ( ) -a -o -e -f -d -s -r -w -x -L -h -z -n
 func checkTest(a *args) string {
 	for i, w := range a.operands {
 		if w.Sort == Literal && strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 && !slices.Contains(testOperators, w.Text) {
-			return "the test " + w.Text + " is not known to be harmless"
+			return "test operator " + w.Text + " is not on the read-only list"
 		}
 		if w.Sort == Glob && a.cmd.Name() != "[[" && mayBeOperator(w.Text) {
-			return "the pattern " + w.Text + " may come out as an operator"
+			return "glob pattern " + w.Text + " may expand to an operator"
 		}
-		if w.Sort == Ambient && a.cmd.Name() != "[[" && !oneWord(w.Text) {
-			return "the word " + w.Text + " may become several"
+		if w.Sort == PublicVar && a.cmd.Name() != "[[" && !oneWord(w.Text) {
+			return w.Text + " may expand to several words"
 		}
-		if w.Sort == Ambient && (i > 0 && isFileTest(a.operands[i-1].Text) || i+1 < len(a.operands) && comparesFiles(a.operands[i+1].Text)) {
-			return "the word " + w.Text + " is not literal"
+		if w.Sort == PublicVar && (i > 0 && isFileTest(a.operands[i-1].Text) || i+1 < len(a.operands) && comparesFiles(a.operands[i+1].Text)) {
+			return notLiteral(w.Text)
 		}
 	}
 	return ""
@@ -175,16 +175,16 @@ const awkFlags = "-F: -v: --field-separator: --assign: --version"
 // what stands in a string or a regular expression counts too.
 func checkAwk(a *args) string {
 	if len(a.operands) == 0 || a.operands[0].Sort != Literal {
-		return "the program of awk is not known"
+		return "the awk program can't be checked"
 	}
 	code := a.operands[0].Text
 	for _, word := range []string{"system", "getline", "ARGV", "ARGC", "ENVIRON", "PROCINFO", "SYMTAB", "FUNCTAB", "@", "\\\n", "/inet", "extension"} {
 		if strings.Contains(code, word) {
-			return "the awk program holds " + word
+			return "the awk program contains " + word
 		}
 	}
 	if strings.Contains(strings.ReplaceAll(code, "||", ""), "|") {
-		return "the awk program holds a pipe"
+		return "the awk program contains a pipe"
 	}
 	// A file is written by print … > only, so that a > before the first print compares.
 	if p := strings.Index(code, "print"); p >= 0 && strings.Contains(code[p:], ">") && awkWrites(code) {
@@ -192,7 +192,7 @@ func checkAwk(a *args) string {
 	}
 	for _, f := range a.flags {
 		if strings.Contains(f.value.Text, "ENVIRON") {
-			return "awk looks into the environment"
+			return "the awk program reads environment variables"
 		}
 	}
 	for _, w := range a.operands[1:] {
@@ -239,15 +239,15 @@ func awkWrites(code string) bool {
 // checkJq lets every program pass but one that reads modules from elsewhere.
 func checkJq(a *args) string {
 	if len(a.operands) == 0 {
-		return when(!a.has("--version", "-V", "--help"), "the program of jq is not known")
+		return when(!a.has("--version", "-V", "--help"), "the jq program can't be checked")
 	}
 	if a.operands[0].Sort != Literal {
-		return "the program of jq is not known"
+		return "the jq program can't be checked"
 	}
 	code := strings.ReplaceAll(a.operands[0].Text, ".ENV", "") // a field; the variable may be written $ ENV
 	for _, word := range []string{"import", "include", "modulemeta", "input_filename", "ENV", "env", "get_search_list"} {
 		if containsWord(code, word) {
-			return "the jq program holds " + word
+			return "the jq program contains " + word
 		}
 	}
 	return ""
@@ -284,7 +284,7 @@ func checkIconv(a *args) string {
 	for _, f := range a.flags {
 		v := strings.TrimSuffix(strings.TrimSuffix(f.value.Text, "//TRANSLIT"), "//IGNORE")
 		if strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:") != "" {
-			return "the character set " + f.value.Text + " is not known"
+			return "unknown character set " + f.value.Text
 		}
 	}
 	return ""
@@ -294,7 +294,7 @@ func checkIconv(a *args) string {
 // -d is the one that counts, so -d may stand beside -c alone.
 func checkPacker(a *args) string {
 	if a.late {
-		return "it may take what stands behind a file for another one" // where getopt is not GNU's
+		return "it may treat options after a file name as file names" // where getopt is not GNU's
 	}
 	prints := a.has("-c", "--stdout", "--to-stdout")
 	looks := a.has("-l", "--list", "-t", "--test") && !a.has("-d", "--decompress")
@@ -305,24 +305,24 @@ func checkPacker(a *args) string {
 func checkTput(a *args) string {
 	for _, w := range a.operands {
 		if !slices.Contains(strings.Fields("cols lines colors longname bold sgr0 smul rmul rev dim setaf setab"), w.Text) && strings.Trim(w.Text, "0123456789") != "" {
-			return "tput " + w.Text + " is not known to be harmless"
+			return "tput " + w.Text + " is not on the read-only list"
 		}
 	}
 	return ""
 }
 
 // checkNetstat: without -n it asks for the names of addresses.
-func checkNetstat(a *args) string { return when(!a.has("-n"), "netstat may ask for names") }
+func checkNetstat(a *args) string { return when(!a.has("-n"), "netstat may resolve host names") }
 
 // checkIP: an object, and perhaps that it is to be shown.
 func checkIP(a *args) string {
 	for i, w := range a.operands {
 		words := [][]string{{"a", "addr", "address", "l", "link", "r", "route", "n", "neigh"}, {"show", "list", "ls", "s"}}
 		if i > 1 || w.Sort != Literal || !slices.Contains(words[min(i, 1)], w.Text) {
-			return "ip with " + w.Text + " is not known to be harmless"
+			return "ip " + w.Text + " is not on the read-only list"
 		}
 	}
-	return when(len(a.operands) == 0, "ip is not known to be harmless")
+	return when(len(a.operands) == 0, "ip is not on the read-only list")
 }
 
 // checkGo: version, and the settings that are found out without running a compiler.
@@ -332,11 +332,11 @@ func checkGo(a *args) string {
 		if len(a.operands) == 1 && a.operands[0].Text == "env" {
 			return "go env without a name may run a compiler"
 		}
-		return "go is not known to be harmless"
+		return "go is not on the read-only list"
 	}
 	for _, w := range a.operands[1:] {
 		if w.Sort != Literal || !slices.Contains(known, w.Text) {
-			return "go env " + w.Text + " is not known to be harmless"
+			return "go env " + w.Text + " is not on the read-only list"
 		}
 	}
 	return ""

@@ -27,10 +27,10 @@ type Command struct {
 	Dirs []string
 	// By is the command that runs this one: env, sudo, bash -c. nil: the shell.
 	By *Command
-	// Extra: By adds words that are not known, as xargs does.
-	Extra bool
-	// Guess: By may run this or not (npx rm, ssh host rm). Deny and ask look at it, allow does not.
-	Guess bool
+	// AddsArgs: By adds words that are not known, as xargs does.
+	AddsArgs bool
+	// MayRun: By may run this or not (npx rm, ssh host rm). Deny and ask look at it, allow does not.
+	MayRun bool
 
 	mark    string   // what By puts a text that is not known in the place of: {}
 	keyword bool     // time, as the shell itself knows it
@@ -134,6 +134,6 @@ func (c *Command) ended(i int) bool {
 // inner is a copy of c for the words that it runs.
 func (c *Command) inner(words []Word) *Command {
 	return &Command{
-		Words: words, Place: c.Place, Source: c.Source, Dirs: c.Dirs, By: c, Guess: c.Guess, mark: c.mark,
+		Words: words, Place: c.Place, Source: c.Source, Dirs: c.Dirs, By: c, MayRun: c.MayRun, mark: c.mark,
 	}
 }

@@ -41,12 +41,12 @@ func (c *Command) proveFind() Proof {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if w.Sort != Literal {
-			return Proof{Why: "the word " + w.Text + " is not literal"}
+			return Proof{Why: notLiteral(w.Text)}
 		}
 		switch n, ok := findTests[w.Text]; {
 		case comparesWith(w.Text):
 			if i++; i >= len(words) || words[i].Sort != Literal {
-				return Proof{Why: "the value of " + w.Text + " is not literal"}
+				return Proof{Why: "the value of " + w.Text + " expands at run time, so it can't be checked"}
 			}
 			if !strings.HasSuffix(w.Text, "t") {
 				ts = append(ts, Touch{Path: words[i].Text, Names: true})
@@ -54,14 +54,14 @@ func (c *Command) proveFind() Proof {
 		case w.Text == "-exec" && !links:
 			end := execEnd(words, i)
 			if end >= len(words) || end == i+1 {
-				return Proof{Why: "where -exec ends is not known"}
+				return Proof{Why: "can't find the end of -exec"}
 			}
 			i = end // what it runs is judged on its own
 		case !ok:
-			return Proof{Why: "find with " + w.Text + " is not known to be harmless"}
+			return Proof{Why: "find " + w.Text + " is not on the read-only list"}
 		case n == 1:
 			if i++; i >= len(words) || words[i].Sort != Literal {
-				return Proof{Why: "the value of " + w.Text + " is not literal"}
+				return Proof{Why: "the value of " + w.Text + " expands at run time, so it can't be checked"}
 			}
 		}
 	}

@@ -16,7 +16,7 @@ const foundMark = "@import@found@"
 
 // runByFind reports whether c stands behind find -exec.
 func (c *Command) runByFind() bool {
-	return c.Extra && c.By != nil && c.By.By == nil && systemName(c.By.Name()) == "find"
+	return c.AddsArgs && c.By != nil && c.By.By == nil && systemName(c.By.Name()) == "find"
 }
 
 // proveFound judges a command behind find -exec.
@@ -40,13 +40,13 @@ func (c *Command) proveOn(words []Word, mark string, several bool, below []Touch
 		found = Word{found.Text + "*", Glob}
 	}
 	one := *c
-	one.Words, one.By, one.Extra, one.program = nil, nil, false, ""
+	one.Words, one.By, one.AddsArgs, one.program = nil, nil, false, ""
 	for i, w := range words {
 		switch {
 		case w.Sort != Literal || mark != "" && w.Text != mark && strings.Contains(w.Text, mark) || strings.Contains(w.Text, foundMark):
-			return Proof{Why: "the word " + w.Text + " is not literal"}
+			return Proof{Why: notLiteral(w.Text)}
 		case mark != "" && w.Text == mark && i <= 1 && (i == 0 || specs[systemName(c.Name())].operands == program):
-			return Proof{Why: "the program of " + c.Name() + " is not known"}
+			return Proof{Why: "the program of " + c.Name() + " is chosen at run time, so it can't be checked"}
 		case mark != "" && w.Text == mark:
 			w = found
 		}
@@ -65,9 +65,9 @@ func (c *Command) unfit() string {
 	_, ok := specs[name]
 	switch {
 	case !ok || c.wraps() || slices.Contains([]string{"find", "git", "tar", "unzip", "zipinfo", "go", "cd", "tac", "xargs", "read"}, name):
-		return name + " is not known to be harmless with files that are found"
+		return name + " gets its file names from find or xargs at run time"
 	case len(c.Prefix) > 0 || c.Dirs == nil || c.Place == Function || c.Place == Text:
-		return "it is run with files that are found"
+		return "it gets its file names from find or xargs at run time"
 	}
 	return ""
 }
@@ -82,7 +82,7 @@ func (c *Command) proveBelow(touches, below []Touch) Proof {
 			continue
 		}
 		if before, exact := strings.CutSuffix(strings.TrimSuffix(t.Path, "*"), "/./"+foundMark); !exact || strings.Contains(before, foundMark) {
-			return Proof{Why: "a path is made of the name of a file that is found"}
+			return Proof{Why: "a path contains the name of a file that find or xargs provides"}
 		}
 		for _, b := range below {
 			b.Names, b.Links = t.Names, b.Links && (!t.Names || lists)

@@ -74,7 +74,7 @@ func (c *Command) proveGit() Proof {
 	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
 		switch w := words[0]; {
 		case w.Sort != Literal:
-			return Proof{Why: "the word " + w.Text + " is not literal"}
+			return Proof{Why: notLiteral(w.Text)}
 		case w.Text == "--no-pager" || w.Text == "-P" || w.Text == "--no-optional-locks" || w.Text == "--literal-pathspecs" || w.Text == "--no-replace-objects":
 			words = words[1:]
 		case w.Text == "-c" && len(words) > 1 && words[1].Sort == Literal && plainSetting(words[1].Text):
@@ -83,19 +83,19 @@ func (c *Command) proveGit() Proof {
 			dirs = into(dirs, words[1].Text)
 			words = words[2:]
 		default:
-			return Proof{Why: "git with " + w.Text + " is not known to be harmless"}
+			return Proof{Why: "git " + w.Text + " is not on the read-only list"}
 		}
 	}
 	if len(words) == 0 || words[0].Sort != Literal {
-		return Proof{Why: "the command of git is not known"}
+		return Proof{Why: "the git subcommand can't be determined"}
 	}
 	name := words[0].Text
 	s, ok := gitSpecs[name]
 	if !ok {
-		return Proof{Why: "git " + name + " is not known to be read-only"}
+		return unlisted("git " + name)
 	}
 	if dirs == nil {
-		return Proof{Why: "the folder git runs in is not known"}
+		return Proof{Why: "the directory that git runs in is unknown"}
 	}
 	a, why := parseArgs(c, words[1:], flagSets()["git "+name], s)
 	if why == "" {
@@ -125,7 +125,7 @@ func plainSetting(s string) bool {
 
 func checkGit(name string, s spec, a *args) string {
 	if s.most > 0 && len(a.operands) > s.most || s.operands == nothing && len(a.operands) > 0 {
-		return "git " + name + " with so many words is not known to be harmless"
+		return "git " + name + " with more arguments is not on the read-only list"
 	}
 	for _, f := range a.flags {
 		switch f.name {
@@ -135,11 +135,11 @@ func checkGit(name string, s spec, a *args) string {
 			}
 		case "--sort":
 			if strings.Contains(f.value.Text, "signature") {
-				return "to sort by " + f.value.Text + " may run a program"
+				return "sorting by " + f.value.Text + " may run a program"
 			}
 		case "--diff-merges": // remerge does the merge once more, in files of its own
 			if !slices.Contains(strings.Fields("off none first-parent 1 separate m combined c dense-combined cc"), f.value.Text) {
-				return "to show merges as " + f.value.Text + " may merge them anew"
+				return "showing merges as " + f.value.Text + " may run a merge driver"
 			}
 		}
 	}
@@ -189,10 +189,10 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 	}
 	for _, w := range files {
 		if below && (strings.HasPrefix(w.Text, ":/") || strings.HasPrefix(w.Text, ":(") && strings.Contains(w.Text, "top")) {
-			return Proof{Why: "how much " + w.Text + " is is not known"}
+			return Proof{Why: "pathspec " + w.Text + " covers the whole repository"}
 		}
 		if strings.Count(w.Text, ":") > maxColons {
-			return Proof{Why: "a word of git names too much to look at"}
+			return Proof{Why: "a git argument names too many paths to check"}
 		}
 		ts = append(ts, gitPaths(w, Touch{Below: below, Names: s.operands == listed && !below, Tracked: tracked})...)
 	}
@@ -308,7 +308,7 @@ func checkListing(a *args) string {
 	if len(a.operands) > 0 && !a.has("-l", "--list") {
 		// --contains and its kin take the next word.
 		if len(a.operands) > 1 || !a.has("--contains", "--no-contains", "--merged", "--no-merged", "--points-at") {
-			return "it may make " + a.operands[0].Text
+			return "it may create " + a.operands[0].Text
 		}
 	}
 	return ""
@@ -318,44 +318,44 @@ func checkListing(a *args) string {
 func checkBranch(a *args) string {
 	named := slices.ContainsFunc(a.operands, func(w Word) bool { return !strings.ContainsAny(w.Text, "*?[") })
 	if named && a.has("-l") && !a.has("--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at") {
-		return "it may make " + a.operands[0].Text
+		return "it may create " + a.operands[0].Text
 	}
 	return checkListing(a)
 }
 
 func checkRemote(a *args) string {
 	if len(a.operands) == 0 {
-		return when(a.has("--all", "--push"), "git remote is not known to be harmless with this flag")
+		return when(a.has("--all", "--push"), "git remote with this flag is not on the read-only list")
 	}
 	if len(a.operands) == 1 && a.operands[0].Text == "show" {
 		return "" // their names alone
 	}
-	return when(a.operands[0].Text != "get-url" || len(a.operands) > 2, "git remote "+a.operands[0].Text+" changes or reaches a remote")
+	return when(a.operands[0].Text != "get-url" || len(a.operands) > 2, "git remote "+a.operands[0].Text+" changes or contacts a remote")
 }
 
 // checkVar: what git would be called by, and no program.
 func checkVar(a *args) string {
 	known := []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT", "GIT_DEFAULT_BRANCH"}
-	return when(len(a.operands) != 1 || !slices.Contains(known, a.operands[0].Text), "git var is not known to be read-only")
+	return when(len(a.operands) != 1 || !slices.Contains(known, a.operands[0].Text), "git var is not on the read-only list")
 }
 
 func checkReflog(a *args) string {
 	bad := len(a.operands) > 0 && a.operands[0].Sort != Literal || len(a.operands) > 0 && slices.Contains([]string{"expire", "delete", "drop", "write"}, a.operands[0].Text)
-	return when(bad, "git reflog may forget entries")
+	return when(bad, "git reflog may delete entries")
 }
 
 // checkSub wants the first operand to be one of names.
 func checkSub(names ...string) func(*args) string {
 	return func(a *args) string {
 		// git stash -p list stashes: the name must stand first.
-		return when(!slices.Contains(names, a.first), "it is not known to be read-only")
+		return when(!slices.Contains(names, a.first), "it is not on the read-only list")
 	}
 }
 
 // checkConfig: two words set a value, unless one of the flags says that it is read.
 func checkConfig(a *args) string {
 	if a.late {
-		return "git config takes what follows its first word for a value"
+		return "git config takes its second argument as a value to set"
 	}
 	if why := noGlobs(a); why != "" {
 		return why
@@ -364,10 +364,10 @@ func checkConfig(a *args) string {
 		return ""
 	}
 	if len(a.operands) == 0 || len(a.operands) == 1 && a.operands[0].Text == "list" {
-		return when(!a.has("-l", "--list") && len(a.operands) == 0, "git config is not known to be read-only")
+		return when(!a.has("-l", "--list") && len(a.operands) == 0, "git config is not on the read-only list")
 	}
 	if !strings.Contains(a.operands[0].Text, ".") {
-		return "git config may take " + a.operands[0].Text + " for what it is to do" // edit, for one
+		return "git config may take " + a.operands[0].Text + " as a subcommand" // edit, for one
 	}
 	return when(len(a.operands) > 1 || a.has("-l", "--list", "--default"), "git config may set a value")
 }

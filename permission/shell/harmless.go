@@ -32,14 +32,26 @@ type Touch struct {
 
 // Proof says whether a command is harmless: it changes no file, reaches no network and runs nothing from the workspace.
 type Proof struct {
-	Why     string  // why it is not known to be harmless; "": it is
-	Touches []Touch // what it looks at, if it is harmless
+	Why string // why it is not known to be harmless; "": it is
+	// Unlisted is the program, with its subcommand, if Why is that it's not on the read-only list.
+	Unlisted string
+	Touches  []Touch // what it looks at, if it is harmless
 	// Git are the folders in which git runs. It is harmless there only if no program is configured in the repository.
 	Git []string
 	// Unless are files with which it would do something else: run a program that the folder chooses, for one.
 	Unless []string
 
 	size int // of the paths
+}
+
+// unlisted is the proof of a command that is not on the read-only list.
+func unlisted(name string) Proof {
+	return Proof{Why: name + " is not on the read-only list", Unlisted: name}
+}
+
+// notLiteral is why a word that the shell expands is not read-only.
+func notLiteral(word string) string {
+	return word + " expands at run time, so its value can't be checked"
 }
 
 // Prove says whether a command is harmless, whatever its paths are: they still have to be judged.
@@ -49,7 +61,7 @@ func (c *Command) Prove() Proof {
 		return p
 	}
 	if c.fed.unsure || !slices.Equal(c.fed.dirs, c.Dirs) {
-		return Proof{Why: "which file it looks at is not known"}
+		return Proof{Why: "can't determine which file it reads"}
 	}
 	return c.proveBelow(p.Touches, c.fed.below)
 }
@@ -86,14 +98,14 @@ func (c *Command) prove() Proof {
 		return c.proved(ts)
 	}
 	if c.Name() == "" {
-		return Proof{Why: "the command word " + c.Words[0].Text + " is not literal"}
+		return Proof{Why: notLiteral(c.Words[0].Text)}
 	}
 	s, ok := specs[name]
 	if !ok {
 		if c.asksVersion() {
-			return Proof{Why: name + " may look into the folder, or ask a server, before it tells its version"}
+			return Proof{Why: name + " may read project files or contact a server before it prints its version"}
 		}
-		return Proof{Why: name + " is not known to be read-only"}
+		return unlisted(name)
 	}
 	switch name {
 	case "git":
@@ -106,8 +118,8 @@ func (c *Command) prove() Proof {
 		return c.proveXargs()
 	}
 	words := c.Words[1:]
-	if i := slices.IndexFunc(words, func(w Word) bool { return w.Sort == Ambient }); i >= 0 && !s.ambient {
-		return Proof{Why: "the word " + words[i].Text + " is not literal"}
+	if i := slices.IndexFunc(words, func(w Word) bool { return w.Sort == PublicVar }); i >= 0 && !s.publicVars {
+		return Proof{Why: notLiteral(words[i].Text)}
 	}
 	var a *args
 	var why string
@@ -120,7 +132,7 @@ func (c *Command) prove() Proof {
 		a, why = parseArgs(c, words, flagSets()[name], s)
 	}
 	if why == "" && s.most > 0 && len(a.operands) > s.most || why == "" && s.operands == nothing && len(a.operands) > 0 {
-		why = name + " with so many words is not known to be harmless"
+		why = name + " with more arguments is not on the read-only list"
 	}
 	if why == "" && s.check != nil {
 		why = s.check(a)
@@ -174,7 +186,7 @@ func rawArgs(c *Command, words []Word) (*args, string) {
 	printing := name == "echo" || name == "printf"
 	for _, w := range words {
 		if w.Sort == Unknown && !(comparing && isOneParam(w.Text)) || w.Sort == One && !comparing && !printing {
-			return nil, "the word " + w.Text + " is not literal"
+			return nil, notLiteral(w.Text)
 		}
 	}
 	return &args{cmd: c, operands: words, ended: 0}, ""
@@ -228,17 +240,17 @@ func isOneParam(source string) bool {
 func (c *Command) surroundings() string {
 	switch {
 	case c.Place == Function:
-		return "it stands in a function"
-	case c.Place == Text, c.Extra, c.By != nil && !c.By.keyword && !slices.Contains(harmlessWrappers, c.By.Name()):
+		return "it is in a function"
+	case c.Place == Text, c.AddsArgs, c.By != nil && !c.By.keyword && !slices.Contains(harmlessWrappers, c.By.Name()):
 		return "it is run by " + c.By.Name()
 	}
 	for _, a := range c.Prefix {
 		if a.Name == "IFS" && c.Name() == "read" && !a.Odd && a.Value.Sort == Literal {
 			continue // for this one line that is read
 		}
-		if !harmlessAssign(a) && !(len(c.Words) == 0 && tame(a.Name) && !a.Odd && (a.Value.Sort == Literal || a.Value.Sort == Glob || a.Told)) {
-			if len(c.Words) == 0 && tame(a.Name) {
-				return "it sets the variable " + a.Name + " to a value that is not known"
+		if !harmlessAssign(a) && !(len(c.Words) == 0 && isScratchVar(a.Name) && !a.Odd && (a.Value.Sort == Literal || a.Value.Sort == Glob || a.Told)) {
+			if len(c.Words) == 0 && isScratchVar(a.Name) {
+				return "it sets the variable " + a.Name + " to an unknown value"
 			}
 			return "it sets the variable " + a.Name
 		}
@@ -246,11 +258,11 @@ func (c *Command) surroundings() string {
 	for _, d := range c.Redirs {
 		switch {
 		case d.Number != "" && strings.Trim(d.Number, "0123456789") != "":
-			return "it keeps a file open under a name"
+			return "it opens a file descriptor by name"
 		case d.Write && d.File:
 			return "it writes to " + d.Target.Text
 		case d.Target.Sort != Literal && len(d.cases) == 0:
-			return "its redirection is not literal"
+			return "its redirection expands at run time, so it can't be checked"
 		}
 	}
 	return ""
@@ -488,7 +500,7 @@ func (c *Command) place(p *Proof, t Touch, dirs []string) bool {
 		p.Touches = append(p.Touches, t)
 		return true
 	case dirs == nil:
-		*p = Proof{Why: "the folder it runs in is not known"}
+		*p = Proof{Why: "its working directory is unknown"}
 		return false
 	}
 	for _, d := range dirs {
@@ -496,7 +508,7 @@ func (c *Command) place(p *Proof, t Touch, dirs []string) bool {
 		at.Path = join2(d, t.Path)
 		p.Touches = append(p.Touches, at)
 		if p.size += len(at.Path); p.size > maxTouched {
-			*p = Proof{Why: "it names too much to look at"}
+			*p = Proof{Why: "it names too many paths to check"}
 			return false
 		}
 	}

@@ -170,10 +170,10 @@ var gitCommands = strings.Fields("add am apply archive bisect bundle checkout ch
 func (c *Command) renames() *Command {
 	name := c.base()
 	if name == "hub" {
-		return &Command{Words: append([]Word{{"git", Literal}}, c.Words[1:]...), Extra: c.Extra}
+		return &Command{Words: append([]Word{{"git", Literal}}, c.Words[1:]...), AddsArgs: c.AddsArgs}
 	}
 	if sub, ok := strings.CutPrefix(name, "git-"); ok {
-		return &Command{Words: append([]Word{{"git", Literal}, {sub, Literal}}, c.Words[1:]...), Extra: c.Extra}
+		return &Command{Words: append([]Word{{"git", Literal}, {sub, Literal}}, c.Words[1:]...), AddsArgs: c.AddsArgs}
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 	if len(c.Words) == 0 || c.Name() == "echo" || c.Name() == "printf" || c.Name() == "true" || c.Name() == ":" {
 		return all
 	}
-	all = all && c.Dirs != nil && !c.Extra
+	all = all && c.Dirs != nil && !c.AddsArgs
 	if program := c.readsProgram(); program || c.Interprets() || c.readsNames() {
 		text := c.document()
 		for _, s := range pathsIn(text.Text, true) {
@@ -65,7 +65,7 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 			return false
 		}
 		switch {
-		case w.Sort == Unknown || w.Sort == Ambient:
+		case w.Sort == Unknown || w.Sort == PublicVar:
 			all = false
 		case w.Sort == Glob:
 			add(Touch{Path: w.Text, Glob: true, Write: written(i + 1), Sure: operands}, c.Dirs)

@@ -21,7 +21,7 @@ type Pattern struct {
 }
 
 // ErrStar says that a star stands where an allow rule may have none.
-var ErrStar = errors.New("a star may only stand at the end, after a blank or a colon")
+var ErrStar = errors.New("a wildcard (*) is allowed only at the end, after a space or a colon")
 
 // ParsePattern reads a specifier: "git commit:*" or "git commit *" is these words and whatever follows, "git status"
 // these words, "*" everything. loose is for deny and ask: a specifier without a star is open too, and one with a star
@@ -75,12 +75,12 @@ func patternWords(s string) ([]string, error) {
 	}
 	declares := len(simple) == 1 && len(script.Notes) == 1 && slices.Contains(declaring, simple[0].Name())
 	if len(simple) != 1 || len(simple[0].Words) == 0 || len(simple[0].Redirs) > 0 || (len(script.Notes) > 0 || len(simple[0].Prefix) > 0) && !declares {
-		return nil, fmt.Errorf("%q is not the words of one simple command", s)
+		return nil, fmt.Errorf("%q is not one simple command", s)
 	}
 	words := make([]string, len(simple[0].Words))
 	for i, w := range simple[0].Words {
 		if w.Sort != Literal {
-			return nil, fmt.Errorf("the word %s is not literal", w.Text)
+			return nil, fmt.Errorf("%s expands at run time; use literal words", w.Text)
 		}
 		words[i] = w.Text
 	}
@@ -103,7 +103,7 @@ func (p *Pattern) Covers(c *Command) bool {
 	if p.any {
 		return true
 	}
-	if len(c.Words) < len(p.words) || !p.open && (len(c.Words) > len(p.words) || c.Extra) {
+	if len(c.Words) < len(p.words) || !p.open && (len(c.Words) > len(p.words) || c.AddsArgs) {
 		return false
 	}
 	for i, word := range p.words {
@@ -198,7 +198,7 @@ func matchOperands(c *Command, want []string) Match {
 		}
 	}
 	if len(want) > 0 {
-		if c.Extra {
+		if c.AddsArgs {
 			return Maybe
 		}
 		return No
@@ -218,7 +218,7 @@ func matchFlag(c *Command, want string) Match {
 			return Yes
 		}
 	}
-	if c.Extra || slices.ContainsFunc(c.Words, func(w Word) bool { return w.Sort != Literal }) {
+	if c.AddsArgs || slices.ContainsFunc(c.Words, func(w Word) bool { return w.Sort != Literal }) {
 		return Maybe
 	}
 	return No

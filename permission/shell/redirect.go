@@ -20,7 +20,7 @@ func (r *reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
 		if n.N != nil {
 			d.Number = n.N.Value
 			if strings.Trim(d.Number, "0123456789") != "" {
-				r.note("keeps a file open under a name", n)
+				r.note("opens a file descriptor by name", n)
 			}
 		}
 		switch n.Op {
@@ -34,7 +34,7 @@ func (r *reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
 		case syntax.DplIn, syntax.DplOut:
 			d.File = !isNumber(d.Target)
 			if d.File && !only(r.text(n.Word), &plainSet) || len(d.Target.Text) > 1 && d.Target.Text[0] == '-' {
-				r.err = odd("an odd word behind " + d.Op) // bash expands it twice: >&'$(x)' runs x; and ends >&-x at the -
+				r.err = odd("the word after " + d.Op) // bash expands it twice: >&'$(x)' runs x; and ends >&-x at the -
 			}
 			d.Write = n.Op == syntax.DplOut
 		default:
@@ -91,7 +91,7 @@ func (r *reader) document(n *syntax.Redirect) Word {
 		}
 	}
 	if delimiter.Sort != Literal || strings.Trim(delimiter.Text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
-		r.note("ends a here-document in an odd way", n)
+		r.note("has an unusual end of a here-document", n)
 		return Word{r.text(n.Word), Unknown}
 	}
 	if n.Hdoc == nil {
@@ -169,7 +169,7 @@ func (r *reader) test(c *syntax.TestClause) {
 		known = known && all
 	}
 	if !known {
-		r.note("tests in a way that may run commands", c)
+		r.note("has a test that may run commands", c)
 	}
 	r.add(cmd)
 }
@@ -179,7 +179,7 @@ func (r *reader) testExpr(cmd *Command, x syntax.TestExpr) bool {
 	case *syntax.Word:
 		w := r.word(x)
 		if w.Sort == Unknown && tells(x.Parts, anyName) { // whatever its value, it is one word and no operator here
-			w.Sort = Ambient
+			w.Sort = PublicVar
 		}
 		cmd.Words = append(cmd.Words, w)
 		return w.Sort != Unknown

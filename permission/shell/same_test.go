@@ -9,19 +9,19 @@ import (
 // is allowed, an unequal one must not get. A new field fails here until somebody has thought about it.
 func TestEveryFieldTellsCommandsApart(t *testing.T) {
 	apart := map[string]func(*Command){
-		"Words":   func(c *Command) { c.Words = []Word{{"ls", Glob}} },
-		"Prefix":  func(c *Command) { c.Prefix = []Assign{{Name: "X"}} },
-		"Redirs":  func(c *Command) { c.Redirs = []Redirect{{Op: ">"}} },
-		"Place":   func(c *Command) { c.Place = Function },
-		"Dirs":    func(c *Command) { c.Dirs = []string{"/y"} },
-		"By":      func(c *Command) { c.By = by(nil) },
-		"Extra":   func(c *Command) { c.Extra = true },
-		"Guess":   func(c *Command) { c.Guess = true },
-		"mark":    func(c *Command) { c.mark = "{}" },
-		"keyword": func(c *Command) { c.keyword = true },
-		"globs":   func(c *Command) { c.globs = []Word{{"*", Glob}} },
-		"fed":     func(c *Command) { c.fed = &listing{number: 1} },
-		"cases":   func(c *Command) { c.cases = [][]Word{{{"ls", Literal}}} },
+		"Words":    func(c *Command) { c.Words = []Word{{"ls", Glob}} },
+		"Prefix":   func(c *Command) { c.Prefix = []Assign{{Name: "X"}} },
+		"Redirs":   func(c *Command) { c.Redirs = []Redirect{{Op: ">"}} },
+		"Place":    func(c *Command) { c.Place = Function },
+		"Dirs":     func(c *Command) { c.Dirs = []string{"/y"} },
+		"By":       func(c *Command) { c.By = by(nil) },
+		"AddsArgs": func(c *Command) { c.AddsArgs = true },
+		"MayRun":   func(c *Command) { c.MayRun = true },
+		"mark":     func(c *Command) { c.mark = "{}" },
+		"keyword":  func(c *Command) { c.keyword = true },
+		"globs":    func(c *Command) { c.globs = []Word{{"*", Glob}} },
+		"fed":      func(c *Command) { c.fed = &listing{number: 1} },
+		"cases":    func(c *Command) { c.cases = [][]Word{{{"ls", Literal}}} },
 	}
 	told := map[string]bool{ // what follows from the others, and how it is written
 		"Source": true, "start": true, "program": true, "sort": true, "first": true, "number": true,

@@ -15,13 +15,13 @@ func checkSed(a *args) string {
 	}
 	if len(scripts) == 0 {
 		if len(a.operands) == 0 {
-			return when(!a.has("--version"), "the script of sed is not known")
+			return when(!a.has("--version"), "the sed script can't be checked")
 		}
 		scripts = a.operands[:1]
 	}
 	for _, s := range scripts {
 		if s.Sort != Literal {
-			return "the script of sed is not known"
+			return "the sed script can't be checked"
 		}
 		if why := sedScript(s.Text); why != "" {
 			return why
@@ -33,7 +33,7 @@ func checkSed(a *args) string {
 // sedReader reads a script from its front.
 type sedReader struct{ rest string }
 
-const sedBad = "the sed script is not known to be harmless"
+const sedBad = "the sed script is not on the read-only list"
 
 func sedScript(script string) string {
 	s := &sedReader{script}

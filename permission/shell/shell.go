@@ -41,12 +41,12 @@ type Options struct {
 var (
 	ErrTooLong = fmt.Errorf("the command is longer than %d KB", MaxBytes>>10)
 	ErrTooDeep = errors.New("the command is nested too deeply")
-	ErrTooSlow = errors.New("the command takes too long to read")
+	ErrTooSlow = errors.New("the command takes too long to check")
 )
 
 // odd is why a line is not read that bash and the parser, or two versions of bash, do not read in the same way.
 func odd(what string) error {
-	return fmt.Errorf("%s in it is not read in the same way everywhere", what)
+	return fmt.Errorf("%s is ambiguous between shells", what)
 }
 
 // Script is a command line, read.
@@ -150,7 +150,7 @@ func (r *reader) parse(line string) (*syntax.File, error) {
 		return nil, odd("a line that ends in $\\")
 	}
 	if joinsSigns(line) {
-		return nil, odd("a sign that goes on in the next line")
+		return nil, odd("an operator continued on the next line")
 	}
 	if r.parser == nil {
 		r.parser, r.files = syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)), map[string]*syntax.File{}
@@ -160,7 +160,7 @@ func (r *reader) parse(line string) (*syntax.File, error) {
 	case errors.Is(err, ErrTooSlow):
 		return nil, ErrTooSlow
 	case err != nil:
-		return nil, fmt.Errorf("read the command: %w", err)
+		return nil, fmt.Errorf("syntax error at %w", err)
 	case oddComment(file, line):
 		return nil, odd("a comment that ends in a backslash or follows a quote")
 	}

@@ -21,7 +21,7 @@ func ExampleRead() {
 	}
 	// Output:
 	// ["cd" "src"] in ["/home/me/app"]: ""
-	// ["sudo" "rm" "-rf" "a b"] in ["/home/me/app/src"]: "sudo is not known to be read-only"
+	// ["sudo" "rm" "-rf" "a b"] in ["/home/me/app/src"]: "sudo is not on the read-only list"
 	// ["rm" "-rf" "a b"] in ["/home/me/app/src"]: "it is run by sudo"
 }
 

@@ -10,16 +10,16 @@ import (
 // that is not here is unknown, and so is an abbreviated one; nothing is forbidden by name.
 type spec struct {
 	// flags in the notation of [parseFlags].
-	flags    string
-	exact    string // the same for a command that knows only whole words as options, and numbers as their values
-	operands operands
-	most     int  // most operands; 0: any number
-	safe     bool // no flag at all of the real command writes, runs or reaches: a glob may then come out as one
-	raw      bool // words that begin with a minus are operands too
-	apart    bool // the value of a short flag is the next word, never the rest of the same one
-	answers  bool // a word that begins with @ names a file with more words
-	stops    bool // what follows the first operand is no flag
-	ambient  bool // harmless variables may stand in its words
+	flags      string
+	exact      string // the same for a command that knows only whole words as options, and numbers as their values
+	operands   operands
+	most       int  // most operands; 0: any number
+	safe       bool // no flag at all of the real command writes, runs or reaches: a glob may then come out as one
+	raw        bool // words that begin with a minus are operands too
+	apart      bool // the value of a short flag is the next word, never the rest of the same one
+	answers    bool // a word that begins with @ names a file with more words
+	stops      bool // what follows the first operand is no flag
+	publicVars bool // harmless variables may stand in its words
 	// check looks at what a table cannot say.
 	check func(a *args) (why string)
 }
@@ -118,7 +118,7 @@ func parseArgs(c *Command, words []Word, set flagSet, s spec) (a *args, why stri
 			return nil, why
 		}
 		if s.answers && (strings.HasPrefix(w.Text, "@") || w.Sort == Glob && w.canBeFlag()) {
-			return nil, "the word " + w.Text + " may name a file with more words"
+			return nil, w.Text + " may name a file whose name contains spaces"
 		}
 		if a.ended >= 0 || len(w.Text) < 2 || w.Text[0] != '-' {
 			a.operands = append(a.operands, w)
@@ -155,7 +155,7 @@ func parseExact(c *Command, words []Word, set flagSet) (a *args, why string) {
 			continue
 		}
 		if len(a.operands) > 0 {
-			return nil, "what stands behind the first file is none of its options: " + w.Text
+			return nil, "unknown option after the first file: " + w.Text
 		}
 		name := strings.TrimRight(w.Text, "0123456789")
 		kind, known := set[w.Text]
@@ -164,7 +164,7 @@ func parseExact(c *Command, words []Word, set flagSet) (a *args, why string) {
 		}
 		switch {
 		case !known:
-			return nil, "the flag " + w.Text + " is not known to be harmless"
+			return nil, "flag " + w.Text + " is not on the read-only list"
 		case kind == valued && name == w.Text:
 			if i++; i == len(words) || words[i].Sort != Literal || strings.Trim(words[i].Text, "0123456789abcdefx+-") != "" {
 				return nil, "the value of " + w.Text + " is not a number"
@@ -183,9 +183,9 @@ func wordWhy(w Word, safe bool) string {
 	case w.Sort == Glob && (safe || !w.canBeFlag()):
 		return ""
 	case w.Sort == Glob:
-		return "the pattern " + w.Text + " may come out as a flag"
+		return "glob pattern " + w.Text + " may expand to a flag"
 	}
-	return "the word " + w.Text + " is not literal"
+	return notLiteral(w.Text)
 }
 
 // flag takes in the flag w. It returns how many of the next words were its value.
@@ -194,7 +194,7 @@ func (a *args) flag(w Word, next []Word, set flagSet) (used int, why string) {
 		return a.longFlag(w, next, set)
 	}
 	if w.Sort == Glob {
-		return 0, "the flag " + w.Text + " is a pattern"
+		return 0, "flag " + w.Text + " is a glob pattern"
 	}
 	if set["-#"] != 0 && strings.Trim(w.Text[1:], "0123456789") == "" {
 		a.flags = append(a.flags, flag{name: "-#", value: w})
@@ -204,14 +204,14 @@ func (a *args) flag(w Word, next []Word, set flagSet) (used int, why string) {
 		name := "-" + w.Text[i:i+1]
 		kind, ok := set[name]
 		if !ok {
-			return 0, "the flag " + w.Text + " is not known to be harmless"
+			return 0, "flag " + w.Text + " is not on the read-only list"
 		}
 		rest := w.Text[i+1:]
 		switch {
 		case kind == bare || kind == optional && rest == "":
 			a.flags = append(a.flags, flag{name: name})
 		case rest != "" && a.apart:
-			return 0, "what follows " + name + " in " + w.Text + " may be another flag"
+			return 0, "the text after " + name + " in " + w.Text + " may be another flag"
 		case rest != "":
 			a.flags = append(a.flags, flag{name, Word{rest, Literal}})
 			return 0, ""
@@ -227,12 +227,12 @@ func (a *args) longFlag(w Word, next []Word, set flagSet) (used int, why string)
 	kind, ok := set[name]
 	switch {
 	case !ok || w.Sort == Glob && (!attached || strings.ContainsAny(name, `*?[\`)):
-		return 0, "the flag " + name + " is not known to be harmless"
+		return 0, "flag " + name + " is not on the read-only list"
 	case (kind == bare || kind == paired) && attached:
-		return 0, "the flag " + name + " takes no value"
+		return 0, "flag " + name + " takes no value"
 	case kind == paired:
 		if len(next) < 2 || next[0].Sort != Literal || next[1].Sort != Literal {
-			return 0, "the values of " + name + " are not literal"
+			return 0, "the values of " + name + " expand at run time, so they can't be checked"
 		}
 		a.flags = append(a.flags, flag{name, next[1]})
 		return 2, ""
@@ -248,10 +248,10 @@ func (a *args) longFlag(w Word, next []Word, set flagSet) (used int, why string)
 
 func (a *args) nextValue(name string, next []Word) (used int, why string) {
 	if len(next) == 0 {
-		return 0, "the flag " + name + " has no value"
+		return 0, "flag " + name + " has no value"
 	}
 	if next[0].Sort != Literal {
-		return 0, "the value of " + name + " is not literal"
+		return 0, "the value of " + name + " expands at run time, so it can't be checked"
 	}
 	a.flags = append(a.flags, flag{name, next[0]})
 	return 1, ""

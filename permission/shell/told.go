@@ -38,7 +38,7 @@ func tells(parts []syntax.WordPart, welcome func(name string) bool) bool {
 
 func anyName(string) bool { return true }
 
-func isAmbient(name string) bool { return ambient[name] }
+func isPublicVar(name string) bool { return publicVars[name] }
 
 // command reads $(…): a text, if any text will do. Without quotes it would be taken apart, and a star in it be looked
 // up, so it must come from a command that prints none, and only be printed: to test, no word is another word.
@@ -105,7 +105,7 @@ func reads(words []Word) (names []string, ok bool) {
 		case w.Sort != Literal:
 			return nil, false
 		case w.Text == "-r" && len(names) == 0:
-		case !tame(w.Text):
+		case !isScratchVar(w.Text):
 			return nil, false
 		default:
 			names = append(names, w.Text)
@@ -117,7 +117,7 @@ func reads(words []Word) (names []string, ok bool) {
 // checkRead lets read -r NAME… pass: a name with an index would be calculated.
 func checkRead(a *args) string {
 	_, ok := reads(a.operands)
-	return when(!ok, "read is only known to be harmless with -r and plain names")
+	return when(!ok, "read is on the read-only list only with -r and plain names")
 }
 
 // plainWords are the words of a call, if all of them are plain texts.

@@ -8,7 +8,7 @@ import "strings"
 func (s *Script) Understood() []string {
 	var lines []string
 	for _, c := range s.Commands {
-		if !c.Guess {
+		if !c.MayRun {
 			lines = append(lines, c.understood())
 		}
 	}
@@ -17,7 +17,7 @@ func (s *Script) Understood() []string {
 
 func (c *Command) understood() string {
 	parts := []string{c.String()}
-	if c.Extra {
+	if c.AddsArgs {
 		parts = append(parts, "…")
 	}
 	for _, d := range c.Redirs {

@@ -30,7 +30,7 @@ var tameNames = strings.Fields("FILE FILES DIR DIRS F D X Y N I A B C NAME NAMES
 	"ROOT TARGET DEST OUT INPUT START END KEY VALUE RESULT STATUS EXT PKG MODULE PROJECT REPO TEXT LINE MSG LOG FILENAME ITEM URL PORT")
 
 // tame reports whether a name means nothing to any program.
-func tame(name string) bool {
+func isScratchVar(name string) bool {
 	if slices.Contains(tameNames, name) {
 		return true
 	}
@@ -43,7 +43,7 @@ func (r *reader) scan(file *syntax.File) scope {
 	s := scope{values: map[string][]Word{}, reads: map[string]int{}}
 	give := func(name string, words []Word) {
 		old, known := s.values[name]
-		if known && old == nil || !tame(name) {
+		if known && old == nil || !isScratchVar(name) {
 			return
 		}
 		bad := func(w Word) bool { return w.Sort != Literal && w.Sort != Glob && w.Sort != One }
@@ -140,7 +140,7 @@ func assigning(c *syntax.CallExpr) bool {
 		_, known := reads(words[1:])
 		return !known
 	}
-	return !ok || slices.Contains(unsettling, name) || slices.Contains(strings.Fields("read printf getopts unset wait exec"), name)
+	return !ok || slices.Contains(changesShellState, name) || slices.Contains(strings.Fields("read printf getopts unset wait exec"), name)
 }
 
 // unquoted is the text of a word that is one text in quotes.
@@ -269,7 +269,7 @@ func calculates(w *syntax.Word) bool {
 // wraps reports whether a command runs another one.
 func (c *Command) wraps() bool {
 	_, ok := wrappers[c.base()]
-	return ok || slices.Contains(shells, c.base()) || slices.Contains(unsettling, c.base())
+	return ok || slices.Contains(shells, c.base()) || slices.Contains(changesShellState, c.base())
 }
 
 // value puts the value of a variable into a word.
@@ -317,7 +317,7 @@ func (c *Command) proveCases() Proof {
 		one := *c
 		one.Words, one.cases, one.program = words, nil, ""
 		if w := badlyMarked(words); w != "" && !takesText(systemName(c.Name())) {
-			return Proof{Why: "the word " + w + " is made of the name of a file that is found"}
+			return Proof{Why: w + " contains the name of a file that find or xargs provides"}
 		}
 		p := one.prove()
 		if p.Why != "" {

@@ -39,7 +39,7 @@ func (c *Command) proveVersion(name string) Proof {
 		return p // one of the everyday commands
 	}
 	if c.Dirs == nil {
-		return Proof{Why: "the folder it runs in is not known"}
+		return Proof{Why: "its working directory is unknown"}
 	}
 	for _, dir := range c.Dirs {
 		for _, file := range wishes {

@@ -47,7 +47,7 @@ func (r *reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
 	before, set := r.dirs, r.scope.set
 	redirs = r.redirects(s, redirs)
 	if s.Coprocess || s.Disown {
-		r.note("runs beside the shell in another shell's way", s)
+		r.note("uses background syntax of another shell", s)
 	}
 	o := outcome{before, before}
 	if s.Cmd != nil {
@@ -100,7 +100,7 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 		return r.loop(redirs, c.Cond, c.Do)
 	case *syntax.ForClause:
 		r.forHead(c)
-		if loop, ok := c.Loop.(*syntax.WordIter); ok && loop.Name != nil && tame(loop.Name.Value) {
+		if loop, ok := c.Loop.(*syntax.WordIter); ok && loop.Name != nil && isScratchVar(loop.Name.Value) {
 			r.scope.set = append(slices.Clip(r.scope.set), loop.Name.Value)
 		}
 		return r.loop(redirs, c.Do)
@@ -134,11 +134,11 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 			return outcome{}
 		}
 	case *syntax.LetClause:
-		r.note("calculates, which may run commands", c)
+		r.note("evaluates arithmetic, which may run commands", c)
 		r.nested(c)
 		r.add(&Command{Words: []Word{{"let", Literal}}, Source: r.text(c), Redirs: redirs})
 	default: // (( … )), and what future parsers may know
-		r.note("calculates, which may run commands", c)
+		r.note("evaluates arithmetic, which may run commands", c)
 		r.nested(c)
 		r.add(&Command{Words: []Word{{"((", Literal}}, Source: r.text(c), Redirs: redirs})
 	}
@@ -226,7 +226,7 @@ func (r *reader) right(c *syntax.BinaryCmd, x outcome, redirs []Redirect) outcom
 		return outcome{union(x.ok, y.ok), y.failed}
 	}
 	if _, timed := c.Y.Cmd.(*syntax.TimeClause); timed {
-		r.err = odd("time behind a |") // to bash it is a program there
+		r.err = odd("time after a |") // to bash it is a program there
 	}
 	// Both sides of a pipe are shells of their own.
 	r.dirs = before
@@ -278,7 +278,7 @@ func moves(list []*syntax.Stmt) bool {
 			}
 			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
 				name, plain := plainLiteral(c.Args[0]) // \cd and {cd,..} are no plain words
-				found = found || !plain && c.Args[0].Lit() != "[" || name == "cd" || slices.Contains(unsettling, name)
+				found = found || !plain && c.Args[0].Lit() != "[" || name == "cd" || slices.Contains(changesShellState, name)
 			}
 			return !found
 		})
@@ -286,19 +286,19 @@ func moves(list []*syntax.Stmt) bool {
 	return found
 }
 
-// unsettling are the builtins after which the shell may stand anywhere, now or later: they run texts or functions in
+// changesShellState are the builtins after which the shell may stand anywhere, now or later: they run texts or functions in
 // the shell itself, or change how it reads a cd.
-var unsettling = strings.Fields("pushd popd builtin command eval . source trap alias enable mapfile readarray shopt set")
+var changesShellState = strings.Fields("pushd popd builtin command eval . source trap alias enable mapfile readarray shopt set")
 
 // forHead reads for NAME in WORDS. The name is assigned to, so only names that mean nothing to any program pass.
 func (r *reader) forHead(c *syntax.ForClause) {
 	loop, ok := c.Loop.(*syntax.WordIter)
 	if !ok || c.Select || loop.Name == nil {
-		r.note("counts in a loop, or lets one choose", c)
+		r.note("has a C-style for loop or a select", c)
 		r.nested(c.Loop)
 		return
 	}
-	if !tame(loop.Name.Value) {
+	if !isScratchVar(loop.Name.Value) {
 		r.note("assigns the variable "+loop.Name.Value, loop)
 	}
 	var globs []Word
@@ -307,14 +307,14 @@ func (r *reader) forHead(c *syntax.ForClause) {
 		for _, word := range r.items(w) {
 			switch word.Sort {
 			case Unknown:
-				r.note("loops over words that are not known", w)
+				r.note("loops over unknown words", w)
 			case Glob:
 				globs = append(globs, word)
 			}
 		}
 	}
-	if len(globs) > 0 { // whatever is done with the names, the folder is listed here
-		r.add(&Command{Source: r.text(loop), globs: globs})
+	if len(globs) > 0 { // whatever is done with the names, the directory is listed here
+		r.add(&Command{Source: "for " + r.text(loop), globs: globs})
 	}
 }
 
@@ -323,13 +323,13 @@ func (r *reader) cases(c *syntax.CaseClause, redirs []Redirect) outcome {
 	all := before
 	r.nested(c.Word)
 	if r.word(c.Word).Sort == Unknown && !tells(c.Word.Parts, anyName) {
-		r.note("depends on a value that is not known", c.Word)
+		r.note("depends on an unknown value", c.Word)
 	}
 	for _, item := range c.Items {
 		for _, p := range item.Patterns {
 			r.nested(p)
 			if r.word(p).Sort == Unknown {
-				r.note("depends on a pattern that is not known", p)
+				r.note("depends on an unknown pattern", p)
 			}
 		}
 		r.dirs, r.scope.set = all, set
@@ -479,7 +479,7 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, redirs []Redirect) out
 	r.add(cmd)
 	if len(c.Args) == 0 {
 		for _, a := range cmd.Prefix {
-			if tame(a.Name) && !a.Odd {
+			if isScratchVar(a.Name) && !a.Odd {
 				r.scope.set = append(slices.Clip(r.scope.set), a.Name)
 			}
 		}
@@ -503,7 +503,7 @@ func (r *reader) assign(a *syntax.Assign) Assign {
 		}
 	}
 	out.Value = r.word(a.Value)
-	out.Told = a.Value != nil && out.Value.Sort >= Ambient && tells(a.Value.Parts, isAmbient)
+	out.Told = a.Value != nil && out.Value.Sort >= PublicVar && tells(a.Value.Parts, isPublicVar)
 	return out
 }
 
@@ -513,7 +513,7 @@ func (r *reader) add(c *Command) {
 	if c.By == nil {
 		c.By = r.by
 	}
-	c.Guess = c.Guess || r.guess
+	c.MayRun = c.MayRun || r.guess
 	if r.list != nil && c.fed == nil && c.holdsFound() {
 		c.fed = r.list
 	}
@@ -535,7 +535,7 @@ func (r *reader) moved(c *Command) outcome {
 		return outcome{r.dirs, r.dirs}
 	case name == "set" && setsPlainly(c.Words[1:]):
 		return outcome{r.dirs, r.dirs}
-	case c.Words[0].Sort != Literal || slices.Contains(unsettling, name):
+	case c.Words[0].Sort != Literal || slices.Contains(changesShellState, name):
 		if name == "command" && (queries(c) || commandRuns(c)) {
 			return outcome{r.dirs, r.dirs} // command -v, command ls
 		}
@@ -575,7 +575,7 @@ func (r *reader) moved(c *Command) outcome {
 // commandRuns reports whether command runs something that does not move the shell.
 func commandRuns(c *Command) bool {
 	rest, unsure := skipOptions(c, wrappers["command"])
-	return !unsure && len(rest) > 0 && rest[0].Sort == Literal && rest[0].Text != "cd" && !slices.Contains(unsettling, rest[0].Text)
+	return !unsure && len(rest) > 0 && rest[0].Sort == Literal && rest[0].Text != "cd" && !slices.Contains(changesShellState, rest[0].Text)
 }
 
 // moving reports whether a variable says where cd and ~ lead.

@@ -13,11 +13,11 @@ type Sort int
 
 // The sorts.
 const (
-	Literal Sort = iota // known to the byte
-	Glob                // an unquoted * ? or [ in it: names of files, or itself
-	Ambient             // with variables that everybody may see, such as $PWD or $?; of use to echo alone
-	One                 // one word, whatever its value; only where values are put in
-	Unknown             // only the shell knows
+	Literal   Sort = iota // known to the byte
+	Glob                  // an unquoted * ? or [ in it: names of files, or itself
+	PublicVar             // with variables that everybody may see, such as $PWD or $?; of use to echo alone
+	One                   // one word, whatever its value; only where values are put in
+	Unknown               // only the shell knows
 )
 
 // Word is a word after quote removal.
@@ -87,18 +87,18 @@ func has(s string, set *byteSet) bool {
 
 // builder puts a word together from its parts.
 type builder struct {
-	home    string
-	dirs    []string // that the shell may stand in
-	binding map[string]Word
-	prints  bool // the word is only printed
-	takes   bool // any text will do for it
-	one     bool
-	text    strings.Builder // what was quoted stands behind a backslash where it would otherwise mean more than itself
-	ambient bool
-	unknown bool
-	started bool // only at the start of a word ~ is the home
-	marked  bool // something in it was quoted, and be it nothing: {1..'3'} is no range
-	short   bool // $name stands in it unquoted: what braces put behind it is read as part of the name
+	home       string
+	dirs       []string // that the shell may stand in
+	binding    map[string]Word
+	prints     bool // the word is only printed
+	takes      bool // any text will do for it
+	one        bool
+	text       strings.Builder // what was quoted stands behind a backslash where it would otherwise mean more than itself
+	publicVars bool
+	unknown    bool
+	started    bool // only at the start of a word ~ is the home
+	marked     bool // something in it was quoted, and be it nothing: {1..'3'} is no range
+	short      bool // $name stands in it unquoted: what braces put behind it is read as part of the name
 }
 
 // word reads a word in which bash expands no braces.
@@ -188,12 +188,12 @@ func (r *reader) build(w *syntax.Word) (known *builder, other Word) {
 		b.part(p, i == len(w.Parts)-1)
 	}
 	switch {
-	case b.unknown, (b.one || b.ambient) && hasGlob(b.text.String()), b.one && b.ambient && !b.prints:
+	case b.unknown, (b.one || b.publicVars) && hasGlob(b.text.String()), b.one && b.publicVars && !b.prints:
 		return nil, Word{r.text(w), Unknown}
 	case b.one:
 		return nil, Word{r.text(w), One}
-	case b.ambient:
-		return nil, Word{r.text(w), Ambient}
+	case b.publicVars:
+		return nil, Word{r.text(w), PublicVar}
 	}
 	return b, Word{}
 }
@@ -413,8 +413,8 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	switch {
 	case name == "HOME" && b.home != "" && (quoted || only(b.home, &plainSet)):
 		b.quoted(b.home)
-	case ambient[name] && (quoted || b.steady(name)):
-		b.ambient = true
+	case publicVars[name] && (quoted || b.steady(name)):
+		b.publicVars = true
 	default:
 		b.unknown = true
 	}
@@ -432,8 +432,8 @@ func plainParam(p *syntax.ParamExp) bool {
 		p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 }
 
-// ambient are the variables whose value anyone may see.
-var ambient = map[string]bool{
+// publicVars are the variables whose value anyone may see.
+var publicVars = map[string]bool{
 	"?": true, "$": true, "#": true, "!": true, "PWD": true, "OLDPWD": true, "USER": true, "LOGNAME": true, "SHELL": true,
 	"PATH": true, "LANG": true, "TERM": true, "HOSTNAME": true, "UID": true, "EUID": true, "BASH_VERSION": true,
 	"HOME": true, "SECONDS": true, "LINENO": true, "RANDOM": true,

@@ -189,7 +189,7 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 	for len(rest) > 0 && w.assigns && rest[0].Sort == Literal && strings.Contains(rest[0].Text, "=") {
 		rest = rest[1:]
 	}
-	if len(rest) == 0 && (c.Extra || c.base() == "parallel") {
+	if len(rest) == 0 && (c.AddsArgs || c.base() == "parallel") {
 		r.input(c) // what xargs adds is the command: xargs env
 	}
 	if len(rest) == 0 || c.base() == "command" && queries(c) {
@@ -203,8 +203,8 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 		return
 	}
 	inner := c.inner(rest)
-	inner.Extra = w.extra
-	inner.Guess = inner.Guess || w.guess
+	inner.AddsArgs = w.extra
+	inner.MayRun = inner.MayRun || w.guess
 	if c.base() == "xargs" {
 		inner.mark = c.replaced()
 	}
@@ -222,7 +222,7 @@ func (r *reader) anywhere(c *Command, words []Word) {
 			continue
 		}
 		other := c.inner(words[i:])
-		other.Extra, other.Guess = wrappers[c.base()].extra, true
+		other.AddsArgs, other.MayRun = wrappers[c.base()].extra, true
 		r.run(other)
 	}
 }
@@ -258,16 +258,16 @@ func (r *reader) line(c *Command, line Word, guess ...bool) {
 	}
 	if line.Sort != Literal {
 		inner := c.inner([]Word{line})
-		inner.Words[0].Sort, inner.Guess = Unknown, inner.Guess || isGuess
+		inner.Words[0].Sort, inner.MayRun = Unknown, inner.MayRun || isGuess
 		r.add(inner)
 		return
 	}
 	by, wasGuess, place := r.by, r.guess, r.place
-	r.by, r.guess, r.place = c, r.guess || c.Guess || isGuess, Text
+	r.by, r.guess, r.place = c, r.guess || c.MayRun || isGuess, Text
 	r.nest++
 	if err := r.read(line.Text); err != nil {
 		if r.unknown(c); !r.guess {
-			r.err = fmt.Errorf("what %s runs: %w", c.Name(), err)
+			r.err = fmt.Errorf("command run by %s: %w", c.Name(), err)
 		}
 	}
 	r.nest--
@@ -360,7 +360,7 @@ func (r *reader) piped(left *syntax.Stmt, mark int) {
 	case isShell || !reads && (line.Sort != Literal || right.Prove().Why == ""):
 	default: // what an interpreter reads is looked at as a word of it, or may be anything
 		inner := right.inner([]Word{right.Words[0], line})
-		if inner.Guess = true; line.Sort != Literal {
+		if inner.MayRun = true; line.Sort != Literal {
 			inner.Words = []Word{line}
 		}
 		r.add(inner)
@@ -398,7 +398,7 @@ func (r *reader) guesses(c *Command) {
 		runner := i > 0 && slices.Contains(runners, words[i-1].Text)
 		if !strings.HasPrefix(w.Text, "-") && (first && !wrappers[c.base()].own || runner) {
 			inner := c.inner(words[i:])
-			inner.Guess = true
+			inner.MayRun = true
 			r.run(inner)
 			if !first {
 				return
@@ -435,7 +435,7 @@ func (r *reader) findWords(c *Command, words []Word, final bool) {
 		default:
 			if final && words[i].Sort == Unknown && findTests[words[i-1].Text] == 0 {
 				inner := c.inner(words[i : i+1]) // it may be an -exec
-				inner.Extra = true
+				inner.AddsArgs = true
 				r.add(inner)
 			}
 			continue
@@ -443,7 +443,7 @@ func (r *reader) findWords(c *Command, words []Word, final bool) {
 		end := execEnd(words, i)
 		if end > i+1 {
 			inner := c.inner(words[i+1 : end])
-			inner.Extra, inner.mark = true, "{}"
+			inner.AddsArgs, inner.mark = true, "{}"
 			if strings.HasSuffix(words[i].Text, "dir") {
 				inner.Dirs = nil
 			}
@@ -465,7 +465,7 @@ func (r *reader) fdExec(c *Command) {
 		}
 		if slices.Contains([]string{"-x", "-X", "--exec", "--exec-batch"}, option) && len(words) > 0 {
 			inner := c.inner(words)
-			inner.Extra, inner.mark = true, "{"
+			inner.AddsArgs, inner.mark = true, "{"
 			r.run(inner)
 			return
 		}

@@ -19,11 +19,11 @@ func (c *Command) proveXargs() Proof {
 		return Proof{Why: why}
 	case len(a.operands) > 0 && c.fed != nil && fits(a, c.fed):
 	case len(a.operands) > 0 && !(a.operands[0].Sort == Literal && slices.Contains(printers, a.operands[0].Text)):
-		return Proof{Why: "what xargs adds to " + a.operands[0].Text + " is not known"}
+		return Proof{Why: a.operands[0].Text + " gets its arguments from xargs at run time"}
 	}
 	for _, f := range a.flags { // -Iecho echo runs what it reads
 		if f.name == "-I" && len(a.operands) > 0 && (f.value.Text == "" || strings.Contains(a.operands[0].Text, f.value.Text)) {
-			return Proof{Why: "what xargs runs is not known"}
+			return Proof{Why: "xargs chooses the command at run time"}
 		}
 	}
 	return c.proved(nil)
@@ -31,7 +31,7 @@ func (c *Command) proveXargs() Proof {
 
 // printsForXargs reports whether c is what such an xargs runs; xargs itself is judged too.
 func (c *Command) printsForXargs() bool {
-	return c.Extra && c.By != nil && c.By.By == nil && systemName(c.By.Name()) == "xargs" && slices.Contains(printers, c.Name())
+	return c.AddsArgs && c.By != nil && c.By.By == nil && systemName(c.By.Name()) == "xargs" && slices.Contains(printers, c.Name())
 }
 
 // replaced is the text in the words of xargs that it puts what it reads in the place of; "" if there is none.
@@ -68,7 +68,7 @@ func fits(a *args, l *listing) bool {
 
 // fedByXargs reports whether c is run by an xargs that is given names of files.
 func (c *Command) fedByXargs() bool {
-	return c.Extra && !c.Guess && c.By != nil && c.By.By == nil && c.By.fed != nil && systemName(c.By.Name()) == "xargs"
+	return c.AddsArgs && !c.MayRun && c.By != nil && c.By.By == nil && c.By.fed != nil && systemName(c.By.Name()) == "xargs"
 }
 
 // proveFed judges what such an xargs runs: with names behind its words, or in the place of what -I says; and without
@@ -76,7 +76,7 @@ func (c *Command) fedByXargs() bool {
 func (c *Command) proveFed() Proof {
 	a, why := parseArgs(c.By, c.By.Words[1:], flagSets()["xargs"], specs["xargs"])
 	if why != "" || !slices.Equal(c.By.fed.dirs, c.Dirs) {
-		return Proof{Why: "what xargs adds to " + c.Name() + " is not known"}
+		return Proof{Why: c.Name() + " gets its arguments from xargs at run time"}
 	}
 	mark, several := "", true
 	for _, f := range a.flags {

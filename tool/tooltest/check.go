@@ -1,5 +1,5 @@
-// Package tooltest checks tools: [Check] proves for any tool what every tool must keep, and [Stories] plays calls
-// written down as txtar files.
+// Package tooltest checks tools: [Check] tests the contract that every tool must meet, and [Stories] runs calls written as
+// txtar files.
 //
 //	func TestUUID(t *testing.T) {
 //		tooltest.Check(t, func(dir string) tool.Tool { return newUUID() }, tooltest.Try{Args: `{"version":4}`})
@@ -20,22 +20,22 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Try is a call that a tool is tried with.
+// Try is a call that [Check] makes.
 type Try struct {
-	Args  string            // JSON; $WORK is the folder the tool works in
-	Files map[string]string // what lies in the folder at first, by relative path
+	Args  string            // JSON; $WORK is the working directory
+	Files map[string]string // initial files, by relative path
 	First []string          // arguments of calls that are run before, such as a read before an edit; of the same tool
-	Setup func(dir string)  // what else must be so before, if anything
-	Fails bool              // the call is expected to fail, but must keep all the rest
+	Setup func(dir string)  // further setup
+	Fails bool              // the call is expected to fail, but must meet the rest of the contract
 }
 
 // stopTime is ten times what a cancelled Run may take: a hang is found, a busy machine is not blamed.
 const stopTime = 3 * time.Second
 
-// Check proves of a tool: its schema is of an object and refuses unknown parameters; it has a description; Prepare
-// changes no byte on disk and can be repeated; every file that Run changed stands in the declared access; a Run whose
-// context was cancelled before it began changes nothing; one that is cancelled midway ends in bounded time. build
-// makes the tool anew for a folder to work in.
+// Check tests a tool: its schema is of an object and rejects unknown parameters; every parameter has a description; Prepare
+// changes no byte on disk and can be repeated; every file that Run changed is in the declared access; a Run whose context
+// was cancelled before it started changes nothing; one that is cancelled midway returns in bounded time. build makes a new
+// tool for a working directory.
 func Check(t *testing.T, build func(dir string) tool.Tool, tries ...Try) {
 	t.Helper()
 	t.Run("declaration", func(t *testing.T) { checkDeclaration(t, build(t.TempDir())) })
@@ -56,7 +56,7 @@ func Check(t *testing.T, build func(dir string) tool.Tool, tries ...Try) {
 func checkDeclaration(t *testing.T, tl tool.Tool) {
 	d := tl.Declaration()
 	if d.Name == "" || strings.TrimSpace(d.Description) == "" {
-		t.Errorf("tool %q: a name and a description are needed", d.Name)
+		t.Errorf("tool %q: a name and a description are required", d.Name)
 	}
 	var schema struct {
 		Type       string
@@ -73,7 +73,7 @@ func checkDeclaration(t *testing.T, tl tool.Tool) {
 	_, err := tl.Prepare(context.Background(), json.RawMessage(`{"no_such_parameter_at_all":1}`))
 	var bad *tool.ParamError
 	if !errors.As(err, &bad) || !strings.Contains(err.Error(), "no_such_parameter_at_all") {
-		t.Errorf("tool %s: an unknown parameter is not refused by name: %v", d.Name, err)
+		t.Errorf("tool %s: an unknown parameter is not rejected by name: %v", d.Name, err)
 	}
 	if again := tl.Declaration(); again.Name != d.Name || string(again.Parameters) != string(d.Parameters) {
 		t.Errorf("tool %s: its declaration changes", d.Name)
@@ -185,7 +185,7 @@ func (c *trial) checkCancelled() {
 	cancel()
 	c.run(ctx, inv, nil)
 	if changed := before.changed(snapshot(c.t, c.dir)); len(changed) > 0 {
-		c.t.Errorf("a Run that was cancelled before it began changed %v", changed)
+		c.t.Errorf("a Run that was cancelled before it started changed %v", changed)
 	}
 }
 

@@ -66,7 +66,7 @@ func TestCheckFindsFlaws(t *testing.T) {
 	}{
 		{"prepare", "Prepare changed [note]", flaws{touchesInPrepare: true}},
 		{"access", "Run changed note, which its access does not declare", flaws{undeclared: true}},
-		{"cancel", "cancelled before it began changed [note]", flaws{ignoresCancel: true}},
+		{"cancel", "cancelled before it started changed [note]", flaws{ignoresCancel: true}},
 		{"hang", "did not end within", flaws{hangs: true}},
 	}
 	if name := os.Getenv("TOOLTEST_FLAW"); name != "" {

@@ -13,21 +13,21 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Stories plays every file that pattern names, each as a test of its own in a fresh folder. A story is a txtar archive:
-// its comment is a script of one command a line, its files lie in the folder at first. build makes the executor whose
-// tools are called.
+// Stories runs every file that matches pattern, each as a subtest in a new directory. A story is a txtar archive: its
+// comment is a script with one command per line, and its files are the initial files. build makes the executor whose tools
+// are called.
 //
-//	call NAME JSON    run a tool; $WORK in the JSON is the folder. It must succeed, unless the next command is
+//	call NAME JSON    run a tool; $WORK in the JSON is the directory. It must succeed, unless the next command is
 //	                  error, denied or dry
 //	error 'TEXT'      the call before must have failed, with TEXT in its message
-//	denied 'TEXT'     the call before must have been refused, with TEXT in its message
+//	denied 'TEXT'     the call before must have been denied, with TEXT in its message
 //	type TYPE         the call before must have failed with this error type
-//	content 'TEXT'    the content for the model must hold TEXT; ! content 'TEXT': must not
-//	display 'TEXT'    the display's JSON must hold TEXT; ! display 'TEXT': must not
-//	same FILE         the content for the model must be FILE to the byte ($WORK in FILE is the folder)
-//	is FILE TEXT      FILE must hold TEXT, with escapes as below
+//	content 'TEXT'    the content for the model must contain TEXT; ! content 'TEXT': must not
+//	display 'TEXT'    the display's JSON must contain TEXT; ! display 'TEXT': must not
+//	same FILE         the content for the model must be exactly FILE ($WORK in FILE is the directory)
+//	is FILE TEXT      FILE must contain TEXT, with escapes as below
 //	cmp A B           two files must be equal
-//	exists PATH       something must lie there; ! exists PATH: must not
+//	exists PATH       the path must exist; ! exists PATH: must not
 //	write FILE TEXT   change a file behind the tools' backs; \n, \r, \t and \xNN are escapes
 //	mkdir, rm, link TARGET NAME, chmod MODE PATH
 //
@@ -49,7 +49,7 @@ func Stories(t *testing.T, pattern string, build func(t *testing.T, dir string) 
 	}
 }
 
-// playAll plays the scenes of a story. A comment line before a command begins a scene, in a fresh folder of its own.
+// playAll runs the scenes of a story. A comment line before a command starts a scene, in its own new directory.
 func playAll(t *testing.T, archive *txtar.Archive, build func(t *testing.T, dir string) *tool.Executor) {
 	for _, sc := range scenes(string(archive.Comment)) {
 		t.Run(sc.title, func(t *testing.T) {
@@ -201,7 +201,7 @@ func (s *story) path(name string) string {
 
 func holds(text, want string, not bool) error {
 	if strings.Contains(text, want) == not {
-		verb := "does not hold"
+		verb := "does not contain"
 		if not {
 			verb = "holds"
 		}

@@ -147,10 +147,10 @@ func (s *Server) Err() error {
 	defer s.mu.Unlock()
 	errs := slices.Clone(s.errs)
 	if n := len(s.script.Replies); s.next < n && !s.script.Repeat {
-		errs = append(errs, fmt.Errorf("the script has %d answers and %d were asked for", n, s.next))
+		errs = append(errs, fmt.Errorf("the script has %d answers, but %d were requested", n, s.next))
 	}
 	for _, r := range s.kept {
-		errs = append(errs, fmt.Errorf("the answer for a request with %q was not asked for", r.When))
+		errs = append(errs, fmt.Errorf("the answer for a request with %q was not requested", r.When))
 	}
 	return errors.Join(errs...)
 }

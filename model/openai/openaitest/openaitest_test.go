@@ -46,7 +46,7 @@ func TestErr(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	want := "request 1 lacks \"hi\": ho\nthe script has 2 answers and 1 were asked for"
+	want := "request 1 lacks \"hi\": ho\nthe script has 2 answers, but 1 were requested"
 	if err := srv.Err(); resp.StatusCode != http.StatusBadRequest || err == nil || err.Error() != want {
 		t.Errorf("status %d, %v", resp.StatusCode, err)
 	}

@@ -56,7 +56,7 @@ func TestAccessThatDependsOnDisk(t *testing.T) {
 		return tool.Decision{Verdict: tool.Allow}
 	}
 	out := begin(t.Context(), x, "exec ln b link", "edit link x y").Wait()
-	wantSame(t, "outcomes", []string{"success: ok", "denied: edit link: permission denied: b is not to be written"}, says(out))
+	wantSame(t, "outcomes", []string{"success: ok", "denied: Permission denied: edit link: b is not to be written. Continue without it, or tell the user what you need."}, says(out))
 	x.Policy = w.policy
 	out = begin(t.Context(), x, "exec ln a link", "exec ln b link", "edit link x y", "read b").Wait()
 	wantSame(t, "outcomes", []string{"success: ok", "success: ok", `success: b holds "y"`, "success: <y>"}, says(out))
@@ -186,7 +186,7 @@ func TestForeignToolIsAnything(t *testing.T) {
 func TestExitPlanModeThenEdit(t *testing.T) {
 	for answer, want := range map[string][]string{
 		"":     {"success: mode ", `success: a holds "1"`},
-		"plan": {"success: mode plan", "denied: edit a: permission denied: plan mode"},
+		"plan": {"success: mode plan", "denied: Permission denied: edit a: plan mode. Continue without it, or tell the user what you need."},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w, d := newWorld(map[string]string{"a": "0"}), &desk{}
@@ -242,7 +242,7 @@ func TestQuestionDoesNotWaitForEarlierReader(t *testing.T) {
 	})
 }
 
-// An earlier reader may be allowed and still wait, for another agent. The edit must not overtake it.
+// An earlier reader may be allowed and still wait, for another agent. The edit must not invalidate it.
 func TestEditDoesNotOvertakeWaitingReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0", "b": "0"})
@@ -276,8 +276,8 @@ func TestQuestionWaitsForEarlierQuestion(t *testing.T) {
 		wantSame(t, "questions", []string{"read a"}, d.questions())
 		d.no(t, "read a")
 		wantSame(t, "outcomes", []string{
-			"denied: read a: denied by the user",
-			"denied: edit: not run, because the person refused an earlier call of this turn that it builds on (read)",
+			"denied: Permission denied: read a: denied by the user. Don't retry it. Ask what they want instead, or continue without it.",
+			"denied: Skipped: edit depends on an earlier call in this turn (read) that the user denied.",
 		}, says(b.Wait()))
 	})
 }
@@ -321,7 +321,7 @@ func TestHoldsOrdersByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})
 		holds := func(name, what string) *fakeTool {
-			return fake(name, tool.Think, tool.Invocation{Access: []tool.Access{{Verb: tool.Holds, Target: what}}, Run: w.runs(name)})
+			return fake(name, tool.Think, tool.Invocation{Access: []tool.Access{{Verb: tool.Locks, Target: what}}, Run: w.runs(name)})
 		}
 		x := w.executor(holds("todo1", "todos"), holds("todo2", "todos"), holds("memo", "memory"))
 		first := w.gate("run todo1")

@@ -7,27 +7,27 @@ import (
 	"slices"
 )
 
-// ask puts a question to the user. It ends with their answer, or when a change of rules or of what was shown makes the
-// question another one. overtaken reports the latter; it is nil for a running call, which has its place in the order.
-func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func() bool) step {
+// ask asks the user. It returns with the answer, or when a change of rules or of what was shown makes the question
+// obsolete. invalidated reports the latter; it is nil for a running call, which keeps its position in the order.
+func (e *entry) ask(ctx context.Context, r Request, why Decision, invalidated func() bool) step {
 	if e.x.Ask == nil {
-		return e.stop(unanswered(r.Description, "this session is non-interactive"+because(why.Why())))
+		return e.stop(Unapproved(r, why, "this session is non-interactive").outcome())
 	}
 	asked, withdraw := context.WithCancel(ctx)
 	defer withdraw()
-	woken, unwatch := e.core().open(e)
+	woken, unwatch := e.scheduler().open(e)
 	defer unwatch()
-	turn, leave := e.core().lineUp(e, overtaken == nil)
+	turn, leave := e.scheduler().lineUp(e, invalidated == nil)
 	defer leave()
-	moot := func() *step { // does anything but the user answer it?
-		if overtaken != nil && overtaken() {
+	moot := func() *step { // is it answered without the user?
+		if invalidated != nil && invalidated() {
 			return &step{again: true}
 		}
 		switch d := e.x.judge(r, e.floor); d.Verdict {
 		case Allow:
 			return &step{decision: d}
 		case Deny:
-			s := e.stop(denial(r.Description, d))
+			s := e.stop(denial(r.Description, d).outcome())
 			return &s
 		}
 		return nil
@@ -38,7 +38,7 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func
 	answers := make(chan answer, 1)
 	withdrawn := func() {
 		if turn == nil { // it was asked
-			e.core().out.push(Event{Stage: Withdrawn, Request: r})
+			e.scheduler().out.push(Event{Stage: Withdrawn, Request: r})
 		}
 	}
 	for {
@@ -47,10 +47,10 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func
 			turn = nil
 			e.put(asked, r, why, answers)
 		case a := <-answers:
-			return e.answered(ctx, r, a)
+			return e.answered(ctx, r, why, a)
 		case <-ctx.Done():
 			withdrawn()
-			return e.stop(cancelled("%s: cancelled while a person was asked", r.Description))
+			return e.stop(cancelled("%s: cancelled while waiting for approval", r.Description))
 		case <-woken:
 			if s := moot(); s != nil {
 				withdrawn()
@@ -63,11 +63,11 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, overtaken func
 // put hands a question to the front end.
 func (e *entry) put(ctx context.Context, r Request, why Decision, answers chan<- answer) {
 	go func() {
-		a := answer{err: errors.New("the front end gave no answer")}
+		a := answer{err: errors.New("no answer")}
 		defer func() { answers <- a }() // also when the front end ends this goroutine
 		a = e.x.question(ctx, r, why)
 	}()
-	e.core().out.push(Event{Stage: Asking, Request: r, Decision: why})
+	e.scheduler().out.push(Event{Stage: Asking, Request: r, Decision: why})
 }
 
 type answer struct {
@@ -75,7 +75,7 @@ type answer struct {
 	err error
 }
 
-// question calls the asker, who may be slow, forgetful or broken.
+// question calls the asker, which may panic.
 func (x *Executor) question(ctx context.Context, r Request, why Decision) (a answer) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -86,29 +86,32 @@ func (x *Executor) question(ctx context.Context, r Request, why Decision) (a ans
 	return answer{d, err}
 }
 
-func (e *entry) answered(ctx context.Context, r Request, a answer) step {
+func (e *entry) answered(ctx context.Context, r Request, why Decision, a answer) step {
+	var unasked *DenialError
 	switch {
 	case a.err != nil && ctx.Err() != nil:
-		return e.stop(cancelled("%s: cancelled while a person was asked", r.Description))
+		return e.stop(cancelled("%s: cancelled while waiting for approval", r.Description))
 	case errors.Is(a.err, context.Canceled):
-		return e.stop(cancelled("%s: the person cancelled it", r.Description))
+		return e.stop(cancelled("%s: cancelled by the user", r.Description))
+	case errors.As(a.err, &unasked):
+		return e.stop(unasked.outcome())
 	case errors.Is(a.err, ErrDenied): // the asker says who denied it, and why
-		return e.stop(denied("%s: %v", r.Description, a.err))
+		return e.stop(deniedBy(fmt.Errorf("%s: %w", r.Description, a.err)))
 	case a.err != nil:
-		return e.stop(unanswered(r.Description, a.err.Error()))
+		return e.stop(Unapproved(r, why, "asking the user failed: "+a.err.Error()).outcome())
 	case a.Verdict != Allow:
 		a.Cause.Kind = ByUser
-		s := e.stop(denial(r.Description, a.Decision))
+		s := e.stop(denial(r.Description, a.Decision).outcome())
 		s.no = true
 		return s
 	}
 	if a.Remember != "" {
-		e.core().rejudge()
+		e.scheduler().rejudge()
 	}
 	return step{decision: a.Decision}
 }
 
-// askLive is Live.Ask: a question in the middle of Run, through the same policy.
+// askLive is Live.Ask: a question during Run, through the same policy.
 func (e *entry) askLive(ctx context.Context, q Invocation) (Decision, error) {
 	q.Description = oneLine(q.Description)
 	more := func(a Access) bool { return a != Nothing }
@@ -121,17 +124,18 @@ func (e *entry) askLive(ctx context.Context, q Invocation) (Decision, error) {
 		return d, nil
 	}
 	if d.Verdict == Deny {
-		return d, fmt.Errorf("%s: %w%s", q.Description, ErrDenied, because(d.Why()))
+		return d, denial(q.Description, d)
 	}
-	if e.core().giveSlot(e) {
-		defer e.core().takeSlot(context.WithoutCancel(ctx), e)
+	if e.scheduler().giveSlot(e) {
+		defer e.scheduler().takeSlot(context.WithoutCancel(ctx), e)
 	}
 	s := e.ask(ctx, r, d, nil)
 	switch {
 	case ctx.Err() != nil:
 		return Decision{}, context.Cause(ctx)
 	case s.end != nil:
-		return Decision{Cause: s.decision.Cause, Reason: s.end.Error.Message}, fmt.Errorf("%w: %s", ErrDenied, s.end.Error.Message)
+		err := &DenialError{Model: s.end.Error.ForModel(), User: s.end.Error.Message}
+		return Decision{Cause: s.decision.Cause, Reason: err.Model}, err
 	}
 	return s.decision, nil
 }

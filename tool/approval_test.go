@@ -37,7 +37,7 @@ func TestAlwaysWithdrawsSiblings(t *testing.T) {
 		wantSame(t, "withdrawn", []string{"edit b"}, gone)
 		d.no(t, "edit c")
 		wantSame(t, "outcomes", []string{
-			`success: a holds "1"`, `success: b holds "1"`, "denied: edit c: denied by the user",
+			`success: a holds "1"`, `success: b holds "1"`, "denied: Permission denied: edit c: denied by the user. Don't retry it. Ask what they want instead, or continue without it.",
 		}, says(b.Wait()))
 		if n := judged.Load(); n > 12 {
 			t.Errorf("%d judgements for 3 calls", n)
@@ -60,7 +60,7 @@ func TestRejudgeRefusesToo(t *testing.T) {
 		synctest.Wait()
 		w.setMode("plan")
 		x.Rejudge()
-		wantSame(t, "outcomes", []string{"denied: edit a: permission denied: plan mode"}, says(b.Wait()))
+		wantSame(t, "outcomes", []string{"denied: Permission denied: edit a: plan mode. Continue without it, or tell the user what you need."}, says(b.Wait()))
 	})
 }
 
@@ -106,10 +106,10 @@ func TestCancelInsideConfirmation(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		wantSame(t, "outcomes", []string{
-			"cancelled: edit a: cancelled while a person was asked",
-			"cancelled: edit b: cancelled while a person was asked",
-			"cancelled: edit: cancelled while it waited for earlier calls",
-			"cancelled: read: cancelled while it waited for earlier calls",
+			"cancelled: edit a: cancelled while waiting for approval",
+			"cancelled: edit b: cancelled while waiting for approval",
+			"cancelled: edit: cancelled while waiting for earlier calls",
+			"cancelled: read: cancelled while waiting for earlier calls",
 		}, says(b.Wait()))
 		close(forgetful)
 		wantSame(t, "files", map[string]string{"a": "0", "b": "0"}, w.snapshot())
@@ -223,7 +223,7 @@ func TestPersonEditsArguments(t *testing.T) {
 		}
 		b := ask(`{"path":"a","text":"mine"}`) // same access: the yes holds
 		out := b.Wait()
-		wantSame(t, "outcomes", []string{"success: a holds \"mine\"\nNote: the person edited this call; its arguments became {\"path\":\"a\",\"text\":\"mine\"}"}, says(out))
+		wantSame(t, "outcomes", []string{"success: a holds \"mine\"\nNote: the user edited this call. New arguments: {\"path\":\"a\",\"text\":\"mine\"}"}, says(out))
 		wantSame(t, "arguments", `{"path":"a","text":"mine"}`, string(out[0].Call.Args))
 
 		b = ask(`{"path":"b","text":"mine"}`) // another file: another question
@@ -233,7 +233,7 @@ func TestPersonEditsArguments(t *testing.T) {
 		wantSame(t, "file", "0", w.snapshot()["b"])
 
 		out = ask(`{"path":"secret","text":"mine"}`).Wait() // a deny rule wins over a person's edit
-		wantSame(t, "outcomes", []string{"denied: write secret: permission denied: secret\nNote: the person edited this call; its arguments became {\"path\":\"secret\",\"text\":\"mine\"}"}, says(out))
+		wantSame(t, "outcomes", []string{"denied: Permission denied: write secret: secret. Continue without it, or tell the user what you need.\nNote: the user edited this call. New arguments: {\"path\":\"secret\",\"text\":\"mine\"}"}, says(out))
 		out = ask(`{"path":3,"text":[]}`).Wait()
 		wantSame(t, "status", tool.StatusError, out[0].Status)
 		out = ask(`{ "path": "a", "text": "1" }`).Wait() // not an edit
@@ -257,8 +257,8 @@ func TestRefusalStopsWhatBuildsOnIt(t *testing.T) {
 		synctest.Wait()
 		d.no(t, "edit deploy")
 		wantSame(t, "outcomes", []string{
-			"denied: edit deploy: denied by the user",
-			"denied: exec: not run, because the person refused an earlier call of this turn that it builds on (edit)",
+			"denied: Permission denied: edit deploy: denied by the user. Don't retry it. Ask what they want instead, or continue without it.",
+			"denied: Skipped: exec depends on an earlier call in this turn (edit) that the user denied.",
 			"success: <old>", `success: b holds "1"`,
 		}, says(b.Wait()))
 
@@ -284,25 +284,25 @@ func TestWhoMayAllow(t *testing.T) {
 		want string
 	}{
 		"a nil policy asks":          {&tool.Executor{Ask: yes}, plain, "success: ran"},
-		"a nil asker refuses":        {&tool.Executor{}, plain, "denied: do it: permission denied: requires approval: this session is non-interactive: no policy is set"},
-		"the zero decision refuses":  {&tool.Executor{Policy: func(tool.Request) tool.Decision { return tool.Decision{} }, Ask: yes}, plain, "denied: do it: permission denied"},
+		"a nil asker refuses":        {&tool.Executor{}, plain, "denied: Permission denied: do it: no policy is set. It requires approval, and this session is non-interactive. Continue without it, or tell the user what you need."},
+		"the zero decision refuses":  {&tool.Executor{Policy: func(tool.Request) tool.Decision { return tool.Decision{} }, Ask: yes}, plain, "denied: Permission denied: do it. Continue without it, or tell the user what you need."},
 		"policy may allow":           {&tool.Executor{Policy: allow}, plain, "success: ran"},
-		"only a person may allow":    {&tool.Executor{Policy: allow}, must, "denied: do it: permission denied: requires approval: this session is non-interactive: only the user can approve this"},
+		"only a person may allow":    {&tool.Executor{Policy: allow}, must, "denied: Permission denied: do it: only the user can approve this. It requires approval, and this session is non-interactive. Continue without it, and put your question in your final answer."},
 		"a person allows":            {&tool.Executor{Policy: allow, Ask: yes}, must, "success: ran"},
-		"a panicking policy refuses": {&tool.Executor{Policy: func(tool.Request) tool.Decision { panic("oops") }, Ask: yes}, plain, "denied: do it: permission denied: the policy failed: oops"},
-		"a panicking asker refuses":  {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) { panic("oops") }}, plain, "denied: do it: permission denied: requires approval: the front end failed: oops"},
+		"a panicking policy refuses": {&tool.Executor{Policy: func(tool.Request) tool.Decision { panic("oops") }, Ask: yes}, plain, "denied: Permission denied: do it: the policy failed: oops. Continue without it, or tell the user what you need."},
+		"a panicking asker refuses":  {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) { panic("oops") }}, plain, "denied: Permission denied: do it: no policy is set. It requires approval, and asking the user failed: the front end failed: oops. Continue without it, or tell the user what you need."},
 		"an asker that fails refuses": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			return tool.Decision{}, errors.New("no tty")
-		}}, plain, "denied: do it: permission denied: requires approval: no tty"},
+		}}, plain, "denied: Permission denied: do it: no policy is set. It requires approval, and asking the user failed: no tty. Continue without it, or tell the user what you need."},
 		"an asker knows who denied": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			return tool.Decision{Verdict: tool.Allow}, fmt.Errorf("the client: %w", tool.ErrDenied)
 		}}, plain, "denied: do it: the client: permission denied"},
 		"a person may cancel": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			return tool.Decision{}, context.Canceled
-		}}, plain, "cancelled: do it: the person cancelled it"},
+		}}, plain, "cancelled: do it: cancelled by the user"},
 		"a yes beside an error is no yes": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			return tool.Decision{Verdict: tool.Allow}, errors.New("hm")
-		}}, plain, "denied: do it: permission denied: requires approval: hm"},
+		}}, plain, "denied: Permission denied: do it: no policy is set. It requires approval, and asking the user failed: hm. Continue without it, or tell the user what you need."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := tt.x

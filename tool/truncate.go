@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// withResult keeps what Run gave beside its error. The error's own text is said first unless the content says it.
+// withResult keeps the Result that Run returned with an error. The error's text comes first, unless the content has it.
 func withResult(o Outcome, r Result) Outcome {
 	if r.Display != nil {
 		o.Result.Display = r.Display
@@ -16,22 +16,21 @@ func withResult(o Outcome, r Result) Outcome {
 		return o
 	}
 	content := r.Content
-	if !strings.Contains(r.Text(), o.Error.Message) {
-		content = append([]Part{Text(o.Error.Message + "\n")}, content...)
+	if !strings.Contains(r.Text(), o.Error.ForModel()) {
+		content = append([]Part{Text(o.Error.ForModel() + "\n")}, content...)
 		if t, ok := content[1].(Text); ok && len(content) == 2 {
-			content = []Part{Text(o.Error.Message+"\n\n") + t}
+			content = []Part{Text(o.Error.ForModel()+"\n\n") + t}
 		}
 	}
 	o.Result.Content = content
 	return o
 }
 
-// fit makes sure that there is a text (only a tool that sees to its budget itself may mean a blank one), and that all
-// texts together are within the budget. The whole of one that is not is spilled, and the model gets its beginning and
-// its end.
+// fit ensures that the result has text (only a tool that limits its own text may return none) and that all texts together
+// are within the budget. A longer text is saved in full, and the model gets its start and end.
 func (e *entry) fit(parts []Part) []Part {
 	if len(parts) == 0 || len(parts) == 1 && e.decl.Budget >= 0 && isBlank(parts[0]) {
-		return []Part{Text("(" + e.decl.Name + " ended with no output)")}
+		return []Part{Text("(" + e.decl.Name + " returned no output)")}
 	}
 	budget := e.x.Budget
 	if e.decl.Budget != 0 {
@@ -59,7 +58,7 @@ func (e *entry) fit(parts []Part) []Part {
 	return out
 }
 
-// leastShare is what a shortened text needs at least: what is said about it takes some of it.
+// leastShare is the minimum size of a truncated text, since its header takes part of it.
 const leastShare = 500
 
 // measure counts the characters of each text, and of all.
@@ -74,7 +73,7 @@ func measure(parts []Part) (sizes []int, total int) {
 	return sizes, total
 }
 
-// gather makes one text of many, at the place of the first.
+// gather joins all texts into one, at the position of the first.
 func gather(parts []Part) []Part {
 	var texts []string
 	var out []Part
@@ -102,7 +101,7 @@ func isBlank(p Part) bool {
 	return ok && strings.TrimSpace(string(t)) == ""
 }
 
-// share gives every text what it needs, as long as that is not more than an equal part of what is left.
+// share splits the budget: short texts get what they need, the others equal parts of the rest.
 func share(parts []Part, sizes []int, budget int) []int {
 	shares := make([]int, len(parts))
 	var open []int
@@ -135,29 +134,28 @@ func share(parts []Part, sizes []int, budget int) []int {
 
 func (e *entry) shortened(s string, chars, budget int) string {
 	size := fmt.Sprintf("%s characters, %s lines", number(chars), number(lines(s)))
-	where := "the rest of it was not kept"
+	where := "The full output was not saved."
 	if e.x.Spill != nil {
 		kept, err := e.x.Spill(e.call, s)
 		switch {
 		case err != nil:
-			where = fmt.Sprintf("the rest of it could not be kept: %v", err)
+			where = fmt.Sprintf("Saving the full output failed: %v.", err)
 		case kept.Dropped > 0:
-			where = fmt.Sprintf("all but the last %s bytes, which were over the limit and are lost, is in %s; read or search that file for what is left out here",
-				number(int(kept.Dropped)), kept.Path)
+			where = fmt.Sprintf("Full output, without the last %s bytes (over the size limit): %s.", number(int(kept.Dropped)), kept.Path)
 		default:
-			where = fmt.Sprintf("the whole of it is in %s; read or search that file for what is left out here", kept.Path)
+			where = fmt.Sprintf("Full output: %s.", kept.Path)
 		}
 	}
-	header := fmt.Sprintf("This result is too long to give at once (%s): %s. Its beginning and its end:\n\n", size, where)
+	header := fmt.Sprintf("Output truncated (%s). %s Showing the start and the end:\n\n", size, where)
 	return header + Cut(s, budget-utf8.RuneCountInString(header))
 }
 
-// headShare is the part of a cut text that its beginning gets: what went wrong mostly stands at the end.
+// headShare is the part of a truncated text that its start gets: errors are usually at the end.
 const headShare = 0.4
 
-// Cut shortens s to about budget characters: its head and its tail, cut at line ends where lines are not too long, else
-// between characters, with a line between them that says how much is missing. A budget too small for that gives only
-// that line.
+// Cut shortens s to about budget characters: its head and its tail, cut at line endings where lines are not too long, else
+// between characters, with a line between them that says how much is omitted. A budget too small for that gives only that
+// line.
 func Cut(s string, budget int) string {
 	total := utf8.RuneCountInString(s)
 	if total <= budget {
@@ -181,7 +179,7 @@ func newlineAfter(head string) string {
 }
 
 func gap(missing int) string {
-	return "\n… [" + number(missing) + " characters left out] …\n"
+	return "\n… [" + number(missing) + " characters omitted] …\n"
 }
 
 // cutEnd is the first n characters of s, or fewer if a line ends in the second half of them.

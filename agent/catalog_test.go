@@ -47,7 +47,7 @@ func outers(origin string, names ...string) []tool.Tool {
 }
 
 // library is a registry with look, find and skill, of which find reveals what it is asked for, and the last is deferred.
-func library(shelf *agent.Shelf) *tool.Registry {
+func library(catalog *agent.Catalog) *tool.Registry {
 	type query struct {
 		Name string `json:"name"`
 	}
@@ -57,8 +57,8 @@ func library(shelf *agent.Shelf) *tool.Registry {
 		tool.Define(tool.Def[query]{Name: "find", Description: "Finds.", Kind: tool.Think, Deferred: true,
 			Prepare: func(_ context.Context, q query) (*tool.Invocation, error) {
 				return &tool.Invocation{Access: []tool.Access{tool.Nothing}, Run: func(_ context.Context, l *tool.Live) (tool.Result, error) {
-					shelf.Reveal(l.Call.By, q.Name)
-					return tool.TextResult(fmt.Sprintf("%d tools", len(shelf.Tools(l.Call.By)))), nil
+					catalog.Reveal(l.Call.By, q.Name)
+					return tool.TextResult(fmt.Sprintf("%d tools", len(catalog.Tools(l.Call.By)))), nil
 				}}, nil
 			}}),
 	)
@@ -83,8 +83,8 @@ func allowed(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Al
 // Tools that would fill the context are told by name. One that was found, and one that was called by its name, are
 // declared after all others from the next turn on, and stay.
 func TestShelf(t *testing.T) {
-	shelf := &agent.Shelf{Most: 100, Finder: "find"}
-	registry := library(shelf)
+	catalog := &agent.Catalog{Most: 100, Finder: "find"}
+	registry := library(catalog)
 	if err := registry.Set("mcp:a", outers("mcp:a", "a__one", "a__two", "a__three")); err != nil {
 		t.Fatal(err)
 	}
@@ -94,14 +94,14 @@ func TestShelf(t *testing.T) {
 		says(call("3", "a__one", `{"txt":"x"}`), call("4", "a__one", `{"text":"y"}`), callsEnd),
 		stop("done"),
 	}}
-	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, System: "You work.", Shelf: shelf})
+	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, System: "You work.", Catalog: catalog})
 	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, r := range m.requests {
 		got = append(got, declared(r))
-		if want := "You work.\n\n3 more tools are there, by these names; their parameters are declared when find has found them:\n- a__one, a__three, a__two\n"; r.System != want {
+		if want := "You work.\n\n3 more tools are available. Load them with find before calling them:\n- a__one, a__three, a__two\n"; r.System != want {
 			t.Errorf("system: %q", r.System)
 		}
 	}
@@ -110,7 +110,7 @@ func TestShelf(t *testing.T) {
 		t.Error(diff)
 	}
 	responses := m.requests[3].Messages[6].Parts
-	if text := answerText(responses[0]); !strings.Contains(text, "text") || !strings.Contains(text, "had not been declared to you; they are from now on") {
+	if text := answerText(responses[0]); !strings.Contains(text, "text") || !strings.Contains(text, "weren't loaded when you called it") {
 		t.Errorf("a wrong call of a tool that was not declared: %q", text)
 	}
 	if text := answerText(responses[1]); text != `a__one was given {"text":"y"}` {
@@ -127,8 +127,8 @@ func answerText(p model.Part) string {
 
 // Tools that come later are told in a message: what was sent before stays as it was, to the byte.
 func TestShelfGrows(t *testing.T) {
-	shelf := &agent.Shelf{Most: 250, Finder: "find"}
-	registry := library(shelf)
+	catalog := &agent.Catalog{Most: 250, Finder: "find"}
+	registry := library(catalog)
 	if err := registry.Set("mcp:z", outers("mcp:z", "z__one")); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestShelfGrows(t *testing.T) {
 		},
 		stop("done"),
 	}}
-	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, System: "You work.", Shelf: shelf})
+	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, System: "You work.", Catalog: catalog})
 	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestShelfGrows(t *testing.T) {
 		t.Errorf("the system prompt became %q", m.requests[1].System)
 	}
 	last := m.requests[1].Messages[len(m.requests[1].Messages)-1]
-	if !strings.Contains(last.Text(), "3 more tools are there") || !strings.Contains(last.Text(), "a__one, a__three, a__two") {
+	if !strings.Contains(last.Text(), "3 more tools are available") || !strings.Contains(last.Text(), "a__one, a__three, a__two") {
 		t.Errorf("the model is told %q", last.Text())
 	}
 }
@@ -161,16 +161,16 @@ func TestShelfGrows(t *testing.T) {
 // Without a limit, without a tool that finds, and with few tools, all are declared; a deferred tool that is not from
 // outside is not, and nobody is told of it.
 func TestShelfHoldsNothingBack(t *testing.T) {
-	for name, shelf := range map[string]*agent.Shelf{
-		"no shelf": nil, "no limit": {Finder: "find"}, "no finder": {Most: 1, Finder: "lost"}, "few tools": {Most: 1000, Finder: "find"},
+	for name, catalog := range map[string]*agent.Catalog{
+		"no catalog": nil, "no limit": {Finder: "find"}, "no finder": {Most: 1, Finder: "lost"}, "few tools": {Most: 1000, Finder: "find"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			registry := library(shelf)
+			registry := library(catalog)
 			if err := registry.Set("mcp:a", outers("mcp:a", "a__one")); err != nil {
 				t.Fatal(err)
 			}
 			m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("done")}}
-			a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, System: "You work.", Shelf: shelf})
+			a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, System: "You work.", Catalog: catalog})
 			if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
 				t.Fatal(err)
 			}
@@ -181,10 +181,10 @@ func TestShelfHoldsNothingBack(t *testing.T) {
 	}
 }
 
-// A sub-agent finds for itself: what it found is not declared to others.
+// A subagent finds for itself: what it found is not declared to others.
 func TestShelfOfSubAgent(t *testing.T) {
-	shelf := &agent.Shelf{Most: 100, Finder: "find"}
-	registry := library(shelf)
+	catalog := &agent.Catalog{Most: 100, Finder: "find"}
+	registry := library(catalog)
 	if err := registry.Set("mcp:a", outers("mcp:a", "a__one", "a__two", "a__three")); err != nil {
 		t.Fatal(err)
 	}
@@ -193,8 +193,8 @@ func TestShelfOfSubAgent(t *testing.T) {
 		"top": {stop("done")},
 	}}
 	x := &tool.Executor{Registry: registry, Policy: allowed}
-	a := agent.New(agent.Options{Model: m, Executor: x, Shelf: shelf})
-	crew := agent.NewCrew(agent.CrewOptions{Model: m, Executor: x, Shelf: shelf})
+	a := agent.New(agent.Options{Model: m, Executor: x, Catalog: catalog})
+	crew := agent.NewCrew(agent.CrewOptions{Model: m, Executor: x, Catalog: catalog})
 	defer crew.Close()
 	if _, err := crew.Do(t.Context(), agent.Task{Prompt: "sub"}); err != nil {
 		t.Fatal(err)
@@ -213,8 +213,8 @@ func TestShelfOfSubAgent(t *testing.T) {
 
 // What was called in a conversation that goes on is declared at once.
 func TestShelfKnowsHistory(t *testing.T) {
-	shelf := &agent.Shelf{Most: 100, Finder: "find"}
-	registry := library(shelf)
+	catalog := &agent.Catalog{Most: 100, Finder: "find"}
+	registry := library(catalog)
 	if err := registry.Set("mcp:a", outers("mcp:a", "a__one", "a__two", "a__three")); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestShelfKnowsHistory(t *testing.T) {
 		{Role: model.Assistant, Parts: []model.Part{call("1", "a__two", `{}`)}},
 		{Role: model.Tool, Parts: []model.Part{model.Response{ID: "1", Name: "a__two", Content: []tool.Part{tool.Text("x")}}}},
 	}
-	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, Shelf: shelf, History: history})
+	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, Catalog: catalog, History: history})
 	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
 		t.Fatal(err)
 	}
@@ -235,8 +235,8 @@ func TestShelfKnowsHistory(t *testing.T) {
 
 // Thousands of names do not fill what their declarations would have filled: each server has a share.
 func TestShelfOfThousands(t *testing.T) {
-	shelf := &agent.Shelf{Most: 100, Finder: "find"}
-	registry := library(shelf)
+	catalog := &agent.Catalog{Most: 100, Finder: "find"}
+	registry := library(catalog)
 	for _, server := range []string{"small", "large"} {
 		var names []string
 		for i := range map[string]int{"small": 3, "large": 3000}[server] {
@@ -247,12 +247,12 @@ func TestShelfOfThousands(t *testing.T) {
 		}
 	}
 	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("done")}}
-	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, Shelf: shelf})
+	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry, Policy: allowed}, Catalog: catalog})
 	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
 		t.Fatal(err)
 	}
 	system := m.requests[0].System
-	if len(system) > 20_000 || !strings.Contains(system, "small__tool_0, small__tool_1, small__tool_2") || !strings.Contains(system, " more of mcp:large") {
+	if len(system) > 20_000 || !strings.Contains(system, "small__tool_0, small__tool_1, small__tool_2") || !strings.Contains(system, " more from mcp:large") {
 		t.Errorf("%d characters: %.300s … %.300s", len(system), system, system[max(0, len(system)-300):])
 	}
 }

@@ -46,17 +46,17 @@ func TestBudgetAndJSON(t *testing.T) {
 	if n := utf8.RuneCountInString(got); n > 500 || n < 400 {
 		t.Errorf("%d characters for a budget of 500", n)
 	}
-	wantSame(t, "text", "This result is too long to give at once (11,000 characters, 1,000 lines): the whole of it is in /state/1; read or search that file for what is left out here. Its beginning and its end:\n\n"+
-		strings.Repeat("0123456789\n", 10)+"… [10,725 characters left out] …\n"+strings.Repeat("0123456789\n", 15), got)
+	wantSame(t, "text", "Output truncated (11,000 characters, 1,000 lines). Full output: /state/1. Showing the start and the end:\n\n"+
+		strings.Repeat("0123456789\n", 12)+"… [10,648 characters omitted] …\n"+strings.Repeat("0123456789\n", 20), got)
 
 	for name, tt := range map[string]struct {
 		spill func(tool.Call, string) (tool.Spilled, error)
 		want  string
 	}{
-		"nowhere":     {nil, "the rest of it was not kept"},
-		"a full disk": {func(tool.Call, string) (tool.Spilled, error) { return tool.Spilled{}, errors.New("disk full") }, "the rest of it could not be kept: disk full"},
+		"nowhere":     {nil, "The full output was not saved."},
+		"a full disk": {func(tool.Call, string) (tool.Spilled, error) { return tool.Spilled{}, errors.New("disk full") }, "Saving the full output failed: disk full."},
 		"in part": {func(tool.Call, string) (tool.Spilled, error) { return tool.Spilled{Path: "/p", Dropped: 1234}, nil },
-			"all but the last 1,234 bytes, which were over the limit and are lost, is in /p"},
+			"Full output, without the last 1,234 bytes (over the size limit): /p."},
 	} {
 		x := budgeted(saying(tool.Text(long)), 500)
 		x.Spill = tt.spill
@@ -125,10 +125,10 @@ func TestCut(t *testing.T) {
 	}{
 		{"short", 5, "short"},
 		{"", 0, ""},
-		{strings.Repeat("x", 100), 60, strings.Repeat("x", 10) + "\n… [75 characters left out] …\n" + strings.Repeat("x", 15)},
-		{"one\ntwo\nthree\nfour\n" + strings.Repeat("z", 50) + "\nfive\nsix\nseven\n", 60, "one\ntwo\n… [62 characters left out] …\nfive\nsix\nseven\n"},
-		{strings.Repeat("日", 100), 10, "… [100 characters left out] …\n"},
-		{"abc", -1, "… [3 characters left out] …\n"},
+		{strings.Repeat("x", 100), 60, strings.Repeat("x", 10) + "\n… [74 characters omitted] …\n" + strings.Repeat("x", 16)},
+		{"one\ntwo\nthree\nfour\n" + strings.Repeat("z", 50) + "\nfive\nsix\nseven\n", 60, "one\ntwo\n… [62 characters omitted] …\nfive\nsix\nseven\n"},
+		{strings.Repeat("日", 100), 10, "… [100 characters omitted] …\n"},
+		{"abc", -1, "… [3 characters omitted] …\n"},
 	} {
 		wantSame(t, fmt.Sprint(tt.in, tt.budget), tt.want, tool.Cut(tt.in, tt.budget))
 	}
@@ -163,7 +163,7 @@ func FuzzCut(f *testing.F) {
 
 // honest reports whether out is a head of s, a line that says how much is missing, and a tail of s.
 func honest(s, out string) bool {
-	const open, shut = "… [", " characters left out] …\n"
+	const open, shut = "… [", " characters omitted] …\n"
 	for i := 0; ; {
 		j := strings.Index(out[i:], open)
 		if j < 0 {

@@ -1,0 +1,234 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// Catalog defers the declarations of external tools that would fill the model's context. The model sees their names; a
+// tool is declared once it was found, or called by its name.
+//
+//	catalog := &agent.Catalog{Most: 12_800, Finder: builtin.ToolSearch}
+//	a := agent.New(agent.Options{Model: m, Executor: x, Catalog: catalog})
+//	catalog.Reveal("", "github__create_issue") // what a tool that searches does
+//
+// An agent and its subagents share one, and each has its own view of it. Declarations keep their place and new ones come
+// after them, so that the beginning of a request stays the same and can be cached. A deferred tool is a tool like any
+// other: its calls are checked and judged as always.
+type Catalog struct {
+	Most   int    // tokens that all external tools together can take; above it they are deferred. 0: no limit
+	Finder string // the tool that finds deferred ones; declared only if there are some. Without it nothing is deferred
+
+	mu    sync.Mutex
+	views map[string]*view // by the path of the agent
+}
+
+// view is the catalog as one agent sees it.
+type view struct {
+	catalog  *Catalog
+	registry *tool.Registry
+	full     bool     // tools are deferred from now on
+	begun    bool     // a turn was taken
+	order    []string // names in the order they were first declared
+	declared map[string]bool
+	revealed map[string]bool
+	told     map[string]bool // names of deferred tools that the model knows
+	listing  string          // of those deferred at the first turn
+}
+
+// at returns an agent's view. A nil catalog defers nothing.
+func (s *Catalog) at(path string, r *tool.Registry) *view {
+	if s == nil {
+		s = &Catalog{}
+	}
+	p := &view{catalog: s, registry: r, declared: map[string]bool{}, revealed: map[string]bool{}, told: map[string]bool{}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.views == nil {
+		s.views = map[string]*view{}
+	}
+	s.views[path] = p
+	return p
+}
+
+// leave removes the view of an agent that has ended.
+func (s *Catalog) leave(path string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.views, path)
+}
+
+// Tools returns an agent's external tools, deferred or not, sorted by name. by is the path of the agent, as in
+// [tool.Call].
+func (s *Catalog) Tools(by string) []tool.Declaration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.views[by]
+	if p == nil {
+		return nil
+	}
+	return slices.DeleteFunc(p.registry.All(), func(d tool.Declaration) bool { return d.Origin == "" })
+}
+
+// Reveal declares deferred tools to an agent's model from its next turn on.
+func (s *Catalog) Reveal(by string, names ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.views[by]; p != nil {
+		for _, name := range names {
+			p.revealed[name] = true
+		}
+	}
+}
+
+func (p *view) holds(d tool.Declaration) bool {
+	return p.full && d.Origin != "" && !p.revealed[d.Name]
+}
+
+// next returns the declarations of the next turn, and a message about tools that were added since the last one.
+func (p *view) next() (declarations []tool.Declaration, news string) {
+	p.catalog.mu.Lock()
+	defer p.catalog.mu.Unlock()
+	all := p.registry.All()
+	p.fill(all)
+	var held []tool.Declaration
+	byName := map[string]tool.Declaration{}
+	for _, d := range all {
+		switch {
+		case p.holds(d):
+			if !p.told[d.Name] {
+				held = append(held, d)
+				p.told[d.Name] = true
+			}
+			continue
+		case d.Deferred && !p.revealed[d.Name] && !(p.full && d.Name == p.catalog.Finder):
+			continue
+		}
+		byName[d.Name] = d
+		if !p.declared[d.Name] {
+			p.declared[d.Name] = true
+			p.order = append(p.order, d.Name)
+		}
+	}
+	for _, name := range p.order {
+		if d, ok := byName[name]; ok {
+			declarations = append(declarations, d)
+		}
+	}
+	text := listHeld(p.catalog.Finder, held)
+	if !p.begun {
+		p.begun, p.listing = true, text
+		return declarations, ""
+	}
+	return declarations, text
+}
+
+// fill starts deferring tools if there are too many. Declared tools stay declared.
+func (p *view) fill(all []tool.Declaration) {
+	if p.full || p.catalog.Most <= 0 {
+		return
+	}
+	finder, tokens := false, 0
+	for _, d := range all {
+		finder = finder || d.Name == p.catalog.Finder
+		if d.Origin != "" {
+			tokens += Tokens(d)
+		}
+	}
+	if finder && tokens > p.catalog.Most {
+		p.full = true
+		for _, name := range p.order {
+			p.revealed[name] = true
+		}
+	}
+}
+
+// called reveals a deferred tool that was called by its name, and reports whether it was deferred.
+func (p *view) called(d tool.Declaration) bool {
+	p.catalog.mu.Lock()
+	defer p.catalog.mu.Unlock()
+	if !p.holds(d) {
+		return false
+	}
+	p.revealed[d.Name] = true
+	return true
+}
+
+// system is the system prompt with the names of tools that were deferred at the first turn.
+func (p *view) system(text string) string {
+	p.catalog.mu.Lock()
+	defer p.catalog.mu.Unlock()
+	if p.listing == "" {
+		return text
+	}
+	return strings.TrimRight(text, "\n") + "\n\n" + p.listing + "\n"
+}
+
+// maxListing is the maximum length of a list of names, in characters.
+const maxListing = 16_000
+
+// listHeld lists the names of deferred tools. If there are too many, each server gets an equal share.
+func listHeld(finder string, held []tool.Declaration) string {
+	if len(held) == 0 {
+		return ""
+	}
+	length := 0
+	byOrigin := map[string][]string{}
+	var origins []string
+	for _, d := range held {
+		length += len(d.Name) + 2
+		if byOrigin[d.Origin] == nil {
+			origins = append(origins, d.Origin)
+		}
+		byOrigin[d.Origin] = append(byOrigin[d.Origin], d.Name)
+	}
+	slices.Sort(origins)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d more tools are available. Load them with %s before calling them:", len(held), finder)
+	for _, origin := range origins {
+		names := byOrigin[origin]
+		kept := len(names)
+		if length > maxListing {
+			kept = fitting(names, maxListing/len(origins))
+		}
+		b.WriteString("\n- " + strings.Join(names[:kept], ", "))
+		if rest := len(names) - kept; rest > 0 {
+			fmt.Fprintf(&b, " and %d more from %s", rest, origin)
+		}
+	}
+	return b.String()
+}
+
+// fitting is how many names fit into so many characters, at least one.
+func fitting(names []string, most int) int {
+	for i, name := range names {
+		if most -= len(name) + 2; most < 0 && i > 0 {
+			return i
+		}
+	}
+	return len(names)
+}
+
+// Tokens estimates how many tokens a declaration takes. Schemas are denser than prose: it counts 3.5 bytes of ASCII as a
+// token and every other character as one, which is slightly too much.
+func Tokens(d tool.Declaration) int {
+	const around = len(`{"type":"function","function":{"name":"","description":"","parameters":}}`)
+	plain, others := around, 0
+	for _, text := range [...]string{d.Name, d.Description, string(d.Parameters)} {
+		for _, r := range text {
+			if r < 0x80 {
+				plain++
+			} else {
+				others++
+			}
+		}
+	}
+	return (plain*2+6)/7 + others
+}

@@ -1,0 +1,391 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+)
+
+// execute takes a call from its arguments to its outcome.
+func (e *entry) execute(ctx context.Context) Outcome {
+	if ctx.Err() != nil {
+		return cancelled("%s: cancelled before it started", e.decl.Name)
+	}
+	if o := e.before(ctx); o != nil {
+		return *o
+	}
+	var yes *approval
+	for {
+		inv, err := e.prepare(ctx)
+		var params *ParamError
+		if errors.As(err, &params) {
+			if params.Tool == "" {
+				params = &ParamError{e.decl.Name, params.Violations}
+			}
+			return errored(params)
+		}
+		if err := e.scheduler().awaitQuestion(ctx, e); err != nil {
+			return cancelled("%s: cancelled while waiting for earlier calls", e.decl.Name)
+		}
+		if e.scheduler().isStale(e) {
+			continue
+		}
+		if err != nil {
+			quiet, stop := e.scheduler().awaitQuiet(ctx, e)
+			if stop == nil && !quiet {
+				continue
+			}
+			o, again := e.tell(ctx, inv, err)
+			if again {
+				continue
+			}
+			return e.withNotes(inv, o)
+		}
+		if f := e.scheduler().deniedBefore(e); f != nil {
+			return skipped(e.decl.Name, f.decl.Name).outcome()
+		}
+		var s step
+		s, yes = e.decide(ctx, inv, yes)
+		if s.again {
+			continue
+		}
+		if s.end != nil {
+			return e.withNotes(inv, *s.end)
+		}
+		e.scheduler().admit(e, s.decision.Grant)
+		turn, err := e.scheduler().awaitTurn(ctx, e)
+		if err != nil {
+			return cancelled("%s: cancelled before it ran", e.decl.Name)
+		}
+		if turn {
+			return e.withNotes(inv, e.run(ctx, inv, s.decision))
+		}
+	}
+}
+
+func (e *entry) scheduler() *scheduler { return e.batch.scheduler }
+
+// before runs the hooks.
+func (e *entry) before(ctx context.Context) *Outcome {
+	if e.x.Before == nil {
+		return nil
+	}
+	d, err := func() (d Decision, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("the hook failed: %v", p)
+			}
+		}()
+		return e.x.Before(ctx, e.call, e.decl)
+	}()
+	if err != nil {
+		o := denial(e.decl.Name, Decision{Cause: Cause{Kind: ByFailure}, Reason: err.Error()}).outcome()
+		return &o
+	}
+	if d.Verdict == Deny {
+		d.Cause.Kind = ByHook
+		o := denial(e.decl.Name, d).outcome()
+		return &o
+	}
+	e.floor = d.Verdict
+	if d.Args != nil {
+		e.call.Args = d.Args
+	}
+	return nil
+}
+
+// prepare asks the tool what the call would do.
+func (e *entry) prepare(ctx context.Context) (*Invocation, error) {
+	e.scheduler().prepare(e)
+	inv, err := prepareSafely(ctx, e.tool, e.decl, e.call.Args)
+	e.scheduler().prepared(e, scheduled(e.decl.kind(), inv.Access))
+	if err == nil {
+		e.scheduler().out.push(Event{Stage: Prepared, Request: e.request(*inv)})
+	}
+	return inv, err
+}
+
+// prepareSafely calls Prepare and recovers from panics. Its Invocation is never nil.
+func prepareSafely(ctx context.Context, t Tool, d Declaration, args json.RawMessage) (*Invocation, error) {
+	inv, err := func() (inv *Invocation, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = Errorf(UnhandledException, "%s: the tool failed while preparing: %v", d.Name, p)
+			}
+		}()
+		return t.Prepare(ctx, args)
+	}()
+	if inv == nil {
+		inv = &Invocation{}
+	}
+	prepared := *inv
+	prepared.Description = oneLine(prepared.Description)
+	if prepared.Description == "" {
+		prepared.Description = d.Title()
+	}
+	if len(prepared.Access) == 0 || d.Origin != "" {
+		prepared.Access = []Access{Anything}
+	}
+	if err == nil {
+		err = checkPromise(d, &prepared)
+	}
+	return &prepared, err
+}
+
+func checkPromise(d Declaration, inv *Invocation) error {
+	if inv.Run == nil {
+		return Errorf(UnhandledException, "%s: the tool prepared nothing to run. This is a bug in the tool.", d.Name)
+	}
+	if d.Origin != "" || !d.kind().harmless() {
+		return nil
+	}
+	for _, a := range inv.Access {
+		if a.Changes() && a != Anything {
+			return Errorf(UnhandledException, "%s: a tool of kind %s that %s %s. This is a bug in the tool. Nothing was run.",
+				d.Name, d.kind(), a.Verb, a.Target)
+		}
+	}
+	return nil
+}
+
+// scheduled is the access that orders the call. A read-only tool may read the disk even if it declares no path for policy
+// to judge.
+func scheduled(k Kind, access []Access) []Access {
+	if (k == Read || k == Search) && len(access) == 1 && access[0] == Nothing {
+		return []Access{{Reads, "*"}}
+	}
+	return access
+}
+
+// tell gives the model the error of a Prepare, if it may read what the error is about. again reports that this has changed
+// meanwhile.
+func (e *entry) tell(ctx context.Context, inv *Invocation, err error) (o Outcome, again bool) {
+	if ctx.Err() != nil {
+		return cancelled("%s: cancelled while preparing", e.decl.Name), false
+	}
+	if e.x.judge(e.request(*asReading(inv)), e.floor).Verdict == Allow {
+		return errored(err), false
+	}
+	if typeOf(err) == UnhandledException { // nothing to ask the user about
+		return failed(StatusError, UnhandledException, "%s: the tool failed while preparing. This is a bug in the tool. Nothing was run.", e.decl.Name), false
+	}
+	// The call is denied or asked about exactly like a valid one: a different denial would reveal what exists.
+	whole := asReading(inv)
+	for _, a := range inv.Access {
+		if !slices.Contains(whole.Access, a) {
+			whole.Access = append(whole.Access, a)
+		}
+	}
+	s, _ := e.decide(ctx, whole, nil)
+	if s.end != nil {
+		return *s.end, false
+	}
+	return errored(err), s.again
+}
+
+// asReading is the question whether the model may see the error of a call: whether it may read what the call is about.
+func asReading(inv *Invocation) *Invocation {
+	q := &Invocation{Description: inv.Description}
+	for _, a := range inv.Access {
+		if a.Verb == Writes { // an edit reveals the content
+			a.Verb = Reads
+		}
+		if !slices.Contains(q.Access, a) {
+			q.Access = append(q.Access, a)
+		}
+	}
+	return q
+}
+
+// step is the result of a judgement: continue with a decision, prepare again, or end.
+type step struct {
+	decision Decision
+	again    bool
+	end      *Outcome
+	no       bool // the user denied it
+}
+
+// approval is the user's approval, and what it was given for.
+type approval struct {
+	shown    *Invocation
+	own      bool // for arguments that the user edited
+	decision Decision
+}
+
+// covers reports whether the approval is still valid after another Prepare.
+func (a *approval) covers(inv *Invocation) bool {
+	if a == nil || !slices.Equal(a.shown.Access, inv.Access) {
+		return false
+	}
+	return a.own || a.shown.Description == inv.Description && bytes.Equal(a.shown.Form, inv.Form) &&
+		reflect.DeepEqual(a.shown.Confirm, inv.Confirm)
+}
+
+// decide judges the call, and asks if necessary.
+func (e *entry) decide(ctx context.Context, inv *Invocation, yes *approval) (step, *approval) {
+	r := e.request(*inv)
+	d := e.x.judge(r, e.floor)
+	switch {
+	case d.Verdict == Deny:
+		return e.stop(denial(inv.Description, d).outcome()), nil
+	case d.Verdict == Allow:
+		return step{decision: d}, yes
+	case yes.covers(inv):
+		return step{decision: yes.decision}, yes
+	}
+	a := e.ask(ctx, r, d, func() bool { return e.scheduler().isStale(e) })
+	switch {
+	case a.no:
+		e.scheduler().refuse(e)
+		return a, nil
+	case a.again || a.end != nil:
+		return a, nil
+	case a.decision.Args != nil && !sameJSON(a.decision.Args, e.call.Args):
+		e.call.Args = a.decision.Args
+		e.notes = []string{"the user edited this call. New arguments: " + shorten(compactJSON(a.decision.Args), 2000)}
+		a.decision.Args = nil
+		return step{again: true}, &approval{inv, true, a.decision}
+	}
+	return a, &approval{inv, false, a.decision}
+}
+
+func (e *entry) stop(o Outcome) step { return step{end: &o} }
+
+// withNotes adds the notes for the model as last lines of the result.
+func (e *entry) withNotes(inv *Invocation, o Outcome) Outcome {
+	notes := slices.Concat(e.repairs, inv.Notes, e.notes)
+	if len(notes) == 0 {
+		return o
+	}
+	var b bytes.Buffer
+	for _, n := range notes {
+		b.WriteString("\nNote: " + oneLine(n))
+	}
+	parts := append([]Part(nil), o.Result.Content...)
+	if n := len(parts); n > 0 {
+		if t, ok := parts[n-1].(Text); ok {
+			parts[n-1] = Text(bytes.TrimSuffix([]byte(t), []byte("\n"))) + Text(b.String())
+			o.Result.Content = parts
+			return o
+		}
+	}
+	o.Result.Content = append(parts, Text(b.String()[1:]))
+	return o
+}
+
+func sameJSON(a, b json.RawMessage) bool { return compactJSON(a) == compactJSON(b) }
+
+func compactJSON(b json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Compact(&out, b) != nil {
+		return string(b)
+	}
+	return out.String()
+}
+
+func shorten(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n]) + fmt.Sprintf("… (%d more characters)", len(r)-n)
+}
+
+// stopGrace is how long a cancelled Run can take to return before the call ends without it.
+const stopGrace = 5 * time.Second
+
+// ran is the result of a Run.
+type ran struct {
+	Result
+	err error
+}
+
+// run runs the call and makes its outcome.
+func (e *entry) run(ctx context.Context, inv *Invocation, d Decision) Outcome {
+	c := e.scheduler()
+	if err := c.takeSlot(ctx, e); err != nil {
+		c.returned(e)
+		return cancelled("%s: cancelled before it ran", inv.Description)
+	}
+	r := e.request(*inv)
+	c.out.push(Event{Stage: Running, Request: r, Decision: d})
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if e.x.Timeout > 0 {
+		limited, cancel = context.WithTimeout(limited, e.x.Timeout)
+		defer cancel()
+	}
+	s := &screen{out: c.out, req: r}
+	live := &Live{Call: e.call, Decision: d, Show: s.show, Ask: e.askLive, entry: e}
+	began := time.Now()
+	over := make(chan ran, 1)
+	go call(limited, inv, live, over)
+	result, stopped := e.awaitRun(limited, over)
+	s.close()
+	o := e.conclude(ctx, limited, inv, result, stopped)
+	o.Duration = time.Since(began)
+	return o
+}
+
+// call calls Run, which may panic or exit its goroutine. It always sends to over.
+func call(ctx context.Context, inv *Invocation, l *Live, over chan<- ran) {
+	r := ran{err: Errorf(UnhandledException, "the tool exited its goroutine instead of returning")}
+	defer func() {
+		if p := recover(); p != nil {
+			r.err = Errorf(UnhandledException, "the tool failed: %v", p)
+		}
+		over <- r
+	}()
+	r.Result, r.err = inv.Run(ctx, l)
+}
+
+// awaitRun waits for Run, and for stopGrace after a cancel. A Run that continues after that keeps its position in the
+// order until it returns, so that no conflicting call runs at the same time.
+func (e *entry) awaitRun(ctx context.Context, over chan ran) (result ran, stopped bool) {
+	select {
+	case result = <-over:
+		e.scheduler().returned(e)
+		return result, true
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
+	select {
+	case result = <-over:
+		e.scheduler().returned(e)
+		return result, true
+	case <-grace.C:
+		go func() {
+			<-over
+			e.scheduler().returned(e)
+		}()
+		return ran{err: ctx.Err()}, false
+	}
+}
+
+// conclude turns the result of Run into an outcome.
+func (e *entry) conclude(ctx, limited context.Context, inv *Invocation, r ran, stopped bool) Outcome {
+	o := Outcome{Status: StatusSuccess, Result: r.Result}
+	switch {
+	case r.err == nil:
+	case ctx.Err() != nil && (errors.Is(r.err, context.Canceled) || errors.Is(r.err, ctx.Err())):
+		o = withResult(cancelled("%s: cancelled while running", inv.Description), r.Result)
+	case limited.Err() != nil && errors.Is(r.err, context.DeadlineExceeded):
+		o = withResult(failed(StatusError, ExecutionTimeout, "%s: timed out after %s", inv.Description, e.x.Timeout), r.Result)
+	case errors.Is(r.err, ErrDenied):
+		o = withResult(deniedBy(r.err), r.Result)
+	default:
+		o = withResult(errored(r.err), r.Result)
+	}
+	if !stopped {
+		o.Error = &Failure{Type: o.Error.Type, Message: fmt.Sprintf("%s. It didn't stop within %s and may still be running.", o.Error.ForModel(), stopGrace)}
+		o.Result = TextResult(o.Error.Message)
+	}
+	o.Result.Content = e.fit(o.Result.Content)
+	return o
+}

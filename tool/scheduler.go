@@ -1,0 +1,350 @@
+package tool
+
+import (
+	"context"
+	"sync"
+)
+
+// scheduler orders calls. An executor shares it with the executors of its subagents.
+//
+// It has no deadlocks. A call waits for earlier calls of its own batch and for running calls. A running call waits for
+// none, except that after a question of its own it waits for a slot, and only running calls without a question have
+// slots.
+type scheduler struct {
+	mu      sync.Mutex
+	live    map[*entry]bool  // not done yet
+	running map[*entry]bool  // leaf calls whose Run has begun and has not returned
+	asking  map[*waiter]bool // open questions
+	waiting []*ticket        // open questions that wait for their turn, in order of arrival
+	asked   *ticket          // the one that has it
+	slots   chan struct{}
+	out     *outbox
+}
+
+// waiter wakes an open question of a call.
+type waiter struct {
+	e *entry
+	c chan struct{}
+}
+
+func (p *waiter) wake() {
+	select {
+	case p.c <- struct{}{}:
+	default:
+	}
+}
+
+func newScheduler(limit int, observe func(Event)) *scheduler {
+	return &scheduler{
+		live:    map[*entry]bool{},
+		running: map[*entry]bool{},
+		asking:  map[*waiter]bool{},
+		slots:   make(chan struct{}, limit),
+		out:     newOutbox(observe),
+	}
+}
+
+// entry is one call in an executor.
+type entry struct {
+	x     *Executor
+	batch *Batch
+	index int // in the batch
+	call  Call
+	tool  Tool
+	decl  Declaration
+	floor Verdict  // the minimum that hooks require: Ask, or Allow for none
+	notes []string // for the model, in addition to those of the invocation
+
+	repairs []string // notes on the call itself, kept when the user edits it
+
+	// Guarded by scheduler.mu.
+	access      []Access      // the known access; initially the maximum of its kind
+	settled     bool          // access comes from a Prepare that is still valid; if not, others see the maximum
+	preparing   bool          // a Prepare is running,
+	invalidated [][]Access    // and these writers have ended since it started
+	stale       bool          // a writer of what it read has ended since its Prepare started
+	admitted    bool          // judged and allowed
+	refused     bool          // the user denied it
+	done        bool          //
+	hasSlot     bool          //
+	left        bool          // it has returned, or drives other calls: it takes no slot
+	changed     chan struct{} // closed, and replaced, when any of the above changes
+	outcome     Outcome
+}
+
+// enter adds an entry after all entries of its batch.
+func (c *scheduler) enter(b *Batch, e *entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.index = len(b.entries)
+	b.entries = append(b.entries, e)
+	e.access = e.decl.maxAccess()
+	e.changed = make(chan struct{})
+	c.live[e] = true
+}
+
+func (c *scheduler) signal(e *entry) {
+	close(e.changed)
+	e.changed = make(chan struct{})
+	c.callNext()
+}
+
+// prepare marks the start of a Prepare.
+func (c *scheduler) prepare(e *entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.preparing, e.invalidated, e.stale, e.admitted = true, nil, false, false
+}
+
+// prepared records the access of a call.
+func (c *scheduler) prepared(e *entry, access []Access) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.access, e.preparing, e.settled = access, false, true
+	for _, w := range e.invalidated {
+		c.invalidate(e, w)
+	}
+	e.invalidated = nil
+	c.signal(e)
+}
+
+// invalidate records that a call with access w has ended and may have changed what e read.
+func (c *scheduler) invalidate(e *entry, w []Access) {
+	if e.preparing {
+		e.invalidated = append(e.invalidated, w)
+		return
+	}
+	if !disturbs(w, e.access) {
+		return
+	}
+	e.stale = true
+	// A written file changes the content of a path; a command may also change what a path refers to.
+	for _, a := range w {
+		if a.Verb != Writes && a.Changes() {
+			e.settled = false
+		}
+	}
+	for p := range c.asking {
+		if p.e == e {
+			p.wake()
+		}
+	}
+}
+
+// seen is the access that other calls take into account.
+func (e *entry) seen() []Access {
+	if e.settled {
+		return e.access
+	}
+	return e.decl.maxAccess()
+}
+
+// admit records that the call may run, and its granted access if that is less than it declared.
+func (c *scheduler) admit(e *entry, grant []Access) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.admitted = true
+	if grant != nil {
+		e.access = grant
+	}
+	c.signal(e)
+}
+
+// refuse records that the user denied the call.
+func (c *scheduler) refuse(e *entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.refused = true
+}
+
+// awaitQuestion waits until the call can be judged: earlier writers of what it uses are done, and earlier readers of what
+// it writes have been judged.
+func (c *scheduler) awaitQuestion(ctx context.Context, e *entry) error {
+	return c.await(ctx, func() *entry {
+		return e.lastEarlier(func(f *entry) bool {
+			return disturbs(f.seen(), e.access) || !f.admitted && disturbs(e.access, f.seen())
+		})
+	}, nil)
+}
+
+// awaitTurn waits until the call can run and marks it running, unless what it read has changed meanwhile.
+func (c *scheduler) awaitTurn(ctx context.Context, e *entry) (ok bool, err error) {
+	err = c.await(ctx, func() *entry {
+		if f := e.lastEarlier(func(f *entry) bool { return conflict(f.seen(), e.access) }); f != nil {
+			return f
+		}
+		return c.firstRunning(func(f *entry) bool { return f != e && conflict(f.access, e.access) })
+	}, func() {
+		ok = !e.stale
+		if ok {
+			c.running[e] = true
+		}
+	})
+	return ok, err
+}
+
+// awaitQuiet waits until no running call can change what e read: the error of a Prepare may be temporary.
+func (c *scheduler) awaitQuiet(ctx context.Context, e *entry) (ok bool, err error) {
+	err = c.await(ctx, func() *entry {
+		return c.firstRunning(func(f *entry) bool { return f != e && disturbs(f.access, e.access) })
+	}, func() { ok = !e.stale })
+	return ok, err
+}
+
+// await waits until no call blocks, then calls last while holding mu.
+func (c *scheduler) await(ctx context.Context, blocker func() *entry, last func()) error {
+	for {
+		c.mu.Lock()
+		f := blocker()
+		if f == nil {
+			err := ctx.Err()
+			if err == nil && last != nil {
+				last()
+			}
+			c.mu.Unlock()
+			return err
+		}
+		changed := f.changed
+		c.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// lastEarlier finds the last earlier call of the batch that is not done and blocks. The others are usually done before it
+// is, so one wait suffices.
+func (e *entry) lastEarlier(blocks func(*entry) bool) *entry {
+	for i := e.index - 1; i >= 0; i-- {
+		if f := e.batch.entries[i]; !f.done && blocks(f) {
+			return f
+		}
+	}
+	return nil
+}
+
+func (c *scheduler) firstRunning(blocks func(*entry) bool) *entry {
+	for f := range c.running {
+		if blocks(f) {
+			return f
+		}
+	}
+	return nil
+}
+
+// deniedBefore finds an earlier call of the batch that the user denied and that this one depends on.
+func (c *scheduler) deniedBefore(e *entry) *entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !changes(e.access) {
+		return nil
+	}
+	for _, f := range e.batch.entries[:e.index] {
+		if f.refused && conflict(f.access, e.access) {
+			return f
+		}
+	}
+	return nil
+}
+
+// takeSlot waits for one of the slots for running calls.
+func (c *scheduler) takeSlot(ctx context.Context, e *entry) error {
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.left { // while it asked
+		<-c.slots
+		return nil
+	}
+	e.hasSlot = true
+	return nil
+}
+
+// giveSlot releases the slot of e, and reports whether it had one.
+func (c *scheduler) giveSlot(e *entry) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.freeSlot(e)
+}
+
+func (c *scheduler) freeSlot(e *entry) bool {
+	had := e.hasSlot
+	if had {
+		e.hasSlot = false
+		<-c.slots
+	}
+	return had
+}
+
+// leave removes the call from the running ones.
+func (c *scheduler) leave(e *entry) {
+	e.left = true
+	c.freeSlot(e)
+	delete(c.running, e)
+}
+
+// delegate makes a running call a driver of other calls: it takes no slot and blocks no call.
+func (c *scheduler) delegate(e *entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leave(e)
+	c.signal(e)
+}
+
+// returned records that Run has returned and invalidates calls that read what it may have changed.
+func (c *scheduler) returned(e *entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leave(e)
+	if orders(e.access) {
+		for f := range c.live {
+			if f != e && !c.running[f] {
+				c.invalidate(f, e.access)
+			}
+		}
+	}
+	c.signal(e)
+}
+
+// finish removes the call from the order.
+func (c *scheduler) finish(e *entry, o Outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.outcome, e.done = o, true
+	delete(c.live, e)
+	c.signal(e)
+}
+
+// rejudge wakes every open question.
+func (c *scheduler) rejudge() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for p := range c.asking {
+		p.wake()
+	}
+}
+
+// open registers a question to be woken when something changes that may answer it, until close is called.
+func (c *scheduler) open(e *entry) (woken <-chan struct{}, close func()) {
+	p := &waiter{e, make(chan struct{}, 1)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asking[p] = true
+	return p.c, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.asking, p)
+	}
+}
+
+func (c *scheduler) isStale(e *entry) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return e.stale
+}
