@@ -14,7 +14,7 @@ import (
 var askUserQuestionText string
 
 type askUserQuestionArgs struct {
-	Questions []askedQuestion `json:"questions" minItems:"1" maxItems:"4" description:"The questions."`
+	Questions []askedQuestion `json:"questions" minItems:"1" maxItems:"4" description:"The questions." ignored:"metadata"`
 }
 
 type askedQuestion struct {
@@ -26,7 +26,7 @@ type askedQuestion struct {
 
 type askedOption struct {
 	Label       string `json:"label"`
-	Description string `json:"description,omitempty"`
+	Description string `json:"description,omitempty" ignored:"preview"`
 }
 
 // Characters of what is asked.

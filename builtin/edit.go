@@ -21,7 +21,7 @@ type editArgs struct {
 	Path  string    `json:"file_path" alias:"absolute_path,path" description:"Absolute path of the file."`
 	Old   *string   `json:"old_string,omitempty" description:"The text to replace, to the letter."`
 	New   *string   `json:"new_string,omitempty" description:"What stands there afterwards."`
-	All   bool      `json:"replace_all,omitempty" description:"Replace every occurrence."`
+	All   bool      `json:"replace_all,omitempty" description:"Replace every occurrence." ignored:"instruction,expected_replacements"`
 	Edits []oneEdit `json:"edits,omitempty" description:"Several replacements." minItems:"1"`
 }
 

@@ -17,7 +17,7 @@ var exitPlanModeText string
 const ExitPlanMode = "exit_plan_mode"
 
 type exitPlanModeArgs struct {
-	Plan string `json:"plan" description:"In Markdown: what changes where, in which order, how it is checked."`
+	Plan string `json:"plan" description:"In Markdown: what changes where, in which order, how it is checked." ignored:"allowedPrompts"`
 }
 
 // maxPlan is how many characters a person can be asked to agree to.

@@ -15,7 +15,7 @@ var globText string
 
 type globArgs struct {
 	Pattern          string `json:"pattern" description:"Pattern for the path below the folder." minLength:"1"`
-	Path             string `json:"path,omitempty" description:"Folder, absolute or from the workspace; the workspace if not given."`
+	Path             string `json:"path,omitempty" description:"Folder, absolute or from the workspace; the workspace if not given." alias:"dir_path"`
 	CaseSensitive    bool   `json:"case_sensitive,omitempty" description:"Whether case counts."`
 	RespectGitIgnore bool   `json:"respect_git_ignore,omitempty" description:"Leave out what git ignores." default:"true"`
 }

@@ -16,8 +16,8 @@ var grepSearchText string
 
 type grepSearchArgs struct {
 	Pattern      string `json:"pattern" description:"Regular expression."`
-	Path         string `json:"path,omitempty" description:"File or folder, absolute or from the workspace; the workspace if not given."`
-	Glob         string `json:"glob,omitempty" description:"Only files whose path matches, e.g. *.go or !*_test.go." alias:"include"`
+	Path         string `json:"path,omitempty" description:"File or folder, absolute or from the workspace; the workspace if not given." alias:"dir_path" ignored:"-n"`
+	Glob         string `json:"glob,omitempty" description:"Only files whose path matches, e.g. *.go or !*_test.go." alias:"include,include_pattern"`
 	Type         string `json:"type,omitempty" description:"Only files of this type: go, ts, py, …"`
 	OutputMode   string `json:"output_mode,omitempty" description:"What is told." enum:"content,files_with_matches,count" default:"content"`
 	Case         string `json:"case,omitempty" description:"Whether case counts." enum:"smart,sensitive,insensitive" default:"smart"`

@@ -32,7 +32,7 @@ type listDirectoryArgs struct {
 // filterArgument is the documented way to see what git ignores.
 type filterArgument struct {
 	Git *bool `json:"respect_git_ignore,omitempty" default:"true"`
-	AI  *bool `json:"respect_qwen_ignore,omitempty" default:"true"`
+	AI  *bool `json:"respect_qwen_ignore,omitempty" default:"true" alias:"respect_gemini_ignore"`
 }
 
 func (a filterArgument) showsIgnored() bool { return a.Git != nil && !*a.Git }

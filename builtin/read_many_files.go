@@ -14,7 +14,7 @@ import (
 var readManyFilesText string
 
 type readManyFilesArgs struct {
-	Paths     []string       `json:"paths" minItems:"1" description:"Such as src, main.go, src/**/*.go."`
+	Paths     []string       `json:"paths" lenient:"true" minItems:"1" description:"Such as src, main.go, src/**/*.go."`
 	Include   []string       `json:"include,omitempty" description:"Further patterns."`
 	Exclude   []string       `json:"exclude,omitempty" description:"Patterns to leave out."`
 	Recursive bool           `json:"recursive,omitempty" default:"true" description:"Deeper folders too."`
@@ -70,6 +70,9 @@ func (f *files) allTargets(a readManyFilesArgs) ([]target, error) {
 	}
 	each("paths", a.Paths)
 	each("include", a.Include)
+	if len(a.Paths)+len(a.Include) == 0 {
+		bad = append(bad, tool.Violation{Param: "paths", Reason: "is required (an array)"})
+	}
 	if len(bad) > 0 {
 		return nil, &tool.ParamError{Violations: bad}
 	}

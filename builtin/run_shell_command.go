@@ -21,9 +21,9 @@ var runShellCommandText string
 type runShellCommandArgs struct {
 	Command      string `json:"command" description:"The command, as for bash -c."`
 	Description  string `json:"description,omitempty" description:"One line for the person: what it is for."`
-	Directory    string `json:"directory,omitempty" description:"Folder to run in, absolute or from the workspace; the workspace if not given."`
-	Timeout      int    `json:"timeout,omitempty" description:"Milliseconds until it is ended." minimum:"1" maximum:"600000" default:"120000"`
-	IsBackground bool   `json:"is_background,omitempty" description:"Return at once with an id.{{shell_output: shell_output reads what it prints.}}{{shell_stop: shell_stop ends it.}}"`
+	Directory    string `json:"directory,omitempty" description:"Folder to run in, absolute or from the workspace; the workspace if not given." alias:"dir_path"`
+	Timeout      int    `json:"timeout,omitempty" description:"Milliseconds until it is ended." minimum:"1" maximum:"600000" default:"120000" ignored:"dangerouslyDisableSandbox"`
+	IsBackground bool   `json:"is_background,omitempty" description:"Return at once with an id.{{shell_output: shell_output reads what it prints.}}{{shell_stop: shell_stop ends it.}}" alias:"run_in_background"`
 }
 
 func runShellCommand(s *shell) tool.Tool {

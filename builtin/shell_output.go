@@ -17,7 +17,7 @@ var shellOutputText string
 type shellOutputArgs struct {
 	ID     string `json:"id" description:"Of the job{{run_shell_command:, as run_shell_command gave it}}{{task:; or the name of a background sub-agent}}." alias:"job_id,background_id,task_id,bash_id"`
 	Offset *int64 `json:"offset,omitempty" description:"Byte to read on from; where the last reading ended if not given." minimum:"0"`
-	Wait   int    `json:"wait,omitempty" description:"Milliseconds to wait for new output or the end." minimum:"0" maximum:"60000"`
+	Wait   int    `json:"wait,omitempty" description:"Milliseconds to wait for new output or the end." minimum:"0" maximum:"60000" ignored:"filter"`
 }
 
 func shellOutput(s *shell, tasks taskJobs) tool.Tool {

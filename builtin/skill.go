@@ -13,7 +13,7 @@ import (
 var skillText string
 
 type skillArgs struct {
-	Skill string `json:"skill" description:"Its name."`
+	Skill string `json:"skill" description:"Its name." alias:"command"`
 	Args  string `json:"args,omitempty" description:"What it shall be used on."`
 }
 

@@ -15,7 +15,7 @@ var taskText string
 type taskArgs struct {
 	Description string `json:"description" description:"A few words for the person."`
 	Prompt      string `json:"prompt" description:"All it must know, and what to report."`
-	Type        string `json:"subagent_type,omitempty" default:"general-purpose" description:"Which sort of sub-agent."`
+	Type        string `json:"subagent_type,omitempty" default:"general-purpose" description:"Which sort of sub-agent." ignored:"model"`
 	Background  bool   `json:"run_in_background,omitempty" description:"Do not wait; the report comes in a later turn.{{shell_output: shell_output tells how far it is.}}{{shell_stop: shell_stop ends it.}}"`
 }
 

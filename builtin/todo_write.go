@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -21,8 +22,8 @@ type todoWriteArgs struct {
 
 // Todo is one step of a task.
 type Todo struct {
-	ID      string `json:"id"`
-	Content string `json:"content"`
+	ID      string `json:"id" lenient:"true"`
+	Content string `json:"content" alias:"description" ignored:"activeForm"`
 	Status  string `json:"status" enum:"pending,in_progress,completed"`
 }
 
@@ -49,8 +50,9 @@ type todos struct {
 
 func todoWrite(s *todos) tool.Tool {
 	return tool.Define(tool.Def[todoWriteArgs]{
-		Name: "todo_write", DisplayName: "TodoWrite", Description: strings.TrimSpace(todoWriteText), RuleNames: []string{"TodoList"}, Kind: tool.Think, Needs: tool.NeedsSession,
+		Name: "todo_write", DisplayName: "TodoWrite", Description: strings.TrimSpace(todoWriteText), RuleNames: []string{"TodoList"}, Aliases: []string{"write_todos"}, Kind: tool.Think, Needs: tool.NeedsSession,
 		Prepare: func(_ context.Context, a todoWriteArgs) (*tool.Invocation, error) {
+			number(a.Todos)
 			if err := checkTodos(a.Todos); err != nil {
 				return nil, err
 			}
@@ -140,6 +142,21 @@ func checkTodos(list []Todo) error {
 		return &tool.ParamError{Violations: bad}
 	}
 	return nil
+}
+
+// number gives every step without an ID its position as ID, or the next number that no other step has.
+func number(list []Todo) {
+	taken := map[string]bool{}
+	for _, t := range list {
+		taken[t.ID] = true
+	}
+	for i := range list {
+		for n := i + 1; list[i].ID == ""; n++ {
+			if id := strconv.Itoa(n); !taken[id] {
+				list[i].ID, taken[id] = id, true
+			}
+		}
+	}
 }
 
 // TodoList is a list of steps, and its display: "todo_list" in the documentation.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -41,9 +42,23 @@ type WebFetch struct {
 func CheckPrivateHost(entry string) error { return web.CheckAllowed(entry) }
 
 type webFetchArgs struct {
-	URL    string `json:"url" description:"http or https."`
+	URL    string `json:"url" lenient:"true" description:"http or https."`
 	Prompt string `json:"prompt,omitempty" description:"What to find out from the page."`
 	Format string `json:"format,omitempty" description:"html is the source." enum:"auto,markdown,html,text" default:"auto"`
+}
+
+// inText finds addresses in a prompt.
+var inText = regexp.MustCompile(`https?://[^\s<>"'()\[\]{}]+`)
+
+// address is the URL to fetch: if none is given, the only one in the prompt, which is where Gemini's web_fetch expects it.
+func (a webFetchArgs) address() string {
+	if a.URL != "" {
+		return a.URL
+	}
+	if found := inText.FindAllString(a.Prompt, 2); len(found) == 1 {
+		return strings.TrimRight(found[0], ".,;:!?`")
+	}
+	return ""
 }
 
 // fetcher is what the calls of a session share.
@@ -63,6 +78,9 @@ func webFetch(f *fetcher) tool.Tool {
 	return tool.Define(tool.Def[webFetchArgs]{
 		Name: "web_fetch", DisplayName: "WebFetch", Description: strings.TrimSpace(webFetchText), Kind: tool.Fetch,
 		Prepare: func(_ context.Context, a webFetchArgs) (*tool.Invocation, error) {
+			if a.URL = a.address(); a.URL == "" {
+				return nil, tool.BadParam("url", "is required (a string)")
+			}
 			target, err := web.Parse(a.URL)
 			if err != nil {
 				return nil, tool.BadParam("url", "%v", err)

@@ -27,7 +27,10 @@ type Def[A any] struct {
 // Define makes a tool. The schema comes from A, a struct: a field is a parameter under its JSON name, required unless
 // its tag says omitempty; further tags are
 //
-//	description:"what it is for"   enum:"a,b"   minimum:"1"   maximum:"9"   default:"3"   minLength:"1"   alias:"old_name,other"
+//	description:"what it is for"   enum:"a,b"   minimum:"1"   maximum:"9"   default:"3"   minLength:"1"
+//	alias:"old_name,other"         further names of the parameter
+//	lenient:"true"                 declared as required; Prepare handles a missing value
+//	ignored:"mood,tone"            parameters beside this one that models trained on other agents send, and that have no effect
 //
 // Unknown parameters are refused. Define panics on an A it cannot make a schema of: a mistake in the program.
 func Define[A any](d Def[A]) Tool {

@@ -59,12 +59,12 @@ type Declaration struct {
 	Description string          // for the model
 	Parameters  json.RawMessage // JSON Schema of an object
 	Kind        Kind            // Other if empty
-	Aliases     []string        // other names it answers to
+	Aliases     []string        // other names that calls and rules may use
 	Origin      string          // "" built in, "mcp:github", "command": rules, trust and approval hashes hang on it
 	Fingerprint string          // of a tool from outside: of what runs it and all that is told of it. A yes for good is to this
 	Deferred    bool            // not declared to the model until someone reveals it
 	Budget      int             // characters of text for the model; 0 the executor's, <0 the tool sees to it itself
-	RuleNames   []string        // further names that rules of permissions know it by: those of the documentation's classes
+	RuleNames   []string        // names that other agents use for it ("Bash"), accepted in permission rules and, in any letter case, in calls
 	Needs       Need            // what must be there beside the executor; empty: nothing, so that it can be offered to other programs
 }
 
