@@ -170,7 +170,7 @@ assistant: done
 	if d := cmp.Diff([]string{"boom", "look", "odd", "wait"}, toolNames(r)); d != "" { // odd runs things: which of them, policy says
 		t.Errorf("tools of explore: %s", d)
 	}
-	if !strings.HasPrefix(r.System, "Be good.\n\nYou are the sub-agent explore-1:") || !strings.Contains(r.System, "You only look") {
+	if !strings.HasPrefix(r.System, "Be good.\n\nYou are the subagent explore-1.") || !strings.Contains(r.System, "You only look") {
 		t.Errorf("it is told %q", r.System)
 	}
 	var steps []string

@@ -14,19 +14,19 @@ import (
 var askUserQuestionText string
 
 type askUserQuestionArgs struct {
-	Questions []askedQuestion `json:"questions" minItems:"1" maxItems:"4" description:"The questions." ignored:"metadata"`
+	Questions []askedQuestion `json:"questions" minItems:"1" maxItems:"4" description:"Questions to ask." ignored:"metadata"`
 }
 
 type askedQuestion struct {
-	Question string        `json:"question"`
-	Header   string        `json:"header,omitempty"`
-	Options  []askedOption `json:"options" minItems:"2" maxItems:"4"`
-	Several  bool          `json:"multiSelect,omitempty"`
+	Question string        `json:"question" description:"The question, as a full sentence."`
+	Header   string        `json:"header,omitempty" description:"Short label for the question (1-2 words)."`
+	Options  []askedOption `json:"options" description:"Answers to choose from." minItems:"2" maxItems:"4"`
+	Several  bool          `json:"multiSelect,omitempty" description:"Allow several answers."`
 }
 
 type askedOption struct {
-	Label       string `json:"label"`
-	Description string `json:"description,omitempty" ignored:"preview"`
+	Label       string `json:"label" description:"Answer text (1-5 words)."`
+	Description string `json:"description,omitempty" description:"What choosing this answer means." ignored:"preview"`
 }
 
 // Characters of what is asked.
@@ -37,7 +37,9 @@ const (
 
 func askUserQuestion() tool.Tool {
 	return tool.Define(tool.Def[askUserQuestionArgs]{
-		Name: "ask_user_question", DisplayName: "AskUserQuestion", Description: strings.TrimSpace(askUserQuestionText), Kind: tool.Think, Needs: tool.NeedsPerson,
+		Name: "ask_user_question", DisplayName: "AskUserQuestion",
+		Summary:     "Ask the user multiple-choice questions",
+		Description: strings.TrimSpace(askUserQuestionText), Kind: tool.Think, Needs: tool.NeedsPerson,
 		Prepare: func(_ context.Context, a askUserQuestionArgs) (*tool.Invocation, error) {
 			if err := checkQuestions(a.Questions); err != nil {
 				return nil, err

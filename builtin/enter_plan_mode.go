@@ -52,7 +52,9 @@ const inPlanModeText = "Plan mode is on: look and think, change nothing; what wo
 
 func enterPlanMode(p *planning) tool.Tool {
 	return tool.Define(tool.Def[struct{}]{
-		Name: "enter_plan_mode", DisplayName: "EnterPlanMode", Description: strings.TrimSpace(enterPlanModeText), Kind: tool.Think, Needs: tool.NeedsPerson,
+		Name: "enter_plan_mode", DisplayName: "EnterPlanMode",
+		Summary:     "Switch to plan mode (read-only until the user approves a plan)",
+		Description: strings.TrimSpace(enterPlanModeText), Kind: tool.Think, Needs: tool.NeedsPerson,
 		Prepare: func(context.Context, struct{}) (*tool.Invocation, error) {
 			inv := &tool.Invocation{Description: "enter plan mode", Access: holdsAll}
 			switch {

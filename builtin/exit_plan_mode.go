@@ -17,7 +17,7 @@ var exitPlanModeText string
 const ExitPlanMode = "exit_plan_mode"
 
 type exitPlanModeArgs struct {
-	Plan string `json:"plan" description:"In Markdown: what changes where, in which order, how it is checked." ignored:"allowedPrompts"`
+	Plan string `json:"plan" description:"The plan in Markdown: what changes where, in which order, and how to verify it." ignored:"allowedPrompts"`
 }
 
 // maxPlan is how many characters a person can be asked to agree to.
@@ -50,7 +50,9 @@ func planForm() json.RawMessage {
 func exitPlanMode(p *planning) tool.Tool {
 	answer := planForm()
 	return tool.Define(tool.Def[exitPlanModeArgs]{
-		Name: ExitPlanMode, DisplayName: "ExitPlanMode", Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think, Needs: tool.NeedsPerson,
+		Name: ExitPlanMode, DisplayName: "ExitPlanMode",
+		Summary:     "Present a plan and ask the user to approve it",
+		Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think, Needs: tool.NeedsPerson,
 		Prepare: func(_ context.Context, a exitPlanModeArgs) (*tool.Invocation, error) {
 			plan := strings.TrimSpace(a.Plan)
 			if n := len([]rune(plan)); plan == "" || n > maxPlan {

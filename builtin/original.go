@@ -104,12 +104,12 @@ func (o original) binary(a action) error {
 	default:
 		what = t.Describe(int64(len(o.content)))
 	}
-	next := "edit works on text; change it with a command"
+	next := "only text can be edited; change it with a command"
 	switch a {
 	case toWrite:
-		next = "write_file overwrites only text; to write text in its place, delete it with a command first"
+		next = "only text can be overwritten; to write text in its place, delete it with a command first"
 	case toEditNotebook:
-		next = "notebook_edit needs a Jupyter notebook; change it with a command"
+		next = "only a Jupyter notebook has cells to edit; change it with a command"
 	}
 	return a.errorf(a.otherwise, o.path, "it is a binary file (%s), and %s", what, next)
 }

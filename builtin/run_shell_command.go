@@ -19,17 +19,19 @@ import (
 var runShellCommandText string
 
 type runShellCommandArgs struct {
-	Command      string `json:"command" description:"The command, as for bash -c."`
-	Description  string `json:"description,omitempty" description:"One line for the person: what it is for."`
-	Directory    string `json:"directory,omitempty" description:"Folder to run in, absolute or from the workspace; the workspace if not given." alias:"dir_path"`
-	Timeout      int    `json:"timeout,omitempty" description:"Milliseconds until it is ended." minimum:"1" maximum:"600000" default:"120000" ignored:"dangerouslyDisableSandbox"`
-	IsBackground bool   `json:"is_background,omitempty" description:"Return at once with an id.{{shell_output: shell_output reads what it prints.}}{{shell_stop: shell_stop ends it.}}" alias:"run_in_background"`
+	Command      string `json:"command" description:"Command to run with bash -c."`
+	Description  string `json:"description,omitempty" description:"What the command does, in 5-10 words, shown to the user."`
+	Directory    string `json:"directory,omitempty" description:"Directory to run in, absolute or relative to the workspace (default: the workspace)." alias:"dir_path"`
+	Timeout      int    `json:"timeout,omitempty" description:"Timeout in milliseconds (max 600000)." minimum:"1" maximum:"600000" default:"120000" ignored:"dangerouslyDisableSandbox"`
+	IsBackground bool   `json:"is_background,omitempty" description:"Run in background and return an ID at once.{{shell_output: Use shell_output to read the output.}}{{shell_stop: Use shell_stop to stop it.}}" alias:"run_in_background"`
 }
 
 func runShellCommand(s *shell) tool.Tool {
 	return tool.Define(tool.Def[runShellCommandArgs]{
-		Name: "run_shell_command", DisplayName: "Shell", Description: strings.TrimSpace(runShellCommandText),
-		RuleNames: []string{"Bash"}, Kind: tool.Execute, Budget: -1,
+		Name: "run_shell_command", DisplayName: "Shell",
+		Summary:     "Run a bash command, in the foreground or background",
+		Description: strings.TrimSpace(runShellCommandText),
+		RuleNames:   []string{"Bash"}, Kind: tool.Execute, Budget: -1,
 		Prepare: func(_ context.Context, a runShellCommandArgs) (*tool.Invocation, error) {
 			return s.prepare(a)
 		},

@@ -20,8 +20,8 @@ import (
 var saveMemoryText string
 
 type saveMemoryArgs struct {
-	Fact  string `json:"fact" description:"One sentence, clear by itself."`
-	Scope string `json:"scope,omitempty" enum:"global,project" default:"global" description:"For all projects, or for this one."`
+	Fact  string `json:"fact" description:"The fact, as one self-contained sentence."`
+	Scope string `json:"scope,omitempty" enum:"global,project" default:"global" description:"global: applies to all projects; project: only to this one."`
 }
 
 // memoryFailure is the documented type of failures to remember.
@@ -37,7 +37,9 @@ const (
 // saveMemory adds a fact to a context file. remembered, if not nil, is told of the file: so the fact counts at once.
 func saveMemory(f *files, remembered func(path string)) tool.Tool {
 	return tool.Define(tool.Def[saveMemoryArgs]{
-		Name: "save_memory", DisplayName: "SaveMemory", Description: strings.TrimSpace(saveMemoryText), RuleNames: []string{"MemoryTool"}, Kind: tool.Edit, Needs: tool.NeedsSession,
+		Name: "save_memory", DisplayName: "SaveMemory",
+		Summary:     "Save a fact for future sessions",
+		Description: strings.TrimSpace(saveMemoryText), RuleNames: []string{"MemoryTool"}, Kind: tool.Edit, Needs: tool.NeedsSession,
 		Prepare: func(ctx context.Context, a saveMemoryArgs) (*tool.Invocation, error) {
 			fact := contextfiles.Fact(a.Fact)
 			if n := len([]rune(fact)); fact == "" || n > maxFact {

@@ -17,14 +17,14 @@ import (
 var todoWriteText string
 
 type todoWriteArgs struct {
-	Todos []Todo `json:"todos" description:"All steps in order, done ones too; none clears the list."`
+	Todos []Todo `json:"todos" description:"Complete list in order, including completed items; an empty list clears it."`
 }
 
 // Todo is one step of a task.
 type Todo struct {
-	ID      string `json:"id" lenient:"true"`
-	Content string `json:"content" alias:"description" ignored:"activeForm"`
-	Status  string `json:"status" enum:"pending,in_progress,completed"`
+	ID      string `json:"id" description:"Unique ID of the item." lenient:"true"`
+	Content string `json:"content" description:"What to do, as an imperative." alias:"description" ignored:"activeForm"`
+	Status  string `json:"status" description:"pending (not started), in_progress (being done now) or completed." enum:"pending,in_progress,completed"`
 }
 
 // The statuses of a step.
@@ -50,7 +50,9 @@ type todos struct {
 
 func todoWrite(s *todos) tool.Tool {
 	return tool.Define(tool.Def[todoWriteArgs]{
-		Name: "todo_write", DisplayName: "TodoWrite", Description: strings.TrimSpace(todoWriteText), RuleNames: []string{"TodoList"}, Aliases: []string{"write_todos"}, Kind: tool.Think, Needs: tool.NeedsSession,
+		Name: "todo_write", DisplayName: "TodoWrite",
+		Summary:     "Keep a to-do list of the current task",
+		Description: strings.TrimSpace(todoWriteText), RuleNames: []string{"TodoList"}, Aliases: []string{"write_todos"}, Kind: tool.Think, Needs: tool.NeedsSession,
 		Prepare: func(_ context.Context, a todoWriteArgs) (*tool.Invocation, error) {
 			number(a.Todos)
 			if err := checkTodos(a.Todos); err != nil {

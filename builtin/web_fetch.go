@@ -42,9 +42,9 @@ type WebFetch struct {
 func CheckPrivateHost(entry string) error { return web.CheckAllowed(entry) }
 
 type webFetchArgs struct {
-	URL    string `json:"url" lenient:"true" description:"http or https."`
-	Prompt string `json:"prompt,omitempty" description:"What to find out from the page."`
-	Format string `json:"format,omitempty" description:"html is the source." enum:"auto,markdown,html,text" default:"auto"`
+	URL    string `json:"url" lenient:"true" description:"URL to fetch (http or https)."`
+	Prompt string `json:"prompt,omitempty" description:"Question to answer from the page."`
+	Format string `json:"format,omitempty" description:"Output format: auto, markdown, html (raw source) or text." enum:"auto,markdown,html,text" default:"auto"`
 }
 
 // inText finds addresses in a prompt.
@@ -76,7 +76,9 @@ const fetchFailed tool.ErrorType = "web_fetch_fallback_failed"
 
 func webFetch(f *fetcher) tool.Tool {
 	return tool.Define(tool.Def[webFetchArgs]{
-		Name: "web_fetch", DisplayName: "WebFetch", Description: strings.TrimSpace(webFetchText), Kind: tool.Fetch,
+		Name: "web_fetch", DisplayName: "WebFetch",
+		Summary:     "Fetch a web page",
+		Description: strings.TrimSpace(webFetchText), Kind: tool.Fetch,
 		Prepare: func(_ context.Context, a webFetchArgs) (*tool.Invocation, error) {
 			if a.URL = a.address(); a.URL == "" {
 				return nil, tool.BadParam("url", "is required (a string)")

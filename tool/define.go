@@ -12,6 +12,7 @@ import (
 type Def[A any] struct {
 	Name        string
 	DisplayName string
+	Summary     string // one line for people; not sent to the model
 	Description string
 	Kind        Kind
 	Aliases     []string
@@ -43,7 +44,7 @@ func Define[A any](d Def[A]) Tool {
 	}
 	return &defined[A]{
 		declaration: Declaration{
-			Name: d.Name, DisplayName: d.DisplayName, Description: d.Description, Parameters: raw,
+			Name: d.Name, DisplayName: d.DisplayName, Summary: d.Summary, Description: d.Description, Parameters: raw,
 			Kind: d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget, RuleNames: d.RuleNames, Needs: d.Needs,
 		},
 		// Read at the first call: a start makes all tools, and calls few of them.

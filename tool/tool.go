@@ -23,6 +23,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"strings"
 )
 
 // A Tool is something a model may call by name.
@@ -56,6 +57,7 @@ const (
 type Declaration struct {
 	Name        string          // what the model calls
 	DisplayName string          // what people read; Name if empty
+	Summary     string          // one line for lists that people read; see Brief
 	Description string          // for the model
 	Parameters  json.RawMessage // JSON Schema of an object
 	Kind        Kind            // Other if empty
@@ -91,12 +93,13 @@ func (d Declaration) MarshalJSON() ([]byte, error) {
 	return marshal(struct {
 		Name        string          `json:"name"`
 		DisplayName string          `json:"displayName"`
+		Summary     string          `json:"summary,omitempty"`
 		Description string          `json:"description"`
 		Parameters  json.RawMessage `json:"parametersJsonSchema"`
 		Kind        Kind            `json:"kind"`
 		Aliases     []string        `json:"aliases"`
 		Source      string          `json:"source"`
-	}{d.Name, d.Title(), d.Description, d.Parameters, d.kind(), aliases, source})
+	}{d.Name, d.Title(), d.Summary, d.Description, d.Parameters, d.kind(), aliases, source})
 }
 
 // Title is the name people read.
@@ -105,6 +108,15 @@ func (d Declaration) Title() string {
 		return d.DisplayName
 	}
 	return d.Name
+}
+
+// Brief is one line for lists that people read: the summary, or the first sentence of the description.
+func (d Declaration) Brief() string {
+	if d.Summary != "" {
+		return d.Summary
+	}
+	sentence, _, _ := strings.Cut(strings.Join(strings.Fields(d.Description), " "), ". ")
+	return strings.TrimSuffix(sentence, ".")
 }
 
 func (d Declaration) kind() Kind {
