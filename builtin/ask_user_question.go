@@ -54,7 +54,7 @@ func askUserQuestion() tool.Tool {
 						return tool.Result{}, err
 					}
 					if l.Call.By != "" {
-						return tool.Result{}, tool.Errorf(tool.ExecutionDenied, "ask the person: a sub-agent cannot; put the question into your report")
+						return tool.Result{}, tool.Errorf(tool.ExecutionDenied, "ask the user: a subagent can't; put the question into your report")
 					}
 					return readAnswers(a.Questions, l.Decision.Answer)
 				},
@@ -131,7 +131,7 @@ func readAnswers(questions []askedQuestion, raw json.RawMessage) (tool.Result, e
 	var filled map[string]any
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &filled); err != nil {
-			return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "ask the person: the answers cannot be read: %w", err)
+			return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "ask the user: can't read the answers: %w", err)
 		}
 	}
 	var b strings.Builder
@@ -147,9 +147,9 @@ func readAnswers(questions []askedQuestion, raw json.RawMessage) (tool.Result, e
 		fmt.Fprintf(&b, "\n**%s**: %s", strings.TrimSpace(q.title()), answer)
 	}
 	if answered == 0 {
-		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "ask the person: no answers came back; ask in your own words at the end of your answer, or go on with what is likely")
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "ask the user: no answers came back; ask in your final answer, or continue with a reasonable assumption")
 	}
-	return tool.TextResult("The person answered:" + b.String()), nil
+	return tool.TextResult("The user answered:" + b.String()), nil
 }
 
 // words are the texts of an answer: one, or several.

@@ -77,7 +77,7 @@ func (f *files) checkFolder(p workspace.Path) error {
 	case err != nil:
 		return toList.failure(p, err)
 	case !info.IsDir():
-		return toList.errorf(notADirectory, p, "it is %s, not a folder%s", workspace.Kind(info.Mode()), f.offer.hint("read_file", "; use read_file to see a file"))
+		return toList.errorf(notADirectory, p, "it is %s, not a directory%s", workspace.Kind(info.Mode()), f.offer.hint("read_file", "; use read_file to see a file"))
 	}
 	return nil
 }

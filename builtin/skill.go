@@ -78,7 +78,7 @@ func findSkill(skills []Skill, names []string, name string) (Skill, error) {
 			return s, nil
 		}
 	}
-	there := "there are none: one is a folder with a SKILL.md in .adze/skills"
+	there := "no skills are installed (add .adze/skills/NAME/SKILL.md)"
 	if len(names) > 0 {
 		there = "the skills are " + oneLine(strings.Join(names, ", "), 1000)
 	}

@@ -62,7 +62,7 @@ func task(run func(context.Context, TaskRequest) (tool.Result, error), types []T
 			}
 			inv := &tool.Invocation{Description: r.title(), Access: []tool.Access{tool.Nothing}}
 			if run == nil {
-				return inv, tool.Errorf(tool.ExecutionFailed, "%s: there is no model here that a sub-agent could use; do it yourself", r.title())
+				return inv, tool.Errorf(tool.ExecutionFailed, "%s: no model is available for a subagent; do it yourself", r.title())
 			}
 			inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 				if err := ctx.Err(); err != nil {

@@ -110,7 +110,7 @@ func (s *todos) news() []string {
 		return nil
 	}
 	s.stale = 0
-	return []string{"Reminder: the list of steps was not changed for a while. " + list.Reminder() + "\nWrite it anew with todo_write if it is not true any more; the person is not to be told of this."}
+	return []string{"Reminder: the to-do list hasn't been updated recently. " + list.Reminder() + "\nIf it's out of date, update it with todo_write. Don't mention this reminder to the user."}
 }
 
 // Todos is the list of steps of an agent, by its path as in [tool.Call].By: "" is the first one. It is not to be changed.

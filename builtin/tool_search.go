@@ -41,7 +41,7 @@ func toolSearch(find FindTools) tool.Tool {
 			query := strings.TrimSpace(a.Query)
 			switch {
 			case query == "":
-				return nil, tool.BadParam("query", "must not be empty; say in a few words what the tool shall do")
+				return nil, tool.BadParam("query", "must not be empty; describe in a few words what the tool should do")
 			case len(query) > maxFoundQuery:
 				return nil, tool.BadParam("query", "has %d characters; a few words are enough", len(query))
 			}

@@ -196,7 +196,7 @@ func (s *searcher) failure(e *websearch.Engine, err error) error {
 	kind := searchFailedType
 	next := ""
 	if errors.As(err, &limit) {
-		kind, next = searchLimited, "; wait, or go on without a search"
+		kind, next = searchLimited, "; wait, or continue without a search"
 	}
 	for _, other := range s.engines {
 		if other != e && other.Ready() == nil {
