@@ -12,9 +12,9 @@ import (
 func TestNotFoundTeaches(t *testing.T) {
 	code := "package p\n\nfunc f(a, b int) int {\n\tif a > b {\n\t\treturn a - b\n\t}\n\treturn b\n}\n"
 	for _, c := range []struct{ name, text, old, want string }{
-		{"another word", code, "\t\treturn a + b\n", "old_string is not in the file; closest match: line 5 (71% alike; → is a tab, · a space)\n" +
+		{"another word", code, "\t\treturn a + b\n", "old_string is not in the file; closest match: line 5 (71% similar; → is a tab, · a space)\n" +
 			"line 5, column 12: old_string has '+', the file has '-'\n  old_string: →→return a + b\n  file:       →→return a - b"},
-		{"uneven indentation", code, "if a > b {\n\treturn a - b\n    }", "old_string is not in the file; closest match: lines 4-6 (100% alike; → is a tab, · a space)\n" +
+		{"uneven indentation", code, "if a > b {\n\treturn a - b\n    }", "old_string is not in the file; closest match: lines 4-6 (100% similar; → is a tab, · a space)\n" +
 			"line 5, column 2: old_string has 'r', the file has a tab\n  old_string: →return a - b\n  file:       →→return a - b\n" +
 			"line 6, column 1: old_string has 4 spaces, the file has a tab\n  old_string: ····}\n  file:       →}"},
 		{"nothing like it", code, "completely different", "old_string is not in the file; read the file again and copy the text exactly"},
