@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,5 +32,19 @@ func TestWhatEveryTurnCarriesIsSmall(t *testing.T) {
 	t.Logf("%d bytes", size)
 	if size > 20_000 {
 		t.Errorf("system prompt and declarations have %d bytes, over 20,000", size)
+	}
+}
+
+// Without a user, the model learns that nobody answers.
+func TestSystemPromptWithoutAUser(t *testing.T) {
+	for _, user := range []bool{true, false} {
+		s, err := Open(Env{Person: user, Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: Canonical(t.TempDir())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if said := strings.Contains(s.system(), "This session is non-interactive: nobody can answer questions or approve calls."); said == user {
+			t.Errorf("with a user %v: non-interactive %v", user, said)
+		}
 	}
 }
