@@ -35,8 +35,7 @@ func TestReadmeTable(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| tool | kind | what it does |\n|---|---|---|\n")
 	for _, d := range declarations(t) {
-		sentence, _, _ := strings.Cut(strings.ReplaceAll(d.Description, "\n", " "), ". ")
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", d.Name, d.Kind, strings.TrimSuffix(sentence, "."))
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", d.Name, d.Kind, d.Brief())
 	}
 	between := regexp.MustCompile(`(?s)(<!-- tools -->\n).*(<!-- /tools -->)`)
 	if !between.Match(readme) {

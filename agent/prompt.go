@@ -10,15 +10,19 @@ import (
 //go:embed system.md
 var systemText string
 
-// Surroundings are the facts that the system prompt states.
+// Surroundings is the environment that the system prompt describes.
 type Surroundings struct {
 	Workspace string    // absolute path
 	Date      time.Time // zero: unknown
 	Platform  string    // "": this program's
-	Extra     string    // instructions of the user or the project, appended
+	NoUser    bool      // no user can answer questions or approve calls
+	Extra     string    // instructions from the user and the project
 }
 
-// SystemPrompt returns the system prompt: who the model is and how to work.
+// noUserText is the part of the system prompt for sessions without a user.
+const noUserText = "This session is non-interactive: nobody can answer questions or approve calls."
+
+// SystemPrompt returns the system prompt: the model's role, its environment and how to work.
 func SystemPrompt(s Surroundings) string {
 	if s.Platform == "" {
 		s.Platform = runtime.GOOS
@@ -28,6 +32,9 @@ func SystemPrompt(s Surroundings) string {
 		date = s.Date.Format("Monday, 2 January 2006")
 	}
 	text := strings.NewReplacer("{{workspace}}", s.Workspace, "{{date}}", date, "{{platform}}", s.Platform).Replace(systemText)
+	if s.NoUser {
+		text += "\n" + noUserText + "\n"
+	}
 	if s.Extra != "" {
 		text += "\n" + strings.TrimSpace(s.Extra) + "\n"
 	}

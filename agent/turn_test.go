@@ -307,10 +307,14 @@ func TestSystemPrompt(t *testing.T) {
 	s := agent.SystemPrompt(agent.Surroundings{
 		Workspace: "/home/me/app", Platform: "linux", Date: time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC), Extra: "Use tabs.",
 	})
-	for _, want := range []string{"Working directory: /home/me/app. Platform: linux. Date: Tuesday, 3 February 2026", "\nUse tabs.\n"} {
+	for _, want := range []string{"Working directory: /home/me/app. Platform: linux. Date: Tuesday, 3 February 2026.", "\nUse tabs.\n"} {
 		if !strings.Contains(s, want) {
 			t.Errorf("lacks %q:\n%s", want, s)
 		}
+	}
+	const headless = "\nThis session is non-interactive: nobody can answer questions or approve calls.\n"
+	if strings.Contains(s, headless) || !strings.Contains(agent.SystemPrompt(agent.Surroundings{NoUser: true}), headless) {
+		t.Error("only a session without a user is non-interactive")
 	}
 	if len(s) > 2048 || strings.Contains(s, "{{") {
 		t.Errorf("%d bytes:\n%s", len(s), s)

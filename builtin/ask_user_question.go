@@ -14,19 +14,19 @@ import (
 var askUserQuestionText string
 
 type askUserQuestionArgs struct {
-	Questions []askedQuestion `json:"questions" minItems:"1" maxItems:"4" description:"The questions."`
+	Questions []askedQuestion `json:"questions" minItems:"1" maxItems:"4" description:"Questions to ask." ignored:"metadata"`
 }
 
 type askedQuestion struct {
-	Question string        `json:"question"`
-	Header   string        `json:"header,omitempty"`
-	Options  []askedOption `json:"options" minItems:"2" maxItems:"4"`
-	Several  bool          `json:"multiSelect,omitempty"`
+	Question string        `json:"question" description:"The question, as a full sentence."`
+	Header   string        `json:"header,omitempty" description:"Short label for the question (1-2 words)."`
+	Options  []askedOption `json:"options" description:"Answers to choose from." minItems:"2" maxItems:"4"`
+	Several  bool          `json:"multiSelect,omitempty" description:"Allow several answers."`
 }
 
 type askedOption struct {
-	Label       string `json:"label"`
-	Description string `json:"description,omitempty"`
+	Label       string `json:"label" description:"Answer text (1-5 words)."`
+	Description string `json:"description,omitempty" description:"What choosing this answer means." ignored:"preview"`
 }
 
 // Characters of what is asked.
@@ -37,7 +37,9 @@ const (
 
 func askUserQuestion() tool.Tool {
 	return tool.Define(tool.Def[askUserQuestionArgs]{
-		Name: "ask_user_question", DisplayName: "AskUserQuestion", Description: strings.TrimSpace(askUserQuestionText), Kind: tool.Think, Needs: tool.NeedsPerson,
+		Name: "ask_user_question", DisplayName: "AskUserQuestion",
+		Summary:     "Ask the user multiple-choice questions",
+		Description: strings.TrimSpace(askUserQuestionText), Kind: tool.Think, Needs: tool.NeedsPerson,
 		Prepare: func(_ context.Context, a askUserQuestionArgs) (*tool.Invocation, error) {
 			if err := checkQuestions(a.Questions); err != nil {
 				return nil, err
@@ -52,7 +54,7 @@ func askUserQuestion() tool.Tool {
 						return tool.Result{}, err
 					}
 					if l.Call.By != "" {
-						return tool.Result{}, tool.Errorf(tool.ExecutionDenied, "ask the person: a sub-agent cannot; put the question into your report")
+						return tool.Result{}, tool.Errorf(tool.ExecutionDenied, "ask the user: a subagent can't; put the question into your report")
 					}
 					return readAnswers(a.Questions, l.Decision.Answer)
 				},
@@ -129,7 +131,7 @@ func readAnswers(questions []askedQuestion, raw json.RawMessage) (tool.Result, e
 	var filled map[string]any
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &filled); err != nil {
-			return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "ask the person: the answers cannot be read: %w", err)
+			return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "ask the user: can't read the answers: %w", err)
 		}
 	}
 	var b strings.Builder
@@ -145,9 +147,9 @@ func readAnswers(questions []askedQuestion, raw json.RawMessage) (tool.Result, e
 		fmt.Fprintf(&b, "\n**%s**: %s", strings.TrimSpace(q.title()), answer)
 	}
 	if answered == 0 {
-		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "ask the person: no answers came back; ask in your own words at the end of your answer, or go on with what is likely")
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "ask the user: no answers came back; ask in your final answer, or continue with a reasonable assumption")
 	}
-	return tool.TextResult("The person answered:" + b.String()), nil
+	return tool.TextResult("The user answered:" + b.String()), nil
 }
 
 // words are the texts of an answer: one, or several.

@@ -46,12 +46,12 @@ func TestAnswers(t *testing.T) {
 		status tool.Status
 		want   string
 	}{
-		"chosen":        {permission.Default, chose(`{"q1":"SQLite","q2":["Units","None"]}`), "success", "The person answered:\n**DB**: SQLite\n**What to test?**: Units; None"},
+		"chosen":        {permission.Default, chose(`{"q1":"SQLite","q2":["Units","None"]}`), "success", "The user answered:\n**DB**: SQLite\n**What to test?**: Units; None"},
 		"their own":     {permission.Plan, chose(`{"q1_other":" MySQL ","q2":[],"q2_other":"docs"}`), "success", "**DB**: MySQL\n**What to test?**: docs"},
 		"both":          {permission.Yolo, chose(`{"q2":["Units"],"q2_other":"docs"}`), "success", "**DB**: (no answer)\n**What to test?**: Units; docs"},
 		"strange keys":  {permission.Default, chose(`{"q9":"x","1":"y","q1":7}`), "error", "no answers came back"},
 		"nothing":       {permission.Default, tool.Decision{Verdict: tool.Allow}, "error", "no answers came back"},
-		"not an object": {permission.Default, chose(`"yes"`), "error", "cannot be read"},
+		"not an object": {permission.Default, chose(`"yes"`), "error", "can't read the answers"},
 		"declined":      {permission.Yolo, tool.Decision{Reason: "later"}, "denied", "denied by the user: later"},
 	} {
 		t.Run(name, func(t *testing.T) {

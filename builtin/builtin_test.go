@@ -7,6 +7,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -100,10 +102,51 @@ func TestDeclarations(t *testing.T) {
 		}
 		b.WriteByte('\n')
 	}
-	if size > 15<<10 {
-		t.Errorf("the declarations are %d bytes, more than 15 KB", size)
+	if size > 18_000 {
+		t.Errorf("the declarations are %d bytes, more than 18,000", size)
 	}
 	golden(t, "testdata/declarations.json", b.Bytes())
+}
+
+// Every parameter has a description, and every tool a summary for people, who are not "you" to it.
+func TestEveryParameterIsDescribed(t *testing.T) {
+	s, err := New(wired(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var walk func(at string, schema map[string]any)
+	walk = func(at string, schema map[string]any) {
+		if items, ok := schema["items"].(map[string]any); ok {
+			walk(at+"[]", items)
+		}
+		properties, _ := schema["properties"].(map[string]any)
+		for name, p := range properties {
+			p := p.(map[string]any)
+			about, _ := p["description"].(string)
+			if len(about) < 10 || !strings.HasSuffix(about, ".") {
+				t.Errorf("%s.%s is described as %q", at, name, about)
+			}
+			enum, _ := p["enum"].([]any)
+			for _, value := range enum {
+				if !strings.Contains(about, value.(string)) {
+					t.Errorf("%s.%s: the description doesn't explain %v", at, name, value)
+				}
+			}
+			walk(at+"."+name, p)
+		}
+	}
+	for _, tl := range s.All() {
+		d := tl.Declaration()
+		var schema map[string]any
+		if err := json.Unmarshal(d.Parameters, &schema); err != nil {
+			t.Fatal(err)
+		}
+		walk(d.Name, schema)
+		if d.Summary == "" || strings.HasSuffix(d.Summary, ".") || regexp.MustCompile(`(?i)\byour?\b`).MatchString(d.Summary) {
+			t.Errorf("%s has the summary %q", d.Name, d.Summary)
+		}
+	}
 }
 
 func golden(t *testing.T, name string, got []byte) {

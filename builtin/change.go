@@ -100,11 +100,11 @@ func (c *change) warnings(diff string) []string {
 	} else if c.was.exists && c.was.doc.Encoding != text.UTF8 {
 		old, now := c.was.doc.LineEnds(), c.now.LineEnds()
 		if (old.CRLF > 0) != (now.CRLF > 0) || (old.LF > 0) != (now.LF > 0) {
-			out = append(out, "line ends change")
+			out = append(out, "changes line endings")
 		}
 	}
 	if tool.Hidden(strings.ReplaceAll(diff, "\r", "")) {
-		out = append(out, "there are characters in it that are not seen; they are spelled out here")
+		out = append(out, "contains invisible characters (shown escaped)")
 	}
 	return out
 }

@@ -24,7 +24,7 @@ func (f *files) commit(ctx context.Context, c *change) (string, error) {
 	var changed *atomicfile.ChangedError
 	switch {
 	case errors.As(err, &changed) && changed.How == "is gone":
-		return "", c.action.errorf(changedSinceRead, p, "it is gone since this call was prepared, and nothing was written; look again before you write it anew")
+		return "", c.action.errorf(changedSinceRead, p, "it was deleted after this call was prepared; nothing was written. Check before you write it again")
 	case errors.As(err, &changed):
 		return "", c.was.vanished(c.action)
 	case err != nil:

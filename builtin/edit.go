@@ -19,16 +19,16 @@ var editText string
 
 type editArgs struct {
 	Path  string    `json:"file_path" alias:"absolute_path,path" description:"Absolute path of the file."`
-	Old   *string   `json:"old_string,omitempty" description:"The text to replace, to the letter."`
-	New   *string   `json:"new_string,omitempty" description:"What stands there afterwards."`
-	All   bool      `json:"replace_all,omitempty" description:"Replace every occurrence."`
-	Edits []oneEdit `json:"edits,omitempty" description:"Several replacements." minItems:"1"`
+	Old   *string   `json:"old_string,omitempty" description:"Exact text to replace."`
+	New   *string   `json:"new_string,omitempty" description:"Replacement text."`
+	All   bool      `json:"replace_all,omitempty" description:"Replace every occurrence." ignored:"instruction,expected_replacements"`
+	Edits []oneEdit `json:"edits,omitempty" description:"Several replacements, instead of old_string, new_string and replace_all." minItems:"1"`
 }
 
 type oneEdit struct {
-	Old string `json:"old_string"`
-	New string `json:"new_string"`
-	All bool   `json:"replace_all,omitempty"`
+	Old string `json:"old_string" description:"Exact text to replace."`
+	New string `json:"new_string" description:"Replacement text."`
+	All bool   `json:"replace_all,omitempty" description:"Replace every occurrence."`
 }
 
 // The documented types of edits that do not land.
@@ -44,7 +44,9 @@ var toEdit = action{"edit", editPreparation}
 
 func editFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[editArgs]{
-		Name: "edit", DisplayName: "Edit", Description: strings.TrimSpace(editText), RuleNames: []string{"MultiEdit"}, Kind: tool.Edit, Aliases: []string{"replace"},
+		Name: "edit", DisplayName: "Edit",
+		Summary:     "Replace text in a file",
+		Description: strings.TrimSpace(editText), RuleNames: []string{"MultiEdit"}, Kind: tool.Edit, Aliases: []string{"replace"},
 		Prepare: func(ctx context.Context, a editArgs) (*tool.Invocation, error) {
 			edits, err := a.all()
 			if err != nil {

@@ -47,17 +47,19 @@ func (p *planning) last() string {
 // holdsAll is the access of a change of mode: every later call is prepared and judged after it.
 var holdsAll = []tool.Access{{Verb: tool.Locks, Target: "*"}}
 
-const inPlanModeText = "Plan mode is on: look and think, change nothing; what would change something is refused. " +
-	"When you know what to do, call exit_plan_mode with the whole plan, so that the person can agree to it."
+const inPlanModeText = "Plan mode is on: research only; calls that modify anything are denied. " +
+	"When your plan is ready, call exit_plan_mode with the full plan for the user's approval."
 
 func enterPlanMode(p *planning) tool.Tool {
 	return tool.Define(tool.Def[struct{}]{
-		Name: "enter_plan_mode", DisplayName: "EnterPlanMode", Description: strings.TrimSpace(enterPlanModeText), Kind: tool.Think, Needs: tool.NeedsPerson,
+		Name: "enter_plan_mode", DisplayName: "EnterPlanMode",
+		Summary:     "Switch to plan mode (read-only until the user approves a plan)",
+		Description: strings.TrimSpace(enterPlanModeText), Kind: tool.Think, Needs: tool.NeedsPerson,
 		Prepare: func(context.Context, struct{}) (*tool.Invocation, error) {
 			inv := &tool.Invocation{Description: "enter plan mode", Access: holdsAll}
 			switch {
 			case p.mode == nil || p.setMode == nil:
-				return inv, tool.Errorf(tool.ExecutionDenied, "enter plan mode: this session has no modes; go on without it")
+				return inv, tool.Errorf(tool.ExecutionDenied, "enter plan mode: this session has no modes; continue without it")
 			case !p.person && !p.inPlanMode():
 				return inv, tool.Errorf(tool.ExecutionDenied, "enter plan mode: nobody is there who could agree to a plan, "+
 					"so it could never be left; write the plan into your answer instead, or go on with the work")
@@ -81,7 +83,7 @@ func enterPlanMode(p *planning) tool.Tool {
 // mayChange refuses a change of mode by a sub-agent: the mode is the person's and the first agent's.
 func (p *planning) mayChange(ctx context.Context, l *tool.Live) error {
 	if l.Call.By != "" {
-		return tool.Errorf(tool.ExecutionDenied, "change the mode: a sub-agent cannot; put the plan into your report")
+		return tool.Errorf(tool.ExecutionDenied, "change the mode: a subagent can't; put the plan into your report")
 	}
 	return ctx.Err()
 }

@@ -24,7 +24,7 @@ const (
 	maxLines    = 2000   // of a text that are shown at once, unless more are asked for
 	maxChars    = 25_000 // of a text that are shown at once
 	maxLine     = 2000   // characters of one line, where not everything fits; a line asked for alone gets maxChars
-	cutMark     = "… [the rest of this long line is left out; limit 1 shows more of it]"
+	cutMark     = "… [long line truncated; use limit 1 to read more of it]"
 )
 
 // window is which lines of a text are wanted, and how much of them is shown.

@@ -17,7 +17,7 @@ var exitPlanModeText string
 const ExitPlanMode = "exit_plan_mode"
 
 type exitPlanModeArgs struct {
-	Plan string `json:"plan" description:"In Markdown: what changes where, in which order, how it is checked."`
+	Plan string `json:"plan" description:"The plan in Markdown: what changes where, in which order, and how to verify it." ignored:"allowedPrompts"`
 }
 
 // maxPlan is how many characters a person can be asked to agree to.
@@ -38,7 +38,7 @@ type planAnswer struct {
 
 func planForm() json.RawMessage {
 	var f form
-	f.one("choice", "How to go on", "", []choice{
+	f.one("choice", "Next step", "", []choice{
 		{Const: goOnAsking, Title: "Yes, and ask before each change"},
 		{Const: goOnEditing, Title: "Yes, and edit files without asking"},
 		{Const: stayInPlan, Title: "No, stay in plan mode"},
@@ -50,17 +50,19 @@ func planForm() json.RawMessage {
 func exitPlanMode(p *planning) tool.Tool {
 	answer := planForm()
 	return tool.Define(tool.Def[exitPlanModeArgs]{
-		Name: ExitPlanMode, DisplayName: "ExitPlanMode", Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think, Needs: tool.NeedsPerson,
+		Name: ExitPlanMode, DisplayName: "ExitPlanMode",
+		Summary:     "Present a plan and ask the user to approve it",
+		Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think, Needs: tool.NeedsPerson,
 		Prepare: func(_ context.Context, a exitPlanModeArgs) (*tool.Invocation, error) {
 			plan := strings.TrimSpace(a.Plan)
 			if n := len([]rune(plan)); plan == "" || n > maxPlan {
-				return nil, tool.BadParam("plan", "must have 1 to %d characters, so that a person can read it, got %d", maxPlan, n)
+				return nil, tool.BadParam("plan", "must have 1 to %d characters, so that the user can read it, got %d", maxPlan, n)
 			}
 			inv := &tool.Invocation{Description: "leave plan mode with this plan", Access: holdsAll}
 			if err := p.check(); err != nil {
 				return inv, err
 			}
-			inv.Confirm = tool.Plan{Message: "Shall this plan be carried out?", Text: plan}
+			inv.Confirm = tool.Plan{Message: "Implement this plan?", Text: plan}
 			inv.Form, inv.MustAsk = answer, true
 			inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 				if err := p.mayChange(ctx, l); err != nil {
@@ -81,8 +83,8 @@ func (p *planning) check() error {
 	if p.inPlanMode() && p.setMode != nil {
 		return nil
 	}
-	return tool.Errorf(tool.ExecutionDenied, "leave plan mode: it is not on, so there is nothing to leave and no plan to agree to; "+
-		"go on with the work and do not call this again")
+	return tool.Errorf(tool.ExecutionDenied, "leave plan mode: plan mode is not on; "+
+		"continue with the work and don't call this again")
 }
 
 // leave does what the person chose.
@@ -113,14 +115,14 @@ func (p *planning) leave(plan string, raw json.RawMessage) (tool.Result, error) 
 		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the mode could not be changed, so plan mode stays on: %w", err)
 	}
 	p.agreed(plan)
-	said := "The person agreed to the plan, and plan mode is off. Carry it out now."
+	said := "The user approved the plan. Plan mode is off; implement it now."
 	if a.Choice == goOnEditing {
-		said += " Edits inside the workspace are not asked about."
+		said += " Edits inside the workspace are auto-approved."
 	}
 	if word := strings.TrimSpace(a.Change); word != "" {
-		said += " They add: " + word
+		said += " The user adds: " + word
 	}
-	return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: tool.Plan{Message: "The plan was agreed to.", Text: plan}}, nil
+	return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: tool.Plan{Message: "The plan was approved.", Text: plan}}, nil
 }
 
 // stayed is the outcome of a plan that the person wants changed.

@@ -20,13 +20,13 @@ func TestFailuresHaveTheirDocumentedTypes(t *testing.T) {
 		want tool.ErrorType
 		says string
 	}{
-		{&fs.PathError{Op: "open", Path: "/w/a", Err: syscall.ENOENT}, tool.FileNotFound, "write a: there is no such file or folder"},
+		{&fs.PathError{Op: "open", Path: "/w/a", Err: syscall.ENOENT}, tool.FileNotFound, "write a: file not found"},
 		{&fs.PathError{Op: "open", Path: "/w/a", Err: syscall.EACCES}, tool.PermissionDenied, "write a: permission denied; the user that runs this has no right to it"},
 		{&fs.PathError{Op: "write", Path: "/w/a", Err: syscall.ENOSPC}, noSpaceLeft, "write a: no space left on device; the old content is untouched"},
 		{&fs.PathError{Op: "write", Path: "/w/a", Err: syscall.EDQUOT}, noSpaceLeft, "write a: disk quota exceeded"},
 		{fmt.Errorf("wrapped: %w", syscall.EROFS), tool.PermissionDenied, "write a: wrapped: read-only file system"},
-		{syscall.EISDIR, targetIsDirectory, "write a: it is a folder"},
-		{&workspace.NotRegularError{Path: "/w/a", Kind: "a folder"}, targetIsDirectory, "write a: it is a folder, not a file; list it"},
+		{syscall.EISDIR, targetIsDirectory, "write a: it is a directory"},
+		{&workspace.NotRegularError{Path: "/w/a", Kind: "a folder"}, targetIsDirectory, "write a: it is a directory, not a file; list it"},
 		{&workspace.NotRegularError{Path: "/w/a", Kind: "a socket"}, targetNotRegular, "write a: it is a socket, not a regular file"},
 		{syscall.EIO, fileWriteFailure, "write a: input/output error"},
 		{tool.Errorf(requiresRead, "as it was"), requiresRead, "as it was"},

@@ -64,7 +64,7 @@ func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Pa
 		return p, tool.BadParam(param, "path %q holds U+FFFD, which stands for bytes that are not valid UTF-8; give a name that is", name)
 	}
 	if v := f.refusal(p, kind); v.State == ignore.Refused {
-		return p, tool.Errorf(tool.ExecutionDenied, "%s %s: %w; no tool may touch it, so go on without it", a.verb, p.Rel, v)
+		return p, tool.Errorf(tool.ExecutionDenied, "%s %s: %w; no tool can access it; continue without it", a.verb, p.Rel, v)
 	}
 	return p, nil
 }
@@ -137,7 +137,7 @@ func (a action) failure(p workspace.Path, err error) error {
 	case err == nil || errors.As(err, &typed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &special) && special.Kind == "a folder":
-		return a.errorf(targetIsDirectory, p, "it is a folder, not a file; list it to see what is in it")
+		return a.errorf(targetIsDirectory, p, "it is a directory, not a file; list it instead")
 	case errors.As(err, &special):
 		kind := targetNotRegular
 		if a == toRead {
@@ -147,7 +147,7 @@ func (a action) failure(p workspace.Path, err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return a.errorf(a.otherwise, p, "it has no end: reading it waits for news")
 	case errors.Is(err, fs.ErrNotExist):
-		return a.errorf(tool.FileNotFound, p, "there is no such file or folder")
+		return a.errorf(tool.FileNotFound, p, "file not found")
 	case errors.Is(err, syscall.ENOTDIR) && a != toWrite:
 		return a.errorf(tool.FileNotFound, p, "%w", cause(err))
 	case errors.Is(err, fs.ErrPermission):
@@ -157,7 +157,7 @@ func (a action) failure(p workspace.Path, err error) error {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return a.errorf(noSpaceLeft, p, "%w; the old content is untouched, so make room and try again", cause(err))
 	case errors.Is(err, syscall.EISDIR):
-		return a.errorf(targetIsDirectory, p, "it is a folder")
+		return a.errorf(targetIsDirectory, p, "it is a directory")
 	}
 	return a.errorf(a.otherwise, p, "%w", cause(err))
 }

@@ -38,7 +38,7 @@ func (t target) access() tool.Access {
 func (f *files) targets(spec string) ([]target, error) {
 	spec = filepath.FromSlash(strings.TrimSpace(spec))
 	if spec == "" {
-		return nil, errors.New("is empty; name a file, a folder or a pattern")
+		return nil, errors.New("is empty; pass a file, a directory or a pattern")
 	}
 	var from []string
 	if rest, ok := strings.CutPrefix(spec, "~"+string(filepath.Separator)); ok {
@@ -160,7 +160,7 @@ func (f *files) gather(ctx context.Context, targets []target, w wish) (*gathered
 	for _, t := range targets {
 		switch {
 		case t.missing:
-			g.skip(t.spec, "there is no such file or folder")
+			g.skip(t.spec, "file not found")
 		case t.refused != nil:
 			g.skip(t.at.Rel, "%v", t.refused)
 		case !t.folder && !once[t.at.Abs]:
@@ -238,7 +238,7 @@ func (f *files) consider(g *gathered, t target, path string, once map[string]boo
 	}
 	once[p.Abs] = true
 	if _, in := names.Within(p.Abs, []string{t.at.Abs}); !in {
-		g.skip(path, "a link that leads out of the folder; name it to have it read")
+		g.skip(path, "a symlink that points outside the directory; pass its path to read it")
 		return
 	}
 	if v := f.refusal(p, ignore.File); v.State == ignore.Refused {

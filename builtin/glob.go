@@ -14,10 +14,10 @@ import (
 var globText string
 
 type globArgs struct {
-	Pattern          string `json:"pattern" description:"Pattern for the path below the folder." minLength:"1"`
-	Path             string `json:"path,omitempty" description:"Folder, absolute or from the workspace; the workspace if not given."`
-	CaseSensitive    bool   `json:"case_sensitive,omitempty" description:"Whether case counts."`
-	RespectGitIgnore bool   `json:"respect_git_ignore,omitempty" description:"Leave out what git ignores." default:"true"`
+	Pattern          string `json:"pattern" description:"Glob pattern, relative to path." minLength:"1"`
+	Path             string `json:"path,omitempty" description:"Directory to search, absolute or relative to the workspace (default: the workspace)." alias:"dir_path"`
+	CaseSensitive    bool   `json:"case_sensitive,omitempty" description:"Match case."`
+	RespectGitIgnore bool   `json:"respect_git_ignore,omitempty" description:"Skip git-ignored files." default:"true"`
 }
 
 // globLimit is how many paths are told: the newest of all.
@@ -25,7 +25,9 @@ const globLimit = 200
 
 func glob(f *files) tool.Tool {
 	return tool.Define(tool.Def[globArgs]{
-		Name: "glob", DisplayName: "Glob", Description: strings.TrimSpace(globText), RuleNames: []string{"FindFiles"}, Kind: tool.Search,
+		Name: "glob", DisplayName: "Glob",
+		Summary:     "Find files by glob pattern",
+		Description: strings.TrimSpace(globText), RuleNames: []string{"FindFiles"}, Kind: tool.Search,
 		Prepare: func(_ context.Context, a globArgs) (*tool.Invocation, error) {
 			if strings.TrimSpace(a.Pattern) == "" {
 				return nil, tool.BadParam("pattern", "must not be blank; ** finds all files")
@@ -71,7 +73,7 @@ func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.R
 		more += "\n" + n
 	}
 	if res.Total == 0 && res.Ignored > 0 {
-		more += fmt.Sprintf("\n%s left out because git ignores them; respect_git_ignore: false finds them too.", count(res.Ignored, "file or folder"))
+		more += fmt.Sprintf("\n%s skipped (git-ignored). Set respect_git_ignore to false to include them.", count(res.Ignored, "file or folder"))
 	}
 	var b strings.Builder
 	quoted := false

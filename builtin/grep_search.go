@@ -15,22 +15,22 @@ import (
 var grepSearchText string
 
 type grepSearchArgs struct {
-	Pattern      string `json:"pattern" description:"Regular expression."`
-	Path         string `json:"path,omitempty" description:"File or folder, absolute or from the workspace; the workspace if not given."`
-	Glob         string `json:"glob,omitempty" description:"Only files whose path matches, e.g. *.go or !*_test.go." alias:"include"`
-	Type         string `json:"type,omitempty" description:"Only files of this type: go, ts, py, …"`
-	OutputMode   string `json:"output_mode,omitempty" description:"What is told." enum:"content,files_with_matches,count" default:"content"`
-	Case         string `json:"case,omitempty" description:"Whether case counts." enum:"smart,sensitive,insensitive" default:"smart"`
-	AnyCase      bool   `json:"-i,omitempty" description:"Any case."`
-	Context      int    `json:"context,omitempty" description:"Lines shown around each match." minimum:"0" maximum:"100" alias:"-C"`
-	Before       int    `json:"before,omitempty" description:"Lines before." minimum:"0" maximum:"100" alias:"-B"`
-	After        int    `json:"after,omitempty" description:"Lines after." minimum:"0" maximum:"100" alias:"-A"`
-	Multiline    bool   `json:"multiline,omitempty" description:"A match may span lines, and . matches line ends."`
-	FixedStrings bool   `json:"fixed_strings,omitempty" description:"The pattern is plain text."`
-	Limit        int    `json:"limit,omitempty" description:"Most matches told." minimum:"1" maximum:"10000" default:"200" alias:"head_limit,max_results,maxResults"`
-	Offset       int    `json:"offset,omitempty" description:"Matches to pass over." minimum:"0"`
-	NoIgnore     bool   `json:"no_ignore,omitempty" description:"Search what git ignores too."`
-	Hidden       bool   `json:"hidden,omitempty" description:"Search dotfiles." default:"true"`
+	Pattern      string `json:"pattern" description:"Regular expression to search for."`
+	Path         string `json:"path,omitempty" description:"File or directory to search, absolute or relative to the workspace (default: the workspace)." alias:"dir_path" ignored:"-n"`
+	Glob         string `json:"glob,omitempty" description:"Only files whose path matches this glob pattern, e.g. *.go or !*_test.go." alias:"include,include_pattern"`
+	Type         string `json:"type,omitempty" description:"Only files of this type, e.g. go, ts, py."`
+	OutputMode   string `json:"output_mode,omitempty" description:"Output format: content (matching lines), files_with_matches (paths only) or count (matches per file)." enum:"content,files_with_matches,count" default:"content"`
+	Case         string `json:"case,omitempty" description:"Case matching: smart (case-insensitive unless the pattern has an uppercase letter), sensitive or insensitive." enum:"smart,sensitive,insensitive" default:"smart"`
+	AnyCase      bool   `json:"-i,omitempty" description:"Case-insensitive; same as case: insensitive."`
+	Context      int    `json:"context,omitempty" description:"Lines to show before and after each match." minimum:"0" maximum:"100" alias:"-C"`
+	Before       int    `json:"before,omitempty" description:"Lines to show before each match." minimum:"0" maximum:"100" alias:"-B"`
+	After        int    `json:"after,omitempty" description:"Lines to show after each match." minimum:"0" maximum:"100" alias:"-A"`
+	Multiline    bool   `json:"multiline,omitempty" description:"Allow matches to span lines; . also matches newlines."`
+	FixedStrings bool   `json:"fixed_strings,omitempty" description:"Treat the pattern as literal text."`
+	Limit        int    `json:"limit,omitempty" description:"Maximum number of matches to return." minimum:"1" maximum:"10000" default:"200" alias:"head_limit,max_results,maxResults"`
+	Offset       int    `json:"offset,omitempty" description:"Number of matches to skip." minimum:"0"`
+	NoIgnore     bool   `json:"no_ignore,omitempty" description:"Also search git-ignored files."`
+	Hidden       bool   `json:"hidden,omitempty" description:"Search hidden files (dotfiles)." default:"true"`
 }
 
 // searchTime is how long a search may take; what was found until then is told.
@@ -38,7 +38,9 @@ const searchTime = 30 * time.Second
 
 func grepSearch(f *files) tool.Tool {
 	return tool.Define(tool.Def[grepSearchArgs]{
-		Name: "grep_search", DisplayName: "Grep", Description: strings.TrimSpace(grepSearchText), RuleNames: []string{"SearchFiles"}, Kind: tool.Search,
+		Name: "grep_search", DisplayName: "Grep",
+		Summary:     "Search file contents with a regular expression",
+		Description: strings.TrimSpace(grepSearchText), RuleNames: []string{"SearchFiles"}, Kind: tool.Search,
 		Aliases: []string{"search_file_content"}, Budget: -1,
 		Prepare: func(_ context.Context, a grepSearchArgs) (*tool.Invocation, error) {
 			pattern, err := search.Compile(search.Query{

@@ -57,7 +57,7 @@ func (g *grepText) summary() string {
 	what := fmt.Sprintf("for %q in %s", g.args.Pattern, g.where.name)
 	switch {
 	case g.res.MatchedFiles == 0 && g.res.Incomplete != search.Complete:
-		return fmt.Sprintf("The search %s did not finish, and found nothing so far; this does not mean that there is nothing.", what)
+		return fmt.Sprintf("The search %s timed out with no matches so far; there may be more.", what)
 	case g.res.MatchedFiles == 0:
 		return fmt.Sprintf("No matches %s.", what)
 	case g.args.OutputMode == "files_with_matches":
@@ -87,17 +87,17 @@ func (g *grepText) remarks() []string {
 		out = append(out, g.notes...)
 	}
 	if n := g.res.Refused; n > 0 && g.res.MatchedFiles == 0 {
-		out = append(out, fmt.Sprintf("%s left out: an AI ignore file protects them.", count(n, "file or folder")))
+		out = append(out, fmt.Sprintf("%s skipped (AI ignore file).", count(n, "file or folder")))
 	}
 	if n := g.res.Withheld; n > 0 {
-		out = append(out, fmt.Sprintf("%s with matches left out, because they hold secrets; name one as path to be asked about it.", count(n, "file")))
+		out = append(out, fmt.Sprintf("%s with matches not shown (may contain secrets). To read one, pass its path; this needs approval.", count(n, "file")))
 	}
 	if n := g.res.Unreadable; n > 0 {
 		p := g.res.Problems[0]
 		out = append(out, fmt.Sprintf("%s could not be read, such as search %s: %v.", count(n, "file or folder"), g.path(p.Path), cause(p.Err)))
 	}
 	if n := g.res.Binary; n > 0 {
-		out = append(out, fmt.Sprintf("%s that are no text match too.", count(n, "file")))
+		out = append(out, fmt.Sprintf("%s (binary) also match.", count(n, "file")))
 	}
 	if g.quote {
 		out = append(out, quotedNote)

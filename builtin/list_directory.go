@@ -24,15 +24,15 @@ import (
 var listDirectoryText string
 
 type listDirectoryArgs struct {
-	Path   string         `json:"path" alias:"absolute_path,dir_path,directory" description:"Absolute path of the folder."`
-	Ignore []string       `json:"ignore,omitempty" description:"Names to leave out; * and ? are wildcards."`
-	Filter filterArgument `json:"file_filtering_options,omitzero" description:"AI ignore files always hold."`
+	Path   string         `json:"path" alias:"absolute_path,dir_path,directory" description:"Absolute path of the directory."`
+	Ignore []string       `json:"ignore,omitempty" description:"Names to omit; * and ? are wildcards."`
+	Filter filterArgument `json:"file_filtering_options,omitzero" description:"Ignore options. AI ignore files (.qwenignore, …) always apply."`
 }
 
 // filterArgument is the documented way to see what git ignores.
 type filterArgument struct {
-	Git *bool `json:"respect_git_ignore,omitempty" default:"true"`
-	AI  *bool `json:"respect_qwen_ignore,omitempty" default:"true"`
+	Git *bool `json:"respect_git_ignore,omitempty" description:"Skip git-ignored entries." default:"true"`
+	AI  *bool `json:"respect_qwen_ignore,omitempty" description:"Has no effect: AI ignore files always apply." default:"true" alias:"respect_gemini_ignore"`
 }
 
 func (a filterArgument) showsIgnored() bool { return a.Git != nil && !*a.Git }
@@ -50,7 +50,9 @@ const maxListed = 1000
 
 func listDirectory(f *files) tool.Tool {
 	return tool.Define(tool.Def[listDirectoryArgs]{
-		Name: "list_directory", DisplayName: "ListFiles", Description: strings.TrimSpace(listDirectoryText), RuleNames: []string{"LS", "LSTool", "ReadFolder"}, Kind: tool.Search,
+		Name: "list_directory", DisplayName: "ListFiles",
+		Summary:     "List a directory",
+		Description: strings.TrimSpace(listDirectoryText), RuleNames: []string{"LS", "LSTool", "ReadFolder"}, Kind: tool.Search,
 		Prepare: func(ctx context.Context, a listDirectoryArgs) (*tool.Invocation, error) {
 			p, err := f.at(toList, "path", a.Path, ignore.Folder)
 			inv := &tool.Invocation{Description: "list " + p.Rel, Access: reads(below(p.Abs)), Notes: a.Filter.notes()}
@@ -75,7 +77,7 @@ func (f *files) checkFolder(p workspace.Path) error {
 	case err != nil:
 		return toList.failure(p, err)
 	case !info.IsDir():
-		return toList.errorf(notADirectory, p, "it is %s, not a folder%s", workspace.Kind(info.Mode()), f.offer.hint("read_file", "; use read_file to see a file"))
+		return toList.errorf(notADirectory, p, "it is %s, not a directory%s", workspace.Kind(info.Mode()), f.offer.hint("read_file", "; use read_file to see a file"))
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (l *longOutput) close() string {
 	case l.err != nil:
 		return fmt.Sprintf("The whole output could not be kept: %v", l.err)
 	case l.file != nil:
-		return fmt.Sprintf("The whole output is in %s; read or search that file for what is left out here.", l.file.path)
+		return fmt.Sprintf("The whole output is in %s; read or search that file for the rest.", l.file.path)
 	}
 	return ""
 }

@@ -12,14 +12,14 @@ import (
 // notFound says that a path is not there, and what is: the nearest folder above it, or a name much like it.
 func (f *files) notFound(a action, p workspace.Path) error {
 	if !p.Inside() {
-		return a.errorf(tool.FileNotFound, p, "there is no such file or folder")
+		return a.errorf(tool.FileNotFound, p, "file not found")
 	}
 	dir := p.Abs
 	for {
 		above := filepath.Dir(dir)
 		at, err := f.ws.Resolve(above)
 		if err != nil || above == dir {
-			return a.errorf(tool.FileNotFound, p, "there is no such file or folder")
+			return a.errorf(tool.FileNotFound, p, "file not found")
 		}
 		if !at.Exists {
 			dir = above
@@ -27,9 +27,9 @@ func (f *files) notFound(a action, p workspace.Path) error {
 		}
 		if near := f.nearName(at, filepath.Base(dir)); near != "" {
 			meant := filepath.Join(above, near, strings.TrimPrefix(p.Abs, dir))
-			return a.errorf(tool.FileNotFound, p, "there is no such file or folder; perhaps %s is meant", meant)
+			return a.errorf(tool.FileNotFound, p, "file not found; did you mean %s?", meant)
 		}
-		return a.errorf(tool.FileNotFound, p, "there is no such file or folder%s", f.offer.hint("list_directory", "; list_directory %s shows what is there", above))
+		return a.errorf(tool.FileNotFound, p, "file not found%s", f.offer.hint("list_directory", "; use list_directory on %s", above))
 	}
 }
 

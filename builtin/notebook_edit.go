@@ -21,10 +21,10 @@ var notebookEditText string
 
 type notebookEditArgs struct {
 	Path   string  `json:"notebook_path" alias:"file_path,absolute_path" description:"Absolute path of the .ipynb file."`
-	Cell   string  `json:"cell_id,omitempty" description:"The cell; for insert the one before the new cell, none: at the beginning."`
-	Source *string `json:"new_source,omitempty" description:"The cell's new text; not for delete."`
-	Type   string  `json:"cell_type,omitempty" enum:"code,markdown" description:"The cell's type, if it shall change; a new cell is code."`
-	Mode   string  `json:"edit_mode,omitempty" enum:"replace,insert,delete" default:"replace" description:"What to do."`
+	Cell   string  `json:"cell_id,omitempty" description:"Cell ID. With insert, the new cell goes after it; omit to insert at the top."`
+	Source *string `json:"new_source,omitempty" description:"New text of the cell; omit for delete."`
+	Type   string  `json:"cell_type,omitempty" enum:"code,markdown" description:"Cell type: code or markdown (default: unchanged; code for new cells)."`
+	Mode   string  `json:"edit_mode,omitempty" enum:"replace,insert,delete" default:"replace" description:"replace the cell, insert a new cell, or delete the cell."`
 }
 
 // The documented types of failures with notebooks.
@@ -38,7 +38,9 @@ var toEditNotebook = action{"edit", notebookFailure}
 
 func notebookEdit(f *files) tool.Tool {
 	return tool.Define(tool.Def[notebookEditArgs]{
-		Name: "notebook_edit", DisplayName: "NotebookEdit", Description: strings.TrimSpace(notebookEditText), Kind: tool.Edit,
+		Name: "notebook_edit", DisplayName: "NotebookEdit",
+		Summary:     "Edit a cell of a Jupyter notebook",
+		Description: strings.TrimSpace(notebookEditText), Kind: tool.Edit,
 		Prepare: func(ctx context.Context, a notebookEditArgs) (*tool.Invocation, error) {
 			e, err := a.edit()
 			if err != nil {

@@ -80,12 +80,12 @@ func (f *files) checkRead(a action, o original, all bool) error {
 	}
 	switch {
 	case r.Knowledge == workspace.Unread && all:
-		return a.errorf(requiresRead, o.path, "it exists and was not read in this session; read all of it%s first%s",
+		return a.errorf(requiresRead, o.path, "the file exists and hasn't been read in this session; read all of it%s first%s",
 			f.offer.hint("read_file", " with read_file"), f.offer.hint("edit", ", or change a part with edit"))
 	case r.Knowledge == workspace.Unread:
-		return a.errorf(requiresRead, o.path, "it was not read in this session; read it%s first (the lines in question are enough)", f.offer.hint("read_file", " with read_file"))
+		return a.errorf(requiresRead, o.path, "the file hasn't been read in this session; read it%s first (the lines in question are enough)", f.offer.hint("read_file", " with read_file"))
 	case r.Knowledge == workspace.Changed:
-		return a.errorf(changedSinceRead, o.path, "it changed on disk since it was read; read it again, then repeat this with what it holds now")
+		return a.errorf(changedSinceRead, o.path, "it changed on disk since it was read; read it again, then retry with its current content")
 	case r.Knowledge == workspace.Partly && all:
 		return a.errorf(requiresRead, o.path, "lines %s of %d were not read, and an overwrite would lose them; read them first%s%s",
 			workspace.Lines(r.Missing), r.Lines, f.offer.hint("read_file", " with read_file (offset %d)", r.Missing[0].First-1), f.offer.hint("edit", ", or change a part with edit"))
@@ -104,12 +104,12 @@ func (o original) binary(a action) error {
 	default:
 		what = t.Describe(int64(len(o.content)))
 	}
-	next := "this edits only text; change it with a command"
+	next := "only text can be edited; change it with a command"
 	switch a {
 	case toWrite:
-		next = "this overwrites only text; to write text in its place, delete it with a command first"
+		next = "only text can be overwritten; to write text in its place, delete it with a command first"
 	case toEditNotebook:
-		next = "this needs a Jupyter notebook; change it with a command"
+		next = "only a Jupyter notebook has cells to edit; change it with a command"
 	}
 	return a.errorf(a.otherwise, o.path, "it is a binary file (%s), and %s", what, next)
 }
@@ -120,7 +120,7 @@ func (o original) vanished(a action) error {
 	if !o.exists {
 		what = "a file of this name appeared after this call was prepared"
 	}
-	return a.errorf(changedSinceRead, o.path, "%s, and nothing was written; read it again, then repeat this with what it holds now", what)
+	return a.errorf(changedSinceRead, o.path, "%s, and nothing was written; read it again, then retry with its current content", what)
 }
 
 func plural(n int, one string) string {

@@ -101,9 +101,9 @@ func TestPlanChoices(t *testing.T) {
 		mode   permission.Mode
 		said   string
 	}{
-		"go on asking":    {chose(`{"choice":"default"}`), false, "success", permission.Default, "The person agreed to the plan, and plan mode is off. Carry it out now."},
-		"go on editing":   {chose(`{"choice":"auto-edit","choice_other":"but not x"}`), false, "success", permission.AutoEdit, "not asked about. They add: but not x"},
-		"a mere yes":      {tool.Decision{Verdict: tool.Allow}, false, "success", permission.Default, "agreed"},
+		"go on asking":    {chose(`{"choice":"default"}`), false, "success", permission.Default, "The user approved the plan. Plan mode is off; implement it now."},
+		"go on editing":   {chose(`{"choice":"auto-edit","choice_other":"but not x"}`), false, "success", permission.AutoEdit, "auto-approved. The user adds: but not x"},
+		"a mere yes":      {tool.Decision{Verdict: tool.Allow}, false, "success", permission.Default, "approved"},
 		"stay":            {chose(`{"choice":"stay","choice_other":"tests first"}`), false, "denied", permission.Plan, "the plan needs a change: tests first. Plan mode stays on"},
 		"stay, no word":   {chose(`{"choice":"stay"}`), false, "denied", permission.Plan, "they did not say what"},
 		"words alone":     {chose(`{"choice_other":"tests first"}`), false, "denied", permission.Plan, "the plan needs a change: tests first. Plan mode stays on"},
@@ -121,7 +121,7 @@ func TestPlanChoices(t *testing.T) {
 			if o.Status != tt.status || p.policy.Mode() != tt.mode || !strings.Contains(o.Result.Text(), tt.said) {
 				t.Errorf("%s in mode %s: %s", o.Status, p.policy.Mode(), o.Result.Text())
 			}
-			if d := cmp.Diff(tool.Plan{Message: "Shall this plan be carried out?", Text: "1. Do it."}, p.asked[0].Confirm); d != "" || !p.asked[0].MustAsk {
+			if d := cmp.Diff(tool.Plan{Message: "Implement this plan?", Text: "1. Do it."}, p.asked[0].Confirm); d != "" || !p.asked[0].MustAsk {
 				t.Errorf("asked with %s", d)
 			}
 			want := ""
@@ -136,7 +136,7 @@ func TestPlanChoices(t *testing.T) {
 }
 
 func TestPlanForm(t *testing.T) {
-	want := `{"type":"object","properties":{"choice":{"type":"string","title":"How to go on","oneOf":[` +
+	want := `{"type":"object","properties":{"choice":{"type":"string","title":"Next step","oneOf":[` +
 		`{"const":"default","title":"Yes, and ask before each change"},{"const":"auto-edit","title":"Yes, and edit files without asking"},` +
 		`{"const":"stay","title":"No, stay in plan mode"}]},"choice_other":{"type":"string","title":"What to change in the plan"}}}`
 	if d := cmp.Diff(want, string(planForm())); d != "" {

@@ -21,14 +21,16 @@ var readFileText string
 
 type readFileArgs struct {
 	Path   string `json:"absolute_path" alias:"file_path,path" description:"Absolute path of the file."`
-	Offset int    `json:"offset,omitempty" description:"First line to show, counted from 0." minimum:"0"`
-	Limit  int    `json:"limit,omitempty" description:"How many lines to show." minimum:"1"`
-	Pages  string `json:"pages,omitempty" description:"Of a PDF: \"5\" or \"1-10\", at most 20."`
+	Offset int    `json:"offset,omitempty" description:"Line number to start from (0-based: offset 10 starts at line 11)." minimum:"0"`
+	Limit  int    `json:"limit,omitempty" description:"Maximum number of lines to read." minimum:"1"`
+	Pages  string `json:"pages,omitempty" description:"PDF pages to read, e.g. \"5\" or \"1-10\" (at most 20)."`
 }
 
 func readFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[readFileArgs]{
-		Name: "read_file", DisplayName: "ReadFile", Description: strings.TrimSpace(readFileText), RuleNames: []string{"Read", "NotebookRead"}, Kind: tool.Read, Budget: -1,
+		Name: "read_file", DisplayName: "ReadFile",
+		Summary:     "Read a text file, image, audio file, PDF or notebook",
+		Description: strings.TrimSpace(readFileText), RuleNames: []string{"Read", "NotebookRead"}, Kind: tool.Read, Budget: -1,
 		Prepare: func(ctx context.Context, a readFileArgs) (*tool.Invocation, error) {
 			if _, err := document.ParsePages(strings.TrimSpace(a.Pages)); err != nil {
 				return nil, tool.BadParam("pages", "%v", err)

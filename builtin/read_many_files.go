@@ -14,12 +14,12 @@ import (
 var readManyFilesText string
 
 type readManyFilesArgs struct {
-	Paths     []string       `json:"paths" minItems:"1" description:"Such as src, main.go, src/**/*.go."`
-	Include   []string       `json:"include,omitempty" description:"Further patterns."`
-	Exclude   []string       `json:"exclude,omitempty" description:"Patterns to leave out."`
-	Recursive bool           `json:"recursive,omitempty" default:"true" description:"Deeper folders too."`
-	Defaults  bool           `json:"useDefaultExcludes,omitempty" default:"true" description:"Leave out node_modules, dist …"`
-	Filter    filterArgument `json:"file_filtering_options,omitzero" description:"AI ignore files always hold."`
+	Paths     []string       `json:"paths" lenient:"true" minItems:"1" description:"Paths, directories or wildcard patterns, e.g. src, main.go, src/**/*.go; absolute or relative to the workspace."`
+	Include   []string       `json:"include,omitempty" description:"Additional patterns to include."`
+	Exclude   []string       `json:"exclude,omitempty" description:"Patterns to skip."`
+	Recursive bool           `json:"recursive,omitempty" default:"true" description:"Include subdirectories."`
+	Defaults  bool           `json:"useDefaultExcludes,omitempty" default:"true" description:"Skip node_modules, dist and similar directories."`
+	Filter    filterArgument `json:"file_filtering_options,omitzero" description:"Ignore options. AI ignore files (.qwenignore, …) always apply."`
 }
 
 // readManyFailure is the documented type of a search that went wrong.
@@ -27,7 +27,9 @@ const readManyFailure tool.ErrorType = "read_many_files_search_error"
 
 func readManyFiles(f *files) tool.Tool {
 	return tool.Define(tool.Def[readManyFilesArgs]{
-		Name: "read_many_files", DisplayName: "ReadManyFiles", Description: strings.TrimSpace(readManyFilesText), Kind: tool.Read, Budget: -1,
+		Name: "read_many_files", DisplayName: "ReadManyFiles",
+		Summary:     "Read several files by path, directory or wildcard pattern",
+		Description: strings.TrimSpace(readManyFilesText), Kind: tool.Read, Budget: -1,
 		Prepare: func(ctx context.Context, a readManyFilesArgs) (*tool.Invocation, error) {
 			targets, err := f.allTargets(a)
 			if err != nil {
@@ -70,6 +72,9 @@ func (f *files) allTargets(a readManyFilesArgs) ([]target, error) {
 	}
 	each("paths", a.Paths)
 	each("include", a.Include)
+	if len(a.Paths)+len(a.Include) == 0 {
+		bad = append(bad, tool.Violation{Param: "paths", Reason: "is required (an array)"})
+	}
 	if len(bad) > 0 {
 		return nil, &tool.ParamError{Violations: bad}
 	}

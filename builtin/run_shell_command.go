@@ -19,17 +19,19 @@ import (
 var runShellCommandText string
 
 type runShellCommandArgs struct {
-	Command      string `json:"command" description:"The command, as for bash -c."`
-	Description  string `json:"description,omitempty" description:"One line for the person: what it is for."`
-	Directory    string `json:"directory,omitempty" description:"Folder to run in, absolute or from the workspace; the workspace if not given."`
-	Timeout      int    `json:"timeout,omitempty" description:"Milliseconds until it is ended." minimum:"1" maximum:"600000" default:"120000"`
-	IsBackground bool   `json:"is_background,omitempty" description:"Return at once with an id.{{shell_output: shell_output reads what it prints.}}{{shell_stop: shell_stop ends it.}}"`
+	Command      string `json:"command" description:"Command to run with bash -c."`
+	Description  string `json:"description,omitempty" description:"What the command does, in 5-10 words, shown to the user."`
+	Directory    string `json:"directory,omitempty" description:"Directory to run in, absolute or relative to the workspace (default: the workspace)." alias:"dir_path"`
+	Timeout      int    `json:"timeout,omitempty" description:"Timeout in milliseconds (max 600000)." minimum:"1" maximum:"600000" default:"120000" ignored:"dangerouslyDisableSandbox"`
+	IsBackground bool   `json:"is_background,omitempty" description:"Run in background and return an ID at once.{{shell_output: Use shell_output to read the output.}}{{shell_stop: Use shell_stop to stop it.}}" alias:"run_in_background"`
 }
 
 func runShellCommand(s *shell) tool.Tool {
 	return tool.Define(tool.Def[runShellCommandArgs]{
-		Name: "run_shell_command", DisplayName: "Shell", Description: strings.TrimSpace(runShellCommandText),
-		RuleNames: []string{"Bash"}, Kind: tool.Execute, Budget: -1,
+		Name: "run_shell_command", DisplayName: "Shell",
+		Summary:     "Run a bash command, in the foreground or background",
+		Description: strings.TrimSpace(runShellCommandText),
+		RuleNames:   []string{"Bash"}, Kind: tool.Execute, Budget: -1,
 		Prepare: func(_ context.Context, a runShellCommandArgs) (*tool.Invocation, error) {
 			return s.prepare(a)
 		},
@@ -81,14 +83,14 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 func warningsFor(a runShellCommandArgs) []string {
 	ws := hiddenIn(a)
 	if a.IsBackground {
-		ws = append(ws, "it goes on running in the background")
+		ws = append(ws, "it keeps running in the background")
 	}
 	return ws
 }
 
 func hiddenIn(a runShellCommandArgs) []string {
 	if tool.Hidden(a.Command) {
-		return []string{"the command holds characters that are not seen; they are spelt out above"}
+		return []string{"the command contains invisible characters (shown escaped)"}
 	}
 	return nil
 }
@@ -110,7 +112,7 @@ func (s *shell) directory(name string) (dir workspace.Path, err error) {
 	case err != nil:
 		return dir, toRunIn.failure(dir, err)
 	case !info.IsDir():
-		return dir, toRunIn.errorf(notADirectory, dir, "it is not a folder")
+		return dir, toRunIn.errorf(notADirectory, dir, "it is not a directory")
 	}
 	return dir, nil
 }
@@ -161,7 +163,7 @@ func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 
 // unboxed runs the command once more, without its box.
 func (c *shellCall) unboxed(ctx context.Context, why string) (tool.Result, error) {
-	c.before = why + " The person let it run once more without; this is what became of it then."
+	c.before = why + " The user approved a retry outside the sandbox; this is its result."
 	c.command.Sandbox, c.command.Env = nil, c.shell.boxes.env
 	return c.run(ctx)
 }
@@ -173,8 +175,8 @@ func (c *shellCall) start() (tool.Result, error) {
 		return tool.Result{}, tool.Errorf(shellFailure, "run %s in the background: %w", label(c.args.Command), err)
 	}
 	c.remember(id)
-	text := fmt.Sprintf("Command: %s\nDirectory: %s\nBackground Id: %s\nIt runs in the background.%s%s It ends with this session.",
-		c.args.Command, c.shown, id, c.shell.files.offer.hint("shell_output", " shell_output reads what it prints."), c.shell.files.offer.hint("shell_stop", " shell_stop ends it."))
+	text := fmt.Sprintf("Command: %s\nDirectory: %s\nBackground Id: %s\nRunning in the background.%s%s It is killed when the session ends.",
+		c.args.Command, c.shown, id, c.shell.files.offer.hint("shell_output", " Use shell_output to read its output."), c.shell.files.offer.hint("shell_stop", " Use shell_stop to stop it."))
 	if _, job, err := c.shell.jobs.Read(id, 0, 1); err == nil {
 		for _, n := range c.shell.untold(job.Notes) {
 			text += "\nNote: " + n
@@ -189,7 +191,7 @@ func (c *shellCall) moved(id string, p *proc.Process) tool.Result {
 	piece := p.Read(0, outputTail)
 	c.shell.told[id] = piece.Next
 	c.shell.mu.Unlock()
-	text := fmt.Sprintf("Command: %s\nDirectory: %s\nOutput: %s\nBackground Id: %s\nThe person moved it to the background, where it goes on.%s%s",
-		c.args.Command, c.shown, orEmpty(piece.Text), id, c.shell.files.offer.hint("shell_output", " shell_output reads on."), c.shell.files.offer.hint("shell_stop", " shell_stop ends it."))
+	text := fmt.Sprintf("Command: %s\nDirectory: %s\nOutput: %s\nBackground Id: %s\nThe user moved it to the background, where it keeps running.%s%s",
+		c.args.Command, c.shown, orEmpty(piece.Text), id, c.shell.files.offer.hint("shell_output", " Use shell_output to read more output."), c.shell.files.offer.hint("shell_stop", " Use shell_stop to stop it."))
 	return tool.Result{Content: []tool.Part{tool.Text(text)}, Display: tool.Markdown("Moved to the background as " + id)}
 }

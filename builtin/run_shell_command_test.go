@@ -120,7 +120,7 @@ func TestMoveToBackground(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 	}
 	o := <-over
-	if o.Error != nil || !strings.Contains(o.Result.Text(), "The person moved it to the background") {
+	if o.Error != nil || !strings.Contains(o.Result.Text(), "The user moved it to the background") {
 		t.Fatalf("%+v", o)
 	}
 	for range 1000 {

@@ -20,8 +20,8 @@ import (
 var saveMemoryText string
 
 type saveMemoryArgs struct {
-	Fact  string `json:"fact" description:"One sentence, clear by itself."`
-	Scope string `json:"scope,omitempty" enum:"global,project" default:"global" description:"For all projects, or for this one."`
+	Fact  string `json:"fact" description:"The fact, as one self-contained sentence."`
+	Scope string `json:"scope,omitempty" enum:"global,project" default:"global" description:"global: applies to all projects; project: only to this one."`
 }
 
 // memoryFailure is the documented type of failures to remember.
@@ -37,7 +37,9 @@ const (
 // saveMemory adds a fact to a context file. remembered, if not nil, is told of the file: so the fact counts at once.
 func saveMemory(f *files, remembered func(path string)) tool.Tool {
 	return tool.Define(tool.Def[saveMemoryArgs]{
-		Name: "save_memory", DisplayName: "SaveMemory", Description: strings.TrimSpace(saveMemoryText), RuleNames: []string{"MemoryTool"}, Kind: tool.Edit, Needs: tool.NeedsSession,
+		Name: "save_memory", DisplayName: "SaveMemory",
+		Summary:     "Save a fact for future sessions",
+		Description: strings.TrimSpace(saveMemoryText), RuleNames: []string{"MemoryTool"}, Kind: tool.Edit, Needs: tool.NeedsSession,
 		Prepare: func(ctx context.Context, a saveMemoryArgs) (*tool.Invocation, error) {
 			fact := contextfiles.Fact(a.Fact)
 			if n := len([]rune(fact)); fact == "" || n > maxFact {
@@ -88,7 +90,7 @@ func (f *files) memoryFile(scope string) (workspace.Path, error) {
 	}
 	if f.state == "" {
 		p := workspace.Path{Abs: "AGENTS.md", Rel: "AGENTS.md"}
-		return p, toRemember.errorf(memoryFailure, p, "this session has no folder of the person's own; use the scope project")
+		return p, toRemember.errorf(memoryFailure, p, "this session has no user directory; use scope project")
 	}
 	return f.at(toRemember, "scope", filepath.Join(f.state, contextfiles.MemoryFile(nil, func(string) bool { return false })), ignore.File)
 }
@@ -119,10 +121,10 @@ func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 	if info, err := p.Stat(); err == nil && info.Mode().IsRegular() {
 		switch {
 		case info.Size() > maxMemory:
-			return nil, false, a.errorf(fileTooLarge, p, "it has %s, and more than %s is no use as a memory; shorten it first, or ask the person to",
+			return nil, false, a.errorf(fileTooLarge, p, "it has %s, and more than %s is no use as a memory; shorten it first, or ask the user to",
 				document.Size(info.Size()), document.Size(maxMemory))
 		case info.Mode().Perm()&0o222 == 0: // someone meant it to stay as it is; a rename would not care
-			return nil, false, a.errorf(tool.PermissionDenied, p, "it is read-only (%s); tell the person, who can make it writable", info.Mode().Perm())
+			return nil, false, a.errorf(tool.PermissionDenied, p, "it is read-only (%s); tell the user, who can make it writable", info.Mode().Perm())
 		}
 	}
 	o, err := f.original(a, p)
@@ -146,7 +148,7 @@ func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 func rememberedText(scope, fact string, c *change) string {
 	said := fmt.Sprintf("Okay, I've remembered that in %s memory: %q", scope, fact)
 	if size := len(c.now.Text); size > contextfiles.LoadedWhole {
-		said += fmt.Sprintf("\nThe file %s has %s by now: only its beginning and its end are loaded into a session. It should be shortened.",
+		said += fmt.Sprintf("\nThe file %s has %s by now: only the start and end are loaded. Consider shortening it.",
 			c.was.path.Abs, document.Size(int64(size)))
 	}
 	return said

@@ -139,7 +139,7 @@ func TestSaveMemoryHuge(t *testing.T) {
 	}
 	put(t, dir, map[string]string{"AGENTS.md": strings.Repeat(line, 1000)})
 	o = call(t, x, "save_memory", args{"fact": "Tabs.", "scope": "project"})
-	if o.Status != tool.StatusSuccess || !strings.Contains(o.Result.Text(), "only its beginning and its end are loaded") {
+	if o.Status != tool.StatusSuccess || !strings.Contains(o.Result.Text(), "only the start and end are loaded") {
 		t.Error(o.Result.Text())
 	}
 	o = call(t, x, "save_memory", args{"fact": strings.Repeat("x", 2001), "scope": "project"})

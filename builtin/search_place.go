@@ -51,11 +51,11 @@ func (f *files) searchPlace(name string, kind placeKind) (searchPlace, error) {
 	info, err := p.Stat()
 	switch {
 	case err != nil:
-		return w, tool.Errorf("search_path_not_found", "search %s: there is no such file or folder%s", p.Rel, f.offer.hint("glob", "; glob finds files by name"))
+		return w, tool.Errorf("search_path_not_found", "search %s: file not found%s", p.Rel, f.offer.hint("glob", "; use glob to find files by name"))
 	case info.IsDir():
 		w.access = reads(below(p.Abs))
 	case kind == folderOnly:
-		return w, tool.Errorf("search_path_not_a_directory", "search %s: it is not a folder%s", p.Rel, f.offer.hint("read_file", "; read_file reads it"))
+		return w, tool.Errorf("search_path_not_a_directory", "search %s: it is not a directory%s", p.Rel, f.offer.hint("read_file", "; use read_file"))
 	default:
 		w.named = true
 	}

@@ -15,14 +15,16 @@ import (
 var shellOutputText string
 
 type shellOutputArgs struct {
-	ID     string `json:"id" description:"Of the job{{run_shell_command:, as run_shell_command gave it}}{{task:; or the name of a background sub-agent}}." alias:"job_id,background_id,task_id,bash_id"`
-	Offset *int64 `json:"offset,omitempty" description:"Byte to read on from; where the last reading ended if not given." minimum:"0"`
-	Wait   int    `json:"wait,omitempty" description:"Milliseconds to wait for new output or the end." minimum:"0" maximum:"60000"`
+	ID     string `json:"id" description:"ID of the background command{{run_shell_command:, from run_shell_command}}{{task:; or the name of a background subagent}}." alias:"job_id,background_id,task_id,bash_id"`
+	Offset *int64 `json:"offset,omitempty" description:"Byte offset to read from (default: where the last read ended)." minimum:"0"`
+	Wait   int    `json:"wait,omitempty" description:"Milliseconds to wait for new output or for the command to exit." minimum:"0" maximum:"60000" ignored:"filter"`
 }
 
 func shellOutput(s *shell, tasks taskJobs) tool.Tool {
 	return tool.Define(tool.Def[shellOutputArgs]{
-		Name: "shell_output", DisplayName: "ShellOutput", Description: strings.TrimSpace(shellOutputText), RuleNames: []string{"BashOutput", "TaskOutput"}, Kind: tool.Read,
+		Name: "shell_output", DisplayName: "ShellOutput",
+		Summary:     "Show new output of a background command or subagent",
+		Description: strings.TrimSpace(shellOutputText), RuleNames: []string{"BashOutput", "TaskOutput"}, Kind: tool.Read,
 		Prepare: func(_ context.Context, a shellOutputArgs) (*tool.Invocation, error) {
 			inv := &tool.Invocation{Description: "read the output of " + oneLine(a.ID, 80), Access: holdJob(a.ID)}
 			if id, ok := tasks.named(a.ID); ok {
@@ -52,10 +54,10 @@ func (s *shell) noJob(id string, tasks taskJobs) error {
 	}
 	id = oneLine(id, 80)
 	if len(known) == 0 {
-		return tool.Errorf("task_stop_not_found", "background job %s: there is none%s%s", id,
-			s.files.offer.hint("run_shell_command", "; run_shell_command with is_background starts one"), s.files.offer.hint("task", "; task with run_in_background starts a sub-agent"))
+		return tool.Errorf("task_stop_not_found", "no background command %s: none is running%s%s", id,
+			s.files.offer.hint("run_shell_command", ". Use run_shell_command with is_background to start one"), s.files.offer.hint("task", ". Use task with run_in_background to start a subagent"))
 	}
-	return tool.Errorf("task_stop_not_found", "background job %s: there is no such job; there are %s", id, strings.Join(known, ", "))
+	return tool.Errorf("task_stop_not_found", "no background command %s; the IDs are %s", id, strings.Join(known, ", "))
 }
 
 // jobPiece is how much of a job's output is read at once.

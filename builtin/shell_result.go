@@ -73,11 +73,11 @@ func (c *shellCall) failure(ctx context.Context, o proc.Outcome, quiet time.Dura
 	case ctx.Err() != nil && o.Ended != proc.Exited:
 		return ctx.Err()
 	case o.Ended == proc.TimedOut && quiet < 2*time.Second && o.Output.Lines > 1:
-		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %dms while it was still printing: if it is a server, run it with is_background.", limit.Milliseconds())
+		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %dms while it was still printing. If it is a server, set is_background.", limit.Milliseconds())
 	case o.Ended == proc.TimedOut:
-		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %dms before it could complete; give a longer timeout, or run it with is_background.", limit.Milliseconds())
+		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %dms before it could complete. Raise timeout, or set is_background.", limit.Milliseconds())
 	case o.Signal != 0:
-		return tool.Errorf(shellFailure, "Command was ended by signal %d (%v).", int(o.Signal), o.Signal)
+		return tool.Errorf(shellFailure, "Command was killed by signal %d (%v).", int(o.Signal), o.Signal)
 	case o.Exit == 0, o.Exit == 1 && answersByExit(c.args.Command):
 		return nil
 	}

@@ -115,12 +115,12 @@ func (b *boxes) warnings() []string {
 // again offers a person to run once more, without its box, what failed for the box's sake. ok says that it did; else
 // the result is that of the first time.
 func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) (ok bool, why string, err error) {
-	why = fmt.Sprintf("It probably failed because of its %s sandbox: %s.", o.Boxed, o.Suspect)
+	why = fmt.Sprintf("Likely blocked by the %s sandbox: %s.", o.Boxed, o.Suspect)
 	if live.Ask == nil {
 		return false, why, nil
 	}
 	_, err = live.Ask(ctx, tool.Invocation{
-		Description: "run " + label(c.args.Command) + " once more without the sandbox", Access: c.access, MustAsk: true,
+		Description: "run " + label(c.args.Command) + " again, without the sandbox", Access: c.access, MustAsk: true,
 		Confirm: tool.Command{
 			Line: c.args.Command, Directory: c.command.Dir, Purpose: c.args.Description,
 			Warnings: append([]string{fmt.Sprintf("in its %s sandbox it failed: %s", o.Boxed, o.Suspect), "now it would run without a sandbox"}, hiddenIn(c.args)...),
@@ -130,7 +130,7 @@ func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) 
 	case err == nil:
 		return true, why, nil
 	case errors.Is(err, tool.ErrDenied):
-		return false, why + " It was not run without.", nil
+		return false, why + " It was not retried outside the sandbox.", nil
 	}
 	return false, why, err
 }
@@ -166,5 +166,5 @@ func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text 
 	if err != nil {
 		return "", tool.Errorf(shellFailure, "run %s in the background once more: %w", label(c.args.Command), err)
 	}
-	return why + " The person let it run once more without, in the background as " + id + ".", nil
+	return why + " The user approved a retry outside the sandbox, in the background as " + id + ".", nil
 }

@@ -47,13 +47,13 @@ func TestSandboxModes(t *testing.T) {
 	}{
 		{"", "cat a.txt; echo $PLAIN$LD_LIBRARY_PATH-$ADZE", false, "-1"}, // a short environment
 		{"", "echo $PLAIN", false, "Output: 1"},
-		{"", "touch made", true, "because of its read-only sandbox"}, // the policy was wrong, and the kernel holds
+		{"", "touch made", true, "blocked by the read-only sandbox"}, // the policy was wrong, and the kernel holds
 		{"auto", "echo x > made", false, ""},
 		{"off", "touch made", false, ""},
-		{"read-only", "echo x > made", true, "because of its read-only sandbox"},
+		{"read-only", "echo x > made", true, "blocked by the read-only sandbox"},
 		{"workspace", "echo x > made", false, ""},
 		{"workspace", "touch made", true, "read-only"}, // the grant is narrower than the mode
-		{"workspace", "echo x > /usr/made", true, "because of its workspace sandbox"},
+		{"workspace", "echo x > /usr/made", true, "blocked by the workspace sandbox"},
 		{"workspace", "mkdir .adze", true, "Exit Code: 1"},
 		{"workspace+network", "echo x > made", false, ""},
 	} {
@@ -98,9 +98,9 @@ func TestOnceMoreWithoutTheSandbox(t *testing.T) {
 			if confirm.Line != "echo x > "+outside || !strings.Contains(strings.Join(confirm.Warnings, "; "), "without a sandbox") {
 				t.Errorf("%+v", confirm)
 			}
-			want := "It was not run without."
+			want := "It was not retried outside the sandbox."
 			if says == tool.Allow {
-				want = "The person let it run once more without"
+				want = "The user approved a retry outside the sandbox"
 			}
 			if !strings.Contains(text, want) {
 				t.Error(text)
@@ -137,9 +137,9 @@ func TestOnceMoreInTheBackground(t *testing.T) {
 					break
 				}
 			}
-			want := "probably failed because of its read-only sandbox: it printed “permission denied”. It was not run without."
+			want := "Likely blocked by the read-only sandbox: it printed “permission denied”. It was not retried outside the sandbox."
 			if says == tool.Allow {
-				want = "The person let it run once more without, in the background as bg_2."
+				want = "The user approved a retry outside the sandbox, in the background as bg_2."
 				read("bg_2")
 			}
 			if !strings.Contains(text, want) || asked != 1 {

@@ -12,12 +12,14 @@ import (
 var shellStopText string
 
 type shellStopArgs struct {
-	ID string `json:"id" description:"Of the job{{run_shell_command:, as run_shell_command gave it}}{{task:; or the name of a background sub-agent}}." alias:"job_id,background_id,task_id,shell_id"`
+	ID string `json:"id" description:"ID of the background command{{run_shell_command:, from run_shell_command}}{{task:; or the name of a background subagent}}." alias:"job_id,background_id,task_id,shell_id"`
 }
 
 func shellStop(s *shell, tasks taskJobs) tool.Tool {
 	return tool.Define(tool.Def[shellStopArgs]{
-		Name: "shell_stop", DisplayName: "ShellStop", Description: strings.TrimSpace(shellStopText), RuleNames: []string{"KillShell", "KillBash", "TaskStop"}, Aliases: []string{"task_stop"}, Kind: tool.Other,
+		Name: "shell_stop", DisplayName: "ShellStop",
+		Summary:     "Stop a background command or subagent",
+		Description: strings.TrimSpace(shellStopText), RuleNames: []string{"KillShell", "KillBash", "TaskStop"}, Aliases: []string{"task_stop"}, Kind: tool.Other,
 		Prepare: func(_ context.Context, a shellStopArgs) (*tool.Invocation, error) {
 			inv := &tool.Invocation{Description: "stop " + oneLine(a.ID, 80), Access: holdJob(a.ID)}
 			if id, ok := tasks.named(a.ID); ok {

@@ -13,8 +13,8 @@ import (
 var skillText string
 
 type skillArgs struct {
-	Skill string `json:"skill" description:"Its name."`
-	Args  string `json:"args,omitempty" description:"What it shall be used on."`
+	Skill string `json:"skill" description:"Skill name." alias:"command"`
+	Args  string `json:"args,omitempty" description:"Arguments for the skill."`
 }
 
 // Skill is how to do something, written down by the person or the project and loaded when it is needed.
@@ -40,7 +40,9 @@ func skill(skills []Skill) tool.Tool {
 		about += " The skills:" + bounded(lines, maxSkills)
 	}
 	return tool.Define(tool.Def[skillArgs]{
-		Name: "skill", DisplayName: "Skill", Description: about, Kind: tool.Read, Deferred: len(skills) == 0, Needs: tool.NeedsSession,
+		Name: "skill", DisplayName: "Skill",
+		Summary:     "Load the instructions of a skill",
+		Description: about, Kind: tool.Read, Deferred: len(skills) == 0, Needs: tool.NeedsSession,
 		Prepare: func(_ context.Context, a skillArgs) (*tool.Invocation, error) {
 			s, err := findSkill(skills, names, a.Skill)
 			if err != nil {
@@ -76,7 +78,7 @@ func findSkill(skills []Skill, names []string, name string) (Skill, error) {
 			return s, nil
 		}
 	}
-	there := "there are none: one is a folder with a SKILL.md in .adze/skills"
+	there := "no skills are installed (add .adze/skills/NAME/SKILL.md)"
 	if len(names) > 0 {
 		there = "the skills are " + oneLine(strings.Join(names, ", "), 1000)
 	}

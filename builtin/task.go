@@ -13,10 +13,10 @@ import (
 var taskText string
 
 type taskArgs struct {
-	Description string `json:"description" description:"A few words for the person."`
-	Prompt      string `json:"prompt" description:"All it must know, and what to report."`
-	Type        string `json:"subagent_type,omitempty" default:"general-purpose" description:"Which sort of sub-agent."`
-	Background  bool   `json:"run_in_background,omitempty" description:"Do not wait; the report comes in a later turn.{{shell_output: shell_output tells how far it is.}}{{shell_stop: shell_stop ends it.}}"`
+	Description string `json:"description" description:"Short title of the task (3-5 words), shown to the user."`
+	Prompt      string `json:"prompt" description:"Complete instructions, and what to report back."`
+	Type        string `json:"subagent_type,omitempty" default:"general-purpose" description:"Subagent type." ignored:"model"`
+	Background  bool   `json:"run_in_background,omitempty" description:"Run in background; you receive the report in a later turn.{{shell_output: Use shell_output to check its status.}}{{shell_stop: Use shell_stop to stop it.}}"`
 }
 
 // TaskType is a sort of sub-agent.
@@ -52,7 +52,9 @@ func task(run func(context.Context, TaskRequest) (tool.Result, error), types []T
 		about += " The types:" + bounded(lines, maxTaskTypes)
 	}
 	return tool.Define(tool.Def[taskArgs]{
-		Name: "task", DisplayName: "Task", Description: about, RuleNames: []string{"Agent"}, Kind: tool.Other, Aliases: []string{"agent"}, Needs: tool.NeedsModel,
+		Name: "task", DisplayName: "Task",
+		Summary:     "Start a subagent",
+		Description: about, RuleNames: []string{"Agent"}, Kind: tool.Other, Aliases: []string{"agent"}, Needs: tool.NeedsModel,
 		Prepare: func(_ context.Context, a taskArgs) (*tool.Invocation, error) {
 			r := TaskRequest{Description: strings.TrimSpace(a.Description), Prompt: strings.TrimSpace(a.Prompt), Type: strings.TrimSpace(a.Type), Background: a.Background}
 			if err := checkTask(&r, types); err != nil {
@@ -60,7 +62,7 @@ func task(run func(context.Context, TaskRequest) (tool.Result, error), types []T
 			}
 			inv := &tool.Invocation{Description: r.title(), Access: []tool.Access{tool.Nothing}}
 			if run == nil {
-				return inv, tool.Errorf(tool.ExecutionFailed, "%s: there is no model here that a sub-agent could use; do it yourself", r.title())
+				return inv, tool.Errorf(tool.ExecutionFailed, "%s: no model is available for a subagent; do it yourself", r.title())
 			}
 			inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 				if err := ctx.Err(); err != nil {

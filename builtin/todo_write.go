@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -16,14 +17,14 @@ import (
 var todoWriteText string
 
 type todoWriteArgs struct {
-	Todos []Todo `json:"todos" description:"All steps in order, done ones too; none clears the list."`
+	Todos []Todo `json:"todos" description:"Complete list in order, including completed items; an empty list clears it."`
 }
 
 // Todo is one step of a task.
 type Todo struct {
-	ID      string `json:"id"`
-	Content string `json:"content"`
-	Status  string `json:"status" enum:"pending,in_progress,completed"`
+	ID      string `json:"id" description:"Unique ID of the item." lenient:"true"`
+	Content string `json:"content" description:"What to do, as an imperative." alias:"description" ignored:"activeForm"`
+	Status  string `json:"status" description:"pending (not started), in_progress (being done now) or completed." enum:"pending,in_progress,completed"`
 }
 
 // The statuses of a step.
@@ -49,8 +50,11 @@ type todos struct {
 
 func todoWrite(s *todos) tool.Tool {
 	return tool.Define(tool.Def[todoWriteArgs]{
-		Name: "todo_write", DisplayName: "TodoWrite", Description: strings.TrimSpace(todoWriteText), RuleNames: []string{"TodoList"}, Kind: tool.Think, Needs: tool.NeedsSession,
+		Name: "todo_write", DisplayName: "TodoWrite",
+		Summary:     "Keep a to-do list of the current task",
+		Description: strings.TrimSpace(todoWriteText), RuleNames: []string{"TodoList"}, Aliases: []string{"write_todos"}, Kind: tool.Think, Needs: tool.NeedsSession,
 		Prepare: func(_ context.Context, a todoWriteArgs) (*tool.Invocation, error) {
+			number(a.Todos)
 			if err := checkTodos(a.Todos); err != nil {
 				return nil, err
 			}
@@ -106,7 +110,7 @@ func (s *todos) news() []string {
 		return nil
 	}
 	s.stale = 0
-	return []string{"Reminder: the list of steps was not changed for a while. " + list.Reminder() + "\nWrite it anew with todo_write if it is not true any more; the person is not to be told of this."}
+	return []string{"Reminder: the to-do list hasn't been updated recently. " + list.Reminder() + "\nIf it's out of date, update it with todo_write. Don't mention this reminder to the user."}
 }
 
 // Todos is the list of steps of an agent, by its path as in [tool.Call].By: "" is the first one. It is not to be changed.
@@ -140,6 +144,21 @@ func checkTodos(list []Todo) error {
 		return &tool.ParamError{Violations: bad}
 	}
 	return nil
+}
+
+// number gives every step without an ID its position as ID, or the next number that no other step has.
+func number(list []Todo) {
+	taken := map[string]bool{}
+	for _, t := range list {
+		taken[t.ID] = true
+	}
+	for i := range list {
+		for n := i + 1; list[i].ID == ""; n++ {
+			if id := strconv.Itoa(n); !taken[id] {
+				list[i].ID, taken[id] = id, true
+			}
+		}
+	}
 }
 
 // TodoList is a list of steps, and its display: "todo_list" in the documentation.

@@ -17,8 +17,8 @@ var toolSearchText string
 const ToolSearch = "tool_search"
 
 type toolSearchArgs struct {
-	Query      string `json:"query" description:"Words, +words or select:NAME,NAME."`
-	MaxResults int    `json:"max_results,omitempty" description:"How many at most, 5 if not said." minimum:"1" maximum:"20"`
+	Query      string `json:"query" description:"Keywords, +words or select:NAME,NAME."`
+	MaxResults int    `json:"max_results,omitempty" description:"Maximum number of tools to load (default: 5)." minimum:"1" maximum:"20"`
 }
 
 const (
@@ -33,13 +33,15 @@ type FindTools func(ctx context.Context, c tool.Call, query string, most int) []
 // toolSearch finds tools. It is deferred itself: where nothing is held back, nothing has to be found.
 func toolSearch(find FindTools) tool.Tool {
 	return tool.Define(tool.Def[toolSearchArgs]{
-		Name: ToolSearch, DisplayName: "ToolSearch", Description: strings.TrimSpace(toolSearchText), Kind: tool.Think,
+		Name: ToolSearch, DisplayName: "ToolSearch",
+		Summary:     "Load external tools on demand",
+		Description: strings.TrimSpace(toolSearchText), Kind: tool.Think,
 		Deferred: true, Needs: tool.NeedsSession,
 		Prepare: func(_ context.Context, a toolSearchArgs) (*tool.Invocation, error) {
 			query := strings.TrimSpace(a.Query)
 			switch {
 			case query == "":
-				return nil, tool.BadParam("query", "must not be empty; say in a few words what the tool shall do")
+				return nil, tool.BadParam("query", "must not be empty; describe in a few words what the tool should do")
 			case len(query) > maxFoundQuery:
 				return nil, tool.BadParam("query", "has %d characters; a few words are enough", len(query))
 			}

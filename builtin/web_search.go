@@ -38,9 +38,9 @@ type SearchProvider struct {
 }
 
 type webSearchArgs struct {
-	Query    string `json:"query" description:"What to search for."`
-	Provider string `json:"provider,omitempty" description:"Search engine; the person's choice if not given."`
-	Limit    int    `json:"limit,omitempty" description:"Results at most." minimum:"1" maximum:"20" default:"8"`
+	Query    string `json:"query" description:"Search query."`
+	Provider string `json:"provider,omitempty" description:"Search engine (default: the user's choice)."`
+	Limit    int    `json:"limit,omitempty" description:"Maximum number of results." minimum:"1" maximum:"20" default:"8" ignored:"allowed_domains,blocked_domains"`
 }
 
 // searcher is the engines of a session, in the order they are tried.
@@ -120,7 +120,9 @@ const WebSearchTool = "web_search"
 
 func webSearch(s *searcher) tool.Tool {
 	return tool.Define(tool.Def[webSearchArgs]{
-		Name: WebSearchTool, DisplayName: "WebSearch", Description: strings.TrimSpace(webSearchText), Kind: tool.Search,
+		Name: WebSearchTool, DisplayName: "WebSearch", Aliases: []string{"google_web_search"},
+		Summary:     "Search the web",
+		Description: strings.TrimSpace(webSearchText), Kind: tool.Search,
 		Prepare: func(_ context.Context, a webSearchArgs) (*tool.Invocation, error) {
 			a.Query = strings.Join(strings.Fields(a.Query), " ")
 			switch n := utf8.RuneCountInString(a.Query); {
@@ -194,7 +196,7 @@ func (s *searcher) failure(e *websearch.Engine, err error) error {
 	kind := searchFailedType
 	next := ""
 	if errors.As(err, &limit) {
-		kind, next = searchLimited, "; wait, or go on without a search"
+		kind, next = searchLimited, "; wait, or continue without a search"
 	}
 	for _, other := range s.engines {
 		if other != e && other.Ready() == nil {

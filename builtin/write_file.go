@@ -18,12 +18,14 @@ var writeFileText string
 
 type writeFileArgs struct {
 	Path    string `json:"file_path" alias:"absolute_path,path" description:"Absolute path of the file."`
-	Content string `json:"content" description:"All that the file shall hold."`
+	Content string `json:"content" description:"Full content of the file."`
 }
 
 func writeFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[writeFileArgs]{
-		Name: "write_file", DisplayName: "WriteFile", Description: strings.TrimSpace(writeFileText), RuleNames: []string{"Write"}, Kind: tool.Edit,
+		Name: "write_file", DisplayName: "WriteFile",
+		Summary:     "Create or overwrite a file",
+		Description: strings.TrimSpace(writeFileText), RuleNames: []string{"Write"}, Kind: tool.Edit,
 		Prepare: func(ctx context.Context, a writeFileArgs) (*tool.Invocation, error) {
 			p, err := f.at(toWrite, "file_path", a.Path, ignore.File)
 			inv := &tool.Invocation{Description: "write " + p.Rel, Access: writes(p.Abs)}

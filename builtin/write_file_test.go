@@ -51,12 +51,12 @@ func TestWriteFileAfterTheWorldChanged(t *testing.T) {
 		after  string // content of the file then; "" none
 	}{
 		"changed":  {"old", func(p string) error { return os.WriteFile(p, []byte("mine"), 0o666) }, "changed on disk after this call was prepared", "mine"},
-		"vanished": {"old", os.Remove, "is gone since this call was prepared", ""},
+		"vanished": {"old", os.Remove, "was deleted after this call was prepared", ""},
 		"appeared": {"", func(p string) error { return os.WriteFile(p, []byte("mine"), 0o666) }, "a file of this name appeared", "mine"},
 		"folder": {"old", func(p string) error {
 			os.Remove(p)
 			return os.Mkdir(p, 0o777)
-		}, "it is a folder", ""},
+		}, "it is a directory", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, err := filepath.EvalSymlinks(t.TempDir())

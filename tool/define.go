@@ -12,6 +12,7 @@ import (
 type Def[A any] struct {
 	Name        string
 	DisplayName string
+	Summary     string // one line for people; not sent to the model
 	Description string
 	Kind        Kind
 	Aliases     []string
@@ -27,7 +28,10 @@ type Def[A any] struct {
 // Define makes a tool. The schema comes from A, a struct: a field is a parameter under its JSON name, required unless
 // its tag says omitempty; further tags are
 //
-//	description:"what it is for"   enum:"a,b"   minimum:"1"   maximum:"9"   default:"3"   minLength:"1"   alias:"old_name,other"
+//	description:"what it is for"   enum:"a,b"   minimum:"1"   maximum:"9"   default:"3"   minLength:"1"
+//	alias:"old_name,other"         further names of the parameter
+//	lenient:"true"                 declared as required; Prepare handles a missing value
+//	ignored:"mood,tone"            parameters beside this one that models trained on other agents send, and that have no effect
 //
 // Unknown parameters are rejected. Define panics if A has no schema: a bug in the program.
 func Define[A any](d Def[A]) Tool {
@@ -40,7 +44,7 @@ func Define[A any](d Def[A]) Tool {
 	}
 	return &defined[A]{
 		declaration: Declaration{
-			Name: d.Name, DisplayName: d.DisplayName, Description: d.Description, Parameters: raw,
+			Name: d.Name, DisplayName: d.DisplayName, Summary: d.Summary, Description: d.Description, Parameters: raw,
 			Kind: d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget, RuleNames: d.RuleNames, Needs: d.Needs,
 		},
 		// Parsed at the first call: a session defines all tools and calls few of them.

@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// names are the aliases of the parameters of a struct, and of structs within it.
+// names are what the parameters of a struct, and of structs within it, accept beside what the schema declares.
 type names struct {
 	aliases map[string][]string
+	ignored []string // parameters that have no effect
+	lenient []string // declared as required, and accepted when missing
 	inner   map[string]*names
 	items   *names
 }
@@ -23,6 +26,8 @@ func (a *names) apply(n *node) {
 	for name, aliases := range a.aliases {
 		n.properties[name].aliases = aliases
 	}
+	n.ignored = a.ignored
+	n.required = slices.DeleteFunc(n.required, func(name string) bool { return slices.Contains(a.lenient, name) })
 	for name, inner := range a.inner {
 		inner.apply(n.properties[name])
 	}
@@ -58,6 +63,12 @@ func structSchema(t reflect.Type) (json.RawMessage, *names, error) {
 		}
 		if alias := f.Tag.Get("alias"); alias != "" {
 			found.aliases[name] = strings.Split(alias, ",")
+		}
+		if ignored := f.Tag.Get("ignored"); ignored != "" {
+			found.ignored = append(found.ignored, strings.Split(ignored, ",")...)
+		}
+		if f.Tag.Get("lenient") == "true" {
+			found.lenient = append(found.lenient, name)
 		}
 		properties = append(properties, quote(name)+":"+string(schema))
 		if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") {

@@ -126,7 +126,7 @@ func (r *Registry) ruled() map[string]string {
 	meant := map[string]string{}
 	for _, t := range r.tools[""] {
 		d := t.Declaration()
-		for _, name := range append([]string{d.Title(), d.Title() + "Tool"}, d.RuleNames...) {
+		for _, name := range d.ruleNames() {
 			meant[name] = d.Name
 		}
 	}
@@ -140,21 +140,21 @@ func originName(origin string) string {
 	return origin
 }
 
-// Lookup finds a tool by its name, or by one of its aliases where no tool has that name, or by either with what models
-// add to it: "functions.read_file", "functions.read_file:0". The error of an unknown name suggests similar
-// names.
+// Lookup finds a tool by its name, by one of its aliases if no tool has that name, or by the display name and the rule
+// names of a built-in tool in any letter case ("Bash", "grep"). It accepts what models add to a name:
+// "functions.read_file", "functions.read_file:0". The error for an unknown name suggests a likely one.
 func (r *Registry) Lookup(name string) (Tool, error) {
 	if r == nil {
 		return nil, unknownTool(name, nil)
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	t, names := r.find(name)
+	t, known := r.find(name)
 	if plain := plainName(name); t == nil && plain != name {
-		t, names = r.find(plain)
+		t, known = r.find(plain)
 	}
 	if t == nil {
-		return nil, unknownTool(name, names)
+		return nil, unknownTool(name, known)
 	}
 	return t, nil
 }
@@ -174,10 +174,10 @@ func plainName(name string) string {
 	return plain
 }
 
-// find returns the tool with exactly this name or alias, else nil and all names.
-func (r *Registry) find(name string) (Tool, []string) {
-	var names []string
-	var aliased Tool
+// find returns the tool that a name stands for, else nil and the declarations of all visible tools.
+func (r *Registry) find(name string) (Tool, []Declaration) {
+	var known []Declaration
+	var aliased, foreign Tool
 	for _, origin := range r.origins {
 		for _, t := range r.tools[origin] {
 			d := t.Declaration()
@@ -190,25 +190,76 @@ func (r *Registry) find(name string) (Tool, []string) {
 			if aliased == nil && slices.Contains(d.Aliases, name) {
 				aliased = t
 			}
-			names = append(names, d.Name)
+			if foreign == nil && origin == "" && slices.ContainsFunc(d.ruleNames(), func(n string) bool { return strings.EqualFold(n, name) }) {
+				foreign = t
+			}
+			known = append(known, d)
 		}
 	}
-	return aliased, names
+	if aliased == nil {
+		aliased = foreign
+	}
+	return aliased, known
 }
 
-func unknownTool(name string, names []string) error {
+// ruleNames are the names by which rules mean a built-in tool, beside its own name and aliases.
+func (d Declaration) ruleNames() []string {
+	return append([]string{d.Title(), d.Title() + "Tool"}, d.RuleNames...)
+}
+
+func unknownTool(name string, known []Declaration) error {
 	hint := "No tools are registered."
-	if near := Nearest(name, names, 3); len(near) > 0 {
+	if near := likely(name, known); len(near) > 0 {
 		hint = "Did you mean " + quoteList(near, " or ") + "?"
-	} else if len(names) > 0 {
+	} else if len(known) > 0 {
+		names := make([]string, len(known))
+		for i, d := range known {
+			names[i] = d.Name
+		}
 		slices.Sort(names)
 		hint = "Available tools: " + strings.Join(names[:min(len(names), 40)], ", ")
 	}
 	return Errorf(NotRegistered, "unknown tool %q. %s", shorten(name, 100), hint)
 }
 
-// Declarations returns the declarations for a model, sorted by name, so that the same tools give the same bytes. It omits
-// hidden tools, and deferred tools that are not revealed; a nil revealed reveals none.
+// likely returns the tools that an unknown name may stand for: one or two typos away, or sharing a part of their name. A
+// model that is sent to another kind of tool does something else than it meant to, so tools of different kinds are only
+// suggested for a typo.
+func likely(name string, known []Declaration) []string {
+	want := fold(name)
+	if len(want) < 3 || len(want) > 200 {
+		return nil
+	}
+	var typos, parts []string
+	kinds := map[Kind]bool{}
+	for _, d := range known {
+		typo, part := false, false
+		names := []string{d.Name}
+		if d.Origin == "" {
+			names = slices.Concat(names, d.Aliases, d.ruleNames())
+		}
+		for _, n := range names {
+			have := fold(n)
+			typo = typo || Distance(want, have) <= min(2, min(len(want), len(have))/4)
+			part = part || partOf(want, have)
+		}
+		if typo {
+			typos = append(typos, d.Name)
+		}
+		if part {
+			parts = append(parts, d.Name)
+			kinds[d.kind()] = true
+		}
+	}
+	if len(typos) == 0 && len(kinds) == 1 {
+		typos = parts
+	}
+	slices.Sort(typos)
+	return typos[:min(len(typos), 3)]
+}
+
+// Declarations are all that a model is told of the tools, sorted by name, so that the same tools give the same bytes.
+// Deferred tools are left out unless revealed says otherwise; a nil revealed reveals none. Hidden tools are never in it.
 func (r *Registry) Declarations(revealed func(name string) bool) []Declaration {
 	return r.list(func(d Declaration) bool {
 		return !d.Deferred || revealed != nil && revealed(d.Name)

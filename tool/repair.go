@@ -169,6 +169,15 @@ func (r *repairer) repair(n *node, v any, at string, depth int) any {
 }
 
 func (r *repairer) repairObject(n *node, v map[string]any, at string, depth int) any {
+	for _, name := range n.ignored {
+		if _, given := v[name]; !given {
+			continue
+		}
+		delete(v, name)
+		if note := name + " is not a parameter of this tool and was ignored"; !slices.Contains(r.notes, note) {
+			r.notes = append(r.notes, note)
+		}
+	}
 	for _, name := range n.order {
 		child := n.properties[name]
 		for _, alias := range child.aliases {

@@ -43,6 +43,7 @@ type node struct {
 	pattern     *regexp.Regexp
 	fallback    json.RawMessage // the default
 	aliases     []string        // other names of this parameter; not part of JSON Schema
+	ignored     []string        // names of parameters that are accepted without effect; not part of JSON Schema
 }
 
 // ParseSchema reads the JSON Schema of an object. An empty one accepts every object.

@@ -23,6 +23,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"strings"
 )
 
 // A Tool can be called by a model, by name.
@@ -55,6 +56,7 @@ const (
 type Declaration struct {
 	Name        string          // what the model calls
 	DisplayName string          // name for users; Name if empty
+	Summary     string          // one line for lists that users read; see Brief
 	Description string          // for the model
 	Parameters  json.RawMessage // JSON Schema of an object
 	Kind        Kind            // Other if empty
@@ -63,7 +65,7 @@ type Declaration struct {
 	Fingerprint string          // of an external tool: a hash of its command and declaration. Saved approvals apply to this exact version
 	Deferred    bool            // not declared to the model until it is revealed
 	Budget      int             // maximum characters of text for the model; 0: the executor's, <0: the tool limits its own text
-	RuleNames   []string        // further names for permission rules: those of the documentation's classes
+	RuleNames   []string        // names that other agents use for it ("Bash"), accepted in permission rules and, in any letter case, in calls
 	Needs       Need            // what it requires besides the executor; empty: nothing, so that it can be served to other programs
 }
 
@@ -90,12 +92,13 @@ func (d Declaration) MarshalJSON() ([]byte, error) {
 	return marshal(struct {
 		Name        string          `json:"name"`
 		DisplayName string          `json:"displayName"`
+		Summary     string          `json:"summary,omitempty"`
 		Description string          `json:"description"`
 		Parameters  json.RawMessage `json:"parametersJsonSchema"`
 		Kind        Kind            `json:"kind"`
 		Aliases     []string        `json:"aliases"`
 		Source      string          `json:"source"`
-	}{d.Name, d.Title(), d.Description, d.Parameters, d.kind(), aliases, source})
+	}{d.Name, d.Title(), d.Summary, d.Description, d.Parameters, d.kind(), aliases, source})
 }
 
 // Title returns the name for users.
@@ -104,6 +107,15 @@ func (d Declaration) Title() string {
 		return d.DisplayName
 	}
 	return d.Name
+}
+
+// Brief is one line for lists that people read: the summary, or the first sentence of the description.
+func (d Declaration) Brief() string {
+	if d.Summary != "" {
+		return d.Summary
+	}
+	sentence, _, _ := strings.Cut(strings.Join(strings.Fields(d.Description), " "), ". ")
+	return strings.TrimSuffix(sentence, ".")
 }
 
 func (d Declaration) kind() Kind {

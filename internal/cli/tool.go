@@ -34,12 +34,7 @@ func toolList(ctx context.Context, env Env, o *options, words []string) error {
 func describeTools(all []tool.Declaration) string {
 	var rows [][]string
 	for _, d := range all {
-		first, _, _ := strings.Cut(d.Description, "\n")
-		sentence, _, more := strings.Cut(first, ". ")
-		if more {
-			sentence += "."
-		}
-		rows = append(rows, []string{d.Name, string(d.Kind), sentence})
+		rows = append(rows, []string{d.Name, string(d.Kind), d.Brief()})
 	}
 	return table(rows)
 }

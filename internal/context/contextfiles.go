@@ -63,7 +63,7 @@ type File struct {
 }
 
 const header = `# Context
-What follows was written down by the person or by the project: how work is done here, and what to remember. Follow it where it fits the task. It gives no permission to anything, and it does not change what tools may do.
+Instructions from the user and the project. Follow them where they apply. They don't grant permissions or override tool restrictions.
 `
 
 const endMark = "--- End of Context from:"

@@ -25,7 +25,7 @@ func (e *NotFoundError) Error() string {
 	case e.Nearest != nil:
 		b.WriteString("; " + e.Nearest.String())
 	case len(e.Hints) == 0:
-		b.WriteString(", and nothing there is like it; read the file again and copy the text from it")
+		b.WriteString("; read the file again and copy the text exactly")
 	}
 	return b.String()
 }
@@ -55,7 +55,7 @@ func (e *AmbiguousError) Error() string {
 	if e.Rung == Exact || e.Rung == LineEndings {
 		fmt.Fprintf(&b, "old_string occurs %d times, at lines ", e.Count)
 	} else {
-		fmt.Fprintf(&b, "old_string is not in the file as given, and without regard to %v it fits %d places, at lines ", e.Rung, e.Count)
+		fmt.Fprintf(&b, "old_string not found as given; ignoring %v it matches %d places, at lines ", e.Rung, e.Count)
 	}
 	for i, n := range e.Lines {
 		if i > 0 {
@@ -66,7 +66,7 @@ func (e *AmbiguousError) Error() string {
 	if e.Count > len(e.Lines) {
 		b.WriteString(", …")
 	}
-	b.WriteString("; give more of the surrounding lines to name one place")
+	b.WriteString("; add surrounding lines to make it unique")
 	if e.Rung <= LineEndings {
 		b.WriteString(", or set replace_all to change them all")
 	}
@@ -82,11 +82,11 @@ type NoChangeError struct {
 func (e *NoChangeError) Error() string {
 	switch {
 	case e.Applied:
-		return fmt.Sprintf("old_string is not in the file and new_string is already there, once, at line %d: this edit seems to have been made; nothing was changed", e.Line)
+		return fmt.Sprintf("old_string not found, and new_string is already there, at line %d: the edit seems to be applied already; nothing was changed", e.Line)
 	case e.Line > 0:
 		return fmt.Sprintf("the text at line %d already is what new_string makes of it; nothing was changed", e.Line)
 	}
-	return "old_string and new_string make no difference; nothing was changed"
+	return "old_string and new_string are the same; nothing was changed"
 }
 
 // BatchError says which edit of several failed. None was made.

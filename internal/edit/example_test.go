@@ -35,7 +35,7 @@ func ExampleFind_notFound() {
 	_, err := edit.Find("if a > b {\n\treturn a\n}\n", edit.Edit{Old: "if a >= b {\n  return a\n}", New: ""})
 	fmt.Println(err)
 	// Output:
-	// old_string is not in the file; the nearest text is at lines 1-3 (83% alike; → is a tab, · a space)
+	// old_string is not in the file; closest match: lines 1-3 (83% similar; → is a tab, · a space)
 	// line 1, column 7: old_string has '=', the file has a space
 	//   old_string: if a >= b {
 	//   file:       if a > b {

@@ -196,7 +196,7 @@ func TestAmbiguousLines(t *testing.T) {
 	if diff := cmp.Diff(error(want), err); diff != "" {
 		t.Error(diff)
 	}
-	const text = "old_string occurs 3 times, at lines 1, 3, 4; give more of the surrounding lines to name one place, or set replace_all to change them all"
+	const text = "old_string occurs 3 times, at lines 1, 3, 4; add surrounding lines to make it unique, or set replace_all to change them all"
 	if err.Error() != text {
 		t.Errorf("got %q", err)
 	}

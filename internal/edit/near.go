@@ -185,7 +185,7 @@ func visible(line string, at int) string {
 // String tells where it is and how it differs, in a text of bounded length.
 func (n *Near) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the nearest text is at line%s (%d%% alike; → is a tab, · a space)", lineRange(n.First, n.Last), int(n.Alike*100))
+	fmt.Fprintf(&b, "closest match: line%s (%d%% similar; → is a tab, · a space)", lineRange(n.First, n.Last), int(n.Alike*100))
 	more := n.More
 	for i, d := range n.Differences {
 		if i > 0 && b.Len() > maxShown {

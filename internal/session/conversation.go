@@ -59,7 +59,7 @@ func (s *Session) system() string {
 	if s.Policy.Mode() == permission.Plan {
 		extra += "\n" + planText + s.planEnd()
 	}
-	return agent.SystemPrompt(agent.Surroundings{Workspace: s.Folder.Path, Date: time.Now(), Extra: extra})
+	return agent.SystemPrompt(agent.Surroundings{Workspace: s.Folder.Path, Date: time.Now(), NoUser: !s.env.Person, Extra: extra})
 }
 
 // planEnd is what a model does with its plan. Without a user to approve it, the plan is the answer.

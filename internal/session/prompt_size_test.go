@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 
 // What every turn carries is paid for with every turn: the system prompt and all declarations together.
 func TestWhatEveryTurnCarriesIsSmall(t *testing.T) {
-	s, err := Open(Env{Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: Canonical(t.TempDir())})
+	s, err := Open(Env{Person: true, Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: Canonical(t.TempDir())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,21 @@ func TestWhatEveryTurnCarriesIsSmall(t *testing.T) {
 		size += len(b)
 	}
 	t.Logf("%d bytes", size)
-	if size > 16_000 {
-		t.Errorf("system prompt and declarations have %d bytes, over 16,000", size)
+	if size > 20_000 {
+		t.Errorf("system prompt and declarations have %d bytes, over 20,000", size)
+	}
+}
+
+// Without a user, the model learns that nobody answers.
+func TestSystemPromptWithoutAUser(t *testing.T) {
+	for _, user := range []bool{true, false} {
+		s, err := Open(Env{Person: user, Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: Canonical(t.TempDir())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if said := strings.Contains(s.system(), "This session is non-interactive: nobody can answer questions or approve calls."); said == user {
+			t.Errorf("with a user %v: non-interactive %v", user, said)
+		}
 	}
 }
