@@ -46,7 +46,7 @@ func (w *lastWords) said() string {
 	if line == "" {
 		return ""
 	}
-	return "; it said: " + tool.Visible(clip(line, tailLine))
+	return "; stderr: " + tool.Visible(clip(line, tailLine))
 }
 
 // lines continues a message on a start with the last lines of stderr, below it if there are several.

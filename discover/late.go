@@ -61,7 +61,7 @@ func (l *link) noteLate(a *attempt, took time.Duration) {
 		if !vain {
 			return
 		}
-		err = fmt.Errorf("no answer within %s", spell(took.Round(time.Second)))
+		err = fmt.Errorf("no response within %s", spell(took.Round(time.Second)))
 	}
 	path := latePath(l.opt.State, l.alias)
 	if err == nil || took < longStart && !vain {
@@ -74,7 +74,7 @@ func (l *link) noteLate(a *attempt, took time.Duration) {
 		jerr = writeFile(path, raw)
 	}
 	if jerr != nil {
-		l.log.printf("that it was late could not be kept: %v", jerr)
+		l.log.printf("save the slow-start record: %v", jerr)
 	}
 }
 
@@ -83,7 +83,7 @@ func (l *link) noteLate(a *attempt, took time.Duration) {
 func (s *Servers) WaitLikely(ctx context.Context) error {
 	return s.wait(ctx, func(l *link) error {
 		if why := l.wasLate(); why != "" {
-			return fmt.Errorf("not waited for, because it failed the last time: %s", why)
+			return fmt.Errorf("not waiting for it, because it failed last time: %s", why)
 		}
 		return nil
 	})

@@ -35,7 +35,7 @@ func (n *nonsense) add(line string) error {
 		mostLines, mostBytes = laterLines, laterBytes
 	}
 	if n.lines > mostLines || n.bytes > mostBytes {
-		return fmt.Errorf("it printed %d lines in a row that are no MCP messages, the first %q", n.lines, n.first)
+		return fmt.Errorf("it printed %d lines in a row that are not MCP messages, starting with %q", n.lines, n.first)
 	}
 	return nil
 }
@@ -43,7 +43,7 @@ func (n *nonsense) add(line string) error {
 // end notes that a message has come.
 func (n *nonsense) end() {
 	if more := n.lines - loggedLines; more > 0 {
-		n.log.printf("it printed %d further lines that are no messages", more)
+		n.log.printf("it printed %d more lines that are not messages", more)
 	}
 	n.spoke, n.first, n.lines, n.bytes = true, "", 0, 0
 }

@@ -43,7 +43,7 @@ func (p *process) mendTools(result map[string]json.RawMessage) bool {
 		if err == nil {
 			return one
 		}
-		p.log.printf("tool %d of its list cannot be read and is left out: %s", i+1, misread(err))
+		p.log.printf("ignored tool %d, which can't be read: %s", i+1, misread(err))
 		return json.RawMessage("null")
 	})
 }
@@ -62,8 +62,8 @@ func (p *process) mendContent(result map[string]json.RawMessage) bool {
 		if err == nil {
 			return one
 		}
-		p.log.printf("part %d of an answer cannot be read: %v", i+1, err)
-		note, _ := json.Marshal(fmt.Sprintf("[part %d of the answer cannot be read: %s]", i+1, tellKind(one)))
+		p.log.printf("part %d of a response can't be read: %v", i+1, err)
+		note, _ := json.Marshal(fmt.Sprintf("[part %d of the response can't be read: %s]", i+1, tellKind(one)))
 		return json.RawMessage(`{"type":"text","text":` + string(note) + `}`)
 	})
 }

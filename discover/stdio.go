@@ -37,7 +37,7 @@ const (
 // deaf is the error of a server that does not take what it is sent.
 type deaf struct{ cause error }
 
-func (e *deaf) Error() string { return fmt.Sprintf("it does not read what it is sent (%v)", e.cause) }
+func (e *deaf) Error() string { return fmt.Sprintf("the server doesn't read its input (%v)", e.cause) }
 
 func (e *deaf) Unwrap() []error { return []error{io.ErrClosedPipe, e.cause} }
 
@@ -83,7 +83,7 @@ func launch(s Server, env []string, dir string, log *serverLog) (*process, error
 		cmd.Dir = s.Cwd
 	}
 	if info, err := os.Stat(cmd.Dir); cmd.Dir != "" && (err != nil || !info.IsDir()) {
-		return nil, fmt.Errorf("start %s: its folder %s does not exist", s.Command, cmd.Dir)
+		return nil, fmt.Errorf("start %s: directory not found: %s", s.Command, cmd.Dir)
 	}
 	ownGroup(cmd)
 	in, stdin, err := os.Pipe()
@@ -161,7 +161,7 @@ func (p *process) Read(context.Context) (jsonrpc.Message, error) {
 		p.queue = p.queue[1:]
 		if r, ok := msg.(*jsonrpc.Request); ok && r.IsCall() && p.requests.Add(1) > maxRequests {
 			p.Write(context.Background(), &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{
-				Code: jsonrpc.CodeInternalError, Message: "too many requests are unanswered",
+				Code: jsonrpc.CodeInternalError, Message: "too many pending requests",
 			}})
 			continue
 		}
@@ -225,7 +225,7 @@ func (p *process) giveUp(err error) error {
 
 // tooLong answers, in the server's place, the call that waits for an answer too long to read.
 func (p *process) tooLong(fr frame) error {
-	p.log.printf("a message of %d bytes was dropped: the limit is %d", fr.size, maxFrame)
+	p.log.printf("dropped a message of %d bytes (limit: %d)", fr.size, maxFrame)
 	var v any
 	if json.Unmarshal(fr.answered(), &v) != nil {
 		return nil
@@ -236,7 +236,7 @@ func (p *process) tooLong(fr frame) error {
 	}
 	p.queue = append(p.queue, &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{
 		Code:    jsonrpc.CodeInternalError,
-		Message: fmt.Sprintf("the answer has %d MB and was dropped: the limit is %d MB; ask for less", fr.size>>20, maxFrame>>20),
+		Message: fmt.Sprintf("dropped a response of %d MB (limit: %d MB). Request less data", fr.size>>20, maxFrame>>20),
 	}})
 	return nil
 }
@@ -344,7 +344,7 @@ func (p *process) finish() {
 // output or its input is of no use any more: it is ended, and how that comes about tells which of the two it was.
 func (p *process) fate() string {
 	if why := p.gaveUp.Load(); why != nil {
-		return (*why).Error() + ", and was ended"
+		return (*why).Error() + ", and was stopped"
 	}
 	wait := 2 * drain
 	if p.hungUp.Load() || p.unread.Load() {
@@ -361,13 +361,13 @@ func (p *process) fate() string {
 			break
 		}
 		if s := signalOf(p.cmd); s != "" {
-			return "it was ended by the signal " + s
+			return "the server was killed by signal " + s
 		}
-		return fmt.Sprintf("it ended with exit code %d", p.cmd.ProcessState.ExitCode())
+		return fmt.Sprintf("the server exited with code %d", p.cmd.ProcessState.ExitCode())
 	default:
 	}
 	if p.hungUp.Load() {
-		return "it closed its output"
+		return "the server closed its output"
 	}
 	return ""
 }

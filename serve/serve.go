@@ -97,7 +97,7 @@ func (c *connection) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		case "server/discover":
 			// The protocol that begins with this has no questions from server to client in the middle of a call.
 			// Clients fall back to the one that has them.
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "server/discover is not offered; use initialize"}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "server/discover is not supported; use initialize"}
 		case "tools/list":
 			s, err := c.begin(ctx, req)
 			if err != nil {
@@ -111,7 +111,7 @@ func (c *connection) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 			call, ok := req.(*mcp.CallToolRequest)
 			if !ok {
-				return nil, fmt.Errorf("a call of the kind %T", req)
+				return nil, fmt.Errorf("unexpected request type %T", req)
 			}
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
@@ -131,7 +131,7 @@ func (c *connection) begin(ctx context.Context, req mcp.Request) (*session, erro
 	}
 	peer, ok := req.GetSession().(*mcp.ServerSession)
 	if !ok {
-		return nil, errors.New("there is no session")
+		return nil, errors.New("no session")
 	}
 	c.begun = true
 	client := Client{}
