@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/proc/barren"
+	"github.com/adze-dev/adze/internal/proc/kerneltest"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/tool"
 )
@@ -249,7 +249,7 @@ func TestSandboxInBarrenPlaces(t *testing.T) {
 		if os.Getenv("BARREN_PLACE") != place {
 			continue
 		}
-		if err := barren.Become(place); err != nil {
+		if err := kerneltest.Become(place); err != nil {
 			t.Skip(err)
 		}
 		set, err := New(Options{Dir: t.TempDir(), Helper: testHelper, Sandbox: Sandbox{Mode: "workspace"}})

@@ -58,10 +58,10 @@ type attempt struct {
 	late chan struct{} // closed when it has taken longer than it may, and goes on all the same
 
 	// The link's mu guards these.
-	began time.Time // zero: it waits for its turn
-	proc  *process  // what was started; nil: nothing yet
-	why   error     // of late
-	vain  bool      // somebody waited for it as long as they could
+	began  time.Time // zero: it waits for its turn
+	proc   *process  // what was started; nil: nothing yet
+	why    error     // of late
+	waited bool      // somebody waited for it as long as they could
 }
 
 // progress is an error that says how far a start is. The caller holds the link's mu.
@@ -136,11 +136,11 @@ func (l *link) progress(a *attempt) error {
 	return a.progress()
 }
 
-// waitedInVain notes that somebody waited for a start as long as they could.
-func (l *link) waitedInVain(a *attempt) {
+// waitTimedOut notes that somebody waited for a start as long as they could.
+func (l *link) waitTimedOut(a *attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a.vain = true
+	a.waited = true
 }
 
 // overdue lets nobody wait any longer for a start that goes on.
@@ -199,7 +199,7 @@ func (l *link) begin() *attempt {
 		}
 		began := time.Now() // waiting for a slot is not the server's time
 		a.s, a.err = l.start(a)
-		l.noteLate(a, time.Since(began))
+		l.noteSlowStart(a, time.Since(began))
 		l.settle(a)
 	})
 	return a

@@ -169,7 +169,7 @@ func (s *Servers) wait(ctx context.Context, skip func(*link) error) error {
 			}
 			if _, failed = l.await(ctx, a); errors.Is(failed, context.DeadlineExceeded) && ctx.Err() != nil {
 				failed = l.progress(a)
-				l.waitedInVain(a)
+				l.waitTimedOut(a)
 			}
 		}
 		if failed != nil {

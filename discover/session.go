@@ -165,7 +165,7 @@ func (s *session) oddly() string {
 // plainly leaves out of an error what the SDK says of its own doings, where there is something better to say.
 func plainly(err error) error {
 	var login *loginNeeded
-	var unread *deaf
+	var unread *notReadingError
 	var unreached *url.Error
 	switch {
 	case errors.As(err, &login):

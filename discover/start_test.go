@@ -233,7 +233,7 @@ func TestLateServersAreNoted(t *testing.T) {
 			}
 			cancel()
 			d.Servers.Close()
-			if got := d.links["slow"].wasLate() != ""; got != want {
+			if got := d.links["slow"].startedSlowly() != ""; got != want {
 				t.Errorf("%q, time %d: noted %v", name, i+1, got)
 			}
 		}
@@ -241,7 +241,7 @@ func TestLateServersAreNoted(t *testing.T) {
 		d := open(t, map[string]Server{"other": conf}, opt)
 		begun(t, gate, len(notes)+1)
 		d.Servers.Close()
-		if why := d.links["other"].lateNote().Why; why != "" {
+		if why := d.links["other"].slowStartNote().Why; why != "" {
 			t.Errorf("%q: %s", name, why)
 		}
 	}

@@ -34,12 +34,14 @@ const (
 	rollback     = 5 * time.Second  // between SIGTERM and SIGKILL of what has not answered
 )
 
-// deaf is the error of a server that does not take what it is sent.
-type deaf struct{ cause error }
+// notReadingError is the error of a server that does not take what it is sent.
+type notReadingError struct{ cause error }
 
-func (e *deaf) Error() string { return fmt.Sprintf("the server doesn't read its input (%v)", e.cause) }
+func (e *notReadingError) Error() string {
+	return fmt.Sprintf("the server doesn't read its input (%v)", e.cause)
+}
 
-func (e *deaf) Unwrap() []error { return []error{io.ErrClosedPipe, e.cause} }
+func (e *notReadingError) Unwrap() []error { return []error{io.ErrClosedPipe, e.cause} }
 
 // process is a server that we started, and the transport to it.
 //
@@ -68,9 +70,9 @@ type process struct {
 
 	frames   *frames
 	queue    []jsonrpc.Message // the rest of a batch
-	nonsense nonsense
+	stray    strayOutput
 	odd      atomic.Pointer[string] // the first line that was no message, of a server that has said nothing else
-	words    lastWords
+	words    exitReason
 	gaveUp   atomic.Pointer[error] // why we end it, if it is for what it printed
 	requests atomic.Int32          // of the server, unanswered
 }
@@ -114,7 +116,7 @@ func launch(s Server, env []string, dir string, log *serverLog) (*process, error
 	p := &process{
 		cmd: cmd, log: log, exit: make(chan struct{}), gone: make(chan struct{}), stdin: stdin, stdout: stdout,
 		launcher: s.launcher() != "", install: installGrace,
-		writing: make(chan struct{}, 1), frames: newFrames(stdout, maxFrame), nonsense: nonsense{log: log},
+		writing: make(chan struct{}, 1), frames: newFrames(stdout, maxFrame), stray: strayOutput{log: log},
 	}
 	p.frames.most = maxFrame // a first message is short
 	go p.attend(stderr)
@@ -199,16 +201,16 @@ func (p *process) fill() error {
 	for _, raw := range raws {
 		msg, err := jsonrpc.DecodeMessage(bytes.Clone(p.readable(marked(raw))))
 		if err != nil {
-			if err := p.nonsense.add(string(raw)); err != nil {
+			if err := p.stray.add(string(raw)); err != nil {
 				return p.giveUp(err)
 			}
-			if !p.nonsense.spoke {
-				first := p.nonsense.first
+			if !p.stray.spoke {
+				first := p.stray.first
 				p.odd.Store(&first)
 			}
 			continue
 		}
-		p.nonsense.end()
+		p.stray.end()
 		p.odd.Store(nil)
 		p.frames.most = endlessLine
 		p.queue = append(p.queue, msg)
@@ -272,7 +274,7 @@ func (p *process) Write(ctx context.Context, msg jsonrpc.Message) error {
 			case <-time.After(writeGrace):
 			}
 			p.end()
-			return &deaf{err}
+			return &notReadingError{err}
 		}
 		p.stdin.SetWriteDeadline(time.Time{})
 	}

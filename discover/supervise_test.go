@@ -58,13 +58,13 @@ func TestServersThatDoNotStart(t *testing.T) {
 	}
 }
 
-func TestLastWords(t *testing.T) {
+func TestExitReason(t *testing.T) {
 	for want, lines := range map[string][]string{
-		"":                    {"", "  "},
+		"":                   {"", "  "},
 		"; stderr: bye":      {"hello", "bye", ""},
 		"; stderr: Error: x": {"node:internal:1", "  throw err;", "Error: x", "    at y", "Node.js v20"},
 	} {
-		var w lastWords
+		var w exitReason
 		for _, line := range lines {
 			w.add(line)
 		}

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/internal/proc/barren"
+	"github.com/adze-dev/adze/internal/proc/kerneltest"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// barrens are what is to be expected in the places of package barren.
-var barrens = map[string]struct {
+// kernels are what is to be expected in the places of package kerneltest.
+var kernels = map[string]struct {
 	says string // in what is said of the sandbox
 	runs string // which modes can be had: r(ead-only), w(orkspace)
 }{
@@ -31,21 +31,21 @@ var barrens = map[string]struct {
 // not run with a word about it. Nothing hangs.
 func TestBarrenPlaces(t *testing.T) {
 	if name := os.Getenv("BOX_BARREN"); name != "" {
-		inBarren(t, name)
+		withKernel(t, name)
 		return
 	}
 	needsLayers(t)
-	for _, name := range barren.Places() {
+	for _, name := range kerneltest.Places() {
 		t.Run(name, func(t *testing.T) { again(t, "TestBarrenPlaces", nil, "BOX_BARREN="+name) })
 	}
 }
 
-func inBarren(t *testing.T, name string) {
-	place, ok := barrens[name]
+func withKernel(t *testing.T, name string) {
+	place, ok := kernels[name]
 	if !ok {
 		t.Fatal("nothing is said of", name)
 	}
-	if err := barren.Become(name); err != nil {
+	if err := kerneltest.Become(name); err != nil {
 		t.Skip(err)
 	}
 	began := time.Now()

@@ -12,8 +12,8 @@ const (
 	endlessLine = 4 << 30 // a line that is longer has no end
 )
 
-// nonsense counts what a server prints beside messages: many print a banner, some their log, and "yes" for ever.
-type nonsense struct {
+// strayOutput counts what a server prints beside messages: many print a banner, some their log, and "yes" for ever.
+type strayOutput struct {
 	log   *serverLog
 	spoke bool // it has said something right
 	first string
@@ -22,7 +22,7 @@ type nonsense struct {
 }
 
 // add notes a line that is no message. The error says that it is enough.
-func (n *nonsense) add(line string) error {
+func (n *strayOutput) add(line string) error {
 	if n.lines++; n.lines == 1 {
 		n.first = clip(line, 80)
 	}
@@ -41,7 +41,7 @@ func (n *nonsense) add(line string) error {
 }
 
 // end notes that a message has come.
-func (n *nonsense) end() {
+func (n *strayOutput) end() {
 	if more := n.lines - loggedLines; more > 0 {
 		n.log.printf("it printed %d more lines that are not messages", more)
 	}
