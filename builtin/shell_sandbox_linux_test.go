@@ -236,7 +236,7 @@ func TestUncleanEarlierRun(t *testing.T) {
 func TestSandboxInBarrenPlaces(t *testing.T) {
 	for place, want := range map[string]struct{ warning, result string }{
 		"a container": {"Protected paths are not enforced: user namespaces are not allowed here", "Note: Protected paths are not enforced"},
-		"nothing":     {"this system has nothing to enforce it with", "neither writes nor the network can be held back"},
+		"nothing":     {"this system has no way to enforce it", "neither writes nor network access can be restricted"},
 	} {
 		if os.Getenv("BARREN_PLACE") == "" {
 			cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestSandboxInBarrenPlaces$", "-test.v")

@@ -66,7 +66,7 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("write %s: the file %s since it was looked at; read it again", e.Path, e.How)
+	return fmt.Sprintf("write %s: the file %s since it was read. Read it again", e.Path, e.How)
 }
 
 // Write gives the file at path the content.

@@ -318,7 +318,7 @@ func TestDescriptions(t *testing.T) {
 	if text := found.Declaration().Description; !strings.HasPrefix(text, "Add. xxx") || !strings.HasSuffix(text, "characters more)") || len(text) > 4100 {
 		t.Errorf("%d bytes: %.40q … %q", len(text), text, text[len(text)-30:])
 	}
-	if all := strings.Join(d.List()[0].Warnings, "\n"); !strings.Contains(all, "says: 2 invisible characters were taken out") {
+	if all := strings.Join(d.List()[0].Warnings, "\n"); !strings.Contains(all, "says: removed 2 invisible characters") {
 		t.Error(all)
 	}
 	before := found.Declaration().Fingerprint

@@ -17,14 +17,14 @@ var kernels = map[string]struct {
 	says string // in what is said of the sandbox
 	runs string // which modes can be had: r(ead-only), w(orkspace)
 }{
-	"no Landlock":      {"this kernel has no Landlock", "rw"},
-	"a container":      {"user namespaces are not allowed here", "rw"},
-	"too many already": {"no more user namespaces may be made here", "rw"},
+	"no Landlock":      {"this kernel doesn't support Landlock", "rw"},
+	"a container":      {"user namespaces are not allowed", "rw"},
+	"too many already": {"the limit of user namespaces is reached", "rw"},
 	"no mounts":        {"", "rw"},
-	"old mounts":       {"this kernel cannot make mounts read-only at once", "rw"},
-	"no seccomp":       {"seccomp filters cannot be used: operation not permitted", "w"},
-	"no keeper":        {"a box is made by a keeper process, and there is none", ""},
-	"nothing":          {"There is no sandbox here", ""},
+	"old mounts":       {"this kernel can't make mounts read-only recursively", "rw"},
+	"no seccomp":       {"seccomp filters don't work: operation not permitted", "w"},
+	"no keeper":        {"it requires a supervisor process", ""},
+	"nothing":          {"No sandbox is available", ""},
 }
 
 // Wherever one is, a command runs with a word about what is missing, or does
