@@ -235,7 +235,7 @@ func TestUncleanEarlierRun(t *testing.T) {
 // Where the kernel lets less through, a person who is asked is told, and so is the model at the first command.
 func TestSandboxInBarrenPlaces(t *testing.T) {
 	for place, want := range map[string]struct{ warning, result string }{
-		"a container": {"Protected paths are not enforced: user namespaces are not allowed here", "Note: Protected paths are not enforced"},
+		"a container": {"Protected paths are not enforced: user namespaces are not allowed", "Note: Protected paths are not enforced"},
 		"nothing":     {"this system has no way to enforce it", "neither writes nor network access can be restricted"},
 	} {
 		if os.Getenv("BARREN_PLACE") == "" {

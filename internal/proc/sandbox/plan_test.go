@@ -45,7 +45,7 @@ func TestPlan(t *testing.T) {
 		{"bubblewrap", wrapped, Spec{Mode: Workspace, Bubblewrap: true}, Bubblewrap | Seccomp, "", ""},
 		{"macOS", Support{Seatbelt: true}, Spec{Mode: ReadOnly}, Seatbelt, "untested", ""},
 		{"Landlock sees to sockets", unixToo, Spec{Mode: Workspace}, Landlock | Seccomp | Notify | Namespaces | PIDs, "", ""},
-		{"a wrong mode", everything, Spec{Mode: "tight"}, 0, "", "expected off, read-only, workspace, workspace+network"},
+		{"a wrong mode", everything, Spec{Mode: "tight"}, 0, "", "expected one of off, read-only, workspace, workspace+network"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := c.spec.planWith(c.has)
