@@ -6,8 +6,8 @@
 //	err := s.Stdio(ctx, os.Stdin, os.Stdout)
 //
 // One connection is one session with an executor of its own: calls go through the same order, policy and questions as
-// those of a model. What requires approval is asked by elicitation. Where the client cannot ask or declines, the call is
-// denied, with what would allow it.
+// those of a model. Calls that require approval use elicitation. If the client doesn't support it or declines,
+// the call is denied, and the error names the rule that would allow it.
 //
 // The package knows no concrete tool and no settings, and writes nothing to stdout but the protocol.
 package serve

@@ -4,8 +4,7 @@
 //	dir, err := spill.Open(stateDir, sessionID, spill.Limits{})
 //	saved, err := dir.Save(call.ID, "run_shell_command", output)
 //
-// The files are the person's alone. They are kept until their session has ended and [Clean] finds them old. It is no
-// cache and no transcript: nothing is looked up in it.
+// Only the user can read the files. [Clean] deletes them some time after their session has ended.
 package spill
 
 import (
