@@ -51,7 +51,7 @@ var mayImport = map[string]string{
 	"internal/proc":               "internal/proc/term internal/proc/sandbox",
 	"internal/proc/term":          "",
 	"internal/proc/sandbox":       "",
-	"internal/proc/barren":        "",
+	"internal/proc/kerneltest":    "",
 	"internal/web":                "internal/text internal/web/markdown",
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",

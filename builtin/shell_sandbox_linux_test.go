@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/proc/barren"
+	"github.com/adze-dev/adze/internal/proc/kerneltest"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/tool"
 )
@@ -235,8 +235,8 @@ func TestUncleanEarlierRun(t *testing.T) {
 // Where the kernel lets less through, a person who is asked is told, and so is the model at the first command.
 func TestSandboxInBarrenPlaces(t *testing.T) {
 	for place, want := range map[string]struct{ warning, result string }{
-		"a container": {"Protected paths are not enforced: user namespaces are not allowed here", "Note: Protected paths are not enforced"},
-		"nothing":     {"this system has nothing to enforce it with", "neither writes nor the network can be held back"},
+		"a container": {"Protected paths are not enforced: user namespaces are not allowed", "Note: Protected paths are not enforced"},
+		"nothing":     {"this system has no way to enforce it", "neither writes nor network access can be restricted"},
 	} {
 		if os.Getenv("BARREN_PLACE") == "" {
 			cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestSandboxInBarrenPlaces$", "-test.v")
@@ -249,7 +249,7 @@ func TestSandboxInBarrenPlaces(t *testing.T) {
 		if os.Getenv("BARREN_PLACE") != place {
 			continue
 		}
-		if err := barren.Become(place); err != nil {
+		if err := kerneltest.Become(place); err != nil {
 			t.Skip(err)
 		}
 		set, err := New(Options{Dir: t.TempDir(), Helper: testHelper, Sandbox: Sandbox{Mode: "workspace"}})

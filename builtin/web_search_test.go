@@ -57,8 +57,8 @@ func TestWebSearch(t *testing.T) {
 	}{
 		{args{"query": "nothing at all"}, searchNothing, "nothing was found; use fewer or other words"},
 		{args{"query": "x y", "provider": "brave"}, searchLimited, `Request rate limit exceeded for plan.; try again with provider "searxng"`},
-		{args{"query": "x y", "provider": "tavily"}, searchFailedType, `tavily needs an API key: set TAVILY_API_KEY, or apiKey of its entry in webSearch.provider; try again with provider "brave"`},
-		{args{"query": "x y", "provider": "glm"}, searchFailedType, `there is no such provider; there are brave,`},
+		{args{"query": "x y", "provider": "tavily"}, searchFailedType, `tavily requires an API key: set TAVILY_API_KEY, or apiKey of its entry in webSearch.provider; try again with provider "brave"`},
+		{args{"query": "x y", "provider": "glm"}, searchFailedType, `unknown search provider "glm" (available: brave,`},
 		{args{"query": "x y", "provider": "google"}, tool.InvalidParams, `"google" is not set up; there are tavily, brave, searxng, duckduckgo`},
 		{args{"query": strings.Repeat("x", 401)}, tool.InvalidParams, "at most 400 characters, got 401"},
 	} {
@@ -81,7 +81,7 @@ func TestWebSearchChoice(t *testing.T) {
 		"the first":           {WebSearch{Providers: []SearchProvider{{Type: "brave", APIKey: "k"}, {Type: "tavily", APIKey: "k"}}}, "api.search.brave.com", ""},
 		"the default":         {WebSearch{Providers: []SearchProvider{{Type: "brave", APIKey: "k"}, {Type: "tavily", APIKey: "k"}}, Default: "tavily"}, "api.tavily.com", ""},
 		"moved":               {WebSearch{Providers: []SearchProvider{{Type: "duckduckgo", BaseURL: "http://localhost:8888"}}}, "localhost:8888", ""},
-		"one that is none":    {WebSearch{Providers: []SearchProvider{{Type: "bing", APIKey: "k"}}}, "", `"bing": there is no such provider; there are brave, dashscope, duckduckgo, google, searxng, tavily; correct webSearch.provider or the environment, or try again with provider "duckduckgo"`},
+		"one that is none":    {WebSearch{Providers: []SearchProvider{{Type: "bing", APIKey: "k"}}}, "", `unknown search provider "bing" (available: brave, dashscope, duckduckgo, google, searxng, tavily); correct webSearch.provider or the environment, or try again with provider "duckduckgo"`},
 		"no URL":              {WebSearch{Providers: []SearchProvider{{Type: "searxng", BaseURL: "my server"}}}, "", "search with searxng: the URL my server:"},
 		"a later one is none": {WebSearch{Providers: []SearchProvider{{Type: "brave", APIKey: "k"}, {Type: "bing"}}}, "api.search.brave.com", ""},
 		"a wrong default":     {WebSearch{Default: "bing"}, "", `webSearch.default names "bing"`},

@@ -3,10 +3,10 @@ package discover
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -41,7 +41,7 @@ func (c child) run(ctx context.Context) (ended, error) {
 	defer stop(nil)
 	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, bytes.NewReader(c.input)
-	full := func() { stop(fmt.Errorf("it printed more than %d MB and was stopped", maxOutput>>20)) }
+	full := func() { stop(fmt.Errorf("stopped after printing more than %d MB", maxOutput>>20)) }
 	stdout, stderr := &bounded{full: full}, &bounded{full: full}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	ownGroup(cmd)
@@ -66,18 +66,20 @@ func (c child) run(ctx context.Context) (ended, error) {
 	return e, nil
 }
 
-// startError says why a command could not be started, and where it was looked for.
+// startError explains why a command could not be started.
 func startError(name string, err error) error {
-	var path *fs.PathError // "fork/exec" and the name once more
+	var path *fs.PathError // repeats the name
+	words := strings.Fields(name)
 	switch {
-	case errors.Is(err, exec.ErrNotFound) && strings.ContainsAny(name, " \t"):
-		return fmt.Errorf("start %s: a command is one word and its arguments stand in args; there is no such command in PATH (%s): %w", name, os.Getenv("PATH"), exec.ErrNotFound)
+	case errors.Is(err, exec.ErrNotFound) && len(words) > 1:
+		args, _ := json.Marshal(words[1:])
+		return fmt.Errorf("command %q not found in PATH. Put arguments in \"args\": {\"command\": %q, \"args\": %s}", name, words[0], args)
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("start %s: there is no such command in PATH (%s); install it or give its full path: %w", name, os.Getenv("PATH"), exec.ErrNotFound)
+		return fmt.Errorf("command %q not found in PATH. Install it, or use its full path", name)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("start %s: it may not be executed; chmod +x makes a file executable: %w", name, fs.ErrPermission)
+		return fmt.Errorf("%s is not executable. Run chmod +x on it", name)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("start %s: there is no such file, or none of the interpreter that its first line names: %w", name, fs.ErrNotExist)
+		return fmt.Errorf("%s: file not found (or its #! interpreter is missing)", name)
 	case errors.As(err, &path):
 		err = path.Err
 	}

@@ -21,7 +21,7 @@ const CommandOrigin = "command"
 const FailedCommand tool.ErrorType = "discovered_tool_execution_error"
 
 // ErrNoCall says that tools were to be discovered but could not be called.
-var ErrNoCall = errors.New("a tool discovery command is set but no tool call command, so its tools are not offered; set tools.toolCallCommand")
+var ErrNoCall = errors.New("tools.toolDiscoveryCommand is set without a call command, so its tools are not available. Set tools.toolCallCommand")
 
 // Command discovers tools by running a command, and runs them by another. Both are split into words by the quoting
 // rules of a shell and run without one.
@@ -45,16 +45,16 @@ func (c Command) Tools(ctx context.Context) (Found, error) {
 	call, err := Words(c.Call)
 	switch {
 	case err != nil:
-		return Found{}, fmt.Errorf("the tool call command (tools.toolCallCommand): %w", err)
+		return Found{}, fmt.Errorf("invalid tools.toolCallCommand: %w", err)
 	case len(call) == 0:
 		return Found{}, ErrNoCall
 	}
 	argv, err := Words(c.Discover)
 	if err == nil && len(argv) == 0 {
-		err = errors.New("it is empty")
+		err = errors.New("empty command")
 	}
 	if err != nil {
-		return Found{}, fmt.Errorf("the tool discovery command (tools.toolDiscoveryCommand): %w", err)
+		return Found{}, fmt.Errorf("invalid tools.toolDiscoveryCommand: %w", err)
 	}
 	wait := c.Wait
 	if wait == 0 {
@@ -74,7 +74,7 @@ func (c Command) Tools(ctx context.Context) (Found, error) {
 		return Found{}, fmt.Errorf("discover tools with %s: %w%s", c.Discover, err, aside(e.stderr))
 	}
 	if e.stderr != "" {
-		warnings = append(warnings, "it said: "+clip(strings.TrimSpace(e.stderr), 2000))
+		warnings = append(warnings, "stderr: "+clip(strings.TrimSpace(e.stderr), 2000))
 	}
 	f := Found{Warnings: warnings}
 	f.add(c, call, found)
@@ -85,7 +85,7 @@ func aside(stderr string) string {
 	if stderr = strings.TrimSpace(stderr); stderr == "" {
 		return ""
 	}
-	return "; it said: " + clip(stderr, 2000)
+	return "; stderr: " + clip(stderr, 2000)
 }
 
 func (c Command) child(argv []string, input []byte) child {
@@ -108,13 +108,13 @@ func (f *Found) add(c Command, call []string, found []declared) {
 	seen := map[string]bool{}
 	for _, d := range found {
 		if seen[d.Name] {
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is declared more than once; the first one counts", d.Name))
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is declared more than once; using the first declaration", d.Name))
 			continue
 		}
 		seen[d.Name] = true
 		description, hidden := clean(d.Description, maxDescription)
 		if hidden > 0 {
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s: %d invisible characters were taken out of its description", d.Name, hidden))
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s: removed %d invisible characters from its description", d.Name, hidden))
 		}
 		declaration := tool.Declaration{
 			Name: wireName("", d.Name), DisplayName: d.Name, Description: description, Parameters: d.schema(),
@@ -145,7 +145,7 @@ func (t *discovered) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invo
 	return &tool.Invocation{
 		Description: fmt.Sprintf("run the project's tool %s", t.declaration.Title()),
 		Access:      []tool.Access{tool.Anything},
-		Confirm:     tool.Literal(fmt.Sprintf("%s\nin %s, given on its standard input:\n%s", quote(t.argv), t.command.Dir, indent(args))),
+		Confirm:     tool.Literal(fmt.Sprintf("%s\nDirectory: %s\nStandard input:\n%s", quote(t.argv), t.command.Dir, indent(args))),
 		Notes:       notes,
 		Run:         func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return t.run(ctx, args) },
 	}, nil
@@ -184,13 +184,13 @@ func (t *discovered) run(ctx context.Context, args json.RawMessage) (tool.Result
 func (e ended) failure(allowed time.Duration) string {
 	switch {
 	case errors.Is(e.err, context.DeadlineExceeded):
-		return fmt.Sprintf("it did not end within %s and was stopped", allowed)
+		return fmt.Sprintf("timed out after %s", allowed)
 	case errors.Is(e.err, context.Canceled):
-		return "it was cancelled"
+		return "canceled"
 	case e.err != nil:
 		return e.err.Error()
 	case e.signal != "":
-		return "it was ended by the signal " + e.signal
+		return "killed by signal " + e.signal
 	case e.exit != 0:
 		return fmt.Sprintf("exit code %d", e.exit)
 	}

@@ -45,7 +45,7 @@ func TestDiscoverAndCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"it said: one moment", "greet is declared more than once; the first one counts"}, found.Warnings); diff != "" {
+	if diff := cmp.Diff([]string{"stderr: one moment", "greet is declared more than once; using the first declaration"}, found.Warnings); diff != "" {
 		t.Error(diff)
 	}
 	d := found.Tools[0].Declaration()
@@ -75,7 +75,7 @@ func TestFailedCall(t *testing.T) {
 	path := script(t, greet+`echo half; echo broken >&2; if [ "$1" = kill ]; then kill -9 $$; fi; exit 3`)
 	for _, c := range []struct{ call, want, code string }{
 		{path, "greet failed: exit code 3", "Stdout: half\nStderr: broken\nError: (none)\nExit Code: 3\nSignal: (none)"},
-		{path + " kill", "greet failed: it was ended by the signal killed", "Stdout: half\nStderr: broken\nError: (none)\nExit Code: (none)\nSignal: killed"},
+		{path + " kill", "greet failed: killed by signal killed", "Stdout: half\nStderr: broken\nError: (none)\nExit Code: (none)\nSignal: killed"},
 	} {
 		found, err := Command{Discover: path + " list", Call: c.call, Dir: t.TempDir()}.Tools(t.Context())
 		if err != nil {
@@ -119,7 +119,7 @@ func TestCallDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := call(t, t.Context(), found.Tools, "greet", `{"who":"x"}`)
-	if o.Error == nil || o.Error.Type != tool.ExecutionTimeout || !strings.Contains(o.Error.Message, "did not end within 100ms") {
+	if o.Error == nil || o.Error.Type != tool.ExecutionTimeout || !strings.Contains(o.Error.Message, "timed out after 100ms") {
 		t.Errorf("%+v", o.Error)
 	}
 }
@@ -127,10 +127,10 @@ func TestCallDeadline(t *testing.T) {
 func TestBrokenDiscovery(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, body, want string }{
-		{"fails", "echo no such file >&2; exit 7", "exit code 7; it said: no such file"},
-		{"never ends", "sleep 60", "did not end within 300ms"},
-		{"prints no JSON", "echo hello; echo why >&2", "it said: why"},
-		{"floods", "yes", "printed more than 10 MB"},
+		{"fails", "echo no such file >&2; exit 7", "exit code 7; stderr: no such file"},
+		{"never ends", "sleep 60", "timed out after 300ms"},
+		{"prints no JSON", "echo hello; echo why >&2", "stderr: why"},
+		{"floods", "yes", "printing more than 10 MB"},
 		{"leaves a child", "echo '[]'; sleep 60 &", ""},
 	} {
 		began, wait := time.Now(), 5*time.Second
@@ -138,7 +138,7 @@ func TestBrokenDiscovery(t *testing.T) {
 			wait = 300 * time.Millisecond
 		}
 		_, err := Command{Discover: script(t, c.body), Call: "x", Wait: wait}.Tools(t.Context())
-		if c.name == "floods" && err != nil && strings.Contains(err.Error(), "did not end") {
+		if c.name == "floods" && err != nil && strings.Contains(err.Error(), "timed out") {
 			continue // on a slow machine the deadline is first
 		}
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -152,7 +152,7 @@ func TestBrokenDiscovery(t *testing.T) {
 		t.Errorf("without a call command: %v", err)
 	}
 	_, err := Command{Discover: "no-such-command-of-ours", Call: "x"}.Tools(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "no-such-command-of-ours: there is no such command in PATH (") {
+	if err == nil || !strings.Contains(err.Error(), "command \"no-such-command-of-ours\" not found in PATH") {
 		t.Errorf("a missing command: %v", err)
 	}
 }
@@ -164,11 +164,11 @@ func TestBrokenDiscoveryWords(t *testing.T) {
 	os.WriteFile(plain, []byte("#!/bin/sh\n"), 0o600)
 	os.WriteFile(orphan, []byte("#!/no/such/interpreter\n"), 0o700)
 	for _, c := range []struct{ discover, call, want string }{
-		{"x 'y", "x", "the tool discovery command (tools.toolDiscoveryCommand): split the command x 'y: a quote is not closed"},
-		{"x", "y | z", `the tool call command (tools.toolCallCommand): split the command y | z: "|" needs a shell; quote it, or write sh -c '…'`},
-		{" ", "x", "the tool discovery command (tools.toolDiscoveryCommand): it is empty"},
-		{plain, "x", "discover tools: start " + plain + ": it may not be executed; chmod +x makes a file executable: permission denied"},
-		{orphan, "x", "discover tools: start " + orphan + ": there is no such file, or none of the interpreter that its first line names: file does not exist"},
+		{"x 'y", "x", "invalid tools.toolDiscoveryCommand: parse command x 'y: unclosed quote"},
+		{"x", "y | z", `invalid tools.toolCallCommand: parse command y | z: "|" requires a shell. Quote it, or use sh -c '…'`},
+		{" ", "x", "invalid tools.toolDiscoveryCommand: empty command"},
+		{plain, "x", "discover tools: " + plain + " is not executable. Run chmod +x on it"},
+		{orphan, "x", "discover tools: " + orphan + ": file not found (or its #! interpreter is missing)"},
 	} {
 		if _, err := (Command{Discover: c.discover, Call: c.call}).Tools(t.Context()); err == nil || err.Error() != c.want {
 			t.Errorf("%s, %s: %v", c.discover, c.call, err)

@@ -29,7 +29,7 @@ func parts(content []mcp.Content) []tool.Part {
 		case *mcp.ResourceLink:
 			out = append(out, tool.Text(linkText(c)))
 		default:
-			out = append(out, tool.Text(fmt.Sprintf("[content of a kind that is not known here: %T]", c)))
+			out = append(out, tool.Text(fmt.Sprintf("[unsupported content type: %T]", c)))
 		}
 	}
 	return out
@@ -48,7 +48,7 @@ func resourceParts(r *mcp.ResourceContents) []tool.Part {
 	if mime == "" {
 		mime = "application/octet-stream"
 	}
-	return []tool.Part{tool.Text(fmt.Sprintf("Resource %s: %d bytes of %s, which cannot be shown", r.URI, len(r.Blob), mime))}
+	return []tool.Part{tool.Text(fmt.Sprintf("Resource %s: %d bytes of %s (binary, not shown)", r.URI, len(r.Blob), mime))}
 }
 
 // isMedia reports whether models take this kind of data.

@@ -8,7 +8,7 @@ import (
 )
 
 // errIdle is the cause of the end of a call that showed no sign of life for too long.
-var errIdle = errors.New("no answer and no progress")
+var errIdle = errors.New("no response and no progress")
 
 // deadline ends a context after a time without a sign of life. Progress begins the time anew, and while a person is
 // being asked it stands still.

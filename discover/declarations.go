@@ -24,20 +24,20 @@ type declared struct {
 func parseDeclarations(out []byte) (found []declared, warnings []string, err error) {
 	out = bytes.TrimSpace(out)
 	if len(out) == 0 {
-		return nil, nil, errors.New("it printed nothing; expected a JSON array of function declarations")
+		return nil, nil, errors.New("no output; expected a JSON array of function declarations")
 	}
 	items := []json.RawMessage{out}
 	if out[0] != '{' {
 		items = nil
 		if err := json.Unmarshal(out, &items); err != nil {
-			return nil, nil, fmt.Errorf("it did not print a JSON array of function declarations but %q: %w", clip(string(out), 200), err)
+			return nil, nil, fmt.Errorf("expected a JSON array of function declarations, got %q: %w", clip(string(out), 200), err)
 		}
 	}
 	for i, raw := range items {
 		at := fmt.Sprintf("entry %d", i+1)
 		var d declared
 		if err := json.Unmarshal(raw, &d); err != nil {
-			warnings = append(warnings, fmt.Sprintf("%s is no function declaration: %s", at, misread(err)))
+			warnings = append(warnings, fmt.Sprintf("%s is not a function declaration: %s", at, misread(err)))
 			continue
 		}
 		switch {
@@ -60,12 +60,12 @@ func parseGroup(at string, d declared) (found []declared, warnings []string) {
 			continue
 		}
 		if err := json.Unmarshal(raw, &group); err != nil {
-			warnings = append(warnings, fmt.Sprintf("%s: its declarations are no array but a JSON %s", at, jsonKind(raw)))
+			warnings = append(warnings, fmt.Sprintf("%s: declarations must be an array, got a JSON %s", at, jsonKind(raw)))
 		}
 		for i, raw := range group {
 			var d declared
 			if err := json.Unmarshal(raw, &d); err != nil {
-				warnings = append(warnings, fmt.Sprintf("%s, declaration %d is none: %s", at, i+1, misread(err)))
+				warnings = append(warnings, fmt.Sprintf("%s, declaration %d is invalid: %s", at, i+1, misread(err)))
 			} else if d.Name == "" {
 				warnings = append(warnings, fmt.Sprintf("%s, declaration %d has no name", at, i+1))
 			} else {
@@ -85,7 +85,7 @@ func misread(err error) string {
 	case wrong.Field == "":
 		return "expected an object, got a JSON " + wrong.Value
 	}
-	return fmt.Sprintf("its %s must be a string, got a JSON %s", wrong.Field, wrong.Value)
+	return fmt.Sprintf("%s must be a string, got a JSON %s", wrong.Field, wrong.Value)
 }
 
 // jsonKind names what a JSON value is.

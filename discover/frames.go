@@ -35,7 +35,7 @@ type frames struct {
 type endless int64
 
 func (e endless) Error() string {
-	return fmt.Sprintf("it printed %d MB without the end of a line", int64(e)>>20)
+	return fmt.Sprintf("it printed %d MB without a line break", int64(e)>>20)
 }
 
 func newFrames(r io.Reader, limit int) *frames {

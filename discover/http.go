@@ -27,7 +27,7 @@ func httpClient(headers map[string]string, auth *authority) *http.Client {
 		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if len(via) > 5 || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
-				return fmt.Errorf("it redirects to %s; configure that address if it is meant", req.URL.Redacted())
+				return fmt.Errorf("the server redirects to %s. If that is correct, configure that URL", req.URL.Redacted())
 			}
 			return nil
 		},
@@ -91,7 +91,7 @@ type limitedBody struct {
 	left int64
 }
 
-var errLongAnswer = errors.New("the answer has more than 10 MB; ask for less")
+var errLongAnswer = errors.New("the response is larger than 10 MB. Request less data")
 
 func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left < 0 {

@@ -17,7 +17,7 @@ const ownName = "adze"
 const Nested = "ADZE_MCP_NESTED"
 
 // ErrItself is the error of a server that is adze mcp serve on this machine: Adze has these tools already.
-var ErrItself = errors.New("skipped: it runs adze mcp serve, and Adze has these tools already; remove it from mcpServers")
+var ErrItself = errors.New("skipped: it runs adze mcp serve, whose tools Adze already has. Remove it from mcpServers")
 
 // isItself reports whether the command line runs adze mcp serve here: by the name adze or as this executable under any
 // name or link, also through a shell. What is hidden better, such as a script, is recognized in the handshake.

@@ -58,10 +58,10 @@ type attempt struct {
 	late chan struct{} // closed when it has taken longer than it may, and goes on all the same
 
 	// The link's mu guards these.
-	began time.Time // zero: it waits for its turn
-	proc  *process  // what was started; nil: nothing yet
-	why   error     // of late
-	vain  bool      // somebody waited for it as long as they could
+	began  time.Time // zero: it waits for its turn
+	proc   *process  // what was started; nil: nothing yet
+	why    error     // of late
+	waited bool      // somebody waited for it as long as they could
 }
 
 // progress is an error that says how far a start is. The caller holds the link's mu.
@@ -69,13 +69,13 @@ func (a *attempt) progress() error {
 	err := a.why
 	switch {
 	case a.began.IsZero():
-		return errors.New("waiting to start; its tools become available when it answers")
+		return errors.New("waiting to start. Its tools become available when it responds")
 	case err == nil:
 		so := ""
 		if took := time.Since(a.began).Round(time.Second); took > 0 {
 			so = " after " + spell(took)
 		}
-		err = errors.New("still starting" + so + "; its tools become available when it answers")
+		err = errors.New("still starting" + so + ". Its tools become available when it responds")
 	}
 	if a.proc == nil {
 		return err
@@ -84,7 +84,7 @@ func (a *attempt) progress() error {
 }
 
 // ErrClosed is what calls get after Close.
-var ErrClosed = errors.New("the MCP servers are closed")
+var ErrClosed = errors.New("MCP servers are closed")
 
 // acquire gives the running session, and starts the server if there is none.
 func (l *link) acquire(ctx context.Context) (*session, error) {
@@ -103,7 +103,7 @@ func (l *link) acquire(ctx context.Context) (*session, error) {
 	a := l.attempt
 	if wait := time.Until(l.notBefore); a == nil && wait > patience {
 		defer l.mu.Unlock()
-		return nil, fmt.Errorf("it failed %d times in a row and is tried again in %s: %w", l.failures, wait.Round(time.Second), l.err)
+		return nil, fmt.Errorf("failed %d times in a row, next attempt in %s: %w", l.failures, wait.Round(time.Second), l.err)
 	}
 	if a == nil {
 		a = l.begin()
@@ -138,11 +138,11 @@ func (l *link) progress(a *attempt) error {
 	return a.progress()
 }
 
-// waitedInVain notes that somebody waited for a start as long as they could.
-func (l *link) waitedInVain(a *attempt) {
+// waitTimedOut notes that somebody waited for a start as long as they could.
+func (l *link) waitTimedOut(a *attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a.vain = true
+	a.waited = true
 }
 
 // overdue lets nobody wait any longer for a start that goes on.
@@ -201,7 +201,7 @@ func (l *link) begin() *attempt {
 		}
 		began := time.Now() // waiting for a slot is not the server's time
 		a.s, a.err = l.start(a)
-		l.noteLate(a, time.Since(began))
+		l.noteSlowStart(a, time.Since(began))
 		l.settle(a)
 	})
 	return a
@@ -229,7 +229,7 @@ func (l *link) start(a *attempt) (*session, error) {
 	m, err := s.list(ctx)
 	if err != nil {
 		if ctx.Err() != nil && l.life.Err() == nil {
-			err = fmt.Errorf("it answered, but did not list what it offers within %s", spell(bound))
+			err = fmt.Errorf("the server responded, but didn't list its tools within %s", spell(bound))
 		}
 		fate := ""
 		if s.proc != nil {
@@ -299,7 +299,7 @@ func (l *link) watch(s *session) {
 	if time.Since(l.began) > healthy {
 		l.failures = 0
 	}
-	l.failed(errors.New(orElse(fate, "the connection was lost")))
+	l.failed(errors.New(orElse(fate, "connection lost")))
 	if l.attempt == nil && l.failures <= maxRestarts {
 		l.begin()
 	}
@@ -348,7 +348,7 @@ func (l *link) relist() {
 	defer cancel()
 	m, err := s.list(ctx)
 	if err != nil {
-		l.log.printf("its lists changed, but could not be read: %v", err)
+		l.log.printf("its lists changed, but reading them failed: %v", err)
 		return
 	}
 	l.adopt(s, m)
@@ -367,7 +367,7 @@ func (l *link) adopt(s *session, m *manifest) {
 	l.manifest, l.cached = m, false
 	l.mu.Unlock()
 	if err := m.save(l.opt.State, l.cacheName()); err != nil {
-		l.log.printf("its manifest could not be kept: %v", err)
+		l.log.printf("save its manifest: %v", err)
 	}
 	l.set.publish(l)
 }

@@ -48,7 +48,7 @@ func (s *session) list(ctx context.Context) (*manifest, error) {
 	}
 	if caps.Tools != nil {
 		if err := s.listTools(ctx, m); err != nil {
-			return nil, fmt.Errorf("list its tools: %w", err)
+			return nil, fmt.Errorf("list tools: %w", err)
 		}
 	}
 	if caps.Prompts != nil {
@@ -64,9 +64,9 @@ func (s *session) list(ctx context.Context) (*manifest, error) {
 func (m *manifest) warn(what string, err error) {
 	switch {
 	case errors.Is(err, errTooMany):
-		m.Warnings = append(m.Warnings, fmt.Sprintf("it lists more than %d %s, or its pages go in a circle; the rest is left out", maxItems, what))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("it lists more than %d %s, or its pagination loops; the rest is ignored", maxItems, what))
 	case err != nil:
-		m.Warnings = append(m.Warnings, fmt.Sprintf("its %s could not be listed: %v", what, err))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("listing its %s failed: %v", what, err))
 	}
 }
 
@@ -82,11 +82,11 @@ func (s *session) listTools(ctx context.Context, m *manifest) error {
 				return "more", true, nil
 			}
 			if t == nil || t.Name == "" {
-				if why := "a tool without a name, or one that cannot be read, is left out"; !slices.Contains(m.Warnings, why) {
+				if why := "ignored a tool that has no name or can't be read"; !slices.Contains(m.Warnings, why) {
 					m.Warnings = append(m.Warnings, why)
 				}
 			} else if seen[t.Name] {
-				m.Warnings = append(m.Warnings, fmt.Sprintf("%s is listed more than once; the first one counts", clip(t.Name, 100)))
+				m.Warnings = append(m.Warnings, fmt.Sprintf("%s is listed more than once; using the first", clip(t.Name, 100)))
 			} else {
 				seen[t.Name] = true
 				m.addTool(t)
@@ -104,7 +104,7 @@ func (s *session) listTools(ctx context.Context, m *manifest) error {
 // addTool notes a tool, its texts bounded and freed of what cannot be seen.
 func (m *manifest) addTool(t *mcp.Tool) {
 	if t.Meta[taskKey] != nil {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%s can only be called as a task, which is not supported; it is left out", t.Name))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%s is ignored: it can only be called as a task, which Adze doesn't support", t.Name))
 		return
 	}
 	r := remote{Name: t.Name, Title: t.Title}
@@ -113,7 +113,7 @@ func (m *manifest) addTool(t *mcp.Tool) {
 	input, more := cleanSchema(t.InputSchema)
 	r.Input = input
 	if hidden += more; hidden > 0 {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%s: %d invisible characters were taken out of its texts", t.Name, hidden))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%s: removed %d invisible characters from its texts", t.Name, hidden))
 	}
 	if t.OutputSchema != nil {
 		r.Output, _ = json.Marshal(t.OutputSchema)

@@ -39,10 +39,10 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 // private makes sure that a file with secrets is ours alone.
 func private(info fs.FileInfo) error {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("it belongs to another user (uid %d)", st.Uid)
+		return fmt.Errorf("it is owned by another user (UID %d)", st.Uid)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("others may read it (mode %04o)", info.Mode().Perm())
+		return fmt.Errorf("it is readable by other users (mode %04o)", info.Mode().Perm())
 	}
 	return nil
 }

@@ -17,20 +17,20 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// loginNeeded says that a server wants to know who is there.
+// loginNeeded is the error of a server that requires a login.
 type loginNeeded struct {
 	alias string
-	lost  error // why the login that there was is of no use any more; nil: there was none
+	lost  error // why the saved login is no longer valid; nil: there was none
 }
 
 func (e *loginNeeded) Error() string {
 	if e.lost != nil {
-		return fmt.Sprintf("the login is no longer good: the server refused to renew it (%v); log in again: adze mcp login %s", e.lost, e.alias)
+		return fmt.Sprintf("login expired: the server rejected the refresh token (%v). Run 'adze mcp login %s'", e.lost, e.alias)
 	}
-	return "it needs a login: adze mcp login " + e.alias
+	return fmt.Sprintf("login required: run 'adze mcp login %s'", e.alias)
 }
 
-// loginWait is how long a person may take in the browser.
+// loginWait is how long a login in the browser may take.
 const loginWait = 5 * time.Minute
 
 // authority sees to the tokens of one server: it takes them from the file, refreshes them, and logs in where it may.
@@ -55,6 +55,17 @@ func (l *link) authority() *authority {
 		}}
 	}
 	return l.auth
+}
+
+// noLogin says why a server without an authority has no login.
+func (l *link) noLogin() string {
+	switch {
+	case l.kind == stdio:
+		return "uses stdio; login applies only to HTTP servers"
+	case l.conf.OAuth.disabled():
+		return "has oauth.enabled set to false"
+	}
+	return "uses the Authorization header in its settings, not a login"
 }
 
 func (o *OAuth) disabled() bool { return o != nil && o.Enabled != nil && !*o.Enabled }
@@ -138,7 +149,7 @@ func (a *authority) login() (*auth.AuthorizationCodeHandler, error) {
 		},
 		NewTokenSource: func(ctx context.Context, cfg *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
 			if err := a.source.keep(ctx, cfg, t); err != nil {
-				a.link.log.printf("the login could not be kept: %v", err)
+				a.link.log.printf("save the login: %v", err)
 			}
 			return a.source, nil
 		},
@@ -164,7 +175,7 @@ func (a *authority) login() (*auth.AuthorizationCodeHandler, error) {
 	return a.flow, err
 }
 
-// redirect is the address that the browser comes back to: the configured one, or one with a free port.
+// redirect returns the redirect URL of the login: the configured one, or one with a free port.
 func redirect(configured string) (string, error) {
 	if configured != "" {
 		u, err := url.Parse(configured)
@@ -172,7 +183,7 @@ func redirect(configured string) (string, error) {
 			return "", err
 		}
 		if ip := net.ParseIP(u.Hostname()); u.Scheme != "http" || u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			return "", fmt.Errorf("the redirectUri %s is not on loopback", configured)
+			return "", fmt.Errorf("redirectUri %s is not a loopback address", configured)
 		}
 		return configured, nil
 	}
@@ -184,7 +195,7 @@ func redirect(configured string) (string, error) {
 	return fmt.Sprintf("http://%s/callback", l.Addr()), nil
 }
 
-// browse sends the person to an address and waits for the browser to come back.
+// browse opens address in the browser and waits for the redirect.
 func (a *authority) browse(ctx context.Context, back, address string) (*auth.AuthorizationResult, error) {
 	if err := checkURL(address); err != nil {
 		return nil, err
@@ -195,7 +206,7 @@ func (a *authority) browse(ctx context.Context, back, address string) (*auth.Aut
 	}
 	l, err := net.Listen("tcp", u.Host)
 	if err != nil {
-		return nil, fmt.Errorf("wait for the browser: %w", err)
+		return nil, fmt.Errorf("listen for the browser: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, loginWait)
 	defer cancel()
@@ -207,7 +218,7 @@ func (a *authority) browse(ctx context.Context, back, address string) (*auth.Aut
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		io.WriteString(w, "You can close this window and go back to Adze.\n")
+		io.WriteString(w, "Login complete. You can close this window.\n")
 		select {
 		case came <- q:
 		default:
@@ -222,7 +233,7 @@ func (a *authority) browse(ctx context.Context, back, address string) (*auth.Aut
 		}
 	}()
 	if a.link.opt.OpenURL == nil {
-		return nil, errors.New("there is no way to open a browser")
+		return nil, errors.New("can't open a browser")
 	}
 	if err := a.link.opt.OpenURL(address); err != nil {
 		return nil, fmt.Errorf("open %s: %w", address, err)
@@ -230,15 +241,15 @@ func (a *authority) browse(ctx context.Context, back, address string) (*auth.Aut
 	select {
 	case q := <-came:
 		if e := q.Get("error"); e != "" {
-			return nil, fmt.Errorf("the login was refused: %s %s", e, q.Get("error_description"))
+			return nil, fmt.Errorf("login denied: %s %s", e, q.Get("error_description"))
 		}
 		return &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}, nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for the login in the browser: %w", ctx.Err())
+		return nil, fmt.Errorf("login in the browser: %w", ctx.Err())
 	}
 }
 
-// Login logs in at a server, in a browser that Options.OpenURL opens, and keeps the login.
+// Login logs in to a server, in a browser that Options.OpenURL opens, and saves the login.
 func (s *Servers) Login(ctx context.Context, alias string) error {
 	l, err := s.link(alias)
 	if err != nil {
@@ -246,7 +257,7 @@ func (s *Servers) Login(ctx context.Context, alias string) error {
 	}
 	a := l.authority()
 	if a == nil {
-		return fmt.Errorf("MCP server %s: it takes no login here", alias)
+		return fmt.Errorf("MCP server %s %s", alias, l.noLogin())
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.conf.endpoint(), nil)
 	if err != nil {
@@ -261,19 +272,19 @@ func (s *Servers) Login(ctx context.Context, alias string) error {
 	}
 	if resp.StatusCode != http.StatusUnauthorized {
 		resp.Body.Close()
-		return fmt.Errorf("MCP server %s: it asks for no login (%s)", alias, resp.Status)
+		return fmt.Errorf("MCP server %s doesn't require a login (%s)", alias, resp.Status)
 	}
 	flow, err := a.login()
 	if err != nil {
 		resp.Body.Close()
-		return fmt.Errorf("log in at %s: %w", alias, err)
+		return fmt.Errorf("log in to %s: %w", alias, err)
 	}
 	if err := flow.Authorize(ctx, req, resp); err != nil {
 		hint := ""
 		if strings.Contains(err.Error(), "register client") {
-			hint = "; where programs are registered by hand, put what was given to yours into oauth.clientId"
+			hint = "\nIf the provider requires manual registration, set oauth.clientId to your client ID"
 		}
-		return fmt.Errorf("log in at %s: %w%s", alias, err, hint)
+		return fmt.Errorf("log in to %s: %w%s", alias, err, hint)
 	}
 	if err := l.settled(ctx); err != nil {
 		return err
@@ -281,7 +292,7 @@ func (s *Servers) Login(ctx context.Context, alias string) error {
 	return s.Reconnect(ctx, alias)
 }
 
-// Logout forgets the login at a server.
+// Logout deletes the saved login to a server.
 func (s *Servers) Logout(ctx context.Context, alias string) error {
 	l, err := s.link(alias)
 	if err != nil {
@@ -289,11 +300,11 @@ func (s *Servers) Logout(ctx context.Context, alias string) error {
 	}
 	a := l.authority()
 	if a == nil {
-		return fmt.Errorf("MCP server %s: it takes no login here", alias)
+		return fmt.Errorf("MCP server %s %s", alias, l.noLogin())
 	}
 	found, err := a.source.forget(ctx)
 	if err == nil && !found {
-		err = errors.New("there was no login")
+		err = errors.New("not logged in")
 	}
 	if err != nil {
 		return fmt.Errorf("log out of %s: %w", alias, err)

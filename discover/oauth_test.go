@@ -96,13 +96,13 @@ func TestTokenFileIsPrivate(t *testing.T) {
 		t.Fatalf("%v %v", info, err)
 	}
 	os.Chmod(path, 0o644)
-	if _, err := s.Token(); err == nil || !strings.Contains(err.Error(), "others may read it (mode 0644)") {
+	if _, err := s.Token(); err == nil || !strings.Contains(err.Error(), "it is readable by other users (mode 0644)") {
 		t.Error(err)
 	}
 	os.Chmod(path, 0o600)
 	if os.Geteuid() == 0 {
 		os.Chown(path, 65534, 65534)
-		if _, err := s.Token(); err == nil || !strings.Contains(err.Error(), "belongs to another user (uid 65534)") {
+		if _, err := s.Token(); err == nil || !strings.Contains(err.Error(), "is owned by another user (UID 65534)") {
 			t.Error(err)
 		}
 		os.Chown(path, 0, 0)
@@ -147,12 +147,12 @@ func TestLoginNeeded(t *testing.T) {
 	t.Cleanup(server.Close)
 	d := open(t, map[string]Server{"a": {HTTPURL: server.URL}, "b": {URL: server.URL}}, Options{State: t.TempDir()})
 	err := d.Wait(t.Context())
-	for _, want := range []string{"a: it needs a login: adze mcp login a", "b: it needs a login: adze mcp login b"} {
+	for _, want := range []string{"a: login required: run 'adze mcp login a'", "b: login required: run 'adze mcp login b'"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
 	}
-	if err := d.Logout(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "there was no login") {
+	if err := d.Logout(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "not logged in") {
 		t.Error(err)
 	}
 }
@@ -165,7 +165,7 @@ func TestHeadersStayAtHome(t *testing.T) {
 	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	t.Cleanup(server.Close)
 	d := open(t, map[string]Server{"a": {HTTPURL: server.URL, Headers: map[string]string{"X-Key": "secret", "Authorization": "Bearer x"}}}, Options{})
-	if err := d.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "it redirects to") || stolen != "" {
+	if err := d.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "the server redirects to") || stolen != "" {
 		t.Errorf("%v, stolen %q", err, stolen)
 	}
 }

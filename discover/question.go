@@ -16,7 +16,7 @@ import (
 func (s *session) ask(ctx context.Context, q tool.Invocation) (*running, tool.Decision, error) {
 	run := s.latest()
 	if run == nil || run.live == nil || run.live.Ask == nil {
-		return nil, tool.Decision{}, fmt.Errorf("%w: no call is running that the question could belong to", tool.ErrDenied)
+		return nil, tool.Decision{}, fmt.Errorf("%w: no call is running that the request could belong to", tool.ErrDenied)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -33,7 +33,7 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 	p := r.Params
 	message, _ := clean(p.Message, maxDescription)
 	q := tool.Invocation{
-		Description: fmt.Sprintf("the MCP server %s asks: %s", s.link.alias, clip(message, 200)),
+		Description: fmt.Sprintf("MCP server %s requests input: %s", s.link.alias, clip(message, 200)),
 		Access:      []tool.Access{tool.Nothing},
 		Confirm:     tool.Literal(message),
 	}
@@ -41,7 +41,7 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 		if err := checkURL(p.URL); err != nil {
 			return &mcp.ElicitResult{Action: "decline"}, nil
 		}
-		q.Confirm = tool.Literal(message + "\n\nIt wants this address to be opened in a browser:\n" + p.URL)
+		q.Confirm = tool.Literal(message + "\n\nIt asks to open this URL in your browser:\n" + p.URL)
 	} else if p.RequestedSchema != nil {
 		form, err := json.Marshal(p.RequestedSchema)
 		if err != nil {
@@ -54,15 +54,15 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 	case errors.Is(err, context.Canceled):
 		return &mcp.ElicitResult{Action: "cancel"}, nil
 	case err != nil:
-		s.link.log.printf("a question was declined: %s: %v", message, err)
+		s.link.log.printf("request declined: %s: %v", message, err)
 		if run != nil {
-			run.note("the server asked %q, and the answer was no: %v", clip(message, 200), err)
+			run.note("the server requested input (%q) and was denied: %v", clip(message, 200), err)
 		}
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	case p.URL != "":
 		if s.link.opt.OpenURL != nil {
 			if err := s.link.opt.OpenURL(p.URL); err != nil {
-				run.note("%s could not be opened: %v", p.URL, err)
+				run.note("opening %s failed: %v", p.URL, err)
 			}
 		}
 		return &mcp.ElicitResult{Action: "accept"}, nil
@@ -70,7 +70,7 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 	content := map[string]any{}
 	if len(d.Answer) > 0 {
 		if err := json.Unmarshal(d.Answer, &content); err != nil {
-			return nil, fmt.Errorf("the answer of the front end is no object: %w", err)
+			return nil, fmt.Errorf("invalid form answer: not an object: %w", err)
 		}
 	}
 	return &mcp.ElicitResult{Action: "accept", Content: content}, nil

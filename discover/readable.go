@@ -25,8 +25,8 @@ func (p *process) readable(raw json.RawMessage) json.RawMessage {
 	if json.Unmarshal(raw, &msg) != nil || msg.Result == nil {
 		return raw
 	}
-	mended := p.mendTools(msg.Result)
-	if !p.mendContent(msg.Result) && !mended {
+	repaired := p.repairTools(msg.Result)
+	if !p.repairContent(msg.Result) && !repaired {
 		return raw
 	}
 	out, err := json.Marshal(msg)
@@ -36,40 +36,40 @@ func (p *process) readable(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// mendTools puts null in the place of every tool that cannot be read.
-func (p *process) mendTools(result map[string]json.RawMessage) bool {
-	return mendEach(result, "tools", func(i int, one json.RawMessage) json.RawMessage {
+// repairTools puts null in the place of every tool that cannot be read.
+func (p *process) repairTools(result map[string]json.RawMessage) bool {
+	return repairEach(result, "tools", func(i int, one json.RawMessage) json.RawMessage {
 		err := json.Unmarshal(one, &mcp.Tool{})
 		if err == nil {
 			return one
 		}
-		p.log.printf("tool %d of its list cannot be read and is left out: %s", i+1, misread(err))
+		p.log.printf("ignored tool %d, which can't be read: %s", i+1, misread(err))
 		return json.RawMessage("null")
 	})
 }
 
-// mendContent says of every piece of content that cannot be read why.
-func (p *process) mendContent(result map[string]json.RawMessage) bool {
+// repairContent says of every piece of content that cannot be read why.
+func (p *process) repairContent(result map[string]json.RawMessage) bool {
 	var text string
 	if json.Unmarshal(result["content"], &text) == nil && len(result["content"]) > 0 && result["content"][0] == '"' {
 		result["content"] = json.RawMessage(`[{"type":"text","text":` + string(result["content"]) + `}]`)
 		return true
 	}
-	return mendEach(result, "content", func(i int, one json.RawMessage) json.RawMessage {
+	return repairEach(result, "content", func(i int, one json.RawMessage) json.RawMessage {
 		var probe mcp.CallToolResult
 		whole := append(append([]byte(`{"content":[`), one...), `]}`...)
 		err := json.Unmarshal(whole, &probe)
 		if err == nil {
 			return one
 		}
-		p.log.printf("part %d of an answer cannot be read: %v", i+1, err)
-		note, _ := json.Marshal(fmt.Sprintf("[part %d of the answer cannot be read: %s]", i+1, tellKind(one)))
+		p.log.printf("part %d of a response can't be read: %v", i+1, err)
+		note, _ := json.Marshal(fmt.Sprintf("[part %d of the response can't be read: %s]", i+1, contentKind(one)))
 		return json.RawMessage(`{"type":"text","text":` + string(note) + `}`)
 	})
 }
 
-// tellKind names what a piece of content is, as far as it says so.
-func tellKind(one json.RawMessage) string {
+// contentKind names what a piece of content is, as far as it says so.
+func contentKind(one json.RawMessage) string {
 	var m struct {
 		Type string `json:"type"`
 	}
@@ -79,24 +79,24 @@ func tellKind(one json.RawMessage) string {
 	return fmt.Sprintf("its type is %q", clip(m.Type, 80))
 }
 
-// mendEach changes the entries of a list, and reports whether any is another one now.
-func mendEach(result map[string]json.RawMessage, key string, mend func(int, json.RawMessage) json.RawMessage) bool {
+// repairEach changes the entries of a list, and reports whether any is another one now.
+func repairEach(result map[string]json.RawMessage, key string, repair func(int, json.RawMessage) json.RawMessage) bool {
 	var entries []json.RawMessage
 	if len(result[key]) == 0 || json.Unmarshal(result[key], &entries) != nil {
 		return false
 	}
-	mended := false
+	repaired := false
 	for i, one := range entries {
-		if other := mend(i, one); !bytes.Equal(one, other) {
-			entries[i], mended = other, true
+		if other := repair(i, one); !bytes.Equal(one, other) {
+			entries[i], repaired = other, true
 		}
 	}
-	if mended {
+	if repaired {
 		list, err := json.Marshal(entries)
 		if err != nil {
 			return false
 		}
 		result[key] = list
 	}
-	return mended
+	return repaired
 }

@@ -68,7 +68,7 @@ func (t *remoteTool) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invo
 		return nil, err
 	}
 	return &tool.Invocation{
-		Description: fmt.Sprintf("call %s of the MCP server %s", t.remote.Name, t.link.alias),
+		Description: fmt.Sprintf("call %s on MCP server %s", t.remote.Name, t.link.alias),
 		Access:      []tool.Access{tool.Anything},
 		Confirm:     tool.Literal(indent(args)),
 		Notes:       notes,
@@ -87,7 +87,7 @@ func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMess
 			if ctx.Err() != nil {
 				return tool.Result{}, ctx.Err()
 			}
-			return tool.Result{}, tool.Errorf(FailedMCP, "%s: the MCP server %s could not be started: %w", t.remote.Name, t.link.alias, err)
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s: MCP server %s failed to start: %w", t.remote.Name, t.link.alias, err)
 		}
 		if err := t.unchanged(s); err != nil {
 			return tool.Result{}, err
@@ -102,25 +102,25 @@ func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMess
 		case ctx.Err() != nil:
 			return tool.Result{}, ctx.Err()
 		case errors.Is(err, errIdle):
-			return tool.Result{}, tool.Errorf(tool.ExecutionTimeout, "%s of %s gave no answer and no progress for %s and was given up; "+
-				"it may have happened all the same, so look before you call it again", t.remote.Name, t.link.alias, t.link.conf.timeout(t.link.opt.call()))
+			return tool.Result{}, tool.Errorf(tool.ExecutionTimeout, "%s on %s timed out after %s without a response or progress. "+
+				"The call may still have taken effect; check before retrying.", t.remote.Name, t.link.alias, t.link.conf.timeout(t.link.opt.call()))
 		case errors.As(err, &login):
-			return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s: %w", t.remote.Name, t.link.alias, login)
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s: %w", t.remote.Name, t.link.alias, login)
 		case errors.As(err, &rpc) && rpc.Code != codeRejected && !errors.Is(err, mcp.ErrConnectionClosed):
-			return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s failed: %s", t.remote.Name, t.link.alias, rpc.Message)
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s failed: %s", t.remote.Name, t.link.alias, rpc.Message)
 		}
 		if s.alive() && unread(err) {
-			return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s: it answered, but its answer cannot be read: %v; the call has happened", t.remote.Name, t.link.alias, err)
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s: the call ran, but its response can't be read: %v", t.remote.Name, t.link.alias, err)
 		}
 		t.link.drop(s, withFate(err, s.fate()))
 		if first && (!left || t.remote.Repeatable) {
 			continue
 		}
 		if !left {
-			return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s was not called: the connection was lost: %w", t.remote.Name, t.link.alias, plainly(err))
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s was not called: connection lost: %w", t.remote.Name, t.link.alias, plainly(err))
 		}
-		return tool.Result{}, tool.Errorf(FailedMCP, "%s of %s: the server was lost before it answered%s; the call may have happened, "+
-			"so look before you make it again", t.remote.Name, t.link.alias, because(s.fate()))
+		return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s: the server stopped before it responded%s. "+
+			"The call may still have taken effect; check before retrying.", t.remote.Name, t.link.alias, because(s.fate()))
 	}
 }
 
@@ -148,10 +148,10 @@ func (t *remoteTool) unchanged(s *session) error {
 	case t.print:
 		return nil
 	case "":
-		return tool.Errorf(FailedMCP, "the MCP server %s no longer has a tool %s; it was not called", t.link.alias, t.remote.Name)
+		return tool.Errorf(FailedMCP, "MCP server %s no longer has a tool %s; it was not called", t.link.alias, t.remote.Name)
 	}
-	return tool.Errorf(FailedMCP, "the MCP server %s has changed its tool %s since it was declared; it was not called. "+
-		"Read its new description and call it again", t.link.alias, t.remote.Name)
+	return tool.Errorf(FailedMCP, "MCP server %s changed its tool %s, so it was not called. "+
+		"Read its new description and call it again.", t.link.alias, t.remote.Name)
 }
 
 // answer makes a result of what the server answered.
@@ -159,7 +159,7 @@ func (t *remoteTool) answer(res *mcp.CallToolResult, notes []string) (tool.Resul
 	r := result(res)
 	if !res.IsError && res.StructuredContent != nil {
 		if err := t.output.check(t.remote.Output, res.StructuredContent); err != nil {
-			notes = append(notes, fmt.Sprintf("the structured result does not fit the schema that the server declares: %v", err))
+			notes = append(notes, fmt.Sprintf("the structured result doesn't match the server's schema: %v", err))
 		}
 	}
 	for _, n := range notes {
@@ -170,7 +170,7 @@ func (t *remoteTool) answer(res *mcp.CallToolResult, notes []string) (tool.Resul
 	}
 	text := r.Text()
 	if text == "" {
-		text = fmt.Sprintf("%s of %s reported an error and did not say which", t.remote.Name, t.link.alias)
+		text = fmt.Sprintf("%s on %s reported an error without a message", t.remote.Name, t.link.alias)
 	}
 	return r, tool.Errorf(FailedMCP, "%s", clip(text, 4000))
 }

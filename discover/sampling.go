@@ -49,19 +49,19 @@ func (s *session) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp
 	in := s.sampling(r.Params)
 	shown := in.shown()
 	if len(shown) > maxSampling {
-		return nil, fmt.Errorf("sampling was refused: the messages have %d bytes, over the %d that a person can be asked to read", len(shown), maxSampling)
+		return nil, fmt.Errorf("sampling denied: the messages have %d bytes (limit: %d)", len(shown), maxSampling)
 	}
 	run, _, err := s.ask(ctx, tool.Invocation{
-		Description: fmt.Sprintf("the MCP server %s wants the model to answer for it, with at most %d tokens", s.link.alias, in.MaxTokens),
+		Description: fmt.Sprintf("MCP server %s requests a model response (up to %d tokens)", s.link.alias, in.MaxTokens),
 		Access:      []tool.Access{tool.Nothing},
 		Confirm:     tool.Literal(shown),
 	})
 	if err != nil {
-		s.link.log.printf("sampling was refused: %v", err)
+		s.link.log.printf("sampling denied: %v", err)
 		if run != nil {
-			run.note("the server asked for an answer of the model, and was told no: %v", err)
+			run.note("the server requested a model response and was denied: %v", err)
 		}
-		return nil, fmt.Errorf("sampling was refused: %w", err)
+		return nil, fmt.Errorf("sampling denied: %w", err)
 	}
 	resume := run.limit.pause()
 	defer resume()
@@ -70,7 +70,7 @@ func (s *session) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp
 	defer context.AfterFunc(run.ctx, cancel)() // the end of the call is the end of what it asked for
 	out, err := s.link.opt.Sample(ctx, in)
 	if err != nil {
-		return nil, fmt.Errorf("the model gave no answer: %w", err)
+		return nil, fmt.Errorf("the model request failed: %w", err)
 	}
 	return &mcp.CreateMessageResult{
 		Content: &mcp.TextContent{Text: out.Text}, Model: out.Model, Role: "assistant", StopReason: orElse(out.StopReason, "endTurn"),

@@ -70,10 +70,10 @@ const (
 // transport finds out how the server is reached, and whether enough is configured for that.
 func (s Server) transport() (transport, error) {
 	if s.Timeout < 0 {
-		return "", fmt.Errorf("its timeout is %d; expected milliseconds", s.Timeout)
+		return "", fmt.Errorf("timeout: %d is not a valid number of milliseconds", s.Timeout)
 	}
 	if s.StartTimeout < 0 || s.DiscoveryTimeoutMs < 0 || s.StartupTimeoutSec < 0 {
-		return "", errors.New("its start timeout is negative; expected startTimeout in milliseconds")
+		return "", errors.New("startTimeout: expected a positive number of milliseconds")
 	}
 	kind := transport(strings.ToLower(s.Type))
 	switch kind {
@@ -92,13 +92,20 @@ func (s Server) transport() (transport, error) {
 	switch kind {
 	case stdio:
 		if s.Command == "" {
-			return "", errors.New("it has no command, httpUrl or url")
+			return "", errors.New("no command, httpUrl or url")
 		}
 		return kind, nil
 	case streamable, sse:
-		return kind, checkURL(s.endpoint())
+		key := "url"
+		if s.HTTPURL != "" {
+			key = "httpUrl"
+		}
+		if err := checkURL(s.endpoint()); err != nil {
+			return kind, fmt.Errorf("%s: %w", key, err)
+		}
+		return kind, nil
 	}
-	return "", fmt.Errorf("its type %q is not one of stdio, http, sse", s.Type)
+	return "", fmt.Errorf("invalid type %q (expected stdio, http or sse)", s.Type)
 }
 
 func (s Server) endpoint() string {
@@ -130,7 +137,7 @@ func checkURL(address string) error {
 		return err
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("%q is no http or https address", address)
+		return fmt.Errorf("%q is not an http(s) URL", address)
 	}
 	return nil
 }

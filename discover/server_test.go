@@ -42,8 +42,8 @@ func TestTransport(t *testing.T) {
 		{Server{URL: "https://a/mcp", Type: "streamable-http"}, streamable, ""},
 		{Server{HTTPURL: "https://a", URL: "https://b", Command: "c"}, streamable, ""},
 		{Server{}, "", "no command"},
-		{Server{Type: "tcp", Command: "x"}, "", `"tcp" is not one of`},
-		{Server{URL: "javascript:alert(1)"}, sse, "no http or https"},
+		{Server{Type: "tcp", Command: "x"}, "", `invalid type "tcp"`},
+		{Server{URL: "javascript:alert(1)"}, sse, "not an http(s) URL"},
 		{Server{Type: "stdio", URL: "https://a"}, "", "no command"},
 	} {
 		got, err := c.s.transport()

@@ -89,7 +89,7 @@ func Open(servers map[string]Server, opt Options) *Servers {
 			l.log.path = logPath(opt.State, alias)
 		}
 		if l.kind, l.bad = conf.transport(); l.bad != nil {
-			l.bad = fmt.Errorf("its configuration is no good: %w", l.bad)
+			l.bad = fmt.Errorf("invalid configuration: %w", l.bad)
 		} else if l.kind == stdio && conf.isItself() {
 			l.bad = ErrItself
 		}
@@ -169,7 +169,7 @@ func (s *Servers) wait(ctx context.Context, skip func(*link) error) error {
 			}
 			if _, failed = l.await(ctx, a); errors.Is(failed, context.DeadlineExceeded) && ctx.Err() != nil {
 				failed = l.progress(a)
-				l.waitedInVain(a)
+				l.waitTimedOut(a)
 			}
 		}
 		if failed != nil {
@@ -216,7 +216,7 @@ func (l *link) misnamed() []string {
 	check := func(key string, names []string) {
 		for _, name := range names {
 			if bare, _, _ := strings.Cut(name, "("); !slices.ContainsFunc(l.manifest.Tools, func(r remote) bool { return r.Name == bare }) {
-				warnings = append(warnings, fmt.Sprintf("%s names %s, which it does not have", key, clip(name, 100)))
+				warnings = append(warnings, fmt.Sprintf("%s: the server has no tool %s", key, clip(name, 100)))
 			}
 		}
 	}
@@ -294,5 +294,5 @@ func (s *Servers) link(alias string) (*link, error) {
 	if l := s.links[alias]; l != nil {
 		return l, nil
 	}
-	return nil, fmt.Errorf("there is no MCP server %q; the servers are %s", alias, orElse(strings.Join(s.names, ", "), "none"))
+	return nil, fmt.Errorf("unknown MCP server %q (configured: %s)", alias, orElse(strings.Join(s.names, ", "), "none"))
 }

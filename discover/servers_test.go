@@ -132,7 +132,7 @@ func TestChangedToolIsNotCalled(t *testing.T) {
 	d := open(t, map[string]Server{"fake": conf}, Options{State: state})
 	before := d.fingerprint(t, "fake__echo")
 	o := d.call(t.Context(), "fake__echo", `{}`)
-	if o.Error == nil || !strings.Contains(o.Error.Message, "has changed its tool echo") {
+	if o.Error == nil || !strings.Contains(o.Error.Message, "changed its tool echo") {
 		t.Errorf("%+v", o)
 	}
 	if o := d.call(t.Context(), "fake__slow", `{}`); o.Error == nil || o.Error.Type != tool.NotRegistered {
@@ -192,7 +192,7 @@ func TestOddTools(t *testing.T) {
 		}
 	}
 	warnings := strings.Join(d.List()[0].Warnings, "\n")
-	for _, want := range []string{"echo is listed more than once", "loop: 1 invisible characters", "task can only be called as a task", "a tool without a name"} {
+	for _, want := range []string{"echo is listed more than once", "loop: removed 1 invisible characters", "task is ignored: it can only be called as a task", "a tool that has no name"} {
 		if !strings.Contains(warnings, want) {
 			t.Errorf("no warning %q in\n%s", want, warnings)
 		}

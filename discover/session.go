@@ -93,7 +93,7 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 		if s.proc != nil && s.proc.installing() {
 			// It is never ended for being slow: that left package caches on which every later start failed. If it hangs,
 			// it does so at no cost until Close.
-			l.overdue(a, fmt.Errorf("no answer within %s; %s may still be installing it, so it keeps starting in the background",
+			l.overdue(a, fmt.Errorf("no response within %s. %s may still be installing the server; it continues to start in the background",
 				spell(bound), l.conf.launcher()))
 			return
 		}
@@ -112,7 +112,7 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 	cs, err := s.client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		if ctx.Err() != nil && l.life.Err() == nil {
-			err = fmt.Errorf("no answer within %s%s", spell(bound), oddly)
+			err = fmt.Errorf("no response within %s%s", spell(bound), oddly)
 		}
 		if l.kind != stdio {
 			err = l.webError(err)
@@ -159,13 +159,13 @@ func (s *session) oddly() string {
 	if first == nil {
 		return ""
 	}
-	return fmt.Sprintf("; it printed %q, which is no message: MCP is one JSON object a line", *first)
+	return fmt.Sprintf("; it printed %q, which is not a message (MCP expects one JSON object per line)", *first)
 }
 
 // plainly leaves out of an error what the SDK says of its own doings, where there is something better to say.
 func plainly(err error) error {
 	var login *loginNeeded
-	var unread *deaf
+	var unread *notReadingError
 	var unreached *url.Error
 	switch {
 	case errors.As(err, &login):
@@ -173,7 +173,7 @@ func plainly(err error) error {
 	case errors.As(err, &unread):
 		return unread
 	case errors.As(err, &unreached):
-		return fmt.Errorf("%s cannot be reached: %w", unreached.URL, unreached.Err)
+		return fmt.Errorf("can't connect to %s: %w", unreached.URL, unreached.Err)
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func TestLauncherInstallsInTheBackground(t *testing.T) {
 	conf.StartTimeout = 10
 	d := open(t, map[string]Server{"slow": conf}, Options{})
 	err := d.Wait(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "slow: no answer within 10 ms; npx may still be installing it, so it keeps starting in the background") {
+	if err == nil || !strings.Contains(err.Error(), "slow: no response within 10 ms. npx may still be installing the server; it continues to start in the background") {
 		t.Fatal(err)
 	}
 	if o := d.call(t.Context(), "slow__echo", `{}`); o.Error == nil || o.Error.Type != tool.NotRegistered {
@@ -77,7 +77,7 @@ func TestLauncherInstallsInTheBackground(t *testing.T) {
 		st := d.List()[0]
 		return st.State == Starting && st.Err != nil && strings.HasSuffix(st.Err.Error(), "; stderr: installing left-pad")
 	})
-	if err := d.Reconnect(t.Context(), "slow"); err == nil || !strings.Contains(err.Error(), "keeps starting") {
+	if err := d.Reconnect(t.Context(), "slow"); err == nil || !strings.Contains(err.Error(), "continues to start") {
 		t.Error(err)
 	}
 	if names := d.Installing(); !slices.Equal(names, []string{"slow"}) {
@@ -154,7 +154,7 @@ func TestStderrOfAStart(t *testing.T) {
 	}
 	eventually(t, "the lines are shown", func() bool { // once it has come to print them
 		err := d.Reconnect(t.Context(), "fake")
-		return err != nil && strings.HasPrefix(err.Error(), "no answer within") && strings.HasSuffix(err.Error(), want)
+		return err != nil && strings.HasPrefix(err.Error(), "no response within") && strings.HasSuffix(err.Error(), want)
 	})
 	if st := d.List()[0]; st.State != Failed {
 		t.Errorf("%+v", st)
@@ -233,7 +233,7 @@ func TestLateServersAreNoted(t *testing.T) {
 			}
 			cancel()
 			d.Servers.Close()
-			if got := d.links["slow"].wasLate() != ""; got != want {
+			if got := d.links["slow"].startedSlowly() != ""; got != want {
 				t.Errorf("%q, time %d: noted %v", name, i+1, got)
 			}
 		}
@@ -241,7 +241,7 @@ func TestLateServersAreNoted(t *testing.T) {
 		d := open(t, map[string]Server{"other": conf}, opt)
 		begun(t, gate, len(notes)+1)
 		d.Servers.Close()
-		if why := d.links["other"].lateNote().Why; why != "" {
+		if why := d.links["other"].slowStartNote().Why; why != "" {
 			t.Errorf("%q: %s", name, why)
 		}
 	}

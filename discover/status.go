@@ -155,7 +155,7 @@ func (s *Servers) Prompt(ctx context.Context, alias, name string, args map[strin
 	defer limit.end()
 	res, err := running.cs.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: args})
 	if err != nil {
-		return nil, fmt.Errorf("get the prompt %s of %s: %w", name, alias, err)
+		return nil, fmt.Errorf("get prompt %s from %s: %w", name, alias, err)
 	}
 	var out []Message
 	for _, m := range res.Messages {
@@ -174,7 +174,7 @@ func visible(content []tool.Part) []tool.Part {
 		}
 	}
 	if hidden > 0 {
-		content = append(content, tool.Text(fmt.Sprintf("[%d invisible characters were taken out]", hidden)))
+		content = append(content, tool.Text(fmt.Sprintf("[removed %d invisible characters]", hidden)))
 	}
 	return content
 }
@@ -232,7 +232,7 @@ func (s *Servers) Read(ctx context.Context, alias, uri string) ([]tool.Part, err
 	defer limit.end()
 	res, err := running.cs.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
 	if err != nil {
-		return nil, fmt.Errorf("read the resource %s of %s: %w", uri, alias, err)
+		return nil, fmt.Errorf("read resource %s from %s: %w", uri, alias, err)
 	}
 	var out []tool.Part
 	for _, c := range res.Contents {

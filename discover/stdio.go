@@ -36,12 +36,14 @@ const (
 	insistence   = 2 * time.Second  // between that and SIGKILL
 )
 
-// deaf is the error of a server that does not take what it is sent.
-type deaf struct{ cause error }
+// notReadingError is the error of a server that does not take what it is sent.
+type notReadingError struct{ cause error }
 
-func (e *deaf) Error() string { return fmt.Sprintf("it does not read what it is sent (%v)", e.cause) }
+func (e *notReadingError) Error() string {
+	return fmt.Sprintf("the server doesn't read its input (%v)", e.cause)
+}
 
-func (e *deaf) Unwrap() []error { return []error{io.ErrClosedPipe, e.cause} }
+func (e *notReadingError) Unwrap() []error { return []error{io.ErrClosedPipe, e.cause} }
 
 // process is a server that we started, and the transport to it.
 //
@@ -70,9 +72,9 @@ type process struct {
 
 	frames   *frames
 	queue    []jsonrpc.Message // the rest of a batch
-	nonsense nonsense
+	stray    strayOutput
 	odd      atomic.Pointer[string] // the first line that was no message, of a server that has said nothing else
-	words    lastWords
+	words    exitReason
 	gaveUp   atomic.Pointer[error] // why we end it, if it is for what it printed
 	requests atomic.Int32          // of the server, unanswered
 }
@@ -85,7 +87,7 @@ func launch(s Server, env []string, dir string, log *serverLog) (*process, error
 		cmd.Dir = s.Cwd
 	}
 	if info, err := os.Stat(cmd.Dir); cmd.Dir != "" && (err != nil || !info.IsDir()) {
-		return nil, fmt.Errorf("start %s: its folder %s does not exist", s.Command, cmd.Dir)
+		return nil, fmt.Errorf("start %s: directory not found: %s", s.Command, cmd.Dir)
 	}
 	ownGroup(cmd)
 	in, stdin, err := os.Pipe()
@@ -116,7 +118,7 @@ func launch(s Server, env []string, dir string, log *serverLog) (*process, error
 	p := &process{
 		cmd: cmd, log: log, exit: make(chan struct{}), gone: make(chan struct{}), stdin: stdin, stdout: stdout,
 		launcher: s.launcher() != "", install: installGrace,
-		writing: make(chan struct{}, 1), frames: newFrames(stdout, maxFrame), nonsense: nonsense{log: log},
+		writing: make(chan struct{}, 1), frames: newFrames(stdout, maxFrame), stray: strayOutput{log: log},
 	}
 	p.frames.most = maxFrame // a first message is short
 	go p.attend(stderr)
@@ -163,7 +165,7 @@ func (p *process) Read(context.Context) (jsonrpc.Message, error) {
 		p.queue = p.queue[1:]
 		if r, ok := msg.(*jsonrpc.Request); ok && r.IsCall() && p.requests.Add(1) > maxRequests {
 			p.Write(context.Background(), &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{
-				Code: jsonrpc.CodeInternalError, Message: "too many requests are unanswered",
+				Code: jsonrpc.CodeInternalError, Message: "too many pending requests",
 			}})
 			continue
 		}
@@ -201,16 +203,16 @@ func (p *process) fill() error {
 	for _, raw := range raws {
 		msg, err := jsonrpc.DecodeMessage(bytes.Clone(p.readable(marked(raw))))
 		if err != nil {
-			if err := p.nonsense.add(string(raw)); err != nil {
+			if err := p.stray.add(string(raw)); err != nil {
 				return p.giveUp(err)
 			}
-			if !p.nonsense.spoke {
-				first := p.nonsense.first
+			if !p.stray.spoke {
+				first := p.stray.first
 				p.odd.Store(&first)
 			}
 			continue
 		}
-		p.nonsense.end()
+		p.stray.end()
 		p.odd.Store(nil)
 		p.frames.most = endlessLine
 		p.queue = append(p.queue, msg)
@@ -227,7 +229,7 @@ func (p *process) giveUp(err error) error {
 
 // tooLong answers, in the server's place, the call that waits for an answer too long to read.
 func (p *process) tooLong(fr frame) error {
-	p.log.printf("a message of %d bytes was dropped: the limit is %d", fr.size, maxFrame)
+	p.log.printf("dropped a message of %d bytes (limit: %d)", fr.size, maxFrame)
 	var v any
 	if json.Unmarshal(fr.answered(), &v) != nil {
 		return nil
@@ -238,7 +240,7 @@ func (p *process) tooLong(fr frame) error {
 	}
 	p.queue = append(p.queue, &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{
 		Code:    jsonrpc.CodeInternalError,
-		Message: fmt.Sprintf("the answer has %d MB and was dropped: the limit is %d MB; ask for less", fr.size>>20, maxFrame>>20),
+		Message: fmt.Sprintf("dropped a response of %d MB (limit: %d MB). Request less data", fr.size>>20, maxFrame>>20),
 	}})
 	return nil
 }
@@ -274,7 +276,7 @@ func (p *process) Write(ctx context.Context, msg jsonrpc.Message) error {
 			case <-time.After(writeGrace):
 			}
 			p.end()
-			return &deaf{err}
+			return &notReadingError{err}
 		}
 		p.stdin.SetWriteDeadline(time.Time{})
 	}
@@ -362,7 +364,7 @@ func (p *process) finish() {
 // output or its input is of no use any more: it is ended, and how that comes about tells which of the two it was.
 func (p *process) fate() string {
 	if why := p.gaveUp.Load(); why != nil {
-		return (*why).Error() + ", and was ended"
+		return (*why).Error() + ", and was stopped"
 	}
 	wait := 2 * drain
 	if p.hungUp.Load() || p.unread.Load() {
@@ -379,13 +381,13 @@ func (p *process) fate() string {
 			break
 		}
 		if s := signalOf(p.cmd); s != "" {
-			return "it was ended by the signal " + s
+			return "the server was killed by signal " + s
 		}
-		return fmt.Sprintf("it ended with exit code %d", p.cmd.ProcessState.ExitCode())
+		return fmt.Sprintf("the server exited with code %d", p.cmd.ProcessState.ExitCode())
 	default:
 	}
 	if p.hungUp.Load() {
-		return "it closed its output"
+		return "the server closed its output"
 	}
 	return ""
 }

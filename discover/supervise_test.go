@@ -33,10 +33,10 @@ func TestServersThatDoNotStart(t *testing.T) {
 	}, Options{Start: time.Hour})
 	err := d.Wait(t.Context())
 	for _, want := range []string{
-		"silent: no answer within 1 s", "exit: it ended with exit code 1; stderr: cannot go on", "garbage: it printed ",
-		"missing: start no-such-server-of-ours: there is no such command in PATH (", "nowhere: ", "refused",
-		"hangup: it closed its output", "headers: no answer within 1 s",
-		"nothing: its configuration is no good: it has no command", `file: its configuration is no good: "file:///etc/passwd" is no http`,
+		"silent: no response within 1 s", "exit: the server exited with code 1; stderr: cannot go on", "garbage: it printed ",
+		"missing: command \"no-such-server-of-ours\" not found in PATH", "nowhere: ", "refused",
+		"hangup: the server closed its output", "headers: no response within 1 s",
+		"nothing: invalid configuration: no command", `file: invalid configuration: url: "file:///etc/passwd" is not an http`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
@@ -52,7 +52,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 	}
 	eventually(t, "what it printed is shown", func() bool { // once it has come to print it, on a busy machine
 		err := d.Reconnect(t.Context(), "headers")
-		return err != nil && strings.HasSuffix(err.Error(), `no answer within 1 s; it printed "Content-Length: 40", which is no message: MCP is one JSON object a line`)
+		return err != nil && strings.HasSuffix(err.Error(), `no response within 1 s; it printed "Content-Length: 40", which is not a message (MCP expects one JSON object per line)`)
 	})
 	lines, _ := d.Logs("exit")
 	if !strings.Contains(strings.Join(lines, "\n"), "stderr: cannot go on") {
@@ -60,13 +60,13 @@ func TestServersThatDoNotStart(t *testing.T) {
 	}
 }
 
-func TestLastWords(t *testing.T) {
+func TestExitReason(t *testing.T) {
 	for want, lines := range map[string][]string{
-		"":                    {"", "  "},
-		"; it said: bye":      {"hello", "bye", ""},
-		"; it said: Error: x": {"node:internal:1", "  throw err;", "Error: x", "    at y", "Node.js v20"},
+		"":                   {"", "  "},
+		"; stderr: bye":      {"hello", "bye", ""},
+		"; stderr: Error: x": {"node:internal:1", "  throw err;", "Error: x", "    at y", "Node.js v20"},
 	} {
-		var w lastWords
+		var w exitReason
 		for _, line := range lines {
 			w.add(line)
 		}
@@ -92,13 +92,13 @@ func TestUnreadableAnswers(t *testing.T) {
 	if got := string(p.readable([]byte(in))); got != want {
 		t.Error(got)
 	}
-	if got := strings.Join(p.log.lines(), "\n"); !strings.Contains(got, "tool 2 of its list cannot be read and is left out: its name must be a string, got a JSON number") {
+	if got := strings.Join(p.log.lines(), "\n"); !strings.Contains(got, "ignored tool 2, which can't be read: name must be a string, got a JSON number") {
 		t.Error(got)
 	}
 	odd := `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"hologram"},{"type":"text","text":"x"},{"type":"image","data":"!"},7]}}`
-	want = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"[part 1 of the answer cannot be read: its type is \"hologram\"]"},` +
-		`{"type":"text","text":"x"},{"type":"text","text":"[part 3 of the answer cannot be read: its type is \"image\"]"},` +
-		`{"type":"text","text":"[part 4 of the answer cannot be read: it has no type]"}]}}`
+	want = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"[part 1 of the response can't be read: its type is \"hologram\"]"},` +
+		`{"type":"text","text":"x"},{"type":"text","text":"[part 3 of the response can't be read: its type is \"image\"]"},` +
+		`{"type":"text","text":"[part 4 of the response can't be read: it has no type]"}]}}`
 	if got := string(p.readable([]byte(odd))); got != want {
 		t.Error(got)
 	}
@@ -147,7 +147,7 @@ func TestUnreadableAnswerOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := d.call(t.Context(), "web__odd", `{}`)
-	if o.Error == nil || !strings.Contains(o.Error.Message, "odd of web: it answered, but its answer cannot be read: ") {
+	if o.Error == nil || !strings.Contains(o.Error.Message, "odd on web: the call ran, but its response can't be read: ") {
 		t.Errorf("%+v", o.Error)
 	}
 	if st := d.List()[0]; st.Starts != 1 || st.State != Ready {
@@ -159,7 +159,7 @@ func TestCrashInTheMiddle(t *testing.T) {
 	t.Parallel()
 	d := ready(t, "plain", Options{})
 	o := d.call(t.Context(), "fake__crash", `{}`)
-	if o.Error == nil || o.Error.Type != FailedMCP || !strings.Contains(o.Error.Message, "exit code 3; it said: fatal: out of luck); the call may have happened") {
+	if o.Error == nil || o.Error.Type != FailedMCP || !strings.Contains(o.Error.Message, "code 3; stderr: fatal: out of luck). The call may still have taken effect") {
 		t.Errorf("%+v", o.Error)
 	}
 	if o := d.call(t.Context(), "fake__echo", `{"text":"again"}`); o.Result.Text() != "echo again" {
@@ -193,7 +193,7 @@ func TestBackoff(t *testing.T) {
 	l.mu.Lock()
 	l.failures, l.notBefore = 9, time.Now().Add(time.Minute)
 	l.mu.Unlock()
-	if _, err := l.acquire(t.Context()); err == nil || !strings.Contains(err.Error(), "failed 9 times in a row and is tried again in 1m0s") {
+	if _, err := l.acquire(t.Context()); err == nil || !strings.Contains(err.Error(), "failed 9 times in a row, next attempt in 1m0s") {
 		t.Error(err)
 	}
 }
@@ -202,7 +202,7 @@ func TestCallThatNeverEnds(t *testing.T) {
 	t.Parallel()
 	d := ready(t, "plain", Options{Call: 500 * time.Millisecond})
 	o := d.call(t.Context(), "fake__hang", `{}`)
-	if o.Error == nil || o.Error.Type != tool.ExecutionTimeout || !strings.Contains(o.Error.Message, "may have happened") {
+	if o.Error == nil || o.Error.Type != tool.ExecutionTimeout || !strings.Contains(o.Error.Message, "may still have taken effect") {
 		t.Errorf("%+v", o.Error)
 	}
 	// Progress gives it more time: five steps of 700 ms. The limit leaves a busy machine two seconds for a step.
@@ -286,7 +286,7 @@ func TestChatterAfterTheStart(t *testing.T) {
 	if slices.Sort(took); len(took) > 0 && took[len(took)/2] > 500*time.Millisecond { // 50 ms, and a busy machine
 		t.Errorf("calls of another server took %s", took[len(took)/2])
 	}
-	if err := d.List()[0].Err; err == nil || !strings.Contains(err.Error(), `lines in a row that are no MCP messages, the first "y", and was ended`) {
+	if err := d.List()[0].Err; err == nil || !strings.Contains(err.Error(), `lines in a row that are not MCP messages, starting with "y", and was stopped`) {
 		t.Error(err)
 	}
 	d.Servers.Close()
@@ -321,7 +321,7 @@ func TestHugeAnswer(t *testing.T) {
 		t.Error("other servers are held up")
 	}
 	o := <-done
-	if o.Error == nil || !strings.Contains(o.Error.Message, "MB and was dropped: the limit is 10 MB") {
+	if o.Error == nil || !strings.Contains(o.Error.Message, "MB (limit: 10 MB)") {
 		t.Errorf("%+v", o.Error)
 	}
 	if peak := peakMB(); peak > 0 {
@@ -407,7 +407,7 @@ func TestElicitation(t *testing.T) {
 	t.Parallel()
 	d := ready(t, "plain", Options{Call: 300 * time.Millisecond})
 	o := d.call(t.Context(), "fake__ask", `{}`)
-	if text := o.Result.Text(); !strings.Contains(text, `"action":"decline"`) || !strings.Contains(text, "this session is non-interactive") {
+	if text := o.Result.Text(); !strings.Contains(text, `"action":"decline"`) || !strings.Contains(text, "non-interactive") {
 		t.Errorf("headless: %s", text)
 	}
 	d.x.Ask = func(ctx context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {

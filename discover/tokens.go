@@ -49,7 +49,7 @@ const lockWait = 30 * time.Second
 // edit reads the file, lets f change it, and writes it back if f says so. Other processes wait meanwhile.
 func (g grants) edit(ctx context.Context, f func(map[string]*grant) (changed bool, err error)) error {
 	if g.dir == "" {
-		return errors.New("there is no folder to keep logins in")
+		return errors.New("no directory to save logins in")
 	}
 	if err := os.MkdirAll(g.dir, 0o700); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (g grants) edit(ctx context.Context, f func(map[string]*grant) (changed boo
 	defer cancel()
 	unlock, err := lockFile(ctx, filepath.Join(g.dir, "mcp-tokens.lock"))
 	if err != nil {
-		return fmt.Errorf("wait for the file of logins: %w", err)
+		return fmt.Errorf("lock the login file: %w", err)
 	}
 	defer unlock()
 	all, err := g.read()
@@ -90,11 +90,11 @@ func (g grants) read() (map[string]*grant, error) {
 		err = private(info)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the logins in %s: %w; remove it and log in again", g.path(), err)
+		return nil, fmt.Errorf("read logins from %s: %w. Delete the file and log in again", g.path(), err)
 	}
 	all := map[string]*grant{}
 	if err := json.NewDecoder(f).Decode(&all); err != nil {
-		return nil, fmt.Errorf("read the logins in %s: %w; remove it and log in again", g.path(), err)
+		return nil, fmt.Errorf("read logins from %s: %w. Delete the file and log in again", g.path(), err)
 	}
 	for alias, one := range all {
 		if one == nil {
@@ -163,7 +163,7 @@ func (s *tokenSource) fetch(refused string) (*oauth2.Token, error) {
 			return true, nil
 		}
 		if err != nil {
-			return false, fmt.Errorf("renew the login at %s: %w", s.alias, err)
+			return false, fmt.Errorf("refresh the login to %s: %w", s.alias, err)
 		}
 		g.take(t)
 		s.last = g.token()

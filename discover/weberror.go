@@ -24,20 +24,20 @@ func (l *link) webError(err error) error {
 	at, text := l.conf.Target(), err.Error()
 	plain := func(format string, args ...any) error { return &webError{fmt.Sprintf(format, args...), err} }
 	if m := contentType.FindStringSubmatch(text); m != nil {
-		return plain("what answers at %s is no MCP server: it sent %s", at, orElse(m[1], "an answer without a type"))
+		return plain("%s is not an MCP server (got content type %s)", at, orElse(m[1], "none"))
 	}
 	switch {
 	case strings.Contains(text, "failed to decode response"):
-		return plain("what answers at %s is no MCP server: it sent JSON that is no message", at)
+		return plain("%s is not an MCP server (got JSON that is not a message)", at)
 	case strings.Contains(text, "missing endpoint"):
-		return plain("what answers at %s is no MCP server of the SSE kind; one of the newer kind, streamable HTTP, is configured with httpUrl", at)
+		return plain("%s is not an MCP server with SSE transport. For streamable HTTP, use httpUrl", at)
 	case strings.Contains(text, "request terminated without response"):
-		return plain("what answers at %s ended the first request without an answer", at)
+		return plain("%s closed the first request without a response", at)
 	}
 	last := text[strings.LastIndex(text, ": ")+1:]
 	for code := 400; code < 600; code++ {
 		if name := http.StatusText(code); name != "" && strings.TrimSpace(last) == name {
-			return plain("%s answered %d %s%s", at, code, name, doubt(code))
+			return plain("%s returned %d %s%s", at, code, name, doubt(code))
 		}
 	}
 	return err
@@ -45,7 +45,7 @@ func (l *link) webError(err error) error {
 
 func doubt(status int) string {
 	if status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusGone {
-		return "; is that the address of an MCP server?"
+		return ". Is that the address of an MCP server?"
 	}
 	return ""
 }

@@ -34,17 +34,17 @@ func TestAddressesOfNoServer(t *testing.T) {
 	defer web.Close()
 	servers := map[string]Server{}
 	want := map[string]string{
-		"html":   "what answers at URL/html is no MCP server: it sent text/html",
-		"json":   "what answers at URL/json is no MCP server: it sent JSON that is no message",
-		"broken": "URL/broken answered 500 Internal Server Error",
-		"gone":   "URL/gone answered 404 Not Found; is that the address of an MCP server?",
-		"events": "what answers at URL/events ended the first request without an answer",
+		"html":   "URL/html is not an MCP server (got content type text/html)",
+		"json":   "URL/json is not an MCP server (got JSON that is not a message)",
+		"broken": "URL/broken returned 500 Internal Server Error",
+		"gone":   "URL/gone returned 404 Not Found. Is that the address of an MCP server?",
+		"events": "URL/events closed the first request without a response",
 	}
 	for name := range want {
 		servers[name] = Server{HTTPURL: web.URL + "/" + name}
 	}
 	servers["sse"] = Server{URL: web.URL + "/html"}
-	want["sse"] = "what answers at URL/html is no MCP server of the SSE kind; one of the newer kind, streamable HTTP, is configured with httpUrl"
+	want["sse"] = "URL/html is not an MCP server with SSE transport. For streamable HTTP, use httpUrl"
 	d := open(t, servers, Options{Start: 5 * time.Second})
 	d.Wait(t.Context())
 	for _, st := range d.List() {

@@ -25,13 +25,13 @@ func Words(line string) ([]string, error) {
 		case '\'', '"':
 			text, n, err := quoted(line[i:])
 			if err != nil {
-				return nil, fmt.Errorf("split the command %s: %w", line, err)
+				return nil, fmt.Errorf("parse command %s: %w", line, err)
 			}
 			word.WriteString(text)
 			i += n - 1
 		case '\\':
 			if i+1 == len(line) {
-				return nil, fmt.Errorf("split the command %s: it ends with a backslash", line)
+				return nil, fmt.Errorf("parse command %s: trailing backslash", line)
 			}
 			i++
 			if line[i] == '\n' {
@@ -39,7 +39,7 @@ func Words(line string) ([]string, error) {
 			}
 			word.WriteByte(line[i])
 		case '|', '&', ';', '<', '>', '(', ')', '`':
-			return nil, fmt.Errorf("split the command %s: %q needs a shell; quote it, or write sh -c '…'", line, string(c))
+			return nil, fmt.Errorf("parse command %s: %q requires a shell. Quote it, or use sh -c '…'", line, string(c))
 		default:
 			word.WriteByte(c)
 		}
@@ -68,7 +68,7 @@ func quoted(s string) (text string, n int, err error) {
 			b.WriteByte(c)
 		}
 	}
-	return "", 0, errors.New("a quote is not closed")
+	return "", 0, errors.New("unclosed quote")
 }
 
 // quote writes words so that [Words] reads the same ones: a person who is asked sees where one ends.

@@ -24,10 +24,10 @@ func TestWords(t *testing.T) {
 		{line: `'a\'`, want: []string{`a\`}},
 		{line: "a\\\nb", want: []string{"ab"}},
 		{line: `--x=$HOME *`, want: []string{"--x=$HOME", "*"}},
-		{line: `'a`, err: "a quote is not closed"},
-		{line: `a\`, err: "ends with a backslash"},
-		{line: `a | b`, err: `"|" needs a shell`},
-		{line: `a; b`, err: `";" needs a shell`},
+		{line: `'a`, err: "unclosed quote"},
+		{line: `a\`, err: "trailing backslash"},
+		{line: `a | b`, err: `"|" requires a shell`},
+		{line: `a; b`, err: `";" requires a shell`},
 	} {
 		got, err := Words(c.line)
 		if c.err != "" {

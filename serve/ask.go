@@ -21,7 +21,7 @@ func (s *session) ask(ctx context.Context, r tool.Request, why tool.Decision) (t
 	}
 	s.mu.Lock()
 	if run := s.calls[r.Call.ID]; run != nil {
-		// A question travels beside the answer of its call, and is withdrawn with it.
+		// The request belongs to the call, and is canceled with it.
 		joined, cancel := context.WithCancel(run.ctx)
 		defer cancel()
 		defer context.AfterFunc(ctx, cancel)()
@@ -77,7 +77,7 @@ func (d *Denied) Error() string {
 // Unwrap is tool.ErrDenied.
 func (*Denied) Unwrap() error { return tool.ErrDenied }
 
-// denied names the smallest rule that would allow the call; a session that knows more of settings says more.
+// denied returns a Denied that names the narrowest rule that would allow the call.
 func denied(why tool.Decision, cause string) error {
 	d := &Denied{Cause: cause, Reason: why.Reason}
 	if len(why.Offer) > 0 {
@@ -127,7 +127,7 @@ func inOneLine(text string) string {
 	return fmt.Sprintf("%s … (%d more characters below)", string(line[:maxLine]), len(line)-maxLine)
 }
 
-// yesForm is a form of nothing but yes and no, and of the rules that a yes could become.
+// yesForm is a form with one choice: allow once, or allow with one of the offered rules.
 func yesForm(offer []string) json.RawMessage {
 	if len(offer) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`)

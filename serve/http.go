@@ -19,10 +19,10 @@ import (
 const idleSession = 30 * time.Minute
 
 // HTTP serves clients on a loopback address until ctx ends. Each request must carry the token, and a Host and Origin of
-// this machine: pages that a browser shows can reach loopback too. ready, if not nil, is told the address.
+// this machine, because web pages in a browser can reach loopback too. ready, if not nil, is called with the URL.
 func (s *Server) HTTP(ctx context.Context, address, token string, ready func(url string)) error {
 	if len(token) < 16 {
-		return fmt.Errorf("serve MCP over HTTP: the token has %d characters; at least 16 are needed", len(token))
+		return fmt.Errorf("serve MCP over HTTP: the token has %d characters (minimum: 16)", len(token))
 	}
 	if err := CheckAddress(address); err != nil {
 		return fmt.Errorf("serve MCP: %w", err)
@@ -45,14 +45,14 @@ func (s *Server) HTTP(ctx context.Context, address, token string, ready func(url
 	return ctx.Err()
 }
 
-// CheckAddress says what is wrong with an address to serve on.
+// CheckAddress returns an error if address is not a loopback host:port.
 func CheckAddress(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%q is no address to serve on; expected one such as 127.0.0.1:8931 (port 0: any that is free)", address)
+		return fmt.Errorf("invalid address %q (expected host:port such as 127.0.0.1:8931; port 0 selects a free port)", address)
 	case !isLoopback(host):
-		return fmt.Errorf("%q cannot be served on: only loopback addresses can, such as 127.0.0.1:8931", address)
+		return fmt.Errorf("invalid address %q: only loopback addresses are allowed (e.g. 127.0.0.1:8931)", address)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (s *Server) handler(ctx context.Context, open *connections) http.Handler {
 	}, &mcp.StreamableHTTPOptions{SessionTimeout: idleSession, MaxRequestBodyBytes: 10 << 20})
 }
 
-// guard lets only requests of this machine through that know the token.
+// guard rejects requests from other hosts or origins and those without the token.
 func guard(token string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -96,20 +96,20 @@ func guard(token string, next http.Handler) http.Handler {
 			host = r.Host
 		}
 		if !isLoopback(host) {
-			http.Error(w, "this server is for this machine only", http.StatusForbidden)
+			http.Error(w, "only requests to a loopback host are allowed", http.StatusForbidden)
 			return
 		}
 		if origin := r.Header.Get("Origin"); origin != "" {
 			u, err := url.Parse(origin)
 			if err != nil || !isLoopback(u.Hostname()) {
-				http.Error(w, "pages of other hosts may not use this server", http.StatusForbidden)
+				http.Error(w, "cross-origin requests are not allowed", http.StatusForbidden)
 				return
 			}
 		}
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "the token is missing or wrong", http.StatusUnauthorized)
+			http.Error(w, "missing or invalid token", http.StatusUnauthorized)
 			return
 		}
 		if r.URL.Path != "/mcp" {

@@ -78,7 +78,7 @@ func (l *lines) line() ([]byte, error) {
 			continue
 		}
 		if size > maxMessage {
-			l.refuse(idOf(head, tail), invalidRequest, fmt.Sprintf("the message is longer than %d MB; send less at once", maxMessage>>20))
+			l.refuse(idOf(head, tail), invalidRequest, fmt.Sprintf("message too large (limit: %d MB)", maxMessage>>20))
 		}
 		return bytes.Join(pieces, nil), err
 	}
@@ -112,7 +112,7 @@ func idOf(head, tail []byte) json.RawMessage {
 
 func lastBytes(b []byte, n int) []byte { return b[max(0, len(b)-n):] }
 
-// pass lets a message through, or answers what is none.
+// pass forwards a message, or responds to an invalid one.
 func (l *lines) pass(line []byte) {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
@@ -123,22 +123,22 @@ func (l *lines) pass(line []byte) {
 	}
 	switch {
 	case !json.Valid(line):
-		l.refuse(nil, parseError, "the line is no JSON; send one message a line")
+		l.refuse(nil, parseError, "parse error: not valid JSON (send one message per line)")
 		return
 	case bytes.TrimSpace(line)[0] == '[':
 		if !l.batch {
-			l.refuse(nil, invalidRequest, "an array of messages is not part of this protocol version; send one message a line")
+			l.refuse(nil, invalidRequest, "batches are not supported in this protocol version; send one message per line")
 			return
 		}
 	default:
 		if _, err := jsonrpc.DecodeMessage(line); err != nil {
 			_ = json.Unmarshal(line, &m) // as much of it as can be told
-			l.refuse(m.ID, invalidRequest, "the line is no message of JSON-RPC 2.0: "+err.Error())
+			l.refuse(m.ID, invalidRequest, "not a valid JSON-RPC 2.0 message: "+err.Error())
 			return
 		}
 		known := json.Unmarshal(line, &m)
 		if bytes.ContainsAny(m.ID, ".eE") && m.ID[0] != '"' {
-			l.refuse(m.ID, invalidRequest, "the id must be a string or a whole number") // the SDK would answer another one
+			l.refuse(m.ID, invalidRequest, "id must be a string or an integer") // the SDK would answer another one
 			return
 		}
 		if known == nil && m.Method == "initialize" {
@@ -149,7 +149,7 @@ func (l *lines) pass(line []byte) {
 	l.rest = line
 }
 
-// refuse answers a line that is no message.
+// refuse responds to an invalid line with an error.
 func (l *lines) refuse(id json.RawMessage, code int, message string) {
 	if len(id) == 0 || id[0] == '{' || id[0] == '[' {
 		id = json.RawMessage("null")
@@ -158,6 +158,6 @@ func (l *lines) refuse(id json.RawMessage, code int, message string) {
 		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message},
 	})
 	if err == nil {
-		_, _ = l.out.Write(append(answer, '\n')) // who cannot be told is gone, and the next read says so
+		_, _ = l.out.Write(append(answer, '\n')) // a client that is gone is noticed at the next read
 	}
 }

@@ -6,8 +6,8 @@
 //	err := s.Stdio(ctx, os.Stdin, os.Stdout)
 //
 // One connection is one session with an executor of its own: calls go through the same order, policy and questions as
-// those of a model. What requires approval is asked by elicitation. Where the client cannot ask or declines, the call is
-// denied, with what would allow it.
+// those of a model. Calls that require approval use elicitation. If the client doesn't support it or declines,
+// the call is denied, and the error names the rule that would allow it.
 //
 // The package knows no concrete tool and no settings, and writes nothing to stdout but the protocol.
 package serve
@@ -97,7 +97,7 @@ func (c *connection) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		case "server/discover":
 			// The protocol that begins with this has no questions from server to client in the middle of a call.
 			// Clients fall back to the one that has them.
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "server/discover is not offered; use initialize"}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "server/discover is not supported; use initialize"}
 		case "tools/list":
 			s, err := c.begin(ctx, req)
 			if err != nil {
@@ -111,7 +111,7 @@ func (c *connection) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 			call, ok := req.(*mcp.CallToolRequest)
 			if !ok {
-				return nil, fmt.Errorf("a call of the kind %T", req)
+				return nil, fmt.Errorf("unexpected request type %T", req)
 			}
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
@@ -131,7 +131,7 @@ func (c *connection) begin(ctx context.Context, req mcp.Request) (*session, erro
 	}
 	peer, ok := req.GetSession().(*mcp.ServerSession)
 	if !ok {
-		return nil, errors.New("there is no session")
+		return nil, errors.New("no session")
 	}
 	c.begun = true
 	client := Client{}

@@ -108,16 +108,16 @@ func (s *session) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	return result(b.Wait()[0]), nil
 }
 
-// unknown teaches which tools are offered here: not those that the session has besides.
+// unknown is the error text for an unknown tool name. It lists only the tools offered to the client.
 func (s *session) unknown(name string) string {
 	var names []string
 	for _, t := range s.list() {
 		names = append(names, t.Name)
 	}
-	return fmt.Sprintf("there is no tool %q; the tools are %s", name, strings.Join(names, ", "))
+	return fmt.Sprintf("unknown tool %q (available: %s)", name, strings.Join(names, ", "))
 }
 
-// observe tells the client how far its call is.
+// observe sends the client progress notifications.
 func (s *session) observe(ev tool.Event) {
 	if ev.Stage != tool.Showing || ev.Display == nil {
 		return

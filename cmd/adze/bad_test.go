@@ -24,19 +24,19 @@ var badServers = []struct {
 	call                string // part of what a call says
 }{
 	{"good", "badserver", `[]`, "", "", "called do"},
-	{"yes", "yes", `[]`, `it printed 1001 lines in a row that are no MCP messages, the first "y"`, "", ""},
-	{"line", "badserver", `["line"]`, "MB without the end of a line", "", ""},
+	{"yes", "yes", `[]`, `it printed 1001 lines in a row that are not MCP messages, starting with "y"`, "", ""},
+	{"line", "badserver", `["line"]`, "MB without a line break", "", ""},
 	{"garbage", "badserver", `["garbage"]`, "", "", "called do"},
-	{"silent", "badserver", `["silent"]`, "no answer within 3 s", "", ""},
+	{"silent", "badserver", `["silent"]`, "no response within 3 s", "", ""},
 	{"twice", "badserver", `["twice"]`, "", "", "called do"},
-	{"crash", "badserver", `["crash"]`, "", "", "; the call may have happened"},
-	{"stdin", "badserver", `["stdin"]`, "", "", "do of stdin was not called: the connection was lost: it does not read what it is sent"},
-	{"duplicates", "badserver", `["duplicates"]`, "", "do is listed more than once; the first one counts", "called do"},
+	{"crash", "badserver", `["crash"]`, "", "", ". The call may still have taken effect"},
+	{"stdin", "badserver", `["stdin"]`, "", "", "do on stdin was not called: connection lost: the server doesn't read its input"},
+	{"duplicates", "badserver", `["duplicates"]`, "", "do is listed more than once; using the first", "called do"},
 	{"many", "badserver", `["many"]`, "", "it lists more than 1000 tools", "called do"},
 	{"loop", "badserver", `["loop"]`, "", "", "called do"},
 	{"names", "badserver", `["names"]`, "", "", "called do"},
-	{"missing", "no-such-command", `[]`, "start no-such-command: there is no such command in PATH (", "", ""},
-	{"exit", "false", `[]`, "it ended with exit code 1", "", ""},
+	{"missing", "no-such-command", `[]`, `command "no-such-command" not found in PATH`, "", ""},
+	{"exit", "false", `[]`, "the server exited with code 1", "", ""},
 }
 
 // Every bad server has its clear line, and none of them keeps the others from working.
@@ -79,7 +79,7 @@ func TestBadServers(t *testing.T) {
 			t.Errorf("%s: a call says %s, want %q", s.name, out, s.call)
 		}
 	}
-	if out, _ := h.run("tool", "list"); !strings.Contains(out, "discover tools with sleep 60: it did not end within 10s") || !strings.Contains(out, "good__do") {
+	if out, _ := h.run("tool", "list"); !strings.Contains(out, "discover tools with sleep 60: timed out after 10s") || !strings.Contains(out, "good__do") {
 		t.Error(out)
 	}
 	all := listBad(t, h)
@@ -134,7 +134,7 @@ func TestHangingServersAndAPrompt(t *testing.T) {
 	}})
 	for _, turn := range []struct{ says, text string }{
 		{"still starting after ", "here I am"},
-		{"not waited for, because it failed the last time: no answer within ", "and again"},
+		{"not waiting for it, because it failed last time: no response within ", "and again"},
 	} {
 		cmd := h.command("-p", "hello", "--yolo")
 		cmd.Env = append(cmd.Env, "OPENAI_BASE_URL="+model.URL)
@@ -210,7 +210,7 @@ func TestHugeLine(t *testing.T) {
 	cmd := h.command("tool", "call", "huge__do", "{}", "--yolo")
 	cmd.Path = binary
 	out, peak, err := measured(cmd)
-	if err == nil || !strings.Contains(string(out), "MB and was dropped: the limit is 10 MB; ask for less") {
+	if err == nil || !strings.Contains(string(out), "MB (limit: 10 MB). Request less data") {
 		t.Errorf("%v: %.1000s", err, out)
 	}
 	t.Logf("%s MB in a line: %d MB of memory at most", size, peak>>20)

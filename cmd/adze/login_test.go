@@ -212,10 +212,10 @@ func TestLogin(t *testing.T) {
 		}
 	}
 	want(true, "l is in ", "mcp", "add", "l", "--http", l.URL+"/mcp")
-	want(true, "l: it needs a login: adze mcp login l", "mcp", "list")
-	want(false, "there was no login", "mcp", "logout", "l")
+	want(true, "l: login required: run 'adze mcp login l'", "mcp", "list")
+	want(false, "not logged in", "mcp", "logout", "l")
 	l.set(func() { l.refuse = true })
-	if out, err := h.login(t); err == nil || !strings.Contains(out, "the login was refused: access_denied") {
+	if out, err := h.login(t); err == nil || !strings.Contains(out, "login denied: access_denied") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	l.set(func() { l.refuse, l.counts = false, lodgeCounts{} })
@@ -243,13 +243,13 @@ func TestLogin(t *testing.T) {
 	})
 	// Revoked: what to do is said, and does it.
 	l.set(func() { l.access, l.refresh = "none", "" })
-	want(false, "the login is no longer good: the server refused to renew it (it was revoked); log in again: adze mcp login l", call...)
-	want(false, "it needs a login: adze mcp login l", call...)
+	want(false, "login expired: the server rejected the refresh token (it was revoked). Run 'adze mcp login l'", call...)
+	want(false, "login required: run 'adze mcp login l'", call...)
 	if out, err := h.login(t); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	want(true, "hello", call...)
 	strangersTokens(t, h, call)
 	want(true, "The login at l is forgotten.", "mcp", "logout", "l")
-	want(false, "it needs a login", call...)
+	want(false, "login required", call...)
 }

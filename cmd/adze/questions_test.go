@@ -26,7 +26,7 @@ func TestSampling(t *testing.T) {
 	d.write(t, filepath.Join(d.home, "settings.json"), strings.Replace(asking, `"mcp__fake"`, ``, 1)) // so that calls are asked about, with rules to save
 	out, screen := d.run(t, model, "y\ny\n", "-p", "make a poem", "--model", "m")
 	has(t, out, "done")
-	has(t, screen, "the MCP server fake wants the model to answer for it, with at most 8192 tokens", "system: You are a poet.", `user: A line about \u202Etrees.`, "[y]es, [n]o (or n REASON)? ")
+	has(t, screen, "MCP server fake requests a model response (up to 8192 tokens)", "system: You are a poet.", `user: A line about \u202Etrees.`, "[y]es, [n]o? ")
 	lacks(t, screen[strings.Index(screen, "wants the model"):], "lways", "save")
 }
 
@@ -35,14 +35,14 @@ func TestSamplingRefused(t *testing.T) {
 		typed string
 		want  string
 	}{
-		"by the person": {"n\n", "sampling was refused"},
+		"by the person": {"n\n", "sampling denied"},
 		"headless":      {"", "only a person may say yes to this, in a terminal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, asking)
 			model := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
 				calls("fake__ask_model", `{}`),
-				{Expect: []string{"no poem: ", c.want, "the server asked for an answer of the model, and was told no"}, Text: "done"},
+				{Expect: []string{"no poem: ", c.want, "the server requested a model response and was denied"}, Text: "done"},
 			}})
 			out, _ := d.run(t, model, c.typed, "-p", "make a poem", "--model", "m", "--yolo")
 			has(t, out, "done")
@@ -62,12 +62,12 @@ func TestSamplingWithoutAModel(t *testing.T) {
 func TestElicitation(t *testing.T) {
 	d := newDesk(t, asking)
 	out, screen := d.run(t, nil, "y\n36\nAda\n", "tool", "call", "fake__ask_person", `{}`)
-	has(t, screen, "the MCP server fake asks: Who are you?", "name", "age")
+	has(t, screen, "MCP server fake requests input: Who are you?", "name", "age")
 	has(t, out, "accept: map[age:36 name:Ada]")
 	out, _ = d.run(t, nil, "n\n", "tool", "call", "fake__ask_person", `{}`)
 	has(t, out, "decline: map[]")
 	out, screen = d.run(t, nil, "n\n", "tool", "call", "fake__ask_person", `{"url":"https://example.com/consent"}`)
-	has(t, screen, "Please agree.", "It wants this address to be opened in a browser:", "https://example.com/consent")
+	has(t, screen, "Please agree.", "It asks to open this URL in your browser:", "https://example.com/consent")
 	has(t, out, "decline: map[]")
 	out, _ = d.run(t, nil, "", "tool", "call", "fake__ask_person", `{}`)
 	has(t, out, "decline: map[]", "only a person may say yes to this, in a terminal")

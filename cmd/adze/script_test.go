@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	builtin.Main() // a keeper of commands is this binary too
-	testscript.Main(m, map[string]func(){"adze": main, "mcpserver": mcpServer, "badserver": badServer, "dialunix": dialUnix, "barren": inBarren})
+	testscript.Main(m, map[string]func(){"adze": main, "mcpserver": mcpServer, "badserver": badServer, "dialunix": dialUnix, "kerneltest": withKernel})
 }
 
 // TestScripts plays whole-program stories: the real program, a home of its own, and a model on loopback that says what

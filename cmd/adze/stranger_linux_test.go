@@ -47,13 +47,13 @@ func strangersTokens(t *testing.T, h house, call []string) {
 		}
 		return string(out)
 	}
-	if out := run(); !strings.Contains(out, "it belongs to another user (uid 0); remove it and log in again") {
+	if out := run(); !strings.Contains(out, "it is owned by another user (UID 0). Delete the file and log in again") {
 		t.Error(out)
 	}
 	if err := os.Chown(tokens, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	if out := run(); !strings.Contains(out, "others may read it (mode 0644)") {
+	if out := run(); !strings.Contains(out, "it is readable by other users (mode 0644)") {
 		t.Error(out)
 	}
 }

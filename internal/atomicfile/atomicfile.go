@@ -3,13 +3,13 @@
 //
 //	out, err := atomicfile.Write(path, content, atomicfile.Options{Old: &hashOfWhatWasRead, Backup: dir})
 //
-// The new content goes into a temporary file of the same folder, is synced, gets
+// The new content goes into a temporary file in the same directory, is synced, gets
 // the old one's mode, owner and extended attributes, and is renamed over it.
 // Where a rename would lose something (hard links, another owner) or cannot be
-// done (a folder that is not writable, a mount point) the file is written in
+// done (a directory that is not writable, a mount point) the file is written in
 // place after its old content was saved, and the Outcome says so; only renamed
-// writes are never torn. Writers lock the folder, so of two processes that
-// change the same content the second one is told (ChangedError).
+// writes are never torn. Writers lock the directory, so of two processes that
+// change the same content the second one gets a ChangedError.
 //
 // It knows nothing of text, of tools or of what may be written.
 package atomicfile
@@ -66,7 +66,7 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("write %s: the file %s since it was looked at; read it again", e.Path, e.How)
+	return fmt.Sprintf("write %s: the file %s since it was read. Read it again", e.Path, e.How)
 }
 
 // Write gives the file at path the content.

@@ -13,15 +13,15 @@ import (
 func (w *write) inPlace(why string) error {
 	f, err := w.open(w.info, os.O_RDWR)
 	if err != nil {
-		return fmt.Errorf("%s, and it cannot be written in place: %w", why, cause(err))
+		return fmt.Errorf("%s, and writing in place failed: %w", why, cause(err))
 	}
 	defer f.Close()
 	if w.opts.Backup == "" {
-		return fmt.Errorf("%s, and there is no folder to save the old content in", why)
+		return fmt.Errorf("%s, and there is no directory to save the old content in", why)
 	}
 	saved, err := save(w.opts.Backup, w.base, w.old)
 	if err != nil {
-		return fmt.Errorf("%s, and the old content could not be saved first: %w", why, err)
+		return fmt.Errorf("%s, and saving the old content first failed: %w", why, err)
 	}
 	if err := w.overwrite(f, saved); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (w *write) overwrite(f *os.File, saved string) error {
 		return nil
 	}
 	if back := w.refill(f, w.old); back != nil {
-		return fmt.Errorf("%w; putting the old content back failed too (%v): it is saved in %s", err, back, saved)
+		return fmt.Errorf("%w; restoring the old content also failed (%v): it is saved in %s", err, back, saved)
 	}
 	os.Remove(saved)
 	return err

@@ -39,7 +39,7 @@ func keep(f, old *os.File, info fs.FileInfo) (lost string, err error) {
 	if m, ok := mine.Sys().(*syscall.Stat_t); ok && (m.Uid != st.Uid || m.Gid != st.Gid) {
 		if err := f.Chown(int(st.Uid), int(st.Gid)); err != nil {
 			if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) {
-				return "its owner or group could not be kept otherwise", nil
+				return "its owner or group could not be preserved otherwise", nil
 			}
 			return "", err
 		}
@@ -48,14 +48,14 @@ func keep(f, old *os.File, info fs.FileInfo) (lost string, err error) {
 		if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
 			return "", err
 		}
-		return fmt.Sprintf("its extended attribute %s could not be kept otherwise", name), nil
+		return fmt.Sprintf("its extended attribute %s could not be preserved otherwise", name), nil
 	}
 	if err := f.Chmod(info.Mode()); err != nil {
 		return "", err
 	}
 	now, err := f.Stat()
 	if err == nil && now.Mode() != info.Mode() {
-		return fmt.Sprintf("its mode %v could not be kept otherwise", info.Mode()), nil
+		return fmt.Sprintf("its mode %v could not be preserved otherwise", info.Mode()), nil
 	}
 	return "", err
 }
@@ -80,7 +80,7 @@ func lockFolder(dir *os.File, wait time.Duration) (unlock func(), err error) {
 		case !errors.Is(err, unix.EWOULDBLOCK):
 			return func() {}, nil
 		case time.Now().After(end):
-			return nil, fmt.Errorf("another writer has held the folder for %v; try again", wait)
+			return nil, fmt.Errorf("another writer has locked the directory for %v. Try again", wait)
 		}
 		time.Sleep(pause)
 		pause = min(2*pause, 10*time.Millisecond)

@@ -43,7 +43,7 @@ func lockFolder(dir *os.File, wait time.Duration) (unlock func(), err error) {
 		case !errors.Is(err, windows.ERROR_SHARING_VIOLATION) && !errors.Is(err, windows.ERROR_DELETE_PENDING):
 			return func() {}, nil
 		case time.Now().After(end):
-			return nil, fmt.Errorf("another writer has held the folder for %v; try again", wait)
+			return nil, fmt.Errorf("another writer has locked the directory for %v. Try again", wait)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func asNobody(dir string) error {
 			errs = append(errs, fmt.Errorf("%s: the backup %q holds %q", name, out.Backup, saved))
 		}
 	}
-	inPlace("closed/writable", "folder is not writable")
+	inPlace("closed/writable", "directory is not writable")
 	inPlace("open/others", "owner")
 	refused := func(name string, o Options) {
 		if _, err := Write(filepath.Join(dir, name), []byte("new"), o); !errors.Is(err, fs.ErrPermission) {

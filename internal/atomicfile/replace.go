@@ -65,7 +65,7 @@ func (w *write) renameOver() (why string, err error) {
 	f, name, err := temp(w.dir, 0o600)
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) {
-			return "its folder is not writable", nil
+			return "its directory is not writable", nil
 		}
 		return "", err
 	}
@@ -113,9 +113,9 @@ func cannotRename(err error) (why string, _ error) {
 	case errors.Is(err, syscall.EBUSY):
 		return "it is a mount point", nil
 	case errors.Is(err, syscall.EXDEV):
-		return "it lies on another file system than its folder", nil
+		return "it is on another file system than its directory", nil
 	case errors.Is(err, fs.ErrPermission):
-		return "its folder does not let it be replaced", nil
+		return "its directory doesn't allow replacing it", nil
 	}
 	return "", err
 }

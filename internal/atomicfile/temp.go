@@ -53,7 +53,7 @@ func temp(dir *os.Root, mode fs.FileMode) (*os.File, string, error) {
 		}
 		return f, name, err
 	}
-	return nil, "", fmt.Errorf("make a temporary file: every name is taken")
+	return nil, "", fmt.Errorf("create a temporary file: every name is taken")
 }
 
 // fill writes a content that nobody has read yet and brings it to the disk.

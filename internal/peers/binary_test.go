@@ -194,7 +194,7 @@ func TestConfiguration(t *testing.T) {
 			t.Error(name, out)
 		}
 	}
-	if _, stderr, err := p.run("tool", "call", "f__wait", "{}"); err == nil || !strings.Contains(stderr, "no answer and no progress for 500ms") {
+	if _, stderr, err := p.run("tool", "call", "f__wait", "{}"); err == nil || !strings.Contains(stderr, "timed out after 500ms without a response or progress") {
 		t.Errorf("%v %s", err, stderr)
 	}
 }

@@ -211,7 +211,7 @@ func TestSamplingThroughTheProgram(t *testing.T) {
 	call := openaitest.Answer{Calls: []openaitest.Call{{ID: "1", Name: "ev__trigger-sampling-request", Args: []byte(`{"prompt":"name a tree","maxTokens":20}`)}}}
 	for _, c := range []struct{ name, typed, wanted, told string }{
 		{"yes", "y\n", "name a tree", "An oak."},
-		{"no", "n\n", "", "sampling was refused"},
+		{"no", "n\n", "", "sampling denied"},
 		{"headless", "", "", "only a person may say yes to this"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestSamplingThroughTheProgram(t *testing.T) {
 			if !strings.Contains(out.String(), "done") {
 				t.Errorf("%s\n%s", out.String(), screen.String())
 			}
-			if c.typed != "" && !strings.Contains(screen.String(), "the MCP server ev wants the model to answer for it, with at most 20 tokens") {
+			if c.typed != "" && !strings.Contains(screen.String(), "MCP server ev requests a model response (up to 20 tokens)") {
 				t.Errorf("the person was not shown it:\n%s", screen.String())
 			}
 		})

@@ -132,7 +132,7 @@ func TestContentKinds(t *testing.T) {
 	}
 	want := []string{
 		"all kinds", "image/png, 70 bytes", "audio/wav, 16 bytes", "Resource mem://text:\nembedded text",
-		"Resource mem://blob: 4 bytes of application/zip, which cannot be shown",
+		"Resource mem://blob: 4 bytes of application/zip (binary, not shown)",
 		"Resource link: A linked thing at mem://linked (text/plain): read it",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -198,7 +198,7 @@ func TestCancelReachesTheServer(t *testing.T) {
 	conf := features(t, marks)
 	conf.Timeout = 400
 	d = open(t, map[string]discover.Server{"f": conf}, discover.Options{}, nil)
-	if o := d.call(t.Context(), "f__wait", `{}`); o.Error == nil || o.Error.Type != tool.ExecutionTimeout || !strings.Contains(o.Error.Message, "may have happened") {
+	if o := d.call(t.Context(), "f__wait", `{}`); o.Error == nil || o.Error.Type != tool.ExecutionTimeout || !strings.Contains(o.Error.Message, "may still have taken effect") {
 		t.Errorf("%+v", o)
 	}
 	eventually(t, "the server stops again", func() bool { return ran(t, marks, "cancelled") == 2 })
@@ -224,7 +224,7 @@ func TestReplay(t *testing.T) {
 	d.want(t, "f__die_read", `{}`, "read at last")
 	d.want(t, "f__die_idempotent", `{}`, "set at last")
 	o := d.call(t.Context(), "f__die_write", `{}`)
-	if o.Error == nil || !strings.Contains(o.Error.Message, "exit code 3") || !strings.Contains(o.Error.Message, "may have happened") {
+	if o.Error == nil || !strings.Contains(o.Error.Message, "code 3") || !strings.Contains(o.Error.Message, "may still have taken effect") {
 		t.Errorf("%+v", o)
 	}
 	for name, want := range map[string]int{"die_read": 2, "die_idempotent": 2, "die_write": 1} {
@@ -246,7 +246,7 @@ func TestCrashAgainAndAgain(t *testing.T) {
 	d := open(t, map[string]discover.Server{"f": features(t, "")}, discover.Options{}, nil)
 	began := time.Now()
 	for range 4 {
-		if o := d.call(t.Context(), "f__die_write", `{}`); o.Error == nil || !strings.Contains(o.Error.Message, "may have happened") {
+		if o := d.call(t.Context(), "f__die_write", `{}`); o.Error == nil || !strings.Contains(o.Error.Message, "may still have taken effect") {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -318,7 +318,7 @@ func TestDescriptions(t *testing.T) {
 	if text := found.Declaration().Description; !strings.HasPrefix(text, "Add. xxx") || !strings.HasSuffix(text, "characters more)") || len(text) > 4100 {
 		t.Errorf("%d bytes: %.40q … %q", len(text), text, text[len(text)-30:])
 	}
-	if all := strings.Join(d.List()[0].Warnings, "\n"); !strings.Contains(all, "says: 2 invisible characters were taken out") {
+	if all := strings.Join(d.List()[0].Warnings, "\n"); !strings.Contains(all, "says: removed 2 invisible characters") {
 		t.Error(all)
 	}
 	before := found.Declaration().Fingerprint
@@ -327,7 +327,7 @@ func TestDescriptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	d = open(t, servers, discover.Options{State: state}, nil)
-	if o := d.call(t.Context(), "f__says", `{}`); o.Error == nil || !strings.Contains(o.Error.Message, "has changed its tool says since it was declared; it was not called") {
+	if o := d.call(t.Context(), "f__says", `{}`); o.Error == nil || !strings.Contains(o.Error.Message, "changed its tool says, so it was not called") {
 		t.Errorf("%+v", o)
 	}
 	d.want(t, "f__says", `{}`, "said")

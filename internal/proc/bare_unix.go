@@ -115,7 +115,7 @@ func (t *bare) wait() {
 	go func() {
 		st, err := t.process.Wait()
 		if err != nil {
-			dead <- exit{code: -1, signal: syscall.SIGKILL, note: "The end of the command was not seen: " + err.Error() + "."}
+			dead <- exit{code: -1, signal: syscall.SIGKILL, note: "Waiting for the command failed: " + err.Error() + "."}
 			return
 		}
 		dead <- exitOf(st.Sys().(syscall.WaitStatus), 0)

@@ -23,9 +23,9 @@ func findShell() (path, note string, err error) {
 		}
 	}
 	if p := os.Getenv("ComSpec"); p != "" {
-		return p, "There is no bash here: the command ran with " + p + ".", nil
+		return p, "bash not found: the command ran with " + p + ".", nil
 	}
-	return "", "", errors.New("find a shell: neither Git's bash nor ComSpec is there")
+	return "", "", errors.New("no shell found: neither Git's bash nor ComSpec exists")
 }
 
 func shellArgv(shell, line string) []string {
@@ -45,7 +45,7 @@ type bare struct {
 
 func startBare(s spec, _ *ledger) (tree, *os.File, *entry, error) {
 	if s.script != "" {
-		return nil, nil, nil, errors.New("the command line is too long for this system; put it into a file")
+		return nil, nil, nil, errors.New("command line too long for this system; put it in a file")
 	}
 	r, w, err := pipeOf()
 	if err != nil {
@@ -71,7 +71,7 @@ func startBare(s spec, _ *ledger) (tree, *os.File, *entry, error) {
 		defer close(t.ended)
 		st, err := p.Wait()
 		if err != nil {
-			t.exits <- exit{code: -1, note: "The end of the command was not seen: " + err.Error() + "."}
+			t.exits <- exit{code: -1, note: "Waiting for the command failed: " + err.Error() + "."}
 			return
 		}
 		t.exits <- exit{code: st.ExitCode()}

@@ -47,15 +47,15 @@ type Command struct {
 func (c Command) withDefaults() (Command, error) {
 	switch {
 	case c.Line == "" && len(c.Argv) == 0, c.Line != "" && strings.TrimSpace(c.Line) == "", len(c.Argv) > 0 && c.Argv[0] == "":
-		return c, errors.New("run command: it is empty")
+		return c, errors.New("run command: empty command")
 	case c.Line != "" && len(c.Argv) > 0:
-		return c, errors.New("run command: both a line and arguments are given; give one")
+		return c, errors.New("run command: both Line and Argv are set")
 	case strings.ContainsRune(c.Line+strings.Join(c.Argv, ""), 0):
-		return c, errors.New("run command: it contains a NUL byte, which no shell can read; write it as \\0 where the program allows it")
+		return c, errors.New("run command: it contains a NUL byte. Write it as \\0 if the program supports that")
 	case strings.ContainsRune(c.Dir, 0):
 		return c, errors.New("run command: the directory contains a NUL byte")
 	case c.Timeout < 0:
-		return c, fmt.Errorf("run command: timeout %v is negative; give 0 for none", c.Timeout)
+		return c, fmt.Errorf("run command: negative timeout %v (0 means none)", c.Timeout)
 	}
 	dir, err := filepath.Abs(c.Dir)
 	if err != nil {

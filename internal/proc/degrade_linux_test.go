@@ -213,7 +213,7 @@ func withoutUserNamespaces(t *testing.T) {
 	for _, mode := range []sandbox.Mode{sandbox.ReadOnly, sandbox.Workspace} {
 		spec := sandbox.For(mode, []string{dir}, nil, os.Environ(), nil)
 		o := run(t, r, Command{Line: "touch /usr/adze-must-not-be", Dir: dir, Sandbox: spec})
-		said := strings.Contains(strings.Join(o.Notes, " "), "Protected paths are not enforced: no more user namespaces may be made here")
+		said := strings.Contains(strings.Join(o.Notes, " "), "Protected paths are not enforced: the limit of user namespaces is reached")
 		if o.Exit == 0 || o.Boxed != mode || said != (mode == sandbox.Workspace) {
 			t.Errorf("%+v", o)
 		}
@@ -255,7 +255,7 @@ func TestStubbornTreeInBox(t *testing.T) {
 func TestHereWithoutAPathToItself(t *testing.T) {
 	dir := t.TempDir()
 	c := Command{Argv: []string{"true"}, Dir: dir, Sandbox: &sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}}}
-	if _, err := Here(t.Context(), Helper{path: dir + "/missing"}, c, func(string) {}); err == nil || !strings.Contains(err.Error(), "cannot start itself again") {
+	if _, err := Here(t.Context(), Helper{path: dir + "/missing"}, c, func(string) {}); err == nil || !strings.Contains(err.Error(), "can't start itself again") {
 		t.Error(err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package proc runs commands so that they always return and nothing of them
-// is left behind.
+// Package proc runs commands with timeouts, and stops all processes that they
+// start.
 //
 //	func main() {
 //		helper := proc.Main() // first of all; never returns in a helper process
@@ -30,12 +30,10 @@
 // Without the call of Main, and on other systems, commands are ended by
 // process group (and on Linux by what /proc shows); Outcome.Notes says so.
 //
-// With Command.Sandbox a command runs in a box that the kernel holds it to, see
-// package sandbox. It is the keeper's one thread that enters the box and starts
+// With Command.Sandbox a command runs in a sandbox, see package sandbox. It is the keeper's one thread that enters the box and starts
 // the command there, so without keepers there are none on Linux: such a command
 // does not run, or says that it ran without. For boxes with namespaces there is
 // a second idle keeper, in a user namespace of its own.
 //
-// The package decides nothing: what may run, in which folder and with which
-// environment is the caller's business.
+// Callers decide what may run, in which directory and with which environment.
 package proc

@@ -59,7 +59,7 @@ func startHere(h Helper, s *spec) (*os.Process, error) {
 // a shell that cannot execute.
 func become() int {
 	fail := func(err error) int {
-		fmt.Fprintf(os.Stderr, "adze: make the sandbox: %v\n", err)
+		fmt.Fprintf(os.Stderr, "adze: create the sandbox: %v\n", err)
 		return 126
 	}
 	runtime.LockOSThread() // it is this thread that enters the box
@@ -69,7 +69,7 @@ func become() int {
 	}
 	s, box, err := decodeSpec(body)
 	if err != nil || box == nil {
-		return fail(fmt.Errorf("the command did not arrive: %w", err))
+		return fail(fmt.Errorf("the command was not received: %w", err))
 	}
 	unix.CloseRange(boxFD, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
 	what := kindOf(box.Plan())

@@ -18,7 +18,7 @@ const (
 )
 
 // ErrNoJob is what asking for an unknown job returns, wrapped.
-var ErrNoJob = errors.New("there is no such background job")
+var ErrNoJob = errors.New("no such background command")
 
 // Job is a look at a command in the background.
 type Job struct {
@@ -119,7 +119,7 @@ func (j *Jobs) full() error {
 		}
 	}
 	if n >= mostJobs {
-		return fmt.Errorf("start background job: %d are running, the most allowed; stop one first", n)
+		return fmt.Errorf("start background command: %d are running (the limit). Stop one first", n)
 	}
 	return nil
 }
@@ -165,9 +165,9 @@ func (j *Jobs) find(id string) (*job, error) {
 		known = append(known, one.id)
 	}
 	if known == nil {
-		return nil, fmt.Errorf("find %q: %w; none was started", id, ErrNoJob)
+		return nil, fmt.Errorf("find %q: %w (none was started)", id, ErrNoJob)
 	}
-	return nil, fmt.Errorf("find %q: %w; there are %s", id, ErrNoJob, strings.Join(known, ", "))
+	return nil, fmt.Errorf("find %q: %w (running or finished: %s)", id, ErrNoJob, strings.Join(known, ", "))
 }
 
 // List shows all jobs, the oldest first.

@@ -91,9 +91,9 @@ func (k *keepers) note() string {
 	defer k.mu.Unlock()
 	switch {
 	case k.helper.path == "":
-		return "This program does not call adze.Main first: commands run without a keeper, and a process that hides from its group and clears its environment may outlive them."
+		return "This program does not call adze.Main first, so commands run without a supervisor process: a child process that leaves its process group and clears its environment may keep running."
 	case k.broken != nil:
-		return fmt.Sprintf("The keeper process could not be started (%v): a process that hides from its group and clears its environment may outlive its command.", k.broken)
+		return fmt.Sprintf("The supervisor process could not be started (%v): a child process that leaves its process group and clears its environment may keep running.", k.broken)
 	}
 	return ""
 }
@@ -148,10 +148,10 @@ func (k *keepers) kindFor(s *spec) (kind, error) {
 	box := *s.box
 	box.Without |= lost
 	if err := s.plans(&box); err != nil {
-		return plain, &boxError{why: fmt.Sprintf("namespaces do not work: %v; without them: %v", why, err)}
+		return plain, &boxError{why: fmt.Sprintf("namespaces don't work: %v; without them: %v", why, err)}
 	}
 	if lost.Has(sandbox.Namespaces) {
-		s.notes = append(s.notes, fmt.Sprintf("Namespaces do not work here, although they seemed to: %v.", why))
+		s.notes = append(s.notes, fmt.Sprintf("Namespaces don't work on this system, although a test succeeded: %v.", why))
 	}
 	return kindOf(s.plan), nil
 }
@@ -313,7 +313,7 @@ func newKept(p *os.Process, ctl *os.File) *kept {
 
 // errUnused says that a keeper ended before it took its command, which has
 // surely not run.
-var errUnused = errors.New("the keeper process ended at once")
+var errUnused = errors.New("the supervisor process exited immediately")
 
 // run hands the command over and waits until it has started, or the context
 // has ended: a command can be quick enough to stop its keeper before that has
@@ -377,7 +377,7 @@ func (t *kept) listen() {
 		os.RemoveAll(boxTemp(t.marker))
 	}
 	if !exited {
-		t.exits <- exit{code: -1, signal: syscall.SIGKILL, note: "The command's keeper process was killed, and the command with it."}
+		t.exits <- exit{code: -1, signal: syscall.SIGKILL, note: "The command's supervisor process was killed, which killed the command."}
 	}
 	switch {
 	case started:

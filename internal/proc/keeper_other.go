@@ -23,7 +23,7 @@ func newKeepers(Helper) *keepers { return &keepers{} }
 func (*keepers) works() bool { return false }
 
 func (*keepers) note() string {
-	return "This system has no keeper processes: a process that leaves its group may outlive its command."
+	return "This system doesn't support supervisor processes: a child process that leaves its process group may keep running."
 }
 
 func (*keepers) start(_ context.Context, s *spec, l *ledger) (tree, *os.File, *entry, error) {

@@ -56,7 +56,7 @@ func (l *ledger) note() string {
 	if l.err == nil {
 		return ""
 	}
-	return fmt.Sprintf("Running commands are not recorded (%v): should this program be killed, the next start cannot clean up after it.", l.err)
+	return fmt.Sprintf("Running commands are not recorded (%v): if this program is killed, the next start can't clean up after it.", l.err)
 }
 
 // entry is one command in the ledger; nil is one that is not in it.
@@ -114,7 +114,7 @@ func Reap(dir string) (ended int, err error) {
 			os.RemoveAll(boxTemp(r.marker))
 			ended += n
 			if left > 0 {
-				err = errors.Join(err, fmt.Errorf("clean up after earlier runs: %d processes of command %d could not be ended", left, r.process.pid))
+				err = errors.Join(err, fmt.Errorf("clean up after earlier runs: %d processes of command %d could not be killed", left, r.process.pid))
 				continue
 			}
 		}

@@ -14,7 +14,7 @@ func (l *ledger) note() string {
 	if !l.wanted {
 		return ""
 	}
-	return "Running commands are not recorded on this system: should this program be killed, the next start cannot clean up after it."
+	return "Running commands are not recorded on this system: if this program is killed, the next start can't clean up after it."
 }
 
 func (e *entry) remove() {}

@@ -182,7 +182,7 @@ func TestNoFreshProc(t *testing.T) {
 		t.Errorf("%v %+v", err, o)
 	}
 	text := strings.Join(r.Health().Sandbox.Lines(false), "\n")
-	if !strings.Contains(text, "no pid namespace: make the sandbox: mount a fresh /proc: operation not permitted") || !strings.Contains(text, "workspace: enforced by landlock+seccomp+namespaces\n") {
+	if !strings.Contains(text, "no pid namespace: create the sandbox: mount a fresh /proc: operation not permitted") || !strings.Contains(text, "workspace: enforced by landlock+seccomp+namespaces\n") {
 		t.Error(text)
 	}
 }

@@ -78,7 +78,7 @@ type boxError struct {
 	early bool // before the command was known: no box like it can be made
 }
 
-func (e *boxError) Error() string { return "make the sandbox: " + e.why }
+func (e *boxError) Error() string { return "create the sandbox: " + e.why }
 
 // startError says what could not be started.
 func startError(s spec, err error) error {
@@ -90,7 +90,7 @@ func startError(s spec, err error) error {
 	case errors.As(err, &unmade), errors.Is(err, errNoKeeper):
 		return fmt.Errorf("run command: %w", err)
 	case errors.Is(err, syscall.E2BIG):
-		return fmt.Errorf("run command: its arguments and environment together are larger than this system takes (%w); put data into a file", err)
+		return fmt.Errorf("run command: arguments and environment are too large for this system (%w). Put data in a file", err)
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("run command: start %s: %w; is it installed?", s.argv[0], err)
 	}

@@ -105,14 +105,14 @@ func TestBadCommands(t *testing.T) {
 			{"empty", r, Command{}, "empty"},
 			{"blank", r, Command{Line: " \n\t"}, "empty"},
 			{"nul", r, Command{Line: "echo a\x00b"}, "NUL"},
-			{"two", r, Command{Line: "a", Argv: []string{"b"}}, "give one"},
+			{"two", r, Command{Line: "a", Argv: []string{"b"}}, "both Line and Argv"},
 			{"missing directory", r, Command{Line: "pwd", Dir: "/missing/dir"}, "/missing/dir: no such file"},
 			{"file as directory", r, Command{Line: "pwd", Dir: file}, "not a directory"},
 			{"negative timeout", r, Command{Line: "pwd", Timeout: -1}, "negative"},
 			{"missing program", r, Command{Argv: []string{"/missing/program"}}, "/missing/program: no such file"},
 			{"unknown program", r, Command{Argv: []string{"no-such-program"}}, "is it installed?"},
 			{"missing shell", noShell, Command{Line: "pwd"}, "start /missing/bash: no such file"},
-			{"huge argument", r, Command{Argv: []string{"/bin/echo", strings.Repeat("x", 8<<20)}}, "larger than this system takes"},
+			{"huge argument", r, Command{Argv: []string{"/bin/echo", strings.Repeat("x", 8<<20)}}, "too large for this system"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				_, err := c.r.Run(context.Background(), c.cmd)

@@ -66,7 +66,7 @@ func (r *Runner) Health() Health {
 		// A box that writes nothing anywhere, tried with all there is.
 		_, err := r.Run(context.Background(), Command{Line: "true", Dir: "/", Timeout: startTime, Sandbox: &sandbox.Spec{Mode: sandbox.Workspace, BestEffort: true}})
 		if err != nil {
-			h.Notes = append(h.Notes, "A sandbox could not be tried: "+err.Error()+".")
+			h.Notes = append(h.Notes, "Testing the sandbox failed: "+err.Error()+".")
 		}
 	}
 	if lost, why := r.keeper.losses(); lost != 0 {
@@ -201,7 +201,7 @@ func (r *Runner) Close() error {
 	}
 	r.keeper.close()
 	if left > 0 {
-		return fmt.Errorf("end all commands: %d processes could not be ended; with a ledger they are tried again at the next start", left)
+		return fmt.Errorf("stop all commands: %d processes could not be killed. If a ledger is configured, the next start tries again", left)
 	}
 	return nil
 }

@@ -26,14 +26,14 @@ func findShell() (path, note string, err error) {
 			return p, shellNote(name, p), nil
 		}
 	}
-	return "", "", errors.New("find a shell: neither bash nor sh is in /bin, /usr/bin, /usr/local/bin or PATH")
+	return "", "", errors.New("no shell found: neither bash nor sh is in /bin, /usr/bin, /usr/local/bin or PATH")
 }
 
 func shellNote(name, path string) string {
 	if name == "bash" {
 		return ""
 	}
-	return "There is no bash here: the command ran with " + path + "."
+	return "bash not found: the command ran with " + path + "."
 }
 
 func executable(path string) bool {

@@ -76,7 +76,7 @@ func (s *spec) unbox() error {
 // unboxFor takes it away because it cannot be made.
 func (s *spec) unboxFor(why error) error {
 	if !s.box.BestEffort {
-		return fmt.Errorf("make a %s sandbox: %w", s.box.Mode, why)
+		return fmt.Errorf("create a %s sandbox: %w", s.box.Mode, why)
 	}
 	s.notes = append(s.notes, fmt.Sprintf("The command ran without its %s sandbox: %v.", s.box.Mode, why))
 	s.box, s.plan = nil, sandbox.Plan{}
@@ -92,7 +92,7 @@ func (s *spec) mode() sandbox.Mode {
 }
 
 // errNoKeeper says why nothing can be boxed.
-var errNoKeeper = errors.New("a box is made by a keeper process, and there is none, because the program does not call adze.Main first or cannot start itself again")
+var errNoKeeper = errors.New("it requires a supervisor process, but the program doesn't call adze.Main first or can't start itself again")
 
 // markerVar is in the environment of every command, with a value nobody can
 // guess. It finds processes that got away from all else.

@@ -94,7 +94,7 @@ func (s *spec) encode() []byte {
 
 // decodeSpec reads what encode has written. The box is its own, if there is one.
 func decodeSpec(b []byte) (*spec, *sandbox.Box, error) {
-	bad := errors.New("read the command: the message is broken")
+	bad := errors.New("read the command: invalid message")
 	str := func() (v string, ok bool) {
 		n, k := binary.Uvarint(b)
 		if k <= 0 || n > uint64(len(b)-k) {

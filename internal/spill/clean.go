@@ -23,7 +23,7 @@ func Clean(stateDir string, now time.Time, age time.Duration) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("remove old long results: %w", err)
+		return fmt.Errorf("delete old saved results: %w", err)
 	}
 	var failed error
 	for _, e := range entries {
@@ -39,7 +39,7 @@ func Clean(stateDir string, now time.Time, age time.Duration) error {
 			err = remove(path)
 		}
 		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("remove old long results: %w", err))
+			failed = errors.Join(failed, fmt.Errorf("delete old saved results: %w", err))
 		}
 	}
 	return failed

@@ -27,12 +27,12 @@ func (d *Dir) Create(callID, name string) (*File, error) {
 		err = d.hold()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("keep the output of %s: %w", name, err)
+		return nil, fmt.Errorf("save the output of %s: %w", name, err)
 	}
 	ext := extension(name)
 	f, file, err := create(d.root, "output-"+safe(callID, "call")+"-"+safe(strings.TrimSuffix(name, ext), "tool"), cmp.Or(ext, ".txt"))
 	if err != nil {
-		return nil, fmt.Errorf("keep the output of %s in %s: %w", name, d.path, err)
+		return nil, fmt.Errorf("save the output of %s in %s: %w", name, d.path, err)
 	}
 	return &File{dir: d, file: f, path: filepath.Join(d.path, file)}, nil
 }
@@ -53,7 +53,7 @@ func (f *File) Write(p []byte) (int, error) {
 	f.kept += int64(n)
 	f.dropped += int64(len(p)) - room
 	if err != nil {
-		return n, fmt.Errorf("keep an output in %s: %w", f.path, err)
+		return n, fmt.Errorf("save an output in %s: %w", f.path, err)
 	}
 	return len(p), nil
 }

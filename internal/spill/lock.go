@@ -35,7 +35,7 @@ func take(dir string) (*os.Root, *os.File, error) {
 			return nil, nil, err
 		}
 	}
-	return nil, nil, fmt.Errorf("make %s: it was removed again and again: %w", dir, err)
+	return nil, nil, fmt.Errorf("create %s: it was repeatedly removed: %w", dir, err)
 }
 
 // openLock opens a session's folder, and the file in it that is locked while the session lives.
@@ -45,7 +45,7 @@ func openLock(dir string) (*os.Root, *os.File, error) {
 		return nil, nil, err
 	}
 	if !info.IsDir() { // a link is not ours
-		return nil, nil, &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a folder")}
+		return nil, nil, &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

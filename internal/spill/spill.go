@@ -4,8 +4,7 @@
 //	dir, err := spill.Open(stateDir, sessionID, spill.Limits{})
 //	saved, err := dir.Save(call.ID, "run_shell_command", output)
 //
-// The files are the person's alone. They are kept until their session has ended and [Clean] finds them old. It is no
-// cache and no transcript: nothing is looked up in it.
+// Only the user can read the files. [Clean] deletes them some time after their session has ended.
 package spill
 
 import (
@@ -35,7 +34,7 @@ type Saved struct {
 }
 
 // ErrFull means that the session's limit is used up and nothing of a text was kept.
-var ErrFull = errors.New("the session's space for long results is used up")
+var ErrFull = errors.New("the session's limit for saved results is reached")
 
 const (
 	folder   = "spill"  // below the state folder; a folder for each session in it
@@ -58,7 +57,7 @@ type Dir struct {
 // Open names the folder of a session below the state folder. Nothing is made before something is saved.
 func Open(stateDir, sessionID string, limits Limits) (*Dir, error) {
 	if !filepath.IsAbs(stateDir) || sessionID == "" {
-		return nil, fmt.Errorf("open the folder for long results: state folder %q, session %q: an absolute path and a name are needed", stateDir, sessionID)
+		return nil, fmt.Errorf("open the directory for saved results: state directory %q, session %q: expected an absolute path and a name", stateDir, sessionID)
 	}
 	if limits.PerResult <= 0 {
 		limits.PerResult = 64 << 20
@@ -77,14 +76,14 @@ func (d *Dir) Root() string { return d.path }
 func (d *Dir) Save(callID, name, text string) (Saved, error) {
 	root, kept, err := d.reserve(text)
 	if err != nil {
-		return Saved{}, fmt.Errorf("keep the result of %s: %w", name, err)
+		return Saved{}, fmt.Errorf("save the result of %s: %w", name, err)
 	}
 	file, err := write(root, "result-"+safe(callID, "call")+"-"+safe(name, "tool"), kept)
 	if err != nil {
 		d.mu.Lock()
 		d.used = max(0, d.used-int64(len(kept)))
 		d.mu.Unlock()
-		return Saved{}, fmt.Errorf("keep the result of %s in %s: %w", name, d.path, err)
+		return Saved{}, fmt.Errorf("save the result of %s in %s: %w", name, d.path, err)
 	}
 	return Saved{
 		Path: filepath.Join(d.path, file),

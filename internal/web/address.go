@@ -23,7 +23,7 @@ func blocks(pairs ...string) []block {
 var reserved4 = blocks(
 	"0.0.0.0/8", "unspecified",
 	"10.0.0.0/8", "private",
-	"100.64.0.0/10", "shared by a carrier (CGNAT)",
+	"100.64.0.0/10", "carrier-grade NAT",
 	"127.0.0.0/8", "loopback",
 	"168.63.129.16/32", "cloud metadata",
 	"169.254.0.0/16", "link-local, where cloud metadata is served",
@@ -43,7 +43,7 @@ var reserved4 = blocks(
 var reserved6 = blocks(
 	"2001::/23", "reserved for protocols (Teredo among them)",
 	"2001:db8::/32", "for documentation",
-	"2002::/16", "6to4, which hides an IPv4 address",
+	"2002::/16", "6to4, which embeds an IPv4 address",
 	"3fff::/20", "for documentation",
 )
 
@@ -53,7 +53,7 @@ var (
 	local6  = blocks(
 		"::/128", "unspecified",
 		"::1/128", "loopback",
-		"::/96", "an IPv4 address in an old spelling",
+		"::/96", "an IPv4 address in a deprecated notation",
 		"64:ff9b:1::/48", "translated inside a network",
 		"100::/64", "discarded",
 		"fc00::/7", "private (ULA)",
@@ -66,7 +66,7 @@ var (
 // reserved says why an address is not one of the public Internet; "" if it is.
 func reserved(a netip.Addr) string {
 	if a.Zone() != "" {
-		return "of one network interface"
+		return "local to one network interface"
 	}
 	a = a.Unmap()
 	if a.Is4() {

@@ -27,7 +27,7 @@ func parseAllowList(entries []string) (allowList, error) {
 	for _, e := range entries {
 		a, err := parseAllowed(strings.TrimSpace(e))
 		if err != nil {
-			return nil, fmt.Errorf("allow the private host %q: %w; write a host or host:port", shown(e), err)
+			return nil, fmt.Errorf("invalid private host %q: %w (expected host or host:port)", shown(e), err)
 		}
 		list = append(list, a)
 	}
@@ -43,7 +43,7 @@ func parseAllowed(entry string) (allowed, error) {
 		name, port = entry[:i], entry[i+1:]
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return allowed{}, fmt.Errorf("its port is not one from 1 to 65535")
+			return allowed{}, fmt.Errorf("its port is not between 1 and 65535")
 		}
 		port = strconv.FormatUint(n, 10)
 	}

@@ -24,16 +24,16 @@ func (p *Page) read(ctx context.Context, resp *http.Response, limit int64) error
 	data, err := readUpTo(body, limit+1)
 	if err == nil && int64(len(data)) > limit {
 		data = data[:limit]
-		p.Incomplete = fmt.Sprintf("it is longer than %s, and this is its beginning", megabytes(limit))
+		p.Incomplete = fmt.Sprintf("truncated: it is longer than %s", megabytes(limit))
 	}
 	var late *TimeoutError
 	switch {
 	case len(data) == 0 || p.Incomplete != "":
 	case errors.As(context.Cause(ctx), &late): // also without an error: the end of a connection that we gave up may look like the page's
-		p.Incomplete = fmt.Sprintf("the server did not end within %s, and this is what it sent", late.After)
+		p.Incomplete = fmt.Sprintf("truncated: the server did not finish within %s", late.After)
 		err = nil
 	case err != nil && brokenOff(err):
-		p.Incomplete = fmt.Sprintf("the server broke off after %d bytes", len(data))
+		p.Incomplete = fmt.Sprintf("the connection was closed after %d bytes", len(data))
 		err = nil
 	}
 	if err != nil {
@@ -107,5 +107,5 @@ func decoded(resp *http.Response) (io.Reader, error) {
 		}
 		return flate.NewReader(body), nil
 	}
-	return nil, fmt.Errorf("the server compresses with %s, which was not asked for and cannot be read here; another program, such as curl --compressed, may read it", shown(encoding))
+	return nil, fmt.Errorf("the server uses unsupported compression (%s). Another program, such as curl --compressed, may support it", shown(encoding))
 }

@@ -55,19 +55,19 @@ func (c *Client) exchange(ctx context.Context, x Exchange) (*Answer, error) {
 	if redirects(resp.StatusCode) {
 		next, err := x.Target.follow(resp.Header.Get("Location"))
 		if err != nil {
-			return nil, fmt.Errorf("ask %s: it redirects to what cannot be fetched", x.Target.Host())
+			return nil, fmt.Errorf("request to %s: it redirects to an address that can't be fetched", x.Target.Host())
 		}
-		return nil, fmt.Errorf("ask %s: it redirects to %s, which is not followed because a key would go along; set the base URL to where it really is", x.Target.Host(), next.Host())
+		return nil, fmt.Errorf("request to %s: it redirects to %s, which Adze doesn't follow because the request contains a key. Set the base URL to the final address", x.Target.Host(), next.Host())
 	}
 	var p Page
 	if err := p.read(ctx, resp, c.options.MaxBody); err != nil {
-		return nil, fmt.Errorf("ask %s: %w", x.Target.Host(), err)
+		return nil, fmt.Errorf("request to %s: %w", x.Target.Host(), err)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if p.Incomplete != "" {
-		return nil, fmt.Errorf("ask %s: the answer cannot be used: %s", x.Target.Host(), p.Incomplete)
+		return nil, fmt.Errorf("request to %s: unusable response: %s", x.Target.Host(), p.Incomplete)
 	}
 	return &Answer{resp.StatusCode, resp.Header, p.Body}, nil
 }

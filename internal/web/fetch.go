@@ -41,7 +41,7 @@ type TimeoutError struct {
 }
 
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("fetch %s: it was given up after %s; the server is too slow or never ends", e.URL, e.After)
+	return fmt.Sprintf("fetch %s: timed out after %s", e.URL, e.After)
 }
 
 // StatusError says that a server answered, but not with the page.
@@ -53,12 +53,12 @@ type StatusError struct {
 }
 
 func (e *StatusError) Error() string {
-	said := fmt.Sprintf("fetch %s: the server answers %s", e.URL, statusLine(e.Status))
+	said := fmt.Sprintf("fetch %s: the server returned %s", e.URL, statusLine(e.Status))
 	if e.RetryAfter != "" {
-		said += "; it may be tried again after " + e.RetryAfter
+		said += "; retry after " + e.RetryAfter
 	}
 	if redirects(e.Status) {
-		said += " and does not say where to"
+		said += " without a location"
 	}
 	return said
 }
@@ -99,18 +99,18 @@ func (c *Client) fetch(ctx context.Context, t Target, f Format) (*Page, error) {
 		return c.follow(ctx, t, f, false)
 	}
 	page, err := c.follow(ctx, secure, f, true)
-	why := "https leads back to http"
+	why := "https redirects to http"
 	var connect *ConnectError
 	switch {
 	case errors.As(err, &connect) && ctx.Err() == nil:
-		why = "https does not work: " + connect.Err.Error()
+		why = "https failed: " + connect.Err.Error()
 	case !errors.Is(err, errOnlyHTTP):
 		return page, err
 	}
 	if page, err = c.follow(ctx, t, f, false); err != nil {
 		return nil, err
 	}
-	page.Note = fmt.Sprintf("it came over http, which anyone on the way can change (%s)", why)
+	page.Note = fmt.Sprintf("it was fetched over unencrypted http (%s)", why)
 	return page, nil
 }
 
@@ -123,7 +123,7 @@ func (c *Client) Upgraded(t Target) (Target, bool) {
 }
 
 // errOnlyHTTP says that a page that was tried with https is served with http only.
-var errOnlyHTTP = errors.New("the page is served with http only")
+var errOnlyHTTP = errors.New("the server supports only http")
 
 // follow goes from redirect to redirect.
 func (c *Client) follow(ctx context.Context, t Target, f Format, upgraded bool) (*Page, error) {
@@ -140,7 +140,7 @@ func (c *Client) follow(ctx context.Context, t Target, f Format, upgraded bool) 
 		case !sameServer(t, *next):
 			return &Page{URL: t.String(), Status: page.Status, Redirect: next.String()}, nil
 		case seen[next.String()]:
-			return nil, fmt.Errorf("fetch %s: its redirects lead in a circle", shown(t.String()))
+			return nil, fmt.Errorf("fetch %s: redirect loop", shown(t.String()))
 		case len(seen) > maxRedirects:
 			return nil, fmt.Errorf("fetch %s: more than %d redirects", shown(t.String()), maxRedirects)
 		}
@@ -171,7 +171,7 @@ func (c *Client) visit(ctx context.Context, t Target, f Format) (*Page, *Target,
 	if location := resp.Header.Get("Location"); location != "" && redirects(resp.StatusCode) {
 		next, err := t.follow(location)
 		if err != nil {
-			return nil, nil, fmt.Errorf("fetch %s: it redirects to what cannot be fetched: %w", shown(t.String()), err)
+			return nil, nil, fmt.Errorf("fetch %s: it redirects to an address that can't be fetched: %w", shown(t.String()), err)
 		}
 		return &Page{Status: resp.StatusCode}, &next, nil
 	}
@@ -240,7 +240,7 @@ func (c *Client) transport(t Target) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
 			if address != net.JoinHostPort(t.host.name, t.port) {
-				return nil, &RefusedError{shown(address), "it is not what was asked for"}
+				return nil, &RefusedError{shown(address), "unexpected content"}
 			}
 			return c.connect(ctx, t)
 		},

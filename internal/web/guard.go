@@ -18,7 +18,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%s is not reached: %s", e.Host, e.Reason)
+	return fmt.Sprintf("%s is not fetched: %s", e.Host, e.Reason)
 }
 
 // ConnectError says that a host was not reached, or ended the connection before it answered.
@@ -54,7 +54,7 @@ func (c *Client) judge(t Target, a netip.Addr) error {
 	case t.host.addr.IsValid():
 		return &RefusedError{t.Host(), fmt.Sprintf("the address is %s", why)}
 	}
-	return &RefusedError{t.Host(), fmt.Sprintf("it leads to %s, and that address is %s", a, why)}
+	return &RefusedError{t.Host(), fmt.Sprintf("it resolves to %s, and that address is %s", a, why)}
 }
 
 // resolve finds the addresses of a target. If any of them is not public it is refused as a whole: a host that mixes
@@ -75,7 +75,7 @@ func (c *Client) resolve(ctx context.Context, t Target) ([]netip.Addr, error) {
 		return nil, &ConnectError{t.Host(), lookupFailure(t, err)}
 	}
 	if len(found) == 0 {
-		return nil, &ConnectError{t.Host(), errors.New("the name has no address")}
+		return nil, &ConnectError{t.Host(), errors.New("the name doesn't resolve to an address")}
 	}
 	for i, a := range found {
 		found[i] = a.Unmap()
@@ -91,9 +91,9 @@ func (c *Client) resolve(ctx context.Context, t Target) ([]netip.Addr, error) {
 func lookupFailure(t Target, err error) error {
 	var dns *net.DNSError
 	if errors.As(err, &dns) && dns.IsNotFound {
-		return fmt.Errorf("there is no host of the name %s; check its spelling", t.host.name)
+		return fmt.Errorf("host %s not found. Check the spelling", t.host.name)
 	}
-	return fmt.Errorf("find the address of the name: %w", err)
+	return fmt.Errorf("resolve the name: %w", err)
 }
 
 // connect makes the connection for a request to a target, and to nothing else.
@@ -109,7 +109,7 @@ func (c *Client) connect(ctx context.Context, t Target) (net.Conn, error) {
 	var connect *ConnectError
 	if proxy != nil && errors.As(err, &connect) {
 		// Behind many proxies only they can look up names.
-		connect.Err = fmt.Errorf("%w (it is looked up here and not by the proxy, to see where it leads; one that a person allows by its name is left to the proxy)", connect.Err)
+		connect.Err = fmt.Errorf("%w (Adze resolves names itself, not through the proxy, unless tools.webFetch.allowPrivateHosts lists the host)", connect.Err)
 	}
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (c *Client) connect(ctx context.Context, t Target) (net.Conn, error) {
 
 // dial connects to one checked address.
 func (c *Client) dial(ctx context.Context, proxy *proxy, t Target, a netip.Addr) (net.Conn, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, errors.New("no answer for 10 s"))
+	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, errors.New("no response for 10 s"))
 	defer cancel()
 	address := net.JoinHostPort(a.String(), t.port)
 	var conn net.Conn

@@ -88,7 +88,7 @@ func TestPrivateIsNeverDialled(t *testing.T) {
 func TestBadURLs(t *testing.T) {
 	long := strings.Repeat("a", 3000)
 	for raw, want := range map[string]string{
-		"": "it is empty", "   ": "it is empty", "example.com": "write https://", "//example.com/": "write https://", "/etc/passwd": "write https://",
+		"": "it is empty", "   ": "it is empty", "example.com": "Add https://", "//example.com/": "Add https://", "/etc/passwd": "Add https://",
 		"ftp://example.com/": "only http and https", "file:///etc/passwd": "only http and https", "gopher://127.0.0.1:70/_x": "only http and https",
 		"javascript:alert(1)": "only http and https", "data:text/html,x": "only http and https", "ws://example.com": "only http and https", "unix:///run/x.sock": "only http and https",
 		"http:": "no host", "http:/example.com": "no host", "http:///example.com": "no host", "http:example.com": "no host", "http://": "no host", "http://:80/": "host is not valid",
@@ -97,14 +97,14 @@ func TestBadURLs(t *testing.T) {
 		`http://example.com\@127.0.0.1/`: "character", `http:\\127.0.0.1\`: "character", "http://exa mple.com/": "character", "http://example.com/a b": "character",
 		"http://example.com/\x00": "character", "http://127.0.0.1\t/": "character", "http://127.0.0.1\n.example.com/": "character", "http://example.com/\r\nHost: x": "character",
 		"http://exam\u200bple\u0000.com": "character", "http://<script>/": "character", "http://\xff\xfe/": "not UTF-8",
-		"http://example.com:0/": "port", "http://example.com:65536/": "port", "http://example.com:99999999999/": "port", "http://example.com:8o/": "cannot be read", "http://example.com:-1/": "cannot be read",
-		"http://[::1/": "cannot be read", "http://::1/": "cannot be read", "http://[::1]x/": "cannot be read", "http://[fe80::1%25eth0]/": "zone", "http://[fe80::1%eth0]/": "cannot be read",
-		"http://[127.0.0.1]/": "cannot be read", "http://[v1.x]/": "cannot be read", "http://[:::1]/": "cannot be read", "http://[]/": "cannot be read",
+		"http://example.com:0/": "port", "http://example.com:65536/": "port", "http://example.com:99999999999/": "port", "http://example.com:8o/": "can't be parsed", "http://example.com:-1/": "can't be parsed",
+		"http://[::1/": "can't be parsed", "http://::1/": "can't be parsed", "http://[::1]x/": "can't be parsed", "http://[fe80::1%25eth0]/": "zone", "http://[fe80::1%eth0]/": "can't be parsed",
+		"http://[127.0.0.1]/": "can't be parsed", "http://[v1.x]/": "can't be parsed", "http://[:::1]/": "can't be parsed", "http://[]/": "can't be parsed",
 		"http://256.0.0.1/": "IPv4", "http://1.2.3.4.5/": "IPv4", "http://1.2.3.256/": "IPv4", "http://4294967296/": "IPv4", "http://0x1ffffffff/": "IPv4", "http://08.0.0.1/": "IPv4", "http://127.0.0.0x1x.1/": "IPv4",
 		"http://1..2/": "IPv4", "http://example..com/": "two dots", "http://.example.com/": "two dots", "http://example.com../": "two dots", "http://./": "empty", "http://../": "two dots",
-		"http://127%2e0%2e0%2e1/": "cannot be read", "http://%31%32%37.0.0.1/": "cannot be read", "http://local%68ost/": "cannot be read", "http://exa$mple.com/": "letters", "http://a,b/": "letters", "http://*.example.com/": "letters",
-		"http://" + long + "/": "3000 characters", "http://" + long + ".com/": "characters", "http://" + strings.Repeat("a.", 140) + "com/": "at most 253", "http://" + strings.Repeat("a", 64) + ".com/": "at most 63",
-		"http://example.com/" + strings.Repeat("x", 9000): "at most 8192", "http://xn--a.\u0345/": "", strings.Repeat("\x9b", 300): "not UTF-8",
+		"http://127%2e0%2e0%2e1/": "can't be parsed", "http://%31%32%37.0.0.1/": "can't be parsed", "http://local%68ost/": "can't be parsed", "http://exa$mple.com/": "letters", "http://a,b/": "letters", "http://*.example.com/": "letters",
+		"http://" + long + "/": "3000 characters", "http://" + long + ".com/": "characters", "http://" + strings.Repeat("a.", 140) + "com/": "maximum: 253", "http://" + strings.Repeat("a", 64) + ".com/": "maximum: 63",
+		"http://example.com/" + strings.Repeat("x", 9000): "maximum: 8192", "http://xn--a.\u0345/": "", strings.Repeat("\x9b", 300): "not UTF-8",
 	} {
 		target, err := Parse(raw)
 		var bad *URLError

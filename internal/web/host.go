@@ -30,7 +30,7 @@ func parseHost(s string) (host, error) {
 	if inner, ok := strings.CutPrefix(s, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
 		if !ok {
-			return host{}, errors.New("a bracket is not closed")
+			return host{}, errors.New("unclosed bracket")
 		}
 		return parseHost6(inner)
 	}
@@ -63,13 +63,13 @@ func parseHost6(s string) (host, error) {
 // asciiName is a name in lower case ASCII, without a final dot.
 func asciiName(s string) (string, error) {
 	if len(s) > 2000 {
-		return "", fmt.Errorf("it has %d characters, and a host has at most 253", len(s))
+		return "", fmt.Errorf("it has %d characters (maximum: 253)", len(s))
 	}
 	for i := range len(s) {
 		if s[i] >= 0x80 {
 			mapped, err := idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false)).ToASCII(s)
 			if err != nil {
-				return "", errors.New("it is not a valid international name")
+				return "", errors.New("it is not a valid internationalized name")
 			}
 			s = mapped
 			break
@@ -80,7 +80,7 @@ func asciiName(s string) (string, error) {
 	case s == "":
 		return "", errors.New("it is empty")
 	case len(s) > 253:
-		return "", fmt.Errorf("it has %d characters, and a host has at most 253", len(s))
+		return "", fmt.Errorf("it has %d characters (maximum: 253)", len(s))
 	}
 	return s, nil
 }
@@ -89,11 +89,11 @@ func checkLabels(labels []string) error {
 	for _, l := range labels {
 		switch {
 		case l == "":
-			return errors.New("two dots stand together")
+			return errors.New("it contains two dots in a row")
 		case len(l) > 63:
-			return fmt.Errorf("the part %s… has %d characters, and there are at most 63 between dots", l[:20], len(l))
+			return fmt.Errorf("the label %s… has %d characters (maximum: 63)", l[:20], len(l))
 		case strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
-			return errors.New("only letters, digits, dots and hyphens make a name")
+			return errors.New("a name can contain only letters, digits, dots and hyphens")
 		}
 	}
 	return nil
@@ -156,13 +156,13 @@ func localName(name string) string {
 	case "localhost", "localdomain", "localdomain4", "localdomain6":
 		return "is this machine"
 	case "local", "internal", "intranet", "lan", "corp", "private", "localnet":
-		return "is a name of a local network"
+		return "is a local network name"
 	}
 	switch {
 	case name == "home.arpa", strings.HasSuffix(name, ".home.arpa"):
-		return "is a name of a local network"
+		return "is a local network name"
 	case !strings.Contains(name, "."):
-		return "has no dot, so it is a name of a local network"
+		return "has no dot, so it is a local network name"
 	}
 	return ""
 }

@@ -32,7 +32,7 @@ func (c *Client) proxyFor(t Target) (*proxy, error) {
 	}
 	u, err := c.options.Proxy(&http.Request{Method: http.MethodGet, URL: t.URL(), Header: http.Header{}})
 	if err != nil {
-		return nil, &ConnectError{t.Host(), fmt.Errorf("the proxy settings cannot be read: %w", err)}
+		return nil, &ConnectError{t.Host(), fmt.Errorf("invalid proxy settings: %w", err)}
 	}
 	if u == nil {
 		return nil, nil
@@ -41,7 +41,7 @@ func (c *Client) proxyFor(t Target) (*proxy, error) {
 	case "http", "https", "socks5", "socks5h":
 		return &proxy{u}, nil
 	}
-	return nil, &ConnectError{t.Host(), fmt.Errorf("a proxy of the scheme %s is not supported; use http, https or socks5", u.Scheme)}
+	return nil, &ConnectError{t.Host(), fmt.Errorf("unsupported proxy scheme %s (expected http, https or socks5)", u.Scheme)}
 }
 
 func (p *proxy) address() string {
@@ -109,9 +109,9 @@ func (p *proxy) ask(conn net.Conn, address string) error {
 	resp.Body.Close()
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return fmt.Errorf("it answers %q to a tunnel to %s", resp.Status, address)
+		return fmt.Errorf("it responded %q to a tunnel to %s", resp.Status, address)
 	case r.Buffered() > 0:
-		return errors.New("it sends data before it is asked")
+		return errors.New("it sent data before a request")
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ type limited struct {
 
 func (l *limited) Read(p []byte) (int, error) {
 	if l.n <= 0 {
-		return 0, errors.New("its answer is too long")
+		return 0, errors.New("response too long")
 	}
 	n, err := l.Conn.Read(p[:min(len(p), l.n)])
 	l.n -= n

@@ -106,7 +106,7 @@ func TestProxy(t *testing.T) {
 		if got != x.body || p.requests() != x.asked || strings.Join(f.dials(), ", ") != x.dialed {
 			t.Errorf("%s: got %q (%v), asked %q, dialled %q", x.url, got, err, p.requests(), f.dials())
 		}
-		if strings.Contains(x.url, "only-the-proxy") && err != nil && !strings.Contains(err.Error(), "left to the proxy") {
+		if strings.Contains(x.url, "only-the-proxy") && err != nil && !strings.Contains(err.Error(), "not through the proxy") {
 			t.Errorf("%s: nothing says why the proxy was not asked: %v", x.url, err)
 		}
 		if x.asked != "" && p.auth != "Basic bWU6cGFzcyB3b3Jk" {
@@ -138,8 +138,8 @@ func TestProxyFails(t *testing.T) {
 		"http://u:secret@" + refusing.Listener.Addr().String():   `407 Proxy Authentication Required`,
 		"http://u:secret@" + talker.Addr().String():              "through the proxy",
 		"https://u:secret@" + refusing.Listener.Addr().String():  "through the proxy",
-		"socks5://u:secret@" + refusing.Listener.Addr().String(): "given up after 1s", // it waits for the end of a request
-		"quic://u:secret@proxy.test":                             "scheme quic is not supported",
+		"socks5://u:secret@" + refusing.Listener.Addr().String(): "timed out after 1s", // it waits for the end of a request
+		"quic://u:secret@proxy.test":                             "unsupported proxy scheme quic",
 	} {
 		f := &fakeNet{names: map[string][]string{"example.com": {"93.184.216.34"}}}
 		o := Options{Resolver: f, Timeout: time.Second, Proxy: func(*http.Request) (*url.URL, error) { return url.Parse(proxy) }}

@@ -50,16 +50,16 @@ func parse(raw string) (Target, string) {
 		if errors.As(err, &inner) {
 			err = inner.Err
 		}
-		return Target{}, fmt.Sprintf("it cannot be read (%v)", err)
+		return Target{}, fmt.Sprintf("it can't be parsed (%v)", err)
 	}
 	u.Scheme = strings.ToLower(u.Scheme)
 	switch {
 	case u.Scheme == "":
-		return Target{}, "it has no scheme; write https:// before it"
+		return Target{}, "it has no scheme. Add https://"
 	case u.Scheme != "http" && u.Scheme != "https":
 		return Target{}, "only http and https can be fetched"
 	case u.User != nil:
-		return Target{}, "it carries a user name or password; leave that out, for it would be logged and sent on"
+		return Target{}, "it contains a user name or password. Remove it, because it would be logged and sent"
 	case u.Opaque != "" || u.Host == "":
 		return Target{}, "it has no host"
 	}
@@ -71,7 +71,7 @@ func parse(raw string) (Target, string) {
 	if p := u.Port(); p != "" {
 		n, err := strconv.ParseUint(p, 10, 16)
 		if err != nil || n == 0 {
-			return Target{}, "its port is not one from 1 to 65535"
+			return Target{}, "its port is not between 1 and 65535"
 		}
 		t.port = strconv.FormatUint(n, 10)
 	}
@@ -109,13 +109,13 @@ func oddCharacters(raw string) string {
 	case raw == "":
 		return "it is empty"
 	case len(raw) > maxURL:
-		return fmt.Sprintf("it has %d characters, and at most %d can be sent", len(raw), maxURL)
+		return fmt.Sprintf("it has %d characters (maximum: %d)", len(raw), maxURL)
 	case !utf8.ValidString(raw):
-		return "it holds bytes that are not UTF-8"
+		return "it contains bytes that are not UTF-8"
 	}
 	for _, r := range raw {
 		if r <= ' ' || r == 0x7f || r >= 0x80 && r <= 0xa0 || r == '\\' || r == '<' || r == '>' || r == '"' || r == '`' {
-			return fmt.Sprintf("it holds the character %q; escape it if it is meant", r)
+			return fmt.Sprintf("it contains the character %q. Escape it", r)
 		}
 	}
 	return ""
@@ -199,7 +199,7 @@ func (t Target) Raw() Target {
 func (t Target) follow(location string) (Target, error) {
 	ref, err := url.Parse(location)
 	if err != nil {
-		return Target{}, &URLError{shown(location), "it cannot be read"}
+		return Target{}, &URLError{shown(location), "it can't be parsed"}
 	}
 	return Parse(t.url.ResolveReference(ref).String())
 }

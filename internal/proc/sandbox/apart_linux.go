@@ -43,7 +43,7 @@ func (a Apart) Attr() *syscall.SysProcAttr {
 func (a Apart) Enter() error {
 	if a.PIDs {
 		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
-			return fmt.Errorf("keep mounts inside: %w", err)
+			return fmt.Errorf("make mounts private: %w", err)
 		}
 		if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 			return fmt.Errorf("mount a fresh /proc: %w", err)
@@ -88,16 +88,16 @@ func identity(file string, own int) []syscall.SysProcIDMap {
 func loopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("switch on loopback: %w", err)
+		return fmt.Errorf("enable loopback: %w", err)
 	}
 	defer unix.Close(fd)
 	lo, err := unix.NewIfreq("lo")
 	if err != nil {
-		return fmt.Errorf("switch on loopback: %w", err)
+		return fmt.Errorf("enable loopback: %w", err)
 	}
 	lo.SetUint16(unix.IFF_UP)
 	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
-		return fmt.Errorf("switch on loopback: %w", err)
+		return fmt.Errorf("enable loopback: %w", err)
 	}
 	return nil
 }

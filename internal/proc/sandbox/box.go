@@ -87,7 +87,7 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, *os.
 	w := wrapping{dir: dir, temp: b.temp, protect: b.protect, dieWithParent: !kept}
 	w.bwrap, _ = findBubblewrap()
 	if w.bwrap == "" {
-		return nil, nil, errors.New("bwrap has gone")
+		return nil, nil, errors.New("bwrap was removed")
 	}
 	if !b.plan.Layers.Has(Seccomp) {
 		return append(b.spec.bubblewrapArgs(w), argv...), nil, nil
@@ -137,7 +137,7 @@ func bits(flags ...bool) (b byte) {
 
 // DecodeBox reads what Encode has written.
 func DecodeBox(in []byte) (*Box, error) {
-	bad := errors.New("read the sandbox: the message is broken")
+	bad := errors.New("read the sandbox: invalid message")
 	length := func() (n uint64, ok bool) {
 		n, k := binary.Uvarint(in)
 		if k <= 0 || n > uint64(len(in)-k) {

@@ -38,7 +38,7 @@ func (b *Box) Enter() error {
 		return nil
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("renounce privileges for good: %w", err)
+		return fmt.Errorf("set no_new_privs: %w", err)
 	}
 	write := b.writable()
 	if b.plan.Layers.Has(Namespaces) {
@@ -102,7 +102,7 @@ func (b *Box) writable() []string {
 func (b *Box) filterFile() (*os.File, error) {
 	fd, err := unix.MemfdCreate("filter", unix.MFD_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("make room for the seccomp filter: %w", err)
+		return nil, fmt.Errorf("create a file for the seccomp filter: %w", err)
 	}
 	f := os.NewFile(uintptr(fd), "filter")
 	if _, err = f.Write(bytesOf(assemble(b.spec.rules(b.plan), refusal))); err == nil {

@@ -21,7 +21,7 @@ func findBubblewrap() (path, why string) {
 			return p, ""
 		}
 	}
-	return "", "bwrap is in none of /usr/bin, /bin and /usr/local/bin; install bubblewrap"
+	return "", "bwrap not found in /usr/bin, /bin or /usr/local/bin. Install bubblewrap"
 }
 
 // tried is the support after bwrap was run once: that it is there does not say
@@ -54,7 +54,7 @@ var bubblewrapFails = sync.OnceValue(func() string {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
 		said, _, _ = strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
 	}
-	return fmt.Sprintf("%s does not work here (%s)", bwrap, said)
+	return fmt.Sprintf("%s doesn't work on this system (%s)", bwrap, said)
 })
 
 // wrapping is what bwrap needs to know beside the Spec.

@@ -1,11 +1,11 @@
-// Package sandbox holds a command to what was promised about it, by the
-// kernel.
+// Package sandbox restricts commands with features of the operating
+// system.
 //
 //	spec := sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}, Write: sandbox.Caches(os.Environ())}
 //	out, err := runner.Run(ctx, proc.Command{Line: "make test", Dir: dir, Sandbox: &spec})
 //
-// A box is made of layers, each used where the kernel has it; Probe says which
-// do and why the others do not, and Spec.Plan what a box would lack:
+// A sandbox consists of layers, each used where the kernel supports it. Probe
+// reports which work and why others don't, and Spec.Plan what a sandbox lacks:
 //
 //	Landlock     writes only below the listed paths; no signals, no tracing and
 //	             no abstract sockets to what runs outside
@@ -15,8 +15,8 @@
 //	             mounted read-only and protected paths are too; a network
 //	             namespace that has nothing but its own loopback; a pid
 //	             namespace in which no other processes are seen or signalled
-//	bubblewrap   in the place of Landlock and namespaces, if asked for
-//	seatbelt     on macOS; written after its documentation and never tried
+//	bubblewrap   instead of Landlock and namespaces, if requested
+//	seatbelt     on macOS; follows its documentation; untested
 //
 // On Linux a box is entered by one thread (Apart.Enter, then Box.Enter), which
 // then starts exactly one command: package proc does that in its keeper
@@ -24,6 +24,5 @@
 // approves commands to say, and what a command has read it cannot send
 // anywhere.
 //
-// The package decides nothing: which command gets which box is the caller's
-// business.
+// Callers decide which command gets which sandbox.
 package sandbox

@@ -79,7 +79,7 @@ func (l landlock) restrict() error {
 		}
 	}
 	if _, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fd), 0, 0); errno != 0 {
-		return fmt.Errorf("enter the Landlock rules: %w", errno)
+		return fmt.Errorf("apply the Landlock rules: %w", errno)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (l landlock) restrict() error {
 func createRuleset(attr *rulesetAttr, abi int) (fd int, err error) {
 	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(attr)), attr.size(abi), 0)
 	if errno != 0 {
-		return -1, fmt.Errorf("make a set of Landlock rules: %w", errno)
+		return -1, fmt.Errorf("create a Landlock ruleset: %w", errno)
 	}
 	return int(n), nil
 }

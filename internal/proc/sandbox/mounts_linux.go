@@ -11,7 +11,7 @@ import (
 // Apart.
 func (b *Box) remount(write []string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("keep mounts private: %w", err)
+		return fmt.Errorf("make mounts private: %w", err)
 	}
 	if err := readOnlyBut(write); err != nil {
 		return err

@@ -26,7 +26,7 @@ type Plan struct {
 
 // ErrUnenforceable is wrapped by Plan's error: this kernel cannot hold a
 // command to the mode.
-var ErrUnenforceable = errors.New("this system has nothing to enforce it with")
+var ErrUnenforceable = errors.New("this system has no way to enforce it")
 
 // Plan works out how to make the box here. The error says that writes or the
 // network could not be held back; with BestEffort that is a note.
@@ -56,29 +56,29 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 		p = s.planLayers(has)
 	}
 	if s.Bubblewrap && has.Bubblewrap == "" {
-		p.Notes = append([]string{"Bubblewrap was chosen and cannot be used: " + has.BubblewrapWhy + ". What is built in is used instead."}, p.Notes...)
+		p.Notes = append([]string{"Bubblewrap can't be used: " + has.BubblewrapWhy + ". Using the built-in sandbox instead."}, p.Notes...)
 	}
 	if lacking := s.lacking(p); lacking != "" {
 		if !s.BestEffort {
-			return p, fmt.Errorf("make a %s sandbox: %s: %w (%s); choose another mode, or off", s.Mode, lacking, ErrUnenforceable, has.why(s.Bubblewrap))
+			return p, fmt.Errorf("create a %s sandbox: %s: %w (%s). Choose another mode, or off", s.Mode, lacking, ErrUnenforceable, has.why(s.Bubblewrap))
 		}
 		if p.Layers&^Notify == 0 {
 			p.Layers = 0
-			p.Notes = []string{fmt.Sprintf("There is no sandbox here: %s (%s).", lacking, has.why(s.Bubblewrap))}
+			p.Notes = []string{fmt.Sprintf("No sandbox is available: %s (%s).", lacking, has.why(s.Bubblewrap))}
 			return p, nil
 		}
-		p.Notes = append([]string{fmt.Sprintf("The %s sandbox is not complete here: %s (%s).", s.Mode, lacking, has.why(s.Bubblewrap))}, p.Notes...)
+		p.Notes = append([]string{fmt.Sprintf("The %s sandbox is incomplete on this system: %s (%s).", s.Mode, lacking, has.why(s.Bubblewrap))}, p.Notes...)
 	}
 	return p, nil
 }
 
-const untried = "The sandbox uses seatbelt, which was never tried by its authors."
+const untried = "The sandbox uses seatbelt, which is untested."
 
 func (s *Spec) planBubblewrap(has Support) Plan {
 	p := Plan{Layers: Bubblewrap | has.Layers()&Seccomp, Protects: true, Loopback: s.Mode == Workspace}
 	p.UnixSockets = s.UnixSockets || !p.Layers.Has(Seccomp)
 	if s.Mode != ReadOnly && len(s.Protect) > 0 {
-		p.Notes = []string{"Bubblewrap cannot hold a link in its place: one that stands for a protected path can be replaced."}
+		p.Notes = []string{"Bubblewrap can't pin links: a link to a protected path can be replaced."}
 	}
 	return p
 }
@@ -103,9 +103,9 @@ func (s *Spec) planLayers(has Support) Plan {
 	}
 	note(!p.Protects && len(s.Protect) > 0, "Protected paths are not enforced: "+has.NamespacesWhy+".")
 	note(!p.Protects, "Modes, owners and times of files outside the workspace can be changed: "+has.NamespacesWhy+".")
-	note((!have.Has(Landlock) || has.LandlockABI < scopeABI) && !have.Has(PIDs), "Signals to processes outside are not held back: "+has.landlockWhy(scopeABI)+".")
+	note((!have.Has(Landlock) || has.LandlockABI < scopeABI) && !have.Has(PIDs), "Signals to processes outside are not blocked: "+has.landlockWhy(scopeABI)+".")
 	note(have.Has(Landlock) && !have.Has(Namespaces) && has.LandlockABI < truncateABI, "Existing files can be truncated: "+has.landlockWhy(truncateABI)+".")
-	note(p.UnixSockets && !s.UnixSockets && !have.Has(Seccomp), "Sockets that are files can be reached: "+has.SeccompWhy+".")
+	note(p.UnixSockets && !s.UnixSockets && !have.Has(Seccomp), "Unix sockets can be reached: "+has.SeccompWhy+".")
 	return p
 }
 
@@ -124,11 +124,11 @@ func (s *Spec) lacking(p Plan) string {
 	network := s.network() || p.Layers.Has(Seccomp) || p.Loopback
 	switch {
 	case !writes && !network:
-		return "neither writes nor the network can be held back"
+		return "neither writes nor network access can be restricted"
 	case !writes:
-		return "writes cannot be held back"
+		return "writes can't be restricted"
 	case !network:
-		return "the network cannot be held back"
+		return "network access can't be restricted"
 	}
 	return ""
 }

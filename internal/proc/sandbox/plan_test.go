@@ -37,15 +37,15 @@ func TestPlan(t *testing.T) {
 		{"an old Landlock without a pid namespace", old.without(PIDs), Spec{Mode: ReadOnly}, Landlock | Seccomp | Notify | Namespaces, "Signals", ""},
 		{"a workspace takes all", everything, Spec{Mode: Workspace, Protect: protect}, Landlock | Seccomp | Notify | Namespaces | PIDs, "", ""},
 		{"in a container", contained, Spec{Mode: Workspace, Protect: protect}, Landlock | Seccomp | Notify, "Protected paths are not enforced: a container's rules.|Modes, owners and times", ""},
-		{"nothing", nothing, Spec{Mode: ReadOnly}, 0, "", "neither writes nor the network can be held back"},
-		{"half of it will do", contained.without(Seccomp), Spec{Mode: Workspace, BestEffort: true}, Landlock, "not complete here: the network cannot be held back|Modes|Sockets", ""},
-		{"nothing will do", nothing, Spec{Mode: ReadOnly, BestEffort: true}, 0, "There is no sandbox here: neither writes nor the network can be held back (no Landlock; no seccomp; no namespaces).", ""},
-		{"no bubblewrap", everything, Spec{Mode: Workspace, Bubblewrap: true}, Landlock | Seccomp | Notify | Namespaces | PIDs, "Bubblewrap was chosen and cannot be used: there is no bwrap. What is built in", ""},
+		{"nothing", nothing, Spec{Mode: ReadOnly}, 0, "", "neither writes nor network access can be restricted"},
+		{"half of it will do", contained.without(Seccomp), Spec{Mode: Workspace, BestEffort: true}, Landlock, "incomplete on this system: network access can't be restricted|Modes|Unix sockets", ""},
+		{"nothing will do", nothing, Spec{Mode: ReadOnly, BestEffort: true}, 0, "No sandbox is available: neither writes nor network access can be restricted (no Landlock; no seccomp; no namespaces).", ""},
+		{"no bubblewrap", everything, Spec{Mode: Workspace, Bubblewrap: true}, Landlock | Seccomp | Notify | Namespaces | PIDs, "Bubblewrap can't be used: there is no bwrap. Using the built-in", ""},
 		{"neither", nothing, Spec{Mode: Workspace, Bubblewrap: true}, 0, "", "no namespaces; no bwrap"},
 		{"bubblewrap", wrapped, Spec{Mode: Workspace, Bubblewrap: true}, Bubblewrap | Seccomp, "", ""},
-		{"macOS", Support{Seatbelt: true}, Spec{Mode: ReadOnly}, Seatbelt, "never tried", ""},
+		{"macOS", Support{Seatbelt: true}, Spec{Mode: ReadOnly}, Seatbelt, "untested", ""},
 		{"Landlock sees to sockets", unixToo, Spec{Mode: Workspace}, Landlock | Seccomp | Notify | Namespaces | PIDs, "", ""},
-		{"a wrong mode", everything, Spec{Mode: "tight"}, 0, "", "there are off, read-only, workspace, workspace+network"},
+		{"a wrong mode", everything, Spec{Mode: "tight"}, 0, "", "expected one of off, read-only, workspace, workspace+network"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := c.spec.planWith(c.has)
@@ -87,7 +87,7 @@ func TestLines(t *testing.T) {
 		t.Error(d)
 	}
 	text := strings.Join(nothing.Lines(false), "\n")
-	for _, part := range []string{"landlock: no, no Landlock", "read-only: none; There is no sandbox here"} {
+	for _, part := range []string{"landlock: no, no Landlock", "read-only: none; No sandbox is available"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in\n%s", part, text)
 		}
@@ -152,7 +152,7 @@ func TestSuspect(t *testing.T) {
 			t.Errorf("%q: %q", output, got)
 		}
 	}
-	if got := Suspect(Workspace, []string{"tracing", "the network"}, ""); got != "it was refused tracing, the network" {
+	if got := Suspect(Workspace, []string{"tracing", "the network"}, ""); got != "it was denied tracing, the network" {
 		t.Error(got)
 	}
 }

@@ -71,7 +71,7 @@ func (s Support) landlockWhy(wanted int) string {
 	if s.LandlockABI == 0 {
 		return s.LandlockWhy
 	}
-	return fmt.Sprintf("Landlock has version %d here, and version %d is needed", s.LandlockABI, wanted)
+	return fmt.Sprintf("Landlock version %d found, version %d required", s.LandlockABI, wanted)
 }
 
 // why is all that does not work, in one line.
@@ -114,7 +114,7 @@ func Describe() []string { return Probe().Lines(false) }
 func (s Support) Lines(bubblewrap bool) []string {
 	s = s.tried()
 	if s.Seatbelt {
-		return []string{"seatbelt: there; " + untried}
+		return []string{"seatbelt: available; " + untried}
 	}
 	line := func(name string, works bool, how, why string) string {
 		if works {
@@ -124,7 +124,7 @@ func (s Support) Lines(bubblewrap bool) []string {
 	}
 	notify := "works"
 	if !s.Notify {
-		notify = "works; what it refuses is not told, only guessed from the output"
+		notify = "works; denied operations are inferred from the output"
 	}
 	lines := []string{
 		line("landlock", s.LandlockABI > 0, fmt.Sprintf("works, version %d%s", s.LandlockABI, s.landlockLacks()), s.LandlockWhy),
@@ -143,7 +143,7 @@ func (s Support) landlockLacks() string {
 	for _, c := range []struct {
 		abi  int
 		what string
-	}{{2, "moving between folders"}, {truncateABI, "truncating"}, {ioctlABI, "control of devices"}, {scopeABI, "signals and abstract sockets"}} {
+	}{{2, "moves between directories"}, {truncateABI, "truncating"}, {ioctlABI, "device ioctls"}, {scopeABI, "signals and abstract sockets"}} {
 		if s.LandlockABI < c.abi {
 			lacks = append(lacks, c.what)
 		}

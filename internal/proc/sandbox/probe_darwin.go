@@ -8,6 +8,6 @@ func Probe() Support {
 	if err == nil {
 		return Support{Seatbelt: true}
 	}
-	const why = "there is no /usr/bin/sandbox-exec"
+	const why = "/usr/bin/sandbox-exec not found"
 	return Support{LandlockWhy: why, SeccompWhy: why, NamespacesWhy: why, BubblewrapWhy: why}
 }

@@ -31,11 +31,11 @@ func probeLandlock() (abi int, unixSockets bool, why string) {
 	switch errno {
 	case 0:
 	case unix.ENOSYS:
-		return 0, false, "this kernel has no Landlock (Linux 5.13 brought it)"
+		return 0, false, "this kernel doesn't support Landlock (requires Linux 5.13)"
 	case unix.EOPNOTSUPP:
 		return 0, false, "Landlock is turned off in this kernel (lsm= at boot)"
 	default:
-		return 0, false, fmt.Sprintf("Landlock cannot be used: %v", errno)
+		return 0, false, fmt.Sprintf("Landlock doesn't work: %v", errno)
 	}
 	fd, err := createRuleset(&rulesetAttr{fs: unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX}, int(n))
 	if err == nil {
@@ -46,7 +46,7 @@ func probeLandlock() (abi int, unixSockets bool, why string) {
 
 func probeSeccomp() (works, notify bool, why string) {
 	if auditArch == 0 {
-		return false, false, "no seccomp filter is written for " + runtime.GOARCH
+		return false, false, "no seccomp filter for " + runtime.GOARCH
 	}
 	available := func(action uint32) error {
 		_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
@@ -56,7 +56,7 @@ func probeSeccomp() (works, notify bool, why string) {
 		return nil
 	}
 	if err := available(unix.SECCOMP_RET_ERRNO); err != nil {
-		return false, false, fmt.Sprintf("seccomp filters cannot be used: %v", err)
+		return false, false, fmt.Sprintf("seccomp filters don't work: %v", err)
 	}
 	return true, available(unix.SECCOMP_RET_USER_NOTIF) == nil, ""
 }
@@ -72,14 +72,14 @@ func probeNamespaces(a Apart) (why string) {
 	switch {
 	case errors.Is(err, syscall.ENOENT):
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EUSERS):
-		return "no more user namespaces may be made here (user.max_user_namespaces)"
+		return "the limit of user namespaces is reached (user.max_user_namespaces)"
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
-		return "user namespaces are not allowed here (a container's rules, or kernel.apparmor_restrict_unprivileged_userns)"
+		return "user namespaces are not allowed (container policy, or kernel.apparmor_restrict_unprivileged_userns)"
 	default:
-		return fmt.Sprintf("user namespaces do not work here: %v", err)
+		return fmt.Sprintf("user namespaces don't work: %v", err)
 	}
 	if err := unix.MountSetattr(-1, "", unix.AT_EMPTY_PATH, &unix.MountAttr{}); err == unix.ENOSYS {
-		return "this kernel cannot make mounts read-only at once (Linux 5.12 brought it)"
+		return "this kernel can't make mounts read-only recursively (requires Linux 5.12)"
 	}
 	return ""
 }

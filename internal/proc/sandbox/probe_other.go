@@ -4,6 +4,6 @@ package sandbox
 
 // Probe says that there is nothing here.
 func Probe() Support {
-	const why = "this system has no sandbox that Adze knows"
+	const why = "Adze has no sandbox for this system"
 	return Support{LandlockWhy: why, SeccompWhy: why, NamespacesWhy: why, BubblewrapWhy: why}
 }

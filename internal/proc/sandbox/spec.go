@@ -32,7 +32,7 @@ func ParseMode(name string) (Mode, error) {
 		}
 		known = append(known, string(m))
 	}
-	return Off, fmt.Errorf("sandbox %q: there is no such mode; there are %s", name, strings.Join(known, ", "))
+	return Off, fmt.Errorf("invalid sandbox mode %q: expected one of %s", name, strings.Join(known, ", "))
 }
 
 // Spec is a box to be made.

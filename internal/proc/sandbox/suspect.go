@@ -25,7 +25,7 @@ var quoted = regexp.MustCompile(`/[^\s:'"` + "`" + `,;()\[\]]*`)
 // program does not print.
 func Suspect(mode Mode, told []string, output string) string {
 	if len(told) > 0 {
-		return "it was refused " + strings.Join(told, ", ")
+		return "it was denied " + strings.Join(told, ", ")
 	}
 	for line := range strings.Lines(output) {
 		word := refusals.FindString(line)

@@ -36,9 +36,9 @@ func readDashScope(a *web.Answer) (Found, error) {
 	}
 	if v.Status != 0 {
 		if v.Message == "" {
-			v.Message = "it gives no reason"
+			v.Message = "no reason given"
 		}
-		return Found{}, errors.New("it could not search: " + clean(v.Message, 200))
+		return Found{}, errors.New("search failed: " + clean(v.Message, 200))
 	}
 	var f Found
 	for _, r := range v.Data.Docs {

@@ -28,7 +28,7 @@ func duckduckgo() kind {
 		limited: isRobotCheck,
 		explain: func(a *web.Answer) string {
 			if isRobotCheck(a) {
-				return "it asks whether a person is searching, which it does after a few searches in a row"
+				return "it shows a CAPTCHA, as it does after a few searches in a row"
 			}
 			return ""
 		},
@@ -50,7 +50,7 @@ func readDuckDuckGo(a *web.Answer) (Found, error) {
 		switch z.Next() {
 		case html.ErrorToken:
 			if len(p.found.Results) == 0 && !p.known {
-				return Found{}, errors.New("its page has changed, and no results can be seen in it; use another provider")
+				return Found{}, errors.New("its page format changed, and no results were found in it. Use another provider")
 			}
 			return p.found, nil
 		case html.TextToken:

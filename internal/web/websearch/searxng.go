@@ -38,7 +38,7 @@ func searxng() kind {
 }
 
 // jsonOff is what a server means that was just installed.
-const jsonOff = "it does not give results as JSON; enable the json format in search.formats of its settings.yml"
+const jsonOff = "it doesn't return JSON. Enable the json format in search.formats of its settings.yml"
 
 func readSearXNG(a *web.Answer) (Found, error) {
 	var v struct {
@@ -50,7 +50,7 @@ func readSearXNG(a *web.Answer) (Found, error) {
 		Unresponsive []any `json:"unresponsive_engines"` // mostly pairs of a name and a reason
 	}
 	if strings.HasPrefix(strings.TrimSpace(string(a.Body[:min(len(a.Body), 200)])), "<") {
-		return Found{}, errors.New("it answers with a page for browsers: " + jsonOff)
+		return Found{}, errors.New("it returned an HTML page: " + jsonOff)
 	}
 	if err := decode(a, &v); err != nil {
 		return Found{}, err
@@ -76,7 +76,7 @@ func readSearXNG(a *web.Answer) (Found, error) {
 			}
 			names = append(names, clean(fmt.Sprint(u), 60))
 		}
-		return Found{}, fmt.Errorf("none of the engines behind it answers: %s", strings.Join(names, "; "))
+		return Found{}, fmt.Errorf("none of its search engines responded: %s", strings.Join(names, "; "))
 	}
 	return f, nil
 }

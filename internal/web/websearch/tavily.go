@@ -42,7 +42,7 @@ func tavily() kind {
 func (e *Engine) post(path string, body any) (web.Exchange, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
-		return web.Exchange{}, fmt.Errorf("ask %s: %w", e.Name(), err)
+		return web.Exchange{}, fmt.Errorf("request to %s: %w", e.Name(), err)
 	}
 	t, err := e.at(path, nil)
 	return web.Exchange{Method: http.MethodPost, Target: t, Body: raw, Header: http.Header{
@@ -54,10 +54,10 @@ func (e *Engine) post(path string, body any) (web.Exchange, error) {
 func decode(a *web.Answer, v any) error {
 	body := bytes.TrimSpace(a.Body)
 	if bytes.HasPrefix(body, []byte("<")) {
-		return fmt.Errorf("it answers with a page for browsers, perhaps of a gateway on the way, that begins with %q", clean(string(body[:min(len(body), 3000)]), 100))
+		return fmt.Errorf("it returned an HTML page, perhaps from a gateway, that begins with %q", clean(string(body[:min(len(body), 3000)]), 100))
 	}
 	if !bytes.HasPrefix(body, []byte("{")) {
-		return fmt.Errorf("its answer is not the JSON object it should be: %q", clean(string(body[:min(len(body), 200)]), 60))
+		return fmt.Errorf("expected a JSON object, got %q", clean(string(body[:min(len(body), 200)]), 60))
 	}
 	err := json.Unmarshal(body, v)
 	var field *json.UnmarshalTypeError
@@ -65,9 +65,9 @@ func decode(a *web.Answer, v any) error {
 	case errors.As(err, &field) && strings.Contains(field.Field, "."):
 		return nil
 	case errors.As(err, &field):
-		return fmt.Errorf("its answer is not the JSON it should be: %s is a JSON %s", strings.ToLower(field.Field), field.Value)
+		return fmt.Errorf("unexpected response: %s is a JSON %s", strings.ToLower(field.Field), field.Value)
 	case err != nil:
-		return fmt.Errorf("its answer is not the JSON it should be: %w", err)
+		return fmt.Errorf("unexpected response: %w", err)
 	}
 	return nil
 }

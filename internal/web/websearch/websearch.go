@@ -95,7 +95,7 @@ type KeyError struct {
 	Missing string // "an API key: set BRAVE_API_KEY, or apiKey in webSearch.provider"
 }
 
-func (e *KeyError) Error() string { return fmt.Sprintf("%s needs %s", e.Engine, e.Missing) }
+func (e *KeyError) Error() string { return fmt.Sprintf("%s requires %s", e.Engine, e.Missing) }
 
 // RejectedError says that an engine does not accept the key.
 type RejectedError struct {
@@ -104,7 +104,7 @@ type RejectedError struct {
 }
 
 func (e *RejectedError) Error() string {
-	return fmt.Sprintf("%s does not accept the API key: %s", e.Engine, e.Said)
+	return fmt.Sprintf("%s rejected the API key: %s", e.Engine, e.Said)
 }
 
 // LimitError says that an engine was asked too often, or more than is paid for.
@@ -115,12 +115,12 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	said := e.Engine + " limits how often it is asked"
+	said := e.Engine + " limits the request rate"
 	if e.Said != "" {
 		said += ": " + e.Said
 	}
 	if e.RetryAfter != "" {
-		said += "; it may be asked again after " + e.RetryAfter
+		said += "; retry after " + e.RetryAfter
 	}
 	return said
 }
@@ -131,14 +131,14 @@ type AnswerError struct {
 	Said   string
 }
 
-func (e *AnswerError) Error() string { return fmt.Sprintf("ask %s: %s", e.Engine, e.Said) }
+func (e *AnswerError) Error() string { return fmt.Sprintf("request to %s: %s", e.Engine, e.Said) }
 
 // New makes an engine. It fails if the type is unknown or the base URL is none; a missing key fails when it is asked.
 func New(c Config, o web.Options) (*Engine, error) {
 	c.Type = strings.ToLower(strings.TrimSpace(c.Type))
 	k, ok := kinds()[c.Type]
 	if !ok {
-		return nil, fmt.Errorf("search with %q: there is no such provider; there are %s", c.Type, strings.Join(Types(), ", "))
+		return nil, fmt.Errorf("unknown search provider %q (available: %s)", c.Type, strings.Join(Types(), ", "))
 	}
 	base := k.base
 	if c.BaseURL != "" {
@@ -236,7 +236,7 @@ func (e *Engine) failure(a *web.Answer) error {
 	case said == "":
 		said = http.StatusText(a.Status)
 	}
-	return &AnswerError{e.Name(), fmt.Sprintf("it answers %d: %s", a.Status, said)}
+	return &AnswerError{e.Name(), fmt.Sprintf("it returned %d: %s", a.Status, said)}
 }
 
 // keyRejected reports whether a failure is about the key although its status does not say so.

@@ -142,7 +142,7 @@ func TestFailures(t *testing.T) {
 		{"brave", 402, `{"error":{"code":"QUOTA_LIMITED"}}`, limit, "QUOTA_LIMITED"},
 		{"brave", 200, `{"type":"search","web":{"results":[]}}`, nothing, ""},
 		{"brave", 200, `{"type":"search"}`, nothing, ""},
-		{"searxng", 403, "<!doctype html><title>403 Forbidden</title>", answer, "403: it does not give results as JSON; enable the json format in search.formats"},
+		{"searxng", 403, "<!doctype html><title>403 Forbidden</title>", answer, "403: it doesn't return JSON. Enable the json format in search.formats"},
 		{"searxng", 200, `{"results":[],"unresponsive_engines":["startpage",["brave","Suspended: too many requests"],["kagi"]]}`, answer, "startpage; brave Suspended: too many requests; kagi"},
 		{"searxng", 200, `{"results":[{"title":7,"url":"https://e.org/","content":["odd"]}]}`, "found", ""},
 		{"brave", 422, `{"type":"ErrorResponse","errors":[{"id":"5d","code":"SUBSCRIPTION_TOKEN_INVALID","detail":"The provided subscription token is invalid.","status":422,"meta":{"component":"authentication"}}],"time":1663072993}`, rejected, "SUBSCRIPTION_TOKEN_INVALID"},
@@ -152,8 +152,8 @@ func TestFailures(t *testing.T) {
 		{"google", 429, `{"error":{"code":429,"message":"Quota exceeded for quota metric 'Queries' and limit 'Queries per day' of service 'customsearch.googleapis.com'","status":"RESOURCE_EXHAUSTED"}}`, limit, "Queries per day"},
 		{"tavily", 403, `{"detail":{"error":"This URL is not supported."}}`, answer, "403"},
 		{"tavily", 422, `{"detail":[{"loc":["body","query"],"msg":"field required","type":"value_error.missing"}]}`, answer, "field required"},
-		{"duckduckgo", 202, file(t, "duckduckgo_check.html"), limit, "it asks whether a person is searching"},
-		{"duckduckgo", 200, file(t, "duckduckgo_check.html"), limit, "it asks whether a person is searching"},
+		{"duckduckgo", 202, file(t, "duckduckgo_check.html"), limit, "it shows a CAPTCHA"},
+		{"duckduckgo", 200, file(t, "duckduckgo_check.html"), limit, "it shows a CAPTCHA"},
 		{"duckduckgo", 200, file(t, "duckduckgo_none.html"), nothing, ""},
 		{"searxng", 429, "Too Many Requests", limit, ""},
 		{"searxng", 200, "<!doctype html><html>", answer, "search.formats"},
@@ -163,20 +163,20 @@ func TestFailures(t *testing.T) {
 		{"duckduckgo", 200, `<div class="anomaly-modal__mask">`, limit, ""},
 		{"duckduckgo", 403, "", limit, ""},
 		{"duckduckgo", 200, `<div id="links"><div class="no-results">No results.</div></div>`, nothing, ""},
-		{"duckduckgo", 200, `<html><body>A new design</body></html>`, answer, "has changed"},
+		{"duckduckgo", 200, `<html><body>A new design</body></html>`, answer, "page format changed"},
 		{"dashscope", 401, `{"code":"InvalidApiKey","message":"Invalid API-key provided.","request_id":"x"}`, rejected, "Invalid API-key"},
 		{"dashscope", 400, `{"code":"Throttling.RateQuota","message":"Requests rate limit exceeded"}`, limit, "Throttling"},
 		{"dashscope", 200, `{"status":500,"message":"backend busy","success":false}`, answer, "backend busy"},
 		{"dashscope", 200, `{"status":0,"data":{"docs":[]}}`, nothing, ""},
 		{"dashscope", 200, `{"status":0,"data":{"docs":[{"title":"Throttling","url":"ftp://x/"}]}}`, nothing, ""},
-		{"tavily", 200, `{"results":"what"}`, answer, "not the JSON"},
-		{"google", 200, "", answer, "not the JSON"},
+		{"tavily", 200, `{"results":"what"}`, answer, "unexpected response"},
+		{"google", 200, "", answer, "expected a JSON object"},
 		{"brave", 500, "\x00\xff" + strings.Repeat("<b>oops</b> ", 9999), answer, "500"},
 		{"tavily", 302, "", answer, "redirects"},
-		{"tavily", 200, "<html><title>Hotel</title><h1>Please log in</h1></html>", answer, "a page for browsers, perhaps of a gateway on the way, that begins with \"HotelPlease log in\""},
-		{"brave", 200, "null", answer, `not the JSON object it should be: "null"`},
-		{"google", 200, "[1,2]", answer, `not the JSON object it should be: "[1,2]"`}, // it used to spell out a Go type
-		{"dashscope", 200, `{"data":7}`, answer, "not the JSON it should be: data is a JSON number"},
+		{"tavily", 200, "<html><title>Hotel</title><h1>Please log in</h1></html>", answer, "an HTML page, perhaps from a gateway, that begins with \"HotelPlease log in\""},
+		{"brave", 200, "null", answer, `expected a JSON object, got "null"`},
+		{"google", 200, "[1,2]", answer, `expected a JSON object, got "[1,2]"`}, // it used to spell out a Go type
+		{"dashscope", 200, `{"data":7}`, answer, "unexpected response: data is a JSON number"},
 	} {
 		s := &server{status: x.status, body: x.body, header: map[string]string{"Retry-After": "30", "Location": "https://evil.example/?steal"}}
 		found, err := ask(t, config(x.engine), s, web.Options{})
@@ -224,7 +224,7 @@ func TestKeysAndConfigs(t *testing.T) {
 			t.Errorf("%+v: %v", x.config, err)
 		}
 	}
-	if _, err := New(Config{Type: "altavista"}, web.Options{}); err == nil || !strings.Contains(err.Error(), "there are brave, dashscope, duckduckgo, google, searxng, tavily") {
+	if _, err := New(Config{Type: "altavista"}, web.Options{}); err == nil || !strings.Contains(err.Error(), "available: brave, dashscope, duckduckgo, google, searxng, tavily") {
 		t.Errorf("got %v", err)
 	}
 	for _, bad := range []string{"not a url", "ftp://x/", "http://u:p@x/"} {
@@ -253,7 +253,7 @@ func TestBounds(t *testing.T) {
 	defer endless.Close()
 	stalled := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer stalled.Close()
-	for url, want := range map[string]string{endless.URL: "longer than", stalled.URL: "given up"} {
+	for url, want := range map[string]string{endless.URL: "longer than", stalled.URL: "timed out"} {
 		e, err := New(Config{Type: "searxng", BaseURL: url}, web.Options{Timeout: 2 * time.Second, MaxBody: 1 << 20})
 		if err != nil {
 			t.Fatal(err)

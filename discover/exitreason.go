@@ -12,15 +12,15 @@ const (
 	tailLine  = 300 // characters of one of them
 )
 
-// lastWords remembers the end of a server's stderr, and the line of it that says best why it ended: the last one that
+// exitReason remembers the end of a server's stderr, and the line of it that says best why it ended: the last one that
 // speaks of an error, else the last one. Below an error there often stands where it came from, and a version.
-type lastWords struct {
+type exitReason struct {
 	mu          sync.Mutex
 	last, error string
 	tail        []string
 }
 
-func (w *lastWords) add(line string) {
+func (w *exitReason) add(line string) {
 	whole := strings.TrimRight(line, " \t\r\n")
 	if line = strings.TrimSpace(line); line == "" {
 		return
@@ -40,18 +40,18 @@ func (w *lastWords) add(line string) {
 }
 
 // said continues a sentence on how the server ended.
-func (w *lastWords) said() string {
+func (w *exitReason) said() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	line := orElse(w.error, w.last)
 	if line == "" {
 		return ""
 	}
-	return "; it said: " + tool.Visible(clip(line, tailLine))
+	return "; stderr: " + tool.Visible(clip(line, tailLine))
 }
 
 // lines continues a message on a start with the last lines of stderr, below it if there are several.
-func (w *lastWords) lines() string {
+func (w *exitReason) lines() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch len(w.tail) {
@@ -66,7 +66,7 @@ func (w *lastWords) lines() string {
 // failedStart is the error of a start, with the end of what the server printed on stderr.
 type failedStart struct {
 	cause  error
-	stderr string // see lastWords.lines
+	stderr string // see exitReason.lines
 }
 
 func (e *failedStart) Error() string { return e.cause.Error() + e.stderr }

@@ -14,67 +14,67 @@ import (
 // longStart is how long a start must have taken to be noted as late when it failed: nobody minds a quick failure.
 const longStart = 2 * time.Second
 
-// late is the note, on disk, that a server took long to fail when it was last started. Who cannot wait does not wait
+// slowStart is the record, on disk, that a server took long to fail when it was last started. Who cannot wait does not wait
 // for it again.
-type late struct {
+type slowStart struct {
 	Hash  string `json:"hash"` // of the configuration
 	Why   string `json:"why"`
 	Times int    `json:"times"` // in a row
 }
 
-func latePath(state, alias string) string {
+func slowStartPath(state, alias string) string {
 	return filepath.Join(state, "late", fileName(alias)+".json")
 }
 
-// wasLate is why the server failed after a long start the last time; empty if it did not. A launcher is given a second
+// startedSlowly is why the server failed after a long start the last time; empty if it did not. A launcher is given a second
 // chance: the first time it had to install the server.
-func (l *link) wasLate() string {
-	note := l.lateNote()
+func (l *link) startedSlowly() string {
+	note := l.slowStartNote()
 	if note.Times == 1 && l.kind == stdio && l.conf.launcher() != "" {
 		return ""
 	}
 	return note.Why
 }
 
-func (l *link) lateNote() late {
-	var note late
+func (l *link) slowStartNote() slowStart {
+	var note slowStart
 	if l.opt.State == "" {
 		return note
 	}
-	raw, err := os.ReadFile(latePath(l.opt.State, l.alias))
+	raw, err := os.ReadFile(slowStartPath(l.opt.State, l.alias))
 	if err != nil || json.Unmarshal(raw, &note) != nil || note.Hash != l.hash {
-		return late{}
+		return slowStart{}
 	}
 	return note
 }
 
-// noteLate keeps how a start ended. One that was broken off says nothing, unless somebody waited for it in vain.
-func (l *link) noteLate(a *attempt, took time.Duration) {
+// noteSlowStart keeps how a start ended. One that was broken off says nothing, unless somebody waited for it in waited.
+func (l *link) noteSlowStart(a *attempt, took time.Duration) {
 	if l.opt.State == "" {
 		return
 	}
 	l.mu.Lock()
-	vain := a.vain
+	waited := a.waited
 	l.mu.Unlock()
 	err := a.err
 	if broken := l.life.Err() != nil || errors.Is(err, ErrClosed); broken && err != nil {
-		if !vain {
+		if !waited {
 			return
 		}
-		err = fmt.Errorf("no answer within %s", spell(took.Round(time.Second)))
+		err = fmt.Errorf("no response within %s", spell(took.Round(time.Second)))
 	}
-	path := latePath(l.opt.State, l.alias)
-	if err == nil || took < longStart && !vain {
+	path := slowStartPath(l.opt.State, l.alias)
+	if err == nil || took < longStart && !waited {
 		os.Remove(path) // mostly there is none
 		return
 	}
 	why, _, _ := strings.Cut(err.Error(), "\n") // what it printed stands in its log
-	raw, jerr := json.Marshal(late{l.hash, clip(strings.TrimSuffix(why, "; stderr:"), 500), l.lateNote().Times + 1})
+	raw, jerr := json.Marshal(slowStart{l.hash, clip(strings.TrimSuffix(why, "; stderr:"), 500), l.slowStartNote().Times + 1})
 	if jerr == nil {
 		jerr = writeFile(path, raw)
 	}
 	if jerr != nil {
-		l.log.printf("that it was late could not be kept: %v", jerr)
+		l.log.printf("save the slow-start record: %v", jerr)
 	}
 }
 
@@ -82,8 +82,8 @@ func (l *link) noteLate(a *attempt, took time.Duration) {
 // started all the same, and their tools come when they answer.
 func (s *Servers) WaitLikely(ctx context.Context) error {
 	return s.wait(ctx, func(l *link) error {
-		if why := l.wasLate(); why != "" {
-			return fmt.Errorf("not waited for, because it failed the last time: %s", why)
+		if why := l.startedSlowly(); why != "" {
+			return fmt.Errorf("not waiting for it, because it failed last time: %s", why)
 		}
 		return nil
 	})

@@ -5,14 +5,14 @@ import (
 	"os"
 	"os/exec"
 
-	"github.com/adze-dev/adze/internal/proc/barren"
+	"github.com/adze-dev/adze/internal/proc/kerneltest"
 )
 
-// inBarren is a program that runs another where the kernel lets less through: barren PLACE COMMAND...
-func inBarren() {
+// withKernel is a program that runs another with a restricted kernel: kerneltest KERNEL COMMAND...
+func withKernel() {
 	cmd := exec.Command(os.Args[2], os.Args[3:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	err := barren.Become(os.Args[1])
+	err := kerneltest.Become(os.Args[1])
 	if err == nil {
 		err = cmd.Run()
 	}

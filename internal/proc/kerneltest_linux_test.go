@@ -8,44 +8,44 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/internal/proc/barren"
+	"github.com/adze-dev/adze/internal/proc/kerneltest"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// barrens are what is to be expected in the places of package barren.
-var barrens = map[string]struct {
+// kernels are what is to be expected in the places of package kerneltest.
+var kernels = map[string]struct {
 	says string // in what is said of the sandbox
 	runs string // which modes can be had: r(ead-only), w(orkspace)
 }{
-	"no Landlock":      {"this kernel has no Landlock", "rw"},
-	"a container":      {"user namespaces are not allowed here", "rw"},
-	"too many already": {"no more user namespaces may be made here", "rw"},
+	"no Landlock":      {"this kernel doesn't support Landlock", "rw"},
+	"a container":      {"user namespaces are not allowed", "rw"},
+	"too many already": {"the limit of user namespaces is reached", "rw"},
 	"no mounts":        {"", "rw"},
-	"old mounts":       {"this kernel cannot make mounts read-only at once", "rw"},
-	"no seccomp":       {"seccomp filters cannot be used: operation not permitted", "w"},
-	"no keeper":        {"a box is made by a keeper process, and there is none", ""},
-	"nothing":          {"There is no sandbox here", ""},
+	"old mounts":       {"this kernel can't make mounts read-only recursively", "rw"},
+	"no seccomp":       {"seccomp filters don't work: operation not permitted", "w"},
+	"no keeper":        {"it requires a supervisor process", ""},
+	"nothing":          {"No sandbox is available", ""},
 }
 
 // Wherever one is, a command runs with a word about what is missing, or does
 // not run with a word about it. Nothing hangs.
 func TestBarrenPlaces(t *testing.T) {
 	if name := os.Getenv("BOX_BARREN"); name != "" {
-		inBarren(t, name)
+		withKernel(t, name)
 		return
 	}
 	needsLayers(t)
-	for _, name := range barren.Places() {
+	for _, name := range kerneltest.Places() {
 		t.Run(name, func(t *testing.T) { again(t, "TestBarrenPlaces", nil, "BOX_BARREN="+name) })
 	}
 }
 
-func inBarren(t *testing.T, name string) {
-	place, ok := barrens[name]
+func withKernel(t *testing.T, name string) {
+	place, ok := kernels[name]
 	if !ok {
 		t.Fatal("nothing is said of", name)
 	}
-	if err := barren.Become(name); err != nil {
+	if err := kerneltest.Become(name); err != nil {
 		t.Skip(err)
 	}
 	began := time.Now()

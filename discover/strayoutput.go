@@ -12,8 +12,8 @@ const (
 	endlessLine = 4 << 30 // a line that is longer has no end
 )
 
-// nonsense counts what a server prints beside messages: many print a banner, some their log, and "yes" for ever.
-type nonsense struct {
+// strayOutput counts what a server prints beside messages: many print a banner, some their log, and "yes" for ever.
+type strayOutput struct {
 	log   *serverLog
 	spoke bool // it has said something right
 	first string
@@ -22,7 +22,7 @@ type nonsense struct {
 }
 
 // add notes a line that is no message. The error says that it is enough.
-func (n *nonsense) add(line string) error {
+func (n *strayOutput) add(line string) error {
 	if n.lines++; n.lines == 1 {
 		n.first = clip(line, 80)
 	}
@@ -35,15 +35,15 @@ func (n *nonsense) add(line string) error {
 		mostLines, mostBytes = laterLines, laterBytes
 	}
 	if n.lines > mostLines || n.bytes > mostBytes {
-		return fmt.Errorf("it printed %d lines in a row that are no MCP messages, the first %q", n.lines, n.first)
+		return fmt.Errorf("it printed %d lines in a row that are not MCP messages, starting with %q", n.lines, n.first)
 	}
 	return nil
 }
 
 // end notes that a message has come.
-func (n *nonsense) end() {
+func (n *strayOutput) end() {
 	if more := n.lines - loggedLines; more > 0 {
-		n.log.printf("it printed %d further lines that are no messages", more)
+		n.log.printf("it printed %d more lines that are not messages", more)
 	}
 	n.spoke, n.first, n.lines, n.bytes = true, "", 0, 0
 }

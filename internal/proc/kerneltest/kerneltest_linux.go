@@ -1,4 +1,4 @@
-package barren
+package kerneltest
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forbidden is a system call that is not let through, and the error that it answers with.
+// forbidden is a blocked system call and the error it returns.
 type forbidden struct {
 	nr    uintptr
 	errno unix.Errno
@@ -33,26 +33,26 @@ func places() map[string][]forbidden {
 	}
 }
 
-// Places are the names of all places.
+// Places returns the names of all simulated kernels.
 func Places() []string { return slices.Sorted(maps.Keys(places())) }
 
-// Become makes this process such a place.
+// Become restricts this process as the named kernel would.
 func Become(place string) error {
 	all, ok := places()[place]
 	if !ok {
-		return fmt.Errorf("become barren: there is no place %q", place)
+		return fmt.Errorf("restrict the kernel: unknown kernel %q", place)
 	}
 	code := program(all)
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	runtime.LockOSThread() // the two calls must be of one thread
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("become barren: %w", err)
+		return fmt.Errorf("restrict the kernel: %w", err)
 	}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
 	runtime.KeepAlive(code)
 	if errno != 0 {
-		return fmt.Errorf("become barren: load a filter: %w", errno)
+		return fmt.Errorf("restrict the kernel: load a filter: %w", errno)
 	}
 	return nil
 }

@@ -1,0 +1,116 @@
+package adze_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// bannedPhrases are phrases that Adze's texts don't use, and what to write instead.
+var bannedPhrases = []struct{ phrase, instead string }{
+	{"It is asked about", "Needs approval: …"},
+	{"needs a yes", "requires approval"},
+	{"nobody could be asked", "this session is non-interactive"},
+	{"refused by the person", "denied by the user"},
+	{"the person", "the user"},
+	{"is not known to be read-only", "is not on the read-only list"},
+	{"is not literal", "expands at run time, so its value can't be checked"},
+	{"Ways to have one", "Set one of:"},
+	{"Mend", "Fix"},
+	{"house rules", "style guide"},
+	{"count only in a folder you trust", "ignored until you trust this project"},
+	{"mean nothing to adze", "unknown settings"},
+	{"means nothing to adze", "unknown setting"},
+	{"go on with offset", "use offset to read more"},
+	{"what is told", "output format"},
+	{"Most matches told", "Maximum number of matches"},
+	{"say what you need", "tell the user what you need"},
+	{"a yes that you keep", "a saved approval"},
+	{"to the letter", "exact text"},
+	{"is told", "is sent, receives"},
+	{"unasked", "without approval"},
+}
+
+// voiceFiles are the texts that users, models and contributors read.
+var voiceFiles = []string{
+	"README.md", "AGENTS.md", "CONTRIBUTING.md", "docs/*.md", "internal/cli/testdata/help/*", "builtin/*.md", "agent/*.md",
+	"builtin/testdata/declarations.json",
+}
+
+// pending are files that still contain banned phrases. Remove a file here when it is rewritten; don't add any.
+// "README.md tools" is the generated table in README.md.
+var pending = map[string]bool{
+	"README.md tools": true, "docs/tools.md": true, "builtin/testdata/declarations.json": true,
+	"builtin/ask_user_question.md": true, "builtin/enter_plan_mode.md": true, "builtin/exit_plan_mode.md": true,
+	"builtin/grep_search.md": true, "builtin/read_file.md": true, "builtin/save_memory.md": true,
+	"builtin/todo_write.md": true, "agent/system.md": true,
+}
+
+func TestVoice(t *testing.T) {
+	for _, pattern := range voiceFiles {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Errorf("%s matches no file (%v)", pattern, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			checkVoice(t, filepath.ToSlash(file), string(text))
+		}
+	}
+}
+
+func checkVoice(t *testing.T, name, text string) {
+	t.Helper()
+	if before, rest, ok := strings.Cut(text, "<!-- tools -->"); ok && name == "README.md" {
+		table, after, _ := strings.Cut(rest, "<!-- /tools -->")
+		checkVoice(t, name+" tools", table)
+		text = before + after
+	}
+	problems := quaint(text)
+	switch {
+	case !pending[name]:
+		for _, problem := range problems {
+			t.Errorf("%s:%s", name, problem)
+		}
+	case len(problems) == 0:
+		t.Errorf("%s contains no banned phrase: remove it from pending", name)
+	}
+}
+
+// The check finds phrases in any case, across line breaks, and only as whole words.
+func TestVoiceFindsPhrases(t *testing.T) {
+	for text, want := range map[string]int{
+		"Mend it.":                      1,
+		"ask the\n  person first":       1,
+		"WHAT IS TOLD, and is told":     3, // "is told" twice
+		"recommend, commendable":        0,
+		"the personal settings":         0,
+		"it runs unasked\nand\nunasked": 2,
+		"the user, denied by the user":  0,
+	} {
+		if got := quaint(text); len(got) != want {
+			t.Errorf("%q: %d problems, want %d: %q", text, len(got), want, got)
+		}
+	}
+}
+
+// quaint returns the banned phrases in text, each with its line number and the replacement.
+func quaint(text string) []string {
+	var found []string
+	for _, b := range bannedPhrases {
+		words := strings.Fields(regexp.QuoteMeta(b.phrase))
+		phrase := regexp.MustCompile(`(?i)\b` + strings.Join(words, `\s+`) + `\b`)
+		for _, at := range phrase.FindAllStringIndex(text, -1) {
+			line := 1 + strings.Count(text[:at[0]], "\n")
+			found = append(found, strconv.Itoa(line)+": "+strconv.Quote(b.phrase)+": write "+strconv.Quote(b.instead))
+		}
+	}
+	return found
+}
