@@ -74,7 +74,7 @@ func TestExitReason(t *testing.T) {
 			t.Errorf("%q: %q", lines, got)
 		}
 	}
-	var w lastWords
+	var w exitReason
 	for _, line := range append([]string{"node:internal:1", "  throw err;", "", "Error: x"}, append(slices.Repeat([]string{"    at y (z.js:1:2)"}, 20), "Node.js v20\n")...) {
 		w.add(line)
 	}
