@@ -50,7 +50,7 @@ func Example() {
 func TestWithoutMain(t *testing.T) {
 	for mode, want := range map[string]string{
 		"auto":      "ran without its read-only sandbox",
-		"read-only": "does not call adze.Main first",
+		"read-only": "doesn't call adze.Main first",
 	} {
 		set, err := builtin.New(builtin.Options{Dir: t.TempDir(), Sandbox: builtin.Sandbox{Mode: mode}})
 		if err != nil {

@@ -122,7 +122,7 @@ func TestForeignNamesOfExcludedTools(t *testing.T) {
 	x, _, _ := foreignSet(t, t.TempDir(), func(o *Options) { o.Exclude = func(tool.Declaration) bool { return true } })
 	for _, c := range foreignCalls {
 		o := call(t, x, c.name, json.RawMessage(`{}`))
-		if o.Status != tool.StatusError || o.Error.Type != tool.NotRegistered || strings.Contains(o.Error.Message, "did you mean") {
+		if o.Status != tool.StatusError || o.Error.Type != tool.NotRegistered || strings.Contains(o.Error.Message, "Did you mean") {
 			t.Errorf("%s: got %s, %v", c.name, o.Status, o.Error)
 		}
 	}
@@ -132,10 +132,10 @@ func TestForeignNamesOfExcludedTools(t *testing.T) {
 func TestSuggestions(t *testing.T) {
 	x, _, _ := foreignSet(t, t.TempDir(), nil)
 	for name, want := range map[string]string{
-		"raed_file": `did you mean "read_file"?`, "read_fil": `did you mean "read_file"?`, "shell_comand": `did you mean "run_shell_command"?`,
-		"Bsh": "the tools are", "Basj": `did you mean "run_shell_command"?`, "Tsk": "the tools are",
-		"search": "the tools are", "search_web": "the tools are", "file": "the tools are", "python": "the tools are", "apply_patch": "the tools are",
-		"exec": "the tools are", "edit_file": `did you mean "edit"?`, "grep_files": `did you mean "grep_search"?`,
+		"raed_file": `Did you mean "read_file"?`, "read_fil": `Did you mean "read_file"?`, "shell_comand": `Did you mean "run_shell_command"?`,
+		"Bsh": "Available tools:", "Basj": `Did you mean "run_shell_command"?`, "Tsk": "Available tools:",
+		"search": "Available tools:", "search_web": "Available tools:", "file": "Available tools:", "python": "Available tools:", "apply_patch": "Available tools:",
+		"exec": "Available tools:", "edit_file": `Did you mean "edit"?`, "grep_files": `Did you mean "grep_search"?`,
 	} {
 		if _, err := x.Registry.Lookup(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: want %s, got %v", name, want, err)

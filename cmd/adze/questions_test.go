@@ -27,7 +27,7 @@ func TestSampling(t *testing.T) {
 	out, screen := d.run(t, model, "y\ny\n", "-p", "make a poem", "--model", "m")
 	has(t, out, "done")
 	has(t, screen, "MCP server fake requests a model response (up to 8192 tokens)", "system: You are a poet.", `user: A line about \u202Etrees.`, "[y]es, [n]o? ")
-	lacks(t, screen[strings.Index(screen, "wants the model"):], "lways", "save")
+	lacks(t, screen[strings.Index(screen, "requests a model response"):], "lways", "save")
 }
 
 func TestSamplingRefused(t *testing.T) {
@@ -36,7 +36,7 @@ func TestSamplingRefused(t *testing.T) {
 		want  string
 	}{
 		"by the person": {"n\n", "sampling denied"},
-		"headless":      {"", "only a person may say yes to this, in a terminal"},
+		"headless":      {"", "only the user can approve this"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, asking)
@@ -70,7 +70,7 @@ func TestElicitation(t *testing.T) {
 	has(t, screen, "Please agree.", "It asks to open this URL in your browser:", "https://example.com/consent")
 	has(t, out, "decline: map[]")
 	out, _ = d.run(t, nil, "", "tool", "call", "fake__ask_person", `{}`)
-	has(t, out, "decline: map[]", "only a person may say yes to this, in a terminal")
+	has(t, out, "decline: map[]", "only the user can approve this")
 	out, _ = d.run(t, nil, "", "tool", "call", "fake__ask_person", `{"url":"file:///etc/passwd"}`)
 	has(t, out, "decline: map[]")
 }
