@@ -32,6 +32,7 @@ type Command struct {
 	Line      string // the whole of it, to the byte
 	Directory string
 	Purpose   string // what it is for, in the model's words
+	Sandbox   string // the sandbox it would run in, or "off"
 	Warnings  []string
 }
 
@@ -44,6 +45,9 @@ func (c Command) Markdown() string {
 	}
 	if c.Purpose != "" {
 		fmt.Fprintf(&b, "\nThe model says: %s", oneLine(c.Purpose))
+	}
+	if c.Sandbox != "" {
+		fmt.Fprintf(&b, "\nSandbox: %s", c.Sandbox)
 	}
 	for _, w := range c.Warnings {
 		fmt.Fprintf(&b, "\nWarning: %s", oneLine(w))

@@ -28,7 +28,7 @@ func bangPrompt(ctx context.Context, env Env, s *session.Session, prompt string)
 		return prompt, nil
 	}
 	if command == "" {
-		return "", exitf(exitInput, "there is no command after the !")
+		return "", exitf(exitInput, "no command after !")
 	}
 	out, err := s.RunAsPerson(ctx, command)
 	if err != nil {

@@ -36,16 +36,16 @@ func (t *terminal) canEdit(r tool.Request) bool {
 func (t *terminal) edit(ctx context.Context, r tool.Request) (tool.Decision, error) {
 	d, ok := r.Confirm.(tool.FileDiff)
 	if !ok {
-		return tool.Decision{}, fmt.Errorf("there is no text to edit")
+		return tool.Decision{}, fmt.Errorf("this call has no text to edit")
 	}
 	dir, err := os.MkdirTemp("", "adze-edit-")
 	if err != nil {
-		return tool.Decision{}, fmt.Errorf("make a file to edit: %w", err)
+		return tool.Decision{}, fmt.Errorf("create a file to edit: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, filepath.Base(d.File))
 	if err := os.WriteFile(path, []byte(d.New), 0o600); err != nil {
-		return tool.Decision{}, fmt.Errorf("make a file to edit: %w", err)
+		return tool.Decision{}, fmt.Errorf("create a file to edit: %w", err)
 	}
 	// The variable is a command for the shell, as git takes it: "code --wait".
 	cmd := exec.CommandContext(ctx, "sh", "-c", t.editor+` "$1"`, "sh", path)
@@ -55,14 +55,14 @@ func (t *terminal) edit(ctx context.Context, r tool.Request) (tool.Decision, err
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return tool.Decision{}, fmt.Errorf("read what was edited: %w", err)
+		return tool.Decision{}, fmt.Errorf("read the edited file: %w", err)
 	}
 	if string(text) == d.New {
 		return tool.Decision{}, nil
 	}
 	args, ok := builtin.Rework(r, string(text))
 	if !ok {
-		return tool.Decision{}, fmt.Errorf("this call cannot take an edited text")
+		return tool.Decision{}, fmt.Errorf("this call can't use the edited text")
 	}
 	return tool.Decision{Verdict: tool.Allow, Args: args}, nil
 }

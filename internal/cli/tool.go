@@ -118,14 +118,14 @@ func excluded(s *session.Session, name string) error {
 	if !ok {
 		return nil
 	}
-	return exitf(exitRefused, "tool %q is excluded\nRemove %q from tools.exclude in %s.", name, e.Text, e.From)
+	return exitf(exitDenied, "tool %q is excluded\nRemove %q from tools.exclude in %s.", name, e.Text, e.From)
 }
 
 // printOutcome prints the end of a single call and gives its exit code as an error.
 func printOutcome(env Env, o *options, out tool.Outcome) error {
 	code := map[tool.Status]int{
 		tool.StatusSuccess: exitOK, tool.StatusError: exitError,
-		tool.StatusDenied: exitRefused, tool.StatusCancelled: exitInterrupted,
+		tool.StatusDenied: exitDenied, tool.StatusCancelled: exitInterrupted,
 	}[out.Status]
 	if o.json {
 		if err := printJSON(env.Stdout, out); err != nil {
@@ -159,7 +159,7 @@ func preview(ctx context.Context, env Env, s *session.Session, call tool.Call) e
 	if err != nil {
 		code := exitError
 		if tool.TypeOf(err) == tool.ExecutionDenied {
-			code = exitRefused
+			code = exitDenied
 		}
 		return exitf(code, "%v", err)
 	}
