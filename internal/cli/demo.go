@@ -72,7 +72,7 @@ func runDemo(ctx context.Context, env Env, o *options, words []string) (err erro
 	task := fmt.Sprintf(demoTask, page)
 	d.say("task      %s", strings.ReplaceAll(task, "\n", "\n          "))
 	d.say("          (a page that the demo serves from this machine)\n")
-	talk := s.Converse(ctx, session.Talk{Model: m, Limits: limits(o), Observe: d.event, Below: d.below})
+	talk := s.Converse(ctx, session.ConversationOptions{Model: m, Limits: limits(o), Observe: d.event, Below: d.below})
 	if _, err := talk.Run(ctx, model.Text(task)); err != nil {
 		return fmt.Errorf("demo failed: %w", err)
 	}

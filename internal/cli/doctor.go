@@ -29,7 +29,7 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 	if err := r.Close(); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		section(w, "sandbox", health.Sandbox.Lines(false)...)
 		section(w, "settings", "invalid: "+err.Error())

@@ -29,7 +29,7 @@ func TestFormIsFilledInByTyping(t *testing.T) {
 	if want := `{"count":1,"extras":["milk","sugar"],"note":"no onions","size":"l","sure":true}`; string(d.Answer) != want {
 		t.Errorf("got %s, want %s", d.Answer, want)
 	}
-	for _, want := range []string{"  2. Large (for two)", "please answer with a number from 1 to 2", "please answer yes or no"} {
+	for _, want := range []string{"  2. Large (for two)", "Enter a number from 1 to 2", "Enter y or n"} {
 		if !strings.Contains(screen.String(), want) {
 			t.Errorf("the screen lacks %q:\n%s", want, screen.String())
 		}

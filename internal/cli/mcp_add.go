@@ -128,7 +128,7 @@ func mcpRemove(_ context.Context, env Env, o *options, words []string) error {
 
 // elsewhere names the file that contains a server that is not in the given one.
 func elsewhere(env Env, o *options, alias string) string {
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		return ""
 	}

@@ -132,7 +132,7 @@ func (c *checker) answer(ctx context.Context, line []byte, number int, bad error
 		v.ID = json.RawMessage(fmt.Sprint(number))
 	}
 	if bad != nil {
-		v.Error = fmt.Sprintf(`line %d is not a question: %s; one is {"id":…,"cmd":"…","rules":{"allow":[…],"ask":[…],"deny":[…]},"cwd":"…","mode":"…"}`, number, plainJSONError(bad))
+		v.Error = fmt.Sprintf(`line %d: invalid question: %s; expected {"id":…,"cmd":"…","rules":{"allow":[…],"ask":[…],"deny":[…]},"cwd":"…","mode":"…"}`, number, plainJSONError(bad))
 		return compactJSON(v)
 	}
 	d, why, err := c.judge(ctx, q)
@@ -173,9 +173,9 @@ func plainJSONError(err error) string {
 		return err.Error()
 	}
 	if typed.Field == "" {
-		return "it is a JSON " + typed.Value
+		return "got a JSON " + typed.Value
 	}
-	return fmt.Sprintf("%q cannot be a JSON %s", typed.Field, typed.Value)
+	return fmt.Sprintf("%q can't be a JSON %s", typed.Field, typed.Value)
 }
 
 func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []string, error) {

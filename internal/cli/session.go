@@ -20,6 +20,11 @@ func openSession(env Env, o *options, so session.Options) (*session.Session, err
 	if err != nil {
 		return nil, err
 	}
+	for _, add := range absolute(env.Dir, o.addDirs) {
+		if err := isDir(add); err != nil {
+			return nil, usagef("--add-dir: %v", err)
+		}
+	}
 	so.Dir, so.AddDirs, so.Flags = dir, absolute(env.Dir, o.addDirs), settingFlags(o)
 	return session.Open(env.session(), so)
 }
@@ -90,16 +95,21 @@ func workingDir(env Env, cwd string) (string, error) {
 	if dir == "" {
 		return "", usagef("the current directory no longer exists\nUse --cwd DIR.")
 	}
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", usagef("directory not found: %s", dir)
-	case err != nil:
+	if err := isDir(dir); err != nil {
 		return "", usagef("%v", err)
-	case !info.IsDir():
-		return "", usagef("not a directory: %s", dir)
 	}
 	return session.Canonical(dir), nil
+}
+
+func isDir(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("directory not found: %s", path)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("not a directory: %s", path)
+	}
+	return err
 }
 
 func absolute(dir string, paths []string) []string {

@@ -16,7 +16,7 @@ func toolList(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "tool list [--json]"); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func toolShow(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 1, "tool show NAME [--json]"); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 		}
 		args = text
 	}
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		return err
 	}

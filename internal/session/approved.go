@@ -63,7 +63,7 @@ func plainText(d tool.Display) string {
 	return d.Markdown()
 }
 
-// changes says in what a tool differs from the one that was allowed.
+// changes describes how a tool differs from the version that the user approved.
 func (a *approvals) changes(print string, now tool.Declaration) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,14 +73,14 @@ func (a *approvals) changes(print string, now tool.Declaration) string {
 			continue
 		}
 		if diff := edit.Compare(describe(before.Description, before.Parameters), describe(now.Description, now.Parameters)).Unified("allowed", "now"); diff != "" {
-			return "It has changed since you allowed it:\n" + diff + "\nThis call:\n"
+			return "This tool changed since you approved it:\n" + diff + "\nThis call:\n"
 		}
-		return "What runs it has changed since you allowed it: its command, its address or its environment.\n\nThis call:\n"
+		return "This tool's server changed since you approved it: its command, URL or environment.\n\nThis call:\n"
 	}
-	return "It has changed since you allowed it; what it was like then is not known any more.\n\nThis call:\n"
+	return "This tool changed since you approved it (the previous version isn't available).\n\nThis call:\n"
 }
 
-// describe is all that is told of a tool, one thing a line.
+// describe is the description and the parameters of a tool, one per line.
 func describe(description string, parameters json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, parameters, "", "  ") != nil {

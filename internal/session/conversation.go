@@ -12,10 +12,10 @@ import (
 )
 
 // planText begins what a model in plan mode reads; the rest is what to do with the plan.
-const planText = "Plan mode is on: look and think, change nothing. When you know what to do, "
+const planText = "Plan mode is on: research only; calls that modify anything are denied. When your plan is ready, "
 
-// Talk is what a conversation is begun with.
-type Talk struct {
+// ConversationOptions configures a conversation.
+type ConversationOptions struct {
 	Model   model.Model
 	Limits  agent.Limits
 	History []model.Message                 // what was said before
@@ -34,7 +34,7 @@ type Conversation struct {
 
 // Converse begins the session's conversation, and ends one that was before. Sub-agents may name models of their own if
 // the session's is the one that talks.
-func (s *Session) Converse(ctx context.Context, t Talk) *Conversation {
+func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversation {
 	if s.talk != nil {
 		s.talk.crew.Close()
 	}
@@ -65,9 +65,9 @@ func (s *Session) system() string {
 // planEnd is what a model does with its plan. Without a user to approve it, the plan is the answer.
 func (s *Session) planEnd() string {
 	if t, err := s.Executor.Registry.Lookup(builtin.ExitPlanMode); err == nil {
-		return "give the plan to " + t.Declaration().Name + "."
+		return "call " + t.Declaration().Name + " with the full plan for the user's approval."
 	}
-	return "end with the plan as your answer."
+	return "reply with the full plan."
 }
 
 // Run runs a prompt, and goes on while sub-agents in the background still have something to report: all of it in the

@@ -33,7 +33,7 @@ func readDefinitions(f Folder, trusted bool, names []string) *Definitions {
 		d.skills = append(d.skills, builtin.Skill{Name: s.Name, Description: s.Description, Dir: s.Dir, Load: s.Read})
 	}
 	if out := d.places.LeftOut(); len(out) > 0 {
-		f.env.tell(fmt.Sprintf("%s in %s count only in a folder you trust; adze trust shows what is in them", strings.Join(out, ", "), f.Path))
+		f.env.tell(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review them with 'adze trust'.", f.Path, strings.Join(out, ", ")))
 	}
 	for _, n := range append(notes, more...) {
 		f.env.tell(fmt.Sprint(n))
@@ -59,7 +59,7 @@ func (d *Definitions) Memory() contextfiles.Loaded {
 func (d *Definitions) Describe(memory contextfiles.Loaded) string {
 	if len(memory.Files) == 0 {
 		names := cmp.Or(strings.Join(d.names, " or "), "AGENTS.md or QWEN.md")
-		return fmt.Sprintf("There are no context files for %s: %s, in it, above it, or in %s.", d.folder.Path, names, d.folder.Home)
+		return fmt.Sprintf("No context files (%[2]s) in %[1]s, its parent directories or %[3]s.", d.folder.Path, names, d.folder.Home)
 	}
 	return memory.Text
 }

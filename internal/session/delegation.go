@@ -11,7 +11,7 @@ import (
 // delegate gives a task to a sub-agent of the session.
 func (s *Session) delegate(ctx context.Context, r builtin.TaskRequest) (tool.Result, error) {
 	if s.talk == nil {
-		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "run a sub-agent: there is no model in this session; adze -p has one")
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "run a subagent: no model in this session")
 	}
 	return s.talk.crew.Do(ctx, agent.Task{Description: r.Description, Prompt: r.Prompt, Type: r.Type, Background: r.Background, Live: r.Live})
 }

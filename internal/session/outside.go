@@ -21,7 +21,7 @@ import (
 const discoveryWait = 10*time.Second + 300*time.Millisecond
 
 // Untrusted is said of a server that only the settings of a folder name which the person does not trust.
-const Untrusted = "the folder is not trusted; adze trust shows what it wants"
+const Untrusted = "this project isn't trusted; run adze trust"
 
 // Outside is the tools of a session that come from elsewhere. There are none until it is connected.
 type Outside struct {
@@ -100,13 +100,13 @@ func (o *Outside) Find(alias string) error {
 		}
 	}
 	if _, ok := o.settings.MCP.Servers[alias]; ok {
-		return fmt.Errorf("MCP server %s: mcp.allowed or mcp.excluded leave it out", alias)
+		return fmt.Errorf("MCP server %s: excluded by mcp.allowed or mcp.excluded", alias)
 	}
 	known := strings.Join(slices.Sorted(maps.Keys(all)), ", ")
 	if known == "" {
 		known = "none"
 	}
-	return fmt.Errorf("there is no MCP server %q; the servers are: %s", alias, known)
+	return fmt.Errorf("unknown MCP server %q (configured: %s)", alias, known)
 }
 
 // Configured are the names of the MCP servers that there are, and what is wrong with others.
@@ -136,9 +136,9 @@ func (o *Outside) begin(servers map[string]discover.Server, problems []string) {
 // the run: it goes on with the tools that are there.
 func (o *Outside) Settle(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).Wait) }
 
-// SettleSoon is Settle for a person who waits for an answer: a server that kept them waiting in vain is not waited for
+// WaitLikely is Settle for a user who waits for an answer: a server that kept them waiting in vain is not waited for
 // again.
-func (o *Outside) SettleSoon(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).WaitLikely) }
+func (o *Outside) WaitLikely(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).WaitLikely) }
 
 func (o *Outside) settleWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) {
 	o.settling.Lock()

@@ -31,7 +31,7 @@ func (f Folder) included(s *settings.Settings) []string {
 	for _, e := range s.Context.IncludeDirectories {
 		path := f.settled(e.Text)
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			f.env.tell(fmt.Sprintf("%s: context.includeDirectories: there is no folder %s", e.From, path))
+			f.env.tell(fmt.Sprintf("%s: context.includeDirectories: directory not found: %s", e.From, path))
 			continue
 		}
 		dirs = append(dirs, path)

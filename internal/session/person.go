@@ -37,5 +37,5 @@ func Shell(r *tool.Registry) (tool.Declaration, error) {
 			return d, nil
 		}
 	}
-	return tool.Declaration{}, errors.New("there is no tool that runs commands")
+	return tool.Declaration{}, errors.New("no tool that runs commands")
 }

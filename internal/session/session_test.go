@@ -77,12 +77,12 @@ func TestAnyFrontEndCanTalk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Outside.SettleSoon(t.Context())
+	s.Outside.WaitLikely(t.Context())
 	parts, err := s.PromptParts(t.Context(), "copy @note", "copy @note")
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := s.Converse(t.Context(), session.Talk{Model: m}).Run(t.Context(), parts...)
+	answer, err := s.Converse(t.Context(), session.ConversationOptions{Model: m}).Run(t.Context(), parts...)
 	if err != nil || answer.Text != "done" || asked != 1 {
 		t.Errorf("%+v, %v, asked %d times", answer, err, asked)
 	}
@@ -110,11 +110,11 @@ func TestKindsOfMistakes(t *testing.T) {
 	}{
 		{session.ErrFolders, "/no/such/folder", open(`{}`, session.Options{AddDirs: []string{"/no/such/folder"}}, nil)},
 		{session.ErrRules, "read the rules in settings: ", open(`{"permissions":{"deny":["Nonsense("]}}`, session.Options{}, nil)},
-		{session.ErrModel, "no model is configured", open(`{}`, session.Options{}, func(s *session.Session) error {
+		{session.ErrModel, "no model configured", open(`{}`, session.Options{}, func(s *session.Session) error {
 			_, err := s.Models.Open(t.Context())
 			return err
 		})},
-		{session.ErrPrompt, "there is no command /nothing-such; there are: /help, /memory", open(`{}`, session.Options{}, func(s *session.Session) error {
+		{session.ErrPrompt, "unknown command /nothing-such (available: /help, /memory)", open(`{}`, session.Options{}, func(s *session.Session) error {
 			_, _, err := s.Expand(t.Context(), "/nothing-such")
 			return err
 		})},

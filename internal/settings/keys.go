@@ -161,13 +161,13 @@ func putApprovalMode(s *Settings, g given) (note string, err error) {
 		mode = "auto-edit"
 	case mode == "auto":
 		mode = "auto-edit"
-		note = fmt.Sprintf("is %q, which Adze does not have; auto-edit, the nearest stricter one, is used", said)
+		note = fmt.Sprintf("%q is not supported; using auto-edit, the nearest stricter mode", said)
 	case g.qwen && !slices.Contains(modes(), mode):
 		mode = "default"
-		note = fmt.Sprintf("is %q, which Adze does not have; default is used", said)
+		note = fmt.Sprintf("%q is not supported; using default", said)
 	}
 	if !slices.Contains(modes(), mode) {
-		return "", fmt.Errorf("is %q; it must be one of %s", said, strings.Join(modes(), ", "))
+		return "", fmt.Errorf("must be one of %[2]s, got %[1]q", said, strings.Join(modes(), ", "))
 	}
 	s.Tools.ApprovalMode = mode
 	return note, nil

@@ -78,7 +78,7 @@ func Load(src Sources) (*Settings, error) {
 		from := Place{Source: flag.Name}
 		i := slices.IndexFunc(l.keys, func(k key) bool { return k.name == flag.Key })
 		if i < 0 {
-			return nil, &Error{From: from, Key: flag.Key, Reason: "is not a setting"}
+			return nil, &Error{From: from, Key: flag.Key, Reason: "is not a known setting"}
 		}
 		if err := l.put(l.keys[i], given{value: value{text: flag.Value}, from: from}, false); err != nil {
 			return nil, err
@@ -129,7 +129,7 @@ func (l *loader) file(f *file, from layer, tightenOnly bool) error {
 		for _, spelling := range k.spellings() {
 			for _, m := range found[spelling] {
 				if k.own && from.project {
-					note := Note{f.place(m.start), k.name, "is ignored: only your own settings may set it"}
+					note := Note{f.place(m.start), k.name, "ignored (allowed only in user settings)"}
 					l.settings.notes = append(slices.Clip(l.settings.notes), note)
 					continue
 				}
@@ -187,7 +187,7 @@ func (l *loader) put(k key, g given, tightenOnly bool) error {
 		return &Error{From: g.from, Key: k.name, Reason: err.Error()}
 	}
 	if tightenOnly && (k.tightens == nil || !k.tightens(&l.settings, &after)) {
-		note = "is ignored: the settings of a folder that is not trusted may only forbid (adze trust shows them)"
+		note = "ignored (untrusted project; run adze trust)"
 		after = l.settings
 		after.withheld = append(slices.Clip(after.withheld), Withheld{g.from, k.name, string(g.json())})
 	}

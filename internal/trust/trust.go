@@ -96,11 +96,11 @@ func (s *Store) read() (map[string]grant, []byte, error) {
 		return map[string]grant{}, nil, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read which folders are trusted: %w", err)
+		return nil, nil, fmt.Errorf("read the trusted projects: %w", err)
 	}
 	grants := map[string]grant{}
 	if err := json.Unmarshal(raw, &grants); err != nil {
-		return nil, nil, fmt.Errorf("read which folders are trusted: %s: %w; remove it to begin anew", s.path, err)
+		return nil, nil, fmt.Errorf("read the trusted projects: %s: %w\nDelete the file to start over.", s.path, err)
 	}
 	return grants, raw, nil
 }
@@ -108,7 +108,7 @@ func (s *Store) read() (map[string]grant, []byte, error) {
 // change rewrites the store. Somebody else who does so at the same moment is not overwritten.
 func (s *Store) change(apply func(map[string]grant)) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return fmt.Errorf("remember which folders are trusted: %w", err)
+		return fmt.Errorf("save the trusted projects: %w", err)
 	}
 	for {
 		grants, old, err := s.read()
@@ -131,7 +131,7 @@ func (s *Store) change(apply func(map[string]grant)) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("remember which folders are trusted: %w", err)
+			return fmt.Errorf("save the trusted projects: %w", err)
 		}
 		return nil
 	}
