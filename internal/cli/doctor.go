@@ -40,7 +40,7 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 	section(w, "settings", settingsReport(s)...)
 	name := ""
 	if m, err := s.Models.Open(ctx); err != nil {
-		section(w, "model", err.Error())
+		section(w, "model", strings.Split(err.Error(), "\n")...)
 	} else {
 		name = m.Name()
 		section(w, "model", name)

@@ -100,7 +100,7 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	call := tool.Call{ID: "1", Name: words[0], Args: args}
 	if o.dryRun {
-		return preview(ctx, env, s, call)
+		return preview(ctx, env, o, s, call)
 	}
 	if env.Terminal && !o.json {
 		t := newTerminal(env, newScreen(env), s.Policy)
@@ -150,11 +150,14 @@ func printOutcome(env Env, o *options, out tool.Outcome) error {
 			return err
 		}
 	}
+	if strings.HasSuffix(strings.TrimRight(out.Result.Text(), "\n"), "\n"+out.Error.Message) {
+		return exitf(code, "") // the output ends with it
+	}
 	return exitf(code, "%s", out.Error.Message)
 }
 
-// preview says what a call would do.
-func preview(ctx context.Context, env Env, s *session.Session, call tool.Call) error {
+// preview shows what a call would do.
+func preview(ctx context.Context, env Env, o *options, s *session.Session, call tool.Call) error {
 	r, d, err := s.Executor.Preview(ctx, call)
 	if err != nil {
 		code := exitError
@@ -162,6 +165,10 @@ func preview(ctx context.Context, env Env, s *session.Session, call tool.Call) e
 			code = exitDenied
 		}
 		return exitf(code, "%v", err)
+	}
+	if !o.json {
+		_, err := io.WriteString(env.Stdout, previewText(r, d))
+		return err
 	}
 	out := struct {
 		Name         string          `json:"name"`
@@ -177,6 +184,25 @@ func preview(ctx context.Context, env Env, s *session.Session, call tool.Call) e
 		}
 	}
 	return printJSON(env.Stdout, out)
+}
+
+// previewText is what a call would do and whether it needs approval, for a user.
+func previewText(r tool.Request, d tool.Decision) string {
+	verdict := map[tool.Verdict]string{tool.Allow: "Allowed", tool.Ask: "Needs approval", tool.Deny: "Denied"}[d.Verdict]
+	if why := d.Why(); why != "" {
+		verdict += ": " + tool.Visible(why)
+	}
+	text := fmt.Sprintf("Would %s\n%s\n", tool.Visible(r.Description), verdict)
+	switch c := r.Confirm.(type) {
+	case nil:
+	case tool.FileDiff:
+		text += ink(false).diff(c.Diff) + warnings(c.Warnings)
+	case tool.Command:
+		text += indented(tool.Visible(c.Line)) + sandboxFact(c) + warnings(c.Warnings)
+	default:
+		text += indented(tool.Visible(strings.TrimRight(c.Markdown(), "\n")))
+	}
+	return text
 }
 
 // printJSON prints one value on one line.
