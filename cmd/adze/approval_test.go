@@ -81,7 +81,7 @@ func TestSavedRuleIsBoundToTheTool(t *testing.T) {
 	d := newDesk(t, `{"mcpServers":{"fake":{"command":"mcpserver"}}}`)
 	call := []string{"tool", "call", "fake__echo", `{"text":"you"}`}
 	out, screen := d.run(t, nil, "u\n", call...)
-	has(t, screen, "save fake__echo as it is now for this [p]roject")
+	has(t, screen, "s  yes, for this session         fake__echo (this version)", "p  yes, always in this project   saves to .adze/settings.json")
 	has(t, out, "you")
 	has(t, d.read(t, filepath.Join(d.home, "settings.json")), `"fake__echo(print:`)
 	out, screen = d.run(t, nil, "", call...)

@@ -211,7 +211,7 @@ func TestLogin(t *testing.T) {
 			t.Errorf("adze %s: %v\n%swant %q", strings.Join(args, " "), err, out, text)
 		}
 	}
-	want(true, "l is in ", "mcp", "add", "l", "--http", l.URL+"/mcp")
+	want(true, "Added MCP server \"l\" in ", "mcp", "add", "l", "--http", l.URL+"/mcp")
 	want(true, "l: it needs a login: adze mcp login l", "mcp", "list")
 	want(false, "there was no login", "mcp", "logout", "l")
 	l.set(func() { l.refuse = true })

@@ -38,7 +38,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--max-turns 0 -p x", `--max-turns: expected a number above 0, got "0"`},
 		{"--max-time soon -p x", `--max-time: expected a time such as 90s or 10m, got "soon"`},
 		{"--yolo --approval-mode plan tool list", "use either --yolo or --approval-mode, not both"},
-		{"tool", "adze tool: no command given"},
+		{"tool", "no command given after 'adze tool'"},
 		{"tool make", `unknown command "tool make"`},
 		{"tool lst", "Did you mean 'adze tool list'?"},
 		{"docter", `unknown command "docter"`},

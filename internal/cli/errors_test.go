@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -32,7 +31,7 @@ func mistakes() []mistake {
 		"mcp", "mcp add x", "mcp add x --http h --sse s", "mcp add --env A x b", "mcp add --env A=b x --sse y", "mcp add --header A:b x y",
 		"mcp add x --http y", "mcp add x https://example.com/mcp", "mcp add --scope all x y", "mcp remove x", "mcp tools", "mcp tools x",
 		"mcp logs x", "mcp login x", "mcp logout x", "mcp reconnect x", "mcp serve now", "mcp serve --tools nope", "mcp serve --http 0.0.0.0:1",
-		"memory", "permission check", "permission check ls -la", "permission check --mode wild -- ls", "permission check --allow Shell(make -- ls",
+		"memory", "permission check", "permission check ls -la", "permission check --mode wild -- ls",
 		"sandbox run", "sandbox run --mode wild -- ls", "trust /nowhere", "trust a b", "demo --json", "demo x", "doctor x", "version x",
 	} {
 		all = append(all, mistake{args: strings.Fields(line)})
@@ -89,34 +88,38 @@ func TestErrorTexts(t *testing.T) {
 	golden(t, filepath.Join("testdata", "errors.txt"), b.String())
 }
 
-// longErrors are the first lines of errors that may exceed maxFirstLine, each with the reason.
+// longErrors are the command lines whose error may have a long first line, each with the reason.
 func longErrors() map[string]string {
-	return map[string]string{}
+	const names, path = "it names every tool, which is the next step", "the path and the position take 50 characters"
+	return map[string]string{
+		"tool show Nope":                names,
+		"tool call nope {}":             names,
+		"mcp serve --tools nope":        names,
+		"tool call read_file {":         "the model reads the same text, with the next step",
+		"sandbox run --mode wild -- ls": "it names every mode",
+		`tool call write_file {"file_path":"/nowhere/x","content":"x"}`: "the model reads the same text: what the call reads and writes",
+		`tool list {"permissions":{"allow":"x"}}`:                       path,
+		`tool list {"permissions":{"deny":["Shell(rm"]}}`:               path,
+	}
 }
 
-// maxFirstLine is the limit for the first line of an error, in characters, without paths of the test.
+// maxFirstLine is the limit for the first line of an error, in characters.
 const maxFirstLine = 100
 
 func TestFirstLinesOfErrorsAreShort(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("testdata", "errors.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	justified := longErrors()
-	var seen []string
-	lines := strings.Split(string(text), "\n")
-	for i, line := range lines {
-		if i == 0 || !strings.HasPrefix(lines[i-1], "(exit code ") || utf8.RuneCountInString(line) <= maxFirstLine {
-			continue
+	for _, m := range mistakes() {
+		line := strings.Join(m.args, " ")
+		for _, text := range m.files {
+			line += " " + text
 		}
-		seen = append(seen, line)
-		if justified[line] == "" {
-			t.Errorf("%d characters: %s\nShorten the first line, or justify it in longErrors.", utf8.RuneCountInString(line), line)
+		_, text, _ := strings.Cut(m.run(t), "\n")
+		first, _, _ := strings.Cut(text, "\n")
+		if n := utf8.RuneCountInString(first); n > maxFirstLine && justified[line] == "" {
+			t.Errorf("adze %s: the first line has %d characters; shorten it, or justify it in longErrors:\n%s", line, n, first)
 		}
-	}
-	for line := range justified {
-		if !slices.Contains(seen, line) {
-			t.Errorf("longErrors contains %q, which no command line prints", line)
+		if strings.HasSuffix(first, ".") {
+			t.Errorf("adze %s: the first line ends with a period:\n%s", line, first)
 		}
 	}
 }

@@ -131,7 +131,7 @@ func groupHelp(group string) command {
 			if len(words) > 0 {
 				return unknownCommand(group, words[0], list)
 			}
-			return usagef("adze %s: no command given\n%s", group, strings.TrimRight(list, "\n"))
+			return usagef("no command given after 'adze %s'\n%s", group, strings.TrimRight(list, "\n"))
 		},
 	}
 }

@@ -73,7 +73,7 @@ func TestAYesForGoodHoldsForTheConnection(t *testing.T) {
 
 func TestMCPUsage(t *testing.T) {
 	for line, want := range map[string]string{
-		"mcp":                         "adze mcp: no command given",
+		"mcp":                         "no command given after 'adze mcp'",
 		"mcp add x":                   "mcp add needs a command",
 		"mcp add x --http h --sse s":  "mcp add needs a command",
 		"mcp add --env A x b":         `expected --env K=V, got "A"`,

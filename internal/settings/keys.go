@@ -167,7 +167,7 @@ func putApprovalMode(s *Settings, g given) (note string, err error) {
 		note = fmt.Sprintf("%q is not supported; using default", said)
 	}
 	if !slices.Contains(modes(), mode) {
-		return "", fmt.Errorf("must be one of %[2]s, got %[1]q", said, strings.Join(modes(), ", "))
+		return "", fmt.Errorf("has the invalid value %q\nExpected one of: %s", said, strings.Join(modes(), ", "))
 	}
 	s.Tools.ApprovalMode = mode
 	return note, nil

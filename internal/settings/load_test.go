@@ -229,7 +229,7 @@ func TestLoadErrors(t *testing.T) {
 		{"a list", "\n []", at + "2:2: expected an object, got a list"},
 		{"not UTF-8", "{\"a\":\n\"\xff\"}", at + "2:2: the file is not UTF-8"},
 		{"deep", strings.Repeat("[", 20_000), at + "1:10001: invalid character '[' exceeded max depth"},
-		{"mode", `{"tools":{"approvalMode":"turbo"}}`, at + `1:26: tools.approvalMode must be one of plan, default, auto-edit, yolo, got "turbo"`},
+		{"mode", `{"tools":{"approvalMode":"turbo"}}`, at + "1:26: tools.approvalMode has the invalid value \"turbo\"\nExpected one of: plan, default, auto-edit, yolo"},
 		{"mode's type", `{"tools":{"approvalMode":true}}`, at + "1:26: tools.approvalMode must be a string, got true"},
 		{"old name's type", `{"approvalMode":[]}`, at + "1:17: tools.approvalMode must be a string, got a list"},
 		{"model's type", `{"model":{"name":{}}}`, at + "1:18: model.name must be a string, got an object"},
@@ -266,9 +266,9 @@ func TestUntrustedFileMustBeReadable(t *testing.T) {
 
 func TestFlagErrors(t *testing.T) {
 	for want, flag := range map[string]Flag{
-		"read settings --x: no.such is not a known setting":                                                            {"--x", "no.such", "1"},
-		`read settings --approval-mode: tools.approvalMode must be one of plan, default, auto-edit, yolo, got "turbo"`: {"--approval-mode", "tools.approvalMode", "turbo"},
-		`read settings --n: tools.truncateToolOutputThreshold must be a whole number, got "many"`:                      {"--n", "tools.truncateToolOutputThreshold", "many"},
+		"read settings --x: no.such is not a known setting": {"--x", "no.such", "1"},
+		"read settings --approval-mode: tools.approvalMode has the invalid value \"turbo\"\nExpected one of: plan, default, auto-edit, yolo": {"--approval-mode", "tools.approvalMode", "turbo"},
+		`read settings --n: tools.truncateToolOutputThreshold must be a whole number, got "many"`:                                            {"--n", "tools.truncateToolOutputThreshold", "many"},
 	} {
 		if _, err := Load(Sources{Flags: []Flag{flag}}); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

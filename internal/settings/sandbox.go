@@ -53,7 +53,7 @@ func putSandbox(s *Settings, g given) (note string, err error) {
 		said = "workspace"
 	}
 	if !slices.Contains(sandboxes(), said) {
-		return "", fmt.Errorf("must be one of %[2]s, got %[1]q", said, strings.Join(sandboxes(), ", "))
+		return "", fmt.Errorf("has the invalid value %q\nExpected one of: %s", said, strings.Join(sandboxes(), ", "))
 	}
 	s.Tools.Sandbox = said
 	return note, nil

@@ -85,7 +85,7 @@ func TestSandboxSettings(t *testing.T) {
 
 func TestSandboxSettingErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"tools":{"sandbox":"tight"}}`:             `tools.sandbox must be one of off, auto, workspace+network, workspace, read-only, got "tight"`,
+		`{"tools":{"sandbox":"tight"}}`:             "tools.sandbox has the invalid value \"tight\"\nExpected one of: off, auto, workspace+network, workspace, read-only",
 		`{"tools":{"sandboxBackend":"docker"}}`:     `tools.sandboxBackend must be built-in or bubblewrap, got "docker"`,
 		`{"tools":{"sandboxBackend":1}}`:            "tools.sandboxBackend must be a string, got 1",
 		`{"tools":{"sandboxWrite":"/"}}`:            `tools.sandboxWrite must be a list of strings, got "/"`,
