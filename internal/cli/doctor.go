@@ -131,7 +131,7 @@ func agentsReport(s *session.Session) []string {
 	for _, r := range s.Definitions.Roles {
 		line := r.Name
 		if unknown := r.Unknown(s.Executor.Registry.All()); len(unknown) > 0 {
-			line += ": unsupported tools (patterns aren't supported), not granted: " + strings.Join(unknown, ", ")
+			line += ": unknown or unsupported tools, not granted: " + strings.Join(unknown, ", ")
 		}
 		if session.IsGrade(r.Model) {
 			line += fmt.Sprintf("; unknown model %q, uses the session's model", r.Model)

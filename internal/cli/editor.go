@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// editorOf is the person's editor.
+// editorOf is the user's editor.
 func editorOf(env Env) string {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		if e := env.Getenv(name); e != "" {
@@ -21,7 +21,7 @@ func editorOf(env Env) string {
 	return "vi"
 }
 
-// canEdit reports whether the call proposes a text that the person could change.
+// canEdit reports whether the call proposes a text that the user could change.
 func (t *terminal) canEdit(r tool.Request) bool {
 	d, ok := r.Confirm.(tool.FileDiff)
 	if !ok {
@@ -31,7 +31,7 @@ func (t *terminal) canEdit(r tool.Request) bool {
 	return ok
 }
 
-// edit opens the proposed text in the person's editor. What they save is what will be written; if they change nothing,
+// edit opens the proposed text in the user's editor. What they save is what will be written; if they change nothing,
 // they are asked again.
 func (t *terminal) edit(ctx context.Context, r tool.Request) (tool.Decision, error) {
 	d, ok := r.Confirm.(tool.FileDiff)

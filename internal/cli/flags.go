@@ -30,7 +30,7 @@ func workFlags() []flag {
 			}},
 		{long: "output-format", short: "o", value: "FORMAT", on: cmdPrompt, about: "output format: text (default), json or stream-json",
 			set: func(o *options, v string) error { return oneOf(&o.format, v, "text", "json", "stream-json") }},
-		{long: "approval-mode", value: "MODE", on: cmdPrompt + " mcp-serve " + cmdTools, about: "approval mode: plan (read-only), default (prompt for changes), auto-edit (approve file edits in the workspace) or yolo (approve everything)",
+		{long: "approval-mode", value: "MODE", on: cmdPrompt + " mcp-serve " + cmdTools, about: "approval mode: plan (read-only), default (prompt for changes),\nauto-edit (approve file edits in the workspace) or yolo (approve everything)",
 			set: setMode},
 		{long: "yolo", short: "y", on: cmdPrompt + " mcp-serve " + cmdTools, about: "approve everything (same as --approval-mode yolo)",
 			set: func(o *options, _ string) error {

@@ -73,7 +73,7 @@ func readForm(schema json.RawMessage) ([]formField, error) {
 	return fields, nil
 }
 
-// isOwnAnswerOf reports whether a field is for an answer of the person's own to the choice before it. Both are asked for
+// isOwnAnswerOf reports whether a field is for an answer of the user's own to the choice before it. Both are asked for
 // in one line: nobody wants to be asked twice whether there is nothing to add.
 func (f formField) isOwnAnswerOf(before formField) bool {
 	return f.name == before.name+"_other" && f.Type == "string" && !f.required && len(f.choices()) == 0 && len(before.choices()) > 0
@@ -143,7 +143,7 @@ func (t *terminal) fillField(ctx context.Context, f formField, answer map[string
 // maxWrong is the number of invalid answers after which a form is given up.
 const maxWrong = 5
 
-// words is what somebody can type into the field, said in a sentence.
+// words is what a user can type into the field, said in a sentence.
 func (f formField) words() string {
 	about := tool.Visible(cmp.Or(f.About, f.Title))
 	if about == "" || about == "Other" {
@@ -189,7 +189,7 @@ func (f formField) hint() string {
 	return hint
 }
 
-// defaultShown is the default as the person would type it.
+// defaultShown is the default as the user would type it.
 func (f formField) defaultShown() string {
 	for i, c := range f.choices() {
 		var value string
@@ -216,7 +216,7 @@ func (f formField) wanted() string {
 	return "answer, or nothing"
 }
 
-// parse reads what was typed, beside words of the person's own. nil leaves the field out.
+// parse reads what was typed, beside words of the user's own. nil leaves the field out.
 func (f formField) parse(typed, words string) (any, error) {
 	if typed == "" {
 		switch {

@@ -96,7 +96,12 @@ func flagRows(c command) [][]string {
 		if own, ok := f.abouts[c.key()]; ok {
 			about = own
 		}
-		rows = append(rows, []string{name, about})
+		for i, line := range strings.Split(about, "\n") {
+			if i > 0 {
+				name = ""
+			}
+			rows = append(rows, []string{name, line})
+		}
 	}
 	return rows
 }

@@ -211,7 +211,7 @@ func mcpLogout(ctx context.Context, env Env, o *options, words []string) error {
 	})
 }
 
-// mcpReconnect starts a server anew and reads its lists again, whatever is cached of it; without a name, all of them.
+// mcpReconnect starts a server again and reads its lists again, whatever is cached of it; without a name, all of them.
 func mcpReconnect(ctx context.Context, env Env, o *options, words []string) error {
 	if len(words) == 0 {
 		return reconnectAll(ctx, env, o)

@@ -145,7 +145,7 @@ func changeSettings(env Env, o *options, change func(path string, text []byte) (
 	if err != nil {
 		return "", err
 	}
-	if session.Scope(o.scope) == session.ForProject { // the person's own settings need no folder
+	if session.Scope(o.scope) == session.ForProject { // the user's own settings need no directory
 		if folder.Path, err = workingDir(env, o.cwd); err != nil {
 			return "", err
 		}

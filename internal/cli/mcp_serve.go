@@ -52,7 +52,7 @@ type kept struct{ io.Writer }
 
 func (kept) Close() error { return nil }
 
-// offered are the names of the tools to offer, nil for all, and the folder they work in. It opens a session to find out, so that
+// offered are the names of the tools to offer, nil for all, and the directory they work in. It opens a session to find out, so that
 // settings that cannot be used stop the start and not the first call.
 func offered(env Env, o *options) (names []string, dir string, err error) {
 	s, err := openSession(env, o, session.Options{})
@@ -135,7 +135,7 @@ func allowing(x permission.Explanation, offer []string, settings string) string 
 	return "Tell the user how to allow it: " + strings.Join(ways, ", or ") + "."
 }
 
-// narrowed are the client's folders that lie in the workspace; nil: it stays as it is.
+// narrowed are the client's directories that lie in the workspace; nil: it stays as it is.
 func narrowed(dir string, roots []string) []string {
 	var within []string
 	for _, root := range roots {

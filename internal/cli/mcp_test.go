@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// A client's folders narrow the workspace and never widen it.
+// A client's directories narrow the workspace and never widen it.
 func TestRootsNarrow(t *testing.T) {
 	dir := session.Canonical(t.TempDir())
 	below := filepath.Join(dir, "a")

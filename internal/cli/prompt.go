@@ -99,7 +99,7 @@ func anyFailed(outcomes []tool.Outcome) bool {
 	return false
 }
 
-// report makes an error readable for whoever reads stderr: a program gets JSON.
+// report makes an error readable for the reader of stderr: a program gets JSON.
 func report(env Env, o *options, err error) error {
 	code := exitCode(err)
 	text := err.Error()

@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
-// sandboxReport is what a person's own settings make of the boxes, for doctor.
+// sandboxReport is what a user's own settings make of the boxes, for doctor.
 func sandboxReport(f session.Folder, t settings.Tools) []string {
 	lines := []string{"tools.sandbox: " + t.Sandbox + ", tools.sandboxBackend: " + t.SandboxBackend}
 	for _, path := range f.SandboxWrite(t) {
@@ -29,7 +29,7 @@ func sandboxReport(f session.Folder, t settings.Tools) []string {
 	return lines
 }
 
-// sandboxRun lets a person try a box: a command with their own terminal, in a box as their settings make it.
+// sandboxRun lets a user try a box: a command with their own terminal, in a box as their settings make it.
 func sandboxRun(ctx context.Context, env Env, o *options, words []string) error {
 	if len(words) == 0 {
 		return usagef("usage: adze sandbox run [--mode MODE] [--backend NAME] -- COMMAND [ARGUMENTS]")

@@ -7,7 +7,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// slashText is what a slash command has for the person.
+// slashText is what a slash command has for the user.
 func slashText(x session.Expansion) string {
 	if len(x.Commands) == 0 {
 		return x.Print

@@ -25,7 +25,7 @@ func piped(env Env, wait bool) (string, error) {
 	if f, ok := env.Stdin.(*os.File); ok {
 		info, err := f.Stat()
 		if err != nil || isTerminal(f) || info.Mode()&fs.ModeCharDevice != 0 {
-			return "", nil // closed, a person, or /dev/null
+			return "", nil // closed, a user, or /dev/null
 		}
 	}
 	type read struct {

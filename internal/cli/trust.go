@@ -23,10 +23,15 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	dir, store := folder.Path, folder.Trust()
 	if o.remove {
+		state, err := store.State(dir, nil)
+		if err == nil && state == trust.Unknown {
+			_, err := fmt.Fprintf(env.Stdout, "%s was not trusted.\n", dir)
+			return err
+		}
 		if err := store.Forget(dir); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(env.Stdout, "Removed trust for %s.\n", dir)
+		_, err = fmt.Fprintf(env.Stdout, "Removed trust for %s.\n", dir)
 		return err
 	}
 	items, err := folder.Wants()

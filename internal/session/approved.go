@@ -16,7 +16,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// approved is a tool from outside as it was when a person allowed it for good.
+// approved is the version of an external tool that the user approved.
 type approved struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -24,7 +24,7 @@ type approved struct {
 	When        time.Time       `json:"when"`
 }
 
-// approvals remember what tools from outside were like when they were allowed, by their fingerprints, so that a person
+// approvals remember what external tools were like when they were allowed, by their fingerprints, so that a user
 // who is asked again can be shown what has changed. They grant nothing: that is for rules, which hold the fingerprint.
 type approvals struct {
 	path string // a file that is lost costs only the comparison
@@ -36,7 +36,7 @@ type approvals struct {
 // maxApprovals is how many are kept, the newest.
 const maxApprovals = 1000
 
-// Asking lets a person be asked by ask: what has changed of a tool since they allowed it is shown first, and what they
+// Asking lets a user be asked by ask: what has changed of a tool since they allowed it is shown first, and what they
 // allow for good is remembered.
 func (s *Session) Asking(ask tool.Asker) tool.Asker {
 	a := &approvals{path: filepath.Join(s.Folder.MCPState(), "approved.json")}
@@ -107,7 +107,7 @@ func (a *approvals) load() {
 func (a *approvals) add(d tool.Declaration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.known = nil // somebody else may have written meanwhile
+	a.known = nil // another process may have written it meanwhile
 	a.load()
 	a.known[d.Fingerprint] = approved{d.Name, d.Description, d.Parameters, time.Now().UTC()}
 	for len(a.known) > maxApprovals {

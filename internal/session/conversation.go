@@ -20,7 +20,7 @@ type ConversationOptions struct {
 	Limits  agent.Limits
 	History []model.Message                 // what was said before
 	Observe func(agent.Event)               // is told what happens; nil: nobody
-	Below   func(agent.Member, agent.Event) // is told what sub-agents do, several at a time; nil: nobody
+	Below   func(agent.Member, agent.Event) // is told what subagents do, several at a time; nil: nobody
 }
 
 // Conversation is a model at work with the session's tools, and the crew that it delegates to.
@@ -70,7 +70,7 @@ func (s *Session) planEnd() string {
 	return "reply with the full plan."
 }
 
-// Run runs a prompt, and goes on while sub-agents in the background still have something to report: all of it in the
+// Run runs a prompt, and goes on while subagents in the background still have something to report: all of it in the
 // time there is.
 func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
 	if c.wall > 0 {

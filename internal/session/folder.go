@@ -14,15 +14,15 @@ import (
 	"github.com/adze-dev/adze/internal/trust"
 )
 
-// Folder is a folder to work in: the settings that count there, and whether the person trusts it.
+// Folder is a directory to work in: the settings that count there, and whether the user trusts it.
 type Folder struct {
 	Path string // absolute and canonical
-	Home string // Adze's own folder
+	Home string // Adze's own directory
 
 	env Env
 }
 
-// Folder is the folder of a path that is absolute and canonical.
+// Folder is the directory of a path that is absolute and canonical.
 func (env Env) Folder(path string) (Folder, error) {
 	home, err := settings.Home(env.Getenv, env.Home)
 	return Folder{Path: path, Home: home, env: env}, err
@@ -32,7 +32,7 @@ func (f Folder) sources() settings.Sources {
 	return settings.Sources{UserHome: f.env.Home, AdzeHome: f.Home, Project: f.Path, Getenv: f.env.Getenv}
 }
 
-// Settings reads the settings. Those of the folder count in full only if the person trusts exactly what it wants.
+// Settings reads the settings. Those of the directory count in full only if the user trusts exactly what it wants.
 func (f Folder) Settings(flags ...settings.Flag) (s *settings.Settings, trusted bool, err error) {
 	src := f.sources()
 	src.Flags = flags
@@ -95,7 +95,7 @@ func (f Folder) places(trusted bool) contextfiles.Places {
 	}
 }
 
-// Scope is whose settings a change goes to. The zero value is the person's own.
+// Scope is whose settings a change goes to. The zero value is the user's own.
 type Scope string
 
 const (

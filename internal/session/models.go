@@ -33,7 +33,7 @@ func IsGrade(name string) bool {
 	return name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// Models are the models of a session: the one that is configured, and those that sub-agents name. There are none until
+// Models are the models of a session: the one that is configured, and those that subagents name. There are none until
 // they are opened.
 type Models struct {
 	env      Env
@@ -90,7 +90,7 @@ func (m *Models) named(ctx context.Context, name string) (model.Model, error) {
 	return opened, nil
 }
 
-// forCrew are the models that sub-agents may name, where the session's own leads; nil: all use the leader's.
+// forCrew are the models that subagents may name, where the session's own leads; nil: all use the leader's.
 func (m *Models) forCrew(ctx context.Context, leader model.Model) func(name string) (model.Model, error) {
 	if own, err := m.current(); err != nil || own != leader {
 		return nil

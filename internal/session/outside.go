@@ -20,7 +20,7 @@ import (
 // there when it answers: nobody waits for that, except who asks for this server.
 const discoveryWait = 10*time.Second + 300*time.Millisecond
 
-// Untrusted is said of a server that only the settings of a folder name which the person does not trust.
+// Untrusted is the error of a server that only an untrusted project configures.
 const Untrusted = "this project isn't trusted; run adze trust"
 
 // Outside is the tools of a session that come from elsewhere. There are none until it is connected.
@@ -41,7 +41,7 @@ type Outside struct {
 	one       string // of the MCP servers, the only one; empty: all
 }
 
-// Connect makes the tools from outside known, if any are configured, and waits for none. Once it has connected it does
+// Connect makes the external tools known, if any are configured, and waits for none. Once it has connected it does
 // nothing.
 func (o *Outside) Connect() {
 	o.settling.Lock()
@@ -132,7 +132,7 @@ func (o *Outside) begin(servers map[string]discover.Server, problems []string) {
 	o.executor.Policy = trusting(o.executor.Policy, o.servers.Trusted)
 }
 
-// Settle waits for the tools from outside that are still on their way, and tells once what failed. Nothing here stops
+// Settle waits for the external tools that are still on their way, and tells once what failed. Nothing here stops
 // the run: it goes on with the tools that are there.
 func (o *Outside) Settle(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).Wait) }
 
@@ -154,7 +154,7 @@ func (o *Outside) settleWith(ctx context.Context, wait func(*discover.Servers, c
 	}
 }
 
-// SettleFor waits for tools from outside until the one of this name is there: what is known is not held up by servers
+// SettleFor waits for external tools until the one of this name is there: what is known is not held up by servers
 // that have nothing to do with it.
 func (o *Outside) SettleFor(ctx context.Context, name string) {
 	if o.declares(name) {
@@ -203,7 +203,7 @@ func (o *Outside) declares(name string) bool {
 	return err == nil && (t.Declaration().Origin == "" || t.Declaration().Name == name)
 }
 
-// Wait waits for what is on its way and gives what went wrong, without a word to the person.
+// Wait waits for what is on its way and gives what went wrong, without a word to the user.
 func (o *Outside) Wait(ctx context.Context) []string {
 	return o.waitWith(ctx, (*discover.Servers).Wait)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// RunAsPerson runs a command that the person typed: it is not asked about.
+// RunAsPerson runs a command that the user typed, without a permission prompt.
 func (s *Session) RunAsPerson(ctx context.Context, command string) (tool.Outcome, error) {
 	args, err := json.Marshal(map[string]any{"command": command, "timeout": 600_000})
 	if err != nil {

@@ -74,7 +74,7 @@ func withoutPunctuation(uri string, known func(string) bool) string {
 	return shorter
 }
 
-// attachResources reads the resources that the person's prompt names. What they hold is told to be data: whoever wrote
+// attachResources reads the resources that the user's prompt names. What they hold is told to be data: whoever wrote
 // it is not the one who asks.
 func (s *Session) attachResources(ctx context.Context, prompt string) []model.Part {
 	if !strings.Contains(prompt, "@") {
@@ -105,7 +105,7 @@ func (s *Session) attachResources(ctx context.Context, prompt string) []model.Pa
 	return parts
 }
 
-// readResource reads a resource, unless a rule is against it. The person has named it, so that is not asked about.
+// readResource reads a resource, unless a rule is against it. The user has named it, so that is not asked about.
 func (s *Session) readResource(ctx context.Context, r resource) ([]tool.Part, error) {
 	if r.server == "" {
 		name, _, _ := strings.Cut(r.text[1:], ":")

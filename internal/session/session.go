@@ -1,15 +1,15 @@
-// Package session wires one run together: from settings to tools, policy, executor, models and tools from outside.
+// Package session sets up one run: settings, tools, policy, executor, models and external tools.
 //
 //	s, err := session.Open(env, session.Options{Dir: dir})
 //	…
 //	defer s.Close()
-//	s.Executor.Ask = s.Asking(ask)         // how a person is asked
+//	s.Executor.Ask = s.Asking(ask)         // how to prompt the user
 //	s.Outside.Connect()                    // tools from elsewhere
 //	m, err := s.Models.Open(ctx)           // the configured model
 //	c := s.Converse(ctx, session.ConversationOptions{Model: m})
 //	answer, err := c.Run(ctx, parts...)
 //
-// It reads no arguments and prints nothing: front ends do. What a person should know goes to Env.Tell.
+// It reads no arguments and prints nothing: front ends do. What a user should know goes to Env.Tell.
 package session
 
 import (
@@ -50,12 +50,12 @@ type Session struct {
 // Options are what a session is opened with. Only Dir must be given.
 type Options struct {
 	Dir     string          // the workspace, canonical
-	AddDirs []string        // further folders of it, absolute
-	Within  []string        // folders of the workspace that the session is held to; nil: all of it
-	Flags   []settings.Flag // settings that the person gave for this run
+	AddDirs []string        // further directories of it, absolute
+	Within  []string        // directories of the workspace that the session is held to; nil: all of it
+	Flags   []settings.Flag // settings that the user gave for this run
 	// SingleCall is for a session of one call: an existing file counts as read, and tools need no conversation.
 	SingleCall bool
-	// Sampling lets servers from outside ask the session's model. Before it is opened they are told that there is none.
+	// Sampling lets MCP servers ask the session's model. Before it is opened they are told that there is none.
 	Sampling bool
 }
 
@@ -167,7 +167,7 @@ func (s *Session) Close() error {
 	return err
 }
 
-// Background moves the commands that run to the background, because the person does not want to wait for them, and gives
+// Background moves the commands that run to the background, because the user does not want to wait for them, and gives
 // their names there.
 func (s *Session) Background() []string { return s.tools.Background() }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// front is a front end of a few lines: a folder, settings, and what the person was told.
+// front is a front end of a few lines: a directory, settings, and what the user was told.
 type front struct {
 	dir, home string
 	vars      map[string]string
@@ -48,7 +48,7 @@ func (f *front) open(t *testing.T, o session.Options) (*session.Session, error) 
 	return s, err
 }
 
-// A front end needs nothing of the command line: it opens a session, says how a person is asked, and talks.
+// A front end needs nothing of the command line: it opens a session, says how a user is asked, and talks.
 func TestAnyFrontEndCanTalk(t *testing.T) {
 	f := newFront(t, `{"permissions":{"allow":["Nonsense("]}}`)
 	path := filepath.Join(f.dir, "a.txt")

@@ -19,7 +19,7 @@ type Slash struct {
 	run func(ctx context.Context, s *Session, words string) (Expansion, error)
 }
 
-// Expansion is what became of a slash command: something for the person, or else what to tell the model.
+// Expansion is what became of a slash command: something for the user, or else what to tell the model.
 type Expansion struct {
 	Print    string
 	Commands []Slash         // to be listed
@@ -65,7 +65,7 @@ func (s *Session) Expand(ctx context.Context, prompt string) (Expansion, bool, e
 	}
 	if !known {
 		if _, err := os.Lstat("/" + name); err == nil {
-			return Expansion{}, false, nil // a folder at the root, and something about it
+			return Expansion{}, false, nil // a directory at the root, and something about it
 		}
 		return Expansion{}, true, errorf(ErrPrompt, "unknown command /%s (available: %s)\n"+
 			"To send it as text, start with a space.", name, strings.Join(slashNames(s.Slashes()), ", "))

@@ -9,10 +9,10 @@ import (
 
 // Sources is where settings come from. Whatever is empty is not looked at.
 type Sources struct {
-	UserHome string                   // the person's home folder, for .qwen
+	UserHome string                   // the user's home directory, for .qwen
 	AdzeHome string                   // see Home
-	Project  string                   // the folder worked in
-	Trusted  bool                     // the person trusts Project: its settings count in full; otherwise they only tighten
+	Project  string                   // the directory worked in
+	Trusted  bool                     // the user trusts Project: its settings count in full; otherwise they only tighten
 	Getenv   func(name string) string // the environment
 	Flags    []Flag                   // what the command line says; the last of a key wins
 }
@@ -103,7 +103,7 @@ func (l *loader) files(src Sources) error {
 		if err != nil {
 			return err
 		}
-		// Started in the home folder, the project's files are the person's own, and count as those.
+		// Started in the home directory, the project's files are the user's own, and count as those.
 		if f == nil || slices.ContainsFunc(seen, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
 			continue
 		}
@@ -179,7 +179,7 @@ func (l *loader) meaning(name string) (holds, known bool) {
 	return holds, known
 }
 
-// put takes a value, unless it comes from a folder that may only tighten and does not.
+// put takes a value, unless it comes from a directory that may only tighten and does not.
 func (l *loader) put(k key, g given, tightenOnly bool) error {
 	after := l.settings
 	note, err := k.put(&after, g)

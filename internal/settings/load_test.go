@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// place writes files below a new folder and returns sources that read them: home/.qwen, home/.adze, app/.qwen and
+// place writes files below a new directory and returns sources that read them: home/.qwen, home/.adze, app/.qwen and
 // app/.adze are the four layers.
 func place(t *testing.T, files map[string]string) (dir string, src Sources) {
 	t.Helper()
@@ -32,7 +32,7 @@ func place(t *testing.T, files map[string]string) (dir string, src Sources) {
 	}
 }
 
-// summary is what a test looks at: values, then notes, unknown keys and the error without the folder's name.
+// summary is what a test looks at: values, then notes, unknown keys and the error without the directory's name.
 type summary struct {
 	Mode, Model      string
 	Threshold        int
