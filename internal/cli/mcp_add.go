@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
+	"os/exec"
 	"strings"
 
 	"github.com/adze-dev/adze/discover"
@@ -44,6 +46,11 @@ func mcpAdd(_ context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "%s MCP server %q in %s: %s\n", done, alias, path, tool.Visible(string(raw)))
+	if server.Command != "" && env.Getenv("PATH") != "" {
+		if _, err := exec.LookPath(server.Command); errors.Is(err, exec.ErrNotFound) {
+			env.tell(fmt.Sprintf("warning: command %q not found in PATH", server.Command))
+		}
+	}
 	if session.Scope(o.scope) == session.ForProject {
 		fmt.Fprintln(env.Stdout, "Run 'adze trust' to enable it.")
 	}
