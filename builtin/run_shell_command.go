@@ -64,7 +64,7 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 	if dir.Abs != s.files.ws.Project() {
 		shown = dir.Abs
 	}
-	inv.Confirm = tool.Command{Line: a.Command, Directory: dir.Abs, Purpose: a.Description, Warnings: append(warningsFor(a), s.boxes.warnings()...)}
+	inv.Confirm = tool.Command{Line: a.Command, Directory: dir.Abs, Purpose: a.Description, Sandbox: s.boxes.name(), Warnings: append(warningsFor(a), s.boxes.warnings()...)}
 	inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 		if err := ctx.Err(); err != nil {
 			return tool.Result{}, err

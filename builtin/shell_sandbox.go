@@ -97,12 +97,18 @@ func (b *boxes) spec(mode sandbox.Mode) *sandbox.Spec {
 	return s
 }
 
+// name is the sandbox that an approved command runs in, or "off".
+func (b *boxes) name() string {
+	if b.auto {
+		return "off"
+	}
+	return string(b.mode)
+}
+
 // warnings are what a person who is asked about a command should know of its box.
 func (b *boxes) warnings() []string {
 	switch {
-	case b.auto:
-		return []string{"it runs without a sandbox"}
-	case b.mode == sandbox.Off || b.mode == sandbox.ReadOnly:
+	case b.auto || b.mode == sandbox.Off || b.mode == sandbox.ReadOnly:
 		return nil
 	}
 	p, err := (&sandbox.Spec{Mode: b.mode, Protect: []string{os.DevNull}, UnixSockets: b.UnixSockets, Bubblewrap: b.Bubblewrap}).Plan()

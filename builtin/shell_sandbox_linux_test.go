@@ -164,10 +164,11 @@ func TestOnceMoreInTheBackground(t *testing.T) {
 
 // A person who is asked knows whether there will be a box.
 func TestSandboxInTheConfirmation(t *testing.T) {
-	for mode, want := range map[string]string{"auto": "it runs without a sandbox", "off": "", "workspace": ""} {
+	for mode, want := range map[string]string{"auto": "off ", "off": "off ", "workspace": "workspace "} {
 		var seen string
 		x := boxedIn(t, t.TempDir(), Sandbox{Mode: mode}, tool.Ask, func(_ context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {
-			seen = strings.Join(r.Confirm.(tool.Command).Warnings, "; ")
+			c := r.Confirm.(tool.Command)
+			seen = c.Sandbox + " " + strings.Join(c.Warnings, "; ")
 			return tool.Decision{Verdict: tool.Allow}, nil
 		})
 		call(t, x, "run_shell_command", args{"command": "true"})
@@ -261,7 +262,8 @@ func TestSandboxInBarrenPlaces(t *testing.T) {
 		seen := ""
 		x.Policy = func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask} }
 		x.Ask = func(_ context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {
-			seen = strings.Join(r.Confirm.(tool.Command).Warnings, "; ")
+			c := r.Confirm.(tool.Command)
+			seen = c.Sandbox + " " + strings.Join(c.Warnings, "; ")
 			return tool.Decision{Verdict: tool.Allow}, nil
 		}
 		text := call(t, x, "run_shell_command", args{"command": "true"}).Result.Text()

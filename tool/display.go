@@ -30,7 +30,8 @@ func (l Literal) Markdown() string { return Fence("", string(l)) }
 type Command struct {
 	Line      string // the complete command
 	Directory string
-	Purpose   string // what it is for, as the model says
+	Purpose   string // what it is for, in the model's words
+	Sandbox   string // the sandbox it would run in, or "off"
 	Warnings  []string
 }
 
@@ -43,6 +44,9 @@ func (c Command) Markdown() string {
 	}
 	if c.Purpose != "" {
 		fmt.Fprintf(&b, "\nThe model says: %s", oneLine(c.Purpose))
+	}
+	if c.Sandbox != "" {
+		fmt.Fprintf(&b, "\nSandbox: %s", c.Sandbox)
 	}
 	for _, w := range c.Warnings {
 		fmt.Fprintf(&b, "\nWarning: %s", oneLine(w))

@@ -37,7 +37,7 @@ func TestHomeWithoutHOME(t *testing.T) {
 	}
 	cmd := exec.Command("adze", "doctor")
 	cmd.Dir, cmd.Env = t.TempDir(), []string{"PATH=" + os.Getenv("PATH")}
-	if out, _ := cmd.CombinedOutput(); !strings.Contains(string(out), "your own are in "+u.HomeDir+"/.adze\n") { // which may hold anything
+	if out, _ := cmd.CombinedOutput(); !strings.Contains(string(out), "user settings: "+u.HomeDir+"/.adze/settings.json\n") { // which may hold anything
 		t.Errorf("doctor: %s", out)
 	}
 }
@@ -86,7 +86,7 @@ func TestNoHomeAtAll(t *testing.T) {
 	if out := run("", "tool", "call", "run_shell_command", `{"command":"echo fine"}`); !strings.HasPrefix(out, why) || !strings.Contains(out, "Output: fine\n") {
 		t.Error(out)
 	}
-	if out := run("", "doctor"); !strings.Contains(out, "the approval mode is default") || strings.Contains(out, "agents\n  helper") {
+	if out := run("", "doctor"); !strings.Contains(out, "approval mode: default") || strings.Contains(out, "agents\n  helper") {
 		t.Error(out)
 	}
 	if out := run("", "version"); strings.Contains(out, "home") {

@@ -211,7 +211,7 @@ func TestLogin(t *testing.T) {
 			t.Errorf("adze %s: %v\n%swant %q", strings.Join(args, " "), err, out, text)
 		}
 	}
-	want(true, "l is in ", "mcp", "add", "l", "--http", l.URL+"/mcp")
+	want(true, "Added MCP server \"l\" in ", "mcp", "add", "l", "--http", l.URL+"/mcp")
 	want(true, "l: login required: run 'adze mcp login l'", "mcp", "list")
 	want(false, "not logged in", "mcp", "logout", "l")
 	l.set(func() { l.refuse = true })
@@ -219,7 +219,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	l.set(func() { l.refuse, l.counts = false, lodgeCounts{} })
-	if out, err := h.login(t); err != nil || !strings.Contains(out, "Logged in at l.") {
+	if out, err := h.login(t); err != nil || !strings.Contains(out, "Logged in to l.") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	tokens := filepath.Join(h.home, "mcp", "mcp-tokens.json")
@@ -250,6 +250,6 @@ func TestLogin(t *testing.T) {
 	}
 	want(true, "hello", call...)
 	strangersTokens(t, h, call)
-	want(true, "The login at l is forgotten.", "mcp", "logout", "l")
+	want(true, "Logged out of l.", "mcp", "logout", "l")
 	want(false, "login required", call...)
 }

@@ -26,7 +26,7 @@ func TestSampling(t *testing.T) {
 	d.write(t, filepath.Join(d.home, "settings.json"), strings.Replace(asking, `"mcp__fake"`, ``, 1)) // so that calls are asked about, with rules to save
 	out, screen := d.run(t, model, "y\ny\n", "-p", "make a poem", "--model", "m")
 	has(t, out, "done")
-	has(t, screen, "MCP server fake requests a model response (up to 8192 tokens)", "system: You are a poet.", `user: A line about \u202Etrees.`, "[y]es, [n]o? ")
+	has(t, screen, "MCP server fake requests a model response (up to 8192 tokens)", "system: You are a poet.", `user: A line about \u202Etrees.`, "Allow? [y/n] ")
 	lacks(t, screen[strings.Index(screen, "requests a model response"):], "lways", "save")
 }
 

@@ -168,7 +168,7 @@ func TestTerminalColorsDiffs(t *testing.T) {
 				{Expect: []string{"denied by the user: use make instead"}, Text: "done"},
 			}})
 			end := s.begin(t, model, "-p", "go", "--model", "m")
-			s.Await("everywhere? ", 1)
+			s.Await("Allow? [y/s/p/u/e/n] ", 1)
 			s.Type("n: use make instead\n")
 			if code := end(); code != 0 {
 				t.Errorf("exit code %d", code)

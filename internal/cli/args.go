@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"strings"
+
+	"github.com/adze-dev/adze/tool"
 )
 
 // options is what the command line says.
@@ -41,13 +43,14 @@ type options struct {
 	used []*flag // in the order given
 }
 
-// flag is one flag of the line. All flags stand in one table, so that a flag means the same with every command, may
-// stand before or after the words, and is described once.
+// flag is one command-line flag. All flags are in one table, so that a flag works the same with every command and may
+// come before or after the words.
 type flag struct {
 	long, short string
 	value       string // what it takes, for the help; empty: nothing
 	about       string
-	on          string // the commands that know it, separated by blanks
+	abouts      map[string]string // another text for some of the commands
+	on          string            // the commands that know it, separated by blanks
 	set         func(o *options, value string) error
 }
 
@@ -79,7 +82,7 @@ func parse(flags []flag, args []string) (*options, []string, error) {
 		name, value, hasValue := strings.Cut(arg, "=")
 		f := find(flags, name)
 		if f == nil {
-			return nil, nil, usagef("there is no flag %s%s", name, nearFlag(flags, name))
+			return nil, nil, usagef("unknown flag %s\n%s", name, nearFlag(flags, name, words))
 		}
 		switch {
 		case f.value == "" && hasValue:
@@ -113,15 +116,26 @@ func find(flags []flag, name string) *flag {
 	return nil
 }
 
-// nearFlag names the flag that begins like a wrong one.
-func nearFlag(flags []flag, name string) string {
+// nearFlag is the next step after a wrong flag: the flag that it is close to, and the help of the command.
+func nearFlag(flags []flag, name string, words []string) string {
+	help := "See 'adze --help'."
+	c, _, err := choose(words)
+	if err == nil && c.name != "" {
+		help = "See 'adze " + c.name + " --help'."
+	}
+	if err == nil && c.name == "permission check" && !strings.HasPrefix(name, "--") {
+		return "Put the command after --: adze permission check -- 'COMMAND'"
+	}
 	for _, f := range flags {
 		long := "--" + f.long
-		if len(name) > 3 && (strings.HasPrefix(long, name) || strings.HasPrefix(name, long) || strings.HasPrefix(long, name[:len(name)-2])) {
-			return "; did you mean " + long + "?"
+		if err == nil && !f.known(c.key()) {
+			continue
+		}
+		if len(name) > 3 && (strings.HasPrefix(long, name) || tool.Distance(name, long) <= 2) {
+			return "Did you mean " + long + "? " + help
 		}
 	}
-	return "; adze --help lists them"
+	return help
 }
 
 // known reports whether the flag belongs to the command.

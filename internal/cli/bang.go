@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/internal/session"
 )
 
-// bang splits a prompt that begins with "!": its first line is a command that the person runs, what follows is for the
+// bang splits a prompt that begins with "!": its first line is a command that the user runs, what follows is for the
 // model.
 func bang(prompt string) (command, rest string, ok bool) {
 	line, ok := strings.CutPrefix(prompt, "!")
@@ -20,7 +20,7 @@ func bang(prompt string) (command, rest string, ok bool) {
 	return strings.TrimSpace(command), strings.TrimSpace(rest), true
 }
 
-// bangPrompt runs the command of a prompt that begins with one. What it printed goes to the person and, if there is a
+// bangPrompt runs the command of a prompt that begins with one. What it printed goes to the user and, if there is a
 // prompt beside it, to the model: it gives what is left for that, and nothing if the command was all.
 func bangPrompt(ctx context.Context, env Env, s *session.Session, prompt string) (string, error) {
 	command, rest, ok := bang(prompt)
@@ -28,7 +28,7 @@ func bangPrompt(ctx context.Context, env Env, s *session.Session, prompt string)
 		return prompt, nil
 	}
 	if command == "" {
-		return "", exitf(exitInput, "there is no command after the !")
+		return "", exitf(exitInput, "no command after !")
 	}
 	out, err := s.RunAsPerson(ctx, command)
 	if err != nil {

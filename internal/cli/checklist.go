@@ -13,7 +13,7 @@ const mostSteps = 20
 // checklist is a list of steps, each on a line behind margin; of a long one, what is done is left out first.
 func checklist(list builtin.TodoList, margin string) string {
 	if len(list) > mostSteps {
-		list = append(builtin.TodoList{{Content: fmt.Sprintf("(%d of %d steps are done)", len(list)-len(list.Open()), len(list)), Status: builtin.TodoCompleted}}, list.Open()...)
+		list = append(builtin.TodoList{{Content: fmt.Sprintf("(%d of %d steps done)", len(list)-len(list.Open()), len(list)), Status: builtin.TodoCompleted}}, list.Open()...)
 	}
 	more := len(list) - mostSteps
 	list = list[:min(len(list), mostSteps)]

@@ -1,8 +1,8 @@
-// Package cli is the command line: it reads flags, opens a session, asks the person, and prints what comes of it.
+// Package cli is the command line: it reads flags, opens a session, prompts the user, and prints the results.
 //
 //	os.Exit(cli.Run(ctx, cli.Env{Args: os.Args[1:], Stdin: os.Stdin, …}))
 //
-// Package session wires the other packages together; what they decide is not decided here.
+// Package session connects the other packages; this one decides nothing that they decide.
 package cli
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Env is all that a run may know of the world around it.
+// Env is the environment of a run.
 type Env struct {
 	Args    []string // without the program's name
 	Stdin   io.Reader
@@ -27,10 +27,10 @@ type Env struct {
 	Getenv  func(string) string
 	Environ []string       // for commands; nil: this process's
 	Helper  builtin.Helper // keeps commands from escaping
-	Dir     string         // the current folder
-	Home    string         // of the person
+	Dir     string         // the current directory
+	Home    string         // the user's home directory
 	Version string
-	// Terminal reports whether a person sits at both ends: they can be asked, and see what is printed.
+	// Terminal reports whether stdin and stderr are a terminal: the user can answer prompts.
 	Terminal bool
 
 	homeless error // why there is no home directory
@@ -38,7 +38,7 @@ type Env struct {
 
 // FromOS is the environment of this process. helper is what adze.Main returned, first of all in main.
 func FromOS(version string, helper builtin.Helper) Env {
-	dir, _ := os.Getwd() // a deleted folder is reported by whoever needs it
+	dir, _ := os.Getwd() // commands that need a directory report a deleted one
 	home, err := homedir.Dir()
 	env := Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
@@ -84,7 +84,7 @@ func (c command) key() string {
 	return strings.ReplaceAll(c.name, " ", "-")
 }
 
-// Run does what the command line says and gives the exit code.
+// Run runs a command line and returns the exit code.
 func Run(ctx context.Context, env Env) int {
 	err := run(ctx, env)
 	code := exitCode(err)
@@ -105,7 +105,7 @@ func run(ctx context.Context, env Env) error {
 	}
 	for _, f := range o.used {
 		if !f.known(c.key()) {
-			return usagef("--%s is not a flag of %s; adze %s--help lists them", f.long, title(c), trailing(c.name))
+			return misplaced(f, c)
 		}
 	}
 	switch {
@@ -114,7 +114,7 @@ func run(ctx context.Context, env Env) error {
 	case o.version:
 		return printVersion(ctx, env, o, nil)
 	case o.yolo && o.mode != "":
-		return usagef("--yolo and --approval-mode are two ways to say one thing; give one of them")
+		return usagef("use either --yolo or --approval-mode, not both")
 	}
 	if c.homeless {
 		return c.run(ctx, env, o, words)
@@ -210,6 +210,14 @@ func isClose(word, name string) bool {
 	return strings.IndexFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) < 0 && tool.Distance(word, name) <= max(1, len(name)/3)
 }
 
+// misplaced is the error for a flag of another command.
+func misplaced(f *flag, c command) error {
+	if c.name == "" && f.long == "json" {
+		return usagef("--json can't be used with a prompt\nUse --output-format json.")
+	}
+	return usagef("--%s can't be used with %s\nSee 'adze %s--help'.", f.long, title(c), trailing(c.name))
+}
+
 func title(c command) string {
 	if c.name == "" {
 		return "a prompt"
@@ -224,7 +232,7 @@ func trailing(name string) string {
 	return name + " "
 }
 
-// takes refuses words that a command has no use for.
+// takes returns a usage error unless there are n words.
 func takes(words []string, n int, usage string) error {
 	if len(words) != n {
 		return usagef("usage: adze %s", usage)

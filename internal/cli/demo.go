@@ -23,23 +23,23 @@ import (
 //go:embed demo
 var demoFiles embed.FS
 
-const demoTask = "greet.sh should greet the world when nobody is named, as README.txt says.\nMend it by the house rules at %s"
+const demoTask = "greet.sh should print \"Hello, world!\" when called without a name, as README.txt says.\nFix it, following the style guide at %s"
 
-// demoEnd is how the task says that the files end.
+// demoEnd is the expected content of the files after the demo.
 var demoEnd = map[string]string{
-	"greet.sh":    "#!/bin/sh\n# Greets whoever is named, or the world.\necho \"Hello, ${1:-world}!\"\n",
-	"CHANGES.txt": "greet.sh greets the world when nobody is named.\n",
+	"greet.sh":    "#!/bin/sh\n# Prints a greeting for NAME, or for the world without one.\necho \"Hello, ${1:-world}!\"\n",
+	"CHANGES.txt": "greet.sh prints \"Hello, world!\" when called without a name.\n",
 }
 
-// runDemo plays a recorded model through the real loop and the real tools, in a scratch folder, and checks the files
-// in the end.
+// runDemo runs a recorded model with the real agent loop and tools, in a temporary directory, and checks the resulting
+// files.
 func runDemo(ctx context.Context, env Env, o *options, words []string) (err error) {
 	if err := takes(words, 0, "demo"); err != nil {
 		return err
 	}
 	scratch, err := os.MkdirTemp("", "adze-demo-")
 	if err != nil {
-		return fmt.Errorf("make a scratch folder for the demo: %w", err)
+		return fmt.Errorf("create a temporary directory for the demo: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	scratch = session.Canonical(scratch)
@@ -50,7 +50,7 @@ func runDemo(ctx context.Context, env Env, o *options, words []string) (err erro
 	defer closePage()
 	d := &demo{env: env, work: filepath.Join(scratch, "greeting"), titles: map[string]string{}}
 	if err := layOut(d.work, scratch, page.Host); err != nil {
-		return fmt.Errorf("lay out the demo: %w", err)
+		return fmt.Errorf("set up the demo: %w", err)
 	}
 	o.cwd, o.mode, o.yolo = d.work, string(permission.Plan), false
 	s, err := openSession(d.quiet(scratch), o, session.Options{})
@@ -66,15 +66,15 @@ func runDemo(ctx context.Context, env Env, o *options, words []string) (err erro
 	if err != nil {
 		return err
 	}
-	d.say("A demonstration. The model's words are RECORDED; the loop, the policy, the tools and the files are REAL,")
-	d.say("in the scratch folder %s, which is removed at the end.", d.work)
-	d.say("It begins in plan mode: nothing is changed before a plan is agreed to.\n")
+	d.say("Demo: model responses are prerecorded; everything else is real (agent loop, permissions, tools,")
+	d.say("files in %s, deleted afterwards).", d.work)
+	d.say("It starts in plan mode: read-only until you approve a plan.\n")
 	task := fmt.Sprintf(demoTask, page)
 	d.say("task      %s", strings.ReplaceAll(task, "\n", "\n          "))
-	d.say("          (a page that the demo serves itself, on this machine)\n")
-	talk := s.Converse(ctx, session.Talk{Model: m, Limits: limits(o), Observe: d.event, Below: d.below})
+	d.say("          (a page that the demo serves from this machine)\n")
+	talk := s.Converse(ctx, session.ConversationOptions{Model: m, Limits: limits(o), Observe: d.event, Below: d.below})
 	if _, err := talk.Run(ctx, model.Text(task)); err != nil {
-		return fmt.Errorf("play the demo: %w", err)
+		return fmt.Errorf("demo failed: %w", err)
 	}
 	return d.check()
 }
@@ -84,7 +84,7 @@ type pageURL struct{ Host string }
 
 func (p pageURL) String() string { return "http://" + p.Host + "/rules.html" }
 
-// servePage serves the page of the house rules on this machine, so that the demo needs no network.
+// servePage serves the style guide on this machine, so that the demo needs no network.
 func servePage() (pageURL, func(), error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -103,7 +103,7 @@ func servePage() (pageURL, func(), error) {
 	return pageURL{l.Addr().String()}, func() { _ = server.Close(); <-ended }, nil
 }
 
-// layOut copies the demo's project, and allows its page as a person would: web_fetch refuses what is on this machine.
+// layOut copies the demo's project, and allows its page in settings: web_fetch denies private addresses otherwise.
 func layOut(work, scratch, host string) error {
 	project, err := fs.Sub(demoFiles, "demo/project")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// demo tells what happens as it happens.
+// demo prints what happens as it happens.
 type demo struct {
 	env      Env
 	work     string
@@ -72,7 +72,7 @@ func (d *demo) event(e agent.Event) {
 	}
 }
 
-// running notes what a call is called. One that gives work away is told at once: what comes of it stands below.
+// running records the title of a call. That of a subagent is printed at once, above what the subagent does.
 func (d *demo) running(r tool.Request) {
 	title := r.Declaration.Title() + ": " + r.Description
 	if r.Declaration.Needs == tool.NeedsModel {
@@ -90,7 +90,7 @@ func (d *demo) title(c tool.Call) string {
 	return d.titles[c.By+"/"+c.ID]
 }
 
-// below tells what a sub-agent has done.
+// below prints what a subagent has done.
 func (d *demo) below(m agent.Member, e agent.Event) {
 	if r, ok := e.(agent.Responded); ok {
 		for _, o := range r.Outcomes {
@@ -99,7 +99,7 @@ func (d *demo) below(m agent.Member, e agent.Event) {
 	}
 }
 
-// mostLines is how much of a result is told.
+// mostLines is how many lines of a result are printed.
 const mostLines = 12
 
 func (d *demo) ended(o tool.Outcome) {
@@ -127,21 +127,21 @@ func (d *demo) ended(o tool.Outcome) {
 	}
 }
 
-// answer says yes in the place of a person, in the open.
+// answer approves a call in place of a user, and shows that it did.
 func (d *demo) answer(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	text := question(r, why, nil, false) + "\nGo ahead? yes (said by the demo: there is no terminal to ask at)"
+	text := question(r, why, nil, false) + "\nAllow? yes (answered by the demo)"
 	d.say("question  %s", strings.ReplaceAll(text, "\n", "\n          "))
 	return tool.Decision{Verdict: tool.Allow}, nil
 }
 
-// check compares the files with what the task says.
+// check compares the files with the task.
 func (d *demo) check() error {
 	for name, want := range demoEnd {
 		got, err := os.ReadFile(filepath.Join(d.work, name))
 		if err != nil || string(got) != want {
-			return exitf(exitError, "the demo did not end well: %s is not as the task says, which may be for a no of yours (%v)", name, err)
+			return exitf(exitError, "demo failed: %s doesn't have the expected content (did you deny a step?)", name)
 		}
 	}
-	d.say("\nThe files are as the task says. Now with a model of your own: adze --help")
+	d.say("\nDone: all files match the task. Next: connect a model (adze doctor) and run adze -p \"…\".")
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// doctor says what works here, what does not, and why.
+// doctor reports what works on this machine, what does not, and why.
 func doctor(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "doctor"); err != nil {
 		return err
@@ -28,10 +29,10 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 	if err := r.Close(); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		section(w, "sandbox", health.Sandbox.Lines(false)...)
-		section(w, "settings", "cannot be used: "+err.Error())
+		section(w, "settings", "invalid: "+err.Error())
 		return exitf(exitCode(err), "")
 	}
 	defer closeSession(env, s)
@@ -39,7 +40,7 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 	section(w, "settings", settingsReport(s)...)
 	name := ""
 	if m, err := s.Models.Open(ctx); err != nil {
-		section(w, "model", err.Error())
+		section(w, "model", strings.Split(err.Error(), "\n")...)
 	} else {
 		name = m.Name()
 		section(w, "model", name)
@@ -48,11 +49,11 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 		section(w, "agents", lines...)
 	}
 	outside := outsideReport(ctx, s, name)
-	section(w, "tools", append([]string{fmt.Sprintf("%d, see adze tool list", len(s.Executor.Registry.All()))}, outside...)...)
+	section(w, "tools", append([]string{fmt.Sprintf("%d tools (see adze tool list)", len(s.Executor.Registry.All()))}, outside...)...)
 	return nil
 }
 
-// outsideReport is a line for everything that brings tools from outside, and for what hinders it.
+// outsideReport is a line for every source of external tools, and for its problems.
 func outsideReport(ctx context.Context, s *session.Session, modelName string) []string {
 	s.Outside.Connect()
 	s.Outside.Wait(ctx) // what failed is told below
@@ -67,7 +68,7 @@ func outsideReport(ctx context.Context, s *session.Session, modelName string) []
 		}
 		lines = append(lines, line)
 		if unknown := discover.UnknownKeys(s.Settings.MCP.Servers[l.Name].JSON); len(unknown) > 0 {
-			lines = append(lines, fmt.Sprintf("MCP server %s: %s means nothing to adze", l.Name, strings.Join(unknown, ", ")))
+			lines = append(lines, fmt.Sprintf("MCP server %s: unknown setting %s", l.Name, strings.Join(unknown, ", ")))
 		}
 		if n := len(l.Warnings); n > 0 {
 			lines = append(lines, fmt.Sprintf("MCP server %s: %s, see adze mcp list", l.Name, counted(n, "warning")))
@@ -80,16 +81,16 @@ func outsideReport(ctx context.Context, s *session.Session, modelName string) []
 		}
 	}
 	if most := s.Outside.Budget(modelName); most > 0 && tokens > most {
-		lines = append(lines, fmt.Sprintf("those from outside take about %d tokens, over the %d of tools.toolSearch.threshold: the model finds them with %s",
+		lines = append(lines, fmt.Sprintf("external tools take about %d tokens, over the limit of %d (tools.toolSearch.threshold): the model loads them with %s",
 			tokens, most, builtin.ToolSearch))
 	}
 	return lines
 }
 
-// commandReport says what came of the discovery command.
+// commandReport reports the result of the discovery command.
 func commandReport(registry *tool.Registry, ended bool, said []string) []string {
 	if !ended {
-		return []string{"the discovery command has not ended within 10 s"}
+		return []string{"the discovery command timed out after 10 s"}
 	}
 	n := 0
 	for _, d := range registry.All() {
@@ -97,7 +98,7 @@ func commandReport(registry *tool.Registry, ended bool, said []string) []string 
 			n++
 		}
 	}
-	lines := []string{"the discovery command brings " + counted(n, "tool")}
+	lines := []string{"the discovery command provides " + counted(n, "tool")}
 	for _, one := range said {
 		lines = append(lines, strings.ReplaceAll(one, "\n", "\n    ")) // what it said may be many lines
 	}
@@ -111,29 +112,29 @@ func counted(n int, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
-// settingsReport is what was taken of settings in a way that a person might not expect.
+// settingsReport lists the settings that a user might not expect.
 func settingsReport(s *session.Session) []string {
-	lines := []string{"your own are in " + s.Folder.Home, "the approval mode is " + s.Policy.Mode().String()}
+	lines := []string{"user settings: " + filepath.Join(s.Folder.Home, "settings.json"), "approval mode: " + s.Policy.Mode().String()}
 	for _, n := range s.Settings.Notes() {
 		lines = append(lines, n.String())
 	}
 	for _, u := range s.Settings.Unknown() {
-		lines = append(lines, fmt.Sprintf("%s: %s means nothing to adze", u.From, u.Key))
+		lines = append(lines, fmt.Sprintf("%s: unknown setting %q", u.From, u.Key))
 	}
 	return lines
 }
 
-// agentsReport is the sub-agents that people have defined, and what of them cannot be kept. Tools of servers that are
-// not connected are not known here.
+// agentsReport lists the defined subagents and their unsupported settings. The tools of servers that are not connected
+// are unknown here.
 func agentsReport(s *session.Session) []string {
 	var lines []string
 	for _, r := range s.Definitions.Roles {
 		line := r.Name
 		if unknown := r.Unknown(s.Executor.Registry.All()); len(unknown) > 0 {
-			line += ": there are no tools of these names, so it is not given them: " + strings.Join(unknown, ", ")
+			line += ": unknown or unsupported tools, not granted: " + strings.Join(unknown, ", ")
 		}
 		if session.IsGrade(r.Model) {
-			line += fmt.Sprintf("; the model %q is another program's word: it uses that of the session", r.Model)
+			line += fmt.Sprintf("; unknown model %q, uses the session's model", r.Model)
 		}
 		lines = append(lines, line)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// editorOf is the person's editor.
+// editorOf is the user's editor.
 func editorOf(env Env) string {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		if e := env.Getenv(name); e != "" {
@@ -21,7 +21,7 @@ func editorOf(env Env) string {
 	return "vi"
 }
 
-// canEdit reports whether the call proposes a text that the person could change.
+// canEdit reports whether the call proposes a text that the user could change.
 func (t *terminal) canEdit(r tool.Request) bool {
 	d, ok := r.Confirm.(tool.FileDiff)
 	if !ok {
@@ -31,21 +31,21 @@ func (t *terminal) canEdit(r tool.Request) bool {
 	return ok
 }
 
-// edit opens the proposed text in the person's editor. What they save is what will be written; if they change nothing,
+// edit opens the proposed text in the user's editor. What they save is what will be written; if they change nothing,
 // they are asked again.
 func (t *terminal) edit(ctx context.Context, r tool.Request) (tool.Decision, error) {
 	d, ok := r.Confirm.(tool.FileDiff)
 	if !ok {
-		return tool.Decision{}, fmt.Errorf("there is no text to edit")
+		return tool.Decision{}, fmt.Errorf("this call has no text to edit")
 	}
 	dir, err := os.MkdirTemp("", "adze-edit-")
 	if err != nil {
-		return tool.Decision{}, fmt.Errorf("make a file to edit: %w", err)
+		return tool.Decision{}, fmt.Errorf("create a file to edit: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, filepath.Base(d.File))
 	if err := os.WriteFile(path, []byte(d.New), 0o600); err != nil {
-		return tool.Decision{}, fmt.Errorf("make a file to edit: %w", err)
+		return tool.Decision{}, fmt.Errorf("create a file to edit: %w", err)
 	}
 	// The variable is a command for the shell, as git takes it: "code --wait".
 	cmd := exec.CommandContext(ctx, "sh", "-c", t.editor+` "$1"`, "sh", path)
@@ -55,14 +55,14 @@ func (t *terminal) edit(ctx context.Context, r tool.Request) (tool.Decision, err
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return tool.Decision{}, fmt.Errorf("read what was edited: %w", err)
+		return tool.Decision{}, fmt.Errorf("read the edited file: %w", err)
 	}
 	if string(text) == d.New {
 		return tool.Decision{}, nil
 	}
 	args, ok := builtin.Rework(r, string(text))
 	if !ok {
-		return tool.Decision{}, fmt.Errorf("this call cannot take an edited text")
+		return tool.Decision{}, fmt.Errorf("this call can't use the edited text")
 	}
 	return tool.Decision{Verdict: tool.Allow, Args: args}, nil
 }

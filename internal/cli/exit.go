@@ -17,7 +17,7 @@ const (
 	exitOK          = 0
 	exitError       = 1
 	exitUsage       = 2
-	exitRefused     = 3 // tool call: needs a yes that nobody could give
+	exitDenied      = 3 // tool call: permission denied
 	exitCredentials = 41
 	exitInput       = 42
 	exitSettings    = 52
@@ -67,7 +67,7 @@ func exitCode(err error) int {
 	return exitError
 }
 
-// closedPipe reports whether the reader of our output has gone: nobody is left to tell.
+// closedPipe reports whether the reader of our output has gone: no one reads an error.
 func closedPipe(err error) bool {
 	return errors.Is(err, syscall.EPIPE)
 }

@@ -23,41 +23,41 @@ func flags() []flag { return slices.Concat(workFlags(), mcpFlags(), lastFlags())
 
 func workFlags() []flag {
 	return []flag{
-		{long: "prompt", short: "p", value: "TEXT", on: cmdPrompt, about: "do this and end; piped text comes before it",
+		{long: "prompt", short: "p", value: "TEXT", on: cmdPrompt, about: "prompt to run; stdin is prepended",
 			set: func(o *options, v string) error {
 				o.prompt, o.hasPrompt = v, true
 				return nil
 			}},
-		{long: "output-format", short: "o", value: "FORMAT", on: cmdPrompt, about: "text (default), json or stream-json",
+		{long: "output-format", short: "o", value: "FORMAT", on: cmdPrompt, about: "output format: text (default), json or stream-json",
 			set: func(o *options, v string) error { return oneOf(&o.format, v, "text", "json", "stream-json") }},
-		{long: "approval-mode", value: "MODE", on: cmdPrompt + " mcp-serve " + cmdTools, about: "plan, default, auto-edit or yolo: how much is done without asking",
+		{long: "approval-mode", value: "MODE", on: cmdPrompt + " mcp-serve " + cmdTools, about: "approval mode: plan (read-only), default (prompt for changes),\nauto-edit (approve file edits in the workspace) or yolo (approve everything)",
 			set: setMode},
-		{long: "yolo", short: "y", on: cmdPrompt + " mcp-serve " + cmdTools, about: "ask about nothing: --approval-mode yolo",
+		{long: "yolo", short: "y", on: cmdPrompt + " mcp-serve " + cmdTools, about: "approve everything (same as --approval-mode yolo)",
 			set: func(o *options, _ string) error {
 				o.yolo = true
 				return nil
 			}},
-		{long: "model", short: "m", value: "NAME", on: cmdPrompt, about: "the model to use",
+		{long: "model", short: "m", value: "NAME", on: cmdPrompt, about: "model to use",
 			set: func(o *options, v string) error {
 				o.model = v
 				return nil
 			}},
-		{long: "cwd", value: "DIR", on: cmdPrompt + " trust doctor sandbox-run memory-show permission-check " + cmdMCP + " " + cmdTools, about: "the folder to work in; the current one if not given",
+		{long: "cwd", value: "DIR", on: cmdPrompt + " trust doctor sandbox-run memory-show permission-check " + cmdMCP + " " + cmdTools, about: "working directory (default: current directory)",
 			set: func(o *options, v string) error {
 				o.cwd = v
 				return nil
 			}},
-		{long: "add-dir", value: "DIR", on: cmdPrompt + " " + cmdTools, about: "a further folder of the workspace; may be given several times",
+		{long: "add-dir", value: "DIR", on: cmdPrompt + " " + cmdTools, about: "additional workspace directory (repeatable)",
 			set: func(o *options, v string) error {
 				o.addDirs = append(o.addDirs, v)
 				return nil
 			}},
-		{long: "max-turns", value: "N", on: cmdPrompt, about: "end with exit code 53 after N turns of the model",
+		{long: "max-turns", value: "N", on: cmdPrompt, about: "stop after N model turns (exit code 53)",
 			set: func(o *options, v string) (err error) {
 				o.maxTurns, err = positive(v)
 				return err
 			}},
-		{long: "max-time", value: "TIME", on: cmdPrompt, about: "end with exit code 55 after this time, such as 90s or 10m",
+		{long: "max-time", value: "TIME", on: cmdPrompt, about: "stop after this time, such as 90s or 10m (exit code 55)",
 			set: func(o *options, v string) error {
 				o.maxTime = v
 				if d, err := time.ParseDuration(v); err != nil || d <= 0 {
@@ -65,17 +65,17 @@ func workFlags() []flag {
 				}
 				return nil
 			}},
-		{long: "strict-tools", on: cmdPrompt, about: "end with exit code 54 if any tool failed",
+		{long: "strict-tools", on: cmdPrompt, about: "exit with code 54 if any tool failed",
 			set: func(o *options, _ string) error {
 				o.strict = true
 				return nil
 			}},
-		{long: "json", on: "permission-check mcp-list mcp-tools version " + cmdTools, about: "print JSON; never ask",
+		{long: "json", on: "permission-check mcp-list mcp-tools version " + cmdTools, about: "print JSON; deny calls that require approval",
 			set: func(o *options, _ string) error {
 				o.json = true
 				return nil
 			}},
-		{long: "dry-run", on: "tool-call", about: "say what the call would do, and whether it may; do nothing",
+		{long: "dry-run", on: "tool-call", about: "show what the call would do and whether it needs approval, without running it",
 			set: func(o *options, _ string) error {
 				o.dryRun = true
 				return nil
@@ -86,55 +86,56 @@ func workFlags() []flag {
 // lastFlags come at the end of every help.
 func lastFlags() []flag {
 	return []flag{
-		{long: "yes", on: "trust", about: "say yes without being asked",
+		{long: "yes", on: "trust", about: "trust without prompting",
 			set: func(o *options, _ string) error {
 				o.yes = true
 				return nil
 			}},
-		{long: "remove", on: "trust", about: "take the trust back",
+		{long: "remove", on: "trust", about: "revoke trust",
 			set: func(o *options, _ string) error {
 				o.remove = true
 				return nil
 			}},
-		{long: "allow", value: "RULE", on: "permission-check", about: "a rule that allows; may be given several times",
+		{long: "allow", value: "RULE", on: "permission-check", about: "add an allow rule (repeatable)",
 			set: func(o *options, v string) error {
 				o.allow = append(o.allow, v)
 				return nil
 			}},
-		{long: "ask", value: "RULE", on: "permission-check", about: "a rule that asks",
+		{long: "ask", value: "RULE", on: "permission-check", about: "add an ask rule (repeatable)",
 			set: func(o *options, v string) error {
 				o.ask = append(o.ask, v)
 				return nil
 			}},
-		{long: "deny", value: "RULE", on: "permission-check", about: "a rule that forbids",
+		{long: "deny", value: "RULE", on: "permission-check", about: "add a deny rule (repeatable)",
 			set: func(o *options, v string) error {
 				o.deny = append(o.deny, v)
 				return nil
 			}},
-		{long: "mode", value: "MODE", on: "permission-check sandbox-run", about: "the approval mode to judge in; of a sandbox: read-only, workspace or workspace+network",
+		{long: "mode", value: "MODE", on: "permission-check sandbox-run", about: "approval mode to check against: plan, default, auto-edit or yolo",
+			abouts: map[string]string{"sandbox-run": "sandbox mode: off, read-only, workspace (default) or workspace+network"},
 			set: func(o *options, v string) error {
-				o.tryMode = v // two commands have modes, and each its own
+				o.tryMode = v
 				return nil
 			}},
-		{long: "sandbox", value: "MODE", on: cmdPrompt + " doctor " + cmdTools, about: "auto, off, read-only, workspace or workspace+network: how commands are boxed",
+		{long: "sandbox", value: "MODE", on: cmdPrompt + " doctor " + cmdTools, about: "sandbox for commands: auto (default), off, read-only, workspace or workspace+network",
 			set: func(o *options, v string) error {
 				return oneOf(&o.sandbox, v, "auto", "off", "read-only", "workspace", "workspace+network")
 			}},
-		{long: "backend", value: "NAME", on: "sandbox-run doctor", about: "built-in or bubblewrap: what makes the sandbox",
+		{long: "backend", value: "NAME", on: "sandbox-run doctor", about: "sandbox implementation: built-in or bubblewrap",
 			set: func(o *options, v string) error {
 				return oneOf(&o.backend, v, "built-in", session.Bubblewrap)
 			}},
-		{long: "batch", on: "permission-check", about: `judge lines {"id","cmd","rules","cwd","mode"} from stdin; no settings are read`,
+		{long: "batch", on: "permission-check", about: `check commands from stdin, JSON Lines {"id","cmd","rules","cwd","mode"}; ignores settings`,
 			set: func(o *options, _ string) error {
 				o.batch = true
 				return nil
 			}},
-		{long: "no-read-only", on: "permission-check", about: "judge rules alone: leave out that read-only commands are allowed",
+		{long: "no-read-only", on: "permission-check", about: "ignore the built-in read-only list",
 			set: func(o *options, _ string) error {
 				o.noReadOnly = true
 				return nil
 			}},
-		{long: "help", short: "h", on: "*", about: "explain adze, or the command before it",
+		{long: "help", short: "h", on: "*", about: "show help",
 			set: func(o *options, _ string) error {
 				o.help = true
 				return nil
@@ -164,7 +165,7 @@ func oneOf(to *string, v string, allowed ...string) error {
 func positive(v string) (int, error) {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("expected a number from 1 on, got %q", v)
+		return 0, fmt.Errorf("expected a number above 0, got %q", v)
 	}
 	return n, nil
 }

@@ -73,7 +73,7 @@ func readForm(schema json.RawMessage) ([]formField, error) {
 	return fields, nil
 }
 
-// isOwnAnswerOf reports whether a field is for an answer of the person's own to the choice before it. Both are asked for
+// isOwnAnswerOf reports whether a field is for an answer of the user's own to the choice before it. Both are asked for
 // in one line: nobody wants to be asked twice whether there is nothing to add.
 func (f formField) isOwnAnswerOf(before formField) bool {
 	return f.name == before.name+"_other" && f.Type == "string" && !f.required && len(f.choices()) == 0 && len(before.choices()) > 0
@@ -137,13 +137,13 @@ func (t *terminal) fillField(ctx context.Context, f formField, answer map[string
 		}
 		fmt.Fprintf(t.out, "%v\n", err)
 	}
-	return fmt.Errorf("%s: given up after %d answers that do not fit", tool.Visible(f.name), maxWrong)
+	return fmt.Errorf("%s: too many invalid answers", tool.Visible(f.name))
 }
 
-// maxWrong is how often an answer may not fit: a form that nothing fits must not hold a person for ever.
+// maxWrong is the number of invalid answers after which a form is given up.
 const maxWrong = 5
 
-// words is what somebody can type into the field, said in a sentence.
+// words is what a user can type into the field, said in a sentence.
 func (f formField) words() string {
 	about := tool.Visible(cmp.Or(f.About, f.Title))
 	if about == "" || about == "Other" {
@@ -189,7 +189,7 @@ func (f formField) hint() string {
 	return hint
 }
 
-// defaultShown is the default as the person would type it.
+// defaultShown is the default as the user would type it.
 func (f formField) defaultShown() string {
 	for i, c := range f.choices() {
 		var value string
@@ -207,7 +207,7 @@ func (f formField) wanted() string {
 	case len(f.choices()) > 0:
 		return "number"
 	case f.Type == "boolean":
-		return "[y]es or [n]o"
+		return "y or n"
 	case f.Type == "number" || f.Type == "integer":
 		return "number"
 	case f.required || len(f.Default) > 0:
@@ -216,7 +216,7 @@ func (f formField) wanted() string {
 	return "answer, or nothing"
 }
 
-// parse reads what was typed, beside words of the person's own. nil leaves the field out.
+// parse reads what was typed, beside words of the user's own. nil leaves the field out.
 func (f formField) parse(typed, words string) (any, error) {
 	if typed == "" {
 		switch {
@@ -225,7 +225,7 @@ func (f formField) parse(typed, words string) (any, error) {
 		case len(f.Default) > 0:
 			return f.Default, nil
 		case f.required:
-			return nil, fmt.Errorf("an answer is needed")
+			return nil, fmt.Errorf("an answer is required")
 		}
 		return nil, nil
 	}
@@ -240,11 +240,11 @@ func (f formField) parse(typed, words string) (any, error) {
 		case "n", "no", "false":
 			return false, nil
 		}
-		return nil, fmt.Errorf("please answer yes or no")
+		return nil, fmt.Errorf("Enter y or n")
 	case "number", "integer":
 		n, err := strconv.ParseFloat(typed, 64)
 		if err != nil || f.Type == "integer" && n != float64(int64(n)) {
-			return nil, fmt.Errorf("please answer with a number")
+			return nil, fmt.Errorf("Enter a number")
 		}
 		return n, f.number(n)
 	}
@@ -256,7 +256,7 @@ func (f formField) choose(typed string, choices []formChoice) (any, error) {
 	for _, word := range strings.Split(typed, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
 		if err != nil || n < 1 || n > len(choices) {
-			return nil, fmt.Errorf("please answer with a number from 1 to %d", len(choices))
+			return nil, fmt.Errorf("Enter a number from 1 to %d", len(choices))
 		}
 		chosen = append(chosen, choices[n-1].Const)
 	}
@@ -264,7 +264,7 @@ func (f formField) choose(typed string, choices []formChoice) (any, error) {
 		return chosen, f.count(len(chosen))
 	}
 	if len(chosen) > 1 {
-		return nil, fmt.Errorf("please choose one")
+		return nil, fmt.Errorf("Choose one")
 	}
 	return chosen[0], nil
 }

@@ -25,26 +25,26 @@ func (l formLimits) text(s string) error {
 	n := float64(utf8.RuneCountInString(s))
 	switch {
 	case l.MinLength != nil && n < *l.MinLength:
-		return fmt.Errorf("please use at least %g characters", *l.MinLength)
+		return fmt.Errorf("Use at least %g characters", *l.MinLength)
 	case l.MaxLength != nil && n > *l.MaxLength:
-		return fmt.Errorf("please use at most %g characters", *l.MaxLength)
+		return fmt.Errorf("Use at most %g characters", *l.MaxLength)
 	}
 	switch l.Format {
 	case "email":
 		if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
-			return fmt.Errorf("please answer with a mail address, such as me@example.com")
+			return fmt.Errorf("Enter an email address, e.g. me@example.com")
 		}
 	case "uri":
 		if u, err := url.Parse(s); err != nil || u.Scheme == "" {
-			return fmt.Errorf("please answer with an address, such as https://example.com")
+			return fmt.Errorf("Enter a URL, e.g. https://example.com")
 		}
 	case "date":
 		if _, err := time.Parse(time.DateOnly, s); err != nil {
-			return fmt.Errorf("please answer with a date, such as 2006-01-02")
+			return fmt.Errorf("Enter a date, e.g. 2006-01-02")
 		}
 	case "date-time":
 		if _, err := time.Parse(time.RFC3339, strings.ToUpper(s)); err != nil {
-			return fmt.Errorf("please answer with a date and time, such as 2006-01-02T15:04:05Z")
+			return fmt.Errorf("Enter a date and time, e.g. 2006-01-02T15:04:05Z")
 		}
 	}
 	return nil
@@ -54,9 +54,9 @@ func (l formLimits) text(s string) error {
 func (l formLimits) number(n float64) error {
 	switch {
 	case l.Minimum != nil && n < *l.Minimum:
-		return fmt.Errorf("please answer with %g or more", *l.Minimum)
+		return fmt.Errorf("Enter %g or more", *l.Minimum)
 	case l.Maximum != nil && n > *l.Maximum:
-		return fmt.Errorf("please answer with %g or less", *l.Maximum)
+		return fmt.Errorf("Enter %g or less", *l.Maximum)
 	}
 	return nil
 }
@@ -65,9 +65,9 @@ func (l formLimits) number(n float64) error {
 func (l formLimits) count(n int) error {
 	switch {
 	case l.MinItems != nil && float64(n) < *l.MinItems:
-		return fmt.Errorf("please choose at least %g", *l.MinItems)
+		return fmt.Errorf("Choose at least %g", *l.MinItems)
 	case l.MaxItems != nil && float64(n) > *l.MaxItems:
-		return fmt.Errorf("please choose at most %g", *l.MaxItems)
+		return fmt.Errorf("Choose at most %g", *l.MaxItems)
 	}
 	return nil
 }

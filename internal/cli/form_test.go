@@ -29,7 +29,7 @@ func TestFormIsFilledInByTyping(t *testing.T) {
 	if want := `{"count":1,"extras":["milk","sugar"],"note":"no onions","size":"l","sure":true}`; string(d.Answer) != want {
 		t.Errorf("got %s, want %s", d.Answer, want)
 	}
-	for _, want := range []string{"  2. Large (for two)", "please answer with a number from 1 to 2", "please answer yes or no"} {
+	for _, want := range []string{"  2. Large (for two)", "Enter a number from 1 to 2", "Enter y or n"} {
 		if !strings.Contains(screen.String(), want) {
 			t.Errorf("the screen lacks %q:\n%s", want, screen.String())
 		}
@@ -85,9 +85,9 @@ func TestFormWithAnAnswerOfOnesOwn(t *testing.T) {
 // What is typed is held to what the form wants, and a form that nothing fits is given up.
 func TestFormIsChecked(t *testing.T) {
 	for _, c := range []struct{ field, typed, want, said string }{
-		{`"format":"email"`, "3\nme@example.com\n", `"me@example.com"`, "a mail address"},
-		{`"format":"uri"`, "here\nhttps://example.com\n", `"https://example.com"`, "an address"},
-		{`"format":"date"`, "Ada\n2020-02-30\n2020-02-28\n", `"2020-02-28"`, "a date, such as"},
+		{`"format":"email"`, "3\nme@example.com\n", `"me@example.com"`, "an email address"},
+		{`"format":"uri"`, "here\nhttps://example.com\n", `"https://example.com"`, "a URL, e.g."},
+		{`"format":"date"`, "Ada\n2020-02-30\n2020-02-28\n", `"2020-02-28"`, "a date, e.g."},
 		{`"format":"date-time"`, "now\n2020-02-28T10:00:00Z\n", `"2020-02-28T10:00:00Z"`, "a date and time"},
 		{`"minLength":2,"maxLength":3`, "x\nwxyz\nxyz\n", `"xyz"`, "at most 3"},
 		{`"default":"abc"`, "\n", `"abc"`, `answer, or nothing for "abc": `},

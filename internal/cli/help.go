@@ -8,16 +8,46 @@ import (
 	"text/tabwriter"
 )
 
+// environment is the end of the main help.
+const environment = `
+Environment:
+  OPENAI_API_KEY    API key of the model's provider
+  OPENAI_BASE_URL   URL of an OpenAI-compatible API (default: OpenAI)
+  OPENAI_MODEL      model to use
+  ADZE_HOME         directory of your settings and state (default: ~/.adze)
+  VISUAL, EDITOR    editor for changing a proposed edit
+  NO_COLOR          disable colors
+
+Settings: ~/.adze/settings.json (user), .adze/settings.json (project)
+
+Exit codes:
+  0     success
+  1     error
+  2     wrong usage
+  3     permission denied (adze tool call, adze trust)
+  41    no model, or invalid credentials
+  42    invalid prompt
+  52    invalid settings
+  53    --max-turns reached
+  54    a tool failed (--strict-tools)
+  55    --max-time reached
+  130   interrupted
+`
+
 // printHelp explains a command; that of the prompt explains adze.
 func printHelp(w io.Writer, c command) error {
 	var b strings.Builder
 	if c.name == "" {
-		b.WriteString("adze: a coding agent and its tools\n\n")
+		b.WriteString("adze: a coding agent for the command line\n\n")
 	} else {
 		fmt.Fprintf(&b, "adze %s: %s\n\n", c.name, c.about)
 	}
 	usage := "adze"
-	for _, word := range []string{c.name, "[FLAGS]", c.words} {
+	takes := "[FLAGS]"
+	if c.group {
+		takes = ""
+	}
+	for _, word := range []string{c.name, takes, c.words} {
 		if word != "" {
 			usage += " " + word
 		}
@@ -33,7 +63,7 @@ func printHelp(w io.Writer, c command) error {
 		b.WriteString("\nExamples:\n  " + strings.ReplaceAll(strings.TrimSpace(c.help), "\n", "\n  ") + "\n")
 	}
 	if c.name == "" {
-		b.WriteString("\nWithout a model: adze demo. Models: OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL.\n")
+		b.WriteString(environment)
 	}
 	_, err := io.WriteString(w, strings.ReplaceAll(b.String(), "  \n", "\n"))
 	return err
@@ -62,7 +92,16 @@ func flagRows(c command) [][]string {
 		if f.value != "" {
 			name += " " + f.value
 		}
-		rows = append(rows, []string{name, f.about})
+		about := f.about
+		if own, ok := f.abouts[c.key()]; ok {
+			about = own
+		}
+		for i, line := range strings.Split(about, "\n") {
+			if i > 0 {
+				name = ""
+			}
+			rows = append(rows, []string{name, line})
+		}
 	}
 	return rows
 }
@@ -77,16 +116,27 @@ func table(rows [][]string) string {
 	return b.String()
 }
 
+// groupAbout is the summary of a group of commands.
+func groupAbout(group string) string {
+	return map[string]string{
+		"tool":       "list, inspect and call tools",
+		"mcp":        "manage MCP servers, or run Adze as one",
+		"memory":     "show the context files",
+		"permission": "check permission rules",
+		"sandbox":    "run commands in the sandbox",
+	}[group]
+}
+
 // groupHelp is what a group such as "adze tool" does on its own: it lists its commands.
 func groupHelp(group string) command {
-	list := "adze " + group + " needs one of its commands:\n" + table(commandRows(group))
+	list := "Commands:\n" + table(commandRows(group))
 	return command{
-		name: group, words: "COMMAND", about: "a group of commands", group: true,
+		name: group, words: "COMMAND", about: groupAbout(group), group: true,
 		run: func(_ context.Context, _ Env, _ *options, words []string) error {
 			if len(words) > 0 {
 				return unknownCommand(group, words[0], list)
 			}
-			return usagef("%s", strings.TrimRight(list, "\n"))
+			return usagef("no command given after 'adze %s'\n%s", group, strings.TrimRight(list, "\n"))
 		},
 	}
 }
@@ -97,7 +147,7 @@ func runHelp(_ context.Context, env Env, _ *options, words []string) error {
 		return err
 	}
 	if len(rest) > 0 {
-		return usagef("there is no command adze %s; adze help lists them", strings.Join(words, " "))
+		return usagef("unknown command %q\nSee 'adze --help'.", strings.Join(words, " "))
 	}
 	return printHelp(env.Stdout, c)
 }

@@ -39,7 +39,7 @@ func eachLine(ctx context.Context, env Env, what string, answer func(line []byte
 	}
 }
 
-var errLongLine = fmt.Errorf("it is longer than %d MB", maxLine>>20)
+var errLongLine = fmt.Errorf("longer than %d MB", maxLine>>20)
 
 // lineReader reads long lines, and gives up waiting when the context ends. Its methods are called one at a time.
 type lineReader struct {

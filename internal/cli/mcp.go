@@ -31,13 +31,13 @@ type listed struct {
 	Warnings    []string   `json:"warnings,omitempty"`
 }
 
-const noServers = "There are no MCP servers. adze mcp add NAME COMMAND … adds one."
+const noServers = "No MCP servers configured. Add one with 'adze mcp add NAME COMMAND …'."
 
 func mcpList(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "mcp list [--json]"); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func listServers(s *session.Session) []listed {
 	}
 	for alias := range s.Settings.MCP.Servers {
 		if !slices.ContainsFunc(all, func(l listed) bool { return l.Name == alias }) {
-			all = append(all, listed{Name: alias, State: "off", Tools: []string{}, Error: "mcp.allowed or mcp.excluded leave it out"})
+			all = append(all, listed{Name: alias, State: "off", Tools: []string{}, Error: "excluded by mcp.allowed or mcp.excluded"})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b listed) int { return strings.Compare(a.Name, b.Name) })
@@ -123,7 +123,7 @@ func describeServers(all []listed) string {
 
 // openServer opens a session with one server of the settings, and nothing else from outside.
 func openServer(env Env, o *options, alias string) (*session.Session, error) {
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func mcpLogs(_ context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 1, "mcp logs NAME"); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func mcpLogs(_ context.Context, env Env, o *options, words []string) error {
 		if err := s.Outside.Find(words[0]); err != nil {
 			return err
 		}
-		env.tell("the MCP server " + words[0] + " has said nothing yet")
+		env.tell("the log of MCP server " + words[0] + " is empty")
 	}
 	for _, line := range lines {
 		if _, err := fmt.Fprintln(env.Stdout, tool.Visible(line)); err != nil {
@@ -201,17 +201,17 @@ func mcpLogs(_ context.Context, env Env, o *options, words []string) error {
 
 func mcpLogin(ctx context.Context, env Env, o *options, words []string) error {
 	return withServer(env, o, words, "mcp login NAME", func(s *discover.Servers, alias string) (string, error) {
-		return "Logged in at " + alias + ".", s.Login(ctx, alias)
+		return "Logged in to " + alias + ".", s.Login(ctx, alias)
 	})
 }
 
 func mcpLogout(ctx context.Context, env Env, o *options, words []string) error {
 	return withServer(env, o, words, "mcp logout NAME", func(s *discover.Servers, alias string) (string, error) {
-		return "The login at " + alias + " is forgotten.", s.Logout(ctx, alias)
+		return "Logged out of " + alias + ".", s.Logout(ctx, alias)
 	})
 }
 
-// mcpReconnect starts a server anew and reads its lists again, whatever is cached of it; without a name, all of them.
+// mcpReconnect starts a server again and reads its lists again, whatever is cached of it; without a name, all of them.
 func mcpReconnect(ctx context.Context, env Env, o *options, words []string) error {
 	if len(words) == 0 {
 		return reconnectAll(ctx, env, o)
@@ -221,13 +221,13 @@ func mcpReconnect(ctx context.Context, env Env, o *options, words []string) erro
 			return "", fmt.Errorf("MCP server %s: %w", alias, err)
 		}
 		st := s.List()[0]
-		return fmt.Sprintf("%s is %s, with %s, after %d ms.", alias, st.State, counted(len(st.Tools), "tool"), st.Took.Milliseconds()), nil
+		return fmt.Sprintf("%s: %s, %s, %d ms", alias, st.State, counted(len(st.Tools), "tool"), st.Took.Milliseconds()), nil
 	})
 }
 
 // reconnectAll goes on where a server fails, and fails in the end.
 func reconnectAll(ctx context.Context, env Env, o *options) error {
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		return err
 	}

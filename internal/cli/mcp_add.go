@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
+	"os/exec"
 	"strings"
 
 	"github.com/adze-dev/adze/discover"
@@ -16,14 +18,14 @@ import (
 
 const addUsage = "mcp add [--scope user|project] NAME COMMAND [ARGS…], or NAME --http URL, or NAME --sse URL"
 
-// mcpAdd writes a server into the settings.
+// mcpAdd adds a server to the settings.
 func mcpAdd(_ context.Context, env Env, o *options, words []string) error {
 	if len(words) == 0 {
 		return usagef("usage: adze %s", addUsage)
 	}
 	alias := words[0]
 	if strings.TrimSpace(alias) != alias || alias == "" || tool.Hidden(alias) {
-		return usagef("%q is no name for a server", alias)
+		return usagef("invalid server name %q", alias)
 	}
 	server, err := serverOf(o, words[1:])
 	if err != nil {
@@ -33,19 +35,24 @@ func mcpAdd(_ context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
-	was := ""
+	done := "Added"
 	path, err := changeSettings(env, o, func(path string, text []byte) ([]byte, error) {
 		if _, found, err := settings.RemoveServer(path, text, alias); err == nil && found {
-			was = ", in the place of another"
+			done = "Replaced"
 		}
 		return settings.SetServer(path, text, alias, raw)
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stdout, "%s is in %s%s: %s\n", alias, path, was, tool.Visible(string(raw)))
+	fmt.Fprintf(env.Stdout, "%s MCP server %q in %s: %s\n", done, alias, path, tool.Visible(string(raw)))
+	if server.Command != "" && env.Getenv("PATH") != "" {
+		if _, err := exec.LookPath(server.Command); errors.Is(err, exec.ErrNotFound) {
+			env.tell(fmt.Sprintf("warning: command %q not found in PATH", server.Command))
+		}
+	}
 	if session.Scope(o.scope) == session.ForProject {
-		fmt.Fprintln(env.Stdout, "It counts once you trust what the folder wants: adze trust")
+		fmt.Fprintln(env.Stdout, "Run 'adze trust' to enable it.")
 	}
 	return nil
 }
@@ -65,19 +72,19 @@ func serverOf(o *options, command []string) (discover.Server, error) {
 	remote := o.http != "" || o.sse != ""
 	switch {
 	case o.http != "" && o.sse != "", remote && len(command) > 0, !remote && len(command) == 0:
-		return server, usagef("a server is a command, or --http URL, or --sse URL: adze %s", addUsage)
+		return server, usagef("mcp add needs a command, --http URL or --sse URL (one of them)\nUsage: adze %s", addUsage)
 	case remote && len(o.env) > 0:
-		return server, usagef("--env is for a command; a server that is reached over the network takes --header")
+		return server, usagef("--env applies only to a command; use --header with --http and --sse")
 	case !remote && len(o.headers) > 0:
-		return server, usagef("--header is for a server that is reached over the network; a command takes --env")
+		return server, usagef("--header applies only to --http and --sse; use --env with a command")
 	case remote:
 		server = discover.Server{HTTPURL: o.http, URL: o.sse}
 		u, err := url.Parse(o.http + o.sse)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return server, usagef("%q is no http or https address", o.http+o.sse)
+			return server, usagef("%q is not an http(s) URL", o.http+o.sse)
 		}
 	case strings.HasPrefix(command[0], "http://"), strings.HasPrefix(command[0], "https://"):
-		return server, usagef("%s is an address and no command; write --http %[1]s, or --sse for a server of server-sent events", command[0])
+		return server, usagef("%q is a URL, not a command\nUse --http %[1]s (or --sse for server-sent events).", command[0])
 	default:
 		server = discover.Server{Command: command[0], Args: command[1:]}
 	}
@@ -107,7 +114,7 @@ func pairs(given []string, between, usage string) (map[string]string, error) {
 	return out, nil
 }
 
-// mcpRemove takes a server out of the settings.
+// mcpRemove removes a server from the settings.
 func mcpRemove(_ context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 1, "mcp remove [--scope user|project] NAME"); err != nil {
 		return err
@@ -115,26 +122,26 @@ func mcpRemove(_ context.Context, env Env, o *options, words []string) error {
 	path, err := changeSettings(env, o, func(path string, text []byte) ([]byte, error) {
 		out, found, err := settings.RemoveServer(path, text, words[0])
 		if err == nil && !found {
-			err = fmt.Errorf("there is no MCP server %q in %s%s", words[0], path, elsewhere(env, o, words[0]))
+			err = fmt.Errorf("no MCP server %q in %s%s", words[0], path, elsewhere(env, o, words[0]))
 		}
 		return out, err
 	})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.Stdout, "%s is not in %s any more.\n", words[0], path)
+	_, err = fmt.Fprintf(env.Stdout, "Removed MCP server %q from %s\n", words[0], path)
 	return err
 }
 
-// elsewhere says where a server stands that was looked for in the wrong file.
+// elsewhere names the file that contains a server that is not in the given one.
 func elsewhere(env Env, o *options, alias string) string {
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		return ""
 	}
 	defer closeSession(env, s)
 	if server, ok := s.Settings.MCP.Servers[alias]; ok {
-		return "; it stands in " + server.From.String()
+		return "; it is in " + server.From.String()
 	}
 	return ""
 }
@@ -145,7 +152,7 @@ func changeSettings(env Env, o *options, change func(path string, text []byte) (
 	if err != nil {
 		return "", err
 	}
-	if session.Scope(o.scope) == session.ForProject { // the person's own settings need no folder
+	if session.Scope(o.scope) == session.ForProject { // the user's own settings need no directory
 		if folder.Path, err = workingDir(env, o.cwd); err != nil {
 			return "", err
 		}

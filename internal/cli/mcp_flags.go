@@ -5,31 +5,32 @@ import "github.com/adze-dev/adze/internal/session"
 // mcpFlags are the flags of adze mcp alone.
 func mcpFlags() []flag {
 	return []flag{
-		{long: "scope", value: "SCOPE", on: "mcp-add mcp-remove", about: "user (default): your own settings; project: those of the folder",
+		{long: "scope", value: "SCOPE", on: "mcp-add mcp-remove", about: "settings to change: user (default) or project",
 			set: func(o *options, v string) error {
 				return oneOf(&o.scope, v, string(session.ForUser), string(session.ForProject))
 			}},
-		{long: "env", value: "K=V", on: "mcp-add", about: "a variable for the server's command; may be given several times",
+		{long: "env", value: "K=V", on: "mcp-add", about: "environment variable for the server (repeatable)",
 			set: func(o *options, v string) error {
 				o.env = append(o.env, v)
 				return nil
 			}},
-		{long: "header", value: "'K: V'", on: "mcp-add", about: "a header for the server's address; may be given several times",
+		{long: "header", value: "'K: V'", on: "mcp-add", about: "HTTP header for the server (repeatable)",
 			set: func(o *options, v string) error {
 				o.headers = append(o.headers, v)
 				return nil
 			}},
-		{long: "http", value: "ADDRESS", on: "mcp-add mcp-serve", about: "add: the server's URL, streamable HTTP; serve: listen on 127.0.0.1:PORT",
+		{long: "http", value: "ADDRESS", on: "mcp-add mcp-serve", about: "server URL (streamable HTTP)",
+			abouts: map[string]string{"mcp-serve": "listen on 127.0.0.1:PORT instead of stdio"},
 			set: func(o *options, v string) error {
 				o.http = v
 				return nil
 			}},
-		{long: "sse", value: "URL", on: "mcp-add", about: "the server's URL, server-sent events",
+		{long: "sse", value: "URL", on: "mcp-add", about: "server URL (server-sent events)",
 			set: func(o *options, v string) error {
 				o.sse = v
 				return nil
 			}},
-		{long: "tools", value: "A,B", on: "mcp-serve", about: "offer these tools only; else all that need no person, model or conversation",
+		{long: "tools", value: "A,B", on: "mcp-serve", about: "tools to offer (default: all that need no user, model or conversation)",
 			set: func(o *options, v string) error {
 				o.tools = v
 				return nil

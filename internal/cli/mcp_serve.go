@@ -52,7 +52,7 @@ type kept struct{ io.Writer }
 
 func (kept) Close() error { return nil }
 
-// offered are the names of the tools to offer, nil for all, and the folder they work in. It opens a session to find out, so that
+// offered are the names of the tools to offer, nil for all, and the directory they work in. It opens a session to find out, so that
 // settings that cannot be used stop the start and not the first call.
 func offered(env Env, o *options) (names []string, dir string, err error) {
 	s, err := openSession(env, o, session.Options{})
@@ -78,7 +78,7 @@ func offered(env Env, o *options) (names []string, dir string, err error) {
 		names = append(names, d.Name)
 	}
 	if names == nil {
-		return nil, "", usagef("--tools names no tool; adze tool list shows them")
+		return nil, "", usagef("--tools: no tool named\nSee 'adze tool list'.")
 	}
 	return names, s.Folder.Path, nil
 }
@@ -87,7 +87,7 @@ func offered(env Env, o *options) (names []string, dir string, err error) {
 func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Executor, func(), error) {
 	within := narrowed(dir, c.Roots)
 	if len(c.Roots) > 0 && within == nil && !slices.ContainsFunc(c.Roots, func(root string) bool { return inside(session.Canonical(root), dir) }) {
-		env.tell(fmt.Sprintf("the client works in %s, which has nothing in common with %s; the tools work in the latter",
+		env.tell(fmt.Sprintf("the client works in %s, outside %s; the tools work in %[2]s",
 			tool.Visible(strings.Join(c.Roots, ", ")), dir))
 	}
 	quiet := env
@@ -135,7 +135,7 @@ func allowing(r tool.Request, why tool.Decision, flags []string, settings string
 	return "Tell the user how to allow it: " + strings.Join(ways, ", or ") + "."
 }
 
-// narrowed are the client's folders that lie in the workspace; nil: it stays as it is.
+// narrowed are the client's directories that lie in the workspace; nil: it stays as it is.
 func narrowed(dir string, roots []string) []string {
 	var within []string
 	for _, root := range roots {
@@ -160,15 +160,15 @@ func serveHTTP(ctx context.Context, env Env, server *serve.Server, address strin
 	if err := serve.CheckAddress(address); err != nil {
 		return usagef("--http: %v", err)
 	}
-	token := env.Getenv("ADZE_MCP_TOKEN")
+	token, shown := env.Getenv("ADZE_MCP_TOKEN"), "(ADZE_MCP_TOKEN)"
 	if token == "" {
 		var b [24]byte
 		rand.Read(b[:])
 		token = hex.EncodeToString(b[:])
-		fmt.Fprintf(env.Stderr, "adze: the token is %s; ADZE_MCP_TOKEN sets one\n", token)
+		shown = token + "  (set ADZE_MCP_TOKEN to choose your own)"
 	}
 	err := server.HTTP(ctx, address, token, func(url string) {
-		fmt.Fprintf(env.Stderr, "adze: serving MCP at %s, with the header Authorization: Bearer and the token\n", url)
+		fmt.Fprintf(env.Stderr, "Serving MCP at %s\nAuthorization: Bearer %s\n", url, shown)
 	})
 	if errors.Is(err, context.Canceled) {
 		return exitf(exitInterrupted, "")

@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// A client's folders narrow the workspace and never widen it.
+// A client's directories narrow the workspace and never widen it.
 func TestRootsNarrow(t *testing.T) {
 	dir := session.Canonical(t.TempDir())
 	below := filepath.Join(dir, "a")
@@ -73,11 +73,11 @@ func TestAYesForGoodHoldsForTheConnection(t *testing.T) {
 
 func TestMCPUsage(t *testing.T) {
 	for line, want := range map[string]string{
-		"mcp":                         "adze mcp needs one of its commands",
-		"mcp add x":                   "a server is a command",
-		"mcp add x --http h --sse s":  "a server is a command",
+		"mcp":                         "no command given after 'adze mcp'",
+		"mcp add x":                   "mcp add needs a command",
+		"mcp add x --http h --sse s":  "mcp add needs a command",
 		"mcp add --env A x b":         `expected --env K=V, got "A"`,
-		"mcp add --env A=b x --sse y": "--env is for a command",
+		"mcp add --env A=b x --sse y": "--env applies only to a command",
 		"mcp add --scope all x y":     "expected user, project",
 		"mcp serve now":               "usage: adze mcp serve",
 		"mcp tools":                   "usage: adze mcp tools NAME",
@@ -89,7 +89,7 @@ func TestMCPUsage(t *testing.T) {
 	}
 	// What stood there before is not replaced without a word.
 	env := Env{Stdin: strings.NewReader(""), Getenv: func(string) string { return "" }, Dir: t.TempDir(), Home: t.TempDir(), Version: "test"}
-	for _, want := range []string{"settings.json: {", "settings.json, in the place of another: {"} {
+	for _, want := range []string{"Added MCP server \"x\" in ", "Replaced MCP server \"x\" in "} {
 		var out, err strings.Builder
 		env.Args, env.Stdout, env.Stderr = []string{"mcp", "add", "x", "y"}, &out, &err
 		if code := Run(t.Context(), env); code != 0 || !strings.Contains(out.String(), want) {

@@ -12,7 +12,7 @@ func showMemory(_ context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "memory show"); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		return err
 	}

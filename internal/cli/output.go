@@ -14,7 +14,7 @@ import (
 // output prints what happens while a prompt is worked on.
 type output interface {
 	event(agent.Event)
-	below(agent.Member, agent.Event) // of sub-agents, of several at a time
+	below(agent.Member, agent.Event) // of subagents, of several at a time
 	end(agent.Answer, error) error
 }
 
@@ -34,7 +34,7 @@ type jsonOutput struct {
 	session string
 	model   string
 	stream  bool
-	mu      sync.Mutex // sub-agents speak at the same time
+	mu      sync.Mutex // subagents speak at the same time
 	all     []any
 	denied  []denial
 	err     error // the first that writing met
@@ -126,13 +126,13 @@ func commandNames(s *session.Session) []string {
 
 func (j *jsonOutput) event(e agent.Event) { j.said(nil, e) }
 
-// below prints what a sub-agent says and does under the call that gave it its task.
+// below prints what a subagent says and does under the call that gave it its task.
 func (j *jsonOutput) below(m agent.Member, e agent.Event) { j.said(&m.Call.ID, e) }
 
 func (j *jsonOutput) said(parent *string, e agent.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.ended { // a sub-agent in the background is being stopped
+	if j.ended { // a subagent in the background is being stopped
 		return
 	}
 	switch e := e.(type) {

@@ -21,9 +21,9 @@ type checker struct {
 	env  Env
 	o    *options
 	home string // Adze's
-	user string // the person's, canonical
+	user string // the user's, canonical
 
-	// The tools of the folder asked about last: most questions are about one.
+	// The tools of the directory asked about last: most questions are about one.
 	dir      string
 	registry *tool.Registry
 	set      *builtin.Set
@@ -132,7 +132,7 @@ func (c *checker) answer(ctx context.Context, line []byte, number int, bad error
 		v.ID = json.RawMessage(fmt.Sprint(number))
 	}
 	if bad != nil {
-		v.Error = fmt.Sprintf(`line %d is not a question: %s; one is {"id":…,"cmd":"…","rules":{"allow":[…],"ask":[…],"deny":[…]},"cwd":"…","mode":"…"}`, number, plainJSONError(bad))
+		v.Error = fmt.Sprintf(`line %d: invalid question: %s; expected {"id":…,"cmd":"…","rules":{"allow":[…],"ask":[…],"deny":[…]},"cwd":"…","mode":"…"}`, number, plainJSONError(bad))
 		return compactJSON(v)
 	}
 	d, why, err := c.judge(ctx, q)
@@ -173,9 +173,9 @@ func plainJSONError(err error) string {
 		return err.Error()
 	}
 	if typed.Field == "" {
-		return "it is a JSON " + typed.Value
+		return "got a JSON " + typed.Value
 	}
-	return fmt.Sprintf("%q cannot be a JSON %s", typed.Field, typed.Value)
+	return fmt.Sprintf("%q can't be a JSON %s", typed.Field, typed.Value)
 }
 
 func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []string, error) {
@@ -220,7 +220,7 @@ func (c *checker) request(ctx context.Context, q checkLine, dir string) (tool.Re
 		return tool.Request{}, errors.New(`expected either "cmd" or "tool" and "args"`)
 	}
 	if q.Cmd != nil && c.registry != nil {
-		return commandRequest(c.registry, *q.Cmd, dir) // which tool runs commands does not depend on the folder
+		return commandRequest(c.registry, *q.Cmd, dir) // which tool runs commands does not depend on the directory
 	}
 	if err := c.work(dir); err != nil {
 		return tool.Request{}, err
@@ -236,7 +236,7 @@ func (c *checker) request(ctx context.Context, q checkLine, dir string) (tool.Re
 	return r, nil
 }
 
-// work makes the tools of a folder, which need not exist.
+// work makes the tools of a directory, which need not exist.
 func (c *checker) work(dir string) error {
 	if c.registry != nil && c.dir == dir {
 		return nil

@@ -49,7 +49,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(t.ask), true
 		defer onSuspend(func() { background(s, side) })()
 	}
-	s.Outside.SettleSoon(ctx)
+	s.Outside.WaitLikely(ctx)
 	if !isCommand {
 		if said.Parts, err = s.PromptParts(ctx, w.text(), w.prompt); err != nil {
 			return report(env, o, err)
@@ -59,7 +59,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	out := newOutput(env, o, s, side, m.Name())
 	failed := false
-	talk := s.Converse(ctx, session.Talk{Model: m, Limits: limits(o), History: said.History, Below: out.below, Observe: func(e agent.Event) {
+	talk := s.Converse(ctx, session.ConversationOptions{Model: m, Limits: limits(o), History: said.History, Below: out.below, Observe: func(e agent.Event) {
 		if r, ok := e.(agent.Responded); ok {
 			failed = failed || anyFailed(r.Outcomes)
 		}
@@ -73,12 +73,12 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		return report(env, o, err)
 	}
 	if failed && o.strict {
-		return exitf(exitTools, "a tool failed, and --strict-tools was given")
+		return exitf(exitTools, "a tool failed (--strict-tools)")
 	}
 	return nil
 }
 
-// background moves what runs to the background, because the person does not want to wait for it.
+// background moves what runs to the background, because the user does not want to wait.
 func background(s *session.Session, side *screen) {
 	for _, id := range s.Background() {
 		side.tell("moved to the background as " + id)
@@ -99,7 +99,7 @@ func anyFailed(outcomes []tool.Outcome) bool {
 	return false
 }
 
-// report makes an error readable for whoever reads stderr: a program gets JSON.
+// report makes an error readable for the reader of stderr: a program gets JSON.
 func report(env Env, o *options, err error) error {
 	code := exitCode(err)
 	text := err.Error()

@@ -13,23 +13,23 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
-// sandboxReport is what a person's own settings make of the boxes, for doctor.
+// sandboxReport is what a user's own settings make of the boxes, for doctor.
 func sandboxReport(f session.Folder, t settings.Tools) []string {
-	lines := []string{"tools.sandbox is " + t.Sandbox + ", tools.sandboxBackend " + t.SandboxBackend}
+	lines := []string{"tools.sandbox: " + t.Sandbox + ", tools.sandboxBackend: " + t.SandboxBackend}
 	for _, path := range f.SandboxWrite(t) {
-		line := "commands in a workspace may also write to " + path
+		line := "workspace mode also allows writes to " + path
 		if _, err := os.Stat(path); err != nil {
-			line = "commands in a workspace could also write to " + path + ", which is not there: tools.sandboxWrite"
+			line = "tools.sandboxWrite: " + path + " does not exist"
 		}
 		lines = append(lines, line)
 	}
 	if t.SandboxUnixSockets {
-		lines = append(lines, "commands reach sockets that are files: tools.sandboxUnixSockets")
+		lines = append(lines, "tools.sandboxUnixSockets: commands can connect to Unix sockets")
 	}
 	return lines
 }
 
-// sandboxRun lets a person try a box: a command with their own terminal, in a box as their settings make it.
+// sandboxRun lets a user try a box: a command with their own terminal, in a box as their settings make it.
 func sandboxRun(ctx context.Context, env Env, o *options, words []string) error {
 	if len(words) == 0 {
 		return usagef("usage: adze sandbox run [--mode MODE] [--backend NAME] -- COMMAND [ARGUMENTS]")

@@ -20,18 +20,23 @@ func openSession(env Env, o *options, so session.Options) (*session.Session, err
 	if err != nil {
 		return nil, err
 	}
+	for _, add := range absolute(env.Dir, o.addDirs) {
+		if err := isDir(add); err != nil {
+			return nil, usagef("--add-dir: %v", err)
+		}
+	}
 	so.Dir, so.AddDirs, so.Flags = dir, absolute(env.Dir, o.addDirs), settingFlags(o)
 	return session.Open(env.session(), so)
 }
 
-// closeSession ends a session; what of it failed changes nothing that was done.
+// closeSession closes a session; an error doesn't change the results.
 func closeSession(env Env, s *session.Session) {
 	if err := s.Close(); err != nil {
-		env.tell(fmt.Sprintf("end the session: %v", err))
+		env.tell(fmt.Sprintf("close the session: %v", err))
 	}
 }
 
-// session is what a session may know of the world.
+// session is the environment of a session.
 func (env Env) session() session.Env {
 	return session.Env{
 		Getenv: env.Getenv, Environ: env.Environ, Helper: env.Helper, Home: env.Home, Version: env.Version,
@@ -39,12 +44,12 @@ func (env Env) session() session.Env {
 	}
 }
 
-// tell tells the person something beside the results.
+// tell prints a notice for the user on stderr.
 func (env Env) tell(note string) { fmt.Fprintf(env.Stderr, "adze: %s\n", note) }
 
-// show gives an address to the person: printed, and in a browser where one can be opened.
+// show prints a URL for the user, and opens it in a browser if possible.
 func (env Env) show(address string) error {
-	_, err := io.WriteString(env.Stderr, "Open this address in a browser:\n  "+tool.Visible(address)+"\n")
+	_, err := io.WriteString(env.Stderr, "Open this URL in your browser:\n  "+tool.Visible(address)+"\n")
 	if env.Terminal {
 		openBrowser(address)
 	}
@@ -72,7 +77,7 @@ func settingFlags(o *options) []settings.Flag {
 	return fs
 }
 
-// workingFolder is the folder that the command line names, for commands that open no session.
+// workingFolder is the directory that the command line names, for commands that open no session.
 func workingFolder(env Env, o *options) (session.Folder, error) {
 	dir, err := workingDir(env, o.cwd)
 	if err != nil {
@@ -81,25 +86,30 @@ func workingFolder(env Env, o *options) (session.Folder, error) {
 	return env.session().Folder(dir)
 }
 
-// workingDir is the folder to work in, absolute.
+// workingDir is the absolute working directory.
 func workingDir(env Env, cwd string) (string, error) {
 	dir := env.Dir
 	if cwd != "" {
 		dir = absolute(env.Dir, []string{cwd})[0]
 	}
 	if dir == "" {
-		return "", usagef("the current folder does not exist any more; give one with --cwd")
+		return "", usagef("the current directory no longer exists\nUse --cwd DIR.")
 	}
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", usagef("--cwd: there is no folder %s", dir)
-	case err != nil:
-		return "", usagef("--cwd: %v", err)
-	case !info.IsDir():
-		return "", usagef("--cwd: %s is not a folder", dir)
+	if err := isDir(dir); err != nil {
+		return "", usagef("%v", err)
 	}
 	return session.Canonical(dir), nil
+}
+
+func isDir(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("directory not found: %s", path)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("not a directory: %s", path)
+	}
+	return err
 }
 
 func absolute(dir string, paths []string) []string {

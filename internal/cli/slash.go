@@ -7,13 +7,13 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// slashText is what a slash command has for the person.
+// slashText is what a slash command has for the user.
 func slashText(x session.Expansion) string {
 	if len(x.Commands) == 0 {
 		return x.Print
 	}
-	return "Commands that a prompt can begin with:\n" + slashTable(x.Commands) +
-		"@path attaches a file, @server:uri a resource of an MCP server, and !command runs a command."
+	return "Slash commands, at the start of a prompt:\n" + slashTable(x.Commands) +
+		"@path attaches a file, @server:uri attaches an MCP resource, !command runs a command."
 }
 
 // slashTable is a line for every slash command.

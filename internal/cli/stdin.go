@@ -25,7 +25,7 @@ func piped(env Env, wait bool) (string, error) {
 	if f, ok := env.Stdin.(*os.File); ok {
 		info, err := f.Stat()
 		if err != nil || isTerminal(f) || info.Mode()&fs.ModeCharDevice != 0 {
-			return "", nil // closed, a person, or /dev/null
+			return "", nil // closed, a user, or /dev/null
 		}
 	}
 	type read struct {
@@ -60,14 +60,14 @@ func piped(env Env, wait bool) (string, error) {
 func checkPiped(text []byte, err error) (string, error) {
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
-		return "", exitf(exitInput, "read the piped text: %v", err)
+		return "", exitf(exitInput, "read stdin: %v", err)
 	case len(text) > maxPiped:
-		return "", exitf(exitInput, "the piped text is longer than %d MB; put it into a file and name that in the prompt", maxPiped>>20)
+		return "", exitf(exitInput, "stdin is larger than %d MB\nSave it to a file and name the file in the prompt.", maxPiped>>20)
 	}
 	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
 }
 
-// wish is what the person wants.
+// wish is the text that the user sends.
 type wish struct {
 	piped  string // text that came beside the prompt
 	prompt string
@@ -81,10 +81,10 @@ func (w wish) text() string {
 	return fmt.Sprintf("%s\n\n%s", strings.TrimRight(w.piped, "\n"), w.prompt)
 }
 
-// promptText is what the person wants. Piped text alone is the prompt.
+// promptText reads the text that the user sends. Piped text alone is the prompt.
 func promptText(env Env, o *options, words []string) (wish, error) {
 	if o.hasPrompt && len(words) > 0 {
-		return wish{}, usagef("there are two prompts, -p %q and %q; give one (quote it if it has blanks)", o.prompt, strings.Join(words, " "))
+		return wish{}, usagef("two prompts given: -p %q and %q\nQuote a prompt that contains spaces.", o.prompt, strings.Join(words, " "))
 	}
 	prompt := o.prompt
 	if len(words) > 0 {
@@ -99,7 +99,7 @@ func promptText(env Env, o *options, words []string) (wish, error) {
 	case strings.TrimSpace(before) == "" && strings.TrimSpace(prompt) == "" && given:
 		return wish{}, exitf(exitInput, "the prompt is empty")
 	case strings.TrimSpace(before) == "" && !given:
-		return wish{}, usagef("there is no prompt; try adze -p \"what does this project do?\", adze demo or adze --help")
+		return wish{}, usagef("no prompt given; adze has no interactive mode yet\nRun adze -p \"explain this project\", or see adze --help.")
 	case strings.TrimSpace(before) == "":
 		return wish{prompt: prompt}, nil
 	case !given:

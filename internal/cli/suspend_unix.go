@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// onSuspend calls f when the person types Ctrl-Z, until stop is called.
+// onSuspend calls f when the user types Ctrl-Z, until stop is called.
 func onSuspend(f func()) (stop func()) {
 	typed := make(chan os.Signal, 1)
 	signal.Notify(typed, syscall.SIGTSTP)

@@ -46,8 +46,10 @@ func (t *terminal) ask(ctx context.Context, r tool.Request, why tool.Decision) (
 	if len(r.Form) > 0 {
 		return t.askForm(ctx, r)
 	}
+	choices := t.choices(r, why)
+	fmt.Fprint(t.out, choices.list())
 	for {
-		typed, err := t.read(ctx, t.choices(r, why)+"? ")
+		typed, err := t.read(ctx, choices.prompt())
 		if err != nil {
 			return tool.Decision{}, err
 		}
@@ -61,7 +63,7 @@ func (t *terminal) ask(ctx context.Context, r tool.Request, why tool.Decision) (
 	}
 }
 
-// read paints the last line of a question and reads what is typed after that.
+// read prints the last line of a prompt and reads what the user types after that.
 func (t *terminal) read(ctx context.Context, text string) (string, error) {
 	typed, err := prompt(ctx, t.out, t.in, text)
 	if err != nil {
@@ -71,8 +73,8 @@ func (t *terminal) read(ctx context.Context, text string) (string, error) {
 	return typed, nil
 }
 
-// prompt paints a prompt and reads a line that was typed since: one that was typed before, or pasted with the answer to
-// another prompt, approves nothing.
+// prompt prints a prompt and reads a line typed after it: a line typed earlier, or pasted with the answer to another
+// prompt, approves nothing.
 func prompt(ctx context.Context, w io.Writer, in answers, text string) (string, error) {
 	if err := in.discard(); err != nil {
 		return "", err
@@ -102,27 +104,12 @@ func isNo(typed string) (reason string, ok bool) {
 	return reason, word == "n" || word == "no"
 }
 
-// understood is what the policy reads a command as. A terminal without one has only the line.
+// understood returns the policy's reading of a command. A terminal without a policy has none.
 func (t *terminal) understood(r tool.Request) []string {
 	if t.policy == nil {
 		return nil
 	}
 	return t.policy.Understood(r)
-}
-
-// choices are what may be answered, with the rules that an answer would keep.
-func (t *terminal) choices(r tool.Request, why tool.Decision) string {
-	s := "[y]es, [n]o (or n REASON)"
-	if t.canEdit(r) {
-		s += ", [e]dit it first"
-	}
-	if always := alwaysRule(r, why); always != "" {
-		s += fmt.Sprintf(", [a]lways (%s, until adze ends)", tool.Visible(plainRule(always)))
-	}
-	if t.save != nil && len(why.Offer) > 0 {
-		s += fmt.Sprintf(", or save %s for this [p]roject or for [u] everywhere", tool.Visible(plainRule(why.Offer[0])))
-	}
-	return s
 }
 
 // choose does what was answered. ok is false if it was none of the choices, or led to nothing.
@@ -133,38 +120,40 @@ func (t *terminal) choose(ctx context.Context, r tool.Request, why tool.Decision
 	if reason, ok := isNo(typed); ok {
 		return tool.Decision{Verdict: tool.Deny, Reason: reason}, true, nil
 	}
-	switch typed = strings.ToLower(typed); typed {
-	case "e", "edit":
+	c, key := t.choices(r, why), keyOf(typed)
+	switch {
+	case key == "?":
+		fmt.Fprint(t.out, c.help())
+	case len(key) != 1 || !strings.Contains(c.keys(), key):
+		fmt.Fprintln(t.out, c.hint())
+	case key == "e":
 		d, err = t.edit(ctx, r)
 		return d, err == nil && d.Args != nil, err
-	case "a", "always":
-		always := alwaysRule(r, why)
-		d = tool.Decision{Verdict: tool.Allow, Remember: always}
-		return d, always != "" && t.policy.Remember(r, always), nil
-	case "p", "project", "u", "user":
-		return t.keep(r, why, map[byte]session.Scope{'p': session.ForProject, 'u': session.ForUser}[typed[0]])
+	case key == "s":
+		return tool.Decision{Verdict: tool.Allow, Remember: c.session}, t.policy.Remember(r, c.session), nil
+	case key == "p":
+		return t.keep(r, why, session.ForProject)
+	case key == "u":
+		return t.keep(r, why, session.ForUser)
 	}
 	return tool.Decision{}, false, nil
 }
 
-// keep saves the smallest rule that was offered, and holds to it from now on.
+// keep saves the narrowest rule that was offered, and applies it from now on.
 func (t *terminal) keep(r tool.Request, why tool.Decision, scope session.Scope) (tool.Decision, bool, error) {
-	if t.save == nil || len(why.Offer) == 0 {
-		return tool.Decision{}, false, nil
-	}
 	path, err := t.save(scope, why.Offer[0])
 	if err != nil {
-		return tool.Decision{}, false, fmt.Errorf("save the rule: %w", err)
+		return tool.Decision{}, false, fmt.Errorf("can't save the rule: %w", err)
 	}
-	fmt.Fprintf(t.out, "saved in %s\n", path)
+	fmt.Fprintf(t.out, "Saved to %s\n", path)
 	t.policy.Remember(r, why.Offer[0])
 	return tool.Decision{Verdict: tool.Allow, Remember: why.Offer[0]}, true, nil
 }
 
-// askForm asks for more than yes or no. A form from outside can be denied before anything is typed.
+// askForm asks for more than yes or no. An external tool's form can be denied before anything is typed.
 func (t *terminal) askForm(ctx context.Context, r tool.Request) (tool.Decision, error) {
 	for r.Declaration.Origin != "" {
-		typed, err := t.read(ctx, "Answer it: [y]es, [n]o? ")
+		typed, err := t.read(ctx, "Answer? [y/n] ")
 		if err != nil {
 			return tool.Decision{}, err
 		}
@@ -189,74 +178,61 @@ func (t *terminal) askForm(ctx context.Context, r tool.Request) (tool.Decision, 
 	return tool.Decision{Verdict: tool.Allow, Answer: answer}, nil
 }
 
-// question is what a person reads before they answer: what would be done, why they are asked, all of it, and what a
-// command was understood as.
+// question returns the text of a permission prompt without its choices: what the call does, why it needs approval, and
+// the facts and warnings to weigh.
 func question(r tool.Request, why tool.Decision, understood []string, colors ink) string {
 	var b strings.Builder
-	by := ""
+	what, details, facts := r.Description, "", ""
+	switch c := r.Confirm.(type) {
+	case nil:
+	case tool.Command:
+		if line := tool.Visible(c.Line); r.MustAsk {
+			details = indented(line)
+		} else {
+			what = strings.ReplaceAll(line, "\n", "\n  ")
+		}
+		facts = purpose(c) + sandboxFact(c) + warnings(c.Warnings)
+	case tool.FileDiff:
+		details, facts = colors.diff(c.Diff), warnings(c.Warnings)
+	case tool.Literal:
+		details = indented(tool.Visible(strings.TrimRight(string(c), "\n")))
+	default:
+		details = tool.Visible(c.Markdown()) + "\n"
+	}
+	fmt.Fprintf(&b, "%s  %s\n%s", r.Declaration.Title(), what, details)
 	if r.Call.By != "" {
-		by = " (asked by " + tool.Visible(r.Call.By) + ")"
+		fmt.Fprintf(&b, "  Requested by: %s\n", tool.Visible(r.Call.By))
 	}
-	fmt.Fprintf(&b, "%s: %s%s\n", r.Declaration.Title(), r.Description, by)
-	if why.Why() != "" && !r.MustAsk { // what only a person may say needs no reason
-		fmt.Fprintf(&b, "Needs approval: %s\n", tool.Visible(why.Why()))
-	}
-	if r.Confirm != nil {
-		b.WriteString(confirmation(r.Confirm, colors))
+	if why.Why() != "" && !r.MustAsk { // a question that only the user can answer needs no reason
+		fmt.Fprintf(&b, "  Needs approval: %s\n", tool.Visible(why.Why()))
 	}
 	if len(understood) > 0 {
-		fmt.Fprintf(&b, "Understood as:\n  %s\n", strings.Join(understood, "\n  "))
+		fmt.Fprintf(&b, "  Understood as:\n    %s\n", strings.Join(understood, "\n    "))
 	}
-	return strings.TrimRight(b.String(), "\n")
+	return strings.TrimRight(b.String()+facts, "\n")
 }
 
-// confirmation shows a display without rendering it: what is seen is what there is.
-func confirmation(d tool.Display, colors ink) string {
-	switch d := d.(type) {
-	case tool.FileDiff:
-		return colors.diff(d.Diff) + warnings(d.Warnings)
-	case tool.Literal:
-		return "  " + strings.ReplaceAll(tool.Visible(strings.TrimRight(string(d), "\n")), "\n", "\n  ") + "\n"
-	case tool.Command:
-		return "  " + strings.ReplaceAll(tool.Visible(d.Line), "\n", "\n  ") + "\n" + purpose(d) + warnings(d.Warnings)
-	}
-	return tool.Visible(d.Markdown()) + "\n"
-}
+func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n" }
 
-// purpose is what the model says of its command, marked as its words and nothing more.
+// purpose is the model's own description of its command, marked as such.
 func purpose(c tool.Command) string {
 	if c.Purpose == "" {
 		return ""
 	}
-	return "The model says: " + strings.Join(strings.Fields(tool.Visible(c.Purpose)), " ") + "\n"
+	return "  The model says: " + strings.Join(strings.Fields(tool.Visible(c.Purpose)), " ") + "\n"
+}
+
+func sandboxFact(c tool.Command) string {
+	if c.Sandbox == "" {
+		return ""
+	}
+	return "  Sandbox: " + c.Sandbox + "\n"
 }
 
 func warnings(ws []string) string {
 	s := ""
 	for _, w := range ws {
-		s += "Warning: " + tool.Visible(w) + "\n"
+		s += "  Warning: " + tool.Visible(w) + "\n"
 	}
 	return s
-}
-
-// alwaysRule is the rule that "always" means until adze ends: the widest that was offered, the tool as a whole. Of hosts
-// it is the smallest: who agreed to one page did not agree to sending anything anywhere.
-func alwaysRule(r tool.Request, why tool.Decision) string {
-	if len(why.Offer) == 0 {
-		return ""
-	}
-	for _, a := range r.Access {
-		if a.Verb == tool.Reaches {
-			return why.Offer[0]
-		}
-	}
-	return why.Offer[len(why.Offer)-1]
-}
-
-// plainRule is a rule for people: that it is bound to the tool as it is takes a word, not forty digits.
-func plainRule(offer string) string {
-	if name, bound := permission.Bound(offer); bound {
-		return name + " as it is now"
-	}
-	return offer
 }

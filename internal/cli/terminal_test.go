@@ -17,7 +17,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// sitting is a person at a terminal who types what they are told, and a session in a folder of its own.
+// sitting is a user at a terminal who types what they are told, and a session in a directory of its own.
 type sitting struct {
 	dir    string
 	screen bytes.Buffer
@@ -77,7 +77,8 @@ func TestTerminalAnswers(t *testing.T) {
 		{"n\n", "a", "denied"},
 		{"what?\n\nY\n", "a", "success"}, // asked again until it is an answer
 		{"", "a", "denied"},              // the terminal is gone
-		{"a\n", "a b c", "success success success"},
+		{"s\n", "a b c", "success success success"},
+		{"a\n", "a b c", "success success success"},      // the old key
 		{"y\nn\ny\n", "a b c", "success denied success"}, // in the order of the calls
 	} {
 		s := sit(t, c.typed, "")
@@ -91,7 +92,7 @@ func TestTerminalAnswers(t *testing.T) {
 func TestTerminalShowsWhatItAsks(t *testing.T) {
 	s := sit(t, "y\n", "")
 	s.write(t, "a")
-	for _, want := range []string{"WriteFile: write a", "+text", "[y]es, [n]o (or n REASON), [e]dit it first, [a]lways (Edit(/**)"} {
+	for _, want := range []string{"WriteFile  write a\n", "+text", "\n  Needs approval: writes ", "\n  y  yes, once\n  s  yes, for this session         Edit(/**)\n  e  edit    n  no    ?  help\nAllow? [y/s/e/n] "} {
 		if !strings.Contains(s.screen.String(), want) {
 			t.Errorf("the screen lacks %q:\n%s", want, s.screen.String())
 		}
@@ -102,15 +103,15 @@ func TestTerminalShowsWhatItAsks(t *testing.T) {
 func TestTerminalShowsWhatItUnderstood(t *testing.T) {
 	for line, want := range map[string]string{
 		`make all`: "",
-		`cd src && r\m -rf "a b" > log; env X=1 sh -c 'touch c'`: `Understood as:
-  cd src
-  rm -rf 'a b' > log
-  env X=1 sh -c 'touch c'
-  sh -c 'touch c' (run by env)
-  touch c (run by sh)
+		`cd src && r\m -rf "a b" > log; env X=1 sh -c 'touch c'`: `  Understood as:
+    cd src
+    rm -rf 'a b' > log
+    env X=1 sh -c 'touch c'
+    sh -c 'touch c' (run by env)
+    touch c (run by sh)
 `,
-		"find . -name '*.o' | xargs rm": "Understood as:\n  find . -name '*.o'\n  xargs rm\n  rm … (run by xargs)\n",
-		"echo $(rm x)\u202E":            "Understood as:\n  rm x\n  echo $(rm x)\\u202E\n",
+		"find . -name '*.o' | xargs rm": "  Understood as:\n    find . -name '*.o'\n    xargs rm\n    rm … (run by xargs)\n",
+		"echo $(rm x)\u202E":            "  Understood as:\n    rm x\n    echo $(rm x)\\u202E\n",
 	} {
 		s := sit(t, "n\n", "")
 		args, err := json.Marshal(map[string]string{"command": line})
@@ -120,15 +121,15 @@ func TestTerminalShowsWhatItUnderstood(t *testing.T) {
 		b := s.exec.Batch(t.Context())
 		b.Add(tool.Call{Name: "run_shell_command", Args: args})
 		b.Wait()
-		_, shown, _ := strings.Cut(s.screen.String(), "Understood as:\n")
-		shown, _, _ = strings.Cut(shown, "[y]es")
-		if shown != strings.TrimPrefix(want, "Understood as:\n") {
+		_, shown, _ := strings.Cut(s.screen.String(), "  Understood as:\n")
+		shown, _, _ = strings.Cut(shown, "  Sandbox: off\n")
+		if shown != strings.TrimPrefix(want, "  Understood as:\n") {
 			t.Errorf("%s: got\n%s\nwant\n%s", line, s.screen.String(), want)
 		}
 	}
 }
 
-// What the person saves in the editor is what is written, and the model is told.
+// What the user saves in the editor is what is written, and the model is told.
 func TestTerminalEdits(t *testing.T) {
 	s := sit(t, "e\n", "sed -i s/text/better/")
 	o := s.write(t, "a")[0]
@@ -160,8 +161,8 @@ func TestTerminalWithdraws(t *testing.T) {
 	}
 }
 
-// "Always" to one page used to open every host until adze ended.
-func TestTerminalAlwaysIsForOneHost(t *testing.T) {
+// An approval of one page for the session used to approve every host.
+func TestTerminalSessionRuleIsForOneHost(t *testing.T) {
 	for want, c := range map[string]struct {
 		access tool.Access
 		offer  []string
@@ -171,7 +172,7 @@ func TestTerminalAlwaysIsForOneHost(t *testing.T) {
 		"":                             {tool.Access{Verb: tool.Reaches, Target: "one.example"}, nil},
 	} {
 		r := tool.Request{Invocation: tool.Invocation{Access: []tool.Access{c.access}}}
-		if got := alwaysRule(r, tool.Decision{Verdict: tool.Ask, Offer: c.offer}); got != want {
+		if got := sessionRule(r, tool.Decision{Verdict: tool.Ask, Offer: c.offer}); got != want {
 			t.Errorf("%v: always is %q, want %q", c.offer, got, want)
 		}
 	}
@@ -202,5 +203,62 @@ func TestTerminalTakesAReason(t *testing.T) {
 		if _, ok := isNo(typed); ok {
 			t.Errorf("%q is taken for a no", typed)
 		}
+	}
+}
+
+// A prompt has one choice per line, and shows only the choices that apply.
+func TestPermissionPrompt(t *testing.T) {
+	run := tool.Request{
+		Declaration: tool.Declaration{Name: "run_shell_command", DisplayName: "Shell"},
+		Invocation: tool.Invocation{Description: "run make test …",
+			Confirm: tool.Command{Line: "make test && rm -rf build", Sandbox: "off"}},
+	}
+	why := tool.Decision{Verdict: tool.Ask, Reason: "make and rm are not on the read-only list", Cause: tool.Cause{Kind: tool.ByMode, Mode: "default"},
+		Offer: []string{"Shell(make test:*)\nShell(rm -rf build)"}}
+	save := func(session.Scope, string) (string, error) { return "", errors.New("not here") }
+	got := question(run, why, nil, false) + "\n"
+	term := &terminal{save: save}
+	c := term.choices(run, why)
+	c.edit = true
+	got += c.list() + c.prompt()
+	want := `Shell  make test && rm -rf build
+  Needs approval: make and rm are not on the read-only list (mode: default)
+  Sandbox: off
+  y  yes, once
+  s  yes, for this session         Shell(make test:*), Shell(rm -rf build)
+  p  yes, always in this project   saves to .adze/settings.json
+  u  yes, always, all projects     saves to ~/.adze/settings.json
+  e  edit    n  no    ?  help
+Allow? [y/s/p/u/e/n] `
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got, want := c.hint(), "Type y, s, p, u, e or n (? for help)."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	c = choices{session: "WriteFile", saved: "Edit(/n.txt)"}
+	want = `  y  yes, once
+  s  yes, for this session         WriteFile (wider than p and u)
+  p  yes, always in this project   saves Edit(/n.txt) to .adze/settings.json
+  u  yes, always, all projects     saves Edit(/n.txt) to ~/.adze/settings.json
+  n  no    ?  help
+`
+	if got := c.list(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := (choices{}).list() + (choices{}).prompt() + (choices{}).hint(); got != "  y  yes, once\n  n  no    ?  help\nAllow? [y/n] Type y or n (? for help)." {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Enter alone and an unknown key explain the choices; "?" explains each of them.
+func TestPermissionPromptHelps(t *testing.T) {
+	s := sit(t, "\nx\np\n?\nn\n", "")
+	if got := statuses(s.write(t, "a")); got != "denied" {
+		t.Errorf("got %s", got)
+	}
+	screen := s.screen.String()
+	if n := strings.Count(screen, "Type y, s, e or n (? for help).\n"); n != 3 || !strings.Contains(screen, "  n  deny this call; type n and a reason") {
+		t.Errorf("%d hints; screen:\n%s", n, screen)
 	}
 }

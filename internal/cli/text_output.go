@@ -51,7 +51,7 @@ func (t *textOutput) event(e agent.Event) {
 			t.screen.tell("adze: " + tool.Visible(said.String()))
 		}
 	case agent.Resumed:
-		t.screen.tell(fmt.Sprintf("adze: answer cut off, asking the model to continue (%d of %d): %s", e.Times, e.Most, tool.Visible(e.Err.Error())))
+		t.screen.tell(fmt.Sprintf("adze: answer truncated, asking the model to continue (%d of %d): %s", e.Times, e.Most, tool.Visible(e.Err.Error())))
 	}
 }
 
@@ -146,7 +146,7 @@ func (t *textOutput) end(answer agent.Answer, err error) error {
 		return nil
 	}
 	if answer.Reason == model.Length {
-		t.screen.tell("adze: the model's answer was cut off at its length limit")
+		t.screen.tell("adze: the model's answer was truncated at its length limit")
 	}
 	if t.spoke {
 		return t.screen.err

@@ -16,7 +16,7 @@ func toolList(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "tool list [--json]"); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func toolShow(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 1, "tool show NAME [--json]"); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 		}
 		args = text
 	}
-	s, err := openSession(env, o, session.Options{Calls: session.One})
+	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	call := tool.Call{ID: "1", Name: words[0], Args: args}
 	if o.dryRun {
-		return preview(ctx, env, s, call)
+		return preview(ctx, env, o, s, call)
 	}
 	if env.Terminal && !o.json {
 		t := newTerminal(env, newScreen(env), s.Policy)
@@ -113,14 +113,14 @@ func excluded(s *session.Session, name string) error {
 	if !ok {
 		return nil
 	}
-	return exitf(exitRefused, "tool %q is excluded\nRemove %q from tools.exclude in %s.", name, e.Text, e.From)
+	return exitf(exitDenied, "tool %q is excluded\nRemove %q from tools.exclude in %s.", name, e.Text, e.From)
 }
 
 // printOutcome prints the end of a single call and gives its exit code as an error.
 func printOutcome(env Env, o *options, out tool.Outcome) error {
 	code := map[tool.Status]int{
 		tool.StatusSuccess: exitOK, tool.StatusError: exitError,
-		tool.StatusDenied: exitRefused, tool.StatusCancelled: exitInterrupted,
+		tool.StatusDenied: exitDenied, tool.StatusCancelled: exitInterrupted,
 	}[out.Status]
 	if o.json {
 		if err := printJSON(env.Stdout, out); err != nil {
@@ -145,18 +145,25 @@ func printOutcome(env Env, o *options, out tool.Outcome) error {
 			return err
 		}
 	}
+	if strings.HasSuffix(strings.TrimRight(out.Result.Text(), "\n"), "\n"+out.Error.Message) {
+		return exitf(code, "") // the output ends with it
+	}
 	return exitf(code, "%s", out.Error.Message)
 }
 
-// preview says what a call would do.
-func preview(ctx context.Context, env Env, s *session.Session, call tool.Call) error {
+// preview shows what a call would do.
+func preview(ctx context.Context, env Env, o *options, s *session.Session, call tool.Call) error {
 	r, d, err := s.Executor.Preview(ctx, call)
 	if err != nil {
 		code := exitError
 		if tool.TypeOf(err) == tool.ExecutionDenied {
-			code = exitRefused
+			code = exitDenied
 		}
 		return exitf(code, "%v", err)
+	}
+	if !o.json {
+		_, err := io.WriteString(env.Stdout, previewText(r, d))
+		return err
 	}
 	out := struct {
 		Name         string          `json:"name"`
@@ -172,6 +179,25 @@ func preview(ctx context.Context, env Env, s *session.Session, call tool.Call) e
 		}
 	}
 	return printJSON(env.Stdout, out)
+}
+
+// previewText is what a call would do and whether it needs approval, for a user.
+func previewText(r tool.Request, d tool.Decision) string {
+	verdict := map[tool.Verdict]string{tool.Allow: "Allowed", tool.Ask: "Needs approval", tool.Deny: "Denied"}[d.Verdict]
+	if why := d.Why(); why != "" {
+		verdict += ": " + tool.Visible(why)
+	}
+	text := fmt.Sprintf("Would %s\n%s\n", tool.Visible(r.Description), verdict)
+	switch c := r.Confirm.(type) {
+	case nil:
+	case tool.FileDiff:
+		text += ink(false).diff(c.Diff) + warnings(c.Warnings)
+	case tool.Command:
+		text += indented(tool.Visible(c.Line)) + sandboxFact(c) + warnings(c.Warnings)
+	default:
+		text += indented(tool.Visible(strings.TrimRight(c.Markdown(), "\n")))
+	}
+	return text
 }
 
 // printJSON prints one value on one line.

@@ -43,10 +43,10 @@ func answerCall(ctx context.Context, s *session.Session, line []byte, number int
 		id, key = json.RawMessage(fmt.Sprint(number)), fmt.Sprint("line ", number)
 	}
 	if bad == nil && c.Name == "" {
-		bad = errors.New(`it has no "name"`)
+		bad = errors.New(`missing "name"`)
 	}
 	if bad != nil {
-		err := fmt.Errorf(`line %d is not a call: %v; a call is one line {"id":…,"name":"…","args":{…}}`, number, bad)
+		err := fmt.Errorf(`line %d: invalid call: %v; expected {"id":…,"name":"…","args":{…}}`, number, bad)
 		return failedLine(id, c.Name, err)
 	}
 	s.Outside.SettleFor(ctx, c.Name)

@@ -3,13 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/trust"
 	"github.com/adze-dev/adze/tool"
 )
 
-// runTrust shows what a folder's files would be allowed to do, and asks whether they may.
+// runTrust shows what a project's files request, and asks whether to trust them.
 func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 	if len(words) > 1 {
 		return usagef("usage: adze trust [DIR]")
@@ -23,10 +24,15 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	dir, store := folder.Path, folder.Trust()
 	if o.remove {
+		state, err := store.State(dir, nil)
+		if err == nil && state == trust.Unknown {
+			_, err := fmt.Fprintf(env.Stdout, "%s was not trusted.\n", dir)
+			return err
+		}
 		if err := store.Forget(dir); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(env.Stdout, "%s is not trusted any more.\n", dir)
+		_, err = fmt.Fprintf(env.Stdout, "Removed trust for %s.\n", dir)
 		return err
 	}
 	items, err := folder.Wants()
@@ -34,19 +40,17 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	if len(items) == 0 {
-		_, err := fmt.Fprintf(env.Stdout, "Nothing in %s wants more than to forbid: there is nothing to trust.\n", dir)
+		_, err := fmt.Fprintf(env.Stdout, "Nothing to trust: %s requests no additional permissions.\n", dir)
 		return err
 	}
 	state, err := store.State(dir, items)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stdout, "The files in %s want:\n", dir)
-	for _, item := range items {
-		fmt.Fprintf(env.Stdout, "  %s = %s\n", tool.Visible(item.What), tool.Visible(strings.ReplaceAll(item.Text, "\n", " ")))
-	}
+	fmt.Fprintf(env.Stdout, "The project %s requests:\n", dir)
+	printRequests(env.Stdout, items)
 	if state == trust.Trusted {
-		_, err := fmt.Fprintln(env.Stdout, "You trust this.")
+		_, err := fmt.Fprintln(env.Stdout, "This project is trusted.")
 		return err
 	}
 	if err := agree(ctx, env, o); err != nil {
@@ -55,24 +59,50 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 	if err := store.Trust(dir, items); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.Stdout, "Trusted, as long as this does not change. adze trust --remove takes it back.\n")
+	_, err = fmt.Fprintf(env.Stdout, "Trusted. You'll be asked again if any of this changes. Undo: adze trust --remove\n")
 	return err
 }
 
-// agree asks for a yes.
+// printRequests lists the requests of a project, grouped by their effect.
+func printRequests(w io.Writer, items []trust.Item) {
+	const runs, permissions, adds, other = "Runs programs", "Changes permissions", "Adds servers, agents, skills", "Changes other settings"
+	groups := map[string][]trust.Item{}
+	for _, item := range items {
+		group := other
+		switch what := item.What; {
+		case strings.HasPrefix(what, "the file "), strings.HasSuffix(what, "Command"):
+			group = runs
+		case strings.HasPrefix(what, "permissions."), strings.HasPrefix(what, "tools.approvalMode"), strings.HasPrefix(what, "tools.sandbox"):
+			group = permissions
+		case strings.HasPrefix(what, "mcpServers"), strings.HasPrefix(what, "agent "), strings.HasPrefix(what, "skill "):
+			group = adds
+		}
+		groups[group] = append(groups[group], item)
+	}
+	for _, group := range []string{runs, permissions, adds, other} {
+		if len(groups[group]) > 0 {
+			fmt.Fprintf(w, "  %s:\n", group)
+		}
+		for _, item := range groups[group] {
+			fmt.Fprintf(w, "    %s = %s\n", tool.Visible(item.What), tool.Visible(strings.ReplaceAll(item.Text, "\n", " ")))
+		}
+	}
+}
+
+// agree asks for approval.
 func agree(ctx context.Context, env Env, o *options) error {
 	if o.yes {
 		return nil
 	}
 	if !env.Terminal {
-		return exitf(exitRefused, "nobody could be asked; run adze trust in a terminal, or with --yes")
+		return exitf(exitDenied, "trust needs a terminal\nUse --yes to trust without a prompt.")
 	}
-	answer, err := prompt(ctx, env.Stderr, newAnswers(env.Stdin), "Let them? [y]es, [n]o: ")
+	answer, err := prompt(ctx, env.Stderr, newAnswers(env.Stdin), "Trust this project? [y/N] ")
 	if err != nil {
-		return exitf(exitRefused, "there was no answer: %v", err)
+		return exitf(exitDenied, "no answer: %v", err)
 	}
 	if !isYes(answer) {
-		return exitf(exitRefused, "not trusted")
+		return exitf(exitDenied, "not trusted")
 	}
 	return nil
 }

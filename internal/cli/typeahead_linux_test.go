@@ -16,7 +16,7 @@ import (
 )
 
 // lastChoice is the end of a prompt for a file, which is painted last.
-const lastChoice = "everywhere? "
+const lastChoice = "Allow? [y/s/p/u/e/n] "
 
 // A "y" that was typed while a command ran answered the next prompt: it approved a command that its user had not seen. A
 // line that is only begun before the prompt counts as typed before it, too.
@@ -65,7 +65,7 @@ func TestTypeAheadFillsInNothing(t *testing.T) {
 		"plan": {tool.Request{Invocation: tool.Invocation{Form: plan, Confirm: tool.Plan{Text: "do it"}}}, []string{"own: ", "n not yet\n"}, `{"choice_other":"not yet"}`},
 		"from a server": {
 			tool.Request{Declaration: tool.Declaration{Origin: "mcp:x"}, Invocation: tool.Invocation{Form: form}},
-			[]string{"[n]o? ", "y\n1\n2\n", "nothing: ", "a\n3\n", "nothing: ", "b\n"}, `{"one":"a","two":"b"}`,
+			[]string{"Answer? [y/n] ", "y\n1\n2\n", "nothing: ", "a\n3\n", "nothing: ", "b\n"}, `{"one":"a","two":"b"}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,9 +102,9 @@ func TestTypeAheadTrustsNothing(t *testing.T) {
 	}
 	s.Type("y\n")
 	code := s.begin(t, nil, "trust")
-	s.Await("[n]o: ", 1)
+	s.Await("Trust this project? [y/N] ", 1)
 	s.Type("n\n")
-	if got := <-code; got != exitRefused {
+	if got := <-code; got != exitDenied {
 		t.Errorf("exit code %d\n%s", got, s.Shown())
 	}
 }
@@ -140,7 +140,7 @@ func TestWithdrawnPromptLeavesTheNextOneAnswerable(t *testing.T) {
 				answers <- d
 			}
 			await := func() {
-				if _, err := prompts.ReadString('?'); err != nil {
+				if _, err := prompts.ReadString(']'); err != nil {
 					t.Error(err)
 				}
 			}

@@ -86,7 +86,7 @@ func TestLogin(t *testing.T) {
 	if l := p.list()["s"]; l.State != "failed" || !strings.Contains(l.Error, "adze mcp login") {
 		t.Errorf("%+v", l)
 	}
-	if out, err := p.login("s"); err != nil || !strings.Contains(out, "Logged in at s.") {
+	if out, err := p.login("s"); err != nil || !strings.Contains(out, "Logged in to s.") {
 		t.Fatalf("%v %s", err, out)
 	}
 	tokens := filepath.Join(p.home, "mcp", "mcp-tokens.json")

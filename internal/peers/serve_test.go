@@ -233,8 +233,7 @@ func overHTTP(t *testing.T, p *program) {
 	}
 	address := ""
 	for scan := bufio.NewScanner(stderr); address == "" && scan.Scan(); {
-		_, rest, _ := strings.Cut(scan.Text(), "serving MCP at ")
-		address, _, _ = strings.Cut(rest, ",")
+		_, address, _ = strings.Cut(scan.Text(), "Serving MCP at ")
 	}
 	if list := decode(t, "--transport", "http", "--server-url", address, "--header", "Authorization: Bearer "+token, "--method", "tools/list"); len(list.Tools) < 8 {
 		t.Errorf("%+v", list)

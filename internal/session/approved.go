@@ -16,7 +16,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// approved is a tool from outside as it was when a person allowed it for good.
+// approved is the version of an external tool that the user approved.
 type approved struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -24,7 +24,7 @@ type approved struct {
 	When        time.Time       `json:"when"`
 }
 
-// approvals remember what tools from outside were like when they were allowed, by their fingerprints, so that a person
+// approvals remember what external tools were like when they were allowed, by their fingerprints, so that a user
 // who is asked again can be shown what has changed. They grant nothing: that is for rules, which hold the fingerprint.
 type approvals struct {
 	path string // a file that is lost costs only the comparison
@@ -36,7 +36,7 @@ type approvals struct {
 // maxApprovals is how many are kept, the newest.
 const maxApprovals = 1000
 
-// Asking lets a person be asked by ask: what has changed of a tool since they allowed it is shown first, and what they
+// Asking lets a user be asked by ask: what has changed of a tool since they allowed it is shown first, and what they
 // allow for good is remembered.
 func (s *Session) Asking(ask tool.Asker) tool.Asker {
 	a := &approvals{path: filepath.Join(s.Folder.MCPState(), "approved.json")}
@@ -63,7 +63,7 @@ func plainText(d tool.Display) string {
 	return d.Markdown()
 }
 
-// changes says in what a tool differs from the one that was allowed.
+// changes describes how a tool differs from the version that the user approved.
 func (a *approvals) changes(print string, now tool.Declaration) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,14 +73,14 @@ func (a *approvals) changes(print string, now tool.Declaration) string {
 			continue
 		}
 		if diff := edit.Compare(describe(before.Description, before.Parameters), describe(now.Description, now.Parameters)).Unified("allowed", "now"); diff != "" {
-			return "It has changed since you allowed it:\n" + diff + "\nThis call:\n"
+			return "This tool changed since you approved it:\n" + diff + "\nThis call:\n"
 		}
-		return "What runs it has changed since you allowed it: its command, its address or its environment.\n\nThis call:\n"
+		return "This tool's server changed since you approved it: its command, URL or environment.\n\nThis call:\n"
 	}
-	return "It has changed since you allowed it; what it was like then is not known any more.\n\nThis call:\n"
+	return "This tool changed since you approved it (the previous version isn't available).\n\nThis call:\n"
 }
 
-// describe is all that is told of a tool, one thing a line.
+// describe is the description and the parameters of a tool, one per line.
 func describe(description string, parameters json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, parameters, "", "  ") != nil {
@@ -107,7 +107,7 @@ func (a *approvals) load() {
 func (a *approvals) add(d tool.Declaration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.known = nil // somebody else may have written meanwhile
+	a.known = nil // another process may have written it meanwhile
 	a.load()
 	a.known[d.Fingerprint] = approved{d.Name, d.Description, d.Parameters, time.Now().UTC()}
 	for len(a.known) > maxApprovals {

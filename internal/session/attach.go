@@ -10,7 +10,7 @@ import (
 )
 
 // PromptParts is a prompt with all that it names: files by @path, and resources by @server:uri. A resource is read because
-// the person has named it, so only typed is looked through for them: the rest of text, which was piped in beside it, others
+// the user has named it, so only typed is looked through for them: the rest of text, which was piped in beside it, others
 // may have written.
 func (s *Session) PromptParts(ctx context.Context, text, typed string) ([]model.Part, error) {
 	attached, err := s.attach(ctx, text)
@@ -21,7 +21,7 @@ func (s *Session) PromptParts(ctx context.Context, text, typed string) ([]model.
 	return append(parts, s.attachResources(ctx, typed)...), nil
 }
 
-// attach reads the @paths of a prompt, as far as policy or the person lets them be read.
+// attach reads the @paths of a prompt, as far as policy or the user lets them be read.
 func (s *Session) attach(ctx context.Context, prompt string) ([]model.Part, error) {
 	var allowed []builtin.Mention
 	var left []string

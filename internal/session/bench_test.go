@@ -7,7 +7,7 @@ func BenchmarkOpenSession(b *testing.B) {
 	env := Env{Home: b.TempDir(), Getenv: func(string) string { return "" }}
 	dir := Canonical(b.TempDir())
 	for b.Loop() {
-		s, err := Open(env, Options{Dir: dir, Calls: One})
+		s, err := Open(env, Options{Dir: dir, SingleCall: true})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -12,15 +12,15 @@ import (
 )
 
 // planText begins what a model in plan mode reads; the rest is what to do with the plan.
-const planText = "Plan mode is on: look and think, change nothing. When you know what to do, "
+const planText = "Plan mode is on: research only; calls that modify anything are denied. When your plan is ready, "
 
-// Talk is what a conversation is begun with.
-type Talk struct {
+// ConversationOptions configures a conversation.
+type ConversationOptions struct {
 	Model   model.Model
 	Limits  agent.Limits
 	History []model.Message                 // what was said before
 	Observe func(agent.Event)               // is told what happens; nil: nobody
-	Below   func(agent.Member, agent.Event) // is told what sub-agents do, several at a time; nil: nobody
+	Below   func(agent.Member, agent.Event) // is told what subagents do, several at a time; nil: nobody
 }
 
 // Conversation is a model at work with the session's tools, and the crew that it delegates to.
@@ -34,11 +34,11 @@ type Conversation struct {
 
 // Converse begins the session's conversation, and ends one that was before. Sub-agents may name models of their own if
 // the session's is the one that talks.
-func (s *Session) Converse(ctx context.Context, t Talk) *Conversation {
+func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversation {
 	if s.talk != nil {
 		s.talk.crew.Close()
 	}
-	c := &Conversation{shelf: s.Outside.newShelf(t.Model.Name()), wall: t.Limits.Wall}
+	c := &Conversation{shelf: s.Outside.newCatalog(t.Model.Name()), wall: t.Limits.Wall}
 	budget := &agent.Budget{Turns: t.Limits.Turns}
 	c.agent = agent.New(agent.Options{
 		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: t.History, System: s.system(), Observe: t.Observe, Catalog: c.shelf,
@@ -65,12 +65,12 @@ func (s *Session) system() string {
 // planEnd is what a model does with its plan. Without a user to approve it, the plan is the answer.
 func (s *Session) planEnd() string {
 	if t, err := s.Executor.Registry.Lookup(builtin.ExitPlanMode); err == nil {
-		return "give the plan to " + t.Declaration().Name + "."
+		return "call " + t.Declaration().Name + " with the full plan for the user's approval."
 	}
-	return "end with the plan as your answer."
+	return "reply with the full plan."
 }
 
-// Run runs a prompt, and goes on while sub-agents in the background still have something to report: all of it in the
+// Run runs a prompt, and goes on while subagents in the background still have something to report: all of it in the
 // time there is.
 func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
 	if c.wall > 0 {

@@ -10,9 +10,9 @@ import (
 	contextfiles "github.com/adze-dev/adze/internal/context"
 )
 
-// Definitions are what the person and the project wrote down for models: context files, sub-agents, skills.
+// Definitions are what the user and the project wrote down for models: context files, subagents, skills.
 type Definitions struct {
-	Roles []agent.Role // of sub-agents, beside the built-in ones
+	Roles []agent.Role // of subagents, beside the built-in ones
 
 	folder Folder
 	places contextfiles.Places
@@ -33,7 +33,7 @@ func readDefinitions(f Folder, trusted bool, names []string) *Definitions {
 		d.skills = append(d.skills, builtin.Skill{Name: s.Name, Description: s.Description, Dir: s.Dir, Load: s.Read})
 	}
 	if out := d.places.LeftOut(); len(out) > 0 {
-		f.env.tell(fmt.Sprintf("%s in %s count only in a folder you trust; adze trust shows what is in them", strings.Join(out, ", "), f.Path))
+		f.env.tell(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review them with 'adze trust'.", f.Path, strings.Join(out, ", ")))
 	}
 	for _, n := range append(notes, more...) {
 		f.env.tell(fmt.Sprint(n))
@@ -41,7 +41,7 @@ func readDefinitions(f Folder, trusted bool, names []string) *Definitions {
 	return d
 }
 
-// TaskTypes are the sorts of sub-agents that the model is told of.
+// TaskTypes are the sorts of subagents that the model is told of.
 func (d *Definitions) TaskTypes() []builtin.TaskType {
 	var types []builtin.TaskType
 	for _, r := range agent.AllRoles(d.Roles) {
@@ -55,11 +55,11 @@ func (d *Definitions) Memory() contextfiles.Loaded {
 	return contextfiles.Load(contextfiles.Options{User: d.places.User, Dir: d.folder.Path, Home: d.folder.env.Home, Names: d.names})
 }
 
-// Describe is what the context files say, for a person: where there are none, where they could stand.
+// Describe is what the context files say, for a user: where there are none, where they could stand.
 func (d *Definitions) Describe(memory contextfiles.Loaded) string {
 	if len(memory.Files) == 0 {
 		names := cmp.Or(strings.Join(d.names, " or "), "AGENTS.md or QWEN.md")
-		return fmt.Sprintf("There are no context files for %s: %s, in it, above it, or in %s.", d.folder.Path, names, d.folder.Home)
+		return fmt.Sprintf("No context files (%[2]s) in %[1]s, its parent directories or %[3]s.", d.folder.Path, names, d.folder.Home)
 	}
 	return memory.Text
 }

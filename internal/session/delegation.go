@@ -8,15 +8,15 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// delegate gives a task to a sub-agent of the session.
+// delegate gives a task to a subagent of the session.
 func (s *Session) delegate(ctx context.Context, r builtin.TaskRequest) (tool.Result, error) {
 	if s.talk == nil {
-		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "run a sub-agent: there is no model in this session; adze -p has one")
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "run a subagent: no model in this session")
 	}
 	return s.talk.crew.Do(ctx, agent.Task{Description: r.Description, Prompt: r.Prompt, Type: r.Type, Background: r.Background, Live: r.Live})
 }
 
-// backgroundTasks are the sub-agents in the background of a session; there are none before it has a conversation.
+// backgroundTasks are the subagents in the background of a session; there are none before it has a conversation.
 type backgroundTasks struct{ s *Session }
 
 func (b backgroundTasks) Jobs() []builtin.TaskJob {

@@ -51,7 +51,7 @@ func (d *discovery) wait(ctx context.Context) []string {
 	case <-d.ended:
 		return d.said
 	case <-ctx.Done():
-		return []string{"discover tools: the command has not ended yet; going on without its tools"}
+		return []string{"tool discovery command still running; continuing without its tools"}
 	}
 }
 

@@ -11,13 +11,13 @@ type Env struct {
 	Getenv  func(string) string
 	Environ []string       // for commands; nil: this process's
 	Helper  builtin.Helper // keeps commands from escaping
-	Home    string         // of the person
+	Home    string         // of the user
 	Version string
-	// Person reports whether somebody is there who can be asked.
+	// Person reports whether a user is there who can be asked.
 	Person bool
-	// Tell tells the person what they should know, in a line without an end; nil: nobody is told.
+	// Tell tells the user what they should know, in a line without an end; nil: nobody is told.
 	Tell func(note string)
-	// Show gives the person an address that they must open in a browser; nil: nobody can.
+	// Show gives the user an address that they must open in a browser; nil: nobody can.
 	Show func(address string) error
 }
 

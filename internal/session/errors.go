@@ -2,20 +2,20 @@ package session
 
 import "fmt"
 
-// Kind is whose mistake an error is. The constants are errors, so that errors.Is(err, session.ErrModel) asks for one.
+// Kind classifies an error. The constants are errors themselves: errors.Is(err, session.ErrModel).
 type Kind string
 
 // The kinds.
 const (
-	ErrFolders Kind = "folders that cannot be worked in"
-	ErrRules   Kind = "rules that cannot be read"
+	ErrFolders Kind = "invalid directories"
+	ErrRules   Kind = "invalid rules"
 	ErrModel   Kind = "no model"
-	ErrPrompt  Kind = "a prompt that cannot be understood"
+	ErrPrompt  Kind = "invalid prompt"
 )
 
 func (k Kind) Error() string { return string(k) }
 
-// Error is a mistake that the person can mend. Its text says how.
+// Error is a mistake that the user can fix. Its text says how.
 type Error struct {
 	Kind Kind
 	Text string

@@ -14,15 +14,15 @@ import (
 	"github.com/adze-dev/adze/internal/trust"
 )
 
-// Folder is a folder to work in: the settings that count there, and whether the person trusts it.
+// Folder is a directory to work in: the settings that count there, and whether the user trusts it.
 type Folder struct {
 	Path string // absolute and canonical
-	Home string // Adze's own folder
+	Home string // Adze's own directory
 
 	env Env
 }
 
-// Folder is the folder of a path that is absolute and canonical.
+// Folder is the directory of a path that is absolute and canonical.
 func (env Env) Folder(path string) (Folder, error) {
 	home, err := settings.Home(env.Getenv, env.Home)
 	return Folder{Path: path, Home: home, env: env}, err
@@ -32,7 +32,7 @@ func (f Folder) sources() settings.Sources {
 	return settings.Sources{UserHome: f.env.Home, AdzeHome: f.Home, Project: f.Path, Getenv: f.env.Getenv}
 }
 
-// Settings reads the settings. Those of the folder count in full only if the person trusts exactly what it wants.
+// Settings reads the settings. Those of the directory count in full only if the user trusts exactly what it wants.
 func (f Folder) Settings(flags ...settings.Flag) (s *settings.Settings, trusted bool, err error) {
 	src := f.sources()
 	src.Flags = flags
@@ -53,13 +53,13 @@ func (f Folder) Settings(flags ...settings.Flag) (s *settings.Settings, trusted 
 		s, err = settings.Load(src)
 		return s, true, err
 	case state == trust.Changed:
-		f.env.tell(f.Path + " wants other things than you trusted; adze trust shows them")
+		f.env.warn("the settings of %s changed since you trusted them. Review them with 'adze trust'.", f.Path)
 	}
 	return s, false, nil
 }
 
-// tellNotes tells what of settings was not taken as it stands; of what a folder wants beyond its rights only that there
-// is something, since adze trust shows it.
+// tellNotes reports settings that are ignored or changed. Settings that need trust are only counted, since adze trust
+// shows them.
 func (f Folder) tellNotes(s *settings.Settings) {
 	withheld := map[settings.Place]bool{}
 	for _, w := range s.Withheld() {
@@ -71,15 +71,15 @@ func (f Folder) tellNotes(s *settings.Settings) {
 		}
 	}
 	if n := len(s.Withheld()); n > 0 {
-		things := fmt.Sprintf("%d things that count", n)
+		things := fmt.Sprintf("%d settings", n)
 		if n == 1 {
-			things = "1 thing that counts"
+			things = "1 setting"
 		}
-		f.env.tell(fmt.Sprintf("the settings in %s want %s only in a folder you trust; adze trust shows them", f.Path, things))
+		f.env.warn("%s isn't trusted: ignoring %s. Review them with 'adze trust'.", f.Path, things)
 	}
 }
 
-// Trust is where it is kept which folders the person trusts.
+// Trust is the store of the user's trusted projects.
 func (f Folder) Trust() *trust.Store { return trust.Open(f.Home) }
 
 // places are where definitions lie.
@@ -95,12 +95,12 @@ func (f Folder) places(trusted bool) contextfiles.Places {
 	}
 }
 
-// Scope is whose settings a change goes to. The zero value is the person's own.
+// Scope is whose settings a change goes to. The zero value is the user's own.
 type Scope string
 
 const (
 	ForUser    Scope = "user"    // everywhere
-	ForProject Scope = "project" // in the folder, for everybody who works there
+	ForProject Scope = "project" // in the project, for all its users
 )
 
 // Change rewrites the settings file of the scope and gives its path: at once or not at all, and never one that cannot be

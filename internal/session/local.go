@@ -19,7 +19,7 @@ const localServers = "http://127.0.0.1:11434/v1,http://127.0.0.1:8080/v1,http://
 // comes at once.
 const localWait = 500 * time.Millisecond
 
-// localModel looks for a model server on the machine itself, for a person who has configured none: its address, and its
+// localModel looks for a model server on the machine itself, for a user who has configured none: its address, and its
 // first model. ADZE_LOCAL_MODELS names other addresses, or "off".
 func localModel(ctx context.Context, env Env) (address, name string) {
 	addresses := cmp.Or(env.Getenv("ADZE_LOCAL_MODELS"), localServers)

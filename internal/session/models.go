@@ -14,13 +14,12 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// noModel is what a person reads who has not configured a model.
-const noModel = `no model is configured. Ways to have one:
-  OPENAI_API_KEY=… and OPENAI_MODEL=… (or --model)   OpenAI
-  OPENAI_BASE_URL=http://127.0.0.1:11434/v1          Ollama, llama.cpp, LM Studio, vLLM or any other server
-                                                     that speaks chat completions; a key is sent only if set.
-                                                     The first three are found by themselves at their own ports
-Without one, adze demo shows what adze does, and adze tool list its tools.`
+// noModel is the error of a session without a model.
+const noModel = `no model configured
+Set one of:
+  OPENAI_API_KEY and OPENAI_MODEL   OpenAI
+  OPENAI_BASE_URL                   any OpenAI-compatible server (vLLM, OpenRouter, …)
+or start Ollama, llama.cpp or LM Studio on its default port. Try 'adze demo' without a model.`
 
 // closer is a model that holds connections.
 type closer interface {
@@ -28,13 +27,13 @@ type closer interface {
 	Close()
 }
 
-// IsGrade reports whether a sub-agent's definition names no model but a sort of models, as other programs do ("sonnet",
+// IsGrade reports whether a subagent's definition names no model but a sort of models, as other programs do ("sonnet",
 // "fast"): a single word.
 func IsGrade(name string) bool {
 	return name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// Models are the models of a session: the one that is configured, and those that sub-agents name. There are none until
+// Models are the models of a session: the one that is configured, and those that subagents name. There are none until
 // they are opened.
 type Models struct {
 	env      Env
@@ -65,12 +64,12 @@ func (m *Models) current() (model.Model, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.main == nil {
-		return nil, errors.New("there is no model in this session")
+		return nil, errors.New("no model in this session")
 	}
 	return m.main, nil
 }
 
-// named opens the model that a sub-agent's definition names, at the session's server, once.
+// named opens the model that a subagent's definition names, at the session's server, once.
 func (m *Models) named(ctx context.Context, name string) (model.Model, error) {
 	if IsGrade(name) {
 		return m.current()
@@ -91,7 +90,7 @@ func (m *Models) named(ctx context.Context, name string) (model.Model, error) {
 	return opened, nil
 }
 
-// forCrew are the models that sub-agents may name, where the session's own leads; nil: all use the leader's.
+// forCrew are the models that subagents may name, where the session's own leads; nil: all use the leader's.
 func (m *Models) forCrew(ctx context.Context, leader model.Model) func(name string) (model.Model, error) {
 	if own, err := m.current(); err != nil || own != leader {
 		return nil
@@ -123,10 +122,10 @@ func openModel(ctx context.Context, env Env, name string) (closer, error) {
 			return nil, errorf(ErrModel, noModel)
 		}
 		o.Model = cmp.Or(o.Model, first)
-		env.tell(fmt.Sprintf("no model is configured; using %s at %s", tool.Visible(o.Model), o.BaseURL))
+		env.tell(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(o.Model), o.BaseURL))
 	}
 	if o.BaseURL == "" && o.Model == "" {
-		return nil, errorf(ErrModel, "OPENAI_API_KEY is set, but no model is named; name one with --model or OPENAI_MODEL")
+		return nil, errorf(ErrModel, "OPENAI_API_KEY is set, but no model is selected\nSet OPENAI_MODEL or use --model.")
 	}
 	return openai.Open(ctx, o)
 }

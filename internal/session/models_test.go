@@ -12,7 +12,7 @@ import (
 func TestSamplingBeforeThereIsAModel(t *testing.T) {
 	question := discover.Sampling{Messages: []discover.SamplingMessage{{Role: "user", Content: tool.Text("hello")}}}
 	_, err := (&Models{}).sample(t.Context(), question)
-	if err == nil || err.Error() != "there is no model in this session" {
+	if err == nil || err.Error() != "no model in this session" {
 		t.Errorf("got %v", err)
 	}
 }

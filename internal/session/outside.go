@@ -20,8 +20,8 @@ import (
 // there when it answers: nobody waits for that, except who asks for this server.
 const discoveryWait = 10*time.Second + 300*time.Millisecond
 
-// Untrusted is said of a server that only the settings of a folder name which the person does not trust.
-const Untrusted = "the folder is not trusted; adze trust shows what it wants"
+// Untrusted is the error of a server that only an untrusted project configures.
+const Untrusted = "this project isn't trusted; run adze trust"
 
 // Outside is the tools of a session that come from elsewhere. There are none until it is connected.
 type Outside struct {
@@ -41,7 +41,7 @@ type Outside struct {
 	one       string // of the MCP servers, the only one; empty: all
 }
 
-// Connect makes the tools from outside known, if any are configured, and waits for none. Once it has connected it does
+// Connect makes the external tools known, if any are configured, and waits for none. Once it has connected it does
 // nothing.
 func (o *Outside) Connect() {
 	o.settling.Lock()
@@ -100,13 +100,13 @@ func (o *Outside) Find(alias string) error {
 		}
 	}
 	if _, ok := o.settings.MCP.Servers[alias]; ok {
-		return fmt.Errorf("MCP server %s: mcp.allowed or mcp.excluded leave it out", alias)
+		return fmt.Errorf("MCP server %s: excluded by mcp.allowed or mcp.excluded", alias)
 	}
 	known := strings.Join(slices.Sorted(maps.Keys(all)), ", ")
 	if known == "" {
 		known = "none"
 	}
-	return fmt.Errorf("there is no MCP server %q; the servers are: %s", alias, known)
+	return fmt.Errorf("unknown MCP server %q (configured: %s)", alias, known)
 }
 
 // Configured are the names of the MCP servers that there are, and what is wrong with others.
@@ -132,13 +132,13 @@ func (o *Outside) begin(servers map[string]discover.Server, problems []string) {
 	o.executor.Policy = trusting(o.executor.Policy, o.servers.Trusted)
 }
 
-// Settle waits for the tools from outside that are still on their way, and tells once what failed. Nothing here stops
+// Settle waits for the external tools that are still on their way, and tells once what failed. Nothing here stops
 // the run: it goes on with the tools that are there.
 func (o *Outside) Settle(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).Wait) }
 
-// SettleSoon is Settle for a person who waits for an answer: a server that kept them waiting in vain is not waited for
+// WaitLikely is Settle for a user who waits for an answer: a server that kept them waiting in vain is not waited for
 // again.
-func (o *Outside) SettleSoon(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).WaitLikely) }
+func (o *Outside) WaitLikely(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).WaitLikely) }
 
 func (o *Outside) settleWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) {
 	o.settling.Lock()
@@ -154,7 +154,7 @@ func (o *Outside) settleWith(ctx context.Context, wait func(*discover.Servers, c
 	}
 }
 
-// SettleFor waits for tools from outside until the one of this name is there: what is known is not held up by servers
+// SettleFor waits for external tools until the one of this name is there: what is known is not held up by servers
 // that have nothing to do with it.
 func (o *Outside) SettleFor(ctx context.Context, name string) {
 	if o.declares(name) {
@@ -203,7 +203,7 @@ func (o *Outside) declares(name string) bool {
 	return err == nil && (t.Declaration().Origin == "" || t.Declaration().Name == name)
 }
 
-// Wait waits for what is on its way and gives what went wrong, without a word to the person.
+// Wait waits for what is on its way and gives what went wrong, without a word to the user.
 func (o *Outside) Wait(ctx context.Context) []string {
 	return o.waitWith(ctx, (*discover.Servers).Wait)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Canonical resolves links, as the paths that a policy compares with are resolved. What is not there stays as it is,
-// below its nearest folder.
+// below its nearest directory.
 func Canonical(path string) string {
 	if path == "" {
 		return ""
@@ -25,13 +25,13 @@ func Canonical(path string) string {
 	return filepath.Join(Canonical(parent), filepath.Base(path))
 }
 
-// included are the further folders that settings name. One that is not there is told, and stops nothing.
+// included are the further directories that settings name. One that is not there is told, and stops nothing.
 func (f Folder) included(s *settings.Settings) []string {
 	var dirs []string
 	for _, e := range s.Context.IncludeDirectories {
 		path := f.settled(e.Text)
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			f.env.tell(fmt.Sprintf("%s: context.includeDirectories: there is no folder %s", e.From, path))
+			f.env.tell(fmt.Sprintf("%s: context.includeDirectories: directory not found: %s", e.From, path))
 			continue
 		}
 		dirs = append(dirs, path)
@@ -39,7 +39,7 @@ func (f Folder) included(s *settings.Settings) []string {
 	return dirs
 }
 
-// settled is a path of settings, which may begin at the home folder or at the folder worked in.
+// settled is a path of settings, which may begin at the home directory or at the directory worked in.
 func (f Folder) settled(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && f.env.Home != "" {
 		path = filepath.Join(f.env.Home, rest)

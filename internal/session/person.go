@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// RunAsPerson runs a command that the person typed: it is not asked about.
+// RunAsPerson runs a command that the user typed, without a permission prompt.
 func (s *Session) RunAsPerson(ctx context.Context, command string) (tool.Outcome, error) {
 	args, err := json.Marshal(map[string]any{"command": command, "timeout": 600_000})
 	if err != nil {
@@ -37,5 +37,5 @@ func Shell(r *tool.Registry) (tool.Declaration, error) {
 			return d, nil
 		}
 	}
-	return tool.Declaration{}, errors.New("there is no tool that runs commands")
+	return tool.Declaration{}, errors.New("no tool that runs commands")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// A server that the person trusts is not asked about, and gains nothing against what forbids or asks by rule.
+// A server that the user trusts is not asked about, and gains nothing against what forbids or asks by rule.
 func TestTrustedServersRunUnasked(t *testing.T) {
 	world := permission.World{Roots: []string{"/app"}, Home: "/home/me"}
 	for _, c := range []struct {

@@ -13,11 +13,11 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
-// maxNamed is of how many files the content is bound. A folder whose settings name more is not an ordinary one, and its
+// maxNamed is of how many files the content is bound. A directory whose settings name more is not an ordinary one, and its
 // settings are bound in any case.
 const maxNamed = 200
 
-// namedFiles adds the programs of the folder dir that a setting names, relative to the folder at: as a whole, as a word of
+// namedFiles adds the programs of the directory dir that a setting names, relative to the directory at: as a whole, as a word of
 // a command, or after a "=".
 func namedFiles(value any, dir, at string, named map[string]bool) {
 	switch v := value.(type) {
@@ -50,7 +50,7 @@ func namedFiles(value any, dir, at string, named map[string]bool) {
 	}
 }
 
-// fileIn reports whether a name, seen from the folder at, is that of a program in dir, and gives it relative to that.
+// fileIn reports whether a name, seen from the directory at, is that of a program in dir, and gives it relative to that.
 func fileIn(dir, at, name string) (rel string, ok bool) {
 	if name == "" || strings.ContainsRune(name, 0) {
 		return "", false

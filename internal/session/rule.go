@@ -8,9 +8,8 @@ import (
 	"github.com/adze-dev/adze/permission"
 )
 
-// SaveRule writes the rules of an offer into settings and gives the file's path. A project's settings count only as the
-// person trusts them, so one that is trusted, or had nothing to trust, is trusted with the new rule too; another keeps
-// waiting to be looked at.
+// SaveRule writes the rules of an offer into settings and returns the file's path. A project that is trusted, or had
+// nothing to trust, stays trusted with the new rule; in another project a saved rule would be ignored, and SaveRule fails.
 func (f Folder) SaveRule(scope Scope, offer string) (string, error) {
 	if scope == ForProject {
 		before, err := f.Wants()
@@ -22,7 +21,7 @@ func (f Folder) SaveRule(scope Scope, offer string) (string, error) {
 			return "", err
 		}
 		if len(before) > 0 && state != trust.Trusted {
-			return "", fmt.Errorf("this folder is not trusted, so a rule in its settings would not count; run adze trust first, or save it for everywhere")
+			return "", fmt.Errorf("this project isn't trusted, so a saved rule would be ignored\nChoose u (all projects), or run adze trust first.")
 		}
 	}
 	path, err := f.Change(scope, func(path string, text []byte) ([]byte, error) {

@@ -31,7 +31,7 @@ func (m *Models) sample(ctx context.Context, in discover.Sampling) (discover.Sam
 		request.Messages = append(request.Messages, model.Message{Role: role, Parts: []model.Part{part}})
 	}
 	if len(request.Messages) == 0 {
-		return discover.Sampled{}, errors.New("there are no messages to answer")
+		return discover.Sampled{}, errors.New("no messages to answer")
 	}
 	main, err := m.current()
 	if err != nil {

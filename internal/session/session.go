@@ -1,15 +1,15 @@
-// Package session wires one run together: from settings to tools, policy, executor, models and tools from outside.
+// Package session sets up one run: settings, tools, policy, executor, models and external tools.
 //
 //	s, err := session.Open(env, session.Options{Dir: dir})
 //	…
 //	defer s.Close()
-//	s.Executor.Ask = s.Asking(ask)         // how a person is asked
+//	s.Executor.Ask = s.Asking(ask)         // how to prompt the user
 //	s.Outside.Connect()                    // tools from elsewhere
 //	m, err := s.Models.Open(ctx)           // the configured model
-//	c := s.Converse(ctx, session.Talk{Model: m})
+//	c := s.Converse(ctx, session.ConversationOptions{Model: m})
 //	answer, err := c.Run(ctx, parts...)
 //
-// It reads no arguments and prints nothing: front ends do. What a person should know goes to Env.Tell.
+// It reads no arguments and prints nothing: front ends do. What a user should know goes to Env.Tell.
 package session
 
 import (
@@ -50,21 +50,14 @@ type Session struct {
 // Options are what a session is opened with. Only Dir must be given.
 type Options struct {
 	Dir     string          // the workspace, canonical
-	AddDirs []string        // further folders of it, absolute
-	Within  []string        // folders of the workspace that the session is held to; nil: all of it
-	Flags   []settings.Flag // settings that the person gave for this run
-	Calls   Calls
-	// Sampling lets servers from outside ask the session's model. Before it is opened they are told that there is none.
+	AddDirs []string        // further directories of it, absolute
+	Within  []string        // directories of the workspace that the session is held to; nil: all of it
+	Flags   []settings.Flag // settings that the user gave for this run
+	// SingleCall is for a session of one call: an existing file counts as read, and tools need no conversation.
+	SingleCall bool
+	// Sampling lets MCP servers ask the session's model. Before it is opened they are told that there is none.
 	Sampling bool
 }
-
-// Calls says what a session is to the files it finds.
-type Calls bool
-
-const (
-	Many Calls = false
-	One  Calls = true // an existing file counts as read, and tools need no conversation
-)
 
 // Open reads the settings and makes the tools and the policy. It starts nothing from outside.
 func Open(env Env, o Options) (*Session, error) {
@@ -100,7 +93,7 @@ func Open(env Env, o Options) (*Session, error) {
 		return nil, errors.Join(err, s.tools.Close(), s.long.Close())
 	}
 	s.Executor = &tool.Executor{
-		Registry: s.registry(o.Calls),
+		Registry: s.registry(o.SingleCall),
 		Policy:   s.Policy.Judge,
 		Ask:      s.nobody,
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
@@ -115,14 +108,14 @@ func Open(env Env, o Options) (*Session, error) {
 
 // registry holds all built-in tools and hides those that cannot be used: excluded ones and, in a conversation, those that
 // nothing serves.
-func (s *Session) registry(calls Calls) *tool.Registry {
+func (s *Session) registry(single bool) *tool.Registry {
 	offered := map[string]bool{}
 	for _, t := range s.tools.Tools() {
 		offered[t.Declaration().Name] = true
 	}
 	r := tool.NewRegistry(s.tools.All()...)
 	r.Hide(func(d tool.Declaration) bool {
-		return s.out(d) || calls == Many && d.Origin == "" && !offered[d.Name]
+		return s.out(d) || !single && d.Origin == "" && !offered[d.Name]
 	})
 	return r
 }
@@ -148,7 +141,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		dirs = o.Within
 	}
 	return builtin.Options{
-		Dir: dirs[0], AddDirs: dirs[1:], State: s.Folder.Home, AllRead: o.Calls == One, Sandbox: s.Folder.sandbox(s.Settings.Tools, dirs),
+		Dir: dirs[0], AddDirs: dirs[1:], State: s.Folder.Home, AllRead: o.SingleCall, Sandbox: s.Folder.sandbox(s.Settings.Tools, dirs),
 		Helper: s.env.Helper, Environ: s.env.Environ, PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output,
 		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.setMode, Person: s.env.Person, Session: true, Exclude: s.out,
 		FindTools: s.findTools, Task: s.delegate, Tasks: backgroundTasks{s}, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
@@ -174,7 +167,7 @@ func (s *Session) Close() error {
 	return err
 }
 
-// Background moves the commands that run to the background, because the person does not want to wait for them, and gives
+// Background moves the commands that run to the background, because the user does not want to wait for them, and gives
 // their names there.
 func (s *Session) Background() []string { return s.tools.Background() }
 

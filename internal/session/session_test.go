@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// front is a front end of a few lines: a folder, settings, and what the person was told.
+// front is a front end of a few lines: a directory, settings, and what the user was told.
 type front struct {
 	dir, home string
 	vars      map[string]string
@@ -48,7 +48,7 @@ func (f *front) open(t *testing.T, o session.Options) (*session.Session, error) 
 	return s, err
 }
 
-// A front end needs nothing of the command line: it opens a session, says how a person is asked, and talks.
+// A front end needs nothing of the command line: it opens a session, says how a user is asked, and talks.
 func TestAnyFrontEndCanTalk(t *testing.T) {
 	f := newFront(t, `{"permissions":{"allow":["Nonsense("]}}`)
 	path := filepath.Join(f.dir, "a.txt")
@@ -77,12 +77,12 @@ func TestAnyFrontEndCanTalk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Outside.SettleSoon(t.Context())
+	s.Outside.WaitLikely(t.Context())
 	parts, err := s.PromptParts(t.Context(), "copy @note", "copy @note")
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := s.Converse(t.Context(), session.Talk{Model: m}).Run(t.Context(), parts...)
+	answer, err := s.Converse(t.Context(), session.ConversationOptions{Model: m}).Run(t.Context(), parts...)
 	if err != nil || answer.Text != "done" || asked != 1 {
 		t.Errorf("%+v, %v, asked %d times", answer, err, asked)
 	}
@@ -110,11 +110,11 @@ func TestKindsOfMistakes(t *testing.T) {
 	}{
 		{session.ErrFolders, "/no/such/folder", open(`{}`, session.Options{AddDirs: []string{"/no/such/folder"}}, nil)},
 		{session.ErrRules, "read the rules in settings: ", open(`{"permissions":{"deny":["Nonsense("]}}`, session.Options{}, nil)},
-		{session.ErrModel, "no model is configured", open(`{}`, session.Options{}, func(s *session.Session) error {
+		{session.ErrModel, "no model configured", open(`{}`, session.Options{}, func(s *session.Session) error {
 			_, err := s.Models.Open(t.Context())
 			return err
 		})},
-		{session.ErrPrompt, "there is no command /nothing-such; there are: /help, /memory", open(`{}`, session.Options{}, func(s *session.Session) error {
+		{session.ErrPrompt, "unknown command /nothing-such (available: /help, /memory)", open(`{}`, session.Options{}, func(s *session.Session) error {
 			_, _, err := s.Expand(t.Context(), "/nothing-such")
 			return err
 		})},

@@ -12,12 +12,12 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// newShelf is the shelf for tools from outside.
-func (o *Outside) newShelf(model string) *agent.Catalog {
+// newCatalog is the catalog for external tools.
+func (o *Outside) newCatalog(model string) *agent.Catalog {
 	return &agent.Catalog{Finder: builtin.ToolSearch, Most: o.Budget(model)}
 }
 
-// Budget is how many tokens the declarations of tools from outside may take, by the settings and the context window of
+// Budget is how many tokens the declarations of external tools may take, by the settings and the context window of
 // the model of that name, before the model must look for them; 0: any number.
 func (o *Outside) Budget(model string) int {
 	search := o.settings.Tools.Search
@@ -68,10 +68,10 @@ func windows() []window {
 	return all
 }
 
-// findTools finds tools from outside and has them declared to whoever asked.
+// findTools finds external tools and has them declared to whoever asked.
 func (s *Session) findTools(ctx context.Context, c tool.Call, query string, most int) []tool.Declaration {
 	s.Outside.Settle(ctx)
-	if s.talk == nil { // no model is told of tools; a person may look for them all the same
+	if s.talk == nil { // no model is told of tools; a user may look for them all the same
 		all := slices.DeleteFunc(s.Executor.Registry.All(), func(d tool.Declaration) bool { return d.Origin == "" })
 		return discover.Rank(query, all, most)
 	}

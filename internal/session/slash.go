@@ -19,7 +19,7 @@ type Slash struct {
 	run func(ctx context.Context, s *Session, words string) (Expansion, error)
 }
 
-// Expansion is what became of a slash command: something for the person, or else what to tell the model.
+// Expansion is what became of a slash command: something for the user, or else what to tell the model.
 type Expansion struct {
 	Print    string
 	Commands []Slash         // to be listed
@@ -34,7 +34,7 @@ func (x Expansion) ForPerson() bool { return x.Print != "" || len(x.Commands) > 
 func (s *Session) Slashes() []Slash {
 	return append([]Slash{
 		{Name: "help", About: "list these commands", run: slashHelp},
-		{Name: "memory", About: "show what the context files tell every model", run: slashMemory},
+		{Name: "memory", About: "show the loaded context files", run: slashMemory},
 	}, s.Outside.Prompts()...)
 }
 
@@ -65,10 +65,10 @@ func (s *Session) Expand(ctx context.Context, prompt string) (Expansion, bool, e
 	}
 	if !known {
 		if _, err := os.Lstat("/" + name); err == nil {
-			return Expansion{}, false, nil // a folder at the root, and something about it
+			return Expansion{}, false, nil // a directory at the root, and something about it
 		}
-		return Expansion{}, true, errorf(ErrPrompt, "there is no command /%s; there are: %s\n"+
-			"(a prompt that begins with / and is no command can begin with a blank)", name, strings.Join(slashNames(s.Slashes()), ", "))
+		return Expansion{}, true, errorf(ErrPrompt, "unknown command /%s (available: %s)\n"+
+			"To send it as text, start with a space.", name, strings.Join(slashNames(s.Slashes()), ", "))
 	}
 	x, err := c.run(ctx, s, words)
 	if err == nil && rest != "" && !x.ForPerson() {

@@ -14,8 +14,8 @@ import (
 	"github.com/adze-dev/adze/internal/trust"
 )
 
-// Wants are the things that the folder's files would do if it were trusted, bound to what would run: the settings to the
-// letter, and the content of the folder's own programs that they name.
+// Wants are the things that the directory's files would do if it were trusted, bound to what would run: the settings to the
+// letter, and the content of the directory's own programs that they name.
 func (f Folder) Wants() ([]trust.Item, error) {
 	s, err := settings.Load(f.sources())
 	if err != nil {
@@ -40,7 +40,7 @@ func (f Folder) wants(s *settings.Settings) []trust.Item {
 	return append(items, wantsDefinitions(f.places(true))...)
 }
 
-// wantsSetting is what a setting of a folder would do, each server on its own.
+// wantsSetting is what a setting of a directory would do, each server on its own.
 func wantsSetting(w settings.Withheld) []trust.Item {
 	if w.Key != "mcpServers" {
 		return []trust.Item{{What: w.Key, Text: onOneLine(w.JSON) + argv(w)}}
@@ -56,7 +56,7 @@ func wantsSetting(w settings.Withheld) []trust.Item {
 	return items
 }
 
-// WithheldServers are the MCP servers, by their names, that wait for the folder to be trusted.
+// WithheldServers are the MCP servers, by their names, that wait for the directory to be trusted.
 func WithheldServers(s *settings.Settings) []trust.Item {
 	var items []trust.Item
 	for _, w := range s.Withheld() {
@@ -97,7 +97,7 @@ func onOneLine(text string) string {
 	return b.String()
 }
 
-// wantsDefinitions are the project's sub-agents and skills, bound to what their files say.
+// wantsDefinitions are the project's subagents and skills, bound to what their files say.
 func wantsDefinitions(p contextfiles.Places) []trust.Item {
 	var items []trust.Item
 	agents, _ := contextfiles.Agents(p)

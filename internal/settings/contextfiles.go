@@ -18,7 +18,7 @@ func putFileNames(s *Settings, g given) (note string, err error) {
 	s.Context.FileNames = nil
 	for _, e := range names {
 		if e.Text == "" || e.Text == "." || e.Text == ".." || strings.ContainsAny(e.Text, "/\\\x00") {
-			note = fmt.Sprintf("%q is not the name of a file, without its folder, and is left out", e.Text)
+			note = fmt.Sprintf("%q is not a file name without a directory, ignored", e.Text)
 			continue
 		}
 		s.Context.FileNames = append(s.Context.FileNames, e)

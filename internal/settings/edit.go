@@ -109,7 +109,7 @@ func (e *edit) begin() {
 func (e *edit) done() ([]byte, error) {
 	out := append(bytes.Clone(e.mark), e.text...)
 	if _, err := parse(e.file.path, out); err != nil {
-		return nil, fmt.Errorf("change %s: this would break it, so it was left alone: %w", e.file.path, err)
+		return nil, fmt.Errorf("change %s: the result would be invalid, nothing was changed: %w", e.file.path, err)
 	}
 	return out, nil
 }
@@ -129,7 +129,7 @@ func (e *edit) check(out []byte, alias string, server json.RawMessage) error {
 		}
 	}
 	if compact(s.MCP.Servers[alias].JSON) != compact(server) {
-		return fmt.Errorf("change %s: the server could not be written into it; write it by hand", e.file.path)
+		return fmt.Errorf("change %s: can't add the server; edit the file by hand", e.file.path)
 	}
 	return nil
 }

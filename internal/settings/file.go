@@ -57,7 +57,7 @@ func readFile(path string) (*file, os.FileInfo, error) {
 	case !info.Mode().IsRegular():
 		return nil, nil, fail(errors.New("not a regular file"))
 	case info.Size() > maxFile:
-		return nil, nil, fail(fmt.Errorf("%d bytes, more than the %d that settings may have", info.Size(), maxFile))
+		return nil, nil, fail(fmt.Errorf("%d bytes, over the limit of %d", info.Size(), maxFile))
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -7,24 +7,24 @@ import (
 	"path/filepath"
 )
 
-// Home is the folder of the person's settings and of all state: $ADZE_HOME, or .adze in the home folder.
+// Home returns the directory of the user's settings and state: $ADZE_HOME, or .adze in the home directory.
 func Home(getenv func(string) string, userHome string) (string, error) {
 	if dir := getenv("ADZE_HOME"); dir != "" {
 		if !filepath.IsAbs(dir) {
-			return "", fmt.Errorf("ADZE_HOME is %q: it must be an absolute path", dir)
+			return "", fmt.Errorf("ADZE_HOME must be an absolute path, got %q", dir)
 		}
 		return filepath.Clean(dir), nil
 	}
 	if !filepath.IsAbs(userHome) {
-		return "", errors.New("no home folder is known: set HOME or ADZE_HOME")
+		return "", errors.New("no home directory; set HOME or ADZE_HOME")
 	}
 	return filepath.Join(userHome, ".adze"), nil
 }
 
-// EnsureHome makes the folder if it is not there, for the person alone. One that is there is left as it is.
+// EnsureHome creates the directory, readable only by the user, unless it exists.
 func EnsureHome(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the folder for Adze's state (set ADZE_HOME to have it elsewhere): %w", err)
+		return fmt.Errorf("create Adze's directory (set ADZE_HOME to change it): %w", err)
 	}
 	return nil
 }

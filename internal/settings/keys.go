@@ -15,8 +15,8 @@ type key struct {
 	also []string // older spellings, oldest first; where several stand in one file the newest wins
 	env  []string // variables that set it, the strongest last
 	put  func(*Settings, given) (note string, err error)
-	own  bool // only the person's own files may set it, trusted folder or not
-	// tightens reports whether a change is one that a folder nobody trusts may make. nil: it may make none.
+	own  bool // only the user's own files may set it, trusted directory or not
+	// tightens reports whether a change is one that a directory nobody trusts may make. nil: it may make none.
 	tightens func(before, after *Settings) bool
 }
 
@@ -25,7 +25,7 @@ type given struct {
 	value
 	from Place
 	qwen bool // from a file of Qwen Code, whose values need not all exist here
-	// project says that it is from a file of the folder, not from one of the person's own.
+	// project says that it is from a file of the directory, not from one of the user's own.
 	project bool
 }
 
@@ -161,13 +161,13 @@ func putApprovalMode(s *Settings, g given) (note string, err error) {
 		mode = "auto-edit"
 	case mode == "auto":
 		mode = "auto-edit"
-		note = fmt.Sprintf("is %q, which Adze does not have; auto-edit, the nearest stricter one, is used", said)
+		note = fmt.Sprintf("%q is not supported; using auto-edit, the nearest stricter mode", said)
 	case g.qwen && !slices.Contains(modes(), mode):
 		mode = "default"
-		note = fmt.Sprintf("is %q, which Adze does not have; default is used", said)
+		note = fmt.Sprintf("%q is not supported; using default", said)
 	}
 	if !slices.Contains(modes(), mode) {
-		return "", fmt.Errorf("is %q; it must be one of %s", said, strings.Join(modes(), ", "))
+		return "", fmt.Errorf("has the invalid value %q\nExpected one of: %s", said, strings.Join(modes(), ", "))
 	}
 	s.Tools.ApprovalMode = mode
 	return note, nil

@@ -9,10 +9,10 @@ import (
 
 // Sources is where settings come from. Whatever is empty is not looked at.
 type Sources struct {
-	UserHome string                   // the person's home folder, for .qwen
+	UserHome string                   // the user's home directory, for .qwen
 	AdzeHome string                   // see Home
-	Project  string                   // the folder worked in
-	Trusted  bool                     // the person trusts Project: its settings count in full; otherwise they only tighten
+	Project  string                   // the directory worked in
+	Trusted  bool                     // the user trusts Project: its settings count in full; otherwise they only tighten
 	Getenv   func(name string) string // the environment
 	Flags    []Flag                   // what the command line says; the last of a key wins
 }
@@ -78,7 +78,7 @@ func Load(src Sources) (*Settings, error) {
 		from := Place{Source: flag.Name}
 		i := slices.IndexFunc(l.keys, func(k key) bool { return k.name == flag.Key })
 		if i < 0 {
-			return nil, &Error{From: from, Key: flag.Key, Reason: "is not a setting"}
+			return nil, &Error{From: from, Key: flag.Key, Reason: "is not a known setting"}
 		}
 		if err := l.put(l.keys[i], given{value: value{text: flag.Value}, from: from}, false); err != nil {
 			return nil, err
@@ -103,7 +103,7 @@ func (l *loader) files(src Sources) error {
 		if err != nil {
 			return err
 		}
-		// Started in the home folder, the project's files are the person's own, and count as those.
+		// Started in the home directory, the project's files are the user's own, and count as those.
 		if f == nil || slices.ContainsFunc(seen, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
 			continue
 		}
@@ -129,7 +129,7 @@ func (l *loader) file(f *file, from layer, tightenOnly bool) error {
 		for _, spelling := range k.spellings() {
 			for _, m := range found[spelling] {
 				if k.own && from.project {
-					note := Note{f.place(m.start), k.name, "is ignored: only your own settings may set it"}
+					note := Note{f.place(m.start), k.name, "ignored (allowed only in user settings)"}
 					l.settings.notes = append(slices.Clip(l.settings.notes), note)
 					continue
 				}
@@ -179,7 +179,7 @@ func (l *loader) meaning(name string) (holds, known bool) {
 	return holds, known
 }
 
-// put takes a value, unless it comes from a folder that may only tighten and does not.
+// put takes a value, unless it comes from a directory that may only tighten and does not.
 func (l *loader) put(k key, g given, tightenOnly bool) error {
 	after := l.settings
 	note, err := k.put(&after, g)
@@ -187,7 +187,7 @@ func (l *loader) put(k key, g given, tightenOnly bool) error {
 		return &Error{From: g.from, Key: k.name, Reason: err.Error()}
 	}
 	if tightenOnly && (k.tightens == nil || !k.tightens(&l.settings, &after)) {
-		note = "is ignored: the settings of a folder that is not trusted may only forbid (adze trust shows them)"
+		note = "ignored (untrusted project; run adze trust)"
 		after = l.settings
 		after.withheld = append(slices.Clip(after.withheld), Withheld{g.from, k.name, string(g.json())})
 	}

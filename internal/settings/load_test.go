@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// place writes files below a new folder and returns sources that read them: home/.qwen, home/.adze, app/.qwen and
+// place writes files below a new directory and returns sources that read them: home/.qwen, home/.adze, app/.qwen and
 // app/.adze are the four layers.
 func place(t *testing.T, files map[string]string) (dir string, src Sources) {
 	t.Helper()
@@ -32,7 +32,7 @@ func place(t *testing.T, files map[string]string) (dir string, src Sources) {
 	}
 }
 
-// summary is what a test looks at: values, then notes, unknown keys and the error without the folder's name.
+// summary is what a test looks at: values, then notes, unknown keys and the error without the directory's name.
 type summary struct {
 	Mode, Model      string
 	Threshold        int
@@ -67,7 +67,7 @@ func summarise(dir string, s *Settings, err error) summary {
 	return out
 }
 
-const ignored = " is ignored: the settings of a folder that is not trusted may only forbid (adze trust shows them)"
+const ignored = " ignored (untrusted project; run adze trust)"
 
 var loadTests = []struct {
 	name  string
@@ -141,8 +141,8 @@ var loadTests = []struct {
 			Allow:   []string{"y from home/.qwen/settings.json:3:42"},
 			Exclude: []string{"x from home/.qwen/settings.json:3:19", "z from home/.qwen/settings.json:3:70"},
 			Notes: []string{
-				`home/.qwen/settings.json:2:33: tools.approvalMode is "auto", which Adze does not have; auto-edit, the nearest stricter one, is used`,
-				`app/.qwen/settings.json:1:26: tools.approvalMode is "turbo", which Adze does not have; default is used`,
+				`home/.qwen/settings.json:2:33: tools.approvalMode "auto" is not supported; using auto-edit, the nearest stricter mode`,
+				`app/.qwen/settings.json:1:26: tools.approvalMode "turbo" is not supported; using default`,
 			},
 			Unknown: []string{`home/.qwen/settings.json:3:77 ui = {"theme": "q"}`},
 		},
@@ -229,7 +229,7 @@ func TestLoadErrors(t *testing.T) {
 		{"a list", "\n []", at + "2:2: expected an object, got a list"},
 		{"not UTF-8", "{\"a\":\n\"\xff\"}", at + "2:2: the file is not UTF-8"},
 		{"deep", strings.Repeat("[", 20_000), at + "1:10001: invalid character '[' exceeded max depth"},
-		{"mode", `{"tools":{"approvalMode":"turbo"}}`, at + `1:26: tools.approvalMode is "turbo"; it must be one of plan, default, auto-edit, yolo`},
+		{"mode", `{"tools":{"approvalMode":"turbo"}}`, at + "1:26: tools.approvalMode has the invalid value \"turbo\"\nExpected one of: plan, default, auto-edit, yolo"},
 		{"mode's type", `{"tools":{"approvalMode":true}}`, at + "1:26: tools.approvalMode must be a string, got true"},
 		{"old name's type", `{"approvalMode":[]}`, at + "1:17: tools.approvalMode must be a string, got a list"},
 		{"model's type", `{"model":{"name":{}}}`, at + "1:18: model.name must be a string, got an object"},
@@ -266,9 +266,9 @@ func TestUntrustedFileMustBeReadable(t *testing.T) {
 
 func TestFlagErrors(t *testing.T) {
 	for want, flag := range map[string]Flag{
-		"read settings --x: no.such is not a setting":                                                                    {"--x", "no.such", "1"},
-		`read settings --approval-mode: tools.approvalMode is "turbo"; it must be one of plan, default, auto-edit, yolo`: {"--approval-mode", "tools.approvalMode", "turbo"},
-		`read settings --n: tools.truncateToolOutputThreshold must be a whole number, got "many"`:                        {"--n", "tools.truncateToolOutputThreshold", "many"},
+		"read settings --x: no.such is not a known setting": {"--x", "no.such", "1"},
+		"read settings --approval-mode: tools.approvalMode has the invalid value \"turbo\"\nExpected one of: plan, default, auto-edit, yolo": {"--approval-mode", "tools.approvalMode", "turbo"},
+		`read settings --n: tools.truncateToolOutputThreshold must be a whole number, got "many"`:                                            {"--n", "tools.truncateToolOutputThreshold", "many"},
 	} {
 		if _, err := Load(Sources{Flags: []Flag{flag}}); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
@@ -293,7 +293,7 @@ func TestFilesThatAreNone(t *testing.T) {
 				return err
 			}
 			return os.Truncate(path, maxFile+1)
-		}, "more than the 4194304"},
+		}, "over the limit of 4194304"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -35,9 +35,9 @@ func putServers(s *Settings, g given) (string, error) {
 		switch kind := m.kind(); {
 		case kind == "null": // as if it were not there
 		case kind != "an object":
-			return "", errors.New("has a server " + m.name + " that must be an object, got " + kind)
+			return "", errors.New("server " + m.name + " must be an object, got " + kind)
 		case m.name == "":
-			return "", errors.New("has a server without a name")
+			return "", errors.New("server without a name")
 		default:
 			servers[m.name] = Server{json.RawMessage(m.json()), g.file.place(m.start)}
 		}

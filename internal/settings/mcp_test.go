@@ -62,7 +62,7 @@ func TestBrokenMCPFile(t *testing.T) {
 	for text, note := range map[string]string{
 		"{":                           "the file is ignored: unexpected end of JSON input",
 		`{"mcpServers": 3}`:           "mcpServers is ignored: must be an object of servers, got 3",
-		`{"mcpServers": {"a": "sh"}}`: "mcpServers is ignored: has a server a that must be an object, got a string",
+		`{"mcpServers": {"a": "sh"}}`: "mcpServers is ignored: server a must be an object, got a string",
 	} {
 		dir, src := place(t, map[string]string{"app/.adze": "{}"})
 		if err := os.WriteFile(filepath.Join(dir, "app", ".mcp.json"), []byte(text), 0o600); err != nil {

@@ -31,7 +31,7 @@ func putBackend(s *Settings, g given) (note string, err error) {
 	case "bwrap":
 		said = "bubblewrap"
 	default:
-		return "", fmt.Errorf("is %q; it must be built-in or bubblewrap", said)
+		return "", fmt.Errorf("must be built-in or bubblewrap, got %q", said)
 	}
 	s.Tools.SandboxBackend = said
 	return "", nil
@@ -49,11 +49,11 @@ func putSandbox(s *Settings, g given) (note string, err error) {
 	case said == "false":
 		said = "auto"
 	case g.qwen && !slices.Contains(sandboxes(), said), slices.Contains([]string{"true", "docker", "podman", "sandbox-exec"}, said):
-		note = fmt.Sprintf("is %s, which Adze does not have; workspace, the nearest one, is used", said)
+		note = fmt.Sprintf("%s is not supported; using workspace, the nearest mode", said)
 		said = "workspace"
 	}
 	if !slices.Contains(sandboxes(), said) {
-		return "", fmt.Errorf("is %q; it must be one of %s", said, strings.Join(sandboxes(), ", "))
+		return "", fmt.Errorf("has the invalid value %q\nExpected one of: %s", said, strings.Join(sandboxes(), ", "))
 	}
 	s.Tools.Sandbox = said
 	return note, nil

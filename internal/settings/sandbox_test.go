@@ -85,8 +85,8 @@ func TestSandboxSettings(t *testing.T) {
 
 func TestSandboxSettingErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"tools":{"sandbox":"tight"}}`:             `tools.sandbox is "tight"; it must be one of off, auto, workspace+network, workspace, read-only`,
-		`{"tools":{"sandboxBackend":"docker"}}`:     `tools.sandboxBackend is "docker"; it must be built-in or bubblewrap`,
+		`{"tools":{"sandbox":"tight"}}`:             "tools.sandbox has the invalid value \"tight\"\nExpected one of: off, auto, workspace+network, workspace, read-only",
+		`{"tools":{"sandboxBackend":"docker"}}`:     `tools.sandboxBackend must be built-in or bubblewrap, got "docker"`,
 		`{"tools":{"sandboxBackend":1}}`:            "tools.sandboxBackend must be a string, got 1",
 		`{"tools":{"sandboxWrite":"/"}}`:            `tools.sandboxWrite must be a list of strings, got "/"`,
 		`{"tools":{"sandboxUnixSockets":"please"}}`: `tools.sandboxUnixSockets must be true or false, got "please"`,

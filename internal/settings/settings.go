@@ -35,8 +35,8 @@ type Tools struct {
 	OutputThreshold int     // characters of a result that go to the model; 0 or less: no limit
 	Sandbox         string  // auto, off, read-only, workspace or workspace+network
 	SandboxBackend  string  // built-in or bubblewrap: what makes the boxes
-	SandboxWrite    []Entry // what boxed commands may write to beside the workspace, temp and caches
-	// SandboxUnixSockets lets boxed commands reach sockets that are files.
+	SandboxWrite    []Entry // what sandboxed commands may write to beside the workspace, temp and caches
+	// SandboxUnixSockets lets sandboxed commands reach sockets that are files.
 	SandboxUnixSockets bool
 
 	Exclude []Entry // rules: each denies, and one without a specifier also removes its tool
@@ -49,7 +49,7 @@ type Tools struct {
 	CallTimeout      int    // for that, in milliseconds; 0: as long as any call may take
 }
 
-// ToolSearch is when tools from outside are declared to the model only once it has found them.
+// ToolSearch is when external tools are declared to the model only once it has found them.
 type ToolSearch struct {
 	Enabled   bool
 	Threshold int // percent of the model's context window that their declarations may take; 0 or less: none
@@ -57,7 +57,7 @@ type ToolSearch struct {
 
 // Context is what the model is shown.
 type Context struct {
-	IncludeDirectories []Entry // further folders of the workspace
+	IncludeDirectories []Entry // further directories of the workspace
 	FileNames          []Entry // what context files are called, in place of AGENTS.md and QWEN.md
 }
 
@@ -109,17 +109,17 @@ type Note struct {
 
 func (n Note) String() string { return fmt.Sprintf("%s: %s %s", n.From, n.Key, n.Text) }
 
-// Notes lists what a person should be told.
+// Notes lists what a user should be told.
 func (s *Settings) Notes() []Note { return slices.Clone(s.notes) }
 
-// Withheld is a setting of a folder that is not trusted, which was not taken: it would do more than forbid.
+// Withheld is a setting of a directory that is not trusted, which was not taken: it would do more than forbid.
 type Withheld struct {
 	From Place
 	Key  string
 	JSON string // the value as it stands in the file, comments blanked out
 }
 
-// Withheld lists what a project's files would set if the folder were trusted.
+// Withheld lists what a project's files would set if the directory were trusted.
 func (s *Settings) Withheld() []Withheld { return slices.Clone(s.withheld) }
 
 // UnknownKey is a key in a settings file that Adze doesn't know.

@@ -15,7 +15,7 @@ type SearchProvider struct {
 	APIKey         string `json:"apiKey"`
 	SearchEngineID string `json:"searchEngineId"`
 	BaseURL        string `json:"baseUrl"`
-	Project        bool   `json:"-"` // a file of the folder says so
+	Project        bool   `json:"-"` // a file of the directory says so
 }
 
 // putProviders takes the list of search engines; a later file's replaces it.

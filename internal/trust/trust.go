@@ -1,10 +1,10 @@
-// Package trust remembers which folders a person trusts, bound to what they would let the folder do.
+// Package trust stores which projects the user trusts, bound to what each project requests.
 //
 //	store := trust.Open(adzeHome)
-//	if store.State(dir, items) != trust.Trusted { … its settings may only forbid … }
+//	if store.State(dir, items) != trust.Trusted { … its settings can only add restrictions … }
 //
-// A yes is to a list of things, not to a folder: when a pull brings another command, the list has another hash, and
-// the folder is not trusted until the person has seen it. The package knows nothing of what the things mean.
+// Trust applies to a list of requests, not to a directory: if a pull changes a command, the hash of the list changes, and
+// the project is untrusted until the user reviews it. The package doesn't interpret the requests.
 package trust
 
 import (
@@ -23,18 +23,18 @@ import (
 	"github.com/adze-dev/adze/internal/atomicfile"
 )
 
-// Item is one thing that a folder's files would do: a setting and its value, a server and its command.
+// Item is one request of a project's files: a setting and its value, or a server and its command.
 type Item struct {
 	What string
 	Text string
 }
 
-// State says how far a folder is trusted.
+// State is whether a project is trusted.
 type State int
 
 // The states.
 const (
-	Unknown State = iota // the person was never asked
+	Unknown State = iota // the user was never asked
 	Changed              // they said yes to something else
 	Trusted
 )
@@ -42,16 +42,16 @@ const (
 // Store is the file of what was trusted.
 type Store struct{ path string }
 
-// Open names the store in Adze's own folder. Nothing is read or made yet.
+// Open returns the store in Adze's directory. It reads and creates nothing yet.
 func Open(adzeHome string) *Store { return &Store{filepath.Join(adzeHome, "trust.json")} }
 
-// grant is a yes.
+// grant is a stored approval.
 type grant struct {
 	Hash string    `json:"hash"`
 	When time.Time `json:"when"`
 }
 
-// Hash stands for a list of things, in any order.
+// Hash identifies a list of items, in any order.
 func Hash(items []Item) string {
 	lines := make([]string, len(items))
 	for i, item := range items {
@@ -62,7 +62,7 @@ func Hash(items []Item) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// State looks a folder up. What cannot be read is not trusted.
+// State returns the state of a project. One that can't be read is not trusted.
 func (s *Store) State(folder string, items []Item) (State, error) {
 	grants, _, err := s.read()
 	if err != nil {
@@ -78,14 +78,14 @@ func (s *Store) State(folder string, items []Item) (State, error) {
 	return Trusted, nil
 }
 
-// Trust remembers a yes to exactly these things.
+// Trust stores an approval of exactly these items.
 func (s *Store) Trust(folder string, items []Item) error {
 	return s.change(func(grants map[string]grant) {
 		grants[folder] = grant{Hash(items), time.Now().UTC().Truncate(time.Second)}
 	})
 }
 
-// Forget takes a yes back.
+// Forget revokes trust.
 func (s *Store) Forget(folder string) error {
 	return s.change(func(grants map[string]grant) { delete(grants, folder) })
 }
@@ -96,11 +96,11 @@ func (s *Store) read() (map[string]grant, []byte, error) {
 		return map[string]grant{}, nil, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read which folders are trusted: %w", err)
+		return nil, nil, fmt.Errorf("read the trusted projects: %w", err)
 	}
 	grants := map[string]grant{}
 	if err := json.Unmarshal(raw, &grants); err != nil {
-		return nil, nil, fmt.Errorf("read which folders are trusted: %s: %w; remove it to begin anew", s.path, err)
+		return nil, nil, fmt.Errorf("read the trusted projects: %s: %w\nDelete the file to start over.", s.path, err)
 	}
 	return grants, raw, nil
 }
@@ -108,7 +108,7 @@ func (s *Store) read() (map[string]grant, []byte, error) {
 // change rewrites the store. Somebody else who does so at the same moment is not overwritten.
 func (s *Store) change(apply func(map[string]grant)) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return fmt.Errorf("remember which folders are trusted: %w", err)
+		return fmt.Errorf("save the trusted projects: %w", err)
 	}
 	for {
 		grants, old, err := s.read()
@@ -131,7 +131,7 @@ func (s *Store) change(apply func(map[string]grant)) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("remember which folders are trusted: %w", err)
+			return fmt.Errorf("save the trusted projects: %w", err)
 		}
 		return nil
 	}

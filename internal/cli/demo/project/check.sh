@@ -1,5 +1,5 @@
 #!/bin/sh
-# Passes when greet.sh does what README.txt says.
+# Tests greet.sh against README.txt.
 check() {
 	if [ "$1" = "$2" ]; then
 		echo "ok: $1"

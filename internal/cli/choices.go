@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// keyOf returns the key of an answer to a permission prompt, which may be typed as a word.
+func keyOf(typed string) string {
+	switch typed = strings.ToLower(typed); typed {
+	case "a", "always", "session":
+		return "s"
+	case "project", "user", "edit":
+		return typed[:1]
+	case "help":
+		return "?"
+	}
+	return typed
+}
+
+// choices are the answers that a permission prompt offers.
+type choices struct {
+	edit    bool
+	session string // the rules that "s" applies; empty: not offered
+	saved   string // the rules that "p" and "u" save; empty: not offered
+}
+
+// choices returns the answers that apply to a call.
+func (t *terminal) choices(r tool.Request, why tool.Decision) choices {
+	c := choices{edit: t.canEdit(r), session: sessionRule(r, why)}
+	if t.save != nil && len(why.Offer) > 0 {
+		c.saved = why.Offer[0]
+	}
+	return c
+}
+
+// keys are the keys of the answers, in the order of the list.
+func (c choices) keys() string {
+	keys := "y"
+	if c.session != "" {
+		keys += "s"
+	}
+	if c.saved != "" {
+		keys += "pu"
+	}
+	if c.edit {
+		keys += "e"
+	}
+	return keys + "n"
+}
+
+// prompt is the line that the answer is typed on.
+func (c choices) prompt() string {
+	return "Allow? [" + strings.Join(strings.Split(c.keys(), ""), "/") + "] "
+}
+
+// hint follows an answer that is none of the choices.
+func (c choices) hint() string {
+	keys := strings.Split(c.keys(), "")
+	return "Type " + strings.Join(keys[:len(keys)-1], ", ") + " or n (? for help)."
+}
+
+// list shows the answers, one per line, with the rules that each one applies.
+func (c choices) list() string {
+	var b strings.Builder
+	b.WriteString("  y  yes, once\n")
+	saved := "saves to "
+	if c.session != "" {
+		rules := ruleList(c.session)
+		if c.saved != "" && c.saved != c.session {
+			rules += " (wider than p and u)"
+			saved = "saves " + ruleList(c.saved) + " to "
+		}
+		fmt.Fprintf(&b, "  s  yes, for this session         %s\n", rules)
+	}
+	if c.saved != "" {
+		fmt.Fprintf(&b, "  p  yes, always in this project   %s.adze/settings.json\n", saved)
+		fmt.Fprintf(&b, "  u  yes, always, all projects     %s~/.adze/settings.json\n", saved)
+	}
+	b.WriteString("  ")
+	if c.edit {
+		b.WriteString("e  edit    ")
+	}
+	b.WriteString("n  no    ?  help\n")
+	return b.String()
+}
+
+// help explains each answer.
+func (c choices) help() string {
+	about := map[rune]string{
+		'y': "approve this call only",
+		's': "approve this call, and calls that match the rule for the rest of this session",
+		'p': "the same, and save the rule in this project's settings",
+		'u': "the same, and save the rule in your own settings, for all projects",
+		'e': "edit the proposed text in your editor ($VISUAL or $EDITOR), then approve it",
+		'n': "deny this call; type n and a reason to send the reason to the model",
+	}
+	var b strings.Builder
+	for _, key := range c.keys() {
+		fmt.Fprintf(&b, "  %c  %s\n", key, about[key])
+	}
+	return b.String()
+}
+
+// sessionRule is the rule that an approval for the session applies: the widest that was offered. For hosts it is the
+// narrowest: an approval of one page is not an approval of every host.
+func sessionRule(r tool.Request, why tool.Decision) string {
+	if len(why.Offer) == 0 {
+		return ""
+	}
+	for _, a := range r.Access {
+		if a.Verb == tool.Reaches {
+			return why.Offer[0]
+		}
+	}
+	return why.Offer[len(why.Offer)-1]
+}
+
+// ruleList shows the rules of an offer on one line. A rule that is bound to one version of a tool is shown without the
+// fingerprint.
+func ruleList(offer string) string {
+	rules := permission.SplitOffer(offer)
+	for i, rule := range rules {
+		if name, bound := permission.Bound(rule); bound {
+			rule = name + " (this version)"
+		}
+		rules[i] = tool.Visible(rule)
+	}
+	return strings.Join(rules, ", ")
+}
