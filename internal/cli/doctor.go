@@ -32,7 +32,7 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
 		section(w, "sandbox", health.Sandbox.Lines(false)...)
-		section(w, "settings", "invalid: "+err.Error())
+		section(w, "settings", strings.Split("invalid: "+err.Error(), "\n")...)
 		return exitf(exitCode(err), "")
 	}
 	defer closeSession(env, s)
