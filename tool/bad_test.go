@@ -222,7 +222,7 @@ func TestUnknownAndRefusedCalls(t *testing.T) {
 	out := b.Wait()
 	wantSame(t, "outcomes", []string{
 		`error: unknown tool "raed". Did you mean "read"?`, "success: <0>", "error: the answer was cut; send the call again",
-		"error: read: the arguments are not valid JSON: unexpected end (possibly truncated). Send one JSON object.",
+		"error: read: the arguments are not valid JSON: unexpected end (possibly truncated)\nSend one JSON object.",
 		"error: read: 2 invalid parameters:\n- path: is required (a string)\n- pth: unknown parameter. Did you mean \"path\"?",
 	}, says(out))
 	wantSame(t, "types", []tool.ErrorType{tool.NotRegistered, tool.OutputTruncated, tool.InvalidParams, tool.InvalidParams},

@@ -75,7 +75,7 @@ func decodeArguments(raw json.RawMessage) (any, error) {
 		err = errors.New("unexpected end (possibly truncated)")
 	}
 	if err != nil {
-		return nil, BadParam("", "the arguments are not valid JSON: %v. Send one JSON object.", err)
+		return nil, BadParam("", "the arguments are not valid JSON: %v\nSend one JSON object.", err)
 	}
 	if v == nil {
 		return map[string]any{}, nil

@@ -138,12 +138,12 @@ func TestViolations(t *testing.T) {
 		`{"file_path":"p","pointer":99999999999999999999,"big":1e30}`: "all: big: invalid number 1000000000000000000000000000000 (expected int64)",
 		`[1]`:                  "all: expected an object, got an array",
 		`"x"`:                  `all: expected an object, got "x"`,
-		`{"file_path":`:        "all: the arguments are not valid JSON: unexpected end (possibly truncated). Send one JSON object.",
-		`{"file_path":"p"} {}`: "all: the arguments are not valid JSON: unexpected text after the first value. Send one JSON object.",
-		`{"file_path":"p",,}`:  "all: the arguments are not valid JSON: invalid character ',' looking for beginning of object key string. Send one JSON object.",
-		`{,}`:                  "all: the arguments are not valid JSON: invalid character ',' looking for beginning of object key string. Send one JSON object.",
-		`{"file_path":"p",`:    "all: the arguments are not valid JSON: unexpected end (possibly truncated). Send one JSON object.",
-		`{file_path}`:          "all: the arguments are not valid JSON: invalid character 'f' looking for beginning of object key string. Send one JSON object.",
+		`{"file_path":`:        "all: the arguments are not valid JSON: unexpected end (possibly truncated)\nSend one JSON object.",
+		`{"file_path":"p"} {}`: "all: the arguments are not valid JSON: unexpected text after the first value\nSend one JSON object.",
+		`{"file_path":"p",,}`:  "all: the arguments are not valid JSON: invalid character ',' looking for beginning of object key string\nSend one JSON object.",
+		`{,}`:                  "all: the arguments are not valid JSON: invalid character ',' looking for beginning of object key string\nSend one JSON object.",
+		`{"file_path":"p",`:    "all: the arguments are not valid JSON: unexpected end (possibly truncated)\nSend one JSON object.",
+		`{file_path}`:          "all: the arguments are not valid JSON: invalid character 'f' looking for beginning of object key string\nSend one JSON object.",
 	} {
 		_, err := definedTool(t).Prepare(t.Context(), json.RawMessage(in))
 		var params *tool.ParamError

@@ -16,7 +16,7 @@ type tty struct {
 func newTTY(f *os.File) answers { return &tty{lineReader: newLineReader(f)} }
 
 func (t *tty) discard() error {
-	t.forget()
+	t.forgets = true // what was read and not asked for, and the line that a next which gave up was waiting for
 	if !t.warned {
 		t.warned = true
 		fmt.Fprintln(os.Stderr, "adze: this system can't discard what was typed before a prompt; don't type ahead")

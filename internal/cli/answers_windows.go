@@ -19,7 +19,7 @@ func newTTY(f *os.File) answers {
 }
 
 func (t tty) discard() error {
-	t.forget()
+	t.forgets = true // what was read and not asked for, and the line that a next which gave up was waiting for
 	if err := windows.FlushConsoleInputBuffer(t.console); err != nil {
 		return fmt.Errorf("discard what was typed before the prompt: %w", err)
 	}

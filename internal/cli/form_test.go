@@ -119,9 +119,9 @@ func TestFormWithoutAnAnswer(t *testing.T) {
 // A "y" to a plan was taken for what to change in it.
 func TestPlanTakesYesAndNo(t *testing.T) {
 	for typed, want := range map[string]string{
-		"y":                    `success: The person agreed to the plan, and plan mode is off. Carry it out now. (default)`,
-		"YES":                  `success: The person agreed to the plan, and plan mode is off. Carry it out now. (default)`,
-		"2":                    `success: The person agreed to the plan, and plan mode is off. Carry it out now. Edits inside the workspace are not asked about. (auto-edit)`,
+		"y":                    `success: The user approved the plan. Plan mode is off; implement it now. (default)`,
+		"YES":                  `success: The user approved the plan. Plan mode is off; implement it now. (default)`,
+		"2":                    `success: The user approved the plan. Plan mode is off; implement it now. Edits inside the workspace are auto-approved. (auto-edit)`,
 		"n":                    `denied: they did not say what; ask them (plan)`,
 		"no: first the tests":  `denied: first the tests (plan)`,
 		"name the files first": `denied: name the files first (plan)`,

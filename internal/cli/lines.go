@@ -69,10 +69,6 @@ func newLineReader(r io.Reader) *lineReader {
 	return l
 }
 
-// forget drops what was read and not asked for, and the line that a next which gave up was waiting for: it may have been
-// begun before now.
-func (l *lineReader) forget() { l.forgets = true }
-
 // next reads one line, and no byte before it is asked for.
 func (l *lineReader) next(ctx context.Context) ([]byte, error) {
 	if l.pending && l.forgets {

@@ -191,10 +191,11 @@ func TestTerminalTakesAReason(t *testing.T) {
 	} {
 		s := sit(t, typed+"\n", "")
 		o := s.write(t, "a")[0]
-		message := "write a: denied by the user"
+		message := "Permission denied: write a: denied by the user"
 		if want != "" {
 			message += ": " + want
 		}
+		message += ". Don't retry it. Ask what they want instead, or continue without it."
 		if o.Status != tool.StatusDenied || o.Result.Text() != message {
 			t.Errorf("%q: %s %q, want %q", typed, o.Status, o.Result.Text(), message)
 		}
