@@ -121,7 +121,7 @@ func questionForm(questions []askedQuestion) json.RawMessage {
 		} else {
 			f.one(name, q.Header, q.Question, choices)
 		}
-		f.text(name+"_other", "Other", "An answer of your own")
+		f.text(name+"_other", "Other", "Type your own answer")
 	}
 	return f.json()
 }

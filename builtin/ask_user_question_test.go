@@ -28,9 +28,9 @@ func TestQuestionForm(t *testing.T) {
 	call(t, p.exec, "ask_user_question", twoQuestions)
 	want := `{"type":"object","properties":{` +
 		`"q1":{"type":"string","title":"DB","description":"Which database?","oneOf":[{"const":"Postgres","title":"Postgres","description":"as now"},{"const":"SQLite","title":"SQLite"}]},` +
-		`"q1_other":{"type":"string","title":"Other","description":"An answer of your own"},` +
+		`"q1_other":{"type":"string","title":"Other","description":"Type your own answer"},` +
 		`"q2":{"type":"array","description":"What to test?","items":{"anyOf":[{"const":"Units","title":"Units"},{"const":"All` + "\u202e" + `","title":"All\\u202E"},{"const":"None","title":"None"}]}},` +
-		`"q2_other":{"type":"string","title":"Other","description":"An answer of your own"}}}`
+		`"q2_other":{"type":"string","title":"Other","description":"Type your own answer"}}}`
 	if len(p.asked) != 1 || !p.asked[0].MustAsk {
 		t.Fatalf("asked %v", p.asked)
 	}

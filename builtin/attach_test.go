@@ -70,7 +70,7 @@ func TestAttach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := "@key was not added: refused by " + dir + "/.aiignore line 1 (key)"
+	refused := "@key was not added: denied by " + dir + "/.aiignore line 1 (key)"
 	want := "\n--- Content from referenced files ---\n" +
 		"\nContent from " + dir + "/a.txt:\nhello\n\n" +
 		"\nContent from " + dir + "/src/b.go:\npackage b\n\n" +

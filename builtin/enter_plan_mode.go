@@ -61,8 +61,8 @@ func enterPlanMode(p *planning) tool.Tool {
 			case p.mode == nil || p.setMode == nil:
 				return inv, tool.Errorf(tool.ExecutionDenied, "enter plan mode: this session has no modes; continue without it")
 			case !p.person && !p.inPlanMode():
-				return inv, tool.Errorf(tool.ExecutionDenied, "enter plan mode: nobody is there who could agree to a plan, "+
-					"so it could never be left; write the plan into your answer instead, or go on with the work")
+				return inv, tool.Errorf(tool.ExecutionDenied, "enter plan mode: not available in a non-interactive session. "+
+					"Put the plan in your answer, or continue with the work.")
 			}
 			inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 				if err := p.mayChange(ctx, l); err != nil {

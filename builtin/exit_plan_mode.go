@@ -129,9 +129,9 @@ func (p *planning) leave(plan string, raw json.RawMessage) (tool.Result, error) 
 func stayed(plan, change string) (tool.Result, error) {
 	change = strings.TrimSpace(change)
 	if change == "" {
-		change = "they did not say what; ask them"
+		change = "no reason given; ask them"
 	}
-	shown := tool.Result{Display: tool.Plan{Message: "The plan was not agreed to.", Text: plan, Rejected: true}}
-	return shown, fmt.Errorf("leave plan mode: %w by the person: the plan needs a change: %s. Plan mode stays on; call this again with the changed plan",
+	shown := tool.Result{Display: tool.Plan{Message: "The plan was not approved.", Text: plan, Rejected: true}}
+	return shown, fmt.Errorf("leave plan mode: %w by the user: the plan needs a change: %s. Plan mode stays on; call this again with the changed plan",
 		tool.ErrDenied, change)
 }

@@ -26,7 +26,7 @@ func TestFailuresHaveTheirDocumentedTypes(t *testing.T) {
 		{&fs.PathError{Op: "write", Path: "/w/a", Err: syscall.EDQUOT}, noSpaceLeft, "write a: disk quota exceeded"},
 		{fmt.Errorf("wrapped: %w", syscall.EROFS), tool.PermissionDenied, "write a: wrapped: read-only file system"},
 		{syscall.EISDIR, targetIsDirectory, "write a: it is a directory"},
-		{&workspace.NotRegularError{Path: "/w/a", Kind: "a folder"}, targetIsDirectory, "write a: it is a directory, not a file; list it"},
+		{&workspace.NotRegularError{Path: "/w/a", Kind: "a directory"}, targetIsDirectory, "write a: it is a directory, not a file; list it"},
 		{&workspace.NotRegularError{Path: "/w/a", Kind: "a socket"}, targetNotRegular, "write a: it is a socket, not a regular file"},
 		{syscall.EIO, fileWriteFailure, "write a: input/output error"},
 		{tool.Errorf(requiresRead, "as it was"), requiresRead, "as it was"},

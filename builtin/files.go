@@ -136,7 +136,7 @@ func (a action) failure(p workspace.Path, err error) error {
 	switch {
 	case err == nil || errors.As(err, &typed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.As(err, &special) && special.Kind == "a folder":
+	case errors.As(err, &special) && special.Kind == "a directory":
 		return a.errorf(targetIsDirectory, p, "it is a directory, not a file; list it instead")
 	case errors.As(err, &special):
 		kind := targetNotRegular

@@ -200,7 +200,7 @@ func (f *files) gatherFolder(ctx context.Context, g *gathered, t target, w wish,
 		g.skip(plural(res.Ignored, "path"), "git-ignored, in %s", t.at.Rel)
 	}
 	if res.Refused > 0 {
-		g.skip(plural(res.Refused, "path"), "refused by an AI ignore file, in %s", t.at.Rel)
+		g.skip(plural(res.Refused, "path"), "denied by an AI ignore file, in %s", t.at.Rel)
 	}
 	if res.Unreadable > 0 {
 		g.skip(plural(res.Unreadable, "path"), "unreadable, in %s", t.at.Rel)

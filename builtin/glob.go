@@ -73,7 +73,7 @@ func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.R
 		more += "\n" + n
 	}
 	if res.Total == 0 && res.Ignored > 0 {
-		more += fmt.Sprintf("\n%s skipped (git-ignored). Set respect_git_ignore to false to include them.", count(res.Ignored, "file or folder"))
+		more += fmt.Sprintf("\n%s skipped (git-ignored). Set respect_git_ignore to false to include them.", count(res.Ignored, "file or directory"))
 	}
 	var b strings.Builder
 	quoted := false

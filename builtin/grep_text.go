@@ -87,14 +87,14 @@ func (g *grepText) remarks() []string {
 		out = append(out, g.notes...)
 	}
 	if n := g.res.Refused; n > 0 && g.res.MatchedFiles == 0 {
-		out = append(out, fmt.Sprintf("%s skipped (AI ignore file).", count(n, "file or folder")))
+		out = append(out, fmt.Sprintf("%s skipped (AI ignore file).", count(n, "file or directory")))
 	}
 	if n := g.res.Withheld; n > 0 {
 		out = append(out, fmt.Sprintf("%s with matches not shown (may contain secrets). To read one, pass its path; this needs approval.", count(n, "file")))
 	}
 	if n := g.res.Unreadable; n > 0 {
 		p := g.res.Problems[0]
-		out = append(out, fmt.Sprintf("%s could not be read, such as search %s: %v.", count(n, "file or folder"), g.path(p.Path), cause(p.Err)))
+		out = append(out, fmt.Sprintf("%s could not be read, such as search %s: %v.", count(n, "file or directory"), g.path(p.Path), cause(p.Err)))
 	}
 	if n := g.res.Binary; n > 0 {
 		out = append(out, fmt.Sprintf("%s (binary) also match.", count(n, "file")))

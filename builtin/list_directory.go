@@ -217,7 +217,7 @@ func (l *listing) counts() string {
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{l.hidden, "git-ignored"}, {l.refused, "refused by an AI ignore file"}, {l.leftOut, "left out by ignore"}} {
+	}{{l.hidden, "git-ignored"}, {l.refused, "denied by an AI ignore file"}, {l.leftOut, "excluded by ignore"}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
 		}

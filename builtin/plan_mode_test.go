@@ -105,9 +105,9 @@ func TestPlanChoices(t *testing.T) {
 		"go on editing":   {chose(`{"choice":"auto-edit","choice_other":"but not x"}`), false, "success", permission.AutoEdit, "auto-approved. The user adds: but not x"},
 		"a mere yes":      {tool.Decision{Verdict: tool.Allow}, false, "success", permission.Default, "approved"},
 		"stay":            {chose(`{"choice":"stay","choice_other":"tests first"}`), false, "denied", permission.Plan, "the plan needs a change: tests first. Plan mode stays on"},
-		"stay, no word":   {chose(`{"choice":"stay"}`), false, "denied", permission.Plan, "they did not say what"},
+		"stay, no word":   {chose(`{"choice":"stay"}`), false, "denied", permission.Plan, "no reason given"},
 		"words alone":     {chose(`{"choice_other":"tests first"}`), false, "denied", permission.Plan, "the plan needs a change: tests first. Plan mode stays on"},
-		"an empty answer": {chose(`{}`), false, "denied", permission.Plan, "they did not say what"}, // it used to be a yes
+		"an empty answer": {chose(`{}`), false, "denied", permission.Plan, "no reason given"}, // it used to be a yes
 		"no":              {tool.Decision{Reason: "tests first"}, false, "denied", permission.Plan, "denied by the user: tests first"},
 		"yolo by answer":  {chose(`{"choice":"yolo"}`), false, "error", permission.Plan, "none of the choices"},
 		"not JSON":        {chose(`{`), false, "error", permission.Plan, "cannot be read"},

@@ -25,7 +25,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	}
 	fmt.Fprintf(&b, "Exit Code: %s\nSignal: %s\nDuration: %v\n", exit, signal, o.Duration.Round(time.Millisecond))
 	if o.Output.Binary {
-		b.WriteString("It printed bytes that are no text; send them to a file to look at them.\n")
+		b.WriteString("It printed binary data; redirect it to a file to inspect it.\n")
 	}
 	if kept != "" {
 		b.WriteString(kept + "\n")

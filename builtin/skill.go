@@ -82,5 +82,5 @@ func findSkill(skills []Skill, names []string, name string) (Skill, error) {
 	if len(names) > 0 {
 		there = "the skills are " + oneLine(strings.Join(names, ", "), 1000)
 	}
-	return Skill{}, tool.BadParam("skill", "there is no skill %q; %s", oneLine(name, 60), there)
+	return Skill{}, tool.BadParam("skill", "unknown skill %q; %s", oneLine(name, 60), there)
 }

@@ -46,7 +46,7 @@ func TestSkillsAreListed(t *testing.T) {
 		t.Errorf("%d bytes: %.200s", len(d.Description), d.Description)
 	}
 	_, err := findSkill(many, []string{"s0", "s1"}, "none")
-	if err == nil || !strings.Contains(err.Error(), `there is no skill "none"; the skills are s0, s1`) {
+	if err == nil || !strings.Contains(err.Error(), `unknown skill "none"; the skills are s0, s1`) {
 		t.Error(err)
 	}
 }

@@ -147,7 +147,7 @@ const maxWrong = 5
 func (f formField) words() string {
 	about := tool.Visible(cmp.Or(f.About, f.Title))
 	if about == "" || about == "Other" {
-		return "an answer of your own"
+		return "type your own answer"
 	}
 	first, size := utf8.DecodeRuneInString(about)
 	return string(unicode.ToLower(first)) + about[size:]

@@ -40,7 +40,7 @@ func TestFormIsFilledInByTyping(t *testing.T) {
 func TestFormTakesWordsInPlaceOfAChoice(t *testing.T) {
 	form := json.RawMessage(`{"type":"object","properties":{
 		"db":{"type":"string","title":"DB","default":"lite","oneOf":[{"const":"pg","title":"Postgres"},{"const":"lite","title":"SQLite"}]},
-		"db_other":{"type":"string","title":"Other","description":"An answer of your own"},
+		"db_other":{"type":"string","title":"Other","description":"Type your own answer"},
 		"with":{"type":"array","title":"With","items":{"anyOf":[{"const":"a","title":"A"},{"const":"b","title":"B"}]}},
 		"with_other":{"type":"string"}}}`)
 	for typed, want := range map[string]string{
@@ -56,7 +56,7 @@ func TestFormTakesWordsInPlaceOfAChoice(t *testing.T) {
 		if err != nil || string(d.Answer) != want {
 			t.Errorf("%q: got %s, %v, want %s", typed, d.Answer, err, want)
 		}
-		if !strings.Contains(screen.String(), "number, or an answer of your own, or nothing for 2: ") {
+		if !strings.Contains(screen.String(), "number, or type your own answer, or nothing for 2: ") {
 			t.Errorf("the screen: %s", screen.String())
 		}
 	}
@@ -76,7 +76,7 @@ func TestFormWithAnAnswerOfOnesOwn(t *testing.T) {
 		var screen bytes.Buffer
 		term := terminalOf(Env{Stdin: strings.NewReader(typed), Stderr: &screen, Getenv: func(string) string { return "" }}, nil)
 		d, err := term.ask(t.Context(), tool.Request{Invocation: tool.Invocation{Form: form, MustAsk: true}}, tool.Decision{})
-		if err != nil || string(d.Answer) != want || !strings.Contains(screen.String(), "number, or an answer of your own: ") {
+		if err != nil || string(d.Answer) != want || !strings.Contains(screen.String(), "number, or type your own answer: ") {
 			t.Errorf("%q: got %s, %v, want %s\n%s", typed, d.Answer, err, want, screen.String())
 		}
 	}
@@ -122,7 +122,7 @@ func TestPlanTakesYesAndNo(t *testing.T) {
 		"y":                    `success: The user approved the plan. Plan mode is off; implement it now. (default)`,
 		"YES":                  `success: The user approved the plan. Plan mode is off; implement it now. (default)`,
 		"2":                    `success: The user approved the plan. Plan mode is off; implement it now. Edits inside the workspace are auto-approved. (auto-edit)`,
-		"n":                    `denied: they did not say what; ask them (plan)`,
+		"n":                    `denied: no reason given; ask them (plan)`,
 		"no: first the tests":  `denied: first the tests (plan)`,
 		"name the files first": `denied: name the files first (plan)`,
 	} {

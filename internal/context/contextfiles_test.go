@@ -231,7 +231,7 @@ func TestNoText(t *testing.T) {
 	if !strings.Contains(l.Text, "---\nété\nx\n---") {
 		t.Error(l.Text)
 	}
-	notesHold(t, l.Notes, "AGENTS.md: it is binary", "a folder", "@../no.md is not imported")
+	notesHold(t, l.Notes, "AGENTS.md: it is binary", "a directory", "@../no.md is not imported")
 }
 
 // Whatever a text holds, finding its references ends, and each stands in it after an @.

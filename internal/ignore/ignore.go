@@ -1,4 +1,4 @@
-// Package ignore answers whether a path is hidden by git's ignore rules or refused by an AI ignore file.
+// Package ignore answers whether a path is hidden by git's ignore rules or denied by an AI ignore file.
 //
 //	rules := ignore.New(ignore.Options{Roots: []string{"/home/me/app"}})
 //	v := rules.Check("/home/me/app/build/x.o", ignore.File)
@@ -57,7 +57,7 @@ func (v Verdict) Error() string {
 	case v.Cause != nil:
 		return fmt.Sprintf("refused because the ignore file %s cannot be read; make it readable or remove it: %v", v.File, v.Cause)
 	case v.State == Refused:
-		return fmt.Sprintf("refused by %s line %d (%s)", v.File, v.Line, v.Pattern)
+		return fmt.Sprintf("denied by %s line %d (%s)", v.File, v.Line, v.Pattern)
 	case v.State == Hidden:
 		return fmt.Sprintf("git-ignored by %s line %d (%s)", v.File, v.Line, v.Pattern)
 	case v.File != "":

@@ -182,11 +182,11 @@ func TestConfiguration(t *testing.T) {
 	if out := p.must("tool", "call", "f__kinds", "{}"); !strings.Contains(out, "all kinds") {
 		t.Error(out)
 	}
-	if _, stderr, err := p.run("tool", "call", "http__echo", `{"message":"x"}`); err == nil || !strings.Contains(stderr, "it comes from") {
+	if _, stderr, err := p.run("tool", "call", "http__echo", `{"message":"x"}`); err == nil || !strings.Contains(stderr, "(from mcp:") {
 		t.Errorf("%v %s", err, stderr)
 	}
 	// A tool that its server calls read-only is asked about like any other.
-	if _, stderr, err := p.run("tool", "call", "hints__die_read", "{}"); err == nil || !strings.Contains(stderr, "it comes from") {
+	if _, stderr, err := p.run("tool", "call", "hints__die_read", "{}"); err == nil || !strings.Contains(stderr, "(from mcp:") {
 		t.Errorf("%v %s", err, stderr)
 	}
 	for _, name := range []string{"http__echo", "typed__echo", "sse__echo"} {

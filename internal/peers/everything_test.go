@@ -78,7 +78,7 @@ func contentKinds(t *testing.T, d *desk) {
 	d.want(t, "ev__get-resource-links", `{"count":2}`, "Resource link: ")
 	d.want(t, "ev__get-resource-reference", `{"resourceType":"Text","resourceId":1}`, "Resource demo://resource/dynamic/text/1:\n")
 	o := d.want(t, "ev__get-structured-content", `{"location":"Chicago"}`, `"temperature"`)
-	if n := strings.Count(o.Result.Text(), `"temperature"`); n != 1 || strings.Contains(o.Result.Text(), "does not fit the schema") {
+	if n := strings.Count(o.Result.Text(), `"temperature"`); n != 1 || strings.Contains(o.Result.Text(), "doesn't match the server's schema") {
 		t.Errorf("the structured result is told %d times:\n%s", n, o.Result.Text())
 	}
 }
@@ -212,7 +212,7 @@ func TestSamplingThroughTheProgram(t *testing.T) {
 	for _, c := range []struct{ name, typed, wanted, told string }{
 		{"yes", "y\n", "name a tree", "An oak."},
 		{"no", "n\n", "", "sampling denied"},
-		{"headless", "", "", "only a person may say yes to this"},
+		{"headless", "", "", "only the user can approve this"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			home := t.TempDir()
@@ -236,7 +236,7 @@ func TestSamplingThroughTheProgram(t *testing.T) {
 				t.Errorf("%s\n%s", out.String(), screen.String())
 			}
 			if c.typed != "" && !strings.Contains(screen.String(), "MCP server ev requests a model response (up to 20 tokens)") {
-				t.Errorf("the person was not shown it:\n%s", screen.String())
+				t.Errorf("the user was not shown it:\n%s", screen.String())
 			}
 		})
 	}

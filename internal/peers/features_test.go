@@ -149,10 +149,10 @@ func TestContentKinds(t *testing.T) {
 // A structured result is checked against the schema that the server declares; an error of the tool is one of the call.
 func TestStructured(t *testing.T) {
 	d := open(t, map[string]discover.Server{"f": features(t, "")}, discover.Options{}, nil)
-	if o := d.want(t, "f__structured", `{}`, `{"n":7}`); strings.Contains(o.Result.Text(), "does not fit") {
+	if o := d.want(t, "f__structured", `{}`, `{"n":7}`); strings.Contains(o.Result.Text(), "doesn't match") {
 		t.Error(o.Result.Text())
 	}
-	d.want(t, "f__unfit", `{}`, "does not fit the schema that the server declares")
+	d.want(t, "f__unfit", `{}`, "doesn't match the server's schema")
 	if o := d.call(t.Context(), "f__failing", `{}`); o.Status != tool.StatusError || o.Error.Type != discover.FailedMCP || !strings.Contains(o.Error.Message, "the disk is full") {
 		t.Errorf("%+v", o)
 	}

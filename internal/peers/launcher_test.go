@@ -131,7 +131,7 @@ func TestSlowInstall(t *testing.T) {
 	conf.StartTimeout = 50
 	d := launch(t, conf)
 	<-r.asked
-	if err := d.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "mem: no answer within 50 ms; npx may still be installing it") {
+	if err := d.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "mem: no response within 50 ms. npx may still be installing the server") {
 		t.Fatal(err)
 	}
 	if st := d.List()[0]; st.State != discover.Starting {

@@ -117,7 +117,7 @@ func TestLogin(t *testing.T) {
 	}
 	// Revoked: the person is told what to do, and can.
 	request(t, http.MethodPost, base+"/revoke")
-	if _, stderr, err := call(); err == nil || !strings.Contains(stderr, "no longer") || !strings.Contains(stderr, "adze mcp login s") {
+	if _, stderr, err := call(); err == nil || !strings.Contains(stderr, "login expired") || !strings.Contains(stderr, "adze mcp login s") {
 		t.Errorf("%v %s", err, stderr)
 	}
 	if out, err := p.login("s"); err != nil {

@@ -102,7 +102,7 @@ func TestServeToClientThatCanAsk(t *testing.T) {
 	if r.Shell.IsError || !strings.Contains(r.Shell.text(), "step 6") || len(r.Progress) < 3 {
 		t.Errorf("%d steps of progress: %+v", len(r.Progress), r.Shell)
 	}
-	if r.Cancelled.Thrown == "" || r.After.text() != "inside\n" || !strings.Contains(r.Unknown.Thrown, "no tool") {
+	if r.Cancelled.Thrown == "" || r.After.text() != "inside\n" || !strings.Contains(r.Unknown.Thrown, "unknown tool") {
 		t.Errorf("%+v, %+v, %+v", r.Cancelled, r.After, r.Unknown)
 	}
 	for _, left := range []string{"sleep 61.5", "sleep 62.5"} {

@@ -86,7 +86,7 @@ func TestFilesByPattern(t *testing.T) {
 		t.Error("a pattern that spells out thousands of others must be refused")
 	}
 	if _, err := Files(t.Context(), FilesRequest{Scope: Scope{Paths: []string{filepath.Join(top, "a.go")}}}); err == nil {
-		t.Error("a file is not a folder")
+		t.Error("a file is not a directory")
 	}
 }
 

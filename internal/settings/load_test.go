@@ -285,7 +285,7 @@ func TestFilesThatAreNone(t *testing.T) {
 		make func(path string) error
 		want string // in the error; "": there is none
 	}{
-		{"a folder", func(path string) error { return os.Mkdir(path, 0o700) }, "settings.json: not a regular file"},
+		{"a directory", func(path string) error { return os.Mkdir(path, 0o700) }, "settings.json: not a regular file"},
 		{"a link to nowhere", link("nowhere"), "no such file"},
 		{"a link to itself", link("settings.json"), "too many levels"},
 		{"too large", func(path string) error {

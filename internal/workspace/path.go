@@ -72,7 +72,7 @@ func (p Path) Join(name string) Path {
 	return below
 }
 
-// Kind names what a mode is: "a file", "a folder", "a named pipe (FIFO)", ….
+// Kind names what a mode is: "a file", "a directory", "a named pipe (FIFO)", ….
 func Kind(mode fs.FileMode) string { return nofollow.Kind(mode) }
 
 // Write gives the file its content, whole or not at all; see atomicfile.Write.

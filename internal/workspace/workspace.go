@@ -36,7 +36,7 @@ type Workspace struct {
 // in the roots are resolved once, here.
 func Open(roots ...string) (*Workspace, error) {
 	if len(roots) == 0 {
-		return nil, fmt.Errorf("open workspace: no folder given")
+		return nil, fmt.Errorf("open workspace: no directory given")
 	}
 	w := &Workspace{}
 	for _, r := range roots {
@@ -60,7 +60,7 @@ func Imagine(root string) (*Workspace, error) {
 func (w *Workspace) AddRoot(dir string) error {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return fmt.Errorf("open workspace %s: the current folder is gone; change to an existing one: %w", dir, err)
+		return fmt.Errorf("open workspace %s: the current directory no longer exists; change to an existing one: %w", dir, err)
 	}
 	if err := checkName(abs); err != nil {
 		return fmt.Errorf("open workspace: %w", err)
@@ -74,7 +74,7 @@ func (w *Workspace) AddRoot(dir string) error {
 		return fmt.Errorf("open workspace: %w", err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("open workspace: %s is not a folder", dir)
+		return fmt.Errorf("open workspace: %s is not a directory", dir)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

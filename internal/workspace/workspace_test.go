@@ -195,7 +195,7 @@ func TestIrregularFilesAreNamedAtOnce(t *testing.T) {
 	w := open(t, dir)
 	for name, kind := range map[string]string{
 		filepath.Join(dir, "fifo"):   "a named pipe (FIFO)",
-		filepath.Join(dir, "folder"): "a folder",
+		filepath.Join(dir, "folder"): "a directory",
 		"/dev/zero":                  "a character device",
 	} {
 		p, err := w.Resolve(name)

@@ -12,7 +12,7 @@ func Protected(path string) (why string, ok bool) {
 var protectedTable = sync.OnceValue(func() *table { return prepare(protected) })
 
 const (
-	whyGit    = "version control's own folder: its settings and hooks run programs"
+	whyGit    = "version control's own directory: its settings and hooks run programs"
 	whyOwn    = "settings that decide what Adze may do"
 	whyAgents = "another agent's settings: they can start programs"
 	whyMCP    = "names MCP servers, which are started as programs"

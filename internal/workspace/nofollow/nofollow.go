@@ -25,20 +25,20 @@ var ErrChanged = errors.New("the path changed since it was checked; try again")
 // NotRegularError says that a path holds something other than a regular file.
 type NotRegularError struct {
 	Path string
-	Kind string // "a folder", "a named pipe (FIFO)", …
+	Kind string // "a directory", "a named pipe (FIFO)", …
 }
 
 func (e *NotRegularError) Error() string {
 	return fmt.Sprintf("%s is %s, not a regular file", e.Path, e.Kind)
 }
 
-// Kind names what a mode is: "a file", "a folder", "a character device", ….
+// Kind names what a mode is: "a file", "a directory", "a character device", ….
 func Kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsRegular():
 		return "a file"
 	case mode.IsDir():
-		return "a folder"
+		return "a directory"
 	case mode&fs.ModeSymlink != 0:
 		return "a symbolic link"
 	case mode&fs.ModeNamedPipe != 0:
@@ -50,7 +50,7 @@ func Kind(mode fs.FileMode) string {
 	case mode&fs.ModeDevice != 0:
 		return "a block device"
 	}
-	return "neither a file nor a folder"
+	return "neither a file nor a directory"
 }
 
 // Open opens a regular file for reading. Anything else is a *NotRegularError

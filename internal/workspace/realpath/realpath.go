@@ -121,7 +121,7 @@ func (w *walk) step(name string) error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return w.follow(full)
 	case !info.IsDir() && len(w.todo) > 0:
-		return fmt.Errorf("%s is not a folder: %w", full, syscall.ENOTDIR)
+		return fmt.Errorf("%s is not a directory: %w", full, syscall.ENOTDIR)
 	}
 	if spelled := w.disk.spelled(w.at, name, info); spelled != name {
 		full = join(w.at, spelled)
