@@ -108,7 +108,7 @@ func claimedSize(t *testing.T) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := regexp.MustCompile("installs the same binary \\(about (\\d+) MB").FindSubmatch(text)
+	m := regexp.MustCompile(`installs the same binary \(about (\d+) MB`).FindSubmatch(text)
 	if m == nil {
 		t.Fatal("README.md does not say how large the installed program is")
 	}
