@@ -110,7 +110,7 @@ func TestAlwaysIsBoundToTheTool(t *testing.T) {
 	call := func(id, name, args string) openaitest.Answer {
 		return openaitest.Answer{Calls: []openaitest.Call{{ID: id, Name: name, Args: []byte(args)}}}
 	}
-	wait := openaitest.Answer{Calls: []openaitest.Call{{ID: "w", Name: "run_shell_command", Args: []byte(`{"command":"sleep 0.6","is_background":false}`)}}}
+	wait := openaitest.Answer{Until: "sends it to its maker", Calls: []openaitest.Call{{Name: "run_shell_command", Args: []byte(`{"command":"sleep 0.05","is_background":false}`)}}}
 	model := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
 		call("1", "fake__echo", `{"text":"first"}`), call("2", "fake__echo", `{"text":"second"}`), call("3", "fake__change", `{}`), wait,
 		call("4", "fake__echo", `{"text":"third"}`), {Expect: []string{"first", "second"}, Absent: []string{`"content":"third"`}, Text: "done"},

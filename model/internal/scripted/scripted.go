@@ -48,7 +48,10 @@ const (
 type Reply struct {
 	// When keeps the reply for a request with this in its body: where several agents ask at once, their order is not
 	// known. It is given once, before those that are for anyone.
-	When   string
+	When string
+	// Until repeats the reply until a request has this in its body; that request gets the next reply. It waits for
+	// what happens in the client at its own time.
+	Until  string
 	Expect []string // what must be in the request's body
 	Absent []string // what must not
 
@@ -242,6 +245,12 @@ func (s *Server) take(body string) (Reply, error) {
 		r := s.kept[i]
 		s.kept = slices.Delete(s.kept, i, i+1)
 		return r, s.check(r, body)
+	}
+	if n := s.next; n < len(s.script.Replies) && s.script.Replies[n].Until != "" {
+		if r := s.script.Replies[n]; !strings.Contains(body, r.Until) {
+			return r, s.check(r, body)
+		}
+		s.next++
 	}
 	n := s.next
 	if s.script.Repeat && len(s.script.Replies) > 0 {

@@ -73,7 +73,7 @@ func Serve(t testing.TB, s Script) *Server {
 // reply is the answer as the server plays it.
 func (a Answer) reply() scripted.Reply {
 	return scripted.Reply{
-		When: a.When, Expect: a.Expect, Absent: a.Absent, Status: a.Status, Header: a.Header,
+		When: a.When, Until: a.Until, Expect: a.Expect, Absent: a.Absent, Status: a.Status, Header: a.Header,
 		Pause: time.Duration(a.Faults.Pause), Cut: a.Faults.Cut, CutBefore: a.Faults.CutBefore, End: a.Faults.End,
 		Body: func(int, string) (string, []string) {
 			switch {

@@ -18,7 +18,9 @@ type Script struct {
 type Answer struct {
 	// When keeps the answer for a request with this in its body: where several agents ask at once, their order is
 	// not known. It is given once, before those that are for anyone.
-	When   string   `json:"when,omitempty"`
+	When string `json:"when,omitempty"`
+	// Until repeats the answer until a request has this in its body; that request gets the next answer.
+	Until  string   `json:"until,omitempty"`
 	Expect []string `json:"expect,omitempty"` // what must stand in the request's body
 	Absent []string `json:"absent,omitempty"` // what must not
 
