@@ -200,7 +200,7 @@ func boxMain() error {
 	if err := listen(&hits); err != nil {
 		return err
 	}
-	if err := furnish(); err != nil {
+	if err := setup(); err != nil {
 		return err
 	}
 	fresh, err := look()
@@ -260,7 +260,7 @@ func try(o order, fresh *map[string]string, hits *atomic.Int64) (e effect, err e
 		e.Ran = ranErr == nil
 	}
 	if len(e.Changed) > 0 || e.Ran || len(o.Setup) > 0 {
-		if err := furnish(); err != nil {
+		if err := setup(); err != nil {
 			return e, err
 		}
 		*fresh, err = look()
@@ -362,8 +362,8 @@ var furniture = map[string]string{
 	"big.txt": strings.Repeat("some line\nanother line\n", 500),
 }
 
-// furnish puts the box in order: a workspace with a repository, a home, nothing else.
-func furnish() error {
+// setup puts the box in order: a workspace with a repository, a home, nothing else.
+func setup() error {
 	for _, d := range []string{"/home", "/tmp", "/root"} {
 		entries, _ := os.ReadDir(d)
 		for _, e := range entries {

@@ -18,7 +18,7 @@ func (e *engine) command(r *tool.Request, a tool.Access) judged {
 	if script.err != nil {
 		return e.unread(j, len(w.deny) > 0, script.err)
 	}
-	sum, lines := w.sum(script.Script)
+	sum, lines := w.judgeLine(script.Script)
 	if e.overdue() {
 		return e.unread(j, len(w.deny) > 0, shell.ErrTooSlow)
 	}
@@ -43,8 +43,8 @@ func (e *engine) command(r *tool.Request, a tool.Access) judged {
 	return j
 }
 
-// sum is what the commands of a line come to together.
-type sum struct {
+// lineVerdict is what the commands of a line come to together.
+type lineVerdict struct {
 	floor    tool.Verdict // the strictest that a rule says
 	rules    []tool.Rule  // that rule
 	about    string       // what that rule is about, if not the command itself
@@ -58,11 +58,11 @@ type sum struct {
 	asks     string       // what a path of one asks for
 }
 
-// sum judges all commands of a script, and says what was found of each that is not equal to one before it. It stops
+// judgeLine judges all commands of a script, and says what was found of each that is not equal to one before it. It stops
 // when the time is over.
-func (w *commandJudge) sum(script *shell.Script) (sum, []string) {
+func (w *commandJudge) judgeLine(script *shell.Script) (lineVerdict, []string) {
 	var lines []string
-	t := sum{floor: tool.Allow, proved: !w.noReadOnly && len(script.Notes) == 0, paths: tool.Allow, covered: true}
+	t := lineVerdict{floor: tool.Allow, proved: !w.noReadOnly && len(script.Notes) == 0, paths: tool.Allow, covered: true}
 	any := slices.ContainsFunc(w.allow, func(u *rule) bool { return u.whole })
 	for _, n := range script.Notes {
 		lines = append(lines, "it "+n.What+": "+brief(n.Source))
@@ -72,7 +72,7 @@ func (w *commandJudge) sum(script *shell.Script) (sum, []string) {
 		if c.First() != c {
 			continue // what holds for all commands but the same one twice, holds for all
 		}
-		s := w.sentence(c)
+		s := w.verdict(c)
 		if w.step() {
 			return t, nil
 		}
@@ -88,7 +88,7 @@ func (w *commandJudge) sum(script *shell.Script) (sum, []string) {
 	return t, lines
 }
 
-func (t *sum) add(s *sentence, readOnly bool) {
+func (t *lineVerdict) add(s *commandVerdict, readOnly bool) {
 	if s.verdict < t.floor {
 		t.floor, t.rules, t.about = s.verdict, s.ruled, s.about
 	}
@@ -120,7 +120,7 @@ func (t *sum) add(s *sentence, readOnly bool) {
 }
 
 // because is what the commands do, and why they are not simply allowed.
-func (t *sum) because(what string, script *shell.Script) string {
+func (t *lineVerdict) because(what string, script *shell.Script) string {
 	switch n := len(t.unlisted); {
 	case n == 1:
 		return "runs " + t.unlisted[0] + ", which is not on the read-only list"
@@ -139,7 +139,7 @@ func (t *sum) because(what string, script *shell.Script) string {
 }
 
 // concluded puts the verdict together: deny, plan, ask, allow, table.
-func (w *commandJudge) concluded(j judged, script *shell.Script, t sum) judged {
+func (w *commandJudge) concluded(j judged, script *shell.Script, t lineVerdict) judged {
 	table := unknown.verdict(w.mode)
 	if t.proved {
 		table, j.proved = t.paths, true

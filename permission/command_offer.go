@@ -19,7 +19,7 @@ func (w *commandJudge) commandOffers(script *shell.Script) []string {
 		if c.MayRun || c.First() != c {
 			continue
 		}
-		s := w.sentence(c)
+		s := w.verdict(c)
 		if s.covered != nil || s.proved && s.paths == tool.Allow {
 			continue
 		}
@@ -56,7 +56,7 @@ func appendNew(list []string, more ...string) []string {
 }
 
 // rulesFor are the choices for one simple command, smallest first; each may be several rules.
-func (e *engine) rulesFor(c *shell.Command, s *sentence) (choices [][]string, ok bool) {
+func (e *engine) rulesFor(c *shell.Command, s *commandVerdict) (choices [][]string, ok bool) {
 	if s.proved { // only its paths want an answer
 		var reads []string
 		for _, f := range s.asks {

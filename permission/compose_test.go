@@ -33,7 +33,7 @@ var frames = []string{
 }
 
 // compose makes up one line.
-func (s *speaker) compose() string {
+func (s *lineGen) compose() string {
 	var b strings.Builder
 	frame := pick(s, frames)
 	for {
@@ -57,7 +57,7 @@ func (s *speaker) compose() string {
 }
 
 // call makes up a simple command.
-func (s *speaker) call() string {
+func (s *lineGen) call() string {
 	if s.IntN(8) == 0 {
 		return pick(s, s.harmless)
 	}
@@ -76,7 +76,7 @@ func (s *speaker) call() string {
 }
 
 // flag is one of a command's flags, often with others in its word.
-func (s *speaker) flag(name string) string {
+func (s *lineGen) flag(name string) string {
 	flags := shell.Vocabulary()[name]
 	if len(flags) == 0 {
 		return pick(s, bait)
@@ -103,7 +103,7 @@ func (s *speaker) flag(name string) string {
 }
 
 // quote writes a plain word in another way, now and then.
-func (s *speaker) quote(word string) string {
+func (s *lineGen) quote(word string) string {
 	if s.IntN(10) != 0 || strings.Contains(word, " ") || len(word) < 2 {
 		return word
 	}

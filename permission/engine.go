@@ -14,7 +14,7 @@ type engine struct {
 	offering   bool // an offer is tried out: make none
 	remembered []memory
 	explain    bool // say what was found of each command
-	*looked
+	*cache
 }
 
 // memory is a rule a person said "always" to. It holds for tools of one origin: a discovered tool that takes the name

@@ -12,14 +12,14 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// weaver makes up lines in which it matters what ran before: which variable is set, and to what, and where the shell
+// flowGen makes up lines in which it matters what ran before: which variable is set, and to what, and where the shell
 // stands. What an else or a || leaves unset, a path without its first half, was judged as if it were set once.
-type weaver struct{ *rand.Rand }
+type flowGen struct{ *rand.Rand }
 
-func (w weaver) one(of ...string) string { return of[w.IntN(len(of))] }
+func (w flowGen) one(of ...string) string { return of[w.IntN(len(of))] }
 
 // step is a command that sets something, moves, or tells.
-func (w weaver) step() string {
+func (w flowGen) step() string {
 	d := w.one("d", "e")
 	switch w.IntN(10) {
 	case 0, 1, 2:
@@ -38,7 +38,7 @@ func (w weaver) step() string {
 		w.one("/home/me/notes.txt", "/notes.txt", "/../notes.txt", "/.env", "env", "/*", "/me/notes.txt", "./notes.txt", "")
 }
 
-func (w weaver) line(depth int) string {
+func (w flowGen) line(depth int) string {
 	if depth == 0 || w.IntN(3) == 0 {
 		return w.step()
 	}
@@ -57,7 +57,7 @@ func TestUnaskedWhicheverWay(t *testing.T) {
 	if s, err := strconv.ParseUint(os.Getenv("ADZE_SEED"), 10, 64); err == nil {
 		seed = s
 	}
-	w := weaver{rand.New(rand.NewPCG(seed, 7))}
+	w := flowGen{rand.New(rand.NewPCG(seed, 7))}
 	b := startBox(t)
 	p := permission.New(calmWorld(), permission.Default)
 	made, ran := int(60000*share()), 0

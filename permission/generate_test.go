@@ -11,17 +11,17 @@ import (
 	"github.com/adze-dev/adze/permission/shell"
 )
 
-// speaker makes up commands: from the words of harmless ones, with quotes, redirections, substitutions and the tricks
+// lineGen makes up commands: from the words of harmless ones, with quotes, redirections, substitutions and the tricks
 // of the attacks put in at random.
-type speaker struct {
+type lineGen struct {
 	*rand.Rand
 	harmless, attacks []string
 	commands          []string // of the tables
 	words             []string
 }
 
-func newSpeaker(t testing.TB, seed uint64) *speaker {
-	s := &speaker{Rand: rand.New(rand.NewPCG(seed, seed))}
+func newSpeaker(t testing.TB, seed uint64) *lineGen {
+	s := &lineGen{Rand: rand.New(rand.NewPCG(seed, seed))}
 	for _, l := range harmlessCommands(t) {
 		s.harmless = append(s.harmless, l)
 	}
@@ -43,7 +43,7 @@ func newSpeaker(t testing.TB, seed uint64) *speaker {
 	return s
 }
 
-func pick[T any](s *speaker, from []T) T { return from[s.IntN(len(from))] }
+func pick[T any](s *lineGen, from []T) T { return from[s.IntN(len(from))] }
 
 var glue = []string{" ", " ", " ", "; ", " && ", " || ", " | ", " & ", "\n", " #\n", " # x\\\n", "\\\n", " \\\n", ";", "|", "\t", "", "''", `""`, "\\", "'", `"`, " <<EOF\n", "\nEOF\n", " 2>&1 ", " > ", " < ", " >& ", " {", "} ", "(", ")", "$(", "`", "$'", "${", "~", "=", "-", "--", "!", "[", "]", "*", "?", ","}
 
@@ -54,7 +54,7 @@ var inserts = []string{
 }
 
 // say makes up one command.
-func (s *speaker) say() string {
+func (s *lineGen) say() string {
 	line := pick(s, s.harmless)
 	switch s.IntN(12) {
 	case 0:
@@ -76,7 +76,7 @@ func (s *speaker) say() string {
 }
 
 // mutate changes a line in one place.
-func (s *speaker) mutate(line string) string {
+func (s *lineGen) mutate(line string) string {
 	at := 0
 	if len(line) > 0 {
 		at = s.IntN(len(line) + 1)

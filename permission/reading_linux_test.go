@@ -105,7 +105,7 @@ func (l *listener) compare(t testing.TB, line, lang string) string {
 // explanation is the command of a script that a call comes from. One that may or may not be run explains nothing.
 func explanation(script *shell.Script, c call) *shell.Command {
 	for _, cmd := range script.Commands {
-		if cmd.By != nil && len(cmd.Words) > 0 && cmd.Words[0].Sort == shell.Unknown && !cmd.MayRun {
+		if cmd.By != nil && len(cmd.Words) > 0 && cmd.Words[0].Kind == shell.Unknown && !cmd.MayRun {
 			return cmd // a text that is not known
 		}
 		if cmd.MayRun || cmd.Dirs != nil && !slices.ContainsFunc(cmd.Dirs, func(d string) bool { return physical(d) == c.Dir }) {
@@ -145,7 +145,7 @@ func runsUnseen(script *shell.Script, line string) bool {
 		}
 	}
 	return slices.ContainsFunc(script.Commands, func(c *shell.Command) bool {
-		return len(c.Words) > 1 && c.Words[0].Sort != shell.Literal || c.Name() == "." || c.Name() == "source" || c.Name() == "mapfile" || c.Name() == "readarray" || strings.Contains(c.Name(), "/") || c.AddsArgs && slices.Contains(realPrograms, c.Name()) ||
+		return len(c.Words) > 1 && c.Words[0].Kind != shell.Literal || c.Name() == "." || c.Name() == "source" || c.Name() == "mapfile" || c.Name() == "readarray" || strings.Contains(c.Name(), "/") || c.AddsArgs && slices.Contains(realPrograms, c.Name()) ||
 			(c.Name() == "bash" || c.Name() == "sh") && slices.ContainsFunc(c.Words, func(w shell.Word) bool { return w.Text == "-i" || recorderFiles[w.Text] != "" })
 	})
 }
@@ -166,7 +166,7 @@ func physical(dir string) string {
 func fits(words []shell.Word, c call, extra bool) bool {
 	argv := c.Argv
 	first := words[0]
-	if first.Sort == shell.Literal {
+	if first.Kind == shell.Literal {
 		if len(argv) == 0 || first.Text != argv[0] && !(c.Script && path.Base(first.Text) == argv[0]) {
 			return false
 		}
@@ -175,7 +175,7 @@ func fits(words []shell.Word, c call, extra bool) bool {
 		}
 		words, argv = words[1:], argv[1:]
 	}
-	if c.Script && first.Sort == shell.Glob {
+	if c.Script && first.Kind == shell.Glob {
 		return true // of its path the name alone is known
 	}
 	return become(words, argv, first.Text == "echo" || first.Text == "printf")
@@ -187,14 +187,14 @@ func become(words []shell.Word, argv []string, prints bool) bool {
 	}
 	w, rest := words[0], words[1:]
 	switch {
-	case w.Sort == shell.Literal, w.Sort == shell.One && !prints:
-		return len(argv) > 0 && (w.Sort == shell.One || argv[0] == w.Text) && become(rest, argv[1:], prints)
+	case w.Kind == shell.Literal, w.Kind == shell.AnyText && !prints:
+		return len(argv) > 0 && (w.Kind == shell.AnyText || argv[0] == w.Text) && become(rest, argv[1:], prints)
 	default:
 		for n := 0; ; n++ {
 			if become(rest, argv[n:], prints) {
 				return true
 			}
-			if n == len(argv) || w.Sort == shell.Glob && !globbed(w.Text, argv[n]) {
+			if n == len(argv) || w.Kind == shell.Glob && !globbed(w.Text, argv[n]) {
 				return false
 			}
 		}
@@ -213,7 +213,7 @@ func globbed(pattern, name string) bool {
 // vague reports whether words stand for names of files or for any text.
 func vague(script *shell.Script) bool {
 	return slices.ContainsFunc(script.Commands, func(c *shell.Command) bool {
-		return slices.ContainsFunc(append(slices.Concat(c.Filled()...), c.Words...), func(w shell.Word) bool { return w.Sort == shell.Glob || w.Sort == shell.One })
+		return slices.ContainsFunc(append(slices.Concat(c.Filled()...), c.Words...), func(w shell.Word) bool { return w.Kind == shell.Glob || w.Kind == shell.AnyText })
 	})
 }
 
@@ -257,14 +257,14 @@ func harmful(script *shell.Script, c call) string {
 // opens reports whether a redirection of a script may open a file.
 func opens(script *shell.Script, file string, write bool) bool {
 	for _, c := range script.Commands {
-		if c.By != nil && len(c.Words) > 0 && c.Words[0].Sort == shell.Unknown {
+		if c.By != nil && len(c.Words) > 0 && c.Words[0].Kind == shell.Unknown {
 			return true // a text that is not known
 		}
 		for _, d := range c.Redirs {
 			if c.MayRun || !d.File || write && !d.Write {
 				continue
 			}
-			if d.Target.Sort != shell.Literal || d.Dirs == nil && path.Base(d.Target.Text) == path.Base(file) {
+			if d.Target.Kind != shell.Literal || d.Dirs == nil && path.Base(d.Target.Text) == path.Base(file) {
 				return true
 			}
 			for _, dir := range d.Dirs {
@@ -303,9 +303,9 @@ func TestReadingIsBash(t *testing.T) {
 		seed = s
 	}
 	l := newListener(t, startBoxAs(t, recorderVariable))
-	s := newTrickster(t, seed)
+	s := newBashGen(t, seed)
 	for range int(50000 * share()) {
-		line, lang := s.line(), pick(s.speaker, languages)
+		line, lang := s.line(), pick(s.lineGen, languages)
 		if why := l.compare(t, line, lang); why != "" {
 			small := l.smaller(t, line, lang)
 			t.Errorf("%q (%s): %s\n\tfrom %q", small, lang, l.compare(t, small, lang), line)

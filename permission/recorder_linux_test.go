@@ -121,7 +121,7 @@ func recorderMain() error {
 		return err
 	}
 	w := &watcher{fd: fd}
-	if err := w.furnish(); err != nil {
+	if err := w.setup(); err != nil {
 		return err
 	}
 	return answer(func(t take) (recording, error) { return record(t, w) })
@@ -187,7 +187,7 @@ func record(t take, w *watcher) (recording, error) {
 		}
 	}
 	if w.lost {
-		err = w.furnish() // find -delete
+		err = w.setup() // find -delete
 	}
 	w.events() // of our own doing
 	w.lost = false
@@ -228,8 +228,8 @@ type watcher struct {
 	lost bool // something is gone
 }
 
-// furnish puts the workspace in order, and watches it.
-func (w *watcher) furnish() error {
+// setup puts the workspace in order, and watches it.
+func (w *watcher) setup() error {
 	for name := range recorderFiles {
 		if err := restore(filepath.Join(root, name)); err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 )
 
 // holdPaths judges the paths of a command as if a tool named them: by the rules on paths, and by the table.
-func (w *commandJudge) holdPaths(s *sentence, f *fact) {
+func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 	if !f.all && !s.cmd.MayRun {
 		if u, ok := w.pathRule(); ok {
 			s.decide(tool.Ask, u.cite(true), "may use other paths")
@@ -28,10 +28,10 @@ func (w *commandJudge) holdPaths(s *sentence, f *fact) {
 				continue
 			}
 			if !t.Write {
-				w.touchOne(s, t, to.spot, tool.Reads, to.sure && !t.Vague && !s.cmd.MayRun)
+				w.touchOne(s, t, to.resolvedPath, tool.Reads, to.sure && !t.Vague && !s.cmd.MayRun)
 			}
 			if t.Write || !t.Sure && !t.Vague { // a word of a command that is not known may be written too
-				w.touchOne(s, t, to.spot, tool.Writes, t.Sure && to.sure)
+				w.touchOne(s, t, to.resolvedPath, tool.Writes, t.Sure && to.sure)
 			}
 		}
 		from = t.end
@@ -39,8 +39,8 @@ func (w *commandJudge) holdPaths(s *sentence, f *fact) {
 }
 
 // touchOne judges one path of a command. sure: the command does touch it so, if it runs.
-func (w *commandJudge) touchOne(s *sentence, t *place, at *spot, v tool.Verb, sure bool) {
-	side := w.aspect(at, v)
+func (w *commandJudge) touchOne(s *commandVerdict, t *place, at *resolvedPath, v tool.Verb, sure bool) {
+	side := w.check(at, v)
 	j, f := &side.ruling, &side.found
 	switch {
 	case len(j.rules) > 0 && j.verdict != tool.Allow:
@@ -61,14 +61,14 @@ func (w *commandJudge) touchOne(s *sentence, t *place, at *spot, v tool.Verb, su
 
 // target is a path that a touch stands for. sure: not only a name that a pattern might stand for.
 type target struct {
-	*spot
+	*resolvedPath
 	sure    bool
 	example string // a secret that a pattern may stand for, one of many
 	odd     bool   // or a name that would be taken apart
 }
 
 // mayBeSecret asks about a pattern that can name secrets: no rule on one of them answers for the others.
-func (w *commandJudge) mayBeSecret(s *sentence, t *place, to target) {
+func (w *commandJudge) mayBeSecret(s *commandVerdict, t *place, to target) {
 	f := &finding{class: otherRead, exact: true, act: "reads files that match ", target: t.Path, note: ", which may include secrets such as " + show(to.example)}
 	if t.Below && !t.Glob {
 		f.act, f.target, f.note = "reads files below ", clean(t.Path), ", where "+show(to.example)+" may be secret"
@@ -91,7 +91,7 @@ func (e *engine) targets(out []target, t shell.Touch, proved bool) []target {
 		return e.globTargets(out, t)
 	}
 	if !t.Tracked { // git may have what is not there
-		if s := e.stranger(t.Path, proved); s != nil {
+		if s := e.absentName(t.Path, proved); s != nil {
 			return e.pathTargets(out, t, s)
 		}
 	}
@@ -99,16 +99,16 @@ func (e *engine) targets(out []target, t shell.Touch, proved bool) []target {
 }
 
 // pathTargets adds a path, and what lies below it if that is touched too.
-func (e *engine) pathTargets(out []target, t shell.Touch, at *spot) []target {
-	out = append(out, target{spot: at, sure: true})
+func (e *engine) pathTargets(out []target, t shell.Touch, at *resolvedPath) []target {
+	out = append(out, target{resolvedPath: at, sure: true})
 	if e.disk == nil {
-		return append(out, target{spot: anywhere()}) // it may be a link
+		return append(out, target{resolvedPath: anywhere()}) // it may be a link
 	}
 	if !t.Below {
 		return out
 	}
 	if at.path != "/" {
-		out = append(out, target{spot: at.allBelow(t.Names && !t.Links), sure: true})
+		out = append(out, target{resolvedPath: at.allBelow(t.Names && !t.Links), sure: true})
 	}
 	if !at.alike && (!t.Names || t.Links) && !t.Write && !t.Vague {
 		if secret := e.secret(at.path, Search{Links: t.Links, Only: cmp.Or(t.Among, t.Only), Shown: t.Shown, Tracked: t.Tracked}); secret != "" {
@@ -129,7 +129,7 @@ func (e *engine) pathTargets(out []target, t shell.Touch, at *spot) []target {
 }
 
 // anywhere is a path that isn't known.
-func anywhere() *spot { return &spot{path: "*"} }
+func anywhere() *resolvedPath { return &resolvedPath{path: "*"} }
 
 // mayBeFound reports whether a file with a secret name may have a name of one of these patterns, in which a star stands
 // for a leading dot too.
@@ -153,17 +153,17 @@ func mayBeFound(patterns string) (example string, ok bool) {
 func (e *engine) globTargets(out []target, t shell.Touch) []target {
 	fixed := t.Path[:strings.LastIndexByte(t.Path[:strings.IndexAny(t.Path, "*?[")], '/')+1]
 	folder := e.at(fixed + ".")
-	out = append(out, target{spot: folder})
+	out = append(out, target{resolvedPath: folder})
 	if e.patternRuled(folder.path) {
-		out = append(out, target{spot: folder.allBelow(t.Names)})
+		out = append(out, target{resolvedPath: folder.allBelow(t.Names)})
 	}
 	starred := false
 	for c := range strings.SplitSeq(t.Path, "/") {
 		if strings.HasPrefix(c, ".") && strings.ContainsAny(c, "*?[") && names.MayBe(c, "..") {
-			out = append(out, target{spot: e.at(fixed + "..")}) // shells before bash 5.2
+			out = append(out, target{resolvedPath: e.at(fixed + "..")}) // shells before bash 5.2
 		}
 		if c == ".." && starred {
-			return append(out, target{spot: anywhere()}) // up from what a pattern stands for: who knows where
+			return append(out, target{resolvedPath: anywhere()}) // up from what a pattern stands for: who knows where
 		}
 		starred = starred || strings.ContainsAny(c, "*?[")
 	}
@@ -180,18 +180,18 @@ func (e *engine) globTargets(out []target, t shell.Touch) []target {
 		}
 	}
 	if e.disk == nil {
-		return append(out, target{spot: anywhere()})
+		return append(out, target{resolvedPath: anywhere()})
 	}
 	found, ok := e.disk.Glob(t.Path)
 	if !ok {
-		return append(out, target{spot: anywhere()})
+		return append(out, target{resolvedPath: anywhere()})
 	}
 	for _, p := range found {
 		if t.Flag && strings.HasPrefix(strings.TrimPrefix(p, fixed), "-") {
-			out = append(out, target{spot: anywhere()}) // grep foo *.md, where a file is called -Re.|x.md
+			out = append(out, target{resolvedPath: anywhere()}) // grep foo *.md, where a file is called -Re.|x.md
 		}
 		if at := e.at(p); !t.Names || !within(at.path, folder.path) { // within it, its name is no secret
-			out = append(out, target{spot: at, sure: true})
+			out = append(out, target{resolvedPath: at, sure: true})
 		}
 	}
 	if t.Below && (!t.Names || t.Links) {
@@ -204,7 +204,7 @@ func (e *engine) globTargets(out []target, t shell.Touch) []target {
 func (e *engine) belowTargets(out []target, t shell.Touch) []target {
 	folders, ok := e.disk.Glob(t.Path + "/.")
 	if !ok {
-		return append(out, target{spot: anywhere()})
+		return append(out, target{resolvedPath: anywhere()})
 	}
 	for _, path := range folders {
 		out = e.pathTargets(out, t, e.at(path))

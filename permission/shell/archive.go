@@ -10,7 +10,7 @@ import (
 func (c *Command) proveArchive(name string) Proof {
 	words := c.Words[1:]
 	for _, w := range words {
-		if w.Sort != Literal {
+		if w.Kind != Literal {
 			return Proof{Why: notLiteral(w.Text)}
 		}
 	}

@@ -14,7 +14,7 @@ func when(bad bool, why string) string {
 
 // noGlobs: how many words a glob becomes is not known, and here the second one would be written.
 func noGlobs(a *args) string {
-	return when(slices.ContainsFunc(a.operands, func(w Word) bool { return w.Sort != Literal }), "a glob pattern may expand to several words")
+	return when(slices.ContainsFunc(a.operands, func(w Word) bool { return w.Kind != Literal }), "a glob pattern may expand to several words")
 }
 
 // envAlone: env NAME=value, and env COMMAND, are another matter.
@@ -24,11 +24,11 @@ func envAlone(a *args) string {
 
 // checkPrintf: -v assigns, and an index in its value may run commands.
 func checkPrintf(a *args) string {
-	if len(a.operands) == 0 || a.operands[0].Sort != Literal {
+	if len(a.operands) == 0 || a.operands[0].Kind != Literal {
 		return "the format of printf expands at run time, so its value can't be checked"
 	}
 	format := a.operands[0].Text
-	if format == "--" && len(a.operands) > 1 && a.operands[1].Sort == Literal {
+	if format == "--" && len(a.operands) > 1 && a.operands[1].Kind == Literal {
 		format = a.operands[1].Text
 	} else if strings.HasPrefix(format, "-") {
 		return "printf may assign a variable"
@@ -61,11 +61,11 @@ func checkSet(a *args) string {
 func setsPlainly(words []Word) bool {
 	for i := 0; i < len(words); i++ {
 		s := words[i].Text
-		if words[i].Sort != Literal || len(s) < 2 || s[0] != '-' && s[0] != '+' || strings.Trim(s[1:], "euxo") != "" {
+		if words[i].Kind != Literal || len(s) < 2 || s[0] != '-' && s[0] != '+' || strings.Trim(s[1:], "euxo") != "" {
 			return false
 		}
 		for range strings.Count(s, "o") {
-			if i++; i == len(words) || words[i].Sort != Literal || !slices.Contains([]string{"pipefail", "errexit", "nounset", "xtrace"}, words[i].Text) {
+			if i++; i == len(words) || words[i].Kind != Literal || !slices.Contains([]string{"pipefail", "errexit", "nounset", "xtrace"}, words[i].Text) {
 				return false
 			}
 		}
@@ -76,7 +76,7 @@ func setsPlainly(words []Word) bool {
 // checkDate: an operand that does not begin with a plus sets the clock.
 func checkDate(a *args) string {
 	for _, w := range a.operands {
-		if w.Sort != Literal || !strings.HasPrefix(w.Text, "+") {
+		if w.Kind != Literal || !strings.HasPrefix(w.Text, "+") {
 			return "date may set the system clock"
 		}
 	}
@@ -95,7 +95,7 @@ func checkGrep(a *args) string {
 
 func checkNumbers(a *args) string {
 	for _, w := range a.operands {
-		if w.Sort != Literal || strings.Trim(w.Text, "0123456789.-smhd") != "" {
+		if w.Kind != Literal || strings.Trim(w.Text, "0123456789.-smhd") != "" {
 			return w.Text + " is not a number"
 		}
 	}
@@ -133,16 +133,16 @@ var testOperators = strings.Fields("! ( ) -a -o -e -f -d -s -r -w -x -L -h -z -n
 // are taken for paths all of them.
 func checkTest(a *args) string {
 	for i, w := range a.operands {
-		if w.Sort == Literal && strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 && !slices.Contains(testOperators, w.Text) {
+		if w.Kind == Literal && strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 && !slices.Contains(testOperators, w.Text) {
 			return "test operator " + w.Text + " is not on the read-only list"
 		}
-		if w.Sort == Glob && a.cmd.Name() != "[[" && mayBeOperator(w.Text) {
+		if w.Kind == Glob && a.cmd.Name() != "[[" && mayBeOperator(w.Text) {
 			return "glob pattern " + w.Text + " may expand to an operator"
 		}
-		if w.Sort == PublicVar && a.cmd.Name() != "[[" && !oneWord(w.Text) {
+		if w.Kind == PublicVar && a.cmd.Name() != "[[" && !oneWord(w.Text) {
 			return w.Text + " may expand to several words"
 		}
-		if w.Sort == PublicVar && (i > 0 && isFileTest(a.operands[i-1].Text) || i+1 < len(a.operands) && comparesFiles(a.operands[i+1].Text)) {
+		if w.Kind == PublicVar && (i > 0 && isFileTest(a.operands[i-1].Text) || i+1 < len(a.operands) && comparesFiles(a.operands[i+1].Text)) {
 			return notLiteral(w.Text)
 		}
 	}
@@ -174,7 +174,7 @@ const awkFlags = "-F: -v: --field-separator: --assign: --version"
 // checkAwk lets a program pass that neither writes, runs, includes nor opens anything: it is searched as text, so that
 // what stands in a string or a regular expression counts too.
 func checkAwk(a *args) string {
-	if len(a.operands) == 0 || a.operands[0].Sort != Literal {
+	if len(a.operands) == 0 || a.operands[0].Kind != Literal {
 		return "the awk program can't be checked"
 	}
 	code := a.operands[0].Text
@@ -241,7 +241,7 @@ func checkJq(a *args) string {
 	if len(a.operands) == 0 {
 		return when(!a.has("--version", "-V", "--help"), "the jq program can't be checked")
 	}
-	if a.operands[0].Sort != Literal {
+	if a.operands[0].Kind != Literal {
 		return "the jq program can't be checked"
 	}
 	code := strings.ReplaceAll(a.operands[0].Text, ".ENV", "") // a field; the variable may be written $ ENV
@@ -275,7 +275,7 @@ func isLetter(c byte) bool {
 
 // checkTac: what cannot be read backwards is copied to a temporary file first.
 func checkTac(a *args) string {
-	piped := len(a.operands) == 0 || slices.ContainsFunc(a.operands, func(w Word) bool { return w.Text == "-" || w.Sort != Literal })
+	piped := len(a.operands) == 0 || slices.ContainsFunc(a.operands, func(w Word) bool { return w.Text == "-" || w.Kind != Literal })
 	return when(piped, "tac copies its input to a file")
 }
 
@@ -318,7 +318,7 @@ func checkNetstat(a *args) string { return when(!a.has("-n"), "netstat may resol
 func checkIP(a *args) string {
 	for i, w := range a.operands {
 		words := [][]string{{"a", "addr", "address", "l", "link", "r", "route", "n", "neigh"}, {"show", "list", "ls", "s"}}
-		if i > 1 || w.Sort != Literal || !slices.Contains(words[min(i, 1)], w.Text) {
+		if i > 1 || w.Kind != Literal || !slices.Contains(words[min(i, 1)], w.Text) {
 			return "ip " + w.Text + " is not on the read-only list"
 		}
 	}
@@ -335,7 +335,7 @@ func checkGo(a *args) string {
 		return "go is not on the read-only list"
 	}
 	for _, w := range a.operands[1:] {
-		if w.Sort != Literal || !slices.Contains(known, w.Text) {
+		if w.Kind != Literal || !slices.Contains(known, w.Text) {
 			return "go env " + w.Text + " is not on the read-only list"
 		}
 	}

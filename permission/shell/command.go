@@ -66,7 +66,7 @@ type Redirect struct {
 
 // Name is the command word, "" where it is not known.
 func (c *Command) Name() string {
-	if len(c.Words) == 0 || c.Words[0].Sort != Literal {
+	if len(c.Words) == 0 || c.Words[0].Kind != Literal {
 		return ""
 	}
 	return c.Words[0].Text
@@ -108,7 +108,7 @@ func (c *Command) String() string {
 // Literal reports whether every word is known to the byte or is a glob that can only stand for file names.
 func (c *Command) Literal() bool {
 	for i, w := range c.Words {
-		switch w.Sort {
+		switch w.Kind {
 		case Literal:
 		case Glob:
 			if i == 0 || w.canBeFlag() && !c.ended(i) && !globSafe(c.Name()) {
@@ -124,7 +124,7 @@ func (c *Command) Literal() bool {
 // ended reports whether a "--" stands before word i.
 func (c *Command) ended(i int) bool {
 	for _, w := range c.Words[1:i] {
-		if w.Sort == Literal && w.Text == "--" {
+		if w.Kind == Literal && w.Text == "--" {
 			return true
 		}
 	}

@@ -32,7 +32,7 @@ func (c *Command) proveFind() Proof {
 		if why := wordWhy(words[0], false); why != "" {
 			return Proof{Why: why}
 		}
-		ts = append(ts, Touch{Path: words[0].Text, Glob: words[0].Sort == Glob, Below: true, Names: true, Links: links})
+		ts = append(ts, Touch{Path: words[0].Text, Glob: words[0].Kind == Glob, Below: true, Names: true, Links: links})
 		words = words[1:]
 	}
 	if len(ts) == 0 {
@@ -40,12 +40,12 @@ func (c *Command) proveFind() Proof {
 	}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
-		if w.Sort != Literal {
+		if w.Kind != Literal {
 			return Proof{Why: notLiteral(w.Text)}
 		}
 		switch n, ok := findTests[w.Text]; {
 		case comparesWith(w.Text):
-			if i++; i >= len(words) || words[i].Sort != Literal {
+			if i++; i >= len(words) || words[i].Kind != Literal {
 				return Proof{Why: "the value of " + w.Text + " expands at run time, so it can't be checked"}
 			}
 			if !strings.HasSuffix(w.Text, "t") {
@@ -60,7 +60,7 @@ func (c *Command) proveFind() Proof {
 		case !ok:
 			return Proof{Why: "find " + w.Text + " is not on the read-only list"}
 		case n == 1:
-			if i++; i >= len(words) || words[i].Sort != Literal {
+			if i++; i >= len(words) || words[i].Kind != Literal {
 				return Proof{Why: "the value of " + w.Text + " expands at run time, so it can't be checked"}
 			}
 		}

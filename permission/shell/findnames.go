@@ -18,7 +18,7 @@ func (n findNames) or(other findNames) findNames {
 
 // String are the patterns with a slash between two, "*" for any name.
 func (n findNames) String() string {
-	if s := parted(n); s != "" {
+	if s := joinPatterns(n); s != "" {
 		return s
 	}
 	return "*"

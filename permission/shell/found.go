@@ -24,7 +24,7 @@ func (c *Command) proveFound() Proof {
 	starts, e := c.By.findExpression()
 	below := make([]Touch, len(starts))
 	for i, start := range starts {
-		below[i] = Touch{Path: start.Text, Glob: start.Sort == Glob, Below: true, Links: true, Only: e.ran()}
+		below[i] = Touch{Path: start.Text, Glob: start.Kind == Glob, Below: true, Links: true, Only: e.ran()}
 	}
 	several := c.Words[len(c.Words)-1].Text == "{}" && c.By.endsInPlus(c)
 	return c.proveOn(c.Words, "{}", several, below)
@@ -43,7 +43,7 @@ func (c *Command) proveOn(words []Word, mark string, several bool, below []Touch
 	one.Words, one.By, one.AddsArgs, one.program = nil, nil, false, ""
 	for i, w := range words {
 		switch {
-		case w.Sort != Literal || mark != "" && w.Text != mark && strings.Contains(w.Text, mark) || strings.Contains(w.Text, foundMark):
+		case w.Kind != Literal || mark != "" && w.Text != mark && strings.Contains(w.Text, mark) || strings.Contains(w.Text, foundMark):
 			return Proof{Why: notLiteral(w.Text)}
 		case mark != "" && w.Text == mark && i <= 1 && (i == 0 || specs[systemName(c.Name())].operands == program):
 			return Proof{Why: "the program of " + c.Name() + " is chosen at run time, so it can't be checked"}

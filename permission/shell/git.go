@@ -73,20 +73,20 @@ func (c *Command) proveGit() Proof {
 	dirs := c.Dirs
 	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
 		switch w := words[0]; {
-		case w.Sort != Literal:
+		case w.Kind != Literal:
 			return Proof{Why: notLiteral(w.Text)}
 		case w.Text == "--no-pager" || w.Text == "-P" || w.Text == "--no-optional-locks" || w.Text == "--literal-pathspecs" || w.Text == "--no-replace-objects":
 			words = words[1:]
-		case w.Text == "-c" && len(words) > 1 && words[1].Sort == Literal && plainSetting(words[1].Text):
+		case w.Text == "-c" && len(words) > 1 && words[1].Kind == Literal && plainSetting(words[1].Text):
 			words = words[2:]
-		case w.Text == "-C" && len(words) > 1 && words[1].Sort == Literal:
+		case w.Text == "-C" && len(words) > 1 && words[1].Kind == Literal:
 			dirs = into(dirs, words[1].Text)
 			words = words[2:]
 		default:
 			return Proof{Why: "git " + w.Text + " is not on the read-only list"}
 		}
 	}
-	if len(words) == 0 || words[0].Sort != Literal {
+	if len(words) == 0 || words[0].Kind != Literal {
 		return Proof{Why: "the git subcommand can't be determined"}
 	}
 	name := words[0].Text
@@ -181,7 +181,7 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 		}
 	}
 	files := a.operands
-	if s.operands == pattern && len(files) > 0 && files[0].Sort == Literal && a.ended != 0 && !a.has("-e", "-f") {
+	if s.operands == pattern && len(files) > 0 && files[0].Kind == Literal && a.ended != 0 && !a.has("-e", "-f") {
 		files = files[1:]
 	}
 	if s.operands == plain {
@@ -241,13 +241,13 @@ func limits(a *args) string {
 			patterns = append(patterns, end)
 		}
 	}
-	return parted(patterns)
+	return joinPatterns(patterns)
 }
 
 // gitEnding is the pattern of all names that a pathspec with a star in it means, since the star stands for slashes too;
 // "" for a path without one. ok is false where it may mean anything.
 func gitEnding(w Word) (pattern string, ok bool) {
-	if w.Text == "" || strings.HasPrefix(w.Text, ":") || strings.Contains(w.Text, "..") || w.Sort == Glob && w.canBeFlag() { // a file may be called :!x
+	if w.Text == "" || strings.HasPrefix(w.Text, ":") || strings.Contains(w.Text, "..") || w.Kind == Glob && w.canBeFlag() { // a file may be called :!x
 		return "", false
 	}
 	if star := strings.LastIndexAny(w.Text, "*?[]\\"); star >= 0 {
@@ -266,7 +266,7 @@ func gitPaths(w Word, t Touch) []Touch {
 		t := t
 		t.Path, t.Top = text, top
 		t.Glob = strings.ContainsAny(text, "*?[")
-		t.Spec = t.Glob && w.Sort == Literal
+		t.Spec = t.Glob && w.Kind == Literal
 		t.Names = t.Names && !t.Spec
 		return t
 	}
@@ -340,7 +340,7 @@ func checkVar(a *args) string {
 }
 
 func checkReflog(a *args) string {
-	bad := len(a.operands) > 0 && a.operands[0].Sort != Literal || len(a.operands) > 0 && slices.Contains([]string{"expire", "delete", "drop", "write"}, a.operands[0].Text)
+	bad := len(a.operands) > 0 && a.operands[0].Kind != Literal || len(a.operands) > 0 && slices.Contains([]string{"expire", "delete", "drop", "write"}, a.operands[0].Text)
 	return when(bad, "git reflog may delete entries")
 }
 

@@ -118,7 +118,7 @@ func (c *Command) prove() Proof {
 		return c.proveXargs()
 	}
 	words := c.Words[1:]
-	if i := slices.IndexFunc(words, func(w Word) bool { return w.Sort == PublicVar }); i >= 0 && !s.publicVars {
+	if i := slices.IndexFunc(words, func(w Word) bool { return w.Kind == PublicVar }); i >= 0 && !s.publicVars {
 		return Proof{Why: notLiteral(words[i].Text)}
 	}
 	var a *args
@@ -172,7 +172,7 @@ func (c *Command) wrapsOnly() bool {
 		return false
 	}
 	for _, word := range c.Words[:len(c.Words)-len(rest)+w.operands+1] {
-		if word.Sort != Literal {
+		if word.Kind != Literal {
 			return false
 		}
 	}
@@ -185,7 +185,7 @@ func rawArgs(c *Command, words []Word) (*args, string) {
 	name := systemName(c.Name())
 	printing := name == "echo" || name == "printf"
 	for _, w := range words {
-		if w.Sort == Unknown && !(comparing && isOneParam(w.Text)) || w.Sort == One && !comparing && !printing {
+		if w.Kind == Unknown && !(comparing && isOneParam(w.Text)) || w.Kind == AnyText && !comparing && !printing {
 			return nil, notLiteral(w.Text)
 		}
 	}
@@ -205,15 +205,15 @@ func comparesOnly(c *Command, words []Word) bool {
 	default:
 		return false
 	}
-	size := func(w Word) bool { return w.Sort == Literal && (w.Text == "-z" || w.Text == "-n") }
+	size := func(w Word) bool { return w.Kind == Literal && (w.Text == "-z" || w.Text == "-n") }
 	switch len(words) {
 	case 1:
 		return true
 	case 2:
 		return size(words[0])
 	case 3:
-		compares := words[1].Sort == Literal && slices.Contains(comparing, words[1].Text)
-		return compares || words[0].Sort == Literal && words[0].Text == "!" && size(words[1])
+		compares := words[1].Kind == Literal && slices.Contains(comparing, words[1].Text)
+		return compares || words[0].Kind == Literal && words[0].Text == "!" && size(words[1])
 	}
 	return false
 }
@@ -245,10 +245,10 @@ func (c *Command) surroundings() string {
 		return "it is run by " + c.By.Name()
 	}
 	for _, a := range c.Prefix {
-		if a.Name == "IFS" && c.Name() == "read" && !a.Odd && a.Value.Sort == Literal {
+		if a.Name == "IFS" && c.Name() == "read" && !a.Odd && a.Value.Kind == Literal {
 			continue // for this one line that is read
 		}
-		if !harmlessAssign(a) && !(len(c.Words) == 0 && isScratchVar(a.Name) && !a.Odd && (a.Value.Sort == Literal || a.Value.Sort == Glob || a.Told)) {
+		if !harmlessAssign(a) && !(len(c.Words) == 0 && isScratchVar(a.Name) && !a.Odd && (a.Value.Kind == Literal || a.Value.Kind == Glob || a.Told)) {
 			if len(c.Words) == 0 && isScratchVar(a.Name) {
 				return "it sets the variable " + a.Name + " to an unknown value"
 			}
@@ -261,7 +261,7 @@ func (c *Command) surroundings() string {
 			return "it opens a file descriptor by name"
 		case d.Write && d.File:
 			return "it writes to " + d.Target.Text
-		case d.Target.Sort != Literal && len(d.cases) == 0:
+		case d.Target.Kind != Literal && len(d.cases) == 0:
 			return "its redirection expands at run time, so it can't be checked"
 		}
 	}
@@ -271,7 +271,7 @@ func (c *Command) surroundings() string {
 // harmlessAssign reports whether an assignment before a command changes nothing but its language, its clock's zone or
 // its colours.
 func harmlessAssign(a Assign) bool {
-	if a.Odd || a.Value.Sort != Literal {
+	if a.Odd || a.Value.Kind != Literal {
 		return false
 	}
 	v := a.Value.Text
@@ -315,7 +315,7 @@ func (a *args) touches(name string, s spec) []Touch {
 	set := flagSets()[name]
 	for _, f := range a.flags {
 		if set[f.name] == reading {
-			ts = append(ts, Touch{Path: f.value.Text, Glob: f.value.Sort == Glob})
+			ts = append(ts, Touch{Path: f.value.Text, Glob: f.value.Kind == Glob})
 		}
 	}
 	files := a.operands
@@ -329,16 +329,16 @@ func (a *args) touches(name string, s spec) []Touch {
 	case nothing, plain:
 		return ts
 	case pattern, program: // a pattern without quotes may come out as a text and files
-		if len(files) > 0 && files[0].Sort == Literal && !a.has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list") {
+		if len(files) > 0 && files[0].Kind == Literal && !a.has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list") {
 			files = files[1:]
 		}
 	}
 	t := a.reach(name, s)
 	for _, w := range files {
-		if w.Text == "-" && w.Sort == Literal {
+		if w.Text == "-" && w.Kind == Literal {
 			continue
 		}
-		t.Path, t.Glob = w.Text, w.Sort == Glob
+		t.Path, t.Glob = w.Text, w.Kind == Glob
 		ts = append(ts, t)
 		for _, end := range guessedEndings[name] {
 			if strings.Contains(w.Text, foundMark) {
@@ -436,7 +436,7 @@ func tested(words []Word) []Touch {
 	var ts []Touch
 	add := func(i int) {
 		if i >= 0 && i < len(words) {
-			ts = append(ts, Touch{Path: words[i].Text, Glob: words[i].Sort == Glob, Names: true})
+			ts = append(ts, Touch{Path: words[i].Text, Glob: words[i].Kind == Glob, Names: true})
 		}
 	}
 	for i, w := range words {
@@ -467,7 +467,7 @@ func (c *Command) placeListed(p *Proof) bool {
 	raw := specs[systemName(c.Name())].raw
 	for _, w := range c.Words {
 		t := Touch{Path: w.Text, Glob: true, Names: true, Flag: w.canBeFlag() && !raw}
-		if w.Sort == Glob && c.Name() != "[[" && !c.place(p, t, c.Dirs) {
+		if w.Kind == Glob && c.Name() != "[[" && !c.place(p, t, c.Dirs) {
 			return false
 		}
 	}
@@ -482,7 +482,7 @@ func (c *Command) placeRedirs(p *Proof) bool {
 			targets = []Word{d.Target}
 		}
 		for _, w := range targets {
-			if d.File && !c.place(p, Touch{Path: w.Text, Glob: w.Sort == Glob}, d.Dirs) {
+			if d.File && !c.place(p, Touch{Path: w.Text, Glob: w.Kind == Glob}, d.Dirs) {
 				return false
 			}
 		}

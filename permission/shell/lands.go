@@ -29,7 +29,7 @@ func (c *Command) lands() []Touch {
 	case "gzip", "gunzip", "xz", "unxz", "bzip2", "bunzip2", "zstd", "unzstd", "uncompress", "lzma", "unlzma":
 		var ts []Touch
 		for _, w := range c.Words[1:] {
-			if end := strings.LastIndexAny(w.Text, ".-"); end > 0 && w.Sort == Literal {
+			if end := strings.LastIndexAny(w.Text, ".-"); end > 0 && w.Kind == Literal {
 				ts = append(ts, Touch{Path: w.Text[:end], Write: true})
 			}
 		}
@@ -56,7 +56,7 @@ func (c *Command) landsIn() []Touch {
 	var ts []Touch
 	for _, i := range operands {
 		name := path.Base(c.Words[i].Text)
-		if sort := c.Words[i].Sort; i != last && to.Sort == Literal && (sort == Literal || sort == Glob) {
+		if sort := c.Words[i].Kind; i != last && to.Kind == Literal && (sort == Literal || sort == Glob) {
 			ts = append(ts, Touch{Path: join2(to.Text, name), Glob: sort == Glob && strings.ContainsAny(name, "*?["), Write: true, InFolder: !folder})
 		}
 	}

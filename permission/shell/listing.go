@@ -63,7 +63,7 @@ func (r *reader) plainCall(s *syntax.Stmt) []Word {
 	for _, w := range c.Args {
 		words = append(words, r.words(w)...)
 	}
-	if slices.ContainsFunc(words, func(w Word) bool { return w.Sort != Literal }) {
+	if slices.ContainsFunc(words, func(w Word) bool { return w.Kind != Literal }) {
 		return nil
 	}
 	return words
@@ -159,7 +159,7 @@ func (c *Command) trackedListing() *listing {
 	t := Touch{Path: ".", Below: true, Links: true, Tracked: true, Plain: true}
 	for _, w := range a.operands {
 		end, ok := gitEnding(w)
-		if !ok || parted([]string{end}) != end {
+		if !ok || joinPatterns([]string{end}) != end {
 			return nil
 		}
 		if t.Path, t.Among = ".", end; end == "" {
@@ -264,7 +264,7 @@ func (r *reader) readName(c *syntax.WhileClause) (name string, ok bool) {
 		return "", false
 	}
 	names, ok := reads(words[1:])
-	if !ok || len(names) != 1 || r.scope.reads[names[0]] != 1 || !slices.Equal(r.scope.values[names[0]], []Word{{Sort: One}}) {
+	if !ok || len(names) != 1 || r.scope.reads[names[0]] != 1 || !slices.Equal(r.scope.values[names[0]], []Word{{Kind: AnyText}}) {
 		return "", false
 	}
 	return names[0], true

@@ -184,7 +184,7 @@ func (c *Command) aliases() bool {
 		switch w := c.Words[i]; {
 		case strings.Contains(strings.ToLower(w.Text), "alias."), strings.HasPrefix(w.Text, "--config-env"):
 			return true
-		case w.Sort != Literal:
+		case w.Kind != Literal:
 			return false
 		case slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--attr-source", "--super-prefix"}, w.Text):
 			if i++; i < len(c.Words) && strings.Contains(strings.ToLower(c.Words[i].Text), "alias.") {
@@ -201,7 +201,7 @@ func (c *Command) aliases() bool {
 func (p *Pattern) among(words []Word) Match {
 	for i, w := range words {
 		switch {
-		case w.Sort != Literal:
+		case w.Kind != Literal:
 		case sameProgram(path.Base(w.Text), p.program):
 			if p.Match(&Command{Words: words[i:]}) != No {
 				return Maybe
@@ -229,7 +229,7 @@ func (c *Command) readsProgram() bool {
 		return false
 	}
 	for _, w := range c.Words[1:] {
-		if w.Sort != Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemr")) {
+		if w.Kind != Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemr")) {
 			return false
 		}
 	}

@@ -30,12 +30,12 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 	}
 	for _, d := range c.Redirs {
 		if d.File {
-			all = all && d.Target.Sort == Literal && d.Dirs != nil
-			add(Touch{Path: d.Target.Text, Glob: d.Target.Sort == Glob, Write: d.Write, Sure: true}, d.Dirs)
+			all = all && d.Target.Kind == Literal && d.Dirs != nil
+			add(Touch{Path: d.Target.Text, Glob: d.Target.Kind == Glob, Write: d.Write, Sure: true}, d.Dirs)
 		}
 	}
 	for _, a := range c.Prefix {
-		all = all && a.Value.Sort == Literal
+		all = all && a.Value.Kind == Literal
 	}
 	if len(c.Words) == 0 || c.Name() == "echo" || c.Name() == "printf" || c.Name() == "true" || c.Name() == ":" {
 		return all
@@ -46,7 +46,7 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 		for _, s := range pathsIn(text.Text, true) {
 			add(Touch{Path: s}, c.Dirs)
 		}
-		all = all && (text.Sort == Literal || !program && !c.readsNames())
+		all = all && (text.Kind == Literal || !program && !c.readsNames())
 	}
 	for _, t := range c.spreads() {
 		add(t, c.Dirs)
@@ -65,9 +65,9 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 			return false
 		}
 		switch {
-		case w.Sort == Unknown || w.Sort == PublicVar:
+		case w.Kind == Unknown || w.Kind == PublicVar:
 			all = false
-		case w.Sort == Glob:
+		case w.Kind == Glob:
 			add(Touch{Path: w.Text, Glob: true, Write: written(i + 1), Sure: operands}, c.Dirs)
 		case operands && !strings.HasPrefix(w.Text, "-"):
 			add(Touch{Path: w.Text, Write: written(i + 1), Below: below, Sure: true}, c.Dirs)
@@ -94,7 +94,7 @@ func (c *Command) document() Word {
 			return d.Target
 		}
 	}
-	return Word{Sort: Unknown}
+	return Word{Kind: Unknown}
 }
 
 // readsNames reports whether a command reads names of files from its input, or from a file.
@@ -110,7 +110,7 @@ func (c *Command) readsNames() bool {
 func (c *Command) spreads() []Touch {
 	all := func(write bool) (ts []Touch) {
 		for _, w := range c.Words[1:] {
-			if !strings.HasPrefix(w.Text, "-") && w.Sort == Literal {
+			if !strings.HasPrefix(w.Text, "-") && w.Kind == Literal {
 				ts = append(ts, Touch{Path: w.Text, Below: true, Vague: true, Write: write})
 			}
 		}

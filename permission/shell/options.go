@@ -9,7 +9,7 @@ func skipOptions(c *Command, w wrapper) (rest []Word, unsure bool) {
 		s := words[i].Text
 		switch {
 		case s == "-" && c.base() == "env": // another -i
-		case words[i].Sort != Literal || len(s) < 2 || s[0] != '-':
+		case words[i].Kind != Literal || len(s) < 2 || s[0] != '-':
 			return words[i:], unsure
 		case s == "--":
 			return words[i+1:], unsure
@@ -41,7 +41,7 @@ func optionValue(words []Word, option string) (Word, bool) {
 		}
 		switch {
 		case option == "":
-			if w.Sort == Literal && strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 {
+			if w.Kind == Literal && strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 {
 				continue
 			}
 			return w, true
@@ -50,9 +50,9 @@ func optionValue(words []Word, option string) (Word, bool) {
 				return words[i+1], true
 			}
 		case len(option) == 2 && strings.HasPrefix(w.Text, option):
-			return Word{w.Text[2:], w.Sort}, true
+			return Word{w.Text[2:], w.Kind}, true
 		case strings.HasPrefix(w.Text, option+"=") && strings.HasPrefix(option, "--"):
-			return Word{w.Text[len(option)+1:], w.Sort}, true
+			return Word{w.Text[len(option)+1:], w.Kind}, true
 		}
 	}
 	return Word{}, false
@@ -85,13 +85,13 @@ func (r *reader) splitString(c *Command) {
 			}
 			continue
 		}
-		line := Word{value, c.Words[i].Sort}
+		line := Word{value, c.Words[i].Kind}
 		rest := c.Words[i+1:]
 		if !attached && len(rest) > 0 {
 			line, rest = rest[0], rest[1:]
 		}
 		for _, w := range rest {
-			line = Word{line.Text + " " + w.String(), max(line.Sort, w.Sort)}
+			line = Word{line.Text + " " + w.String(), max(line.Kind, w.Kind)}
 		}
 		if r.line(c, line); !only(strings.ReplaceAll(line.Text, " ", ""), &plainSet) {
 			r.unknown(c) // env has quotes and signs of its own
@@ -109,7 +109,7 @@ func queries(c *Command) bool {
 func join(words []Word) Word {
 	var parts []string
 	for _, w := range words {
-		if w.Sort != Literal {
+		if w.Kind != Literal {
 			return Word{w.Text, Unknown}
 		}
 		parts = append(parts, w.Text)

@@ -79,7 +79,7 @@ func patternWords(s string) ([]string, error) {
 	}
 	words := make([]string, len(simple[0].Words))
 	for i, w := range simple[0].Words {
-		if w.Sort != Literal {
+		if w.Kind != Literal {
 			return nil, fmt.Errorf("%s expands at run time; use literal words", w.Text)
 		}
 		words[i] = w.Text
@@ -107,7 +107,7 @@ func (p *Pattern) Covers(c *Command) bool {
 		return false
 	}
 	for i, word := range p.words {
-		if c.Words[i].Sort != Literal || c.Words[i].Text != word {
+		if c.Words[i].Kind != Literal || c.Words[i].Text != word {
 			return false
 		}
 	}
@@ -132,7 +132,7 @@ func (p *Pattern) Match(c *Command) Match {
 		return Yes
 	case len(c.Words) == 0:
 		return p.mentioned(c)
-	case c.Words[0].Sort != Literal:
+	case c.Words[0].Kind != Literal:
 		return Maybe
 	case !sameProgram(c.base(), p.program):
 		if same := c.renames(); same != nil && p.program == "git" {
@@ -184,7 +184,7 @@ func matchOperands(c *Command, want []string) Match {
 	for i := 1; i < len(c.Words) && len(want) > 0; i++ {
 		w := c.Words[i]
 		switch {
-		case w.Sort != Literal:
+		case w.Kind != Literal:
 			return Maybe
 		case w.Text == want[0]:
 			want = want[1:]
@@ -218,7 +218,7 @@ func matchFlag(c *Command, want string) Match {
 			return Yes
 		}
 	}
-	if c.AddsArgs || slices.ContainsFunc(c.Words, func(w Word) bool { return w.Sort != Literal }) {
+	if c.AddsArgs || slices.ContainsFunc(c.Words, func(w Word) bool { return w.Kind != Literal }) {
 		return Maybe
 	}
 	return No

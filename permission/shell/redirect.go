@@ -39,11 +39,11 @@ func (r *reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
 			d.Write = n.Op == syntax.DplOut
 		default:
 			d.File = true
-			if d.Write = n.Op != syntax.RdrIn; !d.Write && d.Target.Sort == Unknown {
+			if d.Write = n.Op != syntax.RdrIn; !d.Write && d.Target.Kind == Unknown {
 				d.cases = r.filled(n.Word)
 			}
 		}
-		if d.File && d.Target.Sort == Literal && d.Target.Text == "/dev/null" {
+		if d.File && d.Target.Kind == Literal && d.Target.Text == "/dev/null" {
 			d.File, d.Write = false, false
 		}
 		all = append(all, d)
@@ -58,7 +58,7 @@ func (r *reader) filled(w *syntax.Word) (all []Word) {
 		return nil
 	}
 	known := r.each(names, func() { all = append(all, r.oneWord(w)) })
-	if !known || slices.ContainsFunc(all, func(w Word) bool { return w.Sort != Literal && w.Sort != Glob }) {
+	if !known || slices.ContainsFunc(all, func(w Word) bool { return w.Kind != Literal && w.Kind != Glob }) {
 		return nil
 	}
 	return all
@@ -71,26 +71,26 @@ func (r *reader) opened(s *syntax.Stmt, redirs []Redirect) {
 		return
 	}
 	own := redirs[len(redirs)-len(s.Redirs):]
-	if slices.ContainsFunc(own, func(d Redirect) bool { return d.File || d.Target.Sort != Literal }) {
+	if slices.ContainsFunc(own, func(d Redirect) bool { return d.File || d.Target.Kind != Literal }) {
 		r.add(&Command{Source: r.text(s), Redirs: own})
 	}
 }
 
 // isNumber reports whether the target of >& or <& is a number or the - that closes.
 func isNumber(w Word) bool {
-	return w.Sort == Literal && (w.Text == "-" || w.Text != "" && strings.Trim(w.Text, "0123456789") == "")
+	return w.Kind == Literal && (w.Text == "-" || w.Text != "" && strings.Trim(w.Text, "0123456789") == "")
 }
 
 // document reads the text of a here-document. Where the delimiter is not quoted a backslash or a $ in it means more
 // than itself; where the delimiter is odd, bash and we might not agree where the text ends.
 func (r *reader) document(n *syntax.Redirect) Word {
 	delimiter, quoted := r.word(n.Word), n.Word.Lit() == ""
-	if n.Hdoc != nil && delimiter.Sort == Literal {
+	if n.Hdoc != nil && delimiter.Kind == Literal {
 		if r.endsInside(n.Hdoc, delimiter.Text) || !quoted && endsElsewhere(r.source, n.Hdoc, delimiter.Text) {
 			r.err = odd("the end of a here-document")
 		}
 	}
-	if delimiter.Sort != Literal || strings.Trim(delimiter.Text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+	if delimiter.Kind != Literal || strings.Trim(delimiter.Text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
 		r.note("has an unusual end of a here-document", n)
 		return Word{r.text(n.Word), Unknown}
 	}
@@ -178,11 +178,11 @@ func (r *reader) testExpr(cmd *Command, x syntax.TestExpr) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
 		w := r.word(x)
-		if w.Sort == Unknown && tells(x.Parts, anyName) { // whatever its value, it is one word and no operator here
-			w.Sort = PublicVar
+		if w.Kind == Unknown && isCapturedOutput(x.Parts, anyName) { // whatever its value, it is one word and no operator here
+			w.Kind = PublicVar
 		}
 		cmd.Words = append(cmd.Words, w)
-		return w.Sort != Unknown
+		return w.Kind != Unknown
 	case *syntax.ParenTest:
 		return r.testExpr(cmd, x.X)
 	case *syntax.UnaryTest:

@@ -88,7 +88,7 @@ func (s *sameness) text(t string) {
 }
 
 func (s *sameness) word(w Word) {
-	s.number(int(w.Sort))
+	s.number(int(w.Kind))
 	s.text(w.Text)
 }
 

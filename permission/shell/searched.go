@@ -21,7 +21,7 @@ func (a *args) included() string {
 			}
 		}
 	}
-	return parted(patterns)
+	return joinPatterns(patterns)
 }
 
 // searched says what rg looks into: the patterns that it is told with -g; or else those of the types it is told; or
@@ -55,7 +55,7 @@ func (a *args) searched() (among string, shown bool) {
 			open++
 		}
 	}
-	if among = parted(patterns); among == "" {
+	if among = joinPatterns(patterns); among == "" {
 		among = strings.Join(types, "/")
 	}
 	return among, among == "" && len(patterns) == 0 && open < 2
@@ -67,8 +67,8 @@ func rgBraces(pattern string) (each []string, ok bool) {
 	return each, ok && !slices.ContainsFunc(each, func(p string) bool { return strings.Contains(p, "{") })
 }
 
-// parted are patterns with a slash between two; "" if one is empty or has a slash itself.
-func parted(patterns []string) string {
+// joinPatterns are patterns with a slash between two; "" if one is empty or has a slash itself.
+func joinPatterns(patterns []string) string {
 	if slices.ContainsFunc(patterns, func(p string) bool { return p == "" || strings.Contains(p, "/") }) {
 		return ""
 	}
@@ -87,7 +87,7 @@ func ignores(starts []Word) []Touch {
 	folders := []string{"."}
 	for _, w := range starts {
 		outer := !strings.HasPrefix(w.Text, "/") && !strings.Contains(w.Text, "..") // else what is above may be nobody's business
-		for i := 1; i <= len(w.Text) && w.Sort == Literal; i++ {
+		for i := 1; i <= len(w.Text) && w.Kind == Literal; i++ {
 			if i == len(w.Text) || w.Text[i] == '/' && outer {
 				folders = append(folders, w.Text[:i])
 			}

@@ -20,7 +20,7 @@ func checkSed(a *args) string {
 		scripts = a.operands[:1]
 	}
 	for _, s := range scripts {
-		if s.Sort != Literal {
+		if s.Kind != Literal {
 			return "the sed script can't be checked"
 		}
 		if why := sedScript(s.Text); why != "" {

@@ -101,12 +101,12 @@ type reader struct {
 	steps   int                     // statements read
 	sameness
 	// dirs are the folders that the next command may run in; nil: not known.
-	dirs    []string
-	scope   scope
-	binding map[string]Word // the values that variables are given just now
-	prints  bool            // the command only prints its words
-	takes   bool            // any text will do for its words
-	pipes   bool            // it only reads what <(…) stands for
+	dirs           []string
+	scope          scope
+	binding        map[string]Word // the values that variables are given just now
+	printsArgs     bool            // the command only prints its words
+	acceptsAnyText bool            // any text will do for its words
+	pipes          bool            // it only reads what <(…) stands for
 	// list is what the names in words and variables come from, feed what the next xargs is given.
 	list, feed *listing
 	listings   int

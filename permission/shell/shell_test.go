@@ -49,7 +49,7 @@ func TestWordsAreBash(t *testing.T) {
 		c := script.Commands[0]
 		known := true
 		for _, w := range c.Words {
-			known = known && w.Sort == shell.Literal
+			known = known && w.Kind == shell.Literal
 		}
 		if !known {
 			t.Logf("%s: not known", words)

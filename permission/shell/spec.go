@@ -114,10 +114,10 @@ func parseArgs(c *Command, words []Word, set flagSet, s spec) (a *args, why stri
 	}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
-		if why := wordWhy(w, s.safe || a.ended >= 0); why != "" && !(w.Sort == One && s.anyText()) {
+		if why := wordWhy(w, s.safe || a.ended >= 0); why != "" && !(w.Kind == AnyText && s.anyText()) {
 			return nil, why
 		}
-		if s.answers && (strings.HasPrefix(w.Text, "@") || w.Sort == Glob && w.canBeFlag()) {
+		if s.answers && (strings.HasPrefix(w.Text, "@") || w.Kind == Glob && w.canBeFlag()) {
 			return nil, w.Text + " may name a file whose name contains spaces"
 		}
 		if a.ended >= 0 || len(w.Text) < 2 || w.Text[0] != '-' {
@@ -166,7 +166,7 @@ func parseExact(c *Command, words []Word, set flagSet) (a *args, why string) {
 		case !known:
 			return nil, "flag " + w.Text + " is not on the read-only list"
 		case kind == valued && name == w.Text:
-			if i++; i == len(words) || words[i].Sort != Literal || strings.Trim(words[i].Text, "0123456789abcdefx+-") != "" {
+			if i++; i == len(words) || words[i].Kind != Literal || strings.Trim(words[i].Text, "0123456789abcdefx+-") != "" {
 				return nil, "the value of " + w.Text + " is not a number"
 			}
 		}
@@ -178,11 +178,11 @@ func parseExact(c *Command, words []Word, set flagSet) (a *args, why string) {
 // wordWhy says why a word cannot stand in a harmless command.
 func wordWhy(w Word, safe bool) string {
 	switch {
-	case w.Sort == Literal:
+	case w.Kind == Literal:
 		return ""
-	case w.Sort == Glob && (safe || !w.canBeFlag()):
+	case w.Kind == Glob && (safe || !w.canBeFlag()):
 		return ""
-	case w.Sort == Glob:
+	case w.Kind == Glob:
 		return "glob pattern " + w.Text + " may expand to a flag"
 	}
 	return notLiteral(w.Text)
@@ -193,7 +193,7 @@ func (a *args) flag(w Word, next []Word, set flagSet) (used int, why string) {
 	if strings.HasPrefix(w.Text, "--") {
 		return a.longFlag(w, next, set)
 	}
-	if w.Sort == Glob {
+	if w.Kind == Glob {
 		return 0, "flag " + w.Text + " is a glob pattern"
 	}
 	if set["-#"] != 0 && strings.Trim(w.Text[1:], "0123456789") == "" {
@@ -226,18 +226,18 @@ func (a *args) longFlag(w Word, next []Word, set flagSet) (used int, why string)
 	name, value, attached := strings.Cut(w.Text, "=")
 	kind, ok := set[name]
 	switch {
-	case !ok || w.Sort == Glob && (!attached || strings.ContainsAny(name, `*?[\`)):
+	case !ok || w.Kind == Glob && (!attached || strings.ContainsAny(name, `*?[\`)):
 		return 0, "flag " + name + " is not on the read-only list"
 	case (kind == bare || kind == paired) && attached:
 		return 0, "flag " + name + " takes no value"
 	case kind == paired:
-		if len(next) < 2 || next[0].Sort != Literal || next[1].Sort != Literal {
+		if len(next) < 2 || next[0].Kind != Literal || next[1].Kind != Literal {
 			return 0, "the values of " + name + " expand at run time, so they can't be checked"
 		}
 		a.flags = append(a.flags, flag{name, next[1]})
 		return 2, ""
 	case attached:
-		a.flags = append(a.flags, flag{name, Word{value, w.Sort}})
+		a.flags = append(a.flags, flag{name, Word{value, w.Kind}})
 	case kind == bare || kind == optional:
 		a.flags = append(a.flags, flag{name: name})
 	default:
@@ -250,7 +250,7 @@ func (a *args) nextValue(name string, next []Word) (used int, why string) {
 	if len(next) == 0 {
 		return 0, "flag " + name + " has no value"
 	}
-	if next[0].Sort != Literal {
+	if next[0].Kind != Literal {
 		return 0, "the value of " + name + " expands at run time, so it can't be checked"
 	}
 	a.flags = append(a.flags, flag{name, next[0]})

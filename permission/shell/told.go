@@ -12,8 +12,8 @@ import (
 // known; so such a word only stands where any text will do: behind echo, printf and basename, where test compares, in
 // [[ … ]] and case, and as the value of a variable that is used in such places.
 
-// tells reports whether a word is made of texts, of what commands print and of plain variables that are welcome.
-func tells(parts []syntax.WordPart, welcome func(name string) bool) bool {
+// isCapturedOutput reports whether a word is made of texts, of what commands print and of plain variables that are welcome.
+func isCapturedOutput(parts []syntax.WordPart, allowed func(name string) bool) bool {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit, *syntax.SglQuoted:
@@ -22,11 +22,11 @@ func tells(parts []syntax.WordPart, welcome func(name string) bool) bool {
 				return false
 			}
 		case *syntax.ParamExp:
-			if !plainParam(p) || !welcome(p.Param.Value) {
+			if !plainParam(p) || !allowed(p.Param.Value) {
 				return false
 			}
 		case *syntax.DblQuoted:
-			if p.Dollar || !tells(p.Parts, welcome) {
+			if p.Dollar || !isCapturedOutput(p.Parts, allowed) {
 				return false
 			}
 		default:
@@ -44,7 +44,7 @@ func isPublicVar(name string) bool { return publicVars[name] }
 // up, so it must come from a command that prints none, and only be printed: to test, no word is another word.
 func (b *builder) command(p *syntax.CmdSubst, quoted bool) {
 	b.started = true
-	if b.binding != nil && b.takes && !p.TempFile && !p.ReplyVar && (quoted || b.prints && printsPlainly(p)) {
+	if b.binding != nil && b.acceptsAnyText && !p.TempFile && !p.ReplyVar && (quoted || b.printsArgs && printsPlainly(p)) {
 		b.one = true
 		return
 	}
@@ -102,7 +102,7 @@ func takesText(name string) bool {
 func reads(words []Word) (names []string, ok bool) {
 	for _, w := range words {
 		switch {
-		case w.Sort != Literal:
+		case w.Kind != Literal:
 			return nil, false
 		case w.Text == "-r" && len(names) == 0:
 		case !isScratchVar(w.Text):

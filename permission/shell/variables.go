@@ -46,7 +46,7 @@ func (r *reader) scan(file *syntax.File) scope {
 		if known && old == nil || !isScratchVar(name) {
 			return
 		}
-		bad := func(w Word) bool { return w.Sort != Literal && w.Sort != Glob && w.Sort != One }
+		bad := func(w Word) bool { return w.Kind != Literal && w.Kind != Glob && w.Kind != AnyText }
 		if slices.ContainsFunc(words, bad) || len(old)+len(words) > maxCases {
 			s.values[name] = nil
 			return
@@ -80,7 +80,7 @@ func (r *reader) scan(file *syntax.File) scope {
 				names, _ := reads(words[1:])
 				for _, name := range names {
 					s.reads[name]++
-					give(name, []Word{{Sort: One}})
+					give(name, []Word{{Kind: AnyText}})
 				}
 			}
 		case *syntax.Assign:
@@ -90,11 +90,11 @@ func (r *reader) scan(file *syntax.File) scope {
 			a := r.assign(n)
 			switch {
 			case a.Odd:
-				a.Value = Word{Sort: Unknown}
+				a.Value = Word{Kind: Unknown}
 			case a.Told:
-				a.Value = Word{Sort: One}
+				a.Value = Word{Kind: AnyText}
 			}
-			if a.Value.Sort == Glob { // nothing is looked up in an assignment
+			if a.Value.Kind == Glob { // nothing is looked up in an assignment
 				a.Value = Word{unescaped(a.Value.Text), Literal}
 			}
 			give(a.Name, []Word{a.Value})
@@ -105,7 +105,7 @@ func (r *reader) scan(file *syntax.File) scope {
 					words = append(words, r.items(w)...)
 				}
 				if n.Select || !loop.InPos.IsValid() { // without in, it is what the line was called with
-					words = []Word{{Sort: Unknown}}
+					words = []Word{{Kind: Unknown}}
 				}
 				give(loop.Name.Value, words)
 				lost = lost || loop.Name.Value == "PWD" // which otherwise is where the shell stands
@@ -227,7 +227,7 @@ func (r *reader) each(names []string, fill func()) (ok bool) {
 
 // fill puts every value into a command that the shell itself runs.
 func (r *reader) fill(cmd *Command, args []*syntax.Word) {
-	if len(cmd.Words) == 0 || cmd.Words[0].Sort != Literal || cmd.wraps() && !(cmd.Name() == "command" && queries(cmd)) {
+	if len(cmd.Words) == 0 || cmd.Words[0].Kind != Literal || cmd.wraps() && !(cmd.Name() == "command" && queries(cmd)) {
 		return // what a wrapper runs is read from its words as they stand
 	}
 	nodes := make([]syntax.Node, len(args))
@@ -241,8 +241,8 @@ func (r *reader) fill(cmd *Command, args []*syntax.Word) {
 		!(r.pipes && slices.ContainsFunc(args, isPipe)) {
 		return
 	}
-	r.takes, r.prints = takes, name == "echo" || name == "printf"
-	defer func() { r.takes, r.prints = false, false }()
+	r.acceptsAnyText, r.printsArgs = takes, name == "echo" || name == "printf"
+	defer func() { r.acceptsAnyText, r.printsArgs = false, false }()
 	ok := r.each(names, func() {
 		var words []Word
 		for _, w := range args {
@@ -275,13 +275,13 @@ func (c *Command) wraps() bool {
 // value puts the value of a variable into a word.
 func (b *builder) value(w Word, quoted bool) {
 	switch {
-	case w.Sort == One && quoted && b.takes, w.Sort == Glob && quoted && b.prints: // the loop that looked it up was judged
+	case w.Kind == AnyText && quoted && b.acceptsAnyText, w.Kind == Glob && quoted && b.printsArgs: // the loop that looked it up was judged
 		b.one = true
-	case w.Sort == One:
+	case w.Kind == AnyText:
 		b.unknown = true
-	case w.Sort == Glob && !quoted && !(b.prints && starsLast(w.Text)):
+	case w.Kind == Glob && !quoted && !(b.printsArgs && starsLast(w.Text)):
 		b.unknown = true // a name of a file is taken apart at its blanks, and a piece may be anything
-	case w.Sort == Glob:
+	case w.Kind == Glob:
 		for i := 0; i < len(w.Text); i++ {
 			switch c := w.Text[i]; {
 			case c == '\\' && i+1 < len(w.Text):
@@ -333,7 +333,7 @@ func (c *Command) proveCases() Proof {
 // badlyMarked is a word that is not the name of a file that was found, but has it in it.
 func badlyMarked(words []Word) string {
 	for _, w := range words {
-		if rest, ok := strings.CutPrefix(w.Text, "./"+foundMark); strings.Contains(w.Text, foundMark) && (!ok || rest != "" && !(rest == "*" && w.Sort == Glob)) {
+		if rest, ok := strings.CutPrefix(w.Text, "./"+foundMark); strings.Contains(w.Text, foundMark) && (!ok || rest != "" && !(rest == "*" && w.Kind == Glob)) {
 			return w.Text
 		}
 	}
@@ -358,10 +358,10 @@ func (c *Command) Filled() [][]Word {
 		words = slices.Clone(words)
 		for i, w := range words {
 			switch {
-			case w.Sort == Glob && strings.Contains(w.Text, foundMark):
+			case w.Kind == Glob && strings.Contains(w.Text, foundMark):
 				words[i].Text = "*"
 			case strings.Contains(w.Text, foundMark):
-				words[i] = Word{Sort: One}
+				words[i] = Word{Kind: AnyText}
 			}
 		}
 		out = append(out, words)

@@ -21,16 +21,16 @@ var versioned = map[string]string{
 	"version":  "go openssl zig helm",
 }
 
-// choosers are files with which a folder tells the managers of versions (asdf, mise, proto, rustup) which program
+// toolchainFiles are files with which a folder tells the managers of versions (asdf, mise, proto, rustup) which program
 // stands behind a name: it may be one of its own.
-var choosers = []string{
+var toolchainFiles = []string{
 	".tool-versions", ".mise.toml", "mise.toml", "mise.local.toml", ".mise.local.toml", ".mise/config.toml", ".config/mise.toml", ".config/mise/config.toml",
 	".prototools", "rust-toolchain", "rust-toolchain.toml",
 }
 
-// wishes are files with which a folder asks pyenv, rbenv and their kin for a version by its number. They run nothing of
+// versionFiles are files with which a folder asks pyenv, rbenv and their kin for a version by its number. They run nothing of
 // the folder's, but tell a number that they do not know: a line of what the file leads to.
-var wishes = []string{".python-version", ".ruby-version", ".node-version", ".java-version", ".go-version"}
+var versionFiles = []string{".python-version", ".ruby-version", ".node-version", ".java-version", ".go-version"}
 
 // proveVersion judges a question for a version: harmless where no file in the folder or above it chooses the program.
 func (c *Command) proveVersion(name string) Proof {
@@ -42,11 +42,11 @@ func (c *Command) proveVersion(name string) Proof {
 		return Proof{Why: "its working directory is unknown"}
 	}
 	for _, dir := range c.Dirs {
-		for _, file := range wishes {
+		for _, file := range versionFiles {
 			p.Touches = append(p.Touches, Touch{Path: join2(dir, file), Sure: true})
 		}
 		for at := dir; ; at = path.Dir(at) {
-			for _, file := range choosers {
+			for _, file := range toolchainFiles {
 				p.Unless = append(p.Unless, join2(at, file))
 			}
 			if at == path.Dir(at) {
@@ -59,7 +59,7 @@ func (c *Command) proveVersion(name string) Proof {
 
 // isVersion reports whether c asks a tool for its version, or one of the everyday commands for its version or help.
 func (c *Command) isVersion(name string) bool {
-	if slices.ContainsFunc(c.Words, func(w Word) bool { return w.Sort != Literal }) {
+	if slices.ContainsFunc(c.Words, func(w Word) bool { return w.Kind != Literal }) {
 		return false
 	}
 	switch len(c.Words) {

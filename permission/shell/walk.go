@@ -305,7 +305,7 @@ func (r *reader) forHead(c *syntax.ForClause) {
 	for _, w := range loop.Items {
 		r.nested(w)
 		for _, word := range r.items(w) {
-			switch word.Sort {
+			switch word.Kind {
 			case Unknown:
 				r.note("loops over unknown words", w)
 			case Glob:
@@ -322,13 +322,13 @@ func (r *reader) cases(c *syntax.CaseClause, redirs []Redirect) outcome {
 	before, set := r.dirs, r.scope.set
 	all := before
 	r.nested(c.Word)
-	if r.word(c.Word).Sort == Unknown && !tells(c.Word.Parts, anyName) {
+	if r.word(c.Word).Kind == Unknown && !isCapturedOutput(c.Word.Parts, anyName) {
 		r.note("depends on an unknown value", c.Word)
 	}
 	for _, item := range c.Items {
 		for _, p := range item.Patterns {
 			r.nested(p)
-			if r.word(p).Sort == Unknown {
+			if r.word(p).Kind == Unknown {
 				r.note("depends on an unknown pattern", p)
 			}
 		}
@@ -503,7 +503,7 @@ func (r *reader) assign(a *syntax.Assign) Assign {
 		}
 	}
 	out.Value = r.word(a.Value)
-	out.Told = a.Value != nil && out.Value.Sort >= PublicVar && tells(a.Value.Parts, isPublicVar)
+	out.Told = a.Value != nil && out.Value.Kind >= PublicVar && isCapturedOutput(a.Value.Parts, isPublicVar)
 	return out
 }
 
@@ -535,7 +535,7 @@ func (r *reader) moved(c *Command) outcome {
 		return outcome{r.dirs, r.dirs}
 	case name == "set" && setsPlainly(c.Words[1:]):
 		return outcome{r.dirs, r.dirs}
-	case c.Words[0].Sort != Literal || slices.Contains(changesShellState, name):
+	case c.Words[0].Kind != Literal || slices.Contains(changesShellState, name):
 		if name == "command" && (queries(c) || commandRuns(c)) {
 			return outcome{r.dirs, r.dirs} // command -v, command ls
 		}
@@ -575,7 +575,7 @@ func (r *reader) moved(c *Command) outcome {
 // commandRuns reports whether command runs something that does not move the shell.
 func commandRuns(c *Command) bool {
 	rest, unsure := skipOptions(c, wrappers["command"])
-	return !unsure && len(rest) > 0 && rest[0].Sort == Literal && rest[0].Text != "cd" && !slices.Contains(changesShellState, rest[0].Text)
+	return !unsure && len(rest) > 0 && rest[0].Kind == Literal && rest[0].Text != "cd" && !slices.Contains(changesShellState, rest[0].Text)
 }
 
 // moving reports whether a variable says where cd and ~ lead.
@@ -586,13 +586,13 @@ func moving(name string) bool {
 // cdTarget is where a cd leads; "" is the home.
 func cdTarget(c *Command) (to string, ok bool) {
 	words := c.Words[1:]
-	if len(words) > 0 && words[0].Sort == Literal && (words[0].Text == "--" || words[0].Text == "-L") {
+	if len(words) > 0 && words[0].Kind == Literal && (words[0].Text == "--" || words[0].Text == "-L") {
 		words = words[1:]
 	}
 	switch {
 	case len(words) == 0:
 		return "", true
-	case len(words) > 1 || words[0].Sort != Literal || strings.HasPrefix(words[0].Text, "-") || words[0].Text == "":
+	case len(words) > 1 || words[0].Kind != Literal || strings.HasPrefix(words[0].Text, "-") || words[0].Text == "":
 		return "", false
 	}
 	return words[0].Text, true

@@ -8,15 +8,15 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Sort says how much is known of a word.
-type Sort int
+// Kind says how much is known of a word.
+type Kind int
 
 // The sorts.
 const (
-	Literal   Sort = iota // known to the byte
+	Literal   Kind = iota // known to the byte
 	Glob                  // an unquoted * ? or [ in it: names of files, or itself
 	PublicVar             // with variables that everybody may see, such as $PWD or $?; of use to echo alone
-	One                   // one word, whatever its value; only where values are put in
+	AnyText               // one word, whatever its value; only where values are put in
 	Unknown               // only the shell knows
 )
 
@@ -24,7 +24,7 @@ const (
 type Word struct {
 	// Text is the value of a literal, the pattern of a glob with what was quoted escaped by backslashes, else the source.
 	Text string
-	Sort Sort
+	Kind Kind
 }
 
 // canBeFlag reports whether a glob may come out with a minus in front.
@@ -34,7 +34,7 @@ func (w Word) canBeFlag() bool {
 
 // String writes the word so that bash reads it the same way.
 func (w Word) String() string {
-	if w.Sort != Literal {
+	if w.Kind != Literal {
 		return w.Text
 	}
 	return Quote(w.Text)
@@ -87,18 +87,18 @@ func has(s string, set *byteSet) bool {
 
 // builder puts a word together from its parts.
 type builder struct {
-	home       string
-	dirs       []string // that the shell may stand in
-	binding    map[string]Word
-	prints     bool // the word is only printed
-	takes      bool // any text will do for it
-	one        bool
-	text       strings.Builder // what was quoted stands behind a backslash where it would otherwise mean more than itself
-	publicVars bool
-	unknown    bool
-	started    bool // only at the start of a word ~ is the home
-	marked     bool // something in it was quoted, and be it nothing: {1..'3'} is no range
-	short      bool // $name stands in it unquoted: what braces put behind it is read as part of the name
+	home           string
+	dirs           []string // that the shell may stand in
+	binding        map[string]Word
+	printsArgs     bool // the word is only printed
+	acceptsAnyText bool // any text will do for it
+	one            bool
+	text           strings.Builder // what was quoted stands behind a backslash where it would otherwise mean more than itself
+	publicVars     bool
+	unknown        bool
+	started        bool // only at the start of a word ~ is the home
+	marked         bool // something in it was quoted, and be it nothing: {1..'3'} is no range
+	short          bool // $name stands in it unquoted: what braces put behind it is read as part of the name
 }
 
 // word reads a word in which bash expands no braces.
@@ -183,15 +183,15 @@ func (r *reader) build(w *syntax.Word) (known *builder, other Word) {
 	if r.binding != nil && r.pipes && isPipe(w) {
 		return nil, Word{"/dev/null", Literal} // what it stands for is no file
 	}
-	b := &builder{home: r.options.Home, dirs: r.dirs, binding: r.binding, prints: r.prints, takes: r.takes}
+	b := &builder{home: r.options.Home, dirs: r.dirs, binding: r.binding, printsArgs: r.printsArgs, acceptsAnyText: r.acceptsAnyText}
 	for i, p := range w.Parts {
 		b.part(p, i == len(w.Parts)-1)
 	}
 	switch {
-	case b.unknown, (b.one || b.publicVars) && hasGlob(b.text.String()), b.one && b.publicVars && !b.prints:
+	case b.unknown, (b.one || b.publicVars) && hasGlob(b.text.String()), b.one && b.publicVars && !b.printsArgs:
 		return nil, Word{r.text(w), Unknown}
 	case b.one:
-		return nil, Word{r.text(w), One}
+		return nil, Word{r.text(w), AnyText}
 	case b.publicVars:
 		return nil, Word{r.text(w), PublicVar}
 	}

@@ -130,7 +130,7 @@ func (r *reader) unwrap(c *Command) {
 		r.alias(c)
 		return
 	case "source", ".":
-		if len(c.Words) > 1 && (c.Words[1].Sort != Literal || strings.HasPrefix(c.Words[1].Text, "/dev/")) {
+		if len(c.Words) > 1 && (c.Words[1].Kind != Literal || strings.HasPrefix(c.Words[1].Text, "/dev/")) {
 			r.input(c)
 		}
 		return
@@ -186,7 +186,7 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 			rest = rest[1:]
 		}
 	}
-	for len(rest) > 0 && w.assigns && rest[0].Sort == Literal && strings.Contains(rest[0].Text, "=") {
+	for len(rest) > 0 && w.assigns && rest[0].Kind == Literal && strings.Contains(rest[0].Text, "=") {
 		rest = rest[1:]
 	}
 	if len(rest) == 0 && (c.AddsArgs || c.base() == "parallel") {
@@ -218,7 +218,7 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 func (r *reader) anywhere(c *Command, words []Word) {
 	const most = 12
 	for i, w := range words[:min(len(words), most)] {
-		if w.Sort != Literal || strings.HasPrefix(w.Text, "-") || i == 0 && !wrappers[c.base()].guess && wrappers[c.base()].operands == 0 {
+		if w.Kind != Literal || strings.HasPrefix(w.Text, "-") || i == 0 && !wrappers[c.base()].guess && wrappers[c.base()].operands == 0 {
 			continue
 		}
 		other := c.inner(words[i:])
@@ -256,9 +256,9 @@ func (r *reader) line(c *Command, line Word, guess ...bool) {
 	if c.marked(line) {
 		r.unknown(c) // whatever is put in may be a command too
 	}
-	if line.Sort != Literal {
+	if line.Kind != Literal {
 		inner := c.inner([]Word{line})
-		inner.Words[0].Sort, inner.MayRun = Unknown, inner.MayRun || isGuess
+		inner.Words[0].Kind, inner.MayRun = Unknown, inner.MayRun || isGuess
 		r.add(inner)
 		return
 	}
@@ -279,7 +279,7 @@ func (r *reader) shell(c *Command) {
 	words := c.Words[1:]
 	for i, w := range words {
 		switch {
-		case w.Sort != Literal:
+		case w.Kind != Literal:
 			r.unknown(c)
 			return
 		case w.Text == "--rcfile" || w.Text == "--init-file" || w.Text == "-O" || w.Text == "+O" || w.Text == "-o" || w.Text == "+o":
@@ -309,7 +309,7 @@ func (r *reader) shell(c *Command) {
 
 // shellLine reads the line after -c, which further options may stand before.
 func (r *reader) shellLine(c *Command, words []Word) {
-	for len(words) > 0 && words[0].Sort == Literal && len(words[0].Text) > 1 && strings.HasPrefix(words[0].Text, "-") {
+	for len(words) > 0 && words[0].Kind == Literal && len(words[0].Text) > 1 && strings.HasPrefix(words[0].Text, "-") {
 		if words[0].Text == "-o" || words[0].Text == "-O" {
 			words = words[min(1, len(words)):]
 		}
@@ -351,16 +351,16 @@ func (r *reader) piped(left *syntax.Stmt, mark int) {
 		return
 	}
 	line := r.echoed(left)
-	if line.Sort == Literal {
+	if line.Kind == Literal {
 		line.Text = strings.ReplaceAll(line.Text, `\n`, "\n") // by printf, or echo -e
 	}
 	switch {
-	case isShell && line.Sort == Literal:
+	case isShell && line.Kind == Literal:
 		r.line(right, line, true)
-	case isShell || !reads && (line.Sort != Literal || right.Prove().Why == ""):
+	case isShell || !reads && (line.Kind != Literal || right.Prove().Why == ""):
 	default: // what an interpreter reads is looked at as a word of it, or may be anything
 		inner := right.inner([]Word{right.Words[0], line})
-		if inner.MayRun = true; line.Sort != Literal {
+		if inner.MayRun = true; line.Kind != Literal {
 			inner.Words = []Word{line}
 		}
 		r.add(inner)
@@ -388,7 +388,7 @@ func (r *reader) guesses(c *Command) {
 	words := c.Words[1:]
 	first := true
 	for i, w := range words {
-		if w.Sort != Literal {
+		if w.Kind != Literal {
 			return
 		}
 		if strings.ContainsAny(w.Text, " \t\n;|&") { // npx -c 'rm x'
@@ -413,8 +413,8 @@ func (r *reader) alias(c *Command) {
 	r.dirs = nil // it runs later
 	for _, w := range c.Words[1:] {
 		name, value, found := strings.Cut(w.Text, "=")
-		if w.Sort != Literal || found && name != "" {
-			r.line(c, Word{value, w.Sort})
+		if w.Kind != Literal || found && name != "" {
+			r.line(c, Word{value, w.Kind})
 		}
 	}
 }
@@ -433,7 +433,7 @@ func (r *reader) findWords(c *Command, words []Word, final bool) {
 		switch words[i].Text {
 		case "-exec", "-execdir", "-ok", "-okdir":
 		default:
-			if final && words[i].Sort == Unknown && findTests[words[i-1].Text] == 0 {
+			if final && words[i].Kind == Unknown && findTests[words[i-1].Text] == 0 {
 				inner := c.inner(words[i : i+1]) // it may be an -exec
 				inner.AddsArgs = true
 				r.add(inner)
@@ -461,7 +461,7 @@ func (r *reader) fdExec(c *Command) {
 			option, value, attached = w.Text[:2], w.Text[2:], true
 		}
 		if attached {
-			words = append([]Word{{value, w.Sort}}, words...)
+			words = append([]Word{{value, w.Kind}}, words...)
 		}
 		if slices.Contains([]string{"-x", "-X", "--exec", "--exec-batch"}, option) && len(words) > 0 {
 			inner := c.inner(words)
@@ -481,10 +481,10 @@ func (r *reader) gitRuns(c *Command) {
 		before := c.Words[i-1].Text
 		if before == "-c" || before == "--config" || strings.HasPrefix(w.Text, "--config=") {
 			_, value, _ := strings.Cut(strings.TrimPrefix(w.Text, "--config="), "=")
-			if line, bang := strings.CutPrefix(value, "!"); bang || w.Sort != Literal {
-				r.line(c, Word{line, w.Sort}, true)
+			if line, bang := strings.CutPrefix(value, "!"); bang || w.Kind != Literal {
+				r.line(c, Word{line, w.Kind}, true)
 			} else if strings.ContainsAny(value, " /") {
-				r.line(c, Word{value, w.Sort}, true) // core.pager, core.sshCommand
+				r.line(c, Word{value, w.Kind}, true) // core.pager, core.sshCommand
 			}
 		}
 		if before == "-x" || before == "--exec" || before == "--extcmd" || strings.HasSuffix(before, "-filter") {
@@ -492,7 +492,7 @@ func (r *reader) gitRuns(c *Command) {
 		}
 		for _, flag := range []string{"--exec=", "--extcmd=", "-x", "-O", "--open-files-in-pager=", "!"} {
 			if line, ok := strings.CutPrefix(w.Text, flag); ok && line != "" {
-				r.line(c, Word{line, w.Sort}, true) // an alias with a ! in front is a line too
+				r.line(c, Word{line, w.Kind}, true) // an alias with a ! in front is a line too
 			}
 		}
 		if w.Text == "run" && before == "bisect" && i+1 < len(c.Words) || w.Text == "foreach" && before == "submodule" && i+1 < len(c.Words) {

@@ -18,7 +18,7 @@ func (c *Command) proveXargs() Proof {
 	case why != "":
 		return Proof{Why: why}
 	case len(a.operands) > 0 && c.fed != nil && fits(a, c.fed):
-	case len(a.operands) > 0 && !(a.operands[0].Sort == Literal && slices.Contains(printers, a.operands[0].Text)):
+	case len(a.operands) > 0 && !(a.operands[0].Kind == Literal && slices.Contains(printers, a.operands[0].Text)):
 		return Proof{Why: a.operands[0].Text + " gets its arguments from xargs at run time"}
 	}
 	for _, f := range a.flags { // -Iecho echo runs what it reads
@@ -53,7 +53,7 @@ func (c *Command) replaced() string {
 
 // marked reports whether what runs c puts a text that is not known into a word.
 func (c *Command) marked(w Word) bool {
-	return c.mark != "" && w.Sort == Literal && strings.Contains(w.Text, c.mark)
+	return c.mark != "" && w.Kind == Literal && strings.Contains(w.Text, c.mark)
 }
 
 // fits reports whether xargs parts its input as the names are parted that it is given.

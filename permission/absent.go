@@ -9,25 +9,25 @@ import (
 )
 
 // A long command, above all a program or a message in one word, may name thousands of things that are not there and
-// that nobody has a rule for. In one folder they are all alike: they are judged once, by a stranger that stands for them.
+// that no rule mentions. In one folder they are all alike: they are judged once, by one absent name that stands for all.
 
 // folder is one that words lead into.
 type folder struct {
-	words    int             // that led into it
-	entries  map[string]bool // what is in it, in lower case
-	stranger *spot           // nil: each name is looked at
-	open     bool            // what is in it may be read unasked
+	words   int             // that led into it
+	entries map[string]bool // what is in it, in lower case
+	absent  *resolvedPath   // nil: each name is looked at
+	open    bool            // what is in it may be read unasked
 }
 
 // fewWords is how many words of a folder are looked at one by one before it is listed.
 const fewWords = 16
 
-// strangerName is no name of any table, rule or disk.
-const strangerName = "\x01"
+// absentNameMark is no name of any table, rule or disk.
+const absentNameMark = "\x01"
 
-// stranger is where a path leads that names nothing special; nil if this one may. asked: each path that must be asked
+// absentName is where a path leads that names nothing special; nil if this one may. asked: each path that must be asked
 // about counts, as it does of a command that is proved harmless.
-func (e *engine) stranger(p string, asked bool) *spot {
+func (e *engine) absentName(p string, asked bool) *resolvedPath {
 	cut := strings.LastIndexByte(p, '/')
 	if cut <= 0 || e.disk == nil || runtime.GOOS != "linux" { // others do not tell the cases apart
 		return nil
@@ -42,22 +42,22 @@ func (e *engine) stranger(p string, asked bool) *spot {
 		e.enter(f, dir)
 	}
 	name := p[cut+1:]
-	if f.stranger == nil || asked && !f.open || !plainName(name) || e.speaksOf(name) {
+	if f.absent == nil || asked && !f.open || !plainName(name) || e.speaksOf(name) {
 		return nil
 	}
 	if name = strings.ToLower(name); f.entries[name] || !names.Ordinary(name) {
 		return nil
 	}
-	return f.stranger
+	return f.absent
 }
 
-// of is a finding about the one stranger that a path leads to.
-func (s *spot) of(f *finding, path string) *finding {
+// of is a finding about the one absent name that a path leads to.
+func (s *resolvedPath) of(f *finding, path string) *finding {
 	if !s.alike {
 		return f
 	}
 	own, name := *f, path[strings.LastIndexByte(path, '/')+1:]
-	own.path = strings.TrimSuffix(f.path, strangerName) + name
+	own.path = strings.TrimSuffix(f.path, absentNameMark) + name
 	own.target = own.path + s.path[len(f.path):]
 	own.parts = append(slices.Clip(f.parts[:len(f.parts)-1]), name)
 	return &own
@@ -86,8 +86,8 @@ func (e *engine) enter(f *folder, dir string) {
 	for _, name := range listed {
 		f.entries[strings.ToLower(name)] = true
 	}
-	f.stranger = &spot{path: dir + "/" + strangerName, alike: true}
-	f.open = e.world.read(f.stranger.path).class == harmless
+	f.absent = &resolvedPath{path: dir + "/" + absentNameMark, alike: true}
+	f.open = e.world.read(f.absent.path).class == harmless
 }
 
 // speaksOf reports whether a rule that forbids or asks, or the place of a folder that is not like others, has a

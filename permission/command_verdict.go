@@ -8,8 +8,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// sentence is what was found out about one simple command.
-type sentence struct {
+// commandVerdict is what was found out about one simple command.
+type commandVerdict struct {
 	cmd      *shell.Command
 	verdict  tool.Verdict // Deny or Ask by a rule; else Allow
 	forced   bool
@@ -29,7 +29,7 @@ type commandJudge struct {
 	deny, ask, allow []*rule // about commands; those remembered are among the allowing ones
 	paths            Rules   // about paths, whoever touches them
 	bare             *tool.Request
-	sentences        map[*shell.Command]*sentence
+	verdicts         map[*shell.Command]*commandVerdict
 }
 
 // inCommand is the name under which a path in a command is judged: that of no tool.
@@ -38,7 +38,7 @@ const inCommand = " "
 // weigh picks out the rules that a command of r is held against.
 func (e *engine) weigh(r *tool.Request) *commandJudge {
 	w := &commandJudge{
-		engine: e, sentences: map[*shell.Command]*sentence{},
+		engine: e, verdicts: map[*shell.Command]*commandVerdict{},
 		bare: &tool.Request{Declaration: tool.Declaration{Name: inCommand, Origin: r.Declaration.Origin}},
 	}
 	w.paths = e.about(w.bare)
@@ -68,19 +68,19 @@ func (e *engine) weigh(r *tool.Request) *commandJudge {
 	return w
 }
 
-// sentence judges one simple command, and those equal to it.
-func (w *commandJudge) sentence(c *shell.Command) *sentence {
+// verdict judges one simple command, and those equal to it.
+func (w *commandJudge) verdict(c *shell.Command) *commandVerdict {
 	c = c.First()
-	s, known := w.sentences[c]
+	s, known := w.verdicts[c]
 	if !known {
 		s = w.judgeCommand(c)
-		w.sentences[c] = s
+		w.verdicts[c] = s
 	}
 	return s
 }
 
-func (w *commandJudge) judgeCommand(c *shell.Command) *sentence {
-	s := &sentence{cmd: c, verdict: tool.Allow, paths: tool.Allow}
+func (w *commandJudge) judgeCommand(c *shell.Command) *commandVerdict {
+	s := &commandVerdict{cmd: c, verdict: tool.Allow, paths: tool.Allow}
 	if u, m := matchCommand(w.deny, c); m == shell.Yes {
 		s.decide(tool.Deny, u.cite(false), "")
 		return s
@@ -121,10 +121,10 @@ func matchCommand(rules []*rule, c *shell.Command) (*rule, shell.Match) {
 }
 
 // cover says whether allow rules cover a command: its words to the letter, and nothing around them.
-func (w *commandJudge) cover(s *sentence) {
+func (w *commandJudge) cover(s *commandVerdict) {
 	plain := s.cmd.Literal() && len(s.cmd.Prefix) == 0 && s.cmd.Place != shell.Substitution && s.cmd.Place != shell.Function && len(s.cmd.Words) > 0
 	for _, d := range s.cmd.Redirs {
-		plain = plain && !d.File && d.Target.Sort == shell.Literal
+		plain = plain && !d.File && d.Target.Kind == shell.Literal
 	}
 	secret := slices.ContainsFunc(s.asks, func(f *finding) bool { return f.exact })
 	for _, u := range w.allow {
@@ -140,7 +140,7 @@ func (w *commandJudge) cover(s *sentence) {
 }
 
 // decide makes the verdict as strict as a rule says. what is the rule's object, if it isn't the command itself.
-func (s *sentence) decide(v tool.Verdict, by tool.Rule, what string) {
+func (s *commandVerdict) decide(v tool.Verdict, by tool.Rule, what string) {
 	s.forced = true
 	if v < s.verdict {
 		s.verdict, s.ruled, s.about = v, []tool.Rule{by}, what
@@ -152,4 +152,4 @@ func (s *sentence) decide(v tool.Verdict, by tool.Rule, what string) {
 }
 
 // also adds to why.
-func (s *sentence) also(why string) { s.why = strings.TrimPrefix(s.why+"; "+why, "; ") }
+func (s *commandVerdict) also(why string) { s.why = strings.TrimPrefix(s.why+"; "+why, "; ") }

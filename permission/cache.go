@@ -11,21 +11,21 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// looked is what was found out while one request is judged, whatever the rules and the mode say to it: its commands
+// cache is what was found out while one request is judged, whatever the rules and the mode say to it: its commands
 // name the same paths again and again, and an offer is tried out on what is known by then. It never outlives the
 // judgement, for files change.
-type looked struct {
+type cache struct {
 	disk     Disk // nil: not known
 	deadline time.Time
 	late     bool // the deadline came before the end
 	again    bool // this is the second try
 	steps    int
 
-	scripts map[where]script
-	spots   map[string]*spot // by path, as it is written and as it is resolved
-	git     map[string]string
-	secrets map[search]string
-	facts   map[*shell.Command]*fact
+	scripts  map[where]script
+	resolved map[string]*resolvedPath // by path, as it is written and as it is resolved
+	git      map[string]string
+	secrets  map[search]string
+	facts    map[*shell.Command]*fact
 
 	folders  map[string]*folder
 	special  map[string]bool // names that are not like others
@@ -66,8 +66,8 @@ type place struct {
 
 // begin is the engine for one judgement.
 func (e engine) begin() engine {
-	e.looked = &looked{
-		deadline: time.Now().Add(cmp.Or(e.world.patience, shell.MaxTime)), scripts: map[where]script{}, spots: map[string]*spot{},
+	e.cache = &cache{
+		deadline: time.Now().Add(cmp.Or(e.world.patience, shell.MaxTime)), scripts: map[where]script{}, resolved: map[string]*resolvedPath{},
 		git: map[string]string{}, secrets: map[search]string{}, facts: map[*shell.Command]*fact{}, folders: map[string]*folder{},
 	}
 	if e.world.Disk != nil {
@@ -77,13 +77,13 @@ func (e engine) begin() engine {
 }
 
 // overdue reports whether the time to judge a command is over. Once it is, it stays so.
-func (l *looked) overdue() bool {
+func (l *cache) overdue() bool {
 	l.late = l.late || time.Now().After(l.deadline)
 	return l.late
 }
 
 // step is overdue for where a look at the clock would cost more than what is done: it looks now and then.
-func (l *looked) step() bool {
+func (l *cache) step() bool {
 	if l.steps++; l.steps%16 != 0 {
 		return l.late
 	}
@@ -91,7 +91,7 @@ func (l *looked) step() bool {
 }
 
 // read reads a line once.
-func (l *looked) read(line, dir, home string) script {
+func (l *cache) read(line, dir, home string) script {
 	at := where{line, dir}
 	s, known := l.scripts[at]
 	if !known {
@@ -104,7 +104,7 @@ func (l *looked) read(line, dir, home string) script {
 }
 
 // secret names a secret that a search would read, looked for once.
-func (l *looked) secret(dir string, s Search) string {
+func (l *cache) secret(dir string, s Search) string {
 	name, known := l.secrets[search{dir, s}]
 	if !known {
 		name = l.disk.Secret(dir, s)
@@ -169,7 +169,7 @@ func (e *engine) touch(f *fact, t shell.Touch) bool {
 }
 
 // repeats reports whether t, with the targets from there on, only says once more what the last touch said: a word that
-// leads to the same stranger.
+// leads to the same absent name.
 func (f *fact) repeats(t shell.Touch, from int) bool {
 	n := len(f.targets) - from
 	if len(f.touches) == 0 || from < n || !slices.Equal(f.targets[from:], f.targets[from-n:from]) {

@@ -21,9 +21,9 @@ type unlisted struct{ permission.Disk }
 
 func (unlisted) List(string) ([]string, bool) { return nil, false }
 
-// Names that nobody has a rule for are judged by one that stands for them all. That changes nothing: each looked at by
+// Names that no rule mentions are judged by one that stands for them all. That changes nothing: each looked at by
 // itself, the verdict and all that is said of it are the same.
-func TestStrangersAreAlike(t *testing.T) {
+func TestAbsentNamesAreAlike(t *testing.T) {
 	dir := furnishedFolder(t)
 	home := filepath.Join(dir, "home")
 	disk := ondisk.New([]string{filepath.Join(dir, "app")})
