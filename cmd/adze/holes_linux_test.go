@@ -41,7 +41,7 @@ type hole struct {
 }
 
 // newDen makes the directories, with a canary in everything that is secret or outside the workspace.
-func newDen(t *testing.T, uid int) *den {
+func newDen(t *testing.T, program string, uid int) *den {
 	t.Helper()
 	base, err := os.MkdirTemp("", "adze-den-")
 	if err != nil {
@@ -51,7 +51,7 @@ func newDen(t *testing.T, uid int) *den {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(base) })
-	d := &den{t: t, base: base, work: base + "/work", home: base + "/home", outside: base + "/outside", uid: uid}
+	d := &den{t: t, base: base, work: base + "/work", home: base + "/home", outside: base + "/outside", program: program, uid: uid}
 	if err := os.Chmod(base, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,6 @@ func newDen(t *testing.T, uid int) *den {
 	d.put("evil", "#!/bin/sh\nprintf 'C4%s ran\\n' N4RY\nprintf 'C4%s ran\\n' N4RY >&2\n: > "+d.witness()+"\n", 0o755)
 	d.mkdir("/bin")
 	d.mkdir("/tmp")
-	d.program = copyProgram(t, base)
 	return d
 }
 
@@ -197,7 +196,8 @@ func (d *den) run(line, tools string, flags ...string) (string, int) {
 
 // leaked reports whether an output has a canary, or a program of the workspace left its witness, which is removed.
 func (d *den) leaked(out string) bool {
-	return strings.Contains(out, birdseye) || os.Remove(d.witness()) == nil
+	ran := os.Remove(d.witness()) == nil
+	return ran || strings.Contains(out, birdseye)
 }
 
 // bystander is a process with a secret in its environment.
@@ -220,6 +220,21 @@ var backends = []struct{ name, tools string }{
 	{"built-in", ``}, {"bubblewrap", `"sandboxBackend":"bubblewrap"`}, {"none", `"sandbox":"off"`},
 }
 
+// sharedProgram copies Adze to where every user may run it. That is done before any process starts in parallel, which
+// could have the copy open for writing.
+func sharedProgram(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "adze-shared-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return copyProgram(t, dir)
+}
+
 func hasBubblewrap() bool {
 	p, err := (&sandbox.Spec{Mode: sandbox.ReadOnly, Bubblewrap: true}).Plan()
 	return err == nil && p.Layers.Has(sandbox.Bubblewrap)
@@ -236,6 +251,7 @@ func eachUser(t *testing.T, test func(t *testing.T, uid int)) {
 // No hole of the review discloses a secret or runs a program of the workspace: either the command requires approval,
 // which a non-interactive session denies, or the sandbox stops it.
 func TestHolesAreClosed(t *testing.T) {
+	program := sharedProgram(t)
 	for _, h := range holes {
 		t.Run(h.name, func(t *testing.T) {
 			for _, program := range h.needs {
@@ -243,13 +259,12 @@ func TestHolesAreClosed(t *testing.T) {
 					t.Skipf("%s is not installed", program)
 				}
 			}
-			eachUser(t, func(t *testing.T, uid int) { h.test(t, uid) })
+			eachUser(t, func(t *testing.T, uid int) { h.test(t, newDen(t, program, uid)) })
 		})
 	}
 }
 
-func (h *hole) test(t *testing.T, uid int) {
-	d := newDen(t, uid)
+func (h *hole) test(t *testing.T, d *den) {
 	if h.build != nil {
 		h.build(d)
 	}
@@ -280,11 +295,12 @@ func (h *hole) test(t *testing.T, uid int) {
 
 // A deny rule applies to commands that hide what they do, also where everything else is approved.
 func TestHiddenCommandsAreDenied(t *testing.T) {
+	program := sharedProgram(t)
 	for _, e := range evasions {
 		for _, line := range e.lines {
 			t.Run(line, func(t *testing.T) {
 				t.Parallel()
-				d := newDen(t, os.Getuid())
+				d := newDen(t, program, os.Getuid())
 				d.put("private/x", "API_KEY="+birdseye+"\n", 0o644)
 				d.repository("", "README.md", "private/x")
 				line := strings.ReplaceAll(line, "WITNESS", d.witness())

@@ -15,19 +15,18 @@ var holes = []hole{
 	{name: "2 globs that rg reads as nothing", needs: []string{"rg"}, lines: []string{`rg -g '#' -uu KEY`, `rg -g ' ' KEY`, `rg -g '*.pem ' KEY`}},
 	{
 		name: "3 cd through a link", build: buildLogicalPath,
-		lines: []string{`cd a/k/../far && cat f`, `cd a/k/../far; cat *`, `cd c/k/../far && git diff`, `cd c/k/../far && git status`},
+		lines: []string{`cd a/k/../far && cat f`, `cd a/k/../far; cat *`, `cd c/k/../far && git diff`},
 	},
-	{name: "4 too many links", build: buildManyLinks, lines: []string{`cd L25 && cat F25`, `cat L25/F25 L25/F14`, `cd L25; cat F*`}},
+	{name: "4 too many links", build: buildManyLinks, lines: []string{`cd L25 && cat F25`, `cat L25/F25 L25/F12`, `cd L25; cat F*`}},
 	{name: "4 a path that is too long", build: buildLongPath, lines: []string{longPath + `cat far`, longPath + `cat f*`, longPath + `cat .env`, longPath + `cat .e*`}},
 	{name: "5 a toolchain file above the target of a link", build: buildToolchain, lines: []string{`cd app && cargo --version`}},
 	{name: "6 whitespace in ignore files, form feed", needs: []string{"rg"}, build: ignoring("!.env\f"), lines: []string{`rg KEY`, `rg . sub`}},
 	{name: "6 whitespace in ignore files, vertical tab", needs: []string{"rg"}, build: ignoring("!.env\v"), lines: []string{`rg KEY`}},
 	{name: "6 whitespace in ignore files, no-break space", needs: []string{"rg"}, build: ignoring("!.env\u00a0"), lines: []string{`rg KEY`}},
 	{name: "7 links in .git: a rebase", build: buildRebase, lines: []string{`git status`}},
-	{name: "7 links in .git: HEAD", build: gitLink("HEAD", "ref: refs/heads/"+birdseye+"\n"), lines: []string{`git status`, `git branch`}},
 	{name: "7 links in .git: packed refs", build: gitLink("packed-refs", "COMMIT refs/heads/"+birdseye+"\n"), lines: []string{`git branch -a`, `git for-each-ref`, `git log --all --oneline --decorate`}},
 	{name: "7 links in .git: log", build: gitLink("logs/HEAD", "COMMIT COMMIT a <a@example.test> 1700000000 +0000\t"+birdseye+"\n"), lines: []string{`git reflog`, `git log -g`}},
-	{name: "7 links in .git: excluded files", build: gitLink("info/exclude", "*x # "+birdseye+"\n"), lines: []string{`git check-ignore -v x`}},
+	{name: "7 links in .git: excluded files", build: gitLink("info/exclude", "*[x"+birdseye+"]\n"), lines: []string{`git check-ignore -v x`}},
 	{name: "7 links in .git: references", build: buildOutsideRefs, lines: []string{`git branch`, `git for-each-ref`}},
 	{name: "7 links in .git: worktrees", build: buildOutsideWorktrees, lines: []string{`git worktree list`}},
 	{name: "7 links in .git: objects", build: buildOutsideObjects, lines: []string{`git show HEAD:secret`, `git log -p`}},
@@ -58,7 +57,7 @@ type evasion struct {
 var evasions = []evasion{
 	{"Shell(touch:*)", []string{
 		`echo ${a['$(touch WITNESS)']}`, `echo ${PATH:'a[$(touch WITNESS)]'}`, `set -- '$(touch WITNESS)'; echo ${1@P}`, `x='$(touch WITNESS)'; echo "${x@P}"`,
-		`echo $((a[$(touch WITNESS)]))`, `x='a[$(touch WITNESS)]'; echo $((x))`, `let 'a[$(touch WITNESS)]=1'`, `(( a['$(touch WITNESS)'] ))`, `declare -i n='a[$(touch WITNESS)]'`,
+		`echo $((a[$(touch WITNESS)]))`, `x='a[$(touch WITNESS)]'; echo $((x))`, `let 'a[$(touch WITNESS)]=1'`, `declare -i n='a[$(touch WITNESS)]'`,
 		`a=(1); [[ -v 'a[$(touch WITNESS)]' ]]`, `a=(1); test -v 'a[$(touch WITNESS)]'`, `[[ 'a[$(touch WITNESS)]' -eq 1 ]]`, `printf -v 'a[$(touch WITNESS)]' x`, `read 'a[$(touch WITNESS)]' <<< x`,
 		`a=(1); unset 'a[$(touch WITNESS)]'`, `a[$(touch WITNESS)]=1`, `PS4='$(touch WITNESS)'; set -x; echo`, `echo 'touch WITNESS' | sh`, `sh <<< 'touch WITNESS'`, "bash <<E\ntouch WITNESS\nE",
 		`printf 'touch %s' WITNESS | bash`, `sh <(echo 'touch WITNESS')`, `eval 'touch WITNESS'`, `x=touch; $x WITNESS`,
@@ -82,7 +81,6 @@ func buildLogicalPath(d *den) {
 	d.repository("e/far", "t.txt")
 	d.put("e/far/t.txt", "two\n", 0o644)
 	d.git("e/far", "config", "diff.external", d.at("evil"))
-	d.git("e/far", "config", "core.fsmonitor", d.at("evil"))
 }
 
 // buildManyLinks: each chain is short enough for the kernel, and both together are too long for whoever resolves them at
@@ -202,7 +200,7 @@ func buildGitPaths(d *den) {
 	d.repository("", "README.md")
 	d.put("/outside/attributes", "* "+birdseye+"\n", 0o644)
 	d.put("/outside/mailmap", birdseye+" <a@example.test>\n", 0o644)
-	d.put("/outside/ignored", "*x # "+birdseye+"\n", 0o644)
+	d.put("/outside/ignored", "*[x"+birdseye+"]\n", 0o644)
 	d.configure("[blame]\n\tignoreRevsFile = OUTSIDE/file\n[core]\n\tattributesFile = OUTSIDE/attributes\n\texcludesFile = OUTSIDE/ignored\n[mailmap]\n\tfile = OUTSIDE/mailmap\n")
 }
 
@@ -245,7 +243,7 @@ func buildTextconv(d *den) {
 
 // buildSubdirectory makes a repository of what is above the workspace.
 func buildSubdirectory(d *den) {
-	d.put("/.gitignore", "state-*\n/tmp\n/adze\n/witness\n", 0o644)
+	d.put("/.gitignore", "state-*\n/tmp\n/witness\n", 0o644)
 	d.put("/above", "none\n", 0o644)
 	d.repository("/", "above", ".gitignore")
 	d.put("/above", "API_KEY="+birdseye+"\n", 0o644)
@@ -263,7 +261,7 @@ var secretNames = []string{
 
 func secretNameLines() (lines []string) {
 	for _, name := range secretNames {
-		lines = append(lines, "cat "+name, "head -5 ./"+name)
+		lines = append(lines, "cat "+name, "head -50 ./"+name)
 	}
 	return append(lines, `cat *.json`, `cat .y*`, `cat pip.*`)
 }
