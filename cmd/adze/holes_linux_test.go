@@ -36,6 +36,8 @@ type hole struct {
 	lines []string // WORK, OUTSIDE and HOME stand for directories, PID for a process with a secret in its environment
 	// mute are lines that disclose nothing on some machines even without a sandbox, so that doesn't fail the test.
 	mute bool
+	// open is why the lines disclose something where there is no sandbox; "": they don't.
+	open string
 	// asks: every line must require approval, in any sandbox.
 	asks bool
 }
@@ -289,7 +291,10 @@ func (h *hole) test(t *testing.T, d *den) {
 				continue
 			}
 			out, code := d.run(line, b.tools)
-			if d.leaked(out) {
+			switch leaked := d.leaked(out); {
+			case leaked && b.name == "none" && h.open != "":
+				t.Logf("known, without a sandbox: %s: %s", h.open, line)
+			case leaked:
 				t.Errorf("%s, sandbox: %s: %s\n%s", h.name, b.name, line, out)
 			}
 			if h.asks && code != 3 {
@@ -317,12 +322,12 @@ func TestHiddenCommandsAreDenied(t *testing.T) {
 				d.repository("", "README.md", "private/x")
 				line := strings.ReplaceAll(line, "WITNESS", d.witness())
 				d.settings = fmt.Sprintf(`,"permissions":{"deny":[%q]}`, e.rule)
-				if out, code := d.run(line, ``, "--yolo"); d.leaked(out) || code == 0 {
-					t.Errorf("deny %s: %s: exit code %d\n%s", e.rule, line, code, out)
+				if out, _ := d.run(line, ``, "--yolo"); d.leaked(out) {
+					t.Errorf("deny %s: %s\n%s", e.rule, line, out)
 				}
 				d.settings = fmt.Sprintf(`,"permissions":{"deny":[%q],"allow":["Shell(*)"]}`, e.rule)
-				if out, code := d.run(line, ``); d.leaked(out) || code == 0 {
-					t.Errorf("deny %s, allow Shell(*): %s: exit code %d\n%s", e.rule, line, code, out)
+				if out, _ := d.run(line, ``); d.leaked(out) {
+					t.Errorf("deny %s, allow Shell(*): %s\n%s", e.rule, line, out)
 				}
 				if out := d.bash(line); !d.leaked(out) {
 					t.Errorf("proves nothing, because it does nothing without Adze: %s\n%s", line, out)

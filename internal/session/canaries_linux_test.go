@@ -69,35 +69,49 @@ func TestGeneratedReadsDiscloseNothing(t *testing.T) {
 				t.Skip(why)
 			}
 			s := tree.open(t, settings)
-			count, ran := soak.Count(c.usual, c.full), 0
-			for at := 0; at < count; at += together {
-				batch := s.Executor.Batch(t.Context())
-				for n := at; n < min(at+together, count); n++ {
-					args, err := json.Marshal(map[string]any{"command": readCommand(tree, n), "timeout": 60_000})
-					if err != nil {
-						t.Fatal(err)
-					}
-					batch.Add(tool.Call{Name: "run_shell_command", Args: args})
-				}
-				for i, o := range batch.Wait() {
-					text, err := o.JSON(nil)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if o.Status != tool.StatusDenied {
-						ran++
-					}
-					if discloses(string(text)) || discloses(tree.saved(t, s)) {
-						t.Errorf("command %d disclosed a secret: %s\n%s", at+i, readCommand(tree, at+i), text)
-					}
-				}
+			count := soak.Count(c.usual, c.full)
+			denied := tree.runAll(t, s, tree.commands(count, ""))
+			for again := 0; again < 3 && len(denied) > count/2; again++ {
+				denied = tree.runAll(t, s, denied) // a slow machine may not have judged them in time
 			}
+			ran := count - len(denied)
 			t.Logf("%d of %d commands ran without approval", ran, count)
 			if ran < count/2 {
 				t.Errorf("only %d of %d commands ran without approval: this proves little", ran, count)
 			}
 		})
 	}
+}
+
+// runAll has the session run commands, and returns the numbers of those that it denied.
+func (tree *canaryTree) runAll(t *testing.T, s *session.Session, numbers []int) (denied []int) {
+	t.Helper()
+	for some := range slices.Chunk(numbers, together) {
+		batch := s.Executor.Batch(t.Context())
+		for _, n := range some {
+			args, err := json.Marshal(map[string]any{"command": readCommand(tree, n), "timeout": 60_000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			batch.Add(tool.Call{Name: "run_shell_command", Args: args})
+		}
+		for i, o := range batch.Wait() {
+			text, err := o.JSON(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Status == tool.StatusDenied {
+				denied = append(denied, some[i])
+			}
+			if discloses(string(text)) {
+				t.Errorf("command %d disclosed a secret: %s\n%s", some[i], readCommand(tree, some[i]), text)
+			}
+		}
+		if saved := tree.saved(t, s); discloses(saved) {
+			t.Errorf("one of the commands %v disclosed a secret in its saved output", some)
+		}
+	}
+	return denied
 }
 
 // saved is the text of the results that were too long, which are removed.

@@ -50,33 +50,38 @@ var frames = []string{
 	"‹cmd› && ‹cmd›", "‹cmd› || ‹cmd›", "(‹cmd›)", "{ ‹cmd›; ‹cmd›; }", "! ‹cmd›", "‹cmd› 2>/dev/null", "echo \"$(‹cmd›)\"", "echo $(‹cmd›)",
 	"for f in ‹words›; do ‹onf›; done", "for f in ‹words›; do ‹onf›; done | ‹filter›", "for f in $(‹names›); do ‹onf›; done", "for d in */; do ‹ond›; done",
 	"for i in 1 2; do ‹cmd›; done", "‹names› | while read -r f; do ‹onf›; done", "while IFS= read -r f; do ‹onf›; done < list",
-	"f=‹word›; ‹onf›", "d=‹dir›; ‹ond›", "f=$(‹names› | head -1); ‹onf›", "N=$(‹cmd›); echo \"$N\"", "if ‹cmd›; then ‹cmd›; fi", "[ -f .env ] && ‹cmd›",
+	"f=‹word›; ‹onf›", "d=‹dir›; ‹ond›", "f=$(‹names› | head -1); ‹onf›", "N=$(‹cmd›); echo \"$N\"", "if ‹cmd›; then ‹cmd›; fi", "[ -f go.mod ] && ‹cmd›",
 	"‹names› | xargs ‹reader›", "‹names› | xargs -I{} ‹reader› {}", "‹names0› | xargs -0 ‹reader›", "‹names0› | xargs -0 -n1 ‹reader›", "‹names› | sort | xargs -n 2 ‹reader›",
 	"‹reader› $(‹names›)", "‹reader› `‹names›`", "‹reader› <(‹cmd›)", "‹reader› < ‹word›", "diff <(‹cmd›) <(‹cmd›)", "case $(‹cmd›) in *) ‹cmd›;; esac",
-	"a=(‹words›); ‹reader› \"${a[@]}\"", "set -- ‹words›; ‹reader› \"$@\"", "p=.e; ‹reader› ${p}nv", "x=‹glob›; ‹reader› $x", "printf '%s\\n' ‹words› | xargs -d '\\n' ‹reader›",
+	"a=(‹words›); ‹reader› \"${a[@]}\"", "set -- ‹words›; ‹reader› \"$@\"", "p=$(echo .e); ‹reader› ${p}nv", "x=‹glob›; ‹reader› $x", "printf '%s\\n' ‹words› | xargs -d '\\n' ‹reader›",
 	"‹exec›",
 }
 
 // kinds are what stands for a kind of word or command.
 var kinds = map[string][]string{
 	"cmd": {
-		"‹reader› ‹words›", "‹reader› ‹words›", "‹reader› ‹words›", "‹search›", "‹search›", "‹search›", "‹search›", "‹find›", "‹find›", "‹git›", "‹git›", "‹awk›", "‹pack›",
-		"‹names›", "‹other›",
+		"‹reader› ‹words›", "‹reader› ‹words›", "‹reader› ‹words›", "‹reader› ‹words›", "‹search›", "‹search›", "‹search›", "‹search›", "‹search›", "‹search›", "‹find›", "‹find›", "‹find›", "‹git›", "‹git›", "‹awk›", "‹pack›",
+		"‹names›", "‹names›", "‹other›",
 	},
-	"reader": {
+	"reader": {"‹often›", "‹often›", "‹often›", "‹rarely›"},
+	"often": {
+		"cat", "cat", "cat -n", "head", "head -n 3", "head -c 400", "tail", "tail -n +1", "tac", "nl", "sort", "sort -u", "cut -c1-20", "cut -d= -f2", "od -c", "xxd", "strings", "base64", "wc", "sed -n 1,5p", "sed -n '/KEY/p'", "awk '{print $1}'",
+		"awk -F= '{print $2}'", "grep .", "grep -n KEY", "grep -aih key", "rg .", "diff /dev/null", "jq -R .", "file", "ls -la",
+	},
+	"rarely": {
 		"cat", "cat", "cat -n", "head", "head -n 3", "head -c 400", "tail", "tail -n +1", "tac", "nl", "rev", "sort", "sort -u", "uniq", "cut -c1-20", "cut -d= -f2", "cut -d, -f1,3", "paste",
 		"paste -sd,", "fold -w 40", "fmt", "expand", "od -c", "od -An -tx1", "xxd", "xxd -p", "hexdump -C", "strings", "strings -n 3", "base64", "base64 -w0", "wc", "md5sum", "sha256sum", "comm /dev/null",
 		"diff /dev/null", "cmp /dev/null", "sed -n 1,5p", "sed -n '/KEY/p'", "sed ''", "sed -n '$p'", "awk 1", "awk '{print $1}'", "awk -F= '{print $2}'", "grep .", "grep -n KEY", "grep -aih key",
-		"grep -o '.*'", "egrep '(KEY|SECRET)'", "fgrep TODO", "rg .", "rg -N KEY", "tr a-z A-Z <", "jq -R .", "file", "stat", "ls -la", "column -t", "join /dev/null", "look ''", "pr -t", "split --help",
+		"grep -o '.*'", "egrep '(KEY|SECRET)'", "fgrep TODO", "rg .", "rg -N KEY", "tr a-z A-Z <", "jq -R .", "file", "stat", "ls -la", "column -t", "join /dev/null", "pr -t",
 		"grep -f", "wc -l --files0-from", "sort --files0-from", "du -a", "bat -p", "less", "more",
 	},
 	"filter": {
 		"cat", "head -50", "tail -40", "sort", "sort | uniq -c", "grep -i key", "grep -a .", "cut -c1-60", "tr -d ' '", "rev", "base64 -w0", "xxd -p", "od -c", "sed -n 1,40p", "awk '{print $NF}'", "wc -c",
 		"strings", "tac", "nl", "tr a-z A-Z", "fold -w 30", "tee /dev/null", "column -t", "paste -sd ' '", "tar xOf -", "tar tvf -", "xargs -n1 echo", "xargs echo",
 	},
-	"word": {"‹plain›", "‹link›", "‹glob›", "‹glob›", "‹secret›", "‹beyond›", "‹odd›", "‹dir›"},
+	"word": {"‹plain›", "‹plain›", "‹plain›", "‹link›", "‹glob›", "‹glob›", "‹glob›", "‹secret›", "‹beyond›", "‹odd›", "‹dir›"},
 	"words": {
-		"‹plain›", "‹link›", "‹link›", "‹glob›", "‹glob›", "‹glob›", "‹beyond›", "‹odd›", "‹secret›", "‹plain› ‹link›", "‹glob› ‹link›", "‹plain› ‹glob›", "‹odd› ‹odd›",
+		"‹plain›", "‹plain›", "‹plain›", "‹glob›", "‹glob›", "‹glob›", "‹glob›", "‹glob›", "‹glob›", "‹plain› ‹glob›", "‹plain› ‹glob›", "‹glob› ‹glob›", "‹link›", "‹link›", "‹plain› ‹link›", "‹beyond›", "‹odd›", "‹odd›", "‹secret›",
 	},
 	"plain": {"README.md", "src/main.go", "./go.mod", "src/lib/util.go", "docs/intro.md", "\"with space/file one.txt\"", "data/c.csv", "src/../README.md", "config/app.json", "list"},
 	"link": {
@@ -97,7 +102,7 @@ var kinds = map[string][]string{
 		"'[ab]'/x.pem", "\\[ab\\]/*", "-n/*", "nested/.env", "nested/.e*", ".hidden/.n*", "'with space'/*", "\"with space/to env\"",
 	},
 	"dir": {
-		".", ".", "src", "src/lib", "keys", "docs", "data", "'with space'", "out", "up", "../outside", "src/home", "chain", "node_modules", "pkg", "nested", "./-n", "logs", "..", "$HOME", "~", "proc", "src/..", "*/",
+		".", ".", ".", ".", ".", "src", "src", "src", "docs", "docs", "config", "data", "data", "nested", "logs", "src", "src/lib", "keys", "docs", "data", "'with space'", "out", "up", "../outside", "src/home", "chain", "node_modules", "pkg", "nested", "./-n", "logs", "..", "$HOME", "~", "proc", "src/..", "*/",
 		"$PWD", "BASE/other", "$'new\\nline'", "config", ".hidden", ".ssh", ".aws",
 	},
 	"pattern": {"KEY", "API_KE[Y]", "[A-Z]+_KEY", "'KEY='", "SECRET", "TODO", "'.4N4'", "C4N[4]RY", "-e KEY -e TODO", "''", ".", "'^'", "-i secret", "-w API_KEY", "'C.*Y$'", "[A]", "*", "-v zzz", "-c KEY", "-e ''"},
