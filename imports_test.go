@@ -56,6 +56,7 @@ var mayImport = map[string]string{
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
 	"internal/gitindex":           "",
+	"internal/secretfiles":        "internal/gitindex internal/workspace/names",
 	"internal/disk":               "internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/peers":              "",
 	"internal/ptytest":            "internal/proc/term",
