@@ -14,6 +14,7 @@ type file struct {
 	asked   bool // Hide wanted to know whether git tracks it
 	tracked bool // what Hide was told
 	hide    bool // what Hide said
+	unknown int  // the generation of repos in which no index lists it
 }
 
 // ask asks Hide about a file; nil if it is never hidden.
@@ -35,18 +36,25 @@ func (t *tree) decide(f *file) {
 		}
 		return f.tracked
 	}
-	if hide := t.options.Hide; hide != nil {
-		f.hide = hide(f.path, tracked)
-	} else {
-		f.hide = DefaultHide(f.path, tracked)
-	}
+	f.hide = t.options.Hide(f.path, tracked)
 }
 
 // isTracked reports whether git tracks a file. Of a link, git tracks where it leads, not the content: what counts is the
 // file there.
 func (t *tree) isTracked(f *file) bool {
 	target, ok := t.target(f)
-	return ok && t.repos.tracked(target)
+	return ok && t.targetTracked(f, target)
+}
+
+func (t *tree) targetTracked(f *file, target string) bool {
+	if f.unknown == t.repos.generation && !f.link {
+		return false
+	}
+	listed, tracked := t.repos.tracked(target)
+	if f.unknown = 0; !listed {
+		f.unknown = t.repos.generation
+	}
+	return tracked
 }
 
 // target is the file that would be read, if it is one that commands could read otherwise.
@@ -79,7 +87,7 @@ func (t *tree) hidden() (paths []string, problem string) {
 	list := t.list[:0]
 	for f := range t.files {
 		target, ok := t.target(f)
-		if f.asked && f.tracked != (ok && t.repos.tracked(target)) {
+		if f.asked && f.tracked != (ok && t.targetTracked(f, target)) {
 			t.decide(f)
 		}
 		if ok && f.hide && readable(target) {

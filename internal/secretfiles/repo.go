@@ -18,6 +18,8 @@ type repos struct {
 	roots []string
 	seed  maphash.Seed
 
+	generation int // counts resets, from 1
+
 	mu     sync.Mutex
 	byDir  map[string]*repo // the repository around a directory; nil: none
 	all    []*repo
@@ -47,6 +49,7 @@ func newRepos(roots []string) *repos {
 func (r *repos) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.generation++
 	r.byDir, r.all, r.absent = map[string]*repo{}, nil, nil
 }
 
@@ -66,27 +69,27 @@ func (r *repos) refresh() {
 	}
 }
 
-// tracked reports whether git tracks a file, and the file has the size that git saw last.
-func (r *repos) tracked(path string) bool {
+// tracked reports whether an index lists a file, and whether the file also has the size that git saw last.
+func (r *repos) tracked(path string) (listed, same bool) {
 	if _, inside := names.Within(path, r.roots); !inside {
-		return false // such as the passwords in /etc, which some administrators track
+		return false, false // such as the passwords in /etc, which some administrators track
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	repo := r.around(filepath.Dir(path))
 	if repo == nil {
-		return false
+		return false, false
 	}
 	name, err := filepath.Rel(repo.top, path)
 	if err != nil {
-		return false
+		return false, false
 	}
 	size, listed := repo.sizes[maphash.String(r.seed, filepath.ToSlash(name))]
 	if !listed {
-		return false
+		return false, false
 	}
 	st, err := lstat(path)
-	return err == nil && st.kind == kindFile && uint32(st.size) == size
+	return true, err == nil && st.kind == kindFile && uint32(st.size) == size
 }
 
 // around is the repository that a directory belongs to.

@@ -2,6 +2,7 @@ package secretfiles
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -76,7 +77,7 @@ func (d *dir) path() string {
 	if d.parent == nil {
 		return d.name
 	}
-	return filepath.Join(d.parent.path(), d.name)
+	return join(d.parent.path(), d.name)
 }
 
 func newTree(o *Options, s system, stop *atomic.Bool) *tree {
@@ -244,7 +245,7 @@ func (t *tree) compare(first bool) {
 			}
 		}
 		for name, sub := range d.dirs {
-			if !visit(sub, filepath.Join(path, name)) {
+			if !visit(sub, join(path, name)) {
 				return false
 			}
 		}
@@ -283,7 +284,7 @@ func (t *tree) look(d *dir, name string) {
 	if name == ".git" {
 		t.repos.reset()
 	}
-	path := filepath.Join(d.path(), name)
+	path := join(d.path(), name)
 	st, err := lstat(path)
 	if err == nil && st.kind == kindDir {
 		t.dropFile(d, name)
@@ -410,4 +411,12 @@ func number(n int) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// join is filepath.Join for a clean path and a name, in a fraction of the time.
+func join(dir, name string) string {
+	if os.IsPathSeparator(dir[len(dir)-1]) {
+		return dir + name
+	}
+	return dir + string(filepath.Separator) + name
 }

@@ -3,7 +3,6 @@ package secretfiles
 import (
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -76,7 +75,7 @@ func (t *tree) readEntries(d *dir, path string, list *listing) (found []*dir) {
 	t.entries.Add(-int64(d.entries))
 	d.entries = 0
 	t.forget(old)
-	ordinary := t.options.Hide == nil && !secretBelow(path)
+	skip := t.options.Skip != nil && t.options.Skip(path)
 	err := list.each(func(name string, kind kind) bool {
 		d.entries++
 		if t.entries.Add(1) > int64(t.options.Limit) {
@@ -94,9 +93,9 @@ func (t *tree) readEntries(d *dir, path string, list *listing) (found []*dir) {
 			} else if !skipped(d, name) {
 				found = append(found, d.add(name))
 			}
-		case kind != kindFile && kind != kindLink, ordinary && names.Ordinary(name):
+		case kind != kindFile && kind != kindLink, skip && names.Ordinary(name):
 		default:
-			if f := t.ask(filepath.Join(path, name), kind == kindLink); f != nil {
+			if f := t.ask(join(path, name), kind == kindLink); f != nil {
 				t.keep(d, name, f)
 			}
 		}
@@ -131,12 +130,6 @@ func (t *tree) forget(old map[string]*file) {
 	for _, f := range old {
 		delete(t.files, f)
 	}
-}
-
-// secretBelow reports whether a directory makes the files in it secret, whatever their names are.
-func secretBelow(dir string) bool {
-	_, secret := names.Secret(filepath.Join(dir, "x"))
-	return secret
 }
 
 // watch adds a watch to a directory. Without a watch for each of them, the tree does without.
