@@ -88,7 +88,7 @@ func TestClose(t *testing.T) {
 			f.system = s()
 			if started {
 				f.List(patience)
-				writes("a/new-" + kind)(t, root)
+				writes("a/new-"+kind)(t, root)
 				f.Start()
 			}
 			f.Close()

@@ -52,10 +52,11 @@ var stories = map[string][]step{
 	"no root":          {{writes("other/.env"), ""}, {writes("w/.env"), "w/.env"}, {removes("w"), ""}},
 	"root a file":      {{writes("w"), ""}, {removes("w"), ""}, {writes("w/.env"), "w/.env"}},
 	"new root":         {{writes("w/.env w/a/.env"), "w/.env w/a/.env"}, {renames("w", "old"), ""}, {writes("w/b/.env"), "w/b/.env"}},
+	"root again":       {{writes("w/.env w/a/x"), "w/.env"}, {func(t *testing.T, root string) { removes("w")(t, root); writes("w/b/.env")(t, root) }, "w/b/.env"}, {writes("w/b/x.pem"), "w/b/.env w/b/x.pem"}},
 	"file":             {{writes("w/a/b/x"), ""}, {writes("w/a/b/.env"), "w/a/b/.env"}, {renames("w/a/b/.env", "w/a/env"), ""}, {renames("w/a/env", "w/.env"), "w/.env"}, {removes("w/.env"), ""}},
 	"directory":        {{writes("w/a/b/.env w/c/x"), "w/a/b/.env"}, {renames("w/a", "w/c/d"), "w/c/d/b/.env"}, {writes("w/c/d/b/x.pem"), "w/c/d/b/.env w/c/d/b/x.pem"}, {removes("w/c"), ""}},
 	"moved in":         {{writes("w/x out/a/b/.env"), ""}, {renames("out", "w/in"), "w/in/a/b/.env"}, {writes("w/in/a/b/id_rsa"), "w/in/a/b/.env w/in/a/b/id_rsa"}, {renames("w/in", "out"), ""}, {writes("out/a/b/x.pem"), ""}},
-	"exchanged":        {{writes("w/a/.env w/b/x"), "w/a/.env"}, {func(t *testing.T, root string) { renames("w/a", "w/c")(t, root); renames("w/b", "w/a")(t, root) }, "w/c/.env"}, {writes("w/a/.env"), "w/a/.env w/c/.env"}},
+	"exchanged":        {{writes("w/a/.env w/b/x"), "w/a/.env"}, {func(t *testing.T, root string) { renames("w/a", "w/c")(t, root); renames("w/b", "w/a")(t, root) }, "w/c/.env"}, {writes("w/a/id_rsa w/c/x.pem"), "w/a/id_rsa w/c/.env w/c/x.pem"}},
 	"made again":       {{writes("w/a/b/.env"), "w/a/b/.env"}, {func(t *testing.T, root string) { removes("w/a")(t, root); writes("w/a/b/id_rsa")(t, root) }, "w/a/b/id_rsa"}},
 	"secret directory": {{writes("w/keys/x"), ""}, {renames("w/keys", "w/.ssh"), "w/.ssh/x"}, {renames("w/.ssh", "w/keys"), ""}},
 
