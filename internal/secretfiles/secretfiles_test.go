@@ -74,7 +74,9 @@ var stories = map[string][]step{
 	"worktree": {{writes("w/.env"), "w/.env"}, {tracks("main", ""), "w/.env"}, {puts("w/.git", "gitdir: ../main/.git/worktrees/w\n"), "w/.env"}, {func(t *testing.T, root string) {
 		puts("main/.git/worktrees/w/index", string(indexOf(map[string]int{".env": 6})))(t, root)
 	}, ""}, {puts("w/.git", "gitdir: nowhere"), "w/.env"}},
-	"bad index": {{writes("w/.env"), "w/.env"}, {tracks("w", ".env"), ""}, {puts("w/.git/index", "DIRC"), "w/.env"}, {puts("w/.git/index", string(indexOf(map[string]int{".env": 6})[:70])), "w/.env"}},
+	"sha256":      {{writes("w/.env"), "w/.env"}, {puts("w/.git/index", string(indexWith(map[string]int{".env": 6, "a/b": 1}, 32, ""))), ""}},
+	"split index": {{writes("w/.env"), "w/.env"}, {puts("w/.git/index", string(indexWith(map[string]int{".env": 6}, 20, "TREE\x00\x00\x00\x00"))), ""}, {puts("w/.git/index", string(indexWith(map[string]int{".env": 6}, 20, "link\x00\x00\x00\x14"+strings.Repeat("x", 20)))), "w/.env"}},
+	"bad index":   {{writes("w/.env"), "w/.env"}, {tracks("w", ".env"), ""}, {puts("w/.git/index", "DIRC"), "w/.env"}, {puts("w/.git/index", string(indexOf(map[string]int{".env": 6})[:70])), "w/.env"}},
 }
 
 func TestStories(t *testing.T) {

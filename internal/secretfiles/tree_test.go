@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // patience is long enough for any machine.
 const patience = time.Minute
 
-// testing ways to learn of changes. Each is a system for a Finder.
+// systems are ways to learn of changes.
 var systems = map[string]func() system{
 	"watches":     func() system { return system{watch: newWatcher, compare: patience} },
 	"times":       func() system { return system{watch: noWatcher, compare: patience} },
@@ -115,17 +115,21 @@ func must(t testing.TB, err error) {
 }
 
 // indexOf is an index of version 2 that lists files by their names and sizes.
-func indexOf(files map[string]int) []byte {
+func indexOf(files map[string]int) []byte { return indexWith(files, 20, "") }
+
+// indexWith is an index with hashes of some size, and an extension.
+func indexWith(files map[string]int, hashSize int, extension string) []byte {
 	be := binary.BigEndian
 	data := be.AppendUint32(be.AppendUint32([]byte("DIRC"), 2), uint32(len(files)))
 	for name, size := range files {
-		e := make([]byte, 62, 62+len(name)+8)
+		e := make([]byte, 42+hashSize)
 		be.PutUint32(e[24:], 0o100644)
 		be.PutUint32(e[36:], uint32(size))
 		e = append(e, name...)
 		data = append(data, append(e, make([]byte, 8-len(e)%8)...)...)
 	}
-	return append(data, make([]byte, 20)...)
+	data = append(data, extension...)
+	return append(data, make([]byte, hashSize)...)
 }
 
 // commit makes a repository that tracks files of top as they are.
