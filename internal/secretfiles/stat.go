@@ -38,6 +38,8 @@ type watcher interface {
 	// add watches a directory, not through a link; a directory has one number, wherever it is mounted.
 	add(path string) (wd int32, err error)
 	remove(wd int32)
+	// most is how many watches to use.
+	most() int
 	// read visits the changes up to now without waiting.
 	read(visit func(event)) error
 	close()

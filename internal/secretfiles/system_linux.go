@@ -3,6 +3,9 @@ package secretfiles
 import (
 	"bytes"
 	"encoding/binary"
+	"os"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -10,6 +13,7 @@ import (
 // inotify watches directories.
 type inotify struct {
 	fd     int
+	limit  int
 	buffer []byte
 }
 
@@ -18,8 +22,19 @@ func newWatcher() (watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &inotify{fd: fd}, nil
+	return &inotify{fd: fd, limit: userWatches() / 2}, nil
 }
+
+// userWatches is how many watches a user may have. Editors need some, too.
+func userWatches() int {
+	text, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
+	if n, err2 := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && err2 == nil {
+		return n
+	}
+	return 8192 // the default of old kernels
+}
+
+func (w *inotify) most() int { return w.limit }
 
 const watched = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF |
 	unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW | unix.IN_EXCL_UNLINK

@@ -147,6 +147,9 @@ func (t *tree) watch(d *dir, path string) error {
 			t.byWd[wd] = append(t.byWd[wd], d)
 			d.wd = wd
 		}
+		if len(t.byWd) > t.watcher.most() {
+			t.unwatched.Store(true)
+		}
 		return nil
 	case gone(err), errors.Is(err, fs.ErrPermission):
 		return err

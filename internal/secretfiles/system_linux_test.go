@@ -58,6 +58,33 @@ func TestWatchesAreUsed(t *testing.T) {
 	}
 }
 
+// modest uses three watches.
+type modest struct{ watcher }
+
+func (modest) most() int { return 3 }
+
+// The user's other programs need watches, too: with more directories than that, there are none.
+func TestMostWatches(t *testing.T) {
+	root := newRoot(t)
+	writes("a/.env b/x")(t, root)
+	watch := func() (watcher, error) {
+		w, err := newWatcher()
+		return modest{w}, err
+	}
+	f := newFinder(t, system{watch: watch, compare: patience}, Options{Roots: []string{root}})
+	check(t, f, root, "a/.env")
+	if f.tree.watcher == nil {
+		t.Error("there are no watches for three directories")
+	}
+	writes("c/.env")(t, root)
+	check(t, f, root, "a/.env", "c/.env")
+	if f.tree.watcher != nil {
+		t.Error("there are watches for four directories")
+	}
+	writes("b/.env")(t, root)
+	check(t, f, root, "a/.env", "b/.env", "c/.env")
+}
+
 // A pipe with a secret name isn't opened and isn't hidden.
 func TestPipe(t *testing.T) {
 	root := newRoot(t)

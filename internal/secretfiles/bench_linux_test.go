@@ -1,5 +1,3 @@
-//go:build linux
-
 package secretfiles
 
 import (
@@ -54,6 +52,24 @@ func BenchmarkFirstList(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// node_modules has more files in a directory, and longer names.
+func BenchmarkFirstListModules(b *testing.B) {
+	root := newRoot(b)
+	for i := range 1000 {
+		for j := range 40 {
+			write(b, filepath.Join(root, "node_modules", fmt.Sprint("package-", i), "lib", fmt.Sprint("internal-module-", j, ".d.ts")), "")
+		}
+	}
+	defer cpu(b)()
+	for b.Loop() {
+		f := New(Options{Roots: []string{root}})
+		if _, ok := f.List(patience); !ok {
+			b.Fatal(f.Problem())
+		}
+		f.Close()
 	}
 }
 
