@@ -202,3 +202,30 @@ func TestRepairedCallOverTheWire(t *testing.T) {
 		t.Errorf("ran %q", b.ran)
 	}
 }
+
+// A call that was cut off used to go back to the server with half of its arguments, and servers that parse the history
+// rejected every request after it.
+func TestArgumentsInTheNextRequest(t *testing.T) {
+	for sent, want := range map[string]string{
+		`{"name":"x"}`:         `{"name":"x"}`,
+		`{"name": "x", "n":1}`: `{"name": "x", "n":1}`,
+		`{"name":"x",}`:        `{"name":"x"}`,
+		`"{\"name\":\"x\"}"`:   `{"name":"x"}`,
+		`{"name":"x`:           `{}`,
+		`{"name":`:             `{}`,
+		`{"name":"x"}{}`:       `{}`,
+		`["x"]`:                `{}`,
+		`null`:                 `{}`,
+		`"x`:                   `{}`,
+		``:                     `{}`,
+	} {
+		var b bench
+		a, m, _, err := run(t, &b, agent.Options{}, says(call("1", "look", sent), cutEnd), stop("done"))
+		if err != nil || len(m.requests) != 2 {
+			t.Fatalf("%s: %v, %d requests", sent, err, len(m.requests))
+		}
+		if got := string(m.requests[1].Messages[1].Calls()[0].Args); got != want || string(a.History()[1].Calls()[0].Args) != want {
+			t.Errorf("%s: the next request has %s, want %s", sent, got, want)
+		}
+	}
+}
