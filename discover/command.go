@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -93,7 +94,7 @@ func (c Command) child(argv []string, input []byte) child {
 	if env == nil {
 		env = proc.Environ(os.Environ(), nil)
 	}
-	return child{argv: argv, dir: c.Dir, env: env, input: input}
+	return child{argv: argv, dir: c.Dir, env: append(slices.Clip(env), Nested+"=1"), input: input}
 }
 
 // fingerprint identifies what a person says yes to when they allow a discovered tool for good: what runs it, its schema

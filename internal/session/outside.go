@@ -53,14 +53,22 @@ func (o *Outside) connect() {
 	if o.connected {
 		return
 	}
-	if o.settings.Tools.DiscoveryCommand != "" && !o.nested() {
+	servers, problems := configured(o.env, o.settings.MCP)
+	switch {
+	case o.settings.Tools.DiscoveryCommand == "":
+	case o.nested():
+		problems = append(problems, "the tool discovery command is skipped: "+startedByAdze)
+	default:
 		o.command = o.discover()
 	}
-	o.begin(configured(o.env, o.settings.MCP))
+	o.begin(servers, problems)
 }
 
-// nested reports whether this Adze was started by another one as an MCP server. It starts nothing itself then: what
-// starts it may be what it would start.
+// startedByAdze is why a nested Adze uses no external tools.
+const startedByAdze = "another Adze started this one (" + discover.Nested + " is set)"
+
+// nested reports whether another Adze started this one for external tools. This one uses none: its settings may start it
+// again.
 func (o *Outside) nested() bool { return o.env.Getenv(discover.Nested) != "" }
 
 // ConnectServers is Connect for MCP servers alone.
@@ -122,7 +130,7 @@ func (o *Outside) begin(servers map[string]discover.Server, problems []string) {
 		return
 	}
 	if o.nested() {
-		o.problems = append(o.problems, "MCP servers are skipped: an MCP client started this Adze ("+discover.Nested+" is set)")
+		o.problems = append(o.problems, "MCP servers are skipped: "+startedByAdze)
 		return
 	}
 	o.servers = discover.Open(servers, discover.Options{
