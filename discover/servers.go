@@ -31,6 +31,8 @@ type Options struct {
 	OpenURL func(address string) error
 	// Login lets a login begin when a server asks for one in the middle of work. Without it the error says to log in.
 	Login bool
+	// Hurry is closed when Close should no longer wait for launchers that install a server; nil: it waits.
+	Hurry <-chan struct{}
 	// Changed is told that the tools, prompts or resources of a server have changed. It must not block.
 	Changed func(alias string)
 
@@ -261,8 +263,8 @@ func (s *Servers) Installing() []string {
 	return names
 }
 
-// Close ends all servers that were started, with all they started, and returns when they are gone. It gives a launcher
-// that may be installing a server ten seconds to finish before it is told to end.
+// Close stops all servers that were started, with all their child processes, and returns when they have exited. It gives
+// a launcher that may be installing a server 10 s to finish, or until Options.Hurry is closed, before it sends SIGTERM.
 func (s *Servers) Close() {
 	s.stop()
 	var wg sync.WaitGroup

@@ -211,7 +211,7 @@ func (l *link) transport(s *session) (mcp.Transport, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.install = l.opt.install()
+		p.install, p.urgent = l.opt.install(), l.opt.Hurry
 		s.proc = p
 		l.set.processes.Go(func() { <-p.gone })
 		return p, nil

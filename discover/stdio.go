@@ -55,9 +55,10 @@ type process struct {
 	exit chan struct{} // closed when the command itself has ended
 	gone chan struct{} // closed when we have ended what was left of it
 
-	launcher bool          // it may install the server first
-	install  time.Duration // how long that may go on when we end it
-	answered atomic.Bool   // the server has taken part in a handshake
+	launcher bool            // it may install the server first
+	install  time.Duration   // how long that may go on when we end it
+	urgent   <-chan struct{} // closed: no longer; nil: never
+	answered atomic.Bool     // the server has taken part in a handshake
 
 	stdin, stdout *os.File
 	ended         sync.Once
@@ -348,6 +349,9 @@ func (p *process) finish() {
 	select {
 	case <-p.exit:
 	case <-time.After(itself):
+	case <-p.urgent:
+	}
+	if !p.exited() {
 		p.terminate()
 		select {
 		case <-p.exit:
@@ -358,6 +362,15 @@ func (p *process) finish() {
 	killGroup(p.cmd)
 	<-p.exit
 	p.stdout.Close()
+}
+
+func (p *process) exited() bool {
+	select {
+	case <-p.exit:
+		return true
+	default:
+		return false
+	}
 }
 
 // fate says how the command ended, if it has done so by itself or for what it printed. A command that has closed its

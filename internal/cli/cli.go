@@ -32,6 +32,8 @@ type Env struct {
 	Version string
 	// Terminal reports whether stdin and stderr are a terminal: the user can answer prompts.
 	Terminal bool
+	// Hurry is closed when the user interrupts a second time: an exit that waits for something doesn't wait longer.
+	Hurry <-chan struct{}
 
 	homeless error // why there is no home directory
 }

@@ -15,6 +15,8 @@ type Env struct {
 	Version string
 	// Person reports whether a user is there who can be asked.
 	Person bool
+	// Hurry is closed when the user doesn't want to wait at the end of the session; nil: they wait.
+	Hurry <-chan struct{}
 	// Tell tells the user what they should know, in a line without an end; nil: nobody is told.
 	Tell func(note string)
 	// Show gives the user an address that they must open in a browser; nil: nobody can.

@@ -135,7 +135,7 @@ func (o *Outside) begin(servers map[string]discover.Server, problems []string) {
 	}
 	o.servers = discover.Open(servers, discover.Options{
 		Registry: o.executor.Registry, Dir: o.folder.Path, State: o.folder.MCPState(), Environ: o.env.Environ, Version: o.env.Version,
-		OpenURL: o.env.Show, Sample: o.sample,
+		OpenURL: o.env.Show, Sample: o.sample, Hurry: o.env.Hurry,
 	})
 	o.executor.Policy = trusting(o.executor.Policy, o.servers.Trusted)
 }
@@ -266,7 +266,7 @@ func (o *Outside) close() {
 	}
 	if o.servers != nil {
 		if names := o.servers.Installing(); len(names) > 0 {
-			o.env.tell("waiting up to 10 s for MCP servers that are still being installed: " + tool.Visible(strings.Join(names, ", ")))
+			o.env.tell("waiting up to 10 s for MCP servers that are still being installed: " + tool.Visible(strings.Join(names, ", ")) + "\nPress Ctrl-C to stop them.")
 		}
 		o.servers.Close()
 	}
