@@ -114,7 +114,7 @@ func (s *session) unknown(name string) string {
 	for _, t := range s.list() {
 		names = append(names, t.Name)
 	}
-	return fmt.Sprintf("unknown tool %q (available: %s)", name, strings.Join(names, ", "))
+	return fmt.Sprintf("unknown tool %q\nAvailable tools: %s", name, strings.Join(names, ", "))
 }
 
 // observe sends the client progress notifications.

@@ -221,7 +221,7 @@ func TestUnknownAndRefusedCalls(t *testing.T) {
 	b.Add(tool.Call{Name: "read", Args: json.RawMessage(`{"pth":1}`)})
 	out := b.Wait()
 	wantSame(t, "outcomes", []string{
-		`error: unknown tool "raed". Did you mean "read"?`, "success: <0>", "error: the answer was cut; send the call again",
+		"error: unknown tool \"raed\"\nDid you mean \"read\"?", "success: <0>", "error: the answer was cut; send the call again",
 		"error: read: the arguments are not valid JSON: unexpected end (possibly truncated)\nSend one JSON object.",
 		"error: read: 2 invalid parameters:\n- path: is required (a string)\n- pth: unknown parameter. Did you mean \"path\"?",
 	}, says(out))
@@ -233,7 +233,7 @@ func TestUnknownAndRefusedCalls(t *testing.T) {
 		}
 	}
 	x := &tool.Executor{}
-	wantSame(t, "no registry", []string{`error: unknown tool "read". No tools are registered.`}, says(begin(t.Context(), x, "read a").Wait()))
+	wantSame(t, "no registry", []string{"error: unknown tool \"read\"\nNo tools are registered."}, says(begin(t.Context(), x, "read a").Wait()))
 }
 
 func TestCancelWhileItRuns(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/nearest"
 )
 
 // checker holds a value against a schema.
@@ -138,7 +140,11 @@ func (s *checker) checkObject(n *node, v map[string]any, at string, depth int, r
 
 // unknown says that there is no such parameter, and which one was probably meant.
 func (n *node) unknown(name string) string {
-	if near := Nearest(name, n.order, 1); len(near) > 0 {
+	near := nearest.Names(name, n.order)
+	if near == nil {
+		near = slices.DeleteFunc(slices.Clone(n.order), func(other string) bool { return !nearest.Part(name, other) })
+	}
+	if len(near) == 1 {
 		return fmt.Sprintf("unknown parameter. Did you mean %q?", near[0])
 	}
 	if len(n.order) == 0 {

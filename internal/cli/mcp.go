@@ -143,7 +143,11 @@ func mcpTools(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	defer closeSession(env, s)
-	if problems := s.Outside.Wait(ctx); len(problems) > 0 {
+	problems := s.Outside.Wait(ctx)
+	if ctx.Err() != nil {
+		return exitf(exitInterrupted, "interrupted")
+	}
+	if len(problems) > 0 {
 		return errors.New(strings.Join(problems, "\n"))
 	}
 	all := slices.DeleteFunc(s.Executor.Registry.All(), func(d tool.Declaration) bool { return d.Origin != discover.Origin(words[0]) })
