@@ -50,7 +50,7 @@ func TestOddLinesAreAnswered(t *testing.T) {
 func TestUnknownToolNamesTheOffered(t *testing.T) {
 	s := &session{server: New(Options{Tools: []string{"echo", "fail"}, Session: testSession})}
 	s.x, _, _ = testSession(Client{})
-	if got, want := s.unknown("x"), `unknown tool "x" (available: echo, fail)`; got != want {
+	if got, want := s.unknown("x"), "unknown tool \"x\"\nAvailable tools: echo, fail"; got != want {
 		t.Errorf("got %s", got)
 	}
 }
