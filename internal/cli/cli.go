@@ -35,7 +35,8 @@ type Env struct {
 	// Hurry is closed when the user interrupts a second time: an exit that waits for something doesn't wait longer.
 	Hurry <-chan struct{}
 
-	homeless error // why there is no home directory
+	homeless error             // why there is no home directory
+	notify   func(note string) // takes notices for the user; nil: they go to stderr
 }
 
 // FromOS is the environment of this process. helper is what adze.Main returned, first of all in main.

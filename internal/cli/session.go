@@ -45,7 +45,13 @@ func (env Env) session() session.Env {
 }
 
 // tell prints a notice for the user on stderr.
-func (env Env) tell(note string) { fmt.Fprintf(env.Stderr, "adze: %s\n", note) }
+func (env Env) tell(note string) {
+	if env.notify != nil {
+		env.notify(note)
+		return
+	}
+	fmt.Fprintf(env.Stderr, "adze: %s\n", note)
+}
 
 // show prints a URL for the user, and opens it in a browser if possible.
 func (env Env) show(address string) error {

@@ -33,7 +33,7 @@ func readDefinitions(f Folder, trusted bool, names []string) *Definitions {
 		d.skills = append(d.skills, builtin.Skill{Name: s.Name, Description: s.Description, Dir: s.Dir, Load: s.Read})
 	}
 	if out := d.places.LeftOut(); len(out) > 0 {
-		f.env.tell(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review them with 'adze trust'.", f.Path, strings.Join(out, ", ")))
+		f.env.tell(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path, strings.Join(out, ", ")))
 	}
 	for _, n := range append(notes, more...) {
 		f.env.tell(fmt.Sprint(n))

@@ -23,7 +23,20 @@ const discoveryWait = 10*time.Second + 300*time.Millisecond
 // Untrusted is the error of a server that only an untrusted project configures.
 const Untrusted = "this project isn't trusted; run adze trust"
 
-// Outside is the tools of a session that come from elsewhere. There are none until it is connected.
+// Problem is a configuration of external tools that can't be used.
+type Problem struct {
+	Server string // the MCP server; empty: none in particular
+	Text   string
+}
+
+func (p Problem) String() string {
+	if p.Server == "" {
+		return p.Text
+	}
+	return "MCP server " + p.Server + ": " + p.Text
+}
+
+// Outside is the external tools of a session. There are none until it is connected.
 type Outside struct {
 	env      Env
 	folder   Folder
@@ -34,7 +47,7 @@ type Outside struct {
 	settling  sync.Mutex // calls may wait at the same time
 	connected bool
 	servers   *discover.Servers // nil: there are none
-	problems  []string          // of configurations that cannot be read
+	problems  []Problem         // of configurations that cannot be used
 	command   *discovery        // nil: there is none
 	until     time.Time
 	told      bool
@@ -57,7 +70,7 @@ func (o *Outside) connect() {
 	switch {
 	case o.settings.Tools.DiscoveryCommand == "":
 	case o.nested():
-		problems = append(problems, "the tool discovery command is skipped: "+startedByAdze)
+		problems = append(problems, Problem{Text: "the tool discovery command is skipped: " + startedByAdze})
 	default:
 		o.command = o.discover()
 	}
@@ -86,12 +99,12 @@ func (o *Outside) ConnectOne(alias string) error {
 	one := maps.Clone(all)
 	maps.DeleteFunc(one, func(other string, _ discover.Server) bool { return other != alias })
 	o.one = alias
-	o.begin(one, slices.DeleteFunc(problems, func(p string) bool { return !strings.HasPrefix(p, "MCP server "+alias+": ") }))
+	o.begin(one, slices.DeleteFunc(problems, func(p Problem) bool { return p.Server != alias }))
 	if o.servers != nil {
 		return nil
 	}
 	if len(o.problems) > 0 {
-		return errors.New(o.problems[0])
+		return errors.New(o.problems[0].String())
 	}
 	return o.Find(alias)
 }
@@ -99,7 +112,7 @@ func (o *Outside) ConnectOne(alias string) error {
 // Find is an error that says why there is no such MCP server; nil: there is one, which may not have been started.
 func (o *Outside) Find(alias string) error {
 	all, problems := configured(o.env, o.settings.MCP)
-	if _, ok := all[alias]; ok || slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, "MCP server "+alias+": ") }) {
+	if _, ok := all[alias]; ok || slices.ContainsFunc(problems, func(p Problem) bool { return p.Server == alias }) {
 		return nil
 	}
 	for _, item := range WithheldServers(o.settings) {
@@ -118,19 +131,21 @@ func (o *Outside) Find(alias string) error {
 }
 
 // Configured are the names of the MCP servers that there are, and what is wrong with others.
-func (o *Outside) Configured() (aliases, problems []string) {
+func (o *Outside) Configured() (aliases []string, problems []Problem) {
 	all, problems := configured(o.env, o.settings.MCP)
 	return slices.Sorted(maps.Keys(all)), problems
 }
 
 // begin opens the servers, if there are any.
-func (o *Outside) begin(servers map[string]discover.Server, problems []string) {
+func (o *Outside) begin(servers map[string]discover.Server, problems []Problem) {
 	o.connected, o.until, o.problems = true, time.Now().Add(discoveryWait), problems
 	if len(servers) == 0 {
 		return
 	}
 	if o.nested() {
-		o.problems = append(o.problems, "MCP servers are skipped: "+startedByAdze)
+		for _, alias := range slices.Sorted(maps.Keys(servers)) {
+			o.problems = append(o.problems, Problem{alias, "skipped: " + startedByAdze})
+		}
 		return
 	}
 	o.servers = discover.Open(servers, discover.Options{
@@ -217,7 +232,10 @@ func (o *Outside) Wait(ctx context.Context) []string {
 }
 
 func (o *Outside) waitWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) []string {
-	problems := slices.Clone(o.problems)
+	var problems []string
+	for _, p := range o.problems {
+		problems = append(problems, p.String())
+	}
 	if o.one != "" && o.servers != nil {
 		if err := o.servers.WaitFor(ctx, o.one); err != nil {
 			problems = append(problems, fmt.Sprintf("MCP server %s: %v", o.one, err))
@@ -256,8 +274,8 @@ func (o *Outside) List() []discover.Status {
 	return o.servers.List()
 }
 
-// Problems are what is wrong with configurations that cannot be read.
-func (o *Outside) Problems() []string { return o.problems }
+// Problems are the configurations of external tools that can't be used.
+func (o *Outside) Problems() []Problem { return o.problems }
 
 // close ends all that was started.
 func (o *Outside) close() {

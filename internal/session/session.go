@@ -45,6 +45,8 @@ type Session struct {
 	long  results
 	out   func(tool.Declaration) bool // the tools that settings exclude
 	talk  *Conversation               // nil: there is none yet
+
+	warnsAll bool
 }
 
 // Options are what a session is opened with. Only Dir must be given.
@@ -57,6 +59,8 @@ type Options struct {
 	SingleCall bool
 	// Sampling lets MCP servers ask the session's model. Before it is opened they are told that there is none.
 	Sampling bool
+	// AllWarnings reports every ignored setting and rule, not only the first ten.
+	AllWarnings bool
 }
 
 // Open reads the settings and makes the tools and the policy. It starts nothing from outside.
@@ -65,7 +69,7 @@ func Open(env Env, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{ID: NewID(), Folder: folder, env: env}
+	s := &Session{ID: NewID(), Folder: folder, env: env, warnsAll: o.AllWarnings}
 	trusted := false
 	if s.Settings, trusted, err = folder.Settings(o.Flags...); err != nil {
 		return nil, err

@@ -36,16 +36,13 @@ const maxWarnings = 10
 
 func (s *Session) warnAll(texts []string) {
 	for i, text := range texts {
-		if i == maxWarnings {
+		if i == maxWarnings && !s.warnsAll {
 			s.env.warn("%d more like this; adze doctor lists them", len(texts)-i)
 			return
 		}
 		s.env.warn("%s", text)
 	}
 }
-
-// UnknownSetting describes a key that Adze doesn't know: `unknown setting "permision". Did you mean "permissions"?`.
-func UnknownSetting(u settings.UnknownKey) string { return unknownSetting(u, settings.Names()) }
 
 // unknownSetting describes an unknown key. In Qwen Code's own files it is "" for keys that have nothing to do with what
 // Adze does, such as the theme.
