@@ -127,14 +127,14 @@ func TestSaveMemoryOfSeveralSessions(t *testing.T) {
 	}
 }
 
-// A file that is no use as a memory any more is not made longer; one that is merely long is, with a word about it.
+// A memory file over the limit is not made longer. One over the loaded size is, with a warning.
 func TestSaveMemoryHuge(t *testing.T) {
 	dir := t.TempDir()
 	line := strings.Repeat("x", 99) + "\n"
 	put(t, dir, map[string]string{"AGENTS.md": strings.Repeat(line, 12_000)})
 	x := executor(open(t, dir))
 	o := call(t, x, "save_memory", args{"fact": "Tabs.", "scope": "project"})
-	if o.Error == nil || o.Error.Type != fileTooLarge || !strings.Contains(o.Error.Message, "shorten it first") {
+	if o.Error == nil || o.Error.Type != fileTooLarge || !strings.Contains(o.Error.Message, "Shorten it first") {
 		t.Errorf("%+v", o.Error)
 	}
 	put(t, dir, map[string]string{"AGENTS.md": strings.Repeat(line, 1000)})

@@ -54,10 +54,10 @@ func (s *shell) noJob(id string, tasks taskJobs) error {
 	}
 	id = oneLine(id, 80)
 	if len(known) == 0 {
-		return tool.Errorf("task_stop_not_found", "no background command %s: none is running%s%s", id,
-			s.files.offer.hint("run_shell_command", ". Use run_shell_command with is_background to start one"), s.files.offer.hint("task", ". Use task with run_in_background to start a subagent"))
+		return tool.Errorf("task_stop_not_found", "no background command %q. No background commands are running.%s%s", id,
+			s.files.offer.hint("run_shell_command", " Use run_shell_command with is_background to start one."), s.files.offer.hint("task", " Use task with run_in_background to start a subagent."))
 	}
-	return tool.Errorf("task_stop_not_found", "no background command %s; the IDs are %s", id, strings.Join(known, ", "))
+	return tool.Errorf("task_stop_not_found", "no background command %q. Use one of these IDs: %s", id, strings.Join(known, ", "))
 }
 
 // jobPiece is how much of a job's output is read at once.

@@ -121,7 +121,7 @@ func (b *boxes) warnings() []string {
 // again offers a person to run once more, without its box, what failed for the box's sake. ok says that it did; else
 // the result is that of the first time.
 func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) (ok bool, why string, err error) {
-	why = fmt.Sprintf("Likely blocked by the %s sandbox: %s.", o.Boxed, o.Suspect)
+	why = fmt.Sprintf("Likely blocked by the %s sandbox (%s).", o.Boxed, o.Suspect)
 	if live.Ask == nil {
 		return false, why, nil
 	}

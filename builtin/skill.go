@@ -57,7 +57,7 @@ func skill(skills []Skill) tool.Tool {
 					}
 					text, err := s.Load()
 					if err != nil {
-						return tool.Result{}, tool.Errorf(readContentFailure, "%w; go on without it", err)
+						return tool.Result{}, tool.Errorf(readContentFailure, "%w\nContinue without it.", err)
 					}
 					if strings.TrimSpace(a.Args) != "" {
 						text += "\n\nArguments: " + a.Args

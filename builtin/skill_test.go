@@ -54,7 +54,7 @@ func TestSkillsAreListed(t *testing.T) {
 func TestSkillThatCannotBeLoaded(t *testing.T) {
 	x := executor(skillTools(t, t.TempDir(), []Skill{{Name: "gone", Description: "d", Load: func() (string, error) { return "", errors.New("load skill gone: it is gone") }}}))
 	o := call(t, x, "skill", args{"skill": "gone"})
-	if o.Error == nil || o.Error.Type != readContentFailure || o.Error.Message != "load skill gone: it is gone; go on without it" {
+	if o.Error == nil || o.Error.Type != readContentFailure || o.Error.Message != "load skill gone: it is gone\nContinue without it." {
 		t.Errorf("%+v", o.Error)
 	}
 }

@@ -86,7 +86,7 @@ func TestBackgroundSubAgent(t *testing.T) {
 			t.Errorf("lacks %q: %s", want, o.Result.Text())
 		}
 	}
-	if o := call(t, x, "shell_stop", args{"id": "explore-1"}); o.Error == nil || !strings.Contains(o.Error.Message, "no background command explore-1; the IDs are general-purpose-1") {
+	if o := call(t, x, "shell_stop", args{"id": "explore-1"}); o.Error == nil || !strings.Contains(o.Error.Message, "no background command \"explore-1\". Use one of these IDs: general-purpose-1") {
 		t.Errorf("a name that is none: %+v", o.Error)
 	}
 	stranger := &tool.Live{Call: tool.Call{By: "general-purpose-1"}, Show: func(tool.Display) {}}

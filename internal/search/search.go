@@ -60,8 +60,8 @@ type Incomplete string
 
 const (
 	Complete  Incomplete = ""
-	TimedOut  Incomplete = "the time was up"
-	Cancelled Incomplete = "it was cancelled"
+	TimedOut  Incomplete = "it timed out"
+	Cancelled Incomplete = "it was canceled"
 	Enough    Incomplete = "enough was found"
 )
 
