@@ -43,7 +43,7 @@ type Options struct {
 	// Output opens a file for the whole of a command's output, where that is too long to be given at once, and says
 	// where it is. Nil: the rest is lost, and the model told.
 	Output func(tool.Call) (io.WriteCloser, string, error)
-	// Remembered is told of a context file that a fact was added to, so that it counts at once; nil: at the next start.
+	// Remembered is called with a context file that a fact was added to, to load it at once; nil: the next session loads it.
 	Remembered func(path string)
 	// Mode tells the approval mode at present, SetMode changes it and has open questions judged anew. Nil: there are no
 	// modes, and the tools of plan mode are not offered.
@@ -56,11 +56,11 @@ type Options struct {
 	Session bool
 	// Exclude reports which tools are not offered, although they could be; nil: none.
 	Exclude func(tool.Declaration) bool
-	// Task runs a sub-agent; nil: there are none, and task is not offered.
+	// Task runs a subagent; nil: there are none, and task is not offered.
 	Task func(context.Context, TaskRequest) (tool.Result, error)
-	// Tasks are the sub-agents that Task has left in the background; nil: it leaves none.
+	// Tasks are the subagents that run in the background; nil: there are none.
 	Tasks TaskJobs
-	// TaskTypes are the sorts of sub-agents that the model is told of.
+	// TaskTypes are the types of subagents that the model can choose from.
 	TaskTypes []TaskType
 	// Skills are what the model may load; without any, skill is not offered.
 	Skills []Skill
@@ -147,6 +147,6 @@ func (s *Set) Close() error { return s.shell.close() }
 // which of its steps are open. It is called once a turn.
 func (s *Set) News() []string { return append(s.shell.news(), s.todos.news()...) }
 
-// Background moves the commands that run in the foreground to the background, as a person may want while they wait.
-// It tells the ids they have there.
+// Background moves the commands that run in the foreground to the background, as a user who waits may want. It returns
+// their IDs there.
 func (s *Set) Background() []string { return s.shell.moveAll() }

@@ -169,7 +169,7 @@ func (a action) missed(p workspace.Path, err error) error {
 	return a.failure(p, err)
 }
 
-// said is what the model is told: how many places, how they were found, and the changed lines.
+// said is the result for the model: the number of places, how they were found, and the changed lines.
 func (r *revision) said(notes string) string {
 	p := r.was.path
 	if !r.was.exists {

@@ -19,7 +19,7 @@ const planMode = "plan"
 type planning struct {
 	mode    func() string      // nil: this session has no modes
 	setMode func(string) error //
-	person  bool               // somebody can agree to a plan
+	person  bool               // a user can approve a plan
 
 	mu   sync.Mutex
 	plan string // the last that was agreed to
@@ -80,7 +80,7 @@ func enterPlanMode(p *planning) tool.Tool {
 	})
 }
 
-// mayChange refuses a change of mode by a sub-agent: the mode is the person's and the first agent's.
+// mayChange denies a subagent a change of mode: only the user and the first agent change it.
 func (p *planning) mayChange(ctx context.Context, l *tool.Live) error {
 	if l.Call.By != "" {
 		return tool.Errorf(tool.ExecutionDenied, "change the mode: a subagent can't; put the plan into your report")

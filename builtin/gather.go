@@ -222,8 +222,8 @@ func (f *files) below(at workspace.Path, path string) (workspace.Path, bool) {
 	return at.Join(rel), true
 }
 
-// consider adds a file that a folder or pattern led to. A link out of the folder, and what looks like a secret, must be
-// named: nobody was asked about them.
+// consider adds a file that was found by a directory or pattern. Links out of the directory and files that may contain
+// secrets must be named: reading them was not approved.
 func (f *files) consider(g *gathered, t target, path string, once map[string]bool) {
 	if atomicfile.IsTemp(filepath.Base(path)) {
 		return

@@ -20,7 +20,7 @@ type globArgs struct {
 	RespectGitIgnore bool   `json:"respect_git_ignore,omitempty" description:"Skip git-ignored files." default:"true"`
 }
 
-// globLimit is how many paths are told: the newest of all.
+// globLimit is the maximum number of paths in a result: the newest ones.
 const globLimit = 200
 
 func glob(f *files) tool.Tool {

@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/internal/search"
 )
 
-// grepBudget is how many characters of matches are told at once.
+// grepBudget is the maximum number of characters of matches in one result.
 const grepBudget = 20_000
 
 // grepText writes what a search found, the way ripgrep prints it with headings.
@@ -20,10 +20,10 @@ type grepText struct {
 
 	out   strings.Builder
 	size  int // characters so far
-	told  int // matches told
+	told  int // matches in the result
 	full  bool
-	quote bool                 // a path was told in quotes
-	shown []search.FileMatches // what was told, for the record of what was read
+	quote bool                 // a path is shown in quotes
+	shown []search.FileMatches // the matches in the result, which count as read
 }
 
 func (g *grepText) write() string {
@@ -105,7 +105,7 @@ func (g *grepText) remarks() []string {
 	return out
 }
 
-// path is a path as it is told.
+// path is a path as the result shows it.
 func (g *grepText) path(path string) string {
 	shown := shownName(path)
 	g.quote = g.quote || shown != path

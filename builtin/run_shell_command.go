@@ -79,7 +79,7 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 	return inv, nil
 }
 
-// warningsFor is what a person should know beside the command.
+// warningsFor are the warnings in the permission prompt of a command.
 func warningsFor(a runShellCommandArgs) []string {
 	ws := hiddenIn(a)
 	if a.IsBackground {
@@ -138,7 +138,7 @@ const (
 	outputTail = 16 << 10
 )
 
-// run runs the command to its end, or until a person moves it to the background.
+// run runs the command to its end, or until the user moves it to the background.
 func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 	whole := &longOutput{open: func() (file, error) { return c.shell.open(c.live.Call) }, keep: outputHead + outputTail}
 	c.command.Timeout = time.Duration(c.args.Timeout) * time.Millisecond

@@ -34,7 +34,7 @@ const (
 	maxMemory = 1 << 20 // bytes of a file that facts are added to
 )
 
-// saveMemory adds a fact to a context file. remembered, if not nil, is told of the file: so the fact counts at once.
+// saveMemory adds a fact to a context file. remembered, if not nil, is called with the file, to load the fact at once.
 func saveMemory(f *files, remembered func(path string)) tool.Tool {
 	return tool.Define(tool.Def[saveMemoryArgs]{
 		Name: "save_memory", DisplayName: "SaveMemory",

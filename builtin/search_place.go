@@ -15,7 +15,7 @@ type searchPlace struct {
 	name   string // for people
 	paths  []string
 	access []tool.Access
-	named  bool // one file was named: what it holds was asked about
+	named  bool // one file was named: searching it was approved
 }
 
 // placeKind says what may be searched.

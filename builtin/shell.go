@@ -36,7 +36,7 @@ type shell struct {
 	noted      map[string]bool       // what was said of this machine already
 }
 
-// running is a foreground command that a person may move to the background.
+// running is a foreground command that the user may move to the background.
 type running struct {
 	process *proc.Process
 	label   string

@@ -42,7 +42,7 @@ func shellOutput(s *shell, tasks taskJobs) tool.Tool {
 	})
 }
 
-// holdJob orders the calls about one job. A job was allowed when it was started, so nobody is asked again.
+// holdJob orders the calls for one background command. It was approved when it started, so reading it needs no approval.
 func holdJob(id string) []tool.Access {
 	return []tool.Access{{Verb: tool.Locks, Target: "job:" + id}}
 }

@@ -105,7 +105,7 @@ func (b *boxes) name() string {
 	return string(b.mode)
 }
 
-// warnings are what a person who is asked about a command should know of its box.
+// warnings are what the sandbox lacks, for the permission prompt of a command.
 func (b *boxes) warnings() []string {
 	switch {
 	case b.auto || b.mode == sandbox.Off || b.mode == sandbox.ReadOnly:
@@ -118,8 +118,8 @@ func (b *boxes) warnings() []string {
 	return p.Notes
 }
 
-// again offers a person to run once more, without its box, what failed for the box's sake. ok says that it did; else
-// the result is that of the first time.
+// again asks the user to run a command again without the sandbox that it failed in. ok reports that it ran again; else
+// the result is that of the first run.
 func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) (ok bool, why string, err error) {
 	why = fmt.Sprintf("Likely blocked by the %s sandbox (%s).", o.Boxed, o.Suspect)
 	if live.Ask == nil {
@@ -141,8 +141,8 @@ func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) 
 	return false, why, err
 }
 
-// remember keeps a boxed command that runs in the background: should it fail for the box's sake, a person is asked when
-// that is read.
+// remember keeps a sandboxed command that runs in the background: if the sandbox makes it fail, the user is asked when its
+// output is read.
 func (c *shellCall) remember(id string) {
 	if c.command.Sandbox == nil {
 		return

@@ -17,7 +17,7 @@ type skillArgs struct {
 	Args  string `json:"args,omitempty" description:"Arguments for the skill."`
 }
 
-// Skill is how to do something, written down by the person or the project and loaded when it is needed.
+// Skill is a set of instructions from the user or the project, loaded when it is needed.
 type Skill struct {
 	Name        string
 	Description string                 // when to use it
@@ -50,7 +50,7 @@ func skill(skills []Skill) tool.Tool {
 			}
 			return &tool.Invocation{
 				Description: "load the skill " + s.Name,
-				Access:      []tool.Access{tool.Nothing}, // the person put it there, or trusts who did
+				Access:      []tool.Access{tool.Nothing}, // it is the user's own, or from a trusted project
 				Run: func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
 					if err := ctx.Err(); err != nil {
 						return tool.Result{}, err

@@ -19,13 +19,13 @@ type taskArgs struct {
 	Background  bool   `json:"run_in_background,omitempty" description:"Run in background; you receive the report in a later turn.{{shell_output: Use shell_output to check its status.}}{{shell_stop: Use shell_stop to stop it.}}"`
 }
 
-// TaskType is a sort of sub-agent.
+// TaskType is a type of subagent.
 type TaskType struct {
 	Name        string
 	Description string // when to use it
 }
 
-// TaskRequest is a task for a sub-agent.
+// TaskRequest is a task for a subagent.
 type TaskRequest struct {
 	Description string // in a few words, for people
 	Prompt      string
@@ -41,7 +41,7 @@ const (
 	maxTaskTypes       = 4000 // of the list of types that every turn carries
 )
 
-// task hands tasks to run. With a nil run nobody is there to do them.
+// task starts subagents with run. With a nil run there are none.
 func task(run func(context.Context, TaskRequest) (tool.Result, error), types []TaskType) tool.Tool {
 	about := strings.TrimSpace(taskText)
 	var lines []string

@@ -13,7 +13,7 @@ import (
 //go:embed tool_search.md
 var toolSearchText string
 
-// ToolSearch is the name of the tool that finds tools, for whoever decides which ones a model is told of.
+// ToolSearch is the name of the tool that finds tools, for the code that decides which ones are declared to a model.
 const ToolSearch = "tool_search"
 
 type toolSearchArgs struct {
@@ -51,7 +51,7 @@ func toolSearch(find FindTools) tool.Tool {
 			}
 			return &tool.Invocation{
 				Description: "find tools for " + oneLine(query, 100),
-				Access:      []tool.Access{tool.Nothing}, // what is found is asked about when it is called
+				Access:      []tool.Access{tool.Nothing}, // a found tool needs approval when it is called
 				Run: func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 					if err := ctx.Err(); err != nil {
 						return tool.Result{}, err

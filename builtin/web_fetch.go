@@ -26,7 +26,7 @@ var webFetchText string
 // WebFetch says how web_fetch reaches out.
 type WebFetch struct {
 	// AllowPrivateHosts are hosts ("host" or "host:port") that may be fetched from although they are on this machine or
-	// its network. Only the person's own settings may fill it.
+	// its network. Only the user's own settings may fill it.
 	AllowPrivateHosts []string
 	// Proxy is such as http.ProxyFromEnvironment; nil: none. See package web for what a proxy is asked.
 	Proxy func(*http.Request) (*url.URL, error)

@@ -97,8 +97,7 @@ func (c Command) child(argv []string, input []byte) child {
 	return child{argv: argv, dir: c.Dir, env: append(slices.Clip(env), Nested+"=1"), input: input}
 }
 
-// fingerprint identifies what a person says yes to when they allow a discovered tool for good: what runs it, its schema
-// and its description.
+// fingerprint identifies the version of a tool that a saved approval applies to: its command, schema and description.
 func (c Command) fingerprint(d tool.Declaration) string {
 	r := remote{Name: d.Name, Description: d.Description, Input: d.Parameters}
 	return r.print(c.Call + "\x00" + c.Dir)

@@ -61,7 +61,7 @@ type attempt struct {
 	began  time.Time // zero: it waits for its turn
 	proc   *process  // what was started; nil: nothing yet
 	why    error     // of late
-	waited bool      // somebody waited for it as long as they could
+	waited bool      // a wait for it timed out
 }
 
 // progress is an error that says how far a start is. The caller holds the link's mu.
@@ -138,14 +138,14 @@ func (l *link) progress(a *attempt) error {
 	return a.progress()
 }
 
-// waitTimedOut notes that somebody waited for a start as long as they could.
+// waitTimedOut notes that a wait for a start timed out.
 func (l *link) waitTimedOut(a *attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.waited = true
 }
 
-// overdue lets nobody wait any longer for a start that goes on.
+// overdue ends all waits for a start that continues.
 func (l *link) overdue(a *attempt, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -220,7 +220,7 @@ func (l *link) start(a *attempt) (*session, error) {
 	}
 	bound := l.startTimeout()
 	select {
-	case <-a.late: // nobody waits for it
+	case <-a.late: // no call waits for it
 		bound = max(bound, l.opt.start())
 	default:
 	}

@@ -41,7 +41,7 @@ func said(p *mcp.LoggingMessageParams) string {
 	return string(raw)
 }
 
-// announce tells the server of the folders that the person agreed to, and of no others.
+// announce sends the server the directories that the user configured as roots, and no others.
 func (s *session) announce(roots []string) {
 	var list []*mcp.Root
 	for _, dir := range roots {

@@ -134,7 +134,7 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 	return s, nil
 }
 
-// spell writes a duration as a person would.
+// spell writes a duration for users.
 func spell(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%d ms", d.Milliseconds())
@@ -198,7 +198,7 @@ func (s *session) abandon() string {
 	}
 	defer s.proc.end()
 	if s.link.life.Err() != nil {
-		return "" // we end it, and nobody asks
+		return "" // we stop it, so there is nothing to report
 	}
 	return s.proc.fate()
 }

@@ -164,7 +164,7 @@ func (s *Servers) Prompt(ctx context.Context, alias, name string, args map[strin
 	return out, nil
 }
 
-// visible takes out of texts what cannot be seen, and says so: a person is about to send them.
+// visible removes invisible characters from texts, with a note: the user is about to send them.
 func visible(content []tool.Part) []tool.Part {
 	hidden := 0
 	for i, p := range content {
@@ -202,7 +202,7 @@ func (s *Servers) Complete(ctx context.Context, alias, prompt, argument, begins 
 	return res.Completion.Values
 }
 
-// completeWait is how long a person waits for proposals.
+// completeWait is how long a completion may take.
 const completeWait = 2 * time.Second
 
 // Resources are the resources of all servers.

@@ -26,10 +26,10 @@ const (
 	writeGrace  = 50 * time.Millisecond
 	exitWait    = 5 * time.Second // for the exit of a server that has closed its pipes: it says more than they do
 
-	// A launcher that has not answered may be installing the server. Its install ends by itself when nobody disturbs it,
+	// A launcher that has not answered may be installing the server. Its install ends by itself if it isn't disturbed,
 	// and the server then finds its input closed and exits. What has not answered and is not known as a launcher may
 	// still be a script that runs one. npm rolls an install back at the first SIGTERM, which takes it a moment, and at
-	// the second one gives up its locks and exits. A SIGKILL leaves a broken cache, or a lock that holds up the next
+	// the second one releases its locks and exits. A SIGKILL leaves a broken cache, or a lock that delays the next
 	// start for a minute.
 	installGrace = 10 * time.Second // to finish, before SIGTERM
 	rollback     = 5 * time.Second  // between SIGTERM and a second one of what has not answered
@@ -304,7 +304,7 @@ func (p *process) end() {
 	})
 }
 
-// hurry is for a server that has nothing to bring to an end: it is told to go at once.
+// hurry stops a server that has nothing to finish, at once.
 func (p *process) hurry() {
 	p.ending.Store(true)
 	p.terminate()

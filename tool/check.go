@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/internal/nearest"
 )
 
-// checker holds a value against a schema.
+// checker checks a value against a schema.
 type checker struct {
 	*Schema
 	steps int
@@ -162,7 +162,7 @@ func (s *checker) hint(n *node) string {
 	return " (" + typeNames(n.types) + ")"
 }
 
-// checkChoices checks anyOf, oneOf and allOf. Of a choice where nothing fits, the branch that comes nearest is told.
+// checkChoices checks anyOf, oneOf and allOf. If no branch fits, it reports the violations of the closest one.
 func (s *checker) checkChoices(n *node, v any, at string, depth int, report func(Violation)) {
 	for _, child := range n.allOf {
 		s.check(child, v, at, depth+1, report)

@@ -271,8 +271,8 @@ func quoteList(names []string, or string) string {
 	return strings.Join(quoted[:len(quoted)-1], ", ") + or + quoted[len(quoted)-1]
 }
 
-// Declarations are all that a model is told of the tools, sorted by name, so that the same tools give the same bytes.
-// Deferred tools are left out unless revealed says otherwise; a nil revealed reveals none. Hidden tools are never in it.
+// Declarations are the tools that a model sees, sorted by name, so that the same tools give the same bytes. Deferred
+// tools are omitted unless revealed reports true; a nil revealed reveals none. Hidden tools are always omitted.
 func (r *Registry) Declarations(revealed func(name string) bool) []Declaration {
 	return r.list(func(d Declaration) bool {
 		return !d.Deferred || revealed != nil && revealed(d.Name)

@@ -169,8 +169,8 @@ func unixLines(e Edit) Edit {
 	return e
 }
 
-// occurrences lists where old stands in text, without overlaps. Unless all are meant, a lone occurrence that overlaps
-// another is reported with it: which of the two is meant, nobody can say.
+// occurrences lists where old is in text, without overlaps. Unless all are meant, a lone occurrence that overlaps another
+// is reported with it, because either could be meant.
 func occurrences(text, old string, all bool) []Place {
 	var places []Place
 	for at := 0; ; {

@@ -82,7 +82,7 @@ func (g *grepper) nextLine(data []byte, end int) (int, error) {
 	return g.fill(copy(g.buf, data[end:]), len(g.buf))
 }
 
-// confirmLong decides, by what is near, about a match in a line that is too long to be asked about as a whole.
+// confirmLong checks a match in a line that is too long to be searched again as a whole, by the text around it.
 func (g *grepper) confirmLong(data []byte, at int) bool {
 	near := data[max(0, at-window):min(len(data), at+window)]
 	return !g.find.p.prog.high || isASCII(near) || g.find.full(near)

@@ -43,7 +43,7 @@ type Pattern struct {
 	resume    *regexp.Regexp // finds a match after the first byte of a text, which is there for ^ and \b to look back at
 }
 
-// Compile reads a query. Its errors say what to write instead, for a model as well as for a person.
+// Compile reads a query. Its errors say what to write instead, for models and users.
 func Compile(q Query) (*Pattern, error) {
 	p := &Pattern{multiline: q.Multiline}
 	source := q.Pattern

@@ -66,7 +66,7 @@ type cursor struct {
 	usual  bool // what single is for a new text
 	tries  int  // places looked at in vain since reset
 
-	// The first eight bytes of the text as a word, where it ends before them, and its case bits: most places are told by them.
+	// The first eight bytes of the text as a word, where it ends before them, and its case bits: they decide most places.
 	head, mask, caseBits uint64
 }
 

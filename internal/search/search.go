@@ -78,7 +78,7 @@ func (p Problem) Unwrap() error { return p.Err }
 
 // Summary tells how a search went, beside what it found.
 type Summary struct {
-	Incomplete Incomplete // not empty: there may be more than is told
+	Incomplete Incomplete // not empty: there may be more results
 	Seen       int        // files looked at, after ignore rules and filters
 	Ignored    int        // files and folders left out because of git's rules
 	Refused    int        // files and folders that AI ignore files protect

@@ -264,7 +264,7 @@ func (w *walk) take() (job, bool) {
 		}
 		w.idle++
 		if w.idle == w.workers {
-			w.wake.Broadcast() // all wait, so nobody will find more; idle stays full and the others leave too
+			w.wake.Broadcast() // all wait, so none will find more; idle stays full and the others leave too
 			return job{}, false
 		}
 		w.hungry.Store(true)

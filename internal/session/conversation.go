@@ -19,8 +19,8 @@ type ConversationOptions struct {
 	Model   model.Model
 	Limits  agent.Limits
 	History []model.Message                 // what was said before
-	Observe func(agent.Event)               // is told what happens; nil: nobody
-	Below   func(agent.Member, agent.Event) // is told what subagents do, several at a time; nil: nobody
+	Observe func(agent.Event)               // receives all events; may be nil
+	Below   func(agent.Member, agent.Event) // receives the events of subagents, concurrently; may be nil
 }
 
 // Conversation is a model at work with the session's tools, and the crew that it delegates to.
@@ -32,8 +32,8 @@ type Conversation struct {
 	renew func() // a context file has changed
 }
 
-// Converse begins the session's conversation, and ends one that was before. Sub-agents may name models of their own if
-// the session's is the one that talks.
+// Converse starts the session's conversation and ends the previous one. Subagents may name models of their own if the
+// conversation uses the session's model.
 func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversation {
 	if s.talk != nil {
 		s.talk.crew.Close()
@@ -53,7 +53,7 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	return c
 }
 
-// system is what every model of the session is told first.
+// system is the system prompt of every model of the session.
 func (s *Session) system() string {
 	extra := s.Definitions.Memory().Text
 	if s.Policy.Mode() == permission.Plan {

@@ -41,7 +41,7 @@ func readDefinitions(f Folder, trusted bool, names []string) *Definitions {
 	return d
 }
 
-// TaskTypes are the sorts of subagents that the model is told of.
+// TaskTypes are the types of subagents that the model can choose from.
 func (d *Definitions) TaskTypes() []builtin.TaskType {
 	var types []builtin.TaskType
 	for _, r := range agent.AllRoles(d.Roles) {

@@ -16,8 +16,8 @@ import (
 )
 
 // discoveryWait is how long a command waits for all external tools together: a little longer than a discovery command
-// may take, so that the message in the end is why it failed. An MCP server may take longer to start, and its tools are
-// there when it answers: nobody waits for that, except who asks for this server.
+// may take, so that the message in the end is why it failed. An MCP server may take longer to start; its tools appear
+// when it answers, and only a call for this server waits for it.
 const discoveryWait = 10*time.Second + 300*time.Millisecond
 
 // Untrusted is the error of a server that only an untrusted project configures.

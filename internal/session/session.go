@@ -57,7 +57,7 @@ type Options struct {
 	Flags   []settings.Flag // settings that the user gave for this run
 	// SingleCall is for a session of one call: an existing file counts as read, and tools need no conversation.
 	SingleCall bool
-	// Sampling lets MCP servers ask the session's model. Before it is opened they are told that there is none.
+	// Sampling lets MCP servers ask the session's model. Until it is opened, such requests fail.
 	Sampling bool
 	// AllWarnings reports every ignored setting and rule, not only the first ten.
 	AllWarnings bool
@@ -99,7 +99,7 @@ func Open(env Env, o Options) (*Session, error) {
 	s.Executor = &tool.Executor{
 		Registry: s.registry(o.SingleCall),
 		Policy:   s.Policy.Judge,
-		Ask:      s.nobody,
+		Ask:      s.denyAll,
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
 		Spill:    s.long.save,
 	}
@@ -166,7 +166,7 @@ func (s *Session) Close() error {
 	s.Models.close()
 	s.Outside.close()
 	err := errors.Join(s.tools.Close(), s.long.Close())
-	// What earlier sessions left is cleaned up here, at the end: nobody waits for it at the start.
+	// What earlier sessions left is cleaned up here, at the end, so that a start doesn't wait for it.
 	_ = spill.Clean(s.Folder.Home, time.Now(), spill.Age)
 	return err
 }

@@ -71,7 +71,7 @@ func windows() []window {
 // findTools finds external tools and has them declared to whoever asked.
 func (s *Session) findTools(ctx context.Context, c tool.Call, query string, most int) []tool.Declaration {
 	s.Outside.Settle(ctx)
-	if s.talk == nil { // no model is told of tools; a user may look for them all the same
+	if s.talk == nil { // tools are declared to no model; a user may search for them
 		all := slices.DeleteFunc(s.Executor.Registry.All(), func(d tool.Declaration) bool { return d.Origin == "" })
 		return discover.Rank(query, all, most)
 	}

@@ -18,7 +18,7 @@ func blocks(pairs ...string) []block {
 	return bs
 }
 
-// reserved4 are the IPv4 ranges that nobody on the Internet answers from (IANA's special-purpose registry), and the
+// reserved4 are the IPv4 ranges without hosts on the Internet (IANA's special-purpose registry), and the
 // addresses in public ranges at which clouds answer their own machines.
 var reserved4 = blocks(
 	"0.0.0.0/8", "unspecified",

@@ -1,15 +1,15 @@
-// Package workspace knows the folders a session works in: it turns a name from
-// a model into one canonical path, says whether that lies inside, opens it
-// without following any link that the check did not see, and remembers what
-// was read.
+// Package workspace knows the directories of a session: it turns a name from
+// a model into one canonical path, reports whether that is inside, opens it
+// without following any link that the check did not see, and records what was
+// read.
 //
 //	ws, err := workspace.Open("/home/me/app")
 //	p, err := ws.Resolve("/home/me/app/main.go")
 //	if !p.Inside() { … policy decides … }
 //	f, err := p.Open()
 //
-// It asks nobody and refuses nothing for lying outside: package permission
-// judges Path.Abs (package names holds the name rules). Ignore files are read
+// It doesn't ask for approval or deny paths outside: package permission
+// judges Path.Abs (package names has the name rules). Ignore files are read
 // by package ignore, text by package text.
 package workspace
 

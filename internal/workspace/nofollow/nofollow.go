@@ -124,7 +124,7 @@ func ReadDir(abs string) ([]fs.DirEntry, error) {
 	return entries, renamed(err, abs)
 }
 
-// renamed puts the path a person knows into an error about a handle.
+// renamed puts the path that the caller used into an error about a handle.
 func renamed(err error, abs string) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
