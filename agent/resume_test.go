@@ -93,7 +93,7 @@ func TestBrokenAnswersEnd(t *testing.T) {
 	if d := cmp.Diff(want, events); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	// The edit of the last answer of each prompt was not run: the run is over, and nobody would see what came of it.
+	// The edit of the last answer of each prompt was not run: the run is over, and its result would be lost.
 	if n := strings.Count(strings.Join(b.ran, "\n"), "change y"); n != 6 {
 		t.Errorf("%d edits ran", n)
 	}
@@ -182,8 +182,8 @@ func TestBrokenStreamOverTheWire(t *testing.T) {
 	}
 }
 
-// A decorated name and trailing commas, byte by byte: the call runs, the model is told of both, and what goes back to
-// the server is a name that it takes and JSON that it can parse.
+// A decorated name and trailing commas, byte by byte: the call runs, its result mentions both, and the
+// server gets a name that it accepts and JSON that it can parse.
 func TestRepairedCallOverTheWire(t *testing.T) {
 	var b bench
 	wired(t, &b,

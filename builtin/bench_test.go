@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// tryOut prepares and runs a call, as the executor would when nobody need be asked.
+// tryOut prepares and runs a call, as the executor would for an auto-approved one.
 func tryOut(b *testing.B, tl tool.Tool, a args) tool.Result {
 	b.Helper()
 	raw, err := json.Marshal(a)

@@ -131,7 +131,7 @@ func TestParallelSessionsLoseNone(t *testing.T) {
 	}
 }
 
-// editAll edits lines one by one, and reads again whenever it is told that another was faster.
+// editAll edits lines one by one, and reads again whenever another one was faster.
 func editAll(x *tool.Executor, path string, from, to int) error {
 	for i := from; i < to; {
 		batchOf(x, "read_file", args{"absolute_path": path, "limit": 1})

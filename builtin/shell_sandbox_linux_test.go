@@ -76,7 +76,7 @@ func TestSandboxModes(t *testing.T) {
 	}
 }
 
-// What failed for the box's sake is run again only if a person says so, in yolo too.
+// A command that the sandbox blocked runs again only if the user approves it, in yolo too.
 func TestOnceMoreWithoutTheSandbox(t *testing.T) {
 	for name, says := range map[string]tool.Verdict{"yes": tool.Allow, "no": tool.Deny} {
 		t.Run(name, func(t *testing.T) {
@@ -113,8 +113,8 @@ func TestOnceMoreWithoutTheSandbox(t *testing.T) {
 	}
 }
 
-// A job in the background that failed for the box's sake is told apart when it is read, and run again only if a person
-// says so. Nobody is asked twice, nor about one that failed by itself.
+// A background command that the sandbox blocked is recognized when it is read, and runs again only if the user approves
+// it. The user is asked once, and not for a command that failed by itself.
 func TestOnceMoreInTheBackground(t *testing.T) {
 	for name, says := range map[string]tool.Verdict{"yes": tool.Allow, "no": tool.Deny} {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestOnceMoreInTheBackground(t *testing.T) {
 	}
 }
 
-// A person who is asked knows whether there will be a box.
+// The permission prompt shows whether there will be a sandbox.
 func TestSandboxInTheConfirmation(t *testing.T) {
 	for mode, want := range map[string]string{"auto": "off ", "off": "off ", "workspace": "workspace "} {
 		var seen string
@@ -213,7 +213,7 @@ func TestSandboxWithoutHelper(t *testing.T) {
 	}
 }
 
-// What cannot be cleaned up after an earlier run is told, and stops nothing.
+// What can't be cleaned up after an earlier run is reported, and stops nothing.
 func TestUncleanEarlierRun(t *testing.T) {
 	state := t.TempDir()
 	if err := os.WriteFile(state+"/proc", nil, 0o600); err != nil { // the ledger's folder
@@ -233,7 +233,7 @@ func TestUncleanEarlierRun(t *testing.T) {
 	}
 }
 
-// Where the kernel lets less through, a person who is asked is told, and so is the model at the first command.
+// Where the kernel supports less, the permission prompt says so, and so does the result of the first command.
 func TestSandboxInBarrenPlaces(t *testing.T) {
 	for place, want := range map[string]struct{ warning, result string }{
 		"a container": {"Protected paths are not enforced: user namespaces are not allowed", "Note: Protected paths are not enforced"},

@@ -32,7 +32,7 @@ func TestSkill(t *testing.T) {
 	}
 }
 
-// The model is told of skills only where there are some, and of many only as many as there is room for.
+// The description lists skills only if there are some, and only as many as fit.
 func TestSkillsAreListed(t *testing.T) {
 	if d := skill(nil).Declaration(); !d.Deferred {
 		t.Error("a tool without use is declared")

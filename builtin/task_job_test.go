@@ -35,7 +35,7 @@ func (c crewJobs) Stop(ctx context.Context, id string) (TaskJob, error) {
 	return TaskJob{j.ID, j.Running, j.Display, j.Report}, err
 }
 
-// watchers is a model whose sub-agents run a command that takes long.
+// watchers is a model whose subagents run a command that takes long.
 type watchers struct{}
 
 func (watchers) Name() string { return "watchers" }
@@ -47,8 +47,8 @@ func (watchers) Stream(context.Context, model.Request) iter.Seq2[model.Event, er
 	}
 }
 
-// A sub-agent in the background is read and stopped as a command in the background is, by the agent that gave it its
-// task and by no other; what it has begun ends with it. So it does when the session ends.
+// A subagent in the background is read and stopped like a background command, only by the agent that started it. Its
+// commands stop with it, and all stop when the session ends.
 func TestBackgroundSubAgent(t *testing.T) {
 	var crew *agent.Crew
 	set, err := New(Options{

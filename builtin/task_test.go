@@ -96,7 +96,7 @@ func (m *editors) Stream(_ context.Context, r model.Request) iter.Seq2[model.Eve
 	}
 }
 
-// sleepers is a model whose sub-agents run commands that take long.
+// sleepers is a model whose subagents run commands that take long.
 type sleepers struct{}
 
 func (sleepers) Name() string { return "sleepers" }
@@ -145,7 +145,7 @@ func TestCancelEndsCommandsOfSubAgents(t *testing.T) {
 		_, err := a.Run(cancelled, model.Text("go"))
 		ended <- err
 	}()
-	for range 3 { // commands run one by one, since each may change anything; of some sub-agent one does
+	for range 3 { // commands run one by one, since each may change anything; one runs, of some subagent
 		select {
 		case <-running:
 		case <-time.After(200 * time.Millisecond):
@@ -161,7 +161,7 @@ func TestCancelEndsCommandsOfSubAgents(t *testing.T) {
 	}
 }
 
-// Two sub-agents that edit one file at the same time lose nothing, and every question says whose it is.
+// Two subagents that edit one file at the same time lose nothing, and every prompt names the subagent.
 func TestTwoSubAgentsEditOneFile(t *testing.T) {
 	dir := real(t, t.TempDir())
 	put(t, dir, map[string]string{"f.txt": "a=0\n\n\nb=0\n"})

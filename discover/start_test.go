@@ -142,7 +142,7 @@ func TestCloseInAHurry(t *testing.T) {
 	}
 }
 
-// What does not finish is told to end, once, and has the time to clean up.
+// An install that doesn't finish gets one SIGTERM and the time to clean up.
 func TestCloseLetsAnInstallRollBack(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no SIGTERM")
@@ -263,7 +263,7 @@ func TestLateServersAreNoted(t *testing.T) {
 				t.Errorf("%q, time %d: noted %v", name, i+1, got)
 			}
 		}
-		// Nobody waits for this one: that says nothing.
+		// No call waits for this one, so its start is not noted as slow.
 		d := open(t, map[string]Server{"other": conf}, opt)
 		begun(t, gate, len(notes)+1)
 		d.Servers.Close()

@@ -46,7 +46,7 @@ func TestOddLinesAreAnswered(t *testing.T) {
 	}
 }
 
-// What is asked for by a name that is not offered is told which are.
+// The error for an unknown tool lists the offered ones.
 func TestUnknownToolNamesTheOffered(t *testing.T) {
 	s := &session{server: New(Options{Tools: []string{"echo", "fail"}, Session: testSession})}
 	s.x, _, _ = testSession(Client{})

@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// A yes that is remembered answers the questions beside it.
+// A saved approval answers the other waiting questions.
 func TestAlwaysWithdrawsSiblings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0", "b": "0", "c": "0"}), &desk{}
@@ -64,7 +64,7 @@ func TestRejudgeRefusesToo(t *testing.T) {
 	})
 }
 
-// The rules change after a call was judged and before its question is open. Nobody would come back to it.
+// The rules change after a call was judged and before its question is open. It used to stay unanswered.
 func TestRejudgeIsNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0"}), &desk{}
@@ -116,7 +116,7 @@ func TestCancelInsideConfirmation(t *testing.T) {
 	})
 }
 
-// What the person was shown is another thing when a new Prepare shows something else.
+// An approval doesn't apply when a new Prepare shows something else.
 func TestQuestionIsAskedAgainWhenItShowsSomethingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0 x", "b": "0"}), &desk{}
@@ -152,7 +152,7 @@ func counter(n *atomic.Int32, describe func(int32) tool.Invocation) *fakeTool {
 	return f
 }
 
-// A yes stands when a fresh Prepare shows the same, and only then: also where all that is shown is the description.
+// An approval applies only while a fresh Prepare shows the same, even if only the description is shown.
 func TestYesStandsForWhatWasShown(t *testing.T) {
 	for name, tt := range map[string]struct {
 		describe func(int32) tool.Invocation
@@ -232,7 +232,7 @@ func TestPersonEditsArguments(t *testing.T) {
 		b.Wait()
 		wantSame(t, "file", "0", w.snapshot()["b"])
 
-		out = ask(`{"path":"secret","text":"mine"}`).Wait() // a deny rule wins over a person's edit
+		out = ask(`{"path":"secret","text":"mine"}`).Wait() // a deny rule wins over the user's edit
 		wantSame(t, "outcomes", []string{"denied: Permission denied: write secret: secret. Continue without it, or tell the user what you need.\nNote: the user edited this call. New arguments: {\"path\":\"secret\",\"text\":\"mine\"}"}, says(out))
 		out = ask(`{"path":3,"text":[]}`).Wait()
 		wantSame(t, "status", tool.StatusError, out[0].Status)
@@ -241,8 +241,8 @@ func TestPersonEditsArguments(t *testing.T) {
 	})
 }
 
-// After a person's no, what changes something and builds on it is not run. Reads go on, and so does what follows a
-// mere failure.
+// After the user denies a call, later calls that modify something don't run. Reads continue, and so do calls after a
+// failed one.
 func TestRefusalStopsWhatBuildsOnIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"deploy": "old", "b": "0"}), &desk{}

@@ -34,7 +34,7 @@ func traced(t *testing.T, cmd *exec.Cmd) (out string, seen []execution) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	cmd.Stdout, cmd.Stderr = file, file // files, so that nobody else waits for the command
+	cmd.Stdout, cmd.Stderr = file, file // files, so that only Wait waits for the command
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
 	failed := make(chan error)
 	go func() {

@@ -145,7 +145,7 @@ func (h *hostile) run(t *testing.T, binary string, args ...string) (out string, 
 	return traced(t, cmd)
 }
 
-// looks are commands that run unasked because they only read, and one that is asked about.
+// looks are read-only commands that run without approval, and one that needs it.
 var looks = []string{
 	"git status", "git diff", "git diff HEAD", "git log -p -1", "git show HEAD", "git branch", "git blame a.txt", "git ls-files", "git stash list",
 	"ls -la", "cat a.txt", "grep -r text .", "grep text a.txt", "rg text", "find . -name a.txt", "head -1 a.txt", "wc -l a.txt", "go version", "go env GOFLAGS",
@@ -186,8 +186,7 @@ func lookingModel(t *testing.T, dir string) string {
 	return server.URL
 }
 
-// Whatever a person starts in a folder that somebody sent them, no program of that folder is executed before they have
-// said that it may be.
+// Whatever a user starts in a directory from elsewhere, no program of that directory is executed before they approve it.
 func TestHostileFolderRunsNothing(t *testing.T) {
 	binary := buildAdze(t)
 	h := newHostile(t)
@@ -202,8 +201,8 @@ func TestHostileFolderRunsNothing(t *testing.T) {
 			t.Errorf("adze %v executed %v\n%s", args, bad, out)
 		}
 	}
-	// Where git is set up to run programs it is asked about; where only the environment and PATH lead into the folder,
-	// it runs.
+	// Where git is configured to run programs it needs approval; where only the environment and PATH lead into the
+	// directory, it runs.
 	h.lookAround(t, binary, map[string]int{"bash": 5, "ls": 1, "cat": 1, "git": 0})
 	h.calm(t)
 	h.lookAround(t, binary, map[string]int{"bash": 10, "ls": 1, "cat": 1, "git": 5, "grep": 1})

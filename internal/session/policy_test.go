@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// A server that the user trusts is not asked about, and gains nothing against what forbids or asks by rule.
+// Tools of a trusted server need no approval, unless a deny or ask rule matches.
 func TestTrustedServersRunUnasked(t *testing.T) {
 	world := permission.World{Roots: []string{"/app"}, Home: "/home/me"}
 	for _, c := range []struct {

@@ -35,7 +35,7 @@ func TestWhatEveryTurnCarriesIsSmall(t *testing.T) {
 	}
 }
 
-// Without a user, the model learns that nobody answers.
+// Without a user, the system prompt says that the session is non-interactive.
 func TestSystemPromptWithoutAUser(t *testing.T) {
 	for _, user := range []bool{true, false} {
 		s, err := Open(Env{Person: user, Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: Canonical(t.TempDir())})

@@ -162,7 +162,7 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// What a page says to those without scripts is told where it says nothing else.
+// The text for browsers without scripts is used if a page has no other text.
 func TestNoScript(t *testing.T) {
 	for page, want := range map[string]string{
 		`<div id=root></div><noscript>You need to enable JavaScript.</noscript>`: "You need to enable JavaScript.",
