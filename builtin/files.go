@@ -61,7 +61,7 @@ func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Pa
 		return workspace.Path{Abs: clean, Rel: clean, Given: name}, a.failure(workspace.Path{Rel: clean}, err)
 	}
 	if !p.Exists && strings.ContainsRune(name, utf8.RuneError) { // what JSON makes of bytes that are not UTF-8
-		return p, tool.BadParam(param, "path %q holds U+FFFD, which stands for bytes that are not valid UTF-8; give a name that is", name)
+		return p, tool.BadParam(param, "path %q contains U+FFFD, which replaces bytes that are not valid UTF-8. Use a name that is.", name)
 	}
 	if v := f.refusal(p, kind); v.State == ignore.Refused {
 		return p, tool.Errorf(tool.ExecutionDenied, "%s %s: %w; no tool can access it; continue without it", a.verb, p.Rel, v)

@@ -46,7 +46,7 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 	case strings.TrimSpace(a.Command) == "":
 		return nil, tool.BadParam("command", "must not be empty")
 	case strings.ContainsRune(a.Command, 0):
-		return nil, tool.BadParam("command", "holds a NUL byte, which no shell can be given")
+		return nil, tool.BadParam("command", "contains a NUL byte, which shells don't accept")
 	case !utf8.ValidString(a.Command):
 		return nil, tool.BadParam("command", "is not valid UTF-8")
 	case len(a.Command) > maxCommand:

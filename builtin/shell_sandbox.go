@@ -170,7 +170,7 @@ func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text 
 	}
 	id, err := s.jobs.Start(proc.Command{Line: c.command.Line, Dir: c.command.Dir, Env: s.boxes.env}, c.args.Command)
 	if err != nil {
-		return "", tool.Errorf(shellFailure, "run %s in the background once more: %w", label(c.args.Command), err)
+		return "", tool.Errorf(shellFailure, "run %s in the background again: %w", label(c.args.Command), err)
 	}
 	return why + " The user approved a retry outside the sandbox, in the background as " + id + ".", nil
 }

@@ -102,7 +102,7 @@ func checkTask(r *TaskRequest, types []TaskType) error {
 			names = append(names, t.Name)
 		}
 		if !known {
-			bad = append(bad, tool.Violation{Param: "subagent_type", Reason: fmt.Sprintf("there is no type %q; the types are %s", oneLine(r.Type, 60), oneLine(strings.Join(names, ", "), 1000))})
+			bad = append(bad, tool.Violation{Param: "subagent_type", Reason: fmt.Sprintf("unknown type %q (expected %s)", oneLine(r.Type, 60), oneLine(strings.Join(names, ", "), 1000))})
 		}
 	}
 	if len(bad) > 0 {

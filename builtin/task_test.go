@@ -46,7 +46,7 @@ func TestTaskArguments(t *testing.T) {
 		t.Error(d)
 	}
 	o := call(t, x, "task", args{"description": "look", "prompt": strings.Repeat("x", 1<<20), "subagent_type": "wizard"})
-	for _, want := range []string{"prompt: must have 1 to 100000 characters, got 1048576", `there is no type "wizard"; the types are general-purpose, explore`} {
+	for _, want := range []string{"prompt: must have 1 to 100000 characters, got 1048576", `unknown type "wizard" (expected general-purpose, explore)`} {
 		if o.Error == nil || !strings.Contains(o.Error.Message, want) {
 			t.Errorf("lacks %q: %+v", want, o.Error)
 		}

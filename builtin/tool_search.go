@@ -81,7 +81,7 @@ func foundTools(query string, found []tool.Declaration) tool.Result {
 		fmt.Fprintf(&b, "\n- %s: %s", d.Name, oneLine(d.Description, 200))
 	}
 	if missing := notSelected(query, found); len(missing) > 0 {
-		fmt.Fprintf(&b, "\nThere is no tool named %s.", oneLine(strings.Join(missing, ", "), 300))
+		fmt.Fprintf(&b, "\nUnknown tool: %s.", oneLine(strings.Join(missing, ", "), 300))
 	}
 	if len(found) == 0 {
 		b.WriteString(" Try other words, fewer of them, or a part of a name.")

@@ -229,7 +229,7 @@ func pageText(ctx context.Context, page *web.Page, found document.Type, format w
 		}
 		c.title, c.text, cut = doc.Title, doc.Text, cut || doc.Cut
 		if doc.Refresh != "" {
-			c.notes = append(c.notes, "The page sends browsers on to "+doc.Refresh+"; fetch that if it is what you want.")
+			c.notes = append(c.notes, "The page sends browsers on to "+doc.Refresh+". Fetch that URL if you need it.")
 		} else if c.text == "" && page.Size > 0 {
 			c.notes = append(c.notes, "The page has no text of its own; it is probably built by scripts, which are not run.")
 		}

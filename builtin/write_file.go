@@ -105,7 +105,7 @@ func (f *files) unchanged(c *change) *tool.Invocation {
 				return tool.Result{}, c.was.vanished(c.action)
 			}
 			return tool.Result{
-				Content: []tool.Part{tool.Text(fmt.Sprintf("No change: %s already holds exactly this content.", p.Abs))},
+				Content: []tool.Part{tool.Text(fmt.Sprintf("No change: %s already has exactly this content.", p.Abs))},
 				Display: c.fileDiff(),
 			}, nil
 		},

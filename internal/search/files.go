@@ -170,7 +170,7 @@ func (l *lister) visit(at *spot, name []byte, k kind) {
 func (l *lister) done() { slices.SortFunc(l.heap, l.req.compare) }
 
 func (l *lister) named(path string) error {
-	return fmt.Errorf("list files of %s: it is a file; give the folder it is in", path)
+	return fmt.Errorf("list files of %s: not a directory. Use the directory that the file is in", path)
 }
 
 func (l *lister) up(i int) {

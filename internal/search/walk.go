@@ -200,7 +200,7 @@ func (w *walk) begin(first *worker, rules *ignore.Rules, path string) error {
 		return first.visitor.named(path)
 	}
 	if !st.IsDir() {
-		return fmt.Errorf("search %s: neither a regular file nor a folder", path)
+		return fmt.Errorf("search %s: not a regular file or directory", path)
 	}
 	f, err := w.open(path, true)
 	if err != nil {

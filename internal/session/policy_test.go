@@ -102,7 +102,7 @@ func denialOf(t *testing.T, mode permission.Mode, rules [2][]string, access tool
 				Run: func(context.Context, *tool.Live) (tool.Result, error) { return tool.TextResult("done"), nil }}, nil
 		},
 	})
-	x := &tool.Executor{Registry: tool.NewRegistry(do), Policy: s.Policy.Judge, Ask: s.nobody}
+	x := &tool.Executor{Registry: tool.NewRegistry(do), Policy: s.Policy.Judge, Ask: s.denyAll}
 	b := x.Batch(t.Context())
 	b.Add(tool.Call{Name: "do", Args: []byte("{}")})
 	return b.Wait()[0]

@@ -18,7 +18,7 @@ const (
 	whyMCP    = "names MCP servers, which are started as programs"
 	whyCI     = "run by continuous integration"
 	whyHook   = "run as a hook"
-	whyEditor = "an editor or shell runs what stands here"
+	whyEditor = "editors or shells run its content"
 	whyLogin  = "run at login or by every shell"
 )
 
