@@ -49,8 +49,8 @@ type Options struct {
 	// modes, and the tools of plan mode are not offered.
 	Mode    func() string
 	SetMode func(mode string) error
-	// Person says that a user answers the executor's questions. Without one, tools that ask the user are not offered.
-	Person bool
+	// HasUser says that a user answers the executor's questions. Without one, tools that ask the user are not offered.
+	HasUser bool
 	// Session says that the tools serve a conversation: its front end passes News on to the model before each turn and
 	// loads context files at the start. Without it, tools that only matter in a conversation are not offered.
 	Session bool

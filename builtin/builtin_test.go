@@ -33,7 +33,7 @@ func open(t testing.TB, dir string) *Set {
 // wired are the options of a session that has everything but skills.
 func wired(dir string) Options {
 	return Options{
-		Dir: dir, Person: true, Session: true, Mode: func() string { return "default" }, SetMode: func(string) error { return nil },
+		Dir: dir, HasUser: true, Session: true, Mode: func() string { return "default" }, SetMode: func(string) error { return nil },
 		Task:      func(context.Context, TaskRequest) (tool.Result, error) { return tool.TextResult("done"), nil },
 		FindTools: func(context.Context, tool.Call, string, int) []tool.Declaration { return nil },
 	}

@@ -31,7 +31,7 @@ func newPlanner(t *testing.T, dir string, m permission.Mode, answer tool.Decisio
 	t.Helper()
 	p := &planner{answer: answer}
 	s, err := New(Options{
-		Dir: dir, State: filepath.Join(t.TempDir(), "state"), Person: true, Session: true,
+		Dir: dir, State: filepath.Join(t.TempDir(), "state"), HasUser: true, Session: true,
 		Mode: func() string { return string(p.policy.Mode()) },
 		SetMode: func(m string) error {
 			if p.fails {

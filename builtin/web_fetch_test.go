@@ -213,7 +213,7 @@ func TestWebFetchAccess(t *testing.T) {
 			t.Errorf("%s: %s", given, diff)
 		}
 		if got := string(inv.Confirm.(tool.Literal)); got != want[1] {
-			t.Errorf("%s: a person is asked %q", given, got)
+			t.Errorf("%s: the user is asked %q", given, got)
 		}
 	}
 }

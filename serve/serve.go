@@ -37,7 +37,7 @@ type Options struct {
 	// Tools are the names of the tools that are offered; nil offers all that the registry declares. A tool with Needs is
 	// offered only if Meets has them.
 	Tools []string
-	// Meets are the needs of tools that the sessions meet. tool.NeedsPerson is met only where the client can ask.
+	// Meets are the needs of tools that the sessions meet. tool.NeedsUser is met only where the client can ask.
 	Meets []tool.Need
 	// Abroad are the names of tools that reach beyond this machine although they are of a kind that only looks.
 	Abroad []string

@@ -64,7 +64,7 @@ func (s *session) list() []*mcp.Tool {
 // offers reports whether the client is offered a tool: one that is asked for, with all that it needs.
 func (s *session) offers(d tool.Declaration) bool {
 	opt := s.server.opt
-	met := d.Needs == "" || slices.Contains(opt.Meets, d.Needs) && (d.Needs != tool.NeedsPerson || s.client.CanAsk)
+	met := d.Needs == "" || slices.Contains(opt.Meets, d.Needs) && (d.Needs != tool.NeedsUser || s.client.CanAsk)
 	return met && (opt.Tools == nil || slices.Contains(opt.Tools, d.Name))
 }
 

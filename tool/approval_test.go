@@ -287,8 +287,8 @@ func TestWhoMayAllow(t *testing.T) {
 		"a nil asker refuses":        {&tool.Executor{}, plain, "denied: Permission denied: do it: no policy is set. It requires approval, and this session is non-interactive. Continue without it, or tell the user what you need."},
 		"the zero decision refuses":  {&tool.Executor{Policy: func(tool.Request) tool.Decision { return tool.Decision{} }, Ask: yes}, plain, "denied: Permission denied: do it. Continue without it, or tell the user what you need."},
 		"policy may allow":           {&tool.Executor{Policy: allow}, plain, "success: ran"},
-		"only a person may allow":    {&tool.Executor{Policy: allow}, must, "denied: Permission denied: do it: only the user can approve this. It requires approval, and this session is non-interactive. Continue without it, and put your question in your final answer."},
-		"a person allows":            {&tool.Executor{Policy: allow, Ask: yes}, must, "success: ran"},
+		"only a user may allow":      {&tool.Executor{Policy: allow}, must, "denied: Permission denied: do it: only the user can approve this. It requires approval, and this session is non-interactive. Continue without it, and put your question in your final answer."},
+		"a user allows":              {&tool.Executor{Policy: allow, Ask: yes}, must, "success: ran"},
 		"a panicking policy refuses": {&tool.Executor{Policy: func(tool.Request) tool.Decision { panic("oops") }, Ask: yes}, plain, "denied: Permission denied: do it: the policy failed: oops. Continue without it, or tell the user what you need."},
 		"a panicking asker refuses":  {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) { panic("oops") }}, plain, "denied: Permission denied: do it: no policy is set. It requires approval, and asking the user failed: the front end failed: oops. Continue without it, or tell the user what you need."},
 		"an asker that fails refuses": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
@@ -297,7 +297,7 @@ func TestWhoMayAllow(t *testing.T) {
 		"an asker knows who denied": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			return tool.Decision{Verdict: tool.Allow}, fmt.Errorf("the client: %w", tool.ErrDenied)
 		}}, plain, "denied: do it: the client: permission denied"},
-		"a person may cancel": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
+		"a user may cancel": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			return tool.Decision{}, context.Canceled
 		}}, plain, "cancelled: do it: cancelled by the user"},
 		"a yes beside an error is no yes": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {

@@ -74,7 +74,7 @@ type Need string
 
 // The needs.
 const (
-	NeedsPerson  Need = "person"  // a user who answers
+	NeedsUser    Need = "user"    // a user who answers
 	NeedsModel   Need = "model"   // a model for subagents
 	NeedsSession Need = "session" // an ongoing conversation
 )

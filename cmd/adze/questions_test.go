@@ -35,8 +35,8 @@ func TestSamplingRefused(t *testing.T) {
 		typed string
 		want  string
 	}{
-		"by the person": {"n\n", "sampling denied"},
-		"headless":      {"", "only the user can approve this"},
+		"by the user": {"n\n", "sampling denied"},
+		"headless":    {"", "only the user can approve this"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, asking)

@@ -127,7 +127,7 @@ func TestPlanTakesYesAndNo(t *testing.T) {
 		"name the files first": `denied: name the files first (plan)`,
 	} {
 		mode := "plan"
-		tools, err := builtin.New(builtin.Options{Dir: t.TempDir(), State: t.TempDir(), Person: true, Session: true, Mode: func() string { return mode }, SetMode: func(m string) error { mode = m; return nil }})
+		tools, err := builtin.New(builtin.Options{Dir: t.TempDir(), State: t.TempDir(), HasUser: true, Session: true, Mode: func() string { return mode }, SetMode: func(m string) error { mode = m; return nil }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,11 +25,11 @@ type ConversationOptions struct {
 
 // Conversation is a model at work with the session's tools, and the crew that it delegates to.
 type Conversation struct {
-	agent *agent.Agent
-	crew  *agent.Crew
-	shelf *agent.Catalog
-	wall  time.Duration
-	renew func() // a context file has changed
+	agent   *agent.Agent
+	crew    *agent.Crew
+	catalog *agent.Catalog
+	wall    time.Duration
+	renew   func() // a context file has changed
 }
 
 // Converse starts the session's conversation and ends the previous one. Subagents may name models of their own if the
@@ -38,15 +38,15 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	if s.talk != nil {
 		s.talk.crew.Close()
 	}
-	c := &Conversation{shelf: s.Outside.newCatalog(t.Model.Name()), wall: t.Limits.Wall}
+	c := &Conversation{catalog: s.Outside.newCatalog(t.Model.Name()), wall: t.Limits.Wall}
 	budget := &agent.Budget{Turns: t.Limits.Turns}
 	c.agent = agent.New(agent.Options{
-		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: t.History, System: s.system(), Observe: t.Observe, Catalog: c.shelf,
+		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: t.History, System: s.system(), Observe: t.Observe, Catalog: c.catalog,
 		News: func() []string { return append(s.tools.News(), c.crew.News()...) },
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
-		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.shelf,
+		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.catalog,
 	})
 	c.renew = func() { c.agent.SetSystem(s.system()) }
 	s.talk = c
@@ -59,7 +59,7 @@ func (s *Session) system() string {
 	if s.Policy.Mode() == permission.Plan {
 		extra += "\n" + planText + s.planEnd()
 	}
-	return agent.SystemPrompt(agent.Surroundings{Workspace: s.Folder.Path, Date: time.Now(), NoUser: !s.env.Person, Extra: extra})
+	return agent.SystemPrompt(agent.Surroundings{Workspace: s.Folder.Path, Date: time.Now(), NoUser: !s.env.HasUser, Extra: extra})
 }
 
 // planEnd is what a model does with its plan. Without a user to approve it, the plan is the answer.

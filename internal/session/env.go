@@ -13,8 +13,8 @@ type Env struct {
 	Helper  builtin.Helper // keeps commands from escaping
 	Home    string         // of the user
 	Version string
-	// Person reports whether a user is there who can be asked.
-	Person bool
+	// HasUser reports whether a user is there who can be asked.
+	HasUser bool
 	// Hurry is closed when the user doesn't want to wait at the end of the session; nil: they wait.
 	Hurry <-chan struct{}
 	// Tell shows the user a notice, without a newline at the end; nil: notices are dropped.

@@ -27,7 +27,7 @@ func TestTrustedServersRunUnasked(t *testing.T) {
 		{"ask rule", "mcp:ours", permission.Default, []string{"mcp__ours"}, nil, false, tool.Ask},
 		{"ask rule in yolo", "mcp:ours", permission.Yolo, []string{"mcp__ours"}, nil, false, tool.Ask},
 		{"deny rule", "mcp:ours", permission.Default, nil, []string{"mcp__ours"}, false, tool.Deny},
-		{"only a person", "mcp:ours", permission.Default, nil, nil, true, tool.Ask},
+		{"only a user", "mcp:ours", permission.Default, nil, nil, true, tool.Ask},
 	} {
 		rules, _, err := permission.ParseRules(nil, c.ask, c.deny)
 		if err != nil {

@@ -147,7 +147,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 	return builtin.Options{
 		Dir: dirs[0], AddDirs: dirs[1:], State: s.Folder.Home, AllRead: o.SingleCall, Sandbox: s.Folder.sandbox(s.Settings.Tools, dirs),
 		Helper: s.env.Helper, Environ: s.env.Environ, PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output,
-		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.setMode, Person: s.env.Person, Session: true, Exclude: s.out,
+		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.setMode, HasUser: s.env.HasUser, Session: true, Exclude: s.out,
 		FindTools: s.findTools, Task: s.delegate, Tasks: backgroundTasks{s}, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
 		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),
 		Remembered: func(string) {

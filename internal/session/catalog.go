@@ -24,7 +24,7 @@ func (o *Outside) Budget(model string) int {
 	if !search.Enabled {
 		return 0
 	}
-	// A threshold of nothing still lets a shelf be: everything is over it.
+	// A threshold of nothing still lets a catalog be: everything is over it.
 	return max(1, windowOf(o.settings, model)*min(max(search.Threshold, 0), 100)/100)
 }
 
@@ -75,9 +75,9 @@ func (s *Session) findTools(ctx context.Context, c tool.Call, query string, most
 		all := slices.DeleteFunc(s.Executor.Registry.All(), func(d tool.Declaration) bool { return d.Origin == "" })
 		return discover.Rank(query, all, most)
 	}
-	found := discover.Rank(query, s.talk.shelf.Tools(c.By), most)
+	found := discover.Rank(query, s.talk.catalog.Tools(c.By), most)
 	for _, d := range found {
-		s.talk.shelf.Reveal(c.By, d.Name)
+		s.talk.catalog.Reveal(c.By, d.Name)
 	}
 	return found
 }
