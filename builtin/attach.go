@@ -15,7 +15,7 @@ type Mention struct {
 	Text   string      // as it stands in the prompt, with the @
 	Absent bool        // it looks like a path, and no such file exists
 	Access tool.Access // what attaching it would read: to be judged before Attach
-	// Refused says why it cannot be attached whoever asks for it, such as an AI ignore file that matches it.
+	// Refused is why it can't be attached even with approval, such as an AI ignore file that matches it.
 	Refused error
 
 	target target

@@ -93,7 +93,7 @@ func BenchmarkReadEndOfLongFile(b *testing.B) {
 	b.ReportMetric(float64(m.Sys)/(1<<20), "MB-sys")
 }
 
-// A folder of 10,000 files: what is read is bounded by the budget, not by the tree.
+// A directory of 10,000 files: what is read is bounded by the budget, not by the tree.
 func BenchmarkReadManyOf10000(b *testing.B) {
 	dir := b.TempDir()
 	files := map[string]string{}

@@ -21,13 +21,13 @@ import (
 
 // Options says what the tools work on.
 type Options struct {
-	// Dir is the workspace: the folder that relative paths in messages begin at.
+	// Dir is the workspace: the directory that relative paths in messages begin at.
 	Dir string
 	// Imagined says that Dir need not exist: calls are judged, and none is run.
 	Imagined bool
-	// AddDirs are further folders of the workspace.
+	// AddDirs are further directories of the workspace.
 	AddDirs []string
-	// State is a folder of Adze's own, for the old content of files that had to be written in place. Empty: such
+	// State is a directory of Adze's own, for the old content of files that had to be written in place. Empty: such
 	// writes are refused.
 	State string
 	// AllRead lets every existing file count as read: for a session of one call.
@@ -38,15 +38,15 @@ type Options struct {
 	Environ []string
 	// PassEnv names variables that commands are given although they look like a credential.
 	PassEnv []string
-	// Sandbox says in which box commands run; its zero value is auto.
+	// Sandbox selects the sandbox that commands run in; its zero value is auto.
 	Sandbox Sandbox
 	// Output opens a file for the whole of a command's output, where that is too long to be given at once, and says
 	// where it is. Nil: the rest is lost, and the model told.
 	Output func(tool.Call) (io.WriteCloser, string, error)
 	// Remembered is called with a context file that a fact was added to, to load it at once; nil: the next session loads it.
 	Remembered func(path string)
-	// Mode tells the approval mode at present, SetMode changes it and has open questions judged anew. Nil: there are no
-	// modes, and the tools of plan mode are not offered.
+	// Mode tells the approval mode at present, SetMode changes it and has open questions judged again. Nil: there are
+	// no modes, and the tools of plan mode are not offered.
 	Mode    func() string
 	SetMode func(mode string) error
 	// HasUser says that a user answers the executor's questions. Without one, tools that ask the user are not offered.
@@ -137,7 +137,7 @@ func (s *Set) Tools() []tool.Tool {
 // that are not run. A call of a tool that nothing serves fails and reports why.
 func (s *Set) All() []tool.Tool { return slices.Clone(s.tools) }
 
-// Roots are the folders of the workspace, with links resolved: what a policy compares paths with.
+// Roots are the directories of the workspace, with links resolved: what a policy compares paths with.
 func (s *Set) Roots() []string { return s.files.ws.Roots() }
 
 // Close ends what the tools have left running.

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// open makes the tools of a session in a folder.
+// open makes the tools of a session in a directory.
 func open(t testing.TB, dir string) *Set {
 	t.Helper()
 	s, err := New(Options{Dir: dir, State: filepath.Join(t.TempDir(), "state")})
@@ -108,7 +108,7 @@ func TestDeclarations(t *testing.T) {
 	golden(t, "testdata/declarations.json", b.Bytes())
 }
 
-// Every parameter has a description, and every tool a summary for people, who are not "you" to it.
+// Every parameter has a description, and every tool a summary for users, who are not "you" to it.
 func TestEveryParameterIsDescribed(t *testing.T) {
 	s, err := New(wired(t.TempDir()))
 	if err != nil {
@@ -165,7 +165,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// put writes files below a folder.
+// put writes files below a directory.
 func put(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {

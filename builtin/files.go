@@ -56,7 +56,7 @@ func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Pa
 	if errors.As(err, &bad) {
 		return p, tool.BadParam(param, "%v", bad)
 	}
-	if err != nil { // a file where a folder should be, links in a circle
+	if err != nil { // a file where a directory should be, links in a circle
 		clean := filepath.Clean(name)
 		return workspace.Path{Abs: clean, Rel: clean, Given: name}, a.failure(workspace.Path{Rel: clean}, err)
 	}
@@ -90,7 +90,7 @@ func (f *files) open(p workspace.Path) (*os.File, error) {
 	return file, err
 }
 
-// below is the target of an access to all that lies in a folder.
+// below is the target of an access to everything in a directory.
 func below(abs string) string {
 	return strings.TrimSuffix(abs, "/") + "/"
 }

@@ -144,7 +144,7 @@ func TestPlanForm(t *testing.T) {
 	}
 }
 
-// In one answer: enter, a write that is refused, leave, a write that is done unasked, leave again.
+// In one answer: enter, a write that is refused, leave, a write that is done without approval, leave again.
 func TestPlanModeInOneBatch(t *testing.T) {
 	dir := t.TempDir()
 	p := newPlanner(t, dir, permission.Default, chose(`{"choice":"auto-edit"}`))

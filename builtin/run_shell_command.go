@@ -95,7 +95,7 @@ func hiddenIn(a runShellCommandArgs) []string {
 	return nil
 }
 
-// directory resolves the folder to run in.
+// directory resolves the directory to run in.
 func (s *shell) directory(name string) (dir workspace.Path, err error) {
 	if name == "" {
 		name = s.files.ws.Project()
@@ -129,7 +129,7 @@ type shellCall struct {
 	live    *tool.Live
 	access  []tool.Access
 	command proc.Command
-	before  string // what became of it in its box, if it runs once more without
+	before  string // the result in the sandbox, if it runs again without one
 }
 
 // What of a long output the model is given at once. The rest is in a file.
@@ -156,12 +156,12 @@ func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 	case id := <-r.moved:
 		return c.moved(id, p), nil
 	}
-	c.shell.leave(r) // it may be run once more
+	c.shell.leave(r) // it may be run again
 	quiet := p.Progress().Quiet
 	return c.ended(ctx, p.Wait(), whole.close(), quiet)
 }
 
-// unboxed runs the command once more, without its box.
+// unboxed runs the command again, without its sandbox.
 func (c *shellCall) unboxed(ctx context.Context, why string) (tool.Result, error) {
 	c.before = why + " The user approved a retry outside the sandbox; this is its result."
 	c.command.Sandbox, c.command.Env = nil, c.shell.boxes.env

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool/tooltest"
 )
 
-// shellIn makes the tools for a folder, with an environment of the test's own.
+// shellIn makes the tools for a directory, with an environment of the test's own.
 func shellIn(t *testing.T, dir string, env ...string) *Set {
 	t.Helper()
 	set, err := New(Options{

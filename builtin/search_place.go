@@ -12,7 +12,7 @@ import (
 
 // searchPlace is where a search looks.
 type searchPlace struct {
-	name   string // for people
+	name   string // for users
 	paths  []string
 	access []tool.Access
 	named  bool // one file was named: searching it was approved

@@ -94,8 +94,8 @@ func (s *shell) read(ctx context.Context, live *tool.Live, a shellOutputArgs) (t
 	return tool.Result{Content: []tool.Part{tool.Text(b.String())}, Display: tool.Literal(piece.Text)}, err
 }
 
-// settle is how long a reader that waits anyway goes on waiting once something was printed: often it is the last word,
-// and the end of the job is worth to be told with it.
+// settle is how long a waiting reader continues to wait after new output: often it is the last output, and the result can
+// include the end of the command.
 const settle = 50 * time.Millisecond
 
 // await reads, and waits a while if there is nothing new yet.

@@ -13,28 +13,29 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Sandbox says in which box commands run.
+// Sandbox selects the sandbox that commands run in.
 type Sandbox struct {
 	// Mode is one of
 	//
-	//	auto, or empty     what was approved unasked because it only reads runs in a read-only box, so that the kernel
-	//	                   holds it to that; all else runs without one
-	//	off                no boxes
-	//	read-only          every command runs in a box that writes nothing and has no network
-	//	workspace          every command, but for what only reads, may write to the workspace, temp and caches
+	//	auto, or empty     auto-approved read-only commands run in a read-only sandbox, so that the kernel
+	//	                   enforces it; other commands run without one
+	//	off                no sandbox
+	//	read-only          every command runs in a sandbox without writes and network
+	//	workspace          every command that isn't read-only may write to the workspace, temp and caches
 	//	workspace+network  the same, and reach the network
 	Mode string
-	// Write are further files and folders that the workspace modes may write to: caches, a device.
+	// Write are further files and directories that the workspace modes may write to: caches, a device.
 	Write []string
 	// UnixSockets lets commands reach sockets that are files, such as Docker's.
 	UnixSockets bool
-	// Bubblewrap makes the boxes with the program bwrap.
+	// Bubblewrap uses the program bwrap for sandboxes.
 	Bubblewrap bool
-	// Environ makes the environment of what was approved unasked from a full one; nil: a short list of harmless names.
+	// Environ makes the environment of auto-approved commands from a full one; nil: a short list of
+	// harmless names.
 	Environ func(environ []string) []string
 }
 
-// boxes makes the boxes of a session.
+// boxes makes the sandboxes of a session.
 type boxes struct {
 	Sandbox
 	auto  bool
@@ -42,7 +43,7 @@ type boxes struct {
 	roots []string
 	state string
 	env   []string // the full one
-	short []string // that of read-only boxes
+	short []string // that of read-only sandboxes
 }
 
 func newBoxes(o Options, f *files, base, env []string) (*boxes, error) {
@@ -67,7 +68,7 @@ func readsOnly(d tool.Decision) bool {
 	return slices.Equal(d.Grant, []tool.Access{{Verb: tool.Reads, Target: "*"}})
 }
 
-// box puts a command into the box that its decision calls for.
+// box puts a command into the sandbox that its decision requires.
 func (b *boxes) box(c *proc.Command, d tool.Decision) {
 	mode := b.mode
 	reads := readsOnly(d) && (b.auto || mode != sandbox.Off)
@@ -76,13 +77,13 @@ func (b *boxes) box(c *proc.Command, d tool.Decision) {
 	}
 	c.Sandbox, c.Env = nil, b.env
 	if readsOnly(d) || mode == sandbox.ReadOnly {
-		c.Env = b.short // what was read of a command holds in no other environment, box or not
+		c.Env = b.short // the verdict about a command is only valid in this environment
 	}
 	if b.auto && !reads || mode == sandbox.Off {
 		return
 	}
 	c.Sandbox = b.spec(mode)
-	c.Sandbox.BestEffort = b.auto // the verdict was the same without a box
+	c.Sandbox.BestEffort = b.auto // the verdict was the same without a sandbox
 }
 
 func (b *boxes) spec(mode sandbox.Mode) *sandbox.Spec {
@@ -152,7 +153,7 @@ func (c *shellCall) remember(id string) {
 	c.shell.boxed[id] = c
 }
 
-// offer asks, once, whether a job that failed for its box's sake may run once more without, and says what came of it.
+// offer asks, once, whether a background command that its sandbox blocked may run again without one, and reports the result.
 func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text string, err error) {
 	if job.Running {
 		return "", nil

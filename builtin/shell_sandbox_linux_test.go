@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// boxedIn is the tools of a folder with boxes, under a policy that grants commands that begin with cat or touch
+// boxedIn is the tools of a directory with boxes, under a policy that grants commands that begin with cat or touch
 // nothing but to read, and allows or asks about others.
 func boxedIn(t *testing.T, dir string, s Sandbox, others tool.Verdict, ask tool.Asker) *tool.Executor {
 	t.Helper()
@@ -216,7 +216,7 @@ func TestSandboxWithoutHelper(t *testing.T) {
 // What can't be cleaned up after an earlier run is reported, and stops nothing.
 func TestUncleanEarlierRun(t *testing.T) {
 	state := t.TempDir()
-	if err := os.WriteFile(state+"/proc", nil, 0o600); err != nil { // the ledger's folder
+	if err := os.WriteFile(state+"/proc", nil, 0o600); err != nil { // the ledger's directory
 		t.Fatal(err)
 	}
 	set, err := New(Options{Dir: t.TempDir(), State: state, Helper: testHelper, Sandbox: Sandbox{Mode: "off"}})

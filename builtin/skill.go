@@ -21,7 +21,7 @@ type skillArgs struct {
 type Skill struct {
 	Name        string
 	Description string                 // when to use it
-	Dir         string                 // what its text refers to lies here
+	Dir         string                 // the files that its text refers to
 	Load        func() (string, error) // the text
 }
 

@@ -27,9 +27,9 @@ type TaskType struct {
 
 // TaskRequest is a task for a subagent.
 type TaskRequest struct {
-	Description string // in a few words, for people
+	Description string // in a few words, for users
 	Prompt      string
-	Type        string // the name of a TaskType; "" leaves the choice to whoever runs it
+	Type        string // the name of a TaskType; "" is the default type
 	Background  bool
 	Live        *tool.Live // of the call that delegates: see [tool.Executor.Child]
 }

@@ -99,7 +99,7 @@ func orNone(s string) string {
 	return s
 }
 
-// notSelected are the names that a select: query asked for in vain.
+// notSelected are the unknown names of a select: query.
 func notSelected(query string, found []tool.Declaration) []string {
 	names, ok := strings.CutPrefix(query, "select:")
 	if !ok {

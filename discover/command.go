@@ -29,7 +29,7 @@ var ErrNoCall = errors.New("tools.toolDiscoveryCommand is set without a call com
 type Command struct {
 	Discover string        // prints a JSON array of function declarations
 	Call     string        // is given a tool's name as its last word and the arguments as JSON on stdin
-	Dir      string        // where both run: the project's folder
+	Dir      string        // where both run: the project's directory
 	Env      []string      // their whole environment; nil is that of this process without credentials
 	Wait     time.Duration // for the discovery; 0 is 10 s
 	Timeout  time.Duration // for a call; 0 is 10 minutes

@@ -28,7 +28,7 @@ func withDeadline(ctx context.Context, allowed time.Duration) (context.Context, 
 	return ctx, d
 }
 
-// extend begins the time anew.
+// extend begins the time again.
 func (d *deadline) extend() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

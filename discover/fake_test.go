@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// fake is a server written down to the letter, without the SDK, so that it can misbehave.
+// fake is a server written down exactly, without the SDK, so that it can misbehave.
 type fake struct {
 	mode string
 	mu   sync.Mutex

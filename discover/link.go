@@ -55,7 +55,7 @@ type attempt struct {
 	s    *session
 	err  error
 
-	late chan struct{} // closed when it has taken longer than it may, and goes on all the same
+	late chan struct{} // closed when it timed out and continues in the background
 
 	// The link's mu guards these.
 	began  time.Time // zero: it waits for its turn
@@ -290,7 +290,7 @@ func (l *link) watch(s *session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.session != s {
-		return // it was let go on purpose
+		return // it was closed on purpose
 	}
 	l.session = nil
 	if l.closed {
@@ -333,7 +333,7 @@ func (l *link) changed() {
 	l.refresh.Reset(debounce)
 }
 
-// relist asks the running server anew for all that it offers.
+// relist asks the running server again for all that it offers.
 func (l *link) relist() {
 	l.mu.Lock()
 	s := l.session

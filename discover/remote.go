@@ -78,7 +78,7 @@ func (t *remoteTool) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invo
 	}, nil
 }
 
-// run calls the tool. A call that was lost with its connection is made once more if that is safe: if its request never
+// run calls the tool. A call that was lost with its connection is made again if that is safe: if its request never
 // left, or the server says that repeating it does no harm.
 func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMessage) (tool.Result, error) {
 	for first := true; ; first = false {

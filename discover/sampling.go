@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Sampling is a server's wish that the session's model answers something.
+// Sampling is a server's request to the session's model.
 type Sampling struct {
 	Server      string
 	System      string

@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Registry *tool.Registry // is given the tools of each server under its Origin, and again when they change; nil: none
 	Dir      string         // where servers that are commands run, unless they say otherwise
-	State    string         // folder for manifests, logs and tokens; empty: nothing is kept
+	State    string         // directory for manifests, logs and tokens; empty: nothing is kept
 	Environ  []string       // what servers may get of it is little: see serverEnv; nil is os.Environ()
 	Name     string         // the client name that servers get; empty: adze
 	Version  string         // likewise; empty: dev
@@ -37,7 +37,7 @@ type Options struct {
 	Changed func(alias string)
 
 	hold   time.Duration // how long a start keeps its slot; 0 is slotHold
-	finish time.Duration // how long Close lets an install go on; 0 is installGrace
+	finish time.Duration // how long Close waits for an install; 0 is installGrace
 }
 
 func (o *Options) start() time.Duration { return orDuration(o.Start, time.Minute) }

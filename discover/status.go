@@ -96,7 +96,7 @@ func (s *Servers) Logs(alias string) ([]string, error) {
 	return l.log.lines(), nil
 }
 
-// Reconnect ends a server if it runs and starts it anew, whatever happened before.
+// Reconnect ends a server if it runs and starts it again, whatever happened before.
 func (s *Servers) Reconnect(ctx context.Context, alias string) error {
 	l, err := s.link(alias)
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *Servers) Reconnect(ctx context.Context, alias string) error {
 	return err
 }
 
-// Trusted reports whether a tool's origin is a server that is configured with trust: its tools may run unasked. That
-// the configuration itself may be trusted is for the caller to see to.
+// Trusted reports whether a tool's origin is a server that is configured with trust: its tools may run without
+// approval. That the configuration itself may be trusted is for the caller to see to.
 func (s *Servers) Trusted(origin string) bool {
 	alias, ok := strings.CutPrefix(origin, "mcp:")
 	l := s.links[alias]

@@ -47,8 +47,8 @@ func (e *notReadingError) Unwrap() []error { return []error{io.ErrClosedPipe, e.
 
 // process is a server that we started, and the transport to it.
 //
-// The SDK has one of its own. This one reads lines of any length in bounded memory, steps over what is no message,
-// refuses floods of requests, lets a write be given up, keeps stderr, and ends the whole process group.
+// The SDK has one of its own. This one reads lines of any length in bounded memory, skips invalid messages,
+// limits pending requests, can cancel a write, keeps stderr, and stops the whole process group.
 type process struct {
 	cmd  *exec.Cmd
 	log  *serverLog
@@ -56,7 +56,7 @@ type process struct {
 	gone chan struct{} // closed when we have ended what was left of it
 
 	launcher bool            // it may install the server first
-	install  time.Duration   // how long that may go on when we end it
+	install  time.Duration   // how long that may continue when we stop it
 	urgent   <-chan struct{} // closed: no longer; nil: never
 	answered atomic.Bool     // the server has taken part in a handshake
 

@@ -165,7 +165,7 @@ func TestCrashInTheMiddle(t *testing.T) {
 	if o := d.call(t.Context(), "fake__echo", `{"text":"again"}`); o.Result.Text() != "echo again" {
 		t.Errorf("after the crash: %+v", o)
 	}
-	// A call that changes nothing is made once more.
+	// A call that changes nothing is made again.
 	mark := filepath.Join(t.TempDir(), "mark")
 	if o := d.call(t.Context(), "fake__crash_read", fmt.Sprintf(`{"text":%q}`, mark)); o.Result.Text() != "second try" {
 		t.Errorf("%+v", o)
@@ -335,7 +335,7 @@ func TestHugeAnswer(t *testing.T) {
 	}
 }
 
-// resetPeak begins anew, without what earlier tests left in this process.
+// resetPeak begins again, without what earlier tests left in this process.
 func resetPeak() {
 	debug.FreeOSMemory()
 	os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)

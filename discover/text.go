@@ -47,7 +47,7 @@ func clip(s string, most int) string {
 	return s
 }
 
-// indent writes JSON for people.
+// indent writes JSON for users.
 func indent(raw json.RawMessage) string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {

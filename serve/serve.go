@@ -51,7 +51,7 @@ type Client struct {
 	// Ask sends an approval request to the client. A client that cannot ask or that declines is a *Denied. A session that
 	// wants to know what was answered, such as the rule of an approval for the session, wraps it.
 	Ask   tool.Asker
-	Roots []string // folders that it works in, as it says; nil if it does not say. They may narrow, never widen
+	Roots []string // directories that it works in, as it says; nil if it does not say. They may narrow, never widen
 }
 
 // Server serves tools.

@@ -122,7 +122,7 @@ func TestQuestionIsAskedAgainWhenItShowsSomethingElse(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0 x", "b": "0"}), &desk{}
 		x := w.executor()
 		x.Ask, x.Policy = d.ask, func(r tool.Request) tool.Decision {
-			if r.Call.Name == "write" { // by another batch, unasked
+			if r.Call.Name == "write" { // by another batch, without approval
 				return tool.Decision{Verdict: tool.Allow}
 			}
 			return askAbout(r)

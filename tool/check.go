@@ -17,8 +17,8 @@ type checker struct {
 	steps int
 }
 
-// maxSteps bounds the work on one call: a schema from outside can be small and name itself twice at every turn. What
-// is not reached forbids nothing.
+// maxSteps bounds the work on one call: an external schema can be small and refer to itself twice at every level. What
+// is not reached is not checked.
 const maxSteps = 300_000
 
 // check reports everything about v that the schema forbids. Numbers in v are json.Number.

@@ -85,7 +85,7 @@ func TestBuiltinComesFirst(t *testing.T) {
 	wantSame(t, "declared", []string{"edit of ", "mine of mcp:x"}, names)
 }
 
-// A rule names a tool by its display name or by a class name too: a tool from outside that goes by one of these would be
+// A rule names a tool by its display name or by a class name too: an external tool that goes by one of these would be
 // covered by a rule that was written for the built-in one.
 func TestNamesOfRulesCannotBeTaken(t *testing.T) {
 	reader := named("read_file", "")

@@ -109,7 +109,7 @@ func (d Declaration) Title() string {
 	return d.Name
 }
 
-// Brief is one line for lists that people read: the summary, or the first sentence of the description.
+// Brief is one line for lists that users read: the summary, or the first sentence of the description.
 func (d Declaration) Brief() string {
 	if d.Summary != "" {
 		return d.Summary

@@ -169,7 +169,7 @@ func execName(proc string, aux []byte) string {
 	return "(unknown)"
 }
 
-// below are those that come from a folder, or whose origin is not known.
+// below are those that come from a directory, or whose origin is not known.
 func below(dir string, seen []execution) (found []execution) {
 	for _, e := range seen {
 		for _, path := range []string{e.path, e.exe} {

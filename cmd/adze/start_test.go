@@ -43,7 +43,7 @@ func TestNoPackageInitIsSlow(t *testing.T) {
 	}
 }
 
-// buildAdze builds the program as people have it.
+// buildAdze builds the program as users have it.
 func buildAdze(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "adze")

@@ -140,7 +140,7 @@ func (t *terminal) fillField(ctx context.Context, f formField, answer map[string
 	return fmt.Errorf("%s: too many invalid answers", tool.Visible(f.name))
 }
 
-// maxWrong is the number of invalid answers after which a form is given up.
+// maxWrong is the number of invalid answers after which a form is canceled.
 const maxWrong = 5
 
 // words is what a user can type into the field, said in a sentence.

@@ -133,7 +133,7 @@ func describeServers(all []listed) string {
 	return table(rows) + below.String()
 }
 
-// openServer opens a session with one server of the settings, and nothing else from outside.
+// openServer opens a session with one server of the settings and no other external tools.
 func openServer(env Env, o *options, alias string) (*session.Session, error) {
 	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
@@ -241,7 +241,7 @@ func mcpReconnect(ctx context.Context, env Env, o *options, words []string) erro
 	})
 }
 
-// reconnectAll goes on where a server fails, and fails in the end.
+// reconnectAll continues after a server that fails, and returns all errors at the end.
 func reconnectAll(ctx context.Context, env Env, o *options) error {
 	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
-// sandboxRun lets a user try a box: a command with their own terminal, in a box as their settings make it.
+// sandboxRun runs a command in a sandbox with the user's settings and terminal.
 func sandboxRun(ctx context.Context, env Env, o *options, words []string) error {
 	if len(words) == 0 {
 		return usagef("usage: adze sandbox run [--mode MODE] [--backend NAME] -- COMMAND [ARGUMENTS]")

@@ -83,7 +83,7 @@ func (e *PageRangeError) Error() string {
 }
 
 // stopped is thrown out of the library, which has no other way to be stopped. It is a runtime.Error because the
-// library goes on after panics that are not.
+// library continues after panics that are not.
 type stopped struct{ error }
 
 func (stopped) RuntimeError() {}

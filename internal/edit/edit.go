@@ -70,9 +70,9 @@ type Place struct {
 
 // Match is a found edit.
 //
-// Spans lie inside the places and are usually narrower: lines that Old and New have in common, and the characters that
+// Spans are inside the places and are usually narrower: lines that Old and New have in common, and the characters that
 // the rest begins and ends with, are left alone. So on a relaxed rung what the edit does not change keeps the text's
-// own blanks, quotes and indentation, and in a file of mixed line endings unchanged lines keep theirs.
+// own whitespace, quotes and indentation, and in a file of mixed line endings unchanged lines keep theirs.
 type Match struct {
 	Rung   Rung
 	Places []Place

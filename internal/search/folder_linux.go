@@ -36,7 +36,7 @@ func openFolder(path string, named bool) (folder, error) {
 	return f, nil
 }
 
-// identify finds out what kind of file system the folder is on, from its parent when that is on the same.
+// identify finds out what kind of file system the directory is on, from its parent when that is on the same.
 func (f *linuxFolder) identify(parent *linuxFolder) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(f.fd, &st); err != nil {

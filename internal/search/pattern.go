@@ -24,7 +24,7 @@ type Query struct {
 	Pattern    string
 	Fixed      bool // the pattern is plain text
 	Case       Case
-	Multiline  bool // a match may span lines; otherwise it lies within one
+	Multiline  bool // a match may span lines; otherwise it is within one
 	DotNewline bool // with Multiline: "." matches line ends too
 }
 
@@ -91,7 +91,7 @@ func Compile(q Query) (*Pattern, error) {
 	return p, nil
 }
 
-// Find tells where the first match lies in a text, for showing it; ok is false when there is none.
+// Find returns where the first match in a text is, for display; ok is false if there is none.
 func (p *Pattern) Find(text string) (start, end int, ok bool) {
 	loc := p.full.FindStringIndex(text)
 	if loc == nil {

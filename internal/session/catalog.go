@@ -68,7 +68,7 @@ func windows() []window {
 	return all
 }
 
-// findTools finds external tools and has them declared to whoever asked.
+// findTools finds external tools and declares them to the agent that asked.
 func (s *Session) findTools(ctx context.Context, c tool.Call, query string, most int) []tool.Declaration {
 	s.Outside.Settle(ctx)
 	if s.talk == nil { // tools are declared to no model; a user may search for them

@@ -70,8 +70,7 @@ func (s *Session) planEnd() string {
 	return "reply with the full plan."
 }
 
-// Run runs a prompt, and goes on while subagents in the background still have something to report: all of it in the
-// time there is.
+// Run runs a prompt, and continues while background subagents still have something to report, within the time limit.
 func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
 	if c.wall > 0 {
 		var cancel context.CancelFunc

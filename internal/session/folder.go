@@ -82,7 +82,7 @@ func (f Folder) tellNotes(s *settings.Settings) {
 // Trust is the store of the user's trusted projects.
 func (f Folder) Trust() *trust.Store { return trust.Open(f.Home) }
 
-// places are where definitions lie.
+// places are the directories of definitions.
 func (f Folder) places(trusted bool) contextfiles.Places {
 	user := []string{f.Home}
 	if f.env.Home != "" {

@@ -155,12 +155,12 @@ func (o *Outside) begin(servers map[string]discover.Server, problems []Problem) 
 	o.executor.Policy = trusting(o.executor.Policy, o.servers.Trusted)
 }
 
-// Settle waits for the external tools that are still on their way, and tells once what failed. Nothing here stops
-// the run: it goes on with the tools that are there.
+// Settle waits for the external tools that are still starting, and reports once what failed. The run continues with the
+// tools that are there.
 func (o *Outside) Settle(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).Wait) }
 
-// WaitLikely is Settle for a user who waits for an answer: a server that kept them waiting in vain is not waited for
-// again.
+// WaitLikely is Settle for a user who waits for an answer: it doesn't wait for a server that timed out
+// before.
 func (o *Outside) WaitLikely(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).WaitLikely) }
 
 func (o *Outside) settleWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) {

@@ -38,7 +38,7 @@ func Denied(s *settings.Settings) []settings.Entry {
 	return slices.Concat(s.Permissions.Deny, s.Tools.Exclude)
 }
 
-// setMode changes the approval mode and has open questions judged anew.
+// setMode changes the approval mode and has open questions judged again.
 func (s *Session) setMode(mode string) error {
 	m, err := permission.ParseMode(mode)
 	if err != nil {

@@ -63,7 +63,7 @@ type Options struct {
 	AllWarnings bool
 }
 
-// Open reads the settings and makes the tools and the policy. It starts nothing from outside.
+// Open reads the settings and makes the tools and the policy. It starts no external tools.
 func Open(env Env, o Options) (*Session, error) {
 	folder, err := env.Folder(o.Dir)
 	if err != nil {

@@ -29,7 +29,7 @@ func (w *writer) keepTo(offset int) error {
 	return nil
 }
 
-// skipTo goes on to an offset of the shown text.
+// skipTo continues at an offset of the shown text.
 func (w *writer) skipTo(offset int) error {
 	if offset < len(w.doc.Text) && !utf8.RuneStart(w.doc.Text[offset]) {
 		return fmt.Errorf("edit at byte %d: that is inside a character", offset)

@@ -72,7 +72,7 @@ func (p *Page) encoding() string {
 	case validUTF8(p.Body, p.Incomplete != ""):
 		return "utf-8" // text of any other encoding is not valid UTF-8 by chance
 	case declared == "utf-8":
-		return "" // it lies
+		return "" // it is wrong
 	case declared == "replacement":
 		return "utf-8"
 	}

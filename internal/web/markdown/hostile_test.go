@@ -96,7 +96,7 @@ func TestLongTokens(t *testing.T) {
 	}
 }
 
-// Elements that are never closed are not made anew in every paragraph.
+// Elements that are never closed are not made again in every paragraph.
 func TestOpenMarks(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("<p>")
