@@ -32,6 +32,8 @@ type Options struct {
 	Budget *Budget
 	// MaxTokens limits each answer of the model; 0: the server decides.
 	MaxTokens int
+	// Effort and CacheKey are sent with each request: see [model.Request].
+	Effort, CacheKey string
 	// Catalog, if not nil, defers the declarations of external tools where there are too many.
 	Catalog *Catalog
 	// Path is the path of a subagent, as in [tool.Call].By; "" is the first agent.

@@ -51,7 +51,7 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 	}
 	a := New(Options{
 		Model: m.model, Executor: m.executor, System: m.role.system(base, m.name), Limits: Limits{Turns: turns},
-		Budget: o.Budget, MaxTokens: o.MaxTokens, Catalog: o.Catalog, Path: m.path,
+		Budget: o.Budget, MaxTokens: o.MaxTokens, Effort: o.Effort, CacheKey: o.CacheKey + "/" + m.path, Catalog: o.Catalog, Path: m.path,
 		Observe: func(e Event) {
 			if m.note(e) && show != nil {
 				show(m.display(statusRunning, ""))

@@ -152,7 +152,7 @@ func (j *jsonOutput) answered(parent *string, e agent.Answered) {
 		case model.Text:
 			content = append(content, map[string]any{"type": "text", "text": string(p)})
 		case model.Thought:
-			content = append(content, map[string]any{"type": "thinking", "thinking": p.Text})
+			content = append(content, map[string]any{"type": "thinking", "thinking": string(p)})
 		case model.Call:
 			content = append(content, map[string]any{"type": "tool_use", "id": p.ID, "name": p.Name, "input": input(p.Args)})
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/model/openai"
 )
 
@@ -49,7 +50,7 @@ func askLocal(ctx context.Context, address string) string {
 	if err != nil || !net.ParseIP(u.Hostname()).IsLoopback() {
 		return ""
 	}
-	m, err := openai.Open(ctx, openai.Options{BaseURL: address, Retry: openai.Retry{Times: -1}})
+	m, err := openai.Open(ctx, openai.Options{BaseURL: address, Retry: api.Retry{Times: -1}})
 	if err != nil {
 		return ""
 	}

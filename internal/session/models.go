@@ -115,6 +115,7 @@ func openModel(ctx context.Context, env Env, name string) (closer, error) {
 		BaseURL: env.Getenv("OPENAI_BASE_URL"),
 		Key:     env.Getenv("OPENAI_API_KEY"),
 		Model:   cmp.Or(name, env.Getenv("OPENAI_MODEL")),
+		KeyName: "OPENAI_API_KEY", URLName: "OPENAI_BASE_URL",
 	}
 	if o.BaseURL == "" && o.Key == "" {
 		var first string

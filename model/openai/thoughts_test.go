@@ -39,6 +39,8 @@ func TestThoughtsGoBack(t *testing.T) {
 		{"reasoning", answer{Thought: "hm", Field: "reasoning", Calls: read}, `"reasoning":"hm"`},
 		{"not streamed", answer{Thought: "hm", Calls: read, Faults: faults{Plain: true}}, `"reasoning_content":"hm"`},
 		{"both fields", answer{Raw: `data: {"choices":[{"delta":{"reasoning_content":"hm","reasoning":"hm","tool_calls":[{"index":0,"id":"a","function":{"name":"read","arguments":"{}"}}]},"finish_reason":"stop"}]}` + "\n\n"}, `"reasoning_content":"hm"`},
+		{"an empty one", answer{Raw: `data: {"choices":[{"delta":{"reasoning_content":"","tool_calls":[{"index":0,"id":"a","function":{"name":"read","arguments":"{}"}}]},"finish_reason":"stop"}]}` + "\n\n"}, `"reasoning_content":""`},
+		{"without calls", answer{Thought: "hm", Text: "a"}, ""},
 		{"none", answer{Calls: read}, ""},
 		{"tags", answer{Text: "<think>hm</think>", Calls: read}, ""},
 	} {
@@ -72,6 +74,7 @@ func TestLearnsHowThoughtsGoBack(t *testing.T) {
 	const missing = `{"error":{"message":"Missing ` + "`reasoning_content`" + ` field in the assistant message at message index 1."}}`
 	const unknown = `{"message":"messages.1.assistant.reasoning_content: property 'messages.1.assistant.reasoning_content' is unsupported"}`
 	empty := `"reasoning_content":""`
+	read := []call{{ID: "a", Name: "read", Args: json.RawMessage(`{}`)}}
 	history := []model.Message{model.Prompt("hi"), {Role: model.Assistant, Parts: []model.Part{model.Text("hello")}}, model.Prompt("more")}
 	t.Run("wants it", func(t *testing.T) {
 		m, _ := open(t, script{Answers: []answer{
@@ -83,11 +86,11 @@ func TestLearnsHowThoughtsGoBack(t *testing.T) {
 	t.Run("does not take it", func(t *testing.T) {
 		thought := `"reasoning_content":"hm"`
 		m, _ := open(t, script{Answers: []answer{
-			{Thought: "hm", Text: "hello"},
+			{Thought: "hm", Text: "hello", Calls: read},
 			{Expect: []string{thought}, Status: 400, Raw: unknown}, {Expect: []string{thought}, Status: 400, Raw: unknown},
 			{Absent: []string{"reasoning"}, Text: "a"}, {Absent: []string{"reasoning"}, Text: "b"},
 		}})
-		messages := append(answered(t, m, history[:1])[:2], model.Prompt("more"))
+		messages := append(answered(t, m, history[:1]), model.Prompt("more"))
 		answered(t, m, messages)
 		answered(t, m, messages)
 	})
