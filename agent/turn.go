@@ -77,7 +77,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 func (t *turn) listen(ctx context.Context) error {
 	a := t.agent
 	request := model.Request{
-		System:    a.view.system(a.told()),
+		System:    a.view.system(a.o.System),
 		Messages:  a.History(),
 		Tools:     t.tools,
 		MaxTokens: a.o.MaxTokens,
@@ -175,6 +175,17 @@ func (t *turn) call(c tool.Call) {
 		t.held = append(t.held, c)
 		return
 	}
+	t.start(c)
+}
+
+// start runs a call. If its tool was declared and has disappeared since, the call fails with the reason.
+func (t *turn) start(c tool.Call) {
+	if _, known := t.declaration(c); !known {
+		if reason := t.agent.view.gone(c.Name); reason != "" {
+			t.batch.Refuse(c, tool.NotRegistered, reason)
+			return
+		}
+	}
 	t.batch.Add(c)
 }
 
@@ -202,7 +213,7 @@ func (t *turn) release(ctx context.Context, err error) {
 		case t.reason == model.Length && t.edits(c):
 			t.batch.Refuse(c, tool.OutputTruncated, c.Name+": "+cutText)
 		default:
-			t.batch.Add(c)
+			t.start(c)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"os"
+	"time"
 
 	"github.com/adze-dev/adze/builtin"
 )
@@ -13,6 +14,7 @@ type Env struct {
 	Helper  builtin.Helper // keeps commands from escaping
 	Home    string         // of the user
 	Version string
+	Now     func() time.Time // nil: time.Now
 	// Person reports whether a user is there who can be asked.
 	Person bool
 	// Tell tells the user what they should know, in a line without an end; nil: nobody is told.
@@ -25,6 +27,13 @@ func (env Env) tell(note string) {
 	if env.Tell != nil {
 		env.Tell(note)
 	}
+}
+
+func (env Env) now() time.Time {
+	if env.Now != nil {
+		return env.Now()
+	}
+	return time.Now()
 }
 
 // variable looks a variable of the environment up.

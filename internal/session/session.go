@@ -148,7 +148,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),
 		Remembered: func(string) {
 			if s.talk != nil {
-				s.talk.renew()
+				s.talk.news.remembered()
 			}
 		},
 	}

@@ -113,6 +113,10 @@ func keys() []key {
 			put: text(func(s *Settings) *string { return &s.Model.Name }),
 		},
 		{
+			name: "model.reasoningEffort",
+			put:  text(func(s *Settings) *string { return &s.Model.Effort }),
+		},
+		{
 			name: "permissions.allow", also: []string{"allowedTools", "tools.allowed"},
 			put: entries(func(s *Settings) *[]Entry { return &s.Permissions.Allow }),
 		},

@@ -64,6 +64,7 @@ type Context struct {
 // Model is which model is asked.
 type Model struct {
 	Name   string // "" if nobody chose one
+	Effort string // how long the model thinks; "": the server decides
 	Window int    // tokens of its context; 0 or less: what is known of the name
 }
 
