@@ -16,6 +16,8 @@ type answer struct {
 	think   api.Joint
 	thought sealed // what goes back
 	tags    thinkTags
+	written written // finds calls in the text
+	found   int     // calls that it found
 	calls   calls
 	reason  string
 	usage   json.RawMessage
@@ -47,6 +49,11 @@ func (a *answer) Salvage() error {
 	if a.out.Begun() || len(complete) > 0 {
 		if err := a.emitText(a.tags.rest()); err != nil {
 			return err
+		}
+		if _, text := a.written.rest(false); text != "" {
+			if err := a.emitPlain(text); err != nil {
+				return err
+			}
 		}
 	}
 	if err := a.emitCalls(complete); err != nil || !a.out.Begun() {
@@ -117,7 +124,12 @@ func (a *answer) Finish() error {
 	if err := a.emitText(a.tags.rest()); err != nil {
 		return err
 	}
-	if err := a.emitCalls(a.calls.rest()); err != nil {
+	found, text := a.written.rest(len(a.calls.list) == 0 && reason(a.reason) != model.Length)
+	if err := a.emitPlain(text); err != nil {
+		return err
+	}
+	a.found = len(found)
+	if err := a.emitCalls(append(a.calls.rest(), found...)); err != nil {
 		return err
 	}
 	if err := a.emitSealed(); err != nil {
@@ -138,10 +150,11 @@ func (a *answer) endReason() model.Reason {
 	if r == "" {
 		r = model.Stop
 	}
-	if r == model.Stop && len(a.calls.list) > 0 {
+	calls := len(a.calls.list) + a.found
+	if r == model.Stop && calls > 0 {
 		r = model.Calls
 	}
-	if r == model.Calls && len(a.calls.list) == 0 {
+	if r == model.Calls && calls == 0 {
 		r = model.Stop
 	}
 	return r
@@ -174,6 +187,10 @@ func (a *answer) emitText(thought, text string) error {
 			return err
 		}
 	}
+	return a.emitPlain(a.written.add(text))
+}
+
+func (a *answer) emitPlain(text string) error {
 	if text == "" {
 		return nil
 	}

@@ -94,7 +94,7 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Eve
 		Path:   "/chat/completions",
 		Encode: func() ([]byte, error) { return m.encode(r) },
 		Decode: func(out *api.Output) api.Decoder {
-			return &answer{out: out, name: m.name, thought: sealed{Server: m.client.Address()}}
+			return &answer{out: out, name: m.name, written: newWritten(r.Tools), thought: sealed{Server: m.client.Address()}}
 		},
 		Effort: r.Effort,
 		Learn:  m.learn,

@@ -95,3 +95,21 @@ func TestLearnsHowThoughtsGoBack(t *testing.T) {
 		answered(t, m, messages)
 	})
 }
+
+// OpenRouter's reasoning_details go back as one list: the pieces of a text are joined, encrypted data stays as it is.
+func TestReasoningDetailsGoBack(t *testing.T) {
+	chunk := func(delta string) string { return `data: {"choices":[{"delta":` + delta + `}]}` + "\n\n" }
+	raw := chunk(`{"reasoning":"I ","reasoning_details":[{"type":"reasoning.text","text":"I ","format":"anthropic-claude-v1","index":0}]}`) +
+		chunk(`{"reasoning":"look.","reasoning_details":[{"type":"reasoning.text","text":"look.","format":"anthropic-claude-v1","index":0}]}`) +
+		chunk(`{"reasoning_details":[{"type":"reasoning.text","signature":"s<g","format":"anthropic-claude-v1","index":0}]}`) +
+		chunk(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"x","id":"call","format":"google-gemini-v1","index":1}]}`) +
+		chunk(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"read","arguments":"{}"}}]}`) +
+		chunk(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"y","index":1}]}`) + "data: [DONE]\n\n"
+	m, srv := open(t, script{Answers: []answer{{Raw: raw}, {Text: "done"}}})
+	answered(t, m, answered(t, m, request("hi").Messages))
+	want := `"reasoning_details":[{"format":"anthropic-claude-v1","index":0,"signature":"s<g","text":"I look.","type":"reasoning.text"},` +
+		`{"type":"reasoning.encrypted","data":"x","id":"call","format":"google-gemini-v1","index":1},{"type":"reasoning.encrypted","data":"y","index":1}]`
+	if sent := srv.Requests()[1].Body; !strings.Contains(sent, want) || strings.Contains(sent, `"reasoning":`) {
+		t.Errorf("sent %s", sent)
+	}
+}
