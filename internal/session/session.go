@@ -73,7 +73,8 @@ func Open(env Env, o Options) (*Session, error) {
 	s.Definitions = readDefinitions(folder, trusted, settings.Texts(s.Settings.Context.FileNames))
 	folder.tellNotes(s.Settings)
 	s.warnIgnored()
-	s.Models = &Models{env: env, settings: s.Settings}
+	s.env.Environ = withoutKeys(env.Environ, s.Settings.Model)
+	s.Models = &Models{env: env, home: folder.Home, settings: s.Settings}
 	if s.out, err = permission.Excluding(settings.Texts(s.Settings.Tools.Exclude)); err != nil {
 		return nil, errorf(ErrRules, "read settings: tools.exclude: %v", err)
 	}
@@ -99,7 +100,7 @@ func Open(env Env, o Options) (*Session, error) {
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
 		Spill:    s.long.save,
 	}
-	s.Outside = &Outside{env: env, folder: folder, settings: s.Settings, executor: s.Executor}
+	s.Outside = &Outside{env: s.env, folder: folder, settings: s.Settings, executor: s.Executor}
 	if o.Sampling {
 		s.Outside.sample = s.Models.sample
 	}
