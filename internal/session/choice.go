@@ -206,7 +206,7 @@ func (c chooser) byVariables(p provider, name string) choice {
 }
 
 // open opens the model. Without a name it is the provider's preset if the server has it, or the server's only model.
-func (c choice) open(ctx context.Context, env Env) (connected, error) {
+func (c choice) open(ctx context.Context) (connected, error) {
 	if c.key != "" {
 		return nil, errorf(ErrModel, "no API key for %s: %s is not set\nSet it in the environment or in ~/.adze/.env.", c.options.Model, c.key)
 	}
@@ -228,7 +228,6 @@ func (c choice) open(ctx context.Context, env Env) (connected, error) {
 		switch {
 		case len(list) == 1 && o.BaseURL != "":
 			o.Model = list[0].ID
-			env.tell(fmt.Sprintf("using %s, the only model at %s", tool.Visible(o.Model), o.BaseURL))
 			return c.provider.open(ctx, o)
 		case len(list) == 0:
 			return nil, errorf(ErrModel, "no models at %s\nLoad a model in the server, or set %s.", c.address(), c.provider.models[0])

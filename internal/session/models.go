@@ -105,7 +105,7 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 		return nil, err
 	}
 	if ok {
-		return found.open(ctx, m.env)
+		return found.open(ctx)
 	}
 	address, first := localModel(ctx, m.env)
 	if address == "" {
