@@ -32,8 +32,8 @@ type Catalog struct {
 type view struct {
 	catalog  *Catalog
 	registry *tool.Registry
-	full     bool     // tools are deferred from now on
-	begun    bool     // a turn was taken
+	full     bool                        // tools are deferred from now on
+	begun    bool                        // a turn was taken
 	order    []tool.Declaration          // as they were first declared
 	declared map[string]tool.Declaration // as they were last seen
 	revealed map[string]bool
