@@ -28,9 +28,14 @@ var mayImport = map[string]string{
 	"permission/ondisk": "permission internal/disk",
 
 	// Models by their API.
-	"model/openai":                  "tool model",
+	"model/api":                     "tool model",
+	"model/openai":                  "tool model model/api",
+	"model/anthropic":               "tool model model/api",
+	"model/gemini":                  "tool model model/api",
+	"model/responses":               "tool model model/api",
 	"model/openai/openaitest":       "model/internal/scripted",
 	"model/anthropic/anthropictest": "model/internal/scripted",
+	"model/gemini/geminitest":       "model/internal/scripted",
 	"model/responses/responsestest": "model/internal/scripted",
 	"model/internal/scripted":       "",
 	"model/replay":                  "tool model",
@@ -79,7 +84,7 @@ var mayImport = map[string]string{
 	"serve":    "tool",
 
 	// One run, for any front end.
-	"internal/session": "tool model model/openai agent builtin discover permission permission/ondisk permission/shell " +
+	"internal/session": "tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/workspace/nofollow",
 
 	// The front ends may import everything.

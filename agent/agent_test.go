@@ -137,7 +137,9 @@ func show(ms []model.Message) string {
 			case model.Text:
 				fmt.Fprintf(&b, "%s: %s\n", m.Role, p)
 			case model.Thought:
-				fmt.Fprintf(&b, "%s thinks: %s\n", m.Role, p.Text)
+				fmt.Fprintf(&b, "%s thinks: %s\n", m.Role, string(p))
+			case model.Sealed:
+				fmt.Fprintf(&b, "%s sealed: %s\n", m.Role, p.JSON)
 			case model.Call:
 				fmt.Fprintf(&b, "%s calls %s %s %s\n", m.Role, p.ID, p.Name, p.Args)
 			case model.Response:

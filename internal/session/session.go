@@ -77,7 +77,8 @@ func Open(env Env, o Options) (*Session, error) {
 	s.Definitions = readDefinitions(folder, trusted, settings.Texts(s.Settings.Context.FileNames))
 	folder.tellNotes(s.Settings)
 	s.warnIgnored()
-	s.Models = &Models{env: env, settings: s.Settings}
+	s.env.Environ = withoutKeys(env.Environ, s.Settings.Model)
+	s.Models = &Models{env: env, home: folder.Home, settings: s.Settings}
 	if s.out, err = permission.Excluding(settings.Texts(s.Settings.Tools.Exclude)); err != nil {
 		return nil, errorf(ErrRules, "read settings: tools.exclude: %v", err)
 	}
@@ -103,7 +104,7 @@ func Open(env Env, o Options) (*Session, error) {
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
 		Spill:    s.long.save,
 	}
-	s.Outside = &Outside{env: env, folder: folder, settings: s.Settings, executor: s.Executor}
+	s.Outside = &Outside{env: s.env, folder: folder, settings: s.Settings, executor: s.Executor}
 	if o.Sampling {
 		s.Outside.sample = s.Models.sample
 	}
@@ -152,7 +153,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),
 		Remembered: func(string) {
 			if s.talk != nil {
-				s.talk.renew()
+				s.talk.news.remembered()
 			}
 		},
 	}
