@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// This test binary is also the servers that the tests start: see fake_test.go.
+// This test binary is also the server that the tests start: see fake_test.go.
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("ADZE_FAKE_SERVER"); mode != "" {
 		if err := fakeServer(mode); err != nil {
@@ -27,10 +27,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leak finds goroutines that are left. What reads a message of many megabytes when its server is ended comes to its end
-// by itself, later than goleak waits.
+// leak finds goroutines that still run. One that reads a message of many megabytes when its server is stopped returns
+// later than goleak waits.
 func leak() (err error) {
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
 		if err = goleak.Find(); err == nil {
 			return nil
 		}
