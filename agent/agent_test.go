@@ -110,8 +110,8 @@ func (b *bench) executor() *tool.Executor {
 					case b.barrier <- struct{}{}:
 					case <-b.barrier:
 					case <-ctx.Done():
-					case <-time.After(10 * time.Second):
-						return "", errors.New("nobody came")
+					case <-time.After(time.Minute):
+						return "", errors.New("no other call came")
 					}
 				}
 				return "saw " + s, nil

@@ -417,7 +417,7 @@ func furnish() error {
 func perform(o order) effect {
 	limit := 2 * time.Second
 	if o.Patient {
-		limit *= 10
+		limit = 2 * time.Minute
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
