@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"net"
 	"net/url"
@@ -15,18 +14,24 @@ import (
 // Ollama, llama.cpp, LM Studio.
 const localServers = "http://127.0.0.1:11434/v1,http://127.0.0.1:8080/v1,http://127.0.0.1:1234/v1"
 
-// localWait is how long a server on the machine may take to say what models it has. Where nothing listens, the answer
-// comes at once.
-const localWait = 500 * time.Millisecond
+// localWait is how long a server at a default address may take to list its models; namedWait, one that
+// ADZE_LOCAL_MODELS names. Where nothing listens, connecting fails immediately.
+const (
+	localWait = 500 * time.Millisecond
+	namedWait = 30 * time.Second
+)
 
 // localModel looks for a model server on the machine itself, for a user who has configured none: its address, and its
 // first model. ADZE_LOCAL_MODELS names other addresses, or "off".
 func localModel(ctx context.Context, env Env) (address, name string) {
-	addresses := cmp.Or(env.Getenv("ADZE_LOCAL_MODELS"), localServers)
-	if addresses == "off" {
+	addresses, wait := env.Getenv("ADZE_LOCAL_MODELS"), namedWait
+	switch addresses {
+	case "off":
 		return "", ""
+	case "":
+		addresses, wait = localServers, localWait
 	}
-	ctx, cancel := context.WithTimeout(ctx, localWait)
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	list := strings.Split(addresses, ",")
 	names := make([]chan string, len(list))
