@@ -56,6 +56,7 @@ var mayImport = map[string]string{
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
 	"internal/disk":               "internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
+	"internal/leaktest":           "",
 	"internal/peers":              "",
 	"internal/ptytest":            "internal/proc/term",
 	"internal/settings":           "",

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/leaktest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -34,12 +35,11 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		exit(err)
 	}
-	// Who reads from a person reads as long as the program lives.
+	// The reader of the user's input runs as long as the program.
 	reader := goleak.IgnoreTopFunction("github.com/adze-dev/adze/internal/cli.newLineReader.func1")
-	goleak.VerifyTestMain(m, reader, goleak.Cleanup(func(code int) {
-		os.RemoveAll(dir)
-		os.Exit(code)
-	}))
+	code := leaktest.Run(m, reader)
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 // ownFolder names the folder for what all tests share.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/adze-dev/adze/internal/leaktest"
 )
 
 // helper starts keepers from this test binary.
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("PROC_TEST_PROGRAM") != "" {
 		os.Exit(victim())
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leaktest.Run(m))
 }
 
 // slack is a hang bound for an operation with a time goal. It is long enough
