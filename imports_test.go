@@ -64,6 +64,7 @@ var mayImport = map[string]string{
 	"internal/gitindex":           "",
 	"internal/secretfiles":        "internal/gitindex internal/workspace/names",
 	"internal/disk":               "internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
+	"internal/leaktest":           "",
 	"internal/peers":              "",
 	"internal/ptytest":            "internal/proc/term",
 	"internal/settings":           "",

@@ -41,7 +41,7 @@ func TestRequestsOnlyGrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
-	s, err := Open(Env{Person: true, Home: home, Now: func() time.Time { return now }, Getenv: func(name string) string {
+	s, err := Open(Env{HasUser: true, Home: home, Now: func() time.Time { return now }, Getenv: func(name string) string {
 		return map[string]string{"ADZE_HOME": home}[name]
 	}}, Options{Dir: dir})
 	if err != nil {

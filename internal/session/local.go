@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"net"
 	"net/url"
@@ -16,9 +15,12 @@ import (
 // Studio.
 const localAddresses = "http://127.0.0.1:11434/v1,http://127.0.0.1:8080/v1,http://127.0.0.1:1234/v1"
 
-// localWait is how long a server on this machine may take to list its models. Where nothing listens, the answer comes at
-// once.
-const localWait = 500 * time.Millisecond
+// localWait is how long a server at a default address may take to list its models; namedWait, one that
+// ADZE_LOCAL_MODELS names. Where nothing listens, connecting fails immediately.
+const (
+	localWait = 500 * time.Millisecond
+	namedWait = 30 * time.Second
+)
 
 // localServer is a model server on this machine.
 type localServer struct {
@@ -28,11 +30,14 @@ type localServer struct {
 
 // localServers looks for model servers on this machine that have a model. ADZE_LOCAL_MODELS names other addresses, or "off".
 func localServers(ctx context.Context, env Env) []localServer {
-	addresses := cmp.Or(env.Getenv("ADZE_LOCAL_MODELS"), localAddresses)
-	if addresses == "off" {
+	addresses, wait := env.Getenv("ADZE_LOCAL_MODELS"), namedWait
+	switch addresses {
+	case "off":
 		return nil
+	case "":
+		addresses, wait = localAddresses, localWait
 	}
-	ctx, cancel := context.WithTimeout(ctx, localWait)
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	list := strings.Split(addresses, ",")
 	models := make([]chan []api.Info, len(list))
