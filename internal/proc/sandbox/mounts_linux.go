@@ -92,9 +92,9 @@ func (b *Box) mountProtected(write []string) error {
 		if pinned[path] {
 			continue
 		}
-		// What has gone meanwhile is nothing to protect; what must not be made
-		// has a placeholder.
-		if err := bind(path, true); err != nil && err != unix.ENOENT {
+		// What has gone meanwhile is nothing to protect, unless it is a
+		// placeholder for what must not be made.
+		if err := bind(path, true); err != nil && (err != unix.ENOENT || b.holds(path)) {
 			return fmt.Errorf("protect %s: %w", path, err)
 		}
 		pinned[path] = true

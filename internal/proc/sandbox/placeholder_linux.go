@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -134,16 +135,7 @@ func (b *Box) hold(path string) bool {
 	dir := filepath.Dir(path)
 	h := b.held[dir]
 	if h == nil {
-		h = &placeholders{}
-		// If another sandbox is just removing its placeholders, or a command holds
-		// the lock, the placeholder is made all the same, and stays.
-		if f, err := os.Open(dir); err == nil {
-			if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
-				h.dir = f
-			} else {
-				f.Close()
-			}
-		}
+		h = &placeholders{dir: lockShared(dir)}
 		if b.held == nil {
 			b.held = map[string]*placeholders{}
 		}
@@ -155,6 +147,30 @@ func (b *Box) hold(path string) bool {
 	}
 	h.paths = append(h.paths, path)
 	return true
+}
+
+// lockShared locks a directory against the removal of placeholders. Another
+// sandbox that is removing its own takes a moment. nil: a command holds the lock,
+// so that nobody removes any.
+func lockShared(dir string) *os.File {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	for range 500 {
+		if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
+			return f
+		}
+		time.Sleep(time.Millisecond)
+	}
+	f.Close()
+	return nil
+}
+
+// holds reports whether a path is a placeholder of the sandbox.
+func (b *Box) holds(path string) bool {
+	h := b.held[filepath.Dir(path)]
+	return h != nil && slices.Contains(h.paths, path)
 }
 
 func makePlaceholder(path string, mark uint32, content string) error {
