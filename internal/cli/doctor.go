@@ -59,7 +59,7 @@ func (c *checkup) run(ctx context.Context, env Env, o *options) error {
 		c.bad(err.Error())
 	} else {
 		name = m.Name()
-		c.ok(fmt.Sprintf("%s (%s)", name, s.Models.Where()))
+		c.ok(fmt.Sprintf("%s (%s)", tool.Visible(name), tool.Visible(s.Models.Where())))
 	}
 	c.agents(s)
 	c.tools(ctx, s, name)
