@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/permission"
 )
 
