@@ -70,6 +70,9 @@ func (e *engine) heldTargets(out []target, t shell.Touch) []target {
 	}
 	at := e.at(literal)
 	out = append(out, target{resolvedPath: at, sure: !t.Glob})
+	if _, secret := names.Secret(t.Path); secret && t.Glob && !t.Names {
+		out = append(out, target{example: t.Path}) // *.pem asks for nothing else
+	}
 	if (t.Glob || t.Below) && at.path != "/" {
 		out = append(out, target{resolvedPath: at.allBelow(t.Names && !t.Links)})
 	}

@@ -172,8 +172,8 @@ func (a *args) heldTouches(name string, s spec, set flagSet) []Touch {
 		}
 	}
 	for _, w := range files {
-		if w.Kind == Literal && w.Text != "-" {
-			ts = append(ts, Touch{Path: w.Text, Names: s.operands == listed})
+		if w.Kind <= Glob && w.Text != "-" {
+			ts = append(ts, Touch{Path: w.Text, Glob: w.Kind == Glob, Names: s.operands == listed})
 		}
 	}
 	return ts

@@ -67,7 +67,7 @@ func (c *Command) heldProgram(name, code string, rest []Word) Proof {
 	}
 	for _, w := range rest {
 		if w.Kind == Literal && !strings.HasPrefix(w.Text, "-") {
-			ts = append(ts, Touch{Path: w.Text, Present: true})
+			ts = append(ts, Touch{Path: w.Text})
 		}
 	}
 	return c.held(ts)
@@ -78,7 +78,7 @@ const maxCodePaths = 1000
 
 // doesMore finds what writes files, starts programs or uses the network, in the languages above.
 var doesMore = regexp.MustCompile(`open\s*\(?[^\n]*,\s*(mode\s*=\s*)?['"][rbt]*[wax+][rbt+]*['"]|\bopen\b[^\n]*>|` +
-	`\b(write_text|write_bytes|writeFile\w*|appendFile\w*|createWriteStream|copyFile\w*|unlink\w*|rmdir\w*|rmSync|mkdir\w*|makedirs|rmtree|removedirs|symlink\w*|chmod\w*|chown\w*|truncate\w*|utime\w*|to_csv|to_json|to_excel|to_parquet)\s*\(|` +
+	`\b(write_text|write_bytes|writeFile\w*|appendFile\w*|createWriteStream|copyFile\w*|unlink\w*|rmdir\w*|rmSync|mkdir\w*|makedirs|rmtree|removedirs|symlink\w*|chmod\w*|chown\w*|truncate\w*|touch|utime\w*|to_csv|to_json|to_excel|to_parquet)\s*\(|` +
 	`\b(os|fs|File|FileUtils|shutil|Path)\.(remove|rm|rename|replace|link|copy\w*|move|write|delete|mv|cp)\b|` +
 	`\b(subprocess|child_process|os\.system|os\.popen|os\.exec\w*|os\.spawn\w*|os\.fork|os\.kill|process\.kill|pty|ctypes|socket|urllib\.request|urlopen|http\.client|requests|httpx|aiohttp|ftplib|smtplib|fetch\s*\(|execSync|spawnSync|shell_exec|passthru|proc_open|file_put_contents|IO\.popen|Net::)|` +
 	`require\(['"](node:)?(https?|net|dgram|tls|cluster|worker_threads)['"]\)|` +

@@ -32,7 +32,6 @@ var heldSpecs = map[string]spec{
 	"zless":    {operands: contents},
 	"hexyl":    {flags: "-n: -s: -c: -p --length: --skip: --plain", operands: contents},
 	"man":      {flags: "-k -f -a", operands: listed},
-	"yes":      {operands: plain},
 	"vmstat":   {flags: "-asdSwtn", operands: plain, check: checkNumbers},
 	"pstree":   {flags: "-aclpnuhAgsStT", operands: plain},
 	"findmnt":  {flags: "-lnrJDAT -o: -t: --json --list --output:", operands: listed},

@@ -294,7 +294,11 @@ var changesShellState = strings.Fields("pushd popd builtin command eval . source
 func (r *reader) forHead(c *syntax.ForClause) {
 	loop, ok := c.Loop.(*syntax.WordIter)
 	if !ok || c.Select || loop.Name == nil {
-		r.noteHeld("has a C-style for loop or a select", c)
+		if c.Select {
+			r.note("has a select", c)
+		} else {
+			r.noteHeld("has a C-style for loop", c)
+		}
 		r.nested(c.Loop)
 		return
 	}
