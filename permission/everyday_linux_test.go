@@ -15,7 +15,7 @@ import (
 )
 
 // everydayTree is a repository in Go, TypeScript and Python, with packages that git ignores and a secret.
-func everydayTree(t *testing.T) string {
+func everydayTree(t *testing.T, packages int) string {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -43,7 +43,7 @@ func everydayTree(t *testing.T) string {
 		t.Skipf("no git here: %v: %s", err, out)
 	}
 	write(".env", "KEY=canary\n")
-	for i := range 3000 {
+	for i := range packages {
 		write(fmt.Sprintf("node_modules/p%d/index.js", i), "")
 	}
 	return dir
@@ -62,7 +62,7 @@ func yes() bool { return true }
 // Nineteen of twenty everyday commands, which someone wrote down who hasn't seen this package, run without approval where
 // the sandbox enforces reads.
 func TestEveryday(t *testing.T) {
-	dir := everydayTree(t)
+	dir := everydayTree(t, 3000)
 	lines := readLines(t, "everyday.txt")
 	share := func(enforced func() bool) (share float64, asks []string) {
 		for n, line := range lines {

@@ -91,8 +91,9 @@ func (c *Command) heldSpec(name, key string, s spec, words []Word) Proof {
 	case s.raw:
 		a = &args{cmd: c, operands: words, ended: 0}
 	case s.exact != "":
-		if a, why = parseExact(c, literals(words), set); why == "" {
-			a.operands = append(a.operands, unknowns(words)...)
+		known := slices.DeleteFunc(slices.Clone(words), func(w Word) bool { return w.Kind != Literal })
+		if a, why = parseExact(c, known, set); why == "" {
+			a.operands = append(a.operands, slices.DeleteFunc(slices.Clone(words), func(w Word) bool { return w.Kind == Literal })...)
 		}
 	default:
 		a, why = parseArgs(c, words, set, s)
@@ -122,7 +123,8 @@ func heldCheck(name string, s spec, a *args) string {
 	case name == "xargs":
 		return checkHeldXargs(a)
 	case first && s.operands == program && strings.HasSuffix(name, "awk"):
-		known.operands = append([]Word{{a.operands[0].Text, Literal}}, a.operands[1:]...) // what is written of it
+		text := strings.TrimSuffix(strings.TrimPrefix(a.operands[0].Text, `"`), `"`) // as it is written
+		known.operands = append([]Word{{text, Literal}}, a.operands[1:]...)
 		return s.check(&known)
 	case first && (s.operands == program || name == "printf"):
 		return ""
@@ -144,10 +146,6 @@ func heldCheck(name string, s spec, a *args) string {
 
 func literals(words []Word) []Word {
 	return slices.DeleteFunc(slices.Clone(words), func(w Word) bool { return w.Kind > Glob })
-}
-
-func unknowns(words []Word) []Word {
-	return slices.DeleteFunc(slices.Clone(words), func(w Word) bool { return w.Kind <= Glob })
 }
 
 // heldTouches are the files among the words that are literal, and the patterns.
