@@ -70,7 +70,9 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 			return tool.Result{}, err
 		}
 		c := &shellCall{shell: s, args: a, shown: shown, live: l, access: inv.Access, command: proc.Command{Line: a.Command, Dir: dir.Abs}}
-		s.boxes.box(&c.command, l.Decision)
+		if err := s.boxes.box(&c.command, l.Decision); err != nil {
+			return tool.Result{}, tool.Errorf(shellFailure, "run %s: %w", label(a.Command), err)
+		}
 		if a.IsBackground {
 			return c.start()
 		}

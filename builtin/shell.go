@@ -61,6 +61,7 @@ func newShell(o Options, f *files) (*shell, error) {
 		return nil, err
 	}
 	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: proc.NewMask(proc.Secrets(base))})
+	b.limiter = newLimiter(o, f, r, b.short)
 	return &shell{
 		files: f, runner: r, jobs: proc.NewJobs(r, nil), boxes: b, output: o.Output,
 		unclean: unclean, foreground: map[*running]bool{}, told: map[string]int64{}, boxed: map[string]*shellCall{}, noted: map[string]bool{},
@@ -69,6 +70,7 @@ func newShell(o Options, f *files) (*shell, error) {
 
 func (s *shell) close() error {
 	s.jobs.Close()
+	defer s.boxes.limiter.close()
 	return s.runner.Close()
 }
 

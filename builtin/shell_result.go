@@ -30,6 +30,9 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	if kept != "" {
 		b.WriteString(kept + "\n")
 	}
+	if note := hiddenNote(o, c.shell.files.ws.Project()); note != "" {
+		b.WriteString(note + "\n")
+	}
 	if o.Leftover > 0 {
 		fmt.Fprintf(&b, "It left %d processes running, which end with this session; start such things with is_background.\n", o.Leftover)
 	}

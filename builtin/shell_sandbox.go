@@ -29,6 +29,8 @@ type Sandbox struct {
 	UnixSockets bool
 	// Bubblewrap makes the boxes with the program bwrap.
 	Bubblewrap bool
+	// Limits limits what auto-approved commands read. nil: they read everything, and only the verdict protects files.
+	Limits *ReadLimits
 	// Environ makes the environment of what was approved unasked from a full one; nil: a short list of harmless names.
 	Environ func(environ []string) []string
 }
@@ -42,6 +44,8 @@ type boxes struct {
 	state string
 	env   []string // the full one
 	short []string // that of read-only boxes
+
+	limiter *limiter // nil: reads are not limited
 }
 
 func newBoxes(o Options, f *files, base, env []string) (*boxes, error) {
@@ -67,7 +71,7 @@ func readsOnly(d tool.Decision) bool {
 }
 
 // box puts a command into the box that its decision calls for.
-func (b *boxes) box(c *proc.Command, d tool.Decision) {
+func (b *boxes) box(c *proc.Command, d tool.Decision) error {
 	mode := b.mode
 	reads := readsOnly(d) && (b.auto || mode != sandbox.Off)
 	if reads {
@@ -78,10 +82,21 @@ func (b *boxes) box(c *proc.Command, d tool.Decision) {
 		c.Env = b.short // what was read of a command holds in no other environment, box or not
 	}
 	if b.auto && !reads || mode == sandbox.Off {
-		return
+		return nil
+	}
+	if reads {
+		limited, err := b.limiter.spec(d)
+		if err != nil {
+			return err
+		}
+		if limited != nil {
+			c.Sandbox, c.Env = limited, b.limiter.environ(b.short)
+			return nil
+		}
 	}
 	c.Sandbox = b.spec(mode)
 	c.Sandbox.BestEffort = b.auto // the verdict was the same without a box
+	return nil
 }
 
 func (b *boxes) spec(mode sandbox.Mode) *sandbox.Spec {

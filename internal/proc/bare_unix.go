@@ -49,14 +49,14 @@ func startBare(s spec, l *ledger) (tree, *os.File, *entry, error) {
 		defer f.Close()
 		files, argv = append(files, f), append(argv, "/dev/fd/3")
 	}
-	box, filter, err := boxed(&s, &argv, len(files))
+	box, more, err := boxed(&s, &argv, len(files))
 	if err != nil {
 		r.Close()
 		return nil, nil, nil, err
 	}
-	if filter != nil {
-		defer filter.Close()
-		files = append(files, filter)
+	for _, f := range more {
+		defer f.Close()
+		files = append(files, f)
 	}
 	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: s.dir, Env: s.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {
@@ -73,18 +73,18 @@ func startBare(s spec, l *ledger) (tree, *os.File, *entry, error) {
 }
 
 // boxed puts in front of the command what makes its box.
-func boxed(s *spec, argv *[]string, fd int) (box *sandbox.Box, filter *os.File, err error) {
+func boxed(s *spec, argv *[]string, fd int) (box *sandbox.Box, more []*os.File, err error) {
 	if s.box == nil {
 		return nil, nil, nil
 	}
 	box = sandbox.New(s.box, s.plan, boxTemp(s.marker))
 	box.Make()
-	if *argv, filter, err = box.Argv(*argv, s.dir, fd, true); err != nil {
+	if *argv, more, err = box.Argv(*argv, s.dir, fd, true); err != nil {
 		box.Remove()
 		return nil, nil, &boxError{why: err.Error()}
 	}
 	s.env = box.Environ(s.env)
-	return box, filter, nil
+	return box, more, nil
 }
 
 // tempScript holds a command that is too long for an argument, in a file that

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -45,6 +46,9 @@ func Main() Helper {
 		if err := unix.Fstat(boxFD, &st); err == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
 			os.Exit(become())
 		}
+	}
+	if len(os.Args) > 3 && os.Args[1] == sandbox.InnerArg {
+		os.Exit(sandbox.Inner(os.Args[2:]))
 	}
 	// Not os.Executable: that path may hold a newer version by now, or nothing.
 	return Helper{path: "/proc/self/exe"}
@@ -136,13 +140,13 @@ func launch(s *spec, box *sandbox.Box) (pid int, err error) {
 		// The command may not look into the memory of what boxes it.
 		unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 		box.Make()
-		var filter *os.File
-		if argv, filter, err = box.Argv(argv, s.dir, len(files), true); err != nil {
+		var more []*os.File
+		if argv, more, err = box.Argv(argv, s.dir, len(files), true); err != nil {
 			return 0, &boxError{why: err.Error()}
 		}
-		if filter != nil {
-			defer filter.Close()
-			files = append(files, filter.Fd())
+		for _, f := range more {
+			defer f.Close()
+			files = append(files, f.Fd())
 		}
 		if err = box.Enter(); err != nil {
 			return 0, &boxError{why: err.Error()}
@@ -199,7 +203,8 @@ func (k *keeping) reap() {
 			body := numbers(int(ws), k.count())
 			if k.box != nil {
 				k.box.Uproot()
-				body = append(body, strings.Join(k.box.Refused(), "\n")...)
+				report, _ := json.Marshal(k.box.Report())
+				body = append(body, report...)
 			}
 			k.tell(msgExited, body)
 		}

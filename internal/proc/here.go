@@ -99,14 +99,14 @@ func startPlain(s *spec) (*os.Process, error) {
 	argv, env := s.argv, s.env
 	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
 	if s.made != nil {
-		var filter *os.File
+		var more []*os.File
 		var err error
-		if argv, filter, err = s.made.Argv(argv, s.dir, len(files), false); err != nil {
+		if argv, more, err = s.made.Argv(argv, s.dir, len(files), false); err != nil {
 			return nil, &boxError{why: err.Error()}
 		}
-		if filter != nil {
-			defer filter.Close()
-			files = append(files, filter)
+		for _, f := range more {
+			defer f.Close()
+			files = append(files, f)
 		}
 		env = s.made.Environ(env)
 	}

@@ -2,11 +2,11 @@ package proc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -361,7 +361,7 @@ func (t *kept) listen() {
 			exited = true
 			e := exitOf(syscall.WaitStatus(number(body, 0)), number(body, 1))
 			if len(body) > 8 {
-				e.refused = strings.Split(string(body[8:]), "\n")
+				json.Unmarshal(body[8:], &e.report) // the keeper wrote it
 			}
 			t.exits <- e
 		case msgEmpty:
@@ -374,7 +374,7 @@ func (t *kept) listen() {
 	t.ctl.Close()
 	if !clean { // somebody killed the keeper
 		t.left = endAll(func() []target { return marked(t.marker, 0) }, nil, 0)
-		os.RemoveAll(boxTemp(t.marker))
+		sandbox.RemoveTemp(boxTemp(t.marker))
 	}
 	if !exited {
 		t.exits <- exit{code: -1, signal: syscall.SIGKILL, note: "The command's supervisor process was killed, which killed the command."}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 // ledger keeps on disk which processes are ours, one empty file for each
@@ -111,7 +113,7 @@ func Reap(dir string) (ended int, err error) {
 			continue
 		default:
 			n, left := r.end()
-			os.RemoveAll(boxTemp(r.marker))
+			sandbox.RemoveTemp(boxTemp(r.marker))
 			ended += n
 			if left > 0 {
 				err = errors.Join(err, fmt.Errorf("clean up after earlier runs: %d processes of command %d could not be killed", left, r.process.pid))

@@ -69,6 +69,10 @@ type Outcome struct {
 	// sandbox's sake; empty: it did not, as far as is known. See
 	// sandbox.Suspect.
 	Suspect string
+	// Hidden is the hidden files that the command opened, and read as empty;
+	// MoreHidden that there were others.
+	Hidden     []string
+	MoreHidden bool
 	// Notes says in whole sentences what was not as it should be: sh in the
 	// place of bash, no helper process, no ledger, a sandbox with holes.
 	Notes []string

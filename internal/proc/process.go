@@ -113,9 +113,9 @@ func (p *Process) watch(ctx context.Context) {
 	close(p.liveStop)
 	<-p.liveDone
 	o := Outcome{Ended: why, Exit: e.code, Signal: e.signal, Duration: time.Since(p.began), Quiet: quiet, Leftover: left, Boxed: p.mode, Notes: append(p.notes, sentences(e.note)...)}
-	o.Output = p.cap.finish()
+	o.Output, o.Hidden, o.MoreHidden = p.cap.finish(), e.report.Hidden, e.report.MoreHidden
 	if p.mode != sandbox.Off && why == Exited && e.code != 0 {
-		o.Suspect = sandbox.Suspect(p.mode, e.refused, o.Output.Head+"\n"+o.Output.Tail)
+		o.Suspect = sandbox.Suspect(p.mode, e.report.Refused, o.Output.Head+"\n"+o.Output.Tail)
 	}
 	p.outcome = o
 	close(p.done)

@@ -216,3 +216,18 @@ func sentences(all ...string) []string {
 	}
 	return out
 }
+
+// CanLimit says why the reads of commands can't be limited, or nil: see
+// sandbox.Limits.
+func (r *Runner) CanLimit(bubblewrap bool) error {
+	if !r.keeper.works() {
+		return errNoKeeper
+	}
+	spec := sandbox.Spec{Mode: sandbox.ReadOnly, Limits: &sandbox.Limits{}, Bubblewrap: bubblewrap}
+	lost, why := r.keeper.losses()
+	spec.Without = lost
+	if _, err := spec.Plan(); err != nil {
+		return errors.Join(err, why)
+	}
+	return nil
+}

@@ -35,7 +35,7 @@ type exit struct {
 	signal   syscall.Signal
 	leftover int
 	note     string
-	refused  []string // what the box is known to have refused
+	report   sandbox.Report
 }
 
 // spec is a command made ready to start.
@@ -67,7 +67,7 @@ func (s *spec) plans(box *sandbox.Spec) (err error) {
 // unbox takes the box away from a command that cannot have one for lack of a
 // keeper, if it may do without.
 func (s *spec) unbox() error {
-	if s.box == nil || !s.plan.InProcess() {
+	if s.box == nil || !s.plan.InProcess() && !s.plan.Limits {
 		return nil
 	}
 	return s.unboxFor(errNoKeeper)
@@ -75,7 +75,7 @@ func (s *spec) unbox() error {
 
 // unboxFor takes it away because it cannot be made.
 func (s *spec) unboxFor(why error) error {
-	if !s.box.BestEffort {
+	if !s.box.BestEffort || s.plan.Limits {
 		return fmt.Errorf("create a %s sandbox: %w", s.box.Mode, why)
 	}
 	s.notes = append(s.notes, fmt.Sprintf("The command ran without its %s sandbox: %v.", s.box.Mode, why))

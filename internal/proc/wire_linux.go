@@ -17,7 +17,7 @@ const (
 	msgReady   = 'K' // the keeper stands and waits for its command
 	msgStarted = 'S' // pid
 	msgFailed  = 'F' // errno; if the box could not be made, text that says why
-	msgExited  = 'X' // wait status, number of processes left; text: what the box refused, one a line
+	msgExited  = 'X' // wait status, number of processes left; the sandbox's report as JSON
 	msgEmpty   = 'E' // nothing is left; the keeper ends
 	msgLeft    = 'L' // number of processes that would not end; the keeper ends
 )

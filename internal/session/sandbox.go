@@ -3,6 +3,7 @@ package session
 import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/shell"
 )
 
@@ -14,6 +15,7 @@ const Bubblewrap = "bubblewrap"
 func (f Folder) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
 	return builtin.Sandbox{
 		Mode: t.Sandbox, Write: f.SandboxWrite(t), UnixSockets: t.SandboxUnixSockets, Bubblewrap: t.SandboxBackend == Bubblewrap,
+		Limits:  &builtin.ReadLimits{System: permission.SystemFolders()},
 		Environ: func(environ []string) []string { return shell.Environment(environ, roots...) },
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,7 +15,7 @@ import (
 //	box := sandbox.New(spec, plan, temp)
 //	box.Make()
 //	err := box.Enter() // on a locked thread, which is never unlocked
-//	argv, file, err := box.Argv(argv, dir, 3, true)
+//	argv, files, err := box.Argv(argv, dir, 3, true)
 //	syscall.ForkExec(argv[0], argv, … box.Environ(env) …)
 //	…
 //	box.Remove() // not on that thread, when all that was started is gone
@@ -27,6 +28,9 @@ type Box struct {
 
 	mu   sync.Mutex
 	told []string // what was refused, each once
+
+	hidden     []string // what was opened
+	moreHidden bool
 }
 
 // New is a box of which nothing is made yet. temp is where its private temp
@@ -54,10 +58,21 @@ func (b *Box) Make() {
 // Remove removes what Make has made.
 func (b *Box) Remove() {
 	if b.temp != "" {
-		os.RemoveAll(b.temp)
+		RemoveTemp(b.temp)
 	}
 	b.removeHere()
 }
+
+// RemoveTemp removes what a sandbox with this temp directory has left on the
+// disk, for a process that could not.
+func RemoveTemp(temp string) {
+	os.RemoveAll(temp)
+	os.RemoveAll(coversOf(temp))
+}
+
+// coversOf is the directory of the empty files that cover hidden ones. The
+// command can't read it.
+func coversOf(temp string) string { return temp + ".covers" }
 
 // Environ is env as it is inside: temp files go where they can.
 func (b *Box) Environ(env []string) []string {
@@ -73,11 +88,11 @@ func (b *Box) Environ(env []string) []string {
 	return append(out, "TMPDIR="+b.temp)
 }
 
-// Argv is what to start in the place of argv: the same, unless the box is made
-// by a program in front of it. That may need a file, which it wants to inherit
-// as descriptor fd; the caller closes it. kept says that the caller ends what
-// the command leaves running.
-func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, *os.File, error) {
+// Argv is what to start in the place of argv: the same, unless a program in
+// front of it makes the sandbox. That may need files, which it inherits as
+// descriptors from fd on; the caller closes them. kept says that the caller ends
+// what the command leaves running.
+func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*os.File, error) {
 	if b.plan.Layers.Has(Seatbelt) {
 		return append(b.spec.seatbeltArgs(b.temp), argv...), nil, nil
 	}
@@ -89,23 +104,53 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, *os.
 	if w.bwrap == "" {
 		return nil, nil, errors.New("bwrap was removed")
 	}
-	if !b.plan.Layers.Has(Seccomp) {
-		return append(b.spec.bubblewrapArgs(w), argv...), nil, nil
+	var files []*os.File
+	add := func(f *os.File, err error) (string, error) {
+		if err == nil {
+			files = append(files, f)
+		}
+		return strconv.Itoa(fd + len(files) - 1), err
 	}
-	f, err := b.filterFile()
-	w.seccomp = strconv.Itoa(fd)
-	return append(b.spec.bubblewrapArgs(w), argv...), f, err
+	var err error
+	if b.plan.Layers.Has(Seccomp) {
+		w.seccomp, err = add(b.filterFile())
+	}
+	if b.plan.Limits && err == nil {
+		w.covers, err = b.coverMounts(), b.coversErr()
+		if err == nil {
+			argv, err = b.innerArgv(argv, add)
+		}
+	}
+	if err != nil {
+		for _, f := range files {
+			f.Close()
+		}
+		return nil, nil, err
+	}
+	return append(b.spec.bubblewrapArgs(w), argv...), files, nil
 }
 
 // Wrapped reports whether what is started is such a program: it ends when the
 // command does, and need not be told to.
 func (b *Box) Wrapped() bool { return b.plan.Layers.Has(Bubblewrap) }
 
-// Refused is what the kernel is known to have refused so far, in words.
-func (b *Box) Refused() []string {
+// Report is what is known of the command so far.
+type Report struct {
+	Refused    []string `json:"refused,omitempty"` // what the kernel refused, in words
+	Hidden     []string `json:"hidden,omitempty"`  // hidden files that were opened
+	MoreHidden bool     `json:"moreHidden,omitempty"`
+}
+
+// Report reports what is known of the command so far.
+func (b *Box) Report() Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return append([]string(nil), b.told...)
+	r := Report{Refused: slices.Clone(b.told)}
+	hidden, more := b.openedHidden()
+	b.hidden = append(b.hidden, hidden...)
+	b.moreHidden = b.moreHidden || more
+	r.Hidden, r.MoreHidden = slices.Clone(b.hidden), b.moreHidden
+	return r
 }
 
 // Encode writes the box for another process of the same program.
@@ -117,13 +162,17 @@ func (b *Box) Encode() []byte {
 	}
 	str(string(b.spec.Mode))
 	str(b.temp)
-	for _, list := range [][]string{b.spec.Roots, b.spec.Write, b.spec.Protect, b.protect} {
+	limits := b.spec.Limits
+	if limits == nil {
+		limits = &Limits{}
+	}
+	for _, list := range [][]string{b.spec.Roots, b.spec.Write, b.spec.Protect, b.protect, limits.Read, limits.Execute, limits.Write, limits.Hide} {
 		out = binary.AppendUvarint(out, uint64(len(list)))
 		for _, v := range list {
 			str(v)
 		}
 	}
-	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix), byte(b.plan.Layers), byte(b.plan.LandlockABI))
+	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits), byte(b.plan.Layers), byte(b.plan.LandlockABI))
 }
 
 func bits(flags ...bool) (b byte) {
@@ -153,6 +202,7 @@ func DecodeBox(in []byte) (*Box, error) {
 		}
 		return v, ok
 	}
+	limits := &Limits{}
 	b := &Box{spec: &Spec{}}
 	mode, ok := str()
 	temp, ok2 := str()
@@ -160,7 +210,7 @@ func DecodeBox(in []byte) (*Box, error) {
 		return nil, bad
 	}
 	b.spec.Mode, b.temp = Mode(mode), temp
-	for _, list := range []*[]string{&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.protect} {
+	for _, list := range []*[]string{&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide} {
 		n, ok := length()
 		for ; ok && n > 0; n-- {
 			var v string
@@ -174,9 +224,12 @@ func DecodeBox(in []byte) (*Box, error) {
 	if len(in) != 3 {
 		return nil, bad
 	}
-	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects, &b.plan.LandlockUnix} {
+	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects, &b.plan.LandlockUnix, &b.plan.Limits} {
 		*flag = in[0]&(1<<i) != 0
 	}
 	b.plan.Layers, b.plan.LandlockABI = Layers(in[1]), int(in[2])
+	if b.plan.Limits {
+		b.spec.Limits = limits
+	}
 	return b, nil
 }

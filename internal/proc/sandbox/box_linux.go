@@ -14,15 +14,20 @@ type onLinux struct {
 	held    []*placeholder
 	watched []string
 	rules   []rule
+	covers  *covers // of hidden files
 }
 
 func (b *Box) makeHere() {
 	if b.plan.Layers&(Namespaces|Bubblewrap) != 0 {
 		b.holdProtected()
 	}
+	if b.plan.Limits && b.temp != "" {
+		b.covers = newCovers(coversOf(b.temp), b.spec.Limits.Hide)
+	}
 }
 
 func (b *Box) removeHere() {
+	b.covers.close()
 	b.Uproot()
 	for _, h := range b.held {
 		h.release()
@@ -46,12 +51,19 @@ func (b *Box) Enter() error {
 			return err
 		}
 	}
+	if b.plan.Limits {
+		if b.covers == nil { // another process has made them
+			b.covers = coversAt(coversOf(b.temp), b.spec.Limits.Hide)
+		}
+		if err := b.covers.mount(); err != nil {
+			return err
+		}
+	}
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
 	if b.plan.Layers.Has(Landlock) {
-		l := landlock{abi: b.plan.LandlockABI, write: append(b.devices(), write...), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
-		if err := l.restrict(); err != nil {
+		if err := b.landlock().restrict(); err != nil {
 			return err
 		}
 	}
@@ -67,6 +79,8 @@ func (b *Box) Enter() error {
 	}
 	return nil
 }
+
+func (b *Box) openedHidden() (paths []string, more bool) { return b.covers.opened() }
 
 // devices lead nowhere; and terminals of a command's own, for tests that want
 // one.
@@ -100,19 +114,7 @@ func (b *Box) writable() []string {
 
 // filterFile is the filter for bubblewrap to load.
 func (b *Box) filterFile() (*os.File, error) {
-	fd, err := unix.MemfdCreate("filter", unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("create a file for the seccomp filter: %w", err)
-	}
-	f := os.NewFile(uintptr(fd), "filter")
-	if _, err = f.Write(bytesOf(assemble(b.spec.rules(b.plan), refusal))); err == nil {
-		_, err = f.Seek(0, 0)
-	}
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("write the seccomp filter: %w", err)
-	}
-	return f, nil
+	return memoryFile("filter", bytesOf(assemble(b.spec.rules(b.plan), refusal)))
 }
 
 // dropCapabilities leaves a command of root's with what concerns files, users

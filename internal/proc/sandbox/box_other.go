@@ -15,4 +15,14 @@ func (b *Box) removeHere() {}
 // the box, see Argv.
 func (b *Box) Enter() error { return nil }
 
+func (b *Box) openedHidden() (paths []string, more bool) { return nil, false }
+
+func (b *Box) coverMounts() [][2]string { return nil }
+
+func (b *Box) coversErr() error { return nil }
+
+func (b *Box) innerArgv(argv []string, _ func(*os.File, error) (string, error)) ([]string, error) {
+	return argv, nil
+}
+
 func (b *Box) filterFile() (*os.File, error) { return nil, nil }

@@ -61,8 +61,9 @@ var bubblewrapFails = sync.OnceValue(func() string {
 type wrapping struct {
 	bwrap, dir, temp string
 	protect          []string
-	seccomp          string // descriptor of a filter; empty: none
-	dieWithParent    bool   // what the command leaves running dies with it
+	covers           [][2]string // a cover and the hidden file that it is mounted over
+	seccomp          string      // descriptor of a filter; empty: none
+	dieWithParent    bool        // what the command leaves running dies with it
 }
 
 // bubblewrapArgs is bwrap's command line, up to the command.
@@ -91,6 +92,9 @@ func (s *Spec) bubblewrapArgs(w wrapping) []string {
 			pinned[dir] = true
 		}
 		args = append(args, "--ro-bind", p, p)
+	}
+	for _, c := range w.covers {
+		args = append(args, "--ro-bind", c[0], c[1])
 	}
 	if w.seccomp != "" {
 		args = append(args, "--seccomp", w.seccomp)

@@ -47,20 +47,29 @@ func known(rights uint64, abi int) uint64 {
 	return rights
 }
 
-// landlock is what a thread is going to be held to.
+// reads is what a limited sandbox handles beside writes.
+const reads = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+
+// landlock is what a thread is restricted to.
 type landlock struct {
 	abi         int
-	write       []string // files and folders
-	tcp         bool     // refuse TCP
-	unixSockets bool     // refuse sockets that are files, but below write
+	write       []string // files and directories
+	limits      *Limits  // nil: everything can be read and executed
+	tcp         bool     // no TCP
+	unixSockets bool     // no sockets that are files, except below write
 }
 
-// restrict holds this thread, and what it starts, to the rules for good. What
-// has gone meanwhile is left out.
+// restrict restricts this thread, and what it starts, for good. Paths that
+// don't exist any more are skipped.
 func (l landlock) restrict() error {
 	attr := &rulesetAttr{fs: known(fileWrites|dirWrites, l.abi)}
 	if l.unixSockets {
 		attr.fs |= unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+	}
+	granted := attr.fs &^ deviceNodes
+	if l.limits != nil {
+		attr.fs |= reads | unix.LANDLOCK_ACCESS_FS_EXECUTE
+		granted |= reads
 	}
 	if l.tcp && l.abi >= tcpABI {
 		attr.net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
@@ -73,13 +82,30 @@ func (l landlock) restrict() error {
 		return err
 	}
 	defer unix.Close(fd)
-	for _, path := range l.write {
-		if err := allowBelow(fd, path, attr.fs&^deviceNodes); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := allowAll(fd, l.write, granted); err != nil {
+		return err
+	}
+	if l.limits != nil {
+		if err := allowAll(fd, l.limits.Read, reads); err != nil {
+			return err
+		}
+		if err := allowAll(fd, l.limits.Execute, reads|unix.LANDLOCK_ACCESS_FS_EXECUTE); err != nil {
 			return err
 		}
 	}
 	if _, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fd), 0, 0); errno != 0 {
 		return fmt.Errorf("apply the Landlock rules: %w", errno)
+	}
+	return nil
+}
+
+// allowAll allows rights on paths. What does not exist or can't be reached is
+// skipped: the command can't reach it either.
+func allowAll(ruleset int, paths []string, rights uint64) error {
+	for _, path := range paths {
+		if err := allowBelow(ruleset, path, rights); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) && !errors.Is(err, unix.ENOTDIR) {
+			return err
+		}
 	}
 	return nil
 }
@@ -96,22 +122,22 @@ func createRuleset(attr *rulesetAttr, abi int) (fd int, err error) {
 func allowBelow(ruleset int, path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("allow writing to %s: %w", path, err)
+		return fmt.Errorf("allow access to %s: %w", path, err)
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return fmt.Errorf("allow writing to %s: %w", path, err)
+		return fmt.Errorf("allow access to %s: %w", path, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		rights &= fileWrites
+		rights &= fileWrites | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_EXECUTE
 	}
 	// The kernel's struct is packed: 12 bytes.
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
 	runtime.KeepAlive(&attr)
 	if errno != 0 {
-		return fmt.Errorf("allow writing to %s: %w", path, errno)
+		return fmt.Errorf("allow access to %s: %w", path, errno)
 	}
 	return nil
 }

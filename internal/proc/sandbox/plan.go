@@ -20,6 +20,8 @@ type Plan struct {
 	// says that it sees to sockets that are files.
 	LandlockABI  int
 	LandlockUnix bool
+	// Limits says that Spec.Limits is enforced.
+	Limits bool
 	// Notes says in whole sentences what the box does not hold back.
 	Notes []string
 }
@@ -55,6 +57,9 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 	default:
 		p = s.planLayers(has)
 	}
+	if s.Limits != nil && !p.Limits {
+		return p, fmt.Errorf("create a %s sandbox: reads can't be limited: %w (%s)", s.Mode, ErrUnenforceable, has.why(s.Bubblewrap))
+	}
 	if s.Bubblewrap && has.Bubblewrap == "" {
 		p.Notes = append([]string{"Bubblewrap can't be used: " + has.BubblewrapWhy + ". Using the built-in sandbox instead."}, p.Notes...)
 	}
@@ -77,6 +82,9 @@ const untried = "The sandbox uses seatbelt, which is untested."
 func (s *Spec) planBubblewrap(has Support) Plan {
 	p := Plan{Layers: Bubblewrap | has.Layers()&Seccomp, Protects: true, Loopback: s.Mode == Workspace}
 	p.UnixSockets = s.UnixSockets || !p.Layers.Has(Seccomp)
+	if p.Limits = s.Limits != nil && s.Mode == ReadOnly && has.LandlockABI > 0 && p.Layers.Has(Seccomp); p.Limits {
+		p.LandlockABI = has.LandlockABI // inside bubblewrap
+	}
 	if s.Mode != ReadOnly && len(s.Protect) > 0 {
 		p.Notes = []string{"Bubblewrap can't pin links: a link to a protected path can be replaced."}
 	}
@@ -88,10 +96,11 @@ func (s *Spec) planBubblewrap(has Support) Plan {
 // paths and for a loopback that tests can use.
 func (s *Spec) planLayers(has Support) Plan {
 	have := has.Layers() &^ Bubblewrap
-	if s.Mode == ReadOnly && have.Has(Landlock|Seccomp) && has.LandlockABI >= truncateABI && (has.LandlockABI >= scopeABI || !have.Has(PIDs)) {
+	if s.Mode == ReadOnly && s.Limits == nil && have.Has(Landlock|Seccomp) && has.LandlockABI >= truncateABI && (has.LandlockABI >= scopeABI || !have.Has(PIDs)) {
 		have &^= Namespaces | PIDs
 	}
 	p := Plan{Layers: have, Protects: s.Mode == ReadOnly || have.Has(Namespaces), Loopback: have.Has(Namespaces) && s.Mode == Workspace}
+	p.Limits = s.Limits != nil && s.Mode == ReadOnly && have.Has(Landlock|Seccomp|Namespaces)
 	if have.Has(Landlock) {
 		p.LandlockABI, p.LandlockUnix = has.LandlockABI, has.LandlockUnix && !s.UnixSockets
 	}

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -45,6 +46,9 @@ type Spec struct {
 	// Protect is what stays read-only inside of what is writable, present or
 	// not. See Protected.
 	Protect []string
+	// Limits, if not nil, limits what a read-only sandbox reads and executes. A
+	// sandbox that can't enforce it is an error, with BestEffort too.
+	Limits *Limits
 	// UnixSockets lets commands reach sockets that are files, such as those of
 	// Docker, which obeys whoever asks, or of an agent for keys.
 	UnixSockets bool
@@ -58,6 +62,15 @@ type Spec struct {
 	Without Layers
 }
 
+// Limits is what a command may read and execute. All paths are resolved; those
+// that don't exist are skipped.
+type Limits struct {
+	Read    []string // files and directories that may be read
+	Execute []string // files and directories that may be read and executed
+	Write   []string // directories that may be written too, but not executed
+	Hide    []string // files that look empty
+}
+
 // Boxed reports whether there is anything to make.
 func (s *Spec) Boxed() bool { return s != nil && s.Mode != "" && s.Mode != Off }
 
@@ -65,11 +78,14 @@ func (s *Spec) network() bool { return s.Mode == WorkspaceNetwork }
 
 // writable is what may be written, in the order given, nested ones left out.
 func (s *Spec) writable() []string {
+	paths := slices.Concat(s.Roots, s.Write)
 	if s.Mode == ReadOnly {
-		return nil
+		if paths = nil; s.Limits != nil {
+			paths = s.Limits.Write
+		}
 	}
 	var out []string
-	for _, p := range append(append([]string(nil), s.Roots...), s.Write...) {
+	for _, p := range paths {
 		if filepath.IsAbs(p) {
 			out = append(out, filepath.Clean(p))
 		}

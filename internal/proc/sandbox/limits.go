@@ -1,0 +1,307 @@
+package sandbox
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Surroundings is what a session knows when it limits what commands read.
+type Surroundings struct {
+	Roots  []string // the workspace, resolved
+	System []string // system directories: what is in them may be read and executed
+	Env    []string // the environment that limited commands get
+}
+
+// Limits returns what auto-approved commands may read and execute: the
+// workspace, system directories, the programs of PATH with their toolchains, and
+// the configuration that git and compilers read. Nothing in the workspace may be
+// executed. Hide and Write are left to the caller.
+func (s Surroundings) Limits() *Limits {
+	l := &Limits{}
+	l.Read = append(l.Read, s.Roots...)
+	l.Read = append(l.Read, "/proc", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm", "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+	for _, root := range s.Roots {
+		l.Read = append(l.Read, gitDirs(root)...)
+		l.Read = append(l.Read, ignoreFilesAbove(root)...)
+	}
+	home := s.value("HOME")
+	l.Read = append(l.Read, s.userConfig(home)...)
+	avoid := slices.Clone(s.Roots)
+	if home != "" && home != "/" {
+		avoid = append(avoid, home)
+	}
+	for _, dir := range append(slices.Clone(s.System), stores...) {
+		l.Execute = append(l.Execute, around(dir, avoid, 0)...)
+	}
+	for _, dir := range s.programs(home) {
+		if !s.executable(dir, l.Execute) {
+			continue
+		}
+		l.Execute = append(l.Execute, dir)
+	}
+	l.Read, l.Execute = resolvedPaths(l.Read), resolvedPaths(l.Execute)
+	return l
+}
+
+// stores are where some systems keep all their programs.
+var stores = []string{"/nix/store", "/gnu/store", "/snap", "/run/current-system", "/home/linuxbrew/.linuxbrew"}
+
+// executable reports whether a directory of programs may be used: it neither
+// contains the workspace nor lies in it, nor is allowed already.
+func (s Surroundings) executable(dir string, have []string) bool {
+	for _, r := range s.Roots {
+		if below(dir, r) || below(r, dir) {
+			return false
+		}
+	}
+	return holding(dir, have) == ""
+}
+
+// around is a directory, or, if it contains one of the paths to avoid, what in
+// it doesn't: /usr without /usr/src/app.
+func around(dir string, avoid []string, depth int) []string {
+	inside := false
+	for _, a := range avoid {
+		if below(dir, a) {
+			return nil
+		}
+		inside = inside || below(a, dir)
+	}
+	if !inside {
+		return []string{dir}
+	}
+	const deepest = 16
+	if depth == deepest {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if e.Type()&os.ModeSymlink == 0 { // what a link leads to is allowed where it is
+			out = append(out, around(filepath.Join(dir, e.Name()), avoid, depth+1)...)
+		}
+	}
+	return out
+}
+
+// programs are the directories of PATH and the toolchains that their programs
+// belong to.
+func (s Surroundings) programs(home string) []string {
+	var out []string
+	for _, dir := range filepath.SplitList(s.value("PATH")) {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil || !filepath.IsAbs(dir) {
+			continue
+		}
+		out = append(out, real)
+		out = append(out, toolchain(real)...)
+		if holding(real, s.System) == "" {
+			out = append(out, linked(real)...)
+		}
+		for _, name := range []string{"go", "node", "python3"} {
+			if program, err := filepath.EvalSymlinks(filepath.Join(real, name)); err == nil {
+				out = append(out, toolchain(filepath.Dir(program))...)
+			}
+		}
+	}
+	if home != "" {
+		for _, name := range []string{".rustup/toolchains", "go/pkg/mod", ".cargo/registry/src", ".local/lib"} {
+			out = append(out, filepath.Join(home, name))
+		}
+	}
+	if v := s.value("GOMODCACHE"); v != "" {
+		out = append(out, v)
+	}
+	return out
+}
+
+// linked are the programs elsewhere that links in a directory of PATH lead to.
+func linked(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if e.Type()&os.ModeSymlink == 0 {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(filepath.Join(dir, e.Name())); err == nil && filepath.Dir(real) != dir {
+			out = append(out, real)
+		}
+	}
+	return out
+}
+
+// toolchain is the directory above a bin directory, if it is a toolchain's: of
+// Go, Node, Python, conda, or of a version manager with shims.
+func toolchain(bin string) []string {
+	prefix := filepath.Dir(bin)
+	marks := []string{"pkg/tool", "lib/node_modules", "pyvenv.cfg", "conda-meta"}
+	switch filepath.Base(bin) {
+	case "shims":
+		marks = []string{"versions", "installs"}
+	case "bin":
+		if found, _ := filepath.Glob(filepath.Join(prefix, "lib", "python3*", "os.py")); len(found) > 0 {
+			return []string{prefix}
+		}
+	default:
+		return nil
+	}
+	for _, m := range marks {
+		if _, err := os.Stat(filepath.Join(prefix, m)); err == nil {
+			return []string{prefix}
+		}
+	}
+	return nil
+}
+
+// gitDirs are the directories of the repository that a root is in, as far as
+// they lie outside it: above it, or elsewhere for a linked worktree.
+func gitDirs(root string) []string {
+	for dir := root; ; dir = filepath.Dir(dir) {
+		path := filepath.Join(dir, ".git")
+		st, err := os.Lstat(path)
+		switch {
+		case err == nil && st.IsDir() && dir == root:
+			return nil
+		case err == nil && st.IsDir():
+			return []string{path}
+		case err == nil && st.Mode().IsRegular():
+			return append([]string{path}, worktreeDirs(dir)...)
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}
+
+// worktreeDirs are the git directories of a linked worktree or a submodule: its
+// own, and the one that it shares. What names itself a git directory must look
+// like one.
+func worktreeDirs(worktree string) []string {
+	text, err := os.ReadFile(filepath.Join(worktree, ".git"))
+	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	if err != nil || !ok {
+		return nil
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(worktree, dir)
+	}
+	if st, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil || !st.Mode().IsRegular() {
+		return nil
+	}
+	if common := linkedGit(worktree); common != "" {
+		if st, err := os.Lstat(filepath.Join(common, "objects")); err == nil && st.IsDir() {
+			return []string{common}
+		}
+		return nil
+	}
+	super, _, ok := strings.Cut(filepath.Clean(dir), "/.git/modules/")
+	if ok && below(worktree, super) { // a submodule
+		return []string{dir}
+	}
+	return nil
+}
+
+// ignoreFilesAbove are the ignore files that rg and fd read in the directories
+// above a root.
+func ignoreFilesAbove(root string) []string {
+	var out []string
+	for dir := filepath.Dir(root); ; dir = filepath.Dir(dir) {
+		for _, name := range []string{".gitignore", ".ignore", ".rgignore", ".fdignore"} {
+			if path := filepath.Join(dir, name); regular(path) {
+				out = append(out, path)
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return out
+		}
+	}
+}
+
+// userConfig is what programs read in a home directory: git's configuration and
+// the files that it names, Go's, and descriptions of terminals.
+func (s Surroundings) userConfig(home string) []string {
+	if home == "" {
+		return nil
+	}
+	config := s.value("XDG_CONFIG_HOME")
+	if config == "" {
+		config = filepath.Join(home, ".config")
+	}
+	out := []string{filepath.Join(home, ".terminfo"), filepath.Join(config, "go/env"), filepath.Join(config, "fd/ignore")}
+	seen := map[string]bool{}
+	for _, path := range []string{filepath.Join(home, ".gitconfig"), filepath.Join(config, "git/config"), "/etc/gitconfig"} {
+		out = append(out, gitConfig(path, home, seen)...)
+	}
+	return append(out, filepath.Join(config, "git/ignore"), filepath.Join(config, "git/attributes"))
+}
+
+// gitConfig is a file of the user's git configuration and those that it names:
+// included ones, and the lists of ignored files and attributes.
+func gitConfig(path, home string, seen map[string]bool) []string {
+	const most = 64
+	if seen[path] || len(seen) == most || !regular(path) {
+		return nil
+	}
+	seen[path] = true
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	out := []string{path}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		key, value, ok := strings.Cut(lines.Text(), "=")
+		key, value = strings.ToLower(strings.TrimSpace(key)), strings.Trim(strings.TrimSpace(value), `"`)
+		if !ok || key != "path" && key != "excludesfile" && key != "attributesfile" {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(value, "~/"); ok {
+			value = filepath.Join(home, rest)
+		}
+		if !filepath.IsAbs(value) {
+			value = filepath.Join(filepath.Dir(path), value)
+		}
+		if key == "path" {
+			out = append(out, gitConfig(value, home, seen)...)
+		} else if regular(value) {
+			out = append(out, value)
+		}
+	}
+	return out
+}
+
+// regular reports whether a path leads to a file.
+func regular(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}
+
+// resolvedPaths are the paths that exist, links resolved, each once.
+func resolvedPaths(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			out = append(out, real)
+		}
+	}
+	return outermost(out)
+}
+
+// value is that of a variable.
+func (s Surroundings) value(name string) string {
+	for _, kv := range s.Env {
+		if n, v, _ := strings.Cut(kv, "="); n == name {
+			return v
+		}
+	}
+	return ""
+}
