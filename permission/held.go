@@ -82,8 +82,14 @@ func (e *engine) heldTargets(out []target, t shell.Touch) []target {
 // unmasked are the rules on reading that the sandbox doesn't enforce by hiding files: those that ask, and those that
 // deny everything or something outside the workspace that a command may read.
 func (e *engine) unmasked() (deny, ask []*rule) {
+	readable := slices.Clone(e.world.system)
+	for _, name := range homeTools {
+		if e.world.home != "" {
+			readable = append(readable, e.world.home+"/"+name)
+		}
+	}
 	for _, u := range e.rules.deny {
-		if u.verb == reading && (!u.isPath || !u.path.known || slices.ContainsFunc(e.world.system, func(dir string) bool { return u.path.reaches(components(dir)) != apart })) {
+		if u.verb == reading && (!u.isPath || !u.path.known || slices.ContainsFunc(readable, func(dir string) bool { return u.path.reaches(components(dir)) != apart })) {
 			deny = append(deny, u)
 		}
 	}
@@ -94,6 +100,9 @@ func (e *engine) unmasked() (deny, ask []*rule) {
 	}
 	return deny, ask
 }
+
+// homeTools are where homes keep toolchains and git's configuration, which the sandbox opens.
+var homeTools = strings.Fields("go .rustup .cargo .local .nvm .pyenv .rbenv .asdf .volta .bun .deno .sdkman .gitconfig .config/git bin")
 
 // otherPathRule is a rule that means paths a command may use without naming them, if there is one.
 func (e *engine) otherPathRule() (*rule, bool) {
