@@ -30,7 +30,7 @@ func (e *engine) command(r *tool.Request, a tool.Access) judged {
 		return j
 	}
 	if j = e.attempt(held, r, a); j.verdict == tool.Allow && j.proved && e.enforced() {
-		j.held = true
+		j.held, e.facts = true, map[*shell.Command]*fact{}
 		return j
 	}
 	e.facts, e.deadline = map[*shell.Command]*fact{}, e.timeLimit()

@@ -44,7 +44,8 @@ func TestAttacksEnforced(t *testing.T) {
 		}
 	}
 	slices.Sort(allowed)
-	got := strings.Join(slices.Compact(allowed), "\n") + "\n"
+	allowed = slices.Compact(allowed)
+	got := strings.Join(allowed, "\n") + "\n"
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -58,7 +59,7 @@ func TestAttacksEnforced(t *testing.T) {
 		t.Errorf("%s differs: review it, then run go test ./permission -run TestAttacksEnforced -update", file)
 		for _, line := range allowed {
 			if !strings.Contains("\n"+string(want), "\n"+line+"\n") {
-				t.Errorf("newly allowed: %s", line)
+				t.Errorf("newly allowed: %q", line)
 			}
 		}
 	}

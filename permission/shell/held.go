@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // Where a sandbox enforces that a command only reads, and only what it may, a command is judged by its program and its
@@ -65,7 +67,7 @@ func (c *Command) proveHeld() Proof {
 	case "go":
 		return c.heldGo(words)
 	}
-	if interprets, ok := heldInterpreters[trimVersion(name)]; ok {
+	if interprets, ok := heldInterpreters()[trimVersion(name)]; ok {
 		return c.heldCode(name, interprets, words)
 	}
 	if subs, ok := heldSubcommands[name]; ok {
@@ -215,7 +217,7 @@ func (c *Command) heldSurroundings() string {
 	}
 	for _, a := range c.Prefix {
 		switch {
-		case isScratchVar(a.Name) && len(c.Words) == 0, harmlessAssign(a), a.Name == "IFS" && c.Name() == "read" && !a.Odd:
+		case heldVar(a.Name) && len(c.Words) == 0, harmlessAssign(a), a.Name == "IFS" && c.Name() == "read" && !a.Odd:
 		case slices.Contains([]string{"GOOS", "GOARCH", "CGO_ENABLED", "NODE_ENV", "PYTHONDONTWRITEBYTECODE"}, a.Name) && !a.Odd && len(c.Words) > 0:
 		default:
 			return "it sets the variable " + a.Name
@@ -256,6 +258,33 @@ func (c *Command) guessedByFind() bool {
 	}
 	return true
 }
+
+// noteLoop notes a C-style for loop, whose arithmetic the sandbox holds, or a select, which may set any variable.
+func (r *reader) noteLoop(c *syntax.ForClause) {
+	if c.Select {
+		r.note("has a select", c)
+		return
+	}
+	r.noteHeld("has a C-style for loop", c)
+}
+
+// heldVar reports whether a variable of the shell, which isn't exported, may have any value: its name means nothing to
+// the shell or to a program.
+func heldVar(name string) bool {
+	if isScratchVar(name) {
+		return true
+	}
+	if name == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || keep[name] || slices.Contains(shellVars, name) {
+		return false
+	}
+	return !slices.ContainsFunc(programVars, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// shellVars are variables that the shell itself uses, and programVars the beginnings of those that programs use.
+var (
+	shellVars   = strings.Fields("PATH IFS ENV CDPATH SHELLOPTS GLOBIGNORE FIGNORE OPTIND OPTARG OPTERR PWD OLDPWD PPID UID EUID RANDOM SECONDS MAILPATH MAIL EXECIGNORE FUNCNEST TIMEFORMAT COMPREPLY REPLY EDITOR VISUAL")
+	programVars = strings.Fields("BASH LC_ LD_ DYLD_ GIT_ PYTHON NODE_ NPM_ PIP_ GO RUST CARGO PERL RUBY JAVA PS PROMPT_ HIST POSIX LESS MAN PAGER RIPGREP_ GREP_ JQ_ AWK TMOUT INPUTRC XDG_ SSH_ HTTP HTTPS NO_ ALL_ MALLOC GLIBC GCONV OPENSSL ADZE _")
+)
 
 // heldGit judges git: a literal subcommand that only looks, with its literal flags.
 func (c *Command) heldGit(words []Word) Proof {
@@ -378,7 +407,7 @@ func checkHeldXargs(a *args) string {
 // checkHeldRead: the names that read and mapfile set mean nothing to any program.
 func checkHeldRead(a *args) string {
 	for _, w := range a.operands {
-		if w.Kind != Literal || !isScratchVar(w.Text) {
+		if w.Kind != Literal || !heldVar(w.Text) {
 			return "it sets the variable " + w.Text
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // heldSpecs are further commands that only look, or that can do no more than that in a sandbox that enforces it.
 var heldSpecs = map[string]spec{
-	"read":     {flags: "-r -s -d: -n: -N: -t: -u: -a -e", operands: plain, check: checkHeldRead},
+	"read":     {flags: "-r -s -d: -n: -N: -t: -u: -p: -a -e", operands: plain, check: checkHeldRead},
 	"mapfile":  {flags: "-t -d: -n: -s: -u:", operands: plain, check: checkHeldRead},
 	"pushd":    {flags: "-n", operands: listed, most: 1},
 	"popd":     {flags: "-n", operands: plain, most: 1},

@@ -294,11 +294,7 @@ var changesShellState = strings.Fields("pushd popd builtin command eval . source
 func (r *reader) forHead(c *syntax.ForClause) {
 	loop, ok := c.Loop.(*syntax.WordIter)
 	if !ok || c.Select || loop.Name == nil {
-		if c.Select {
-			r.note("has a select", c)
-		} else {
-			r.noteHeld("has a C-style for loop", c)
-		}
+		r.noteLoop(c)
 		r.nested(c.Loop)
 		return
 	}
