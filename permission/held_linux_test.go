@@ -39,7 +39,7 @@ func TestEnforcedVerdicts(t *testing.T) {
 			"VERSION=$(jq -r .version package.json) && echo $VERSION", "go list ./...", "go vet ./...", "go env", "go doc", "gofmt -l .", "python3 -c 'print(1)'", "npm ls", "pip list", "cat /proc/cpuinfo", "file docs/*",
 			"lsof -i :3000", "go list -json ./...", "node -p '1+1'",
 			// Words that expand at run time.
-			"cat $f", "f=src/index.ts; cat ${f%.ts}.go", "grep -rn \"$p\" .", "rg -g '#' -uu X", "cat *", "cat .e*", "sed -n \"${a},${b}p\" README.md", "head -$n README.md",
+			"cat $f", "f=src/index.ts; cat ${f%.ts}.go", "grep -rn \"$p\" .", "cat *", "cat .e*", "sed -n \"${a},${b}p\" README.md", "head -$n README.md",
 			"awk \"NR==$n\" README.md", "sort $x", "git show $sha", "git log -n$n", "git -C \"$d\" status", "find \"$d\" -name '*.go'", "find . -name \"$p\" -exec head -1 {} \\;", "tail -n \"$n\" README.md",
 			"while read -r a b; do echo $a; done < README.md", "for ((i=0;i<3;i++)); do echo $i; done", "[[ $x =~ ^a ]] && echo y", "[[ $x -gt 1 ]]", "((x > 1)) && echo y", "cd $d && ls", "a=(1 2); echo ${a[@]}",
 			"diff <(sort README.md) <(sort go.mod) | wc -l; cat $x", "bash -c 'wc -l $f'", "mapfile -t l < README.md; echo ${#l[@]}", "x=a; x+=b; echo $x", "FILE_COUNT=$(ls | wc -l); echo $FILE_COUNT", "python3 - $x <<'E'\nprint(1)\nE", "GOOS=windows go list ./...",
@@ -60,7 +60,7 @@ func TestEnforcedVerdicts(t *testing.T) {
 			"python3 -c 'open(\"x\",\"w\")'", "python3 -c 'import subprocess'", "python3 -c 'import os; os.remove(\"x\")'", "node -e 'require(\"fs\").writeFileSync(\"x\",\"\")'", "node -e 'require(\"child_process\")'", "node -e 'fetch(\"x\")'",
 			"perl -e 'system(\"ls\")'", "perl -e 'unlink \"x\"'", "ruby -e 'File.write(\"x\", 1)'", "php -r 'touch(\"x\");'", "find . -name x | xargs python3 -c",
 			// Literal names of secrets, and of files elsewhere.
-			"cat .env", "cat < .env", "timeout 2 cat < .env", "grep KEY $x .env", "rg KEY .env $x", "rg -g .env KEY $x", "cat *.pem", "git show HEAD:.env $x", "git log -p -- '*.pem'", "python3 -c 'print(open(\".env\").read())'", "python3 - <<'E'\nopen('.env')\nE",
+			"cat .env", "cat < .env", "timeout 2 cat < .env", "grep KEY $x .env", "rg KEY .env $x", "rg -g .env KEY $x", "cat *.pem", "git show HEAD:.env $x", "git log -p -- '*.pem'", "git log -L1,3:.env $x", "for f in .env; do cat $x < $f; done", "python3 -c 'print(open(\".env\").read())'", "python3 - <<'E'\nopen('.env')\nE",
 			"node -p 'require(\"fs\").readFileSync(\".env\")'", "for f in .env; do cat $f; done", "perl -ne print .env", "cat OTHER/notes.txt", "cat $x OTHER/notes.txt", "cat OTHER/*", "cd OTHER && ls $x", "rg x OTHER", "go list OTHER/...",
 			"python3 -c 'print(open(\"OTHER/notes.txt\").read())'", "ls ~", "cat ~/.ssh/id_rsa $x", "cat /proc/1/environ", "cat /proc/self/environ", "cat /proc/kcore", "ls OTHER/*",
 		}},

@@ -200,8 +200,10 @@ func (c *Command) held(ts []Touch) Proof {
 		}
 	}
 	for _, d := range c.Redirs {
-		if d.File && d.Target.Kind <= Glob {
-			add(Touch{Path: d.Target.Text, Glob: d.Target.Kind == Glob}, dirs)
+		for _, w := range append(slices.Clip(d.cases), d.Target) {
+			if d.File && w.Kind <= Glob {
+				add(Touch{Path: w.Text, Glob: w.Kind == Glob}, dirs)
+			}
 		}
 	}
 	return p
@@ -347,6 +349,9 @@ func (a *args) gitHeldTouches(name string, s spec) []Touch {
 	for _, f := range a.flags {
 		if f.value.Kind == Literal && flagSets()["git "+name][f.name] == reading {
 			ts = append(ts, Touch{Path: f.value.Text})
+		}
+		if f.name == "-L" { // -L1,5:path
+			ts = append(ts, Touch{Path: f.value.Text[strings.LastIndexByte(f.value.Text, ':')+1:]})
 		}
 	}
 	for _, w := range files {
