@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
@@ -46,6 +47,9 @@ type boxes struct {
 	short []string // that of read-only boxes
 
 	limiter *limiter // nil: reads are not limited
+
+	// base is decided when the first command needs it, and never again.
+	base func() *sandbox.Base
 }
 
 func newBoxes(o Options, f *files, base, env []string) (*boxes, error) {
@@ -53,6 +57,12 @@ func newBoxes(o Options, f *files, base, env []string) (*boxes, error) {
 	if o.Sandbox.Environ != nil {
 		b.short = append(o.Sandbox.Environ(proc.Environ(base, nil)), "ADZE=1")
 	}
+	b.base = sync.OnceValue(func() *sandbox.Base {
+		return sandbox.NewBase(b.roots, b.Write, b.env, func(path string) bool {
+			_, ok := names.Protected(path)
+			return ok
+		})
+	})
 	if b.auto = b.Mode == "" || b.Mode == "auto"; b.auto {
 		return b, nil
 	}
@@ -100,10 +110,7 @@ func (b *boxes) box(c *proc.Command, d tool.Decision) error {
 }
 
 func (b *boxes) spec(mode sandbox.Mode) *sandbox.Spec {
-	s := sandbox.For(mode, b.roots, b.Write, b.env, func(path string) bool {
-		_, ok := names.Protected(path)
-		return ok
-	})
+	s := b.base().Spec(mode)
 	s.UnixSockets, s.Bubblewrap = b.UnixSockets, b.Bubblewrap
 	if b.state != "" && mode != sandbox.ReadOnly {
 		s.Protect = append(s.Protect, b.state)
