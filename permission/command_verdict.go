@@ -21,6 +21,8 @@ type commandVerdict struct {
 	paths    tool.Verdict // what its paths ask for in this mode, if it is proved
 	covered  *rule        // an allow rule that covers it
 	asks     []*finding   // paths that want an answer
+	reads    []string     // paths that the sandbox must open for it, if it is proved
+	anywhere bool         // and others, which aren't known
 }
 
 // commandJudge holds the commands of a line against the rules and the mode.

@@ -27,6 +27,7 @@ type Touch struct {
 	Flag    bool // a name that the pattern stands for would be a flag with a minus in front, and change what is read
 	// InFolder: only if what it lies in is a folder.
 	InFolder bool
+	Present  bool // only if it is there: a word of a program
 	Vague    bool // something below it, nobody knows what: of interest to rules on paths alone
 }
 
@@ -40,6 +41,8 @@ type Proof struct {
 	Git []string
 	// Unless are files with which it would do something else: run a program that the folder chooses, for one.
 	Unless []string
+	// Open: other files than Touches may be read too, because words expand at run time.
+	Open bool
 
 	size int // of the paths
 }
@@ -85,7 +88,7 @@ func (c *Command) prove() Proof {
 	}
 	name := systemName(c.Name())
 	if c.keyword || c.wrapsOnly() {
-		return Proof{}
+		return c.proved(nil) // what it is redirected from
 	}
 	if c.isVersion(name) {
 		return c.proveVersion(name)

@@ -63,6 +63,7 @@ type Script struct {
 type Note struct {
 	What   string // "defines a function"
 	Source string // as it is written
+	Held   bool   // it doesn't matter to a command that a sandbox holds
 }
 
 // Read reads a command line as bash would. A line with a syntax error gives an error although bash runs the lines
@@ -270,7 +271,12 @@ var (
 )
 
 func (r *reader) note(what string, n syntax.Node) {
-	r.script.Notes = append(r.script.Notes, Note{what, r.text(n)})
+	r.script.Notes = append(r.script.Notes, Note{What: what, Source: r.text(n)})
+}
+
+// noteHeld is note for what doesn't matter to a command that a sandbox holds.
+func (r *reader) noteHeld(what string, n syntax.Node) {
+	r.script.Notes = append(r.script.Notes, Note{what, r.text(n), true})
 }
 
 // text is a node as it is written.

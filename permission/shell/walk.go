@@ -134,11 +134,11 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 			return outcome{}
 		}
 	case *syntax.LetClause:
-		r.note("evaluates arithmetic, which may run commands", c)
+		r.noteHeld("evaluates arithmetic, which may run commands", c)
 		r.nested(c)
 		r.add(&Command{Words: []Word{{"let", Literal}}, Source: r.text(c), Redirs: redirs})
 	default: // (( … )), and what future parsers may know
-		r.note("evaluates arithmetic, which may run commands", c)
+		r.noteHeld("evaluates arithmetic, which may run commands", c)
 		r.nested(c)
 		r.add(&Command{Words: []Word{{"((", Literal}}, Source: r.text(c), Redirs: redirs})
 	}
@@ -294,7 +294,7 @@ var changesShellState = strings.Fields("pushd popd builtin command eval . source
 func (r *reader) forHead(c *syntax.ForClause) {
 	loop, ok := c.Loop.(*syntax.WordIter)
 	if !ok || c.Select || loop.Name == nil {
-		r.note("has a C-style for loop or a select", c)
+		r.noteLoop(c)
 		r.nested(c.Loop)
 		return
 	}
@@ -307,7 +307,7 @@ func (r *reader) forHead(c *syntax.ForClause) {
 		for _, word := range r.items(w) {
 			switch word.Kind {
 			case Unknown:
-				r.note("loops over unknown words", w)
+				r.noteHeld("loops over unknown words", w)
 			case Glob:
 				globs = append(globs, word)
 			}
@@ -323,13 +323,13 @@ func (r *reader) cases(c *syntax.CaseClause, redirs []Redirect) outcome {
 	all := before
 	r.nested(c.Word)
 	if r.word(c.Word).Kind == Unknown && !isCapturedOutput(c.Word.Parts, anyName) {
-		r.note("depends on an unknown value", c.Word)
+		r.noteHeld("depends on an unknown value", c.Word)
 	}
 	for _, item := range c.Items {
 		for _, p := range item.Patterns {
 			r.nested(p)
 			if r.word(p).Kind == Unknown {
-				r.note("depends on an unknown pattern", p)
+				r.noteHeld("depends on an unknown pattern", p)
 			}
 		}
 		r.dirs, r.scope.set = all, set
@@ -418,7 +418,7 @@ func (r *reader) nested(n syntax.Node) {
 				r.err = odd("an empty substitution") // it is no word at all
 			}
 			if !r.pipes || n.Op != syntax.CmdIn {
-				r.note("substitutes a process", n)
+				r.noteHeld("substitutes a process", n)
 			}
 			r.substituted(n, n.Stmts)
 			return false
