@@ -329,8 +329,13 @@ func (a *args) touches(name string, s spec) []Touch {
 	case nothing, plain:
 		return ts
 	case pattern, program: // a pattern without quotes may come out as a text and files
-		if len(files) > 0 && files[0].Kind == Literal && !a.has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list") {
+		if a.has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list") || len(files) == 0 {
+			break
+		}
+		if files[0].Kind == Literal {
 			files = files[1:]
+		} else if len(files) == 1 { // or as one text, and then it searches here
+			files = append(files, Word{".", Literal})
 		}
 	}
 	t := a.reach(name, s)

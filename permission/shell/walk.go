@@ -561,15 +561,20 @@ func (r *reader) moved(c *Command) outcome {
 		to = r.options.Home
 	}
 	var next []string
+	named := func(c string) bool { return c != "" && c != "." && c != ".." }
+	up := !slices.ContainsFunc(strings.Split(to, "/"), named) // what is above is there
 	for _, d := range r.dirs {
+		full := to
 		if !path.IsAbs(to) {
-			d = d + "/" + to
-		} else {
-			d = to
+			full = d + "/" + to
 		}
-		next = append(next, path.Clean(d)) // cd goes by the names it went through
+		// cd goes by the names it went through; where that leads nowhere, it goes through the links.
+		next = append(next, path.Clean(full))
+		if strings.Contains(full+"/", "/../") && !(up && path.Clean(d) == d) {
+			next = append(next, full)
+		}
 	}
-	return outcome{next, r.dirs}
+	return outcome{union([]string{}, next), r.dirs}
 }
 
 // commandRuns reports whether command runs something that does not move the shell.
