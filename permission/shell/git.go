@@ -278,6 +278,11 @@ func gitPaths(w Word, t Touch) []Touch {
 	for _, text := range texts {
 		ts = append(ts, one(text, false))
 	}
+	if w.Kind == Glob { // no file here may have such a name, and then git is given the pattern
+		spec := ts[0]
+		spec.Spec, spec.Names = true, false
+		ts = append(ts, spec)
+	}
 	t.Below, t.Names, t.Tracked = false, false, false
 	for _, text := range texts {
 		for i := strings.IndexByte(text, ':'); i >= 0; i = strings.IndexByte(text, ':') {

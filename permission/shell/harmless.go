@@ -40,6 +40,9 @@ type Proof struct {
 	Git []string
 	// Unless are files with which it would do something else: run a program that the folder chooses, for one.
 	Unless []string
+	// Versions are the folders in which it asks a tool for its version: a file there or above may choose the tool. See
+	// [ToolchainFiles] and [VersionFiles].
+	Versions []string
 
 	size int // of the paths
 }
