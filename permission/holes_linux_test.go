@@ -110,3 +110,49 @@ func TestRelativeProgramsOfTheUser(t *testing.T) {
 		}
 	}
 }
+
+// git log -p prints what is in every file, whatever its command line names: a file under a deny rule that git has in its
+// index is denied, unless a pathspec limits it to others.
+func TestGitPrintsDeniedFiles(t *testing.T) {
+	dir := searchedFolder(t, "private/x canary", "secret/y canary", "docs/a foo")
+	cmd := exec.Command("bash", "-c", "git add private src docs README.md && git -c user.name=a -c user.email=b commit -qm one && echo more >> src/main.go")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, tt := range []struct {
+		rule  string
+		lines map[tool.Verdict][]string
+	}{
+		{"Read(private/**)", map[tool.Verdict][]string{
+			tool.Deny: {
+				"git log -p", "git show", "git diff", "git log -p | head", "git show HEAD", "git log -u -3", "git log -U1", "git diff HEAD~1 HEAD", "git stash show -p", "git format-patch -1 --stdout", "cd src && git log -p",
+				"git -C src show", "git log -p -- .", "git log -p -- private", "git show HEAD:private/x", "git diff --stat -p", "git log -1 --patch --stat", "git show --no-color HEAD", "git --no-pager log -p", "git --git-dir .git log -p", "git -C src -C .. log -p > f", "git log -p --unknown", "git log --cc",
+			},
+			tool.Ask: {"git log -p -- ':!private'", "git log -p -- . ':(exclude)private'", "git log -p -- '*.go'"},
+			tool.Allow: {
+				"git log", "git log --oneline", "git log --stat", "git show --stat", "git diff --name-only", "git diff -- src", "git log -p -- src README.md", "git show HEAD:src/main.go", "git show HEAD --name-only -- .",
+				"git status", "git stash list", "git show -s", "git -C src diff -- main.go", "git stash push -u",
+			},
+		}},
+		{"Read(secret/**)", map[tool.Verdict][]string{tool.Allow: {"git log -p", "git show", "git diff"}}},
+		{"Read(.env)", map[tool.Verdict][]string{tool.Allow: {"git log -p", "git show", "git diff"}}},
+		{"Read(**/x)", map[tool.Verdict][]string{tool.Deny: {"git log -p", "git diff"}, tool.Allow: {"git diff -- src"}}},
+		{"Edit(private/**)", map[tool.Verdict][]string{tool.Allow: {"git log -p", "git diff"}}},
+	} {
+		rules, _, err := permission.ParseRules(nil, nil, []string{tt.rule})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "nobody"), Disk: ondisk.New([]string{dir})}.Patient()
+		for want, lines := range tt.lines {
+			for _, line := range lines {
+				r := commandRequest(line)
+				r.Confirm = tool.Command{Line: line, Directory: dir}
+				if d, why := permission.Check(w, rules, permission.Yolo, permission.Options{}, r); d.Verdict != want {
+					t.Errorf("%s under %s: %v, want %v: %s", line, tt.rule, d.Verdict, want, why)
+				}
+			}
+		}
+	}
+}

@@ -12,6 +12,7 @@
 package disk
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -159,9 +160,13 @@ func read(path string, max int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, max+1))
-	if err == nil && int64(len(data)) > max {
+	var data bytes.Buffer
+	if info, err := f.Stat(); err == nil && info.Size() <= max {
+		data.Grow(int(info.Size()) + bytes.MinRead) // an index may have many megabytes
+	}
+	_, err = data.ReadFrom(io.LimitReader(f, max+1))
+	if err == nil && int64(data.Len()) > max {
 		err = errTooMuch
 	}
-	return data, err
+	return data.Bytes(), err
 }

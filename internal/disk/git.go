@@ -52,6 +52,7 @@ type repoReader struct {
 	budget *budget
 	seen   map[string]bool                              // repositories that were read
 	index  func(gitDir, top string, hashSize int) error // nil: only submodules are of interest
+	lax    bool                                         // programs that git would run are of no interest
 }
 
 // around finds the repository that git would use in dir, as git does: in each folder from dir upwards first .git, then
@@ -210,7 +211,7 @@ func (r *repoReader) belongs(abs, common, top string, knows bool) error {
 
 // hooks tells of the one hook that looking may run: status and diff refresh the index.
 func (r *repoReader) hooks(common string) error {
-	if r.disk.overruled["core.hookspath"] {
+	if r.disk.overruled["core.hookspath"] || r.lax {
 		return nil
 	}
 	hook := common + "/hooks/post-index-change"

@@ -83,7 +83,7 @@ func (c *configReader) setting(s setting, file string, depth int) error {
 	case "core.attributesfile", "core.excludesfile", "blame.ignorerevsfile", "mailmap.file", "diff.orderfile":
 		return c.quoted(s, file)
 	default:
-		if program := s.runs(); program != "" && !c.disk.overruled[p] {
+		if program := s.runs(); program != "" && !c.disk.overruled[p] && !c.lax {
 			return &programError{program}
 		}
 	}

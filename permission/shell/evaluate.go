@@ -29,6 +29,10 @@ func (r *reader) evaluated() {
 	if !evaluates && !prompts {
 		return
 	}
+	r.dirs = []string{r.options.Dir} // when it is read is not known, and so it runs where any command does
+	for _, c := range r.script.Commands {
+		r.dirs = union(r.dirs, c.Dirs)
+	}
 	var dollar, bracket bool // of two texts that may make one: '$' and '(rm x)'
 	for _, l := range r.lines {
 		r.source = l.source
@@ -38,7 +42,7 @@ func (r *reader) evaluated() {
 			case prompts && octal.MatchString(text), dollar && bracket:
 				r.unknown(byExpansion(text))
 			case strings.Contains(text, "$(") || strings.Contains(text, "${") || strings.Contains(text, "`"):
-				r.readAgain(text, sure)
+				r.readAgain(text, sure || prompts)
 			}
 		})
 	}
@@ -63,7 +67,7 @@ func (r *reader) readAgain(text string, sure bool) {
 		return
 	}
 	outer := *r
-	r.source, r.by, r.place, r.dirs, r.scope, r.binding, r.err = text, by, Text, nil, scope{}, nil, nil
+	r.source, r.by, r.place, r.scope, r.binding, r.err = text, by, Text, scope{}, nil, nil
 	r.guess = r.guess || !sure
 	r.nest++
 	r.nested(doc)

@@ -28,6 +28,8 @@ type Touch struct {
 	// InFolder: only if what it lies in is a folder.
 	InFolder bool
 	Vague    bool // something below it, nobody knows what: of interest to rules on paths alone
+	// Index: what git has in its index at or below it is read, with Top all of it, and of interest to rules on paths alone.
+	Index bool
 }
 
 // Proof says whether a command is harmless: it changes no file, reaches no network and runs nothing from the workspace.

@@ -165,6 +165,9 @@ func (c *Command) renames() *Command {
 	return nil
 }
 
+// gitValued are git's own flags whose value is the next word.
+var gitValued = strings.Fields("-C -c --git-dir --work-tree --namespace --exec-path --attr-source --super-prefix --config-env")
+
 // aliases reports whether git may be told by c to take one word for others.
 func (c *Command) aliases() bool {
 	for i := 1; i < len(c.Words); i++ {
@@ -173,7 +176,7 @@ func (c *Command) aliases() bool {
 			return true
 		case w.Kind != Literal:
 			return false
-		case slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--attr-source", "--super-prefix"}, w.Text):
+		case slices.Contains(gitValued, w.Text):
 			if i++; i < len(c.Words) && strings.Contains(strings.ToLower(c.Words[i].Text), "alias.") {
 				return true
 			}
