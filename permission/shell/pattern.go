@@ -121,6 +121,7 @@ type Match int
 const (
 	No Match = iota
 	Maybe
+	Undecided // which program it is, or what text a shell runs, only the shell knows
 	Yes
 )
 
@@ -132,6 +133,8 @@ func (p *Pattern) Match(c *Command) Match {
 		return Yes
 	case len(c.Words) == 0:
 		return p.mentioned(c)
+	case c.Undetermined():
+		return Undecided
 	case c.Words[0].Kind != Literal:
 		return Maybe
 	case !sameProgram(c.base(), p.program):
