@@ -34,7 +34,7 @@ func commandRequest(line string) tool.Request {
 
 func calmWorld() permission.World { return hurriedWorld().Patient() }
 
-// hurriedWorld has only the time that there is in use.
+// hurriedWorld has the time limit of the program.
 func hurriedWorld() permission.World {
 	w := world()
 	w.Disk = func() permission.Disk { return calm{} }

@@ -18,7 +18,7 @@ func world() permission.World {
 	return permission.World{
 		Roots: []string{root, "/srv/lib"}, Home: home,
 		State: "/home/me/.adze", Spill: "/home/me/.adze/spill/s1",
-	}.Patient()
+	}
 }
 
 func request(as ...tool.Access) tool.Request {

@@ -103,16 +103,19 @@ func (d *Disk) budget() *budget {
 	return &budget{began: time.Now(), patience: d.options.Patience, entries: d.options.Entries}
 }
 
-// fewEntries is how little may take ten times as long: a busy machine may stop any program for longer than one answer
-// should take.
-const fewEntries = 1000
+// An answer that needs at most fewEntries may take fewTimes its Patience, a second by default: a busy machine can stop
+// any program for longer than an answer should take.
+const (
+	fewEntries = 1000
+	fewTimes   = 50
+)
 
 // spend takes n entries and reports whether the answer is still within its bounds.
 func (b *budget) spend(n int) bool {
 	b.spent += n
 	patience := b.patience
 	if b.spent <= fewEntries {
-		patience *= 10
+		patience *= fewTimes
 	}
 	return b.spent <= b.entries && time.Since(b.began) < patience
 }

@@ -59,7 +59,7 @@ func ParsePattern(s string, loose bool) (Pattern, error) {
 
 // patternWords reads the words of one simple command.
 func patternWords(s string) ([]string, error) {
-	// A rule is no attack: on a busy machine a rule must not stop the start because it took 50 ms.
+	// A rule is no attack: on a busy machine a rule must not stop the start because it took MaxTime.
 	script, err := Read(s, Options{Dir: "/", Deadline: time.Now().Add(time.Minute)})
 	if err != nil {
 		if isName(s) { // a word of the shell's grammar, such as let

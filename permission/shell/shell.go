@@ -25,9 +25,9 @@ import (
 // Bounds of what is read. Beyond them a command is not judged at all.
 const (
 	MaxBytes = 64 << 10
-	MaxTime  = 50 * time.Millisecond
-	maxDepth = 64 // of parentheses and the like in one line
-	maxNest  = 40 // of commands within commands: bash -c "bash -c …", env nice sudo …
+	MaxTime  = time.Second // commands take microseconds; with 50 ms, a busy machine could not check ls
+	maxDepth = 64          // of parentheses and the like in one line
+	maxNest  = 40          // of commands within commands: bash -c "bash -c …", env nice sudo …
 )
 
 // Options is what a command line depends on besides itself.
