@@ -31,6 +31,8 @@ var holes = []hole{
 	{name: "7 links in .git: worktrees", build: buildOutsideWorktrees, lines: []string{`git worktree list`}},
 	{name: "7 links in .git: objects", build: buildOutsideObjects, lines: []string{`git show HEAD:secret`, `git log -p`}},
 	{name: "7 a .git that names another repository", build: buildGitFile, lines: []string{`git log -p`, `git show HEAD:secret`}},
+	{name: "7 a .git that names another worktree", build: buildOtherWorktree, lines: []string{`git log -p`, `git show HEAD:secret`}},
+	{name: "7 an ignore file above the workspace that is a link", build: buildLinkAbove, lines: []string{`cat $(echo ../.ignore)`, `cat ../.i*`}},
 	{
 		name: "8 paths in git's configuration", build: buildGitPaths,
 		lines: []string{`git blame README.md`, `git check-attr -a README.md`, `git shortlog -s HEAD`, `git log --use-mailmap -1`, `git check-ignore -v x`},
@@ -194,6 +196,17 @@ func buildOutsideObjects(d *den) {
 func buildGitFile(d *den) {
 	otherRepository(d)
 	d.put(".git", "gitdir: BASE/other/project/.git\n", 0o644)
+}
+
+func buildOtherWorktree(d *den) {
+	otherRepository(d)
+	d.git("/other/project", "worktree", "add", "-q", d.base+"/other/tree")
+	d.put(".git", "gitdir: BASE/other/project/.git/worktrees/tree\n", 0o644)
+}
+
+// buildLinkAbove: a search reads ignore files above the workspace.
+func buildLinkAbove(d *den) {
+	d.link("/.ignore", "OUTSIDE/file")
 }
 
 func buildGitPaths(d *den) {
