@@ -54,7 +54,7 @@ var frames = []string{
 	"‹names› | xargs ‹reader›", "‹names› | xargs -I{} ‹reader› {}", "‹names0› | xargs -0 ‹reader›", "‹names0› | xargs -0 -n1 ‹reader›", "‹names› | sort | xargs -n 2 ‹reader›",
 	"‹reader› $(‹names›)", "‹reader› `‹names›`", "‹reader› <(‹cmd›)", "‹reader› < ‹word›", "diff <(‹cmd›) <(‹cmd›)", "case $(‹cmd›) in *) ‹cmd›;; esac",
 	"a=(‹words›); ‹reader› \"${a[@]}\"", "set -- ‹words›; ‹reader› \"$@\"", "p=$(echo .e); ‹reader› ${p}nv", "x=‹glob›; ‹reader› $x", "printf '%s\\n' ‹words› | xargs -d '\\n' ‹reader›",
-	"‹exec›",
+	"‹exec›", "‹escape›",
 }
 
 // kinds are what stands for a kind of word or command.
@@ -152,4 +152,12 @@ var kinds = map[string][]string{
 	"onf":  {"‹reader› \"$f\"", "‹reader› $f", "echo \"$f: $(‹reader› \"$f\" 2>/dev/null)\"", "grep -H ‹pattern› \"$f\"", "[ -f \"$f\" ] && ‹reader› \"$f\"", "‹reader› < \"$f\"", "test -L \"$f\" && ‹reader› \"$f\"", "‹reader› \"./$f\""},
 	"ond":  {"‹reader› \"$d\"/*", "‹reader› $d/.e*", "grep -r ‹pattern› \"$d\"", "(cd \"$d\" && ‹reader› *)", "cat \"$d\".env", "find \"$d\" -type f -exec ‹reader› {} +", "ls -A \"$d\""},
 	"exec": {"./tools/evil", "tools/evil ‹word›", "find . -name 'ev*' -exec {} \\;", "PATH=$PWD/tools:$PATH evil", "env ./tools/evil", "awk 'BEGIN{system(\"./tools/evil\")}'", "git -c core.pager=$PWD/tools/evil -p log", "git -c diff.external=$PWD/tools/evil diff --ext-diff", "f=tools; $f/evil", "echo | xargs ./tools/evil", "rg --pre ./tools/evil KEY", "tar cf - README.md --use-compress-program=./tools/evil", "sort --compress-program=./tools/evil README.md", "sed '1e ./tools/evil' README.md", "src/../tools/evil", "(exec ./tools/evil)", "cp tools/evil $TMPDIR/e && $TMPDIR/e"},
+	"escape": {
+		"umount .env; cat .env", "umount -l .env src/.env; cat .env src/.env", "unshare -Urm sh -c 'umount .env; cat .env'", "unshare -Ur cat ../outside/file", "unshare -Urmpf --mount-proc sh -c 'umount -l .env; cat .env link'",
+		"mount --bind ../outside docs; cat docs/*", "nsenter -t 1 -m cat .env", "nsenter -t 1 -a cat BASE/work/.env", "chroot /proc/1/root cat BASE/work/.env", "ln .env $TMPDIR/x && cat $TMPDIR/x", "ln -s ../outside $TMPDIR/x; cat $TMPDIR/x/file",
+		"cp -r src $TMPDIR/c; cat $TMPDIR/c/.env", "cp -al . $TMPDIR/c; cat $TMPDIR/c/.env", "mv .env x; cat x", "cat /proc/*/task/*/root/BASE/work/.env", "cat /proc/*/map_files/*", "ls -l /proc/self/fd; cat /proc/self/fd/[3-9]",
+		"for p in /proc/[0-9]*; do cat $p/cwd/.env $p/root/BASE/outside/file; done", 
+		"python3 -c 'import ctypes; l = ctypes.CDLL(None); print(l.unshare(0x10020000), l.umount2(b\".env\", 2)); print(open(\".env\").read())'", "perl -e 'open F, \"<\", \".env\"; print <F>; opendir D, \"../outside\"; print readdir D; open G, \"<\", \"../outside/file\"; print <G>'",
+		"python3 -c 'import os; d = os.open(\"..\", os.O_PATH); print(os.read(os.open(\"outside/file\", 0, dir_fd=d), 99))'", "python3 -c 'import os; os.chdir(\"out\"); print(open(\"file\").read())'",
+	},
 }
