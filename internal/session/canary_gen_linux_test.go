@@ -156,7 +156,7 @@ var kinds = map[string][]string{
 		"umount .env; cat .env", "umount -l .env src/.env; cat .env src/.env", "unshare -Urm sh -c 'umount .env; cat .env'", "unshare -Ur cat ../outside/file", "unshare -Urmpf --mount-proc sh -c 'umount -l .env; cat .env link'",
 		"mount --bind ../outside docs; cat docs/*", "nsenter -t 1 -m cat .env", "nsenter -t 1 -a cat BASE/work/.env", "chroot /proc/1/root cat BASE/work/.env", "ln .env $TMPDIR/x && cat $TMPDIR/x", "ln -s ../outside $TMPDIR/x; cat $TMPDIR/x/file",
 		"cp -r src $TMPDIR/c; cat $TMPDIR/c/.env", "cp -al . $TMPDIR/c; cat $TMPDIR/c/.env", "mv .env x; cat x", "cat /proc/*/task/*/root/BASE/work/.env", "cat /proc/*/map_files/*", "ls -l /proc/self/fd; cat /proc/self/fd/[3-9]",
-		"for p in /proc/[0-9]*; do cat $p/cwd/.env $p/root/BASE/outside/file; done", 
+		"for p in /proc/[0-9]*; do cat $p/cwd/.env $p/root/BASE/outside/file; done",
 		"python3 -c 'import ctypes; l = ctypes.CDLL(None); print(l.unshare(0x10020000), l.umount2(b\".env\", 2)); print(open(\".env\").read())'", "perl -e 'open F, \"<\", \".env\"; print <F>; opendir D, \"../outside\"; print readdir D; open G, \"<\", \"../outside/file\"; print <G>'",
 		"python3 -c 'import os; d = os.open(\"..\", os.O_PATH); print(os.read(os.open(\"outside/file\", 0, dir_fd=d), 99))'", "python3 -c 'import os; os.chdir(\"out\"); print(open(\"file\").read())'",
 	},
