@@ -161,6 +161,13 @@ func (p *Policy) Hides(path string, tracked func() bool) bool {
 		!slices.ContainsFunc(remembered, func(m memory) bool { return m.origin == "" && covers(m.rule) })
 }
 
+// HidesSecretsOnly reports whether Hides hides no file but secrets by name: no deny rule on reading exists.
+func (p *Policy) HidesSecretsOnly() bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return !slices.ContainsFunc(p.rules.deny, func(u *rule) bool { return u.verb == reading })
+}
+
 // mayBeSecret reports whether a component of a path isn't an ordinary name.
 func mayBeSecret(path string) bool {
 	for from := 0; from < len(path); {
