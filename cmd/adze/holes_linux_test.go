@@ -36,7 +36,8 @@ type hole struct {
 	lines []string // WORK, OUTSIDE and HOME stand for directories, PID for a process with a secret in its environment
 	// mute are lines that disclose nothing on some machines even without a sandbox, so that doesn't fail the test.
 	mute bool
-	// open is why the lines disclose something where there is no sandbox; "": they don't.
+	// open is why some of the lines disclose something where there is no sandbox; "": none does. Delete it when that is
+	// fixed.
 	open string
 	// asks: every line must require approval, in any sandbox.
 	asks bool
@@ -283,7 +284,7 @@ func (h *hole) test(t *testing.T, d *den) {
 		h.build(d)
 	}
 	d.give()
-	pid := fmt.Sprint(d.bystander())
+	pid, known := fmt.Sprint(d.bystander()), 0
 	for _, line := range h.lines {
 		line = strings.ReplaceAll(d.expand(line), "PID", pid)
 		for _, b := range backends {
@@ -294,6 +295,7 @@ func (h *hole) test(t *testing.T, d *den) {
 			switch leaked := d.leaked(out); {
 			case leaked && b.name == "none" && h.open != "":
 				t.Logf("known, without a sandbox: %s: %s", h.open, line)
+				known++
 			case leaked:
 				t.Errorf("%s, sandbox: %s: %s\n%s", h.name, b.name, line, out)
 			}
@@ -307,6 +309,9 @@ func (h *hole) test(t *testing.T, d *den) {
 		if out := d.bash(line); !d.leaked(out) {
 			t.Errorf("%s: proves nothing, because it discloses nothing without Adze: %s\n%s", h.name, line, out)
 		}
+	}
+	if h.open != "" && known == 0 && !h.mute {
+		t.Errorf("%s: no line discloses anything without a sandbox: delete open from the table", h.name)
 	}
 }
 
