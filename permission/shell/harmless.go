@@ -43,6 +43,8 @@ type Proof struct {
 	Unless []string
 	// Open: other files than Touches may be read too, because words expand at run time.
 	Open bool
+	// Objects: what git keeps of any file may be shown.
+	Objects bool
 
 	size int // of the paths
 }
