@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// outer is a tool from outside that says what it is told.
+// outer is an external tool that echoes its argument.
 type outer struct{ name, origin string }
 
 func (o outer) Declaration() tool.Declaration {
@@ -80,7 +80,7 @@ func declared(r model.Request) string {
 
 func allowed(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }
 
-// Tools that would fill the context are told by name. One that was found, and one that was called by its name, are
+// Tools that would fill the context are listed by name. One that was found, and one that was called by its name, are
 // declared after all others from the next turn on, and stay.
 func TestShelf(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}
@@ -125,7 +125,7 @@ func answerText(p model.Part) string {
 	return tool.Result{Content: p.(model.Response).Content}.Text()
 }
 
-// Tools that come later are told in a message: what was sent before stays as it was, to the byte.
+// Tools that come later are listed in a message: what was sent before stays the same, byte for byte.
 func TestShelfGrows(t *testing.T) {
 	catalog := &agent.Catalog{Most: 250, Finder: "find"}
 	registry := library(catalog)
@@ -158,8 +158,8 @@ func TestShelfGrows(t *testing.T) {
 	}
 }
 
-// Without a limit, without a tool that finds, and with few tools, all are declared; a deferred tool that is not from
-// outside is not, and nobody is told of it.
+// Without a limit, without a tool that finds, and with few tools, all are declared; a deferred built-in
+// tool is neither declared nor listed.
 func TestShelfHoldsNothingBack(t *testing.T) {
 	for name, catalog := range map[string]*agent.Catalog{
 		"no catalog": nil, "no limit": {Finder: "find"}, "no finder": {Most: 1, Finder: "lost"}, "few tools": {Most: 1000, Finder: "find"},
@@ -267,4 +267,52 @@ func TestTokens(t *testing.T) {
 	if n := agent.Tokens(d); n < 1000 || n > 1100 {
 		t.Errorf("1,000 characters are %d tokens", n)
 	}
+}
+
+// Declarations only grow: a tool that changed stays as it was declared, and the change is a message; a tool that
+// disappeared stays declared, and its calls fail with the reason.
+func TestDeclarationsOnlyGrow(t *testing.T) {
+	catalog := &agent.Catalog{}
+	registry := library(catalog)
+	set := func(tools ...tool.Tool) {
+		if err := registry.Set("mcp:s", tools); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(outer{"s__a", "mcp:s"}, outer{"s__b", "mcp:s"})
+	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{
+		stop("one"), says(call("1", "s__b", `{"text":"x"}`), callsEnd), stop("two"),
+	}}
+	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry}, Catalog: catalog})
+	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
+		t.Fatal(err)
+	}
+	set(changedTool{outer{"s__a", "mcp:s"}}, outer{"s__0", "mcp:s"})
+	if _, err := a.Run(t.Context(), model.Text("again")); err != nil {
+		t.Fatal(err)
+	}
+	first, last := m.requests[0].Tools, m.requests[2].Tools
+	if len(last) != len(first)+1 || last[len(first)].Name != "s__0" {
+		t.Fatalf("declared %d, then %d", len(first), len(last))
+	}
+	if d := cmp.Diff(first, last[:len(first)]); d != "" {
+		t.Errorf("(-first +last):\n%s", d)
+	}
+	got := show(a.History())
+	for _, want := range []string{
+		"user: The tool s__a changed. Its declaration above no longer applies.\nDescription: New.\nParameters: {",
+		"1 s__b fails: s__b is no longer available: the MCP server s doesn't offer it anymore. Use another tool.",
+	} {
+		if !strings.Contains(got, want) || strings.Count(got, "s__a changed") != 1 {
+			t.Errorf("lacks %q, once:\n%s", want, got)
+		}
+	}
+}
+
+type changedTool struct{ outer }
+
+func (c changedTool) Declaration() tool.Declaration {
+	d := c.outer.Declaration()
+	d.Description = "New."
+	return d
 }

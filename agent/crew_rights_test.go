@@ -128,7 +128,7 @@ func TestRoleThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// Tools that are for the person's own conversation are withheld from all subagents, and names that are no tools told.
+// Subagents don't have the tools for the user's own conversation, and unknown tool names are reported.
 func TestWithheldAndUnknownTools(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{
 		Roles:    []agent.Role{{Name: "r", Tools: []string{"look", "odd", "Bash"}}},
@@ -137,21 +137,5 @@ func TestWithheldAndUnknownTools(t *testing.T) {
 	got, _, err := f.run(t)
 	if err != nil || !strings.Contains(got, "(Its definition names unknown tools: odd, Bash.)") {
 		t.Errorf("%s (%v)", got, err)
-	}
-}
-
-// A model is told what is new about the place from its next turn on.
-func TestSetSystem(t *testing.T) {
-	var b bench
-	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("fine")}}
-	a := agent.New(agent.Options{Model: m, Executor: b.executor(), System: "old"})
-	for range 2 {
-		if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
-			t.Fatal(err)
-		}
-		a.SetSystem("new")
-	}
-	if d := cmp.Diff([]string{"old", "new"}, []string{m.requests[0].System, m.requests[1].System}); d != "" {
-		t.Error(d)
 	}
 }

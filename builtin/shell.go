@@ -32,11 +32,11 @@ type shell struct {
 	mu         sync.Mutex
 	foreground map[*running]bool
 	told       map[string]int64      // how far a job's output was read, by its id
-	boxed      map[string]*shellCall // jobs in a box, by their id, that nothing was offered for yet
+	boxed      map[string]*shellCall // sandboxed background commands by ID, until a retry is offered
 	noted      map[string]bool       // what was said of this machine already
 }
 
-// running is a foreground command that a person may move to the background.
+// running is a foreground command that the user may move to the background.
 type running struct {
 	process *proc.Process
 	label   string

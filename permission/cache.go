@@ -146,6 +146,9 @@ func (e *engine) fact(c *shell.Command) *fact {
 	for i := 0; i < len(proof.Unless) && f.why == ""; i++ {
 		f.why = e.chosen(proof.Unless[i])
 	}
+	for i := 0; i < len(proof.Versions) && f.why == ""; i++ {
+		f.why = e.chosenAbove(proof.Versions[i])
+	}
 	room := len(c.Words) + len(c.Redirs)
 	if f.why == "" {
 		room = len(proof.Touches)

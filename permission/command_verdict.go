@@ -83,8 +83,8 @@ func (w *commandJudge) verdict(c *shell.Command) *commandVerdict {
 
 func (w *commandJudge) judgeCommand(c *shell.Command) *commandVerdict {
 	s := &commandVerdict{cmd: c, verdict: tool.Allow, paths: tool.Allow}
-	if u, m := matchCommand(w.deny, c); m == shell.Yes {
-		s.decide(tool.Deny, u.cite(false), "")
+	if u, m := matchCommand(w.deny, c); m >= shell.Undecided {
+		s.decide(tool.Deny, u.cite(m != shell.Yes), "")
 		return s
 	} else if m == shell.Maybe {
 		s.decide(tool.Ask, u.cite(true), "")

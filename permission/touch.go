@@ -11,6 +11,9 @@ import (
 
 // holdPaths judges the paths of a command as if a tool named them: by the rules on paths, and by the table.
 func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
+	if u, ok := w.pathRule(); ok && u.list == denyList && s.cmd.Undetermined() {
+		s.decide(tool.Deny, u.cite(true), "may use other paths")
+	}
 	if !f.all && !s.cmd.MayRun {
 		if u, ok := w.otherPathRule(); ok {
 			s.decide(tool.Ask, u.cite(true), "may use other paths")
@@ -98,6 +101,8 @@ func (w *commandJudge) mayBeSecret(s *commandVerdict, t *place, to target) {
 // targets adds to out the resolved paths that a touch stands for. proved: the command does no harm, whatever they are.
 func (e *engine) targets(out []target, t shell.Touch, proved bool) []target {
 	switch {
+	case t.Index:
+		return e.indexTargets(out, t)
 	case e.pass == held:
 		return e.heldTargets(out, t)
 	case t.Glob:

@@ -131,7 +131,7 @@ func (w *World) read(target string) finding {
 		f.class = harmless
 		return f
 	}
-	if why, ok := names.Secret(f.path); ok {
+	if why, ok := names.SecretWhenNamed(f.path); ok {
 		f.exact = true
 		f.note = ", which may be secret (" + why + ")"
 		return f

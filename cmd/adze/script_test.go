@@ -16,11 +16,10 @@ import (
 
 func TestMain(m *testing.M) {
 	builtin.Main() // a keeper of commands is this binary too
-	testscript.Main(m, map[string]func(){"adze": main, "mcpserver": mcpServer, "badserver": badServer, "dialunix": dialUnix, "kerneltest": withKernel})
+	testscript.Main(m, map[string]func(){"adze": main, "mcpserver": mcpServer, "badserver": badServer, "mcpclient": mcpClient, "dialunix": dialUnix, "kerneltest": withKernel})
 }
 
-// TestScripts plays whole-program stories: the real program, a home of its own, and a model on loopback that says what
-// the story lets it say.
+// TestScripts runs script tests of the whole program, with its own home directory and a scripted model on loopback.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "testdata", "script"),
@@ -74,8 +73,8 @@ func condition(name string) (bool, error) {
 	return false, fmt.Errorf("there is no condition %s", name)
 }
 
-// makeElsewhere makes folders outside of temp folders, which boxed commands may write to: elsewhere NAME... Their paths go
-// into variables.
+// makeElsewhere makes directories outside of temp directories, which boxed commands may write to: elsewhere NAME...
+// Their paths go into variables.
 func makeElsewhere(ts *testscript.TestScript, _ bool, names []string) {
 	for _, name := range names {
 		dir, err := os.MkdirTemp(elsewhere(), "adze-story-")
@@ -85,7 +84,7 @@ func makeElsewhere(ts *testscript.TestScript, _ bool, names []string) {
 	}
 }
 
-// elsewhere is a folder that anyone may write to and that is no temp folder, or nothing.
+// elsewhere is a directory that anyone may write to and that is no temp directory, or nothing.
 func elsewhere() string {
 	for _, dir := range []string{"/run/lock", "/var/lib/misc"} {
 		if probe, err := os.MkdirTemp(dir, "adze-story-"); err == nil {
