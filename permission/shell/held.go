@@ -18,7 +18,7 @@ func (c *Command) ProveHeld() Proof {
 	if p.Why != "" {
 		p = c.proveHeld()
 	}
-	p.Unless = nil // a program from elsewhere doesn't run there
+	p.Unless, p.Versions = nil, nil // a program from elsewhere doesn't run there
 	return p
 }
 
