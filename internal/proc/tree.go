@@ -67,7 +67,11 @@ func (s *spec) plans(box *sandbox.Spec) (err error) {
 // unbox takes the box away from a command that cannot have one for lack of a
 // keeper, if it may do without.
 func (s *spec) unbox() error {
-	if s.box == nil || !s.plan.InProcess() && !s.plan.Limits {
+	if s.box == nil {
+		return nil
+	}
+	if plan, ok := s.plan.WithoutHelper(); ok {
+		s.plan = plan
 		return nil
 	}
 	return s.unboxFor(errNoKeeper)

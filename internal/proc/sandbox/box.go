@@ -14,7 +14,7 @@ import (
 //
 //	box := sandbox.New(spec, plan, temp)
 //	box.Make()
-//	err := box.Enter() // on a locked thread, which is never unlocked
+//	err := box.Enter(dir) // on a locked thread, which is never unlocked
 //	argv, files, err := box.Argv(argv, dir, 3, true)
 //	syscall.ForkExec(argv[0], argv, … box.Environ(env) …)
 //	…
@@ -76,6 +76,11 @@ func coversOf(temp string) string { return temp + ".covers" }
 
 // Environ is env as it is inside: temp files go where they can.
 func (b *Box) Environ(env []string) []string {
+	const tar = "TAR_OPTIONS"
+	if os.Getuid() == 0 && !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, tar+"=") }) {
+		// As root it would restore owners, which the sandbox denies, and fail.
+		env = append(slices.Clip(env), tar+"=--no-same-owner")
+	}
 	if b.temp == "" {
 		return env
 	}
@@ -99,7 +104,7 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 	if !b.plan.Layers.Has(Bubblewrap) {
 		return argv, nil, nil
 	}
-	w := wrapping{dir: dir, temp: b.temp, protect: b.protect, dieWithParent: !kept}
+	w := wrapping{dir: dir, write: b.writable(), protect: b.protect, dieWithParent: !kept}
 	w.bwrap, _ = findBubblewrap()
 	if w.bwrap == "" {
 		return nil, nil, errors.New("bwrap was removed")
@@ -117,9 +122,9 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 	}
 	if b.plan.Limits && err == nil {
 		w.covers, err = b.coverMounts(), b.coversErr()
-		if err == nil {
-			argv, err = b.innerArgv(argv, add)
-		}
+	}
+	if b.plan.Layers.Has(Landlock) && err == nil {
+		argv, err = b.innerArgv(argv, add)
 	}
 	if err != nil {
 		for _, f := range files {

@@ -55,7 +55,7 @@ func Inner(args []string) int {
 	if err := b.landlock().restrict(); err != nil {
 		return fail(err)
 	}
-	closeFrom := uint(fd) - 1 // the program itself, and the sandbox
+	closeFrom := uint(fd) - 1 // the program itself, the sandbox, and what the caller left open
 	unix.CloseRange(closeFrom, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
 	argv := args[1:]
 	err = syscall.Exec(argv[0], argv, os.Environ())
@@ -68,6 +68,9 @@ func (b *Box) landlock() landlock {
 	l := landlock{abi: b.plan.LandlockABI, write: append(b.devices(), b.writable()...), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
 	if b.plan.Limits {
 		l.limits = b.spec.Limits
+	}
+	if !b.plan.Layers.Has(Namespaces) && !b.Wrapped() {
+		l.unread = terminals // of others, which a mount can't hide here
 	}
 	return l
 }

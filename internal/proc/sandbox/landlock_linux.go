@@ -55,6 +55,7 @@ type landlock struct {
 	abi         int
 	write       []string // files and directories
 	limits      *Limits  // nil: everything can be read and executed
+	unread      string   // a directory whose files can't be read, if there are no limits
 	tcp         bool     // no TCP
 	unixSockets bool     // no sockets that are files, except below write
 }
@@ -70,6 +71,9 @@ func (l landlock) restrict() error {
 	if l.limits != nil {
 		attr.fs |= reads | unix.LANDLOCK_ACCESS_FS_EXECUTE
 		granted |= reads
+	} else if l.unread != "" {
+		attr.fs |= unix.LANDLOCK_ACCESS_FS_READ_FILE
+		granted |= unix.LANDLOCK_ACCESS_FS_READ_FILE
 	}
 	if l.tcp && l.abi >= tcpABI {
 		attr.net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
@@ -84,6 +88,11 @@ func (l landlock) restrict() error {
 	defer unix.Close(fd)
 	if err := allowAll(fd, l.write, granted); err != nil {
 		return err
+	}
+	if l.limits == nil && l.unread != "" {
+		if err := allowAll(fd, besides(l.unread), unix.LANDLOCK_ACCESS_FS_READ_FILE); err != nil {
+			return err
+		}
 	}
 	if l.limits != nil {
 		if err := allowAll(fd, l.limits.Read, reads); err != nil {
