@@ -102,7 +102,7 @@ func TestReadmePicture(t *testing.T) {
 func declarations(t *testing.T) []tool.Declaration {
 	t.Helper()
 	set, err := builtin.New(builtin.Options{
-		Dir: t.TempDir(), Person: true, Session: true,
+		Dir: t.TempDir(), HasUser: true, Session: true,
 		Task: func(context.Context, builtin.TaskRequest) (tool.Result, error) { return tool.Result{}, nil },
 	})
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 
 const modulePath = "github.com/adze-dev/adze/"
 
-// mayImport is the order of rooms: which packages of ours a package may import. One that is not here may not be.
+// mayImport is the package order: which of our packages a package may import. Every package must be listed.
 var mayImport = map[string]string{
-	// The leaf, and what stands on it alone.
-	"tool":          "",
+	// The core, and the packages that use only the core.
+	"tool":          "internal/nearest",
 	"tool/tooltest": "tool",
 	"permission":    "tool permission/shell internal/workspace/names",
 	"model":         "tool",
@@ -27,7 +27,7 @@ var mayImport = map[string]string{
 	"permission/shell":  "",
 	"permission/ondisk": "permission internal/disk",
 
-	// Models by their wire.
+	// Models by their API.
 	"model/openai":                  "tool model",
 	"model/openai/openaitest":       "model/internal/scripted",
 	"model/anthropic/anthropictest": "model/internal/scripted",
@@ -36,6 +36,7 @@ var mayImport = map[string]string{
 	"model/replay":                  "tool model",
 
 	// Engines know no tools.
+	"internal/nearest":            "",
 	"internal/workspace":          "internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath internal/atomicfile",
 	"internal/workspace/names":    "",
 	"internal/workspace/nofollow": "",
@@ -55,7 +56,9 @@ var mayImport = map[string]string{
 	"internal/web":                "internal/text internal/web/markdown",
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
-	"internal/disk":               "internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
+	"internal/gitindex":           "",
+	"internal/secretfiles":        "internal/gitindex internal/workspace/names",
+	"internal/disk":               "internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/peers":              "",
 	"internal/ptytest":            "internal/proc/term",
 	"internal/settings":           "",
@@ -66,24 +69,24 @@ var mayImport = map[string]string{
 	"internal/trust":              "internal/atomicfile",
 	"internal/bench":              "tool permission permission/ondisk internal/proc internal/proc/sandbox discover model/openai/openaitest",
 
-	// The tools stand on the engines.
+	// The tools use the engines.
 	"builtin": "tool internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
 		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/context " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
-	// Tools from outside, and to outside.
+	// External tools, and the MCP server.
 	"discover": "tool internal/proc",
 	"serve":    "tool",
 
-	// One run wired together, for any front end.
+	// One run, for any front end.
 	"internal/session": "tool model model/openai agent builtin discover permission permission/ondisk permission/shell " +
-		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/workspace/nofollow",
+		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/workspace/nofollow",
 
-	// The front ends see everything.
+	// The front ends may import everything.
 	"internal/cli": "*",
 	"cmd/adze":     "internal/cli .",
 
-	// The door for programs that embed us.
+	// The entry point for programs that embed Adze.
 	".": "builtin",
 }
 
@@ -96,17 +99,19 @@ func TestImportDirection(t *testing.T) {
 		}
 		for _, imported := range imports {
 			if allowed != "*" && !slices.Contains(strings.Fields(allowed), imported) {
-				t.Errorf("package %s imports %s, against the order of rooms", path, imported)
+				t.Errorf("package %s imports %s, against the package order", path, imported)
 			}
 		}
 	}
 }
 
-// The leaf can be taken into any program: it brings nothing along.
-func TestLeafImportsOnlyTheStandardLibrary(t *testing.T) {
-	for _, imported := range imports(t, "tool") {
-		if strings.Contains(strings.Split(imported, "/")[0], ".") {
-			t.Errorf("package tool imports %s", imported)
+// The core can be used in any program: it needs nothing but the standard library and a package for suggestions.
+func TestCoreImportsOnlyTheStandardLibrary(t *testing.T) {
+	for _, core := range []string{"tool", "internal/nearest"} {
+		for _, imported := range imports(t, core) {
+			if strings.Contains(strings.Split(imported, "/")[0], ".") && imported != modulePath+"internal/nearest" {
+				t.Errorf("package %s imports %s", core, imported)
+			}
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package adze_test
 
 import (
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,8 +12,10 @@ import (
 	"testing"
 )
 
+type bannedPhrase struct{ phrase, instead string }
+
 // bannedPhrases are phrases that Adze's texts don't use, and what to write instead.
-var bannedPhrases = []struct{ phrase, instead string }{
+var bannedPhrases = []bannedPhrase{
 	{"It is asked about", "Needs approval: …"},
 	{"needs a yes", "requires approval"},
 	{"nobody could be asked", "this session is non-interactive"},
@@ -40,6 +45,51 @@ var voiceFiles = []string{
 	"builtin/testdata/declarations.json",
 }
 
+// voiceDirs are the directories of Go files whose comments are checked, with all directories below them.
+var voiceDirs = []string{
+	"agent", "builtin", "cmd", "discover", "internal/cli", "internal/document", "internal/edit", "internal/nearest", "internal/search",
+	"internal/session", "internal/text", "internal/web", "internal/workspace", "serve", "tool",
+}
+
+// bannedInComments are phrases that comments in Go files don't use.
+var bannedInComments = []bannedPhrase{
+	{"the person", "the user"},
+	{"a person", "the user"},
+	{"nobody", "no user, no call, no process"},
+	{"somebody", "a user"},
+	{"sub-agent", "subagent"},
+	{"sub-agents", "subagents"},
+	{"is told", "is sent, receives, is reported"},
+	{"are told", "are sent, receive, are reported"},
+	{"asked about", "needs approval"},
+	{"needs a yes", "requires approval"},
+}
+
+// Comments use the words that users read.
+func TestVoiceOfComments(t *testing.T) {
+	for _, dir := range voiceDirs {
+		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
+				return err
+			}
+			files := token.NewFileSet()
+			file, err := parser.ParseFile(files, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			for _, group := range file.Comments {
+				for _, problem := range quaint(group.Text(), bannedInComments) {
+					t.Errorf("%s, in the comment's line %s", files.Position(group.Pos()), problem)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestVoice(t *testing.T) {
 	for _, pattern := range voiceFiles {
 		files, err := filepath.Glob(pattern)
@@ -52,7 +102,7 @@ func TestVoice(t *testing.T) {
 				t.Error(err)
 				continue
 			}
-			for _, problem := range quaint(string(text)) {
+			for _, problem := range quaint(string(text), bannedPhrases) {
 				t.Errorf("%s:%s", filepath.ToSlash(file), problem)
 			}
 		}
@@ -70,16 +120,16 @@ func TestVoiceFindsPhrases(t *testing.T) {
 		"it runs unasked\nand\nunasked": 2,
 		"the user, denied by the user":  0,
 	} {
-		if got := quaint(text); len(got) != want {
+		if got := quaint(text, bannedPhrases); len(got) != want {
 			t.Errorf("%q: %d problems, want %d: %q", text, len(got), want, got)
 		}
 	}
 }
 
 // quaint returns the banned phrases in text, each with its line number and the replacement.
-func quaint(text string) []string {
+func quaint(text string, banned []bannedPhrase) []string {
 	var found []string
-	for _, b := range bannedPhrases {
+	for _, b := range banned {
 		words := strings.Fields(regexp.QuoteMeta(b.phrase))
 		phrase := regexp.MustCompile(`(?i)\b` + strings.Join(words, `\s+`) + `\b`)
 		for _, at := range phrase.FindAllStringIndex(text, -1) {

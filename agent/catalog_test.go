@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// outer is a tool from outside that says what it is told.
+// outer is an external tool that echoes its argument.
 type outer struct{ name, origin string }
 
 func (o outer) Declaration() tool.Declaration {
@@ -80,7 +80,7 @@ func declared(r model.Request) string {
 
 func allowed(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }
 
-// Tools that would fill the context are told by name. One that was found, and one that was called by its name, are
+// Tools that would fill the context are listed by name. One that was found, and one that was called by its name, are
 // declared after all others from the next turn on, and stay.
 func TestShelf(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}
@@ -125,7 +125,7 @@ func answerText(p model.Part) string {
 	return tool.Result{Content: p.(model.Response).Content}.Text()
 }
 
-// Tools that come later are told in a message: what was sent before stays as it was, to the byte.
+// Tools that come later are listed in a message: what was sent before stays the same, byte for byte.
 func TestShelfGrows(t *testing.T) {
 	catalog := &agent.Catalog{Most: 250, Finder: "find"}
 	registry := library(catalog)
@@ -158,8 +158,8 @@ func TestShelfGrows(t *testing.T) {
 	}
 }
 
-// Without a limit, without a tool that finds, and with few tools, all are declared; a deferred tool that is not from
-// outside is not, and nobody is told of it.
+// Without a limit, without a tool that finds, and with few tools, all are declared; a deferred built-in
+// tool is neither declared nor listed.
 func TestShelfHoldsNothingBack(t *testing.T) {
 	for name, catalog := range map[string]*agent.Catalog{
 		"no catalog": nil, "no limit": {Finder: "find"}, "no finder": {Most: 1, Finder: "lost"}, "few tools": {Most: 1000, Finder: "find"},

@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// A subagent in the background that breaks is told like any other; it takes nobody with it.
+// A subagent in the background that panics is reported like any other failure; the others continue.
 func TestBackgroundThatPanics(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{Limit: 1}, turns{
 		"break": {func(context.Context, func(...model.Event)) error { panic("broken model") }},
@@ -65,7 +65,7 @@ func TestBackgroundInBounds(t *testing.T) {
 	}
 }
 
-// What a subagent gives away in the background is waited for: it has no later turn. The observer is told who it is.
+// What a subagent gives away in the background is waited for: it has no later turn. The observer gets its name.
 func TestBackgroundBelow(t *testing.T) {
 	var mu sync.Mutex
 	said := map[string]string{}

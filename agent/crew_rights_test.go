@@ -128,7 +128,7 @@ func TestRoleThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// Tools that are for the person's own conversation are withheld from all subagents, and names that are no tools told.
+// Subagents don't have the tools for the user's own conversation, and unknown tool names are reported.
 func TestWithheldAndUnknownTools(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{
 		Roles:    []agent.Role{{Name: "r", Tools: []string{"look", "odd", "Bash"}}},
@@ -140,7 +140,7 @@ func TestWithheldAndUnknownTools(t *testing.T) {
 	}
 }
 
-// A model is told what is new about the place from its next turn on.
+// A model gets changes of the context from its next turn on.
 func TestSetSystem(t *testing.T) {
 	var b bench
 	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("fine")}}

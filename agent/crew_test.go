@@ -144,7 +144,7 @@ func (f *office) run(t *testing.T) (string, agent.Answer, error) {
 
 type turns = map[string][]func(context.Context, func(...model.Event)) error
 
-// A subagent has its own history and tools; its parent is told its last words and what they took.
+// A subagent has its own history and tools; its parent gets its last answer and its usage.
 func TestTaskReports(t *testing.T) {
 	budget := &agent.Budget{}
 	f := newOffice(t, agent.CrewOptions{System: func() string { return "Be good." }, Budget: budget}, turns{
@@ -259,7 +259,7 @@ func TestTasksSideBySideAndDeep(t *testing.T) {
 	}
 }
 
-// A task that fails, loops, or is of an unknown type is told; the parent goes on.
+// A task that fails, loops, or has an unknown type is an error result; the parent continues.
 func TestTaskThatFails(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{Turns: 5}, turns{
 		"go":   {gives(`{"prompt":"nobody wrote this"}`, `{"prompt":"loop"}`, `{"prompt":"x","type":"wizard"}`, `{"prompt":"mute"}`), stop("done")},

@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// What has happened since its last turn is told to the model once, before the next.
+// The model gets news once, before its next turn.
 func TestNewsBeforeATurn(t *testing.T) {
 	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("fine")}}
 	news := []string{"Job 1 has ended."}

@@ -20,7 +20,7 @@ type Surroundings struct {
 }
 
 // noUserText is the part of the system prompt for sessions without a user.
-const noUserText = "This session is non-interactive: nobody can answer questions or approve calls."
+const noUserText = "This session is non-interactive: no user can answer questions or approve calls."
 
 // SystemPrompt returns the system prompt: the model's role, its environment and how to work.
 func SystemPrompt(s Surroundings) string {

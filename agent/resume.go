@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/model"
@@ -57,4 +58,33 @@ func compact(raw json.RawMessage) []byte {
 		return raw
 	}
 	return b.Bytes()
+}
+
+// sendable is the answer with arguments that servers accept in the next request: some parse them, and reject the whole
+// conversation for a call that was cut off.
+func sendable(answer model.Message) model.Message {
+	out := answer
+	out.Parts = slices.Clone(answer.Parts)
+	for i, p := range out.Parts {
+		if c, ok := p.(model.Call); ok {
+			c.Args = argumentObject(c.Args)
+			out.Parts[i] = c
+		}
+	}
+	return out
+}
+
+// argumentObject is the JSON object that a model sent as arguments, without trailing commas, or an empty one.
+func argumentObject(raw json.RawMessage) json.RawMessage {
+	if fixed, ok := tool.RepairJSON(raw); ok {
+		raw = fixed
+	}
+	var quoted string
+	if json.Unmarshal(raw, &quoted) == nil { // some models encode the object twice
+		raw = json.RawMessage(quoted)
+	}
+	if raw = bytes.TrimSpace(raw); json.Valid(raw) && bytes.HasPrefix(raw, []byte("{")) {
+		return raw
+	}
+	return json.RawMessage("{}")
 }

@@ -93,7 +93,7 @@ func TestBrokenAnswersEnd(t *testing.T) {
 	if d := cmp.Diff(want, events); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	// The edit of the last answer of each prompt was not run: the run is over, and nobody would see what came of it.
+	// The edit of the last answer of each prompt was not run: the run is over, and its result would be lost.
 	if n := strings.Count(strings.Join(b.ran, "\n"), "change y"); n != 6 {
 		t.Errorf("%d edits ran", n)
 	}
@@ -182,8 +182,8 @@ func TestBrokenStreamOverTheWire(t *testing.T) {
 	}
 }
 
-// A decorated name and trailing commas, byte by byte: the call runs, the model is told of both, and what goes back to
-// the server is a name that it takes and JSON that it can parse.
+// A decorated name and trailing commas, byte by byte: the call runs, its result mentions both, and the
+// server gets a name that it accepts and JSON that it can parse.
 func TestRepairedCallOverTheWire(t *testing.T) {
 	var b bench
 	wired(t, &b,
@@ -200,5 +200,32 @@ func TestRepairedCallOverTheWire(t *testing.T) {
 	)
 	if !slices.Equal(b.ran, []string{"look x,}"}) {
 		t.Errorf("ran %q", b.ran)
+	}
+}
+
+// A call that was cut off used to go back to the server with half of its arguments, and servers that parse the history
+// rejected every request after it.
+func TestArgumentsInTheNextRequest(t *testing.T) {
+	for sent, want := range map[string]string{
+		`{"name":"x"}`:         `{"name":"x"}`,
+		`{"name": "x", "n":1}`: `{"name": "x", "n":1}`,
+		`{"name":"x",}`:        `{"name":"x"}`,
+		`"{\"name\":\"x\"}"`:   `{"name":"x"}`,
+		`{"name":"x`:           `{}`,
+		`{"name":`:             `{}`,
+		`{"name":"x"}{}`:       `{}`,
+		`["x"]`:                `{}`,
+		`null`:                 `{}`,
+		`"x`:                   `{}`,
+		``:                     `{}`,
+	} {
+		var b bench
+		a, m, _, err := run(t, &b, agent.Options{}, says(call("1", "look", sent), cutEnd), stop("done"))
+		if err != nil || len(m.requests) != 2 {
+			t.Fatalf("%s: %v, %d requests", sent, err, len(m.requests))
+		}
+		if got := string(m.requests[1].Messages[1].Calls()[0].Args); got != want || string(a.History()[1].Calls()[0].Args) != want {
+			t.Errorf("%s: the next request has %s, want %s", sent, got, want)
+		}
 	}
 }

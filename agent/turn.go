@@ -49,7 +49,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	answer := model.Message{Role: model.Assistant, Parts: t.parts}
 	a.tell(Answered{t.n, answer, t.usage, t.reason, err})
 	if len(t.parts) > 0 && !(t.cut(ctx, err) && t.onlyThought()) {
-		a.add(answer)
+		a.add(sendable(answer))
 	}
 	if t.said() {
 		out.Text = answer.Text()

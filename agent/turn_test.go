@@ -312,7 +312,7 @@ func TestSystemPrompt(t *testing.T) {
 			t.Errorf("lacks %q:\n%s", want, s)
 		}
 	}
-	const headless = "\nThis session is non-interactive: nobody can answer questions or approve calls.\n"
+	const headless = "\nThis session is non-interactive: no user can answer questions or approve calls.\n"
 	if strings.Contains(s, headless) || !strings.Contains(agent.SystemPrompt(agent.Surroundings{NoUser: true}), headless) {
 		t.Error("only a session without a user is non-interactive")
 	}

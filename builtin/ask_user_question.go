@@ -39,7 +39,7 @@ func askUserQuestion() tool.Tool {
 	return tool.Define(tool.Def[askUserQuestionArgs]{
 		Name: "ask_user_question", DisplayName: "AskUserQuestion",
 		Summary:     "Ask the user multiple-choice questions",
-		Description: strings.TrimSpace(askUserQuestionText), Kind: tool.Think, Needs: tool.NeedsPerson,
+		Description: strings.TrimSpace(askUserQuestionText), Kind: tool.Think, Needs: tool.NeedsUser,
 		Prepare: func(_ context.Context, a askUserQuestionArgs) (*tool.Invocation, error) {
 			if err := checkQuestions(a.Questions); err != nil {
 				return nil, err
@@ -107,7 +107,7 @@ func checkQuestions(questions []askedQuestion) error {
 	return nil
 }
 
-// questionForm asks for q1, q2, …, each with q1_other for an answer of the person's own.
+// questionForm asks for q1, q2, …, each with q1_other for a free-text answer.
 func questionForm(questions []askedQuestion) json.RawMessage {
 	var f form
 	for i, q := range questions {
@@ -126,7 +126,7 @@ func questionForm(questions []askedQuestion) json.RawMessage {
 	return f.json()
 }
 
-// readAnswers tells the model what the person filled in.
+// readAnswers is the text of the user's answers for the model.
 func readAnswers(questions []askedQuestion, raw json.RawMessage) (tool.Result, error) {
 	var filled map[string]any
 	if len(raw) > 0 {

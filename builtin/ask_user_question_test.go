@@ -12,7 +12,7 @@ import (
 )
 
 func TestAskUserQuestion(t *testing.T) {
-	tooltest.Check(t, one(t, "ask_user_question"), // nobody answers, so a run fails
+	tooltest.Check(t, one(t, "ask_user_question"), // no user answers, so a run fails
 		tooltest.Try{Args: `{"questions":[{"question":"Which?","options":[{"label":"A"},{"label":"B"}]}]}`, Fails: true},
 	)
 }
@@ -64,7 +64,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// The person is asked by the first agent only.
+// Only the first agent asks the user.
 func TestSubAgentsDoNotAsk(t *testing.T) {
 	p := newPlanner(t, t.TempDir(), permission.Default, chose(`{"q1":"SQLite"}`))
 	if o := call(t, p.exec.Child(nil, "explore-1", nil), "ask_user_question", twoQuestions); o.Status != tool.StatusDenied {

@@ -15,7 +15,7 @@ type Mention struct {
 	Text   string      // as it stands in the prompt, with the @
 	Absent bool        // it looks like a path, and no such file exists
 	Access tool.Access // what attaching it would read: to be judged before Attach
-	// Refused says why it cannot be attached whoever asks for it, such as an AI ignore file that matches it.
+	// Refused is why it can't be attached even with approval, such as an AI ignore file that matches it.
 	Refused error
 
 	target target
@@ -140,8 +140,8 @@ func mentionName(s string, at int) (string, int) {
 }
 
 // Attach reads what the mentions stand for and gives the content to be added after the prompt; nil where there is none.
-// What could not be added is said in the content, and again in notes for the person. It asks nobody: the caller leaves
-// out the mentions whose Access is not allowed, and tells so.
+// Mentions that can't be added are named in the content, and in notes for the user. It doesn't ask for approval: the
+// caller removes the mentions whose Access is denied, and reports them.
 func (s *Set) Attach(ctx context.Context, mentions []Mention) (parts []tool.Part, notes []string, err error) {
 	var targets []target
 	for _, m := range mentions {

@@ -93,7 +93,7 @@ func TestAttach(t *testing.T) {
 		t.Errorf("%v", parts)
 	}
 
-	// What lies outside is for the caller to judge: it is told before anything is read.
+	// The caller judges paths outside: it gets their access before anything is read.
 	ms := s.Mentions("@" + filepath.Join(outside, "far.txt"))
 	if len(ms) != 1 || !strings.HasSuffix(ms[0].Access.Target, "far.txt") || strings.HasPrefix(ms[0].Access.Target, dir) {
 		t.Errorf("%+v", ms)

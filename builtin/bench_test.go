@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// tryOut prepares and runs a call, as the executor would when nobody need be asked.
+// tryOut prepares and runs a call, as the executor would for an auto-approved one.
 func tryOut(b *testing.B, tl tool.Tool, a args) tool.Result {
 	b.Helper()
 	raw, err := json.Marshal(a)
@@ -93,7 +93,7 @@ func BenchmarkReadEndOfLongFile(b *testing.B) {
 	b.ReportMetric(float64(m.Sys)/(1<<20), "MB-sys")
 }
 
-// A folder of 10,000 files: what is read is bounded by the budget, not by the tree.
+// A directory of 10,000 files: what is read is bounded by the budget, not by the tree.
 func BenchmarkReadManyOf10000(b *testing.B) {
 	dir := b.TempDir()
 	files := map[string]string{}

@@ -21,13 +21,13 @@ import (
 
 // Options says what the tools work on.
 type Options struct {
-	// Dir is the workspace: the folder that relative paths in messages begin at.
+	// Dir is the workspace: the directory that relative paths in messages begin at.
 	Dir string
 	// Imagined says that Dir need not exist: calls are judged, and none is run.
 	Imagined bool
-	// AddDirs are further folders of the workspace.
+	// AddDirs are further directories of the workspace.
 	AddDirs []string
-	// State is a folder of Adze's own, for the old content of files that had to be written in place. Empty: such
+	// State is a directory of Adze's own, for the old content of files that had to be written in place. Empty: such
 	// writes are refused.
 	State string
 	// AllRead lets every existing file count as read: for a session of one call.
@@ -38,29 +38,29 @@ type Options struct {
 	Environ []string
 	// PassEnv names variables that commands are given although they look like a credential.
 	PassEnv []string
-	// Sandbox says in which box commands run; its zero value is auto.
+	// Sandbox selects the sandbox that commands run in; its zero value is auto.
 	Sandbox Sandbox
 	// Output opens a file for the whole of a command's output, where that is too long to be given at once, and says
 	// where it is. Nil: the rest is lost, and the model told.
 	Output func(tool.Call) (io.WriteCloser, string, error)
-	// Remembered is told of a context file that a fact was added to, so that it counts at once; nil: at the next start.
+	// Remembered is called with a context file that a fact was added to, to load it at once; nil: the next session loads it.
 	Remembered func(path string)
-	// Mode tells the approval mode at present, SetMode changes it and has open questions judged anew. Nil: there are no
-	// modes, and the tools of plan mode are not offered.
+	// Mode tells the approval mode at present, SetMode changes it and has open questions judged again. Nil: there are
+	// no modes, and the tools of plan mode are not offered.
 	Mode    func() string
 	SetMode func(mode string) error
-	// Person says that a user answers the executor's questions. Without one, tools that ask the user are not offered.
-	Person bool
+	// HasUser says that a user answers the executor's questions. Without one, tools that ask the user are not offered.
+	HasUser bool
 	// Session says that the tools serve a conversation: its front end passes News on to the model before each turn and
 	// loads context files at the start. Without it, tools that only matter in a conversation are not offered.
 	Session bool
 	// Exclude reports which tools are not offered, although they could be; nil: none.
 	Exclude func(tool.Declaration) bool
-	// Task runs a sub-agent; nil: there are none, and task is not offered.
+	// Task runs a subagent; nil: there are none, and task is not offered.
 	Task func(context.Context, TaskRequest) (tool.Result, error)
-	// Tasks are the sub-agents that Task has left in the background; nil: it leaves none.
+	// Tasks are the subagents that run in the background; nil: there are none.
 	Tasks TaskJobs
-	// TaskTypes are the sorts of sub-agents that the model is told of.
+	// TaskTypes are the types of subagents that the model can choose from.
 	TaskTypes []TaskType
 	// Skills are what the model may load; without any, skill is not offered.
 	Skills []Skill
@@ -137,7 +137,7 @@ func (s *Set) Tools() []tool.Tool {
 // that are not run. A call of a tool that nothing serves fails and reports why.
 func (s *Set) All() []tool.Tool { return slices.Clone(s.tools) }
 
-// Roots are the folders of the workspace, with links resolved: what a policy compares paths with.
+// Roots are the directories of the workspace, with links resolved: what a policy compares paths with.
 func (s *Set) Roots() []string { return s.files.ws.Roots() }
 
 // Close ends what the tools have left running.
@@ -147,6 +147,6 @@ func (s *Set) Close() error { return s.shell.close() }
 // which of its steps are open. It is called once a turn.
 func (s *Set) News() []string { return append(s.shell.news(), s.todos.news()...) }
 
-// Background moves the commands that run in the foreground to the background, as a person may want while they wait.
-// It tells the ids they have there.
+// Background moves the commands that run in the foreground to the background, as a user who waits may want. It returns
+// their IDs there.
 func (s *Set) Background() []string { return s.shell.moveAll() }

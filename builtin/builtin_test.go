@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// open makes the tools of a session in a folder.
+// open makes the tools of a session in a directory.
 func open(t testing.TB, dir string) *Set {
 	t.Helper()
 	s, err := New(Options{Dir: dir, State: filepath.Join(t.TempDir(), "state")})
@@ -33,7 +33,7 @@ func open(t testing.TB, dir string) *Set {
 // wired are the options of a session that has everything but skills.
 func wired(dir string) Options {
 	return Options{
-		Dir: dir, Person: true, Session: true, Mode: func() string { return "default" }, SetMode: func(string) error { return nil },
+		Dir: dir, HasUser: true, Session: true, Mode: func() string { return "default" }, SetMode: func(string) error { return nil },
 		Task:      func(context.Context, TaskRequest) (tool.Result, error) { return tool.TextResult("done"), nil },
 		FindTools: func(context.Context, tool.Call, string, int) []tool.Declaration { return nil },
 	}
@@ -108,7 +108,7 @@ func TestDeclarations(t *testing.T) {
 	golden(t, "testdata/declarations.json", b.Bytes())
 }
 
-// Every parameter has a description, and every tool a summary for people, who are not "you" to it.
+// Every parameter has a description, and every tool a summary for users, who are not "you" to it.
 func TestEveryParameterIsDescribed(t *testing.T) {
 	s, err := New(wired(t.TempDir()))
 	if err != nil {
@@ -165,7 +165,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// put writes files below a folder.
+// put writes files below a directory.
 func put(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {

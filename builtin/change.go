@@ -92,7 +92,7 @@ func endsOf(d *text.Document) ends {
 	return none
 }
 
-// warnings are what a person may not see in the diff.
+// warnings are changes that a user may not see in the diff.
 func (c *change) warnings(diff string) []string {
 	var out []string
 	if c.was.doc == nil {

@@ -95,7 +95,7 @@ func (a editArgs) all() ([]edit.Edit, error) {
 		return []edit.Edit{{Old: *a.Old, New: *a.New, All: a.All}}, nil
 	}
 	if a.Old != nil || a.New != nil || a.All {
-		return nil, tool.BadParam("edits", "stands in place of old_string, new_string and replace_all; give one or the other")
+		return nil, tool.BadParam("edits", "replaces old_string, new_string and replace_all. Use one or the other.")
 	}
 	var edits []edit.Edit
 	for i, e := range a.Edits {
@@ -169,7 +169,7 @@ func (a action) missed(p workspace.Path, err error) error {
 	return a.failure(p, err)
 }
 
-// said is what the model is told: how many places, how they were found, and the changed lines.
+// said is the result for the model: the number of places, how they were found, and the changed lines.
 func (r *revision) said(notes string) string {
 	p := r.was.path
 	if !r.was.exists {

@@ -44,8 +44,8 @@ func TestEditKeepsEveryOtherByte(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(o.Result.Text(), "would join with them") && bytes.Equal(got, content) {
-			t.Skip("beside bytes that mean nothing the new text would be read as another; it is refused")
+		if strings.Contains(o.Result.Text(), "would combine with them") && bytes.Equal(got, content) {
+			t.Skip("next to invalid bytes the new text would be read as another; it is an error")
 		}
 		if o.Status != tool.StatusSuccess {
 			t.Fatal(o.Result.Text())
@@ -131,7 +131,7 @@ func TestParallelSessionsLoseNone(t *testing.T) {
 	}
 }
 
-// editAll edits lines one by one, and reads again whenever it is told that another was faster.
+// editAll edits lines one by one, and reads again whenever another one was faster.
 func editAll(x *tool.Executor, path string, from, to int) error {
 	for i := from; i < to; {
 		batchOf(x, "read_file", args{"absolute_path": path, "limit": 1})

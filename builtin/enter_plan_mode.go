@@ -19,14 +19,14 @@ const planMode = "plan"
 type planning struct {
 	mode    func() string      // nil: this session has no modes
 	setMode func(string) error //
-	person  bool               // somebody can agree to a plan
+	hasUser bool               // a user can approve a plan
 
 	mu   sync.Mutex
 	plan string // the last that was agreed to
 }
 
 func newPlanning(o Options) *planning {
-	return &planning{mode: o.Mode, setMode: o.SetMode, person: o.Person}
+	return &planning{mode: o.Mode, setMode: o.SetMode, hasUser: o.HasUser}
 }
 
 // inPlanMode reports whether nothing may be changed at present.
@@ -54,13 +54,13 @@ func enterPlanMode(p *planning) tool.Tool {
 	return tool.Define(tool.Def[struct{}]{
 		Name: "enter_plan_mode", DisplayName: "EnterPlanMode",
 		Summary:     "Switch to plan mode (read-only until the user approves a plan)",
-		Description: strings.TrimSpace(enterPlanModeText), Kind: tool.Think, Needs: tool.NeedsPerson,
+		Description: strings.TrimSpace(enterPlanModeText), Kind: tool.Think, Needs: tool.NeedsUser,
 		Prepare: func(context.Context, struct{}) (*tool.Invocation, error) {
 			inv := &tool.Invocation{Description: "enter plan mode", Access: holdsAll}
 			switch {
 			case p.mode == nil || p.setMode == nil:
 				return inv, tool.Errorf(tool.ExecutionDenied, "enter plan mode: this session has no modes; continue without it")
-			case !p.person && !p.inPlanMode():
+			case !p.hasUser && !p.inPlanMode():
 				return inv, tool.Errorf(tool.ExecutionDenied, "enter plan mode: not available in a non-interactive session. "+
 					"Put the plan in your answer, or continue with the work.")
 			}
@@ -80,7 +80,7 @@ func enterPlanMode(p *planning) tool.Tool {
 	})
 }
 
-// mayChange refuses a change of mode by a sub-agent: the mode is the person's and the first agent's.
+// mayChange denies a subagent a change of mode: only the user and the first agent change it.
 func (p *planning) mayChange(ctx context.Context, l *tool.Live) error {
 	if l.Call.By != "" {
 		return tool.Errorf(tool.ExecutionDenied, "change the mode: a subagent can't; put the plan into your report")

@@ -40,7 +40,7 @@ type excerpt struct {
 	first, last int // the lines shown; last < first: none
 	total       int
 	cut         []int // lines of which only the beginning is shown
-	whole       bool  // all of the file, to the letter
+	whole       bool  // all of the file, exactly
 	about       string
 	hash        workspace.Hash
 }
@@ -204,7 +204,7 @@ func (x excerpt) header() string {
 	return fmt.Sprintf("Showing lines %d-%d of %d total lines.", x.first, x.last, x.total)
 }
 
-// result is an excerpt as the answer to a read; about is said to people.
+// result is an excerpt as the answer to a read; about is said to users.
 func (x excerpt) result(p workspace.Path, about string) tool.Result {
 	if x.about != "" {
 		about += " (" + x.about + ")"

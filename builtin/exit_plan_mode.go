@@ -20,7 +20,7 @@ type exitPlanModeArgs struct {
 	Plan string `json:"plan" description:"The plan in Markdown: what changes where, in which order, and how to verify it." ignored:"allowedPrompts"`
 }
 
-// maxPlan is how many characters a person can be asked to agree to.
+// maxPlan is the maximum length of a plan, in characters.
 const maxPlan = 100_000
 
 // The choices at the end of plan mode. The first two are modes.
@@ -30,7 +30,7 @@ const (
 	stayInPlan  = "stay"
 )
 
-// planAnswer is what the person fills into the form. Words without a choice are what to change.
+// planAnswer is the user's answer in the form. Text without a choice says what to change.
 type planAnswer struct {
 	Choice string `json:"choice"`
 	Change string `json:"choice_other"`
@@ -52,7 +52,7 @@ func exitPlanMode(p *planning) tool.Tool {
 	return tool.Define(tool.Def[exitPlanModeArgs]{
 		Name: ExitPlanMode, DisplayName: "ExitPlanMode",
 		Summary:     "Present a plan and ask the user to approve it",
-		Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think, Needs: tool.NeedsPerson,
+		Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think, Needs: tool.NeedsUser,
 		Prepare: func(_ context.Context, a exitPlanModeArgs) (*tool.Invocation, error) {
 			plan := strings.TrimSpace(a.Plan)
 			if n := len([]rune(plan)); plan == "" || n > maxPlan {
@@ -75,7 +75,7 @@ func exitPlanMode(p *planning) tool.Tool {
 	})
 }
 
-// Plan is the last plan that the person agreed to; "" if there is none.
+// Plan is the last plan that the user approved; "" if there is none.
 func (s *Set) Plan() string { return s.plans.last() }
 
 // check refuses to leave what one is not in.
@@ -87,9 +87,9 @@ func (p *planning) check() error {
 		"continue with the work and don't call this again")
 }
 
-// leave does what the person chose.
+// leave does what the user chose.
 func (p *planning) leave(plan string, raw json.RawMessage) (tool.Result, error) {
-	if err := p.check(); err != nil { // the person may have changed the mode meanwhile
+	if err := p.check(); err != nil { // the user may have changed the mode meanwhile
 		return tool.Result{}, err
 	}
 	a := planAnswer{Choice: goOnAsking} // a mere yes
@@ -125,7 +125,7 @@ func (p *planning) leave(plan string, raw json.RawMessage) (tool.Result, error) 
 	return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: tool.Plan{Message: "The plan was approved.", Text: plan}}, nil
 }
 
-// stayed is the outcome of a plan that the person wants changed.
+// stayed is the result for a plan that the user wants changed.
 func stayed(plan, change string) (tool.Result, error) {
 	change = strings.TrimSpace(change)
 	if change == "" {

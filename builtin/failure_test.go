@@ -39,7 +39,8 @@ func TestFailuresHaveTheirDocumentedTypes(t *testing.T) {
 	}
 }
 
-// A workspace whose folder is gone does not open; one that goes later gives clear errors and comes back with the folder.
+// A workspace whose directory is gone does not open; one that goes later gives clear errors and comes back with the
+// directory.
 func TestFolderThatIsGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "w")
 	if _, err := New(Options{Dir: dir}); !errors.Is(err, fs.ErrNotExist) {

@@ -56,12 +56,12 @@ func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Pa
 	if errors.As(err, &bad) {
 		return p, tool.BadParam(param, "%v", bad)
 	}
-	if err != nil { // a file where a folder should be, links in a circle
+	if err != nil { // a file where a directory should be, links in a circle
 		clean := filepath.Clean(name)
 		return workspace.Path{Abs: clean, Rel: clean, Given: name}, a.failure(workspace.Path{Rel: clean}, err)
 	}
 	if !p.Exists && strings.ContainsRune(name, utf8.RuneError) { // what JSON makes of bytes that are not UTF-8
-		return p, tool.BadParam(param, "path %q holds U+FFFD, which stands for bytes that are not valid UTF-8; give a name that is", name)
+		return p, tool.BadParam(param, "path %q contains U+FFFD, which replaces bytes that are not valid UTF-8. Use a name that is.", name)
 	}
 	if v := f.refusal(p, kind); v.State == ignore.Refused {
 		return p, tool.Errorf(tool.ExecutionDenied, "%s %s: %w; no tool can access it; continue without it", a.verb, p.Rel, v)
@@ -90,7 +90,7 @@ func (f *files) open(p workspace.Path) (*os.File, error) {
 	return file, err
 }
 
-// below is the target of an access to all that lies in a folder.
+// below is the target of an access to everything in a directory.
 func below(abs string) string {
 	return strings.TrimSuffix(abs, "/") + "/"
 }

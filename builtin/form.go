@@ -33,7 +33,7 @@ type choice struct {
 	Description string `json:"description,omitempty"`
 }
 
-// visible is the choice as a person may see it; the value that comes back stays what it is.
+// visible is the choice with invisible characters shown; the value itself is unchanged.
 func (c choice) visible() choice {
 	return choice{c.Const, tool.Visible(c.Title), tool.Visible(c.Description)}
 }

@@ -20,7 +20,7 @@ import (
 // target is what one path or pattern stands for.
 type target struct {
 	spec    string         // as it was given
-	at      workspace.Path // a file, or the folder where the search begins
+	at      workspace.Path // a file, or the directory where the search begins
 	folder  bool
 	pattern string // of paths below at; "": all of them
 	refused error
@@ -116,15 +116,15 @@ func splitPattern(name string) (base, pattern string) {
 	return name, ""
 }
 
-// wish says which files of the targets are wanted.
+// wish selects files of the targets.
 type wish struct {
 	exclude []string
 	noGit   bool // also what git ignores
-	shallow bool // of folders only the files right in them
+	shallow bool // of directories only the files right in them
 	usual   bool // leave out what usuallyLeftOut names
 }
 
-// usuallyLeftOut is what hardly anybody wants to read when naming a folder.
+// usuallyLeftOut are files that are skipped in a named directory.
 var usuallyLeftOut = []string{
 	"node_modules", "bower_components", ".svn", ".hg", "dist", "build", "coverage", ".vscode", ".idea", "__pycache__", "*.pyc", "*.pyo", ".DS_Store",
 }
@@ -211,7 +211,7 @@ func (f *files) gatherFolder(ctx context.Context, g *gathered, t target, w wish,
 	return nil
 }
 
-// below is a path that a walk from a folder gave: nothing between the two is a link, but the file itself may be one.
+// below is a path that a walk from a directory gave: nothing between the two is a link, but the file itself may be one.
 func (f *files) below(at workspace.Path, path string) (workspace.Path, bool) {
 	info, err := os.Lstat(path)
 	rel, outside := filepath.Rel(at.Abs, path)
@@ -222,8 +222,8 @@ func (f *files) below(at workspace.Path, path string) (workspace.Path, bool) {
 	return at.Join(rel), true
 }
 
-// consider adds a file that a folder or pattern led to. A link out of the folder, and what looks like a secret, must be
-// named: nobody was asked about them.
+// consider adds a file that was found by a directory or pattern. Links out of the directory and files that may contain
+// secrets must be named: reading them was not approved.
 func (f *files) consider(g *gathered, t target, path string, once map[string]bool) {
 	if atomicfile.IsTemp(filepath.Base(path)) {
 		return

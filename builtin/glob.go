@@ -20,7 +20,7 @@ type globArgs struct {
 	RespectGitIgnore bool   `json:"respect_git_ignore,omitempty" description:"Skip git-ignored files." default:"true"`
 }
 
-// globLimit is how many paths are told: the newest of all.
+// globLimit is the maximum number of paths in a result: the newest ones.
 const globLimit = 200
 
 func glob(f *files) tool.Tool {
@@ -30,7 +30,7 @@ func glob(f *files) tool.Tool {
 		Description: strings.TrimSpace(globText), RuleNames: []string{"FindFiles"}, Kind: tool.Search,
 		Prepare: func(_ context.Context, a globArgs) (*tool.Invocation, error) {
 			if strings.TrimSpace(a.Pattern) == "" {
-				return nil, tool.BadParam("pattern", "must not be blank; ** finds all files")
+				return nil, tool.BadParam("pattern", "must not be empty. Use ** to find all files.")
 			}
 			where, err := f.searchPlace(a.Path, folderOnly)
 			inv := &tool.Invocation{Description: fmt.Sprintf("find %s in %s", label(a.Pattern), where.name), Access: where.access}

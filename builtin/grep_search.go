@@ -33,7 +33,7 @@ type grepSearchArgs struct {
 	Hidden       bool   `json:"hidden,omitempty" description:"Search hidden files (dotfiles)." default:"true"`
 }
 
-// searchTime is how long a search may take; what was found until then is told.
+// searchTime is how long a search may take; the result has the matches until then.
 const searchTime = 30 * time.Second
 
 func grepSearch(f *files) tool.Tool {
@@ -50,7 +50,7 @@ func grepSearch(f *files) tool.Tool {
 				return nil, tool.BadParam("pattern", "%v", err)
 			}
 			if a.Type != "" && !knownType(a.Type) {
-				return nil, tool.BadParam("type", "there is no type %q; there are %s", a.Type, strings.Join(search.Types(), ", "))
+				return nil, tool.BadParam("type", "unknown type %q (expected %s)", a.Type, strings.Join(search.Types(), ", "))
 			}
 			where, err := f.searchPlace(a.Path, anyPlace)
 			inv := &tool.Invocation{Description: fmt.Sprintf("search for %s in %s", label(a.Pattern), where.name), Access: where.access}

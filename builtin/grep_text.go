@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/internal/search"
 )
 
-// grepBudget is how many characters of matches are told at once.
+// grepBudget is the maximum number of characters of matches in one result.
 const grepBudget = 20_000
 
 // grepText writes what a search found, the way ripgrep prints it with headings.
@@ -20,10 +20,10 @@ type grepText struct {
 
 	out   strings.Builder
 	size  int // characters so far
-	told  int // matches told
+	told  int // matches in the result
 	full  bool
-	quote bool                 // a path was told in quotes
-	shown []search.FileMatches // what was told, for the record of what was read
+	quote bool                 // a path is shown in quotes
+	shown []search.FileMatches // the matches in the result, which count as read
 }
 
 func (g *grepText) write() string {
@@ -37,7 +37,7 @@ func (g *grepText) write() string {
 		head += fmt.Sprintf(" These are %d to %d.", from+1, from+g.told)
 	}
 	if g.more() {
-		head += fmt.Sprintf(" Go on with offset %d.", g.args.Offset+g.told)
+		head += fmt.Sprintf(" Use offset %d to continue.", g.args.Offset+g.told)
 	}
 	for _, n := range g.remarks() {
 		head += "\n" + n
@@ -57,7 +57,7 @@ func (g *grepText) summary() string {
 	what := fmt.Sprintf("for %q in %s", g.args.Pattern, g.where.name)
 	switch {
 	case g.res.MatchedFiles == 0 && g.res.Incomplete != search.Complete:
-		return fmt.Sprintf("The search %s timed out with no matches so far; there may be more.", what)
+		return fmt.Sprintf("No matches so far %s; there may be more.", what)
 	case g.res.MatchedFiles == 0:
 		return fmt.Sprintf("No matches %s.", what)
 	case g.args.OutputMode == "files_with_matches":
@@ -90,14 +90,14 @@ func (g *grepText) remarks() []string {
 		out = append(out, fmt.Sprintf("%s skipped (AI ignore file).", count(n, "file or directory")))
 	}
 	if n := g.res.Withheld; n > 0 {
-		out = append(out, fmt.Sprintf("%s with matches not shown (may contain secrets). To read one, pass its path; this needs approval.", count(n, "file")))
+		out = append(out, fmt.Sprintf("%s not shown (may contain secrets). To read one, pass its path; this needs approval.", count(n, "matching file")))
 	}
 	if n := g.res.Unreadable; n > 0 {
 		p := g.res.Problems[0]
-		out = append(out, fmt.Sprintf("%s could not be read, such as search %s: %v.", count(n, "file or directory"), g.path(p.Path), cause(p.Err)))
+		out = append(out, fmt.Sprintf("%s could not be read, for example %s: %v.", count(n, "file or directory"), g.path(p.Path), cause(p.Err)))
 	}
 	if n := g.res.Binary; n > 0 {
-		out = append(out, fmt.Sprintf("%s (binary) also match.", count(n, "file")))
+		out = append(out, fmt.Sprintf("Also matched %s.", count(n, "binary file")))
 	}
 	if g.quote {
 		out = append(out, quotedNote)
@@ -105,7 +105,7 @@ func (g *grepText) remarks() []string {
 	return out
 }
 
-// path is a path as it is told.
+// path is a path as the result shows it.
 func (g *grepText) path(path string) string {
 	shown := shownName(path)
 	g.quote = g.quote || shown != path
@@ -127,7 +127,7 @@ func (g *grepText) file(f *search.FileMatches) {
 	told.Lines = nil
 	head := g.path(f.Path) + "\n"
 	if f.Binary {
-		g.add(head + "(it matches, and is no text)\n\n")
+		g.add(head + "(binary file matches)\n\n")
 		g.told += f.Count
 		return
 	}

@@ -45,7 +45,7 @@ func (a filterArgument) notes() []string {
 	return []string{"respect_qwen_ignore was taken as true: what an AI ignore file names is never shown"}
 }
 
-// maxListed is how many entries of a folder are shown.
+// maxListed is how many entries of a directory are shown.
 const maxListed = 1000
 
 func listDirectory(f *files) tool.Tool {
@@ -82,7 +82,7 @@ func (f *files) checkFolder(p workspace.Path) error {
 	return nil
 }
 
-// listing is a look into one folder.
+// listing is a look into one directory.
 type listing struct {
 	files       *files
 	dir         workspace.Path
@@ -110,7 +110,7 @@ func (l listing) run(ctx context.Context) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, toList.failure(l.dir, err)
 	}
-	l.rules, _ = l.files.ignore.Start(l.dir.Abs) // of a hidden folder that is named the content is shown
+	l.rules, _ = l.files.ignore.Start(l.dir.Abs) // of a hidden directory that is named the content is shown
 	for i, e := range entries {
 		if i%256 == 0 && ctx.Err() != nil {
 			return tool.Result{}, ctx.Err()

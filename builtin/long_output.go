@@ -14,7 +14,7 @@ type file struct {
 	path string
 }
 
-var errNotKept = errors.New("there is no directory for it")
+var errNotKept = errors.New("no directory to save it in")
 
 func (s *shell) open(c tool.Call) (file, error) {
 	if s.output == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// What an ordinary user may not read or write is told as such. A child does it that has given up root.
+// A file that an ordinary user can't read or write is reported as such. A child process without root tries it.
 func TestNoRights(t *testing.T) {
 	if dir := os.Getenv("ADZE_TEST_NOBODY"); dir != "" {
 		asNobody(t, dir)

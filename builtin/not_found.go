@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// notFound says that a path is not there, and what is: the nearest folder above it, or a name much like it.
+// notFound says that a path is not there, and what is: the nearest directory above it, or a name much like it.
 func (f *files) notFound(a action, p workspace.Path) error {
 	if !p.Inside() {
 		return a.errorf(tool.FileNotFound, p, "file not found")
@@ -33,7 +33,7 @@ func (f *files) notFound(a action, p workspace.Path) error {
 	}
 }
 
-// nearName finds a name in a folder that differs only in case or in the kind of its separators.
+// nearName finds a name in a directory that differs only in case or in the kind of its separators.
 func (f *files) nearName(dir workspace.Path, name string) string {
 	entries, err := dir.ReadDir()
 	if err != nil || len(entries) > 10_000 {

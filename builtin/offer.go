@@ -34,15 +34,15 @@ func (o *offer) choose(all []tool.Tool, options Options) {
 func (o Options) serves(d tool.Declaration) bool {
 	switch d.Name {
 	case "enter_plan_mode", "exit_plan_mode":
-		return o.Person && o.Mode != nil && o.SetMode != nil
+		return o.HasUser && o.Mode != nil && o.SetMode != nil
 	case ToolSearch:
 		return o.FindTools != nil
 	case "skill":
 		return len(o.Skills) > 0
 	}
 	switch d.Needs {
-	case tool.NeedsPerson:
-		return o.Person
+	case tool.NeedsUser:
+		return o.HasUser
 	case tool.NeedsModel:
 		return o.Task != nil
 	case tool.NeedsSession:

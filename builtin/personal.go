@@ -2,8 +2,8 @@ package builtin
 
 import "github.com/adze-dev/adze/tool"
 
-// Personal reports whether a tool belongs to the conversation between a person and the first agent: it asks questions of
-// its own or changes the mode. A sub-agent is not given it, and is refused if it calls it all the same.
+// Personal reports whether a tool belongs to the conversation between the user and the first agent: it asks questions of
+// its own or changes the mode. Subagents don't have it, and their calls of it are denied.
 func Personal(d tool.Declaration) bool {
 	if d.Origin != "" {
 		return false

@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/tool/tooltest"
 )
 
-// planner is a session with modes and a person who answers with one answer.
+// planner is a session with modes and a user who always gives the same answer.
 type planner struct {
 	*Set
 	policy *permission.Policy
@@ -31,7 +31,7 @@ func newPlanner(t *testing.T, dir string, m permission.Mode, answer tool.Decisio
 	t.Helper()
 	p := &planner{answer: answer}
 	s, err := New(Options{
-		Dir: dir, State: filepath.Join(t.TempDir(), "state"), Person: true, Session: true,
+		Dir: dir, State: filepath.Join(t.TempDir(), "state"), HasUser: true, Session: true,
 		Mode: func() string { return string(p.policy.Mode()) },
 		SetMode: func(m string) error {
 			if p.fails {
@@ -92,7 +92,7 @@ func TestEnterPlanMode(t *testing.T) {
 	tooltest.Check(t, build, tooltest.Try{Args: `{}`})
 }
 
-// The person's choices, and what each leads to.
+// The user's choices, and what each leads to.
 func TestPlanChoices(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer tool.Decision
@@ -107,7 +107,7 @@ func TestPlanChoices(t *testing.T) {
 		"stay":            {chose(`{"choice":"stay","choice_other":"tests first"}`), false, "denied", permission.Plan, "the plan needs a change: tests first. Plan mode stays on"},
 		"stay, no word":   {chose(`{"choice":"stay"}`), false, "denied", permission.Plan, "no reason given"},
 		"words alone":     {chose(`{"choice_other":"tests first"}`), false, "denied", permission.Plan, "the plan needs a change: tests first. Plan mode stays on"},
-		"an empty answer": {chose(`{}`), false, "denied", permission.Plan, "no reason given"}, // it used to be a yes
+		"an empty answer": {chose(`{}`), false, "denied", permission.Plan, "no reason given"}, // it used to approve the plan
 		"no":              {tool.Decision{Reason: "tests first"}, false, "denied", permission.Plan, "denied by the user: tests first"},
 		"yolo by answer":  {chose(`{"choice":"yolo"}`), false, "error", permission.Plan, "none of the choices"},
 		"not JSON":        {chose(`{`), false, "error", permission.Plan, "cannot be read"},
@@ -144,7 +144,7 @@ func TestPlanForm(t *testing.T) {
 	}
 }
 
-// In one answer: enter, a write that is refused, leave, a write that is done unasked, leave again.
+// In one answer: enter, a write that is refused, leave, a write that is done without approval, leave again.
 func TestPlanModeInOneBatch(t *testing.T) {
 	dir := t.TempDir()
 	p := newPlanner(t, dir, permission.Default, chose(`{"choice":"auto-edit"}`))
@@ -172,7 +172,7 @@ func jsonCall(name string, a args) tool.Call {
 	return tool.Call{Name: name, Args: raw}
 }
 
-// Headless, nobody can say yes: neither yolo nor a policy that allows everything does, and plan mode is not entered.
+// Without a user a plan can't be approved, not even by yolo or a policy that allows everything: plan mode isn't entered.
 func TestPlanModeHeadless(t *testing.T) {
 	p := newPlanner(t, t.TempDir(), permission.Plan, tool.Decision{})
 	p.exec.Ask = nil
@@ -195,7 +195,7 @@ func TestPlanModeHeadless(t *testing.T) {
 	}
 }
 
-// A sub-agent does not change the mode, whoever says yes.
+// A subagent doesn't change the mode, even with approval.
 func TestPlanModeIsNotForSubAgents(t *testing.T) {
 	p := newPlanner(t, t.TempDir(), permission.Plan, chose(`{"choice":"auto-edit"}`))
 	child := p.exec.Child(nil, "explore-1", nil)
@@ -214,7 +214,7 @@ func TestPlanModeIsNotForSubAgents(t *testing.T) {
 	}
 }
 
-// A plan that nobody can read is refused before anyone is asked.
+// A plan that is too long to read is an error before the user is asked.
 func TestPlanInBounds(t *testing.T) {
 	p := newPlanner(t, t.TempDir(), permission.Plan, chose(`{"choice":"default"}`))
 	o := call(t, p.exec, "exit_plan_mode", args{"plan": strings.Repeat("x", 1<<20)})

@@ -98,7 +98,7 @@ func TestReadFileLongLinesOfALongFile(t *testing.T) {
 	}
 }
 
-// A sparse file of 5 GB, a pipe that nobody writes to, a text of which the size is not known: an answer at once.
+// A sparse file of 5 GB, a pipe without a writer, a text of which the size is not known: an answer at once.
 func TestReadFileOddFiles(t *testing.T) {
 	dir := t.TempDir()
 	sparse := filepath.Join(dir, "sparse")

@@ -6,8 +6,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Rework gives the arguments with which the call that r asks about would leave content in its file: for a person who
-// changed the proposed text ([tool.FileDiff].New) before saying yes, through [tool.Decision].Args. It is false for a call
+// Rework returns the arguments with which the call of r would write content to its file: for a user who edits the proposed
+// text ([tool.FileDiff].New) before approving it, through [tool.Decision].Args. It is false for a call
 // that has no such arguments.
 func Rework(r tool.Request, content string) (json.RawMessage, bool) {
 	diff, ok := r.Confirm.(tool.FileDiff)

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// What a person made of the proposed text is what is written, and the model is told.
+// The text that the user edited is what is written, and the model learns of it.
 func TestRework(t *testing.T) {
 	for name, c := range map[string]struct {
 		first string

@@ -46,7 +46,7 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 	case strings.TrimSpace(a.Command) == "":
 		return nil, tool.BadParam("command", "must not be empty")
 	case strings.ContainsRune(a.Command, 0):
-		return nil, tool.BadParam("command", "holds a NUL byte, which no shell can be given")
+		return nil, tool.BadParam("command", "contains a NUL byte, which shells don't accept")
 	case !utf8.ValidString(a.Command):
 		return nil, tool.BadParam("command", "is not valid UTF-8")
 	case len(a.Command) > maxCommand:
@@ -70,7 +70,9 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 			return tool.Result{}, err
 		}
 		c := &shellCall{shell: s, args: a, shown: shown, live: l, access: inv.Access, command: proc.Command{Line: a.Command, Dir: dir.Abs}}
-		s.boxes.box(&c.command, l.Decision)
+		if err := s.boxes.box(&c.command, l.Decision); err != nil {
+			return tool.Result{}, tool.Errorf(shellFailure, "run %s: %w", label(a.Command), err)
+		}
 		if a.IsBackground {
 			return c.start()
 		}
@@ -79,7 +81,7 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 	return inv, nil
 }
 
-// warningsFor is what a person should know beside the command.
+// warningsFor are the warnings in the permission prompt of a command.
 func warningsFor(a runShellCommandArgs) []string {
 	ws := hiddenIn(a)
 	if a.IsBackground {
@@ -95,7 +97,7 @@ func hiddenIn(a runShellCommandArgs) []string {
 	return nil
 }
 
-// directory resolves the folder to run in.
+// directory resolves the directory to run in.
 func (s *shell) directory(name string) (dir workspace.Path, err error) {
 	if name == "" {
 		name = s.files.ws.Project()
@@ -129,7 +131,7 @@ type shellCall struct {
 	live    *tool.Live
 	access  []tool.Access
 	command proc.Command
-	before  string // what became of it in its box, if it runs once more without
+	before  string // the result in the sandbox, if it runs again without one
 }
 
 // What of a long output the model is given at once. The rest is in a file.
@@ -138,7 +140,7 @@ const (
 	outputTail = 16 << 10
 )
 
-// run runs the command to its end, or until a person moves it to the background.
+// run runs the command to its end, or until the user moves it to the background.
 func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 	whole := &longOutput{open: func() (file, error) { return c.shell.open(c.live.Call) }, keep: outputHead + outputTail}
 	c.command.Timeout = time.Duration(c.args.Timeout) * time.Millisecond
@@ -156,12 +158,12 @@ func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 	case id := <-r.moved:
 		return c.moved(id, p), nil
 	}
-	c.shell.leave(r) // it may be run once more
+	c.shell.leave(r) // it may be run again
 	quiet := p.Progress().Quiet
 	return c.ended(ctx, p.Wait(), whole.close(), quiet)
 }
 
-// unboxed runs the command once more, without its box.
+// unboxed runs the command again, without its sandbox.
 func (c *shellCall) unboxed(ctx context.Context, why string) (tool.Result, error) {
 	c.before = why + " The user approved a retry outside the sandbox; this is its result."
 	c.command.Sandbox, c.command.Env = nil, c.shell.boxes.env

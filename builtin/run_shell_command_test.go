@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool/tooltest"
 )
 
-// shellIn makes the tools for a folder, with an environment of the test's own.
+// shellIn makes the tools for a directory, with an environment of the test's own.
 func shellIn(t *testing.T, dir string, env ...string) *Set {
 	t.Helper()
 	set, err := New(Options{
@@ -163,7 +163,7 @@ func TestLongOutputIsKept(t *testing.T) {
 	}
 }
 
-// Commands get the person's environment without credentials, and what they print of known ones is masked.
+// Commands get the user's environment without credentials, and what they print of known ones is masked.
 func TestEnvironment(t *testing.T) {
 	set := shellIn(t, t.TempDir(), "OPENAI_API_KEY=sk-1234567890abcdef", "JAVA_HOME=/opt/java", "MY_TOKEN=tok-abcdefghijkl")
 	x := executor(set)

@@ -34,7 +34,7 @@ const (
 	maxMemory = 1 << 20 // bytes of a file that facts are added to
 )
 
-// saveMemory adds a fact to a context file. remembered, if not nil, is told of the file: so the fact counts at once.
+// saveMemory adds a fact to a context file. remembered, if not nil, is called with the file, to load the fact at once.
 func saveMemory(f *files, remembered func(path string)) tool.Tool {
 	return tool.Define(tool.Def[saveMemoryArgs]{
 		Name: "save_memory", DisplayName: "SaveMemory",
@@ -57,7 +57,7 @@ func saveMemory(f *files, remembered func(path string)) tool.Tool {
 			if !added {
 				inv.Access = reads(p.Abs)
 				inv.Run = func(context.Context, *tool.Live) (tool.Result, error) {
-					return tool.TextResult(fmt.Sprintf("This is remembered already, in %s. Nothing was changed.", p.Abs)), nil
+					return tool.TextResult(fmt.Sprintf("Already saved in %s. Nothing was changed.", p.Abs)), nil
 				}
 				return inv, nil
 			}
@@ -71,7 +71,7 @@ func saveMemory(f *files, remembered func(path string)) tool.Tool {
 				if remembered != nil {
 					remembered(p.Abs)
 				}
-				return tool.Result{Content: []tool.Part{tool.Text(rememberedText(a.Scope, fact, c) + notes)}, Display: c.fileDiff()}, nil
+				return tool.Result{Content: []tool.Part{tool.Text(savedText(fact, c) + notes)}, Display: c.fileDiff()}, nil
 			}
 			return inv, nil
 		},
@@ -121,10 +121,10 @@ func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 	if info, err := p.Stat(); err == nil && info.Mode().IsRegular() {
 		switch {
 		case info.Size() > maxMemory:
-			return nil, false, a.errorf(fileTooLarge, p, "it has %s, and more than %s is no use as a memory; shorten it first, or ask the user to",
+			return nil, false, a.errorf(fileTooLarge, p, "it is %s, over the limit of %s. Shorten it first, or ask the user to.",
 				document.Size(info.Size()), document.Size(maxMemory))
 		case info.Mode().Perm()&0o222 == 0: // someone meant it to stay as it is; a rename would not care
-			return nil, false, a.errorf(tool.PermissionDenied, p, "it is read-only (%s); tell the user, who can make it writable", info.Mode().Perm())
+			return nil, false, a.errorf(tool.PermissionDenied, p, "it is read-only (%s). Tell the user, who can make it writable.", info.Mode().Perm())
 		}
 	}
 	o, err := f.original(a, p)
@@ -132,7 +132,7 @@ func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 		return nil, false, err
 	}
 	if o.doc == nil {
-		return nil, false, a.errorf(memoryFailure, p, "it is binary, not text")
+		return nil, false, a.errorf(memoryFailure, p, "it is a binary file")
 	}
 	now, added := contextfiles.AddFact(o.doc.Text, fact)
 	if !added {
@@ -145,11 +145,11 @@ func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 	return o.with(a, doc), true, nil
 }
 
-func rememberedText(scope, fact string, c *change) string {
-	said := fmt.Sprintf("Okay, I've remembered that in %s memory: %q", scope, fact)
+// savedText reports where a fact was saved.
+func savedText(fact string, c *change) string {
+	text := fmt.Sprintf("Saved to %s: %q", c.was.path.Abs, fact)
 	if size := len(c.now.Text); size > contextfiles.LoadedWhole {
-		said += fmt.Sprintf("\nThe file %s has %s by now: only the start and end are loaded. Consider shortening it.",
-			c.was.path.Abs, document.Size(int64(size)))
+		text += fmt.Sprintf("\nThe file is %s; only the start and end are loaded. Consider shortening it.", document.Size(int64(size)))
 	}
-	return said
+	return text
 }

@@ -22,7 +22,7 @@ func TestSaveMemory(t *testing.T) {
 	)
 }
 
-// A global fact goes into the person's own folder, and whoever keeps the context is told at once.
+// A global fact goes into the user's own directory, and the context is reloaded at once.
 func TestSaveMemoryGlobal(t *testing.T) {
 	state := filepath.Join(real(t, t.TempDir()), "state")
 	var told []string
@@ -56,7 +56,7 @@ func real(t *testing.T, path string) string {
 	return abs
 }
 
-// What a person agrees to is the diff of the file, and the policy is told that it is written.
+// The user approves the diff of the file, and the policy sees the write access.
 func TestSaveMemoryIsConfirmedWithADiff(t *testing.T) {
 	dir := real(t, t.TempDir())
 	put(t, dir, map[string]string{"AGENTS.md": "# Rules\n"})
@@ -105,8 +105,8 @@ func TestSaveMemoryLosesNothing(t *testing.T) {
 	}
 }
 
-// Sessions beside each other share a file and know nothing of each other. The slower ones used to be told to read it
-// again, and their facts were lost where nobody did.
+// Concurrent sessions share a file without knowing of each other. The slower ones used to fail with an error that asked to
+// read it again, and their facts were lost.
 func TestSaveMemoryOfSeveralSessions(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
@@ -127,14 +127,14 @@ func TestSaveMemoryOfSeveralSessions(t *testing.T) {
 	}
 }
 
-// A file that is no use as a memory any more is not made longer; one that is merely long is, with a word about it.
+// A memory file over the limit is not made longer. One over the loaded size is, with a warning.
 func TestSaveMemoryHuge(t *testing.T) {
 	dir := t.TempDir()
 	line := strings.Repeat("x", 99) + "\n"
 	put(t, dir, map[string]string{"AGENTS.md": strings.Repeat(line, 12_000)})
 	x := executor(open(t, dir))
 	o := call(t, x, "save_memory", args{"fact": "Tabs.", "scope": "project"})
-	if o.Error == nil || o.Error.Type != fileTooLarge || !strings.Contains(o.Error.Message, "shorten it first") {
+	if o.Error == nil || o.Error.Type != fileTooLarge || !strings.Contains(o.Error.Message, "Shorten it first") {
 		t.Errorf("%+v", o.Error)
 	}
 	put(t, dir, map[string]string{"AGENTS.md": strings.Repeat(line, 1000)})

@@ -12,10 +12,10 @@ import (
 
 // searchPlace is where a search looks.
 type searchPlace struct {
-	name   string // for people
+	name   string // for users
 	paths  []string
 	access []tool.Access
-	named  bool // one file was named: what it holds was asked about
+	named  bool // one file was named: searching it was approved
 }
 
 // placeKind says what may be searched.

@@ -143,7 +143,7 @@ func (f *files) excerptOfFile(ctx context.Context, file *os.File, w window) (exc
 	return readExcerpt(ctx, file, info.Size(), w)
 }
 
-// fairShares divides a budget: nobody gets more than needed, and nobody less than one who needs more.
+// fairShares divides a budget: no share exceeds its need, and none is smaller than a share that needs more.
 func fairShares(sizes []int64, budget int) []int {
 	shares := make([]int, len(sizes))
 	open := make([]int, len(sizes))

@@ -32,11 +32,11 @@ type shell struct {
 	mu         sync.Mutex
 	foreground map[*running]bool
 	told       map[string]int64      // how far a job's output was read, by its id
-	boxed      map[string]*shellCall // jobs in a box, by their id, that nothing was offered for yet
+	boxed      map[string]*shellCall // sandboxed background commands by ID, until a retry is offered
 	noted      map[string]bool       // what was said of this machine already
 }
 
-// running is a foreground command that a person may move to the background.
+// running is a foreground command that the user may move to the background.
 type running struct {
 	process *proc.Process
 	label   string
@@ -61,6 +61,7 @@ func newShell(o Options, f *files) (*shell, error) {
 		return nil, err
 	}
 	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: proc.NewMask(proc.Secrets(base))})
+	b.limiter = newLimiter(o, f, r, b.short)
 	return &shell{
 		files: f, runner: r, jobs: proc.NewJobs(r, nil), boxes: b, output: o.Output,
 		unclean: unclean, foreground: map[*running]bool{}, told: map[string]int64{}, boxed: map[string]*shellCall{}, noted: map[string]bool{},
@@ -69,6 +70,7 @@ func newShell(o Options, f *files) (*shell, error) {
 
 func (s *shell) close() error {
 	s.jobs.Close()
+	defer s.boxes.limiter.close()
 	return s.runner.Close()
 }
 

@@ -42,7 +42,7 @@ func shellOutput(s *shell, tasks taskJobs) tool.Tool {
 	})
 }
 
-// holdJob orders the calls about one job. A job was allowed when it was started, so nobody is asked again.
+// holdJob orders the calls for one background command. It was approved when it started, so reading it needs no approval.
 func holdJob(id string) []tool.Access {
 	return []tool.Access{{Verb: tool.Locks, Target: "job:" + id}}
 }
@@ -54,10 +54,10 @@ func (s *shell) noJob(id string, tasks taskJobs) error {
 	}
 	id = oneLine(id, 80)
 	if len(known) == 0 {
-		return tool.Errorf("task_stop_not_found", "no background command %s: none is running%s%s", id,
-			s.files.offer.hint("run_shell_command", ". Use run_shell_command with is_background to start one"), s.files.offer.hint("task", ". Use task with run_in_background to start a subagent"))
+		return tool.Errorf("task_stop_not_found", "no background command %q. No background commands are running.%s%s", id,
+			s.files.offer.hint("run_shell_command", " Use run_shell_command with is_background to start one."), s.files.offer.hint("task", " Use task with run_in_background to start a subagent."))
 	}
-	return tool.Errorf("task_stop_not_found", "no background command %s; the IDs are %s", id, strings.Join(known, ", "))
+	return tool.Errorf("task_stop_not_found", "no background command %q. Use one of these IDs: %s", id, strings.Join(known, ", "))
 }
 
 // jobPiece is how much of a job's output is read at once.
@@ -94,8 +94,8 @@ func (s *shell) read(ctx context.Context, live *tool.Live, a shellOutputArgs) (t
 	return tool.Result{Content: []tool.Part{tool.Text(b.String())}, Display: tool.Literal(piece.Text)}, err
 }
 
-// settle is how long a reader that waits anyway goes on waiting once something was printed: often it is the last word,
-// and the end of the job is worth to be told with it.
+// settle is how long a waiting reader continues to wait after new output: often it is the last output, and the result can
+// include the end of the command.
 const settle = 50 * time.Millisecond
 
 // await reads, and waits a while if there is nothing new yet.

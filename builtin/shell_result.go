@@ -30,6 +30,9 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	if kept != "" {
 		b.WriteString(kept + "\n")
 	}
+	if note := hiddenNote(o, c.shell.files.ws.Project()); note != "" {
+		b.WriteString(note + "\n")
+	}
 	if o.Leftover > 0 {
 		fmt.Fprintf(&b, "It left %d processes running, which end with this session; start such things with is_background.\n", o.Leftover)
 	}
@@ -73,9 +76,9 @@ func (c *shellCall) failure(ctx context.Context, o proc.Outcome, quiet time.Dura
 	case ctx.Err() != nil && o.Ended != proc.Exited:
 		return ctx.Err()
 	case o.Ended == proc.TimedOut && quiet < 2*time.Second && o.Output.Lines > 1:
-		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %dms while it was still printing. If it is a server, set is_background.", limit.Milliseconds())
+		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %d ms while it was still printing. If it is a server, set is_background.", limit.Milliseconds())
 	case o.Ended == proc.TimedOut:
-		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %dms before it could complete. Raise timeout, or set is_background.", limit.Milliseconds())
+		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %d ms. Raise timeout, or set is_background.", limit.Milliseconds())
 	case o.Signal != 0:
 		return tool.Errorf(shellFailure, "Command was killed by signal %d (%v).", int(o.Signal), o.Signal)
 	case o.Exit == 0, o.Exit == 1 && answersByExit(c.args.Command):
@@ -90,9 +93,9 @@ func ending(o proc.Outcome) string {
 	case o.Ended == proc.TimedOut:
 		return "timed out"
 	case o.Signal != 0:
-		return fmt.Sprintf("ended by signal %d (%v)", int(o.Signal), o.Signal)
+		return fmt.Sprintf("killed by signal %d (%v)", int(o.Signal), o.Signal)
 	case o.Suspect != "":
-		return fmt.Sprintf("exit code %d, probably because of its %s sandbox (%s)", o.Exit, o.Boxed, o.Suspect)
+		return fmt.Sprintf("exit code %d, likely blocked by the %s sandbox (%s)", o.Exit, o.Boxed, o.Suspect)
 	}
 	return fmt.Sprintf("exit code %d", o.Exit)
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
+	"sync"
 
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
@@ -13,28 +13,31 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Sandbox says in which box commands run.
+// Sandbox selects the sandbox that commands run in.
 type Sandbox struct {
 	// Mode is one of
 	//
-	//	auto, or empty     what was approved unasked because it only reads runs in a read-only box, so that the kernel
-	//	                   holds it to that; all else runs without one
-	//	off                no boxes
-	//	read-only          every command runs in a box that writes nothing and has no network
-	//	workspace          every command, but for what only reads, may write to the workspace, temp and caches
+	//	auto, or empty     auto-approved read-only commands run in a read-only sandbox, so that the kernel
+	//	                   enforces it; other commands run without one
+	//	off                no sandbox
+	//	read-only          every command runs in a sandbox without writes and network
+	//	workspace          every command that isn't read-only may write to the workspace, temp and caches
 	//	workspace+network  the same, and reach the network
 	Mode string
-	// Write are further files and folders that the workspace modes may write to: caches, a device.
+	// Write are further files and directories that the workspace modes may write to: caches, a device.
 	Write []string
 	// UnixSockets lets commands reach sockets that are files, such as Docker's.
 	UnixSockets bool
-	// Bubblewrap makes the boxes with the program bwrap.
+	// Bubblewrap uses the program bwrap for sandboxes.
 	Bubblewrap bool
-	// Environ makes the environment of what was approved unasked from a full one; nil: a short list of harmless names.
+	// Limits limits what auto-approved commands read. nil: they read everything, and only the verdict protects files.
+	Limits *ReadLimits
+	// Environ makes the environment of auto-approved commands from a full one; nil: a short list of
+	// harmless names.
 	Environ func(environ []string) []string
 }
 
-// boxes makes the boxes of a session.
+// boxes makes the sandboxes of a session.
 type boxes struct {
 	Sandbox
 	auto  bool
@@ -42,7 +45,12 @@ type boxes struct {
 	roots []string
 	state string
 	env   []string // the full one
-	short []string // that of read-only boxes
+	short []string // that of read-only sandboxes
+
+	limiter *limiter // nil: reads are not limited
+
+	// base is decided when the first command needs it, and never again.
+	base func() *sandbox.Base
 }
 
 func newBoxes(o Options, f *files, base, env []string) (*boxes, error) {
@@ -50,6 +58,12 @@ func newBoxes(o Options, f *files, base, env []string) (*boxes, error) {
 	if o.Sandbox.Environ != nil {
 		b.short = append(o.Sandbox.Environ(proc.Environ(base, nil)), "ADZE=1")
 	}
+	b.base = sync.OnceValue(func() *sandbox.Base {
+		return sandbox.NewBase(b.roots, b.Write, b.env, func(path string) bool {
+			_, ok := names.Protected(path)
+			return ok
+		})
+	})
 	if b.auto = b.Mode == "" || b.Mode == "auto"; b.auto {
 		return b, nil
 	}
@@ -64,11 +78,11 @@ func newBoxes(o Options, f *files, base, env []string) (*boxes, error) {
 // readsOnly reports whether a policy granted the call nothing but to read. The executor orders calls by that, so it
 // must be true whatever the mode.
 func readsOnly(d tool.Decision) bool {
-	return slices.Equal(d.Grant, []tool.Access{{Verb: tool.Reads, Target: "*"}})
+	return len(d.Grant) > 0 && d.Grant[0] == tool.Access{Verb: tool.Reads, Target: "*"}
 }
 
-// box puts a command into the box that its decision calls for.
-func (b *boxes) box(c *proc.Command, d tool.Decision) {
+// box puts a command into the sandbox that its decision requires.
+func (b *boxes) box(c *proc.Command, d tool.Decision) error {
 	mode := b.mode
 	reads := readsOnly(d) && (b.auto || mode != sandbox.Off)
 	if reads {
@@ -76,20 +90,28 @@ func (b *boxes) box(c *proc.Command, d tool.Decision) {
 	}
 	c.Sandbox, c.Env = nil, b.env
 	if readsOnly(d) || mode == sandbox.ReadOnly {
-		c.Env = b.short // what was read of a command holds in no other environment, box or not
+		c.Env = b.short // the verdict about a command is only valid in this environment
 	}
 	if b.auto && !reads || mode == sandbox.Off {
-		return
+		return nil
+	}
+	if reads {
+		limited, err := b.limiter.spec(d)
+		if err != nil {
+			return err
+		}
+		if limited != nil {
+			c.Sandbox, c.Env = limited, b.limiter.environ(b.short)
+			return nil
+		}
 	}
 	c.Sandbox = b.spec(mode)
-	c.Sandbox.BestEffort = b.auto // the verdict was the same without a box
+	c.Sandbox.BestEffort = b.auto // the verdict was the same without a sandbox
+	return nil
 }
 
 func (b *boxes) spec(mode sandbox.Mode) *sandbox.Spec {
-	s := sandbox.For(mode, b.roots, b.Write, b.env, func(path string) bool {
-		_, ok := names.Protected(path)
-		return ok
-	})
+	s := b.base().Spec(mode)
 	s.UnixSockets, s.Bubblewrap = b.UnixSockets, b.Bubblewrap
 	if b.state != "" && mode != sandbox.ReadOnly {
 		s.Protect = append(s.Protect, b.state)
@@ -105,7 +127,7 @@ func (b *boxes) name() string {
 	return string(b.mode)
 }
 
-// warnings are what a person who is asked about a command should know of its box.
+// warnings are what the sandbox lacks, for the permission prompt of a command.
 func (b *boxes) warnings() []string {
 	switch {
 	case b.auto || b.mode == sandbox.Off || b.mode == sandbox.ReadOnly:
@@ -118,10 +140,10 @@ func (b *boxes) warnings() []string {
 	return p.Notes
 }
 
-// again offers a person to run once more, without its box, what failed for the box's sake. ok says that it did; else
-// the result is that of the first time.
+// again asks the user to run a command again without the sandbox that it failed in. ok reports that it ran again; else
+// the result is that of the first run.
 func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) (ok bool, why string, err error) {
-	why = fmt.Sprintf("Likely blocked by the %s sandbox: %s.", o.Boxed, o.Suspect)
+	why = fmt.Sprintf("Likely blocked by the %s sandbox (%s).", o.Boxed, o.Suspect)
 	if live.Ask == nil {
 		return false, why, nil
 	}
@@ -141,8 +163,8 @@ func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) 
 	return false, why, err
 }
 
-// remember keeps a boxed command that runs in the background: should it fail for the box's sake, a person is asked when
-// that is read.
+// remember keeps a sandboxed command that runs in the background: if the sandbox makes it fail, the user is asked when its
+// output is read.
 func (c *shellCall) remember(id string) {
 	if c.command.Sandbox == nil {
 		return
@@ -152,7 +174,7 @@ func (c *shellCall) remember(id string) {
 	c.shell.boxed[id] = c
 }
 
-// offer asks, once, whether a job that failed for its box's sake may run once more without, and says what came of it.
+// offer asks, once, whether a background command that its sandbox blocked may run again without one, and reports the result.
 func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text string, err error) {
 	if job.Running {
 		return "", nil
@@ -170,7 +192,7 @@ func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text 
 	}
 	id, err := s.jobs.Start(proc.Command{Line: c.command.Line, Dir: c.command.Dir, Env: s.boxes.env}, c.args.Command)
 	if err != nil {
-		return "", tool.Errorf(shellFailure, "run %s in the background once more: %w", label(c.args.Command), err)
+		return "", tool.Errorf(shellFailure, "run %s in the background again: %w", label(c.args.Command), err)
 	}
 	return why + " The user approved a retry outside the sandbox, in the background as " + id + ".", nil
 }

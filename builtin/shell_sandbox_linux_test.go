@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// boxedIn is the tools of a folder with boxes, under a policy that grants commands that begin with cat or touch
+// boxedIn is the tools of a directory with boxes, under a policy that grants commands that begin with cat or touch
 // nothing but to read, and allows or asks about others.
 func boxedIn(t *testing.T, dir string, s Sandbox, others tool.Verdict, ask tool.Asker) *tool.Executor {
 	t.Helper()
@@ -76,7 +76,7 @@ func TestSandboxModes(t *testing.T) {
 	}
 }
 
-// What failed for the box's sake is run again only if a person says so, in yolo too.
+// A command that the sandbox blocked runs again only if the user approves it, in yolo too.
 func TestOnceMoreWithoutTheSandbox(t *testing.T) {
 	for name, says := range map[string]tool.Verdict{"yes": tool.Allow, "no": tool.Deny} {
 		t.Run(name, func(t *testing.T) {
@@ -113,8 +113,8 @@ func TestOnceMoreWithoutTheSandbox(t *testing.T) {
 	}
 }
 
-// A job in the background that failed for the box's sake is told apart when it is read, and run again only if a person
-// says so. Nobody is asked twice, nor about one that failed by itself.
+// A background command that the sandbox blocked is recognized when it is read, and runs again only if the user approves
+// it. The user is asked once, and not for a command that failed by itself.
 func TestOnceMoreInTheBackground(t *testing.T) {
 	for name, says := range map[string]tool.Verdict{"yes": tool.Allow, "no": tool.Deny} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestOnceMoreInTheBackground(t *testing.T) {
 					break
 				}
 			}
-			want := "Likely blocked by the read-only sandbox: it printed “permission denied”. It was not retried outside the sandbox."
+			want := "Likely blocked by the read-only sandbox (it printed “permission denied”). It was not retried outside the sandbox."
 			if says == tool.Allow {
 				want = "The user approved a retry outside the sandbox, in the background as bg_2."
 				read("bg_2")
@@ -162,7 +162,7 @@ func TestOnceMoreInTheBackground(t *testing.T) {
 	}
 }
 
-// A person who is asked knows whether there will be a box.
+// The permission prompt shows whether there will be a sandbox.
 func TestSandboxInTheConfirmation(t *testing.T) {
 	for mode, want := range map[string]string{"auto": "off ", "off": "off ", "workspace": "workspace "} {
 		var seen string
@@ -213,10 +213,10 @@ func TestSandboxWithoutHelper(t *testing.T) {
 	}
 }
 
-// What cannot be cleaned up after an earlier run is told, and stops nothing.
+// What can't be cleaned up after an earlier run is reported, and stops nothing.
 func TestUncleanEarlierRun(t *testing.T) {
 	state := t.TempDir()
-	if err := os.WriteFile(state+"/proc", nil, 0o600); err != nil { // the ledger's folder
+	if err := os.WriteFile(state+"/proc", nil, 0o600); err != nil { // the ledger's directory
 		t.Fatal(err)
 	}
 	set, err := New(Options{Dir: t.TempDir(), State: state, Helper: testHelper, Sandbox: Sandbox{Mode: "off"}})
@@ -233,7 +233,7 @@ func TestUncleanEarlierRun(t *testing.T) {
 	}
 }
 
-// Where the kernel lets less through, a person who is asked is told, and so is the model at the first command.
+// Where the kernel supports less, the permission prompt says so, and so does the result of the first command.
 func TestSandboxInBarrenPlaces(t *testing.T) {
 	for place, want := range map[string]struct{ warning, result string }{
 		"a container": {"Protected paths are not enforced: user namespaces are not allowed", "Note: Protected paths are not enforced"},

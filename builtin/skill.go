@@ -17,11 +17,11 @@ type skillArgs struct {
 	Args  string `json:"args,omitempty" description:"Arguments for the skill."`
 }
 
-// Skill is how to do something, written down by the person or the project and loaded when it is needed.
+// Skill is a set of instructions from the user or the project, loaded when it is needed.
 type Skill struct {
 	Name        string
 	Description string                 // when to use it
-	Dir         string                 // what its text refers to lies here
+	Dir         string                 // the files that its text refers to
 	Load        func() (string, error) // the text
 }
 
@@ -50,14 +50,14 @@ func skill(skills []Skill) tool.Tool {
 			}
 			return &tool.Invocation{
 				Description: "load the skill " + s.Name,
-				Access:      []tool.Access{tool.Nothing}, // the person put it there, or trusts who did
+				Access:      []tool.Access{tool.Nothing}, // it is the user's own, or from a trusted project
 				Run: func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
 					if err := ctx.Err(); err != nil {
 						return tool.Result{}, err
 					}
 					text, err := s.Load()
 					if err != nil {
-						return tool.Result{}, tool.Errorf(readContentFailure, "%w; go on without it", err)
+						return tool.Result{}, tool.Errorf(readContentFailure, "%w\nContinue without it.", err)
 					}
 					if strings.TrimSpace(a.Args) != "" {
 						text += "\n\nArguments: " + a.Args

@@ -32,7 +32,7 @@ func TestSkill(t *testing.T) {
 	}
 }
 
-// The model is told of skills only where there are some, and of many only as many as there is room for.
+// The description lists skills only if there are some, and only as many as fit.
 func TestSkillsAreListed(t *testing.T) {
 	if d := skill(nil).Declaration(); !d.Deferred {
 		t.Error("a tool without use is declared")
@@ -54,7 +54,7 @@ func TestSkillsAreListed(t *testing.T) {
 func TestSkillThatCannotBeLoaded(t *testing.T) {
 	x := executor(skillTools(t, t.TempDir(), []Skill{{Name: "gone", Description: "d", Load: func() (string, error) { return "", errors.New("load skill gone: it is gone") }}}))
 	o := call(t, x, "skill", args{"skill": "gone"})
-	if o.Error == nil || o.Error.Type != readContentFailure || o.Error.Message != "load skill gone: it is gone; go on without it" {
+	if o.Error == nil || o.Error.Type != readContentFailure || o.Error.Message != "load skill gone: it is gone\nContinue without it." {
 		t.Errorf("%+v", o.Error)
 	}
 }

@@ -19,17 +19,17 @@ type taskArgs struct {
 	Background  bool   `json:"run_in_background,omitempty" description:"Run in background; you receive the report in a later turn.{{shell_output: Use shell_output to check its status.}}{{shell_stop: Use shell_stop to stop it.}}"`
 }
 
-// TaskType is a sort of sub-agent.
+// TaskType is a type of subagent.
 type TaskType struct {
 	Name        string
 	Description string // when to use it
 }
 
-// TaskRequest is a task for a sub-agent.
+// TaskRequest is a task for a subagent.
 type TaskRequest struct {
-	Description string // in a few words, for people
+	Description string // in a few words, for users
 	Prompt      string
-	Type        string // the name of a TaskType; "" leaves the choice to whoever runs it
+	Type        string // the name of a TaskType; "" is the default type
 	Background  bool
 	Live        *tool.Live // of the call that delegates: see [tool.Executor.Child]
 }
@@ -41,7 +41,7 @@ const (
 	maxTaskTypes       = 4000 // of the list of types that every turn carries
 )
 
-// task hands tasks to run. With a nil run nobody is there to do them.
+// task starts subagents with run. With a nil run there are none.
 func task(run func(context.Context, TaskRequest) (tool.Result, error), types []TaskType) tool.Tool {
 	about := strings.TrimSpace(taskText)
 	var lines []string
@@ -102,7 +102,7 @@ func checkTask(r *TaskRequest, types []TaskType) error {
 			names = append(names, t.Name)
 		}
 		if !known {
-			bad = append(bad, tool.Violation{Param: "subagent_type", Reason: fmt.Sprintf("there is no type %q; the types are %s", oneLine(r.Type, 60), oneLine(strings.Join(names, ", "), 1000))})
+			bad = append(bad, tool.Violation{Param: "subagent_type", Reason: fmt.Sprintf("unknown type %q (expected %s)", oneLine(r.Type, 60), oneLine(strings.Join(names, ", "), 1000))})
 		}
 	}
 	if len(bad) > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// TaskJob is a sub-agent in the background.
+// TaskJob is a subagent in the background.
 type TaskJob struct {
 	ID      string // its name, as the result of the task told it
 	Running bool
@@ -16,7 +16,7 @@ type TaskJob struct {
 	Report  string       // once it has ended
 }
 
-// TaskJobs looks after the sub-agents in the background. A report that Job or Stop gave is not told as news again.
+// TaskJobs manages the subagents in the background. A report that Job or Stop returned is not reported again.
 type TaskJobs interface {
 	Jobs() []TaskJob
 	// Job waits for the end of the job or of ctx.
@@ -38,7 +38,7 @@ func (t taskJobs) ids() []string {
 	return ids
 }
 
-// named is the id as it is spelt, if there is such a sub-agent.
+// named is the exact ID of a subagent, if there is one.
 func (t taskJobs) named(id string) (string, bool) {
 	for _, known := range t.ids() {
 		if strings.EqualFold(known, strings.TrimSpace(id)) {
@@ -48,7 +48,7 @@ func (t taskJobs) named(id string) (string, bool) {
 	return "", false
 }
 
-// ownTask refuses a sub-agent that looks after those it did not give a task to: they are all the first agent's.
+// ownTask denies subagents access to background subagents: they belong to the first agent.
 func ownTask(l *tool.Live, id string) error {
 	if l.Call.By == "" {
 		return nil
@@ -56,7 +56,7 @@ func ownTask(l *tool.Live, id string) error {
 	return tool.Errorf(tool.ExecutionDenied, "background task %s: it is not yours; only the agent that gave it may read or stop it", id)
 }
 
-// read tells how far a sub-agent is; it waits as long as it may for its end.
+// read reports the progress of a subagent; it waits for its end as long as the call allows.
 func (t taskJobs) read(ctx context.Context, l *tool.Live, id string, wait time.Duration) (tool.Result, error) {
 	if err := ownTask(l, id); err != nil {
 		return tool.Result{}, err
@@ -74,7 +74,7 @@ func (t taskJobs) read(ctx context.Context, l *tool.Live, id string, wait time.D
 	return tool.Result{Content: []tool.Part{tool.Text(said + "ended\n" + job.Report)}, Display: job.Display}, nil
 }
 
-// stop ends a sub-agent and tells what it leaves.
+// stop stops a subagent and returns its report so far.
 func (t taskJobs) stop(ctx context.Context, l *tool.Live, id string) (tool.Result, error) {
 	if err := ownTask(l, id); err != nil {
 		return tool.Result{}, err

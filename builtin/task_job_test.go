@@ -35,7 +35,7 @@ func (c crewJobs) Stop(ctx context.Context, id string) (TaskJob, error) {
 	return TaskJob{j.ID, j.Running, j.Display, j.Report}, err
 }
 
-// watchers is a model whose sub-agents run a command that takes long.
+// watchers is a model whose subagents run a command that takes long.
 type watchers struct{}
 
 func (watchers) Name() string { return "watchers" }
@@ -47,8 +47,8 @@ func (watchers) Stream(context.Context, model.Request) iter.Seq2[model.Event, er
 	}
 }
 
-// A sub-agent in the background is read and stopped as a command in the background is, by the agent that gave it its
-// task and by no other; what it has begun ends with it. So it does when the session ends.
+// A subagent in the background is read and stopped like a background command, only by the agent that started it. Its
+// commands stop with it, and all stop when the session ends.
 func TestBackgroundSubAgent(t *testing.T) {
 	var crew *agent.Crew
 	set, err := New(Options{
@@ -86,7 +86,7 @@ func TestBackgroundSubAgent(t *testing.T) {
 			t.Errorf("lacks %q: %s", want, o.Result.Text())
 		}
 	}
-	if o := call(t, x, "shell_stop", args{"id": "explore-1"}); o.Error == nil || !strings.Contains(o.Error.Message, "no background command explore-1; the IDs are general-purpose-1") {
+	if o := call(t, x, "shell_stop", args{"id": "explore-1"}); o.Error == nil || !strings.Contains(o.Error.Message, "no background command \"explore-1\". Use one of these IDs: general-purpose-1") {
 		t.Errorf("a name that is none: %+v", o.Error)
 	}
 	stranger := &tool.Live{Call: tool.Call{By: "general-purpose-1"}, Show: func(tool.Display) {}}

@@ -46,7 +46,7 @@ func TestTaskArguments(t *testing.T) {
 		t.Error(d)
 	}
 	o := call(t, x, "task", args{"description": "look", "prompt": strings.Repeat("x", 1<<20), "subagent_type": "wizard"})
-	for _, want := range []string{"prompt: must have 1 to 100000 characters, got 1048576", `there is no type "wizard"; the types are general-purpose, explore`} {
+	for _, want := range []string{"prompt: must have 1 to 100000 characters, got 1048576", `unknown type "wizard" (expected general-purpose, explore)`} {
 		if o.Error == nil || !strings.Contains(o.Error.Message, want) {
 			t.Errorf("lacks %q: %+v", want, o.Error)
 		}
@@ -96,7 +96,7 @@ func (m *editors) Stream(_ context.Context, r model.Request) iter.Seq2[model.Eve
 	}
 }
 
-// sleepers is a model whose sub-agents run commands that take long.
+// sleepers is a model whose subagents run commands that take long.
 type sleepers struct{}
 
 func (sleepers) Name() string { return "sleepers" }
@@ -145,7 +145,7 @@ func TestCancelEndsCommandsOfSubAgents(t *testing.T) {
 		_, err := a.Run(cancelled, model.Text("go"))
 		ended <- err
 	}()
-	for range 3 { // commands run one by one, since each may change anything; of some sub-agent one does
+	for range 3 { // commands run one by one, since each may change anything; one runs, of some subagent
 		select {
 		case <-running:
 		case <-time.After(200 * time.Millisecond):
@@ -161,7 +161,7 @@ func TestCancelEndsCommandsOfSubAgents(t *testing.T) {
 	}
 }
 
-// Two sub-agents that edit one file at the same time lose nothing, and every question says whose it is.
+// Two subagents that edit one file at the same time lose nothing, and every prompt names the subagent.
 func TestTwoSubAgentsEditOneFile(t *testing.T) {
 	dir := real(t, t.TempDir())
 	put(t, dir, map[string]string{"f.txt": "a=0\n\n\nb=0\n"})

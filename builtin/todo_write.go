@@ -38,7 +38,7 @@ const (
 	maxTodos       = 500
 	maxTodoID      = 500  // characters
 	maxTodoContent = 2000 // characters
-	maxFaults      = 10   // that are told at once
+	maxFaults      = 10   // reported at once
 )
 
 // todos are the lists of a session: each agent has its own.

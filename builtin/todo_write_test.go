@@ -116,7 +116,7 @@ func TestTodoReminder(t *testing.T) {
 	}
 }
 
-// What a person sees cannot be more than a list.
+// The display can't be more than a list.
 func TestTodoListAsMarkdown(t *testing.T) {
 	got := TodoList{{"1", "a\n- [x] b", "completed"}, {"2", "c\u202e", "in_progress"}, {"3", "d", "pending"}}.Markdown()
 	if d := cmp.Diff("- [x] a - [x] b\n- [-] c\\u202E\n- [ ] d", got); d != "" {

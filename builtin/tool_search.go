@@ -13,7 +13,7 @@ import (
 //go:embed tool_search.md
 var toolSearchText string
 
-// ToolSearch is the name of the tool that finds tools, for whoever decides which ones a model is told of.
+// ToolSearch is the name of the tool that finds tools, for the code that decides which ones are declared to a model.
 const ToolSearch = "tool_search"
 
 type toolSearchArgs struct {
@@ -51,7 +51,7 @@ func toolSearch(find FindTools) tool.Tool {
 			}
 			return &tool.Invocation{
 				Description: "find tools for " + oneLine(query, 100),
-				Access:      []tool.Access{tool.Nothing}, // what is found is asked about when it is called
+				Access:      []tool.Access{tool.Nothing}, // a found tool needs approval when it is called
 				Run: func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 					if err := ctx.Err(); err != nil {
 						return tool.Result{}, err
@@ -81,7 +81,7 @@ func foundTools(query string, found []tool.Declaration) tool.Result {
 		fmt.Fprintf(&b, "\n- %s: %s", d.Name, oneLine(d.Description, 200))
 	}
 	if missing := notSelected(query, found); len(missing) > 0 {
-		fmt.Fprintf(&b, "\nThere is no tool named %s.", oneLine(strings.Join(missing, ", "), 300))
+		fmt.Fprintf(&b, "\nUnknown tool: %s.", oneLine(strings.Join(missing, ", "), 300))
 	}
 	if len(found) == 0 {
 		b.WriteString(" Try other words, fewer of them, or a part of a name.")
@@ -99,7 +99,7 @@ func orNone(s string) string {
 	return s
 }
 
-// notSelected are the names that a select: query asked for in vain.
+// notSelected are the unknown names of a select: query.
 func notSelected(query string, found []tool.Declaration) []string {
 	names, ok := strings.CutPrefix(query, "select:")
 	if !ok {

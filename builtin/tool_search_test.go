@@ -29,7 +29,7 @@ func TestToolSearch(t *testing.T) {
 	x := executor(s)
 	text := call(t, x, ToolSearch, args{"query": " select:hub__create_issue,hub__gone "}).Result.Text()
 	if !strings.HasPrefix(text, "1 tool, declared to you from your next turn on:\n- hub__create_issue: Creates an issue. xxx") ||
-		!strings.HasSuffix(text, "There is no tool named hub__gone.") || len(text) > 500 {
+		!strings.HasSuffix(text, "Unknown tool: hub__gone.") || len(text) > 500 {
 		t.Error(text)
 	}
 	if text := call(t, x, ToolSearch, args{"query": "weather"}).Result.Text(); !strings.HasPrefix(text, `No tool fits "weather".`) {

@@ -26,7 +26,7 @@ var webFetchText string
 // WebFetch says how web_fetch reaches out.
 type WebFetch struct {
 	// AllowPrivateHosts are hosts ("host" or "host:port") that may be fetched from although they are on this machine or
-	// its network. Only the person's own settings may fill it.
+	// its network. Only the user's own settings may fill it.
 	AllowPrivateHosts []string
 	// Proxy is such as http.ProxyFromEnvironment; nil: none. See package web for what a proxy is asked.
 	Proxy func(*http.Request) (*url.URL, error)
@@ -229,7 +229,7 @@ func pageText(ctx context.Context, page *web.Page, found document.Type, format w
 		}
 		c.title, c.text, cut = doc.Title, doc.Text, cut || doc.Cut
 		if doc.Refresh != "" {
-			c.notes = append(c.notes, "The page sends browsers on to "+doc.Refresh+"; fetch that if it is what you want.")
+			c.notes = append(c.notes, "The page sends browsers on to "+doc.Refresh+". Fetch that URL if you need it.")
 		} else if c.text == "" && page.Size > 0 {
 			c.notes = append(c.notes, "The page has no text of its own; it is probably built by scripts, which are not run.")
 		}

@@ -22,7 +22,7 @@ import (
 	"github.com/adze-dev/adze/tool/tooltest"
 )
 
-// pages is a small site on this machine, which the person has allowed.
+// pages is a small site on this machine, which the user has allowed.
 func pages(t *testing.T) *httptest.Server {
 	t.Helper()
 	var picture bytes.Buffer
@@ -191,7 +191,7 @@ func TestWebFetchSaves(t *testing.T) {
 	}
 }
 
-// What is asked about is what is fetched, under the name a rule is written for.
+// The approved URL is the fetched one, under the name that rules use.
 func TestWebFetchAccess(t *testing.T) {
 	tl := one(t, "web_fetch")(t.TempDir())
 	for given, want := range map[string][2]string{
@@ -213,7 +213,7 @@ func TestWebFetchAccess(t *testing.T) {
 			t.Errorf("%s: %s", given, diff)
 		}
 		if got := string(inv.Confirm.(tool.Literal)); got != want[1] {
-			t.Errorf("%s: a person is asked %q", given, got)
+			t.Errorf("%s: the user is asked %q", given, got)
 		}
 	}
 }

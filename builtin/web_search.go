@@ -20,7 +20,7 @@ var webSearchText string
 
 // WebSearch says which search engines web_search may ask. The zero value asks DuckDuckGo, which needs no key.
 type WebSearch struct {
-	// Providers are the engines that are set up, from webSearch.provider of the person's own settings and from the
+	// Providers are the engines that are set up, from webSearch.provider of the user's own settings and from the
 	// environment, first come first. DuckDuckGo need not be among them.
 	Providers []SearchProvider
 	// Default is the type of the one that is asked if the model names none; empty: the first.
@@ -34,7 +34,7 @@ type SearchProvider struct {
 	Type           string // tavily, google, brave, searxng, duckduckgo, dashscope
 	APIKey         string
 	SearchEngineID string
-	BaseURL        string // may be on this machine: the person chose it
+	BaseURL        string // may be on this machine: the user chose it
 }
 
 type webSearchArgs struct {
@@ -47,7 +47,7 @@ type webSearchArgs struct {
 type searcher struct {
 	engines []*websearch.Engine
 	broken  map[string]error // providers of the settings that are none
-	first   string           // the person's choice, which need not be one of the engines; "": the first engine
+	first   string           // the user's choice, which need not be one of the engines; "": the first engine
 	offer   *offer
 }
 
@@ -61,7 +61,7 @@ func newSearcher(o WebSearch, offered *offer) *searcher {
 			name := strings.ToLower(strings.TrimSpace(p.Type))
 			s.broken[name] = err
 			if s.first == "" && len(s.engines) == 0 {
-				s.first = name // a query never goes to another engine than the person's without a word
+				s.first = name // a query never goes to another engine than the user's without notice
 			}
 		case s.engine(e.Name()) == nil:
 			s.engines = append(s.engines, e)
@@ -87,7 +87,7 @@ func (s *searcher) names() []string {
 	return all
 }
 
-// choose is the engine a call asks: the one it names, the person's default, the first that is set up.
+// choose is the engine a call asks: the one it names, the user's default, the first that is set up.
 func (s *searcher) choose(name string) (*websearch.Engine, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	given := name != ""

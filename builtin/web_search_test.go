@@ -69,8 +69,8 @@ func TestWebSearch(t *testing.T) {
 	}
 }
 
-// Without any setting there is one engine, which needs no key; a default that is not set up is told. A provider that was
-// set up wrongly used to be passed over, and the query went to DuckDuckGo, which the person had not chosen.
+// Without any setting there is one engine, which needs no key; a default that is not set up is an error. A provider that was
+// set up wrongly used to be skipped, and the query went to DuckDuckGo, which the user had not chosen.
 func TestWebSearchChoice(t *testing.T) {
 	for name, c := range map[string]struct {
 		options WebSearch

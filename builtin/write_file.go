@@ -90,7 +90,7 @@ func unwritable(a action, p workspace.Path, err error) error {
 	return a.failure(p, err)
 }
 
-// unchanged is the call that would change nothing: it only reads, and nobody need be asked.
+// unchanged is the call that would change nothing: it only reads, and needs no approval.
 func (f *files) unchanged(c *change) *tool.Invocation {
 	p := c.was.path
 	return &tool.Invocation{
@@ -105,7 +105,7 @@ func (f *files) unchanged(c *change) *tool.Invocation {
 				return tool.Result{}, c.was.vanished(c.action)
 			}
 			return tool.Result{
-				Content: []tool.Part{tool.Text(fmt.Sprintf("No change: %s already holds exactly this content.", p.Abs))},
+				Content: []tool.Part{tool.Text(fmt.Sprintf("No change: %s already has exactly this content.", p.Abs))},
 				Display: c.fileDiff(),
 			}, nil
 		},

@@ -42,7 +42,7 @@ func prepared(t *testing.T, s *Set, name string, a any) *tool.Invocation {
 	return nil
 }
 
-// Between the confirmation and the write the file may change, vanish or appear, and its folder too. Nothing is lost.
+// Between the confirmation and the write the file may change, vanish or appear, and its directory too. Nothing is lost.
 func TestWriteFileAfterTheWorldChanged(t *testing.T) {
 	for name, c := range map[string]struct {
 		first  string // content of the file at first; "" none

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,7 +29,7 @@ var ErrNoCall = errors.New("tools.toolDiscoveryCommand is set without a call com
 type Command struct {
 	Discover string        // prints a JSON array of function declarations
 	Call     string        // is given a tool's name as its last word and the arguments as JSON on stdin
-	Dir      string        // where both run: the project's folder
+	Dir      string        // where both run: the project's directory
 	Env      []string      // their whole environment; nil is that of this process without credentials
 	Wait     time.Duration // for the discovery; 0 is 10 s
 	Timeout  time.Duration // for a call; 0 is 10 minutes
@@ -93,11 +94,10 @@ func (c Command) child(argv []string, input []byte) child {
 	if env == nil {
 		env = proc.Environ(os.Environ(), nil)
 	}
-	return child{argv: argv, dir: c.Dir, env: env, input: input}
+	return child{argv: argv, dir: c.Dir, env: append(slices.Clip(env), Nested+"=1"), input: input}
 }
 
-// fingerprint identifies what a person says yes to when they allow a discovered tool for good: what runs it, its schema
-// and its description.
+// fingerprint identifies the version of a tool that a saved approval applies to: its command, schema and description.
 func (c Command) fingerprint(d tool.Declaration) string {
 	r := remote{Name: d.Name, Description: d.Description, Input: d.Parameters}
 	return r.print(c.Call + "\x00" + c.Dir)

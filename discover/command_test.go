@@ -176,7 +176,7 @@ func TestBrokenDiscoveryWords(t *testing.T) {
 	}
 }
 
-// What is shown before a yes tells where words end, and what only stderr said begins without empty lines.
+// The permission prompt shows where words end, and a text that is only on stderr starts without empty lines.
 func TestWordsAreShownAsTheyAre(t *testing.T) {
 	path := script(t, greet+`echo careful >&2`)
 	found, err := Command{Discover: path + " list", Call: path + ` 'two words' ""`}.Tools(t.Context())

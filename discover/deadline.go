@@ -10,8 +10,8 @@ import (
 // errIdle is the cause of the end of a call that showed no sign of life for too long.
 var errIdle = errors.New("no response and no progress")
 
-// deadline ends a context after a time without a sign of life. Progress begins the time anew, and while a person is
-// being asked it stands still.
+// deadline cancels a context after a time without activity. Progress restarts the time, and a question to the user pauses
+// it.
 type deadline struct {
 	allowed time.Duration
 	cancel  context.CancelCauseFunc
@@ -28,7 +28,7 @@ func withDeadline(ctx context.Context, allowed time.Duration) (context.Context, 
 	return ctx, d
 }
 
-// extend begins the time anew.
+// extend begins the time again.
 func (d *deadline) extend() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// fake is a server written down to the letter, without the SDK, so that it can misbehave.
+// fake is a server written down exactly, without the SDK, so that it can misbehave.
 type fake struct {
 	mode string
 	mu   sync.Mutex
@@ -88,8 +88,8 @@ func fakeServer(mode string) error {
 	}
 }
 
-// install takes until the gate, a file, is there. A SIGTERM rolls it back, as npm does. What happens is told by files
-// beside the gate.
+// install takes until the gate, a file, is there. A SIGTERM rolls it back, as npm does. Files beside the gate report
+// what happens.
 func (f *fake) install(gate string) error {
 	term := make(chan os.Signal, 2)
 	signal.Notify(term, syscall.SIGTERM)

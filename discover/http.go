@@ -56,7 +56,7 @@ func (d *dressed) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// send sends a request with the token, and once more with a new one if that is refused.
+// send sends a request with the token, and again with a new one if that is refused.
 func (d *dressed) send(req *http.Request) (*http.Response, error) {
 	if d.auth == nil || req.Header.Get("Authorization") != "" {
 		return d.next.RoundTrip(req)

@@ -12,9 +12,9 @@ import (
 // ownName is what adze mcp serve calls itself in the handshake.
 const ownName = "adze"
 
-// Nested is the variable that every server's command gets. An Adze that finds it set was started by an Adze as an MCP
-// server, or by something that such a server ran: if it started MCP servers in turn, that could go on for ever.
-const Nested = "ADZE_MCP_NESTED"
+// Nested is the environment variable that MCP servers, discovery commands and call commands get. An Adze that finds it set
+// was started by another Adze. It uses no external tools: its own settings could start it again, endlessly.
+const Nested = "ADZE_NESTED"
 
 // ErrItself is the error of a server that is adze mcp serve on this machine: Adze has these tools already.
 var ErrItself = errors.New("skipped: it runs adze mcp serve, whose tools Adze already has. Remove it from mcpServers")

@@ -55,13 +55,13 @@ type attempt struct {
 	s    *session
 	err  error
 
-	late chan struct{} // closed when it has taken longer than it may, and goes on all the same
+	late chan struct{} // closed when it timed out and continues in the background
 
 	// The link's mu guards these.
 	began  time.Time // zero: it waits for its turn
 	proc   *process  // what was started; nil: nothing yet
 	why    error     // of late
-	waited bool      // somebody waited for it as long as they could
+	waited bool      // a wait for it timed out
 }
 
 // progress is an error that says how far a start is. The caller holds the link's mu.
@@ -138,14 +138,14 @@ func (l *link) progress(a *attempt) error {
 	return a.progress()
 }
 
-// waitTimedOut notes that somebody waited for a start as long as they could.
+// waitTimedOut notes that a wait for a start timed out.
 func (l *link) waitTimedOut(a *attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.waited = true
 }
 
-// overdue lets nobody wait any longer for a start that goes on.
+// overdue ends all waits for a start that continues.
 func (l *link) overdue(a *attempt, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -220,7 +220,7 @@ func (l *link) start(a *attempt) (*session, error) {
 	}
 	bound := l.startTimeout()
 	select {
-	case <-a.late: // nobody waits for it
+	case <-a.late: // no call waits for it
 		bound = max(bound, l.opt.start())
 	default:
 	}
@@ -290,7 +290,7 @@ func (l *link) watch(s *session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.session != s {
-		return // it was let go on purpose
+		return // it was closed on purpose
 	}
 	l.session = nil
 	if l.closed {
@@ -333,7 +333,7 @@ func (l *link) changed() {
 	l.refresh.Reset(debounce)
 }
 
-// relist asks the running server anew for all that it offers.
+// relist asks the running server again for all that it offers.
 func (l *link) relist() {
 	l.mu.Lock()
 	s := l.session

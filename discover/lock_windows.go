@@ -29,5 +29,5 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// private says nothing: Windows keeps the folder of a user from others by other means than modes.
+// private says nothing: Windows keeps the directory of a user from others by other means than modes.
 func private(fs.FileInfo) error { return nil }

@@ -16,7 +16,7 @@ import (
 const (
 	logLines   = 1000      // kept in memory
 	logLine    = 2000      // characters of one line
-	logFileMax = 512 << 10 // bytes; then the file is begun anew and the old one kept beside it
+	logFileMax = 512 << 10 // bytes; then the file is begun again and the old one kept beside it
 )
 
 // serverLog keeps the last lines of what a server said: its stderr, its log messages, what was wrong with what it sent. It is
@@ -101,7 +101,8 @@ func (l *serverLog) copy(r io.Reader, each func(line string)) {
 	}
 }
 
-// LogFile reads the last lines of the log that a server of this alias left in a state folder, also in another process.
+// LogFile reads the last lines of the log that a server of this alias left in a state directory, also in another
+// process.
 func LogFile(state, alias string) ([]string, error) {
 	var lines []string
 	for _, path := range []string{logPath(state, alias) + ".old", logPath(state, alias)} {

@@ -26,7 +26,7 @@ type guarded struct {
 	logins    int
 	refreshes int
 	mcp, sse  http.Handler
-	slowly    chan struct{} // until then, nobody who begins without a token is told that it takes one; nil: at once
+	slowly    chan struct{} // until then, requests without a token get no answer; nil: at once
 }
 
 func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -137,7 +137,7 @@ func TestTokenFileLockedByAnother(t *testing.T) {
 	}
 }
 
-// A server that wants a login says so, and is not asked for one where nobody can log in.
+// A server that needs a login says so, and no login starts in a non-interactive session.
 func TestLoginNeeded(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -11,8 +11,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// ask puts a server's question to a person, through the call on whose behalf the server seems to ask. The time of that
-// call stands still meanwhile.
+// ask shows a server's question to the user, through the call that the question seems to belong to. The time of that call
+// is paused meanwhile.
 func (s *session) ask(ctx context.Context, q tool.Invocation) (*running, tool.Decision, error) {
 	run := s.latest()
 	if run == nil || run.live == nil || run.live.Ask == nil {
@@ -28,7 +28,7 @@ func (s *session) ask(ctx context.Context, q tool.Invocation) (*running, tool.De
 	return run, d, err
 }
 
-// elicit answers a server that wants to know something of the person.
+// elicit answers a server's question for the user.
 func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	p := r.Params
 	message, _ := clean(p.Message, maxDescription)

@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// What people's servers have, in the words of their makers, shortened.
+// What users' servers have, in the words of their makers, shortened.
 const manyTools = `hub__create_issue: Create a new issue in a repository
 hub__list_issues: List issues in a repository with filtering options
 hub__get_issue: Get details of a specific issue

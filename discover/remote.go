@@ -17,7 +17,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// print is a fingerprint of a tool: of what runs it and of all that a model or a person is told of it.
+// print is a fingerprint of a tool: of its command and of everything that a model or user sees of it.
 func (r remote) print(config string) string {
 	r.Repeatable, r.Output = false, nil
 	raw, err := json.Marshal(r)
@@ -78,7 +78,7 @@ func (t *remoteTool) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invo
 	}, nil
 }
 
-// run calls the tool. A call that was lost with its connection is made once more if that is safe: if its request never
+// run calls the tool. A call that was lost with its connection is made again if that is safe: if its request never
 // left, or the server says that repeating it does no harm.
 func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMessage) (tool.Result, error) {
 	for first := true; ; first = false {
@@ -140,7 +140,7 @@ func because(fate string) string {
 	return " (" + fate + ")"
 }
 
-// unchanged makes sure that the tool is still the one that was declared, and that a person may have said yes to.
+// unchanged checks that the tool is still the one that was declared, and that the user may have approved.
 func (t *remoteTool) unchanged(s *session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// offerRootsAndLogging tells a server that it may ask for folders, if there are any to tell of, and may log.
+// offerRootsAndLogging tells a server that it may ask for directories, if there are any to tell of, and may log.
 func (s *session) offerRootsAndLogging(o *mcp.ClientOptions) {
 	if len(s.link.conf.Roots) > 0 {
 		o.Capabilities.RootsV2 = &mcp.RootCapabilities{ListChanged: true}
@@ -41,7 +41,7 @@ func said(p *mcp.LoggingMessageParams) string {
 	return string(raw)
 }
 
-// announce tells the server of the folders that the person agreed to, and of no others.
+// announce sends the server the directories that the user configured as roots, and no others.
 func (s *session) announce(roots []string) {
 	var list []*mcp.Root
 	for _, dir := range roots {

@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Sampling is a server's wish that the session's model answers something.
+// Sampling is a server's request to the session's model.
 type Sampling struct {
 	Server      string
 	System      string
@@ -40,11 +40,11 @@ type Sampled struct {
 func (s *session) offerSampling(o *mcp.ClientOptions) { o.CreateMessageHandler = s.sample }
 
 const (
-	maxSampling = 64 << 10 // bytes of a wish, media aside: a person has to read it
+	maxSampling = 64 << 10 // bytes of a request, media aside: the user has to read it
 	maxSampled  = 8192     // tokens of an answer
 )
 
-// sample lets the session's model answer a server, after a yes to the whole of what would be sent.
+// sample lets the session's model answer a server, after the user approves the whole request.
 func (s *session) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 	in := s.sampling(r.Params)
 	shown := in.shown()

@@ -34,7 +34,7 @@ type Server struct {
 	Description  string   `json:"description,omitempty"`
 	IncludeTools []string `json:"includeTools,omitempty"` // only these, by the server's own names; "name(…)" counts as name
 	ExcludeTools []string `json:"excludeTools,omitempty"` // not these, whatever is included
-	Roots        []string `json:"roots,omitempty"`        // folders that the person agreed to tell the server of
+	Roots        []string `json:"roots,omitempty"`        // directories that the user lets the server know
 
 	// Other spellings of StartTimeout, which wins: qwen-code's and codex's.
 	DiscoveryTimeoutMs int64   `json:"discoveryTimeoutMs,omitempty"`
@@ -156,8 +156,8 @@ func (s Server) Hash() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Identity is what a person's yes to a server's tools is bound to: what is run or reached. Variables in env, headers and
-// a login's names count as they are written, so that a new token is no other server, and none can be guessed from it.
+// Identity is the version of a server that saved approvals apply to: its command or URL. Variables in env, headers and a
+// login's names count unexpanded, so that a new token doesn't change it, and no token can be guessed from it.
 func (s Server) Identity() string {
 	if s.identity != "" {
 		return s.identity

@@ -13,29 +13,31 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Options say how servers are run. The zero value works, with nothing kept and nobody to ask.
+// Options say how servers are run. The zero value works, keeps nothing and asks nothing.
 type Options struct {
 	Registry *tool.Registry // is given the tools of each server under its Origin, and again when they change; nil: none
 	Dir      string         // where servers that are commands run, unless they say otherwise
-	State    string         // folder for manifests, logs and tokens; empty: nothing is kept
+	State    string         // directory for manifests, logs and tokens; empty: nothing is kept
 	Environ  []string       // what servers may get of it is little: see serverEnv; nil is os.Environ()
-	Name     string         // what servers are told that we are; empty: adze
+	Name     string         // the client name that servers get; empty: adze
 	Version  string         // likewise; empty: dev
 
 	Start time.Duration // for a start, where the server's configuration says nothing; 0 is 60 s
 	Call  time.Duration // for a call without progress, where the server's configuration says nothing; 0 is 5 minutes
 
-	// Sample lets the session's model answer a server; it is called after a yes. nil: servers are not offered it.
+	// Sample lets the session's model answer a server; it is called after approval. nil: servers can't use it.
 	Sample func(context.Context, Sampling) (Sampled, error)
-	// OpenURL opens an address in a browser, after a yes. Only http and https addresses get here.
+	// OpenURL opens an http or https URL in a browser, after approval.
 	OpenURL func(address string) error
 	// Login lets a login begin when a server asks for one in the middle of work. Without it the error says to log in.
 	Login bool
-	// Changed is told that the tools, prompts or resources of a server have changed. It must not block.
+	// Hurry is closed when Close should no longer wait for launchers that install a server; nil: it waits.
+	Hurry <-chan struct{}
+	// Changed is called when the tools, prompts or resources of a server have changed. It must not block.
 	Changed func(alias string)
 
 	hold   time.Duration // how long a start keeps its slot; 0 is slotHold
-	finish time.Duration // how long Close lets an install go on; 0 is installGrace
+	finish time.Duration // how long Close waits for an install; 0 is installGrace
 }
 
 func (o *Options) start() time.Duration { return orDuration(o.Start, time.Minute) }
@@ -78,8 +80,8 @@ type Servers struct {
 }
 
 // Open makes the tools of servers known. A server whose manifest is cached is not started before its first call; the
-// others are started at once, side by side, and Open does not wait for them: see Wait. One that never knew that there is
-// a model is started too, to see what more it has, but nobody waits for it.
+// others are started at once, side by side, and Open does not wait for them: see Wait. One that was only
+// listed without a model is started too, because it may offer more, but Wait doesn't wait for it.
 func Open(servers map[string]Server, opt Options) *Servers {
 	life, stop := context.WithCancel(context.Background())
 	s := &Servers{opt: opt, links: map[string]*link{}, alone: len(servers) == 1, stop: stop, slots: newSlots(maxStarts, orDuration(opt.hold, slotHold))}
@@ -261,8 +263,8 @@ func (s *Servers) Installing() []string {
 	return names
 }
 
-// Close ends all servers that were started, with all they started, and returns when they are gone. It gives a launcher
-// that may be installing a server ten seconds to finish before it is told to end.
+// Close stops all servers that were started, with all their child processes, and returns when they have exited. It gives
+// a launcher that may be installing a server 10 s to finish, or until Options.Hurry is closed, before it sends SIGTERM.
 func (s *Servers) Close() {
 	s.stop()
 	var wg sync.WaitGroup

@@ -118,7 +118,7 @@ func TestManifestCache(t *testing.T) {
 	}
 }
 
-// A tool that is not what it was when it was declared is not called: somebody may have said yes to the other one.
+// A tool that changed after it was declared is not called: the user may have approved the old version.
 func TestChangedToolIsNotCalled(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()

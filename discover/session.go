@@ -134,7 +134,7 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 	return s, nil
 }
 
-// spell writes a duration as a person would.
+// spell writes a duration for users.
 func spell(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%d ms", d.Milliseconds())
@@ -198,7 +198,7 @@ func (s *session) abandon() string {
 	}
 	defer s.proc.end()
 	if s.link.life.Err() != nil {
-		return "" // we end it, and nobody asks
+		return "" // we stop it, so there is nothing to report
 	}
 	return s.proc.fate()
 }
@@ -211,7 +211,7 @@ func (l *link) transport(s *session) (mcp.Transport, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.install = l.opt.install()
+		p.install, p.urgent = l.opt.install(), l.opt.Hurry
 		s.proc = p
 		l.set.processes.Go(func() { <-p.gone })
 		return p, nil

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// longStart is how long a start must have taken to be noted as late when it failed: nobody minds a quick failure.
+// longStart is how long a start must have taken to be noted as late when it failed: a quick failure costs no time.
 const longStart = 2 * time.Second
 
 // slowStart is the record, on disk, that a server took long to fail when it was last started. Who cannot wait does not wait
@@ -48,7 +48,7 @@ func (l *link) slowStartNote() slowStart {
 	return note
 }
 
-// noteSlowStart keeps how a start ended. One that was broken off says nothing, unless somebody waited for it in waited.
+// noteSlowStart keeps how a start ended. A canceled one says nothing, unless waited is set.
 func (l *link) noteSlowStart(a *attempt, took time.Duration) {
 	if l.opt.State == "" {
 		return

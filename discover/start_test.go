@@ -116,7 +116,33 @@ func TestCloseLetsAnInstallFinish(t *testing.T) {
 	}
 }
 
-// What does not finish is told to end, once, and has the time to clean up.
+// Close waits for an install only until the user is in a hurry: a second Ctrl-C used to change nothing.
+func TestCloseInAHurry(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no SIGTERM")
+	}
+	t.Parallel()
+	conf, gate := gated(t, "npx")
+	hurry := make(chan struct{})
+	d := open(t, map[string]Server{"slow": conf}, Options{finish: 24 * time.Hour, Hurry: hurry})
+	begun(t, gate, 1)
+	closed := make(chan struct{})
+	go func() {
+		d.Servers.Close()
+		close(closed)
+	}()
+	<-d.links["slow"].life.Done()
+	if exists(gate + ".rolledback") {
+		t.Error("it was stopped at the first Ctrl-C")
+	}
+	close(hurry)
+	<-closed
+	if !exists(gate + ".rolledback") {
+		t.Error("it was killed, or finished")
+	}
+}
+
+// An install that doesn't finish gets one SIGTERM and the time to clean up.
 func TestCloseLetsAnInstallRollBack(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no SIGTERM")
@@ -237,7 +263,7 @@ func TestLateServersAreNoted(t *testing.T) {
 				t.Errorf("%q, time %d: noted %v", name, i+1, got)
 			}
 		}
-		// Nobody waits for this one: that says nothing.
+		// No call waits for this one, so its start is not noted as slow.
 		d := open(t, map[string]Server{"other": conf}, opt)
 		begun(t, gate, len(notes)+1)
 		d.Servers.Close()

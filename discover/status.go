@@ -96,7 +96,7 @@ func (s *Servers) Logs(alias string) ([]string, error) {
 	return l.log.lines(), nil
 }
 
-// Reconnect ends a server if it runs and starts it anew, whatever happened before.
+// Reconnect ends a server if it runs and starts it again, whatever happened before.
 func (s *Servers) Reconnect(ctx context.Context, alias string) error {
 	l, err := s.link(alias)
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *Servers) Reconnect(ctx context.Context, alias string) error {
 	return err
 }
 
-// Trusted reports whether a tool's origin is a server that is configured with trust: its tools may run unasked. That
-// the configuration itself may be trusted is for the caller to see to.
+// Trusted reports whether a tool's origin is a server that is configured with trust: its tools may run without
+// approval. That the configuration itself may be trusted is for the caller to see to.
 func (s *Servers) Trusted(origin string) bool {
 	alias, ok := strings.CutPrefix(origin, "mcp:")
 	l := s.links[alias]
@@ -164,7 +164,7 @@ func (s *Servers) Prompt(ctx context.Context, alias, name string, args map[strin
 	return out, nil
 }
 
-// visible takes out of texts what cannot be seen, and says so: a person is about to send them.
+// visible removes invisible characters from texts, with a note: the user is about to send them.
 func visible(content []tool.Part) []tool.Part {
 	hidden := 0
 	for i, p := range content {
@@ -202,7 +202,7 @@ func (s *Servers) Complete(ctx context.Context, alias, prompt, argument, begins 
 	return res.Completion.Values
 }
 
-// completeWait is how long a person waits for proposals.
+// completeWait is how long a completion may take.
 const completeWait = 2 * time.Second
 
 // Resources are the resources of all servers.

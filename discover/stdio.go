@@ -26,10 +26,10 @@ const (
 	writeGrace  = 50 * time.Millisecond
 	exitWait    = 5 * time.Second // for the exit of a server that has closed its pipes: it says more than they do
 
-	// A launcher that has not answered may be installing the server. Its install ends by itself when nobody disturbs it,
+	// A launcher that has not answered may be installing the server. Its install ends by itself if it isn't disturbed,
 	// and the server then finds its input closed and exits. What has not answered and is not known as a launcher may
 	// still be a script that runs one. npm rolls an install back at the first SIGTERM, which takes it a moment, and at
-	// the second one gives up its locks and exits. A SIGKILL leaves a broken cache, or a lock that holds up the next
+	// the second one releases its locks and exits. A SIGKILL leaves a broken cache, or a lock that delays the next
 	// start for a minute.
 	installGrace = 10 * time.Second // to finish, before SIGTERM
 	rollback     = 5 * time.Second  // between SIGTERM and a second one of what has not answered
@@ -47,17 +47,18 @@ func (e *notReadingError) Unwrap() []error { return []error{io.ErrClosedPipe, e.
 
 // process is a server that we started, and the transport to it.
 //
-// The SDK has one of its own. This one reads lines of any length in bounded memory, steps over what is no message,
-// refuses floods of requests, lets a write be given up, keeps stderr, and ends the whole process group.
+// The SDK has one of its own. This one reads lines of any length in bounded memory, skips invalid messages,
+// limits pending requests, can cancel a write, keeps stderr, and stops the whole process group.
 type process struct {
 	cmd  *exec.Cmd
 	log  *serverLog
 	exit chan struct{} // closed when the command itself has ended
 	gone chan struct{} // closed when we have ended what was left of it
 
-	launcher bool          // it may install the server first
-	install  time.Duration // how long that may go on when we end it
-	answered atomic.Bool   // the server has taken part in a handshake
+	launcher bool            // it may install the server first
+	install  time.Duration   // how long that may continue when we stop it
+	urgent   <-chan struct{} // closed: no longer; nil: never
+	answered atomic.Bool     // the server has taken part in a handshake
 
 	stdin, stdout *os.File
 	ended         sync.Once
@@ -303,7 +304,7 @@ func (p *process) end() {
 	})
 }
 
-// hurry is for a server that has nothing to bring to an end: it is told to go at once.
+// hurry stops a server that has nothing to finish, at once.
 func (p *process) hurry() {
 	p.ending.Store(true)
 	p.terminate()
@@ -348,6 +349,9 @@ func (p *process) finish() {
 	select {
 	case <-p.exit:
 	case <-time.After(itself):
+	case <-p.urgent:
+	}
+	if !p.exited() {
 		p.terminate()
 		select {
 		case <-p.exit:
@@ -358,6 +362,15 @@ func (p *process) finish() {
 	killGroup(p.cmd)
 	<-p.exit
 	p.stdout.Close()
+}
+
+func (p *process) exited() bool {
+	select {
+	case <-p.exit:
+		return true
+	default:
+		return false
+	}
 }
 
 // fate says how the command ended, if it has done so by itself or for what it printed. A command that has closed its

@@ -44,7 +44,7 @@ type words struct {
 	blocks map[string]bool // whole texts, without blanks around them
 	values []any           // texts that are JSON
 	all    string
-	effort int // that may still be spent on comparing; then all is told
+	effort int // that may still be spent on comparing; then all is reported
 }
 
 // mostEffort bounds what a hostile answer of many small values beside a long text costs: some tenths of a second.

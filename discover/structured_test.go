@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// No text is told twice, whichever way a server says the same thing in both places, and nothing is lost.
+// No text is reported twice, whichever way a server says the same thing in both places, and nothing is lost.
 func TestStructuredContentIsToldOnce(t *testing.T) {
 	long := "This is a sentence that is long enough to be told by a server twice."
 	for _, c := range []struct {
@@ -60,7 +60,7 @@ func TestStructuredContentIsToldOnce(t *testing.T) {
 	}
 }
 
-// Every text of a structured result is in what the model is told, at least and, if it is long, at most once.
+// Every text of a structured result is in the model's result at least once and, if it is long, at most once.
 func TestStructuredContentLosesNothing(t *testing.T) {
 	word := rapid.StringMatching(`[a-z]{1,4}|[a-z ]{20,30}[a-z]`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -116,7 +116,7 @@ func TestUnreadableAnswers(t *testing.T) {
 	}
 }
 
-// Over HTTP the SDK reads answers itself. One that it cannot read is told as what it is, and the connection stays.
+// Over HTTP the SDK reads answers itself. One that it can't read is reported as such, and the connection stays.
 func TestUnreadableAnswerOverHTTP(t *testing.T) {
 	t.Parallel()
 	results := map[string]string{
@@ -165,7 +165,7 @@ func TestCrashInTheMiddle(t *testing.T) {
 	if o := d.call(t.Context(), "fake__echo", `{"text":"again"}`); o.Result.Text() != "echo again" {
 		t.Errorf("after the crash: %+v", o)
 	}
-	// A call that changes nothing is made once more.
+	// A call that changes nothing is made again.
 	mark := filepath.Join(t.TempDir(), "mark")
 	if o := d.call(t.Context(), "fake__crash_read", fmt.Sprintf(`{"text":%q}`, mark)); o.Result.Text() != "second try" {
 		t.Errorf("%+v", o)
@@ -236,7 +236,7 @@ func TestCancel(t *testing.T) {
 	if o := d.call(ctx, "fake__hang", `{}`); o.Status != tool.StatusCancelled || time.Since(began) > 10*time.Second {
 		t.Errorf("%s after %s", o.Status, time.Since(began))
 	}
-	for range 100 { // the server is told
+	for range 100 { // the server gets a notification
 		if lines, _ := d.Logs("fake"); strings.Contains(strings.Join(lines, "\n"), "info: cancelled") {
 			return
 		}
@@ -335,7 +335,7 @@ func TestHugeAnswer(t *testing.T) {
 	}
 }
 
-// resetPeak begins anew, without what earlier tests left in this process.
+// resetPeak begins again, without what earlier tests left in this process.
 func resetPeak() {
 	debug.FreeOSMemory()
 	os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)

@@ -12,7 +12,7 @@ import (
 // maxDescription is how many characters of a description a model is given.
 const maxDescription = 4000
 
-// clean bounds a text from outside and takes invisible characters out of it: they can carry orders that no person sees.
+// clean bounds an external text and removes invisible characters: they can contain instructions that users don't see.
 func clean(s string, most int) (cleaned string, hidden int) {
 	if tool.Hidden(s) {
 		var b strings.Builder
@@ -47,7 +47,7 @@ func clip(s string, most int) string {
 	return s
 }
 
-// indent writes JSON for people.
+// indent writes JSON for users.
 func indent(raw json.RawMessage) string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {

@@ -71,7 +71,7 @@ func quoted(s string) (text string, n int, err error) {
 	return "", 0, errors.New("unclosed quote")
 }
 
-// quote writes words so that [Words] reads the same ones: a person who is asked sees where one ends.
+// quote writes words so that [Words] reads the same ones: the permission prompt shows where one ends.
 func quote(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {

@@ -35,7 +35,7 @@ type World struct {
 // filled is the world with what is usual where nothing was said.
 func (w World) filled() World {
 	if w.System == nil {
-		w.System = systemFolders()
+		w.System = SystemFolders()
 	}
 	w.elsewhere = w.outside()
 	w.home, w.state, w.spill = tidied(w.Home), tidied(w.State), tidied(w.Spill)
@@ -59,8 +59,8 @@ func allTidied(folders []string) []string {
 	return out
 }
 
-// systemFolders are read freely: every program reads them. /proc is not among them.
-func systemFolders() []string {
+// SystemFolders are the directories that every program reads. /proc is not among them.
+func SystemFolders() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/etc",
 		"/private/etc", // where /etc leads to on macOS

@@ -33,8 +33,8 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// Headless clients decline by themselves, without showing anything: the model was told that the person had refused, and
-// told the user so.
+// Headless clients decline by themselves, without showing anything: the model read that the user had denied it, and told
+// the user so.
 func TestDeniedByTheClient(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -57,7 +57,7 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// Handler serves clients over HTTP without asking who they are: whoever uses it sees to that. Sessions end with ctx.
+// Handler serves clients over HTTP without authentication: the caller adds it. Sessions end with ctx.
 func (s *Server) Handler(ctx context.Context) http.Handler {
 	open := &connections{}
 	context.AfterFunc(ctx, open.finish)

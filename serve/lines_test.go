@@ -46,11 +46,11 @@ func TestOddLinesAreAnswered(t *testing.T) {
 	}
 }
 
-// What is asked for by a name that is not offered is told which are.
+// The error for an unknown tool lists the offered ones.
 func TestUnknownToolNamesTheOffered(t *testing.T) {
 	s := &session{server: New(Options{Tools: []string{"echo", "fail"}, Session: testSession})}
 	s.x, _, _ = testSession(Client{})
-	if got, want := s.unknown("x"), `unknown tool "x" (available: echo, fail)`; got != want {
+	if got, want := s.unknown("x"), "unknown tool \"x\"\nAvailable tools: echo, fail"; got != want {
 		t.Errorf("got %s", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// The session is ended with the connection, and knows the client's folders.
+// The session is ended with the connection, and knows the client's directories.
 func TestSessionLife(t *testing.T) {
 	ended := make(chan Client, 1)
 	s := New(Options{Session: func(c Client) (*tool.Executor, func(), error) {

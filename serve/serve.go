@@ -37,7 +37,7 @@ type Options struct {
 	// Tools are the names of the tools that are offered; nil offers all that the registry declares. A tool with Needs is
 	// offered only if Meets has them.
 	Tools []string
-	// Meets are the needs of tools that the sessions meet. tool.NeedsPerson is met only where the client can ask.
+	// Meets are the needs of tools that the sessions meet. tool.NeedsUser is met only where the client can ask.
 	Meets []tool.Need
 	// Abroad are the names of tools that reach beyond this machine although they are of a kind that only looks.
 	Abroad []string
@@ -51,7 +51,7 @@ type Client struct {
 	// Ask sends an approval request to the client. A client that cannot ask or that declines is a *Denied. A session that
 	// wants to know what was answered, such as the rule of an approval for the session, wraps it.
 	Ask   tool.Asker
-	Roots []string // folders that it works in, as it says; nil if it does not say. They may narrow, never widen
+	Roots []string // directories that it works in, as it says; nil if it does not say. They may narrow, never widen
 }
 
 // Server serves tools.

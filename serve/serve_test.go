@@ -197,7 +197,7 @@ func TestUnmetNeeds(t *testing.T) {
 	}
 	session := func(c Client) (*tool.Executor, func(), error) {
 		x, done, err := testSession(c)
-		x.Registry = tool.NewRegistry(need("person", tool.NeedsPerson), need("model", tool.NeedsModel), need("session", tool.NeedsSession), need("none", ""))
+		x.Registry = tool.NewRegistry(need("person", tool.NeedsUser), need("model", tool.NeedsModel), need("session", tool.NeedsSession), need("none", ""))
 		return x, done, err
 	}
 	asking := &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -211,8 +211,8 @@ func TestUnmetNeeds(t *testing.T) {
 	}{
 		{"by default", Options{}, asking, []string{"none"}},
 		{"named", Options{Tools: []string{"none", "model", "person"}}, asking, []string{"none"}},
-		{"met", Options{Meets: []tool.Need{tool.NeedsModel, tool.NeedsPerson}}, asking, []string{"model", "none", "person"}},
-		{"a client that cannot ask", Options{Meets: []tool.Need{tool.NeedsPerson, tool.NeedsSession}}, nil, []string{"none", "session"}},
+		{"met", Options{Meets: []tool.Need{tool.NeedsModel, tool.NeedsUser}}, asking, []string{"model", "none", "person"}},
+		{"a client that cannot ask", Options{Meets: []tool.Need{tool.NeedsUser, tool.NeedsSession}}, nil, []string{"none", "session"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.opt.Session = session

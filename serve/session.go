@@ -64,7 +64,7 @@ func (s *session) list() []*mcp.Tool {
 // offers reports whether the client is offered a tool: one that is asked for, with all that it needs.
 func (s *session) offers(d tool.Declaration) bool {
 	opt := s.server.opt
-	met := d.Needs == "" || slices.Contains(opt.Meets, d.Needs) && (d.Needs != tool.NeedsPerson || s.client.CanAsk)
+	met := d.Needs == "" || slices.Contains(opt.Meets, d.Needs) && (d.Needs != tool.NeedsUser || s.client.CanAsk)
 	return met && (opt.Tools == nil || slices.Contains(opt.Tools, d.Name))
 }
 
@@ -114,7 +114,7 @@ func (s *session) unknown(name string) string {
 	for _, t := range s.list() {
 		names = append(names, t.Name)
 	}
-	return fmt.Sprintf("unknown tool %q (available: %s)", name, strings.Join(names, ", "))
+	return fmt.Sprintf("unknown tool %q\nAvailable tools: %s", name, strings.Join(names, ", "))
 }
 
 // observe sends the client progress notifications.

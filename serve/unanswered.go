@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// drainWait is how long calls under way may go on after the input has ended, so that a file of requests gets its answers.
+// drainWait is how long running calls may continue after the input has ended, so that a file of requests gets its answers.
 const drainWait = 600 * time.Millisecond
 
 // unanswered counts the requests that were let through and have no answer yet.

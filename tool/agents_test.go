@@ -54,7 +54,7 @@ func TestTasksNeitherDeadlockNorGainRights(t *testing.T) {
 	text := w.snapshot()["a"]
 	wantSame(t, "edits of x and y", []int{40, 40}, []int{strings.Count(text, "x"), strings.Count(text, "y")})
 
-	// A subagent may do what both policies allow, and nothing is allowed where nobody set a policy.
+	// A subagent may do what both policies allow, and nothing is allowed without a policy.
 	allow := func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }
 	deny := func(tool.Request) tool.Decision { return tool.Decision{Reason: "narrow"} }
 	for name, tt := range map[string]struct {
@@ -176,7 +176,7 @@ func TestAgentsKeepOutOfEachOthersWay(t *testing.T) {
 	})
 }
 
-// Trees of tasks on few slots, with edits of one file and commands: nobody waits in a circle, and no edit is lost.
+// Trees of tasks on few slots, with edits of one file and commands: there is no deadlock, and no edit is lost.
 func TestNoDeadlockInTrees(t *testing.T) {
 	for seed := range 80 {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 3))

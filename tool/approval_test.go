@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// A yes that is remembered answers the questions beside it.
+// A saved approval answers the other waiting questions.
 func TestAlwaysWithdrawsSiblings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0", "b": "0", "c": "0"}), &desk{}
@@ -64,7 +64,7 @@ func TestRejudgeRefusesToo(t *testing.T) {
 	})
 }
 
-// The rules change after a call was judged and before its question is open. Nobody would come back to it.
+// The rules change after a call was judged and before its question is open. It used to stay unanswered.
 func TestRejudgeIsNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0"}), &desk{}
@@ -116,13 +116,13 @@ func TestCancelInsideConfirmation(t *testing.T) {
 	})
 }
 
-// What the person was shown is another thing when a new Prepare shows something else.
+// An approval doesn't apply when a new Prepare shows something else.
 func TestQuestionIsAskedAgainWhenItShowsSomethingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0 x", "b": "0"}), &desk{}
 		x := w.executor()
 		x.Ask, x.Policy = d.ask, func(r tool.Request) tool.Decision {
-			if r.Call.Name == "write" { // by another batch, unasked
+			if r.Call.Name == "write" { // by another batch, without approval
 				return tool.Decision{Verdict: tool.Allow}
 			}
 			return askAbout(r)
@@ -152,7 +152,7 @@ func counter(n *atomic.Int32, describe func(int32) tool.Invocation) *fakeTool {
 	return f
 }
 
-// A yes stands when a fresh Prepare shows the same, and only then: also where all that is shown is the description.
+// An approval applies only while a fresh Prepare shows the same, even if only the description is shown.
 func TestYesStandsForWhatWasShown(t *testing.T) {
 	for name, tt := range map[string]struct {
 		describe func(int32) tool.Invocation
@@ -232,7 +232,7 @@ func TestPersonEditsArguments(t *testing.T) {
 		b.Wait()
 		wantSame(t, "file", "0", w.snapshot()["b"])
 
-		out = ask(`{"path":"secret","text":"mine"}`).Wait() // a deny rule wins over a person's edit
+		out = ask(`{"path":"secret","text":"mine"}`).Wait() // a deny rule wins over the user's edit
 		wantSame(t, "outcomes", []string{"denied: Permission denied: write secret: secret. Continue without it, or tell the user what you need.\nNote: the user edited this call. New arguments: {\"path\":\"secret\",\"text\":\"mine\"}"}, says(out))
 		out = ask(`{"path":3,"text":[]}`).Wait()
 		wantSame(t, "status", tool.StatusError, out[0].Status)
@@ -241,8 +241,8 @@ func TestPersonEditsArguments(t *testing.T) {
 	})
 }
 
-// After a person's no, what changes something and builds on it is not run. Reads go on, and so does what follows a
-// mere failure.
+// After the user denies a call, later calls that modify something don't run. Reads continue, and so do calls after a
+// failed one.
 func TestRefusalStopsWhatBuildsOnIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"deploy": "old", "b": "0"}), &desk{}
@@ -287,8 +287,8 @@ func TestWhoMayAllow(t *testing.T) {
 		"a nil asker refuses":        {&tool.Executor{}, plain, "denied: Permission denied: do it: no policy is set. It requires approval, and this session is non-interactive. Continue without it, or tell the user what you need."},
 		"the zero decision refuses":  {&tool.Executor{Policy: func(tool.Request) tool.Decision { return tool.Decision{} }, Ask: yes}, plain, "denied: Permission denied: do it. Continue without it, or tell the user what you need."},
 		"policy may allow":           {&tool.Executor{Policy: allow}, plain, "success: ran"},
-		"only a person may allow":    {&tool.Executor{Policy: allow}, must, "denied: Permission denied: do it: only the user can approve this. It requires approval, and this session is non-interactive. Continue without it, and put your question in your final answer."},
-		"a person allows":            {&tool.Executor{Policy: allow, Ask: yes}, must, "success: ran"},
+		"only a user may allow":      {&tool.Executor{Policy: allow}, must, "denied: Permission denied: do it: only the user can approve this. It requires approval, and this session is non-interactive. Continue without it, and put your question in your final answer."},
+		"a user allows":              {&tool.Executor{Policy: allow, Ask: yes}, must, "success: ran"},
 		"a panicking policy refuses": {&tool.Executor{Policy: func(tool.Request) tool.Decision { panic("oops") }, Ask: yes}, plain, "denied: Permission denied: do it: the policy failed: oops. Continue without it, or tell the user what you need."},
 		"a panicking asker refuses":  {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) { panic("oops") }}, plain, "denied: Permission denied: do it: no policy is set. It requires approval, and asking the user failed: the front end failed: oops. Continue without it, or tell the user what you need."},
 		"an asker that fails refuses": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
@@ -297,7 +297,7 @@ func TestWhoMayAllow(t *testing.T) {
 		"an asker knows who denied": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			return tool.Decision{Verdict: tool.Allow}, fmt.Errorf("the client: %w", tool.ErrDenied)
 		}}, plain, "denied: do it: the client: permission denied"},
-		"a person may cancel": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
+		"a user may cancel": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 			return tool.Decision{}, context.Canceled
 		}}, plain, "cancelled: do it: cancelled by the user"},
 		"a yes beside an error is no yes": {&tool.Executor{Ask: func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {

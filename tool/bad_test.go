@@ -80,8 +80,7 @@ func TestBadTools(t *testing.T) {
 	}
 }
 
-// A tool that fails while preparing is nothing to ask a person about, and what it was at is told only to one who may
-// read it.
+// A call that fails while preparing asks for no approval, and its error is shown only if the path may be read.
 func TestMistakeIsNotAskedAbout(t *testing.T) {
 	f := fake("bad", tool.Other, tool.Invocation{})
 	f.prepare = func(context.Context, json.RawMessage) (*tool.Invocation, error) { panic("root:x:0:0") }
@@ -120,7 +119,7 @@ func TestGoexitAround(t *testing.T) {
 	}
 }
 
-// An error of Prepare is told only to one who may read what it is about.
+// An error of Prepare is shown only if what it is about may be read.
 func TestErrorTellsNothingPolicyForbids(t *testing.T) {
 	w := newWorld(map[string]string{"shadow": "root", "mine": "x"})
 	x := w.executor()
@@ -138,7 +137,7 @@ func TestErrorTellsNothingPolicyForbids(t *testing.T) {
 	}
 	wantSame(t, "other outcomes", []string{"error: read nothing: no such file", "error: edit mine: old occurs 0 times"}, says(out[2:]))
 
-	d := &desk{} // where reading is asked about, the person is asked about reading too
+	d := &desk{} // where reading needs approval, so does the error
 	synctest.Test(t, func(t *testing.T) {
 		x := w.executor()
 		x.Ask, x.Policy = d.ask, func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask} }
@@ -194,7 +193,7 @@ func TestRefusalIsNoOracle(t *testing.T) {
 	}
 }
 
-// The file changes while a person is asked whether its error may be told: then it is another error, or none.
+// The file changes while the user is asked to approve the error: then it is another error, or none.
 func TestErrorThatPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0"}), &desk{}
@@ -221,7 +220,7 @@ func TestUnknownAndRefusedCalls(t *testing.T) {
 	b.Add(tool.Call{Name: "read", Args: json.RawMessage(`{"pth":1}`)})
 	out := b.Wait()
 	wantSame(t, "outcomes", []string{
-		`error: unknown tool "raed". Did you mean "read"?`, "success: <0>", "error: the answer was cut; send the call again",
+		"error: unknown tool \"raed\"\nDid you mean \"read\"?", "success: <0>", "error: the answer was cut; send the call again",
 		"error: read: the arguments are not valid JSON: unexpected end (possibly truncated)\nSend one JSON object.",
 		"error: read: 2 invalid parameters:\n- path: is required (a string)\n- pth: unknown parameter. Did you mean \"path\"?",
 	}, says(out))
@@ -233,7 +232,7 @@ func TestUnknownAndRefusedCalls(t *testing.T) {
 		}
 	}
 	x := &tool.Executor{}
-	wantSame(t, "no registry", []string{`error: unknown tool "read". No tools are registered.`}, says(begin(t.Context(), x, "read a").Wait()))
+	wantSame(t, "no registry", []string{"error: unknown tool \"read\"\nNo tools are registered."}, says(begin(t.Context(), x, "read a").Wait()))
 }
 
 func TestCancelWhileItRuns(t *testing.T) {

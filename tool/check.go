@@ -7,16 +7,18 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/nearest"
 )
 
-// checker holds a value against a schema.
+// checker checks a value against a schema.
 type checker struct {
 	*Schema
 	steps int
 }
 
-// maxSteps bounds the work on one call: a schema from outside can be small and name itself twice at every turn. What
-// is not reached forbids nothing.
+// maxSteps bounds the work on one call: an external schema can be small and refer to itself twice at every level. What
+// is not reached is not checked.
 const maxSteps = 300_000
 
 // check reports everything about v that the schema forbids. Numbers in v are json.Number.
@@ -138,7 +140,11 @@ func (s *checker) checkObject(n *node, v map[string]any, at string, depth int, r
 
 // unknown says that there is no such parameter, and which one was probably meant.
 func (n *node) unknown(name string) string {
-	if near := Nearest(name, n.order, 1); len(near) > 0 {
+	near := nearest.Names(name, n.order)
+	if near == nil {
+		near = slices.DeleteFunc(slices.Clone(n.order), func(other string) bool { return !nearest.Part(name, other) })
+	}
+	if len(near) == 1 {
 		return fmt.Sprintf("unknown parameter. Did you mean %q?", near[0])
 	}
 	if len(n.order) == 0 {
@@ -156,7 +162,7 @@ func (s *checker) hint(n *node) string {
 	return " (" + typeNames(n.types) + ")"
 }
 
-// checkChoices checks anyOf, oneOf and allOf. Of a choice where nothing fits, the branch that comes nearest is told.
+// checkChoices checks anyOf, oneOf and allOf. If no branch fits, it reports the violations of the closest one.
 func (s *checker) checkChoices(n *node, v any, at string, depth int, report func(Violation)) {
 	for _, child := range n.allOf {
 		s.check(child, v, at, depth+1, report)

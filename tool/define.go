@@ -12,7 +12,7 @@ import (
 type Def[A any] struct {
 	Name        string
 	DisplayName string
-	Summary     string // one line for people; not sent to the model
+	Summary     string // one line for users; not sent to the model
 	Description string
 	Kind        Kind
 	Aliases     []string

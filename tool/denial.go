@@ -107,7 +107,7 @@ func skipped(what, earlier string) *DenialError {
 	}
 }
 
-// deniedBy is the outcome of an error with ErrDenied in its chain, whoever made it: an AI ignore file, say.
+// deniedBy is the outcome of an error with ErrDenied in its chain, such as that of an AI ignore file.
 func deniedBy(err error) Outcome {
 	d := &DenialError{Model: err.Error(), User: err.Error()}
 	if told := (*DenialError)(nil); errors.As(err, &told) {

@@ -30,7 +30,7 @@ func TestDenialTexts(t *testing.T) {
 		`To allow it, add to permissions.allow: "Shell(make test:*)", "Shell(rm x)", or run with --approval-mode auto-edit`, d.User)
 }
 
-// Whatever denies a call: the model is told what to do next and no flag, and the user never --yolo.
+// Whatever denies a call: the model's text has the next step and no flag, and the user's text never has --yolo.
 func TestDenialsOfEveryCause(t *testing.T) {
 	kinds := []tool.CauseKind{tool.ByMode, tool.ByRule, tool.ByHook, tool.ByMustAsk, tool.BySandbox, tool.ByFailure, tool.ByTrust, tool.ByUser, tool.ByNobody, ""}
 	askers := map[string]tool.Asker{

@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// desk is a person who answers when the test does.
+// desk is a user who answers when the test does.
 type desk struct {
 	mu    sync.Mutex
 	open  []*question

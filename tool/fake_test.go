@@ -7,7 +7,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// fakeTool prepares what it is told to.
+// fakeTool prepares a given invocation.
 type fakeTool struct {
 	decl    tool.Declaration
 	prepare func(context.Context, json.RawMessage) (*tool.Invocation, error)

@@ -174,7 +174,7 @@ func (e *entry) tell(ctx context.Context, inv *Invocation, err error) (o Outcome
 	if typeOf(err) == UnhandledException { // nothing to ask the user about
 		return failed(StatusError, UnhandledException, "%s: the tool failed while preparing. This is a bug in the tool. Nothing was run.", e.decl.Name), false
 	}
-	// The call is denied or asked about exactly like a valid one: a different denial would reveal what exists.
+	// The call is denied or needs approval exactly like a valid one: a different denial would reveal what exists.
 	whole := asReading(inv)
 	for _, a := range inv.Access {
 		if !slices.Contains(whole.Access, a) {

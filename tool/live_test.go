@@ -51,7 +51,7 @@ func TestAskInTheMiddleOfRun(t *testing.T) {
 		"a deny rule holds":         {outside, widen(tool.Deny), nil, 0, "denied: Permission denied: make outside the sandbox: rule. Continue without it, or tell the user what you need.\n\nhalf an output"},
 		"headless is refused":       {outside, widen(tool.Ask), nil, 0, "denied: Permission denied: make outside the sandbox: rule. It requires approval, and this session is non-interactive. Continue without it, or tell the user what you need.\n\nhalf an output"},
 		"elicitation in yolo":       {elicit, allow, &yes, 1, "success: made it"},
-		"the person cancels":        {outside, widen(tool.Ask), &reply{err: context.Canceled}, 1, "denied: make outside the sandbox: cancelled by the user\n\nhalf an output"},
+		"the user cancels":          {outside, widen(tool.Ask), &reply{err: context.Canceled}, 1, "denied: make outside the sandbox: cancelled by the user\n\nhalf an output"},
 		"the front end has no hand": {outside, widen(tool.Ask), &reply{err: errors.New("gone")}, 1, "denied: Permission denied: make outside the sandbox: rule. It requires approval, and asking the user failed: gone. Continue without it, or tell the user what you need.\n\nhalf an output"},
 	} {
 		t.Run(name, func(t *testing.T) {

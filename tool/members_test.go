@@ -130,7 +130,7 @@ func TestPreview(t *testing.T) {
 		"edit secret 0 1": {tool.Deny, ""},
 		"edit a 7 1":      {tool.Deny, "edit a: old occurs 0 times"},
 		"edit secret 7 1": {tool.Deny, ""}, // as if it could be done
-		"frob":            {tool.Deny, `unknown tool "frob". Available tools: edit, exec, exit_plan_mode, read, task, write`},
+		"frob":            {tool.Deny, "unknown tool \"frob\"\nAvailable tools: edit, exec, exit_plan_mode, read, task, write"},
 		"read":            {tool.Deny, "read : no such file"},
 	} {
 		r, d, err := x.Preview(t.Context(), call(line))

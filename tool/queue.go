@@ -52,7 +52,7 @@ func (c *scheduler) callNext() {
 }
 
 // mayAsk reports whether no earlier call of the batch may still come with a question: each is done, allowed, or in the
-// queue itself. A running call waits for nobody, because earlier calls may wait for it to end.
+// queue itself. A running call doesn't wait, because earlier calls may wait for it to end.
 func (c *scheduler) mayAsk(t *ticket) bool {
 	return t.live || t.e.lastEarlier(func(f *entry) bool { return !f.admitted && !c.queued(f) }) == nil
 }

@@ -56,7 +56,7 @@ func TestAskInTurnWaitsOnlyForCallsThatMayAsk(t *testing.T) {
 	}
 }
 
-// A rule that the user chose answers questions that wait for their turn: nobody is asked them.
+// A rule that the user chose answers the waiting questions: they are not asked.
 func TestAskInTurnIsRejudgedWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0", "b": "0", "c": "0"}), &desk{}

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/adze-dev/adze/internal/nearest"
 )
 
 // Registry contains tools by name. Its zero value is empty and ready to use. A call keeps the tool it was looked up with,
@@ -219,47 +222,57 @@ func unknownTool(name string, known []Declaration) error {
 		slices.Sort(names)
 		hint = "Available tools: " + strings.Join(names[:min(len(names), 40)], ", ")
 	}
-	return Errorf(NotRegistered, "unknown tool %q. %s", shorten(name, 100), hint)
+	return Errorf(NotRegistered, "unknown tool %q\n%s", shorten(name, 100), hint)
 }
 
-// likely returns the tools that an unknown name may stand for: one or two typos away, or sharing a part of their name. A
-// model that is sent to another kind of tool does something else than it meant to, so tools of different kinds are only
-// suggested for a typo.
+// likely returns the tools that an unknown name may stand for: a typo of theirs, or else a part of their name. A model
+// that is sent to another kind of tool does something else than it meant to, so tools of different kinds are only
+// suggested for a typo, and none for a very short name.
 func likely(name string, known []Declaration) []string {
-	want := fold(name)
-	if len(want) < 3 || len(want) > 200 {
+	if len(name) < 4 {
 		return nil
 	}
-	var typos, parts []string
+	tools := map[string]string{} // by each of their names
+	var names, parts []string
 	kinds := map[Kind]bool{}
 	for _, d := range known {
-		typo, part := false, false
-		names := []string{d.Name}
+		own := []string{d.Name}
 		if d.Origin == "" {
-			names = slices.Concat(names, d.Aliases, d.ruleNames())
+			own = slices.Concat(own, d.Aliases, d.ruleNames())
 		}
-		for _, n := range names {
-			have := fold(n)
-			typo = typo || Distance(want, have) <= min(2, min(len(want), len(have))/4)
-			part = part || partOf(want, have)
+		for _, n := range own {
+			tools[n] = d.Name
 		}
-		if typo {
-			typos = append(typos, d.Name)
-		}
-		if part {
+		names = append(names, own...)
+		if slices.ContainsFunc(own, func(n string) bool { return nearest.Part(name, n) }) {
 			parts = append(parts, d.Name)
 			kinds[d.kind()] = true
 		}
 	}
-	if len(typos) == 0 && len(kinds) == 1 {
-		typos = parts
+	var found []string
+	for _, n := range nearest.Names(name, names) {
+		found = append(found, tools[n])
 	}
-	slices.Sort(typos)
-	return typos[:min(len(typos), 3)]
+	if found == nil && len(kinds) == 1 && len(parts) <= 3 {
+		found = parts
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
-// Declarations are all that a model is told of the tools, sorted by name, so that the same tools give the same bytes.
-// Deferred tools are left out unless revealed says otherwise; a nil revealed reveals none. Hidden tools are never in it.
+func quoteList(names []string, or string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = strconv.Quote(n)
+	}
+	if len(quoted) < 2 {
+		return strings.Join(quoted, "")
+	}
+	return strings.Join(quoted[:len(quoted)-1], ", ") + or + quoted[len(quoted)-1]
+}
+
+// Declarations are the tools that a model sees, sorted by name, so that the same tools give the same bytes. Deferred
+// tools are omitted unless revealed reports true; a nil revealed reveals none. Hidden tools are always omitted.
 func (r *Registry) Declarations(revealed func(name string) bool) []Declaration {
 	return r.list(func(d Declaration) bool {
 		return !d.Deferred || revealed != nil && revealed(d.Name)

@@ -45,10 +45,10 @@ func TestRegistryNamesAndAliases(t *testing.T) {
 	for name, want := range map[string]string{
 		"read_file": "read_file of ", "ReadFile": "read_file of ", "cat": "read_file of ", "edit": "edit of ",
 		"search": "search of mcp:x", "find": "search of mcp:x",
-		"raed_file": `unknown tool "raed_file". Did you mean "read_file"?`,
-		"readfiles": `unknown tool "readfiles". Did you mean "read_file"?`,
-		"reader":    `unknown tool "reader". Available tools: edit, read_file, search`,
-		"":          `unknown tool "". Available tools: edit, read_file, search`,
+		"raed_file": "unknown tool \"raed_file\"\nDid you mean \"read_file\"?",
+		"readfiles": "unknown tool \"readfiles\"\nDid you mean \"read_file\"?",
+		"reader":    "unknown tool \"reader\"\nAvailable tools: edit, read_file, search",
+		"":          "unknown tool \"\"\nAvailable tools: edit, read_file, search",
 	} {
 		wantSame(t, name, want, found(r, name))
 	}
@@ -57,9 +57,9 @@ func TestRegistryNamesAndAliases(t *testing.T) {
 	if err := r.Set("mcp:x", nil); err != nil {
 		t.Fatal(err)
 	}
-	wantSame(t, "gone", `unknown tool "search". Available tools: edit, other, read_file`, found(r, "search"))
+	wantSame(t, "gone", "unknown tool \"search\"\nAvailable tools: edit, other, read_file", found(r, "search"))
 	var none *tool.Registry
-	wantSame(t, "nil registry", `unknown tool "x". No tools are registered.`, found(none, "x"))
+	wantSame(t, "nil registry", "unknown tool \"x\"\nNo tools are registered.", found(none, "x"))
 	wantSame(t, "nil registry", 0, len(none.All()))
 	if long := found(r, strings.Repeat("x", 9999)); len(long) > 300 {
 		t.Errorf("the error of a long name has %d bytes", len(long))
@@ -85,7 +85,7 @@ func TestBuiltinComesFirst(t *testing.T) {
 	wantSame(t, "declared", []string{"edit of ", "mine of mcp:x"}, names)
 }
 
-// A rule names a tool by its display name or by a class name too: a tool from outside that goes by one of these would be
+// A rule names a tool by its display name or by a class name too: an external tool that goes by one of these would be
 // covered by a rule that was written for the built-in one.
 func TestNamesOfRulesCannotBeTaken(t *testing.T) {
 	reader := named("read_file", "")
@@ -125,9 +125,9 @@ func TestHide(t *testing.T) {
 		"register tool cat of mcp:x: the name is already used by the built-in tools", fmt.Sprint(err))
 	for name, want := range map[string]string{
 		"edit":      "edit of ",
-		"read_file": `unknown tool "read_file". Available tools: edit, x__open`,
-		"cat":       `unknown tool "cat". Available tools: edit, x__open`,
-		"x__secret": `unknown tool "x__secret". Available tools: edit, x__open`,
+		"read_file": "unknown tool \"read_file\"\nAvailable tools: edit, x__open",
+		"cat":       "unknown tool \"cat\"\nAvailable tools: edit, x__open",
+		"x__secret": "unknown tool \"x__secret\"\nAvailable tools: edit, x__open",
 	} {
 		wantSame(t, name, want, found(r, name))
 	}
@@ -206,7 +206,7 @@ func TestListChangesMidSession(t *testing.T) {
 		synctest.Wait()
 		d.yes(t, "call two")
 		b.Add(call("server"))
-		wantSame(t, "outcomes", []string{"success: one", "success: two", `error: unknown tool "server". Available tools: plain`}, says(b.Wait()))
+		wantSame(t, "outcomes", []string{"success: one", "success: two", "error: unknown tool \"server\"\nAvailable tools: plain"}, says(b.Wait()))
 
 		set(version("three"))
 		names := func(revealed func(string) bool) (out []string) {

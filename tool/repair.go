@@ -54,7 +54,7 @@ func (s *Schema) values(raw json.RawMessage) (map[string]any, []string, error) {
 	return object, r.notes, nil
 }
 
-// maxViolations is how many are told: more than anybody mends at once.
+// maxViolations is how many are reported.
 const maxViolations = 50
 
 // decodeArguments reads JSON and keeps numbers as they were written.

@@ -167,7 +167,7 @@ func TestRepairStaysQuietAboutNothing(t *testing.T) {
 	}, says(b.Wait()))
 }
 
-// A tool is found by a name that a model has decorated, runs once, and the model is told the right name.
+// A tool is found by a name that a model has decorated, runs once, and the result has the right name.
 func TestDecoratedNames(t *testing.T) {
 	w := newWorld(nil)
 	d := definedTool(t).Declaration()

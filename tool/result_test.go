@@ -122,7 +122,7 @@ func TestOutcomeJSON(t *testing.T) {
 		`{"id":"a","name":"read","status":"success","llmContent":"<<0>>","returnDisplay":""}`,
 		`{"id":"b","name":"read","status":"error","llmContent":"read b: no such file","returnDisplay":"read b: no such file","error":{"type":"file_not_found","message":"read b: no such file"}}`,
 		`{"id":"c","name":"write","status":"denied","llmContent":"Permission denied: write a: rule. Continue without it, or tell the user what you need.","returnDisplay":"permission denied: write a\nRule.","error":{"type":"execution_denied","message":"permission denied: write a\nRule."}}`,
-		`{"id":"d","name":"frob","status":"error","llmContent":"unknown tool \"frob\". Available tools: read, write","returnDisplay":"unknown tool \"frob\". Available tools: read, write","error":{"type":"tool_not_registered","message":"unknown tool \"frob\". Available tools: read, write"}}`,
+		`{"id":"d","name":"frob","status":"error","llmContent":"unknown tool \"frob\"\nAvailable tools: read, write","returnDisplay":"unknown tool \"frob\"\nAvailable tools: read, write","error":{"type":"tool_not_registered","message":"unknown tool \"frob\"\nAvailable tools: read, write"}}`,
 	}, lines); d != "" {
 		t.Error(d)
 	}

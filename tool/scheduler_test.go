@@ -316,7 +316,7 @@ func TestFetchMayWrite(t *testing.T) {
 	})
 }
 
-// Holding a name of the session orders calls, and is nobody else's business.
+// Locking a name of the session orders calls, and has no other effect.
 func TestHoldsOrdersByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})

@@ -9,7 +9,7 @@ import (
 )
 
 // Schema is a JSON Schema that arguments are checked against. It knows the keywords that tools use; one that it does
-// not know forbids nothing, because a tool from outside must not be lost to it.
+// not know forbids nothing, because an external tool must not be lost to it.
 type Schema struct {
 	root *node
 	refs map[string]*node // what references within the schema mean
@@ -94,7 +94,7 @@ type nodeJSON struct {
 	Default     json.RawMessage `json:"default"`
 }
 
-// maxDepth bounds how deep schemas and references are followed: they come from outside and may loop.
+// maxDepth bounds how deep schemas and references are followed: external ones may loop.
 const maxDepth = 64
 
 func parseNode(raw json.RawMessage, depth int) (*node, error) {

@@ -74,7 +74,7 @@ type Need string
 
 // The needs.
 const (
-	NeedsPerson  Need = "person"  // a user who answers
+	NeedsUser    Need = "user"    // a user who answers
 	NeedsModel   Need = "model"   // a model for subagents
 	NeedsSession Need = "session" // an ongoing conversation
 )
@@ -109,7 +109,7 @@ func (d Declaration) Title() string {
 	return d.Name
 }
 
-// Brief is one line for lists that people read: the summary, or the first sentence of the description.
+// Brief is one line for lists that users read: the summary, or the first sentence of the description.
 func (d Declaration) Brief() string {
 	if d.Summary != "" {
 		return d.Summary

@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
-// desk is a person at a terminal, with settings and a folder of their own.
+// desk is a user at a terminal, with settings and a directory of their own.
 type desk struct{ home, dir string }
 
 func newDesk(t *testing.T, settings string) *desk {
@@ -37,8 +37,8 @@ func (d *desk) read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// run runs adze for a person who types what they are told, and gives what it printed and what it asked. With nothing to
-// type there is no terminal.
+// run runs adze for a user who types the given lines, and returns its output and its prompts. Without lines there is no
+// terminal.
 func (d *desk) run(t *testing.T, model *openaitest.Server, typed string, args ...string) (stdout, screen string) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -75,8 +75,8 @@ func lacks(t *testing.T, text string, bads ...string) {
 	}
 }
 
-// A rule that a person saves is to the tool as it is. When its server describes it in another way, with the same name
-// and the same command, it is asked about again, and they see what has changed. A rule written by hand goes by the name.
+// A saved rule applies to one version of a tool. When its server describes it in another way, with the same name and the
+// same command, Adze asks again and shows what has changed. A rule written by hand goes by the name.
 func TestSavedRuleIsBoundToTheTool(t *testing.T) {
 	d := newDesk(t, `{"mcpServers":{"fake":{"command":"mcpserver"}}}`)
 	call := []string{"tool", "call", "fake__echo", `{"text":"you"}`}

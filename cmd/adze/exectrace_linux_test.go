@@ -34,7 +34,7 @@ func traced(t *testing.T, cmd *exec.Cmd) (out string, seen []execution) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	cmd.Stdout, cmd.Stderr = file, file // files, so that nobody else waits for the command
+	cmd.Stdout, cmd.Stderr = file, file // files, so that only Wait waits for the command
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
 	failed := make(chan error)
 	go func() {
@@ -169,7 +169,7 @@ func execName(proc string, aux []byte) string {
 	return "(unknown)"
 }
 
-// below are those that come from a folder, or whose origin is not known.
+// below are those that come from a directory, or whose origin is not known.
 func below(dir string, seen []execution) (found []execution) {
 	for _, e := range seen {
 		for _, path := range []string{e.path, e.exe} {

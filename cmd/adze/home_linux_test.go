@@ -42,8 +42,8 @@ func TestHomeWithoutHOME(t *testing.T) {
 	}
 }
 
-// A user without HOME and without an entry in the user database is told so, and works without settings of their own.
-// Nothing in the current directory passes for them.
+// A user without HOME and without an entry in the user database gets a notice, and works without user settings. Nothing
+// in the current directory passes for them.
 func TestNoHomeAtAll(t *testing.T) {
 	const stranger = 54321
 	if os.Getuid() != 0 {

@@ -34,7 +34,7 @@ type lodge struct {
 	codes           map[string]url.Values
 	access, refresh string // that are good
 	counts          lodgeCounts
-	refuse          bool // the person says no
+	refuse          bool // the user denies the login
 }
 
 type lodgeCounts struct{ Registrations, Logins, Refreshes, Reused int }
@@ -173,7 +173,7 @@ func (h house) run(args ...string) (string, error) {
 	return string(out), err
 }
 
-// login runs adze mcp login and does what the person would do in a browser.
+// login runs adze mcp login and does what the user would do in a browser.
 func (h house) login(t *testing.T) (string, error) {
 	t.Helper()
 	cmd := h.command("mcp", "login", "l")
@@ -229,7 +229,7 @@ func TestLogin(t *testing.T) {
 	call := []string{"tool", "call", "l__hello", "{}", "--yolo"}
 	want(true, "hello", call...)
 
-	// The access token is good no more: of six processes at once one refreshes it, and nobody logs in.
+	// The access token is good no more: of six processes at once one refreshes it, and none logs in again.
 	l.set(func() { l.access = "none" })
 	var wg sync.WaitGroup
 	for range 6 {

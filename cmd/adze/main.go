@@ -19,7 +19,25 @@ func run() int {
 	helper := adze.Main() // in a process that keeps commands this does not return
 	// A reader that has gone is an error to handle, not a reason to die in the middle of a write.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	return cli.Run(ctx, cli.FromOS(buildVersion(), helper))
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ctx, hurry := interrupted(signals, func() { signal.Stop(signals) })
+	env := cli.FromOS(buildVersion(), helper)
+	env.Hurry = hurry
+	return cli.Run(ctx, env)
+}
+
+// interrupted returns a context that the first signal cancels, and a channel that the second one closes. After that it
+// calls reset, which lets a third one kill the process.
+func interrupted(signals <-chan os.Signal, reset func()) (context.Context, <-chan struct{}) {
+	ctx, cancel := context.WithCancel(context.Background())
+	hurry := make(chan struct{})
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		reset()
+		close(hurry)
+	}()
+	return ctx, hurry
 }

@@ -95,7 +95,8 @@ func describedIn(path, otherwise string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// addQuestions adds tools that turn to the client: to its person, its model and its folders; and one that changes echo.
+// addQuestions adds tools that turn to the client: to its person, its model and its directories; and one that changes
+// echo.
 func addQuestions(server *mcp.Server, describe func(string)) {
 	type none struct{}
 	answer := func(text string) (*mcp.CallToolResult, any, error) {

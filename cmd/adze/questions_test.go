@@ -14,8 +14,8 @@ func calls(name, args string) openaitest.Answer {
 	return openaitest.Answer{Calls: []openaitest.Call{{ID: "1", Name: name, Args: []byte(args)}}}
 }
 
-// A server's wish for an answer of the model is shown to the person whole, whatever rules say, and answered by the
-// session's model without tools and without the conversation.
+// A server's sampling request is shown to the user in full, whatever rules say, and answered by the session's model
+// without tools and without the conversation.
 func TestSampling(t *testing.T) {
 	d := newDesk(t, asking)
 	model := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
@@ -23,7 +23,7 @@ func TestSampling(t *testing.T) {
 		{Expect: []string{"You are a poet.", `A line about`, `"max_tokens":8192`}, Absent: []string{"make a poem", `"tools"`, "read_file"}, Text: "Trees stand."},
 		{Expect: []string{"Trees stand. by m (endTurn)"}, Text: "done"},
 	}})
-	d.write(t, filepath.Join(d.home, "settings.json"), strings.Replace(asking, `"mcp__fake"`, ``, 1)) // so that calls are asked about, with rules to save
+	d.write(t, filepath.Join(d.home, "settings.json"), strings.Replace(asking, `"mcp__fake"`, ``, 1)) // so that calls need approval, with rules to save
 	out, screen := d.run(t, model, "y\ny\n", "-p", "make a poem", "--model", "m")
 	has(t, out, "done")
 	has(t, screen, "MCP server fake requests a model response (up to 8192 tokens)", "system: You are a poet.", `user: A line about \u202Etrees.`, "Allow? [y/n] ")
@@ -35,8 +35,8 @@ func TestSamplingRefused(t *testing.T) {
 		typed string
 		want  string
 	}{
-		"by the person": {"n\n", "sampling denied"},
-		"headless":      {"", "only the user can approve this"},
+		"by the user": {"n\n", "sampling denied"},
+		"headless":    {"", "only the user can approve this"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, asking)
@@ -57,8 +57,8 @@ func TestSamplingWithoutAModel(t *testing.T) {
 	has(t, out, "no poem: ")
 }
 
-// A form is filled in at the terminal, an address is shown and opened only after a yes, and headless both are declined
-// with the reason.
+// A form is filled in at the terminal, an address is shown and opened only after approval, and without a user both are
+// declined with the reason.
 func TestElicitation(t *testing.T) {
 	d := newDesk(t, asking)
 	out, screen := d.run(t, nil, "y\n36\nAda\n", "tool", "call", "fake__ask_person", `{}`)
@@ -75,7 +75,7 @@ func TestElicitation(t *testing.T) {
 	has(t, out, "decline: map[]")
 }
 
-// A server is told of the folders that the person's settings name for it, and of no others.
+// A server gets the directories that the user's settings name for it, and no others.
 func TestRootsAreOnlyThoseAgreedTo(t *testing.T) {
 	d := newDesk(t, asking)
 	out, _ := d.run(t, nil, "", "tool", "call", "fake__folders", `{}`)

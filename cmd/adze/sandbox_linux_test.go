@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// A command in a sandbox that a person tries answers to what is typed, and is told when it shall end. Ctrl-C used to
-// kill it at once.
+// A command of adze sandbox run reads what the user types, and gets their signals. Ctrl-C used to kill it at once.
 func TestSandboxRunSignals(t *testing.T) {
 	for name, send := range map[string]func(pid int) error{
 		"typed":   func(pid int) error { return syscall.Kill(-pid, syscall.SIGINT) }, // to all at the terminal

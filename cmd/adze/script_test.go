@@ -74,8 +74,8 @@ func condition(name string) (bool, error) {
 	return false, fmt.Errorf("there is no condition %s", name)
 }
 
-// makeElsewhere makes folders outside of temp folders, which boxed commands may write to: elsewhere NAME... Their paths go
-// into variables.
+// makeElsewhere makes directories outside of temp directories, which boxed commands may write to: elsewhere NAME...
+// Their paths go into variables.
 func makeElsewhere(ts *testscript.TestScript, _ bool, names []string) {
 	for _, name := range names {
 		dir, err := os.MkdirTemp(elsewhere(), "adze-story-")
@@ -85,7 +85,7 @@ func makeElsewhere(ts *testscript.TestScript, _ bool, names []string) {
 	}
 }
 
-// elsewhere is a folder that anyone may write to and that is no temp folder, or nothing.
+// elsewhere is a directory that anyone may write to and that is no temp directory, or nothing.
 func elsewhere() string {
 	for _, dir := range []string{"/run/lock", "/var/lib/misc"} {
 		if probe, err := os.MkdirTemp(dir, "adze-story-"); err == nil {

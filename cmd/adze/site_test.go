@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serveSite serves a folder on loopback: site FOLDER. Its address goes into SITE.
+// serveSite serves a directory on loopback: site FOLDER. Its address goes into SITE.
 func serveSite(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: site FOLDER")

@@ -10,7 +10,7 @@ import (
 )
 
 // Every package that the program links may spend start-up time before main. One that spends more than a millisecond
-// is found here, before a person feels it.
+// is found here.
 func TestNoPackageInitIsSlow(t *testing.T) {
 	binary := buildAdze(t)
 	const limit, runs = 1.0, 10
@@ -43,7 +43,7 @@ func TestNoPackageInitIsSlow(t *testing.T) {
 	}
 }
 
-// buildAdze builds the program as people have it.
+// buildAdze builds the program as users have it.
 func buildAdze(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "adze")

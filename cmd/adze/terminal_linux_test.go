@@ -107,7 +107,7 @@ func TestTerminalShowsACommandAtWork(t *testing.T) {
 	}
 }
 
-// After Ctrl-C, what the model had said before its call was printed once more, as if it were the answer.
+// After Ctrl-C, what the model had said before its call was printed again, as if it were the answer.
 func TestCtrlCPrintsNoAnswer(t *testing.T) {
 	for name, piped := range map[string]bool{"terminal": false, "pipe": true} {
 		t.Run(name, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
-// What a model says before its calls is shown to a person, who is asked about them, and is no part of the answer that
-// is printed.
+// A model's text before its calls is shown to the user with the permission prompts, and is not part of the printed
+// answer.
 func TestWordsBetweenCalls(t *testing.T) {
 	for _, typed := range []string{"y\n", ""} {
 		d := newDesk(t, `{}`)

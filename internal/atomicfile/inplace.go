@@ -17,7 +17,7 @@ func (w *write) inPlace(why string) error {
 	}
 	defer f.Close()
 	if w.opts.Backup == "" {
-		return fmt.Errorf("%s, and there is no directory to save the old content in", why)
+		return fmt.Errorf("%s, and the old content can't be saved: no directory", why)
 	}
 	saved, err := save(w.opts.Backup, w.base, w.old)
 	if err != nil {

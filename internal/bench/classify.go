@@ -38,7 +38,7 @@ func newDesk() (*desk, error) {
 		return nil, err
 	}
 	d := &desk{dir: dir}
-	if err := furnish(dir); err != nil {
+	if err := setUp(dir); err != nil {
 		return d, err
 	}
 	d.world = permission.World{Roots: []string{dir}, Home: "/home/me", State: "/home/me/.adze", Disk: ondisk.New([]string{dir})}
@@ -114,8 +114,8 @@ func (d *desk) printEveryday(goals io.Writer) error {
 	return nil
 }
 
-// furnish makes a small repository.
-func furnish(dir string) error {
+// setUp makes a small repository.
+func setUp(dir string) error {
 	for name, text := range map[string]string{
 		".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n",
 		".git/objects/x": "", ".git/refs/x": "", "src/main.go": "package main\n", "src/a/b/c.go": "package b\n", "README.md": "x\n", "go.mod": "module x\n",

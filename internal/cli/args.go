@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/internal/nearest"
 )
 
 // options is what the command line says.
@@ -126,16 +126,25 @@ func nearFlag(flags []flag, name string, words []string) string {
 	if err == nil && c.name == "permission check" && !strings.HasPrefix(name, "--") {
 		return "Put the command after --: adze permission check -- 'COMMAND'"
 	}
+	var names, longer []string
 	for _, f := range flags {
 		long := "--" + f.long
 		if err == nil && !f.known(c.key()) {
 			continue
 		}
-		if len(name) > 3 && (strings.HasPrefix(long, name) || tool.Distance(name, long) <= 2) {
-			return "Did you mean " + long + "? " + help
+		names = append(names, f.long)
+		if len(name) > len("--x") && strings.HasPrefix(long, name) {
+			longer = append(longer, f.long)
 		}
 	}
-	return help
+	near := nearest.Names(strings.TrimPrefix(name, "--"), names)
+	if len(longer) == 1 {
+		near = longer
+	}
+	if len(near) != 1 {
+		return help
+	}
+	return "Did you mean --" + near[0] + "? " + help
 }
 
 // known reports whether the flag belongs to the command.

@@ -122,7 +122,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// An open pipe that nobody writes to does not hold up a prompt.
+// An open pipe without a writer doesn't delay a prompt.
 func TestSilentPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/homedir"
-	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/internal/nearest"
 )
 
 // Env is the environment of a run.
@@ -32,8 +32,11 @@ type Env struct {
 	Version string
 	// Terminal reports whether stdin and stderr are a terminal: the user can answer prompts.
 	Terminal bool
+	// Hurry is closed when the user interrupts a second time: an exit that waits for something doesn't wait longer.
+	Hurry <-chan struct{}
 
-	homeless error // why there is no home directory
+	homeless error             // why there is no home directory
+	notify   func(note string) // takes notices for the user; nil: they go to stderr
 }
 
 // FromOS is the environment of this process. helper is what adze.Main returned, first of all in main.
@@ -202,12 +205,10 @@ func closeGroup(word string) (string, bool) {
 	return "", false
 }
 
-// isClose reports whether a word is a name or a typing mistake away from it: one letter in a short name, two in a long one.
+// isClose reports whether a word is a command's name or a typo of it. Other words than lowercase ones are a prompt.
 func isClose(word, name string) bool {
-	if word == name {
-		return true
-	}
-	return strings.IndexFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) < 0 && tool.Distance(word, name) <= max(1, len(name)/3)
+	_, typo := nearest.Typo(word, name)
+	return typo && strings.IndexFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) < 0
 }
 
 // misplaced is the error for a flag of another command.

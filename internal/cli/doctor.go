@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -13,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/session"
-	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/permission"
 )
 
 // doctor reports what works on this machine, what does not, and why.
@@ -21,58 +20,115 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "doctor"); err != nil {
 		return err
 	}
-	w := env.Stdout
-	section(w, "adze", fmt.Sprintf("%s, %s/%s", env.Version, runtime.GOOS, runtime.GOARCH))
+	c := &checkup{w: env.Stdout}
+	err := c.run(ctx, env, o)
+	if ctx.Err() != nil {
+		return exitf(exitInterrupted, "interrupted")
+	}
+	c.end()
+	return err
+}
+
+func (c *checkup) run(ctx context.Context, env Env, o *options) error {
+	c.section("adze")
+	c.plain(fmt.Sprintf("%s, %s/%s", env.Version, runtime.GOOS, runtime.GOARCH))
 	r := proc.Open(proc.Options{Helper: env.Helper})
 	health := r.Health()
-	section(w, "commands", append([]string{"run with " + health.Shell}, health.Notes...)...)
+	c.commands(health)
 	if err := r.Close(); err != nil {
 		return err
 	}
-	s, err := openSession(env, o, session.Options{SingleCall: true})
+	var told []string
+	own := env
+	own.notify = func(note string) { told = append(told, strings.TrimPrefix(note, "warning: ")) }
+	s, err := openSession(own, o, session.Options{SingleCall: true, AllWarnings: true})
 	if err != nil {
-		section(w, "sandbox", health.Sandbox.Lines(false)...)
-		section(w, "settings", strings.Split("invalid: "+err.Error(), "\n")...)
+		c.sandbox(health.Sandbox, false)
+		c.section("settings")
+		c.bad(err.Error())
 		return exitf(exitCode(err), "")
 	}
 	defer closeSession(env, s)
-	section(w, "sandbox", append(health.Sandbox.Lines(s.Settings.Tools.SandboxBackend == session.Bubblewrap), sandboxReport(s.Folder, s.Settings.Tools)...)...)
-	section(w, "settings", settingsReport(s)...)
+	c.sandbox(health.Sandbox, s.Settings.Tools.SandboxBackend == session.Bubblewrap)
+	c.sandboxSettings(s.Folder, s.Settings.Tools)
+	c.settings(s, told)
+	told = nil
+	c.section("model")
 	name := ""
 	if m, err := s.Models.Open(ctx); err != nil {
-		section(w, "model", strings.Split(err.Error(), "\n")...)
+		c.bad(err.Error())
 	} else {
 		name = m.Name()
-		section(w, "model", name)
+		c.ok(fmt.Sprintf("%s (%s)", name, s.Models.Where()))
 	}
-	if lines := agentsReport(s); len(lines) > 0 {
-		section(w, "agents", lines...)
-	}
-	outside := outsideReport(ctx, s, name)
-	section(w, "tools", append([]string{fmt.Sprintf("%d tools (see adze tool list)", len(s.Executor.Registry.All()))}, outside...)...)
+	c.agents(s)
+	c.tools(ctx, s, name)
 	return nil
 }
 
-// outsideReport is a line for every source of external tools, and for its problems.
-func outsideReport(ctx context.Context, s *session.Session, modelName string) []string {
-	s.Outside.Connect()
-	s.Outside.Wait(ctx) // what failed is told below
-	var lines []string
-	if ended, said, ok := s.Outside.Discovered(); ok {
-		lines = append(lines, commandReport(s.Executor.Registry, ended, said)...)
+// commands reports how commands run.
+func (c *checkup) commands(health proc.Health) {
+	c.section("commands")
+	if health.Shell != "" {
+		c.ok("shell: " + health.Shell)
 	}
+	for _, note := range health.Notes {
+		c.warn(note)
+	}
+}
+
+// settings reports the settings that a user might not expect, and the warnings about them.
+func (c *checkup) settings(s *session.Session, warnings []string) {
+	c.section("settings")
+	c.plain("user settings: " + filepath.Join(s.Folder.Home, "settings.json"))
+	mode := "approval mode: " + s.Policy.Mode().String()
+	if s.Policy.Mode() == permission.Yolo {
+		c.warn(mode + " (everything runs without approval)")
+	} else {
+		c.plain(mode)
+	}
+	for _, w := range warnings {
+		c.warn(w)
+	}
+}
+
+// agents lists the defined subagents and their unsupported settings. The tools of servers that are not connected are
+// unknown here.
+func (c *checkup) agents(s *session.Session) {
+	if len(s.Definitions.Roles) > 0 {
+		c.section("agents")
+	}
+	for _, r := range s.Definitions.Roles {
+		var problems []string
+		if unknown := r.Unknown(s.Executor.Registry.All()); len(unknown) > 0 {
+			problems = append(problems, "unknown or unsupported tools, not granted: "+strings.Join(unknown, ", "))
+		}
+		if session.IsGrade(r.Model) {
+			problems = append(problems, fmt.Sprintf("unknown model %q, uses the session's model", r.Model))
+		}
+		if problems == nil {
+			c.ok(r.Name)
+		} else {
+			c.warn(r.Name + ": " + strings.Join(problems, "; "))
+		}
+	}
+}
+
+// tools reports the number of tools, and every source of external tools with its problems.
+func (c *checkup) tools(ctx context.Context, s *session.Session, modelName string) {
+	c.section("tools")
+	builtins := len(s.Executor.Registry.All())
+	s.Outside.Connect()
+	s.Outside.Wait(ctx) // what failed is reported below
+	c.ok(fmt.Sprintf("%s (see 'adze tool list')", counted(builtins, "built-in tool")))
+	for _, p := range s.Outside.Problems() {
+		if p.Server == "" {
+			c.warn(p.Text)
+		}
+	}
+	c.discovery(s)
 	for _, l := range listServers(s) {
-		line := fmt.Sprintf("MCP server %s: %s, %s", l.Name, l.State, counted(len(l.Tools), "tool"))
-		if l.Error != "" {
-			line = fmt.Sprintf("MCP server %s: %s: %s", l.Name, l.State, l.Error)
-		}
-		lines = append(lines, line)
-		if unknown := discover.UnknownKeys(s.Settings.MCP.Servers[l.Name].JSON); len(unknown) > 0 {
-			lines = append(lines, fmt.Sprintf("MCP server %s: unknown setting %s", l.Name, strings.Join(unknown, ", ")))
-		}
-		if n := len(l.Warnings); n > 0 {
-			lines = append(lines, fmt.Sprintf("MCP server %s: %s, see adze mcp list", l.Name, counted(n, "warning")))
-		}
+		c.server(s, l)
 	}
 	tokens := 0
 	for _, d := range s.Executor.Registry.All() {
@@ -81,28 +137,57 @@ func outsideReport(ctx context.Context, s *session.Session, modelName string) []
 		}
 	}
 	if most := s.Outside.Budget(modelName); most > 0 && tokens > most {
-		lines = append(lines, fmt.Sprintf("external tools take about %d tokens, over the limit of %d (tools.toolSearch.threshold): the model loads them with %s",
+		c.plain(fmt.Sprintf("external tools take about %d tokens, over the limit of %d (tools.toolSearch.threshold): the model loads them with %s",
 			tokens, most, builtin.ToolSearch))
 	}
-	return lines
 }
 
-// commandReport reports the result of the discovery command.
-func commandReport(registry *tool.Registry, ended bool, said []string) []string {
-	if !ended {
-		return []string{"the discovery command timed out after 10 s"}
+// discovery reports the result of the discovery command.
+func (c *checkup) discovery(s *session.Session) {
+	ended, problems, ran := s.Outside.Discovered()
+	switch {
+	case !ran:
+		return
+	case !ended:
+		c.bad("the discovery command timed out after 10 s")
+		return
 	}
 	n := 0
-	for _, d := range registry.All() {
+	for _, d := range s.Executor.Registry.All() {
 		if d.Origin == discover.CommandOrigin {
 			n++
 		}
 	}
-	lines := []string{"the discovery command provides " + counted(n, "tool")}
-	for _, one := range said {
-		lines = append(lines, strings.ReplaceAll(one, "\n", "\n    ")) // what it said may be many lines
+	found := "the discovery command provides " + counted(n, "tool")
+	if n > 0 {
+		c.ok(found)
+	} else {
+		c.bad(found)
 	}
-	return lines
+	for _, p := range problems {
+		c.warn(p)
+	}
+}
+
+// server reports the state of an MCP server.
+func (c *checkup) server(s *session.Session, l listed) {
+	state := fmt.Sprintf("MCP server %s: %s", l.Name, l.State)
+	switch {
+	case l.State == stateOff:
+		c.plain(state + ": " + l.Error)
+	case l.State == stateUntrusted:
+		c.warn(state + ": " + l.Error)
+	case l.Error != "":
+		c.bad(state + ": " + l.Error)
+	default:
+		c.ok(state + ", " + counted(len(l.Tools), "tool"))
+	}
+	if unknown := discover.UnknownKeys(s.Settings.MCP.Servers[l.Name].JSON); len(unknown) > 0 {
+		c.warn(fmt.Sprintf("MCP server %s: unknown setting %s", l.Name, strings.Join(unknown, ", ")))
+	}
+	if n := len(l.Warnings); n > 0 {
+		c.warn(fmt.Sprintf("MCP server %s: %s (see 'adze mcp list')", l.Name, counted(n, "warning")))
+	}
 }
 
 func counted(n int, one string) string {
@@ -110,40 +195,4 @@ func counted(n int, one string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %ss", n, one)
-}
-
-// settingsReport lists the settings that a user might not expect.
-func settingsReport(s *session.Session) []string {
-	lines := []string{"user settings: " + filepath.Join(s.Folder.Home, "settings.json"), "approval mode: " + s.Policy.Mode().String()}
-	for _, n := range s.Settings.Notes() {
-		lines = append(lines, n.String())
-	}
-	for _, u := range s.Settings.Unknown() {
-		lines = append(lines, fmt.Sprintf("%s: unknown setting %q", u.From, u.Key))
-	}
-	return lines
-}
-
-// agentsReport lists the defined subagents and their unsupported settings. The tools of servers that are not connected
-// are unknown here.
-func agentsReport(s *session.Session) []string {
-	var lines []string
-	for _, r := range s.Definitions.Roles {
-		line := r.Name
-		if unknown := r.Unknown(s.Executor.Registry.All()); len(unknown) > 0 {
-			line += ": unknown or unsupported tools, not granted: " + strings.Join(unknown, ", ")
-		}
-		if session.IsGrade(r.Model) {
-			line += fmt.Sprintf("; unknown model %q, uses the session's model", r.Model)
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-func section(w io.Writer, title string, lines ...string) {
-	fmt.Fprintf(w, "%s\n", title)
-	for _, l := range lines {
-		fmt.Fprintf(w, "  %s\n", tool.Visible(l))
-	}
 }

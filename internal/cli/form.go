@@ -73,8 +73,8 @@ func readForm(schema json.RawMessage) ([]formField, error) {
 	return fields, nil
 }
 
-// isOwnAnswerOf reports whether a field is for an answer of the user's own to the choice before it. Both are asked for
-// in one line: nobody wants to be asked twice whether there is nothing to add.
+// isOwnAnswerOf reports whether a field is for a free-text answer to the choice before it. One line asks for both, so that
+// users without anything to add answer once.
 func (f formField) isOwnAnswerOf(before formField) bool {
 	return f.name == before.name+"_other" && f.Type == "string" && !f.required && len(f.choices()) == 0 && len(before.choices()) > 0
 }
@@ -140,7 +140,7 @@ func (t *terminal) fillField(ctx context.Context, f formField, answer map[string
 	return fmt.Errorf("%s: too many invalid answers", tool.Visible(f.name))
 }
 
-// maxWrong is the number of invalid answers after which a form is given up.
+// maxWrong is the number of invalid answers after which a form is canceled.
 const maxWrong = 5
 
 // words is what a user can type into the field, said in a sentence.

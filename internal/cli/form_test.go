@@ -36,7 +36,7 @@ func TestFormIsFilledInByTyping(t *testing.T) {
 	}
 }
 
-// A choice with words of one's own was asked about twice, and "what to change in the plan" after a yes to it.
+// A choice with a free-text answer was asked twice, and "what to change in the plan" after the plan was approved.
 func TestFormTakesWordsInPlaceOfAChoice(t *testing.T) {
 	form := json.RawMessage(`{"type":"object","properties":{
 		"db":{"type":"string","title":"DB","default":"lite","oneOf":[{"const":"pg","title":"Postgres"},{"const":"lite","title":"SQLite"}]},
@@ -62,7 +62,7 @@ func TestFormTakesWordsInPlaceOfAChoice(t *testing.T) {
 	}
 }
 
-// Who has another answer than those to choose from types it: nobody is asked for it after they have chosen.
+// A user with another answer types it in place of a choice: there is no second question.
 func TestFormWithAnAnswerOfOnesOwn(t *testing.T) {
 	form := json.RawMessage(`{"type":"object","properties":{
 		"q1":{"type":"string","oneOf":[{"const":"Red","title":"Red"},{"const":"Blue","title":"Blue"}]},"q1_other":{"type":"string","title":"Other"},
@@ -127,7 +127,7 @@ func TestPlanTakesYesAndNo(t *testing.T) {
 		"name the files first": `denied: name the files first (plan)`,
 	} {
 		mode := "plan"
-		tools, err := builtin.New(builtin.Options{Dir: t.TempDir(), State: t.TempDir(), Person: true, Session: true, Mode: func() string { return mode }, SetMode: func(m string) error { mode = m; return nil }})
+		tools, err := builtin.New(builtin.Options{Dir: t.TempDir(), State: t.TempDir(), HasUser: true, Session: true, Mode: func() string { return mode }, SetMode: func(m string) error { mode = m; return nil }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 const maxLine = 64 << 20
 
 // eachLine answers the lines of stdin one by one, in one line each. Every answer is out before the next line is read,
-// so that a driver may wait for it. Of a line that could not be taken as it is, answer is told why. what names the lines
+// so that a driver may wait for it. For an invalid line, answer gets the reason. what names the lines
 // in errors.
 func eachLine(ctx context.Context, env Env, what string, answer func(line []byte, number int, bad error) ([]byte, error)) error {
 	lines := newLineReader(env.Stdin)

@@ -31,6 +31,12 @@ type listed struct {
 	Warnings    []string   `json:"warnings,omitempty"`
 }
 
+// States of servers that were not opened, beside those of package discover.
+const (
+	stateUntrusted = "untrusted"
+	stateOff       = "off"
+)
+
 const noServers = "No MCP servers configured. Add one with 'adze mcp add NAME COMMAND …'."
 
 func mcpList(ctx context.Context, env Env, o *options, words []string) error {
@@ -43,7 +49,12 @@ func mcpList(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	defer closeSession(env, s)
 	s.Outside.ConnectServers()
-	s.Outside.Wait(ctx) // what failed stands in the list
+	s.Outside.Wait(ctx) // the list has what failed
+	for _, p := range s.Outside.Problems() {
+		if p.Server == "" {
+			env.tell(p.Text)
+		}
+	}
 	all := listServers(s)
 	if o.json {
 		return printJSON(env.Stdout, all)
@@ -71,15 +82,16 @@ func listServers(s *session.Session) []listed {
 		all = append(all, l)
 	}
 	for _, p := range s.Outside.Problems() {
-		name, why, _ := strings.Cut(strings.TrimPrefix(p, "MCP server "), ": ")
-		all = append(all, listed{Name: name, State: string(discover.Failed), Tools: []string{}, Error: why})
+		if p.Server != "" {
+			all = append(all, listed{Name: p.Server, State: string(discover.Failed), Tools: []string{}, Error: p.Text})
+		}
 	}
 	for _, item := range session.WithheldServers(s.Settings) {
-		all = append(all, listed{Name: item.What, State: "untrusted", Target: item.Text, Tools: []string{}, Error: session.Untrusted})
+		all = append(all, listed{Name: item.What, State: stateUntrusted, Target: item.Text, Tools: []string{}, Error: session.Untrusted})
 	}
 	for alias := range s.Settings.MCP.Servers {
 		if !slices.ContainsFunc(all, func(l listed) bool { return l.Name == alias }) {
-			all = append(all, listed{Name: alias, State: "off", Tools: []string{}, Error: "excluded by mcp.allowed or mcp.excluded"})
+			all = append(all, listed{Name: alias, State: stateOff, Tools: []string{}, Error: "excluded by mcp.allowed or mcp.excluded"})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b listed) int { return strings.Compare(a.Name, b.Name) })
@@ -121,7 +133,7 @@ func describeServers(all []listed) string {
 	return table(rows) + below.String()
 }
 
-// openServer opens a session with one server of the settings, and nothing else from outside.
+// openServer opens a session with one server of the settings and no other external tools.
 func openServer(env Env, o *options, alias string) (*session.Session, error) {
 	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
@@ -143,7 +155,11 @@ func mcpTools(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	defer closeSession(env, s)
-	if problems := s.Outside.Wait(ctx); len(problems) > 0 {
+	problems := s.Outside.Wait(ctx)
+	if ctx.Err() != nil {
+		return exitf(exitInterrupted, "interrupted")
+	}
+	if len(problems) > 0 {
 		return errors.New(strings.Join(problems, "\n"))
 	}
 	all := slices.DeleteFunc(s.Executor.Registry.All(), func(d tool.Declaration) bool { return d.Origin != discover.Origin(words[0]) })
@@ -225,7 +241,7 @@ func mcpReconnect(ctx context.Context, env Env, o *options, words []string) erro
 	})
 }
 
-// reconnectAll goes on where a server fails, and fails in the end.
+// reconnectAll continues after a server that fails, and returns all errors at the end.
 func reconnectAll(ctx context.Context, env Env, o *options) error {
 	s, err := openSession(env, o, session.Options{SingleCall: true})
 	if err != nil {
@@ -235,7 +251,7 @@ func reconnectAll(ctx context.Context, env Env, o *options) error {
 	closeSession(env, s)
 	failed := make([]error, 0, len(problems))
 	for _, p := range problems {
-		failed = append(failed, errors.New(p))
+		failed = append(failed, errors.New(p.String()))
 	}
 	for _, alias := range aliases {
 		failed = append(failed, mcpReconnect(ctx, env, o, []string{alias}))

@@ -100,8 +100,8 @@ func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Exec
 	return s.Executor, func() { closeSession(env, s) }, nil
 }
 
-// remembering keeps the rules of what is allowed for good, for as long as the connection lives. A call that the client
-// denied says how the user can allow it in settings.
+// remembering keeps the rules of saved approvals while the connection is open. The result of a denied call names the rule
+// that would allow it.
 func remembering(ask tool.Asker, policy *permission.Policy, settings string) tool.Asker {
 	return func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 		d, err := ask(ctx, r, why)
@@ -135,7 +135,7 @@ func allowing(r tool.Request, why tool.Decision, flags []string, settings string
 	return "Tell the user how to allow it: " + strings.Join(ways, ", or ") + "."
 }
 
-// narrowed are the client's directories that lie in the workspace; nil: it stays as it is.
+// narrowed are the client's directories in the workspace; nil: it stays unchanged.
 func narrowed(dir string, roots []string) []string {
 	var within []string
 	for _, root := range roots {
@@ -150,7 +150,7 @@ func narrowed(dir string, roots []string) []string {
 	return within
 }
 
-// inside reports whether path is dir or lies in it.
+// inside reports whether path is dir or below it.
 func inside(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)

@@ -43,7 +43,7 @@ func TestRootsNarrow(t *testing.T) {
 	}
 }
 
-// A yes for good to an MCP client's question was a yes for once: the rule was told to nobody.
+// A saved approval of an MCP client's question used to apply once: the rule was lost.
 func TestAYesForGoodHoldsForTheConnection(t *testing.T) {
 	home := session.Canonical(t.TempDir())
 	env := Env{

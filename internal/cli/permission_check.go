@@ -23,7 +23,7 @@ type checker struct {
 	home string // Adze's
 	user string // the user's, canonical
 
-	// The tools of the directory asked about last: most questions are about one.
+	// The tools of the last directory: most questions are about the same one.
 	dir      string
 	registry *tool.Registry
 	set      *builtin.Set
@@ -46,7 +46,7 @@ func permissionCheck(ctx context.Context, env Env, o *options, words []string) e
 		if err := takes(words, 0, "permission check --batch < questions.jsonl"); err != nil {
 			return err
 		}
-		// It reads no settings, asks nobody, changes nothing: a line is all that counts.
+		// It reads no settings, asks for no approval and changes nothing: the result depends on the line alone.
 		return eachLine(ctx, env, "questions", func(line []byte, number int, bad error) ([]byte, error) {
 			return c.answer(ctx, line, number, bad)
 		})
@@ -209,7 +209,7 @@ func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []stri
 	}
 	d, why := permission.Check(world, rules, mode, permission.Options{NoReadOnly: c.o.noReadOnly}, r)
 	for _, problem := range ignored {
-		why = append(why, "left out: "+problem.Error())
+		why = append(why, "ignored: "+problem.Error())
 	}
 	return d, why, nil
 }

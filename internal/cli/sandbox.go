@@ -9,27 +9,10 @@ import (
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/session"
-	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
-// sandboxReport is what a user's own settings make of the boxes, for doctor.
-func sandboxReport(f session.Folder, t settings.Tools) []string {
-	lines := []string{"tools.sandbox: " + t.Sandbox + ", tools.sandboxBackend: " + t.SandboxBackend}
-	for _, path := range f.SandboxWrite(t) {
-		line := "workspace mode also allows writes to " + path
-		if _, err := os.Stat(path); err != nil {
-			line = "tools.sandboxWrite: " + path + " does not exist"
-		}
-		lines = append(lines, line)
-	}
-	if t.SandboxUnixSockets {
-		lines = append(lines, "tools.sandboxUnixSockets: commands can connect to Unix sockets")
-	}
-	return lines
-}
-
-// sandboxRun lets a user try a box: a command with their own terminal, in a box as their settings make it.
+// sandboxRun runs a command in a sandbox with the user's settings and terminal.
 func sandboxRun(ctx context.Context, env Env, o *options, words []string) error {
 	if len(words) == 0 {
 		return usagef("usage: adze sandbox run [--mode MODE] [--backend NAME] -- COMMAND [ARGUMENTS]")

@@ -224,7 +224,7 @@ func (s *screen) breakLine() {
 	s.say("\n")
 }
 
-// write writes to stderr; nobody is left to tell of an error there.
+// write writes to stderr; there is no place to report an error.
 func (s *screen) write(text string) { _, _ = io.WriteString(s.w, text) }
 
 func (s *screen) say(text string) {

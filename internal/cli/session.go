@@ -40,12 +40,18 @@ func closeSession(env Env, s *session.Session) {
 func (env Env) session() session.Env {
 	return session.Env{
 		Getenv: env.Getenv, Environ: env.Environ, Helper: env.Helper, Home: env.Home, Version: env.Version,
-		Person: env.Terminal, Tell: env.tell, Show: env.show,
+		HasUser: env.Terminal, Hurry: env.Hurry, Tell: env.tell, Show: env.show,
 	}
 }
 
 // tell prints a notice for the user on stderr.
-func (env Env) tell(note string) { fmt.Fprintf(env.Stderr, "adze: %s\n", note) }
+func (env Env) tell(note string) {
+	if env.notify != nil {
+		env.notify(note)
+		return
+	}
+	fmt.Fprintf(env.Stderr, "adze: %s\n", note)
+}
 
 // show prints a URL for the user, and opens it in a browser if possible.
 func (env Env) show(address string) error {

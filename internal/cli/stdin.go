@@ -67,7 +67,7 @@ func checkPiped(text []byte, err error) (string, error) {
 	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
 }
 
-// wish is the text that the user sends.
+// wish is the user's prompt.
 type wish struct {
 	piped  string // text that came beside the prompt
 	prompt string

@@ -17,7 +17,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// sitting is a user at a terminal who types what they are told, and a session in a directory of its own.
+// sitting is a user at a terminal who types given lines, and a session in a directory of its own.
 type sitting struct {
 	dir    string
 	screen bytes.Buffer
@@ -129,7 +129,7 @@ func TestTerminalShowsWhatItUnderstood(t *testing.T) {
 	}
 }
 
-// What the user saves in the editor is what is written, and the model is told.
+// What the user saves in the editor is what is written, and the model learns of it.
 func TestTerminalEdits(t *testing.T) {
 	s := sit(t, "e\n", "sed -i s/text/better/")
 	o := s.write(t, "a")[0]

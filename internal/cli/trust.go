@@ -35,7 +35,7 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 		_, err = fmt.Fprintf(env.Stdout, "Removed trust for %s.\n", dir)
 		return err
 	}
-	items, err := folder.Wants()
+	items, err := folder.Requests()
 	if err != nil {
 		return err
 	}

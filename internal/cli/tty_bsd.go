@@ -10,5 +10,5 @@ const (
 	setTermios = unix.TIOCSETA
 )
 
-// flushInput drops what a terminal has received and nobody has read.
+// flushInput drops unread terminal input.
 func flushInput(fd int) error { return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, unix.TCIFLUSH) }

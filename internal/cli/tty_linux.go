@@ -8,5 +8,5 @@ const (
 	setTermios = unix.TCSETS
 )
 
-// flushInput drops what a terminal has received and nobody has read.
+// flushInput drops unread terminal input.
 func flushInput(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }

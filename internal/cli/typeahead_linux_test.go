@@ -109,7 +109,7 @@ func TestTypeAheadTrustsNothing(t *testing.T) {
 	}
 }
 
-// A prompt that was withdrawn left a reader behind that took the next answer, and gave it to nobody.
+// A prompt that was withdrawn left a reader behind that took the next answer and dropped it.
 func TestWithdrawnPromptLeavesTheNextOneAnswerable(t *testing.T) {
 	for name, open := range map[string]func() (stdin *os.File, typed func(string)){
 		"terminal": func() (*os.File, func(string)) {

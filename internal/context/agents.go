@@ -98,5 +98,5 @@ func (m matter) mode() (string, error) {
 	case "yolo", "bypasspermissions", "dontask":
 		return "yolo", nil
 	}
-	return "", fmt.Errorf("read %s: there is no mode %q: it is one of plan, default, auto-edit, yolo", m.path, short(word))
+	return "", fmt.Errorf("read %s: unknown mode %q (expected plan, default, auto-edit or yolo)", m.path, short(word))
 }

@@ -181,7 +181,7 @@ func (l *loader) add(f source, a area, stack []string) {
 	room := min(maxFile, maxTotal-l.text.Len())
 	if len(l.files) >= maxFiles || room < 1<<10 {
 		l.full = true
-		l.note("%s and what comes after it is left out: context files fill %d KB of at most %d, in %d files of at most %d; shorten them",
+		l.note("%s and later context files are skipped: those before take %d KB of at most %d, in %d files of at most %d. Shorten them",
 			name, l.text.Len()>>10, maxTotal>>10, len(l.files), maxFiles)
 		return
 	}
@@ -210,7 +210,7 @@ func (l *loader) imports(f source, a area, stack []string) {
 		path, ok := ref.find(filepath.Dir(f.path), l.options.Home)
 		if !ok {
 			if name, is := ref.file(); is {
-				l.note("%s: @%s is not imported: there is no such file", from, name)
+				l.note("%s: @%s is not imported: no such file", from, name)
 			}
 			continue // a mention of a person, or of something that is not there: the words stay as they are
 		}
@@ -239,7 +239,7 @@ func (a area) mayImport(path string) error {
 	}
 	for _, part := range strings.Split(filepath.ToSlash(rel), "/") {
 		if strings.EqualFold(part, ".git") {
-			return fmt.Errorf("read %s: it belongs to version control, and its settings may hold keys", path)
+			return fmt.Errorf("read %s: it belongs to version control, and may contain keys", path)
 		}
 	}
 	switch strings.ToLower(filepath.Ext(path)) {

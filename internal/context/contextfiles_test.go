@@ -135,7 +135,7 @@ func TestImports(t *testing.T) {
 			t.Errorf("%q was taken in", bad)
 		}
 	}
-	outside := []string{"AGENTS.md: @nobody/here.md is not imported: there is no such file"}
+	outside := []string{"AGENTS.md: @nobody/here.md is not imported: no such file"}
 	if _, err := os.Stat("/etc/hostname"); err == nil {
 		outside = append(outside, "AGENTS.md: @/etc/hostname is not imported")
 	}
@@ -152,7 +152,7 @@ func TestUserImports(t *testing.T) {
 	if strings.Contains(l.Text, "sekret") || !strings.Contains(l.Text, "\nnotes\n") {
 		t.Error(l.Text)
 	}
-	notesHold(t, l.Notes, "@settings.json is not imported: read ", "@oauth is not imported", "@gone.md is not imported: there is no such file")
+	notesHold(t, l.Notes, "@settings.json is not imported: read ", "@oauth is not imported", "@gone.md is not imported: no such file")
 }
 
 // A project's files lead nowhere else, by link or by name; the person's own may be links.
@@ -173,7 +173,7 @@ func TestLinks(t *testing.T) {
 	if strings.Contains(l.Text, "secret\n") {
 		t.Error("what lies outside was taken in")
 	}
-	notesHold(t, l.Notes, "@../secret.md is not imported", "AGENTS.md: it leads outside", "@x.md is not imported", "circle")
+	notesHold(t, l.Notes, "@../secret.md is not imported", "AGENTS.md: it is a link to a path outside", "@x.md is not imported", "circle")
 }
 
 // Imports of imports end, and so do files that name each other.
@@ -210,7 +210,7 @@ func TestBounds(t *testing.T) {
 	if !strings.Contains(l.Text, "first\n") || !strings.Contains(l.Text, "- last\n") || l.Files[0].Kept > maxFile || l.Files[0].Size <= maxFile {
 		t.Errorf("the first file: %+v", l.Files[0])
 	}
-	notesHold(t, l.Notes, "AGENTS.md has 493 KB: only its beginning and its end", "larger than 4 MB", "only its beginning", "is left out: context files fill")
+	notesHold(t, l.Notes, "AGENTS.md has 493 KB: only its beginning and its end", "larger than 4 MB", "only its beginning", "and later context files are skipped")
 }
 
 // A text cannot end its own frame, and says nothing that a person does not see.

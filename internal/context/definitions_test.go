@@ -67,7 +67,7 @@ func TestAgentsThatCannotBeUsed(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	notesHold(t, notes, "does not begin with front matter", "not the YAML", "has no name", "its name is not one of", "has no description",
-		`there is no mode "wild"`, "more than 64 KB", "does not begin with front matter", "binary", "not the YAML")
+		`unknown mode "wild"`, "more than 64 KB", "does not begin with front matter", "binary", "not the YAML")
 	for _, n := range notes {
 		if strings.Contains(n, "secret words") {
 			t.Errorf("a note tells what stands in a file: %s", n)
@@ -121,12 +121,12 @@ func TestDefinitionsBehindLinks(t *testing.T) {
 	if len(agents) != 0 {
 		t.Errorf("%+v", agents)
 	}
-	notesHold(t, notes, "it leads outside", "it leads outside")
+	notesHold(t, notes, "it is a link to a path outside", "it is a link to a path outside")
 	skills, notes := Skills(places)
 	if len(skills) != 0 {
 		t.Errorf("%+v", skills)
 	}
-	notesHold(t, notes, "it leads outside")
+	notesHold(t, notes, "it is a link to a path outside")
 	places = Places{User: []string{filepath.Join(dir, "home")}}
 	if agents, _ := Agents(places); len(agents) != 1 {
 		t.Errorf("the person's own link is not followed: %+v", agents)

@@ -77,7 +77,7 @@ func (p Places) LeftOut() []string {
 func (p place) entries() ([]os.DirEntry, error) {
 	if p.roots != nil {
 		if _, ok := names.Within(real(p.dir), p.roots); !ok {
-			return nil, fmt.Errorf("list %s: it leads outside of %s", p.dir, p.roots[0])
+			return nil, fmt.Errorf("list %s: it is a link to a path outside %s", p.dir, p.roots[0])
 		}
 	}
 	entries, err := os.ReadDir(p.dir)

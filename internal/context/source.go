@@ -28,11 +28,11 @@ func open(path string, roots []string, ignored *ignore.Rules) (source, error) {
 		return source{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	if !exists {
-		return source{}, fmt.Errorf("read %s: there is no such file", path)
+		return source{}, fmt.Errorf("read %s: no such file", path)
 	}
 	if roots != nil {
 		if _, ok := names.Within(abs, roots); !ok {
-			return source{}, fmt.Errorf("read %s: it leads outside of %s", path, roots[0])
+			return source{}, fmt.Errorf("read %s: it is a link to a path outside %s", path, roots[0])
 		}
 	}
 	if why, secret := names.Secret(abs); secret {
@@ -96,7 +96,7 @@ func cut(s string, room int) string {
 	if len(s) <= room {
 		return s
 	}
-	gap := fmt.Sprintf("\n[… %d KB left out here: read the file for them …]\n", len(s)>>10)
+	gap := fmt.Sprintf("\n[… %d KB omitted: read the file for them …]\n", len(s)>>10)
 	room = max(room-len(gap), 0)
 	tail := room / 4
 	head := strings.ToValidUTF8(s[:room-tail], "")

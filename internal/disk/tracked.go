@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/gitindex"
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
@@ -38,7 +39,7 @@ func (t *trackedWalk) read(gitDir, top string, hashSize int) error {
 			return errTooMuch
 		}
 		path := filepath.Join(top, name)
-		if _, below := names.Within(path, []string{t.top}); !below || mode&0o170000 == modeGitlink || t.found != "" {
+		if _, below := names.Within(path, []string{t.top}); !below || mode&gitindex.TypeMask == gitindex.Gitlink || t.found != "" {
 			return nil
 		}
 		t.entry(top, name, path)

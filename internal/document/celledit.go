@@ -204,8 +204,8 @@ func (nb *NotebookFile) shownID(id string, index int) string {
 	return id
 }
 
-// newID makes an id as Jupyter's look. The same edit of the same notebook always gets the same one, so that what was
-// shown to a person is what is written.
+// newID makes an id as Jupyter's look. The same edit of the same notebook always gets the same one, so that what the
+// user approved is what is written.
 func (nb *NotebookFile) newID(index int, typ, source string) string {
 	taken := map[string]bool{}
 	for _, id := range nb.IDs() {

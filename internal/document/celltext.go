@@ -8,8 +8,8 @@ import (
 
 // How a notebook is laid out is read from the file itself, so that what is added looks like the rest.
 
-// indentAt is the indentation of the line on which offset at lies, and whether nothing but it stands before at, or,
-// for a value, before its key.
+// indentAt is the indentation of the line of offset at, and whether nothing else is before at or, for a value, before its
+// key.
 func (nb *NotebookFile) indentAt(at int) (indent string, ownLine bool) {
 	start := bytes.LastIndexByte(nb.data[:at], '\n') + 1
 	line := nb.data[start:at]

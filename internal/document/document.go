@@ -80,7 +80,7 @@ func (t Type) CheckSize(size int64) error {
 // Describe names a file that cannot be shown: "SQLite database, 12.4 MB".
 func (t Type) Describe(size int64) string { return t.Name + ", " + Size(size) }
 
-// Size writes a number of bytes for people.
+// Size writes a number of bytes for users.
 func Size(n int64) string {
 	switch {
 	case n == 1:

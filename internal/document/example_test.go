@@ -24,5 +24,5 @@ func ExampleNotebookFile_Edit() {
 	fmt.Println(err)
 	// Output:
 	// {"cells": [{"cell_type": "markdown", "id": "a1", "source": "# New"}], "nbformat": 4} <nil>
-	// there is no cell "b2"; the cells are a1
+	// no cell "b2"; the cells are a1
 }

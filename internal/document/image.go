@@ -39,7 +39,7 @@ type Picture struct {
 	Data                      []byte
 	Width, Height             int
 	SourceWidth, SourceHeight int
-	Scaled                    bool // Data was made anew; otherwise it is the source, byte for byte
+	Scaled                    bool // Data was made again; otherwise it is the source, byte for byte
 }
 
 // String describes the picture: "1568x1045 pixels, scaled from 3000x2000".
@@ -84,7 +84,7 @@ func formatOf(mime string) (format, bool) {
 // that it can be decoded: a broken one would spoil the whole conversation it is put into. A larger one is turned
 // upright and scaled down, to PNG where it has transparent parts and to JPEG otherwise; of an animation the first frame.
 func ReadImage(data []byte, limits ImageLimits) (p Picture, err error) {
-	defer func() { // decoders are fed whatever lies in a file
+	defer func() { // decoders get any file content
 		if r := recover(); r != nil {
 			p, err = Picture{}, fmt.Errorf("decode the image: it is damaged: %v", r)
 		}
@@ -124,7 +124,7 @@ func isAnimatedWebP(data []byte) bool {
 // smallestEdge is where scaling down to fit the size in bytes gives up.
 const smallestEdge = 64
 
-// scale encodes img anew, smaller and smaller until it is within the limits.
+// scale encodes img again, smaller and smaller until it is within the limits.
 func (p Picture) scale(img image.Image, turned int, limits ImageLimits) (Picture, error) {
 	for edge := min(limits.Edge, max(p.SourceWidth, p.SourceHeight)); edge >= smallestEdge; edge = edge * 3 / 4 {
 		small := turn(shrink(img, edge), turned)

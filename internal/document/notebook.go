@@ -45,7 +45,7 @@ func (e *CellNotFoundError) Error() string {
 	default:
 		known = "the cells are " + known
 	}
-	return fmt.Sprintf("there is no cell %q; %s", e.ID, known)
+	return fmt.Sprintf("no cell %q; %s", e.ID, known)
 }
 
 // AmbiguousCellError says that several cells have an id.

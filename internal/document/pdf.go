@@ -79,11 +79,11 @@ type PageRangeError struct {
 }
 
 func (e *PageRangeError) Error() string {
-	return fmt.Sprintf("there is no page %d: the PDF has %d", e.Range.First, e.Total)
+	return fmt.Sprintf("no page %d: the PDF has %d pages", e.Range.First, e.Total)
 }
 
 // stopped is thrown out of the library, which has no other way to be stopped. It is a runtime.Error because the
-// library goes on after panics that are not.
+// library continues after panics that are not.
 type stopped struct{ error }
 
 func (stopped) RuntimeError() {}

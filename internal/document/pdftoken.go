@@ -193,7 +193,7 @@ func (t *tokens) escape(out []byte) []byte {
 		return append(out, '\b')
 	case 'f':
 		return append(out, '\f')
-	case '\r': // a line that goes on
+	case '\r': // a line that continues
 		if t.at < len(t.data) && t.data[t.at] == '\n' {
 			t.at++
 		}

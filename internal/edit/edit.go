@@ -70,9 +70,9 @@ type Place struct {
 
 // Match is a found edit.
 //
-// Spans lie inside the places and are usually narrower: lines that Old and New have in common, and the characters that
+// Spans are inside the places and are usually narrower: lines that Old and New have in common, and the characters that
 // the rest begins and ends with, are left alone. So on a relaxed rung what the edit does not change keeps the text's
-// own blanks, quotes and indentation, and in a file of mixed line endings unchanged lines keep theirs.
+// own whitespace, quotes and indentation, and in a file of mixed line endings unchanged lines keep theirs.
 type Match struct {
 	Rung   Rung
 	Places []Place
@@ -169,8 +169,8 @@ func unixLines(e Edit) Edit {
 	return e
 }
 
-// occurrences lists where old stands in text, without overlaps. Unless all are meant, a lone occurrence that overlaps
-// another is reported with it: which of the two is meant, nobody can say.
+// occurrences lists where old is in text, without overlaps. Unless all are meant, a lone occurrence that overlaps another
+// is reported with it, because either could be meant.
 func occurrences(text, old string, all bool) []Place {
 	var places []Place
 	for at := 0; ; {

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// ErrEmptyOld says that Old is empty: there is nothing to look for.
+// ErrEmptyOld says that Old is empty.
 var ErrEmptyOld = errors.New("the text to replace is empty")
 
-// NotFoundError says that Old is nowhere in the text, and where the text comes nearest to it.
+// NotFoundError says that Old is not in the text, and what the closest match is.
 type NotFoundError struct {
-	Nearest *Near    // nil: nothing there is like it
+	Nearest *Near    // nil: nothing is similar
 	Hints   []string // what is probably wrong with Old, in full sentences
 }
 
 func (e *NotFoundError) Error() string {
 	var b strings.Builder
-	b.WriteString("old_string is not in the file")
+	b.WriteString("old_string not found in the file.")
 	for _, h := range e.Hints {
-		b.WriteString("; " + h)
+		b.WriteString(" " + h)
 	}
 	switch {
 	case e.Nearest != nil:
-		b.WriteString("; " + e.Nearest.String())
+		b.WriteString(" " + e.Nearest.String())
 	case len(e.Hints) == 0:
-		b.WriteString("; read the file again and copy the text exactly")
+		b.WriteString(" Read the file again and copy the text exactly.")
 	}
 	return b.String()
 }
@@ -89,14 +89,14 @@ func (e *NoChangeError) Error() string {
 	return "old_string and new_string are the same; nothing was changed"
 }
 
-// BatchError says which edit of several failed. None was made.
+// BatchError says which of several edits failed. No edits were made.
 type BatchError struct {
 	Index int // from 0
 	Err   error
 }
 
 func (e *BatchError) Error() string {
-	return fmt.Sprintf("edits[%d]: %v; none of the edits was made", e.Index, e.Err)
+	return fmt.Sprintf("edits[%d]: %v\nNo edits were made.", e.Index, e.Err)
 }
 
 func (e *BatchError) Unwrap() error { return e.Err }

@@ -13,9 +13,9 @@ func hints(text, old string) []string {
 		repaired string
 		hint     string
 	}{
-		{withoutLineNumbers(old), "its lines begin with line numbers, which are not part of the file"},
-		{unescape(old), `it is there with \n, \t, \" and \\ read as the characters they stand for: it was escaped once too often`},
-		{html.UnescapeString(old), "it is there with HTML entities such as &lt; read as the characters they stand for"},
+		{withoutLineNumbers(old), "Its lines begin with line numbers, which are not part of the file."},
+		{unescape(old), `It matches with \n, \t, \" and \\ unescaped: it was escaped once too often.`},
+		{html.UnescapeString(old), "It matches with HTML entities such as &lt; decoded."},
 	} {
 		if h.repaired != old && strings.TrimSpace(h.repaired) != "" && strings.Contains(text, h.repaired) {
 			found = append(found, h.hint)

@@ -182,10 +182,10 @@ func visible(line string, at int) string {
 	return b.String()
 }
 
-// String tells where it is and how it differs, in a text of bounded length.
+// String describes where it is and how it differs, in a text of bounded length. The first line stands alone.
 func (n *Near) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "closest match: line%s (%d%% similar; → is a tab, · a space)", lineRange(n.First, n.Last), int(n.Alike*100))
+	fmt.Fprintf(&b, "Closest match: line%s (%d%% similar)", lineRange(n.First, n.Last), int(n.Alike*100))
 	more := n.More
 	for i, d := range n.Differences {
 		if i > 0 && b.Len() > maxShown {
@@ -201,6 +201,9 @@ func (n *Near) String() string {
 	}
 	if more > 0 {
 		fmt.Fprintf(&b, "\n%d more lines differ", more)
+	}
+	if strings.ContainsAny(b.String(), "→·") {
+		b.WriteString("\n(→ is a tab, · a space)")
 	}
 	return b.String()
 }

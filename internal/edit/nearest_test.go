@@ -13,14 +13,14 @@ import (
 func TestNotFoundTeaches(t *testing.T) {
 	code := "package p\n\nfunc f(a, b int) int {\n\tif a > b {\n\t\treturn a - b\n\t}\n\treturn b\n}\n"
 	for _, c := range []struct{ name, text, old, want string }{
-		{"another word", code, "\t\treturn a + b\n", "old_string is not in the file; closest match: line 5 (71% similar; → is a tab, · a space)\n" +
+		{"another word", code, "\t\treturn a + b\n", "old_string not found in the file. Closest match: line 5 (71% similar)\n" +
 			"line 5, column 12: old_string has '+', the file has '-'\n  old_string: →→return a + b\n  file:       →→return a - b"},
-		{"uneven indentation", code, "if a > b {\n\treturn a - b\n    }", "old_string is not in the file; closest match: lines 4-6 (100% similar; → is a tab, · a space)\n" +
+		{"uneven indentation", code, "if a > b {\n\treturn a - b\n    }", "old_string not found in the file. Closest match: lines 4-6 (100% similar)\n" +
 			"line 5, column 2: old_string has 'r', the file has a tab\n  old_string: →return a - b\n  file:       →→return a - b\n" +
 			"line 6, column 1: old_string has 4 spaces, the file has a tab\n  old_string: ····}\n  file:       →}"},
-		{"nothing like it", code, "completely different", "old_string is not in the file; read the file again and copy the text exactly"},
-		{"line numbers", code, "  4→\tif a > b {\n  5→\t\treturn a - b\n", "old_string is not in the file; its lines begin with line numbers, which are not part of the file"},
-		{"escaped", code, `\tif a > b {\n\t\treturn a - b`, `old_string is not in the file; it is there with \n, \t, \" and \\ read as the characters they stand for: it was escaped once too often`},
+		{"nothing like it", code, "completely different", "old_string not found in the file. Read the file again and copy the text exactly."},
+		{"line numbers", code, "  4→\tif a > b {\n  5→\t\treturn a - b\n", "old_string not found in the file. Its lines begin with line numbers, which are not part of the file."},
+		{"escaped", code, `\tif a > b {\n\t\treturn a - b`, `old_string not found in the file. It matches with \n, \t, \" and \\ unescaped: it was escaped once too often.`},
 		{"a character that cannot be seen", "x := \"a\u200bb\"\n", "x := \"ab\"\n", "line 1, column 8: old_string has 'b', the file has U+200B\n  old_string: x := \"ab\"\n  file:       x := \"a<U+200B>b\""},
 		{"beyond the end", "a first line\nand another\n", "and another\nand more\n", "beyond the ends of the file\n  old_string: and more"},
 	} {

@@ -55,7 +55,7 @@ type Verdict struct {
 func (v Verdict) Error() string {
 	switch {
 	case v.Cause != nil:
-		return fmt.Sprintf("refused because the ignore file %s cannot be read; make it readable or remove it: %v", v.File, v.Cause)
+		return fmt.Sprintf("denied because the ignore file %s can't be read: %v. Make it readable or remove it", v.File, v.Cause)
 	case v.State == Refused:
 		return fmt.Sprintf("denied by %s line %d (%s)", v.File, v.Line, v.Pattern)
 	case v.State == Hidden:

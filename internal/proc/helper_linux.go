@@ -198,7 +198,6 @@ func (k *keeping) reap() {
 		case pid == k.main:
 			body := numbers(int(ws), k.count())
 			if k.box != nil {
-				k.box.Uproot()
 				report, _ := json.Marshal(k.box.Report())
 				body = append(body, report...)
 			}

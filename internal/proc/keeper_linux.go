@@ -28,6 +28,7 @@ type keepers struct {
 	spare   map[kind]*idle
 	lost    sandbox.Layers // namespaces, or pids, that turned out not to work
 	lostWhy error
+	proven  map[kind]bool // keepers of these kinds have worked: what they lack later is a failure, not the system
 	closed  bool
 	filling sync.WaitGroup
 }
@@ -77,7 +78,9 @@ func (i *idle) release() {
 	}
 }
 
-func newKeepers(h Helper) *keepers { return &keepers{helper: h, spare: map[kind]*idle{}} }
+func newKeepers(h Helper) *keepers {
+	return &keepers{helper: h, spare: map[kind]*idle{}, proven: map[kind]bool{}}
+}
 
 // works reports whether commands get a keeper.
 func (k *keepers) works() bool {
@@ -99,9 +102,11 @@ func (k *keepers) note() string {
 }
 
 // start starts a command, under a keeper if possible. If the context ends
-// before it is known to have started, it counts as started.
+// before it is known to have started, it counts as started. A sandbox that can't
+// be made is tried once more; then the command doesn't run. It never runs with
+// less than what keepers of its kind had before.
 func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File, *entry, error) {
-	for k.works() {
+	for tries := 1; k.works(); tries++ {
 		want, err := k.kindFor(s)
 		if err != nil {
 			return nil, nil, nil, err
@@ -110,6 +115,7 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 		if err == nil {
 			e := l.add(i.kept.id, s.marker)
 			if err = i.kept.run(ctx, s); err == nil {
+				k.proves(want)
 				k.refill(want)
 				return i.kept, i.out, e, nil
 			}
@@ -118,17 +124,17 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 			e.remove()
 			unmade := (*boxError)(nil)
 			switch {
-			case errors.As(err, &unmade) && want != plain:
-				k.breaks(want, err)
+			case errors.As(err, &unmade) && unmade.early && k.breaks(want, err):
 				continue // with what works without
-			case errors.As(err, &unmade) && s.unboxFor(err) == nil:
+			case errors.As(err, &unmade) && tries == 1:
 				continue
 			case !errors.Is(err, errUnused):
 				return nil, nil, nil, err
 			}
 		}
-		if !spare { // a spare may have died long ago; a fresh one must work
-			k.breaks(want, err)
+		// A spare may have died long ago; a fresh one must work.
+		if !spare && !k.breaks(want, err) && tries > 1 {
+			return nil, nil, nil, err
 		}
 	}
 	if err := s.unbox(); err != nil {
@@ -163,22 +169,31 @@ func (k *keepers) losses() (sandbox.Layers, error) {
 	return k.lost, k.lostWhy
 }
 
-// breaks remembers that keepers, or those with namespaces, do not work here. A
-// namespace for process numbers is the first to be done without: it fails
-// before a command is known, mostly because /proc cannot be mounted.
-func (k *keepers) breaks(which kind, err error) {
+// proves remembers that keepers of a kind work here.
+func (k *keepers) proves(which kind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	unmade := (*boxError)(nil)
-	late := errors.As(err, &unmade) && !unmade.early
+	k.proven[which], k.proven[plain] = true, true
+}
+
+// breaks remembers that keepers, or those with namespaces, do not work here, and
+// reports whether it did: what has worked before is not done without. A
+// namespace for process numbers is the first to be done without: it fails
+// before a command is known, mostly because /proc cannot be mounted.
+func (k *keepers) breaks(which kind, err error) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	switch {
+	case k.proven[which]:
+		return false
 	case which == plain:
 		k.broken = err
-	case which&ownPIDs != 0 && !late:
+	case which&ownPIDs != 0:
 		k.lost, k.lostWhy = k.lost|sandbox.PIDs, err
 	default:
 		k.lost, k.lostWhy = k.lost|sandbox.Namespaces|sandbox.PIDs, err
 	}
+	return true
 }
 
 // probe sees whether a keeper can be started, and leaves it as the spare.

@@ -64,7 +64,7 @@ func (s *spec) plans(box *sandbox.Spec) (err error) {
 	return nil
 }
 
-// unbox takes the box away from a command that cannot have one for lack of a
+// unbox takes the sandbox away from a command that can't have one for lack of a
 // keeper, if it may do without.
 func (s *spec) unbox() error {
 	if s.box == nil {
@@ -74,15 +74,10 @@ func (s *spec) unbox() error {
 		s.plan = plan
 		return nil
 	}
-	return s.unboxFor(errNoKeeper)
-}
-
-// unboxFor takes it away because it cannot be made.
-func (s *spec) unboxFor(why error) error {
 	if !s.box.BestEffort || s.plan.Limits {
-		return fmt.Errorf("create a %s sandbox: %w", s.box.Mode, why)
+		return fmt.Errorf("create a %s sandbox: %w", s.box.Mode, errNoKeeper)
 	}
-	s.notes = append(s.notes, fmt.Sprintf("The command ran without its %s sandbox: %v.", s.box.Mode, why))
+	s.notes = append(s.notes, fmt.Sprintf("The command ran without its %s sandbox: %v.", s.box.Mode, errNoKeeper))
 	s.box, s.plan = nil, sandbox.Plan{}
 	return nil
 }

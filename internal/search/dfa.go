@@ -7,12 +7,14 @@ import (
 	"unsafe"
 )
 
-// dfa turns a program into a table state by state, as the text asks for it. It stops at the first place where some match
-// ends: which lines match is all that a search wants to know, and package regexp tells the rest for lines that are shown.
+// dfa turns a program into a table state by state, as the text asks for it. It stops at the first place where some
+// match ends: which lines match is all that a search wants to know, and package regexp tells the rest for lines that
+// are shown.
 //
 // A state is a set of instructions together with what is known of the byte before, as far as an assertion in the set
-// asks. Assertions are decided when the next byte is seen. States are numbered in steps of 256 from ordinary on, so that a
-// state plus a byte is an index; the table grows up to maxStates and is then begun anew. One goroutine uses a dfa.
+// asks. Assertions are decided when the next byte is seen. States are numbered in steps of 256 from ordinary on, so
+// that a state plus a byte is an index; the table grows up to maxStates and is then begun again. One goroutine uses a
+// dfa.
 type dfa struct {
 	p     *program
 	crlf  bool // the end of a line may also be before its "\r"
@@ -147,7 +149,7 @@ func at(base unsafe.Pointer, s uint32, c byte) uint32 {
 // number is a state's place in the lists.
 func number(s uint32) uint32 { return (s - ordinary) >> 8 }
 
-// step computes the transition of a state on a byte. When the table is full it is begun anew and *s is renumbered.
+// step computes the transition of a state on a byte. When the table is full it is begun again and *s is renumbered.
 func (d *dfa) step(s *uint32, c byte) uint32 {
 	if d.spent > d.allowed {
 		return stuck

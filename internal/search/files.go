@@ -21,9 +21,10 @@ const (
 
 // FilesRequest asks for files by name.
 type FilesRequest struct {
-	Scope // the Paths must be folders
-	// Pattern matches paths relative to the folder a walk begins in, or absolute ones below it: "*", "?", classes, braces,
-	// and "**" for any number of folders. A name that has such characters in it is found too. Empty finds all.
+	Scope // the Paths must be directories
+	// Pattern matches paths relative to the directory a walk begins in, or absolute ones below it: "*", "?", classes,
+	// braces, and "**" for any number of directories. A name that has such characters in it is found too. Empty finds
+	// all.
 	Pattern string
 	// Case says whether case counts in Pattern; Smart is Insensitive here.
 	Case Case
@@ -45,7 +46,7 @@ type Found struct {
 	ModTime time.Time // set with Newest only
 }
 
-// Files lists files. Links to files are listed, links to folders neither listed nor followed.
+// Files lists files. Links to files are listed, links to directories neither listed nor followed.
 func Files(ctx context.Context, req FilesRequest) (*FilesResult, error) {
 	res := &FilesResult{}
 	f, err := newFilter(req.Globs, req.Types)
@@ -89,7 +90,7 @@ func Files(ctx context.Context, req FilesRequest) (*FilesResult, error) {
 	return res, res.conclude(ctx, timed, w.stop.Load())
 }
 
-// relative turns an absolute pattern into one relative to the folder it lies in.
+// relative turns an absolute pattern into one relative to the directory it is in.
 func (r *FilesRequest) relative() string {
 	pattern := filepath.ToSlash(r.Pattern)
 	for _, p := range r.Paths {
@@ -170,7 +171,7 @@ func (l *lister) visit(at *spot, name []byte, k kind) {
 func (l *lister) done() { slices.SortFunc(l.heap, l.req.compare) }
 
 func (l *lister) named(path string) error {
-	return fmt.Errorf("list files of %s: it is a file; give the folder it is in", path)
+	return fmt.Errorf("list files of %s: not a directory. Use the directory that the file is in", path)
 }
 
 func (l *lister) up(i int) {

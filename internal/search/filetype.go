@@ -84,7 +84,7 @@ var fileTypes = map[string]string{
 	"zig":        "*.zig",
 }
 
-// otherNames are the ways in which people also write the types.
+// otherNames are the ways in which users also write the types.
 var otherNames = map[string]string{
 	"bash": "sh", "shell": "sh", "zsh": "sh", "c++": "cpp", "cxx": "cpp", "csharp": "cs", "c#": "cs", "golang": "go", "h": "c",
 	"javascript": "js", "jsx": "js", "md": "markdown", "python": "py", "rb": "ruby", "rs": "rust", "terraform": "tf", "typescript": "ts",

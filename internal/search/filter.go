@@ -48,7 +48,7 @@ func (f *filter) file(dir, name string) bool {
 	return anyMatch(f.include, dir, name) && anyMatch(f.types, dir, name) && !someMatch(f.exclude, dir, name)
 }
 
-// folder tells whether anything inside a folder may be wanted.
+// folder tells whether anything inside a directory may be wanted.
 func (f *filter) folder(dir, name string) bool {
 	if someMatch(f.exclude, dir, name) {
 		return false

@@ -51,7 +51,7 @@ func (f *finder) start(data []byte) {
 	}
 }
 
-// line finds the first line of data at or after i, where a line begins, that matches. It lies in data[from:to], without
+// line finds the first line of data at or after i, where a line begins, that matches. It is in data[from:to], without
 // its end; from is -1 when there is none.
 func (f *finder) line(data []byte, i int) (from, to int) {
 	for i < len(data) {

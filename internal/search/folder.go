@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// kind is what an entry of a folder is.
+// kind is what an entry of a directory is.
 type kind uint8
 
 const (
@@ -18,24 +18,24 @@ const (
 	other // devices, sockets, pipes: never searched
 )
 
-// folder is an open folder. The walk knows no more of the operating system than this.
+// folder is an open directory. The walk knows no more of the operating system than this.
 type folder interface {
 	// list reads all entries but "." and "..", unsorted.
 	list(into *listing) error
 	// open opens a regular file inside, without following a link of that name and without waiting.
 	open(s *scratch, name []byte) (io.ReadCloser, error)
-	// enter opens a folder inside, without following a link of that name.
+	// enter opens a directory inside, without following a link of that name.
 	enter(name string) (folder, error)
 	// stat describes an entry; follow asks for what a link leads to.
 	stat(name []byte, follow bool) (kind, time.Time, error)
 	close()
 }
 
-// errSkip says that a folder is not a place to search, such as /proc met on the way.
+// errSkip says that a directory is not a place to search, such as /proc met on the way.
 var errSkip = errors.New("a pseudo file system; name it to search it")
 
-// listing holds the entries of a folder. The names end in a NUL byte, which the kernel wants, and lie in one buffer that
-// is used again.
+// listing contains the entries of a directory. The names end in a NUL byte, which the kernel requires, and share one
+// buffer that is used again.
 type listing struct {
 	names   []byte
 	entries []entry

@@ -10,15 +10,15 @@ import (
 )
 
 // linuxFolder is an open descriptor. Files are opened relative to it, so that the kernel does not walk the path again and
-// nobody can exchange a folder above for a link meanwhile.
+// no directory above can be replaced with a link meanwhile.
 type linuxFolder struct {
 	fd     int
 	device uint64
 	solid  bool // a short read is the end of a file here
 }
 
-// openFolder opens a folder by its path: the one at which a walk begins, where links are followed and any file system will
-// do because a person named it, or one met on the way.
+// openFolder opens a directory by its path: the start of a walk, where links are followed and any file system is allowed
+// because the user or the model named it, or one below it.
 func openFolder(path string, named bool) (folder, error) {
 	flags := unix.O_DIRECTORY
 	if !named {
@@ -36,7 +36,7 @@ func openFolder(path string, named bool) (folder, error) {
 	return f, nil
 }
 
-// identify finds out what kind of file system the folder is on, from its parent when that is on the same.
+// identify finds out what kind of file system the directory is on, from its parent when that is on the same.
 func (f *linuxFolder) identify(parent *linuxFolder) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(f.fd, &st); err != nil {

@@ -5,5 +5,5 @@ package search
 // rawFile is of use on Linux only.
 type rawFile struct{}
 
-// openFolder opens a folder by its path.
+// openFolder opens a directory by its path.
 func openFolder(path string, _ bool) (folder, error) { return openPortable(path, true) }

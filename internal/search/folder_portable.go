@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// portableFolder reads folders with package os. It is what other systems than Linux use; on Linux tests compare it with
-// the fast one.
+// portableFolder reads directories with package os. It is what other systems than Linux use; on Linux tests compare it
+// with the fast one.
 type portableFolder struct{ path string }
 
 func openPortable(path string, _ bool) (folder, error) {

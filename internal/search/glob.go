@@ -8,9 +8,9 @@ import (
 	"github.com/adze-dev/adze/internal/ignore"
 )
 
-// glob is a compiled pattern for paths relative to the folder of a search, with forward slashes: "*", "?", classes,
-// braces, and "**" for any number of folders. A bracket is also taken literally, so that "app/[id]/page.tsx" finds the file
-// of that name.
+// glob is a compiled pattern for paths relative to the directory of a search, with forward slashes: "*", "?", classes,
+// braces, and "**" for any number of directories. A bracket is also taken literally, so that "app/[id]/page.tsx" finds
+// the file of that name.
 type glob struct {
 	source string
 	ways   []way
@@ -94,7 +94,7 @@ func (g *glob) add(pattern string) {
 	g.ways = append(g.ways, w)
 }
 
-// match tells whether the entry of that name in the folder dir (relative, "" for the top) matches.
+// match tells whether the entry of that name in the directory dir (relative, "" for the top) matches.
 func (g *glob) match(dir, name string) bool {
 	path := ""
 	for i := range g.ways {
@@ -119,7 +119,7 @@ func (g *glob) match(dir, name string) bool {
 	return false
 }
 
-// reaches tells whether anything in the folder dir, at any depth, could match.
+// reaches tells whether anything in the directory dir, at any depth, could match.
 func (g *glob) reaches(dir string) bool {
 	for i := range g.ways {
 		if g.ways[i].reaches(dir, g.fold) {

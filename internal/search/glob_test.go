@@ -40,7 +40,7 @@ func slowGlob(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(b.String() + "$")
 }
 
-// TestGlobAgainstSlow also holds that a folder in which something matches is never passed over.
+// TestGlobAgainstSlow also holds that a directory in which something matches is never passed over.
 func TestGlobAgainstSlow(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	atoms := []string{"a", "B", "ab", "*", "**", "?", "a*", "*b", "*.go", "a.go", "x?y", "**", "a**b"}

@@ -166,7 +166,7 @@ func (g *grepper) fill(have, size int) (int, error) {
 	return have, nil
 }
 
-// first is called at the first match of a file, in the first buffer or a later one; it tells whether to go on.
+// first is called at the first match of a file, in the first buffer or a later one; it reports whether to continue.
 func (g *grepper) first(head []byte) bool {
 	if isBinary(head) {
 		g.binary = true
@@ -215,7 +215,7 @@ func (g *grepper) lines(n int) error {
 	}
 }
 
-// linesOf searches whole lines and tells whether to go on with the file.
+// linesOf searches whole lines and reports whether to continue with the file.
 func (g *grepper) linesOf(data []byte, i int, head bool) bool {
 	g.find.start(data)
 	for i < len(data) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A search that ends early must close the folders it held open for their children.
+// A search that ends early must close the directories it held open for their children.
 func TestNoDescriptorIsLeft(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("descriptors are counted in /proc")

@@ -3,9 +3,9 @@ package search
 import "bytes"
 
 // longLine searches a line that does not fit into the buffer: the DFA goes over it piece by piece and carries its state
-// along, so that a match is found wherever it lies and the line is never held whole. What the DFA is not sure about is
-// decided by what is near, so that an assertion next to a character beyond ASCII may be taken to hold at the edge of a
-// piece. It returns the bytes of the next line that are in the buffer, at its beginning.
+// along, so that a match is found anywhere and the line is never in memory as a whole. What the DFA is not sure about is
+// decided by what is near, so that an assertion next to a character beyond ASCII may be taken to match at the edge
+// of a piece. It returns the bytes of the next line that are in the buffer, at its beginning.
 func (g *grepper) longLine(n, from int) (int, error) {
 	if g.take.on {
 		g.take.countTo(g.buf[:n], from)
@@ -82,7 +82,7 @@ func (g *grepper) nextLine(data []byte, end int) (int, error) {
 	return g.fill(copy(g.buf, data[end:]), len(g.buf))
 }
 
-// confirmLong decides, by what is near, about a match in a line that is too long to be asked about as a whole.
+// confirmLong checks a match in a line that is too long to be searched again as a whole, by the text around it.
 func (g *grepper) confirmLong(data []byte, at int) bool {
 	near := data[max(0, at-window):min(len(data), at+window)]
 	return !g.find.p.prog.high || isASCII(near) || g.find.full(near)
@@ -90,7 +90,7 @@ func (g *grepper) confirmLong(data []byte, at int) bool {
 
 const window = 32 << 10
 
-// takeLong takes what lies around the match.
+// takeLong takes the text around the match.
 func (g *grepper) takeLong(data []byte, at, passed int) {
 	t := &g.take
 	if t.count == 0 && !g.first(nil) {

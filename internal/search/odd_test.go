@@ -74,7 +74,7 @@ func TestDeepTree(t *testing.T) {
 	if err := os.WriteFile(p+"/f", []byte("foo"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// Every folder of the way down has a second child, so that more folders wait for theirs than are held open.
+	// Every directory of the way down has a second child, so that more directories wait for theirs than are held open.
 	for p := top + "/d"; len(p) < len(top)+800; p += "/d" {
 		if err := os.MkdirAll(p+"/c/x", 0o755); err != nil {
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func runAsNobody(t *testing.T, top string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The test binary lies in a folder that only its owner can enter.
+	// The test binary lies in a directory that only its owner can enter.
 	own := filepath.Join(top, "test")
 	data, err := os.ReadFile(exe)
 	if err != nil {

@@ -24,7 +24,7 @@ type Query struct {
 	Pattern    string
 	Fixed      bool // the pattern is plain text
 	Case       Case
-	Multiline  bool // a match may span lines; otherwise it lies within one
+	Multiline  bool // a match may span lines; otherwise it is within one
 	DotNewline bool // with Multiline: "." matches line ends too
 }
 
@@ -43,7 +43,7 @@ type Pattern struct {
 	resume    *regexp.Regexp // finds a match after the first byte of a text, which is there for ^ and \b to look back at
 }
 
-// Compile reads a query. Its errors say what to write instead, for a model as well as for a person.
+// Compile reads a query. Its errors say what to write instead, for models and users.
 func Compile(q Query) (*Pattern, error) {
 	p := &Pattern{multiline: q.Multiline}
 	source := q.Pattern
@@ -91,7 +91,7 @@ func Compile(q Query) (*Pattern, error) {
 	return p, nil
 }
 
-// Find tells where the first match lies in a text, for showing it; ok is false when there is none.
+// Find returns where the first match in a text is, for display; ok is false if there is none.
 func (p *Pattern) Find(text string) (start, end int, ok bool) {
 	loc := p.full.FindStringIndex(text)
 	if loc == nil {

@@ -6,8 +6,8 @@ import (
 )
 
 // program is a regular expression as a nondeterministic machine over bytes. It is exact on ASCII; a byte of 0x80 and above
-// stands for any part of any such character that a class holds, so that the machine may find too much but never too
-// little, and a line that has such bytes is asked about again with package regexp.
+// stands for any part of any such character in a class, so that the machine may find too much but never too little, and
+// a line with such bytes is checked again with package regexp.
 type program struct {
 	insts []inst
 	start uint32

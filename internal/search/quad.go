@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// quad runs the DFA over four parts of a buffer at once. One step of a DFA must wait for the step before, which leaves the
-// processor idle most of the time; four that do not depend on each other fill it. That is possible because no match
-// crosses a line, so that each part can begin anew at a line.
+// quad runs the DFA over four parts of a buffer at once. One step of a DFA must wait for the step before, which leaves
+// the processor idle most of the time; four that do not depend on each other fill it. That is possible because no match
+// crosses a line, so that each part can begin again at a line.
 type quad struct {
 	state [4]uint32
 	at    [4]int
@@ -19,7 +19,7 @@ type quad struct {
 const minQuad = 2 << 10
 
 // candidates finds a place in every line of data that seems to match, in order, with the last line's end counted as a
-// line end. It gives up, with false, when the table had to be begun anew or is too costly.
+// line end. It gives up, with false, when the table had to be begun again or is too costly.
 func (d *dfa) candidates(q *quad, data []byte, into []int) ([]int, bool) {
 	resets := d.resets
 	begin := 0
@@ -84,8 +84,8 @@ func (q *quad) lockstep(table []uint32, data []byte, n int) int {
 	return n - i
 }
 
-// special takes one step in each part, whatever it may be; false when the table was begun anew, which forgets the states
-// of the other parts.
+// special takes one step in each part, whatever it may be; false when the table was begun again, which forgets the
+// states of the other parts.
 func (d *dfa) special(q *quad, data []byte) bool {
 	resets := d.resets
 	for k := range 4 {

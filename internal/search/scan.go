@@ -64,9 +64,9 @@ type cursor struct {
 	pairAt int  // offset of its first byte in text
 	single bool // look for the one byte
 	usual  bool // what single is for a new text
-	tries  int  // places looked at in vain since reset
+	tries  int  // places without a match since reset
 
-	// The first eight bytes of the text as a word, where it ends before them, and its case bits: most places are told by them.
+	// The first eight bytes of the text as a word, where it ends before them, and its case bits: they decide most places.
 	head, mask, caseBits uint64
 }
 

@@ -1,15 +1,16 @@
-// Package search finds lines and files under folders, honouring ignore files, as fast as the disk cache allows.
+// Package search finds lines and files under directories, honouring ignore files, as fast as the disk cache allows.
 //
 //	p, err := search.Compile(search.Query{Pattern: `func \w+Error\(`})
 //	res, err := search.Grep(ctx, search.GrepRequest{Scope: search.Scope{Paths: []string{"/home/me/app"}}, Pattern: p})
 //	for _, f := range res.Files { for _, l := range f.Lines { fmt.Println(f.Path, l.Number, l.Text) } }
 //
-// Ignored trees are never entered, ".git" never, links are not followed, and what an AI ignore file refuses is not looked
-// at whatever the options say. Totals count everything, also what a limit leaves out; a search that could not finish says
-// so in Incomplete. Memory is bounded by the number of workers, the limit and the number of folders not yet visited, not
-// by the size of files.
+// Ignored trees are never entered, ".git" never, links are not followed, and what an AI ignore file refuses is not
+// looked at whatever the options say. Totals count everything, also what a limit leaves out; a search that could not
+// finish says so in Incomplete. Memory is bounded by the number of workers, the limit and the number of directories not
+// yet visited, not by the size of files.
 //
-// It knows nothing of tools or models; package builtin turns its answers into text. It builds no index and changes nothing.
+// It knows nothing of tools or models; package builtin turns its answers into text. It builds no index and changes
+// nothing.
 //
 // How it is fast:
 //
@@ -31,17 +32,17 @@ import (
 
 // Scope says where to search.
 type Scope struct {
-	// Paths are absolute files or folders. Links in them are followed, and results carry the path they lead to. What is named
-	// is searched even when git ignores it, with a note.
+	// Paths are absolute files or directories. Links in them are followed, and results carry the path they lead to.
+	// What is named is searched even when git ignores it, with a note.
 	Paths []string
 	// Rules decide what is ignored; nil makes rules whose roots are the Paths.
 	Rules *ignore.Rules
 	// NoIgnore lifts git's rules. What AI ignore files refuse stays refused.
 	NoIgnore bool
-	// SkipHidden leaves out files and folders whose name begins with a dot.
+	// SkipHidden leaves out files and directories whose name begins with a dot.
 	SkipHidden bool
-	// Globs narrow the search to matching paths, relative to the folder it begins in; one with a leading "!" leaves out. One
-	// without a slash is for the last element of a path at any depth.
+	// Globs narrow the search to matching paths, relative to the directory it begins in; one with a leading "!" leaves
+	// out. One without a slash is for the last element of a path at any depth.
 	Globs []string
 	// Types narrow the search to kinds of files, see Types.
 	Types []string
@@ -60,8 +61,8 @@ type Incomplete string
 
 const (
 	Complete  Incomplete = ""
-	TimedOut  Incomplete = "the time was up"
-	Cancelled Incomplete = "it was cancelled"
+	TimedOut  Incomplete = "it timed out"
+	Cancelled Incomplete = "it was canceled"
 	Enough    Incomplete = "enough was found"
 )
 
@@ -78,14 +79,14 @@ func (p Problem) Unwrap() error { return p.Err }
 
 // Summary tells how a search went, beside what it found.
 type Summary struct {
-	Incomplete Incomplete // not empty: there may be more than is told
+	Incomplete Incomplete // not empty: there may be more results
 	Seen       int        // files looked at, after ignore rules and filters
-	Ignored    int        // files and folders left out because of git's rules
-	Refused    int        // files and folders that AI ignore files protect
+	Ignored    int        // files and directories left out because of git's rules
+	Refused    int        // files and directories that AI ignore files protect
 	Withheld   int        // files with matches that were not told of
-	Unreadable int        // files and folders that could not be read
+	Unreadable int        // files and directories that could not be read
 	Problems   []Problem  // some of these
-	Notes      []string   // what the caller should know, such as that a named folder is git-ignored
+	Notes      []string   // what the caller should know, such as that a named directory is git-ignored
 }
 
 const maxProblems = 20

@@ -37,7 +37,7 @@ func (f *finder) span(data []byte, i int, first bool) (start, end int) {
 }
 
 // lead is span for an expression whose matches begin with a literal: the DFA runs from where the literal is for as long as
-// a match may be under way, and then goes on to the next place.
+// a match may be under way, and then continues at the next place.
 func (f *finder) lead(data []byte, i int, first bool) (start, end int) {
 	for {
 		if i = f.leads.next(data, i); i < 0 {

@@ -30,7 +30,7 @@ func (g *grepper) spans(n int) error {
 		if !more || g.eof || g.c.walk.stop.Load() {
 			return nil
 		}
-		// Begin the next window at the line in which the search is to go on, with its context.
+		// Begin the next window at the line in which the search continues, with its context.
 		keep := bytes.LastIndexByte(data[:min(done, n)], '\n') + 1
 		if keep == 0 {
 			keep = min(done, n) // a line longer than half the window
@@ -46,7 +46,7 @@ func (g *grepper) spans(n int) error {
 	}
 }
 
-// spansOf takes the matches that begin before edge, and tells where to go on and whether to.
+// spansOf takes the matches that begin before edge, and returns where to continue and whether to.
 func (g *grepper) spansOf(data []byte, i, edge int, first bool) (done int, more bool) {
 	g.find.start(data)
 	for i < edge && !g.c.walk.stop.Load() {

@@ -81,7 +81,7 @@ var advice = map[string]string{
 	`\X`:   `\X is not supported: use . for a character`,
 }
 
-// refuse finds what the engine does not have before the parser says so in words that help nobody.
+// refuse finds unsupported syntax first, since the parser's own errors don't help.
 func refuse(pattern string) error {
 	quantified := false // the token before was a quantifier, so that "+" after it would make it possessive
 	for _, t := range tokens(pattern) {

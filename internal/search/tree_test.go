@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// tree writes files given as "path" → content; a path that ends in a slash is a folder, "-> x" a link.
+// tree writes files given as "path" → content; a path that ends in a slash is a directory, "-> x" a link.
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())

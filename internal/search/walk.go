@@ -26,16 +26,16 @@ type visitor interface {
 	named(path string) error
 }
 
-// spot is a folder being visited. It stays open while jobs refer to it: files of it, or folders inside that are to be opened
-// from it.
+// spot is a directory being visited. It stays open while jobs refer to it: files of it, or directories inside that are
+// to be opened from it.
 type spot struct {
 	folder folder
 	rules  *ignore.Dir
-	base   int // length of the path of the folder the walk began in
+	base   int // length of the path of the directory the walk began in
 	users  atomic.Int32
 }
 
-// occupy makes a spot of an open folder, with one user.
+// occupy makes a spot of an open directory, with one user.
 func (w *walk) occupy(f folder, rules *ignore.Dir, base int) *spot {
 	s := &spot{folder: f, rules: rules, base: base}
 	s.users.Store(1)
@@ -43,7 +43,7 @@ func (w *walk) occupy(f folder, rules *ignore.Dir, base int) *spot {
 	return s
 }
 
-// leave ends a use; the last one closes the folder.
+// leave ends a use; the last one closes the directory.
 func (w *walk) leave(s *spot) {
 	if s.users.Add(-1) == 0 {
 		s.folder.close()
@@ -51,7 +51,7 @@ func (w *walk) leave(s *spot) {
 	}
 }
 
-// path is the folder's absolute path with forward slashes and none at its end.
+// path is the directory's absolute path with forward slashes and none at its end.
 func (s *spot) path() string { return strings.TrimSuffix(s.rules.Path(), "/") }
 
 // rel is the path relative to where the walk began.
@@ -68,18 +68,18 @@ func (s *spot) file(name []byte) string {
 	return filepath.FromSlash(s.path() + "/" + string(name))
 }
 
-// walk visits all files of a scope with several workers, which share a stack of folders: the last one found is visited
-// first, while its names are fresh in the kernel's cache.
+// walk visits all files of a scope with several workers, which share a stack of directories: the last one found is
+// visited first, while its names are fresh in the kernel's cache.
 type walk struct {
 	scope  *Scope
 	filter *filter
 	links  bool // links to files are visited too
 	heavy  bool // a visit is worth sharing: it opens the file
 	open   func(path string, named bool) (folder, error)
-	named  map[string]bool // the folders the walk begins in, when there are several
+	named  map[string]bool // the directories the walk begins in, when there are several
 
 	stop atomic.Bool
-	live atomic.Int32 // folders held open
+	live atomic.Int32 // directories held open
 
 	mu      sync.Mutex
 	wake    *sync.Cond
@@ -89,17 +89,17 @@ type walk struct {
 	hungry  atomic.Bool // a worker waits for work
 }
 
-// job is a folder to visit, or a share of the files of one.
+// job is a directory to visit, or a share of the files of one.
 type job struct {
 	parent *spot // nil: open by path
 	name   string
 	rules  *ignore.Dir // of the parent
 	base   int
-	files  *listing // with at: files of that folder
+	files  *listing // with at: files of that directory
 	at     *spot
 }
 
-// maxLive bounds the folders held open for their children; beyond it those are opened by path.
+// maxLive bounds the directories held open for their children; beyond it those are opened by path.
 const maxLive = 192
 
 func newWalk(s *Scope, f *filter) *walk {
@@ -200,7 +200,7 @@ func (w *walk) begin(first *worker, rules *ignore.Rules, path string) error {
 		return first.visitor.named(path)
 	}
 	if !st.IsDir() {
-		return fmt.Errorf("search %s: neither a regular file nor a folder", path)
+		return fmt.Errorf("search %s: not a regular file or directory", path)
 	}
 	f, err := w.open(path, true)
 	if err != nil {
@@ -240,7 +240,7 @@ func (w *walk) abandon() {
 	w.stack = nil
 }
 
-// path is the folder to visit.
+// path is the directory to visit.
 func (j *job) path() string {
 	if j.at != nil {
 		return j.at.path()
@@ -264,7 +264,7 @@ func (w *walk) take() (job, bool) {
 		}
 		w.idle++
 		if w.idle == w.workers {
-			w.wake.Broadcast() // all wait, so nobody will find more; idle stays full and the others leave too
+			w.wake.Broadcast() // all wait, so none will find more; idle stays full and the others leave too
 			return job{}, false
 		}
 		w.hungry.Store(true)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a caller withholds is counted and nothing else of it is told, totals included.
+// Files that a caller withholds are counted, and nothing else of them is in the result, totals included.
 func TestWithhold(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.txt", ".env"} {

@@ -30,7 +30,7 @@ func (k *worker) loop() {
 	}
 }
 
-// enter opens and visits a folder.
+// enter opens and visits a directory.
 func (k *worker) enter(j job) {
 	at := j.at
 	if at == nil {
@@ -68,7 +68,7 @@ func (k *worker) openJob(j job) (folder, error) {
 	return f, err
 }
 
-// sort tells the entries of a folder apart: folders go to the stack, files stay in k.files.
+// sort tells the entries of a directory apart: directories go to the stack, files stay in k.files.
 func (k *worker) sort(at *spot) {
 	k.files, k.jobs = k.files[:0], k.jobs[:0]
 	rel := at.rel()
@@ -125,7 +125,7 @@ func (k *worker) allowed(at *spot, name string, kd kind) bool {
 	return false
 }
 
-// visitAll visits files of one folder; when another worker has nothing to do it gets half of those left.
+// visitAll visits files of one directory; when another worker has nothing to do it gets half of those left.
 func (k *worker) visitAll(at *spot, names *listing, files []entry) {
 	for i := 0; i < len(files); i++ {
 		if k.walk.stop.Load() {
@@ -139,7 +139,7 @@ func (k *worker) visitAll(at *spot, names *listing, files []entry) {
 	}
 }
 
-// share puts files of a folder on the stack and tells how many.
+// share puts files of a directory on the stack and tells how many.
 func (k *worker) share(at *spot, names *listing, files []entry) int {
 	copied := &listing{}
 	for _, e := range files {

@@ -36,8 +36,8 @@ type approvals struct {
 // maxApprovals is how many are kept, the newest.
 const maxApprovals = 1000
 
-// Asking lets a user be asked by ask: what has changed of a tool since they allowed it is shown first, and what they
-// allow for good is remembered.
+// Asking wraps ask: it first shows what has changed of a tool since the user approved it, and saves approvals that the
+// user wants to keep.
 func (s *Session) Asking(ask tool.Asker) tool.Asker {
 	a := &approvals{path: filepath.Join(s.Folder.MCPState(), "approved.json")}
 	return func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {

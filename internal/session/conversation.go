@@ -19,47 +19,47 @@ type ConversationOptions struct {
 	Model   model.Model
 	Limits  agent.Limits
 	History []model.Message                 // what was said before
-	Observe func(agent.Event)               // is told what happens; nil: nobody
-	Below   func(agent.Member, agent.Event) // is told what subagents do, several at a time; nil: nobody
+	Observe func(agent.Event)               // receives all events; may be nil
+	Below   func(agent.Member, agent.Event) // receives the events of subagents, concurrently; may be nil
 }
 
 // Conversation is a model at work with the session's tools, and the crew that it delegates to.
 type Conversation struct {
-	agent *agent.Agent
-	crew  *agent.Crew
-	shelf *agent.Catalog
-	wall  time.Duration
-	renew func() // a context file has changed
+	agent   *agent.Agent
+	crew    *agent.Crew
+	catalog *agent.Catalog
+	wall    time.Duration
+	renew   func() // a context file has changed
 }
 
-// Converse begins the session's conversation, and ends one that was before. Sub-agents may name models of their own if
-// the session's is the one that talks.
+// Converse starts the session's conversation and ends the previous one. Subagents may name models of their own if the
+// conversation uses the session's model.
 func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversation {
 	if s.talk != nil {
 		s.talk.crew.Close()
 	}
-	c := &Conversation{shelf: s.Outside.newCatalog(t.Model.Name()), wall: t.Limits.Wall}
+	c := &Conversation{catalog: s.Outside.newCatalog(t.Model.Name()), wall: t.Limits.Wall}
 	budget := &agent.Budget{Turns: t.Limits.Turns}
 	c.agent = agent.New(agent.Options{
-		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: t.History, System: s.system(), Observe: t.Observe, Catalog: c.shelf,
+		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: t.History, System: s.system(), Observe: t.Observe, Catalog: c.catalog,
 		News: func() []string { return append(s.tools.News(), c.crew.News()...) },
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
-		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.shelf,
+		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.catalog,
 	})
 	c.renew = func() { c.agent.SetSystem(s.system()) }
 	s.talk = c
 	return c
 }
 
-// system is what every model of the session is told first.
+// system is the system prompt of every model of the session.
 func (s *Session) system() string {
 	extra := s.Definitions.Memory().Text
 	if s.Policy.Mode() == permission.Plan {
 		extra += "\n" + planText + s.planEnd()
 	}
-	return agent.SystemPrompt(agent.Surroundings{Workspace: s.Folder.Path, Date: time.Now(), NoUser: !s.env.Person, Extra: extra})
+	return agent.SystemPrompt(agent.Surroundings{Workspace: s.Folder.Path, Date: time.Now(), NoUser: !s.env.HasUser, Extra: extra})
 }
 
 // planEnd is what a model does with its plan. Without a user to approve it, the plan is the answer.
@@ -70,8 +70,7 @@ func (s *Session) planEnd() string {
 	return "reply with the full plan."
 }
 
-// Run runs a prompt, and goes on while subagents in the background still have something to report: all of it in the
-// time there is.
+// Run runs a prompt, and continues while background subagents still have something to report, within the time limit.
 func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
 	if c.wall > 0 {
 		var cancel context.CancelFunc

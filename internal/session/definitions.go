@@ -33,7 +33,7 @@ func readDefinitions(f Folder, trusted bool, names []string) *Definitions {
 		d.skills = append(d.skills, builtin.Skill{Name: s.Name, Description: s.Description, Dir: s.Dir, Load: s.Read})
 	}
 	if out := d.places.LeftOut(); len(out) > 0 {
-		f.env.tell(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review them with 'adze trust'.", f.Path, strings.Join(out, ", ")))
+		f.env.tell(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path, strings.Join(out, ", ")))
 	}
 	for _, n := range append(notes, more...) {
 		f.env.tell(fmt.Sprint(n))
@@ -41,7 +41,7 @@ func readDefinitions(f Folder, trusted bool, names []string) *Definitions {
 	return d
 }
 
-// TaskTypes are the sorts of subagents that the model is told of.
+// TaskTypes are the types of subagents that the model can choose from.
 func (d *Definitions) TaskTypes() []builtin.TaskType {
 	var types []builtin.TaskType
 	for _, r := range agent.AllRoles(d.Roles) {

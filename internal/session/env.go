@@ -6,18 +6,20 @@ import (
 	"github.com/adze-dev/adze/builtin"
 )
 
-// Env is all that a session may know of the world around it.
+// Env is a session's environment.
 type Env struct {
 	Getenv  func(string) string
 	Environ []string       // for commands; nil: this process's
 	Helper  builtin.Helper // keeps commands from escaping
 	Home    string         // of the user
 	Version string
-	// Person reports whether a user is there who can be asked.
-	Person bool
-	// Tell tells the user what they should know, in a line without an end; nil: nobody is told.
+	// HasUser reports whether a user is there who can be asked.
+	HasUser bool
+	// Hurry is closed when the user doesn't want to wait at the end of the session; nil: they wait.
+	Hurry <-chan struct{}
+	// Tell shows the user a notice, without a newline at the end; nil: notices are dropped.
 	Tell func(note string)
-	// Show gives the user an address that they must open in a browser; nil: nobody can.
+	// Show shows the user a URL to open in a browser; nil: that isn't possible.
 	Show func(address string) error
 }
 
@@ -27,7 +29,7 @@ func (env Env) tell(note string) {
 	}
 }
 
-// variable looks a variable of the environment up.
+// variable looks up an environment variable.
 func (env Env) variable(name string) (string, bool) {
 	if v := env.Getenv(name); v != "" {
 		return v, true

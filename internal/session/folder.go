@@ -53,7 +53,7 @@ func (f Folder) Settings(flags ...settings.Flag) (s *settings.Settings, trusted 
 		s, err = settings.Load(src)
 		return s, true, err
 	case state == trust.Changed:
-		f.env.warn("the settings of %s changed since you trusted them. Review them with 'adze trust'.", f.Path)
+		f.env.warn("the settings of %s changed since you trusted them. Review with 'adze trust'.", f.Path)
 	}
 	return s, false, nil
 }
@@ -75,14 +75,14 @@ func (f Folder) tellNotes(s *settings.Settings) {
 		if n == 1 {
 			things = "1 setting"
 		}
-		f.env.warn("%s isn't trusted: ignoring %s. Review them with 'adze trust'.", f.Path, things)
+		f.env.warn("%s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path, things)
 	}
 }
 
 // Trust is the store of the user's trusted projects.
 func (f Folder) Trust() *trust.Store { return trust.Open(f.Home) }
 
-// places are where definitions lie.
+// places are the directories of definitions.
 func (f Folder) places(trusted bool) contextfiles.Places {
 	user := []string{f.Home}
 	if f.env.Home != "" {

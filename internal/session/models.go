@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 
@@ -41,6 +42,7 @@ type Models struct {
 
 	mu     sync.Mutex
 	main   closer
+	where  string // the main model's server
 	others map[string]closer
 }
 
@@ -51,12 +53,20 @@ func (m *Models) Open(ctx context.Context) (model.Model, error) {
 	if m.main != nil {
 		return m.main, nil
 	}
-	opened, err := openModel(ctx, m.env, m.settings.Model.Name)
+	opened, where, err := openModel(ctx, m.env, m.settings.Model.Name)
 	if err != nil {
 		return nil, err
 	}
-	m.main = opened
+	m.main, m.where = opened, where
 	return opened, nil
+}
+
+// Where is the URL of the configured model's server, without credentials, and how Adze knows it: "URL", "URL, auto-detected"
+// or, if nothing was sent to it, "URL, not tested". It is empty before Open.
+func (m *Models) Where() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.where
 }
 
 // current is the configured model, where it was opened.
@@ -79,7 +89,7 @@ func (m *Models) named(ctx context.Context, name string) (model.Model, error) {
 	if other, ok := m.others[name]; ok {
 		return other, nil
 	}
-	opened, err := openModel(ctx, m.env, name)
+	opened, _, err := openModel(ctx, m.env, name)
 	if err != nil {
 		return nil, err
 	}
@@ -109,23 +119,37 @@ func (m *Models) close() {
 	}
 }
 
-// openModel opens a model by its name; without one it is that of the environment.
-func openModel(ctx context.Context, env Env, name string) (closer, error) {
+// openModel opens a model by its name, or the one that the environment names, and returns its server for [Models.Where].
+func openModel(ctx context.Context, env Env, name string) (closer, string, error) {
 	o := openai.Options{
 		BaseURL: env.Getenv("OPENAI_BASE_URL"),
 		Key:     env.Getenv("OPENAI_API_KEY"),
 		Model:   cmp.Or(name, env.Getenv("OPENAI_MODEL")),
 	}
+	how := ""
 	if o.BaseURL == "" && o.Key == "" {
 		var first string
 		if o.BaseURL, first = localModel(ctx, env); o.BaseURL == "" {
-			return nil, errorf(ErrModel, noModel)
+			return nil, "", errorf(ErrModel, noModel)
 		}
 		o.Model = cmp.Or(o.Model, first)
 		env.tell(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(o.Model), o.BaseURL))
+		how = ", auto-detected"
 	}
 	if o.BaseURL == "" && o.Model == "" {
-		return nil, errorf(ErrModel, "OPENAI_API_KEY is set, but no model is selected\nSet OPENAI_MODEL or use --model.")
+		return nil, "", errorf(ErrModel, "OPENAI_API_KEY is set, but no model is selected\nSet OPENAI_MODEL or use --model.")
 	}
-	return openai.Open(ctx, o)
+	if how == "" && o.Model != "" {
+		how = ", not tested"
+	}
+	m, err := openai.Open(ctx, o)
+	if err != nil {
+		return nil, "", err
+	}
+	where := ""
+	if u, err := url.Parse(cmp.Or(o.BaseURL, openai.DefaultBaseURL)); err == nil {
+		u.User, u.RawQuery = nil, ""
+		where = u.String() + how
+	}
+	return m, where, nil
 }

@@ -16,14 +16,27 @@ import (
 )
 
 // discoveryWait is how long a command waits for all external tools together: a little longer than a discovery command
-// may take, so that the message in the end is why it failed. An MCP server may take longer to start, and its tools are
-// there when it answers: nobody waits for that, except who asks for this server.
+// may take, so that the message in the end is why it failed. An MCP server may take longer to start; its tools appear
+// when it answers, and only a call for this server waits for it.
 const discoveryWait = 10*time.Second + 300*time.Millisecond
 
 // Untrusted is the error of a server that only an untrusted project configures.
 const Untrusted = "this project isn't trusted; run adze trust"
 
-// Outside is the tools of a session that come from elsewhere. There are none until it is connected.
+// Problem is a configuration of external tools that can't be used.
+type Problem struct {
+	Server string // the MCP server; empty: none in particular
+	Text   string
+}
+
+func (p Problem) String() string {
+	if p.Server == "" {
+		return p.Text
+	}
+	return "MCP server " + p.Server + ": " + p.Text
+}
+
+// Outside is the external tools of a session. There are none until it is connected.
 type Outside struct {
 	env      Env
 	folder   Folder
@@ -34,7 +47,7 @@ type Outside struct {
 	settling  sync.Mutex // calls may wait at the same time
 	connected bool
 	servers   *discover.Servers // nil: there are none
-	problems  []string          // of configurations that cannot be read
+	problems  []Problem         // of configurations that cannot be used
 	command   *discovery        // nil: there is none
 	until     time.Time
 	told      bool
@@ -53,14 +66,22 @@ func (o *Outside) connect() {
 	if o.connected {
 		return
 	}
-	if o.settings.Tools.DiscoveryCommand != "" && !o.nested() {
+	servers, problems := configured(o.env, o.settings.MCP)
+	switch {
+	case o.settings.Tools.DiscoveryCommand == "":
+	case o.nested():
+		problems = append(problems, Problem{Text: "the tool discovery command is skipped: " + startedByAdze})
+	default:
 		o.command = o.discover()
 	}
-	o.begin(configured(o.env, o.settings.MCP))
+	o.begin(servers, problems)
 }
 
-// nested reports whether this Adze was started by another one as an MCP server. It starts nothing itself then: what
-// starts it may be what it would start.
+// startedByAdze is why a nested Adze uses no external tools.
+const startedByAdze = "another Adze started this one (" + discover.Nested + " is set)"
+
+// nested reports whether another Adze started this one for external tools. This one uses none: its settings may start it
+// again.
 func (o *Outside) nested() bool { return o.env.Getenv(discover.Nested) != "" }
 
 // ConnectServers is Connect for MCP servers alone.
@@ -78,12 +99,12 @@ func (o *Outside) ConnectOne(alias string) error {
 	one := maps.Clone(all)
 	maps.DeleteFunc(one, func(other string, _ discover.Server) bool { return other != alias })
 	o.one = alias
-	o.begin(one, slices.DeleteFunc(problems, func(p string) bool { return !strings.HasPrefix(p, "MCP server "+alias+": ") }))
+	o.begin(one, slices.DeleteFunc(problems, func(p Problem) bool { return p.Server != alias }))
 	if o.servers != nil {
 		return nil
 	}
 	if len(o.problems) > 0 {
-		return errors.New(o.problems[0])
+		return errors.New(o.problems[0].String())
 	}
 	return o.Find(alias)
 }
@@ -91,7 +112,7 @@ func (o *Outside) ConnectOne(alias string) error {
 // Find is an error that says why there is no such MCP server; nil: there is one, which may not have been started.
 func (o *Outside) Find(alias string) error {
 	all, problems := configured(o.env, o.settings.MCP)
-	if _, ok := all[alias]; ok || slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, "MCP server "+alias+": ") }) {
+	if _, ok := all[alias]; ok || slices.ContainsFunc(problems, func(p Problem) bool { return p.Server == alias }) {
 		return nil
 	}
 	for _, item := range WithheldServers(o.settings) {
@@ -110,34 +131,36 @@ func (o *Outside) Find(alias string) error {
 }
 
 // Configured are the names of the MCP servers that there are, and what is wrong with others.
-func (o *Outside) Configured() (aliases, problems []string) {
+func (o *Outside) Configured() (aliases []string, problems []Problem) {
 	all, problems := configured(o.env, o.settings.MCP)
 	return slices.Sorted(maps.Keys(all)), problems
 }
 
 // begin opens the servers, if there are any.
-func (o *Outside) begin(servers map[string]discover.Server, problems []string) {
+func (o *Outside) begin(servers map[string]discover.Server, problems []Problem) {
 	o.connected, o.until, o.problems = true, time.Now().Add(discoveryWait), problems
 	if len(servers) == 0 {
 		return
 	}
 	if o.nested() {
-		o.problems = append(o.problems, "MCP servers are skipped: an MCP client started this Adze ("+discover.Nested+" is set)")
+		for _, alias := range slices.Sorted(maps.Keys(servers)) {
+			o.problems = append(o.problems, Problem{alias, "skipped: " + startedByAdze})
+		}
 		return
 	}
 	o.servers = discover.Open(servers, discover.Options{
 		Registry: o.executor.Registry, Dir: o.folder.Path, State: o.folder.MCPState(), Environ: o.env.Environ, Version: o.env.Version,
-		OpenURL: o.env.Show, Sample: o.sample,
+		OpenURL: o.env.Show, Sample: o.sample, Hurry: o.env.Hurry,
 	})
 	o.executor.Policy = trusting(o.executor.Policy, o.servers.Trusted)
 }
 
-// Settle waits for the external tools that are still on their way, and tells once what failed. Nothing here stops
-// the run: it goes on with the tools that are there.
+// Settle waits for the external tools that are still starting, and reports once what failed. The run continues with the
+// tools that are there.
 func (o *Outside) Settle(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).Wait) }
 
-// WaitLikely is Settle for a user who waits for an answer: a server that kept them waiting in vain is not waited for
-// again.
+// WaitLikely is Settle for a user who waits for an answer: it doesn't wait for a server that timed out
+// before.
 func (o *Outside) WaitLikely(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).WaitLikely) }
 
 func (o *Outside) settleWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) {
@@ -209,7 +232,10 @@ func (o *Outside) Wait(ctx context.Context) []string {
 }
 
 func (o *Outside) waitWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) []string {
-	problems := slices.Clone(o.problems)
+	var problems []string
+	for _, p := range o.problems {
+		problems = append(problems, p.String())
+	}
 	if o.one != "" && o.servers != nil {
 		if err := o.servers.WaitFor(ctx, o.one); err != nil {
 			problems = append(problems, fmt.Sprintf("MCP server %s: %v", o.one, err))
@@ -248,8 +274,8 @@ func (o *Outside) List() []discover.Status {
 	return o.servers.List()
 }
 
-// Problems are what is wrong with configurations that cannot be read.
-func (o *Outside) Problems() []string { return o.problems }
+// Problems are the configurations of external tools that can't be used.
+func (o *Outside) Problems() []Problem { return o.problems }
 
 // close ends all that was started.
 func (o *Outside) close() {
@@ -258,7 +284,7 @@ func (o *Outside) close() {
 	}
 	if o.servers != nil {
 		if names := o.servers.Installing(); len(names) > 0 {
-			o.env.tell("waiting up to 10 s for MCP servers that are still being installed: " + tool.Visible(strings.Join(names, ", ")))
+			o.env.tell("waiting up to 10 s for MCP servers that are still being installed: " + tool.Visible(strings.Join(names, ", ")) + "\nPress Ctrl-C to stop them.")
 		}
 		o.servers.Close()
 	}

@@ -25,7 +25,7 @@ func Canonical(path string) string {
 	return filepath.Join(Canonical(parent), filepath.Base(path))
 }
 
-// included are the further directories that settings name. One that is not there is told, and stops nothing.
+// included are the further directories in settings. A missing one is reported and skipped.
 func (f Folder) included(s *settings.Settings) []string {
 	var dirs []string
 	for _, e := range s.Context.IncludeDirectories {

@@ -38,7 +38,7 @@ func Denied(s *settings.Settings) []settings.Entry {
 	return slices.Concat(s.Permissions.Deny, s.Tools.Exclude)
 }
 
-// setMode changes the approval mode and has open questions judged anew.
+// setMode changes the approval mode and has open questions judged again.
 func (s *Session) setMode(mode string) error {
 	m, err := permission.ParseMode(mode)
 	if err != nil {
@@ -58,8 +58,8 @@ func (s *Session) narrow(mode string) (tool.Policy, error) {
 	return permission.New(s.world, m).Judge, nil
 }
 
-// nobody is the asker of a non-interactive session. It denies every call that requires approval.
-func (s *Session) nobody(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+// denyAll is the asker of a non-interactive session. It denies every call that requires approval.
+func (s *Session) denyAll(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 	return tool.Decision{}, tool.Unapproved(r, why, "this session is non-interactive", s.Policy.Flags(r)...)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// A server that the user trusts is not asked about, and gains nothing against what forbids or asks by rule.
+// Tools of a trusted server need no approval, unless a deny or ask rule matches.
 func TestTrustedServersRunUnasked(t *testing.T) {
 	world := permission.World{Roots: []string{"/app"}, Home: "/home/me"}
 	for _, c := range []struct {
@@ -27,7 +27,7 @@ func TestTrustedServersRunUnasked(t *testing.T) {
 		{"ask rule", "mcp:ours", permission.Default, []string{"mcp__ours"}, nil, false, tool.Ask},
 		{"ask rule in yolo", "mcp:ours", permission.Yolo, []string{"mcp__ours"}, nil, false, tool.Ask},
 		{"deny rule", "mcp:ours", permission.Default, nil, []string{"mcp__ours"}, false, tool.Deny},
-		{"only a person", "mcp:ours", permission.Default, nil, nil, true, tool.Ask},
+		{"only a user", "mcp:ours", permission.Default, nil, nil, true, tool.Ask},
 	} {
 		rules, _, err := permission.ParseRules(nil, c.ask, c.deny)
 		if err != nil {
@@ -102,7 +102,7 @@ func denialOf(t *testing.T, mode permission.Mode, rules [2][]string, access tool
 				Run: func(context.Context, *tool.Live) (tool.Result, error) { return tool.TextResult("done"), nil }}, nil
 		},
 	})
-	x := &tool.Executor{Registry: tool.NewRegistry(do), Policy: s.Policy.Judge, Ask: s.nobody}
+	x := &tool.Executor{Registry: tool.NewRegistry(do), Policy: s.Policy.Judge, Ask: s.denyAll}
 	b := x.Batch(t.Context())
 	b.Add(tool.Call{Name: "do", Args: []byte("{}")})
 	return b.Wait()[0]

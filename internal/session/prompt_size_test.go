@@ -11,7 +11,7 @@ import (
 
 // What every turn carries is paid for with every turn: the system prompt and all declarations together.
 func TestWhatEveryTurnCarriesIsSmall(t *testing.T) {
-	s, err := Open(Env{Person: true, Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: Canonical(t.TempDir())})
+	s, err := Open(Env{HasUser: true, Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: Canonical(t.TempDir())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,15 +35,15 @@ func TestWhatEveryTurnCarriesIsSmall(t *testing.T) {
 	}
 }
 
-// Without a user, the model learns that nobody answers.
+// Without a user, the system prompt says that the session is non-interactive.
 func TestSystemPromptWithoutAUser(t *testing.T) {
 	for _, user := range []bool{true, false} {
-		s, err := Open(Env{Person: user, Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: Canonical(t.TempDir())})
+		s, err := Open(Env{HasUser: user, Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: Canonical(t.TempDir())})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if said := strings.Contains(s.system(), "This session is non-interactive: nobody can answer questions or approve calls."); said == user {
+		if said := strings.Contains(s.system(), "This session is non-interactive: no user can answer questions or approve calls."); said == user {
 			t.Errorf("with a user %v: non-interactive %v", user, said)
 		}
 	}

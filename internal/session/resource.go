@@ -74,8 +74,8 @@ func withoutPunctuation(uri string, known func(string) bool) string {
 	return shorter
 }
 
-// attachResources reads the resources that the user's prompt names. What they hold is told to be data: whoever wrote
-// it is not the one who asks.
+// attachResources reads the resources that the user's prompt names. Their content is marked as data: it is not the user's
+// text.
 func (s *Session) attachResources(ctx context.Context, prompt string) []model.Part {
 	if !strings.Contains(prompt, "@") {
 		return nil
@@ -105,7 +105,7 @@ func (s *Session) attachResources(ctx context.Context, prompt string) []model.Pa
 	return parts
 }
 
-// readResource reads a resource, unless a rule is against it. The user has named it, so that is not asked about.
+// readResource reads a resource, unless a rule denies it. The user named it, so it needs no approval.
 func (s *Session) readResource(ctx context.Context, r resource) ([]tool.Part, error) {
 	if r.server == "" {
 		name, _, _ := strings.Cut(r.text[1:], ":")

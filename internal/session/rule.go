@@ -12,7 +12,7 @@ import (
 // nothing to trust, stays trusted with the new rule; in another project a saved rule would be ignored, and SaveRule fails.
 func (f Folder) SaveRule(scope Scope, offer string) (string, error) {
 	if scope == ForProject {
-		before, err := f.Wants()
+		before, err := f.Requests()
 		if err != nil {
 			return "", err
 		}
@@ -30,7 +30,7 @@ func (f Folder) SaveRule(scope Scope, offer string) (string, error) {
 	if err != nil || scope != ForProject {
 		return path, err
 	}
-	after, err := f.Wants()
+	after, err := f.Requests()
 	if err != nil {
 		return "", err
 	}

@@ -11,13 +11,13 @@ import (
 )
 
 // configured are the servers that settings name, with the values of variables filled in, and what is wrong with others.
-func configured(env Env, set settings.MCP) (servers map[string]discover.Server, problems []string) {
+func configured(env Env, set settings.MCP) (servers map[string]discover.Server, problems []Problem) {
 	servers = map[string]discover.Server{}
 	for _, alias := range slices.Sorted(maps.Keys(set.Servers)) {
 		written := set.Servers[alias]
 		var server discover.Server
 		if err := json.Unmarshal(written.JSON, &server); err != nil {
-			problems = append(problems, fmt.Sprintf("MCP server %s: %s: %s", alias, written.From, discover.Misread(err)))
+			problems = append(problems, Problem{alias, fmt.Sprintf("%s: %s", written.From, discover.Misread(err))})
 			continue
 		}
 		servers[alias] = server.Expand(env.variable)
@@ -27,9 +27,9 @@ func configured(env Env, set settings.MCP) (servers map[string]discover.Server, 
 		_, taken := servers["mcp"]
 		switch {
 		case err != nil:
-			problems = append(problems, fmt.Sprintf("MCP server mcp: %v", err))
+			problems = append(problems, Problem{"mcp", err.Error()})
 		case taken:
-			problems = append(problems, "mcp.mcpServerCommand is ignored: mcpServers has a server named mcp")
+			problems = append(problems, Problem{Text: "mcp.mcpServerCommand is ignored: mcpServers has a server named mcp"})
 		case len(words) > 0:
 			servers["mcp"] = discover.Server{Command: words[0], Args: words[1:]}.Expand(env.variable)
 		}

@@ -45,6 +45,8 @@ type Session struct {
 	long  results
 	out   func(tool.Declaration) bool // the tools that settings exclude
 	talk  *Conversation               // nil: there is none yet
+
+	warnsAll bool
 }
 
 // Options are what a session is opened with. Only Dir must be given.
@@ -55,17 +57,19 @@ type Options struct {
 	Flags   []settings.Flag // settings that the user gave for this run
 	// SingleCall is for a session of one call: an existing file counts as read, and tools need no conversation.
 	SingleCall bool
-	// Sampling lets MCP servers ask the session's model. Before it is opened they are told that there is none.
+	// Sampling lets MCP servers ask the session's model. Until it is opened, such requests fail.
 	Sampling bool
+	// AllWarnings reports every ignored setting and rule, not only the first ten.
+	AllWarnings bool
 }
 
-// Open reads the settings and makes the tools and the policy. It starts nothing from outside.
+// Open reads the settings and makes the tools and the policy. It starts no external tools.
 func Open(env Env, o Options) (*Session, error) {
 	folder, err := env.Folder(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{ID: NewID(), Folder: folder, env: env}
+	s := &Session{ID: NewID(), Folder: folder, env: env, warnsAll: o.AllWarnings}
 	trusted := false
 	if s.Settings, trusted, err = folder.Settings(o.Flags...); err != nil {
 		return nil, err
@@ -95,7 +99,7 @@ func Open(env Env, o Options) (*Session, error) {
 	s.Executor = &tool.Executor{
 		Registry: s.registry(o.SingleCall),
 		Policy:   s.Policy.Judge,
-		Ask:      s.nobody,
+		Ask:      s.denyAll,
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
 		Spill:    s.long.save,
 	}
@@ -143,7 +147,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 	return builtin.Options{
 		Dir: dirs[0], AddDirs: dirs[1:], State: s.Folder.Home, AllRead: o.SingleCall, Sandbox: s.Folder.sandbox(s.Settings.Tools, dirs),
 		Helper: s.env.Helper, Environ: s.env.Environ, PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output,
-		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.setMode, Person: s.env.Person, Session: true, Exclude: s.out,
+		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.setMode, HasUser: s.env.HasUser, Session: true, Exclude: s.out,
 		FindTools: s.findTools, Task: s.delegate, Tasks: backgroundTasks{s}, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
 		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),
 		Remembered: func(string) {
@@ -162,7 +166,7 @@ func (s *Session) Close() error {
 	s.Models.close()
 	s.Outside.close()
 	err := errors.Join(s.tools.Close(), s.long.Close())
-	// What earlier sessions left is cleaned up here, at the end: nobody waits for it at the start.
+	// What earlier sessions left is cleaned up here, at the end, so that a start doesn't wait for it.
 	_ = spill.Clean(s.Folder.Home, time.Now(), spill.Age)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/nearest"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -35,16 +36,13 @@ const maxWarnings = 10
 
 func (s *Session) warnAll(texts []string) {
 	for i, text := range texts {
-		if i == maxWarnings {
+		if i == maxWarnings && !s.warnsAll {
 			s.env.warn("%d more like this; adze doctor lists them", len(texts)-i)
 			return
 		}
 		s.env.warn("%s", text)
 	}
 }
-
-// UnknownSetting describes a key that Adze doesn't know: `unknown setting "permision". Did you mean "permissions"?`.
-func UnknownSetting(u settings.UnknownKey) string { return unknownSetting(u, settings.Names()) }
 
 // unknownSetting describes an unknown key. In Qwen Code's own files it is "" for keys that have nothing to do with what
 // Adze does, such as the theme.
@@ -74,20 +72,19 @@ func siblings(key string, names []string) []string {
 // qwenKeys are settings of Qwen Code that change what an agent does, and that Adze doesn't have.
 var qwenKeys = []string{"hooks", "disableAllHooks", "modelProviders", "env", "extensions"}
 
-// didYouMean suggests the closest name, or nothing.
+// didYouMean suggests the closest name, or nothing. Of a nested key, only the last part is compared.
 func didYouMean(name string, names []string) string {
-	best, least := "", max(2, len(name)/3)+1
-	last := name[strings.LastIndexByte(name, '.')+1:]
-	for _, n := range names {
-		d := tool.Distance(strings.ToLower(last), strings.ToLower(n[strings.LastIndexByte(n, '.')+1:]))
-		if d < least && d < len(last) {
-			best, least = n, d
-		}
+	last := func(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
+	full, lasts := map[string]string{}, make([]string, len(names))
+	for i, n := range names {
+		lasts[i] = last(n)
+		full[lasts[i]] = n
 	}
-	if best == "" {
+	near := nearest.Names(last(name), lasts)
+	if len(near) != 1 {
 		return ""
 	}
-	return fmt.Sprintf(" Did you mean %q?", best)
+	return fmt.Sprintf(" Did you mean %q?", full[near[0]])
 }
 
 // qwenFiles are files and directories that Qwen Code would use and Adze doesn't.

@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// webFetch is how web_fetch reaches out. What would open something and cannot be read opens nothing, and is told.
+// webFetch are the options of web_fetch. An invalid entry that would allow a host is reported and ignored.
 func (s *Session) webFetch() builtin.WebFetch {
 	w := builtin.WebFetch{Proxy: http.ProxyFromEnvironment, Extract: s.Models.extract, Save: s.long.named}
 	for _, e := range s.Settings.Web.AllowPrivateHosts {

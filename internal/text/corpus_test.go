@@ -1,6 +1,6 @@
 package text
 
-// corpus holds short and long pieces as people write them, with the encoding
+// corpus holds short and long pieces as users write them, with the encoding
 // that they would be saved in. Written for this test.
 var corpus = []struct {
 	enc  Encoding

@@ -84,7 +84,7 @@ func (d *Document) LineEnds() LineEnds {
 }
 
 // Describe says in a few words what is unusual about the text on disk, for
-// people: "gbk, CRLF line ends". UTF-8 with LF gives nothing.
+// users: "gbk, CRLF line ends". UTF-8 with LF gives nothing.
 func (d *Document) Describe() string {
 	return describe(d.Encoding, d.BOM, d.LineEnds())
 }

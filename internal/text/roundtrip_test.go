@@ -109,7 +109,7 @@ func TestEditKeepsOtherBytes(t *testing.T) {
 		next, err := d.Replace(Edit{a, b, text})
 		if err != nil {
 			var cannot *UnencodableError
-			if !errors.As(err, &cannot) && !strings.Contains(err.Error(), "beside bytes") {
+			if !errors.As(err, &cannot) && !strings.Contains(err.Error(), "next to bytes") {
 				t.Fatal(err)
 			}
 			return

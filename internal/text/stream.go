@@ -165,7 +165,7 @@ func (l *lineReader) index(b []byte) int {
 	}
 }
 
-// count goes on when nothing more is wanted but the number of lines.
+// count continues when only the number of lines is needed.
 func (l *lineReader) count(b []byte) {
 	if l.unit == 1 {
 		l.line += bytes.Count(b, l.newline)

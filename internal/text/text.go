@@ -131,7 +131,7 @@ type UnencodableError struct {
 
 func (e *UnencodableError) Error() string {
 	if e.Char == utf8.RuneError {
-		return fmt.Sprintf("line %d, column %d: U+FFFD stands for a byte that could not be decoded as %s, and it is not clear which byte is meant; leave that part of the line out of the change",
+		return fmt.Sprintf("line %d, column %d: U+FFFD replaces a byte that isn't valid %s, and it is not clear which one. Exclude that part of the line from the change",
 			e.At.Line, e.At.Column, e.Encoding)
 	}
 	return fmt.Sprintf("line %d, column %d: the character %q (U+%04X) cannot be written in the file's encoding %s",

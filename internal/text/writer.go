@@ -29,7 +29,7 @@ func (w *writer) keepTo(offset int) error {
 	return nil
 }
 
-// skipTo goes on to an offset of the shown text.
+// skipTo continues at an offset of the shown text.
 func (w *writer) skipTo(offset int) error {
 	if offset < len(w.doc.Text) && !utf8.RuneStart(w.doc.Text[offset]) {
 		return fmt.Errorf("edit at byte %d: that is inside a character", offset)
@@ -269,7 +269,7 @@ func (w *writer) finish(body []byte, want string) (*Document, error) {
 		return nil, err
 	}
 	if next.Text != want && joinLines(next.Text) != joinLines(want) {
-		return nil, fmt.Errorf("the change cannot be written in %s: it stands beside bytes that mean nothing in that encoding and would join with them; leave a character between", w.doc.Encoding)
+		return nil, fmt.Errorf("the change can't be written as %s: it is next to bytes that aren't valid in that encoding and would combine with them. Keep a character in between", w.doc.Encoding)
 	}
 	return next, nil
 }

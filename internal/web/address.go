@@ -18,7 +18,7 @@ func blocks(pairs ...string) []block {
 	return bs
 }
 
-// reserved4 are the IPv4 ranges that nobody on the Internet answers from (IANA's special-purpose registry), and the
+// reserved4 are the IPv4 ranges without hosts on the Internet (IANA's special-purpose registry), and the
 // addresses in public ranges at which clouds answer their own machines.
 var reserved4 = blocks(
 	"0.0.0.0/8", "unspecified",
@@ -39,7 +39,7 @@ var reserved4 = blocks(
 	"240.0.0.0/4", "reserved or broadcast",
 )
 
-// reserved6 are the special ranges inside 2000::/3. All that lies outside it is not public to begin with.
+// reserved6 are the special ranges inside 2000::/3. Everything outside it is not public.
 var reserved6 = blocks(
 	"2001::/23", "reserved for protocols (Teredo among them)",
 	"2001:db8::/32", "for documentation",

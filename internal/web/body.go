@@ -90,7 +90,7 @@ func decoded(resp *http.Response) (io.Reader, error) {
 		return body, nil
 	case "gzip", "x-gzip":
 		if head, _ := body.Peek(2); string(head) != "\x1f\x8b" {
-			return body, nil // a header that lies
+			return body, nil // a wrong header
 		}
 		r, err := gzip.NewReader(body)
 		if err != nil {

@@ -72,7 +72,7 @@ func (p *Page) encoding() string {
 	case validUTF8(p.Body, p.Incomplete != ""):
 		return "utf-8" // text of any other encoding is not valid UTF-8 by chance
 	case declared == "utf-8":
-		return "" // it lies
+		return "" // it is wrong
 	case declared == "replacement":
 		return "utf-8"
 	}
@@ -99,7 +99,7 @@ func validUTF8(b []byte, cut bool) bool {
 // sample is how many bytes a guess is made from.
 const sample = 64 << 10
 
-// guessed is the encoding of bytes that nobody has told, or somebody wrongly; "" if it may as well be UTF-8.
+// guessed is the encoding of bytes without a declared encoding, or with a wrong one; "" if it may as well be UTF-8.
 func guessed(body []byte) string {
 	odd := bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
 	from := max(odd-1000, 0)

@@ -148,8 +148,8 @@ func (c *Client) follow(ctx context.Context, t Target, f Format, upgraded bool) 
 	}
 }
 
-// sameServer reports whether a redirect stays where a person has agreed to: the same host and port, and never from https
-// to http.
+// sameServer reports whether a redirect stays on the approved server: the same host and port, and never from https to
+// http.
 func sameServer(from, to Target) bool {
 	if from.host != to.host {
 		return false

@@ -167,7 +167,7 @@ func TestAllowPrivate(t *testing.T) {
 	for _, c := range []struct {
 		allow, url, dials string
 	}{
-		{"localhost:8080", "http://localhost:8080/", "error"}, // nobody knows its address
+		{"localhost:8080", "http://localhost:8080/", "error"}, // its address is unknown
 		{"127.0.0.1:8080", "http://127.0.0.1:8080/", "127.0.0.1:8080"},
 		{"127.0.0.1:8080", "http://0x7f.1:8080/", "127.0.0.1:8080"},
 		{"127.0.0.1:8080", "http://127.0.0.1:8081/", "refused"},

@@ -81,7 +81,7 @@ func (p *Page) Name() string {
 	return name
 }
 
-// excerpt is the beginning of the text, in one line. Of a page for browsers it is what people would read: its source
+// excerpt is the beginning of the text, in one line. Of a page for browsers it is what users would read: its source
 // begins with pages of other things.
 func (p *Page) excerpt(ctx context.Context) string {
 	if strings.ContainsRune(string(p.Body[:min(len(p.Body), 512)]), 0) {

@@ -13,7 +13,7 @@ import (
 	xproxy "golang.org/x/net/proxy"
 )
 
-// proxy is a proxy that the person has set.
+// proxy is a proxy that the user has set.
 type proxy struct{ url *url.URL }
 
 // ProxyError says that a proxy did not make a connection.
@@ -55,7 +55,7 @@ func (p *proxy) address() string {
 	return net.JoinHostPort(p.url.Hostname(), port)
 }
 
-// tunnel asks a proxy for a connection to an address. The proxy itself is dialled unchecked: the person has set it.
+// tunnel asks a proxy for a connection to an address. The proxy itself is dialed unchecked: the user has set it.
 func (c *Client) tunnel(ctx context.Context, p *proxy, address string) (net.Conn, error) {
 	conn, err := c.tunnelled(ctx, p, address)
 	if err != nil {

@@ -179,7 +179,7 @@ func (t Target) withScheme(scheme string) Target {
 // usualPort reports whether the URL names no port of its own.
 func (t Target) usualPort() bool { return t.port == defaultPort(t.scheme()) }
 
-// Raw is where the text of a file shown on a page of GitHub lies; any other target is itself.
+// Raw is the URL of the raw file that a page of GitHub shows; any other target is itself.
 func (t Target) Raw() Target {
 	if t.host.name != "github.com" || !t.usualPort() {
 		return t

@@ -27,13 +27,13 @@ import (
 // Options says how a Client reaches out. The zero value is what an ordinary session wants.
 type Options struct {
 	// AllowPrivate are hosts that may be reached wherever they are: "host" for every port of it, or "host:port". A
-	// name among them opens no cloud metadata; the address itself must be named for that. Only the person's own
+	// name among them opens no cloud metadata; the address itself must be named for that. Only the user's own
 	// settings may fill it.
 	AllowPrivate []string
 	// Proxy says which proxy a request goes through, such as [http.ProxyFromEnvironment]; nil: none. The proxy itself
-	// may be anywhere, since the person chose it.
+	// may be anywhere, since the user chose it.
 	Proxy func(*http.Request) (*url.URL, error)
-	// UserAgent is what servers are told; a default if empty.
+	// UserAgent is sent to servers; a default if empty.
 	UserAgent string
 	// Timeout is how long a fetch may take as a whole; 60 s if 0.
 	Timeout time.Duration

@@ -30,9 +30,9 @@ func checkName(name string) error {
 	case name == "":
 		return &NameError{}
 	case strings.ContainsRune(name, 0):
-		return &NameError{Name: name, Problem: "holds a NUL byte, which no file name can"}
+		return &NameError{Name: name, Problem: "contains a NUL byte"}
 	case strings.ContainsAny(name, "\n\r"):
-		return &NameError{Name: name, Problem: "holds a line break; name one file without it"}
+		return &NameError{Name: name, Problem: "contains a line break"}
 	case !utf8.ValidString(name):
 		return &NameError{Name: name, Problem: "is not valid UTF-8"}
 	}

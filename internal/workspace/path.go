@@ -16,7 +16,7 @@ import (
 type Path struct {
 	Abs    string // absolute, links resolved, the name as the disk spells it
 	Rel    string // for display: below the project, else Abs
-	Root   string // the root it lies in; empty outside
+	Root   string // the root it is in; empty outside
 	Given  string // as it came
 	Exists bool   // when it was resolved
 }
@@ -30,12 +30,12 @@ var ErrLoop = realpath.ErrLoop
 // NotRegularError says that a path holds something other than a regular file.
 type NotRegularError = nofollow.NotRegularError
 
-// Inside reports whether the path lies in a root.
+// Inside reports whether the path is in a root.
 func (p Path) Inside() bool { return p.Root != "" }
 
 func (p Path) String() string { return p.Rel }
 
-// Open opens a regular file for reading; a folder, FIFO, socket or device is a
+// Open opens a regular file for reading; a directory, FIFO, socket or device is a
 // *NotRegularError at once.
 func (p Path) Open() (*os.File, error) { return nofollow.Open(p.Abs) }
 
@@ -48,10 +48,10 @@ func (p Path) Stat() (fs.FileInfo, error) {
 	return info, err
 }
 
-// ReadDir lists a folder in the order of names. Links in it are listed as such.
+// ReadDir lists a directory in the order of names. Links in it are listed as such.
 func (p Path) ReadDir() ([]fs.DirEntry, error) { return nofollow.ReadDir(p.Abs) }
 
-// OpenDir opens a folder to work beneath: os.Root follows no link out of it.
+// OpenDir opens a directory to work beneath: os.Root follows no link out of it.
 func (p Path) OpenDir() (*os.Root, error) { return nofollow.OpenDir(p.Abs) }
 
 // Join names something below the path without looking at the disk; the result

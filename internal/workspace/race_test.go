@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/atomicfile"
 )
 
-// While a folder is swapped for a link that leads outside, again and again,
+// While a directory is swapped for a link that leads outside, again and again,
 // nothing outside is ever read or written through a path that was checked.
 func TestNoWayOutThroughSwappedFolder(t *testing.T) {
 	dir := tree(t, "app/sub/file", "out/file")

@@ -16,7 +16,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d-%d", r.First, r.Last)
 }
 
-// Lines writes ranges for people: "1-20, 35". More than a few are cut.
+// Lines writes ranges for users: "1-20, 35". More than a few are cut.
 func Lines(rs []Range) string {
 	const shown = 20
 	var b strings.Builder

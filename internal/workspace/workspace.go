@@ -1,15 +1,15 @@
-// Package workspace knows the folders a session works in: it turns a name from
-// a model into one canonical path, says whether that lies inside, opens it
-// without following any link that the check did not see, and remembers what
-// was read.
+// Package workspace knows the directories of a session: it turns a name from
+// a model into one canonical path, reports whether that is inside, opens it
+// without following any link that the check did not see, and records what was
+// read.
 //
 //	ws, err := workspace.Open("/home/me/app")
 //	p, err := ws.Resolve("/home/me/app/main.go")
 //	if !p.Inside() { … policy decides … }
 //	f, err := p.Open()
 //
-// It asks nobody and refuses nothing for lying outside: package permission
-// judges Path.Abs (package names holds the name rules). Ignore files are read
+// It doesn't ask for approval or deny paths outside: package permission
+// judges Path.Abs (package names has the name rules). Ignore files are read
 // by package ignore, text by package text.
 package workspace
 
@@ -25,14 +25,14 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
-// Workspace is a list of folders; the first is the project. It is safe for
+// Workspace is a list of directories; the first is the project. It is safe for
 // concurrent use.
 type Workspace struct {
 	mu    sync.RWMutex
 	roots []string
 }
 
-// Open makes a workspace of existing folders; the first is the project. Links
+// Open makes a workspace of existing directories; the first is the project. Links
 // in the roots are resolved once, here.
 func Open(roots ...string) (*Workspace, error) {
 	if len(roots) == 0 {
@@ -47,7 +47,7 @@ func Open(roots ...string) (*Workspace, error) {
 	return w, nil
 }
 
-// Imagine is a workspace of one folder that need not exist, for calls that are judged and never run.
+// Imagine is a workspace of one directory that need not exist, for calls that are judged and never run.
 func Imagine(root string) (*Workspace, error) {
 	real, _, err := realpath.Resolve(root)
 	if err != nil {
@@ -56,7 +56,7 @@ func Imagine(root string) (*Workspace, error) {
 	return &Workspace{roots: []string{real}}, nil
 }
 
-// AddRoot adds a folder. One that is already a root is not added again.
+// AddRoot adds a directory. One that is already a root is not added again.
 func (w *Workspace) AddRoot(dir string) error {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *Workspace) Roots() []string {
 func (w *Workspace) Project() string { return w.Roots()[0] }
 
 // Resolve makes name canonical. The path need not exist: what is absent is kept
-// below its nearest existing folder, and a dangling link leads to where it
+// below its nearest existing directory, and a dangling link leads to where it
 // points. Lying outside the roots is no error. A name that cannot be meant is a
 // *NameError.
 func (w *Workspace) Resolve(name string) (Path, error) {

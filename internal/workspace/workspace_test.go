@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tree makes files ("a/b": content), folders ("a/") and links ("a -> b").
+// tree makes files ("a/b": content), directories ("a/") and links ("a -> b").
 func tree(t *testing.T, entries ...string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -80,7 +80,7 @@ func checkDeclaration(t *testing.T, tl tool.Tool) {
 	}
 }
 
-// trial is a tool, and a folder with the try's files in it.
+// trial is a tool, and a directory with the try's files in it.
 type trial struct {
 	t    *testing.T
 	try  Try
@@ -119,7 +119,7 @@ func start(t *testing.T, build func(string) tool.Tool, try Try) *trial {
 	return c
 }
 
-// expand puts the folder into JSON in the place of $WORK.
+// expand puts the directory into JSON in the place of $WORK.
 func expand(args, dir string) json.RawMessage {
 	quoted, _ := json.Marshal(dir)
 	return json.RawMessage(strings.ReplaceAll(args, "$WORK", strings.Trim(string(quoted), `"`)))
@@ -259,7 +259,7 @@ func declared(access []tool.Access, path string) bool {
 			return true
 		case strings.HasSuffix(a.Target, "/") && strings.HasPrefix(path+"/", a.Target):
 			return true
-		case strings.HasPrefix(a.Target, path+"/"): // a folder made on the way
+		case strings.HasPrefix(a.Target, path+"/"): // a directory made on the way
 			return true
 		}
 	}

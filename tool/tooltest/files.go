@@ -55,7 +55,7 @@ func (s *story) doFile(verb, rest string, not bool) error {
 		}
 		return os.Chmod(s.path(words[1]), os.FileMode(mode))
 	}
-	return fmt.Errorf("there is no command %s", verb)
+	return fmt.Errorf("unknown command %s", verb)
 }
 
 // unescape reads a text with the escapes of a Go string.

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// files is what lies in a folder: mode and content of everything, by relative path.
+// files is the content of a directory: mode and content of everything, by relative path.
 type files map[string]string
 
 func snapshot(t *testing.T, dir string) files {

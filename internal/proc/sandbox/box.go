@@ -177,6 +177,11 @@ func (b *Box) Encode() []byte {
 			str(v)
 		}
 	}
+	out = binary.AppendUvarint(out, uint64(len(b.spec.Pins)))
+	for path, id := range b.spec.Pins {
+		str(path)
+		out = binary.AppendUvarint(binary.AppendUvarint(out, id.Dev), id.Ino)
+	}
 	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits), byte(b.plan.Layers), byte(b.plan.LandlockABI))
 }
 
@@ -187,6 +192,31 @@ func bits(flags ...bool) (b byte) {
 		}
 	}
 	return b
+}
+
+// decodePins reads the pins that Encode has written, and returns what follows.
+func decodePins(in []byte) (pins map[string]ID, rest []byte, ok bool) {
+	number := func() (n uint64) {
+		n, k := binary.Uvarint(in)
+		if ok = ok && k > 0; ok {
+			in = in[k:]
+		}
+		return n
+	}
+	ok = true
+	for n := number(); ok && n > 0; n-- {
+		size := number()
+		if !ok || size > uint64(len(in)) {
+			return nil, nil, false
+		}
+		path := string(in[:size])
+		in = in[size:]
+		if pins == nil {
+			pins = map[string]ID{}
+		}
+		pins[path] = ID{Dev: number(), Ino: number()}
+	}
+	return pins, in, ok
 }
 
 // DecodeBox reads what Encode has written.
@@ -226,7 +256,7 @@ func DecodeBox(in []byte) (*Box, error) {
 			return nil, bad
 		}
 	}
-	if len(in) != 3 {
+	if b.spec.Pins, in, ok = decodePins(in); !ok || len(in) != 3 {
 		return nil, bad
 	}
 	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects, &b.plan.LandlockUnix, &b.plan.Limits} {

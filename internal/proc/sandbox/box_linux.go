@@ -11,13 +11,13 @@ import (
 
 // onLinux is what a box is made of here.
 type onLinux struct {
-	write   []string // see writable
-	held    []*placeholder
-	watched []string
-	rules   []rule
-	covers  *covers // of hidden files
-
-	terminals bool // the command has pseudoterminals of its own
+	write []string                 // see writable
+	held  map[string]*placeholders // by directory
+	rules []rule
+	// unprotected says why a protected path can't be.
+	unprotected error
+	covers      *covers // of hidden files
+	terminals   bool    // the command has pseudoterminals of its own
 }
 
 func (b *Box) makeHere() {
@@ -31,7 +31,6 @@ func (b *Box) makeHere() {
 
 func (b *Box) removeHere() {
 	b.covers.close()
-	b.Uproot()
 	for _, h := range b.held {
 		h.release()
 	}
@@ -49,9 +48,16 @@ func (b *Box) Enter(dir string) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)
 	}
-	write := b.writable()
+	if b.unprotected != nil {
+		return b.unprotected
+	}
+	open, err := b.openWritable()
+	if err != nil {
+		return err
+	}
+	defer closeAll(open)
 	if b.plan.Layers.Has(Namespaces) {
-		if err := b.remount(write); err != nil {
+		if err := b.remount(open); err != nil {
 			return err
 		}
 		if err := b.ownTerminals(); err != nil {
@@ -70,7 +76,7 @@ func (b *Box) Enter(dir string) error {
 		return err
 	}
 	if b.plan.Layers.Has(Landlock) {
-		if err := b.landlock().restrict(); err != nil {
+		if err := b.landlock(open).restrict(); err != nil {
 			return err
 		}
 	}
@@ -89,8 +95,8 @@ func (b *Box) Enter(dir string) error {
 
 func (b *Box) openedHidden() (paths []string, more bool) { return b.covers.opened() }
 
-// writable is what may be written, links resolved, what does not exist and
-// what lies below another left out.
+// writable is what may be written: links resolved unless the path is pinned,
+// what does not exist and what lies below another left out.
 func (b *Box) writable() []string {
 	if b.write != nil {
 		return b.write
@@ -101,12 +107,53 @@ func (b *Box) writable() []string {
 	}
 	var resolved []string
 	for _, p := range paths {
-		if real, err := filepath.EvalSymlinks(p); err == nil {
+		if _, pinned := b.spec.Pins[p]; pinned {
+			resolved = append(resolved, p)
+		} else if real, err := filepath.EvalSymlinks(p); err == nil {
 			resolved = append(resolved, real)
 		}
 	}
 	b.write = outermost(resolved)
 	return b.write
+}
+
+// openPath is a writable path, opened once: rules and mounts are made from the
+// descriptor, so that no link can come between.
+type openPath struct {
+	path string
+	fd   int
+}
+
+// openWritable opens the writable paths. It fails if a pinned one is not what it
+// was.
+func (b *Box) openWritable() (open []openPath, err error) {
+	for _, path := range b.writable() {
+		fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES {
+			continue // a command can't reach it either
+		}
+		if err != nil {
+			closeAll(open)
+			return nil, fmt.Errorf("open %s: %w", path, err)
+		}
+		open = append(open, openPath{path, fd})
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			closeAll(open)
+			return nil, fmt.Errorf("open %s: %w", path, err)
+		}
+		if pin, ok := b.spec.Pins[path]; ok && pin != (ID{Dev: st.Dev, Ino: st.Ino}) {
+			closeAll(open)
+			return nil, fmt.Errorf("%s was replaced since the session started, so it isn't writable. Start a new session if that is right", path)
+		}
+	}
+	return open, nil
+}
+
+func closeAll(open []openPath) {
+	for _, o := range open {
+		unix.Close(o.fd)
+	}
 }
 
 // filterFile is the filter for bubblewrap to load.

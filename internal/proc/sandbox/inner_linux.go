@@ -52,7 +52,11 @@ func Inner(args []string) int {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fail(err)
 	}
-	if err := b.landlock().restrict(); err != nil {
+	open, err := b.openWritable()
+	if err != nil {
+		return fail(err)
+	}
+	if err := b.landlock(open).restrict(); err != nil {
 		return fail(err)
 	}
 	closeFrom := uint(fd) - 1 // the program itself, the sandbox, and what the caller left open
@@ -64,8 +68,8 @@ func Inner(args []string) int {
 }
 
 // landlock are the rules of the sandbox.
-func (b *Box) landlock() landlock {
-	l := landlock{abi: b.plan.LandlockABI, write: append(b.devices(), b.writable()...), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
+func (b *Box) landlock(open []openPath) landlock {
+	l := landlock{abi: b.plan.LandlockABI, write: open, devices: b.devices(), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
 	if b.plan.Limits {
 		l.limits = b.spec.Limits
 	}

@@ -53,11 +53,12 @@ const reads = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_D
 // landlock is what a thread is restricted to.
 type landlock struct {
 	abi         int
-	write       []string // files and directories
-	limits      *Limits  // nil: everything can be read and executed
-	unread      string   // a directory whose files can't be read, if there are no limits
-	tcp         bool     // no TCP
-	unixSockets bool     // no sockets that are files, except below write
+	write       []openPath
+	devices     []string
+	limits      *Limits // nil: everything can be read and executed
+	unread      string  // a directory whose files can't be read, if there are no limits
+	tcp         bool    // no TCP
+	unixSockets bool    // no sockets that are files, except below write
 }
 
 // restrict restricts this thread, and what it starts, for good. Paths that
@@ -86,7 +87,12 @@ func (l landlock) restrict() error {
 		return err
 	}
 	defer unix.Close(fd)
-	if err := allowAll(fd, l.write, granted); err != nil {
+	for _, w := range l.write {
+		if err := allowOpen(fd, w.fd, w.path, granted); err != nil {
+			return err
+		}
+	}
+	if err := allowAll(fd, l.devices, granted); err != nil {
 		return err
 	}
 	if l.limits == nil && l.unread != "" {
@@ -134,6 +140,11 @@ func allowBelow(ruleset int, path string, rights uint64) error {
 		return fmt.Errorf("allow access to %s: %w", path, err)
 	}
 	defer unix.Close(fd)
+	return allowOpen(ruleset, fd, path, rights)
+}
+
+// allowOpen is allowBelow for a path that is open.
+func allowOpen(ruleset, fd int, path string, rights uint64) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return fmt.Errorf("allow access to %s: %w", path, err)

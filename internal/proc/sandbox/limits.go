@@ -162,8 +162,9 @@ func toolchain(bin string) []string {
 	return nil
 }
 
-// gitDirs are the directories of the repository that a root is in, as far as
-// they lie outside it: above it, or elsewhere for a linked worktree.
+// gitDirs are the git directories of the repository that a root is in, as far as
+// they lie outside it: above it, or elsewhere for a linked worktree or a
+// submodule.
 func gitDirs(root string) []string {
 	for dir := root; ; dir = filepath.Dir(dir) {
 		path := filepath.Join(dir, ".git")
@@ -174,40 +175,12 @@ func gitDirs(root string) []string {
 		case err == nil && st.IsDir():
 			return []string{path}
 		case err == nil && st.Mode().IsRegular():
-			return append([]string{path}, worktreeDirs(dir)...)
+			return append([]string{path}, outsideGit(dir)...)
 		}
 		if dir == filepath.Dir(dir) {
 			return nil
 		}
 	}
-}
-
-// worktreeDirs are the git directories of a linked worktree or a submodule: its
-// own, and the one that it shares. What names itself a git directory must look
-// like one.
-func worktreeDirs(worktree string) []string {
-	text, err := os.ReadFile(filepath.Join(worktree, ".git"))
-	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-	if err != nil || !ok {
-		return nil
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(worktree, dir)
-	}
-	if st, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil || !st.Mode().IsRegular() {
-		return nil
-	}
-	if common := linkedGit(worktree); common != "" {
-		if st, err := os.Lstat(filepath.Join(common, "objects")); err == nil && st.IsDir() {
-			return []string{common}
-		}
-		return nil
-	}
-	super, _, ok := strings.Cut(filepath.Clean(dir), "/.git/modules/")
-	if ok && below(worktree, super) { // a submodule
-		return []string{dir}
-	}
-	return nil
 }
 
 // ignoreFilesAbove are the ignore files that rg and fd read in the directories

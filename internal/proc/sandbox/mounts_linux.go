@@ -9,44 +9,41 @@ import (
 // remount makes all mounts read-only but the writable paths, and those below
 // them that are protected again. The thread must have entered namespaces, see
 // Apart.
-func (b *Box) remount(write []string) error {
+func (b *Box) remount(open []openPath) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	if err := readOnlyBut(write); err != nil {
+	if err := readOnlyBut(open); err != nil {
 		return err
+	}
+	var write []string
+	for _, o := range open {
+		write = append(write, o.path)
 	}
 	return b.mountProtected(write)
 }
 
 // readOnlyBut makes every mount read-only, and puts what is writable back on
 // top as it was.
-func readOnlyBut(write []string) error {
-	trees := map[string]int{}
-	defer func() {
-		for _, fd := range trees {
-			unix.Close(fd)
-		}
-	}()
-	for _, path := range write {
-		if path == "/" {
+func readOnlyBut(open []openPath) error {
+	var trees []openPath
+	defer func() { closeAll(trees) }()
+	for _, o := range open {
+		if o.path == "/" {
 			return nil
 		}
-		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-		if err == unix.ENOENT {
-			continue
-		}
+		fd, err := unix.OpenTree(o.fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
 		if err != nil {
-			return fmt.Errorf("keep %s writable: %w", path, err)
+			return fmt.Errorf("keep %s writable: %w", o.path, err)
 		}
-		trees[path] = fd
+		trees = append(trees, openPath{o.path, fd})
 	}
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return fmt.Errorf("make mounts read-only: %w", err)
 	}
-	for path, fd := range trees {
-		if err := attach(fd, path); err != nil {
-			return fmt.Errorf("keep %s writable: %w", path, err)
+	for i, t := range trees {
+		if err := unix.MoveMount(t.fd, "", open[i].fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+			return fmt.Errorf("keep %s writable: %w", t.path, err)
 		}
 	}
 	return nil
@@ -87,7 +84,7 @@ func (b *Box) mountProtected(write []string) error {
 			if pinned[at] {
 				continue
 			}
-			if err := bind(at, false); err != nil {
+			if err := bind(at, false); err != nil && err != unix.ENOENT {
 				return fmt.Errorf("protect %s: pin %s: %w", path, at, err)
 			}
 			pinned[at] = true
@@ -95,7 +92,9 @@ func (b *Box) mountProtected(write []string) error {
 		if pinned[path] {
 			continue
 		}
-		if err := bind(path, true); err != nil {
+		// What has gone meanwhile is nothing to protect, unless it is a
+		// placeholder for what must not be made.
+		if err := bind(path, true); err != nil && (err != unix.ENOENT || b.holds(path)) {
 			return fmt.Errorf("protect %s: %w", path, err)
 		}
 		pinned[path] = true

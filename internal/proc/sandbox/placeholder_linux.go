@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,20 +12,36 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// placeholder stands where a protected path does not exist: only what exists
-// can be mounted over, and what was absent may not be made either. It is an
-// empty file or folder whose odd mode tells it from anybody's own. All boxes
-// that need it hold a lock on it, and the last one removes it; one that a
-// killed process has left is taken over by the next box there.
-type placeholder struct {
-	path string
-	file *os.File
+// A placeholder keeps a protected path that doesn't exist from being made: only
+// what exists can be mounted over. In a git directory it is what git takes for
+// the same as nothing; elsewhere it is a socket, which git, compilers and
+// searches ignore. Its odd mode tells it from anything else. Sandboxes that need
+// it hold a lock on the directory, and the last one removes it; what a killed
+// process has left is taken over by the next sandbox there. placeholders are
+// those of one sandbox in one directory.
+type placeholders struct {
+	dir   *os.File // locked; nil: it could not be, and the placeholders stay
+	paths []string
 }
 
 const (
-	folderMark = 0o1500
-	fileMark   = 0o1400
+	dirMark  = unix.S_IFDIR | 0o1500
+	fileMark = unix.S_IFREG | 0o1400
+	sockMark = unix.S_IFSOCK | 0o1400
 )
+
+// kindOf is what a placeholder is, and what it contains.
+func kindOf(path string) (mark uint32, content string) {
+	switch filepath.Base(path) {
+	case "hooks", "info":
+		return dirMark, ""
+	case "commondir":
+		return fileMark, ".\n" // this directory itself
+	case "config", "config.worktree", "gitdir", "attributes", "alternates":
+		return fileMark, ""
+	}
+	return sockMark, ""
+}
 
 // holdProtected finds the protected paths that exist, and makes those that do
 // not.
@@ -42,20 +59,19 @@ func (b *Box) holdProtected() {
 				real[r], _ = filepath.EvalSymlinks(r)
 			}
 			if real[r] != "" {
-				b.protectBelow(real[r], strings.Split(rel, "/"), write)
+				b.protectBelow(real[r], strings.Split(rel, "/"), write, 0)
 				break
 			}
 		}
 	}
 	slices.Sort(b.protect)
 	b.protect = slices.Compact(b.protect)
-	b.watched = unplanted(b.protect)
 }
 
 // protectBelow walks down to a protected path. A link on the way is protected
 // itself, and then what it leads to; where the path ends early, what could be
 // made there.
-func (b *Box) protectBelow(at string, parts []string, write []string) {
+func (b *Box) protectBelow(at string, parts []string, write []string, links int) {
 	for i, part := range parts {
 		at = filepath.Join(at, part)
 		if holding(at, write) == "" {
@@ -64,22 +80,29 @@ func (b *Box) protectBelow(at string, parts []string, write []string) {
 		st, err := os.Lstat(at)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
-			if h := hold(at); h != nil {
-				b.held = append(b.held, h)
+			if b.hold(at) {
 				b.protect = append(b.protect, at)
 			}
 			return
-		case err != nil:
+		case err != nil: // it can't be looked into, but a command may change that
+			if dir := filepath.Dir(at); slices.Contains(write, dir) {
+				b.unprotected = fmt.Errorf("protect %s: %w", at, err)
+			} else {
+				b.protect = append(b.protect, dir)
+			}
 			return
 		case st.Mode()&os.ModeSymlink != 0:
 			b.protect = append(b.protect, at)
-			if at, err = filepath.EvalSymlinks(at); err != nil {
+			real, err := filepath.EvalSymlinks(at)
+			if err != nil {
+				b.protectTarget(at, parts[i+1:], write, links)
 				return
 			}
+			at = real
 		}
 		if i == len(parts)-1 {
-			if h := hold(at); h != nil { // another box's placeholder
-				b.held = append(b.held, h)
+			if marked(at) { // another sandbox's placeholder
+				b.hold(at)
 			}
 			if holding(at, write) != "" {
 				b.protect = append(b.protect, at)
@@ -88,102 +111,117 @@ func (b *Box) protectBelow(at string, parts []string, write []string) {
 	}
 }
 
-// unplanted is what a git folder does not have and cannot have a placeholder
-// for, because git would read it: the name of another folder to take settings
-// and hooks from. It is removed when a command has made it.
-func unplanted(protect []string) (watched []string) {
-	for _, p := range protect {
-		if path := filepath.Join(filepath.Dir(p), "commondir"); filepath.Base(p) == "config" && isGit(filepath.Dir(p)) {
-			if _, err := os.Lstat(path); err != nil {
-				watched = append(watched, path)
-			}
-		}
+// protectTarget protects what a dangling link leads to.
+func (b *Box) protectTarget(link string, rest, write []string, links int) {
+	const most = 8
+	target, err := os.Readlink(link)
+	if err != nil || links == most {
+		return
 	}
-	return watched
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(link), target)
+	}
+	root := holding(target, write)
+	rel, err := filepath.Rel(root, target)
+	if root == "" || err != nil || rel == "." {
+		return
+	}
+	b.protectBelow(root, append(strings.Split(rel, "/"), rest...), write, links+1)
 }
 
-// Uproot removes what a command must not have planted and could not be kept
-// from.
-func (b *Box) Uproot() {
-	for _, path := range b.watched {
-		if _, err := os.Lstat(path); err == nil && os.RemoveAll(path) == nil {
-			b.tell("making " + path)
+// hold makes a placeholder, or joins those who hold it. It reports false if
+// something else is there, or nothing can be made there, by a command neither.
+func (b *Box) hold(path string) bool {
+	dir := filepath.Dir(path)
+	h := b.held[dir]
+	if h == nil {
+		h = &placeholders{dir: lockShared(dir)}
+		if b.held == nil {
+			b.held = map[string]*placeholders{}
 		}
+		b.held[dir] = h
 	}
+	mark, content := kindOf(path)
+	if err := makePlaceholder(path, mark, content); err != nil && err != unix.EEXIST || !marked(path) {
+		return false
+	}
+	h.paths = append(h.paths, path)
+	return true
 }
 
-// hold makes a placeholder, or joins those who hold it. It is nil if something
-// else stands there, or nothing can be made there, by a command neither.
-func hold(path string) *placeholder {
-	for range 200 {
-		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-		if err == unix.ENOENT {
-			if err = makeMark(path); err != nil && err != unix.EEXIST {
-				return nil
-			}
-			continue
+// lockShared locks a directory against the removal of placeholders. Another
+// sandbox that is removing its own takes a moment. nil: a command holds the lock,
+// so that nobody removes any.
+func lockShared(dir string) *os.File {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	for range 500 {
+		if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
+			return f
 		}
-		if err != nil {
-			return nil
-		}
-		p := &placeholder{path, os.NewFile(uintptr(fd), path)}
-		if !p.marked() {
-			p.file.Close()
-			return nil
-		}
-		if unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) == nil && p.stands() {
-			return p
-		}
-		p.file.Close() // it is being removed this moment
 		time.Sleep(time.Millisecond)
 	}
+	f.Close()
 	return nil
 }
 
-func makeMark(path string) error {
-	if !isFileName(path) {
-		return unix.Mkdir(path, folderMark)
+// holds reports whether a path is a placeholder of the sandbox.
+func (b *Box) holds(path string) bool {
+	h := b.held[filepath.Dir(path)]
+	return h != nil && slices.Contains(h.paths, path)
+}
+
+func makePlaceholder(path string, mark uint32, content string) error {
+	var err error
+	switch mark & unix.S_IFMT {
+	case unix.S_IFDIR:
+		err = unix.Mkdir(path, 0o500)
+	case unix.S_IFSOCK:
+		err = unix.Mknod(path, unix.S_IFSOCK|0o400, 0)
+	default:
+		var fd int
+		if fd, err = unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600); err == nil {
+			_, err = unix.Write(fd, []byte(content))
+			unix.Close(fd)
+		}
 	}
-	fd, err := unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, fileMark)
 	if err == nil {
-		unix.Close(fd)
+		err = unix.Chmod(path, mark&0o7777)
 	}
 	return err
 }
 
-// isFileName guesses what a path that does not exist would be.
-func isFileName(path string) bool {
-	name := filepath.Base(path)
-	return filepath.Ext(strings.TrimPrefix(name, ".")) != "" || name == "config"
-}
-
-// marked reports whether it looks like a placeholder.
-func (p *placeholder) marked() bool {
+// marked reports whether a path is a placeholder.
+func marked(path string) bool {
 	var st unix.Stat_t
-	if unix.Fstat(int(p.file.Fd()), &st) != nil || int(st.Uid) != os.Geteuid() {
+	if unix.Lstat(path, &st) != nil || int(st.Uid) != os.Geteuid() {
 		return false
 	}
-	switch st.Mode {
-	case unix.S_IFREG | fileMark:
-		return st.Size == 0
-	case unix.S_IFDIR | folderMark:
-		names, _ := os.ReadDir(p.path)
+	mark, content := kindOf(path)
+	if st.Mode != mark {
+		return false
+	}
+	if mark == dirMark {
+		names, _ := os.ReadDir(path)
 		return len(names) == 0
 	}
-	return false
+	return st.Size == int64(len(content))
 }
 
-// stands reports whether the path still leads to it.
-func (p *placeholder) stands() bool {
-	now, err := os.Lstat(p.path)
-	held, err2 := p.file.Stat()
-	return err == nil && err2 == nil && os.SameFile(now, held)
-}
-
-// release removes it, unless somebody else still holds it.
-func (p *placeholder) release() {
-	defer p.file.Close()
-	if unix.Flock(int(p.file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && p.marked() && p.stands() {
-		os.Remove(p.path)
+// release removes the placeholders, unless another sandbox still holds them.
+func (h *placeholders) release() {
+	if h.dir == nil {
+		return
+	}
+	defer h.dir.Close()
+	if unix.Flock(int(h.dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return
+	}
+	for _, path := range h.paths {
+		if marked(path) {
+			os.Remove(path)
+		}
 	}
 }

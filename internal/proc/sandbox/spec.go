@@ -49,6 +49,9 @@ type Spec struct {
 	// Limits, if not nil, limits what a read-only sandbox reads and executes. A
 	// sandbox that can't enforce it is an error, with BestEffort too.
 	Limits *Limits
+	// Pins are the identities that writable paths must still have. A path that is
+	// another file by now is an error.
+	Pins map[string]ID
 	// UnixSockets lets commands reach sockets that are files, such as those of
 	// Docker, which obeys whoever asks, or of an agent for keys.
 	UnixSockets bool

@@ -64,7 +64,14 @@ func TestProtected(t *testing.T) {
 		rel, _ := filepath.Rel(root, p)
 		got = append(got, filepath.ToSlash(rel))
 	}
-	want := []string{".adze", ".git/config", ".git/hooks", ".git/modules/m/config", ".github/workflows", ".mcp.json", ".qwen", "a/b/.envrc", "sub/.git/config", "sub/.git/hooks"}
+	want := []string{".adze", ".agents"}
+	for _, dir := range []string{".git", ".git/modules/m", "sub/.git"} {
+		for _, name := range []string{"commondir", "config", "config.worktree", "hooks", "info/attributes", "objects/info/alternates"} {
+			want = append(want, dir+"/"+name)
+		}
+	}
+	want = append(want, ".github/workflows", ".mcp.json", ".qwen", "a/b/.envrc", "a/b/c/.envrc")
+	slices.Sort(want)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -90,7 +97,7 @@ func TestLinkedGit(t *testing.T) {
 	git("init", "-q", "main")
 	git("-C", "main", "commit", "-q", "--allow-empty", "-m", "first")
 	git("-C", "main", "worktree", "add", "-q", "../linked")
-	if got := linkedGit(base + "/linked"); got != filepath.Join(base, "main/.git") {
+	if got := outsideGit(base + "/linked"); !slices.Equal(got, []string{filepath.Join(base, "main/.git")}) {
 		t.Errorf("got %q", got)
 	}
 	spec := For(Workspace, []string{base + "/linked"}, nil, nil, nil)
@@ -99,7 +106,7 @@ func TestLinkedGit(t *testing.T) {
 	}
 	os.MkdirAll(base+"/evil", 0o755)
 	os.WriteFile(base+"/evil/.git", []byte("gitdir: "+base+"/main/.git/worktrees/linked\n"), 0o644)
-	if got := linkedGit(base + "/evil"); got != "" {
+	if got := outsideGit(base + "/evil"); got != nil {
 		t.Errorf("%q is given to a folder that is not its worktree", got)
 	}
 }

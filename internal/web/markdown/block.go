@@ -50,8 +50,8 @@ func isBlock(n *node) bool {
 	return false
 }
 
-// survey notes the elements that are no blocks but hold one, in one pass: asking each of them anew would cost the depth of
-// the page for every node.
+// survey notes the elements that are no blocks but hold one, in one pass: asking each of them again would cost the
+// depth of the page for every node.
 func (c *conversion) survey(n *node) bool {
 	holds, rich := false, false
 	for child := n.FirstChild; child != nil; child = child.NextSibling {

@@ -96,7 +96,7 @@ func TestLongTokens(t *testing.T) {
 	}
 }
 
-// Elements that are never closed are not made anew in every paragraph.
+// Elements that are never closed are not made again in every paragraph.
 func TestOpenMarks(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("<p>")
@@ -162,7 +162,7 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// What a page says to those without scripts is told where it says nothing else.
+// The text for browsers without scripts is used if a page has no other text.
 func TestNoScript(t *testing.T) {
 	for page, want := range map[string]string{
 		`<div id=root></div><noscript>You need to enable JavaScript.</noscript>`: "You need to enable JavaScript.",

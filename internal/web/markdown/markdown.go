@@ -19,7 +19,7 @@ import (
 
 // Options says what is wanted of a page.
 type Options struct {
-	// Base is where the page lies: its relative links become absolute.
+	// Base is the URL of the page: its relative links become absolute.
 	Base *url.URL
 	// Limit is how many bytes are written at most; 1 MB if 0.
 	Limit int

@@ -148,7 +148,7 @@ func roleMark(role string) marks {
 	return 0
 }
 
-// invisible reports whether a style hides an element. What people do not see, a model is not told either.
+// invisible reports whether a style hides an element. What users do not see, a model is not told either.
 func invisible(style string) bool {
 	s := strings.ToLower(strings.ReplaceAll(style[:min(len(style), 2000)], " ", ""))
 	return strings.Contains(s, "display:none") || strings.Contains(s, "visibility:hidden") ||

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// MaxSource is how many bytes of a page are looked at; few have more, and nobody reads them to the end.
+// MaxSource is how many bytes of a page are read; few pages have more.
 const MaxSource = 4 << 20
 
 const (

@@ -35,7 +35,7 @@ func duckduckgo() kind {
 	}
 }
 
-// isRobotCheck reports whether the answer is a puzzle for people. It comes with the status 202, sometimes with 200.
+// isRobotCheck reports whether the answer is a puzzle for users. It comes with the status 202, sometimes with 200.
 func isRobotCheck(a *web.Answer) bool {
 	return a.Status == http.StatusAccepted || a.Status == http.StatusForbidden ||
 		bytes.Contains(a.Body, []byte("anomaly-modal")) || bytes.Contains(a.Body, []byte("bots use DuckDuckGo"))

@@ -19,12 +19,12 @@ import (
 	"github.com/adze-dev/adze/internal/web"
 )
 
-// Config is one search engine as a person sets it up.
+// Config is one search engine as the user configures it.
 type Config struct {
 	Type           string // tavily, google, brave, searxng, duckduckgo or dashscope
 	APIKey         string
 	SearchEngineID string // of Google's Custom Search
-	BaseURL        string // in place of the engine's own address; may be on this machine, since the person chose it
+	BaseURL        string // in place of the engine's own address; may be on this machine, since the user chose it
 }
 
 // Query is what is searched for.
@@ -57,7 +57,7 @@ type Engine struct {
 
 // kind is what tells one engine from another.
 type kind struct {
-	base    string // where it is, unless the person says otherwise
+	base    string // its address, unless the user configures another
 	key     string // the environment variable people keep its key in; "": it needs none
 	needs   func(Config) string
 	request func(*Engine, Query) (web.Exchange, error)

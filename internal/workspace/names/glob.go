@@ -34,7 +34,7 @@ func MaySecret(pattern string) (example string, ok bool) {
 	return "", false
 }
 
-// among finds a folder that stands somewhere in a path of patterns.
+// among finds a directory anywhere in a path of patterns.
 func (t *secretTable) among(globs []glob) (example string, ok bool) {
 	for at := range globs {
 		for _, i := range t.byStart.of(firstOf(globs[at].tokens)) {
@@ -55,7 +55,7 @@ type secretName struct {
 // secretTable are the names that patterns are held against.
 type secretTable struct {
 	files, folders, system []secretName
-	byEnd, byStart         shortlist // of files, by their last character, and of folders, by their first
+	byEnd, byStart         shortlist // of files, by their last character, and of directories, by their first
 }
 
 // shortlist is which names of a table a pattern can mean, so far as one character of it tells.
@@ -126,7 +126,7 @@ func newSecretName(chain string) secretName {
 }
 
 // MaySecretBelow is MaySecret for a pathspec of git, whose stars stand for slashes and leading dots too. A pattern of
-// stars alone is a folder, and *.json is no reason to think of credentials.json: it is what is tracked.
+// stars alone is a directory, and *.json is no reason to think of credentials.json: it is what is tracked.
 func MaySecretBelow(pattern string) (example string, ok bool) {
 	comps := strings.FieldsFunc(pattern, func(r rune) bool { return r == '/' })
 	if len(comps) == 0 || strings.Trim(comps[len(comps)-1], "*") == "" {

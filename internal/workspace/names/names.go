@@ -1,9 +1,9 @@
 // Package names judges paths by their names alone, without touching the disk:
-// what lies within a root, what is protected from writing, what is secret.
+// what is within a root, what is protected from writing, what is secret.
 //
 //	if why, ok := names.Protected("/home/me/app/.git/config"); ok { … ask, and say why … }
 //
-// All functions want canonical absolute paths (workspace.Path.Abs). They
+// All functions require canonical absolute paths (workspace.Path.Abs). They
 // resolve no links and know nothing of modes or rules; package permission does
 // the deciding. Names are compared as the most forgiving disk would compare
 // them, so another case, a trailing dot or an invisible character gains nothing,
@@ -16,7 +16,7 @@ import (
 	"unicode"
 )
 
-// Within reports whether path is one of the roots or lies below one, and which.
+// Within reports whether path is one of the roots or below one, and which.
 // Whole components are compared: /app-evil is not within /app. When roots are
 // nested the innermost one is returned.
 func Within(path string, roots []string) (root string, ok bool) {
@@ -105,8 +105,8 @@ func foldRune(r rune) rune {
 	return least
 }
 
-// rule is one row of a table: a chain of components that may stand anywhere in
-// the path; what lies below it is meant too. A component may hold one star.
+// rule is one row of a table: a chain of components that may be anywhere in
+// the path; everything below it matches too. A component may contain one star.
 type rule struct {
 	chain string
 	why   string

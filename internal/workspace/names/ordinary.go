@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Ordinary reports whether no table here speaks of a component's name, in whatever folder it stands. In one folder all
-// ordinary names are judged alike.
+// Ordinary reports whether no table here speaks of a component's name, in whatever directory it stands. In one
+// directory all ordinary names are judged alike.
 func Ordinary(name string) bool {
 	name = fold(name)
 	if name == "" || name[0] == '.' {

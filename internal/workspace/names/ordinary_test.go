@@ -20,7 +20,7 @@ func TestOrdinary(t *testing.T) {
 	}
 }
 
-// In one folder all ordinary names are judged alike.
+// In one directory all ordinary names are judged alike.
 func TestOrdinaryNamesAreAlike(t *testing.T) {
 	var comps []string
 	for _, table := range [][]rule{protected, secretFiles, secretFolders, systemSecrets} {

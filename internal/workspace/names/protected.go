@@ -2,9 +2,9 @@ package names
 
 import "sync"
 
-// Protected reports whether writing to path needs a person's word in every mode
-// but yolo, and why: names through which a written file would later run
-// something or loosen what Adze may do.
+// Protected reports whether writing to path requires approval in every mode but
+// yolo, and why: names of files that later run something or change what Adze
+// may do.
 func Protected(path string) (why string, ok bool) {
 	return protectedTable().match(parts(path))
 }
@@ -18,7 +18,7 @@ const (
 	whyMCP    = "names MCP servers, which are started as programs"
 	whyCI     = "run by continuous integration"
 	whyHook   = "run as a hook"
-	whyEditor = "an editor or shell runs what stands here"
+	whyEditor = "editors or shells run its content"
 	whyLogin  = "run at login or by every shell"
 )
 

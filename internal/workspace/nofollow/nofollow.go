@@ -19,7 +19,7 @@ import (
 )
 
 // ErrChanged says that a part of a checked path has become a link, or another
-// folder, since it was checked.
+// directory, since it was checked.
 var ErrChanged = errors.New("the path changed since it was checked; try again")
 
 // NotRegularError says that a path holds something other than a regular file.
@@ -107,7 +107,7 @@ func Lstat(abs string) (fs.FileInfo, error) {
 	return lstat(abs, dir, base)
 }
 
-// ReadDir lists a folder in the order of names; see os.ReadDir.
+// ReadDir lists a directory in the order of names; see os.ReadDir.
 func ReadDir(abs string) ([]fs.DirEntry, error) {
 	d, err := OpenDir(abs)
 	if err != nil {
@@ -124,7 +124,7 @@ func ReadDir(abs string) ([]fs.DirEntry, error) {
 	return entries, renamed(err, abs)
 }
 
-// renamed puts the path a person knows into an error about a handle.
+// renamed puts the path that the caller used into an error about a handle.
 func renamed(err error, abs string) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -133,7 +133,7 @@ func renamed(err error, abs string) error {
 	return err
 }
 
-// walkDir opens a folder component by component, each one compared with what
+// walkDir opens a directory component by component, each one compared with what
 // stood there before it was entered. It is the portable way.
 func walkDir(abs string) (*os.Root, error) {
 	top := filepath.VolumeName(abs) + string(filepath.Separator)
@@ -155,7 +155,7 @@ func walkDir(abs string) (*os.Root, error) {
 	return root, nil
 }
 
-// Enter opens a folder that stands in root under one plain name, and is no link.
+// Enter opens a directory that stands in root under one plain name, and is no link.
 func Enter(root *os.Root, name string) (*os.Root, error) {
 	before, err := root.Lstat(name)
 	if err != nil {

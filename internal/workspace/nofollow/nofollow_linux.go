@@ -15,7 +15,7 @@ const nonblock = unix.O_NONBLOCK
 // resolve forbids every link, /proc's magic ones included.
 const resolve = unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 
-// OpenDir opens a folder to work beneath.
+// OpenDir opens a directory to work beneath.
 func OpenDir(abs string) (*os.Root, error) {
 	fd, err := openat2(abs, unix.O_PATH|unix.O_DIRECTORY)
 	if errors.Is(err, unix.ENOSYS) {
@@ -46,7 +46,7 @@ func openRegular(abs string, flag int) (*os.File, error) {
 func lstat(abs, dir, base string) (fs.FileInfo, error) {
 	// An O_PATH handle touches neither FIFO nor device. With O_NOFOLLOW a link
 	// at the end would be opened as such, but RESOLVE_NO_SYMLINKS refuses it,
-	// so the last component is looked up beneath its folder's handle.
+	// so the last component is looked up beneath its directory's handle.
 	fd, err := openat2(filepath.Clean(dir), unix.O_PATH|unix.O_DIRECTORY)
 	if errors.Is(err, unix.ENOSYS) {
 		return walkLstat(abs, dir, base)

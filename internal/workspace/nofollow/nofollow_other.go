@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// OpenDir opens a folder to work beneath.
+// OpenDir opens a directory to work beneath.
 func OpenDir(abs string) (*os.Root, error) { return walkDir(abs) }
 
 func openRegular(abs string, flag int) (*os.File, error) { return walkOpen(abs, flag) }

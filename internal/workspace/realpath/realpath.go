@@ -49,7 +49,7 @@ func listNames(dir string) ([]string, error) {
 }
 
 // Resolve walks an absolute name as the kernel would: each component is looked
-// up, links are followed where they stand, and .. leaves the folder that was
+// up, links are followed where they stand, and .. leaves the directory that was
 // really reached. From the first absent component on, the rest is taken by
 // name; a dangling link leads to where it points. exists tells whether all of
 // it was there.
@@ -100,7 +100,7 @@ func (w *walk) run() error {
 func (w *walk) step(name string) error {
 	if name == ".." {
 		w.at = filepath.Dir(w.at)
-		if !w.exists { // back from an absent folder, perhaps into an existing one
+		if !w.exists { // back from an absent directory, perhaps into an existing one
 			_, err := w.disk.lstat(w.at)
 			w.exists = err == nil
 		}
@@ -150,7 +150,7 @@ func joinAll(at string, names []string) string {
 }
 
 // unreachable errors leave the rest of a name unknown: it is absent, or its
-// folder may not be searched. Opening it will say which.
+// directory may not be searched. Opening it will say which.
 func unreachable(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }
@@ -185,7 +185,7 @@ func (w *walk) follow(link string) error {
 	return nil
 }
 
-// components splits a path. A slash at the end asks for a folder, as a dot does.
+// components splits a path. A slash at the end asks for a directory, as a dot does.
 func components(path string) []string {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
 	if len(parts) > 0 && os.IsPathSeparator(path[len(path)-1]) {
@@ -194,7 +194,7 @@ func components(path string) []string {
 	return parts
 }
 
-// spelled returns the name under which a folder lists an existing entry. It
+// spelled returns the name under which a directory lists an existing entry. It
 // differs from the given one on disks that ignore case, which show themselves
 // by answering to a name in the other case too.
 func (d disk) spelled(dir, name string, info fs.FileInfo) string {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// FuzzResolve compares with the standard library in random trees of folders,
+// FuzzResolve compares with the standard library in random trees of directories,
 // files and links. Each pair of bytes makes an entry; the rest is the question.
 func FuzzResolve(f *testing.F) {
 	f.Add([]byte{0, 1, 1, 2, 2, 3, 7, 130, 9, 4}, "a/b/../c")
@@ -52,7 +52,7 @@ func FuzzResolve(f *testing.F) {
 }
 
 // throughAbsent: a name that goes into something absent and back out, which
-// the library and the kernel refuse and people mean as written.
+// the library and the kernel refuse and users mean as written.
 func throughAbsent(name string) bool { return strings.Contains(name, "..") }
 
 func plant(root string, plan []byte) {

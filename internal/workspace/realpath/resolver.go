@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 )
 
-// Resolver resolves names and remembers the folders it went through, so that many names in one folder cost one look
-// each. It is for one moment: that a folder has changed since it was seen is not noticed. It is not safe for concurrent
-// use; its zero value is ready.
+// Resolver resolves names and remembers the directories it went through, so that many names in one directory cost one
+// look each. It is for one moment: that a directory has changed since it was seen is not noticed. It is not safe for
+// concurrent use; its zero value is ready.
 type Resolver struct{ folders map[string]reached }
 
-// reached is where the walk to a folder ended.
+// reached is where the walk to a directory ended.
 type reached struct {
 	walk walk
 	err  error

@@ -31,7 +31,7 @@ func TestResolverAgreesWithResolve(t *testing.T) {
 	})
 }
 
-// To a command /proc/self/cwd is its own folder: what it is to us says nothing about where it leads there.
+// To a command /proc/self/cwd is its own directory: what it is to us says nothing about where it leads there.
 func TestResolverOfAnotherProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no /proc here")

@@ -24,7 +24,7 @@ func (o *Outside) Budget(model string) int {
 	if !search.Enabled {
 		return 0
 	}
-	// A threshold of nothing still lets a shelf be: everything is over it.
+	// A threshold of nothing still lets a catalog be: everything is over it.
 	return max(1, windowOf(o.settings, model)*min(max(search.Threshold, 0), 100)/100)
 }
 
@@ -68,16 +68,16 @@ func windows() []window {
 	return all
 }
 
-// findTools finds external tools and has them declared to whoever asked.
+// findTools finds external tools and declares them to the agent that asked.
 func (s *Session) findTools(ctx context.Context, c tool.Call, query string, most int) []tool.Declaration {
 	s.Outside.Settle(ctx)
-	if s.talk == nil { // no model is told of tools; a user may look for them all the same
+	if s.talk == nil { // tools are declared to no model; a user may search for them
 		all := slices.DeleteFunc(s.Executor.Registry.All(), func(d tool.Declaration) bool { return d.Origin == "" })
 		return discover.Rank(query, all, most)
 	}
-	found := discover.Rank(query, s.talk.shelf.Tools(c.By), most)
+	found := discover.Rank(query, s.talk.catalog.Tools(c.By), most)
 	for _, d := range found {
-		s.talk.shelf.Reveal(c.By, d.Name)
+		s.talk.catalog.Reveal(c.By, d.Name)
 	}
 	return found
 }

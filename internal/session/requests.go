@@ -14,9 +14,9 @@ import (
 	"github.com/adze-dev/adze/internal/trust"
 )
 
-// Wants are the things that the directory's files would do if it were trusted, bound to what would run: the settings to the
-// letter, and the content of the directory's own programs that they name.
-func (f Folder) Wants() ([]trust.Item, error) {
+// Requests are what the project's files request, bound to what would run: the exact settings,
+// and the content of the project's own programs that they name.
+func (f Folder) Requests() ([]trust.Item, error) {
 	s, err := settings.Load(f.sources())
 	if err != nil {
 		return nil, err

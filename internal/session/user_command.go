@@ -8,8 +8,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// RunAsPerson runs a command that the user typed, without a permission prompt.
-func (s *Session) RunAsPerson(ctx context.Context, command string) (tool.Outcome, error) {
+// RunAsUser runs a command that the user typed, without a permission prompt.
+func (s *Session) RunAsUser(ctx context.Context, command string) (tool.Outcome, error) {
 	args, err := json.Marshal(map[string]any{"command": command, "timeout": 600_000})
 	if err != nil {
 		return tool.Outcome{}, err

@@ -1,0 +1,162 @@
+package builtin
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/secretfiles"
+	"github.com/adze-dev/adze/tool"
+)
+
+// ReadLimits says what auto-approved commands may read, where the kernel can enforce it: the workspace without its
+// hidden files, system directories, the toolchains of PATH, and what a decision grants besides.
+type ReadLimits struct {
+	// System are the system directories.
+	System []string
+	// Hide reports whether a file of the workspace looks empty to auto-approved commands. tracked reports whether git
+	// tracks the file as it is. nil: files that are secret by their name and not tracked.
+	Hide func(path string, tracked func() bool) bool
+}
+
+// limiter enforces read limits in a session.
+type limiter struct {
+	runner     *proc.Runner
+	bubblewrap bool
+	around     sandbox.Surroundings
+	finder     *secretfiles.Finder
+
+	once   sync.Once
+	limits *sandbox.Limits
+	cache  string // directory that lasts for the session; "": none
+	err    error  // why nothing is enforced
+
+	promised atomic.Bool // a decision may rely on it
+}
+
+func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
+	if o.Sandbox.Limits == nil || o.Sandbox.Mode == string(sandbox.Off) {
+		return nil
+	}
+	l := &limiter{
+		runner: r, bubblewrap: o.Sandbox.Bubblewrap,
+		around: sandbox.Surroundings{Roots: f.ws.Roots(), System: o.Sandbox.Limits.System, Env: short},
+	}
+	l.finder = secretfiles.New(secretfiles.Options{Roots: f.ws.Roots(), Once: []string{"/etc"}, Hide: o.Sandbox.Limits.Hide})
+	return l
+}
+
+// start works out once what commands may read.
+func (l *limiter) start() error {
+	l.once.Do(func() {
+		if l.err = l.runner.CanLimit(l.bubblewrap); l.err != nil {
+			return
+		}
+		l.finder.Start()
+		l.limits = l.around.Limits()
+		if l.cache, l.err = os.MkdirTemp("", "adze-cache-"); l.err == nil {
+			l.cache, l.err = filepath.EvalSymlinks(l.cache)
+		}
+		l.limits.Write = []string{l.cache}
+	})
+	return l.err
+}
+
+// firstWait is how long a command waits for the list of hidden files.
+const firstWait = 200 * time.Millisecond
+
+// ready reports whether what is auto-approved now is going to be limited.
+func (l *limiter) ready() bool {
+	if l == nil || l.start() != nil {
+		return false
+	}
+	if _, ok := l.finder.List(firstWait); !ok {
+		return false
+	}
+	l.promised.Store(true)
+	return true
+}
+
+// spec is the sandbox of an auto-approved command; nil if nothing is enforced. Once a decision may have relied on the
+// limits, there is no way without them.
+func (l *limiter) spec(d tool.Decision) (*sandbox.Spec, error) {
+	if l == nil || l.start() != nil {
+		return nil, nil
+	}
+	hide, ok := l.finder.List(firstWait)
+	switch {
+	case !ok && l.promised.Load():
+		return nil, fmt.Errorf("the list of files to hide isn't current (%s). Run the command again", l.finder.Problem())
+	case !ok:
+		return nil, nil
+	}
+	limits := *l.limits
+	limits.Hide = hide
+	for _, a := range d.Grant[1:] {
+		if a.Verb == tool.Reads {
+			limits.Read = append(slices.Clip(limits.Read), filepath.Clean(a.Target))
+		}
+	}
+	return &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: &limits, Bubblewrap: l.bubblewrap}, nil
+}
+
+// environ is the environment of a limited command: caches go where they can be written, and settings that may contain
+// credentials aren't read.
+func (l *limiter) environ(env []string) []string {
+	return append(slices.Clip(env), "XDG_CACHE_HOME="+l.cache, "npm_config_cache="+filepath.Join(l.cache, "npm"), "npm_config_userconfig="+os.DevNull,
+		"npm_config_update_notifier=false", "PIP_CONFIG_FILE="+os.DevNull, "PIP_DISABLE_PIP_VERSION_CHECK=1", "PYTHONDONTWRITEBYTECODE=1")
+}
+
+func (l *limiter) close() {
+	if l == nil {
+		return
+	}
+	l.finder.Close()
+	if l.cache != "" {
+		os.RemoveAll(l.cache)
+	}
+}
+
+// ReadsEnforced reports whether the kernel limits what auto-approved commands read now, see [ReadLimits]. It may wait a
+// moment the first time.
+func (s *Set) ReadsEnforced() bool { return s.shell.boxes.limiter.ready() }
+
+// ReadLimitsChanged says that answers of [ReadLimits].Hide may have changed.
+func (s *Set) ReadLimitsChanged() {
+	if l := s.shell.boxes.limiter; l != nil {
+		l.finder.Invalidate()
+	}
+}
+
+// hiddenNote tells of hidden files that a command opened.
+func hiddenNote(o proc.Outcome, root string) string {
+	n := len(o.Hidden)
+	if n == 0 && !o.MoreHidden {
+		return ""
+	}
+	const most = 5
+	var names []string
+	for _, path := range o.Hidden[:min(n, most)] {
+		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+			path = rel
+		}
+		names = append(names, tool.Visible(path))
+	}
+	list := strings.Join(names, ", ")
+	switch {
+	case n == 0:
+		return "Some files were hidden because they may be secret; they looked empty."
+	case o.MoreHidden || n > most:
+		return fmt.Sprintf("%d or more files were hidden because they may be secret; they looked empty: %s, …", n, list)
+	case n == 1:
+		return "1 file was hidden because it may be secret; it looked empty: " + list
+	}
+	return fmt.Sprintf("%d files were hidden because they may be secret; they looked empty: %s", n, list)
+}

@@ -1,0 +1,140 @@
+// Package gitindex reads the index of a git repository, without running git: versions 2, 3 and 4, with object names of
+// SHA-1 and SHA-256.
+//
+//	shared, err := gitindex.Parse(data, 20, func(e gitindex.Entry) error { … })
+//
+// It checks the structure, not the checksum. A sparse index is an error, because it doesn't list all files.
+package gitindex
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+)
+
+// ErrMalformed says that data is not an index, or not of a kind that this package reads.
+var ErrMalformed = errors.New("the index of the repository could not be read")
+
+// File types in an entry's mode.
+const (
+	TypeMask = 0o170000
+	Regular  = 0o100000
+	Gitlink  = 0o160000
+	folder   = 0o040000 // of a sparse index: the files below aren't listed
+)
+
+// Entry is one file of an index.
+type Entry struct {
+	Name []byte // relative to the top of the working tree, with slashes; valid until the visit returns
+	Mode uint32
+	Size uint32 // of the file when git last compared it, modulo 2³²; 0 in entries that git doesn't trust
+}
+
+// Parse visits the entries of an index. hashSize is the size of object names, 20 or 32. shared is the suffix of the file
+// sharedindex.* that contains the other entries of a split index.
+func Parse(data []byte, hashSize int, visit func(Entry) error) (shared string, err error) {
+	if len(data) < 12+hashSize || string(data[:4]) != "DIRC" {
+		return "", ErrMalformed
+	}
+	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
+	if version < 2 || version > 4 {
+		return "", fmt.Errorf("version %d: %w", version, ErrMalformed)
+	}
+	e := entries{rest: data[12 : len(data)-hashSize], hashSize: hashSize, version: version}
+	for ; count > 0; count-- {
+		entry, ok := e.next()
+		if !ok || entry.Mode&TypeMask == folder {
+			return "", ErrMalformed
+		}
+		if err := visit(entry); err != nil {
+			return "", err
+		}
+	}
+	return sharedIndex(e.rest, hashSize)
+}
+
+// sharedIndex finds the extension of a split index.
+func sharedIndex(rest []byte, hashSize int) (string, error) {
+	for len(rest) > 0 {
+		if len(rest) < 8 {
+			return "", ErrMalformed
+		}
+		size := uint64(binary.BigEndian.Uint32(rest[4:]))
+		if uint64(len(rest)-8) < size {
+			return "", ErrMalformed
+		}
+		body := rest[8 : 8+size]
+		if string(rest[:4]) == "link" {
+			if len(body) < hashSize {
+				return "", ErrMalformed
+			}
+			if id := body[:hashSize]; len(bytes.Trim(id, "\x00")) > 0 {
+				return hex.EncodeToString(id), nil
+			}
+		}
+		rest = rest[8+size:]
+	}
+	return "", nil
+}
+
+type entries struct {
+	rest     []byte
+	hashSize int
+	version  uint32
+	name     []byte
+}
+
+// next reads an entry: ten numbers of four bytes, the seventh of them the mode, the last the size, then the hash, flags,
+// and the name.
+func (e *entries) next() (entry Entry, ok bool) {
+	fixed := 40 + e.hashSize + 2
+	if len(e.rest) < fixed+2 {
+		return Entry{}, false
+	}
+	entry.Mode, entry.Size = binary.BigEndian.Uint32(e.rest[24:]), binary.BigEndian.Uint32(e.rest[36:])
+	if e.rest[fixed-2]&0x40 != 0 { // more flags
+		if e.version == 2 {
+			return Entry{}, false
+		}
+		fixed += 2
+	}
+	name := e.rest[fixed:]
+	kept := 0
+	if e.version == 4 {
+		strip, n := offset(name)
+		if n == 0 || strip > uint64(len(e.name)) {
+			return Entry{}, false
+		}
+		kept, name, fixed = len(e.name)-int(strip), name[n:], fixed+n
+	}
+	end := bytes.IndexByte(name, 0)
+	if end < 0 {
+		return Entry{}, false
+	}
+	e.name = append(e.name[:kept], name[:end]...)
+	size := fixed + end + 1
+	if e.version < 4 {
+		size = (fixed + end + 8) &^ 7 // one to eight NULs
+	}
+	if size > len(e.rest) {
+		return Entry{}, false
+	}
+	e.rest = e.rest[size:]
+	entry.Name = e.name
+	return entry, true
+}
+
+// offset reads a number in git's variable width; n is 0 if there is none.
+func offset(b []byte) (value uint64, n int) {
+	for i, c := range b {
+		if value = value<<7 | uint64(c&0x7f); c&0x80 == 0 {
+			return value, i + 1
+		}
+		if value++; i > 6 {
+			break
+		}
+	}
+	return 0, 0
+}

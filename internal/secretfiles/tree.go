@@ -1,0 +1,422 @@
+package secretfiles
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
+)
+
+// tree is what is known of the roots: all directories, and the files that are or may become hidden. One goroutine owns
+// it; what the goroutines of a walk share is below mu.
+type tree struct {
+	options *Options
+	system  system
+	stop    *atomic.Bool
+	places  []string // roots and directories walked once: where a link may lead
+	roots   []*dir
+	repos   *repos
+
+	watcher   watcher // nil: times are compared
+	unwatched atomic.Bool
+	entries   atomic.Int64
+
+	lost  bool   // nothing but a new walk helps
+	queue []*dir // to be read
+	names map[entry]struct{}
+	list  []string // the last answer
+
+	mu      sync.Mutex
+	byWd    map[int32][]*dir // one directory may be mounted at several places
+	files   map[*file]struct{}
+	unread  map[*dir]struct{} // directories that the user may not read
+	orphans []*dir
+	failed  string // why the tree isn't complete
+	remedy  remedy
+}
+
+// remedy is what the next List does about a failure.
+type remedy int
+
+const (
+	remedyNone remedy = iota // it takes Invalidate
+	remedyCompare
+	remedyWalk
+)
+
+// dir is a directory.
+type dir struct {
+	parent  *dir
+	name    string // of a root: its path
+	once    bool
+	dropped bool
+	racy    bool // it may have changed after it was read without a change of its times
+	wd      int32
+	stamp   stamp // when it was last read
+	entries int
+	dirs    map[string]*dir
+	files   map[string]*file
+}
+
+// entry is a name in a directory that has to be looked at.
+type entry struct {
+	dir  *dir
+	name string
+}
+
+// unwatchedWd is the watch of a directory without one.
+const unwatchedWd = -1
+
+func (d *dir) path() string {
+	if d.parent == nil {
+		return d.name
+	}
+	return join(d.parent.path(), d.name)
+}
+
+func newTree(o *Options, s system, stop *atomic.Bool) *tree {
+	t := &tree{
+		options: o, system: s, stop: stop, byWd: map[int32][]*dir{}, files: map[*file]struct{}{}, unread: map[*dir]struct{}{},
+		names: map[entry]struct{}{},
+	}
+	t.places = outermost(append(slices.Clone(o.Roots), o.Once...))
+	t.repos = newRepos(o.Roots)
+	for _, path := range outermost(o.Roots) {
+		t.roots = append(t.roots, &dir{name: path, wd: unwatchedWd})
+	}
+	for _, path := range outermost(o.Once) {
+		if _, inside := names.Within(path, o.Roots); !inside {
+			t.roots = append(t.roots, &dir{name: path, wd: unwatchedWd, once: true})
+		}
+	}
+	return t
+}
+
+// outermost are the paths that aren't below others.
+func outermost(paths []string) (out []string) {
+	paths = slices.Clone(paths)
+	slices.Sort(paths)
+	for _, p := range slices.Compact(paths) {
+		if _, inside := names.Within(p, out); !inside {
+			out = append(out, filepath.Clean(p))
+		}
+	}
+	return out
+}
+
+func (t *tree) close() {
+	if t.watcher != nil {
+		t.watcher.close()
+		t.watcher = nil
+	}
+}
+
+// walkAll reads all directories.
+func (t *tree) walkAll() {
+	if w, err := t.system.watch(); err == nil {
+		t.watcher = w
+	}
+	t.queue = append(t.queue, t.roots...)
+	t.readQueue()
+}
+
+// readQueue reads the directories in the queue and those found in them.
+func (t *tree) readQueue() {
+	if len(t.queue) == 0 {
+		return
+	}
+	p := &pool{tree: t, stack: t.queue}
+	p.wake.L = &p.mu
+	t.queue = nil
+	var wg sync.WaitGroup
+	for range min(4, max(2, runtime.GOMAXPROCS(0))) {
+		wg.Go(p.work)
+	}
+	wg.Wait()
+	for _, d := range t.orphans {
+		t.drop(d)
+	}
+	t.orphans = nil
+	if t.unwatched.Load() {
+		t.close()
+	}
+}
+
+// fail ends the walk: the tree isn't complete.
+func (t *tree) fail(problem string, next remedy) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failLocked(problem, next)
+}
+
+func (t *tree) failLocked(problem string, next remedy) {
+	if t.failed == "" {
+		t.failed, t.remedy = problem, next
+	}
+}
+
+func (t *tree) hasFailed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failed != ""
+}
+
+// pending reports whether something changed since the tree was read; then catchUp has something to do, or the tree is
+// lost.
+func (t *tree) pending(first bool) bool {
+	if t.failed != "" {
+		return false
+	}
+	for _, root := range t.roots {
+		if root.once {
+			continue
+		}
+		st, err := lstat(root.name)
+		if is := err == nil && st.kind == kindDir; is != (root.stamp.kind == kindDir) || is && !st.same(root.stamp) {
+			t.lost = true
+			return true
+		}
+	}
+	for d := range t.unread {
+		if d.dropped {
+			delete(t.unread, d)
+		} else if mayRead(d.path()) {
+			delete(t.unread, d)
+			t.queue = append(t.queue, d)
+		}
+	}
+	if t.watcher != nil {
+		t.readEvents()
+	} else {
+		t.compare(first)
+	}
+	return t.lost || len(t.queue)+len(t.names) > 0
+}
+
+// maxEvents is how many events are read at a time; if there are more, a walk is faster.
+const maxEvents = 100_000
+
+// readEvents notes the names that the watches report.
+func (t *tree) readEvents() {
+	n := 0
+	err := t.watcher.read(func(e event) {
+		if n++; e.overflow || n > maxEvents {
+			t.lost = true
+		}
+		for _, d := range t.byWd[e.wd] {
+			switch {
+			case e.self && d.parent == nil:
+				t.lost = true
+			case e.self:
+				t.names[entry{d.parent, d.name}] = struct{}{}
+			case e.name != "":
+				t.names[entry{d, e.name}] = struct{}{}
+			}
+			if e.ended {
+				d.wd = unwatchedWd
+			}
+		}
+		if e.ended {
+			delete(t.byWd, e.wd)
+		}
+	})
+	if err != nil {
+		t.lost = true
+	}
+}
+
+// compare puts the directories whose times changed in the queue.
+func (t *tree) compare(first bool) {
+	began, n := time.Now(), 0
+	var visit func(d *dir, path string) bool
+	visit = func(d *dir, path string) bool {
+		if n++; n%64 == 0 && time.Since(began) > t.system.compare {
+			return false
+		}
+		if _, isUnread := t.unread[d]; !isUnread {
+			if st, err := lstat(path); err != nil || st != d.stamp || d.racy && first {
+				t.queue = append(t.queue, d)
+			}
+		}
+		for name, sub := range d.dirs {
+			if !visit(sub, join(path, name)) {
+				return false
+			}
+		}
+		return true
+	}
+	for _, root := range t.roots {
+		if !root.once && root.stamp.kind == kindDir && !visit(root, root.name) {
+			t.queue = nil
+			t.fail("the workspace has too many directories for this system's watches", remedyCompare)
+			return
+		}
+	}
+}
+
+// catchUp looks at all that changed.
+func (t *tree) catchUp() {
+	if t.lost {
+		return
+	}
+	changed := t.names
+	t.names = map[entry]struct{}{}
+	for e := range changed {
+		if !e.dir.dropped && !t.stop.Load() {
+			t.look(e.dir, e.name)
+		}
+	}
+	if t.watcher == nil && len(t.queue) > 0 {
+		t.repos.reset()
+	}
+	t.queue = slices.DeleteFunc(t.queue, func(d *dir) bool { return d.dropped })
+	t.readQueue()
+}
+
+// look finds out what has a name now.
+func (t *tree) look(d *dir, name string) {
+	if name == ".git" {
+		t.repos.reset()
+	}
+	path := join(d.path(), name)
+	st, err := lstat(path)
+	if err == nil && st.kind == kindDir {
+		t.dropFile(d, name)
+		if skipped(d, name) {
+			return
+		}
+		if sub := d.dirs[name]; sub != nil {
+			if t.watcher != nil && sub.wd != unwatchedWd {
+				if wd, err := t.watcher.add(path); err == nil && wd == sub.wd {
+					return // the same directory: it has reported its own changes
+				}
+			}
+			t.drop(sub)
+		} else {
+			d.entries++
+			t.entries.Add(1)
+		}
+		t.queue = append(t.queue, d.add(name))
+		return
+	}
+	if sub := d.dirs[name]; sub != nil {
+		t.drop(sub)
+		delete(d.dirs, name)
+	}
+	t.dropFile(d, name)
+	if err != nil {
+		return
+	}
+	if d.entries++; t.entries.Add(1) > int64(t.options.Limit) {
+		t.lost = true // files that were deleted since count too: count again
+	}
+	if st.kind == kindFile || st.kind == kindLink {
+		if f := t.ask(path, st.kind == kindLink); f != nil {
+			t.keep(d, name, f)
+		}
+	}
+}
+
+// add makes a directory below d.
+func (d *dir) add(name string) *dir {
+	sub := &dir{parent: d, name: name, wd: unwatchedWd, once: d.once}
+	if d.dirs == nil {
+		d.dirs = map[string]*dir{}
+	}
+	d.dirs[name] = sub
+	return sub
+}
+
+// drop forgets a directory and all below it.
+func (t *tree) drop(d *dir) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dropLocked(d)
+}
+
+func (t *tree) dropLocked(d *dir) {
+	d.dropped = true
+	t.entries.Add(-int64(d.entries))
+	t.unwatch(d)
+	delete(t.unread, d)
+	for _, f := range d.files {
+		delete(t.files, f)
+	}
+	for _, sub := range d.dirs {
+		t.dropLocked(sub)
+	}
+	d.dirs, d.files, d.entries = nil, nil, 0
+}
+
+// unwatch gives up the watch of a directory, if no other directory has the same.
+func (t *tree) unwatch(d *dir) {
+	if d.wd == unwatchedWd {
+		return
+	}
+	rest := slices.DeleteFunc(t.byWd[d.wd], func(o *dir) bool { return o == d })
+	if len(rest) > 0 {
+		t.byWd[d.wd] = rest
+	} else {
+		delete(t.byWd, d.wd)
+		if t.watcher != nil {
+			t.watcher.remove(d.wd)
+		}
+	}
+	d.wd = unwatchedWd
+}
+
+func (t *tree) keep(d *dir, name string, f *file) {
+	if d.files == nil {
+		d.files = map[string]*file{}
+	}
+	d.files[name] = f
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.files[f] = struct{}{}
+	if len(t.files) > 10*t.options.Most {
+		t.failLocked("the workspace has more than "+number(10*t.options.Most)+" files with secret names", remedyNone)
+	}
+}
+
+func (t *tree) dropFile(d *dir, name string) {
+	if f := d.files[name]; f != nil {
+		delete(d.files, name)
+		delete(t.files, f)
+	}
+}
+
+// skipped reports whether a directory contains git's objects, whose names say nothing.
+func skipped(d *dir, name string) bool {
+	if name != "objects" {
+		return false
+	}
+	for ; d != nil; d = d.parent {
+		if filepath.Base(d.name) == ".git" {
+			return true
+		}
+	}
+	return false
+}
+
+// number writes 2000000 as 2,000,000.
+func number(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// join is filepath.Join for a clean path and a name, in a fraction of the time.
+func join(dir, name string) string {
+	if os.IsPathSeparator(dir[len(dir)-1]) {
+		return dir + name
+	}
+	return dir + string(filepath.Separator) + name
+}
