@@ -114,7 +114,7 @@ func TestLinkedTempInBubblewrap(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := &sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}, Write: []string{base + "/link"}, Bubblewrap: true}
-	o := run(t, r, Command{Line: "touch $TMPDIR/made", Dir: dir, Env: append(Environ(os.Environ(), nil), "TMPDIR="+base+"/link"), Sandbox: spec})
+	o := run(t, r, Command{Line: "touch $TMPDIR/made", Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + base + "/link"}, Sandbox: spec})
 	if _, err := os.Stat(base + "/real/made"); err != nil || o.Exit != 0 {
 		t.Errorf("%v %+v", err, o)
 	}
@@ -160,5 +160,22 @@ func TestUnpackInWorkspace(t *testing.T) {
 	line := "touch a && tar --owner=12345 --group=12345 -cf a.tar a && rm a && tar -xf a.tar && test -e a"
 	if o := run(t, opened(t, Options{}), Command{Line: line, Dir: dir, Sandbox: spec}); o.Exit != 0 {
 		t.Errorf("%+v", o)
+	}
+}
+
+// A device that the settings name can be used.
+func TestDeviceInWrite(t *testing.T) {
+	needsLayers(t)
+	dir, device := t.TempDir(), firstOf(os.O_RDONLY, "/dev/vd?", "/dev/sd?", "/dev/nvme*", "/dev/loop[0-9]*")
+	if device == "/dev/missing" {
+		t.Skip("no device can be opened here")
+	}
+	r := opened(t, Options{})
+	spec := &sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}}
+	for _, write := range [][]string{nil, {device}} {
+		spec.Write = write
+		if o := run(t, r, Command{Line: "exec 3<" + device, Dir: dir, Sandbox: spec}); (o.Exit == 0) != (write != nil) {
+			t.Errorf("with %q writable: %+v", write, o)
+		}
 	}
 }

@@ -117,6 +117,9 @@ var rows = map[string]string{
 	"read another's terminal":  "+ - - - - - - - - - - - - -",
 	"write another's terminal": "+ - - - - - - - - - - - - -",
 	"terminal of its own":      "+ - + + + - + + + - + + - +",
+	"read a console":           "+ - - - - - - - - - - - - -",
+	"read a disk":              "+ - - - - - - - - - - - - -",
+	"write the kernel's log":   "+ - - - - - - - - - - - - -",
 	"named pipe outside":       "+ - - - . - . - . - - - - .",
 	"capabilities":             "+ - - - - - - - - - - - - -",
 	"capabilities after exec":  "+ - - - - - - - - - - - - -",
@@ -132,6 +135,7 @@ var restricted = map[string]bool{
 	"namespaces and mount": true, "ptrace": true, "kernel keys": true, "xattr outside": true, "memory of another": true,
 	"file flags outside": true, "file version outside": true, "capabilities": true, "capabilities after exec": true, "kernel settings": true, "kernel requests": true,
 	"shared memory outside": true, "semaphores outside": true, "messages outside": true, "pages of another": true,
+	"read a console": true, "read a disk": true, "write the kernel's log": true,
 }
 
 func TestBoxes(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -54,6 +55,9 @@ func sideAttempts(out string, sleeper int) map[string]func() error {
 		"read another's terminal":  func() error { return openClose(os.Getenv("BOX_TERMINAL"), os.O_RDONLY|unix.O_NOCTTY) },
 		"write another's terminal": func() error { return openClose(os.Getenv("BOX_TERMINAL"), os.O_WRONLY|unix.O_NOCTTY) },
 		"terminal of its own":      ownTerminal,
+		"read a console":           func() error { return openClose(os.Getenv("BOX_CONSOLE"), os.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK) },
+		"read a disk":              func() error { return openClose(os.Getenv("BOX_DISK"), os.O_RDONLY) },
+		"write the kernel's log":   func() error { return openClose("/dev/kmsg", os.O_WRONLY) },
 		"named pipe outside":       func() error { return openClose(out+"/pipe", os.O_WRONLY|unix.O_NONBLOCK) },
 		"capabilities":             func() error { return capable("/proc/self/status") },
 		"capabilities after exec":  capableChild,
@@ -86,6 +90,8 @@ func (f *field) sides(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { master.Close() })
+	f.env = append(f.env, "BOX_CONSOLE="+firstOf(os.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK, "/dev/ttyS*", "/dev/tty[0-9]*", "/dev/console"),
+		"BOX_DISK="+firstOf(os.O_RDONLY, "/dev/vd?", "/dev/sd?", "/dev/nvme*", "/dev/loop[0-9]*"))
 	key := 1<<30 | os.Getpid()
 	const create, remove = unix.IPC_CREAT | unix.IPC_EXCL | 0o600, unix.IPC_RMID
 	for _, c := range []struct{ get, size, flags, control, at uintptr }{
@@ -103,6 +109,19 @@ func (f *field) sides(t *testing.T) {
 		})
 	}
 	f.env = append(f.env, "BOX_TERMINAL="+slave, fmt.Sprintf("BOX_KEY=%d", key))
+}
+
+// firstOf is the first file that can be opened, or one that doesn't exist.
+func firstOf(flag int, patterns ...string) string {
+	for _, p := range patterns {
+		paths, _ := filepath.Glob(p)
+		for _, path := range paths {
+			if openClose(path, flag) == nil {
+				return path
+			}
+		}
+	}
+	return "/dev/missing"
 }
 
 func pairOf(kind int) (fds [2]int, err error) {

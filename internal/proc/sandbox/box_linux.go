@@ -60,7 +60,7 @@ func (b *Box) Enter(dir string) error {
 		if err := b.remount(open); err != nil {
 			return err
 		}
-		if err := b.ownTerminals(); err != nil {
+		if err := b.ownDevices(); err != nil {
 			return err
 		}
 	}

@@ -73,9 +73,7 @@ func (b *Box) landlock(open []openPath) landlock {
 	if b.plan.Limits {
 		l.limits = b.spec.Limits
 	}
-	if !b.plan.Layers.Has(Namespaces) && !b.Wrapped() {
-		l.unread = terminals // of others, which a mount can't hide here
-	}
+	l.noDevices = !b.plan.Layers.Has(Namespaces) && !b.Wrapped() // no mount hides them
 	return l
 }
 

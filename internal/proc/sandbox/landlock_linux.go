@@ -56,7 +56,7 @@ type landlock struct {
 	write       []openPath
 	devices     []string
 	limits      *Limits // nil: everything can be read and executed
-	unread      string  // a directory whose files can't be read, if there are no limits
+	noDevices   bool    // no device can be read, if there are no limits
 	tcp         bool    // no TCP
 	unixSockets bool    // no sockets that are files, except below write
 }
@@ -72,7 +72,7 @@ func (l landlock) restrict() error {
 	if l.limits != nil {
 		attr.fs |= reads | unix.LANDLOCK_ACCESS_FS_EXECUTE
 		granted |= reads
-	} else if l.unread != "" {
+	} else if l.noDevices {
 		attr.fs |= unix.LANDLOCK_ACCESS_FS_READ_FILE
 		granted |= unix.LANDLOCK_ACCESS_FS_READ_FILE
 	}
@@ -95,8 +95,8 @@ func (l landlock) restrict() error {
 	if err := allowAll(fd, l.devices, granted); err != nil {
 		return err
 	}
-	if l.limits == nil && l.unread != "" {
-		if err := allowAll(fd, besides(l.unread), unix.LANDLOCK_ACCESS_FS_READ_FILE); err != nil {
+	if l.limits == nil && l.noDevices {
+		if err := allowAll(fd, readable(), unix.LANDLOCK_ACCESS_FS_READ_FILE); err != nil {
 			return err
 		}
 	}
