@@ -179,3 +179,26 @@ func TestDeviceInWrite(t *testing.T) {
 		}
 	}
 }
+
+// A workspace in memory is not hidden by the directory that takes its place.
+func TestWorkspaceInSharedMemory(t *testing.T) {
+	needsLayers(t)
+	dir, err := os.MkdirTemp("/dev/shm", "adze-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer os.RemoveAll(dir)
+	r := opened(t, Options{})
+	for _, wrapped := range []bool{false, true} {
+		if wrapped {
+			needsBubblewrap(t)
+		}
+		spec := &sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}, Write: []string{"/dev/shm"}, Bubblewrap: wrapped}
+		if o := run(t, r, Command{Line: "touch made && rm made", Dir: dir, Sandbox: spec}); o.Exit != 0 {
+			t.Errorf("by bubblewrap %v: %+v", wrapped, o)
+		}
+		if o := run(t, r, Command{Line: "ls", Dir: dir, Sandbox: &sandbox.Spec{Mode: sandbox.ReadOnly, Bubblewrap: wrapped}}); o.Exit != 0 {
+			t.Errorf("read-only, by bubblewrap %v: %+v", wrapped, o)
+		}
+	}
+}

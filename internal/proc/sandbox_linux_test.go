@@ -117,6 +117,8 @@ var rows = map[string]string{
 	"read another's terminal":  "+ - - - - - - - - - - - - -",
 	"write another's terminal": "+ - - - - - - - - - - - - -",
 	"terminal of its own":      "+ - + + + - + + + - + + - +",
+	"shared file outside":      "+ - - - - . - - - - - - - -",
+	"shared file of its own":   "+ + + + + + + + + + + + - +",
 	"read a console":           "+ - - - - - - - - - - - - -",
 	"read a disk":              "+ - - - - - - - - - - - - -",
 	"write the kernel's log":   "+ - - - - - - - - - - - - -",
@@ -134,7 +136,7 @@ var restricted = map[string]bool{
 	"raw packet socket": true, "mount": true, "device node": true, "setuid": true, "io_uring": true,
 	"namespaces and mount": true, "ptrace": true, "kernel keys": true, "xattr outside": true, "memory of another": true,
 	"file flags outside": true, "file version outside": true, "capabilities": true, "capabilities after exec": true, "kernel settings": true, "kernel requests": true,
-	"shared memory outside": true, "semaphores outside": true, "messages outside": true, "pages of another": true,
+	"shared memory outside": true, "semaphores outside": true, "messages outside": true, "shared file outside": true, "shared file of its own": true, "pages of another": true,
 	"read a console": true, "read a disk": true, "write the kernel's log": true,
 }
 
@@ -337,7 +339,7 @@ func (f *field) serve(t *testing.T) {
 
 func (f *field) spec(mode sandbox.Mode) *sandbox.Spec {
 	protected := func(path string) bool { return filepath.Base(path) == ".husky" }
-	return &sandbox.Spec{Mode: mode, Roots: []string{f.in}, Write: []string{filepath.Dir(f.in) + "/temp"}, Protect: sandbox.Protected([]string{f.in}, protected)}
+	return &sandbox.Spec{Mode: mode, Roots: []string{f.in}, Write: []string{filepath.Dir(f.in) + "/temp", "/dev/shm"}, Protect: sandbox.Protected([]string{f.in}, protected)}
 }
 
 // attempt makes every attempt in a box.

@@ -52,6 +52,8 @@ func sideAttempts(out string, sleeper int) map[string]func() error {
 		"pages of another":         call(unix.SYS_MOVE_PAGES, pid, 0, 0, 0, 0, 0),
 		"file flags outside":       func() error { return ioctlSame(out+"/file", 0x80086601, 0x40086602) },
 		"file version outside":     func() error { return ioctlSame(out+"/file", 0x80087601, 0x40087602) },
+		"shared file outside":      func() error { return appendTo(os.Getenv("BOX_SHARED")) },
+		"shared file of its own":   func() error { return ownFile("/dev/shm/adze-box-" + newMarker()) },
 		"read another's terminal":  func() error { return openClose(os.Getenv("BOX_TERMINAL"), os.O_RDONLY|unix.O_NOCTTY) },
 		"write another's terminal": func() error { return openClose(os.Getenv("BOX_TERMINAL"), os.O_WRONLY|unix.O_NOCTTY) },
 		"terminal of its own":      ownTerminal,
@@ -92,6 +94,12 @@ func (f *field) sides(t *testing.T) {
 	t.Cleanup(func() { master.Close() })
 	f.env = append(f.env, "BOX_CONSOLE="+firstOf(os.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK, "/dev/ttyS*", "/dev/tty[0-9]*", "/dev/console"),
 		"BOX_DISK="+firstOf(os.O_RDONLY, "/dev/vd?", "/dev/sd?", "/dev/nvme*", "/dev/loop[0-9]*"))
+	shared := "/dev/shm/adze-box-" + newMarker()
+	if err := os.WriteFile(shared, nil, 0o600); err != nil {
+		t.Log("without /dev/shm:", err)
+	}
+	t.Cleanup(func() { os.Remove(shared) })
+	f.env = append(f.env, "BOX_SHARED="+shared)
 	key := 1<<30 | os.Getpid()
 	const create, remove = unix.IPC_CREAT | unix.IPC_EXCL | 0o600, unix.IPC_RMID
 	for _, c := range []struct{ get, size, flags, control, at uintptr }{
@@ -140,6 +148,11 @@ func datagram(to string, rights bool) error {
 		more = unix.UnixRights(0)
 	}
 	return unix.Sendmsg(fds[0], []byte("x"), more, &unix.SockaddrUnix{Name: to}, 0)
+}
+
+func ownFile(path string) error {
+	defer os.Remove(path)
+	return os.WriteFile(path, nil, 0o600)
 }
 
 func ownMemory() error {

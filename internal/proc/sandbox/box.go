@@ -104,7 +104,7 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 	if !b.plan.Layers.Has(Bubblewrap) {
 		return argv, nil, nil
 	}
-	w := wrapping{dir: dir, write: b.writable(), protect: b.protect, dieWithParent: !kept}
+	w := wrapping{dir: dir, write: b.bound(dir), protect: b.protect, dieWithParent: !kept}
 	w.bwrap, _ = findBubblewrap()
 	if w.bwrap == "" {
 		return nil, nil, errors.New("bwrap was removed")
@@ -133,6 +133,24 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 		return nil, nil, err
 	}
 	return append(b.spec.bubblewrapArgs(w), argv...), files, nil
+}
+
+// sharedDir contains memory that programs share by name.
+const sharedDir = "/dev/shm"
+
+// ownShared reports whether a command in dir has such a directory of its own: it
+// does unless the workspace or a temp directory is below it.
+func (b *Box) ownShared(dir string) bool {
+	return !slices.ContainsFunc(slices.Concat(b.spec.Roots, b.spec.Write, []string{dir, b.temp}), func(path string) bool {
+		return strings.HasPrefix(path, sharedDir+"/")
+	})
+}
+
+// bound is what bubblewrap mounts writable for a command in dir. It has a
+// shared directory of its own.
+func (b *Box) bound(dir string) []string {
+	own := b.ownShared(dir)
+	return slices.DeleteFunc(slices.Clone(b.writable()), func(path string) bool { return own && path == sharedDir })
 }
 
 // Wrapped reports whether what is started is such a program: it ends when the

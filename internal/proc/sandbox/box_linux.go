@@ -18,6 +18,7 @@ type onLinux struct {
 	unprotected error
 	covers      *covers // of hidden files
 	terminals   bool    // the command has pseudoterminals of its own
+	shared      bool    // and memory that programs share by name
 }
 
 func (b *Box) makeHere() {
@@ -60,7 +61,7 @@ func (b *Box) Enter(dir string) error {
 		if err := b.remount(open); err != nil {
 			return err
 		}
-		if err := b.ownDevices(); err != nil {
+		if err := b.ownDevices(dir); err != nil {
 			return err
 		}
 	}

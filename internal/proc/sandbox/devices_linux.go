@@ -21,9 +21,9 @@ var harmless = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/
 // ownDevices leaves the command with the harmless devices, its controlling
 // terminal, and pseudoterminals of its own: a read-only mount doesn't keep a
 // command from writing to a disk, and whoever opens another's terminal reads
-// what the user types there. Devices that Spec.Write names are mounts of their
+// what the user types there. What programs share in /dev/shm is its own too. Devices that Spec.Write names are mounts of their
 // own by now, and stay.
-func (b *Box) ownDevices() error {
+func (b *Box) ownDevices(dir string) error {
 	keep := map[string]int{}
 	defer func() {
 		for _, fd := range keep {
@@ -51,7 +51,18 @@ func (b *Box) ownDevices() error {
 	default:
 		return fmt.Errorf("hide other devices: %w", err)
 	}
-	return b.ownTerminals()
+	if err := b.ownTerminals(); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(sharedDir, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || !b.ownShared(dir) {
+		return nil
+	}
+	if err := unix.Mount("tmpfs", sharedDir, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV, "mode=1777"); err != nil {
+		return fmt.Errorf("hide other programs' shared memory: %w", err)
+	}
+	b.shared = true
+	return nil
 }
 
 // ownTerminals mounts fresh pseudoterminals, or an empty directory if that
@@ -96,8 +107,8 @@ func cover(with, path string) error {
 // they are the command's own.
 func (b *Box) devices() []string {
 	out := append([]string{}, harmless...)
-	if b.Wrapped() {
-		out = append(out, "/dev/shm") // bubblewrap's, which nobody else sees
+	if b.Wrapped() || b.shared {
+		out = append(out, sharedDir)
 	}
 	if b.spec.Mode == ReadOnly {
 		return out
@@ -121,5 +132,5 @@ func readable() (paths []string) {
 			paths = append(paths, path)
 		}
 	}
-	return append(append(paths, harmless...), "/dev/tty", "/dev/shm", "/dev/mqueue", "/dev/hugepages")
+	return append(append(paths, harmless...), "/dev/tty", sharedDir, "/dev/mqueue", "/dev/hugepages")
 }

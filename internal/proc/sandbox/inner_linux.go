@@ -52,6 +52,11 @@ func Inner(args []string) int {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fail(err)
 	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return fail(err)
+	}
+	b.write = b.bound(dir)
 	open, err := b.openWritable()
 	if err != nil {
 		return fail(err)

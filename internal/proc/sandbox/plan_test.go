@@ -161,3 +161,24 @@ func TestSuspect(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A program that can't start itself inside bubblewrap has it without Landlock,
+// and no sandbox that it would have to make itself.
+func TestPlanWithoutHelper(t *testing.T) {
+	for _, c := range []struct {
+		plan   Plan
+		layers Layers
+		ok     bool
+	}{
+		{Plan{Layers: Bubblewrap | Seccomp | Landlock, LandlockABI: 7}, Bubblewrap | Seccomp, true},
+		{Plan{Layers: Bubblewrap | Seccomp}, Bubblewrap | Seccomp, true},
+		{Plan{Layers: Bubblewrap | Seccomp | Landlock, Limits: true}, Bubblewrap | Seccomp | Landlock, false},
+		{Plan{Layers: Landlock | Seccomp}, Landlock | Seccomp, false},
+		{Plan{Layers: Seatbelt}, Seatbelt, true},
+	} {
+		got, ok := c.plan.WithoutHelper()
+		if lost := c.ok && got.Layers != c.plan.Layers; ok != c.ok || got.Layers != c.layers || lost != (len(got.Notes) > 0) {
+			t.Errorf("%v: %v, %v, %q", c.plan.Layers, got.Layers, ok, got.Notes)
+		}
+	}
+}
