@@ -104,7 +104,7 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 	if !b.plan.Layers.Has(Bubblewrap) {
 		return argv, nil, nil
 	}
-	w := wrapping{dir: dir, write: b.bound(dir), protect: b.protect, dieWithParent: !kept}
+	w := wrapping{dir: dir, write: b.bound(dir), sharedToo: !b.ownShared(dir), protect: b.protect, dieWithParent: !kept}
 	w.bwrap, _ = findBubblewrap()
 	if w.bwrap == "" {
 		return nil, nil, errors.New("bwrap was removed")

@@ -61,6 +61,7 @@ var bubblewrapFails = sync.OnceValue(func() string {
 type wrapping struct {
 	bwrap, dir    string
 	write         []string // links resolved: bwrap can't mount on a link
+	sharedToo     bool     // sharedDir is that of outside
 	protect       []string
 	covers        [][2]string // a cover and the hidden file that it is mounted over
 	seccomp       string      // descriptor of a filter; empty: none
@@ -77,6 +78,9 @@ func (s *Spec) bubblewrapArgs(w wrapping) []string {
 	}
 	if !s.network() {
 		args = append(args, "--unshare-net")
+	}
+	if w.sharedToo {
+		args = append(args, "--ro-bind-try", sharedDir, sharedDir)
 	}
 	for _, path := range w.write {
 		args = append(args, "--bind-try", path, path)

@@ -107,7 +107,7 @@ func cover(with, path string) error {
 // they are the command's own.
 func (b *Box) devices() []string {
 	out := append([]string{}, harmless...)
-	if b.Wrapped() || b.shared {
+	if b.shared {
 		out = append(out, sharedDir)
 	}
 	if b.spec.Mode == ReadOnly {

@@ -56,7 +56,7 @@ func Inner(args []string) int {
 	if err != nil {
 		return fail(err)
 	}
-	b.write = b.bound(dir)
+	b.write, b.shared = b.bound(dir), b.ownShared(dir)
 	open, err := b.openWritable()
 	if err != nil {
 		return fail(err)
