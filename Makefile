@@ -11,9 +11,9 @@ STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/adze ./cmd/adze
 
-# All tests: Go, git and bash are enough.
+# All tests: Go, git and bash are enough. A package that takes a minute takes ten on a busy machine.
 test:
-	go test $(RACE) -shuffle=on ./...
+	go test $(RACE) -shuffle=on -timeout 30m ./...
 
 # ST1005: the second line of an error is a sentence for the user.
 lint:
@@ -39,7 +39,7 @@ soak:
 # Real MCP servers and clients from npm, at fixed versions, on loopback; and go install, from a proxy in a directory.
 test-peers:
 	cd internal/peers && npm ci --no-audit --no-fund --loglevel=error
-	ADZE_PEERS=1 go test -count=1 -timeout 15m ./internal/peers/...
+	ADZE_PEERS=1 go test -count=1 -timeout 30m ./internal/peers/...
 
 # Adze beside ripgrep and fd, interleaved in one run.
 bench-search: build

@@ -28,9 +28,14 @@ var mayImport = map[string]string{
 	"permission/ondisk": "permission internal/disk",
 
 	// Models by their API.
-	"model/openai":                  "tool model",
+	"model/api":                     "tool model",
+	"model/openai":                  "tool model model/api",
+	"model/anthropic":               "tool model model/api",
+	"model/gemini":                  "tool model model/api",
+	"model/responses":               "tool model model/api",
 	"model/openai/openaitest":       "model/internal/scripted",
 	"model/anthropic/anthropictest": "model/internal/scripted",
+	"model/gemini/geminitest":       "model/internal/scripted",
 	"model/responses/responsestest": "model/internal/scripted",
 	"model/internal/scripted":       "",
 	"model/replay":                  "tool model",
@@ -59,6 +64,7 @@ var mayImport = map[string]string{
 	"internal/gitindex":           "",
 	"internal/secretfiles":        "internal/gitindex internal/workspace/names",
 	"internal/disk":               "internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
+	"internal/leaktest":           "",
 	"internal/peers":              "",
 	"internal/ptytest":            "internal/proc/term",
 	"internal/settings":           "",
@@ -71,7 +77,7 @@ var mayImport = map[string]string{
 
 	// The tools use the engines.
 	"builtin": "tool internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
-		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/context " +
+		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/secretfiles internal/context " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.
@@ -79,8 +85,8 @@ var mayImport = map[string]string{
 	"serve":    "tool",
 
 	// One run, for any front end.
-	"internal/session": "tool model model/openai agent builtin discover permission permission/ondisk permission/shell " +
-		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/workspace/nofollow",
+	"internal/session": "tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
+		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow",
 
 	// The front ends may import everything.
 	"internal/cli": "*",

@@ -26,12 +26,14 @@ type Options struct {
 	// Executor runs the agent's calls. The agent replaces its Observe and calls the previous one first. The executor of a
 	// subagent (see [tool.Executor.Child]) reports its steps to the first agent's observer.
 	Executor *tool.Executor
-	System   string // see [SystemPrompt], and [Agent.SetSystem]
+	System   string // see [SystemPrompt]. It is fixed: servers cache the start of a request, and News reports changes
 	Limits   Limits
 	// Budget, if not nil, is shared with subagents: see [Crew].
 	Budget *Budget
 	// MaxTokens limits each answer of the model; 0: the server decides.
 	MaxTokens int
+	// Effort and CacheKey are sent with each request: see [model.Request].
+	Effort, CacheKey string
 	// Catalog, if not nil, defers the declarations of external tools where there are too many.
 	Catalog *Catalog
 	// Path is the path of a subagent, as in [tool.Call].By; "" is the first agent.
@@ -77,14 +79,13 @@ type Agent struct {
 
 	mu      sync.Mutex // guards the fields below
 	history []model.Message
-	system  string
 
 	telling sync.Mutex // events come from the model's stream and from running calls
 }
 
 // New makes an agent.
 func New(o Options) *Agent {
-	a := &Agent{o: o, history: slices.Clone(o.History), system: o.System, view: o.Catalog.at(o.Path, o.Executor.Registry)}
+	a := &Agent{o: o, history: slices.Clone(o.History), view: o.Catalog.at(o.Path, o.Executor.Registry)}
 	a.ids.add(o.History)
 	for _, m := range o.History {
 		for _, c := range m.Calls() { // what was found then is known
@@ -178,19 +179,6 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 	}
 }
 
-// SetSystem replaces the system prompt from the next turn on.
-func (a *Agent) SetSystem(text string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.system = text
-}
-
-func (a *Agent) told() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.system
-}
-
 // History is the conversation so far.
 func (a *Agent) History() []model.Message {
 	a.mu.Lock()
@@ -206,10 +194,10 @@ func (a *Agent) add(m model.Message) {
 
 // addNews adds pending messages to the conversation and returns the current tools.
 func (a *Agent) addNews() []tool.Declaration {
-	tools, held := a.view.next()
+	tools, changes := a.view.next()
 	var parts []model.Part
-	if held != "" {
-		parts = append(parts, model.Text(held))
+	for _, text := range changes {
+		parts = append(parts, model.Text(text))
 	}
 	if a.o.News != nil {
 		for _, text := range a.o.News() {

@@ -6,18 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/leaktest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // fakeModel says what its functions yield, one for each turn, and the last one again and again.
 type fakeModel struct {
@@ -110,8 +111,8 @@ func (b *bench) executor() *tool.Executor {
 					case b.barrier <- struct{}{}:
 					case <-b.barrier:
 					case <-ctx.Done():
-					case <-time.After(10 * time.Second):
-						return "", errors.New("nobody came")
+					case <-time.After(time.Minute):
+						return "", errors.New("no other call came")
 					}
 				}
 				return "saw " + s, nil
@@ -137,7 +138,9 @@ func show(ms []model.Message) string {
 			case model.Text:
 				fmt.Fprintf(&b, "%s: %s\n", m.Role, p)
 			case model.Thought:
-				fmt.Fprintf(&b, "%s thinks: %s\n", m.Role, p.Text)
+				fmt.Fprintf(&b, "%s thinks: %s\n", m.Role, string(p))
+			case model.Sealed:
+				fmt.Fprintf(&b, "%s sealed: %s\n", m.Role, p.JSON)
 			case model.Call:
 				fmt.Fprintf(&b, "%s calls %s %s %s\n", m.Role, p.ID, p.Name, p.Args)
 			case model.Response:

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,10 +32,10 @@ type Catalog struct {
 type view struct {
 	catalog  *Catalog
 	registry *tool.Registry
-	full     bool     // tools are deferred from now on
-	begun    bool     // a turn was taken
-	order    []string // names in the order they were first declared
-	declared map[string]bool
+	full     bool                        // tools are deferred from now on
+	begun    bool                        // a turn was taken
+	order    []tool.Declaration          // as they were first declared
+	declared map[string]tool.Declaration // as they were last seen
 	revealed map[string]bool
 	told     map[string]bool // names of deferred tools that the model knows
 	listing  string          // of those deferred at the first turn
@@ -45,7 +46,7 @@ func (s *Catalog) at(path string, r *tool.Registry) *view {
 	if s == nil {
 		s = &Catalog{}
 	}
-	p := &view{catalog: s, registry: r, declared: map[string]bool{}, revealed: map[string]bool{}, told: map[string]bool{}}
+	p := &view{catalog: s, registry: r, declared: map[string]tool.Declaration{}, revealed: map[string]bool{}, told: map[string]bool{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.views == nil {
@@ -92,14 +93,15 @@ func (p *view) holds(d tool.Declaration) bool {
 	return p.full && d.Origin != "" && !p.revealed[d.Name]
 }
 
-// next returns the declarations of the next turn, and a message about tools that were added since the last one.
-func (p *view) next() (declarations []tool.Declaration, news string) {
+// next returns the declarations of the next turn, and messages about tools that changed or were added since the last one.
+// Declarations only grow: a tool that disappeared stays declared, and one that changed stays as it was declared first.
+// Otherwise the start of the request would change, and neither a cache nor a signature would match it.
+func (p *view) next() (declarations []tool.Declaration, news []string) {
 	p.catalog.mu.Lock()
 	defer p.catalog.mu.Unlock()
 	all := p.registry.All()
 	p.fill(all)
 	var held []tool.Declaration
-	byName := map[string]tool.Declaration{}
 	for _, d := range all {
 		switch {
 		case p.holds(d):
@@ -111,23 +113,52 @@ func (p *view) next() (declarations []tool.Declaration, news string) {
 		case d.Deferred && !p.revealed[d.Name] && !(p.full && d.Name == p.catalog.Finder):
 			continue
 		}
-		byName[d.Name] = d
-		if !p.declared[d.Name] {
-			p.declared[d.Name] = true
-			p.order = append(p.order, d.Name)
+		known, ok := p.declared[d.Name]
+		switch {
+		case !ok:
+			p.order = append(p.order, d)
+		case changed(known, d):
+			news = append(news, changeOf(d))
 		}
-	}
-	for _, name := range p.order {
-		if d, ok := byName[name]; ok {
-			declarations = append(declarations, d)
-		}
+		p.declared[d.Name] = d
 	}
 	text := listHeld(p.catalog.Finder, held)
 	if !p.begun {
 		p.begun, p.listing = true, text
-		return declarations, ""
+	} else if text != "" {
+		news = append(news, text)
 	}
-	return declarations, text
+	return slices.Clone(p.order), news
+}
+
+func changed(old, now tool.Declaration) bool {
+	return old.Description != now.Description || !bytes.Equal(old.Parameters, now.Parameters)
+}
+
+// changeOf is the message about a tool that is no longer as it was declared.
+func changeOf(d tool.Declaration) string {
+	parameters := string(d.Parameters)
+	if parameters == "" {
+		parameters = "{}"
+	}
+	return fmt.Sprintf("The tool %s changed. Its declaration above no longer applies.\nDescription: %s\nParameters: %s", d.Name, d.Description, parameters)
+}
+
+// gone is why calls of a declared tool fail after it disappeared; "" if no such tool was declared.
+func (p *view) gone(name string) string {
+	p.catalog.mu.Lock()
+	defer p.catalog.mu.Unlock()
+	d, ok := p.declared[name]
+	if !ok {
+		return ""
+	}
+	reason := "it was removed from this session"
+	if server, ok := strings.CutPrefix(d.Origin, "mcp:"); ok {
+		reason = "the MCP server " + server + " doesn't offer it anymore"
+	} else if d.Origin != "" {
+		reason = d.Origin + " doesn't offer it anymore"
+	}
+	return name + " is no longer available: " + reason + ". Use another tool."
 }
 
 // fill starts deferring tools if there are too many. Declared tools stay declared.
@@ -144,8 +175,8 @@ func (p *view) fill(all []tool.Declaration) {
 	}
 	if finder && tokens > p.catalog.Most {
 		p.full = true
-		for _, name := range p.order {
-			p.revealed[name] = true
+		for _, d := range p.order {
+			p.revealed[d.Name] = true
 		}
 	}
 }

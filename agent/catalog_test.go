@@ -268,3 +268,51 @@ func TestTokens(t *testing.T) {
 		t.Errorf("1,000 characters are %d tokens", n)
 	}
 }
+
+// Declarations only grow: a tool that changed stays as it was declared, and the change is a message; a tool that
+// disappeared stays declared, and its calls fail with the reason.
+func TestDeclarationsOnlyGrow(t *testing.T) {
+	catalog := &agent.Catalog{}
+	registry := library(catalog)
+	set := func(tools ...tool.Tool) {
+		if err := registry.Set("mcp:s", tools); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(outer{"s__a", "mcp:s"}, outer{"s__b", "mcp:s"})
+	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{
+		stop("one"), says(call("1", "s__b", `{"text":"x"}`), callsEnd), stop("two"),
+	}}
+	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: registry}, Catalog: catalog})
+	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
+		t.Fatal(err)
+	}
+	set(changedTool{outer{"s__a", "mcp:s"}}, outer{"s__0", "mcp:s"})
+	if _, err := a.Run(t.Context(), model.Text("again")); err != nil {
+		t.Fatal(err)
+	}
+	first, last := m.requests[0].Tools, m.requests[2].Tools
+	if len(last) != len(first)+1 || last[len(first)].Name != "s__0" {
+		t.Fatalf("declared %d, then %d", len(first), len(last))
+	}
+	if d := cmp.Diff(first, last[:len(first)]); d != "" {
+		t.Errorf("(-first +last):\n%s", d)
+	}
+	got := show(a.History())
+	for _, want := range []string{
+		"user: The tool s__a changed. Its declaration above no longer applies.\nDescription: New.\nParameters: {",
+		"1 s__b fails: s__b is no longer available: the MCP server s doesn't offer it anymore. Use another tool.",
+	} {
+		if !strings.Contains(got, want) || strings.Count(got, "s__a changed") != 1 {
+			t.Errorf("lacks %q, once:\n%s", want, got)
+		}
+	}
+}
+
+type changedTool struct{ outer }
+
+func (c changedTool) Declaration() tool.Declaration {
+	d := c.outer.Declaration()
+	d.Description = "New."
+	return d
+}

@@ -30,9 +30,12 @@ type CrewOptions struct {
 	// Budget is the first agent's, shared by all.
 	Budget    *Budget
 	MaxTokens int // of each answer; 0: the server decides
-	Turns     int // of one subagent; 0: 100
-	Depth     int // how deep subagents can be nested; 0: 3
-	Limit     int // subagents running at once, on each level; 0: 8
+	// Effort and CacheKey are the first agent's. The path of a subagent is added to the key, because it has its own
+	// conversation.
+	Effort, CacheKey string
+	Turns            int // of one subagent; 0: 100
+	Depth            int // how deep subagents can be nested; 0: 3
+	Limit            int // subagents running at once, on each level; 0: 8
 	// Observe receives the events of subagents, possibly several at the same time. Their steps go to the first agent's
 	// observer.
 	Observe func(Member, Event)

@@ -139,19 +139,3 @@ func TestWithheldAndUnknownTools(t *testing.T) {
 		t.Errorf("%s (%v)", got, err)
 	}
 }
-
-// A model gets changes of the context from its next turn on.
-func TestSetSystem(t *testing.T) {
-	var b bench
-	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("fine")}}
-	a := agent.New(agent.Options{Model: m, Executor: b.executor(), System: "old"})
-	for range 2 {
-		if _, err := a.Run(t.Context(), model.Text("go")); err != nil {
-			t.Fatal(err)
-		}
-		a.SetSystem("new")
-	}
-	if d := cmp.Diff([]string{"old", "new"}, []string{m.requests[0].System, m.requests[1].System}); d != "" {
-		t.Error(d)
-	}
-}

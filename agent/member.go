@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -49,9 +51,13 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 	if m.role.Turns > 0 {
 		turns = min(turns, m.role.Turns)
 	}
+	effort := o.Effort
+	if m.model.Name() != o.Model.Name() {
+		effort = "" // another model may not accept it
+	}
 	a := New(Options{
 		Model: m.model, Executor: m.executor, System: m.role.system(base, m.name), Limits: Limits{Turns: turns},
-		Budget: o.Budget, MaxTokens: o.MaxTokens, Catalog: o.Catalog, Path: m.path,
+		Budget: o.Budget, MaxTokens: o.MaxTokens, Effort: effort, CacheKey: cacheKey(o.CacheKey, m.path), Catalog: o.Catalog, Path: m.path,
 		Observe: func(e Event) {
 			if m.note(e) && show != nil {
 				show(m.display(statusRunning, ""))
@@ -65,6 +71,15 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 	var err error
 	m.answer, err = a.Run(ctx, model.Text(m.task.Prompt))
 	return m.result(err)
+}
+
+// cacheKey is the key of a subagent's conversation, no longer than servers accept (64 characters).
+func cacheKey(key, path string) string {
+	if key == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(key + "/" + path))
+	return hex.EncodeToString(sum[:16])
 }
 
 // note records an event, and reports whether the display changed.

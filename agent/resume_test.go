@@ -48,10 +48,10 @@ func TestBrokenAnswerIsContinued(t *testing.T) {
 			breaks(model.Text("The answer is 4")), stop("The answer is 42."),
 		}, "assistant: The answer is 4\n" + resumed + "assistant: The answer is 42.\n", "The answer is 42.", nil},
 		{"in a thought", []func(context.Context, func(...model.Event)) error{
-			breaks(model.Thought{Text: "hm"}), stop("done"),
+			breaks(model.Thought("hm")), stop("done"),
 		}, "assistant: done\n", "done", nil},
 		{"in a thought after text", []func(context.Context, func(...model.Event)) error{
-			breaks(model.Text("a")), breaks(model.Thought{Text: "hm"}), stop("b"),
+			breaks(model.Text("a")), breaks(model.Thought("hm")), stop("b"),
 		}, "assistant: a\n" + resumed + "assistant: b\n", "ab", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

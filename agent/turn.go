@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -11,17 +12,18 @@ import (
 
 // turn is one answer of the model and the outcomes of its calls.
 type turn struct {
-	agent  *Agent
-	n      int // in the session
-	batch  *tool.Batch
-	tools  []tool.Declaration
-	blind  []string // ids of calls of tools whose parameters were not loaded
-	parts  []model.Part
-	calls  []tool.Call
-	held   []tool.Call // waiting until it is known why the answer ended
-	sent   []tool.Call // as the server sent them
-	usage  model.Usage
-	reason model.Reason
+	agent    *Agent
+	n        int // in the session
+	batch    *tool.Batch
+	tools    []tool.Declaration
+	blind    []string // ids of calls of tools whose parameters were not loaded
+	parts    []model.Part
+	calls    []tool.Call
+	held     []tool.Call // waiting until it is known why the answer ended
+	sent     []tool.Call // as the server sent them
+	repeated bool        // the last call was sent before
+	usage    model.Usage
+	reason   model.Reason
 
 	resumable bool // the model may be asked to continue if the answer is cut off
 }
@@ -48,7 +50,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	a.o.Budget.use(t.usage)
 	answer := model.Message{Role: model.Assistant, Parts: t.parts}
 	a.tell(Answered{t.n, answer, t.usage, t.reason, err})
-	if len(t.parts) > 0 && !(t.cut(ctx, err) && t.onlyThought()) {
+	if !t.onlyThought() { // servers reject an answer without text and calls
 		a.add(sendable(answer))
 	}
 	if t.said() {
@@ -75,10 +77,12 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 func (t *turn) listen(ctx context.Context) error {
 	a := t.agent
 	request := model.Request{
-		System:    a.view.system(a.told()),
+		System:    a.view.system(a.o.System),
 		Messages:  a.History(),
 		Tools:     t.tools,
 		MaxTokens: a.o.MaxTokens,
+		Effort:    a.o.Effort,
+		CacheKey:  a.o.CacheKey,
 	}
 	for e, err := range a.o.Model.Stream(ctx, request) {
 		if err != nil {
@@ -89,6 +93,9 @@ func (t *turn) listen(ctx context.Context) error {
 			t.say(e)
 		case model.Thought:
 			t.think(e)
+		case model.Sealed:
+			t.keep(e)
+			continue
 		case model.Call:
 			t.call(e.Call)
 			continue
@@ -116,9 +123,18 @@ func (t *turn) say(s model.Text) {
 
 func (t *turn) think(s model.Thought) {
 	if n := len(t.parts) - 1; n >= 0 {
-		if last, ok := t.parts[n].(model.Thought); ok && last.Joins(s) {
-			last.Text += s.Text
-			t.parts[n] = last
+		if last, ok := t.parts[n].(model.Thought); ok {
+			t.parts[n] = last + s
+			return
+		}
+	}
+	t.parts = append(t.parts, s)
+}
+
+// keep adds sealed data to the answer, in its place. That of a call which the server repeated was added with the first one.
+func (t *turn) keep(s model.Sealed) {
+	for _, p := range t.parts {
+		if old, ok := p.(model.Sealed); ok && t.repeated && bytes.Equal(old.JSON, s.JSON) {
 			return
 		}
 	}
@@ -138,7 +154,8 @@ func (t *turn) said() bool {
 // call starts a call at once, unless it might be the incomplete end of a truncated answer: from the first call that edits
 // on, all calls wait until it is known why the answer ended. All, because results come in the order of calls.
 func (t *turn) call(c tool.Call) {
-	if slices.ContainsFunc(t.sent, func(s tool.Call) bool { return sameCall(s, c) }) {
+	t.repeated = slices.ContainsFunc(t.sent, func(s tool.Call) bool { return sameCall(s, c) })
+	if t.repeated {
 		return // a server that sends a call twice: it runs once, and the server sees it once
 	}
 	t.sent = append(t.sent, c)
@@ -157,6 +174,17 @@ func (t *turn) call(c tool.Call) {
 	if len(t.held) > 0 || known && d.Kind == tool.Edit {
 		t.held = append(t.held, c)
 		return
+	}
+	t.start(c)
+}
+
+// start runs a call. If its tool was declared and has disappeared since, the call fails with the reason.
+func (t *turn) start(c tool.Call) {
+	if _, known := t.declaration(c); !known {
+		if reason := t.agent.view.gone(c.Name); reason != "" {
+			t.batch.Refuse(c, tool.NotRegistered, reason)
+			return
+		}
 	}
 	t.batch.Add(c)
 }
@@ -185,7 +213,7 @@ func (t *turn) release(ctx context.Context, err error) {
 		case t.reason == model.Length && t.edits(c):
 			t.batch.Refuse(c, tool.OutputTruncated, c.Name+": "+cutText)
 		default:
-			t.batch.Add(c)
+			t.start(c)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"runtime"
 	"slices"
@@ -20,7 +21,7 @@ import (
 func TestOneResponsePerCall(t *testing.T) {
 	var b bench
 	a, _, answer, err := run(t, &b, agent.Options{},
-		says(model.Thought{Text: "h"}, model.Thought{Text: "m"}, model.Text("a"), model.Text("b"),
+		says(model.Thought("h"), model.Thought("m"), model.Text("a"), model.Text("b"),
 			call("1", "look", `{"name":"x"}`), call("2", "lok", `{}`), call("3", "look", `{"nam`), call("4", "look", `{"nme":"x"}`),
 			call("5", "odd", `{"name":"x"}`), call("6", "boom", `{"name":"x"}`), call("7", "look", `{"name":"y"}`),
 			model.Usage{Input: 10, Output: 2}, callsEnd),
@@ -47,14 +48,14 @@ func TestOneResponsePerCall(t *testing.T) {
 	}
 }
 
-// A call begins while the model still talks.
+// A call starts before the model's answer is complete.
 func TestCallBeginsAtOnce(t *testing.T) {
 	var b bench
 	_, _, _, err := run(t, &b, agent.Options{}, func(_ context.Context, say func(...model.Event)) error {
 		say(call("1", "look", `{"name":"x"}`))
 		select {
 		case <-b.looked:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("the call waits for the end of the answer")
 		}
 		say(callsEnd)
@@ -65,7 +66,7 @@ func TestCallBeginsAtOnce(t *testing.T) {
 	}
 }
 
-// From the first edit on calls wait, and an edit from a cut answer is never run.
+// From the first edit on, calls wait for the end of the answer. An edit from a truncated answer never runs.
 func TestEditWaitsForTheEnd(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -233,8 +234,44 @@ func TestSameMistakeThreeTimes(t *testing.T) {
 	}
 }
 
+// Sealed data stays in its place: thoughts around it aren't joined. That of a call which the server repeats is kept once.
+func TestSealedDataKeepsItsPlace(t *testing.T) {
+	seal := func(text string) model.Sealed {
+		return model.Sealed{API: "a", Model: "m", JSON: json.RawMessage(text)}
+	}
+	var b bench
+	again := call("1", "look", `{}`)
+	a, m, _, err := run(t, &b, agent.Options{Effort: "high", CacheKey: "k"},
+		says(model.Thought("a"), model.Thought("b"), seal(`{"s": 1}`), model.Thought("c"), seal("2"), seal("3"),
+			model.Text("x"), seal("4"), model.Text("y"), again, seal("5"), again, seal("5"), model.End{Reason: model.Calls}),
+		stop("done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range a.History()[1].Parts {
+		switch p := p.(type) {
+		case model.Thought:
+			got = append(got, "thought "+string(p))
+		case model.Text:
+			got = append(got, "text "+string(p))
+		case model.Call:
+			got = append(got, "call "+p.ID)
+		case model.Sealed:
+			got = append(got, string(p.JSON))
+		}
+	}
+	want := []string{"thought ab", `{"s": 1}`, "thought c", "2", "3", "text x", "4", "text y", "call 1", "5"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if r := m.requests[1]; r.Effort != "high" || r.CacheKey != "k" {
+		t.Errorf("effort %q, key %q", r.Effort, r.CacheKey)
+	}
+}
+
 func TestEmptyAnswers(t *testing.T) {
-	nothing := says(model.Thought{Text: "hm"}, model.End{Reason: model.Stop})
+	nothing := says(model.Thought("hm"), model.End{Reason: model.Stop})
 	var b bench
 	_, m, answer, err := run(t, &b, agent.Options{}, nothing, nothing, stop("at last"))
 	if err != nil || answer.Text != "at last" || len(m.requests) != 3 {
@@ -298,8 +335,10 @@ func TestThousandTurnsLeakNothing(t *testing.T) {
 		t.Errorf("%d turns, %d calls, %v", answer.Turns, len(b.ran), err)
 	}
 	checkHistory(t, a.History())
-	if after := runtime.NumGoroutine(); after > before+1 {
-		t.Errorf("%d goroutines before, %d after", before, after)
+	for end := time.Now().Add(time.Minute); runtime.NumGoroutine() > before+1; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
+		}
 	}
 }
 

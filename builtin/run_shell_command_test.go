@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -56,7 +57,7 @@ func TestRunShellCommandCheck(t *testing.T) {
 func TestBackgroundJob(t *testing.T) {
 	set := shellIn(t, t.TempDir())
 	x := executor(set)
-	started := call(t, x, "run_shell_command", map[string]any{"command": "echo up; read x < /dev/null; echo more; sleep 60", "is_background": true})
+	started := call(t, x, "run_shell_command", map[string]any{"command": "echo up; read x < /dev/null; echo more; sleep 600", "is_background": true})
 	id := regexp.MustCompile(`Background Id: (\S+)`).FindStringSubmatch(started.Result.Text())
 	if id == nil {
 		t.Fatalf("%+v", started)
@@ -88,21 +89,50 @@ func TestBackgroundJob(t *testing.T) {
 	}
 }
 
+// A command that times out keeps its output, and the error of one that prints like a server suggests the background.
+func TestTimeoutKeepsTheOutput(t *testing.T) {
+	x := executor(shellIn(t, t.TempDir()))
+	for _, c := range []struct{ command, output, hint string }{
+		{"echo early; sleep 3600", "Output: early", ""},
+		{"while true; do echo tick; sleep 0.02; done", "tick\n", "If it is a server, set is_background"},
+	} {
+		for ms := 300; ; ms *= 2 { // on a slow machine, nothing is printed in a short time
+			o := call(t, x, "run_shell_command", args{"command": c.command, "timeout": ms})
+			if o.Error == nil || o.Error.Type != tool.ExecutionTimeout || !strings.Contains(o.Error.Message, fmt.Sprintf("timed out after %d ms", ms)) {
+				t.Fatalf("%+v", o)
+			}
+			if strings.Contains(o.Result.Text(), c.output) && strings.Contains(o.Error.Message, c.hint) {
+				break
+			}
+			if ms > 60_000 {
+				t.Fatalf("%+v", o)
+			}
+		}
+	}
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("timed out waiting until %s", what)
+		}
+	}
+}
+
 func TestJobsThatEndAreNews(t *testing.T) {
 	set := shellIn(t, t.TempDir())
 	x := executor(set)
 	call(t, x, "run_shell_command", map[string]any{"command": "exit 4", "is_background": true})
-	deadline := time.Now().Add(10 * time.Second)
-	for time.Now().Before(deadline) {
-		if news := set.News(); len(news) > 0 {
-			if !strings.Contains(news[0], "has ended: exit code 4") {
-				t.Errorf("%q", news)
-			}
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
+	var news []string
+	eventually(t, "the job is reported", func() bool {
+		news = set.News()
+		return len(news) > 0
+	})
+	if !strings.Contains(news[0], "has ended: exit code 4") {
+		t.Errorf("%q", news)
 	}
-	t.Error("nobody was told that the job has ended")
 }
 
 func TestMoveToBackground(t *testing.T) {
@@ -111,25 +141,18 @@ func TestMoveToBackground(t *testing.T) {
 	x := executor(set)
 	over := make(chan tool.Outcome, 1)
 	go func() {
-		over <- call(t, x, "run_shell_command", map[string]any{"command": "echo begun; sleep 0.3; echo on > later; sleep 60"})
+		over <- call(t, x, "run_shell_command", args{"command": "echo begun; while [ ! -e go ]; do sleep 0.01; done; echo on > later; sleep 600"})
 	}()
-	for range 1000 {
-		if ids := set.Background(); len(ids) > 0 {
-			break
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
+	eventually(t, "the command is moved", func() bool { return len(set.Background()) > 0 })
 	o := <-over
 	if o.Error != nil || !strings.Contains(o.Result.Text(), "The user moved it to the background") {
 		t.Fatalf("%+v", o)
 	}
-	for range 1000 {
-		if _, err := os.Stat(filepath.Join(dir, "later")); err == nil {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Error("the command did not go on")
+	put(t, dir, map[string]string{"go": ""})
+	eventually(t, "the command continues", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "later"))
+		return err == nil
+	})
 }
 
 func TestCancelKeepsTheOutput(t *testing.T) {
@@ -141,14 +164,14 @@ func TestCancelKeepsTheOutput(t *testing.T) {
 		}
 	}
 	batch := x.Batch(ctx)
-	batch.Add(tool.Call{Name: "run_shell_command", Args: []byte(`{"command":"echo begun; sleep 60"}`)})
+	batch.Add(tool.Call{Name: "run_shell_command", Args: []byte(`{"command":"echo begun; sleep 600"}`)})
 	o := batch.Wait()[0]
 	if o.Status != tool.StatusCancelled || !strings.Contains(o.Result.Text(), "Output: begun") {
 		t.Errorf("%+v", o)
 	}
 }
 
-// What is given at once is bounded; the whole is in a file.
+// The result is bounded; the whole output is in a file.
 func TestLongOutputIsKept(t *testing.T) {
 	x := executor(shellIn(t, t.TempDir()))
 	o := call(t, x, "run_shell_command", map[string]any{"command": "seq 1 100000"})

@@ -42,7 +42,7 @@ func (watchers) Name() string { return "watchers" }
 
 func (watchers) Stream(context.Context, model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
-		c := tool.Call{Name: "run_shell_command", Args: json.RawMessage(`{"command":"sleep 60","is_background":false}`)}
+		c := tool.Call{Name: "run_shell_command", Args: json.RawMessage(`{"command":"sleep 600","is_background":false}`)}
 		_ = yield(model.Call{Call: c}, nil) && yield(model.End{Reason: model.Calls}, nil)
 	}
 }
@@ -116,14 +116,13 @@ func TestBackgroundSubAgent(t *testing.T) {
 	}
 }
 
-// within waits for the end of a command. The bound is ten times the 250 ms that a cancel may take, and the second that a
-// program built with the race detector takes to exit.
+// within waits for the end of a command. The goal is 250 ms; the bound only finds hangs.
 func within(t *testing.T, start time.Time, ended <-chan string) {
 	t.Helper()
 	select {
 	case <-ended:
 		t.Logf("ended after %v", time.Since(start))
-	case <-time.After(3500 * time.Millisecond):
-		t.Fatal("the command goes on")
+	case <-time.After(time.Minute):
+		t.Fatal("the command still runs")
 	}
 }

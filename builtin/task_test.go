@@ -96,7 +96,7 @@ func (m *editors) Stream(_ context.Context, r model.Request) iter.Seq2[model.Eve
 	}
 }
 
-// sleepers is a model whose subagents run commands that take long.
+// sleepers is a model whose subagents run long commands.
 type sleepers struct{}
 
 func (sleepers) Name() string { return "sleepers" }
@@ -104,7 +104,7 @@ func (sleepers) Name() string { return "sleepers" }
 func (sleepers) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		for range 3 {
-			c := tool.Call{Name: "run_shell_command", Args: json.RawMessage(`{"command":"sleep 60","is_background":false}`)}
+			c := tool.Call{Name: "run_shell_command", Args: json.RawMessage(`{"command":"sleep 600","is_background":false}`)}
 			if r.Messages[0].Text() == "go" {
 				c = tool.Call{Name: "task", Args: json.RawMessage(`{"description":"sleep","prompt":"sleep"}`)}
 			}
@@ -116,8 +116,7 @@ func (sleepers) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event
 	}
 }
 
-// Cancelling a parent ends the commands of all its children. The bound is ten times the 250 ms that it may take, and the
-// second that a program built with the race detector takes to exit.
+// Canceling a parent stops the commands of all its subagents. The goal is 250 ms; the bound only finds hangs.
 func TestCancelEndsCommandsOfSubAgents(t *testing.T) {
 	var crew *agent.Crew
 	set, err := New(Options{
@@ -145,23 +144,18 @@ func TestCancelEndsCommandsOfSubAgents(t *testing.T) {
 		_, err := a.Run(cancelled, model.Text("go"))
 		ended <- err
 	}()
-	for range 3 { // commands run one by one, since each may change anything; one runs, of some subagent
-		select {
-		case <-running:
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
+	<-running // commands run one at a time, because each may change anything
 	start := time.Now()
 	cancel()
 	select {
 	case err := <-ended:
 		t.Logf("ended %v after the cancel: %v", time.Since(start), err)
-	case <-time.After(3500 * time.Millisecond):
-		t.Fatal("sub-agents go on after the cancel")
+	case <-time.After(time.Minute):
+		t.Fatal("subagents continue after the cancellation")
 	}
 }
 
-// Two subagents that edit one file at the same time lose nothing, and every prompt names the subagent.
+// Two subagents that edit one file at the same time lose no edit, and every prompt names its subagent.
 func TestTwoSubAgentsEditOneFile(t *testing.T) {
 	dir := real(t, t.TempDir())
 	put(t, dir, map[string]string{"f.txt": "a=0\n\n\nb=0\n"})

@@ -88,32 +88,34 @@ func TestFailedCall(t *testing.T) {
 	}
 }
 
-// A cancel ends the whole group, children that ignore TERM included.
+// Cancellation kills the whole process group, including children that ignore SIGTERM.
 func TestCancelEndsTheGroup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := script(t, greet+`trap '' TERM; (trap '' TERM; sleep 0.3; while :; do echo alive > beat; sleep 0.05; done) & echo $! > child; wait`)
+	path := script(t, greet+`trap '' TERM; (trap '' TERM; while :; do echo alive > beat; sleep 0.02; done) & wait`)
 	found, err := Command{Discover: path + " list", Call: path, Dir: dir}.Tools(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(200*time.Millisecond, cancel)
-	began := time.Now()
-	o := call(t, ctx, found.Tools, "greet", `{"who":"x"}`)
-	if took := time.Since(began); o.Status != tool.StatusCancelled || took > 3*time.Second {
-		t.Errorf("%s after %s: %s", o.Status, took, o.Result.Text())
+	done := make(chan tool.Outcome)
+	go func() { done <- call(t, ctx, found.Tools, "greet", `{"who":"x"}`) }()
+	beat := filepath.Join(dir, "beat")
+	eventually(t, "the child runs", func() bool { return exists(beat) })
+	cancel()
+	if o := <-done; o.Status != tool.StatusCancelled {
+		t.Errorf("%s: %s", o.Status, o.Result.Text())
 	}
-	os.Remove(filepath.Join(dir, "beat"))
-	time.Sleep(500 * time.Millisecond)
-	if _, err := os.Stat(filepath.Join(dir, "beat")); err == nil {
-		t.Error("a child lives on")
-	}
+	eventually(t, "the child is gone", func() bool {
+		os.Remove(beat)
+		time.Sleep(200 * time.Millisecond)
+		return !exists(beat)
+	})
 }
 
 func TestCallDeadline(t *testing.T) {
 	t.Parallel()
-	path := script(t, greet+`sleep 60`)
+	path := script(t, greet+`sleep 600`)
 	found, err := Command{Discover: path + " list", Call: path, Dir: t.TempDir(), Timeout: 100 * time.Millisecond}.Tools(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -128,23 +130,20 @@ func TestBrokenDiscovery(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, body, want string }{
 		{"fails", "echo no such file >&2; exit 7", "exit code 7; stderr: no such file"},
-		{"never ends", "sleep 60", "timed out after 300ms"},
+		{"never ends", "sleep 600", "timed out after 300ms"},
 		{"prints no JSON", "echo hello; echo why >&2", "stderr: why"},
 		{"floods", "yes", "printing more than 10 MB"},
-		{"leaves a child", "echo '[]'; sleep 60 &", ""},
+		{"leaves a child", "echo '[]'; sleep 600 &", ""},
 	} {
-		began, wait := time.Now(), 5*time.Second
+		began, wait := time.Now(), 5*time.Minute
 		if c.name == "never ends" {
 			wait = 300 * time.Millisecond
 		}
 		_, err := Command{Discover: script(t, c.body), Call: "x", Wait: wait}.Tools(t.Context())
-		if c.name == "floods" && err != nil && strings.Contains(err.Error(), "timed out") {
-			continue // on a slow machine the deadline is first
-		}
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > time.Minute { // it waited for the child
 			t.Errorf("%s: took %s", c.name, took)
 		}
 	}

@@ -7,19 +7,20 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 )
 
-// fake is a server written down exactly, without the SDK, so that it can misbehave.
+// fake is a server without the SDK, so that it can misbehave.
 type fake struct {
 	mode string
 	mu   sync.Mutex
 	out  *bufio.Writer
 	next int
-	wait map[string]chan json.RawMessage // answers to our own requests
+	wait map[string]chan json.RawMessage // for answers to its own requests
 }
 
 type fakeMessage struct {
@@ -29,12 +30,12 @@ type fakeMessage struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// fakeServer is what this test binary does when ADZE_FAKE_SERVER says how.
+// fakeServer is the server that this test binary becomes when ADZE_FAKE_SERVER names a mode.
 func fakeServer(mode string) error {
 	f := &fake{mode: mode, out: bufio.NewWriterSize(os.Stdout, 1<<20), wait: map[string]chan json.RawMessage{}}
 	switch mode {
 	case "silent":
-		time.Sleep(time.Minute)
+		time.Sleep(10 * time.Minute)
 		return nil
 	case "exit":
 		return fmt.Errorf("cannot go on")
@@ -42,23 +43,23 @@ func fakeServer(mode string) error {
 		for {
 			f.line(strings.Repeat("nonsense ", 1000))
 		}
-	case "hangup": // closes its output and lives on
+	case "hangup": // closes its output and keeps running
 		os.Stdout.Close()
-		time.Sleep(time.Minute)
-	case "headers": // writes messages in the way of another protocol
+		time.Sleep(10 * time.Minute)
+	case "headers": // frames messages as another protocol does
 		f.line("Content-Length: 40\r\n\r")
 		io.Copy(io.Discard, os.Stdin)
-	case "stderr": // says what it does, in many lines, and never answers
+	case "stderr": // prints many lines and never answers
 		for i := range 20 {
 			fmt.Fprintln(os.Stderr, "step", i+1)
 		}
 		io.Copy(io.Discard, os.Stdin)
 		return nil
-	case "gated": // installs something until the gate is open
+	case "gated": // installs something until the gate file exists
 		if err := f.install(os.Getenv("ADZE_FAKE_GATE")); err != nil {
 			return err
 		}
-	case "orphan": // leaves a child behind that holds its pipes
+	case "orphan": // leaves a child that has its pipes open
 		spawnSleeper()
 	}
 	f.line("Welcome to the fake server!") // a banner, as many servers print one
@@ -67,7 +68,7 @@ func fakeServer(mode string) error {
 		raw, err := in.ReadBytes('\n')
 		if err != nil {
 			if mode == "stubborn" {
-				time.Sleep(time.Minute)
+				time.Sleep(10 * time.Minute)
 			}
 			return nil
 		}
@@ -88,8 +89,8 @@ func fakeServer(mode string) error {
 	}
 }
 
-// install takes until the gate, a file, is there. A SIGTERM rolls it back, as npm does. Files beside the gate report
-// what happens.
+// install runs until the gate file exists. A SIGTERM rolls it back, as in npm. Files next to the gate record what
+// happened.
 func (f *fake) install(gate string) error {
 	term := make(chan os.Signal, 2)
 	signal.Notify(term, syscall.SIGTERM)
@@ -223,10 +224,8 @@ func (f *fake) call(m fakeMessage) {
 	json.Unmarshal(m.Params, &p)
 	text := p.Arguments.Text
 	switch p.Name {
-	case "slow":
-		time.Sleep(300 * time.Millisecond)
-		f.text(m.ID, "slow "+text)
 	case "hang":
+		fmt.Fprintln(os.Stderr, "hanging")
 	case "crash":
 		fmt.Fprintln(os.Stderr, "fatal: out of luck")
 		os.Exit(3)
@@ -255,9 +254,9 @@ func (f *fake) call(m fakeMessage) {
 			f.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":"f%d","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`, i))
 		}
 		f.text(m.ID, "flooded")
-	case "progress":
+	case "progress": // a step each time the client creates the next file
 		for i := range 5 {
-			time.Sleep(700 * time.Millisecond)
+			awaitFile(text + strconv.Itoa(i))
 			f.line(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":5,"message":"step"}}`, p.Meta.Token, i+1))
 		}
 		f.text(m.ID, "done")
@@ -275,7 +274,18 @@ func (f *fake) call(m fakeMessage) {
 	}
 }
 
-// huge answers with a line of one gigabyte, or what ADZE_FAKE_SIZE says, in megabytes.
+// awaitFile waits until a file exists.
+func awaitFile(path string) {
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// huge answers with a line of 32 MB, or ADZE_FAKE_SIZE megabytes. If ADZE_FAKE_GATE is set,
+// it waits in the middle until that file exists.
 func (f *fake) huge(id json.RawMessage) {
 	size := 32
 	fmt.Sscan(os.Getenv("ADZE_FAKE_SIZE"), &size)
@@ -283,7 +293,10 @@ func (f *fake) huge(id json.RawMessage) {
 	defer f.mu.Unlock()
 	fmt.Fprintf(f.out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, id)
 	piece := strings.Repeat("x", 1<<20)
-	for range size {
+	for i := range size {
+		if gate := os.Getenv("ADZE_FAKE_GATE"); i == size/2 && gate != "" {
+			awaitFile(gate)
+		}
 		f.out.WriteString(piece)
 	}
 	f.out.WriteString("\"}]}}\n")

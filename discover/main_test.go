@@ -5,12 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
-	"go.uber.org/goleak"
+	"github.com/adze-dev/adze/internal/leaktest"
 )
 
-// This test binary is also the servers that the tests start: see fake_test.go.
+// This test binary is also the server that the tests start: see fake_test.go.
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("ADZE_FAKE_SERVER"); mode != "" {
 		if err := fakeServer(mode); err != nil {
@@ -19,23 +18,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	code := m.Run()
-	if err := leak(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-// leak finds goroutines that are left. What reads a message of many megabytes when its server is ended comes to its end
-// by itself, later than goleak waits.
-func leak() (err error) {
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
-		if err = goleak.Find(); err == nil {
-			return nil
-		}
-	}
-	return err
+	os.Exit(leaktest.Run(m))
 }
 
 // script writes an executable bash script and returns its path.

@@ -115,7 +115,7 @@ func TestTokenFileIsPrivate(t *testing.T) {
 	}
 }
 
-// Another process that holds the file is waited for.
+// Adze waits for another process that has locked the file.
 func TestTokenFileLockedByAnother(t *testing.T) {
 	t.Parallel()
 	flock, err := exec.LookPath("flock")
@@ -124,16 +124,17 @@ func TestTokenFileLockedByAnother(t *testing.T) {
 	}
 	dir := t.TempDir()
 	s := expired(t, dir, "http://127.0.0.1:1")
-	cmd := exec.Command(flock, filepath.Join(dir, "mcp-tokens.lock"), "sh", "-c", "echo held; exec sleep 0.4")
+	gate, released := filepath.Join(dir, "gate"), filepath.Join(dir, "released")
+	cmd := exec.Command(flock, filepath.Join(dir, "mcp-tokens.lock"), "sh", "-c", `echo held; while [ ! -e "$0" ]; do sleep 0.01; done; echo > "$1"`, gate, released)
 	out, _ := cmd.StdoutPipe()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
 	io.ReadFull(out, make([]byte, 5))
-	began := time.Now()
-	if _, err := s.forget(t.Context()); err != nil || time.Since(began) < 200*time.Millisecond {
-		t.Errorf("%v after %s", err, time.Since(began))
+	time.AfterFunc(50*time.Millisecond, func() { os.WriteFile(gate, nil, 0o600) }) // enough time to not wait
+	if _, err := s.forget(t.Context()); err != nil || !exists(released) {
+		t.Errorf("%v, released: %v", err, exists(released))
 	}
 }
 
@@ -185,7 +186,7 @@ func TestEndlessHTTPAnswer(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	d := open(t, map[string]Server{"a": {HTTPURL: server.URL}}, Options{Start: 5 * time.Second})
+	d := open(t, map[string]Server{"a": {HTTPURL: server.URL}}, Options{})
 	if err := d.Wait(t.Context()); err == nil {
 		t.Error("an endless answer was taken")
 	}

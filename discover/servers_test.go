@@ -25,7 +25,7 @@ func self(t testing.TB, mode string) Server {
 	return Server{Command: path, Env: map[string]string{"ADZE_FAKE_SERVER": mode}}
 }
 
-// desk is a session with servers: what a front end would set up.
+// desk is a session with servers, as a front end sets it up.
 type desk struct {
 	*Servers
 	*tool.Registry
@@ -96,7 +96,7 @@ func TestCallByEveryName(t *testing.T) {
 	}
 }
 
-// The second start knows the tools from disk and runs nothing before the first call.
+// The second session reads the tools from disk and starts the server at the first call.
 func TestManifestCache(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
@@ -114,11 +114,11 @@ func TestManifestCache(t *testing.T) {
 	changed := self(t, "plain")
 	changed.Args = []string{"another"}
 	if m := loadManifest(state, "fake", changed.Hash()); m != nil {
-		t.Error("a manifest of another configuration counts")
+		t.Error("a manifest of another configuration was loaded")
 	}
 }
 
-// A tool that changed after it was declared is not called: the user may have approved the old version.
+// A tool that changed after it was declared is not called: an approval may be for the old one.
 func TestChangedToolIsNotCalled(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
@@ -152,15 +152,10 @@ func TestListChanged(t *testing.T) {
 	if diff := cmp.Diff([]string{"fake__echo", "fake__version1"}, d.declared()); diff != "" {
 		t.Fatal(diff)
 	}
-	d.call(t.Context(), "fake__echo", `{}`) // it says four times at once that its list has changed
-	deadline := time.Now().Add(5 * time.Second)
-	for time.Now().Before(deadline) && slices.Contains(d.declared(), "fake__version1") {
-		time.Sleep(10 * time.Millisecond)
-	}
-	time.Sleep(2 * debounce)
-	if diff := cmp.Diff([]string{"fake__echo", "fake__version2"}, d.declared()); diff != "" {
-		t.Error(diff)
-	}
+	d.call(t.Context(), "fake__echo", `{}`) // it sends four notifications at once
+	eventually(t, "the new tools are declared", func() bool {
+		return !slices.Contains(d.declared(), "fake__version1") && len(d.declared()) == 2
+	})
 }
 
 func TestOddTools(t *testing.T) {
@@ -201,11 +196,11 @@ func TestOddTools(t *testing.T) {
 
 func TestManyToolsAndCircles(t *testing.T) {
 	began := time.Now()
-	d := open(t, map[string]Server{"many": self(t, "many"), "circle": self(t, "circle")}, Options{Start: time.Minute})
+	d := open(t, map[string]Server{"many": self(t, "many"), "circle": self(t, "circle")}, Options{Start: time.Hour})
 	if err := d.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took > 8*time.Second && !raceEnabled {
+	if took := time.Since(began); took > time.Minute && !raceEnabled {
 		t.Errorf("took %s", took)
 	}
 	if n := len(d.List()[1].Tools); n != maxItems {
@@ -234,7 +229,7 @@ func TestIncludeAndExclude(t *testing.T) {
 	}
 }
 
-// A server gets what it needs to run, and none of our secrets.
+// A server gets the variables it needs to run, and no secrets.
 func TestServerEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-secret-secret")
 	t.Setenv("SOME_SETTING", "value")

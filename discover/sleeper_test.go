@@ -5,9 +5,9 @@ import (
 	"os/exec"
 )
 
-// spawnSleeper leaves a process behind in this one's group that holds its output open.
+// spawnSleeper starts a process in this one's group that keeps its output open.
 func spawnSleeper() {
-	cmd := exec.Command("sleep", "60")
+	cmd := exec.Command("sleep", "600")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Start()
 }

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 )
 
 // What came back from an address that is no server was told in the SDK's words: connection closed: calling "initialize":
@@ -45,7 +44,7 @@ func TestAddressesOfNoServer(t *testing.T) {
 	}
 	servers["sse"] = Server{URL: web.URL + "/html"}
 	want["sse"] = "URL/html is not an MCP server with SSE transport. For streamable HTTP, use httpUrl"
-	d := open(t, servers, Options{Start: 5 * time.Second})
+	d := open(t, servers, Options{})
 	d.Wait(t.Context())
 	for _, st := range d.List() {
 		if w := strings.ReplaceAll(want[st.Alias], "URL", web.URL); st.Err == nil || st.Err.Error() != w {

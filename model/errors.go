@@ -11,7 +11,9 @@ type Kind string
 // The kinds.
 const (
 	ErrCredentials   Kind = "no or wrong credentials"             // 401, 403
-	ErrRateLimit     Kind = "rate limit"                          // 429, after retries; also an exceeded quota
+	ErrRateLimit     Kind = "rate limit"                          // 429, after retries
+	ErrQuota         Kind = "quota exceeded"                      // of a day, a month or an account: waiting doesn't help
+	ErrUnknownModel  Kind = "unknown model"                       // the server doesn't have it
 	ErrContextLength Kind = "conversation too long for the model" // the caller may shorten it
 	ErrRejected      Kind = "request refused"                     // another 4xx: the same request will fail again
 	ErrServer        Kind = "server error"                        // 5xx, after retries

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An Event is a piece of an answer: [Text], [Thought], [Call], [Usage], [Retry] or [End].
+// An Event is a piece of an answer: [Text], [Thought], [Call], [Sealed], [Usage], [Retry] or [End].
 type Event interface{ event() }
 
 // Usage counts tokens. A later one of the same answer replaces an earlier one. Input includes CacheRead and
@@ -95,6 +95,7 @@ const (
 func (Text) event()    {}
 func (Thought) event() {}
 func (Call) event()    {}
+func (Sealed) event()  {}
 func (Usage) event()   {}
 func (Retry) event()   {}
 func (End) event()     {}

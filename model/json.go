@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/tool"
 )
@@ -11,13 +12,14 @@ import (
 // In JSON a message is {"role":"…","parts":[…]} and a part is an object with one key that says what it is:
 //
 //	{"text":"…"} {"media":{"mimeType":"image/png","data":"base64"}}
-//	{"thought":"…"} or {"thought":{"text":"…","server":"http://…","field":"…"}}
+//	{"thought":"…"} {"sealed":{"api":"…","model":"…","json":"…"}}      "base64" has sealed data that is not UTF-8
 //	{"call":{"id":"…","name":"…","args":{…}}}          "said" holds args that are not JSON, as a string
 //	{"response":{"id":"…","name":"…","result":{"llmContent":…},"isError":true}}
 type partJSON struct {
 	Text     *string       `json:"text,omitempty"`
 	Thought  *Thought      `json:"thought,omitempty"`
 	Call     *Call         `json:"call,omitempty"`
+	Sealed   *Sealed       `json:"sealed,omitempty"`
 	Response *responseJSON `json:"response,omitempty"`
 	Media    *mediaJSON    `json:"media,omitempty"`
 }
@@ -59,6 +61,8 @@ func (m Message) MarshalJSON() ([]byte, error) {
 			o.Thought = &p
 		case Call:
 			o.Call = &p
+		case Sealed:
+			o.Sealed = &p
 		case Response:
 			o.Response = &responseJSON{p.ID, p.Name, tool.Result{Content: p.Content}, p.IsError}
 		case Media:
@@ -86,40 +90,51 @@ func (m *Message) UnmarshalJSON(b []byte) error {
 			m.Parts = append(m.Parts, *p.Thought)
 		case p.Call != nil:
 			m.Parts = append(m.Parts, *p.Call)
+		case p.Sealed != nil:
+			m.Parts = append(m.Parts, *p.Sealed)
 		case p.Response != nil:
 			r := p.Response
 			m.Parts = append(m.Parts, Response{r.ID, r.Name, r.Result.Content, r.IsError})
 		case p.Media != nil:
 			m.Parts = append(m.Parts, Media{tool.Media{MIMEType: p.Media.MIMEType, Data: p.Media.Data}})
 		default:
-			return fmt.Errorf("read a message of %s: part %d is not a text, thought, call, response or media", in.Role, i)
+			return fmt.Errorf("read a message of %s: part %d is not a text, thought, call, sealed, response or media", in.Role, i)
 		}
 	}
 	return nil
 }
 
-// thoughtJSON is a thought that a server takes back.
-type thoughtJSON struct {
-	Text   string `json:"text"`
-	Server string `json:"server,omitempty"`
-	Field  string `json:"field,omitempty"`
+// sealedJSON has the data as a string: encoding/json changes the whitespace of raw JSON and the escapes in it.
+type sealedJSON struct {
+	API    string  `json:"api"`
+	Model  string  `json:"model"`
+	JSON   *string `json:"json,omitempty"`
+	Base64 []byte  `json:"base64,omitempty"`
 }
 
-// MarshalJSON writes the thought: a string if no server takes it back.
-func (t Thought) MarshalJSON() ([]byte, error) {
-	if t.Server == "" && t.Field == "" {
-		return marshal(t.Text)
+// MarshalJSON writes the sealed data.
+func (s Sealed) MarshalJSON() ([]byte, error) {
+	out := sealedJSON{API: s.API, Model: s.Model}
+	if utf8.Valid(s.JSON) {
+		text := string(s.JSON)
+		out.JSON = &text
+	} else {
+		out.Base64 = s.JSON
 	}
-	return marshal(thoughtJSON(t))
+	return marshal(out)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
-func (t *Thought) UnmarshalJSON(b []byte) error {
-	*t = Thought{}
-	if len(b) > 0 && b[0] == '"' {
-		return json.Unmarshal(b, &t.Text)
+func (s *Sealed) UnmarshalJSON(b []byte) error {
+	var in sealedJSON
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
 	}
-	return json.Unmarshal(b, (*thoughtJSON)(t))
+	*s = Sealed{API: in.API, Model: in.Model, JSON: in.Base64}
+	if in.JSON != nil {
+		s.JSON = json.RawMessage(*in.JSON)
+	}
+	return nil
 }
 
 // MarshalJSON writes the call. Arguments that are not JSON would make the whole transcript unreadable: they are

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/adze-dev/adze/tool"
@@ -12,7 +13,7 @@ type Role string
 // The roles. The system prompt is not a message: see [Request].
 const (
 	User      Role = "user"      // Text and Media
-	Assistant Role = "assistant" // Text, Thought and Call
+	Assistant Role = "assistant" // Text, Thought, Call and Sealed
 	Tool      Role = "tool"      // Response: one for each call of the assistant's message before it, in order
 )
 
@@ -22,23 +23,27 @@ type Message struct {
 	Parts []Part
 }
 
-// A Part is a piece of a message: [Text], [Thought], [Call], [Response] or [Media].
+// A Part is a piece of a message: [Text], [Thought], [Call], [Sealed], [Response] or [Media].
 type Part interface{ part() }
 
 // Text is text of a message. As an event it is the next piece of it.
 type Text string
 
-// Thought is reasoning of the model. As an event it is the next piece of it. Front ends show it; an adapter sends it
-// back only to the server that sent it, under the same name: some servers reject a call whose thought is missing, and
-// others reject a field that they don't know.
-type Thought struct {
-	Text   string
-	Server string // address of the server that takes it back; "" for none
-	Field  string // name that the server gave it, such as "reasoning_content"
+// Thought is reasoning of the model, for front ends. As an event it is the next piece of it. Adapters don't send it back:
+// what a server wants back of it is in a [Sealed] part.
+type Thought string
+
+// Sealed is data that a server wants back unchanged, such as a signature or an encrypted thought. Its meaning is known
+// only to the adapter that made it. It belongs to the part before it or stands alone. Everything else keeps it, byte for
+// byte and in its place, and doesn't join the parts around it.
+type Sealed struct {
+	API   string // of the adapter, such as "anthropic"
+	Model string // name of the model
+	JSON  json.RawMessage
 }
 
-// Joins reports whether next continues t: both came from the same place.
-func (t Thought) Joins(next Thought) bool { return t.Server == next.Server && t.Field == next.Field }
+// For reports whether the data can go back to this model of this API. Others reject it.
+func (s Sealed) For(api, model string) bool { return s.API == api && s.Model == model }
 
 // Call is a tool call of the model. Its Args are as the model sent them, and may be invalid JSON.
 type Call struct{ tool.Call }
@@ -57,6 +62,7 @@ type Media struct{ tool.Media }
 func (Text) part()     {}
 func (Thought) part()  {}
 func (Call) part()     {}
+func (Sealed) part()   {}
 func (Response) part() {}
 func (Media) part()    {}
 

@@ -36,5 +36,7 @@ type Request struct {
 	System    string
 	Messages  []Message
 	Tools     []tool.Declaration
-	MaxTokens int // of the answer; 0: the server decides
+	MaxTokens int    // of the answer; 0: the server decides
+	Effort    string // how long the model thinks, such as "low" or "high"; "": the server decides
+	CacheKey  string // the same for all requests of one conversation, and for no other; "": unknown
 }

@@ -23,12 +23,15 @@ func TestMessageJSON(t *testing.T) {
 		{"a prompt", model.Prompt("a < b"), `{"role":"user","parts":[{"text":"a < b"}]}`},
 		{"an empty message", model.Message{Role: model.Assistant}, `{"role":"assistant","parts":[]}`},
 		{"thought, text, call", model.Message{Role: model.Assistant, Parts: []model.Part{
-			model.Thought{Text: "hm"}, model.Text(""),
+			model.Thought("hm"), model.Text(""),
 			model.Call{Call: tool.Call{ID: "1", Name: "clock", Args: json.RawMessage(`{"a":[1]}`)}},
 		}}, `{"role":"assistant","parts":[{"thought":"hm"},{"text":""},{"call":{"id":"1","name":"clock","args":{"a":[1]}}}]}`},
-		{"a thought that goes back", model.Message{Role: model.Assistant, Parts: []model.Part{
-			model.Thought{Text: "a < b", Server: "http://127.0.0.1:1/v1", Field: "reasoning_content"},
-		}}, `{"role":"assistant","parts":[{"thought":{"text":"a < b","server":"http://127.0.0.1:1/v1","field":"reasoning_content"}}]}`},
+		{"sealed data, with its whitespace", model.Message{Role: model.Assistant, Parts: []model.Part{
+			model.Sealed{API: "anthropic", Model: "m", JSON: json.RawMessage(`{"signature": "a<b\u003c"}`)},
+		}}, `{"role":"assistant","parts":[{"sealed":{"api":"anthropic","model":"m","json":"{\"signature\": \"a<b\\u003c\"}"}}]}`},
+		{"sealed data that is not UTF-8", model.Message{Role: model.Assistant, Parts: []model.Part{
+			model.Sealed{API: "a", Model: "m", JSON: json.RawMessage("\"\xff\"")},
+		}}, `{"role":"assistant","parts":[{"sealed":{"api":"a","model":"m","base64":"Iv8i"}}]}`},
 		{"arguments that are not JSON", model.Message{Role: model.Assistant, Parts: []model.Part{
 			model.Call{Call: tool.Call{ID: "1", Name: "clock", Args: json.RawMessage(`{"a`)}},
 		}}, `{"role":"assistant","parts":[{"call":{"id":"1","name":"clock","said":"{\"a"}}]}`},
@@ -70,7 +73,7 @@ func TestMessageJSONKeepsEverything(t *testing.T) {
 			case 0:
 				m.Parts = append(m.Parts, model.Text(s))
 			case 1:
-				m.Parts = append(m.Parts, model.Thought{Text: s}, model.Thought{Text: s, Server: "s", Field: s})
+				m.Parts = append(m.Parts, model.Thought(s), model.Sealed{API: s, Model: s, JSON: json.RawMessage(s)})
 			case 2:
 				// The blank keeps what is said from being JSON that is written otherwise.
 				m.Parts = append(m.Parts, model.Call{Call: tool.Call{ID: s, Name: s, Args: json.RawMessage("{" + s)}})
@@ -95,7 +98,7 @@ func TestMessageJSONKeepsEverything(t *testing.T) {
 func TestUnknownPartIsAnError(t *testing.T) {
 	var m model.Message
 	err := json.Unmarshal([]byte(`{"role":"user","parts":[{"text":"a"},{"video":"b"}]}`), &m)
-	if err == nil || err.Error() != "read a message of user: part 1 is not a text, thought, call, response or media" {
+	if err == nil || err.Error() != "read a message of user: part 1 is not a text, thought, call, sealed, response or media" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -130,7 +133,7 @@ func TestRetryIsALine(t *testing.T) {
 func TestPartsOfAMessage(t *testing.T) {
 	call := tool.Call{ID: "1", Name: "clock"}
 	m := model.Message{Role: model.Assistant, Parts: []model.Part{
-		model.Thought{Text: "no"}, model.Text("a"), model.Call{Call: call}, model.Text("b"),
+		model.Thought("no"), model.Text("a"), model.Call{Call: call}, model.Text("b"),
 	}}
 	if m.Text() != "ab" {
 		t.Errorf("Text() = %q", m.Text())

@@ -2,8 +2,8 @@ package permission
 
 import "time"
 
-// Patient gives judgements all the time they need: on a busy machine, with the race detector, any may take 50 ms.
+// Patient is the world with a long time limit: on a busy machine, with the race detector, any decision can take shell.MaxTime.
 func (w World) Patient() World {
-	w.patience = time.Minute
+	w.patience = 5 * time.Minute
 	return w
 }

@@ -52,7 +52,7 @@ func TestHostileRepositories(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			dir := copyOut(t, h.setup)
-			w := permission.World{Roots: []string{dir}, Home: "/home/me", Disk: ondisk.New(nil)}
+			w := permission.World{Roots: []string{dir}, Home: "/home/me", Disk: ondisk.New(nil)}.Patient()
 			for _, line := range looking {
 				r := commandRequest(line)
 				r.Confirm = tool.Command{Line: line, Directory: dir}
@@ -137,7 +137,7 @@ func TestLinksOfAProcess(t *testing.T) {
 	if err := os.Symlink("/proc/self/cwd", filepath.Join(dir, "here")); err != nil {
 		t.Fatal(err)
 	}
-	w := permission.World{Roots: []string{dir}, Home: "/home/me", Disk: ondisk.New(nil)}
+	w := permission.World{Roots: []string{dir}, Home: "/home/me", Disk: ondisk.New(nil)}.Patient()
 	for _, line := range []string{
 		"cd /etc && cat /proc/self/cwd/shadow", "cd /etc && cat /dev/fd/../cwd/shadow", "cd /etc; head < /proc/thread-self/cwd/shadow",
 		"cd /etc && cat " + dir + "/here/shadow", "cd /etc && grep root /proc/self/cwd/shado*", "cd /usr && ls /proc/self/cwd", "cd /proc/self/cwd && ls",

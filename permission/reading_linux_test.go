@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/adze-dev/adze/permission/shell"
 )
@@ -44,7 +45,7 @@ func (l *listener) record(t testing.TB, line, lang string) (r recording) {
 // compare says what bash did that was not read; "": nothing.
 func (l *listener) compare(t testing.TB, line, lang string) string {
 	l.counts.lines++
-	script, err := shell.Read(line, shell.Options{Dir: root, Home: "/home/me"})
+	script, err := shell.Read(line, shell.Options{Dir: root, Home: "/home/me", Deadline: time.Now().Add(time.Minute)})
 	if err != nil {
 		l.counts.unread++
 		return ""
@@ -224,7 +225,7 @@ func harmful(script *shell.Script, c call) string {
 	for _, a := range c.Argv {
 		quoted = append(quoted, shell.Quote(a))
 	}
-	plain, err := shell.Read(strings.Join(quoted, " "), shell.Options{Dir: c.Dir, Home: "/home/me"})
+	plain, err := shell.Read(strings.Join(quoted, " "), shell.Options{Dir: c.Dir, Home: "/home/me", Deadline: time.Now().Add(time.Minute)})
 	if err != nil {
 		return err.Error()
 	}

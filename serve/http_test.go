@@ -104,11 +104,10 @@ func TestSessionsOverHTTP(t *testing.T) {
 		t.Errorf("%d begun, %d ended", b, e)
 	}
 	first.Close()
-	for range 100 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if _, e := count(); e == 1 {
 			break
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	if _, e := count(); e != 1 {
 		t.Errorf("%d ended after the first client left", e)
@@ -138,7 +137,7 @@ func TestGuard(t *testing.T) {
 		{"no origin", func(r *http.Request) { r.Header.Set("Origin", "null") }, 403},
 		{"all right", func(r *http.Request) { r.Header.Set("Origin", "http://localhost:3000") }, 200},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(
 			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`))
 		req.Header.Set("Content-Type", "application/json")

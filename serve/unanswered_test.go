@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -16,24 +17,26 @@ func (writeCloser) Close() error { return nil }
 func TestInputWaitsForAnswers(t *testing.T) {
 	in := `{"jsonrpc":"2.0","id":1,"method":"a"}` + "\n" + `{"jsonrpc":"2.0","method":"note"}` + "\n" + `{"jsonrpc":"2.0","id":"x","result":{}}` + "\n"
 	for _, answered := range []bool{true, false} {
-		out := &answers{open: &unanswered{}, WriteCloser: writeCloser{&bytes.Buffer{}}}
-		l := newLines(io.NopCloser(strings.NewReader(in)), out)
-		if answered {
-			time.AfterFunc(20*time.Millisecond, func() { io.WriteString(out, `{"jsonrpc":"2.0","id":1,"result":{"method":"x"}}`+"\n") })
-		}
-		began := time.Now()
-		got, err := io.ReadAll(l)
-		took := time.Since(began)
-		if err != nil || string(got) != in {
-			t.Errorf("read %q, %v", got, err)
-		}
-		if answered && took >= drainWait || !answered && took < drainWait {
-			t.Errorf("answered %v: it took %v", answered, took)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			out := &answers{open: &unanswered{}, WriteCloser: writeCloser{&bytes.Buffer{}}}
+			l := newLines(io.NopCloser(strings.NewReader(in)), out)
+			if answered {
+				time.AfterFunc(drainWait/2, func() { io.WriteString(out, `{"jsonrpc":"2.0","id":1,"result":{"method":"x"}}`+"\n") })
+			}
+			began := time.Now()
+			got, err := io.ReadAll(l)
+			took := time.Since(began)
+			if err != nil || string(got) != in {
+				t.Errorf("read %q, %v", got, err)
+			}
+			if answered && (took < drainWait/2 || took >= drainWait) || !answered && took != drainWait {
+				t.Errorf("answered %v: it took %v", answered, took)
+			}
+		})
 	}
 }
 
-// An array of requests is as many as it holds.
+// A batch counts as the number of its requests.
 func TestUnansweredCountsBatches(t *testing.T) {
 	var u unanswered
 	u.asked([]byte(` [{"id":1,"method":"a"},{"id":2,"method":"b"},{"method":"note"}]`))

@@ -112,7 +112,7 @@ func TestGoexitAround(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(map[string]string{"a": "0"})
 			tt.x.Registry = tool.NewRegistry(w.read())
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			wantSame(t, "outcome", []string{tt.want}, says(begin(ctx, tt.x, "read a").Wait()))
 		})

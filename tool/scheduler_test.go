@@ -354,7 +354,7 @@ func TestManyEditsOfOneFile(t *testing.T) {
 	if most := 2*n + n/10; w.prepares["edit a"] > most {
 		t.Errorf("%d prepares for %d edits, more than %d", w.prepares["edit a"], n, most)
 	}
-	if took > 2*time.Second {
+	if took > time.Minute {
 		t.Errorf("%d edits took %v", n, took)
 	}
 	t.Logf("%d edits: %d prepares, %v", n, w.prepares["edit a"], took)

@@ -121,8 +121,8 @@ func TestSchemaBombs(t *testing.T) {
 				if len(got) > 10_000 {
 					t.Errorf("a verdict of %d bytes", len(got))
 				}
-			case <-time.After(5 * time.Second):
-				t.Fatal("still at it after 5 s")
+			case <-time.After(time.Minute):
+				t.Fatal("not done after a minute")
 			}
 		})
 	}

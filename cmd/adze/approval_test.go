@@ -37,10 +37,12 @@ func (d *desk) read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// run runs adze for a user who types the given lines, and returns its output and its prompts. Without lines there is no
-// terminal.
+// run runs adze for a user who types a text, and returns its stdout and stderr. Without a text there is no terminal.
 func (d *desk) run(t *testing.T, model *openaitest.Server, typed string, args ...string) (stdout, screen string) {
 	t.Helper()
+	if model != nil {
+		d.run(t, nil, "", "mcp", "tools", "fake") // waits for the server, as long as that takes
+	}
 	var out, err bytes.Buffer
 	cli.Run(t.Context(), cli.Env{
 		Args: args, Stdin: strings.NewReader(typed), Stdout: &out, Stderr: &err, Dir: d.dir, Home: d.home, Terminal: typed != "",

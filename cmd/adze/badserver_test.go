@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// badServer is an MCP server for stories that does one thing wrong: badserver WHAT. It knows no SDK.
+// badServer is an MCP server for tests that does one thing wrong: badserver WHAT. It doesn't use the SDK.
 func badServer() {
 	what := strings.Join(os.Args[1:], " ")
 	out := bufio.NewWriter(os.Stdout)
 	switch what {
 	case "silent":
-		time.Sleep(time.Minute)
+		time.Sleep(time.Hour)
 		return
 	case "line": // one that never ends
 		for piece := strings.Repeat("x", 1<<16); ; {
@@ -53,9 +53,9 @@ func badServer() {
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"again"}]}}`+"\n", m.ID)
 		}
 		out.Flush()
-		if what == "stdin" && m.Method == "tools/list" { // reads no more, and stays
+		if what == "stdin" && m.Method == "tools/list" { // doesn't read any more, but runs
 			os.Stdin.Close()
-			time.Sleep(time.Minute)
+			time.Sleep(time.Hour)
 		}
 	}
 }

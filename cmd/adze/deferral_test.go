@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
-// What the first request carries with 242 tools of a server, declared and held back: the second is the point of it.
+// The first request is much smaller when the 242 tools of a server are deferred.
 func TestDeferralMakesRequestsSmall(t *testing.T) {
 	size := func(setting string) (tools, system int) {
 		home := t.TempDir()
@@ -20,11 +20,17 @@ func TestDeferralMakesRequestsSmall(t *testing.T) {
 			t.Fatal(err)
 		}
 		server := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{{Text: "done"}}})
-		cmd := exec.Command("adze", "-p", "go", "--model", "m")
-		cmd.Dir = t.TempDir()
-		cmd.Env = append(os.Environ(), "HOME="+home, "ADZE_HOME="+home, "OPENAI_BASE_URL="+server.URL)
-		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "done") {
-			t.Fatalf("%v: %s", err, out)
+		dir := t.TempDir()
+		for _, c := range []struct{ args, want string }{
+			{"mcp tools office", "office__echo"}, // waits for the server, as long as that takes
+			{"-p go --model m", "done"},
+		} {
+			cmd := exec.Command("adze", strings.Fields(c.args)...)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "HOME="+home, "ADZE_HOME="+home, "OPENAI_BASE_URL="+server.URL)
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.want) {
+				t.Fatalf("%v: %s", err, out)
+			}
 		}
 		var body struct {
 			Messages []struct{ Content string }

@@ -79,7 +79,7 @@ func (tr *tracer) run(cmd *exec.Cmd) error {
 		return err
 	}
 	tr.fresh[root] = false
-	hangs := time.AfterFunc(time.Minute, tr.killAll)
+	hangs := time.AfterFunc(5*time.Minute, tr.killAll)
 	defer hangs.Stop()
 	unix.PtraceCont(root, 0)
 	for {

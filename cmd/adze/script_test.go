@@ -16,11 +16,10 @@ import (
 
 func TestMain(m *testing.M) {
 	builtin.Main() // a keeper of commands is this binary too
-	testscript.Main(m, map[string]func(){"adze": main, "mcpserver": mcpServer, "badserver": badServer, "dialunix": dialUnix, "kerneltest": withKernel})
+	testscript.Main(m, map[string]func(){"adze": main, "mcpserver": mcpServer, "badserver": badServer, "mcpclient": mcpClient, "dialunix": dialUnix, "kerneltest": withKernel})
 }
 
-// TestScripts plays whole-program stories: the real program, a home of its own, and a model on loopback that says what
-// the story lets it say.
+// TestScripts runs script tests of the whole program, with its own home directory and a scripted model on loopback.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "testdata", "script"),

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/adze-dev/adze/internal/leaktest"
 )
 
 // childEnv makes the test binary play a part in a process of its own.
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	if part := os.Getenv(childEnv); part != "" {
 		os.Exit(child(part, os.Args[1:]))
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leaktest.Run(m))
 }
 
 func child(part string, args []string) int {

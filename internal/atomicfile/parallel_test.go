@@ -156,7 +156,7 @@ func TestLockIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	unlock, err := lockFolder(dir, time.Second)
+	unlock, err := lockFolder(dir, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

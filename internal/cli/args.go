@@ -15,6 +15,8 @@ type options struct {
 	mode       string
 	yolo       bool
 	model      string
+	authType   string
+	effort     string
 	cwd        string
 	addDirs    []string
 	maxTurns   int

@@ -10,6 +10,10 @@ git diff | adze -p "write a commit message for this"
 adze -p "list the tests" --output-format json
 adze -p "compare @main.go with @docs:style://go"      attach a file and a resource of the MCP server docs
 adze -p "/help"                                       list slash commands`},
+		{name: "models", about: "list the models that you can use", run: listModels, help: `
+adze models
+adze models --json
+adze models --auth-type anthropic`},
 		{name: "tool list", about: "list tools", run: toolList, help: `
 adze tool list
 adze tool list --json`},

@@ -19,7 +19,7 @@ const (
 )
 
 // flags is the one table of flags, in the order of the help.
-func flags() []flag { return slices.Concat(workFlags(), mcpFlags(), lastFlags()) }
+func flags() []flag { return slices.Concat(workFlags(), modelFlags(), mcpFlags(), lastFlags()) }
 
 func workFlags() []flag {
 	return []flag{
@@ -37,12 +37,7 @@ func workFlags() []flag {
 				o.yolo = true
 				return nil
 			}},
-		{long: "model", short: "m", value: "NAME", on: cmdPrompt, about: "model to use",
-			set: func(o *options, v string) error {
-				o.model = v
-				return nil
-			}},
-		{long: "cwd", value: "DIR", on: cmdPrompt + " trust doctor sandbox-run memory-show permission-check " + cmdMCP + " " + cmdTools, about: "working directory (default: current directory)",
+		{long: "cwd", value: "DIR", on: cmdPrompt + " trust doctor models sandbox-run memory-show permission-check " + cmdMCP + " " + cmdTools, about: "working directory (default: current directory)",
 			set: func(o *options, v string) error {
 				o.cwd = v
 				return nil
@@ -70,7 +65,7 @@ func workFlags() []flag {
 				o.strict = true
 				return nil
 			}},
-		{long: "json", on: "permission-check mcp-list mcp-tools version " + cmdTools, about: "print JSON; deny calls that require approval",
+		{long: "json", on: "permission-check mcp-list mcp-tools models version " + cmdTools, about: "print JSON; deny calls that require approval",
 			set: func(o *options, _ string) error {
 				o.json = true
 				return nil

@@ -11,12 +11,13 @@ import (
 // environment is the end of the main help.
 const environment = `
 Environment:
-  OPENAI_API_KEY    API key of the model's provider
-  OPENAI_BASE_URL   URL of an OpenAI-compatible API (default: OpenAI)
-  OPENAI_MODEL      model to use
+  OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY      API key of the model's provider
+  OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GEMINI_BASE_URL   URL of its server, or of a compatible one
+  OPENAI_MODEL, ANTHROPIC_MODEL, GEMINI_MODEL            model to use
   ADZE_HOME         directory of your settings and state (default: ~/.adze)
   VISUAL, EDITOR    editor for changing a proposed edit
   NO_COLOR          disable colors
+The model variables can also be in ~/.adze/.env.
 
 Settings: ~/.adze/settings.json (user), .adze/settings.json (project)
 

@@ -3,10 +3,12 @@ package cli
 import (
 	"encoding/json"
 	"io"
+	"math"
 	"sync"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -22,6 +24,9 @@ func newOutput(env Env, o *options, s *session.Session, side *screen, modelName 
 	switch o.format {
 	case "json", "stream-json":
 		j := &jsonOutput{w: env.Stdout, session: s.ID, model: modelName, stream: o.format == "stream-json"}
+		if p, ok := s.Settings.Model.Pricing[modelName]; ok {
+			j.price = &p
+		}
 		j.init(env, s)
 		return j
 	}
@@ -33,6 +38,7 @@ type jsonOutput struct {
 	w       io.Writer
 	session string
 	model   string
+	price   *settings.Price // of the model; nil: unknown
 	stream  bool
 	mu      sync.Mutex // subagents speak at the same time
 	all     []any
@@ -152,7 +158,7 @@ func (j *jsonOutput) answered(parent *string, e agent.Answered) {
 		case model.Text:
 			content = append(content, map[string]any{"type": "text", "text": string(p)})
 		case model.Thought:
-			content = append(content, map[string]any{"type": "thinking", "thinking": p.Text})
+			content = append(content, map[string]any{"type": "thinking", "thinking": string(p)})
 		case model.Call:
 			content = append(content, map[string]any{"type": "tool_use", "id": p.ID, "name": p.Name, "input": input(p.Args)})
 		}
@@ -187,6 +193,9 @@ func (j *jsonOutput) end(a agent.Answer, err error) error {
 		"duration_ms": a.Duration.Milliseconds(), "duration_api_ms": a.ModelTime.Milliseconds(),
 		"num_turns": a.Turns, "usage": countTokens(a.Usage), "permission_denials": append([]denial{}, j.denied...),
 	}
+	if j.price != nil {
+		result["total_cost_usd"] = cost(a.Usage, *j.price)
+	}
 	if err == nil {
 		result["result"] = a.Text
 	} else {
@@ -217,6 +226,13 @@ func stopReason(r model.Reason) string {
 		return "end_turn"
 	}
 	return string(r)
+}
+
+// cost is what the tokens cost, in US dollars.
+func cost(u model.Usage, p settings.Price) float64 {
+	fresh := max(u.Input-u.CacheRead-u.CacheCreation, 0)
+	sum := float64(fresh)*p.Input + float64(u.CacheRead)*p.CacheRead + float64(u.CacheCreation)*p.CacheWrite + float64(u.Output)*p.Output
+	return math.Round(sum*1e3) / 1e9
 }
 
 func countTokens(u model.Usage) usage {

@@ -80,6 +80,12 @@ func settingFlags(o *options) []settings.Flag {
 	if o.model != "" {
 		fs = append(fs, settings.Flag{Name: "--model", Key: "model.name", Value: o.model})
 	}
+	if o.authType != "" {
+		fs = append(fs, settings.Flag{Name: "--auth-type", Key: "security.auth.selectedType", Value: o.authType})
+	}
+	if o.effort != "" {
+		fs = append(fs, settings.Flag{Name: "--effort", Key: "model.reasoningEffort", Value: o.effort})
+	}
 	return fs
 }
 

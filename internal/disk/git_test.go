@@ -98,7 +98,7 @@ func (s *stage) environ() []string {
 
 // try runs plain git, which may fail, and tells what it said.
 func (s *stage) try(dir, stdin string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
 	if dir == "" {
 		dir = s.repo

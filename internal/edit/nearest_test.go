@@ -61,7 +61,7 @@ func TestNotFoundIsBounded(t *testing.T) {
 			}
 			took := time.Since(start)
 			t.Log(took)
-			if took > 10*time.Second { // a bound on the order of growth, not a benchmark: tests run under -race
+			if took > time.Minute { // finds quadratic growth; under -race it takes about a second
 				t.Errorf("took %v", took)
 			}
 		})

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
-	"time"
 )
 
 // The scenarios of the suite that are not passed, and why. All others must be, with at least one check each.
@@ -114,13 +113,6 @@ func serveFixture(t *testing.T, token string) (address string) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	for range 100 {
-		if c, err := net.Dial("tcp", address); err == nil {
-			c.Close()
-			return address
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatalf("nothing listens on %s", address)
-	return ""
+	awaitListener(t, address)
+	return address
 }

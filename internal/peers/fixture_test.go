@@ -40,7 +40,7 @@ func conformanceClient(url string) error {
 	}
 	registry := tool.NewRegistry()
 	s := discover.Open(map[string]discover.Server{"suite": conf}, discover.Options{
-		Registry: registry, State: state, Login: true, OpenURL: browser, Start: 20 * time.Second, Call: 20 * time.Second,
+		Registry: registry, State: state, Login: true, OpenURL: browser, Start: 2 * time.Minute, Call: 2 * time.Minute,
 	})
 	defer s.Close()
 	if err := s.Wait(context.Background()); err != nil {
@@ -165,7 +165,7 @@ func says(parts ...tool.Part) func(context.Context, *tool.Live) (tool.Result, er
 	return func(context.Context, *tool.Live) (tool.Result, error) { return tool.Result{Content: parts}, nil }
 }
 
-// asks puts a form to the person and says what came back.
+// asks shows a form to the user and returns the answer.
 func asks(message, form string) func(context.Context, *tool.Live) (tool.Result, error) {
 	return func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 		d, err := l.Ask(ctx, tool.Invocation{Description: message, Access: []tool.Access{tool.Nothing}, MustAsk: true, Form: json.RawMessage(form)})

@@ -28,7 +28,7 @@ func secured(t *testing.T) (base string) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	waitFor(t, port)
+	awaitListener(t, "127.0.0.1:"+port)
 	return "http://127.0.0.1:" + port
 }
 

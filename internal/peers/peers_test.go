@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/leaktest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -34,12 +35,11 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		exit(err)
 	}
-	// Who reads from a person reads as long as the program lives.
+	// The reader of the user's input runs as long as the program.
 	reader := goleak.IgnoreTopFunction("github.com/adze-dev/adze/internal/cli.newLineReader.func1")
-	goleak.VerifyTestMain(m, reader, goleak.Cleanup(func(code int) {
-		os.RemoveAll(dir)
-		os.Exit(code)
-	}))
+	code := leaktest.Run(m, reader)
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 // ownFolder names the folder for what all tests share.
@@ -111,18 +111,23 @@ func listening(t *testing.T, transport string) (base string) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	for range 200 {
-		if c, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
-			c.Close()
-			return "http://127.0.0.1:" + port
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatal("the everything server does not listen")
-	return ""
+	awaitListener(t, "127.0.0.1:"+port)
+	return "http://127.0.0.1:" + port
 }
 
-// desk is a session with servers, with a person who answers.
+// awaitListener waits until a server listens on an address.
+func awaitListener(t *testing.T, address string) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if c, err := net.Dial("tcp", address); err == nil {
+			c.Close()
+			return
+		}
+	}
+	t.Fatalf("no server listens on %s", address)
+}
+
+// desk is a session with servers and a user who answers.
 type desk struct {
 	*discover.Servers
 	registry *tool.Registry
@@ -133,7 +138,7 @@ func open(t *testing.T, servers map[string]discover.Server, opt discover.Options
 	t.Helper()
 	d := &desk{registry: tool.NewRegistry()}
 	opt.Registry = d.registry
-	opt.Start = 30 * time.Second // Node is slow to start on a busy machine
+	opt.Start = 5 * time.Minute // Node is slow to start on a busy machine
 	d.Servers = discover.Open(servers, opt)
 	t.Cleanup(d.Close)
 	d.x = &tool.Executor{Registry: d.registry, Ask: ask, Budget: -1, Policy: func(r tool.Request) tool.Decision {
@@ -154,7 +159,7 @@ func (d *desk) call(ctx context.Context, name, args string) tool.Outcome {
 	return b.Wait()[0]
 }
 
-// want calls a tool that must succeed and say something.
+// want calls a tool that must succeed with a text.
 func (d *desk) want(t *testing.T, name, args, text string) tool.Outcome {
 	t.Helper()
 	o := d.call(t.Context(), name, args)
@@ -164,10 +169,10 @@ func (d *desk) want(t *testing.T, name, args, text string) tool.Outcome {
 	return o
 }
 
-// eventually waits for something that a peer does in its own time.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	within(t, 10*time.Second, what, ok)
+	within(t, 2*time.Minute, what, ok)
 }
 
 func within(t *testing.T, most time.Duration, what string, ok func() bool) {
@@ -177,5 +182,5 @@ func within(t *testing.T, most time.Duration, what string, ok func() bool) {
 			return
 		}
 	}
-	t.Errorf("it did not happen that %s", what)
+	t.Errorf("timed out waiting until %s", what)
 }

@@ -25,7 +25,7 @@ func everythingOn(t *testing.T, transport, port string) (stop func()) {
 		}
 	}
 	t.Cleanup(stop)
-	waitFor(t, port)
+	awaitListener(t, "127.0.0.1:"+port)
 	return stop
 }
 

@@ -114,14 +114,14 @@ func throughThreads(pid int, out string) error {
 	return err
 }
 
-// echo sends a byte and wants it back.
+// echo sends a byte and reads it back.
 func echo(network, addr string) error {
-	c, err := net.DialTimeout(network, addr, time.Second)
+	c, err := net.DialTimeout(network, addr, time.Minute)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(time.Second))
+	c.SetDeadline(time.Now().Add(time.Minute))
 	if _, err := c.Write([]byte("x")); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -64,9 +65,7 @@ func TestJobsNews(t *testing.T) {
 	defer jobs.Close()
 	one, _ := jobs.Start(Command{Line: "echo a; exit 3"}, "one")
 	two, _ := jobs.Start(Command{Line: "sleep 60"}, "two")
-	for end := time.Now().Add(5 * time.Second); jobs.List()[0].Running && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "the first job exits", func() bool { return !jobs.List()[0].Running })
 	news := jobs.News()
 	if len(news) != 1 || news[0].ID != one || news[0].Outcome.Exit != 3 || news[0].Outcome.Output.Head != "a\n" {
 		t.Errorf("%+v", news)
@@ -75,7 +74,7 @@ func TestJobsNews(t *testing.T) {
 		t.Error(err)
 	}
 	if news := jobs.News(); news != nil {
-		t.Errorf("told twice, or of a job that was stopped: %+v", news)
+		t.Errorf("reported twice, or for a stopped job: %+v", news)
 	}
 	if _, err := jobs.Stop("bg_9"); !errors.Is(err, ErrNoJob) || !strings.Contains(err.Error(), "bg_1, bg_2") {
 		t.Error(err)
@@ -90,26 +89,26 @@ func TestAdopt(t *testing.T) {
 	r := opened(t, Options{})
 	jobs := NewJobs(r, nil)
 	defer jobs.Close()
+	gate := t.TempDir() + "/go"
 	ctx, cancel := context.WithCancel(context.Background())
-	p, err := r.Start(ctx, Command{Line: "echo before; sleep 0.3; echo after", Timeout: time.Minute})
+	p, err := r.Start(ctx, Command{Line: "echo before; while [ ! -e " + gate + " ]; do sleep 0.01; done; echo after", Timeout: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for p.Read(0, 0).Total == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "the command prints", func() bool { return p.Read(0, 0).Total > 0 })
 	id, err := jobs.Adopt(p, "moved")
 	if err != nil {
 		t.Fatal(err)
 	}
 	cancel()
+	os.WriteFile(gate, nil, 0o600)
 	if o := p.Wait(); o.Ended != Exited {
 		t.Errorf("%+v", o)
 	}
 	if piece, j, err := jobs.Read(id, 0, 0); err != nil || j.Running || piece.Text != "before\nafter\n" {
 		t.Errorf("%+v, %+v, %v", piece, j, err)
 	}
-	// One that has ended is a finished job.
+	// A command that has exited becomes a finished job.
 	p, _ = r.Start(context.Background(), Command{Line: "echo x"})
 	p.Wait()
 	if id, err = jobs.Adopt(p, "late"); err != nil || jobs.List()[1].Running {
@@ -153,8 +152,8 @@ func TestJobTableIsBounded(t *testing.T) {
 	}
 }
 
-// Reading on: pieces end with lines, lost bytes are counted, the end comes by
-// a negative offset.
+// Pieces end at line ends, lost bytes are counted, and a negative offset reads
+// the end.
 func TestRead(t *testing.T) {
 	r := opened(t, Options{})
 	p, err := r.Start(context.Background(), Command{Line: "seq -w 1 99999"})

@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/soak"
 )
 
-// stubborn are trees that try to get away. Each prints "ready" when it stands.
+// stubborn are process trees that try to escape. Each prints "ready" when it is complete.
 var stubborn = []string{
 	// one that ignores TERM
 	`trap '' TERM HUP INT; echo ready; while :; do sleep 1; done`,
@@ -21,22 +21,18 @@ var stubborn = []string{
 	`setsid bash -c 'trap "" TERM; echo ready; while :; do sleep 1; done' & wait`,
 	// double fork: the parent is gone, the orphan has a session of its own
 	`( setsid bash -c 'trap "" TERM; (trap "" TERM; echo ready; sleep 60) & exit' & ) ; sleep 60`,
-	// an environment that says nothing
+	// an empty environment
 	`env -i /bin/bash -c 'trap "" TERM; setsid bash -c "trap \"\" TERM; echo ready; while :; do sleep 1; done" & sleep 60'`,
-	// a small forest, stopped in part
+	// several trees, with a stopped process
 	`for i in 1 2 3; do (setsid bash -c 'trap "" TERM; sleep 60 & sleep 60 & wait' &); done; sleep 60 & kill -STOP $!; echo ready; wait`,
-	// it restarts what is killed
+	// it restarts killed processes
 	`trap '' TERM; f() { trap '' TERM; while :; do sleep 0.01; done; }; f & f & echo ready; wait`,
 }
 
-// awaitReady waits until the command has printed that it stands.
+// awaitReady waits until the command has printed "ready".
 func awaitReady(t *testing.T, p *Process) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(p.Read(0, 0).Text, "ready"); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not ready: %q", p.Read(0, 0).Text)
-		}
-	}
+	eventually(t, "the command is ready", func() bool { return strings.Contains(p.Read(0, 0).Text, "ready") })
 }
 
 func TestCancelStubbornTrees(t *testing.T) {
@@ -60,7 +56,7 @@ func TestCancelStubbornTrees(t *testing.T) {
 		if o.Ended != Cancelled || o.Leftover != 0 || !strings.Contains(o.Output.Head, "ready") {
 			t.Errorf("tree %d: %+v", i%len(stubborn), o)
 		}
-		for _, d := range all { // by number too: one of the trees clears its environment
+		for _, d := range all { // by PID too: one of the trees clears its environment
 			if d.alive() {
 				t.Errorf("tree %d: process %d is left", i%len(stubborn), d.pid)
 			}
@@ -76,7 +72,7 @@ func TestCancelStubbornTrees(t *testing.T) {
 	}
 }
 
-// Without a keeper whatever keeps its environment or its session is found.
+// Without a keeper, processes are found by their environment or session.
 func TestCancelBare(t *testing.T) {
 	t.Parallel()
 	r := bareRunner(t)
@@ -116,7 +112,7 @@ func TestForkTree(t *testing.T) {
 	}
 }
 
-// A command may do to its parent what it likes; nothing gets away.
+// A command that attacks its keeper leaves no process.
 func TestKeeperUnderAttack(t *testing.T) {
 	for _, c := range []struct {
 		name, line string
@@ -132,7 +128,7 @@ func TestKeeperUnderAttack(t *testing.T) {
 			}
 			r := opened(t, Options{})
 			env, tag := tagged(t)
-			o := run(t, r, Command{Line: c.line, Env: env, Timeout: 300 * time.Millisecond})
+			o := longer(t, r, Command{Line: c.line, Env: env, Timeout: 300 * time.Millisecond}, printed("ready"))
 			if !strings.Contains(o.Output.Head, "ready") || c.note != (o.Notes != nil) {
 				t.Errorf("%+v", o)
 			}
@@ -146,21 +142,19 @@ func TestKeeperUnderAttack(t *testing.T) {
 	}
 }
 
-// A spare keeper that somebody killed is replaced.
+// A spare keeper that was killed is replaced.
 func TestDeadSpare(t *testing.T) {
 	r := opened(t, Options{})
 	run(t, r, Command{Line: "true"})
 	r.keeper.filling.Wait()
 	spare := r.keeper.spare[plain].kept.keeper
 	spare.Kill()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		// A process that was killed takes commands as long as one of its threads is there.
+	eventually(t, "the spare keeper is gone", func() bool {
+		// A killed process accepts commands as long as one of its threads exists.
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", spare.Pid))
 		threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", spare.Pid))
-		if err != nil || strings.Contains(string(stat), ") Z ") && len(threads) <= 1 {
-			break
-		}
-	}
+		return err != nil || strings.Contains(string(stat), ") Z ") && len(threads) <= 1
+	})
 	if o := run(t, r, Command{Line: "echo a"}); o.Output.Head != "a\n" || o.Notes != nil {
 		t.Errorf("%+v", o)
 	}
@@ -185,7 +179,7 @@ func TestStopAfterExit(t *testing.T) {
 	})
 }
 
-// Commands that end by themselves just when they are cancelled.
+// Commands that exit when they are cancelled.
 func TestCancelRace(t *testing.T) {
 	r := opened(t, Options{State: t.TempDir()})
 	for range soak.Count(20, 200) {
@@ -202,23 +196,35 @@ func TestCancelRace(t *testing.T) {
 	}
 }
 
+// A detached command has no time limit and no context.
 func TestDetach(t *testing.T) {
 	t.Parallel()
 	r := opened(t, Options{})
-	ctx, cancel := context.WithCancel(context.Background())
-	p, err := r.Start(ctx, Command{Line: "sleep 0.4; echo done", Timeout: 200 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Detach()
-	time.Sleep(10 * time.Millisecond)
-	cancel()
-	if o := p.Wait(); o.Ended != Exited || o.Output.Head != "done\n" {
-		t.Errorf("%+v", o)
+	for limit := 200 * time.Millisecond; ; limit *= 2 {
+		gate := t.TempDir() + "/go"
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		began := time.Now()
+		p, err := r.Start(ctx, Command{Line: "while [ ! -e " + gate + " ]; do sleep 0.01; done; echo done", Timeout: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Detach()
+		if time.Since(began) >= limit && limit < time.Minute {
+			p.Stop()
+			continue // too late
+		}
+		cancel()
+		time.Sleep(limit)
+		os.WriteFile(gate, nil, 0o600)
+		if o := p.Wait(); o.Ended != Exited || o.Output.Head != "done\n" {
+			t.Errorf("%+v", o)
+		}
+		return
 	}
 }
 
-// A binary that starts but is no keeper: commands run without one, once.
+// With a helper that is not a keeper, commands run without one, and only once.
 func TestHelperThatIsNone(t *testing.T) {
 	r := Open(Options{Helper: Helper{path: "/bin/true"}})
 	defer r.Close()
@@ -241,7 +247,7 @@ func TestHelperThatIsNone(t *testing.T) {
 	}
 }
 
-// A command that kills its keeper at once is not run again.
+// A command that kills its keeper immediately is not run again.
 func TestNeverTwice(t *testing.T) {
 	r := opened(t, Options{})
 	for range soak.Count(10, 200) {

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/adze-dev/adze/internal/leaktest"
 )
 
-// helper is what tests start keepers with: this test binary.
+// helper starts keepers from this test binary.
 var helper Helper
 
 func TestMain(m *testing.M) {
@@ -24,15 +24,44 @@ func TestMain(m *testing.M) {
 	if os.Getenv("PROC_TEST_PROGRAM") != "" {
 		os.Exit(victim())
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leaktest.Run(m))
 }
 
-// slack is how long what has a time goal may take: a hang is found, a busy
-// machine is not blamed. What it does take stands in the log.
-func slack(goal time.Duration) time.Duration { return 20 * goal }
+// slack is a hang bound for an operation with a time goal. It is long enough
+// for a slow machine; the log has the measured times.
+func slack(goal time.Duration) time.Duration { return 30*time.Second + 20*goal }
 
-// opened returns a Runner with keepers that is closed with the test, and says
-// if that left anything.
+// eventually waits until a condition holds.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("timed out waiting until %s", what)
+		}
+	}
+}
+
+// longer runs a command that is stopped by its Timeout, and runs it again with
+// twice the Timeout until ok: on a slow machine a short limit can pass before
+// the command has printed anything.
+func longer(t testing.TB, r *Runner, c Command, ok func(Outcome) bool) Outcome {
+	t.Helper()
+	for {
+		o := run(t, r, c)
+		if ok(o) || c.Timeout > 2*time.Minute {
+			return o
+		}
+		c.Timeout *= 2
+	}
+}
+
+// printed is a condition for longer.
+func printed(text string) func(Outcome) bool {
+	return func(o Outcome) bool { return strings.Contains(o.Output.Head, text) }
+}
+
+// opened returns a Runner with keepers. It is closed after the test; an error of
+// Close fails the test.
 func opened(t testing.TB, opt Options) *Runner {
 	t.Helper()
 	opt.Helper = helper
@@ -45,7 +74,7 @@ func opened(t testing.TB, opt Options) *Runner {
 	return r
 }
 
-// bareRunner is what a program without Main has.
+// bareRunner is the Runner of a program that doesn't call Main.
 func bareRunner(t testing.TB) *Runner {
 	t.Helper()
 	r := Open(Options{})
@@ -53,15 +82,15 @@ func bareRunner(t testing.TB) *Runner {
 	return r
 }
 
-// tagged returns an environment with a variable by which tagsLeft finds every
-// process that a test has started.
+// tagged returns an environment with a variable that tagsLeft uses to find every
+// process of a test.
 func tagged(t testing.TB) (env []string, tag string) {
 	tag = "PROC_TEST_TAG=" + newMarker()
 	return append(Environ(os.Environ(), nil), tag), tag
 }
 
-// tagsLeft lists the processes that carry a tag, after giving zombies and
-// signals a moment to go.
+// tagsLeft lists the processes that still have a tag after some time for zombies
+// and signals.
 func tagsLeft(t testing.TB, tag string) []string {
 	t.Helper()
 	for end := time.Now().Add(slack(500 * time.Millisecond)); ; time.Sleep(5 * time.Millisecond) {
@@ -71,7 +100,7 @@ func tagsLeft(t testing.TB, tag string) []string {
 	}
 }
 
-// tagsNow lists the processes that carry a tag.
+// tagsNow lists the processes that have a tag.
 func tagsNow(tag string) (found []string) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {

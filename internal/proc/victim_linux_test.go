@@ -16,8 +16,8 @@ import (
 	"github.com/adze-dev/adze/internal/soak"
 )
 
-// victim is a program that is going to be killed: this test binary, executed
-// again by the tests below. It runs a stubborn tree and waits.
+// victim is the program that the tests below kill: this test binary, started
+// again. It runs a stubborn tree and waits.
 func victim() int {
 	opt := Options{State: os.Getenv("PROC_TEST_STATE")}
 	if os.Getenv("PROC_TEST_PROGRAM") == "keeper" {
@@ -44,7 +44,7 @@ func victim() int {
 	select {}
 }
 
-// program starts a victim and returns when its tree stands.
+// program starts a victim and returns when its tree is complete.
 func program(t *testing.T, kind, state string, more ...string) (cmd *exec.Cmd, keeper int, tag string) {
 	t.Helper()
 	env, tag := tagged(t)
@@ -72,14 +72,14 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 	cmd.Wait()
 }
 
-// The keeper sees that its program is gone.
+// A keeper detects that its program is gone.
 func TestProgramKilled(t *testing.T) {
 	t.Parallel()
 	for i := range soak.Count(2, 50) {
 		state := t.TempDir()
 		cmd, keeper, tag := program(t, "keeper", state)
 		if i%2 == 1 {
-			syscall.Kill(keeper, syscall.SIGSTOP) // it wakes up for this
+			syscall.Kill(keeper, syscall.SIGSTOP) // it must continue
 		}
 		kill(t, cmd)
 		if left := tagsLeft(t, tag); left != nil {
@@ -95,7 +95,7 @@ func TestProgramKilled(t *testing.T) {
 	}
 }
 
-// keepersGone waits until the keepers in a ledger have ended by themselves, which they do after what they kept.
+// keepersGone waits until the keepers in a ledger have exited, which they do after their processes.
 func keepersGone(t *testing.T, state string) {
 	t.Helper()
 	files, err := os.ReadDir(state)
@@ -104,16 +104,12 @@ func keepersGone(t *testing.T, state string) {
 	}
 	for _, f := range files {
 		r, ok := parseRecord(f.Name())
-		for end := time.Now().Add(10 * time.Second); ok && r.process.alive(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("keeper %d is still there", r.process.pid)
-			}
-		}
+		eventually(t, "the keeper exits", func() bool { return !ok || !r.process.alive() })
 	}
 }
 
-// Program and keeper killed together, and a program without keepers: what is
-// left then dies at the next start.
+// Program and keeper killed together, and a program without keepers: the next
+// start kills the leftover processes.
 func TestReapAtNextStart(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"keeper", "bare"} {

@@ -30,6 +30,13 @@ func (o *Outside) Budget(model string) int {
 
 // windowOf is how many tokens the model's context has: what settings say, or what is known of its name.
 func windowOf(set *settings.Settings, model string) int {
+	for _, p := range providers() {
+		for _, e := range set.Model.Providers[p.name] {
+			if e.ID == model && e.Config.Window > 0 {
+				return e.Config.Window
+			}
+		}
+	}
 	if n := set.Model.Window; n > 0 {
 		return n
 	}

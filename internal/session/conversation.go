@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/adze-dev/adze/agent"
@@ -29,7 +30,7 @@ type Conversation struct {
 	crew    *agent.Crew
 	catalog *agent.Catalog
 	wall    time.Duration
-	renew   func() // a context file has changed
+	news    *changes
 }
 
 // Converse starts the session's conversation and ends the previous one. Subagents may name models of their own if the
@@ -38,28 +39,35 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	if s.talk != nil {
 		s.talk.crew.Close()
 	}
-	c := &Conversation{catalog: s.Outside.newCatalog(t.Model.Name()), wall: t.Limits.Wall}
+	system, news := newChanges(s)
+	c := &Conversation{catalog: s.Outside.newCatalog(t.Model.Name()), wall: t.Limits.Wall, news: news}
+	key, effort := NewID(), s.Settings.Model.Effort
 	budget := &agent.Budget{Turns: t.Limits.Turns}
 	c.agent = agent.New(agent.Options{
-		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: t.History, System: s.system(), Observe: t.Observe, Catalog: c.catalog,
-		News: func() []string { return append(s.tools.News(), c.crew.News()...) },
+		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: t.History, System: system, Observe: t.Observe, Catalog: c.catalog,
+		Effort: effort, CacheKey: key,
+		News: func() []string { return slices.Concat(s.tools.News(), c.crew.News(), news.news()) },
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
 		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.catalog,
+		Effort: effort, CacheKey: key,
 	})
-	c.renew = func() { c.agent.SetSystem(s.system()) }
 	s.talk = c
 	return c
 }
 
-// system is the system prompt of every model of the session.
+// system is the system prompt of a conversation that starts now.
 func (s *Session) system() string {
-	extra := s.Definitions.Memory().Text
-	if s.Policy.Mode() == permission.Plan {
+	return s.systemWith(s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, s.env.now())
+}
+
+func (s *Session) systemWith(memory string, plan bool, now time.Time) string {
+	extra := memory
+	if plan {
 		extra += "\n" + planText + s.planEnd()
 	}
-	return agent.SystemPrompt(agent.Surroundings{Workspace: s.Folder.Path, Date: time.Now(), NoUser: !s.env.HasUser, Extra: extra})
+	return agent.SystemPrompt(agent.Surroundings{Workspace: s.Folder.Path, Date: now, NoUser: !s.env.HasUser, Extra: extra})
 }
 
 // planEnd is what a model does with its plan. Without a user to approve it, the plan is the answer.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"os"
+	"time"
 
 	"github.com/adze-dev/adze/builtin"
 )
@@ -17,6 +18,8 @@ type Env struct {
 	HasUser bool
 	// Hurry is closed when the user doesn't want to wait at the end of the session; nil: they wait.
 	Hurry <-chan struct{}
+	// Now is the time; nil: time.Now.
+	Now func() time.Time
 	// Tell shows the user a notice, without a newline at the end; nil: notices are dropped.
 	Tell func(note string)
 	// Show shows the user a URL to open in a browser; nil: that isn't possible.
@@ -27,6 +30,13 @@ func (env Env) tell(note string) {
 	if env.Tell != nil {
 		env.Tell(note)
 	}
+}
+
+func (env Env) now() time.Time {
+	if env.Now != nil {
+		return env.Now()
+	}
+	return time.Now()
 }
 
 // variable looks up an environment variable.

@@ -5,28 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/model/openai"
 	"github.com/adze-dev/adze/tool"
 )
-
-// noModel is the error of a session without a model.
-const noModel = `no model configured
-Set one of:
-  OPENAI_API_KEY and OPENAI_MODEL   OpenAI
-  OPENAI_BASE_URL                   any OpenAI-compatible server (vLLM, OpenRouter, …)
-or start Ollama, llama.cpp or LM Studio on its default port. Try 'adze demo' without a model.`
-
-// closer is a model that holds connections.
-type closer interface {
-	model.Model
-	Close()
-}
 
 // IsGrade reports whether a subagent's definition names no model but a sort of models, as other programs do ("sonnet",
 // "fast"): a single word.
@@ -38,12 +25,13 @@ func IsGrade(name string) bool {
 // they are opened.
 type Models struct {
 	env      Env
+	home     string // Adze's own directory
 	settings *settings.Settings
 
 	mu     sync.Mutex
-	main   closer
+	main   connected
 	where  string // the main model's server
-	others map[string]closer
+	others map[string]connected
 }
 
 // Open opens the model that flags, settings and environment name, once.
@@ -53,7 +41,7 @@ func (m *Models) Open(ctx context.Context) (model.Model, error) {
 	if m.main != nil {
 		return m.main, nil
 	}
-	opened, where, err := openModel(ctx, m.env, m.settings.Model.Name)
+	opened, where, err := m.openModel(ctx, m.settings.Model.Name, m.settings.Model.ForRun)
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +49,8 @@ func (m *Models) Open(ctx context.Context) (model.Model, error) {
 	return opened, nil
 }
 
-// Where is the URL of the configured model's server, without credentials, and how Adze knows it: "URL", "URL, auto-detected"
-// or, if nothing was sent to it, "URL, not tested". It is empty before Open.
+// Where is the API and the URL of the configured model's server, and how Adze knows it: "openai, URL",
+// "openai, URL, auto-detected" or, if nothing was sent to it, "openai, URL, not tested". It is empty before Open.
 func (m *Models) Where() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,12 +77,12 @@ func (m *Models) named(ctx context.Context, name string) (model.Model, error) {
 	if other, ok := m.others[name]; ok {
 		return other, nil
 	}
-	opened, _, err := openModel(ctx, m.env, name)
+	opened, _, err := m.openModel(ctx, name, true)
 	if err != nil {
 		return nil, err
 	}
 	if m.others == nil {
-		m.others = map[string]closer{}
+		m.others = map[string]connected{}
 	}
 	m.others[name] = opened
 	return opened, nil
@@ -119,37 +107,29 @@ func (m *Models) close() {
 	}
 }
 
-// openModel opens a model by its name, or the one that the environment names, and returns its server for [Models.Where].
-func openModel(ctx context.Context, env Env, name string) (closer, string, error) {
-	o := openai.Options{
-		BaseURL: env.Getenv("OPENAI_BASE_URL"),
-		Key:     env.Getenv("OPENAI_API_KEY"),
-		Model:   cmp.Or(name, env.Getenv("OPENAI_MODEL")),
-	}
-	how := ""
-	if o.BaseURL == "" && o.Key == "" {
-		var first string
-		if o.BaseURL, first = localModel(ctx, env); o.BaseURL == "" {
-			return nil, "", errorf(ErrModel, noModel)
-		}
-		o.Model = cmp.Or(o.Model, first)
-		env.tell(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(o.Model), o.BaseURL))
-		how = ", auto-detected"
-	}
-	if o.BaseURL == "" && o.Model == "" {
-		return nil, "", errorf(ErrModel, "OPENAI_API_KEY is set, but no model is selected\nSet OPENAI_MODEL or use --model.")
-	}
-	if how == "" && o.Model != "" {
-		how = ", not tested"
-	}
-	m, err := openai.Open(ctx, o)
+// openModel opens a model by its name, or without one the configured model, and returns its server for [Models.Where].
+func (m *Models) openModel(ctx context.Context, name string, named bool) (connected, string, error) {
+	found, ok, err := m.chooser().choose(name, named)
 	if err != nil {
 		return nil, "", err
 	}
-	where := ""
-	if u, err := url.Parse(cmp.Or(o.BaseURL, openai.DefaultBaseURL)); err == nil {
-		u.User, u.RawQuery = nil, ""
-		where = u.String() + how
+	if ok {
+		opened, err := found.open(ctx)
+		return opened, found.where(), err
 	}
-	return m, where, nil
+	address, first := localModel(ctx, m.env)
+	if address == "" {
+		return nil, "", errorf(ErrModel, noModel)
+	}
+	if !named {
+		name = cmp.Or(m.env.variables(m.home).get("OPENAI_MODEL"), name, first)
+	}
+	m.env.tell(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
+	opened, err := opener(openai.Open)(ctx, api.Options{BaseURL: address, Model: name})
+	return opened, openai.Name + ", " + address + ", auto-detected", err
+}
+
+// chooser knows the settings and the user's variables.
+func (m *Models) chooser() chooser {
+	return newChooser(m.settings.Model, m.env.variables(m.home))
 }

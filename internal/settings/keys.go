@@ -30,7 +30,9 @@ type given struct {
 }
 
 // keys is every setting there is.
-func keys() []key {
+func keys() []key { return slices.Concat(workKeys(), modelKeys()) }
+
+func workKeys() []key {
 	return []key{
 		{
 			name: "tools.approvalMode", also: []string{"approvalMode"},
@@ -47,10 +49,6 @@ func keys() []key {
 		{
 			name: "tools.toolSearch.threshold",
 			put:  integer(func(s *Settings) *int { return &s.Tools.Search.Threshold }),
-		},
-		{
-			name: "model.generationConfig.contextWindowSize",
-			put:  integer(func(s *Settings) *int { return &s.Model.Window }),
 		},
 		{
 			name: "tools.shell.passEnv",
@@ -107,10 +105,6 @@ func keys() []key {
 		{
 			name: "webSearch.default",
 			put:  text(func(s *Settings) *string { return &s.Web.DefaultProvider }),
-		},
-		{
-			name: "model.name", also: []string{"model"}, env: []string{"QWEN_MODEL", "OPENAI_MODEL"},
-			put: text(func(s *Settings) *string { return &s.Model.Name }),
 		},
 		{
 			name: "permissions.allow", also: []string{"allowedTools", "tools.allowed"},

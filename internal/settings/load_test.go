@@ -99,7 +99,7 @@ var loadTests = []struct {
 				{"--threshold", "tools.truncateToolOutputThreshold", "7"},
 			}
 		},
-		want: summary{Mode: "yolo", Model: "openai", Threshold: 7, Deny: []string{"Shell(rm) from --deny"}},
+		want: summary{Mode: "yolo", Model: "qwen", Threshold: 7, Deny: []string{"Shell(rm) from --deny"}},
 	},
 	{
 		name: "an untrusted folder only tightens",

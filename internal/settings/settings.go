@@ -61,12 +61,6 @@ type Context struct {
 	FileNames          []Entry // what context files are called, in place of AGENTS.md and QWEN.md
 }
 
-// Model is which model is asked.
-type Model struct {
-	Name   string // "" if nobody chose one
-	Window int    // tokens of its context; 0 or less: what is known of the name
-}
-
 // Permissions are rules, weakest source first.
 type Permissions struct {
 	Allow, Ask, Deny []Entry

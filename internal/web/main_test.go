@@ -3,12 +3,13 @@ package web
 import (
 	"io"
 	"log"
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/adze-dev/adze/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // quiet keeps what test servers say about broken connections to themselves.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }

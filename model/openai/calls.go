@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -41,7 +42,7 @@ type partCall struct {
 
 // add takes a piece. It fails if the piece changes a call that was handed out.
 func (c *calls) add(d callDelta) error {
-	index, id, name := number(d.Index), scalar(d.ID), scalar(d.Function.Name)
+	index, id, name := number(d.Index), api.Scalar(d.ID), api.Scalar(d.Function.Name)
 	args, whole := arguments(d.Function.Arguments)
 	p := c.find(index, id, name)
 	if p != nil && p.repeated(index, id, name, args) {
@@ -166,7 +167,7 @@ func (c *calls) rest() []model.Call {
 }
 
 func (p *partCall) call() model.Call {
-	args := []byte(mend(p.args))
+	args := []byte(api.Clean(p.args))
 	if len(bytes.TrimSpace(args)) == 0 {
 		args = []byte("{}") // a call without parameters
 	}
@@ -179,25 +180,14 @@ func arguments(raw json.RawMessage) (piece []byte, whole bool) {
 	case len(raw) == 0 || string(raw) == "null":
 		return nil, false
 	case raw[0] == '"':
-		return unquote(raw), false
+		return api.Unquote(raw), false
 	}
 	return raw, true
 }
 
-// scalar reads a string, or a number where a string is meant.
-func scalar(raw json.RawMessage) string {
-	switch {
-	case len(raw) == 0 || string(raw) == "null" || raw[0] == '{' || raw[0] == '[':
-		return ""
-	case raw[0] == '"':
-		return mend(unquote(raw))
-	}
-	return string(raw)
-}
-
 // number reads an index; "" if there is none.
 func number(raw json.RawMessage) string {
-	s := scalar(raw)
+	s := api.Scalar(raw)
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -259,5 +260,5 @@ func said(args string) string {
 	if strings.TrimSpace(args) == "" {
 		return "{}"
 	}
-	return mend([]byte(args))
+	return api.Clean([]byte(args))
 }

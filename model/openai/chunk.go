@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
 )
 
 // chunk is one event of a streamed answer, or the whole of one that is not streamed.
@@ -22,20 +23,22 @@ type choice struct {
 	FinishReason string `json:"finish_reason"`
 }
 
-// words are kept raw, because a character may be cut in two between one string and the next: see [joint].
+// words are kept raw, because a character may be cut in two between one string and the next: see [api.Joint].
 type words struct {
-	Content          json.RawMessage `json:"content"` // a string; some servers send a list of parts
-	Refusal          json.RawMessage `json:"refusal"`
-	ReasoningContent json.RawMessage `json:"reasoning_content"`
-	Reasoning        json.RawMessage `json:"reasoning"` // the same under another name; servers that send both mean it once
-	ToolCalls        []callDelta     `json:"tool_calls"`
+	Content          json.RawMessage   `json:"content"` // a string; some servers send a list of parts
+	Refusal          json.RawMessage   `json:"refusal"`
+	ReasoningContent json.RawMessage   `json:"reasoning_content"`
+	Reasoning        json.RawMessage   `json:"reasoning"`         // the same under another name; servers that send both mean it once
+	ReasoningDetails []json.RawMessage `json:"reasoning_details"` // OpenRouter: what goes back instead of the text
+	ToolCalls        []callDelta       `json:"tool_calls"`
 }
 
 type usage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
 	PromptMore struct {
-		Cached int `json:"cached_tokens"`
+		Cached  int `json:"cached_tokens"`
+		Written int `json:"cache_write_tokens"` // OpenRouter
 	} `json:"prompt_tokens_details"`
 	CompletionMore struct {
 		Reasoning int `json:"reasoning_tokens"`
@@ -45,10 +48,11 @@ type usage struct {
 
 func (u usage) event() model.Usage {
 	return model.Usage{
-		Input:     u.Prompt,
-		Output:    u.Completion,
-		CacheRead: max(u.PromptMore.Cached, u.CacheHit),
-		Reasoning: u.CompletionMore.Reasoning,
+		Input:         u.Prompt,
+		Output:        u.Completion,
+		CacheRead:     max(u.PromptMore.Cached, u.CacheHit),
+		CacheCreation: u.PromptMore.Written,
+		Reasoning:     u.CompletionMore.Reasoning,
 	}
 }
 
@@ -60,7 +64,7 @@ func text(raw json.RawMessage) []byte {
 	}
 	switch raw[0] {
 	case '"':
-		return unquote(raw)
+		return api.Unquote(raw)
 	case '[':
 		var parts []struct {
 			Text json.RawMessage `json:"text"`
@@ -119,17 +123,7 @@ func decodeChunk(data []byte, each func(chunk) error) (sawDone bool, err error) 
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return false, model.Errorf(model.ErrWire, "the server sent an invalid chunk: %w: %s", err, excerpt(data))
+		return false, model.Errorf(model.ErrWire, "the server sent an invalid chunk: %w: %s", err, api.Excerpt(data))
 	}
 	return false, each(c)
-}
-
-// excerpt quotes the beginning of what a server sent.
-func excerpt(b []byte) string {
-	const most = 200
-	s := strings.ToValidUTF8(string(b[:min(len(b), most)]), "\ufffd")
-	if len(b) > most {
-		s += "…"
-	}
-	return strings.Join(strings.Fields(s), " ")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/model/openai"
 )
 
@@ -25,16 +26,16 @@ func TestFailures(t *testing.T) {
 		said string // handed out before
 		want string // in the error's text
 	}{
-		{"401", answer{Status: 401, Raw: errObj("invalid_api_key", "bad key")}, model.ErrCredentials, "", "status 401: bad key\nCheck the API key"},
+		{"401", answer{Status: 401, Raw: errObj("invalid_api_key", "bad key")}, model.ErrCredentials, "", "status 401: bad key\nThe server requires an API key."},
 		{"403 without a word", answer{Status: 403}, model.ErrCredentials, "", "status 403: Forbidden"},
-		{"404", answer{Status: 404, Raw: errObj("model_not_found", "no such model")}, model.ErrRejected, "", "no such model\nCheck the base URL"},
-		{"400, a page", answer{Status: 400, Raw: "<html>\n<b>Bad</b>"}, model.ErrRejected, "", "status 400: <html> <b>Bad</b>"},
+		{"404", answer{Status: 404, Raw: errObj("model_not_found", "no such model")}, model.ErrUnknownModel, "", "no such model\nCheck the model name."},
+		{"400, a page", answer{Status: 400, Raw: "<html>\n<title>Bad gate</title>"}, model.ErrRejected, "", "status 400: a web page (\"Bad gate\"), possibly from a proxy"},
 		{"422, in FastAPI's words", answer{Status: 422, Raw: `{"detail":[{"msg":"field required"}]}`}, model.ErrRejected, "", "field required"},
-		{"quota", answer{Status: 429, Raw: errObj("insufficient_quota", "pay first")}, model.ErrRateLimit, "", "pay first"},
+		{"quota", answer{Status: 429, Raw: errObj("insufficient_quota", "pay first")}, model.ErrQuota, "", "pay first"},
 		{"rate limit with a long wait", answer{Status: 429, Header: map[string]string{"Retry-After": "3600"}, Raw: errObj("rate_limit_exceeded", "slow down")}, model.ErrRateLimit, "", "slow down\nThe server asks to wait 1h0m0s, longer than the limit of 100ms. Run again later, or use another model."},
 		{"malformed JSON", answer{Raw: "data: {\"choices\":[{]}\n\ndata: [DONE]\n\n"}, model.ErrWire, "", `an invalid chunk: invalid character ']' looking for beginning of object key string: {"choices":[{]}`},
 		{"malformed JSON after text", answer{Raw: text + "data: {oops\n\ndata: [DONE]\n\n"}, model.ErrWire, "half", "oops"},
-		{"garbage", answer{Raw: "\x00\x01\x02 garbage"}, model.ErrCut, "", "without finish_reason or [DONE]"},
+		{"garbage", answer{Raw: "\x00\x01\x02 garbage"}, model.ErrCut, "", "the stream ended too early"},
 		{"a web page", answer{Raw: " <html>"}, model.ErrWire, "", "a web page\nCheck the base URL"},
 		{"JSON that is no answer", answer{Raw: `{"hello":1}`}, model.ErrWire, "", "no choices"},
 		{"JSON that is cut", answer{Raw: `{"choices":[`}, model.ErrWire, "", "not JSON"},
@@ -42,7 +43,7 @@ func TestFailures(t *testing.T) {
 		{"an error as a plain string", answer{Raw: `data: {"error":"out of memory"}` + "\n\n", Faults: faults{}}, model.ErrServer, "", "out of memory"},
 		{"cut after text", answer{Text: "half and half", Faults: faults{Split: 4, Cut: 450}}, model.ErrCut, "half", "cut off after part of it arrived"},
 		{"ended after text", answer{Text: "half and half", Faults: faults{Split: 4, End: 450}}, model.ErrCut, "half", "cut off"},
-		{"ended in good order, but without an end", answer{Raw: text}, model.ErrCut, "half", "without finish_reason or [DONE] after part of it arrived"},
+		{"ended in good order, but without an end", answer{Raw: text}, model.ErrCut, "half", "the stream ended too early after part of it arrived"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestUnreachableNamesTheURL(t *testing.T) {
 	}
 	base := "http://me:secret@" + l.Addr().String() + "/v1"
 	l.Close()
-	m, err := openai.Open(t.Context(), openai.Options{BaseURL: base, Model: "m", Key: "hush", Retry: openai.Retry{First: time.Millisecond}})
+	m, err := openai.Open(t.Context(), openai.Options{BaseURL: base, Model: "m", Key: "hush", Retry: api.Retry{First: time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
 	}

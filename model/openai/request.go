@@ -1,44 +1,45 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/tool"
 )
 
-type wireRequest struct {
+type chatRequest struct {
 	Model               string         `json:"model"`
-	Messages            []wireMessage  `json:"messages"`
-	Tools               []wireTool     `json:"tools,omitempty"`
+	Messages            []chatMessage  `json:"messages"`
+	Tools               []chatTool     `json:"tools,omitempty"`
 	Stream              bool           `json:"stream"`
 	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
 	MaxTokens           int            `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+	Effort              string         `json:"reasoning_effort,omitempty"`
+	CacheKey            string         `json:"prompt_cache_key,omitempty"`
 }
 
 type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
-type wireMessage struct {
+type chatMessage struct {
 	Role       string     `json:"role"`
-	Content    any        `json:"content"` // string, []wirePart or null
-	ToolCalls  []wireCall `json:"tool_calls,omitempty"`
+	Content    any        `json:"content"` // string, []chatPart or null
+	ToolCalls  []chatCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 
-	ReasoningContent *string `json:"reasoning_content,omitempty"`
-	Reasoning        *string `json:"reasoning,omitempty"`
+	ReasoningContent *string           `json:"reasoning_content,omitempty"`
+	Reasoning        *string           `json:"reasoning,omitempty"`
+	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
 }
 
-type wirePart struct {
+type chatPart struct {
 	Type     string    `json:"type"`
 	Text     string    `json:"text,omitempty"`
 	ImageURL *imageURL `json:"image_url,omitempty"`
@@ -48,23 +49,23 @@ type imageURL struct {
 	URL string `json:"url"`
 }
 
-type wireCall struct {
+type chatCall struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"type"`
-	Function wireFunction `json:"function"`
+	Function chatFunction `json:"function"`
 }
 
-type wireFunction struct {
+type chatFunction struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 }
 
-type wireTool struct {
+type chatTool struct {
 	Type     string          `json:"type"`
-	Function wireDeclaration `json:"function"`
+	Function chatDeclaration `json:"function"`
 }
 
-type wireDeclaration struct {
+type chatDeclaration struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
@@ -74,26 +75,28 @@ type wireDeclaration struct {
 type quirks struct {
 	noStreamOptions     bool
 	maxCompletionTokens bool
+	noCacheKey          bool
 	thoughts            thoughtMode
 }
 
-// learn reports whether a refusal taught something that makes another attempt worthwhile.
-func (m *Model) learn(f *failure) bool {
-	var e *model.Error
-	if !errors.As(f.err, &e) || e.Kind == model.ErrContextLength ||
-		e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
+// learn reports whether a rejection shows how to change the request.
+func (m *Model) learn(f *api.Failure) bool {
+	if !f.Rejected() {
 		return false
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before := m.quirks
-	if strings.Contains(f.body, "stream_options") {
+	if strings.Contains(f.Message, "stream_options") {
 		m.quirks.noStreamOptions = true
 	}
-	if strings.Contains(f.body, "max_completion_tokens") {
+	if strings.Contains(f.Message, "max_completion_tokens") {
 		m.quirks.maxCompletionTokens = true
 	}
-	if strings.Contains(f.body, fieldReasoning) { // which is in the longer name too
+	if strings.Contains(f.Message, "prompt_cache_key") {
+		m.quirks.noCacheKey = true
+	}
+	if strings.Contains(f.Message, fieldReasoning) && !strings.Contains(f.Message, "reasoning_effort") { // which is in the longer name too
 		m.quirks.thoughts = min(m.quirks.thoughts+1, thoughtsNever)
 	}
 	return m.quirks != before
@@ -104,20 +107,23 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	m.mu.Lock()
 	q := m.quirks
 	m.mu.Unlock()
-	out := wireRequest{Model: m.o.Model, Stream: true}
+	out := chatRequest{Model: m.name, Stream: true, Effort: r.Effort}
 	if !q.noStreamOptions {
 		out.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
-	most := cmp.Or(r.MaxTokens, m.o.MaxTokens)
+	if !q.noCacheKey {
+		out.CacheKey = r.CacheKey
+	}
+	most := cmp.Or(r.MaxTokens, m.client.Options.MaxTokens)
 	if q.maxCompletionTokens {
 		out.MaxCompletionTokens = most
 	} else {
 		out.MaxTokens = most
 	}
 	if r.System != "" {
-		out.Messages = append(out.Messages, wireMessage{Role: "system", Content: r.System})
+		out.Messages = append(out.Messages, chatMessage{Role: "system", Content: r.System})
 	}
-	sees := m.o.Images.sent(m.o.Model)
+	sees := m.client.Options.Images.Sent(m.name)
 	back := m.thoughts(q.thoughts, r.Messages)
 	for _, msg := range r.Messages {
 		if msg.Role == model.Assistant {
@@ -127,45 +133,22 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 		out.Messages = append(out.Messages, encodeMessage(msg, sees)...)
 	}
 	for _, d := range r.Tools {
-		out.Tools = append(out.Tools, wireTool{"function", wireDeclaration{d.Name, d.Description, m.parameters(d)}})
+		out.Tools = append(out.Tools, chatTool{"function", chatDeclaration{d.Name, d.Description, m.client.Parameters(d)}})
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(out); err != nil {
-		return nil, fmt.Errorf("write the request to %s: %w", m.o.Model, err)
+	body, err := api.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
 	}
-	return b.Bytes(), nil
+	return api.Merge(body, m.client.Options.Sampling)
 }
 
-// parameters is a tool's schema for the wire. Our own are written for it; of others each is lowered once.
-func (m *Model) parameters(d tool.Declaration) json.RawMessage {
-	switch {
-	case len(d.Parameters) == 0:
-		return json.RawMessage(anyObject)
-	case d.Origin == "":
-		return d.Parameters
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	key := d.Origin + " " + d.Name
-	if known, ok := m.schemas[key]; ok && bytes.Equal(known.original, d.Parameters) {
-		return known.lowered
-	}
-	if m.schemas == nil {
-		m.schemas = map[string]schema{}
-	}
-	m.schemas[key] = schema{d.Parameters, lowered(d.Parameters)}
-	return m.schemas[key].lowered
-}
-
-// encodeMessage gives the wire's messages for one of ours: responses are one message each, and their images follow
-// in a user's message, because the wire has no place for them in a tool's.
-func encodeMessage(m model.Message, sees bool) []wireMessage {
+// encodeMessage gives the API's messages for one of Adze's: responses are one message each, and their images follow
+// in a user's message, because the API has no place for them in a tool's.
+func encodeMessage(m model.Message, sees bool) []chatMessage {
 	if m.Role == model.Tool {
 		return encodeResponses(m, sees)
 	}
-	var parts []wirePart
+	var parts []chatPart
 	for _, p := range m.Parts {
 		switch p := p.(type) {
 		case model.Text:
@@ -174,11 +157,11 @@ func encodeMessage(m model.Message, sees bool) []wireMessage {
 			parts = append(parts, mediaPart(p.Media, sees))
 		}
 	}
-	return []wireMessage{{Role: "user", Content: flat(parts)}}
+	return []chatMessage{{Role: "user", Content: flat(parts)}}
 }
 
-func encodeAssistant(m model.Message, back thoughts) wireMessage {
-	out := wireMessage{Role: "assistant"}
+func encodeAssistant(m model.Message, back thoughts) chatMessage {
+	out := chatMessage{Role: "assistant"}
 	if s := m.Text(); s != "" {
 		out.Content = s
 	}
@@ -187,7 +170,7 @@ func encodeAssistant(m model.Message, back thoughts) wireMessage {
 		if fixed, ok := tool.RepairJSON(args); ok { // servers that parse the history reject it as the model wrote it
 			args = fixed
 		}
-		out.ToolCalls = append(out.ToolCalls, wireCall{c.ID, "function", wireFunction{c.Name, cmp.Or(string(args), "{}")}})
+		out.ToolCalls = append(out.ToolCalls, chatCall{c.ID, "function", chatFunction{c.Name, cmp.Or(string(args), "{}")}})
 	}
 	if out.Content == nil && len(out.ToolCalls) == 0 {
 		out.Content = "" // null is for calls only
@@ -196,9 +179,9 @@ func encodeAssistant(m model.Message, back thoughts) wireMessage {
 	return out
 }
 
-func encodeResponses(m model.Message, sees bool) []wireMessage {
-	var out []wireMessage
-	var images []wirePart
+func encodeResponses(m model.Message, sees bool) []chatMessage {
+	var out []chatMessage
+	var images []chatPart
 	for _, p := range m.Parts {
 		r, ok := p.(model.Response)
 		if !ok {
@@ -219,16 +202,16 @@ func encodeResponses(m model.Message, sees bool) []wireMessage {
 				images = append(images, textPart(fmt.Sprintf("From %s, call %s:", r.Name, r.ID)), part)
 			}
 		}
-		out = append(out, wireMessage{Role: "tool", ToolCallID: r.ID, Content: strings.Join(text, "\n")})
+		out = append(out, chatMessage{Role: "tool", ToolCallID: r.ID, Content: strings.Join(text, "\n")})
 	}
 	if len(images) > 0 {
-		out = append(out, wireMessage{Role: "user", Content: images})
+		out = append(out, chatMessage{Role: "user", Content: images})
 	}
 	return out
 }
 
 // flat is parts without an image as one string, which every server takes.
-func flat(parts []wirePart) any {
+func flat(parts []chatPart) any {
 	var text []string
 	for _, p := range parts {
 		if p.ImageURL != nil {
@@ -239,13 +222,13 @@ func flat(parts []wirePart) any {
 	return strings.Join(text, "\n")
 }
 
-func textPart(s string) wirePart { return wirePart{Type: "text", Text: s} }
+func textPart(s string) chatPart { return chatPart{Type: "text", Text: s} }
 
 // mediaPart is the image, or a note in its place.
-func mediaPart(m tool.Media, sees bool) wirePart {
+func mediaPart(m tool.Media, sees bool) chatPart {
 	if !sees || !strings.HasPrefix(m.MIMEType, "image/") {
 		return textPart(fmt.Sprintf("[%s, %d bytes: this model can't read it]", cmp.Or(m.MIMEType, "media"), len(m.Data)))
 	}
 	url := "data:" + m.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
-	return wirePart{Type: "image_url", ImageURL: &imageURL{url}}
+	return chatPart{Type: "image_url", ImageURL: &imageURL{url}}
 }

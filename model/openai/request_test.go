@@ -21,7 +21,7 @@ func conversation() model.Request {
 		Messages: []model.Message{
 			{Role: model.User, Parts: []model.Part{model.Text("look"), model.Media{Media: png}}},
 			{Role: model.Assistant, Parts: []model.Part{
-				model.Thought{Text: "hm"}, model.Text("I look."),
+				model.Thought("hm"), model.Text("I look."),
 				model.Call{Call: tool.Call{ID: "1", Name: "see", Args: json.RawMessage(`{"p":"a"}`)}},
 				model.Call{Call: tool.Call{ID: "2", Name: "see", Args: json.RawMessage(`{"p":`)}},
 				model.Call{Call: tool.Call{ID: "3", Name: "now"}},

@@ -213,7 +213,7 @@ func TestRetriesAreBounded(t *testing.T) {
 		{"Retry-After of an hour", answer{Status: 429, Header: map[string]string{"Retry-After": "3600"}}, model.ErrRateLimit, 0, 0, "The server asks to wait 1h0m0s, longer than the limit of 10m0s."},
 		{"Retry-After without bound", answer{Status: 503, Header: map[string]string{"Retry-After": "1e300"}}, model.ErrServer, 0, 0, "longer than the limit of 10m0s"},
 		{"Retry-After a date next year", answer{Status: 429, Header: map[string]string{"Retry-After": "Mon, 01 Jan 2001 00:00:00 GMT"}}, model.ErrRateLimit, 0, 0, "longer than the limit of 10m0s"},
-		{"no money", answer{Status: 429, Raw: `{"error":{"message":"pay","code":"insufficient_quota"}}`}, model.ErrRateLimit, 0, 0, "pay"},
+		{"no money", answer{Status: 429, Raw: `{"error":{"message":"pay","code":"insufficient_quota"}}`}, model.ErrQuota, 0, 0, "pay"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/model/openai"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/google/go-cmp/cmp"
@@ -31,7 +32,7 @@ func open(t *testing.T, s script) (*openai.Model, *openaitest.Server) {
 	t.Helper()
 	srv := openaitest.Serve(t, s)
 	m, err := openai.Open(t.Context(), openai.Options{
-		BaseURL: srv.URL, Model: "scripted", Retry: openai.Retry{First: time.Millisecond, Budget: 100 * time.Millisecond},
+		BaseURL: srv.URL, Model: "scripted", Retry: api.Retry{First: time.Millisecond, Budget: 100 * time.Millisecond},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +52,7 @@ func play(ctx context.Context, m model.Model, r model.Request) (string, error) {
 		case model.Text:
 			b.WriteString(string(e))
 		case model.Thought:
-			b.WriteString("(" + e.Text + ")")
+			b.WriteString("(" + string(e) + ")")
 		case model.Call:
 			fmt.Fprintf(&b, "\n%s %s %s", e.ID, e.Name, e.Args)
 		case model.Usage:
@@ -219,7 +220,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"no model and no base URL", openai.Options{}, model.ErrRejected, "no model name set for https://api.openai.com/v1\nSet OPENAI_MODEL."},
 		{"not a URL", openai.Options{BaseURL: "localhost:8080", Model: "m"}, model.ErrRejected, `invalid base URL "localhost:8080" (expected a URL such as http://127.0.0.1:11434/v1)`},
 		{"no models there", openai.Options{BaseURL: empty.URL}, model.ErrRejected, empty.URL + " has no model loaded\nLoad a model in the server, or set OPENAI_MODEL."},
-		{"a key is wanted", openai.Options{BaseURL: locked.URL}, model.ErrCredentials, "GET " + locked.URL + "/models: status 401: Incorrect API key provided\nCheck the API key."},
+		{"a key is wanted", openai.Options{BaseURL: locked.URL}, model.ErrCredentials, "GET " + locked.URL + "/models: status 401: Incorrect API key provided\nThe server requires an API key."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -36,9 +36,11 @@ func TestThinkTags(t *testing.T) {
 					}
 					switch e := e.(type) {
 					case model.Thought:
-						if thought.WriteString(e.Text); e.Server != "" || e.Text == "" {
-							t.Errorf("a thought %+v", e)
+						if thought.WriteString(string(e)); e == "" {
+							t.Error("an empty thought")
 						}
+					case model.Sealed:
+						t.Errorf("a thought between tags goes back: %s", e.JSON)
 					case model.Text:
 						text.WriteString(string(e))
 					}

@@ -1,62 +1,148 @@
 package openai
 
-import "github.com/adze-dev/adze/model"
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
+)
 
 // The fields in which servers send what a model thinks.
 const (
 	fieldReasoningContent = "reasoning_content"
 	fieldReasoning        = "reasoning"
+	fieldReasoningDetails = "reasoning_details"
 )
 
-// thoughtMode says how thoughts go back. DeepSeek, Kimi and others reject a message with calls whose thought is
-// missing, even an empty one; Cerebras and Groq reject a field that they don't know. An error that names the field
-// moves on to the next mode.
+// thoughtMode is how thoughts go back. DeepSeek, Kimi and others reject a message with calls whose thought is missing, even
+// an empty one; Cerebras and Groq reject a field that they don't know. An error that names the field moves on to the next
+// mode.
 type thoughtMode int
 
 const (
-	thoughtsAsReceived thoughtMode = iota // what this server sent, in the field that it came in
-	thoughtsAlways                        // also an empty one where none was sent
+	thoughtsAsReceived thoughtMode = iota // what this server sent with calls, in the field that it came in
+	thoughtsAlways                        // in every message, also an empty one where none was sent
 	thoughtsNever
 )
+
+// sealed is the data of a [model.Sealed] part: what goes back in the assistant's message, and to which server.
+type sealed struct {
+	Server  string            `json:"server"`
+	Field   string            `json:"field"`
+	Text    string            `json:"text,omitempty"`
+	Details []json.RawMessage `json:"details,omitempty"`
+}
+
+// part is the sealed part of an answer; false if nothing goes back.
+func (s *sealed) part(name string) (model.Sealed, bool) {
+	if s.Field == "" {
+		return model.Sealed{}, false
+	}
+	raw, err := api.Marshal(s)
+	if err != nil {
+		return model.Sealed{}, false // strings and valid JSON can always be written
+	}
+	return model.Sealed{API: Name, Model: name, JSON: raw}, true
+}
+
+// detail is one of OpenRouter's reasoning_details, as far as its pieces have to be joined.
+type detail struct {
+	Type  string          `json:"type"`
+	Index json.RawMessage `json:"index"`
+}
+
+// addDetails takes the details of a chunk. Pieces of one detail are joined: their text is one.
+func (s *sealed) addDetails(list []json.RawMessage) {
+	for _, raw := range list {
+		s.Field = fieldReasoningDetails
+		n := len(s.Details) - 1
+		if n >= 0 {
+			if joined, ok := joinDetails(s.Details[n], raw); ok {
+				s.Details[n] = joined
+				continue
+			}
+		}
+		s.Details = append(s.Details, append(json.RawMessage{}, raw...))
+	}
+}
+
+// joinDetails adds a piece to a detail that it continues: of the same type and index, and with a text or a summary, or only
+// with the signature at its end.
+func joinDetails(first, more json.RawMessage) (json.RawMessage, bool) {
+	var a, b detail
+	var have, add map[string]json.RawMessage
+	if json.Unmarshal(first, &a) != nil || json.Unmarshal(more, &b) != nil || a.Type != b.Type || string(a.Index) != string(b.Index) ||
+		api.IsNull(a.Index) || strings.HasSuffix(a.Type, ".encrypted") || json.Unmarshal(first, &have) != nil || json.Unmarshal(more, &add) != nil {
+		return nil, false
+	}
+	if !api.IsNull(have["signature"]) {
+		return nil, false
+	}
+	for _, key := range []string{"text", "summary"} {
+		if !api.IsNull(have[key]) && !api.IsNull(add[key]) {
+			text, err := api.Marshal(api.Scalar(have[key]) + api.Scalar(add[key]))
+			if err != nil {
+				return nil, false
+			}
+			add[key] = text
+		}
+	}
+	for key, value := range add {
+		if !api.IsNull(value) {
+			have[key] = value
+		}
+	}
+	joined, err := api.Marshal(have)
+	return joined, err == nil
+}
 
 // thoughts sends a conversation's thoughts back to the server they came from.
 type thoughts struct {
 	mode   thoughtMode
 	server string
+	model  string
 	field  string // of an empty one
 }
 
 func (m *Model) thoughts(mode thoughtMode, messages []model.Message) thoughts {
-	out := thoughts{mode: mode, server: m.address(), field: fieldReasoningContent}
+	out := thoughts{mode: mode, server: m.client.Address(), model: m.Name(), field: fieldReasoningContent}
 	for _, msg := range messages {
-		for _, p := range msg.Parts {
-			if t, ok := p.(model.Thought); ok && t.Server == out.server {
-				out.field = t.Field
-			}
+		if s, ok := out.of(msg); ok && s.Field != fieldReasoningDetails {
+			out.field = s.Field
 		}
 	}
 	return out
 }
 
-// put writes the thoughts of an assistant's message into out.
-func (t thoughts) put(m model.Message, out *wireMessage) {
-	if t.mode == thoughtsNever {
-		return
-	}
-	text, field := "", ""
+// of reads what a message has for this server.
+func (t thoughts) of(m model.Message) (sealed, bool) {
 	for _, p := range m.Parts {
-		if th, ok := p.(model.Thought); ok && th.Server == t.server {
-			text += th.Text
-			field = th.Field
+		var s sealed
+		if data, ok := p.(model.Sealed); ok && data.For(Name, t.model) && json.Unmarshal(data.JSON, &s) == nil && s.Server == t.server {
+			return s, true
 		}
 	}
-	if field == "" && t.mode == thoughtsAlways {
-		field = t.field
+	return sealed{}, false
+}
+
+// put writes the thoughts of an assistant's message into out.
+func (t thoughts) put(m model.Message, out *chatMessage) {
+	s, ok := t.of(m)
+	switch {
+	case t.mode == thoughtsNever:
+		return
+	case t.mode == thoughtsAlways && !ok:
+		s = sealed{Field: t.field}
+	case t.mode == thoughtsAsReceived && len(out.ToolCalls) == 0:
+		return
 	}
-	switch field {
+	switch s.Field {
 	case fieldReasoningContent:
-		out.ReasoningContent = &text
+		out.ReasoningContent = &s.Text
 	case fieldReasoning:
-		out.Reasoning = &text
+		out.Reasoning = &s.Text
+	case fieldReasoningDetails:
+		out.ReasoningDetails = s.Details
 	}
 }

@@ -18,6 +18,7 @@ type line struct {
 	Text    *string        `json:"text,omitempty"`
 	Thought *model.Thought `json:"thought,omitempty"`
 	Call    *model.Call    `json:"call,omitempty"`
+	Sealed  *model.Sealed  `json:"sealed,omitempty"`
 	Usage   *model.Usage   `json:"usage,omitempty"`
 	End     *model.Reason  `json:"end,omitempty"`
 }
@@ -31,6 +32,8 @@ func (l line) event() model.Event {
 		return *l.Thought
 	case l.Call != nil:
 		return *l.Call
+	case l.Sealed != nil:
+		return *l.Sealed
 	case l.Usage != nil:
 		return *l.Usage
 	case l.End != nil:
@@ -49,6 +52,8 @@ func lineOf(e model.Event) (line, bool) {
 		return line{Thought: &e}, true
 	case model.Call:
 		return line{Call: &e}, true
+	case model.Sealed:
+		return line{Sealed: &e}, true
 	case model.Usage:
 		return line{Usage: &e}, true
 	case model.End:
@@ -112,7 +117,7 @@ func parseLine(raw []byte) (line, error) {
 		return line{}, err
 	}
 	if l == (line{}) {
-		return line{}, fmt.Errorf("unknown key %q (expected model, request, text, thought, call, usage or end)", slices.Collect(maps.Keys(keys))[0])
+		return line{}, fmt.Errorf("unknown key %q (expected model, request, text, thought, call, sealed, usage or end)", slices.Collect(maps.Keys(keys))[0])
 	}
 	return l, nil
 }

@@ -56,10 +56,9 @@ func join(said []line, l line) []line {
 			s := *last.Text + *l.Text
 			last.Text = &s
 			return said
-		case last.Thought != nil && l.Thought != nil && last.Thought.Joins(*l.Thought):
-			whole := *last.Thought
-			whole.Text += l.Thought.Text
-			last.Thought = &whole
+		case last.Thought != nil && l.Thought != nil:
+			s := *last.Thought + *l.Thought
+			last.Thought = &s
 			return said
 		}
 	}

@@ -53,7 +53,7 @@ func TestPlay(t *testing.T) {
 	}
 	want := [][]model.Event{
 		{
-			model.Thought{Text: "Hm."}, model.Text("I will read it."),
+			model.Thought("Hm."), model.Text("I will read it."),
 			model.Call{Call: tool.Call{ID: "1", Name: "read_file", Args: json.RawMessage(`{"absolute_path":"C:\\\"x\"/main.go"}`)}},
 			model.Usage{Input: 812, Output: 40}, model.End{Reason: model.Calls},
 		},
@@ -95,7 +95,7 @@ func TestReadErrorsNameTheLine(t *testing.T) {
 	for in, want := range map[string]string{
 		"{\"text\":\"a\"}\n{\"end\":\n":           "line 2: unexpected end of JSON input",
 		"{\"text\":\"a\"}\n":                      "line 1: the turn that starts here has no end",
-		"\n{\"txt\":\"a\"}\n":                     `line 2: unknown key "txt" (expected model, request, text, thought, call, usage or end)`,
+		"\n{\"txt\":\"a\"}\n":                     `line 2: unknown key "txt" (expected model, request, text, thought, call, sealed, usage or end)`,
 		"{\"text\":\"a\",\"end\":\"stop\"}\n":     "line 1: expected an object with one key, got 2 keys",
 		"[]\n":                                    "line 1: json: cannot unmarshal array into Go value of type map[string]json.RawMessage",
 		"{\"end\":\"stop\"}\n{\"model\":\"m\"}\n": "line 2: the model's name must come first",
@@ -150,10 +150,11 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A thought keeps the server that takes it back, and its pieces become one line.
-func TestRecordKeepsWhereAThoughtCameFrom(t *testing.T) {
-	const lines = `{"thought":{"text":"a","server":"http://s","field":"reasoning"}}
-{"thought":{"text":"b","server":"http://s","field":"reasoning"}}
+// The pieces of a thought become one line, and sealed data keeps its bytes and its place between thoughts.
+func TestRecordKeepsSealedData(t *testing.T) {
+	const lines = `{"thought":"a"}
+{"thought":"b"}
+{"sealed":{"api":"anthropic","model":"m","json":"{\"signature\": \"<\\u003c\"}"}}
 {"thought":"c"}
 {"end":"stop"}
 `
@@ -165,7 +166,8 @@ func TestRecordKeepsWhereAThoughtCameFrom(t *testing.T) {
 	if _, err := events(replay.Record(&file, live), model.Request{}); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"thought":{"text":"ab","server":"http://s","field":"reasoning"}}
+	want := `{"thought":"ab"}
+{"sealed":{"api":"anthropic","model":"m","json":"{\"signature\": \"<\\u003c\"}"}}
 {"thought":"c"}
 {"end":"stop"}
 `

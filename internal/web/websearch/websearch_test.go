@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
+	"github.com/adze-dev/adze/internal/leaktest"
 	"github.com/adze-dev/adze/internal/web"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // server answers every request in one way, and notes the last one.
 type server struct {
@@ -253,13 +253,16 @@ func TestBounds(t *testing.T) {
 	defer endless.Close()
 	stalled := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer stalled.Close()
-	for url, want := range map[string]string{endless.URL: "longer than", stalled.URL: "timed out"} {
-		e, err := New(Config{Type: "searxng", BaseURL: url}, web.Options{Timeout: 2 * time.Second, MaxBody: 1 << 20})
+	for _, c := range []struct {
+		url, want string
+		limit     time.Duration
+	}{{endless.URL, "longer than", 5 * time.Minute}, {stalled.URL, "timed out", 200 * time.Millisecond}} {
+		e, err := New(Config{Type: "searxng", BaseURL: c.url}, web.Options{Timeout: c.limit, MaxBody: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Search(t.Context(), Query{Text: "x"}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
+		if _, err := e.Search(t.Context(), Query{Text: "x"}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package openai
+package api
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 // many attempts that takes. Other failures are retried Times times.
 type Retry struct {
 	Times   int           // after the first attempt; 0 is 6, <0 turns all retries off
+	Most    int           // retries for any reason; 0: no limit
 	First   time.Duration // the first wait, doubled for each further one; 0 is 500 ms
 	Longest time.Duration // the longest wait, unless Retry-After asks for more; 0 is 60 s
 	Budget  time.Duration // all waits of one request together, and the longest Retry-After; 0 is 10 min
@@ -48,19 +49,19 @@ type retries struct {
 	waited   time.Duration
 }
 
-// next takes a failed attempt and says how long to wait before the next one, or that there is none: then f.err says
+// next takes a failed attempt and says how long to wait before the next one, or that there is none: then f.Err says
 // why. Waits are spread over their second half, so that many clients do not come back at once.
-func (r *retries) next(f *failure) (time.Duration, bool) {
+func (r *retries) next(f *Failure) (time.Duration, bool) {
 	r.attempts++
 	busy := f.busy || f.after > 0
 	if !busy {
 		r.plain++
 	}
-	if !f.again || r.Times < 0 || f.quick && r.attempts > 1 || r.plain > r.Times {
+	if !f.again || r.Times < 0 || f.quick && r.attempts > 1 || r.plain > r.Times || r.Most > 0 && r.attempts > r.Most {
 		return 0, false
 	}
 	if f.after > r.Budget {
-		f.err = withNextStep(f.err, fmt.Sprintf("The server asks to wait %v, longer than the limit of %v. Run again later, or use another model.",
+		f.Err = withNextStep(f.Err, fmt.Sprintf("The server asks to wait %v, longer than the limit of %v. Run again later, or use another model.",
 			f.after.Round(time.Second), r.Budget))
 		return 0, false
 	}
@@ -73,7 +74,7 @@ func (r *retries) next(f *failure) (time.Duration, bool) {
 		wait = d/2 + rand.N(d/2+1)
 	}
 	if r.waited+wait > r.Budget {
-		f.err = withNextStep(f.err, fmt.Sprintf("Gave up after %d attempts in %v. Run again later, or use another model.",
+		f.Err = withNextStep(f.Err, fmt.Sprintf("Gave up after %d attempts in %v. Run again later, or use another model.",
 			r.attempts, r.waited.Round(time.Second)))
 		return 0, false
 	}

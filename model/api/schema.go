@@ -1,4 +1,4 @@
-package openai
+package api
 
 import (
 	"bytes"
@@ -8,16 +8,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/adze-dev/adze/tool"
 )
 
 // anyObject is the schema of a tool that says nothing of its parameters.
 const anyObject = `{"type":"object","properties":{}}`
 
-// lowered is a tool's schema as servers of this wire take it: an object with properties at the top, no references, the
+// Lowered is a tool's schema as servers take it: an object with properties at the top, no references, the
 // keywords of the newest drafts and only those that servers read. Schemas from outside are of any draft, refer to
 // themselves and hold mistakes; a server that refuses one refuses the whole request. Nothing is lost by what is left out
 // here: arguments are checked against the original.
-func lowered(raw json.RawMessage) json.RawMessage {
+func Lowered(raw json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var root any
@@ -40,6 +42,31 @@ const (
 	maxSchemaDepth = 24
 	maxPatternText = 200
 )
+
+// schema is a tool's schema and what is sent of it.
+type schema struct{ original, lowered json.RawMessage }
+
+// Parameters is a tool's schema for a server. Those of built-in tools are written for it; each of the others is lowered
+// once.
+func (c *Client) Parameters(d tool.Declaration) json.RawMessage {
+	switch {
+	case len(d.Parameters) == 0:
+		return json.RawMessage(anyObject)
+	case d.Origin == "":
+		return d.Parameters
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := d.Origin + " " + d.Name
+	if known, ok := c.schemas[key]; ok && bytes.Equal(known.original, d.Parameters) {
+		return known.lowered
+	}
+	if c.schemas == nil {
+		c.schemas = map[string]schema{}
+	}
+	c.schemas[key] = schema{d.Parameters, Lowered(d.Parameters)}
+	return c.schemas[key].lowered
+}
 
 // lowering is the work on one schema.
 type lowering struct {

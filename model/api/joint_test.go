@@ -1,4 +1,4 @@
-package openai
+package api
 
 import (
 	"encoding/json"
@@ -26,12 +26,12 @@ func TestJointMendsWhatWasCut(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var j joint
+			var j Joint
 			var got []string
 			for _, p := range tt.pieces {
-				got = append(got, j.add(unquote([]byte(p))))
+				got = append(got, j.Add(Unquote([]byte(p))))
 			}
-			got = append(got, j.rest())
+			got = append(got, j.Rest())
 			if strings.Join(got, "|") != strings.Join(tt.want, "|") {
 				t.Errorf("want %q, got %q", tt.want, got)
 			}
@@ -45,27 +45,27 @@ func FuzzJoint(f *testing.F) {
 	f.Add([]byte("\xed\xa0\xbd\xed\xb8\x80"), []byte{1, 1, 1, 1, 1})
 	f.Add([]byte("\xed\xa0\xbd\xed\xa0\xbd\xed\xb8\x80\xed\xb8"), []byte{3, 1, 2})
 	f.Fuzz(func(t *testing.T, in, cuts []byte) {
-		var j joint
+		var j Joint
 		var got strings.Builder
 		rest := in
 		for _, c := range cuts {
 			n := min(int(c), len(rest))
-			s := j.add(rest[:n])
+			s := j.Add(rest[:n])
 			if !utf8.ValidString(s) {
 				t.Fatalf("handed out %q", s)
 			}
 			got.WriteString(s)
 			rest = rest[n:]
 		}
-		got.WriteString(j.add(rest))
-		got.WriteString(j.rest())
-		if got.String() != mend(in) {
-			t.Fatalf("%q cut at %v: want %q, got %q", in, cuts, mend(in), got.String())
+		got.WriteString(j.Add(rest))
+		got.WriteString(j.Rest())
+		if got.String() != Clean(in) {
+			t.Fatalf("%q cut at %v: want %q, got %q", in, cuts, Clean(in), got.String())
 		}
 		var want string
 		quoted := append(append([]byte{'"'}, in...), '"')
-		if json.Unmarshal(quoted, &want) == nil && mend(unquote(quoted)) != want && !strings.Contains(string(in), "\xed") {
-			t.Fatalf("unquote %q: want %q, got %q", quoted, want, mend(unquote(quoted)))
+		if json.Unmarshal(quoted, &want) == nil && Clean(Unquote(quoted)) != want && !strings.Contains(string(in), "\xed") {
+			t.Fatalf("Unquote %q: want %q, got %q", quoted, want, Clean(Unquote(quoted)))
 		}
 	})
 }

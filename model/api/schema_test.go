@@ -1,4 +1,4 @@
-package openai
+package api
 
 import (
 	"encoding/json"
@@ -58,7 +58,7 @@ func TestLowered(t *testing.T) {
 			`{"type":"object","properties":{"a":{"type":"integer","maximum":12345678901234567890,"default":9007199254740993}}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := lowered(json.RawMessage(c.in))
+			got := Lowered(json.RawMessage(c.in))
 			if diff := cmp.Diff(read(t, c.want), read(t, string(got))); diff != "" {
 				t.Error(diff)
 			}
@@ -146,7 +146,7 @@ func TestLoweredIsBounded(t *testing.T) {
 	deep := strings.Repeat(`{"properties":{"a":`, 5000) + `{}` + strings.Repeat(`}}`, 5000)
 	for _, in := range []string{`{"$ref":"#/$defs/d0","$defs":{` + strings.Join(defs, ",") + `}}`, deep, `{"$ref":"#"}`, `{"allOf":[{"$ref":"#"},{"$ref":"#"}]}`} {
 		began := time.Now()
-		got := lowered(json.RawMessage(in))
+		got := Lowered(json.RawMessage(in))
 		if took := time.Since(began); took > 5*time.Second || len(got) > 2<<20 {
 			t.Errorf("%.80s: %d bytes in %s", in, len(got), took)
 		}
@@ -161,11 +161,11 @@ func FuzzLowered(f *testing.F) {
 	f.Add(`{"allOf":[{"required":["a"]},{"properties":{"a":false},"oneOf":[{"enum":[1]},{"const":2}]}],"items":[true,false]}`)
 	f.Add(`{"anyOf":[{"properties":{"a":{"minimum":1,"exclusiveMinimum":true}},"required":["a"]},{}],"additionalProperties":{"$ref":"#/anyOf/0"}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		got := lowered(json.RawMessage(text))
+		got := Lowered(json.RawMessage(text))
 		if why := refused(read(t, string(got)), true); why != "" {
 			t.Fatalf("%s: %s", why, got)
 		}
-		if again := lowered(json.RawMessage(text)); string(again) != string(got) {
+		if again := Lowered(json.RawMessage(text)); string(again) != string(got) {
 			t.Fatalf("two ways:\n%s\n%s", got, again)
 		}
 	})

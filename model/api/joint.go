@@ -1,4 +1,4 @@
-package openai
+package api
 
 import (
 	"strconv"
@@ -8,11 +8,11 @@ import (
 
 // Servers cut the model's words between bytes, not between characters: half a UTF-8 sequence may end one JSON string
 // and the other half begin the next one, and so may the two \u escapes of a surrogate pair. encoding/json would make
-// U+FFFD of both halves. So strings are unquoted here with their broken ends kept, and mended where they meet.
+// U+FFFD of both halves. So strings are Unquoted here with their broken ends kept, and joined where they meet.
 
-// unquote decodes a valid JSON string and keeps bytes that are not UTF-8. A lone surrogate becomes the three bytes
-// that UTF-8 would give it, which [joint] knows.
-func unquote(quoted []byte) []byte {
+// Unquote decodes a valid JSON string and keeps bytes that are not UTF-8. A lone surrogate becomes the three bytes
+// that UTF-8 would give it, which [Joint] knows.
+func Unquote(quoted []byte) []byte {
 	if len(quoted) < 2 || quoted[0] != '"' {
 		return nil
 	}
@@ -59,21 +59,21 @@ func appendUnit(out, hex []byte) []byte {
 	return append(out, 0xE0|byte(n>>12), 0x80|byte(n>>6)&0x3F, 0x80|byte(n)&0x3F)
 }
 
-// joint joins pieces of text and gives out whole characters.
-type joint struct{ held []byte }
+// Joint joins pieces of text and gives out whole characters.
+type Joint struct{ held []byte }
 
-// add takes a piece and gives what is whole by now.
-func (j *joint) add(piece []byte) string {
+// Add takes a piece and gives what is whole by now.
+func (j *Joint) Add(piece []byte) string {
 	b := append(j.held, piece...)
 	n := len(b) - unfinished(b)
-	out := mend(b[:n])
+	out := Clean(b[:n])
 	j.held = append(j.held[:0:0], b[n:]...)
 	return out
 }
 
-// rest gives what was held back and never became whole.
-func (j *joint) rest() string {
-	out := mend(j.held)
+// Rest gives what was held back and never became whole.
+func (j *Joint) Rest() string {
+	out := Clean(j.held)
 	j.held = nil
 	return out
 }
@@ -108,8 +108,8 @@ func open(b []byte) bool {
 func isHigh(b []byte) bool { return len(b) >= 3 && b[0] == 0xED && b[1]>>4 == 0xA && b[2]>>6 == 2 }
 func isLow(b []byte) bool  { return len(b) >= 3 && b[0] == 0xED && b[1]>>4 == 0xB && b[2]>>6 == 2 }
 
-// mend makes pairs of surrogates one character and everything else that is not UTF-8 U+FFFD.
-func mend(b []byte) string {
+// Clean makes pairs of surrogates one character and everything else that is not UTF-8 U+FFFD.
+func Clean(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
 	}

@@ -1,4 +1,4 @@
-package openai
+package api
 
 import (
 	"slices"
@@ -24,7 +24,8 @@ var seeing = []string{
 	"llama-4", "llama4", "mistral-small-3", "mistral-small3", "mistral-medium-3", "grok-4", "glm-4v", "glm-4.5v",
 }
 
-func (i Images) sent(name string) bool {
+// Sent reports whether images go to the model of this name.
+func (i Images) Sent(name string) bool {
 	if i != ImagesByName {
 		return i == ImagesSent
 	}

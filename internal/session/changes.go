@@ -1,0 +1,68 @@
+package session
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/adze-dev/adze/internal/edit"
+	"github.com/adze-dev/adze/permission"
+)
+
+// changes are messages to the model about what its system prompt says and no longer applies: context files, plan mode, the
+// date. The system prompt itself stays as it is, because servers cache the start of a request.
+type changes struct {
+	session *Session
+
+	mu     sync.Mutex
+	memory string // as the model knows it
+	stale  bool   // a context file may have changed
+	plan   bool
+	day    string
+}
+
+// newChanges returns the system prompt of a conversation, and the changes since.
+func newChanges(s *Session) (system string, c *changes) {
+	c = &changes{session: s, memory: s.Definitions.Memory().Text, plan: s.Policy.Mode() == permission.Plan}
+	now := s.env.now()
+	c.day = day(now)
+	return s.systemWith(c.memory, c.plan, now), c
+}
+
+// remembered reports that a fact was saved to a context file.
+func (c *changes) remembered() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stale = true
+}
+
+// news are the changes since the last call, one message each.
+func (c *changes) news() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var news []string
+	if c.stale {
+		c.stale = false
+		if memory := c.session.Definitions.Memory().Text; memory != c.memory {
+			news = append(news, "The context files changed. This is the difference to the instructions above:\n"+
+				edit.Compare(c.memory, memory).Unified("before", "now"))
+			c.memory = memory
+		}
+	}
+	if plan := c.session.Policy.Mode() == permission.Plan; plan != c.plan {
+		c.plan = plan
+		text := "Plan mode is off: calls that modify files are no longer denied."
+		if plan {
+			text = planText + c.session.planEnd()
+		}
+		news = append(news, text)
+	}
+	if today := day(c.session.env.now()); today != c.day {
+		c.day = today
+		news = append(news, fmt.Sprintf("The date is now %s.", today))
+	}
+	return news
+}
+
+// day is a date as the system prompt has it.
+func day(t time.Time) string { return t.Format("Monday, 2 January 2006") }

@@ -1,0 +1,242 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/adze-dev/adze/model"
+)
+
+// Exchange is one request of an adapter and its answer.
+type Exchange struct {
+	Path   string                    // after the base URL and the version; may have a query
+	Encode func() ([]byte, error)    // the body; called for each attempt, because Learn may change it
+	Decode func(out *Output) Decoder // a new decoder for each attempt
+	Effort string                    // what the request asks for, for an error that names it; "": none
+	// Learn reports whether a failure shows how to change the request so that the server accepts it; nil: never. Then the
+	// request is sent again at once. It must not report true twice for the same reason. If it sets Failure.Note, the user
+	// is told.
+	Learn func(*Failure) bool
+}
+
+// Decoder turns what a server sends into events of one answer.
+type Decoder interface {
+	// Event reads the data of one server-sent event. done reports that the answer is complete.
+	Event(data []byte) (done bool, err error)
+	// Body reads an answer that came as one JSON value although a stream was requested.
+	Body(data []byte) error
+	// Complete reports whether the answer is complete even if the stream ends here, without done.
+	Complete() bool
+	// Finish hands out the rest of a complete answer, then a Usage if known, then an End.
+	Finish() error
+	// Salvage hands out the rest of an answer that was cut off: text and complete calls, but no Usage and no End.
+	Salvage() error
+}
+
+// Output receives the events of an answer.
+type Output struct {
+	yield func(model.Event, error) bool
+	begun bool
+}
+
+// errStopped reports that the reader of the events stopped.
+var errStopped = errors.New("the caller stopped reading the answer")
+
+// Emit hands out an event. A decoder returns its error at once.
+func (o *Output) Emit(e model.Event) error {
+	o.begun = true
+	if !o.yield(e, nil) {
+		return errStopped
+	}
+	return nil
+}
+
+// Begun reports whether an event was handed out. From then on the request can't be sent again.
+func (o *Output) Begun() bool { return o.begun }
+
+// maxLearned bounds how often one request is changed.
+const maxLearned = 8
+
+// Stream sends the request and yields the events of its answer. All attempts, whatever the reason, share one budget.
+func (c *Client) Stream(ctx context.Context, x Exchange) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		again := retries{Retry: c.Options.Retry}
+		learned := 0
+		for {
+			out := &Output{yield: yield}
+			f := c.attempt(ctx, x, out)
+			if f == nil || errors.Is(f.Err, errStopped) {
+				return
+			}
+			if err := ctx.Err(); err != nil {
+				yield(nil, err)
+				return
+			}
+			if !out.begun && learned < maxLearned && (c.nextPrefix(f) || x.Learn != nil && x.Learn(f)) {
+				learned++
+				if f.Note != nil && !yield(model.Retry{Attempt: learned, Err: f.Note}, nil) {
+					return
+				}
+				continue
+			}
+			wait, ok := time.Duration(0), false
+			if !out.begun {
+				wait, ok = again.next(f)
+			}
+			if !ok {
+				yield(nil, c.hidden(c.withNames(ctx, f.aboutEffort(x.Effort))))
+				return
+			}
+			if !yield(model.Retry{Attempt: again.attempts, Wait: wait, Err: c.hidden(f.Err)}, nil) {
+				return
+			}
+			if err := sleep(ctx, wait); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}
+
+// attempt sends the request once and reads the answer.
+func (c *Client) attempt(ctx context.Context, x Exchange, out *Output) *Failure {
+	payload, err := x.Encode()
+	if err == nil {
+		payload, err = Merge(payload, c.Options.Extra)
+	}
+	if err != nil {
+		return &Failure{Err: err}
+	}
+	ctx, p := newPatience(ctx, c.Options.FirstByte, c.Options.NextByte)
+	defer p.stop()
+	prefix := c.currentPrefix()
+	resp, f := c.send(ctx, "POST", c.prefixes[prefix]+x.Path, payload)
+	if f != nil {
+		f.prefix = prefix
+		return f
+	}
+	defer resp.Body.Close()
+	in := bufio.NewReader(body{resp.Body, ctx, p})
+	r := reading{Decoder: x.Decode(out), out: out}
+	streamed, err := isStream(in)
+	if err == nil {
+		err = r.read(in, streamed)
+	} else {
+		err = r.broken(err)
+	}
+	if err != nil {
+		f = answerFailure(err)
+		f.prefix = prefix
+		return f
+	}
+	return nil
+}
+
+// isStream looks at the first byte that is not whitespace: JSON begins with a bracket, and a stream never does.
+// Content-Type is less reliable.
+func isStream(in *bufio.Reader) (bool, error) {
+	for {
+		b, err := in.ReadByte()
+		if errors.Is(err, io.EOF) {
+			return false, errors.New("the answer is empty")
+		}
+		if err != nil {
+			return false, err
+		}
+		switch b {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '<':
+			return false, errWebPage
+		}
+		return b != '{' && b != '[', in.UnreadByte()
+	}
+}
+
+// errWebPage is for a page where an answer was expected.
+var errWebPage = model.Errorf(model.ErrWire, "the server answered with a web page\nCheck the base URL (it usually ends in /v1).")
+
+// reading is one answer that is being read.
+type reading struct {
+	Decoder
+	out *Output
+}
+
+// read reads a whole answer of either form.
+func (r reading) read(in io.Reader, streamed bool) error {
+	finish := r.readStream
+	if !streamed {
+		finish = r.readBody
+	}
+	done, err := finish(in)
+	if err == nil && !done && !r.Complete() {
+		err = model.Errorf(model.ErrCut, "answer cut off: the stream ended too early%s", r.said())
+	}
+	if err == nil {
+		return r.Finish()
+	}
+	if model.CutShort(err) {
+		if stopped := r.Salvage(); stopped != nil {
+			return stopped
+		}
+	}
+	return err
+}
+
+// readStream reads server-sent events and reports whether the decoder has seen the last one.
+func (r reading) readStream(in io.Reader) (done bool, err error) {
+	events := newSSEReader(in)
+	for !done {
+		data, err := events.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case errors.Is(err, errEventTooLong):
+			return false, model.Errorf(model.ErrWire, "can't read the server's answer: %w", err)
+		case err != nil && r.Complete():
+			return false, nil // at most the usage is lost
+		case err != nil:
+			return false, r.broken(err)
+		}
+		if done, err = r.Event(data); err != nil {
+			if events.end != nil && errors.Is(err, model.ErrWire) {
+				return false, model.Errorf(model.ErrCut, "answer cut off in the middle of an event%s", r.said())
+			}
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// readBody reads an answer that came in one piece.
+func (r reading) readBody(in io.Reader) (done bool, err error) {
+	data, err := io.ReadAll(io.LimitReader(in, maxEvent+1))
+	if err != nil {
+		return false, r.broken(err)
+	}
+	if len(data) > maxEvent {
+		return false, model.Errorf(model.ErrWire, "can't read the server's answer: %w", errEventTooLong)
+	}
+	return true, r.Body(data)
+}
+
+// broken is the error for a body that could not be read to its end. Silence and cancellation stay as they are.
+func (r reading) broken(err error) error {
+	var known *model.Error
+	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return model.Errorf(model.ErrCut, "answer cut off%s: %w", r.said(), err)
+}
+
+// said is the part of an error text that tells whether something was handed out.
+func (r reading) said() string {
+	if r.out.begun {
+		return " after part of it arrived"
+	}
+	return ""
+}

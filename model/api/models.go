@@ -1,0 +1,202 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/model"
+)
+
+// Info describes a model that a server has.
+type Info struct {
+	ID            string
+	ContextWindow int // tokens; 0: unknown
+}
+
+// modelsTimeout bounds the request for the list: it is sent before the user has seen anything.
+const modelsTimeout = 30 * time.Second
+
+// Models requests the list of the server's models.
+func (c *Client) Models(ctx context.Context) ([]Info, error) {
+	again := retries{Retry: c.Options.Retry}
+	again.Budget = min(again.Budget, modelsTimeout)
+	for {
+		list, f := c.askModels(ctx)
+		if f == nil {
+			return list, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if c.nextPrefix(f) {
+			continue
+		}
+		wait, ok := again.next(f)
+		if !ok {
+			return nil, c.hidden(f.Err)
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *Client) askModels(ctx context.Context) ([]Info, *Failure) {
+	ctx, p := newPatience(ctx, modelsTimeout, modelsTimeout)
+	defer p.stop()
+	prefix := c.currentPrefix()
+	path := c.prefixes[prefix] + c.API.Models
+	resp, f := c.send(ctx, http.MethodGet, path, nil)
+	if f != nil {
+		f.prefix = prefix
+		return nil, f
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(body{resp.Body, ctx, p}, maxEvent))
+	if err != nil {
+		return nil, c.dialFailure("GET "+c.Address()+path, err)
+	}
+	list, err := readModels(data)
+	if err != nil {
+		err = &model.Error{Kind: model.ErrWire, Err: fmt.Errorf("invalid model list from %s: %w: %s", c.Address(), err, Excerpt(data))}
+		if strings.HasPrefix(strings.TrimSpace(string(data)), "<") {
+			err = errWebPage
+		}
+		return nil, &Failure{Err: err, prefix: prefix}
+	}
+	return list, nil
+}
+
+// readModels reads {"data":[{"id":…}]}, or Gemini's {"models":[{"name":"models/…"}]}.
+func readModels(data []byte) ([]Info, error) {
+	var list struct {
+		Data []struct {
+			ID            string `json:"id"`
+			ContextLength int    `json:"context_length"`   // OpenRouter and others
+			ContextWindow int    `json:"context_window"`   // Groq
+			MaxModelLen   int    `json:"max_model_len"`    // vLLM
+			MaxInput      int    `json:"max_input_tokens"` // Anthropic
+			Meta          struct {
+				Context int `json:"n_ctx_train"` // llama.cpp
+			} `json:"meta"`
+		} `json:"data"`
+		Models []struct {
+			Name    string   `json:"name"`
+			Limit   int      `json:"inputTokenLimit"`
+			Methods []string `json:"supportedGenerationMethods"`
+		} `json:"models"`
+		Error json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, err
+	}
+	if !IsNull(list.Error) {
+		return nil, errors.New(readError(data).Message)
+	}
+	var out []Info
+	for _, d := range list.Data {
+		if d.ID != "" {
+			out = append(out, Info{d.ID, cmp.Or(d.ContextLength, d.ContextWindow, d.MaxModelLen, d.MaxInput, d.Meta.Context)})
+		}
+	}
+	if len(out) > 0 {
+		return out, nil // llama.cpp has both lists
+	}
+	for _, m := range list.Models {
+		name := strings.TrimPrefix(m.Name, "models/")
+		if name != "" && (len(m.Methods) == 0 || slices.Contains(m.Methods, "generateContent")) {
+			out = append(out, Info{name, m.Limit})
+		}
+	}
+	return out, nil
+}
+
+// nameTimeout bounds the request for names that only improves an error.
+const nameTimeout = 5 * time.Second
+
+// withNames adds the server's names to an error about an unknown model.
+func (c *Client) withNames(ctx context.Context, err error) error {
+	var e *model.Error
+	if !errors.As(err, &e) || e.Kind != model.ErrUnknownModel || c.API.Models == "" {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, nameTimeout)
+	defer cancel()
+	list, f := c.askModels(ctx)
+	if f != nil || len(list) == 0 || slices.ContainsFunc(list, func(i Info) bool { return i.ID == c.Options.Model }) {
+		return withNextStep(err, "Check the model name.")
+	}
+	if near := Close(c.Options.Model, list); len(near) > 0 {
+		return withNextStep(err, "Did you mean "+strings.Join(near, ", ")+"?")
+	}
+	return withNextStep(err, "Available: "+Names(list)+".")
+}
+
+// maxNames is how many models an error names.
+const maxNames = 12
+
+// Names lists models for an error text.
+func Names(list []Info) string {
+	var names []string
+	for _, m := range list {
+		names = append(names, m.ID)
+	}
+	if len(names) > maxNames {
+		return strings.Join(names[:maxNames], ", ") + fmt.Sprintf(" and %d more", len(names)-maxNames)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Close returns at most three names that are close to one that the server doesn't have, the closest first.
+func Close(name string, list []Info) []string {
+	type near struct {
+		id       string
+		distance int
+	}
+	name = strings.ToLower(name)
+	var found []near
+	for _, m := range list {
+		id := strings.ToLower(m.ID)
+		d := distance(name, id)
+		if len(name) > 3 && strings.Contains(id, name) {
+			d = 1
+		}
+		if d <= max(len(name)/4, 1) {
+			found = append(found, near{m.ID, d})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return a.distance - b.distance })
+	var out []string
+	for _, f := range found[:min(len(found), 3)] {
+		out = append(out, f.id)
+	}
+	return out
+}
+
+// distance counts the bytes to insert, delete or replace to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost = 1 + min(before, row[j], row[j+1])
+			}
+			before, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
