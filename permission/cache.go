@@ -57,6 +57,7 @@ type fact struct {
 	touches  []place
 	targets  []target // of all touches
 	all      bool     // there are no other paths than these
+	objects  bool     // git may show what it keeps of any file
 }
 
 // place is a path that a command touches, or a pattern. What it stands for are the targets of the fact up to end, from
@@ -136,7 +137,7 @@ func (e *engine) fact(c *shell.Command) *fact {
 	proof := c.Prove()
 	if e.pass == held {
 		proof = c.ProveHeld()
-		f.all = !proof.Open
+		f.all, f.objects = !proof.Open, proof.Objects
 	}
 	f.why, f.unlisted = proof.Why, proof.Unlisted
 	for i := 0; i < len(proof.Git) && f.why == ""; i++ {

@@ -131,7 +131,7 @@ func TestEnforcedPathRules(t *testing.T) {
 		want             tool.Verdict
 	}{
 		{"deny", "Read(/data/**)", "cat $f", allow}, {"deny", "Read(/data/**)", "rg x", allow}, {"deny", "Read(/data/**)", "cat */*.csv", allow}, {"deny", "Read(/data/**)", "go list ./...", allow},
-		{"deny", "Read(/data/**)", "cat data/users.csv", deny}, {"deny", "Read(/data/**)", "cat $f data/users.csv", deny}, {"deny", "Read(/data/**)", "cat data/* $f", deny},
+		{"deny", "Read(/data/**)", "git show $x", deny}, {"deny", "Read(/data/**)", "git status $x", allow}, {"deny", "Read(/data/**)", "cat data/users.csv", deny}, {"deny", "Read(/data/**)", "cat $f data/users.csv", deny}, {"deny", "Read(/data/**)", "cat data/* $f", deny},
 		{"deny", "Read(/data/**)", "python3 -c 'open(\"data/users.csv\")'", deny}, {"deny", "Read(**/*.csv)", "wc -l $(git ls-files)", allow},
 		{"deny", "Read", "cat $f", ask}, {"deny", "Read(//etc/hosts)", "cat $f", ask}, {"deny", "Read(//**/x)", "cat $f", ask}, {"deny", "Read(~/.ssh/**)", "cat $f", allow}, {"deny", "Read(~/**)", "cat $f", ask},
 		{"deny", "Edit(/data/**)", "cat $f", allow}, {"deny", "Shell(cat:*)", "cat $f", deny}, {"deny", "Shell(rm:*)", "cat $f", allow},

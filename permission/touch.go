@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -16,6 +17,11 @@ func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 	if !f.all && !s.cmd.MayRun {
 		if u, ok := w.otherPathRule(); ok {
 			s.decide(tool.Ask, u.cite(true), "may use other paths")
+		}
+	}
+	if f.objects { // which the sandbox doesn't hide
+		if i := slices.IndexFunc(w.rules.deny, func(u *rule) bool { return u.verb == reading }); i >= 0 {
+			s.decide(tool.Ask, w.rules.deny[i].cite(true), "may show files from git's history")
 		}
 	}
 	from := 0

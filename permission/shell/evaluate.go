@@ -21,6 +21,11 @@ type readLine struct {
 // evaluated adds the commands in texts that are read twice.
 func (r *reader) evaluated() {
 	evaluates, prompts := false, false
+	if !slices.ContainsFunc(r.lines, func(l readLine) bool {
+		return strings.ContainsAny(l.source, "$`") || strings.Contains(l.source, "PS") || strings.Contains(l.source, "PROMPT")
+	}) {
+		return
+	}
 	for _, l := range r.lines {
 		r.source = l.source
 		one, prompt := r.evaluates(l.file)
@@ -37,7 +42,9 @@ func (r *reader) evaluated() {
 	for _, l := range r.lines {
 		r.source = l.source
 		r.texts(l.file, false, func(text string, sure bool) {
-			dollar, bracket = dollar || strings.HasSuffix(text, "$"), bracket || strings.HasPrefix(text, "(")
+			if ends, begins := strings.HasSuffix(text, "$"), strings.HasPrefix(text, "("); ends != begins {
+				dollar, bracket = dollar || ends, bracket || begins
+			}
 			switch {
 			case prompts && octal.MatchString(text), dollar && bracket:
 				r.unknown(byExpansion(text))
@@ -198,13 +205,17 @@ var prompts = strings.Fields("PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND BASH_ENV ENV")
 
 // callEvaluates is evaluates for a simple command.
 func (r *reader) callEvaluates(c *syntax.CallExpr) (yes, prompt bool) {
+	wraps := len(c.Args) > 0 && (c.Args[0].Lit() == "builtin" || c.Args[0].Lit() == "command")
 	for i, w := range c.Args {
+		if source := r.text(w); i > 0 && !wraps && !strings.HasPrefix(source, "{") && !strings.Contains(source, "=") {
+			continue
+		}
 		text, _ := r.unquotedText(w)
 		name, _, assigns := strings.Cut(text, "=")
 		prompt = prompt || assigns && slices.Contains(prompts, name)
 		yes = yes || strings.HasPrefix(text, "{") && strings.HasSuffix(text, "]}") // {a[i]}> file
 		switch name := systemName(text); {
-		case i > 0 && c.Args[0].Lit() != "builtin" && c.Args[0].Lit() != "command":
+		case i > 0 && !wraps:
 		case slices.Contains(strings.Fields("let read unset wait getopts mapfile readarray compgen complete local declare typeset export readonly"), name):
 			yes = true
 		case name == "test" || name == "[" || name == "printf":

@@ -45,6 +45,8 @@ type Proof struct {
 	Unless []string
 	// Open: other files than Touches may be read too, because words expand at run time.
 	Open bool
+	// Objects: what git keeps of any file may be shown.
+	Objects bool
 	// Versions are the folders in which it asks a tool for its version: a file there or above may choose the tool. See
 	// [ToolchainFiles] and [VersionFiles].
 	Versions []string

@@ -18,7 +18,7 @@ func (c *Command) ProveHeld() Proof {
 	if p.Why != "" {
 		p = c.proveHeld()
 	}
-	p.Unless = nil // a program from elsewhere doesn't run there
+	p.Unless, p.Versions = nil, nil // a program from elsewhere doesn't run there
 	return p
 }
 
@@ -333,8 +333,12 @@ func (c *Command) heldGit(words []Word) Proof {
 	if slices.Contains(gitQuiet, name) {
 		p.Git = nil
 	}
+	p.Objects = slices.Contains(showingObjects, name)
 	return p
 }
+
+// showingObjects are the subcommands of git that may show contents.
+var showingObjects = strings.Fields("log show diff diff-tree diff-index diff-files whatchanged reflog stash blame annotate grep cat-file")
 
 // gitHeldTouches are the paths among the literal words of git, also behind a colon: HEAD:path.
 func (a *args) gitHeldTouches(name string, s spec) []Touch {
