@@ -1,0 +1,92 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/adze-dev/adze/model"
+)
+
+// streamEvent is an event of a stream, as far as it is read.
+type streamEvent struct {
+	Type    string          `json:"type"`
+	Index   int             `json:"index"`
+	Message *wholeMessage   `json:"message"`       // of message_start
+	Block   json.RawMessage `json:"content_block"` // of content_block_start
+	Delta   delta           `json:"delta"`         // of content_block_delta and message_delta
+	Usage   usage           `json:"usage"`         // of message_delta
+	Error   json.RawMessage `json:"error"`
+}
+
+// delta is a piece of a block, or of the message. Strings are raw, because a server may cut them inside a character.
+type delta struct {
+	Type       string          `json:"type"`
+	Text       json.RawMessage `json:"text"`
+	Thinking   json.RawMessage `json:"thinking"`
+	Signature  json.RawMessage `json:"signature"`
+	Arguments  json.RawMessage `json:"partial_json"`
+	StopReason string          `json:"stop_reason"`
+}
+
+// wholeMessage is an answer in one piece, or what a stream says of it at its start.
+type wholeMessage struct {
+	Type       string            `json:"type"`
+	Content    []json.RawMessage `json:"content"`
+	StopReason string            `json:"stop_reason"`
+	Usage      usage             `json:"usage"`
+	Error      json.RawMessage   `json:"error"`
+}
+
+// received is a block of an answer as the server sends it.
+type received struct {
+	Type      string          `json:"type"`
+	Text      json.RawMessage `json:"text"`
+	Thinking  json.RawMessage `json:"thinking"`
+	Signature json.RawMessage `json:"signature"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+}
+
+// usage counts tokens. Counts of a later event replace those of an earlier one.
+type usage struct {
+	Input      int `json:"input_tokens"` // neither read from the cache nor written to it
+	Output     int `json:"output_tokens"`
+	CacheRead  int `json:"cache_read_input_tokens"`
+	CacheWrite int `json:"cache_creation_input_tokens"`
+	Details    struct {
+		Thinking int `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// update takes the counts of a later event. Some servers repeat only a few of them.
+func (u *usage) update(v usage) {
+	for have, count := range map[*int]int{
+		&u.Input: v.Input, &u.Output: v.Output, &u.CacheRead: v.CacheRead, &u.CacheWrite: v.CacheWrite, &u.Details.Thinking: v.Details.Thinking,
+	} {
+		if count > 0 {
+			*have = count
+		}
+	}
+}
+
+func (u usage) event() model.Usage {
+	return model.Usage{
+		Input: u.Input + u.CacheRead + u.CacheWrite, Output: u.Output,
+		CacheRead: u.CacheRead, CacheCreation: u.CacheWrite, Reasoning: u.Details.Thinking,
+	}
+}
+
+// reason translates a stop_reason. Others stay as they are.
+func reason(s string) model.Reason {
+	switch s {
+	case "", "end_turn", "stop_sequence":
+		return model.Stop
+	case "tool_use":
+		return model.Calls
+	case "max_tokens", "model_context_window_exceeded":
+		return model.Length
+	case "refusal":
+		return model.Filter
+	}
+	return model.Reason(s)
+}
