@@ -14,7 +14,7 @@ type answer struct {
 	out    *api.Output
 	name   string // of the model
 	open   map[int]*part
-	order  []*part // the open ones
+	order  []*part     // the open ones
 	held   model.Event // may be the truncated end of the answer: arguments that aren't JSON, or thinking without a signature
 	calls  int
 	ended  bool // a stop_reason came, or the last event
