@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
@@ -44,34 +45,70 @@ func (a *answer) Event(data []byte) (done bool, err error) {
 		return a.ended, nil
 	}
 	var e streamEvent
-	if err := json.Unmarshal(data, &e); err != nil {
-		return false, model.Errorf(model.ErrWire, "can't read an event of the server's answer: %w: %s", err, api.Excerpt(data))
+	if err = json.Unmarshal(data, &e); err == nil {
+		done, err = a.take(e, data)
 	}
+	return done, unread(err, data)
+}
+
+// unread names the data in an error about its format. Other errors stay as they are.
+func unread(err error, data []byte) error {
+	var known *model.Error
+	var syntax *json.SyntaxError
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &known) || !errors.As(err, &syntax) && !errors.As(err, &mismatch) {
+		return err
+	}
+	return model.Errorf(model.ErrWire, "can't read an event of the server's answer: %w: %s", err, api.Excerpt(data))
+}
+
+// take takes an event by its type.
+func (a *answer) take(e streamEvent, data []byte) (done bool, err error) {
 	switch e.Type {
 	case "message_start":
-		if e.Message != nil {
-			a.usage.update(e.Message.Usage)
+		var m wholeMessage
+		if json.Unmarshal(e.Message, &m) == nil { // only its usage is of interest
+			a.usage.update(m.Usage)
 		}
-	case "content_block_start":
-		return false, a.begin(e.Index, e.Block)
-	case "content_block_delta":
-		return false, a.add(e.Index, e.Delta)
-	case "content_block_stop":
-		return false, a.stop(e.Index)
+	case "content_block_start", "content_block_delta", "content_block_stop":
+		return false, a.block(e)
 	case "message_delta":
-		a.end(e.Delta.StopReason, e.Usage)
+		d, err := e.piece()
+		if err != nil {
+			return false, err
+		}
+		a.end(d.StopReason, e.Usage)
 	case "message_stop":
 		a.ended = true
 		return true, nil
 	case "error":
 		return false, api.StreamError(e.Error)
 	case "":
-		if !api.IsNull(e.Error) {
-			return false, api.StreamError(e.Error)
+		if api.IsNull(e.Error) {
+			return false, api.StreamError(data)
 		}
-		return false, api.StreamError(data)
+		return false, api.StreamError(e.Error)
 	}
 	return false, nil
+}
+
+// block takes an event about a block.
+func (a *answer) block(e streamEvent) error {
+	index, err := e.index()
+	if err != nil {
+		return err
+	}
+	switch e.Type {
+	case "content_block_start":
+		return a.begin(index, e.Block)
+	case "content_block_stop":
+		return a.stop(index)
+	}
+	d, err := e.piece()
+	if err != nil {
+		return err
+	}
+	return a.add(index, d)
 }
 
 // Body reads an answer that came in one piece.
@@ -88,7 +125,7 @@ func (a *answer) Body(data []byte) error {
 	}
 	for i, raw := range m.Content {
 		if err := a.begin(i, raw); err != nil {
-			return err
+			return unread(err, raw)
 		}
 		if err := a.stop(i); err != nil {
 			return err
@@ -100,7 +137,7 @@ func (a *answer) Body(data []byte) error {
 }
 
 // end takes what the server says of the whole answer.
-func (a *answer) end(stop string, u usage) {
+func (a *answer) end(stop string, u json.RawMessage) {
 	if stop != "" {
 		a.reason, a.ended = stop, true
 	}
@@ -118,8 +155,8 @@ func (a *answer) begin(index int, raw json.RawMessage) error {
 		}
 	}
 	p := &part{raw: bytes.Clone(raw)}
-	if err := json.Unmarshal(raw, &p.received); err != nil {
-		return model.Errorf(model.ErrWire, "can't read a block of the server's answer: %w: %s", err, api.Excerpt(raw))
+	if err := p.read(); err != nil {
+		return err
 	}
 	a.open[index] = p
 	a.order = append(a.order, p)
@@ -128,6 +165,21 @@ func (a *answer) begin(index int, raw json.RawMessage) error {
 		return a.say(p, p.Text)
 	case "thinking":
 		return a.think(p, p.Thinking)
+	}
+	return nil
+}
+
+// read reads a block as it began. Those of unknown types may be anything.
+func (p *part) read() error {
+	var kind struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(p.raw, &kind); err != nil {
+		return err
+	}
+	switch kind.Type {
+	case "text", "thinking", "redacted_thinking", "tool_use":
+		return json.Unmarshal(p.raw, &p.received)
 	}
 	return nil
 }
@@ -148,14 +200,14 @@ func (a *answer) add(index int, d delta) error {
 		}
 		p = a.open[index]
 	}
-	switch d.Type {
-	case "text_delta":
+	switch {
+	case d.Type == "text_delta" && p.Type == "text":
 		return a.say(p, d.Text)
-	case "thinking_delta":
+	case d.Type == "thinking_delta" && p.Type == "thinking":
 		return a.think(p, d.Thinking)
-	case "signature_delta":
+	case d.Type == "signature_delta":
 		p.signature.Write(api.Unquote(d.Signature))
-	case "input_json_delta":
+	case d.Type == "input_json_delta":
 		p.arguments.Write(api.Unquote(d.Arguments))
 	}
 	return nil

@@ -4,17 +4,36 @@ import (
 	"encoding/json"
 
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
 )
 
-// streamEvent is an event of a stream, as far as it is read.
+// streamEvent is an event of a stream. Its members are read when its type is known: those of unknown events may be anything.
 type streamEvent struct {
 	Type    string          `json:"type"`
-	Index   int             `json:"index"`
-	Message *wholeMessage   `json:"message"`       // of message_start
+	Index   json.RawMessage `json:"index"`
+	Message json.RawMessage `json:"message"`       // of message_start
 	Block   json.RawMessage `json:"content_block"` // of content_block_start
-	Delta   delta           `json:"delta"`         // of content_block_delta and message_delta
-	Usage   usage           `json:"usage"`         // of message_delta
+	Delta   json.RawMessage `json:"delta"`         // of content_block_delta and message_delta
+	Usage   json.RawMessage `json:"usage"`         // of message_delta
 	Error   json.RawMessage `json:"error"`
+}
+
+// index is the number of the block that an event is about.
+func (e streamEvent) index() (n int, err error) {
+	if api.IsNull(e.Index) {
+		return 0, nil
+	}
+	err = json.Unmarshal(e.Index, &n)
+	return n, err
+}
+
+// piece reads the delta of an event.
+func (e streamEvent) piece() (d delta, err error) {
+	if api.IsNull(e.Delta) {
+		return d, nil
+	}
+	err = json.Unmarshal(e.Delta, &d)
+	return d, err
 }
 
 // delta is a piece of a block, or of the message. Strings are raw, because a server may cut them inside a character.
@@ -27,12 +46,12 @@ type delta struct {
 	StopReason string          `json:"stop_reason"`
 }
 
-// wholeMessage is an answer in one piece, or what a stream says of it at its start.
+// wholeMessage is an answer in one piece, or what a stream sends of it at its start.
 type wholeMessage struct {
 	Type       string            `json:"type"`
 	Content    []json.RawMessage `json:"content"`
 	StopReason string            `json:"stop_reason"`
-	Usage      usage             `json:"usage"`
+	Usage      json.RawMessage   `json:"usage"`
 	Error      json.RawMessage   `json:"error"`
 }
 
@@ -58,8 +77,13 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// update takes the counts of a later event. Some servers repeat only a few of them.
-func (u *usage) update(v usage) {
+// update takes the counts of a later event. Some servers repeat only a few of them. Counts that can't be read are no reason to
+// lose the answer.
+func (u *usage) update(raw json.RawMessage) {
+	var v usage
+	if api.IsNull(raw) || json.Unmarshal(raw, &v) != nil {
+		return
+	}
 	for have, count := range map[*int]int{
 		&u.Input: v.Input, &u.Output: v.Output, &u.CacheRead: v.CacheRead, &u.CacheWrite: v.CacheWrite, &u.Details.Thinking: v.Details.Thinking,
 	} {
