@@ -136,8 +136,8 @@ type outputConfig struct {
 	Effort string `json:"effort"`
 }
 
-// minThinking is the limit of an answer below which the model isn't asked to think: nothing would be left for the answer.
-// Half of it is the smallest budget that the API takes.
+// minThinking is the limit of an answer below which the model isn't asked to think: little would be left for the answer. The
+// smallest budget that the API takes is half of it.
 const minThinking = 2048
 
 // budgets are the tokens of an effort, for models that take a budget instead of one.
@@ -159,7 +159,7 @@ func (q quirks) think(out *request, s *sending) error {
 		if !ok {
 			return model.Errorf(model.ErrRejected, "%s doesn't accept effort %q\nUse low, medium, high or max for --effort, or none.", out.Model, s.Effort)
 		}
-		t.Type, t.Budget = "enabled", min(budget, out.MaxTokens/2)
+		t.Type, t.Budget = "enabled", min(budget, out.MaxTokens/4*3)
 	case thinkNever:
 		return nil
 	}
