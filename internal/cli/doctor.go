@@ -43,7 +43,7 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 		section(w, "model", strings.Split(err.Error(), "\n")...)
 	} else {
 		name = m.Name()
-		section(w, "model", name)
+		section(w, "model", fmt.Sprintf("%s (%s)", tool.Visible(name), tool.Visible(s.Models.Where())))
 	}
 	if lines := agentsReport(s); len(lines) > 0 {
 		section(w, "agents", lines...)

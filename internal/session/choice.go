@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -245,11 +246,17 @@ func (c choice) open(ctx context.Context) (connected, error) {
 	return m, nil
 }
 
+// address is the server's, without credentials.
 func (c choice) address() string {
-	if c.options.BaseURL != "" {
-		return c.options.BaseURL
+	if c.options.BaseURL == "" {
+		return c.provider.baseURL
 	}
-	return c.provider.baseURL
+	u, err := url.Parse(c.options.BaseURL)
+	if err != nil {
+		return "an invalid URL"
+	}
+	u.User, u.RawQuery = nil, ""
+	return strings.TrimRight(u.String(), "/")
 }
 
 // has reports whether a list contains a model, by its name or with a date after it.

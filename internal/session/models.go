@@ -30,6 +30,7 @@ type Models struct {
 
 	mu     sync.Mutex
 	main   connected
+	where  string // API and server of main
 	others map[string]connected
 }
 
@@ -40,11 +41,11 @@ func (m *Models) Open(ctx context.Context) (model.Model, error) {
 	if m.main != nil {
 		return m.main, nil
 	}
-	opened, err := m.openModel(ctx, m.settings.Model.Name, m.settings.Model.ForRun)
+	opened, where, err := m.openModel(ctx, m.settings.Model.Name, m.settings.Model.ForRun)
 	if err != nil {
 		return nil, err
 	}
-	m.main = opened
+	m.main, m.where = opened, where
 	return opened, nil
 }
 
@@ -68,7 +69,7 @@ func (m *Models) named(ctx context.Context, name string) (model.Model, error) {
 	if other, ok := m.others[name]; ok {
 		return other, nil
 	}
-	opened, err := m.openModel(ctx, name, true)
+	opened, _, err := m.openModel(ctx, name, true)
 	if err != nil {
 		return nil, err
 	}
@@ -98,24 +99,33 @@ func (m *Models) close() {
 	}
 }
 
-// openModel opens a model by its name, or without one the configured model.
-func (m *Models) openModel(ctx context.Context, name string, named bool) (connected, error) {
+// Where is the API and the server of the configured model, once it is open: "openai, https://api.openai.com/v1".
+func (m *Models) Where() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.where
+}
+
+// openModel opens a model by its name, or without one the configured model. where is its API and server.
+func (m *Models) openModel(ctx context.Context, name string, named bool) (opened connected, where string, err error) {
 	found, ok, err := m.chooser().choose(name, named)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if ok {
-		return found.open(ctx)
+		opened, err = found.open(ctx)
+		return opened, found.provider.name + ", " + found.address(), err
 	}
 	address, first := localModel(ctx, m.env)
 	if address == "" {
-		return nil, errorf(ErrModel, noModel)
+		return nil, "", errorf(ErrModel, noModel)
 	}
 	if !named {
 		name = cmp.Or(m.env.variables(m.home).get("OPENAI_MODEL"), name, first)
 	}
 	m.env.tell(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
-	return openai.Open(ctx, api.Options{BaseURL: address, Model: name})
+	opened, err = opener(openai.Open)(ctx, api.Options{BaseURL: address, Model: name})
+	return opened, openai.Name + ", " + address, err
 }
 
 // chooser knows the settings and the user's variables.
