@@ -49,7 +49,7 @@ func TestStream(t *testing.T) {
 	}}})
 	_, got := post(t, s, "/v1/messages", `{`+hi+`,"stream":true}`)
 	want := `event: message_start
-data: {"type":"message_start","message":{"model":"m","id":"msg_1","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":3,"cache_creation_input_tokens":1,"cache_read_input_tokens":2,"output_tokens":1}}}
+data: {"type":"message_start","message":{"model":"m","id":"msg_1","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"stop_details":null,"usage":{"input_tokens":3,"cache_creation_input_tokens":1,"cache_read_input_tokens":2,"output_tokens":1}}}
 
 event: content_block_start
 data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
@@ -85,7 +85,7 @@ event: content_block_stop
 data: {"type":"content_block_stop","index":2}
 
 event: content_block_start
-data: {"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"toolu_1","name":"clock","input":{}}}
+data: {"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"toolu_1","name":"clock","input":{},"caller":{"type":"direct"}}}
 
 event: content_block_delta
 data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":""}}
@@ -106,7 +106,7 @@ event: content_block_stop
 data: {"type":"content_block_stop","index":3}
 
 event: message_delta
-data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":3,"cache_creation_input_tokens":1,"cache_read_input_tokens":2,"output_tokens":7}}
+data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null,"stop_details":null},"usage":{"input_tokens":3,"cache_creation_input_tokens":1,"cache_read_input_tokens":2,"output_tokens":7}}
 
 event: message_stop
 data: {"type":"message_stop"}
@@ -128,7 +128,7 @@ func TestOtherAnswers(t *testing.T) {
 		t.Error(got)
 	}
 	_, got = post(t, s, "/v1/messages", `{`+hi+`}`)
-	if want := `{"model":"m","id":"msg_2","type":"message","role":"assistant","content":[{"type":"text","text":"whole"}],"stop_reason":"max_tokens","stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":2}}`; got != want {
+	if want := `{"model":"m","id":"msg_2","type":"message","role":"assistant","content":[{"type":"text","text":"whole"}],"stop_reason":"max_tokens","stop_sequence":null,"stop_details":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":2}}`; got != want {
 		t.Error(got)
 	}
 	if status, got := post(t, s, "/v1/messages", `{`+hi+`}`); status != 529 || got != `{"type":"error"}` {
