@@ -313,7 +313,7 @@ func (a *answer) call(p *part) error {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	c := model.Call{Call: tool.Call{ID: p.ID, Name: p.Name, Args: args}}
+	c := model.Call{Call: tool.Call{ID: api.Scalar(p.ID), Name: p.Name, Args: args}}
 	a.calls++
 	if !json.Valid(args) {
 		a.held = c

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -43,6 +44,7 @@ func TestAnswerInEveryStyle(t *testing.T) {
 		"seven characters":  {Split: 7},
 		"one byte a write":  {Split: 2, Chunk: 1},
 		"CRLF and comments": {CRLF: true, Comments: true, Split: 3},
+		"slow":              {Pause: anthropictest.Duration(time.Millisecond)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := whole
@@ -117,6 +119,8 @@ func TestStreams(t *testing.T) {
 		{"tool_use without a call", []string{starts, begin(0, noText), piece(0, text("a")), stop(0), ends("tool_use"), over}, "a" + used + "\nend stop"},
 		{"interleaved calls", []string{starts, begin(0, useF), begin(1, `{"type":"tool_use","id":"b","name":"g","input":{}}`), piece(1, args(`{}`)), piece(0, args(`{\"x\":1}`)), stop(1), stop(0), ends("tool_use"), over},
 			"\nb g {}\na f {\"x\":1}" + used + "\nend calls"},
+		{"ids that are missing, repeated or numbers", []string{starts, begin(0, `{"type":"tool_use","name":"f","input":{}}`), stop(0), begin(1, useF), stop(1), begin(2, useF), piece(2, args(`{\"x\":1}`)), stop(2),
+			begin(3, `{"type":"tool_use","id":7,"name":"f","input":{}}`), stop(3), ends("tool_use"), over}, "\n f {}\na f {}\na f {\"x\":1}\n7 f {}" + used + "\nend calls"},
 		{"arguments that are not JSON", []string{starts, begin(0, useF), piece(0, args(`{x`)), stop(0), begin(1, noText), piece(1, text("b")), stop(1), ends("tool_use"), over}, "\na f {xb" + used + "\nend calls"},
 		{"truncated arguments", []string{starts, begin(0, useF), piece(0, args(`{\"p\":`)), stop(0), ends("max_tokens"), over}, "\na f {\"p\":" + used + "\nend length"},
 		{"truncated thinking", []string{starts, begin(0, noText), piece(0, text("a")), stop(0), begin(1, noThink), piece(1, `{"type":"thinking_delta","thinking":"t"}`), stop(1), ends("max_tokens"), over},

@@ -61,7 +61,7 @@ type received struct {
 	Text      json.RawMessage `json:"text"`
 	Thinking  json.RawMessage `json:"thinking"`
 	Signature json.RawMessage `json:"signature"`
-	ID        string          `json:"id"`
+	ID        json.RawMessage `json:"id"` // a number at some other servers
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
 }

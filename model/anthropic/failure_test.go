@@ -37,7 +37,7 @@ func TestFailures(t *testing.T) {
 		{"too long with the answer", []answer{failed(400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000")}, model.ErrContextLength, "context window"},
 		{"too large", []answer{failed(413, "request_too_large", "Request exceeds the maximum size")}, model.ErrContextLength, "maximum size"},
 		{"a web page", []answer{{Status: 403, Raw: "<html><title>Blocked</title>"}}, model.ErrRejected, `a web page ("Blocked"), possibly from a proxy`},
-		{"busy", []answer{{Status: 429, Header: map[string]string{"Retry-After": "0"}, Raw: failed(429, "rate_limit_error", "slow down").Raw}, done}, "", "[rate limited, retrying"},
+		{"busy", []answer{{Status: 429, Header: map[string]string{"Retry-After-Ms": "3"}, Raw: failed(429, "rate_limit_error", "slow down").Raw}, done}, "", "[rate limited, retrying"},
 		{"overloaded", []answer{failed(529, "overloaded_error", "Overloaded"), done}, "", "[server error 529, retrying"},
 		{"a server error", []answer{failed(500, "api_error", "Internal server error"), done}, "", "[server error 500, retrying"},
 		{"overloaded in the stream", []answer{{Error: "overloaded_error"}, done}, "", "[server error 503, retrying"},
