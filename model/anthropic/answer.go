@@ -18,8 +18,9 @@ type answer struct {
 	order  []*part     // the open ones
 	held   model.Event // may be the truncated end of the answer: arguments that aren't JSON, or thinking without a signature
 	calls  int
-	ended  bool // a stop_reason came, or the last event
-	reason string
+	spoken bool    // text was handed out
+	ended  bool    // a stop_reason came, or the last event
+	why    stopped // of the end
 	usage  usage
 }
 
@@ -77,7 +78,7 @@ func (a *answer) take(e streamEvent, data []byte) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		a.end(d.StopReason, e.Usage)
+		a.end(d.stopped, e.Usage)
 	case "message_stop":
 		a.ended = true
 		return true, nil
@@ -131,15 +132,15 @@ func (a *answer) Body(data []byte) error {
 			return err
 		}
 	}
-	a.end(m.StopReason, m.Usage)
+	a.end(m.stopped, m.Usage)
 	a.ended = true
 	return nil
 }
 
 // end takes what the server says of the whole answer.
-func (a *answer) end(stop string, u json.RawMessage) {
-	if stop != "" {
-		a.reason, a.ended = stop, true
+func (a *answer) end(why stopped, u json.RawMessage) {
+	if why.Reason != "" {
+		a.why, a.ended = why, true
 	}
 	a.usage.update(u)
 }
@@ -222,6 +223,7 @@ func (a *answer) emitText(s string) error {
 	if s == "" {
 		return nil
 	}
+	a.spoken = true
 	return a.out.Emit(model.Text(s))
 }
 
@@ -335,7 +337,7 @@ func (a *answer) release() error {
 // Complete reports whether a stop_reason came.
 func (a *answer) Complete() bool { return a.ended }
 
-// Finish hands out blocks that the server didn't close, then usage and end.
+// Finish hands out blocks that the server didn't close, then usage and end. A refusal in place of an answer is an error.
 func (a *answer) Finish() error {
 	for _, p := range a.order {
 		if err := a.release(); err != nil {
@@ -345,7 +347,7 @@ func (a *answer) Finish() error {
 			return err
 		}
 	}
-	if _, ok := a.held.(model.Sealed); ok && reason(a.reason) == model.Length {
+	if _, ok := a.held.(model.Sealed); ok && reason(a.why.Reason) == model.Length {
 		a.held = nil // the server would reject it
 	}
 	if err := a.release(); err != nil {
@@ -356,12 +358,15 @@ func (a *answer) Finish() error {
 			return err
 		}
 	}
+	if a.endReason() == model.Filter && !a.spoken && a.calls == 0 {
+		return a.why.refusal()
+	}
 	return a.out.Emit(model.End{Reason: a.endReason()})
 }
 
 // endReason is the server's, except that other servers may say "end_turn" after calls.
 func (a *answer) endReason() model.Reason {
-	r := reason(a.reason)
+	r := reason(a.why.Reason)
 	switch {
 	case r == model.Stop && a.calls > 0:
 		return model.Calls

@@ -38,21 +38,44 @@ func (e streamEvent) piece() (d delta, err error) {
 
 // delta is a piece of a block, or of the message. Strings are raw, because a server may cut them inside a character.
 type delta struct {
-	Type       string          `json:"type"`
-	Text       json.RawMessage `json:"text"`
-	Thinking   json.RawMessage `json:"thinking"`
-	Signature  json.RawMessage `json:"signature"`
-	Arguments  json.RawMessage `json:"partial_json"`
-	StopReason string          `json:"stop_reason"`
+	Type      string          `json:"type"`
+	Text      json.RawMessage `json:"text"`
+	Thinking  json.RawMessage `json:"thinking"`
+	Signature json.RawMessage `json:"signature"`
+	Arguments json.RawMessage `json:"partial_json"`
+	stopped
+}
+
+// stopped is why an answer ended.
+type stopped struct {
+	Reason  string          `json:"stop_reason"`
+	Details json.RawMessage `json:"stop_details"`
+}
+
+// refusal is the error for a refusal in place of an answer.
+func (s stopped) refusal() error {
+	var d struct {
+		Category    string `json:"category"`
+		Explanation string `json:"explanation"`
+	}
+	_ = json.Unmarshal(s.Details, &d) // the refusal is an error without them too
+	text := "the server refused to answer"
+	if d.Category != "" {
+		text += " (category " + d.Category + ")"
+	}
+	if d.Explanation != "" {
+		text += ": " + api.Excerpt([]byte(d.Explanation))
+	}
+	return model.Errorf(model.ErrRejected, "%s\nRephrase the prompt, or use another model.", text)
 }
 
 // wholeMessage is an answer in one piece, or what a stream sends of it at its start.
 type wholeMessage struct {
-	Type       string            `json:"type"`
-	Content    []json.RawMessage `json:"content"`
-	StopReason string            `json:"stop_reason"`
-	Usage      json.RawMessage   `json:"usage"`
-	Error      json.RawMessage   `json:"error"`
+	Type    string            `json:"type"`
+	Content []json.RawMessage `json:"content"`
+	Usage   json.RawMessage   `json:"usage"`
+	Error   json.RawMessage   `json:"error"`
+	stopped
 }
 
 // received is a block of an answer as the server sends it.

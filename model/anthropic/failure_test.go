@@ -97,6 +97,21 @@ func TestFailuresInTheMiddle(t *testing.T) {
 	}
 }
 
+// A refusal without an answer is an error with the server's reason; its tokens are counted.
+func TestRefusal(t *testing.T) {
+	const details = `{"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"type":"refusal","category":"cyber","explanation":"Not\n this."}},"usage":{"output_tokens":7}}`
+	for name, tt := range map[string]struct{ end, want string }{
+		"with details": {details, "the server refused to answer (category cyber): Not this.\nRephrase the prompt, or use another model."},
+		"without":      {ends("refusal"), "the server refused to answer\nRephrase the prompt, or use another model."},
+	} {
+		m, srv := open(t, script{Answers: []answer{{Raw: events(starts, tt.end, over)}}})
+		got, err := play(t.Context(), m, request("hi"))
+		if got != "\nusage 5 7 0 0 0" || !errors.Is(err, model.ErrRejected) || err.Error() != tt.want || len(srv.Requests()) != 1 {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
 // What is incomplete when the stream breaks is not handed out, except for text.
 func TestSalvage(t *testing.T) {
 	for name, tt := range map[string]struct {
