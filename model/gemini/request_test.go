@@ -50,18 +50,41 @@ func sent(t *testing.T, m *gemini.Model, last func() string, r model.Request) st
 	return last()
 }
 
+// encoding is a request and its body.
+type encoding struct {
+	name string
+	r    model.Request
+	edit func(*gemini.Options)
+	want string
+}
+
+func (tt encoding) check(t *testing.T) {
+	var edits []func(*gemini.Options)
+	if tt.edit != nil {
+		edits = append(edits, tt.edit)
+	}
+	// The raw answer has the IDs and signatures of the conversation, so that the server takes them back.
+	raw := parts(`{"text":"."}`, "STOP") + `: "x1" "x2" c2ln ZW5k` + "\n\n"
+	m, srv := open(t, script{Answers: []answer{{Raw: raw}}}, edits...)
+	got := sent(t, m, func() string { return srv.Requests()[0].Body }, tt.r)
+	if d := cmp.Diff(tt.want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+const (
+	prompt   = `{"role":"user","parts":[{"text":"hi"}]}`
+	thoughts = `,"generationConfig":{"thinkingConfig":{"includeThoughts":true}}}`
+)
+
+var (
+	png = tool.Media{MIMEType: "image/png", Data: []byte("png")}
+	pdf = tool.Media{MIMEType: "application/pdf", Data: []byte("pdf")}
+	gif = tool.Media{MIMEType: "image/gif", Data: []byte("gif")}
+)
+
 func TestEncode(t *testing.T) {
-	png := tool.Media{MIMEType: "image/png", Data: []byte("png")}
-	pdf := tool.Media{MIMEType: "application/pdf", Data: []byte("pdf")}
-	gif := tool.Media{MIMEType: "image/gif", Data: []byte("gif")}
-	prompt := `{"role":"user","parts":[{"text":"hi"}]}`
-	thoughts := `,"generationConfig":{"thinkingConfig":{"includeThoughts":true}}}`
-	tests := []struct {
-		name string
-		r    model.Request
-		edit func(*gemini.Options)
-		want string
-	}{
+	for _, tt := range []encoding{
 		{
 			"everything",
 			model.Request{
@@ -93,6 +116,13 @@ func TestEncode(t *testing.T) {
 			"no images", model.Request{Messages: []model.Message{{Role: model.User, Parts: []model.Part{model.Media{Media: png}}}}}, func(o *gemini.Options) { o.Images = api.ImagesNoted },
 			`{"contents":[{"role":"user","parts":[{"text":"[image/png, 3 bytes: this model can't read it]"}]}]` + thoughts,
 		},
+	} {
+		t.Run(tt.name, tt.check)
+	}
+}
+
+func TestEncodeHistory(t *testing.T) {
+	for _, tt := range []encoding{
 		{
 			"calls of this model, with IDs and one signature",
 			conversation([]model.Part{
@@ -147,21 +177,8 @@ func TestEncode(t *testing.T) {
 			`{"contents":[` + prompt + `,{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},` +
 				`{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"see\n[image/gif, 3 bytes: this model can't read it]"},"parts":[{"inlineData":{"mimeType":"image/png","data":"cG5n"}},{"inlineData":{"mimeType":"application/pdf","data":"cGRm"}}]}}]}]` + thoughts,
 		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			// The raw answer has the IDs and signatures of the conversation, so that the server takes them back.
-			raw := parts(`{"text":"."}`, "STOP") + `: "x1" "x2" c2ln ZW5k` + "\n\n"
-			var edits []func(*gemini.Options)
-			if tt.edit != nil {
-				edits = append(edits, tt.edit)
-			}
-			m, srv := open(t, script{Answers: []answer{{Raw: raw}}}, edits...)
-			got := sent(t, m, func() string { return srv.Requests()[0].Body }, tt.r)
-			if d := cmp.Diff(tt.want, got); d != "" {
-				t.Error(d)
-			}
-		})
+	} {
+		t.Run(tt.name, tt.check)
 	}
 }
 

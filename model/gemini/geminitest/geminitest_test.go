@@ -74,7 +74,7 @@ func TestOtherAnswers(t *testing.T) {
 			t.Errorf("%s\nlacks %s", got, want)
 		}
 	}
-	if status, got := post(t, s, "/v1beta/models/m:countTokens", hi); status != 200 || got != `{"totalTokens":14}` {
+	if status, got := post(t, s, "/v1beta/models/m:countTokens", hi); status != 200 || got != `{"totalTokens":13}` {
 		t.Error(status, got)
 	}
 	if status, got := post(t, s, "/v1beta/models/m:streamGenerateContent", hi); status != 404 || !strings.Contains(got, `"NOT_FOUND"`) {
