@@ -54,12 +54,12 @@ func (a *answer) Event(data []byte) (done bool, err error) {
 
 // Body reads an answer that came in one piece: an object, or the list that the API sends without alt=sse.
 func (a *answer) Body(data []byte) error {
-	data = bytes.TrimSpace(data)
-	if !bytes.HasPrefix(data, []byte("[")) {
-		data = slices.Concat([]byte("["), data, []byte("]"))
+	list := make([]chunk, 1)
+	into := any(&list[0])
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		into = &list
 	}
-	var list []chunk
-	if err := json.Unmarshal(data, &list); err != nil {
+	if err := json.Unmarshal(data, into); err != nil {
 		return model.Errorf(model.ErrWire, "the server's answer is not JSON: %w: %s", err, api.Excerpt(data))
 	}
 	empty := true

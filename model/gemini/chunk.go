@@ -88,10 +88,10 @@ func invalid(reason string) bool {
 	return false
 }
 
-// endReason translates a finishReason.
+// endReason translates a finishReason. Some gateways have a word of their own for calls.
 func endReason(reason string, calls bool) model.Reason {
-	switch reason {
-	case "", "STOP":
+	switch strings.ToUpper(reason) {
+	case "", "STOP", "FUNCTION_CALL", "TOOL_CALLS":
 		if calls {
 			return model.Calls
 		}

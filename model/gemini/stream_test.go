@@ -136,6 +136,8 @@ func TestDecode(t *testing.T) {
 		{"recitation", answer{Text: "a", Finish: "RECITATION"}, "a\nusage 0 0 0 0\nend filter"},
 		{"a reason of its own", answer{Text: "a", Finish: "OTHER"}, "a\nusage 0 0 0 0\nend OTHER"},
 		{"a call without id and signature", answer{Calls: []call{{Name: "f"}, {Name: "g"}}}, "\n f {}<{}>\n g {}\nusage 0 0 0 0\nend calls"},
+		{"a gateway's word for calls", answer{Calls: []call{{Name: "f"}}, Finish: "FUNCTION_CALL"}, "\n f {}<{}>\nusage 0 0 0 0\nend calls"},
+		{"small letters", answer{Text: "a", Finish: "max_tokens"}, "a\nusage 0 0 0 0\nend length"},
 		{"a call with null arguments", answer{Raw: parts(`{"functionCall":{"name":"f","args":null}}`, "STOP")}, "\n f {}<{}>\nend calls"},
 		{"thought", answer{Thought: "hm", Text: "a", Usage: geminitest.Usage{Thoughts: 2, Output: 1}}, "(hm)a\nusage 0 3 0 2\nend stop"},
 		{"a signature in an empty text", answer{Text: "a", Signature: "c2ln"}, `a<{"part":{"text":"","thoughtSignature":"c2ln"}}>` + "\nusage 0 0 0 0\nend stop"},
