@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
 )
 
 // doctor reports what works on this machine, what does not, and why.
@@ -59,7 +60,7 @@ func (c *checkup) run(ctx context.Context, env Env, o *options) error {
 		c.bad(err.Error())
 	} else {
 		name = m.Name()
-		c.ok(fmt.Sprintf("%s (%s)", name, s.Models.Where()))
+		c.ok(fmt.Sprintf("%s (%s)", tool.Visible(name), tool.Visible(s.Models.Where())))
 	}
 	c.agents(s)
 	c.tools(ctx, s, name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -207,10 +208,11 @@ func (c chooser) byVariables(p provider, name string) choice {
 
 // where is the server for [Models.Where]. With a name, nothing is sent to it until the first request.
 func (c choice) where() string {
+	where := c.provider.name + ", " + c.address()
 	if c.options.Model != "" {
-		return c.address() + ", not tested"
+		where += ", not tested"
 	}
-	return c.address()
+	return where
 }
 
 // open opens the model. Without a name it is the provider's preset if the server has it, or the server's only model.
@@ -253,11 +255,17 @@ func (c choice) open(ctx context.Context) (connected, error) {
 	return m, nil
 }
 
+// address is the server's, without credentials.
 func (c choice) address() string {
-	if c.options.BaseURL != "" {
-		return c.options.BaseURL
+	if c.options.BaseURL == "" {
+		return c.provider.baseURL
 	}
-	return c.provider.baseURL
+	u, err := url.Parse(c.options.BaseURL)
+	if err != nil {
+		return "an invalid URL"
+	}
+	u.User, u.RawQuery = nil, ""
+	return strings.TrimRight(u.String(), "/")
 }
 
 // has reports whether a list contains a model, by its name or with a date after it.

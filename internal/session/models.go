@@ -49,8 +49,8 @@ func (m *Models) Open(ctx context.Context) (model.Model, error) {
 	return opened, nil
 }
 
-// Where is the URL of the configured model's server, without credentials, and how Adze knows it: "URL", "URL, auto-detected"
-// or, if nothing was sent to it, "URL, not tested". It is empty before Open.
+// Where is the API and the URL of the configured model's server, and how Adze knows it: "openai, URL",
+// "openai, URL, auto-detected" or, if nothing was sent to it, "openai, URL, not tested". It is empty before Open.
 func (m *Models) Where() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -125,8 +125,8 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 		name = cmp.Or(m.env.variables(m.home).get("OPENAI_MODEL"), name, first)
 	}
 	m.env.tell(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
-	opened, err := openai.Open(ctx, api.Options{BaseURL: address, Model: name})
-	return opened, address + ", auto-detected", err
+	opened, err := opener(openai.Open)(ctx, api.Options{BaseURL: address, Model: name})
+	return opened, openai.Name + ", " + address + ", auto-detected", err
 }
 
 // chooser knows the settings and the user's variables.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/model/openai"
@@ -55,7 +54,7 @@ func (m *Models) List(ctx context.Context) ([]ListedModel, []error) {
 
 func (m *Models) listed(c choice, i api.Info, source string) ListedModel {
 	window := cmp.Or(i.ContextWindow, windowOf(m.settings, i.ID))
-	return ListedModel{ID: i.ID, AuthType: c.provider.name, BaseURL: strings.TrimRight(c.address(), "/"), Source: source, ContextWindow: window}
+	return ListedModel{ID: i.ID, AuthType: c.provider.name, BaseURL: c.address(), Source: source, ContextWindow: window}
 }
 
 // list requests the server's models.

@@ -46,7 +46,7 @@ type Options struct {
 	MaxTokens int                        // of an answer, if the request has no limit
 	Retry     Retry
 	FirstByte time.Duration // of silence until the first byte; 0 is 300 s
-	NextByte  time.Duration // of silence between two bytes; 0 is 60 s
+	NextByte  time.Duration // of silence between two bytes; 0 is 60 s, or the API's default
 	Client    *http.Client  // nil: a new one, with the proxies of the environment
 }
 
@@ -57,6 +57,7 @@ type API struct {
 	Version string // path such as "/v1", added to a base URL that has none
 	// TryPlain sends requests to a base URL as it is first, and adds Version only after a 404.
 	TryPlain bool
+	NextByte time.Duration                // default of Options.NextByte, for servers that are silent while a model thinks; 0 is 60 s
 	Models   string                       // path of the list of models
 	Header   func(key string) http.Header // of each request; the key may be ""
 }
@@ -94,7 +95,7 @@ func New(o Options, a API) (*Client, error) {
 	base.Path = strings.TrimRight(base.Path, "/")
 	o.Key = strings.TrimSpace(o.Key) // a line end from a file would make an invalid header
 	o.FirstByte = cmp.Or(o.FirstByte, 300*time.Second)
-	o.NextByte = cmp.Or(o.NextByte, 60*time.Second)
+	o.NextByte = cmp.Or(o.NextByte, a.NextByte, 60*time.Second)
 	o.Retry = o.Retry.orDefault()
 	c := &Client{Options: o, API: a, base: base, http: o.Client, prefixes: prefixes(base.Path, a)}
 	if c.http == nil {

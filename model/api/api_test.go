@@ -196,7 +196,9 @@ func TestKeyIsHidden(t *testing.T) {
 		"repeated":    fails(401, `{"error":{"message":"Incorrect API key: `+key+`"}}`),
 		"in a stream": fails(200, "data: {\"message\":\"no access for "+key+"\",\"code\":401}\n\n"),
 		"in a retry":  fails(500, key),
-		"redirected":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL+"/"+key, 307) },
+		"redirected": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL+"/"+key, http.StatusTemporaryRedirect)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, a)

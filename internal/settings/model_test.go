@@ -1,0 +1,79 @@
+package settings
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// loadModel reads settings from Qwen Code's, Adze's and a trusted project's file.
+func loadModel(t *testing.T, qwen, adze, project string, flags ...Flag) (*Settings, error) {
+	t.Helper()
+	home, dir := t.TempDir(), t.TempDir()
+	for path, text := range map[string]string{
+		filepath.Join(home, ".qwen"): qwen, filepath.Join(home, ".adze"): adze, filepath.Join(dir, ".adze"): project,
+	} {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if text == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(path, "settings.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Load(Sources{UserHome: home, AdzeHome: filepath.Join(home, ".adze"), Project: dir, Trusted: true, Flags: flags})
+}
+
+func TestModelSettings(t *testing.T) {
+	s, err := loadModel(t,
+		`{"security":{"auth":{"selectedType":"openai"}},"modelProviders":{"openai":[{"id":"a","name":"A","baseUrl":"http://q"},{"id":"b"}],"vertex-ai":[]},"modelPricing":{"a":{"input":1}}}`,
+		`{"modelProviders":{"openai":[{"id":"a","baseUrl":"http://adze","generationConfig":{"maxRetries":0}}],"gemini":[{"id":"c"}]},"modelPricing":{"b":{"output":2,"cacheWrite":0.5}},"model":{"name":"m","reasoningEffort":"low"}}`,
+		`{"modelProviders":{"openai":[{"id":"evil"}]},"model":{"reasoningEffort":"high"}}`,
+		Flag{"--auth-type", "security.auth.selectedType", "gemini"}, Flag{"--effort", "model.reasoningEffort", "max"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, name := range AuthTypes() {
+		for _, p := range s.Model.Providers[name] {
+			ids = append(ids, name+" "+p.ID+" "+p.BaseURL)
+		}
+	}
+	if got := strings.Join(ids, ", "); got != "openai a http://adze, openai a http://q, openai b , gemini c " {
+		t.Errorf("providers %s", got)
+	}
+	m := s.Model
+	if got := fmt.Sprint(m.Name, m.ForRun, m.AuthType, m.Effort, m.Pricing); got != "mfalsegeminimaxmap[a:{1 0 0 0} b:{0 2 0 0.5}]" {
+		t.Errorf("got %s", got)
+	}
+	var notes []string
+	for _, n := range s.Notes() {
+		notes = append(notes, n.Key+" "+n.Text)
+	}
+	want := "modelProviders vertex-ai: not supported (expected openai, openai-responses, anthropic, gemini); modelProviders ignored (allowed only in user settings)"
+	if got := strings.Join(notes, "; "); got != want {
+		t.Errorf("notes %s", got)
+	}
+}
+
+func TestModelSettingsRejected(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"security":{"auth":{"selectedType":"vertex-ai"}}}`: `security.auth.selectedType has the invalid value "vertex-ai"` + "\nExpected one of: openai, openai-responses, anthropic, gemini",
+		`{"modelProviders":[]}`:                              "modelProviders must be an object with lists of models by API",
+		`{"modelProviders":{"openai":{"id":"x"}}}`:           "modelProviders has an invalid list openai",
+		`{"modelProviders":{"openai":[{"baseUrl":"x"}]}}`:    "modelProviders has no id in openai[0]",
+		`{"modelPricing":{"m":{"input":"1"}}}`:               "modelPricing must be an object with prices in US dollars per million tokens",
+	} {
+		if _, err := loadModel(t, "", text, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	s, err := loadModel(t, `{"security":{"auth":{"selectedType":"qwen-oauth"}}}`, "", "")
+	if err != nil || s.Model.AuthType != "" || len(s.Notes()) != 1 {
+		t.Errorf("another type of Qwen Code: %v", err)
+	}
+}
