@@ -18,6 +18,7 @@ type quirks struct {
 	beside     bool // media of a response are beside it, not in it
 	skipAll    bool // calls of this model without a signature need one that skips the check
 	noSkip     bool // that one isn't known here
+	openAPI    bool // schemas are in the words of OpenAPI
 }
 
 // errDropped reports that signatures don't go back.
@@ -41,6 +42,8 @@ func (m *Model) learn(f *api.Failure, r model.Request) bool {
 		return m.learnSignature(f, r, has("missing"))
 	case has("functionresponse.parts"), has("functionresponse'") && has(`"parts"`), has("multimodalfunctionresponse"):
 		m.quirks.beside = true
+	case has("parametersjsonschema"):
+		m.quirks.openAPI = true
 	case !has("thinking") && !has("includethoughts"):
 	case r.Effort == "":
 		m.quirks.noThinking = true

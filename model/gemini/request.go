@@ -55,7 +55,8 @@ type toolSet struct {
 type declaration struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parametersJsonSchema"`
+	Schema      json.RawMessage `json:"parametersJsonSchema,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // instead, in the words of OpenAPI
 }
 
 type config struct {
@@ -82,7 +83,11 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	}
 	var declared []declaration
 	for _, d := range r.Tools {
-		declared = append(declared, declaration{d.Name, d.Description, m.client.Parameters(d)})
+		f := declaration{Name: d.Name, Description: d.Description, Schema: m.client.Parameters(d)}
+		if e.quirks.openAPI {
+			f.Schema, f.Parameters = nil, openAPI(f.Schema)
+		}
+		declared = append(declared, f)
 	}
 	if len(declared) > 0 {
 		out.Tools = []toolSet{{declared}}

@@ -5,8 +5,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -311,7 +313,44 @@ func declarations(list []tools) string {
 			case d.ParametersJSONSchema != nil && !bytes.HasPrefix(d.ParametersJSONSchema, []byte("{")):
 				return "* " + at + ".parameters_json_schema: must be an object.\n"
 			}
+			if key := unknownKeyword(d.Parameters); key != "" {
+				return fmt.Sprintf("Invalid JSON payload received. Unknown name %q at 'tools[%d].function_declarations[%d].parameters': Cannot find field.", key, i, n)
+			}
 			seen[d.Name] = true
+		}
+	}
+	return ""
+}
+
+// keywords are those of a schema in parameters.
+var keywords = []string{
+	"type", "format", "title", "description", "nullable", "enum", "items", "properties", "required", "anyOf", "minimum", "maximum",
+	"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties", "pattern", "example", "default", "propertyOrdering",
+}
+
+// unknownKeyword is a keyword of a schema that parameters can't have; "": there is none.
+func unknownKeyword(schema json.RawMessage) string {
+	var node map[string]json.RawMessage
+	if json.Unmarshal(schema, &node) != nil {
+		return ""
+	}
+	children := []json.RawMessage{node["items"]}
+	var list []json.RawMessage
+	var named map[string]json.RawMessage
+	if json.Unmarshal(node["anyOf"], &list) == nil {
+		children = append(children, list...)
+	}
+	if json.Unmarshal(node["properties"], &named) == nil {
+		children = slices.AppendSeq(children, maps.Values(named))
+	}
+	for key := range node {
+		if !slices.Contains(keywords, key) {
+			return key
+		}
+	}
+	for _, c := range children {
+		if key := unknownKeyword(c); key != "" {
+			return key
 		}
 	}
 	return ""

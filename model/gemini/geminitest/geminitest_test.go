@@ -119,6 +119,7 @@ func TestRejects(t *testing.T) {
 		"a level and a budget":    {`{"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW","thinkingBudget":1}},` + hi[1:], "only one of thinking budget and thinking level"},
 		"a function's name":       {`{"tools":[{"functionDeclarations":[{"name":"1 f"}]}],` + hi[1:], "Invalid function name"},
 		"a function twice":        {`{"tools":[{"functionDeclarations":[{"name":"f"},{"name":"f"}]}],` + hi[1:], "Duplicate function declaration found: f"},
+		"a keyword":               {`{"tools":[{"functionDeclarations":[{"name":"f","parameters":{"type":"object","properties":{"a":{"anyOf":[{"items":{"const":1}}]}}}}]}],` + hi[1:], `Unknown name "const" at 'tools[0].function_declarations[0].parameters'`},
 		"two schemas":             {`{"tools":[{"functionDeclarations":[{"name":"f","parameters":{},"parametersJsonSchema":{}}]}],` + hi[1:], "only one of parameters"},
 	} {
 		if why := rejection(t, c.body); !strings.Contains(why, c.want) {
