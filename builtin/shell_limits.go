@@ -64,11 +64,11 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 // hides is hide without what git itself must read, and without what everyone may read in /etc, and certificates elsewhere.
 func (l *limiter) hides(hide func(string, func() bool) bool) func(string, func() bool) bool {
 	return func(path string, tracked func() bool) bool {
-		if !hide(path, tracked) || strings.HasSuffix(path, "/.git/config") {
-			return false
-		}
 		if _, inside := names.Within(path, l.around.Roots); inside {
-			return true
+			return !strings.HasSuffix(path, "/.git/config") && hide(path, tracked)
+		}
+		if !hide(path, func() bool { return false }) { // what git tracks in /etc isn't public
+			return false
 		}
 		if _, configuration := names.Within(path, []string{"/etc"}); !configuration && filepath.Ext(path) != ".pem" {
 			return true
