@@ -241,7 +241,7 @@ func TestRejectedReasoning(t *testing.T) {
 		"a status":           {Status: 400, Raw: status},
 		"only a code":        {Status: 400, Raw: `{"error":{"message":"Bad state.","type":"invalid_request_error","code":"invalid_encrypted_content"}}`},
 		"a following item":   {Status: 400, Raw: `{"error":{"message":"Item 'rs_1' of type 'reasoning' was provided without its required following item.","type":"invalid_request_error"}}`},
-		"an event":           {Raw: frames(`{"type":"error","sequence_number":2,`+strings.TrimPrefix(status, "{"))},
+		"an event":           {Raw: frames(`{"type":"error","sequence_number":2,` + strings.TrimPrefix(status, "{"))},
 		"an event of a kind": {Raw: frames(`{"type":"response.failed","response":{"status":"failed","error":{"code":"invalid_encrypted_content","message":"The encrypted content could not be verified."}}}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
