@@ -77,7 +77,7 @@ var mayImport = map[string]string{
 
 	// The tools use the engines.
 	"builtin": "tool internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
-		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/context " +
+		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/secretfiles internal/context " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.
@@ -86,7 +86,7 @@ var mayImport = map[string]string{
 
 	// One run, for any front end.
 	"internal/session": "tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
-		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/workspace/nofollow",
+		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow",
 
 	// The front ends may import everything.
 	"internal/cli": "*",

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -97,7 +98,7 @@ func TestTimeoutKeepsTheOutput(t *testing.T) {
 	} {
 		for ms := 300; ; ms *= 2 { // on a slow machine, nothing is printed in a short time
 			o := call(t, x, "run_shell_command", args{"command": c.command, "timeout": ms})
-			if o.Error == nil || o.Error.Type != tool.ExecutionTimeout || !strings.Contains(o.Error.Message, "timed out after "+(time.Duration(ms)*time.Millisecond).String()) {
+			if o.Error == nil || o.Error.Type != tool.ExecutionTimeout || !strings.Contains(o.Error.Message, fmt.Sprintf("timed out after %d ms", ms)) {
 				t.Fatalf("%+v", o)
 			}
 			if strings.Contains(o.Result.Text(), c.output) && strings.Contains(o.Error.Message, c.hint) {

@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/secretfiles"
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -24,6 +25,8 @@ type ReadLimits struct {
 	// Hide reports whether a file of the workspace looks empty to auto-approved commands. tracked reports whether git
 	// tracks the file as it is. nil: files that are secret by their name and not tracked.
 	Hide func(path string, tracked func() bool) bool
+	// Skip reports whether Hide hides only secrets by name in a directory, which makes finding them faster. nil: no.
+	Skip func(dir string) bool
 }
 
 // limiter enforces read limits in a session.
@@ -38,6 +41,7 @@ type limiter struct {
 	cache  string // directory that lasts for the session; "": none
 	err    error  // why nothing is enforced
 
+	started  atomic.Bool // files are being searched
 	promised atomic.Bool // a decision may rely on it
 }
 
@@ -49,8 +53,26 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 		runner: r, bubblewrap: o.Sandbox.Bubblewrap,
 		around: sandbox.Surroundings{Roots: f.ws.Roots(), System: o.Sandbox.Limits.System, Env: short},
 	}
-	l.finder = secretfiles.New(secretfiles.Options{Roots: f.ws.Roots(), Once: []string{"/etc"}, Hide: o.Sandbox.Limits.Hide})
+	hide := o.Sandbox.Limits.Hide
+	if hide == nil {
+		hide = secretfiles.DefaultHide
+	}
+	l.finder = secretfiles.New(secretfiles.Options{Roots: f.ws.Roots(), Once: []string{"/etc"}, Hide: l.hides(hide), Skip: o.Sandbox.Limits.Skip})
 	return l
+}
+
+// hides is hide without what git itself must read, and without system files that everyone may read.
+func (l *limiter) hides(hide func(string, func() bool) bool) func(string, func() bool) bool {
+	return func(path string, tracked func() bool) bool {
+		if !hide(path, tracked) || strings.HasSuffix(path, "/.git/config") {
+			return false
+		}
+		if _, inside := names.Within(path, l.around.Roots); inside {
+			return true
+		}
+		st, err := os.Stat(path)
+		return err != nil || st.Mode()&0o004 == 0
+	}
 }
 
 // start works out once what commands may read.
@@ -60,6 +82,7 @@ func (l *limiter) start() error {
 			return
 		}
 		l.finder.Start()
+		l.started.Store(true)
 		l.limits = l.around.Limits()
 		if l.cache, l.err = os.MkdirTemp("", "adze-cache-"); l.err == nil {
 			l.cache, l.err = filepath.EvalSymlinks(l.cache)
@@ -101,7 +124,9 @@ func (l *limiter) spec(d tool.Decision) (*sandbox.Spec, error) {
 	limits.Hide = hide
 	for _, a := range d.Grant[1:] {
 		if a.Verb == tool.Reads {
-			limits.Read = append(slices.Clip(limits.Read), filepath.Clean(a.Target))
+			path := filepath.Clean(a.Target)
+			limits.Read = append(slices.Clip(limits.Read), path)
+			limits.Hide = slices.DeleteFunc(limits.Hide, func(hidden string) bool { return hidden == path })
 		}
 	}
 	return &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: &limits, Bubblewrap: l.bubblewrap}, nil
@@ -130,7 +155,7 @@ func (s *Set) ReadsEnforced() bool { return s.shell.boxes.limiter.ready() }
 
 // ReadLimitsChanged says that answers of [ReadLimits].Hide may have changed.
 func (s *Set) ReadLimitsChanged() {
-	if l := s.shell.boxes.limiter; l != nil {
+	if l := s.shell.boxes.limiter; l != nil && l.started.Load() {
 		l.finder.Invalidate()
 	}
 }

@@ -116,7 +116,7 @@ func (sleepers) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event
 	}
 }
 
-// Canceling a parent stops the commands of all its subagents, in about 250 ms on an idle machine.
+// Canceling a parent stops the commands of all its subagents. The goal is 250 ms; the bound only finds hangs.
 func TestCancelEndsCommandsOfSubAgents(t *testing.T) {
 	var crew *agent.Crew
 	set, err := New(Options{

@@ -21,6 +21,8 @@ type cache struct {
 	again    bool // this is the second try
 	steps    int
 
+	knowsEnforced, isEnforced bool // whether the sandbox enforces reads, if that was asked
+
 	scripts  map[where]script
 	resolved map[string]*resolvedPath // by path, as it is written and as it is resolved
 	git      map[string]string
@@ -55,6 +57,7 @@ type fact struct {
 	touches  []place
 	targets  []target // of all touches
 	all      bool     // there are no other paths than these
+	objects  bool     // git may show what it keeps of any file
 }
 
 // place is a path that a command touches, or a pattern. What it stands for are the targets of the fact up to end, from
@@ -67,13 +70,18 @@ type place struct {
 // begin is the engine for one judgement.
 func (e engine) begin() engine {
 	e.cache = &cache{
-		deadline: time.Now().Add(cmp.Or(e.world.patience, shell.MaxTime)), scripts: map[where]script{}, resolved: map[string]*resolvedPath{},
+		deadline: e.timeLimit(), scripts: map[where]script{}, resolved: map[string]*resolvedPath{},
 		git: map[string]string{}, secrets: map[search]string{}, facts: map[*shell.Command]*fact{}, folders: map[string]*folder{},
 	}
 	if e.world.Disk != nil {
 		e.disk = e.world.Disk()
 	}
 	return e
+}
+
+// timeLimit is when a judgement that begins now must be over.
+func (e *engine) timeLimit() time.Time {
+	return time.Now().Add(cmp.Or(e.world.patience, shell.MaxTime))
 }
 
 // overdue reports whether the time to judge a command is over. Once it is, it stays so.
@@ -104,7 +112,11 @@ func (l *cache) read(line, dir, home string) script {
 }
 
 // secret names a secret that a search would read, looked for once.
-func (l *cache) secret(dir string, s Search) string {
+func (e *engine) secret(dir string, s Search) string {
+	if e.pass == quick {
+		return "*"
+	}
+	l := e.cache
 	name, known := l.secrets[search{dir, s}]
 	if !known {
 		name = l.disk.Secret(dir, s)
@@ -123,12 +135,19 @@ func (e *engine) fact(c *shell.Command) *fact {
 	f = &fact{all: true}
 	e.facts[c] = f
 	proof := c.Prove()
+	if e.pass == held {
+		proof = c.ProveHeld()
+		f.all, f.objects = !proof.Open, proof.Objects
+	}
 	f.why, f.unlisted = proof.Why, proof.Unlisted
 	for i := 0; i < len(proof.Git) && f.why == ""; i++ {
 		f.why = e.runsGit(proof.Git[i])
 	}
 	for i := 0; i < len(proof.Unless) && f.why == ""; i++ {
 		f.why = e.chosen(proof.Unless[i])
+	}
+	for i := 0; i < len(proof.Versions) && f.why == ""; i++ {
+		f.why = e.chosenAbove(proof.Versions[i])
 	}
 	room := len(c.Words) + len(c.Redirs)
 	if f.why == "" {
@@ -142,6 +161,7 @@ func (e *engine) fact(c *shell.Command) *fact {
 				break
 			}
 		}
+	case e.pass == held: // it asks, whatever it reads
 	case !c.MayRun || c.Interprets(): // what an echo gives an interpreter is a guess, and names files
 		f.all = c.Mentions(func(t shell.Touch) bool { return e.touch(f, t) })
 	}
@@ -155,6 +175,11 @@ func (e *engine) touch(f *fact, t shell.Touch) bool {
 	}
 	if t.InFolder && e.disk != nil {
 		if found, ok := e.disk.Glob(t.Path[:strings.LastIndexByte(t.Path, '/')] + "/."); ok && len(found) == 0 {
+			return true
+		}
+	}
+	if t.Present && e.disk != nil {
+		if found, ok := e.disk.Glob(escapeGlob(t.Path)); ok && len(found) == 0 {
 			return true
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// command judges a command line.
-func (e *engine) command(r *tool.Request, a tool.Access) judged {
+// judgeText judges a command line in the present pass.
+func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 	j := judged{access: a, finding: told(unknown, "runs a command")}
 	script := e.read(a.Target, e.directory(r), e.world.Home)
 	w := e.weigh(r)
@@ -56,16 +56,19 @@ type lineVerdict struct {
 	open     string       // why one is neither
 	unlisted []string     // programs that are neither, because they aren't on the read-only list
 	asks     string       // what a path of one asks for
+	reads    []string     // paths that the sandbox must open for them
+	anywhere bool         // and others, which aren't known
 }
 
 // judgeLine judges all commands of a script, and says what was found of each that is not equal to one before it. It stops
 // when the time is over.
 func (w *commandJudge) judgeLine(script *shell.Script) (lineVerdict, []string) {
 	var lines []string
-	t := lineVerdict{floor: tool.Allow, proved: !w.noReadOnly && len(script.Notes) == 0, paths: tool.Allow, covered: true}
+	t := lineVerdict{floor: tool.Allow, proved: !w.noReadOnly, paths: tool.Allow, covered: true}
 	any := slices.ContainsFunc(w.allow, func(u *rule) bool { return u.whole })
 	for _, n := range script.Notes {
 		lines = append(lines, "it "+n.What+": "+brief(n.Source))
+		t.proved = t.proved && n.Held && w.pass == held
 		t.covered = t.covered && any
 	}
 	for _, c := range script.Commands {
@@ -98,6 +101,7 @@ func (t *lineVerdict) add(s *commandVerdict, readOnly bool) {
 	}
 	t.proved = t.proved && s.proved
 	t.paths = min(t.paths, s.paths)
+	t.reads, t.anywhere = appendNew(t.reads, s.reads...), t.anywhere || s.anywhere
 	sets := len(s.cmd.Words) == 0 && len(s.cmd.Prefix) > 0 // which what a rule allows may see
 	switch free := s.proved && s.paths == tool.Allow && !sets; {
 	case free && readOnly:
@@ -142,7 +146,7 @@ func (t *lineVerdict) because(what string, script *shell.Script) string {
 func (w *commandJudge) concluded(j judged, script *shell.Script, t lineVerdict) judged {
 	table := unknown.verdict(w.mode)
 	if t.proved {
-		table, j.proved = t.paths, true
+		table, j.proved, j.reads, j.anywhere = t.paths, true, t.reads, t.anywhere
 		if j.class = otherRead; t.paths == tool.Allow {
 			j.class = harmless
 		}

@@ -21,6 +21,8 @@ type commandVerdict struct {
 	paths    tool.Verdict // what its paths ask for in this mode, if it is proved
 	covered  *rule        // an allow rule that covers it
 	asks     []*finding   // paths that want an answer
+	reads    []string     // paths that the sandbox must open for it, if it is proved
+	anywhere bool         // and others, which aren't known
 }
 
 // commandJudge holds the commands of a line against the rules and the mode.
@@ -81,8 +83,8 @@ func (w *commandJudge) verdict(c *shell.Command) *commandVerdict {
 
 func (w *commandJudge) judgeCommand(c *shell.Command) *commandVerdict {
 	s := &commandVerdict{cmd: c, verdict: tool.Allow, paths: tool.Allow}
-	if u, m := matchCommand(w.deny, c); m == shell.Yes {
-		s.decide(tool.Deny, u.cite(false), "")
+	if u, m := matchCommand(w.deny, c); m >= shell.Undecided {
+		s.decide(tool.Deny, u.cite(m != shell.Yes), "")
 		return s
 	} else if m == shell.Maybe {
 		s.decide(tool.Ask, u.cite(true), "")

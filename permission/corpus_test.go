@@ -20,6 +20,7 @@ func (calm) Resolve(p string) string                 { return path.Clean(p) }
 func (calm) Glob(string) ([]string, bool)            { return nil, true }
 func (calm) Git(string) (string, bool)               { return "", true }
 func (calm) Secret(string, permission.Search) string { return "" }
+func (calm) Tracked(string, func(string) bool) bool  { return true }
 func (calm) List(string) ([]string, bool)            { return nil, true }
 
 func commandRequest(line string) tool.Request {
@@ -33,7 +34,7 @@ func commandRequest(line string) tool.Request {
 
 func calmWorld() permission.World { return hurriedWorld().Patient() }
 
-// hurriedWorld has only the time that there is in use.
+// hurriedWorld has the time limit of the program.
 func hurriedWorld() permission.World {
 	w := world()
 	w.Disk = func() permission.Disk { return calm{} }

@@ -14,6 +14,9 @@ type Disk interface {
 	// Git names a program that the configuration of the repository around dir would run. known is false if that could
 	// not be found out.
 	Git(dir string) (program string, known bool)
+	// Tracked gives visit the path of each file that git has in the index of the repository around dir, until it returns
+	// false. known is false if that could not be found out.
+	Tracked(dir string, visit func(path string) bool) (known bool)
 	// Secret names a secret file below dir that a search through it would read; "" if none was found.
 	Secret(dir string, s Search) string
 }

@@ -14,6 +14,7 @@ type engine struct {
 	offering   bool // an offer is tried out: make none
 	remembered []memory
 	explain    bool // say what was found of each command
+	pass       pass
 	*cache
 }
 
@@ -32,6 +33,10 @@ type judged struct {
 	lines  []string
 	offers []string // of a command
 	proved bool     // a command that is provably read-only
+	held   bool     // because the sandbox enforces it
+	// reads are paths outside the workspace and secrets that a proved command reads; anywhere: and others.
+	reads    []string
+	anywhere bool
 }
 
 // ruling is a verdict, and what it comes from.
@@ -51,8 +56,9 @@ func (r *rule) cite(possible bool) tool.Rule {
 func (e *engine) judge(r tool.Request) (tool.Decision, []judged) {
 	d, found := e.judgeOnce(r)
 	if e.late && !e.again && short(r) {
+		known, is := e.knowsEnforced, e.isEnforced
 		*e = e.begin()
-		e.again = true
+		e.again, e.knowsEnforced, e.isEnforced = true, known, is
 		return e.judgeOnce(r)
 	}
 	return d, found
@@ -84,9 +90,24 @@ func (e *engine) judgeOnce(r tool.Request) (tool.Decision, []judged) {
 	d := tool.Decision{Verdict: verdict, Cause: e.cause(strictest)}
 	d.Reason = e.reason(r, d, strictest)
 	if verdict == tool.Allow && readOnly(all) {
-		d.Grant = []tool.Access{{Verb: tool.Reads, Target: "*"}}
+		d.Grant = grant(all)
 	}
 	return d, strictest
+}
+
+// grant is what a read-only command may read: "*" is the workspace, without secrets, and the directories of the system;
+// each further entry is one path that it names.
+func grant(all []judged) []tool.Access {
+	g := []tool.Access{{Verb: tool.Reads, Target: "*"}}
+	for _, j := range all {
+		if j.anywhere {
+			return nil // all that it reads was approved, but what that is isn't known
+		}
+		for _, path := range j.reads {
+			g = append(g, tool.Access{Verb: tool.Reads, Target: path})
+		}
+	}
+	return g
 }
 
 // readOnly reports whether a call runs nothing but provably read-only commands.
@@ -141,6 +162,10 @@ func (e *engine) about(r *tool.Request) Rules {
 // byRules judges an access that is no command by rules about it.
 func (e *engine) byRules(rules Rules, r *tool.Request, a tool.Access, f *finding) (j ruling) {
 	deny, isDenied := find(rules.deny, r, a, f)
+	if isDenied == shell.Maybe && e.pass == held { // what is below a directory is hidden, if the sandbox knows the rule
+		unmasked, _ := e.unmasked()
+		deny, isDenied = find(unmasked, r, a, f)
+	}
 	ask, isAsked := find(rules.ask, r, a, f)
 	table := f.class.verdict(e.mode)
 	switch {

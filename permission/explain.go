@@ -45,6 +45,9 @@ func Check(w World, rules Rules, m Mode, o Options, r tool.Request) (tool.Decisi
 	d, found := e.judge(r)
 	why := []string{d.Why()}
 	for _, j := range found {
+		if j.held {
+			why[0] += ", relying on the sandbox to enforce reads"
+		}
 		why = append(why, j.lines...)
 	}
 	if d.Verdict == tool.Ask {

@@ -38,12 +38,13 @@ func TestNamesOnDisk(t *testing.T) {
 	dir := searchedFolder(t, "odd/a b.go foo", "odd/-x.go foo", "deep/.env x", "deep/a.go foo")
 	for want, lines := range map[tool.Verdict][]string{
 		tool.Allow: {
-			"find src -name '*.go' | xargs wc -l", "find . -name '*.go' -print0 | xargs -0 grep -l foo", "find src deep -name '*.go' | xargs cat", "rg -l foo src | xargs wc -l",
-			"rg -l foo deep | xargs cat", "grep -rl foo --include='*.go' deep | xargs cat", "find deep -name '*.go' | while read f; do cat \"$f\"; done",
-			"cd src && find . -name '*.go' | xargs cat", "find src | xargs ls -ld", "find . -name '*.go' -exec cat {} +", "rg -l0 foo odd | xargs -0 cat",
-			"find . \\( -name '*.go' -o -name '*.ts' \\) -print0 | xargs -0 cat", "find deep ! -path './x/*' -name '*.go' | xargs cat",
+			"find src -name '*.go' | xargs wc -l", "rg -l foo src | xargs wc -l",
+			"cd src && find . -name '*.go' | xargs cat", "find src | xargs ls -ld", "rg -l0 foo odd | xargs -0 cat",
+			"find src odd -name '*.go' -print0 | xargs -0 cat",
 		},
 		tool.Ask: {
+			"find . -name '*.go' -print0 | xargs -0 grep -l foo", "find src deep -name '*.go' | xargs cat", "rg -l foo deep | xargs cat", "grep -rl foo --include='*.go' deep | xargs cat",
+			"find deep -name '*.go' | while read f; do cat \"$f\"; done", "find . -name '*.go' -exec cat {} +", "find . \\( -name '*.go' -o -name '*.ts' \\) -print0 | xargs -0 cat", "find deep ! -path './x/*' -name '*.go' | xargs cat",
 			"find . -name '*.go' | xargs wc -l", "find odd -name '*.go' | xargs wc -l", "find src odd -name '*.go' | xargs wc -l", "rg -l foo | xargs wc -l", "rg -l0 foo | xargs -0 cat", "wc -l $(find src -name '*.go')",
 			"grep -rl foo deep | xargs cat", "find deep -type f -print0 | xargs -0 cat", "rg -lu foo . | xargs cat", "find . -name '*.go' | while read f; do cat \"$f\"; done", "find odd | xargs ls -ld",
 			"for f in $(find src -name '*.go'); do cat $f; done", "cd odd && find . -name '*.go' | xargs cat",

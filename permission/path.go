@@ -5,7 +5,6 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -86,12 +85,18 @@ func (p pathPattern) in(w World) pathPattern {
 		comps[i] = escapeGlob(c)
 	}
 	p.at, p.known = append(comps[:len(comps):len(comps)], p.comps...), true
+	if p.below && (len(p.at) == 0 || p.at[len(p.at)-1] != "**") {
+		p.at = append(p.at, "**")
+	}
 	return p
 }
 
 func components(s string) []string {
+	return appendComponents(make([]string, 0, strings.Count(filepath.ToSlash(s), "/")+1), s)
+}
+
+func appendComponents(out []string, s string) []string {
 	s = filepath.ToSlash(s)
-	out := make([]string, 0, strings.Count(s, "/")+1)
 	for c := range strings.SplitSeq(s, "/") {
 		if c != "" {
 			out = append(out, c)
@@ -123,11 +128,7 @@ func (p *pathPattern) reaches(target []string) reach {
 	if !p.known {
 		return adrift
 	}
-	comps := p.at
-	if p.below && (len(comps) == 0 || comps[len(comps)-1] != "**") {
-		comps = append(slices.Clip(comps), "**")
-	}
-	return reachOf(comps, target)
+	return reachOf(p.at, target)
 }
 
 // reachOf walks both at once; ** may stand for any number of components.

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/adze-dev/adze/tool"
 )
@@ -27,6 +28,7 @@ import (
 type Policy struct {
 	mu sync.RWMutex
 	engine
+	version atomic.Uint64 // see RulesVersion
 }
 
 // New makes a policy for a world.
@@ -52,6 +54,7 @@ func (p *Policy) SetRules(r Rules) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rules = r.in(p.world)
+	p.version.Add(1)
 }
 
 // now is the engine as it is at present, for one judgement.
@@ -77,6 +80,7 @@ func (p *Policy) Remember(r tool.Request, offer string) bool {
 			p.remembered = append(slices.Clip(p.remembered), memory{r.Declaration.Origin, u.in(p.world)})
 		}
 	}
+	p.version.Add(1)
 	return true
 }
 

@@ -1,7 +1,7 @@
 package permission
 
 import (
-	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -11,9 +11,17 @@ import (
 
 // holdPaths judges the paths of a command as if a tool named them: by the rules on paths, and by the table.
 func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
+	if u, ok := w.pathRule(); ok && u.list == denyList && s.cmd.Undetermined() {
+		s.decide(tool.Deny, u.cite(true), "may use other paths")
+	}
 	if !f.all && !s.cmd.MayRun {
-		if u, ok := w.pathRule(); ok {
+		if u, ok := w.otherPathRule(); ok {
 			s.decide(tool.Ask, u.cite(true), "may use other paths")
+		}
+	}
+	if f.objects { // which the sandbox doesn't hide
+		if i := slices.IndexFunc(w.rules.deny, func(u *rule) bool { return u.verb == reading }); i >= 0 {
+			s.decide(tool.Ask, w.rules.deny[i].cite(true), "may show files from git's history")
 		}
 	}
 	from := 0
@@ -50,7 +58,12 @@ func (w *commandJudge) touchOne(s *commandVerdict, t *place, at *resolvedPath, v
 		}
 		s.decide(v, by, at.of(f, t.Path).what())
 	case t.Vague:
+	case s.proved && w.pass == held && ofKernel(f.path):
+		s.reads = append(s.reads, f.path)
 	case s.proved:
+		if f.class != harmless || lies(f.path, w.world.spill) {
+			s.reads, s.anywhere = append(s.reads, at.path), s.anywhere || at.path == "*"
+		}
 		if s.paths = min(s.paths, j.verdict); j.verdict != tool.Allow {
 			s.asks = append(s.asks, at.of(f, t.Path))
 		}
@@ -87,7 +100,12 @@ func (w *commandJudge) mayBeSecret(s *commandVerdict, t *place, to target) {
 
 // targets adds to out the resolved paths that a touch stands for. proved: the command does no harm, whatever they are.
 func (e *engine) targets(out []target, t shell.Touch, proved bool) []target {
-	if t.Glob {
+	switch {
+	case t.Index:
+		return e.indexTargets(out, t)
+	case e.pass == held:
+		return e.heldTargets(out, t)
+	case t.Glob:
 		return e.globTargets(out, t)
 	}
 	if !t.Tracked { // git may have what is not there
@@ -111,7 +129,7 @@ func (e *engine) pathTargets(out []target, t shell.Touch, at *resolvedPath) []ta
 		out = append(out, target{resolvedPath: at.allBelow(t.Names && !t.Links), sure: true})
 	}
 	if !at.alike && (!t.Names || t.Links) && !t.Write && !t.Vague {
-		if secret := e.secret(at.path, Search{Links: t.Links, Only: cmp.Or(t.Among, t.Only), Shown: t.Shown, Tracked: t.Tracked}); secret != "" {
+		if secret := e.secret(at.path, Search{Links: t.Links, Tracked: t.Tracked}); secret != "" {
 			out = append(out, target{example: secret}) // one of perhaps many
 		}
 	}

@@ -23,6 +23,11 @@ type World struct {
 	// Disk is the disk for one judgement, whose answers it may cache: what the words of a command lead to. See package
 	// ondisk. nil: no command that names a path is auto-approved.
 	Disk func() Disk
+	// Enforced reports whether a sandbox enforces what auto-approved commands read and run: nothing but the workspace and
+	// the system without secret files, and nothing from the workspace. Then such a command is judged by its programs and
+	// literal words alone. It is asked at most once a judgement, if the answer decides, and may wait a moment for the list
+	// of secret files. nil: nothing enforces it.
+	Enforced func() bool
 
 	elsewhere string        // what is said of a path outside the workspace
 	patience  time.Duration // how long a judgement may take; 0: shell.MaxTime
@@ -126,7 +131,7 @@ func (w *World) read(target string) finding {
 		f.class = harmless
 		return f
 	}
-	if why, ok := names.Secret(f.path); ok {
+	if why, ok := names.SecretWhenNamed(f.path); ok {
 		f.exact = true
 		f.note = ", which may be secret (" + why + ")"
 		return f

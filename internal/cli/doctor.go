@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
 )
 
 // doctor reports what works on this machine, what does not, and why.

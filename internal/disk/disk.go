@@ -12,10 +12,14 @@
 package disk
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/adze-dev/adze/internal/homedir"
@@ -66,22 +70,26 @@ func New(o Options) *Disk {
 }
 
 // Resolve makes an absolute path canonical: links and .. are followed as the system would, also where the rest does
-// not exist yet. A path that the system would refuse (links in a circle, a file in the place of a folder) is only
+// not exist yet. A path that the system would refuse (a file in the place of a folder, a name that is too long) is only
 // cleaned of . and .., and one that is not absolute stays that way. What leads another process elsewhere than this one,
-// as /proc/self/cwd does, is "*": nobody knows.
+// as /proc/self/cwd does, is "*": nobody knows. So is a path that a process could follow in several steps, but not in
+// one: through too many links, or longer than the system takes.
 func (d *Disk) Resolve(path string) string {
 	if !filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
 	abs, _, err := d.memo.resolve(path)
-	if errors.Is(err, realpath.ErrProcess) {
-		return "*"
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		return abs
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG) && slices.ContainsFunc(strings.Split(path, "/"), unnameable):
 		return filepath.Clean(path)
 	}
-	return abs
+	return "*"
 }
+
+// unnameable reports whether a name is longer than any file system's names.
+func unnameable(name string) bool { return len(name) > 255 }
 
 // budget is what is left of one answer's bounds.
 type budget struct {
@@ -95,16 +103,19 @@ func (d *Disk) budget() *budget {
 	return &budget{began: time.Now(), patience: d.options.Patience, entries: d.options.Entries}
 }
 
-// fewEntries is how little may take ten times as long: a busy machine may stop any program for longer than one answer
-// should take.
-const fewEntries = 1000
+// An answer that needs at most fewEntries may take fewTimes its Patience, a second by default: a busy machine can stop
+// any program for longer than an answer should take.
+const (
+	fewEntries = 1000
+	fewTimes   = 50
+)
 
 // spend takes n entries and reports whether the answer is still within its bounds.
 func (b *budget) spend(n int) bool {
 	b.spent += n
 	patience := b.patience
 	if b.spent <= fewEntries {
-		patience *= 10
+		patience *= fewTimes
 	}
 	return b.spent <= b.entries && time.Since(b.began) < patience
 }
@@ -152,9 +163,13 @@ func read(path string, max int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, max+1))
-	if err == nil && int64(len(data)) > max {
+	var data bytes.Buffer
+	if info, err := f.Stat(); err == nil && info.Size() <= max {
+		data.Grow(int(info.Size()) + bytes.MinRead) // an index may have many megabytes
+	}
+	_, err = data.ReadFrom(io.LimitReader(f, max+1))
+	if err == nil && int64(data.Len()) > max {
 		err = errTooMuch
 	}
-	return data, err
+	return data.Bytes(), err
 }

@@ -14,11 +14,17 @@ import (
 )
 
 // Git names a program that the repository around dir would make git run, by its own configuration or that of a
-// submodule; the person's own configuration and the system's are theirs. known is false if that could not be found
+// submodule; the person's own configuration and the system's are theirs, but for a program that they name by a relative
+// path, which is the repository's. known is false if that could not be found
 // out, and also if the repository would make git look at files elsewhere (core.worktree) or tell lines of a secret one.
 func (d *Disk) Git(dir string) (program string, known bool) {
 	r := &repoReader{disk: d, budget: d.budget(), seen: map[string]bool{}}
 	err := r.around(dir)
+	for _, file := range []string{"/etc/gitconfig", d.home + "/.gitconfig", d.home + "/.config/git/config"} {
+		if err == nil {
+			err = (&configReader{repoReader: r, own: true}).file(file, 0)
+		}
+	}
 	var found *programError
 	if errors.As(err, &found) {
 		return found.program, true
@@ -46,6 +52,7 @@ type repoReader struct {
 	budget *budget
 	seen   map[string]bool                              // repositories that were read
 	index  func(gitDir, top string, hashSize int) error // nil: only submodules are of interest
+	lax    bool                                         // programs that git would run are of no interest
 }
 
 // around finds the repository that git would use in dir, as git does: in each folder from dir upwards first .git, then
@@ -204,7 +211,7 @@ func (r *repoReader) belongs(abs, common, top string, knows bool) error {
 
 // hooks tells of the one hook that looking may run: status and diff refresh the index.
 func (r *repoReader) hooks(common string) error {
-	if r.disk.overruled["core.hookspath"] {
+	if r.disk.overruled["core.hookspath"] || r.lax {
 		return nil
 	}
 	hook := common + "/hooks/post-index-change"

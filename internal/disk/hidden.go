@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
@@ -95,7 +96,7 @@ func (u *unhidden) read(file string) {
 		if !ok {
 			continue
 		}
-		for c := range strings.SplitSeq(strings.TrimRight(pattern, " \t\r"), "/") {
+		for c := range strings.SplitSeq(strings.TrimRightFunc(pattern, unicode.IsSpace), "/") {
 			u.all = u.all || strings.ContainsAny(c, `[]{}\`)
 			if c != "" {
 				u.patterns = append(u.patterns, c)

@@ -16,6 +16,7 @@ type configReader struct {
 	top      string // where the repository's files are; "" if it is bare
 	worktree string // core.worktree
 	hashSize int    // by extensions.objectFormat; 0: unset
+	own      bool   // it's the user's configuration or the system's: only programs with a relative path matter
 }
 
 // all reads the repository's configuration and that of this working tree. shared says that several working trees
@@ -41,7 +42,7 @@ func (c *configReader) file(path string, depth int) error {
 	}
 	text, err := read(path, maxConfig)
 	if err != nil {
-		if absent(err) {
+		if absent(err) || c.own && os.IsPermission(err) {
 			return nil
 		}
 		return err
@@ -59,7 +60,11 @@ func (c *configReader) file(path string, depth int) error {
 }
 
 func (c *configReader) setting(s setting, file string, depth int) error {
-	switch p := s.key.pattern(); p {
+	p := s.key.pattern()
+	if c.own && p != "include.path" && p != "includeif.*.path" && (s.key.section == "alias" || !relativeProgram(s.value)) {
+		return nil
+	}
+	switch p {
 	case "include.path", "includeif.*.path":
 		return c.include(s, file, depth) // whether its condition holds or not: harmless in both cases, or told
 	case "core.worktree":
@@ -78,7 +83,7 @@ func (c *configReader) setting(s setting, file string, depth int) error {
 	case "core.attributesfile", "core.excludesfile", "blame.ignorerevsfile", "mailmap.file", "diff.orderfile":
 		return c.quoted(s, file)
 	default:
-		if program := s.runs(); program != "" && !c.disk.overruled[p] {
+		if program := s.runs(); program != "" && !c.disk.overruled[p] && !c.lax {
 			return &programError{program}
 		}
 	}
@@ -93,7 +98,7 @@ func (c *configReader) include(s setting, file string, depth int) error {
 		return fmt.Errorf("%s: include %q: the path can't be determined", file, s.value)
 	}
 	if abs, _, err := realpath.Resolve(path); err == nil {
-		if _, secret := names.Secret(abs); secret { // git config --list would tell it
+		if _, secret := names.Secret(abs); secret && !c.own { // git config --list would tell it
 			return fmt.Errorf("%s: include %q: it may be secret", file, s.value)
 		}
 	}

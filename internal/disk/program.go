@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -85,6 +86,18 @@ func (s setting) harmful() bool {
 		return true
 	}
 	return slices.ContainsFunc(programEndings, func(end string) bool { return strings.HasSuffix(s.key.name, end) })
+}
+
+// relativeProgram reports whether a command line runs a program, or a script, by a path that starts in the repository.
+func relativeProgram(line string) bool {
+	words := strings.FieldsFunc(strings.TrimPrefix(line, "!"), func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;|&()", r) })
+	for i, w := range words {
+		script := strings.HasPrefix(w, ".") || slices.Contains([]string{".sh", ".py", ".pl", ".rb", ".js"}, path.Ext(w))
+		if strings.Contains(w, "/") && strings.IndexByte("/~$-", w[0]) < 0 && (i == 0 || script) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s setting) isBool() bool {

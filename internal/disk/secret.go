@@ -260,6 +260,7 @@ func rooted(path string) bool {
 var telltales = []string{
 	".p", ".k", ".env", ".jks", ".agekey", "id_", "_key", "netrc", "config", "cred", "secret", "auth.json", "history", "rclone",
 	"chrom", "edge", "firefox", "kwallet", ".tf", "vault_pass", "vault-pass", ".ovpn", "account",
+	".bak", ".old", ".orig", ".save", ".sw", ".backup", ".copy", ".rej", "token",
 }
 
 // tellingNames are names that are secret, or folders of secrets, in certain places.
@@ -267,5 +268,5 @@ var tellingNames = map[string]bool{
 	"sops": true, "age": true, "gcloud": true, "hosts.yml": true, "glab-cli": true, "hub": true, "doctl": true, "op": true,
 	"settings.xml": true, "settings-security.xml": true, "gradle.properties": true, "github-copilot": true, "bravesoftware": true,
 	"cookies": true, "safari": true, "keychains": true, "keyrings": true, "mozilla": true, "protect": true, "vault": true,
-	"local.settings.json": true,
+	"local.settings.json": true, "kaggle.json": true, "pip.conf": true, "pip.ini": true, "terraform.rc": true, "ngrok.yml": true, "sftp.json": true, "filezilla": true, "hcloud": true, "linode-cli": true,
 }

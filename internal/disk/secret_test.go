@@ -48,6 +48,9 @@ func TestInnocentAgainstRules(t *testing.T) {
 		for _, fill := range []string{"", "x", "abc.json", "_1"} {
 			for _, above := range []string{"/", "/home/me/app/"} {
 				path := above + strings.ReplaceAll(chain, "*", fill)
+				if copy := path + ".orig"; innocent(copy) {
+					t.Errorf("%s is taken for innocent", copy)
+				}
 				if _, secret := names.Secret(path); secret && innocent(path) {
 					t.Errorf("%s is secret by the rule %s and taken for innocent", path, chain)
 				}

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,6 +27,33 @@ func (d *Disk) tracked(w *secretWalk, dir string) string {
 	}
 	return w.found
 }
+
+// Tracked gives visit the path of each file that git has in the index of the repository around dir, until it returns
+// false. known is false if that could not be found out.
+func (d *Disk) Tracked(dir string, visit func(path string) bool) (known bool) {
+	r := &repoReader{disk: d, budget: d.budget(), seen: map[string]bool{}, lax: true}
+	n, begun := 0, false
+	r.index = func(gitDir, top string, hashSize int) error {
+		if begun || top == "" {
+			return nil
+		}
+		begun = true
+		return eachEntry(gitDir, hashSize, func(name string, mode uint32) error {
+			if n++; n%chunk == 0 && !r.budget.spend(1) {
+				return errTooMuch
+			}
+			if !visit(top + string(filepath.Separator) + filepath.FromSlash(name)) {
+				return errEnough
+			}
+			return nil
+		})
+	}
+	err := r.around(dir)
+	return err == nil || errors.Is(err, errEnough)
+}
+
+// errEnough says that a visitor has seen enough.
+var errEnough = errors.New("enough")
 
 // read looks through the index of a repository whose files stand in top.
 func (t *trackedWalk) read(gitDir, top string, hashSize int) error {

@@ -218,16 +218,16 @@ func sentences(all ...string) []string {
 }
 
 // CanLimit says why the reads of commands can't be limited, or nil: see
-// sandbox.Limits.
+// sandbox.Limits. The first time it tries it with a command that does nothing.
 func (r *Runner) CanLimit(bubblewrap bool) error {
 	if !r.keeper.works() {
 		return errNoKeeper
 	}
-	spec := sandbox.Spec{Mode: sandbox.ReadOnly, Limits: &sandbox.Limits{}, Bubblewrap: bubblewrap}
-	lost, why := r.keeper.losses()
-	spec.Without = lost
-	if _, err := spec.Plan(); err != nil {
-		return errors.Join(err, why)
+	all := []string{"/"}
+	spec := &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: &sandbox.Limits{Read: all, Execute: all}, Bubblewrap: bubblewrap}
+	o, err := r.Run(context.Background(), Command{Line: ":", Dir: "/", Timeout: startTime, Sandbox: spec})
+	if err == nil && o.Exit != 0 {
+		err = fmt.Errorf("try the sandbox: %s", o.Output.String())
 	}
-	return nil
+	return err
 }

@@ -184,7 +184,7 @@ func TestDeadlineTellsWhatWasFound(t *testing.T) {
 	}
 }
 
-// A search can be canceled in the middle of a large file, in about 50 ms on an idle machine.
+// A search can be canceled in the middle of a large file. The goal is 50 ms; the bound only finds hangs.
 func TestCancelInLargeFile(t *testing.T) {
 	for _, q := range []Query{{Pattern: "zzz"}, {Pattern: `(x+x+)+y`}, {Pattern: `[^a]b.*c\n\d`, Multiline: true}, {Pattern: `é.*q\d`}, {Pattern: `[ab]*a[ab]{700}x`}, {Pattern: `[ab\n]*a[ab\n]{700}x`, Multiline: true}} {
 		top := tree(t, map[string]string{"a": ""})

@@ -2,6 +2,7 @@ package session
 
 import (
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/secretfiles"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/shell"
@@ -12,12 +13,26 @@ const Bubblewrap = "bubblewrap"
 
 // sandbox is the sandbox that commands of the session run in. A verdict about a command is only valid in the environment
 // that the command parser assumes.
-func (f Folder) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
+func (s *Session) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
+	f := s.Folder
 	return builtin.Sandbox{
 		Mode: t.Sandbox, Write: f.SandboxWrite(t), UnixSockets: t.SandboxUnixSockets, Bubblewrap: t.SandboxBackend == Bubblewrap,
-		Limits:  &builtin.ReadLimits{System: permission.SystemFolders()},
+		Limits: &builtin.ReadLimits{
+			System: permission.SystemFolders(),
+			Hide:   func(path string, tracked func() bool) bool { return s.Policy.Hides(path, tracked) },
+			Skip:   func(dir string) bool { return s.Policy.HidesSecretsOnly() && secretfiles.DefaultSkip(dir) },
+		},
 		Environ: func(environ []string) []string { return shell.Environment(environ, roots...) },
 	}
+}
+
+// readsEnforced reports whether the sandbox limits what auto-approved commands read now. Rules that have changed decide
+// again which files it hides.
+func (s *Session) readsEnforced() bool {
+	if v := s.Policy.RulesVersion(); s.hiddenBy.Swap(v) != v {
+		s.tools.ReadLimitsChanged()
+	}
+	return s.tools.ReadsEnforced()
 }
 
 // SandboxWrite are the paths that settings make writable in sandboxes.

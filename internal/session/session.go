@@ -18,6 +18,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/adze-dev/adze/builtin"
@@ -45,6 +46,8 @@ type Session struct {
 	long  results
 	out   func(tool.Declaration) bool // the tools that settings exclude
 	talk  *Conversation               // nil: there is none yet
+
+	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
 	warnsAll bool
 }
@@ -91,7 +94,7 @@ func Open(env Env, o Options) (*Session, error) {
 	s.world = permission.World{
 		Roots: s.tools.Roots(), Home: Canonical(env.Home), State: Canonical(folder.Home),
 		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may be told of an earlier one's
-		Disk:  ondisk.New(s.tools.Roots()),
+		Disk:  ondisk.New(s.tools.Roots()), Enforced: s.readsEnforced,
 	}
 	s.Policy = permission.New(s.world, permission.Mode(s.Settings.Tools.ApprovalMode))
 	if err := s.setRules(); err != nil {
@@ -146,7 +149,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		dirs = o.Within
 	}
 	return builtin.Options{
-		Dir: dirs[0], AddDirs: dirs[1:], State: s.Folder.Home, AllRead: o.SingleCall, Sandbox: s.Folder.sandbox(s.Settings.Tools, dirs),
+		Dir: dirs[0], AddDirs: dirs[1:], State: s.Folder.Home, AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools, dirs),
 		Helper: s.env.Helper, Environ: s.env.Environ, PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output,
 		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.setMode, HasUser: s.env.HasUser, Session: true, Exclude: s.out,
 		FindTools: s.findTools, Task: s.delegate, Tasks: backgroundTasks{s}, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,

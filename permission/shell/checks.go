@@ -33,12 +33,12 @@ func checkPrintf(a *args) string {
 	} else if strings.HasPrefix(format, "-") {
 		return "printf may assign a variable"
 	}
-	return when(assigns(format), "printf may assign a variable")
+	return when(formatAssigns(format), "printf may assign a variable")
 }
 
-// assigns reports whether a format holds %n, which assigns to a variable that its operand names: an index in that name
+// formatAssigns reports whether a format holds %n, which assigns to a variable that its operand names: an index in that name
 // is calculated, and calculating may run a command.
-func assigns(format string) bool {
+func formatAssigns(format string) bool {
 	for {
 		i := strings.IndexByte(format, '%')
 		if i < 0 {

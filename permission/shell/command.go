@@ -32,10 +32,13 @@ type Command struct {
 	// MayRun: By may run this or not (npx rm, ssh host rm). Deny and ask look at it, allow does not.
 	MayRun bool
 
-	mark    string   // what By puts a text that is not known in the place of: {}
-	keyword bool     // time, as the shell itself knows it
-	cases   [][]Word // its words with every value of its variables, where these are known
-	start   string   // the folder the line starts in
+	mark     string   // what By puts a text that is not known in the place of: {}
+	keyword  bool     // time, as the shell itself knows it
+	doubtful bool     // it may come to nothing: how a shell other than bash may read a text, an -exec that a word may be
+	stdin    *Word    // what a pipe or a wrapper gives it; nil: not known
+	around   int      // how many of its redirections are those of groups
+	cases    [][]Word // its words with every value of its variables, where these are known
+	start    string   // the folder the line starts in
 
 	program string   // what base found, once the command stands in a script
 	sort    runs     // what runs found then
@@ -70,6 +73,12 @@ func (c *Command) Name() string {
 		return ""
 	}
 	return c.Words[0].Text
+}
+
+// Undetermined reports whether nothing is known of a command, but that it runs: which program it is, or what text it
+// runs.
+func (c *Command) Undetermined() bool {
+	return len(c.Words) > 0 && c.Words[0].Kind != Literal && !c.MayRun && !c.doubtful
 }
 
 // base is the name without a folder.
@@ -134,6 +143,6 @@ func (c *Command) ended(i int) bool {
 // inner is a copy of c for the words that it runs.
 func (c *Command) inner(words []Word) *Command {
 	return &Command{
-		Words: words, Place: c.Place, Source: c.Source, Dirs: c.Dirs, By: c, MayRun: c.MayRun, mark: c.mark,
+		Words: words, Place: c.Place, Source: c.Source, Dirs: c.Dirs, By: c, MayRun: c.MayRun, mark: c.mark, stdin: c.input(),
 	}
 }

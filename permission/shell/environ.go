@@ -1,7 +1,9 @@
 package shell
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -35,11 +37,12 @@ var keep = map[string]bool{
 	"NO_COLOR": true, "COLUMNS": true, "LINES": true, "HOSTNAME": true, "SYSTEMROOT": true, "SystemRoot": true, "USERPROFILE": true, "TEMP": true, "TMP": true,
 }
 
-// safePath leaves out what is not absolute and what lies in a root.
+// safePath leaves out what is not absolute, what lies in a root or leads there, and a folder in which one of the everyday
+// commands leads there.
 func safePath(path string, roots []string) string {
 	var kept []string
 	for _, dir := range filepath.SplitList(path) {
-		if filepath.IsAbs(dir) && !inRoots(filepath.Clean(dir), roots) {
+		if filepath.IsAbs(dir) && !inRoots(filepath.Clean(dir), roots) && !leadsInto(dir, roots) && !holdsLinkInto(dir, roots) {
 			kept = append(kept, dir)
 		}
 	}
@@ -47,6 +50,24 @@ func safePath(path string, roots []string) string {
 		return "/usr/local/bin:/usr/bin:/bin"
 	}
 	return strings.Join(kept, string(filepath.ListSeparator))
+}
+
+// leadsInto reports whether a path lies in a root once its links are followed.
+func leadsInto(path string, roots []string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	return err == nil && inRoots(real, roots)
+}
+
+// holdsLinkInto reports whether a folder has a link into a root under the name of a command that runs unasked.
+func holdsLinkInto(dir string, roots []string) bool {
+	if dir == "/usr/bin" || dir == "/bin" || dir == "/usr/sbin" || dir == "/sbin" {
+		return false // thousands of names, which packages own
+	}
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		_, runs := specs[e.Name()]
+		return e.Type()&os.ModeSymlink != 0 && (runs || isVersioned(e.Name())) && leadsInto(filepath.Join(dir, e.Name()), roots)
+	})
 }
 
 func inRoots(dir string, roots []string) bool {

@@ -210,6 +210,11 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 			c.place(&p, t, []string{c.start})
 		}
 	}
+	for _, t := range c.gitShown() {
+		if !c.place(&p, t, c.Dirs) {
+			return p
+		}
+	}
 	if !c.placeListed(&p) || !c.placeRedirs(&p) {
 		return p
 	}
@@ -275,8 +280,16 @@ func gitPaths(w Word, t Touch) []Touch {
 		texts = append(texts, unescaped(w.Text)) // a backslash alone makes it a pattern to git
 	}
 	var ts []Touch
+	if strings.HasPrefix(w.Text, ":!") || strings.HasPrefix(w.Text, ":^") || strings.HasPrefix(w.Text, ":(exclude)") {
+		return nil // what it leaves out
+	}
 	for _, text := range texts {
 		ts = append(ts, one(text, false))
+	}
+	if w.Kind == Glob { // no file here may have such a name, and then git is given the pattern
+		spec := ts[0]
+		spec.Spec, spec.Names = true, false
+		ts = append(ts, spec)
 	}
 	t.Below, t.Names, t.Tracked = false, false, false
 	for _, text := range texts {

@@ -27,7 +27,10 @@ type Touch struct {
 	Flag    bool // a name that the pattern stands for would be a flag with a minus in front, and change what is read
 	// InFolder: only if what it lies in is a folder.
 	InFolder bool
+	Present  bool // only if it is there: a word of a program
 	Vague    bool // something below it, nobody knows what: of interest to rules on paths alone
+	// Index: what git has in its index at or below it is read, with Top all of it, and of interest to rules on paths alone.
+	Index bool
 }
 
 // Proof says whether a command is harmless: it changes no file, reaches no network and runs nothing from the workspace.
@@ -40,6 +43,13 @@ type Proof struct {
 	Git []string
 	// Unless are files with which it would do something else: run a program that the folder chooses, for one.
 	Unless []string
+	// Open: other files than Touches may be read too, because words expand at run time.
+	Open bool
+	// Objects: what git keeps of any file may be shown.
+	Objects bool
+	// Versions are the folders in which it asks a tool for its version: a file there or above may choose the tool. See
+	// [ToolchainFiles] and [VersionFiles].
+	Versions []string
 
 	size int // of the paths
 }
@@ -85,7 +95,7 @@ func (c *Command) prove() Proof {
 	}
 	name := systemName(c.Name())
 	if c.keyword || c.wrapsOnly() {
-		return Proof{}
+		return c.proved(nil) // what it is redirected from
 	}
 	if c.isVersion(name) {
 		return c.proveVersion(name)
@@ -329,8 +339,13 @@ func (a *args) touches(name string, s spec) []Touch {
 	case nothing, plain:
 		return ts
 	case pattern, program: // a pattern without quotes may come out as a text and files
-		if len(files) > 0 && files[0].Kind == Literal && !a.has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list") {
+		if a.has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list") || len(files) == 0 {
+			break
+		}
+		if files[0].Kind == Literal {
 			files = files[1:]
+		} else if len(files) == 1 { // or as one text, and then it searches here
+			files = append(files, Word{".", Literal})
 		}
 	}
 	t := a.reach(name, s)

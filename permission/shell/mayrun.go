@@ -86,9 +86,6 @@ func (p *Pattern) mentioned(c *Command) Match {
 	if len(c.Words) == 0 {
 		return No
 	}
-	if c.indexes() && p.inText(c.Source) {
-		return Maybe
-	}
 	words := c.Words[1:]
 	switch c.runs() {
 	case data:
@@ -130,7 +127,7 @@ func (p *Pattern) within(c *Command) bool {
 	in := func(text string) bool { return strings.Contains(text, p.program) }
 	return slices.ContainsFunc(c.Words, func(w Word) bool { return in(w.Text) }) ||
 		slices.ContainsFunc(c.Prefix, func(a Assign) bool { return in(a.Value.Text) }) ||
-		slices.ContainsFunc(c.Redirs, func(d Redirect) bool { return in(d.Target.Text) }) || c.indexes() && in(c.Source)
+		slices.ContainsFunc(c.Redirs, func(d Redirect) bool { return in(d.Target.Text) })
 }
 
 // onlyData reports whether a command is one of the everyday ones that run nothing, whatever their flags.
@@ -142,16 +139,6 @@ func (c *Command) onlyData() bool {
 // startsShell reports whether a command that has commands of its own is given a shell among its words: docker exec -i c sh.
 func (c *Command) startsShell() bool {
 	return c.runs() == own && slices.ContainsFunc(c.Words, func(w Word) bool { return slices.Contains(shells, path.Base(w.Text)) })
-}
-
-// indexes reports whether bash may take a quoted text of c for a variable with an index, and run what stands in that:
-// [ -v 'a[$(rm x)]' ]. In (( … )) quotes do not even quote.
-func (c *Command) indexes() bool {
-	switch c.Name() {
-	case "[", "[[", "((", "test", "declare", "typeset", "local", "export", "readonly", "printf", "read", "unset", "let", "wait", "getopts", "mapfile", "readarray":
-		return strings.Contains(c.Source, "[") && (strings.Contains(c.Source, "$(") || strings.Contains(c.Source, "`"))
-	}
-	return false
 }
 
 // gitItself reports whether a command of git is its own: any other may be an alias for whatever.
@@ -178,6 +165,9 @@ func (c *Command) renames() *Command {
 	return nil
 }
 
+// gitValued are git's own flags whose value is the next word.
+var gitValued = strings.Fields("-C -c --git-dir --work-tree --namespace --exec-path --attr-source --super-prefix --config-env")
+
 // aliases reports whether git may be told by c to take one word for others.
 func (c *Command) aliases() bool {
 	for i := 1; i < len(c.Words); i++ {
@@ -186,7 +176,7 @@ func (c *Command) aliases() bool {
 			return true
 		case w.Kind != Literal:
 			return false
-		case slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--attr-source", "--super-prefix"}, w.Text):
+		case slices.Contains(gitValued, w.Text):
 			if i++; i < len(c.Words) && strings.Contains(strings.ToLower(c.Words[i].Text), "alias.") {
 				return true
 			}

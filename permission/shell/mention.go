@@ -71,6 +71,10 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 			add(Touch{Path: w.Text, Glob: true, Write: written(i + 1), Sure: operands}, c.Dirs)
 		case operands && !strings.HasPrefix(w.Text, "-"):
 			add(Touch{Path: w.Text, Write: written(i + 1), Below: below, Sure: true}, c.Dirs)
+			if c.renamesFrom(i + 1) { // under another name, what is in it can be read
+				add(Touch{Path: w.Text, Sure: true}, c.Dirs)
+				add(Touch{Path: w.Text, Below: true, Vague: true}, c.Dirs)
+			}
 		default:
 			for _, s := range pathsIn(w.Text, c.Interprets()) {
 				add(Touch{Path: s}, c.Dirs)
@@ -157,6 +161,12 @@ func (c *Command) spreads() []Touch {
 		if has("grep", "archive") {
 			return append(all(false), Touch{Path: ".", Below: true, Vague: true})
 		}
+		if has("mv") {
+			return all(false)
+		}
+		if ts := c.gitShown(); len(ts) > 0 {
+			return ts
+		}
 		if has("checkout", "restore", "reset", "stash", "clean", "apply", "am", "merge", "rebase", "pull", "cherry-pick", "revert", "switch") {
 			return []Touch{here}
 		}
@@ -184,6 +194,15 @@ func (c *Command) writes() (places []int, ok bool) {
 		return operands[max(0, len(operands)-1):], true
 	}
 	return nil, false
+}
+
+// renamesFrom reports whether a word is what mv or ln gives another name.
+func (c *Command) renamesFrom(i int) bool {
+	operands := c.operandPlaces()
+	into := slices.ContainsFunc(c.Words, func(w Word) bool {
+		return cluster(w.Text) && strings.HasSuffix(w.Text, "t") || strings.HasPrefix(w.Text, "--target")
+	})
+	return (c.base() == "mv" || c.base() == "ln") && (into || len(operands) == 1 || i != operands[len(operands)-1])
 }
 
 func (c *Command) operandPlaces() (places []int) {

@@ -59,7 +59,7 @@ func ParsePattern(s string, loose bool) (Pattern, error) {
 
 // patternWords reads the words of one simple command.
 func patternWords(s string) ([]string, error) {
-	// A rule is no attack: on a busy machine a rule must not stop the start because it took 50 ms.
+	// A rule is no attack: on a busy machine a rule must not stop the start because it took MaxTime.
 	script, err := Read(s, Options{Dir: "/", Deadline: time.Now().Add(time.Minute)})
 	if err != nil {
 		if isName(s) { // a word of the shell's grammar, such as let
@@ -121,6 +121,7 @@ type Match int
 const (
 	No Match = iota
 	Maybe
+	Undecided // which program it is, or what text a shell runs, only the shell knows
 	Yes
 )
 
@@ -132,6 +133,8 @@ func (p *Pattern) Match(c *Command) Match {
 		return Yes
 	case len(c.Words) == 0:
 		return p.mentioned(c)
+	case c.Undetermined():
+		return Undecided
 	case c.Words[0].Kind != Literal:
 		return Maybe
 	case !sameProgram(c.base(), p.program):

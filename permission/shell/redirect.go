@@ -169,7 +169,7 @@ func (r *reader) test(c *syntax.TestClause) {
 		known = known && all
 	}
 	if !known {
-		r.note("has a test that may run commands", c)
+		r.noteHeld("has a test that may run commands", c)
 	}
 	r.add(cmd)
 }

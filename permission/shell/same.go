@@ -29,7 +29,7 @@ func (s *sameness) first(c *Command) *Command {
 		}
 		s.number(c.By.first.number)
 	}
-	s.flags(c.By != nil, c.AddsArgs, c.MayRun, c.keyword)
+	s.flags(c.By != nil, c.AddsArgs, c.MayRun, c.keyword, c.doubtful)
 	s.text(c.mark)
 	s.number(int(c.Place))
 	s.dirs(c.Dirs)

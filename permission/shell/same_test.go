@@ -19,12 +19,13 @@ func TestEveryFieldTellsCommandsApart(t *testing.T) {
 		"MayRun":   func(c *Command) { c.MayRun = true },
 		"mark":     func(c *Command) { c.mark = "{}" },
 		"keyword":  func(c *Command) { c.keyword = true },
+		"doubtful": func(c *Command) { c.doubtful = true },
 		"globs":    func(c *Command) { c.globs = []Word{{"*", Glob}} },
 		"fed":      func(c *Command) { c.fed = &listing{number: 1} },
 		"cases":    func(c *Command) { c.cases = [][]Word{{{"ls", Literal}}} },
 	}
 	told := map[string]bool{ // what follows from the others, and how it is written
-		"Source": true, "start": true, "program": true, "sort": true, "first": true, "number": true,
+		"Source": true, "start": true, "program": true, "sort": true, "first": true, "number": true, "stdin": true, "around": true,
 	}
 	plain := func() *Command { return &Command{Words: []Word{{"ls", Literal}}, Dirs: []string{"/x"}} }
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Command]()) {

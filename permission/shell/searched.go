@@ -61,8 +61,12 @@ func (a *args) searched() (among string, shown bool) {
 	return among, among == "" && len(patterns) == 0 && open < 2
 }
 
-// rgBraces expands the braces of a pattern as rg does: to it {env} is env, which it is not to a shell.
+// rgBraces expands the braces of a pattern as rg does: to it {env} is env, which it is not to a shell. It reads a pattern
+// as a line of an ignore file: one that begins with # is none at all, and whitespace at its end is dropped.
 func rgBraces(pattern string) (each []string, ok bool) {
+	if strings.HasPrefix(pattern, "#") || strings.TrimSpace(pattern) != pattern {
+		return nil, false
+	}
 	each, ok = expandBraces(pattern, true)
 	return each, ok && !slices.ContainsFunc(each, func(p string) bool { return strings.Contains(p, "{") })
 }

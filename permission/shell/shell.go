@@ -9,7 +9,8 @@
 // One tree serves for everything: what is allowed, denied, provably read-only and shown to a person comes from one
 // reading of one parser. What cannot be read to the letter is marked unknown, never guessed.
 //
-// It runs nothing, opens nothing and knows no rules: package permission decides.
+// It runs nothing, opens nothing and knows no rules: package permission decides. Only [Environment] looks at the disk, to
+// see where the folders of PATH lead.
 package shell
 
 import (
@@ -24,9 +25,9 @@ import (
 // Bounds of what is read. Beyond them a command is not judged at all.
 const (
 	MaxBytes = 64 << 10
-	MaxTime  = 50 * time.Millisecond
-	maxDepth = 64 // of parentheses and the like in one line
-	maxNest  = 40 // of commands within commands: bash -c "bash -c …", env nice sudo …
+	MaxTime  = time.Second // commands take microseconds; with 50 ms, a busy machine could not check ls
+	maxDepth = 64          // of parentheses and the like in one line
+	maxNest  = 40          // of commands within commands: bash -c "bash -c …", env nice sudo …
 )
 
 // Options is what a command line depends on besides itself.
@@ -63,6 +64,7 @@ type Script struct {
 type Note struct {
 	What   string // "defines a function"
 	Source string // as it is written
+	Held   bool   // it doesn't matter to a command that a sandbox holds
 }
 
 // Read reads a command line as bash would. A line with a syntax error gives an error although bash runs the lines
@@ -78,7 +80,8 @@ func Read(line string, o Options) (*Script, error) {
 	if err := errors.Join(r.read(line), r.err); err != nil {
 		return nil, err
 	}
-	return r.script, nil
+	r.evaluated()
+	return r.script, r.err
 }
 
 // namesHome reports whether a line holds the name HOME other than to ask for its value: it may set it.
@@ -98,6 +101,7 @@ type reader struct {
 	err     error // a line within the line could not be read
 	parser  *syntax.Parser
 	files   map[string]*syntax.File // lines within the line, parsed
+	lines   []readLine              // the same, in order
 	steps   int                     // statements read
 	sameness
 	// dirs are the folders that the next command may run in; nil: not known.
@@ -109,6 +113,7 @@ type reader struct {
 	pipes          bool            // it only reads what <(…) stands for
 	// list is what the names in words and variables come from, feed what the next xargs is given.
 	list, feed *listing
+	stdin      *Word // what a pipe gives the next command; nil: not known
 	listings   int
 }
 
@@ -165,6 +170,7 @@ func (r *reader) parse(line string) (*syntax.File, error) {
 		return nil, odd("a comment that ends in a backslash or follows a quote")
 	}
 	r.files[line] = file
+	r.lines = append(r.lines, readLine{line, file})
 	return file, nil
 }
 
@@ -270,7 +276,12 @@ var (
 )
 
 func (r *reader) note(what string, n syntax.Node) {
-	r.script.Notes = append(r.script.Notes, Note{what, r.text(n)})
+	r.script.Notes = append(r.script.Notes, Note{What: what, Source: r.text(n)})
+}
+
+// noteHeld is note for what doesn't matter to a command that a sandbox holds.
+func (r *reader) noteHeld(what string, n syntax.Node) {
+	r.script.Notes = append(r.script.Notes, Note{what, r.text(n), true})
 }
 
 // text is a node as it is written.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +75,11 @@ func TestDirs(t *testing.T) {
 		"cd a && x":                      "/w/a",
 		"cd a; x":                        "/w/a /w",
 		"cd a || x":                      "/w",
-		"cd a && cd ../b && x":           "/w/b",
+		"cd a && cd ../b && x":           "/w/b /w/a/../b",
+		"cd a && cd .. && x":             "/w",
+		"cd a/k/../evil && x":            "/w/a/evil /w/a/k/../evil",
+		"cd a/k/.. && cd .. && x":        "/w /w/a/k/../..",
+		"cd a && cd ../... && x":         "/w/... /w/a/../...",
 		"(cd a && y); x":                 "/w",
 		"{ cd a && y; } && x":            "/w/a",
 		"cd a | y; x":                    "/w",
@@ -162,6 +168,39 @@ func TestEnvironment(t *testing.T) {
 		if _, ok := seen[name]; ok {
 			t.Errorf("%s was kept", name)
 		}
+	}
+}
+
+// A directory of PATH that leads into the workspace, or has a common command that does, is left out: ls ran what the
+// workspace had put there.
+func TestPathLeadsIntoTheWorkspace(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(dir, "w")
+	var path []string
+	for _, d := range []string{"w/bin", "plain", "tools", "linked", "own"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		path = append(path, filepath.Join(dir, d))
+	}
+	path = append(path, filepath.Join(dir, "into"))
+	for _, link := range [][2]string{{"w/bin", "into"}, {"../w/evil", "linked/ls"}, {"../w/cli", "tools/my-own-cli"}, {"../tools/rg", "own/rg"}} {
+		if err := os.Symlink(filepath.FromSlash(link[0]), filepath.Join(dir, link[1])); err != nil {
+			t.Skip("no links here:", err)
+		}
+	}
+	for _, file := range []string{"w/evil", "w/cli", "tools/rg"} {
+		if err := os.WriteFile(filepath.Join(dir, file), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := shell.Environment([]string{"PATH=" + strings.Join(path, string(filepath.ListSeparator))}, root)
+	want := "PATH=" + strings.Join([]string{filepath.Join(dir, "plain"), filepath.Join(dir, "tools"), filepath.Join(dir, "own")}, string(filepath.ListSeparator))
+	if !slices.Contains(env, want) {
+		t.Errorf("%s, want %s", env[0], want)
 	}
 }
 

@@ -20,6 +20,7 @@ type spec struct {
 	answers    bool // a word that begins with @ names a file with more words
 	stops      bool // what follows the first operand is no flag
 	publicVars bool // harmless variables may stand in its words
+	held       bool // a sandbox holds the command: words may come to anything
 	// check looks at what a table cannot say.
 	check func(a *args) (why string)
 }
@@ -86,6 +87,7 @@ type args struct {
 	operands []Word
 	first    string // the first word
 	apart    bool   // see spec
+	held     bool   // see spec
 	late     bool   // a flag stands behind an operand: not every command takes it for one
 	ended    int    // operands from here on stand behind a --
 }
@@ -108,16 +110,16 @@ func (a *args) hasValue(value string, names ...string) bool {
 
 // parseArgs sorts words into flags and operands as getopt does. why is not empty where a word is not known.
 func parseArgs(c *Command, words []Word, set flagSet, s spec) (a *args, why string) {
-	a = &args{cmd: c, ended: -1, apart: s.apart}
+	a = &args{cmd: c, ended: -1, apart: s.apart, held: s.held}
 	if len(words) > 0 {
 		a.first = words[0].Text
 	}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
-		if why := wordWhy(w, s.safe || a.ended >= 0); why != "" && !(w.Kind == AnyText && s.anyText()) {
+		if why := wordWhy(w, s.safe || a.ended >= 0); why != "" && !(w.Kind == AnyText && s.anyText()) && !s.held {
 			return nil, why
 		}
-		if s.answers && (strings.HasPrefix(w.Text, "@") || w.Kind == Glob && w.canBeFlag()) {
+		if s.answers && !s.held && (strings.HasPrefix(w.Text, "@") || w.Kind == Glob && w.canBeFlag()) {
 			return nil, w.Text + " may name a file whose name contains spaces"
 		}
 		if a.ended >= 0 || len(w.Text) < 2 || w.Text[0] != '-' {
@@ -196,7 +198,7 @@ func (a *args) flag(w Word, next []Word, set flagSet) (used int, why string) {
 	if w.Kind == Glob {
 		return 0, "flag " + w.Text + " is a glob pattern"
 	}
-	if set["-#"] != 0 && strings.Trim(w.Text[1:], "0123456789") == "" {
+	if set["-#"] != 0 && (strings.Trim(w.Text[1:], "0123456789") == "" || w.Kind == Unknown && strings.IndexByte("$\"", w.Text[1]) >= 0) {
 		a.flags = append(a.flags, flag{name: "-#", value: w})
 		return 0, ""
 	}
@@ -213,7 +215,7 @@ func (a *args) flag(w Word, next []Word, set flagSet) (used int, why string) {
 		case rest != "" && a.apart:
 			return 0, "the text after " + name + " in " + w.Text + " may be another flag"
 		case rest != "":
-			a.flags = append(a.flags, flag{name, Word{rest, Literal}})
+			a.flags = append(a.flags, flag{name, Word{rest, w.Kind}})
 			return 0, ""
 		default:
 			return a.nextValue(name, next)
@@ -231,7 +233,7 @@ func (a *args) longFlag(w Word, next []Word, set flagSet) (used int, why string)
 	case (kind == bare || kind == paired) && attached:
 		return 0, "flag " + name + " takes no value"
 	case kind == paired:
-		if len(next) < 2 || next[0].Kind != Literal || next[1].Kind != Literal {
+		if len(next) < 2 || !a.held && (next[0].Kind != Literal || next[1].Kind != Literal) {
 			return 0, "the values of " + name + " expand at run time, so they can't be checked"
 		}
 		a.flags = append(a.flags, flag{name, next[1]})
@@ -250,7 +252,7 @@ func (a *args) nextValue(name string, next []Word) (used int, why string) {
 	if len(next) == 0 {
 		return 0, "flag " + name + " has no value"
 	}
-	if next[0].Kind != Literal {
+	if next[0].Kind != Literal && !a.held {
 		return 0, "the value of " + name + " expands at run time, so it can't be checked"
 	}
 	a.flags = append(a.flags, flag{name, next[0]})

@@ -326,6 +326,7 @@ func (c *Command) proveCases() Proof {
 		all.Touches = append(all.Touches, p.Touches...)
 		all.Git = append(all.Git, p.Git...)
 		all.Unless = append(all.Unless, p.Unless...)
+		all.Versions = append(all.Versions, p.Versions...)
 	}
 	return all
 }

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strings"
 )
@@ -21,40 +20,37 @@ var versioned = map[string]string{
 	"version":  "go openssl zig helm",
 }
 
-// toolchainFiles are files with which a folder tells the managers of versions (asdf, mise, proto, rustup) which program
+// ToolchainFiles are files with which a folder tells the managers of versions (asdf, mise, proto, rustup) which program
 // stands behind a name: it may be one of its own.
+func ToolchainFiles() []string { return toolchainFiles }
+
 var toolchainFiles = []string{
 	".tool-versions", ".mise.toml", "mise.toml", "mise.local.toml", ".mise.local.toml", ".mise/config.toml", ".config/mise.toml", ".config/mise/config.toml",
 	".prototools", "rust-toolchain", "rust-toolchain.toml",
 }
 
-// versionFiles are files with which a folder asks pyenv, rbenv and their kin for a version by its number. They run nothing of
-// the folder's, but tell a number that they do not know: a line of what the file leads to.
+// VersionFiles are files with which a folder asks pyenv, rbenv and their kin for a version by its number. They run nothing of
+// the folder's, but print a number that they do not know: a line of what the file leads to.
+func VersionFiles() []string { return versionFiles }
+
 var versionFiles = []string{".python-version", ".ruby-version", ".node-version", ".java-version", ".go-version"}
 
 // proveVersion judges a question for a version: harmless where no file in the folder or above it chooses the program.
 func (c *Command) proveVersion(name string) Proof {
 	p := c.proved(nil)
-	if !slices.ContainsFunc(slices.Collect(maps.Values(versioned)), func(names string) bool { return slices.Contains(strings.Fields(names), name) }) || p.Why != "" {
+	if !isVersioned(name) || p.Why != "" {
 		return p // one of the everyday commands
 	}
 	if c.Dirs == nil {
 		return Proof{Why: "its working directory is unknown"}
 	}
-	for _, dir := range c.Dirs {
-		for _, file := range versionFiles {
-			p.Touches = append(p.Touches, Touch{Path: join2(dir, file), Sure: true})
-		}
-		for at := dir; ; at = path.Dir(at) {
-			for _, file := range toolchainFiles {
-				p.Unless = append(p.Unless, join2(at, file))
-			}
-			if at == path.Dir(at) {
-				break
-			}
-		}
-	}
+	p.Versions = c.Dirs
 	return p
+}
+
+// isVersioned reports whether a tool is one of those that tell their version.
+func isVersioned(name string) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(versioned)), func(names string) bool { return slices.Contains(strings.Fields(names), name) })
 }
 
 // isVersion reports whether c asks a tool for its version, or one of the everyday commands for its version or help.

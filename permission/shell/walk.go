@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -134,11 +133,11 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 			return outcome{}
 		}
 	case *syntax.LetClause:
-		r.note("evaluates arithmetic, which may run commands", c)
+		r.noteHeld("evaluates arithmetic, which may run commands", c)
 		r.nested(c)
 		r.add(&Command{Words: []Word{{"let", Literal}}, Source: r.text(c), Redirs: redirs})
 	default: // (( … )), and what future parsers may know
-		r.note("evaluates arithmetic, which may run commands", c)
+		r.noteHeld("evaluates arithmetic, which may run commands", c)
 		r.nested(c)
 		r.add(&Command{Words: []Word{{"((", Literal}}, Source: r.text(c), Redirs: redirs})
 	}
@@ -231,7 +230,11 @@ func (r *reader) right(c *syntax.BinaryCmd, x outcome, redirs []Redirect) outcom
 	// Both sides of a pipe are shells of their own.
 	r.dirs = before
 	mark := len(r.script.Commands)
+	if line := r.echoed(c.X); line.Kind == Literal && prints(c.X) {
+		r.stdin = &line
+	}
 	r.fed(c, func() { r.stmt(c.Y, redirs) })
+	r.stdin = nil
 	r.piped(c.X, mark)
 	return outcome{before, before}
 }
@@ -294,7 +297,7 @@ var changesShellState = strings.Fields("pushd popd builtin command eval . source
 func (r *reader) forHead(c *syntax.ForClause) {
 	loop, ok := c.Loop.(*syntax.WordIter)
 	if !ok || c.Select || loop.Name == nil {
-		r.note("has a C-style for loop or a select", c)
+		r.noteLoop(c)
 		r.nested(c.Loop)
 		return
 	}
@@ -307,7 +310,7 @@ func (r *reader) forHead(c *syntax.ForClause) {
 		for _, word := range r.items(w) {
 			switch word.Kind {
 			case Unknown:
-				r.note("loops over unknown words", w)
+				r.noteHeld("loops over unknown words", w)
 			case Glob:
 				globs = append(globs, word)
 			}
@@ -323,13 +326,13 @@ func (r *reader) cases(c *syntax.CaseClause, redirs []Redirect) outcome {
 	all := before
 	r.nested(c.Word)
 	if r.word(c.Word).Kind == Unknown && !isCapturedOutput(c.Word.Parts, anyName) {
-		r.note("depends on an unknown value", c.Word)
+		r.noteHeld("depends on an unknown value", c.Word)
 	}
 	for _, item := range c.Items {
 		for _, p := range item.Patterns {
 			r.nested(p)
 			if r.word(p).Kind == Unknown {
-				r.note("depends on an unknown pattern", p)
+				r.noteHeld("depends on an unknown pattern", p)
 			}
 		}
 		r.dirs, r.scope.set = all, set
@@ -418,7 +421,7 @@ func (r *reader) nested(n syntax.Node) {
 				r.err = odd("an empty substitution") // it is no word at all
 			}
 			if !r.pipes || n.Op != syntax.CmdIn {
-				r.note("substitutes a process", n)
+				r.noteHeld("substitutes a process", n)
 			}
 			r.substituted(n, n.Stmts)
 			return false
@@ -453,8 +456,8 @@ func backquoted(p syntax.WordPart) bool {
 
 // call reads a simple command.
 func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, redirs []Redirect) outcome {
-	cmd := &Command{Source: r.text(s), Redirs: redirs, fed: r.feed}
-	r.feed = nil
+	cmd := &Command{Source: r.text(s), Redirs: redirs, fed: r.feed, stdin: r.stdin, around: len(redirs) - len(s.Redirs)}
+	r.feed, r.stdin = nil, nil
 	for _, a := range c.Assigns {
 		cmd.Prefix = append(cmd.Prefix, r.assign(a))
 		r.nested(a)
@@ -522,78 +525,4 @@ func (r *reader) add(c *Command) {
 	}
 	c.first = r.sameness.first(c)
 	r.script.Commands = append(r.script.Commands, c)
-}
-
-// moved is where the shell stands after a command.
-func (r *reader) moved(c *Command) outcome {
-	name := c.base()
-	switch {
-	case len(c.Words) == 0:
-		if slices.ContainsFunc(c.Prefix, func(a Assign) bool { return moving(a.Name) }) {
-			return outcome{}
-		}
-		return outcome{r.dirs, r.dirs}
-	case name == "set" && setsPlainly(c.Words[1:]):
-		return outcome{r.dirs, r.dirs}
-	case c.Words[0].Kind != Literal || slices.Contains(changesShellState, name):
-		if name == "command" && (queries(c) || commandRuns(c)) {
-			return outcome{r.dirs, r.dirs} // command -v, command ls
-		}
-		return outcome{}
-	case name != "cd":
-		return outcome{r.dirs, r.dirs}
-	}
-	if len(c.cases) > 0 && c.fed == nil {
-		o := outcome{[]string{}, r.dirs}
-		for _, words := range c.cases {
-			o.ok = union(o.ok, r.moved(&Command{Words: words}).ok)
-		}
-		return o
-	}
-	to, ok := cdTarget(c)
-	if !ok || r.dirs == nil {
-		return outcome{nil, r.dirs}
-	}
-	if to == "" {
-		if r.options.Home == "" {
-			return outcome{nil, r.dirs}
-		}
-		to = r.options.Home
-	}
-	var next []string
-	for _, d := range r.dirs {
-		if !path.IsAbs(to) {
-			d = d + "/" + to
-		} else {
-			d = to
-		}
-		next = append(next, path.Clean(d)) // cd goes by the names it went through
-	}
-	return outcome{next, r.dirs}
-}
-
-// commandRuns reports whether command runs something that does not move the shell.
-func commandRuns(c *Command) bool {
-	rest, unsure := skipOptions(c, wrappers["command"])
-	return !unsure && len(rest) > 0 && rest[0].Kind == Literal && rest[0].Text != "cd" && !slices.Contains(changesShellState, rest[0].Text)
-}
-
-// moving reports whether a variable says where cd and ~ lead.
-func moving(name string) bool {
-	return name == "HOME" || name == "CDPATH" || name == "PWD" || name == "OLDPWD"
-}
-
-// cdTarget is where a cd leads; "" is the home.
-func cdTarget(c *Command) (to string, ok bool) {
-	words := c.Words[1:]
-	if len(words) > 0 && words[0].Kind == Literal && (words[0].Text == "--" || words[0].Text == "-L") {
-		words = words[1:]
-	}
-	switch {
-	case len(words) == 0:
-		return "", true
-	case len(words) > 1 || words[0].Kind != Literal || strings.HasPrefix(words[0].Text, "-") || words[0].Text == "":
-		return "", false
-	}
-	return words[0].Text, true
 }

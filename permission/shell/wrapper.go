@@ -323,19 +323,33 @@ func (r *reader) shellLine(c *Command, words []Word) {
 	}
 	r.line(c, words[0])
 	if c.base() != "bash" && slices.ContainsFunc([]string{"$'", `$"`, "{", "<(", "&>", ">&", "((", "[["}, func(s string) bool { return strings.Contains(words[0].Text, s) }) {
-		r.unknown(c) // what bash alone reads so
+		other := c.inner([]Word{{c.Source, Unknown}}) // what bash alone reads so
+		other.doubtful = true
+		r.add(other)
 	}
 }
 
 // input reads the program that a shell is given on its standard input.
 func (r *reader) input(c *Command) {
-	for _, d := range slices.Backward(c.Redirs) {
-		if strings.HasPrefix(d.Op, "<<") {
-			r.line(c, d.Target)
-			return
-		}
+	if text := c.input(); text != nil {
+		r.line(c, *text)
+		return
 	}
 	r.unknown(c)
+}
+
+// input is the text that a command reads; nil if that is not known. What a group is given, its commands share.
+func (c *Command) input() *Word {
+	for i, d := range slices.Backward(c.Redirs) {
+		if d.Op[0] != '<' || d.Number != "" && d.Number != "0" {
+			continue
+		}
+		if i < c.around || !strings.HasPrefix(d.Op, "<<") {
+			return nil
+		}
+		return &d.Target
+	}
+	return c.stdin
 }
 
 // piped looks at what a shell or an interpreter right of a pipe is given by an echo left of it. The commands right of it
@@ -355,7 +369,7 @@ func (r *reader) piped(left *syntax.Stmt, mark int) {
 		line.Text = strings.ReplaceAll(line.Text, `\n`, "\n") // by printf, or echo -e
 	}
 	switch {
-	case isShell && line.Kind == Literal:
+	case isShell && line.Kind == Literal && (right.stdin == nil || !slices.Contains(shells, right.base())):
 		r.line(right, line, true)
 	case isShell || !reads && (line.Kind != Literal || right.Prove().Why == ""):
 	default: // what an interpreter reads is looked at as a word of it, or may be anything
@@ -381,6 +395,33 @@ func (r *reader) echoed(s *syntax.Stmt) Word {
 		words = append(words, r.words(w)...)
 	}
 	return join(words)
+}
+
+// prints reports whether echo or printf prints the words of a statement as they are: no flags, escapes or formats.
+func prints(s *syntax.Stmt) bool {
+	call := s.Cmd.(*syntax.CallExpr)
+	first, ok := plainLiteral(call.Args[0])
+	word, quoted := wholeQuote(call.Args[1])
+	if lit, plain := plainLiteral(call.Args[1]); plain {
+		word, quoted = lit, true
+	}
+	return ok && quoted && !decorated(s) && len(call.Assigns) == 0 && !strings.HasPrefix(word, "-") && !slices.ContainsFunc(call.Args, escaped) &&
+		(first == "echo" || len(call.Args) == 2 && !strings.Contains(word, "%"))
+}
+
+// escaped reports whether a word holds a backslash.
+func escaped(w *syntax.Word) bool {
+	found := false
+	syntax.Walk(w, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Lit:
+			found = found || strings.Contains(n.Value, `\`)
+		case *syntax.SglQuoted:
+			found = found || strings.Contains(n.Value, `\`)
+		}
+		return !found
+	})
+	return found
 }
 
 // guesses adds the commands that a runner of programs might run: npx X, npm exec -- X, uv run X.
@@ -435,7 +476,7 @@ func (r *reader) findWords(c *Command, words []Word, final bool) {
 		default:
 			if final && words[i].Kind == Unknown && findTests[words[i-1].Text] == 0 {
 				inner := c.inner(words[i : i+1]) // it may be an -exec
-				inner.AddsArgs = true
+				inner.AddsArgs, inner.doubtful = true, true
 				r.add(inner)
 			}
 			continue

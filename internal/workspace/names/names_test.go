@@ -66,6 +66,10 @@ func TestSecret(t *testing.T) {
 		"/run/secrets/kubernetes.io/serviceaccount/token", "/home/me/.mozilla/firefox/x/logins.json", "/home/me/.config/google-chrome/Default/Cookies",
 		"/home/me/.local/share/keyrings/login.keyring", "/Users/me/Library/Keychains/login.keychain-db", "/home/me/.bash_history",
 		"/home/me/.qwen/oauth_creds.json", "/home/me/.claude/.credentials.json", "/home/me/.aws/config.example",
+		"/p/auth.json", "/p/.yarnrc.yml", "/p/pip.conf", "/p/NuGet.Config", "/p/.secrets.toml", "/p/kaggle.json", "/p/server.pem.bak", "/p/.envrc.private",
+		"/etc/gitlab-runner/config.toml", "/etc/containers/auth.json", "/p/server.key~", "/p/tls.key.old", "/p/prod.env.orig", "/p/.server.pem.swp", "/p/..env.swp",
+		"/p/#server.pem#", "/p/.netrc.save", "/p/.netrc~", "/p/.pypirc.bak", "/p/.npmrc.bak.old", "/p/terraform.tfstate.bak", "/home/me/.docker/config.json.bak",
+		"/home/me/.config/git/credentials", "/home/me/.cache/huggingface/token", "/p/secrets.yml~", "/p/service-account-prod.json.bak", "/p/.env~", "/p/.env.swp", "/p/.id_rsa.swp", "/p/.id_rsa.swo",
 	}
 	for _, p := range secret {
 		if _, ok := Secret(p); !ok {
@@ -75,6 +79,7 @@ func TestSecret(t *testing.T) {
 	open := []string{
 		"/p/.env.example", "/p/prod.env.example", "/p/.env.sample", "/p/.env.template", "/p/.env.local.example", "/p/env", "/p/.environment", "/p/main.go",
 		"/p/id_rsa.pub", "/p/etc/shadow", "/etc/passwd", "/etc/hosts", "/proc/cpuinfo", "/proc/1/status", "/p/keyboard.go", "/p/aws/x", "/", "",
+		"/p/.git/config", "/p/README.md.bak", "/p/main.go~", "/p/.env.example.bak", "/p/id_rsa.pub~", "/p/.bak", "/p/~", "/p/#", "/p/##", "/p/.swp", "/p/yarnrc.yml", "/p/authjson",
 	}
 	for _, p := range open {
 		if why, ok := Secret(p); ok {
@@ -85,7 +90,7 @@ func TestSecret(t *testing.T) {
 
 // Every rule is written in folded form; otherwise it could never match.
 func TestRulesAreFolded(t *testing.T) {
-	for _, table := range [][]rule{protected, secretFiles, secretFolders, systemSecrets} {
+	for _, table := range [][]rule{protected, secretFiles, namedSecrets, secretFolders, systemSecrets} {
 		for _, r := range table {
 			comps := parts("/" + r.chain)
 			got := ""
@@ -114,4 +119,16 @@ func FuzzNames(f *testing.F) {
 			t.Errorf("%q looks like /rooted", path)
 		}
 	})
+}
+
+// Git's own configuration may contain a token, but git must be able to read it, and a search may come across it.
+func TestSecretWhenNamed(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/p/.git/config": true, "/p/.GIT/Config": true, "/p/.git/modules/sub/config": true, "/p/.git/config.worktree": true, "/p/.env": true,
+		"/p/git/config": false, "/p/.git/HEAD": false, "/p/.git": false, "/config": false, "": false,
+	} {
+		if _, ok := SecretWhenNamed(path); ok != want {
+			t.Errorf("SecretWhenNamed(%q) = %v", path, ok)
+		}
+	}
 }

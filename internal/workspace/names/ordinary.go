@@ -8,7 +8,7 @@ import (
 // Ordinary reports whether no table here speaks of a component's name, in whatever directory it stands. In one
 // directory all ordinary names are judged alike.
 func Ordinary(name string) bool {
-	name = fold(name)
+	name = original(fold(name))
 	if name == "" || name[0] == '.' {
 		return false
 	}
@@ -48,7 +48,7 @@ type specials struct {
 
 var special = sync.OnceValue(func() *specials {
 	t := &specials{names: map[string]bool{}, endings: map[string]bool{}}
-	for _, table := range [][]rule{protected, secretFiles, secretFolders, systemSecrets} {
+	for _, table := range [][]rule{protected, secretFiles, namedSecrets, secretFolders, systemSecrets} {
 		for _, r := range table {
 			for c := range strings.SplitSeq(r.chain, "/") {
 				t.add(c)

@@ -13,7 +13,7 @@ func TestOrdinary(t *testing.T) {
 			t.Errorf("%q is special", name)
 		}
 	}
-	for _, name := range []string{"", ".", "..", ".x", "prod.env", "PROD.ENV", "a.pem.", "x.key ", "id_rsa_old", "Jenkinsfile", "client_secret_1.json"} {
+	for _, name := range []string{"", ".", "..", ".x", "prod.env", "PROD.ENV", "a.pem.", "x.key ", "id_rsa_old", "secrets.yml", "a.pem.bak", "kaggle.json", "Jenkinsfile", "client_secret_1.json"} {
 		if Ordinary(name) {
 			t.Errorf("%q is ordinary", name)
 		}
@@ -23,7 +23,7 @@ func TestOrdinary(t *testing.T) {
 // In one directory all ordinary names are judged alike.
 func TestOrdinaryNamesAreAlike(t *testing.T) {
 	var comps []string
-	for _, table := range [][]rule{protected, secretFiles, secretFolders, systemSecrets} {
+	for _, table := range [][]rule{protected, secretFiles, namedSecrets, secretFolders, systemSecrets} {
 		for _, r := range table {
 			comps = append(comps, strings.Split(strings.ReplaceAll(r.chain, "*", "x"), "/")...)
 		}

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -13,6 +14,18 @@ func Secret(path string) (why string, ok bool) {
 	if len(comps) == 0 {
 		return "", false
 	}
+	last := &comps[len(comps)-1]
+	swap := strings.HasSuffix(*last, ".swp") || strings.HasSuffix(*last, ".swo")
+	*last = original(*last)
+	if why, ok = secret(comps); !ok && swap && len(*last) > 1 {
+		*last = strings.TrimPrefix(*last, ".") // .id_rsa.swp
+		return secret(comps)
+	}
+	return why, ok
+}
+
+// secret is Secret for the folded components of a path that is no backup.
+func secret(comps []string) (why string, ok bool) {
 	last := comps[len(comps)-1]
 	if shared(last) && !underSecretFolder(comps) {
 		return "", false
@@ -37,6 +50,29 @@ var secretTables = sync.OnceValue(func() (t struct{ system, folders, files, name
 	t.system, t.folders, t.files, t.named = prepare(systemSecrets), prepare(secretFolders), prepare(secretFiles), prepare(namedSecrets)
 	return t
 })
+
+// SecretWhenNamed is Secret for a file that a call names. Git keeps tokens in the addresses of its own configuration:
+// whoever asks for that file by name may see them, but a search doesn't avoid it, and it's never hidden from git.
+func SecretWhenNamed(path string) (why string, ok bool) {
+	comps := parts(path)
+	if n := len(comps); n > 1 && (comps[n-1] == "config" || comps[n-1] == "config.worktree") && slices.Contains(comps[:n-1], ".git") {
+		return whyToken, true
+	}
+	return Secret(path)
+}
+
+// backups are what editors and users put behind the name of a file they keep a copy of.
+var backups = [...]string{"~", "#", ".bak", ".old", ".orig", ".save", ".swp", ".swo", ".backup", ".copy", ".rej"}
+
+// original is the name of the file that a folded name is a backup of: server.pem for server.pem.bak. Other names stay.
+func original(name string) string {
+	for i := 0; i < len(backups); i++ {
+		if own, is := strings.CutSuffix(name, backups[i]); is && strings.Trim(own, "#") != "" {
+			name, i = strings.TrimPrefix(own, "#"), -1 // #server.pem#; or the backup of a backup
+		}
+	}
+	return name
+}
 
 // shared reports whether a file's name says that it is a sample or a public key.
 func shared(last string) bool {
@@ -77,9 +113,13 @@ var secretFiles = []rule{
 	{".vault-token", whyToken}, {".boto", whyToken}, {".s3cfg", whyToken}, {".terraformrc", whyToken}, {"credentials.tfrc.json", whyToken},
 	{"oauth_creds.json", whyToken}, {".credentials.json", whyToken}, {"credentials.json", whyToken}, {"client_secret*.json", whyToken},
 	{"application_default_credentials.json", whyToken}, {"rclone.conf", whyToken},
+	{".credentials", whyToken}, {".dockerconfigjson", whyToken},
+	{".databrickscfg", whyToken}, {".sentryclirc", whyToken}, {".smbcredentials", whyToken}, {".msmtprc", whyToken}, {".fetchmailrc", whyToken},
+	{".ftpconfig", whyToken}, {"*.publishsettings", whyToken},
 
 	{".bash_history", whyHistory}, {".zsh_history", whyHistory}, {".psql_history", whyHistory}, {".mysql_history", whyHistory},
 	{".python_history", whyHistory}, {".node_repl_history", whyHistory}, {".rediscli_history", whyHistory}, {"fish_history", whyHistory},
+	{".sqlite_history", whyHistory}, {".irb_history", whyHistory}, {".rhistory", whyHistory}, {".mongosh_history", whyHistory},
 }
 
 // namedSecrets are judged by the last component too, but only where they are named or found: *.yml is no reason to think
@@ -90,7 +130,9 @@ var namedSecrets = []rule{
 	{"service-account*.json", whyToken}, {"service_account*.json", whyToken}, {"serviceaccount*.json", whyToken}, {"local.settings.json", whyToken},
 	{"kubeconfig", whyToken}, {"*.kubeconfig", whyToken}, {"*.tfstate", whyToken}, {"*.tfstate.backup", whyToken}, {"*.tfvars", whyToken}, {"*.tfvars.json", whyToken},
 	{".vault_pass*", whyToken}, {"vault_pass*", whyToken}, {".vault-pass*", whyToken}, {"wp-config.php", whyToken}, {"*.ovpn", whyKey},
-	{".dev.vars", whyEnv}, {".flaskenv", whyEnv}, {".renviron", whyEnv},
+	{"auth.json", whyToken}, {"kaggle.json", whyToken}, {"token.json", whyToken}, {"gha-creds-*.json", whyToken}, {"google-credentials*.json", whyToken},
+	{"pip.conf", whyToken}, {"pip.ini", whyToken}, {"nuget.config", whyToken}, {"terraform.rc", whyToken}, {"ngrok.yml", whyToken}, {"sftp.json", whyToken},
+	{".yarnrc.yml", whyToken}, {".secrets.*", whyToken}, {".envrc.*", whyEnv}, {".dev.vars", whyEnv}, {".flaskenv", whyEnv}, {".renviron", whyEnv},
 }
 
 // secretFolders are chains that may stand anywhere; all below them is secret.
@@ -104,6 +146,10 @@ var secretFolders = []rule{
 	{".config/composer/auth.json", whyToken}, {".m2/settings.xml", whyToken}, {".m2/settings-security.xml", whyToken},
 	{".gradle/gradle.properties", whyToken}, {".oci", whyToken}, {".fly", whyToken}, {".config/github-copilot", whyToken},
 	{".codex/auth.json", whyToken}, {".local/share/opencode/auth.json", whyToken}, {".git/credentials", whyToken},
+	{".config/git/credentials", whyToken}, {".gitlab-runner/config.toml", whyToken}, {".huggingface/token", whyToken}, {".cache/huggingface/token", whyToken},
+	{".cloudflared", whyToken}, {".config/.wrangler", whyToken}, {".wrangler/config", whyToken}, {".config/hcloud", whyToken}, {".config/linode-cli", whyToken},
+	{".config/filezilla", whyToken}, {".snowsql/config", whyToken}, {".supabase/access-token", whyToken}, {".config/netlify/config.json", whyToken},
+	{".railway/config.json", whyToken}, {".bundle/config", whyToken},
 
 	{".mozilla", whyBrowser}, {".thunderbird", whyBrowser}, {".config/google-chrome*", whyBrowser}, {".config/chromium", whyBrowser},
 	{".config/bravesoftware", whyBrowser}, {".config/microsoft-edge*", whyBrowser}, {"snap/firefox", whyBrowser}, {"snap/chromium", whyBrowser},
@@ -127,6 +173,8 @@ var systemSecrets = []rule{
 	{"etc/exim4/passwd.client", whySystem}, {"etc/msmtprc", whySystem}, {"etc/apt/auth.conf", whySystem}, {"etc/apt/auth.conf.d", whySystem},
 	{"etc/mysql/debian.cnf", whySystem}, {"etc/ldap.secret", whySystem}, {"etc/pam_ldap.secret", whySystem}, {"etc/libnss-ldap.secret", whySystem},
 	{"etc/sssd", whySystem}, {"etc/samba/private", whySystem}, {"etc/vault.d", whySystem}, {"etc/cloudflared", whySystem}, {"etc/restic", whySystem},
+	{"etc/gitlab-runner", whySystem}, {"etc/containers/auth.json", whySystem}, {"etc/gitlab/gitlab-secrets.json", whySystem}, {"etc/gitlab/gitlab.rb", whySystem},
+	{"etc/cryptsetup-keys.d", whySystem}, {"etc/crypttab", whySystem}, {"etc/boto.cfg", whySystem}, {"etc/iscsi", whySystem}, {"etc/davfs2/secrets", whySystem},
 
 	{"proc/*/environ", whyProcess}, {"proc/*/mem", whyProcess}, {"proc/*/task/*/environ", whyProcess}, {"proc/*/task/*/mem", whyProcess},
 	{"proc/*/auxv", whyProcess}, {"proc/*/fd", whyProcess}, {"proc/*/task/*/fd", whyProcess},

@@ -1,0 +1,187 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/tool"
+)
+
+// pass is how a command is judged. With a sandbox that enforces reads the same line is judged up to three times: the
+// first pass that allows it decides.
+type pass int
+
+const (
+	strict pass = iota // by its text alone
+	quick              // the same without searching for secrets: what would have to be searched isn't allowed
+	held               // by its programs and literal words, because the sandbox enforces the rest
+)
+
+// command judges a command line. Whether the sandbox enforces reads is asked only where that decides.
+func (e *engine) command(r *tool.Request, a tool.Access) judged {
+	if e.world.Enforced == nil || e.noReadOnly || e.offering || !runsOnly(r) {
+		return e.judgeText(r, a)
+	}
+	j := e.attempt(quick, r, a)
+	if j.verdict == tool.Allow || e.late {
+		return j
+	}
+	if j = e.attempt(held, r, a); j.verdict == tool.Allow && j.proved && e.enforced() {
+		j.held, e.facts = true, map[*shell.Command]*fact{}
+		return j
+	}
+	e.facts, e.deadline = map[*shell.Command]*fact{}, e.timeLimit()
+	return e.judgeText(r, a)
+}
+
+// attempt judges a line in another pass, without offers.
+func (e *engine) attempt(p pass, r *tool.Request, a tool.Access) judged {
+	e.pass, e.offering, e.facts = p, true, map[*shell.Command]*fact{}
+	defer func() { e.pass, e.offering = strict, false }()
+	return e.judgeText(r, a)
+}
+
+// runsOnly reports whether a request does nothing but run commands and read: only then it runs in the read-only sandbox.
+func runsOnly(r *tool.Request) bool {
+	return !slices.ContainsFunc(r.Access, func(a tool.Access) bool {
+		return a.Verb != tool.Execs && a.Verb != tool.Reads && a.Verb != tool.Nothing.Verb
+	})
+}
+
+// enforced asks once whether the sandbox enforces reads. The answer may take a while, which isn't the judgement's time.
+func (e *engine) enforced() bool {
+	if !e.knowsEnforced {
+		start := time.Now()
+		e.knowsEnforced, e.isEnforced = true, e.world.Enforced()
+		e.deadline = e.deadline.Add(time.Since(start))
+	}
+	return e.isEnforced
+}
+
+// heldTargets adds what a touch names literally. What a pattern stands for, and what is below a directory, the sandbox
+// hides where it must; rules that it doesn't know still apply to all of it.
+func (e *engine) heldTargets(out []target, t shell.Touch) []target {
+	literal := t.Path
+	if t.Glob {
+		literal = t.Path[:strings.LastIndexByte(t.Path[:strings.IndexAny(t.Path, "*?[")], '/')+1] + "."
+	}
+	at := e.at(literal)
+	out = append(out, target{resolvedPath: at, sure: !t.Glob})
+	if _, secret := names.Secret(t.Path); secret && t.Glob && !t.Names {
+		out = append(out, target{example: t.Path}) // *.pem asks for nothing else
+	}
+	if (t.Glob || t.Below) && at.path != "/" {
+		out = append(out, target{resolvedPath: at.allBelow(t.Names && !t.Links)})
+	}
+	return out
+}
+
+// unmasked are the rules on reading that the sandbox doesn't enforce by hiding files: those that ask, and those that
+// deny everything or something outside the workspace that a command may read.
+func (e *engine) unmasked() (deny, ask []*rule) {
+	readable := slices.Clone(e.world.system)
+	for _, name := range homeTools {
+		if e.world.home != "" {
+			readable = append(readable, e.world.home+"/"+name)
+		}
+	}
+	for _, u := range e.rules.deny {
+		if u.verb == reading && (!u.isPath || !u.path.known || slices.ContainsFunc(readable, func(dir string) bool { return u.path.reaches(components(dir)) != apart })) {
+			deny = append(deny, u)
+		}
+	}
+	for _, u := range e.rules.ask {
+		if u.verb == reading {
+			ask = append(ask, u)
+		}
+	}
+	return deny, ask
+}
+
+// homeTools are where homes keep toolchains and git's configuration, which the sandbox opens.
+var homeTools = strings.Fields("go .rustup .cargo .local .nvm .pyenv .rbenv .asdf .volta .bun .deno .sdkman .gitconfig .config/git bin")
+
+// otherPathRule is a rule that means paths a command may use without naming them, if there is one.
+func (e *engine) otherPathRule() (*rule, bool) {
+	if e.pass != held {
+		return e.pathRule()
+	}
+	deny, ask := e.unmasked()
+	if all := slices.Concat(deny, ask); len(all) > 0 {
+		return all[0], true
+	}
+	return nil, false
+}
+
+// kernelFiles are files of /proc about the machine, not about a process.
+var kernelFiles = strings.Fields("cpuinfo meminfo version loadavg uptime stat filesystems diskstats vmstat swaps partitions devices modules interrupts softirqs " +
+	"buddyinfo zoneinfo cgroups crypto misc version_signature")
+
+// ofKernel reports whether a path is such a file.
+func ofKernel(path string) bool {
+	name, ok := strings.CutPrefix(path, "/proc/")
+	return ok && (slices.Contains(kernelFiles, name) || strings.HasPrefix(name, "sys/") || strings.HasPrefix(name, "pressure/"))
+}
+
+// Hides reports whether an auto-approved command must not read a file of the workspace or of a system directory: one
+// that a deny rule on reading means, or a secret that git doesn't track and that no allow rule names. path is absolute
+// and resolved; tracked is called only for secrets. It is quick enough to be asked about every file of a large tree.
+func (p *Policy) Hides(path string, tracked func() bool) bool {
+	p.mu.RLock()
+	rules, remembered := p.rules, p.remembered
+	p.mu.RUnlock()
+	var room [32]string
+	var parts []string
+	for _, u := range rules.deny {
+		if u.verb != reading {
+			continue
+		}
+		if parts == nil {
+			parts = appendComponents(room[:0], path)
+		}
+		if !u.isPath {
+			return true
+		}
+		if r := u.path.reaches(parts); r == meant || r == above {
+			return true
+		}
+	}
+	if !mayBeSecret(path) {
+		return false
+	}
+	if _, secret := names.Secret(path); !secret || tracked != nil && tracked() {
+		return false
+	}
+	f := finding{class: otherRead, exact: true, path: path, parts: components(path)}
+	covers := func(u *rule) bool { return u.verb == reading && coversPath(u, &f) }
+	return !slices.ContainsFunc(rules.allow, covers) &&
+		!slices.ContainsFunc(remembered, func(m memory) bool { return m.origin == "" && covers(m.rule) })
+}
+
+// HidesSecretsOnly reports whether Hides hides no file but secrets by name: no deny rule on reading exists.
+func (p *Policy) HidesSecretsOnly() bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return !slices.ContainsFunc(p.rules.deny, func(u *rule) bool { return u.verb == reading })
+}
+
+// mayBeSecret reports whether a component of a path isn't an ordinary name.
+func mayBeSecret(path string) bool {
+	for from := 0; from < len(path); {
+		end := strings.IndexByte(path[from:], '/')
+		if end < 0 {
+			end = len(path) - from
+		}
+		if end > 0 && !names.Ordinary(path[from:from+end]) {
+			return true
+		}
+		from += end + 1
+	}
+	return false
+}
+
+// RulesVersion changes whenever Hides may answer differently: rules were set, or an approval was remembered.
+func (p *Policy) RulesVersion() uint64 { return p.version.Load() }

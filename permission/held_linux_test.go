@@ -1,0 +1,182 @@
+package permission_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+func mustRules(t *testing.T, allow, ask, deny []string) permission.Rules {
+	t.Helper()
+	rules, ignored, err := permission.ParseRules(allow, ask, deny)
+	if err != nil || len(ignored) > 0 {
+		t.Fatal(err, ignored)
+	}
+	return rules
+}
+
+// Verdicts with and without a sandbox that enforces reads, in a tree with a .env and a large node_modules.
+func TestEnforcedVerdicts(t *testing.T) {
+	dir := everydayTree(t, 3000)
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "notes.txt"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const allow, ask = tool.Allow, tool.Ask
+	for _, tt := range []struct {
+		enforced, alone tool.Verdict
+		lines           []string
+	}{
+		{allow, allow, []string{"ls -la", "cat README.md", "git log --oneline -5", "grep -rn foo src", "timeout 2 cat README.md", "cat < README.md", "jq . package.json", "case $x in a) ls;; esac"}},
+		{allow, ask, []string{
+			// Named by the issue.
+			"rg TODO", "rg --files", "grep -rn TODO . --exclude-dir=node_modules", "find . -name '*.go' | xargs wc -l", "wc -l $(git ls-files)", "wc -l $(git ls-files '*.go')", "N=$(wc -l < README.md); echo $N",
+			"VERSION=$(jq -r .version package.json) && echo $VERSION", "go list ./...", "go vet ./...", "go env", "go doc", "gofmt -l .", "python3 -c 'print(1)'", "npm ls", "pip list", "cat /proc/cpuinfo", "file docs/*",
+			"lsof -i :3000", "go list -json ./...", "node -p '1+1'",
+			// Words that expand at run time.
+			"cat $f", "f=src/index.ts; cat ${f%.ts}.go", "grep -rn \"$p\" .", "cat *", "cat .e*", "sed -n \"${a},${b}p\" README.md", "head -$n README.md",
+			"awk \"NR==$n\" README.md", "sort $x", "git show $sha", "git log -n$n", "git -C \"$d\" status", "find \"$d\" -name '*.go'", "find . -name \"$p\" -exec head -1 {} \\;", "tail -n \"$n\" README.md",
+			"while read -r a b; do echo $a; done < README.md", "for ((i=0;i<3;i++)); do echo $i; done", "[[ $x =~ ^a ]] && echo y", "[[ $x -gt 1 ]]", "((x > 1)) && echo y", "cd $d && ls", "a=(1 2); echo ${a[@]}",
+			"diff <(sort README.md) <(sort go.mod) | wc -l; cat $x", "bash -c 'wc -l $f'", "mapfile -t l < README.md; echo ${#l[@]}", "x=a; x+=b; echo $x", "FILE_COUNT=$(ls | wc -l); echo $FILE_COUNT", "python3 - $x <<'E'\nprint(1)\nE", "GOOS=windows go list ./...",
+			// Programs.
+			"python3 - <<'E'\nprint(1)\nE", "python3 -c 'import json,sys; print(json.load(sys.stdin))' < package.json", "python3 -m json.tool package.json", "python3 -m pip list", "perl -ne 'print if /x/' README.md", "perl -lane 'print $F[0]' README.md",
+			"ruby -e 'puts 1'", "node -e 'console.log(1)' x", "npm pkg get scripts", "npm config get registry", "pip show x", "pip3 freeze", "go mod graph", "go env -json", "gofmt -d cmd", "bat -p README.md", "less README.md", "top -bn1",
+			"shellcheck x.sh", "tokei .", "yq .a config/default.yaml", "cargo tree --offline", "cat /proc/meminfo", "cat /proc/sys/kernel/hostname", "node --check src/index.js", "xxd *", "tac *",
+		}},
+		{ask, ask, []string{
+			// Writes, runs and reaches.
+			"sed -i s/a/b/ README.md", "find . -delete", "sort -o x README.md", "git push", "git commit -m x", "git branch $x", "cat README.md > x", "cat README.md > $x", "cat $x >> y", "rg TODO | tee x", "gofmt -w .",
+			"go env -w A=b", "go build ./...", "go test ./...", "go vet -vettool=./x ./...", "go list -toolexec ./x ./...", "go mod tidy", "go list -u -m all", "npm install", "npm view x", "npm run build", "pip install x", "make -n", "ldd ./x", "curl x",
+			"$cmd", "$cmd README.md", "x=ls; y=$x; $y", "git $x", "git -c $x status", "npm $x", "go $x", "pip $x", "xargs $x", "xargs git", "xargs -I{} git {}", "find . -exec $x {} \\;", "find . -exec {} \\;", "ls | xargs sh", "eval $x", ". ./x", "sh x.sh", "bash $x",
+			"bash -c $x", "bash -c 'rm x'", "bash -c 'cat x > y'", "ls | xargs -I{} bash -c 'cat {}'", "PATH=. ls", "LD_PRELOAD=./x.so ls", "GIT_DIR=x git status", "f() { ls; }; f", "export A=b", "awk 'BEGIN { system(\"x\") }'",
+			"awk \"{ print > $x }\" README.md", "select x in a; do ls; done", "for PATH in .; do ls; done", "read PATH < README.md", "PATH=$x; ls", "BASH_ENV=$x; ls", "GIT_EXTERNAL_DIFF=$x; git diff", "IFS=$x; ls", "shopt -s expand_aliases", "cat <<< x > y", "go get x", "cargo tree", "top", "yq -i .a x.yaml", "perl -i -pe s/a/b/ README.md",
+			// Programs that aren't literal, or do more than read.
+			"python3 scripts/import.py", "python3 -m pytest", "python3 -c \"$x\"", "python3 -c \"print($x)\"", "python3 < scripts/import.py", "cat x | python3", "node src/index.js", "node -e \"$x\"", "perl x.pl", "python3 -m json.tool a.json b.json",
+			"python3 -c 'open(\"x\",\"w\")'", "python3 -c 'import subprocess'", "python3 -c 'import os; os.remove(\"x\")'", "node -e 'require(\"fs\").writeFileSync(\"x\",\"\")'", "node -e 'require(\"child_process\")'", "node -e 'fetch(\"x\")'",
+			"perl -e 'system(\"ls\")'", "perl -e 'unlink \"x\"'", "ruby -e 'File.write(\"x\", 1)'", "php -r 'touch(\"x\");'", "find . -name x | xargs python3 -c",
+			// Literal names of secrets, and of files elsewhere.
+			"cat .env", "cat < .env", "timeout 2 cat < .env", "grep KEY $x .env", "rg KEY .env $x", "rg -g .env KEY $x", "cat *.pem", "git show HEAD:.env $x", "git log -p -- '*.pem'", "git log -L1,3:.env $x", "for f in .env; do cat $x < $f; done", "python3 -c 'print(open(\".env\").read())'", "python3 - <<'E'\nopen('.env')\nE",
+			"node -p 'require(\"fs\").readFileSync(\".env\")'", "for f in .env; do cat $f; done", "perl -ne print .env", "cat OTHER/notes.txt", "cat $x OTHER/notes.txt", "cat OTHER/*", "cd OTHER && ls $x", "rg x OTHER", "go list OTHER/...",
+			"python3 -c 'print(open(\"OTHER/notes.txt\").read())'", "ls ~", "cat ~/.ssh/id_rsa $x", "cat /proc/1/environ", "cat /proc/self/environ", "cat /proc/kcore", "ls OTHER/*",
+		}},
+	} {
+		for _, line := range tt.lines {
+			line = strings.ReplaceAll(line, "OTHER", other)
+			if d, why := judgeEveryday(dir, line, permission.Rules{}, yes); d.Verdict != tt.enforced {
+				t.Errorf("enforced: %s: %v, want %v\n\t%s", line, d.Verdict, tt.enforced, strings.Join(why, "\n\t"))
+			}
+			for _, no := range []func() bool{nil, func() bool { return false }} {
+				if d, why := judgeEveryday(dir, line, permission.Rules{}, no); d.Verdict != tt.alone {
+					t.Errorf("not enforced: %s: %v, want %v\n\t%s", line, d.Verdict, tt.alone, strings.Join(why, "\n\t"))
+				}
+			}
+		}
+	}
+}
+
+// Whether reads are enforced is asked at most once, and only where that decides.
+func TestEnforcedIsAskedOnce(t *testing.T) {
+	dir := everydayTree(t, 0)
+	for line, want := range map[string]int{
+		"ls": 0, "cat README.md | head": 0, "git status": 0, "make": 0, "cat .env": 0, "rm x": 0, "cat $f > x": 0, "python3 x.py": 0,
+		"rg TODO": 1, "cat $f": 1, "python3 -c 'print(1)'; rg x; cat $f": 1,
+	} {
+		calls := 0
+		d, why := judgeEveryday(dir, line, permission.Rules{}, func() bool { calls++; return true })
+		if calls != want {
+			t.Errorf("%s: asked %d times, want %d", line, calls, want)
+		}
+		if relies := strings.Contains(why[0], "relying on the sandbox"); relies != (want == 1) {
+			t.Errorf("%s: %s", line, why[0])
+		}
+		if want == 1 && (d.Verdict != tool.Allow || len(d.Grant) != 1) {
+			t.Errorf("%s: %v, granted %v", line, d.Verdict, d.Grant)
+		}
+	}
+}
+
+// In yolo mode and where a rule allows a command, it isn't confined to reading because the sandbox could do it.
+func TestEnforcedConfinesNothingAllowed(t *testing.T) {
+	dir := everydayTree(t, 0)
+	d, _ := judgeEveryday(dir, "python3 -c 'print(1)'", mustRules(t, []string{"Shell(python3:*)"}, nil, nil), yes)
+	if d.Verdict != tool.Allow || d.Grant != nil {
+		t.Errorf("%v, granted %v", d.Verdict, d.Grant)
+	}
+	// Half of it would run in the sandbox, the other half not: all of it asks.
+	if d, _ := judgeEveryday(dir, "python3 -c 'print(1)'; make", mustRules(t, []string{"Shell(make)"}, nil, nil), yes); d.Verdict != tool.Ask {
+		t.Errorf("with a command that a rule allows: %v", d.Verdict)
+	}
+	w := enforcedWorld()
+	if d := permission.New(w, permission.Yolo).Judge(commandRequest("python3 -c 'print(1)'")); d.Grant != nil {
+		t.Errorf("yolo: granted %v", d.Grant)
+	}
+	r := commandRequest("python3 -c 'print(1)'")
+	r.Access = append(r.Access, writes(root+"/x"))
+	if d := permission.New(w, permission.AutoEdit).Judge(r); d.Verdict != tool.Ask {
+		t.Errorf("with a write beside it: %v", d.Verdict)
+	}
+}
+
+// Rules on reading, where the sandbox hides what deny rules mean.
+func TestEnforcedPathRules(t *testing.T) {
+	dir := everydayTree(t, 0)
+	const allow, ask, deny = tool.Allow, tool.Ask, tool.Deny
+	for _, tt := range []struct {
+		list, rule, line string
+		want             tool.Verdict
+	}{
+		{"deny", "Read(/data/**)", "cat $f", allow}, {"deny", "Read(/data/**)", "rg x", allow}, {"deny", "Read(/data/**)", "cat */*.csv", allow}, {"deny", "Read(/data/**)", "go list ./...", allow},
+		{"deny", "Read(/data/**)", "git show $x", deny}, {"deny", "Read(/data/**)", "git status $x", allow}, {"deny", "Read(/data/**)", "cat data/users.csv", deny}, {"deny", "Read(/data/**)", "cat $f data/users.csv", deny}, {"deny", "Read(/data/**)", "cat data/* $f", deny},
+		{"deny", "Read(/data/**)", "python3 -c 'open(\"data/users.csv\")'", deny}, {"deny", "Read(**/*.csv)", "wc -l $(git ls-files)", allow},
+		{"deny", "Read", "cat $f", ask}, {"deny", "Read(//etc/hosts)", "cat $f", ask}, {"deny", "Read(//**/x)", "cat $f", ask}, {"deny", "Read(~/.ssh/**)", "cat $f", allow}, {"deny", "Read(~/**)", "cat $f", ask},
+		{"deny", "Edit(/data/**)", "cat $f", allow}, {"deny", "Shell(cat:*)", "cat $f", deny}, {"deny", "Shell(rm:*)", "cat $f", allow},
+		{"ask", "Read(/data/**)", "cat $f", ask}, {"ask", "Read(/data/**)", "rg x", ask}, {"ask", "Read(/data/**)", "cat README.md", allow}, {"ask", "Read(/data/**)", "cat data/users.csv", ask}, {"ask", "Edit(/data/**)", "cat $f", allow},
+		{"ask", "Shell(cat:*)", "cat $f", ask},
+	} {
+		var lists [2][]string
+		lists[slices.Index([]string{"ask", "deny"}, tt.list)] = []string{tt.rule}
+		if d, why := judgeEveryday(dir, tt.line, mustRules(t, nil, lists[0], lists[1]), yes); d.Verdict != tt.want {
+			t.Errorf("%s %s: %s: %v, want %v\n\t%s", tt.list, tt.rule, tt.line, d.Verdict, tt.want, strings.Join(why, "\n\t"))
+		}
+	}
+}
+
+// What rules allow to be read, and what only the mode allows, the sandbox must open.
+func TestGrantNamesPaths(t *testing.T) {
+	dir := everydayTree(t, 0)
+	other := t.TempDir()
+	notes, env := filepath.Join(other, "notes.txt"), filepath.Join(dir, ".env")
+	if err := os.WriteFile(notes, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		rule, line string
+		want       []string
+	}{
+		{"Read(/" + other + "/**)", "cat README.md", nil}, {"Read(/" + other + "/**)", "cat " + notes, []string{notes}}, {"Read(/" + other + "/**)", "grep -r x " + other, []string{other, other + "/"}},
+		{"Read(/" + other + "/**)", "cat $f " + notes, []string{notes}}, {"Read(/.env)", "cat .env", []string{env}}, {"Shell(cat " + notes + ")", "cat " + notes, []string{notes}}, {"Shell(x)", "cat /proc/cpuinfo /etc/hosts $f", []string{"/proc/cpuinfo"}},
+	} {
+		d, why := judgeEveryday(dir, tt.line, mustRules(t, []string{tt.rule}, nil, nil), yes)
+		want := []tool.Access{reads("*")}
+		for _, p := range tt.want {
+			want = append(want, reads(p))
+		}
+		if d.Verdict != tool.Allow || !slices.Equal(d.Grant, want) {
+			t.Errorf("%s: %s: %v, granted %v, want %v\n\t%s", tt.rule, tt.line, d.Verdict, d.Grant, want, strings.Join(why, "\n\t"))
+		}
+	}
+	w := enforcedWorld()
+	for line, want := range map[string][]tool.Access{
+		"cat /home/me/notes.txt": {reads("*"), reads("/home/me/notes.txt")}, "cat .env": {reads("*"), reads(root + "/.env")}, "cat README.md": {reads("*")},
+		"cat /home/me/.adze/spill/s1/call_1.txt": {reads("*"), reads("/home/me/.adze/spill/s1/call_1.txt")},
+	} {
+		if d := permission.New(w, permission.Yolo).Judge(commandRequest(line)); !slices.Equal(d.Grant, want) {
+			t.Errorf("yolo: %s: granted %v, want %v", line, d.Grant, want)
+		}
+	}
+}

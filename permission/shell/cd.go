@@ -1,0 +1,86 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// moved is where the shell stands after a command.
+func (r *reader) moved(c *Command) outcome {
+	name := c.base()
+	switch {
+	case len(c.Words) == 0:
+		if slices.ContainsFunc(c.Prefix, func(a Assign) bool { return moving(a.Name) }) {
+			return outcome{}
+		}
+		return outcome{r.dirs, r.dirs}
+	case name == "set" && setsPlainly(c.Words[1:]):
+		return outcome{r.dirs, r.dirs}
+	case c.Words[0].Kind != Literal || slices.Contains(changesShellState, name):
+		if name == "command" && (queries(c) || commandRuns(c)) {
+			return outcome{r.dirs, r.dirs} // command -v, command ls
+		}
+		return outcome{}
+	case name != "cd":
+		return outcome{r.dirs, r.dirs}
+	}
+	if len(c.cases) > 0 && c.fed == nil {
+		o := outcome{[]string{}, r.dirs}
+		for _, words := range c.cases {
+			o.ok = union(o.ok, r.moved(&Command{Words: words}).ok)
+		}
+		return o
+	}
+	to, ok := cdTarget(c)
+	if !ok || r.dirs == nil {
+		return outcome{nil, r.dirs}
+	}
+	if to == "" {
+		if r.options.Home == "" {
+			return outcome{nil, r.dirs}
+		}
+		to = r.options.Home
+	}
+	var next []string
+	named := func(c string) bool { return c != "" && c != "." && c != ".." }
+	up := !slices.ContainsFunc(strings.Split(to, "/"), named) // what is above is there
+	for _, d := range r.dirs {
+		full := to
+		if !path.IsAbs(to) {
+			full = d + "/" + to
+		}
+		// cd goes by the names it went through; where that leads nowhere, it goes through the links.
+		next = append(next, path.Clean(full))
+		if strings.Contains(full+"/", "/../") && !(up && path.Clean(d) == d) {
+			next = append(next, full)
+		}
+	}
+	return outcome{union([]string{}, next), r.dirs}
+}
+
+// commandRuns reports whether command runs something that does not move the shell.
+func commandRuns(c *Command) bool {
+	rest, unsure := skipOptions(c, wrappers["command"])
+	return !unsure && len(rest) > 0 && rest[0].Kind == Literal && rest[0].Text != "cd" && !slices.Contains(changesShellState, rest[0].Text)
+}
+
+// moving reports whether a variable says where cd and ~ lead.
+func moving(name string) bool {
+	return name == "HOME" || name == "CDPATH" || name == "PWD" || name == "OLDPWD"
+}
+
+// cdTarget is where a cd leads; "" is the home.
+func cdTarget(c *Command) (to string, ok bool) {
+	words := c.Words[1:]
+	if len(words) > 0 && words[0].Kind == Literal && (words[0].Text == "--" || words[0].Text == "-L") {
+		words = words[1:]
+	}
+	switch {
+	case len(words) == 0:
+		return "", true
+	case len(words) > 1 || words[0].Kind != Literal || strings.HasPrefix(words[0].Text, "-") || words[0].Text == "":
+		return "", false
+	}
+	return words[0].Text, true
+}

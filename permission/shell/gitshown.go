@@ -1,0 +1,60 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// Subcommands of git that print what is in files, those that do so with a flag, and flags with which they don't.
+var (
+	gitPrints      = strings.Fields("show diff diff-tree diff-index diff-files format-patch fast-export range-diff")
+	gitMayPrint    = strings.Fields("log whatchanged reflog stash rev-list")
+	gitPatchFlags  = strings.Fields("-p -u -c -W --patch --cc --dd --binary --function-context --patch-with-stat --patch-with-raw --check --remerge-diff")
+	gitWithoutText = strings.Fields("-s --no-patch --stat --name-only --name-status --numstat --shortstat --summary --raw --quiet --dirstat --compact-summary")
+)
+
+// gitShown are the paths of which git prints what is in the files, in whatever commit: those behind --, or all. A
+// pathspec with magic may leave some out.
+func (c *Command) gitShown() (ts []Touch) {
+	words, from := c.Words[1:], ""
+	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
+		if words[0].Text == "-C" && len(words) > 1 {
+			if from += words[1].Text + "/"; strings.HasPrefix(words[1].Text, "/") {
+				from = words[1].Text + "/"
+			}
+		}
+		if slices.Contains(gitValued, words[0].Text) && len(words) > 1 {
+			words = words[1:]
+		}
+		words = words[1:]
+	}
+	if len(words) == 0 || words[0].Text == "stash" && (len(words) < 2 || words[1].Text != "show") {
+		return nil
+	}
+	flag := func(names []string) bool {
+		return slices.ContainsFunc(words[1:], func(w Word) bool {
+			name, _, _ := strings.Cut(w.Text, "=")
+			return slices.Contains(names, name)
+		})
+	}
+	patch := flag(gitPatchFlags) || slices.ContainsFunc(words[1:], func(w Word) bool {
+		return strings.HasPrefix(w.Text, "-U") || strings.HasPrefix(w.Text, "--unified") || cluster(w.Text) && strings.ContainsAny(w.Text, "pu")
+	})
+	if !(slices.Contains(gitMayPrint, words[0].Text) && patch || slices.Contains(gitPrints, words[0].Text) && (patch || !flag(gitWithoutText))) {
+		return nil
+	}
+	behind := slices.IndexFunc(words, func(w Word) bool { return w.Text == "--" })
+	if behind < 0 || behind == len(words)-1 {
+		if words[0].Text == "show" && !slices.ContainsFunc(words[1:], func(w Word) bool { return strings.IndexByte(w.Text, ':') <= 0 }) && len(words) > 1 {
+			return nil // HEAD:file, which is judged by its name
+		}
+		return []Touch{{Path: from + ".", Index: true, Sure: true, Top: true}}
+	}
+	if slices.ContainsFunc(words[behind:], func(w Word) bool { return strings.HasPrefix(w.Text, ":") || strings.ContainsAny(w.Text, `*?[\`) }) {
+		return []Touch{{Path: from + ".", Index: true, Sure: true, Top: true, Vague: true}}
+	}
+	for _, w := range words[behind+1:] {
+		ts = append(ts, Touch{Path: from + w.Text, Index: true, Sure: true})
+	}
+	return ts
+}

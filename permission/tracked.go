@@ -1,0 +1,50 @@
+package permission
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/permission/shell"
+)
+
+// indexTargets adds the files in git's index at or below a path that a deny or ask rule on reading is about: git log -p
+// prints what is in them. Other files are none of a rule's business, and what was deleted since isn't seen.
+func (e *engine) indexTargets(out []target, t shell.Touch) []target {
+	rules := slices.DeleteFunc(slices.Concat(e.rules.deny, e.rules.ask), func(u *rule) bool { return u.verb != reading })
+	if len(rules) == 0 {
+		return out
+	}
+	if e.disk == nil {
+		return append(out, target{resolvedPath: anywhere()})
+	}
+	top := e.at(t.Path).path
+	meets := func(path string, least reach) bool {
+		parts := components(path)
+		return slices.ContainsFunc(rules, func(u *rule) bool { return u.whole || !u.isPath || !u.path.known || u.path.reaches(parts) >= least })
+	}
+	named := func(name string) bool { // by the last component of a rule, which settles most
+		return slices.ContainsFunc(rules, func(u *rule) bool {
+			n := len(u.path.at)
+			return n == 0 || u.path.below || u.path.at[n-1] == "**" || matchComponent(u.path.at[n-1], name)
+		})
+	}
+	dir, some, all := "", false, false // the folder of the file before: most are in one that no rule is about
+	known := e.disk.Tracked(t.Path, func(path string) bool {
+		cut := strings.LastIndexByte(path, filepath.Separator)
+		if own := path[:cut]; own != dir {
+			dir, some, all = own, meets(own, inside), meets(own, meant)
+		}
+		if some && (t.Top || within(path, top)) && (all || named(path[cut+1:]) && meets(path, meant)) {
+			out = append(out, target{resolvedPath: e.at(path), sure: true})
+		}
+		return len(out) < mostTracked && !e.step()
+	})
+	if !known {
+		return append(out, target{resolvedPath: anywhere()})
+	}
+	return out
+}
+
+// mostTracked is how many files are held against the rules one by one: one denied file is enough.
+const mostTracked = 256
