@@ -121,7 +121,7 @@ func TestAimockConversation(t *testing.T) {
 				calls = append(calls, mockCall(t, "read_file", object{"absolute_path": path}))
 			}
 			m := aimock(t, api,
-				fixture(object{"hasToolResult": false}, object{"reasoning": "Two files.", "content": "I read both. ", "toolCalls": calls}, nil),
+				fixture(object{"answered": false}, object{"reasoning": "Two files.", "content": "I read both. ", "toolCalls": calls}, nil),
 				fixture(object{"toolResultContains": "the second file ü"}, object{"content": "Both are read."}, nil))
 			stdout, stderr, err := m.ask(p, p.dir, "Read them.")
 			if err != nil || !strings.Contains(stdout, "Both are read.") || fmt.Sprint(m.statuses()) != "[200 200]" {
@@ -161,7 +161,8 @@ func TestAimockFaults(t *testing.T) {
 	}
 }
 
-// The connection breaks at different places of an answer with a text and a call. The call runs once.
+// The connection breaks at different places of an answer with a text and a call. The call runs once. The latency lets aimock
+// send what comes before the break.
 func TestAimockCuts(t *testing.T) {
 	for _, api := range modelAPIs {
 		t.Run(api.name, func(t *testing.T) {
@@ -169,14 +170,14 @@ func TestAimockCuts(t *testing.T) {
 			answer := object{"content": "I append a line.", "toolCalls": []object{mockCall(t, "run_shell_command", object{"command": "echo line >> log", "is_background": false})}}
 			var fixtures []object
 			var cuts []int
-			for n := 2; n <= 20; n += 2 {
+			for n := 2; n <= 26; n += 2 {
 				cuts = append(cuts, n)
-				match := object{"userMessage": fmt.Sprintf("cut %d.", n), "hasToolResult": false, "sequenceIndex": 0}
-				fixtures = append(fixtures, fixture(match, answer, object{"truncateAfterChunks": n, "chunkSize": 8}))
+				match := object{"userMessage": fmt.Sprintf("cut %d.", n), "answered": false, "sequenceIndex": 0}
+				fixtures = append(fixtures, fixture(match, answer, object{"truncateAfterChunks": n, "chunkSize": 8, "latency": 20}))
 			}
 			m := aimock(t, api, append(fixtures,
-				fixture(object{"hasToolResult": false}, answer, nil),
-				fixture(object{"hasToolResult": true}, object{"content": "Done."}, nil))...)
+				fixture(object{"answered": false}, answer, nil),
+				fixture(object{"answered": true}, object{"content": "Done."}, nil))...)
 			for _, n := range cuts {
 				dir := t.TempDir()
 				stdout, stderr, err := m.ask(p, dir, fmt.Sprintf("cut %d.", n))
