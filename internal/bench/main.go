@@ -54,6 +54,9 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 	fmt.Fprintf(t, "adze version, CPU\t%v\tunder 5 ms\n", cpu.Round(10*time.Microsecond))
 	fmt.Fprintf(t, "adze version, wall\t%v\tunder 10 ms\n", wall.Round(10*time.Microsecond))
 	fmt.Fprintf(t, "adze version, memory\t%.1f MB\tunder 30 MB\n", float64(memory)/1e6)
+	if err := printTurns(t, binary); err != nil {
+		return err
+	}
 	fmt.Fprintf(t, "slowest package init\t%s\tunder 1 ms\n", slowestInit(binary))
 	fmt.Fprintf(t, "a call through the core\t%v\tunder 50 µs\n", callOverhead())
 	fmt.Fprintf(t, "heap after 1,000 results of 1 MB\t%.1f MB\tunder 64 MB\n", float64(heapAfterLongResults())/1e6)
