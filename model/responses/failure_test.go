@@ -3,10 +3,12 @@ package responses_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/adze-dev/adze/model"
@@ -52,6 +54,7 @@ func TestFailures(t *testing.T) {
 		"a bad prompt in an event":  {[]answer{{Error: "invalid_prompt"}}, "", model.ErrRejected, "invalid_prompt"},
 		"a bad image in an event":   {[]answer{{Error: "image_too_small"}}, "", model.ErrRejected, "image_too_small"},
 		"reasoning, then an error":  {[]answer{{Encrypted: "gA", Error: "server_error"}, ok}, "", "", "text a"},
+		"a call, then cut":          {[]answer{{Raw: frames(`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"c","name":"f"}}`, `{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{}"}`)}, ok}, "", "", "text a"},
 		"reasoning, then cut":       {[]answer{{Encrypted: "gA", Text: "a", Faults: faults{Cut: 1400}}, ok}, "", "", "text a"},
 		"nothing at all":            {[]answer{{Raw: " \n"}, ok}, "", "", "text a"},
 		"an empty stream":           {[]answer{{Raw: ": hi\n\n"}, ok}, "", "", "text a"},
@@ -170,8 +173,53 @@ func TestWrongKey(t *testing.T) {
 	}
 }
 
-// A server that goes silent is given up after the time set for it. Without a setting it may be silent for five minutes,
-// because nothing comes while a model thinks.
+// slowBody is a stream with a pause before its end.
+type slowBody struct {
+	io.Reader
+	pause time.Duration
+	rest  io.Reader
+	err   func() error // of the request's context
+}
+
+func (b *slowBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err == io.EOF && b.rest != nil {
+		time.Sleep(b.pause)
+		b.Reader, b.rest = b.rest, nil
+		if err := b.err(); err != nil {
+			return 0, err
+		}
+		return b.Reader.Read(p)
+	}
+	return n, err
+}
+
+func (b *slowBody) Close() error { return nil }
+
+// RoundTrip makes it the answer to a request.
+func (b *slowBody) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.err = r.Context().Err
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: b, Request: r}, nil
+}
+
+// Nothing comes while a model thinks, so a server may be silent for minutes.
+func TestSilenceWhileThinking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := &slowBody{
+			Reader: strings.NewReader(frames(`{"type":"response.created"}`)), pause: 299 * time.Second,
+			rest: strings.NewReader(frames(`{"type":"response.output_text.delta","output_index":0,"delta":"a"}`, completed)),
+		}
+		m, err := responses.Open(t.Context(), responses.Options{Model: "m", Client: &http.Client{Transport: body}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := play(t.Context(), m, request("hi")); err != nil || got != "text a\nend stop" {
+			t.Errorf("%v: %s", err, got)
+		}
+	})
+}
+
+// A server that goes silent is given up after the time set for it.
 func TestSilence(t *testing.T) {
 	quit := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

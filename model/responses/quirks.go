@@ -51,7 +51,6 @@ func (m *Model) learn(f *api.Failure, messages []model.Message) bool {
 		m.quirks.noStream = true
 	case has("prompt_cache_key"):
 		m.quirks.noCacheKey = true
-	case has("effort"): // the user's choice, and for the user to change
 	case has("reasoning.summary") || has("reasoning summar") || has("'reasoning'"):
 		m.quirks.noSummary = true
 	case f.Param == "store" || has("'store'"):
