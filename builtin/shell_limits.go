@@ -118,7 +118,7 @@ func (l *limiter) spec(d tool.Decision) (*sandbox.Spec, error) {
 	case !ok && l.promised.Load():
 		return nil, fmt.Errorf("the list of files to hide isn't current (%s). Run the command again", l.finder.Problem())
 	case !ok:
-		return nil, nil
+		hide = nil // the verdict didn't rely on it; what is outside the workspace stays out of reach
 	}
 	limits := *l.limits
 	limits.Hide = hide

@@ -73,6 +73,9 @@ func (e *engine) heldTargets(out []target, t shell.Touch) []target {
 	if _, secret := names.Secret(t.Path); secret && t.Glob && !t.Names {
 		out = append(out, target{example: t.Path}) // *.pem asks for nothing else
 	}
+	if secret, ok := names.MaySecretBelow(t.Path); ok && t.Glob && (t.Spec || t.Tracked) && !t.Names {
+		out = append(out, target{example: secret}) // git's objects aren't hidden
+	}
 	if (t.Glob || t.Below) && at.path != "/" {
 		out = append(out, target{resolvedPath: at.allBelow(t.Names && !t.Links)})
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/adze-dev/adze/model/anthropic/anthropictest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/model/responses/responsestest"
 )
@@ -39,6 +40,11 @@ func bareAPIs() []bareAPI {
 		{"openai-responses", "OPENAI_API_KEY", "OPENAI_BASE_URL", func(file string) *openaitest.Server {
 			return responsestest.New(responsestest.Script{Key: benchKey, Repeat: true, Answers: []responsestest.Answer{
 				{Calls: []responsestest.Call{{ID: "c", Name: "read_file", Args: args(file)}}}, {Text: "done"},
+			}})
+		}},
+		{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", func(file string) *openaitest.Server {
+			return anthropictest.New(anthropictest.Script{Key: benchKey, Repeat: true, Answers: []anthropictest.Answer{
+				{Calls: []anthropictest.Call{{ID: "c", Name: "read_file", Args: args(file)}}}, {Text: "done"},
 			}})
 		}},
 	}

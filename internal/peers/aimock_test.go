@@ -24,6 +24,7 @@ type modelAPI struct {
 var modelAPIs = []modelAPI{
 	{"openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1", "gpt-5.5"},
 	{"openai-responses", "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1", "gpt-5.5"},
+	{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "", "claude-opus-4-7"},
 }
 
 // mock is a server of aimock.

@@ -27,7 +27,7 @@ func attempts() map[string]func() error {
 	create := func(path string) func() error {
 		return func() error { return os.WriteFile(path, []byte("x"), 0o600) }
 	}
-	return map[string]func() error{
+	all := map[string]func() error{
 		"read outside":             func() error { _, err := os.ReadFile(out + "/file"); return err },
 		"write inside":             create(in + "/new"),
 		"write in a deep folder":   func() error { return errors.Join(os.MkdirAll(in+"/a/b", 0o700), create(in+"/a/b/c")()) },
@@ -78,6 +78,8 @@ func attempts() map[string]func() error {
 		"device node":              func() error { return unix.Mknod(in+"/node", unix.S_IFCHR|0o600, int(unix.Mkdev(1, 3))) },
 		"fork and exec":            func() error { return exec.Command("/bin/sh", "-c", "exit 0").Run() },
 	}
+	maps.Copy(all, sideAttempts(out, sleeper))
+	return all
 }
 
 func appendTo(path string) error {

@@ -58,6 +58,9 @@ func startBare(s spec, l *ledger) (tree, *os.File, *entry, error) {
 		defer f.Close()
 		files = append(files, f)
 	}
+	if box != nil {
+		closeInherited()
+	}
 	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: s.dir, Env: s.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {
 		r.Close()

@@ -92,7 +92,7 @@ func TestSuspect(t *testing.T) {
 		mode sandbox.Mode
 		want string
 	}{
-		{"echo x > x", sandbox.ReadOnly, "permission denied"},
+		{"echo x > x", sandbox.ReadOnly, "read-only file system"},
 		{"chmod 700 .", sandbox.ReadOnly, "a file's mode"},
 		{"exec 3<>/dev/tcp/127.0.0.1/1", sandbox.ReadOnly, "the network"},
 		{"touch /usr/x", sandbox.Workspace, "read-only file system"},

@@ -21,7 +21,9 @@
 // and when this program dies, however it dies, the keeper's control socket
 // closes and it ends everything. Processes a command leaves running in the
 // background (`server &`) stay under their keeper until Close. A ledger in
-// Options.State lets the next start end what even that could not, see Reap.
+// Options.State lets the next start end what even that could not, see Reap. What
+// outlives a keeper that was killed is found by a marker in its environment and
+// by a resource limit, which stays if the environment is cleared.
 //
 //	this program ─┬─ keeper ─── bash ─── ...
 //	              ├─ keeper ─── server (left by a command that has returned)

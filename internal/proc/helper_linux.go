@@ -69,12 +69,7 @@ func keep(what kind) int {
 	// The command is killed when the thread that started it dies, so that
 	// thread must be the one that lives to the end.
 	runtime.LockOSThread()
-	// Nothing but its three streams reaches the command, not even what whoever
-	// started the program left open.
-	if unix.CloseRange(ctlFD, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) != nil { // before Linux 5.11
-		unix.CloseOnExec(ctlFD)
-		unix.CloseOnExec(outFD)
-	}
+	closeInherited()
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 1
 	}
@@ -127,6 +122,7 @@ func keep(what kind) int {
 func launch(s *spec, box *sandbox.Box) (pid int, err error) {
 	files := []uintptr{0, outFD, outFD}
 	argv, env := s.argv, s.env
+	brand(0, markerOf(env))
 	if s.script != "" {
 		fd, err := scriptFile(s.script)
 		if err != nil {
@@ -148,7 +144,7 @@ func launch(s *spec, box *sandbox.Box) (pid int, err error) {
 			defer f.Close()
 			files = append(files, f.Fd())
 		}
-		if err = box.Enter(); err != nil {
+		if err = box.Enter(s.dir); err != nil {
 			return 0, &boxError{why: err.Error()}
 		}
 		env = box.Environ(env)

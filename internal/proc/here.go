@@ -94,10 +94,30 @@ func passOn(told <-chan os.Signal, p *os.Process) (stop func()) {
 	}
 }
 
+// streams are the command's: this program's own. A sandboxed command gets no
+// directory among them, since what is below it can be opened by a path that no
+// mount of the sandbox covers.
+func streams(s *spec) (files []*os.File, done func()) {
+	files = []*os.File{os.Stdin, os.Stdout, os.Stderr}
+	var null *os.File
+	for i, f := range files {
+		if st, err := f.Stat(); s.made == nil || err != nil || !st.IsDir() {
+			continue
+		}
+		if null == nil {
+			null, _ = os.OpenFile(os.DevNull, os.O_RDWR, 0) // if that fails the stream is closed
+		}
+		files[i] = null
+	}
+	return files, func() { null.Close() } // of no file it does nothing
+}
+
 // startPlain starts the command itself, or the program that boxes it.
 func startPlain(s *spec) (*os.Process, error) {
+	closeInherited()
 	argv, env := s.argv, s.env
-	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
+	files, done := streams(s)
+	defer done()
 	if s.made != nil {
 		var more []*os.File
 		var err error

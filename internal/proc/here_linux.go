@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -43,7 +44,9 @@ func startHere(h Helper, s *spec) (*os.Process, error) {
 	if what := kindOf(s.plan); what != plain {
 		attr = what.apart().Attr()
 	}
-	p, err := os.StartProcess(h.path, []string{"adze-box", boxArg}, &os.ProcAttr{Env: helperEnv(), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr, r}, Sys: attr})
+	files, done := streams(s)
+	defer done()
+	p, err := os.StartProcess(h.path, []string{"adze-box", boxArg}, &os.ProcAttr{Env: helperEnv(), Files: append(files, r), Sys: attr})
 	if err == nil {
 		_, err = w.Write(s.encode())
 		if err != nil {
@@ -53,6 +56,21 @@ func startHere(h Helper, s *spec) (*os.Process, error) {
 	}
 	w.Close()
 	return p, err
+}
+
+// closeInherited keeps from what this process starts all descriptors but its
+// three streams, those too that whoever started the program left open.
+func closeInherited() {
+	const first = 3
+	if unix.CloseRange(first, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	entries, _ := os.ReadDir("/proc/self/fd") // before Linux 5.11
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= first {
+			unix.CloseOnExec(fd)
+		}
+	}
 }
 
 // become is that process. It returns only if it fails, with an exit code as of
@@ -71,14 +89,14 @@ func become() int {
 	if err != nil || box == nil {
 		return fail(fmt.Errorf("the command was not received: %w", err))
 	}
-	unix.CloseRange(boxFD, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
+	closeInherited()
 	what := kindOf(box.Plan())
 	if what != plain {
 		if err := what.apart().Enter(); err != nil {
 			return fail(err)
 		}
 	}
-	if err := box.Enter(); err != nil {
+	if err := box.Enter(s.dir); err != nil {
 		return fail(err)
 	}
 	// After the box, so that the folder is the one seen from inside.

@@ -25,7 +25,7 @@ func TestHere(t *testing.T) {
 		numbers bool // of its own: the signal is seen by the first process there
 	}{
 		{sandbox.Off, 0, "typed\n0", true, false},
-		{sandbox.ReadOnly, 0, "typed\n1 /", false, false},
+		{sandbox.ReadOnly, 0, "typed\n1 /", false, true},
 		{sandbox.Workspace, 0, "typed\n1", true, true},
 		{sandbox.Workspace, sandbox.PIDs, "typed\n1", true, false},
 		{sandbox.Workspace, sandbox.Namespaces, "typed\n1", true, false},

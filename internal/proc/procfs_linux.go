@@ -127,7 +127,7 @@ func descendantsByScan(root int) []target {
 }
 
 // marked lists the processes that were started with a marker in their
-// environment, or are in a session.
+// environment or were branded with it, or are in a session.
 func marked(marker string, session int) []target {
 	want := []byte(markerVar + "=" + marker + "\x00")
 	self := os.Getpid()
@@ -145,7 +145,7 @@ func marked(marker string, session int) []target {
 			continue
 		}
 		env, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-		if bytes.HasPrefix(env, want) || bytes.Contains(env, append([]byte{0}, want...)) {
+		if bytes.HasPrefix(env, want) || bytes.Contains(env, append([]byte{0}, want...)) || branded(pid, marker) {
 			found = append(found, s.target)
 		}
 	}

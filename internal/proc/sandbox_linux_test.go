@@ -40,61 +40,93 @@ var columns = []struct {
 	{name: "read-only by bubblewrap", mode: sandbox.ReadOnly, wrapped: true},
 	{name: "workspace by bubblewrap", mode: sandbox.Workspace, wrapped: true},
 	{name: "workspace+network by bubblewrap", mode: sandbox.WorkspaceNetwork, wrapped: true},
+	{name: "read-only by Landlock and seccomp", mode: sandbox.ReadOnly, without: sandbox.Namespaces},
+	{name: "workspace by bubblewrap without Landlock", mode: sandbox.Workspace, without: sandbox.Landlock, wrapped: true},
 }
 
 // rows say of every attempt in which column it succeeds. "." is where what
 // would refuse it was left out of the box, and a note says so.
 var rows = map[string]string{
-	//                          off, read-only, workspace, +network, by namespaces, by Landlock, without Landlock, unix sockets, without Landlock and pids, bubblewrap ×3
-	"read outside":             "+ + + + + + + + + + + +",
-	"write to /dev/null":       "+ + + + + + + + + + + +",
-	"write to temp":            "+ + + + + + + + + + + +",
-	"fork and exec":            "+ + + + + + + + + + + +",
-	"signal to a child":        "+ + + + + + + + + + + +",
-	"socket pair":              "+ + + + + + + + + + + +",
-	"write inside":             "+ - + + - + + + + - + +",
-	"write in a deep folder":   "+ - + + - + + + + - + +",
-	"chmod inside":             "+ - + + - + + + + - + +",
-	"git object":               "+ - + + - + + + + - + +",
-	"write outside":            "+ - - - - - - - - - - -",
-	"append outside":           "+ - - - - - - - - - - -",
-	"truncate outside":         "+ - - - - - - - - - - -",
-	"remove outside":           "+ - - - - - - - - - - -",
-	"folder outside":           "+ - - - - - - - - - - -",
-	"move from outside":        "+ - - - - - - - - - - -",
-	"link escape":              "+ - - - - - - - - - - -",
-	"hard-link escape":         "+ - - - - - - - - - - -",
-	"/proc/self/root escape":   "+ - - - - - - - - - - -",
-	"chmod outside":            "+ - - - - . - - - - - -",
-	"utime outside":            "+ - - - - . - - - - - -",
-	"xattr outside":            "+ - - - - . - - - - - -",
-	"git config":               "+ - - - - . - - - - - -",
-	"git hook":                 "+ - - - - . - - - - - -",
-	"replace .git":             "+ - - - - . - - - - - -",
-	"absent settings":          "+ - - - - . - - - - - -",
-	"settings by rename":       "+ - - - - . - - - - - -",
-	"protected by link":        "+ - - - - . - - - - - -",
-	"replace a protected link": "+ - - - - . - - - - . .",
-	"TCP to the host":          "+ - - + - - - - - - - +",
-	"UDP to the host":          "+ - - + - - - - - - - +",
-	"loopback of its own":      "+ - + + - - + + + - + +",
-	"unix socket":              "+ - - - - - - + - - - -",
-	"abstract socket":          "+ - - - - - - - - - - -",
-	"ptrace":                   "+ - - - - - - - - - - -",
-	"memory of another":        "+ - - - - - - - - - - -",
-	"io_uring":                 "+ - - - - - - - - - - -",
-	"namespaces and mount":     "+ - - - - - - - - - - -",
-	"kernel keys":              "+ - - - - - - - - - - -",
-	"setuid":                   "+ - - - - - - - - - - -",
-	"signal outside":           "+ - - - - - - - . - - -",
-	"memory of its keeper":     "+ - - - - - - - - . . .",
-	"root of another":          "+ - - - - - - - - - - -",
-	"root of its keeper":       "+ - - - - - - - - - - -",
-	"environment of another":   "+ - - - - - - - - - - -",
-	"/proc/self/mem":           "+ - - - - - - - - . . .",
-	"raw packet socket":        "+ - - - - - - - - - - -",
-	"mount":                    "+ - - - - - - - - - - -",
-	"device node":              "+ - - - - - - - - - - -",
+	//                          off, read-only, workspace, +network, by namespaces, by Landlock, without Landlock, unix sockets, without Landlock and pids, bubblewrap ×3, read-only by Landlock, bubblewrap without Landlock
+	"read outside":             "+ + + + + + + + + + + + + +",
+	"write to /dev/null":       "+ + + + + + + + + + + + + +",
+	"write to temp":            "+ + + + + + + + + + + + + +",
+	"fork and exec":            "+ + + + + + + + + + + + + +",
+	"signal to a child":        "+ + + + + + + + + + + + + +",
+	"socket pair":              "+ + + + + + + + + + + + + +",
+	"write inside":             "+ - + + - + + + + - + + - +",
+	"write in a deep folder":   "+ - + + - + + + + - + + - +",
+	"chmod inside":             "+ - + + - + + + + - + + - +",
+	"git object":               "+ - + + - + + + + - + + - +",
+	"write outside":            "+ - - - - - - - - - - - - -",
+	"append outside":           "+ - - - - - - - - - - - - -",
+	"truncate outside":         "+ - - - - - - - - - - - - -",
+	"remove outside":           "+ - - - - - - - - - - - - -",
+	"folder outside":           "+ - - - - - - - - - - - - -",
+	"move from outside":        "+ - - - - - - - - - - - - -",
+	"link escape":              "+ - - - - - - - - - - - - -",
+	"hard-link escape":         "+ - - - - - - - - - - - - -",
+	"/proc/self/root escape":   "+ - - - - - - - - - - - - -",
+	"chmod outside":            "+ - - - - . - - - - - - - -",
+	"utime outside":            "+ - - - - . - - - - - - - -",
+	"xattr outside":            "+ - - - - . - - - - - - - -",
+	"git config":               "+ - - - - . - - - - - - - -",
+	"git hook":                 "+ - - - - . - - - - - - - -",
+	"replace .git":             "+ - - - - . - - - - - - - -",
+	"absent settings":          "+ - - - - . - - - - - - - -",
+	"settings by rename":       "+ - - - - . - - - - - - - -",
+	"protected by link":        "+ - - - - . - - - - - - - -",
+	"replace a protected link": "+ - - - - . - - - - . . - .",
+	"TCP to the host":          "+ - - + - - - - - - - + - -",
+	"UDP to the host":          "+ - - + - - - - - - - + - -",
+	"loopback of its own":      "+ - + + - - + + + - + + - +",
+	"unix socket":              "+ - - - - - - + - - - - - -",
+	"abstract socket":          "+ - - - - - - - - - - - - -",
+	"ptrace":                   "+ - - - - - - - - - - - - -",
+	"memory of another":        "+ - - - - - - - - - - - - -",
+	"io_uring":                 "+ - - - - - - - - - - - - -",
+	"namespaces and mount":     "+ - - - - - - - - - - - - -",
+	"kernel keys":              "+ - - - - - - - - - - - - -",
+	"setuid":                   "+ - - - - - - - - - - - - -",
+	"signal outside":           "+ - - - - - - - . - - - - -",
+	"memory of its keeper":     "+ - - - - - - - - - - - - .",
+	"root of another":          "+ - - - - - - - - - - - - -",
+	"root of its keeper":       "+ - - - - - - - - - - - - -",
+	"environment of another":   "+ - - - - - - - - - - - - -",
+	"/proc/self/mem":           "+ - - - - - - - - - - - - -",
+	"raw packet socket":        "+ - - - - - - - - - - - - -",
+	"mount":                    "+ - - - - - - - - - - - - -",
+	"device node":              "+ - - - - - - - - - - - - -",
+	"packet socket pair":       "+ + + + + + + + + + + + + +",
+	"datagram to a name":       "+ - - - - - - + - - - - - -",
+	"datagram to an abstract":  "+ - - - - - - - - - - - - -",
+	"descriptor to a name":     "+ - - - - - - + - - - - - -",
+	"shared memory outside":    "+ - - - - - - - - - - - - -",
+	"semaphores outside":       "+ - - - - - - - - - - - - -",
+	"messages outside":         "+ - - - - - - - - - - - - -",
+	"shared memory of its own": "+ + + + + - + + + + + + - +",
+	"limit of another":         "+ - - - - - - - - - - - - -",
+	"limit of its own":         "+ + + + + + + + + + + + + +",
+	"priority of another":      "+ - - - - - - - - - - - - -",
+	"processors of another":    "+ - - - - - - - - - - - - -",
+	"scheduler of another":     "+ - - - - - - - - - - - - -",
+	"I/O priority of another":  "+ - - - - - - - - - - - - -",
+	"pages of another":         "+ - - - - - - - - - - - - -",
+	"file flags outside":       "+ - - - - . - - - - - - - -",
+	"file version outside":     "+ - - - - . - - - - - - - -",
+	"read another's terminal":  "+ - - - - - - - - - - - - -",
+	"write another's terminal": "+ - - - - - - - - - - - - -",
+	"terminal of its own":      "+ - + + + - + + + - + + - +",
+	"shared file outside":      "+ - - - - . - - - - - - - -",
+	"shared file of its own":   "+ + + + + + + + + + + + - +",
+	"read a console":           "+ - - - - - - - - - - - - -",
+	"read a disk":              "+ - - - - - - - - - - - - -",
+	"write the kernel's log":   "+ - - - - - - - - - - - - -",
+	"named pipe outside":       "+ - - - . - . - . - - - - .",
+	"capabilities":             "+ - - - - - - - - - - - - -",
+	"capabilities after exec":  "+ - - - - - - - - - - - - -",
+	"kernel settings":          "+ - - - - - - - - - - - - -",
+	"kernel requests":          "+ - - - - - - - - - - - - -",
 }
 
 // restricted are attempts that a container's rules may refuse without any box,
@@ -103,6 +135,9 @@ var rows = map[string]string{
 var restricted = map[string]bool{
 	"raw packet socket": true, "mount": true, "device node": true, "setuid": true, "io_uring": true,
 	"namespaces and mount": true, "ptrace": true, "kernel keys": true, "xattr outside": true, "memory of another": true,
+	"file flags outside": true, "file version outside": true, "capabilities": true, "capabilities after exec": true, "kernel settings": true, "kernel requests": true,
+	"shared memory outside": true, "semaphores outside": true, "messages outside": true, "shared file outside": true, "shared file of its own": true, "pages of another": true,
+	"read a console": true, "read a disk": true, "write the kernel's log": true,
 }
 
 func TestBoxes(t *testing.T) {
@@ -245,6 +280,7 @@ func newField(t *testing.T, other string) *field {
 	f.env = append(own, "BOX_ATTEMPT=all", "BOX_IN="+f.in, "BOX_OUT="+f.out, "TMPDIR="+base+"/temp",
 		"BOX_SETUID="+other, "GORACE=atexit_sleep_ms=0")
 	f.serve(t)
+	f.sides(t)
 	sleeper := exec.Command("/bin/sleep", "300")
 	if err := sleeper.Start(); err != nil {
 		t.Fatal(err)
@@ -303,7 +339,7 @@ func (f *field) serve(t *testing.T) {
 
 func (f *field) spec(mode sandbox.Mode) *sandbox.Spec {
 	protected := func(path string) bool { return filepath.Base(path) == ".husky" }
-	return &sandbox.Spec{Mode: mode, Roots: []string{f.in}, Write: []string{filepath.Dir(f.in) + "/temp"}, Protect: sandbox.Protected([]string{f.in}, protected)}
+	return &sandbox.Spec{Mode: mode, Roots: []string{f.in}, Write: []string{filepath.Dir(f.in) + "/temp", "/dev/shm"}, Protect: sandbox.Protected([]string{f.in}, protected)}
 }
 
 // attempt makes every attempt in a box.
@@ -339,7 +375,7 @@ func (f *field) intact(t *testing.T, mode sandbox.Mode) {
 			t.Errorf("%s is %q, %v", name, b, err)
 		}
 	}
-	if entries, _ := os.ReadDir(f.out); len(entries) != 6 { // and the socket
+	if entries, _ := os.ReadDir(f.out); len(entries) != 8 { // and two sockets and a pipe
 		t.Errorf("outside there are %v", entries)
 	}
 }

@@ -67,10 +67,14 @@ func (s *spec) plans(box *sandbox.Spec) (err error) {
 // unbox takes the sandbox away from a command that can't have one for lack of a
 // keeper, if it may do without.
 func (s *spec) unbox() error {
-	switch {
-	case s.box == nil || !s.plan.InProcess() && !s.plan.Limits:
+	if s.box == nil {
 		return nil
-	case !s.box.BestEffort || s.plan.Limits:
+	}
+	if plan, ok := s.plan.WithoutHelper(); ok {
+		s.plan = plan
+		return nil
+	}
+	if !s.box.BestEffort || s.plan.Limits {
 		return fmt.Errorf("create a %s sandbox: %w", s.box.Mode, errNoKeeper)
 	}
 	s.notes = append(s.notes, fmt.Sprintf("The command ran without its %s sandbox: %v.", s.box.Mode, errNoKeeper))

@@ -24,7 +24,10 @@ func victim() int {
 		opt.Helper = helper
 	}
 	r := Open(opt)
-	line := `(setsid bash -c 'trap "" TERM; echo orphan; sleep 300' &); trap '' TERM; echo ready; sleep 300`
+	line := os.Getenv("PROC_TEST_LINE")
+	if line == "" {
+		line = `(setsid bash -c 'trap "" TERM; echo orphan; sleep 300' &); trap '' TERM; echo ready; sleep 300`
+	}
 	p, err := r.Start(context.Background(), Command{Line: line, Env: os.Environ()})
 	if err != nil {
 		fmt.Println(err)
@@ -42,11 +45,11 @@ func victim() int {
 }
 
 // program starts a victim and returns when its tree is complete.
-func program(t *testing.T, kind, state string) (cmd *exec.Cmd, keeper int, tag string) {
+func program(t *testing.T, kind, state string, more ...string) (cmd *exec.Cmd, keeper int, tag string) {
 	t.Helper()
 	env, tag := tagged(t)
 	cmd = exec.Command("/proc/self/exe")
-	cmd.Env = append(env, "PROC_TEST_PROGRAM="+kind, "PROC_TEST_STATE="+state)
+	cmd.Env = append(append(env, "PROC_TEST_PROGRAM="+kind, "PROC_TEST_STATE="+state), more...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/anthropic"
 	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/model/openai"
 	"github.com/adze-dev/adze/model/responses"
@@ -43,7 +44,7 @@ func providers() []provider {
 		},
 		{
 			name: "anthropic", keys: []string{"ANTHROPIC_API_KEY"}, urls: []string{"ANTHROPIC_BASE_URL"}, models: []string{"ANTHROPIC_MODEL"},
-			family: "claude", preset: "claude-opus-4-7", baseURL: "https://api.anthropic.com",
+			family: "claude", preset: "claude-opus-4-7", baseURL: anthropic.DefaultBaseURL, open: opener(anthropic.Open),
 		},
 		{
 			name: "gemini", keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, urls: []string{"GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"},

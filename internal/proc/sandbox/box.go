@@ -14,7 +14,7 @@ import (
 //
 //	box := sandbox.New(spec, plan, temp)
 //	box.Make()
-//	err := box.Enter() // on a locked thread, which is never unlocked
+//	err := box.Enter(dir) // on a locked thread, which is never unlocked
 //	argv, files, err := box.Argv(argv, dir, 3, true)
 //	syscall.ForkExec(argv[0], argv, … box.Environ(env) …)
 //	…
@@ -76,6 +76,11 @@ func coversOf(temp string) string { return temp + ".covers" }
 
 // Environ is env as it is inside: temp files go where they can.
 func (b *Box) Environ(env []string) []string {
+	const tar = "TAR_OPTIONS"
+	if os.Getuid() == 0 && !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, tar+"=") }) {
+		// As root it would restore owners, which the sandbox denies, and fail.
+		env = append(slices.Clip(env), tar+"=--no-same-owner")
+	}
 	if b.temp == "" {
 		return env
 	}
@@ -99,7 +104,7 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 	if !b.plan.Layers.Has(Bubblewrap) {
 		return argv, nil, nil
 	}
-	w := wrapping{dir: dir, temp: b.temp, protect: b.protect, dieWithParent: !kept}
+	w := wrapping{dir: dir, write: b.bound(dir), sharedToo: !b.ownShared(dir), protect: b.protect, dieWithParent: !kept}
 	w.bwrap, _ = findBubblewrap()
 	if w.bwrap == "" {
 		return nil, nil, errors.New("bwrap was removed")
@@ -117,9 +122,9 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 	}
 	if b.plan.Limits && err == nil {
 		w.covers, err = b.coverMounts(), b.coversErr()
-		if err == nil {
-			argv, err = b.innerArgv(argv, add)
-		}
+	}
+	if b.plan.Layers.Has(Landlock) && err == nil {
+		argv, err = b.innerArgv(argv, add)
 	}
 	if err != nil {
 		for _, f := range files {
@@ -128,6 +133,24 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 		return nil, nil, err
 	}
 	return append(b.spec.bubblewrapArgs(w), argv...), files, nil
+}
+
+// sharedDir contains memory that programs share by name.
+const sharedDir = "/dev/shm"
+
+// ownShared reports whether a command in dir has such a directory of its own: it
+// does unless the workspace or a temp directory is below it.
+func (b *Box) ownShared(dir string) bool {
+	return !slices.ContainsFunc(slices.Concat(b.spec.Roots, b.spec.Write, []string{dir, b.temp}), func(path string) bool {
+		return strings.HasPrefix(path, sharedDir+"/")
+	})
+}
+
+// bound is what bubblewrap mounts writable for a command in dir. It has a
+// shared directory of its own.
+func (b *Box) bound(dir string) []string {
+	own := b.ownShared(dir)
+	return slices.DeleteFunc(slices.Clone(b.writable()), func(path string) bool { return own && path == sharedDir })
 }
 
 // Wrapped reports whether what is started is such a program: it ends when the

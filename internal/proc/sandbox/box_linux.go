@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,6 +17,8 @@ type onLinux struct {
 	// unprotected says why a protected path can't be.
 	unprotected error
 	covers      *covers // of hidden files
+	terminals   bool    // the command has pseudoterminals of its own
+	shared      bool    // and memory that programs share by name
 }
 
 func (b *Box) makeHere() {
@@ -36,9 +39,10 @@ func (b *Box) removeHere() {
 }
 
 // Enter puts the calling thread, and all that it starts from now on, into the
-// box for good. If it fails the thread is good for nothing any more. Where the
-// plan has namespaces the thread is in them already, see Apart.
-func (b *Box) Enter() error {
+// box for good, for a command in dir. If it fails the thread is good for nothing
+// any more. Where the plan has namespaces the thread is in them already, see
+// Apart.
+func (b *Box) Enter(dir string) error {
 	if !b.plan.InProcess() {
 		return nil
 	}
@@ -57,6 +61,9 @@ func (b *Box) Enter() error {
 		if err := b.remount(open); err != nil {
 			return err
 		}
+		if err := b.ownDevices(dir); err != nil {
+			return err
+		}
 	}
 	if b.plan.Limits {
 		if b.covers == nil { // another process has made them
@@ -66,7 +73,7 @@ func (b *Box) Enter() error {
 			return err
 		}
 	}
-	if err := dropCapabilities(); err != nil {
+	if err := dropCapabilities(b.keptCapabilities(dir)); err != nil {
 		return err
 	}
 	if b.plan.Layers.Has(Landlock) {
@@ -88,16 +95,6 @@ func (b *Box) Enter() error {
 }
 
 func (b *Box) openedHidden() (paths []string, more bool) { return b.covers.opened() }
-
-// devices lead nowhere; and terminals of a command's own, for tests that want
-// one.
-func (b *Box) devices() []string {
-	nowhere := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
-	if b.spec.Mode == ReadOnly {
-		return nowhere
-	}
-	return append(nowhere, "/dev/tty", "/dev/ptmx", "/dev/pts")
-}
 
 // writable is what may be written: links resolved unless the path is pinned,
 // what does not exist and what lies below another left out.
@@ -165,16 +162,10 @@ func (b *Box) filterFile() (*os.File, error) {
 	return memoryFile("filter", bytesOf(assemble(b.spec.rules(b.plan), refusal)))
 }
 
-// dropCapabilities leaves a command of root's with what concerns files, users
-// and its own processes, and everyone else with nothing. Inside a user
-// namespace the kernel gives back to root what is not dropped here.
-func dropCapabilities() error {
-	const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_FOWNER |
-		1<<unix.CAP_FSETID | 1<<unix.CAP_KILL | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE
-	keep := uint64(0)
-	if os.Getuid() == 0 {
-		keep = kept
-	}
+// dropCapabilities leaves the thread, and what it starts, with none but keep.
+// Inside a user namespace the kernel gives back to root what is not dropped
+// here.
+func dropCapabilities(keep uint64) error {
 	for c := uintptr(0); c < 64; c++ {
 		if keep&(1<<c) == 0 {
 			unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0, 0, 0, 0) // who may not has nothing to drop
@@ -196,4 +187,32 @@ func dropCapabilities() error {
 		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	return nil
+}
+
+// keptCapabilities are those of a command in a directory. There are none, for
+// root either, unless root works in a directory of another user, as in a
+// container that mounts the user's project: without them root could not even
+// enter a home directory of mode 700. They bypass file modes only; mounts and
+// Landlock still apply.
+func (b *Box) keptCapabilities(dir string) uint64 {
+	if os.Getuid() != 0 || !slices.ContainsFunc(append([]string{dir}, b.spec.Roots...), foreign) {
+		return 0
+	}
+	if b.spec.Mode == ReadOnly {
+		return 1 << unix.CAP_DAC_READ_SEARCH
+	}
+	return 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_CHOWN
+}
+
+// foreign reports whether a directory, or one above it, is not root's.
+func foreign(dir string) bool {
+	for ; ; dir = filepath.Dir(dir) {
+		var st unix.Stat_t
+		if unix.Stat(dir, &st) == nil && st.Uid != 0 {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
 }

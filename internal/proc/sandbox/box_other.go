@@ -13,7 +13,9 @@ func (b *Box) removeHere() {}
 
 // Enter does nothing: on this system a program in front of the command makes
 // the box, see Argv.
-func (b *Box) Enter() error { return nil }
+func (b *Box) Enter(dir string) error { return nil }
+
+func (b *Box) writable() []string { return nil }
 
 func (b *Box) openedHidden() (paths []string, more bool) { return nil, false }
 

@@ -15,9 +15,9 @@ type rule struct {
 	// refused. Arguments are looked at as 32 bits: all that are meant are ints.
 	test  test
 	arg   int
-	mask  uint32
+	mask  uint32 // of the argument's bits that count; 0 means all of them
 	value uint32
-	not   []uint32 // testNoneOf: the values that pass
+	not   []uint32 // values that pass: of testNoneOf masked, of testEqual whole
 	errno unix.Errno
 	// quiet refusals are not worth telling: programs try and do without.
 	quiet bool
@@ -27,9 +27,9 @@ type test int
 
 const (
 	testNone   test = iota
-	testEqual       // argument == value
+	testEqual       // argument & mask == value, except for those in not
 	testMask        // argument & mask != 0
-	testNoneOf      // argument is none of not
+	testNoneOf      // argument & mask is none of not
 )
 
 // Offsets into struct seccomp_data. The low half of an argument comes first:
@@ -61,18 +61,27 @@ func assemble(rules []rule, answer func(rule) uint32) []unix.SockFilter {
 		no := ret(answer(r))
 		var body []unix.SockFilter // ends by refusing, or falls out with another value loaded
 		argument := load(uint32(offArgs + 8*r.arg))
+		var masked []unix.SockFilter
+		if r.mask != 0 {
+			masked = []unix.SockFilter{{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: r.mask}}
+		}
+		pass := func(further int) { // those in not skip the refusal, and further instructions before it
+			for i, v := range r.not {
+				body = append(body, jump(unix.BPF_JEQ, v, uint8(len(r.not)-i+further), 0))
+			}
+		}
 		switch r.test {
 		case testNone:
 			body = []unix.SockFilter{no}
 		case testEqual:
-			body = []unix.SockFilter{argument, jump(unix.BPF_JEQ, r.value, 0, 1), no, load(offNR)}
+			body = []unix.SockFilter{argument}
+			pass(len(masked) + 1)
+			body = append(append(body, masked...), jump(unix.BPF_JEQ, r.value, 0, 1), no, load(offNR))
 		case testMask:
 			body = []unix.SockFilter{argument, jump(unix.BPF_JSET, r.mask, 0, 1), no, load(offNR)}
 		case testNoneOf:
-			body = []unix.SockFilter{argument}
-			for i, v := range r.not {
-				body = append(body, jump(unix.BPF_JEQ, v, uint8(len(r.not)-i), 0))
-			}
+			body = append([]unix.SockFilter{argument}, masked...)
+			pass(0)
 			body = append(body, no, load(offNR))
 		}
 		prog = append(prog, jump(unix.BPF_JEQ, uint32(r.nr), 0, uint8(len(body))))

@@ -35,6 +35,8 @@ func interpret(prog []unix.SockFilter, c call) uint32 {
 			default:
 				a = c.args[(i.K-offArgs)/8]
 			}
+		case unix.BPF_ALU | unix.BPF_AND | unix.BPF_K:
+			a &= i.K
 		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
 			jump(a == i.K)
 		case unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K:
@@ -51,7 +53,7 @@ func interpret(prog []unix.SockFilter, c call) uint32 {
 func TestFilterIsTheRules(t *testing.T) {
 	var boxes [][]rule
 	for _, mode := range []Mode{ReadOnly, Workspace, WorkspaceNetwork} {
-		for _, p := range []Plan{{}, {Loopback: true}, {UnixSockets: true}, {Loopback: true, UnixSockets: true}} {
+		for _, p := range []Plan{{}, {Loopback: true}, {UnixSockets: true}, {Loopback: true, UnixSockets: true}, {Layers: Namespaces | PIDs}, {Layers: Namespaces}} {
 			s := Spec{Mode: mode}
 			boxes = append(boxes, s.rules(p))
 		}
@@ -69,7 +71,7 @@ func TestFilterIsTheRules(t *testing.T) {
 			c.nr = uint32(rapid.SampledFrom(boxes[i]).Draw(t, "rule").nr)
 		}
 		for k := range c.args {
-			c.args[k] = rapid.OneOf(rapid.Uint32Range(0, 45), rapid.SampledFrom([]uint32{unix.TIOCSTI, unix.CLONE_NEWUSER, fileFlags[0]}), rapid.Uint32()).Draw(t, "arg")
+			c.args[k] = rapid.OneOf(rapid.Uint32Range(0, 45), rapid.SampledFrom([]uint32{unix.TIOCSTI, unix.CLONE_NEWUSER, 0x40086604, 0x80086601, unix.SOCK_DGRAM | unix.SOCK_CLOEXEC, unix.SOCK_STREAM | unix.SOCK_CLOEXEC}), rapid.Uint32()).Draw(t, "arg")
 		}
 		want := uint32(unix.SECCOMP_RET_ALLOW)
 		for _, r := range boxes[i] {

@@ -59,33 +59,35 @@ var bubblewrapFails = sync.OnceValue(func() string {
 
 // wrapping is what bwrap needs to know beside the Spec.
 type wrapping struct {
-	bwrap, dir, temp string
-	protect          []string
-	covers           [][2]string // a cover and the hidden file that it is mounted over
-	seccomp          string      // descriptor of a filter; empty: none
-	dieWithParent    bool        // what the command leaves running dies with it
+	bwrap, dir    string
+	write         []string // links resolved: bwrap can't mount on a link
+	sharedToo     bool     // sharedDir is that of outside
+	protect       []string
+	covers        [][2]string // a cover and the hidden file that it is mounted over
+	seccomp       string      // descriptor of a filter; empty: none
+	dieWithParent bool        // what the command leaves running dies with it
 }
 
-// bubblewrapArgs is bwrap's command line, up to the command.
+// bubblewrapArgs is bwrap's command line, up to the command. Its /proc would be
+// writable: to root, whose settings of the kernel are there.
 func (s *Spec) bubblewrapArgs(w wrapping) []string {
-	args := []string{w.bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-user-try", "--unshare-ipc", "--unshare-pid"}
+	args := []string{w.bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc",
+		"--cap-drop", "ALL", "--unshare-user-try", "--unshare-ipc", "--unshare-pid"}
 	if w.dieWithParent {
 		args = append(args, "--die-with-parent")
 	}
 	if !s.network() {
 		args = append(args, "--unshare-net")
 	}
-	write := s.writable()
-	if w.temp != "" {
-		write = append(write, w.temp)
+	if w.sharedToo {
+		args = append(args, "--ro-bind-try", sharedDir, sharedDir)
 	}
-	write = outermost(write)
-	for _, path := range write {
+	for _, path := range w.write {
 		args = append(args, "--bind-try", path, path)
 	}
 	pinned := map[string]bool{} // what is a mount point cannot be moved away
 	for _, p := range w.protect {
-		for _, dir := range between(holding(p, write), p) {
+		for _, dir := range between(holding(p, w.write), p) {
 			if !pinned[dir] {
 				args = append(args, "--bind", dir, dir)
 			}

@@ -9,13 +9,16 @@
 //
 //	Landlock     writes only below the listed paths; no signals, no tracing and
 //	             no abstract sockets to what runs outside
-//	seccomp      no network, no tracing, no io_uring, no mounts, no keys; in
-//	             read-only no change of mode, owner, time or attribute either
+//	seccomp      no network, no tracing, no io_uring, no mounts, no keys, no
+//	             datagram socket pairs; in read-only no change of mode, owner,
+//	             time or attribute either; without the namespaces for them no
+//	             shared memory and no limits of other processes
 //	namespaces   a user and mount namespace in which all but the listed paths is
-//	             mounted read-only and protected paths are too; a network
+//	             mounted read-only and protected paths are too, with few
+//	             devices and terminals of its own; an IPC namespace; a network
 //	             namespace that has nothing but its own loopback; a pid
 //	             namespace in which no other processes are seen or signalled
-//	bubblewrap   instead of Landlock and namespaces, if requested
+//	bubblewrap   instead of namespaces, if requested; Landlock runs inside
 //	seatbelt     on macOS; follows its documentation; untested
 //
 // On Linux a box is entered by one thread (Apart.Enter, then Box.Enter), which

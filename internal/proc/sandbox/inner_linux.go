@@ -52,6 +52,11 @@ func Inner(args []string) int {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fail(err)
 	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return fail(err)
+	}
+	b.write, b.shared = b.bound(dir), b.ownShared(dir)
 	open, err := b.openWritable()
 	if err != nil {
 		return fail(err)
@@ -59,7 +64,7 @@ func Inner(args []string) int {
 	if err := b.landlock(open).restrict(); err != nil {
 		return fail(err)
 	}
-	closeFrom := uint(fd) - 1 // the program itself, and the sandbox
+	closeFrom := uint(fd) - 1 // the program itself, the sandbox, and what the caller left open
 	unix.CloseRange(closeFrom, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
 	argv := args[1:]
 	err = syscall.Exec(argv[0], argv, os.Environ())
@@ -73,6 +78,7 @@ func (b *Box) landlock(open []openPath) landlock {
 	if b.plan.Limits {
 		l.limits = b.spec.Limits
 	}
+	l.noDevices = !b.plan.Layers.Has(Namespaces) && !b.Wrapped() // no mount hides them
 	return l
 }
 

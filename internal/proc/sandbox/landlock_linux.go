@@ -56,6 +56,7 @@ type landlock struct {
 	write       []openPath
 	devices     []string
 	limits      *Limits // nil: everything can be read and executed
+	noDevices   bool    // no device can be read, if there are no limits
 	tcp         bool    // no TCP
 	unixSockets bool    // no sockets that are files, except below write
 }
@@ -71,6 +72,9 @@ func (l landlock) restrict() error {
 	if l.limits != nil {
 		attr.fs |= reads | unix.LANDLOCK_ACCESS_FS_EXECUTE
 		granted |= reads
+	} else if l.noDevices {
+		attr.fs |= unix.LANDLOCK_ACCESS_FS_READ_FILE
+		granted |= unix.LANDLOCK_ACCESS_FS_READ_FILE
 	}
 	if l.tcp && l.abi >= tcpABI {
 		attr.net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
@@ -90,6 +94,11 @@ func (l landlock) restrict() error {
 	}
 	if err := allowAll(fd, l.devices, granted); err != nil {
 		return err
+	}
+	if l.limits == nil && l.noDevices {
+		if err := allowAll(fd, readable(), unix.LANDLOCK_ACCESS_FS_READ_FILE); err != nil {
+			return err
+		}
 	}
 	if l.limits != nil {
 		if err := allowAll(fd, l.limits.Read, reads); err != nil {

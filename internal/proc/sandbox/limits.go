@@ -33,11 +33,14 @@ func (s Surroundings) Limits() *Limits {
 	if home != "" && home != "/" {
 		avoid = append(avoid, home)
 	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
 	for _, dir := range append(slices.Clone(s.System), stores...) {
 		l.Execute = append(l.Execute, around(dir, avoid, 0)...)
 	}
 	for _, dir := range s.programs(home) {
-		if !s.executable(dir, l.Execute) {
+		if !s.executable(dir, home, l.Execute) {
 			continue
 		}
 		l.Execute = append(l.Execute, dir)
@@ -50,8 +53,12 @@ func (s Surroundings) Limits() *Limits {
 var stores = []string{"/nix/store", "/gnu/store", "/snap", "/run/current-system", "/home/linuxbrew/.linuxbrew"}
 
 // executable reports whether a directory of programs may be used: it neither
-// contains the workspace nor lies in it, nor is allowed already.
-func (s Surroundings) executable(dir string, have []string) bool {
+// contains the workspace nor lies in it, doesn't contain the home directory, and
+// isn't allowed already.
+func (s Surroundings) executable(dir, home string, have []string) bool {
+	if home != "" && below(home, dir) {
+		return false
+	}
 	for _, r := range s.Roots {
 		if below(dir, r) || below(r, dir) {
 			return false
@@ -100,13 +107,13 @@ func (s Surroundings) programs(home string) []string {
 			continue
 		}
 		out = append(out, real)
-		out = append(out, toolchain(real)...)
+		out = append(out, toolchain(real, home)...)
 		if holding(real, s.System) == "" {
 			out = append(out, linked(real)...)
 		}
 		for _, name := range []string{"go", "node", "python3"} {
 			if program, err := filepath.EvalSymlinks(filepath.Join(real, name)); err == nil {
-				out = append(out, toolchain(filepath.Dir(program))...)
+				out = append(out, toolchain(filepath.Dir(program), home)...)
 			}
 		}
 	}
@@ -140,26 +147,33 @@ func linked(dir string) []string {
 }
 
 // toolchain is the directory above a bin directory, if it is a toolchain's: of
-// Go, Node, Python, conda, or of a version manager with shims.
-func toolchain(bin string) []string {
+// Go, Node, Python, conda, or of a version manager with shims. Of a directory
+// that has the user's data too, such as ~/.local, it is only the programs and
+// libraries.
+func toolchain(bin, home string) []string {
 	prefix := filepath.Dir(bin)
-	marks := []string{"pkg/tool", "lib/node_modules", "pyvenv.cfg", "conda-meta"}
+	marks := []string{"pkg/tool", "lib/node_modules", "pyvenv.cfg", "conda-meta", "lib/python3*/os.py"}
 	switch filepath.Base(bin) {
 	case "shims":
 		marks = []string{"versions", "installs"}
 	case "bin":
-		if found, _ := filepath.Glob(filepath.Join(prefix, "lib", "python3*", "os.py")); len(found) > 0 {
-			return []string{prefix}
-		}
 	default:
 		return nil
 	}
-	for _, m := range marks {
-		if _, err := os.Stat(filepath.Join(prefix, m)); err == nil {
-			return []string{prefix}
-		}
+	if !slices.ContainsFunc(marks, func(mark string) bool {
+		found, _ := filepath.Glob(filepath.Join(prefix, mark))
+		return len(found) > 0
+	}) {
+		return nil
 	}
-	return nil
+	if home == "" || !below(home, prefix) && prefix != filepath.Join(home, ".local") {
+		return []string{prefix}
+	}
+	var out []string
+	for _, name := range []string{"bin", "lib", "lib64", "libexec", "include"} {
+		out = append(out, filepath.Join(prefix, name))
+	}
+	return out
 }
 
 // gitDirs are the git directories of the repository that a root is in, as far as
@@ -184,12 +198,14 @@ func gitDirs(root string) []string {
 }
 
 // ignoreFilesAbove are the ignore files that rg and fd read in the directories
-// above a root.
+// above a root. Links aren't followed: whoever made the workspace may have made
+// the directories above it too.
 func ignoreFilesAbove(root string) []string {
 	var out []string
 	for dir := filepath.Dir(root); ; dir = filepath.Dir(dir) {
 		for _, name := range []string{".gitignore", ".ignore", ".rgignore", ".fdignore"} {
-			if path := filepath.Join(dir, name); regular(path) {
+			path := filepath.Join(dir, name)
+			if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() {
 				out = append(out, path)
 			}
 		}

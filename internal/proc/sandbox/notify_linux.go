@@ -65,13 +65,17 @@ func (b *Box) nameOf(n *notification) string {
 
 // stops is what the filter does, for one argument.
 func (r rule) stops(argument uint32) bool {
+	masked := argument
+	if r.mask != 0 {
+		masked &= r.mask
+	}
 	switch r.test {
 	case testEqual:
-		return argument == r.value
+		return masked == r.value && !slices.Contains(r.not, argument)
 	case testMask:
-		return argument&r.mask != 0
+		return masked != 0
 	case testNoneOf:
-		return !slices.Contains(r.not, argument)
+		return !slices.Contains(r.not, masked)
 	}
 	return true
 }

@@ -80,25 +80,45 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 const untried = "The sandbox uses seatbelt, which is untested."
 
 func (s *Spec) planBubblewrap(has Support) Plan {
-	p := Plan{Layers: Bubblewrap | has.Layers()&Seccomp, Protects: true, Loopback: s.Mode == Workspace}
-	p.UnixSockets = s.UnixSockets || !p.Layers.Has(Seccomp)
-	if p.Limits = s.Limits != nil && s.Mode == ReadOnly && has.LandlockABI > 0 && p.Layers.Has(Seccomp); p.Limits {
-		p.LandlockABI = has.LandlockABI // inside bubblewrap
+	p := Plan{Layers: Bubblewrap | has.Layers()&(Seccomp|Landlock), Protects: true, Loopback: s.Mode == Workspace}
+	if p.Layers.Has(Landlock) { // inside bubblewrap
+		p.LandlockABI, p.LandlockUnix = has.LandlockABI, has.LandlockUnix && !s.UnixSockets
+	}
+	p.UnixSockets = s.UnixSockets || !p.Layers.Has(Seccomp) || s.Mode != ReadOnly && p.LandlockUnix
+	p.Limits = s.Limits != nil && s.Mode == ReadOnly && p.Layers.Has(Landlock|Seccomp)
+	if !p.Layers.Has(Landlock) {
+		p.Notes = append(p.Notes, specialFiles(has))
 	}
 	if s.Mode != ReadOnly && len(s.Protect) > 0 {
-		p.Notes = []string{"Bubblewrap can't pin links: a link to a protected path can be replaced."}
+		p.Notes = append(p.Notes, "Bubblewrap can't pin links: a link to a protected path can be replaced.")
 	}
 	return p
 }
 
-// planLayers chooses from what is built in. Read-only makes do with Landlock
-// and seccomp, which cost least; a workspace wants namespaces, for protected
-// paths and for a loopback that tests can use.
+// specialFiles is the note on what a read-only mount doesn't block.
+func specialFiles(has Support) string {
+	return "Named pipes outside the workspace can be written to: " + has.LandlockWhy + "."
+}
+
+// WithoutHelper is the plan for a program that can't start itself again, and
+// so not inside bubblewrap. ok is false if nothing else can make the sandbox.
+func (p Plan) WithoutHelper() (plan Plan, ok bool) {
+	if p.InProcess() || p.Limits {
+		return p, false
+	}
+	if p.Layers.Has(Bubblewrap | Landlock) {
+		p.Layers &^= Landlock
+		p.UnixSockets = p.UnixSockets && !p.LandlockUnix
+		p.LandlockABI, p.LandlockUnix = 0, false
+		p.Notes = append(p.Notes, specialFiles(Support{LandlockWhy: "Landlock requires that the program calls adze.Main first"}))
+	}
+	return p, true
+}
+
+// planLayers chooses from what is built in: all that works. Without namespaces
+// a command reaches other processes, terminals and shared memory.
 func (s *Spec) planLayers(has Support) Plan {
 	have := has.Layers() &^ Bubblewrap
-	if s.Mode == ReadOnly && s.Limits == nil && have.Has(Landlock|Seccomp) && has.LandlockABI >= truncateABI && (has.LandlockABI >= scopeABI || !have.Has(PIDs)) {
-		have &^= Namespaces | PIDs
-	}
 	p := Plan{Layers: have, Protects: s.Mode == ReadOnly || have.Has(Namespaces), Loopback: have.Has(Namespaces) && s.Mode == Workspace}
 	p.Limits = s.Limits != nil && s.Mode == ReadOnly && have.Has(Landlock|Seccomp|Namespaces)
 	if have.Has(Landlock) {
@@ -114,6 +134,7 @@ func (s *Spec) planLayers(has Support) Plan {
 	note(!p.Protects, "Modes, owners and times of files outside the workspace can be changed: "+has.NamespacesWhy+".")
 	note((!have.Has(Landlock) || has.LandlockABI < scopeABI) && !have.Has(PIDs), "Signals to processes outside are not blocked: "+has.landlockWhy(scopeABI)+".")
 	note(have.Has(Landlock) && !have.Has(Namespaces) && has.LandlockABI < truncateABI, "Existing files can be truncated: "+has.landlockWhy(truncateABI)+".")
+	note(!have.Has(Landlock) && have.Has(Namespaces), specialFiles(has))
 	note(p.UnixSockets && !s.UnixSockets && !have.Has(Seccomp), "Unix sockets can be reached: "+has.SeccompWhy+".")
 	return p
 }

@@ -20,6 +20,8 @@ func TestPlan(t *testing.T) {
 	contained.Namespaces, contained.NamespacesWhy = false, "a container's rules"
 	wrapped := nothing
 	wrapped.Bubblewrap, wrapped.Seccomp = "/usr/bin/bwrap", true
+	inside := everything
+	inside.Bubblewrap, inside.Notify = "/usr/bin/bwrap", false
 	unixToo := everything
 	unixToo.LandlockABI, unixToo.LandlockUnix = 9, true
 	protect := []string{"/w/.git/config"}
@@ -32,7 +34,7 @@ func TestPlan(t *testing.T) {
 		err    string
 	}{
 		{"off", everything, Spec{}, 0, "", ""},
-		{"read-only is cheap", everything, Spec{Mode: ReadOnly}, Landlock | Seccomp | Notify, "", ""},
+		{"read-only takes all", everything, Spec{Mode: ReadOnly}, Landlock | Seccomp | Notify | Namespaces | PIDs, "", ""},
 		{"an old Landlock is not enough", old, Spec{Mode: ReadOnly}, Landlock | Seccomp | Notify | Namespaces | PIDs, "", ""},
 		{"an old Landlock without a pid namespace", old.without(PIDs), Spec{Mode: ReadOnly}, Landlock | Seccomp | Notify | Namespaces, "Signals", ""},
 		{"a workspace takes all", everything, Spec{Mode: Workspace, Protect: protect}, Landlock | Seccomp | Notify | Namespaces | PIDs, "", ""},
@@ -42,7 +44,9 @@ func TestPlan(t *testing.T) {
 		{"nothing will do", nothing, Spec{Mode: ReadOnly, BestEffort: true}, 0, "No sandbox is available: neither writes nor network access can be restricted (no Landlock; no seccomp; no namespaces).", ""},
 		{"no bubblewrap", everything, Spec{Mode: Workspace, Bubblewrap: true}, Landlock | Seccomp | Notify | Namespaces | PIDs, "Bubblewrap can't be used: there is no bwrap. Using the built-in", ""},
 		{"neither", nothing, Spec{Mode: Workspace, Bubblewrap: true}, 0, "", "no namespaces; no bwrap"},
-		{"bubblewrap", wrapped, Spec{Mode: Workspace, Bubblewrap: true}, Bubblewrap | Seccomp, "", ""},
+		{"bubblewrap", wrapped, Spec{Mode: Workspace, Bubblewrap: true}, Bubblewrap | Seccomp, "Named pipes outside the workspace can be written to: no Landlock.", ""},
+		{"bubblewrap with Landlock", inside, Spec{Mode: ReadOnly, Bubblewrap: true}, Bubblewrap | Landlock | Seccomp, "", ""},
+		{"no Landlock", everything.without(Landlock), Spec{Mode: ReadOnly}, Seccomp | Notify | Namespaces | PIDs, "Named pipes", ""},
 		{"macOS", Support{Seatbelt: true}, Spec{Mode: ReadOnly}, Seatbelt, "untested", ""},
 		{"Landlock sees to sockets", unixToo, Spec{Mode: Workspace}, Landlock | Seccomp | Notify | Namespaces | PIDs, "", ""},
 		{"a wrong mode", everything, Spec{Mode: "tight"}, 0, "", "expected one of off, read-only, workspace, workspace+network"},
@@ -80,7 +84,7 @@ func TestLines(t *testing.T) {
 		"namespaces: work: user, mount, IPC, network, pid",
 		"bubblewrap: no, there is no bwrap",
 		"reads of auto-approved commands: enforced by landlock+seccomp+namespaces+pids",
-		"read-only: enforced by landlock+seccomp",
+		"read-only: enforced by landlock+seccomp+namespaces+pids",
 		"workspace: enforced by landlock+seccomp+namespaces+pids",
 		"workspace+network: enforced by landlock+seccomp+namespaces+pids",
 	}
@@ -155,5 +159,26 @@ func TestSuspect(t *testing.T) {
 	}
 	if got := Suspect(Workspace, []string{"tracing", "the network"}, ""); got != "it was denied tracing, the network" {
 		t.Error(got)
+	}
+}
+
+// A program that can't start itself inside bubblewrap has it without Landlock,
+// and no sandbox that it would have to make itself.
+func TestPlanWithoutHelper(t *testing.T) {
+	for _, c := range []struct {
+		plan   Plan
+		layers Layers
+		ok     bool
+	}{
+		{Plan{Layers: Bubblewrap | Seccomp | Landlock, LandlockABI: 7}, Bubblewrap | Seccomp, true},
+		{Plan{Layers: Bubblewrap | Seccomp}, Bubblewrap | Seccomp, true},
+		{Plan{Layers: Bubblewrap | Seccomp | Landlock, Limits: true}, Bubblewrap | Seccomp | Landlock, false},
+		{Plan{Layers: Landlock | Seccomp}, Landlock | Seccomp, false},
+		{Plan{Layers: Seatbelt}, Seatbelt, true},
+	} {
+		got, ok := c.plan.WithoutHelper()
+		if lost := c.ok && got.Layers != c.plan.Layers; ok != c.ok || got.Layers != c.layers || lost != (len(got.Notes) > 0) {
+			t.Errorf("%v: %v, %v, %q", c.plan.Layers, got.Layers, ok, got.Notes)
+		}
 	}
 }

@@ -43,9 +43,22 @@ func refused() []rule {
 	)
 }
 
-// fileFlags are the ioctls that set attributes: FS_IOC_SETFLAGS and
-// FS_IOC_FSSETXATTR.
-var fileFlags = []uint32{0x40086602, 0x401c5820}
+// fileIoctls are the types of the ioctls that file systems have: generic ones,
+// ext4, XFS, Btrfs and F2FS. They set flags, versions, labels and keys, and
+// move blocks, most of them by a descriptor that is open for reading only.
+// fileReads are those of them that read, and those that clone from one file
+// into another, which needs a descriptor that is open for writing.
+var (
+	fileIoctls = []uint32{'f' << 8, 'v' << 8, 'X' << 8, 0x94 << 8, 0xf5 << 8}
+	fileReads  = []uint32{
+		0x80086601, 0x80046601, // FS_IOC_GETFLAGS
+		0x80087601, 0x80047601, 0x80086603, // FS_IOC_GETVERSION, EXT4_IOC_GETVERSION
+		0xc020660b,             // FS_IOC_FIEMAP
+		0x801c581f,             // FS_IOC_FSGETXATTR
+		0x81009431,             // FS_IOC_GETFSLABEL
+		0x40049409, 0x4020940d, // FICLONE, FICLONERANGE
+	}
+)
 
 // metadata is refused where nothing may be written: Landlock does not know it.
 func metadata() []rule {
@@ -59,14 +72,47 @@ func metadata() []rule {
 	}, metadataHere...) {
 		rules = append(rules, rule{nr: nr, what: what})
 	}
-	for _, f := range fileFlags {
-		rules = append(rules, rule{nr: unix.SYS_IOCTL, what: what, test: testEqual, arg: 1, value: f})
+	for _, kind := range fileIoctls {
+		rules = append(rules, rule{nr: unix.SYS_IOCTL, what: what, test: testEqual, arg: 1, mask: 0xff00, value: kind, not: fileReads})
 	}
 	return rules
 }
 
+// sharedMemory is refused where there is no namespace for it: whoever guesses a
+// key reads and writes what programs outside share.
+func sharedMemory() (rules []rule) {
+	for _, nr := range []uintptr{
+		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+		unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+	} {
+		rules = append(rules, rule{nr: nr, what: "shared memory and message queues"})
+	}
+	return rules
+}
+
+// otherProcesses are refused where there is no namespace for process numbers:
+// limits, priorities and processors of a process outside. A filter doesn't know
+// which number is the caller's own, so only 0, which means the caller, passes.
+func otherProcesses() (rules []rule) {
+	const what = "changing another process's limits or priority"
+	for arg, nrs := range [][]uintptr{
+		{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES},
+		{unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET},
+	} {
+		for _, nr := range nrs {
+			rules = append(rules, rule{nr: nr, what: what, test: testNoneOf, arg: arg, not: []uint32{0}})
+		}
+	}
+	// All processes of the user: PRIO_USER and IOPRIO_WHO_USER.
+	return append(rules,
+		rule{nr: unix.SYS_SETPRIORITY, what: what, test: testEqual, value: unix.PRIO_USER},
+		rule{nr: unix.SYS_IOPRIO_SET, what: what, test: testEqual, value: 3},
+		rule{nr: unix.SYS_PROCESS_MRELEASE, what: what})
+}
+
 // sockets refuses all families but those that the box may have. A pair of
-// sockets that know only each other is always free.
+// sockets that know only each other is always free. Those of a pair of
+// datagram sockets don't: each can send to any name, descriptors too.
 func sockets(network, unixSockets bool) []rule {
 	var pass []uint32
 	if network {
@@ -79,7 +125,8 @@ func sockets(network, unixSockets bool) []rule {
 	if !unixSockets {
 		// The C library looks for a name service at every turn and does
 		// without if it finds none.
-		rules = append(rules, rule{nr: unix.SYS_SOCKET, what: "unix sockets", test: testEqual, value: unix.AF_UNIX, quiet: true})
+		rules = append(rules, rule{nr: unix.SYS_SOCKET, what: "unix sockets", test: testEqual, value: unix.AF_UNIX, quiet: true},
+			rule{nr: unix.SYS_SOCKETPAIR, what: "datagram socket pairs", test: testNoneOf, arg: 1, mask: 0xf, not: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}})
 	}
 	what := "the network"
 	if network {
@@ -93,6 +140,12 @@ func (s *Spec) rules(p Plan) []rule {
 	rules := append(refused(), sockets(s.network() || p.Loopback, p.UnixSockets)...)
 	if s.Mode == ReadOnly {
 		rules = append(rules, metadata()...)
+	}
+	if p.Layers&(Namespaces|Bubblewrap) == 0 {
+		rules = append(rules, sharedMemory()...)
+	}
+	if p.Layers&(PIDs|Bubblewrap) == 0 {
+		rules = append(rules, otherProcesses()...)
 	}
 	return rules
 }

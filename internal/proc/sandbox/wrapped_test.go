@@ -16,10 +16,10 @@ func TestBubblewrapArgs(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("paths are written with forward slashes")
 	}
-	s := Spec{Mode: Workspace, Roots: []string{"/w"}, Write: []string{"/tmp", "/w/sub"}}
-	want := strings.Fields("/usr/bin/bwrap --ro-bind / / --dev /dev --proc /proc --unshare-user-try --unshare-ipc --unshare-pid --die-with-parent --unshare-net " +
+	s := Spec{Mode: Workspace}
+	want := strings.Fields("/usr/bin/bwrap --ro-bind / / --dev /dev --proc /proc --remount-ro /proc --cap-drop ALL --unshare-user-try --unshare-ipc --unshare-pid --die-with-parent --unshare-net " +
 		"--bind-try /tmp /tmp --bind-try /w /w --bind /w/.git /w/.git --ro-bind /w/.git/config /w/.git/config --seccomp 3 --chdir /w --")
-	if d := cmp.Diff(want, s.bubblewrapArgs(wrapping{bwrap: "/usr/bin/bwrap", dir: "/w", protect: []string{"/w/.git/config"}, seccomp: "3", dieWithParent: true})); d != "" {
+	if d := cmp.Diff(want, s.bubblewrapArgs(wrapping{bwrap: "/usr/bin/bwrap", dir: "/w", write: []string{"/tmp", "/w"}, protect: []string{"/w/.git/config"}, seccomp: "3", dieWithParent: true})); d != "" {
 		t.Error(d)
 	}
 }

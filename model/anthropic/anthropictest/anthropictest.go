@@ -27,6 +27,8 @@ type Script struct {
 	Key     string   `json:"key,omitempty"`    // the key demanded, as X-Api-Key or as a bearer token; "": none may be sent
 	Answers []Answer `json:"answers"`          // to POST /v1/messages, one each, in order
 	Repeat  bool     `json:"repeat,omitempty"` // begin again after the last; else a request too many is an error
+	// Bound rejects thinking if anything before it has changed since, as newer models do.
+	Bound bool `json:"bound,omitempty"`
 }
 
 // Answer is the reply to one request: the blocks of a message, or anything else that a server may send.
@@ -102,11 +104,25 @@ func New(s Script) *Server {
 	if s.Models == nil {
 		s.Models = []string{"scripted"}
 	}
+	bound := &bindings{before: map[string]string{}}
+	check := func(h http.Header, body string) string {
+		why := s.check(h, body)
+		if why == "" && s.Bound {
+			why = bound.check(body)
+		}
+		return why
+	}
 	out := scripted.Script{Repeat: s.Repeat, API: scripted.API{
-		Path: "/v1/messages", Known: s.known, Check: s.check, Other: s.other, Fail: fail,
+		Path: "/v1/messages", Known: s.known, Check: check, Other: s.other, Fail: fail,
 	}}
 	for _, a := range s.Answers {
-		out.Replies = append(out.Replies, a.reply())
+		r := a.reply()
+		body := r.Body
+		r.Body = func(n int, request string) (string, []string) {
+			bound.bind(a, request)
+			return body(n, request)
+		}
+		out.Replies = append(out.Replies, r)
 	}
 	return scripted.New(out)
 }

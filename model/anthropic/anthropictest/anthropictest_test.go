@@ -1,6 +1,7 @@
 package anthropictest_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -48,7 +49,7 @@ func TestStream(t *testing.T) {
 	}}})
 	_, got := post(t, s, "/v1/messages", `{`+hi+`,"stream":true}`)
 	want := `event: message_start
-data: {"type":"message_start","message":{"model":"m","id":"msg_1","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":3,"cache_creation_input_tokens":1,"cache_read_input_tokens":2,"output_tokens":1}}}
+data: {"type":"message_start","message":{"model":"m","id":"msg_1","type":"message","role":"assistant","content":[],"stop_reason":null,"stop_sequence":null,"stop_details":null,"usage":{"input_tokens":3,"cache_creation_input_tokens":1,"cache_read_input_tokens":2,"output_tokens":1}}}
 
 event: content_block_start
 data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
@@ -84,7 +85,7 @@ event: content_block_stop
 data: {"type":"content_block_stop","index":2}
 
 event: content_block_start
-data: {"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"toolu_1","name":"clock","input":{}}}
+data: {"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"toolu_1","name":"clock","input":{},"caller":{"type":"direct"}}}
 
 event: content_block_delta
 data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":""}}
@@ -105,7 +106,7 @@ event: content_block_stop
 data: {"type":"content_block_stop","index":3}
 
 event: message_delta
-data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":3,"cache_creation_input_tokens":1,"cache_read_input_tokens":2,"output_tokens":7}}
+data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null,"stop_details":null},"usage":{"input_tokens":3,"cache_creation_input_tokens":1,"cache_read_input_tokens":2,"output_tokens":7}}
 
 event: message_stop
 data: {"type":"message_stop"}
@@ -127,7 +128,7 @@ func TestOtherAnswers(t *testing.T) {
 		t.Error(got)
 	}
 	_, got = post(t, s, "/v1/messages", `{`+hi+`}`)
-	if want := `{"model":"m","id":"msg_2","type":"message","role":"assistant","content":[{"type":"text","text":"whole"}],"stop_reason":"max_tokens","stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":2}}`; got != want {
+	if want := `{"model":"m","id":"msg_2","type":"message","role":"assistant","content":[{"type":"text","text":"whole"}],"stop_reason":"max_tokens","stop_sequence":null,"stop_details":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":2}}`; got != want {
 		t.Error(got)
 	}
 	if status, got := post(t, s, "/v1/messages", `{`+hi+`}`); status != 529 || got != `{"type":"error"}` {
@@ -143,31 +144,107 @@ func TestOtherAnswers(t *testing.T) {
 
 // A request that the real server rejects does not get an answer, and fails the test.
 func TestRejects(t *testing.T) {
-	call := `{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"a"}]}`
+	asks := `{"role":"user","content":"hi"}`
+	call := asks + `,{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}`
+	said := func(blocks string) string { return asks + `,{"role":"assistant","content":[` + blocks + `]},` + asks }
+	result := func(more string) string {
+		return call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"a",` + more + `}]}`
+	}
+	png := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n"))
+	image := `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + png + `"}}`
+	text := `{"type":"text","text":"a"}`
+	mark := `{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}`
+	for name, c := range map[string]struct {
+		messages string
+		more     string // members of the request
+		want     string
+	}{
+		"no messages":           {``, ``, "messages: at least one"},
+		"an unknown member":     {asks, `,"prompt_cache_key":"k"`, "prompt_cache_key: Extra inputs are not permitted"},
+		"a beta without header": {asks, `,"context_management":{}`, "context_management: Extra inputs are not permitted"},
+		"another role":          {`{"role":"tool","content":"x"}`, ``, "messages.0.role"},
+		"no content":            {`{"role":"user","content":[]}`, ``, "messages.0: all messages must have non-empty content"},
+		"empty text":            {`{"role":"user","content":""}`, ``, "must be non-empty"},
+		"blank text":            {`{"role":"user","content":[{"type":"text","text":"\n"}]}`, ``, "non-whitespace"},
+		"an unknown block":      {`{"role":"user","content":[{"type":"input_text","text":"a"}]}`, ``, "Input tag 'input_text'"},
+		"a member of a block":   {`{"role":"user","content":[{"type":"text","text":"a","id":"b"}]}`, ``, "messages.0.content.0.text.id: Extra inputs"},
+		"no result":             {call, ``, "messages.1: `tool_use` ids were found without"},
+		"a later result":        {call + `,` + asks + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}`, ``, "messages.1: `tool_use` ids were found without"},
+		"text before a result":  {call + `,{"role":"user","content":[` + text + `,{"type":"tool_result","tool_use_id":"a"}]}`, ``, "messages.1: `tool_use` ids were found without"},
+		"another result":        {call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"b"}]}`, ``, "unexpected `tool_use_id`"},
+		"an id twice":           {result(`"content":"x"`) + call[len(asks):] + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}`, ``, "ids must be unique"},
+		"a strange id":          {said(`{"type":"tool_use","id":"a.b","name":"f","input":{}}`), ``, "tool_use.id: String should match"},
+		"a strange name":        {said(`{"type":"tool_use","id":"a","name":"f.g","input":{}}`), ``, "tool_use.name: String should match"},
+		"arguments as text":     {said(`{"type":"tool_use","id":"a","name":"f","input":"{}"}`), ``, "tool_use.input: Input should be a valid dictionary"},
+		"an error with image":   {result(`"is_error":true,"content":[` + image + `]`), ``, "all content must be type"},
+		"a result with a call":  {result(`"content":[{"type":"tool_use","id":"b","name":"f","input":{}}]`), ``, "Input tag 'tool_use'"},
+		"an image type":         {`{"role":"user","content":[` + strings.Replace(image, "/png", "/bmp", 1) + `]}`, ``, "media_type: Input should be"},
+		"an image's type":       {`{"role":"user","content":[` + strings.Replace(image, "/png", "/gif", 1) + `]}`, ``, "Could not process image"},
+		"a changed thought":     {said(`{"type":"thinking","thinking":"hm!","signature":"sig"},` + text), ``, "Invalid `signature`"},
+		"no signature":          {said(`{"type":"thinking","thinking":"hm"},` + text), ``, "thinking.signature: Field required"},
+		"only a thought":        {said(`{"type":"thinking","thinking":"hm","signature":"sig"}`), ``, "cannot be `thinking`"},
+		"five marks":            {`{"role":"user","content":[` + strings.Join([]string{mark, mark, mark, mark, mark}, ",") + `]}`, ``, "Found 5"},
+		"a small budget":        {asks, `,"thinking":{"type":"enabled","budget_tokens":1000}`, "greater than or equal to 1024"},
+		"a large budget":        {asks, `,"thinking":{"type":"enabled","budget_tokens":3000}`, "`max_tokens` must be greater"},
+		"adaptive with budget":  {asks, `,"thinking":{"type":"adaptive","budget_tokens":1024}`, "thinking.adaptive.budget_tokens: Extra"},
+		"binding without beta":  {asks, `,"thinking":{"type":"adaptive","block_binding":{}}`, "thinking.adaptive.block_binding: Extra"},
+		"a tool without schema": {asks, `,"tools":[{"name":"f"}]`, "tools.0.custom.input_schema: Field required"},
+		"a tool's parameters":   {asks, `,"tools":[{"name":"f","parameters":{}}]`, "tools.0.custom.parameters: Extra"},
+		"a tool twice":          {asks, `,"tools":[{"name":"f","input_schema":{"type":"object"}},{"name":"f","input_schema":{"type":"object"}}]`, "must be unique"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, `{"model":"m","max_tokens":2048,"messages":[`+c.messages+`]`+c.more+`}`, c.want)
+		})
+	}
+	refused(t, `{`+hi+`}`, `"authentication_error"`, func(h http.Header) { h.Del("X-Api-Key") })
+	refused(t, `{`+hi+`}`, "anthropic-version: header is required", func(h http.Header) { h.Del("Anthropic-Version") })
+	refused(t, `{"model":"m","messages":[`+asks+`]}`, "max_tokens: Field required")
+}
+
+// refused sends a request that gets an error with a text.
+func refused(t *testing.T, body, want string, edit ...func(http.Header)) {
+	t.Helper()
+	s, err := anthropictest.Start(anthropictest.Script{Key: "k", Answers: []anthropictest.Answer{{Thought: "hm", Signature: "sig"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	status, got := post(t, s, "/v1/messages", body, edit...)
+	var e struct {
+		Error struct{ Type, Message string }
+	}
+	if err := json.Unmarshal([]byte(got), &e); err != nil {
+		t.Fatal(err)
+	}
+	if status < 400 || status > 401 || !strings.Contains(`"`+e.Error.Type+`" `+e.Error.Message, want) || s.Err() == nil {
+		t.Errorf("%d %s, %v", status, got, s.Err())
+	}
+}
+
+// Thinking of newer models is bound to all that came before it, except for marks of the cache.
+func TestBound(t *testing.T) {
+	first := `{"role":"user","content":[{"type":"text","text":"hi"}]}`
+	marked := `{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}`
+	next := `,{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"a"}]},` + first + `]`
 	for name, c := range map[string]struct {
 		body string
-		edit func(http.Header)
-		want string
+		want int
 	}{
-		"no key":            {`{` + hi + `}`, func(h http.Header) { h.Del("X-Api-Key") }, `"authentication_error"`},
-		"no version":        {`{` + hi + `}`, func(h http.Header) { h.Del("Anthropic-Version") }, "anthropic-version: header is required"},
-		"no max_tokens":     {`{"model":"m","messages":[{"role":"user","content":"hi"}]}`, nil, "max_tokens: Field required"},
-		"no messages":       {`{"model":"m","max_tokens":9}`, nil, "messages: at least one"},
-		"no result":         {`{"model":"m","max_tokens":9,"messages":[` + call + `]}`, nil, "messages.1: `tool_use` ids were found without"},
-		"a later result":    {`{"model":"m","max_tokens":9,"messages":[` + call + `,{"role":"user","content":"x"},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]}`, nil, "messages.1: `tool_use` ids were found without"},
-		"another result":    {`{"model":"m","max_tokens":9,"messages":[` + call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"b"}]}]}`, nil, "unexpected `tool_use_id`"},
-		"a changed thought": {`{"model":"m","max_tokens":9,"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"hm!","signature":"sig"}]}]}`, nil, "Invalid `signature`"},
+		"unchanged":       {`"messages":[` + marked + next, 200},
+		"another message": {`"messages":[` + strings.Replace(first, "hi", "ho", 1) + next, 400},
+		"another system":  {`"system":"b","messages":[` + first + next, 400},
+		"another tool":    {`"tools":[{"name":"f","input_schema":{"type":"object"}}],"messages":[` + first + next, 400},
 	} {
-		s, err := anthropictest.Start(anthropictest.Script{Key: "k", Answers: []anthropictest.Answer{{Thought: "hm", Signature: "sig"}}})
+		s, err := anthropictest.Start(anthropictest.Script{Bound: true, Key: "k", Answers: []anthropictest.Answer{
+			{Thought: "hm", Signature: "sig", Text: "a"}, {Text: "b"},
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.edit == nil {
-			c.edit = func(http.Header) {}
-		}
-		status, got := post(t, s, "/v1/messages", c.body, c.edit)
-		if status < 400 || status > 401 || !strings.Contains(got, c.want) || s.Err() == nil {
-			t.Errorf("%s: %d %s, %v", name, status, got, s.Err())
+		post(t, s, "/v1/messages", `{"model":"m","max_tokens":9,"messages":[`+first+`]}`)
+		status, got := post(t, s, "/v1/messages", `{"model":"m","max_tokens":9,`+c.body+`}`)
+		if status != c.want || c.want == 400 && !strings.Contains(got, "bound to a different conversation") {
+			t.Errorf("%s: %d %s", name, status, got)
 		}
 		s.Close()
 	}

@@ -50,7 +50,7 @@ type message struct{ id, model string }
 func (m message) json(content []any, stop any, usage object) object {
 	return object{
 		{"model", m.model}, {"id", m.id}, {"type", "message"}, {"role", "assistant"}, {"content", content},
-		{"stop_reason", stop}, {"stop_sequence", nil}, {"usage", usage},
+		{"stop_reason", stop}, {"stop_sequence", nil}, {"stop_details", nil}, {"usage", usage},
 	}
 }
 
@@ -116,7 +116,7 @@ func (a Answer) blocks() []block {
 	for _, c := range a.Calls {
 		args := scripted.Arguments(c.Args)
 		use := func(input any) object {
-			return object{{"type", "tool_use"}, {"id", c.ID}, {"name", c.Name}, {"input", input}}
+			return object{{"type", "tool_use"}, {"id", c.ID}, {"name", c.Name}, {"input", input}, {"caller", object{{"type", "direct"}}}}
 		}
 		none := json.RawMessage(`{}`)
 		whole := none
@@ -152,7 +152,7 @@ func (a Answer) events(m message) []string {
 		words := strings.ReplaceAll(strings.TrimSuffix(a.Error, "_error"), "_", " ")
 		return append(out, scripted.Event("error", failure(a.Error, strings.ToUpper(words[:1])+words[1:])))
 	}
-	event("message_delta", scripted.Field{"delta", object{{"stop_reason", a.stop()}, {"stop_sequence", nil}}},
+	event("message_delta", scripted.Field{"delta", object{{"stop_reason", a.stop()}, {"stop_sequence", nil}, {"stop_details", nil}}},
 		scripted.Field{"usage", a.Usage.json(a.Usage.Output)})
 	event("message_stop")
 	return out

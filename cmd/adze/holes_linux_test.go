@@ -1,0 +1,343 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+)
+
+// birdseye is in every file that a command must not print, and in no command. A program of the workspace prints it too.
+const birdseye = "C4N4RY"
+
+// den is a workspace with secrets, a home directory, that of another user, and files outside of all.
+type den struct {
+	t                         *testing.T
+	base, work, home, outside string
+	program                   string // Adze
+	uid                       int
+	path                      []string // directories before those of PATH
+	settings                  string   // further settings, as members of a JSON object
+}
+
+// hole is a way in which a command read or ran what it must not, with the number it has in the review.
+type hole struct {
+	name  string
+	needs []string // programs
+	build func(d *den)
+	lines []string // WORK, OUTSIDE and HOME stand for directories, PID for a process with a secret in its environment
+	// mute are lines that disclose nothing on some machines even without a sandbox, so that doesn't fail the test.
+	mute bool
+	// open is why some of the lines disclose something where there is no sandbox; "": none does. Delete it when that is
+	// fixed.
+	open string
+	// asks: every line must require approval, in any sandbox.
+	asks bool
+}
+
+// newDen makes the directories, with a canary in everything that is secret or outside the workspace.
+func newDen(t *testing.T, program string, uid int) *den {
+	t.Helper()
+	base, err := os.MkdirTemp("", "adze-den-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if base, err = filepath.EvalSymlinks(base); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	d := &den{t: t, base: base, work: base + "/work", home: base + "/home", outside: base + "/outside", program: program, uid: uid}
+	if err := os.Chmod(base, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	secret := "API_KEY=" + birdseye + "\n"
+	for _, path := range []string{
+		"work/.env", "work/server.pem", "work/id_rsa", "work/sub/.env", "work/sub/deep/tls.key", "outside/file", "outside/.env", "home/.ssh/id_rsa", "home/.netrc", "home/notes.txt",
+		"other/.ssh/id_rsa", "other/notes.txt",
+	} {
+		d.put("/"+path, secret, 0o600)
+	}
+	d.put("README.md", "plain\n", 0o644)
+	d.put("sub/main.go", "package main\n", 0o644)
+	// If it runs outside a sandbox it leaves a witness; inside one, what it prints tells.
+	d.put("evil", "#!/bin/sh\nprintf 'C4%s ran\\n' N4RY\nprintf 'C4%s ran\\n' N4RY >&2\n: > "+d.witness()+"\n", 0o755)
+	d.mkdir("/bin")
+	d.mkdir("/tmp")
+	return d
+}
+
+func (d *den) witness() string { return d.base + "/witness" }
+
+// at is a path: below the base if it begins with a slash, else in the workspace.
+func (d *den) at(path string) string {
+	if strings.HasPrefix(path, "/") {
+		return d.base + path
+	}
+	return filepath.Join(d.work, path)
+}
+
+func (d *den) mkdir(path string) {
+	d.t.Helper()
+	if err := os.MkdirAll(d.at(path), 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *den) put(path, text string, mode os.FileMode) {
+	d.t.Helper()
+	d.mkdir(filepath.Dir(path))
+	if err := os.WriteFile(d.at(path), []byte(d.expand(text)), mode); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *den) link(path, target string) {
+	d.t.Helper()
+	d.mkdir(filepath.Dir(path))
+	os.RemoveAll(d.at(path))
+	if err := os.Symlink(d.expand(target), d.at(path)); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *den) expand(text string) string {
+	return strings.NewReplacer("WORK", d.work, "OUTSIDE", d.outside, "HOME", d.home, "BASE", d.base).Replace(text)
+}
+
+// git runs git in a directory.
+func (d *den) git(dir string, args ...string) string {
+	d.t.Helper()
+	d.mkdir(dir)
+	c := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.test"}, args...)...)
+	c.Dir, c.Env = d.at(dir), []string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.base, "GIT_CONFIG_NOSYSTEM=1"}
+	out, err := c.CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("git %v: %v %s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// repository makes a repository of a directory, with some files tracked.
+func (d *den) repository(dir string, files ...string) {
+	d.t.Helper()
+	d.git(dir, "init", "-q", "-b", "main", ".")
+	for _, f := range files {
+		d.git(dir, "add", "-f", f)
+	}
+	d.git(dir, "commit", "-qm", "first", "--allow-empty")
+}
+
+// configure adds to the configuration of the workspace's repository.
+func (d *den) configure(text string) {
+	d.t.Helper()
+	f, err := os.OpenFile(d.at(".git/config"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(d.expand(text)); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// give gives all of it to the user that commands run as.
+func (d *den) give() {
+	d.t.Helper()
+	if d.uid == os.Getuid() {
+		return
+	}
+	if out, err := exec.Command("chown", "-hR", fmt.Sprintf("%d:%d", d.uid, d.uid), d.base).CombinedOutput(); err != nil {
+		d.t.Skipf("files can't be given to another user here: %s", out)
+	}
+}
+
+// as is how a process of the den's user starts.
+func (d *den) as() *syscall.SysProcAttr {
+	if d.uid == os.Getuid() {
+		return nil
+	}
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(d.uid), Gid: uint32(d.uid)}}
+}
+
+// run has Adze call the shell tool, with settings for tools, and returns all that it prints and its exit code.
+func (d *den) run(line, tools string, flags ...string) (string, int) {
+	d.t.Helper()
+	state, err := os.MkdirTemp(d.base, "state-")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	settings := `{"tools":{` + tools + `}` + d.settings + `}`
+	if err := os.WriteFile(state+"/settings.json", []byte(settings), 0o644); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.Chown(state, d.uid, d.uid); err != nil {
+		d.t.Fatal(err)
+	}
+	args, err := json.Marshal(map[string]any{"command": line, "timeout": 60_000})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	cmd := exec.Command(d.program, append([]string{"tool", "call", "run_shell_command", string(args)}, flags...)...)
+	cmd.Dir, cmd.SysProcAttr, cmd.Env = d.work, d.as(), append(d.environ(), "ADZE_HOME="+state)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		d.t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// bash runs a command line without Adze, and so without a sandbox.
+func (d *den) bash(line string) string {
+	cmd := exec.Command("bash", "-c", line)
+	cmd.Dir, cmd.SysProcAttr, cmd.Env = d.work, d.as(), d.environ()
+	out, _ := cmd.CombinedOutput() // a command that fails may have printed something before
+	return string(out)
+}
+
+// environ is the environment of the den's user.
+func (d *den) environ() []string {
+	path := strings.Join(slices.Concat(d.path, []string{d.base + "/bin", os.Getenv("PATH")}), ":")
+	return []string{"PATH=" + path, "HOME=" + d.home, "TMPDIR=" + d.base + "/tmp", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}
+}
+
+// leaked reports whether an output has a canary, or a program of the workspace left its witness, which is removed.
+func (d *den) leaked(out string) bool {
+	ran := os.Remove(d.witness()) == nil
+	return ran || strings.Contains(out, birdseye)
+}
+
+// bystander is a process with a secret in its environment.
+func (d *den) bystander() int {
+	d.t.Helper()
+	c := exec.Command("sleep", "100000")
+	c.Env, c.SysProcAttr, c.Dir = []string{"SECRET=" + birdseye}, d.as(), "/"
+	if err := c.Start(); err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() {
+		c.Process.Kill()
+		c.Wait()
+	})
+	return c.Process.Pid
+}
+
+// backends are the settings that decide what sandbox commands run in.
+var backends = []struct{ name, tools string }{
+	{"built-in", ``}, {"bubblewrap", `"sandboxBackend":"bubblewrap"`}, {"none", `"sandbox":"off"`},
+}
+
+// sharedProgram copies Adze to where every user may run it. That is done before any process starts in parallel, which
+// could have the copy open for writing.
+func sharedProgram(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "adze-shared-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return copyProgram(t, dir)
+}
+
+func hasBubblewrap() bool {
+	p, err := (&sandbox.Spec{Mode: sandbox.ReadOnly, Bubblewrap: true}).Plan()
+	return err == nil && p.Layers.Has(sandbox.Bubblewrap)
+}
+
+// eachUser runs a test as this user and, if that is root, as an ordinary one.
+func eachUser(t *testing.T, test func(t *testing.T, uid int)) {
+	t.Run("this user", func(t *testing.T) { t.Parallel(); test(t, os.Getuid()) })
+	if os.Getuid() == 0 {
+		t.Run("ordinary user", func(t *testing.T) { t.Parallel(); test(t, nobody) })
+	}
+}
+
+// No hole of the review discloses a secret or runs a program of the workspace: either the command requires approval,
+// which a non-interactive session denies, or the sandbox stops it.
+func TestHolesAreClosed(t *testing.T) {
+	program := sharedProgram(t)
+	for _, h := range holes {
+		t.Run(h.name, func(t *testing.T) {
+			for _, program := range h.needs {
+				if _, err := exec.LookPath(program); err != nil {
+					t.Skipf("%s is not installed", program)
+				}
+			}
+			eachUser(t, func(t *testing.T, uid int) { h.test(t, newDen(t, program, uid)) })
+		})
+	}
+}
+
+func (h *hole) test(t *testing.T, d *den) {
+	if h.build != nil {
+		h.build(d)
+	}
+	d.give()
+	pid, known := fmt.Sprint(d.bystander()), 0
+	for _, line := range h.lines {
+		line = strings.ReplaceAll(d.expand(line), "PID", pid)
+		for _, b := range backends {
+			if b.name == "bubblewrap" && !hasBubblewrap() {
+				continue
+			}
+			out, code := d.run(line, b.tools)
+			switch leaked := d.leaked(out); {
+			case leaked && b.name == "none" && h.open != "":
+				t.Logf("known, without a sandbox: %s: %s", h.open, line)
+				known++
+			case leaked:
+				t.Errorf("%s, sandbox: %s: %s\n%s", h.name, b.name, line, out)
+			}
+			if h.asks && code != 3 {
+				t.Errorf("%s, sandbox: %s: %s: exit code %d, want 3 (denied)\n%s", h.name, b.name, line, code, out)
+			}
+		}
+		if h.mute || h.asks {
+			continue
+		}
+		if out := d.bash(line); !d.leaked(out) {
+			t.Errorf("%s: proves nothing, because it discloses nothing without Adze: %s\n%s", h.name, line, out)
+		}
+	}
+	if h.open != "" && known == 0 && !h.mute {
+		t.Errorf("%s: no line discloses anything without a sandbox: delete open from the table", h.name)
+	}
+}
+
+// A deny rule applies to commands that hide what they do, also where everything else is approved.
+func TestHiddenCommandsAreDenied(t *testing.T) {
+	program := sharedProgram(t)
+	for _, e := range evasions {
+		for _, line := range e.lines {
+			t.Run(line, func(t *testing.T) {
+				t.Parallel()
+				d := newDen(t, program, os.Getuid())
+				d.put("private/x", "API_KEY="+birdseye+"\n", 0o644)
+				d.repository("", "README.md", "private/x")
+				line := strings.ReplaceAll(line, "WITNESS", d.witness())
+				d.settings = fmt.Sprintf(`,"permissions":{"deny":[%q]}`, e.rule)
+				if out, _ := d.run(line, ``, "--yolo"); d.leaked(out) {
+					t.Errorf("deny %s: %s\n%s", e.rule, line, out)
+				}
+				d.settings = fmt.Sprintf(`,"permissions":{"deny":[%q],"allow":["Shell(*)"]}`, e.rule)
+				if out, _ := d.run(line, ``); d.leaked(out) {
+					t.Errorf("deny %s, allow Shell(*): %s\n%s", e.rule, line, out)
+				}
+				if out := d.bash(line); !d.leaked(out) {
+					t.Errorf("proves nothing, because it does nothing without Adze: %s\n%s", line, out)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/tool"
+)
+
+// environ is the environment of the user whose home directory is the tree's.
+func (tree *canaryTree) environ() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + tree.home, "LANG=C.UTF-8", "TMPDIR=" + os.TempDir()}
+}
+
+// open opens a session in the tree's workspace.
+func (tree *canaryTree) open(t *testing.T, settings string) *session.Session {
+	t.Helper()
+	state := t.TempDir()
+	if err := os.WriteFile(filepath.Join(state, "settings.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	vars := map[string]string{"ADZE_HOME": state, "ADZE_LOCAL_MODELS": "off", "HOME": tree.home}
+	s, err := session.Open(session.Env{
+		Home: tree.home, Helper: helper, Environ: tree.environ(), Getenv: func(name string) string { return vars[name] },
+	}, session.Options{Dir: tree.work})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// together is how many commands run at a time.
+const together = 8
+
+// Generated commands that only read print no secret: what runs without approval can't, and the rest is denied.
+func TestGeneratedReadsDiscloseNothing(t *testing.T) {
+	for _, c := range []struct {
+		backend     string
+		usual, full int
+	}{{"builtin", 100, 10_000}, {"bubblewrap", 20, 1000}} {
+		t.Run(c.backend, func(t *testing.T) {
+			tree := newCanaryTree(t)
+			settings := "{}"
+			if c.backend == session.Bubblewrap {
+				settings = `{"tools":{"sandboxBackend":"bubblewrap"}}`
+			}
+			if why := tree.unlimited(c.backend == session.Bubblewrap); why != "" {
+				t.Skip(why)
+			}
+			s := tree.open(t, settings)
+			count := soak.Count(c.usual, c.full)
+			denied := tree.runAll(t, s, tree.commands(count, ""))
+			for again := 0; again < 3 && len(denied) > count/2; again++ {
+				denied = tree.runAll(t, s, denied) // a slow machine may not have judged them in time
+			}
+			ran := count - len(denied)
+			t.Logf("%d of %d commands ran without approval", ran, count)
+			if ran < count/2 {
+				t.Errorf("only %d of %d commands ran without approval: this proves little", ran, count)
+			}
+		})
+	}
+}
+
+// runAll has the session run commands, and returns the numbers of those that it denied.
+func (tree *canaryTree) runAll(t *testing.T, s *session.Session, numbers []int) (denied []int) {
+	t.Helper()
+	for some := range slices.Chunk(numbers, together) {
+		batch := s.Executor.Batch(t.Context())
+		for _, n := range some {
+			args, err := json.Marshal(map[string]any{"command": readCommand(tree, n), "timeout": 60_000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			batch.Add(tool.Call{Name: "run_shell_command", Args: args})
+		}
+		for i, o := range batch.Wait() {
+			text, err := o.JSON(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Status == tool.StatusDenied {
+				denied = append(denied, some[i])
+			}
+			if discloses(string(text)) {
+				t.Errorf("command %d disclosed a secret: %s\n%s", some[i], readCommand(tree, some[i]), text)
+			}
+		}
+		if saved := tree.saved(t, s); discloses(saved) {
+			t.Errorf("one of the commands %v disclosed a secret in its saved output", some)
+		}
+	}
+	return denied
+}
+
+// saved is the text of the results that were too long, which are removed.
+func (tree *canaryTree) saved(t *testing.T, s *session.Session) string {
+	var all strings.Builder
+	filepath.WalkDir(s.Folder.Home, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && d.Name() != "settings.json" && !strings.Contains(path, "/proc/") {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Error(err)
+			}
+			all.Write(text)
+			os.Remove(path)
+		}
+		return nil
+	})
+	return all.String()
+}
+
+// limits are those of auto-approved commands in the tree.
+func (tree *canaryTree) limits() *sandbox.Limits {
+	l := sandbox.Surroundings{Roots: []string{tree.work}, System: permission.SystemFolders(), Env: shell.Environment(tree.environ(), tree.work)}.Limits()
+	filepath.WalkDir(tree.work, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if _, secret := names.Secret(path); secret && !strings.Contains(path, "/.git/") {
+				l.Hide = append(l.Hide, path)
+			}
+		}
+		return nil
+	})
+	return l
+}
+
+// unlimited is why reads can't be limited here; "" if they can.
+func (tree *canaryTree) unlimited(bubblewrap bool) string {
+	p, err := (&sandbox.Spec{Mode: sandbox.ReadOnly, Limits: tree.limits(), Bubblewrap: bubblewrap}).Plan()
+	switch {
+	case err != nil:
+		return "reads can't be limited here: " + err.Error()
+	case bubblewrap && !p.Layers.Has(sandbox.Bubblewrap):
+		return "no bubblewrap: " + strings.Join(p.Notes, " ")
+	}
+	return ""
+}
+
+// commands are the numbers of the first generated commands that contain a text.
+func (tree *canaryTree) commands(count int, with string) (numbers []int) {
+	for n := 0; len(numbers) < count; n++ {
+		if strings.Contains(readCommand(tree, n), with) {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+// disclosed runs generated commands, whatever the policy thinks of them, in a read-only sandbox, and returns those that
+// print a canary.
+func (tree *canaryTree) disclosed(t *testing.T, numbers []int, limits *sandbox.Limits) []int {
+	t.Helper()
+	r := proc.Open(proc.Options{Helper: helper})
+	defer r.Close()
+	spec := &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits}
+	env := shell.Environment(tree.environ(), tree.work)
+	var mu sync.Mutex
+	var found []int
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, together)
+	for _, n := range numbers {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			var all bytes.Buffer
+			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+			defer cancel()
+			line := readCommand(tree, n)
+			if _, err := r.Run(ctx, proc.Command{Line: line, Dir: tree.work, Env: env, Sandbox: spec, Spill: &all}); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+			if discloses(all.String()) {
+				mu.Lock()
+				defer mu.Unlock()
+				found = append(found, n)
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(found)
+	return found
+}
+
+// The limits alone keep the secrets, whatever command is auto-approved by mistake. Without any one of them, some are
+// printed, so the commands would find a hole.
+func TestLimitsKeepSecretsFromAnyCommand(t *testing.T) {
+	tree := newCanaryTree(t)
+	if why := tree.unlimited(false); why != "" {
+		t.Skip(why)
+	}
+	for _, n := range tree.disclosed(t, tree.commands(soak.Count(100, 10_000), ""), tree.limits()) {
+		t.Errorf("command %d disclosed a secret: %s", n, readCommand(tree, n))
+	}
+	tried := soak.Count(50, 300)
+	for _, c := range []struct {
+		without, with string
+		remove        func(*sandbox.Limits)
+	}{
+		{"hidden files", "", func(l *sandbox.Limits) { l.Hide = nil }},
+		{"limited reads", "", func(l *sandbox.Limits) { l.Read = append(slices.Clip(l.Read), "/") }},
+		{"limited programs", "evil", func(l *sandbox.Limits) { l.Execute = append(slices.Clip(l.Execute), tree.work) }},
+	} {
+		limits := tree.limits()
+		c.remove(limits)
+		found := tree.disclosed(t, tree.commands(tried, c.with), limits)
+		t.Logf("without %s, %d of %d commands disclose a secret", c.without, len(found), tried)
+		if len(found) < tried/15 {
+			t.Errorf("without %s, only %d of %d commands disclose a secret: the test can't find a hole", c.without, len(found), tried)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package anthropic
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
+)
+
+// defaultMaxTokens limits an answer with its thinking: the API requires a limit. Models with a lower one say so.
+const defaultMaxTokens = 32_000
+
+// minMaxTokens is the lowest limit that is learned.
+const minMaxTokens = 256
+
+// thinkingMode is how a model is asked to think. A rejection moves on to the next mode.
+type thinkingMode int
+
+const (
+	thinkAdaptive thinkingMode = iota // the model decides, within its effort: Claude 4.6 and later
+	thinkBudget                       // up to a number of tokens: Claude 3.7 to 4.6
+	thinkNever                        // earlier ones, and other servers
+)
+
+// quirks are what this model turned out not to take. They are learned from rejections, not from its name.
+type quirks struct {
+	thinking  thinkingMode
+	noDisplay bool // no choice of how thinking is shown
+	noCache   bool // no marks for the cache
+	maxTokens int  // the highest limit; 0: not known
+}
+
+// sending is a request that is being sent, maybe several times.
+type sending struct {
+	model.Request
+	unthinking bool // without thinking: the history lacks what the server wants to see for it
+}
+
+// digest identifies sealed data.
+type digest [sha256.Size]byte
+
+func digestOf(s model.Sealed) digest { return sha256.Sum256(s.JSON) }
+
+// errDropped reports that thinking doesn't go back.
+var errDropped = errors.New("the server rejected the signature of earlier thinking, which is removed from the conversation")
+
+// learn reports whether a rejection shows how to change the request.
+func (m *Model) learn(f *api.Failure, s *sending) bool {
+	if !f.Rejected() {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	text := strings.ToLower(f.Message)
+	has := func(part string) bool { return strings.Contains(text, part) }
+	before := m.quirks
+	switch {
+	case has("expected `thinking`") || has("must start with a thinking block"):
+		before := s.unthinking
+		s.unthinking = true
+		return !before
+	case has("signature") || has("redacted_thinking") || has("cannot be modified") || has("block_binding"):
+		if !m.drop(s.Messages) {
+			return false
+		}
+		f.Note = errDropped
+		return true
+	case has("max_tokens") && lowerLimit(text, m.maxTokens(s)) > 0:
+		m.quirks.maxTokens = lowerLimit(text, m.maxTokens(s))
+	case has("display"):
+		m.quirks.noDisplay = true
+	case has("cache_control"):
+		m.quirks.noCache = true
+	case has("thinking") || has("effort parameter") || has("output_config: extra"):
+		m.quirks.thinking = min(m.quirks.thinking+1, thinkNever)
+	}
+	return m.quirks != before
+}
+
+// drop marks all sealed data of a conversation as rejected, and reports whether there was any. All, because the server
+// rejects thinking too if a block before it is missing. What the model thinks from now on goes back.
+func (m *Model) drop(messages []model.Message) bool {
+	found := false
+	for _, msg := range messages {
+		for _, p := range msg.Parts {
+			if s, ok := p.(model.Sealed); ok && s.For(Name, m.name) && !m.rejected[digestOf(s)] {
+				m.rejected[digestOf(s)] = true
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+var number = regexp.MustCompile(`\d+`)
+
+// lowerLimit finds the limit in an error such as "max_tokens: 32000 > 8192, which is the maximum allowed …": the highest
+// number below the one that was sent. 0: there is none.
+func lowerLimit(text string, sent int) int {
+	limit := 0
+	for _, digits := range number.FindAllString(text, -1) {
+		if n, err := strconv.Atoi(digits); err == nil && n < sent && n >= minMaxTokens {
+			limit = max(limit, n)
+		}
+	}
+	return limit
+}
+
+// maxTokens is the limit of an answer. The caller has the lock.
+func (m *Model) maxTokens(s *sending) int {
+	o := m.client.Options
+	var sampled int
+	_ = json.Unmarshal(o.Sampling["max_tokens"], &sampled) // anything else is for the server to reject
+	most := cmp.Or(s.MaxTokens, sampled, o.MaxTokens, defaultMaxTokens)
+	if m.quirks.maxTokens > 0 {
+		most = min(most, m.quirks.maxTokens)
+	}
+	return most
+}
+
+// thinking is the member of a request.
+type thinking struct {
+	Type    string `json:"type"`
+	Budget  int    `json:"budget_tokens,omitempty"`
+	Display string `json:"display,omitempty"`
+}
+
+// outputConfig is the member of a request.
+type outputConfig struct {
+	Effort string `json:"effort"`
+}
+
+// minThinking is the limit of an answer below which the model isn't asked to think: little would be left for the answer. The
+// smallest budget that the API takes is half of it.
+const minThinking = 2048
+
+// budgets are the tokens of an effort, for models that take a budget instead of one.
+var budgets = map[string]int{"": 10_000, "low": 4_000, "medium": 10_000, "high": 20_000, "xhigh": 31_000, "max": 31_000}
+
+// think says how the model is asked to think. Without "summarized", newer models show nothing of it.
+func (q quirks) think(out *request, s *sending) error {
+	t := &thinking{Type: "adaptive", Display: "summarized"}
+	if q.noDisplay {
+		t.Display = ""
+	}
+	switch q.thinking {
+	case thinkAdaptive:
+		if s.Effort != "" {
+			out.Output = &outputConfig{s.Effort}
+		}
+	case thinkBudget:
+		budget, ok := budgets[s.Effort]
+		if !ok {
+			return model.Errorf(model.ErrRejected, "%s doesn't accept effort %q\nUse low, medium, high or max for --effort, or none.", out.Model, s.Effort)
+		}
+		t.Type, t.Budget = "enabled", min(budget, out.MaxTokens/4*3)
+	case thinkNever:
+		return nil
+	}
+	if !s.unthinking && out.MaxTokens >= minThinking {
+		out.Thinking = t
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
+)
+
+// request is the body of a request, without its messages.
+type request struct {
+	Model     string        `json:"model"`
+	MaxTokens int           `json:"max_tokens"`
+	Stream    bool          `json:"stream"`
+	Thinking  *thinking     `json:"thinking,omitempty"`
+	Output    *outputConfig `json:"output_config,omitempty"`
+	System    []block       `json:"system,omitempty"`
+	Tools     []declaration `json:"tools,omitempty"`
+}
+
+type declaration struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"input_schema"`
+	Cache       *cacheMark      `json:"cache_control,omitempty"`
+}
+
+// cacheMark is where the server may cache what comes before. A request can have four.
+type cacheMark struct {
+	Type string `json:"type"`
+}
+
+var ephemeral = &cacheMark{"ephemeral"}
+
+// markedMessages is how many user messages have a mark: the last one for the next request, and the one before, which is what
+// the last request cached.
+const markedMessages = 2
+
+// encode writes the request's body. Messages are written by hand, because encoding/json changes the whitespace of sealed data.
+func (m *Model) encode(s *sending) ([]byte, error) {
+	m.mu.Lock()
+	q, most := m.quirks, m.maxTokens(s)
+	messages := m.messages(s.Messages)
+	m.mu.Unlock()
+	out := request{Model: m.name, MaxTokens: most, Stream: true}
+	if err := q.think(&out, s); err != nil {
+		return nil, err
+	}
+	if filled(s.System) {
+		out.System = []block{{Type: "text", Text: s.System}}
+	}
+	for _, d := range s.Tools {
+		out.Tools = append(out.Tools, declaration{Name: d.Name, Description: d.Description, Schema: m.client.Parameters(d)})
+	}
+	if !q.noCache {
+		out.mark(messages)
+	}
+	body, err := api.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
+	}
+	list, err := writeMessages(messages)
+	if err != nil {
+		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
+	}
+	body = append(body[:len(body)-1], `,"messages":`...)
+	body = append(append(body, list...), '}')
+	sampling := m.client.Options.Sampling
+	if _, ok := sampling["max_tokens"]; ok {
+		limit := json.RawMessage(fmt.Sprint(most))
+		if body, err = api.Merge(body, sampling); err != nil {
+			return nil, err
+		}
+		return api.Merge(body, map[string]json.RawMessage{"max_tokens": limit})
+	}
+	return api.Merge(body, sampling)
+}
+
+// mark sets the marks for the cache.
+func (r *request) mark(messages []message) {
+	if n := len(r.Tools); n > 0 {
+		r.Tools[n-1].Cache = ephemeral
+	}
+	if n := len(r.System); n > 0 {
+		r.System[n-1].Cache = ephemeral
+	}
+	left := markedMessages
+	for i := len(messages) - 1; i >= 0 && left > 0; i-- {
+		if messages[i].role == user {
+			messages[i].blocks[len(messages[i].blocks)-1].Cache = ephemeral
+			left--
+		}
+	}
+}
+
+// writeMessages writes the list of messages.
+func writeMessages(messages []message) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('[')
+	for i, msg := range messages {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`{"role":"` + msg.role + `","content":[`)
+		for j, part := range msg.blocks {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			if part.sealed != nil {
+				b.Write(part.sealed)
+				continue
+			}
+			raw, err := api.Marshal(part)
+			if err != nil {
+				return nil, err
+			}
+			b.Write(raw)
+		}
+		b.WriteString("]}")
+	}
+	b.WriteByte(']')
+	return b.Bytes(), nil
+}
+
+// messages are the API's messages for a conversation. Messages without content are left out: the server rejects them. The
+// caller has the lock.
+func (m *Model) messages(list []model.Message) []message {
+	sees := m.client.Options.Images.Sent(m.name)
+	var out []message
+	for _, msg := range list {
+		var blocks []block
+		role := user
+		switch msg.Role {
+		case model.Assistant:
+			role, blocks = assistant, m.answered(msg)
+		case model.Tool:
+			blocks = responded(msg, sees)
+		default:
+			blocks = prompted(msg, sees)
+		}
+		if len(blocks) > 0 {
+			out = append(out, message{role, blocks})
+		}
+	}
+	return out
+}
