@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/model/anthropic/anthropictest"
+	"github.com/adze-dev/adze/model/gemini/geminitest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/model/responses/responsestest"
 )
@@ -23,6 +24,8 @@ import (
 type bareAPI struct {
 	name     string // as --auth-type
 	key, url string // variables
+	base     string // path of the base URL
+	model    string
 	server   func(file string) *openaitest.Server
 }
 
@@ -32,19 +35,24 @@ func bareAPIs() []bareAPI {
 		return json.RawMessage(fmt.Sprintf(`{"absolute_path":%q}`, file))
 	}
 	return []bareAPI{
-		{"openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", func(file string) *openaitest.Server {
+		{"openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1", "gpt-5.5", func(file string) *openaitest.Server {
 			return openaitest.New(openaitest.Script{Key: benchKey, Repeat: true, Answers: []openaitest.Answer{
 				{Calls: []openaitest.Call{{ID: "c", Name: "read_file", Args: args(file)}}}, {Text: "done"},
 			}})
 		}},
-		{"openai-responses", "OPENAI_API_KEY", "OPENAI_BASE_URL", func(file string) *openaitest.Server {
+		{"openai-responses", "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1", "gpt-5.5", func(file string) *openaitest.Server {
 			return responsestest.New(responsestest.Script{Key: benchKey, Repeat: true, Answers: []responsestest.Answer{
 				{Calls: []responsestest.Call{{ID: "c", Name: "read_file", Args: args(file)}}}, {Text: "done"},
 			}})
 		}},
-		{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", func(file string) *openaitest.Server {
+		{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "", "claude-opus-4-7", func(file string) *openaitest.Server {
 			return anthropictest.New(anthropictest.Script{Key: benchKey, Repeat: true, Answers: []anthropictest.Answer{
 				{Calls: []anthropictest.Call{{ID: "c", Name: "read_file", Args: args(file)}}}, {Text: "done"},
+			}})
+		}},
+		{"gemini", "GEMINI_API_KEY", "GEMINI_BASE_URL", "", "gemini-2.5-pro", func(file string) *openaitest.Server {
+			return geminitest.New(geminitest.Script{Key: benchKey, Repeat: true, Answers: []geminitest.Answer{
+				{Calls: []geminitest.Call{{ID: "c", Name: "read_file", Args: args(file)}}}, {Text: "done"},
 			}})
 		}},
 	}
@@ -101,7 +109,7 @@ func measureTurns(binary string, api bareAPI) (turnCost, error) {
 	err = writeAll(map[string]string{
 		filepath.Join(home, "settings.json"): `{"model":{"name":"gpt-5.5","reasoningEffort":"low"},"permissions":{"allow":["Shell(git status)"],"deny":["Read(secret)"]},` +
 			`"modelPricing":{"gpt-5.5":{"input":1,"output":5}}}`,
-		filepath.Join(home, ".env"):                      api.key + "=" + benchKey + "\n" + api.url + "=http://" + inner.Addr().String() + "/v1\n",
+		filepath.Join(home, ".env"):                      api.key + "=" + benchKey + "\n" + api.url + "=http://" + inner.Addr().String() + api.base + "\n",
 		filepath.Join(home, "AGENTS.md"):                 "Answer briefly.\n",
 		filepath.Join(project, "AGENTS.md"):              "# Project\n" + strings.Repeat("Run the tests before you finish.\n", 10),
 		filepath.Join(project, ".adze", "settings.json"): `{"permissions":{"deny":["Shell(rm)"]}}`,
@@ -112,7 +120,7 @@ func measureTurns(binary string, api bareAPI) (turnCost, error) {
 	var out turnCost
 	var all []time.Duration
 	for range rounds {
-		cmd := exec.Command(binary, "--auth-type", api.name, "-p", "Read AGENTS.md.", "--model", "gpt-5.5")
+		cmd := exec.Command(binary, "--auth-type", api.name, "-p", "Read AGENTS.md.", "--model", api.model)
 		cmd.Dir = project
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "ADZE_HOME=" + home}
 		l.reset()

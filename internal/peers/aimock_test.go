@@ -25,6 +25,7 @@ var modelAPIs = []modelAPI{
 	{"openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1", "gpt-5.5"},
 	{"openai-responses", "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1", "gpt-5.5"},
 	{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "", "claude-opus-4-7"},
+	{"gemini", "GEMINI_API_KEY", "GEMINI_BASE_URL", "", "gemini-2.5-pro"},
 }
 
 // mock is a server of aimock.

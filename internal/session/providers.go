@@ -8,6 +8,7 @@ import (
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/anthropic"
 	"github.com/adze-dev/adze/model/api"
+	"github.com/adze-dev/adze/model/gemini"
 	"github.com/adze-dev/adze/model/openai"
 	"github.com/adze-dev/adze/model/responses"
 )
@@ -48,7 +49,8 @@ func providers() []provider {
 		},
 		{
 			name: "gemini", keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, urls: []string{"GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"},
-			models: []string{"GEMINI_MODEL"}, family: "gemini", preset: "gemini-2.5-pro", baseURL: "https://generativelanguage.googleapis.com",
+			models: []string{"GEMINI_MODEL"}, family: "gemini", preset: "gemini-2.5-pro", baseURL: gemini.DefaultBaseURL,
+			open: opener(gemini.Open),
 		},
 	}
 }

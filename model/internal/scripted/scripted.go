@@ -1,6 +1,6 @@
 // Package scripted is what the scripted model servers share: a server on loopback that records requests, checks them
-// against a script, and plays its replies. The packages openaitest, anthropictest and responsestest give it the words of
-// their APIs.
+// against a script, and plays its replies. The packages openaitest, anthropictest, responsestest and geminitest give it the
+// words of their APIs.
 package scripted
 
 import (
@@ -27,6 +27,7 @@ type Script struct {
 type API struct {
 	Base  string                                                             // path of the URL that clients are given
 	Path  string                                                             // end of the path whose POSTs the replies answer
+	Query string                                                             // of those POSTs, if they must have one
 	Known func(http.Header) bool                                             // whether a request has the right key
 	Check func(header http.Header, body string) string                       // why a real server rejects a request; "": it does not, nil: none
 	Other func(w http.ResponseWriter, r *http.Request, body string) bool     // answers other requests, and says if it did
@@ -172,7 +173,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !api.Known(r.Header):
 		api.Fail(w, http.StatusUnauthorized, Unauthorized, "Incorrect API key provided")
-	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, api.Path):
+	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, api.Path) && (api.Query == "" || r.URL.RawQuery == api.Query):
 		s.answer(w, r, n, string(body))
 	case api.Other == nil || !api.Other(w, r, string(body)):
 		api.Fail(w, http.StatusNotFound, NotServed, r.Method+" "+r.URL.Path+" is not served")

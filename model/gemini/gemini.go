@@ -1,0 +1,116 @@
+// Package gemini implements the Gemini API of Google: streamGenerateContent with server-sent events.
+//
+//	m, err := gemini.Open(ctx, gemini.Options{Key: key, Model: "gemini-2.5-pro"})
+//	…
+//	defer m.Close()
+//	for e, err := range m.Stream(ctx, model.Request{Messages: messages}) { … }
+//
+// The model signs what it thinks. A signature goes back in the part it came in; calls from other models get one that turns
+// the server's check off. An answer that breaks off is an error, never a shorter answer.
+package gemini
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
+)
+
+// Name is the API's name.
+const Name = "gemini"
+
+// DefaultBaseURL is Google's own server.
+const DefaultBaseURL = "https://generativelanguage.googleapis.com"
+
+// Options configure a model. The zero value, with a Key and a Model, is for Google's own server.
+type Options = api.Options
+
+var service = api.API{
+	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1beta", Models: "/models?pageSize=1000",
+	Header: func(key string) http.Header {
+		h := http.Header{}
+		if key != "" {
+			h.Set("X-Goog-Api-Key", key)
+		}
+		return h
+	},
+}
+
+// Model is a model behind a server with the Gemini API.
+type Model struct {
+	client *api.Client
+	name   string
+
+	mu       sync.Mutex
+	quirks   quirks
+	rejected map[digest]bool // sealed data whose signature the server doesn't take back
+}
+
+var _ model.Model = (*Model)(nil)
+
+// Open checks the options and, if they name no model, requests the server's list and takes its first one. Otherwise it
+// sends nothing.
+func Open(ctx context.Context, o Options) (*Model, error) {
+	client, err := api.New(o, service)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{client: client, name: o.Model, rejected: map[digest]bool{}}
+	if o.Model == "" {
+		if m.name, err = m.first(ctx); err != nil {
+			m.Close()
+			return nil, err
+		}
+	}
+	m.quirks.budgets = strings.Contains(m.name, "gemini-2") // saves a rejected request
+	return m, nil
+}
+
+// first is the first model that the server lists.
+func (m *Model) first(ctx context.Context) (string, error) {
+	if strings.TrimSpace(m.client.Options.BaseURL) == "" {
+		return "", model.Errorf(model.ErrRejected, "no model name set for %s\nSet GEMINI_MODEL.", DefaultBaseURL)
+	}
+	list, err := m.Models(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(list) == 0 {
+		return "", model.Errorf(model.ErrRejected, "%s lists no models\nSet GEMINI_MODEL.", m.client.Address())
+	}
+	return list[0].ID, nil
+}
+
+// Name is the model's name.
+func (m *Model) Name() string { return m.name }
+
+// Models requests the list of the server's models.
+func (m *Model) Models(ctx context.Context) ([]api.Info, error) { return m.client.Models(ctx) }
+
+// Close closes idle connections.
+func (m *Model) Close() { m.client.Close() }
+
+// Stream sends the conversation and yields the answer as it arrives.
+func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	return m.client.Stream(ctx, api.Exchange{
+		Path:   m.path() + ":streamGenerateContent?alt=sse",
+		Encode: func() ([]byte, error) { return m.encode(r) },
+		Decode: func(out *api.Output) api.Decoder { return &answer{out: out, name: m.name} },
+		Effort: r.Effort,
+		Learn:  func(f *api.Failure) bool { return m.learn(f, r) },
+	})
+}
+
+// path is the model's path. Its name may have the collection in front, as the server lists it.
+func (m *Model) path() string {
+	for _, collection := range []string{"models/", "tunedModels/"} {
+		if strings.HasPrefix(m.name, collection) {
+			return "/" + m.name
+		}
+	}
+	return "/models/" + m.name
+}

@@ -1,0 +1,178 @@
+// Package geminitest is a server on loopback that speaks the Gemini API, with scripted answers and with the faults of real
+// servers. It rejects the requests that the real one rejects. It is for tests.
+//
+//	s := geminitest.Serve(t, geminitest.Script{Key: "k", Answers: []geminitest.Answer{
+//		{Thought: "I need the time.", Calls: []geminitest.Call{{Name: "clock", Signature: "c2ln"}}},
+//		{Expect: []string{"noon", "c2ln"}, Text: "It is noon."},
+//	}})
+//	// POST s.URL + "/v1beta/models/m:streamGenerateContent?alt=sse"
+package geminitest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/model/internal/scripted"
+)
+
+// Script is a server's part of a conversation.
+type Script struct {
+	Models  []string `json:"models,omitempty"` // what GET /v1beta/models lists; nil: "scripted"
+	Key     string   `json:"key,omitempty"`    // the key demanded, as X-Goog-Api-Key; "": none may be sent
+	Answers []Answer `json:"answers"`          // to POST …:streamGenerateContent?alt=sse, one each, in order
+	Repeat  bool     `json:"repeat,omitempty"` // begin again after the last; else a request too many is an error
+}
+
+// Answer is the reply to one request: the parts of a candidate, or anything else that a server may send.
+type Answer struct {
+	// When keeps the answer for a request with this in its body: where several agents ask at once, their order is not
+	// known. It is given once, before those that are for anyone.
+	When   string   `json:"when,omitempty"`
+	Expect []string `json:"expect,omitempty"` // what must be in the request's body
+	Absent []string `json:"absent,omitempty"` // what must not
+
+	// The parts, in this order. If any has a signature, the first call of each step must come back with one.
+	Thought   string `json:"thought,omitempty"`
+	Text      string `json:"text,omitempty"`
+	Calls     []Call `json:"calls,omitempty"`
+	Signature string `json:"signature,omitempty"` // base64, in an empty text at the end
+
+	Finish  string `json:"finish,omitempty"`  // finishReason; "": "STOP"
+	Message string `json:"message,omitempty"` // finishMessage, or blockReasonMessage
+	Block   string `json:"block,omitempty"`   // blockReason of a prompt that gets no candidate
+	Usage   Usage  `json:"usage,omitzero"`
+	// Error is the status of an error, such as "UNAVAILABLE", that ends the stream after the parts.
+	Error string `json:"error,omitempty"`
+
+	Faults Faults `json:"faults,omitzero"`
+
+	// Raw is sent instead of parts: the events of a stream to the byte, or the body beside another Status.
+	Raw    string            `json:"raw,omitempty"`
+	Status int               `json:"status,omitempty"`
+	Header map[string]string `json:"header,omitempty"`
+}
+
+// Call is a call that the model makes.
+type Call struct {
+	ID        string          `json:"id,omitempty"` // "": the server sends none, as older models do
+	Name      string          `json:"name"`
+	Args      json.RawMessage `json:"args,omitempty"`
+	Signature string          `json:"signature,omitempty"` // base64; of parallel calls only the first has one
+}
+
+// Usage counts tokens.
+type Usage struct {
+	Input    int `json:"input"` // with what was read from the cache
+	Output   int `json:"output"`
+	Thoughts int `json:"thoughts,omitempty"`
+	Cached   int `json:"cached,omitempty"`
+}
+
+// Faults are the ways in which servers deviate or fail.
+type Faults struct {
+	Split    int      `json:"split,omitempty"`    // characters in each text; 0: all at once
+	Together bool     `json:"together,omitempty"` // all parts in one event
+	SignText bool     `json:"signText,omitempty"` // the signature is in the last piece of the text
+	Plain    bool     `json:"plain,omitempty"`    // a list instead of a stream
+	Done     bool     `json:"done,omitempty"`     // [DONE] at the end, as some gateways send
+	Pause    Duration `json:"pause,omitempty"`    // before each event
+	Chunk    int      `json:"chunk,omitempty"`    // bytes in each write to the connection; 0: an event
+	Cut      int      `json:"cut,omitempty"`      // the connection breaks after so many bytes
+	End      int      `json:"end,omitempty"`      // the stream ends in good order after so many bytes
+	LF       bool     `json:"lf,omitempty"`       // line ends of one character; the real server sends two
+	Comments bool     `json:"comments,omitempty"` // keep-alive comments between events
+}
+
+// Duration is a time.Duration that JSON writes as "10ms".
+type Duration = scripted.Duration
+
+// Server plays a script. It is an http.Handler.
+type Server = scripted.Server
+
+// Request is what a client sent.
+type Request = scripted.Request
+
+// Parse reads a script from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
+func Parse(data []byte, vars map[string]string) (Script, error) {
+	return scripted.Parse[Script](data, vars)
+}
+
+// New gives a server that listens nowhere, for a test that brings its own connections.
+func New(s Script) *Server {
+	if s.Models == nil {
+		s.Models = []string{"scripted"}
+	}
+	out := scripted.Script{Repeat: s.Repeat, API: scripted.API{
+		Path: ":streamGenerateContent", Query: "alt=sse", Known: s.known, Check: s.check, Other: s.other, Fail: fail,
+	}}
+	for _, a := range s.Answers {
+		out.Replies = append(out.Replies, a.reply())
+	}
+	return scripted.New(out)
+}
+
+// Start serves a script on a free port of loopback.
+func Start(s Script) (*Server, error) {
+	out := New(s)
+	return out, out.Start()
+}
+
+// Serve serves a script until the test ends, and fails the test if the conversation was not the script's.
+func Serve(t testing.TB, s Script) *Server {
+	t.Helper()
+	out := New(s)
+	out.Serve(t)
+	return out
+}
+
+func (s Script) known(h http.Header) bool { return h.Get("X-Goog-Api-Key") == s.Key }
+
+// other answers what is not generated: the models, and how many tokens a request has, four bytes being one.
+func (s Script) other(w http.ResponseWriter, r *http.Request, body string) bool {
+	var answer any
+	switch {
+	case r.Method == http.MethodGet && r.URL.Path == "/v1beta/models":
+		list := []object{}
+		for _, m := range s.Models {
+			list = append(list, object{
+				{"name", "models/" + m}, {"displayName", m}, {"inputTokenLimit", 1048576}, {"outputTokenLimit", 65536},
+				{"supportedGenerationMethods", []string{"generateContent", "countTokens"}},
+			})
+		}
+		answer = object{{"models", list}}
+	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, ":countTokens"):
+		answer = object{{"totalTokens", len(body) / 4}}
+	default:
+		return false
+	}
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	_, _ = io.WriteString(w, scripted.JSON(answer))
+	return true
+}
+
+// fail writes an error as the API has it. A wrong key has status 400.
+func fail(w http.ResponseWriter, status int, code scripted.Code, message string) {
+	word := "INVALID_ARGUMENT"
+	var details []object
+	switch code {
+	case scripted.Unauthorized:
+		status, message = http.StatusBadRequest, "API key not valid. Please pass a valid API key."
+		details = []object{{{"@type", "type.googleapis.com/google.rpc.ErrorInfo"}, {"reason", "API_KEY_INVALID"}, {"domain", "googleapis.com"}}}
+	case scripted.NotServed:
+		word = "NOT_FOUND"
+	}
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, scripted.JSON(failure(status, word, message, details)))
+}
+
+func failure(status int, word, message string, details []object) object {
+	e := object{{"code", status}, {"message", message}, {"status", word}}
+	if details != nil {
+		e = append(e, scripted.Field{"details", details})
+	}
+	return object{{"error", e}}
+}
