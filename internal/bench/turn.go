@@ -61,8 +61,7 @@ func bareAPIs() []bareAPI {
 const benchKey = "bench-key"
 
 // printTurns measures a turn with settings, .env and context files: until the first byte of the request, its memory, and the
-// size of the first request. It runs while this program is small, because Linux counts the memory of the parent at the time
-// of a start as the child's.
+// size of the first request.
 func printTurns(w io.Writer, binary string) error {
 	binary, err := filepath.Abs(binary)
 	if err != nil {
@@ -88,7 +87,11 @@ type turnCost struct {
 	bytes         int           // of the first request's body
 }
 
-const rounds = 30
+// How many turns are timed, and in how many more the memory is measured.
+const (
+	rounds       = 30
+	memoryRounds = 3
+)
 
 func measureTurns(binary string, api bareAPI) (turnCost, error) {
 	dir, err := os.MkdirTemp("", "adze-bench-")
@@ -119,10 +122,14 @@ func measureTurns(binary string, api bareAPI) (turnCost, error) {
 	}
 	var out turnCost
 	var all []time.Duration
-	for range rounds {
+	command := func() *exec.Cmd {
 		cmd := exec.Command(binary, "--auth-type", api.name, "-p", "Read AGENTS.md.", "--model", api.model)
 		cmd.Dir = project
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "ADZE_HOME=" + home}
+		return cmd
+	}
+	for range rounds {
+		cmd := command()
 		l.reset()
 		began := time.Now()
 		if text, err := cmd.CombinedOutput(); err != nil {
@@ -133,13 +140,19 @@ func measureTurns(binary string, api bareAPI) (turnCost, error) {
 			return turnCost{}, errors.New("no request was sent")
 		}
 		all = append(all, at.Sub(began))
-		out.memory = max(out.memory, maxRSS(cmd.ProcessState))
+	}
+	for range memoryRounds {
+		rss, err := memory(command())
+		if err != nil {
+			return turnCost{}, err
+		}
+		out.memory = max(out.memory, rss)
 	}
 	out.median = median(all)
 	out.least = all[0]
 	requests := server.Requests()
-	if len(requests) != 2*rounds {
-		return turnCost{}, fmt.Errorf("%d requests in %d turns", len(requests), rounds)
+	if len(requests) != 2*(rounds+memoryRounds) {
+		return turnCost{}, fmt.Errorf("%d requests in %d turns", len(requests), rounds+memoryRounds)
 	}
 	out.bytes = len(requests[0].Body)
 	return out, nil
