@@ -57,17 +57,20 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 	if hide == nil {
 		hide = secretfiles.DefaultHide
 	}
-	l.finder = secretfiles.New(secretfiles.Options{Roots: f.ws.Roots(), Once: []string{"/etc"}, Hide: l.hides(hide), Skip: o.Sandbox.Limits.Skip})
+	l.finder = secretfiles.New(secretfiles.Options{Roots: f.ws.Roots(), Once: []string{"/etc", "/opt"}, Hide: l.hides(hide), Skip: o.Sandbox.Limits.Skip})
 	return l
 }
 
-// hides is hide without what git itself must read, and without system files that everyone may read.
+// hides is hide without what git itself must read, and without what everyone may read in /etc, and certificates elsewhere.
 func (l *limiter) hides(hide func(string, func() bool) bool) func(string, func() bool) bool {
 	return func(path string, tracked func() bool) bool {
 		if !hide(path, tracked) || strings.HasSuffix(path, "/.git/config") {
 			return false
 		}
 		if _, inside := names.Within(path, l.around.Roots); inside {
+			return true
+		}
+		if _, configuration := names.Within(path, []string{"/etc"}); !configuration && filepath.Ext(path) != ".pem" {
 			return true
 		}
 		st, err := os.Stat(path)

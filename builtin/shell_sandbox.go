@@ -144,21 +144,22 @@ func (b *boxes) warnings() []string {
 // the result is that of the first run.
 func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) (ok bool, why string, err error) {
 	why = fmt.Sprintf("Likely blocked by the %s sandbox (%s).", o.Boxed, o.Suspect)
+	remedy := fmt.Sprintf(" To allow it, the user can %s.", o.Remedy)
 	if live.Ask == nil {
-		return false, why, nil
+		return false, why + remedy, nil
 	}
 	_, err = live.Ask(ctx, tool.Invocation{
 		Description: "run " + label(c.args.Command) + " again, without the sandbox", Access: c.access, MustAsk: true,
 		Confirm: tool.Command{
 			Line: c.args.Command, Directory: c.command.Dir, Purpose: c.args.Description,
-			Warnings: append([]string{fmt.Sprintf("in its %s sandbox it failed: %s", o.Boxed, o.Suspect), "now it would run without a sandbox"}, hiddenIn(c.args)...),
+			Warnings: append([]string{fmt.Sprintf("in its %s sandbox it failed: %s", o.Boxed, o.Suspect), "now it would run without a sandbox; instead you can " + o.Remedy}, hiddenIn(c.args)...),
 		},
 	})
 	switch {
 	case err == nil:
 		return true, why, nil
 	case errors.Is(err, tool.ErrDenied):
-		return false, why + " It was not retried outside the sandbox.", nil
+		return false, why + " It was not retried outside the sandbox." + remedy, nil
 	}
 	return false, why, err
 }

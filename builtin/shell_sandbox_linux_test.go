@@ -137,7 +137,7 @@ func TestOnceMoreInTheBackground(t *testing.T) {
 					break
 				}
 			}
-			want := "Likely blocked by the read-only sandbox (it printed “permission denied”). It was not retried outside the sandbox."
+			want := "Likely blocked by the read-only sandbox (it printed “read-only file system”). It was not retried outside the sandbox."
 			if says == tool.Allow {
 				want = "The user approved a retry outside the sandbox, in the background as bg_2."
 				read("bg_2")

@@ -69,6 +69,8 @@ type Outcome struct {
 	// sandbox's sake; empty: it did not, as far as is known. See
 	// sandbox.Suspect.
 	Suspect string
+	// Remedy is what would allow what the sandbox refused, if Suspect says so.
+	Remedy string
 	// Hidden is the hidden files that the command opened, and read as empty;
 	// MoreHidden that there were others.
 	Hidden     []string

@@ -147,18 +147,27 @@ func TestSuspect(t *testing.T) {
 		{"everything is permitted\nfailed\n", ""},
 		{"", ""},
 	} {
-		if got := Suspect(Workspace, nil, c.output); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+		if got := Suspect(Workspace, nil, c.output).Why; !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%q: %q", c.output, got)
 		}
 	}
 	// Where there is a network, a server that does not answer is no matter of the box.
 	for output, want := range map[string]string{"connect: connection refused\n": "", "Could not resolve host: x\n": "", "x: Permission denied": "it printed “permission denied”"} {
-		if got := Suspect(WorkspaceNetwork, nil, output); got != want {
+		if got := Suspect(WorkspaceNetwork, nil, output).Why; got != want {
 			t.Errorf("%q: %q", output, got)
 		}
 	}
-	if got := Suspect(Workspace, []string{"tracing", "the network"}, ""); got != "it was denied tracing, the network" {
+	if got := Suspect(Workspace, []string{"tracing", "the network"}, ""); got.Why != "it was denied tracing, the network" || got.Remedy != "set tools.sandbox to workspace+network" {
 		t.Error(got)
+	}
+	// npm and pip try the network whatever they do.
+	if got := Suspect(ReadOnly, []string{"the network"}, "package not found\n"); got != (Suspicion{}) {
+		t.Error(got)
+	}
+	for output, want := range map[string]string{"touch: cannot touch '/x': Read-only file system": "tools.sandboxWrite", "connect: connection refused": "workspace+network"} {
+		if got := Suspect(Workspace, nil, output); !strings.Contains(got.Remedy, want) {
+			t.Errorf("%q: %+v", output, got)
+		}
 	}
 }
 

@@ -125,10 +125,10 @@ func sockets(network, unixSockets bool) []rule {
 	if !unixSockets {
 		// The C library looks for a name service at every turn and does
 		// without if it finds none.
-		rules = append(rules, rule{nr: unix.SYS_SOCKET, what: "unix sockets", test: testEqual, value: unix.AF_UNIX, quiet: true},
+		rules = append(rules, rule{nr: unix.SYS_SOCKET, what: saysSockets, test: testEqual, value: unix.AF_UNIX, quiet: true},
 			rule{nr: unix.SYS_SOCKETPAIR, what: "datagram socket pairs", test: testNoneOf, arg: 1, mask: 0xf, not: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}})
 	}
-	what := "the network"
+	what := saysNetwork
 	if network {
 		what = "odd sockets"
 	}

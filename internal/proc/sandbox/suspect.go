@@ -3,6 +3,7 @@ package sandbox
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -16,28 +17,57 @@ var unreached = regexp.MustCompile(`(?i)(network is unreachable|temporary failur
 // quoted is a path in a line about an error.
 var quoted = regexp.MustCompile(`/[^\s:'"` + "`" + `,;()\[\]]*`)
 
-// Suspect says why a command that failed may have failed for its box's sake,
-// or nothing. What seccomp refused is known, in told; what Landlock and
-// read-only mounts refused is not, and is guessed from what the command
-// printed: an error that they answer with, in a line that does not name a file
-// which could not have been read outside of a box either. So it errs on the
-// side of suspicion where a program was refused by itself, and misses what a
-// program does not print.
-func Suspect(mode Mode, told []string, output string) string {
-	if len(told) > 0 {
-		return "it was denied " + strings.Join(told, ", ")
+// What seccomp refuses and a setting would allow, in the words of a [Report].
+const (
+	saysNetwork = "the network"
+	saysSockets = "unix sockets"
+)
+
+// aboutNetwork are words of errors that a refused connection causes.
+var aboutNetwork = regexp.MustCompile(`(?i)(network|connect|socket|resolve|fetch|download|EPERM|not permitted)`)
+
+// Suspicion is why a command that failed probably failed because of its sandbox,
+// and what would allow it. The zero value: it did not.
+type Suspicion struct {
+	Why    string
+	Remedy string // a setting or an approval: "set tools.sandbox to workspace+network"
+}
+
+// Suspect finds out why a command that failed may have failed because of its
+// sandbox. What seccomp refused is known, in told; what Landlock and read-only
+// mounts refused is not, and is guessed from the output: an error that they
+// answer with, in a line that does not name a file which could not have been
+// read outside of a sandbox either. So it errs on the side of suspicion where a
+// program was refused by itself, and misses what a program does not print.
+// Programs try the network for many reasons, so that alone is none.
+func Suspect(mode Mode, told []string, output string) Suspicion {
+	if onlyNetwork := len(told) == 1 && told[0] == saysNetwork; len(told) > 0 && !(onlyNetwork && strings.TrimSpace(output) != "" && !aboutNetwork.MatchString(output)) {
+		return Suspicion{"it was denied " + strings.Join(told, ", "), remedyFor(mode, slices.Contains(told, saysNetwork), slices.Contains(told, saysSockets))}
 	}
 	for line := range strings.Lines(output) {
-		word := refusals.FindString(line)
+		word, network := refusals.FindString(line), false
 		if word == "" && mode != WorkspaceNetwork {
-			word = unreached.FindString(line)
+			word, network = unreached.FindString(line), true
 		}
 		if word == "" || unreadable(line) {
 			continue
 		}
-		return "it printed “" + strings.ToLower(word) + "”"
+		return Suspicion{"it printed “" + strings.ToLower(word) + "”", remedyFor(mode, network, false)}
 	}
-	return ""
+	return Suspicion{}
+}
+
+// remedyFor is what would allow a command what its sandbox refused.
+func remedyFor(mode Mode, network, sockets bool) string {
+	switch {
+	case mode == ReadOnly:
+		return "add a Shell rule for it to permissions.allow"
+	case sockets:
+		return "set tools.sandboxUnixSockets to true"
+	case network:
+		return "set tools.sandbox to workspace+network"
+	}
+	return "add the path to tools.sandboxWrite"
 }
 
 // unreadable reports whether a line names a file that exists and that nobody
