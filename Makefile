@@ -36,7 +36,7 @@ SOAK ?= 1
 soak:
 	ADZE_SOAK=$(SOAK) go test -count=1 -timeout 60m $$(go run ./internal/soak/list)
 
-# Real MCP servers and clients from npm, at fixed versions, on loopback; and go install, from a proxy in a directory.
+# Real MCP servers and clients, model servers and SDKs from npm, at fixed versions, on loopback; and go install, from a proxy in a directory.
 test-peers:
 	cd internal/peers && npm ci --no-audit --no-fund --loglevel=error
 	ADZE_PEERS=1 go test -count=1 -timeout 30m ./internal/peers/...

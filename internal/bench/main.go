@@ -33,6 +33,13 @@ func main() {
 		}
 		return
 	}
+	if binary == memoryOf {
+		if err := startAndPrint(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(os.Stdout, binary, helper); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -44,7 +51,7 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 	if err != nil {
 		return fmt.Errorf("%w; make build makes it", err)
 	}
-	cpu, wall, memory, err := startUp(binary)
+	cpu, wall, rss, err := startUp(binary)
 	if err != nil {
 		return err
 	}
@@ -53,7 +60,10 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 	fmt.Fprintf(t, "binary\t%.1f MB\tunder 24 MB\n", float64(info.Size())/1e6)
 	fmt.Fprintf(t, "adze version, CPU\t%v\tunder 5 ms\n", cpu.Round(10*time.Microsecond))
 	fmt.Fprintf(t, "adze version, wall\t%v\tunder 10 ms\n", wall.Round(10*time.Microsecond))
-	fmt.Fprintf(t, "adze version, memory\t%.1f MB\tunder 30 MB\n", float64(memory)/1e6)
+	fmt.Fprintf(t, "adze version, memory\t%.1f MB\tunder 30 MB\n", float64(rss)/1e6)
+	if err := printTurns(t, binary); err != nil {
+		return err
+	}
 	fmt.Fprintf(t, "slowest package init\t%s\tunder 1 ms\n", slowestInit(binary))
 	fmt.Fprintf(t, "a call through the core\t%v\tunder 50 µs\n", callOverhead())
 	fmt.Fprintf(t, "heap after 1,000 results of 1 MB\t%.1f MB\tunder 64 MB\n", float64(heapAfterLongResults())/1e6)
@@ -78,7 +88,7 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 }
 
 // startUp is the smallest of many: what the program costs, not what else the machine did.
-func startUp(binary string) (cpu, wall time.Duration, memory int64, err error) {
+func startUp(binary string) (cpu, wall time.Duration, rss int64, err error) {
 	cpu, wall = time.Hour, time.Hour
 	for range 30 {
 		cmd := exec.Command(binary, "version")
@@ -88,9 +98,9 @@ func startUp(binary string) (cpu, wall time.Duration, memory int64, err error) {
 		}
 		wall = min(wall, time.Since(began))
 		cpu = min(cpu, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
-		memory = max(memory, maxRSS(cmd.ProcessState))
 	}
-	return cpu, wall, memory, nil
+	rss, err = memory(exec.Command(binary, "version"))
+	return cpu, wall, rss, err
 }
 
 func slowestInit(binary string) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/model/gemini"
 	"github.com/adze-dev/adze/model/openai"
+	"github.com/adze-dev/adze/model/responses"
 )
 
 // connected is a model with its server.
@@ -40,7 +41,7 @@ func providers() []provider {
 		},
 		{
 			name: "openai-responses", keys: []string{"OPENAI_API_KEY"}, urls: []string{"OPENAI_BASE_URL"}, models: []string{"OPENAI_MODEL"},
-			preset: "gpt-5.5", baseURL: openai.DefaultBaseURL,
+			preset: "gpt-5.5", baseURL: responses.DefaultBaseURL, open: opener(responses.Open),
 		},
 		{
 			name: "anthropic", keys: []string{"ANTHROPIC_API_KEY"}, urls: []string{"ANTHROPIC_BASE_URL"}, models: []string{"ANTHROPIC_MODEL"},

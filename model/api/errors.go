@@ -17,6 +17,7 @@ type errorObject struct {
 	Message  string          `json:"message"`
 	Type     string          `json:"type"`
 	Code     json.RawMessage `json:"code"`   // a word or an HTTP status
+	Param    json.RawMessage `json:"param"`  // OpenAI: what is rejected, such as "reasoning.effort"
 	Status   string          `json:"status"` // Gemini's word
 	Details  []errorDetail   `json:"details"`
 	Metadata struct {

@@ -19,6 +19,8 @@ import (
 type Failure struct {
 	Err     error
 	Message string // of the server's error
+	Code    string // of the server's error, such as "invalid_encrypted_content"
+	Param   string // that the server rejects, such as "reasoning.effort"
 	Note    error  // set by Exchange.Learn: a change of the request that the user should know
 
 	again  bool          // the same request may succeed later
@@ -41,7 +43,7 @@ func (c *Client) statusFailure(req string, resp *http.Response, now time.Time) *
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // the status alone is useful
 	e := readError(body)
 	kind := kindOf(resp.StatusCode, e)
-	f := &Failure{Message: e.Message, after: max(retryAfter(resp.Header, now), e.retryDelay())}
+	f := &Failure{Message: e.Message, Code: Scalar(e.Code), Param: Scalar(e.Param), after: max(retryAfter(resp.Header, now), e.retryDelay())}
 	f.busy = isBusy(resp.StatusCode) && kind != model.ErrQuota
 	f.again = f.busy || isTransient(resp.StatusCode) && kind != model.ErrContextLength
 	said := cmp.Or(e.Message, http.StatusText(resp.StatusCode))
@@ -55,7 +57,7 @@ func (c *Client) statusFailure(req string, resp *http.Response, now time.Time) *
 
 // aboutEffort is the error, with the next step if the server rejected the effort.
 func (f *Failure) aboutEffort(effort string) error {
-	if effort == "" || !f.Rejected() || !strings.Contains(strings.ToLower(f.Message), "effort") {
+	if effort == "" || !f.Rejected() || !strings.Contains(strings.ToLower(f.Message+" "+f.Param), "effort") {
 		return f.Err
 	}
 	return withNextStep(f.Err, fmt.Sprintf("The model doesn't accept effort %q. Use another value for --effort, or none.", effort))

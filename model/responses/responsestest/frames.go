@@ -164,7 +164,11 @@ func (p *player) message() {
 		if content == nil {
 			content = []object{}
 		}
-		return object{{"id", id}, {"type", "message"}, {"status", status}, {"content", content}, {"role", "assistant"}}
+		o := object{{"id", id}, {"type", "message"}, {"status", status}, {"content", content}}
+		if p.answer.Phase != "" {
+			o = append(o, field{"phase", p.answer.Phase})
+		}
+		return append(o, field{"role", "assistant"})
 	}
 	kind, key, text := "output_text", "text", p.answer.Text
 	part := func(text string) object {

@@ -41,6 +41,7 @@ type Answer struct {
 	Encrypted string `json:"encrypted,omitempty"` // the reasoning, encrypted: a request may send back only what the script has
 	Text      string `json:"text,omitempty"`
 	Refusal   string `json:"refusal,omitempty"` // what the model says instead of a text
+	Phase     string `json:"phase,omitempty"`   // of the message, such as "commentary"
 	Calls     []Call `json:"calls,omitempty"`
 
 	Incomplete string `json:"incomplete,omitempty"` // why the response is incomplete, such as "max_output_tokens"

@@ -123,7 +123,22 @@ func TestRejects(t *testing.T) {
 		"no input":          {"k", `{"model":"m"}`, "'input'"},
 		"no output":         {"k", `{"model":"m","input":[{"type":"function_call","call_id":"a"}]}`, "No tool output found for function call a."},
 		"no call":           {"k", `{"model":"m","input":[{"type":"function_call_output","call_id":"a"}]}`, "No tool call found"},
-		"another reasoning": {"k", `{"model":"m","input":[{"type":"reasoning","encrypted_content":"x"}]}`, "could not be verified"},
+		"another reasoning": {"k", `{"model":"m","input":[{"type":"reasoning","summary":[],"encrypted_content":"x"}]}`, "could not be verified"},
+		"no summary":        {"k", `{"model":"m","input":[{"type":"reasoning","encrypted_content":"gA"}]}`, "'input[0].summary'"},
+		"reasoning alone":   {"k", `{"model":"m","input":[{"type":"reasoning","summary":[],"encrypted_content":"gA"},{"role":"user","content":"a"}]}`, "required following item"},
+		"reasoning by ID":   {"k", `{"model":"m","store":false,"input":[{"type":"reasoning","id":"rs_1","summary":[]}]}`, "Items are not persisted"},
+		"a parameter":       {"k", `{"model":"m","input":"hi","max_tokens":1}`, "Unknown parameter: 'max_tokens'."},
+		"a member":          {"k", `{"model":"m","input":[{"role":"user","content":"a"},{"type":"function_call","call_id":"a","args":"{}"}]}`, "Unknown parameter: 'input[1].args'."},
+		"a role's content":  {"k", `{"model":"m","input":[{"role":"assistant","content":[{"type":"input_text","text":"a"}]}]}`, "Invalid value: 'input_text'"},
+		"a text's text":     {"k", `{"model":"m","input":[{"role":"user","content":[{"type":"input_text"}]}]}`, "'input[0].content[0].text'"},
+		"no content":        {"k", `{"model":"m","input":[{"role":"user","content":null}]}`, "Invalid type for 'input[0].content'"},
+		"an image":          {"k", `{"model":"m","input":[{"role":"user","content":[{"type":"input_image","image_url":"AAAA"}]}]}`, "image_url'"},
+		"a file":            {"k", `{"model":"m","input":[{"role":"user","content":[{"type":"input_file","file_data":"AAAA"}]}]}`, "file_data'"},
+		"arguments":         {"k", `{"model":"m","input":[{"type":"function_call","call_id":"a","name":"n","arguments":{}}]}`, "'input[0].arguments'"},
+		"a call's name":     {"k", `{"model":"m","input":[{"type":"function_call","call_id":"a","name":"n m","arguments":"{}"}]}`, "'input[0].name'"},
+		"a long ID":         {"k", `{"model":"m","input":[{"type":"function_call","call_id":"` + strings.Repeat("a", 65) + `","name":"n"}]}`, "maximum length 64"},
+		"a tool's name":     {"k", `{"model":"m","input":"hi","tools":[{"type":"function","name":"a.b"}]}`, "'tools[0].name'"},
+		"no type":           {"k", `{"model":"m","input":[{}]}`, "'input[0].type'"},
 	} {
 		s, err := responsestest.Start(responsestest.Script{Key: "k", Answers: []responsestest.Answer{{Encrypted: "gA"}}})
 		if err != nil {

@@ -1,0 +1,271 @@
+package responses
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
+	"github.com/adze-dev/adze/tool"
+)
+
+type request struct {
+	Model        string        `json:"model"`
+	Instructions string        `json:"instructions,omitempty"`
+	Input        []any         `json:"input"` // items
+	Tools        []declaration `json:"tools,omitempty"`
+	Stream       bool          `json:"stream"`
+	Store        *bool         `json:"store,omitempty"`
+	Include      []string      `json:"include,omitempty"`
+	Reasoning    *reasoning    `json:"reasoning,omitempty"`
+	MaxTokens    int           `json:"max_output_tokens,omitempty"`
+	CacheKey     string        `json:"prompt_cache_key,omitempty"`
+}
+
+type reasoning struct {
+	Effort  string `json:"effort,omitempty"`
+	Summary string `json:"summary,omitempty"`
+}
+
+// declaration is a tool. Unless strict is false, the server demands that all parameters are required.
+type declaration struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      bool            `json:"strict"`
+}
+
+// The types of items.
+const (
+	typeMessage   = "message"
+	typeReasoning = "reasoning"
+	typeCall      = "function_call"
+	typeCustom    = "custom_tool_call"
+	typeOutput    = "function_call_output"
+)
+
+type messageItem struct {
+	Type    string    `json:"type"`
+	Role    string    `json:"role"`
+	Content []content `json:"content"`
+	Phase   string    `json:"phase,omitempty"`
+}
+
+type callItem struct {
+	Type      string `json:"type"`
+	CallID    string `json:"call_id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type outputItem struct {
+	Type   string `json:"type"`
+	CallID string `json:"call_id"`
+	Output any    `json:"output"` // string or []content
+}
+
+// content is a piece of a message or of a tool's output.
+type content struct {
+	Type     string  `json:"type"`
+	Text     *string `json:"text,omitempty"`
+	ImageURL string  `json:"image_url,omitempty"`
+	Filename string  `json:"filename,omitempty"`
+	FileData string  `json:"file_data,omitempty"`
+}
+
+// encode writes the request's body.
+func (m *Model) encode(r model.Request) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	q, o := m.quirks, m.client.Options
+	out := request{
+		Model: m.name, Instructions: r.System, Input: []any{}, Stream: !q.noStream,
+		MaxTokens: cmp.Or(r.MaxTokens, o.MaxTokens),
+	}
+	if !q.noStore {
+		out.Store = new(bool) // OpenAI keeps responses for 30 days otherwise
+	}
+	if !q.noEncrypted {
+		out.Include = []string{"reasoning.encrypted_content"}
+	}
+	if !q.noCacheKey {
+		out.CacheKey = r.CacheKey
+	}
+	think := reasoning{Effort: r.Effort}
+	if !q.noSummary {
+		think.Summary = "auto" // without it, nothing of the reasoning is shown
+	}
+	if think != (reasoning{}) {
+		out.Reasoning = &think
+	}
+	for _, msg := range r.Messages {
+		out.Input = append(out.Input, m.items(msg)...)
+	}
+	for _, d := range r.Tools {
+		out.Tools = append(out.Tools, declaration{Type: "function", Name: d.Name, Description: d.Description, Parameters: m.client.Parameters(d)})
+	}
+	body, err := api.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
+	}
+	return api.Merge(body, sampling(o.Sampling))
+}
+
+// sampling are the parameters as this API names them.
+func sampling(params map[string]json.RawMessage) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for name, value := range params {
+		if name == "max_tokens" || name == "max_completion_tokens" {
+			name = "max_output_tokens"
+		}
+		out[name] = value
+	}
+	return out
+}
+
+// items are the API's items for a message. The caller has the lock.
+func (m *Model) items(msg model.Message) []any {
+	switch msg.Role {
+	case model.Assistant:
+		return m.said(msg)
+	case model.Tool:
+		return m.outputs(msg)
+	}
+	parts := []content{}
+	for _, p := range msg.Parts {
+		switch p := p.(type) {
+		case model.Text:
+			parts = append(parts, inputText(string(p)))
+		case model.Media:
+			parts = append(parts, m.media(p.Media))
+		}
+	}
+	return []any{messageItem{Type: typeMessage, Role: "user", Content: parts}}
+}
+
+// said are the items of an answer: text, calls and reasoning in their order. Reasoning that nothing follows is left out: the
+// server rejects it.
+func (m *Model) said(msg model.Message) []any {
+	var out []any
+	var text *messageItem // that a phase may still follow
+	spoken := false
+	whole := 0 // items up to the last one that isn't reasoning
+	for _, p := range msg.Parts {
+		switch p := p.(type) {
+		case model.Text:
+			s := string(p)
+			if text == nil && spoken {
+				s = strings.TrimPrefix(s, between)
+			}
+			if s == "" {
+				continue
+			}
+			if text == nil {
+				text = &messageItem{Type: typeMessage, Role: "assistant", Content: []content{{Type: "output_text", Text: new(string)}}}
+				out = append(out, text)
+			}
+			*text.Content[0].Text += s
+			spoken, whole = true, len(out)
+		case model.Call:
+			text = nil
+			out = append(out, callItem{typeCall, api.ID(p.ID), api.Name(p.Name), string(api.Arguments(p.Args))})
+			whole = len(out)
+		case model.Sealed:
+			if !p.For(Name, m.name) || m.rejected[digestOf(p)] {
+				continue
+			}
+			if sealedType(p) == typeReasoning {
+				text = nil
+				out = append(out, p.JSON)
+				continue
+			}
+			if text != nil && !m.quirks.noPhase {
+				text.Phase = sealedPhase(p)
+			}
+			text = nil
+		}
+	}
+	return out[:whole]
+}
+
+// outputs are the results of calls.
+func (m *Model) outputs(msg model.Message) []any {
+	var out []any
+	var after []content
+	for _, p := range msg.Parts {
+		r, ok := p.(model.Response)
+		if !ok {
+			continue
+		}
+		item := outputItem{Type: typeOutput, CallID: api.ID(r.ID)}
+		parts := m.contents(r.Content)
+		if m.quirks.plainOutputs {
+			var more []content
+			if parts, more = plain(parts); len(more) > 0 {
+				after = append(append(after, inputText(fmt.Sprintf("From %s, call %s:", r.Name, r.ID))), more...)
+			}
+		}
+		item.Output = flat(parts)
+		out = append(out, item)
+	}
+	if len(after) > 0 {
+		out = append(out, messageItem{Type: typeMessage, Role: "user", Content: after})
+	}
+	return out
+}
+
+func (m *Model) contents(parts []tool.Part) []content {
+	var out []content
+	for _, p := range parts {
+		switch p := p.(type) {
+		case tool.Text:
+			out = append(out, inputText(string(p)))
+		case tool.Media:
+			out = append(out, m.media(p))
+		}
+	}
+	return out
+}
+
+// plain takes images and files out of a result, and leaves a note in the place of each.
+func plain(parts []content) (texts, others []content) {
+	for _, p := range parts {
+		if p.Text == nil {
+			others = append(others, p)
+			p = inputText("[" + strings.TrimPrefix(p.Type, "input_") + ": see the next message]")
+		}
+		texts = append(texts, p)
+	}
+	return texts, others
+}
+
+// flat is a result without images as one string.
+func flat(parts []content) any {
+	var text []string
+	for _, p := range parts {
+		if p.Text == nil {
+			return parts
+		}
+		text = append(text, *p.Text)
+	}
+	return strings.Join(text, "\n")
+}
+
+func inputText(s string) content { return content{Type: "input_text", Text: &s} }
+
+// media is an image or a PDF, or a note in its place.
+func (m *Model) media(d tool.Media) content {
+	url := func() string { return "data:" + d.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(d.Data) }
+	sent := m.client.Options.Images.Sent(m.name)
+	switch {
+	case sent && strings.HasPrefix(d.MIMEType, "image/"):
+		return content{Type: "input_image", ImageURL: url()}
+	case sent && d.MIMEType == "application/pdf":
+		return content{Type: "input_file", Filename: "document.pdf", FileData: url()}
+	}
+	return inputText(fmt.Sprintf("[%s, %d bytes: this model can't read it]", cmp.Or(d.MIMEType, "media"), len(d.Data)))
+}

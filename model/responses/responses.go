@@ -1,0 +1,101 @@
+// Package responses implements the Responses API of OpenAI, and of the servers that offer it too.
+//
+//	m, err := responses.Open(ctx, responses.Options{Key: key, Model: "gpt-5.5"})
+//	…
+//	defer m.Close()
+//	for e, err := range m.Stream(ctx, model.Request{Messages: messages}) { … }
+//
+// The server keeps nothing: each request has the whole conversation, with the model's reasoning as the server encrypted it.
+// If the server rejects that, the reasoning of the conversation so far is removed, and a [model.Retry] reports it.
+package responses
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
+)
+
+// Name is the API's name.
+const Name = "openai-responses"
+
+// DefaultBaseURL is OpenAI's own server.
+const DefaultBaseURL = "https://api.openai.com/v1"
+
+// Options configure a model. The zero value, with a Key and a Model, is for OpenAI's own server.
+type Options = api.Options
+
+var service = api.API{
+	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models",
+	NextByte: 300 * time.Second, // nothing comes while the model thinks
+	Header: func(key string) http.Header {
+		h := http.Header{}
+		if key != "" {
+			h.Set("Authorization", "Bearer "+key)
+		}
+		return h
+	},
+}
+
+// Model is a model behind a server with the Responses API.
+type Model struct {
+	client *api.Client
+	name   string
+
+	mu       sync.Mutex
+	quirks   quirks
+	rejected map[digest]bool // reasoning that the server doesn't take back
+}
+
+var _ model.Model = (*Model)(nil)
+
+// Open checks the options and, if they name no model, requests the server's list and takes its first one. Otherwise it
+// sends nothing.
+func Open(ctx context.Context, o Options) (*Model, error) {
+	client, err := api.New(o, service)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{client: client, name: o.Model, rejected: map[digest]bool{}}
+	if o.Model != "" {
+		return m, nil
+	}
+	if strings.TrimSpace(o.BaseURL) == "" {
+		return nil, model.Errorf(model.ErrRejected, "no model name set for %s\nSet OPENAI_MODEL.", DefaultBaseURL)
+	}
+	list, err := m.Models(ctx)
+	if err == nil && len(list) == 0 {
+		err = model.Errorf(model.ErrRejected, "%s has no model loaded\nLoad a model in the server, or set OPENAI_MODEL.", client.Address())
+	}
+	if err != nil {
+		m.Close()
+		return nil, err
+	}
+	m.name = list[0].ID
+	return m, nil
+}
+
+// Name is the model's name.
+func (m *Model) Name() string { return m.name }
+
+// Models requests the list of the server's models.
+func (m *Model) Models(ctx context.Context) ([]api.Info, error) { return m.client.Models(ctx) }
+
+// Close closes idle connections.
+func (m *Model) Close() { m.client.Close() }
+
+// Stream sends the conversation and yields the answer as it arrives.
+func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	return m.client.Stream(ctx, api.Exchange{
+		Path:   "/responses",
+		Encode: func() ([]byte, error) { return m.encode(r) },
+		Decode: func(out *api.Output) api.Decoder { return newAnswer(out, m.name) },
+		Effort: r.Effort,
+		Learn:  func(f *api.Failure) bool { return m.learn(f, r.Messages) },
+	})
+}
