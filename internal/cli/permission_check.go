@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
@@ -27,6 +29,8 @@ type checker struct {
 	dir      string
 	registry *tool.Registry
 	set      *builtin.Set
+
+	limits func() bool // the sandbox can enforce reads here
 }
 
 // permissionCheck explains a verdict.
@@ -41,6 +45,11 @@ func permissionCheck(ctx context.Context, env Env, o *options, words []string) e
 		}
 	}
 	c := &checker{env: env, o: o, home: session.Canonical(home), user: session.Canonical(env.Home)}
+	c.limits = sync.OnceValue(func() bool {
+		r := proc.Open(proc.Options{Helper: env.Helper})
+		defer r.Close()
+		return r.CanLimit(false) == nil
+	})
 	defer c.close()
 	if o.batch {
 		if err := takes(words, 0, "permission check --batch < questions.jsonl"); err != nil {
@@ -207,7 +216,13 @@ func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []stri
 		Roots: []string{dir}, Home: c.user, State: c.home,
 		Spill: filepath.Join(c.home, "spill"), Disk: ondisk.New([]string{dir}),
 	}
-	d, why := permission.Check(world, rules, mode, permission.Options{NoReadOnly: c.o.noReadOnly}, r)
+	options := permission.Options{NoReadOnly: c.o.noReadOnly}
+	d, why := permission.Check(world, rules, mode, options, r)
+	if world.Enforced = c.limits; d.Verdict == tool.Ask && q.Cmd != nil && !c.o.batch {
+		if enforced, _ := permission.Check(world, rules, mode, options, r); enforced.Verdict == tool.Allow {
+			why = append(why, "runs without approval where the sandbox enforces reads, as on this machine")
+		}
+	}
 	for _, problem := range ignored {
 		why = append(why, "ignored: "+problem.Error())
 	}
