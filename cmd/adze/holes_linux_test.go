@@ -306,7 +306,14 @@ func (h *hole) test(t *testing.T, d *den) {
 		if h.mute || h.asks {
 			continue
 		}
-		if out := d.bash(line); !d.leaked(out) {
+		out := d.bash(line)
+		for range 20 { // a kernel that starts a walk again counts its links twice, and gives up on long chains
+			if d.leaked(out) {
+				break
+			}
+			out = d.bash(line)
+		}
+		if !d.leaked(out) {
 			t.Errorf("%s: proves nothing, because it discloses nothing without Adze: %s\n%s", h.name, line, out)
 		}
 	}

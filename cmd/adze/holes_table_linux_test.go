@@ -23,24 +23,24 @@ var holes = []hole{
 	{name: "6 whitespace in ignore files, form feed", needs: []string{"rg"}, build: ignoring("!.env\f"), lines: []string{`rg KEY`, `rg . sub`}},
 	{name: "6 whitespace in ignore files, vertical tab", needs: []string{"rg"}, build: ignoring("!.env\v"), lines: []string{`rg KEY`}},
 	{name: "6 whitespace in ignore files, no-break space", needs: []string{"rg"}, build: ignoring("!.env\u00a0"), lines: []string{`rg KEY`}},
-	{name: "7 links in .git: a rebase", open: linksInGit, build: buildRebase, lines: []string{`git status`}},
-	{name: "7 links in .git: packed refs", open: linksInGit, build: gitLink("packed-refs", "COMMIT refs/heads/"+birdseye+"\n"), lines: []string{`git branch -a`, `git for-each-ref`, `git log --all --oneline --decorate`}},
-	{name: "7 links in .git: log", open: linksInGit, build: gitLink("logs/HEAD", "COMMIT COMMIT a <a@example.test> 1700000000 +0000\t"+birdseye+"\n"), lines: []string{`git reflog`, `git log -g`}},
-	{name: "7 links in .git: excluded files", open: linksInGit, build: gitLink("info/exclude", "*[x"+birdseye+"]\n"), lines: []string{`git check-ignore -v x`}},
-	{name: "7 links in .git: references", open: linksInGit, build: buildOutsideRefs, lines: []string{`git branch`, `git for-each-ref`}},
-	{name: "7 links in .git: worktrees", open: linksInGit, build: buildOutsideWorktrees, lines: []string{`git worktree list`}},
+	{name: "7 links in .git: a rebase", build: buildRebase, lines: []string{`git status`}},
+	{name: "7 links in .git: packed refs", build: gitLink("packed-refs", "COMMIT refs/heads/"+birdseye+"\n"), lines: []string{`git branch -a`, `git for-each-ref`, `git log --all --oneline --decorate`}},
+	{name: "7 links in .git: log", build: gitLink("logs/HEAD", "COMMIT COMMIT a <a@example.test> 1700000000 +0000\t"+birdseye+"\n"), lines: []string{`git reflog`, `git log -g`}},
+	{name: "7 links in .git: excluded files", build: gitLink("info/exclude", "*[x"+birdseye+"]\n"), lines: []string{`git check-ignore -v x`}},
+	{name: "7 links in .git: references", build: buildOutsideRefs, lines: []string{`git branch`, `git for-each-ref`}},
+	{name: "7 links in .git: worktrees", build: buildOutsideWorktrees, lines: []string{`git worktree list`}},
 	{name: "7 links in .git: objects", build: buildOutsideObjects, lines: []string{`git show HEAD:secret`, `git log -p`}},
 	{name: "7 a .git that names another repository", build: buildGitFile, lines: []string{`git log -p`, `git show HEAD:secret`}},
 	{name: "7 a .git that names another worktree", build: buildOtherWorktree, lines: []string{`git log -p`, `git show HEAD:secret`}},
 	{name: "7 an ignore file above the workspace that is a link", build: buildLinkAbove, lines: []string{`cat $(echo ../.ignore)`, `cat ../.i*`}},
 	{
-		name: "8 paths in git's configuration", open: pathsInConfig, build: buildGitPaths,
+		name: "8 paths in git's configuration", build: buildGitPaths,
 		lines: []string{`git blame README.md`, `git check-attr -a README.md`, `git shortlog -s HEAD`, `git log --use-mailmap -1`, `git check-ignore -v x`},
 	},
-	{name: "8 an included configuration", open: pathsInConfig, build: buildGitInclude, lines: []string{`git config user.name`, `git config -l`, `git config --get-regexp user`}},
+	{name: "8 an included configuration", build: buildGitInclude, lines: []string{`git config user.name`, `git config -l`, `git config --get-regexp user`}},
 	{name: "8 a worktree elsewhere", build: buildGitWorktree, lines: []string{`git diff`, `git diff HEAD`, `git grep --untracked KEY`}},
 	{name: "9 a version file that is a link", build: buildVersionFile, lines: []string{`cd sub && python -V`, `cd sub/deep && python --version`}},
-	{name: "10 ps shows environments", open: `ps reads its flags again as BSD ones`, needs: []string{"ps"}, mute: true, lines: []string{`ps -efww -p PID -o args`, `ps eww PID`, `ps -p PID eww`, `cat /proc/PID/environ`}},
+	{name: "10 ps shows environments", needs: []string{"ps"}, mute: true, lines: []string{`ps -efww -p PID -o args`, `ps eww PID`, `ps -p PID eww`, `cat /proc/PID/environ`}},
 	{name: "11 a PATH directory that links into the workspace", build: buildPathLink, lines: []string{`ls`, `ls -la sub`}},
 	{name: "11 a program in PATH that links into the workspace", build: buildProgramLink, lines: []string{`ls`, `ls README.md`}},
 	{name: "11 a relative program in the user's git configuration", build: buildTextconv, lines: []string{`git diff`, `git log -p`, `git show`, `git blame README.md`}},
@@ -51,10 +51,7 @@ var holes = []hole{
 }
 
 // Why some holes are open where there is no sandbox.
-const (
-	linksInGit    = "the verdict doesn't look for links in .git"
-	pathsInConfig = "the verdict doesn't look where paths in git's configuration lead"
-)
+const ()
 
 // evasion are lines that do what a deny rule is about without saying so.
 type evasion struct {

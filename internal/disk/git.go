@@ -164,6 +164,9 @@ func (r *repoReader) repository(gitDir, top string) error {
 	if err := r.hooks(common); err != nil {
 		return err
 	}
+	if err := r.links(common, top); err != nil {
+		return err
+	}
 	if r.index != nil {
 		return r.index(gitDir, top, c.hashSize)
 	}
@@ -207,6 +210,44 @@ func (r *repoReader) belongs(abs, common, top string, knows bool) error {
 		}
 	}
 	return nil
+}
+
+// mostGitNames bounds how many names of a git directory are looked at.
+const mostGitNames = 4000
+
+// links reports a link in a git directory that leads out of it and of the workspace: git would print what is there.
+// Objects are looked at by belongs.
+func (r *repoReader) links(common, top string) error {
+	home, _, err := realpath.Resolve(common)
+	if err != nil {
+		return err
+	}
+	roots := append([]string{home}, r.disk.options.Roots...)
+	if top != "" {
+		roots = append(roots, top)
+	}
+	left := mostGitNames
+	return filepath.WalkDir(home, func(path string, e fs.DirEntry, err error) error {
+		if left--; left < 0 {
+			return errTooMuch
+		}
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && path == filepath.Join(home, "objects"):
+			return fs.SkipDir
+		case e.Type()&fs.ModeSymlink == 0:
+			return nil
+		}
+		real, _, err := realpath.Resolve(path)
+		if _, secret := names.Secret(real); err != nil || secret {
+			return fmt.Errorf("%s is a link to what may be secret", path)
+		}
+		if _, inside := names.Within(real, roots); !inside {
+			return fmt.Errorf("%s is a link that leads outside the workspace", path)
+		}
+		return nil
+	})
 }
 
 // hooks tells of the one hook that looking may run: status and diff refresh the index.

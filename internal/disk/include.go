@@ -97,12 +97,14 @@ func (c *configReader) include(s setting, file string, depth int) error {
 	if !ok {
 		return fmt.Errorf("%s: include %q: the path can't be determined", file, s.value)
 	}
-	if abs, _, err := realpath.Resolve(path); err == nil {
-		if _, secret := names.Secret(abs); secret && !c.own { // git config --list would tell it
-			return fmt.Errorf("%s: include %q: it may be secret", file, s.value)
-		}
+	if err := c.file(path, depth+1); err != nil {
+		return err
 	}
-	return c.file(path, depth+1)
+	abs, _, err := realpath.Resolve(path)
+	if _, secret := names.Secret(abs); err == nil && !c.own && (secret || !c.inWorkspace(abs)) { // git config --list prints it
+		return fmt.Errorf("%s: include %q: it may be secret, or is outside the workspace", file, s.value)
+	}
+	return nil
 }
 
 // quoted checks a file that git reads and whose lines it tells in its complaints: it must be no secret.
@@ -113,11 +115,21 @@ func (c *configReader) quoted(s setting, file string) error {
 	path, ok := c.path(s.value, c.top)
 	if ok && filepath.IsAbs(path) {
 		abs, _, err := realpath.Resolve(path)
-		if _, secret := names.Secret(abs); err == nil && !secret {
+		if _, secret := names.Secret(abs); err == nil && !secret && (c.own || c.inWorkspace(abs)) {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: %s makes git read %q, which may be secret", file, s.key, s.value)
+	return fmt.Errorf("%s: %s makes git read %q, which may be secret or is outside the workspace", file, s.key, s.value)
+}
+
+// inWorkspace reports whether a resolved path is in the working tree or in the workspace.
+func (c *configReader) inWorkspace(abs string) bool {
+	roots := append([]string{}, c.disk.options.Roots...)
+	if top, _, err := realpath.Resolve(c.top); err == nil && c.top != "" {
+		roots = append(roots, top)
+	}
+	_, inside := names.Within(abs, roots)
+	return inside
 }
 
 // path is a path as git's configuration writes one: ~ is the home, and what is relative starts in folder.

@@ -105,7 +105,7 @@ func checkNumbers(a *args) string {
 // checkPs: an e without a minus shows the environment of every process, and so does one with it where ps cannot make
 // sense of its words otherwise: it reads them once more as if no minus stood before any of them.
 func checkPs(a *args) string {
-	unsure := len(a.operands) > 0 || a.has("-x", "-T", "-u")
+	unsure := len(a.operands) > 0 || a.has("-x", "-T", "-u", "-w")
 	for _, f := range a.flags {
 		if unsure && (f.name == "-e" || len(f.name) == 2 && f.name != "-o" && strings.Contains(f.value.Text, "e")) {
 			return "ps may show environment variables"
