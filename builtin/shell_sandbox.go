@@ -111,9 +111,12 @@ func (b *boxes) box(c *proc.Command, d tool.Decision) error {
 }
 
 func (b *boxes) spec(mode sandbox.Mode) *sandbox.Spec {
+	if mode == sandbox.ReadOnly {
+		return &sandbox.Spec{Mode: mode, UnixSockets: b.UnixSockets, Bubblewrap: b.Bubblewrap}
+	}
 	s := b.base().Spec(mode)
 	s.UnixSockets, s.Bubblewrap = b.UnixSockets, b.Bubblewrap
-	if b.state != "" && mode != sandbox.ReadOnly {
+	if b.state != "" {
 		s.Protect = append(s.Protect, b.state)
 	}
 	return s

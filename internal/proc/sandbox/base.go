@@ -37,6 +37,7 @@ func NewBase(roots, further, env []string, names func(path string) bool) *Base {
 		}
 	}
 	b.roots = outermost(b.roots)
+	makeCaches(env)
 	lexical := slices.Concat(b.roots, allClean(roots))
 	wanted := append(Caches(env), allClean(further)...)
 	slices.SortStableFunc(wanted, func(x, y string) int { return cmp.Compare(len(x), len(y)) }) // parents first

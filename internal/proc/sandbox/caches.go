@@ -11,14 +11,7 @@ import (
 // does not exist is left out. Folders that programs are started from are not
 // in it (~/.cargo/bin, ~/.local/bin).
 func Caches(env []string) []string {
-	value := func(name string) string {
-		for _, kv := range env {
-			if n, v, _ := strings.Cut(kv, "="); n == name && filepath.IsAbs(v) {
-				return v
-			}
-		}
-		return ""
-	}
+	value := func(name string) string { return absoluteValue(env, name) }
 	all := []string{os.TempDir(), value("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"}
 	for _, name := range []string{"XDG_CACHE_HOME", "GOCACHE", "GOMODCACHE", "CCACHE_DIR", "npm_config_cache", "PIP_CACHE_DIR", "UV_CACHE_DIR", "YARN_CACHE_FOLDER"} {
 		all = append(all, value(name))
@@ -45,4 +38,37 @@ func Caches(env []string) []string {
 		}
 	}
 	return outermost(there)
+}
+
+// makeCaches makes the cache directories that programs of PATH need and can't
+// make in a sandbox, in a home directory that is new. What can't be made is left
+// out.
+func makeCaches(env []string) {
+	home := absoluteValue(env, "HOME")
+	if st, err := os.Stat(home); home == "" || err != nil || !st.IsDir() {
+		return
+	}
+	if absoluteValue(env, "XDG_CACHE_HOME") == "" {
+		os.Mkdir(filepath.Join(home, ".cache"), 0o700)
+	}
+	for program, dirs := range map[string][]string{"npm": {".npm/_cacache", ".npm/_logs"}, "go": {"go/pkg/mod"}, "cargo": {".cargo/registry"}} {
+		for _, dir := range filepath.SplitList(Surroundings{Env: env}.value("PATH")) {
+			if regular(filepath.Join(dir, program)) {
+				for _, name := range dirs {
+					os.MkdirAll(filepath.Join(home, name), 0o700)
+				}
+				break
+			}
+		}
+	}
+}
+
+// absoluteValue is the value of a variable that is an absolute path.
+func absoluteValue(env []string, name string) string {
+	for _, kv := range env {
+		if n, v, _ := strings.Cut(kv, "="); n == name && filepath.IsAbs(v) {
+			return v
+		}
+	}
+	return ""
 }

@@ -127,3 +127,25 @@ func TestCaches(t *testing.T) {
 		}
 	}
 }
+
+// A new home directory gets the caches that installed programs need, and no others.
+func TestFreshHome(t *testing.T) {
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "npm"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := NewBase([]string{t.TempDir()}, nil, []string{"HOME=" + home, "PATH=" + bin}, nil)
+	for _, name := range []string{".cache", ".npm/_cacache", ".npm/_logs"} {
+		path := filepath.Join(home, name)
+		if _, err := os.Stat(path); err != nil || holding(path, b.write) == "" {
+			t.Errorf("%s: %v, writable are %q", name, err, b.write)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(home, "go")); err == nil {
+		t.Error("there is no go, and its directory was made")
+	}
+}
