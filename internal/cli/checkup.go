@@ -80,6 +80,11 @@ func (c *checkup) sandbox(s sandbox.Support, bubblewrap bool) {
 	default:
 		c.plain("bubblewrap (optional): " + s.BubblewrapWhy)
 	}
+	if reads, enforced := s.Reads(bubblewrap); enforced {
+		c.ok(reads)
+	} else {
+		c.warn(reads)
+	}
 	weak := lines[len(lines)-len(modes):] // what the modes lack, in the same order
 	for i, m := range modes {
 		spec := sandbox.Spec{Mode: m, Protect: []string{"/"}, BestEffort: true, Bubblewrap: bubblewrap, Without: ^s.Layers()}

@@ -32,14 +32,14 @@ func TestCheckupOfTheSandbox(t *testing.T) {
 	c := &checkup{w: &out}
 	c.sandbox(sandbox.Support{LandlockWhy: "no Landlock", SeccompWhy: "no seccomp", NamespacesWhy: "no namespaces", BubblewrapWhy: "no bwrap"}, false)
 	for _, want := range []string{
-		"  ✗ Landlock: no Landlock\n", "  ✗ seccomp: no seccomp\n", "  ✗ namespaces: no namespaces\n", "    bubblewrap (optional): no bwrap\n",
+		"  ✗ Landlock: no Landlock\n", "  ✗ seccomp: no seccomp\n", "  ✗ namespaces: no namespaces\n", "    bubblewrap (optional): no bwrap\n", "  ! reads of auto-approved commands are judged, not enforced",
 		"  ✗ read-only: none; No sandbox is available", "  ✗ workspace: none; No sandbox",
 	} {
 		if !bytes.Contains(out.Bytes(), []byte(want)) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
-	if c.problems != 6 {
-		t.Errorf("%d problems, want 6:\n%s", c.problems, out.String())
+	if c.problems != 7 {
+		t.Errorf("%d problems, want 7:\n%s", c.problems, out.String())
 	}
 }

@@ -83,7 +83,7 @@ func TestLines(t *testing.T) {
 		"seccomp: works",
 		"namespaces: work: user, mount, IPC, network, pid",
 		"bubblewrap: no, there is no bwrap",
-		"reads of auto-approved commands: enforced by landlock+seccomp+namespaces+pids",
+		"reads of auto-approved commands are enforced",
 		"read-only: enforced by landlock+seccomp+namespaces+pids",
 		"workspace: enforced by landlock+seccomp+namespaces+pids",
 		"workspace+network: enforced by landlock+seccomp+namespaces+pids",

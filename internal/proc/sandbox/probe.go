@@ -132,21 +132,21 @@ func (s Support) Lines(bubblewrap bool) []string {
 		line("namespaces", s.Namespaces, "work: user, mount, IPC, network"+s.pids(), s.NamespacesWhy),
 		line("bubblewrap", s.Bubblewrap != "", "works, "+s.Bubblewrap, s.BubblewrapWhy),
 	}
-	lines = append(lines, s.readLine(bubblewrap))
+	reads, _ := s.Reads(bubblewrap)
+	lines = append(lines, reads)
 	for _, m := range []Mode{ReadOnly, Workspace, WorkspaceNetwork} {
 		lines = append(lines, s.mode(m, bubblewrap))
 	}
 	return lines
 }
 
-// readLine says whether reads of auto-approved commands are enforced.
-func (s Support) readLine(bubblewrap bool) string {
+// Reads says in a line whether reads of auto-approved commands are enforced.
+func (s Support) Reads(bubblewrap bool) (line string, enforced bool) {
 	spec := Spec{Mode: ReadOnly, Limits: &Limits{}, Bubblewrap: bubblewrap}
-	p, err := spec.planWith(s)
-	if err != nil {
-		return "reads of auto-approved commands: judged only, not enforced (" + s.why(bubblewrap) + "). Commands that search near a secret require approval."
+	if _, err := spec.planWith(s); err != nil {
+		return "reads of auto-approved commands are judged, not enforced: searches near secrets require approval", false
 	}
-	return fmt.Sprintf("reads of auto-approved commands: enforced by %v", p.Layers)
+	return "reads of auto-approved commands are enforced", true
 }
 
 func (s Support) landlockLacks() string {
