@@ -42,8 +42,10 @@ type Options struct {
 	News func() []string
 	// Observe receives every event, one at a time. It must not call the agent.
 	Observe func(Event)
-	// History is an earlier conversation to continue.
-	History []model.Message
+	// History is an earlier conversation to continue, and Declared how its requests began: those of this agent begin with
+	// the same bytes if System is the same too. With nil, the tools are declared anew.
+	History  []model.Message
+	Declared *Declared
 }
 
 // Limits apply to one Run.
@@ -76,6 +78,7 @@ type Agent struct {
 	ids     ids
 	stuck   stuck
 	view    *view // of its tools
+	shown   int   // tools that were reported as declared; -1: nothing was reported
 
 	mu      sync.Mutex // guards the fields below
 	history []model.Message
@@ -85,7 +88,11 @@ type Agent struct {
 
 // New makes an agent.
 func New(o Options) *Agent {
-	a := &Agent{o: o, history: slices.Clone(o.History), view: o.Catalog.at(o.Path, o.Executor.Registry)}
+	a := &Agent{o: o, history: slices.Clone(o.History), view: o.Catalog.at(o.Path, o.Executor.Registry), shown: -1}
+	if o.Declared != nil {
+		a.view.restore(*o.Declared)
+		a.shown = len(o.Declared.Tools)
+	}
 	a.ids.add(o.History)
 	for _, m := range o.History {
 		for _, c := range m.Calls() { // what was found then is known
@@ -123,7 +130,7 @@ func (a *Agent) Run(ctx context.Context, prompt ...model.Part) (Answer, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, a.o.Limits.Wall, fmt.Errorf("stopped after %v: %w", a.o.Limits.Wall, ErrWallTime))
 		defer cancel()
 	}
-	a.add(model.Message{Role: model.User, Parts: prompt})
+	a.addTold(model.Message{Role: model.User, Parts: prompt})
 	var out Answer
 	err := a.loop(ctx, &out)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -151,6 +158,7 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		a.turns++
 		t := &turn{agent: a, n: a.turns, batch: a.o.Executor.Batch(ctx), resumable: cuts < resumes}
 		t.tools = a.addNews()
+		a.declare(t.tools)
 		err := t.take(ctx, out)
 		if t.said() {
 			out.Text = continued(text, out.Text)
@@ -205,9 +213,24 @@ func (a *Agent) addNews() []tool.Declaration {
 		}
 	}
 	if len(parts) > 0 {
-		a.add(model.Message{Role: model.User, Parts: parts})
+		a.addTold(model.Message{Role: model.User, Parts: parts})
 	}
 	return tools
+}
+
+// addTold adds a message to the conversation that is not part of an answer, and reports it.
+func (a *Agent) addTold(m model.Message) {
+	a.add(m)
+	a.tell(Told{m})
+}
+
+// declare reports how the next request begins, if that has changed.
+func (a *Agent) declare(tools []tool.Declaration) {
+	if len(tools) == a.shown { // they are only added
+		return
+	}
+	a.shown = len(tools)
+	a.tell(Declared{System: a.o.System, Listing: a.view.listing, Tools: tools})
 }
 
 func (a *Agent) tell(e Event) {

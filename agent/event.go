@@ -1,13 +1,26 @@
 package agent
 
 import (
+	"time"
+
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
 
-// An Event reports progress to a front end: [Began], [Said], [Called], [Step], [Answered], [Responded], [Resumed]. Within
-// a turn they come in this order; Steps come whenever a call changes its stage.
+// An Event reports progress to a front end: [Told], [Declared], [Began], [Said], [Called], [Step], [Answered], [Responded],
+// [Resumed]. Within a turn they come in this order; Steps come whenever a call changes its stage. Told, Answered and
+// Responded together report every message that enters the history.
 type Event interface{ event() }
+
+// Told reports a message to the model: a prompt, news, or the request to continue an answer.
+type Told struct{ Message model.Message }
+
+// Declared reports how requests begin, before the first one and whenever a tool was added.
+type Declared struct {
+	System  string             // the system prompt, without Listing
+	Listing string             // of the tools that were deferred at the first turn; the system prompt ends with it
+	Tools   []tool.Declaration // in the order of the request
+}
 
 // Began reports a request to the model.
 type Began struct {
@@ -27,8 +40,10 @@ type Step struct{ tool.Event }
 type Answered struct {
 	Turn    int
 	Message model.Message
+	Sent    model.Message // as it is in the history and servers accept it; without parts if it was dropped
 	Usage   model.Usage
 	Reason  model.Reason
+	Took    time.Duration
 	Err     error
 }
 
@@ -48,6 +63,8 @@ type Resumed struct {
 	Err   error
 }
 
+func (Told) event()      {}
+func (Declared) event()  {}
 func (Began) event()     {}
 func (Said) event()      {}
 func (Called) event()    {}

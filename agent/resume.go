@@ -26,7 +26,7 @@ func (t *turn) resume(before, now string) string {
 	if t.onlyThought() {
 		return before
 	}
-	t.agent.add(model.Prompt(resumeText))
+	t.agent.addTold(model.Prompt(resumeText))
 	if len(t.calls) > 0 {
 		return ""
 	}

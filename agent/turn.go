@@ -45,14 +45,17 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	a.tell(Began{t.n})
 	start := time.Now()
 	err := t.listen(ctx)
-	out.ModelTime += time.Since(start)
+	took := time.Since(start)
+	out.ModelTime += took
 	out.Usage = out.Usage.Plus(t.usage)
 	a.o.Budget.use(t.usage)
 	answer := model.Message{Role: model.Assistant, Parts: t.parts}
-	a.tell(Answered{t.n, answer, t.usage, t.reason, err})
+	sent := model.Message{Role: model.Assistant}
 	if !t.onlyThought() { // servers reject an answer without text and calls
-		a.add(sendable(answer))
+		sent = sendable(answer)
+		a.add(sent)
 	}
+	a.tell(Answered{t.n, answer, sent, t.usage, t.reason, took, err})
 	if t.said() {
 		out.Text = answer.Text()
 	}
