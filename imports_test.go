@@ -22,6 +22,7 @@ var mayImport = map[string]string{
 	"permission":    "tool permission/shell internal/workspace/names",
 	"model":         "tool",
 	"agent":         "tool model",
+	"journal":       "tool model",
 
 	// Reading shell commands knows no rules and no tools.
 	"permission/shell":  "",
