@@ -16,6 +16,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -139,6 +140,16 @@ func (s *Set) All() []tool.Tool { return slices.Clone(s.tools) }
 
 // Roots are the directories of the workspace, with links resolved: what a policy compares paths with.
 func (s *Set) Roots() []string { return s.files.ws.Roots() }
+
+// FileRecord is what the session has read of a file.
+type FileRecord = workspace.Record
+
+// TakeSeen returns what the session has read and written of files since it last returned that, for the paths that of
+// accepts.
+func (s *Set) TakeSeen(of func(path string) bool) []FileRecord { return s.files.seen.Take(of) }
+
+// RestoreSeen adds what an earlier session had read. A file that has changed since has to be read again.
+func (s *Set) RestoreSeen(records []FileRecord) { s.files.seen.Restore(records) }
 
 // Close ends what the tools have left running.
 func (s *Set) Close() error { return s.shell.close() }
