@@ -3,8 +3,6 @@ package journal
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"sync"
@@ -62,16 +60,4 @@ func (m *MemoryBlobs) Get(ref Ref) ([]byte, error) {
 
 func missing(ref Ref) error {
 	return fmt.Errorf("read %s (%d bytes) from the store: %w", ref.Blob, ref.Bytes, fs.ErrNotExist)
-}
-
-var errNoStore = errors.New("no store for long texts and media")
-
-// pack masks secrets, and moves long texts and media to the store.
-func pack(raw json.RawMessage, blobs Blobs, mask func(string) string) (json.RawMessage, error) {
-	return raw, nil
-}
-
-// unpack reverses pack, except for the mask.
-func unpack(raw json.RawMessage, blobs Blobs) (json.RawMessage, error) {
-	return raw, nil
 }

@@ -174,11 +174,12 @@ type Seen struct {
 	Read   [][2]int `json:"read,omitempty"`   // first and last line of each range, if not whole
 }
 
-// Change is a file that a call changed. Before and After are contents in the store; nil: the file didn't or doesn't exist.
+// Change is a file that a call changed. Before and After are names of contents in the store, as [Ref.Blob]; "": the file
+// didn't or doesn't exist.
 type Change struct {
 	Path   string `json:"path"`
-	Before *Ref   `json:"before,omitempty"`
-	After  *Ref   `json:"after,omitempty"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
 	Mode   uint32 `json:"mode,omitempty"` // permission bits before
 }
 
@@ -192,6 +193,8 @@ type Asked struct {
 // Answer is the model's answer, complete or cut off by Error.
 type Answer struct {
 	Turn    int           `json:"turn"`
+	Turns   int           `json:"turns,omitempty"` // answers of the agent so far; [Writer] sets it
+	Model   string        `json:"model,omitempty"` // that answered; [Writer] sets it
 	Usage   model.Usage   `json:"usage"`
 	Reason  model.Reason  `json:"reason,omitempty"`
 	MS      int64         `json:"ms"`

@@ -191,7 +191,7 @@ func (a *Agent) apply(seq int64, data Data) {
 		a.Declared = append(a.Declared, d.Declared...)
 	case Answer:
 		a.Turn = max(a.Turn, d.Turn)
-		a.Turns++
+		a.Turns = max(a.Turns+1, d.Turns)
 		a.Usage = a.Usage.Plus(d.Usage)
 		if len(d.Message.Parts) == 0 {
 			return

@@ -48,11 +48,7 @@ func (w *Writer) write(by string, data Data) (Entry, error) {
 	if w.state.Newest > Version {
 		return Entry{}, ErrNewer
 	}
-	if c, ok := data.(Compacted); ok {
-		snapshot := w.state.Snapshot(by)
-		c.Snapshot = &snapshot
-		data = c
-	}
+	data = w.complete(by, data)
 	raw, err := marshal(data)
 	if err != nil {
 		return Entry{}, err
@@ -72,6 +68,29 @@ func (w *Writer) write(by string, data Data) (Entry, error) {
 	return e, nil
 }
 
+// complete sets what depends on the entries before.
+func (w *Writer) complete(by string, data Data) Data {
+	switch d := data.(type) {
+	case Compacted:
+		snapshot := w.state.Snapshot(by)
+		d.Snapshot = &snapshot
+		return d
+	case Started:
+		if len(d.Args) > 0 && !json.Valid(d.Args) {
+			d.Args, _ = quote(string(d.Args)) // a string can always be written
+		}
+		return d
+	case Answer:
+		a := w.state.Agent(by)
+		d.Turns = a.Turns + 1
+		if d.Model == "" {
+			d.Model = a.Model
+		}
+		return d
+	}
+	return data
+}
+
 // Sync returns when all entries survive a power failure.
 func (w *Writer) Sync() error {
 	w.mu.Lock()
@@ -80,7 +99,7 @@ func (w *Writer) Sync() error {
 	if err != nil {
 		return err
 	}
-	if err := w.log.Sync(); err != nil {
+	if err := w.sync(); err != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.err == nil {
@@ -89,6 +108,16 @@ func (w *Writer) Sync() error {
 		return w.err
 	}
 	return nil
+}
+
+// sync makes contents durable before the entries that name them.
+func (w *Writer) sync() error {
+	if b, ok := w.blobs.(interface{ Sync() error }); ok {
+		if err := b.Sync(); err != nil {
+			return err
+		}
+	}
+	return w.log.Sync()
 }
 
 // Err is the failure after which nothing is written.
