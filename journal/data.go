@@ -266,7 +266,8 @@ func Decode(e Entry, blobs Blobs) (Data, error) {
 	return data, nil
 }
 
-func decode(t Type, raw json.RawMessage) (Data, error) {
+// decodeSlowly accepts any JSON of the right types.
+func decodeSlowly(t Type, raw json.RawMessage) (Data, error) {
 	switch t {
 	case TypeOpened:
 		return as[Opened](raw)

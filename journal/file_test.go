@@ -20,7 +20,7 @@ func newSession(t testing.TB, seed uint64, groups int) (Sessions, *Memory) {
 		t.Fatal(err)
 	}
 	g := newGenerator(seed)
-	g.long = true
+	g.long = seed%2 == 0
 	g.fill(t, newTestWriter(f, s.Store()), groups)
 	var m Memory
 	for e, err := range f.Read(1) {

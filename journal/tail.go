@@ -198,13 +198,20 @@ func findStart(f io.ReaderAt, size int64) (int64, error) {
 	return found, err
 }
 
-// eachBackward calls f with the offset and the start of each line, from the last to the first. line has
-// maxHead bytes at most, and fewer only if the line ends there.
+// eachBackward calls f with the offset and the start of each line, from the last to the first: up to maxHead bytes of it.
 func eachBackward(r io.ReaderAt, size int64, f func(offset int64, line []byte) bool) error {
-	buf := make([]byte, min(size, backward+maxHead))
-	for hi := size; hi > 0; {
-		lo := max(0, hi-backward)
-		window := buf[:min(size, hi+maxHead)-lo]
+	var buf []byte
+	return eachBackwardIn(r, size, 0, &buf, f)
+}
+
+// eachBackwardIn stops at an offset, and reuses a buffer. It reads little first, because the caller may need little.
+func eachBackwardIn(r io.ReaderAt, size, stop int64, reuse *[]byte, f func(offset int64, line []byte) bool) error {
+	for hi, step := size, int64(16<<10); hi > stop; step = min(4*step, backward) {
+		lo := max(stop, hi-step)
+		if need := min(size, hi+maxHead) - lo; int64(len(*reuse)) < need {
+			*reuse = make([]byte, need)
+		}
+		window := (*reuse)[:min(size, hi+maxHead)-lo]
 		if n, err := r.ReadAt(window, lo); n < len(window) {
 			if err == io.EOF {
 				err = io.ErrUnexpectedEOF
