@@ -130,7 +130,7 @@ func (a *Agent) Run(ctx context.Context, prompt ...model.Part) (Answer, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, a.o.Limits.Wall, fmt.Errorf("stopped after %v: %w", a.o.Limits.Wall, ErrWallTime))
 		defer cancel()
 	}
-	a.addTold(model.Message{Role: model.User, Parts: prompt})
+	a.addTold(model.Message{Role: model.User, Parts: prompt}, false)
 	var out Answer
 	err := a.loop(ctx, &out)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -213,15 +213,15 @@ func (a *Agent) addNews() []tool.Declaration {
 		}
 	}
 	if len(parts) > 0 {
-		a.addTold(model.Message{Role: model.User, Parts: parts})
+		a.addTold(model.Message{Role: model.User, Parts: parts}, true)
 	}
 	return tools
 }
 
 // addTold adds a message to the conversation that is not part of an answer, and reports it.
-func (a *Agent) addTold(m model.Message) {
+func (a *Agent) addTold(m model.Message, news bool) {
 	a.add(m)
-	a.tell(Told{m})
+	a.tell(Told{m, news})
 }
 
 // declare reports how the next request begins, if that has changed.

@@ -13,7 +13,10 @@ import (
 type Event interface{ event() }
 
 // Told reports a message to the model: a prompt, news, or the request to continue an answer.
-type Told struct{ Message model.Message }
+type Told struct {
+	Message model.Message
+	News    bool // it is not a prompt
+}
 
 // Declared reports how requests begin, before the first one and whenever a tool was added.
 type Declared struct {

@@ -52,7 +52,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	answer := model.Message{Role: model.Assistant, Parts: t.parts}
 	sent := model.Message{Role: model.Assistant}
 	if !t.onlyThought() { // servers reject an answer without text and calls
-		sent = sendable(answer)
+		sent = Sendable(answer)
 		a.add(sent)
 	}
 	a.tell(Answered{t.n, answer, sent, t.usage, t.reason, took, err})

@@ -14,8 +14,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
+	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
 )
@@ -140,6 +142,15 @@ func (s *Set) All() []tool.Tool { return slices.Clone(s.tools) }
 
 // Roots are the directories of the workspace, with links resolved: what a policy compares paths with.
 func (s *Set) Roots() []string { return s.files.ws.Roots() }
+
+// Masking returns a function that replaces the secrets of an environment in a text, as in the output of commands. nil is
+// this process's environment.
+func Masking(environ []string) func(string) string {
+	if environ == nil {
+		environ = os.Environ()
+	}
+	return proc.NewMask(proc.Secrets(environ)).String
+}
 
 // FileRecord is what the session has read of a file.
 type FileRecord = workspace.Record

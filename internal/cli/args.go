@@ -41,6 +41,7 @@ type options struct {
 	noReadOnly bool
 	help       bool
 	version    bool
+	record     recordOptions
 
 	used []*flag // in the order given
 }
@@ -49,7 +50,8 @@ type options struct {
 // come before or after the words.
 type flag struct {
 	long, short string
-	value       string // what it takes, for the help; empty: nothing
+	value       string                 // what it takes, for the help; empty: nothing
+	optional    func(word string) bool // whether the next word is its value; nil: every word is, and it needs one
 	about       string
 	abouts      map[string]string // another text for some of the commands
 	on          string            // the commands that know it, separated by blanks
@@ -89,6 +91,11 @@ func parse(flags []flag, args []string) (*options, []string, error) {
 		switch {
 		case f.value == "" && hasValue:
 			return nil, nil, usagef("%s takes no value", name)
+		case f.value != "" && !hasValue && f.optional != nil:
+			if i+1 < len(args) && f.optional(args[i+1]) {
+				i++
+				value = args[i]
+			}
 		case f.value != "" && !hasValue:
 			i++
 			if i == len(args) {

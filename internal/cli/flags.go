@@ -13,13 +13,16 @@ import (
 
 // The commands, as flags name them.
 const (
-	cmdPrompt = "prompt"
-	cmdTools  = "tool-list tool-show tool-call tool-run"
-	cmdMCP    = "mcp-list mcp-tools mcp-logs mcp-add mcp-remove mcp-login mcp-logout mcp-reconnect mcp-serve"
+	cmdPrompt   = "prompt"
+	cmdSessions = "session-list session-show session-fork session-delete session-export"
+	cmdTools    = "tool-list tool-show tool-call tool-run"
+	cmdMCP      = "mcp-list mcp-tools mcp-logs mcp-add mcp-remove mcp-login mcp-logout mcp-reconnect mcp-serve"
 )
 
 // flags is the one table of flags, in the order of the help.
-func flags() []flag { return slices.Concat(workFlags(), modelFlags(), mcpFlags(), lastFlags()) }
+func flags() []flag {
+	return slices.Concat(workFlags(), modelFlags(), sessionFlags(), mcpFlags(), lastFlags())
+}
 
 func workFlags() []flag {
 	return []flag{
@@ -37,7 +40,7 @@ func workFlags() []flag {
 				o.yolo = true
 				return nil
 			}},
-		{long: "cwd", value: "DIR", on: cmdPrompt + " trust doctor models sandbox-run memory-show permission-check " + cmdMCP + " " + cmdTools, about: "working directory (default: current directory)",
+		{long: "cwd", value: "DIR", on: cmdPrompt + " trust doctor models sandbox-run memory-show permission-check " + cmdSessions + " " + cmdMCP + " " + cmdTools, about: "working directory (default: current directory)",
 			set: func(o *options, v string) error {
 				o.cwd = v
 				return nil
@@ -65,7 +68,7 @@ func workFlags() []flag {
 				o.strict = true
 				return nil
 			}},
-		{long: "json", on: "permission-check mcp-list mcp-tools models version " + cmdTools, about: "print JSON; deny calls that require approval",
+		{long: "json", on: "permission-check mcp-list mcp-tools models version session-list session-show session-fork session-delete " + cmdTools, about: "print JSON; deny calls that require approval",
 			set: func(o *options, _ string) error {
 				o.json = true
 				return nil

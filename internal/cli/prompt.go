@@ -17,7 +17,11 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	side := newScreen(env)
 	defer side.start()()
 	env.Stderr = side // from now on the screen knows what is on it
-	s, err := openSession(env, o, session.Options{Sampling: true})
+	record, err := recording(ctx, env, o)
+	if err != nil {
+		return report(env, o, err)
+	}
+	s, err := openSession(env, o, session.Options{Sampling: true, Record: record})
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ type changes struct {
 	stale  bool   // a context file may have changed
 	plan   bool
 	day    string
+
+	waiting []string // messages for the next turn
 }
 
 // newChanges returns the system prompt of a conversation, and the changes since.
@@ -40,7 +42,8 @@ func (c *changes) remembered() {
 func (c *changes) news() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var news []string
+	news := c.waiting
+	c.waiting = nil
 	if c.stale {
 		c.stale = false
 		if memory := c.session.Definitions.Memory().Text; memory != c.memory {

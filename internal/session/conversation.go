@@ -40,17 +40,21 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 		s.talk.crew.Close()
 	}
 	system, news := newChanges(s)
+	from := s.takeResumed()
+	system = from.begin(system, news)
+	s.recorder.converse(t.Model.Name(), t.History)
 	c := &Conversation{catalog: s.Outside.newCatalog(t.Model.Name()), wall: t.Limits.Wall, news: news}
-	key, effort := NewID(), s.Settings.Model.Effort
+	key, effort := s.ID, s.Settings.Model.Effort
 	budget := &agent.Budget{Turns: t.Limits.Turns}
 	c.agent = agent.New(agent.Options{
-		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: t.History, System: system, Observe: t.Observe, Catalog: c.catalog,
+		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: from.with(t.History), Declared: from.declares(),
+		System: system, Catalog: c.catalog, Observe: s.recorder.observing(t.Observe),
 		Effort: effort, CacheKey: key,
 		News: func() []string { return slices.Concat(s.tools.News(), c.crew.News(), news.news()) },
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
-		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.catalog,
+		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: s.recorder.below(t.Below), Catalog: c.catalog,
 		Effort: effort, CacheKey: key,
 	})
 	s.talk = c

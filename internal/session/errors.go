@@ -11,6 +11,7 @@ const (
 	ErrRules   Kind = "invalid rules"
 	ErrModel   Kind = "no model"
 	ErrPrompt  Kind = "invalid prompt"
+	ErrSession Kind = "invalid session"
 )
 
 func (k Kind) Error() string { return string(k) }

@@ -46,6 +46,7 @@ func (s *Session) setMode(mode string) error {
 	}
 	s.Policy.SetMode(m)
 	s.Executor.Rejudge()
+	s.recorder.mode(m.String())
 	return nil
 }
 

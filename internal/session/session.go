@@ -19,7 +19,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/settings"
@@ -49,6 +48,9 @@ type Session struct {
 
 	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
+	recorder *recorder // nil: nothing is recorded
+	resumed  *resumed  // what the conversation continues; nil: it is new
+
 	warnsAll bool
 }
 
@@ -62,6 +64,8 @@ type Options struct {
 	SingleCall bool
 	// Sampling lets MCP servers ask the session's model. Until it is opened, such requests fail.
 	Sampling bool
+	// Record is how the session is recorded; nil: it isn't.
+	Record *Recording
 	// AllWarnings reports every ignored setting and rule, not only the first ten.
 	AllWarnings bool
 }
@@ -72,7 +76,7 @@ func Open(env Env, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{ID: NewID(), Folder: folder, env: env, warnsAll: o.AllWarnings}
+	s := &Session{ID: o.Record.id(), Folder: folder, env: env, warnsAll: o.AllWarnings}
 	trusted := false
 	if s.Settings, trusted, err = folder.Settings(o.Flags...); err != nil {
 		return nil, err
@@ -106,6 +110,9 @@ func Open(env Env, o Options) (*Session, error) {
 		Ask:      s.denyAll,
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
 		Spill:    s.long.save,
+	}
+	if err := s.record(o.Record); err != nil {
+		return nil, errors.Join(err, s.tools.Close(), s.long.Close())
 	}
 	s.Outside = &Outside{env: s.env, folder: folder, settings: s.Settings, executor: s.Executor}
 	if o.Sampling {
@@ -169,9 +176,10 @@ func (s *Session) Close() error {
 	}
 	s.Models.close()
 	s.Outside.close()
-	err := errors.Join(s.tools.Close(), s.long.Close())
-	// What earlier sessions left is cleaned up here, at the end, so that a start doesn't wait for it.
-	_ = spill.Clean(s.Folder.Home, time.Now(), spill.Age)
+	err := s.tools.Close()
+	s.recorder.close() // after everything that is recorded
+	err = errors.Join(err, s.long.Close())
+	s.retain()
 	return err
 }
 

@@ -30,7 +30,7 @@ type given struct {
 }
 
 // keys is every setting there is.
-func keys() []key { return slices.Concat(workKeys(), modelKeys()) }
+func keys() []key { return slices.Concat(workKeys(), modelKeys(), generalKeys()) }
 
 func workKeys() []key {
 	return []key{
@@ -127,7 +127,7 @@ func workKeys() []key {
 
 // builtin is what holds where nobody says otherwise.
 func builtin() Settings {
-	return Settings{Tools: Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}}}
+	return Settings{General: defaultGeneral(), Tools: Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}}}
 }
 
 // spellings are all names of the key, the newest last.

@@ -23,6 +23,7 @@ type Settings struct {
 	Model       Model
 	Permissions Permissions
 	MCP         MCP
+	General     General
 
 	notes    []Note
 	unknown  []UnknownKey
