@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -104,6 +105,10 @@ func recording(ctx context.Context, env Env, o *options) (*session.Recording, er
 		out.Resume, err = folder.Sessions().Find(r.id)
 	default:
 		out.Resume, err = chooseSession(ctx, env, folder)
+	}
+	var own *exit
+	if errors.As(err, &own) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, session.SessionError(err)

@@ -170,6 +170,7 @@ func SessionError(err error) error {
 	var used *journal.InUseError
 	var taken *journal.ExistsError
 	var foreign *journal.ForeignError
+	var broken *journal.BrokenError
 	next := ""
 	switch {
 	case errors.As(err, &unknown) && len(unknown.Close) > 0:
@@ -184,6 +185,8 @@ func SessionError(err error) error {
 		next = "Use another ID, or continue it with --resume."
 	case errors.As(err, &foreign), errors.Is(err, fs.ErrPermission):
 		next = "Only its owner can use it. ADZE_HOME chooses the directory of your own sessions."
+	case errors.As(err, &broken):
+		return errorf(ErrSession, "line %d of the session's journal can't be read: not a valid entry\nThe journal is %s.", broken.Line, broken.Path)
 	case errors.Is(err, journal.ErrNewer):
 		next = "Update Adze to continue it. 'adze session show' and 'adze session export' can read it."
 	default:
