@@ -11,346 +11,533 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Most of a journal is messages and outcomes. A decoder reads them in the shape that this package writes; for any other
-// shape it fails, and encoding/json decides.
-type decoder struct{ failed bool }
+// Most of a journal is messages and outcomes. A decoder reads them in one pass, in the shape that this package writes; for
+// any other shape it fails, and encoding/json decides.
+type decoder struct {
+	b      []byte
+	i      int // what is before it is read
+	failed bool
+	buf    []byte // for strings
+}
 
 // decode returns the data of an entry without references to the store.
 func decode(t Type, raw json.RawMessage) (Data, error) {
-	var d decoder
+	d := decoder{b: raw}
 	var data Data
 	switch t {
 	case TypeMessage:
-		data = d.entryMessage(raw)
+		data = d.entryMessage()
 	case TypeCalled:
-		data = d.called(raw)
+		data = d.called()
 	case TypeFinished:
-		data = d.finished(raw)
+		data = d.finished(true)
+	case TypeAsked:
+		data = d.asked()
 	case TypeAnswer:
-		data = d.answer(raw)
+		data = d.answer()
 	case TypeResponses:
-		data = d.responses(raw)
+		data = d.responses()
 	case TypeCompacted:
-		data = d.compacted(raw)
+		data = d.compacted()
 	default:
 		return decodeSlowly(t, raw)
 	}
-	if d.failed {
+	if d.failed || d.i != len(raw) {
 		return decodeSlowly(t, raw)
 	}
 	return data, nil
 }
 
-// fields calls f with each member of an object.
-func (d *decoder) fields(raw []byte, f func(key, v []byte)) {
-	ok := members(raw, func(key, v []byte) bool {
-		f(key, v)
-		return !d.failed
-	})
-	d.failed = d.failed || !ok
-}
-
-func (d *decoder) text(raw []byte) string {
-	s, ok := text(raw)
-	if !ok || !utf8.ValidString(s) {
-		d.failed = true
+// next skips whitespace, and reports whether c is the next character. It skips that too.
+func (d *decoder) next(c byte) bool {
+	d.i = space(d.b, d.i)
+	if d.i < len(d.b) && d.b[d.i] == c {
+		d.i++
+		return true
 	}
-	return s
+	return false
 }
 
-func (d *decoder) int(raw []byte) int64 {
-	n, err := strconv.ParseInt(string(raw), 10, 64)
+// peek returns the next character; 0 at the end.
+func (d *decoder) peek() byte {
+	if d.i = space(d.b, d.i); d.i < len(d.b) {
+		return d.b[d.i]
+	}
+	return 0
+}
+
+// raw returns the next value.
+func (d *decoder) raw() []byte {
+	d.i = space(d.b, d.i)
+	end, ok := valueEnd(d.b, d.i, 0)
+	if !ok {
+		d.failed = true
+		return nil
+	}
+	v := d.b[d.i:end]
+	d.i = end
+	return v
+}
+
+// fields calls f with each key of an object, in quotes. f reads the value.
+func (d *decoder) fields(f func(key []byte)) {
+	if d.failed = d.failed || !d.next('{'); d.failed || d.next('}') {
+		return
+	}
+	for {
+		d.i = space(d.b, d.i)
+		end, ok := stringEnd(d.b, d.i)
+		key := d.b[d.i:end]
+		if d.i = end; !ok || !d.next(':') {
+			d.failed = true
+			return
+		}
+		if f(key); d.failed || d.next('}') {
+			return
+		}
+		if !d.next(',') {
+			d.failed = true
+			return
+		}
+	}
+}
+
+// each calls f for each element of an array. f reads it.
+func (d *decoder) each(f func()) {
+	if d.failed = d.failed || !d.next('['); d.failed || d.next(']') {
+		return
+	}
+	for {
+		if f(); d.failed || d.next(']') {
+			return
+		}
+		if !d.next(',') {
+			d.failed = true
+			return
+		}
+	}
+}
+
+func (d *decoder) text() string {
+	if !d.next('"') {
+		d.failed = true
+		return ""
+	}
+	b := d.b[d.i:]
+	out := d.buf[:0]
+	from := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			d.i += i + 1
+			if from == 0 {
+				out = b[:i]
+			} else {
+				out = append(out, b[from:i]...)
+				d.buf = out
+			}
+			d.failed = d.failed || !utf8.Valid(out)
+			return string(out)
+		case '\\':
+			r, size := escape(b[i:])
+			if size == 0 {
+				d.failed = true
+				return ""
+			}
+			out = append(out, b[from:i]...)
+			if r < utf8.RuneSelf {
+				out = append(out, byte(r))
+			} else {
+				out = utf8.AppendRune(out, r)
+			}
+			from = i + size
+			i = from - 1
+		}
+	}
+	d.failed = true
+	return ""
+}
+
+func (d *decoder) int() int64 {
+	n, err := strconv.ParseInt(string(d.raw()), 10, 64)
 	d.failed = d.failed || err != nil
 	return n
 }
 
-func (d *decoder) bool(raw []byte) bool {
-	if string(raw) != "true" {
+func (d *decoder) bool() bool {
+	if string(d.raw()) != "true" {
 		d.failed = true
 	}
 	return true
 }
 
 // slow decodes a value that is rare or short.
-func (d *decoder) slow(raw []byte, v any) {
-	if json.Unmarshal(raw, v) != nil {
+func (d *decoder) slow(v any) {
+	if raw := d.raw(); !d.failed && json.Unmarshal(raw, v) != nil {
 		d.failed = true
 	}
 }
 
-func (d *decoder) entryMessage(raw []byte) (out Message) {
-	d.fields(raw, func(key, v []byte) {
+func (d *decoder) entryMessage() (out Message) {
+	d.fields(func(key []byte) {
 		switch string(key) {
 		case `"kind"`:
-			out.Kind = MessageKind(d.text(v))
+			out.Kind = MessageKind(d.text())
 		case `"message"`:
-			out.Message = d.message(v)
+			out.Message = d.message()
+		default:
+			d.raw()
 		}
 	})
 	return out
 }
 
-func (d *decoder) called(raw []byte) (out Called) {
-	d.fields(raw, func(key, v []byte) {
+func (d *decoder) called() (out Called) {
+	d.fields(func(key []byte) {
 		switch string(key) {
 		case `"turn"`:
-			out.Turn = int(d.int(v))
+			out.Turn = int(d.int())
 		case `"call"`:
-			out.Call = d.call(v)
+			out.Call = d.call()
+		default:
+			d.raw()
 		}
 	})
 	return out
 }
 
-func (d *decoder) answer(raw []byte) (out Answer) {
-	d.fields(raw, func(key, v []byte) {
+func (d *decoder) asked() (out Asked) {
+	d.fields(func(key []byte) {
 		switch string(key) {
 		case `"turn"`:
-			out.Turn = int(d.int(v))
-		case `"turns"`:
-			out.Turns = int(d.int(v))
+			out.Turn = int(d.int())
 		case `"model"`:
-			out.Model = d.text(v)
-		case `"usage"`:
-			d.slow(v, &out.Usage)
-		case `"reason"`:
-			out.Reason = model.Reason(d.text(v))
-		case `"ms"`:
-			out.MS = d.int(v)
-		case `"error"`:
-			out.Error = d.text(v)
-		case `"message"`:
-			out.Message = d.message(v)
+			out.Model = d.text()
+		case `"declared"`:
+			d.slow(&out.Declared)
+		default:
+			d.raw()
 		}
 	})
 	return out
 }
 
-func (d *decoder) responses(raw []byte) (out Responses) {
-	d.fields(raw, func(key, v []byte) {
+func (d *decoder) usage() (out model.Usage) {
+	d.fields(func(key []byte) {
+		switch string(key) {
+		case `"input"`:
+			out.Input = int(d.int())
+		case `"output"`:
+			out.Output = int(d.int())
+		case `"cacheRead"`:
+			out.CacheRead = int(d.int())
+		case `"cacheCreation"`:
+			out.CacheCreation = int(d.int())
+		case `"reasoning"`:
+			out.Reasoning = int(d.int())
+		default:
+			d.raw()
+		}
+	})
+	return out
+}
+
+func (d *decoder) answer() (out Answer) {
+	d.fields(func(key []byte) {
 		switch string(key) {
 		case `"turn"`:
-			out.Turn = int(d.int(v))
+			out.Turn = int(d.int())
+		case `"turns"`:
+			out.Turns = int(d.int())
+		case `"model"`:
+			out.Model = d.text()
+		case `"usage"`:
+			out.Usage = d.usage()
+		case `"reason"`:
+			out.Reason = model.Reason(d.text())
+		case `"ms"`:
+			out.MS = d.int()
+		case `"error"`:
+			out.Error = d.text()
 		case `"message"`:
-			out.Message = d.message(v)
+			out.Message = d.message()
+		default:
+			d.raw()
 		}
 	})
 	return out
 }
 
-func (d *decoder) compacted(raw []byte) (out Compacted) {
-	d.fields(raw, func(key, v []byte) {
+func (d *decoder) responses() (out Responses) {
+	d.fields(func(key []byte) {
+		switch string(key) {
+		case `"turn"`:
+			out.Turn = int(d.int())
+		case `"message"`:
+			out.Message = d.message()
+		default:
+			d.raw()
+		}
+	})
+	return out
+}
+
+func (d *decoder) compacted() (out Compacted) {
+	d.fields(func(key []byte) {
 		switch string(key) {
 		case `"snapshot"`:
-			d.slow(v, &out.Snapshot)
+			d.slow(&out.Snapshot)
 		case `"messages"`:
-			if string(v) == "null" {
+			if d.peek() == 'n' {
+				d.raw()
 				return
 			}
-			ok := elements(v, func(m []byte) bool {
-				out.Messages = append(out.Messages, d.message(m))
-				return !d.failed
-			})
-			d.failed = d.failed || !ok
+			d.each(func() { out.Messages = append(out.Messages, d.message()) })
+		default:
+			d.raw()
 		}
 	})
 	return out
 }
 
-func (d *decoder) message(raw []byte) (out model.Message) {
-	d.fields(raw, func(key, v []byte) {
+func (d *decoder) message() (out model.Message) {
+	d.fields(func(key []byte) {
 		switch string(key) {
 		case `"role"`:
-			out.Role = model.Role(d.text(v))
+			out.Role = model.Role(d.text())
 		case `"parts"`:
-			ok := elements(v, func(p []byte) bool {
-				out.Parts = append(out.Parts, d.part(p))
-				return !d.failed
-			})
-			d.failed = d.failed || !ok
+			d.each(func() { out.Parts = append(out.Parts, d.part()) })
+		default:
+			d.raw()
 		}
 	})
 	return out
 }
 
-func (d *decoder) part(raw []byte) (out model.Part) {
-	d.fields(raw, func(key, v []byte) {
+func (d *decoder) part() (out model.Part) {
+	d.fields(func(key []byte) {
 		if out != nil {
 			d.failed = true // the order of encoding/json decides
 			return
 		}
 		switch string(key) {
 		case `"text"`:
-			out = model.Text(d.text(v))
+			out = model.Text(d.text())
 		case `"thought"`:
-			out = model.Thought(d.text(v))
+			out = model.Thought(d.text())
 		case `"call"`:
-			out = d.call(v)
+			out = d.call()
 		case `"response"`:
-			out = d.response(v)
+			out = d.response()
 		case `"media"`:
-			out = model.Media{Media: d.media(v)}
+			out = model.Media{Media: d.media()}
 		case `"sealed"`:
 			var s model.Sealed
-			d.slow(v, &s)
+			d.slow(&s)
 			out = s
+		default:
+			d.raw()
 		}
 	})
 	d.failed = d.failed || out == nil
 	return out
 }
 
-func (d *decoder) call(raw []byte) (out model.Call) {
-	d.fields(raw, func(key, v []byte) {
+func (d *decoder) call() (out model.Call) {
+	d.fields(func(key []byte) {
 		switch string(key) {
 		case `"id"`:
-			out.ID = d.text(v)
+			out.ID = d.text()
 		case `"name"`:
-			out.Name = d.text(v)
+			out.Name = d.text()
 		case `"args"`:
-			out.Args = bytes.Clone(v)
+			out.Args = bytes.Clone(d.raw())
 		case `"said"`:
-			out.Args = json.RawMessage(d.text(v))
+			out.Args = json.RawMessage(d.text())
 		case `"by"`:
-			out.By = d.text(v)
+			out.By = d.text()
+		default:
+			d.raw()
 		}
 	})
 	return out
 }
 
-func (d *decoder) response(raw []byte) (out model.Response) {
-	d.fields(raw, func(key, v []byte) {
+func (d *decoder) response() (out model.Response) {
+	d.fields(func(key []byte) {
 		switch string(key) {
 		case `"id"`:
-			out.ID = d.text(v)
+			out.ID = d.text()
 		case `"name"`:
-			out.Name = d.text(v)
+			out.Name = d.text()
 		case `"result"`:
-			out.Content = d.result(v).Content
+			out.Content = d.result().Content
 		case `"isError"`:
-			out.IsError = d.bool(v)
+			out.IsError = d.bool()
+		default:
+			d.raw()
 		}
 	})
 	return out
 }
 
-func (d *decoder) media(raw []byte) (out tool.Media) {
-	d.fields(raw, func(key, v []byte) {
+func (d *decoder) media() (out tool.Media) {
+	d.fields(func(key []byte) {
 		switch string(key) {
 		case `"mimeType"`:
-			out.MIMEType = d.text(v)
+			out.MIMEType = d.text()
 		case `"data"`:
-			b, err := base64.StdEncoding.DecodeString(d.text(v))
+			b, err := base64.StdEncoding.DecodeString(d.text())
 			d.failed = d.failed || err != nil
 			out.Data = b
+		default:
+			d.raw()
 		}
 	})
 	return out
 }
 
-func (d *decoder) finished(raw []byte) (out Finished) {
-	d.fields(raw, func(key, v []byte) {
+// finished reads an outcome only if it is needed.
+func (d *decoder) finished(outcome bool) (out Finished) {
+	d.fields(func(key []byte) {
 		switch string(key) {
 		case `"id"`:
-			out.ID = d.text(v)
+			out.ID = d.text()
 		case `"outcome"`:
-			out.Outcome = d.outcome(v)
+			if !outcome {
+				d.raw()
+				return
+			}
+			out.Outcome = d.outcome()
 		case `"seen"`:
-			d.slow(v, &out.Seen)
+			d.each(func() { out.Seen = append(out.Seen, d.seen()) })
 		case `"changes"`:
-			d.slow(v, &out.Changes)
+			d.slow(&out.Changes)
 		case `"todos"`:
-			out.Todos = bytes.Clone(v)
+			out.Todos = bytes.Clone(d.raw())
+		default:
+			d.raw()
 		}
 	})
 	return out
 }
 
-func (d *decoder) outcome(raw []byte) (out Outcome) {
-	d.fields(raw, func(key, v []byte) {
+func (d *decoder) seen() (out Seen) {
+	d.fields(func(key []byte) {
+		switch string(key) {
+		case `"path"`:
+			out.Path = d.text()
+		case `"hash"`:
+			out.Hash = d.text()
+		case `"lines"`:
+			out.Lines = int(d.int())
+		case `"whole"`:
+			out.Whole = d.bool()
+		case `"opaque"`:
+			out.Opaque = d.bool()
+		case `"read"`:
+			d.slow(&out.Read)
+		default:
+			d.raw()
+		}
+	})
+	return out
+}
+
+func (d *decoder) outcome() (out Outcome) {
+	d.fields(func(key []byte) {
 		switch string(key) {
 		case `"name"`:
-			out.Name = d.text(v)
+			out.Name = d.text()
 		case `"status"`:
-			out.Status = tool.Status(d.text(v))
+			out.Status = tool.Status(d.text())
 		case `"result"`:
-			out.Result = d.result(v)
+			out.Result = d.result()
 		case `"error"`:
-			d.slow(v, &out.Error)
+			d.slow(&out.Error)
 		case `"ms"`:
-			out.MS = d.int(v)
+			out.MS = d.int()
+		default:
+			d.raw()
 		}
 	})
 	return out
 }
 
-func (d *decoder) result(raw []byte) (out tool.Result) {
-	d.fields(raw, func(key, v []byte) {
+func (d *decoder) result() (out tool.Result) {
+	d.fields(func(key []byte) {
 		switch string(key) {
 		case `"llmContent"`:
-			out.Content = d.content(v)
+			out.Content = d.content()
 		case `"returnDisplay"`:
-			out.Display = d.display(v)
+			out.Display = d.display()
+		default:
+			d.raw()
 		}
 	})
 	return out
 }
 
-func (d *decoder) content(raw []byte) (out []tool.Part) {
-	switch {
-	case string(raw) == `""`:
-	case raw[0] == '"':
-		out = []tool.Part{tool.Text(d.text(raw))}
-	default:
-		ok := elements(raw, func(p []byte) bool {
-			if p[0] == '"' {
-				out = append(out, tool.Text(d.text(p)))
-				return !d.failed
+func (d *decoder) content() (out []tool.Part) {
+	one := func() {
+		if d.peek() == '"' {
+			out = append(out, tool.Text(d.text()))
+			return
+		}
+		n := 0
+		d.fields(func(key []byte) {
+			if n++; string(key) != `"inlineData"` || n > 1 {
+				d.failed = true
+				return
 			}
-			n := 0
-			d.fields(p, func(key, v []byte) {
-				if n++; string(key) != `"inlineData"` || n > 1 {
-					d.failed = true
-					return
-				}
-				out = append(out, d.media(v))
-			})
-			return !d.failed
+			out = append(out, d.media())
 		})
-		d.failed = d.failed || !ok
+	}
+	if d.peek() != '"' {
+		d.each(one)
+		return out
+	}
+	if one(); len(out) == 1 && out[0] == tool.Text("") {
+		return nil
 	}
 	return out
 }
 
-func (d *decoder) display(raw []byte) tool.Display {
-	if raw[0] == '"' {
-		return tool.Markdown(d.text(raw))
+func (d *decoder) display() tool.Display {
+	if d.peek() == '"' {
+		return tool.Markdown(d.text())
 	}
-	if !bytes.HasPrefix(raw, []byte(`{"fileDiff":"`)) {
+	if !bytes.HasPrefix(d.b[d.i:], []byte(`{"fileDiff":"`)) {
 		var r tool.Result
-		d.slow([]byte(`{"llmContent":"","returnDisplay":`+string(raw)+`}`), &r)
+		if err := json.Unmarshal([]byte(`{"llmContent":"","returnDisplay":`+string(d.raw())+`}`), &r); err != nil {
+			d.failed = true
+		}
 		return r.Display
 	}
 	var out tool.FileDiff
-	d.fields(raw, func(key, v []byte) {
+	d.fields(func(key []byte) {
 		switch string(key) {
 		case `"fileDiff"`:
-			out.Diff = d.text(v)
+			out.Diff = d.text()
 		case `"fileName"`:
-			out.File = d.text(v)
+			out.File = d.text()
 		case `"filePath"`:
-			out.Path = d.text(v)
+			out.Path = d.text()
 		case `"originalContent"`:
-			if string(v) != "null" {
-				s := d.text(v)
-				out.Original = &s
+			if d.peek() == 'n' {
+				d.raw()
+				return
 			}
+			s := d.text()
+			out.Original = &s
 		case `"newContent"`:
-			out.New = d.text(v)
+			out.New = d.text()
 		case `"diffStat"`:
-			d.slow(v, &out.Stat)
+			d.slow(&out.Stat)
 		case `"warnings"`:
-			d.slow(v, &out.Warnings)
+			d.slow(&out.Warnings)
+		default:
+			d.raw()
 		}
 	})
 	return out

@@ -20,7 +20,7 @@ const testID = "123e4567-e89b-42d3-a456-426614174000"
 // sameState compares states. Empty and missing lists are equal, because JSON doesn't tell them apart.
 var sameState = cmp.Options{
 	cmpopts.EquateEmpty(),
-	cmp.AllowUnexported(State{}, Agent{}, checkpoint{}, todosAt{}),
+	cmp.AllowUnexported(State{}, Agent{}, checkpoint{}, todosAt{}, Call{}),
 }
 
 // diffStates compares what JSON shows of the states first, because cmp is slow on long texts.

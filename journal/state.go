@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/json"
 	"iter"
 	"maps"
@@ -54,6 +55,8 @@ type Call struct {
 	Answered bool       `json:"answered,omitempty"` // the answer that has the call is in the history
 	Started  *Started   `json:"started,omitempty"`
 	Finished *Finished  `json:"finished,omitempty"`
+
+	started, finished *Entry // not decoded yet: see addLater
 }
 
 // Snapshot is the state of an agent without its history.
@@ -93,10 +96,11 @@ func Fold(entries iter.Seq2[Entry, error], blobs Blobs) (State, error) {
 		if err != nil {
 			return s, err
 		}
-		if err := s.Add(e, blobs); err != nil {
+		if err := s.add(e, blobs); err != nil {
 			return s, err
 		}
 	}
+	s.settle(blobs)
 	return s, nil
 }
 
@@ -108,14 +112,70 @@ func (s *State) Agent(by string) *Agent {
 	return &Agent{}
 }
 
-// Add adds one entry.
-func (s *State) Add(e Entry, blobs Blobs) error {
+// add adds one entry.
+func (s *State) add(e Entry, blobs Blobs) error {
+	if s.addLater(e) {
+		return nil
+	}
 	data, err := Decode(e, blobs)
 	if err != nil {
 		return err
 	}
 	s.apply(e, data)
 	return nil
+}
+
+// addLater adds the start or the outcome of a call without decoding all of it: once the responses are there, it isn't
+// needed. It returns false if the entry has another type or shape. See settle.
+func (s *State) addLater(e Entry) bool {
+	d := decoder{b: e.Data}
+	var data Finished
+	switch e.Type {
+	case TypeFinished, TypeStarted:
+		data = d.finished(false) // both have an ID
+	default:
+		return false
+	}
+	if d.failed || d.i != len(e.Data) || data.ID == "" || bytes.Contains(data.Todos, []byte(`"blob"`)) {
+		return false
+	}
+	if e.Type == TypeFinished {
+		s.apply(e, data)
+	} else {
+		s.apply(e, Started{ID: data.ID})
+	}
+	if c := s.Agents[e.By].find(data.ID); c != nil {
+		e.Data = bytes.Clone(e.Data)
+		if e.Type == TypeFinished {
+			c.finished = &e
+		} else {
+			c.started = &e
+		}
+	}
+	return true
+}
+
+// settle decodes what addLater didn't, of the calls that have no response. An outcome that can't be read is unknown.
+func (s *State) settle(blobs Blobs) {
+	for _, a := range s.Agents {
+		for i := range a.Calls {
+			c := &a.Calls[i]
+			if c.started != nil {
+				data, _ := Decode(*c.started, blobs)
+				if started, ok := data.(Started); ok {
+					c.Started = &started
+				}
+			}
+			if c.finished != nil {
+				data, _ := Decode(*c.finished, blobs)
+				c.Finished = nil
+				if finished, ok := data.(Finished); ok {
+					c.Finished = &finished
+				}
+			}
+			c.started, c.finished = nil, nil
+		}
+	}
 }
 
 // apply adds an entry whose data is decoded; nil for an unknown type.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // load reads the state of a session from its file: the first entry, and what counts since the last compaction. It repairs
@@ -18,15 +19,19 @@ func (f *File) load(blobs Blobs) (State, error) {
 		return State{}, err
 	}
 	f.size = info.Size()
+	in, err := inMemory(f.f, f.size)
+	if err != nil {
+		return State{}, err
+	}
 	var s State
 	var broken *BrokenError
 	for end := f.size; ; {
-		start, err := findStart(f.f, end)
+		start, err := findStart(in, end)
 		if err != nil {
 			return State{}, err
 		}
 		s = State{}
-		found, err := f.fold(&s, start, end, blobs)
+		found, err := f.fold(&s, in, start, end, blobs)
 		if err != nil {
 			return s, err
 		}
@@ -49,6 +54,7 @@ func (f *File) load(blobs Blobs) (State, error) {
 		}
 		return s, broken
 	}
+	s.settle(blobs)
 	f.last, f.newest = s.Seq, max(s.Newest, Version)
 	if f.lock == nil || f.newest > Version {
 		return s, nil
@@ -56,10 +62,29 @@ func (f *File) load(blobs Blobs) (State, error) {
 	return s, f.repair(broken)
 }
 
+// memory is the content of a file.
+type memory struct {
+	*bytes.Reader
+	all []byte
+}
+
+// inMemory reads a file that isn't long at once.
+func inMemory(f *os.File, size int64) (io.ReaderAt, error) {
+	const long = 64 << 20
+	if size > long {
+		return f, nil
+	}
+	all := make([]byte, size)
+	if n, err := f.ReadAt(all, 0); n < len(all) {
+		return nil, err
+	}
+	return memory{bytes.NewReader(all), all}, nil
+}
+
 // fold adds the first entry and those between two offsets. It returns the first line that can't be read.
-func (f *File) fold(s *State, start, end int64, blobs Blobs) (*BrokenError, error) {
+func (f *File) fold(s *State, r io.ReaderAt, start, end int64, blobs Blobs) (*BrokenError, error) {
 	if start > 0 {
-		first, _, _, err := readLines(f.f, 0, end).next()
+		first, _, _, err := readLines(r, 0, end).next()
 		if err != nil {
 			return nil, err
 		}
@@ -67,11 +92,11 @@ func (f *File) fold(s *State, start, end int64, blobs Blobs) (*BrokenError, erro
 		if !ok {
 			return nil, &BrokenError{Path: f.Path(), Line: 1}
 		}
-		if err := s.Add(e, blobs); err != nil {
+		if err := s.add(e, blobs); err != nil {
 			return nil, err
 		}
 	}
-	in := readLines(f.f, start, end)
+	in := readLines(r, start, end)
 	for first := start > 0; ; first = false {
 		line, offset, whole, err := in.next()
 		if err != nil {
@@ -80,16 +105,17 @@ func (f *File) fold(s *State, start, end int64, blobs Blobs) (*BrokenError, erro
 			}
 			return nil, err
 		}
-		e, ok := parse(line)
+		e, ok := parseLine(line, whole)
 		switch {
 		case !ok && !whole && end == f.size && len(line) <= maxRead:
 			return &BrokenError{offset: offset, torn: true}, nil
 		case ok && first:
 			s.Seq = e.Seq - 1
 		}
-		data, ok, err := f.decode(s, e, ok, blobs)
-		if err != nil {
-			return nil, err
+		if ok {
+			if ok, err = s.take(e, blobs); err != nil {
+				return nil, err
+			}
 		}
 		if !ok {
 			broken := &BrokenError{Path: f.Path(), Line: s.Seq + 1, offset: offset}
@@ -101,24 +127,43 @@ func (f *File) fold(s *State, start, end int64, blobs Blobs) (*BrokenError, erro
 		if !whole {
 			f.Repair.Torn = -1 // only the newline is missing
 		}
-		s.apply(e, data)
 	}
 }
 
-// decode reads the data of the entry after the state. It is false if the line is broken.
-func (f *File) decode(s *State, e Entry, ok bool, blobs Blobs) (Data, bool, error) {
-	if !ok || e.Seq != s.Seq+1 || s.Seq == 0 && e.Type != TypeOpened {
-		return nil, false, nil
+// parseLine reads a line. That the data of a whole line is JSON is seen when it is decoded.
+func parseLine(line []byte, whole bool) (Entry, bool) {
+	if e, rest, ok := head(line); ok && whole && len(rest) > 2 && rest[len(rest)-1] == '}' && bytes.IndexByte(rest, 0) < 0 {
+		e.Data = rest[: len(rest)-1 : len(rest)-1]
+		return e, true
+	}
+	return parse(line)
+}
+
+// take adds the next entry. It returns false if that isn't the next one, or its data is broken.
+func (s *State) take(e Entry, blobs Blobs) (bool, error) {
+	if e.Seq != s.Seq+1 || s.Seq == 0 && e.Type != TypeOpened {
+		return false, nil
+	}
+	if s.addLater(e) {
+		return true, nil
 	}
 	raw, err := unpack(e.Data, blobs)
 	if err != nil {
-		return nil, false, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
+		return false, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
 	}
 	data, err := decode(e.Type, raw)
-	if err != nil && e.V > Version {
-		return nil, true, nil // of a shape that only a newer version knows
+	switch {
+	case err != nil && e.V <= Version:
+		return false, nil
+	case data == nil:
+		// A shape or a type that only a newer version knows.
+		end, ok := valueEnd(e.Data, 0, 0)
+		if !ok || end != len(e.Data) {
+			return false, nil
+		}
 	}
-	return data, err == nil, nil
+	s.apply(e, data)
+	return true, nil
 }
 
 // repair cuts what can't be read off the file.
@@ -206,6 +251,7 @@ func eachBackward(r io.ReaderAt, size int64, f func(offset int64, line []byte) b
 
 // eachBackwardIn stops at an offset, and reuses a buffer. It reads little first, because the caller may need little.
 func eachBackwardIn(r io.ReaderAt, size, stop int64, reuse *[]byte, f func(offset int64, line []byte) bool) error {
+	var starts []int // of lines
 	for hi, step := size, int64(16<<10); hi > stop; step = min(4*step, backward) {
 		lo := max(stop, hi-step)
 		if need := min(size, hi+maxHead) - lo; int64(len(*reuse)) < need {
@@ -222,15 +268,19 @@ func eachBackwardIn(r io.ReaderAt, size, stop int64, reuse *[]byte, f func(offse
 			l, _, _ := bytes.Cut(window[i:min(len(window), i+maxHead)], []byte("\n"))
 			return l
 		}
-		for end := int(hi - lo); ; {
-			n := bytes.LastIndexByte(window[:end], '\n')
+		starts = starts[:0]
+		for at, end := 0, int(hi-lo); at < end; at++ { // searching forward is much faster
+			n := bytes.IndexByte(window[at:end], '\n')
 			if n < 0 {
 				break
 			}
-			if lo+int64(n)+1 < size && !f(lo+int64(n)+1, line(n+1)) {
+			at += n
+			starts = append(starts, at+1)
+		}
+		for _, i := range slices.Backward(starts) {
+			if lo+int64(i) < size && !f(lo+int64(i), line(i)) {
 				return nil
 			}
-			end = n
 		}
 		if lo == 0 {
 			f(0, line(0))
