@@ -364,3 +364,112 @@ func TestRecordingWithoutConversation(t *testing.T) {
 		}
 	}
 }
+
+// A journal that was torn or damaged is repaired, and the session continues with what is left of it.
+func TestResumeOfADamagedJournal(t *testing.T) {
+	for name, c := range map[string]struct {
+		damage func(lines []string) string
+		told   string
+		turns  int
+	}{
+		"torn": {func(lines []string) string {
+			return strings.Join(lines[:len(lines)-2], "") + lines[len(lines)-2][:20]
+		}, "the last line of its journal was incomplete; removed 20 bytes", 2},
+		"broken": {func(lines []string) string {
+			lines[5] = "what is this\n"
+			return strings.Join(lines, "")
+		}, "line 6 of its journal can't be read; the session continues before it, and the rest is in", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, openaitest.Answer{Text: "one"}, openaitest.Answer{Text: "two"}, openaitest.Answer{Text: "three", Expect: []string{"first prompt"}})
+			s, conversation := d.open(t, &Recording{})
+			d.say(t, conversation, "first prompt")
+			d.say(t, conversation, "second prompt")
+			s.Close()
+			path := filepath.Join((journal.Sessions{Home: d.home}).Dir(s.ID), "journal.jsonl")
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(c.damage(strings.SplitAfter(strings.TrimSuffix(string(text), "\n")+"\n", "\n")[:9])), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, conversation = d.open(t, &Recording{Resume: s.ID})
+			if len(d.told) != 1 || !strings.Contains(d.told[0], c.told) {
+				t.Errorf("told %q, want %q", d.told, c.told)
+			}
+			if text := d.say(t, conversation, "third prompt"); text != "three" {
+				t.Errorf("answer: %q", text)
+			}
+			s.Close()
+			if state := d.state(t, s.ID); state.Agent("").Turns != c.turns+1 || !state.Closed {
+				t.Errorf("%d turns", state.Agent("").Turns)
+			}
+		})
+	}
+}
+
+// Where no journal can be made, the work continues and the user is told once.
+func TestNoPlaceForAJournal(t *testing.T) {
+	d := newDesk(t, openaitest.Answer{Text: "ok"}, openaitest.Answer{Text: "ok"})
+	if err := os.WriteFile(filepath.Join(d.home, "sessions"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, c := d.open(t, &Recording{})
+	d.say(t, c, "go")
+	d.say(t, c, "go")
+	s.Close()
+	if len(d.told) != 1 || !strings.Contains(d.told[0], "the session is no longer recorded") {
+		t.Errorf("told: %q", d.told)
+	}
+}
+
+// A session on a disk that can't be written continues unrecorded.
+func TestResumeOnAReadOnlyDisk(t *testing.T) {
+	if os.Getuid() <= 0 {
+		t.Skip("permissions don't hold root, and Windows has others")
+	}
+	d := newDesk(t, openaitest.Answer{Text: "one"}, openaitest.Answer{Text: "two", Expect: []string{"first prompt", "second prompt"}})
+	s, c := d.open(t, &Recording{})
+	d.say(t, c, "first prompt")
+	s.Close()
+	dir := (journal.Sessions{Home: d.home}).Dir(s.ID)
+	for path, mode := range map[string]os.FileMode{"journal.jsonl": 0o400, "lock": 0o400, ".": 0o500} {
+		if err := os.Chmod(filepath.Join(dir, path), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { os.Chmod(dir, 0o700) })
+	before := d.types(t, s.ID)
+	s, c = d.open(t, &Recording{Resume: s.ID})
+	d.say(t, c, "second prompt")
+	s.Close()
+	if len(d.told) != 1 || !strings.Contains(d.told[0], "the session is no longer recorded") {
+		t.Errorf("told: %q", d.told)
+	}
+	if diff := cmp.Diff(before, d.types(t, s.ID)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A copy continues on its own, and the session it is a copy of stays as it is.
+func TestFork(t *testing.T) {
+	d := newDesk(t, openaitest.Answer{Text: "one"}, openaitest.Answer{Text: "two", Expect: []string{"first prompt", "second prompt"}})
+	s, c := d.open(t, &Recording{})
+	d.say(t, c, "first prompt")
+	first := s.ID
+	own := NewID()
+	copied, c := d.open(t, &Recording{Resume: first, Fork: true, ID: own}) // while the other one is open
+	d.say(t, c, "second prompt")
+	copied.Close()
+	s.Close()
+	if state := d.state(t, own); copied.ID != own || state.Opened.Parent == nil || state.Opened.Parent.ID != first || state.Agent("").Turns != 2 {
+		t.Errorf("the copy %s: %+v", copied.ID, state.Opened.Parent)
+	}
+	if state := d.state(t, first); state.Agent("").Turns != 1 || !state.Closed {
+		t.Errorf("the first: %d turns", state.Agent("").Turns)
+	}
+	if _, err := d.try(&Recording{Resume: first, Fork: true, ID: own}); !errors.Is(err, ErrSession) {
+		t.Errorf("a copy under a taken ID: %v", err)
+	}
+}

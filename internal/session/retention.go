@@ -67,8 +67,9 @@ func (s *Session) retain() {
 
 func (s *Session) clean() error {
 	all, g := s.Folder.Sessions(), s.Settings.General
+	results, rest := s.Folder.otherBytes()
 	_, err := all.Clean(journal.Limits{
-		MaxAge: time.Duration(g.CleanupPeriodDays) * 24 * time.Hour, MaxBytes: g.MaxStateBytes, Other: s.Folder.otherBytes(),
+		MaxAge: time.Duration(max(g.CleanupPeriodDays, 0)) * 24 * time.Hour, MaxBytes: max(g.MaxStateBytes, 0), Other: results + rest, Now: s.env.now(),
 		Removed: func(id string) int64 {
 			n, _ := spill.Remove(s.Folder.Home, id) // tried again with the next cleaning
 			return n
@@ -78,15 +79,32 @@ func (s *Session) clean() error {
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
-	return errors.Join(err, spill.Clean(s.Folder.Home, time.Now(), spill.Age, func(id string) bool {
+	return errors.Join(err, spill.Clean(s.Folder.Home, s.env.now(), spill.Age, func(id string) bool {
 		_, found := slices.BinarySearch(ids, id)
 		return found
 	}))
 }
 
-// otherBytes is the space in Adze's directory besides sessions and their contents.
-func (f Folder) otherBytes() int64 {
-	var sum int64
+// Use is the space that Adze's directory takes, in bytes.
+type Use struct {
+	journal.Size
+	Results int64 // saved results
+	Other   int64 // settings, logs, caches
+}
+
+// Total is all of it.
+func (u Use) Total() int64 { return u.Sessions + u.Contents + u.Results + u.Other }
+
+// Use measures Adze's directory.
+func (f Folder) Use() (Use, error) {
+	size, err := f.Sessions().Size()
+	use := Use{Size: size}
+	use.Results, use.Other = f.otherBytes()
+	return use, err
+}
+
+// otherBytes is the space besides sessions and their contents: that of saved results, and of the rest.
+func (f Folder) otherBytes() (results, rest int64) {
 	_ = filepath.WalkDir(f.Home, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -94,11 +112,17 @@ func (f Folder) otherBytes() int64 {
 		case d.IsDir() && (path == filepath.Join(f.Home, "sessions") || path == filepath.Join(f.Home, "store")):
 			return fs.SkipDir
 		case d.Type().IsRegular():
-			if info, err := d.Info(); err == nil {
-				sum += info.Size()
+			info, err := d.Info()
+			if err != nil {
+				return nil
+			}
+			if rel, err := filepath.Rel(filepath.Join(f.Home, "spill"), path); err == nil && filepath.IsLocal(rel) {
+				results += info.Size()
+			} else {
+				rest += info.Size()
 			}
 		}
 		return nil
 	})
-	return sum
+	return results, rest
 }
