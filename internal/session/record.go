@@ -46,7 +46,7 @@ func (s *Session) record(o *Recording) error {
 		return nil
 	}
 	all := s.Folder.Sessions()
-	s.recorder = &recorder{tools: s.tools, tell: func(err error) { s.env.tell(notRecorded(err)) }, opened: func() journal.Opened {
+	s.recorder = &recorder{tools: s.tools, contents: all.Store(), tell: func(err error) { s.env.tell(notRecorded(err)) }, opened: func() journal.Opened {
 		return journal.Opened{ID: s.ID, CWD: s.Folder.Path, Roots: s.tools.Roots(), Version: s.env.Version, Mode: s.Policy.Mode().String()}
 	}}
 	s.recorder.create = func() (*journal.Writer, error) {

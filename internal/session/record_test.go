@@ -84,6 +84,41 @@ func (d *desk) state(t *testing.T, id string) *journal.State {
 	return &state
 }
 
+// content is a content in the store.
+func (d *desk) content(t *testing.T, blob string) string {
+	t.Helper()
+	b, err := (journal.Sessions{Home: d.home}).Store().Get(journal.Ref{Blob: blob})
+	if err != nil {
+		t.Error(err)
+	}
+	return string(b)
+}
+
+// change is the one file that a call changed.
+func change(t *testing.T, d *desk, session, id string) journal.Change {
+	t.Helper()
+	all := journal.Sessions{Home: d.home}
+	f, err := all.Entries(session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for e, err := range f.Read(1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := journal.Decode(e, all.Store())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done, ok := data.(journal.Finished); ok && done.ID == id && len(done.Changes) == 1 {
+			return done.Changes[0]
+		}
+	}
+	t.Fatalf("call %s changed no single file", id)
+	return journal.Change{}
+}
+
 func (d *desk) types(t *testing.T, id string) []string {
 	t.Helper()
 	f, err := (journal.Sessions{Home: d.home}).Entries(id)
@@ -140,6 +175,9 @@ func TestRecording(t *testing.T) {
 	a := d.state(t, s.ID)
 	if seen := a.Agent("").Seen[path]; !seen.Whole || seen.Hash == "" {
 		t.Errorf("seen: %+v", a.Agent("").Seen)
+	}
+	if c := change(t, d, s.ID, "c2"); c.Path != path || d.content(t, c.Before) != "one\n" || d.content(t, c.After) != "two\n" || c.Mode != 0o600 {
+		t.Errorf("change: %+v", c)
 	}
 	if a.Title != "go" || a.Opened.Model != "m" || a.Opened.CWD != d.dir || a.Agent("").Turns != 3 {
 		t.Errorf("%+v", a)

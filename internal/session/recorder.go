@@ -25,7 +25,9 @@ type recorder struct {
 	opened  func() journal.Opened           // its first entry
 	discard func() error                    // deletes the one that was reserved
 	tools   *builtin.Set
-	tell    func(error) // reports the failure
+	// contents keeps files that calls change. It isn't synced, because the files themselves are.
+	contents journal.Blobs
+	tell     func(error) // reports the failure
 
 	mu       sync.Mutex
 	w        *journal.Writer // nil: there is no journal yet
@@ -204,12 +206,13 @@ func (r *recorder) asked(by string, turn int) {
 // around records a run of a call. What changes something runs only after the journal says so on disk.
 func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
 	by := q.Call.By
+	before := r.fileStates(q.Access)
 	r.started(q, d)
 	if slices.ContainsFunc(q.Access, tool.Access.Changes) {
 		r.sync()
 	}
 	o := run(ctx)
-	finished := journal.Finished{ID: q.Call.ID, Outcome: journal.Ended(o), Seen: r.seen(q.Access)}
+	finished := journal.Finished{ID: q.Call.ID, Outcome: journal.Ended(o), Seen: r.seen(q.Access), Changes: r.changes(q.Access, before)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	finished.Todos = r.changedTodos(by)
