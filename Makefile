@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build test lint golden bench bench-search soak test-peers
+.PHONY: build test lint golden bench bench-search soak test-modules test-peers
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/adze ./cmd/adze
@@ -14,6 +14,11 @@ build:
 # All tests: Go, git and bash are enough. A package that takes a minute takes ten on a busy machine.
 test:
 	go test $(RACE) -shuffle=on -timeout 30m ./...
+
+# Modules of their own: their packages are not in ./...
+MODULES := fleet
+test-modules:
+	for dir in $(MODULES); do (cd $$dir && go mod tidy -diff && go vet ./... && $(STATICCHECK) ./... && go test -timeout 30m ./...) || exit 1; done
 
 # ST1005: the second line of an error is a sentence for the user.
 lint:

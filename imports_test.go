@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -132,7 +133,7 @@ func ownImports(t *testing.T) map[string][]string {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
-		if name := entry.Name(); path != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules") {
+		if name := entry.Name(); path != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules" || ownModule(path)) {
 			return filepath.SkipDir
 		}
 		if found, _ := filepath.Glob(filepath.Join(path, "*.go")); len(found) == 0 {
@@ -151,6 +152,12 @@ func ownImports(t *testing.T) map[string][]string {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// ownModule reports whether a directory is a module of its own, which has its own tests.
+func ownModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
 }
 
 func imports(t *testing.T, dir string) []string {
