@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build test lint golden bench bench-search soak test-modules test-peers
+.PHONY: build test lint golden bench bench-search soak test-browser test-modules test-peers
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/adze ./cmd/adze
@@ -40,6 +40,12 @@ bench: build
 SOAK ?= 1
 soak:
 	ADZE_SOAK=$(SOAK) go test -count=1 -timeout 60m $$(go run ./internal/soak/list)
+
+# Pictures of the HTML export, light and dark, to look at. Needs chromium.
+BROWSER ?= bin/browser
+test-browser:
+	mkdir -p $(BROWSER)
+	ADZE_BROWSER=$(abspath $(BROWSER)) go test -count=1 -timeout 10m -run '^TestBrowser$$' -v ./journal/export
 
 # Real MCP servers and clients, model servers and SDKs from npm, at fixed versions, on loopback; and go install, from a proxy in a directory.
 test-peers:

@@ -18,12 +18,13 @@ const modulePath = "github.com/adze-dev/adze/"
 // mayImport is the package order: which of our packages a package may import. Every package must be listed.
 var mayImport = map[string]string{
 	// The core, and the packages that use only the core.
-	"tool":          "internal/nearest",
-	"tool/tooltest": "tool",
-	"permission":    "tool permission/shell internal/workspace/names",
-	"model":         "tool",
-	"agent":         "tool model",
-	"journal":       "tool model",
+	"tool":           "internal/nearest",
+	"tool/tooltest":  "tool",
+	"permission":     "tool permission/shell internal/workspace/names",
+	"model":          "tool",
+	"agent":          "tool model",
+	"journal":        "tool model",
+	"journal/export": "tool model journal",
 
 	// Reading shell commands knows no rules and no tools.
 	"permission/shell":  "",
