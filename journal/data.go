@@ -256,15 +256,25 @@ func (Closed) Type() Type    { return TypeClosed }
 
 // Decode returns the entry's data, with texts and media from the store. It returns nil for an unknown type.
 func Decode(e Entry, blobs Blobs) (Data, error) {
-	raw, err := unpack(e.Data, blobs)
+	e, err := Resolve(e, blobs)
 	if err != nil {
-		return nil, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
+		return nil, err
 	}
-	data, err := decode(e.Type, raw)
+	data, err := decode(e.Type, e.Data)
 	if err != nil {
 		return nil, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
 	}
 	return data, nil
+}
+
+// Resolve returns the entry with texts and media from the store in place of references to it.
+func Resolve(e Entry, blobs Blobs) (Entry, error) {
+	raw, err := unpack(e.Data, blobs)
+	if err != nil {
+		return e, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
+	}
+	e.Data = raw
+	return e, nil
 }
 
 // decodeSlowly accepts any JSON of the right types.

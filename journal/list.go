@@ -175,7 +175,7 @@ func firstPrompt(data []byte, blobs Blobs) (string, bool) {
 	if in, ok := bytes.CutPrefix(data, []byte(before)); ok {
 		if end, ok := stringEnd(data, len(before)-1); ok && end-len(before) <= long {
 			s, ok := text(data[len(before)-1 : end])
-			return title(s), ok
+			return Title(s), ok
 		}
 		in = in[:min(len(in), long)]
 		if n := bytes.LastIndexByte(in[max(0, len(in)-12):], '\\'); n >= 0 {
@@ -183,7 +183,7 @@ func firstPrompt(data []byte, blobs Blobs) (string, bool) {
 			in = bytes.TrimRight(in, `\`)
 		}
 		s, ok := text([]byte(`"` + string(in) + `"`))
-		return title(strings.TrimRight(s, string(utf8.RuneError))), ok
+		return Title(strings.TrimRight(s, string(utf8.RuneError))), ok
 	}
 	end, ok := valueEnd(data, 0, 0)
 	if !ok {
@@ -194,7 +194,7 @@ func firstPrompt(data []byte, blobs Blobs) (string, bool) {
 	if err != nil || json.Unmarshal(raw, &m) != nil || m.Kind != Prompt || m.Message.Role != model.User {
 		return "", false
 	}
-	return title(m.Message.Text()), true
+	return Title(m.Message.Text()), true
 }
 
 // end reads the last entry and the last answer.

@@ -201,7 +201,7 @@ func (s *State) apply(e Entry, data Data) {
 		s.resume(a, d)
 	case Message:
 		if s.Title == "" && e.By == "" && d.Kind == Prompt {
-			s.Title = title(d.Message.Text())
+			s.Title = Title(d.Message.Text())
 		}
 		a.say(e.Seq, d.Message)
 	case Compacted:
@@ -388,8 +388,8 @@ func (s *State) Snapshot(by string) Snapshot {
 
 const maxTitle = 80 // characters
 
-// title is the first line of a prompt that has text, shortened.
-func title(prompt string) string {
+// Title is the title of a session with that first prompt: its first line that has text, shortened.
+func Title(prompt string) string {
 	line := ""
 	for l := range strings.Lines(prompt) {
 		if line = strings.Join(strings.Fields(l), " "); line != "" {
