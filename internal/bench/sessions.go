@@ -2,11 +2,8 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
-	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -121,47 +118,34 @@ func recordTurn(w *journal.Writer, n int) (time.Duration, error) {
 	return ended.Sub(began), nil
 }
 
-// resume returns how much later the first byte of a request comes if the long session is continued. Copies are, because
-// each run adds to its session.
+// resume returns how much longer opening a session takes if it continues the long one.
 func (b *sessionBench) resume() (time.Duration, error) {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	l := &firstByte{Listener: inner}
-	s := &http.Server{Handler: openaitest.New(openaitest.Script{Key: benchKey, Repeat: true, Answers: []openaitest.Answer{{Text: "done"}}}), ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.Serve(l) }() // it ends with Close and says so
-	defer s.Close()
 	all := journal.Sessions{Home: b.home}
+	env := session.Env{Home: b.home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": b.home}[name] }}
 	least := map[bool]time.Duration{}
 	for n := range 20 {
+		record := &session.Recording{}
 		continues := n%2 == 1
-		args := []string{"-p", "go", "--model", "gpt-5.5"}
 		if continues {
-			id := sessionID(0x10000 + n)
-			if err := all.Fork(sessionID(0), 0, id); err != nil {
+			record.Resume = sessionID(0x10000 + n) // a copy, because each run adds to its session
+			if err := all.Fork(sessionID(0), 0, record.Resume); err != nil {
 				return 0, err
 			}
-			args = append(args, "--resume", id)
 		}
-		cmd := exec.Command(b.binary, args...)
-		cmd.Dir = b.project
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + b.home, "ADZE_HOME=" + b.home, "OPENAI_API_KEY=" + benchKey,
-			"OPENAI_BASE_URL=http://" + inner.Addr().String() + "/v1", "ADZE_LOCAL_MODELS=off"}
-		l.reset()
 		began := time.Now()
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return 0, fmt.Errorf("%w: %s", err, text)
+		s, err := session.Open(env, session.Options{Dir: session.Canonical(b.project), Record: record})
+		took := time.Since(began)
+		if err != nil {
+			return 0, err
 		}
-		at := l.reset()
-		if at.IsZero() {
-			return 0, errors.New("no request was sent")
+		if err := s.Close(); err != nil {
+			return 0, err
 		}
-		if took := at.Sub(began); least[continues] == 0 || took < least[continues] {
+		if least[continues] == 0 || took < least[continues] {
 			least[continues] = took
 		}
 		if continues {
-			if err := all.Delete(args[len(args)-1]); err != nil {
+			if err := all.Delete(record.Resume); err != nil {
 				return 0, err
 			}
 		}

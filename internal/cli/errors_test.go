@@ -46,7 +46,7 @@ func mistakes() []mistake {
 		all = append(all, mistake{args: []string{"tool", "list"}, files: map[string]string{"home/.adze/settings.json": text}})
 	}
 	for _, line := range []string{
-		"-r 0b2d -p x", "-r 0b2c2f8e -p x", "--session-id 0b2d2f8e-9a3c-4e0b-8c1f-3f6c1d2e4a5b -p x", "-r 1b2d -p x", "-r 2b2d -p x", "session show 2b2d", "-r -p x",
+		"-r 0b2d -p x", "-r 0b2c2f8e -p x", "--session-id 0b2d2f8e-9a3c-4e0b-8c1f-3f6c1d2e4a5b -p x", "-r 1b2d -p x", "-r 2b2d -p x", "-r -p x",
 	} {
 		all = append(all, mistake{args: strings.Fields(line), files: recordedSessions(), about: "recorded sessions: 0b2d…, 0b2d…, 1b2d… of a newer version, 2b2d… broken"})
 	}

@@ -115,6 +115,11 @@ func TestSessionCommands(t *testing.T) {
 	if code, out, _ = h.run(t, false, "", "session", "show", h.ids[0], "--json"); code != 0 || strings.Count(out, "\n") != 4 || !strings.HasPrefix(out, `{"v":1,"seq":1,`) {
 		t.Errorf("show: exit %d: %s", code, out)
 	}
+	for format, want := range map[string]string{"md": "first", "html": "<!doctype html>", "json": `"entries"`} {
+		if code, out, stderr := h.run(t, false, "", "session", "export", h.ids[0], "--format", format); code != 0 || !strings.Contains(strings.ToLower(out), want) {
+			t.Errorf("export %s: exit %d: %.200s %s", format, code, out, stderr)
+		}
+	}
 	code, out, _ = h.run(t, false, "", "session", "fork", h.ids[0], "2")
 	copied := strings.TrimSpace(out)
 	if code != 0 || !journal.ValidID(copied) {

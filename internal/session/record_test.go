@@ -447,7 +447,7 @@ func TestResumeOfADamagedJournal(t *testing.T) {
 	}
 }
 
-// Where no journal can be made, the work continues and the user is told once.
+// Where no journal can be made, the work continues, after one notice.
 func TestNoPlaceForAJournal(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "ok"}, openaitest.Answer{Text: "ok"})
 	if err := os.WriteFile(filepath.Join(d.home, "sessions"), nil, 0o600); err != nil {
