@@ -27,7 +27,7 @@ Exit codes:
   2     wrong usage
   3     permission denied (adze tool call, adze trust)
   41    no model, or invalid credentials
-  42    invalid prompt
+  42    invalid prompt or session
   52    invalid settings
   53    --max-turns reached
   54    a tool failed (--strict-tools)

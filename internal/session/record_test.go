@@ -332,12 +332,12 @@ func TestNoRecording(t *testing.T) {
 func TestGivenID(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "ok"})
 	id := NewID()
-	s, c := d.open(t, &Recording{ID: id})
+	s, _ := d.open(t, &Recording{ID: id})
 	if _, err := d.try(&Recording{ID: id}); !errors.Is(err, ErrSession) || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("a taken ID: %v", err)
 	}
 	s.Close()
-	s, c = d.open(t, &Recording{ID: id})
+	s, c := d.open(t, &Recording{ID: id})
 	d.say(t, c, "go")
 	if _, err := d.try(&Recording{Resume: id}); !errors.Is(err, ErrSession) || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", os.Getpid())) {
 		t.Errorf("a session in use: %v", err)
@@ -346,7 +346,7 @@ func TestGivenID(t *testing.T) {
 	if _, err := d.try(&Recording{ID: id}); !errors.Is(err, ErrSession) {
 		t.Errorf("a taken ID: %v", err)
 	}
-	s, c = d.open(t, &Recording{Resume: id})
+	s, _ = d.open(t, &Recording{Resume: id})
 	s.Close()
 	if state := d.state(t, id); !state.Closed || state.Agent("").Turns != 1 {
 		t.Errorf("%+v", state)
