@@ -64,7 +64,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// Journaling one call with its turn, without fdatasync.
+// Journaling one call with its turn, seven entries, without fdatasync.
 func BenchmarkWrite(b *testing.B) {
 	s := Sessions{Home: b.TempDir()}
 	f, err := s.Create(testID)

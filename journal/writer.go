@@ -49,7 +49,7 @@ func (w *Writer) write(by string, data Data) (Entry, error) {
 		return Entry{}, ErrNewer
 	}
 	data = w.complete(by, data)
-	raw, err := marshal(data)
+	raw, err := encode(data)
 	if err != nil {
 		return Entry{}, err
 	}
