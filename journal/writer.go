@@ -73,7 +73,7 @@ func (w *Writer) complete(by string, data Data) Data {
 	switch d := data.(type) {
 	case Compacted:
 		snapshot := w.state.Snapshot(by)
-		d.Snapshot = &snapshot
+		d.Turns, d.Model, d.Snapshot = snapshot.Turns, snapshot.Model, &snapshot
 		return d
 	case Started:
 		if len(d.Args) > 0 && !json.Valid(d.Args) {
