@@ -64,7 +64,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// Journaling one call with its turn, without fdatasync.
+// Journaling one call with its turn, seven entries, without fdatasync.
 func BenchmarkWrite(b *testing.B) {
 	s := Sessions{Home: b.TempDir()}
 	f, err := s.Create(testID)
@@ -78,6 +78,23 @@ func BenchmarkWrite(b *testing.B) {
 	for b.Loop() {
 		n++
 		benchTurn(b, w, n)
+	}
+}
+
+// Journaling one call of 4 KB, without its answer and without fdatasync.
+func BenchmarkCall(b *testing.B) {
+	s := Sessions{Home: b.TempDir()}
+	f, err := s.Create(testID)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	w := NewWriter(f, s.Store(), State{})
+	call := model.Call{Call: tool.Call{ID: "c", Name: "read_file", Args: json.RawMessage(`{"absolute_path":"/home/user/project/main.go"}`)}}
+	result := tool.TextResult(strings.Repeat("\tfmt.Println(\"hello\", n) // prints a line\n", 90))
+	for b.Loop() {
+		benchWrite(b, w, Called{Call: call}, Started{ID: "c", Name: "read_file", Args: call.Args},
+			Finished{ID: "c", Outcome: Outcome{Name: "read_file", Status: tool.StatusSuccess, Result: result}})
 	}
 }
 

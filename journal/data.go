@@ -220,8 +220,10 @@ type Model struct {
 }
 
 // Compacted reports that Messages replace the history. Snapshot is the rest of the state, so that nothing before this
-// entry has to be read; [Writer] sets it.
+// entry has to be read. [Writer] sets all but the messages.
 type Compacted struct {
+	Turns    int             `json:"turns,omitempty"` // for lists of sessions, as is Model
+	Model    string          `json:"model,omitempty"`
 	Snapshot *Snapshot       `json:"snapshot,omitempty"`
 	Messages []model.Message `json:"messages"`
 }

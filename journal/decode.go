@@ -285,6 +285,10 @@ func (d *decoder) responses() (out Responses) {
 func (d *decoder) compacted() (out Compacted) {
 	d.fields(func(key []byte) {
 		switch string(key) {
+		case `"turns"`:
+			out.Turns = int(d.int())
+		case `"model"`:
+			out.Model = d.text()
 		case `"snapshot"`:
 			d.slow(&out.Snapshot)
 		case `"messages"`:

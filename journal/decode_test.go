@@ -1,9 +1,13 @@
 package journal
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
 )
 
 // The fast decoder and encoding/json read the same.
@@ -39,6 +43,48 @@ func TestDecodeAgrees(t *testing.T) {
 	if fast == 0 {
 		t.Error("the fast decoder read no responses")
 	}
+}
+
+// The fast encoder and encoding/json write the same.
+func TestEncodeAgrees(t *testing.T) {
+	g := newGenerator(4)
+	all := []Data{
+		Message{}, Called{}, Finished{}, Answer{}, Responses{}, Compacted{},
+		Finished{Outcome: Outcome{Error: &Failure{Message: "<x>"}, Result: tool.Result{Display: tool.Plan{Text: "<p>"}}}},
+		Finished{Outcome: Outcome{Result: tool.Result{Display: tool.FileDiff{Stat: &tool.DiffStat{}, Warnings: []string{"w"}, Original: new(string)}}}},
+		Finished{Outcome: Outcome{Result: tool.Result{Display: tool.Literal("l"), Content: []tool.Part{tool.Media{}}}}},
+		Responses{Message: model.Message{Parts: []model.Part{model.Response{IsError: true}, model.Media{}, model.Sealed{JSON: json.RawMessage("\xff")}}}},
+		Answer{Error: "e", Message: model.Message{Role: "r", Parts: []model.Part{model.Text("")}}},
+	}
+	for range 300 {
+		_, more := g.next()
+		all = append(all, more...)
+	}
+	for _, d := range all {
+		got, err := encode(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want) {
+			t.Fatalf("%T:\n%s\nwant\n%s", d, got, want)
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("a\"\\\n\t\r\b\f\x00\x7f<>&\u2028\u2029\xff\ufffd😀")
+	f.Fuzz(func(t *testing.T, s string) {
+		var e encoder
+		e.text(s)
+		want, err := quote(s)
+		if err != nil || string(e.b) != string(want) {
+			t.Fatalf("%s, want %s (%v)", e.b, want, err)
+		}
+	})
 }
 
 func FuzzDecode(f *testing.F) {

@@ -212,7 +212,7 @@ func (r *infoReader) end(i *Info, f *os.File) error {
 				i.State = StateClosed
 			}
 		}
-		if e.By == "" && (e.Type == TypeAnswer || e.Type == TypeClosed) {
+		if e.By == "" && (e.Type == TypeAnswer || e.Type == TypeClosed || e.Type == TypeCompacted) {
 			turns = i.counts(data)
 		}
 		return !turns

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // The data of an entry is changed on its way to the log, and back:
@@ -16,24 +18,23 @@ import (
 //   - an object that looks like one of these becomes {"blob":"sha256:…","bytes":n,"json":true}; the blob has its JSON
 //   - so do members of the data, the longest first, while the entry would be over MaxLine
 //
-// Secrets are masked in every string.
+// Secrets are masked in every string before.
 const envelope = 1 << 10 // bytes of an entry besides its data, at most
 
 var errNoStore = errors.New("no store for long texts and media")
 
 type packer struct {
 	blobs Blobs
-	mask  func(string) string
-	move  bool // long texts and media, to the store
 	err   error
 }
 
 // pack masks secrets, and moves long texts and media to the store.
 func pack(raw json.RawMessage, blobs Blobs, mask func(string) string) (json.RawMessage, error) {
-	if mask == nil && len(raw) <= MaxText && !bytes.Contains(raw, []byte(`"mimeType"`)) && !bytes.Contains(raw, []byte(`"blob"`)) {
-		return raw, nil
+	raw, err := maskStrings(raw, mask)
+	if err != nil || len(raw) <= MaxText && !bytes.Contains(raw, []byte(`"mimeType"`)) && !bytes.Contains(raw, []byte(`"blob"`)) {
+		return raw, err
 	}
-	p := packer{blobs: blobs, mask: mask, move: true}
+	p := packer{blobs: blobs}
 	out := p.value(raw)
 	if p.err != nil || len(out) <= MaxLine-envelope {
 		return out, p.err
@@ -58,23 +59,15 @@ func (p *packer) value(raw []byte) []byte {
 }
 
 func (p *packer) string(raw []byte) []byte {
-	if len(raw) <= MaxText && p.mask == nil {
+	if len(raw) <= MaxText {
 		return raw
 	}
 	s, ok := text(raw)
-	if !ok {
-		return raw // not as this package writes it: kept
-	}
-	if p.mask != nil {
-		if masked := p.mask(s); masked != s {
-			s = masked
-			if raw, p.err = quote(s); p.err != nil {
-				return raw
-			}
-		}
-	}
-	if !p.move || len(s) <= MaxText {
+	switch {
+	case !ok || len(s) <= MaxText:
 		return raw
+	case !utf8.ValidString(s):
+		return p.store(raw, true)
 	}
 	return p.store([]byte(s), false)
 }
@@ -97,10 +90,10 @@ func (p *packer) array(raw []byte) []byte {
 }
 
 func (p *packer) object(raw []byte) []byte {
-	if p.move && isRef(raw) {
-		return p.store(p.masked(raw), true)
+	if isRef(raw) {
+		return p.store(raw, true)
 	}
-	media := p.move && isMedia(raw)
+	media := isMedia(raw)
 	var out []byte
 	done := 0
 	replace := func(old, new []byte) {
@@ -111,7 +104,6 @@ func (p *packer) object(raw []byte) []byte {
 		}
 	}
 	members(raw, func(key, v []byte) bool {
-		replace(key, p.key(key))
 		switch {
 		case media && string(key) == `"data"` && len(v) > 2 && v[0] == '"':
 			replace(v, p.media(v))
@@ -126,22 +118,6 @@ func (p *packer) object(raw []byte) []byte {
 	return append(out, raw[done:]...)
 }
 
-// key masks a key. Keys are never moved alone.
-func (p *packer) key(raw []byte) []byte {
-	only := packer{mask: p.mask}
-	out := only.string(raw)
-	p.err = errors.Join(p.err, only.err)
-	return out
-}
-
-// masked is a value without secrets, and nothing moved.
-func (p *packer) masked(raw []byte) []byte {
-	only := packer{mask: p.mask}
-	out := only.value(raw)
-	p.err = errors.Join(p.err, only.err)
-	return out
-}
-
 // media moves the bytes of a picture. A string that isn't base64 is moved with its quotes, if it is long.
 func (p *packer) media(raw []byte) []byte {
 	if s, ok := text(raw); ok {
@@ -150,11 +126,10 @@ func (p *packer) media(raw []byte) []byte {
 			return p.store(b, false)
 		}
 	}
-	out := p.masked(raw)
-	if len(out) <= MaxText {
-		return out
+	if len(raw) <= MaxText {
+		return raw
 	}
-	return p.store(out, true)
+	return p.store(raw, true)
 }
 
 // store returns the reference to a content.
@@ -198,7 +173,7 @@ func (p *packer) shorten(raw, packed []byte) ([]byte, error) {
 		if size <= MaxLine-envelope {
 			break
 		}
-		ref := p.store(p.masked(m.was), true)
+		ref := p.store(m.was, true)
 		size += len(ref) - len(m.is)
 		m.is = ref
 	}
@@ -214,6 +189,51 @@ func (p *packer) shorten(raw, packed []byte) ([]byte, error) {
 		p.err = fmt.Errorf("the data has %d bytes, over %d", len(out), MaxLine-envelope)
 	}
 	return out, p.err
+}
+
+// maskStrings masks secrets in every string of a JSON value: keys too, because a model chooses some of them.
+func maskStrings(raw []byte, mask func(string) string) ([]byte, error) {
+	if mask == nil {
+		return raw, nil
+	}
+	var out []byte
+	done := 0
+	for i := 0; ; {
+		n := bytes.IndexByte(raw[i:], '"')
+		if n < 0 {
+			break
+		}
+		start := i + n
+		end, ok := stringEnd(raw, start)
+		if !ok {
+			break
+		}
+		i = end
+		s, ok := text(raw[start:end])
+		if !ok || isBase64(s) {
+			continue
+		}
+		masked := mask(s)
+		if masked == s {
+			continue
+		}
+		b, err := quote(masked)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(out, raw[done:start]...), b...)
+		done = end
+	}
+	if done == 0 {
+		return raw, nil
+	}
+	return append(out, raw[done:]...), nil
+}
+
+// isBase64 reports whether a long string can only be a picture: secrets are shorter.
+func isBase64(s string) bool {
+	const long = 16 << 10
+	return len(s) > long && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") == ""
 }
 
 // unpack reverses pack, except for the mask.

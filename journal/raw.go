@@ -153,7 +153,7 @@ func elements(raw []byte, f func(value []byte) bool) bool {
 	return ok && space(raw, end) == len(raw)
 }
 
-// text returns the string that raw is.
+// text returns the string that raw is. It may not be valid UTF-8.
 func text(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		return "", false
@@ -161,7 +161,7 @@ func text(raw []byte) (string, bool) {
 	in := raw[1 : len(raw)-1]
 	n := bytes.IndexByte(in, '\\')
 	if n < 0 {
-		return string(in), utf8.Valid(in)
+		return string(in), true
 	}
 	out := make([]byte, 0, len(in))
 	for {
@@ -174,7 +174,7 @@ func text(raw []byte) (string, bool) {
 		in = in[n+size:]
 		if n = bytes.IndexByte(in, '\\'); n < 0 {
 			out = append(out, in...)
-			return string(out), utf8.Valid(out)
+			return string(out), true
 		}
 	}
 }

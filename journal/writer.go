@@ -49,7 +49,7 @@ func (w *Writer) write(by string, data Data) (Entry, error) {
 		return Entry{}, ErrNewer
 	}
 	data = w.complete(by, data)
-	raw, err := marshal(data)
+	raw, err := encode(data)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -73,7 +73,7 @@ func (w *Writer) complete(by string, data Data) Data {
 	switch d := data.(type) {
 	case Compacted:
 		snapshot := w.state.Snapshot(by)
-		d.Snapshot = &snapshot
+		d.Turns, d.Model, d.Snapshot = snapshot.Turns, snapshot.Model, &snapshot
 		return d
 	case Started:
 		if len(d.Args) > 0 && !json.Valid(d.Args) {

@@ -151,7 +151,7 @@ func (t *transcript) change(e journal.Entry, data journal.Data) {
 	case journal.Model:
 		t.note(e, "Model: %s.", d.Model)
 	case journal.Compacted:
-		t.note(e, "The history was compacted to %d messages.", len(d.Messages))
+		t.note(e, "The history was compacted to %s.", plural(len(d.Messages), "message"))
 	case journal.Undone:
 		t.note(e, "Undone: everything after entry %d.", d.To)
 	case journal.Closed:
