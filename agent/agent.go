@@ -61,6 +61,8 @@ var (
 	ErrWallTime = errors.New("time limit reached")
 	// ErrEmptyAnswer is in the chain when a model kept sending empty responses.
 	ErrEmptyAnswer = errors.New("empty answer")
+	// ErrNothingToContinue is returned if the model has answered the last message.
+	ErrNothingToContinue = errors.New("nothing to continue: the last answer is complete")
 )
 
 // resumes is how often for one prompt a model may be asked to continue an answer that was cut off.
@@ -124,13 +126,29 @@ type Answer struct {
 func (a *Agent) Run(ctx context.Context, prompt ...model.Part) (Answer, error) {
 	a.running.Lock()
 	defer a.running.Unlock()
+	return a.run(ctx, func() { a.addTold(model.Message{Role: model.User, Parts: prompt}, false) })
+}
+
+// Continue is Run without a prompt: the model answers the last message, of a conversation that was interrupted before it
+// did. It returns ErrNothingToContinue if it has.
+func (a *Agent) Continue(ctx context.Context) (Answer, error) {
+	a.running.Lock()
+	defer a.running.Unlock()
+	history := a.History()
+	if n := len(history) - 1; n < 0 || history[n].Role == model.Assistant {
+		return Answer{}, ErrNothingToContinue
+	}
+	return a.run(ctx, func() {})
+}
+
+func (a *Agent) run(ctx context.Context, begin func()) (Answer, error) {
 	start := time.Now()
 	if a.o.Limits.Wall > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.o.Limits.Wall, fmt.Errorf("stopped after %v: %w", a.o.Limits.Wall, ErrWallTime))
 		defer cancel()
 	}
-	a.addTold(model.Message{Role: model.User, Parts: prompt}, false)
+	begin()
 	var out Answer
 	err := a.loop(ctx, &out)
 	if cause := context.Cause(ctx); err != nil && cause != nil {

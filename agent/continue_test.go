@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,5 +108,41 @@ func TestContinuedRequestsBeginTheSame(t *testing.T) {
 	}
 	if told != 2 { // the prompt, and one new name
 		t.Errorf("told %d messages:\n%s", told, show(now.Messages))
+	}
+}
+
+// A conversation that was interrupted before an answer continues without a prompt.
+func TestContinueWithoutPrompt(t *testing.T) {
+	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("done")}}
+	response := model.Message{Role: model.Tool, Parts: []model.Part{model.Response{ID: "1", Name: "look", Content: []tool.Part{tool.Text("saw a")}}}}
+	asked := model.Message{Role: model.Assistant, Parts: []model.Part{call("1", "look", `{"name":"a"}`)}}
+	a := agent.New(agent.Options{Model: m, Executor: (&bench{}).executor(), History: []model.Message{model.Prompt("go"), asked, response}})
+	answer, err := a.Continue(t.Context())
+	if err != nil || answer.Text != "done" || len(a.History()) != 4 {
+		t.Errorf("%+v, %v, %d messages", answer, err, len(a.History()))
+	}
+	if _, err := a.Continue(t.Context()); !errors.Is(err, agent.ErrNothingToContinue) {
+		t.Errorf("after a complete answer: %v", err)
+	}
+	if n := len(m.requests); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// Subagents of a continued session have names that none had before.
+func TestNamesOfEarlierSubagents(t *testing.T) {
+	paths := []string{}
+	f := newOffice(t, agent.CrewOptions{
+		Taken:   []string{"", "explore-7", "explore-2", "general-purpose-1/explore-9", "odd", "explore-x"},
+		Observe: func(m agent.Member, _ agent.Event) { paths = append(paths, m.Path) },
+	}, turns{
+		"go":          {gives(`{"prompt":"look around","type":"explore"}`), stop("done")},
+		"look around": {stop("seen")},
+	})
+	if _, _, err := f.run(t); err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) == 0 || paths[0] != "explore-8" {
+		t.Errorf("paths: %v", paths)
 	}
 }

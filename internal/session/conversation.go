@@ -55,6 +55,7 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
 		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: s.recorder.below(t.Below), Catalog: c.catalog,
+		Taken:  from.agents(),
 		Effort: effort, CacheKey: key,
 	})
 	s.talk = c
@@ -84,12 +85,22 @@ func (s *Session) planEnd() string {
 
 // Run runs a prompt, and continues while background subagents still have something to report, within the time limit.
 func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
+	return c.run(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, prompt...) })
+}
+
+// Continue is Run without a prompt, for a conversation that was interrupted before the model answered: see
+// [agent.Agent.Continue].
+func (c *Conversation) Continue(ctx context.Context) (agent.Answer, error) {
+	return c.run(ctx, c.agent.Continue)
+}
+
+func (c *Conversation) run(ctx context.Context, begin func(context.Context) (agent.Answer, error)) (agent.Answer, error) {
 	if c.wall > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, c.wall, fmt.Errorf("stopped after %v: %w", c.wall, agent.ErrWallTime))
 		defer cancel()
 	}
-	answer, err := c.agent.Run(ctx, prompt...)
+	answer, err := begin(ctx)
 	for err == nil {
 		news := c.crew.Await(ctx)
 		if ctx.Err() != nil {

@@ -29,6 +29,7 @@ type resumed struct {
 	history  []model.Message
 	declared agent.Declared
 	news     []string // for the model
+	names    []string // of subagents
 }
 
 // resume continues a session from its journal: what was unfinished is settled there, once, and the tools know again what
@@ -38,6 +39,9 @@ func (s *Session) resume(w *journal.Writer) (*resumed, error) {
 	var ends []waitingEntry
 	w.View(func(state *journal.State) {
 		ends = settle(state)
+		for by := range state.Agents {
+			out.names = append(out.names, by)
+		}
 		first := state.Agent("")
 		out.declared = agent.Declared{System: state.Opened.System, Listing: state.Opened.Listing}
 		for _, d := range slices.Concat(state.Opened.Declarations, first.Declared) {
@@ -194,6 +198,14 @@ func (r *resumed) with(more []model.Message) []model.Message {
 		return more
 	}
 	return slices.Concat(r.history, more)
+}
+
+// agents are the paths of the session's subagents so far.
+func (r *resumed) agents() []string {
+	if r == nil {
+		return nil
+	}
+	return r.names
 }
 
 func (r *resumed) declares() *agent.Declared {
