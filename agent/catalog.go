@@ -250,16 +250,6 @@ func fitting(names []string, most int) int {
 // Tokens estimates how many tokens a declaration takes. Schemas are denser than prose: it counts 3.5 bytes of ASCII as a
 // token and every other character as one, which is slightly too much.
 func Tokens(d tool.Declaration) int {
-	const around = len(`{"type":"function","function":{"name":"","description":"","parameters":}}`)
-	plain, others := around, 0
-	for _, text := range [...]string{d.Name, d.Description, string(d.Parameters)} {
-		for _, r := range text {
-			if r < 0x80 {
-				plain++
-			} else {
-				others++
-			}
-		}
-	}
-	return (plain*2+6)/7 + others
+	const around = `{"type":"function","function":{"name":"","description":"","parameters":}}`
+	return textTokens(around, d.Name, d.Description, string(d.Parameters))
 }
