@@ -5,7 +5,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// An Event reports progress to a front end: [Began], [Said], [Called], [Step], [Answered], [Responded], [Resumed]. Within
+// An Event reports progress to a front end: [Began], [Said], [Called], [Step], [Answered], [Responded], [Resumed], [Compacted], [Stuck]. Within
 // a turn they come in this order; Steps come whenever a call changes its stage.
 type Event interface{ event() }
 
@@ -48,6 +48,26 @@ type Resumed struct {
 	Err   error
 }
 
+// Compacted reports that the conversation was shortened before a turn, to fit into the model's context: old results became
+// the paths of files that have them and, if that wasn't enough, a summary replaced all but the last turns.
+type Compacted struct {
+	Turn          int             // the last one before it
+	Before, After int             // tokens of the next request
+	Results       int             // results that became paths
+	Summary       string          // "": none was needed, or Err says why there is none
+	Messages      []model.Message // the conversation from now on
+	Usage         model.Usage     // of the requests for a summary
+	Fallback      error           // why the agent's own model wrote the summary, and not the one for summaries; nil: that's as configured
+	Err           error           // why there is no summary. Nothing is lost
+}
+
+// Stuck reports a model that repeats calls with the results it had before.
+type Stuck struct {
+	Turn  int
+	Times int // turns in a row without anything new
+	Calls []tool.Call
+}
+
 func (Began) event()     {}
 func (Said) event()      {}
 func (Called) event()    {}
@@ -55,3 +75,5 @@ func (Step) event()      {}
 func (Answered) event()  {}
 func (Responded) event() {}
 func (Resumed) event()   {}
+func (Compacted) event() {}
+func (Stuck) event()     {}

@@ -36,6 +36,7 @@ type meter struct {
 	input   int     // of that, the request
 	at      int     // messages, when it was counted
 	scale   float64 // what the server counts for one estimated token; 0: unknown
+	ceiling int     // tokens of the smallest request that the server rejected as too long; 0: none
 }
 
 // A server's count is not believed if it differs more from the estimate. Some count only what isn't cached.
@@ -68,6 +69,13 @@ func (m *meter) count(u model.Usage, request int) {
 	m.counted, m.input, m.at = u.Total(), u.Input, m.messages
 	if estimate := m.fixed + request; estimate > 0 {
 		m.scale = min(max(float64(u.Input)/float64(estimate), leastScale), mostScale)
+	}
+}
+
+// reject notes that the server rejected the next request as too long.
+func (m *meter) reject() {
+	if n := m.total(); m.ceiling == 0 || n < m.ceiling {
+		m.ceiling = n
 	}
 }
 

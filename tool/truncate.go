@@ -12,6 +12,7 @@ func withResult(o Outcome, r Result) Outcome {
 	if r.Display != nil {
 		o.Result.Display = r.Display
 	}
+	o.Result.Compare = r.Compare
 	if len(r.Content) == 0 {
 		return o
 	}
