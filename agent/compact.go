@@ -181,6 +181,9 @@ func (a *Agent) compact(ctx context.Context, tools []tool.Declaration, why occas
 		a.room.judge(c.After)
 	}
 	a.stuck.forget()
+	if c.Summary != "" {
+		a.view.forget()
+	}
 	a.tell(c)
 	return c, c.Err
 }

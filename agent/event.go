@@ -1,6 +1,9 @@
 package agent
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -61,11 +64,41 @@ type Compacted struct {
 	Err           error           // why there is no summary. Nothing is lost
 }
 
+// String is one line for users.
+func (c Compacted) String() string {
+	if c.Err != nil {
+		return strings.ReplaceAll(c.Err.Error(), "\n", " ")
+	}
+	how := "replaced " + plural(c.Results, "old result") + " by saved files"
+	if c.Summary != "" {
+		how = "summarized all but the last turns"
+	}
+	line := fmt.Sprintf("compacted the conversation from %s to %s tokens: %s", number(c.Before), number(c.After), how)
+	if c.Fallback != nil {
+		line += " (with the current model, because the model for summaries failed: " + strings.ReplaceAll(c.Fallback.Error(), "\n", " ") + ")"
+	}
+	return line
+}
+
 // Stuck reports a model that repeats calls with the results it had before.
 type Stuck struct {
 	Turn  int
 	Times int // turns in a row without anything new
 	Calls []tool.Call
+}
+
+// String is one line for users.
+func (s Stuck) String() string {
+	return fmt.Sprintf("the last %d turns repeated calls with the same results (%s)", s.Times, callNames(s.Calls))
+}
+
+// callNames are the names of tools, as a short line.
+func callNames(calls []tool.Call) string {
+	var names []string
+	for _, c := range calls {
+		names = append(names, c.Name)
+	}
+	return short(strings.Join(names, ", "), 200)
 }
 
 func (Began) event()     {}

@@ -123,14 +123,10 @@ func (a *Agent) stopIfStuck(t *turn) error {
 	if t.repeats == 0 || t.repeats%repeatsTold != 0 {
 		return nil
 	}
-	a.tell(Stuck{Turn: t.n, Times: t.repeats, Calls: t.calls})
+	found := Stuck{Turn: t.n, Times: t.repeats, Calls: t.calls}
+	a.tell(found)
 	if !a.o.Unattended {
 		return nil
 	}
-	var names []string
-	for _, c := range t.calls {
-		names = append(names, c.Name)
-	}
-	return fmt.Errorf("%w: the last %d turns repeated calls with the same results (%s)\nGive the model a more specific task, or another model.",
-		ErrStuck, t.repeats, tool.Visible(short(strings.Join(names, ", "), 200)))
+	return fmt.Errorf("%w: %v\nMake the task more specific, or use another model.", ErrStuck, found)
 }
