@@ -54,7 +54,7 @@ type Resumed struct {
 // Compacted reports that the conversation was shortened before a turn, to fit into the model's context: old results became
 // the paths of files that have them and, if that wasn't enough, a summary replaced all but the last turns.
 type Compacted struct {
-	Turn          int             // the last one before it
+	Turn          int             // whose request was too long, or the last one
 	Before, After int             // tokens of the next request
 	Results       int             // results that became paths
 	Summary       string          // "": none was needed, or Err says why there is none
