@@ -408,3 +408,25 @@ func TestNoThreshold(t *testing.T) {
 		}
 	}
 }
+
+// Subagents compact their conversations too.
+func TestSubagentCompacts(t *testing.T) {
+	var l long
+	w := &worker{turns: 100}
+	x := l.executor(300)
+	compacted := 0
+	crew := agent.NewCrew(agent.CrewOptions{
+		Model: w, Executor: x, Turns: 200,
+		Window: func(string) agent.Window { return agent.Window{Tokens: 4000, Threshold: 0.85} },
+		Observe: func(_ agent.Member, e agent.Event) {
+			if c, ok := e.(agent.Compacted); ok && c.Err == nil {
+				compacted++
+			}
+		},
+	})
+	defer crew.Close()
+	result, err := crew.Do(t.Context(), agent.Task{Prompt: "Look at everything."})
+	if err != nil || !strings.HasPrefix(result.Text(), "all seen") || compacted == 0 {
+		t.Errorf("%q, %v, %d compactions", result.Text(), err, compacted)
+	}
+}

@@ -196,7 +196,7 @@ func (a *Agent) summaryBy(ctx context.Context, m model.Model, history []model.Me
 	return text, err
 }
 
-// newerHalf is the first message and the newer half of the others. A call and its response are never separated.
+// newerHalf is the first message and the newer half of the others, of at least two. A call and its response are never separated.
 func newerHalf(history []model.Message) []model.Message {
 	at := 1 + len(history[1:])/2
 	for at < len(history)-1 && history[at].Role == model.Tool {
