@@ -32,6 +32,8 @@ const (
 		"- To do: the open steps, in order\n" +
 		"- Paths: files, commands, names, values, and saved results that matter\n" +
 		"Reply with the summary only, as plain text. Don't call tools."
+	onlyText = "\nYour last answer to this had only calls, which were not executed. Tools can't be used here: write the summary as text."
+
 	compactedText = "This conversation was compacted: a summary replaces its older part."
 	firstPrompt   = "\n\nThe user's first prompt:\n"
 	latestPrompt  = "\n\nThe user's latest prompt:\n"
@@ -182,16 +184,25 @@ func (a *Agent) summarize(ctx context.Context, w Window, history []model.Message
 	return text, fallback, err
 }
 
-// summaryBy asks a model. If the server rejects the request as too long, the older half of the turns is left out.
+// errOnlyCalls reports an answer with calls in place of a summary.
+var errOnlyCalls = errors.New("called tools in place of writing a summary")
+
+// summaryBy asks a model. If the server rejects the request as too long, the older half of the turns is left out. A model that
+// answers with calls is asked once more.
 func (a *Agent) summaryBy(ctx context.Context, m model.Model, history []model.Message, tools []tool.Declaration, out *Answer) (text string, err error) {
 	start := time.Now()
 	defer func() { out.ModelTime += time.Since(start) }()
+	question := summaryText
 	for range summaryTries {
-		text, err = a.askForSummary(ctx, m, history, tools, out)
-		if !errors.Is(err, model.ErrContextLength) || len(history) < 3 {
-			break
+		text, err = a.askForSummary(ctx, m, append(slices.Clone(history), model.Prompt(question)), tools, out)
+		switch {
+		case errors.Is(err, model.ErrContextLength) && len(history) >= 3:
+			history = newerHalf(history)
+		case errors.Is(err, errOnlyCalls) && question == summaryText:
+			question = summaryText + onlyText
+		default:
+			return text, err
 		}
-		history = newerHalf(history)
 	}
 	return text, err
 }
@@ -210,14 +221,15 @@ func newerHalf(history []model.Message) []model.Message {
 
 // askForSummary sends the conversation as the next request would, so that the server has its start in the cache, with the
 // question at its end. Calls in the answer are ignored.
-func (a *Agent) askForSummary(ctx context.Context, m model.Model, history []model.Message, tools []tool.Declaration, out *Answer) (string, error) {
-	r := a.request(append(slices.Clone(history), model.Prompt(summaryText)), tools)
+func (a *Agent) askForSummary(ctx context.Context, m model.Model, messages []model.Message, tools []tool.Declaration, out *Answer) (string, error) {
+	r := a.request(messages, tools)
 	if m.Name() != a.o.Model.Name() {
 		r.Effort, r.CacheKey = "", ""
 	}
 	var text strings.Builder
 	var usage model.Usage
 	var end *model.End
+	calls := false
 	for e, err := range m.Stream(ctx, r) {
 		if err != nil {
 			return "", err
@@ -227,6 +239,8 @@ func (a *Agent) askForSummary(ctx context.Context, m model.Model, history []mode
 			text.WriteString(string(e))
 		case model.Usage:
 			usage = e
+		case model.Call:
+			calls = true
 		case model.Retry:
 			a.tell(Said{e})
 		case model.End:
@@ -243,6 +257,8 @@ func (a *Agent) askForSummary(ctx context.Context, m model.Model, history []mode
 		return "", fmt.Errorf("%s refused to write a summary", m.Name())
 	case end.Reason == model.Length:
 		return "", fmt.Errorf("the summary by %s was truncated at its length limit", m.Name())
+	case summary == "" && calls:
+		return "", fmt.Errorf("%s %w", m.Name(), errOnlyCalls)
 	case summary == "":
 		return "", fmt.Errorf("%s returned an empty summary", m.Name())
 	}
