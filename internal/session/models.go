@@ -75,6 +75,11 @@ func (m *Models) named(ctx context.Context, name string) (model.Model, error) {
 	if IsGrade(name) {
 		return m.current()
 	}
+	return m.other(ctx, name)
+}
+
+// other opens a model beside the configured one, once.
+func (m *Models) other(ctx context.Context, name string) (model.Model, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if other, ok := m.others[name]; ok {

@@ -19,7 +19,7 @@ const defaultWindow = 128_000
 func (s *Session) window(name string) agent.Window {
 	w := agent.Window{Tokens: s.Models.window(name), Threshold: s.Settings.Context.CompactAt}
 	if other := s.Settings.Model.Compaction; other != "" && other != name {
-		w.Summary = func(ctx context.Context) (model.Model, error) { return s.Models.named(ctx, other) }
+		w.Summary = func(ctx context.Context) (model.Model, error) { return s.Models.other(ctx, other) }
 	}
 	return w
 }
