@@ -37,8 +37,8 @@ type Options struct {
 	// Window returns the context window of the model of a name; nil: unknown. The agent compacts the conversation to fit
 	// into it, and saves results with the executor's Spill.
 	Window func(model string) Window
-	// Unattended ends a Run whose model keeps repeating calls without any new result. Otherwise the user is told with [Stuck]
-	// and can stop it.
+	// Unattended ends a Run whose model keeps repeating calls without any new result. Otherwise [Stuck] reports it,
+	// and the user can stop it.
 	Unattended bool
 	// Catalog, if not nil, defers the declarations of external tools where there are too many.
 	Catalog *Catalog

@@ -15,7 +15,7 @@ import (
 // sameErrors is how often a tool can fail with the same error before the model gets a note.
 const sameErrors = 3
 
-// Turns in a row that bring nothing new: after so many the model gets a note, or the user is told.
+// Turns in a row that bring nothing new: after so many the model gets a note, or the user a report.
 const (
 	repeatsNoted = 3
 	repeatsTold  = 6

@@ -13,7 +13,7 @@ import (
 )
 
 // A model that repeats calls with the same results gets a note after three turns that bring nothing new. After six the user
-// is told, and an unattended run ends. What polls doesn't count, and neither do calls with new results or edits.
+// gets a report, and an unattended run ends. What polls doesn't count, and neither do calls with new results or edits.
 func TestStuck(t *testing.T) {
 	same := func(int) []string { return []string{"look a"} }
 	for _, tt := range []struct {
