@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,13 +25,16 @@ type longServer struct {
 	file    string // with %d
 	summary string
 	at      func(turn int) // called before each turn
+	cycle   int            // files; 0: ten
+	stuck   bool           // it makes the same calls again and again
 
 	mu        sync.Mutex
 	turn      int
 	summaries int
 	rejected  int
-	most      int // tokens of a request
-	fixed     int // tokens that it reports for every request; 0: their number
+	noted     bool // the program said that it repeats itself
+	most      int  // tokens of a request
+	fixed     int  // tokens that it reports for every request; 0: their number, -1: it reports none
 }
 
 const longTask = "Read all files. The password is plover-7781."
@@ -51,11 +55,14 @@ func (s *longServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.most = max(s.most, tokens)
+	usage := ""
 	if s.fixed > 0 {
 		tokens = s.fixed
 	}
-	fmt.Fprintf(w, `{"choices":[{"message":%s,"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":20,"total_tokens":%d}}`,
-		s.message(body), tokens, tokens+20)
+	if s.fixed >= 0 {
+		usage = fmt.Sprintf(`,"usage":{"prompt_tokens":%d,"completion_tokens":20,"total_tokens":%d}`, tokens, tokens+20)
+	}
+	fmt.Fprintf(w, `{"choices":[{"message":%s,"finish_reason":"stop"}]%s}`, s.message(body), usage)
 }
 
 func (s *longServer) message(body []byte) []byte {
@@ -83,9 +90,16 @@ func (s *longServer) message(body []byte) []byte {
 	if s.at != nil {
 		s.at(s.turn)
 	}
-	args, _ := json.Marshal(fmt.Sprintf(`{"absolute_path":%q,"offset":0,"limit":%d}`, fmt.Sprintf(s.file, s.turn%10), 1000+s.turn))
+	limit := 1000 + s.turn
+	if s.stuck {
+		limit = 1000
+		s.noted = s.noted || strings.Contains(string(body), "turns only repeated calls")
+	}
+	args, _ := json.Marshal(fmt.Sprintf(`{"absolute_path":%q,"offset":0,"limit":%d}`, fmt.Sprintf(s.file, s.turn%s.files()), limit))
 	return []byte(fmt.Sprintf(`{"content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":"read_file","arguments":%s}}]}`, s.turn, args))
 }
+
+func (s *longServer) files() int { return cmp.Or(s.cycle, 10) }
 
 func quoted(text string) []byte {
 	out, _ := json.Marshal(map[string]string{"content": text})
@@ -132,10 +146,20 @@ const smallWindow = `{"model":{"generationConfig":{"contextWindowSize":8000}}}`
 // A task of 300 turns runs to its end in a window of 8,000 tokens, of which system prompt and declarations take more than
 // half, and the task stays known.
 func TestLongTaskInSmallWindow(t *testing.T) {
-	for name, result := range map[string]int{"short results": 40, "results of 1 KB": 1000, "results of 20 KB": 20_000} {
+	for name, tt := range map[string]struct {
+		result   int
+		settings string
+		fixed    int
+	}{
+		"short results":               {40, smallWindow, 0},
+		"results of 1 KB":             {1000, smallWindow, 0},
+		"results of 20 KB":            {20_000, smallWindow, 0},
+		"a server that doesn't count": {1000, smallWindow, -1},
+		"a window that isn't known":   {1000, "{}", 0},
+	} {
 		t.Run(name, func(t *testing.T) {
-			s := &longServer{turns: 300, window: 8000, summary: "Task: read all files. Decided: one by one. To do: the rest. Paths: f0.txt to f9.txt."}
-			stdout, stderr, code := s.run(t, result, smallWindow, nil)
+			s := &longServer{turns: 300, window: 8000, fixed: tt.fixed, summary: "Task: read all files. Decided: one by one. To do: the rest. Paths: f0.txt to f9.txt."}
+			stdout, stderr, code := s.run(t, tt.result, tt.settings, nil)
 			if code != 0 || stdout != "the password is plover-7781\n" {
 				t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 			}
@@ -190,5 +214,19 @@ func TestCompactionInStreamJSON(t *testing.T) {
 	}
 	if !seen {
 		t.Errorf("no compaction in:\n%.3000s", stdout)
+	}
+}
+
+// A model that repeats its calls gets a note, and then the run ends.
+func TestRepeatedCallsEndTheRun(t *testing.T) {
+	for cycle, turns := range map[int]int{1: 7, 2: 8} {
+		s := &longServer{turns: 300, cycle: cycle, stuck: true}
+		stdout, stderr, code := s.run(t, 40, "{}", nil)
+		if code != 1 || stdout != "" || s.turn != turns || !s.noted {
+			t.Errorf("exit code %d after %d turns, noted: %v: %s%s", code, s.turn, s.noted, stdout, stderr)
+		}
+		if want := "adze: no progress: the last 6 turns repeated calls with the same results (read_file)\n"; !strings.Contains(stderr, want) {
+			t.Errorf("got %s", stderr)
+		}
 	}
 }
