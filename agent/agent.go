@@ -224,15 +224,15 @@ func (a *Agent) add(m model.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.history = append(a.history, m)
-	a.meter.messages += estimate(m)
+	a.meter.add(m)
 }
 
 // ask adds a prompt to the conversation.
 func (a *Agent) ask(prompt []model.Part) {
-	if a.first == nil {
+	a.mu.Lock()
+	if a.first == nil || len(a.history) == 0 {
 		a.first = prompt
 	}
-	a.mu.Lock()
 	a.prompt = asked{prompt, len(a.history)}
 	a.mu.Unlock()
 	a.add(model.Message{Role: model.User, Parts: prompt})

@@ -86,6 +86,7 @@ func (a *Agent) window() Window {
 // makeRoom compacts the conversation if the next request would be over the threshold.
 func (a *Agent) makeRoom(ctx context.Context, t *turn, out *Answer) error {
 	a.mu.Lock()
+	a.meter.check(a.o.Model.Name(), a.history)
 	a.meter.fixed = fixedTokens(a.view.system(a.o.System), t.tools)
 	total := a.meter.total()
 	a.mu.Unlock()

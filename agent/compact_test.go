@@ -133,9 +133,9 @@ func TestCompaction(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var l long
-			w := &worker{turns: 300, usage: tt.usage, limit: 8000 * 4}
+			w := &worker{turns: 100, usage: tt.usage, limit: 8000 * 4}
 			a := agent.New(l.options(w, tt.result, 8000))
-			answer, err := a.Run(t.Context(), model.Text("Look at 300 things, please."))
+			answer, err := a.Run(t.Context(), model.Text("Look at 100 things, please."))
 			if err != nil || answer.Text != "all seen" {
 				t.Fatalf("%q, %v", answer.Text, err)
 			}
@@ -144,7 +144,7 @@ func TestCompaction(t *testing.T) {
 				t.Errorf("%d compactions, %d summaries", len(compactions(l.events)), len(w.asked))
 			}
 			for i, r := range w.requests {
-				if text := show(r.Messages[:1]); !strings.Contains(text, "Look at 300 things, please.") {
+				if text := show(r.Messages[:1]); !strings.Contains(text, "Look at 100 things, please.") {
 					t.Fatalf("request %d has lost the task: %s", i, text)
 				}
 				checkHistory(t, r.Messages)

@@ -29,8 +29,10 @@ func (w Window) most() int {
 // meter counts the tokens of a conversation: those of the last request and its answer as the server counted them, and an
 // estimate of everything added since. Without a server's count, everything is estimated.
 type meter struct {
-	fixed    int // estimate of system prompt and declarations
-	messages int // estimate of the history
+	model    string // whose tokens they are
+	fixed    int    // estimate of system prompt and declarations
+	messages int    // estimate of the history
+	length   int    // messages in it
 
 	counted int     // by the server; 0: unknown
 	input   int     // of that, the request
@@ -44,6 +46,22 @@ const (
 	leastScale = 0.4
 	mostScale  = 3
 )
+
+// check starts anew for another model, which counts in its own way, and for a history that was replaced by others.
+func (m *meter) check(name string, history []model.Message) {
+	if m.model != name {
+		*m = meter{model: name, fixed: m.fixed, messages: m.messages, length: m.length}
+	}
+	if m.length != len(history) {
+		m.restart(history)
+	}
+}
+
+// add counts a message that was added to the history.
+func (m *meter) add(msg model.Message) {
+	m.messages += estimate(msg)
+	m.length++
+}
 
 // total is how many tokens the next request has.
 func (m *meter) total() int {
@@ -82,7 +100,7 @@ func (m *meter) reject() {
 // restart is for a history that was replaced: nothing of it was counted.
 func (m *meter) restart(history []model.Message) {
 	m.counted, m.input, m.at = 0, 0, 0
-	m.messages = estimateAll(history)
+	m.messages, m.length = estimateAll(history), len(history)
 }
 
 func estimateAll(messages []model.Message) int {

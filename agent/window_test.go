@@ -37,6 +37,15 @@ func TestMeter(t *testing.T) {
 	if m.reject(); m.ceiling != 2208 {
 		t.Errorf("ceiling %d", m.ceiling)
 	}
+	history := []model.Message{model.Prompt(strings.Repeat("x", 350))}
+	m.check("other", history)
+	check("another model", 1104)
+	if m.ceiling != 0 {
+		t.Errorf("ceiling %d of another model", m.ceiling)
+	}
+	m.count(model.Usage{Input: 1104, Output: 10}, 104)
+	m.check("other", nil)
+	check("another history", 1000)
 }
 
 func TestEstimate(t *testing.T) {

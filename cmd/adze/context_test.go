@@ -217,6 +217,15 @@ func TestCompactionInStreamJSON(t *testing.T) {
 	}
 }
 
+// Programs see repeated calls as a system message, and the run as failed.
+func TestRepeatedCallsInStreamJSON(t *testing.T) {
+	s := &longServer{turns: 300, cycle: 1, stuck: true}
+	stdout, _, code := s.run(t, 40, "{}", nil, "--output-format", "stream-json")
+	if code != 1 || !strings.Contains(stdout, `"subtype":"loop_detected"`) || !strings.Contains(stdout, `"subtype":"error_during_execution"`) {
+		t.Errorf("exit code %d: %s", code, stdout)
+	}
+}
+
 // A model that repeats its calls gets a note, and then the run ends.
 func TestRepeatedCallsEndTheRun(t *testing.T) {
 	for cycle, turns := range map[int]int{1: 7, 2: 8} {
