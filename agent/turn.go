@@ -24,6 +24,7 @@ type turn struct {
 	repeated bool        // the last call was sent before
 	usage    model.Usage
 	reason   model.Reason
+	repeats  int // turns in a row, up to this one, that only repeated calls with the same results
 
 	resumable bool // the model may be asked to continue if the answer is cut off
 }
@@ -44,6 +45,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	a := t.agent
 	a.tell(Began{t.n})
 	start := time.Now()
+	size := a.measure()
 	err := t.listen(ctx)
 	took := time.Since(start)
 	out.ModelTime += took
@@ -56,6 +58,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 		a.add(sent)
 	}
 	a.tell(Answered{t.n, answer, sent, t.usage, t.reason, took, err})
+	a.count(t.usage, size)
 	if t.said() {
 		out.Text = answer.Text()
 	}
@@ -79,15 +82,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 // listen reads the answer to its end and starts its calls.
 func (t *turn) listen(ctx context.Context) error {
 	a := t.agent
-	request := model.Request{
-		System:    a.view.system(a.o.System),
-		Messages:  a.History(),
-		Tools:     t.tools,
-		MaxTokens: a.o.MaxTokens,
-		Effort:    a.o.Effort,
-		CacheKey:  a.o.CacheKey,
-	}
-	for e, err := range a.o.Model.Stream(ctx, request) {
+	for e, err := range a.o.Model.Stream(ctx, a.request(a.History(), t.tools)) {
 		if err != nil {
 			return err
 		}
@@ -239,7 +234,13 @@ func (t *turn) responses(outcomes []tool.Outcome) model.Message {
 		if line := t.agent.stuck.look(o); line != "" {
 			content = note(content, line)
 		}
+		t.agent.save(c.ID, o.Saved)
 		m.Parts = append(m.Parts, model.Response{ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess})
+	}
+	if line := t.compare(outcomes); line != "" {
+		last := m.Parts[len(m.Parts)-1].(model.Response)
+		last.Content = note(last.Content, line)
+		m.Parts[len(m.Parts)-1] = last
 	}
 	return m
 }

@@ -48,15 +48,14 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	budget := &agent.Budget{Turns: t.Limits.Turns}
 	c.agent = agent.New(agent.Options{
 		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: from.with(t.History), Declared: from.declares(),
-		System: system, Catalog: c.catalog, Observe: s.recorder.observing(t.Observe),
-		Effort: effort, CacheKey: key,
+		System: system, Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
+		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser,
 		News: func() []string { return slices.Concat(s.tools.News(), c.crew.News(), news.news()) },
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
 		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: s.recorder.below(t.Below), Catalog: c.catalog,
-		Taken:  from.agents(),
-		Effort: effort, CacheKey: key,
+		Taken: from.agents(), Effort: effort, CacheKey: key, Window: s.window,
 	})
 	s.talk = c
 	return c
@@ -119,6 +118,14 @@ func (c *Conversation) run(ctx context.Context, begin func(context.Context) (age
 	}
 	return answer, err
 }
+
+// Compact replaces the conversation, except for its last turns, by a summary of the model.
+func (c *Conversation) Compact(ctx context.Context) (agent.Compacted, error) {
+	return c.agent.Compact(ctx)
+}
+
+// Context returns how many tokens the next request has, and how many the model's context window.
+func (c *Conversation) Context() (tokens, window int) { return c.agent.Context() }
 
 // sum is the answer of two runs of one prompt.
 func sum(a, b agent.Answer) agent.Answer {

@@ -511,3 +511,26 @@ func TestFork(t *testing.T) {
 		t.Errorf("a copy under a taken ID: %v", err)
 	}
 }
+
+// After a compaction a resumed session has what was left of the conversation.
+func TestResumeAfterACompaction(t *testing.T) {
+	answers := slices.Repeat([]openaitest.Answer{{Text: "fine"}}, 12)
+	d := newDesk(t, append(answers, openaitest.Answer{Text: "The user said a lot. " + strings.Repeat("Summary. ", 20)})...)
+	s, c := d.open(t, &Recording{})
+	for range answers {
+		d.say(t, c, "first "+strings.Repeat("x", 20_000))
+	}
+	if _, err := c.agent.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := c.agent.History()
+	s.Close()
+	s, c = d.open(t, &Recording{Resume: s.ID})
+	defer s.Close()
+	if diff := cmp.Diff(before, c.agent.History()); diff != "" {
+		t.Error(diff)
+	}
+	if title := d.state(t, s.ID).Title; !strings.HasPrefix(title, "first xxx") {
+		t.Errorf("title: %q", title)
+	}
+}

@@ -172,6 +172,10 @@ func (r *recorder) note(by string, e agent.Event) bool {
 			answer.Error = e.Err.Error()
 		}
 		r.append(by, answer)
+	case agent.Compacted:
+		if e.Messages != nil {
+			r.append(by, journal.Compacted{Messages: e.Messages})
+		}
 	case agent.Responded:
 		r.append(by, journal.Responses{Turn: r.turns[by], Message: e.Message})
 		return true

@@ -186,9 +186,8 @@ func (r *resumed) begin(system string, news *changes) string {
 	if r == nil || r.declared.System == "" {
 		return system
 	}
-	if text := sinceBegin(r.declared.System, system); text != "" {
-		news.waiting = append(news.waiting, text)
-	}
+	news.since = sinceBegin(r.declared.System, system)
+	news.differs()
 	news.waiting = append(news.waiting, r.news...)
 	return r.declared.System
 }

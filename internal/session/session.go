@@ -114,7 +114,7 @@ func Open(env Env, o Options) (*Session, error) {
 	if err := s.record(o.Record); err != nil {
 		return nil, errors.Join(err, s.tools.Close(), s.long.Close())
 	}
-	s.Outside = &Outside{env: s.env, folder: folder, settings: s.Settings, executor: s.Executor}
+	s.Outside = &Outside{env: s.env, folder: folder, settings: s.Settings, executor: s.Executor, models: s.Models}
 	if o.Sampling {
 		s.Outside.sample = s.Models.sample
 	}

@@ -83,6 +83,10 @@ func workKeys() []key {
 			name: "context.includeDirectories", also: []string{"includeDirectories"},
 			put: entries(func(s *Settings) *[]Entry { return &s.Context.IncludeDirectories }),
 		},
+		{
+			name: "context.autoCompactThreshold",
+			put:  share(func(s *Settings) *float64 { return &s.Context.CompactAt }),
+		},
 		{name: "context.fileName", also: []string{"contextFileName"}, put: putFileNames},
 		{
 			name: "tools.sandbox", also: []string{"sandbox"},
@@ -127,7 +131,7 @@ func workKeys() []key {
 
 // builtin is what holds where nobody says otherwise.
 func builtin() Settings {
-	return Settings{General: defaultGeneral(), Tools: Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}}}
+	return Settings{General: defaultGeneral(), Tools: Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}}, Context: Context{CompactAt: 0.85}}
 }
 
 // spellings are all names of the key, the newest last.
@@ -190,6 +194,22 @@ func integer(at func(*Settings) *int) func(*Settings, given) (string, error) {
 			return "", mustBe("a whole number", g)
 		}
 		*at(s) = int(n)
+		return "", nil
+	}
+}
+
+// share is a number from 0 to 1.
+func share(at func(*Settings) *float64) func(*Settings, given) (string, error) {
+	return func(s *Settings, g given) (string, error) {
+		said := string(g.json())
+		if g.file == nil {
+			said = g.text
+		}
+		n, err := strconv.ParseFloat(said, 64)
+		if err != nil || !(n >= 0 && n <= 1) {
+			return "", mustBe("a number from 0 to 1", g)
+		}
+		*at(s) = n
 		return "", nil
 	}
 }

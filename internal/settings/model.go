@@ -10,13 +10,14 @@ import (
 
 // Model is which model is used, and how.
 type Model struct {
-	Name      string // "" if nobody chose one
-	ForRun    bool   // a flag or a variable chose the name, not a file
-	Effort    string // how long the model thinks; "": the server decides
-	Window    int    // tokens of its context; 0 or less: what is known of the name
-	AuthType  string // the API to use; "": any
-	Providers map[string][]Provider
-	Pricing   map[string]Price
+	Name       string // "" if nobody chose one
+	ForRun     bool   // a flag or a variable chose the name, not a file
+	Effort     string // how long the model thinks; "": the server decides
+	Window     int    // tokens of its context; 0 or less: what is known of the name
+	AuthType   string // the API to use; "": any
+	Providers  map[string][]Provider
+	Pricing    map[string]Price
+	Compaction string // the model that summarizes conversations; "": the one that is used
 }
 
 // AuthTypes are the APIs that modelProviders and security.auth.selectedType can name.
@@ -60,6 +61,10 @@ func modelKeys() []key {
 		{name: "security.auth.selectedType", also: []string{"selectedAuthType"}, put: putAuthType},
 		{name: "modelProviders", own: true, put: putModelProviders}, // they say where keys are sent
 		{name: "modelPricing", put: putPricing},
+		{
+			name: "compactionModel",
+			put:  text(func(s *Settings) *string { return &s.Model.Compaction }),
+		},
 	}
 }
 

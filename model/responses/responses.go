@@ -46,6 +46,7 @@ var service = api.API{
 type Model struct {
 	client *api.Client
 	name   string
+	kept   api.Kept
 
 	mu       sync.Mutex
 	quirks   quirks
