@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
 )
 
 // State is the state of a session after some of its entries: a pure fold, the same wherever the entries come from.
@@ -363,6 +364,9 @@ func (s *State) undo(a *Agent, to int64) {
 	n, _ := slices.BinarySearch(a.Seqs, to+1)
 	a.History, a.Seqs = a.History[:n:n], a.Seqs[:n:n]
 	a.Calls = slices.DeleteFunc(a.Calls, func(c Call) bool { return c.Seq > to })
+	if n > 0 && a.answeredLater(a.History[n-1]) {
+		a.History, a.Seqs = a.History[:n-1:n-1], a.Seqs[:n-1:n-1]
+	}
 	a.Todos = nil
 	a.todos = slices.DeleteFunc(slices.Clone(a.todos), func(t todosAt) bool { return t.seq > to })
 	if n := len(a.todos); n > 0 {
@@ -371,6 +375,11 @@ func (s *State) undo(a *Agent, to int64) {
 	if s.Title != "" && len(s.past) == 0 && a == s.Agents[""] && len(a.History) == 0 {
 		s.Title = "" // the next prompt is the first
 	}
+}
+
+// answeredLater reports whether a message has calls that no longer have a response: it can't be the last one.
+func (a *Agent) answeredLater(m model.Message) bool {
+	return slices.ContainsFunc(m.Calls(), func(c tool.Call) bool { return a.find(c.ID) == nil })
 }
 
 // Snapshot is the state of an agent without its history.
