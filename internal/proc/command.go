@@ -25,6 +25,13 @@ type Command struct {
 
 	Timeout time.Duration // 0 means none
 
+	Input []byte // what it reads on its standard input; nil means nothing
+
+	// Stderr, if not nil, is given what the command prints on its standard
+	// error, as it was printed; Outcome.Output is then its standard output.
+	// Unlike Spill it is not masked. It is not called after the outcome is known.
+	Stderr io.Writer
+
 	// Head and Tail are how many bytes of text the result keeps of the
 	// beginning and of the end; 0 means 16 KB each.
 	Head, Tail int

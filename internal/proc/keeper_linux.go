@@ -66,16 +66,27 @@ type idle struct {
 	kind kind
 	kept *kept
 	out  *os.File // read end of its command's output
+	errs *os.File // read end of its standard error
 }
 
 // release lets an idle keeper go: it ends when its control socket closes.
 func (i *idle) release() {
 	if i != nil {
 		i.out.Close()
+		i.errs.Close()
 		i.kept.ctl.Close()
 		i.kept.keeper.Kill() // in case it is stopped and does not see it
 		i.kept.keeper.Wait()
 	}
+}
+
+// give hands the standard error to a command that has one of its own.
+func (i *idle) give(s *spec) {
+	if s.split {
+		s.errs = i.errs
+		return
+	}
+	i.errs.Close()
 }
 
 func newKeepers(h Helper) *keepers {
@@ -115,11 +126,13 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 		if err == nil {
 			e := l.add(i.kept.id, s.marker)
 			if err = i.kept.run(ctx, s); err == nil {
+				i.give(s)
 				k.proves(want)
 				k.refill(want)
 				return i.kept, i.out, e, nil
 			}
 			i.out.Close()
+			i.errs.Close()
 			<-i.kept.gone()
 			e.remove()
 			unmade := (*boxError)(nil)
@@ -140,7 +153,7 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 	if err := s.unbox(); err != nil {
 		return nil, nil, nil, err
 	}
-	return startBare(*s, l)
+	return startBare(s, l)
 }
 
 // kindFor is the keeper that a command needs. Where namespaces turned out not
@@ -259,9 +272,16 @@ func (k *keepers) keeper(want kind) (*idle, error) {
 		return nil, err
 	}
 	defer w.Close()
+	errs, errsW, err := os.Pipe()
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	defer errsW.Close()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		r.Close()
+		errs.Close()
 		return nil, err
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "control")
@@ -282,14 +302,15 @@ func (k *keepers) keeper(want kind) (*idle, error) {
 		var p *os.Process
 		p, err = os.StartProcess(k.helper.path, []string{"adze-keeper", helperArg, strconv.Itoa(int(want))}, &os.ProcAttr{
 			Env:   helperEnv(),
-			Files: []*os.File{null, null, null, theirs, w},
+			Files: []*os.File{null, null, null, theirs, w, errsW},
 			Sys:   attr,
 		})
 		if err == nil {
-			return &idle{want, newKept(p, ours), r}, nil
+			return &idle{want, newKept(p, ours), r, errs}, nil
 		}
 	}
 	r.Close()
+	errs.Close()
 	ours.Close()
 	return nil, err
 }

@@ -30,7 +30,7 @@ func (*keepers) start(_ context.Context, s *spec, l *ledger) (tree, *os.File, *e
 	if err := s.unbox(); err != nil {
 		return nil, nil, nil, err
 	}
-	return startBare(*s, l)
+	return startBare(s, l)
 }
 
 func (*keepers) probe() {}

@@ -126,7 +126,7 @@ func (r *Runner) Start(ctx context.Context, c Command) (*Process, error) {
 }
 
 func (r *Runner) spec(c Command) (s spec, note string, err error) {
-	s = spec{argv: c.Argv, dir: c.Dir, marker: newMarker()}
+	s = spec{argv: c.Argv, dir: c.Dir, marker: newMarker(), input: string(c.Input), split: c.Stderr != nil}
 	// Of a program inside a program the inner one's marker counts.
 	s.env = append(slices.DeleteFunc(c.Env, func(kv string) bool { return name(kv) == markerVar }), markerVar+"="+s.marker)
 	if c.Line == "" {
