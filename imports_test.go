@@ -85,11 +85,12 @@ var mayImport = map[string]string{
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.
+	"hook":     "internal/proc",
 	"discover": "tool internal/proc",
 	"serve":    "tool",
 
 	// One run, for any front end.
-	"internal/session": "journal internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
+	"internal/session": "journal hook internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow",
 
 	// The front ends may import everything.

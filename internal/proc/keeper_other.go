@@ -35,6 +35,13 @@ func (*keepers) start(_ context.Context, s *spec, l *ledger) (tree, *os.File, *e
 
 func (*keepers) probe() {}
 
+// kind tells keepers apart where there are some.
+type kind int
+
+const plain kind = 0
+
+func (*keepers) refill(kind) {}
+
 func (*keepers) losses() (sandbox.Layers, error) { return 0, nil }
 
 func (*keepers) close() {}

@@ -83,6 +83,13 @@ func (r *Runner) Health() Health {
 	return h
 }
 
+// Warm makes the first command start sooner. It does not wait.
+func (r *Runner) Warm() {
+	if r.keeper.works() {
+		r.keeper.refill(plain)
+	}
+}
+
 // Run runs a command to its end. An error means that it did not start.
 func (r *Runner) Run(ctx context.Context, c Command) (Outcome, error) {
 	p, err := r.Start(ctx, c)

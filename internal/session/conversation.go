@@ -31,6 +31,7 @@ type Conversation struct {
 	catalog *agent.Catalog
 	wall    time.Duration
 	news    *changes
+	hooks   *hooks
 }
 
 // Converse starts the session's conversation and ends the previous one. Subagents may name models of their own if the
@@ -41,21 +42,23 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	}
 	system, news := newChanges(s)
 	from := s.takeResumed()
+	s.hooks.converse(t.Model.Name(), from != nil)
 	system = from.begin(system, news)
 	s.recorder.converse(t.Model.Name(), t.History)
-	c := &Conversation{catalog: s.Outside.newCatalog(t.Model.Name()), wall: t.Limits.Wall, news: news}
+	c := &Conversation{catalog: s.Outside.newCatalog(t.Model.Name()), wall: t.Limits.Wall, news: news, hooks: s.hooks}
 	key, effort := s.ID, s.Settings.Model.Effort
 	budget := &agent.Budget{Turns: t.Limits.Turns}
 	c.agent = agent.New(agent.Options{
 		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: from.with(t.History), Declared: from.declares(),
 		System: system, Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
 		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser,
-		News: func() []string { return slices.Concat(s.tools.News(), c.crew.News(), news.news()) },
+		News:       func() []string { return slices.Concat(s.tools.News(), c.crew.News(), news.news(), s.hooks.news()) },
+		Compacting: s.hooks.compacting,
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
 		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: s.recorder.below(t.Below), Catalog: c.catalog,
-		Taken: from.agents(), Effort: effort, CacheKey: key, Window: s.window,
+		Ended: s.hooks.ended, Taken: from.agents(), Effort: effort, CacheKey: key, Window: s.window,
 	})
 	s.talk = c
 	return c
@@ -84,7 +87,13 @@ func (s *Session) planEnd() string {
 
 // Run runs a prompt, and continues while background subagents still have something to report, within the time limit.
 func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
-	return c.run(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, prompt...) })
+	return c.run(ctx, func(ctx context.Context) (agent.Answer, error) {
+		prompt, err := c.hooks.prompted(ctx, prompt)
+		if err != nil {
+			return agent.Answer{}, err
+		}
+		return c.agent.Run(ctx, prompt...)
+	})
 }
 
 // Continue is Run without a prompt, for a conversation that was interrupted before the model answered: see
@@ -99,7 +108,27 @@ func (c *Conversation) run(ctx context.Context, begin func(context.Context) (age
 		ctx, cancel = context.WithTimeoutCause(ctx, c.wall, fmt.Errorf("stopped after %v: %w", c.wall, agent.ErrWallTime))
 		defer cancel()
 	}
+	ctx, leave := c.hooks.enter(ctx)
+	defer leave()
 	answer, err := begin(ctx)
+	for blocks := 0; err == nil; blocks++ {
+		if answer, err = c.awaitCrew(ctx, answer); err != nil {
+			break
+		}
+		why, more := c.hooks.stopping(ctx, answer.Text, blocks)
+		if !more {
+			break
+		}
+		var next agent.Answer
+		next, err = c.agent.Run(ctx, model.Text(why))
+		answer = sum(answer, next)
+	}
+	return answer, c.hooks.stopped(ctx, err)
+}
+
+// awaitCrew continues while background subagents have something to report.
+func (c *Conversation) awaitCrew(ctx context.Context, answer agent.Answer) (agent.Answer, error) {
+	var err error
 	for err == nil {
 		news := c.crew.Await(ctx)
 		if ctx.Err() != nil {

@@ -12,6 +12,7 @@ const (
 	ErrModel   Kind = "no model"
 	ErrPrompt  Kind = "invalid prompt"
 	ErrSession Kind = "invalid session"
+	ErrHook    Kind = "stopped by a hook"
 )
 
 func (k Kind) Error() string { return string(k) }
