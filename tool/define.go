@@ -97,7 +97,8 @@ func (t *defined[A]) arguments(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 // ArgumentsOf returns the arguments of a call as the tool reads them: repaired, by the declared names of parameters, and
-// with defaults. Those that the tool would reject are returned as they are.
+// with defaults. Those that the tool would reject are returned as they are. A tool that wraps another has a method
+// Unwrap() Tool.
 func ArgumentsOf(t Tool, raw json.RawMessage) json.RawMessage {
 	var args json.RawMessage
 	var err error
@@ -106,6 +107,8 @@ func ArgumentsOf(t Tool, raw json.RawMessage) json.RawMessage {
 		arguments(json.RawMessage) (json.RawMessage, error)
 	}:
 		args, err = t.arguments(raw)
+	case interface{ Unwrap() Tool }:
+		return ArgumentsOf(t.Unwrap(), raw)
 	default:
 		var s *Schema
 		if s, err = ParseSchema(t.Declaration().Parameters); err == nil {
