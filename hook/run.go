@@ -56,13 +56,25 @@ func (r *Runner) Add(hooks ...Hook) {
 	r.added = append(r.added, hooks...)
 }
 
+// closeGrace is how long Close waits for hooks that nothing else waits for.
+const closeGrace = 2 * time.Second
+
 // Close stops hooks that still run, and all that they left running.
 func (r *Runner) Close() error {
 	if r == nil {
 		return nil
 	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		r.async.Wait()
+	}()
+	select {
+	case <-over:
+	case <-time.After(closeGrace):
+	}
 	r.end()
-	r.async.Wait()
+	<-over
 	return r.commands.Close()
 }
 

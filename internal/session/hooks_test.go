@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -278,5 +279,46 @@ func TestHooksThatCannotBeRead(t *testing.T) {
 	d.settle(t, `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","comand":"x"}]}]}}`)
 	if _, err := d.try(nil); !errors.Is(err, ErrRules) || !strings.Contains(err.Error(), "settings.json:1:10: hooks.PreToolUse[0].hooks[0]: command is missing") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// lines are those of a file with a part in them.
+func lines(path, part string) int {
+	text, _ := os.ReadFile(path)
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, part) {
+			n++
+		}
+	}
+	return n
+}
+
+// Hooks that decide nothing: subagents, compactions and prompts.
+func TestHooksThatAreOnlyTold(t *testing.T) {
+	answers := []openaitest.Answer{
+		{Calls: []openaitest.Call{call("1", "task", map[string]string{"description": "look", "prompt": "look around", "subagent_type": "explore"})}},
+		{Text: "seen"}, {Text: "done"},
+		{Calls: []openaitest.Call{call("2", "run_shell_command", map[string]string{"command": "touch made"})}}, {Text: "made"},
+	}
+	answers = append(answers, slices.Repeat([]openaitest.Answer{{Text: "fine"}}, 12)...)
+	d := newDesk(t, append(answers, openaitest.Answer{Text: "The user said a lot. " + strings.Repeat("Summary. ", 20)})...)
+	log := filepath.Join(d.home, "log")
+	note := `cat >> '` + log + `'; exit 2`
+	d.settle(t, `{"hooks":{`+hooking("SubagentStop", "explore", note)+","+hooking("PreCompact", "manual", note)+","+hooking("Notification", "permission_prompt", note)+`}}`)
+	s, c := d.open(t, &Recording{})
+	defer s.Close()
+	s.Executor.Ask = s.Asking(s.Executor.Ask)
+	d.say(t, c, "delegate")
+	if lines(log, `"hook_event_name":"SubagentStop"`) != 1 || lines(log, `"agent_type":"explore"`) != 1 || lines(log, `"last_assistant_message":"seen"`) != 1 {
+		t.Error("no SubagentStop")
+	}
+	d.say(t, c, "ask")
+	eventually(t, func() bool { return lines(log, `"notification_type":"permission_prompt"`) > 0 }, "Notification")
+	for range 12 {
+		d.say(t, c, "first "+strings.Repeat("x", 20_000))
+	}
+	if _, err := c.Compact(t.Context()); err != nil || lines(log, `"trigger":"manual"`) != 1 {
+		t.Errorf("no PreCompact: %v", err)
 	}
 }
