@@ -57,7 +57,7 @@ func exitCode(err error) int {
 		return exitInput
 	case errors.Is(err, agent.ErrTurnLimit):
 		return exitTurns
-	case errors.Is(err, agent.ErrWallTime):
+	case errors.Is(err, agent.ErrWallTime), errors.Is(err, agent.ErrCallLimit), errors.Is(err, agent.ErrTokenLimit):
 		return exitBudget
 	case errors.Is(err, model.ErrCredentials), errors.Is(err, session.ErrModel):
 		return exitCredentials

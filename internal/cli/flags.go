@@ -3,9 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/permission"
@@ -19,7 +17,9 @@ const (
 )
 
 // flags is the one table of flags, in the order of the help.
-func flags() []flag { return slices.Concat(workFlags(), modelFlags(), mcpFlags(), lastFlags()) }
+func flags() []flag {
+	return slices.Concat(workFlags(), agentFlags(), modelFlags(), mcpFlags(), lastFlags(), unused())
+}
 
 func workFlags() []flag {
 	return []flag{
@@ -42,23 +42,20 @@ func workFlags() []flag {
 				o.cwd = v
 				return nil
 			}},
-		{long: "add-dir", value: "DIR", on: cmdPrompt + " " + cmdTools, about: "additional workspace directory (repeatable)",
+		{long: "add-dir", also: []string{"include-directories"}, value: "DIR", on: cmdPrompt + " " + cmdTools, about: "additional workspace directory (repeatable)",
 			set: func(o *options, v string) error {
 				o.addDirs = append(o.addDirs, v)
 				return nil
 			}},
-		{long: "max-turns", value: "N", on: cmdPrompt, about: "stop after N model turns (exit code 53)",
+		{long: "max-turns", also: []string{"max-session-turns"}, value: "N", on: cmdPrompt, about: "stop after N model turns (exit code 53)",
 			set: func(o *options, v string) (err error) {
-				o.maxTurns, err = positive(v)
+				o.maxTurns, err = limit(v)
 				return err
 			}},
-		{long: "max-time", value: "TIME", on: cmdPrompt, about: "stop after this time, such as 90s or 10m (exit code 55)",
-			set: func(o *options, v string) error {
-				o.maxTime = v
-				if d, err := time.ParseDuration(v); err != nil || d <= 0 {
-					return fmt.Errorf("expected a time such as 90s or 10m, got %q", v)
-				}
-				return nil
+		{long: "max-time", also: []string{"max-wall-time"}, value: "TIME", on: cmdPrompt, about: "stop after this time, such as 90s or 10m (exit code 55)",
+			set: func(o *options, v string) (err error) {
+				o.maxTime, err = duration(v)
+				return err
 			}},
 		{long: "strict-tools", on: cmdPrompt, about: "exit with code 54 if any tool failed",
 			set: func(o *options, _ string) error {
@@ -112,7 +109,7 @@ func lastFlags() []flag {
 				o.tryMode = v
 				return nil
 			}},
-		{long: "sandbox", value: "MODE", on: cmdPrompt + " doctor " + cmdTools, about: "sandbox for commands: auto (default), off, read-only, workspace or workspace+network",
+		{long: "sandbox", value: "MODE", bare: "workspace", on: cmdPrompt + " doctor " + cmdTools, about: "sandbox for commands: auto (default), off, read-only, workspace or workspace+network",
 			set: func(o *options, v string) error {
 				return oneOf(&o.sandbox, v, "auto", "off", "read-only", "workspace", "workspace+network")
 			}},
@@ -155,12 +152,4 @@ func oneOf(to *string, v string, allowed ...string) error {
 	}
 	*to = v
 	return nil
-}
-
-func positive(v string) (int, error) {
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("expected a number above 0, got %q", v)
-	}
-	return n, nil
 }

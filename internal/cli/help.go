@@ -27,11 +27,11 @@ Exit codes:
   2     wrong usage
   3     permission denied (adze tool call, adze trust)
   41    no model, or invalid credentials
-  42    invalid prompt
+  42    invalid prompt or --json-schema
   52    invalid settings
   53    --max-turns reached
   54    a tool failed (--strict-tools)
-  55    --max-time reached
+  55    --max-time, --max-tool-calls or --max-tokens reached
   130   interrupted
 `
 
@@ -83,7 +83,7 @@ func commandRows(group string) [][]string {
 func flagRows(c command) [][]string {
 	var rows [][]string
 	for _, f := range flags() {
-		if !f.known(c.key()) {
+		if f.hidden || !f.known(c.key()) {
 			continue
 		}
 		name := "    --" + f.long

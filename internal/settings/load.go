@@ -22,6 +22,7 @@ type Flag struct {
 	Name  string // as typed, "--yolo"
 	Key   string // "tools.approvalMode"
 	Value string
+	List  []string // in place of Value, for a setting that is a list
 }
 
 // layer is one file and how far it is believed.
@@ -80,9 +81,12 @@ func Load(src Sources) (*Settings, error) {
 		if i < 0 {
 			return nil, &Error{From: from, Key: flag.Key, Reason: "is not a known setting"}
 		}
-		if err := l.put(l.keys[i], given{value: value{text: flag.Value}, from: from}, false); err != nil {
+		if err := l.put(l.keys[i], given{value: value{text: flag.Value, texts: flag.List}, from: from}, false); err != nil {
 			return nil, err
 		}
+	}
+	if err := l.settings.Model.enforce(); err != nil {
+		return nil, err
 	}
 	return &l.settings, nil
 }
@@ -190,6 +194,8 @@ func (l *loader) put(k key, g given, tightenOnly bool) error {
 		note = "ignored (untrusted project; run adze trust)"
 		after = l.settings
 		after.withheld = append(slices.Clip(after.withheld), Withheld{g.from, k.name, string(g.json())})
+	} else {
+		after.record(k, g)
 	}
 	if note != "" {
 		after.notes = append(slices.Clip(after.notes), Note{g.from, k.name, note})
