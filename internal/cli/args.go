@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -98,7 +99,7 @@ func parse(flags []flag, args []string) (*options, []string, error) {
 			words = append(words, args[i+1:]...)
 			break
 		}
-		if len(arg) < 2 || arg[0] != '-' {
+		if len(arg) < 2 || arg[0] != '-' || isNumber(arg) {
 			words = append(words, arg)
 			continue
 		}
@@ -125,6 +126,12 @@ func parse(flags []flag, args []string) (*options, []string, error) {
 		o.used = append(o.used, f)
 	}
 	return o, words, nil
+}
+
+// isNumber reports whether a word is a number: -1 is a value and no flag.
+func isNumber(arg string) bool {
+	_, err := strconv.ParseFloat(arg, 64)
+	return err == nil && arg[1] >= '0' && arg[1] <= '9'
 }
 
 // verbatim reports whether a command of another program has begun, whose flags are not ours.

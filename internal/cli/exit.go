@@ -44,6 +44,7 @@ func exitCode(err error) int {
 	var own *exit
 	var usage *usageError
 	var setting *settings.Error
+	var value *settings.ValueError
 	switch {
 	case err == nil:
 		return exitOK
@@ -51,7 +52,7 @@ func exitCode(err error) int {
 		return own.code
 	case errors.As(err, &usage), errors.Is(err, session.ErrFolders):
 		return exitUsage
-	case errors.As(err, &setting), errors.Is(err, session.ErrRules):
+	case errors.As(err, &setting), errors.As(err, &value), errors.Is(err, session.ErrRules):
 		return exitSettings
 	case errors.Is(err, session.ErrPrompt):
 		return exitInput

@@ -13,6 +13,7 @@ import (
 const (
 	cmdPrompt = "prompt"
 	cmdTools  = "tool-list tool-show tool-call tool-run"
+	cmdConfig = "config-list config-get config-set config-unset config-path config-schema"
 	cmdMCP    = "mcp-list mcp-tools mcp-logs mcp-add mcp-remove mcp-login mcp-logout mcp-reconnect mcp-serve"
 )
 
@@ -37,7 +38,7 @@ func workFlags() []flag {
 				o.yolo = true
 				return nil
 			}},
-		{long: "cwd", value: "DIR", on: cmdPrompt + " trust doctor models sandbox-run memory-show permission-check " + cmdMCP + " " + cmdTools, about: "working directory (default: current directory)",
+		{long: "cwd", value: "DIR", on: cmdPrompt + " trust doctor models sandbox-run memory-show permission-check " + cmdConfig + " " + cmdMCP + " " + cmdTools, about: "working directory (default: current directory)",
 			set: func(o *options, v string) error {
 				o.cwd = v
 				return nil
@@ -62,7 +63,8 @@ func workFlags() []flag {
 				o.strict = true
 				return nil
 			}},
-		{long: "json", on: "permission-check mcp-list mcp-tools models version " + cmdTools, about: "print JSON; deny calls that require approval",
+		{long: "json", on: "permission-check mcp-list mcp-tools models version " + cmdConfig + " " + cmdTools, about: "print JSON; deny calls that require approval",
+			abouts: jsonAbouts(),
 			set: func(o *options, _ string) error {
 				o.json = true
 				return nil
@@ -152,4 +154,13 @@ func oneOf(to *string, v string, allowed ...string) error {
 	}
 	*to = v
 	return nil
+}
+
+// jsonAbouts are the texts of --json for commands without calls.
+func jsonAbouts() map[string]string {
+	texts := map[string]string{}
+	for _, c := range strings.Fields(cmdConfig) {
+		texts[c] = "print JSON"
+	}
+	return texts
 }

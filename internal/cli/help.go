@@ -122,6 +122,7 @@ func groupAbout(group string) string {
 	return map[string]string{
 		"tool":       "list, inspect and call tools",
 		"mcp":        "manage MCP servers, or run Adze as one",
+		"config":     "show and change settings",
 		"memory":     "show the context files",
 		"permission": "check permission rules",
 		"sandbox":    "run commands in the sandbox",

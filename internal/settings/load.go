@@ -53,6 +53,23 @@ func (src Sources) layers() []layer {
 	return ls
 }
 
+// File is a settings file.
+type File struct {
+	Path    string
+	Project bool // of the project, not of the user
+}
+
+// Files are the settings files that Load reads, weakest first, whether they exist or not.
+func (src Sources) Files() []File {
+	var files []File
+	for _, l := range src.layers() {
+		if !l.serversOnly {
+			files = append(files, File{l.path, l.project})
+		}
+	}
+	return files
+}
+
 func (src Sources) getenv(name string) string {
 	if src.Getenv == nil {
 		return ""
