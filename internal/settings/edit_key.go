@@ -54,6 +54,9 @@ func CheckValue(name string, value json.RawMessage, project bool) (note string, 
 	if k.own && project {
 		return "", &ValueError{k.name, "is allowed only in user settings"}
 	}
+	if strings.TrimSpace(string(value)) == "null" {
+		return "", &ValueError{k.name, "can't be null\nUse 'adze config unset " + k.name + "' to remove it."}
+	}
 	f, err := parse("the value", slices.Concat([]byte(`{"value":`), value, []byte(`}`)))
 	if err != nil {
 		return "", &ValueError{k.name, "can't have this value: it is not valid JSON"}
