@@ -77,7 +77,7 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
 		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.catalog,
-		Effort: effort, CacheKey: key, Depth: s.Settings.Limits.Depth, Limit: s.Settings.Limits.Subagents,
+		Effort: effort, CacheKey: key, Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth), Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
 	})
 	s.talk = c
 	return c

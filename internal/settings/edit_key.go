@@ -20,14 +20,13 @@ func Canonical(name string) (string, error) {
 	if ok {
 		return k.name, nil
 	}
-	var names, below, same []string
-	last := name[strings.LastIndexByte(name, '.')+1:]
+	var names, below, same []string // same: with this name in some object
 	for _, k := range keys() {
 		names = append(names, k.name)
 		if strings.HasPrefix(k.name, name+".") {
 			below = append(below, k.name)
 		}
-		if strings.EqualFold(k.name[strings.LastIndexByte(k.name, '.')+1:], last) {
+		if strings.EqualFold(k.name[strings.LastIndexByte(k.name, '.')+1:], name) {
 			same = append(same, k.name)
 		}
 	}
