@@ -142,7 +142,12 @@ func lastFlags() []flag {
 	}
 }
 
+// setMode takes Qwen Code's mode auto, where a model decides, too.
 func setMode(o *options, v string) error {
+	if v == "auto" {
+		v = string(permission.AutoEdit)
+		o.notes = append(o.notes, "--approval-mode auto is not supported; using auto-edit, the nearest stricter mode")
+	}
 	m, err := permission.ParseMode(v)
 	o.mode = string(m)
 	return err
