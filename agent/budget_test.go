@@ -3,6 +3,7 @@ package agent_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/adze-dev/adze/agent"
@@ -74,5 +75,16 @@ func TestFinalCall(t *testing.T) {
 		stop("never"))
 	if err != nil || len(m.requests) != 2 || answer.Text != "b" || !slices.Equal(b.ran, []string{"look x"}) {
 		t.Errorf("%v after %d requests, %q, ran %q", err, len(m.requests), answer.Text, b.ran)
+	}
+}
+
+// A server that reports no usage doesn't make the limit void.
+func TestTokenLimitWithoutUsage(t *testing.T) {
+	look := says(model.Text(strings.Repeat("word ", 400)), call("", "look", `{"name":"x"}`), callsEnd)
+	var b bench
+	budget := &agent.Budget{Tokens: 1000}
+	_, m, answer, err := run(t, &b, agent.Options{Budget: budget}, look)
+	if !errors.Is(err, agent.ErrTokenLimit) || len(m.requests) < 2 || len(m.requests) > 3 || answer.Usage.Total() != 0 {
+		t.Errorf("%v after %d requests, %+v", err, len(m.requests), answer.Usage)
 	}
 }

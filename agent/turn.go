@@ -22,6 +22,7 @@ type turn struct {
 	held     []tool.Call // waiting until it is known why the answer ended
 	sent     []tool.Call // as the server sent them
 	repeated bool        // the last call was sent before
+	request  model.Request
 	usage    model.Usage
 	reason   model.Reason
 
@@ -49,7 +50,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	err := t.listen(ctx)
 	out.ModelTime += time.Since(start)
 	out.Usage = out.Usage.Plus(t.usage)
-	a.o.Budget.use(t.usage)
+	a.o.Budget.use(t.spent())
 	answer := model.Message{Role: model.Assistant, Parts: t.parts}
 	a.tell(Answered{t.n, answer, t.usage, t.reason, err})
 	if !t.onlyThought() { // servers reject an answer without text and calls
@@ -90,6 +91,7 @@ func (t *turn) listen(ctx context.Context) error {
 		Effort:    a.o.Effort,
 		CacheKey:  a.o.CacheKey,
 	}
+	t.request = request
 	for e, err := range a.o.Model.Stream(ctx, request) {
 		if err != nil {
 			return err
