@@ -122,17 +122,17 @@ func (b *Budget) use(u model.Usage) {
 // charsPerToken is a rough measure for servers that report no usage. Adze only uses it where tokens are limited.
 const charsPerToken = 4
 
-// spent is what a turn used: what the server reports or, if it reports nothing of an answer and tokens are limited, an
-// estimate.
+// spent is what a turn used, before its answer is part of the history: what the server reports or, if it reports nothing of
+// an answer and tokens are limited, an estimate.
 func (t *turn) spent() model.Usage {
 	if b := t.agent.o.Budget; t.usage.Total() > 0 || len(t.parts) == 0 || b == nil || b.Tokens <= 0 {
 		return t.usage
 	}
-	sent := len(t.request.System)
-	for _, d := range t.request.Tools {
+	sent := len(t.agent.o.System)
+	for _, d := range t.tools {
 		sent += len(d.Name) + len(d.Description) + len(d.Parameters)
 	}
-	for _, m := range t.request.Messages {
+	for _, m := range t.agent.History() {
 		sent += length(m.Parts)
 	}
 	return model.Usage{Input: sent / charsPerToken, Output: length(t.parts) / charsPerToken}

@@ -22,7 +22,6 @@ type turn struct {
 	held     []tool.Call // waiting until it is known why the answer ended
 	sent     []tool.Call // as the server sent them
 	repeated bool        // the last call was sent before
-	request  model.Request
 	usage    model.Usage
 	reason   model.Reason
 
@@ -91,7 +90,6 @@ func (t *turn) listen(ctx context.Context) error {
 		Effort:    a.o.Effort,
 		CacheKey:  a.o.CacheKey,
 	}
-	t.request = request
 	for e, err := range a.o.Model.Stream(ctx, request) {
 		if err != nil {
 			return err
