@@ -149,6 +149,12 @@ func (e *engine) fact(c *shell.Command) *fact {
 	for i := 0; i < len(proof.Versions) && f.why == ""; i++ {
 		f.why = e.chosenAbove(proof.Versions[i])
 	}
+	for i := 0; i < len(proof.Tools) && f.why == ""; i++ {
+		f.why = e.managed(proof.Tools[i])
+	}
+	for i := 0; i < len(proof.Trees) && f.why == ""; i++ {
+		f.why = e.addTree(&proof, &proof.Trees[i])
+	}
 	room := len(c.Words) + len(c.Redirs)
 	if f.why == "" {
 		room = len(proof.Touches)

@@ -15,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/ondisk"
+	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -214,7 +215,7 @@ func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []stri
 	}
 	world := permission.World{
 		Roots: []string{dir}, Home: c.user, State: c.home,
-		Spill: filepath.Join(c.home, "spill"), Disk: ondisk.New([]string{dir}),
+		Spill: filepath.Join(c.home, "spill"), Disk: ondisk.New([]string{dir}), Path: func() string { return shell.Path(c.env.Getenv("PATH"), dir) },
 	}
 	options := permission.Options{NoReadOnly: c.o.noReadOnly}
 	d, why := permission.Check(world, rules, mode, options, r)
