@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// holes are those of the review, by its numbers, except hard links (13) and what git has stored (12, 14), which nothing
-// hides.
+// holes are those of the review, by its numbers, except hard links (13) and what git has stored (12, 14), which are among
+// the disclosures.
 var holes = []hole{
 	{name: "1 a pattern that is also a glob", lines: []string{`grep -r API_KE[Y]`, `grep -rE [A-Z]+_KEY`, `for w in [A]; do grep -rh "$w"; done`}},
 	{name: "1 a pattern that is also a glob, rg", needs: []string{"rg"}, lines: []string{`rg -uu API_KE[Y]`}},
@@ -63,7 +63,7 @@ var holes = []hole{
 
 // disclosures are what docs/security.md lists as not enforced.
 var disclosures = []disclosure{
-	{hole: hole{name: "13 a hard link to a file outside", build: buildHardLink, lines: []string{`cat hard`, `cat har*`, `grep -h KEY hard`}}},
+	{hole: hole{name: "13 a hard link to a file outside", build: buildHardLink, lines: []string{`cat hard`, `head -1 hard`, `grep -h KEY hard`}}},
 	{
 		hole: hole{name: "12 objects of a repository that begins above the workspace", build: buildAboveObjects, lines: []string{`git show HEAD:above`, `git log -p`, `git show HEAD`, `git cat-file -p HEAD:above`}},
 		asks: true,
