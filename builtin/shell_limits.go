@@ -154,11 +154,11 @@ func (l *limiter) close() {
 
 // ReadsEnforced reports whether the kernel limits what auto-approved commands read now, see [ReadLimits]. It may wait a
 // moment the first time.
-func (s *Set) ReadsEnforced() bool { return s.shell.boxes.limiter.ready() }
+func (s *Set) ReadsEnforced() bool { return s.shell.sandboxes.limiter.ready() }
 
 // ReadLimitsChanged says that answers of [ReadLimits].Hide may have changed.
 func (s *Set) ReadLimitsChanged() {
-	if l := s.shell.boxes.limiter; l != nil && l.started.Load() {
+	if l := s.shell.sandboxes.limiter; l != nil && l.started.Load() {
 		l.finder.Invalidate()
 	}
 }
