@@ -42,7 +42,7 @@ func sandboxedIn(t *testing.T, dir string, s Sandbox, others tool.Verdict, ask t
 func TestSandboxModes(t *testing.T) {
 	for _, c := range []struct {
 		mode, command string
-		fails         bool   // for the box's sake
+		fails         bool   // because of the sandbox
 		has           string // in the result
 	}{
 		{"", "cat a.txt; echo $PLAIN$LD_LIBRARY_PATH-$ADZE", false, "-1"}, // a short environment
@@ -178,7 +178,7 @@ func TestSandboxInTheConfirmation(t *testing.T) {
 	}
 }
 
-// Without a helper process there are no boxes: what reads runs all the same and says so once, and where a box was
+// Without a helper process there are no sandboxes: what reads runs all the same and says so once, and where one was
 // demanded nothing runs.
 func TestSandboxWithoutHelper(t *testing.T) {
 	grant := func(tool.Request) tool.Decision {
