@@ -35,9 +35,9 @@ func (e *engine) chosenAbove(dir string) string {
 	return ""
 }
 
-// managed says why the program behind the name of a tool may do more than print its version: it isn't one of the
-// system's, or it is a version manager. These run what a project chooses, and write in the home directory.
-func (e *engine) managed(name string) string {
+// unmanaged says why a tool may do more than print its version: its program isn't one of the system's, or a version
+// manager. These run what a project chooses, and write in the home directory.
+func (e *engine) unmanaged(name string) string {
 	if e.world.Path == nil || e.disk == nil {
 		return "can't determine which program " + show(name) + " is"
 	}
@@ -48,18 +48,58 @@ func (e *engine) managed(name string) string {
 			files = append(files, path.Join(filepath.ToSlash(dir), name))
 		}
 	}
-	for _, file := range files {
-		if found, ok := e.disk.Glob(escapeGlob(file)); ok && len(found) == 0 {
-			continue
-		}
-		program := e.at(file).path
-		if !e.world.ofSystem(program) {
-			return show(program) + " is not in a system directory, and may run what the project chooses"
-		}
-		if slices.ContainsFunc(components(program), func(c string) bool { return slices.Contains(shell.VersionManagers(), c) }) {
-			return show(program) + " is a version manager, which may run what the project chooses"
-		}
-		return ""
+	i := slices.IndexFunc(files, e.present)
+	if i < 0 {
+		return "" // there is none
+	}
+	program := e.at(files[i]).path
+	if !e.world.ofSystem(program) {
+		return show(program) + " is not in a system directory, and may run what the project chooses"
+	}
+	if ofManager(program) {
+		return managedBy(program)
 	}
 	return ""
+}
+
+// managed says whether a version manager may be behind the name of a program: asdf runs a program of the workspace if a
+// file there says so.
+func (e *engine) managed(name string) string {
+	if e.world.Path == nil || e.disk == nil || name == "" {
+		return ""
+	}
+	if e.managers == nil {
+		e.managers = []string{}
+		for _, dir := range filepath.SplitList(e.world.Path()) {
+			if dir = filepath.ToSlash(dir); ofManager(dir) {
+				e.managers = append(e.managers, dir)
+			}
+		}
+	}
+	for _, dir := range e.managers {
+		if file := path.Join(dir, name); e.present(file) {
+			return managedBy(file)
+		}
+	}
+	return ""
+}
+
+func managedBy(file string) string {
+	return show(file) + " belongs to a version manager, which may run what the project chooses"
+}
+
+// ofManager reports whether a path is that of a version manager.
+func ofManager(file string) bool {
+	for part := range strings.SplitSeq(file, "/") {
+		if slices.Contains(shell.VersionManagers(), strings.TrimPrefix(part, ".")) {
+			return true
+		}
+	}
+	return false
+}
+
+// present reports whether a file is there, or may be.
+func (e *engine) present(file string) bool {
+	found, ok := e.disk.Glob(escapeGlob(file))
+	return !ok || len(found) > 0
 }

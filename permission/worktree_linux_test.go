@@ -51,8 +51,8 @@ func TestVersionManagers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("bash", "-ec", `mkdir -p w usr/bin usr/lib/rustup/bin usr/lib/python opt/pyenv/shims home/.cargo/bin home/bin
-		touch usr/bin/{make,node,gcc} usr/lib/rustup/bin/rustup usr/lib/python/python3.12 opt/pyenv/shims/ruby home/.cargo/bin/{rustup,perl} home/bin/{php,gcc}
+	build := exec.Command("bash", "-ec", `mkdir -p w usr/bin usr/lib/rustup/bin usr/lib/python opt/pyenv/shims home/.cargo/bin home/bin home/.local/share/mise/shims
+		touch usr/bin/{make,node,gcc} usr/lib/rustup/bin/rustup usr/lib/python/python3.12 opt/pyenv/shims/ruby home/.cargo/bin/{rustup,perl} home/bin/{php,gcc,rg} home/.local/share/mise/shims/{jq,grep}
 		ln -s ../lib/rustup/bin/rustup usr/bin/cargo; ln -s ../lib/python/python3.12 usr/bin/python3; ln -s ../../home/.cargo/bin/rustup usr/bin/rustc`)
 	build.Dir = dir
 	if out, err := build.CombinedOutput(); err != nil {
@@ -61,7 +61,7 @@ func TestVersionManagers(t *testing.T) {
 	w := permission.World{
 		Roots: []string{dir + "/w"}, Home: dir + "/home", System: []string{dir + "/usr", dir + "/opt"}, Disk: ondisk.New([]string{dir + "/w"}),
 		Path: func() string {
-			return dir + "/usr/bin:" + dir + "/opt/pyenv/shims:" + dir + "/home/.cargo/bin:" + dir + "/home/bin"
+			return dir + "/usr/bin:" + dir + "/opt/pyenv/shims:" + dir + "/home/.cargo/bin:" + dir + "/home/bin:" + dir + "/home/.local/share/mise/shims"
 		},
 	}.Patient()
 	blind := w
@@ -69,17 +69,21 @@ func TestVersionManagers(t *testing.T) {
 	enforced := w
 	enforced.Enforced = yes
 	for line, want := range map[string][3]tool.Verdict{ // with a PATH, without one, where reads are enforced
-		"make --version":    {tool.Allow, tool.Ask, tool.Allow},
-		"node -v":           {tool.Allow, tool.Ask, tool.Allow},
-		"python3 --version": {tool.Allow, tool.Ask, tool.Allow},
-		"gcc --version":     {tool.Allow, tool.Ask, tool.Allow}, // the first in PATH
-		"cmake --version":   {tool.Allow, tool.Ask, tool.Allow}, // there is none
-		"cargo --version":   {tool.Ask, tool.Ask, tool.Allow},
-		"rustc --version":   {tool.Ask, tool.Ask, tool.Allow},
-		"ruby -v":           {tool.Ask, tool.Ask, tool.Allow},
-		"perl -v":           {tool.Ask, tool.Ask, tool.Allow},
-		"php -v":            {tool.Ask, tool.Ask, tool.Allow},
-		"ls --version":      {tool.Allow, tool.Allow, tool.Allow},
+		"make --version":                        {tool.Allow, tool.Ask, tool.Allow},
+		"node -v":                               {tool.Allow, tool.Ask, tool.Allow},
+		"python3 --version":                     {tool.Allow, tool.Ask, tool.Allow},
+		"gcc --version":                         {tool.Allow, tool.Ask, tool.Allow}, // the first in PATH
+		"cmake --version":                       {tool.Allow, tool.Ask, tool.Allow}, // there is none
+		"cargo --version":                       {tool.Ask, tool.Ask, tool.Allow},
+		"rustc --version":                       {tool.Ask, tool.Ask, tool.Allow},
+		"ruby -v":                               {tool.Ask, tool.Ask, tool.Allow},
+		"perl -v":                               {tool.Ask, tool.Ask, tool.Allow},
+		"php -v":                                {tool.Ask, tool.Ask, tool.Allow},
+		"rg foo a.txt":                          {tool.Allow, tool.Allow, tool.Allow}, // not by a version manager
+		"jq . a.json":                           {tool.Ask, tool.Allow, tool.Allow},
+		"cat a.txt | timeout 5 grep -c foo":     {tool.Ask, tool.Allow, tool.Allow},
+		"find . -name '*.txt' | xargs grep foo": {tool.Ask, tool.Allow, tool.Allow},
+		"ls --version":                          {tool.Allow, tool.Allow, tool.Allow},
 	} {
 		for i, world := range []permission.World{w, blind, enforced} {
 			r := commandRequest(line)

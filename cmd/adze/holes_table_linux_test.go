@@ -21,6 +21,7 @@ var holes = []hole{
 	{name: "4 too many links", build: buildManyLinks, lines: []string{`cd L25 && cat F25`, `cat L25/F25 L25/F12`, `cd L25; cat F*`}},
 	{name: "4 a path that is too long", build: buildLongPath, lines: []string{longPath + `cat far`, longPath + `cat f*`, longPath + `cat .env`, longPath + `cat .e*`}},
 	{name: "5 a toolchain file above the target of a link", build: buildToolchain, lines: []string{`cd app && cargo --version`}},
+	{name: "5 a program of a version manager", build: buildShim, lines: []string{`jq . x.json`, `cat x.json | jq .name`, `cd sub && head -1 ../x.json | timeout 9 jq .`}},
 	{name: "6 whitespace in ignore files, form feed", needs: []string{"rg"}, build: ignoring("!.env\f"), lines: []string{`rg KEY`, `rg . sub`}},
 	{name: "6 whitespace in ignore files, vertical tab", needs: []string{"rg"}, build: ignoring("!.env\v"), lines: []string{`rg KEY`}},
 	{name: "6 whitespace in ignore files, no-break space", needs: []string{"rg"}, build: ignoring("!.env\u00a0"), lines: []string{`rg KEY`}},
@@ -161,6 +162,14 @@ func buildToolchain(d *den) {
 	d.mkdir("project/inner")
 	d.link("app", "project/inner")
 	d.link("chain/bin/cargo", "../../evil")
+}
+
+// buildShim has a jq that runs the program that a project names, as asdf's does.
+func buildShim(d *den) {
+	d.put("/shims/jq", fmt.Sprintf(above, ".tool-versions")+"exec \"$(sed -n 's/^jq path://p' \"$file\")\"\n", 0o755)
+	d.put(".tool-versions", "jq path:WORK/evil\n", 0o644)
+	d.put("x.json", "{}\n", 0o644)
+	d.path = []string{d.base + "/shims"}
 }
 
 func ignoring(text string) func(d *den) {

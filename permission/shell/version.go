@@ -48,8 +48,8 @@ func (c *Command) proveVersion(name string) Proof {
 	return p
 }
 
-// VersionManagers are programs that stand behind the names of tools, and install or choose one: /usr/bin/cargo may be a
-// link to rustup, which makes directories in the home directory.
+// VersionManagers are names of programs that stand behind the names of tools, or of the folders of such programs: they
+// install or choose a tool. /usr/bin/cargo may be a link to rustup, which makes directories in the home directory.
 func VersionManagers() []string { return versionManagers }
 
 var versionManagers = strings.Fields("rustup rustup-init asdf mise rtx volta volta-shim proto proto-shim pyenv rbenv nodenv jenv goenv phpenv aqua-proxy corepack shims")
