@@ -98,8 +98,9 @@ func ofManager(file string) bool {
 	return false
 }
 
-// present reports whether a file is there, or may be.
+// present reports whether a file is there. What can't be looked at, in a folder of PATH that the user may not enter, can't
+// be run either.
 func (e *engine) present(file string) bool {
 	found, ok := e.disk.Glob(escapeGlob(file))
-	return !ok || len(found) > 0
+	return (!ok || len(found) > 0) && e.at(file).path != "*"
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/adze-dev/adze/permission"
@@ -109,6 +110,35 @@ func TestGoWritesNoCounters(t *testing.T) {
 		}
 		if found, err := os.ReadDir(home); err != nil || len(found) > 0 {
 			t.Errorf("go %v: wrote %v (%v)", args, found, err)
+		}
+	}
+}
+
+// blocked is a calm disk with folders that can't be entered.
+type blocked struct{ calm }
+
+func (blocked) Glob(pattern string) ([]string, bool) {
+	if strings.HasPrefix(pattern, "/root/") {
+		return []string{pattern}, true // it isn't known to be absent
+	}
+	return nil, true
+}
+
+func (blocked) Resolve(path string) string {
+	if strings.HasPrefix(path, "/root/") {
+		return "*"
+	}
+	return calm{}.Resolve(path)
+}
+
+// Every command of an ordinary user whose PATH has root's shims in it required approval.
+func TestPathThatCannotBeEntered(t *testing.T) {
+	w := world()
+	w.Disk = func() permission.Disk { return blocked{} }
+	w.Path = func() string { return "/root/.pyenv/shims:/usr/bin" }
+	for _, line := range []string{"ls", "cat a.txt | grep foo", "python3 --version"} {
+		if d := permission.New(w.Patient(), permission.Default).Judge(commandRequest(line)); d.Verdict != tool.Allow {
+			t.Errorf("%s: %v: %s", line, d.Verdict, d.Why())
 		}
 	}
 }
