@@ -27,7 +27,7 @@ type cache struct {
 	resolved map[string]*resolvedPath // by path, as it is written and as it is resolved
 	git      map[string]string
 	secrets  map[search]string
-	managers []string // folders of PATH that belong to version managers; nil: not known yet
+	managers *string // the part of PATH that belongs to version managers; nil: not known yet
 	facts    map[*shell.Command]*fact
 
 	folders  map[string]*folder

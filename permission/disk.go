@@ -17,6 +17,9 @@ type Disk interface {
 	// Worktree is the top of the working tree of the repository that git would use in dir, a resolved directory; "" if
 	// there is none. known is false if that could not be found out.
 	Worktree(dir string) (top string, known bool)
+	// Program is the file that a shell runs for the name of a program, with links followed; "" if there is none. path is
+	// a PATH.
+	Program(path, name string) string
 	// Tracked gives visit the path of each file that git has in the index of the repository around dir, until it returns
 	// false. known is false if that could not be found out.
 	Tracked(dir string, visit func(path string) bool) (known bool)

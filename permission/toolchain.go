@@ -41,22 +41,14 @@ func (e *engine) unmanaged(name string) string {
 	if e.world.Path == nil || e.disk == nil {
 		return "can't determine which program " + show(name) + " is"
 	}
-	files := []string{name}
-	if !strings.Contains(name, "/") {
-		files = nil
-		for _, dir := range filepath.SplitList(e.world.Path()) {
-			files = append(files, path.Join(filepath.ToSlash(dir), name))
-		}
-	}
-	i := slices.IndexFunc(files, e.present)
-	if i < 0 {
+	program := e.disk.Program(e.world.Path(), name)
+	if program == "" {
 		return "" // there is none
 	}
-	program := e.at(files[i]).path
 	if !e.world.ofSystem(program) {
 		return show(program) + " is not in a system directory, and may run what the project chooses"
 	}
-	if ofManager(program) {
+	if ofManager(filepath.ToSlash(program)) {
 		return managedBy(program)
 	}
 	return ""
@@ -65,20 +57,22 @@ func (e *engine) unmanaged(name string) string {
 // managed says whether a version manager may be behind the name of a program: asdf runs a program of the workspace if a
 // file there says so.
 func (e *engine) managed(name string) string {
-	if e.world.Path == nil || e.disk == nil || name == "" {
-		return ""
+	if e.world.Path == nil || e.disk == nil || name == "" || strings.Contains(name, "/") {
+		return "" // a path on the read-only list is one of the system's
 	}
 	if e.managers == nil {
-		e.managers = []string{}
+		var dirs []string
 		for _, dir := range filepath.SplitList(e.world.Path()) {
-			if dir = filepath.ToSlash(dir); ofManager(dir) {
-				e.managers = append(e.managers, dir)
+			if ofManager(filepath.ToSlash(dir)) {
+				dirs = append(dirs, dir)
 			}
 		}
+		path := strings.Join(dirs, string(filepath.ListSeparator))
+		e.managers = &path
 	}
-	for _, dir := range e.managers {
-		if file := path.Join(dir, name); e.present(file) {
-			return managedBy(file)
+	if *e.managers != "" {
+		if program := e.disk.Program(*e.managers, name); program != "" {
+			return managedBy(program)
 		}
 	}
 	return ""
@@ -96,11 +90,4 @@ func ofManager(file string) bool {
 		}
 	}
 	return false
-}
-
-// present reports whether a file is there. What can't be looked at, in a folder of PATH that the user may not enter, can't
-// be run either.
-func (e *engine) present(file string) bool {
-	found, ok := e.disk.Glob(escapeGlob(file))
-	return (!ok || len(found) > 0) && e.at(file).path != "*"
 }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/adze-dev/adze/permission"
@@ -54,7 +53,8 @@ func TestVersionManagers(t *testing.T) {
 	}
 	build := exec.Command("bash", "-ec", `mkdir -p w usr/bin usr/lib/rustup/bin usr/lib/python opt/pyenv/shims home/.cargo/bin home/bin home/.local/share/mise/shims
 		touch usr/bin/{make,node,gcc} usr/lib/rustup/bin/rustup usr/lib/python/python3.12 opt/pyenv/shims/ruby home/.cargo/bin/{rustup,perl} home/bin/{php,gcc,rg} home/.local/share/mise/shims/{jq,grep}
-		ln -s ../lib/rustup/bin/rustup usr/bin/cargo; ln -s ../lib/python/python3.12 usr/bin/python3; ln -s ../../home/.cargo/bin/rustup usr/bin/rustc`)
+		ln -s ../lib/rustup/bin/rustup usr/bin/cargo; ln -s ../lib/python/python3.12 usr/bin/python3; ln -s ../../home/.cargo/bin/rustup usr/bin/rustc
+		find . -type f -exec chmod +x {} +`)
 	build.Dir = dir
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -84,6 +84,7 @@ func TestVersionManagers(t *testing.T) {
 		"jq . a.json":                           {tool.Ask, tool.Allow, tool.Allow},
 		"cat a.txt | timeout 5 grep -c foo":     {tool.Ask, tool.Allow, tool.Allow},
 		"find . -name '*.txt' | xargs grep foo": {tool.Ask, tool.Allow, tool.Allow},
+		"/bin/cat a.txt":                        {tool.Allow, tool.Allow, tool.Allow},
 		"ls --version":                          {tool.Allow, tool.Allow, tool.Allow},
 	} {
 		for i, world := range []permission.World{w, blind, enforced} {
@@ -110,35 +111,6 @@ func TestGoWritesNoCounters(t *testing.T) {
 		}
 		if found, err := os.ReadDir(home); err != nil || len(found) > 0 {
 			t.Errorf("go %v: wrote %v (%v)", args, found, err)
-		}
-	}
-}
-
-// blocked is a calm disk with folders that can't be entered.
-type blocked struct{ calm }
-
-func (blocked) Glob(pattern string) ([]string, bool) {
-	if strings.HasPrefix(pattern, "/root/") {
-		return []string{pattern}, true // it isn't known to be absent
-	}
-	return nil, true
-}
-
-func (blocked) Resolve(path string) string {
-	if strings.HasPrefix(path, "/root/") {
-		return "*"
-	}
-	return calm{}.Resolve(path)
-}
-
-// Every command of an ordinary user whose PATH has root's shims in it required approval.
-func TestPathThatCannotBeEntered(t *testing.T) {
-	w := world()
-	w.Disk = func() permission.Disk { return blocked{} }
-	w.Path = func() string { return "/root/.pyenv/shims:/usr/bin" }
-	for _, line := range []string{"ls", "cat a.txt | grep foo", "python3 --version"} {
-		if d := permission.New(w.Patient(), permission.Default).Judge(commandRequest(line)); d.Verdict != tool.Allow {
-			t.Errorf("%s: %v: %s", line, d.Verdict, d.Why())
 		}
 	}
 }
