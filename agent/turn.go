@@ -24,6 +24,7 @@ type turn struct {
 	repeated bool        // the last call was sent before
 	usage    model.Usage
 	reason   model.Reason
+	repeats  int // turns in a row, up to this one, that only repeated calls with the same results
 
 	resumable bool  // the model may be asked to continue if the answer is cut off
 	over      error // the budget has no more calls
@@ -47,6 +48,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	a := t.agent
 	a.tell(Began{t.n})
 	start := time.Now()
+	size := a.measure()
 	err := t.listen(ctx)
 	out.ModelTime += time.Since(start)
 	out.Usage = out.Usage.Plus(t.usage)
@@ -56,6 +58,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	if !t.onlyThought() { // servers reject an answer without text and calls
 		a.add(sendable(answer))
 	}
+	a.count(t.usage, size)
 	if t.said() {
 		out.Text = answer.Text()
 	}
@@ -83,15 +86,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 // listen reads the answer to its end and starts its calls.
 func (t *turn) listen(ctx context.Context) error {
 	a := t.agent
-	request := model.Request{
-		System:    a.view.system(a.o.System),
-		Messages:  a.History(),
-		Tools:     t.tools,
-		MaxTokens: a.o.MaxTokens,
-		Effort:    a.o.Effort,
-		CacheKey:  a.o.CacheKey,
-	}
-	for e, err := range a.o.Model.Stream(ctx, request) {
+	for e, err := range a.o.Model.Stream(ctx, a.request(a.History(), t.tools)) {
 		if err != nil {
 			return err
 		}
@@ -265,7 +260,13 @@ func (t *turn) responses(outcomes []tool.Outcome) model.Message {
 		if line := t.agent.stuck.look(o); line != "" {
 			content = note(content, line)
 		}
+		t.agent.save(c.ID, o.Saved)
 		m.Parts = append(m.Parts, model.Response{ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess})
+	}
+	if line := t.compare(outcomes); line != "" {
+		last := m.Parts[len(m.Parts)-1].(model.Response)
+		last.Content = note(last.Content, line)
+		m.Parts[len(m.Parts)-1] = last
 	}
 	return m
 }

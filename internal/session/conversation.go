@@ -70,14 +70,15 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	s.Models.count(budget)
 	key, effort := NewID(), s.Settings.Model.Effort
 	c.agent = agent.New(agent.Options{
-		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall}, Budget: budget, Final: final, History: t.History, System: system, Observe: t.Observe, Catalog: c.catalog,
-		Effort: effort, CacheKey: key,
+		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall}, Budget: budget, Final: final, History: t.History, System: system, Observe: news.observing(t.Observe), Catalog: c.catalog,
+		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser,
 		News: func() []string { return slices.Concat(s.tools.News(), c.crew.News(), news.news()) },
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
 		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.catalog,
 		Effort: effort, CacheKey: key, Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth), Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
+		Window: s.window,
 	})
 	s.talk = c
 	return c
@@ -175,6 +176,14 @@ func (c *Conversation) run(ctx context.Context, prompt []model.Part) (agent.Answ
 	}
 	return answer, err
 }
+
+// Compact replaces the conversation, except for its last turns, by a summary of the model.
+func (c *Conversation) Compact(ctx context.Context) (agent.Compacted, error) {
+	return c.agent.Compact(ctx)
+}
+
+// Context returns how many tokens the next request has, and how many the model's context window.
+func (c *Conversation) Context() (tokens, window int) { return c.agent.Context() }
 
 // sum is the answer of two runs of one prompt.
 func sum(a, b agent.Answer) agent.Answer {
