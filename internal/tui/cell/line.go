@@ -86,6 +86,17 @@ func (l Line) Cut(width int) Line {
 	return out
 }
 
+// Trim removes the spaces at the end of an unstyled line, which terminals treat differently.
+func (l Line) Trim() Line {
+	n := len(l)
+	if n == 0 || l[n-1].Style != Plain || !strings.HasSuffix(l[n-1].Text, " ") {
+		return l
+	}
+	out := append(Line{}, l...)
+	out[n-1].Text = strings.TrimRight(out[n-1].Text, " ")
+	return out
+}
+
 // Right puts more at the right edge of a line of width cells, and cuts l where both don't fit. If there is no space for
 // more, it is left out.
 func (l Line) Right(more Line, width int) Line {

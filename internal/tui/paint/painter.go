@@ -13,6 +13,7 @@
 package paint
 
 import (
+	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -32,15 +33,22 @@ type Frame struct {
 
 // Options configure a Painter.
 type Options struct {
-	// Size is the terminal's current size. It is called for each frame.
+	// Size is the terminal's current size, as the system knows it.
 	Size   func() (columns, rows int)
 	Colors cell.Colors
+	// Report waits for the terminal's answer to the oldest [Probe] that wasn't answered yet: its size. Terminals answer in
+	// order. ok is false if it doesn't answer. A nil Report is a terminal that never does.
+	Report func() (columns, rows int, ok bool)
 }
+
+// Probe requests a report of the terminal's size: the cursor position (CSI row ; column R) in its last cell.
+const Probe = "\x1b7\x1b[9999;9999H\x1b[6n\x1b8"
 
 // Painter draws frames. It is not safe for concurrent use.
 type Painter struct {
-	w    io.Writer
-	size func() (columns, rows int)
+	w      io.Writer
+	size   func() (columns, rows int)
+	report func() (columns, rows int, ok bool)
 
 	// Synchronized is set if the terminal can show a frame at once (mode 2026).
 	Synchronized bool
@@ -54,59 +62,177 @@ type Painter struct {
 	at            Position    // of the terminal's cursor, in the live area
 	hidden        bool        // the cursor is
 	noWrap        bool        // text stops at the right edge
+	stale         bool        // the live area must be drawn as a whole
+	unsettled     int         // further frames for which that is so
+	probed        bool        // the last frame ended with a probe
+	inserted      insertion   // by the last frame
+	again         []cell.Line // finished lines to print again, because the terminal was resized while they were inserted
+	extra         int         // rows of them
 	out           []byte
 }
 
 // New makes a painter. The terminal's cursor must be at the start of a line.
-func New(w io.Writer, o Options) *Painter { return &Painter{w: w, size: o.Size, Colors: o.Colors} }
+func New(w io.Writer, o Options) *Painter {
+	return &Painter{w: w, size: o.Size, report: o.Report, Colors: o.Colors}
+}
 
 // Paint shows a frame.
+//
+// A terminal is resized at any time, and wraps the rows above the cursor before we know: tmux sends SIGWINCH a quarter of a
+// second later. A frame that was made for the old size would overwrite finished lines then, or leave rows behind. So a frame
+// that changes more than the row of the cursor first moves the cursor to the start of the live area and requests the size.
+// If that is as expected, the cursor is where it should be, and it stays at that text however often the terminal is
+// resized. Everything is drawn downwards from there. A second request tells whether that was in the same size.
 func (p *Painter) Paint(f Frame) error {
 	p.out = p.out[:0]
+	p.check()
+	if done, err := p.paintRow(f); done {
+		return err
+	}
+	if err := p.anchor(); err != nil {
+		return err
+	}
 	if p.Synchronized {
 		p.out = append(p.out, "\x1b[?2026h"...)
 	}
-	begun := len(p.out)
-	columns, rows := p.size()
-	if columns != p.columns || rows != p.rows {
-		p.resized(columns, rows)
+	if p.stale || p.unsettled > 0 {
+		p.eraseBelow()
+		p.drawn, p.stale = nil, false
+		p.unsettled = max(0, p.unsettled-1)
 	}
 	live := p.fit(f.Live)
-	finished := p.promote(f.Finished, live)
-	if len(finished) > 0 {
-		p.finish(finished)
-	}
+	p.finish(append(p.again, f.Finished...), live)
 	p.redraw(live)
 	p.place(f, len(f.Live)-len(live))
-	if len(p.out) == begun {
-		return nil
+	if p.report != nil {
+		p.out = append(p.out, Probe...)
+		p.probed = true
 	}
 	if p.Synchronized {
 		p.out = append(p.out, "\x1b[?2026l"...)
 	}
+	return p.flush()
+}
+
+// paintRow shows a frame in which only the row of the cursor changed, or nothing. It reports whether the frame is such a one.
+func (p *Painter) paintRow(f Frame) (bool, error) {
+	columns, rows := p.size()
+	if len(f.Finished) > 0 || p.stale || columns != p.columns || rows != p.rows {
+		return false, nil
+	}
+	live := p.fit(f.Live)
+	if len(live) != len(f.Live) || len(live) != len(p.drawn) || f.Cursor.Row != p.at.Row {
+		return false, nil
+	}
+	for i := range live {
+		if i != p.at.Row && !same(live[i], p.drawn[i]) {
+			return false, nil
+		}
+	}
+	if row := p.at.Row; row >= 0 && row < len(live) && !same(live[row], p.drawn[row]) {
+		p.rewrite(row, live[row])
+		p.drawn = live
+	}
+	p.place(f, 0)
+	return true, p.flush()
+}
+
+// check finds out whether the last frame was drawn in the size that it was made for.
+func (p *Painter) check() {
+	if !p.probed {
+		return
+	}
+	p.probed = false
+	if columns, _, ok := p.report(); ok && columns != p.columns {
+		p.stale, p.unsettled = true, unsettled
+		p.again = p.inserted.lines
+		p.extra = p.inserted.rows(columns)
+		p.columns = columns // rows are this long now: the terminal cut them
+	}
+}
+
+// anchor moves the cursor to the start of the live area, and finds the size of the terminal.
+func (p *Painter) anchor() error {
+	columns, rows := p.size()
+	if len(p.drawn) == 0 {
+		p.columns, p.rows = columns, rows
+		return nil
+	}
+	if p.report != nil && !p.hidden {
+		p.hidden = true
+		p.out = append(p.out, "\x1b[?25l"...)
+	}
+	up := p.above(columns)
+	p.out = append(p.out, '\r')
+	p.csi(up, 'A')
+	for range 8 { // resizes in a row
+		if p.report == nil {
+			break
+		}
+		p.out = append(p.out, Probe...)
+		if err := p.flush(); err != nil {
+			return err
+		}
+		c, r, ok := p.report()
+		if !ok {
+			break
+		}
+		columns, rows = c, r
+		more := p.above(columns) - up
+		if more == 0 {
+			break
+		}
+		p.csi(more, 'A')
+		p.csi(-more, 'B')
+		up += more
+	}
+	if columns != p.columns {
+		p.stale, p.unsettled = true, unsettled
+	}
+	p.columns, p.rows, p.at, p.extra = columns, rows, Position{}, 0
+	return nil
+}
+
+// above is the number of rows between the start of the live area and the cursor, if the terminal has become this wide since
+// the area was drawn.
+func (p *Painter) above(columns int) int {
+	if p.KeepsRows || columns >= p.columns || columns <= 0 {
+		return p.at.Row + p.extra
+	}
+	n := p.extra + p.at.Column/columns
+	for _, l := range p.drawn[:p.at.Row] {
+		n += high(l.Cut(p.columns), columns)
+	}
+	return n
+}
+
+func (p *Painter) flush() error {
+	if len(p.out) == 0 {
+		return nil
+	}
 	_, err := p.w.Write(p.out)
+	p.out = p.out[:0]
 	if cap(p.out) > maxKept {
 		p.out = nil
 	}
 	return err
 }
 
+// unsettled is the number of frames after a resize that draw the whole live area. They need not know what it looks like, so
+// more resizes do no harm.
+const unsettled = 30
+
 // maxKept is the largest buffer that is used again for the next frame.
 const maxKept = 1 << 20
 
 // Redraw draws the whole live area again with the next frame.
-func (p *Painter) Redraw() { p.columns, p.rows = 0, 0 }
+func (p *Painter) Redraw() { p.stale = true }
 
 // Close erases the live area and leaves the terminal as it was found.
 func (p *Painter) Close() error {
 	err := p.Paint(Frame{})
-	p.out = p.out[:0]
 	p.wrap(true)
-	_, err2 := p.w.Write(p.out)
-	if err == nil {
-		err = err2
-	}
-	return err
+	return errors.Join(err, p.flush())
 }
 
 // fit cuts the live area to the terminal. One row remains for finished lines, so that none of it scrolls away.
@@ -116,34 +242,53 @@ func (p *Painter) fit(live []cell.Line) []cell.Line {
 	}
 	out := make([]cell.Line, len(live))
 	for i, l := range live {
-		out[i] = l.Cut(p.columns)
+		out[i] = l.Cut(p.columns).Trim()
 	}
 	return out
 }
 
-// resized finds the start of the live area after the terminal has moved it, and erases it.
-func (p *Painter) resized(columns, rows int) {
-	old := p.columns
-	p.columns, p.rows = columns, rows
-	if len(p.drawn) == 0 {
-		return
-	}
-	up := p.at.Row
-	if !p.KeepsRows && columns > 0 && columns < old {
-		up = p.at.Column / columns
-		for _, l := range p.drawn[:p.at.Row] {
-			up += max(1, (l.Width()+columns-1)/columns)
-		}
-	}
-	p.out = append(p.out, '\r')
-	p.csi(up, 'A')
-	p.out = append(p.out, "\x1b[J"...)
-	p.drawn, p.at = nil, Position{}
+// insertion is what a frame put between the finished lines and the live area.
+type insertion struct {
+	lines    []cell.Line
+	promoted int // of them, the first ones, which were on the terminal before
 }
 
-// promote takes the finished lines off that are already on the terminal, because they were the first of the live area, and
-// returns the others.
-func (p *Painter) promote(finished, live []cell.Line) []cell.Line {
+// rows is the number of rows from the first line to the live area if the terminal had this width instead of the expected.
+func (n insertion) rows(columns int) int {
+	rows := n.promoted
+	for _, l := range n.lines[n.promoted:] {
+		rows += high(l, columns)
+	}
+	return rows
+}
+
+// high is the number of rows of a line that the terminal wraps.
+func high(l cell.Line, columns int) int { return max(1, (l.Width()+columns-1)/max(1, columns)) }
+
+// finish prints lines above the live area.
+func (p *Painter) finish(lines, live []cell.Line) {
+	p.again, p.inserted = nil, insertion{}
+	if len(lines) == 0 {
+		return
+	}
+	if len(p.drawn) == 0 || len(lines)+len(p.drawn) >= p.rows || slices.ContainsFunc(lines, p.wide) {
+		p.move(Position{})
+		p.eraseBelow()
+		p.print(lines)
+		p.drawn = nil
+		return
+	}
+	n := p.promote(lines, live)
+	p.inserted = insertion{lines, n}
+	if n < len(lines) {
+		p.insert(0, len(lines)-n)
+		p.print(lines[n:])
+		p.drawn = p.drawn[len(lines)-n:]
+	}
+}
+
+// promote takes lines off the live area that are finished now, because they are the first of it. It returns their number.
+func (p *Painter) promote(finished, live []cell.Line) int {
 	n := 0
 	for n < len(finished) && n < len(p.drawn) && same(finished[n], p.drawn[n]) {
 		n++
@@ -153,38 +298,32 @@ func (p *Painter) promote(finished, live []cell.Line) []cell.Line {
 	}
 	p.drawn = p.drawn[n:]
 	p.at.Row -= n
-	return finished[n:]
-}
-
-// finish prints lines above the live area.
-func (p *Painter) finish(lines []cell.Line) {
-	if n := len(lines); len(p.drawn) > 0 && n+len(p.drawn) < p.rows && !slices.ContainsFunc(lines, p.wide) {
-		p.insert(0, n)
-		p.print(lines)
-		p.drawn = p.drawn[n:]
-		return
-	}
-	p.move(Position{})
-	if len(p.drawn) > 0 {
-		p.out = append(p.out, "\x1b[J"...)
-	}
-	p.print(lines)
-	p.drawn, p.at = nil, Position{}
+	return n
 }
 
 // print writes finished lines from the cursor on. The terminal may wrap them.
 func (p *Painter) print(lines []cell.Line) {
 	p.move(Position{})
+	p.wrap(true)
 	for _, l := range lines {
-		p.wrap(p.wide(l)) // if it fits by our count, it takes one row by the terminal's count too
 		p.out = l.Append(p.out, p.Colors)
 		p.out = append(p.out, "\r\n"...)
 	}
 	p.at = Position{}
 }
 
-// wide reports whether a finished line takes several rows.
-func (p *Painter) wide(l cell.Line) bool { return l.Width() > p.columns }
+// wide reports whether a finished line takes several rows, or might: terminals don't agree on the width of every character.
+func (p *Painter) wide(l cell.Line) bool {
+	n := 0
+	for _, s := range l {
+		for _, r := range s.Text {
+			if n++; r >= 0x300 {
+				n++
+			}
+		}
+	}
+	return n > p.columns
+}
 
 // redraw changes the live area to these lines. Rows that only moved are not written again.
 func (p *Painter) redraw(live []cell.Line) {
@@ -215,7 +354,7 @@ func (p *Painter) redraw(live []cell.Line) {
 	}
 	if len(p.drawn) > len(live) { // rows that were the last
 		p.move(Position{Row: len(live)})
-		p.out = append(p.out, "\x1b[J"...)
+		p.eraseBelow()
 		if n := len(live); n > 0 {
 			p.drawn = p.drawn[:n]
 			p.move(Position{Row: n - 1})
@@ -292,11 +431,13 @@ func (p *Painter) move(to Position) {
 	switch {
 	case to.Row < p.at.Row:
 		p.csi(p.at.Row-to.Row, 'A')
-	case to.Row > p.at.Row:
-		p.csi(to.Row-p.at.Row, 'B')
+	case to.Row > p.at.Row: // not CSI B, which stops at the last row: the distance to the start must remain
+		for range to.Row - p.at.Row {
+			p.out = append(p.out, '\n')
+		}
 	}
 	switch {
-	case to.Column == p.at.Column && p.at.Column < p.columns:
+	case to.Column == p.at.Column && p.at.Column < p.columns && to.Row <= p.at.Row:
 	case to.Column == 0:
 		p.out = append(p.out, '\r')
 	default:
@@ -319,9 +460,13 @@ func (p *Painter) wrap(on bool) {
 	}
 }
 
-// csi appends a control sequence with one number; none if the number is 0.
+// eraseBelow erases everything from the cursor on, which is at the start of a row. It begins in the second cell: from the
+// first cell of the screen, tmux would move the old rows to its scrollback instead.
+func (p *Painter) eraseBelow() { p.out = append(p.out, "\x1b[K\x1b[C\x1b[J\r"...) }
+
+// csi appends a control sequence with one number; none if the number is not positive.
 func (p *Painter) csi(n int, final byte) {
-	if n == 0 {
+	if n <= 0 {
 		return
 	}
 	p.out = append(p.out, "\x1b["...)

@@ -20,6 +20,7 @@ type terminal struct {
 	*paint.Painter
 	columns, rows int
 	written       int
+	before        func() // called before each write; may be nil
 }
 
 func newTerminal(columns, rows int) *terminal {
@@ -30,6 +31,9 @@ func newTerminal(columns, rows int) *terminal {
 
 func (t *terminal) Write(p []byte) (int, error) {
 	t.written += len(p)
+	if t.before != nil {
+		t.before()
+	}
 	return t.Screen.Write(p)
 }
 
@@ -122,6 +126,64 @@ func TestEveryFinishedLineOnce(t *testing.T) {
 		s.Close()
 		if !s.Mode(7) || !s.Mode(25) || s.Mode(2026) {
 			t.Fatal("modes are left changed")
+		}
+	})
+}
+
+// The same holds if the terminal is resized between any two writes, and the program learns it later or never.
+func TestResizedWithoutNotice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var reports [][2]int
+		reply := func(s string) {
+			var r, c int
+			if n, _ := fmt.Sscanf(s, "\x1b[%d;%dR", &r, &c); n == 2 {
+				reports = append(reports, [2]int{c, r})
+			}
+		}
+		s := &terminal{Screen: screentest.New(24, 12, reply), columns: 24, rows: 12}
+		s.before = func() {
+			if rapid.IntRange(0, 9).Draw(t, "resize") == 0 {
+				s.Screen.Resize(rapid.IntRange(10, 30).Draw(t, "columns"), rapid.IntRange(9, 14).Draw(t, "rows"), true)
+			}
+		}
+		s.Painter = paint.New(s, paint.Options{
+			Size: func() (int, int) { return s.columns, s.rows },
+			Report: func() (int, int, bool) {
+				r := reports[0]
+				reports = reports[1:]
+				return r[0], r[1], true
+			},
+		})
+		var finished []string
+		partial := ""
+		n := 0
+		frame := func(now ...string) {
+			finished = append(finished, now...)
+			live := []string{strings.Repeat("-", 9), "› x", "ok"}
+			if partial != "" {
+				live = slices.Insert(live, 0, partial)
+			}
+			if err := s.Paint(paint.Frame{Finished: lines(now...), Live: lines(live...), Cursor: paint.Position{Row: len(live) - 2, Column: 3}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range rapid.IntRange(1, 60).Draw(t, "frames") {
+			if partial += "ab"; len(partial) > 10 {
+				n++
+				done := partial
+				partial = ""
+				frame(done, fmt.Sprintf("line %d", n))
+				continue
+			}
+			frame()
+		}
+		s.before = nil
+		partial = ""
+		frame()
+		frame()
+		want := strings.Join(append(slices.Clone(finished), strings.Repeat("-", 9), "› x", "ok"), "\n") + "\n"
+		if got := s.Text(); got != want {
+			t.Fatalf("at %d×%d: %s", s.columns, s.rows, cmp.Diff(want, got))
 		}
 	})
 }

@@ -1,12 +1,14 @@
 package paint_test
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,7 +39,12 @@ func paintInside(dir string) {
 		c, r, _ := term.GetSize(1)
 		return c, r
 	}
-	p := paint.New(os.Stdout, paint.Options{Size: size})
+	reports := make(chan [2]int, 100)
+	go readReports(reports)
+	p := paint.New(os.Stdout, paint.Options{Size: size, Report: func() (int, int, bool) {
+		r := <-reports
+		return r[0], r[1], true
+	}})
 	p.KeepsRows = os.Getenv("KEEPS_ROWS") != ""
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)
@@ -50,6 +57,9 @@ func paintInside(dir string) {
 		}
 		p.Paint(paint.Frame{Finished: lines(finished...), Live: lines(live...), Cursor: paint.Position{Row: len(live) - 2, Column: 12}})
 	}
+	// tmux moves the first rows to its scrollback if the rows below become more, even if there is space. So a conversation
+	// starts with some lines, as its header does.
+	frame(slices.Repeat([]string{"header"}, 8)...)
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "stop")); err == nil {
 			break
@@ -78,6 +88,22 @@ func paintInside(dir string) {
 	frame(rest...)
 	os.WriteFile(filepath.Join(dir, "done"), fmt.Append(nil, n), 0o644)
 	select {}
+}
+
+// readReports reads the answers to probes from stdin.
+func readReports(to chan<- [2]int) {
+	in := bufio.NewReader(os.Stdin)
+	for {
+		text, err := in.ReadString('R')
+		if err != nil {
+			return
+		}
+		var c, r int
+		if i := strings.LastIndex(text, "\x1b["); i >= 0 {
+			fmt.Sscanf(text[i:], "\x1b[%d;%dR", &r, &c)
+			to <- [2]int{c, r}
+		}
+	}
 }
 
 // In tmux, forty resizes during a stream and 500 lines at once leave every finished line once, and one input line.
@@ -123,8 +149,7 @@ func checkLines(t *testing.T, dir, text string) {
 	var most int
 	b, _ := os.ReadFile(filepath.Join(dir, "done"))
 	fmt.Sscan(string(b), &most)
-	next := 1
-	inputs := 0
+	next, inputs, rules := 1, 0, 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \n")
 		switch {
@@ -132,13 +157,15 @@ func checkLines(t *testing.T, dir, text string) {
 			next++
 		case line == "› typed text":
 			inputs++
-		case line == "" || strings.Trim(line, "─") == "" || strings.Trim(line, "s") == "":
+		case strings.HasPrefix(line, "─"):
+			rules++
+		case line == "" || line == "header" || strings.Trim(line, "s") == "":
 		default:
 			t.Errorf("unexpected line %q, after line %d", line, next-1)
 		}
 	}
-	if next != most+1 || inputs != 1 {
-		t.Errorf("%d of %d lines, %d input lines", next-1, most, inputs)
+	if next != most+1 || inputs != 1 || rules != 1 {
+		t.Errorf("%d of %d lines, %d input lines, %d rules", next-1, most, inputs, rules)
 	}
 	if n := bytes.Count([]byte(text), []byte("ssss")); t.Failed() {
 		t.Logf("%d pieces of status lines\n%s", n, text[max(0, len(text)-3000):])
