@@ -67,7 +67,6 @@ type Painter struct {
 	probed        bool        // the last frame ended with a probe
 	inserted      insertion   // by the last frame
 	again         []cell.Line // finished lines to print again, because the terminal was resized while they were inserted
-	extra         int         // rows of them
 	out           []byte
 }
 
@@ -146,7 +145,6 @@ func (p *Painter) check() {
 	if columns, _, ok := p.report(); ok && columns != p.columns {
 		p.stale, p.unsettled = true, unsettled
 		p.again = p.inserted.lines
-		p.extra = p.inserted.rows(columns)
 		p.columns = columns // rows are this long now: the terminal cut them
 	}
 }
@@ -189,17 +187,21 @@ func (p *Painter) anchor() error {
 	if columns != p.columns {
 		p.stale, p.unsettled = true, unsettled
 	}
-	p.columns, p.rows, p.at, p.extra = columns, rows, Position{}, 0
+	p.columns, p.rows, p.at = columns, rows, Position{}
 	return nil
 }
 
 // above is the number of rows between the start of the live area and the cursor, if the terminal has become this wide since
 // the area was drawn.
 func (p *Painter) above(columns int) int {
-	if p.KeepsRows || columns >= p.columns || columns <= 0 {
-		return p.at.Row + p.extra
+	n := 0
+	if len(p.again) > 0 {
+		n = p.inserted.rows(columns)
 	}
-	n := p.extra + p.at.Column/columns
+	if p.KeepsRows || columns >= p.columns || columns <= 0 {
+		return n + p.at.Row
+	}
+	n += p.at.Column / columns
 	for _, l := range p.drawn[:p.at.Row] {
 		n += high(l.Cut(p.columns), columns)
 	}
