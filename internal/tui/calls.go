@@ -61,7 +61,9 @@ func (l *callList) find(r tool.Request) *call {
 		i = len(l.calls) - 1
 	}
 	c := l.calls[i]
-	c.title, c.what = visible(r.Declaration.Title()), visible(r.Description)
+	if r.Description != "" { // an event that ends a call doesn't repeat it
+		c.title, c.what = visible(r.Declaration.Title()), visible(r.Description)
+	}
 	return c
 }
 
@@ -97,8 +99,8 @@ func (c *call) lines(width int) []cell.Line {
 	case tool.StatusError, tool.StatusCancelled:
 		mark = cell.Span{Text: "✗ ", Style: cell.Red}
 	}
-	head := cell.Line{mark, {Text: c.title, Style: cell.Bold}, {Text: " " + c.subject()}}
-	if sum := summary(c.outcome); sum != "" {
+	head := append(cell.Line{mark}, c.name()...)
+	if sum := c.summary(); sum != "" {
 		head = append(head, cell.Span{Text: "  " + sum, Style: cell.Dim})
 	}
 	out := []cell.Line{head.Right(took(c.outcome.Duration), width)}
@@ -113,16 +115,18 @@ func (c *call) lines(width int) []cell.Line {
 	return out
 }
 
-// subject is what a call is about, without the tool's name.
-func (c *call) subject() string {
-	if rest, ok := strings.CutPrefix(c.what, c.title); ok {
-		return strings.TrimLeft(rest, ": ")
+// name is the tool and what the call is about. A description that starts with the tool's verb stands alone.
+func (c *call) name() cell.Line {
+	verb, rest, _ := strings.Cut(c.what, " ")
+	if strings.HasPrefix(c.title, verb) && verb != "" {
+		return cell.Line{{Text: verb, Style: cell.Bold}, {Text: " " + strings.TrimLeft(rest, ": ")}}
 	}
-	return c.what
+	return cell.Line{{Text: c.title, Style: cell.Bold}, {Text: " " + c.what}}
 }
 
 // summary is the result in a few words.
-func summary(o *tool.Outcome) string {
+func (c *call) summary() string {
+	o := c.outcome
 	switch d := o.Result.Display.(type) {
 	case tool.FileDiff:
 		if d.Stat != nil && o.Error == nil {
@@ -130,7 +134,7 @@ func summary(o *tool.Outcome) string {
 		}
 	case tool.Markdown:
 		text := strings.TrimSpace(string(d))
-		if o.Error == nil && !strings.Contains(text, "\n") && len(text) <= 60 {
+		if o.Error == nil && !strings.Contains(text, "\n") && len(text) <= 60 && !strings.Contains(c.what, text) {
 			return visible(text)
 		}
 	}
@@ -170,7 +174,7 @@ func (l *callList) live(now time.Time, width int) []cell.Line {
 		} else {
 			right = cell.Styled(seconds(now.Sub(c.began)), cell.Dim)
 		}
-		out = append(out, cell.Line{mark, {Text: c.title, Style: cell.Bold}, {Text: " " + c.subject()}}.Right(right, width))
+		out = append(out, append(cell.Line{mark}, c.name()...).Right(right, width))
 		if c.outcome == nil {
 			for _, o := range c.output {
 				out = append(out, cell.Styled(indent+"    "+o, cell.Dim).Cut(width))
@@ -187,7 +191,7 @@ func (l *callList) todos(width int) []cell.Line {
 	}
 	done := 0
 	line := cell.Line{}
-	for _, t := range l.todo.Todos {
+	for _, t := range *l.todo {
 		text := visible(t.Content)
 		switch t.Status {
 		case "completed":
@@ -199,9 +203,9 @@ func (l *callList) todos(width int) []cell.Line {
 			line = append(line, cell.Span{Text: "  · " + text})
 		}
 	}
-	if done == len(l.todo.Todos) {
+	if done == len(*l.todo) {
 		return nil
 	}
-	head := cell.Line{{Text: fmt.Sprintf("todo %d/%d", done, len(l.todo.Todos)), Style: cell.Cyan}}
+	head := cell.Line{{Text: fmt.Sprintf("todo %d/%d", done, len(*l.todo)), Style: cell.Cyan}}
 	return []cell.Line{append(head, line...).Cut(width)}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/internal/tui/editor"
-	"github.com/adze-dev/adze/internal/tui/keys"
 	"github.com/adze-dev/adze/internal/tui/paint"
 	"github.com/adze-dev/adze/tool"
 )
@@ -74,6 +73,7 @@ type Options struct {
 	Prompt  string      // sent at the start
 	Colors  cell.Colors
 	History History
+	Editor  string // command of the user's editor
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -269,5 +269,3 @@ func (s *Screen) width() int {
 	}
 	return max(20, s.columns)
 }
-
-var _ keys.Event = keys.Key{}

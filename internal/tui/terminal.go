@@ -27,6 +27,9 @@ const (
 // terminal is the user's terminal in raw mode.
 type terminal struct {
 	in, out *os.File
+	input   *os.File // in, opened again so that a read can be ended
+	paused  chan struct{}
+	resume  chan struct{}
 	old     *term.State
 	events  chan keys.Event // keys, pasted text and focus; closed at the end of the input
 	reports chan [2]int     // answers to probes: columns and rows
@@ -47,7 +50,10 @@ func openTerminal(in, out *os.File) (*terminal, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &terminal{in: in, out: out, old: old, events: make(chan keys.Event, 256), reports: make(chan [2]int, 64)}
+	t := &terminal{
+		in: in, out: out, old: old, events: make(chan keys.Event, 256), reports: make(chan [2]int, 64),
+		input: reopen(in), paused: make(chan struct{}), resume: make(chan struct{}),
+	}
 	t.resized, t.stop = watchResize()
 	if _, err := io.WriteString(out, enter); err != nil {
 		t.close()
@@ -67,6 +73,13 @@ func (t *terminal) close() {
 // suspend gives the terminal to another program while f runs.
 func (t *terminal) suspend(f func()) error {
 	io.WriteString(t.out, leave)
+	if t.input.SetReadDeadline(time.Unix(1, 0)) == nil { // the other program reads now
+		<-t.paused
+		defer func() {
+			t.input.SetReadDeadline(time.Time{})
+			t.resume <- struct{}{}
+		}()
+	}
 	if err := term.Restore(int(t.in.Fd()), t.old); err != nil {
 		return err
 	}
@@ -113,9 +126,14 @@ func (t *terminal) read() {
 		defer close(input)
 		for {
 			b := make([]byte, 64<<10)
-			n, err := t.in.Read(b)
+			n, err := t.input.Read(b)
 			if n > 0 {
 				input <- b[:n]
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				t.paused <- struct{}{}
+				<-t.resume
+				continue
 			}
 			if err != nil {
 				return
