@@ -73,7 +73,7 @@ func (h *screenHost) notify(tell func(string)) {
 // header is what a conversation starts with.
 func (h *screenHost) header(notices []string) []cell.Line {
 	st := h.Status()
-	place := st.Directory
+	place := homeRelative(h.session.Folder.Path, h.env.Home)
 	if st.Branch != "" {
 		place += " (" + st.Branch + ")"
 	}
@@ -176,7 +176,7 @@ func (h *screenHost) Status() tui.Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return tui.Status{
-		Mode: h.session.Policy.Mode().String(), Model: h.model, Directory: homeRelative(h.session.Folder.Path, h.env.Home),
+		Mode: h.session.Policy.Mode().String(), Model: h.model, Directory: filepath.Base(h.session.Folder.Path),
 		Branch: branchOf(h.session.Folder.Path), Context: 100 * h.used / 128_000,
 	}
 }

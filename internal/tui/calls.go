@@ -62,7 +62,7 @@ func (l *callList) find(r tool.Request) *call {
 	}
 	c := l.calls[i]
 	if r.Description != "" { // an event that ends a call doesn't repeat it
-		c.title, c.what = visible(r.Declaration.Title()), visible(r.Description)
+		c.title, c.what = visible(r.Declaration.Title()), about(r)
 	}
 	return c
 }
@@ -115,13 +115,26 @@ func (c *call) lines(width int) []cell.Line {
 	return out
 }
 
-// name is the tool and what the call is about. A description that starts with the tool's verb stands alone.
-func (c *call) name() cell.Line {
-	verb, rest, _ := strings.Cut(c.what, " ")
-	if strings.HasPrefix(c.title, verb) && verb != "" {
-		return cell.Line{{Text: verb, Style: cell.Bold}, {Text: " " + strings.TrimLeft(rest, ": ")}}
+// name is the tool and what the call is about.
+func (c *call) name() cell.Line { return naming(c.title, c.what) }
+
+// naming is a tool and what a call of it is about. If that starts with the tool's verb ("ReadFile", "read greet.sh"), the
+// verb alone is the name.
+func naming(title, what string) cell.Line {
+	verb, rest, _ := strings.Cut(what, " ")
+	if n := len(verb); n > 0 && n <= len(title) && strings.EqualFold(title[:n], verb) {
+		return cell.Line{{Text: title[:n], Style: cell.Bold}, {Text: " " + strings.TrimLeft(rest, ": ")}}
 	}
-	return cell.Line{{Text: c.title, Style: cell.Bold}, {Text: " " + c.what}}
+	return cell.Line{{Text: title, Style: cell.Bold}, {Text: " " + what}}
+}
+
+// about is what a call does. Of a command it is the command.
+func about(r tool.Request) string {
+	what := visible(r.Description)
+	if r.Declaration.Kind == tool.Execute {
+		what = strings.TrimPrefix(what, "run ")
+	}
+	return what
 }
 
 // summary is the result in a few words.
@@ -134,7 +147,7 @@ func (c *call) summary() string {
 		}
 	case tool.Markdown:
 		text := strings.TrimSpace(string(d))
-		if o.Error == nil && !strings.Contains(text, "\n") && len(text) <= 60 && !strings.Contains(c.what, text) {
+		if o.Error == nil && !strings.Contains(text, "\n") && len(text) <= 60 && !strings.EqualFold(c.what, text) {
 			return visible(text)
 		}
 	}

@@ -18,7 +18,7 @@ func (s *Screen) announce(q *question) {
 	q.printed = true
 	s.endText()
 	s.space()
-	head := cell.Line{{Text: "? ", Style: cell.Yellow}, {Text: q.title(), Style: cell.Bold}}
+	head := append(cell.Line{{Text: "? ", Style: cell.Yellow}}, q.title()...)
 	if d, ok := q.r.Confirm.(tool.FileDiff); ok && d.Stat != nil {
 		head = append(head, cell.Span{Text: fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), Style: cell.Dim})
 	}
@@ -27,19 +27,15 @@ func (s *Screen) announce(q *question) {
 }
 
 // title is the tool and what the call is about.
-func (q *question) title() string {
-	title := visible(q.r.Declaration.Title())
-	what := visible(q.r.Description)
+func (q *question) title() cell.Line {
+	what := about(q.r)
 	if c, ok := q.r.Confirm.(tool.Command); ok && !strings.Contains(c.Line, "\n") {
 		what = visible(c.Line)
-	}
-	if rest, ok := strings.CutPrefix(what, title); ok {
-		what = strings.TrimLeft(rest, ": ")
 	}
 	if q.r.Call.By != "" {
 		what += " (" + visible(q.r.Call.By) + ")"
 	}
-	return title + " " + what
+	return naming(visible(q.r.Declaration.Title()), what)
 }
 
 // details is the whole diff, command or text.
@@ -83,13 +79,13 @@ func details(d tool.Display, width int) []cell.Line {
 func (q *question) live(s *Screen) []cell.Line {
 	width := s.width()
 	n, all := s.questions.at+1, len(s.questions.open)
-	head := cell.Line{{Text: "? ", Style: cell.Yellow}, {Text: q.title(), Style: cell.Bold}}
+	head := append(cell.Line{{Text: "? ", Style: cell.Yellow}}, q.title()...)
 	if why := visible(q.why.Why()); why != "" && !q.r.MustAsk {
 		head = append(head, cell.Span{Text: "   needs approval: " + why, Style: cell.Dim})
 	}
 	out := []cell.Line{head.Right(cell.Styled(fmt.Sprintf("%d of %d", n, all), cell.Dim), width)}
 	if q.stage == choosing && !s.editor.Empty() && !s.questions.focused {
-		return []cell.Line{head[:2].Right(cell.Styled("Tab to answer this question", cell.Cyan), width)}
+		return []cell.Line{head[:3].Right(cell.Styled("Tab to answer this question", cell.Cyan), width)}
 	}
 	if q.explain {
 		out = append(out, q.explanation(s)...)
