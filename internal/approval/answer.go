@@ -54,14 +54,18 @@ func RuleList(offer string) string {
 	return strings.Join(rules, ", ")
 }
 
-// Proposal is the text that a call proposes and that the user can edit, and the name of its file. ok is false if there is none.
+// Proposal is the text that a call proposes and that the user can edit, and a name for its file. ok is false if there is none.
 func Proposal(r tool.Request) (text, file string, ok bool) {
-	d, ok := r.Confirm.(tool.FileDiff)
-	if !ok {
+	switch shown := r.Confirm.(type) {
+	case tool.FileDiff:
+		text, file = shown.New, shown.File
+	case tool.Command:
+		text, file = shown.Line, "command.sh"
+	default:
 		return "", "", false
 	}
-	_, ok = builtin.Rework(r, d.New)
-	return d.New, d.File, ok
+	_, ok = builtin.Rework(r, text)
+	return text, file, ok
 }
 
 // Edited is the approval of a proposal as the user changed it. ok is false if the call can't use the text.

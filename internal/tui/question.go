@@ -30,7 +30,20 @@ type question struct {
 
 	fields []approval.Field // of a form
 	answer map[string]any
+
+	hunks []approval.Hunk // of a diff
+	take  []choice        // what is done with each
+	hunk  int             // that is being decided
 }
+
+// choice is what the user decided about a hunk.
+type choice uint8
+
+const (
+	undecided choice = iota
+	taken
+	skipped
+)
 
 // stage is what the user is answering.
 type stage uint8
@@ -40,6 +53,8 @@ const (
 	refusing       // typing why not
 	always         // choosing a rule
 	filling        // a form
+	editing        // the command
+	picking        // hunks of a diff
 )
 
 // questionList is the open questions. The one at the index is shown.
@@ -63,6 +78,11 @@ func (s *Screen) Ask(ctx context.Context, r tool.Request, why tool.Decision) (to
 		q.fields = fields
 		if r.Declaration.Origin == "" {
 			q.stage = filling
+		}
+	}
+	if d, ok := r.Confirm.(tool.FileDiff); ok {
+		if _, _, ok := approval.Proposal(r); ok {
+			q.hunks = approval.Hunks(d)
 		}
 	}
 	s.send(func(s *Screen) { s.questions.open = append(s.questions.open, q) })
@@ -120,6 +140,10 @@ func (s *Screen) questionKey(q *question, k keys.Key) bool {
 		return s.refuseKey(q, name)
 	case always:
 		return s.alwaysKey(q, name)
+	case editing:
+		return s.editKey(q, name)
+	case picking:
+		return s.pickKey(q, name)
 	}
 	switch {
 	case name == "esc":
@@ -158,10 +182,21 @@ func (s *Screen) choose(q *question, name string) bool {
 	case "w":
 		q.explain = !q.explain
 	case "e":
-		if _, _, ok := approval.Proposal(q.r); !ok {
+		text, _, ok := approval.Proposal(q.r)
+		if !ok {
 			return false
 		}
+		if _, command := q.r.Confirm.(tool.Command); command {
+			q.stage = editing
+			s.editor.Set(text)
+			return true
+		}
 		s.editProposal(q)
+	case "h":
+		if len(q.hunks) < 2 {
+			return false
+		}
+		q.stage, q.hunk, q.take = picking, 0, make([]choice, len(q.hunks))
 	default:
 		return false
 	}
@@ -215,6 +250,75 @@ func (s *Screen) alwaysKey(q *question, name string) bool {
 	}
 	s.reply(q, tool.Decision{Verdict: tool.Allow, Remember: offer})
 	return true
+}
+
+// editKey handles a key while the user edits a command. Enter runs it.
+func (s *Screen) editKey(q *question, name string) bool {
+	switch name {
+	case "esc":
+		s.editor.Clear()
+		q.stage = choosing
+	case "enter":
+		d, ok := approval.Edited(q.r, s.editor.Text())
+		if !ok {
+			q.problem = "this call can't use the edited command"
+			return true
+		}
+		s.editor.Clear()
+		s.reply(q, d)
+	default:
+		return false
+	}
+	return true
+}
+
+// pickKey handles a key while the user goes through the hunks of a diff.
+func (s *Screen) pickKey(q *question, name string) bool {
+	switch name {
+	case "y":
+		q.decide(taken)
+	case "n":
+		q.decide(skipped)
+	case "left":
+		q.hunk = max(0, q.hunk-1)
+	case "right":
+		q.hunk = min(len(q.hunks)-1, q.hunk+1)
+	case "esc":
+		q.stage = choosing
+	case "enter":
+		s.writeHunks(q)
+	}
+	return true
+}
+
+// decide notes what to do with the current hunk and goes to the next.
+func (q *question) decide(c choice) {
+	q.take[q.hunk] = c
+	q.hunk = min(len(q.hunks)-1, q.hunk+1)
+}
+
+// writeHunks approves the hunks that were taken.
+func (s *Screen) writeHunks(q *question) {
+	take, n := make([]bool, len(q.hunks)), 0
+	for i, c := range q.take {
+		if take[i] = c == taken; take[i] {
+			n++
+		}
+	}
+	if n == 0 {
+		q.problem = "no hunk is taken: y takes one, Esc goes back"
+		return
+	}
+	text, ok := approval.Take(q.r.Confirm.(tool.FileDiff), q.hunks, take)
+	d, edited := approval.Edited(q.r, text)
+	switch {
+	case n == len(q.hunks):
+		s.reply(q, tool.Decision{Verdict: tool.Allow})
+	case !ok || !edited:
+		q.problem = "this call can't be divided"
+	default:
+		s.reply(q, d)
+	}
 }
 
 // fillKey handles a key while the user fills a form: what is typed goes to the prompt, and Enter answers a field with it.

@@ -99,6 +99,10 @@ func (q *question) live(s *Screen) []cell.Line {
 		out = append(out, q.ladder()...)
 	case filling:
 		out = append(out, q.form()...)
+	case editing:
+		out = append(out, hint("Enter", "run the edited command", "Esc", "back"))
+	case picking:
+		out = append(out, q.picked()...)
 	}
 	if q.problem != "" {
 		out = append(out, cell.Styled("  "+visible(q.problem), cell.Red))
@@ -120,6 +124,9 @@ func (q *question) choices(all int) cell.Line {
 	}
 	if _, _, ok := approval.Proposal(q.r); ok {
 		pairs = append(pairs, "e", "edit")
+	}
+	if len(q.hunks) > 1 {
+		pairs = append(pairs, "h", "by hunk")
 	}
 	pairs = append(pairs, "n", "no, because …")
 	if q.explain {
@@ -176,6 +183,33 @@ func (q *question) ladder() []cell.Line {
 	}
 	return append(out, hint("↑↓", "narrower, wider", "s", "session", "p", "project", "u", "user", "Esc", "back"))
 }
+
+// picked is the hunk that is being decided, and what was decided about the others.
+func (q *question) picked() []cell.Line {
+	lines := diffLines(q.hunks[q.hunk].Diff)
+	out := lines[:min(len(lines), maxHunk)]
+	if len(lines) > maxHunk {
+		out = append(out, cell.Styled(fmt.Sprintf("        … %d more lines above", len(lines)-maxHunk), cell.Dim))
+	}
+	state := cell.Line{}
+	n := 0
+	for i, c := range q.take {
+		mark := map[choice]string{undecided: "[ ]", taken: "[✓]", skipped: "[✗]"}[c]
+		if c == taken {
+			n++
+		}
+		style := cell.Plain
+		if i == q.hunk {
+			style = cell.Bold
+		}
+		state = append(state, cell.Span{Text: fmt.Sprintf("  %s %d", mark, i+1), Style: style})
+	}
+	keys := hint("y", "take", "n", "skip", "←→", "move", "Enter", fmt.Sprintf("write %d of %d", n, len(q.hunks)), "Esc", "back")
+	return append(out, append(append(state, cell.Span{Text: " "}), keys...))
+}
+
+// maxHunk is how many lines of a hunk are shown beside the choices. All of it is above.
+const maxHunk = 10
 
 // form is the field that is asked for.
 func (q *question) form() []cell.Line {
