@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/tui"
 	"github.com/adze-dev/adze/internal/tui/cell"
+	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -41,7 +42,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	if env.Getenv("NO_COLOR") != "" {
 		colors = cell.Attributes
 	}
-	h.screen = tui.New(tui.Options{In: in, Out: out, Host: h, Header: h.header(notices), Colors: colors, Editor: editorOf(env)})
+	h.screen = tui.New(tui.Options{In: in, Out: out, Host: h, Header: h.header(notices), Lookup: h.lookup, Colors: colors, Editor: editorOf(env)})
 	h.notify(h.screen.Tell)
 	s.Executor.Ask = s.Asking(h.screen.Ask)
 	s.Outside.Connect()
@@ -56,8 +57,12 @@ type screenHost struct {
 	screen  *tui.Screen
 	files   *fileList
 
+	talk *session.Conversation // used by one Run at a time
+
+	opening sync.Mutex
+	opened  model.Model // nil: not yet
+
 	mu    sync.Mutex
-	talk  *session.Conversation
 	model string
 	used  int // tokens of the last request
 	tell  func(string)
@@ -72,13 +77,9 @@ func (h *screenHost) notify(tell func(string)) {
 
 // header is what a conversation starts with.
 func (h *screenHost) header(notices []string) []cell.Line {
-	st := h.Status()
 	place := homeRelative(h.session.Folder.Path, h.env.Home)
-	if st.Branch != "" {
-		place += " (" + st.Branch + ")"
-	}
-	row := func(label, text, right string) cell.Line {
-		return cell.Line{{Text: fmt.Sprintf("%-9s", label), Style: cell.Dim}, {Text: cell.Clean(text)}, {Text: right, Style: cell.Cyan}}
+	if branch := branchOf(h.session.Folder.Path); branch != "" {
+		place += " (" + branch + ")"
 	}
 	lines := []cell.Line{{{Text: "Adze     ", Style: cell.Bold}, {Text: cell.Clean(place)}}}
 	for _, n := range notices {
@@ -87,12 +88,44 @@ func (h *screenHost) header(notices []string) []cell.Line {
 			if i > 0 {
 				label = ""
 			}
-			lines = append(lines, row(label, l, ""))
+			lines = append(lines, headerRow(label, l))
 		}
 	}
 	return append(lines,
-		row("try", "what does this project do?", ""),
-		row("", "/help lists the commands", ""), nil)
+		headerRow("try", "what does this project do?"),
+		headerRow("", "why does the last test fail?"),
+		headerRow("", "/help"), nil)
+}
+
+func headerRow(label, text string) cell.Line {
+	return cell.Line{{Text: fmt.Sprintf("%-9s", label), Style: cell.Dim}, {Text: cell.Clean(text)}}
+}
+
+// lookup finds the model.
+func (h *screenHost) lookup(ctx context.Context) []cell.Line {
+	m, err := h.open(ctx)
+	if err != nil {
+		return []cell.Line{headerRow("model", "none. Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY,"), headerRow("", "or start Ollama. Try: adze demo")}
+	}
+	return []cell.Line{headerRow("model", m.Name())}
+}
+
+// open opens the model, once.
+func (h *screenHost) open(ctx context.Context) (model.Model, error) {
+	h.opening.Lock()
+	defer h.opening.Unlock()
+	if h.opened != nil {
+		return h.opened, nil
+	}
+	m, err := h.session.Models.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h.opened = m
+	h.mu.Lock()
+	h.model = m.Name()
+	h.mu.Unlock()
+	return m, nil
 }
 
 // Run carries out what the user typed.
@@ -128,16 +161,13 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 
 // conversation is the session's conversation; the model is found for the first prompt.
 func (h *screenHost) conversation(ctx context.Context) (*session.Conversation, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.talk != nil {
 		return h.talk, nil
 	}
-	m, err := h.session.Models.Open(ctx)
+	m, err := h.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h.model = m.Name()
 	h.session.Outside.WaitLikely(ctx)
 	h.talk = h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.observe})
 	return h.talk, nil

@@ -106,6 +106,7 @@ func (s *Screen) submit(ctx context.Context, typed string) {
 		s.queue = append(s.queue, typed)
 		return
 	}
+	s.endHeader(nil)
 	s.space()
 	for i, l := range cell.CleanLines(typed) {
 		mark := "› "

@@ -36,14 +36,14 @@ func last(lines []cell.Line, n int) []cell.Line { return lines[max(0, len(lines)
 
 // going is what the model and its tools are doing.
 func (s *Screen) going(width int) []cell.Line {
-	out := append([]cell.Line{}, s.answer.live...)
+	out := append(append([]cell.Line{}, s.header...), s.answer.live...)
 	now := s.o.Now()
 	calls := s.calls.live(now, width)
 	out = append(out, calls...)
 	switch {
 	case !s.answer.thinking.IsZero():
 		out = append(out, cell.Styled("∙ thinking "+seconds(now.Sub(s.answer.thinking)), cell.Dim))
-	case s.work != nil && len(out) == 0 && !s.work.model.IsZero():
+	case s.work != nil && len(s.answer.live)+len(calls) == 0 && !s.work.model.IsZero():
 		out = append(out, cell.Styled("∙ waiting for the model "+seconds(now.Sub(s.work.model)), cell.Dim))
 	}
 	for _, q := range s.queue {

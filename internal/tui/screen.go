@@ -69,8 +69,11 @@ type Candidate struct{ Text, About string }
 type Options struct {
 	In, Out *os.File
 	Host    Host
-	Header  []cell.Line // printed first
-	Prompt  string      // sent at the start
+	// Header is printed first. Lookup, if not nil, finds out what takes a moment: until it returns, the header is in the live
+	// area, and what it returns is inserted after the first line.
+	Header  []cell.Line
+	Lookup  func(context.Context) []cell.Line
+	Prompt  string // sent at the start
 	Colors  cell.Colors
 	History History
 	Editor  string // command of the user's editor
@@ -88,6 +91,7 @@ type Screen struct {
 
 	// The fields below belong to Run's goroutine.
 	columns, rows int
+	header        []cell.Line // that waits for the lookup
 	finished      []cell.Line // to be printed with the next frame
 	gap           bool        // the last finished line is empty
 	editor        editor.Editor
@@ -156,11 +160,31 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	defer close(s.quit)
 	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: s.o.Colors, Report: s.term.report})
 	defer func() { s.closeDown() }()
-	s.print(s.o.Header...)
+	s.header = s.o.Header
+	if s.o.Lookup == nil {
+		s.endHeader(nil)
+	} else {
+		go func() {
+			found := s.o.Lookup(ctx)
+			s.send(func(s *Screen) { s.endHeader(found) })
+		}()
+	}
 	if s.o.Prompt != "" {
 		s.submit(ctx, s.o.Prompt)
 	}
 	return s.loop(ctx)
+}
+
+// endHeader prints the header, once.
+func (s *Screen) endHeader(found []cell.Line) {
+	if len(s.header) == 0 {
+		return
+	}
+	head := s.header
+	s.header = nil
+	s.print(head[0])
+	s.print(found...)
+	s.print(head[1:]...)
 }
 
 // loop handles keys and messages, and paints.
