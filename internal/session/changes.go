@@ -26,7 +26,7 @@ func newChanges(s *Session) (system string, c *changes) {
 	c = &changes{session: s, memory: s.Definitions.Memory().Text, plan: s.Policy.Mode() == permission.Plan}
 	now := s.env.now()
 	c.day = day(now)
-	return s.systemWith(c.memory, c.plan, now), c
+	return s.leading(c.memory, c.plan, now), c
 }
 
 // remembered reports that a fact was saved to a context file.
