@@ -16,6 +16,9 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	if isInteractive(env, o, words) {
 		return runInteractive(ctx, env, o)
 	}
+	if o.firstPrompt != "" {
+		return usagef("--prompt-interactive needs a terminal\nUse -p for a prompt without one.")
+	}
 	side := newScreen(env)
 	defer side.start()()
 	env.Stderr = side // from now on the screen knows what is on it
