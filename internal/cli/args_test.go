@@ -58,7 +58,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--json -p x", "--json can't be used with a prompt\nUse --output-format json."},
 		{"-p one two", "two prompts given"},
 		{"help nothing", `unknown command "nothing"`},
-		{"", "no prompt given; adze has no interactive mode yet\n"},
+		{"", "no prompt given, and standard input and output aren't a terminal\n"},
 	} {
 		code, stdout, stderr := try(t, strings.Fields(c.args)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {

@@ -65,11 +65,11 @@ type ToolSearch struct {
 type Context struct {
 	IncludeDirectories []Entry // further directories of the workspace
 	FileNames          []Entry // what context files are called, in place of AGENTS.md and QWEN.md
-	CompactAt          float64 // share of the context window at which conversations are compacted; 0 or 1: never before the server rejects them
 	GitIgnore          bool    // git-ignored files are skipped
 	IgnoreFiles        []Entry // further names of AI ignore files
 	DisabledSkills     []Entry
 	DisabledSlashes    []Entry // commands, without the slash
+	CompactAt          float64 // share of the context window at which conversations are compacted; 0 or 1: never before the server rejects them
 }
 
 // Permissions are rules, weakest source first.
