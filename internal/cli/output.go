@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"math"
 	"sync"
@@ -23,28 +24,31 @@ type output interface {
 func newOutput(env Env, o *options, s *session.Session, side *screen, modelName string) output {
 	switch o.format {
 	case "json", "stream-json":
-		j := &jsonOutput{w: env.Stdout, session: s.ID, model: modelName, stream: o.format == "stream-json"}
+		j := &jsonOutput{w: env.Stdout, session: s.ID, model: modelName, stream: o.format == "stream-json", structured: o.hasSchema}
 		if p, ok := s.Settings.Model.Pricing[modelName]; ok {
 			j.price = &p
 		}
 		j.init(env, s)
 		return j
 	}
-	return newTextOutput(env, side)
+	t := newTextOutput(env, side)
+	t.quiet = o.hasSchema
+	return t
 }
 
 // jsonOutput prints the messages that Qwen Code prints: one a line as they come, or all in one array at the end.
 type jsonOutput struct {
-	w       io.Writer
-	session string
-	model   string
-	price   *settings.Price // of the model; nil: unknown
-	stream  bool
-	mu      sync.Mutex // subagents speak at the same time
-	all     []any
-	denied  []denial
-	err     error // the first that writing met
-	ended   bool
+	w          io.Writer
+	session    string
+	model      string
+	price      *settings.Price // of the model; nil: unknown
+	stream     bool
+	structured bool       // the answer is JSON
+	mu         sync.Mutex // subagents speak at the same time
+	all        []any
+	denied     []denial
+	err        error // the first that writing met
+	ended      bool
 }
 
 type message struct {
@@ -215,9 +219,13 @@ func (j *jsonOutput) end(a agent.Answer, err error) error {
 	if j.price != nil {
 		result["total_cost_usd"] = cost(a.Usage, *j.price)
 	}
-	if err == nil {
+	if complete(err) {
 		result["result"] = a.Text
-	} else {
+		if j.structured && json.Valid([]byte(a.Text)) {
+			result["structured_result"] = json.RawMessage(a.Text)
+		}
+	}
+	if err != nil {
 		result["subtype"] = errorSubtype(err)
 		result["error"] = map[string]any{"message": err.Error()}
 	}
@@ -226,6 +234,12 @@ func (j *jsonOutput) end(a agent.Answer, err error) error {
 		j.err = printJSON(j.w, j.all)
 	}
 	return j.err
+}
+
+// complete reports whether a run has an answer, which one that used too many tokens has, too.
+func complete(err error) bool {
+	var over *session.Overspent
+	return err == nil || errors.As(err, &over)
 }
 
 func errorSubtype(err error) string {

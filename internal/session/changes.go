@@ -37,7 +37,7 @@ func newChanges(s *Session) (system string, c *changes) {
 	now := s.env.now()
 	c = &changes{session: s, begin: known{s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, day(now)}}
 	c.known = c.begin
-	return s.systemWith(c.memory, c.plan, now), c
+	return s.leading(c.memory, c.plan, now), c
 }
 
 // differs sends how the system prompt of a resumed session differs from what applies.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
@@ -27,8 +28,10 @@ type Models struct {
 	env      Env
 	home     string // Adze's own directory
 	settings *settings.Settings
+	log      *requestLog // nil: none
 
 	mu     sync.Mutex
+	budget *agent.Budget // of the conversation; nil: there is none
 	main   connected
 	where  string // the main model's server
 	others map[string]connected
@@ -123,7 +126,7 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	if ok {
 		opened, err := found.open(ctx, m.learn)
-		return opened, found.where(), err
+		return m.log.of(opened, found.options.Key), found.where(), err
 	}
 	local := localServers(ctx, m.env)
 	if len(local) == 0 {
@@ -136,7 +139,21 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	m.env.tell(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
 	opened, err := opener(openai.Open)(ctx, api.Options{BaseURL: address, Model: name})
-	return opened, openai.Name + ", " + address + ", auto-detected", err
+	return m.log.of(opened, ""), openai.Name + ", " + address + ", auto-detected", err
+}
+
+// count makes sampling use the budget of a conversation.
+func (m *Models) count(b *agent.Budget) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.budget = b
+}
+
+// spending is the budget of the conversation; nil: there is none yet.
+func (m *Models) spending() *agent.Budget {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.budget
 }
 
 // chooser knows the settings and the user's variables.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai"
@@ -56,12 +57,17 @@ func (d *desk) open(t *testing.T, o *Recording) (*Session, *Conversation) {
 	s.Executor.Ask = func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 		return tool.Decision{Verdict: tool.Allow}, nil
 	}
+	return s, d.converse(t, s, nil)
+}
+
+func (d *desk) converse(t *testing.T, s *Session, observe func(agent.Event)) *Conversation {
+	t.Helper()
 	m, err := openai.Open(t.Context(), openai.Options{BaseURL: d.server.URL, Model: "m"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Close() })
-	return s, s.Converse(t.Context(), ConversationOptions{Model: m})
+	return s.Converse(t.Context(), ConversationOptions{Model: m, Observe: observe})
 }
 
 func (d *desk) say(t *testing.T, c *Conversation, prompt string) string {

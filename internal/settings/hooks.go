@@ -24,12 +24,18 @@ const defaultStopBlockingCap = 8
 
 func hookKeys() []key {
 	return []key{
-		{name: "hooks", put: putHooks},
 		{
-			name: "disableAllHooks", own: true, // those of the user protect
-			put: boolean(func(s *Settings) *bool { return &s.Hooks.Disabled }),
+			name: "hooks", shape: `{"type":"object","additionalProperties":{"type":"array","items":{"type":"object"}}}`, adds: true,
+			about: "Programs that run at points of a session, by event. See hooks.md.", put: putHooks,
 		},
-		{name: "stopHookBlockingCap", put: putStopBlockingCap},
+		{
+			name: "disableAllHooks", own: true, preset: "false", shape: booleanShape, // those of the user protect
+			about: "Run no hooks.", put: boolean(func(s *Settings) *bool { return &s.Hooks.Disabled }),
+		},
+		{
+			name: "stopHookBlockingCap", preset: "8", shape: `{"type":"integer","minimum":1}`,
+			about: "How often in a row Stop hooks can make the model continue.", put: putStopBlockingCap,
+		},
 	}
 }
 
