@@ -25,7 +25,7 @@ const defaultStopBlockingCap = 8
 func hookKeys() []key {
 	return []key{
 		{
-			name: "hooks", shape: `{"type":"object","additionalProperties":{"type":"array","items":{"type":"object"}}}`, adds: true,
+			name: "hooks", shape: `{"type":"object","additionalProperties":{"type":"array"}}`, adds: true,
 			about: "Programs that run at points of a session, by event. See hooks.md.", put: putHooks,
 		},
 		{
@@ -43,6 +43,11 @@ func hookKeys() []key {
 func putHooks(s *Settings, g given) (string, error) {
 	if g.file == nil || g.kind() != "an object" {
 		return "", mustBe("an object of events", g)
+	}
+	for _, m := range g.members() {
+		if kind := m.kind(); kind != "a list" {
+			return "", errors.New("event " + m.name + " must be a list, got " + kind)
+		}
 	}
 	s.Hooks.Given = append(slices.Clip(s.Hooks.Given), GivenHooks{json.RawMessage(g.json()), g.from})
 	return "", nil
