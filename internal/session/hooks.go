@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -98,8 +99,11 @@ func (h *hooks) about(e hook.Event, c tool.Call, d tool.Declaration) hook.Input 
 	if t, err := h.s.Executor.Registry.Lookup(d.Name); err == nil {
 		in.ToolInput = tool.ArgumentsOf(t, c.Args)
 	}
-	if len(in.ToolInput) == 0 {
+	switch {
+	case len(in.ToolInput) == 0:
 		in.ToolInput = []byte("{}")
+	case !json.Valid(in.ToolInput): // the call will fail
+		in.ToolInput, _ = json.Marshal(string(in.ToolInput))
 	}
 	return in
 }
