@@ -23,6 +23,9 @@ type Base struct {
 	Notes []string
 }
 
+// Roots are the workspace, links resolved.
+func (b *Base) Roots() []string { return slices.Clone(b.roots) }
+
 // ID tells files apart. Its zero value is no file.
 type ID struct{ Dev, Ino uint64 }
 
