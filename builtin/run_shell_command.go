@@ -66,7 +66,7 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 	if err != nil {
 		return inv, err
 	}
-	inv.Access = append(inv.Access, open.access...)
+	inv.Access, inv.Notes = append(inv.Access, open.access...), open.notes
 	shown := "(root)"
 	if dir.Abs != s.files.ws.Project() {
 		shown = dir.Abs

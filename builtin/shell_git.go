@@ -24,6 +24,7 @@ type opening struct {
 	paths    []string // protected paths that become writable for this command
 	access   []tool.Access
 	warnings []string
+	notes    []string // for the model
 }
 
 // opening finds out what the git commands of a line need. It runs git, in a read-only sandbox.
@@ -122,7 +123,7 @@ func (o *openingOf) add(args []string, e gitwork.Effect) {
 		}
 		o.warnings = append(o.warnings, name+" "+may+o.list(files)+", which the sandbox protects")
 		if e.Unseen && args[0] == "pull" {
-			o.warnings = append(o.warnings, "what git pull changes isn't known before it runs; git fetch and then git merge need approval only if they change protected files")
+			o.notes = append(o.notes, "What git pull changes isn't known before it runs. Run git fetch and then git merge FETCH_HEAD: they need approval only if they change protected files.")
 		}
 	}
 }
@@ -210,6 +211,9 @@ func (o *openingOf) tracked(known []string) (out []string) {
 func (o *openingOf) between(move [2]string, known []string) (out []string) {
 	above := func(path string) (dirs []string) {
 		for _, p := range o.protect {
+			if !slices.ContainsFunc(o.roots, func(r string) bool { return atOrBelow(p, r) }) {
+				continue
+			}
 			for dir := filepath.Dir(p); dir != filepath.Dir(dir) && !slices.Contains(o.roots, dir); dir = filepath.Dir(dir) {
 				if path != dir && atOrBelow(path, dir) && !slices.Contains(dirs, dir) {
 					dirs = append(dirs, dir)

@@ -84,7 +84,11 @@ func (w *work) checkout() {
 	if len(w.operands) > 0 {
 		rev = w.operands[0]
 	}
-	switch remote := w.guessed(rev); {
+	remote := ""
+	if created == "" && !w.dashes && rev != "" && w.commit(rev) == "" {
+		remote = w.guessed(rev)
+	}
+	switch {
 	case rev == "" && len(w.paths) == 0:
 	case created != "":
 		w.becomes(orHead(rev))
