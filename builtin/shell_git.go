@@ -94,13 +94,17 @@ func (o *openingOf) add(args []string, e gitwork.Effect) {
 	}
 	name := "git " + args[0]
 	var files, ofGit []string
+	changed := e.Files
+	for _, c := range e.Config {
+		changed = append(changed, c.File)
+	}
 	for _, p := range o.protect {
 		switch {
 		case inGit(p) && slices.ContainsFunc(e.Git, func(g string) bool { return g != "" && atOrBelow(p, g) }):
 			ofGit = append(ofGit, p)
-		case slices.Contains(e.Config, p) && inGit(p), slices.ContainsFunc(e.Creates, func(c string) bool { return atOrBelow(p, c) }):
+		case inGit(p) && keysOf(e, p) != nil, slices.ContainsFunc(e.Creates, func(c string) bool { return atOrBelow(p, c) }):
 			ofGit = append(ofGit, p)
-		case slices.ContainsFunc(append(e.Files, e.Config...), func(f string) bool { return atOrBelow(p, f) || atOrBelow(f, p) && !inGit(p) }):
+		case slices.ContainsFunc(changed, func(f string) bool { return atOrBelow(p, f) || atOrBelow(f, p) && !inGit(p) }):
 			files = append(files, p)
 		case e.Unseen && !inGit(p) && !exists(p) && filepath.Base(p) != ".git":
 			files = append(files, p)
@@ -130,7 +134,7 @@ func (o *openingOf) add(args []string, e gitwork.Effect) {
 
 // inGit adds what a command changes in git directories.
 func (o *openingOf) inGit(name string, paths []string, e gitwork.Effect) {
-	var changes []string
+	var changes, runs []string
 	for _, c := range e.Creates {
 		if slices.ContainsFunc(o.roots, func(r string) bool { return atOrBelow(c, r) }) {
 			changes = append(changes, "creates "+o.rel(c))
@@ -139,8 +143,10 @@ func (o *openingOf) inGit(name string, paths []string, e gitwork.Effect) {
 	}
 	for _, p := range paths {
 		switch {
-		case slices.Contains(e.Config, p):
-			changes = append(changes, "changes "+o.rel(p)+" ("+strings.Join(e.Keys, ", ")+")")
+		case keysOf(e, p) != nil:
+			keys := keysOf(e, p)
+			changes = append(changes, "changes "+o.rel(p)+" ("+strings.Join(keys, ", ")+")")
+			runs = append(runs, slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !gitwork.RunsPrograms(k) })...)
 		case !slices.ContainsFunc(e.Creates, func(c string) bool { return atOrBelow(p, c) }):
 			if dir := "changes " + o.rel(filepath.Dir(p)); !slices.Contains(changes, dir) {
 				changes = append(changes, dir)
@@ -155,9 +161,19 @@ func (o *openingOf) inGit(name string, paths []string, e gitwork.Effect) {
 		o.ofGit = name + " " + strings.Join(changes, " and ")
 	}
 	o.warnings = append(o.warnings, name+" "+strings.Join(changes, " and "))
-	if runs := slices.DeleteFunc(slices.Clone(e.Keys), func(k string) bool { return !gitwork.RunsPrograms(k) }); len(runs) > 0 {
+	if len(runs) > 0 {
 		o.warnings = append(o.warnings, strings.Join(runs, ", ")+" can make git run programs")
 	}
+}
+
+// keysOf are the settings that a command changes in a file.
+func keysOf(e gitwork.Effect, file string) []string {
+	for _, c := range e.Config {
+		if c.File == file {
+			return c.Keys
+		}
+	}
+	return nil
 }
 
 // open adds protected paths, and the access that they are.

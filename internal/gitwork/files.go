@@ -137,8 +137,10 @@ func (w *work) guessed(name string) string {
 
 // changes adds the files of pathspecs that differ from a revision, or from the index.
 func (w *work) changes(rev string, paths []string) {
-	args := append([]string{"diff"}, names...)
+	// Unlike git diff, these list what git doesn't know to be unchanged, and so writes again.
+	args := append([]string{"diff-files"}, names...)
 	if rev != "" {
+		args[0] = "diff-index"
 		if w.moving(rev) {
 			w.Tracked = true
 			return
@@ -172,6 +174,9 @@ func (w *work) reset() {
 		return
 	}
 	w.dirty()
+	if w.commit("HEAD") != "" {
+		w.list(append(append([]string{"diff-index"}, names...), "HEAD")...) // see changes
+	}
 	if !w.Literal {
 		w.Tracked = true
 	} else if len(w.operands) > 0 {
@@ -385,7 +390,19 @@ func (w *work) clean() {
 		w.Tracked = true
 		return
 	}
-	text, err := w.git(w.Dir, append([]string{"-c", "core.quotepath=false", "clean", "-n"}, w.Args[1:]...)...)
+	args := []string{"-c", "core.quotepath=false", "clean", "-n"}
+	for _, a := range w.Args[1:] {
+		switch {
+		case a == "--quiet":
+			continue
+		case strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--"):
+			a = strings.ReplaceAll(a, "q", "")
+		}
+		if a != "-" {
+			args = append(args, a)
+		}
+	}
+	text, err := w.git(w.Dir, args...)
 	if err != nil {
 		return
 	}

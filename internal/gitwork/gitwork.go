@@ -35,12 +35,18 @@ type Effect struct {
 	Unseen bool
 	// Moves are renames of files or directories, from and to.
 	Moves [][2]string
-	// Config are configuration files that it changes, and Keys what in them: "user.name".
-	Config, Keys []string
+	// Config are configuration files that it changes.
+	Config []Settings
 	// Creates are git directories that it creates.
 	Creates []string
 	// Git are paths in git directories that it changes or removes with all below them.
 	Git []string
+}
+
+// Settings are what a command changes in a configuration file.
+type Settings struct {
+	File string
+	Keys []string // "user.name", "remote.origin"
 }
 
 // None reports whether it changes nothing of all this.
@@ -137,7 +143,7 @@ func Runs(args []string) bool {
 	}
 	switch args[0] {
 	case "config", "remote", "branch", "init", "clone", "worktree", "switch", "checkout", "restore", "reset", "stash", "mv", "rm", "add",
-		"commit", "tag", "merge", "cherry-pick", "revert", "fetch", "push", "pull", "clean", "maintenance", "gc", "status", "log", "diff", "show":
+		"commit", "tag", "merge", "cherry-pick", "revert", "fetch", "push", "pull", "clean", "maintenance", "gc", "sparse-checkout", "status", "log", "diff", "show":
 		return slices.ContainsFunc(args[1:], func(a string) bool {
 			return a == "-e" || a == "--edit" || strings.HasPrefix(a, "--upload-pack") || strings.HasPrefix(a, "--receive-pack") || strings.HasPrefix(a, "--exec")
 		})

@@ -26,12 +26,14 @@ func (w *work) setsIn(file string, keys ...string) {
 }
 
 func (w *work) setsFile(path string, keys ...string) {
-	if !slices.Contains(w.Config, path) {
-		w.Config = append(w.Config, path)
+	at := slices.IndexFunc(w.Config, func(s Settings) bool { return s.File == path })
+	if at < 0 {
+		at = len(w.Config)
+		w.Config = append(w.Config, Settings{File: path})
 	}
 	for _, k := range keys {
-		if !slices.Contains(w.Keys, k) {
-			w.Keys = append(w.Keys, k)
+		if c := &w.Config[at]; !slices.Contains(c.Keys, k) {
+			c.Keys = append(c.Keys, k)
 		}
 	}
 }
@@ -115,9 +117,7 @@ func (w *work) branch() {
 		w.sets("branch." + orCurrent(w, w.operands)[0])
 	case w.has("-d", "-D", "--delete"):
 		for _, n := range w.operands {
-			if text, err := w.git(w.Dir, "config", "--local", "--get-regexp", `^branch\.`); w.Later || err == nil && strings.Contains(text, "branch."+n+".") {
-				w.sets("branch." + n)
-			}
+			w.sets("branch." + n) // git writes the file also if there is nothing to remove
 		}
 	case name != "":
 		start := ""
@@ -210,7 +210,22 @@ func (w *work) links(paths []string) {
 func (w *work) modules(key string) {
 	w.Files = append(w.Files, filepath.Join(w.top, ".gitmodules"))
 	w.sets(key)
-	w.Git = append(w.Git, w.dir("modules"))
+	w.moduleConfigs()
+}
+
+// moduleConfigs adds the configuration of the repositories of submodules, where git says where their worktree is.
+func (w *work) moduleConfigs() {
+	filepath.WalkDir(w.dir("modules"), func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil
+		case d.IsDir() && slices.Contains([]string{"objects", "refs", "logs", "hooks", "info"}, d.Name()):
+			return filepath.SkipDir
+		case d.Name() == "config":
+			w.setsFile(path, "core.worktree")
+		}
+		return nil
+	})
 }
 
 func (w *work) submodule() {
@@ -246,6 +261,7 @@ func (w *work) update() {
 			w.sets(name)
 		}
 	}
+	w.moduleConfigs()
 	for _, path := range w.submodulePaths() {
 		entries, err := os.ReadDir(path)
 		if err != nil {
@@ -335,7 +351,7 @@ func RunsPrograms(key string) bool {
 		return true
 	}
 	switch name {
-	case "hookspath", "fsmonitor", "sshcommand", "editor", "pager", "askpass", "gitproxy", "attributesfile", "alternaterefscommand", "worktree",
+	case "hookspath", "fsmonitor", "sshcommand", "editor", "pager", "askpass", "gitproxy", "attributesfile", "alternaterefscommand",
 		"external", "textconv", "command", "driver", "cmd", "helper", "program", "receivepack", "uploadpack", "vcs", "proxy", "diffhelper", "update", "templatedir", "packobjectshook", "clean", "smudge", "process":
 		return true
 	}
