@@ -50,6 +50,9 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 		}
 		b.WriteString(why + "\n")
 	}
+	if err == nil && o.Exit == 0 && o.Suspect != "" {
+		fmt.Fprintf(&b, "Parts of it were likely blocked by the %s sandbox (%s). To allow it, the user can %s.\n", o.Boxed, o.Suspect, o.Remedy)
+	}
 	if c.before != "" {
 		b.WriteString(c.before + "\n")
 	}

@@ -187,7 +187,7 @@ func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text 
 	c := s.boxed[job.ID]
 	delete(s.boxed, job.ID)
 	s.mu.Unlock()
-	if c == nil || job.Outcome.Suspect == "" {
+	if c == nil || job.Outcome.Suspect == "" || job.Outcome.Exit == 0 {
 		return "", nil
 	}
 	yes, why, err := c.again(ctx, live, job.Outcome)

@@ -2,17 +2,27 @@ package sandbox
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 )
 
 // refusals are what programs print of the errors that a box answers with.
-var refusals = regexp.MustCompile(`(?i)(permission denied|operation not permitted|read-only file system|device or resource busy|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError)`)
+var refusals = regexp.MustCompile(`(?i)(permission denied|operation not permitted|read-only file system|device or resource busy|(?:invalid )?cross-device link|\bEXDEV\b|\bEBUSY\b|no usable sandbox|no new privileges|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError)`)
 
 // unreached are what programs print where there is no network. A box without one has a loopback of its own, on which
 // nobody listens who is outside.
 var unreached = regexp.MustCompile(`(?i)(network is unreachable|temporary failure in name resolution|could not resolve host|EAI_AGAIN|ENETUNREACH|connection refused|ECONNREFUSED|could(?:n't| not) connect to server|failed to connect to)`)
+
+// halfway are what git prints of a file or a setting that it could not write, and goes on.
+var halfway = regexp.MustCompile(`(?i)(unable to unlink|unable to create file|could not write config|update of config-file failed|failed to remove)`)
+
+// ownSandbox is what programs print that make a sandbox of their own, such as browsers.
+var ownSandbox = regexp.MustCompile(`(?i)(namespace|no usable sandbox|setuid sandbox|zygote_host)`)
+
+// named is what may be the name of a file in a line about an error.
+var named = regexp.MustCompile("[^\\s:'\"`,;()\\[\\]“”‘’]+")
 
 // quoted is a path in a line about an error.
 var quoted = regexp.MustCompile(`/[^\s:'"` + "`" + `,;()\[\]]*`)
@@ -33,28 +43,80 @@ type Suspicion struct {
 	Remedy string // a setting or an approval: "set tools.sandbox to workspace+network"
 }
 
+// Scene is where a command ran.
+type Scene struct {
+	Mode    Mode
+	Dir     string
+	Protect []string // as in Spec
+	Exit    int
+}
+
 // Suspect finds out why a command that failed may have failed because of its
 // sandbox. What seccomp refused is known, in told; what Landlock and read-only
 // mounts refused is not, and is guessed from the output: an error that they
 // answer with, in a line that does not name a file which could not have been
 // read outside of a sandbox either. So it errs on the side of suspicion where a
 // program was refused by itself, and misses what a program does not print.
-// Programs try the network for many reasons, so that alone is none.
-func Suspect(mode Mode, told []string, output string) Suspicion {
-	if onlyNetwork := len(told) == 1 && told[0] == saysNetwork; len(told) > 0 && !(onlyNetwork && strings.TrimSpace(output) != "" && !aboutNetwork.MatchString(output)) {
-		return Suspicion{"it was denied " + strings.Join(told, ", "), remedyFor(mode, slices.Contains(told, saysNetwork), slices.Contains(told, saysSockets))}
+// Programs try the network for many reasons, so that alone is none. Of a command
+// that did not fail, only what git could not write is taken for a failure.
+func Suspect(at Scene, told []string, output string) Suspicion {
+	if at.Exit == 0 && !halfway.MatchString(output) {
+		return Suspicion{}
+	}
+	if onlyNetwork := len(told) == 1 && told[0] == saysNetwork; at.Exit != 0 && len(told) > 0 && !(onlyNetwork && strings.TrimSpace(output) != "" && !aboutNetwork.MatchString(output)) {
+		return Suspicion{"it was denied " + strings.Join(told, ", "), remedyFor(at.Mode, slices.Contains(told, saysNetwork), slices.Contains(told, saysSockets))}
 	}
 	for line := range strings.Lines(output) {
 		word, network := refusals.FindString(line), false
-		if word == "" && mode != WorkspaceNetwork {
+		if word == "" && at.Mode != WorkspaceNetwork {
 			word, network = unreached.FindString(line), true
 		}
-		if word == "" || unreadable(line) {
+		if word == "" || at.Exit == 0 && !halfway.MatchString(line) || unreadable(line) {
 			continue
 		}
-		return Suspicion{"it printed “" + strings.ToLower(word) + "”", remedyFor(mode, network, false)}
+		s := Suspicion{"it printed “" + strings.ToLower(word) + "”", remedyFor(at.Mode, network, false)}
+		if remedy := at.remedy(line, word); remedy != "" && !network {
+			s.Remedy = remedy
+		}
+		return s
 	}
 	return Suspicion{}
+}
+
+// remedy is what would allow what a line says was refused, if the line tells.
+func (at Scene) remedy(line, word string) string {
+	path := at.protected(line)
+	switch {
+	case strings.EqualFold(word, "no new privileges"):
+		return "run it in a terminal, because sandboxed programs can't gain privileges"
+	case ownSandbox.MatchString(line):
+		return "start it with --no-sandbox or a similar option, because it can't make a sandbox inside of one"
+	case at.Mode == ReadOnly:
+		return ""
+	case strings.Contains(strings.ToLower(word), "cross-device") || strings.EqualFold(word, "EXDEV"):
+		return "copy and remove the file instead of renaming it, because directories with protected files are mount points"
+	case path != "" && (strings.Contains(path, "/.git/") || filepath.Base(path) == ".git"):
+		return "run the git command that changes it in a call of its own, which asks for approval: " + path + " is protected"
+	case path != "":
+		return "let a file tool change " + path + ", which asks for approval: it is protected"
+	}
+	return ""
+}
+
+// protected is the first protected path that a line names, or that what it names is in.
+func (at Scene) protected(line string) string {
+	for _, name := range named.FindAllString(line, 64) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(at.Dir, name)
+		}
+		if name = filepath.Clean(name); name == at.Dir {
+			continue
+		}
+		if p := holding(name, at.Protect); p != "" {
+			return p
+		}
+	}
+	return ""
 }
 
 // remedyFor is what would allow a command what its sandbox refused.
