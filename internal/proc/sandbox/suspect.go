@@ -9,7 +9,7 @@ import (
 )
 
 // refusals are what programs print of the errors that a box answers with.
-var refusals = regexp.MustCompile(`(?i)(permission denied|operation not permitted|read-only file system|device or resource busy|(?:invalid )?cross-device link|\bEXDEV\b|\bEBUSY\b|no usable sandbox|no new privileges|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError)`)
+var refusals = regexp.MustCompile(`(?i)(permission denied|operation not permitted|read-only file system|device or resource busy|(?:invalid )?cross-device link|\bEXDEV\b|\bEBUSY\b|no usable sandbox|no new privileges|\b(?:not|isn't) write?able\b|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError)`)
 
 // unreached are what programs print where there is no network. A box without one has a loopback of its own, on which
 // nobody listens who is outside.
@@ -19,7 +19,10 @@ var unreached = regexp.MustCompile(`(?i)(network is unreachable|temporary failur
 var halfway = regexp.MustCompile(`(?i)(unable to unlink|unable to create file|could not write config|update of config-file failed|failed to remove)`)
 
 // ownSandbox is what programs print that make a sandbox of their own, such as browsers.
-var ownSandbox = regexp.MustCompile(`(?i)(namespace|no usable sandbox|setuid sandbox|zygote_host)`)
+var ownSandbox = regexp.MustCompile(`(?i)(namespace|unshare|no usable sandbox|setuid sandbox|zygote_host)`)
+
+// aboutSocket is what programs print of a socket that is a file.
+var aboutSocket = regexp.MustCompile(`(?i)(unix://|\bunix[ -](domain )?(socket|/)|dial unix|socket\(\)|\.sock\b)`)
 
 // named is what may be the name of a file in a line about an error.
 var named = regexp.MustCompile("[^\\s:'\"`,;()\\[\\]“”‘’]+")
@@ -29,8 +32,9 @@ var quoted = regexp.MustCompile(`/[^\s:'"` + "`" + `,;()\[\]]*`)
 
 // What seccomp refuses and a setting would allow, in the words of a [Report].
 const (
-	saysNetwork = "the network"
-	saysSockets = "unix sockets"
+	saysNetwork    = "the network"
+	saysSockets    = "unix sockets"
+	saysNamespaces = "entering a namespace"
 )
 
 // aboutNetwork are words of errors that a refused connection causes.
@@ -64,7 +68,7 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 		return Suspicion{}
 	}
 	if onlyNetwork := len(told) == 1 && told[0] == saysNetwork; at.Exit != 0 && len(told) > 0 && !(onlyNetwork && strings.TrimSpace(output) != "" && !aboutNetwork.MatchString(output)) {
-		return Suspicion{"it was denied " + strings.Join(told, ", "), remedyFor(at.Mode, slices.Contains(told, saysNetwork), slices.Contains(told, saysSockets))}
+		return Suspicion{"it was denied " + strings.Join(told, ", "), at.remedyOf(told, output)}
 	}
 	for line := range strings.Lines(output) {
 		word, network := refusals.FindString(line), false
@@ -83,6 +87,20 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 	return Suspicion{}
 }
 
+// remedyOf is what would allow what seccomp refused.
+func (at Scene) remedyOf(told []string, output string) string {
+	network, sockets := slices.Contains(told, saysNetwork), slices.Contains(told, saysSockets)
+	switch {
+	case network || sockets:
+		return remedyFor(at.Mode, network, sockets)
+	case slices.Contains(told, saysNamespaces):
+		return at.remedy("namespace", "")
+	case at.Mode == ReadOnly:
+		return remedyFor(at.Mode, false, false)
+	}
+	return "set tools.sandbox to auto, which runs approved commands without a sandbox"
+}
+
 // remedy is what would allow what a line says was refused, if the line tells.
 func (at Scene) remedy(line, word string) string {
 	path := at.protected(line)
@@ -93,6 +111,8 @@ func (at Scene) remedy(line, word string) string {
 		return "start it with --no-sandbox or a similar option, because it can't make a sandbox inside of one"
 	case at.Mode == ReadOnly:
 		return ""
+	case aboutSocket.MatchString(line):
+		return remedyFor(at.Mode, false, true)
 	case strings.Contains(strings.ToLower(word), "cross-device") || strings.EqualFold(word, "EXDEV"):
 		return "copy and remove the file instead of renaming it, because directories with protected files are mount points"
 	case path != "" && (strings.Contains(path, "/.git/") || filepath.Base(path) == ".git"):
@@ -103,17 +123,21 @@ func (at Scene) remedy(line, word string) string {
 	return ""
 }
 
-// protected is the first protected path that a line names, or that what it names is in.
+// protected is the first protected path that a line names, or that what it names
+// is in. A command may have changed its directory, so the end of a path is enough.
 func (at Scene) protected(line string) string {
 	for _, name := range named.FindAllString(line, 64) {
+		full := filepath.Clean(name)
 		if !filepath.IsAbs(name) {
-			name = filepath.Join(at.Dir, name)
+			full = filepath.Join(at.Dir, name)
 		}
-		if name = filepath.Clean(name); name == at.Dir {
-			continue
-		}
-		if p := holding(name, at.Protect); p != "" {
+		if p := holding(full, at.Protect); p != "" {
 			return p
+		}
+		for part := filepath.Clean(name); !filepath.IsAbs(name) && (part[0] == '.' || strings.Contains(part, "/")) && filepath.IsLocal(part) && part != "."; part = filepath.Dir(part) {
+			if i := slices.IndexFunc(at.Protect, func(p string) bool { return strings.HasSuffix(p, "/"+part) }); i >= 0 {
+				return at.Protect[i]
+			}
 		}
 	}
 	return ""
