@@ -90,6 +90,9 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 // remedyOf is what would allow what seccomp refused.
 func (at Scene) remedyOf(told []string, output string) string {
 	network, sockets := slices.Contains(told, saysNetwork), slices.Contains(told, saysSockets)
+	for line := range strings.Lines(output) { // a refused socket isn't told, and what came after may be
+		sockets = sockets || at.Mode != ReadOnly && refusals.MatchString(line) && aboutSocket.MatchString(line)
+	}
 	switch {
 	case network || sockets:
 		return remedyFor(at.Mode, network, sockets)
