@@ -56,7 +56,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	if c.before != "" {
 		b.WriteString(c.before + "\n")
 	}
-	for _, n := range c.shell.untold(o.Notes) {
+	for _, n := range c.shell.untold(append(o.Notes, c.shell.boxes.notes(c.command.Sandbox)...)) {
 		b.WriteString("Note: " + n + "\n")
 	}
 	shown := o.Output.Tail

@@ -136,11 +136,19 @@ func (b *boxes) warnings() []string {
 	case b.auto || b.mode == sandbox.Off || b.mode == sandbox.ReadOnly:
 		return nil
 	}
-	p, err := (&sandbox.Spec{Mode: b.mode, Protect: []string{os.DevNull}, UnixSockets: b.UnixSockets, Bubblewrap: b.Bubblewrap}).Plan()
+	p, err := (&sandbox.Spec{Mode: b.mode, Roots: b.roots, Protect: []string{os.DevNull}, UnixSockets: b.UnixSockets, Bubblewrap: b.Bubblewrap}).Plan()
 	if err != nil {
 		return []string{err.Error()}
 	}
 	return p.Notes
+}
+
+// notes are what is to know of the sandbox of a command that ran in it.
+func (b *boxes) notes(s *sandbox.Spec) []string {
+	if s == nil || s.Mode == sandbox.ReadOnly {
+		return nil
+	}
+	return b.base().Notes
 }
 
 // again asks the user to run a command again without the sandbox that it failed in. ok reports that it ran again; else

@@ -182,6 +182,8 @@ func TestRemedy(t *testing.T) {
 		{1, "sh: 1: cannot create .github/workflows/x.yml: Read-only file system", "let a file tool change /w/.github/workflows, which asks for approval"},
 		{1, "Error: EROFS: read-only file system, open '/w/.vscode/settings.json'", "let a file tool change /w/.vscode/settings.json"},
 		{1, "mkdir: cannot create directory ‘.adze’: File exists\nrm: cannot remove '.adze': Device or resource busy", "let a file tool change /w/.adze"},
+		{1, "mkdir: cannot create directory ‘.adze’: File exists", "let a file tool change /w/.adze"},
+		{1, "mkdir: cannot create directory ‘x’: File exists", ""},
 		{1, "OSError: [Errno 18] Invalid cross-device link: 'a' -> 'app/a'", "copy and remove the file"},
 		{1, "Failed to move to new namespace: Operation not permitted", "--no-sandbox"},
 		{1, "sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.", "run it in a terminal"},

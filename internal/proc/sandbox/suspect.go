@@ -18,6 +18,10 @@ var unreached = regexp.MustCompile(`(?i)(network is unreachable|temporary failur
 // halfway are what git prints of a file or a setting that it could not write, and goes on.
 var halfway = regexp.MustCompile(`(?i)(unable to unlink|unable to create file|could not write config|update of config-file failed|failed to remove)`)
 
+// taken is what programs print of a placeholder for a protected path that they
+// tried to create.
+var taken = regexp.MustCompile(`(?i)(file exists|not a directory|no such device or address|\bE(?:EXIST|NOTDIR|NXIO)\b)`)
+
 // ownSandbox is what programs print that make a sandbox of their own, such as browsers.
 var ownSandbox = regexp.MustCompile(`(?i)(namespace|unshare|no usable sandbox|setuid sandbox|zygote_host)`)
 
@@ -72,6 +76,9 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 	}
 	for line := range strings.Lines(output) {
 		word, network := refusals.FindString(line), false
+		if word == "" {
+			word = at.placeholder(line)
+		}
 		if word == "" && at.Mode != WorkspaceNetwork {
 			word, network = unreached.FindString(line), true
 		}
@@ -85,6 +92,19 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 		return s
 	}
 	return Suspicion{}
+}
+
+// placeholder is the error that a line prints, if it is about a protected path
+// that doesn't exist: there was a placeholder.
+func (at Scene) placeholder(line string) string {
+	word := taken.FindString(line)
+	if word == "" || at.Mode == ReadOnly {
+		return ""
+	}
+	if st, err := os.Lstat(at.protected(line)); err == nil && st.Mode()&os.ModeSocket == 0 || at.protected(line) == "" {
+		return ""
+	}
+	return word
 }
 
 // remedyOf is what would allow what seccomp refused.
