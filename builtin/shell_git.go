@@ -104,14 +104,16 @@ func (o *openingOf) add(args []string, e gitwork.Effect) {
 			ofGit = append(ofGit, p)
 		case inGit(p) && keysOf(e, p) != nil, slices.ContainsFunc(e.Creates, func(c string) bool { return atOrBelow(p, c) }):
 			ofGit = append(ofGit, p)
-		case slices.ContainsFunc(changed, func(f string) bool { return atOrBelow(p, f) || atOrBelow(f, p) && !inGit(p) }):
+		case slices.ContainsFunc(changed, func(f string) bool {
+			return atOrBelow(p, f) && !o.own(p, e) || atOrBelow(f, p) && !inGit(p)
+		}):
 			files = append(files, p)
-		case e.Unseen && !inGit(p) && !exists(p) && filepath.Base(p) != ".git":
+		case e.Unseen && !inGit(p) && !exists(p) && filepath.Base(p) != ".git" && atOrBelow(p, e.Top):
 			files = append(files, p)
 		}
 	}
 	if e.Tracked {
-		files = append(files, o.tracked(files)...)
+		files = append(files, o.tracked(e.Top, files)...)
 	}
 	for _, m := range e.Moves {
 		files = append(files, o.between(m, files)...)
@@ -138,6 +140,9 @@ func (o *openingOf) inGit(name string, paths []string, e gitwork.Effect) {
 	for _, c := range e.Creates {
 		if slices.ContainsFunc(o.roots, func(r string) bool { return atOrBelow(c, r) }) {
 			changes = append(changes, "creates "+o.rel(c))
+			if len(e.Copies) > 0 {
+				changes = append(changes, "copies "+strings.Join(e.Copies, " and "))
+			}
 			o.access = append(o.access, tool.Access{Verb: tool.Writes, Target: c + "/"})
 		}
 	}
@@ -193,30 +198,32 @@ func (o *openingOf) open(paths []string) {
 	}
 }
 
-// tracked are the protected paths with tracked files that aren't among known.
-func (o *openingOf) tracked(known []string) (out []string) {
-	for _, root := range o.roots {
-		args := []string{"ls-files", "-z", "--full-name", "--"}
-		var asked []string
-		for _, p := range o.protect {
-			if rel, err := filepath.Rel(root, p); err == nil && atOrBelow(p, root) && !inGit(p) && exists(p) && !slices.Contains(known, p) && filepath.Base(p) != ".git" {
-				asked = append(asked, p)
-				args = append(args, ":(literal)"+rel)
-			}
+// own reports whether a path is in the git directory of the worktree that a command runs in.
+func (o *openingOf) own(path string, e gitwork.Effect) bool {
+	return inGit(path) && e.Top != "" && atOrBelow(path, filepath.Join(e.Top, ".git"))
+}
+
+// tracked are the protected paths in a worktree with tracked files that aren't among known.
+func (o *openingOf) tracked(top string, known []string) (out []string) {
+	args := []string{"ls-files", "-z", "--full-name", "--"}
+	var asked []string
+	for _, p := range o.protect {
+		if rel, err := filepath.Rel(top, p); err == nil && filepath.IsLocal(rel) && !inGit(p) && exists(p) && !slices.Contains(known, p) && filepath.Base(p) != ".git" {
+			asked = append(asked, p)
+			args = append(args, ":(literal)"+rel)
 		}
-		if len(asked) == 0 {
-			continue
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	text, err := o.git(top, args...)
+	for _, p := range asked {
+		is := err != nil // who can't tell asks
+		for name := range strings.SplitSeq(text, "\x00") {
+			is = is || name != "" && atOrBelow(filepath.Join(top, name), p)
 		}
-		text, err := o.git(root, args...)
-		top, err2 := o.git(root, "rev-parse", "--show-toplevel")
-		for _, p := range asked {
-			is := err != nil || err2 != nil // who can't tell asks
-			for name := range strings.SplitSeq(text, "\x00") {
-				is = is || name != "" && atOrBelow(filepath.Join(strings.TrimSuffix(top, "\n"), name), p)
-			}
-			if is {
-				out = append(out, p)
-			}
+		if is {
+			out = append(out, p)
 		}
 	}
 	return out

@@ -18,7 +18,7 @@ func (w *work) commit(rev string) string {
 	if rev == "" || strings.HasPrefix(rev, "-") {
 		return ""
 	}
-	id, err := w.git(w.top, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	id, err := w.git(w.Top, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	if err != nil {
 		return ""
 	}
@@ -127,7 +127,7 @@ func (w *work) guessed(name string) string {
 	if name == "" || w.has("--no-guess", "--detach", "-d") {
 		return ""
 	}
-	text, err := w.git(w.top, "for-each-ref", "--format=%(refname)", "refs/remotes/*/"+name)
+	text, err := w.git(w.Top, "for-each-ref", "--format=%(refname)", "refs/remotes/*/"+name)
 	if err != nil {
 		return ""
 	}
@@ -269,8 +269,8 @@ func (w *work) rebase() {
 	w.dirty()
 	if w.has("--abort", "--continue", "--skip") {
 		for _, name := range []string{"orig-head", "onto"} {
-			path, _ := w.git(w.top, "rev-parse", "--git-path", "rebase-merge/"+name)
-			id, err := os.ReadFile(filepath.Join(w.top, strings.TrimSuffix(path, "\n")))
+			path, _ := w.git(w.Top, "rev-parse", "--git-path", "rebase-merge/"+name)
+			id, err := os.ReadFile(filepath.Join(w.Top, strings.TrimSuffix(path, "\n")))
 			if filepath.IsAbs(path) {
 				id, err = os.ReadFile(strings.TrimSuffix(path, "\n"))
 			}
@@ -338,9 +338,9 @@ func (w *work) apply() {
 		}
 		for line := range strings.SplitSeq(text, "\x00") {
 			if parts := strings.SplitN(line, "\t", 3); len(parts) == 3 {
-				w.Files = append(w.Files, filepath.Join(w.top, parts[2]), w.abs(parts[2]))
+				w.Files = append(w.Files, filepath.Join(w.Top, parts[2]), w.abs(parts[2]))
 			} else if line != "" { // the names of a rename
-				w.Files = append(w.Files, filepath.Join(w.top, line), w.abs(line))
+				w.Files = append(w.Files, filepath.Join(w.Top, line), w.abs(line))
 			}
 		}
 	}

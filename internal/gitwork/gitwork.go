@@ -27,6 +27,8 @@ type Git func(dir string, args ...string) (string, error)
 
 // Effect is what a git command may change. All paths are absolute.
 type Effect struct {
+	// Top is the top of the worktree; empty: there is none.
+	Top string
 	// Files are files and directories of worktrees that it changes, removes or makes.
 	Files []string
 	// Tracked: it may change any tracked file, because it can't be determined which.
@@ -39,6 +41,8 @@ type Effect struct {
 	Config []Settings
 	// Creates are git directories that it creates.
 	Creates []string
+	// Copies are what it copies from elsewhere into a git directory that it creates: hooks of a template, settings.
+	Copies []string
 	// Git are paths in git directories that it changes or removes with all below them.
 	Git []string
 }
@@ -63,7 +67,6 @@ type work struct {
 	operands []string
 	paths    []string // behind --
 	dashes   bool     // there is a --
-	top      string   // of the worktree
 	Effect
 }
 
@@ -156,8 +159,8 @@ func Runs(args []string) bool {
 func (w *work) run(cmd command) Effect {
 	w.parse(cmd.valued)
 	top, err := w.git(w.Dir, "rev-parse", "--show-toplevel")
-	w.top = strings.TrimSuffix(top, "\n")
-	if name := w.Args[0]; (err != nil || w.top == "") && name != "init" && name != "clone" && name != "config" {
+	w.Top = strings.TrimSuffix(top, "\n")
+	if name := w.Args[0]; (err != nil || w.Top == "") && name != "init" && name != "clone" && name != "config" {
 		if name != "worktree" && name != "remote" && name != "branch" && name != "fetch" && name != "push" {
 			return Effect{} // not in a worktree: git fails
 		}
@@ -252,13 +255,13 @@ func (w *work) abs(path string) string {
 // list runs git and adds the names that it prints, which are relative to the top of the worktree. It reports false
 // if git fails.
 func (w *work) list(args ...string) bool {
-	text, err := w.git(w.top, args...)
+	text, err := w.git(w.Top, args...)
 	if err != nil {
 		return false
 	}
 	for name := range strings.SplitSeq(text, "\x00") {
 		if name = strings.TrimLeft(name, "\n"); name != "" {
-			w.Files = append(w.Files, filepath.Join(w.top, name))
+			w.Files = append(w.Files, filepath.Join(w.Top, name))
 		}
 	}
 	return true

@@ -164,6 +164,17 @@ func (w *work) init() {
 		return
 	}
 	w.Creates = append(w.Creates, at)
+	w.copies()
+}
+
+// copies adds what a command copies into a git directory that it creates.
+func (w *work) copies() {
+	if t := w.value("--template"); t != "" {
+		w.Copies = append(w.Copies, "hooks and settings from "+t)
+	}
+	if c := w.value("-c", "--config"); c != "" && w.Args[0] == "clone" {
+		w.Copies = append(w.Copies, "the setting "+c)
+	}
 }
 
 func (w *work) clone() {
@@ -181,9 +192,12 @@ func (w *work) clone() {
 		w.Creates = append(w.Creates, w.abs(dir))
 		return
 	}
+	if entries, err := os.ReadDir(w.abs(dir)); err == nil && len(entries) > 0 {
+		return // git denies it
+	}
 	w.Creates = append(w.Creates, filepath.Join(w.abs(dir), ".git"))
-	w.Unseen = true
 	w.Files = append(w.Files, w.abs(dir))
+	w.copies()
 }
 
 func (w *work) maintenance() {
@@ -208,7 +222,7 @@ func (w *work) links(paths []string) {
 
 // modules adds the settings of submodules, and of the repositories that they are.
 func (w *work) modules(key string) {
-	w.Files = append(w.Files, filepath.Join(w.top, ".gitmodules"))
+	w.Files = append(w.Files, filepath.Join(w.Top, ".gitmodules"))
 	w.sets(key)
 	w.moduleConfigs()
 }
@@ -235,7 +249,7 @@ func (w *work) submodule() {
 	}
 	switch sub {
 	case "add":
-		w.Files = append(w.Files, filepath.Join(w.top, ".gitmodules"))
+		w.Files = append(w.Files, filepath.Join(w.Top, ".gitmodules"))
 		w.sets("submodule")
 	case "init":
 		w.sets("submodule")
@@ -251,13 +265,13 @@ func (w *work) submodule() {
 
 // update adds what git submodule update changes: settings of submodules that are new, and files of the others.
 func (w *work) update() {
-	text, err := w.git(w.top, "config", "-f", ".gitmodules", "--name-only", "--get-regexp", `\.path$`)
+	text, err := w.git(w.Top, "config", "-f", ".gitmodules", "--name-only", "--get-regexp", `\.path$`)
 	if err != nil {
 		return
 	}
 	for key := range strings.Lines(text) {
 		name := strings.TrimSuffix(strings.TrimSpace(key), ".path")
-		if _, err := w.git(w.top, "config", "--get", name+".url"); err != nil && w.has("--init") {
+		if _, err := w.git(w.Top, "config", "--get", name+".url"); err != nil && w.has("--init") {
 			w.sets(name)
 		}
 	}
@@ -276,10 +290,10 @@ func (w *work) update() {
 }
 
 func (w *work) submodulePaths() (out []string) {
-	text, _ := w.git(w.top, "ls-files", "-s", "-z", "--full-name")
+	text, _ := w.git(w.Top, "ls-files", "-s", "-z", "--full-name")
 	for line := range strings.SplitSeq(text, "\x00") {
 		if meta, name, ok := strings.Cut(line, "\t"); ok && strings.HasPrefix(meta, "160000 ") {
-			out = append(out, filepath.Join(w.top, name))
+			out = append(out, filepath.Join(w.Top, name))
 		}
 	}
 	return out
@@ -297,7 +311,7 @@ func (w *work) worktree() {
 		}
 		if branch == "" && len(rest) > 0 {
 			branch = filepath.Base(rest[0])
-			if start != "" && w.top != "" && w.commit(start) == "" {
+			if start != "" && w.Top != "" && w.commit(start) == "" {
 				branch, start = start, w.guessed(start)
 			}
 		}
