@@ -40,7 +40,7 @@ func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) 
 	if len(calls) == 0 {
 		return opening{}, nil
 	}
-	o := &openingOf{shell: s, ctx: ctx, roots: s.boxes.base().Roots(), protect: s.boxes.spec(s.boxes.mode).Protect}
+	o := &openingOf{shell: s, ctx: ctx, roots: s.boxes.base().Roots(), protect: s.boxes.spec(s.boxes.mode).Protect, known: map[string]gitAnswer{}}
 	changed := false
 	for _, c := range calls {
 		if c.Dir == "" {
@@ -67,14 +67,31 @@ type openingOf struct {
 	roots   []string
 	protect []string
 	ofGit   string // what a command changes in a git directory
+	known   map[string]gitAnswer
 }
 
-// git runs git in a read-only sandbox and returns what it prints.
+// gitAnswer is what git printed.
+type gitAnswer struct {
+	text string
+	err  error
+}
+
+// git runs git in a read-only sandbox and returns what it prints. The same question is asked once.
 func (o *openingOf) git(dir string, args ...string) (string, error) {
 	line := "exec git"
 	for _, a := range args {
 		line += " " + shellread.Quote(a)
 	}
+	key := dir + "\x00" + line
+	a, ok := o.known[key]
+	if !ok {
+		a.text, a.err = o.run(dir, line)
+		o.known[key] = a
+	}
+	return a.text, a.err
+}
+
+func (o *openingOf) run(dir, line string) (string, error) {
 	var out bytes.Buffer
 	c := proc.Command{Line: line + " 2>/dev/null", Dir: dir, Env: o.shell.boxes.short, Sandbox: o.shell.boxes.spec(sandbox.ReadOnly), Timeout: 30 * time.Second, Spill: &out}
 	p, err := o.shell.runner.Start(o.ctx, c)

@@ -427,4 +427,5 @@ func (w *work) sparse() {
 	w.Tracked = true
 	w.setsIn("config", "core.sparseCheckout")
 	w.setsIn("config.worktree", "core.sparseCheckout")
+	w.Git = append(w.Git, w.dir("info")) // where the patterns are
 }
