@@ -336,7 +336,7 @@ func (s *shell) widen(ctx context.Context, c *proc.Command, approved opening) er
 	}
 	for _, p := range now.paths {
 		if !slices.Contains(approved.paths, p) {
-			return fmt.Errorf("it now changes %s too, which nobody approved. Run it again", p)
+			return fmt.Errorf("it now changes %s too, which the user did not approve. Run it again", p)
 		}
 	}
 	c.Sandbox.Protect = slices.DeleteFunc(c.Sandbox.Protect, func(p string) bool { return slices.Contains(now.paths, p) })

@@ -246,3 +246,80 @@ func TestGitInWorkspace(t *testing.T) {
 		}
 	}
 }
+
+// An approval opens what the prompt names, and nothing else.
+func TestGitOpeningIsNarrow(t *testing.T) {
+	template := newGitRepo(t)
+	for _, c := range []struct{ command, changed string }{
+		{"git checkout -q ci; touch .git/hooks/x; echo x >> .git/config; echo x > .vscode/settings.json; mkdir .adze; mv .git g", " M .github/workflows/ci.yml"},
+		{"git config a.b c; echo x > b", ""}, // it doesn't run
+		{"git config a.b c && git -c core.pager='touch b2; false' log", ""},
+		{"git config a.b c && git rebase -x 'touch b2' HEAD~1", ""},
+		{"sh -c 'git config a.b c'; touch b2", ""},
+		{"git init -q; echo x > .git/hooks/x", ""},
+		{"git submodule add ../module s && git submodule foreach 'touch ../b2'", ""},
+	} {
+		t.Run(c.command, func(t *testing.T) {
+			g := template.copy(t)
+			hooks := g.sh(t, "mkdir -p .git/hooks; ls .git/hooks; cat .git/config; cat .vscode/settings.json")
+			o, asked := g.call(t, Sandbox{Mode: "workspace"}, c.command, true)
+			if got := g.sh(t, "ls .git/hooks; cat .git/config; cat .vscode/settings.json"); got != hooks {
+				t.Errorf("changed:\n%s\nto:\n%s", hooks, got)
+			}
+			_, err := os.Lstat(g.dir + "/.adze")
+			if _, err2 := os.Lstat(g.dir + "/b2"); err == nil || err2 == nil {
+				t.Error(".adze or b2 was made")
+			}
+			if c.changed == "" && (o.Error == nil || !strings.Contains(o.Error.Message, "call of its own") || len(asked) > 0) {
+				t.Errorf("%v: %v: %s", asked, o.Error, o.Result.Text())
+			}
+			if c.changed != "" && !strings.Contains(strings.Join(asked, "\n"), "every program of this command can change them") {
+				t.Errorf("%q", asked)
+			}
+		})
+	}
+}
+
+// What a command needs is found out again before it runs: if it is more than what the user approved, it doesn't run.
+func TestGitChangesAfterApproval(t *testing.T) {
+	g := newGitRepo(t)
+	set, err := New(Options{Dir: g.dir, State: t.TempDir(), Helper: testHelper, Sandbox: Sandbox{Mode: "workspace"}, Environ: g.env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	x := executor(set)
+	x.Policy = func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask} }
+	x.Ask = func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
+		g.sh(t, "git branch -f ci gone") // after the prompt was made
+		return tool.Decision{Verdict: tool.Allow}, nil
+	}
+	o := call(t, x, "run_shell_command", args{"command": "git checkout ci"})
+	if o.Error == nil || !strings.Contains(o.Error.Message, "it now changes "+g.dir+"/.vscode/settings.json too") {
+		t.Errorf("%v: %s", o.Error, o.Result.Text())
+	}
+	if head := g.sh(t, "git symbolic-ref HEAD"); head != "refs/heads/main\n" {
+		t.Error(head)
+	}
+}
+
+// A script that git is stopped in says so, although it succeeds.
+func TestGitStoppedHalfway(t *testing.T) {
+	g := newGitRepo(t)
+	g.sh(t, "echo 'git checkout -q ci; true' > s.sh")
+	o, _ := g.call(t, Sandbox{Mode: "workspace"}, "sh s.sh", true)
+	if text := o.Result.Text(); o.Error != nil || !strings.Contains(text, "Parts of it were likely blocked by the workspace sandbox") || !strings.Contains(text, g.dir+"/.github/workflows") {
+		t.Errorf("%v: %s", o.Error, text)
+	}
+}
+
+// Modes that don't protect anything don't ask.
+func TestGitOutsideOfWorkspaceMode(t *testing.T) {
+	template := newGitRepo(t)
+	for _, mode := range []string{"auto", "off"} {
+		g := template.copy(t)
+		if o, asked := g.call(t, Sandbox{Mode: mode}, "git checkout -q ci && git config a.b c", true); o.Error != nil || len(asked) > 0 {
+			t.Errorf("%s: %v %v", mode, asked, o.Error)
+		}
+	}
+}
