@@ -40,7 +40,7 @@ func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) 
 	if len(calls) == 0 {
 		return opening{}, nil
 	}
-	o := &openingOf{shell: s, ctx: ctx, roots: s.boxes.base().Roots(), protect: s.boxes.spec(s.boxes.mode).Protect, known: map[string]gitAnswer{}}
+	o := &openingOf{shell: s, ctx: ctx, known: map[string]gitAnswer{}}
 	changed := false
 	for _, c := range calls {
 		if c.Dir == "" {
@@ -108,6 +108,9 @@ func (o *openingOf) run(dir, line string) (string, error) {
 func (o *openingOf) add(args []string, e gitwork.Effect) {
 	if e.None() {
 		return
+	}
+	if o.roots == nil {
+		o.roots, o.protect = o.shell.boxes.base().Roots(), o.shell.boxes.spec(o.shell.boxes.mode).Protect
 	}
 	name := "git " + args[0]
 	var files, ofGit []string

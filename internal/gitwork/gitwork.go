@@ -115,6 +115,11 @@ func commands() map[string]command {
 	}
 }
 
+// others are subcommands of git that change nothing of this. Git has no aliases for its own commands.
+const others = " add commit tag status log diff show gc notes blame grep describe rev-parse rev-list ls-files ls-tree cat-file fsck repack prune reflog shortlog " +
+	"show-ref for-each-ref update-ref symbolic-ref hash-object write-tree commit-tree merge-base name-rev cherry range-diff format-patch archive bundle " +
+	"count-objects verify-commit verify-pack check-ignore check-attr var version help update-index diff-tree diff-index diff-files send-email request-pull rerere "
+
 // Known reports whether git has a subcommand of that name that changes what a sandbox protects.
 func Known(name string) bool { _, ok := commands()[name]; return ok }
 
@@ -128,6 +133,9 @@ func Of(c Call, git Git) Effect {
 		}
 		if cmd, ok := table[w.Args[0]]; ok {
 			return w.run(cmd)
+		}
+		if strings.Contains(others, " "+w.Args[0]+" ") {
+			return Effect{}
 		}
 		alias, err := git(w.Dir, "config", "--get", "alias."+w.Args[0])
 		words := strings.Fields(alias)

@@ -15,8 +15,11 @@ var refusals = regexp.MustCompile(`(?i)(permission denied|operation not permitte
 // nobody listens who is outside.
 var unreached = regexp.MustCompile(`(?i)(network is unreachable|temporary failure in name resolution|could not resolve host|EAI_AGAIN|ENETUNREACH|connection refused|ECONNREFUSED|could(?:n't| not) connect to server|failed to connect to)`)
 
-// halfway are what git prints of a file or a setting that it could not write, and goes on.
-var halfway = regexp.MustCompile(`(?i)(unable to unlink|unable to create file|could not write config|update of config-file failed|failed to remove)`)
+// halfway reports whether git prints of a file or a setting that it could not write, and goes on.
+func halfway(text string) bool {
+	return slices.ContainsFunc([]string{"unable to unlink", "unable to create file", "could not write config", "Update of config-file failed", "failed to remove"},
+		func(s string) bool { return strings.Contains(text, s) })
+}
 
 // taken is what programs print of a placeholder for a protected path that they
 // tried to create.
@@ -68,7 +71,7 @@ type Scene struct {
 // Programs try the network for many reasons, so that alone is none. Of a command
 // that did not fail, only what git could not write is taken for a failure.
 func Suspect(at Scene, told []string, output string) Suspicion {
-	if at.Exit == 0 && !halfway.MatchString(output) {
+	if at.Exit == 0 && !halfway(output) {
 		return Suspicion{}
 	}
 	if onlyNetwork := len(told) == 1 && told[0] == saysNetwork; at.Exit != 0 && len(told) > 0 && !(onlyNetwork && strings.TrimSpace(output) != "" && !aboutNetwork.MatchString(output)) {
@@ -82,7 +85,7 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 		if word == "" && at.Mode != WorkspaceNetwork {
 			word, network = unreached.FindString(line), true
 		}
-		if word == "" || at.Exit == 0 && !halfway.MatchString(line) || unreadable(line) {
+		if word == "" || at.Exit == 0 && !halfway(line) || unreadable(line) {
 			continue
 		}
 		s := Suspicion{"it printed “" + strings.ToLower(word) + "”", remedyFor(at.Mode, network, false)}
