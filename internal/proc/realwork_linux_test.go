@@ -28,7 +28,7 @@ type realWork struct {
 
 const (
 	browsers = "chromium|chromium-browser|google-chrome"
-	browse   = "for b in chromium chromium-browser google-chrome; do command -v $b >/dev/null && break; done; $b --headless --disable-gpu --no-sandbox --user-data-dir=$PWD/profile --dump-dom x.html | grep seen"
+	browse   = "for b in chromium chromium-browser google-chrome; do command -v $b >/dev/null && break; done; HOME=$PWD $b --headless --disable-gpu --no-sandbox --user-data-dir=$PWD/profile --dump-dom x.html | grep seen"
 )
 
 const makeWheel = `import zipfile

@@ -188,6 +188,7 @@ func TestRemedy(t *testing.T) {
 		{1, "Failed to move to new namespace: Operation not permitted", "--no-sandbox"},
 		{1, "sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.", "run it in a terminal"},
 		{1, "touch: cannot touch '/usr/x': Read-only file system", "tools.sandboxWrite"},
+		{1, "open /usr/x: Read-only file system\nFATAL: socket() failed: Operation not permitted", "tools.sandboxUnixSockets"},
 		{0, "error: unable to unlink old '.github/workflows/ci.yml': Read-only file system", "let a file tool change /w/.github/workflows"},
 		{0, "error: could not write config file .git/config: Device or resource busy\nwarning: Update of config-file failed", "/w/.git/config is protected"},
 		{0, "touch: cannot touch '/usr/x': Read-only file system", ""},

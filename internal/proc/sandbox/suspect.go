@@ -77,6 +77,7 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 	if onlyNetwork := len(told) == 1 && told[0] == saysNetwork; at.Exit != 0 && len(told) > 0 && !(onlyNetwork && strings.TrimSpace(output) != "" && !aboutNetwork.MatchString(output)) {
 		return Suspicion{"it was denied " + strings.Join(told, ", "), at.remedyOf(told, output)}
 	}
+	var first Suspicion
 	for line := range strings.Lines(output) {
 		word, network := refusals.FindString(line), false
 		if word == "" {
@@ -91,10 +92,13 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 		s := Suspicion{"it printed “" + strings.ToLower(word) + "”", remedyFor(at.Mode, network, false)}
 		if remedy := at.remedy(line, word); remedy != "" && !network {
 			s.Remedy = remedy
+			return s // a line that tells what would allow it says more than those before
 		}
-		return s
+		if first.Why == "" {
+			first = s
+		}
 	}
-	return Suspicion{}
+	return first
 }
 
 // placeholder is the error that a line prints, if it is about a protected path
