@@ -29,10 +29,10 @@ type opening struct {
 
 // opening finds out what the git commands of a line need. It runs git, in a read-only sandbox.
 func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) {
-	if mode := s.boxes.mode; mode != sandbox.Workspace && mode != sandbox.WorkspaceNetwork || !strings.Contains(line, "git") {
+	if mode := s.sandboxes.mode; mode != sandbox.Workspace && mode != sandbox.WorkspaceNetwork || !strings.Contains(line, "git") {
 		return opening{}, nil
 	}
-	script, err := shellread.Read(line, shellread.Options{Dir: dir, Home: s.boxes.variable("HOME")})
+	script, err := shellread.Read(line, shellread.Options{Dir: dir, Home: s.sandboxes.variable("HOME")})
 	if err != nil {
 		return opening{}, nil // it can't be checked, which policy reports
 	}
@@ -47,7 +47,7 @@ func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) 
 			c.Dir = dir
 		}
 		others = others || c.Settings || gitwork.Runs(c.Args)
-		o.add(c.Args, gitwork.Of(gitwork.Call{Dir: c.Dir, Args: c.Args, Literal: c.Literal, Later: changed, Global: s.boxes.globalGit()}, o.git))
+		o.add(c.Args, gitwork.Of(gitwork.Call{Dir: c.Dir, Args: c.Args, Literal: c.Literal, Later: changed, Global: s.sandboxes.globalGit()}, o.git))
 		changed = changed || gitwork.Known(c.Args[0])
 	}
 	if others && o.ofGit != "" {
@@ -93,7 +93,7 @@ func (o *openingOf) git(dir string, args ...string) (string, error) {
 
 func (o *openingOf) run(dir, line string) (string, error) {
 	var out bytes.Buffer
-	c := proc.Command{Line: line + " 2>/dev/null", Dir: dir, Env: o.shell.boxes.short, Sandbox: o.shell.boxes.spec(sandbox.ReadOnly), Timeout: 30 * time.Second, Spill: &out}
+	c := proc.Command{Line: line + " 2>/dev/null", Dir: dir, Env: o.shell.sandboxes.short, Sandbox: o.shell.sandboxes.spec(sandbox.ReadOnly), Timeout: 30 * time.Second, Spill: &out}
 	p, err := o.shell.runner.Start(o.ctx, c)
 	if err != nil {
 		return "", err
@@ -110,7 +110,7 @@ func (o *openingOf) add(args []string, e gitwork.Effect) {
 		return
 	}
 	if o.roots == nil {
-		o.roots, o.protect = o.shell.boxes.base().Roots(), o.shell.boxes.spec(o.shell.boxes.mode).Protect
+		o.roots, o.protect = o.shell.sandboxes.base().Roots(), o.shell.sandboxes.spec(o.shell.sandboxes.mode).Protect
 	}
 	name := "git " + args[0]
 	var files, ofGit []string
@@ -347,7 +347,7 @@ func (s *shell) widen(ctx context.Context, c *proc.Command, approved opening) er
 }
 
 // variable is the value of a variable of commands' environment.
-func (b *boxes) variable(name string) string {
+func (b *sandboxes) variable(name string) string {
 	for _, kv := range slices.Backward(b.env) {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
 			return v
@@ -357,7 +357,7 @@ func (b *boxes) variable(name string) string {
 }
 
 // globalGit is the user's own configuration of git.
-func (b *boxes) globalGit() string {
+func (b *sandboxes) globalGit() string {
 	if path := b.variable("GIT_CONFIG_GLOBAL"); path != "" {
 		return path
 	}
