@@ -62,6 +62,7 @@ var mayImport = map[string]string{
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
 	"internal/gitindex":           "",
+	"internal/gitwork":            "",
 	"internal/secretfiles":        "internal/gitindex internal/workspace/names",
 	"internal/disk":               "internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/leaktest":           "",
@@ -78,7 +79,7 @@ var mayImport = map[string]string{
 
 	// The tools use the engines.
 	"builtin": "tool internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
-		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/secretfiles internal/context " +
+		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/secretfiles internal/context internal/gitwork permission/shell " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.

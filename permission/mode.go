@@ -45,6 +45,7 @@ const (
 	outsideWrite              // writes outside it, and to protected names
 	unknown                   // commands, and effects nobody can tell in advance
 	host                      // reaching out
+	opening                   // writes of a command to what its sandbox protects
 )
 
 // verdict is the table of modes: it says what happens where no rule speaks.
@@ -57,6 +58,7 @@ func (c class) verdict(m Mode) tool.Verdict {
 		outsideWrite: {tool.Deny, tool.Ask, tool.Ask, tool.Allow},
 		unknown:      {tool.Deny, tool.Ask, tool.Ask, tool.Allow},
 		host:         {tool.Ask, tool.Ask, tool.Ask, tool.Allow},
+		opening:      {tool.Deny, tool.Ask, tool.Ask, tool.Ask},
 	}
 	return rows[c][m.column()]
 }
