@@ -79,19 +79,15 @@ type Agent struct {
 
 	mu      sync.Mutex // guards the fields below
 	history []model.Message
+	now     settings
 
 	telling sync.Mutex // events come from the model's stream and from running calls
 }
 
 // New makes an agent.
 func New(o Options) *Agent {
-	a := &Agent{o: o, history: slices.Clone(o.History), view: o.Catalog.at(o.Path, o.Executor.Registry)}
-	a.ids.add(o.History)
-	for _, m := range o.History {
-		for _, c := range m.Calls() { // what was found then is known
-			a.view.revealed[c.Name] = true
-		}
-	}
+	a := &Agent{o: o, now: settings{o.Model, o.Effort, o.System}}
+	a.begin(o.History)
 	before := o.Executor.Observe
 	o.Executor.Observe = func(e tool.Event) {
 		if before != nil {
@@ -173,7 +169,7 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 			return nil
 		}
 		if empty++; empty == emptyAnswers {
-			return fmt.Errorf("%s sent %d empty responses in a row: %w", a.o.Model.Name(), empty, ErrEmptyAnswer)
+			return fmt.Errorf("%s sent %d empty responses in a row: %w", a.settings().model.Name(), empty, ErrEmptyAnswer)
 		}
 		a.tell(Said{model.Retry{Attempt: empty, Err: ErrEmptyAnswer}})
 	}

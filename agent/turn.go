@@ -76,15 +76,16 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 // listen reads the answer to its end and starts its calls.
 func (t *turn) listen(ctx context.Context) error {
 	a := t.agent
+	now := a.settings()
 	request := model.Request{
-		System:    a.view.system(a.o.System),
+		System:    a.view.system(now.system),
 		Messages:  a.History(),
 		Tools:     t.tools,
 		MaxTokens: a.o.MaxTokens,
-		Effort:    a.o.Effort,
+		Effort:    now.effort,
 		CacheKey:  a.o.CacheKey,
 	}
-	for e, err := range a.o.Model.Stream(ctx, request) {
+	for e, err := range now.model.Stream(ctx, request) {
 		if err != nil {
 			return err
 		}
@@ -107,7 +108,7 @@ func (t *turn) listen(ctx context.Context) error {
 		}
 		a.tell(Said{e})
 	}
-	return model.Errorf(model.ErrCut, "response from %s ended early", a.o.Model.Name())
+	return model.Errorf(model.ErrCut, "response from %s ended early", now.model.Name())
 }
 
 // say adds text to the answer.

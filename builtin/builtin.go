@@ -80,6 +80,8 @@ type Set struct {
 	todos *todos
 	plans *planning
 	tools []tool.Tool // all of them
+
+	task func(types []TaskType) tool.Tool
 }
 
 // New makes the tools of a session.
@@ -124,7 +126,19 @@ func New(o Options) (*Set, error) {
 	for i, t := range s.tools {
 		s.tools[i] = f.offer.worded(t)
 	}
+	s.task = func(types []TaskType) tool.Tool { return f.offer.worded(task(o.Task, types)) }
 	return s, nil
+}
+
+// SetTaskTypes replaces the types of subagents that the model can choose from. Tools and All return another tool from then
+// on, so it must come before the first call.
+func (s *Set) SetTaskTypes(types []TaskType) {
+	fresh := s.task(types)
+	for i, t := range s.tools {
+		if t.Declaration().Name == fresh.Declaration().Name {
+			s.tools[i] = fresh
+		}
+	}
 }
 
 // Tools returns the tools that work with what the options wired, less the excluded ones, in the order of the

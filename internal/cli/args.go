@@ -12,6 +12,9 @@ type options struct {
 	prompt     string
 	hasPrompt  bool
 	format     string
+	input      string // format of stdin
+	partial    bool   // pieces of messages
+	sessionID  string
 	mode       string
 	yolo       bool
 	model      string

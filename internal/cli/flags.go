@@ -19,7 +19,9 @@ const (
 )
 
 // flags is the one table of flags, in the order of the help.
-func flags() []flag { return slices.Concat(workFlags(), modelFlags(), mcpFlags(), lastFlags()) }
+func flags() []flag {
+	return slices.Concat(workFlags(), programFlags(), modelFlags(), mcpFlags(), lastFlags())
+}
 
 func workFlags() []flag {
 	return []flag{

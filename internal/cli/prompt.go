@@ -14,6 +14,12 @@ import (
 
 // runPrompt takes one prompt all the way, headless.
 func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
+	if err := checkFormats(o); err != nil {
+		return err
+	}
+	if o.input == "stream-json" {
+		return runProgram(ctx, env, o, words)
+	}
 	side := newScreen(env)
 	defer side.start()()
 	env.Stderr = side // from now on the screen knows what is on it

@@ -25,7 +25,7 @@ func openSession(env Env, o *options, so session.Options) (*session.Session, err
 			return nil, usagef("--add-dir: %v", err)
 		}
 	}
-	so.Dir, so.AddDirs, so.Flags = dir, absolute(env.Dir, o.addDirs), settingFlags(o)
+	so.ID, so.Dir, so.AddDirs, so.Flags = o.sessionID, dir, absolute(env.Dir, o.addDirs), settingFlags(o)
 	return session.Open(env.session(), so)
 }
 
@@ -40,7 +40,7 @@ func closeSession(env Env, s *session.Session) {
 func (env Env) session() session.Env {
 	return session.Env{
 		Getenv: env.Getenv, Environ: env.Environ, Helper: env.Helper, Home: env.Home, Version: env.Version,
-		HasUser: env.Terminal, Hurry: env.Hurry, Tell: env.tell, Show: env.show,
+		HasUser: env.Terminal || env.driven, Hurry: env.Hurry, Tell: env.tell, Show: env.show,
 	}
 }
 

@@ -23,10 +23,17 @@ type changes struct {
 
 // newChanges returns the system prompt of a conversation, and the changes since.
 func newChanges(s *Session) (system string, c *changes) {
-	c = &changes{session: s, memory: s.Definitions.Memory().Text, plan: s.Policy.Mode() == permission.Plan}
-	now := s.env.now()
-	c.day = day(now)
-	return s.systemWith(c.memory, c.plan, now), c
+	c = &changes{session: s}
+	return c.restart(), c
+}
+
+// restart returns the system prompt of a conversation that starts now, and begins to look for changes again.
+func (c *changes) restart() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, now := c.session, c.session.env.now()
+	c.memory, c.stale, c.plan, c.day = s.Definitions.Memory().Text, false, s.Policy.Mode() == permission.Plan, day(now)
+	return s.systemWith(c.memory, c.plan, now)
 }
 
 // remembered reports that a fact was saved to a context file.

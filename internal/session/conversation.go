@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,14 +19,18 @@ const planText = "Plan mode is on: research only; calls that modify anything are
 // ConversationOptions configures a conversation.
 type ConversationOptions struct {
 	Model   model.Model
+	Effort  string // see [model.Request]; "": that of the settings
 	Limits  agent.Limits
 	History []model.Message                 // what was said before
 	Observe func(agent.Event)               // receives all events; may be nil
 	Below   func(agent.Member, agent.Event) // receives the events of subagents, concurrently; may be nil
 }
 
-// Conversation is a model at work with the session's tools, and the crew that it delegates to.
+// Conversation is a model at work with the session's tools, and the crew that it delegates to. A session has one: its
+// executor reports to the first observer and remembers the IDs of all calls, and background subagents belong to it.
+// [Conversation.Reset] starts a new topic, [Conversation.SetModel] continues with another model.
 type Conversation struct {
+	session *Session
 	agent   *agent.Agent
 	crew    *agent.Crew
 	catalog *agent.Catalog
@@ -33,15 +38,15 @@ type Conversation struct {
 	news    *changes
 }
 
-// Converse starts the session's conversation and ends the previous one. Subagents may name models of their own if the
+// Converse starts the session's conversation. A second call panics. Subagents may name models of their own if the
 // conversation uses the session's model.
 func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversation {
 	if s.talk != nil {
-		s.talk.crew.Close()
+		panic("session: Converse was called twice")
 	}
 	system, news := newChanges(s)
-	c := &Conversation{catalog: s.Outside.newCatalog(t.Model.Name()), wall: t.Limits.Wall, news: news}
-	key, effort := NewID(), s.Settings.Model.Effort
+	c := &Conversation{session: s, catalog: s.Outside.newCatalog(t.Model.Name()), wall: t.Limits.Wall, news: news}
+	key, effort := NewID(), cmp.Or(t.Effort, s.Settings.Model.Effort)
 	budget := &agent.Budget{Turns: t.Limits.Turns}
 	c.agent = agent.New(agent.Options{
 		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: t.History, System: system, Observe: t.Observe, Catalog: c.catalog,
@@ -55,6 +60,32 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	})
 	s.talk = c
 	return c
+}
+
+// History is what was said so far.
+func (c *Conversation) History() []model.Message { return c.agent.History() }
+
+// Reset replaces what was said by another history; nil: a new conversation begins. The model gets the context files, the
+// mode and the date as they are now. Reset waits for a Run that has begun. Background subagents continue.
+func (c *Conversation) Reset(history []model.Message) {
+	c.agent.Reset(c.news.restart(), history)
+}
+
+// Append adds messages to what was said, between two Runs.
+func (c *Conversation) Append(messages ...model.Message) { c.agent.Append(messages...) }
+
+// SetModel continues the conversation with another model, from the next request on. Subagents that start from then on use
+// it too.
+func (c *Conversation) SetModel(m model.Model) {
+	c.catalog.Limit(c.session.Outside.Budget(m.Name()))
+	c.agent.SetModel(m)
+	c.crew.SetModel(m)
+}
+
+// SetEffort changes the effort of the model and of subagents that start from then on: see [model.Request].
+func (c *Conversation) SetEffort(effort string) {
+	c.agent.SetEffort(effort)
+	c.crew.SetEffort(effort)
 }
 
 // system is the system prompt of a conversation that starts now.

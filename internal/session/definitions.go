@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/agent"
@@ -39,6 +40,13 @@ func readDefinitions(f Folder, trusted bool, names []string) *Definitions {
 		f.env.tell(fmt.Sprint(n))
 	}
 	return d
+}
+
+// AddRoles adds types of subagents for this session, which replace others of the same name. It must come before Converse.
+func (s *Session) AddRoles(roles []agent.Role) error {
+	s.Definitions.Roles = slices.Concat(roles, s.Definitions.Roles)
+	s.tools.SetTaskTypes(s.Definitions.TaskTypes())
+	return s.Executor.Registry.Set("", s.tools.All())
 }
 
 // TaskTypes are the types of subagents that the model can choose from.

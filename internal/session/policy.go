@@ -38,8 +38,8 @@ func Denied(s *settings.Settings) []settings.Entry {
 	return slices.Concat(s.Permissions.Deny, s.Tools.Exclude)
 }
 
-// setMode changes the approval mode and has open questions judged again.
-func (s *Session) setMode(mode string) error {
+// SetMode changes the approval mode and has open questions judged again. The model learns of it before its next turn.
+func (s *Session) SetMode(mode string) error {
 	m, err := permission.ParseMode(mode)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@
 package session
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -54,6 +55,7 @@ type Session struct {
 
 // Options are what a session is opened with. Only Dir must be given.
 type Options struct {
+	ID      string          // see Session; empty: a new one
 	Dir     string          // the workspace, canonical
 	AddDirs []string        // further directories of it, absolute
 	Within  []string        // directories of the workspace that the session is held to; nil: all of it
@@ -72,7 +74,7 @@ func Open(env Env, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{ID: NewID(), Folder: folder, env: env, warnsAll: o.AllWarnings}
+	s := &Session{ID: cmp.Or(o.ID, NewID()), Folder: folder, env: env, warnsAll: o.AllWarnings}
 	trusted := false
 	if s.Settings, trusted, err = folder.Settings(o.Flags...); err != nil {
 		return nil, err
@@ -151,7 +153,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 	return builtin.Options{
 		Dir: dirs[0], AddDirs: dirs[1:], State: s.Folder.Home, AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools, dirs),
 		Helper: s.env.Helper, Environ: s.env.Environ, PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output,
-		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.setMode, HasUser: s.env.HasUser, Session: true, Exclude: s.out,
+		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.env.HasUser, Session: true, Exclude: s.out,
 		FindTools: s.findTools, Task: s.delegate, Tasks: backgroundTasks{s}, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
 		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),
 		Remembered: func(string) {
