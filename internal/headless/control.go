@@ -16,13 +16,14 @@ type handler struct {
 	// before them.
 	beside bool
 	run    func(h *host, ctx context.Context, request json.RawMessage) (any, error)
+	then   func(*host) // after the response, if it was a success
 }
 
 // handlers are the requests that a program can make, by subtype.
 func handlers() map[string]handler {
 	return map[string]handler{
-		"initialize":           {run: (*host).initialize},
-		"interrupt":            {run: (*host).interrupt},
+		"initialize":           {run: (*host).initialize, then: (*host).connect},
+		"interrupt":            {run: interrupt, then: func(h *host) { h.queue.interrupt() }},
 		"set_model":            {beside: true, run: (*host).setModel},
 		"set_permission_mode":  {run: (*host).setPermissionMode},
 		"set_effort":           {run: (*host).setEffort},
@@ -54,20 +55,23 @@ func (h *host) requested(ctx context.Context, id, request json.RawMessage) {
 		return
 	}
 	if !todo.beside {
-		h.respond(id, func() (any, error) { return todo.run(h, ctx, request) })
+		if h.respond(id, func() (any, error) { return todo.run(h, ctx, request) }) && todo.then != nil {
+			todo.then(h)
+		}
 		return
 	}
 	own, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
+	w := &work{cancel}
 	h.mu.Lock()
-	h.handling[string(id)] = cancel
+	h.handling[string(id)] = w
 	h.setups = append(slices.DeleteFunc(h.setups, isClosed), done)
 	h.mu.Unlock()
 	h.began.Go(func() {
 		defer close(done)
 		defer cancel()
 		response, err := todo.run(h, own, request)
-		if h.handled(string(id)) { // otherwise it was cancelled, which has its response
+		if h.handled(string(id), w) { // otherwise it was cancelled, which has its response
 			h.respond(id, func() (any, error) { return response, err })
 		}
 	})
@@ -82,45 +86,49 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
+// work is a request that is being handled.
+type work struct{ cancel context.CancelFunc }
+
 // handled removes a request, and reports whether it was still being handled.
-func (h *host) handled(id string) bool {
+func (h *host) handled(id string, w *work) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	cancel, ok := h.handling[id]
-	if ok {
-		cancel()
-		delete(h.handling, id)
+	if w == nil || h.handling[id] != w { // another one may have its ID by now
+		return false
 	}
-	return ok
+	w.cancel()
+	delete(h.handling, id)
+	return true
 }
 
 // cancelled cancels a request of the program, or without an ID all of them.
 func (h *host) cancelled(id string) {
-	ids := []string{id}
+	h.mu.Lock()
+	chosen := map[string]*work{id: h.handling[id]}
 	if id == "" || id == "null" {
-		h.mu.Lock()
-		ids = slices.Sorted(maps.Keys(h.handling))
-		h.mu.Unlock()
+		chosen = maps.Clone(h.handling)
 	}
-	for _, id := range ids {
-		if h.handled(id) {
+	h.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(chosen)) {
+		if h.handled(id, chosen[id]) {
 			h.reject(json.RawMessage(id), errors.New("the request was cancelled"))
 		}
 	}
 }
 
-// respond answers a request.
-func (h *host) respond(id json.RawMessage, what func() (any, error)) {
+// respond answers a request, and reports whether it succeeded.
+func (h *host) respond(id json.RawMessage, what func() (any, error)) bool {
 	response, err := what()
 	if err != nil {
 		h.reject(id, err)
-		return
+		return false
 	}
 	h.out.Send(controlResponse{"control_response", success{"success", id, response}})
+	return true
 }
 
-func (h *host) interrupt(context.Context, json.RawMessage) (any, error) {
-	h.queue.interrupt()
+// interrupt only answers: the prompt is stopped after the response, so that its result comes after it too.
+func interrupt(*host, context.Context, json.RawMessage) (any, error) {
 	return map[string]any{"subtype": "interrupt"}, nil
 }
 

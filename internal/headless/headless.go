@@ -64,7 +64,7 @@ type host struct {
 	effort   string                // for the conversation that begins; "": that of the settings
 	patience time.Duration
 	setups   []<-chan struct{}             // requests that prompts wait for
-	handling map[string]context.CancelFunc // requests of the program, by their IDs
+	handling map[string]*work              // requests of the program, by their IDs
 	servers  map[string]*serverLink        // of the program, by their names
 	rewrote  map[string]json.RawMessage    // arguments that the program wrote, by call
 	usage    model.Usage                   // of the last answer
@@ -77,7 +77,7 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h := &host{
-		o: o, session: o.Session, out: o.Printer, patience: defaultPatience, handling: map[string]context.CancelFunc{},
+		o: o, session: o.Session, out: o.Printer, patience: defaultPatience, handling: map[string]*work{},
 		servers: map[string]*serverLink{}, rewrote: map[string]json.RawMessage{},
 	}
 	h.asked.out = h.out

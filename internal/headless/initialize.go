@@ -82,7 +82,6 @@ func (h *host) initialize(_ context.Context, request json.RawMessage) (any, erro
 		}
 	}
 	h.patience = patience
-	h.began.Go(h.session.Outside.Connect) // the program may have to answer for it
 	response := map[string]any{"subtype": "initialize", "session_id": h.session.ID, "capabilities": capabilities()}
 	if r.Effort != "" {
 		h.effort = r.Effort
@@ -90,6 +89,9 @@ func (h *host) initialize(_ context.Context, request json.RawMessage) (any, erro
 	}
 	return response, nil
 }
+
+// connect starts the MCP servers before the first prompt comes.
+func (h *host) connect() { h.began.Go(h.session.Outside.Connect) }
 
 // empty reports whether a list or object has nothing in it.
 func empty(raw []byte) bool {
