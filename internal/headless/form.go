@@ -38,24 +38,19 @@ func (f formField) choices() []string {
 // formAnswer takes the answers to a form out of updatedInput, and returns the rest. Programs name a question by its field,
 // by its number from 0, by its text or by its header.
 func formAnswer(form, updated json.RawMessage) (answer, rest json.RawMessage) {
-	var object map[string]json.RawMessage
-	var answers map[string]json.RawMessage
-	if json.Unmarshal(updated, &object) != nil || json.Unmarshal(object["answers"], &answers) != nil || answers == nil {
-		return nil, updated
-	}
+	var object, answers map[string]json.RawMessage
 	var schema struct {
 		Properties map[string]formField `json:"properties"`
 	}
-	if json.Unmarshal(form, &schema) != nil {
+	if json.Unmarshal(updated, &object) != nil || object["answers"] == nil || json.Unmarshal(form, &schema) != nil {
 		return nil, updated
 	}
+	_ = json.Unmarshal(object["answers"], &answers) // what isn't an object answers nothing
 	filled := map[string]json.RawMessage{}
 	for name, value := range answers {
-		field := findField(schema.Properties, name)
-		if field == "" {
-			continue
+		if field := findField(schema.Properties, name); field != "" {
+			put(filled, schema.Properties, field, value)
 		}
-		put(filled, schema.Properties, field, value)
 	}
 	delete(object, "answers")
 	rest, _ = json.Marshal(object)

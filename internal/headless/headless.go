@@ -63,12 +63,12 @@ type host struct {
 	noModel  error                 // why
 	effort   string                // for the conversation that begins; "": that of the settings
 	patience time.Duration
-	setups   []<-chan struct{}             // requests that prompts wait for
-	handling map[string]*work              // requests of the program, by their IDs
-	servers  map[string]*serverLink        // of the program, by their names
-	rewrote  map[string]json.RawMessage    // arguments that the program wrote, by call
-	usage    model.Usage                   // of the last answer
-	cut      bool                          // the last prompt was interrupted
+	setups   []<-chan struct{}          // requests that prompts wait for
+	handling map[string]*work           // requests of the program, by their IDs
+	servers  map[string]*serverLink     // of the program, by their names
+	rewrote  map[string]json.RawMessage // arguments that the program wrote, by call
+	usage    model.Usage                // of the last answer
+	cut      bool                       // the last prompt was interrupted
 }
 
 // Run answers prompts and requests until stdin is closed and the prompts before that are answered. Its error is that which

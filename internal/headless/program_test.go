@@ -2,6 +2,7 @@ package headless_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,6 +34,7 @@ type object = map[string]any
 // setup is what a program starts Adze with.
 type setup struct {
 	settings string
+	dir      string // the workspace; "": a new one
 	url      string // of the model's server; "": there is no model
 	prompt   string
 	partial  bool
@@ -57,7 +59,7 @@ const patience = 2 * time.Minute
 
 func start(t *testing.T, o setup) *program {
 	t.Helper()
-	home, dir := t.TempDir(), session.Canonical(t.TempDir())
+	home, dir := t.TempDir(), cmp.Or(o.dir, session.Canonical(t.TempDir()))
 	if o.settings == "" {
 		o.settings = "{}"
 	}
