@@ -67,7 +67,7 @@ var mayImport = map[string]string{
 	"internal/leaktest":           "",
 	"internal/peers":              "",
 	"internal/ptytest":            "internal/proc/term",
-	"internal/settings":           "",
+	"internal/settings":           "internal/nearest",
 	"internal/soak":               "",
 	"internal/soak/list":          "",
 	"internal/spill":              "",

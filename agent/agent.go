@@ -36,6 +36,8 @@ type Options struct {
 	Effort, CacheKey string
 	// Catalog, if not nil, defers the declarations of external tools where there are too many.
 	Catalog *Catalog
+	// Final is the name of a tool whose first successful call ends a Run; "": none.
+	Final string
 	// Path is the path of a subagent, as in [tool.Call].By; "" is the first agent.
 	Path string
 	// News, if not nil, is called before each turn for messages to the model, such as a background command that exited.
@@ -150,6 +152,9 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		err := t.take(ctx, out)
 		if t.said() {
 			out.Text = continued(text, out.Text)
+		}
+		if t.final {
+			return nil
 		}
 		if t.cut(ctx, err) {
 			cuts++

@@ -1,18 +1,31 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/adze-dev/adze/model"
 )
 
-// Budget is shared by an agent and its subagents. Its zero value counts and has no limit; nil does not count either.
+var (
+	// ErrCallLimit is in the chain when Budget.Calls stopped a Run.
+	ErrCallLimit = errors.New("tool call limit reached")
+	// ErrTokenLimit is in the chain when Budget.Tokens stopped a Run.
+	ErrTokenLimit = errors.New("token limit reached")
+)
+
+// Budget is shared by an agent and its subagents. Its zero value counts and has no limit; nil does not count either. A
+// limit of 0 or less is none. Set limits before the first turn.
 type Budget struct {
-	Turns int // of all agents together; 0: no limit. Set it before the first turn
+	Turns  int // requests to the model, of all agents together
+	Calls  int // tool calls, of all agents together
+	Tokens int // sent to models and received from them, of all agents together and of others that call Spend
 
 	mu    sync.Mutex
 	turns int
+	calls int
+	over  bool // a call was rejected
 	usage model.Usage
 }
 
@@ -26,6 +39,44 @@ func (b *Budget) Spent() (turns int, usage model.Usage) {
 	return b.turns, b.usage
 }
 
+// Spend counts tokens, and fails if more were used than the limit allows.
+func (b *Budget) Spend(u model.Usage) error {
+	if b == nil {
+		return nil
+	}
+	b.use(u)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.Tokens > 0 && b.usage.Total() > b.Tokens {
+		return b.tokenLimit()
+	}
+	return nil
+}
+
+// Left fails if no more requests can be sent.
+func (b *Budget) Left() error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left()
+}
+
+func (b *Budget) left() error {
+	switch {
+	case b.over:
+		return fmt.Errorf("stopped after %s, including subagents: %w", plural(b.Calls, "tool call"), ErrCallLimit)
+	case b.Tokens > 0 && b.usage.Total() >= b.Tokens:
+		return b.tokenLimit()
+	}
+	return nil
+}
+
+func (b *Budget) tokenLimit() error {
+	return fmt.Errorf("used %s of %s tokens, including subagents: %w", number(b.usage.Total()), number(b.Tokens), ErrTokenLimit)
+}
+
 // turn counts one turn.
 func (b *Budget) turn() error {
 	if b == nil {
@@ -36,7 +87,25 @@ func (b *Budget) turn() error {
 	if b.Turns > 0 && b.turns >= b.Turns {
 		return fmt.Errorf("stopped after %d turns, including subagents: %w", b.Turns, ErrTurnLimit)
 	}
+	if err := b.left(); err != nil {
+		return err
+	}
 	b.turns++
+	return nil
+}
+
+// call counts a tool call. After the last one that the limit allows it fails, and no more turns are possible.
+func (b *Budget) call() error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.Calls > 0 && b.calls >= b.Calls {
+		b.over = true
+		return b.left()
+	}
+	b.calls++
 	return nil
 }
 

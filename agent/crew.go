@@ -41,10 +41,14 @@ type CrewOptions struct {
 	Observe func(Member, Event)
 }
 
+// The limits of a Crew where its options have none.
+const (
+	DefaultDepth = 3
+	DefaultLimit = 8
+)
+
 const (
 	defaultTurns  = 100
-	defaultDepth  = 3
-	defaultLimit  = 8
 	maxBackground = 10
 )
 
@@ -82,10 +86,10 @@ func NewCrew(o CrewOptions) *Crew {
 		o.Turns = defaultTurns
 	}
 	if o.Depth <= 0 {
-		o.Depth = defaultDepth
+		o.Depth = DefaultDepth
 	}
 	if o.Limit <= 0 {
-		o.Limit = defaultLimit
+		o.Limit = DefaultLimit
 	}
 	c := &Crew{o: o, now: settings{model: o.Model, effort: o.Effort}, roles: AllRoles(o.Roles), members: map[string]*member{}, counts: map[string]int{}, changed: make(chan struct{})}
 	for range o.Depth {

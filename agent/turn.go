@@ -25,7 +25,9 @@ type turn struct {
 	usage    model.Usage
 	reason   model.Reason
 
-	resumable bool // the model may be asked to continue if the answer is cut off
+	resumable bool  // the model may be asked to continue if the answer is cut off
+	over      error // the budget has no more calls
+	final     bool  // a call of Options.Final succeeded
 }
 
 const (
@@ -69,6 +71,10 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 		if o.Status == tool.StatusDenied {
 			out.Denied = append(out.Denied, o)
 		}
+		t.final = t.final || o.Status == tool.StatusSuccess && o.Name == a.o.Final
+	}
+	if err == nil {
+		err = t.over
 	}
 	return err
 }
@@ -184,6 +190,13 @@ func (t *turn) start(c tool.Call) {
 	if _, known := t.declaration(c); !known {
 		if reason := t.agent.view.gone(c.Name); reason != "" {
 			t.batch.Refuse(c, tool.NotRegistered, reason)
+			return
+		}
+	}
+	if d, _ := t.declaration(c); d.Name == "" || d.Name != t.agent.o.Final {
+		if err := t.agent.o.Budget.call(); err != nil {
+			t.over = err
+			t.batch.Refuse(c, tool.ExecutionDenied, c.Name+": not executed: "+err.Error())
 			return
 		}
 	}

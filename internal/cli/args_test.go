@@ -35,7 +35,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--approval-mode wild -p x", "--approval-mode: "},
 		{"-p", "-p needs a value"},
 		{"--yolo=1 -p x", "--yolo takes no value"},
-		{"--max-turns 0 -p x", `--max-turns: expected a number above 0, got "0"`},
+		{"--max-turns 0 -p x", `--max-turns: expected a number above 0, or -1 for no limit, got "0"`},
 		{"--max-time soon -p x", `--max-time: expected a time such as 90s or 10m, got "soon"`},
 		{"--yolo --approval-mode plan tool list", "use either --yolo or --approval-mode, not both"},
 		{"tool", "no command given after 'adze tool'"},

@@ -27,11 +27,13 @@ func newOutput(env Env, o *options, s *session.Session, side *screen, modelName 
 		p.Begin()
 		return jsonOutput{p}
 	}
-	return newTextOutput(env, side)
+	t := newTextOutput(env, side)
+	t.quiet = o.hasSchema
+	return t
 }
 
 func newPrinter(env Env, o *options, s *session.Session, modelName string) *headless.Printer {
 	return headless.NewPrinter(headless.PrinterOptions{
-		W: env.Stdout, Session: s, Model: modelName, Version: env.Version, Stream: o.format == "stream-json", Partial: o.partial,
+		W: env.Stdout, Session: s, Model: modelName, Version: env.Version, Stream: o.format == "stream-json", Partial: o.partial, Structured: o.hasSchema,
 	})
 }

@@ -16,7 +16,16 @@ func runProgram(ctx context.Context, env Env, o *options, words []string) error 
 		return usagef("two prompts given: -p %q and %q\nQuote a prompt that contains spaces.", o.prompt, strings.Join(words, " "))
 	}
 	env.driven = true
-	s, err := openSession(env, o, session.Options{Sampling: true})
+	so := session.Options{Sampling: true}
+	log, err := openLog(env, o)
+	if err != nil {
+		return err
+	}
+	if log != nil {
+		defer log.Close()
+		so.Log = log
+	}
+	s, err := openSession(env, o, so)
 	if err != nil {
 		return err
 	}

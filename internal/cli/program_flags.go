@@ -1,11 +1,5 @@
 package cli
 
-import (
-	"fmt"
-	"regexp"
-	"strings"
-)
-
 // programFlags are for programs that drive Adze.
 func programFlags() []flag {
 	return []flag{
@@ -14,14 +8,6 @@ func programFlags() []flag {
 		{long: "include-partial-messages", on: cmdPrompt, about: "print pieces of messages as they arrive, with --output-format stream-json",
 			set: func(o *options, _ string) error {
 				o.partial = true
-				return nil
-			}},
-		{long: "session-id", value: "UUID", on: cmdPrompt, about: "ID of the new session",
-			set: func(o *options, v string) error {
-				o.sessionID = strings.ToLower(v)
-				if !regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString(o.sessionID) {
-					return fmt.Errorf("expected a UUID such as 123e4567-e89b-42d3-a456-426614174000, got %q", v)
-				}
 				return nil
 			}},
 	}
@@ -34,6 +20,8 @@ func checkFormats(o *options) error {
 		return usagef("--input-format stream-json needs --output-format stream-json")
 	case o.partial && o.format != "stream-json":
 		return usagef("--include-partial-messages needs --output-format stream-json")
+	case o.input == "stream-json" && o.hasSchema:
+		return usagef("--json-schema can't be used with --input-format stream-json")
 	}
 	return nil
 }

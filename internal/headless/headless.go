@@ -32,7 +32,7 @@ type Options struct {
 	Stdin   io.Reader
 	Printer *Printer // with Stream
 	Session *session.Session
-	Limits  agent.Limits
+	Limits  session.Limits
 	Prompt  string // the first prompt, if it doesn't come from stdin
 	// Show is what a slash command has for the user.
 	Show func(session.Expansion) string

@@ -24,6 +24,8 @@ type PrinterOptions struct {
 	Version string // of Adze
 	Stream  bool   // one message a line as they come; otherwise all in one array at the end
 	Partial bool   // with Stream: also pieces of answers as they come
+	// Structured says that the answer is JSON.
+	Structured bool
 }
 
 // Printer prints the messages that Qwen Code prints.
@@ -256,9 +258,13 @@ func (j *Printer) End(a agent.Answer, err error) error {
 	if price, ok := j.o.Session.Settings.Model.Pricing[j.model]; ok {
 		result["total_cost_usd"] = cost(a.Usage, price)
 	}
-	if err == nil {
+	if Complete(err) {
 		result["result"] = a.Text
-	} else {
+		if j.o.Structured && json.Valid([]byte(a.Text)) {
+			result["structured_result"] = json.RawMessage(a.Text)
+		}
+	}
+	if err != nil {
 		result["subtype"] = errorSubtype(err)
 		result["error"] = map[string]any{"message": err.Error()}
 	}
@@ -267,6 +273,12 @@ func (j *Printer) End(a agent.Answer, err error) error {
 		j.err = j.write(j.all)
 	}
 	return j.err
+}
+
+// Complete reports whether a run has an answer, which one that used too many tokens has, too.
+func Complete(err error) bool {
+	var over *session.Overspent
+	return err == nil || errors.As(err, &over)
 }
 
 func errorSubtype(err error) string {

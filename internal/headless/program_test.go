@@ -38,7 +38,7 @@ type setup struct {
 	url      string // of the model's server; "": there is no model
 	prompt   string
 	partial  bool
-	limits   agent.Limits
+	limits   session.Limits
 	vars     map[string]string
 }
 

@@ -150,7 +150,7 @@ func TestLimitsEndTheRun(t *testing.T) {
 		openaitest.Answer{Status: 400, Raw: `{"error":{"message":"no good"}}`},
 		calls("list_directory", object{"path": "."}), calls("list_directory", object{"path": "."}),
 	))
-	p := start(t, setup{url: server.URL, limits: agent.Limits{Turns: 3}})
+	p := start(t, setup{url: server.URL, limits: session.Limits{Turns: 3}})
 	p.user("go")
 	p.failed("error_during_execution", "no good")
 	p.user("go")

@@ -33,7 +33,7 @@ func (c *changes) restart() string {
 	defer c.mu.Unlock()
 	s, now := c.session, c.session.env.now()
 	c.memory, c.stale, c.plan, c.day = s.Definitions.Memory().Text, false, s.Policy.Mode() == permission.Plan, day(now)
-	return s.systemWith(c.memory, c.plan, now)
+	return s.leading(c.memory, c.plan, now)
 }
 
 // remembered reports that a fact was saved to a context file.

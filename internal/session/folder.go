@@ -103,13 +103,24 @@ const (
 	ForProject Scope = "project" // in the project, for all its users
 )
 
+// File is the path of the settings file of a scope.
+func (f Folder) File(scope Scope) string {
+	if scope == ForProject {
+		return filepath.Join(f.Path, ".adze", "settings.json")
+	}
+	return filepath.Join(f.Home, "settings.json")
+}
+
+// Files are all settings files that are read, weakest first, whether they exist or not.
+func (f Folder) Files() []settings.File { return f.sources().Files() }
+
 // Change rewrites the settings file of the scope and gives its path: at once or not at all, and never one that cannot be
 // read.
 func (f Folder) Change(scope Scope, change func(path string, text []byte) ([]byte, error)) (string, error) {
-	path := filepath.Join(f.Home, "settings.json")
+	path := f.File(scope)
 	how := atomicfile.Options{Backup: f.Home, Mode: 0o600}
 	if scope == ForProject {
-		path, how.Mode = filepath.Join(f.Path, ".adze", "settings.json"), 0
+		how.Mode = 0
 	} else if err := settings.EnsureHome(f.Home); err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
@@ -28,8 +29,10 @@ type Models struct {
 	env      Env
 	home     string // Adze's own directory
 	settings *settings.Settings
+	log      *requestLog // nil: none
 
 	mu     sync.Mutex
+	budget *agent.Budget // of the conversation; nil: there is none
 	main   connected
 	where  string    // the main model's server
 	before []opening // main models of before, for running subagents and for a way back
@@ -152,7 +155,7 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	if ok {
 		opened, err := found.open(ctx)
-		return opened, found.where(), err
+		return m.log.of(opened, found.options.Key), found.where(), err
 	}
 	address, first := localModel(ctx, m.env)
 	if address == "" {
@@ -163,7 +166,21 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	m.env.tell(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
 	opened, err := opener(openai.Open)(ctx, api.Options{BaseURL: address, Model: name})
-	return opened, openai.Name + ", " + address + ", auto-detected", err
+	return m.log.of(opened, ""), openai.Name + ", " + address + ", auto-detected", err
+}
+
+// count makes sampling use the budget of a conversation.
+func (m *Models) count(b *agent.Budget) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.budget = b
+}
+
+// spending is the budget of the conversation; nil: there is none yet.
+func (m *Models) spending() *agent.Budget {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.budget
 }
 
 // chooser knows the settings and the user's variables.

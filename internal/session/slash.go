@@ -4,9 +4,11 @@ import (
 	"context"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 )
 
@@ -32,10 +34,14 @@ func (x Expansion) ForPerson() bool { return x.Print != "" || len(x.Commands) > 
 
 // Slashes is the one table of slash commands. The prompts of MCP servers come last, as far as they are known.
 func (s *Session) Slashes() []Slash {
-	return append([]Slash{
+	all := append([]Slash{
 		{Name: "help", About: "list these commands", run: slashHelp},
 		{Name: "memory", About: "show the loaded context files", run: slashMemory},
 	}, s.Outside.Prompts()...)
+	disabled := settings.Texts(s.Settings.Context.DisabledSlashes)
+	return slices.DeleteFunc(all, func(c Slash) bool {
+		return slices.ContainsFunc(disabled, func(name string) bool { return strings.EqualFold(strings.TrimPrefix(name, "/"), c.Name) })
+	})
 }
 
 var slashLine = sync.OnceValue(func() *regexp.Regexp {

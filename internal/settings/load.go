@@ -22,6 +22,7 @@ type Flag struct {
 	Name  string // as typed, "--yolo"
 	Key   string // "tools.approvalMode"
 	Value string
+	List  []string // in place of Value, for a setting that is a list
 }
 
 // layer is one file and how far it is believed.
@@ -52,6 +53,23 @@ func (src Sources) layers() []layer {
 	return ls
 }
 
+// File is a settings file.
+type File struct {
+	Path    string
+	Project bool // of the project, not of the user
+}
+
+// Files are the settings files that Load reads, weakest first, whether they exist or not.
+func (src Sources) Files() []File {
+	var files []File
+	for _, l := range src.layers() {
+		if !l.serversOnly {
+			files = append(files, File{l.path, l.project})
+		}
+	}
+	return files
+}
+
 func (src Sources) getenv(name string) string {
 	if src.Getenv == nil {
 		return ""
@@ -80,9 +98,12 @@ func Load(src Sources) (*Settings, error) {
 		if i < 0 {
 			return nil, &Error{From: from, Key: flag.Key, Reason: "is not a known setting"}
 		}
-		if err := l.put(l.keys[i], given{value: value{text: flag.Value}, from: from}, false); err != nil {
+		if err := l.put(l.keys[i], given{value: value{text: flag.Value, texts: flag.List}, from: from}, false); err != nil {
 			return nil, err
 		}
+	}
+	if err := l.settings.Model.enforce(); err != nil {
+		return nil, err
 	}
 	return &l.settings, nil
 }
@@ -190,6 +211,8 @@ func (l *loader) put(k key, g given, tightenOnly bool) error {
 		note = "ignored (untrusted project; run adze trust)"
 		after = l.settings
 		after.withheld = append(slices.Clip(after.withheld), Withheld{g.from, k.name, string(g.json())})
+	} else {
+		after.record(k, g)
 	}
 	if note != "" {
 		after.notes = append(slices.Clip(after.notes), Note{g.from, k.name, note})

@@ -95,8 +95,8 @@ var loadTests = []struct {
 				return map[string]string{"OPENAI_MODEL": "openai", "QWEN_MODEL": "qwen"}[name]
 			}
 			s.Flags = []Flag{
-				{"--yolo", "tools.approvalMode", "yolo"}, {"--deny", "permissions.deny", "Shell(rm)"},
-				{"--threshold", "tools.truncateToolOutputThreshold", "7"},
+				{Name: "--yolo", Key: "tools.approvalMode", Value: "yolo"}, {Name: "--deny", Key: "permissions.deny", Value: "Shell(rm)"},
+				{Name: "--threshold", Key: "tools.truncateToolOutputThreshold", Value: "7"},
 			}
 		},
 		want: summary{Mode: "yolo", Model: "qwen", Threshold: 7, Deny: []string{"Shell(rm) from --deny"}},
@@ -266,9 +266,9 @@ func TestUntrustedFileMustBeReadable(t *testing.T) {
 
 func TestFlagErrors(t *testing.T) {
 	for want, flag := range map[string]Flag{
-		"read settings --x: no.such is not a known setting": {"--x", "no.such", "1"},
-		"read settings --approval-mode: tools.approvalMode has the invalid value \"turbo\"\nExpected one of: plan, default, auto-edit, yolo": {"--approval-mode", "tools.approvalMode", "turbo"},
-		`read settings --n: tools.truncateToolOutputThreshold must be a whole number, got "many"`:                                            {"--n", "tools.truncateToolOutputThreshold", "many"},
+		"read settings --x: no.such is not a known setting": {Name: "--x", Key: "no.such", Value: "1"},
+		"read settings --approval-mode: tools.approvalMode has the invalid value \"turbo\"\nExpected one of: plan, default, auto-edit, yolo": {Name: "--approval-mode", Key: "tools.approvalMode", Value: "turbo"},
+		`read settings --n: tools.truncateToolOutputThreshold must be a whole number, got "many"`:                                            {Name: "--n", Key: "tools.truncateToolOutputThreshold", Value: "many"},
 	} {
 		if _, err := Load(Sources{Flags: []Flag{flag}}); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

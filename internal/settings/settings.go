@@ -23,7 +23,9 @@ type Settings struct {
 	Model       Model
 	Permissions Permissions
 	MCP         MCP
+	Limits      Limits
 
+	given    map[string][]Value // by key
 	notes    []Note
 	unknown  []UnknownKey
 	withheld []Withheld
@@ -39,8 +41,10 @@ type Tools struct {
 	// SandboxUnixSockets lets sandboxed commands reach sockets that are files.
 	SandboxUnixSockets bool
 
-	Exclude []Entry // rules: each denies, and one without a specifier also removes its tool
-	PassEnv []Entry // variables that commands are given although they look like a credential
+	Core     []Entry // rules of the built-in tools that there are; nil: all
+	Disabled []Entry // tools that are removed; one with a specifier is a deny rule
+	Exclude  []Entry // rules: each denies, and one without a specifier also removes its tool
+	PassEnv  []Entry // variables that commands are given although they look like a credential
 
 	Search ToolSearch
 
@@ -59,6 +63,10 @@ type ToolSearch struct {
 type Context struct {
 	IncludeDirectories []Entry // further directories of the workspace
 	FileNames          []Entry // what context files are called, in place of AGENTS.md and QWEN.md
+	GitIgnore          bool    // git-ignored files are skipped
+	IgnoreFiles        []Entry // further names of AI ignore files
+	DisabledSkills     []Entry
+	DisabledSlashes    []Entry // commands, without the slash
 }
 
 // Permissions are rules, weakest source first.
