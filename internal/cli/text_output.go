@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/agent"
-	"github.com/adze-dev/adze/internal/headless"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/headless"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
