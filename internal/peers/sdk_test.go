@@ -86,13 +86,21 @@ func TestSDK(t *testing.T) {
 				t.Error(d)
 			}
 		}},
-		{"allow", func(t *testing.T, p *program) []openaitest.Answer { return []openaitest.Answer{write(t, p), text("ok")} }, []any{"ok"},
+		{"allow", func(t *testing.T, p *program) []openaitest.Answer {
+			return []openaitest.Answer{write(t, p), text("ok")}
+		}, []any{"ok"},
 			func(t *testing.T, p *program, got sdkRun) { wantFile(t, p, "a.txt", "written"); wantAsked(t, got, 1) }},
-		{"deny", func(t *testing.T, p *program) []openaitest.Answer { return []openaitest.Answer{write(t, p), text("ok", "not today")} }, []any{"ok"},
+		{"deny", func(t *testing.T, p *program) []openaitest.Answer {
+			return []openaitest.Answer{write(t, p), text("ok", "not today")}
+		}, []any{"ok"},
 			func(t *testing.T, p *program, got sdkRun) { wantFile(t, p, "a.txt", ""); wantAsked(t, got, 1) }},
-		{"nobody", func(t *testing.T, p *program) []openaitest.Answer { return []openaitest.Answer{write(t, p), text("ok", "Denied")} }, []any{"ok"},
+		{"nobody", func(t *testing.T, p *program) []openaitest.Answer {
+			return []openaitest.Answer{write(t, p), text("ok", "Denied")}
+		}, []any{"ok"},
 			func(t *testing.T, p *program, got sdkRun) { wantFile(t, p, "a.txt", "") }},
-		{"update", func(t *testing.T, p *program) []openaitest.Answer { return []openaitest.Answer{write(t, p), text("ok", "edited this call")} }, []any{"ok"},
+		{"update", func(t *testing.T, p *program) []openaitest.Answer {
+			return []openaitest.Answer{write(t, p), text("ok", "edited this call")}
+		}, []any{"ok"},
 			func(t *testing.T, p *program, got sdkRun) {
 				wantFile(t, p, "a.txt", "")
 				wantFile(t, p, "other.txt", "updated")
@@ -144,14 +152,18 @@ func TestSDK(t *testing.T) {
 				t.Errorf("%v", tools)
 			}
 		}},
-		{"allowed", func(t *testing.T, p *program) []openaitest.Answer { return []openaitest.Answer{write(t, p), text("ok")} }, []any{"ok"},
+		{"allowed", func(t *testing.T, p *program) []openaitest.Answer {
+			return []openaitest.Answer{write(t, p), text("ok")}
+		}, []any{"ok"},
 			func(t *testing.T, p *program, got sdkRun) { wantFile(t, p, "a.txt", "written"); wantAsked(t, got, 0) }},
 		{"excluded", func(t *testing.T, p *program) []openaitest.Answer {
 			a := write(t, p)
 			a.Absent = []string{`"name":"write_file"`}
 			return []openaitest.Answer{a, text("ok")}
 		}, []any{"ok"}, func(t *testing.T, p *program, got sdkRun) { wantFile(t, p, "a.txt", "") }},
-		{"prompts", func(*testing.T, *program) []openaitest.Answer { return []openaitest.Answer{text("one", "You are a parrot.")} }, []any{"one"}, nil},
+		{"prompts", func(*testing.T, *program) []openaitest.Answer {
+			return []openaitest.Answer{text("one", "You are a parrot.")}
+		}, []any{"one"}, nil},
 	} {
 		t.Run(c.scenario, func(t *testing.T) {
 			t.Parallel()

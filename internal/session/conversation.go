@@ -76,11 +76,11 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	c.agent = agent.New(agent.Options{
 		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall}, Budget: budget, Final: final, History: t.History, System: system, Observe: t.Observe, Catalog: c.catalog,
 		Effort: effort, CacheKey: key,
-		News: func() []string { return slices.Concat(s.tools.News(), c.crew.News(), news.news()) },
+		News: c.takeNews,
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
-		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.catalog,
+		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.catalog, Ended: s.awaken,
 		Effort: effort, CacheKey: key, Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth), Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
 	})
 	s.talk = c
@@ -204,6 +204,41 @@ func (c *Conversation) run(ctx context.Context, prompt []model.Part) (agent.Answ
 		answer = sum(answer, more)
 	}
 	return answer, err
+}
+
+// Turn answers a prompt without waiting for background subagents: for a front end in which the user can go on. Without a
+// prompt, it hands over the reports of background work, and does nothing if there are none.
+func (c *Conversation) Turn(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
+	if len(prompt) == 0 {
+		for _, n := range slices.Concat(c.session.tools.JobNews(), c.crew.News()) {
+			prompt = append(prompt, model.Text(n))
+		}
+	}
+	if len(prompt) == 0 {
+		return agent.Answer{}, nil
+	}
+	answer, err := c.agent.Run(ctx, prompt...)
+	if err == nil {
+		err = c.overspent()
+	}
+	return answer, err
+}
+
+// Wake has a value after background subagents or commands have finished: time for a Turn without a prompt, unless one is
+// under way that takes their reports.
+func (c *Conversation) Wake() <-chan struct{} { return c.session.wake }
+
+// awaken fills Wake.
+func (s *Session) awaken() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// takeNews are messages to the model, each once.
+func (c *Conversation) takeNews() []string {
+	return slices.Concat(c.session.tools.News(), c.crew.News(), c.news.news())
 }
 
 // sum is the answer of two runs of one prompt.
