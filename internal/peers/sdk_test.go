@@ -59,18 +59,26 @@ func callOf(t *testing.T, name string, args object) openaitest.Answer {
 	return openaitest.Answer{Calls: []openaitest.Call{{ID: "call_0", Name: name, Args: raw(t, args)}}}
 }
 
-// Qwen Code's SDK drives Adze unchanged.
-func TestSDK(t *testing.T) {
-	text := func(s string, expect ...string) openaitest.Answer { return openaitest.Answer{Text: s, Expect: expect} }
-	write := func(t *testing.T, p *program) openaitest.Answer {
-		return callOf(t, "write_file", object{"file_path": filepath.Join(p.dir, "a.txt"), "content": "written"})
-	}
-	for _, c := range []struct {
-		scenario string
-		answers  func(t *testing.T, p *program) []openaitest.Answer
-		results  []any
-		check    func(t *testing.T, p *program, got sdkRun)
-	}{
+// sdkCase is a scenario of fixture/sdk.mjs, the model's part in it, and what comes of it.
+type sdkCase struct {
+	scenario string
+	answers  func(t *testing.T, p *program) []openaitest.Answer
+	results  []any
+	check    func(t *testing.T, p *program, got sdkRun)
+}
+
+func text(s string, expect ...string) openaitest.Answer {
+	return openaitest.Answer{Text: s, Expect: expect}
+}
+
+func write(t *testing.T, p *program) openaitest.Answer {
+	t.Helper()
+	return callOf(t, "write_file", object{"file_path": filepath.Join(p.dir, "a.txt"), "content": "written"})
+}
+
+// sdkTurns are prompts, approvals and changes between prompts.
+func sdkTurns() []sdkCase {
+	return []sdkCase{
 		{"one", func(*testing.T, *program) []openaitest.Answer { return []openaitest.Answer{text("one", "first")} }, []any{"one"},
 			func(t *testing.T, _ *program, got sdkRun) {
 				if s := got.Systems[0]; s.Subtype != "init" || s.Session != "123e4567-e89b-42d3-a456-426614174000" || !slices.Contains(s.Tools, "read_file") {
@@ -117,6 +125,12 @@ func TestSDK(t *testing.T) {
 		{"model", func(*testing.T, *program) []openaitest.Answer {
 			return []openaitest.Answer{text("one", `"model":"alpha"`), text("two", `"model":"beta"`, `"one"`)}
 		}, []any{"one", "two"}, nil},
+	}
+}
+
+// sdkSessions are what a program sets up.
+func sdkSessions() []sdkCase {
+	return []sdkCase{
 		{"reports", func(*testing.T, *program) []openaitest.Answer {
 			return []openaitest.Answer{{Text: "one", Expect: []string{`"reasoning_effort":"high"`}, Usage: &openaitest.Usage{Input: 900, Output: 100}}, text("two", `"reasoning_effort":"low"`)}
 		}, []any{"one", "two"}, func(t *testing.T, _ *program, got sdkRun) {
@@ -164,7 +178,12 @@ func TestSDK(t *testing.T) {
 		{"prompts", func(*testing.T, *program) []openaitest.Answer {
 			return []openaitest.Answer{text("one", "You are a parrot.")}
 		}, []any{"one"}, nil},
-	} {
+	}
+}
+
+// Qwen Code's SDK drives Adze unchanged.
+func TestSDK(t *testing.T) {
+	for _, c := range slices.Concat(sdkTurns(), sdkSessions()) {
 		t.Run(c.scenario, func(t *testing.T) {
 			t.Parallel()
 			p := adze(t)
