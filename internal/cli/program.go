@@ -42,6 +42,8 @@ func runProgram(ctx context.Context, env Env, o *options, words []string) error 
 		},
 	})
 	switch {
+	case closedPipe(err):
+		return err
 	case errors.Is(err, context.Canceled):
 		return report(env, o, context.Canceled)
 	case err != nil:

@@ -1,6 +1,7 @@
 package headless_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -202,5 +203,28 @@ func TestQuestionsOfTheModel(t *testing.T) {
 	p.succeeded("ok")
 	if mode := p.session.Policy.Mode().String(); mode != "default" {
 		t.Error(mode)
+	}
+}
+
+// Programs answer questions in turn, so there is one at a time, in the order of the calls.
+func TestOneQuestionAtATime(t *testing.T) {
+	dir := session.Canonical(t.TempDir())
+	write := func(id string) openaitest.Call {
+		return openaitest.Call{ID: id, Name: "write_file", Args: json.RawMessage(asJSON(object{"file_path": filepath.Join(dir, id), "content": id}))}
+	}
+	server := openaitest.Serve(t, says(openaitest.Answer{Calls: []openaitest.Call{write("1"), write("2"), write("3")}}, openaitest.Answer{Text: "ok"}))
+	p := start(t, setup{url: server.URL, dir: dir})
+	p.user("go")
+	for i, id := range []string{"1", "2", "3"} {
+		whole, r := p.asked("can_use_tool")
+		p.succeed(`{"subtype":"supported_commands"}`)
+		if n := len(p.all("control_request")); r["tool_use_id"] != id || n != i+1 {
+			t.Errorf("asked %v, %d questions so far", r, n)
+		}
+		p.respond(whole, `{"behavior":"allow"}`)
+	}
+	p.succeeded("ok")
+	if got := p.file("1") + p.file("2") + p.file("3"); got != "123" {
+		t.Error(got)
 	}
 }

@@ -82,7 +82,8 @@ func Run(ctx context.Context, o Options) error {
 	}
 	h.asked.out = h.out
 	h.queue.wake = make(chan struct{}, 1)
-	o.Session.Executor.Ask = h.ask
+	// One question at a time: a program that answers them in turn has the whole time for each.
+	o.Session.Executor.Ask, o.Session.Executor.AskInTurn = h.ask, true
 	if o.Prompt != "" {
 		h.queue.add(newPrompt(ctx, []model.Part{model.Text(o.Prompt)}, nil))
 	}
@@ -142,31 +143,25 @@ func (h *host) answer(ctx context.Context, p *prompt) error {
 
 // run runs a prompt: a slash command, or a message to the model.
 func (h *host) run(ctx context.Context, p *prompt) (agent.Answer, error) {
+	h.mu.Lock()
+	h.begun = true
+	h.mu.Unlock()
+	h.session.Outside.Connect()
+	said, isCommand, err := h.expand(p)
+	if err != nil || said.ForPerson() {
+		h.out.Begin()
+		return agent.Answer{Text: h.o.Show(said)}, err
+	}
 	talk, err := h.conversation(ctx, p.ctx)
 	h.out.Begin()
-	switch {
-	case p.err != nil:
-		return agent.Answer{}, p.err
-	case err != nil:
+	if err != nil {
 		return agent.Answer{}, err
-	case p.ctx.Err() != nil:
-		return agent.Answer{}, p.ctx.Err()
 	}
-	parts := p.parts
-	if text, ok := p.text(); ok {
-		said, isCommand, err := h.session.Expand(p.ctx, text)
-		if err != nil {
-			return agent.Answer{}, err
-		}
-		if said.ForPerson() {
-			return agent.Answer{Text: h.o.Show(said)}, nil
-		}
-		if isCommand {
-			parts = said.Parts
-			talk.Append(said.History...)
-		} else if parts, err = h.attached(p.ctx, text, p.parts); err != nil {
-			return agent.Answer{}, err
-		}
+	parts := said.Parts
+	if isCommand {
+		talk.Append(said.History...)
+	} else if parts, err = h.attached(p.ctx, p.parts); err != nil {
+		return agent.Answer{}, err
 	}
 	if h.interruptedBefore() {
 		parts = append([]model.Part{model.Text("(The user interrupted your previous answer.)")}, parts...)
@@ -174,9 +169,27 @@ func (h *host) run(ctx context.Context, p *prompt) (agent.Answer, error) {
 	return talk.Run(p.ctx, parts...)
 }
 
+// expand runs the slash command that a prompt begins with, if it begins with one.
+func (h *host) expand(p *prompt) (said session.Expansion, isCommand bool, err error) {
+	switch text, ok := p.text(); {
+	case p.err != nil:
+		return said, false, p.err
+	case p.ctx.Err() != nil: // it was interrupted before it began
+		return said, false, p.ctx.Err()
+	case !ok:
+		return said, false, nil
+	default:
+		return h.session.Expand(p.ctx, text)
+	}
+}
+
 // attached is a prompt with the files and resources that it names.
-func (h *host) attached(ctx context.Context, text string, parts []model.Part) ([]model.Part, error) {
-	named, err := h.session.PromptParts(ctx, text, text)
+func (h *host) attached(ctx context.Context, parts []model.Part) ([]model.Part, error) {
+	text, ok := parts[0].(model.Text)
+	if !ok {
+		return parts, nil
+	}
+	named, err := h.session.PromptParts(ctx, string(text), string(text))
 	if err != nil {
 		return nil, err
 	}
@@ -191,10 +204,6 @@ func (h *host) interruptedBefore() bool {
 
 // conversation is the session's conversation, which begins with the first prompt.
 func (h *host) conversation(ctx, waiting context.Context) (*session.Conversation, error) {
-	h.mu.Lock()
-	h.begun = true
-	h.mu.Unlock()
-	h.session.Outside.Connect()
 	h.session.Outside.WaitLikely(waiting)
 	_, err := h.session.Models.Open(waiting)
 	h.mu.Lock()
@@ -202,7 +211,9 @@ func (h *host) conversation(ctx, waiting context.Context) (*session.Conversation
 	if h.talk != nil {
 		return h.talk, nil
 	}
-	h.noModel = err
+	if waiting.Err() == nil {
+		h.noModel = err
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -224,6 +235,9 @@ func (h *host) observe(e agent.Event) {
 		h.mu.Unlock()
 	}
 	h.out.Event(e)
+	if h.out.failure() != nil {
+		h.queue.interrupt() // no one reads the rest
+	}
 	if h.o.Observe != nil {
 		h.o.Observe(e)
 	}

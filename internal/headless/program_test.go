@@ -48,6 +48,7 @@ type program struct {
 	dir      string
 	session  *session.Session
 	in       *io.PipeWriter
+	out      *io.PipeReader
 	messages chan object
 	done     chan error
 	seen     []object
@@ -83,7 +84,7 @@ func start(t *testing.T, o setup) *program {
 	stdin, in := io.Pipe()
 	stdout, out := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &program{t: t, dir: dir, session: s, in: in, messages: make(chan object, 10_000), done: make(chan error, 1), cancel: cancel}
+	p := &program{t: t, dir: dir, session: s, in: in, out: stdout, messages: make(chan object, 10_000), done: make(chan error, 1), cancel: cancel}
 	go func() {
 		p.done <- headless.Run(ctx, headless.Options{
 			Stdin: stdin, Session: s, Limits: o.limits, Prompt: o.prompt,

@@ -6,6 +6,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -172,14 +175,36 @@ func TestNoModel(t *testing.T) {
 
 // Slash commands work, and those for a user are answered without a model's turn.
 func TestSlashCommand(t *testing.T) {
-	server := openaitest.Serve(t, says(openaitest.Answer{Text: "ok"}))
-	p := start(t, setup{url: server.URL})
+	p := start(t, setup{})
 	p.user("/help")
 	p.succeeded("2 commands")
 	p.user("/nothing-such")
 	p.failed("error_during_execution", "unknown command /nothing-such")
+	if err := p.end(); err != nil {
+		t.Errorf("no model was needed: %v", err)
+	}
+}
+
+// If no one reads stdout anymore, the prompt stops.
+func TestClosedOutput(t *testing.T) {
+	var n int
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for n = 0; r.Context().Err() == nil; n++ {
+			fmt.Fprint(w, `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]}`+"\n\n")
+			w.(http.Flusher).Flush()
+		}
+	}))
+	defer server.Close()
+	p := start(t, setup{url: server.URL, partial: true})
 	p.user("go")
-	p.succeeded("ok")
+	p.until("a delta", func(m object) bool { return strings.Contains(asJSON(m), "text_delta") })
+	p.out.Close()
+	for range p.messages {
+	}
+	if err := <-p.done; err == nil {
+		t.Error("no error")
+	}
 }
 
 // Messages that aren't prompts have a result as well, so that the program doesn't wait forever.
@@ -199,5 +224,25 @@ func TestBadPrompts(t *testing.T) {
 	}
 	p.send(`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"line one"},{"type":"text","text":"line two"},` +
 		`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}},{"type":"odd"}]}}`)
+	p.succeeded("ok")
+}
+
+// An interrupt stops a running command. The call has a response, and the next prompt works.
+func TestInterruptCommand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the command is for a POSIX shell")
+	}
+	server := openaitest.Serve(t, says(
+		calls("run_shell_command", object{"command": "touch began; sleep 600", "is_background": false}),
+		openaitest.Answer{Expect: []string{"cancelled"}, Text: "ok"}))
+	p := start(t, setup{url: server.URL, settings: `{"tools":{"approvalMode":"yolo","sandbox":"off"}}`})
+	p.user("go")
+	eventually(t, "the command runs", func() bool {
+		_, err := os.Stat(filepath.Join(p.dir, "began"))
+		return err == nil
+	})
+	p.succeed(`{"subtype":"interrupt"}`)
+	p.failed("error_during_execution", "interrupted")
+	p.user("again")
 	p.succeeded("ok")
 }
