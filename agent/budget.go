@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
 )
 
 var (
@@ -116,4 +117,45 @@ func (b *Budget) use(u model.Usage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.usage = b.usage.Plus(u)
+}
+
+// charsPerToken is a rough measure for servers that report no usage. Adze only uses it where tokens are limited.
+const charsPerToken = 4
+
+// spent is what a turn used, before its answer is part of the history: what the server reports or, if it reports nothing of
+// an answer and tokens are limited, an estimate.
+func (t *turn) spent() model.Usage {
+	if b := t.agent.o.Budget; t.usage.Total() > 0 || len(t.parts) == 0 || b == nil || b.Tokens <= 0 {
+		return t.usage
+	}
+	sent := len(t.agent.o.System)
+	for _, d := range t.tools {
+		sent += len(d.Name) + len(d.Description) + len(d.Parameters)
+	}
+	for _, m := range t.agent.History() {
+		sent += length(m.Parts)
+	}
+	return model.Usage{Input: sent / charsPerToken, Output: length(t.parts) / charsPerToken}
+}
+
+// length is the number of characters of parts. Media have none.
+func length(parts []model.Part) int {
+	n := 0
+	for _, p := range parts {
+		switch p := p.(type) {
+		case model.Text:
+			n += len(p)
+		case model.Thought:
+			n += len(p)
+		case model.Call:
+			n += len(p.Name) + len(p.Args)
+		case model.Response:
+			for _, c := range p.Content {
+				if s, ok := c.(tool.Text); ok {
+					n += len(s)
+				}
+			}
+		}
+	}
+	return n
 }

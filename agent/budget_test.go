@@ -3,6 +3,7 @@ package agent_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/adze-dev/adze/agent"
@@ -65,14 +66,26 @@ func TestTokenLimit(t *testing.T) {
 	}
 }
 
-// The first successful call of the final tool ends a run. It doesn't count as a call.
+// The first successful call of the final tool ends a run, and calls after it aren't executed. It doesn't count as a call.
 func TestFinalCall(t *testing.T) {
 	var b bench
-	_, m, answer, err := run(t, &b, agent.Options{Final: "look", Budget: &agent.Budget{Calls: 1}},
-		says(model.Text("a"), call("", "look", `{"nme":"x"}`), call("", "wrong", `{}`), callsEnd),
-		says(model.Text("b"), call("", "look", `{"name":"x"}`), callsEnd),
+	_, m, answer, err := run(t, &b, agent.Options{Final: "look", Budget: &agent.Budget{Calls: 2}},
+		says(model.Text("a"), call("", "look", `{"nme":"x"}`), callsEnd),
+		says(model.Text("b"), call("", "change", `{"name":"a"}`), call("", "look", `{"name":"x"}`), call("", "change", `{"name":"b"}`), call("", "look", `{"name":"y"}`), callsEnd),
 		stop("never"))
-	if err != nil || len(m.requests) != 2 || answer.Text != "b" || !slices.Equal(b.ran, []string{"look x"}) {
+	slices.Sort(b.ran)
+	if err != nil || len(m.requests) != 2 || answer.Text != "b" || !slices.Equal(b.ran, []string{"change a", "look x"}) {
 		t.Errorf("%v after %d requests, %q, ran %q", err, len(m.requests), answer.Text, b.ran)
+	}
+}
+
+// A server that reports no usage doesn't make the limit void.
+func TestTokenLimitWithoutUsage(t *testing.T) {
+	look := says(model.Text(strings.Repeat("word ", 400)), call("", "look", `{"name":"x"}`), callsEnd)
+	var b bench
+	budget := &agent.Budget{Tokens: 1000}
+	_, m, answer, err := run(t, &b, agent.Options{Budget: budget}, look)
+	if !errors.Is(err, agent.ErrTokenLimit) || len(m.requests) < 2 || len(m.requests) > 3 || answer.Usage.Total() != 0 {
+		t.Errorf("%v after %d requests, %+v", err, len(m.requests), answer.Usage)
 	}
 }

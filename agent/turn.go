@@ -28,6 +28,7 @@ type turn struct {
 
 	resumable bool  // the model may be asked to continue if the answer is cut off
 	over      error // the budget has no more calls
+	ending    bool  // a valid call of Options.Final was started
 	final     bool  // a call of Options.Final succeeded
 }
 
@@ -50,7 +51,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	err := t.listen(ctx)
 	out.ModelTime += time.Since(start)
 	out.Usage = out.Usage.Plus(t.usage)
-	a.o.Budget.use(t.usage)
+	a.o.Budget.use(t.spent())
 	answer := model.Message{Role: model.Assistant, Parts: t.parts}
 	a.tell(Answered{t.n, answer, t.usage, t.reason, err})
 	if !t.onlyThought() { // servers reject an answer without text and calls
@@ -106,7 +107,7 @@ func (t *turn) listen(ctx context.Context) error {
 			t.keep(e)
 			continue
 		case model.Call:
-			t.call(e.Call)
+			t.call(ctx, e.Call)
 			continue
 		case model.Usage:
 			t.usage = e
@@ -191,7 +192,7 @@ func (t *turn) said() bool {
 
 // call starts a call at once, unless it might be the incomplete end of a truncated answer: from the first call that edits
 // on, all calls wait until it is known why the answer ended. All, because results come in the order of calls.
-func (t *turn) call(c tool.Call) {
+func (t *turn) call(ctx context.Context, c tool.Call) {
 	t.repeated = slices.ContainsFunc(t.sent, func(s tool.Call) bool { return sameCall(s, c) })
 	if t.repeated {
 		return // a server that sends a call twice: it runs once, and the server sees it once
@@ -214,25 +215,40 @@ func (t *turn) call(c tool.Call) {
 		t.held = append(t.held, c)
 		return
 	}
-	t.start(c)
+	t.start(ctx, c)
 }
 
-// start runs a call. If its tool was declared and has disappeared since, the call fails with the reason.
-func (t *turn) start(c tool.Call) {
+// start runs a call. If its tool was declared and has disappeared since, the call fails with the reason. Calls after one that
+// ends the run are not executed.
+func (t *turn) start(ctx context.Context, c tool.Call) {
+	if t.ending {
+		t.batch.Refuse(c, tool.ExecutionDenied, c.Name+": not executed: an earlier call of "+t.agent.o.Final+" ended the run")
+		return
+	}
 	if _, known := t.declaration(c); !known {
 		if reason := t.agent.view.gone(c.Name); reason != "" {
 			t.batch.Refuse(c, tool.NotRegistered, reason)
 			return
 		}
 	}
-	if d, _ := t.declaration(c); d.Name == "" || d.Name != t.agent.o.Final {
-		if err := t.agent.o.Budget.call(); err != nil {
-			t.over = err
-			t.batch.Refuse(c, tool.ExecutionDenied, c.Name+": not executed: "+err.Error())
-			return
-		}
+	if t.ends(ctx, c) {
+		t.ending = true
+	} else if err := t.agent.o.Budget.call(); err != nil {
+		t.over = err
+		t.batch.Refuse(c, tool.ExecutionDenied, c.Name+": not executed: "+err.Error())
+		return
 	}
 	t.batch.Add(c)
+}
+
+// ends reports whether a call will end the run: it is a valid one of Options.Final.
+func (t *turn) ends(ctx context.Context, c tool.Call) bool {
+	found, err := t.agent.o.Executor.Registry.Lookup(c.Name)
+	if t.agent.o.Final == "" || err != nil || found.Declaration().Name != t.agent.o.Final {
+		return false
+	}
+	_, err = found.Prepare(ctx, c.Args)
+	return err == nil
 }
 
 func (t *turn) declaration(c tool.Call) (tool.Declaration, bool) {
@@ -259,7 +275,7 @@ func (t *turn) release(ctx context.Context, err error) {
 		case t.reason == model.Length && t.edits(c):
 			t.batch.Refuse(c, tool.OutputTruncated, c.Name+": "+cutText)
 		default:
-			t.start(c)
+			t.start(ctx, c)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 		yes, why, stopped := c.again(ctx, c.live, o)
 		switch {
 		case yes:
-			return c.unboxed(ctx, why)
+			return c.withoutSandbox(ctx, why)
 		case stopped != nil:
 			err = stopped
 		}

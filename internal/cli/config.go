@@ -203,11 +203,7 @@ func configPath(_ context.Context, env Env, o *options, words []string) error {
 	files := []file{}
 	for _, f := range folder.Files() {
 		_, err := os.Lstat(f.Path)
-		scope := session.ForUser
-		if f.Project {
-			scope = session.ForProject
-		}
-		files = append(files, file{f.Path, string(scope), err == nil})
+		files = append(files, file{f.Path, f.Scope, err == nil})
 	}
 	return printJSON(env.Stdout, files)
 }

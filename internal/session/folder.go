@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/adze-dev/adze/internal/atomicfile"
 	contextfiles "github.com/adze-dev/adze/internal/context"
@@ -29,7 +30,7 @@ func (env Env) Folder(path string) (Folder, error) {
 }
 
 func (f Folder) sources() settings.Sources {
-	return settings.Sources{UserHome: f.env.Home, AdzeHome: f.Home, Project: f.Path, Getenv: f.env.Getenv}
+	return settings.Sources{System: settings.SystemDir(runtime.GOOS), UserHome: f.env.Home, AdzeHome: f.Home, Project: f.Path, Getenv: f.env.Getenv}
 }
 
 // Settings reads the settings. Those of the directory count in full only if the user trusts exactly what it wants.

@@ -36,6 +36,32 @@ func (s *Session) selectTools() error {
 	return nil
 }
 
+// Restricted denies a call of a tool that tools.core or tools.disabled removes, and one that specifiers in tools.core don't
+// cover. It allows all others.
+func Restricted(t settings.Tools, w permission.World, r tool.Request) (tool.Decision, error) {
+	disabled, err := permission.Excluding(settings.Texts(t.Disabled))
+	if err != nil {
+		return tool.Decision{}, errorf(ErrRules, "read settings: tools.disabled: %v", err)
+	}
+	if disabled(r.Declaration) {
+		return tool.Decision{Reason: "tools.disabled removes " + r.Declaration.Name}, nil
+	}
+	if t.Core == nil {
+		return tool.Decision{Verdict: tool.Allow}, nil
+	}
+	core, err := permission.ReadCore(written(t.Core))
+	if err != nil {
+		return tool.Decision{}, errorf(ErrRules, "read settings: tools.core: %v", err)
+	}
+	if !core.Has(r.Declaration) && !builtin.Auxiliary(r.Declaration) {
+		return tool.Decision{Reason: r.Declaration.Name + " is not in tools.core"}, nil
+	}
+	if judge := core.Policy(w); judge != nil {
+		return judge(r), nil
+	}
+	return tool.Decision{Verdict: tool.Allow}, nil
+}
+
 // judge is the policy of the session's calls: the rules and the mode, and what specifiers in tools.core allow.
 func (s *Session) judge() tool.Policy {
 	if s.core == nil {

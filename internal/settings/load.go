@@ -11,6 +11,7 @@ import (
 type Sources struct {
 	UserHome string                   // the user's home directory, for .qwen
 	AdzeHome string                   // see Home
+	System   string                   // the directory of the machine's settings: see SystemDir
 	Project  string                   // the directory worked in
 	Trusted  bool                     // the user trusts Project: its settings count in full; otherwise they only tighten
 	Getenv   func(name string) string // the environment
@@ -29,6 +30,7 @@ type Flag struct {
 type layer struct {
 	path          string
 	qwen, project bool
+	system        bool // of the machine
 	serversOnly   bool // nothing but MCP servers is looked for
 }
 
@@ -39,6 +41,16 @@ func (src Sources) layers() []layer {
 			ls = append(ls, layer{path: filepath.Join(dir, sub, "settings.json"), qwen: qwen, project: project})
 		}
 	}
+	system := func(variable, name string) {
+		path := src.getenv(variable)
+		if !filepath.IsAbs(path) && src.System != "" {
+			path = filepath.Join(src.System, name)
+		}
+		if filepath.IsAbs(path) {
+			ls = append(ls, layer{path: path, qwen: true, system: true})
+		}
+	}
+	system("QWEN_CODE_SYSTEM_DEFAULTS_PATH", "system-defaults.json")
 	if dir := src.getenv("QWEN_HOME"); filepath.IsAbs(dir) {
 		add(dir, "", true, false)
 	} else {
@@ -50,22 +62,41 @@ func (src Sources) layers() []layer {
 	}
 	add(src.Project, ".qwen", true, true)
 	add(src.Project, ".adze", false, true)
+	system("QWEN_CODE_SYSTEM_SETTINGS_PATH", "settings.json")
 	return ls
+}
+
+// SystemDir is where Qwen Code keeps the settings of a machine, for all its users.
+func SystemDir(goos string) string {
+	switch goos {
+	case "darwin":
+		return "/Library/Application Support/QwenCode"
+	case "windows":
+		return `C:\ProgramData\qwen-code`
+	}
+	return "/etc/qwen-code"
 }
 
 // File is a settings file.
 type File struct {
-	Path    string
-	Project bool // of the project, not of the user
+	Path  string
+	Scope string // system, user or project
 }
 
 // Files are the settings files that Load reads, weakest first, whether they exist or not.
 func (src Sources) Files() []File {
 	var files []File
 	for _, l := range src.layers() {
-		if !l.serversOnly {
-			files = append(files, File{l.path, l.project})
+		scope := "user"
+		switch {
+		case l.serversOnly:
+			continue
+		case l.system:
+			scope = "system"
+		case l.project:
+			scope = "project"
 		}
+		files = append(files, File{l.path, scope})
 	}
 	return files
 }

@@ -365,3 +365,41 @@ func TestEnsureHome(t *testing.T) {
 		t.Errorf("a file in its place: %v", err)
 	}
 }
+
+// An administrator's settings are stronger than those of projects and users, and the defaults weaker.
+func TestSystemSettings(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("etc/settings.json", `{"tools":{"core":["read_file"],"exclude":["a"]}}`)
+	write("etc/system-defaults.json", `{"model":{"name":"default"},"tools":{"sandbox":"off"}}`)
+	write("app/.adze/settings.json", `{"tools":{"core":["read_file","glob"],"exclude":["b"]},"model":{"name":"mine"}}`)
+	src := Sources{System: filepath.Join(dir, "etc"), Project: filepath.Join(dir, "app"), Trusted: true}
+	s, err := Load(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(Texts(s.Tools.Core), " ") + ", " + strings.Join(Texts(s.Tools.Exclude), " ") + ", " + s.Model.Name + ", " + s.Tools.Sandbox; got != "read_file, b a, mine, off" {
+		t.Error(got)
+	}
+	other := write("other.json", `{"tools":{"core":["edit"]}}`)
+	src.Getenv = func(name string) string {
+		return map[string]string{"QWEN_CODE_SYSTEM_SETTINGS_PATH": other, "QWEN_CODE_SYSTEM_DEFAULTS_PATH": "relative"}[name]
+	}
+	if s, err = Load(src); err != nil || strings.Join(Texts(s.Tools.Core), " ") != "edit" || s.Tools.Sandbox != "off" {
+		t.Error(err, s.Tools)
+	}
+	for _, goos := range []string{"linux", "darwin", "windows"} {
+		if SystemDir(goos) == "" {
+			t.Error(goos)
+		}
+	}
+}

@@ -3,7 +3,8 @@
 //
 //	s, err := settings.Load(settings.Sources{UserHome: home, AdzeHome: adzeHome, Project: dir, Getenv: os.Getenv})
 //
-// Later sources win: built-in values, ~/.qwen, $ADZE_HOME, the project's .qwen and .adze, the environment, flags. Keys
+// Later sources win: built-in values, the machine's defaults, ~/.qwen, $ADZE_HOME, the project's .qwen and .adze, the
+// machine's settings, the environment, flags. Keys
 // merge one by one; the lists under permissions add up, so that a deny anywhere holds. Every key stands in one table,
 // keys.go: a new setting is a field here and a line there. It writes no file, though it
 // edits the text of one, and knows nothing of what settings mean.
