@@ -138,3 +138,14 @@ func TestSessionAgents(t *testing.T) {
 		t.Errorf("%s, %d messages of the subagent", agents, below)
 	}
 }
+
+// A time limit of a subagent ends it with an error that the model reads.
+func TestSessionAgentTime(t *testing.T) {
+	server := openaitest.Serve(t, says(
+		calls("task", object{"description": "a poem", "prompt": "Rhyme.", "subagent_type": "poet"}),
+		openaitest.Answer{Expect: []string{"time limit reached"}, Text: "ok"}))
+	p := start(t, setup{url: server.URL})
+	p.succeed(`{"subtype":"initialize","agents":[{"name":"poet","description":"x","systemPrompt":"y","runConfig":{"max_time_minutes":1e-10}}]}`)
+	p.user("go")
+	p.succeeded("ok")
+}
