@@ -139,6 +139,9 @@ func (h *host) setPermissionMode(_ context.Context, request json.RawMessage) (an
 	if err := json.Unmarshal(request, &r); err != nil {
 		return nil, errors.New("set_permission_mode: mode: expected a text")
 	}
+	if strings.EqualFold(r.Mode, "auto") {
+		r.Mode = "auto-edit" // the nearest stricter mode, as with --approval-mode
+	}
 	if err := h.session.SetMode(r.Mode); err != nil {
 		return nil, fmt.Errorf("set_permission_mode: mode: %w", err)
 	}

@@ -28,6 +28,7 @@ func TestControlRequests(t *testing.T) {
 		{`{"subtype":"set_permission_mode","mode":"plan"}`, `"mode":"plan","status":"updated"`},
 		{`{"subtype":"set_permission_mode","mode":"acceptEdits"}`, `"mode":"auto-edit"`},
 		{`{"subtype":"set_permission_mode","mode":"auto_edit"}`, `"mode":"auto-edit"`},
+		{`{"subtype":"set_permission_mode","mode":"auto"}`, `"mode":"auto-edit"`},
 		{`{"subtype":"set_permission_mode","mode":"bypassPermissions"}`, `"mode":"yolo"`},
 		{`{"subtype":"set_permission_mode","mode":"default"}`, `"mode":"default"`},
 		{`{"subtype":"set_permission_mode","mode":"wild"}`, `error: set_permission_mode: mode: invalid approval mode "wild" (expected plan, default, auto-edit or yolo)`},
