@@ -92,6 +92,16 @@ var mayImport = map[string]string{
 	// A session that a program drives.
 	"internal/headless": "tool model agent discover internal/session internal/settings",
 
+	// What front ends share: approvals, and the parts of a terminal.
+	"internal/approval":       "tool builtin permission",
+	"internal/tui/cell":       "",
+	"internal/tui/paint":      "internal/tui/cell",
+	"internal/tui/screentest": "",
+	"internal/tui/keys":       "",
+	"internal/tui/editor":     "internal/tui/cell",
+	"internal/tui/markdown":   "internal/tui/cell",
+	"internal/tui":            "tool model agent builtin internal/approval internal/tui/cell internal/tui/paint internal/tui/keys internal/tui/editor internal/tui/markdown",
+
 	// The front ends may import everything.
 	"internal/cli": "*",
 	"cmd/adze":     "internal/cli .",

@@ -42,7 +42,7 @@ func (a *Agent) Reset(system string, history []model.Message) {
 	a.mu.Lock()
 	a.now.system = system
 	a.mu.Unlock()
-	a.stuck = stuck{}
+	a.stuck, a.room = stuck{}, room{}
 	a.begin(history)
 }
 
@@ -69,6 +69,13 @@ func (a *Agent) begin(history []model.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.history = slices.Clone(history)
+	a.meter.restart(history)
+	a.first = nil
+	for _, m := range history {
+		if m.Role == model.User && a.first == nil {
+			a.first = m.Parts
+		}
+	}
 }
 
 func (c *Crew) settings() settings {

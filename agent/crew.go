@@ -25,6 +25,8 @@ type CrewOptions struct {
 	Narrow func(mode string) (tool.Policy, error)
 	// Withhold reports which tools no subagent gets; nil: none.
 	Withhold func(tool.Declaration) bool
+	// Window is the first agent's: see [Options].
+	Window func(model string) Window
 	// Catalog is the first agent's; each subagent has its own view of it.
 	Catalog *Catalog
 	// Budget is the first agent's, shared by all.

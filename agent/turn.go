@@ -25,6 +25,7 @@ type turn struct {
 	repeated bool        // the last call was sent before
 	usage    model.Usage
 	reason   model.Reason
+	repeats  int // turns in a row, up to this one, that only repeated calls with the same results
 
 	resumable bool  // the model may be asked to continue if the answer is cut off
 	over      error // the budget has no more calls
@@ -48,6 +49,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	a := t.agent
 	a.tell(Began{t.n})
 	start := time.Now()
+	size := a.measure()
 	err := t.listen(ctx)
 	out.ModelTime += time.Since(start)
 	out.Usage = out.Usage.Plus(t.usage)
@@ -57,6 +59,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	if !t.onlyThought() { // servers reject an answer without text and calls
 		a.add(sendable(answer))
 	}
+	a.count(t.usage, size)
 	if t.said() {
 		out.Text = answer.Text()
 	}
@@ -84,17 +87,9 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 // listen reads the answer to its end and starts its calls.
 func (t *turn) listen(ctx context.Context) error {
 	a := t.agent
-	now := a.settings()
-	request := model.Request{
-		System:    a.view.system(now.system),
-		Messages:  a.History(),
-		Tools:     t.tools,
-		MaxTokens: a.o.MaxTokens,
-		Effort:    now.effort,
-		CacheKey:  a.o.CacheKey,
-	}
 	defer t.settle()
-	for e, err := range now.model.Stream(ctx, request) {
+	now := a.settings()
+	for e, err := range now.model.Stream(ctx, a.request(a.History(), t.tools)) {
 		if err != nil {
 			return err
 		}
@@ -298,7 +293,13 @@ func (t *turn) responses(outcomes []tool.Outcome) model.Message {
 		if line := t.agent.stuck.look(o); line != "" {
 			content = note(content, line)
 		}
+		t.agent.save(c.ID, o.Saved)
 		m.Parts = append(m.Parts, model.Response{ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess})
+	}
+	if line := t.compare(outcomes); line != "" {
+		last := m.Parts[len(m.Parts)-1].(model.Response)
+		last.Content = note(last.Content, line)
+		m.Parts[len(m.Parts)-1] = last
 	}
 	return m
 }

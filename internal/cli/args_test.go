@@ -64,7 +64,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--input-format stream-json -o stream-json --json-schema {}", "--json-schema can't be used with --input-format stream-json"},
 		{"--input-format stream-json -o stream-json -p one two", "two prompts given"},
 		{"help nothing", `unknown command "nothing"`},
-		{"", "no prompt given; adze has no interactive mode yet\n"},
+		{"", "no prompt given, and standard input and output aren't a terminal\n"},
 	} {
 		code, stdout, stderr := try(t, strings.Fields(c.args)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {

@@ -29,6 +29,11 @@ func workFlags() []flag {
 				o.prompt, o.hasPrompt = v, true
 				return nil
 			}},
+		{long: "prompt-interactive", short: "i", value: "TEXT", on: cmdPrompt, about: "start a conversation in the terminal with this prompt",
+			set: func(o *options, v string) error {
+				o.firstPrompt = v
+				return nil
+			}},
 		{long: "output-format", short: "o", value: "FORMAT", on: cmdPrompt, about: "output format: text (default), json or stream-json",
 			set: func(o *options, v string) error { return oneOf(&o.format, v, "text", "json", "stream-json") }},
 		{long: "approval-mode", value: "MODE", on: cmdPrompt + " mcp-serve " + cmdTools, about: "approval mode: plan (read-only), default (prompt for changes),\nauto-edit (approve file edits in the workspace) or yolo (approve everything)",

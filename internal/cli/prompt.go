@@ -11,13 +11,19 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// runPrompt takes one prompt all the way, headless.
+// runPrompt runs one prompt, or holds a conversation if there is none and the terminal is the user's.
 func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	if err := checkFormats(o); err != nil {
 		return err
 	}
 	if o.input == "stream-json" {
 		return runProgram(ctx, env, o, words)
+	}
+	if isInteractive(env, o, words) {
+		return runInteractive(ctx, env, o)
+	}
+	if o.firstPrompt != "" {
+		return usagef("--prompt-interactive needs a terminal\nUse -p for a prompt without one.")
 	}
 	side := newScreen(env)
 	defer side.start()()

@@ -38,7 +38,7 @@ func TestControlRequests(t *testing.T) {
 		{`{"subtype":"set_effort","effort":7}`, `error: set_effort: effort: expected a text`},
 		{`{"subtype":"set_model","model":" "}`, `error: set_model: model: expected the name of a model`},
 		{`{"subtype":"set_model"}`, `error: set_model: model: expected the name of a model`},
-		{`{"subtype":"supported_commands"}`, `{"commands":["help","memory"],"subtype":"supported_commands"}`},
+		{`{"subtype":"supported_commands"}`, `{"commands":["compress","help","memory"],"subtype":"supported_commands"}`},
 		{`{"subtype":"mcp_server_status"}`, `{"errors":{},"status":{},"subtype":"mcp_server_status"}`},
 		{`{"subtype":"mcp_message","server_name":"x","message":{}}`, `error: mcp_message: server_name: unknown MCP server "x"`},
 		{`{"subtype":"mcp_message"}`, `error: mcp_message: expected server_name and message`},
@@ -63,7 +63,7 @@ func TestControlRequests(t *testing.T) {
 	p.succeeded("ok")
 	usage := p.succeed(`{"subtype":"get_context_usage","show_details":true}`)
 	if usage["totalTokens"] != 1000.0 || usage["modelName"] != "m" || usage["isEstimated"] != false ||
-		usage["contextWindowSize"] != 128000.0 || len(usage["builtinTools"].([]any)) < 10 || usage["breakdown"].(object)["cachedTokens"] != 300.0 {
+		usage["contextWindowSize"] != 128000.0 || len(usage["builtinTools"].([]any)) < 10 || usage["breakdown"].(object)["cachedTokens"] != 300.0 || usage["breakdown"].(object)["autocompactBuffer"] != 19200.0 {
 		t.Error(asJSON(usage))
 	}
 	if r := p.request(`{"subtype":"initialize"}`); !strings.Contains(asJSON(r), "must come before the first user message") {

@@ -223,7 +223,7 @@ func (h *host) conversation(ctx, waiting context.Context) (*session.Conversation
 	}
 	h.out.SetModel(m.Name())
 	h.talk = h.session.Converse(ctx, session.ConversationOptions{
-		Model: m, Limits: h.o.Limits, Effort: h.effort, Observe: h.observe, Below: h.out.Below,
+		Model: m, Limits: h.o.Limits, Effort: h.effort, Unattended: true, Observe: h.observe, Below: h.out.Below,
 	})
 	return h.talk, nil
 }

@@ -208,6 +208,13 @@ func (j *Printer) said(parent *string, e agent.Event) {
 		}
 	case agent.Responded:
 		j.responded(parent, e)
+	case agent.Compacted:
+		j.print(compactedMessage(j.session, parent, e))
+	case agent.Stuck:
+		j.print(map[string]any{
+			"type": "system", "subtype": "loop_detected", "uuid": session.NewID(), "session_id": j.session, "parent_tool_use_id": parent,
+			"message": e.String(),
+		})
 	}
 }
 
@@ -228,6 +235,18 @@ func (j *Printer) answered(parent *string, e agent.Answered) {
 		Content: content, StopReason: stopReason(e.Reason), Usage: countTokens(e.Usage),
 	}})
 	j.stop(parent)
+}
+
+// compactedMessage reports a compaction. A failed one has an error.
+func compactedMessage(id string, parent *string, e agent.Compacted) any {
+	out := map[string]any{
+		"type": "system", "subtype": "chat_compression", "uuid": session.NewID(), "session_id": id, "parent_tool_use_id": parent,
+		"pre_tokens": e.Before, "post_tokens": e.After, "summary": e.Summary, "results_saved": e.Results, "message": e.String(),
+	}
+	if e.Err != nil {
+		out["error"] = map[string]any{"message": e.Err.Error()}
+	}
+	return out
 }
 
 func (j *Printer) responded(parent *string, e agent.Responded) {

@@ -70,14 +70,14 @@ func (h *host) contextUsage(_ context.Context, request json.RawMessage) (any, er
 	h.mu.Unlock()
 	u := h.session.ContextUsage(talk)
 	total := last.Total()
-	free := max(u.Window-max(total, u.Estimated()), 0)
+	free := max(u.Window-max(total, u.Estimated())-u.Reserved, 0)
 	response := map[string]any{
 		"subtype": "get_context_usage", "modelName": u.Model, "totalTokens": total, "contextWindowSize": u.Window,
 		"isEstimated": total == 0, "showDetails": r.Details,
 		"breakdown": map[string]any{
 			"systemPrompt": u.System, "builtinTools": sum(u.Builtin), "mcpTools": sum(u.External), "memoryFiles": u.Memory,
 			"skills": 0, "startupContext": 0, "messages": u.Messages, "unattributed": max(total-u.Estimated(), 0),
-			"cachedTokens": last.CacheRead, "freeSpace": free, "autocompactBuffer": 0,
+			"cachedTokens": last.CacheRead, "freeSpace": free, "autocompactBuffer": u.Reserved,
 		},
 		"builtinTools": []session.ToolTokens{}, "mcpTools": []session.ToolTokens{}, "memoryFiles": []any{}, "skills": []any{},
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/edit"
 	"github.com/adze-dev/adze/permission"
 )
@@ -14,9 +15,16 @@ import (
 type changes struct {
 	session *Session
 
-	mu     sync.Mutex
-	memory string // as the model knows it
-	stale  bool   // a context file may have changed
+	begin known // what the system prompt says
+
+	mu    sync.Mutex
+	known      // what the model knows by now
+	stale bool // a context file may have changed
+}
+
+// known is what a model knows of what can change.
+type known struct {
+	memory string
 	plan   bool
 	day    string
 }
@@ -32,7 +40,8 @@ func (c *changes) restart() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, now := c.session, c.session.env.now()
-	c.memory, c.stale, c.plan, c.day = s.Definitions.Memory().Text, false, s.Policy.Mode() == permission.Plan, day(now)
+	c.begin = known{s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, day(now)}
+	c.known, c.stale = c.begin, false
 	return s.leading(c.memory, c.plan, now)
 }
 
@@ -41,6 +50,20 @@ func (c *changes) remembered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stale = true
+}
+
+// observing is an observer that also notes when a summary replaced the messages about earlier changes: then they are sent again.
+func (c *changes) observing(next func(agent.Event)) func(agent.Event) {
+	return func(e agent.Event) {
+		if done, ok := e.(agent.Compacted); ok && done.Summary != "" {
+			c.mu.Lock()
+			c.known, c.stale = c.begin, true
+			c.mu.Unlock()
+		}
+		if next != nil {
+			next(e)
+		}
+	}
 }
 
 // news are the changes since the last call, one message each.

@@ -20,12 +20,14 @@ const planText = "Plan mode is on: research only; calls that modify anything are
 
 // ConversationOptions configures a conversation.
 type ConversationOptions struct {
-	Model   model.Model
-	Effort  string // see [model.Request]; "": that of the settings
-	Limits  Limits
-	History []model.Message                 // what was said before
-	Observe func(agent.Event)               // receives all events; may be nil
-	Below   func(agent.Member, agent.Event) // receives the events of subagents, concurrently; may be nil
+	Model  model.Model
+	Effort string // see [model.Request]; "": that of the settings
+	Limits Limits
+	// Unattended says that no user watches, although one may answer questions: see [agent.Options].
+	Unattended bool
+	History    []model.Message                 // what was said before
+	Observe    func(agent.Event)               // receives all events; may be nil
+	Below      func(agent.Member, agent.Event) // receives the events of subagents, concurrently; may be nil
 }
 
 // Limits end a conversation. 0 means what settings say, and less than 0 no limit.
@@ -74,14 +76,15 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	s.Models.count(budget)
 	key, effort := NewID(), cmp.Or(t.Effort, s.Settings.Model.Effort)
 	c.agent = agent.New(agent.Options{
-		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall}, Budget: budget, Final: final, History: t.History, System: system, Observe: t.Observe, Catalog: c.catalog,
-		Effort: effort, CacheKey: key,
+		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall}, Budget: budget, Final: final, History: t.History, System: system, Observe: news.observing(t.Observe), Catalog: c.catalog,
+		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser || t.Unattended,
 		News: c.takeNews,
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
 		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.catalog, Ended: s.awaken,
 		Effort: effort, CacheKey: key, Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth), Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
+		Window: s.window,
 	})
 	s.talk = c
 	return c
@@ -240,6 +243,14 @@ func (s *Session) awaken() {
 func (c *Conversation) takeNews() []string {
 	return slices.Concat(c.session.tools.News(), c.crew.News(), c.news.news())
 }
+
+// Compact replaces the conversation, except for its last turns, by a summary of the model.
+func (c *Conversation) Compact(ctx context.Context) (agent.Compacted, error) {
+	return c.agent.Compact(ctx)
+}
+
+// Context returns how many tokens the next request has, and how many the model's context window.
+func (c *Conversation) Context() (tokens, window int) { return c.agent.Context() }
 
 // sum is the answer of two runs of one prompt.
 func sum(a, b agent.Answer) agent.Answer {

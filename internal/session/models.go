@@ -37,6 +37,9 @@ type Models struct {
 	where  string    // the main model's server
 	before []opening // main models of before, for running subagents and for a way back
 	others map[string]connected
+
+	listing sync.Mutex
+	windows map[string]int // of models, as servers listed them
 }
 
 // Open opens the model that flags, settings and environment name, once.
@@ -109,6 +112,11 @@ func (m *Models) named(ctx context.Context, name string) (model.Model, error) {
 	if IsGrade(name) {
 		return m.current()
 	}
+	return m.other(ctx, name)
+}
+
+// other opens a model beside the configured one, once.
+func (m *Models) other(ctx context.Context, name string) (model.Model, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if other, ok := m.others[name]; ok {
@@ -154,13 +162,15 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 		return nil, "", err
 	}
 	if ok {
-		opened, err := found.open(ctx)
+		opened, err := found.open(ctx, m.learn)
 		return m.log.of(opened, found.options.Key), found.where(), err
 	}
-	address, first := localModel(ctx, m.env)
-	if address == "" {
+	local := localServers(ctx, m.env)
+	if len(local) == 0 {
 		return nil, "", errorf(ErrModel, noModel)
 	}
+	address, first := local[0].address, local[0].models[0].ID
+	m.learn(local[0].models)
 	if !named {
 		name = cmp.Or(m.env.variables(m.home).get("OPENAI_MODEL"), name, first)
 	}

@@ -130,7 +130,7 @@ func Open(env Env, o Options) (*Session, error) {
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
 		Spill:    s.long.save,
 	}
-	s.Outside = &Outside{env: s.env, folder: folder, settings: s.Settings, executor: s.Executor}
+	s.Outside = &Outside{env: s.env, folder: folder, settings: s.Settings, executor: s.Executor, models: s.Models}
 	if o.Sampling {
 		s.Outside.sample = s.Models.sample
 	}

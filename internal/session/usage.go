@@ -11,6 +11,7 @@ import (
 type ContextUsage struct {
 	Model    string // its name; "": none was opened
 	Window   int    // how many tokens fit
+	Reserved int    // of these, how many stay free: a longer conversation is compacted
 	System   int    // without Memory
 	Memory   int    // context files
 	Builtin  []ToolTokens
@@ -39,7 +40,11 @@ func (s *Session) ContextUsage(c *Conversation) ContextUsage {
 	if m, err := s.Models.current(); err == nil {
 		u.Model = m.Name()
 	}
-	u.Window = windowOf(s.Settings, u.Model)
+	w := s.window(u.Model)
+	u.Window = w.Tokens
+	if w.Threshold > 0 && w.Threshold < 1 {
+		u.Reserved = w.Tokens - int(float64(w.Tokens)*w.Threshold)
+	}
 	u.Memory = estimate(s.Definitions.Memory().Text)
 	u.System = max(estimate(s.system())-u.Memory, 0)
 	for _, d := range s.Executor.Registry.Declarations(nil) {

@@ -130,6 +130,11 @@ func contextKeys() []key {
 			put:   entries(func(s *Settings) *[]Entry { return &s.Context.IncludeDirectories }),
 		},
 		{
+			name: "context.autoCompactThreshold", preset: "0.85", shape: `{"type":"number","minimum":0,"maximum":1}`,
+			about: "Share of the context window at which the conversation is compacted. 0 or 1: only if the server rejects it as too long.",
+			put:   share(func(s *Settings) *float64 { return &s.Context.CompactAt }),
+		},
+		{
 			name: "context.fileName", also: []string{"contextFileName"},
 			shape: `{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}`,
 			about: "Names of context files, in place of AGENTS.md and QWEN.md.", put: putFileNames,
@@ -185,7 +190,7 @@ func ruleKeys() []key {
 func builtin() Settings {
 	return Settings{
 		Tools:   Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}},
-		Context: Context{GitIgnore: true},
+		Context: Context{GitIgnore: true, CompactAt: 0.85},
 	}
 }
 
@@ -249,6 +254,22 @@ func integer(at func(*Settings) *int) func(*Settings, given) (string, error) {
 			return "", mustBe("a whole number", g)
 		}
 		*at(s) = int(n)
+		return "", nil
+	}
+}
+
+// share is a number from 0 to 1.
+func share(at func(*Settings) *float64) func(*Settings, given) (string, error) {
+	return func(s *Settings, g given) (string, error) {
+		said := string(g.json())
+		if g.file == nil {
+			said = g.text
+		}
+		n, err := strconv.ParseFloat(said, 64)
+		if err != nil || !(n >= 0 && n <= 1) {
+			return "", mustBe("a number from 0 to 1", g)
+		}
+		*at(s) = n
 		return "", nil
 	}
 }

@@ -10,14 +10,15 @@ import (
 
 // Model is which model is used, and how.
 type Model struct {
-	Name      string // "" if nobody chose one
-	ForRun    bool   // a flag or a variable chose the name, not a file
-	Effort    string // how long the model thinks; "": the server decides
-	Window    int    // tokens of its context; 0 or less: what is known of the name
-	AuthType  string // the API to use; "": any
-	Enforced  Entry  // the only API that may be used; "": any
-	Providers map[string][]Provider
-	Pricing   map[string]Price
+	Name       string // "" if nobody chose one
+	ForRun     bool   // a flag or a variable chose the name, not a file
+	Effort     string // how long the model thinks; "": the server decides
+	Window     int    // tokens of its context; 0 or less: what is known of the name
+	AuthType   string // the API to use; "": any
+	Enforced   Entry  // the only API that may be used; "": any
+	Providers  map[string][]Provider
+	Pricing    map[string]Price
+	Compaction string // the model that summarizes conversations; "": the one that is used
 }
 
 // AuthTypes are the APIs that modelProviders and security.auth.selectedType can name.
@@ -78,6 +79,11 @@ func modelKeys() []key {
 		{
 			name: "modelPricing", adds: true, shape: `{"type":"object","additionalProperties":{"type":"object"}}`,
 			about: "Prices by model, in US dollars per million tokens.", put: putPricing,
+		},
+		{
+			name: "compactionModel", shape: stringShape,
+			about: "Model that summarizes conversations that fill the context window, in place of the current one.",
+			put:   text(func(s *Settings) *string { return &s.Model.Compaction }),
 		},
 	}
 }

@@ -77,3 +77,13 @@ func TestModelSettingsRejected(t *testing.T) {
 		t.Errorf("another type of Qwen Code: %v", err)
 	}
 }
+
+func TestCompactionSettings(t *testing.T) {
+	s, err := loadModel(t, `{"context":{"autoCompactThreshold":0.5}}`, `{"compactionModel":"small"}`, "")
+	if err != nil || s.Context.CompactAt != 0.5 || s.Model.Compaction != "small" {
+		t.Errorf("%v, %q, %v", s.Context.CompactAt, s.Model.Compaction, err)
+	}
+	if s, err = loadModel(t, "", "", ""); err != nil || s.Context.CompactAt != 0.85 {
+		t.Errorf("%v without settings, %v", s.Context.CompactAt, err)
+	}
+}

@@ -68,6 +68,7 @@ type Context struct {
 	IgnoreFiles        []Entry // further names of AI ignore files
 	DisabledSkills     []Entry
 	DisabledSlashes    []Entry // commands, without the slash
+	CompactAt          float64 // share of the context window at which conversations are compacted; 0 or 1: never before the server rejects them
 }
 
 // Permissions are rules, weakest source first.
