@@ -246,3 +246,13 @@ func TestInterruptCommand(t *testing.T) {
 	p.user("again")
 	p.succeeded("ok")
 }
+
+// No user watches a model that repeats a call, so the prompt ends.
+func TestRepeatedCalls(t *testing.T) {
+	dir := session.Canonical(t.TempDir())
+	script := says(calls("list_directory", object{"path": dir}))
+	script.Repeat = true
+	p := start(t, setup{url: openaitest.Serve(t, script).URL, dir: dir})
+	p.user("go")
+	p.failed("error_during_execution", agent.ErrStuck.Error())
+}
