@@ -93,6 +93,9 @@ var mayImport = map[string]string{
 	"internal/session": "tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow",
 
+	// A session that a program drives.
+	"internal/headless": "tool model agent discover internal/session internal/settings",
+
 	// What front ends share: approvals, and the parts of a terminal.
 	"internal/approval":       "tool builtin permission",
 	"internal/tui/cell":       "",

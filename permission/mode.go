@@ -21,11 +21,15 @@ const (
 // Modes lists the modes, strictest first.
 func Modes() []Mode { return []Mode{Plan, Default, AutoEdit, Yolo} }
 
-// ParseMode reads a mode as people write it. Qwen Code's auto_edit and autoEdit are auto-edit.
+// ParseMode reads a mode as people write it. Qwen Code's auto_edit and autoEdit and Claude Code's acceptEdits are auto-edit,
+// and Claude Code's bypassPermissions is yolo.
 func ParseMode(s string) (Mode, error) {
 	name := strings.ReplaceAll(strings.ToLower(s), "_", "-")
-	if name == "autoedit" {
+	switch name {
+	case "autoedit", "acceptedits":
 		name = string(AutoEdit)
+	case "bypasspermissions":
+		name = string(Yolo)
 	}
 	for _, m := range Modes() {
 		if name == string(m) {

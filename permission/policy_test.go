@@ -20,6 +20,7 @@ func TestParseMode(t *testing.T) {
 	for in, want := range map[string]permission.Mode{
 		"plan": permission.Plan, "default": permission.Default, "yolo": permission.Yolo, "YOLO": permission.Yolo,
 		"auto-edit": permission.AutoEdit, "auto_edit": permission.AutoEdit, "autoEdit": permission.AutoEdit,
+		"acceptEdits": permission.AutoEdit, "bypassPermissions": permission.Yolo,
 	} {
 		if got, err := permission.ParseMode(in); err != nil || got != want {
 			t.Errorf("%q: %q, %v", in, got, err)
