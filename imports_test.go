@@ -65,6 +65,7 @@ var mayImport = map[string]string{
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
 	"internal/gitindex":           "",
+	"internal/gitwork":            "",
 	"internal/secretfiles":        "internal/gitindex internal/workspace/names",
 	"internal/disk":               "internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/leaktest":           "",
@@ -81,7 +82,7 @@ var mayImport = map[string]string{
 
 	// The tools use the engines.
 	"builtin": "tool internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
-		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/secretfiles internal/context " +
+		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/secretfiles internal/context internal/gitwork permission/shell " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.
@@ -92,6 +93,9 @@ var mayImport = map[string]string{
 	// One run, for any front end.
 	"internal/session": "journal hook internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow",
+
+	// A session that a program drives.
+	"internal/headless": "tool model agent discover internal/session internal/settings",
 
 	// What front ends share: approvals, and the parts of a terminal.
 	"internal/approval":       "tool builtin permission",

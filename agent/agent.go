@@ -101,6 +101,7 @@ type Agent struct {
 
 	mu      sync.Mutex // guards the fields below
 	history []model.Message
+	now     settings
 	meter   meter
 	saved   map[string][]string // paths of the full results, by ID of the call
 
@@ -109,20 +110,11 @@ type Agent struct {
 
 // New makes an agent.
 func New(o Options) *Agent {
-	a := &Agent{o: o, history: slices.Clone(o.History), view: o.Catalog.at(o.Path, o.Executor.Registry), shown: -1}
+	a := &Agent{o: o, now: settings{o.Model, o.Effort, o.System}}
+	a.begin(o.History)
 	if o.Declared != nil {
 		a.view.restore(*o.Declared)
 		a.shown = len(o.Declared.Tools)
-	}
-	a.ids.add(o.History)
-	a.meter.restart(o.History)
-	for _, m := range o.History {
-		if m.Role == model.User && a.first == nil {
-			a.first = m.Parts
-		}
-		for _, c := range m.Calls() { // what was found then is known
-			a.view.revealed[c.Name] = true
-		}
 	}
 	before := o.Executor.Observe
 	o.Executor.Observe = func(e tool.Event) {
@@ -240,7 +232,7 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 			return nil
 		}
 		if empty++; empty == emptyAnswers {
-			return fmt.Errorf("%s sent %d empty responses in a row: %w", a.o.Model.Name(), empty, ErrEmptyAnswer)
+			return fmt.Errorf("%s sent %d empty responses in a row: %w", a.settings().model.Name(), empty, ErrEmptyAnswer)
 		}
 		a.tell(Said{model.Retry{Attempt: empty, Err: ErrEmptyAnswer}})
 	}
@@ -273,12 +265,13 @@ func (a *Agent) ask(prompt []model.Part) {
 
 // request is one with the agent's options.
 func (a *Agent) request(messages []model.Message, tools []tool.Declaration) model.Request {
+	now := a.settings()
 	return model.Request{
-		System:    a.view.system(a.o.System),
+		System:    a.view.system(now.system),
 		Messages:  messages,
 		Tools:     tools,
 		MaxTokens: a.o.MaxTokens,
-		Effort:    a.o.Effort,
+		Effort:    now.effort,
 		CacheKey:  a.o.CacheKey,
 	}
 }
@@ -343,7 +336,7 @@ func (a *Agent) declare(tools []tool.Declaration) {
 		return
 	}
 	a.shown = len(tools)
-	a.tell(Declared{System: a.o.System, Listing: a.view.listing, Tools: tools})
+	a.tell(Declared{System: a.settings().system, Listing: a.view.listing, Tools: tools})
 }
 
 func (a *Agent) tell(e Event) {

@@ -17,6 +17,8 @@ type options struct {
 	// firstPrompt is what a conversation in the terminal starts with.
 	firstPrompt string
 	format      string
+	input       string // format of stdin
+	partial     bool   // pieces of messages
 	mode        string
 	yolo        bool
 	model       string

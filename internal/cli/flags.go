@@ -20,7 +20,7 @@ const (
 
 // flags is the one table of flags, in the order of the help.
 func flags() []flag {
-	return slices.Concat(workFlags(), agentFlags(), modelFlags(), sessionFlags(), mcpFlags(), lastFlags(), unused())
+	return slices.Concat(workFlags(), programFlags(), agentFlags(), modelFlags(), sessionFlags(), mcpFlags(), lastFlags(), unused())
 }
 
 func workFlags() []flag {

@@ -215,7 +215,7 @@ func TestResumedRequestsOnlyGrow(t *testing.T) {
 		if i%3 == 1 {
 			mode = "plan"
 		}
-		if err := s.setMode(mode); err != nil {
+		if err := s.SetMode(mode); err != nil {
 			t.Fatal(err)
 		}
 		offer := []tool.Tool{remote{fmt.Sprintf("far__t%d", i), "Does."}, remote{"far__changes", fmt.Sprintf("Version %d.", i/5)}}
@@ -282,7 +282,7 @@ func TestResumeKnows(t *testing.T) {
 func TestResumeTakesNoModeFromTheJournal(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "ok"})
 	s, c := d.open(t, &Recording{})
-	if err := s.setMode("yolo"); err != nil {
+	if err := s.SetMode("yolo"); err != nil {
 		t.Fatal(err)
 	}
 	d.say(t, c, "go")

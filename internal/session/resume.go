@@ -184,6 +184,19 @@ func (s *Session) Continues() string {
 	return cmp.Or(s.resumed.title, s.ID)
 }
 
+// Unanswered reports whether the model has not answered the last message of the conversation: it was interrupted.
+func (s *Session) Unanswered() bool {
+	var history []model.Message
+	switch {
+	case s.talk != nil:
+		history = s.talk.agent.History()
+	case s.resumed != nil:
+		history = s.resumed.history
+	}
+	n := len(history) - 1
+	return n >= 0 && history[n].Role != model.Assistant
+}
+
 // takeResumed returns what the conversation continues, once.
 func (s *Session) takeResumed() *resumed {
 	r := s.resumed
