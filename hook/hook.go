@@ -130,6 +130,9 @@ type Hook struct {
 	Env     map[string]string // added to the environment
 	Run     Func              // in place of Command
 
+	// Check, if not nil, is called before each run. Its error is a failure, and the hook doesn't run.
+	Check func() error
+
 	Timeout   time.Duration // 0: 60 s
 	Async     bool          // it isn't waited for and decides nothing
 	OnFailure Failure

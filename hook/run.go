@@ -242,6 +242,11 @@ func (h Hook) failure(e Event, err error) opinion {
 
 // call runs a command or a function.
 func (r *Runner) call(ctx context.Context, in Input, h Hook) (Output, Verdict, error) {
+	if h.Check != nil {
+		if err := h.Check(); err != nil {
+			return Output{}, None, err
+		}
+	}
 	switch {
 	case h.Unsupported != "":
 		return Output{}, None, fmt.Errorf("hooks of type %q are not supported", h.Unsupported)

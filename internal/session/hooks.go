@@ -50,6 +50,11 @@ func (s *Session) openHooks() error {
 			for _, w := range warnings {
 				s.env.warn("%s: %s", g.From, w)
 			}
+			for i, h := range found {
+				if h.Command != "" {
+					found[i].Check = s.Folder.unchanged(h.Command)
+				}
+			}
 			all = append(all, found...)
 		}
 	}

@@ -144,7 +144,7 @@ func TestHooksDontAnswerForTheUser(t *testing.T) {
 	}
 }
 
-// The events of a conversation, in their order and with what hooks are told.
+// The events of a conversation, in their order, and the input of their hooks.
 func TestHooksOfAConversation(t *testing.T) {
 	d := newDesk(t,
 		openaitest.Answer{Expect: []string{"[hook] begun", "[hook] be brief", "hello"}, Text: "one"},
@@ -320,5 +320,35 @@ func TestHooksThatAreOnlyTold(t *testing.T) {
 	}
 	if _, err := c.Compact(t.Context()); err != nil || lines(log, `"trigger":"manual"`) != 1 {
 		t.Errorf("no PreCompact: %v", err)
+	}
+}
+
+// A model that edits the file of a hook, or adds it, doesn't run it.
+func TestHooksWhoseFilesChange(t *testing.T) {
+	for _, before := range []string{"exit 0", ""} {
+		d := newDesk(t)
+		d.settle(t, `{"tools":{"approvalMode":"yolo"},"hooks":{`+hooking("PreToolUse", "list_directory", "[ ! -e check.sh ] || sh check.sh")+`}}`)
+		script := filepath.Join(d.dir, "check.sh")
+		if before != "" {
+			put(t, script, before)
+		}
+		s, err := d.try(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		list := func() tool.Outcome {
+			b := s.Executor.Batch(t.Context())
+			b.Add(tool.Call{Name: "list_directory", Args: []byte(`{"path":"` + d.dir + `"}`)})
+			return b.Wait()[0]
+		}
+		if o := list(); o.Status != tool.StatusSuccess {
+			t.Errorf("got %s %q", o.Status, o.Result.Text())
+		}
+		put(t, script, "touch '"+d.home+"/ran'")
+		o := list()
+		if _, err := os.Stat(filepath.Join(d.home, "ran")); err == nil || o.Status != tool.StatusDenied || !strings.Contains(o.Result.Text(), "check.sh changed since the session began") {
+			t.Errorf("got %s %q", o.Status, o.Result.Text())
+		}
 	}
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -49,6 +50,29 @@ func namedFiles(value any, dir, at string, named map[string]bool) {
 				}
 			}
 		}
+	}
+}
+
+// unchanged returns a check that the files of the directory that a command names are as they are now. Otherwise a model
+// that edits such a file would decide what runs, without approval and without the sandbox.
+func (f Folder) unchanged(command string) func() error {
+	now := func() map[string]string {
+		named := map[string]bool{}
+		namedFiles(command, f.Path, f.Path, named)
+		hashes := map[string]string{}
+		for path := range named {
+			hashes[path] = contentHash(filepath.Join(f.Path, path))
+		}
+		return hashes
+	}
+	then := now()
+	return func() error {
+		for path, hash := range now() {
+			if then[path] != hash {
+				return fmt.Errorf("%s changed since the session began. Review it, then start a new session", path)
+			}
+		}
+		return nil
 	}
 }
 
