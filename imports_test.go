@@ -111,6 +111,10 @@ var mayImport = map[string]string{
 	"internal/cli": "*",
 	"cmd/adze":     "internal/cli .",
 
+	// Programs that embed Adze.
+	"examples/approval": ". builtin permission permission/ondisk tool",
+	"examples/notes":    "agent journal model model/openai model/replay tool",
+
 	// The entry point for programs that embed Adze.
 	".": "builtin",
 }
