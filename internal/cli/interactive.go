@@ -42,7 +42,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	if env.Getenv("NO_COLOR") != "" {
 		colors = cell.Attributes
 	}
-	h.screen = tui.New(tui.Options{In: in, Out: out, Host: h, Header: h.header(notices), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors, Editor: editorOf(env)})
+	h.screen = tui.New(tui.Options{In: in, Out: out, Host: h, Header: h.header(notices), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors, History: promptHistory(s.Folder.Home), Editor: editorOf(env)})
 	h.notify(h.screen.Tell)
 	s.Executor.Ask = s.Asking(h.screen.Ask)
 	s.Outside.Connect()

@@ -113,6 +113,13 @@ func (s *Screen) status(width int) cell.Line {
 			line = append(line, cell.Span{Text: " · " + p, Style: cell.Dim})
 		}
 	}
+	if s.lookup.active {
+		found := ""
+		if s.lookup.back == 0 && s.lookup.query != "" {
+			found = " (no match)"
+		}
+		return cell.Line{{Text: " search earlier prompts: ", Style: cell.Cyan}, {Text: cell.Clean(s.lookup.query)}, {Text: found, Style: cell.Dim}}.Cut(width)
+	}
 	if s.note != "" {
 		return line.Right(cell.Styled(s.note, cell.Yellow), width)
 	}

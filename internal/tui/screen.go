@@ -96,6 +96,7 @@ type Screen struct {
 	gap           bool        // the last finished line is empty
 	editor        editor.Editor
 	history       browse
+	lookup        lookup
 	answer        answer
 	calls         callList
 	questions     questionList
