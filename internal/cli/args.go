@@ -15,37 +15,38 @@ type options struct {
 	prompt    string
 	hasPrompt bool
 	// firstPrompt is what a conversation in the terminal starts with.
-	firstPrompt string
-	format      string
-	mode        string
-	yolo        bool
-	model       string
-	authType    string
-	effort      string
-	cwd         string
-	addDirs     []string
-	maxTurns    int
-	maxTime     time.Duration
-	strict      bool
-	json        bool
-	dryRun      bool
-	scope       string   // of settings, see session.Scope
-	env         []string // of a server: K=V
-	headers     []string // of a server: K: V
-	http, sse   string   // addresses of servers
-	tools       string   // names, separated by commas
-	yes         bool
-	remove      bool
-	allow       []string
-	ask         []string
-	deny        []string
-	tryMode     string // to judge in, or of a sandbox
-	batch       bool
-	sandbox     string
-	backend     string // of a sandbox
-	noReadOnly  bool
-	help        bool
-	version     bool
+	firstPrompt  string
+	screenReader bool
+	format       string
+	mode         string
+	yolo         bool
+	model        string
+	authType     string
+	effort       string
+	cwd          string
+	addDirs      []string
+	maxTurns     int
+	maxTime      time.Duration
+	strict       bool
+	json         bool
+	dryRun       bool
+	scope        string   // of settings, see session.Scope
+	env          []string // of a server: K=V
+	headers      []string // of a server: K: V
+	http, sse    string   // addresses of servers
+	tools        string   // names, separated by commas
+	yes          bool
+	remove       bool
+	allow        []string
+	ask          []string
+	deny         []string
+	tryMode      string // to judge in, or of a sandbox
+	batch        bool
+	sandbox      string
+	backend      string // of a sandbox
+	noReadOnly   bool
+	help         bool
+	version      bool
 
 	allowedTools []string // nil: not given
 	excludeTools []string

@@ -30,23 +30,40 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	in, _ := terminalFile(env.Stdin)
 	out, _ := terminalFile(env.Stdout)
 	h := &screenHost{env: env, options: o}
-	var notices []string // before there is a screen
-	h.env.notify = func(note string) { notices = append(notices, note) }
+	h.env.notify = h.note
 	s, err := openSession(h.env, o, session.Options{Sampling: true})
 	if err != nil {
 		return err
 	}
 	defer closeSession(env, s)
 	h.session, h.files = s, newFileList(s)
-	colors := cell.Full
-	if env.Getenv("NO_COLOR") != "" {
-		colors = cell.Attributes
+	if o.screenReader || s.Settings.UI.ScreenReader || env.Getenv("TERM") == "dumb" {
+		h.front = tui.NewLines(in, out, h, o.firstPrompt)
+		for _, n := range h.early {
+			h.front.Tell(n)
+		}
+	} else {
+		colors := cell.Full
+		if env.Getenv("NO_COLOR") != "" {
+			colors = cell.Attributes
+		}
+		h.front = tui.New(tui.Options{
+			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors,
+			History: promptHistory(s.Folder.Home), Editor: editorOf(env),
+		})
 	}
-	h.screen = tui.New(tui.Options{In: in, Out: out, Host: h, Header: h.header(notices), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors, History: promptHistory(s.Folder.Home), Editor: editorOf(env)})
-	h.notify(h.screen.Tell)
-	s.Executor.Ask = s.Asking(h.screen.Ask)
+	h.relay(h.front.Tell)
+	s.Executor.Ask = s.Asking(h.front.Ask)
 	s.Outside.Connect()
-	return h.screen.Run(ctx)
+	return h.front.Run(ctx)
+}
+
+// front is a screen, or lines.
+type front interface {
+	Observe(agent.Event)
+	Tell(text string)
+	Ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error)
+	Run(ctx context.Context) error
 }
 
 // screenHost connects a session with its screen.
@@ -54,7 +71,7 @@ type screenHost struct {
 	env     Env
 	options *options
 	session *session.Session
-	screen  *tui.Screen
+	front   front
 	files   *fileList
 
 	talk *session.Conversation // used by one Run at a time
@@ -64,12 +81,26 @@ type screenHost struct {
 
 	mu    sync.Mutex
 	model string
-	used  int // tokens of the last request
-	tell  func(string)
+	used  int          // tokens of the last request
+	tell  func(string) // nil: there is no front end yet
+	early []string     // notices before that
 }
 
-// notify sends notices to the screen from now on.
-func (h *screenHost) notify(tell func(string)) {
+// note takes a notice, now and after there is a screen.
+func (h *screenHost) note(text string) {
+	h.mu.Lock()
+	tell := h.tell
+	if tell == nil {
+		h.early = append(h.early, text)
+	}
+	h.mu.Unlock()
+	if tell != nil {
+		tell(text)
+	}
+}
+
+// relay sends further notices to the front end.
+func (h *screenHost) relay(tell func(string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tell = tell
@@ -179,7 +210,7 @@ func (h *screenHost) observe(e agent.Event) {
 		h.used = a.Usage.Input + a.Usage.Output
 		h.mu.Unlock()
 	}
-	h.screen.Observe(e)
+	h.front.Observe(e)
 }
 
 // runCommand runs the user's own command.
