@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build test lint golden bench bench-search soak test-peers
+.PHONY: build test lint golden bench bench-search soak test-browser test-modules test-peers
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/adze ./cmd/adze
@@ -14,6 +14,11 @@ build:
 # All tests: Go, git and bash are enough. A package that takes a minute takes ten on a busy machine.
 test:
 	go test $(RACE) -shuffle=on -timeout 30m ./...
+
+# Modules of their own: their packages are not in ./...
+MODULES := fleet
+test-modules:
+	for dir in $(MODULES); do (cd $$dir && go mod tidy -diff && go vet ./... && $(STATICCHECK) ./... && go test -timeout 30m ./...) || exit 1; done
 
 # ST1005: the second line of an error is a sentence for the user.
 lint:
@@ -35,6 +40,12 @@ bench: build
 SOAK ?= 1
 soak:
 	ADZE_SOAK=$(SOAK) go test -count=1 -timeout 60m $$(go run ./internal/soak/list)
+
+# Pictures of the HTML export, light and dark, to look at. Needs chromium.
+BROWSER ?= bin/browser
+test-browser:
+	mkdir -p $(BROWSER)
+	ADZE_BROWSER=$(abspath $(BROWSER)) go test -count=1 -timeout 10m -run '^TestBrowser$$' -v ./journal/export
 
 # Real MCP servers and clients, model servers and SDKs from npm, at fixed versions, on loopback; and go install, from a proxy in a directory.
 test-peers:

@@ -23,7 +23,7 @@ func TestSize(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && path != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules") {
+		if entry.IsDir() && path != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules" || ownModule(path)) {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(path, ".go") {

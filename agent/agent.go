@@ -94,6 +94,7 @@ type Agent struct {
 
 	mu      sync.Mutex // guards the fields below
 	history []model.Message
+	now     settings
 	meter   meter
 	saved   map[string][]string // paths of the full results, by ID of the call
 
@@ -102,17 +103,8 @@ type Agent struct {
 
 // New makes an agent.
 func New(o Options) *Agent {
-	a := &Agent{o: o, history: slices.Clone(o.History), view: o.Catalog.at(o.Path, o.Executor.Registry)}
-	a.ids.add(o.History)
-	a.meter.restart(o.History)
-	for _, m := range o.History {
-		if m.Role == model.User && a.first == nil {
-			a.first = m.Parts
-		}
-		for _, c := range m.Calls() { // what was found then is known
-			a.view.revealed[c.Name] = true
-		}
-	}
+	a := &Agent{o: o, now: settings{o.Model, o.Effort, o.System}}
+	a.begin(o.History)
 	before := o.Executor.Observe
 	o.Executor.Observe = func(e tool.Event) {
 		if before != nil {
@@ -212,7 +204,7 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 			return nil
 		}
 		if empty++; empty == emptyAnswers {
-			return fmt.Errorf("%s sent %d empty responses in a row: %w", a.o.Model.Name(), empty, ErrEmptyAnswer)
+			return fmt.Errorf("%s sent %d empty responses in a row: %w", a.settings().model.Name(), empty, ErrEmptyAnswer)
 		}
 		a.tell(Said{model.Retry{Attempt: empty, Err: ErrEmptyAnswer}})
 	}
@@ -245,12 +237,13 @@ func (a *Agent) ask(prompt []model.Part) {
 
 // request is one with the agent's options.
 func (a *Agent) request(messages []model.Message, tools []tool.Declaration) model.Request {
+	now := a.settings()
 	return model.Request{
-		System:    a.view.system(a.o.System),
+		System:    a.view.system(now.system),
 		Messages:  messages,
 		Tools:     tools,
 		MaxTokens: a.o.MaxTokens,
-		Effort:    a.o.Effort,
+		Effort:    now.effort,
 		CacheKey:  a.o.CacheKey,
 	}
 }

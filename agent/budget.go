@@ -128,7 +128,7 @@ func (t *turn) spent() model.Usage {
 	if b := t.agent.o.Budget; t.usage.Total() > 0 || len(t.parts) == 0 || b == nil || b.Tokens <= 0 {
 		return t.usage
 	}
-	sent := len(t.agent.o.System)
+	sent := len(t.agent.settings().system)
 	for _, d := range t.tools {
 		sent += len(d.Name) + len(d.Description) + len(d.Parameters)
 	}

@@ -18,6 +18,7 @@ type turn struct {
 	tools    []tool.Declaration
 	blind    []string // ids of calls of tools whose parameters were not loaded
 	parts    []model.Part
+	streams  []byte // the last part, while its text or thought arrives
 	calls    []tool.Call
 	held     []tool.Call // waiting until it is known why the answer ended
 	sent     []tool.Call // as the server sent them
@@ -86,7 +87,9 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 // listen reads the answer to its end and starts its calls.
 func (t *turn) listen(ctx context.Context) error {
 	a := t.agent
-	for e, err := range a.o.Model.Stream(ctx, a.request(a.History(), t.tools)) {
+	defer t.settle()
+	now := a.settings()
+	for e, err := range now.model.Stream(ctx, a.request(a.History(), t.tools)) {
 		if err != nil {
 			return err
 		}
@@ -109,32 +112,61 @@ func (t *turn) listen(ctx context.Context) error {
 		}
 		a.tell(Said{e})
 	}
-	return model.Errorf(model.ErrCut, "response from %s ended early", a.o.Model.Name())
+	return model.Errorf(model.ErrCut, "response from %s ended early", now.model.Name())
 }
 
 // say adds text to the answer.
 func (t *turn) say(s model.Text) {
-	if n := len(t.parts) - 1; n >= 0 {
-		if last, ok := t.parts[n].(model.Text); ok {
-			t.parts[n] = last + s
-			return
-		}
+	last, ok := t.last().(model.Text)
+	if !ok {
+		t.settle()
+		t.parts = append(t.parts, s)
 	}
-	t.parts = append(t.parts, s)
+	t.stream(string(last), string(s))
 }
 
 func (t *turn) think(s model.Thought) {
-	if n := len(t.parts) - 1; n >= 0 {
-		if last, ok := t.parts[n].(model.Thought); ok {
-			t.parts[n] = last + s
-			return
-		}
+	last, ok := t.last().(model.Thought)
+	if !ok {
+		t.settle()
+		t.parts = append(t.parts, s)
 	}
-	t.parts = append(t.parts, s)
+	t.stream(string(last), string(s))
+}
+
+func (t *turn) last() model.Part {
+	if len(t.parts) == 0 {
+		return nil
+	}
+	return t.parts[len(t.parts)-1]
+}
+
+// stream adds to the last part, of which this much is settled.
+func (t *turn) stream(settled, piece string) {
+	if len(t.streams) == 0 {
+		t.streams = append(t.streams, settled...)
+	}
+	t.streams = append(t.streams, piece...)
+}
+
+// settle completes the last part. Adding each piece to it at once would copy it for each piece.
+func (t *turn) settle() {
+	n := len(t.parts) - 1
+	if n < 0 || len(t.streams) == 0 {
+		return
+	}
+	switch t.parts[n].(type) {
+	case model.Text:
+		t.parts[n] = model.Text(t.streams)
+	case model.Thought:
+		t.parts[n] = model.Thought(t.streams)
+	}
+	t.streams = t.streams[:0]
 }
 
 // keep adds sealed data to the answer, in its place. That of a call which the server repeated was added with the first one.
 func (t *turn) keep(s model.Sealed) {
+	t.settle()
 	for _, p := range t.parts {
 		if old, ok := p.(model.Sealed); ok && t.repeated && bytes.Equal(old.JSON, s.JSON) {
 			return
@@ -167,6 +199,7 @@ func (t *turn) call(ctx context.Context, c tool.Call) {
 	if known && !d.Named(c.Name) {
 		shown.Name = d.Name // not every server takes "functions.read_file" back
 	}
+	t.settle()
 	t.parts = append(t.parts, model.Call{Call: shown})
 	t.calls = append(t.calls, shown)
 	t.agent.tell(Called{shown})

@@ -62,6 +62,8 @@ type Options struct {
 	Tasks TaskJobs
 	// TaskTypes are the types of subagents that the model can choose from.
 	TaskTypes []TaskType
+	// JobEnded is called when a background command has ended, so that a front end can pass on the news; nil: nothing is called.
+	JobEnded func()
 	// Skills are what the model may load; without any, skill is not offered.
 	Skills []Skill
 	// FindTools is what tool_search searches with; nil: there is nothing to find, and it is not offered.
@@ -86,6 +88,8 @@ type Set struct {
 	plans  *planning
 	result *result
 	tools  []tool.Tool // all of them
+
+	task func(types []TaskType) tool.Tool
 }
 
 // New makes the tools of a session.
@@ -131,7 +135,19 @@ func New(o Options) (*Set, error) {
 	for i, t := range s.tools {
 		s.tools[i] = f.offer.worded(t)
 	}
+	s.task = func(types []TaskType) tool.Tool { return f.offer.worded(task(o.Task, types)) }
 	return s, nil
+}
+
+// SetTaskTypes replaces the types of subagents that the model can choose from. Tools and All return another tool from then
+// on, so it must come before the first call.
+func (s *Set) SetTaskTypes(types []TaskType) {
+	fresh := s.task(types)
+	for i, t := range s.tools {
+		if t.Declaration().Name == fresh.Declaration().Name {
+			s.tools[i] = fresh
+		}
+	}
 }
 
 // Tools returns the tools that work with what the options wired, less the excluded ones, in the order of the
@@ -153,6 +169,9 @@ func (s *Set) Close() error { return s.shell.close() }
 // News is what the first agent should know before its next turn: which background jobs have ended, and now and then
 // which of its steps are open. It is called once a turn.
 func (s *Set) News() []string { return append(s.shell.news(), s.todos.news()...) }
+
+// JobNews is the part of News about background jobs that have ended, for a front end that doesn't wait for the next turn.
+func (s *Set) JobNews() []string { return s.shell.news() }
 
 // Background moves the commands that run in the foreground to the background, as a user who waits may want. It returns
 // their IDs there.

@@ -62,8 +62,13 @@ func newShell(o Options, f *files) (*shell, error) {
 	}
 	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: proc.NewMask(proc.Secrets(base))})
 	b.limiter = newLimiter(o, f, r, b.short)
+	ended := func(proc.Job) {
+		if o.JobEnded != nil {
+			o.JobEnded()
+		}
+	}
 	return &shell{
-		files: f, runner: r, jobs: proc.NewJobs(r, nil), sandboxes: b, output: o.Output,
+		files: f, runner: r, jobs: proc.NewJobs(r, ended), sandboxes: b, output: o.Output,
 		unclean: unclean, foreground: map[*running]bool{}, told: map[string]int64{}, sandboxed: map[string]*shellCall{}, noted: map[string]bool{},
 	}, nil
 }

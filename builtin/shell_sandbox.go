@@ -136,11 +136,19 @@ func (b *sandboxes) warnings() []string {
 	case b.auto || b.mode == sandbox.Off || b.mode == sandbox.ReadOnly:
 		return nil
 	}
-	p, err := (&sandbox.Spec{Mode: b.mode, Protect: []string{os.DevNull}, UnixSockets: b.UnixSockets, Bubblewrap: b.Bubblewrap}).Plan()
+	p, err := (&sandbox.Spec{Mode: b.mode, Roots: b.roots, Protect: []string{os.DevNull}, UnixSockets: b.UnixSockets, Bubblewrap: b.Bubblewrap}).Plan()
 	if err != nil {
 		return []string{err.Error()}
 	}
 	return p.Notes
+}
+
+// notes are what is to know of the sandbox of a command that ran in it.
+func (b *sandboxes) notes(s *sandbox.Spec) []string {
+	if s == nil || s.Mode == sandbox.ReadOnly {
+		return nil
+	}
+	return b.base().Notes
 }
 
 // again asks the user to run a command again without the sandbox that it failed in. ok reports that it ran again; else
@@ -187,7 +195,7 @@ func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text 
 	c := s.sandboxed[job.ID]
 	delete(s.sandboxed, job.ID)
 	s.mu.Unlock()
-	if c == nil || job.Outcome.Suspect == "" {
+	if c == nil || job.Outcome.Suspect == "" || job.Outcome.Exit == 0 {
 		return "", nil
 	}
 	yes, why, err := c.again(ctx, live, job.Outcome)

@@ -18,6 +18,8 @@ type options struct {
 	firstPrompt  string
 	screenReader bool
 	format       string
+	input        string // format of stdin
+	partial      bool   // pieces of messages
 	mode         string
 	yolo         bool
 	model        string

@@ -57,6 +57,12 @@ func TestUsageErrors(t *testing.T) {
 		{"permission check ls -la", "unknown flag -la\nPut the command after --: "},
 		{"--json -p x", "--json can't be used with a prompt\nUse --output-format json."},
 		{"-p one two", "two prompts given"},
+		{"--input-format xml -p x", `--input-format: expected text, stream-json, got "xml"`},
+		{"--input-format stream-json", "--input-format stream-json needs --output-format stream-json"},
+		{"--input-format stream-json -o json", "--input-format stream-json needs --output-format stream-json"},
+		{"--include-partial-messages -p x -o json", "--include-partial-messages needs --output-format stream-json"},
+		{"--input-format stream-json -o stream-json --json-schema {}", "--json-schema can't be used with --input-format stream-json"},
+		{"--input-format stream-json -o stream-json -p one two", "two prompts given"},
 		{"help nothing", `unknown command "nothing"`},
 		{"", "no prompt given, and standard input and output aren't a terminal\n"},
 	} {

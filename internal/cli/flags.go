@@ -19,7 +19,7 @@ const (
 
 // flags is the one table of flags, in the order of the help.
 func flags() []flag {
-	return slices.Concat(workFlags(), agentFlags(), modelFlags(), mcpFlags(), lastFlags(), unused())
+	return slices.Concat(workFlags(), programFlags(), agentFlags(), modelFlags(), mcpFlags(), lastFlags(), unused())
 }
 
 func workFlags() []flag {

@@ -13,6 +13,12 @@ import (
 
 // runPrompt runs one prompt, or holds a conversation if there is none and the terminal is the user's.
 func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
+	if err := checkFormats(o); err != nil {
+		return err
+	}
+	if o.input == "stream-json" {
+		return runProgram(ctx, env, o, words)
+	}
 	if isInteractive(env, o, words) {
 		return runInteractive(ctx, env, o)
 	}

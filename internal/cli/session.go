@@ -62,7 +62,7 @@ func closeSession(env Env, s *session.Session) {
 func (env Env) session() session.Env {
 	return session.Env{
 		Getenv: env.Getenv, Environ: env.Environ, Helper: env.Helper, Home: env.Home, Version: env.Version,
-		HasUser: env.Terminal, Hurry: env.Hurry, Tell: env.tell, Show: env.show,
+		HasUser: env.Terminal || env.driven, Hurry: env.Hurry, Tell: env.tell, Show: env.show,
 	}
 }
 

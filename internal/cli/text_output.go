@@ -7,6 +7,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/headless"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -147,7 +148,7 @@ func under(by string) string {
 // end prints the answer, unless there is none or it has streamed. A run that failed has no answer.
 func (t *textOutput) end(answer agent.Answer, err error) error {
 	t.screen.finish()
-	if !complete(err) {
+	if !headless.Complete(err) {
 		return nil
 	}
 	if answer.Reason == model.Length {

@@ -20,11 +20,14 @@ const planText = "Plan mode is on: research only; calls that modify anything are
 
 // ConversationOptions configures a conversation.
 type ConversationOptions struct {
-	Model   model.Model
-	Limits  Limits
-	History []model.Message                 // what was said before
-	Observe func(agent.Event)               // receives all events; may be nil
-	Below   func(agent.Member, agent.Event) // receives the events of subagents, concurrently; may be nil
+	Model  model.Model
+	Effort string // see [model.Request]; "": that of the settings
+	Limits Limits
+	// Unattended says that no user watches, although one may answer questions: see [agent.Options].
+	Unattended bool
+	History    []model.Message                 // what was said before
+	Observe    func(agent.Event)               // receives all events; may be nil
+	Below      func(agent.Member, agent.Event) // receives the events of subagents, concurrently; may be nil
 }
 
 // Limits end a conversation. 0 means what settings say, and less than 0 no limit.
@@ -40,8 +43,11 @@ func (l Limits) or(set settings.Limits) Limits {
 	return l
 }
 
-// Conversation is a model at work with the session's tools, and the crew that it delegates to.
+// Conversation is a model at work with the session's tools, and the crew that it delegates to. A session has one: its
+// executor reports to the first observer and remembers the IDs of all calls, and background subagents belong to it.
+// [Conversation.Reset] starts a new topic, [Conversation.SetModel] continues with another model.
 type Conversation struct {
+	session *Session
 	agent   *agent.Agent
 	crew    *agent.Crew
 	catalog *agent.Catalog
@@ -53,35 +59,61 @@ type Conversation struct {
 	structured func() json.RawMessage
 }
 
-// Converse starts the session's conversation and ends the previous one. Subagents may name models of their own if the
+// Converse starts the session's conversation. A second call panics. Subagents may name models of their own if the
 // conversation uses the session's model.
 func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversation {
 	if s.talk != nil {
-		s.talk.crew.Close()
+		panic("session: Converse was called twice")
 	}
 	system, news := newChanges(s)
 	limits := t.Limits.or(s.Settings.Limits)
 	budget := &agent.Budget{Turns: limits.Turns, Calls: limits.Calls, Tokens: limits.Tokens}
-	c := &Conversation{catalog: s.Outside.newCatalog(t.Model.Name()), wall: limits.Wall, news: news, budget: budget}
+	c := &Conversation{session: s, catalog: s.Outside.newCatalog(t.Model.Name()), wall: limits.Wall, news: news, budget: budget}
 	final := ""
 	if s.result != nil {
 		c.structured, final = s.tools.Structured, builtin.StructuredOutput
 	}
 	s.Models.count(budget)
-	key, effort := NewID(), s.Settings.Model.Effort
+	key, effort := NewID(), cmp.Or(t.Effort, s.Settings.Model.Effort)
 	c.agent = agent.New(agent.Options{
 		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall}, Budget: budget, Final: final, History: t.History, System: system, Observe: news.observing(t.Observe), Catalog: c.catalog,
-		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser,
-		News: func() []string { return slices.Concat(s.tools.News(), c.crew.News(), news.news()) },
+		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser || t.Unattended,
+		News: c.takeNews,
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
-		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.catalog,
+		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.catalog, Ended: s.awaken,
 		Effort: effort, CacheKey: key, Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth), Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
 		Window: s.window,
 	})
 	s.talk = c
 	return c
+}
+
+// History is what was said so far.
+func (c *Conversation) History() []model.Message { return c.agent.History() }
+
+// Reset replaces what was said by another history; nil: a new conversation begins. The model gets the context files, the
+// mode and the date as they are now. Reset waits for a Run that has begun. Background subagents continue.
+func (c *Conversation) Reset(history []model.Message) {
+	c.agent.Reset(c.news.restart(), history)
+}
+
+// Append adds messages to what was said, between two Runs.
+func (c *Conversation) Append(messages ...model.Message) { c.agent.Append(messages...) }
+
+// SetModel continues the conversation with another model, from the next request on. Subagents that start from then on use
+// it too.
+func (c *Conversation) SetModel(m model.Model) {
+	c.catalog.Limit(c.session.Outside.Budget(m.Name()))
+	c.agent.SetModel(m)
+	c.crew.SetModel(m)
+}
+
+// SetEffort changes the effort of the model and of subagents that start from then on: see [model.Request].
+func (c *Conversation) SetEffort(effort string) {
+	c.agent.SetEffort(effort)
+	c.crew.SetEffort(effort)
 }
 
 // system is the system prompt of a conversation that starts now.
@@ -175,6 +207,41 @@ func (c *Conversation) run(ctx context.Context, prompt []model.Part) (agent.Answ
 		answer = sum(answer, more)
 	}
 	return answer, err
+}
+
+// Turn answers a prompt without waiting for background subagents: for a front end in which the user can go on. Without a
+// prompt, it hands over the reports of background work, and does nothing if there are none.
+func (c *Conversation) Turn(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
+	if len(prompt) == 0 {
+		for _, n := range slices.Concat(c.session.tools.JobNews(), c.crew.News()) {
+			prompt = append(prompt, model.Text(n))
+		}
+	}
+	if len(prompt) == 0 {
+		return agent.Answer{}, nil
+	}
+	answer, err := c.agent.Run(ctx, prompt...)
+	if err == nil {
+		err = c.overspent()
+	}
+	return answer, err
+}
+
+// Wake has a value after background subagents or commands have finished: time for a Turn without a prompt, unless one is
+// under way that takes their reports.
+func (c *Conversation) Wake() <-chan struct{} { return c.session.wake }
+
+// awaken fills Wake.
+func (s *Session) awaken() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// takeNews are messages to the model, each once.
+func (c *Conversation) takeNews() []string {
+	return slices.Concat(c.session.tools.News(), c.crew.News(), c.news.news())
 }
 
 // Compact replaces the conversation, except for its last turns, by a summary of the model.

@@ -46,6 +46,13 @@ func readDefinitions(f Folder, trusted bool, set settings.Context) *Definitions 
 	return d
 }
 
+// AddRoles adds types of subagents for this session, which replace others of the same name. It must come before Converse.
+func (s *Session) AddRoles(roles []agent.Role) error {
+	s.Definitions.Roles = slices.Concat(roles, s.Definitions.Roles)
+	s.tools.SetTaskTypes(s.Definitions.TaskTypes())
+	return s.Executor.Registry.Set("", s.tools.All())
+}
+
 // TaskTypes are the types of subagents that the model can choose from.
 func (d *Definitions) TaskTypes() []builtin.TaskType {
 	var types []builtin.TaskType

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -33,7 +34,8 @@ type Models struct {
 	mu     sync.Mutex
 	budget *agent.Budget // of the conversation; nil: there is none
 	main   connected
-	where  string // the main model's server
+	where  string    // the main model's server
+	before []opening // main models of before, for running subagents and for a way back
 	others map[string]connected
 
 	listing sync.Mutex
@@ -53,6 +55,38 @@ func (m *Models) Open(ctx context.Context) (model.Model, error) {
 	}
 	m.main, m.where = opened, where
 	return opened, nil
+}
+
+// opening is a model that was opened, and its server for [Models.Where].
+type opening struct {
+	connected
+	where string
+}
+
+// Switch opens the model of a name and makes it the session's own. Nothing is sent to its server.
+func (m *Models) Switch(ctx context.Context, name string) (model.Model, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.main != nil && m.main.Name() == name {
+		return m.main, nil
+	}
+	i := slices.IndexFunc(m.before, func(o opening) bool { return o.Name() == name })
+	next := opening{}
+	if i >= 0 {
+		next = m.before[i]
+		m.before = slices.Delete(m.before, i, i+1)
+	} else {
+		opened, where, err := m.openModel(ctx, name, true)
+		if err != nil {
+			return nil, err
+		}
+		next = opening{opened, where}
+	}
+	if m.main != nil {
+		m.before = append(m.before, opening{m.main, m.where})
+	}
+	m.main, m.where = next.connected, next.where
+	return m.main, nil
 }
 
 // Where is the API and the URL of the configured model's server, and how Adze knows it: "openai, URL",
@@ -112,6 +146,9 @@ func (m *Models) close() {
 	defer m.mu.Unlock()
 	for _, other := range m.others {
 		other.Close()
+	}
+	for _, old := range m.before {
+		old.Close()
 	}
 	if m.main != nil {
 		m.main.Close()

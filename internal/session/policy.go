@@ -48,8 +48,8 @@ func Denied(s *settings.Settings) []settings.Entry {
 	return denied
 }
 
-// setMode changes the approval mode and has open questions judged again.
-func (s *Session) setMode(mode string) error {
+// SetMode changes the approval mode and has open questions judged again. The model learns of it before its next turn.
+func (s *Session) SetMode(mode string) error {
 	m, err := permission.ParseMode(mode)
 	if err != nil {
 		return err

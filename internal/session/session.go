@@ -50,6 +50,7 @@ type Session struct {
 	core  *permission.Core            // the only built-in tools; nil: all
 	out   func(tool.Declaration) bool // the tools that settings remove
 	talk  *Conversation               // nil: there is none yet
+	wake  chan struct{}               // holds a token after background work has ended
 
 	result             *builtin.ResultSchema // nil: the model replies with text
 	replaced, appended string                // of the system prompt
@@ -89,7 +90,7 @@ func Open(env Env, o Options) (*Session, error) {
 	}
 	s := &Session{
 		ID: cmp.Or(o.ID, NewID()), Folder: folder, env: env, warnsAll: o.AllWarnings,
-		result: o.Result, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
+		wake: make(chan struct{}, 1), result: o.Result, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
 	}
 	trusted := false
 	if s.Settings, trusted, err = folder.Settings(o.Flags...); err != nil {
@@ -164,8 +165,8 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		Result: s.result, NoGitIgnore: !s.Settings.Context.GitIgnore, IgnoreFiles: settings.Texts(s.Settings.Context.IgnoreFiles),
 		Dir: dirs[0], AddDirs: dirs[1:], State: s.Folder.Home, AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools, dirs),
 		Helper: s.env.Helper, Environ: s.env.Environ, PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output,
-		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.setMode, HasUser: s.env.HasUser, Session: true, Exclude: s.out,
-		FindTools: s.findTools, Task: task, Tasks: backgroundTasks{s}, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
+		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.env.HasUser, Session: true, Exclude: s.out,
+		FindTools: s.findTools, Task: task, Tasks: backgroundTasks{s}, JobEnded: s.awaken, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
 		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),
 		Remembered: func(string) {
 			if s.talk != nil {

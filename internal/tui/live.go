@@ -20,7 +20,7 @@ func (s *Screen) live() ([]cell.Line, paint.Position) {
 		}
 	}
 	prompt, row, column := s.prompt(width)
-	foot := append(s.complete.live(width), s.keyHelp(width)...)
+	foot := append(s.complete.live(s, width), s.keyHelp(width)...)
 	foot = append(foot, s.status(width))
 	fixed := append([]cell.Line{cell.Styled(strings.Repeat("─", width), cell.Dim)}, asked...)
 	room := s.rows - 1 - len(fixed) - len(prompt) - len(foot)

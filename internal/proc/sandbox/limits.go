@@ -29,7 +29,7 @@ func (s Surroundings) Limits() *Limits {
 	}
 	home := s.value("HOME")
 	l.Read = append(l.Read, s.userConfig(home)...)
-	avoid := slices.Clone(s.Roots)
+	avoid := s.unexecuted()
 	if home != "" && home != "/" {
 		avoid = append(avoid, home)
 	}
@@ -51,6 +51,14 @@ func (s Surroundings) Limits() *Limits {
 	return l
 }
 
+// unexecuted are the parts of the workspace in which nothing may be executed:
+// all of it, unless it contains the system's directories, as / does.
+func (s Surroundings) unexecuted() []string {
+	return slices.DeleteFunc(slices.Clone(s.Roots), func(root string) bool {
+		return slices.ContainsFunc(s.System, func(dir string) bool { return below(dir, root) })
+	})
+}
+
 // stores are where some systems keep all their programs.
 var stores = []string{"/nix/store", "/gnu/store", "/snap", "/run/current-system", "/home/linuxbrew/.linuxbrew"}
 
@@ -61,7 +69,7 @@ func (s Surroundings) executable(dir, home string, have []string) bool {
 	if home != "" && below(home, dir) {
 		return false
 	}
-	for _, r := range s.Roots {
+	for _, r := range s.unexecuted() {
 		if below(dir, r) || below(r, dir) {
 			return false
 		}

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Plan is which layers a box is made of here, and what it lacks.
@@ -46,6 +47,9 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 	}
 	if _, err := ParseMode(string(s.Mode)); err != nil {
 		return Plan{}, err
+	}
+	if s.Mode != ReadOnly && slices.Contains(s.Roots, "/") {
+		return Plan{}, fmt.Errorf("create a %s sandbox: the workspace is /, so everything would be writable. Start Adze in a project directory, or choose another mode", s.Mode)
 	}
 	has = has.without(s.Without)
 	var p Plan

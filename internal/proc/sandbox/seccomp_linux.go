@@ -17,7 +17,7 @@ func refused() []rule {
 		{"tracing", []uintptr{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_MADVISE, unix.SYS_PERF_EVENT_OPEN}},
 		{"io_uring", []uintptr{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}},
 		{"mounting", []uintptr{unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR}},
-		{"entering a namespace", []uintptr{unix.SYS_SETNS}},
+		{saysNamespaces, []uintptr{unix.SYS_SETNS}},
 		{"the kernel's keys", []uintptr{unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY}},
 		{"changing the kernel", []uintptr{unix.SYS_BPF, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SYSLOG, unix.SYS_USERFAULTFD}},
 		{"changing the system", []uintptr{unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_VHANGUP}},
@@ -32,8 +32,8 @@ func refused() []rule {
 	}
 	const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	return append(rules,
-		rule{nr: unix.SYS_UNSHARE, what: "entering a namespace", test: testMask, mask: namespaces | unix.CLONE_NEWTIME},
-		rule{nr: unix.SYS_CLONE, what: "entering a namespace", test: testMask, mask: namespaces},
+		rule{nr: unix.SYS_UNSHARE, what: saysNamespaces, test: testMask, mask: namespaces | unix.CLONE_NEWTIME},
+		rule{nr: unix.SYS_CLONE, what: saysNamespaces, test: testMask, mask: namespaces},
 		// Its flags lie in memory, where a filter cannot look. Who is told that
 		// there is no clone3 takes clone.
 		rule{nr: unix.SYS_CLONE3, errno: unix.ENOSYS},

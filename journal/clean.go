@@ -1,0 +1,280 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits say which sessions are kept.
+type Limits struct {
+	MaxAge   time.Duration // since the last entry; 0: any
+	MaxBytes int64         // of all sessions, contents and Other; 0: any
+	Other    int64         // bytes in Adze's directory besides
+	Now      time.Time     // zero: now
+	// Removed is called after a session was removed, to remove what else belongs to it, and returns the bytes of that.
+	Removed func(id string) int64
+}
+
+// Cleaned is what Clean removed.
+type Cleaned struct {
+	Sessions []string
+	Contents int
+	Bytes    int64
+}
+
+// Clean removes the sessions that are too old, then the oldest while there are too many bytes, and the contents that no
+// session uses. It never removes a session that a process has open. It continues after an error.
+func (s Sessions) Clean(l Limits) (Cleaned, error) {
+	if l.Now.IsZero() {
+		l.Now = time.Now()
+	}
+	var done Cleaned
+	ages, err := s.ages()
+	errs := []error{err, s.sweep()}
+	remove := func(a age) bool {
+		err := s.Delete(a.id)
+		var inUse *InUseError
+		if err != nil {
+			if !errors.As(err, &inUse) {
+				errs = append(errs, err)
+			}
+			return false
+		}
+		done.Sessions = append(done.Sessions, a.id)
+		done.Bytes += a.bytes
+		if l.Removed != nil {
+			n := l.Removed(a.id)
+			done.Bytes += n
+			l.Other -= n
+		}
+		return true
+	}
+	if l.MaxAge > 0 {
+		ages = slices.DeleteFunc(ages, func(a age) bool { return l.Now.Sub(a.last) > l.MaxAge && remove(a) })
+	}
+	if l.MaxBytes > 0 {
+		over, err := s.over(l)
+		errs = append(errs, err)
+		if over > 0 && err == nil {
+			shares, err := s.shares()
+			errs = append(errs, err)
+			for len(ages) > 0 && over > 0 {
+				if other := l.Other; remove(ages[0]) {
+					over -= ages[0].bytes + shares.drop(ages[0].id) + other - l.Other
+				}
+				ages = ages[1:]
+			}
+		}
+	}
+	if len(done.Sessions) > 0 {
+		errs = append(errs, s.removeUnused(&done, l.Now))
+	}
+	return done, errors.Join(errs...)
+}
+
+// over is how many bytes there are too many, after the contents that no session uses are removed.
+func (s Sessions) over(l Limits) (int64, error) {
+	size, err := s.Size()
+	if err != nil || size.Sessions+size.Contents+l.Other <= l.MaxBytes {
+		return 0, err
+	}
+	var unused Cleaned
+	err = s.removeUnused(&unused, l.Now)
+	return size.Sessions + size.Contents + l.Other - l.MaxBytes - unused.Bytes, err
+}
+
+// shares says which contents each session names, and how many name each.
+type shares struct {
+	names map[string]map[string]bool // by session
+	count map[string]int             // by content
+	bytes map[string]int64           // by content
+}
+
+func (s Sessions) shares() (shares, error) {
+	all := shares{map[string]map[string]bool{}, map[string]int{}, map[string]int64{}}
+	ids, err := s.IDs()
+	for _, id := range ids {
+		all.names[id] = map[string]bool{}
+		err = errors.Join(err, s.namedIn(id, all.names[id]))
+		for name := range all.names[id] {
+			all.count[name]++
+		}
+	}
+	return all, errors.Join(err, s.Store().each(func(ref Ref, _ string, _ fs.FileInfo) { all.bytes[ref.Blob] = ref.Bytes }))
+}
+
+// drop returns the bytes of the contents that only this session names.
+func (s shares) drop(id string) int64 {
+	var sum int64
+	for name := range s.names[id] {
+		if s.count[name]--; s.count[name] == 0 {
+			sum += s.bytes[name]
+		}
+	}
+	return sum
+}
+
+// age is how long ago a session was used.
+type age struct {
+	id    string
+	last  time.Time
+	bytes int64
+}
+
+// ages are all sessions of this user, the oldest first. The time of a file is enough: nothing else changes it.
+func (s Sessions) ages() ([]age, error) {
+	ids, err := s.IDs()
+	var all []age
+	for _, id := range ids {
+		info, err := os.Lstat(filepath.Join(s.Dir(id), journalName))
+		if errors.Is(err, fs.ErrNotExist) {
+			info, err = os.Lstat(s.Dir(id)) // killed while it was made
+		}
+		if err != nil {
+			continue
+		}
+		if _, foreign := owner(info); !foreign {
+			all = append(all, age{id, info.ModTime(), treeSize(s.Dir(id))})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b age) int { return a.last.Compare(b.last) })
+	return all, err
+}
+
+// sweep removes what a Delete that was killed left.
+func (s Sessions) sweep() error {
+	entries, err := os.ReadDir(filepath.Join(s.Home, sessionsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), goneName) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(s.Home, sessionsName, e.Name())))
+		}
+	}
+	return err
+}
+
+// Size is how much space sessions take.
+type Size struct {
+	Count    int   // sessions
+	Sessions int64 // bytes of their directories
+	Contents int64 // bytes in the store
+}
+
+// Size measures the sessions.
+func (s Sessions) Size() (Size, error) {
+	ids, err := s.IDs()
+	size := Size{Count: len(ids)}
+	for _, id := range ids {
+		size.Sessions += treeSize(s.Dir(id))
+	}
+	size.Contents = treeSize(filepath.Join(s.Home, storeName))
+	return size, err
+}
+
+// treeSize is the bytes of the files in a directory that can be read.
+func treeSize(dir string) int64 {
+	var sum int64
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil // what can't be read isn't counted
+		}
+		if info, err := d.Info(); err == nil {
+			sum += info.Size()
+		}
+		return nil
+	})
+	return sum
+}
+
+// removeUnused removes the contents that no session names, and that are not new.
+func (s Sessions) removeUnused(done *Cleaned, now time.Time) error {
+	used := map[string]bool{}
+	ids, err := s.IDs()
+	for _, id := range ids {
+		if err == nil {
+			err = s.namedIn(id, used)
+		}
+	}
+	if err != nil {
+		return err // what a session uses isn't known
+	}
+	store := s.Store()
+	before := now.Add(-2 * touchAfter)
+	return store.each(func(ref Ref, path string, info fs.FileInfo) {
+		if used[ref.Blob] || info.ModTime().After(before) {
+			return
+		}
+		if ref.Blob == "" {
+			_ = os.Remove(path) // next time, if not now
+			return
+		}
+		if store.remove(path, before) == nil {
+			done.Contents++
+			done.Bytes += info.Size()
+		}
+	})
+}
+
+// namedIn adds the contents that any file of a session names: the journal, and lines that were cut off it.
+func (s Sessions) namedIn(id string, used map[string]bool) error {
+	entries, err := os.ReadDir(s.Dir(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), journalName) || !e.Type().IsRegular() {
+			continue
+		}
+		f, err := os.Open(filepath.Join(s.Dir(id), e.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = namedBy(f, used)
+		f.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namedBy finds the names of contents in a text of any length.
+func namedBy(r io.Reader, used map[string]bool) error {
+	const length = len(hashPrefix) + 64
+	buf := make([]byte, 0, 1<<20)
+	for {
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		rest := buf
+		for {
+			i := bytes.Index(rest, []byte(hashPrefix))
+			if i < 0 || len(rest)-i < length {
+				break
+			}
+			used[string(rest[i:i+length])] = true
+			rest = rest[i+len(hashPrefix):]
+		}
+		buf = append(buf[:0], rest[max(0, len(rest)-length):]...)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

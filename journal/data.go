@@ -1,0 +1,322 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Type is the kind of an entry. Readers skip the types that they don't know.
+type Type string
+
+// The types. The comment names the type of the entry's data.
+const (
+	TypeOpened    Type = "session.opened"  // Opened: always the first entry, and only that
+	TypeResumed   Type = "session.resumed" // Resumed
+	TypeMessage   Type = "message"         // Message
+	TypeCalled    Type = "called"          // Called
+	TypeStarted   Type = "call.started"    // Started
+	TypeFinished  Type = "call.finished"   // Finished
+	TypeAsked     Type = "asked"           // Asked
+	TypeAnswer    Type = "answer"          // Answer
+	TypeResponses Type = "responses"       // Responses
+	TypeMode      Type = "mode"            // Mode
+	TypeModel     Type = "model"           // Model
+	TypeCompacted Type = "compacted"       // Compacted
+	TypeUndone    Type = "undone"          // Undone
+	TypeClosed    Type = "session.closed"  // Closed
+)
+
+// Data is the data of an entry: one of the structs of this file, as a value.
+type Data interface{ Type() Type }
+
+// Opened is the start of a session. System and Declarations come last, because they are long: a list of sessions reads
+// only the start of the file.
+type Opened struct {
+	ID           string        `json:"id"`
+	CWD          string        `json:"cwd"`
+	Roots        []string      `json:"roots,omitempty"`
+	Version      string        `json:"version,omitempty"` // of Adze
+	Model        string        `json:"model,omitempty"`
+	Mode         string        `json:"mode,omitempty"`
+	Parent       *Parent       `json:"parent,omitempty"` // of a fork
+	System       string        `json:"system,omitempty"`
+	Declarations []Declaration `json:"declarations,omitempty"`
+}
+
+// Parent is where a fork starts: the entries up to Seq are the other session's.
+type Parent struct {
+	ID  string `json:"id"`
+	Seq int64  `json:"seq"`
+}
+
+// Declaration is a tool as it was declared to the model.
+type Declaration struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"displayName,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parametersJsonSchema,omitempty"`
+	Kind        tool.Kind       `json:"kind,omitempty"`
+	Origin      string          `json:"source,omitempty"` // "" built in
+}
+
+// Declare returns what the journal keeps of declarations.
+func Declare(tools []tool.Declaration) []Declaration {
+	out := make([]Declaration, len(tools))
+	for i, d := range tools {
+		out[i] = Declaration{d.Name, d.DisplayName, d.Description, d.Parameters, d.Kind, d.Origin}
+	}
+	return out
+}
+
+// Tool returns the declaration for a request to a model.
+func (d Declaration) Tool() tool.Declaration {
+	return tool.Declaration{
+		Name: d.Name, DisplayName: d.Title, Description: d.Description, Parameters: d.Parameters, Kind: d.Kind, Origin: d.Origin,
+	}
+}
+
+// Resumed reports that the session continues in another process. Empty fields are unchanged.
+type Resumed struct {
+	CWD     string   `json:"cwd,omitempty"`
+	Roots   []string `json:"roots,omitempty"`
+	Version string   `json:"version,omitempty"`
+	Model   string   `json:"model,omitempty"`
+	Mode    string   `json:"mode,omitempty"`
+}
+
+// Message is a message that entered the history other than an answer or responses.
+type Message struct {
+	Kind    MessageKind   `json:"kind,omitempty"` // "": a prompt
+	Message model.Message `json:"message"`
+}
+
+// MessageKind says where a message comes from.
+type MessageKind string
+
+// The kinds of messages.
+const (
+	Prompt MessageKind = ""     // from the user
+	News   MessageKind = "news" // from Adze: changed files, finished subagents, a new date
+)
+
+// Called is a call as the model requested it. Calls start before their answer ends.
+type Called struct {
+	Turn int        `json:"turn,omitempty"`
+	Call model.Call `json:"call"`
+}
+
+// Started reports that a call is about to run, with the arguments as they run.
+type Started struct {
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	Access   []tool.Access   `json:"access,omitempty"`
+	Decision Decision        `json:"decision"`
+}
+
+// Decision is why a call was allowed to run.
+type Decision struct {
+	Verdict string        `json:"verdict"`
+	Cause   tool.Cause    `json:"cause"`
+	Reason  string        `json:"reason,omitempty"`
+	Grant   []tool.Access `json:"grant,omitempty"`
+}
+
+// Decided returns what the journal keeps of a decision.
+func Decided(d tool.Decision) Decision {
+	return Decision{Verdict: d.Verdict.String(), Cause: d.Cause, Reason: d.Reason, Grant: d.Grant}
+}
+
+// Finished is the outcome of a call. A call that was denied or failed its checks is finished without being started.
+type Finished struct {
+	ID      string          `json:"id"`
+	Outcome Outcome         `json:"outcome"`
+	Seen    []Seen          `json:"seen,omitempty"`    // what is known of each file that the call read or wrote
+	Changes []Change        `json:"changes,omitempty"` // files that the call changed
+	Todos   json.RawMessage `json:"todos,omitempty"`   // the agent's to-do list, if the call changed it
+}
+
+// Outcome is a [tool.Outcome] without its call.
+type Outcome struct {
+	Name   string      `json:"name"`
+	Status tool.Status `json:"status"`
+	Result tool.Result `json:"result"`
+	Error  *Failure    `json:"error,omitempty"`
+	MS     int64       `json:"ms"`
+}
+
+// Failure is a [tool.Failure] with its text for the model.
+type Failure struct {
+	Type    tool.ErrorType `json:"type"`
+	Message string         `json:"message"`
+	Model   string         `json:"model,omitempty"`
+}
+
+// Ended returns what the journal keeps of an outcome.
+func Ended(o tool.Outcome) Outcome {
+	out := Outcome{Name: o.Name, Status: o.Status, Result: o.Result, MS: o.Duration.Milliseconds()}
+	if o.Error != nil {
+		out.Error = &Failure{o.Error.Type, o.Error.Message, o.Error.Model}
+	}
+	return out
+}
+
+// Seen is what an agent has read of a file.
+type Seen struct {
+	Path   string   `json:"path"`
+	Hash   string   `json:"hash,omitempty"` // SHA-256 of the content, in hex
+	Lines  int      `json:"lines,omitempty"`
+	Whole  bool     `json:"whole,omitempty"`
+	Opaque bool     `json:"opaque,omitempty"` // read, but not as text
+	Read   [][2]int `json:"read,omitempty"`   // first and last line of each range, if not whole
+}
+
+// Change is a file that a call changed. Before and After are names of contents in the store, as [Ref.Blob]; "": the file
+// didn't or doesn't exist.
+type Change struct {
+	Path   string `json:"path"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	Mode   uint32 `json:"mode,omitempty"` // permission bits before
+}
+
+// Asked is a request to the model.
+type Asked struct {
+	Turn     int           `json:"turn"`
+	Model    string        `json:"model,omitempty"`
+	Declared []Declaration `json:"declared,omitempty"` // tools that are declared from this request on
+}
+
+// Answer is the model's answer, complete or cut off by Error.
+type Answer struct {
+	Turn    int           `json:"turn"`
+	Turns   int           `json:"turns,omitempty"` // answers of the agent so far; [Writer] sets it
+	Model   string        `json:"model,omitempty"` // that answered; [Writer] sets it
+	Usage   model.Usage   `json:"usage"`
+	Reason  model.Reason  `json:"reason,omitempty"`
+	MS      int64         `json:"ms"`
+	Error   string        `json:"error,omitempty"`
+	Message model.Message `json:"message"`
+}
+
+// Responses are the results of an answer's calls, as the model receives them.
+type Responses struct {
+	Turn    int           `json:"turn"`
+	Message model.Message `json:"message"`
+}
+
+// Mode is a change of the approval mode.
+type Mode struct {
+	Mode string `json:"mode"`
+}
+
+// Model is a change of the model.
+type Model struct {
+	Model string `json:"model"`
+}
+
+// Compacted reports that Messages replace the history. Snapshot is the rest of the state, so that nothing before this
+// entry has to be read. [Writer] sets all but the messages.
+type Compacted struct {
+	Turns    int             `json:"turns,omitempty"` // for lists of sessions, as is Model
+	Model    string          `json:"model,omitempty"`
+	Snapshot *Snapshot       `json:"snapshot,omitempty"`
+	Messages []model.Message `json:"messages"`
+}
+
+// Undone reports that the entries after To no longer count. It doesn't remove them.
+type Undone struct {
+	To int64 `json:"to"`
+}
+
+// Closed is the end of a session that wasn't killed.
+type Closed struct {
+	Turns int         `json:"turns"`
+	Model string      `json:"model,omitempty"`
+	Usage model.Usage `json:"usage"`
+}
+
+// Type of each entry's data.
+func (Opened) Type() Type    { return TypeOpened }
+func (Resumed) Type() Type   { return TypeResumed }
+func (Message) Type() Type   { return TypeMessage }
+func (Called) Type() Type    { return TypeCalled }
+func (Started) Type() Type   { return TypeStarted }
+func (Finished) Type() Type  { return TypeFinished }
+func (Asked) Type() Type     { return TypeAsked }
+func (Answer) Type() Type    { return TypeAnswer }
+func (Responses) Type() Type { return TypeResponses }
+func (Mode) Type() Type      { return TypeMode }
+func (Model) Type() Type     { return TypeModel }
+func (Compacted) Type() Type { return TypeCompacted }
+func (Undone) Type() Type    { return TypeUndone }
+func (Closed) Type() Type    { return TypeClosed }
+
+// Decode returns the entry's data, with texts and media from the store. It returns nil for an unknown type.
+func Decode(e Entry, blobs Blobs) (Data, error) {
+	e, err := Resolve(e, blobs)
+	if err != nil {
+		return nil, err
+	}
+	data, err := decode(e.Type, e.Data)
+	if err != nil {
+		return nil, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
+	}
+	return data, nil
+}
+
+// Resolve returns the entry with texts and media from the store in place of references to it.
+func Resolve(e Entry, blobs Blobs) (Entry, error) {
+	raw, err := unpack(e.Data, blobs)
+	if err != nil {
+		return e, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
+	}
+	e.Data = raw
+	return e, nil
+}
+
+// decodeSlowly accepts any JSON of the right types.
+func decodeSlowly(t Type, raw json.RawMessage) (Data, error) {
+	switch t {
+	case TypeOpened:
+		return as[Opened](raw)
+	case TypeResumed:
+		return as[Resumed](raw)
+	case TypeMessage:
+		return as[Message](raw)
+	case TypeCalled:
+		return as[Called](raw)
+	case TypeStarted:
+		return as[Started](raw)
+	case TypeFinished:
+		return as[Finished](raw)
+	case TypeAsked:
+		return as[Asked](raw)
+	case TypeAnswer:
+		return as[Answer](raw)
+	case TypeResponses:
+		return as[Responses](raw)
+	case TypeMode:
+		return as[Mode](raw)
+	case TypeModel:
+		return as[Model](raw)
+	case TypeCompacted:
+		return as[Compacted](raw)
+	case TypeUndone:
+		return as[Undone](raw)
+	case TypeClosed:
+		return as[Closed](raw)
+	}
+	return nil, nil
+}
+
+func as[T Data](raw json.RawMessage) (Data, error) {
+	var data T
+	if err := json.Unmarshal(raw, &data); err != nil {
+		return nil, err
+	}
+	return data, nil
+}

@@ -1,0 +1,47 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package journal
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// noFollow opens a file only if it isn't a link, and doesn't wait for the other end of a pipe.
+const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
+// movesOpen: a directory can be moved while a file in it is open.
+const movesOpen = true
+
+// lockFile reports whether no other process has the lock, and takes it. The kernel unlocks it when the process ends.
+func lockFile(f *os.File) bool {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EINTR) {
+			return err == nil
+		}
+	}
+}
+
+// owner is the user that a file belongs to, if it isn't the present one.
+func owner(info fs.FileInfo) (uid int, foreign bool) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
+		return int(st.Uid), true
+	}
+	return 0, false
+}
+
+// syncDir makes new names in a directory durable.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // not every file system can
+		return err
+	}
+	return nil
+}

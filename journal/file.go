@@ -1,0 +1,219 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// journalName is the file of a session's entries, one on each line.
+const journalName = "journal.jsonl"
+
+// File is a log in a file. It is safe for concurrent use; other processes can read the file, and only one has it open for
+// writing.
+type File struct {
+	// Repair is what was wrong with the file when it was opened.
+	Repair Repair
+
+	dir  string
+	f    *os.File
+	lock *os.File // nil: only for reading
+
+	mu      sync.Mutex
+	synced  sync.Cond // of mu: a sync ended
+	buf     []byte
+	last    int64 // Seq of the last entry
+	size    int64
+	newest  int   // version
+	failed  error // what can't be repaired: nothing more is written
+	closed  bool
+	syncing bool
+	safe    int64 // what survives a power failure, up to this Seq
+	named   bool  // so does the file's name
+}
+
+// Repair is what was wrong with a journal, and what was done about it.
+type Repair struct {
+	Torn   int64  // bytes of an incomplete last line, which were cut
+	Broken int64  // the line that can't be read, from 1; 0: none. It and all lines after it don't count
+	Kept   string // file beside the journal that has those lines
+}
+
+// BrokenError reports a line of a journal that can't be read. The entries before it count.
+type BrokenError struct {
+	Path   string
+	Line   int64 // from 1
+	offset int64
+	torn   bool // it is the last one, and incomplete
+}
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("line %d of %s is not a valid journal entry; the entries before it are intact", e.Line, e.Path)
+}
+
+// create makes the file of a new session, whose directory is locked.
+func create(dir string, lock *os.File) (*File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return newFile(dir, f, lock), nil
+}
+
+func newFile(dir string, f, lock *os.File) *File {
+	file := &File{dir: dir, f: f, lock: lock, newest: Version}
+	file.synced.L = &file.mu
+	return file
+}
+
+// Path is the path of the file.
+func (f *File) Path() string { return filepath.Join(f.dir, journalName) }
+
+// Last is the Seq of the last entry.
+func (f *File) Last() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
+// Append writes an entry with a single write. If the disk is full, nothing of the entry stays in the file.
+func (f *File) Append(e Entry) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.closed:
+		return ErrClosed
+	case f.lock == nil:
+		return fmt.Errorf("append to %s: opened only for reading: %w", f.Path(), errors.ErrUnsupported)
+	case f.newest > Version || e.V > Version:
+		return fmt.Errorf("append to %s: %w", f.Path(), ErrNewer)
+	case f.failed != nil:
+		return f.failed
+	case e.Seq != f.last+1:
+		return conflict(e.Seq, f.last+1)
+	}
+	line, err := appendLine(f.buf[:0], e)
+	if err != nil {
+		return err
+	}
+	f.buf = line[:0]
+	if n, err := f.f.Write(line); err != nil || n < len(line) {
+		if err == nil {
+			err = io.ErrShortWrite
+		}
+		if cut := f.f.Truncate(f.size); cut != nil {
+			f.failed = errors.Join(err, cut)
+		}
+		return err
+	}
+	f.last, f.size = e.Seq, f.size+int64(len(line))
+	return nil
+}
+
+// Sync returns when everything that was appended before survives a power failure. One fdatasync serves all that wait.
+func (f *File) Sync() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	want := f.last
+	for {
+		switch {
+		case f.failed != nil:
+			return f.failed
+		case f.safe >= want:
+			return nil
+		case f.closed:
+			return ErrClosed
+		case f.syncing:
+			f.synced.Wait()
+			continue
+		}
+		f.syncing = true
+		last, named := f.last, f.named
+		f.mu.Unlock()
+		err := f.sync(named)
+		f.mu.Lock()
+		f.syncing = false
+		if err == nil {
+			f.safe, f.named = last, true
+		} else {
+			f.failed = err // the kernel may have dropped what it couldn't write
+		}
+		f.synced.Broadcast()
+	}
+}
+
+func (f *File) sync(named bool) error {
+	if err := datasync(f.f); err != nil || named {
+		return err
+	}
+	if err := syncDir(f.dir); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(f.dir))
+}
+
+// Close unlocks the session.
+func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.syncing {
+		f.synced.Wait()
+	}
+	if f.closed {
+		return nil
+	}
+	f.closed = true
+	err := f.f.Close()
+	if f.lock != nil {
+		err = errors.Join(err, f.lock.Close())
+	}
+	return err
+}
+
+// Read yields the entries that are there when it starts, from that Seq on. A last line that is incomplete is skipped,
+// because it may be about to be written; another line that can't be read is a [BrokenError].
+func (f *File) Read(from int64) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		info, err := f.f.Stat()
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		in := readLines(f.f, 0, info.Size())
+		for n := int64(1); ; n++ {
+			line, offset, whole, err := in.next()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			if whole && n < from {
+				if e, _, ok := head(line); ok && e.Seq == n {
+					continue // it isn't asked for: its data isn't read
+				}
+			}
+			e, ok := parse(line)
+			if !ok && !whole && len(line) <= maxRead {
+				return
+			}
+			if !ok || e.Seq != n {
+				yield(Entry{}, &BrokenError{Path: f.Path(), Line: n, offset: offset})
+				return
+			}
+			if n < from {
+				continue
+			}
+			e.Data = bytes.Clone(e.Data)
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package journal
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Fork makes a session from the entries of another one up to seq; 0: all. The new session's first entry names both. The
+// other session can be in use. The new one is not open after the call.
+func (s Sessions) Fork(id string, seq int64, newID string) error {
+	from, err := s.Entries(id)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := s.Create(newID)
+	if err != nil {
+		return err
+	}
+	err = s.copyTo(to, from, id, seq)
+	err = errors.Join(err, to.Close())
+	if err != nil {
+		os.RemoveAll(s.Dir(newID))
+		return fmt.Errorf("fork session %s: %w", id, err)
+	}
+	return nil
+}
+
+func (s Sessions) copyTo(to, from *File, id string, seq int64) error {
+	out := bufio.NewWriterSize(to.f, 1<<20)
+	var line []byte
+	var last int64
+	for e, err := range from.Read(1) {
+		var broken *BrokenError
+		if errors.As(err, &broken) && last > 0 && seq == 0 {
+			break // the entries before it count
+		}
+		if err != nil {
+			return err
+		}
+		if seq > 0 && e.Seq > seq {
+			break
+		}
+		if e.V > Version {
+			return ErrNewer
+		}
+		if e.Seq == 1 {
+			at := seq
+			if at == 0 {
+				if at, err = lastSeq(from); err != nil {
+					return err
+				}
+			}
+			if e, err = s.forked(e, to, Parent{id, at}); err != nil {
+				return err
+			}
+		}
+		if line, err = appendLine(line[:0], e); err != nil {
+			return err
+		}
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+		last = e.Seq
+	}
+	switch {
+	case last == 0:
+		return errNoEntries
+	case seq > 0 && last < seq:
+		return fmt.Errorf("entry %d doesn't exist: the last one is %d", seq, last)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	to.last = last
+	return to.Sync()
+}
+
+// lastSeq is the Seq of the last entry that can be read.
+func lastSeq(f *File) (int64, error) {
+	var last int64
+	for e, err := range f.Read(1) {
+		var broken *BrokenError
+		if errors.As(err, &broken) {
+			break
+		}
+		if err != nil {
+			return last, err
+		}
+		last = e.Seq
+	}
+	return last, nil
+}
+
+// forked is the first entry of a fork.
+func (s Sessions) forked(e Entry, to *File, parent Parent) (Entry, error) {
+	data, err := Decode(e, s.Store())
+	if err != nil {
+		return e, err
+	}
+	opened, ok := data.(Opened)
+	if !ok {
+		return e, errNoEntries
+	}
+	opened.ID, opened.Parent = filepath.Base(to.dir), &parent
+	raw, err := marshal(opened)
+	if err != nil {
+		return e, err
+	}
+	e.At = time.Now().UTC().Round(0)
+	e.Data, err = pack(raw, s.Store(), nil)
+	return e, err
+}

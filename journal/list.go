@@ -1,0 +1,238 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/model"
+)
+
+// SessionState says whether a session can be continued.
+type SessionState string
+
+// The states of sessions.
+const (
+	StateOpen        SessionState = "open"        // a process has it open
+	StateClosed      SessionState = "closed"      // it ended as it should
+	StateInterrupted SessionState = "interrupted" // its process was killed
+)
+
+// Info is a session in a list.
+type Info struct {
+	ID      string       `json:"id"`
+	CWD     string       `json:"cwd"`
+	Title   string       `json:"title"`
+	Model   string       `json:"model"`
+	Created time.Time    `json:"created"`
+	Updated time.Time    `json:"updated"`
+	Turns   int          `json:"turns"`
+	Bytes   int64        `json:"bytes"` // of the journal
+	State   SessionState `json:"state"`
+	Parent  *Parent      `json:"parent"`
+}
+
+// List returns all sessions of this user that can be read, the newest first. It reads only the start and the end of each.
+func (s Sessions) List() ([]Info, error) {
+	ids, err := s.IDs()
+	all := make([]Info, len(ids))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(ids)) {
+		wg.Go(func() {
+			var r infoReader
+			for i := next.Add(1) - 1; i < int64(len(ids)); i = next.Add(1) - 1 {
+				all[i], _ = r.read(s, ids[i]) // one that can't be read has no ID
+			}
+		})
+	}
+	wg.Wait()
+	all = slices.DeleteFunc(all, func(i Info) bool { return i.ID == "" })
+	slices.SortStableFunc(all, func(a, b Info) int {
+		if c := b.Updated.Compare(a.Updated); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return all, err
+}
+
+// Info returns what List says about one session.
+func (s Sessions) Info(id string) (Info, error) {
+	var r infoReader
+	return r.read(s, id)
+}
+
+// infoReader reads sessions one after another.
+type infoReader struct{ buf []byte }
+
+var errNoEntries = errors.New("the journal has no entries")
+
+func (r *infoReader) read(s Sessions, id string) (Info, error) {
+	f, err := s.file(id, os.O_RDONLY)
+	if err != nil {
+		return Info{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Info{}, err
+	}
+	i := Info{ID: id, Bytes: info.Size(), State: StateInterrupted}
+	if err := r.start(&i, f, s.Store()); err != nil {
+		return Info{}, err
+	}
+	if err := r.end(&i, f); err != nil {
+		return Info{}, err
+	}
+	if i.Updated.Before(i.Created) {
+		i.Updated = i.Created // a fork starts after its last entry
+	}
+	if i.State != StateClosed && locked(s.Dir(id)) {
+		i.State = StateOpen
+	}
+	return i, nil
+}
+
+const (
+	maxStart = 1 << 20 // bytes in which the first prompt is searched
+	maxEnd   = 8 << 20 // bytes in which the last answer is searched
+)
+
+// start reads the first entry and the first prompt.
+func (r *infoReader) start(i *Info, f *os.File, blobs Blobs) error {
+	for size := int64(48 << 10); ; size *= 4 {
+		if int64(len(r.buf)) < min(size, i.Bytes) {
+			r.buf = make([]byte, size)
+		}
+		b := r.buf[:min(size, i.Bytes)]
+		if n, err := f.ReadAt(b, 0); err != nil && err != io.EOF {
+			return err
+		} else {
+			b = b[:n]
+		}
+		done, err := i.start(b, blobs)
+		if err != nil || done || int64(len(b)) >= min(i.Bytes, maxStart) {
+			return err
+		}
+	}
+}
+
+// start reads the start of the file, and reports whether the title is known.
+func (i *Info) start(b []byte, blobs Blobs) (bool, error) {
+	for first := true; len(b) > 0; first = false {
+		line, rest, _ := bytes.Cut(b, []byte("\n"))
+		e, data, ok := head(line)
+		if !ok {
+			if full, parsed := parse(line); parsed {
+				e, data, ok = full, full.Data, true
+			}
+		}
+		switch {
+		case first && (!ok || e.Type != TypeOpened):
+			return false, errNoEntries
+		case first:
+			i.Created, i.Updated = e.At, e.At
+			i.opened(data)
+		case ok && e.Type == TypeMessage && e.By == "":
+			if t, found := firstPrompt(data, blobs); found {
+				i.Title = t
+				return true, nil
+			}
+		}
+		b = rest
+	}
+	return false, nil
+}
+
+// opened reads the members of the first entry that come before the long ones. The data may be truncated.
+func (i *Info) opened(data []byte) {
+	members(data, func(key, v []byte) bool {
+		switch string(key) {
+		case `"cwd"`:
+			i.CWD, _ = text(v)
+		case `"model"`:
+			i.Model, _ = text(v)
+		case `"parent"`:
+			_ = json.Unmarshal(v, &i.Parent)
+		}
+		return true
+	})
+}
+
+// firstPrompt returns the title that a message gives, if it is the user's. The data may be truncated.
+func firstPrompt(data []byte, blobs Blobs) (string, bool) {
+	const before, long = `{"message":{"role":"user","parts":[{"text":"`, 4 << 10
+	if in, ok := bytes.CutPrefix(data, []byte(before)); ok {
+		if end, ok := stringEnd(data, len(before)-1); ok && end-len(before) <= long {
+			s, ok := text(data[len(before)-1 : end])
+			return Title(s), ok
+		}
+		in = in[:min(len(in), long)]
+		if n := bytes.LastIndexByte(in[max(0, len(in)-12):], '\\'); n >= 0 {
+			in = in[:max(0, len(in)-12)+n] // an escape that may be incomplete
+			in = bytes.TrimRight(in, `\`)
+		}
+		s, ok := text([]byte(`"` + string(in) + `"`))
+		return Title(strings.TrimRight(s, string(utf8.RuneError))), ok
+	}
+	end, ok := valueEnd(data, 0, 0)
+	if !ok {
+		return "", false
+	}
+	raw, err := unpack(data[:end], blobs)
+	var m Message
+	if err != nil || json.Unmarshal(raw, &m) != nil || m.Kind != Prompt || m.Message.Role != model.User {
+		return "", false
+	}
+	return Title(m.Message.Text()), true
+}
+
+// end reads the last entry and the last answer.
+func (r *infoReader) end(i *Info, f *os.File) error {
+	last, turns := false, false
+	return eachBackwardIn(f, i.Bytes, max(0, i.Bytes-maxEnd), &r.buf, func(offset int64, line []byte) bool {
+		e, data, ok := head(line)
+		if !ok {
+			return true
+		}
+		if !last {
+			last = true
+			i.Updated = e.At
+			if e.Type == TypeClosed {
+				i.State = StateClosed
+			}
+		}
+		if e.By == "" && (e.Type == TypeAnswer || e.Type == TypeClosed || e.Type == TypeCompacted) {
+			turns = i.counts(data)
+		}
+		return !turns
+	})
+}
+
+// counts reads the number of turns. The data may be truncated.
+func (i *Info) counts(data []byte) bool {
+	found := false
+	members(data, func(key, v []byte) bool {
+		switch string(key) {
+		case `"turns"`:
+			n, _, ok := number(v)
+			i.Turns, found = int(n), ok
+		case `"model"`:
+			if m, ok := text(v); ok && m != "" {
+				i.Model = m
+			}
+		}
+		return true
+	})
+	return found
+}

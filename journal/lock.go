@@ -1,0 +1,111 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// lockName is a file beside the journal, locked while a process writes it. It names that process.
+const lockName = "lock"
+
+// Owner is the process that writes a session.
+type Owner struct {
+	PID   int       `json:"pid"`
+	Host  string    `json:"host"`
+	Start time.Time `json:"start"`
+}
+
+// InUseError reports a session that another process writes, or that this one writes already.
+type InUseError struct {
+	ID    string
+	Owner Owner
+}
+
+func (e *InUseError) Error() string {
+	if e.Owner.PID == 0 {
+		return fmt.Sprintf("session %s is in use", e.ID)
+	}
+	return fmt.Sprintf("session %s is in use by process %d on %s since %s", e.ID, e.Owner.PID, e.Owner.Host,
+		e.Owner.Start.Local().Format(time.DateTime))
+}
+
+// lockSession locks the session in a directory. The caller closes the file to unlock it.
+func lockSession(dir, id string) (*os.File, error) {
+	const (
+		tries  = 100 // each one lost to a Delete that came in between
+		probes = 10  // a list of sessions may try the lock at the same moment
+	)
+	var err error
+	for try := 0; try < tries; {
+		var f *os.File
+		f, err = os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		try++
+		if !lockFile(f) {
+			owner := readOwner(f)
+			f.Close()
+			if try >= probes {
+				return nil, &InUseError{id, owner}
+			}
+			time.Sleep(5 * time.Millisecond)
+			continue
+		}
+		if sameFile(f, filepath.Join(dir, lockName)) {
+			if err = writeOwner(f); err != nil {
+				f.Close()
+				return nil, err
+			}
+			return f, nil
+		}
+		f.Close()
+	}
+	return nil, fmt.Errorf("lock %s: it was repeatedly removed: %w", dir, err)
+}
+
+// locked reports whether a process writes the session in a directory. It changes nothing.
+func locked(dir string) bool {
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|noFollow, 0)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)
+	}
+	defer f.Close()
+	return !lockFile(f)
+}
+
+func sameFile(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(mine, there)
+}
+
+func writeOwner(f *os.File) error {
+	host, _ := os.Hostname()
+	b, err := json.Marshal(Owner{os.Getpid(), host, time.Now().UTC().Round(time.Second)})
+	if err != nil {
+		return err
+	}
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(append(b, '\n'), 0)
+	return err
+}
+
+func readOwner(f *os.File) Owner {
+	var o Owner
+	if b, err := io.ReadAll(io.NewSectionReader(f, 0, 4<<10)); err == nil {
+		_ = json.Unmarshal(b, &o) // without it the process isn't named
+	}
+	return o
+}

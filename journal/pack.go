@@ -1,0 +1,335 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The data of an entry is changed on its way to the log, and back:
+//
+//   - a string over MaxText bytes becomes {"blob":"sha256:…","bytes":n}
+//   - so does "data" of an object with a "mimeType": the blob has the bytes, not their base64
+//   - an object that looks like one of these becomes {"blob":"sha256:…","bytes":n,"json":true}; the blob has its JSON
+//   - so do members of the data, the longest first, while the entry would be over MaxLine
+//
+// Secrets are masked in every string before.
+const envelope = 1 << 10 // bytes of an entry besides its data, at most
+
+var errNoStore = errors.New("no store for long texts and media")
+
+type packer struct {
+	blobs Blobs
+	err   error
+}
+
+// pack masks secrets, and moves long texts and media to the store.
+func pack(raw json.RawMessage, blobs Blobs, mask func(string) string) (json.RawMessage, error) {
+	raw, err := maskStrings(raw, mask)
+	if err != nil || len(raw) <= MaxText && !bytes.Contains(raw, []byte(`"mimeType"`)) && !bytes.Contains(raw, []byte(`"blob"`)) {
+		return raw, err
+	}
+	p := packer{blobs: blobs}
+	out := p.value(raw)
+	if p.err != nil || len(out) <= MaxLine-envelope {
+		return out, p.err
+	}
+	return p.shorten(raw, out)
+}
+
+// value returns the value as it goes into the log; raw itself if nothing changes.
+func (p *packer) value(raw []byte) []byte {
+	if len(raw) == 0 || p.err != nil {
+		return raw
+	}
+	switch raw[0] {
+	case '"':
+		return p.string(raw)
+	case '[':
+		return p.array(raw)
+	case '{':
+		return p.object(raw)
+	}
+	return raw
+}
+
+func (p *packer) string(raw []byte) []byte {
+	if len(raw) <= MaxText {
+		return raw
+	}
+	s, ok := text(raw)
+	switch {
+	case !ok || len(s) <= MaxText:
+		return raw
+	case !utf8.ValidString(s):
+		return p.store(raw, true)
+	}
+	return p.store([]byte(s), false)
+}
+
+func (p *packer) array(raw []byte) []byte {
+	var out []byte // once something has changed
+	done := 0      // of raw, in out
+	elements(raw, func(v []byte) bool {
+		if packed := p.value(v); !same(packed, v) {
+			out = append(out, raw[done:offset(raw, v)]...)
+			out = append(out, packed...)
+			done = offset(raw, v) + len(v)
+		}
+		return p.err == nil
+	})
+	if done == 0 {
+		return raw
+	}
+	return append(out, raw[done:]...)
+}
+
+func (p *packer) object(raw []byte) []byte {
+	if isRef(raw) {
+		return p.store(raw, true)
+	}
+	media := isMedia(raw)
+	var out []byte
+	done := 0
+	replace := func(old, new []byte) {
+		if !same(old, new) {
+			out = append(out, raw[done:offset(raw, old)]...)
+			out = append(out, new...)
+			done = offset(raw, old) + len(old)
+		}
+	}
+	members(raw, func(key, v []byte) bool {
+		switch {
+		case media && string(key) == `"data"` && len(v) > 2 && v[0] == '"':
+			replace(v, p.media(v))
+		default:
+			replace(v, p.value(v))
+		}
+		return p.err == nil
+	})
+	if done == 0 {
+		return raw
+	}
+	return append(out, raw[done:]...)
+}
+
+// media moves the bytes of a picture. A string that isn't base64 is moved with its quotes, if it is long.
+func (p *packer) media(raw []byte) []byte {
+	if s, ok := text(raw); ok {
+		b, err := base64.StdEncoding.Strict().DecodeString(s)
+		if err == nil && base64.StdEncoding.EncodeToString(b) == s {
+			return p.store(b, false)
+		}
+	}
+	if len(raw) <= MaxText {
+		return raw
+	}
+	return p.store(raw, true)
+}
+
+// store returns the reference to a content.
+func (p *packer) store(content []byte, isJSON bool) []byte {
+	if p.err != nil {
+		return nil
+	}
+	if p.blobs == nil {
+		p.err = errNoStore
+		return nil
+	}
+	ref, err := p.blobs.Put(content)
+	ref.JSON = isJSON
+	out, _ := json.Marshal(ref)
+	p.err = err
+	return out
+}
+
+// shorten moves the longest members of the data to the store until the entry is short enough. Members are moved as they
+// were, so that reading one back is reading all of it.
+func (p *packer) shorten(raw, packed []byte) ([]byte, error) {
+	type member struct{ key, was, is []byte }
+	var all []member
+	members(raw, func(key, v []byte) bool {
+		all = append(all, member{key, v, nil})
+		return true
+	})
+	n := 0
+	members(packed, func(key, v []byte) bool {
+		all[n].key, all[n].is = key, v
+		n++
+		return n < len(all)
+	})
+	order := make([]*member, len(all))
+	for i := range all {
+		order[i] = &all[i]
+	}
+	slices.SortStableFunc(order, func(a, b *member) int { return len(b.is) - len(a.is) })
+	size := len(packed)
+	for _, m := range order {
+		if size <= MaxLine-envelope {
+			break
+		}
+		ref := p.store(m.was, true)
+		size += len(ref) - len(m.is)
+		m.is = ref
+	}
+	out := []byte{'{'}
+	for i, m := range all {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, m.key...), ':'), m.is...)
+	}
+	out = append(out, '}')
+	if p.err == nil && len(out) > MaxLine-envelope {
+		p.err = fmt.Errorf("the data has %d bytes, over %d", len(out), MaxLine-envelope)
+	}
+	return out, p.err
+}
+
+// maskStrings masks secrets in every string of a JSON value: keys too, because a model chooses some of them.
+func maskStrings(raw []byte, mask func(string) string) ([]byte, error) {
+	if mask == nil {
+		return raw, nil
+	}
+	var out []byte
+	done := 0
+	for i := 0; ; {
+		n := bytes.IndexByte(raw[i:], '"')
+		if n < 0 {
+			break
+		}
+		start := i + n
+		end, ok := stringEnd(raw, start)
+		if !ok {
+			break
+		}
+		i = end
+		s, ok := text(raw[start:end])
+		if !ok || isBase64(s) {
+			continue
+		}
+		masked := mask(s)
+		if masked == s {
+			continue
+		}
+		b, err := quote(masked)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(out, raw[done:start]...), b...)
+		done = end
+	}
+	if done == 0 {
+		return raw, nil
+	}
+	return append(out, raw[done:]...), nil
+}
+
+// isBase64 reports whether a long string can only be a picture: secrets are shorter.
+func isBase64(s string) bool {
+	const long = 16 << 10
+	return len(s) > long && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") == ""
+}
+
+// unpack reverses pack, except for the mask.
+func unpack(raw json.RawMessage, blobs Blobs) (json.RawMessage, error) {
+	if !bytes.Contains(raw, []byte(`"blob"`)) {
+		return raw, nil
+	}
+	u := unpacker{blobs: blobs}
+	return u.value(raw, false), u.err
+}
+
+type unpacker struct {
+	blobs Blobs
+	err   error
+}
+
+func (u *unpacker) value(raw []byte, media bool) []byte {
+	if len(raw) == 0 || u.err != nil || raw[0] != '{' && raw[0] != '[' || !bytes.Contains(raw, []byte(`"blob"`)) {
+		return raw
+	}
+	var out []byte
+	done := 0
+	replace := func(old, new []byte) bool {
+		if !same(old, new) {
+			out = append(out, raw[done:offset(raw, old)]...)
+			out = append(out, new...)
+			done = offset(raw, old) + len(old)
+		}
+		return u.err == nil
+	}
+	if raw[0] == '[' {
+		elements(raw, func(v []byte) bool { return replace(v, u.value(v, false)) })
+	} else {
+		if isRef(raw) {
+			return u.load(raw, media)
+		}
+		media := isMedia(raw)
+		members(raw, func(key, v []byte) bool { return replace(v, u.value(v, media && string(key) == `"data"`)) })
+	}
+	if done == 0 {
+		return raw
+	}
+	return append(out, raw[done:]...)
+}
+
+// load returns the value that a reference stands for.
+func (u *unpacker) load(raw []byte, media bool) []byte {
+	var ref Ref
+	if u.err = json.Unmarshal(raw, &ref); u.err != nil {
+		return raw
+	}
+	if u.blobs == nil {
+		u.err = errNoStore
+		return raw
+	}
+	content, err := u.blobs.Get(ref)
+	switch {
+	case err != nil:
+		u.err = err
+		return raw
+	case ref.JSON:
+		return content
+	case media:
+		content, u.err = json.Marshal(content)
+	default:
+		content, u.err = quote(string(content))
+	}
+	return content
+}
+
+// isRef reports whether an object looks like a reference to the store.
+func isRef(raw []byte) bool {
+	found := false
+	if bytes.Contains(raw, []byte(`"blob"`)) {
+		members(raw, func(key, v []byte) bool {
+			found = string(key) == `"blob"` && len(v) > 0 && v[0] == '"'
+			return !found
+		})
+	}
+	return found
+}
+
+// isMedia reports whether an object is a picture, a sound or a document.
+func isMedia(raw []byte) bool {
+	found := false
+	members(raw, func(key, v []byte) bool {
+		found = string(key) == `"mimeType"`
+		return !found
+	})
+	return found
+}
+
+// offset is where part starts in whole, of which it is a part.
+func offset(whole, part []byte) int { return cap(whole) - cap(part) }
+
+// same reports whether a and b are the same bytes in memory.
+func same(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}

@@ -1,0 +1,121 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// dump is everything that is written of some data: the entry, and the contents in the store.
+func dump(t *testing.T, w *Writer, log *Memory, blobs *MemoryBlobs, d Data) string {
+	t.Helper()
+	if _, err := w.Write("", d); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for e := range log.Read(1) {
+		line, err := appendLine(nil, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(line)
+	}
+	for _, content := range blobs.kept {
+		b.WriteString(content)
+	}
+	return b.String()
+}
+
+func TestSecretsAreMasked(t *testing.T) {
+	secret := "s3cr\"et\\value\n-é"
+	inJSON, _ := quote(secret)
+	inner := strings.Trim(string(inJSON), `"`)
+	long := strings.Repeat("filler ", 20_000)
+	for name, d := range map[string]Data{
+		"text":      Message{Message: model.Prompt("the key is " + secret + ".")},
+		"long text": Message{Message: model.Prompt(long + secret)},
+		"argument":  Called{Call: model.Call{Call: tool.Call{ID: "a", Args: json.RawMessage(`{"x":["` + inner + `"]}`)}}},
+		"key":       Called{Call: model.Call{Call: tool.Call{ID: "a", Args: json.RawMessage(`{"` + inner + `":1}`)}}},
+		"not JSON":  Called{Call: model.Call{Call: tool.Call{ID: "a", Args: json.RawMessage(`{` + secret)}}},
+		"like blob": Started{ID: "a", Args: json.RawMessage(`{"blob":"` + inner + `"}`)},
+		"invalid":   Started{ID: "a", Args: json.RawMessage(`{"x":"` + "\xff" + inner + `"}`)},
+		"result":    Finished{ID: "a", Outcome: Outcome{Result: tool.TextResult(secret), Error: &Failure{Message: secret}}},
+		"system":    Opened{System: secret},
+	} {
+		log, blobs := &Memory{}, &MemoryBlobs{}
+		w := newTestWriter(log, blobs)
+		w.Mask = func(s string) string { return strings.ReplaceAll(s, secret, "[MASKED]") }
+		all := dump(t, w, log, blobs, d)
+		if strings.Contains(all, secret) || strings.Contains(all, inner) || strings.Contains(all, `cr\"et`) || !strings.Contains(all, "[MASKED]") {
+			t.Errorf("%s: %.500s", name, all)
+		}
+	}
+}
+
+// No line is over the limit, whatever it is that is long.
+func TestLongData(t *testing.T) {
+	many := func(n int, s string) []model.Part {
+		var parts []model.Part
+		for i := range n {
+			parts = append(parts, model.Text(fmt.Sprint(i, s)))
+		}
+		return parts
+	}
+	keys := map[string]int{}
+	for i := range 60_000 {
+		keys[fmt.Sprint("a key that is not short ", i)] = i
+	}
+	object, _ := json.Marshal(keys)
+	for name, d := range map[string]Data{
+		"a text":       Message{Message: model.Prompt(strings.Repeat("x", 5<<20))},
+		"many texts":   Message{Message: model.Message{Role: model.User, Parts: many(100, strings.Repeat("\n", 30_000))}},
+		"short texts":  Message{Message: model.Message{Role: model.User, Parts: many(50_000, "short")}},
+		"media":        Message{Message: model.Message{Role: model.User, Parts: []model.Part{model.Media{Media: tool.Media{MIMEType: "image/png", Data: make([]byte, 3<<20)}}}}},
+		"arguments":    Called{Call: model.Call{Call: tool.Call{ID: "a", Args: object}}},
+		"not JSON":     Called{Call: model.Call{Call: tool.Call{ID: "a", Args: json.RawMessage(strings.Repeat("{", 1<<20))}}},
+		"a long key":   Started{ID: "a", Args: json.RawMessage(`{"` + strings.Repeat("k", 1<<20) + `":1}`)},
+		"invalid text": Started{ID: "a", Args: json.RawMessage(`{"a":"` + strings.Repeat("\xff", 600_000) + `"}`)},
+		"sealed":       Answer{Message: model.Message{Role: model.Assistant, Parts: []model.Part{model.Sealed{API: "a", JSON: json.RawMessage(strings.Repeat(" ", 1<<20))}}}},
+		"a mime type":  Started{ID: "a", Args: json.RawMessage(`{"mimeType":"x","data":"` + strings.Repeat("no base64! ", 100_000) + `"}`)},
+		"declarations": Opened{System: strings.Repeat("s", 100_000), Declarations: func() (all []Declaration) {
+			for range 300 {
+				all = append(all, Declaration{Name: "x", Description: strings.Repeat("d", 5000), Parameters: json.RawMessage(`{}`)})
+			}
+			return all
+		}()},
+	} {
+		log, blobs := &Memory{}, &MemoryBlobs{}
+		w := newTestWriter(log, blobs)
+		e, err := w.Write("", d)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		line, err := appendLine(nil, e)
+		if err != nil || len(line) > MaxLine || len(blobs.kept) == 0 {
+			t.Errorf("%s: %d bytes, %d contents, %v", name, len(line), len(blobs.kept), err)
+		}
+		for text := range strings.SplitSeq(string(line), `"`) {
+			if len(text) > MaxText {
+				t.Errorf("%s: a text of %d bytes", name, len(text))
+			}
+		}
+		got, err := Decode(e, blobs)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		a, _ := marshal(got)
+		b, _ := marshal(d)
+		if a, b := strings.Replace(string(a), `"turns":1,`, "", 1), string(b); a != b {
+			t.Errorf("%s: changed: %.200s, want %.200s", name, a, b)
+		}
+		if _, err := Decode(e, &MemoryBlobs{}); err == nil {
+			t.Errorf("%s: read without its contents", name)
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// sessionsName is the directory of sessions in Adze's directory.
+const sessionsName = "sessions"
+
+// Sessions are the sessions in Adze's directory: Home/sessions/<id>.
+type Sessions struct {
+	Home string
+}
+
+// ExistsError reports an ID that a session has already.
+type ExistsError struct{ ID string }
+
+func (e *ExistsError) Error() string { return fmt.Sprintf("session %s exists already", e.ID) }
+
+// UnknownError reports an ID, or the start of one, that no session has.
+type UnknownError struct {
+	ID    string
+	Close []string // similar IDs
+}
+
+func (e *UnknownError) Error() string { return fmt.Sprintf("unknown session %q", e.ID) }
+
+// AmbiguousError reports the start of several IDs.
+type AmbiguousError struct {
+	ID      string
+	Matches []string
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%q is the start of %d session IDs", e.ID, len(e.Matches))
+}
+
+// ForeignError reports a session that belongs to another user.
+type ForeignError struct {
+	ID  string
+	UID int
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("session %s belongs to another user (UID %d)", e.ID, e.UID)
+}
+
+// Store returns the store of all sessions.
+func (s Sessions) Store() *Store { return &Store{dir: filepath.Join(s.Home, storeName)} }
+
+// Dir is the directory of a session.
+func (s Sessions) Dir(id string) string { return filepath.Join(s.Home, sessionsName, id) }
+
+// ValidID reports whether id is a UUID in lower case. Others can't be the ID of a session.
+func ValidID(id string) bool {
+	if len(id) != 36 {
+		return false
+	}
+	for i, c := range []byte(id) {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (c == '-') || !dash && !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func checkID(id string) error {
+	if !ValidID(id) {
+		return fmt.Errorf("invalid session ID %q: expected a UUID in lower case, such as 123e4567-e89b-42d3-a456-426614174000", id)
+	}
+	return nil
+}
+
+// Create makes a session, and locks it. The caller's first entry is an Opened. It returns an ExistsError if the ID is
+// taken.
+func (s Sessions) Create(id string) (*File, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Join(s.Home, sessionsName), 0o700); err != nil {
+		return nil, fmt.Errorf("create session %s: %w", id, err)
+	}
+	dir := s.Dir(id)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil, &ExistsError{id}
+		}
+		return nil, fmt.Errorf("create session %s: %w", id, err)
+	}
+	lock, err := lockSession(dir, id)
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, fmt.Errorf("create session %s: %w", id, err)
+	}
+	f, err := create(dir, lock)
+	if err != nil {
+		lock.Close()
+		os.RemoveAll(dir)
+		return nil, fmt.Errorf("create session %s: %w", id, err)
+	}
+	return f, nil
+}
+
+// Open opens a session for writing, locks and repairs it, and returns the state to continue from. If a newer version wrote
+// it, the error is ErrNewer. See [File.Repair].
+func (s Sessions) Open(id string) (*File, State, error) {
+	return s.open(id, os.O_RDWR|os.O_APPEND)
+}
+
+// View opens a session for reading, and changes nothing. Its state is as after Open.
+func (s Sessions) View(id string) (*File, State, error) {
+	return s.open(id, os.O_RDONLY)
+}
+
+// Entries opens a session for reading its entries alone.
+func (s Sessions) Entries(id string) (*File, error) {
+	f, err := s.file(id, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	return newFile(s.Dir(id), f, nil), nil
+}
+
+func (s Sessions) open(id string, how int) (*File, State, error) {
+	f, err := s.file(id, how)
+	if err != nil {
+		return nil, State{}, err
+	}
+	var lock *os.File
+	if how != os.O_RDONLY {
+		if lock, err = lockSession(s.Dir(id), id); err != nil {
+			f.Close()
+			return nil, State{}, err
+		}
+	}
+	file := newFile(s.Dir(id), f, lock)
+	state, err := file.load(s.Store())
+	if err == nil && lock != nil && file.newest > Version {
+		err = ErrNewer
+	}
+	if err != nil {
+		file.Close()
+		return nil, State{}, fmt.Errorf("open session %s: %w", id, err)
+	}
+	return file, state, nil
+}
+
+// file opens a session's journal, if it is a regular file of this user.
+func (s Sessions) file(id string, how int) (*os.File, error) {
+	if !ValidID(id) {
+		return nil, &UnknownError{ID: id}
+	}
+	path := filepath.Join(s.Dir(id), journalName)
+	if info, err := os.Lstat(s.Dir(id)); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("open session %s: %s is not a directory", id, s.Dir(id))
+	}
+	f, err := os.OpenFile(path, how|noFollow, 0)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, &UnknownError{ID: id}
+		}
+		if info, e := os.Lstat(s.Dir(id)); e == nil {
+			if uid, foreign := owner(info); foreign {
+				return nil, &ForeignError{id, uid}
+			}
+		}
+		return nil, fmt.Errorf("open session %s: %w", id, err)
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, errors.Join(err, fmt.Errorf("open session %s: %s is not a regular file", id, path))
+	}
+	if uid, foreign := owner(info); foreign {
+		f.Close()
+		return nil, &ForeignError{id, uid}
+	}
+	return f, nil
+}
+
+// IDs are the IDs of all sessions, in the order of their names.
+func (s Sessions) IDs() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(s.Home, sessionsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var ids []string
+	for _, e := range entries {
+		if ValidID(e.Name()) && e.IsDir() {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids, err
+}
+
+// Find returns the ID that starts with prefix. It returns an UnknownError or an AmbiguousError if there isn't exactly one.
+func (s Sessions) Find(prefix string) (string, error) {
+	ids, err := s.IDs()
+	if err != nil {
+		return "", fmt.Errorf("find session %q: %w", prefix, err)
+	}
+	want := strings.ToLower(strings.TrimSpace(prefix))
+	var matches []string
+	for _, id := range ids {
+		if want != "" && strings.HasPrefix(id, want) {
+			matches = append(matches, id)
+		}
+	}
+	switch len(matches) {
+	case 1:
+		return matches[0], nil
+	case 0:
+		return "", &UnknownError{prefix, similar(want, ids)}
+	}
+	return "", &AmbiguousError{prefix, matches}
+}
+
+// similar returns up to three IDs that start like want, or with one character changed.
+func similar(want string, ids []string) []string {
+	type near struct {
+		id    string
+		score int
+	}
+	var found []near
+	for _, id := range ids {
+		common := 0
+		for common < min(len(want), len(id)) && want[common] == id[common] {
+			common++
+		}
+		wrong := 0
+		for i := range min(len(want), len(id)) {
+			if want[i] != id[i] {
+				wrong++
+			}
+		}
+		if common >= 4 || len(want) >= 4 && wrong <= 2 {
+			found = append(found, near{id, common - wrong})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return b.score - a.score })
+	var out []string
+	for _, n := range found[:min(len(found), 3)] {
+		out = append(out, n.id)
+	}
+	return out
+}
+
+// Delete removes a session. It returns an InUseError if a process has it open.
+func (s Sessions) Delete(id string) error {
+	f, err := s.file(id, os.O_RDONLY)
+	var unknown *UnknownError
+	if errors.As(err, &unknown) && ValidID(id) {
+		if _, e := os.Lstat(s.Dir(id)); e == nil {
+			err = nil // a directory without a journal: killed while it was made
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if f != nil {
+		f.Close()
+	}
+	lock, err := lockSession(s.Dir(id), id)
+	if err != nil {
+		return err
+	}
+	if !movesOpen {
+		lock.Close()
+	}
+	away := filepath.Join(s.Home, sessionsName, goneName+id)
+	err = errors.Join(os.RemoveAll(away), os.Rename(s.Dir(id), away))
+	if movesOpen {
+		lock.Close()
+	}
+	if err == nil {
+		err = os.RemoveAll(away)
+	}
+	if err != nil {
+		return fmt.Errorf("delete session %s: %w", id, err)
+	}
+	return nil
+}
