@@ -31,7 +31,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	out, _ := terminalFile(env.Stdout)
 	h := &screenHost{env: env, options: o}
 	h.env.notify = h.note
-	s, err := openSession(h.env, o, session.Options{Sampling: true})
+	s, err := openSession(h.env, o, session.Options{Sampling: true, Interactive: true})
 	if err != nil {
 		return err
 	}
@@ -74,16 +74,13 @@ type screenHost struct {
 	front   front
 	files   *fileList
 
-	talk *session.Conversation // used by one Run at a time
-
 	opening sync.Mutex
 	opened  model.Model // nil: not yet
 
 	mu    sync.Mutex
-	model string
-	used  int          // tokens of the last request
-	tell  func(string) // nil: there is no front end yet
-	early []string     // notices before that
+	talk  *session.Conversation // nil: not yet
+	tell  func(string)          // nil: there is no front end yet
+	early []string              // notices before that
 }
 
 // note takes a notice, now and after there is a screen.
@@ -153,17 +150,11 @@ func (h *screenHost) open(ctx context.Context) (model.Model, error) {
 		return nil, err
 	}
 	h.opened = m
-	h.mu.Lock()
-	h.model = m.Name()
-	h.mu.Unlock()
 	return m, nil
 }
 
 // Run carries out what the user typed.
 func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
-	if word := strings.TrimSpace(typed); word == "/quit" || word == "/exit" {
-		return tui.Reply{Quit: true}, nil
-	}
 	if command, rest, ok := bang(typed); ok && rest == "" {
 		return h.runCommand(ctx, command)
 	}
@@ -172,7 +163,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 		return tui.Reply{}, err
 	}
 	if said.ForPerson() {
-		return tui.Reply{Text: slashText(said)}, nil
+		return tui.Reply{Text: slashText(said), Quit: said.Quit}, nil
 	}
 	if !isCommand {
 		if said.Parts, err = h.session.PromptParts(ctx, typed, typed); err != nil {
@@ -183,7 +174,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	if err != nil {
 		return tui.Reply{}, err
 	}
-	_, err = talk.Run(ctx, said.Parts...)
+	_, err = talk.Turn(ctx, said.Parts...)
 	if ctx.Err() != nil {
 		err = context.Canceled
 	}
@@ -192,25 +183,19 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 
 // conversation is the session's conversation; the model is found for the first prompt.
 func (h *screenHost) conversation(ctx context.Context) (*session.Conversation, error) {
-	if h.talk != nil {
-		return h.talk, nil
+	if talk := h.current(); talk != nil {
+		return talk, nil
 	}
 	m, err := h.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	h.session.Outside.WaitLikely(ctx)
-	h.talk = h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.observe})
-	return h.talk, nil
-}
-
-func (h *screenHost) observe(e agent.Event) {
-	if a, ok := e.(agent.Answered); ok && a.Err == nil {
-		h.mu.Lock()
-		h.used = a.Usage.Input + a.Usage.Output
-		h.mu.Unlock()
-	}
-	h.front.Observe(e)
+	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.front.Observe})
+	h.mu.Lock()
+	h.talk = talk
+	h.mu.Unlock()
+	return talk, nil
 }
 
 // runCommand runs the user's own command.
@@ -234,12 +219,40 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 
 // Status is what the status line shows.
 func (h *screenHost) Status() tui.Status {
+	st := tui.Status{
+		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(), Directory: filepath.Base(h.session.Folder.Path),
+		Branch: branchOf(h.session.Folder.Path),
+	}
+	if talk := h.current(); talk != nil {
+		if tokens, window := talk.Context(); window > 0 {
+			st.Context = 100 * tokens / window
+		}
+	}
+	return st
+}
+
+// Wake has a value when background work has something to report.
+func (h *screenHost) Wake() <-chan struct{} {
+	if talk := h.current(); talk != nil {
+		return talk.Wake()
+	}
+	return nil
+}
+
+// Continue lets the model answer to the reports of background work.
+func (h *screenHost) Continue(ctx context.Context) error {
+	_, err := h.current().Turn(ctx)
+	if ctx.Err() != nil {
+		err = context.Canceled
+	}
+	return err
+}
+
+// current is the conversation; nil before the first prompt.
+func (h *screenHost) current() *session.Conversation {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return tui.Status{
-		Mode: h.session.Policy.Mode().String(), Model: h.model, Directory: filepath.Base(h.session.Folder.Path),
-		Branch: branchOf(h.session.Folder.Path), Context: 100 * h.used / 128_000,
-	}
+	return h.talk
 }
 
 // NextMode switches between plan, default and auto-edit. Yolo is never reached by a key.

@@ -96,6 +96,9 @@ func (l *Lines) Run(ctx context.Context) error {
 					return nil
 				}
 				typed = line
+			case <-l.host.Wake():
+				fmt.Fprintln(l.out)
+				l.work(ctx, interrupts, func(ctx context.Context) (Reply, error) { return Reply{}, l.host.Continue(ctx) })
 			case <-interrupts:
 				return nil
 			case <-ctx.Done():
@@ -103,7 +106,7 @@ func (l *Lines) Run(ctx context.Context) error {
 			}
 		}
 		if strings.TrimSpace(typed) != "" {
-			if quit := l.work(ctx, typed, interrupts); quit {
+			if quit := l.work(ctx, interrupts, func(ctx context.Context) (Reply, error) { return l.host.Run(ctx, typed) }); quit {
 				return nil
 			}
 		}
@@ -111,8 +114,8 @@ func (l *Lines) Run(ctx context.Context) error {
 	}
 }
 
-// work carries out what was typed, and answers questions meanwhile.
-func (l *Lines) work(ctx context.Context, typed string, interrupts <-chan os.Signal) (quit bool) {
+// work runs something, and answers questions meanwhile.
+func (l *Lines) work(ctx context.Context, interrupts <-chan os.Signal, f func(context.Context) (Reply, error)) (quit bool) {
 	run, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type result struct {
@@ -121,7 +124,7 @@ func (l *Lines) work(ctx context.Context, typed string, interrupts <-chan os.Sig
 	}
 	done := make(chan result, 1)
 	go func() {
-		reply, err := l.host.Run(run, typed)
+		reply, err := f(run)
 		done <- result{reply, err}
 	}()
 	for {
