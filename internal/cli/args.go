@@ -48,6 +48,7 @@ type options struct {
 	noReadOnly  bool
 	help        bool
 	version     bool
+	record      recordOptions
 
 	allowedTools []string // nil: not given
 	excludeTools []string
@@ -61,7 +62,6 @@ type options struct {
 	maxCalls     int
 	maxTokens    int
 	maxDepth     string
-	sessionID    string
 	log          string
 
 	used  []*flag  // in the order given
@@ -72,10 +72,11 @@ type options struct {
 // come before or after the words.
 type flag struct {
 	long, short string
-	also        []string // synonyms
-	value       string   // what it takes, for the help; empty: nothing
-	bare        string   // the value if it is given without one; empty: it needs one
-	hidden      bool     // not in the help; without a value of its own, it accepts =VALUE
+	also        []string               // synonyms
+	value       string                 // what it takes, for the help; empty: nothing
+	bare        string                 // the value if it is given without one; empty: it needs one
+	hidden      bool                   // not in the help; without a value of its own, it accepts =VALUE
+	optional    func(word string) bool // whether the next word is its value; nil: every word is, and it needs one
 	about       string
 	abouts      map[string]string // another text for some of the commands
 	on          string            // the commands that know it, separated by blanks
@@ -115,6 +116,11 @@ func parse(flags []flag, args []string) (*options, []string, error) {
 		switch {
 		case f.value == "" && hasValue && !f.hidden:
 			return nil, nil, usagef("%s takes no value", name)
+		case f.value != "" && !hasValue && f.optional != nil:
+			if i+1 < len(args) && f.optional(args[i+1]) {
+				i++
+				value = args[i]
+			}
 		case f.bare != "" && !hasValue && (i+1 == len(args) || strings.HasPrefix(args[i+1], "-")):
 			value = f.bare
 		case f.value != "" && !hasValue:

@@ -32,11 +32,18 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	h := &screenHost{env: env, options: o}
 	var notices []string // before there is a screen
 	h.env.notify = func(note string) { notices = append(notices, note) }
-	s, err := openSession(h.env, o, session.Options{Sampling: true})
+	record, err := recording(ctx, env, o)
+	if err != nil {
+		return err
+	}
+	s, err := openSession(h.env, o, session.Options{Sampling: true, Record: record})
 	if err != nil {
 		return err
 	}
 	defer closeSession(env, s)
+	if title := s.Continues(); title != "" {
+		notices = append(notices, "continues the session: "+title)
+	}
 	h.session, h.files = s, newFileList(s)
 	colors := cell.Full
 	if env.Getenv("NO_COLOR") != "" {
