@@ -77,7 +77,7 @@ var mayImport = map[string]string{
 	"internal/spill":              "",
 	"internal/context":            "internal/ignore internal/text internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/trust":              "internal/atomicfile",
-	"internal/bench": "tool builtin permission permission/ondisk permission/shell internal/proc internal/proc/sandbox discover model/openai/openaitest " +
+	"internal/bench": "journal internal/session model tool builtin permission permission/ondisk permission/shell internal/proc internal/proc/sandbox discover model/openai/openaitest " +
 		"model/anthropic/anthropictest model/gemini/geminitest model/responses/responsestest",
 
 	// The tools use the engines.
@@ -90,7 +90,7 @@ var mayImport = map[string]string{
 	"serve":    "tool",
 
 	// One run, for any front end.
-	"internal/session": "tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
+	"internal/session": "journal internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow",
 
 	// A session that a program drives.

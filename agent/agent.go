@@ -50,8 +50,10 @@ type Options struct {
 	News func() []string
 	// Observe receives every event, one at a time. It must not call the agent.
 	Observe func(Event)
-	// History is an earlier conversation to continue.
-	History []model.Message
+	// History is an earlier conversation to continue, and Declared how its requests began: those of this agent begin with
+	// the same bytes if System is the same too. With nil, the tools are declared anew.
+	History  []model.Message
+	Declared *Declared
 }
 
 // Limits apply to one Run.
@@ -71,6 +73,8 @@ var (
 	ErrContextFull = errors.New("context window full")
 	// ErrEmptyAnswer is in the chain when a model kept sending empty responses.
 	ErrEmptyAnswer = errors.New("empty answer")
+	// ErrNothingToContinue is returned if the model has answered the last message.
+	ErrNothingToContinue = errors.New("nothing to continue: the last answer is complete")
 )
 
 // resumes is how often for one prompt a model may be asked to continue an answer that was cut off.
@@ -88,6 +92,7 @@ type Agent struct {
 	ids     ids
 	stuck   stuck
 	view    *view // of its tools
+	shown   int   // tools that were reported as declared; -1: nothing was reported
 	room    room
 	first   []model.Part // the session's first prompt, which compactions keep
 	prompt  asked        // the latest one
@@ -105,6 +110,10 @@ type Agent struct {
 func New(o Options) *Agent {
 	a := &Agent{o: o, now: settings{o.Model, o.Effort, o.System}}
 	a.begin(o.History)
+	if o.Declared != nil {
+		a.view.restore(*o.Declared)
+		a.shown = len(o.Declared.Tools)
+	}
 	before := o.Executor.Observe
 	o.Executor.Observe = func(e tool.Event) {
 		if before != nil {
@@ -130,13 +139,29 @@ type Answer struct {
 func (a *Agent) Run(ctx context.Context, prompt ...model.Part) (Answer, error) {
 	a.running.Lock()
 	defer a.running.Unlock()
+	return a.run(ctx, func() { a.ask(prompt) })
+}
+
+// Continue is Run without a prompt: the model answers the last message, of a conversation that was interrupted before it
+// did. It returns ErrNothingToContinue if it has.
+func (a *Agent) Continue(ctx context.Context) (Answer, error) {
+	a.running.Lock()
+	defer a.running.Unlock()
+	history := a.History()
+	if n := len(history) - 1; n < 0 || history[n].Role == model.Assistant {
+		return Answer{}, ErrNothingToContinue
+	}
+	return a.run(ctx, func() {})
+}
+
+func (a *Agent) run(ctx context.Context, begin func()) (Answer, error) {
 	start := time.Now()
 	if a.o.Limits.Wall > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.o.Limits.Wall, fmt.Errorf("stopped after %v: %w", a.o.Limits.Wall, ErrWallTime))
 		defer cancel()
 	}
-	a.ask(prompt)
+	begin()
 	var out Answer
 	err := a.loop(ctx, &out)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -165,6 +190,7 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		a.turns++
 		t := &turn{agent: a, n: a.turns, batch: a.o.Executor.Batch(ctx), resumable: cuts < resumes}
 		t.tools = a.addNews()
+		a.declare(t.tools)
 		if err := a.makeRoom(ctx, t, out); err != nil {
 			return err
 		}
@@ -232,7 +258,7 @@ func (a *Agent) ask(prompt []model.Part) {
 	}
 	a.prompt = asked{prompt, len(a.history)}
 	a.mu.Unlock()
-	a.add(model.Message{Role: model.User, Parts: prompt})
+	a.addTold(model.Message{Role: model.User, Parts: prompt}, false)
 }
 
 // request is one with the agent's options.
@@ -291,9 +317,24 @@ func (a *Agent) addNews() []tool.Declaration {
 		}
 	}
 	if len(parts) > 0 {
-		a.add(model.Message{Role: model.User, Parts: parts})
+		a.addTold(model.Message{Role: model.User, Parts: parts}, true)
 	}
 	return tools
+}
+
+// addTold adds a message to the conversation that is not part of an answer, and reports it.
+func (a *Agent) addTold(m model.Message, news bool) {
+	a.add(m)
+	a.tell(Told{m, news})
+}
+
+// declare reports how the next request begins, if that has changed.
+func (a *Agent) declare(tools []tool.Declaration) {
+	if len(tools) == a.shown { // they are only added
+		return
+	}
+	a.shown = len(tools)
+	a.tell(Declared{System: a.settings().system, Listing: a.view.listing, Tools: tools})
 }
 
 func (a *Agent) tell(e Event) {

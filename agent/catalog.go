@@ -58,6 +58,21 @@ func (s *Catalog) at(path string, r *tool.Registry) *view {
 	return p
 }
 
+// restore begins with what an earlier part of the conversation declared.
+func (p *view) restore(d Declared) {
+	p.catalog.mu.Lock()
+	defer p.catalog.mu.Unlock()
+	p.begun, p.listing, p.order = true, d.Listing, slices.Clone(d.Tools)
+	for _, t := range d.Tools {
+		p.declared[t.Name] = t
+		p.revealed[t.Name] = true
+	}
+	for _, name := range strings.FieldsFunc(d.Listing, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' }) {
+		p.told[name] = true
+	}
+	p.listed = maps.Clone(p.told)
+}
+
 // leave removes the view of an agent that has ended.
 func (s *Catalog) leave(path string) {
 	if s == nil {

@@ -53,13 +53,13 @@ func (a *Agent) Append(messages ...model.Message) {
 	defer a.running.Unlock()
 	a.ids.add(messages)
 	for _, m := range messages {
-		a.add(m)
+		a.addTold(m, true)
 	}
 }
 
 // begin starts a conversation with what was said before.
 func (a *Agent) begin(history []model.Message) {
-	a.view = a.o.Catalog.at(a.o.Path, a.o.Executor.Registry)
+	a.view, a.shown = a.o.Catalog.at(a.o.Path, a.o.Executor.Registry), -1
 	a.ids.add(history)
 	for _, m := range history {
 		for _, c := range m.Calls() { // what was found then is known

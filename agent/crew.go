@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -38,6 +39,8 @@ type CrewOptions struct {
 	Turns            int // of one subagent; 0: 100
 	Depth            int // how deep subagents can be nested; 0: 3
 	Limit            int // subagents running at once, on each level; 0: 8
+	// Taken are the paths of subagents of an earlier part of the session. New ones get other names.
+	Taken []string
 	// Observe receives the events of subagents, possibly several at the same time. Their steps go to the first agent's
 	// observer.
 	Observe func(Member, Event)
@@ -96,10 +99,29 @@ func NewCrew(o CrewOptions) *Crew {
 		o.Limit = DefaultLimit
 	}
 	c := &Crew{o: o, now: settings{model: o.Model, effort: o.Effort}, roles: AllRoles(o.Roles), members: map[string]*member{}, counts: map[string]int{}, changed: make(chan struct{})}
+	for _, path := range o.Taken {
+		c.take(path)
+	}
 	for range o.Depth {
 		c.slots = append(c.slots, make(chan struct{}, o.Limit))
 	}
 	return c
+}
+
+// take counts a subagent of an earlier part of the session.
+func (c *Crew) take(path string) {
+	parent, name := "", path
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		parent, name = path[:i], path[i+1:]
+	}
+	i := strings.LastIndexByte(name, '-')
+	if i < 0 {
+		return
+	}
+	if n, err := strconv.Atoi(name[i+1:]); err == nil {
+		key := parent + "/" + name[:i]
+		c.counts[key] = max(c.counts[key], n)
+	}
 }
 
 // Roles returns the roles that tasks can name.

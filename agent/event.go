@@ -3,14 +3,29 @@ package agent
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
 
-// An Event reports progress to a front end: [Began], [Said], [Called], [Step], [Answered], [Responded], [Resumed], [Compacted], [Stuck]. Within
-// a turn they come in this order; Steps come whenever a call changes its stage.
+// An Event reports progress to a front end: [Told], [Declared], [Began], [Said], [Called], [Step], [Answered], [Responded],
+// [Resumed], [Compacted], [Stuck]. Within a turn they come in this order; Steps come whenever a call changes its stage. Told,
+// Answered and Responded together report every message that enters the history, and Compacted what replaces it.
 type Event interface{ event() }
+
+// Told reports a message to the model: a prompt, news, or the request to continue an answer.
+type Told struct {
+	Message model.Message
+	News    bool // it is not a prompt
+}
+
+// Declared reports how requests begin, before the first one and whenever a tool was added.
+type Declared struct {
+	System  string             // the system prompt, without Listing
+	Listing string             // of the tools that were deferred at the first turn; the system prompt ends with it
+	Tools   []tool.Declaration // in the order of the request
+}
 
 // Began reports a request to the model.
 type Began struct {
@@ -30,8 +45,10 @@ type Step struct{ tool.Event }
 type Answered struct {
 	Turn    int
 	Message model.Message
+	Sent    model.Message // as it is in the history and servers accept it; without parts if it was dropped
 	Usage   model.Usage
 	Reason  model.Reason
+	Took    time.Duration
 	Err     error
 }
 
@@ -101,6 +118,8 @@ func callNames(calls []tool.Call) string {
 	return short(strings.Join(names, ", "), 200)
 }
 
+func (Told) event()      {}
+func (Declared) event()  {}
 func (Began) event()     {}
 func (Said) event()      {}
 func (Called) event()    {}

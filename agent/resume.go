@@ -26,7 +26,7 @@ func (t *turn) resume(before, now string) string {
 	if t.onlyThought() {
 		return before
 	}
-	t.agent.add(model.Prompt(resumeText))
+	t.agent.addTold(model.Prompt(resumeText), true)
 	if len(t.calls) > 0 {
 		return ""
 	}
@@ -60,9 +60,9 @@ func compact(raw json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// sendable is the answer with arguments that servers accept in the next request: some parse them, and reject the whole
+// Sendable is the answer with arguments that servers accept in the next request: some parse them, and reject the whole
 // conversation for a call that was cut off.
-func sendable(answer model.Message) model.Message {
+func Sendable(answer model.Message) model.Message {
 	out := answer
 	out.Parts = slices.Clone(answer.Parts)
 	for i, p := range out.Parts {

@@ -51,14 +51,17 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	start := time.Now()
 	size := a.measure()
 	err := t.listen(ctx)
-	out.ModelTime += time.Since(start)
+	took := time.Since(start)
+	out.ModelTime += took
 	out.Usage = out.Usage.Plus(t.usage)
 	a.o.Budget.use(t.spent())
 	answer := model.Message{Role: model.Assistant, Parts: t.parts}
-	a.tell(Answered{t.n, answer, t.usage, t.reason, err})
+	sent := model.Message{Role: model.Assistant}
 	if !t.onlyThought() { // servers reject an answer without text and calls
-		a.add(sendable(answer))
+		sent = Sendable(answer)
+		a.add(sent)
 	}
+	a.tell(Answered{t.n, answer, sent, t.usage, t.reason, took, err})
 	a.count(t.usage, size)
 	if t.said() {
 		out.Text = answer.Text()

@@ -14,8 +14,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -162,6 +165,25 @@ func (s *Set) All() []tool.Tool { return slices.Clone(s.tools) }
 
 // Roots are the directories of the workspace, with links resolved: what a policy compares paths with.
 func (s *Set) Roots() []string { return s.files.ws.Roots() }
+
+// Masking returns a function that replaces the secrets of an environment in a text, as in the output of commands. nil is
+// this process's environment.
+func Masking(environ []string) func(string) string {
+	if environ == nil {
+		environ = os.Environ()
+	}
+	return proc.NewMask(proc.Secrets(environ)).String
+}
+
+// FileRecord is what the session has read of a file.
+type FileRecord = workspace.Record
+
+// TakeSeen returns what the session has read and written of files since it last returned that, for the paths that of
+// accepts.
+func (s *Set) TakeSeen(of func(path string) bool) []FileRecord { return s.files.seen.Take(of) }
+
+// RestoreSeen adds what an earlier session had read. A file that has changed since has to be read again.
+func (s *Set) RestoreSeen(records []FileRecord) { s.files.seen.Restore(records) }
 
 // Close ends what the tools have left running.
 func (s *Set) Close() error { return s.shell.close() }

@@ -116,6 +116,15 @@ func (s *todos) news() []string {
 // Todos is the list of steps of an agent, by its path as in [tool.Call].By: "" is the first one. It is not to be changed.
 func (s *Set) Todos(by string) TodoList { return s.todos.list(by) }
 
+// SetTodos restores the list of an agent, as of an earlier session. Invalid items make it fail, and nothing is set.
+func (s *Set) SetTodos(by string, list TodoList) error {
+	if err := checkTodos(list); err != nil {
+		return fmt.Errorf("restore the to-do list: %w", err)
+	}
+	s.todos.set(by, slices.Clone(list))
+	return nil
+}
+
 // checkTodos checks what the schema cannot say: the ids, and the bounds.
 func checkTodos(list []Todo) error {
 	if len(list) > maxTodos {
@@ -190,6 +199,18 @@ func (l TodoList) MarshalJSON() ([]byte, error) {
 		Type  string `json:"type"`
 		Todos []Todo `json:"todos"`
 	}{"todo_list", items})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (l *TodoList) UnmarshalJSON(b []byte) error {
+	var in struct {
+		Todos []Todo `json:"todos"`
+	}
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*l = in.Todos
+	return nil
 }
 
 // Open are the steps that are not completed, the one in progress first.

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -121,5 +122,28 @@ func TestTodoListAsMarkdown(t *testing.T) {
 	got := TodoList{{"1", "a\n- [x] b", "completed"}, {"2", "c\u202e", "in_progress"}, {"3", "d", "pending"}}.Markdown()
 	if d := cmp.Diff("- [x] a - [x] b\n- [-] c\\u202E\n- [ ] d", got); d != "" {
 		t.Error(d)
+	}
+}
+
+// A list goes through JSON and into another session. What the tool would reject is not restored.
+func TestTodosAreRestored(t *testing.T) {
+	list := TodoList{{ID: "1", Content: "look", Status: TodoCompleted}, {ID: "2", Content: "fix", Status: TodoPending}}
+	raw, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again TodoList
+	if err := json.Unmarshal(raw, &again); err != nil {
+		t.Fatal(err)
+	}
+	s := &Set{todos: &todos{}}
+	if err := s.SetTodos("", again); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(list, s.Todos("")); diff != "" {
+		t.Error(diff)
+	}
+	if err := s.SetTodos("", TodoList{{ID: "1", Content: "a"}, {ID: "1", Content: "b"}}); err == nil || len(s.Todos("")) != 2 {
+		t.Errorf("a list with one id twice: %v, %v", err, s.Todos(""))
 	}
 }

@@ -43,6 +43,7 @@ type Opened struct {
 	Mode         string        `json:"mode,omitempty"`
 	Parent       *Parent       `json:"parent,omitempty"` // of a fork
 	System       string        `json:"system,omitempty"`
+	Listing      string        `json:"listing,omitempty"` // of tools whose declarations are loaded later; the system prompt ends with it
 	Declarations []Declaration `json:"declarations,omitempty"`
 }
 

@@ -133,7 +133,7 @@ func (e engine) cause(found []judged) tool.Cause {
 	if len(c.Rules) > 0 {
 		c.Kind = tool.ByRule
 	}
-	if c.Kind != tool.ByMode {
+	if c.Kind != tool.ByMode && e.mode != Plan {
 		c.Mode = ""
 	}
 	return c

@@ -148,6 +148,31 @@ func TestReasonAndOffer(t *testing.T) {
 	}
 }
 
+// Whatever asks in plan mode, a hook must not answer it: the cause has the mode.
+func TestPlanModeIsInTheCause(t *testing.T) {
+	rules, _, err := permission.ReadRules(nil, []permission.Written{{Text: "Read(/asked)"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		mode permission.Mode
+		path string
+		want tool.Cause
+	}{
+		{permission.Plan, "/home/me/x", tool.Cause{Kind: tool.ByMode, Mode: "plan"}},
+		{permission.Plan, root + "/asked", tool.Cause{Kind: tool.ByRule, Mode: "plan"}},
+		{permission.Default, root + "/asked", tool.Cause{Kind: tool.ByRule}},
+	} {
+		p := permission.New(world(), test.mode)
+		p.SetRules(rules)
+		got := p.Judge(request(reads(test.path)))
+		got.Cause.Rules = nil
+		if diff := cmp.Diff(test.want, got.Cause); diff != "" || got.Verdict != tool.Ask {
+			t.Error(test.mode, test.path, got.Verdict, diff)
+		}
+	}
+}
+
 func TestHostOffers(t *testing.T) {
 	for target, want := range map[string][]string{
 		"API.example.com.": {"WriteFile(domain:api.example.com)", "WriteFile"},

@@ -23,7 +23,7 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, invalidated fu
 		if invalidated != nil && invalidated() {
 			return &step{again: true}
 		}
-		switch d := e.x.judge(r, e.floor); d.Verdict {
+		switch d := e.x.judge(r, e.hook); d.Verdict {
 		case Allow:
 			return &step{decision: d}
 		case Deny:
@@ -119,7 +119,7 @@ func (e *entry) askLive(ctx context.Context, q Invocation) (Decision, error) {
 		q.Access = []Access{Anything}
 	}
 	r := e.request(q)
-	d := e.x.judge(r, Allow)
+	d := e.x.judge(r, hooked{})
 	if d.Verdict == Allow {
 		return d, nil
 	}

@@ -53,7 +53,7 @@ func (b *Batch) Wait() []Outcome {
 
 // enter adds a call to the order. The error is why it cannot run.
 func (b *Batch) enter(c Call) (*entry, error) {
-	e := &entry{x: b.x, batch: b, call: c, floor: Allow, decl: Declaration{Name: c.Name}}
+	e := &entry{x: b.x, batch: b, call: c, decl: Declaration{Name: c.Name}}
 	e.call.By = b.x.by
 	id, fresh := b.x.claim(c.ID)
 	e.call.ID = id

@@ -25,7 +25,7 @@ const (
 // [Decision.Why].
 type Cause struct {
 	Kind  CauseKind `json:"kind"`
-	Mode  string    `json:"mode,omitempty"`  // the approval mode, for ByMode
+	Mode  string    `json:"mode,omitempty"`  // the approval mode, for ByMode; "plan" in plan mode, whatever decided
 	Rules []Rule    `json:"rules,omitempty"` // the rules that decided, for ByRule
 }
 
@@ -78,11 +78,17 @@ func (c Cause) String() string {
 	return ""
 }
 
+// planMode is the mode in which no hook can approve a call.
+const planMode = "plan"
+
+// userOnly reports whether only the user can answer this Ask.
+func (d Decision) userOnly() bool { return d.Cause.Mode == planMode }
+
 // Why is the reason for a decision in one line, for users and models: "writes /tmp/x (mode: default)".
 func (d Decision) Why() string {
 	cause := d.Cause.String()
 	switch {
-	case cause == "" || d.Verdict == Allow && d.Cause.Kind == ByMode:
+	case cause == "" || d.Verdict == Allow && (d.Cause.Kind == ByMode || d.Cause.Kind == ByHook):
 		return d.Reason
 	case d.Reason == "":
 		return cause

@@ -52,6 +52,9 @@ type Decision struct {
 	Grant    []Access        // the granted access; nil: Access. Narrower where a sandbox enforces it; scheduling then uses it
 	Offer    []string        // rules that would allow this, narrowest first; one offer can be several rules, joined by newlines
 	Remember string          // the offer that the user chose
+	// Approve, set by Executor.Before with the verdict Allow, answers a policy's Ask. It is ignored where the policy
+	// denies, in plan mode, and for calls that only the user can approve (MustAsk).
+	Approve bool
 }
 
 // A Policy judges a request. It returns at once, without I/O, and can be called any number of times. A nil Policy requires
@@ -73,7 +76,7 @@ func Stricter(a, b Policy) Policy {
 	}
 	return func(r Request) Decision {
 		x, y := a(r), b(r)
-		if y.Verdict < x.Verdict {
+		if y.Verdict < x.Verdict || y.Verdict == Ask && x.Verdict == Ask && y.userOnly() {
 			return y
 		}
 		switch {

@@ -17,7 +17,7 @@ import (
 //	 │     wait for earlier writers of that     something it saw has changed? ──► prepare again
 //	 │     judge; ask ── withdrawn by a change of rules, or of what it saw ─────► prepare again
 //	 │     wait for earlier readers, and for running calls of other agents ─────► prepare again
-//	 └──── Run; cut; done
+//	 └──── Around, Run; cut; done
 //
 // So what is shown and what runs comes from a Prepare that started after every conflicting earlier call had ended.
 //
@@ -30,8 +30,12 @@ type Executor struct {
 	// one prompt.
 	AskInTurn bool
 	// Before runs hooks, once per call and before Prepare. It can Deny, Ask (the call requires approval, whatever the
-	// policy allows) or rewrite Args; its Allow grants nothing. An error denies the call.
+	// policy allows), rewrite Args, or Approve; its Allow alone grants nothing. An error denies the call.
 	Before func(context.Context, Call, Declaration) (Decision, error)
+	// Around wraps every run of a call: it is called with the slot held, right before anything runs, and returns the
+	// outcome of run. It can stop the call by returning StatusError without calling run. It calls run at most once and
+	// before it returns. A panic in it is a failed call.
+	Around func(ctx context.Context, r Request, d Decision, run func(context.Context) Outcome) Outcome
 	// Observe receives every event, one at a time. A slow observer does not delay calls.
 	Observe func(Event)
 	Limit   int           // calls running at once; 0: 10. Questions and delegating calls take no slot
@@ -81,8 +85,8 @@ func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 		c.delegate(l.entry)
 	}
 	child := &Executor{
-		Registry: x.Registry, Policy: policy, Ask: x.Ask, AskInTurn: x.AskInTurn, Before: x.Before, Observe: x.Observe,
-		Limit: x.Limit, Timeout: x.Timeout, Budget: x.Budget, Spill: x.Spill,
+		Registry: x.Registry, Policy: policy, Ask: x.Ask, AskInTurn: x.AskInTurn, Before: x.Before, Around: x.Around,
+		Observe: x.Observe, Limit: x.Limit, Timeout: x.Timeout, Budget: x.Budget, Spill: x.Spill,
 		by: by, scheduler: c,
 	}
 	child.once.Do(func() {})
@@ -129,9 +133,16 @@ func askAlways(Request) Decision {
 	return Decision{Verdict: Ask, Cause: Cause{Kind: ByNobody}}
 }
 
+// hooked is what the hooks say about a call. The zero value is a hook that has no opinion.
+type hooked struct {
+	ask     bool   // it requires approval
+	approve bool   // it has approval, where the policy asks and a hook can answer
+	reason  string // of the approval
+}
+
 // judge calls the policy. A policy that panics denies, and what only the user can approve requires approval whatever the
 // policy says.
-func (x *Executor) judge(r Request, floor Verdict) (d Decision) {
+func (x *Executor) judge(r Request, h hooked) (d Decision) {
 	defer func() {
 		if p := recover(); p != nil {
 			d = Decision{Cause: Cause{Kind: ByFailure}, Reason: fmt.Sprintf("the policy failed: %v", p)}
@@ -142,11 +153,14 @@ func (x *Executor) judge(r Request, floor Verdict) (d Decision) {
 	} else {
 		d = x.Policy(r)
 	}
-	if d.Verdict == Allow && (r.MustAsk || floor == Ask) {
+	if d.Verdict == Allow && (r.MustAsk || h.ask) {
 		d = Decision{Verdict: Ask, Cause: Cause{Kind: ByHook}}
 		if r.MustAsk {
 			d.Cause.Kind = ByMustAsk
 		}
+	}
+	if d.Verdict == Ask && h.approve && !r.MustAsk && r.Form == nil && !d.userOnly() {
+		d = Decision{Verdict: Allow, Cause: Cause{Kind: ByHook}, Reason: h.reason}
 	}
 	return d
 }

@@ -63,7 +63,7 @@ func (e *entry) execute(ctx context.Context) Outcome {
 			return cancelled("%s: cancelled before it ran", e.decl.Name)
 		}
 		if turn {
-			return e.withNotes(inv, e.run(ctx, inv, s.decision))
+			return e.run(ctx, inv, s.decision)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func (e *entry) before(ctx context.Context) *Outcome {
 		o := denial(e.decl.Name, d).outcome()
 		return &o
 	}
-	e.floor = d.Verdict
+	e.hook = hooked{ask: d.Verdict == Ask, approve: d.Verdict == Allow && d.Approve, reason: d.Reason}
 	if d.Args != nil {
 		e.call.Args = d.Args
 	}
@@ -168,7 +168,7 @@ func (e *entry) tell(ctx context.Context, inv *Invocation, err error) (o Outcome
 	if ctx.Err() != nil {
 		return cancelled("%s: cancelled while preparing", e.decl.Name), false
 	}
-	if e.x.judge(e.request(*asReading(inv)), e.floor).Verdict == Allow {
+	if e.x.judge(e.request(*asReading(inv)), e.hook).Verdict == Allow {
 		return errored(err), false
 	}
 	if typeOf(err) == UnhandledException { // nothing to ask the user about
@@ -229,7 +229,7 @@ func (a *approval) covers(inv *Invocation) bool {
 // decide judges the call, and asks if necessary.
 func (e *entry) decide(ctx context.Context, inv *Invocation, yes *approval) (step, *approval) {
 	r := e.request(*inv)
-	d := e.x.judge(r, e.floor)
+	d := e.x.judge(r, e.hook)
 	switch {
 	case d.Verdict == Deny:
 		return e.stop(denial(inv.Description, d).outcome()), nil
@@ -305,33 +305,6 @@ type ran struct {
 	err error
 }
 
-// run runs the call and makes its outcome.
-func (e *entry) run(ctx context.Context, inv *Invocation, d Decision) Outcome {
-	c := e.scheduler()
-	if err := c.takeSlot(ctx, e); err != nil {
-		c.returned(e)
-		return cancelled("%s: cancelled before it ran", inv.Description)
-	}
-	r := e.request(*inv)
-	c.out.push(Event{Stage: Running, Request: r, Decision: d})
-	limited, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if e.x.Timeout > 0 {
-		limited, cancel = context.WithTimeout(limited, e.x.Timeout)
-		defer cancel()
-	}
-	s := &screen{out: c.out, req: r}
-	live := &Live{Call: e.call, Decision: d, Show: s.show, Ask: e.askLive, entry: e}
-	began := time.Now()
-	over := make(chan ran, 1)
-	go call(limited, inv, live, over)
-	result, stopped := e.awaitRun(limited, over)
-	s.close()
-	o := e.conclude(ctx, limited, inv, result, stopped)
-	o.Duration = time.Since(began)
-	return o
-}
-
 // call calls Run, which may panic or exit its goroutine. It always sends to over.
 func call(ctx context.Context, inv *Invocation, l *Live, over chan<- ran) {
 	r := ran{err: Errorf(UnhandledException, "the tool exited its goroutine instead of returning")}
@@ -349,7 +322,6 @@ func call(ctx context.Context, inv *Invocation, l *Live, over chan<- ran) {
 func (e *entry) awaitRun(ctx context.Context, over chan ran) (result ran, stopped bool) {
 	select {
 	case result = <-over:
-		e.scheduler().returned(e)
 		return result, true
 	case <-ctx.Done():
 	}
@@ -357,7 +329,6 @@ func (e *entry) awaitRun(ctx context.Context, over chan ran) (result ran, stoppe
 	defer grace.Stop()
 	select {
 	case result = <-over:
-		e.scheduler().returned(e)
 		return result, true
 	case <-grace.C:
 		go func() {

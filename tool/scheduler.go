@@ -52,7 +52,7 @@ type entry struct {
 	call  Call
 	tool  Tool
 	decl  Declaration
-	floor Verdict  // the minimum that hooks require: Ask, or Allow for none
+	hook  hooked   // what hooks say about it
 	notes []string // for the model, in addition to those of the invocation
 
 	repairs []string // notes on the call itself, kept when the user edits it

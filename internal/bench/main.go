@@ -64,6 +64,9 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 	if err := printTurns(t, binary); err != nil {
 		return err
 	}
+	if err := printSessions(t, binary); err != nil {
+		return err
+	}
 	if err := printPartial(t, binary); err != nil {
 		return err
 	}

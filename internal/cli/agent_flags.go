@@ -53,14 +53,6 @@ func agentFlags() []flag {
 				o.maxDepth = v
 				return nil
 			}},
-		{long: "session-id", value: "ID", on: cmdPrompt, about: "ID of the session in the output (default: a new one)",
-			set: func(o *options, v string) error {
-				if !isID(v) {
-					return fmt.Errorf("expected up to 64 letters, digits, - or _, got %q", v)
-				}
-				o.sessionID = v
-				return nil
-			}},
 		{long: "log", value: "FILE", on: cmdPrompt, about: "append requests to models and their answers to this file, as JSON Lines",
 			set: func(o *options, v string) error {
 				if v == "" {
@@ -72,17 +64,11 @@ func agentFlags() []flag {
 	}
 }
 
-// isID reports whether a text can be a session's ID, which is also the name of a directory.
-func isID(s string) bool {
-	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
-}
-
 // unused are flags of Qwen Code that have no meaning here. Programs pass them, so they are accepted, with a note.
 func unused() []flag {
 	flags := []struct{ long, short, value, instead string }{
 		{long: "channel", value: "NAME"},
 		{long: "debug", short: "d"},
-		{long: "chat-recording"},
 		{long: "telemetry"},
 		{long: "telemetry-target", value: "NAME"},
 		{long: "telemetry-otlp-endpoint", value: "URL"},

@@ -40,10 +40,10 @@ func TestFlagSynonyms(t *testing.T) {
 	if o.maxTurns != -1 || o.maxTime != 90*time.Second || strings.Join(o.excludeTools, " ") != "a b" || strings.Join(o.addDirs, " ") != "d" {
 		t.Errorf("%+v", o)
 	}
-	if o.mode != "auto-edit" || o.sandbox != "workspace" || !o.yolo || strings.Join(words, " ") != "word -1" {
+	if o.record.setting != "true" || o.mode != "auto-edit" || o.sandbox != "workspace" || !o.yolo || strings.Join(words, " ") != "word -1" {
 		t.Errorf("%+v, words %q", o, words)
 	}
-	want := []string{"--channel has no effect in Adze", "--telemetry has no effect in Adze", "--chat-recording has no effect in Adze",
+	want := []string{"--channel has no effect in Adze", "--telemetry has no effect in Adze",
 		"--approval-mode auto is not supported; using auto-edit, the nearest stricter mode"}
 	if d := cmp.Diff(want, o.notes); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

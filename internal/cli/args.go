@@ -15,40 +15,42 @@ type options struct {
 	prompt    string
 	hasPrompt bool
 	// firstPrompt is what a conversation in the terminal starts with.
-	firstPrompt  string
+	firstPrompt string
+	format      string
+	input       string // format of stdin
+	partial     bool   // pieces of messages
+	mode        string
+	yolo        bool
+	model       string
+	authType    string
+	effort      string
+	cwd         string
+	addDirs     []string
+	maxTurns    int
+	maxTime     time.Duration
+	strict      bool
+	json        bool
+	dryRun      bool
+	scope       string   // of settings, see session.Scope
+	env         []string // of a server: K=V
+	headers     []string // of a server: K: V
+	http, sse   string   // addresses of servers
+	tools       string   // names, separated by commas
+	yes         bool
+	remove      bool
+	allow       []string
+	ask         []string
+	deny        []string
+	tryMode     string // to judge in, or of a sandbox
+	batch       bool
+	sandbox     string
+	backend     string // of a sandbox
+	noReadOnly  bool
+	help        bool
+	version     bool
+	record      recordOptions
+
 	screenReader bool
-	format       string
-	input        string // format of stdin
-	partial      bool   // pieces of messages
-	mode         string
-	yolo         bool
-	model        string
-	authType     string
-	effort       string
-	cwd          string
-	addDirs      []string
-	maxTurns     int
-	maxTime      time.Duration
-	strict       bool
-	json         bool
-	dryRun       bool
-	scope        string   // of settings, see session.Scope
-	env          []string // of a server: K=V
-	headers      []string // of a server: K: V
-	http, sse    string   // addresses of servers
-	tools        string   // names, separated by commas
-	yes          bool
-	remove       bool
-	allow        []string
-	ask          []string
-	deny         []string
-	tryMode      string // to judge in, or of a sandbox
-	batch        bool
-	sandbox      string
-	backend      string // of a sandbox
-	noReadOnly   bool
-	help         bool
-	version      bool
 
 	allowedTools []string // nil: not given
 	excludeTools []string
@@ -62,7 +64,6 @@ type options struct {
 	maxCalls     int
 	maxTokens    int
 	maxDepth     string
-	sessionID    string
 	log          string
 
 	used  []*flag  // in the order given
@@ -73,10 +74,11 @@ type options struct {
 // come before or after the words.
 type flag struct {
 	long, short string
-	also        []string // synonyms
-	value       string   // what it takes, for the help; empty: nothing
-	bare        string   // the value if it is given without one; empty: it needs one
-	hidden      bool     // not in the help; without a value of its own, it accepts =VALUE
+	also        []string               // synonyms
+	value       string                 // what it takes, for the help; empty: nothing
+	bare        string                 // the value if it is given without one; empty: it needs one
+	hidden      bool                   // not in the help; without a value of its own, it accepts =VALUE
+	optional    func(word string) bool // whether the next word is its value; nil: every word is, and it needs one
 	about       string
 	abouts      map[string]string // another text for some of the commands
 	on          string            // the commands that know it, separated by blanks
@@ -116,6 +118,11 @@ func parse(flags []flag, args []string) (*options, []string, error) {
 		switch {
 		case f.value == "" && hasValue && !f.hidden:
 			return nil, nil, usagef("%s takes no value", name)
+		case f.value != "" && !hasValue && f.optional != nil:
+			if i+1 < len(args) && f.optional(args[i+1]) {
+				i++
+				value = args[i]
+			}
 		case f.bare != "" && !hasValue && (i+1 == len(args) || strings.HasPrefix(args[i+1], "-")):
 			value = f.bare
 		case f.value != "" && !hasValue:

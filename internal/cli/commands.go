@@ -1,7 +1,13 @@
 package cli
 
+import "slices"
+
 // commands is the one list of commands, in the order of the help.
 func commands() []command {
+	return slices.Concat(workCommands(), sessionCommands(), otherCommands())
+}
+
+func workCommands() []command {
 	return []command{
 		{words: "[PROMPT…]", about: "run a prompt", run: runPrompt, help: `
 adze -p "what does main.go do?"
@@ -9,7 +15,8 @@ adze -p "add a --verbose flag" --approval-mode auto-edit
 git diff | adze -p "write a commit message for this"
 adze -p "list the tests" --output-format json
 adze -p "compare @main.go with @docs:style://go"      attach a file and a resource of the MCP server docs
-adze -p "/help"                                       list slash commands`},
+adze -p "/help"                                       list slash commands
+adze -c -p "and now the tests"                        continue the newest session of this directory`},
 		{name: "models", about: "list the models that you can use", run: listModels, help: `
 adze models
 adze models --json
@@ -27,6 +34,30 @@ echo '{"absolute_path":"/etc/hostname"}' | adze tool call read_file - --json
 Exit codes: 0 success, 1 the tool failed, 2 wrong usage, 3 permission denied, 130 interrupted.`},
 		{name: "tool run", about: `run tool calls from stdin, JSON Lines {"id","name","args"}`, run: toolRun, help: `
 adze tool run --approval-mode auto-edit < calls.jsonl`},
+	}
+}
+
+func sessionCommands() []command {
+	return []command{
+		{name: "session list", about: "list recorded sessions", run: sessionList, help: `
+adze session list
+adze session list --all --json`},
+		{name: "session show", words: "ID", about: "show a recorded session", run: sessionShow, help: `
+adze session show 3f2a
+adze session show 3f2a --json`},
+		{name: "session fork", words: "ID [SEQ]", about: "copy a session, up to an entry, and print the ID of the copy", run: sessionFork, help: `
+adze session fork 3f2a
+adze session fork 3f2a 120`},
+		{name: "session delete", words: "ID…", about: "delete sessions", run: sessionDelete, help: `
+adze session delete 3f2a`},
+		{name: "session export", words: "ID", about: "print a session as Markdown, HTML or JSON", run: sessionExport, help: `
+adze session export 3f2a > session.md
+adze session export 3f2a --format html > session.html`},
+	}
+}
+
+func otherCommands() []command {
+	return []command{
 		{name: "mcp list", about: "list MCP servers and their status", run: mcpList, help: `
 adze mcp list
 adze mcp list --json`},

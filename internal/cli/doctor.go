@@ -63,8 +63,41 @@ func (c *checkup) run(ctx context.Context, env Env, o *options) error {
 		c.ok(fmt.Sprintf("%s (%s)", tool.Visible(name), tool.Visible(s.Models.Where())))
 	}
 	c.agents(s)
+	c.sessions(s)
 	c.tools(ctx, s, name)
 	return nil
+}
+
+// sessions reports what recorded sessions take, and when they are deleted.
+func (c *checkup) sessions(s *session.Session) {
+	c.section("sessions")
+	g := s.Settings.General
+	if !g.ChatRecording {
+		c.plain("sessions aren't recorded (general.chatRecording)")
+	}
+	use, err := s.Folder.Use()
+	if err != nil {
+		c.bad(err.Error())
+		return
+	}
+	c.ok(fmt.Sprintf("%s: %s, contents %s, saved results %s, other state %s", counted(use.Count, "recorded session"),
+		size(use.Sessions), size(use.Contents), size(use.Results), size(use.Other)))
+	if use.Total() > g.MaxStateBytes && g.MaxStateBytes > 0 {
+		c.warn(fmt.Sprintf("%s is over the limit of %s (general.maxStateBytes): the oldest sessions are deleted when a session ends", s.Folder.Home, size(g.MaxStateBytes)))
+	}
+}
+
+// size writes bytes for users: 1.5 MB.
+func size(n int64) string {
+	for _, unit := range []struct {
+		name  string
+		bytes int64
+	}{{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}} {
+		if n >= unit.bytes {
+			return strings.Replace(fmt.Sprintf("%.1f %s", float64(n)/float64(unit.bytes), unit.name), ".0 ", " ", 1)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
 }
 
 // commands reports how commands run.

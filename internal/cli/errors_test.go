@@ -3,8 +3,10 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -14,6 +16,7 @@ import (
 type mistake struct {
 	args  []string
 	files map[string]string
+	about string // the files, where their text says little
 	stdin string
 }
 
@@ -33,14 +36,41 @@ func mistakes() []mistake {
 		"mcp logs x", "mcp login x", "mcp logout x", "mcp reconnect x", "mcp serve now", "mcp serve --tools nope", "mcp serve --http 0.0.0.0:1",
 		"memory", "permission check", "permission check ls -la", "permission check --mode wild -- ls",
 		"sandbox run", "sandbox run --mode wild -- ls", "trust /nowhere", "trust a b", "demo --json", "demo x", "doctor x", "version x",
+		"-c -p x", "-r -p x", "-r 3f2a -p x", "--resume=x -p x", "-c -r 3f2a -p x", "--fork-session -p x", "--session-id 7 -p x", "--no-session -c -p x",
+		"-c --session-id 0b2d2f8e-9a3c-4e0b-8c1f-3f6c1d2e4a5b -p x", "session", "session show", "session show 3f2a", "session fork", "session fork 3f2a x",
+		"session delete", "session delete 3f2a", "session list x", "session export 3f2a", "session export 3f2a --format pdf",
 	} {
 		all = append(all, mistake{args: strings.Fields(line)})
 	}
 	for _, text := range []string{"{", "[]", `{"tools":{"approvalMode":"fast"}}`, `{"tools":{"sandbox":"tight"}}`, `{"permissions":{"allow":"x"}}`, `{"permissions":{"deny":["Shell(rm"]}}`} {
 		all = append(all, mistake{args: []string{"tool", "list"}, files: map[string]string{"home/.adze/settings.json": text}})
 	}
+	for _, line := range []string{
+		"-r 0b2d -p x", "-r 0b2c2f8e -p x", "--session-id 0b2d2f8e-9a3c-4e0b-8c1f-3f6c1d2e4a5b -p x", "-r 1b2d -p x", "-r 2b2d -p x", "-r -p x",
+	} {
+		all = append(all, mistake{args: strings.Fields(line), files: recordedSessions(), about: "recorded sessions: 0b2d…, 0b2d…, 1b2d… of a newer version, 2b2d… broken"})
+	}
 	trusted := map[string]string{"project/.adze/settings.json": `{"permissions":{"allow":["Shell(make)"]}}`}
 	return append(all, mistake{args: []string{"trust"}, files: trusted})
+}
+
+// recordedSessions are two sessions whose IDs start alike, one of a newer version, and one that can't be read.
+func recordedSessions() map[string]string {
+	files := map[string]string{}
+	for id, text := range map[string]string{
+		"0b2d2f8e-9a3c-4e0b-8c1f-3f6c1d2e4a5b": openedLine("1"),
+		"0b2d2f8e-0000-4e0b-8c1f-3f6c1d2e4a5b": openedLine("1"),
+		"1b2d2f8e-9a3c-4e0b-8c1f-3f6c1d2e4a5b": openedLine("2"),
+		"2b2d2f8e-9a3c-4e0b-8c1f-3f6c1d2e4a5b": "{\n",
+	} {
+		files["home/.adze/sessions/"+id+"/journal.jsonl"] = text
+	}
+	return files
+}
+
+// openedLine is the first entry of a journal.
+func openedLine(version string) string {
+	return `{"v":` + version + `,"seq":1,"at":"2026-11-16T12:00:00Z","type":"session.opened","data":{"id":"x","cwd":"/"}}` + "\n"
 }
 
 // run runs the command line and returns what it printed on stderr, with the directory replaced.
@@ -80,8 +110,12 @@ func (m mistake) run(t *testing.T) string {
 func TestErrorTexts(t *testing.T) {
 	var b strings.Builder
 	for _, m := range mistakes() {
-		for name, text := range m.files {
-			fmt.Fprintf(&b, "# %s: %s\n", name, text)
+		if m.about != "" {
+			fmt.Fprintf(&b, "# %s\n$ adze %s\n%s\n", m.about, strings.Join(m.args, " "), m.run(t))
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(m.files)) {
+			fmt.Fprintf(&b, "# %s: %s\n", name, strings.TrimSpace(m.files[name]))
 		}
 		fmt.Fprintf(&b, "$ adze %s\n%s\n", strings.Join(m.args, " "), m.run(t))
 	}

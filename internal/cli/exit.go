@@ -54,7 +54,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &setting), errors.As(err, &value), errors.Is(err, session.ErrRules):
 		return exitSettings
-	case errors.Is(err, session.ErrPrompt):
+	case errors.Is(err, session.ErrPrompt), errors.Is(err, session.ErrSession):
 		return exitInput
 	case errors.Is(err, agent.ErrTurnLimit):
 		return exitTurns

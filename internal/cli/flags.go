@@ -11,15 +11,16 @@ import (
 
 // The commands, as flags name them.
 const (
-	cmdPrompt = "prompt"
-	cmdTools  = "tool-list tool-show tool-call tool-run"
-	cmdConfig = "config-list config-get config-set config-unset config-path config-schema"
-	cmdMCP    = "mcp-list mcp-tools mcp-logs mcp-add mcp-remove mcp-login mcp-logout mcp-reconnect mcp-serve"
+	cmdPrompt   = "prompt"
+	cmdSessions = "session-list session-show session-fork session-delete session-export"
+	cmdTools    = "tool-list tool-show tool-call tool-run"
+	cmdConfig   = "config-list config-get config-set config-unset config-path config-schema"
+	cmdMCP      = "mcp-list mcp-tools mcp-logs mcp-add mcp-remove mcp-login mcp-logout mcp-reconnect mcp-serve"
 )
 
 // flags is the one table of flags, in the order of the help.
 func flags() []flag {
-	return slices.Concat(workFlags(), programFlags(), agentFlags(), modelFlags(), mcpFlags(), lastFlags(), unused())
+	return slices.Concat(workFlags(), programFlags(), agentFlags(), modelFlags(), sessionFlags(), mcpFlags(), lastFlags(), unused())
 }
 
 func workFlags() []flag {
@@ -48,7 +49,7 @@ func workFlags() []flag {
 				o.yolo = true
 				return nil
 			}},
-		{long: "cwd", value: "DIR", on: cmdPrompt + " trust doctor models sandbox-run memory-show permission-check " + cmdConfig + " " + cmdMCP + " " + cmdTools, about: "working directory (default: current directory)",
+		{long: "cwd", value: "DIR", on: cmdPrompt + " trust doctor models sandbox-run memory-show permission-check " + cmdConfig + " " + cmdSessions + " " + cmdMCP + " " + cmdTools, about: "working directory (default: current directory)",
 			set: func(o *options, v string) error {
 				o.cwd = v
 				return nil
@@ -73,7 +74,7 @@ func workFlags() []flag {
 				o.strict = true
 				return nil
 			}},
-		{long: "json", on: "permission-check mcp-list mcp-tools models version " + cmdConfig + " " + cmdTools, about: "print JSON; deny calls that require approval",
+		{long: "json", on: "permission-check mcp-list mcp-tools models version session-list session-show session-fork session-delete " + cmdConfig + " " + cmdTools, about: "print JSON; deny calls that require approval",
 			abouts: jsonAbouts(),
 			set: func(o *options, _ string) error {
 				o.json = true

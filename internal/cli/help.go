@@ -27,7 +27,7 @@ Exit codes:
   2     wrong usage
   3     permission denied (adze tool call, adze trust)
   41    no model, or invalid credentials
-  42    invalid prompt or --json-schema
+  42    invalid prompt, session or --json-schema
   52    invalid settings
   53    --max-turns reached
   54    a tool failed (--strict-tools)

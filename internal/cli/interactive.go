@@ -31,11 +31,18 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	out, _ := terminalFile(env.Stdout)
 	h := &screenHost{env: env, options: o}
 	h.env.notify = h.note
-	s, err := openSession(h.env, o, session.Options{Sampling: true, Interactive: true})
+	record, err := recording(ctx, h.env, o)
+	if err != nil {
+		return err
+	}
+	s, err := openSession(h.env, o, session.Options{Sampling: true, Interactive: true, Record: record})
 	if err != nil {
 		return err
 	}
 	defer closeSession(env, s)
+	if title := s.Continues(); title != "" {
+		h.note("continues the session: " + title)
+	}
 	h.session, h.files = s, newFileList(s)
 	if o.screenReader || s.Settings.UI.ScreenReader || env.Getenv("TERM") == "dumb" {
 		h.front = tui.NewLines(in, out, h, o.firstPrompt)

@@ -92,7 +92,7 @@ func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Exec
 	}
 	quiet := env
 	quiet.Stderr = io.Discard // it was all said when the server began
-	s, err := openSession(quiet, o, session.Options{Within: within})
+	s, err := openSession(quiet, o, session.Options{Within: within, Record: &session.Recording{Off: o.record.off}})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -25,6 +25,9 @@ func runProgram(ctx context.Context, env Env, o *options, words []string) error 
 		defer log.Close()
 		so.Log = log
 	}
+	if so.Record, err = recording(ctx, env, o); err != nil {
+		return report(env, o, err)
+	}
 	s, err := openSession(env, o, so)
 	if err != nil {
 		return err

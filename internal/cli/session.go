@@ -28,7 +28,7 @@ func openSession(env Env, o *options, so session.Options) (*session.Session, err
 		env.tell("note: " + note)
 	}
 	so.Dir, so.AddDirs, so.Flags = dir, addDirs, settingFlags(o)
-	so.ID, so.SystemPrompt, so.AppendSystemPrompt = o.sessionID, o.systemPrompt, o.appendPrompt
+	so.SystemPrompt, so.AppendSystemPrompt = o.systemPrompt, o.appendPrompt
 	return session.Open(env.session(), so)
 }
 
@@ -98,6 +98,9 @@ func settingFlags(o *options) []settings.Flag {
 	}
 	if o.backend != "" {
 		fs = append(fs, settings.Flag{Name: "--backend", Key: "tools.sandboxBackend", Value: o.backend})
+	}
+	if o.record.setting != "" {
+		fs = append(fs, settings.Flag{Name: "--chat-recording", Key: "general.chatRecording", Value: o.record.setting})
 	}
 	if o.model != "" {
 		fs = append(fs, settings.Flag{Name: "--model", Key: "model.name", Value: o.model})

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/agent"
 )
 
 // handler handles one sort of request of the program.
@@ -24,6 +26,7 @@ func handlers() map[string]handler {
 	return map[string]handler{
 		"initialize":           {run: (*host).initialize, then: (*host).connect},
 		"interrupt":            {run: interrupt, then: func(h *host) { h.queue.interrupt() }},
+		"continue_last_turn":   {run: (*host).continueLastTurn, then: (*host).continues},
 		"set_model":            {beside: true, run: (*host).setModel},
 		"set_permission_mode":  {run: (*host).setPermissionMode},
 		"set_effort":           {run: (*host).setEffort},
@@ -130,6 +133,24 @@ func (h *host) respond(id json.RawMessage, what func() (any, error)) bool {
 // interrupt only answers: the prompt is stopped after the response, so that its result comes after it too.
 func interrupt(*host, context.Context, json.RawMessage) (any, error) {
 	return map[string]any{"subtype": "interrupt"}, nil
+}
+
+// continueLastTurn answers whether there is an unfinished turn; it continues after the response.
+func (h *host) continueLastTurn(context.Context, json.RawMessage) (any, error) {
+	if h.queue.busy() {
+		return nil, errors.New("continue_last_turn: a prompt is being answered")
+	}
+	if !h.session.Unanswered() {
+		return nil, fmt.Errorf("continue_last_turn: %w", agent.ErrNothingToContinue)
+	}
+	return map[string]any{"subtype": "continue_last_turn"}, nil
+}
+
+// continues lets the model answer without a prompt.
+func (h *host) continues() {
+	p := newPrompt(h.ctx, nil, nil)
+	p.continues = true
+	h.queue.add(p)
 }
 
 func (h *host) setPermissionMode(_ context.Context, request json.RawMessage) (any, error) {

@@ -45,7 +45,7 @@ func TestControlRequests(t *testing.T) {
 		{`{"subtype":"get_context_usage"}`, `"isEstimated":true`},
 		{`{"subtype":"get_context_usage","show_details":7}`, `error: get_context_usage: show_details: expected true or false`},
 		{`{"subtype":"get_available_models"}`, `"id":"other"`},
-		{`{"subtype":"continue_last_turn"}`, `error: unknown control request "continue_last_turn" (expected get_available_models, `},
+		{`{"subtype":"continue_last_turn"}`, `error: continue_last_turn: nothing to continue`},
 		{`{"subtype":"hook_callback"}`, `error: unknown control request "hook_callback"`},
 		{`{}`, `error: control_request: request: expected an object with a subtype`},
 		{`null`, `error: control_request: request: expected an object with a subtype`},

@@ -50,6 +50,7 @@ const defaultPatience = time.Minute
 
 // host is the program that drives the session.
 type host struct {
+	ctx     context.Context // of the run, for prompts that requests make
 	o       Options
 	session *session.Session
 	out     *Printer
@@ -77,7 +78,7 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h := &host{
-		o: o, session: o.Session, out: o.Printer, patience: defaultPatience, handling: map[string]*work{},
+		o: o, ctx: ctx, session: o.Session, out: o.Printer, patience: defaultPatience, handling: map[string]*work{},
 		servers: map[string]*serverLink{}, rewrote: map[string]json.RawMessage{},
 	}
 	h.asked.out = h.out
@@ -137,6 +138,7 @@ func (h *host) answer(ctx context.Context, p *prompt) error {
 	h.cut = errors.Is(err, ErrInterrupted)
 	clear(h.rewrote)
 	h.mu.Unlock()
+	h.queue.done(p)            // before the result: the program may go on as soon as it has it
 	_ = h.out.End(answer, err) // failure reports it
 	return err
 }
@@ -156,6 +158,9 @@ func (h *host) run(ctx context.Context, p *prompt) (agent.Answer, error) {
 	h.out.Begin()
 	if err != nil {
 		return agent.Answer{}, err
+	}
+	if p.continues {
+		return talk.Continue(p.ctx)
 	}
 	parts := said.Parts
 	if isCommand {

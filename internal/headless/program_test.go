@@ -77,7 +77,7 @@ func start(t *testing.T, o setup) *program {
 	s, err := session.Open(session.Env{
 		HasUser: true, Home: home, Helper: helper, Getenv: func(name string) string { return vars[name] },
 		Tell: func(note string) { t.Log("note:", note) },
-	}, session.Options{Dir: dir, ID: "5e551011-0000-4000-8000-000000000001", Sampling: true})
+	}, session.Options{Dir: dir, Record: &session.Recording{ID: "5e551011-0000-4000-8000-000000000001", Off: true}, Sampling: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,8 @@ type prompt struct {
 	after  []<-chan struct{} // requests that came before it and must be done
 	ctx    context.Context   // of the answer: a prompt is an operation
 	cancel context.CancelCauseFunc
+
+	continues bool // it has no parts: the model continues its last turn
 }
 
 func newPrompt(ctx context.Context, parts []model.Part, after []<-chan struct{}) *prompt {
@@ -81,6 +83,13 @@ func (q *queue) done(p *prompt) {
 	if len(q.prompts) > 0 && q.prompts[0] == p {
 		q.prompts = q.prompts[1:]
 	}
+}
+
+// busy reports whether there is a prompt.
+func (q *queue) busy() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.prompts) > 0
 }
 
 // interrupt stops the first prompt: the one that is being answered, or is about to be.

@@ -256,3 +256,24 @@ func TestRepeatedCalls(t *testing.T) {
 	p.user("go")
 	p.failed("error_during_execution", agent.ErrStuck.Error())
 }
+
+// A turn that failed before the model answered continues without another prompt.
+func TestContinueLastTurn(t *testing.T) {
+	server := openaitest.Serve(t, says(
+		openaitest.Answer{Status: 403, Raw: `{"error":{"message":"not now"}}`},
+		openaitest.Answer{Expect: []string{"the prompt"}, Text: "one"}))
+	p := start(t, setup{url: server.URL})
+	if r := p.request(`{"subtype":"continue_last_turn"}`); r["subtype"] != "error" {
+		t.Errorf("before the first prompt: %v", r)
+	}
+	p.user("the prompt")
+	p.failed("error_during_execution", "not now")
+	p.succeed(`{"subtype":"continue_last_turn"}`)
+	p.succeeded("one")
+	if r := p.request(`{"subtype":"continue_last_turn"}`); !strings.Contains(fmt.Sprint(r["error"]), "the last answer is complete") {
+		t.Errorf("after a complete answer: %v", r)
+	}
+	if err := p.end(); err != nil {
+		t.Error(err)
+	}
+}

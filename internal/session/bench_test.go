@@ -1,6 +1,16 @@
 package session
 
-import "testing"
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
 
 // What every command but version pays before it does anything.
 func BenchmarkOpenSession(b *testing.B) {
@@ -14,5 +24,69 @@ func BenchmarkOpenSession(b *testing.B) {
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// What recording adds before the first request: the journal and its first entry.
+func BenchmarkBeginJournal(b *testing.B) {
+	home, dir := b.TempDir(), Canonical(b.TempDir())
+	env := Env{Home: home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": home}[name] }}
+	s, err := Open(env, Options{Dir: dir, Record: &Recording{}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	declared := agent.Declared{System: s.system(), Tools: s.Executor.Registry.All()}
+	for b.Loop() {
+		s.ID = NewID()
+		s.recorder.w = nil
+		s.recorder.note("", agent.Told{Message: model.Prompt("go")})
+		s.recorder.note("", declared)
+		s.recorder.note("", agent.Began{Turn: 1})
+		s.recorder.w.Close()
+	}
+}
+
+// What continuing a session of 1,000 turns (10 MB) takes.
+func BenchmarkResume(b *testing.B) {
+	home, dir := b.TempDir(), Canonical(b.TempDir())
+	env := Env{Home: home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": home}[name] }}
+	all := journal.Sessions{Home: home}
+	id := NewID()
+	f, err := all.Create(id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := journal.NewWriter(f, all.Store(), journal.State{})
+	write := func(d journal.Data) {
+		if _, err := w.Write("", d); err != nil {
+			b.Fatal(err)
+		}
+	}
+	write(journal.Opened{ID: id, CWD: dir, System: "Be kind."})
+	result := tool.TextResult(strings.Repeat("\tfmt.Println(\"hello\", n) // prints a line\n", 90))
+	for n := range 1000 {
+		call := tool.Call{ID: fmt.Sprint("call-", n), Name: "read_file", Args: json.RawMessage(`{"absolute_path":"/home/user/project/main.go"}`)}
+		write(journal.Message{Message: model.Prompt("Read main.go.")})
+		write(journal.Asked{Turn: n})
+		write(journal.Called{Turn: n, Call: model.Call{Call: call}})
+		write(journal.Started{ID: call.ID, Name: call.Name, Args: call.Args})
+		write(journal.Finished{ID: call.ID, Outcome: journal.Outcome{Name: call.Name, Status: tool.StatusSuccess, Result: result}})
+		write(journal.Answer{Turn: n, Message: model.Message{Role: model.Assistant, Parts: []model.Part{model.Call{Call: call}}}})
+		write(journal.Responses{Turn: n, Message: model.Message{Role: model.Tool, Parts: []model.Part{model.Response{ID: call.ID, Name: call.Name, Content: result.Content}}}})
+	}
+	if err := f.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		s, err := Open(env, Options{Dir: dir, Record: &Recording{Resume: id}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
 	}
 }

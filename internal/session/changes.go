@@ -15,11 +15,14 @@ import (
 type changes struct {
 	session *Session
 
-	begin known // what the system prompt says
+	begin known  // what the system prompt says
+	since string // how that of a resumed session differs from begin; "": it doesn't
 
 	mu    sync.Mutex
 	known      // what the model knows by now
 	stale bool // a context file may have changed
+
+	waiting []string // messages for the next turn
 }
 
 // known is what a model knows of what can change.
@@ -42,7 +45,15 @@ func (c *changes) restart() string {
 	s, now := c.session, c.session.env.now()
 	c.begin = known{s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, day(now)}
 	c.known, c.stale = c.begin, false
+	c.since, c.waiting = "", nil
 	return s.leading(c.memory, c.plan, now)
+}
+
+// differs sends how the system prompt of a resumed session differs from what applies.
+func (c *changes) differs() {
+	if c.since != "" {
+		c.waiting = append(c.waiting, c.since)
+	}
 }
 
 // remembered reports that a fact was saved to a context file.
@@ -58,6 +69,7 @@ func (c *changes) observing(next func(agent.Event)) func(agent.Event) {
 		if done, ok := e.(agent.Compacted); ok && done.Summary != "" {
 			c.mu.Lock()
 			c.known, c.stale = c.begin, true
+			c.differs()
 			c.mu.Unlock()
 		}
 		if next != nil {
@@ -70,7 +82,8 @@ func (c *changes) observing(next func(agent.Event)) func(agent.Event) {
 func (c *changes) news() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var news []string
+	news := c.waiting
+	c.waiting = nil
 	if c.stale {
 		c.stale = false
 		if memory := c.session.Definitions.Memory().Text; memory != c.memory {

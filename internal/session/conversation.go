@@ -66,6 +66,9 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 		panic("session: Converse was called twice")
 	}
 	system, news := newChanges(s)
+	from := s.takeResumed()
+	system = from.begin(system, news)
+	s.recorder.converse(t.Model.Name(), t.History)
 	limits := t.Limits.or(s.Settings.Limits)
 	budget := &agent.Budget{Turns: limits.Turns, Calls: limits.Calls, Tokens: limits.Tokens}
 	c := &Conversation{session: s, catalog: s.Outside.newCatalog(t.Model.Name()), wall: limits.Wall, news: news, budget: budget}
@@ -74,17 +77,18 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 		c.structured, final = s.tools.Structured, builtin.StructuredOutput
 	}
 	s.Models.count(budget)
-	key, effort := NewID(), cmp.Or(t.Effort, s.Settings.Model.Effort)
+	key, effort := s.ID, cmp.Or(t.Effort, s.Settings.Model.Effort)
 	c.agent = agent.New(agent.Options{
-		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall}, Budget: budget, Final: final, History: t.History, System: system, Observe: news.observing(t.Observe), Catalog: c.catalog,
+		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall}, Budget: budget, Final: final,
+		History: from.with(t.History), Declared: from.declares(), System: system, Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
 		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser || t.Unattended,
 		News: c.takeNews,
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
-		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: t.Below, Catalog: c.catalog, Ended: s.awaken,
-		Effort: effort, CacheKey: key, Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth), Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
-		Window: s.window,
+		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: s.recorder.below(t.Below), Catalog: c.catalog, Ended: s.awaken,
+		Taken: from.agents(), Effort: effort, CacheKey: key, Window: s.window,
+		Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth), Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
 	})
 	s.talk = c
 	return c
@@ -97,6 +101,7 @@ func (c *Conversation) History() []model.Message { return c.agent.History() }
 // mode and the date as they are now. Reset waits for a Run that has begun. Background subagents continue.
 func (c *Conversation) Reset(history []model.Message) {
 	c.agent.Reset(c.news.restart(), history)
+	c.session.recorder.reset(history)
 }
 
 // Append adds messages to what was said, between two Runs.
@@ -108,6 +113,7 @@ func (c *Conversation) SetModel(m model.Model) {
 	c.catalog.Limit(c.session.Outside.Budget(m.Name()))
 	c.agent.SetModel(m)
 	c.crew.SetModel(m)
+	c.session.recorder.setModel(m.Name())
 }
 
 // SetEffort changes the effort of the model and of subagents that start from then on: see [model.Request].
@@ -153,12 +159,22 @@ const remindText = "You replied without calling " + builtin.StructuredOutput + "
 // Run runs a prompt, and continues while background subagents still have something to report, within the limits. Where a
 // result of a schema is expected, the answer's text is that result as JSON.
 func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
+	return c.run(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, prompt...) })
+}
+
+// Continue is Run without a prompt, for a conversation that was interrupted before the model answered: see
+// [agent.Agent.Continue].
+func (c *Conversation) Continue(ctx context.Context) (agent.Answer, error) {
+	return c.run(ctx, c.agent.Continue)
+}
+
+func (c *Conversation) run(ctx context.Context, begin func(context.Context) (agent.Answer, error)) (agent.Answer, error) {
 	if c.wall > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, c.wall, fmt.Errorf("stopped after %v: %w", c.wall, agent.ErrWallTime))
 		defer cancel()
 	}
-	answer, err := c.run(ctx, prompt)
+	answer, err := c.work(ctx, begin)
 	if c.structured == nil {
 		if err == nil {
 			err = c.overspent()
@@ -167,7 +183,7 @@ func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Ans
 	}
 	if err == nil && c.structured() == nil {
 		var more agent.Answer
-		more, err = c.run(ctx, []model.Part{model.Text(remindText)})
+		more, err = c.work(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, model.Text(remindText)) })
 		answer = sum(answer, more)
 	}
 	if result := c.structured(); err == nil && result != nil {
@@ -188,8 +204,9 @@ func (c *Conversation) overspent() error {
 	return nil
 }
 
-func (c *Conversation) run(ctx context.Context, prompt []model.Part) (agent.Answer, error) {
-	answer, err := c.agent.Run(ctx, prompt...)
+// work runs the model, and again while background subagents have something to report.
+func (c *Conversation) work(ctx context.Context, begin func(context.Context) (agent.Answer, error)) (agent.Answer, error) {
+	answer, err := begin(ctx)
 	for err == nil && (c.structured == nil || c.structured() == nil) {
 		news := c.crew.Await(ctx)
 		if ctx.Err() != nil {

@@ -11,6 +11,7 @@ const (
 	ErrRules   Kind = "invalid rules"
 	ErrModel   Kind = "no model"
 	ErrPrompt  Kind = "invalid prompt"
+	ErrSession Kind = "invalid session"
 	// ErrUnstructured is for a model that did not return a result of the schema.
 	ErrUnstructured Kind = "the model replied without calling structured_output, so there is no result"
 )

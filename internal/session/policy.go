@@ -56,6 +56,7 @@ func (s *Session) SetMode(mode string) error {
 	}
 	s.Policy.SetMode(m)
 	s.Executor.Rejudge()
+	s.recorder.mode(m.String())
 	return nil
 }
 

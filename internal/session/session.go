@@ -13,7 +13,6 @@
 package session
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -22,7 +21,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/settings"
@@ -57,6 +55,9 @@ type Session struct {
 
 	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
+	recorder *recorder // nil: nothing is recorded
+	resumed  *resumed  // what the conversation continues; nil: it is new
+
 	warnsAll    bool
 	interactive bool
 }
@@ -71,8 +72,8 @@ type Options struct {
 	SingleCall bool
 	// Sampling lets MCP servers ask the session's model. Until it is opened, such requests fail.
 	Sampling bool
-	// ID is the session's ID; "": a new one.
-	ID string
+	// Record is how the session is recorded; nil: it isn't.
+	Record *Recording
 	// SystemPrompt replaces the first agent's instructions, and AppendSystemPrompt is added to its system prompt.
 	SystemPrompt, AppendSystemPrompt string
 	// Result is the schema of the result that the model returns in place of text; nil: text.
@@ -92,7 +93,7 @@ func Open(env Env, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		ID: cmp.Or(o.ID, NewID()), Folder: folder, env: env, warnsAll: o.AllWarnings, interactive: o.Interactive,
+		ID: o.Record.id(), Folder: folder, env: env, warnsAll: o.AllWarnings, interactive: o.Interactive,
 		wake: make(chan struct{}, 1), result: o.Result, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
 	}
 	trusted := false
@@ -107,11 +108,7 @@ func Open(env Env, o Options) (*Session, error) {
 	if err = s.selectTools(); err != nil {
 		return nil, err
 	}
-	spillID := s.ID
-	if o.ID != "" { // another session may have it, too
-		spillID = NewID()
-	}
-	if s.long.Dir, err = spill.Open(folder.Home, spillID, spill.Limits{}); err != nil {
+	if s.long.Dir, err = spill.Open(folder.Home, s.ID, spill.Limits{}); err != nil {
 		return nil, err
 	}
 	if s.tools, err = builtin.New(s.toolOptions(o)); err != nil {
@@ -132,6 +129,9 @@ func Open(env Env, o Options) (*Session, error) {
 		Ask:      s.denyAll,
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
 		Spill:    s.long.save,
+	}
+	if err := s.record(o.Record); err != nil {
+		return nil, errors.Join(err, s.tools.Close(), s.long.Close())
 	}
 	s.Outside = &Outside{env: s.env, folder: folder, settings: s.Settings, executor: s.Executor, models: s.Models}
 	if o.Sampling {
@@ -186,9 +186,10 @@ func (s *Session) Close() error {
 	}
 	s.Models.close()
 	s.Outside.close()
-	err := errors.Join(s.tools.Close(), s.long.Close())
-	// What earlier sessions left is cleaned up here, at the end, so that a start doesn't wait for it.
-	_ = spill.Clean(s.Folder.Home, time.Now(), spill.Age)
+	err := s.tools.Close()
+	s.recorder.close() // after everything that is recorded
+	err = errors.Join(err, s.long.Close())
+	s.retain()
 	return err
 }
 

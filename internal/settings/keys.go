@@ -35,7 +35,7 @@ type given struct {
 
 // keys is every setting there is.
 func keys() []key {
-	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(), limitKeys(), uiKeys())
+	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(), limitKeys(), generalKeys(), uiKeys())
 }
 
 func toolKeys() []key {
@@ -130,14 +130,14 @@ func contextKeys() []key {
 			put:   entries(func(s *Settings) *[]Entry { return &s.Context.IncludeDirectories }),
 		},
 		{
-			name: "context.autoCompactThreshold", preset: "0.85", shape: `{"type":"number","minimum":0,"maximum":1}`,
-			about: "Share of the context window at which the conversation is compacted. 0 or 1: only if the server rejects it as too long.",
-			put:   share(func(s *Settings) *float64 { return &s.Context.CompactAt }),
-		},
-		{
 			name: "context.fileName", also: []string{"contextFileName"},
 			shape: `{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}`,
 			about: "Names of context files, in place of AGENTS.md and QWEN.md.", put: putFileNames,
+		},
+		{
+			name: "context.autoCompactThreshold", preset: "0.85", shape: `{"type":"number","minimum":0,"maximum":1}`,
+			about: "Share of the context window at which a conversation is compacted; 0 or 1: only when the server rejects it.",
+			put:   share(func(s *Settings) *float64 { return &s.Context.CompactAt }),
 		},
 		{
 			name: "context.fileFiltering.respectGitIgnore", also: []string{"fileFiltering.respectGitIgnore"}, preset: "true", shape: booleanShape,
@@ -189,6 +189,7 @@ func ruleKeys() []key {
 // builtin is what holds where nobody says otherwise.
 func builtin() Settings {
 	return Settings{
+		General: defaultGeneral(),
 		Tools:   Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}},
 		Context: Context{GitIgnore: true, CompactAt: 0.85},
 	}

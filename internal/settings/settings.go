@@ -24,6 +24,7 @@ type Settings struct {
 	Model       Model
 	Permissions Permissions
 	MCP         MCP
+	General     General
 	Limits      Limits
 
 	given    map[string][]Value // by key

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// Age is how long the files of an ended session are kept.
+// Age is how long the files of an ended session are kept that isn't recorded.
 const Age = 7 * 24 * time.Hour
 
 // Clean removes the folders of sessions that have ended and saved nothing for longer than age. What cannot be removed
-// is reported and does not stop the rest.
-func Clean(stateDir string, now time.Time, age time.Duration) error {
+// is reported and does not stop the rest. keep reports which sessions to skip, whatever their age; nil: none.
+func Clean(stateDir string, now time.Time, age time.Duration, keep func(sessionID string) bool) error {
 	base := filepath.Join(stateDir, folder)
 	entries, err := os.ReadDir(base)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,7 +35,7 @@ func Clean(stateDir string, now time.Time, age time.Duration) error {
 		switch {
 		case strings.HasPrefix(e.Name(), goneName):
 			err = removeGone(path) // left by a Clean that was cut short
-		case now.Sub(info.ModTime()) > age:
+		case now.Sub(info.ModTime()) > age && (keep == nil || !keep(e.Name())):
 			err = remove(path)
 		}
 		if err != nil {
@@ -43,6 +43,20 @@ func Clean(stateDir string, now time.Time, age time.Duration) error {
 		}
 	}
 	return failed
+}
+
+// Remove removes the files of a session, unless it lives, and returns how many bytes they had.
+func Remove(stateDir, sessionID string) (int64, error) {
+	path := filepath.Join(stateDir, folder, sessionFolder(sessionID))
+	var bytes int64
+	if root, err := os.OpenRoot(path); err == nil {
+		bytes = size(root)
+		root.Close()
+	}
+	if err := remove(path); err != nil {
+		return 0, fmt.Errorf("delete the saved results of session %s: %w", sessionID, err)
+	}
+	return bytes, nil
 }
 
 // remove removes a session's folder unless the session lives.

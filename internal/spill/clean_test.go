@@ -24,7 +24,7 @@ func sessions(t *testing.T, state string) []string {
 
 func TestClean(t *testing.T) {
 	state := t.TempDir()
-	if err := Clean(state, time.Now(), Age); err != nil {
+	if err := Clean(state, time.Now(), Age, nil); err != nil {
 		t.Errorf("nothing there: %v", err)
 	}
 	for _, name := range []string{"alive", "ended"} {
@@ -55,7 +55,7 @@ func TestClean(t *testing.T) {
 		{Age + time.Minute, []string{"alive", "ended", "file", "resumed"}}, // the first run of "ended" lives
 	}
 	for _, step := range steps {
-		if err := Clean(state, time.Now().Add(step.after), Age); err != nil {
+		if err := Clean(state, time.Now().Add(step.after), Age, nil); err != nil {
 			t.Error(err)
 		}
 		if got := sessions(t, state); !slices.Equal(got, step.want) {
@@ -79,13 +79,13 @@ func TestCleanRemovesEndedOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A session ages from its end, not from the last thing it kept.
-	if err := Clean(state, time.Now(), Age); err != nil {
+	if err := Clean(state, time.Now(), Age, nil); err != nil {
 		t.Error(err)
 	}
 	if got := sessions(t, state); !slices.Equal(got, []string{"alive", "ended"}) {
 		t.Errorf("at the end of the session: %v", got)
 	}
-	if err := Clean(state, time.Now().Add(Age+time.Minute), Age); err != nil {
+	if err := Clean(state, time.Now().Add(Age+time.Minute), Age, nil); err != nil {
 		t.Error(err)
 	}
 	if got := sessions(t, state); !slices.Equal(got, []string{"alive"}) {
@@ -108,7 +108,7 @@ func TestCleanBesideSessions(t *testing.T) {
 					return
 				default:
 				}
-				if err := Clean(state, time.Now().Add(2*Age), Age); err != nil {
+				if err := Clean(state, time.Now().Add(2*Age), Age, nil); err != nil {
 					t.Error(err)
 				}
 			}
@@ -141,4 +141,33 @@ func TestCleanBesideSessions(t *testing.T) {
 	savers.Wait()
 	close(stop)
 	cleaners.Wait()
+}
+
+// The files of a recorded session stay as long as the session, and go with it.
+func TestFilesGoWithTheirSession(t *testing.T) {
+	state := t.TempDir()
+	const kept, other = "0b2d2f8e-9a3c-4e0b-8c1f-3f6c1d2e4a5b", "1b2d2f8e-9a3c-4e0b-8c1f-3f6c1d2e4a5b"
+	for _, id := range []string{kept, other} {
+		d := open(t, state, id, Limits{})
+		save(t, d, "x")
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Clean(state, time.Now().Add(2*Age), Age, func(id string) bool { return id == kept }); err != nil {
+		t.Error(err)
+	}
+	if got := sessions(t, state); !slices.Equal(got, []string{kept}) {
+		t.Errorf("kept %v", got)
+	}
+	alive := open(t, state, other, Limits{})
+	save(t, alive, "x")
+	for _, id := range []string{kept, other, "unknown"} {
+		if _, err := Remove(state, id); err != nil {
+			t.Error(id, err)
+		}
+	}
+	if got := sessions(t, state); !slices.Equal(got, []string{other}) {
+		t.Errorf("after Remove: %v", got)
+	}
 }

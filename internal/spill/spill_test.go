@@ -193,7 +193,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	if s, err := open(t, state, "s2", Limits{}).Save("a", "b", "text"); err == nil {
 		t.Errorf("saved through a link: %+v", s)
 	}
-	if err := Clean(state, time.Now().Add(Age*2), Age); err != nil {
+	if err := Clean(state, time.Now().Add(Age*2), Age, nil); err != nil {
 		t.Error(err)
 	}
 	if entries, _ := os.ReadDir(victim); len(entries) != 0 {

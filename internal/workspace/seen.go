@@ -41,6 +41,7 @@ type Seen struct {
 	mu    sync.Mutex
 	files map[string]*list.Element // of *seenFile
 	order list.List                // most recently used first
+	fresh map[string]bool          // paths whose record changed since Take returned it
 }
 
 type seenFile struct {
@@ -135,11 +136,21 @@ func (s *Seen) Forget(path string) {
 	if e, ok := s.files[path]; ok {
 		s.order.Remove(e)
 		delete(s.files, path)
+		s.touch(path)
 	}
+}
+
+// touch notes that the record of a path changed.
+func (s *Seen) touch(path string) {
+	if s.fresh == nil {
+		s.fresh = map[string]bool{}
+	}
+	s.fresh[path] = true
 }
 
 // at returns the record of a path, emptied if it was of another content.
 func (s *Seen) at(path string, hash Hash) *seenFile {
+	s.touch(path)
 	if e, ok := s.files[path]; ok {
 		s.order.MoveToFront(e)
 		f := e.Value.(*seenFile)
@@ -160,7 +171,9 @@ func (s *Seen) at(path string, hash Hash) *seenFile {
 	}
 	for s.order.Len() > limit {
 		last := s.order.Back()
-		delete(s.files, s.order.Remove(last).(*seenFile).path)
+		path := s.order.Remove(last).(*seenFile).path
+		delete(s.files, path)
+		delete(s.fresh, path)
 	}
 	return f
 }

@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/journal/export"
+	"github.com/adze-dev/adze/tool"
+)
+
+// sessionList lists the recorded sessions of the directory, the newest first.
+func sessionList(_ context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 0, "session list [--all] [--json]"); err != nil {
+		return err
+	}
+	folder, err := workingFolder(env, o)
+	if err != nil {
+		return err
+	}
+	found, err := folder.Recorded(o.record.all)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(env.Stdout, append([]journal.Info{}, found...))
+	}
+	if len(found) == 0 {
+		where := "in " + folder.Path + ". List all with 'adze session list --all'."
+		if o.record.all {
+			where = "in " + folder.Home + "."
+		}
+		_, err := fmt.Fprintln(env.Stdout, "No recorded sessions "+where)
+		return err
+	}
+	_, err = io.WriteString(env.Stdout, sessionTable(found, o.record.all, time.Now()))
+	return err
+}
+
+// sessionTable is a list of sessions for the user.
+func sessionTable(all []journal.Info, dirs bool, now time.Time) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, s := range all {
+		title := tool.Visible(s.Title)
+		if title == "" {
+			title = "(no prompt)"
+		}
+		if dirs {
+			title = tool.Visible(s.CWD) + "\t" + title
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID[:8], age(now.Sub(s.Updated)), counted(s.Turns, "turn"), s.State, title)
+	}
+	_ = w.Flush() // to memory
+	return b.String()
+}
+
+// age is how long ago something was, roughly.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+}
+
+// found is the session that a word of the command line names.
+func found(env Env, o *options, word string) (journal.Sessions, string, error) {
+	folder, err := workingFolder(env, o)
+	if err != nil {
+		return journal.Sessions{}, "", err
+	}
+	all := folder.Sessions()
+	id, err := all.Find(word)
+	if err != nil {
+		return all, "", session.SessionError(err)
+	}
+	return all, id, nil
+}
+
+// sessionShow prints a session: as Markdown, or its entries as JSON, one on each line.
+func sessionShow(ctx context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 1, "session show ID [--json]"); err != nil {
+		return err
+	}
+	if !o.json {
+		o.record.format = "md"
+		return sessionExport(ctx, env, o, words)
+	}
+	all, id, err := found(env, o, words[0])
+	if err != nil {
+		return err
+	}
+	log, err := all.Entries(id)
+	if err != nil {
+		return session.SessionError(err)
+	}
+	defer log.Close()
+	for e, err := range log.Read(1) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return session.SessionError(err)
+		}
+		if err := printJSON(env.Stdout, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sessionFork copies a session, or its start, and prints the ID of the copy.
+func sessionFork(_ context.Context, env Env, o *options, words []string) error {
+	if len(words) < 1 || len(words) > 2 {
+		return usagef("usage: adze session fork ID [SEQ]")
+	}
+	var upTo int64
+	if len(words) == 2 {
+		n, err := strconv.ParseInt(words[1], 10, 64)
+		if err != nil || n < 1 {
+			return usagef("session fork: expected the number of an entry, above 0, got %q\nSee 'adze session show ID --json'.", words[1])
+		}
+		upTo = n
+	}
+	all, id, err := found(env, o, words[0])
+	if err != nil {
+		return err
+	}
+	copied := session.NewID()
+	if err := all.Fork(id, upTo, copied); err != nil {
+		return session.SessionError(err)
+	}
+	if o.json {
+		return printJSON(env.Stdout, map[string]any{"id": copied, "parent": id})
+	}
+	_, err = fmt.Fprintln(env.Stdout, copied)
+	return err
+}
+
+// sessionDelete deletes sessions, with their saved results.
+func sessionDelete(_ context.Context, env Env, o *options, words []string) error {
+	if len(words) == 0 {
+		return usagef("usage: adze session delete ID…")
+	}
+	folder, err := workingFolder(env, o)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, word := range words { // all are known before one is deleted
+		_, id, err := found(env, o, word)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, id := range ids {
+		if err := folder.DeleteSession(id); err != nil {
+			return session.SessionError(err)
+		}
+		if !o.json {
+			fmt.Fprintln(env.Stdout, "deleted "+id)
+		}
+	}
+	if o.json {
+		return printJSON(env.Stdout, map[string]any{"deleted": ids})
+	}
+	return nil
+}
+
+// maxListed is how many sessions the user can choose from.
+const maxListed = 20
+
+// chooseSession lets the user choose one of the directory's sessions.
+func chooseSession(ctx context.Context, env Env, folder session.Folder) (string, error) {
+	found, err := folder.Recorded(false)
+	if err != nil {
+		return "", err
+	}
+	found = slices.DeleteFunc(found, func(s journal.Info) bool { return s.Title == "" })
+	switch {
+	case len(found) == 0:
+		return "", fmt.Errorf("no session to resume in %s", folder.Path)
+	case !env.Terminal:
+		return "", fmt.Errorf("--resume needs an ID: this session is non-interactive\nSee 'adze session list', or continue the newest with --continue.")
+	}
+	found = found[:min(len(found), maxListed)]
+	lines := strings.Split(strings.TrimRight(sessionTable(found, false, time.Now()), "\n"), "\n")
+	for i, l := range lines {
+		fmt.Fprintf(env.Stderr, "%3d  %s\n", i+1, l)
+	}
+	in := newAnswers(env.Stdin)
+	for {
+		fmt.Fprintf(env.Stderr, "Resume which session? [1-%d] ", len(found))
+		line, err := in.next(ctx)
+		if err != nil {
+			return "", exitf(exitInterrupted, "no session chosen")
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(string(line)))
+		if err == nil && n >= 1 && n <= len(found) {
+			return found[n-1].ID, nil
+		}
+		fmt.Fprintf(env.Stderr, "Type a number from 1 to %d, or press Ctrl-C.\n", len(found))
+	}
+}
+
+// sessionExport prints a session in a format for people or programs.
+func sessionExport(_ context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 1, "session export ID [--format md|html|json]"); err != nil {
+		return err
+	}
+	all, id, err := found(env, o, words[0])
+	if err != nil {
+		return err
+	}
+	log, err := all.Entries(id)
+	if err != nil {
+		return session.SessionError(err)
+	}
+	defer log.Close()
+	write := export.Markdown
+	switch o.record.format {
+	case "html":
+		write = export.HTML
+	case "json":
+		write = export.JSON
+	}
+	out := bufio.NewWriter(env.Stdout)
+	if err := write(out, log.Read(1), all.Store()); err != nil {
+		return session.SessionError(err)
+	}
+	return out.Flush()
+}

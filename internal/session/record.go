@@ -1,0 +1,199 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/journal"
+)
+
+// Recording is how a session is recorded.
+type Recording struct {
+	ID     string // of a new session; "": any
+	Resume string // the full ID of a session to continue; "": none
+	Fork   bool   // continue a copy of it, with a new ID
+	Off    bool   // the user doesn't want this run recorded
+}
+
+// id is the ID of the session.
+func (o *Recording) id() string {
+	switch {
+	case o == nil:
+	case o.ID != "":
+		return o.ID
+	case o.Resume != "" && !o.Fork:
+		return o.Resume
+	}
+	return NewID()
+}
+
+// Sessions are the recorded sessions.
+func (f Folder) Sessions() journal.Sessions { return journal.Sessions{Home: f.Home} }
+
+// record starts recording, and restores what a resumed session knows.
+func (s *Session) record(o *Recording) error {
+	if o == nil || o.Off || !s.Settings.General.ChatRecording {
+		if o != nil && o.Resume != "" {
+			return errorf(ErrSession, "can't resume session %s: sessions aren't recorded (general.chatRecording)", o.Resume)
+		}
+		return nil
+	}
+	all := s.Folder.Sessions()
+	s.recorder = &recorder{tools: s.tools, contents: all.Store(), tell: func(err error) { s.env.tell(notRecorded(err)) }, opened: func() journal.Opened {
+		return journal.Opened{ID: s.ID, CWD: s.Folder.Path, Roots: s.tools.Roots(), Version: s.env.Version, Mode: s.Policy.Mode().String()}
+	}}
+	s.recorder.create = func() (*journal.Writer, error) {
+		f, err := all.Create(s.ID)
+		if err != nil {
+			return nil, err
+		}
+		return s.writer(f, all, journal.State{}), nil
+	}
+	switch {
+	case o.Resume != "":
+		if err := s.reopen(all, o); err != nil {
+			return SessionError(err)
+		}
+	case o.ID != "":
+		f, err := all.Create(s.ID) // at once: the ID may be taken
+		var taken *journal.ExistsError
+		switch {
+		case errors.As(err, &taken):
+			return SessionError(err)
+		case err != nil:
+			s.recorder.fail(err)
+		default:
+			s.recorder.reserved = s.writer(f, all, journal.State{})
+			s.recorder.discard = func() error { return errors.Join(f.Close(), all.Delete(s.ID)) }
+		}
+	}
+	s.Executor.Around = s.recorder.around
+	return nil
+}
+
+// writer returns the writer of a journal. It masks the secrets of the environment.
+func (s *Session) writer(log journal.Log, all journal.Sessions, state journal.State) *journal.Writer {
+	w := journal.NewWriter(log, all.Store(), state)
+	w.Mask = builtin.Masking(s.Models.env.Environ)
+	return w
+}
+
+// reopen opens a session to continue it.
+func (s *Session) reopen(all journal.Sessions, o *Recording) error {
+	if o.Fork {
+		if err := all.Fork(o.Resume, 0, s.ID); err != nil {
+			return err
+		}
+	}
+	f, state, err := openFree(all, s.ID)
+	unwritable := err
+	if readOnly(err) {
+		f, state, err = all.View(s.ID)
+	}
+	if err != nil {
+		return err
+	}
+	for _, note := range repaired(f.Repair) {
+		s.env.warn("session %s: %s", s.ID, note)
+	}
+	first := state.Agent("")
+	r := s.recorder
+	r.before, r.model = first.Turn, first.Model
+	if unwritable == nil {
+		w := s.writer(f, all, state)
+		if s.resumed, unwritable = s.resume(w); unwritable == nil {
+			r.w, r.declared = w, s.resumed.declared
+			return nil
+		}
+	}
+	r.fail(unwritable)
+	s.resumed, err = s.resume(journal.NewWriter(unwritten{}, all.Store(), state))
+	return errors.Join(err, f.Close())
+}
+
+// freeTime is how long a session can stay locked after its process was killed: a program that the process was about to
+// start has the lock until it runs.
+const freeTime = 10 * time.Second
+
+// openFree opens a session. If the process that has it open was killed, it waits for the lock.
+func openFree(all journal.Sessions, id string) (f *journal.File, state journal.State, err error) {
+	host, _ := os.Hostname()
+	var used *journal.InUseError
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		f, state, err = all.Open(id)
+		if !errors.As(err, &used) || used.Owner.Host != host || alive(used.Owner.PID) || time.Since(began) > freeTime {
+			return f, state, err
+		}
+	}
+}
+
+// readOnly reports whether a session can be read and not written.
+func readOnly(err error) bool {
+	var foreign *journal.ForeignError
+	return errors.Is(err, fs.ErrPermission) && !errors.As(err, &foreign) ||
+		errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// unwritten is the journal of a session that continues where it can't be recorded.
+type unwritten struct{}
+
+func (unwritten) Append(journal.Entry) error { return nil }
+func (unwritten) Read(int64) iter.Seq2[journal.Entry, error] {
+	return func(func(journal.Entry, error) bool) {}
+}
+func (unwritten) Sync() error  { return nil }
+func (unwritten) Close() error { return nil }
+
+// repaired describes what was wrong with a journal.
+func repaired(r journal.Repair) []string {
+	var notes []string
+	if r.Torn > 0 {
+		notes = append(notes, fmt.Sprintf("the last line of its journal was incomplete; removed %d bytes", r.Torn))
+	}
+	if r.Broken > 0 {
+		notes = append(notes, fmt.Sprintf("line %d of its journal can't be read; the session continues before it, and the rest is in %s", r.Broken, r.Kept))
+	}
+	return notes
+}
+
+// SessionError is an error about a recorded session, with the next step.
+func SessionError(err error) error {
+	var unknown *journal.UnknownError
+	var many *journal.AmbiguousError
+	var used *journal.InUseError
+	var taken *journal.ExistsError
+	var foreign *journal.ForeignError
+	var broken *journal.BrokenError
+	next := ""
+	switch {
+	case errors.As(err, &unknown) && len(unknown.Close) > 0:
+		next = "Did you mean " + strings.Join(unknown.Close, " or ") + "?"
+	case errors.As(err, &unknown):
+		next = "See 'adze session list --all'."
+	case errors.As(err, &many):
+		next = "Use more characters of one of these: " + strings.Join(many.Matches[:min(len(many.Matches), maxMatches)], ", ")
+	case errors.As(err, &used):
+		next = "Close it there, or continue a copy with --fork-session."
+	case errors.As(err, &taken):
+		next = "Use another ID, or continue it with --resume."
+	case errors.As(err, &foreign), errors.Is(err, fs.ErrPermission):
+		next = "Only its owner can use it. ADZE_HOME chooses the directory of your own sessions."
+	case errors.As(err, &broken):
+		return errorf(ErrSession, "line %d of the session's journal can't be read: not a valid entry\nThe journal is %s.", broken.Line, broken.Path)
+	case errors.Is(err, journal.ErrNewer):
+		next = "Update Adze to continue it. 'adze session show' and 'adze session export' can read it."
+	default:
+		return errorf(ErrSession, "%v", err)
+	}
+	return errorf(ErrSession, "%v\n%s", err, next)
+}
+
+// maxMatches is how many sessions an error names.
+const maxMatches = 8

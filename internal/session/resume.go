@@ -1,0 +1,239 @@
+package session
+
+import (
+	"cmp"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/edit"
+	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+const (
+	unknownText = "%s: interrupted: the session ended while this call was running, so its effect is unknown. It may have " +
+		"happened in full, in part or not at all. Check the current state before you decide whether to repeat it."
+	neverText     = "%s: not executed: the session ended before this call started. Repeat it if it is still needed."
+	interruptText = "the session ended before the answer did"
+)
+
+// resumed is what a session continues with.
+type resumed struct {
+	history  []model.Message
+	declared agent.Declared
+	news     []string // for the model
+	names    []string // of subagents
+	title    string
+}
+
+// resume continues a session from its journal: what was unfinished is settled there, once, and the tools know again what
+// was read and what is to do. It runs nothing.
+func (s *Session) resume(w *journal.Writer) (*resumed, error) {
+	var out resumed
+	var ends []waitingEntry
+	w.View(func(state *journal.State) {
+		ends = settle(state)
+		out.title = state.Title
+		for by := range state.Agents {
+			out.names = append(out.names, by)
+		}
+		first := state.Agent("")
+		out.declared = agent.Declared{System: state.Opened.System, Listing: state.Opened.Listing}
+		for _, d := range slices.Concat(state.Opened.Declarations, first.Declared) {
+			out.declared.Tools = append(out.declared.Tools, d.Tool())
+		}
+		if stopped := unfinished(state); len(stopped) > 0 {
+			out.news = append(out.news, "Subagents that were running when the session ended have stopped, and their reports are lost: "+
+				strings.Join(stopped, ", ")+".")
+		}
+		s.tools.RestoreSeen(records(state))
+		s.restoreTodos(first.Todos)
+	})
+	here := journal.Resumed{CWD: s.Folder.Path, Roots: s.tools.Roots(), Version: s.env.Version, Mode: s.Policy.Mode().String()}
+	if _, err := w.Write("", here); err != nil {
+		return nil, err
+	}
+	for _, e := range ends {
+		if _, err := w.Write(e.by, e.data); err != nil {
+			return nil, err
+		}
+	}
+	w.View(func(state *journal.State) { out.history = slices.Clone(state.Agent("").History) })
+	return &out, nil
+}
+
+// settle returns the entries that settle what every agent left unfinished: an answer with the calls whose answer never
+// ended, and one response for each call that has none.
+func settle(state *journal.State) []waitingEntry {
+	var out []waitingEntry
+	for _, by := range slices.Sorted(maps.Keys(state.Agents)) {
+		a := state.Agents[by]
+		var lone []model.Part
+		answered, rest := model.Message{Role: model.Tool}, model.Message{Role: model.Tool}
+		for _, c := range a.Calls {
+			if c.Answered {
+				answered.Parts = append(answered.Parts, settled(c))
+				continue
+			}
+			lone = append(lone, c.Call)
+			rest.Parts = append(rest.Parts, settled(c))
+		}
+		if len(answered.Parts) > 0 {
+			out = append(out, waitingEntry{by, journal.Responses{Turn: a.Turn, Message: answered}})
+		}
+		if len(lone) > 0 {
+			answer := agent.Sendable(model.Message{Role: model.Assistant, Parts: lone})
+			out = append(out, waitingEntry{by, journal.Answer{Turn: a.Turn, Error: interruptText, Message: answer}},
+				waitingEntry{by, journal.Responses{Turn: a.Turn, Message: rest}})
+		}
+		if by != "" && running(a) {
+			last := model.Message{Role: model.Assistant, Parts: []model.Part{model.Text("(" + interruptText + ")")}}
+			out = append(out, waitingEntry{by, journal.Answer{Turn: a.Turn, Error: interruptText, Message: last}})
+		}
+	}
+	return out
+}
+
+// settled is the response to a call that has none: its result, or that its effect is unknown, or that it didn't run.
+func settled(c journal.Call) model.Response {
+	text := neverText
+	switch {
+	case c.Finished != nil:
+		o := c.Finished.Outcome
+		return response(c.Call.Call, tool.Outcome{Status: o.Status, Result: o.Result})
+	case c.Started != nil:
+		text = unknownText
+	}
+	return model.Response{ID: c.Call.ID, Name: c.Call.Name, IsError: true, Content: []tool.Part{tool.Text(fmt.Sprintf(text, c.Call.Name))}}
+}
+
+// unfinished are the subagents that were running.
+func unfinished(state *journal.State) []string {
+	var names []string
+	for _, by := range slices.Sorted(maps.Keys(state.Agents)) {
+		if by != "" && running(state.Agents[by]) {
+			names = append(names, by)
+		}
+	}
+	return names
+}
+
+// running reports whether an agent has not given its last answer.
+func running(a *journal.Agent) bool {
+	if n := len(a.History) - 1; n >= 0 && len(a.Calls) == 0 {
+		last := a.History[n]
+		return last.Role != model.Assistant || len(last.Calls()) > 0
+	}
+	return true
+}
+
+// records are what all agents of the session have read. The first agent's knowledge counts where several read one file.
+func records(state *journal.State) []builtin.FileRecord {
+	seen := map[string]journal.Seen{}
+	for _, by := range slices.Backward(slices.Sorted(maps.Keys(state.Agents))) {
+		maps.Copy(seen, state.Agents[by].Seen)
+	}
+	var out []builtin.FileRecord
+	for _, path := range slices.Sorted(maps.Keys(seen)) {
+		s := seen[path]
+		f := builtin.FileRecord{Path: path, Lines: s.Lines, Whole: s.Whole, Opaque: s.Opaque}
+		if n, err := hex.Decode(f.Hash[:], []byte(s.Hash[:min(len(s.Hash), 2*len(f.Hash))])); err != nil || n != len(f.Hash) {
+			continue // nothing is known anymore
+		}
+		for _, lines := range s.Read {
+			f.Read = append(f.Read, workspace.Range{First: lines[0], Last: lines[1]})
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func (s *Session) restoreTodos(raw json.RawMessage) {
+	var list builtin.TodoList
+	if raw == nil || json.Unmarshal(raw, &list) != nil {
+		return
+	}
+	if err := s.tools.SetTodos("", list); err != nil {
+		s.env.warn("%v", err)
+	}
+	s.recorder.todos = map[string]string{"": string(raw)}
+}
+
+// sinceBegin is the message about what the system prompt of a resumed session says and no longer applies; "" if all does.
+func sinceBegin(before, now string) string {
+	if before == now {
+		return ""
+	}
+	return "This session was resumed. This is how the instructions at its start differ from the current ones:\n" +
+		edit.Compare(before, now).Unified("at the start", "now")
+}
+
+// Continues is the title of the session that the next conversation continues; "": it is new.
+func (s *Session) Continues() string {
+	if s.resumed == nil {
+		return ""
+	}
+	return cmp.Or(s.resumed.title, s.ID)
+}
+
+// Unanswered reports whether the model has not answered the last message of the conversation: it was interrupted.
+func (s *Session) Unanswered() bool {
+	var history []model.Message
+	switch {
+	case s.talk != nil:
+		history = s.talk.agent.History()
+	case s.resumed != nil:
+		history = s.resumed.history
+	}
+	n := len(history) - 1
+	return n >= 0 && history[n].Role != model.Assistant
+}
+
+// takeResumed returns what the conversation continues, once.
+func (s *Session) takeResumed() *resumed {
+	r := s.resumed
+	s.resumed = nil
+	return r
+}
+
+// begin returns the system prompt to begin with: that of the start of the session, if it is resumed. What changed since is
+// news.
+func (r *resumed) begin(system string, news *changes) string {
+	if r == nil || r.declared.System == "" {
+		return system
+	}
+	news.since = sinceBegin(r.declared.System, system)
+	news.differs()
+	news.waiting = append(news.waiting, r.news...)
+	return r.declared.System
+}
+
+func (r *resumed) with(more []model.Message) []model.Message {
+	if r == nil {
+		return more
+	}
+	return slices.Concat(r.history, more)
+}
+
+// agents are the paths of the session's subagents so far.
+func (r *resumed) agents() []string {
+	if r == nil {
+		return nil
+	}
+	return r.names
+}
+
+func (r *resumed) declares() *agent.Declared {
+	if r == nil || r.declared.System == "" {
+		return nil
+	}
+	return &r.declared
+}

@@ -1,0 +1,211 @@
+package tool_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// wrapper is an Around that notes what it sees.
+type wrapper struct {
+	mu  sync.Mutex
+	log []string
+}
+
+func (l *wrapper) note(s string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.log = append(l.log, s)
+}
+
+func (l *wrapper) around(ctx context.Context, r tool.Request, d tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
+	l.note("before " + r.Call.By + " " + r.Description + " " + d.Verdict.String())
+	o := run(ctx)
+	l.note("after " + o.Call.By + " " + o.Name + " " + string(o.Status))
+	return o
+}
+
+// Around sees every call that runs, with its access and decision, and none that doesn't.
+func TestAroundSeesWhatRuns(t *testing.T) {
+	w := newWorld(map[string]string{"a": "0"})
+	x := w.executor()
+	l := &wrapper{}
+	x.Around = l.around
+	x.Policy = func(r tool.Request) tool.Decision {
+		if r.Access[0].Target == "b" {
+			return tool.Decision{Reason: "rule"}
+		}
+		return tool.Decision{Verdict: tool.Allow}
+	}
+	out := begin(t.Context(), x, "edit a 0 1", "write b x", "edit a 9 1", "read a").Wait()
+	wantSame(t, "last", "success: <1>", says(out)[3])
+	wantSame(t, "log", []string{"before  edit a allow", "after  edit success", "before  read a allow", "after  read success"}, l.log)
+}
+
+// The outcome that Around gets is the one that the call ends with: cut, with the notes for the model.
+func TestAroundGetsTheWholeOutcome(t *testing.T) {
+	f := fake("noted", tool.Think, tool.Invocation{
+		Access: []tool.Access{tool.Nothing}, Notes: []string{"one"},
+		Run: func(context.Context, *tool.Live) (tool.Result, error) { return tool.TextResult("text"), nil },
+	})
+	x := newWorld(nil).executor(f)
+	var seen tool.Outcome
+	x.Around = func(ctx context.Context, _ tool.Request, _ tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
+		seen = run(ctx)
+		return seen
+	}
+	out := begin(t.Context(), x, "noted").Wait()
+	wantSame(t, "outcome", out[0], seen)
+	wantSame(t, "text", "text\nNote: one", seen.Result.Text())
+}
+
+func TestAroundMisbehaves(t *testing.T) {
+	type around = func(context.Context, tool.Request, tool.Decision, func(context.Context) tool.Outcome) tool.Outcome
+	for name, tt := range map[string]struct {
+		around around
+		ran    bool
+		want   string
+	}{
+		"it stops the call": {func(context.Context, tool.Request, tool.Decision, func(context.Context) tool.Outcome) tool.Outcome {
+			return tool.Outcome{Status: tool.StatusError, Error: &tool.Failure{Type: tool.ExecutionFailed, Message: "no journal"}}
+		}, false, "error: no journal"},
+		"it stops the call without a reason": {func(context.Context, tool.Request, tool.Decision, func(context.Context) tool.Outcome) tool.Outcome {
+			return tool.Outcome{Status: tool.StatusError}
+		}, false, "error: write a: it was stopped before it ran"},
+		"it returns nothing": {func(context.Context, tool.Request, tool.Decision, func(context.Context) tool.Outcome) tool.Outcome {
+			return tool.Outcome{}
+		}, false, "error: write a: Around returned no outcome"},
+		"it panics before": {func(context.Context, tool.Request, tool.Decision, func(context.Context) tool.Outcome) tool.Outcome {
+			panic("oops")
+		}, false, "error: write a: Around failed: oops"},
+		"it panics after": {func(ctx context.Context, _ tool.Request, _ tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
+			run(ctx)
+			panic("oops")
+		}, true, "error: write a: Around failed: oops"},
+		"it exits its goroutine": {func(context.Context, tool.Request, tool.Decision, func(context.Context) tool.Outcome) tool.Outcome {
+			runtime.Goexit()
+			return tool.Outcome{}
+		}, false, "error: write: the call's goroutine exited without an outcome. This is a bug in the tool, a policy or a hook."},
+		"it runs the call twice": {func(ctx context.Context, _ tool.Request, _ tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
+			run(ctx)
+			return run(ctx)
+		}, true, "error: write a: Around can run a call once, before it returns"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(map[string]string{"a": "0"})
+			x := w.executor()
+			x.Limit = 1 // a slot that is lost blocks the next call
+			x.Around = tt.around
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			wantSame(t, "outcome", []string{tt.want}, says(begin(ctx, x, "write a 1").Wait()))
+			wantSame(t, "ran", tt.ran, w.did("run write a"))
+			wantSame(t, "next", []string{tt.want}, says(begin(ctx, x, "write a 1").Wait()))
+		})
+	}
+}
+
+// A run that was handed out does nothing after Around has returned.
+func TestAroundCannotRunLater(t *testing.T) {
+	w := newWorld(map[string]string{"a": "0"})
+	x := w.executor()
+	var later func(context.Context) tool.Outcome
+	x.Around = func(_ context.Context, _ tool.Request, _ tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
+		later = run
+		return tool.Outcome{Status: tool.StatusError}
+	}
+	begin(t.Context(), x, "write a 1").Wait()
+	wantSame(t, "later", tool.StatusError, later(t.Context()).Status)
+	wantSame(t, "ran", false, w.did("run write a"))
+}
+
+// Calls of subagents are wrapped too, and a conflicting call of another agent waits until Around has returned.
+func TestAroundOfSubagents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(map[string]string{"a": "0"})
+		x := w.executor()
+		l := &wrapper{}
+		held := make(chan struct{})
+		x.Around = func(ctx context.Context, r tool.Request, d tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
+			o := l.around(ctx, r, d, run)
+			if r.Call.By == "first" {
+				<-held
+				l.note("returns")
+			}
+			return o
+		}
+		first := begin(t.Context(), x.Child(nil, "first", nil), "write a 1")
+		synctest.Wait()
+		second := begin(t.Context(), x.Child(nil, "second", nil), "write a 2")
+		synctest.Wait()
+		close(held)
+		first.Wait()
+		second.Wait()
+		wantSame(t, "log", []string{"before first write a allow", "after first write success", "returns",
+			"before second write a allow", "after second write success"}, l.log)
+	})
+}
+
+// A hook's approval answers what the policy asks, and nothing else.
+func TestHookApproves(t *testing.T) {
+	ask := func(c tool.Cause) tool.Policy {
+		return func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask, Cause: c} }
+	}
+	plan := ask(tool.Cause{Kind: tool.ByMode, Mode: "plan"})
+	yes := tool.Decision{Verdict: tool.Allow, Approve: true}
+	const denied = "denied: Permission denied: "
+	for name, tt := range map[string]struct {
+		hook   tool.Decision
+		policy tool.Policy
+		must   bool
+		want   string
+	}{
+		"a question":           {yes, ask(tool.Cause{Kind: tool.ByMode, Mode: "default"}), false, "success: ok"},
+		"a question of a rule": {yes, ask(tool.Cause{Kind: tool.ByRule}), false, "success: ok"},
+		"no policy":            {yes, nil, false, "success: ok"},
+		"no opinion":           {tool.Decision{Verdict: tool.Allow}, nil, false, denied + "toy: no policy is set. It requires approval, and nobody. Continue without it, or tell the user what you need."},
+		"it asks and approves": {tool.Decision{Verdict: tool.Ask, Approve: true}, nil, false, denied + "toy: no policy is set. It requires approval, and nobody. Continue without it, or tell the user what you need."},
+		"it denies":            {tool.Decision{Approve: true}, nil, false, denied + "toy: denied by a hook. Continue without it, or tell the user what you need."},
+		"a denial": {yes, func(tool.Request) tool.Decision { return tool.Decision{Reason: "rule"} }, false,
+			denied + "toy: rule. Continue without it, or tell the user what you need."},
+		"plan mode": {yes, plan, false, denied + "toy: mode: plan. It requires approval, and nobody. Continue without it, or tell the user what you need."},
+		"a subagent in plan mode": {yes, tool.Stricter(ask(tool.Cause{Kind: tool.ByRule}), plan), false,
+			denied + "toy: mode: plan. It requires approval, and nobody. Continue without it, or tell the user what you need."},
+		"only the user": {yes, func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }, true,
+			denied + "toy: only the user can approve this. It requires approval, and nobody. Continue without it, and put your question in your final answer."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := fake("toy", tool.Other, tool.Invocation{Description: "toy", MustAsk: tt.must, Run: func(context.Context, *tool.Live) (tool.Result, error) {
+				return tool.TextResult("ok"), nil
+			}})
+			x := &tool.Executor{Registry: tool.NewRegistry(f), Policy: tt.policy}
+			x.Before = func(context.Context, tool.Call, tool.Declaration) (tool.Decision, error) { return tt.hook, nil }
+			x.Ask = func(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+				return tool.Decision{}, tool.Unapproved(r, why, "nobody")
+			}
+			wantSame(t, "outcome", []string{tt.want}, says(begin(t.Context(), x, "toy").Wait()))
+		})
+	}
+}
+
+// A call that was approved by a hook asks like any other during its run.
+func TestHookApprovesNoQuestionOfARun(t *testing.T) {
+	f := fake("toy", tool.Other, tool.Invocation{Run: func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+		_, err := l.Ask(ctx, tool.Invocation{Description: "more", Access: []tool.Access{tool.Anything}})
+		if !errors.Is(err, tool.ErrDenied) {
+			t.Errorf("asking in a run: %v", err)
+		}
+		return tool.TextResult("ok"), nil
+	}})
+	x := &tool.Executor{Registry: tool.NewRegistry(f)}
+	x.Before = func(context.Context, tool.Call, tool.Declaration) (tool.Decision, error) {
+		return tool.Decision{Verdict: tool.Allow, Approve: true}, nil
+	}
+	wantSame(t, "outcome", []string{"success: ok"}, says(begin(t.Context(), x, "toy").Wait()))
+}
