@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -27,6 +28,10 @@ const (
 	helperArg = "--adze-process-keeper"
 	ctlFD     = 3 // to the program
 	outFD     = 4 // the command's output
+	shareFD   = 5 // to the session process, if there is one
+	// sessionArg is the one argument of a session process, which has a control
+	// socket too.
+	sessionArg = "--adze-session"
 )
 
 // Helper says how to start keepers. Its zero value means that there are none.
@@ -36,10 +41,12 @@ type Helper struct{ path string }
 // in the program it returns what Options.Helper wants.
 func Main() Helper {
 	if len(os.Args) == 3 && os.Args[1] == helperArg {
-		what, err := strconv.Atoi(os.Args[2])
-		if _, err2 := unix.GetsockoptInt(ctlFD, unix.SOL_SOCKET, unix.SO_TYPE); err == nil && err2 == nil {
+		if what, err := strconv.Atoi(os.Args[2]); err == nil && isSocket(ctlFD) {
 			os.Exit(keep(kind(what)))
 		}
+	}
+	if len(os.Args) == 2 && os.Args[1] == sessionArg && isSocket(ctlFD) {
+		os.Exit(beSession())
 	}
 	if len(os.Args) == 2 && os.Args[1] == boxArg {
 		var st unix.Stat_t
@@ -52,6 +59,11 @@ func Main() Helper {
 	}
 	// Not os.Executable: that path may hold a newer version by now, or nothing.
 	return Helper{path: "/proc/self/exe"}
+}
+
+func isSocket(fd int) bool {
+	_, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
+	return err == nil
 }
 
 // keeping is what a keeper knows.
@@ -93,6 +105,12 @@ func keep(what kind) int {
 	s, box, err := decodeSpec(body)
 	k.box = box
 	defer k.clean()
+	if err == nil && box != nil && what&inSession != 0 {
+		var conn *net.UnixConn
+		if conn, err = connOf(shareFD); err == nil {
+			box.Share(&sharing{conn: conn})
+		}
+	}
 	if err == nil {
 		k.main, err = launch(s, box)
 	}

@@ -200,7 +200,7 @@ func (b *Box) Encode() []byte {
 		str(path)
 		out = binary.AppendUvarint(binary.AppendUvarint(out, id.Dev), id.Ino)
 	}
-	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits), byte(b.plan.Layers), byte(b.plan.LandlockABI))
+	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits, b.plan.PrivateSockets), byte(b.plan.Layers), byte(b.plan.LandlockABI))
 }
 
 func bits(flags ...bool) (b byte) {
@@ -277,7 +277,7 @@ func DecodeBox(in []byte) (*Box, error) {
 	if b.spec.Pins, in, ok = decodePins(in); !ok || len(in) != 3 {
 		return nil, bad
 	}
-	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects, &b.plan.LandlockUnix, &b.plan.Limits} {
+	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects, &b.plan.LandlockUnix, &b.plan.Limits, &b.plan.PrivateSockets} {
 		*flag = in[0]&(1<<i) != 0
 	}
 	b.plan.Layers, b.plan.LandlockABI = Layers(in[1]), int(in[2])

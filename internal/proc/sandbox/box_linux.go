@@ -19,6 +19,7 @@ type onLinux struct {
 	covers      *covers // of hidden files
 	terminals   bool    // the command has pseudoterminals of its own
 	shared      bool    // and memory that programs share by name
+	listening   Listening
 }
 
 func (b *Box) makeHere() {
@@ -82,12 +83,14 @@ func (b *Box) Enter(dir string) error {
 		}
 	}
 	if b.plan.Layers.Has(Seccomp) {
-		b.rules = b.spec.rules(b.plan)
-		listener, err := filter(b.rules, b.plan.Layers.Has(Notify))
+		listener, err := b.loadFilter()
 		if err != nil {
 			return err
 		}
 		if listener >= 0 {
+			if b.listening == nil {
+				b.listening = NewSockets()
+			}
 			go b.listen(listener)
 		}
 	}

@@ -53,7 +53,7 @@ func interpret(prog []unix.SockFilter, c call) uint32 {
 func TestFilterIsTheRules(t *testing.T) {
 	var boxes [][]rule
 	for _, mode := range []Mode{ReadOnly, Workspace, WorkspaceNetwork} {
-		for _, p := range []Plan{{}, {Loopback: true}, {UnixSockets: true}, {Loopback: true, UnixSockets: true}, {Layers: Namespaces | PIDs}, {Layers: Namespaces}} {
+		for _, p := range []Plan{{}, {Loopback: true}, {UnixSockets: true}, {Loopback: true, UnixSockets: true}, {Layers: Namespaces | PIDs}, {Layers: Namespaces}, {Loopback: true, PrivateSockets: true}} {
 			s := Spec{Mode: mode}
 			boxes = append(boxes, s.rules(p))
 		}
@@ -75,7 +75,7 @@ func TestFilterIsTheRules(t *testing.T) {
 		}
 		want := uint32(unix.SECCOMP_RET_ALLOW)
 		for _, r := range boxes[i] {
-			if uint32(r.nr) == c.nr && r.stops(c.args[r.arg]) {
+			if uint32(r.nr) == c.nr && r.stops(c.args[0], c.args[r.arg]) {
 				want = refusal(r)
 				break
 			}
@@ -98,7 +98,7 @@ func TestFilterIsTheRules(t *testing.T) {
 func TestSocketFamilies(t *testing.T) {
 	for family := uint32(0); family < 64; family++ {
 		for _, c := range []struct{ network, sockets bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
-			prog := assemble(sockets(c.network, c.sockets), refusal)
+			prog := assemble(sockets(c.network, Plan{UnixSockets: c.sockets}), refusal)
 			want := c.network && (family == unix.AF_INET || family == unix.AF_INET6 || family == unix.AF_NETLINK) || c.sockets && family == unix.AF_UNIX
 			got := interpret(prog, call{arch: auditArch, nr: unix.SYS_SOCKET, args: [6]uint32{family}}) == unix.SECCOMP_RET_ALLOW
 			if got != want {

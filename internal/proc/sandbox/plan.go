@@ -14,6 +14,9 @@ type Plan struct {
 	// UnixSockets says that sockets that are files can be reached: all of
 	// them, or those below writable paths where Landlock sees to it.
 	UnixSockets bool
+	// PrivateSockets says that commands make sockets and reach those of their
+	// session, and no others.
+	PrivateSockets bool
 	// Protects says that protected paths are read-only.
 	Protects bool
 	// LandlockABI is the version of Landlock's interface, and LandlockUnix
@@ -124,7 +127,8 @@ func (s *Spec) planLayers(has Support) Plan {
 	if have.Has(Landlock) {
 		p.LandlockABI, p.LandlockUnix = has.LandlockABI, has.LandlockUnix && !s.UnixSockets
 	}
-	p.UnixSockets = s.UnixSockets || !have.Has(Seccomp) || s.Mode != ReadOnly && p.LandlockUnix
+	p.PrivateSockets = p.Loopback && !s.UnixSockets && has.Sockets && have.Has(Seccomp|Notify|PIDs)
+	p.UnixSockets = s.UnixSockets || !have.Has(Seccomp) || s.Mode != ReadOnly && p.LandlockUnix && !p.PrivateSockets
 	note := func(when bool, text string) {
 		if when {
 			p.Notes = append(p.Notes, text)

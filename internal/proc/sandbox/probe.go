@@ -21,6 +21,8 @@ type Support struct {
 	Seccomp       bool
 	Notify        bool
 	SeccompWhy    string
+	Sockets       bool // the calls of a command can be made for it, as connecting
+	SocketsWhy    string
 	Namespaces    bool
 	NamespacesWhy string
 	PIDs          bool // a namespace for process numbers too
@@ -54,6 +56,7 @@ func (s Support) without(l Layers) Support {
 		s.Seccomp, s.SeccompWhy = false, "seccomp "+off
 	}
 	s.Notify = s.Notify && s.Seccomp && !l.Has(Notify)
+	s.Sockets = s.Sockets && s.Notify
 	if l.Has(Namespaces) && s.Namespaces {
 		s.Namespaces, s.NamespacesWhy = false, "the use of namespaces "+off
 	}

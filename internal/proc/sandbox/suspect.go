@@ -42,7 +42,7 @@ type Suspicion struct {
 // Programs try the network for many reasons, so that alone is none.
 func Suspect(mode Mode, told []string, output string) Suspicion {
 	if onlyNetwork := len(told) == 1 && told[0] == saysNetwork; len(told) > 0 && !(onlyNetwork && strings.TrimSpace(output) != "" && !aboutNetwork.MatchString(output)) {
-		return Suspicion{"it was denied " + strings.Join(told, ", "), remedyFor(mode, slices.Contains(told, saysNetwork), slices.Contains(told, saysSockets))}
+		return Suspicion{"it was denied " + strings.Join(told, ", "), remedyFor(mode, slices.Contains(told, saysNetwork), slices.ContainsFunc(told, aboutSockets))}
 	}
 	for line := range strings.Lines(output) {
 		word, network := refusals.FindString(line), false
@@ -56,6 +56,8 @@ func Suspect(mode Mode, told []string, output string) Suspicion {
 	}
 	return Suspicion{}
 }
+
+func aboutSockets(told string) bool { return strings.HasPrefix(told, saysSockets) }
 
 // remedyFor is what would allow a command what its sandbox refused.
 func remedyFor(mode Mode, network, sockets bool) string {

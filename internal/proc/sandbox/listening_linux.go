@@ -1,0 +1,90 @@
+package sandbox
+
+import (
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Listening are the files of the sockets that the commands of a session listen
+// on, each as a descriptor that was taken from the socket itself. Connecting
+// goes through such a descriptor, so no path leads to a socket that the session
+// has not made.
+type Listening interface {
+	// Add adds a socket's file, which stays the caller's.
+	Add(file int)
+	// Find returns a descriptor of the file, which the caller closes.
+	Find(ID) (file int, ok bool)
+}
+
+// mostListening bounds how many files are kept. They are few: a file that was
+// removed is forgotten.
+const mostListening = 4096
+
+// Sockets is Listening for the processes of one sandbox, or of a session.
+type Sockets struct {
+	mu    sync.Mutex
+	files map[ID]int
+}
+
+// NewSockets has none yet.
+func NewSockets() *Sockets { return &Sockets{files: map[ID]int{}} }
+
+// Add implements Listening.
+func (s *Sockets) Add(file int) {
+	id, ok := socketID(file)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old, ok := s.files[id]; ok { // another one by the same number can only follow one that is gone
+		unix.Close(old)
+		delete(s.files, id)
+	}
+	if len(s.files) >= mostListening {
+		s.sweep()
+	}
+	if len(s.files) >= mostListening {
+		return
+	}
+	if own, err := unix.FcntlInt(uintptr(file), unix.F_DUPFD_CLOEXEC, 3); err == nil {
+		s.files[id] = own
+	}
+}
+
+// sweep forgets files that have no name any more.
+func (s *Sockets) sweep() {
+	for id, fd := range s.files {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) != nil || st.Nlink == 0 {
+			unix.Close(fd)
+			delete(s.files, id)
+		}
+	}
+}
+
+// Find implements Listening.
+func (s *Sockets) Find(id ID) (file int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own, ok := s.files[id]
+	if !ok {
+		return -1, false
+	}
+	file, err := unix.FcntlInt(uintptr(own), unix.F_DUPFD_CLOEXEC, 3)
+	return file, err == nil
+}
+
+// socketID is the identity of a file that is a socket.
+func socketID(file int) (ID, bool) {
+	var st unix.Stat_t
+	if err := unix.Fstat(file, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return ID{}, false
+	}
+	return ID{Dev: st.Dev, Ino: st.Ino}, true
+}
+
+// Share lets the sandbox's commands reach the sockets of others, and the other
+// way round. Without it they reach their own.
+func (b *Box) Share(l Listening) { b.listening = l }

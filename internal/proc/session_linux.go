@@ -1,0 +1,294 @@
+package proc
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+)
+
+// A session process is in a network namespace of its own and starts the keepers
+// of all commands that share it, so that a command reaches the servers of an
+// earlier one. The keepers are children of the program, not of it. It ends with
+// its control socket.
+type session struct {
+	process *os.Process
+	ctl     *net.UnixConn
+}
+
+// sessionTime is how long to wait for a keeper. It is long enough for a slow
+// machine.
+const sessionTime = time.Minute
+
+func newSession(h Helper) (*session, error) {
+	ours, theirs, err := packets()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		ours.Close()
+		return nil, err
+	}
+	defer null.Close()
+	attr := sandbox.SessionAttr()
+	attr.Setsid, attr.Pdeathsig = true, syscall.SIGCONT // as for a keeper
+	p, err := os.StartProcess(h.path, []string{"adze-session", sessionArg}, &os.ProcAttr{
+		Env: helperEnv(), Files: []*os.File{null, null, null, theirs}, Sys: attr,
+	})
+	if err != nil {
+		ours.Close()
+		return nil, err
+	}
+	return &session{process: p, ctl: ours}, nil
+}
+
+// sessions has the session process, as soon as a keeper needs it.
+type sessions struct {
+	mu     sync.Mutex
+	one    *session
+	closed bool
+}
+
+// keeper lets the session process start a keeper. A session process that is gone
+// is replaced; its commands keep the network that they have.
+func (s *sessions) keeper(h Helper, want kind, ctl, out *os.File) (p *os.Process, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range 2 {
+		if s.closed {
+			return nil, ErrClosed
+		}
+		if s.one == nil {
+			if s.one, err = newSession(h); err != nil {
+				return nil, err
+			}
+		}
+		if p, err = s.one.keeper(want, ctl, out); err == nil {
+			return p, nil
+		}
+		s.one.close()
+		s.one = nil
+	}
+	return nil, err
+}
+
+func (s *sessions) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.one.close()
+	s.one = nil
+}
+
+// packets is a pair of sockets that keep messages apart: one to use, and one to
+// hand over.
+func packets() (ours *net.UnixConn, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	theirs = os.NewFile(uintptr(fds[1]), "control")
+	if ours, err = connOf(fds[0]); err != nil {
+		theirs.Close()
+		return nil, nil, err
+	}
+	return ours, theirs, nil
+}
+
+// connOf takes over a descriptor.
+func connOf(fd int) (*net.UnixConn, error) {
+	f := os.NewFile(uintptr(fd), "control")
+	defer f.Close()
+	c, err := net.FileConn(f)
+	if err != nil {
+		return nil, err
+	}
+	conn, ok := c.(*net.UnixConn)
+	if !ok {
+		c.Close()
+		return nil, errors.New("not a unix socket")
+	}
+	return conn, nil
+}
+
+// keeper starts a keeper with its control socket and its output.
+func (s *session) keeper(want kind, ctl, out *os.File) (*os.Process, error) {
+	s.ctl.SetDeadline(time.Now().Add(sessionTime))
+	if err := sendFiles(s.ctl, numbers(int(want)), ctl, out); err != nil {
+		return nil, fmt.Errorf("ask the session process: %w", err)
+	}
+	var b [8]byte
+	n, err := s.ctl.Read(b[:])
+	if err != nil {
+		return nil, fmt.Errorf("ask the session process: %w", err)
+	}
+	pid, errno := number(b[:n], 0), number(b[:n], 1)
+	if errno != 0 || pid == 0 {
+		return nil, fmt.Errorf("start a supervisor process in the session: %w", syscall.Errno(errno))
+	}
+	return os.FindProcess(pid)
+}
+
+// close ends the session process. Keepers that it has started live on.
+func (s *session) close() {
+	if s != nil {
+		s.ctl.Close()
+		s.process.Kill() // it has nothing to clean up
+		s.process.Wait()
+	}
+}
+
+func sendFiles(c *net.UnixConn, message []byte, files ...*os.File) error {
+	var fds []int
+	for _, f := range files {
+		fds = append(fds, int(f.Fd()))
+	}
+	_, _, err := c.WriteMsgUnix(message, unix.UnixRights(fds...), nil)
+	return err
+}
+
+// receiveFiles receives a message with descriptors, which the caller closes.
+func receiveFiles(c *net.UnixConn) (message []byte, fds []int, err error) {
+	message, control := make([]byte, 64), make([]byte, unix.CmsgSpace(4*4))
+	n, m, _, _, err := c.ReadMsgUnix(message, control)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := unix.ParseSocketControlMessage(control[:m])
+	for _, c := range all {
+		if more, err := unix.ParseUnixRights(&c); err == nil {
+			fds = append(fds, more...)
+		}
+	}
+	if n == 0 { // the other side is closed
+		return nil, fds, os.ErrClosed
+	}
+	return message[:n], fds, err
+}
+
+// beSession is the session process.
+func beSession() int {
+	closeInherited()
+	// Commands have the same user: they may not look into it.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return 1
+	}
+	os.Chdir("/") // hold no folder
+	ctl, err := connOf(ctlFD)
+	if err != nil {
+		return 1
+	}
+	failed := errnoNone(sandbox.LoopbackUp())
+	sockets := sandbox.NewSockets()
+	for {
+		body, fds, err := receiveFiles(ctl)
+		if err != nil {
+			return 0 // the program is gone
+		}
+		pid, errno := 0, failed
+		if errno == 0 && len(fds) == 2 {
+			pid, errno = startKeeper(kind(number(body, 0)), fds, sockets)
+		}
+		for _, fd := range fds {
+			unix.Close(fd)
+		}
+		ctl.Write(numbers(pid, int(errno)))
+	}
+}
+
+func errnoNone(err error) syscall.Errno {
+	if err == nil {
+		return 0
+	}
+	return errnoOf(err)
+}
+
+// startKeeper starts a keeper that shares this process's network and sockets.
+func startKeeper(want kind, fds []int, sockets *sandbox.Sockets) (pid int, errno syscall.Errno) {
+	ours, theirs, err := packets()
+	if err != nil {
+		return 0, errnoOf(err)
+	}
+	defer theirs.Close()
+	attr := want.apart().Within()
+	attr.Setsid, attr.Pdeathsig = true, syscall.SIGCONT
+	pid, err = syscall.ForkExec("/proc/self/exe", keeperArgv(want), &syscall.ProcAttr{
+		Env: helperEnv(), Files: []uintptr{0, 1, 2, uintptr(fds[0]), uintptr(fds[1]), theirs.Fd()}, Sys: attr,
+	})
+	if err != nil {
+		ours.Close()
+		return 0, errnoOf(err)
+	}
+	go answerKeeper(ours, sockets)
+	return pid, 0
+}
+
+func keeperArgv(want kind) []string {
+	return []string{"adze-keeper", helperArg, strconv.Itoa(int(want))}
+}
+
+// answerKeeper adds and finds sockets for a keeper: a message with a descriptor
+// adds it, one with an identity is answered with a descriptor.
+func answerKeeper(c *net.UnixConn, sockets *sandbox.Sockets) {
+	defer c.Close()
+	for {
+		body, fds, err := receiveFiles(c)
+		for _, fd := range fds {
+			sockets.Add(fd)
+			unix.Close(fd)
+		}
+		if err != nil {
+			return
+		}
+		if len(body) != 16 {
+			c.Write([]byte{0})
+			continue
+		}
+		file, ok := sockets.Find(sandbox.ID{Dev: binary.BigEndian.Uint64(body), Ino: binary.BigEndian.Uint64(body[8:])})
+		if !ok {
+			c.Write([]byte{0})
+			continue
+		}
+		c.WriteMsgUnix([]byte{1}, unix.UnixRights(file), nil)
+		unix.Close(file)
+	}
+}
+
+// sharing is a keeper's side of that: the sockets of its session.
+type sharing struct {
+	mu   sync.Mutex // one request at a time
+	conn *net.UnixConn
+}
+
+func (s *sharing) ask(body []byte, file ...int) (fds []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, _, err := s.conn.WriteMsgUnix(body, unix.UnixRights(file...), nil); err != nil {
+		return nil
+	}
+	_, fds, _ = receiveFiles(s.conn)
+	return fds
+}
+
+// Add implements sandbox.Listening.
+func (s *sharing) Add(file int) { s.ask([]byte{0}, file) }
+
+// Find implements sandbox.Listening.
+func (s *sharing) Find(id sandbox.ID) (file int, ok bool) {
+	fds := s.ask(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, id.Dev), id.Ino))
+	if len(fds) != 1 {
+		return -1, false
+	}
+	return fds[0], true
+}
