@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -106,10 +105,7 @@ func keep(what kind) int {
 	k.box = box
 	defer k.clean()
 	if err == nil && box != nil && what&inSession != 0 {
-		var conn *net.UnixConn
-		if conn, err = connOf(shareFD); err == nil {
-			box.Share(&sharing{conn: conn})
-		}
+		err = k.join()
 	}
 	if err == nil {
 		k.main, err = launch(s, box)
@@ -133,6 +129,21 @@ func keep(what kind) int {
 		k.tell(msgLeft, numbers(n))
 	}
 	return 0
+}
+
+// join shares the sockets of the session. Without the session process nothing
+// may run that it has let others meet.
+func (k *keeping) join() error {
+	poll := []unix.PollFd{{Fd: shareFD}}
+	if _, err := unix.Poll(poll, 0); err != nil || poll[0].Revents != 0 {
+		return &boxError{why: "the session process is gone"}
+	}
+	conn, err := connOf(shareFD)
+	if err != nil {
+		return err
+	}
+	k.box.Share(share(conn, func() { k.end(0) }))
+	return nil
 }
 
 // launch starts the command on this thread, which is the keeper's for good. In

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
+
+// This file is the session process, and the program's side of it.
 
 // A session process is in a network namespace of its own and starts the keepers
 // of all commands that share it, so that a command reaches the servers of an
@@ -57,11 +58,12 @@ func newSession(h Helper) (*session, error) {
 type sessions struct {
 	mu     sync.Mutex
 	one    *session
+	full   []*session // whose commands may still run
 	closed bool
 }
 
 // keeper lets the session process start a keeper. A session process that is gone
-// is replaced; its commands keep the network that they have.
+// is replaced, and so is one that is full.
 func (s *sessions) keeper(h Helper, want kind, ctl, out *os.File) (p *os.Process, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +79,11 @@ func (s *sessions) keeper(h Helper, want kind, ctl, out *os.File) (p *os.Process
 		if p, err = s.one.keeper(want, ctl, out); err == nil {
 			return p, nil
 		}
-		s.one.close()
+		if errors.Is(err, syscall.EMFILE) {
+			s.full = append(s.full, s.one)
+		} else {
+			s.one.close()
+		}
 		s.one = nil
 	}
 	return nil, err
@@ -87,8 +93,10 @@ func (s *sessions) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.one.close()
-	s.one = nil
+	for _, one := range append(s.full, s.one) {
+		one.close()
+	}
+	s.one, s.full = nil, nil
 }
 
 // packets is a pair of sockets that keep messages apart: one to use, and one to
@@ -190,7 +198,7 @@ func beSession() int {
 		return 1
 	}
 	failed := errnoNone(sandbox.LoopbackUp())
-	sockets := sandbox.NewSockets()
+	all := newMeeting()
 	for {
 		body, fds, err := receiveFiles(ctl)
 		if err != nil {
@@ -198,7 +206,7 @@ func beSession() int {
 		}
 		pid, errno := 0, failed
 		if errno == 0 && len(fds) == 2 {
-			pid, errno = startKeeper(kind(number(body, 0)), fds, sockets)
+			pid, errno = startKeeper(kind(number(body, 0)), fds, all)
 		}
 		for _, fd := range fds {
 			unix.Close(fd)
@@ -215,7 +223,10 @@ func errnoNone(err error) syscall.Errno {
 }
 
 // startKeeper starts a keeper that shares this process's network and sockets.
-func startKeeper(want kind, fds []int, sockets *sandbox.Sockets) (pid int, errno syscall.Errno) {
+func startKeeper(want kind, fds []int, all *meeting) (pid int, errno syscall.Errno) {
+	if all.full() {
+		return 0, syscall.EMFILE
+	}
 	ours, theirs, err := packets()
 	if err != nil {
 		return 0, errnoOf(err)
@@ -230,65 +241,10 @@ func startKeeper(want kind, fds []int, sockets *sandbox.Sockets) (pid int, errno
 		ours.Close()
 		return 0, errnoOf(err)
 	}
-	go answerKeeper(ours, sockets)
+	go all.serve(ours)
 	return pid, 0
 }
 
 func keeperArgv(want kind) []string {
 	return []string{"adze-keeper", helperArg, strconv.Itoa(int(want))}
-}
-
-// answerKeeper adds and finds sockets for a keeper: a message with a descriptor
-// adds it, one with an identity is answered with a descriptor.
-func answerKeeper(c *net.UnixConn, sockets *sandbox.Sockets) {
-	defer c.Close()
-	for {
-		body, fds, err := receiveFiles(c)
-		for _, fd := range fds {
-			sockets.Add(fd)
-			unix.Close(fd)
-		}
-		if err != nil {
-			return
-		}
-		if len(body) != 16 {
-			c.Write([]byte{0})
-			continue
-		}
-		file, ok := sockets.Find(sandbox.ID{Dev: binary.BigEndian.Uint64(body), Ino: binary.BigEndian.Uint64(body[8:])})
-		if !ok {
-			c.Write([]byte{0})
-			continue
-		}
-		c.WriteMsgUnix([]byte{1}, unix.UnixRights(file), nil)
-		unix.Close(file)
-	}
-}
-
-// sharing is a keeper's side of that: the sockets of its session.
-type sharing struct {
-	mu   sync.Mutex // one request at a time
-	conn *net.UnixConn
-}
-
-func (s *sharing) ask(body []byte, file ...int) (fds []int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, _, err := s.conn.WriteMsgUnix(body, unix.UnixRights(file...), nil); err != nil {
-		return nil
-	}
-	_, fds, _ = receiveFiles(s.conn)
-	return fds
-}
-
-// Add implements sandbox.Listening.
-func (s *sharing) Add(file int) { s.ask([]byte{0}, file) }
-
-// Find implements sandbox.Listening.
-func (s *sharing) Find(id sandbox.ID) (file int, ok bool) {
-	fds := s.ask(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, id.Dev), id.Ino))
-	if len(fds) != 1 {
-		return -1, false
-	}
-	return fds[0], true
 }

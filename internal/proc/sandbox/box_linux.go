@@ -66,6 +66,9 @@ func (b *Box) Enter(dir string) error {
 			return err
 		}
 	}
+	if err := b.tellMounts(); err != nil {
+		return err
+	}
 	if b.plan.Limits {
 		if b.covers == nil { // another process has made them
 			b.covers = coversAt(coversOf(b.temp), b.spec.Limits.Hide)
@@ -95,6 +98,19 @@ func (b *Box) Enter(dir string) error {
 		}
 	}
 	return nil
+}
+
+// tellMounts tells whoever has the sockets which mount namespace this is.
+func (b *Box) tellMounts() error {
+	if b.listening == nil {
+		return nil
+	}
+	fd, err := unix.Open("/proc/thread-self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open the mount namespace: %w", err)
+	}
+	b.listening.In(fd)
+	return unix.Close(fd)
 }
 
 func (b *Box) openedHidden() (paths []string, more bool) { return b.covers.opened() }

@@ -91,7 +91,8 @@ func (s served) register(socket int) {
 	const siocunixfile = unix.SIOCPROTOPRIVATE
 	file, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(socket), siocunixfile, 0)
 	if errno != 0 {
-		return // it has no file
+		s.box.listening.Add(-1)
+		return
 	}
 	s.box.listening.Add(int(file))
 	unix.Close(int(file))
@@ -139,6 +140,7 @@ func (s served) address(addr []byte) (to []byte, file int, err error) {
 		return nil, -1, unix.EINVAL
 	}
 	if addr[family] == 0 {
+		s.box.listening.Meet()
 		return addr, -1, nil
 	}
 	name, _, _ := bytes.Cut(addr[family:], []byte{0})

@@ -11,17 +11,22 @@ import (
 // goes through such a descriptor, so no path leads to a socket that the session
 // has not made.
 type Listening interface {
-	// Add adds a socket's file, which stays the caller's.
+	// In says which mount namespace the command is in. The descriptor stays the
+	// caller's.
+	In(mounts int)
+	// Add adds a socket's file, which stays the caller's; -1 if it has none.
 	Add(file int)
 	// Find returns a descriptor of the file, which the caller closes.
 	Find(ID) (file int, ok bool)
+	// Meet says that the command connects to a socket that has no file.
+	Meet()
 }
 
 // mostListening bounds how many files are kept. They are few: a file that was
 // removed is forgotten.
 const mostListening = 4096
 
-// Sockets is Listening for the processes of one sandbox, or of a session.
+// Sockets is Listening for one command, which can't pass descriptors to others.
 type Sockets struct {
 	mu    sync.Mutex
 	files map[ID]int
@@ -30,11 +35,20 @@ type Sockets struct {
 // NewSockets has none yet.
 func NewSockets() *Sockets { return &Sockets{files: map[ID]int{}} }
 
+// In implements Listening.
+func (s *Sockets) In(int) {}
+
+// Meet implements Listening.
+func (s *Sockets) Meet() {}
+
 // Add implements Listening.
-func (s *Sockets) Add(file int) {
-	id, ok := socketID(file)
-	if !ok {
-		return
+func (s *Sockets) Add(file int) { s.Put(file) }
+
+// Put adds a socket's file and returns its identity. ok is false if it was not
+// added.
+func (s *Sockets) Put(file int) (id ID, ok bool) {
+	if id, ok = socketID(file); !ok {
+		return id, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,11 +60,14 @@ func (s *Sockets) Add(file int) {
 		s.sweep()
 	}
 	if len(s.files) >= mostListening {
-		return
+		return id, false
 	}
-	if own, err := unix.FcntlInt(uintptr(file), unix.F_DUPFD_CLOEXEC, 3); err == nil {
-		s.files[id] = own
+	own, err := unix.FcntlInt(uintptr(file), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return id, false
 	}
+	s.files[id] = own
+	return id, true
 }
 
 // sweep forgets files that have no name any more.
