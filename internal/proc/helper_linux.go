@@ -53,7 +53,7 @@ func Main() Helper {
 			os.Exit(become())
 		}
 	}
-	if len(os.Args) > 3 && os.Args[1] == sandbox.InnerArg {
+	if len(os.Args) > 4 && os.Args[1] == sandbox.InnerArg {
 		os.Exit(sandbox.Inner(os.Args[2:]))
 	}
 	// Not os.Executable: that path may hold a newer version by now, or nothing.
@@ -90,7 +90,7 @@ func keep(what kind) int {
 	os.Chdir("/") // hold no folder
 
 	k := &keeping{ctl: os.NewFile(ctlFD, "control"), empty: make(chan struct{}), over: make(chan int, 1)}
-	if what != plain {
+	if what&namespaced != 0 {
 		if err := what.apart().Enter(); err != nil {
 			k.tell(msgFailed, append(numbers(int(errnoOf(err))), err.Error()...))
 			return 1

@@ -166,12 +166,13 @@ func (k *keepers) kindFor(s *spec) (kind, error) {
 
 // joins is the keeper for a command that has a network of its own: the network
 // of its session. Without a namespace for process numbers commands would see
-// each other, so each has its own network then.
+// each other, so each has its own network then. Bubblewrap makes that namespace
+// itself.
 func (k *keepers) joins(want kind, s *spec) kind {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
-	case want&ownNetwork == 0 || want&ownPIDs == 0:
+	case want&(ownNetwork|ownPIDs) != ownNetwork|ownPIDs && !(s.plan.Layers.Has(sandbox.Bubblewrap) && s.plan.Loopback):
 		return want
 	case k.alone != nil:
 		s.notes = append(s.notes, fmt.Sprintf("Commands can't reach servers of other commands: %v.", k.alone))

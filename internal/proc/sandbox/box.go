@@ -104,7 +104,8 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 	if !b.plan.Layers.Has(Bubblewrap) {
 		return argv, nil, nil
 	}
-	w := wrapping{dir: dir, write: b.bound(dir), sharedToo: !b.ownShared(dir), protect: b.protect, dieWithParent: !kept}
+	w := wrapping{dir: dir, write: b.bound(dir), sharedToo: !b.ownShared(dir), protect: b.protect, sharedNetwork: b.inSession(), dieWithParent: !kept}
+	b.plan.PrivateSockets = b.plan.PrivateSockets && kept
 	w.bwrap, _ = findBubblewrap()
 	if w.bwrap == "" {
 		return nil, nil, errors.New("bwrap was removed")
@@ -117,7 +118,7 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 		return strconv.Itoa(fd + len(files) - 1), err
 	}
 	var err error
-	if b.plan.Layers.Has(Seccomp) {
+	if b.plan.Layers.Has(Seccomp) && !b.plan.PrivateSockets {
 		w.seccomp, err = add(b.filterFile())
 	}
 	if b.plan.Limits && err == nil {

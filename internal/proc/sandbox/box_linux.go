@@ -45,6 +45,7 @@ func (b *Box) removeHere() {
 // Apart.
 func (b *Box) Enter(dir string) error {
 	if !b.plan.InProcess() {
+		dropAmbient()
 		return nil
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -181,6 +182,12 @@ func (b *Box) filterFile() (*os.File, error) {
 	return memoryFile("filter", bytesOf(assemble(b.spec.rules(b.plan), refusal)))
 }
 
+// dropAmbient leaves what this thread executes without capabilities, unless it is
+// root's. Bubblewrap doesn't start with any.
+func dropAmbient() {
+	unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0)
+}
+
 // dropCapabilities leaves the thread, and what it starts, with none but keep.
 // Inside a user namespace the kernel gives back to root what is not dropped
 // here.
@@ -190,7 +197,7 @@ func dropCapabilities(keep uint64) error {
 			unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0, 0, 0, 0) // who may not has nothing to drop
 		}
 	}
-	unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0)
+	dropAmbient()
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if err := unix.Capget(&head, &data[0]); err != nil {

@@ -197,6 +197,7 @@ func (s served) waits(socket, domain int, addr []byte) error {
 	if limit, err := unix.GetsockoptTimeval(socket, unix.SOL_SOCKET, unix.SO_SNDTIMEO); err == nil {
 		most = time.Duration(limit.Nano())
 	}
+	signaled := false
 	for pause := 200 * time.Microsecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		setNonblock(socket, true)
 		err := connectOnce(socket, addr)
@@ -213,8 +214,10 @@ func (s served) waits(socket, domain int, addr []byte) error {
 		if !s.valid() {
 			return unix.ESRCH
 		}
-		if s.signaled() {
-			return unix.EINTR
+		if err := s.interrupted(); err == restart || err != nil && signaled {
+			return err
+		} else {
+			signaled = err != nil
 		}
 	}
 }
@@ -243,15 +246,29 @@ func connectOnce(socket int, addr []byte) error {
 	return nil
 }
 
-// signaled reports whether a signal waits for the caller, which gets it only
-// after the answer.
-func (s served) signaled() bool {
+// restart is the kernel's ERESTARTSYS: after the signal the call is made again, or
+// it fails with EINTR, as the handler says. Without a signal the caller would see
+// it.
+const restart unix.Errno = 512
+
+// interrupted is the answer to a caller for which a signal waits: it gets it only
+// after the answer. One for a whole process may be about to be taken by another
+// thread, so it has to wait for some time, and the answer is one that does no
+// harm if there is none.
+func (s served) interrupted() error {
 	status := s.status()
 	set := func(name string) uint64 {
 		n, _ := strconv.ParseUint(status[name], 16, 64)
 		return n
 	}
-	return (set("SigPnd")|set("ShdPnd"))&^set("SigBlk") != 0
+	own, shared := set("SigPnd")&^set("SigBlk"), set("ShdPnd")&^set("SigBlk")
+	switch {
+	case own != 0, shared != 0 && status["Threads"] == "1":
+		return restart
+	case shared != 0:
+		return unix.EINTR
+	}
+	return nil
 }
 
 // status is what the kernel says of the caller.

@@ -102,6 +102,8 @@ func socketID(file int) (ID, bool) {
 	return ID{Dev: st.Dev, Ino: st.Ino}, true
 }
 
+func (b *Box) inSession() bool { return b.listening != nil }
+
 // Share lets the sandbox's commands reach the sockets of others, and the other
 // way round. Without it they reach their own.
 func (b *Box) Share(l Listening) { b.listening = l }

@@ -87,7 +87,10 @@ func (s *Spec) planBubblewrap(has Support) Plan {
 	if p.Layers.Has(Landlock) { // inside bubblewrap
 		p.LandlockABI, p.LandlockUnix = has.LandlockABI, has.LandlockUnix && !s.UnixSockets
 	}
-	p.UnixSockets = s.UnixSockets || !p.Layers.Has(Seccomp) || s.Mode != ReadOnly && p.LandlockUnix
+	if p.Loopback && !s.UnixSockets && has.Sockets && has.Notify && p.Layers.Has(Seccomp|Landlock) {
+		p.PrivateSockets, p.Layers = true, p.Layers|Notify
+	}
+	p.UnixSockets = s.UnixSockets || !p.Layers.Has(Seccomp) || s.Mode != ReadOnly && p.LandlockUnix && !p.PrivateSockets
 	p.Limits = s.Limits != nil && s.Mode == ReadOnly && p.Layers.Has(Landlock|Seccomp)
 	if !p.Layers.Has(Landlock) {
 		p.Notes = append(p.Notes, specialFiles(has))
@@ -112,6 +115,7 @@ func (p Plan) WithoutHelper() (plan Plan, ok bool) {
 	if p.Layers.Has(Bubblewrap | Landlock) {
 		p.Layers &^= Landlock
 		p.UnixSockets = p.UnixSockets && !p.LandlockUnix
+		p.PrivateSockets = false
 		p.LandlockABI, p.LandlockUnix = 0, false
 		p.Notes = append(p.Notes, specialFiles(Support{LandlockWhy: "Landlock requires that the program calls adze.Main first"}))
 	}
