@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -175,7 +176,9 @@ func (k *keepers) joins(want kind, s *spec) kind {
 	case want&(ownNetwork|ownPIDs) != ownNetwork|ownPIDs && !(s.plan.Layers.Has(sandbox.Bubblewrap) && s.plan.Loopback):
 		return want
 	case k.alone != nil:
-		s.notes = append(s.notes, fmt.Sprintf("Commands can't reach servers of other commands: %v.", k.alone))
+		if note := fmt.Sprintf("Commands can't reach servers of other commands: %v.", k.alone); !slices.Contains(s.notes, note) {
+			s.notes = append(s.notes, note)
+		}
 		return want
 	}
 	return want&^ownNetwork | inSession
@@ -202,12 +205,13 @@ func (k *keepers) proves(which kind) {
 func (k *keepers) breaks(which kind, err error) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	unmade := (*boxError)(nil)
 	switch {
 	case k.proven[which]:
 		return false
 	case which == plain:
 		k.broken = err
-	case which&inSession != 0:
+	case which&inSession != 0 && !errors.As(err, &unmade):
 		k.alone = err
 	case which&ownPIDs != 0:
 		k.lost, k.lostWhy = k.lost|sandbox.PIDs, err
