@@ -360,7 +360,7 @@ func ground(t *testing.T) *field {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &field{in: base + "/in", out: base + "/out", env: append(Environ(os.Environ(), nil), "TMPDIR="+base+"/temp", "GORACE=atexit_sleep_ms=0")}
+	f := &field{in: base + "/in", out: base + "/out", env: append(Environ(os.Environ(), nil), "TMPDIR="+base+"/temp", "SHELL=/bin/sh", "GORACE=atexit_sleep_ms=0")}
 	for _, dir := range []string{f.in, f.out, base + "/temp"} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
