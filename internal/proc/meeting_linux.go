@@ -64,13 +64,17 @@ func (m *meeting) serve(c *net.UnixConn) {
 			closeFDs(fds)
 			return
 		}
-		file := m.answer(one, body, fds)
+		file, ok := m.answer(one, body, fds)
 		closeFDs(fds)
 		var rights []byte
 		if file >= 0 {
 			rights = unix.UnixRights(file)
 		}
-		c.WriteMsgUnix([]byte{0}, rights, nil)
+		answer := byte(0)
+		if ok {
+			answer = 1
+		}
+		c.WriteMsgUnix([]byte{answer}, rights, nil)
 		if file >= 0 {
 			unix.Close(file)
 		}
@@ -83,17 +87,18 @@ func closeFDs(fds []int) {
 	}
 }
 
-// answer does what a keeper asks for. file is the answer's descriptor, or -1.
-func (m *meeting) answer(one *member, body []byte, fds []int) (file int) {
+// answer does what a keeper asks for. file is the answer's descriptor, or -1. ok
+// is false if it can't be done: a command that is not known here meets no one.
+func (m *meeting) answer(one *member, body []byte, fds []int) (file int, ok bool) {
 	if len(fds) == 0 {
-		return -1
+		return -1, false // no room for more descriptors
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if one.mounts < 0 {
 		own, err := unix.FcntlInt(uintptr(fds[0]), unix.F_DUPFD_CLOEXEC, 3)
 		if err != nil {
-			return -1 // it finds no one
+			return -1, false
 		}
 		one.mounts = own
 		m.members[one] = true
@@ -111,7 +116,7 @@ func (m *meeting) answer(one *member, body []byte, fds []int) (file int) {
 		}
 	case askFind:
 		if len(body) != 17 {
-			return -1
+			return -1, false
 		}
 		id := sandbox.ID{Dev: binary.BigEndian.Uint64(body[1:]), Ino: binary.BigEndian.Uint64(body[9:])}
 		if file, ok := m.sockets.Find(id); ok {
@@ -120,10 +125,10 @@ func (m *meeting) answer(one *member, body []byte, fds []int) (file int) {
 				// Another one may have its socket by now, if it has met others.
 				other.met = true
 			}
-			return file
+			return file, true
 		}
 	}
-	return -1
+	return -1, true
 }
 
 // leave keeps the mount namespace of a command that has met others, as long as
@@ -153,35 +158,42 @@ type sharing struct {
 	mu      sync.Mutex // one request at a time
 	conn    *net.UnixConn
 	mounts  int
-	answers chan []int
+	answers chan given
+}
+
+// given is an answer of the session process.
+type given struct {
+	ok  bool
+	fds []int
 }
 
 // share returns the sockets of the session. lost is called when the session
 // process is gone, and with it what it keeps.
 func share(conn *net.UnixConn, lost func()) *sharing {
-	s := &sharing{conn: conn, mounts: -1, answers: make(chan []int)}
+	s := &sharing{conn: conn, mounts: -1, answers: make(chan given)}
 	go func() {
 		defer close(s.answers)
 		for {
-			_, fds, err := receiveFiles(conn)
+			body, fds, err := receiveFiles(conn)
 			if err != nil {
 				lost()
 				return
 			}
-			s.answers <- fds
+			s.answers <- given{body[0] == 1, fds}
 		}
 	}()
 	return s
 }
 
-func (s *sharing) ask(body []byte, more ...int) (fds []int) {
+// ask asks the session process. If that is gone the answer is no.
+func (s *sharing) ask(body []byte, more ...int) given {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mounts < 0 {
-		return nil
+		return given{}
 	}
 	if _, _, err := s.conn.WriteMsgUnix(body, unix.UnixRights(append([]int{s.mounts}, more...)...), nil); err != nil {
-		return nil
+		return given{}
 	}
 	return <-s.answers
 }
@@ -192,22 +204,21 @@ func (s *sharing) In(mounts int) {
 }
 
 // Add implements sandbox.Listening.
-func (s *sharing) Add(file int) {
+func (s *sharing) Add(file int) bool {
 	if file < 0 {
-		s.ask([]byte{askAdd})
-	} else {
-		s.ask([]byte{askAdd}, file)
+		return s.ask([]byte{askAdd}).ok
 	}
+	return s.ask([]byte{askAdd}, file).ok
 }
 
 // Find implements sandbox.Listening.
 func (s *sharing) Find(id sandbox.ID) (file int, ok bool) {
-	fds := s.ask(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64([]byte{askFind}, id.Dev), id.Ino))
-	if len(fds) != 1 {
+	got := s.ask(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64([]byte{askFind}, id.Dev), id.Ino))
+	if len(got.fds) != 1 {
 		return -1, false
 	}
-	return fds[0], true
+	return got.fds[0], true
 }
 
 // Meet implements sandbox.Listening.
-func (s *sharing) Meet() { s.ask([]byte{askMeet}) }
+func (s *sharing) Meet() bool { return s.ask([]byte{askMeet}).ok }

@@ -28,7 +28,7 @@ import (
 func reaches() map[string]func() error {
 	in := os.Getenv("REACH_IN")
 	all := map[string]func() error{
-		"bound while it runs":        func() error { return reachLater(in) },
+		"bound while it runs":        func() error { return reach(in + "/later") },
 		"abstract":                   func() error { return reach(os.Getenv("REACH_ABSTRACT")) },
 		"packets":                    func() error { return reachPackets(in + "/packets") },
 		"datagrams":                  reachDatagram,
@@ -84,16 +84,15 @@ func answerWith(l net.Listener, letter byte) {
 	}
 }
 
-func reachLater(in string) error {
+// later waits for sockets that the host binds while the command runs. They can
+// be moved, which those of before can't.
+func later(in string) error {
 	if err := os.WriteFile(in+"/ready", nil, 0o600); err != nil {
 		return err
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Lstat(in + "/later"); err == nil {
-			return reach(in + "/later")
-		}
-		if time.Now().After(end) {
-			return errors.New("the host binds nothing")
+		if _, err := os.Lstat(in + "/moved"); err == nil || time.Now().After(end) {
+			return err
 		}
 	}
 }
@@ -127,7 +126,7 @@ func ownServer(path string) (stop func(), err error) {
 }
 
 // races is how often a race is tried. Without a sandbox it is won at once.
-const races = 3000
+const races = 1000
 
 // race connects to a path that something else swaps, from its own socket to that
 // of the host.
@@ -162,7 +161,7 @@ func swapLinks(in string) func() error {
 	return func() error {
 		n++
 		os.Remove(in + "/next")
-		if err := os.Symlink([]string{"own", "host"}[n%2], in+"/next"); err != nil {
+		if err := os.Symlink([]string{"own", "later"}[n%2], in+"/next"); err != nil {
 			return err
 		}
 		return os.Rename(in+"/next", in+"/target")
@@ -175,7 +174,7 @@ func swapFiles(in string) func() error {
 	return func() error {
 		n++
 		os.Remove(in + "/next")
-		if err := os.Link(in+"/"+[]string{"own", "host"}[n%2], in+"/next"); err != nil {
+		if err := os.Link(in+"/"+[]string{"own", "later"}[n%2], in+"/next"); err != nil {
 			return err
 		}
 		return os.Rename(in+"/next", in+"/target")
@@ -299,6 +298,10 @@ func stealDescriptors() error {
 }
 
 func attemptReaches() int {
+	if err := later(os.Getenv("REACH_IN")); err != nil {
+		fmt.Println(err)
+		return 1
+	}
 	all := reaches()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if err := all[name](); err != nil {
@@ -327,7 +330,7 @@ func hostSockets(t *testing.T, f *field) {
 		t.Cleanup(func() { l.Close() })
 		go answerWith(l, 'h')
 	}
-	for _, path := range []string{f.in + "/host", f.in + "/moved", temp + "/host", f.out + "/host", abstract} {
+	for _, path := range []string{f.in + "/host", temp + "/host", f.out + "/host", abstract} {
 		serve("unix", path)
 	}
 	serve("unixpacket", f.in+"/packets")
@@ -346,6 +349,7 @@ func hostSockets(t *testing.T, f *field) {
 		for t.Context().Err() == nil {
 			if _, err := os.Stat(f.in + "/ready"); err == nil {
 				serve("unix", f.in+"/later")
+				serve("unix", f.in+"/moved")
 				return
 			}
 			time.Sleep(time.Millisecond)
@@ -376,6 +380,37 @@ func needsSockets(t *testing.T) {
 	if p, err := (&sandbox.Spec{Mode: sandbox.Workspace}).Plan(); err != nil || !p.PrivateSockets {
 		t.Skip("no private sockets here:", sandbox.Probe().SocketsWhy, sandbox.Probe().PIDsWhy)
 	}
+}
+
+// A command can't take the place of a socket of the host, which can be in a
+// directory that it may write to.
+func TestHostSocketsStay(t *testing.T) {
+	inSandboxes(t, func(t *testing.T, r *Runner, f *field, spec *sandbox.Spec) {
+		temp := filepath.Dir(f.in) + "/temp"
+		path := temp + "/agent.1/sock"
+		if err := os.Mkdir(temp+"/agent.1", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go answerWith(l, 'h')
+		const line = `cd "$TMPDIR/agent.1"; rm -f sock; mv sock moved; ln -sf other sock; : > new && mv -f new sock; cd ..; mv agent.1 agent.2; rm -rf agent.1; ls -d agent.1/sock`
+		o := run(t, r, Command{Line: line, Dir: f.in, Env: f.env, Sandbox: spec})
+		if o.Exit != 0 {
+			t.Errorf("%+v", o)
+		}
+		if err := reach(path); err != nil {
+			t.Error(err)
+		}
+		none := *spec
+		none.Mode = sandbox.Off
+		if o := run(t, r, Command{Line: line, Dir: f.in, Env: f.env, Sandbox: &none}); o.Exit == 0 || reach(path) == nil {
+			t.Error("without a sandbox it stays too, so this shows nothing")
+		}
+	})
 }
 
 // No way leads to a socket of the host. Every one does without a sandbox.

@@ -190,7 +190,7 @@ func (b *Box) Encode() []byte {
 	if limits == nil {
 		limits = &Limits{}
 	}
-	for _, list := range [][]string{b.spec.Roots, b.spec.Write, b.spec.Protect, b.protect, limits.Read, limits.Execute, limits.Write, limits.Hide} {
+	for _, list := range [][]string{b.spec.Roots, b.spec.Write, b.spec.Protect, b.spec.HostSockets, b.protect, limits.Read, limits.Execute, limits.Write, limits.Hide} {
 		out = binary.AppendUvarint(out, uint64(len(list)))
 		for _, v := range list {
 			str(v)
@@ -264,7 +264,7 @@ func DecodeBox(in []byte) (*Box, error) {
 		return nil, bad
 	}
 	b.spec.Mode, b.temp = Mode(mode), temp
-	for _, list := range []*[]string{&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide} {
+	for _, list := range []*[]string{&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.spec.HostSockets, &b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide} {
 		n, ok := length()
 		for ; ok && n > 0; n-- {
 			var v string

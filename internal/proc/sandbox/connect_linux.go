@@ -39,8 +39,11 @@ func (s served) serve() {
 		if s.nr == int32(unix.SYS_LISTEN) {
 			// Whatever socket it is by the time the kernel looks, only this one
 			// can be connected to.
-			s.register(socket)
-			v.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+			if s.register(socket) {
+				v.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+			} else {
+				err = unix.ENOBUFS
+			}
 		} else {
 			err = s.connect(socket)
 		}
@@ -83,19 +86,19 @@ func (s served) valid() bool {
 	return errno == 0
 }
 
-// register remembers the file of a socket that is about to listen.
-func (s served) register(socket int) {
+// register remembers the file of a socket that is about to listen. It reports
+// false if the socket may not.
+func (s served) register(socket int) bool {
 	if domain, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil || domain != unix.AF_UNIX {
-		return
+		return true
 	}
 	const siocunixfile = unix.SIOCPROTOPRIVATE
 	file, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(socket), siocunixfile, 0)
 	if errno != 0 {
-		s.box.listening.Add(-1)
-		return
+		return s.box.listening.Add(-1)
 	}
-	s.box.listening.Add(int(file))
-	unix.Close(int(file))
+	defer unix.Close(int(file))
+	return s.box.listening.Add(int(file))
 }
 
 // connect connects the socket to where the caller wants.
@@ -140,7 +143,9 @@ func (s served) address(addr []byte) (to []byte, file int, err error) {
 		return nil, -1, unix.EINVAL
 	}
 	if addr[family] == 0 {
-		s.box.listening.Meet()
+		if !s.box.listening.Meet() {
+			return nil, -1, unix.ENOBUFS
+		}
 		return addr, -1, nil
 	}
 	name, _, _ := bytes.Cut(addr[family:], []byte{0})

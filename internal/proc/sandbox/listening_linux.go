@@ -14,12 +14,14 @@ type Listening interface {
 	// In says which mount namespace the command is in. The descriptor stays the
 	// caller's.
 	In(mounts int)
-	// Add adds a socket's file, which stays the caller's; -1 if it has none.
-	Add(file int)
+	// Add adds a socket's file, which stays the caller's; -1 if it has none. The
+	// socket may not listen if it reports false.
+	Add(file int) bool
 	// Find returns a descriptor of the file, which the caller closes.
 	Find(ID) (file int, ok bool)
-	// Meet says that the command connects to a socket that has no file.
-	Meet()
+	// Meet says that the command connects to a socket that has no file. It may
+	// not if it reports false.
+	Meet() bool
 }
 
 // mostListening bounds how many files are kept. They are few: a file that was
@@ -39,10 +41,13 @@ func NewSockets() *Sockets { return &Sockets{files: map[ID]int{}} }
 func (s *Sockets) In(int) {}
 
 // Meet implements Listening.
-func (s *Sockets) Meet() {}
+func (s *Sockets) Meet() bool { return true }
 
 // Add implements Listening.
-func (s *Sockets) Add(file int) { s.Put(file) }
+func (s *Sockets) Add(file int) bool {
+	s.Put(file)
+	return true
+}
 
 // Put adds a socket's file and returns its identity. ok is false if it was not
 // added.
