@@ -107,3 +107,42 @@ func TestSocketFamilies(t *testing.T) {
 		}
 	}
 }
+
+// Where sockets are private a unix socket is one that has to connect, which the
+// listener does.
+func TestPrivateSocketTypes(t *testing.T) {
+	prog := assemble(sockets(true, Plan{PrivateSockets: true}), func(r rule) uint32 {
+		if r.served {
+			return unix.SECCOMP_RET_USER_NOTIF
+		}
+		return refusal(r)
+	})
+	ask := func(nr uintptr, args ...uint32) uint32 {
+		c := call{arch: auditArch, nr: uint32(nr)}
+		copy(c.args[:], args)
+		return interpret(prog, c)
+	}
+	for kind := uint32(0); kind < 16; kind++ {
+		for _, flags := range []uint32{0, unix.SOCK_CLOEXEC, unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC} {
+			want := kind == unix.SOCK_STREAM || kind == unix.SOCK_SEQPACKET
+			for _, nr := range []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
+				if got := ask(nr, unix.AF_UNIX, kind|flags) == unix.SECCOMP_RET_ALLOW; got != want {
+					t.Errorf("call %d of type %d passes: %v", nr, kind, got)
+				}
+			}
+			if ask(unix.SYS_SOCKET, unix.AF_INET, kind|flags) != unix.SECCOMP_RET_ALLOW {
+				t.Errorf("type %d of the network is refused", kind)
+			}
+		}
+	}
+	for _, nr := range []uintptr{unix.SYS_CONNECT, unix.SYS_LISTEN} {
+		if ask(nr) != unix.SECCOMP_RET_USER_NOTIF {
+			t.Errorf("call %d is not served", nr)
+		}
+	}
+	for _, nr := range []uintptr{unix.SYS_BIND, unix.SYS_ACCEPT, unix.SYS_ACCEPT4, unix.SYS_SENDMSG} {
+		if ask(nr) != unix.SECCOMP_RET_ALLOW {
+			t.Errorf("call %d is refused", nr)
+		}
+	}
+}

@@ -32,10 +32,11 @@ const mostListening = 4096
 type Sockets struct {
 	mu    sync.Mutex
 	files map[ID]int
+	most  int
 }
 
 // NewSockets has none yet.
-func NewSockets() *Sockets { return &Sockets{files: map[ID]int{}} }
+func NewSockets() *Sockets { return &Sockets{files: map[ID]int{}, most: mostListening} }
 
 // In implements Listening.
 func (s *Sockets) In(int) {}
@@ -61,10 +62,10 @@ func (s *Sockets) Put(file int) (id ID, ok bool) {
 		unix.Close(old)
 		delete(s.files, id)
 	}
-	if len(s.files) >= mostListening {
+	if len(s.files) >= s.most {
 		s.sweep()
 	}
-	if len(s.files) >= mostListening {
+	if len(s.files) >= s.most {
 		return id, false
 	}
 	own, err := unix.FcntlInt(uintptr(file), unix.F_DUPFD_CLOEXEC, 3)

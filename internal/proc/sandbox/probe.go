@@ -56,7 +56,9 @@ func (s Support) without(l Layers) Support {
 		s.Seccomp, s.SeccompWhy = false, "seccomp "+off
 	}
 	s.Notify = s.Notify && s.Seccomp && !l.Has(Notify)
-	s.Sockets = s.Sockets && s.Notify
+	if s.Sockets && !s.Notify {
+		s.Sockets, s.SocketsWhy = false, "seccomp's listener "+off
+	}
 	if l.Has(Namespaces) && s.Namespaces {
 		s.Namespaces, s.NamespacesWhy = false, "the use of namespaces "+off
 	}
@@ -136,7 +138,7 @@ func (s Support) Lines(bubblewrap bool) []string {
 		line("bubblewrap", s.Bubblewrap != "", "works, "+s.Bubblewrap, s.BubblewrapWhy),
 	}
 	reads, _ := s.Reads(bubblewrap)
-	lines = append(lines, reads)
+	lines = append(lines, reads, s.sockets(bubblewrap))
 	for _, m := range []Mode{ReadOnly, Workspace, WorkspaceNetwork} {
 		lines = append(lines, s.mode(m, bubblewrap))
 	}
@@ -150,6 +152,26 @@ func (s Support) Reads(bubblewrap bool) (line string, enforced bool) {
 		return "reads of auto-approved commands are judged, not enforced: searches near secrets require approval", false
 	}
 	return "reads of auto-approved commands are enforced", true
+}
+
+// sockets says in a line which unix sockets commands in mode workspace reach.
+func (s Support) sockets(bubblewrap bool) string {
+	spec := Spec{Mode: Workspace, BestEffort: true, Bubblewrap: bubblewrap}
+	p, err := spec.planWith(s)
+	switch {
+	case err == nil && p.PrivateSockets:
+		return "unix sockets in mode workspace: those of the session"
+	case err == nil && p.UnixSockets:
+		return "unix sockets in mode workspace: not restricted to the session"
+	}
+	why := s.SocketsWhy
+	if why == "" {
+		why = s.why(bubblewrap)
+	}
+	if why == "" {
+		why = s.PIDsWhy
+	}
+	return "unix sockets in mode workspace: none, " + why
 }
 
 func (s Support) landlockLacks() string {
