@@ -27,7 +27,8 @@ var servers = []struct {
 		needs: "tmux",
 		lines: []string{
 			`tmux -f /dev/null -S tmux new-session -d -s x 'PS1=\$ exec sh'`,
-			`tmux -S tmux send-keys -t x 'echo $((20+3))done' Enter; until tmux -S tmux capture-pane -p -t x | grep -q ^23done; do sleep 0.1; done`,
+			// A shell that is just starting may drop what is typed.
+			`until tmux -S tmux capture-pane -p -t x | grep -q ^23done; do tmux -S tmux send-keys -t x 'echo $((20+3))done' Enter; sleep 0.2; done`,
 			`tmux -S tmux kill-server`,
 		},
 	},
