@@ -84,7 +84,7 @@ func TestLines(t *testing.T) {
 		"namespaces: work: user, mount, IPC, network, pid",
 		"bubblewrap: no, there is no bwrap",
 		"reads of auto-approved commands are enforced",
-		"unix sockets in mode workspace: those of the session",
+		"workspace mode: commands reach Unix sockets and servers of their session",
 		"read-only: enforced by landlock+seccomp+namespaces+pids",
 		"workspace: enforced by landlock+seccomp+namespaces+pids",
 		"workspace+network: enforced by landlock+seccomp+namespaces+pids",
@@ -119,23 +119,23 @@ func TestPlanSockets(t *testing.T) {
 		private, all bool
 		line         string
 	}{
-		{"workspace", everything, Spec{Mode: Workspace}, true, false, "those of the session"},
-		{"Landlock could see to it", unixToo, Spec{Mode: Workspace}, true, false, "those of the session"},
-		{"bubblewrap", wrapped, Spec{Mode: Workspace, Bubblewrap: true}, true, false, "those of the session"},
-		{"bubblewrap without Landlock", wrapped.without(Landlock), Spec{Mode: Workspace, Bubblewrap: true}, false, false, "none"},
+		{"workspace", everything, Spec{Mode: Workspace}, true, false, "reach Unix sockets and servers of their session"},
+		{"Landlock could see to it", unixToo, Spec{Mode: Workspace}, true, false, "reach Unix sockets and servers of their session"},
+		{"bubblewrap", wrapped, Spec{Mode: Workspace, Bubblewrap: true}, true, false, "reach Unix sockets and servers of their session"},
+		{"bubblewrap without Landlock", wrapped.without(Landlock), Spec{Mode: Workspace, Bubblewrap: true}, false, false, "have no Unix sockets"},
 		{"as the user says", everything, Spec{Mode: Workspace, UnixSockets: true}, false, true, ""},
 		{"the host's network", everything, Spec{Mode: WorkspaceNetwork}, false, false, ""},
 		{"read-only", everything, Spec{Mode: ReadOnly}, false, false, ""},
-		{"an old kernel", old, Spec{Mode: Workspace}, false, false, "none, an old kernel"},
-		{"no listener", everything.without(Notify), Spec{Mode: Workspace}, false, false, "none"},
-		{"no pid namespace", everything.without(PIDs), Spec{Mode: Workspace}, false, false, "none, a pid namespace is turned off"},
-		{"no seccomp", everything.without(Seccomp), Spec{Mode: Workspace, BestEffort: true}, false, true, "not restricted to the session"},
+		{"an old kernel", old, Spec{Mode: Workspace}, false, false, "have no Unix sockets, an old kernel"},
+		{"no listener", everything.without(Notify), Spec{Mode: Workspace}, false, false, "have no Unix sockets"},
+		{"no pid namespace", everything.without(PIDs), Spec{Mode: Workspace}, false, false, "have no Unix sockets, a pid namespace is turned off"},
+		{"no seccomp", everything.without(Seccomp), Spec{Mode: Workspace, BestEffort: true}, false, true, "reach Unix sockets of other programs"},
 	} {
 		p, err := c.spec.planWith(c.has)
 		if err != nil || p.PrivateSockets != c.private || p.UnixSockets != c.all {
 			t.Errorf("%s: %v %+v", c.name, err, p)
 		}
-		if line := c.has.sockets(c.spec.Bubblewrap); c.line != "" && !strings.HasPrefix(line, "unix sockets in mode workspace: "+c.line) {
+		if line, _ := c.has.UnixSockets(c.spec.Bubblewrap); c.line != "" && !strings.HasPrefix(line, "workspace mode: commands "+c.line) {
 			t.Errorf("%s: %s", c.name, line)
 		}
 	}

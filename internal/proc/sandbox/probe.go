@@ -138,7 +138,8 @@ func (s Support) Lines(bubblewrap bool) []string {
 		line("bubblewrap", s.Bubblewrap != "", "works, "+s.Bubblewrap, s.BubblewrapWhy),
 	}
 	reads, _ := s.Reads(bubblewrap)
-	lines = append(lines, reads, s.sockets(bubblewrap))
+	sockets, _ := s.UnixSockets(bubblewrap)
+	lines = append(lines, reads, sockets)
 	for _, m := range []Mode{ReadOnly, Workspace, WorkspaceNetwork} {
 		lines = append(lines, s.mode(m, bubblewrap))
 	}
@@ -154,15 +155,15 @@ func (s Support) Reads(bubblewrap bool) (line string, enforced bool) {
 	return "reads of auto-approved commands are enforced", true
 }
 
-// sockets says in a line which unix sockets commands in mode workspace reach.
-func (s Support) sockets(bubblewrap bool) string {
+// UnixSockets says in a line which Unix sockets commands in workspace mode reach.
+func (s Support) UnixSockets(bubblewrap bool) (line string, private bool) {
 	spec := Spec{Mode: Workspace, BestEffort: true, Bubblewrap: bubblewrap}
 	p, err := spec.planWith(s)
 	switch {
 	case err == nil && p.PrivateSockets:
-		return "unix sockets in mode workspace: those of the session"
+		return "workspace mode: commands reach Unix sockets and servers of their session", true
 	case err == nil && p.UnixSockets:
-		return "unix sockets in mode workspace: not restricted to the session"
+		return "workspace mode: commands reach Unix sockets of other programs", false
 	}
 	why := s.SocketsWhy
 	if why == "" {
@@ -171,7 +172,7 @@ func (s Support) sockets(bubblewrap bool) string {
 	if why == "" {
 		why = s.PIDsWhy
 	}
-	return "unix sockets in mode workspace: none, " + why
+	return "workspace mode: commands have no Unix sockets, " + why, false
 }
 
 func (s Support) landlockLacks() string {
