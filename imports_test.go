@@ -67,7 +67,7 @@ var mayImport = map[string]string{
 	"internal/leaktest":           "",
 	"internal/peers":              "",
 	"internal/ptytest":            "internal/proc/term",
-	"internal/settings":           "",
+	"internal/settings":           "internal/nearest",
 	"internal/soak":               "",
 	"internal/soak/list":          "",
 	"internal/spill":              "",
@@ -88,6 +88,16 @@ var mayImport = map[string]string{
 	// One run, for any front end.
 	"internal/session": "tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow",
+
+	// What front ends share: approvals, and the parts of a terminal.
+	"internal/approval":       "tool builtin permission",
+	"internal/tui/cell":       "",
+	"internal/tui/paint":      "internal/tui/cell",
+	"internal/tui/screentest": "",
+	"internal/tui/keys":       "",
+	"internal/tui/editor":     "internal/tui/cell",
+	"internal/tui/markdown":   "internal/tui/cell",
+	"internal/tui":            "tool model agent builtin internal/approval internal/tui/cell internal/tui/paint internal/tui/keys internal/tui/editor internal/tui/markdown",
 
 	// The front ends may import everything.
 	"internal/cli": "*",

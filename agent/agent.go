@@ -34,8 +34,16 @@ type Options struct {
 	MaxTokens int
 	// Effort and CacheKey are sent with each request: see [model.Request].
 	Effort, CacheKey string
+	// Window returns the context window of the model of a name; nil: unknown. The agent compacts the conversation to fit
+	// into it, and saves results with the executor's Spill.
+	Window func(model string) Window
+	// Unattended ends a Run whose model keeps repeating calls without any new result. Otherwise [Stuck] reports it,
+	// and the user can stop it.
+	Unattended bool
 	// Catalog, if not nil, defers the declarations of external tools where there are too many.
 	Catalog *Catalog
+	// Final is the name of a tool whose first successful call ends a Run; "": none.
+	Final string
 	// Path is the path of a subagent, as in [tool.Call].By; "" is the first agent.
 	Path string
 	// News, if not nil, is called before each turn for messages to the model, such as a background command that exited.
@@ -57,6 +65,10 @@ var (
 	ErrTurnLimit = errors.New("turn limit reached")
 	// ErrWallTime is in the chain when Limits.Wall stopped a Run.
 	ErrWallTime = errors.New("time limit reached")
+	// ErrStuck is in the chain when an unattended model kept repeating calls without any new result.
+	ErrStuck = errors.New("no progress")
+	// ErrContextFull is in the chain when compactions in a row freed too little of the conversation to continue.
+	ErrContextFull = errors.New("context window full")
 	// ErrEmptyAnswer is in the chain when a model kept sending empty responses.
 	ErrEmptyAnswer = errors.New("empty answer")
 )
@@ -76,9 +88,14 @@ type Agent struct {
 	ids     ids
 	stuck   stuck
 	view    *view // of its tools
+	room    room
+	first   []model.Part // the session's first prompt, which compactions keep
+	prompt  asked        // the latest one
 
 	mu      sync.Mutex // guards the fields below
 	history []model.Message
+	meter   meter
+	saved   map[string][]string // paths of the full results, by ID of the call
 
 	telling sync.Mutex // events come from the model's stream and from running calls
 }
@@ -87,7 +104,11 @@ type Agent struct {
 func New(o Options) *Agent {
 	a := &Agent{o: o, history: slices.Clone(o.History), view: o.Catalog.at(o.Path, o.Executor.Registry)}
 	a.ids.add(o.History)
+	a.meter.restart(o.History)
 	for _, m := range o.History {
+		if m.Role == model.User && a.first == nil {
+			a.first = m.Parts
+		}
 		for _, c := range m.Calls() { // what was found then is known
 			a.view.revealed[c.Name] = true
 		}
@@ -123,7 +144,7 @@ func (a *Agent) Run(ctx context.Context, prompt ...model.Part) (Answer, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, a.o.Limits.Wall, fmt.Errorf("stopped after %v: %w", a.o.Limits.Wall, ErrWallTime))
 		defer cancel()
 	}
-	a.add(model.Message{Role: model.User, Parts: prompt})
+	a.ask(prompt)
 	var out Answer
 	err := a.loop(ctx, &out)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -136,7 +157,8 @@ func (a *Agent) Run(ctx context.Context, prompt ...model.Part) (Answer, error) {
 // loop runs turns.
 func (a *Agent) loop(ctx context.Context, out *Answer) error {
 	empty, cuts := 0, 0
-	text := "" // of an answer that was cut off and is being continued
+	text := ""         // of an answer that was cut off and is being continued
+	shortened := false // the last request was rejected as too long
 	for {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -151,9 +173,23 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		a.turns++
 		t := &turn{agent: a, n: a.turns, batch: a.o.Executor.Batch(ctx), resumable: cuts < resumes}
 		t.tools = a.addNews()
+		if err := a.makeRoom(ctx, t, out); err != nil {
+			return err
+		}
 		err := t.take(ctx, out)
+		if errors.Is(err, model.ErrContextLength) && !shortened && len(t.calls) == 0 {
+			if err := a.shorten(ctx, t, out, err); err != nil {
+				return err
+			}
+			shortened = true
+			continue
+		}
+		shortened = false
 		if t.said() {
 			out.Text = continued(text, out.Text)
+		}
+		if t.final {
+			return nil
 		}
 		if t.cut(ctx, err) {
 			cuts++
@@ -167,6 +203,9 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		text = ""
 		if len(t.calls) > 0 {
 			empty = 0
+			if err := a.stopIfStuck(t); err != nil {
+				return err
+			}
 			continue
 		}
 		if t.said() || t.reason != model.Stop {
@@ -190,6 +229,60 @@ func (a *Agent) add(m model.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.history = append(a.history, m)
+	a.meter.add(m)
+}
+
+// ask adds a prompt to the conversation.
+func (a *Agent) ask(prompt []model.Part) {
+	a.mu.Lock()
+	if a.first == nil || len(a.history) == 0 {
+		a.first = prompt
+	}
+	a.prompt = asked{prompt, len(a.history)}
+	a.mu.Unlock()
+	a.add(model.Message{Role: model.User, Parts: prompt})
+}
+
+// request is one with the agent's options.
+func (a *Agent) request(messages []model.Message, tools []tool.Declaration) model.Request {
+	return model.Request{
+		System:    a.view.system(a.o.System),
+		Messages:  messages,
+		Tools:     tools,
+		MaxTokens: a.o.MaxTokens,
+		Effort:    a.o.Effort,
+		CacheKey:  a.o.CacheKey,
+	}
+}
+
+// measure is the estimate for all messages.
+func (a *Agent) measure() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.meter.messages
+}
+
+// save notes where the full results of a call are.
+func (a *Agent) save(id string, paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.saved == nil {
+		a.saved = map[string][]string{}
+	}
+	a.saved[id] = paths
+}
+
+// count takes the usage of an answer. request is the estimate for the messages of its request.
+func (a *Agent) count(u model.Usage, request int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.meter.count(u, request)
+	if u.Input > 0 {
+		a.room.judge(u.Input)
+	}
 }
 
 // addNews adds pending messages to the conversation and returns the current tools.

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,7 @@ type view struct {
 	declared map[string]tool.Declaration // as they were last seen
 	revealed map[string]bool
 	told     map[string]bool // names of deferred tools that the model knows
+	listed   map[string]bool // those of them that are in listing
 	listing  string          // of those deferred at the first turn
 }
 
@@ -124,11 +126,24 @@ func (p *view) next() (declarations []tool.Declaration, news []string) {
 	}
 	text := listHeld(p.catalog.Finder, held)
 	if !p.begun {
-		p.begun, p.listing = true, text
+		p.begun, p.listing, p.listed = true, text, maps.Clone(p.told)
 	} else if text != "" {
 		news = append(news, text)
 	}
 	return slices.Clone(p.order), news
+}
+
+// forget is for a conversation whose messages about tools were summarized: they are sent again.
+func (p *view) forget() {
+	p.catalog.mu.Lock()
+	defer p.catalog.mu.Unlock()
+	for _, d := range p.order {
+		p.declared[d.Name] = d
+	}
+	p.told = maps.Clone(p.listed)
+	if p.told == nil {
+		p.told = map[string]bool{}
+	}
 }
 
 func changed(old, now tool.Declaration) bool {
@@ -250,16 +265,6 @@ func fitting(names []string, most int) int {
 // Tokens estimates how many tokens a declaration takes. Schemas are denser than prose: it counts 3.5 bytes of ASCII as a
 // token and every other character as one, which is slightly too much.
 func Tokens(d tool.Declaration) int {
-	const around = len(`{"type":"function","function":{"name":"","description":"","parameters":}}`)
-	plain, others := around, 0
-	for _, text := range [...]string{d.Name, d.Description, string(d.Parameters)} {
-		for _, r := range text {
-			if r < 0x80 {
-				plain++
-			} else {
-				others++
-			}
-		}
-	}
-	return (plain*2+6)/7 + others
+	const around = `{"type":"function","function":{"name":"","description":"","parameters":}}`
+	return textTokens(around, d.Name, d.Description, string(d.Parameters))
 }

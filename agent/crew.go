@@ -25,6 +25,8 @@ type CrewOptions struct {
 	Narrow func(mode string) (tool.Policy, error)
 	// Withhold reports which tools no subagent gets; nil: none.
 	Withhold func(tool.Declaration) bool
+	// Window is the first agent's: see [Options].
+	Window func(model string) Window
 	// Catalog is the first agent's; each subagent has its own view of it.
 	Catalog *Catalog
 	// Budget is the first agent's, shared by all.
@@ -41,10 +43,14 @@ type CrewOptions struct {
 	Observe func(Member, Event)
 }
 
+// The limits of a Crew where its options have none.
+const (
+	DefaultDepth = 3
+	DefaultLimit = 8
+)
+
 const (
 	defaultTurns  = 100
-	defaultDepth  = 3
-	defaultLimit  = 8
 	maxBackground = 10
 )
 
@@ -81,10 +87,10 @@ func NewCrew(o CrewOptions) *Crew {
 		o.Turns = defaultTurns
 	}
 	if o.Depth <= 0 {
-		o.Depth = defaultDepth
+		o.Depth = DefaultDepth
 	}
 	if o.Limit <= 0 {
-		o.Limit = defaultLimit
+		o.Limit = DefaultLimit
 	}
 	c := &Crew{o: o, roles: AllRoles(o.Roles), members: map[string]*member{}, counts: map[string]int{}, changed: make(chan struct{})}
 	for range o.Depth {

@@ -285,14 +285,14 @@ func TestTaskThatFails(t *testing.T) {
 // All draw on one budget.
 func TestOneBudget(t *testing.T) {
 	loop := says(call("", "look", `{"name":"x"}`), callsEnd)
-	f := newOffice(t, agent.CrewOptions{Budget: &agent.Budget{Turns: 20}}, turns{
+	f := newOffice(t, agent.CrewOptions{Budget: &agent.Budget{Turns: 10}}, turns{
 		"go": {gives(`{"prompt":"loop"}`, `{"prompt":"loop"}`), stop("done")}, "loop": {loop},
 	})
 	_, _, err := f.run(t)
-	if err == nil || !strings.Contains(err.Error(), "stopped after 20 turns, including subagents") {
+	if err == nil || !strings.Contains(err.Error(), "stopped after 10 turns, including subagents") {
 		t.Errorf("ended with %v", err)
 	}
-	if n := len(f.model.requests); n != 20 {
+	if n := len(f.model.requests); n != 10 {
 		t.Errorf("the model was asked %d times", n)
 	}
 }

@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
 
-// An Event reports progress to a front end: [Began], [Said], [Called], [Step], [Answered], [Responded], [Resumed]. Within
+// An Event reports progress to a front end: [Began], [Said], [Called], [Step], [Answered], [Responded], [Resumed], [Compacted], [Stuck]. Within
 // a turn they come in this order; Steps come whenever a call changes its stage.
 type Event interface{ event() }
 
@@ -48,6 +51,56 @@ type Resumed struct {
 	Err   error
 }
 
+// Compacted reports that the conversation was shortened before a turn, to fit into the model's context: old results became
+// the paths of files that have them and, if that wasn't enough, a summary replaced all but the last turns.
+type Compacted struct {
+	Turn          int             // whose request was too long, or the last one
+	Before, After int             // tokens of the next request
+	Results       int             // results that became paths
+	Summary       string          // "": none was needed, or Err says why there is none
+	Messages      []model.Message // the conversation from now on
+	Usage         model.Usage     // of the requests for a summary
+	Fallback      error           // why the agent's own model wrote the summary, and not the one for summaries; nil: that's as configured
+	Err           error           // why there is no summary. Nothing is lost
+}
+
+// String is one line for users.
+func (c Compacted) String() string {
+	if c.Err != nil {
+		return strings.ReplaceAll(c.Err.Error(), "\n", " ")
+	}
+	how := "replaced " + plural(c.Results, "old result") + " by saved files"
+	if c.Summary != "" {
+		how = "summarized all but the last turns"
+	}
+	line := fmt.Sprintf("compacted the conversation from %s to %s tokens: %s", number(c.Before), number(c.After), how)
+	if c.Fallback != nil {
+		line += " (with the current model, because the model for summaries failed: " + strings.ReplaceAll(c.Fallback.Error(), "\n", " ") + ")"
+	}
+	return line
+}
+
+// Stuck reports a model that repeats calls with the results it had before.
+type Stuck struct {
+	Turn  int
+	Times int // turns in a row without anything new
+	Calls []tool.Call
+}
+
+// String is one line for users.
+func (s Stuck) String() string {
+	return fmt.Sprintf("the last %d turns repeated calls with the same results (%s)", s.Times, callNames(s.Calls))
+}
+
+// callNames are the names of tools, as a short line.
+func callNames(calls []tool.Call) string {
+	var names []string
+	for _, c := range calls {
+		names = append(names, c.Name)
+	}
+	return short(strings.Join(names, ", "), 200)
+}
+
 func (Began) event()     {}
 func (Said) event()      {}
 func (Called) event()    {}
@@ -55,3 +108,5 @@ func (Step) event()      {}
 func (Answered) event()  {}
 func (Responded) event() {}
 func (Resumed) event()   {}
+func (Compacted) event() {}
+func (Stuck) event()     {}

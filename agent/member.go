@@ -58,6 +58,7 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 	a := New(Options{
 		Model: m.model, Executor: m.executor, System: m.role.system(base, m.name), Limits: Limits{Turns: turns},
 		Budget: o.Budget, MaxTokens: o.MaxTokens, Effort: effort, CacheKey: cacheKey(o.CacheKey, m.path), Catalog: o.Catalog, Path: m.path,
+		Window: o.Window, Unattended: true,
 		Observe: func(e Event) {
 			if m.note(e) && show != nil {
 				show(m.display(statusRunning, ""))

@@ -24,8 +24,12 @@ type turn struct {
 	repeated bool        // the last call was sent before
 	usage    model.Usage
 	reason   model.Reason
+	repeats  int // turns in a row, up to this one, that only repeated calls with the same results
 
-	resumable bool // the model may be asked to continue if the answer is cut off
+	resumable bool  // the model may be asked to continue if the answer is cut off
+	over      error // the budget has no more calls
+	ending    bool  // a valid call of Options.Final was started
+	final     bool  // a call of Options.Final succeeded
 }
 
 const (
@@ -44,15 +48,17 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	a := t.agent
 	a.tell(Began{t.n})
 	start := time.Now()
+	size := a.measure()
 	err := t.listen(ctx)
 	out.ModelTime += time.Since(start)
 	out.Usage = out.Usage.Plus(t.usage)
-	a.o.Budget.use(t.usage)
+	a.o.Budget.use(t.spent())
 	answer := model.Message{Role: model.Assistant, Parts: t.parts}
 	a.tell(Answered{t.n, answer, t.usage, t.reason, err})
 	if !t.onlyThought() { // servers reject an answer without text and calls
 		a.add(sendable(answer))
 	}
+	a.count(t.usage, size)
 	if t.said() {
 		out.Text = answer.Text()
 	}
@@ -69,6 +75,10 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 		if o.Status == tool.StatusDenied {
 			out.Denied = append(out.Denied, o)
 		}
+		t.final = t.final || o.Status == tool.StatusSuccess && o.Name == a.o.Final
+	}
+	if err == nil {
+		err = t.over
 	}
 	return err
 }
@@ -76,15 +86,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 // listen reads the answer to its end and starts its calls.
 func (t *turn) listen(ctx context.Context) error {
 	a := t.agent
-	request := model.Request{
-		System:    a.view.system(a.o.System),
-		Messages:  a.History(),
-		Tools:     t.tools,
-		MaxTokens: a.o.MaxTokens,
-		Effort:    a.o.Effort,
-		CacheKey:  a.o.CacheKey,
-	}
-	for e, err := range a.o.Model.Stream(ctx, request) {
+	for e, err := range a.o.Model.Stream(ctx, a.request(a.History(), t.tools)) {
 		if err != nil {
 			return err
 		}
@@ -97,7 +99,7 @@ func (t *turn) listen(ctx context.Context) error {
 			t.keep(e)
 			continue
 		case model.Call:
-			t.call(e.Call)
+			t.call(ctx, e.Call)
 			continue
 		case model.Usage:
 			t.usage = e
@@ -153,7 +155,7 @@ func (t *turn) said() bool {
 
 // call starts a call at once, unless it might be the incomplete end of a truncated answer: from the first call that edits
 // on, all calls wait until it is known why the answer ended. All, because results come in the order of calls.
-func (t *turn) call(c tool.Call) {
+func (t *turn) call(ctx context.Context, c tool.Call) {
 	t.repeated = slices.ContainsFunc(t.sent, func(s tool.Call) bool { return sameCall(s, c) })
 	if t.repeated {
 		return // a server that sends a call twice: it runs once, and the server sees it once
@@ -175,18 +177,40 @@ func (t *turn) call(c tool.Call) {
 		t.held = append(t.held, c)
 		return
 	}
-	t.start(c)
+	t.start(ctx, c)
 }
 
-// start runs a call. If its tool was declared and has disappeared since, the call fails with the reason.
-func (t *turn) start(c tool.Call) {
+// start runs a call. If its tool was declared and has disappeared since, the call fails with the reason. Calls after one that
+// ends the run are not executed.
+func (t *turn) start(ctx context.Context, c tool.Call) {
+	if t.ending {
+		t.batch.Refuse(c, tool.ExecutionDenied, c.Name+": not executed: an earlier call of "+t.agent.o.Final+" ended the run")
+		return
+	}
 	if _, known := t.declaration(c); !known {
 		if reason := t.agent.view.gone(c.Name); reason != "" {
 			t.batch.Refuse(c, tool.NotRegistered, reason)
 			return
 		}
 	}
+	if t.ends(ctx, c) {
+		t.ending = true
+	} else if err := t.agent.o.Budget.call(); err != nil {
+		t.over = err
+		t.batch.Refuse(c, tool.ExecutionDenied, c.Name+": not executed: "+err.Error())
+		return
+	}
 	t.batch.Add(c)
+}
+
+// ends reports whether a call will end the run: it is a valid one of Options.Final.
+func (t *turn) ends(ctx context.Context, c tool.Call) bool {
+	found, err := t.agent.o.Executor.Registry.Lookup(c.Name)
+	if t.agent.o.Final == "" || err != nil || found.Declaration().Name != t.agent.o.Final {
+		return false
+	}
+	_, err = found.Prepare(ctx, c.Args)
+	return err == nil
 }
 
 func (t *turn) declaration(c tool.Call) (tool.Declaration, bool) {
@@ -213,7 +237,7 @@ func (t *turn) release(ctx context.Context, err error) {
 		case t.reason == model.Length && t.edits(c):
 			t.batch.Refuse(c, tool.OutputTruncated, c.Name+": "+cutText)
 		default:
-			t.start(c)
+			t.start(ctx, c)
 		}
 	}
 }
@@ -236,7 +260,13 @@ func (t *turn) responses(outcomes []tool.Outcome) model.Message {
 		if line := t.agent.stuck.look(o); line != "" {
 			content = note(content, line)
 		}
+		t.agent.save(c.ID, o.Saved)
 		m.Parts = append(m.Parts, model.Response{ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess})
+	}
+	if line := t.compare(outcomes); line != "" {
+		last := m.Parts[len(m.Parts)-1].(model.Response)
+		last.Content = note(last.Content, line)
+		m.Parts[len(m.Parts)-1] = last
 	}
 	return m
 }

@@ -71,15 +71,21 @@ type Options struct {
 	// WebFetch says how web_fetch reaches out, WebSearch which engines web_search asks.
 	WebFetch  WebFetch
 	WebSearch WebSearch
+	// Result is the schema of the result that structured_output takes; nil: it is not offered.
+	Result *ResultSchema
+	// NoGitIgnore shows git-ignored files in listings and searches. IgnoreFiles are further names of AI ignore files.
+	NoGitIgnore bool
+	IgnoreFiles []string
 }
 
 // Set is the tools of one session, and what they share: what was read, which jobs run.
 type Set struct {
-	files *files
-	shell *shell
-	todos *todos
-	plans *planning
-	tools []tool.Tool // all of them
+	files  *files
+	shell  *shell
+	todos  *todos
+	plans  *planning
+	result *result
+	tools  []tool.Tool // all of them
 }
 
 // New makes the tools of a session.
@@ -96,7 +102,7 @@ func New(o Options) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare to fetch pages: %w", err)
 	}
-	s := &Set{files: f, shell: sh, todos: &todos{}, plans: newPlanning(o)}
+	s := &Set{files: f, shell: sh, todos: &todos{}, plans: newPlanning(o), result: &result{schema: o.Result}}
 	s.tools = []tool.Tool{
 		listDirectory(f),
 		readFile(f),
@@ -119,6 +125,7 @@ func New(o Options) (*Set, error) {
 		askUserQuestion(),
 		skill(o.Skills),
 		toolSearch(o.FindTools),
+		structuredOutput(s.result),
 	}
 	f.offer.choose(s.tools, o)
 	for i, t := range s.tools {

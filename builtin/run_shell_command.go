@@ -64,13 +64,13 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 	if dir.Abs != s.files.ws.Project() {
 		shown = dir.Abs
 	}
-	inv.Confirm = tool.Command{Line: a.Command, Directory: dir.Abs, Purpose: a.Description, Sandbox: s.boxes.name(), Warnings: append(warningsFor(a), s.boxes.warnings()...)}
+	inv.Confirm = tool.Command{Line: a.Command, Directory: dir.Abs, Purpose: a.Description, Sandbox: s.sandboxes.name(), Warnings: append(warningsFor(a), s.sandboxes.warnings()...)}
 	inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 		if err := ctx.Err(); err != nil {
 			return tool.Result{}, err
 		}
 		c := &shellCall{shell: s, args: a, shown: shown, live: l, access: inv.Access, command: proc.Command{Line: a.Command, Dir: dir.Abs}}
-		if err := s.boxes.box(&c.command, l.Decision); err != nil {
+		if err := s.sandboxes.assign(&c.command, l.Decision); err != nil {
 			return tool.Result{}, tool.Errorf(shellFailure, "run %s: %w", label(a.Command), err)
 		}
 		if a.IsBackground {
@@ -163,10 +163,10 @@ func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 	return c.ended(ctx, p.Wait(), whole.close(), quiet)
 }
 
-// unboxed runs the command again, without its sandbox.
-func (c *shellCall) unboxed(ctx context.Context, why string) (tool.Result, error) {
+// withoutSandbox runs the command again, without its sandbox.
+func (c *shellCall) withoutSandbox(ctx context.Context, why string) (tool.Result, error) {
 	c.before = why + " The user approved a retry outside the sandbox; this is its result."
-	c.command.Sandbox, c.command.Env = nil, c.shell.boxes.env
+	c.command.Sandbox, c.command.Env = nil, c.shell.sandboxes.env
 	return c.run(ctx)
 }
 

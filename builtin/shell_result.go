@@ -44,7 +44,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 		yes, why, stopped := c.again(ctx, c.live, o)
 		switch {
 		case yes:
-			return c.unboxed(ctx, why)
+			return c.withoutSandbox(ctx, why)
 		case stopped != nil:
 			err = stopped
 		}
@@ -66,6 +66,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	return tool.Result{
 		Content: []tool.Part{tool.Text(strings.TrimRight(b.String(), "\n"))},
 		Display: tool.Literal(strings.TrimRight(shown, "\n")),
+		Compare: ending(o) + "\n" + o.Output.String(), // without the duration and the path of the output's file
 	}, err
 }
 

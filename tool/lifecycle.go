@@ -386,6 +386,6 @@ func (e *entry) conclude(ctx, limited context.Context, inv *Invocation, r ran, s
 		o.Error = &Failure{Type: o.Error.Type, Message: fmt.Sprintf("%s. It didn't stop within %s and may still be running.", o.Error.ForModel(), stopGrace)}
 		o.Result = TextResult(o.Error.Message)
 	}
-	o.Result.Content = e.fit(o.Result.Content)
+	o.Result.Content, o.Saved = e.fit(o.Result.Content)
 	return o
 }

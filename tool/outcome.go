@@ -25,6 +25,7 @@ type Outcome struct {
 	Result   Result        // Content is never empty: at least the text of the failure
 	Error    *Failure      // nil on success
 	Duration time.Duration // of Run
+	Saved    []string      // paths of the full texts, if the result's were truncated
 }
 
 // Failure is why a call did not succeed.

@@ -12,6 +12,9 @@ import (
 type Result struct {
 	Content []Part  // llmContent
 	Display Display // returnDisplay; nil: the text of the failure, or of the content
+	// Compare stands for the content where results of the same call are compared: without durations, random names and other
+	// parts that always differ. It isn't sent anywhere. "": the content's text
+	Compare string
 }
 
 // Part is a piece of content: a [Text] or a [Media].

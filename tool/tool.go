@@ -67,6 +67,7 @@ type Declaration struct {
 	Budget      int             // maximum characters of text for the model; 0: the executor's, <0: the tool limits its own text
 	RuleNames   []string        // names that other agents use for it ("Bash"), accepted in permission rules and, in any letter case, in calls
 	Needs       Need            // what it requires besides the executor; empty: nothing, so that it can be served to other programs
+	Polls       bool            // calls wait for something: repeating one that brought nothing new is no mistake
 }
 
 // Need is what a tool requires to work.

@@ -12,6 +12,7 @@ func withResult(o Outcome, r Result) Outcome {
 	if r.Display != nil {
 		o.Result.Display = r.Display
 	}
+	o.Result.Compare = r.Compare
 	if len(r.Content) == 0 {
 		return o
 	}
@@ -27,10 +28,10 @@ func withResult(o Outcome, r Result) Outcome {
 }
 
 // fit ensures that the result has text (only a tool that limits its own text may return none) and that all texts together
-// are within the budget. A longer text is saved in full, and the model gets its start and end.
-func (e *entry) fit(parts []Part) []Part {
+// are within the budget. A longer text is saved in full, and the model gets its start and end. saved are the paths.
+func (e *entry) fit(parts []Part) (fitting []Part, saved []string) {
 	if len(parts) == 0 || len(parts) == 1 && e.decl.Budget >= 0 && isBlank(parts[0]) {
-		return []Part{Text("(" + e.decl.Name + " returned no output)")}
+		return []Part{Text("(" + e.decl.Name + " returned no output)")}, nil
 	}
 	budget := e.x.Budget
 	if e.decl.Budget != 0 {
@@ -40,7 +41,7 @@ func (e *entry) fit(parts []Part) []Part {
 		budget = defaultBudget
 	}
 	if budget < 0 {
-		return parts
+		return parts, nil
 	}
 	sizes, total := measure(parts)
 	if total > budget && budget < leastShare*len(parts) {
@@ -52,10 +53,14 @@ func (e *entry) fit(parts []Part) []Part {
 	for i, p := range parts {
 		out[i] = p
 		if t, ok := p.(Text); ok && sizes[i] > shares[i] {
-			out[i] = Text(e.shortened(string(t), sizes[i], shares[i]))
+			short, path := e.shortened(string(t), sizes[i], shares[i])
+			out[i] = Text(short)
+			if path != "" {
+				saved = append(saved, path)
+			}
 		}
 	}
-	return out
+	return out, saved
 }
 
 // leastShare is the minimum size of a truncated text, since its header takes part of it.
@@ -132,11 +137,15 @@ func share(parts []Part, sizes []int, budget int) []int {
 	return shares
 }
 
-func (e *entry) shortened(s string, chars, budget int) string {
+// shortened is the start and the end of a text, and the path of the full one; "": it isn't saved.
+func (e *entry) shortened(s string, chars, budget int) (short, path string) {
 	size := fmt.Sprintf("%s characters, %s lines", number(chars), number(lines(s)))
 	where := "The full output was not saved."
 	if e.x.Spill != nil {
 		kept, err := e.x.Spill(e.call, s)
+		if err == nil {
+			path = kept.Path
+		}
 		switch {
 		case err != nil:
 			where = fmt.Sprintf("Saving the full output failed: %v.", err)
@@ -147,7 +156,7 @@ func (e *entry) shortened(s string, chars, budget int) string {
 		}
 	}
 	header := fmt.Sprintf("Output truncated (%s). %s Showing the start and the end:\n\n", size, where)
-	return header + Cut(s, budget-utf8.RuneCountInString(header))
+	return header + Cut(s, budget-utf8.RuneCountInString(header)), path
 }
 
 // headShare is the part of a truncated text that its start gets: errors are usually at the end.

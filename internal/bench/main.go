@@ -64,6 +64,9 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 	if err := printTurns(t, binary); err != nil {
 		return err
 	}
+	if err := printLong(t, binary); err != nil {
+		return err
+	}
 	fmt.Fprintf(t, "slowest package init\t%s\tunder 1 ms\n", slowestInit(binary))
 	fmt.Fprintf(t, "a call through the core\t%v\tunder 50 µs\n", callOverhead())
 	fmt.Fprintf(t, "heap after 1,000 results of 1 MB\t%.1f MB\tunder 64 MB\n", float64(heapAfterLongResults())/1e6)

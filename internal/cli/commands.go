@@ -52,6 +52,26 @@ adze mcp serve --tools read_file,grep_search,glob
 adze mcp serve --http 127.0.0.1:8931
 
 Calls that need approval are sent to the client (elicitation) if it supports that, and denied otherwise.`},
+		{name: "config list", about: "list settings, their values and where they are set", run: configList, help: `
+adze config list
+adze config list --json`},
+		{name: "config get", words: "KEY", about: "show the value of a setting", run: configGet, help: `
+adze config get tools.approvalMode
+adze config get permissions.allow --json`},
+		{name: "config set", words: "KEY VALUE", about: "change a setting", run: configSet, help: `
+adze config set model.name gpt-5
+adze config set tools.core '["read_file", "grep_search"]'
+adze config set --scope project tools.sandbox workspace
+
+VALUE is JSON. Anything else is a string.`},
+		{name: "config unset", words: "KEY", about: "remove a setting", run: configUnset, help: `
+adze config unset model.name`},
+		{name: "config path", about: "print the path of your settings file", run: configPath, help: `
+adze config path
+adze config path --scope project
+adze config path --json      all settings files, weakest first`},
+		{name: "config schema", about: "print the JSON Schema of settings files", run: configSchema, help: `
+adze config schema > settings.schema.json`},
 		{name: "memory show", about: "show the loaded context files (AGENTS.md, QWEN.md)", run: showMemory, help: `
 adze memory show`},
 		{name: "permission check", words: "-- 'COMMAND'", about: "show whether a command would be allowed, and why", run: permissionCheck, help: `

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"math"
 	"sync"
@@ -23,28 +24,31 @@ type output interface {
 func newOutput(env Env, o *options, s *session.Session, side *screen, modelName string) output {
 	switch o.format {
 	case "json", "stream-json":
-		j := &jsonOutput{w: env.Stdout, session: s.ID, model: modelName, stream: o.format == "stream-json"}
+		j := &jsonOutput{w: env.Stdout, session: s.ID, model: modelName, stream: o.format == "stream-json", structured: o.hasSchema}
 		if p, ok := s.Settings.Model.Pricing[modelName]; ok {
 			j.price = &p
 		}
 		j.init(env, s)
 		return j
 	}
-	return newTextOutput(env, side)
+	t := newTextOutput(env, side)
+	t.quiet = o.hasSchema
+	return t
 }
 
 // jsonOutput prints the messages that Qwen Code prints: one a line as they come, or all in one array at the end.
 type jsonOutput struct {
-	w       io.Writer
-	session string
-	model   string
-	price   *settings.Price // of the model; nil: unknown
-	stream  bool
-	mu      sync.Mutex // subagents speak at the same time
-	all     []any
-	denied  []denial
-	err     error // the first that writing met
-	ended   bool
+	w          io.Writer
+	session    string
+	model      string
+	price      *settings.Price // of the model; nil: unknown
+	stream     bool
+	structured bool       // the answer is JSON
+	mu         sync.Mutex // subagents speak at the same time
+	all        []any
+	denied     []denial
+	err        error // the first that writing met
+	ended      bool
 }
 
 type message struct {
@@ -148,6 +152,13 @@ func (j *jsonOutput) said(parent *string, e agent.Event) {
 		}
 	case agent.Responded:
 		j.responded(parent, e)
+	case agent.Compacted:
+		j.print(compactedMessage(j.session, parent, e))
+	case agent.Stuck:
+		j.print(map[string]any{
+			"type": "system", "subtype": "loop_detected", "uuid": session.NewID(), "session_id": j.session, "parent_tool_use_id": parent,
+			"message": e.String(),
+		})
 	}
 }
 
@@ -167,6 +178,18 @@ func (j *jsonOutput) answered(parent *string, e agent.Answered) {
 		ID: session.NewID(), Type: "message", Role: "assistant", Model: j.model,
 		Content: content, StopReason: stopReason(e.Reason), Usage: countTokens(e.Usage),
 	}})
+}
+
+// compactedMessage reports a compaction. A failed one has an error.
+func compactedMessage(id string, parent *string, e agent.Compacted) any {
+	out := map[string]any{
+		"type": "system", "subtype": "chat_compression", "uuid": session.NewID(), "session_id": id, "parent_tool_use_id": parent,
+		"pre_tokens": e.Before, "post_tokens": e.After, "summary": e.Summary, "results_saved": e.Results, "message": e.String(),
+	}
+	if e.Err != nil {
+		out["error"] = map[string]any{"message": e.Err.Error()}
+	}
+	return out
 }
 
 func (j *jsonOutput) responded(parent *string, e agent.Responded) {
@@ -196,9 +219,13 @@ func (j *jsonOutput) end(a agent.Answer, err error) error {
 	if j.price != nil {
 		result["total_cost_usd"] = cost(a.Usage, *j.price)
 	}
-	if err == nil {
+	if complete(err) {
 		result["result"] = a.Text
-	} else {
+		if j.structured && json.Valid([]byte(a.Text)) {
+			result["structured_result"] = json.RawMessage(a.Text)
+		}
+	}
+	if err != nil {
 		result["subtype"] = errorSubtype(err)
 		result["error"] = map[string]any{"message": err.Error()}
 	}
@@ -207,6 +234,12 @@ func (j *jsonOutput) end(a agent.Answer, err error) error {
 		j.err = printJSON(j.w, j.all)
 	}
 	return j.err
+}
+
+// complete reports whether a run has an answer, which one that used too many tokens has, too.
+func complete(err error) bool {
+	var over *session.Overspent
+	return err == nil || errors.As(err, &over)
 }
 
 func errorSubtype(err error) string {

@@ -20,6 +20,7 @@ type textOutput struct {
 	said   strings.Builder // by the model since its last call, where it does not stream
 	words  words           // of the answer that streams
 	spoke  bool            // something has streamed
+	quiet  bool            // only the answer goes to stdout, which is JSON
 }
 
 func newTextOutput(env Env, s *screen) *textOutput {
@@ -50,6 +51,10 @@ func (t *textOutput) event(e agent.Event) {
 			t.words = words{}
 			t.screen.tell("adze: " + tool.Visible(said.String()))
 		}
+	case agent.Compacted:
+		t.screen.tell("adze: " + tool.Visible(e.String()))
+	case agent.Stuck:
+		t.screen.tell("adze: " + tool.Visible(e.String()))
 	case agent.Resumed:
 		t.screen.tell(fmt.Sprintf("adze: answer truncated, asking the model to continue (%d of %d): %s", e.Times, e.Most, tool.Visible(e.Err.Error())))
 	}
@@ -57,7 +62,7 @@ func (t *textOutput) event(e agent.Event) {
 
 // hear takes a piece of what the model says.
 func (t *textOutput) hear(text string) {
-	if t.screen.out == nil {
+	if t.screen.out == nil || t.quiet {
 		t.said.WriteString(text)
 		return
 	}
@@ -142,7 +147,7 @@ func under(by string) string {
 // end prints the answer, unless there is none or it has streamed. A run that failed has no answer.
 func (t *textOutput) end(answer agent.Answer, err error) error {
 	t.screen.finish()
-	if err != nil {
+	if !complete(err) {
 		return nil
 	}
 	if answer.Reason == model.Length {

@@ -2,13 +2,11 @@ package session
 
 import (
 	"context"
-	"regexp"
 	"slices"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/discover"
-	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -25,54 +23,7 @@ func (o *Outside) Budget(model string) int {
 		return 0
 	}
 	// A threshold of nothing still lets a catalog be: everything is over it.
-	return max(1, windowOf(o.settings, model)*min(max(search.Threshold, 0), 100)/100)
-}
-
-// windowOf is how many tokens the model's context has: what settings say, or what is known of its name.
-func windowOf(set *settings.Settings, model string) int {
-	for _, p := range providers() {
-		for _, e := range set.Model.Providers[p.name] {
-			if e.ID == model && e.Config.Window > 0 {
-				return e.Config.Window
-			}
-		}
-	}
-	if n := set.Model.Window; n > 0 {
-		return n
-	}
-	for _, w := range windows() {
-		if w.name.MatchString(model) {
-			return w.tokens
-		}
-	}
-	return 128_000
-}
-
-type window struct {
-	name   *regexp.Regexp
-	tokens int
-}
-
-// windows are the context windows of families of models, as their makers give them, special ones first. A server may
-// have been started with less: then model.generationConfig.contextWindowSize says so.
-func windows() []window {
-	var all []window
-	for _, w := range []struct {
-		name   string
-		tokens int
-	}{
-		{`gemini`, 1_000_000},
-		{`gpt-5`, 272_000},
-		{`gpt-4\.1`, 1_000_000},
-		{`(^|/)o[134]`, 200_000},
-		{`claude`, 200_000},
-		{`qwen3-coder-(plus|flash)`, 1_000_000},
-		{`qwen3`, 256_000},
-		{`glm`, 200_000},
-	} {
-		all = append(all, window{regexp.MustCompile(`(?i)` + w.name), w.tokens})
-	}
-	return all
+	return max(1, o.models.window(model)*min(max(search.Threshold, 0), 100)/100)
 }
 
 // findTools finds external tools and declares them to the agent that asked.

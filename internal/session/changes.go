@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/edit"
 	"github.com/adze-dev/adze/permission"
 )
@@ -14,19 +15,26 @@ import (
 type changes struct {
 	session *Session
 
-	mu     sync.Mutex
-	memory string // as the model knows it
-	stale  bool   // a context file may have changed
+	begin known // what the system prompt says
+
+	mu    sync.Mutex
+	known      // what the model knows by now
+	stale bool // a context file may have changed
+}
+
+// known is what a model knows of what can change.
+type known struct {
+	memory string
 	plan   bool
 	day    string
 }
 
 // newChanges returns the system prompt of a conversation, and the changes since.
 func newChanges(s *Session) (system string, c *changes) {
-	c = &changes{session: s, memory: s.Definitions.Memory().Text, plan: s.Policy.Mode() == permission.Plan}
 	now := s.env.now()
-	c.day = day(now)
-	return s.systemWith(c.memory, c.plan, now), c
+	c = &changes{session: s, begin: known{s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, day(now)}}
+	c.known = c.begin
+	return s.leading(c.memory, c.plan, now), c
 }
 
 // remembered reports that a fact was saved to a context file.
@@ -34,6 +42,20 @@ func (c *changes) remembered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stale = true
+}
+
+// observing is an observer that also notes when a summary replaced the messages about earlier changes: then they are sent again.
+func (c *changes) observing(next func(agent.Event)) func(agent.Event) {
+	return func(e agent.Event) {
+		if done, ok := e.(agent.Compacted); ok && done.Summary != "" {
+			c.mu.Lock()
+			c.known, c.stale = c.begin, true
+			c.mu.Unlock()
+		}
+		if next != nil {
+			next(e)
+		}
+	}
 }
 
 // news are the changes since the last call, one message each.

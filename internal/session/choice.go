@@ -216,7 +216,8 @@ func (c choice) where() string {
 }
 
 // open opens the model. Without a name it is the provider's preset if the server has it, or the server's only model.
-func (c choice) open(ctx context.Context) (connected, error) {
+// listed receives the server's models, if they were requested.
+func (c choice) open(ctx context.Context, listed func([]api.Info)) (connected, error) {
 	if c.key != "" {
 		return nil, errorf(ErrModel, "no API key for %s: %s is not set\nSet it in the environment or in ~/.adze/.env.", c.options.Model, c.key)
 	}
@@ -233,6 +234,7 @@ func (c choice) open(ctx context.Context) (connected, error) {
 		return nil, err
 	}
 	list, err := m.Models(ctx)
+	listed(list)
 	if err == nil && !has(list, o.Model) {
 		m.Close()
 		switch {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -119,7 +120,7 @@ func TestEntryOptions(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	set := &settings.Settings{Model: settings.Model{Window: 9, Providers: map[string][]settings.Provider{"gemini": {e}}}}
-	if got := windowOf(set, "m"); got != 5 {
+	if got := (&Models{settings: set}).window("m"); got != 5 {
 		t.Errorf("window %d", got)
 	}
 }
@@ -171,7 +172,7 @@ func TestDefaultName(t *testing.T) {
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
-		m, err := found.open(t.Context())
+		m, err := found.open(t.Context(), func([]api.Info) {})
 		got := ""
 		if err == nil {
 			got = m.Name()

@@ -54,14 +54,6 @@ func localServers(ctx context.Context, env Env) []localServer {
 	return found
 }
 
-// localModel is the first local server and its first model, for a user who has configured none.
-func localModel(ctx context.Context, env Env) (address, name string) {
-	for _, s := range localServers(ctx, env) {
-		return s.address, s.models[0].ID
-	}
-	return "", ""
-}
-
 // askLocal lists the models of a server on this machine. Another machine is never asked: OPENAI_BASE_URL names one.
 func askLocal(ctx context.Context, address string) []api.Info {
 	u, err := url.Parse(address)

@@ -17,7 +17,8 @@ func TestNamedLocalModelMayBeSlow(t *testing.T) {
 	}))
 	defer server.Close()
 	env := Env{Getenv: func(name string) string { return map[string]string{"ADZE_LOCAL_MODELS": server.URL + "/v1"}[name] }}
-	if address, name := localModel(t.Context(), env); address != server.URL+"/v1" || name != "small-one" {
-		t.Errorf("%q at %q", name, address)
+	found := localServers(t.Context(), env)
+	if len(found) != 1 || found[0].address != server.URL+"/v1" || found[0].models[0].ID != "small-one" {
+		t.Errorf("found %+v", found)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
@@ -27,11 +28,16 @@ type Models struct {
 	env      Env
 	home     string // Adze's own directory
 	settings *settings.Settings
+	log      *requestLog // nil: none
 
 	mu     sync.Mutex
+	budget *agent.Budget // of the conversation; nil: there is none
 	main   connected
 	where  string // the main model's server
 	others map[string]connected
+
+	listing sync.Mutex
+	windows map[string]int // of models, as servers listed them
 }
 
 // Open opens the model that flags, settings and environment name, once.
@@ -72,6 +78,11 @@ func (m *Models) named(ctx context.Context, name string) (model.Model, error) {
 	if IsGrade(name) {
 		return m.current()
 	}
+	return m.other(ctx, name)
+}
+
+// other opens a model beside the configured one, once.
+func (m *Models) other(ctx context.Context, name string) (model.Model, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if other, ok := m.others[name]; ok {
@@ -114,19 +125,35 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 		return nil, "", err
 	}
 	if ok {
-		opened, err := found.open(ctx)
-		return opened, found.where(), err
+		opened, err := found.open(ctx, m.learn)
+		return m.log.of(opened, found.options.Key), found.where(), err
 	}
-	address, first := localModel(ctx, m.env)
-	if address == "" {
+	local := localServers(ctx, m.env)
+	if len(local) == 0 {
 		return nil, "", errorf(ErrModel, noModel)
 	}
+	address, first := local[0].address, local[0].models[0].ID
+	m.learn(local[0].models)
 	if !named {
 		name = cmp.Or(m.env.variables(m.home).get("OPENAI_MODEL"), name, first)
 	}
 	m.env.tell(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
 	opened, err := opener(openai.Open)(ctx, api.Options{BaseURL: address, Model: name})
-	return opened, openai.Name + ", " + address + ", auto-detected", err
+	return m.log.of(opened, ""), openai.Name + ", " + address + ", auto-detected", err
+}
+
+// count makes sampling use the budget of a conversation.
+func (m *Models) count(b *agent.Budget) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.budget = b
+}
+
+// spending is the budget of the conversation; nil: there is none yet.
+func (m *Models) spending() *agent.Budget {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.budget
 }
 
 // chooser knows the settings and the user's variables.

@@ -53,7 +53,7 @@ func (m *Models) List(ctx context.Context) ([]ListedModel, []error) {
 }
 
 func (m *Models) listed(c choice, i api.Info, source string) ListedModel {
-	window := cmp.Or(i.ContextWindow, windowOf(m.settings, i.ID))
+	window := cmp.Or(i.ContextWindow, m.window(i.ID))
 	return ListedModel{ID: i.ID, AuthType: c.provider.name, BaseURL: c.address(), Source: source, ContextWindow: window}
 }
 

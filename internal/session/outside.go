@@ -42,6 +42,7 @@ type Outside struct {
 	folder   Folder
 	settings *settings.Settings
 	executor *tool.Executor
+	models   *Models
 	sample   func(context.Context, discover.Sampling) (discover.Sampled, error) // nil: servers may not ask a model
 
 	settling  sync.Mutex // calls may wait at the same time

@@ -4,10 +4,13 @@ import (
 	"context"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
 )
 
 // Slash is a command that a prompt begins with, such as /help. Every front end has the same ones: see Slashes.
@@ -32,10 +35,15 @@ func (x Expansion) ForPerson() bool { return x.Print != "" || len(x.Commands) > 
 
 // Slashes is the one table of slash commands. The prompts of MCP servers come last, as far as they are known.
 func (s *Session) Slashes() []Slash {
-	return append([]Slash{
+	all := append([]Slash{
 		{Name: "help", About: "list these commands", run: slashHelp},
+		{Name: "compress", About: "replace the older part of the conversation by a summary", run: slashCompress},
 		{Name: "memory", About: "show the loaded context files", run: slashMemory},
 	}, s.Outside.Prompts()...)
+	disabled := settings.Texts(s.Settings.Context.DisabledSlashes)
+	return slices.DeleteFunc(all, func(c Slash) bool {
+		return slices.ContainsFunc(disabled, func(name string) bool { return strings.EqualFold(strings.TrimPrefix(name, "/"), c.Name) })
+	})
 }
 
 var slashLine = sync.OnceValue(func() *regexp.Regexp {
@@ -108,4 +116,18 @@ func slashHelp(_ context.Context, s *Session, _ string) (Expansion, error) {
 
 func slashMemory(_ context.Context, s *Session, _ string) (Expansion, error) {
 	return Expansion{Print: s.Definitions.Describe(s.Definitions.Memory())}, nil
+}
+
+func slashCompress(ctx context.Context, s *Session, _ string) (Expansion, error) {
+	if s.talk == nil {
+		return Expansion{Print: "Nothing to compact: the conversation has not started."}, nil
+	}
+	done, err := s.talk.Compact(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return Expansion{}, err
+	case err != nil:
+		return Expansion{Print: tool.Visible(err.Error())}, nil
+	}
+	return Expansion{Print: done.String()}, nil
 }

@@ -33,7 +33,7 @@ func TestModelSettings(t *testing.T) {
 		`{"security":{"auth":{"selectedType":"openai"}},"modelProviders":{"openai":[{"id":"a","name":"A","baseUrl":"http://q"},{"id":"b"}],"vertex-ai":[]},"modelPricing":{"a":{"input":1}}}`,
 		`{"modelProviders":{"openai":[{"id":"a","baseUrl":"http://adze","generationConfig":{"maxRetries":0}}],"gemini":[{"id":"c"}]},"modelPricing":{"b":{"output":2,"cacheWrite":0.5}},"model":{"name":"m","reasoningEffort":"low"}}`,
 		`{"modelProviders":{"openai":[{"id":"evil"}]},"model":{"reasoningEffort":"high"}}`,
-		Flag{"--auth-type", "security.auth.selectedType", "gemini"}, Flag{"--effort", "model.reasoningEffort", "max"})
+		Flag{Name: "--auth-type", Key: "security.auth.selectedType", Value: "gemini"}, Flag{Name: "--effort", Key: "model.reasoningEffort", Value: "max"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,5 +75,15 @@ func TestModelSettingsRejected(t *testing.T) {
 	s, err := loadModel(t, `{"security":{"auth":{"selectedType":"qwen-oauth"}}}`, "", "")
 	if err != nil || s.Model.AuthType != "" || len(s.Notes()) != 1 {
 		t.Errorf("another type of Qwen Code: %v", err)
+	}
+}
+
+func TestCompactionSettings(t *testing.T) {
+	s, err := loadModel(t, `{"context":{"autoCompactThreshold":0.5}}`, `{"compactionModel":"small"}`, "")
+	if err != nil || s.Context.CompactAt != 0.5 || s.Model.Compaction != "small" {
+		t.Errorf("%v, %q, %v", s.Context.CompactAt, s.Model.Compaction, err)
+	}
+	if s, err = loadModel(t, "", "", ""); err != nil || s.Context.CompactAt != 0.85 {
+		t.Errorf("%v without settings, %v", s.Context.CompactAt, err)
 	}
 }

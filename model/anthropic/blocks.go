@@ -25,6 +25,7 @@ const (
 type message struct {
 	role   string
 	blocks []block // at least one
+	from   model.Message
 }
 
 // block is a part of a message's content.

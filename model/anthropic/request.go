@@ -18,6 +18,7 @@ type request struct {
 	Output    *outputConfig `json:"output_config,omitempty"`
 	System    []block       `json:"system,omitempty"`
 	Tools     []declaration `json:"tools,omitempty"`
+	Messages  any           `json:"messages"` // nil: see api.Kept
 }
 
 type declaration struct {
@@ -38,11 +39,18 @@ var ephemeral = &cacheMark{"ephemeral"}
 // the last request cached.
 const markedMessages = 2
 
+// encoding is what the JSON of messages depends on. Rejected data only becomes more.
+type encoding struct {
+	quirks   quirks
+	rejected int
+}
+
 // encode writes the request's body. Messages are written by hand, because encoding/json changes the whitespace of sealed data.
 func (m *Model) encode(s *sending) ([]byte, error) {
 	m.mu.Lock()
 	q, most := m.quirks, m.maxTokens(s)
 	messages := m.messages(s.Messages)
+	how := encoding{q, len(m.rejected)}
 	m.mu.Unlock()
 	out := request{Model: m.name, MaxTokens: most, Stream: true}
 	if err := q.think(&out, s); err != nil {
@@ -57,25 +65,22 @@ func (m *Model) encode(s *sending) ([]byte, error) {
 	if !q.noCache {
 		out.mark(messages)
 	}
-	body, err := api.Marshal(out)
-	if err != nil {
-		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
-	}
-	list, err := writeMessages(messages)
-	if err != nil {
-		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
-	}
-	body = append(body[:len(body)-1], `,"messages":`...)
-	body = append(append(body, list...), '}')
-	sampling := m.client.Options.Sampling
-	if _, ok := sampling["max_tokens"]; ok {
-		limit := json.RawMessage(fmt.Sprint(most))
-		if body, err = api.Merge(body, sampling); err != nil {
-			return nil, err
+	entries := make([]api.Entry, len(messages))
+	for i, msg := range messages {
+		entries[i] = api.Entry{From: msg.from, Values: func() []any { return []any{msg} }}
+		if msg.blocks[len(msg.blocks)-1].Cache != nil {
+			entries[i].Variant = 1
 		}
-		return api.Merge(body, map[string]json.RawMessage{"max_tokens": limit})
 	}
-	return api.Merge(body, sampling)
+	sampling, limit := m.client.Options.Sampling, map[string]json.RawMessage(nil)
+	if _, ok := sampling["max_tokens"]; ok {
+		limit = map[string]json.RawMessage{"max_tokens": json.RawMessage(fmt.Sprint(most))}
+	}
+	body, err := m.kept.Object(out, "messages", s.CacheKey, how, entries, sampling, limit, m.client.Options.Extra)
+	if err != nil {
+		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
+	}
+	return body, nil
 }
 
 // mark sets the marks for the cache.
@@ -95,32 +100,25 @@ func (r *request) mark(messages []message) {
 	}
 }
 
-// writeMessages writes the list of messages.
-func writeMessages(messages []message) ([]byte, error) {
+// JSON writes the message by hand: encoding/json changes the whitespace of sealed data.
+func (msg message) JSON() ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteByte('[')
-	for i, msg := range messages {
-		if i > 0 {
+	b.WriteString(`{"role":"` + msg.role + `","content":[`)
+	for j, part := range msg.blocks {
+		if j > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(`{"role":"` + msg.role + `","content":[`)
-		for j, part := range msg.blocks {
-			if j > 0 {
-				b.WriteByte(',')
-			}
-			if part.sealed != nil {
-				b.Write(part.sealed)
-				continue
-			}
-			raw, err := api.Marshal(part)
-			if err != nil {
-				return nil, err
-			}
-			b.Write(raw)
+		if part.sealed != nil {
+			b.Write(part.sealed)
+			continue
 		}
-		b.WriteString("]}")
+		raw, err := api.Marshal(part)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(raw)
 	}
-	b.WriteByte(']')
+	b.WriteString("]}")
 	return b.Bytes(), nil
 }
 
@@ -141,7 +139,7 @@ func (m *Model) messages(list []model.Message) []message {
 			blocks = prompted(msg, sees)
 		}
 		if len(blocks) > 0 {
-			out = append(out, message{role, blocks})
+			out = append(out, message{role, blocks, msg})
 		}
 	}
 	return out

@@ -105,6 +105,32 @@ func (e *encoder) attach(s seal, to *part, id string) {
 	}
 }
 
+// entry is the message for the request. Answers are read in any case: responses depend on them.
+func (e *encoder) entry(m model.Message) api.Entry {
+	write := func() content { return e.content(m) }
+	if m.Role == model.Assistant {
+		c := e.content(m)
+		write = func() content { return c }
+	}
+	return api.Entry{From: m, Variant: e.withID(m), Values: func() []any {
+		if c := write(); len(c.Parts) > 0 { // the server rejects one without parts
+			return []any{c}
+		}
+		return nil
+	}}
+}
+
+// withID has a bit for each response whose call was sent with its ID: that depends on an earlier message.
+func (e *encoder) withID(m model.Message) uint64 {
+	var bits uint64
+	for i, p := range m.Parts {
+		if r, ok := p.(model.Response); ok && e.sent[r.ID] {
+			bits |= 1 << (i % 64)
+		}
+	}
+	return bits
+}
+
 // responses are the responses of one turn, in the order of their calls. Media that can't be in them follow.
 func (e *encoder) responses(m model.Message) []any {
 	var parts, beside []any

@@ -12,7 +12,7 @@ import (
 
 type request struct {
 	System   *content        `json:"systemInstruction,omitempty"`
-	Contents []content       `json:"contents"`
+	Contents any             `json:"contents"` // nil: see api.Kept
 	Tools    []toolSet       `json:"tools,omitempty"`
 	Config   json.RawMessage `json:"generationConfig,omitempty"`
 }
@@ -64,6 +64,12 @@ type config struct {
 	Thinking  *thinkingConfig `json:"thinkingConfig,omitempty"`
 }
 
+// encoding is what the JSON of contents depends on. Rejected signatures only become more.
+type encoding struct {
+	quirks   quirks
+	rejected int
+}
+
 // encode writes the request's body. The API has no place for a cache key: its server finds the prefix itself.
 func (m *Model) encode(r model.Request) ([]byte, error) {
 	m.mu.Lock()
@@ -72,14 +78,13 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 		e.rejected[d] = true
 	}
 	m.mu.Unlock()
-	out := request{Contents: []content{}}
+	var out request
+	var contents []api.Entry
 	if r.System != "" {
 		out.System = &content{Parts: []any{textPart(r.System)}}
 	}
 	for _, msg := range r.Messages {
-		if c := e.content(msg); len(c.Parts) > 0 { // the server rejects one without parts
-			out.Contents = append(out.Contents, c)
-		}
+		contents = append(contents, e.entry(msg))
 	}
 	var declared []declaration
 	for _, d := range r.Tools {
@@ -96,7 +101,7 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	if out.Config, err = m.config(r, e.quirks); err != nil {
 		return nil, err
 	}
-	body, err := api.Marshal(out)
+	body, err := m.kept.Object(out, "contents", r.CacheKey, encoding{e.quirks, len(e.rejected)}, contents, m.client.Options.Extra)
 	if err != nil {
 		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
 	}

@@ -14,7 +14,7 @@ import (
 
 type chatRequest struct {
 	Model               string         `json:"model"`
-	Messages            []chatMessage  `json:"messages"`
+	Messages            any            `json:"messages"` // nil: see api.Kept
 	Tools               []chatTool     `json:"tools,omitempty"`
 	Stream              bool           `json:"stream"`
 	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
@@ -102,6 +102,12 @@ func (m *Model) learn(f *api.Failure) bool {
 	return m.quirks != before
 }
 
+// encoding is what the JSON of messages depends on.
+type encoding struct {
+	sees bool
+	back thoughts
+}
+
 // encode writes the request's body.
 func (m *Model) encode(r model.Request) ([]byte, error) {
 	m.mu.Lock()
@@ -120,33 +126,33 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	} else {
 		out.MaxTokens = most
 	}
+	var entries []api.Entry
 	if r.System != "" {
-		out.Messages = append(out.Messages, chatMessage{Role: "system", Content: r.System})
+		entries = append(entries, api.Entry{From: model.Prompt(r.System), Values: func() []any { return []any{chatMessage{Role: "system", Content: r.System}} }})
 	}
 	sees := m.client.Options.Images.Sent(m.name)
 	back := m.thoughts(q.thoughts, r.Messages)
 	for _, msg := range r.Messages {
-		if msg.Role == model.Assistant {
-			out.Messages = append(out.Messages, encodeAssistant(msg, back))
-			continue
-		}
-		out.Messages = append(out.Messages, encodeMessage(msg, sees)...)
+		entries = append(entries, api.Entry{From: msg, Values: func() []any { return encodeMessage(msg, sees, back) }})
 	}
 	for _, d := range r.Tools {
 		out.Tools = append(out.Tools, chatTool{"function", chatDeclaration{d.Name, d.Description, m.client.Parameters(d)}})
 	}
-	body, err := api.Marshal(out)
+	body, err := m.kept.Object(out, "messages", r.CacheKey, encoding{sees, back}, entries, m.client.Options.Sampling, m.client.Options.Extra)
 	if err != nil {
 		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
 	}
-	return api.Merge(body, m.client.Options.Sampling)
+	return body, nil
 }
 
 // encodeMessage gives the API's messages for one of Adze's: responses are one message each, and their images follow
 // in a user's message, because the API has no place for them in a tool's.
-func encodeMessage(m model.Message, sees bool) []chatMessage {
-	if m.Role == model.Tool {
+func encodeMessage(m model.Message, sees bool, back thoughts) []any {
+	switch m.Role {
+	case model.Tool:
 		return encodeResponses(m, sees)
+	case model.Assistant:
+		return []any{encodeAssistant(m, back)}
 	}
 	var parts []chatPart
 	for _, p := range m.Parts {
@@ -157,7 +163,7 @@ func encodeMessage(m model.Message, sees bool) []chatMessage {
 			parts = append(parts, mediaPart(p.Media, sees))
 		}
 	}
-	return []chatMessage{{Role: "user", Content: flat(parts)}}
+	return []any{chatMessage{Role: "user", Content: flat(parts)}}
 }
 
 func encodeAssistant(m model.Message, back thoughts) chatMessage {
@@ -179,8 +185,8 @@ func encodeAssistant(m model.Message, back thoughts) chatMessage {
 	return out
 }
 
-func encodeResponses(m model.Message, sees bool) []chatMessage {
-	var out []chatMessage
+func encodeResponses(m model.Message, sees bool) []any {
+	var out []any
 	var images []chatPart
 	for _, p := range m.Parts {
 		r, ok := p.(model.Response)

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/model"
@@ -107,9 +108,10 @@ type thoughts struct {
 
 func (m *Model) thoughts(mode thoughtMode, messages []model.Message) thoughts {
 	out := thoughts{mode: mode, server: m.client.Address(), model: m.Name(), field: fieldReasoningContent}
-	for _, msg := range messages {
+	for _, msg := range slices.Backward(messages) { // the last one counts
 		if s, ok := out.of(msg); ok && s.Field != fieldReasoningDetails {
 			out.field = s.Field
+			break
 		}
 	}
 	return out

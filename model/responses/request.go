@@ -15,7 +15,7 @@ import (
 type request struct {
 	Model        string        `json:"model"`
 	Instructions string        `json:"instructions,omitempty"`
-	Input        []any         `json:"input"` // items
+	Input        any           `json:"input"` // nil: see api.Kept
 	Tools        []declaration `json:"tools,omitempty"`
 	Stream       bool          `json:"stream"`
 	Store        *bool         `json:"store,omitempty"`
@@ -77,13 +77,19 @@ type content struct {
 	FileData string  `json:"file_data,omitempty"`
 }
 
+// encoding is what the JSON of items depends on. Rejected reasoning only becomes more.
+type encoding struct {
+	quirks   quirks
+	rejected int
+}
+
 // encode writes the request's body.
 func (m *Model) encode(r model.Request) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	q, o := m.quirks, m.client.Options
 	out := request{
-		Model: m.name, Instructions: r.System, Input: []any{}, Stream: !q.noStream,
+		Model: m.name, Instructions: r.System, Stream: !q.noStream,
 		MaxTokens: cmp.Or(r.MaxTokens, o.MaxTokens),
 	}
 	if !q.noStore {
@@ -102,17 +108,18 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	if think != (reasoning{}) {
 		out.Reasoning = &think
 	}
+	var input []api.Entry
 	for _, msg := range r.Messages {
-		out.Input = append(out.Input, m.items(msg)...)
+		input = append(input, api.Entry{From: msg, Values: func() []any { return m.items(msg) }})
 	}
 	for _, d := range r.Tools {
 		out.Tools = append(out.Tools, declaration{Type: "function", Name: d.Name, Description: d.Description, Parameters: m.client.Parameters(d)})
 	}
-	body, err := api.Marshal(out)
+	body, err := m.kept.Object(out, "input", r.CacheKey, encoding{q, len(m.rejected)}, input, sampling(o.Sampling), o.Extra)
 	if err != nil {
 		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
 	}
-	return api.Merge(body, sampling(o.Sampling))
+	return body, nil
 }
 
 // sampling are the parameters as this API names them.

@@ -26,7 +26,7 @@ func (b *Box) makeHere() {
 	if b.plan.Layers&(Namespaces|Bubblewrap) != 0 {
 		b.holdProtected()
 	}
-	if b.plan.Limits && b.temp != "" {
+	if b.plan.Limits && b.temp != "" && b.Wrapped() {
 		b.covers = newCovers(coversOf(b.temp), b.spec.Limits.Hide)
 	}
 }
@@ -71,12 +71,13 @@ func (b *Box) Enter(dir string) error {
 		return err
 	}
 	if b.plan.Limits {
-		if b.covers == nil { // another process has made them
-			b.covers = coversAt(coversOf(b.temp), b.spec.Limits.Hide)
-		}
-		if err := b.covers.mount(); err != nil {
+		covers, err := coverInMemory(b.temp, b.spec.Limits.Hide)
+		if err != nil {
 			return err
 		}
+		b.mu.Lock()
+		b.covers = covers
+		b.mu.Unlock()
 	}
 	if err := dropCapabilities(b.keptCapabilities(dir)); err != nil {
 		return err
@@ -193,8 +194,11 @@ func dropAmbient() {
 // here.
 func dropCapabilities(keep uint64) error {
 	for c := uintptr(0); c < 64; c++ {
-		if keep&(1<<c) == 0 {
-			unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0, 0, 0, 0) // who may not has nothing to drop
+		if keep&(1<<c) != 0 {
+			continue
+		}
+		if _, _, errno := unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0, 0, 0, 0); errno == unix.EINVAL {
+			break // there are no more; who may not has nothing to drop
 		}
 	}
 	dropAmbient()

@@ -22,7 +22,7 @@ type Surroundings struct {
 func (s Surroundings) Limits() *Limits {
 	l := &Limits{}
 	l.Read = append(l.Read, s.Roots...)
-	l.Read = append(l.Read, "/proc", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm", "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+	l.Read = append(l.Read, "/proc", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm") // harmless devices can be written too
 	for _, root := range s.Roots {
 		l.Read = append(l.Read, gitDirs(root)...)
 		l.Read = append(l.Read, ignoreFilesAbove(root)...)
@@ -45,7 +45,9 @@ func (s Surroundings) Limits() *Limits {
 		}
 		l.Execute = append(l.Execute, dir)
 	}
-	l.Read, l.Execute = resolvedPaths(l.Read), resolvedPaths(l.Execute)
+	l.Execute = resolvedPaths(l.Execute)
+	// Each rule takes time in every command.
+	l.Read = slices.DeleteFunc(resolvedPaths(l.Read), func(path string) bool { return holding(path, l.Execute) != "" })
 	return l
 }
 

@@ -1,0 +1,238 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// errNothingOld reports a conversation without anything that could be compacted.
+var errNothingOld = errors.New("nothing to compact yet: the conversation has only its last turn")
+
+// occasion is why a conversation is compacted.
+type occasion int
+
+const (
+	overThreshold occasion = iota
+	rejectedLength
+	requested // by the user: a summary is written in any case
+)
+
+// maxFutile is how many compactions in a row may free too little.
+const maxFutile = 2
+
+// room is what the compactions of a conversation achieved.
+type room struct {
+	futile int   // compactions in a row that freed too little
+	cause  error // why the last one failed; nil: it didn't
+	open   bool  // the last one isn't judged: the server hasn't counted what it left
+
+	before, after int // tokens; after is an estimate
+	input         int // tokens of the last request before it, as the server counted them; 0: unknown
+	fixed         int // tokens of system prompt and declarations
+}
+
+// freed reports whether a compaction that left so many tokens freed enough: 10 %. If system prompt and declarations fill most
+// of the window, a quarter of the rest is enough too, unless the server counts about as much as before.
+func (r *room) freed(left int) bool {
+	freed := r.before - left
+	return freed*10 >= r.before || freed*4 >= r.before-r.fixed && (r.input == 0 || left*50 <= r.input*49)
+}
+
+// judge takes how many tokens the last compaction left.
+func (r *room) judge(left int) {
+	switch {
+	case !r.open:
+		return
+	case r.freed(left):
+		r.futile = 0
+	default:
+		r.futile++
+	}
+	r.open = false
+}
+
+// full is the error of a conversation that can't be compacted further; nil: it can.
+func (r *room) full(w Window) error {
+	if r.futile < maxFutile {
+		return nil
+	}
+	why := ""
+	if r.cause != nil {
+		why = ": " + r.cause.Error()
+	}
+	return fmt.Errorf("%w: %d compactions in a row freed less than 10 %%%s\n"+
+		"Use a model with a larger context window (this one: %s tokens), or split the task.", ErrContextFull, r.futile, why, number(w.Tokens))
+}
+
+// window is that of the current model, or less if its server rejected less.
+func (a *Agent) window() Window {
+	var w Window
+	if a.o.Window != nil {
+		w = a.o.Window(a.o.Model.Name())
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c := a.meter.ceiling; c > 0 && (w.Tokens == 0 || c < w.Tokens) {
+		w.Tokens = c
+	}
+	return w
+}
+
+// makeRoom compacts the conversation if the next request would be over the threshold.
+func (a *Agent) makeRoom(ctx context.Context, t *turn, out *Answer) error {
+	a.mu.Lock()
+	a.meter.check(a.o.Model.Name(), a.history)
+	a.meter.fixed = fixedTokens(a.view.system(a.o.System), t.tools)
+	total := a.meter.total()
+	a.mu.Unlock()
+	w := a.window()
+	if most := w.most(); most == 0 || total < most {
+		return nil
+	}
+	a.room.judge(a.room.after) // if the server doesn't count
+	if err := a.room.full(w); err != nil {
+		return err
+	}
+	if _, err := a.compact(ctx, t.tools, overThreshold, out); ctx.Err() != nil {
+		return err
+	}
+	return a.room.full(w)
+}
+
+// shorten compacts the conversation after the server rejected it as too long. It returns the error to stop with; nil: the
+// request can be sent again.
+func (a *Agent) shorten(ctx context.Context, t *turn, out *Answer, rejected error) error {
+	a.mu.Lock()
+	a.meter.reject()
+	a.mu.Unlock()
+	if _, err := a.compact(ctx, t.tools, rejectedLength, out); err != nil {
+		return fmt.Errorf("%w\nThe conversation could not be compacted: %v", rejected, err)
+	}
+	return nil
+}
+
+// Compact compacts the conversation now: a summary of the model replaces it, except for its last turns. An error leaves the
+// conversation without loss: at most, old results were replaced by the paths of files that have them.
+func (a *Agent) Compact(ctx context.Context) (Compacted, error) {
+	a.running.Lock()
+	defer a.running.Unlock()
+	tools, _ := a.view.next()
+	var out Answer
+	return a.compact(ctx, tools, requested, &out)
+}
+
+// Context returns how many tokens the next request has, and how many the model's window; 0: unknown.
+func (a *Agent) Context() (tokens, window int) {
+	window = a.window().Tokens
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.meter.total(), window
+}
+
+// compact replaces old bulky results by the paths of files that have them and, if that isn't enough, everything but the last
+// turns by a summary. Its error is in the event too.
+func (a *Agent) compact(ctx context.Context, tools []tool.Declaration, why occasion, out *Answer) (Compacted, error) {
+	old, w := a.History(), a.window()
+	r := a.measured()
+	cut := recent(old, w.Tokens)
+	lean, results := a.withoutBulk(old, cut, w.Tokens)
+	c := Compacted{Turn: a.turns, Before: r.before, Results: results}
+	var spent Answer
+	next := lean
+	if why == requested || results == 0 || !a.enough(lean, w) {
+		answered := slices.ContainsFunc(old[:cut], func(m model.Message) bool { return m.Role == model.Assistant })
+		if !answered && results == 0 {
+			return c, errNothingOld
+		}
+		if answered {
+			asked := old
+			if why == rejectedLength || w.Tokens > 0 && r.before+w.Tokens/summaryShare > w.Tokens {
+				asked = lean
+			}
+			c.Summary, c.Fallback, c.Err = a.summarize(ctx, w, asked, tools, &spent)
+			c.Usage = spent.Usage
+			out.Usage, out.ModelTime = out.Usage.Plus(spent.Usage), out.ModelTime+spent.ModelTime
+			if ctx.Err() != nil {
+				return c, ctx.Err()
+			}
+			if c.Err == nil {
+				next, c.Err = a.summarized(old, lean, cut, c.Summary, w.Tokens)
+			}
+		}
+	}
+	if c.Err != nil {
+		c.Summary, c.Err = "", fmt.Errorf("compact the conversation: %w", c.Err)
+		next = lean
+	}
+	if c.Err == nil || results > 0 {
+		a.replace(next, len(old)-len(next))
+	}
+	left := a.measured()
+	c.After, c.Messages = left.before, a.History()
+	r.after, r.open, r.cause, r.futile = c.After, true, c.Err, a.room.futile
+	a.room = r
+	if c.Err != nil {
+		a.room.judge(r.before)
+	} else if !r.freed(c.After) {
+		a.room.judge(c.After)
+	}
+	a.stuck.forget()
+	if c.Summary != "" {
+		a.view.forget()
+	}
+	a.tell(c)
+	return c, c.Err
+}
+
+// measured is the size of the conversation now.
+func (a *Agent) measured() room {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return room{before: a.meter.total(), input: a.meter.input, fixed: a.meter.scaled(a.meter.fixed)}
+}
+
+// enough reports whether a shorter history leaves room for a while.
+func (a *Agent) enough(history []model.Message, w Window) bool {
+	most := w.most()
+	if most == 0 {
+		most = w.Tokens
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.meter.scaled(a.meter.fixed+estimateAll(history))*10 <= most*7
+}
+
+// replace sets the history. Its last turns are moved towards its start by so many messages.
+func (a *Agent) replace(history []model.Message, moved int) {
+	for i := range history {
+		history[i] = unsealed(history[i])
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.history = history
+	a.meter.restart(history)
+	a.prompt.at -= moved
+	saved := map[string][]string{}
+	for _, m := range history {
+		for _, c := range m.Calls() {
+			if paths := a.saved[c.ID]; paths != nil {
+				saved[c.ID] = paths
+			}
+		}
+	}
+	a.saved = saved
+}
+
+// unsealed is a message without sealed data: it is valid only with everything that came before it.
+func unsealed(m model.Message) model.Message {
+	isSealed := func(p model.Part) bool { _, ok := p.(model.Sealed); return ok }
+	if slices.ContainsFunc(m.Parts, isSealed) {
+		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), isSealed)
+	}
+	return m
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A thousand turns leave nothing behind: from turn 100 on, neither memory nor descriptors grow, and no file is left.
+func TestThousandTurns(t *testing.T) {
+	started := make(chan int, 1)
+	var pid int
+	memory, descriptors := map[int]int64{}, map[int]int{}
+	s := &longServer{turns: 1000, at: func(turn int) {
+		if pid == 0 {
+			pid = <-started
+		}
+		if turn%100 == 0 {
+			memory[turn], descriptors[turn] = resident(pid), openFiles(pid)
+		}
+	}}
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	stdout, stderr, code := s.run(t, 40, "{}", func(cmd *exec.Cmd) { started <- cmd.Process.Pid })
+	if code != 0 || stdout != "the password is plover-7781\n" {
+		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	if left, err := filepath.Glob(filepath.Join(temp, "*")); err != nil || len(left) > 0 {
+		t.Errorf("left in the temp directory: %q, %v", left, err)
+	}
+	if got := descriptors[1000] - descriptors[100]; descriptors[100] == 0 || got > 0 {
+		t.Errorf("%d descriptors more in turn 1000 than %d in turn 100", got, descriptors[100])
+	}
+	// The garbage collector may run at any time: the most memory at the start, and the least at the end.
+	grown := min(memory[800], memory[900], memory[1000]) - max(memory[100], memory[200], memory[300])
+	t.Logf("memory %v", memory)
+	if most := int64(5 << 20); grown > most && !raceEnabled {
+		t.Errorf("memory grew by %d bytes from %d", grown, memory[100])
+	}
+}
+
+func resident(pid int) int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, line, _ := strings.Cut(string(status), "VmRSS:")
+	var kb int64
+	if _, err := fmt.Sscan(line, &kb); err != nil {
+		return 0
+	}
+	return kb << 10
+}
+
+func openFiles(pid int) int {
+	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		return 0
+	}
+	return len(all)
+}
