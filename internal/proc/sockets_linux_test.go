@@ -196,6 +196,7 @@ func connectErrors() error {
 		{"bad memory", raw(stream, nil, 16), unix.EFAULT},
 		{"no address", raw(stream, nil, 0), unix.EINVAL},
 		{"a long address", raw(stream, make([]byte, 200), 0), unix.EINVAL},
+		{"a path that is too long", raw(stream, append([]byte{1, 0}, bytes.Repeat([]byte("x"), 109)...), 0), unix.EINVAL},
 		{"a negative length", raw(stream, make([]byte, 16), -17), unix.EINVAL},
 		{"another family", raw(stream, []byte{2, 0, 0, 80, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0}, 0), unix.EINVAL},
 		{"a file by loopback", raw(inet, append([]byte{1, 0}, "missing\x00\x00\x00\x00\x00\x00\x00\x00"...), 0), unix.EAFNOSUPPORT},

@@ -139,7 +139,7 @@ func (s served) connect(socket int) error {
 // and otherwise to the descriptor of a file.
 func (s served) address(addr []byte) (to []byte, file int, err error) {
 	const family = 2
-	if len(addr) <= family || binary.NativeEndian.Uint16(addr) != unix.AF_UNIX {
+	if len(addr) <= family || len(addr) > unix.SizeofSockaddrUnix || binary.NativeEndian.Uint16(addr) != unix.AF_UNIX {
 		return nil, -1, unix.EINVAL
 	}
 	if addr[family] == 0 {

@@ -78,7 +78,7 @@ func (b *Box) protectSockets(write []string) {
 			continue
 		}
 		if st, err := os.Lstat(real); err == nil && st.Mode()&os.ModeSocket != 0 {
-			b.protect = append(b.protect, real)
+			b.protect, b.others = append(b.protect, real), append(b.others, real)
 		}
 	}
 }
