@@ -108,6 +108,7 @@ func (m *meeting) answer(one *member, body []byte, fds []int) (file int, ok bool
 		if len(fds) > 1 {
 			if id, ok := m.sockets.Put(fds[1]); ok {
 				m.owner[id] = one
+				m.forget()
 			}
 		}
 	case askMeet:
@@ -129,6 +130,19 @@ func (m *meeting) answer(one *member, body []byte, fds []int) (file int, ok bool
 		}
 	}
 	return -1, true
+}
+
+// forget forgets the owners of files that are gone, when there are many.
+func (m *meeting) forget() {
+	const many = 10000
+	if len(m.owner) < many {
+		return
+	}
+	for id := range m.owner {
+		if !m.sockets.Has(id) {
+			delete(m.owner, id)
+		}
+	}
 }
 
 // leave keeps the mount namespace of a command that has met others, as long as

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"os"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
@@ -212,5 +215,75 @@ func TestSocketsHere(t *testing.T) {
 	})
 	if text, _ := os.ReadFile(out); err != nil || o.Exit != 0 {
 		t.Errorf("%v %+v %s", err, o, text)
+	}
+}
+
+// The session process keeps the mount namespace of a command exactly as long as
+// a command runs that has met it or another one that has.
+func TestMeetingKeeps(t *testing.T) {
+	m := newMeeting()
+	dir := t.TempDir()
+	join := func() *member { return &member{mounts: -1} }
+	mounts := func() int {
+		fd, err := unix.Open("/proc/self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Close(fd) })
+		return fd
+	}
+	ns := mounts()
+	listen := func(one *member, name string) []byte {
+		if err := unix.Mknod(filepath.Join(dir, name), unix.S_IFSOCK|0o600, 0); err != nil {
+			t.Fatal(err)
+		}
+		fd, err := unix.Open(filepath.Join(dir, name), unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Close(fd) })
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := m.answer(one, []byte{askAdd}, []int{ns, fd}); !ok {
+			t.Fatal("it may not listen")
+		}
+		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64([]byte{askFind}, st.Dev), st.Ino)
+	}
+	find := func(one *member, what []byte) {
+		file, ok := m.answer(one, what, []int{ns})
+		if !ok || file < 0 {
+			t.Fatal("it is not found")
+		}
+		unix.Close(file)
+	}
+	if _, ok := m.answer(join(), []byte{askMeet}, nil); ok {
+		t.Error("a command without a mount namespace meets others")
+	}
+	server, client, lonely := join(), join(), join()
+	socket := listen(server, "server")
+	find(server, socket) // itself
+	find(lonely, listen(lonely, "lonely"))
+	m.leave(lonely)
+	if len(m.kept) != 0 {
+		t.Error("a command that met no one is kept")
+	}
+	find(client, socket)
+	m.leave(server)
+	if len(m.kept) != 1 {
+		t.Fatal("the server is not kept")
+	}
+	third := join()
+	if _, ok := m.answer(third, []byte{askMeet}, []int{ns}); !ok {
+		t.Fatal("it may not connect")
+	}
+	m.leave(client)
+	if len(m.kept) != 2 {
+		t.Error("the client is not kept")
+	}
+	m.leave(third)
+	if len(m.kept) != 0 {
+		t.Error("the last one has left, and they are kept")
 	}
 }

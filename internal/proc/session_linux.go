@@ -17,10 +17,10 @@ import (
 
 // This file is the session process, and the program's side of it.
 
-// A session process is in a network namespace of its own and starts the keepers
+// session is a process in a network namespace of its own. It starts the keepers
 // of all commands that share it, so that a command reaches the servers of an
-// earlier one. The keepers are children of the program, not of it. It ends with
-// its control socket.
+// earlier one. The keepers are children of the program, not of this process,
+// which ends with its control socket.
 type session struct {
 	process *os.Process
 	ctl     *net.UnixConn

@@ -99,6 +99,14 @@ func (s *Sockets) Find(id ID) (file int, ok bool) {
 	return file, err == nil
 }
 
+// Has reports whether a file is known.
+func (s *Sockets) Has(id ID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.files[id]
+	return ok
+}
+
 // socketID is the identity of a file that is a socket.
 func socketID(file int) (ID, bool) {
 	var st unix.Stat_t
