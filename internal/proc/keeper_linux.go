@@ -205,13 +205,13 @@ func (k *keepers) proves(which kind) {
 func (k *keepers) breaks(which kind, err error) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	unmade := (*boxError)(nil)
+	noSession := (*sessionError)(nil)
 	switch {
 	case k.proven[which]:
 		return false
 	case which == plain:
 		k.broken = err
-	case which&inSession != 0 && !errors.As(err, &unmade):
+	case which&inSession != 0 && (which&namespaced == 0 || errors.As(err, &noSession)):
 		k.alone = err
 	case which&ownPIDs != 0:
 		k.lost, k.lostWhy = k.lost|sandbox.PIDs, err
@@ -374,6 +374,10 @@ func (t *kept) run(ctx context.Context, s *spec) error {
 	defer t.ctl.SetWriteDeadline(time.Time{})
 	if err := send(t.ctl, msgRun, s.encode()); err != nil {
 		t.keeper.Kill()
+		// It may have said why before it ended.
+		if unmade := (*boxError)(nil); errors.As(<-t.started, &unmade) {
+			return unmade
+		}
 		return fmt.Errorf("%w: %w", errUnused, err)
 	}
 	select {

@@ -73,7 +73,7 @@ func (s *sessions) keeper(h Helper, want kind, ctl, out *os.File) (p *os.Process
 		}
 		if s.one == nil {
 			if s.one, err = newSession(h); err != nil {
-				return nil, err
+				return nil, &sessionError{err}
 			}
 		}
 		if p, err = s.one.keeper(want, ctl, out); err == nil {
@@ -86,7 +86,7 @@ func (s *sessions) keeper(h Helper, want kind, ctl, out *os.File) (p *os.Process
 		}
 		s.one = nil
 	}
-	return nil, err
+	return nil, &sessionError{err}
 }
 
 func (s *sessions) close() {
@@ -98,6 +98,13 @@ func (s *sessions) close() {
 	}
 	s.one, s.full = nil, nil
 }
+
+// sessionError says that there is no session process, or that it starts no
+// keepers.
+type sessionError struct{ err error }
+
+func (e *sessionError) Error() string { return "start the session process: " + e.err.Error() }
+func (e *sessionError) Unwrap() error { return e.err }
 
 // packets is a pair of sockets that keep messages apart: one to use, and one to
 // hand over.
@@ -134,16 +141,16 @@ func connOf(fd int) (*net.UnixConn, error) {
 func (s *session) keeper(want kind, ctl, out *os.File) (*os.Process, error) {
 	s.ctl.SetDeadline(time.Now().Add(sessionTime))
 	if err := sendFiles(s.ctl, numbers(int(want)), ctl, out); err != nil {
-		return nil, fmt.Errorf("ask the session process: %w", err)
+		return nil, err
 	}
 	var b [8]byte
 	n, err := s.ctl.Read(b[:])
 	if err != nil {
-		return nil, fmt.Errorf("ask the session process: %w", err)
+		return nil, err
 	}
 	pid, errno := number(b[:n], 0), number(b[:n], 1)
 	if errno != 0 || pid == 0 {
-		return nil, fmt.Errorf("start a supervisor process in the session: %w", syscall.Errno(errno))
+		return nil, fmt.Errorf("start a supervisor process: %w", syscall.Errno(errno))
 	}
 	return os.FindProcess(pid)
 }
