@@ -24,7 +24,6 @@ type Box struct {
 	plan    Plan
 	temp    string   // private; only in read-only
 	protect []string // protected paths that exist now
-	others  []string // of those, sockets of other programs, which can be gone at any time
 	onLinux
 
 	mu   sync.Mutex
@@ -105,7 +104,7 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 	if !b.plan.Layers.Has(Bubblewrap) {
 		return argv, nil, nil
 	}
-	w := wrapping{dir: dir, write: b.bound(dir), sharedToo: !b.ownShared(dir), protect: b.protect, others: b.others, sharedNetwork: b.inSession(), dieWithParent: !kept}
+	w := wrapping{dir: dir, write: b.bound(dir), sharedToo: !b.ownShared(dir), protect: b.protect, sharedNetwork: b.inSession(), dieWithParent: !kept}
 	b.plan.PrivateSockets = b.plan.PrivateSockets && kept
 	w.bwrap, _ = findBubblewrap()
 	if w.bwrap == "" {

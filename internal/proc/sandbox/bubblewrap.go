@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -64,7 +63,6 @@ type wrapping struct {
 	write         []string // links resolved: bwrap can't mount on a link
 	sharedToo     bool     // sharedDir is that of outside
 	protect       []string
-	others        []string    // of those, what can be gone at any time
 	covers        [][2]string // a cover and the hidden file that it is mounted over
 	seccomp       string      // descriptor of a filter; empty: none
 	sharedNetwork bool        // the network is that of outside, which is the session's own
@@ -90,17 +88,13 @@ func (s *Spec) bubblewrapArgs(w wrapping) []string {
 	}
 	pinned := map[string]bool{} // what is a mount point cannot be moved away
 	for _, p := range w.protect {
-		try := ""
-		if slices.Contains(w.others, p) {
-			try = "-try"
-		}
 		for _, dir := range between(holding(p, w.write), p) {
 			if !pinned[dir] {
-				args = append(args, "--bind"+try, dir, dir)
+				args = append(args, "--bind", dir, dir)
 			}
 			pinned[dir] = true
 		}
-		args = append(args, "--ro-bind"+try, p, p)
+		args = append(args, "--ro-bind", p, p)
 	}
 	for _, c := range w.covers {
 		args = append(args, "--ro-bind", c[0], c[1])

@@ -70,15 +70,19 @@ func (b *Box) holdProtected() {
 }
 
 // protectSockets protects the sockets of other programs that still exist, by the
-// names without links that they have.
+// names without links that they have. Bubblewrap would make the directories
+// again of a socket that goes at this moment.
 func (b *Box) protectSockets(write []string) {
+	if b.Wrapped() {
+		return
+	}
 	for _, path := range b.spec.HostSockets {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil || holding(real, write) == "" {
 			continue
 		}
 		if st, err := os.Lstat(real); err == nil && st.Mode()&os.ModeSocket != 0 {
-			b.protect, b.others = append(b.protect, real), append(b.others, real)
+			b.protect = append(b.protect, real)
 		}
 	}
 }
