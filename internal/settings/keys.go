@@ -35,7 +35,7 @@ type given struct {
 
 // keys is every setting there is.
 func keys() []key {
-	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(), limitKeys(), generalKeys())
+	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(), limitKeys(), generalKeys(), uiKeys())
 }
 
 func toolKeys() []key {
