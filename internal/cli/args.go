@@ -50,6 +50,8 @@ type options struct {
 	version     bool
 	record      recordOptions
 
+	screenReader bool
+
 	allowedTools []string // nil: not given
 	excludeTools []string
 	coreTools    []string

@@ -35,6 +35,11 @@ func workFlags() []flag {
 				o.firstPrompt = v
 				return nil
 			}},
+		{long: "screen-reader", on: cmdPrompt, about: "hold the conversation in labelled lines that are never redrawn",
+			set: func(o *options, _ string) error {
+				o.screenReader = true
+				return nil
+			}},
 		{long: "output-format", short: "o", value: "FORMAT", on: cmdPrompt, about: "output format: text (default), json or stream-json",
 			set: func(o *options, v string) error { return oneOf(&o.format, v, "text", "json", "stream-json") }},
 		{long: "approval-mode", value: "MODE", on: cmdPrompt + " mcp-serve " + cmdTools, about: "approval mode: plan (read-only), default (prompt for changes),\nauto-edit (approve file edits in the workspace) or yolo (approve everything)",

@@ -30,30 +30,47 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	in, _ := terminalFile(env.Stdin)
 	out, _ := terminalFile(env.Stdout)
 	h := &screenHost{env: env, options: o}
-	var notices []string // before there is a screen
-	h.env.notify = func(note string) { notices = append(notices, note) }
-	record, err := recording(ctx, env, o)
+	h.env.notify = h.note
+	record, err := recording(ctx, h.env, o)
 	if err != nil {
 		return err
 	}
-	s, err := openSession(h.env, o, session.Options{Sampling: true, Record: record})
+	s, err := openSession(h.env, o, session.Options{Sampling: true, Interactive: true, Record: record})
 	if err != nil {
 		return err
 	}
 	defer closeSession(env, s)
 	if title := s.Continues(); title != "" {
-		notices = append(notices, "continues the session: "+title)
+		h.note("continues the session: " + title)
 	}
 	h.session, h.files = s, newFileList(s)
-	colors := cell.Full
-	if env.Getenv("NO_COLOR") != "" {
-		colors = cell.Attributes
+	if o.screenReader || s.Settings.UI.ScreenReader || env.Getenv("TERM") == "dumb" {
+		h.front = tui.NewLines(in, out, h, o.firstPrompt)
+		for _, n := range h.early {
+			h.front.Tell(n)
+		}
+	} else {
+		colors := cell.Full
+		if env.Getenv("NO_COLOR") != "" {
+			colors = cell.Attributes
+		}
+		h.front = tui.New(tui.Options{
+			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors,
+			History: promptHistory(s.Folder.Home), Editor: editorOf(env),
+		})
 	}
-	h.screen = tui.New(tui.Options{In: in, Out: out, Host: h, Header: h.header(notices), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors, Editor: editorOf(env)})
-	h.notify(h.screen.Tell)
-	s.Executor.Ask = s.Asking(h.screen.Ask)
+	h.relay(h.front.Tell)
+	s.Executor.Ask = s.Asking(h.front.Ask)
 	s.Outside.Connect()
-	return h.screen.Run(ctx)
+	return h.front.Run(ctx)
+}
+
+// front is a screen, or lines.
+type front interface {
+	Observe(agent.Event)
+	Tell(text string)
+	Ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error)
+	Run(ctx context.Context) error
 }
 
 // screenHost connects a session with its screen.
@@ -61,22 +78,33 @@ type screenHost struct {
 	env     Env
 	options *options
 	session *session.Session
-	screen  *tui.Screen
+	front   front
 	files   *fileList
-
-	talk *session.Conversation // used by one Run at a time
 
 	opening sync.Mutex
 	opened  model.Model // nil: not yet
 
 	mu    sync.Mutex
-	model string
-	used  int // tokens of the last request
-	tell  func(string)
+	talk  *session.Conversation // nil: not yet
+	tell  func(string)          // nil: there is no front end yet
+	early []string              // notices before that
 }
 
-// notify sends notices to the screen from now on.
-func (h *screenHost) notify(tell func(string)) {
+// note takes a notice, now and after there is a screen.
+func (h *screenHost) note(text string) {
+	h.mu.Lock()
+	tell := h.tell
+	if tell == nil {
+		h.early = append(h.early, text)
+	}
+	h.mu.Unlock()
+	if tell != nil {
+		tell(text)
+	}
+}
+
+// relay sends further notices to the front end.
+func (h *screenHost) relay(tell func(string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tell = tell
@@ -129,17 +157,11 @@ func (h *screenHost) open(ctx context.Context) (model.Model, error) {
 		return nil, err
 	}
 	h.opened = m
-	h.mu.Lock()
-	h.model = m.Name()
-	h.mu.Unlock()
 	return m, nil
 }
 
 // Run carries out what the user typed.
 func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
-	if word := strings.TrimSpace(typed); word == "/quit" || word == "/exit" {
-		return tui.Reply{Quit: true}, nil
-	}
 	if command, rest, ok := bang(typed); ok && rest == "" {
 		return h.runCommand(ctx, command)
 	}
@@ -148,7 +170,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 		return tui.Reply{}, err
 	}
 	if said.ForPerson() {
-		return tui.Reply{Text: slashText(said)}, nil
+		return tui.Reply{Text: slashText(said), Quit: said.Quit}, nil
 	}
 	if !isCommand {
 		if said.Parts, err = h.session.PromptParts(ctx, typed, typed); err != nil {
@@ -159,7 +181,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	if err != nil {
 		return tui.Reply{}, err
 	}
-	_, err = talk.Run(ctx, said.Parts...)
+	_, err = talk.Turn(ctx, said.Parts...)
 	if ctx.Err() != nil {
 		err = context.Canceled
 	}
@@ -168,25 +190,19 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 
 // conversation is the session's conversation; the model is found for the first prompt.
 func (h *screenHost) conversation(ctx context.Context) (*session.Conversation, error) {
-	if h.talk != nil {
-		return h.talk, nil
+	if talk := h.current(); talk != nil {
+		return talk, nil
 	}
 	m, err := h.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	h.session.Outside.WaitLikely(ctx)
-	h.talk = h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.observe})
-	return h.talk, nil
-}
-
-func (h *screenHost) observe(e agent.Event) {
-	if a, ok := e.(agent.Answered); ok && a.Err == nil {
-		h.mu.Lock()
-		h.used = a.Usage.Input + a.Usage.Output
-		h.mu.Unlock()
-	}
-	h.screen.Observe(e)
+	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.front.Observe})
+	h.mu.Lock()
+	h.talk = talk
+	h.mu.Unlock()
+	return talk, nil
 }
 
 // runCommand runs the user's own command.
@@ -210,12 +226,40 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 
 // Status is what the status line shows.
 func (h *screenHost) Status() tui.Status {
+	st := tui.Status{
+		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(), Directory: filepath.Base(h.session.Folder.Path),
+		Branch: branchOf(h.session.Folder.Path),
+	}
+	if talk := h.current(); talk != nil {
+		if tokens, window := talk.Context(); window > 0 {
+			st.Context = 100 * tokens / window
+		}
+	}
+	return st
+}
+
+// Wake has a value when background work has something to report.
+func (h *screenHost) Wake() <-chan struct{} {
+	if talk := h.current(); talk != nil {
+		return talk.Wake()
+	}
+	return nil
+}
+
+// Continue lets the model answer to the reports of background work.
+func (h *screenHost) Continue(ctx context.Context) error {
+	_, err := h.current().Turn(ctx)
+	if ctx.Err() != nil {
+		err = context.Canceled
+	}
+	return err
+}
+
+// current is the conversation; nil before the first prompt.
+func (h *screenHost) current() *session.Conversation {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return tui.Status{
-		Mode: h.session.Policy.Mode().String(), Model: h.model, Directory: filepath.Base(h.session.Folder.Path),
-		Branch: branchOf(h.session.Folder.Path), Context: 100 * h.used / 128_000,
-	}
+	return h.talk
 }
 
 // NextMode switches between plan, default and auto-edit. Yolo is never reached by a key.

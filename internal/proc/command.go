@@ -29,6 +29,7 @@ type Command struct {
 
 	// Stderr, if not nil, is given what the command prints on its standard
 	// error, as it was printed; Outcome.Output is then its standard output.
+	// Commands in a sandbox have none.
 	// Unlike Spill it is not masked. It is not called after the outcome is known.
 	Stderr io.Writer
 
@@ -61,6 +62,8 @@ func (c Command) withDefaults() (Command, error) {
 		return c, errors.New("run command: it contains a NUL byte. Write it as \\0 if the program supports that")
 	case strings.ContainsRune(c.Dir, 0):
 		return c, errors.New("run command: the directory contains a NUL byte")
+	case c.Stderr != nil && c.Sandbox.Boxed():
+		return c, errors.New("run command: a sandboxed command has no standard error of its own")
 	case c.Timeout < 0:
 		return c, fmt.Errorf("run command: negative timeout %v (0 means none)", c.Timeout)
 	}

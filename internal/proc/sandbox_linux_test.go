@@ -203,6 +203,10 @@ func marks(got map[string]string) map[string]string {
 	return out
 }
 
+// asNobody are the tests that an ordinary user runs too.
+const asNobody = "^(TestBoxes|TestWorkInWorkspace|TestEscapes|TestLimitsHold|TestLimitsAreWhatHolds|TestLimitedWork|" +
+	"TestHostSockets.*|TestServerAndClient|TestConnect.*|TestHandedDescriptors|TestServers)$"
+
 // An ordinary user has the same boxes.
 func TestBoxesAsNobody(t *testing.T) {
 	t.Parallel()
@@ -222,7 +226,7 @@ func TestBoxesAsNobody(t *testing.T) {
 	work := nobodysDir(t)
 	var text []byte
 	for range 100 {
-		cmd := exec.CommandContext(t.Context(), dir+"/proc.test", "-test.run=^(TestBoxes|TestWorkInWorkspace|TestEscapes|TestLimitsHold|TestLimitsAreWhatHolds|TestLimitedWork)$", "-test.v")
+		cmd := exec.CommandContext(t.Context(), dir+"/proc.test", "-test.run="+asNobody, "-test.v")
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "BOX_SETUID=" + dir + "/other", "GORACE=atexit_sleep_ms=0"}
 		cmd.Dir = work
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

@@ -107,6 +107,14 @@ func (m *Models) current() (model.Model, error) {
 	return m.main, nil
 }
 
+// Name is the name of the session's model; "" if none was opened.
+func (m *Models) Name() string {
+	if current, err := m.current(); err == nil {
+		return current.Name()
+	}
+	return ""
+}
+
 // named opens the model that a subagent's definition names, at the session's server, once.
 func (m *Models) named(ctx context.Context, name string) (model.Model, error) {
 	if IsGrade(name) {

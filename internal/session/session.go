@@ -59,7 +59,8 @@ type Session struct {
 	recorder *recorder // nil: nothing is recorded
 	resumed  *resumed  // what the conversation continues; nil: it is new
 
-	warnsAll bool
+	warnsAll    bool
+	interactive bool
 }
 
 // Options are what a session is opened with. Only Dir must be given.
@@ -80,6 +81,8 @@ type Options struct {
 	Result *builtin.ResultSchema
 	// Log receives requests to models and their answers, as JSON Lines; nil: none.
 	Log io.Writer
+	// Interactive is for a front end in which a conversation goes on: it has commands that change it.
+	Interactive bool
 	// AllWarnings reports every ignored setting and rule, not only the first ten.
 	AllWarnings bool
 }
@@ -91,7 +94,7 @@ func Open(env Env, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		ID: o.Record.id(), Folder: folder, env: env, warnsAll: o.AllWarnings,
+		ID: o.Record.id(), Folder: folder, env: env, warnsAll: o.AllWarnings, interactive: o.Interactive,
 		wake: make(chan struct{}, 1), result: o.Result, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
 	}
 	trusted := false

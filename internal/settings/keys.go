@@ -35,7 +35,7 @@ type given struct {
 
 // keys is every setting there is.
 func keys() []key {
-	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(), limitKeys(), generalKeys(), hookKeys())
+	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(), limitKeys(), generalKeys(), uiKeys(), hookKeys())
 }
 
 func toolKeys() []key {

@@ -32,6 +32,7 @@ type Settings struct {
 	notes    []Note
 	unknown  []UnknownKey
 	withheld []Withheld
+	UI       UI
 }
 
 // Tools is how tools run.

@@ -57,7 +57,7 @@ func (c *completion) close() { *c = completion{off: c.off} }
 
 // key handles a key while the list is open. It reports whether the key was for the list.
 func (c *completion) key(s *Screen, k keys.Key) bool {
-	if len(c.list) == 0 || c.word == "" {
+	if len(c.list) == 0 || c.word == "" || c.word != completable(s) { // the list is of an earlier word
 		return false
 	}
 	switch k.String() {
@@ -93,8 +93,11 @@ func (c *completion) take(s *Screen) {
 	s.editor.Replace(len(word), text)
 }
 
-// live is the list.
-func (c *completion) live(width int) []cell.Line {
+// live is the list, if it belongs to the word before the cursor.
+func (c *completion) live(s *Screen, width int) []cell.Line {
+	if c.word != completable(s) {
+		return nil
+	}
 	var out []cell.Line
 	from := max(0, min(c.at-maxCandidates+1, len(c.list)-maxCandidates))
 	for i := from; i < len(c.list) && i < from+maxCandidates; i++ {

@@ -116,11 +116,16 @@ func (s *Screen) submit(ctx context.Context, typed string) {
 		s.print(cell.Wrap(cell.Line{{Text: mark, Style: cell.Bold}, {Text: l, Style: cell.Bold}}, s.width(), cell.Text("  "))...)
 	}
 	s.o.History.add(typed)
+	s.start(ctx, func(ctx context.Context) (Reply, error) { return s.o.Host.Run(ctx, typed) })
+}
+
+// start runs something that the user can interrupt.
+func (s *Screen) start(ctx context.Context, f func(context.Context) (Reply, error)) {
 	run, cancel := context.WithCancel(ctx)
 	s.work = &work{cancel: cancel, began: s.o.Now()}
 	go func() {
 		defer cancel()
-		reply, err := s.o.Host.Run(run, typed)
+		reply, err := f(run)
 		s.send(func(s *Screen) { s.ended(ctx, reply, err) })
 	}()
 }

@@ -1,5 +1,12 @@
 package tui
 
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/tui/keys"
+)
+
 // History is the prompts of earlier sessions and of this one.
 type History struct {
 	Prompts []string          // oldest first
@@ -50,3 +57,60 @@ func (b *browse) later(h History) (string, bool) {
 
 // leave ends the walk: the text was changed.
 func (b *browse) leave() { *b = browse{} }
+
+// lookup is a search in the history, from the newest prompt back. The zero value is not active.
+type lookup struct {
+	active bool
+	query  string
+	back   int // the prompt that was found, from the end; 0: none
+	draft  string
+}
+
+// searchHistory is Ctrl+R: it starts a search, or goes to an earlier prompt that matches.
+func (s *Screen) searchHistory() {
+	if !s.lookup.active {
+		s.lookup = lookup{active: true, draft: s.editor.Text()}
+		return
+	}
+	s.lookup.find(s, s.lookup.back+1)
+}
+
+// find shows the first prompt with the query in it, from one on.
+func (l *lookup) find(s *Screen, from int) {
+	all := s.o.History.Prompts
+	for back := max(1, from); back <= len(all) && l.query != ""; back++ {
+		if text := all[len(all)-back]; strings.Contains(strings.ToLower(text), strings.ToLower(l.query)) {
+			l.back = back
+			s.editor.Set(text)
+			return
+		}
+	}
+	if from <= 1 {
+		l.back = 0
+		s.editor.Set(l.draft)
+	}
+}
+
+// key handles a key while the search is active. Keys that don't belong to it end it, and keep what was found.
+func (l *lookup) key(s *Screen, k keys.Key) bool {
+	switch name := k.String(); {
+	case !l.active:
+		return false
+	case name == "ctrl+r":
+		return false // the table has it
+	case name == "esc" || name == "ctrl+c" || name == "ctrl+g":
+		s.editor.Set(l.draft)
+		*l = lookup{}
+	case name == "backspace":
+		_, n := utf8.DecodeLastRuneInString(l.query)
+		l.query = l.query[:len(l.query)-n]
+		l.find(s, 1)
+	case k.Text != "":
+		l.query += k.Text
+		l.find(s, 1)
+	default:
+		*l = lookup{}
+		return name == "enter" && s.editor.Empty()
+	}
+	return true
+}

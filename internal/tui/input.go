@@ -31,7 +31,7 @@ func (s *Screen) key(ctx context.Context, k keys.Key) {
 	if q := s.questions.current(); q != nil && s.questionKey(q, k) {
 		return
 	}
-	if s.complete.key(s, k) {
+	if s.lookup.key(s, k) || s.complete.key(s, k) {
 		return
 	}
 	name := k.String()
@@ -81,6 +81,7 @@ func keyTable() []binding {
 		{"down", "", func(s *Screen, _ context.Context) { s.down() }},
 		{"ctrl+p", "earlier prompt; Up too", func(s *Screen, _ context.Context) { s.earlier() }},
 		{"ctrl+n", "", func(s *Screen, _ context.Context) { s.later() }},
+		{"ctrl+r", "search earlier prompts", func(s *Screen, _ context.Context) { s.searchHistory() }},
 		{"shift+tab", "next approval mode", func(s *Screen, _ context.Context) { s.o.Host.NextMode() }},
 		{"ctrl+b", "move a running command to the background", func(s *Screen, _ context.Context) { s.background() }},
 		{"ctrl+g", "edit the prompt in $EDITOR", func(s *Screen, _ context.Context) { s.editPrompt() }},

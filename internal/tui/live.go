@@ -20,7 +20,7 @@ func (s *Screen) live() ([]cell.Line, paint.Position) {
 		}
 	}
 	prompt, row, column := s.prompt(width)
-	foot := append(s.complete.live(width), s.keyHelp(width)...)
+	foot := append(s.complete.live(s, width), s.keyHelp(width)...)
 	foot = append(foot, s.status(width))
 	fixed := append([]cell.Line{cell.Styled(strings.Repeat("─", width), cell.Dim)}, asked...)
 	room := s.rows - 1 - len(fixed) - len(prompt) - len(foot)
@@ -112,6 +112,13 @@ func (s *Screen) status(width int) cell.Line {
 		if p != "" {
 			line = append(line, cell.Span{Text: " · " + p, Style: cell.Dim})
 		}
+	}
+	if s.lookup.active {
+		found := ""
+		if s.lookup.back == 0 && s.lookup.query != "" {
+			found = " (no match)"
+		}
+		return cell.Line{{Text: " search earlier prompts: ", Style: cell.Cyan}, {Text: cell.Clean(s.lookup.query)}, {Text: found, Style: cell.Dim}}.Cut(width)
 	}
 	if s.note != "" {
 		return line.Right(cell.Styled(s.note, cell.Yellow), width)

@@ -25,6 +25,9 @@ import (
 type Host interface {
 	// Run carries out what the user typed: a prompt, a /command or a !command. It returns when that has ended.
 	Run(ctx context.Context, typed string) (Reply, error)
+	// Wake has a value when background work has something to report, and Continue lets the model answer to it.
+	Wake() <-chan struct{}
+	Continue(ctx context.Context) error
 	// Status is what the status line shows. It is called often.
 	Status() Status
 	// NextMode switches to the next approval mode.
@@ -96,6 +99,7 @@ type Screen struct {
 	gap           bool        // the last finished line is empty
 	editor        editor.Editor
 	history       browse
+	lookup        lookup
 	answer        answer
 	calls         callList
 	questions     questionList
@@ -195,7 +199,13 @@ func (s *Screen) loop(ctx context.Context) error {
 	}
 	for !s.done {
 		now := false // a key is shown at once
+		var wake <-chan struct{}
+		if s.work == nil { // what runs takes the reports itself
+			wake = s.o.Host.Wake()
+		}
 		select {
+		case <-wake:
+			s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, s.o.Host.Continue(ctx) })
 		case e, ok := <-s.term.events:
 			if !ok {
 				return nil // the terminal is gone

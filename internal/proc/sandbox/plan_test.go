@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	everything = Support{LandlockABI: 7, Seccomp: true, Notify: true, Namespaces: true, PIDs: true, BubblewrapWhy: "there is no bwrap"}
-	nothing    = Support{LandlockWhy: "no Landlock", SeccompWhy: "no seccomp", NamespacesWhy: "no namespaces", BubblewrapWhy: "no bwrap"}
+	everything = Support{LandlockABI: 7, Seccomp: true, Notify: true, Sockets: true, Namespaces: true, PIDs: true, BubblewrapWhy: "there is no bwrap"}
+	nothing    = Support{LandlockWhy: "no Landlock", SeccompWhy: "no seccomp", SocketsWhy: "an old kernel", NamespacesWhy: "no namespaces", BubblewrapWhy: "no bwrap"}
 )
 
 func TestPlan(t *testing.T) {
@@ -84,6 +84,7 @@ func TestLines(t *testing.T) {
 		"namespaces: work: user, mount, IPC, network, pid",
 		"bubblewrap: no, there is no bwrap",
 		"reads of auto-approved commands are enforced",
+		"workspace mode: commands reach Unix sockets and servers of their session",
 		"read-only: enforced by landlock+seccomp+namespaces+pids",
 		"workspace: enforced by landlock+seccomp+namespaces+pids",
 		"workspace+network: enforced by landlock+seccomp+namespaces+pids",
@@ -102,6 +103,44 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// Commands have private sockets only where all of it works, and all of the host's
+// sockets only if the user says so.
+func TestPlanSockets(t *testing.T) {
+	wrapped := everything
+	wrapped.Bubblewrap = "/usr/bin/bwrap"
+	unixToo := everything
+	unixToo.LandlockABI, unixToo.LandlockUnix = 9, true
+	old := everything
+	old.Sockets, old.SocketsWhy = false, "an old kernel"
+	for _, c := range []struct {
+		name         string
+		has          Support
+		spec         Spec
+		private, all bool
+		line         string
+	}{
+		{"workspace", everything, Spec{Mode: Workspace}, true, false, "reach Unix sockets and servers of their session"},
+		{"Landlock could see to it", unixToo, Spec{Mode: Workspace}, true, false, "reach Unix sockets and servers of their session"},
+		{"bubblewrap", wrapped, Spec{Mode: Workspace, Bubblewrap: true}, true, false, "reach Unix sockets and servers of their session"},
+		{"bubblewrap without Landlock", wrapped.without(Landlock), Spec{Mode: Workspace, Bubblewrap: true}, false, false, "have no Unix sockets"},
+		{"as the user says", everything, Spec{Mode: Workspace, UnixSockets: true}, false, true, ""},
+		{"the host's network", everything, Spec{Mode: WorkspaceNetwork}, false, false, ""},
+		{"read-only", everything, Spec{Mode: ReadOnly}, false, false, ""},
+		{"an old kernel", old, Spec{Mode: Workspace}, false, false, "have no Unix sockets, an old kernel"},
+		{"no listener", everything.without(Notify), Spec{Mode: Workspace}, false, false, "have no Unix sockets"},
+		{"no pid namespace", everything.without(PIDs), Spec{Mode: Workspace}, false, false, "have no Unix sockets, a pid namespace is turned off"},
+		{"no seccomp", everything.without(Seccomp), Spec{Mode: Workspace, BestEffort: true}, false, true, "reach Unix sockets of other programs"},
+	} {
+		p, err := c.spec.planWith(c.has)
+		if err != nil || p.PrivateSockets != c.private || p.UnixSockets != c.all {
+			t.Errorf("%s: %v %+v", c.name, err, p)
+		}
+		if line, _ := c.has.UnixSockets(c.spec.Bubblewrap); c.line != "" && !strings.HasPrefix(line, "workspace mode: commands "+c.line) {
+			t.Errorf("%s: %s", c.name, line)
+		}
+	}
+}
+
 func TestParseMode(t *testing.T) {
 	for _, m := range Modes() {
 		if got, err := ParseMode(string(m)); got != m || err != nil {
@@ -114,8 +153,8 @@ func TestParseMode(t *testing.T) {
 }
 
 func FuzzDecodeBox(f *testing.F) {
-	b := New(&Spec{Mode: Workspace, Roots: []string{"/a", "\xff"}, Write: []string{"/b"}, Protect: []string{"/a/.git"}, UnixSockets: true},
-		Plan{Layers: Landlock | Seccomp, Loopback: true, LandlockABI: 7}, "")
+	b := New(&Spec{Mode: Workspace, Roots: []string{"/a", "\xff"}, Write: []string{"/b"}, Protect: []string{"/a/.git"}, UnixSockets: true, HostSockets: []string{"/b/s"}},
+		Plan{Layers: Landlock | Seccomp, Loopback: true, LandlockABI: 7, PrivateSockets: true}, "")
 	f.Add(b.Encode())
 	f.Add([]byte{0, 0, 255, 255, 255, 255, 15})
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -112,21 +112,29 @@ func otherProcesses() (rules []rule) {
 
 // sockets refuses all families but those that the box may have. A pair of
 // sockets that know only each other is always free. Those of a pair of
-// datagram sockets don't: each can send to any name, descriptors too.
-func sockets(network, unixSockets bool) []rule {
+// datagram sockets don't: each can send to any name, descriptors too. Private
+// sockets are those that connect only where the listener does it for them.
+func sockets(network bool, p Plan) []rule {
+	unixSockets := p.UnixSockets
 	var pass []uint32
 	if network {
 		pass = append(pass, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
 	}
-	if unixSockets {
+	if unixSockets || p.PrivateSockets {
 		pass = append(pass, unix.AF_UNIX)
 	}
 	rules := []rule{{nr: unix.SYS_SOCKETPAIR, what: "odd sockets", test: testNoneOf, not: []uint32{unix.AF_UNIX}}}
-	if !unixSockets {
+	streams := []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}
+	if p.PrivateSockets {
+		rules = append(rules, rule{nr: unix.SYS_CONNECT, served: true}, rule{nr: unix.SYS_LISTEN, served: true},
+			rule{nr: unix.SYS_SOCKET, what: saysSockets, first: unix.AF_UNIX, test: testNoneOf, arg: 1, mask: 0xf, not: streams, quiet: true})
+	} else if !unixSockets {
 		// The C library looks for a name service at every turn and does
 		// without if it finds none.
-		rules = append(rules, rule{nr: unix.SYS_SOCKET, what: saysSockets, test: testEqual, value: unix.AF_UNIX, quiet: true},
-			rule{nr: unix.SYS_SOCKETPAIR, what: "datagram socket pairs", test: testNoneOf, arg: 1, mask: 0xf, not: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}})
+		rules = append(rules, rule{nr: unix.SYS_SOCKET, what: saysSockets, test: testEqual, value: unix.AF_UNIX, quiet: true})
+	}
+	if !unixSockets {
+		rules = append(rules, rule{nr: unix.SYS_SOCKETPAIR, what: "datagram socket pairs", test: testNoneOf, arg: 1, mask: 0xf, not: streams})
 	}
 	what := saysNetwork
 	if network {
@@ -137,7 +145,7 @@ func sockets(network, unixSockets bool) []rule {
 
 // rules are those of a box.
 func (s *Spec) rules(p Plan) []rule {
-	rules := append(refused(), sockets(s.network() || p.Loopback, p.UnixSockets)...)
+	rules := append(refused(), sockets(s.network() || p.Loopback, p)...)
 	if s.Mode == ReadOnly {
 		rules = append(rules, metadata()...)
 	}
@@ -150,22 +158,29 @@ func (s *Spec) rules(p Plan) []rule {
 	return rules
 }
 
-// filter loads the rules. listener is a descriptor that tells of refusals, or
-// -1 if the kernel has none to give.
-func filter(rules []rule, notify bool) (listener int, err error) {
-	if notify {
-		fd, err := loadFilter(assemble(rules, func(r rule) uint32 {
+// loadFilter loads the rules of the sandbox. listener is a descriptor that tells
+// of refusals, or -1 if the kernel has none to give.
+func (b *Box) loadFilter() (listener int, err error) {
+	b.rules = b.spec.rules(b.plan)
+	if b.plan.Layers.Has(Notify) {
+		flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+		if b.plan.PrivateSockets {
+			flags |= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+		}
+		fd, err := loadFilter(assemble(b.rules, func(r rule) uint32 {
 			if r.errno != 0 || r.quiet {
 				return refusal(r)
 			}
 			return unix.SECCOMP_RET_USER_NOTIF
-		}), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+		}), flags)
 		if err == nil {
 			return fd, nil
 		}
 		// Somebody above listens already, and there can be only one.
 	}
-	if _, err := loadFilter(assemble(rules, refusal), 0); err != nil {
+	b.plan.PrivateSockets = false
+	b.rules = b.spec.rules(b.plan)
+	if _, err := loadFilter(assemble(b.rules, refusal), 0); err != nil {
 		return -1, fmt.Errorf("load the seccomp filter: %w", err)
 	}
 	return -1, nil

@@ -116,7 +116,7 @@ func (at Scene) placeholder(line string) string {
 
 // remedyOf is what would allow what seccomp refused.
 func (at Scene) remedyOf(told []string, output string) string {
-	network, sockets := slices.Contains(told, saysNetwork), slices.Contains(told, saysSockets)
+	network, sockets := slices.Contains(told, saysNetwork), slices.ContainsFunc(told, aboutSockets)
 	for line := range strings.Lines(output) { // a refused socket isn't told, and what came after may be
 		sockets = sockets || at.Mode != ReadOnly && refusals.MatchString(line) && aboutSocket.MatchString(line)
 	}
@@ -172,6 +172,8 @@ func (at Scene) protected(line string) string {
 	}
 	return ""
 }
+
+func aboutSockets(told string) bool { return strings.HasPrefix(told, saysSockets) }
 
 // remedyFor is what would allow a command what its sandbox refused.
 func remedyFor(mode Mode, network, sockets bool) string {
