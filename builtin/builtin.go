@@ -169,6 +169,17 @@ func (s *Set) Close() error { return s.shell.close() }
 // which of its steps are open. It is called once a turn.
 func (s *Set) News() []string { return append(s.shell.news(), s.todos.news()...) }
 
+// Running are the IDs of the background commands that run.
+func (s *Set) Running() []string {
+	var ids []string
+	for _, j := range s.shell.jobs.List() {
+		if j.Running {
+			ids = append(ids, j.ID)
+		}
+	}
+	return ids
+}
+
 // Background moves the commands that run in the foreground to the background, as a user who waits may want. It returns
 // their IDs there.
 func (s *Set) Background() []string { return s.shell.moveAll() }

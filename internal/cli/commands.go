@@ -28,6 +28,13 @@ echo '{"absolute_path":"/etc/hostname"}' | adze tool call read_file - --json
 Exit codes: 0 success, 1 the tool failed, 2 wrong usage, 3 permission denied, 130 interrupted.`},
 		{name: "tool run", about: `run tool calls from stdin, JSON Lines {"id","name","args"}`, run: toolRun, help: `
 adze tool run --approval-mode auto-edit < calls.jsonl`},
+		{name: "undo", about: "undo what calls of a session changed on disk", run: runUndo, help: `
+adze undo                                             undo the last call that changed files
+adze undo --turn 3 --dry-run                          show what an undo of a turn would do
+adze undo --all --yes                                 undo everything that the session changed`},
+		{name: "redo", about: "take the last undo back", run: runRedo, help: `
+adze redo
+adze redo --session 3f2a --yes`},
 		{name: "session list", about: "list recorded sessions", run: sessionList, help: `
 adze session list
 adze session list --all --json`},

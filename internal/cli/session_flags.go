@@ -52,7 +52,7 @@ func sessionFlags() []flag {
 				o.record.off = true
 				return nil
 			}},
-		{long: "all", on: "session-list", about: "list the sessions of all directories",
+		{long: "all", on: "session-list undo", about: "list the sessions of all directories", abouts: map[string]string{"undo": "undo all calls of the session"},
 			set: func(o *options, _ string) error {
 				o.record.all = true
 				return nil

@@ -30,7 +30,7 @@ type given struct {
 }
 
 // keys is every setting there is.
-func keys() []key { return slices.Concat(workKeys(), modelKeys(), generalKeys()) }
+func keys() []key { return slices.Concat(workKeys(), modelKeys(), generalKeys(), undoKeys()) }
 
 func workKeys() []key {
 	return []key{
@@ -131,7 +131,7 @@ func workKeys() []key {
 
 // builtin is what holds where nobody says otherwise.
 func builtin() Settings {
-	return Settings{General: defaultGeneral(), Tools: Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}}, Context: Context{CompactAt: 0.85}}
+	return Settings{General: defaultGeneral(), Undo: defaultUndo(), Tools: Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}}, Context: Context{CompactAt: 0.85}}
 }
 
 // spellings are all names of the key, the newest last.

@@ -24,6 +24,7 @@ type Settings struct {
 	Permissions Permissions
 	MCP         MCP
 	General     General
+	Undo        Undo
 
 	notes    []Note
 	unknown  []UnknownKey

@@ -394,3 +394,30 @@ type storeError struct {
 
 func (e *storeError) Error() string { return fmt.Sprintf("save file contents in %s: %v", e.dir, e.err) }
 func (e *storeError) Unwrap() error { return e.err }
+
+// CopyStore copies the contents of these names from one session to another.
+func CopyStore(home, from, to string, names map[string]bool) error {
+	if len(names) == 0 {
+		return nil
+	}
+	source, err := OpenStore(home, from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := OpenStore(home, to)
+	if err != nil {
+		return err
+	}
+	b := batch{store: target}
+	for n := range names {
+		content, failed := source.Get(n)
+		if failed != nil {
+			continue // it can't be undone in the other session either
+		}
+		if _, failed := b.add(content); failed != nil {
+			return errors.Join(failed, target.Close())
+		}
+	}
+	return errors.Join(b.flush(), target.Close())
+}

@@ -36,9 +36,8 @@ type Options struct {
 type Tracker struct {
 	o Options
 
-	opening sync.Once
-	store   *Store
-	err     error // of opening the store
+	opening sync.Mutex
+	store   *Store // nil: not opened yet
 
 	mu   sync.Mutex
 	snap *snapshot
@@ -74,8 +73,16 @@ type Window struct {
 
 // Store is where contents are saved.
 func (t *Tracker) Store() (*Store, error) {
-	t.opening.Do(func() { t.store, t.err = OpenStore(t.o.Home, t.o.Session) })
-	return t.store, t.err
+	t.opening.Lock()
+	defer t.opening.Unlock()
+	if t.store != nil {
+		return t.store, nil
+	}
+	store, err := OpenStore(t.o.Home, t.o.Session)
+	if err == nil {
+		t.store = store
+	}
+	return store, err
 }
 
 // Scans reports whether a call with this access may change files that it doesn't name.
@@ -285,10 +292,13 @@ func (t *Tracker) Close(names func() (map[string]bool, error)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.snap = nil
-	store, err := t.Store()
-	if err != nil {
-		return err
+	t.opening.Lock()
+	defer t.opening.Unlock()
+	store := t.store
+	if store == nil {
+		return nil // nothing was saved
 	}
+	var err error
 	if kept, failed := names(); failed == nil {
 		err = store.Compact(kept)
 	}
