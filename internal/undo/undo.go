@@ -165,12 +165,15 @@ func (t *Tracker) Before(ctx context.Context, q tool.Request, d tool.Decision) *
 		w.busy = len(t.jobs) > 0
 		return w
 	}
+	running := t.running() // what ends during the scan ran before it
 	diff, err := t.snap.scan(ctx)
 	if w.failed = err; err != nil {
 		t.snap = nil
 		return w
 	}
-	w.busy = t.between(diff, &w.found)
+	t.between(diff, &w.found)
+	t.forget(running)
+	w.busy = len(t.jobs) > 0
 	return w
 }
 
@@ -183,18 +186,20 @@ func (t *Tracker) covers(path string) bool {
 }
 
 // between gives the changes between two calls to the background command that ran then; if none did, they are someone
-// else's. It reports whether one still runs.
-func (t *Tracker) between(d difference, f *Found) bool {
+// else's.
+func (t *Tracker) between(d difference, f *Found) {
 	if job, ok := t.job(); ok && len(d.changes) > 0 {
 		f.give(job, d.changes)
 	}
-	running := t.running()
+}
+
+// forget drops the background commands that don't run.
+func (t *Tracker) forget(running []string) {
 	for id := range t.jobs {
 		if !slices.Contains(running, id) {
 			delete(t.jobs, id)
 		}
 	}
-	return len(t.jobs) > 0
 }
 
 func (f *Found) give(to Ref, changes []Change) {
@@ -238,6 +243,7 @@ func (w *Window) scanAfter(ctx context.Context) {
 	t := w.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	running := t.running()
 	if w.failed == nil && t.snap != nil {
 		diff, err := t.snap.scan(ctx)
 		if w.failed = err; err != nil {
@@ -254,12 +260,7 @@ func (w *Window) scanAfter(ctx context.Context) {
 	if w.failed != nil {
 		w.found.Notes = append(w.found.Notes, fmt.Sprintf("undo can't restore what this changed: %v.", w.failed))
 	}
-	running := t.running()
-	for id := range t.jobs {
-		if !slices.Contains(running, id) {
-			delete(t.jobs, id)
-		}
-	}
+	t.forget(running)
 	for _, id := range running {
 		if _, known := t.jobs[id]; !known {
 			t.jobs[id] = w.call
