@@ -71,8 +71,8 @@ func (b *batch) addClone(f *os.File, limit int64) (h hash, ok bool, err error) {
 	return h, true, err
 }
 
-// readSmall saves the content of a regular file, without following a link.
-func readSmall(path string, size, limit int64, b *batch) (hash, error) {
+// readAny saves the content of a regular file, without following a link.
+func readAny(path string, size, limit int64, b *batch) (hash, error) {
 	f, err := nofollow.Open(path)
 	if err != nil {
 		return hash{}, err

@@ -42,7 +42,7 @@ type snapshot struct {
 	limits Limits
 	store  *Store
 
-	paths map[string]known
+	paths map[string]*known
 	git   map[string]search.Stat // of the files that tell whether .git changed
 	saved atomic.Int64           // bytes
 	round int
@@ -61,7 +61,7 @@ type uncovered struct{ path, why string }
 
 // base reads the whole workspace.
 func (s *snapshot) base(ctx context.Context) error {
-	s.paths = map[string]known{}
+	s.paths = map[string]*known{}
 	_, err := s.scan(ctx)
 	return err
 }
@@ -84,7 +84,6 @@ func (s *snapshot) scan(ctx context.Context) (difference, error) {
 		old, ok := s.paths[n.Path]
 		if ok && old.stat == n.Stat && !old.racy {
 			old.round = s.round
-			s.paths[n.Path] = old
 			continue
 		}
 		differ = append(differ, n)
@@ -94,13 +93,16 @@ func (s *snapshot) scan(ctx context.Context) (difference, error) {
 		return difference{}, err
 	}
 	for i, n := range differ {
-		k := now[i]
-		old := s.paths[n.Path]
+		k := &now[i]
+		var old known
+		if last, ok := s.paths[n.Path]; ok {
+			old = *last
+		}
 		k.onlyMode(old)
 		k.round, k.racy = s.round, k.racy || max(n.Stat.Changed, n.Stat.Modified) > began
 		s.paths[n.Path] = k
 		if !first {
-			d.add(n.Path, old, k)
+			d.add(n.Path, old, *k)
 		}
 	}
 	s.missing(&d)
@@ -129,7 +131,7 @@ func (s *snapshot) missing(d *difference) {
 			}
 		}
 		delete(s.paths, path)
-		d.add(path, old, known{})
+		d.add(path, *old, known{})
 	}
 }
 
@@ -168,7 +170,7 @@ func (s *snapshot) list(ctx context.Context, first bool) ([]search.Node, error) 
 	if !first {
 		req.Known = func(path string) (enter, known bool) {
 			k, ok := s.paths[path]
-			return !k.shut, ok && (k.shut || k.state.Is == isDir)
+			return ok && !k.shut, ok && (k.shut || k.state.Is == isDir)
 		}
 	}
 	res, err := search.Tree(ctx, req)

@@ -280,7 +280,8 @@ type batch struct {
 	store *Store
 	buf   bytes.Buffer
 	parts []part
-	fresh bool // the last content that was added wasn't in the store
+	room  []byte // for reading files
+	fresh bool   // the last content that was added wasn't in the store
 }
 
 type part struct {
