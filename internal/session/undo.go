@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -106,6 +108,7 @@ type Undo struct {
 	store *undo.Store
 	write func(journal.Data) error
 	close func() error
+	tell  func(text string) error // a message to the model
 }
 
 // NothingError reports that there is nothing to undo or to redo.
@@ -133,6 +136,15 @@ func (f Folder) OpenUndo(id string, sel Selection, environ []string) (*Undo, err
 		}
 		return err
 	}}
+	u.tell = func(text string) error {
+		answered := false
+		w.View(func(s *journal.State) { answered = len(s.Agent("").Calls) == 0 && len(s.Agent("").History) > 0 })
+		if !answered {
+			return nil // a message can't come between a call and its response
+		}
+		_, err := w.Write("", journal.Message{Kind: journal.News, Message: model.Prompt(text)})
+		return err
+	}
 	wrote := state.Seq
 	u.close = func() error {
 		var err error
@@ -178,7 +190,7 @@ func (s *Session) Undo(sel Selection) (*Undo, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &Undo{ID: s.ID, store: store, close: func() error { return nil }, write: func(d journal.Data) error {
+	u := &Undo{ID: s.ID, store: store, close: func() error { return nil }, tell: s.tellLater, write: func(d journal.Data) error {
 		s.recorder.write("", d)
 		s.recorder.sync()
 		return nil
@@ -279,7 +291,39 @@ func (u *Undo) Apply(context.Context) ([]undo.Left, error) {
 	if len(left) > 0 && len(done) == 0 {
 		return left, nil // nothing happened
 	}
-	return left, u.write(entry)
+	if err := u.write(entry); err != nil || len(done) == 0 || entry.To > 0 {
+		return left, err // the model doesn't know of what it no longer remembers
+	}
+	return left, u.tell(u.news(done))
+}
+
+// maxTold is how many paths a message to the model names.
+const maxTold = 20
+
+// news tells the model what was undone.
+func (u *Undo) news(done []undo.Change) string {
+	var paths []string
+	for _, c := range done[:min(len(done), maxTold)] {
+		paths = append(paths, c.Path)
+	}
+	if n := len(done) - maxTold; n > 0 {
+		paths = append(paths, fmt.Sprintf("%d more", n))
+	}
+	what := "undid changes of earlier calls"
+	if u.redo > 0 {
+		what = "restored changes of earlier calls that were undone"
+	}
+	return fmt.Sprintf("The user %s. These paths are different now: %s", what, strings.Join(paths, ", "))
+}
+
+// tellLater tells the model something with its next turn.
+func (s *Session) tellLater(text string) error {
+	if s.talk != nil {
+		s.talk.news.mu.Lock()
+		defer s.talk.news.mu.Unlock()
+		s.talk.news.waiting = append(s.talk.news.waiting, text)
+	}
+	return nil
 }
 
 // Close closes the session again.
