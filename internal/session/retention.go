@@ -94,16 +94,36 @@ func (s *Session) clean() error {
 	}))
 }
 
-// cleanStores removes what is kept for undo of sessions that don't exist.
+// cleanStores removes what is kept for undo of sessions that don't exist, and what killed ones don't need.
 func (f Folder) cleanStores(ids []string) error {
 	stores, err := undo.Stores(f.Home)
 	for _, id := range stores {
 		if _, found := slices.BinarySearch(ids, id); !found {
 			_, failed := undo.RemoveStore(f.Home, id)
 			err = errors.Join(err, failed)
+		} else if undo.IsOpen(f.Home, id) {
+			err = errors.Join(err, f.compact(id))
 		}
 	}
 	return err
+}
+
+// compact drops what a session that was killed saved of its workspace and doesn't need.
+func (f Folder) compact(id string) error {
+	lock, _, err := f.Sessions().Open(id)
+	if err != nil {
+		return nil // it runs, or can't be read
+	}
+	defer lock.Close()
+	names, err := f.undoNames(id)
+	if err != nil {
+		return err
+	}
+	store, err := undo.OpenStore(f.Home, id)
+	if err != nil {
+		return err
+	}
+	return errors.Join(store.Compact(names), store.Close())
 }
 
 // Use is the space that Adze's directory takes, in bytes.

@@ -350,3 +350,58 @@ func TestCompact(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 }
+
+// A mode that takes the permission to read or to enter away is undone, as root and as an ordinary user.
+func TestModes(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "1")
+	p.write("d/b", "1")
+	was := p.tree()
+	found := p.call(func() {
+		p.write("d/b", "2")
+		for name, mode := range map[string]os.FileMode{"a": 0, "d": 0o500} {
+			if err := os.Chmod(p.path(name), mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if got := p.paths(found.Changes); got != "a d d/b" {
+		t.Errorf("changes: %s, notes: %q", got, found.Notes)
+	}
+	redo, left := p.undo(found.Changes, undo.PlanOptions{})
+	if len(left) > 0 {
+		t.Error(left)
+	}
+	p.same(was, "undone")
+	if _, left := p.undo(redo, undo.PlanOptions{}); len(left) > 0 {
+		t.Error(left)
+	}
+	for name, mode := range map[string]os.FileMode{"a": 0, "d": 0o500} {
+		if info, err := os.Stat(p.path(name)); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v %v", name, info, err)
+		}
+	}
+	if err := os.Chmod(p.path("d"), 0o700); err != nil { // so that it can be deleted
+		t.Error(err)
+	}
+}
+
+// The workspace is saved while the user thinks about an approval, and Close doesn't wait for that.
+func TestPrepare(t *testing.T) {
+	p := newPlace(t)
+	p.write("a", "1")
+	p.tracker.Prepare(t.Context(), []tool.Access{{Verb: tool.Execs, Target: "x"}})
+	found := p.call(func() { p.write("a", "2") })
+	if got := p.paths(found.Changes); got != "a" {
+		t.Errorf("changes: %s", got)
+	}
+	if !undo.IsOpen(p.home, "s") {
+		t.Error("the store isn't marked as open")
+	}
+	if err := p.tracker.Close(func() (map[string]bool, error) { return map[string]bool{found.Changes[0].Before.Is: true}, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if undo.IsOpen(p.home, "s") {
+		t.Error("the store is still marked as open")
+	}
+}

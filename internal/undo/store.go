@@ -87,6 +87,27 @@ func Stores(home string) ([]string, error) {
 	return ids, err
 }
 
+// openName is a file in the store of a session whose workspace is saved: Compact removes it.
+const openName = "open"
+
+// markOpen notes that the store contains more than the session will need.
+func (s *Store) markOpen() error {
+	err := os.MkdirAll(s.dir, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.dir, openName), nil, 0o600)
+	}
+	if err != nil {
+		return &storeError{s.dir, err}
+	}
+	return nil
+}
+
+// IsOpen reports whether the store of a session contains more than the session will need: it runs, or was killed.
+func IsOpen(home, id string) bool {
+	_, err := os.Lstat(filepath.Join(storeDir(home, id), openName))
+	return err == nil
+}
+
 // load reads where the contents are. A record that was cut off ends its pack.
 func (s *Store) load() error {
 	entries, err := os.ReadDir(s.dir)

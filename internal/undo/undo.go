@@ -34,7 +34,8 @@ type Options struct {
 
 // Tracker finds the changes of calls. It is safe for concurrent use. A nil Tracker finds none.
 type Tracker struct {
-	o Options
+	o       Options
+	closing chan struct{} // closed by Close
 
 	opening sync.Mutex
 	store   *Store // nil: not opened yet
@@ -49,7 +50,7 @@ type Ref struct{ By, ID string }
 
 // New returns a tracker. Nothing is read or written before the first call.
 func New(o Options) *Tracker {
-	return &Tracker{o: o, jobs: map[string]Ref{}}
+	return &Tracker{o: o, jobs: map[string]Ref{}, closing: make(chan struct{})}
 }
 
 // Found is what a call changed.
@@ -105,10 +106,19 @@ func (t *Tracker) Prepare(ctx context.Context, access []tool.Access) {
 	if t == nil || !Scans(access, tool.Decision{}) {
 		return
 	}
+	ctx, cancel := context.WithCancel(ctx)
 	go func() {
+		defer cancel()
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		_ = t.ready(ctx) // reported with the call
+	}()
+	go func() {
+		defer cancel()
+		select {
+		case <-t.closing:
+		case <-ctx.Done():
+		}
 	}()
 }
 
@@ -119,6 +129,9 @@ func (t *Tracker) ready(ctx context.Context) error {
 	}
 	store, err := t.Store()
 	if err != nil {
+		return err
+	}
+	if err := store.markOpen(); err != nil {
 		return err
 	}
 	s := &snapshot{roots: outermost(t.o.Roots), skip: []string{filepath.Clean(t.o.Home)}, limits: t.o.Limits, store: store}
@@ -285,11 +298,12 @@ func (t *Tracker) Finish(ctx context.Context) Found {
 	return f
 }
 
-// Close closes the store, after it kept only the contents of these names; nil: all.
+// Close closes the store, after it kept only the contents of these names. It is called once.
 func (t *Tracker) Close(names func() (map[string]bool, error)) error {
 	if t == nil {
 		return nil
 	}
+	close(t.closing)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.snap = nil
