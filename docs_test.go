@@ -16,6 +16,7 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/cli"
+	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -42,6 +43,42 @@ func TestReadmeTable(t *testing.T) {
 		t.Fatal("README.md has no place for the table of tools")
 	}
 	generated(t, "README.md", between.ReplaceAllString(string(readme), "${1}"+table.String()+"${2}"))
+}
+
+// docs/settings.md has a table of all settings.
+func TestSettingsTable(t *testing.T) {
+	const path = "docs/settings.md"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	table.WriteString("| key | type | default | what it does |\n|---|---|---|---|\n")
+	for _, d := range settings.Describe() {
+		if d.About == "" || !strings.HasSuffix(d.About, ".") {
+			t.Errorf("%s has no description", d.Key)
+		}
+		about := strings.ReplaceAll(d.About, "|", "\\|")
+		if d.Adds {
+			about += " Adds up."
+		}
+		if d.Own {
+			about += " Only in user settings."
+		}
+		if len(d.Also) > 0 {
+			about += " Also: `" + strings.Join(d.Also, "`, `") + "`."
+		}
+		preset := ""
+		if d.Default != "" {
+			preset = "`" + d.Default + "`"
+		}
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", d.Key, d.Type, preset, about)
+	}
+	between := regexp.MustCompile(`(?s)(<!-- settings -->\n).*(<!-- /settings -->)`)
+	if !between.Match(page) {
+		t.Fatalf("%s has no place for the table", path)
+	}
+	generated(t, path, between.ReplaceAllString(string(page), "${1}"+strings.ReplaceAll(table.String(), "$", "$$")+"${2}"))
 }
 
 // docs/mcp-peers.md names tests that exist.

@@ -65,12 +65,13 @@ var mayImport = map[string]string{
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
 	"internal/gitindex":           "",
+	"internal/gitwork":            "",
 	"internal/secretfiles":        "internal/gitindex internal/workspace/names",
 	"internal/disk":               "internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/leaktest":           "",
 	"internal/peers":              "",
 	"internal/ptytest":            "internal/proc/term",
-	"internal/settings":           "",
+	"internal/settings":           "internal/nearest",
 	"internal/soak":               "",
 	"internal/soak/list":          "",
 	"internal/spill":              "",
@@ -84,7 +85,7 @@ var mayImport = map[string]string{
 
 	// The tools use the engines.
 	"builtin": "tool internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
-		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/secretfiles internal/context " +
+		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/secretfiles internal/context internal/gitwork permission/shell " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.
@@ -94,6 +95,19 @@ var mayImport = map[string]string{
 	// One run, for any front end.
 	"internal/session": "journal internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow",
+
+	// A session that a program drives.
+	"internal/headless": "tool model agent discover internal/session internal/settings",
+
+	// What front ends share: approvals, and the parts of a terminal.
+	"internal/approval":       "tool builtin permission",
+	"internal/tui/cell":       "",
+	"internal/tui/paint":      "internal/tui/cell",
+	"internal/tui/screentest": "",
+	"internal/tui/keys":       "",
+	"internal/tui/editor":     "internal/tui/cell",
+	"internal/tui/markdown":   "internal/tui/cell",
+	"internal/tui":            "tool model agent builtin internal/approval internal/tui/cell internal/tui/paint internal/tui/keys internal/tui/editor internal/tui/markdown",
 
 	// The front ends may import everything.
 	"internal/cli": "*",

@@ -48,7 +48,7 @@ var voiceFiles = []string{
 // voiceDirs are the directories of Go files whose comments are checked, with all directories below them.
 var voiceDirs = []string{
 	"agent", "builtin", "cmd", "discover", "internal/cli", "internal/document", "internal/edit", "internal/nearest", "internal/search",
-	"internal/session", "internal/text", "internal/web", "internal/workspace", "serve", "tool",
+	"internal/session", "internal/text", "internal/web", "internal/workspace", "journal", "serve", "tool",
 }
 
 // bannedInComments are phrases that comments in Go files don't use.

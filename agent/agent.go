@@ -42,6 +42,8 @@ type Options struct {
 	Unattended bool
 	// Catalog, if not nil, defers the declarations of external tools where there are too many.
 	Catalog *Catalog
+	// Final is the name of a tool whose first successful call ends a Run; "": none.
+	Final string
 	// Path is the path of a subagent, as in [tool.Call].By; "" is the first agent.
 	Path string
 	// News, if not nil, is called before each turn for messages to the model, such as a background command that exited.
@@ -97,6 +99,7 @@ type Agent struct {
 
 	mu      sync.Mutex // guards the fields below
 	history []model.Message
+	now     settings
 	meter   meter
 	saved   map[string][]string // paths of the full results, by ID of the call
 
@@ -105,20 +108,11 @@ type Agent struct {
 
 // New makes an agent.
 func New(o Options) *Agent {
-	a := &Agent{o: o, history: slices.Clone(o.History), view: o.Catalog.at(o.Path, o.Executor.Registry), shown: -1}
+	a := &Agent{o: o, now: settings{o.Model, o.Effort, o.System}}
+	a.begin(o.History)
 	if o.Declared != nil {
 		a.view.restore(*o.Declared)
 		a.shown = len(o.Declared.Tools)
-	}
-	a.ids.add(o.History)
-	a.meter.restart(o.History)
-	for _, m := range o.History {
-		if m.Role == model.User && a.first == nil {
-			a.first = m.Parts
-		}
-		for _, c := range m.Calls() { // what was found then is known
-			a.view.revealed[c.Name] = true
-		}
 	}
 	before := o.Executor.Observe
 	o.Executor.Observe = func(e tool.Event) {
@@ -212,6 +206,9 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		if t.said() {
 			out.Text = continued(text, out.Text)
 		}
+		if t.final {
+			return nil
+		}
 		if t.cut(ctx, err) {
 			cuts++
 			text = t.resume(text, out.Text)
@@ -233,7 +230,7 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 			return nil
 		}
 		if empty++; empty == emptyAnswers {
-			return fmt.Errorf("%s sent %d empty responses in a row: %w", a.o.Model.Name(), empty, ErrEmptyAnswer)
+			return fmt.Errorf("%s sent %d empty responses in a row: %w", a.settings().model.Name(), empty, ErrEmptyAnswer)
 		}
 		a.tell(Said{model.Retry{Attempt: empty, Err: ErrEmptyAnswer}})
 	}
@@ -266,12 +263,13 @@ func (a *Agent) ask(prompt []model.Part) {
 
 // request is one with the agent's options.
 func (a *Agent) request(messages []model.Message, tools []tool.Declaration) model.Request {
+	now := a.settings()
 	return model.Request{
-		System:    a.view.system(a.o.System),
+		System:    a.view.system(now.system),
 		Messages:  messages,
 		Tools:     tools,
 		MaxTokens: a.o.MaxTokens,
-		Effort:    a.o.Effort,
+		Effort:    now.effort,
 		CacheKey:  a.o.CacheKey,
 	}
 }
@@ -336,7 +334,7 @@ func (a *Agent) declare(tools []tool.Declaration) {
 		return
 	}
 	a.shown = len(tools)
-	a.tell(Declared{System: a.o.System, Listing: a.view.listing, Tools: tools})
+	a.tell(Declared{System: a.settings().system, Listing: a.view.listing, Tools: tools})
 }
 
 func (a *Agent) tell(e Event) {

@@ -131,6 +131,9 @@ func (c *Crew) ended(j *job, report string) {
 	close(j.done)
 	close(c.changed)
 	c.changed = make(chan struct{})
+	if c.o.Ended != nil {
+		c.o.Ended()
+	}
 }
 
 // News returns the reports of background subagents that have finished, each once, without those that [Crew.Job] or

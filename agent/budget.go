@@ -1,18 +1,32 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
 )
 
-// Budget is shared by an agent and its subagents. Its zero value counts and has no limit; nil does not count either.
+var (
+	// ErrCallLimit is in the chain when Budget.Calls stopped a Run.
+	ErrCallLimit = errors.New("tool call limit reached")
+	// ErrTokenLimit is in the chain when Budget.Tokens stopped a Run.
+	ErrTokenLimit = errors.New("token limit reached")
+)
+
+// Budget is shared by an agent and its subagents. Its zero value counts and has no limit; nil does not count either. A
+// limit of 0 or less is none. Set limits before the first turn.
 type Budget struct {
-	Turns int // of all agents together; 0: no limit. Set it before the first turn
+	Turns  int // requests to the model, of all agents together
+	Calls  int // tool calls, of all agents together
+	Tokens int // sent to models and received from them, of all agents together and of others that call Spend
 
 	mu    sync.Mutex
 	turns int
+	calls int
+	over  bool // a call was rejected
 	usage model.Usage
 }
 
@@ -26,6 +40,44 @@ func (b *Budget) Spent() (turns int, usage model.Usage) {
 	return b.turns, b.usage
 }
 
+// Spend counts tokens, and fails if more were used than the limit allows.
+func (b *Budget) Spend(u model.Usage) error {
+	if b == nil {
+		return nil
+	}
+	b.use(u)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.Tokens > 0 && b.usage.Total() > b.Tokens {
+		return b.tokenLimit()
+	}
+	return nil
+}
+
+// Left fails if no more requests can be sent.
+func (b *Budget) Left() error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left()
+}
+
+func (b *Budget) left() error {
+	switch {
+	case b.over:
+		return fmt.Errorf("stopped after %s, including subagents: %w", plural(b.Calls, "tool call"), ErrCallLimit)
+	case b.Tokens > 0 && b.usage.Total() >= b.Tokens:
+		return b.tokenLimit()
+	}
+	return nil
+}
+
+func (b *Budget) tokenLimit() error {
+	return fmt.Errorf("used %s of %s tokens, including subagents: %w", number(b.usage.Total()), number(b.Tokens), ErrTokenLimit)
+}
+
 // turn counts one turn.
 func (b *Budget) turn() error {
 	if b == nil {
@@ -36,7 +88,25 @@ func (b *Budget) turn() error {
 	if b.Turns > 0 && b.turns >= b.Turns {
 		return fmt.Errorf("stopped after %d turns, including subagents: %w", b.Turns, ErrTurnLimit)
 	}
+	if err := b.left(); err != nil {
+		return err
+	}
 	b.turns++
+	return nil
+}
+
+// call counts a tool call. After the last one that the limit allows it fails, and no more turns are possible.
+func (b *Budget) call() error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.Calls > 0 && b.calls >= b.Calls {
+		b.over = true
+		return b.left()
+	}
+	b.calls++
 	return nil
 }
 
@@ -47,4 +117,45 @@ func (b *Budget) use(u model.Usage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.usage = b.usage.Plus(u)
+}
+
+// charsPerToken is a rough measure for servers that report no usage. Adze only uses it where tokens are limited.
+const charsPerToken = 4
+
+// spent is what a turn used, before its answer is part of the history: what the server reports or, if it reports nothing of
+// an answer and tokens are limited, an estimate.
+func (t *turn) spent() model.Usage {
+	if b := t.agent.o.Budget; t.usage.Total() > 0 || len(t.parts) == 0 || b == nil || b.Tokens <= 0 {
+		return t.usage
+	}
+	sent := len(t.agent.settings().system)
+	for _, d := range t.tools {
+		sent += len(d.Name) + len(d.Description) + len(d.Parameters)
+	}
+	for _, m := range t.agent.History() {
+		sent += length(m.Parts)
+	}
+	return model.Usage{Input: sent / charsPerToken, Output: length(t.parts) / charsPerToken}
+}
+
+// length is the number of characters of parts. Media have none.
+func length(parts []model.Part) int {
+	n := 0
+	for _, p := range parts {
+		switch p := p.(type) {
+		case model.Text:
+			n += len(p)
+		case model.Thought:
+			n += len(p)
+		case model.Call:
+			n += len(p.Name) + len(p.Args)
+		case model.Response:
+			for _, c := range p.Content {
+				if s, ok := c.(tool.Text); ok {
+					n += len(s)
+				}
+			}
+		}
+	}
+	return n
 }

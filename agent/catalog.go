@@ -83,6 +83,13 @@ func (s *Catalog) leave(path string) {
 	delete(s.views, path)
 }
 
+// Limit changes Most, as for a model with another context window. What is deferred or declared stays so.
+func (s *Catalog) Limit(most int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Most = most
+}
+
 // Tools returns an agent's external tools, deferred or not, sorted by name. by is the path of the agent, as in
 // [tool.Call].
 func (s *Catalog) Tools(by string) []tool.Declaration {

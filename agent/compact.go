@@ -73,7 +73,7 @@ func (r *room) full(w Window) error {
 func (a *Agent) window() Window {
 	var w Window
 	if a.o.Window != nil {
-		w = a.o.Window(a.o.Model.Name())
+		w = a.o.Window(a.settings().model.Name())
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -86,8 +86,8 @@ func (a *Agent) window() Window {
 // makeRoom compacts the conversation if the next request would be over the threshold.
 func (a *Agent) makeRoom(ctx context.Context, t *turn, out *Answer) error {
 	a.mu.Lock()
-	a.meter.check(a.o.Model.Name(), a.history)
-	a.meter.fixed = fixedTokens(a.view.system(a.o.System), t.tools)
+	a.meter.check(a.now.model.Name(), a.history)
+	a.meter.fixed = fixedTokens(a.view.system(a.now.system), t.tools)
 	total := a.meter.total()
 	a.mu.Unlock()
 	w := a.window()

@@ -44,12 +44,18 @@ type CrewOptions struct {
 	// Observe receives the events of subagents, possibly several at the same time. Their steps go to the first agent's
 	// observer.
 	Observe func(Member, Event)
+	// Ended is called when a background subagent has finished, so that a front end can hand over its report. It must not call the crew; nil: nothing is called.
+	Ended func()
 }
+
+// The limits of a Crew where its options have none.
+const (
+	DefaultDepth = 3
+	DefaultLimit = 8
+)
 
 const (
 	defaultTurns  = 100
-	defaultDepth  = 3
-	defaultLimit  = 8
 	maxBackground = 10
 )
 
@@ -64,6 +70,7 @@ type Crew struct {
 	slots []chan struct{} // of each level; a level waits only for itself, which rules out deadlocks
 
 	mu      sync.Mutex
+	now     settings           // of subagents that start from now on
 	members map[string]*member // running, by path
 	counts  map[string]int     // of subagents ever started, by path of the parent and role
 	jobs    []*job             // in the background, including finished ones
@@ -86,12 +93,12 @@ func NewCrew(o CrewOptions) *Crew {
 		o.Turns = defaultTurns
 	}
 	if o.Depth <= 0 {
-		o.Depth = defaultDepth
+		o.Depth = DefaultDepth
 	}
 	if o.Limit <= 0 {
-		o.Limit = defaultLimit
+		o.Limit = DefaultLimit
 	}
-	c := &Crew{o: o, roles: AllRoles(o.Roles), members: map[string]*member{}, counts: map[string]int{}, changed: make(chan struct{})}
+	c := &Crew{o: o, now: settings{model: o.Model, effort: o.Effort}, roles: AllRoles(o.Roles), members: map[string]*member{}, counts: map[string]int{}, changed: make(chan struct{})}
 	for _, path := range o.Taken {
 		c.take(path)
 	}
@@ -166,10 +173,14 @@ func (c *Crew) spawn(t Task) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &member{crew: c, role: *role, task: t, depth: depth + 1, model: c.o.Model}
+	now := c.settings()
+	m := &member{crew: c, role: *role, task: t, depth: depth + 1, model: now.model, effort: now.effort}
 	if role.Model != "" {
 		if m.model, err = c.modelNamed(role.Model); err != nil {
 			return nil, err
+		}
+		if m.model.Name() != now.model.Name() {
+			m.effort = "" // another model may not accept it
 		}
 	}
 	registry, unknown, err := role.tools(parent.Registry, c.withheld(parent.Registry, t.Live.Call.Name, m.depth))
@@ -241,7 +252,7 @@ func (c *Crew) narrow(r Role) (tool.Policy, error) {
 
 func (c *Crew) modelNamed(name string) (model.Model, error) {
 	if c.o.Models == nil {
-		return c.o.Model, nil
+		return c.settings().model, nil
 	}
 	m, err := c.o.Models(name)
 	if err != nil {

@@ -25,9 +25,12 @@ func (s *ids) unique(id string, turn, index int) string {
 
 // add records the IDs of a continued conversation.
 func (s *ids) add(history []model.Message) {
+	if s.used == nil {
+		s.used = map[string]bool{}
+	}
 	for _, m := range history {
 		for _, c := range m.Calls() {
-			s.unique(c.ID, 0, 0)
+			s.used[c.ID] = true
 		}
 	}
 }

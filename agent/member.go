@@ -23,6 +23,7 @@ type member struct {
 	path     string // "general-purpose-1/explore-2"
 	depth    int    // 1 for a subagent of the first agent
 	model    model.Model
+	effort   string
 	executor *tool.Executor
 	unknown  []string // unknown tools that its definition names
 
@@ -51,13 +52,9 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 	if m.role.Turns > 0 {
 		turns = min(turns, m.role.Turns)
 	}
-	effort := o.Effort
-	if m.model.Name() != o.Model.Name() {
-		effort = "" // another model may not accept it
-	}
 	a := New(Options{
-		Model: m.model, Executor: m.executor, System: m.role.system(base, m.name), Limits: Limits{Turns: turns},
-		Budget: o.Budget, MaxTokens: o.MaxTokens, Effort: effort, CacheKey: cacheKey(o.CacheKey, m.path), Catalog: o.Catalog, Path: m.path,
+		Model: m.model, Executor: m.executor, System: m.role.system(base, m.name), Limits: Limits{Turns: turns, Wall: m.role.Wall},
+		Budget: o.Budget, MaxTokens: o.MaxTokens, Effort: m.effort, CacheKey: cacheKey(o.CacheKey, m.path), Catalog: o.Catalog, Path: m.path,
 		Window: o.Window, Unattended: true,
 		Observe: func(e Event) {
 			if m.note(e) && show != nil {

@@ -16,8 +16,12 @@ type Surroundings struct {
 	Date      time.Time // zero: unknown
 	Platform  string    // "": this program's
 	NoUser    bool      // no user can answer questions or approve calls
+	Base      string    // instructions in place of Adze's own; "": Adze's own
 	Extra     string    // instructions from the user and the project
 }
+
+// placeText is what remains of Adze's own instructions if others replace them.
+const placeText = "\n\nWorking directory: {{workspace}}. Platform: {{platform}}. Date: {{date}}.\n"
 
 // noUserText is the part of the system prompt for sessions without a user.
 const noUserText = "This session is non-interactive: no user can answer questions or approve calls."
@@ -31,7 +35,14 @@ func SystemPrompt(s Surroundings) string {
 	if !s.Date.IsZero() {
 		date = s.Date.Format("Monday, 2 January 2006")
 	}
-	text := strings.NewReplacer("{{workspace}}", s.Workspace, "{{date}}", date, "{{platform}}", s.Platform).Replace(systemText)
+	own := systemText
+	if s.Base != "" {
+		own = placeText
+	}
+	text := strings.NewReplacer("{{workspace}}", s.Workspace, "{{date}}", date, "{{platform}}", s.Platform).Replace(own)
+	if s.Base != "" {
+		text = strings.TrimSpace(s.Base) + text
+	}
 	if s.NoUser {
 		text += "\n" + noUserText + "\n"
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/adze-dev/adze/tool"
 )
@@ -15,15 +16,16 @@ var subagentText string
 // Role is a type of subagent. It can only restrict what its parent may do, never extend it.
 type Role struct {
 	Name        string
-	Description string      // when to use it
-	Prompt      string      // instructions, added to those of every subagent
-	Tools       []string    // any names that tools declare, or "server__*" for a prefix; nil: all of its parent's
-	Without     []string    // likewise: tools that it does not get
-	Kinds       []tool.Kind // of built-in tools; nil: all
-	ReadOnly    bool        // calls that modify something are denied; commands are judged as in plan mode, if there are modes
-	Mode        string      // a stricter approval mode than its parent's; ""
-	Model       string      // the name of another model; ""
-	Turns       int         // maximum; 0: the crew's
+	Description string        // when to use it
+	Prompt      string        // instructions, added to those of every subagent
+	Tools       []string      // any names that tools declare, or "server__*" for a prefix; nil: all of its parent's
+	Without     []string      // likewise: tools that it does not get
+	Kinds       []tool.Kind   // of built-in tools; nil: all
+	ReadOnly    bool          // calls that modify something are denied; commands are judged as in plan mode, if there are modes
+	Mode        string        // a stricter approval mode than its parent's; ""
+	Model       string        // the name of another model; ""
+	Turns       int           // maximum; 0: the crew's
+	Wall        time.Duration // maximum; 0: none
 }
 
 // DefaultRole is the role of a task that names none.

@@ -180,7 +180,7 @@ func (a *Agent) summarize(ctx context.Context, w Window, history []model.Message
 		}
 		fallback = err
 	}
-	text, err = a.summaryBy(ctx, a.o.Model, history, tools, out)
+	text, err = a.summaryBy(ctx, a.settings().model, history, tools, out)
 	return text, fallback, err
 }
 
@@ -223,7 +223,7 @@ func newerHalf(history []model.Message) []model.Message {
 // question at its end. Calls in the answer are ignored.
 func (a *Agent) askForSummary(ctx context.Context, m model.Model, messages []model.Message, tools []tool.Declaration, out *Answer) (string, error) {
 	r := a.request(messages, tools)
-	if m.Name() != a.o.Model.Name() {
+	if m.Name() != a.settings().model.Name() {
 		r.Effort, r.CacheKey = "", ""
 	}
 	var text strings.Builder

@@ -18,6 +18,7 @@ type turn struct {
 	tools    []tool.Declaration
 	blind    []string // ids of calls of tools whose parameters were not loaded
 	parts    []model.Part
+	streams  []byte // the last part, while its text or thought arrives
 	calls    []tool.Call
 	held     []tool.Call // waiting until it is known why the answer ended
 	sent     []tool.Call // as the server sent them
@@ -26,7 +27,10 @@ type turn struct {
 	reason   model.Reason
 	repeats  int // turns in a row, up to this one, that only repeated calls with the same results
 
-	resumable bool // the model may be asked to continue if the answer is cut off
+	resumable bool  // the model may be asked to continue if the answer is cut off
+	over      error // the budget has no more calls
+	ending    bool  // a valid call of Options.Final was started
+	final     bool  // a call of Options.Final succeeded
 }
 
 const (
@@ -50,7 +54,7 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	took := time.Since(start)
 	out.ModelTime += took
 	out.Usage = out.Usage.Plus(t.usage)
-	a.o.Budget.use(t.usage)
+	a.o.Budget.use(t.spent())
 	answer := model.Message{Role: model.Assistant, Parts: t.parts}
 	sent := model.Message{Role: model.Assistant}
 	if !t.onlyThought() { // servers reject an answer without text and calls
@@ -75,6 +79,10 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 		if o.Status == tool.StatusDenied {
 			out.Denied = append(out.Denied, o)
 		}
+		t.final = t.final || o.Status == tool.StatusSuccess && o.Name == a.o.Final
+	}
+	if err == nil {
+		err = t.over
 	}
 	return err
 }
@@ -82,7 +90,9 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 // listen reads the answer to its end and starts its calls.
 func (t *turn) listen(ctx context.Context) error {
 	a := t.agent
-	for e, err := range a.o.Model.Stream(ctx, a.request(a.History(), t.tools)) {
+	defer t.settle()
+	now := a.settings()
+	for e, err := range now.model.Stream(ctx, a.request(a.History(), t.tools)) {
 		if err != nil {
 			return err
 		}
@@ -95,7 +105,7 @@ func (t *turn) listen(ctx context.Context) error {
 			t.keep(e)
 			continue
 		case model.Call:
-			t.call(e.Call)
+			t.call(ctx, e.Call)
 			continue
 		case model.Usage:
 			t.usage = e
@@ -105,32 +115,61 @@ func (t *turn) listen(ctx context.Context) error {
 		}
 		a.tell(Said{e})
 	}
-	return model.Errorf(model.ErrCut, "response from %s ended early", a.o.Model.Name())
+	return model.Errorf(model.ErrCut, "response from %s ended early", now.model.Name())
 }
 
 // say adds text to the answer.
 func (t *turn) say(s model.Text) {
-	if n := len(t.parts) - 1; n >= 0 {
-		if last, ok := t.parts[n].(model.Text); ok {
-			t.parts[n] = last + s
-			return
-		}
+	last, ok := t.last().(model.Text)
+	if !ok {
+		t.settle()
+		t.parts = append(t.parts, s)
 	}
-	t.parts = append(t.parts, s)
+	t.stream(string(last), string(s))
 }
 
 func (t *turn) think(s model.Thought) {
-	if n := len(t.parts) - 1; n >= 0 {
-		if last, ok := t.parts[n].(model.Thought); ok {
-			t.parts[n] = last + s
-			return
-		}
+	last, ok := t.last().(model.Thought)
+	if !ok {
+		t.settle()
+		t.parts = append(t.parts, s)
 	}
-	t.parts = append(t.parts, s)
+	t.stream(string(last), string(s))
+}
+
+func (t *turn) last() model.Part {
+	if len(t.parts) == 0 {
+		return nil
+	}
+	return t.parts[len(t.parts)-1]
+}
+
+// stream adds to the last part, of which this much is settled.
+func (t *turn) stream(settled, piece string) {
+	if len(t.streams) == 0 {
+		t.streams = append(t.streams, settled...)
+	}
+	t.streams = append(t.streams, piece...)
+}
+
+// settle completes the last part. Adding each piece to it at once would copy it for each piece.
+func (t *turn) settle() {
+	n := len(t.parts) - 1
+	if n < 0 || len(t.streams) == 0 {
+		return
+	}
+	switch t.parts[n].(type) {
+	case model.Text:
+		t.parts[n] = model.Text(t.streams)
+	case model.Thought:
+		t.parts[n] = model.Thought(t.streams)
+	}
+	t.streams = t.streams[:0]
 }
 
 // keep adds sealed data to the answer, in its place. That of a call which the server repeated was added with the first one.
 func (t *turn) keep(s model.Sealed) {
+	t.settle()
 	for _, p := range t.parts {
 		if old, ok := p.(model.Sealed); ok && t.repeated && bytes.Equal(old.JSON, s.JSON) {
 			return
@@ -151,7 +190,7 @@ func (t *turn) said() bool {
 
 // call starts a call at once, unless it might be the incomplete end of a truncated answer: from the first call that edits
 // on, all calls wait until it is known why the answer ended. All, because results come in the order of calls.
-func (t *turn) call(c tool.Call) {
+func (t *turn) call(ctx context.Context, c tool.Call) {
 	t.repeated = slices.ContainsFunc(t.sent, func(s tool.Call) bool { return sameCall(s, c) })
 	if t.repeated {
 		return // a server that sends a call twice: it runs once, and the server sees it once
@@ -163,6 +202,7 @@ func (t *turn) call(c tool.Call) {
 	if known && !d.Named(c.Name) {
 		shown.Name = d.Name // not every server takes "functions.read_file" back
 	}
+	t.settle()
 	t.parts = append(t.parts, model.Call{Call: shown})
 	t.calls = append(t.calls, shown)
 	t.agent.tell(Called{shown})
@@ -173,18 +213,40 @@ func (t *turn) call(c tool.Call) {
 		t.held = append(t.held, c)
 		return
 	}
-	t.start(c)
+	t.start(ctx, c)
 }
 
-// start runs a call. If its tool was declared and has disappeared since, the call fails with the reason.
-func (t *turn) start(c tool.Call) {
+// start runs a call. If its tool was declared and has disappeared since, the call fails with the reason. Calls after one that
+// ends the run are not executed.
+func (t *turn) start(ctx context.Context, c tool.Call) {
+	if t.ending {
+		t.batch.Refuse(c, tool.ExecutionDenied, c.Name+": not executed: an earlier call of "+t.agent.o.Final+" ended the run")
+		return
+	}
 	if _, known := t.declaration(c); !known {
 		if reason := t.agent.view.gone(c.Name); reason != "" {
 			t.batch.Refuse(c, tool.NotRegistered, reason)
 			return
 		}
 	}
+	if t.ends(ctx, c) {
+		t.ending = true
+	} else if err := t.agent.o.Budget.call(); err != nil {
+		t.over = err
+		t.batch.Refuse(c, tool.ExecutionDenied, c.Name+": not executed: "+err.Error())
+		return
+	}
 	t.batch.Add(c)
+}
+
+// ends reports whether a call will end the run: it is a valid one of Options.Final.
+func (t *turn) ends(ctx context.Context, c tool.Call) bool {
+	found, err := t.agent.o.Executor.Registry.Lookup(c.Name)
+	if t.agent.o.Final == "" || err != nil || found.Declaration().Name != t.agent.o.Final {
+		return false
+	}
+	_, err = found.Prepare(ctx, c.Args)
+	return err == nil
 }
 
 func (t *turn) declaration(c tool.Call) (tool.Declaration, bool) {
@@ -211,7 +273,7 @@ func (t *turn) release(ctx context.Context, err error) {
 		case t.reason == model.Length && t.edits(c):
 			t.batch.Refuse(c, tool.OutputTruncated, c.Name+": "+cutText)
 		default:
-			t.start(c)
+			t.start(ctx, c)
 		}
 	}
 }

@@ -65,6 +65,8 @@ type Options struct {
 	Tasks TaskJobs
 	// TaskTypes are the types of subagents that the model can choose from.
 	TaskTypes []TaskType
+	// JobEnded is called when a background command has ended, so that a front end can pass on the news; nil: nothing is called.
+	JobEnded func()
 	// Skills are what the model may load; without any, skill is not offered.
 	Skills []Skill
 	// FindTools is what tool_search searches with; nil: there is nothing to find, and it is not offered.
@@ -74,15 +76,23 @@ type Options struct {
 	// WebFetch says how web_fetch reaches out, WebSearch which engines web_search asks.
 	WebFetch  WebFetch
 	WebSearch WebSearch
+	// Result is the schema of the result that structured_output takes; nil: it is not offered.
+	Result *ResultSchema
+	// NoGitIgnore shows git-ignored files in listings and searches. IgnoreFiles are further names of AI ignore files.
+	NoGitIgnore bool
+	IgnoreFiles []string
 }
 
 // Set is the tools of one session, and what they share: what was read, which jobs run.
 type Set struct {
-	files *files
-	shell *shell
-	todos *todos
-	plans *planning
-	tools []tool.Tool // all of them
+	files  *files
+	shell  *shell
+	todos  *todos
+	plans  *planning
+	result *result
+	tools  []tool.Tool // all of them
+
+	task func(types []TaskType) tool.Tool
 }
 
 // New makes the tools of a session.
@@ -99,7 +109,7 @@ func New(o Options) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare to fetch pages: %w", err)
 	}
-	s := &Set{files: f, shell: sh, todos: &todos{}, plans: newPlanning(o)}
+	s := &Set{files: f, shell: sh, todos: &todos{}, plans: newPlanning(o), result: &result{schema: o.Result}}
 	s.tools = []tool.Tool{
 		listDirectory(f),
 		readFile(f),
@@ -122,12 +132,25 @@ func New(o Options) (*Set, error) {
 		askUserQuestion(),
 		skill(o.Skills),
 		toolSearch(o.FindTools),
+		structuredOutput(s.result),
 	}
 	f.offer.choose(s.tools, o)
 	for i, t := range s.tools {
 		s.tools[i] = f.offer.worded(t)
 	}
+	s.task = func(types []TaskType) tool.Tool { return f.offer.worded(task(o.Task, types)) }
 	return s, nil
+}
+
+// SetTaskTypes replaces the types of subagents that the model can choose from. Tools and All return another tool from then
+// on, so it must come before the first call.
+func (s *Set) SetTaskTypes(types []TaskType) {
+	fresh := s.task(types)
+	for i, t := range s.tools {
+		if t.Declaration().Name == fresh.Declaration().Name {
+			s.tools[i] = fresh
+		}
+	}
 }
 
 // Tools returns the tools that work with what the options wired, less the excluded ones, in the order of the
@@ -179,6 +202,9 @@ func (s *Set) Running() []string {
 	}
 	return ids
 }
+
+// JobNews is the part of News about background jobs that have ended, for a front end that doesn't wait for the next turn.
+func (s *Set) JobNews() []string { return s.shell.news() }
 
 // Background moves the commands that run in the foreground to the background, as a user who waits may want. It returns
 // their IDs there.

@@ -39,7 +39,7 @@ func newFiles(o Options) (*files, error) {
 	}
 	return &files{
 		ws:     ws,
-		ignore: ignore.New(ignore.Options{Roots: ws.Roots()}),
+		ignore: ignore.New(ignore.Options{Roots: ws.Roots(), NoGit: o.NoGitIgnore, Custom: o.IgnoreFiles}),
 		seen:   &workspace.Seen{AtFirstSight: o.AllRead},
 		state:  o.State,
 

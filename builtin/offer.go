@@ -39,6 +39,8 @@ func (o Options) serves(d tool.Declaration) bool {
 		return o.FindTools != nil
 	case "skill":
 		return len(o.Skills) > 0
+	case StructuredOutput:
+		return o.Result != nil
 	}
 	switch d.Needs {
 	case tool.NeedsUser:

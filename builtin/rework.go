@@ -6,24 +6,33 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Rework returns the arguments with which the call of r would write content to its file: for a user who edits the proposed
-// text ([tool.FileDiff].New) before approving it, through [tool.Decision].Args. It is false for a call
-// that has no such arguments.
-func Rework(r tool.Request, content string) (json.RawMessage, bool) {
-	diff, ok := r.Confirm.(tool.FileDiff)
-	if !ok || r.Declaration.Origin != "" {
+// Rework returns the arguments with which the call of r would use a text that the user edited before approving it, through
+// [tool.Decision].Args: the content of a file ([tool.FileDiff].New) or a command ([tool.Command].Line). It is false for a
+// call that has no such arguments.
+func Rework(r tool.Request, text string) (json.RawMessage, bool) {
+	if r.Declaration.Origin != "" {
 		return nil, false
 	}
-	var args map[string]any
-	switch r.Declaration.Name {
-	case "write_file":
-		args = map[string]any{"file_path": diff.Path, "content": content}
-	case "edit":
-		old := ""
-		if diff.Original != nil {
-			old = *diff.Original
+	args := map[string]any{}
+	switch shown := r.Confirm.(type) {
+	case tool.Command:
+		if r.MustAsk || json.Unmarshal(r.Call.Args, &args) != nil || args["command"] == nil {
+			return nil, false
 		}
-		args = map[string]any{"file_path": diff.Path, "old_string": old, "new_string": content}
+		args["command"] = text
+	case tool.FileDiff:
+		args["file_path"] = shown.Path
+		switch r.Declaration.Name {
+		case "write_file":
+			args["content"] = text
+		case "edit":
+			args["old_string"], args["new_string"] = "", text
+			if shown.Original != nil {
+				args["old_string"] = *shown.Original
+			}
+		default:
+			return nil, false
+		}
 	default:
 		return nil, false
 	}

@@ -3,8 +3,10 @@ package builtin
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -32,8 +34,8 @@ func runShellCommand(s *shell) tool.Tool {
 		Summary:     "Run a bash command, in the foreground or background",
 		Description: strings.TrimSpace(runShellCommandText),
 		RuleNames:   []string{"Bash"}, Kind: tool.Execute, Budget: -1,
-		Prepare: func(_ context.Context, a runShellCommandArgs) (*tool.Invocation, error) {
-			return s.prepare(a)
+		Prepare: func(ctx context.Context, a runShellCommandArgs) (*tool.Invocation, error) {
+			return s.prepare(ctx, a)
 		},
 	})
 }
@@ -41,7 +43,7 @@ func runShellCommand(s *shell) tool.Tool {
 // maxCommand is the longest command: more than anyone writes by hand, less than fills a disk.
 const maxCommand = 1 << 20
 
-func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
+func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invocation, error) {
 	switch {
 	case strings.TrimSpace(a.Command) == "":
 		return nil, tool.BadParam("command", "must not be empty")
@@ -60,17 +62,22 @@ func (s *shell) prepare(a runShellCommandArgs) (*tool.Invocation, error) {
 	if !dir.Inside() {
 		inv.Access = append(inv.Access, tool.Access{Verb: tool.Reads, Target: dir.Abs + "/"})
 	}
+	open, err := s.opening(ctx, a.Command, dir.Abs)
+	if err != nil {
+		return inv, err
+	}
+	inv.Access, inv.Notes = append(inv.Access, open.access...), open.notes
 	shown := "(root)"
 	if dir.Abs != s.files.ws.Project() {
 		shown = dir.Abs
 	}
-	inv.Confirm = tool.Command{Line: a.Command, Directory: dir.Abs, Purpose: a.Description, Sandbox: s.boxes.name(), Warnings: append(warningsFor(a), s.boxes.warnings()...)}
+	inv.Confirm = tool.Command{Line: a.Command, Directory: dir.Abs, Purpose: a.Description, Sandbox: s.sandboxes.name(), Warnings: slices.Concat(open.warnings, warningsFor(a), s.sandboxes.warnings())}
 	inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 		if err := ctx.Err(); err != nil {
 			return tool.Result{}, err
 		}
 		c := &shellCall{shell: s, args: a, shown: shown, live: l, access: inv.Access, command: proc.Command{Line: a.Command, Dir: dir.Abs}}
-		if err := s.boxes.box(&c.command, l.Decision); err != nil {
+		if err := errors.Join(s.sandboxes.assign(&c.command, l.Decision), s.widen(ctx, &c.command, open)); err != nil {
 			return tool.Result{}, tool.Errorf(shellFailure, "run %s: %w", label(a.Command), err)
 		}
 		if a.IsBackground {
@@ -163,10 +170,10 @@ func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 	return c.ended(ctx, p.Wait(), whole.close(), quiet)
 }
 
-// unboxed runs the command again, without its sandbox.
-func (c *shellCall) unboxed(ctx context.Context, why string) (tool.Result, error) {
+// withoutSandbox runs the command again, without its sandbox.
+func (c *shellCall) withoutSandbox(ctx context.Context, why string) (tool.Result, error) {
 	c.before = why + " The user approved a retry outside the sandbox; this is its result."
-	c.command.Sandbox, c.command.Env = nil, c.shell.boxes.env
+	c.command.Sandbox, c.command.Env = nil, c.shell.sandboxes.env
 	return c.run(ctx)
 }
 

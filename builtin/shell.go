@@ -22,17 +22,17 @@ func Main() Helper { return proc.Main() }
 
 // shell is what the shell tools share in one session.
 type shell struct {
-	files   *files
-	runner  *proc.Runner
-	jobs    *proc.Jobs
-	boxes   *boxes
-	output  func(tool.Call) (io.WriteCloser, string, error)
-	unclean []string // what to say of earlier runs
+	files     *files
+	runner    *proc.Runner
+	jobs      *proc.Jobs
+	sandboxes *sandboxes
+	output    func(tool.Call) (io.WriteCloser, string, error)
+	unclean   []string // what to say of earlier runs
 
 	mu         sync.Mutex
 	foreground map[*running]bool
 	told       map[string]int64      // how far a job's output was read, by its id
-	boxed      map[string]*shellCall // sandboxed background commands by ID, until a retry is offered
+	sandboxed  map[string]*shellCall // sandboxed background commands by ID, until a retry is offered
 	noted      map[string]bool       // what was said of this machine already
 }
 
@@ -56,21 +56,26 @@ func newShell(o Options, f *files) (*shell, error) {
 			unclean = []string{"What an earlier run left behind could not be ended: " + err.Error() + "."}
 		}
 	}
-	b, err := newBoxes(o, f, base, proc.Environ(base, o.PassEnv))
+	b, err := newSandboxes(o, f, base, proc.Environ(base, o.PassEnv))
 	if err != nil {
 		return nil, err
 	}
 	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: proc.NewMask(proc.Secrets(base))})
 	b.limiter = newLimiter(o, f, r, b.short)
+	ended := func(proc.Job) {
+		if o.JobEnded != nil {
+			o.JobEnded()
+		}
+	}
 	return &shell{
-		files: f, runner: r, jobs: proc.NewJobs(r, nil), boxes: b, output: o.Output,
-		unclean: unclean, foreground: map[*running]bool{}, told: map[string]int64{}, boxed: map[string]*shellCall{}, noted: map[string]bool{},
+		files: f, runner: r, jobs: proc.NewJobs(r, ended), sandboxes: b, output: o.Output,
+		unclean: unclean, foreground: map[*running]bool{}, told: map[string]int64{}, sandboxed: map[string]*shellCall{}, noted: map[string]bool{},
 	}, nil
 }
 
 func (s *shell) close() error {
 	s.jobs.Close()
-	defer s.boxes.limiter.close()
+	defer s.sandboxes.limiter.close()
 	return s.runner.Close()
 }
 

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,7 +62,8 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 	return l
 }
 
-// hides is hide without what git itself must read, and without what everyone may read in /etc, and certificates elsewhere.
+// hides is hide without what git itself must read, and without what everyone or not even the user may read in /etc, and
+// certificates elsewhere.
 func (l *limiter) hides(hide func(string, func() bool) bool) func(string, func() bool) bool {
 	return func(path string, tracked func() bool) bool {
 		if _, inside := names.Within(path, l.around.Roots); inside {
@@ -74,8 +76,20 @@ func (l *limiter) hides(hide func(string, func() bool) bool) func(string, func()
 			return true
 		}
 		st, err := os.Stat(path)
-		return err != nil || st.Mode()&0o004 == 0
+		return err != nil || st.Mode()&0o004 == 0 && mayRead(path, st)
 	}
+}
+
+// mayRead reports whether the user may read a file. What they may not, commands can't either, and a cover takes time.
+func mayRead(path string, st os.FileInfo) bool {
+	if !st.Mode().IsRegular() {
+		return true // opening it may wait
+	}
+	f, err := os.Open(path)
+	if err == nil {
+		f.Close()
+	}
+	return !errors.Is(err, os.ErrPermission)
 }
 
 // start works out once what commands may read.
@@ -154,11 +168,11 @@ func (l *limiter) close() {
 
 // ReadsEnforced reports whether the kernel limits what auto-approved commands read now, see [ReadLimits]. It may wait a
 // moment the first time.
-func (s *Set) ReadsEnforced() bool { return s.shell.boxes.limiter.ready() }
+func (s *Set) ReadsEnforced() bool { return s.shell.sandboxes.limiter.ready() }
 
 // ReadLimitsChanged says that answers of [ReadLimits].Hide may have changed.
 func (s *Set) ReadLimitsChanged() {
-	if l := s.shell.boxes.limiter; l != nil && l.started.Load() {
+	if l := s.shell.sandboxes.limiter; l != nil && l.started.Load() {
 		l.finder.Invalidate()
 	}
 }

@@ -44,16 +44,19 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 		yes, why, stopped := c.again(ctx, c.live, o)
 		switch {
 		case yes:
-			return c.unboxed(ctx, why)
+			return c.withoutSandbox(ctx, why)
 		case stopped != nil:
 			err = stopped
 		}
 		b.WriteString(why + "\n")
 	}
+	if err == nil && o.Exit == 0 && o.Suspect != "" {
+		fmt.Fprintf(&b, "Parts of it were likely blocked by the %s sandbox (%s). To allow it, the user can %s.\n", o.Boxed, o.Suspect, o.Remedy)
+	}
 	if c.before != "" {
 		b.WriteString(c.before + "\n")
 	}
-	for _, n := range c.shell.untold(o.Notes) {
+	for _, n := range c.shell.untold(append(o.Notes, c.shell.sandboxes.notes(c.command.Sandbox)...)) {
 		b.WriteString("Note: " + n + "\n")
 	}
 	shown := o.Output.Tail

@@ -37,8 +37,8 @@ type Sandbox struct {
 	Environ func(environ []string) []string
 }
 
-// boxes makes the sandboxes of a session.
-type boxes struct {
+// sandboxes makes the sandboxes of a session.
+type sandboxes struct {
 	Sandbox
 	auto  bool
 	mode  sandbox.Mode
@@ -53,8 +53,8 @@ type boxes struct {
 	base func() *sandbox.Base
 }
 
-func newBoxes(o Options, f *files, base, env []string) (*boxes, error) {
-	b := &boxes{Sandbox: o.Sandbox, roots: f.ws.Roots(), state: o.State, env: env, short: proc.ShortEnviron(base)}
+func newSandboxes(o Options, f *files, base, env []string) (*sandboxes, error) {
+	b := &sandboxes{Sandbox: o.Sandbox, roots: f.ws.Roots(), state: o.State, env: env, short: proc.ShortEnviron(base)}
 	if o.Sandbox.Environ != nil {
 		b.short = append(o.Sandbox.Environ(proc.Environ(base, nil)), "ADZE=1")
 	}
@@ -81,8 +81,8 @@ func readsOnly(d tool.Decision) bool {
 	return len(d.Grant) > 0 && d.Grant[0] == tool.Access{Verb: tool.Reads, Target: "*"}
 }
 
-// box puts a command into the sandbox that its decision requires.
-func (b *boxes) box(c *proc.Command, d tool.Decision) error {
+// assign puts a command into the sandbox that its decision requires.
+func (b *sandboxes) assign(c *proc.Command, d tool.Decision) error {
 	mode := b.mode
 	reads := readsOnly(d) && (b.auto || mode != sandbox.Off)
 	if reads {
@@ -110,7 +110,7 @@ func (b *boxes) box(c *proc.Command, d tool.Decision) error {
 	return nil
 }
 
-func (b *boxes) spec(mode sandbox.Mode) *sandbox.Spec {
+func (b *sandboxes) spec(mode sandbox.Mode) *sandbox.Spec {
 	if mode == sandbox.ReadOnly {
 		return &sandbox.Spec{Mode: mode, UnixSockets: b.UnixSockets, Bubblewrap: b.Bubblewrap}
 	}
@@ -123,7 +123,7 @@ func (b *boxes) spec(mode sandbox.Mode) *sandbox.Spec {
 }
 
 // name is the sandbox that an approved command runs in, or "off".
-func (b *boxes) name() string {
+func (b *sandboxes) name() string {
 	if b.auto {
 		return "off"
 	}
@@ -131,16 +131,24 @@ func (b *boxes) name() string {
 }
 
 // warnings are what the sandbox lacks, for the permission prompt of a command.
-func (b *boxes) warnings() []string {
+func (b *sandboxes) warnings() []string {
 	switch {
 	case b.auto || b.mode == sandbox.Off || b.mode == sandbox.ReadOnly:
 		return nil
 	}
-	p, err := (&sandbox.Spec{Mode: b.mode, Protect: []string{os.DevNull}, UnixSockets: b.UnixSockets, Bubblewrap: b.Bubblewrap}).Plan()
+	p, err := (&sandbox.Spec{Mode: b.mode, Roots: b.roots, Protect: []string{os.DevNull}, UnixSockets: b.UnixSockets, Bubblewrap: b.Bubblewrap}).Plan()
 	if err != nil {
 		return []string{err.Error()}
 	}
 	return p.Notes
+}
+
+// notes are what is to know of the sandbox of a command that ran in it.
+func (b *sandboxes) notes(s *sandbox.Spec) []string {
+	if s == nil || s.Mode == sandbox.ReadOnly {
+		return nil
+	}
+	return b.base().Notes
 }
 
 // again asks the user to run a command again without the sandbox that it failed in. ok reports that it ran again; else
@@ -175,7 +183,7 @@ func (c *shellCall) remember(id string) {
 	}
 	c.shell.mu.Lock()
 	defer c.shell.mu.Unlock()
-	c.shell.boxed[id] = c
+	c.shell.sandboxed[id] = c
 }
 
 // offer asks, once, whether a background command that its sandbox blocked may run again without one, and reports the result.
@@ -184,17 +192,17 @@ func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text 
 		return "", nil
 	}
 	s.mu.Lock()
-	c := s.boxed[job.ID]
-	delete(s.boxed, job.ID)
+	c := s.sandboxed[job.ID]
+	delete(s.sandboxed, job.ID)
 	s.mu.Unlock()
-	if c == nil || job.Outcome.Suspect == "" {
+	if c == nil || job.Outcome.Suspect == "" || job.Outcome.Exit == 0 {
 		return "", nil
 	}
 	yes, why, err := c.again(ctx, live, job.Outcome)
 	if err != nil || !yes {
 		return why, err
 	}
-	id, err := s.jobs.Start(proc.Command{Line: c.command.Line, Dir: c.command.Dir, Env: s.boxes.env}, c.args.Command)
+	id, err := s.jobs.Start(proc.Command{Line: c.command.Line, Dir: c.command.Dir, Env: s.sandboxes.env}, c.args.Command)
 	if err != nil {
 		return "", tool.Errorf(shellFailure, "run %s in the background again: %w", label(c.args.Command), err)
 	}

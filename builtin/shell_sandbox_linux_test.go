@@ -13,9 +13,9 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// boxedIn is the tools of a directory with boxes, under a policy that grants commands that begin with cat or touch
+// sandboxedIn is the tools of a directory with sandboxes, under a policy that grants commands that begin with cat or touch
 // nothing but to read, and allows or asks about others.
-func boxedIn(t *testing.T, dir string, s Sandbox, others tool.Verdict, ask tool.Asker) *tool.Executor {
+func sandboxedIn(t *testing.T, dir string, s Sandbox, others tool.Verdict, ask tool.Asker) *tool.Executor {
 	t.Helper()
 	if !sandbox.Probe().Layers().Has(sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces) {
 		t.Skip("not all layers work here:", strings.Join(sandbox.Describe(), "; "))
@@ -42,7 +42,7 @@ func boxedIn(t *testing.T, dir string, s Sandbox, others tool.Verdict, ask tool.
 func TestSandboxModes(t *testing.T) {
 	for _, c := range []struct {
 		mode, command string
-		fails         bool   // for the box's sake
+		fails         bool   // because of the sandbox
 		has           string // in the result
 	}{
 		{"", "cat a.txt; echo $PLAIN$LD_LIBRARY_PATH-$ADZE", false, "-1"}, // a short environment
@@ -60,7 +60,7 @@ func TestSandboxModes(t *testing.T) {
 		t.Run(c.mode+" "+c.command, func(t *testing.T) {
 			dir := t.TempDir()
 			os.WriteFile(dir+"/a.txt", nil, 0o600)
-			o := call(t, boxedIn(t, dir, Sandbox{Mode: c.mode}, tool.Allow, nil), "run_shell_command", args{"command": c.command})
+			o := call(t, sandboxedIn(t, dir, Sandbox{Mode: c.mode}, tool.Allow, nil), "run_shell_command", args{"command": c.command})
 			if text := o.Result.Text(); (o.Error != nil) != c.fails || !strings.Contains(text, c.has) {
 				t.Errorf("%v\n%s", o.Error, text)
 			}
@@ -87,7 +87,7 @@ func TestOnceMoreWithoutTheSandbox(t *testing.T) {
 				asked = append(asked, r)
 				return tool.Decision{Verdict: says}, nil
 			}
-			x := boxedIn(t, dir, Sandbox{Mode: "read-only"}, tool.Allow, ask)
+			x := sandboxedIn(t, dir, Sandbox{Mode: "read-only"}, tool.Allow, ask)
 			o := call(t, x, "run_shell_command", args{"command": "echo x > " + outside})
 			text := o.Result.Text()
 			_, err := os.Stat(outside)
@@ -126,7 +126,7 @@ func TestOnceMoreInTheBackground(t *testing.T) {
 				}
 				return tool.Decision{Verdict: says}, nil
 			}
-			x := boxedIn(t, t.TempDir(), Sandbox{Mode: "read-only"}, tool.Allow, ask)
+			x := sandboxedIn(t, t.TempDir(), Sandbox{Mode: "read-only"}, tool.Allow, ask)
 			call(t, x, "run_shell_command", args{"command": "echo x > " + outside, "is_background": true})
 			read := func(id string) string {
 				return call(t, x, "shell_output", args{"id": id, "wait": 20000}).Result.Text()
@@ -166,7 +166,7 @@ func TestOnceMoreInTheBackground(t *testing.T) {
 func TestSandboxInTheConfirmation(t *testing.T) {
 	for mode, want := range map[string]string{"auto": "off ", "off": "off ", "workspace": "workspace "} {
 		var seen string
-		x := boxedIn(t, t.TempDir(), Sandbox{Mode: mode}, tool.Ask, func(_ context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {
+		x := sandboxedIn(t, t.TempDir(), Sandbox{Mode: mode}, tool.Ask, func(_ context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {
 			c := r.Confirm.(tool.Command)
 			seen = c.Sandbox + " " + strings.Join(c.Warnings, "; ")
 			return tool.Decision{Verdict: tool.Allow}, nil
@@ -178,7 +178,7 @@ func TestSandboxInTheConfirmation(t *testing.T) {
 	}
 }
 
-// Without a helper process there are no boxes: what reads runs all the same and says so once, and where a box was
+// Without a helper process there are no sandboxes: what reads runs all the same and says so once, and where one was
 // demanded nothing runs.
 func TestSandboxWithoutHelper(t *testing.T) {
 	grant := func(tool.Request) tool.Decision {

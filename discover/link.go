@@ -366,7 +366,7 @@ func (l *link) adopt(s *session, m *manifest) {
 	l.mu.Lock()
 	l.manifest, l.cached = m, false
 	l.mu.Unlock()
-	if err := m.save(l.opt.State, l.cacheName()); err != nil {
+	if err := m.save(l.state(), l.cacheName()); err != nil {
 		l.log.printf("save its manifest: %v", err)
 	}
 	l.set.publish(l)

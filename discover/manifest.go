@@ -98,10 +98,10 @@ func (l *link) cacheName() string {
 // loadCached is the server's manifest of an earlier run. Where there is only one that it gave to a client without a
 // model, that will do for now, and whole is false.
 func (l *link) loadCached() (m *manifest, whole bool) {
-	if m := loadManifest(l.opt.State, l.cacheName(), l.hash); m != nil {
+	if m := loadManifest(l.state(), l.cacheName(), l.hash); m != nil {
 		return m, true
 	}
-	return loadManifest(l.opt.State, l.alias, l.hash), false
+	return loadManifest(l.state(), l.alias, l.hash), false
 }
 
 // save keeps the manifest for the next start.

@@ -44,7 +44,7 @@ type authority struct {
 
 // authority sees to the server's tokens; nil where the configuration brings its own authorization.
 func (l *link) authority() *authority {
-	if l.kind == stdio || hasHeader(l.conf.Headers, "Authorization") || l.conf.OAuth.disabled() {
+	if l.kind == stdio || l.kind == dialed || hasHeader(l.conf.Headers, "Authorization") || l.conf.OAuth.disabled() {
 		return nil
 	}
 	l.mu.Lock()
@@ -60,8 +60,8 @@ func (l *link) authority() *authority {
 // noLogin says why a server without an authority has no login.
 func (l *link) noLogin() string {
 	switch {
-	case l.kind == stdio:
-		return "uses stdio; login applies only to HTTP servers"
+	case l.kind == stdio || l.kind == dialed:
+		return "uses " + string(l.kind) + "; login applies only to HTTP servers"
 	case l.conf.OAuth.disabled():
 		return "has oauth.enabled set to false"
 	}

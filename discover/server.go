@@ -40,6 +40,10 @@ type Server struct {
 	DiscoveryTimeoutMs int64   `json:"discoveryTimeoutMs,omitempty"`
 	StartupTimeoutSec  float64 `json:"startup_timeout_sec,omitempty"`
 
+	// Dial, if not nil, opens a connection to a server that this program doesn't start or reach by itself. What it offers
+	// isn't cached.
+	Dial func() Messages `json:"-"`
+
 	identity string // see Identity; set by Expand
 	target   string // what is run or reached, as it is written: values of variables may be secret; set by Expand
 }
@@ -65,6 +69,7 @@ const (
 	stdio      transport = "stdio"
 	streamable transport = "http"
 	sse        transport = "sse"
+	dialed     transport = "sdk"
 )
 
 // transport finds out how the server is reached, and whether enough is configured for that.
@@ -74,6 +79,9 @@ func (s Server) transport() (transport, error) {
 	}
 	if s.StartTimeout < 0 || s.DiscoveryTimeoutMs < 0 || s.StartupTimeoutSec < 0 {
 		return "", errors.New("startTimeout: expected a positive number of milliseconds")
+	}
+	if s.Dial != nil {
+		return dialed, nil
 	}
 	kind := transport(strings.ToLower(s.Type))
 	switch kind {
@@ -120,7 +128,10 @@ func (s Server) Target() string {
 	if s.target != "" {
 		return s.target
 	}
-	if kind, _ := s.transport(); kind == stdio {
+	switch kind, _ := s.transport(); kind {
+	case dialed:
+		return "the program that drives this session"
+	case stdio:
 		return quote(append([]string{s.Command}, s.Args...))
 	}
 	address := s.endpoint()

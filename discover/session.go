@@ -70,7 +70,7 @@ func (l *link) connect(a *attempt) (*session, error) {
 // firstVersion is the protocol tried first. A stdio server of old may leave a question of the new protocol unanswered
 // for ever, so it is greeted the old way; over HTTP every question has an answer.
 func (l *link) firstVersion() string {
-	if l.kind == stdio {
+	if l.kind == stdio || l.kind == dialed {
 		return "2025-11-25"
 	}
 	return ""
@@ -114,7 +114,7 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 		if ctx.Err() != nil && l.life.Err() == nil {
 			err = fmt.Errorf("no response within %s%s", spell(bound), oddly)
 		}
-		if l.kind != stdio {
+		if s.http != nil {
 			err = l.webError(err)
 		}
 		return nil, s.startError(withFate(plainly(err), s.abandon()))
@@ -192,8 +192,10 @@ func withFate(err error, fate string) error {
 // abandon ends a connection that never came to be, and says how the command ended if it has.
 func (s *session) abandon() string {
 	defer s.stop()
-	if s.proc == nil {
+	if s.http != nil {
 		s.http.CloseIdleConnections()
+	}
+	if s.proc == nil {
 		return ""
 	}
 	defer s.proc.end()
@@ -215,6 +217,8 @@ func (l *link) transport(s *session) (mcp.Transport, error) {
 		s.proc = p
 		l.set.processes.Go(func() { <-p.gone })
 		return p, nil
+	case dialed:
+		return messageTransport{l.conf.Dial()}, nil
 	case streamable:
 		s.http = httpClient(l.conf.Headers, nil)
 		t := &mcp.StreamableClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: s.http, MaxEventSize: maxFrame}

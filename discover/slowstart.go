@@ -38,10 +38,10 @@ func (l *link) startedSlowly() string {
 
 func (l *link) slowStartNote() slowStart {
 	var note slowStart
-	if l.opt.State == "" {
+	if l.state() == "" {
 		return note
 	}
-	raw, err := os.ReadFile(slowStartPath(l.opt.State, l.alias))
+	raw, err := os.ReadFile(slowStartPath(l.state(), l.alias))
 	if err != nil || json.Unmarshal(raw, &note) != nil || note.Hash != l.hash {
 		return slowStart{}
 	}
@@ -50,7 +50,7 @@ func (l *link) slowStartNote() slowStart {
 
 // noteSlowStart keeps how a start ended. A canceled one says nothing, unless waited is set.
 func (l *link) noteSlowStart(a *attempt, took time.Duration) {
-	if l.opt.State == "" {
+	if l.state() == "" {
 		return
 	}
 	l.mu.Lock()
@@ -63,7 +63,7 @@ func (l *link) noteSlowStart(a *attempt, took time.Duration) {
 		}
 		err = fmt.Errorf("no response within %s", spell(took.Round(time.Second)))
 	}
-	path := slowStartPath(l.opt.State, l.alias)
+	path := slowStartPath(l.state(), l.alias)
 	if err == nil || took < longStart && !waited {
 		os.Remove(path) // mostly there is none
 		return

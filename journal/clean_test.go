@@ -139,6 +139,29 @@ func TestRemoveKeepsWhatIsNeededAgain(t *testing.T) {
 	}
 }
 
+// A killed process leaves a part of a content.
+func TestStoreCompletesParts(t *testing.T) {
+	s := Sessions{Home: t.TempDir()}.Store()
+	ref, err := s.Put([]byte("content"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, _ := s.path(ref)
+	os.WriteFile(path, []byte("con"), 0o600)
+	if again, err := s.Put([]byte("content")); again != ref || err != nil {
+		t.Errorf("%v, %v", again, err)
+	}
+	if b, err := s.Get(ref); string(b) != "content" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+	if err := s.Sync(); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
 func TestStoreDetectsChanges(t *testing.T) {
 	s := Sessions{Home: t.TempDir()}.Store()
 	ref, _ := s.Put([]byte("content"))

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/model"
@@ -17,7 +18,6 @@ type decoder struct {
 	b      []byte
 	i      int // what is before it is read
 	failed bool
-	buf    []byte // for strings
 }
 
 // decode returns the data of an entry without references to the store.
@@ -119,43 +119,44 @@ func (d *decoder) each(f func()) {
 }
 
 func (d *decoder) text() string {
-	if !d.next('"') {
+	d.i = space(d.b, d.i)
+	end, ok := stringEnd(d.b, d.i)
+	if !ok {
 		d.failed = true
 		return ""
 	}
-	b := d.b[d.i:]
-	out := d.buf[:0]
-	from := 0
-	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			d.i += i + 1
-			if from == 0 {
-				out = b[:i]
-			} else {
-				out = append(out, b[from:i]...)
-				d.buf = out
-			}
-			d.failed = d.failed || !utf8.Valid(out)
-			return string(out)
-		case '\\':
-			r, size := escape(b[i:])
-			if size == 0 {
-				d.failed = true
-				return ""
-			}
-			out = append(out, b[from:i]...)
-			if r < utf8.RuneSelf {
-				out = append(out, byte(r))
-			} else {
-				out = utf8.AppendRune(out, r)
-			}
-			from = i + size
-			i = from - 1
-		}
+	in := d.b[d.i+1 : end-1]
+	d.i = end
+	n := bytes.IndexByte(in, '\\')
+	if n < 0 {
+		d.failed = d.failed || !utf8.Valid(in)
+		return string(in)
 	}
-	d.failed = true
-	return ""
+	var out strings.Builder
+	out.Grow(len(in)) // a little more than it needs
+	from := 0
+	for i := n; i < len(in); i++ {
+		if in[i] != '\\' {
+			continue
+		}
+		r, size := escape(in[i:])
+		if size == 0 {
+			d.failed = true
+			return ""
+		}
+		out.Write(in[from:i])
+		if r < utf8.RuneSelf {
+			out.WriteByte(byte(r))
+		} else {
+			out.WriteRune(r)
+		}
+		from = i + size
+		i = from - 1
+	}
+	out.Write(in[from:])
+	s := out.String()
+	d.failed = d.failed || !utf8.ValidString(s)
+	return s
 }
 
 func (d *decoder) int() int64 {

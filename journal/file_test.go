@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 // newSession makes a session with random entries, closed without an end.
@@ -38,7 +40,7 @@ func newSession(t testing.TB, seed uint64, groups int) (Sessions, *Memory) {
 }
 
 func TestFoldIsTheSameFromFileMemoryAndTail(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(soak.Count(8, 40)) {
 		s := Sessions{Home: t.TempDir()}
 		f, err := s.Create(testID)
 		if err != nil {
@@ -87,7 +89,7 @@ func TestTruncatedAnywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := bytes.IndexByte(whole, '\n') + 1
-	for cut := first; cut <= len(whole); cut += 1 + (len(whole)-first)/150 {
+	for cut := first; cut <= len(whole); cut += 1 + (len(whole)-first)/soak.Count(50, 1000) {
 		if err := os.WriteFile(path, whole[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}

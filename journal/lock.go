@@ -37,18 +37,26 @@ func (e *InUseError) Error() string {
 
 // lockSession locks the session in a directory. The caller closes the file to unlock it.
 func lockSession(dir, id string) (*os.File, error) {
-	const tries = 100 // each one lost to a Delete that came in between
+	const (
+		tries  = 100 // each one lost to a Delete that came in between
+		probes = 10  // a list of sessions may try the lock at the same moment
+	)
 	var err error
-	for range tries {
+	for try := 0; try < tries; {
 		var f *os.File
 		f, err = os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 		if err != nil {
 			return nil, err
 		}
+		try++
 		if !lockFile(f) {
 			owner := readOwner(f)
 			f.Close()
-			return nil, &InUseError{id, owner}
+			if try >= probes {
+				return nil, &InUseError{id, owner}
+			}
+			time.Sleep(5 * time.Millisecond)
+			continue
 		}
 		if sameFile(f, filepath.Join(dir, lockName)) {
 			if err = writeOwner(f); err != nil {

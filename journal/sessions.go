@@ -96,11 +96,13 @@ func (s Sessions) Create(id string) (*File, error) {
 	}
 	lock, err := lockSession(dir, id)
 	if err != nil {
+		os.RemoveAll(dir)
 		return nil, fmt.Errorf("create session %s: %w", id, err)
 	}
 	f, err := create(dir, lock)
 	if err != nil {
 		lock.Close()
+		os.RemoveAll(dir)
 		return nil, fmt.Errorf("create session %s: %w", id, err)
 	}
 	return f, nil

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
 )
 
 // State is the state of a session after some of its entries: a pure fold, the same wherever the entries come from.
@@ -56,7 +57,7 @@ type Call struct {
 	Started  *Started   `json:"started,omitempty"`
 	Finished *Finished  `json:"finished,omitempty"`
 
-	started, finished *Entry // not decoded yet: see addLater
+	started, finished *later // not decoded yet: see decodeLater
 }
 
 // Snapshot is the state of an agent without its history.
@@ -100,7 +101,7 @@ func Fold(entries iter.Seq2[Entry, error], blobs Blobs) (State, error) {
 			return s, err
 		}
 	}
-	s.settle(blobs)
+	s.settle(blobs, nil)
 	return s, nil
 }
 
@@ -114,7 +115,8 @@ func (s *State) Agent(by string) *Agent {
 
 // add adds one entry.
 func (s *State) add(e Entry, blobs Blobs) error {
-	if s.addLater(e) {
+	if data, ok := decodeLater(e); ok {
+		s.applyLater(&later{Entry: e}, data)
 		return nil
 	}
 	data, err := Decode(e, blobs)
@@ -125,51 +127,65 @@ func (s *State) add(e Entry, blobs Blobs) error {
 	return nil
 }
 
-// addLater adds the start or the outcome of a call without decoding all of it: once the responses are there, it isn't
-// needed. It returns false if the entry has another type or shape. See settle.
-func (s *State) addLater(e Entry) bool {
+// decodeLater decodes the start or the outcome of a call without the parts that aren't needed once the responses are there.
+// It is false if the entry has another type or shape. See settle.
+func decodeLater(e Entry) (Data, bool) {
+	if e.Type != TypeFinished && e.Type != TypeStarted {
+		return nil, false
+	}
 	d := decoder{b: e.Data}
-	var data Finished
-	switch e.Type {
-	case TypeFinished, TypeStarted:
-		data = d.finished(false) // both have an ID
-	default:
-		return false
-	}
+	data := d.finished(false) // both have an ID
 	if d.failed || d.i != len(e.Data) || data.ID == "" || bytes.Contains(data.Todos, []byte(`"blob"`)) {
-		return false
+		return nil, false
 	}
-	if e.Type == TypeFinished {
-		s.apply(e, data)
-	} else {
-		s.apply(e, Started{ID: data.ID})
+	if e.Type == TypeStarted {
+		return Started{ID: data.ID}, true
 	}
-	if c := s.Agents[e.By].find(data.ID); c != nil {
-		e.Data = bytes.Clone(e.Data)
-		if e.Type == TypeFinished {
-			c.finished = &e
-		} else {
-			c.started = &e
-		}
-	}
-	return true
+	return data, true
 }
 
-// settle decodes what addLater didn't, of the calls that have no response. An outcome that can't be read is unknown.
-func (s *State) settle(blobs Blobs) {
+// later is an entry that isn't decoded yet.
+type later struct {
+	Entry        // without Data if it is from a file
+	offset int64 // of its line
+}
+
+// applyLater adds an entry that decodeLater has decoded, and keeps it.
+func (s *State) applyLater(l *later, data Data) {
+	s.apply(l.Entry, data)
+	a := s.Agents[l.By]
+	switch d := data.(type) {
+	case Started:
+		if c := a.find(d.ID); c != nil {
+			c.started = l
+		}
+	case Finished:
+		if c := a.find(d.ID); c != nil {
+			c.finished = l
+		}
+	}
+}
+
+// settle decodes what decodeLater didn't, of the calls that have no response. An outcome that can't be read is unknown.
+func (s *State) settle(blobs Blobs, line func(offset int64) Entry) {
+	load := func(l *later) Data {
+		if l.Data == nil && line != nil {
+			l.Entry = line(l.offset)
+		}
+		data, _ := Decode(l.Entry, blobs)
+		return data
+	}
 	for _, a := range s.Agents {
 		for i := range a.Calls {
 			c := &a.Calls[i]
 			if c.started != nil {
-				data, _ := Decode(*c.started, blobs)
-				if started, ok := data.(Started); ok {
+				if started, ok := load(c.started).(Started); ok {
 					c.Started = &started
 				}
 			}
 			if c.finished != nil {
-				data, _ := Decode(*c.finished, blobs)
 				c.Finished = nil
-				if finished, ok := data.(Finished); ok {
+				if finished, ok := load(c.finished).(Finished); ok {
 					c.Finished = &finished
 				}
 			}
@@ -365,6 +381,9 @@ func (s *State) undo(a *Agent, to int64) {
 	n, _ := slices.BinarySearch(a.Seqs, to+1)
 	a.History, a.Seqs = a.History[:n:n], a.Seqs[:n:n]
 	a.Calls = slices.DeleteFunc(a.Calls, func(c Call) bool { return c.Seq > to })
+	if n > 0 && a.answeredLater(a.History[n-1]) {
+		a.History, a.Seqs = a.History[:n-1:n-1], a.Seqs[:n-1:n-1]
+	}
 	a.Todos = nil
 	a.todos = slices.DeleteFunc(slices.Clone(a.todos), func(t todosAt) bool { return t.seq > to })
 	if n := len(a.todos); n > 0 {
@@ -373,6 +392,11 @@ func (s *State) undo(a *Agent, to int64) {
 	if s.Title != "" && len(s.past) == 0 && a == s.Agents[""] && len(a.History) == 0 {
 		s.Title = "" // the next prompt is the first
 	}
+}
+
+// answeredLater reports whether a message has calls that no longer have a response: it can't be the last one.
+func (a *Agent) answeredLater(m model.Message) bool {
+	return slices.ContainsFunc(m.Calls(), func(c tool.Call) bool { return a.find(c.ID) == nil })
 }
 
 // Snapshot is the state of an agent without its history.

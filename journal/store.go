@@ -52,10 +52,30 @@ func (s *Store) Put(content []byte) (Ref, error) {
 	return ref, nil
 }
 
+// write makes the file of a content. A process that is killed may leave a part of it under its name: the size tells, and
+// the file is replaced.
 func (s *Store) write(path string, content []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return replace(path, content)
+	}
+	if err != nil {
 		return err
 	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(path)
+	}
+	return err
+}
+
+func replace(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), tempName)
 	if err != nil {
 		return err
@@ -93,32 +113,30 @@ func (s *Store) Get(ref Ref) ([]byte, error) {
 	return content, nil
 }
 
-// Sync returns when all contents that were added before survive a power failure.
+// Sync returns when all contents that were added before survive a power failure. The sync of a new file makes its name
+// durable too, on the file systems that are in use.
 func (s *Store) Sync() error {
 	s.mu.Lock()
-	pending := s.pending
+	defer s.mu.Unlock() // a call that comes meanwhile waits for the same contents
+	var wg sync.WaitGroup
+	errs := make([]error, len(s.pending))
+	for i, path := range s.pending {
+		wg.Go(func() { errs[i] = syncFile(path) })
+	}
+	wg.Wait()
 	s.pending = nil
-	s.mu.Unlock()
-	dirs := map[string]bool{}
-	for _, path := range pending {
-		f, err := os.OpenFile(path, os.O_RDWR, 0)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(datasync(f), f.Close()); err != nil {
-			return err
-		}
-		dirs[filepath.Dir(path)], dirs[s.dir] = true, true
+	return errors.Join(errs...)
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // removed meanwhile
 	}
-	for dir := range dirs {
-		if err := syncDir(dir); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
-	return nil
+	return errors.Join(datasync(f), f.Close())
 }
 
 const (

@@ -19,19 +19,15 @@ func (f *File) load(blobs Blobs) (State, error) {
 		return State{}, err
 	}
 	f.size = info.Size()
-	in, err := inMemory(f.f, f.size)
-	if err != nil {
-		return State{}, err
-	}
 	var s State
 	var broken *BrokenError
 	for end := f.size; ; {
-		start, err := findStart(in, end)
+		start, err := findStart(f.f, end)
 		if err != nil {
 			return State{}, err
 		}
 		s = State{}
-		found, err := f.fold(&s, in, start, end, blobs)
+		found, err := f.fold(&s, start, end, blobs)
 		if err != nil {
 			return s, err
 		}
@@ -54,7 +50,7 @@ func (f *File) load(blobs Blobs) (State, error) {
 		}
 		return s, broken
 	}
-	s.settle(blobs)
+	s.settle(blobs, f.line)
 	f.last, f.newest = s.Seq, max(s.Newest, Version)
 	if f.lock == nil || f.newest > Version {
 		return s, nil
@@ -62,29 +58,20 @@ func (f *File) load(blobs Blobs) (State, error) {
 	return s, f.repair(broken)
 }
 
-// memory is the content of a file.
-type memory struct {
-	*bytes.Reader
-	all []byte
-}
-
-// inMemory reads a file that isn't long at once.
-func inMemory(f *os.File, size int64) (io.ReaderAt, error) {
-	const long = 64 << 20
-	if size > long {
-		return f, nil
+// line returns the entry at an offset; an empty one if it can't be read.
+func (f *File) line(offset int64) Entry {
+	line, _, whole, err := readLines(f.f, offset, f.size).next()
+	if err != nil {
+		return Entry{}
 	}
-	all := make([]byte, size)
-	if n, err := f.ReadAt(all, 0); n < len(all) {
-		return nil, err
-	}
-	return memory{bytes.NewReader(all), all}, nil
+	e, _ := parseLine(line, whole)
+	return e
 }
 
 // fold adds the first entry and those between two offsets. It returns the first line that can't be read.
-func (f *File) fold(s *State, r io.ReaderAt, start, end int64, blobs Blobs) (*BrokenError, error) {
+func (f *File) fold(s *State, start, end int64, blobs Blobs) (*BrokenError, error) {
 	if start > 0 {
-		first, _, _, err := readLines(r, 0, end).next()
+		first, _, _, err := readLines(f.f, 0, end).next()
 		if err != nil {
 			return nil, err
 		}
@@ -96,74 +83,38 @@ func (f *File) fold(s *State, r io.ReaderAt, start, end int64, blobs Blobs) (*Br
 			return nil, err
 		}
 	}
-	in := readLines(r, start, end)
-	for first := start > 0; ; first = false {
-		line, offset, whole, err := in.next()
+	first := start > 0
+	for d, err := range decodeLines(f.f, start, end, blobs) {
 		if err != nil {
-			if err == io.EOF {
-				err = nil
-			}
 			return nil, err
 		}
-		e, ok := parseLine(line, whole)
-		switch {
-		case !ok && !whole && end == f.size && len(line) <= maxRead:
-			return &BrokenError{offset: offset, torn: true}, nil
-		case ok && first:
-			s.Seq = e.Seq - 1
+		if !d.ok && !d.whole && end == f.size && d.size <= maxRead {
+			return &BrokenError{offset: d.offset, torn: true}, nil
 		}
-		if ok {
-			if ok, err = s.take(e, blobs); err != nil {
-				return nil, err
-			}
+		if d.ok && first {
+			s.Seq = d.Seq - 1
 		}
-		if !ok {
-			broken := &BrokenError{Path: f.Path(), Line: s.Seq + 1, offset: offset}
-			if e, _, ok := head(line); ok && first {
-				broken.Line = e.Seq
+		if !d.ok || d.Seq != s.Seq+1 || s.Seq == 0 && d.Type != TypeOpened {
+			broken := &BrokenError{Path: f.Path(), Line: s.Seq + 1, offset: d.offset}
+			if first && d.Seq > 0 {
+				broken.Line = d.Seq
 			}
 			return broken, nil
 		}
-		if !whole {
+		if d.err != nil {
+			return nil, d.err
+		}
+		if d.later {
+			s.applyLater(&later{d.Entry, d.offset}, d.data)
+		} else {
+			s.apply(d.Entry, d.data)
+		}
+		if !d.whole {
 			f.Repair.Torn = -1 // only the newline is missing
 		}
+		first = false
 	}
-}
-
-// parseLine reads a line. That the data of a whole line is JSON is seen when it is decoded.
-func parseLine(line []byte, whole bool) (Entry, bool) {
-	if e, rest, ok := head(line); ok && whole && len(rest) > 2 && rest[len(rest)-1] == '}' && bytes.IndexByte(rest, 0) < 0 {
-		e.Data = rest[: len(rest)-1 : len(rest)-1]
-		return e, true
-	}
-	return parse(line)
-}
-
-// take adds the next entry. It returns false if that isn't the next one, or its data is broken.
-func (s *State) take(e Entry, blobs Blobs) (bool, error) {
-	if e.Seq != s.Seq+1 || s.Seq == 0 && e.Type != TypeOpened {
-		return false, nil
-	}
-	if s.addLater(e) {
-		return true, nil
-	}
-	raw, err := unpack(e.Data, blobs)
-	if err != nil {
-		return false, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
-	}
-	data, err := decode(e.Type, raw)
-	switch {
-	case err != nil && e.V <= Version:
-		return false, nil
-	case data == nil:
-		// A shape or a type that only a newer version knows.
-		end, ok := valueEnd(e.Data, 0, 0)
-		if !ok || end != len(e.Data) {
-			return false, nil
-		}
-	}
-	s.apply(e, data)
-	return true, nil
+	return nil, nil
 }
 
 // repair cuts what can't be read off the file.

@@ -444,7 +444,7 @@ func perform(o order) effect {
 
 // unaskedHere reports whether a command would run unasked in the box, as it is furnished now.
 func unaskedHere(line string) bool {
-	w := permission.World{Roots: []string{root}, Home: "/home/me", State: "/home/me/.adze", Disk: ondisk.New([]string{root})}.Patient()
+	w := permission.World{Roots: []string{root}, Home: "/home/me", State: "/home/me/.adze", Disk: ondisk.New([]string{root}), Path: systemPath}.Patient()
 	return permission.New(w, permission.Default).Judge(commandRequest(line)).Verdict == tool.Allow
 }
 

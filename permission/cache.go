@@ -27,6 +27,7 @@ type cache struct {
 	resolved map[string]*resolvedPath // by path, as it is written and as it is resolved
 	git      map[string]string
 	secrets  map[search]string
+	managers *string // the part of PATH that belongs to version managers; nil: not known yet
 	facts    map[*shell.Command]*fact
 
 	folders  map[string]*folder
@@ -148,6 +149,15 @@ func (e *engine) fact(c *shell.Command) *fact {
 	}
 	for i := 0; i < len(proof.Versions) && f.why == ""; i++ {
 		f.why = e.chosenAbove(proof.Versions[i])
+	}
+	for i := 0; i < len(proof.Tools) && f.why == ""; i++ {
+		f.why = e.unmanaged(proof.Tools[i])
+	}
+	if f.why == "" && e.pass != held {
+		f.why = e.managed(c.Name())
+	}
+	for i := 0; i < len(proof.Trees) && f.why == ""; i++ {
+		f.why = e.addTree(&proof, &proof.Trees[i])
 	}
 	room := len(c.Words) + len(c.Redirs)
 	if f.why == "" {

@@ -20,6 +20,8 @@ func (calm) Resolve(p string) string                 { return path.Clean(p) }
 func (calm) Glob(string) ([]string, bool)            { return nil, true }
 func (calm) Git(string) (string, bool)               { return "", true }
 func (calm) Secret(string, permission.Search) string { return "" }
+func (calm) Worktree(string) (string, bool)          { return root, true }
+func (calm) Program(string, string) string           { return "" }
 func (calm) Tracked(string, func(string) bool) bool  { return true }
 func (calm) List(string) ([]string, bool)            { return nil, true }
 

@@ -14,6 +14,12 @@ type Disk interface {
 	// Git names a program that the configuration of the repository around dir would run. known is false if that could
 	// not be found out.
 	Git(dir string) (program string, known bool)
+	// Worktree is the top of the working tree of the repository that git would use in dir, a resolved directory; "" if
+	// there is none. known is false if that could not be found out.
+	Worktree(dir string) (top string, known bool)
+	// Program is the file that a shell runs for the name of a program, with links followed; "" if there is none. path is
+	// a PATH.
+	Program(path, name string) string
 	// Tracked gives visit the path of each file that git has in the index of the repository around dir, until it returns
 	// false. known is false if that could not be found out.
 	Tracked(dir string, visit func(path string) bool) (known bool)
@@ -25,7 +31,6 @@ type Disk interface {
 type Search struct {
 	Links bool   // what links lead to counts too, and is told where it does not lie below the folder
 	Only  string // patterns, with a slash between two: other files are not looked into; "": all are
-	Shown bool   // what is hidden is left out, unless an ignore file brings it back
 	// Tracked: what git has in its index is looked at and nothing else, whether it is there or not
 	Tracked bool
 	Plain   bool // a name that a shell would take apart is told as well

@@ -1,6 +1,8 @@
 package permission
 
 import (
+	"slices"
+
 	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/tool"
 )
@@ -134,6 +136,10 @@ func (e *engine) judgeAccess(r *tool.Request, a tool.Access, rules Rules) judged
 		return e.command(r, a)
 	}
 	j := judged{access: a, finding: e.world.look(a)}
+	if a.Verb == tool.Writes && slices.ContainsFunc(r.Access, func(o tool.Access) bool { return o.Verb == tool.Execs }) {
+		j.class = opening // the sandbox that a mode relies on isn't opened by that mode
+		j.note += ", and the sandbox protects it"
+	}
 	j.ruling = e.byRules(rules, r, a, &j.finding)
 	return j
 }

@@ -51,7 +51,7 @@ func everydayTree(t *testing.T, packages int) string {
 
 // judgeEveryday is the decision on a line in a directory of the real disk.
 func judgeEveryday(dir, line string, rules permission.Rules, enforced func() bool) (tool.Decision, []string) {
-	w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "..", "home"), Disk: ondisk.New([]string{dir}), Enforced: enforced}.Patient()
+	w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "..", "home"), Disk: ondisk.New([]string{dir}), Path: systemPath, Enforced: enforced}.Patient()
 	r := commandRequest(line)
 	r.Confirm = tool.Command{Line: line, Directory: dir}
 	return permission.Check(w, rules, permission.Default, permission.Options{}, r)

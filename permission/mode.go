@@ -21,11 +21,15 @@ const (
 // Modes lists the modes, strictest first.
 func Modes() []Mode { return []Mode{Plan, Default, AutoEdit, Yolo} }
 
-// ParseMode reads a mode as people write it. Qwen Code's auto_edit and autoEdit are auto-edit.
+// ParseMode reads a mode as people write it. Qwen Code's auto_edit and autoEdit and Claude Code's acceptEdits are auto-edit,
+// and Claude Code's bypassPermissions is yolo.
 func ParseMode(s string) (Mode, error) {
 	name := strings.ReplaceAll(strings.ToLower(s), "_", "-")
-	if name == "autoedit" {
+	switch name {
+	case "autoedit", "acceptedits":
 		name = string(AutoEdit)
+	case "bypasspermissions":
+		name = string(Yolo)
 	}
 	for _, m := range Modes() {
 		if name == string(m) {
@@ -45,6 +49,7 @@ const (
 	outsideWrite              // writes outside it, and to protected names
 	unknown                   // commands, and effects nobody can tell in advance
 	host                      // reaching out
+	opening                   // writes of a command to what its sandbox protects
 )
 
 // verdict is the table of modes: it says what happens where no rule speaks.
@@ -57,6 +62,7 @@ func (c class) verdict(m Mode) tool.Verdict {
 		outsideWrite: {tool.Deny, tool.Ask, tool.Ask, tool.Allow},
 		unknown:      {tool.Deny, tool.Ask, tool.Ask, tool.Allow},
 		host:         {tool.Ask, tool.Ask, tool.Ask, tool.Allow},
+		opening:      {tool.Deny, tool.Ask, tool.Ask, tool.Ask},
 	}
 	return rows[c][m.column()]
 }

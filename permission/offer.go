@@ -51,6 +51,10 @@ func (e engine) offers(r tool.Request, asked []judged) []string {
 		if j.forced {
 			return nil
 		}
+		if len(asked) > 1 && slices.ContainsFunc(asked, func(j judged) bool { return j.class == opening }) {
+			rules = e.offersOfEach(r, asked)
+			break
+		}
 		if j.access.Verb == tool.Execs {
 			if len(asked) > 1 {
 				return nil
@@ -76,6 +80,27 @@ func (e engine) offers(r tool.Request, asked []judged) []string {
 		return nil
 	}
 	return rules
+}
+
+// offersOfEach is one offer with a rule for each access of a command that its sandbox is opened for.
+func (e engine) offersOfEach(r tool.Request, asked []judged) []string {
+	var all []string
+	for _, j := range asked {
+		offers := j.offers
+		if j.access.Verb != tool.Execs {
+			offers = nil
+			for _, c := range e.world.candidates(&r, j.access, &j.finding) {
+				if c.offered {
+					offers = append(offers, c.rule)
+				}
+			}
+		}
+		if len(offers) == 0 {
+			return nil
+		}
+		all = append(all, offers[0])
+	}
+	return []string{strings.Join(all, "\n")}
 }
 
 // allowedBy reports whether an offer, remembered, allows r.

@@ -118,8 +118,11 @@ const mostNamed = 3
 func (e engine) cause(found []judged) tool.Cause {
 	c := tool.Cause{Kind: tool.ByMode, Mode: e.mode.String()}
 	for _, j := range found {
-		if len(j.rules) == 0 && j.forced {
+		switch {
+		case len(j.rules) == 0 && j.forced:
 			c.Kind = tool.ByFailure
+		case j.class == opening && e.mode == Yolo: // which asks about nothing else
+			c.Kind = tool.BySandbox
 		}
 		for _, u := range j.rules {
 			if !slices.Contains(c.Rules, u) {

@@ -34,7 +34,7 @@ func searchedFolder(t *testing.T, files ...string) string {
 
 // judgeIn is the verdict on a line in a folder of the real disk.
 func judgeIn(dir, line string) tool.Verdict {
-	w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "nobody"), Disk: ondisk.New([]string{dir})}.Patient()
+	w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "nobody"), Disk: ondisk.New([]string{dir}), Path: systemPath}.Patient()
 	r := commandRequest(line)
 	r.Confirm = tool.Command{Line: line, Directory: dir}
 	return permission.New(w, permission.Default).Judge(r).Verdict

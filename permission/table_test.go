@@ -17,9 +17,12 @@ const (
 func world() permission.World {
 	return permission.World{
 		Roots: []string{root, "/srv/lib"}, Home: home,
-		State: "/home/me/.adze", Spill: "/home/me/.adze/spill/s1",
+		State: "/home/me/.adze", Spill: "/home/me/.adze/spill/s1", Path: systemPath,
 	}
 }
+
+// systemPath is a PATH with the system's programs only.
+func systemPath() string { return "/usr/bin:/bin" }
 
 func request(as ...tool.Access) tool.Request {
 	return tool.Request{

@@ -2,6 +2,9 @@ package permission
 
 import (
 	"path"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/adze-dev/adze/permission/shell"
 )
@@ -30,4 +33,61 @@ func (e *engine) chosenAbove(dir string) string {
 		}
 	}
 	return ""
+}
+
+// unmanaged says why a tool may do more than print its version: its program isn't one of the system's, or a version
+// manager. These run what a project chooses, and write in the home directory.
+func (e *engine) unmanaged(name string) string {
+	if e.world.Path == nil || e.disk == nil {
+		return "can't determine which program " + show(name) + " is"
+	}
+	program := e.disk.Program(e.world.Path(), name)
+	if program == "" {
+		return "" // there is none
+	}
+	if !e.world.ofSystem(program) {
+		return show(program) + " is not in a system directory, and may run what the project chooses"
+	}
+	if ofManager(filepath.ToSlash(program)) {
+		return managedBy(program)
+	}
+	return ""
+}
+
+// managed says whether a version manager may be behind the name of a program: asdf runs a program of the workspace if a
+// file there says so.
+func (e *engine) managed(name string) string {
+	if e.world.Path == nil || e.disk == nil || name == "" || strings.Contains(name, "/") {
+		return "" // a path on the read-only list is one of the system's
+	}
+	if e.managers == nil {
+		var dirs []string
+		for _, dir := range filepath.SplitList(e.world.Path()) {
+			if ofManager(filepath.ToSlash(dir)) {
+				dirs = append(dirs, dir)
+			}
+		}
+		path := strings.Join(dirs, string(filepath.ListSeparator))
+		e.managers = &path
+	}
+	if *e.managers != "" {
+		if program := e.disk.Program(*e.managers, name); program != "" {
+			return managedBy(program)
+		}
+	}
+	return ""
+}
+
+func managedBy(file string) string {
+	return show(file) + " belongs to a version manager, which may run what the project chooses"
+}
+
+// ofManager reports whether a path is that of a version manager.
+func ofManager(file string) bool {
+	for part := range strings.SplitSeq(file, "/") {
+		if slices.Contains(shell.VersionManagers(), strings.TrimPrefix(part, ".")) {
+			return true
+		}
+	}
+	return false
 }

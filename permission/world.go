@@ -23,6 +23,9 @@ type World struct {
 	// Disk is the disk for one judgement, whose answers it may cache: what the words of a command lead to. See package
 	// ondisk. nil: no command that names a path is auto-approved.
 	Disk func() Disk
+	// Path is the PATH of auto-approved commands. It is asked if it decides. nil: a command that asks a tool for its version
+	// requires approval, unless a sandbox enforces what it does.
+	Path func() string
 	// Enforced reports whether a sandbox enforces what auto-approved commands read and run: nothing but the workspace and
 	// the system without secret files, and nothing from the workspace. Then such a command is judged by its programs and
 	// literal words alone. It is asked at most once a judgement, if the answer decides, and may wait a moment for the list

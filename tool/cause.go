@@ -14,7 +14,7 @@ const (
 	ByRule    CauseKind = "rule"      // a rule from settings or from this session
 	ByHook    CauseKind = "hook"      // a hook
 	ByMustAsk CauseKind = "must-ask"  // the tool says that only the user can approve this
-	BySandbox CauseKind = "sandbox"   // the sandbox can't enforce what was granted
+	BySandbox CauseKind = "sandbox"   // the sandbox can't enforce what was granted, or protects what is written
 	ByFailure CauseKind = "failure"   // the policy failed, or couldn't judge the call
 	ByTrust   CauseKind = "trust"     // the user trusts the server that the tool comes from
 	ByUser    CauseKind = "user"      // the user answered a prompt

@@ -47,8 +47,10 @@ func (d Decision) Remedy(flags ...string) string {
 	switch d.Cause.Kind {
 	case ByMustAsk:
 		return "Run it in an interactive session to answer."
-	case ByHook, BySandbox:
+	case ByHook:
 		return ""
+	case BySandbox:
+		flags = nil
 	}
 	var ways []string
 	if len(d.Offer) > 0 {

@@ -2,13 +2,14 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
-// holes are those of the review, by its numbers, except hard links (13) and what git has stored (12, 14), which nothing
-// hides.
+// holes are those of the review, by its numbers, except hard links (13) and what git has stored (12, 14), which are among
+// the disclosures.
 var holes = []hole{
 	{name: "1 a pattern that is also a glob", lines: []string{`grep -r API_KE[Y]`, `grep -rE [A-Z]+_KEY`, `for w in [A]; do grep -rh "$w"; done`}},
 	{name: "1 a pattern that is also a glob, rg", needs: []string{"rg"}, lines: []string{`rg -uu API_KE[Y]`}},
@@ -20,6 +21,7 @@ var holes = []hole{
 	{name: "4 too many links", build: buildManyLinks, lines: []string{`cd L25 && cat F25`, `cat L25/F25 L25/F12`, `cd L25; cat F*`}},
 	{name: "4 a path that is too long", build: buildLongPath, lines: []string{longPath + `cat far`, longPath + `cat f*`, longPath + `cat .env`, longPath + `cat .e*`}},
 	{name: "5 a toolchain file above the target of a link", build: buildToolchain, lines: []string{`cd app && cargo --version`}},
+	{name: "5 a program of a version manager", build: buildShim, lines: []string{`jq . x.json`, `cat x.json | jq .name`, `cd sub && head -1 ../x.json | timeout 9 jq .`}},
 	{name: "6 whitespace in ignore files, form feed", needs: []string{"rg"}, build: ignoring("!.env\f"), lines: []string{`rg KEY`, `rg . sub`}},
 	{name: "6 whitespace in ignore files, vertical tab", needs: []string{"rg"}, build: ignoring("!.env\v"), lines: []string{`rg KEY`}},
 	{name: "6 whitespace in ignore files, no-break space", needs: []string{"rg"}, build: ignoring("!.env\u00a0"), lines: []string{`rg KEY`}},
@@ -44,14 +46,31 @@ var holes = []hole{
 	{name: "11 a PATH directory that links into the workspace", build: buildPathLink, lines: []string{`ls`, `ls -la sub`}},
 	{name: "11 a program in PATH that links into the workspace", build: buildProgramLink, lines: []string{`ls`, `ls README.md`}},
 	{name: "11 a relative program in the user's git configuration", build: buildTextconv, lines: []string{`git diff`, `git log -p`, `git show`, `git blame README.md`}},
-	{name: "12 files above the workspace in its repository", open: `git compares all of its working tree`, build: buildSubdirectory, lines: []string{`git grep --untracked KEY -- ..`, `git diff HEAD -- ../above`, `git diff`}},
-	{name: "15 programs that write in the home directory", open: `only the sandbox stops writes`, build: buildWriter, lines: []string{`cargo --version`, `date -d 'TZ="OUTSIDE/file" now'`}, mute: true},
+	{
+		name: "12 files above the workspace in its repository", build: buildSubdirectory,
+		lines: []string{`git grep --untracked KEY -- ..`, `git diff HEAD -- ../above`, `git diff`, `git diff HEAD`, `git diff -- :/above`, `git -C . diff`, `cd sub && git diff`, `git status -vv`, `git diff-files -p`, `git diff-index -p HEAD`},
+	},
+	{
+		name: "14 secrets in git's history", build: buildHistory, asks: true,
+		lines: []string{`git log -p -- *.key`, `git log -p -- old.key`, `git log -p -- a b c d e f g h i j k l m n o p q r s old.key`, `git show HEAD~1 -- *.ke[y]`, `git show HEAD~1:old.key`, `git diff HEAD~1 HEAD -- old.key`},
+	},
+	{name: "15 programs that write in the home directory", build: buildWriter, lines: []string{`cargo --version`, `cd sub && cargo -V`}},
+	{name: "15 a program that connects", build: buildClient, lines: []string{`kubectl version --client`}},
+	{name: "15 a time zone from any file", mute: true, lines: []string{`date -d 'TZ="OUTSIDE/file" now'`, `date -d 'TZ="../../../..OUTSIDE/file" now'`, `date -f OUTSIDE/file`, `date -f .env`}},
+	{name: "15 versions of programs in the workspace", needs: []string{"go"}, mute: true, lines: []string{`go version ./evil`, `go version -m .`, `go version -m -v sub OUTSIDE`, `go version .env`, `go version`}},
 	{name: "16 secret names", build: buildSecretNames, lines: secretNameLines()},
 	{name: "16 secret names in system directories", asks: true, lines: []string{`cat /etc/gitlab-runner/config.toml`, `cat /etc/containers/auth.json`, `cat /etc/shadow`}},
 }
 
-// Why some holes are open where there is no sandbox.
-const ()
+// disclosures are what docs/security.md lists as not enforced.
+var disclosures = []disclosure{
+	{hole: hole{name: "13 a hard link to a file outside", build: buildHardLink, lines: []string{`cat hard`, `head -1 hard`, `grep -h KEY hard`}}},
+	{
+		hole: hole{name: "12 objects of a repository that begins above the workspace", build: buildAboveObjects, lines: []string{`git show HEAD:above`, `git log -p`, `git show HEAD`, `git cat-file -p HEAD:above`}},
+		asks: true,
+	},
+	{hole: hole{name: "14 objects of a secret that was committed once", build: buildHistory, lines: []string{`git log -p`, `git show HEAD~1`}}},
+}
 
 // evasion are lines that do what a deny rule is about without saying so.
 type evasion struct {
@@ -143,6 +162,14 @@ func buildToolchain(d *den) {
 	d.mkdir("project/inner")
 	d.link("app", "project/inner")
 	d.link("chain/bin/cargo", "../../evil")
+}
+
+// buildShim has a jq that runs the program that a project names, as asdf's does.
+func buildShim(d *den) {
+	d.put("/shims/jq", fmt.Sprintf(above, ".tool-versions")+"exec \"$(sed -n 's/^jq path://p' \"$file\")\"\n", 0o755)
+	d.put(".tool-versions", "jq path:WORK/evil\n", 0o644)
+	d.put("x.json", "{}\n", 0o644)
+	d.path = []string{d.base + "/shims"}
 }
 
 func ignoring(text string) func(d *den) {
@@ -265,9 +292,50 @@ func buildSubdirectory(d *den) {
 	d.put("/above", "API_KEY="+birdseye+"\n", 0o644)
 }
 
+// buildAboveObjects has a canary in the objects of such a repository.
+func buildAboveObjects(d *den) {
+	d.put("/.gitignore", "state-*\n/tmp\n/witness\n", 0o644)
+	d.put("/above", "API_KEY="+birdseye+"\n", 0o644)
+	d.repository("/", "above", ".gitignore")
+}
+
+// buildHistory has a secret in a commit, and not in the next one.
+func buildHistory(d *den) {
+	d.put("old.key", "API_KEY="+birdseye+"\n", 0o600)
+	d.repository("", "README.md", "old.key")
+	d.git("", "rm", "-q", "old.key")
+	d.git("", "commit", "-qm", "second")
+}
+
+func buildHardLink(d *den) {
+	if err := os.Link(d.at("/outside/file"), d.at("hard")); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// buildClient has a kubectl that prints what it gets from a port of this machine.
+func buildClient(d *den) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write([]byte(birdseye + "\n")) // a client that doesn't read it discloses nothing
+			c.Close()
+		}
+	}()
+	d.put("/bin/kubectl", fmt.Sprintf("#!/bin/bash\nexec 3<>/dev/tcp/127.0.0.1/%d && cat <&3\n", l.Addr().(*net.TCPAddr).Port), 0o755)
+}
+
 // buildWriter has a cargo that writes in the home directory, as rustup's does.
 func buildWriter(d *den) {
-	d.put("/bin/cargo", "#!/bin/sh\nmkdir HOME/.rustup && printf 'C4%s wrote\\n' N4RY\n", 0o755)
+	d.put("/bin/cargo", "#!/bin/sh\nmkdir -p HOME/.rustup && : > HOME/.rustup/$$ && printf 'C4%s wrote\\n' N4RY\n", 0o755)
 }
 
 // secretNames are names of files that usually contain a secret, which the review found missing.

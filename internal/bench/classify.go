@@ -41,7 +41,7 @@ func newDesk() (*desk, error) {
 	if err := setUp(dir); err != nil {
 		return d, err
 	}
-	d.world = permission.World{Roots: []string{dir}, Home: "/home/me", State: "/home/me/.adze", Disk: ondisk.New([]string{dir})}
+	d.world = permission.World{Roots: []string{dir}, Home: "/home/me", State: "/home/me/.adze", Disk: ondisk.New([]string{dir}), Path: func() string { return os.Getenv("PATH") }}
 	d.rules, _, err = permission.ParseRules(everydayAllow, everydayAsk, everydayDeny)
 	return d, err
 }

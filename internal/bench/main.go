@@ -70,6 +70,9 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 	if err := printUndo(t); err != nil {
 		return err
 	}
+	if err := printPartial(t, binary); err != nil {
+		return err
+	}
 	if err := printLong(t, binary); err != nil {
 		return err
 	}

@@ -2,56 +2,83 @@ package cli
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/adze-dev/adze/internal/nearest"
 )
 
 // options is what the command line says.
 type options struct {
-	prompt     string
-	hasPrompt  bool
-	format     string
-	mode       string
-	yolo       bool
-	model      string
-	authType   string
-	effort     string
-	cwd        string
-	addDirs    []string
-	maxTurns   int
-	maxTime    string
-	strict     bool
-	json       bool
-	dryRun     bool
-	scope      string   // of settings, see session.Scope
-	env        []string // of a server: K=V
-	headers    []string // of a server: K: V
-	http, sse  string   // addresses of servers
-	tools      string   // names, separated by commas
-	yes        bool
-	undo       undoOptions
-	remove     bool
-	allow      []string
-	ask        []string
-	deny       []string
-	tryMode    string // to judge in, or of a sandbox
-	batch      bool
-	sandbox    string
-	backend    string // of a sandbox
-	noReadOnly bool
-	help       bool
-	version    bool
-	record     recordOptions
+	prompt    string
+	hasPrompt bool
+	// firstPrompt is what a conversation in the terminal starts with.
+	firstPrompt string
+	format      string
+	input       string // format of stdin
+	partial     bool   // pieces of messages
+	mode        string
+	yolo        bool
+	model       string
+	authType    string
+	effort      string
+	cwd         string
+	addDirs     []string
+	maxTurns    int
+	maxTime     time.Duration
+	strict      bool
+	json        bool
+	dryRun      bool
+	scope       string   // of settings, see session.Scope
+	env         []string // of a server: K=V
+	headers     []string // of a server: K: V
+	http, sse   string   // addresses of servers
+	tools       string   // names, separated by commas
+	yes         bool
+	undo        undoOptions
+	remove      bool
+	allow       []string
+	ask         []string
+	deny        []string
+	tryMode     string // to judge in, or of a sandbox
+	batch       bool
+	sandbox     string
+	backend     string // of a sandbox
+	noReadOnly  bool
+	help        bool
+	version     bool
+	record      recordOptions
 
-	used []*flag // in the order given
+	screenReader bool
+
+	allowedTools []string // nil: not given
+	excludeTools []string
+	coreTools    []string
+	mcpServers   []string
+	noSlashes    []string
+	systemPrompt string
+	appendPrompt string
+	jsonSchema   string
+	hasSchema    bool
+	maxCalls     int
+	maxTokens    int
+	maxDepth     string
+	log          string
+
+	used  []*flag  // in the order given
+	notes []string // about flags that have no effect
 }
 
 // flag is one command-line flag. All flags are in one table, so that a flag works the same with every command and may
 // come before or after the words.
 type flag struct {
 	long, short string
+	also        []string               // synonyms
 	value       string                 // what it takes, for the help; empty: nothing
+	bare        string                 // the value if it is given without one; empty: it needs one
+	hidden      bool                   // not in the help; without a value of its own, it accepts =VALUE
 	optional    func(word string) bool // whether the next word is its value; nil: every word is, and it needs one
 	about       string
 	abouts      map[string]string // another text for some of the commands
@@ -80,7 +107,7 @@ func parse(flags []flag, args []string) (*options, []string, error) {
 			words = append(words, args[i+1:]...)
 			break
 		}
-		if len(arg) < 2 || arg[0] != '-' {
+		if len(arg) < 2 || arg[0] != '-' || isNumber(arg) {
 			words = append(words, arg)
 			continue
 		}
@@ -90,13 +117,15 @@ func parse(flags []flag, args []string) (*options, []string, error) {
 			return nil, nil, usagef("unknown flag %s\n%s", name, nearFlag(flags, name, words))
 		}
 		switch {
-		case f.value == "" && hasValue:
+		case f.value == "" && hasValue && !f.hidden:
 			return nil, nil, usagef("%s takes no value", name)
 		case f.value != "" && !hasValue && f.optional != nil:
 			if i+1 < len(args) && f.optional(args[i+1]) {
 				i++
 				value = args[i]
 			}
+		case f.bare != "" && !hasValue && (i+1 == len(args) || strings.HasPrefix(args[i+1], "-")):
+			value = f.bare
 		case f.value != "" && !hasValue:
 			i++
 			if i == len(args) {
@@ -112,6 +141,12 @@ func parse(flags []flag, args []string) (*options, []string, error) {
 	return o, words, nil
 }
 
+// isNumber reports whether a word is a number: -1 is a value and no flag.
+func isNumber(arg string) bool {
+	_, err := strconv.ParseFloat(arg, 64)
+	return err == nil && arg[1] >= '0' && arg[1] <= '9'
+}
+
 // verbatim reports whether a command of another program has begun, whose flags are not ours.
 func verbatim(words []string) bool {
 	return len(words) >= 4 && words[0] == "mcp" && words[1] == "add"
@@ -119,7 +154,7 @@ func verbatim(words []string) bool {
 
 func find(flags []flag, name string) *flag {
 	for i := range flags {
-		if name == "--"+flags[i].long || flags[i].short != "" && name == "-"+flags[i].short {
+		if name == "--"+flags[i].long || strings.HasPrefix(name, "--") && slices.Contains(flags[i].also, name[2:]) || flags[i].short != "" && name == "-"+flags[i].short {
 			return &flags[i]
 		}
 	}
@@ -139,7 +174,7 @@ func nearFlag(flags []flag, name string, words []string) string {
 	var names, longer []string
 	for _, f := range flags {
 		long := "--" + f.long
-		if err == nil && !f.known(c.key()) {
+		if f.hidden || err == nil && !f.known(c.key()) {
 			continue
 		}
 		names = append(names, f.long)

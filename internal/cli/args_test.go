@@ -35,7 +35,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--approval-mode wild -p x", "--approval-mode: "},
 		{"-p", "-p needs a value"},
 		{"--yolo=1 -p x", "--yolo takes no value"},
-		{"--max-turns 0 -p x", `--max-turns: expected a number above 0, got "0"`},
+		{"--max-turns 0 -p x", `--max-turns: expected a number above 0, or -1 for no limit, got "0"`},
 		{"--max-time soon -p x", `--max-time: expected a time such as 90s or 10m, got "soon"`},
 		{"--yolo --approval-mode plan tool list", "use either --yolo or --approval-mode, not both"},
 		{"tool", "no command given after 'adze tool'"},
@@ -57,8 +57,14 @@ func TestUsageErrors(t *testing.T) {
 		{"permission check ls -la", "unknown flag -la\nPut the command after --: "},
 		{"--json -p x", "--json can't be used with a prompt\nUse --output-format json."},
 		{"-p one two", "two prompts given"},
+		{"--input-format xml -p x", `--input-format: expected text, stream-json, got "xml"`},
+		{"--input-format stream-json", "--input-format stream-json needs --output-format stream-json"},
+		{"--input-format stream-json -o json", "--input-format stream-json needs --output-format stream-json"},
+		{"--include-partial-messages -p x -o json", "--include-partial-messages needs --output-format stream-json"},
+		{"--input-format stream-json -o stream-json --json-schema {}", "--json-schema can't be used with --input-format stream-json"},
+		{"--input-format stream-json -o stream-json -p one two", "two prompts given"},
 		{"help nothing", `unknown command "nothing"`},
-		{"", "no prompt given; adze has no interactive mode yet\n"},
+		{"", "no prompt given, and standard input and output aren't a terminal\n"},
 	} {
 		code, stdout, stderr := try(t, strings.Fields(c.args)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {

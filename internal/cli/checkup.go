@@ -85,6 +85,11 @@ func (c *checkup) sandbox(s sandbox.Support, bubblewrap bool) {
 	} else {
 		c.warn(reads)
 	}
+	if sockets, private := s.UnixSockets(bubblewrap); private {
+		c.ok(sockets)
+	} else {
+		c.plain(sockets)
+	}
 	weak := lines[len(lines)-len(modes):] // what the modes lack, in the same order
 	for i, m := range modes {
 		spec := sandbox.Spec{Mode: m, Protect: []string{"/"}, BestEffort: true, Bubblewrap: bubblewrap, Without: ^s.Layers()}
@@ -135,6 +140,6 @@ func (c *checkup) sandboxSettings(f session.Folder, t settings.Tools) {
 		c.plain("workspace mode also allows writes to " + path)
 	}
 	if t.SandboxUnixSockets {
-		c.plain("tools.sandboxUnixSockets: commands can connect to Unix sockets")
+		c.plain("tools.sandboxUnixSockets: commands can connect to Unix sockets of other programs")
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -30,7 +30,7 @@ type choices struct {
 
 // choices returns the answers that apply to a call.
 func (t *terminal) choices(r tool.Request, why tool.Decision) choices {
-	c := choices{edit: t.canEdit(r), session: sessionRule(r, why)}
+	c := choices{edit: t.canEdit(r), session: approval.SessionRule(r, why)}
 	if t.save != nil && len(why.Offer) > 0 {
 		c.saved = why.Offer[0]
 	}
@@ -69,10 +69,10 @@ func (c choices) list() string {
 	b.WriteString("  y  yes, once\n")
 	saved := "saves to "
 	if c.session != "" {
-		rules := ruleList(c.session)
+		rules := approval.RuleList(c.session)
 		if c.saved != "" && c.saved != c.session {
 			rules += " (wider than p and u)"
-			saved = "saves " + ruleList(c.saved) + " to "
+			saved = "saves " + approval.RuleList(c.saved) + " to "
 		}
 		fmt.Fprintf(&b, "  s  yes, for this session         %s\n", rules)
 	}
@@ -103,31 +103,4 @@ func (c choices) help() string {
 		fmt.Fprintf(&b, "  %c  %s\n", key, about[key])
 	}
 	return b.String()
-}
-
-// sessionRule is the rule that an approval for the session applies: the widest that was offered. For hosts it is the
-// narrowest: an approval of one page is not an approval of every host.
-func sessionRule(r tool.Request, why tool.Decision) string {
-	if len(why.Offer) == 0 {
-		return ""
-	}
-	for _, a := range r.Access {
-		if a.Verb == tool.Reaches {
-			return why.Offer[0]
-		}
-	}
-	return why.Offer[len(why.Offer)-1]
-}
-
-// ruleList shows the rules of an offer on one line. A rule that is bound to one version of a tool is shown without the
-// fingerprint.
-func ruleList(offer string) string {
-	rules := permission.SplitOffer(offer)
-	for i, rule := range rules {
-		if name, bound := permission.Bound(rule); bound {
-			rule = name + " (this version)"
-		}
-		rules[i] = tool.Visible(rule)
-	}
-	return strings.Join(rules, ", ")
 }

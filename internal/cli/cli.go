@@ -35,6 +35,7 @@ type Env struct {
 	// Hurry is closed when the user interrupts a second time: an exit that waits for something doesn't wait longer.
 	Hurry <-chan struct{}
 
+	driven   bool              // a program answers instead of a user
 	homeless error             // why there is no home directory
 	notify   func(note string) // takes notices for the user; nil: they go to stderr
 }

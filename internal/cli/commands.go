@@ -1,7 +1,13 @@
 package cli
 
+import "slices"
+
 // commands is the one list of commands, in the order of the help.
 func commands() []command {
+	return slices.Concat(workCommands(), sessionCommands(), otherCommands())
+}
+
+func workCommands() []command {
 	return []command{
 		{words: "[PROMPT…]", about: "run a prompt", run: runPrompt, help: `
 adze -p "what does main.go do?"
@@ -28,6 +34,11 @@ echo '{"absolute_path":"/etc/hostname"}' | adze tool call read_file - --json
 Exit codes: 0 success, 1 the tool failed, 2 wrong usage, 3 permission denied, 130 interrupted.`},
 		{name: "tool run", about: `run tool calls from stdin, JSON Lines {"id","name","args"}`, run: toolRun, help: `
 adze tool run --approval-mode auto-edit < calls.jsonl`},
+	}
+}
+
+func sessionCommands() []command {
+	return []command{
 		{name: "undo", about: "undo what calls of a session changed on disk", run: runUndo, help: `
 adze undo                                             undo the last call that changed files
 adze undo --turn 3 --dry-run                          show what an undo of a turn would do
@@ -49,6 +60,11 @@ adze session delete 3f2a`},
 		{name: "session export", words: "ID", about: "print a session as Markdown, HTML or JSON", run: sessionExport, help: `
 adze session export 3f2a > session.md
 adze session export 3f2a --format html > session.html`},
+	}
+}
+
+func otherCommands() []command {
+	return []command{
 		{name: "mcp list", about: "list MCP servers and their status", run: mcpList, help: `
 adze mcp list
 adze mcp list --json`},
@@ -74,6 +90,26 @@ adze mcp serve --tools read_file,grep_search,glob
 adze mcp serve --http 127.0.0.1:8931
 
 Calls that need approval are sent to the client (elicitation) if it supports that, and denied otherwise.`},
+		{name: "config list", about: "list settings, their values and where they are set", run: configList, help: `
+adze config list
+adze config list --json`},
+		{name: "config get", words: "KEY", about: "show the value of a setting", run: configGet, help: `
+adze config get tools.approvalMode
+adze config get permissions.allow --json`},
+		{name: "config set", words: "KEY VALUE", about: "change a setting", run: configSet, help: `
+adze config set model.name gpt-5
+adze config set tools.core '["read_file", "grep_search"]'
+adze config set --scope project tools.sandbox workspace
+
+VALUE is JSON. Anything else is a string.`},
+		{name: "config unset", words: "KEY", about: "remove a setting", run: configUnset, help: `
+adze config unset model.name`},
+		{name: "config path", about: "print the path of your settings file", run: configPath, help: `
+adze config path
+adze config path --scope project
+adze config path --json      all settings files, weakest first`},
+		{name: "config schema", about: "print the JSON Schema of settings files", run: configSchema, help: `
+adze config schema > settings.schema.json`},
 		{name: "memory show", about: "show the loaded context files (AGENTS.md, QWEN.md)", run: showMemory, help: `
 adze memory show`},
 		{name: "permission check", words: "-- 'COMMAND'", about: "show whether a command would be allowed, and why", run: permissionCheck, help: `

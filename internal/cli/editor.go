@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -23,18 +23,14 @@ func editorOf(env Env) string {
 
 // canEdit reports whether the call proposes a text that the user could change.
 func (t *terminal) canEdit(r tool.Request) bool {
-	d, ok := r.Confirm.(tool.FileDiff)
-	if !ok {
-		return false
-	}
-	_, ok = builtin.Rework(r, d.New)
+	_, _, ok := approval.Proposal(r)
 	return ok
 }
 
 // edit opens the proposed text in the user's editor. What they save is what will be written; if they change nothing,
 // they are asked again.
 func (t *terminal) edit(ctx context.Context, r tool.Request) (tool.Decision, error) {
-	d, ok := r.Confirm.(tool.FileDiff)
+	proposed, file, ok := approval.Proposal(r)
 	if !ok {
 		return tool.Decision{}, fmt.Errorf("this call has no text to edit")
 	}
@@ -43,8 +39,8 @@ func (t *terminal) edit(ctx context.Context, r tool.Request) (tool.Decision, err
 		return tool.Decision{}, fmt.Errorf("create a file to edit: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, filepath.Base(d.File))
-	if err := os.WriteFile(path, []byte(d.New), 0o600); err != nil {
+	path := filepath.Join(dir, filepath.Base(file))
+	if err := os.WriteFile(path, []byte(proposed), 0o600); err != nil {
 		return tool.Decision{}, fmt.Errorf("create a file to edit: %w", err)
 	}
 	// The variable is a command for the shell, as git takes it: "code --wait".
@@ -57,12 +53,12 @@ func (t *terminal) edit(ctx context.Context, r tool.Request) (tool.Decision, err
 	if err != nil {
 		return tool.Decision{}, fmt.Errorf("read the edited file: %w", err)
 	}
-	if string(text) == d.New {
+	if string(text) == proposed {
 		return tool.Decision{}, nil
 	}
-	args, ok := builtin.Rework(r, string(text))
+	d, ok := approval.Edited(r, string(text))
 	if !ok {
 		return tool.Decision{}, fmt.Errorf("this call can't use the edited text")
 	}
-	return tool.Decision{Verdict: tool.Allow, Args: args}, nil
+	return d, nil
 }

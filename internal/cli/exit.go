@@ -44,6 +44,7 @@ func exitCode(err error) int {
 	var own *exit
 	var usage *usageError
 	var setting *settings.Error
+	var value *settings.ValueError
 	switch {
 	case err == nil:
 		return exitOK
@@ -51,13 +52,13 @@ func exitCode(err error) int {
 		return own.code
 	case errors.As(err, &usage), errors.Is(err, session.ErrFolders):
 		return exitUsage
-	case errors.As(err, &setting), errors.Is(err, session.ErrRules):
+	case errors.As(err, &setting), errors.As(err, &value), errors.Is(err, session.ErrRules):
 		return exitSettings
 	case errors.Is(err, session.ErrPrompt), errors.Is(err, session.ErrSession):
 		return exitInput
 	case errors.Is(err, agent.ErrTurnLimit):
 		return exitTurns
-	case errors.Is(err, agent.ErrWallTime):
+	case errors.Is(err, agent.ErrWallTime), errors.Is(err, agent.ErrCallLimit), errors.Is(err, agent.ErrTokenLimit):
 		return exitBudget
 	case errors.Is(err, model.ErrCredentials), errors.Is(err, session.ErrModel):
 		return exitCredentials

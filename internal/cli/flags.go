@@ -3,9 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/permission"
@@ -16,12 +14,13 @@ const (
 	cmdPrompt   = "prompt"
 	cmdSessions = "session-list session-show session-fork session-delete session-export undo redo"
 	cmdTools    = "tool-list tool-show tool-call tool-run"
+	cmdConfig   = "config-list config-get config-set config-unset config-path config-schema"
 	cmdMCP      = "mcp-list mcp-tools mcp-logs mcp-add mcp-remove mcp-login mcp-logout mcp-reconnect mcp-serve"
 )
 
 // flags is the one table of flags, in the order of the help.
 func flags() []flag {
-	return slices.Concat(workFlags(), modelFlags(), sessionFlags(), undoFlags(), mcpFlags(), lastFlags())
+	return slices.Concat(workFlags(), programFlags(), agentFlags(), modelFlags(), sessionFlags(), undoFlags(), mcpFlags(), lastFlags(), unused())
 }
 
 func workFlags() []flag {
@@ -29,6 +28,16 @@ func workFlags() []flag {
 		{long: "prompt", short: "p", value: "TEXT", on: cmdPrompt, about: "prompt to run; stdin is prepended",
 			set: func(o *options, v string) error {
 				o.prompt, o.hasPrompt = v, true
+				return nil
+			}},
+		{long: "prompt-interactive", short: "i", value: "TEXT", on: cmdPrompt, about: "start a conversation in the terminal with this prompt",
+			set: func(o *options, v string) error {
+				o.firstPrompt = v
+				return nil
+			}},
+		{long: "screen-reader", on: cmdPrompt, about: "hold the conversation in labelled lines that are never redrawn",
+			set: func(o *options, _ string) error {
+				o.screenReader = true
 				return nil
 			}},
 		{long: "output-format", short: "o", value: "FORMAT", on: cmdPrompt, about: "output format: text (default), json or stream-json",
@@ -40,35 +49,33 @@ func workFlags() []flag {
 				o.yolo = true
 				return nil
 			}},
-		{long: "cwd", value: "DIR", on: cmdPrompt + " trust doctor models sandbox-run memory-show permission-check " + cmdSessions + " " + cmdMCP + " " + cmdTools, about: "working directory (default: current directory)",
+		{long: "cwd", value: "DIR", on: cmdPrompt + " trust doctor models sandbox-run memory-show permission-check " + cmdConfig + " " + cmdSessions + " " + cmdMCP + " " + cmdTools, about: "working directory (default: current directory)",
 			set: func(o *options, v string) error {
 				o.cwd = v
 				return nil
 			}},
-		{long: "add-dir", value: "DIR", on: cmdPrompt + " " + cmdTools, about: "additional workspace directory (repeatable)",
+		{long: "add-dir", also: []string{"include-directories"}, value: "DIR", on: cmdPrompt + " " + cmdTools, about: "additional workspace directory (repeatable)",
 			set: func(o *options, v string) error {
 				o.addDirs = append(o.addDirs, v)
 				return nil
 			}},
-		{long: "max-turns", value: "N", on: cmdPrompt, about: "stop after N model turns (exit code 53)",
+		{long: "max-turns", also: []string{"max-session-turns"}, value: "N", on: cmdPrompt, about: "stop after N model turns (exit code 53)",
 			set: func(o *options, v string) (err error) {
-				o.maxTurns, err = positive(v)
+				o.maxTurns, err = limit(v)
 				return err
 			}},
-		{long: "max-time", value: "TIME", on: cmdPrompt, about: "stop after this time, such as 90s or 10m (exit code 55)",
-			set: func(o *options, v string) error {
-				o.maxTime = v
-				if d, err := time.ParseDuration(v); err != nil || d <= 0 {
-					return fmt.Errorf("expected a time such as 90s or 10m, got %q", v)
-				}
-				return nil
+		{long: "max-time", also: []string{"max-wall-time"}, value: "TIME", on: cmdPrompt, about: "stop after this time, such as 90s or 10m (exit code 55)",
+			set: func(o *options, v string) (err error) {
+				o.maxTime, err = duration(v)
+				return err
 			}},
 		{long: "strict-tools", on: cmdPrompt, about: "exit with code 54 if any tool failed",
 			set: func(o *options, _ string) error {
 				o.strict = true
 				return nil
 			}},
-		{long: "json", on: "permission-check mcp-list mcp-tools models version session-list session-show session-fork session-delete " + cmdTools, about: "print JSON; deny calls that require approval",
+		{long: "json", on: "permission-check mcp-list mcp-tools models version session-list session-show session-fork session-delete " + cmdConfig + " " + cmdTools, about: "print JSON; deny calls that require approval",
+			abouts: jsonAbouts(),
 			set: func(o *options, _ string) error {
 				o.json = true
 				return nil
@@ -115,7 +122,7 @@ func lastFlags() []flag {
 				o.tryMode = v
 				return nil
 			}},
-		{long: "sandbox", value: "MODE", on: cmdPrompt + " doctor " + cmdTools, about: "sandbox for commands: auto (default), off, read-only, workspace or workspace+network",
+		{long: "sandbox", value: "MODE", bare: "workspace", on: cmdPrompt + " doctor " + cmdTools, about: "sandbox for commands: auto (default), off, read-only, workspace or workspace+network",
 			set: func(o *options, v string) error {
 				return oneOf(&o.sandbox, v, "auto", "off", "read-only", "workspace", "workspace+network")
 			}},
@@ -146,7 +153,12 @@ func lastFlags() []flag {
 	}
 }
 
+// setMode takes Qwen Code's mode auto, where a model decides, too.
 func setMode(o *options, v string) error {
+	if v == "auto" {
+		v = string(permission.AutoEdit)
+		o.notes = append(o.notes, "--approval-mode auto is not supported; using auto-edit, the nearest stricter mode")
+	}
 	m, err := permission.ParseMode(v)
 	o.mode = string(m)
 	return err
@@ -160,10 +172,11 @@ func oneOf(to *string, v string, allowed ...string) error {
 	return nil
 }
 
-func positive(v string) (int, error) {
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("expected a number above 0, got %q", v)
+// jsonAbouts are the texts of --json for commands without calls.
+func jsonAbouts() map[string]string {
+	texts := map[string]string{}
+	for _, c := range strings.Fields(cmdConfig) {
+		texts[c] = "print JSON"
 	}
-	return n, nil
+	return texts
 }

@@ -27,11 +27,11 @@ Exit codes:
   2     wrong usage
   3     permission denied (adze tool call, adze trust, adze undo)
   41    no model, or invalid credentials
-  42    invalid prompt or session
+  42    invalid prompt, session or --json-schema
   52    invalid settings
   53    --max-turns reached
   54    a tool failed (--strict-tools)
-  55    --max-time reached
+  55    --max-time, --max-tool-calls or --max-tokens reached
   130   interrupted
 `
 
@@ -83,7 +83,7 @@ func commandRows(group string) [][]string {
 func flagRows(c command) [][]string {
 	var rows [][]string
 	for _, f := range flags() {
-		if !f.known(c.key()) {
+		if f.hidden || !f.known(c.key()) {
 			continue
 		}
 		name := "    --" + f.long
@@ -122,6 +122,7 @@ func groupAbout(group string) string {
 	return map[string]string{
 		"tool":       "list, inspect and call tools",
 		"mcp":        "manage MCP servers, or run Adze as one",
+		"config":     "show and change settings",
 		"memory":     "show the context files",
 		"permission": "check permission rules",
 		"sandbox":    "run commands in the sandbox",

@@ -5,7 +5,7 @@ import "github.com/adze-dev/adze/internal/session"
 // mcpFlags are the flags of adze mcp alone.
 func mcpFlags() []flag {
 	return []flag{
-		{long: "scope", value: "SCOPE", on: "mcp-add mcp-remove", about: "settings to change: user (default) or project",
+		{long: "scope", value: "SCOPE", on: "mcp-add mcp-remove config-set config-unset config-path", about: "settings file: user (default) or project",
 			set: func(o *options, v string) error {
 				return oneOf(&o.scope, v, string(session.ForUser), string(session.ForProject))
 			}},

@@ -1,16 +1,9 @@
 package cli
 
 import (
-	"encoding/json"
-	"io"
-	"math"
-	"sync"
-
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/headless"
 	"github.com/adze-dev/adze/internal/session"
-	"github.com/adze-dev/adze/internal/settings"
-	"github.com/adze-dev/adze/model"
-	"github.com/adze-dev/adze/tool"
 )
 
 // output prints what happens while a prompt is worked on.
@@ -20,252 +13,27 @@ type output interface {
 	end(agent.Answer, error) error
 }
 
+// jsonOutput is output for a program.
+type jsonOutput struct{ *headless.Printer }
+
+func (j jsonOutput) event(e agent.Event)                 { j.Event(e) }
+func (j jsonOutput) below(m agent.Member, e agent.Event) { j.Below(m, e) }
+func (j jsonOutput) end(a agent.Answer, err error) error { return j.End(a, err) }
+
 func newOutput(env Env, o *options, s *session.Session, side *screen, modelName string) output {
 	switch o.format {
 	case "json", "stream-json":
-		j := &jsonOutput{w: env.Stdout, session: s.ID, model: modelName, stream: o.format == "stream-json"}
-		if p, ok := s.Settings.Model.Pricing[modelName]; ok {
-			j.price = &p
-		}
-		j.init(env, s)
-		return j
+		p := newPrinter(env, o, s, modelName)
+		p.Begin()
+		return jsonOutput{p}
 	}
-	return newTextOutput(env, side)
+	t := newTextOutput(env, side)
+	t.quiet = o.hasSchema
+	return t
 }
 
-// jsonOutput prints the messages that Qwen Code prints: one a line as they come, or all in one array at the end.
-type jsonOutput struct {
-	w       io.Writer
-	session string
-	model   string
-	price   *settings.Price // of the model; nil: unknown
-	stream  bool
-	mu      sync.Mutex // subagents speak at the same time
-	all     []any
-	denied  []denial
-	err     error // the first that writing met
-	ended   bool
-}
-
-type message struct {
-	Type    string  `json:"type"`
-	UUID    string  `json:"uuid"`
-	Session string  `json:"session_id"`
-	Parent  *string `json:"parent_tool_use_id"`
-	Message any     `json:"message"`
-}
-
-type assistantMessage struct {
-	ID         string `json:"id"`
-	Type       string `json:"type"`
-	Role       string `json:"role"`
-	Model      string `json:"model"`
-	Content    []any  `json:"content"`
-	StopReason string `json:"stop_reason"`
-	Usage      usage  `json:"usage"`
-}
-
-type usage struct {
-	Input         int `json:"input_tokens"`
-	Output        int `json:"output_tokens"`
-	CacheRead     int `json:"cache_read_input_tokens,omitempty"`
-	CacheCreation int `json:"cache_creation_input_tokens,omitempty"`
-	Total         int `json:"total_tokens"`
-}
-
-type denial struct {
-	Tool  string          `json:"tool_name"`
-	ID    string          `json:"tool_use_id"`
-	Input json.RawMessage `json:"tool_input"`
-}
-
-// maxResultText bounds what is printed of a result: the model got more.
-const maxResultText = 65_536
-
-func (j *jsonOutput) print(v any) {
-	if !j.stream {
-		j.all = append(j.all, v)
-		return
-	}
-	if err := printJSON(j.w, v); err != nil && j.err == nil {
-		j.err = err
-	}
-}
-
-func (j *jsonOutput) init(env Env, s *session.Session) {
-	names := []string{}
-	for _, d := range s.Executor.Registry.All() {
-		names = append(names, d.Name)
-	}
-	j.print(map[string]any{
-		"type": "system", "subtype": "init", "uuid": session.NewID(), "session_id": j.session,
-		"cwd": s.Folder.Path, "tools": names, "mcp_servers": serverStates(s), "model": j.model,
-		"permission_mode": s.Policy.Mode().String(), "slash_commands": commandNames(s), "agents": agentNames(s),
-		"adze_version": env.Version, "qwen_code_version": env.Version,
+func newPrinter(env Env, o *options, s *session.Session, modelName string) *headless.Printer {
+	return headless.NewPrinter(headless.PrinterOptions{
+		W: env.Stdout, Session: s, Model: modelName, Version: env.Version, Stream: o.format == "stream-json", Partial: o.partial, Structured: o.hasSchema,
 	})
-}
-
-// serverStates are the MCP servers as they are at the start.
-func serverStates(s *session.Session) []any {
-	states := []any{}
-	for _, st := range s.Outside.List() {
-		states = append(states, map[string]any{"name": st.Alias, "status": st.State})
-	}
-	return states
-}
-
-func agentNames(s *session.Session) []string {
-	names := []string{}
-	for _, t := range s.Definitions.TaskTypes() {
-		names = append(names, t.Name)
-	}
-	return names
-}
-
-func commandNames(s *session.Session) []string {
-	names := []string{}
-	for _, c := range s.Slashes() {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
-func (j *jsonOutput) event(e agent.Event) { j.said(nil, e) }
-
-// below prints what a subagent says and does under the call that gave it its task.
-func (j *jsonOutput) below(m agent.Member, e agent.Event) { j.said(&m.Call.ID, e) }
-
-func (j *jsonOutput) said(parent *string, e agent.Event) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.ended { // a subagent in the background is being stopped
-		return
-	}
-	switch e := e.(type) {
-	case agent.Answered:
-		if len(e.Message.Parts) > 0 {
-			j.answered(parent, e)
-		}
-	case agent.Responded:
-		j.responded(parent, e)
-	case agent.Compacted:
-		j.print(compactedMessage(j.session, parent, e))
-	case agent.Stuck:
-		j.print(map[string]any{
-			"type": "system", "subtype": "loop_detected", "uuid": session.NewID(), "session_id": j.session, "parent_tool_use_id": parent,
-			"message": e.String(),
-		})
-	}
-}
-
-func (j *jsonOutput) answered(parent *string, e agent.Answered) {
-	content := []any{}
-	for _, p := range e.Message.Parts {
-		switch p := p.(type) {
-		case model.Text:
-			content = append(content, map[string]any{"type": "text", "text": string(p)})
-		case model.Thought:
-			content = append(content, map[string]any{"type": "thinking", "thinking": string(p)})
-		case model.Call:
-			content = append(content, map[string]any{"type": "tool_use", "id": p.ID, "name": p.Name, "input": input(p.Args)})
-		}
-	}
-	j.print(message{"assistant", session.NewID(), j.session, parent, assistantMessage{
-		ID: session.NewID(), Type: "message", Role: "assistant", Model: j.model,
-		Content: content, StopReason: stopReason(e.Reason), Usage: countTokens(e.Usage),
-	}})
-}
-
-// compactedMessage reports a compaction. A failed one has an error.
-func compactedMessage(id string, parent *string, e agent.Compacted) any {
-	out := map[string]any{
-		"type": "system", "subtype": "chat_compression", "uuid": session.NewID(), "session_id": id, "parent_tool_use_id": parent,
-		"pre_tokens": e.Before, "post_tokens": e.After, "summary": e.Summary, "results_saved": e.Results, "message": e.String(),
-	}
-	if e.Err != nil {
-		out["error"] = map[string]any{"message": e.Err.Error()}
-	}
-	return out
-}
-
-func (j *jsonOutput) responded(parent *string, e agent.Responded) {
-	content := []any{}
-	for _, o := range e.Outcomes {
-		content = append(content, map[string]any{
-			"type": "tool_result", "tool_use_id": o.Call.ID,
-			"content":  tool.Cut(o.Result.Text(), maxResultText),
-			"is_error": o.Status != tool.StatusSuccess,
-		})
-		if o.Status == tool.StatusDenied {
-			j.denied = append(j.denied, denial{o.Name, o.Call.ID, input(o.Call.Args)})
-		}
-	}
-	j.print(message{"user", session.NewID(), j.session, parent, map[string]any{"role": "user", "content": content}})
-}
-
-func (j *jsonOutput) end(a agent.Answer, err error) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.ended = true
-	result := map[string]any{
-		"type": "result", "subtype": "success", "uuid": session.NewID(), "session_id": j.session, "is_error": err != nil,
-		"duration_ms": a.Duration.Milliseconds(), "duration_api_ms": a.ModelTime.Milliseconds(),
-		"num_turns": a.Turns, "usage": countTokens(a.Usage), "permission_denials": append([]denial{}, j.denied...),
-	}
-	if j.price != nil {
-		result["total_cost_usd"] = cost(a.Usage, *j.price)
-	}
-	if err == nil {
-		result["result"] = a.Text
-	} else {
-		result["subtype"] = errorSubtype(err)
-		result["error"] = map[string]any{"message": err.Error()}
-	}
-	j.print(result)
-	if !j.stream {
-		j.err = printJSON(j.w, j.all)
-	}
-	return j.err
-}
-
-func errorSubtype(err error) string {
-	if exitCode(err) == exitTurns {
-		return "error_max_turns"
-	}
-	return "error_during_execution"
-}
-
-func stopReason(r model.Reason) string {
-	switch r {
-	case model.Calls:
-		return "tool_use"
-	case model.Length:
-		return "max_tokens"
-	case model.Stop:
-		return "end_turn"
-	}
-	return string(r)
-}
-
-// cost is what the tokens cost, in US dollars.
-func cost(u model.Usage, p settings.Price) float64 {
-	fresh := max(u.Input-u.CacheRead-u.CacheCreation, 0)
-	sum := float64(fresh)*p.Input + float64(u.CacheRead)*p.CacheRead + float64(u.CacheCreation)*p.CacheWrite + float64(u.Output)*p.Output
-	return math.Round(sum*1e3) / 1e9
-}
-
-func countTokens(u model.Usage) usage {
-	return usage{u.Input, u.Output, u.CacheRead, u.CacheCreation, u.Input + u.Output}
-}
-
-// input is a call's arguments as JSON, whatever the model said.
-func input(args json.RawMessage) json.RawMessage {
-	if len(args) == 0 {
-		return json.RawMessage("{}")
-	}
-	if !json.Valid(args) {
-		quoted, _ := json.Marshal(string(args))
-		return quoted
-	}
-	return args
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/ondisk"
+	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -90,6 +91,7 @@ func (c *checker) one(ctx context.Context, command string) error {
 	q.Rules.Allow = append(settings.Texts(s.Permissions.Allow), c.o.allow...)
 	q.Rules.Ask = append(settings.Texts(s.Permissions.Ask), c.o.ask...)
 	q.Rules.Deny = append(settings.Texts(session.Denied(s)), c.o.deny...)
+	q.tools = s.Tools
 	d, why, err := c.judge(ctx, q)
 	if err != nil {
 		return exitf(exitInput, "%v", err)
@@ -112,6 +114,7 @@ type checkLine struct {
 	Args  json.RawMessage `json:"args"`
 	Cwd   string          `json:"cwd"`
 	Mode  string          `json:"mode"`
+	tools settings.Tools  // restricts tools; the zero value doesn't
 	Rules struct {
 		Allow []string `json:"allow"`
 		Ask   []string `json:"ask"`
@@ -214,7 +217,11 @@ func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []stri
 	}
 	world := permission.World{
 		Roots: []string{dir}, Home: c.user, State: c.home,
-		Spill: filepath.Join(c.home, "spill"), Disk: ondisk.New([]string{dir}),
+		Spill: filepath.Join(c.home, "spill"), Disk: ondisk.New([]string{dir}), Path: func() string { return shell.Path(c.env.Getenv("PATH"), dir) },
+	}
+	restricted, err := session.Restricted(q.tools, world, r)
+	if err != nil || restricted.Verdict == tool.Deny {
+		return restricted, []string{restricted.Why()}, err
 	}
 	options := permission.Options{NoReadOnly: c.o.noReadOnly}
 	d, why := permission.Check(world, rules, mode, options, r)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/session"
@@ -12,16 +11,40 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// runPrompt takes one prompt all the way, headless.
+// runPrompt runs one prompt, or holds a conversation if there is none and the terminal is the user's.
 func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
+	if err := checkFormats(o); err != nil {
+		return err
+	}
+	if o.input == "stream-json" {
+		return runProgram(ctx, env, o, words)
+	}
+	if isInteractive(env, o, words) {
+		return runInteractive(ctx, env, o)
+	}
+	if o.firstPrompt != "" {
+		return usagef("--prompt-interactive needs a terminal\nUse -p for a prompt without one.")
+	}
 	side := newScreen(env)
 	defer side.start()()
 	env.Stderr = side // from now on the screen knows what is on it
-	record, err := recording(ctx, env, o)
-	if err != nil {
+	so := session.Options{Sampling: true}
+	var err error
+	if so.Result, err = resultSchema(env, o); err != nil {
 		return report(env, o, err)
 	}
-	s, err := openSession(env, o, session.Options{Sampling: true, Record: record})
+	log, err := openLog(env, o)
+	if err != nil {
+		return err
+	}
+	if log != nil {
+		defer log.Close()
+		so.Log = log
+	}
+	if so.Record, err = recording(ctx, env, o); err != nil {
+		return report(env, o, err)
+	}
+	s, err := openSession(env, o, so)
 	if err != nil {
 		return err
 	}
@@ -89,9 +112,8 @@ func background(s *session.Session, side *screen) {
 	}
 }
 
-func limits(o *options) agent.Limits {
-	wall, _ := time.ParseDuration(o.maxTime) // checked when it was parsed
-	return agent.Limits{Turns: o.maxTurns, Wall: wall}
+func limits(o *options) session.Limits {
+	return session.Limits{Turns: o.maxTurns, Calls: o.maxCalls, Tokens: o.maxTokens, Wall: o.maxTime}
 }
 
 func anyFailed(outcomes []tool.Outcome) bool {

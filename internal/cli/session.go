@@ -20,13 +20,35 @@ func openSession(env Env, o *options, so session.Options) (*session.Session, err
 	if err != nil {
 		return nil, err
 	}
-	for _, add := range absolute(env.Dir, o.addDirs) {
-		if err := isDir(add); err != nil {
-			return nil, usagef("--add-dir: %v", err)
+	addDirs, err := addedDirs(env.Dir, o.addDirs)
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range o.notes {
+		env.tell("note: " + note)
+	}
+	so.Dir, so.AddDirs, so.Flags = dir, addDirs, settingFlags(o)
+	so.SystemPrompt, so.AppendSystemPrompt = o.systemPrompt, o.appendPrompt
+	return session.Open(env.session(), so)
+}
+
+// addedDirs are the absolute paths of further directories. One value can name several, separated by commas.
+func addedDirs(dir string, values []string) ([]string, error) {
+	var out []string
+	for _, v := range values {
+		names := []string{v}
+		if isDir(absolute(dir, names)[0]) != nil {
+			names = nil
+			_ = list(&names, v) // it has no errors
+		}
+		for _, path := range absolute(dir, names) {
+			if err := isDir(path); err != nil {
+				return nil, usagef("--add-dir: %v", err)
+			}
+			out = append(out, path)
 		}
 	}
-	so.Dir, so.AddDirs, so.Flags = dir, absolute(env.Dir, o.addDirs), settingFlags(o)
-	return session.Open(env.session(), so)
+	return out, nil
 }
 
 // closeSession closes a session; an error doesn't change the results.
@@ -40,7 +62,7 @@ func closeSession(env Env, s *session.Session) {
 func (env Env) session() session.Env {
 	return session.Env{
 		Getenv: env.Getenv, Environ: env.Environ, Helper: env.Helper, Home: env.Home, Version: env.Version,
-		HasUser: env.Terminal, Hurry: env.Hurry, Tell: env.tell, Show: env.show,
+		HasUser: env.Terminal || env.driven, Hurry: env.Hurry, Tell: env.tell, Show: env.show,
 	}
 }
 
@@ -77,6 +99,9 @@ func settingFlags(o *options) []settings.Flag {
 	if o.backend != "" {
 		fs = append(fs, settings.Flag{Name: "--backend", Key: "tools.sandboxBackend", Value: o.backend})
 	}
+	if o.record.setting != "" {
+		fs = append(fs, settings.Flag{Name: "--chat-recording", Key: "general.chatRecording", Value: o.record.setting})
+	}
 	if o.model != "" {
 		fs = append(fs, settings.Flag{Name: "--model", Key: "model.name", Value: o.model})
 	}
@@ -85,6 +110,24 @@ func settingFlags(o *options) []settings.Flag {
 	}
 	if o.effort != "" {
 		fs = append(fs, settings.Flag{Name: "--effort", Key: "model.reasoningEffort", Value: o.effort})
+	}
+	lists := []struct {
+		name, key string
+		given     []string
+	}{
+		{"--allowed-tools", "permissions.allow", o.allowedTools},
+		{"--exclude-tools", "tools.exclude", o.excludeTools},
+		{"--core-tools", "tools.core", o.coreTools},
+		{"--allowed-mcp-server-names", "mcp.allowed", o.mcpServers},
+		{"--disabled-slash-commands", "slashCommands.disabled", o.noSlashes},
+	}
+	for _, l := range lists {
+		if l.given != nil {
+			fs = append(fs, settings.Flag{Name: l.name, Key: l.key, List: l.given})
+		}
+	}
+	if o.maxDepth != "" {
+		fs = append(fs, settings.Flag{Name: "--max-subagent-depth", Key: "model.maxSubagentDepth", Value: o.maxDepth})
 	}
 	return fs
 }

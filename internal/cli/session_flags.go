@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,14 +13,15 @@ import (
 
 // recordOptions is what the command line says about recorded sessions.
 type recordOptions struct {
-	latest bool   // continue the newest session of the directory
-	resume bool   // continue a session: that of the ID, or one that the user chooses
-	id     string // or the start of one
-	newID  string
-	fork   bool
-	off    bool
-	all    bool   // of every directory
-	format string // of an export
+	latest  bool   // continue the newest session of the directory
+	resume  bool   // continue a session: that of the ID, or one that the user chooses
+	id      string // or the start of one
+	newID   string
+	fork    bool
+	off     bool
+	all     bool   // of every directory
+	format  string // of an export
+	setting string // general.chatRecording for this run; "": not given
 }
 
 func sessionFlags() []flag {
@@ -52,6 +54,8 @@ func sessionFlags() []flag {
 				o.record.off = true
 				return nil
 			}},
+		{long: "chat-recording", on: cmdPrompt, hidden: true, set: setRecording}, // of Qwen Code
+		{long: "no-chat-recording", on: cmdPrompt, hidden: true, set: func(o *options, _ string) error { return setRecording(o, "false") }},
 		{long: "all", on: "session-list undo", about: "list the sessions of all directories", abouts: map[string]string{"undo": "undo all calls of the session"},
 			set: func(o *options, _ string) error {
 				o.record.all = true
@@ -60,6 +64,14 @@ func sessionFlags() []flag {
 		{long: "format", value: "FORMAT", on: "session-export", about: "format of the export: md (default), html or json",
 			set: func(o *options, v string) error { return oneOf(&o.record.format, v, "md", "html", "json") }},
 	}
+}
+
+func setRecording(o *options, v string) error {
+	o.record.setting = cmp.Or(v, "true")
+	if o.record.setting != "true" && o.record.setting != "false" {
+		return fmt.Errorf("expected true or false, got %q", v)
+	}
+	return nil
 }
 
 // startsUUID reports whether a word is 4 or more characters of a UUID. Others after --resume are the prompt.
@@ -83,8 +95,8 @@ func recording(ctx context.Context, env Env, o *options) (*session.Recording, er
 	switch {
 	case r.latest && r.resume:
 		return nil, usagef("use either --continue or --resume, not both")
-	case r.off && (continues || r.newID != "" || r.fork):
-		return nil, usagef("--no-session can't be used with --continue, --resume, --fork-session or --session-id")
+	case r.off && (continues || r.fork):
+		return nil, usagef("--no-session can't be used with --continue, --resume or --fork-session")
 	case r.fork && !continues:
 		return nil, usagef("--fork-session needs a session to copy\nAdd --continue or --resume ID.")
 	case r.newID != "" && continues && !r.fork:

@@ -99,7 +99,7 @@ func promptText(env Env, o *options, words []string) (wish, error) {
 	case strings.TrimSpace(before) == "" && strings.TrimSpace(prompt) == "" && given:
 		return wish{}, exitf(exitInput, "the prompt is empty")
 	case strings.TrimSpace(before) == "" && !given:
-		return wish{}, usagef("no prompt given; adze has no interactive mode yet\nRun adze -p \"explain this project\", or see adze --help.")
+		return wish{}, usagef("no prompt given, and standard input and output aren't a terminal\nRun adze -p \"explain this project\", or see adze --help.")
 	case strings.TrimSpace(before) == "":
 		return wish{prompt: prompt}, nil
 	case !given:

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -86,24 +88,6 @@ func prompt(ctx context.Context, w io.Writer, in answers, text string) (string, 
 	return strings.TrimSpace(string(line)), err
 }
 
-func isYes(typed string) bool {
-	typed = strings.ToLower(typed)
-	return typed == "y" || typed == "yes"
-}
-
-// isNo reads a no and the reason that may follow it: "n", "no: use make instead", "n because it is not needed".
-func isNo(typed string) (reason string, ok bool) {
-	word, reason := typed, ""
-	if i := strings.IndexAny(typed, " \t:,"); i >= 0 {
-		word, reason = typed[:i], strings.TrimLeft(typed[i:], " \t:,")
-	}
-	word = strings.ToLower(word)
-	if len(reason) > len("because ") && strings.EqualFold(reason[:len("because ")], "because ") {
-		reason = strings.TrimSpace(reason[len("because "):])
-	}
-	return reason, word == "n" || word == "no"
-}
-
 // understood returns the policy's reading of a command. A terminal without a policy has none.
 func (t *terminal) understood(r tool.Request) []string {
 	if t.policy == nil {
@@ -114,10 +98,10 @@ func (t *terminal) understood(r tool.Request) []string {
 
 // choose does what was answered. ok is false if it was none of the choices, or led to nothing.
 func (t *terminal) choose(ctx context.Context, r tool.Request, why tool.Decision, typed string) (d tool.Decision, ok bool, err error) {
-	if isYes(typed) {
+	if approval.IsYes(typed) {
 		return tool.Decision{Verdict: tool.Allow}, true, nil
 	}
-	if reason, ok := isNo(typed); ok {
+	if reason, ok := approval.IsNo(typed); ok {
 		return tool.Decision{Verdict: tool.Deny, Reason: reason}, true, nil
 	}
 	c, key := t.choices(r, why), keyOf(typed)
@@ -157,25 +141,61 @@ func (t *terminal) askForm(ctx context.Context, r tool.Request) (tool.Decision, 
 		if err != nil {
 			return tool.Decision{}, err
 		}
-		if isYes(typed) {
+		if approval.IsYes(typed) {
 			break
 		}
-		if reason, ok := isNo(typed); ok {
+		if reason, ok := approval.IsNo(typed); ok {
 			return tool.Decision{Verdict: tool.Deny, Reason: reason}, nil
 		}
 	}
-	fields, err := readForm(r.Form)
+	fields, err := approval.ReadForm(r.Form)
 	if err != nil {
 		return tool.Decision{}, err
 	}
 	if _, ok := r.Confirm.(tool.Plan); ok && len(fields) > 0 {
-		fields[0].yes = true
+		fields[0].AcceptYes()
 	}
 	answer, err := t.fill(ctx, fields)
 	if err != nil {
 		return tool.Decision{}, err
 	}
 	return tool.Decision{Verdict: tool.Allow, Answer: answer}, nil
+}
+
+// maxWrong is the number of invalid answers after which a form is canceled.
+const maxWrong = 5
+
+// fill asks for every field of a form.
+func (t *terminal) fill(ctx context.Context, fields []approval.Field) (json.RawMessage, error) {
+	answer := map[string]any{}
+	for _, f := range fields {
+		if err := t.fillField(ctx, f, answer); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(answer)
+}
+
+func (t *terminal) fillField(ctx context.Context, f approval.Field, answer map[string]any) error {
+	fmt.Fprintf(t.out, "%s\n", f.Label())
+	for i, c := range f.Choices() {
+		fmt.Fprintf(t.out, "  %d. %s", i+1, tool.Visible(c.Title))
+		if c.Description != "" {
+			fmt.Fprintf(t.out, " (%s)", tool.Visible(c.Description))
+		}
+		fmt.Fprintln(t.out)
+	}
+	for range maxWrong {
+		line, err := t.read(ctx, f.Hint()+": ")
+		if err != nil {
+			return err
+		}
+		if err = f.Answer(line, answer); err == nil {
+			return nil
+		}
+		fmt.Fprintf(t.out, "%v\n", err)
+	}
+	return fmt.Errorf("%s: too many invalid answers", f.Name())
 }
 
 // question returns the text of a permission prompt without its choices: what the call does, why it needs approval, and

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -172,7 +173,7 @@ func TestTerminalSessionRuleIsForOneHost(t *testing.T) {
 		"":                             {tool.Access{Verb: tool.Reaches, Target: "one.example"}, nil},
 	} {
 		r := tool.Request{Invocation: tool.Invocation{Access: []tool.Access{c.access}}}
-		if got := sessionRule(r, tool.Decision{Verdict: tool.Ask, Offer: c.offer}); got != want {
+		if got := approval.SessionRule(r, tool.Decision{Verdict: tool.Ask, Offer: c.offer}); got != want {
 			t.Errorf("%v: always is %q, want %q", c.offer, got, want)
 		}
 	}
@@ -201,7 +202,7 @@ func TestTerminalTakesAReason(t *testing.T) {
 		}
 	}
 	for _, typed := range []string{"nope", "not now", "n't", "none", "", "because"} {
-		if _, ok := isNo(typed); ok {
+		if _, ok := approval.IsNo(typed); ok {
 			t.Errorf("%q is taken for a no", typed)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/headless"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -20,6 +21,7 @@ type textOutput struct {
 	said   strings.Builder // by the model since its last call, where it does not stream
 	words  words           // of the answer that streams
 	spoke  bool            // something has streamed
+	quiet  bool            // only the answer goes to stdout, which is JSON
 }
 
 func newTextOutput(env Env, s *screen) *textOutput {
@@ -61,7 +63,7 @@ func (t *textOutput) event(e agent.Event) {
 
 // hear takes a piece of what the model says.
 func (t *textOutput) hear(text string) {
-	if t.screen.out == nil {
+	if t.screen.out == nil || t.quiet {
 		t.said.WriteString(text)
 		return
 	}
@@ -146,7 +148,7 @@ func under(by string) string {
 // end prints the answer, unless there is none or it has streamed. A run that failed has no answer.
 func (t *textOutput) end(answer agent.Answer, err error) error {
 	t.screen.finish()
-	if err != nil {
+	if !headless.Complete(err) {
 		return nil
 	}
 	if answer.Reason == model.Length {

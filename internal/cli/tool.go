@@ -109,11 +109,14 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 
 // excluded is the error for a built-in tool that settings remove.
 func excluded(s *session.Session, name string) error {
-	e, ok := s.Excludes(name)
-	if !ok {
+	r, ok := s.Removes(name)
+	switch {
+	case !ok:
 		return nil
+	case r.Key == "tools.core":
+		return exitf(exitDenied, "tool %q is excluded\nAdd it to tools.core in %s.", name, r.From)
 	}
-	return exitf(exitDenied, "tool %q is excluded\nRemove %q from tools.exclude in %s.", name, e.Text, e.From)
+	return exitf(exitDenied, "tool %q is excluded\nRemove %q from %s in %s.", name, r.Text, r.Key, r.From)
 }
 
 // printOutcome prints the end of a single call and gives its exit code as an error.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/trust"
 	"github.com/adze-dev/adze/tool"
 )
@@ -101,7 +102,7 @@ func agree(ctx context.Context, env Env, o *options) error {
 	if err != nil {
 		return exitf(exitDenied, "no answer: %v", err)
 	}
-	if !isYes(answer) {
+	if !approval.IsYes(answer) {
 		return exitf(exitDenied, "not trusted")
 	}
 	return nil

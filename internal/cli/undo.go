@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/tool"
@@ -35,9 +37,13 @@ func undoFlags() []flag {
 				return nil
 			}},
 		{long: "turn", value: "N", on: "undo", about: "undo all calls of a turn",
-			set: func(o *options, v string) (err error) {
-				o.undo.turn, err = positive(v)
-				return err
+			set: func(o *options, v string) error {
+				n, err := strconv.Atoi(v)
+				if err != nil || n < 1 {
+					return fmt.Errorf("expected a number above 0, got %q", v)
+				}
+				o.undo.turn = n
+				return nil
 			}},
 		{long: "conversation", on: "undo", about: "remove the turn and everything after it from the conversation too",
 			set: func(o *options, _ string) error {
@@ -210,7 +216,7 @@ func confirm(ctx context.Context, env Env, question, what string) error {
 		return exitf(exitDenied, "%s needs a terminal\nUse --yes to continue without a prompt.", what)
 	}
 	answer, err := prompt(ctx, env.Stderr, newAnswers(env.Stdin), question+" [y/N] ")
-	if err != nil || !isYes(answer) {
+	if err != nil || !approval.IsYes(answer) {
 		return exitf(exitDenied, "not confirmed; nothing was changed")
 	}
 	return nil

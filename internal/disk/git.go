@@ -80,6 +80,24 @@ func (r *repoReader) around(dir string) error {
 	}
 }
 
+// Worktree is the top of the working tree of the repository that git would use in dir, a resolved directory; "" if there
+// is none, or the repository is bare. known is false if that could not be found out. Git knows whether the configuration
+// has the working tree elsewhere.
+func (d *Disk) Worktree(dir string) (top string, known bool) {
+	b := d.budget()
+	for at := dir; filepath.IsAbs(dir) && b.spend(fileCost); at = filepath.Dir(at) {
+		switch _, err := os.Lstat(filepath.Join(at, ".git")); {
+		case err == nil:
+			return at, true
+		case !absent(err):
+			return "", false
+		case at == filepath.Dir(at), looksBare(at):
+			return "", true
+		}
+	}
+	return "", false
+}
+
 // in reads the repository whose .git stands in top, if there is one.
 func (r *repoReader) in(top string) (found bool, err error) {
 	name := filepath.Join(top, ".git")

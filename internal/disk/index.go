@@ -1,10 +1,6 @@
 package disk
 
-import (
-	"fmt"
-
-	"github.com/adze-dev/adze/internal/gitindex"
-)
+import "github.com/adze-dev/adze/internal/gitindex"
 
 const maxGitlinks = 500
 
@@ -35,16 +31,12 @@ func eachEntry(gitDir string, hashSize int, visit func(name string, mode uint32)
 		return err
 	}
 	each := func(e gitindex.Entry) error { return visit(string(e.Name), e.Mode) }
-	shared, err := gitindex.Parse(data, hashSize, each)
-	if err != nil || shared == "" {
+	split, err := gitindex.Parse(data, hashSize, each)
+	if err != nil || split == nil {
 		return err
 	}
-	if data, err = read(gitDir+"/sharedindex."+shared, maxIndex); err != nil {
+	if data, err = read(gitDir+"/sharedindex."+split.Shared, maxIndex); err != nil {
 		return err
 	}
-	shared, err = gitindex.Parse(data, hashSize, each)
-	if err == nil && shared != "" {
-		err = fmt.Errorf("a shared index of a shared index: %w", gitindex.ErrMalformed)
-	}
-	return err
+	return split.Parse(data, hashSize, each)
 }

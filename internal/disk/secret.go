@@ -22,8 +22,6 @@ type Search struct {
 	Links bool
 	// Only are patterns, with a slash between two: other files are not looked into. "": all are.
 	Only string
-	// Shown: what is hidden is left out, unless an ignore file brings it back.
-	Shown bool
 	// Tracked: what git has in its index is looked at and nothing else, whether it is there or not.
 	Tracked bool
 	// Plain: names are taken apart at blanks and read by a shell, so one that would come out as something else is told
@@ -51,9 +49,6 @@ func (d *Disk) Secret(dir string, s Search) string {
 	if s.Tracked {
 		return d.tracked(w, abs)
 	}
-	if s.Shown {
-		w.hidden = d.unhidden(w.budget, abs)
-	}
 	info, err := os.Lstat(abs)
 	if err == nil && !info.IsDir() {
 		w.file(abs)
@@ -69,6 +64,9 @@ func (d *Disk) Secret(dir string, s Search) string {
 	return w.found
 }
 
+// ignoreFiles are those that searches read in every folder and in those above it.
+var ignoreFiles = []string{".gitignore", ".ignore", ".rgignore"}
+
 // secretWalk looks through folders until something is found.
 type secretWalk struct {
 	disk   *Disk
@@ -76,7 +74,6 @@ type secretWalk struct {
 	top    string
 	search Search
 	only   []string
-	hidden *unhidden       // nil: what is hidden is looked at
 	todo   []string        // folders, canonical
 	seen   map[string]bool // folders that links lead to
 	found  string
@@ -90,23 +87,13 @@ func (w *secretWalk) folder(dir string) {
 			return
 		}
 	}
-	var hidden []os.DirEntry
 	err := w.budget.list(dir, func(e os.DirEntry) bool {
 		if e.Type()&fs.ModeSymlink != 0 && slices.Contains(ignoreFiles, e.Name()) {
 			w.ignoring(filepath.Join(dir, e.Name()))
 		}
-		if w.hidden != nil && e.Name()[0] == '.' {
-			hidden = append(hidden, e)
-		} else {
-			w.entry(dir, e)
-		}
+		w.entry(dir, e)
 		return w.found == ""
 	})
-	for _, e := range w.hidden.among(dir, hidden) {
-		if w.found == "" {
-			w.entry(dir, e)
-		}
-	}
 	if err != nil && !absent(err) && !os.IsPermission(err) { // what may not be read is not read by a search either
 		w.found = unseen
 	}
@@ -194,7 +181,6 @@ func (w *secretWalk) link(path string) {
 		return
 	}
 	_, met := names.Within(target, []string{w.top})
-	met = met && w.hidden == nil // a folder that is hidden is not met
 	switch {
 	case !info.IsDir():
 		if w.meant(filepath.Base(path)) {

@@ -178,8 +178,6 @@ func TestSecretSearch(t *testing.T) {
 		{"w", Search{Only: "*.ts", Links: true}, ""},
 		{"w", Search{Only: "*.ts/*.PEM"}, "w/a/key.pem"},
 		{"w", Search{Only: "*.ts/.e*"}, "w/.env"},
-		{"w", Search{Shown: true}, "w/a/key.pem"},
-		{"v", Search{Shown: true}, ""},
 		{"v", Search{Only: "*"}, "v/.env"},
 		{"w", Search{Only: "/", Plain: true}, "w/a/b c.go"},
 		{"p", Search{Only: "/", Plain: true}, ""},
@@ -193,25 +191,6 @@ func TestSecretSearch(t *testing.T) {
 		}
 		if got := d.Secret(filepath.Join(top, tt.in), tt.search); got != want {
 			t.Errorf("Secret(%s, %+v) = %q, want %q", tt.in, tt.search, got, want)
-		}
-	}
-}
-
-// The person's own ignore files bring hidden files back too.
-func TestSecretBroughtBack(t *testing.T) {
-	for _, files := range [][2]string{
-		{".config/git/ignore", "!.env"}, {".gitconfig", "[core]\nexcludesFile = ~/mine"}, {".config/git/config", "[core]\nexcludesfile = TOP/home/mine"},
-		{".gitconfig", "[core]\nexcludesFile = mine"}, {".gitconfig", "[core"},
-	} {
-		top := plant(t, "w/.env", "home/mine", "home/"+files[0])
-		for name, text := range map[string]string{"mine": "!.e*", files[0]: strings.ReplaceAll(files[1], "TOP", top)} {
-			if err := os.WriteFile(filepath.Join(top, "home", name), []byte(text+"\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		d := patient(Options{Home: filepath.Join(top, "home")})
-		if got := d.Secret(filepath.Join(top, "w"), Search{Shown: true}); got != filepath.Join(top, "w/.env") {
-			t.Errorf("%q: %q", files, got)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package gitindex reads the index of a git repository, without running git: versions 2, 3 and 4, with object names of
 // SHA-1 and SHA-256.
 //
-//	shared, err := gitindex.Parse(data, 20, func(e gitindex.Entry) error { … })
+//	split, err := gitindex.Parse(data, 20, func(e gitindex.Entry) error { … })
 //
 // It checks the structure, not the checksum. A sparse index is an error, because it doesn't list all files.
 package gitindex
@@ -9,7 +9,6 @@ package gitindex
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 )
@@ -32,51 +31,38 @@ type Entry struct {
 	Size uint32 // of the file when git last compared it, modulo 2³²; 0 in entries that git doesn't trust
 }
 
-// Parse visits the entries of an index. hashSize is the size of object names, 20 or 32. shared is the suffix of the file
-// sharedindex.* that contains the other entries of a split index.
-func Parse(data []byte, hashSize int, visit func(Entry) error) (shared string, err error) {
+// Parse visits the entries of an index. hashSize is the size of object names, 20 or 32. split is nil unless other entries
+// are in a shared index, which [Split.Parse] visits.
+func Parse(data []byte, hashSize int, visit func(Entry) error) (split *Split, err error) {
 	if len(data) < 12+hashSize || string(data[:4]) != "DIRC" {
-		return "", ErrMalformed
+		return nil, ErrMalformed
 	}
 	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
 	if version < 2 || version > 4 {
-		return "", fmt.Errorf("version %d: %w", version, ErrMalformed)
+		return nil, fmt.Errorf("version %d: %w", version, ErrMalformed)
 	}
 	e := entries{rest: data[12 : len(data)-hashSize], hashSize: hashSize, version: version}
+	var replacements []Entry // have no name, which is that of what they replace
 	for ; count > 0; count-- {
 		entry, ok := e.next()
 		if !ok || entry.Mode&TypeMask == folder {
-			return "", ErrMalformed
+			return nil, ErrMalformed
+		}
+		if len(entry.Name) == 0 {
+			replacements = append(replacements, Entry{Mode: entry.Mode, Size: entry.Size})
+			continue
 		}
 		if err := visit(entry); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	return sharedIndex(e.rest, hashSize)
-}
-
-// sharedIndex finds the extension of a split index.
-func sharedIndex(rest []byte, hashSize int) (string, error) {
-	for len(rest) > 0 {
-		if len(rest) < 8 {
-			return "", ErrMalformed
-		}
-		size := uint64(binary.BigEndian.Uint32(rest[4:]))
-		if uint64(len(rest)-8) < size {
-			return "", ErrMalformed
-		}
-		body := rest[8 : 8+size]
-		if string(rest[:4]) == "link" {
-			if len(body) < hashSize {
-				return "", ErrMalformed
-			}
-			if id := body[:hashSize]; len(bytes.Trim(id, "\x00")) > 0 {
-				return hex.EncodeToString(id), nil
-			}
-		}
-		rest = rest[8+size:]
+	if split, err = parseSplit(e.rest, hashSize); err != nil || split == nil && len(replacements) > 0 {
+		return nil, ErrMalformed
 	}
-	return "", nil
+	if split != nil {
+		split.replacements = replacements
+	}
+	return split, nil
 }
 
 type entries struct {

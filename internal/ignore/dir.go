@@ -18,7 +18,7 @@ type level struct {
 type Dir struct {
 	path string // with forward slashes and no slash at its end, so "" is the top of the file system
 	git  *level
-	ai   [len(families)]*level
+	ai   [len(families) + MaxCustom]*level
 	some bool // an AI ignore file is in force
 	r    *Rules
 }
@@ -50,12 +50,22 @@ func (d *Dir) load(marks Marks, w *watch) {
 		d.git = d.r.readLevel(d, ".gitignore", d.git, w)
 	}
 	for i, name := range families {
-		if marks&(markAI<<i) != 0 {
-			d.ai[i] = d.r.readLevel(d, name, d.ai[i], w)
-			d.some = d.some || d.ai[i] != nil
-		}
+		d.loadAI(i, name, marks, w)
+	}
+	for i, name := range d.r.custom {
+		d.loadAI(len(families)+i, name, marks, w)
 	}
 }
+
+func (d *Dir) loadAI(i int, name string, marks Marks, w *watch) {
+	if marks&(markAI<<i) != 0 {
+		d.ai[i] = d.r.readLevel(d, name, d.ai[i], w)
+		d.some = d.some || d.ai[i] != nil
+	}
+}
+
+// Mark is [Rules.Mark] of the rules that the folder is seen by.
+func (d *Dir) Mark(name string) Marks { return d.r.Mark(name) }
 
 // Match answers for an entry of the folder by its own name: that the folder itself may be ignored is the caller's
 // matter, who then does not enter it.

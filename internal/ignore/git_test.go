@@ -275,7 +275,7 @@ func walk(t *testing.T, d *Dir, top, rel string, visit func(string)) {
 			t.Fatal(err)
 		}
 		for _, i := range inside {
-			marks |= Mark(i.Name())
+			marks |= d.Mark(i.Name())
 		}
 		walk(t, d.Enter(e.Name(), marks), top, p, visit)
 	}

@@ -11,7 +11,7 @@
 //     pattern matches is hidden too. .gitignore files count from the top of the repository (the nearest folder at or above a
 //     root that holds .git) down; outside a repository they count from the root down; elsewhere there are no git rules. A
 //     folder inside that has a .git of its own is a repository of its own, as a submodule is to git.
-//   - .adzeignore, .qwenignore, .agentignore and .aiignore refuse: nothing they match may be read, shown or changed, also
+//   - .adzeignore, .qwenignore, .agentignore, .aiignore and files of further names in Options.Custom refuse: nothing they match may be read, shown or changed, also
 //     when it is named. They count in every folder above the path, up to the top of the file system. Each name is a
 //     family of its own and a path is refused when any family matches, so a negation in one does not undo another. A file of
 //     these that exists but cannot be read refuses its whole folder, since what it meant to protect is not known.
@@ -70,26 +70,40 @@ func (v Verdict) Error() string {
 func (v Verdict) Unwrap() error { return v.Cause }
 
 // Marks tells which names that matter here a folder holds.
-type Marks uint8
+type Marks uint16
 
 const (
 	markRepo Marks = 1 << iota
 	markGit
-	markAI // the first of the AI families; the others follow
+	markAI // the first of the AI families; the others follow, then the custom ones
 )
+
+// MaxCustom is how many further names AI ignore files can have.
+const MaxCustom = 8
 
 // families are the AI ignore files, in the order in which they are asked.
 var families = [...]string{".adzeignore", ".qwenignore", ".agentignore", ".aiignore"}
 
 // Mark tells what the presence of an entry of that name means for its folder; most names give zero.
-func Mark(name string) Marks {
+func (r *Rules) Mark(name string) Marks {
+	for i, custom := range r.custom {
+		if name == custom {
+			return markAI << (len(families) + i)
+		}
+	}
 	if len(name) < 4 || name[0] != '.' {
 		return 0
 	}
 	switch name {
 	case ".git":
+		if r.noGit {
+			return 0
+		}
 		return markRepo
 	case ".gitignore":
+		if r.noGit {
+			return 0
+		}
 		return markGit
 	}
 	for i, f := range families {

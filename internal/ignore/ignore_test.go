@@ -275,3 +275,37 @@ func BenchmarkMatch(b *testing.B) {
 		d.Match("search_test.go", File)
 	}
 }
+
+// Files of further names refuse as the usual ones do, each on its own; git's rules can be switched off.
+func TestCustomNamesAndNoGit(t *testing.T) {
+	top := tree(t, map[string]string{
+		"w/.git/":         "",
+		"w/.gitignore":    "*.log\n",
+		"w/.hide":         "a\n*.key\n",
+		"w/nodot":         "b\n!*.key\n",
+		"w/.adzeignore":   "c\n",
+		"w/sub/.hide":     "deep\n",
+		"w/sub/.ignored9": "x\n",
+	})
+	custom := []string{".hide", "nodot", ".adzeignore", ".hide", "n3", "n4", "n5", "n6", "n7", "n8", ".ignored9"}
+	r := New(Options{Roots: []string{filepath.Join(top, "w")}, Getenv: getenvOf(top), NoGit: true, Custom: custom})
+	want := map[string]string{
+		"w/x.log":    "-",
+		"w/a":        "r w/.hide:a",
+		"w/b":        "r w/nodot:b",
+		"w/c":        "r w/.adzeignore:c",
+		"w/x.key":    "r w/.hide:*.key",
+		"w/sub/deep": "r w/sub/.hide:deep",
+		"w/sub/x":    "-", // the ninth name
+		"w/deep":     "-",
+	}
+	expect(t, r, top, want)
+	dir, _ := r.Start(filepath.Join(top, "w"))
+	sub := dir.Enter("sub", dir.Mark(".hide")|dir.Mark("other"))
+	if v := sub.Match("deep", File); v.State != Refused {
+		t.Errorf("a walk finds %v", v)
+	}
+	if dir.Mark(".gitignore") != 0 || dir.Mark(".git") != 0 {
+		t.Error("git's files matter")
+	}
+}

@@ -3,6 +3,7 @@ package ignore
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -13,12 +14,18 @@ type Options struct {
 	Roots []string
 	// Getenv finds HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL, GIT_CONFIG_SYSTEM and GIT_CONFIG_NOSYSTEM; nil is os.Getenv.
 	Getenv func(string) string
+	// NoGit says that git's rules don't count.
+	NoGit bool
+	// Custom are further names of AI ignore files, up to MaxCustom; others are not looked at.
+	Custom []string
 }
 
 // Rules answers for paths anywhere on disk.
 type Rules struct {
 	roots  []string // with forward slashes, as Dir.path
 	getenv func(string) string
+	noGit  bool
+	custom []string
 
 	mu     sync.Mutex
 	places map[string]*place
@@ -29,7 +36,12 @@ const maxPlaces = 8192
 
 // New prepares rules; nothing is read before the first question.
 func New(o Options) *Rules {
-	r := &Rules{getenv: o.Getenv, places: make(map[string]*place)}
+	r := &Rules{getenv: o.Getenv, noGit: o.NoGit, places: make(map[string]*place)}
+	for _, name := range o.Custom {
+		if !slices.Contains(families[:], name) && !slices.Contains(r.custom, name) && len(r.custom) < MaxCustom {
+			r.custom = append(r.custom, name)
+		}
+	}
 	if r.getenv == nil {
 		r.getenv = os.Getenv
 	}
@@ -145,7 +157,7 @@ func (r *Rules) look(path string) Marks {
 	dir := filepath.FromSlash(path)
 	w := newWatch()
 	w.add(dir + string(filepath.Separator))
-	marks := probe(dir)
+	marks := r.probe(dir)
 	p := r.places[path]
 	if p == nil || p.marks != marks {
 		p = &place{marks: marks}

@@ -59,12 +59,18 @@ func (w *watch) unchanged() bool {
 }
 
 // probe finds which names that matter a folder holds without reading the folder.
-func probe(dir string) Marks {
+func (r *Rules) probe(dir string) Marks {
 	var m Marks
-	for _, name := range [...]string{".git", ".gitignore", families[0], families[1], families[2], families[3]} {
+	look := func(name string) {
 		if _, err := os.Lstat(dir + string(os.PathSeparator) + name); err == nil {
-			m |= Mark(name)
+			m |= r.Mark(name)
 		}
+	}
+	for _, name := range [...]string{".git", ".gitignore", families[0], families[1], families[2], families[3]} {
+		look(name)
+	}
+	for _, name := range r.custom {
+		look(name)
 	}
 	return m
 }

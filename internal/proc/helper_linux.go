@@ -27,6 +27,10 @@ const (
 	helperArg = "--adze-process-keeper"
 	ctlFD     = 3 // to the program
 	outFD     = 4 // the command's output
+	shareFD   = 5 // to the session process, if there is one
+	// sessionArg is the one argument of a session process, which has a control
+	// socket too.
+	sessionArg = "--adze-session"
 )
 
 // Helper says how to start keepers. Its zero value means that there are none.
@@ -36,10 +40,12 @@ type Helper struct{ path string }
 // in the program it returns what Options.Helper wants.
 func Main() Helper {
 	if len(os.Args) == 3 && os.Args[1] == helperArg {
-		what, err := strconv.Atoi(os.Args[2])
-		if _, err2 := unix.GetsockoptInt(ctlFD, unix.SOL_SOCKET, unix.SO_TYPE); err == nil && err2 == nil {
+		if what, err := strconv.Atoi(os.Args[2]); err == nil && isSocket(ctlFD) {
 			os.Exit(keep(kind(what)))
 		}
+	}
+	if len(os.Args) == 2 && os.Args[1] == sessionArg && isSocket(ctlFD) {
+		os.Exit(beSession())
 	}
 	if len(os.Args) == 2 && os.Args[1] == boxArg {
 		var st unix.Stat_t
@@ -47,11 +53,16 @@ func Main() Helper {
 			os.Exit(become())
 		}
 	}
-	if len(os.Args) > 3 && os.Args[1] == sandbox.InnerArg {
+	if len(os.Args) > 4 && os.Args[1] == sandbox.InnerArg {
 		os.Exit(sandbox.Inner(os.Args[2:]))
 	}
 	// Not os.Executable: that path may hold a newer version by now, or nothing.
 	return Helper{path: "/proc/self/exe"}
+}
+
+func isSocket(fd int) bool {
+	_, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
+	return err == nil
 }
 
 // keeping is what a keeper knows.
@@ -79,7 +90,7 @@ func keep(what kind) int {
 	os.Chdir("/") // hold no folder
 
 	k := &keeping{ctl: os.NewFile(ctlFD, "control"), empty: make(chan struct{}), over: make(chan int, 1)}
-	if what != plain {
+	if what&namespaced != 0 {
 		if err := what.apart().Enter(); err != nil {
 			k.tell(msgFailed, append(numbers(int(errnoOf(err))), err.Error()...))
 			return 1
@@ -93,6 +104,9 @@ func keep(what kind) int {
 	s, box, err := decodeSpec(body)
 	k.box = box
 	defer k.clean()
+	if err == nil && box != nil && what&inSession != 0 {
+		err = k.join()
+	}
 	if err == nil {
 		k.main, err = launch(s, box)
 	}
@@ -115,6 +129,21 @@ func keep(what kind) int {
 		k.tell(msgLeft, numbers(n))
 	}
 	return 0
+}
+
+// join shares the sockets of the session. Without the session process nothing
+// may run that it has let others meet.
+func (k *keeping) join() error {
+	poll := []unix.PollFd{{Fd: shareFD}}
+	if _, err := unix.Poll(poll, 0); err != nil || poll[0].Revents != 0 {
+		return &boxError{why: "the session process is gone"}
+	}
+	conn, err := connOf(shareFD)
+	if err != nil {
+		return err
+	}
+	k.box.Share(share(conn, func() { k.end(0) }))
+	return nil
 }
 
 // launch starts the command on this thread, which is the keeper's for good. In

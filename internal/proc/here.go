@@ -38,7 +38,10 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 		tell(n)
 	}
 	if s.box != nil {
-		s.plan.Layers &^= sandbox.Notify // the command takes the place of who would listen
+		if !s.plan.InProcess() || !s.plan.Layers.Has(sandbox.PIDs) { // the command takes the place of who would listen
+			s.plan.Layers &^= sandbox.Notify
+			s.plan.PrivateSockets = false
+		}
 		s.made = sandbox.New(s.box, s.plan, boxTemp(s.marker))
 		s.made.Make()
 		defer s.made.Remove()

@@ -147,6 +147,13 @@ func TestRootInAnothersDirectory(t *testing.T) {
 			t.Errorf("%s: %+v", mode, o)
 		}
 	}
+	// Capabilities that bypass file modes, and no others: DAC_READ_SEARCH, and for writing CHOWN, DAC_OVERRIDE and FOWNER.
+	for mode, want := range map[sandbox.Mode]string{sandbox.ReadOnly: "0000000000000004", sandbox.Workspace: "000000000000000f"} {
+		o := run(t, r, Command{Line: "grep -E 'Cap(Eff|Bnd)' /proc/self/status", Dir: dir, Sandbox: &sandbox.Spec{Mode: mode, Roots: []string{dir}}})
+		if text := "CapEff:\t" + want + "\nCapBnd:\t" + want + "\n"; o.Output.Head != text {
+			t.Errorf("%s: %q", mode, o.Output.Head)
+		}
+	}
 }
 
 // An archive of other users' files can be unpacked by root too.

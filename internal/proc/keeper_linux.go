@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -28,9 +28,11 @@ type keepers struct {
 	spare   map[kind]*idle
 	lost    sandbox.Layers // namespaces, or pids, that turned out not to work
 	lostWhy error
+	alone   error         // why keepers can't be in a session
 	proven  map[kind]bool // keepers of these kinds have worked: what they lack later is a failure, not the system
 	closed  bool
 	filling sync.WaitGroup
+	session sessions
 }
 
 // kind tells keepers apart by the namespaces that they are in.
@@ -40,7 +42,8 @@ const (
 	namespaced kind = 1 << iota // user, mount and IPC
 	ownNetwork
 	ownPIDs
-	plain kind = 0
+	inSession      // in the network namespace of a session process, which starts them
+	plain     kind = 0
 )
 
 func kindOf(p sandbox.Plan) kind {
@@ -149,7 +152,7 @@ func (k *keepers) kindFor(s *spec) (kind, error) {
 	want := kindOf(s.plan)
 	lost, why := k.losses()
 	if want == plain || s.plan.Layers&lost == 0 {
-		return want, nil
+		return k.joins(want, s), nil
 	}
 	box := *s.box
 	box.Without |= lost
@@ -159,7 +162,26 @@ func (k *keepers) kindFor(s *spec) (kind, error) {
 	if lost.Has(sandbox.Namespaces) {
 		s.notes = append(s.notes, fmt.Sprintf("Namespaces don't work on this system, although a test succeeded: %v.", why))
 	}
-	return kindOf(s.plan), nil
+	return k.joins(kindOf(s.plan), s), nil
+}
+
+// joins is the keeper for a command that has a network of its own: the network
+// of its session. Without a namespace for process numbers commands would see
+// each other, so each has its own network then. Bubblewrap makes that namespace
+// itself.
+func (k *keepers) joins(want kind, s *spec) kind {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case want&(ownNetwork|ownPIDs) != ownNetwork|ownPIDs && !(s.plan.Layers.Has(sandbox.Bubblewrap) && s.plan.Loopback):
+		return want
+	case k.alone != nil:
+		if note := fmt.Sprintf("Commands can't reach servers of other commands: %v.", k.alone); !slices.Contains(s.notes, note) {
+			s.notes = append(s.notes, note)
+		}
+		return want
+	}
+	return want&^ownNetwork | inSession
 }
 
 // losses are the layers that turned out not to work.
@@ -183,11 +205,14 @@ func (k *keepers) proves(which kind) {
 func (k *keepers) breaks(which kind, err error) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	noSession := (*sessionError)(nil)
 	switch {
 	case k.proven[which]:
 		return false
 	case which == plain:
 		k.broken = err
+	case which&inSession != 0 && (which&namespaced == 0 || errors.As(err, &noSession)):
+		k.alone = err
 	case which&ownPIDs != 0:
 		k.lost, k.lostWhy = k.lost|sandbox.PIDs, err
 	default:
@@ -250,6 +275,7 @@ func (k *keepers) close() {
 		i.release()
 	}
 	clear(k.spare)
+	k.session.close()
 }
 
 // keeper starts one.
@@ -268,30 +294,38 @@ func (k *keepers) keeper(want kind) (*idle, error) {
 	defer theirs.Close()
 	unix.SetNonblock(fds[0], true) // before NewFile, so that reading blocks no thread
 	ours := os.NewFile(uintptr(fds[0]), "control")
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err == nil {
-		defer null.Close()
-		attr := &syscall.SysProcAttr{}
-		if want != plain {
-			attr = want.apart().Attr()
-		}
-		// A keeper that is stopped must wake up to see its program gone. The
-		// signal comes when the starting thread ends, which may be early;
-		// then it does no harm.
-		attr.Setsid, attr.Pdeathsig = true, syscall.SIGCONT
-		var p *os.Process
-		p, err = os.StartProcess(k.helper.path, []string{"adze-keeper", helperArg, strconv.Itoa(int(want))}, &os.ProcAttr{
-			Env:   helperEnv(),
-			Files: []*os.File{null, null, null, theirs, w},
-			Sys:   attr,
-		})
-		if err == nil {
-			return &idle{want, newKept(p, ours), r}, nil
-		}
+	var p *os.Process
+	if want&inSession != 0 {
+		p, err = k.session.keeper(k.helper, want, theirs, w)
+	} else {
+		p, err = k.process(want, theirs, w)
 	}
-	r.Close()
-	ours.Close()
-	return nil, err
+	if err != nil {
+		r.Close()
+		ours.Close()
+		return nil, err
+	}
+	return &idle{want, newKept(p, ours), r}, nil
+}
+
+// process starts a keeper with its control socket and its output.
+func (k *keepers) process(want kind, ctl, out *os.File) (*os.Process, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	attr := &syscall.SysProcAttr{}
+	if want != plain {
+		attr = want.apart().Attr()
+	}
+	// A keeper that is stopped must wake up to see its program gone. The
+	// signal comes when the starting thread ends, which may be early;
+	// then it does no harm.
+	attr.Setsid, attr.Pdeathsig = true, syscall.SIGCONT
+	return os.StartProcess(k.helper.path, keeperArgv(want), &os.ProcAttr{
+		Env: helperEnv(), Files: []*os.File{null, null, null, ctl, out}, Sys: attr,
+	})
 }
 
 // helperEnv is a keeper's own environment: no secrets, a runtime that starts
@@ -340,6 +374,10 @@ func (t *kept) run(ctx context.Context, s *spec) error {
 	defer t.ctl.SetWriteDeadline(time.Time{})
 	if err := send(t.ctl, msgRun, s.encode()); err != nil {
 		t.keeper.Kill()
+		// It may have said why before it ended.
+		if unmade := (*boxError)(nil); errors.As(<-t.started, &unmade) {
+			return unmade
+		}
 		return fmt.Errorf("%w: %w", errUnused, err)
 	}
 	select {

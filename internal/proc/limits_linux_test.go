@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,7 +126,7 @@ func testLimitedWork(t *testing.T, l *limited) {
 	for line, want := range map[string]string{
 		"cat a.txt": "plain\n", "cat /etc/hostname >/dev/null && echo ok": "ok\n", "head -c1 /proc/cpuinfo | wc -c": "1\n",
 		"echo x > $TMPDIR/x && cat $TMPDIR/x": "x\n", "ls | head -1": "a.txt\n", "cat .env": "", "cat <(echo sub)": "sub\n", "cat <<< here": "here\n",
-		"git --version >/dev/null && echo ok": "ok\n",
+		"git --version >/dev/null && echo ok": "ok\n", "ls -A $TMPDIR | wc -l": "0\n", "stat -c %s-%a .env": "0-444\n", "echo x 2>/dev/null > .env; cat .env": "",
 	} {
 		if o := l.run(t, line, l.spec); o.Output.String() != want || o.Exit != 0 {
 			t.Errorf("%s: exit %d, %q, want %q", line, o.Exit, o.Output.String(), want)
@@ -140,5 +141,24 @@ func testLimitedWork(t *testing.T, l *limited) {
 	l.runner.Close()
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "adze-box-*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
+	}
+}
+
+// Files that share a cover are hidden too, and the outcome says that there are more.
+func TestManyHiddenFiles(t *testing.T) { eachLimited(t, testManyHiddenFiles) }
+
+func testManyHiddenFiles(t *testing.T, l *limited) {
+	limits := *l.spec.Limits
+	for i := range 200 {
+		path := filepath.Join(l.dir, fmt.Sprintf("secret%d.pem", i))
+		if err := os.WriteFile(path, []byte("CANARY\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		limits.Hide = append(slices.Clip(limits.Hide), path)
+	}
+	spec := &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: &limits, Bubblewrap: l.spec.Bubblewrap}
+	o := l.run(t, "cat *.pem a.txt; ls *.pem | wc -l", spec)
+	if o.Output.String() != "plain\n200\n" || !o.MoreHidden || len(o.Hidden) < 50 {
+		t.Errorf("%q, hidden: %d, more: %v", o.Output.String(), len(o.Hidden), o.MoreHidden)
 	}
 }

@@ -61,6 +61,9 @@ func (s *spec) plans(box *sandbox.Spec) (err error) {
 		return fmt.Errorf("run command: %w", err)
 	}
 	s.box = box
+	if s.plan.PrivateSockets {
+		s.box = box.WithHostSockets()
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/soak"
 )
 
@@ -28,7 +29,11 @@ func victim() int {
 	if line == "" {
 		line = `(setsid bash -c 'trap "" TERM; echo orphan; sleep 300' &); trap '' TERM; echo ready; sleep 300`
 	}
-	p, err := r.Start(context.Background(), Command{Line: line, Env: os.Environ()})
+	c := Command{Line: line, Env: os.Environ()}
+	if mode := os.Getenv("PROC_TEST_SANDBOX"); mode != "" {
+		c.Sandbox = &sandbox.Spec{Mode: sandbox.Mode(mode)}
+	}
+	p, err := r.Start(context.Background(), c)
 	if err != nil {
 		fmt.Println(err)
 		return 1

@@ -51,7 +51,7 @@ func (k *worker) enter(j job) {
 	if at.rules == nil {
 		var marks ignore.Marks
 		for _, e := range k.list.entries {
-			marks |= ignore.Mark(view(k.list.name(e)))
+			marks |= j.rules.Mark(view(k.list.name(e)))
 		}
 		at.rules = j.rules.Enter(j.name, marks)
 	}

@@ -124,13 +124,13 @@ func (r *repos) load(top string) *repo {
 	}
 	for _, hashSize := range []int{20, 32} {
 		sizes := map[uint64]uint32{}
-		shared, err := gitindex.Parse(data, hashSize, func(e gitindex.Entry) error {
+		split, err := gitindex.Parse(data, hashSize, func(e gitindex.Entry) error {
 			if e.Mode&gitindex.TypeMask == gitindex.Regular {
 				sizes[maphash.Bytes(r.seed, e.Name)] = e.Size
 			}
 			return nil
 		})
-		if err == nil && shared == "" {
+		if err == nil && split == nil {
 			repo.sizes = sizes
 			break
 		}

@@ -34,10 +34,19 @@ type known struct {
 
 // newChanges returns the system prompt of a conversation, and the changes since.
 func newChanges(s *Session) (system string, c *changes) {
-	now := s.env.now()
-	c = &changes{session: s, begin: known{s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, day(now)}}
-	c.known = c.begin
-	return s.systemWith(c.memory, c.plan, now), c
+	c = &changes{session: s}
+	return c.restart(), c
+}
+
+// restart returns the system prompt of a conversation that starts now, and begins to look for changes again.
+func (c *changes) restart() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, now := c.session, c.session.env.now()
+	c.begin = known{s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, day(now)}
+	c.known, c.stale = c.begin, false
+	c.since, c.waiting = "", nil
+	return s.leading(c.memory, c.plan, now)
 }
 
 // differs sends how the system prompt of a resumed session differs from what applies.

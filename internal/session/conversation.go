@@ -1,13 +1,16 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
 )
@@ -17,61 +20,128 @@ const planText = "Plan mode is on: research only; calls that modify anything are
 
 // ConversationOptions configures a conversation.
 type ConversationOptions struct {
-	Model   model.Model
-	Limits  agent.Limits
-	History []model.Message                 // what was said before
-	Observe func(agent.Event)               // receives all events; may be nil
-	Below   func(agent.Member, agent.Event) // receives the events of subagents, concurrently; may be nil
+	Model  model.Model
+	Effort string // see [model.Request]; "": that of the settings
+	Limits Limits
+	// Unattended says that no user watches, although one may answer questions: see [agent.Options].
+	Unattended bool
+	History    []model.Message                 // what was said before
+	Observe    func(agent.Event)               // receives all events; may be nil
+	Below      func(agent.Member, agent.Event) // receives the events of subagents, concurrently; may be nil
 }
 
-// Conversation is a model at work with the session's tools, and the crew that it delegates to.
+// Limits end a conversation. 0 means what settings say, and less than 0 no limit.
+type Limits struct {
+	Turns, Calls, Tokens int // of all agents together; the tokens of sampling count too
+	Wall                 time.Duration
+}
+
+// or fills in the limits of settings.
+func (l Limits) or(set settings.Limits) Limits {
+	l.Turns, l.Calls, l.Wall = cmp.Or(l.Turns, set.Turns), cmp.Or(l.Calls, set.Calls), cmp.Or(l.Wall, time.Duration(set.Seconds)*time.Second)
+	l.Turns, l.Calls, l.Tokens, l.Wall = max(l.Turns, 0), max(l.Calls, 0), max(l.Tokens, 0), max(l.Wall, 0)
+	return l
+}
+
+// Conversation is a model at work with the session's tools, and the crew that it delegates to. A session has one: its
+// executor reports to the first observer and remembers the IDs of all calls, and background subagents belong to it.
+// [Conversation.Reset] starts a new topic, [Conversation.SetModel] continues with another model.
 type Conversation struct {
+	session *Session
 	agent   *agent.Agent
 	crew    *agent.Crew
 	catalog *agent.Catalog
 	wall    time.Duration
 	news    *changes
+	budget  *agent.Budget
+	// structured returns the result that the model must return with structured_output, nil before that; nil: it replies
+	// with text.
+	structured func() json.RawMessage
 }
 
-// Converse starts the session's conversation and ends the previous one. Subagents may name models of their own if the
+// Converse starts the session's conversation. A second call panics. Subagents may name models of their own if the
 // conversation uses the session's model.
 func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversation {
 	if s.talk != nil {
-		s.talk.crew.Close()
+		panic("session: Converse was called twice")
 	}
 	system, news := newChanges(s)
 	from := s.takeResumed()
 	system = from.begin(system, news)
 	s.recorder.converse(t.Model.Name(), t.History)
-	c := &Conversation{catalog: s.Outside.newCatalog(t.Model.Name()), wall: t.Limits.Wall, news: news}
-	key, effort := s.ID, s.Settings.Model.Effort
-	budget := &agent.Budget{Turns: t.Limits.Turns}
+	limits := t.Limits.or(s.Settings.Limits)
+	budget := &agent.Budget{Turns: limits.Turns, Calls: limits.Calls, Tokens: limits.Tokens}
+	c := &Conversation{session: s, catalog: s.Outside.newCatalog(t.Model.Name()), wall: limits.Wall, news: news, budget: budget}
+	final := ""
+	if s.result != nil {
+		c.structured, final = s.tools.Structured, builtin.StructuredOutput
+	}
+	s.Models.count(budget)
+	key, effort := s.ID, cmp.Or(t.Effort, s.Settings.Model.Effort)
 	c.agent = agent.New(agent.Options{
-		Model: t.Model, Executor: s.Executor, Limits: t.Limits, Budget: budget, History: from.with(t.History), Declared: from.declares(),
-		System: system, Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
-		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser,
-		News: func() []string { return slices.Concat(s.tools.News(), c.crew.News(), news.news()) },
+		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall}, Budget: budget, Final: final,
+		History: from.with(t.History), Declared: from.declares(), System: system, Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
+		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser || t.Unattended,
+		News: c.takeNews,
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
-		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: s.recorder.below(t.Below), Catalog: c.catalog,
+		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: s.recorder.below(t.Below), Catalog: c.catalog, Ended: s.awaken,
 		Taken: from.agents(), Effort: effort, CacheKey: key, Window: s.window,
+		Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth), Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
 	})
 	s.talk = c
 	return c
 }
 
-// system is the system prompt of a conversation that starts now.
-func (s *Session) system() string {
-	return s.systemWith(s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, s.env.now())
+// History is what was said so far.
+func (c *Conversation) History() []model.Message { return c.agent.History() }
+
+// Reset replaces what was said by another history; nil: a new conversation begins. The model gets the context files, the
+// mode and the date as they are now. Reset waits for a Run that has begun. Background subagents continue.
+func (c *Conversation) Reset(history []model.Message) {
+	c.agent.Reset(c.news.restart(), history)
+	c.session.recorder.reset(history)
 }
 
-func (s *Session) systemWith(memory string, plan bool, now time.Time) string {
-	extra := memory
-	if plan {
-		extra += "\n" + planText + s.planEnd()
+// Append adds messages to what was said, between two Runs.
+func (c *Conversation) Append(messages ...model.Message) { c.agent.Append(messages...) }
+
+// SetModel continues the conversation with another model, from the next request on. Subagents that start from then on use
+// it too.
+func (c *Conversation) SetModel(m model.Model) {
+	c.catalog.Limit(c.session.Outside.Budget(m.Name()))
+	c.agent.SetModel(m)
+	c.crew.SetModel(m)
+	c.session.recorder.setModel(m.Name())
+}
+
+// SetEffort changes the effort of the model and of subagents that start from then on: see [model.Request].
+func (c *Conversation) SetEffort(effort string) {
+	c.agent.SetEffort(effort)
+	c.crew.SetEffort(effort)
+}
+
+// system is the system prompt of a conversation that starts now.
+func (s *Session) system() string {
+	return agent.SystemPrompt(s.surroundings(s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, s.env.now()))
+}
+
+// leading is the system prompt of the first agent, with what the user replaces and appends.
+func (s *Session) leading(memory string, plan bool, now time.Time) string {
+	around := s.surroundings(memory, plan, now)
+	around.Base = s.replaced
+	if s.appended != "" {
+		around.Extra += "\n\n" + s.appended
 	}
-	return agent.SystemPrompt(agent.Surroundings{Workspace: s.Folder.Path, Date: now, NoUser: !s.env.HasUser, Extra: extra})
+	return agent.SystemPrompt(around)
+}
+
+func (s *Session) surroundings(memory string, plan bool, now time.Time) agent.Surroundings {
+	if plan {
+		memory += "\n" + planText + s.planEnd()
+	}
+	return agent.Surroundings{Workspace: s.Folder.Path, Date: now, NoUser: !s.env.HasUser, Extra: memory}
 }
 
 // planEnd is what a model does with its plan. Without a user to approve it, the plan is the answer.
@@ -82,7 +152,12 @@ func (s *Session) planEnd() string {
 	return "reply with the full plan."
 }
 
-// Run runs a prompt, and continues while background subagents still have something to report, within the time limit.
+// remindText asks for the result once more.
+const remindText = "You replied without calling " + builtin.StructuredOutput + ", so your result was not received. Call " +
+	builtin.StructuredOutput + " with it now."
+
+// Run runs a prompt, and continues while background subagents still have something to report, within the limits. Where a
+// result of a schema is expected, the answer's text is that result as JSON.
 func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
 	return c.run(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, prompt...) })
 }
@@ -99,8 +174,40 @@ func (c *Conversation) run(ctx context.Context, begin func(context.Context) (age
 		ctx, cancel = context.WithTimeoutCause(ctx, c.wall, fmt.Errorf("stopped after %v: %w", c.wall, agent.ErrWallTime))
 		defer cancel()
 	}
+	answer, err := c.work(ctx, begin)
+	if c.structured == nil {
+		if err == nil {
+			err = c.overspent()
+		}
+		return answer, err
+	}
+	if err == nil && c.structured() == nil {
+		var more agent.Answer
+		more, err = c.work(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, model.Text(remindText)) })
+		answer = sum(answer, more)
+	}
+	if result := c.structured(); err == nil && result != nil {
+		answer.Text = string(result)
+		return answer, c.overspent()
+	}
+	if err == nil {
+		err = ErrUnstructured
+	}
+	return answer, err
+}
+
+// overspent is the error of a complete answer that took more tokens than the limit allows.
+func (c *Conversation) overspent() error {
+	if err := c.budget.Spend(model.Usage{}); err != nil {
+		return &Overspent{err}
+	}
+	return nil
+}
+
+// work runs the model, and again while background subagents have something to report.
+func (c *Conversation) work(ctx context.Context, begin func(context.Context) (agent.Answer, error)) (agent.Answer, error) {
 	answer, err := begin(ctx)
-	for err == nil {
+	for err == nil && (c.structured == nil || c.structured() == nil) {
 		news := c.crew.Await(ctx)
 		if ctx.Err() != nil {
 			return answer, context.Cause(ctx)
@@ -117,6 +224,41 @@ func (c *Conversation) run(ctx context.Context, begin func(context.Context) (age
 		answer = sum(answer, more)
 	}
 	return answer, err
+}
+
+// Turn answers a prompt without waiting for background subagents: for a front end in which the user can go on. Without a
+// prompt, it hands over the reports of background work, and does nothing if there are none.
+func (c *Conversation) Turn(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
+	if len(prompt) == 0 {
+		for _, n := range slices.Concat(c.session.tools.JobNews(), c.crew.News()) {
+			prompt = append(prompt, model.Text(n))
+		}
+	}
+	if len(prompt) == 0 {
+		return agent.Answer{}, nil
+	}
+	answer, err := c.agent.Run(ctx, prompt...)
+	if err == nil {
+		err = c.overspent()
+	}
+	return answer, err
+}
+
+// Wake has a value after background subagents or commands have finished: time for a Turn without a prompt, unless one is
+// under way that takes their reports.
+func (c *Conversation) Wake() <-chan struct{} { return c.session.wake }
+
+// awaken fills Wake.
+func (s *Session) awaken() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// takeNews are messages to the model, each once.
+func (c *Conversation) takeNews() []string {
+	return slices.Concat(c.session.tools.News(), c.crew.News(), c.news.news())
 }
 
 // Compact replaces the conversation, except for its last turns, by a summary of the model.

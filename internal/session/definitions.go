@@ -3,11 +3,13 @@ package session
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	contextfiles "github.com/adze-dev/adze/internal/context"
+	"github.com/adze-dev/adze/internal/settings"
 )
 
 // Definitions are what the user and the project wrote down for models: context files, subagents, skills.
@@ -20,8 +22,8 @@ type Definitions struct {
 	names  []string // of context files; nil: the usual ones
 }
 
-func readDefinitions(f Folder, trusted bool, names []string) *Definitions {
-	d := &Definitions{folder: f, places: f.places(trusted), names: names}
+func readDefinitions(f Folder, trusted bool, set settings.Context) *Definitions {
+	d := &Definitions{folder: f, places: f.places(trusted), names: settings.Texts(set.FileNames)}
 	agents, notes := contextfiles.Agents(d.places)
 	for _, a := range agents {
 		d.Roles = append(d.Roles, agent.Role{
@@ -30,6 +32,9 @@ func readDefinitions(f Folder, trusted bool, names []string) *Definitions {
 	}
 	skills, more := contextfiles.Skills(d.places)
 	for _, s := range skills {
+		if slices.Contains(settings.Texts(set.DisabledSkills), s.Name) {
+			continue
+		}
 		d.skills = append(d.skills, builtin.Skill{Name: s.Name, Description: s.Description, Dir: s.Dir, Load: s.Read})
 	}
 	if out := d.places.LeftOut(); len(out) > 0 {
@@ -39,6 +44,13 @@ func readDefinitions(f Folder, trusted bool, names []string) *Definitions {
 		f.env.tell(fmt.Sprint(n))
 	}
 	return d
+}
+
+// AddRoles adds types of subagents for this session, which replace others of the same name. It must come before Converse.
+func (s *Session) AddRoles(roles []agent.Role) error {
+	s.Definitions.Roles = slices.Concat(roles, s.Definitions.Roles)
+	s.tools.SetTaskTypes(s.Definitions.TaskTypes())
+	return s.Executor.Registry.Set("", s.tools.All())
 }
 
 // TaskTypes are the types of subagents that the model can choose from.

@@ -12,6 +12,8 @@ const (
 	ErrModel   Kind = "no model"
 	ErrPrompt  Kind = "invalid prompt"
 	ErrSession Kind = "invalid session"
+	// ErrUnstructured is for a model that did not return a result of the schema.
+	ErrUnstructured Kind = "the model replied without calling structured_output, so there is no result"
 )
 
 func (k Kind) Error() string { return string(k) }
@@ -30,3 +32,11 @@ func (e *Error) Unwrap() error { return e.Kind }
 func errorf(k Kind, format string, args ...any) error {
 	return &Error{k, fmt.Sprintf(format, args...)}
 }
+
+// Overspent is the error of a run whose answer is complete, but that used more tokens than it may.
+type Overspent struct{ Err error }
+
+func (e *Overspent) Error() string { return e.Err.Error() }
+
+// Unwrap gives the limit.
+func (e *Overspent) Unwrap() error { return e.Err }

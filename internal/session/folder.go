@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/adze-dev/adze/internal/atomicfile"
 	contextfiles "github.com/adze-dev/adze/internal/context"
@@ -29,7 +30,7 @@ func (env Env) Folder(path string) (Folder, error) {
 }
 
 func (f Folder) sources() settings.Sources {
-	return settings.Sources{UserHome: f.env.Home, AdzeHome: f.Home, Project: f.Path, Getenv: f.env.Getenv}
+	return settings.Sources{System: settings.SystemDir(runtime.GOOS), UserHome: f.env.Home, AdzeHome: f.Home, Project: f.Path, Getenv: f.env.Getenv}
 }
 
 // Settings reads the settings. Those of the directory count in full only if the user trusts exactly what it wants.
@@ -103,13 +104,24 @@ const (
 	ForProject Scope = "project" // in the project, for all its users
 )
 
+// File is the path of the settings file of a scope.
+func (f Folder) File(scope Scope) string {
+	if scope == ForProject {
+		return filepath.Join(f.Path, ".adze", "settings.json")
+	}
+	return filepath.Join(f.Home, "settings.json")
+}
+
+// Files are all settings files that are read, weakest first, whether they exist or not.
+func (f Folder) Files() []settings.File { return f.sources().Files() }
+
 // Change rewrites the settings file of the scope and gives its path: at once or not at all, and never one that cannot be
 // read.
 func (f Folder) Change(scope Scope, change func(path string, text []byte) ([]byte, error)) (string, error) {
-	path := filepath.Join(f.Home, "settings.json")
+	path := f.File(scope)
 	how := atomicfile.Options{Backup: f.Home, Mode: 0o600}
 	if scope == ForProject {
-		path, how.Mode = filepath.Join(f.Path, ".adze", "settings.json"), 0
+		how.Mode = 0
 	} else if err := settings.EnsureHome(f.Home); err != nil {
 		return "", err
 	}

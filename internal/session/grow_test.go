@@ -64,7 +64,7 @@ func TestRequestsOnlyGrow(t *testing.T) {
 		if i%3 == 1 {
 			mode = "plan"
 		}
-		if err := s.setMode(mode); err != nil {
+		if err := s.SetMode(mode); err != nil {
 			t.Fatal(err)
 		}
 		offer := []tool.Tool{remote{fmt.Sprintf("far__t%d", i), "Does."}, remote{"far__changes", fmt.Sprintf("Version %d.", i/5)}}

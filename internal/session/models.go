@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
@@ -27,10 +29,13 @@ type Models struct {
 	env      Env
 	home     string // Adze's own directory
 	settings *settings.Settings
+	log      *requestLog // nil: none
 
 	mu     sync.Mutex
+	budget *agent.Budget // of the conversation; nil: there is none
 	main   connected
-	where  string // the main model's server
+	where  string    // the main model's server
+	before []opening // main models of before, for running subagents and for a way back
 	others map[string]connected
 
 	listing sync.Mutex
@@ -52,6 +57,38 @@ func (m *Models) Open(ctx context.Context) (model.Model, error) {
 	return opened, nil
 }
 
+// opening is a model that was opened, and its server for [Models.Where].
+type opening struct {
+	connected
+	where string
+}
+
+// Switch opens the model of a name and makes it the session's own. Nothing is sent to its server.
+func (m *Models) Switch(ctx context.Context, name string) (model.Model, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.main != nil && m.main.Name() == name {
+		return m.main, nil
+	}
+	i := slices.IndexFunc(m.before, func(o opening) bool { return o.Name() == name })
+	next := opening{}
+	if i >= 0 {
+		next = m.before[i]
+		m.before = slices.Delete(m.before, i, i+1)
+	} else {
+		opened, where, err := m.openModel(ctx, name, true)
+		if err != nil {
+			return nil, err
+		}
+		next = opening{opened, where}
+	}
+	if m.main != nil {
+		m.before = append(m.before, opening{m.main, m.where})
+	}
+	m.main, m.where = next.connected, next.where
+	return m.main, nil
+}
+
 // Where is the API and the URL of the configured model's server, and how Adze knows it: "openai, URL",
 // "openai, URL, auto-detected" or, if nothing was sent to it, "openai, URL, not tested". It is empty before Open.
 func (m *Models) Where() string {
@@ -68,6 +105,14 @@ func (m *Models) current() (model.Model, error) {
 		return nil, errors.New("no model in this session")
 	}
 	return m.main, nil
+}
+
+// Name is the name of the session's model; "" if none was opened.
+func (m *Models) Name() string {
+	if current, err := m.current(); err == nil {
+		return current.Name()
+	}
+	return ""
 }
 
 // named opens the model that a subagent's definition names, at the session's server, once.
@@ -110,6 +155,9 @@ func (m *Models) close() {
 	for _, other := range m.others {
 		other.Close()
 	}
+	for _, old := range m.before {
+		old.Close()
+	}
 	if m.main != nil {
 		m.main.Close()
 	}
@@ -123,7 +171,7 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	if ok {
 		opened, err := found.open(ctx, m.learn)
-		return opened, found.where(), err
+		return m.log.of(opened, found.options.Key), found.where(), err
 	}
 	local := localServers(ctx, m.env)
 	if len(local) == 0 {
@@ -136,7 +184,21 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	m.env.tell(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
 	opened, err := opener(openai.Open)(ctx, api.Options{BaseURL: address, Model: name})
-	return opened, openai.Name + ", " + address + ", auto-detected", err
+	return m.log.of(opened, ""), openai.Name + ", " + address + ", auto-detected", err
+}
+
+// count makes sampling use the budget of a conversation.
+func (m *Models) count(b *agent.Budget) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.budget = b
+}
+
+// spending is the budget of the conversation; nil: there is none yet.
+func (m *Models) spending() *agent.Budget {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.budget
 }
 
 // chooser knows the settings and the user's variables.

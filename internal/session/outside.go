@@ -53,6 +53,27 @@ type Outside struct {
 	until     time.Time
 	told      bool
 	one       string // of the MCP servers, the only one; empty: all
+	more      map[string]discover.Server
+}
+
+// Add adds MCP servers for this session, which replace configured ones of the same name. It must come before Connect.
+// mcp.allowed and mcp.excluded apply to them too.
+func (o *Outside) Add(servers map[string]discover.Server) error {
+	o.settling.Lock()
+	defer o.settling.Unlock()
+	if o.connected {
+		return errors.New("MCP servers can't be added after the first message")
+	}
+	if o.more == nil {
+		o.more = map[string]discover.Server{}
+	}
+	maps.Copy(o.more, servers)
+	return nil
+}
+
+// configured are the servers of settings and those that were added.
+func (o *Outside) configured() (servers map[string]discover.Server, problems []Problem) {
+	return configured(o.env, o.settings.MCP, o.more)
 }
 
 // Connect makes the external tools known, if any are configured, and waits for none. Once it has connected it does
@@ -67,7 +88,7 @@ func (o *Outside) connect() {
 	if o.connected {
 		return
 	}
-	servers, problems := configured(o.env, o.settings.MCP)
+	servers, problems := o.configured()
 	switch {
 	case o.settings.Tools.DiscoveryCommand == "":
 	case o.nested():
@@ -90,13 +111,13 @@ func (o *Outside) ConnectServers() {
 	o.settling.Lock()
 	defer o.settling.Unlock()
 	if !o.connected {
-		o.begin(configured(o.env, o.settings.MCP))
+		o.begin(o.configured())
 	}
 }
 
 // ConnectOne is Connect for one MCP server alone, of a session that has not connected. An error says why it cannot be had.
 func (o *Outside) ConnectOne(alias string) error {
-	all, problems := configured(o.env, o.settings.MCP)
+	all, problems := o.configured()
 	one := maps.Clone(all)
 	maps.DeleteFunc(one, func(other string, _ discover.Server) bool { return other != alias })
 	o.one = alias
@@ -112,7 +133,7 @@ func (o *Outside) ConnectOne(alias string) error {
 
 // Find is an error that says why there is no such MCP server; nil: there is one, which may not have been started.
 func (o *Outside) Find(alias string) error {
-	all, problems := configured(o.env, o.settings.MCP)
+	all, problems := o.configured()
 	if _, ok := all[alias]; ok || slices.ContainsFunc(problems, func(p Problem) bool { return p.Server == alias }) {
 		return nil
 	}
@@ -133,7 +154,7 @@ func (o *Outside) Find(alias string) error {
 
 // Configured are the names of the MCP servers that there are, and what is wrong with others.
 func (o *Outside) Configured() (aliases []string, problems []Problem) {
-	all, problems := configured(o.env, o.settings.MCP)
+	all, problems := o.configured()
 	return slices.Sorted(maps.Keys(all)), problems
 }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
@@ -19,7 +20,9 @@ func (s *Session) setRules() error {
 	for _, problem := range ignored {
 		s.env.tell(problem.Error())
 	}
-	s.warnRules(rules, tool.NewRegistry(s.tools.All()...).All())
+	all := tool.NewRegistry(s.tools.All()...).All()
+	s.warnRules(rules, all)
+	s.warnAll(s.unknownTools(all))
 	s.Policy.SetRules(rules)
 	return nil
 }
@@ -33,13 +36,20 @@ func written(entries []settings.Entry) []permission.Written {
 	return out
 }
 
-// Denied returns the deny rules of settings. What tools.exclude removes is denied as well, whatever name a call uses.
+// Denied returns the deny rules of settings. What tools.exclude removes is denied as well, whatever name a call uses, and
+// an entry of tools.disabled with a specifier is a deny rule.
 func Denied(s *settings.Settings) []settings.Entry {
-	return slices.Concat(s.Permissions.Deny, s.Tools.Exclude)
+	denied := slices.Concat(s.Permissions.Deny, s.Tools.Exclude)
+	for _, e := range s.Tools.Disabled {
+		if strings.Contains(e.Text, "(") {
+			denied = append(denied, e)
+		}
+	}
+	return denied
 }
 
-// setMode changes the approval mode and has open questions judged again.
-func (s *Session) setMode(mode string) error {
+// SetMode changes the approval mode and has open questions judged again. The model learns of it before its next turn.
+func (s *Session) SetMode(mode string) error {
 	m, err := permission.ParseMode(mode)
 	if err != nil {
 		return err

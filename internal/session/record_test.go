@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
@@ -57,12 +58,17 @@ func (d *desk) open(t *testing.T, o *Recording) (*Session, *Conversation) {
 	s.Executor.Ask = func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
 		return tool.Decision{Verdict: tool.Allow}, nil
 	}
+	return s, d.converse(t, s, nil)
+}
+
+func (d *desk) converse(t *testing.T, s *Session, observe func(agent.Event)) *Conversation {
+	t.Helper()
 	m, err := openai.Open(t.Context(), openai.Options{BaseURL: d.server.URL, Model: "m"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Close() })
-	return s, s.Converse(t.Context(), ConversationOptions{Model: m})
+	return s.Converse(t.Context(), ConversationOptions{Model: m, Observe: observe})
 }
 
 func (d *desk) say(t *testing.T, c *Conversation, prompt string) string {
@@ -215,7 +221,7 @@ func TestResumedRequestsOnlyGrow(t *testing.T) {
 		if i%3 == 1 {
 			mode = "plan"
 		}
-		if err := s.setMode(mode); err != nil {
+		if err := s.SetMode(mode); err != nil {
 			t.Fatal(err)
 		}
 		offer := []tool.Tool{remote{fmt.Sprintf("far__t%d", i), "Does."}, remote{"far__changes", fmt.Sprintf("Version %d.", i/5)}}
@@ -282,7 +288,7 @@ func TestResumeKnows(t *testing.T) {
 func TestResumeTakesNoModeFromTheJournal(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "ok"})
 	s, c := d.open(t, &Recording{})
-	if err := s.setMode("yolo"); err != nil {
+	if err := s.SetMode("yolo"); err != nil {
 		t.Fatal(err)
 	}
 	d.say(t, c, "go")

@@ -310,9 +310,22 @@ func (r *recorder) mode(mode string) {
 	}
 }
 
-// converse records that a conversation begins, with messages that are already said. A second one in a session begins
-// without those of the first.
+// converse records that the conversation begins, with messages that are already said.
 func (r *recorder) converse(name string, said []model.Message) {
+	if r == nil {
+		return
+	}
+	r.setModel(name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.talks = true
+	for _, m := range said {
+		r.append("", journal.Message{Message: m})
+	}
+}
+
+// setModel records that the conversation continues with another model.
+func (r *recorder) setModel(name string) {
 	if r == nil {
 		return
 	}
@@ -321,12 +334,13 @@ func (r *recorder) converse(name string, said []model.Message) {
 	if r.model != "" && r.model != name {
 		r.append("", journal.Model{Model: name})
 	}
-	if r.talks {
-		r.append("", journal.Compacted{})
-	}
-	r.model, r.talks = name, true
-	for _, m := range said {
-		r.append("", journal.Message{Message: m})
+	r.model = name
+}
+
+// reset records that another history replaces the conversation.
+func (r *recorder) reset(history []model.Message) {
+	if r != nil {
+		r.write("", journal.Compacted{Messages: history})
 	}
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -30,6 +31,7 @@ type resumed struct {
 	declared agent.Declared
 	news     []string // for the model
 	names    []string // of subagents
+	title    string
 }
 
 // resume continues a session from its journal: what was unfinished is settled there, once, and the tools know again what
@@ -39,6 +41,7 @@ func (s *Session) resume(w *journal.Writer) (*resumed, error) {
 	var ends []waitingEntry
 	w.View(func(state *journal.State) {
 		ends = settle(state)
+		out.title = state.Title
 		for by := range state.Agents {
 			out.names = append(out.names, by)
 		}
@@ -171,6 +174,27 @@ func sinceBegin(before, now string) string {
 	}
 	return "This session was resumed. This is how the instructions at its start differ from the current ones:\n" +
 		edit.Compare(before, now).Unified("at the start", "now")
+}
+
+// Continues is the title of the session that the next conversation continues; "": it is new.
+func (s *Session) Continues() string {
+	if s.resumed == nil {
+		return ""
+	}
+	return cmp.Or(s.resumed.title, s.ID)
+}
+
+// Unanswered reports whether the model has not answered the last message of the conversation: it was interrupted.
+func (s *Session) Unanswered() bool {
+	var history []model.Message
+	switch {
+	case s.talk != nil:
+		history = s.talk.agent.History()
+	case s.resumed != nil:
+		history = s.resumed.history
+	}
+	n := len(history) - 1
+	return n >= 0 && history[n].Role != model.Assistant
 }
 
 // takeResumed returns what the conversation continues, once.

@@ -55,11 +55,12 @@ func (f Folder) removeRest(id string) (int64, error) {
 	return results + saved, errors.Join(err, failed)
 }
 
-// retentionTime is how long the end of a session waits for the deletion of old ones. What is left is deleted next time.
-const retentionTime = 500 * time.Millisecond
+// retentionTime is how long the end of a session waits at most for the deletion of old ones; usually it takes milliseconds.
+// What is left is deleted next time.
+const retentionTime = 5 * time.Second
 
 // retain deletes sessions that are too old or take too much space, and saved results that no session has. It runs in the
-// background, so that a start doesn't wait for it, and an end only shortly.
+// background, so that a start never waits for it, and an end not for long.
 func (s *Session) retain() {
 	done := make(chan struct{})
 	go func() {

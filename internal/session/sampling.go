@@ -37,6 +37,12 @@ func (m *Models) sample(ctx context.Context, in discover.Sampling) (discover.Sam
 	if err != nil {
 		return discover.Sampled{}, err
 	}
+	budget := m.spending()
+	if err := budget.Left(); err != nil {
+		return discover.Sampled{}, err
+	}
+	var used model.Usage
+	defer func() { _ = budget.Spend(used) }() // the next request fails if it was too much
 	out := discover.Sampled{Model: main.Name()}
 	var text strings.Builder
 	for e, err := range main.Stream(ctx, request) {
@@ -46,6 +52,8 @@ func (m *Models) sample(ctx context.Context, in discover.Sampling) (discover.Sam
 		switch e := e.(type) {
 		case model.Text:
 			text.WriteString(string(e))
+		case model.Usage:
+			used = e
 		case model.End:
 			if e.Reason == model.Length {
 				out.StopReason = "maxTokens"

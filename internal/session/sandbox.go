@@ -1,6 +1,10 @@
 package session
 
 import (
+	"os"
+	"slices"
+	"strings"
+
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/secretfiles"
 	"github.com/adze-dev/adze/internal/settings"
@@ -24,6 +28,20 @@ func (s *Session) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
 		},
 		Environ: func(environ []string) []string { return shell.Environment(environ, roots...) },
 	}
+}
+
+// path is the PATH of auto-approved commands.
+func (s *Session) path() string {
+	environ := s.env.Environ
+	if environ == nil {
+		environ = os.Environ()
+	}
+	for _, kv := range slices.Backward(environ) {
+		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
+			return shell.Path(value, s.tools.Roots()...)
+		}
+	}
+	return shell.Path("")
 }
 
 // readsEnforced reports whether the sandbox limits what auto-approved commands read now. Rules that have changed decide

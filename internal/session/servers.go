@@ -10,8 +10,9 @@ import (
 	"github.com/adze-dev/adze/internal/settings"
 )
 
-// configured are the servers that settings name, with the values of variables filled in, and what is wrong with others.
-func configured(env Env, set settings.MCP) (servers map[string]discover.Server, problems []Problem) {
+// configured are the servers that settings name, with the values of variables filled in, and others in their place or beside
+// them, and what is wrong with the rest.
+func configured(env Env, set settings.MCP, more map[string]discover.Server) (servers map[string]discover.Server, problems []Problem) {
 	servers = map[string]discover.Server{}
 	for _, alias := range slices.Sorted(maps.Keys(set.Servers)) {
 		written := set.Servers[alias]
@@ -34,6 +35,11 @@ func configured(env Env, set settings.MCP) (servers map[string]discover.Server, 
 			servers["mcp"] = discover.Server{Command: words[0], Args: words[1:]}.Expand(env.variable)
 		}
 	}
+	maps.Copy(servers, more)
+	problems = slices.DeleteFunc(problems, func(p Problem) bool {
+		_, replaced := more[p.Server]
+		return replaced
+	})
 	var allowed []string
 	if set.Allowed != nil {
 		allowed = append([]string{}, settings.Texts(set.Allowed)...)

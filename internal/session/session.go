@@ -17,8 +17,10 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"io"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/adze-dev/adze/builtin"
@@ -45,8 +47,13 @@ type Session struct {
 	world permission.World
 	tools *builtin.Set
 	long  results
-	out   func(tool.Declaration) bool // the tools that settings exclude
+	core  *permission.Core            // the only built-in tools; nil: all
+	out   func(tool.Declaration) bool // the tools that settings remove
 	talk  *Conversation               // nil: there is none yet
+	wake  chan struct{}               // holds a token after background work has ended
+
+	result             *builtin.ResultSchema // nil: the model replies with text
+	replaced, appended string                // of the system prompt
 
 	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
@@ -54,7 +61,8 @@ type Session struct {
 	tracker  *undo.Tracker // nil: nothing is recorded
 	resumed  *resumed      // what the conversation continues; nil: it is new
 
-	warnsAll bool
+	warnsAll    bool
+	interactive bool
 }
 
 // Options are what a session is opened with. Only Dir must be given.
@@ -69,6 +77,14 @@ type Options struct {
 	Sampling bool
 	// Record is how the session is recorded; nil: it isn't.
 	Record *Recording
+	// SystemPrompt replaces the first agent's instructions, and AppendSystemPrompt is added to its system prompt.
+	SystemPrompt, AppendSystemPrompt string
+	// Result is the schema of the result that the model returns in place of text; nil: text.
+	Result *builtin.ResultSchema
+	// Log receives requests to models and their answers, as JSON Lines; nil: none.
+	Log io.Writer
+	// Interactive is for a front end in which a conversation goes on: it has commands that change it.
+	Interactive bool
 	// AllWarnings reports every ignored setting and rule, not only the first ten.
 	AllWarnings bool
 }
@@ -79,18 +95,21 @@ func Open(env Env, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{ID: o.Record.id(), Folder: folder, env: env, warnsAll: o.AllWarnings}
+	s := &Session{
+		ID: o.Record.id(), Folder: folder, env: env, warnsAll: o.AllWarnings, interactive: o.Interactive,
+		wake: make(chan struct{}, 1), result: o.Result, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
+	}
 	trusted := false
 	if s.Settings, trusted, err = folder.Settings(o.Flags...); err != nil {
 		return nil, err
 	}
-	s.Definitions = readDefinitions(folder, trusted, settings.Texts(s.Settings.Context.FileNames))
+	s.Definitions = readDefinitions(folder, trusted, s.Settings.Context)
 	folder.tellNotes(s.Settings)
 	s.warnIgnored()
 	s.env.Environ = withoutKeys(env.Environ, s.Settings.Model)
-	s.Models = &Models{env: env, home: folder.Home, settings: s.Settings}
-	if s.out, err = permission.Excluding(settings.Texts(s.Settings.Tools.Exclude)); err != nil {
-		return nil, errorf(ErrRules, "read settings: tools.exclude: %v", err)
+	s.Models = &Models{env: env, home: folder.Home, settings: s.Settings, log: newLog(o.Log, env.warn)}
+	if err = s.selectTools(); err != nil {
+		return nil, err
 	}
 	if s.long.Dir, err = spill.Open(folder.Home, s.ID, spill.Limits{}); err != nil {
 		return nil, err
@@ -101,7 +120,7 @@ func Open(env Env, o Options) (*Session, error) {
 	s.world = permission.World{
 		Roots: s.tools.Roots(), Home: Canonical(env.Home), State: Canonical(folder.Home),
 		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may be told of an earlier one's
-		Disk:  ondisk.New(s.tools.Roots()), Enforced: s.readsEnforced,
+		Disk:  ondisk.New(s.tools.Roots()), Path: sync.OnceValue(s.path), Enforced: s.readsEnforced,
 	}
 	s.Policy = permission.New(s.world, permission.Mode(s.Settings.Tools.ApprovalMode))
 	if err := s.setRules(); err != nil {
@@ -109,7 +128,7 @@ func Open(env Env, o Options) (*Session, error) {
 	}
 	s.Executor = &tool.Executor{
 		Registry: s.registry(o.SingleCall),
-		Policy:   s.Policy.Judge,
+		Policy:   s.judge(),
 		Ask:      s.denyAll,
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
 		Spill:    s.long.save,
@@ -138,31 +157,22 @@ func (s *Session) registry(single bool) *tool.Registry {
 	return r
 }
 
-// Excludes returns the entry of tools.exclude that removes the tool of this name; false if none does.
-func (s *Session) Excludes(name string) (settings.Entry, bool) {
-	t, err := tool.NewRegistry(s.tools.All()...).Lookup(name)
-	if err != nil {
-		return settings.Entry{}, false
-	}
-	for _, e := range s.Settings.Tools.Exclude {
-		if out, err := permission.Excluding([]string{e.Text}); err == nil && out(t.Declaration()) {
-			return e, true
-		}
-	}
-	return settings.Entry{}, false
-}
-
 // toolOptions are what the tools are made of.
 func (s *Session) toolOptions(o Options) builtin.Options {
 	dirs := slices.Concat([]string{o.Dir}, o.AddDirs, s.Folder.included(s.Settings))
 	if o.Within != nil {
 		dirs = o.Within
 	}
+	task := s.delegate
+	if l := s.Settings.Limits; l.DepthSet && l.Depth == 0 {
+		task = nil
+	}
 	return builtin.Options{
+		Result: s.result, NoGitIgnore: !s.Settings.Context.GitIgnore, IgnoreFiles: settings.Texts(s.Settings.Context.IgnoreFiles),
 		Dir: dirs[0], AddDirs: dirs[1:], State: s.Folder.Home, AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools, dirs),
 		Helper: s.env.Helper, Environ: s.env.Environ, PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output,
-		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.setMode, HasUser: s.env.HasUser, Session: true, Exclude: s.out,
-		FindTools: s.findTools, Task: s.delegate, Tasks: backgroundTasks{s}, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
+		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.env.HasUser, Session: true, Exclude: s.out,
+		FindTools: s.findTools, Task: task, Tasks: backgroundTasks{s}, JobEnded: s.awaken, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
 		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),
 		Remembered: func(string) {
 			if s.talk != nil {

@@ -4,17 +4,20 @@ import (
 	"context"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
 
 // Slash is a command that a prompt begins with, such as /help. Every front end has the same ones: see Slashes.
 type Slash struct {
-	Name  string // without the /
-	Words string // what it takes
+	Name  string   // without the /
+	Also  []string // other names
+	Words string   // what it takes
 	About string
 
 	run func(ctx context.Context, s *Session, words string) (Expansion, error)
@@ -26,18 +29,28 @@ type Expansion struct {
 	Commands []Slash         // to be listed
 	History  []model.Message // what was said before
 	Parts    []model.Part    // the prompt
+	Quit     bool            // the user ends the conversation
 }
 
 // ForPerson reports whether nothing is left to tell a model.
-func (x Expansion) ForPerson() bool { return x.Print != "" || len(x.Commands) > 0 }
+func (x Expansion) ForPerson() bool { return x.Print != "" || len(x.Commands) > 0 || x.Quit }
 
 // Slashes is the one table of slash commands. The prompts of MCP servers come last, as far as they are known.
 func (s *Session) Slashes() []Slash {
-	return append([]Slash{
+	all := []Slash{
 		{Name: "help", About: "list these commands", run: slashHelp},
 		{Name: "compress", About: "replace the older part of the conversation by a summary", run: slashCompress},
 		{Name: "memory", About: "show the loaded context files", run: slashMemory},
-	}, s.Outside.Prompts()...)
+	}
+	if s.interactive {
+		all = append(all, talkSlashes()...)
+		slices.SortFunc(all, func(a, b Slash) int { return strings.Compare(a.Name, b.Name) })
+	}
+	all = append(all, s.Outside.Prompts()...)
+	disabled := settings.Texts(s.Settings.Context.DisabledSlashes)
+	return slices.DeleteFunc(all, func(c Slash) bool {
+		return slices.ContainsFunc(disabled, func(name string) bool { return strings.EqualFold(strings.TrimPrefix(name, "/"), c.Name) })
+	})
 }
 
 var slashLine = sync.OnceValue(func() *regexp.Regexp {
@@ -83,7 +96,7 @@ func (s *Session) Expand(ctx context.Context, prompt string) (Expansion, bool, e
 func findSlash(all []Slash, name string) (Slash, bool) {
 	var found []Slash
 	for _, c := range all {
-		if c.Name == name {
+		if c.Name == name || slices.Contains(c.Also, name) {
 			return c, true
 		}
 		if _, own, ok := strings.Cut(c.Name, ":"); ok && own == name {

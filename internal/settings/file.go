@@ -28,7 +28,8 @@ type file struct {
 type value struct {
 	file       *file
 	start, end int
-	text       string // where file is nil
+	text       string   // where file is nil
+	texts      []string // likewise, where a flag gives a list
 }
 
 // member is a value with its name in an object; in a list it has none.

@@ -11,11 +11,15 @@ import (
 
 // key is one setting: how it is spelt, what it may be, where it goes.
 type key struct {
-	name string
-	also []string // older spellings, oldest first; where several stand in one file the newest wins
-	env  []string // variables that set it, the strongest last
-	put  func(*Settings, given) (note string, err error)
-	own  bool // only the user's own files may set it, trusted directory or not
+	name   string
+	also   []string // older spellings, oldest first; where several stand in one file the newest wins
+	env    []string // variables that set it, the strongest last
+	about  string   // what it is for: in docs/settings.md and the JSON Schema
+	shape  shape    // of its value
+	preset string   // the value that holds where nobody sets one, as JSON; "": there is none
+	put    func(*Settings, given) (note string, err error)
+	own    bool // only the user's own files may set it, trusted directory or not
+	adds   bool // the values of all sources add up; otherwise the last one replaces the others
 	// tightens reports whether a change is one that a directory nobody trusts may make. nil: it may make none.
 	tightens func(before, after *Settings) bool
 }
@@ -30,108 +34,166 @@ type given struct {
 }
 
 // keys is every setting there is.
-func keys() []key { return slices.Concat(workKeys(), modelKeys(), generalKeys(), undoKeys()) }
+func keys() []key {
+	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(), limitKeys(), generalKeys(), undoKeys(), uiKeys())
+}
 
-func workKeys() []key {
+func toolKeys() []key {
 	return []key{
 		{
-			name: "tools.approvalMode", also: []string{"approvalMode"},
-			put: putApprovalMode, tightens: stricterMode,
+			name: "tools.approvalMode", also: []string{"approvalMode"}, preset: `"default"`,
+			about: "Approval mode: plan (read-only), default (prompt for changes), auto-edit (approve file edits in the workspace) or yolo (approve everything).",
+			shape: enumShape(modes()), put: putApprovalMode, tightens: stricterMode,
 		},
 		{
-			name: "tools.truncateToolOutputThreshold", also: []string{"truncateToolOutputThreshold"},
-			put: integer(func(s *Settings) *int { return &s.Tools.OutputThreshold }),
+			name: "tools.core", also: []string{"coreTools"}, shape: listShape,
+			about: "The only built-in tools that the model gets. An entry with a specifier, such as Shell(git:*), also limits the calls of its tool. MCP servers and discovered tools are not affected.",
+			put:   replaced(func(s *Settings) *[]Entry { return &s.Tools.Core }), tightens: fewerCore,
 		},
 		{
-			name: "tools.toolSearch.enabled",
-			put:  boolean(func(s *Settings) *bool { return &s.Tools.Search.Enabled }),
+			name: "tools.disabled", shape: listShape, adds: true,
+			about: "Tools that are removed. An entry with a specifier is a deny rule.",
+			put:   entries(func(s *Settings) *[]Entry { return &s.Tools.Disabled }), tightens: always,
 		},
 		{
-			name: "tools.toolSearch.threshold",
-			put:  integer(func(s *Settings) *int { return &s.Tools.Search.Threshold }),
+			name: "tools.exclude", also: []string{"excludeTools"}, shape: listShape, adds: true,
+			about: "Rules for denied calls. A rule without a specifier also removes its tool.",
+			put:   entries(func(s *Settings) *[]Entry { return &s.Tools.Exclude }), tightens: always,
 		},
 		{
-			name: "tools.shell.passEnv",
-			put:  entries(func(s *Settings) *[]Entry { return &s.Tools.PassEnv }),
+			name: "tools.truncateToolOutputThreshold", also: []string{"truncateToolOutputThreshold"}, preset: "25000", shape: integerShape,
+			about: "Characters of a result that go to the model. The rest is saved to a file. 0 or less: no limit.",
+			put:   integer(func(s *Settings) *int { return &s.Tools.OutputThreshold }),
 		},
 		{
-			name: "tools.toolDiscoveryCommand", also: []string{"toolDiscoveryCommand", "tools.discoveryCommand"},
-			put: text(func(s *Settings) *string { return &s.Tools.DiscoveryCommand }),
+			name: "tools.toolSearch.enabled", preset: "true", shape: booleanShape,
+			about: "Declare external tools only when the model has found them, if their declarations are too long.",
+			put:   boolean(func(s *Settings) *bool { return &s.Tools.Search.Enabled }),
 		},
 		{
-			name: "tools.toolCallCommand", also: []string{"toolCallCommand", "tools.callCommand"},
-			put: text(func(s *Settings) *string { return &s.Tools.CallCommand }),
+			name: "tools.toolSearch.threshold", preset: "10", shape: integerShape,
+			about: "Percent of the model's context window that declarations of external tools may take.",
+			put:   integer(func(s *Settings) *int { return &s.Tools.Search.Threshold }),
 		},
 		{
-			name: "tools.toolCallTimeout",
-			put:  milliseconds(func(s *Settings) *int { return &s.Tools.CallTimeout }),
-		},
-		{name: serversKey, put: putServers},
-		{
-			name: "mcp.mcpServerCommand", also: []string{"mcpServerCommand", "mcp.serverCommand"},
-			put: text(func(s *Settings) *string { return &s.MCP.ServerCommand }),
+			name: "tools.shell.passEnv", shape: listShape, adds: true,
+			about: "Environment variables that commands get although they look like a credential.",
+			put:   entries(func(s *Settings) *[]Entry { return &s.Tools.PassEnv }),
 		},
 		{
-			name: "mcp.allowed", also: []string{"allowMCPServers"},
-			put: replaced(func(s *Settings) *[]Entry { return &s.MCP.Allowed }),
+			name: "tools.toolDiscoveryCommand", also: []string{"toolDiscoveryCommand", "tools.discoveryCommand"}, shape: stringShape,
+			about: "Command that prints the declarations of more tools.",
+			put:   text(func(s *Settings) *string { return &s.Tools.DiscoveryCommand }),
 		},
 		{
-			name: "mcp.excluded", also: []string{"excludeMCPServers"},
-			put: entries(func(s *Settings) *[]Entry { return &s.MCP.Excluded }), tightens: always,
+			name: "tools.toolCallCommand", also: []string{"toolCallCommand", "tools.callCommand"}, shape: stringShape,
+			about: "Command that runs one of these tools.",
+			put:   text(func(s *Settings) *string { return &s.Tools.CallCommand }),
 		},
 		{
-			name: "context.includeDirectories", also: []string{"includeDirectories"},
-			put: entries(func(s *Settings) *[]Entry { return &s.Context.IncludeDirectories }),
+			name: "tools.toolCallTimeout", shape: `{"type":"integer","minimum":0}`,
+			about: "Timeout of that command, in milliseconds. 0: no limit of its own.",
+			put:   milliseconds(func(s *Settings) *int { return &s.Tools.CallTimeout }),
+		},
+	}
+}
+
+func mcpKeys() []key {
+	return []key{
+		{
+			name: serversKey, shape: `{"type":"object","additionalProperties":{"type":["object","null"]}}`, adds: true,
+			about: "MCP servers by name.", put: putServers,
 		},
 		{
-			name: "context.autoCompactThreshold",
-			put:  share(func(s *Settings) *float64 { return &s.Context.CompactAt }),
-		},
-		{name: "context.fileName", also: []string{"contextFileName"}, put: putFileNames},
-		{
-			name: "tools.sandbox", also: []string{"sandbox"},
-			put: putSandbox, tightens: stricterSandbox,
-		},
-		{name: "tools.sandboxBackend", put: putBackend},
-		{
-			name: "tools.sandboxWrite",
-			put:  entries(func(s *Settings) *[]Entry { return &s.Tools.SandboxWrite }),
+			name: "mcp.mcpServerCommand", also: []string{"mcpServerCommand", "mcp.serverCommand"}, shape: stringShape,
+			about: "Command of one more MCP server.",
+			put:   text(func(s *Settings) *string { return &s.MCP.ServerCommand }),
 		},
 		{
-			name: "tools.sandboxUnixSockets",
-			put:  boolean(func(s *Settings) *bool { return &s.Tools.SandboxUnixSockets }), tightens: fewerSockets,
+			name: "mcp.allowed", also: []string{"allowMCPServers"}, shape: listShape,
+			about: "The only MCP servers that Adze starts; * is a wildcard.",
+			put:   replaced(func(s *Settings) *[]Entry { return &s.MCP.Allowed }), tightens: fewerServers,
 		},
 		{
-			name: "tools.webFetch.allowPrivateHosts", own: true,
-			put: entries(func(s *Settings) *[]Entry { return &s.Web.AllowPrivateHosts }),
+			name: "mcp.excluded", also: []string{"excludeMCPServers"}, shape: listShape, adds: true,
+			about: "MCP servers that Adze doesn't start; * is a wildcard.",
+			put:   entries(func(s *Settings) *[]Entry { return &s.MCP.Excluded }), tightens: always,
 		},
-		{name: "webSearch.provider", put: putProviders},
+	}
+}
+
+func contextKeys() []key {
+	return []key{
 		{
-			name: "webSearch.default",
-			put:  text(func(s *Settings) *string { return &s.Web.DefaultProvider }),
-		},
-		{
-			name: "permissions.allow", also: []string{"allowedTools", "tools.allowed"},
-			put: entries(func(s *Settings) *[]Entry { return &s.Permissions.Allow }),
-		},
-		{
-			name: "permissions.ask",
-			put:  entries(func(s *Settings) *[]Entry { return &s.Permissions.Ask }), tightens: always,
+			name: "context.includeDirectories", also: []string{"includeDirectories"}, shape: listShape, adds: true,
+			about: "More directories of the workspace.",
+			put:   entries(func(s *Settings) *[]Entry { return &s.Context.IncludeDirectories }),
 		},
 		{
-			name: "tools.exclude", also: []string{"excludeTools"},
-			put: entries(func(s *Settings) *[]Entry { return &s.Tools.Exclude }), tightens: always,
+			name: "context.fileName", also: []string{"contextFileName"},
+			shape: `{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}`,
+			about: "Names of context files, in place of AGENTS.md and QWEN.md.", put: putFileNames,
 		},
 		{
-			name: "permissions.deny",
-			put:  entries(func(s *Settings) *[]Entry { return &s.Permissions.Deny }), tightens: always,
+			name: "context.autoCompactThreshold", preset: "0.85", shape: `{"type":"number","minimum":0,"maximum":1}`,
+			about: "Share of the context window at which a conversation is compacted; 0 or 1: only when the server rejects it.",
+			put:   share(func(s *Settings) *float64 { return &s.Context.CompactAt }),
+		},
+		{
+			name: "context.fileFiltering.respectGitIgnore", also: []string{"fileFiltering.respectGitIgnore"}, preset: "true", shape: booleanShape,
+			about: "Skip git-ignored files in listings and searches.",
+			put:   boolean(func(s *Settings) *bool { return &s.Context.GitIgnore }), tightens: respectsGit,
+		},
+		{
+			name: "context.fileFiltering.respectQwenIgnore", preset: "true", shape: booleanShape,
+			about: "Must be true: AI ignore files such as .adzeignore and .qwenignore always apply.", put: putAIIgnore, tightens: always,
+		},
+		{
+			name: "context.fileFiltering.customIgnoreFiles", shape: listShape, adds: true,
+			about: "More names of AI ignore files, beside .adzeignore, .qwenignore, .agentignore and .aiignore.",
+			put:   putIgnoreFiles, tightens: always,
+		},
+		{
+			name: "skills.disabled", shape: listShape, adds: true,
+			about: "Skills that the model doesn't get.",
+			put:   entries(func(s *Settings) *[]Entry { return &s.Context.DisabledSkills }), tightens: always,
+		},
+		{
+			name: "slashCommands.disabled", shape: listShape, adds: true,
+			about: "Slash commands that are removed, without the slash.",
+			put:   entries(func(s *Settings) *[]Entry { return &s.Context.DisabledSlashes }), tightens: always,
+		},
+	}
+}
+
+func ruleKeys() []key {
+	return []key{
+		{
+			name: "permissions.allow", also: []string{"allowedTools", "tools.allowed"}, shape: listShape, adds: true,
+			about: "Rules for calls that run without approval.",
+			put:   entries(func(s *Settings) *[]Entry { return &s.Permissions.Allow }),
+		},
+		{
+			name: "permissions.ask", shape: listShape, adds: true,
+			about: "Rules for calls that always require approval.",
+			put:   entries(func(s *Settings) *[]Entry { return &s.Permissions.Ask }), tightens: always,
+		},
+		{
+			name: "permissions.deny", shape: listShape, adds: true,
+			about: "Rules for denied calls.",
+			put:   entries(func(s *Settings) *[]Entry { return &s.Permissions.Deny }), tightens: always,
 		},
 	}
 }
 
 // builtin is what holds where nobody says otherwise.
 func builtin() Settings {
-	return Settings{General: defaultGeneral(), Undo: defaultUndo(), Tools: Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}}, Context: Context{CompactAt: 0.85}}
+	return Settings{
+		General: defaultGeneral(),
+		Undo:    defaultUndo(),
+		Tools:   Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}},
+		Context: Context{GitIgnore: true, CompactAt: 0.85},
+	}
 }
 
 // spellings are all names of the key, the newest last.
@@ -239,12 +301,19 @@ func boolean(at func(*Settings) *bool) func(*Settings, given) (string, error) {
 	}
 }
 
-// entries is a list that adds up over all sources. A variable or flag gives one element.
+// entries is a list that adds up over all sources. A variable gives one element, a flag one or more.
 func entries(at func(*Settings) *[]Entry) func(*Settings, given) (string, error) {
 	return func(s *Settings, g given) (string, error) {
 		list := slices.Clip(*at(s))
 		if g.file == nil {
-			*at(s) = append(list, Entry{g.text, g.from})
+			said := g.texts
+			if said == nil {
+				said = []string{g.text}
+			}
+			for _, one := range said {
+				list = append(list, Entry{one, g.from})
+			}
+			*at(s) = list
 			return "", nil
 		}
 		if g.kind() != "a list" {

@@ -16,16 +16,19 @@ type General struct {
 func generalKeys() []key {
 	return []key{
 		{
-			name: "general.chatRecording", own: true,
-			put: boolean(func(s *Settings) *bool { return &s.General.ChatRecording }),
+			name: "general.chatRecording", own: true, preset: "true", shape: booleanShape,
+			about: "Record sessions, so that they can be resumed.",
+			put:   boolean(func(s *Settings) *bool { return &s.General.ChatRecording }),
 		},
 		{
-			name: "general.cleanupPeriodDays", own: true,
-			put: integer(func(s *Settings) *int { return &s.General.CleanupPeriodDays }),
+			name: "general.cleanupPeriodDays", own: true, preset: "30", shape: integerShape,
+			about: "Delete sessions that weren't used for this many days; 0: never.",
+			put:   integer(func(s *Settings) *int { return &s.General.CleanupPeriodDays }),
 		},
 		{
-			name: "general.maxStateBytes", own: true,
-			put: wide(func(s *Settings) *int64 { return &s.General.MaxStateBytes }),
+			name: "general.maxStateBytes", own: true, preset: "2147483648", shape: integerShape,
+			about: "Delete the oldest sessions while Adze's directory is larger than this; 0: no limit.",
+			put:   wide(func(s *Settings) *int64 { return &s.General.MaxStateBytes }),
 		},
 	}
 }

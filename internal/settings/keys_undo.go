@@ -11,16 +11,19 @@ type Undo struct {
 func undoKeys() []key {
 	return []key{
 		{
-			name: "undo.maxFileBytes", own: true,
-			put: wide(func(s *Settings) *int64 { return &s.Undo.MaxFileBytes }),
+			name: "undo.maxFileBytes", own: true, preset: "4194304", shape: integerShape,
+			about: "Larger files of the workspace aren't saved for undo.",
+			put:   wide(func(s *Settings) *int64 { return &s.Undo.MaxFileBytes }),
 		},
 		{
-			name: "undo.maxBytes", own: true,
-			put: wide(func(s *Settings) *int64 { return &s.Undo.MaxBytes }),
+			name: "undo.maxBytes", own: true, preset: "536870912", shape: integerShape,
+			about: "Save at most this much of the workspace for undo, the smallest files first.",
+			put:   wide(func(s *Settings) *int64 { return &s.Undo.MaxBytes }),
 		},
 		{
-			name: "undo.maxFiles", own: true,
-			put: integer(func(s *Settings) *int { return &s.Undo.MaxFiles }),
+			name: "undo.maxFiles", own: true, preset: "100000", shape: integerShape,
+			about: "Of a workspace with more files, only this many are saved for undo.",
+			put:   integer(func(s *Settings) *int { return &s.Undo.MaxFiles }),
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 type Sources struct {
 	UserHome string                   // the user's home directory, for .qwen
 	AdzeHome string                   // see Home
+	System   string                   // the directory of the machine's settings: see SystemDir
 	Project  string                   // the directory worked in
 	Trusted  bool                     // the user trusts Project: its settings count in full; otherwise they only tighten
 	Getenv   func(name string) string // the environment
@@ -22,12 +23,14 @@ type Flag struct {
 	Name  string // as typed, "--yolo"
 	Key   string // "tools.approvalMode"
 	Value string
+	List  []string // in place of Value, for a setting that is a list
 }
 
 // layer is one file and how far it is believed.
 type layer struct {
 	path          string
 	qwen, project bool
+	system        bool // of the machine
 	serversOnly   bool // nothing but MCP servers is looked for
 }
 
@@ -38,6 +41,16 @@ func (src Sources) layers() []layer {
 			ls = append(ls, layer{path: filepath.Join(dir, sub, "settings.json"), qwen: qwen, project: project})
 		}
 	}
+	system := func(variable, name string) {
+		path := src.getenv(variable)
+		if !filepath.IsAbs(path) && src.System != "" {
+			path = filepath.Join(src.System, name)
+		}
+		if filepath.IsAbs(path) {
+			ls = append(ls, layer{path: path, qwen: true, system: true})
+		}
+	}
+	system("QWEN_CODE_SYSTEM_DEFAULTS_PATH", "system-defaults.json")
 	if dir := src.getenv("QWEN_HOME"); filepath.IsAbs(dir) {
 		add(dir, "", true, false)
 	} else {
@@ -49,7 +62,43 @@ func (src Sources) layers() []layer {
 	}
 	add(src.Project, ".qwen", true, true)
 	add(src.Project, ".adze", false, true)
+	system("QWEN_CODE_SYSTEM_SETTINGS_PATH", "settings.json")
 	return ls
+}
+
+// SystemDir is where Qwen Code keeps the settings of a machine, for all its users.
+func SystemDir(goos string) string {
+	switch goos {
+	case "darwin":
+		return "/Library/Application Support/QwenCode"
+	case "windows":
+		return `C:\ProgramData\qwen-code`
+	}
+	return "/etc/qwen-code"
+}
+
+// File is a settings file.
+type File struct {
+	Path  string
+	Scope string // system, user or project
+}
+
+// Files are the settings files that Load reads, weakest first, whether they exist or not.
+func (src Sources) Files() []File {
+	var files []File
+	for _, l := range src.layers() {
+		scope := "user"
+		switch {
+		case l.serversOnly:
+			continue
+		case l.system:
+			scope = "system"
+		case l.project:
+			scope = "project"
+		}
+		files = append(files, File{l.path, scope})
+	}
+	return files
 }
 
 func (src Sources) getenv(name string) string {
@@ -80,9 +129,12 @@ func Load(src Sources) (*Settings, error) {
 		if i < 0 {
 			return nil, &Error{From: from, Key: flag.Key, Reason: "is not a known setting"}
 		}
-		if err := l.put(l.keys[i], given{value: value{text: flag.Value}, from: from}, false); err != nil {
+		if err := l.put(l.keys[i], given{value: value{text: flag.Value, texts: flag.List}, from: from}, false); err != nil {
 			return nil, err
 		}
+	}
+	if err := l.settings.Model.enforce(); err != nil {
+		return nil, err
 	}
 	return &l.settings, nil
 }
@@ -190,6 +242,8 @@ func (l *loader) put(k key, g given, tightenOnly bool) error {
 		note = "ignored (untrusted project; run adze trust)"
 		after = l.settings
 		after.withheld = append(slices.Clip(after.withheld), Withheld{g.from, k.name, string(g.json())})
+	} else {
+		after.record(k, g)
 	}
 	if note != "" {
 		after.notes = append(slices.Clip(after.notes), Note{g.from, k.name, note})

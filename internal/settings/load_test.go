@@ -95,8 +95,8 @@ var loadTests = []struct {
 				return map[string]string{"OPENAI_MODEL": "openai", "QWEN_MODEL": "qwen"}[name]
 			}
 			s.Flags = []Flag{
-				{"--yolo", "tools.approvalMode", "yolo"}, {"--deny", "permissions.deny", "Shell(rm)"},
-				{"--threshold", "tools.truncateToolOutputThreshold", "7"},
+				{Name: "--yolo", Key: "tools.approvalMode", Value: "yolo"}, {Name: "--deny", Key: "permissions.deny", Value: "Shell(rm)"},
+				{Name: "--threshold", Key: "tools.truncateToolOutputThreshold", Value: "7"},
 			}
 		},
 		want: summary{Mode: "yolo", Model: "qwen", Threshold: 7, Deny: []string{"Shell(rm) from --deny"}},
@@ -270,9 +270,9 @@ func TestUntrustedFileMustBeReadable(t *testing.T) {
 
 func TestFlagErrors(t *testing.T) {
 	for want, flag := range map[string]Flag{
-		"read settings --x: no.such is not a known setting": {"--x", "no.such", "1"},
-		"read settings --approval-mode: tools.approvalMode has the invalid value \"turbo\"\nExpected one of: plan, default, auto-edit, yolo": {"--approval-mode", "tools.approvalMode", "turbo"},
-		`read settings --n: tools.truncateToolOutputThreshold must be a whole number, got "many"`:                                            {"--n", "tools.truncateToolOutputThreshold", "many"},
+		"read settings --x: no.such is not a known setting": {Name: "--x", Key: "no.such", Value: "1"},
+		"read settings --approval-mode: tools.approvalMode has the invalid value \"turbo\"\nExpected one of: plan, default, auto-edit, yolo": {Name: "--approval-mode", Key: "tools.approvalMode", Value: "turbo"},
+		`read settings --n: tools.truncateToolOutputThreshold must be a whole number, got "many"`:                                            {Name: "--n", Key: "tools.truncateToolOutputThreshold", Value: "many"},
 	} {
 		if _, err := Load(Sources{Flags: []Flag{flag}}); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
@@ -367,5 +367,43 @@ func TestEnsureHome(t *testing.T) {
 	var cause *fs.PathError
 	if err := EnsureHome(file); !errors.As(err, &cause) {
 		t.Errorf("a file in its place: %v", err)
+	}
+}
+
+// An administrator's settings are stronger than those of projects and users, and the defaults weaker.
+func TestSystemSettings(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("etc/settings.json", `{"tools":{"core":["read_file"],"exclude":["a"]}}`)
+	write("etc/system-defaults.json", `{"model":{"name":"default"},"tools":{"sandbox":"off"}}`)
+	write("app/.adze/settings.json", `{"tools":{"core":["read_file","glob"],"exclude":["b"]},"model":{"name":"mine"}}`)
+	src := Sources{System: filepath.Join(dir, "etc"), Project: filepath.Join(dir, "app"), Trusted: true}
+	s, err := Load(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(Texts(s.Tools.Core), " ") + ", " + strings.Join(Texts(s.Tools.Exclude), " ") + ", " + s.Model.Name + ", " + s.Tools.Sandbox; got != "read_file, b a, mine, off" {
+		t.Error(got)
+	}
+	other := write("other.json", `{"tools":{"core":["edit"]}}`)
+	src.Getenv = func(name string) string {
+		return map[string]string{"QWEN_CODE_SYSTEM_SETTINGS_PATH": other, "QWEN_CODE_SYSTEM_DEFAULTS_PATH": "relative"}[name]
+	}
+	if s, err = Load(src); err != nil || strings.Join(Texts(s.Tools.Core), " ") != "edit" || s.Tools.Sandbox != "off" {
+		t.Error(err, s.Tools)
+	}
+	for _, goos := range []string{"linux", "darwin", "windows"} {
+		if SystemDir(goos) == "" {
+			t.Error(goos)
+		}
 	}
 }

@@ -34,14 +34,14 @@ func TestServersMergeByName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, allowed, call := own, 2, ""
+		want, call := own, ""
 		if trusted {
-			want, allowed, call = all, 0, "./call"
+			want, call = all, "./call"
 		}
 		if diff := cmp.Diff(want, servers(s)); diff != "" {
 			t.Errorf("trusted %v: (-want +got)\n%s", trusted, diff)
 		}
-		if len(s.MCP.Allowed) != allowed || s.MCP.Allowed == nil || len(s.MCP.Excluded) != 2 || s.MCP.ServerCommand != "one" {
+		if len(s.MCP.Allowed) != 0 || s.MCP.Allowed == nil || len(s.MCP.Excluded) != 2 || s.MCP.ServerCommand != "one" {
 			t.Errorf("trusted %v: %+v", trusted, s.MCP)
 		}
 		if s.Tools.DiscoveryCommand != "./list" || s.Tools.CallCommand != call {
@@ -51,7 +51,7 @@ func TestServersMergeByName(t *testing.T) {
 		for _, w := range s.Withheld() {
 			withheld = append(withheld, w.Key)
 		}
-		if got := strings.Join(withheld, " "); !trusted && got != "mcpServers tools.toolCallCommand mcpServers mcp.allowed" || trusted && got != "" {
+		if got := strings.Join(withheld, " "); !trusted && got != "mcpServers tools.toolCallCommand mcpServers" || trusted && got != "" {
 			t.Errorf("trusted %v: withheld %s", trusted, got)
 		}
 	}

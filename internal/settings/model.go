@@ -15,6 +15,7 @@ type Model struct {
 	Effort     string // how long the model thinks; "": the server decides
 	Window     int    // tokens of its context; 0 or less: what is known of the name
 	AuthType   string // the API to use; "": any
+	Enforced   Entry  // the only API that may be used; "": any
 	Providers  map[string][]Provider
 	Pricing    map[string]Price
 	Compaction string // the model that summarizes conversations; "": the one that is used
@@ -50,22 +51,70 @@ type Price struct {
 func modelKeys() []key {
 	return []key{
 		{
-			name: "model.generationConfig.contextWindowSize",
-			put:  integer(func(s *Settings) *int { return &s.Model.Window }),
+			name: "model.name", also: []string{"model"}, env: []string{"QWEN_MODEL"}, shape: stringShape,
+			about: "Model to use.", put: putModelName,
 		},
-		{name: "model.name", also: []string{"model"}, env: []string{"QWEN_MODEL"}, put: putModelName},
 		{
-			name: "model.reasoningEffort",
-			put:  text(func(s *Settings) *string { return &s.Model.Effort }),
+			name: "model.reasoningEffort", shape: stringShape,
+			about: "How long the model thinks, such as low, medium or high.",
+			put:   text(func(s *Settings) *string { return &s.Model.Effort }),
 		},
-		{name: "security.auth.selectedType", also: []string{"selectedAuthType"}, put: putAuthType},
-		{name: "modelProviders", own: true, put: putModelProviders}, // they say where keys are sent
-		{name: "modelPricing", put: putPricing},
 		{
-			name: "compactionModel",
-			put:  text(func(s *Settings) *string { return &s.Model.Compaction }),
+			name: "model.generationConfig.contextWindowSize", shape: integerShape,
+			about: "Tokens of the model's context window, in place of what Adze infers from its name.",
+			put:   integer(func(s *Settings) *int { return &s.Model.Window }),
+		},
+		{
+			name: "security.auth.selectedType", also: []string{"selectedAuthType"}, shape: enumShape(append(AuthTypes(), "")),
+			about: "API to use: openai, openai-responses, anthropic or gemini.", put: putAuthType,
+		},
+		{
+			name: "security.auth.enforcedType", shape: enumShape(append(AuthTypes(), "")),
+			about: "The only API that may be used. Another choice is an error.", put: putEnforced, tightens: always,
+		},
+		{ // they say where keys are sent
+			name: "modelProviders", own: true, adds: true, shape: `{"type":"object","additionalProperties":{"type":"array","items":{"type":"object"}}}`,
+			about: "Models and their servers, in lists by API.", put: putModelProviders,
+		},
+		{
+			name: "modelPricing", adds: true, shape: `{"type":"object","additionalProperties":{"type":"object"}}`,
+			about: "Prices by model, in US dollars per million tokens.", put: putPricing,
+		},
+		{
+			name: "compactionModel", shape: stringShape,
+			about: "Model that summarizes conversations that fill the context window, in place of the current one.",
+			put:   text(func(s *Settings) *string { return &s.Model.Compaction }),
 		},
 	}
+}
+
+// putEnforced takes the only API that may be used. One that Adze doesn't have can't be used, so that it is an error in every
+// file.
+func putEnforced(s *Settings, g given) (note string, err error) {
+	var said string
+	if json.Unmarshal(g.json(), &said) != nil {
+		return "", mustBe("a string", g)
+	}
+	if said != "" && !slices.Contains(AuthTypes(), said) {
+		return "", fmt.Errorf("has the unsupported value %q\nExpected one of: %s", said, strings.Join(AuthTypes(), ", "))
+	}
+	if e := s.Model.Enforced; e.Text != "" && e.Text != said {
+		return "", fmt.Errorf("is %q, but %s enforces %q", said, e.From, e.Text)
+	}
+	s.Model.Enforced = Entry{said, g.from}
+	return "", nil
+}
+
+// enforce makes the enforced API the only one.
+func (m *Model) enforce() error {
+	switch only := m.Enforced.Text; {
+	case only == "" || m.AuthType == only:
+	case m.AuthType == "":
+		m.AuthType = only
+	default:
+		return &Error{From: m.Enforced.From, Key: "security.auth.enforcedType", Reason: fmt.Sprintf("allows only %q, but %q is selected", only, m.AuthType)}
+	}
+	return nil
 }
 
 func putModelName(s *Settings, g given) (note string, err error) {

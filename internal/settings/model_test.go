@@ -33,7 +33,7 @@ func TestModelSettings(t *testing.T) {
 		`{"security":{"auth":{"selectedType":"openai"}},"modelProviders":{"openai":[{"id":"a","name":"A","baseUrl":"http://q"},{"id":"b"}],"vertex-ai":[]},"modelPricing":{"a":{"input":1}}}`,
 		`{"modelProviders":{"openai":[{"id":"a","baseUrl":"http://adze","generationConfig":{"maxRetries":0}}],"gemini":[{"id":"c"}]},"modelPricing":{"b":{"output":2,"cacheWrite":0.5}},"model":{"name":"m","reasoningEffort":"low"}}`,
 		`{"modelProviders":{"openai":[{"id":"evil"}]},"model":{"reasoningEffort":"high"}}`,
-		Flag{"--auth-type", "security.auth.selectedType", "gemini"}, Flag{"--effort", "model.reasoningEffort", "max"})
+		Flag{Name: "--auth-type", Key: "security.auth.selectedType", Value: "gemini"}, Flag{Name: "--effort", Key: "model.reasoningEffort", Value: "max"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,30 @@ import (
 	"strings"
 )
 
+func sandboxKeys() []key {
+	return []key{
+		{
+			name: "tools.sandbox", also: []string{"sandbox"}, preset: `"auto"`,
+			about: "Sandbox for commands: auto, off, read-only, workspace or workspace+network.",
+			shape: enumShape(sandboxes()), put: putSandbox, tightens: stricterSandbox,
+		},
+		{
+			name: "tools.sandboxBackend", preset: `"built-in"`, shape: enumShape([]string{"built-in", "bubblewrap"}),
+			about: "Sandbox implementation: built-in or bubblewrap.", put: putBackend,
+		},
+		{
+			name: "tools.sandboxWrite", shape: listShape, adds: true,
+			about: "Paths that sandboxed commands may write to, beside the workspace, the temporary directory and caches.",
+			put:   entries(func(s *Settings) *[]Entry { return &s.Tools.SandboxWrite }),
+		},
+		{
+			name: "tools.sandboxUnixSockets", preset: "false", shape: booleanShape,
+			about: "Let sandboxed commands connect to Unix sockets that are files.",
+			put:   boolean(func(s *Settings) *bool { return &s.Tools.SandboxUnixSockets }), tightens: fewerSockets,
+		},
+	}
+}
+
 // sandboxes are the ways to box commands, the widest first.
 func sandboxes() []string {
 	return []string{"off", "auto", "workspace+network", "workspace", "read-only"}

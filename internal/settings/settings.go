@@ -3,7 +3,8 @@
 //
 //	s, err := settings.Load(settings.Sources{UserHome: home, AdzeHome: adzeHome, Project: dir, Getenv: os.Getenv})
 //
-// Later sources win: built-in values, ~/.qwen, $ADZE_HOME, the project's .qwen and .adze, the environment, flags. Keys
+// Later sources win: built-in values, the machine's defaults, ~/.qwen, $ADZE_HOME, the project's .qwen and .adze, the
+// machine's settings, the environment, flags. Keys
 // merge one by one; the lists under permissions add up, so that a deny anywhere holds. Every key stands in one table,
 // keys.go: a new setting is a field here and a line there. It writes no file, though it
 // edits the text of one, and knows nothing of what settings mean.
@@ -25,10 +26,13 @@ type Settings struct {
 	MCP         MCP
 	General     General
 	Undo        Undo
+	Limits      Limits
 
+	given    map[string][]Value // by key
 	notes    []Note
 	unknown  []UnknownKey
 	withheld []Withheld
+	UI       UI
 }
 
 // Tools is how tools run.
@@ -41,8 +45,10 @@ type Tools struct {
 	// SandboxUnixSockets lets sandboxed commands reach sockets that are files.
 	SandboxUnixSockets bool
 
-	Exclude []Entry // rules: each denies, and one without a specifier also removes its tool
-	PassEnv []Entry // variables that commands are given although they look like a credential
+	Core     []Entry // rules of the built-in tools that there are; nil: all
+	Disabled []Entry // tools that are removed; one with a specifier is a deny rule
+	Exclude  []Entry // rules: each denies, and one without a specifier also removes its tool
+	PassEnv  []Entry // variables that commands are given although they look like a credential
 
 	Search ToolSearch
 
@@ -61,6 +67,10 @@ type ToolSearch struct {
 type Context struct {
 	IncludeDirectories []Entry // further directories of the workspace
 	FileNames          []Entry // what context files are called, in place of AGENTS.md and QWEN.md
+	GitIgnore          bool    // git-ignored files are skipped
+	IgnoreFiles        []Entry // further names of AI ignore files
+	DisabledSkills     []Entry
+	DisabledSlashes    []Entry // commands, without the slash
 	CompactAt          float64 // share of the context window at which conversations are compacted; 0 or 1: never before the server rejects them
 }
 

@@ -73,7 +73,6 @@ type turn struct {
 	by     string
 	usage  model.Usage
 	ms     int64
-	toolMS int64
 	err    string
 }
 

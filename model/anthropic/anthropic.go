@@ -101,6 +101,7 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Eve
 	return m.client.Stream(ctx, api.Exchange{
 		Path:   "/messages",
 		Encode: func() ([]byte, error) { return m.encode(s) },
+		Merged: true,
 		Decode: func(out *api.Output) api.Decoder { return newAnswer(out, m.name) },
 		Effort: r.Effort,
 		Learn:  func(f *api.Failure) bool { return m.learn(f, s) },

@@ -72,19 +72,15 @@ func (m *Model) encode(s *sending) ([]byte, error) {
 			entries[i].Variant = 1
 		}
 	}
-	body, err := m.kept.Object(out, "messages", s.CacheKey, how, entries)
+	sampling, limit := m.client.Options.Sampling, map[string]json.RawMessage(nil)
+	if _, ok := sampling["max_tokens"]; ok {
+		limit = map[string]json.RawMessage{"max_tokens": json.RawMessage(fmt.Sprint(most))}
+	}
+	body, err := m.kept.Object(out, "messages", s.CacheKey, how, entries, sampling, limit, m.client.Options.Extra)
 	if err != nil {
 		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
 	}
-	sampling := m.client.Options.Sampling
-	if _, ok := sampling["max_tokens"]; ok {
-		limit := json.RawMessage(fmt.Sprint(most))
-		if body, err = api.Merge(body, sampling); err != nil {
-			return nil, err
-		}
-		return api.Merge(body, map[string]json.RawMessage{"max_tokens": limit})
-	}
-	return api.Merge(body, sampling)
+	return body, nil
 }
 
 // mark sets the marks for the cache.

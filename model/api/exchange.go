@@ -15,6 +15,7 @@ import (
 type Exchange struct {
 	Path   string                    // after the base URL and the version; may have a query
 	Encode func() ([]byte, error)    // the body; called for each attempt, because Learn may change it
+	Merged bool                      // Encode merged Options.Extra into the body: that is faster with [Kept]
 	Decode func(out *Output) Decoder // a new decoder for each attempt
 	Effort string                    // what the request asks for, for an error that names it; "": none
 	// Learn reports whether a failure shows how to change the request so that the server accepts it; nil: never. Then the
@@ -105,7 +106,7 @@ func (c *Client) Stream(ctx context.Context, x Exchange) iter.Seq2[model.Event, 
 // attempt sends the request once and reads the answer.
 func (c *Client) attempt(ctx context.Context, x Exchange, out *Output) *Failure {
 	payload, err := x.Encode()
-	if err == nil {
+	if err == nil && !x.Merged {
 		payload, err = Merge(payload, c.Options.Extra)
 	}
 	if err != nil {

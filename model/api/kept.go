@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -43,15 +44,24 @@ const maxKept = 4
 // Object writes an object with the list of a conversation in place of a member that is null: the last one, or one with only
 // texts before it. key tells conversations apart. how is a comparable value: all that the list depends on, besides its messages. Messages that are at
 // the same place as in the last request of the conversation aren't written again.
-func (k *Kept) Object(object any, member, key string, how any, entries []Entry) ([]byte, error) {
+// more are further members, merged in their order: before the list is there, because merging reads all.
+func (k *Kept) Object(object any, member, key string, how any, entries []Entry, more ...map[string]json.RawMessage) ([]byte, error) {
 	body, err := Marshal(object)
+	for _, members := range more {
+		if err == nil {
+			body, err = Merge(body, members)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	null := `"` + member + `":null`
 	start, end := bytes.TrimSuffix(body, []byte(null+"}")), []byte("}")
 	if len(start) == len(body) {
-		start, end, _ = bytes.Cut(body, []byte(null))
+		found := false
+		if start, end, found = bytes.Cut(body, []byte(null)); !found {
+			return body, nil // a further member replaced it
+		}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

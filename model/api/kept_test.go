@@ -120,3 +120,23 @@ func written(m model.Message) string {
 	}
 	return strings.TrimSpace(string(b))
 }
+
+// Further members are merged around the list, and may replace it.
+func TestKeptMerges(t *testing.T) {
+	var k Kept
+	wrote := 0
+	for members, want := range map[string]string{
+		`{"a":1,"z":{"list":null}}`: `{"a":1,"list":["x"],"system":"","tools":"t","z":{"list":null}}`,
+		`{"tools":"u"}`:             `{"list":["x"],"system":"","tools":"u"}`,
+		`{"list":[]}`:               `{"list":[],"system":"","tools":"t"}`,
+	} {
+		var more map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(members), &more); err != nil {
+			t.Fatal(err)
+		}
+		got, err := k.Object(object{Tools: "t"}, "list", "k", 0, entries(&wrote, model.Prompt("x")), nil, more)
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v", members, got, err)
+		}
+	}
+}

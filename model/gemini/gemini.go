@@ -100,6 +100,7 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Eve
 	return m.client.Stream(ctx, api.Exchange{
 		Path:   m.path() + ":streamGenerateContent?alt=sse",
 		Encode: func() ([]byte, error) { return m.encode(r) },
+		Merged: true,
 		Decode: func(out *api.Output) api.Decoder { return &answer{out: out, name: m.name} },
 		Effort: r.Effort,
 		Learn:  func(f *api.Failure) bool { return m.learn(f, r) },

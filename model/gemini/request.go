@@ -101,7 +101,7 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	if out.Config, err = m.config(r, e.quirks); err != nil {
 		return nil, err
 	}
-	body, err := m.kept.Object(out, "contents", r.CacheKey, encoding{e.quirks, len(e.rejected)}, contents)
+	body, err := m.kept.Object(out, "contents", r.CacheKey, encoding{e.quirks, len(e.rejected)}, contents, m.client.Options.Extra)
 	if err != nil {
 		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
 	}

@@ -94,6 +94,7 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Eve
 	return m.client.Stream(ctx, api.Exchange{
 		Path:   "/chat/completions",
 		Encode: func() ([]byte, error) { return m.encode(r) },
+		Merged: true,
 		Decode: func(out *api.Output) api.Decoder {
 			return &answer{out: out, name: m.name, written: newWritten(r.Tools), thought: sealed{Server: m.client.Address()}}
 		},

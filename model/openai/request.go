@@ -138,11 +138,11 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	for _, d := range r.Tools {
 		out.Tools = append(out.Tools, chatTool{"function", chatDeclaration{d.Name, d.Description, m.client.Parameters(d)}})
 	}
-	body, err := m.kept.Object(out, "messages", r.CacheKey, encoding{sees, back}, entries)
+	body, err := m.kept.Object(out, "messages", r.CacheKey, encoding{sees, back}, entries, m.client.Options.Sampling, m.client.Options.Extra)
 	if err != nil {
 		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
 	}
-	return api.Merge(body, m.client.Options.Sampling)
+	return body, nil
 }
 
 // encodeMessage gives the API's messages for one of Adze's: responses are one message each, and their images follow

@@ -115,11 +115,11 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	for _, d := range r.Tools {
 		out.Tools = append(out.Tools, declaration{Type: "function", Name: d.Name, Description: d.Description, Parameters: m.client.Parameters(d)})
 	}
-	body, err := m.kept.Object(out, "input", r.CacheKey, encoding{q, len(m.rejected)}, input)
+	body, err := m.kept.Object(out, "input", r.CacheKey, encoding{q, len(m.rejected)}, input, sampling(o.Sampling), o.Extra)
 	if err != nil {
 		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
 	}
-	return api.Merge(body, sampling(o.Sampling))
+	return body, nil
 }
 
 // sampling are the parameters as this API names them.

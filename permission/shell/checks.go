@@ -73,14 +73,30 @@ func setsPlainly(words []Word) bool {
 	return len(words) > 0
 }
 
-// checkDate: an operand that does not begin with a plus sets the clock.
+// checkDate: an operand that does not begin with a plus sets the clock, and TZ="…" in a date names a file of a time zone,
+// which may be any file.
 func checkDate(a *args) string {
+	for _, f := range a.flags {
+		if (f.name == "-d" || f.name == "--date") && !plainDate(f.value.Text) {
+			return "date -d may read a time zone from any file"
+		}
+	}
 	for _, w := range a.operands {
 		if w.Kind != Literal || !strings.HasPrefix(w.Text, "+") {
 			return "date may set the system clock"
 		}
 	}
 	return ""
+}
+
+// plainDate reports whether a date names no time zone, or one by its name.
+func plainDate(date string) bool {
+	_, zone, named := strings.Cut(date, "TZ=")
+	if !named {
+		return true
+	}
+	zone, _, closed := strings.Cut(strings.TrimPrefix(zone, `"`), `"`)
+	return closed && plainZone(zone)
 }
 
 // checkGrep: what is done with a folder is told by a word that may be shortened.

@@ -20,7 +20,7 @@ func Environment(environ []string, roots ...string) []string {
 		name, value, _ := strings.Cut(kv, "=")
 		switch {
 		case name == "PATH":
-			out = append(out, "PATH="+safePath(value, roots))
+			out = append(out, "PATH="+Path(value, roots...))
 		case name == "LANG" || strings.HasPrefix(name, "LC_"):
 			if plainLocale(value) {
 				out = append(out, kv)
@@ -37,9 +37,9 @@ var keep = map[string]bool{
 	"NO_COLOR": true, "COLUMNS": true, "LINES": true, "HOSTNAME": true, "SYSTEMROOT": true, "SystemRoot": true, "USERPROFILE": true, "TEMP": true, "TMP": true,
 }
 
-// safePath leaves out what is not absolute, what lies in a root or leads there, and a folder in which one of the everyday
-// commands leads there.
-func safePath(path string, roots []string) string {
+// Path is the PATH of such a command. It leaves out what is not absolute, what lies in a root or leads there, and a folder
+// in which one of the everyday commands leads there.
+func Path(path string, roots ...string) string {
 	var kept []string
 	for _, dir := range filepath.SplitList(path) {
 		if filepath.IsAbs(dir) && !inRoots(filepath.Clean(dir), roots) && !leadsInto(dir, roots) && !holdsLinkInto(dir, roots) {
@@ -90,6 +90,7 @@ func quiet() []string {
 	env := []string{
 		"GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
 		"GIT_EDITOR=false", "GIT_ASKPASS=false", "GOTOOLCHAIN=local", "GOFLAGS=", "RUSTUP_AUTO_INSTALL=0", "JAVA_TOOL_OPTIONS=-XX:-UsePerfData",
+		"TEST_TELEMETRY_DIR=/dev/null", // where go would write counters
 	}
 	for n, kv := range config {
 		env = append(env, "GIT_CONFIG_KEY_"+strconv.Itoa(n)+"="+kv[0], "GIT_CONFIG_VALUE_"+strconv.Itoa(n)+"="+kv[1])

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -87,7 +86,7 @@ func (c *Command) proveBelow(touches, below []Touch) Proof {
 		for _, b := range below {
 			b.Names, b.Links = t.Names, b.Links && (!t.Names || lists)
 			if t.Below { // a folder that was found is gone through, whatever the names below it
-				b.Among, b.Shown, b.Tracked = cmp.Or(t.Among, "*"), false, false
+				b.Tracked = false
 			}
 			if !slices.Contains(ts, b) {
 				ts = append(ts, b)

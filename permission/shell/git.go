@@ -197,14 +197,18 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 		ts = append(ts, gitPaths(w, Touch{Below: below, Names: s.operands == listed && !below, Tracked: tracked})...)
 	}
 	if name == "grep" {
-		ts = append(ts, Touch{Path: ".", Below: true, Among: limits(a), Tracked: tracked})
+		ts = append(ts, Touch{Path: ".", Below: true, Tracked: tracked})
 	} else {
 		ts = append(ts, Touch{Path: ".", Names: true})
 	}
 	p := Proof{}
+	var counted []Touch // from the top of the repository
 	for _, t := range ts {
 		if !c.place(&p, t, dirs) {
 			return p
+		}
+		if t.Top {
+			counted = append(counted, t)
 		}
 		if t.Top && !slices.Equal(dirs, []string{c.start}) && c.start != "" {
 			c.place(&p, t, []string{c.start})
@@ -219,7 +223,7 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 		return p
 	}
 	if !slices.Contains(gitQuiet, name) {
-		p.Git = dirs
+		p.Git, p.Trees = dirs, c.gitTrees(name, a, counted, dirs)
 	}
 	if apart != "" && !below {
 		for _, d := range dirs {
@@ -227,26 +231,6 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 		}
 	}
 	return p
-}
-
-// limits are the patterns of all names that git grep looks at below its folder, as it is told behind a --; what stands
-// there without a star is judged as a path of its own. "": it may look at any; ":": at none. With a :! it looks everywhere
-// else, and what follows a -- in front of the pattern may be a branch.
-func limits(a *args) string {
-	if a.ended < 0 || a.ended == 0 && !a.has("-e", "-f") || a.ended >= len(a.operands) {
-		return ""
-	}
-	patterns := []string{":"}
-	for _, w := range a.operands[a.ended:] {
-		end, ok := gitEnding(w)
-		if !ok {
-			return ""
-		}
-		if end != "" {
-			patterns = append(patterns, end)
-		}
-	}
-	return joinPatterns(patterns)
 }
 
 // gitEnding is the pattern of all names that a pathspec with a star in it means, since the star stands for slashes too;

@@ -19,8 +19,6 @@ type Touch struct {
 	Spec  bool   // the pattern is git's: its stars stand for slashes and leading dots too
 	Top   bool   // git counts it from the top of the repository
 	Only  string // with Below: the pattern that all names have which are looked into
-	Among string // the same as the command itself is told it: patterns, with a slash between two
-	Shown bool   // with Below: what is hidden is left out, unless an ignore file brings it back
 	// Tracked, with Below: what git has in its index is looked at and nothing else.
 	Tracked bool
 	Plain   bool // with Below: the names of what is there are words, taken apart at their blanks
@@ -50,8 +48,21 @@ type Proof struct {
 	// Versions are the folders in which it asks a tool for its version: a file there or above may choose the tool. See
 	// [ToolchainFiles] and [VersionFiles].
 	Versions []string
+	// Tools are these tools, as the command names them: a program of a version manager may do more than print a version.
+	// See [VersionManagers].
+	Tools []string
+	// Trees are what git shows of a whole repository, which may begin above the workspace.
+	Trees []Tree
 
 	size int // of the paths
+}
+
+// Tree is something that git shows, counted from the top of the repository around a folder.
+type Tree struct {
+	Dir   string
+	Touch Touch
+	// Unless is a path that limits what is shown to itself, if it is there; "": nothing does.
+	Unless string
 }
 
 // unlisted is the proof of a command that is not on the read-only list.
@@ -289,7 +300,7 @@ func harmlessAssign(a Assign) bool {
 	case "LC_ALL", "LANG", "LC_COLLATE", "LC_CTYPE", "LC_NUMERIC", "LC_TIME", "LC_MESSAGES":
 		return plainLocale(v)
 	case "TZ":
-		return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-/") == "" && !strings.HasPrefix(v, "/")
+		return plainZone(v)
 	case "GIT_OPTIONAL_LOCKS":
 		return v == "0"
 	case "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "COLUMNS":
@@ -298,6 +309,11 @@ func harmlessAssign(a Assign) bool {
 		return v == "cat" || v == ""
 	}
 	return false
+}
+
+// plainZone reports whether a time zone is a name, and no path of a file elsewhere.
+func plainZone(v string) bool {
+	return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-/") == "" && !strings.HasPrefix(v, "/")
 }
 
 // plainLocale reports whether a backslash is a backslash in a language: in Big5, GBK and Shift JIS it may be the second
@@ -427,7 +443,6 @@ func (a *args) reach(name string, s spec) Touch {
 		t.Below, t.Links = true, true
 	case "rg":
 		t.Below, t.Links = true, a.has("-L", "--follow")
-		t.Among, t.Shown = a.searched()
 	case "fd", "fdfind":
 		t.Below, t.Names = true, true
 	case "du":
@@ -437,7 +452,6 @@ func (a *args) reach(name string, s spec) Touch {
 	case "grep", "egrep", "fgrep":
 		t.Below = a.has("-r", "-R", "--recursive", "--dereference-recursive") || a.hasValue("recurse", "-d", "--directories")
 		t.Links = a.has("-R", "--dereference-recursive")
-		t.Among = a.included()
 	case "ls", "dir", "vdir":
 		t.Below = a.has("-R", "--recursive")
 		t.Links = t.Below && a.has("-L", "--dereference")

@@ -18,7 +18,8 @@ func (c *Command) ProveHeld() Proof {
 	if p.Why != "" {
 		p = c.proveHeld()
 	}
-	p.Unless, p.Versions = nil, nil // a program from elsewhere doesn't run there
+	p.Unless, p.Versions, p.Tools = nil, nil, nil // a program from elsewhere doesn't run there
+	p.Trees = nil                                 // files outside the workspace can't be read, and git's objects aren't hidden
 	return p
 }
 

@@ -59,6 +59,9 @@ var heldSubcommands = map[string]map[string]spec{
 	},
 	"pnpm": {"ls": npmList, "list": npmList, "why": npmList, "root": npmList, "bin": npmList},
 	"pip":  pipSubcommands, "pip3": pipSubcommands,
+	"kubectl": {"version": {flags: "--client -o: --output:", check: func(a *args) string {
+		return when(!a.has("--client"), "kubectl version without --client contacts a server")
+	}}},
 	"cargo": {"tree": cargoLook, "metadata": cargoLook, "pkgid": cargoLook, "locate-project": {flags: "--message-format: --workspace", operands: plain}},
 }
 

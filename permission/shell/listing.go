@@ -103,7 +103,7 @@ func (c *Command) listing() *listing {
 	if len(files) > 0 && !a.has("-e", "--regexp") && !(name == "rg" && a.has("--files")) {
 		files = files[1:]
 	}
-	if !lists || !t.Below || len(files) == 0 && name != "rg" || name == "rg" && t.Among == "" && !t.Shown {
+	if !lists || !t.Below || len(files) == 0 && name != "rg" || name == "rg" && !a.limited() {
 		return nil // what is hidden as well: who knows
 	}
 	l := &listing{null: a.has("--null") || a.has("-0") && name == "rg" || a.has("-Z") && name != "rg"}
@@ -159,10 +159,10 @@ func (c *Command) trackedListing() *listing {
 	t := Touch{Path: ".", Below: true, Links: true, Tracked: true, Plain: true}
 	for _, w := range a.operands {
 		end, ok := gitEnding(w)
-		if !ok || joinPatterns([]string{end}) != end {
+		if !ok || strings.Contains(end, "/") {
 			return nil
 		}
-		if t.Path, t.Among = ".", end; end == "" {
+		if t.Path = "."; end == "" {
 			t.Path = w.Text
 		}
 		l.below = append(l.below, t)

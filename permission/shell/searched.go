@@ -5,30 +5,9 @@ import (
 	"strings"
 )
 
-// Which files a search through a folder looks into, as its flags tell it.
-
-// included are the patterns of grep --include. Where an --exclude stands before the first of them, files that no pattern
-// means are searched too.
-func (a *args) included() string {
-	var patterns []string
-	for _, f := range a.flags {
-		switch f.name {
-		case "--include":
-			patterns = append(patterns, f.value.Text)
-		case "--exclude", "--exclude-from":
-			if len(patterns) == 0 {
-				return ""
-			}
-		}
-	}
-	return joinPatterns(patterns)
-}
-
-// searched says what rg looks into: the patterns that it is told with -g; or else those of the types it is told; or
-// else all that is not hidden. A hidden file that one of the patterns means is searched.
-func (a *args) searched() (among string, shown bool) {
-	var patterns, types []string
-	open := 0
+// limited reports whether rg looks into no hidden files but those that its patterns or types mean.
+func (a *args) limited() bool {
+	open, globs, types := 0, 0, false
 	for _, f := range a.flags {
 		switch f.name {
 		case "-g", "--glob", "--iglob":
@@ -36,29 +15,19 @@ func (a *args) searched() (among string, shown bool) {
 				continue
 			}
 			each, ok := rgBraces(f.value.Text)
-			if !ok {
-				return "", false
+			if !ok || slices.ContainsFunc(each, func(p string) bool { return strings.Trim(p, "/") == "" }) {
+				return false
 			}
-			for _, p := range each {
-				p = strings.TrimRight(p, "/")
-				patterns = append(patterns, p[strings.LastIndexByte(p, '/')+1:])
-			}
+			globs += len(each)
 		case "-t", "--type":
-			globs, known := rgTypes[f.value.Text]
-			if !known {
-				globs = "*"
-			}
-			types = append(types, globs)
+			types = true
 		case "-.", "--hidden":
 			open += 2
 		case "-u", "--unrestricted":
 			open++
 		}
 	}
-	if among = joinPatterns(patterns); among == "" {
-		among = strings.Join(types, "/")
-	}
-	return among, among == "" && len(patterns) == 0 && open < 2
+	return types || globs > 0 || open < 2
 }
 
 // rgBraces expands the braces of a pattern as rg does: to it {env} is env, which it is not to a shell. It reads a pattern
@@ -77,12 +46,6 @@ func joinPatterns(patterns []string) string {
 		return ""
 	}
 	return strings.Join(patterns, "/")
-}
-
-// rgTypes are the files that rg means by a type, for those of which no version of it means a secret: to some, sh is .env.
-var rgTypes = map[string]string{
-	"go": "*.go", "rust": "*.rs", "py": "*.py/*.pyi", "ts": "*.ts/*.tsx/*.cts/*.mts", "js": "*.js/*.jsx/*.cjs/*.mjs/*.vue", "css": "*.css/*.scss",
-	"html": "*.htm/*.html/*.ejs", "md": "*.markdown/*.md/*.mdown/*.mdwn/*.mdx/*.mkd/*.mkdn", "kotlin": "*.kt/*.kts", "swift": "*.swift", "csharp": "*.cs", "lua": "*.lua",
 }
 
 // ignores are the ignore files that rg reads where it starts and above: it tells the lines of them that it cannot read,

@@ -326,7 +326,8 @@ func (c *Command) proveCases() Proof {
 		all.Touches = append(all.Touches, p.Touches...)
 		all.Git = append(all.Git, p.Git...)
 		all.Unless = append(all.Unless, p.Unless...)
-		all.Versions = append(all.Versions, p.Versions...)
+		all.Versions, all.Tools = append(all.Versions, p.Versions...), append(all.Tools, p.Tools...)
+		all.Trees = append(all.Trees, p.Trees...)
 	}
 	return all
 }

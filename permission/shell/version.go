@@ -44,9 +44,15 @@ func (c *Command) proveVersion(name string) Proof {
 	if c.Dirs == nil {
 		return Proof{Why: "its working directory is unknown"}
 	}
-	p.Versions = c.Dirs
+	p.Versions, p.Tools = c.Dirs, []string{c.Name()}
 	return p
 }
+
+// VersionManagers are names of programs that stand behind the names of tools, or of the folders of such programs: they
+// install or choose a tool. /usr/bin/cargo may be a link to rustup, which makes directories in the home directory.
+func VersionManagers() []string { return versionManagers }
+
+var versionManagers = strings.Fields("rustup rustup-init asdf mise rtx volta volta-shim proto proto-shim pyenv rbenv nodenv jenv goenv phpenv aqua-proxy corepack shims")
 
 // isVersioned reports whether a tool is one of those that tell their version.
 func isVersioned(name string) bool {
@@ -66,7 +72,7 @@ func (c *Command) isVersion(name string) bool {
 		}
 		return slices.Contains(strings.Fields(versioned[flag]), name)
 	case 3:
-		return c.Words[1].Text == "version" && (name == "kubectl" && c.Words[2].Text == "--client" || name == "helm" && c.Words[2].Text == "--short")
+		return c.Words[1].Text == "version" && name == "helm" && c.Words[2].Text == "--short"
 	}
 	return false
 }

@@ -27,13 +27,37 @@ func (a Apart) Attr() *syscall.SysProcAttr {
 		Cloneflags:  unix.CLONE_NEWUSER,
 		UidMappings: identity("/proc/self/uid_map", os.Getuid()),
 		GidMappings: identity("/proc/self/gid_map", os.Getgid()),
-		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP},
+		AmbientCaps: capabilities(),
 	}
 	if a.PIDs {
 		attr.Cloneflags |= unix.CLONE_NEWPID | unix.CLONE_NEWNS // the second for its own /proc
 	}
 	groups, _ := os.ReadFile("/proc/self/setgroups")
 	attr.GidMappingsEnableSetgroups = os.Getuid() == 0 && strings.TrimSpace(string(groups)) == "allow"
+	return attr
+}
+
+// capabilities are those of a process that makes sandboxes. The last is to take
+// the sockets of processes that protect themselves.
+func capabilities() []uintptr {
+	return []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
+}
+
+// SessionAttr is how a process is started whose network others share: in a user
+// and a network namespace.
+func SessionAttr() *syscall.SysProcAttr {
+	attr := Apart{}.Attr()
+	attr.Cloneflags |= unix.CLONE_NEWNET
+	return attr
+}
+
+// Within is how that process starts another one, which is a child of its own
+// parent. Both are in one user namespace.
+func (a Apart) Within() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_PARENT, AmbientCaps: capabilities()}
+	if a.PIDs {
+		attr.Cloneflags |= unix.CLONE_NEWPID | unix.CLONE_NEWNS
+	}
 	return attr
 }
 
@@ -57,7 +81,7 @@ func (a Apart) Enter() error {
 		return fmt.Errorf("enter namespaces: %w", err)
 	}
 	if a.Network {
-		return loopbackUp()
+		return LoopbackUp()
 	}
 	return nil
 }
@@ -84,8 +108,8 @@ func identity(file string, own int) []syscall.SysProcIDMap {
 	return all
 }
 
-// loopbackUp switches on the one interface of a new network namespace.
-func loopbackUp() error {
+// LoopbackUp switches on the one interface of a new network namespace.
+func LoopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("enable loopback: %w", err)

@@ -17,11 +17,15 @@ type Base struct {
 	roots, write []string
 	pins         map[string]ID
 	git          []string // git directories outside the roots
+	home         string   // the user's; empty: not known
 	names        func(path string) bool
 	tree         *tree
 	// Notes says which writable paths were refused, in sentences.
 	Notes []string
 }
+
+// Roots are the workspace, links resolved.
+func (b *Base) Roots() []string { return slices.Clone(b.roots) }
 
 // ID tells files apart. Its zero value is no file.
 type ID struct{ Dev, Ino uint64 }
@@ -37,6 +41,20 @@ func NewBase(roots, further, env []string, names func(path string) bool) *Base {
 		}
 	}
 	b.roots = outermost(b.roots)
+	for _, kv := range env {
+		if home, ok := strings.CutPrefix(kv, "HOME="); ok && filepath.IsAbs(home) {
+			b.home = filepath.Clean(home)
+		}
+	}
+	if real, err := filepath.EvalSymlinks(b.home); err == nil {
+		b.home = real
+	}
+	if b.home != "" && holding(b.home, b.roots) != "" {
+		b.Notes = append(b.Notes, "The workspace contains your home directory, so commands can change your files except startup files, keys and settings. Start Adze in a project directory to protect them.")
+		for _, name := range []string{".config", ".local"} { // what is protected in them can only be if they exist
+			os.Mkdir(filepath.Join(b.home, name), 0o700)
+		}
+	}
 	makeCaches(env)
 	lexical := slices.Concat(b.roots, allClean(roots))
 	wanted := append(Caches(env), allClean(further)...)

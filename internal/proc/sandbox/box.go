@@ -104,7 +104,8 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 	if !b.plan.Layers.Has(Bubblewrap) {
 		return argv, nil, nil
 	}
-	w := wrapping{dir: dir, write: b.bound(dir), sharedToo: !b.ownShared(dir), protect: b.protect, dieWithParent: !kept}
+	w := wrapping{dir: dir, write: b.bound(dir), sharedToo: !b.ownShared(dir), protect: b.protect, sharedNetwork: b.inSession(), dieWithParent: !kept}
+	b.plan.PrivateSockets = b.plan.PrivateSockets && kept
 	w.bwrap, _ = findBubblewrap()
 	if w.bwrap == "" {
 		return nil, nil, errors.New("bwrap was removed")
@@ -117,7 +118,7 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 		return strconv.Itoa(fd + len(files) - 1), err
 	}
 	var err error
-	if b.plan.Layers.Has(Seccomp) {
+	if b.plan.Layers.Has(Seccomp) && !b.plan.PrivateSockets {
 		w.seccomp, err = add(b.filterFile())
 	}
 	if b.plan.Limits && err == nil {
@@ -189,7 +190,7 @@ func (b *Box) Encode() []byte {
 	if limits == nil {
 		limits = &Limits{}
 	}
-	for _, list := range [][]string{b.spec.Roots, b.spec.Write, b.spec.Protect, b.protect, limits.Read, limits.Execute, limits.Write, limits.Hide} {
+	for _, list := range [][]string{b.spec.Roots, b.spec.Write, b.spec.Protect, b.spec.HostSockets, b.protect, limits.Read, limits.Execute, limits.Write, limits.Hide} {
 		out = binary.AppendUvarint(out, uint64(len(list)))
 		for _, v := range list {
 			str(v)
@@ -200,7 +201,7 @@ func (b *Box) Encode() []byte {
 		str(path)
 		out = binary.AppendUvarint(binary.AppendUvarint(out, id.Dev), id.Ino)
 	}
-	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits), byte(b.plan.Layers), byte(b.plan.LandlockABI))
+	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits, b.plan.PrivateSockets), byte(b.plan.Layers), byte(b.plan.LandlockABI))
 }
 
 func bits(flags ...bool) (b byte) {
@@ -263,7 +264,7 @@ func DecodeBox(in []byte) (*Box, error) {
 		return nil, bad
 	}
 	b.spec.Mode, b.temp = Mode(mode), temp
-	for _, list := range []*[]string{&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide} {
+	for _, list := range []*[]string{&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.spec.HostSockets, &b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide} {
 		n, ok := length()
 		for ; ok && n > 0; n-- {
 			var v string
@@ -277,7 +278,7 @@ func DecodeBox(in []byte) (*Box, error) {
 	if b.spec.Pins, in, ok = decodePins(in); !ok || len(in) != 3 {
 		return nil, bad
 	}
-	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects, &b.plan.LandlockUnix, &b.plan.Limits} {
+	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects, &b.plan.LandlockUnix, &b.plan.Limits, &b.plan.PrivateSockets} {
 		*flag = in[0]&(1<<i) != 0
 	}
 	b.plan.Layers, b.plan.LandlockABI = Layers(in[1]), int(in[2])

@@ -19,13 +19,14 @@ type onLinux struct {
 	covers      *covers // of hidden files
 	terminals   bool    // the command has pseudoterminals of its own
 	shared      bool    // and memory that programs share by name
+	listening   Listening
 }
 
 func (b *Box) makeHere() {
 	if b.plan.Layers&(Namespaces|Bubblewrap) != 0 {
 		b.holdProtected()
 	}
-	if b.plan.Limits && b.temp != "" {
+	if b.plan.Limits && b.temp != "" && b.Wrapped() {
 		b.covers = newCovers(coversOf(b.temp), b.spec.Limits.Hide)
 	}
 }
@@ -44,6 +45,7 @@ func (b *Box) removeHere() {
 // Apart.
 func (b *Box) Enter(dir string) error {
 	if !b.plan.InProcess() {
+		dropAmbient()
 		return nil
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -65,13 +67,17 @@ func (b *Box) Enter(dir string) error {
 			return err
 		}
 	}
+	if err := b.tellMounts(); err != nil {
+		return err
+	}
 	if b.plan.Limits {
-		if b.covers == nil { // another process has made them
-			b.covers = coversAt(coversOf(b.temp), b.spec.Limits.Hide)
-		}
-		if err := b.covers.mount(); err != nil {
+		covers, err := coverInMemory(b.temp, b.spec.Limits.Hide)
+		if err != nil {
 			return err
 		}
+		b.mu.Lock()
+		b.covers = covers
+		b.mu.Unlock()
 	}
 	if err := dropCapabilities(b.keptCapabilities(dir)); err != nil {
 		return err
@@ -82,16 +88,31 @@ func (b *Box) Enter(dir string) error {
 		}
 	}
 	if b.plan.Layers.Has(Seccomp) {
-		b.rules = b.spec.rules(b.plan)
-		listener, err := filter(b.rules, b.plan.Layers.Has(Notify))
+		listener, err := b.loadFilter()
 		if err != nil {
 			return err
 		}
 		if listener >= 0 {
+			if b.listening == nil {
+				b.listening = NewSockets()
+			}
 			go b.listen(listener)
 		}
 	}
 	return nil
+}
+
+// tellMounts tells whoever has the sockets which mount namespace this is.
+func (b *Box) tellMounts() error {
+	if b.listening == nil {
+		return nil
+	}
+	fd, err := unix.Open("/proc/thread-self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open the mount namespace: %w", err)
+	}
+	b.listening.In(fd)
+	return unix.Close(fd)
 }
 
 func (b *Box) openedHidden() (paths []string, more bool) { return b.covers.opened() }
@@ -162,16 +183,25 @@ func (b *Box) filterFile() (*os.File, error) {
 	return memoryFile("filter", bytesOf(assemble(b.spec.rules(b.plan), refusal)))
 }
 
+// dropAmbient leaves what this thread executes without capabilities, unless it is
+// root's. Bubblewrap doesn't start with any.
+func dropAmbient() {
+	unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0)
+}
+
 // dropCapabilities leaves the thread, and what it starts, with none but keep.
 // Inside a user namespace the kernel gives back to root what is not dropped
 // here.
 func dropCapabilities(keep uint64) error {
 	for c := uintptr(0); c < 64; c++ {
-		if keep&(1<<c) == 0 {
-			unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0, 0, 0, 0) // who may not has nothing to drop
+		if keep&(1<<c) != 0 {
+			continue
+		}
+		if _, _, errno := unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0, 0, 0, 0); errno == unix.EINVAL {
+			break // there are no more; who may not has nothing to drop
 		}
 	}
-	unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0)
+	dropAmbient()
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if err := unix.Capget(&head, &data[0]); err != nil {

@@ -15,6 +15,8 @@ func (b *Box) removeHere() {}
 // the box, see Argv.
 func (b *Box) Enter(dir string) error { return nil }
 
+func (b *Box) inSession() bool { return false }
+
 func (b *Box) writable() []string { return nil }
 
 func (b *Box) openedHidden() (paths []string, more bool) { return nil, false }

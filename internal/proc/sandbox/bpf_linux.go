@@ -11,6 +11,9 @@ import (
 type rule struct {
 	nr   uintptr
 	what string
+	// first, if not 0, is the first argument of the calls that are refused. The
+	// test, which there must be then, is on another.
+	first uint32
 	// If test is not testNone, only calls whose argument arg meets it are
 	// refused. Arguments are looked at as 32 bits: all that are meant are ints.
 	test  test
@@ -19,6 +22,8 @@ type rule struct {
 	value uint32
 	not   []uint32 // values that pass: of testNoneOf masked, of testEqual whole
 	errno unix.Errno
+	// served calls are not refused if there is a listener: it makes them.
+	served bool
 	// quiet refusals are not worth telling: programs try and do without.
 	quiet bool
 }
@@ -83,6 +88,9 @@ func assemble(rules []rule, answer func(rule) uint32) []unix.SockFilter {
 			body = append([]unix.SockFilter{argument}, masked...)
 			pass(0)
 			body = append(body, no, load(offNR))
+		}
+		if r.first != 0 {
+			body = append([]unix.SockFilter{load(offArgs), jump(unix.BPF_JEQ, r.first, 0, uint8(len(body)-1))}, body...)
 		}
 		prog = append(prog, jump(unix.BPF_JEQ, uint32(r.nr), 0, uint8(len(body))))
 		prog = append(prog, body...)

@@ -53,7 +53,7 @@ func interpret(prog []unix.SockFilter, c call) uint32 {
 func TestFilterIsTheRules(t *testing.T) {
 	var boxes [][]rule
 	for _, mode := range []Mode{ReadOnly, Workspace, WorkspaceNetwork} {
-		for _, p := range []Plan{{}, {Loopback: true}, {UnixSockets: true}, {Loopback: true, UnixSockets: true}, {Layers: Namespaces | PIDs}, {Layers: Namespaces}} {
+		for _, p := range []Plan{{}, {Loopback: true}, {UnixSockets: true}, {Loopback: true, UnixSockets: true}, {Layers: Namespaces | PIDs}, {Layers: Namespaces}, {Loopback: true, PrivateSockets: true}} {
 			s := Spec{Mode: mode}
 			boxes = append(boxes, s.rules(p))
 		}
@@ -75,7 +75,7 @@ func TestFilterIsTheRules(t *testing.T) {
 		}
 		want := uint32(unix.SECCOMP_RET_ALLOW)
 		for _, r := range boxes[i] {
-			if uint32(r.nr) == c.nr && r.stops(c.args[r.arg]) {
+			if uint32(r.nr) == c.nr && r.stops(c.args[0], c.args[r.arg]) {
 				want = refusal(r)
 				break
 			}
@@ -98,12 +98,51 @@ func TestFilterIsTheRules(t *testing.T) {
 func TestSocketFamilies(t *testing.T) {
 	for family := uint32(0); family < 64; family++ {
 		for _, c := range []struct{ network, sockets bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
-			prog := assemble(sockets(c.network, c.sockets), refusal)
+			prog := assemble(sockets(c.network, Plan{UnixSockets: c.sockets}), refusal)
 			want := c.network && (family == unix.AF_INET || family == unix.AF_INET6 || family == unix.AF_NETLINK) || c.sockets && family == unix.AF_UNIX
 			got := interpret(prog, call{arch: auditArch, nr: unix.SYS_SOCKET, args: [6]uint32{family}}) == unix.SECCOMP_RET_ALLOW
 			if got != want {
 				t.Errorf("family %d with %+v: passes %v", family, c, got)
 			}
+		}
+	}
+}
+
+// Where sockets are private a unix socket is one that has to connect, which the
+// listener does.
+func TestPrivateSocketTypes(t *testing.T) {
+	prog := assemble(sockets(true, Plan{PrivateSockets: true}), func(r rule) uint32 {
+		if r.served {
+			return unix.SECCOMP_RET_USER_NOTIF
+		}
+		return refusal(r)
+	})
+	ask := func(nr uintptr, args ...uint32) uint32 {
+		c := call{arch: auditArch, nr: uint32(nr)}
+		copy(c.args[:], args)
+		return interpret(prog, c)
+	}
+	for kind := uint32(0); kind < 16; kind++ {
+		for _, flags := range []uint32{0, unix.SOCK_CLOEXEC, unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC} {
+			want := kind == unix.SOCK_STREAM || kind == unix.SOCK_SEQPACKET
+			for _, nr := range []uintptr{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
+				if got := ask(nr, unix.AF_UNIX, kind|flags) == unix.SECCOMP_RET_ALLOW; got != want {
+					t.Errorf("call %d of type %d passes: %v", nr, kind, got)
+				}
+			}
+			if ask(unix.SYS_SOCKET, unix.AF_INET, kind|flags) != unix.SECCOMP_RET_ALLOW {
+				t.Errorf("type %d of the network is refused", kind)
+			}
+		}
+	}
+	for _, nr := range []uintptr{unix.SYS_CONNECT, unix.SYS_LISTEN} {
+		if ask(nr) != unix.SECCOMP_RET_USER_NOTIF {
+			t.Errorf("call %d is not served", nr)
+		}
+	}
+	for _, nr := range []uintptr{unix.SYS_BIND, unix.SYS_ACCEPT, unix.SYS_ACCEPT4, unix.SYS_SENDMSG} {
+		if ask(nr) != unix.SECCOMP_RET_ALLOW {
+			t.Errorf("call %d is refused", nr)
 		}
 	}
 }

@@ -65,6 +65,7 @@ type wrapping struct {
 	protect       []string
 	covers        [][2]string // a cover and the hidden file that it is mounted over
 	seccomp       string      // descriptor of a filter; empty: none
+	sharedNetwork bool        // the network is that of outside, which is the session's own
 	dieWithParent bool        // what the command leaves running dies with it
 }
 
@@ -76,7 +77,7 @@ func (s *Spec) bubblewrapArgs(w wrapping) []string {
 	if w.dieWithParent {
 		args = append(args, "--die-with-parent")
 	}
-	if !s.network() {
+	if !s.network() && !w.sharedNetwork {
 		args = append(args, "--unshare-net")
 	}
 	if w.sharedToo {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +15,7 @@ import (
 // covers are the empty files that are mounted over hidden ones, each its own so
 // that it is known which were opened.
 type covers struct {
-	dir    string
+	dir    string // on the disk, for bubblewrap; "": they are in memory
 	hidden []string
 	events int // inotify descriptor, or -1
 	err    error
@@ -29,34 +28,25 @@ const mostCovers = 64
 // shared is the name of that cover.
 const sharedCover = "shared"
 
-// coversAt are the covers in a directory. It is nil if there is nothing to
-// cover.
-func coversAt(dir string, hidden []string) *covers {
+// newCovers makes the covers in a new directory. It is nil if there is nothing
+// to cover.
+func newCovers(dir string, hidden []string) *covers {
 	if len(hidden) == 0 {
 		return nil
 	}
-	return &covers{dir: dir, hidden: hidden, events: -1}
+	c := &covers{dir: dir, hidden: hidden, events: -1}
+	if c.err = unix.Mkdir(dir, 0o700); c.err == nil {
+		c.err = c.fill(dir)
+	}
+	return c
 }
 
-// newCovers makes the covers in a new directory.
-func newCovers(dir string, hidden []string) *covers {
-	c := coversAt(dir, hidden)
-	if c == nil {
-		return nil
-	}
-	if c.err = unix.Mkdir(dir, 0o700); c.err != nil {
-		return c
-	}
-	for i := range hidden {
-		if i > mostCovers {
-			break
+// fill makes the covers in a directory and watches it.
+func (c *covers) fill(dir string) error {
+	for i := range min(len(c.hidden), mostCovers+1) {
+		if err := unix.Mknod(c.file(dir, i), unix.S_IFREG|0o444, 0); err != nil {
+			return err
 		}
-		fd, err := unix.Open(c.file(i), unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o444)
-		if err != nil {
-			c.err = err
-			return c
-		}
-		unix.Close(fd)
 	}
 	// Without the watch the command is hidden the same files, and the result
 	// doesn't say so.
@@ -67,44 +57,64 @@ func newCovers(dir string, hidden []string) *covers {
 			c.events = fd
 		}
 	}
-	return c
+	return nil
 }
 
-// file is the cover of the i-th hidden file.
-func (c *covers) file(i int) string {
-	if i >= mostCovers {
-		return filepath.Join(c.dir, sharedCover)
+// coverInMemory puts covers over hidden files. They are in a file system of
+// their own, which is mounted over the temp directory for a moment: on a disk it
+// would take longer to make them than to run most commands. The thread must be
+// in a mount namespace of its own.
+func coverInMemory(temp string, hidden []string) (*covers, error) {
+	if len(hidden) == 0 {
+		return nil, nil
 	}
-	return filepath.Join(c.dir, strconv.Itoa(i))
-}
-
-// mount puts the covers over the hidden files. The thread must be in a mount
-// namespace of its own. What does not exist any more needs no cover.
-func (c *covers) mount() error {
-	if c == nil {
-		return nil
+	if temp == "" {
+		return nil, errors.New("hide files: no temp directory")
 	}
-	if c.err != nil {
-		return fmt.Errorf("hide files: %w", c.err)
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	if err := unix.Mount("tmpfs", temp, "tmpfs", flags, "mode=0700"); err != nil {
+		return nil, fmt.Errorf("hide files: %w", err)
 	}
-	for i, path := range c.hidden {
-		if err := c.mountOne(c.file(i), path); err != nil && err != unix.ENOENT && err != unix.ENOTDIR {
-			return fmt.Errorf("hide %s: %w", path, err)
+	c := &covers{hidden: hidden, events: -1}
+	err := c.fill(temp)
+	if err == nil { // what is cloned from it is read-only too
+		err = unix.MountSetattr(unix.AT_FDCWD, temp, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	}
+	for i := 0; i < len(hidden) && err == nil; i++ {
+		if err = attachCover(c.file(temp, i), hidden[i]); err != nil {
+			err = fmt.Errorf("%s: %w", hidden[i], err)
 		}
+	}
+	if err == nil {
+		err = unix.Unmount(temp, unix.MNT_DETACH)
+	}
+	if err != nil {
+		c.close()
+		return nil, fmt.Errorf("hide files: %w", err)
+	}
+	return c, nil
+}
+
+// attachCover mounts a cover over a hidden file. What does not exist any more
+// needs none.
+func attachCover(cover, path string) error {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, cover, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil {
+		return fmt.Errorf("open its cover: %w", err)
+	}
+	defer unix.Close(fd)
+	if err := attach(fd, path); err != nil && err != unix.ENOENT && err != unix.ENOTDIR {
+		return err
 	}
 	return nil
 }
 
-func (c *covers) mountOne(cover, path string) error {
-	fd, err := unix.OpenTree(unix.AT_FDCWD, cover, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
-	if err != nil {
-		return fmt.Errorf("open its cover: %w", err) // not ENOENT: the file would stay in sight
+// file is the cover of the i-th hidden file in a directory.
+func (c *covers) file(dir string, i int) string {
+	if i >= mostCovers {
+		return dir + "/" + sharedCover
 	}
-	defer unix.Close(fd)
-	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOEXEC}); err != nil {
-		return fmt.Errorf("make its cover read-only: %w", err)
-	}
-	return attach(fd, path)
+	return dir + "/" + strconv.Itoa(i)
 }
 
 // coverMounts are the covers of hidden files that exist, for bubblewrap.
@@ -115,7 +125,7 @@ func (b *Box) coverMounts() [][2]string {
 	var out [][2]string
 	for i, path := range b.covers.hidden {
 		if _, err := os.Lstat(path); err == nil {
-			out = append(out, [2]string{b.covers.file(i), path})
+			out = append(out, [2]string{b.covers.file(b.covers.dir, i), path})
 		}
 	}
 	return out
@@ -168,7 +178,7 @@ func (c *covers) close() {
 		unix.Close(c.events)
 		c.events = -1
 	}
-	if c != nil {
+	if c != nil && c.dir != "" {
 		os.RemoveAll(c.dir)
 	}
 }

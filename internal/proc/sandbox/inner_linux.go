@@ -13,8 +13,8 @@ import (
 
 // InnerArg is the first argument of a process of this program that runs inside
 // bubblewrap: it restricts itself with Landlock, which bubblewrap doesn't, and
-// becomes the command. After it come the descriptor of the sandbox and the
-// command.
+// becomes the command. After it come the descriptor of the sandbox, that of a
+// socket which takes the filter's listener or "-", and the command.
 const InnerArg = "--adze-sandbox-inner"
 
 // innerArgv puts that process in front of a command.
@@ -27,7 +27,60 @@ func (b *Box) innerArgv(argv []string, add func(*os.File, error) (string, error)
 	if err != nil {
 		return nil, err
 	}
-	return append([]string{"/proc/self/fd/" + self, InnerArg, box}, argv...), nil
+	listener := "-"
+	if b.plan.PrivateSockets {
+		if listener, err = add(b.awaitListener()); err != nil {
+			return nil, err
+		}
+	}
+	return append([]string{"/proc/self/fd/" + self, InnerArg, box, listener}, argv...), nil
+}
+
+// awaitListener serves the filter that the inner process loads. The file is for
+// that process.
+func (b *Box) awaitListener() (*os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("create a socket pair: %w", err)
+	}
+	b.rules = b.spec.rules(b.plan)
+	if b.listening == nil {
+		b.listening = NewSockets()
+	}
+	go func() {
+		defer unix.Close(fds[0])
+		control := make([]byte, unix.CmsgSpace(2*4))
+		_, n, _, _, err := unix.Recvmsg(fds[0], make([]byte, 1), control, unix.MSG_CMSG_CLOEXEC)
+		if err != nil {
+			return // it has ended
+		}
+		messages, _ := unix.ParseSocketControlMessage(control[:n])
+		for _, m := range messages {
+			if got, err := unix.ParseUnixRights(&m); err == nil && len(got) == 2 {
+				b.listening.In(got[1])
+				unix.Close(got[1])
+				b.listen(got[0])
+			}
+		}
+	}()
+	return os.NewFile(uintptr(fds[1]), "listener"), nil
+}
+
+// sendListener loads the filter and gives its listener, and the mount
+// namespace, to who serves it.
+func (b *Box) sendListener(socket int) error {
+	mounts, err := unix.Open("/proc/self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open the mount namespace: %w", err)
+	}
+	listener, err := b.loadFilter()
+	if err != nil || listener < 0 {
+		return err
+	}
+	if err := unix.Sendmsg(socket, []byte{0}, unix.UnixRights(listener, mounts), nil, 0); err != nil {
+		return fmt.Errorf("hand over the seccomp filter: %w", err)
+	}
+	return nil
 }
 
 // Inner is that process. It returns only if it fails, with an exit code.
@@ -64,9 +117,18 @@ func Inner(args []string) int {
 	if err := b.landlock(open).restrict(); err != nil {
 		return fail(err)
 	}
+	if b.plan.PrivateSockets {
+		socket, err := strconv.Atoi(args[1])
+		if err == nil {
+			err = b.sendListener(socket)
+		}
+		if err != nil {
+			return fail(err)
+		}
+	}
 	closeFrom := uint(fd) - 1 // the program itself, the sandbox, and what the caller left open
 	unix.CloseRange(closeFrom, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
-	argv := args[1:]
+	argv := args[2:]
 	err = syscall.Exec(argv[0], argv, os.Environ())
 	fmt.Fprintf(os.Stderr, "adze: start %s: %v\n", argv[0], err)
 	return 126

@@ -22,14 +22,14 @@ type Surroundings struct {
 func (s Surroundings) Limits() *Limits {
 	l := &Limits{}
 	l.Read = append(l.Read, s.Roots...)
-	l.Read = append(l.Read, "/proc", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm", "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+	l.Read = append(l.Read, "/proc", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm") // harmless devices can be written too
 	for _, root := range s.Roots {
 		l.Read = append(l.Read, gitDirs(root)...)
 		l.Read = append(l.Read, ignoreFilesAbove(root)...)
 	}
 	home := s.value("HOME")
 	l.Read = append(l.Read, s.userConfig(home)...)
-	avoid := slices.Clone(s.Roots)
+	avoid := s.unexecuted()
 	if home != "" && home != "/" {
 		avoid = append(avoid, home)
 	}
@@ -45,8 +45,18 @@ func (s Surroundings) Limits() *Limits {
 		}
 		l.Execute = append(l.Execute, dir)
 	}
-	l.Read, l.Execute = resolvedPaths(l.Read), resolvedPaths(l.Execute)
+	l.Execute = resolvedPaths(l.Execute)
+	// Each rule takes time in every command.
+	l.Read = slices.DeleteFunc(resolvedPaths(l.Read), func(path string) bool { return holding(path, l.Execute) != "" })
 	return l
+}
+
+// unexecuted are the parts of the workspace in which nothing may be executed:
+// all of it, unless it contains the system's directories, as / does.
+func (s Surroundings) unexecuted() []string {
+	return slices.DeleteFunc(slices.Clone(s.Roots), func(root string) bool {
+		return slices.ContainsFunc(s.System, func(dir string) bool { return below(dir, root) })
+	})
 }
 
 // stores are where some systems keep all their programs.
@@ -59,7 +69,7 @@ func (s Surroundings) executable(dir, home string, have []string) bool {
 	if home != "" && below(home, dir) {
 		return false
 	}
-	for _, r := range s.Roots {
+	for _, r := range s.unexecuted() {
 		if below(dir, r) || below(r, dir) {
 			return false
 		}

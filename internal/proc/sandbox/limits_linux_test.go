@@ -46,4 +46,10 @@ func TestLimitsStayNarrow(t *testing.T) {
 			t.Errorf("%s: may be read and executed: %v, want %v", path, got, want)
 		}
 	}
+	l = Surroundings{Roots: []string{filepath.Join(base, "clone/work")}, System: []string{filepath.Join(base, "clone")}}.Limits()
+	for _, path := range l.Read {
+		if holding(path, l.Execute) != "" {
+			t.Errorf("%s can be executed, and needs no rule for reading", path)
+		}
+	}
 }

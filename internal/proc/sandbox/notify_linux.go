@@ -25,10 +25,11 @@ type verdict struct {
 	flags uint32
 }
 
-// listen refuses every call that the filter stops, and remembers which. All of
-// them are refused, whatever their arguments are by then, so nothing is gained
-// by changing those meanwhile. It ends with the process.
+// listen refuses the calls that the filter stops, and remembers which. They are
+// refused whatever their arguments are by then, so nothing is gained by changing
+// those meanwhile. The others it makes for the caller. It ends with the process.
 func (b *Box) listen(fd int) {
+	busy := make(chan struct{}, mostServed)
 	for {
 		var n notification
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
@@ -39,10 +40,26 @@ func (b *Box) listen(fd int) {
 		default:
 			return // closed: the kernel answers ENOSYS from now on
 		}
-		b.tell(b.nameOf(&n))
-		v := verdict{id: n.id, errno: -int32(unix.EPERM)}
-		unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&v)))
+		r := b.ruleFor(&n)
+		if !r.served {
+			b.tell(r.what)
+			answer(fd, &verdict{id: n.id, errno: -int32(unix.EPERM)})
+			continue
+		}
+		select {
+		case busy <- struct{}{}:
+			go func() {
+				defer func() { <-busy }()
+				served{&n, b, fd}.serve()
+			}()
+		default:
+			answer(fd, &verdict{id: n.id, errno: -int32(unix.EAGAIN)})
+		}
 	}
+}
+
+func answer(listener int, v *verdict) {
+	unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(v)))
 }
 
 func (b *Box) tell(what string) {
@@ -53,18 +70,22 @@ func (b *Box) tell(what string) {
 	}
 }
 
-// nameOf finds the rule that stopped a call.
-func (b *Box) nameOf(n *notification) string {
+// ruleFor finds the rule that stopped a call.
+func (b *Box) ruleFor(n *notification) rule {
 	for _, r := range b.rules {
-		if r.nr == uintptr(n.nr) && r.stops(uint32(n.args[r.arg])) {
-			return r.what
+		if r.nr == uintptr(n.nr) && r.stops(uint32(n.args[0]), uint32(n.args[r.arg])) {
+			return r
 		}
 	}
-	return ""
+	return rule{}
 }
 
-// stops is what the filter does, for one argument.
-func (r rule) stops(argument uint32) bool {
+// stops is what the filter does, for the first argument and the one that is
+// tested.
+func (r rule) stops(first, argument uint32) bool {
+	if r.first != 0 && r.first != first {
+		return false
+	}
 	masked := argument
 	if r.mask != 0 {
 		masked &= r.mask

@@ -64,8 +64,27 @@ func (b *Box) holdProtected() {
 			}
 		}
 	}
+	b.protectSockets(write)
 	slices.Sort(b.protect)
 	b.protect = slices.Compact(b.protect)
+}
+
+// protectSockets protects the sockets of other programs that still exist, by the
+// names without links that they have. Bubblewrap would make the directories
+// again of a socket that goes at this moment.
+func (b *Box) protectSockets(write []string) {
+	if b.Wrapped() {
+		return
+	}
+	for _, path := range b.spec.HostSockets {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || holding(real, write) == "" {
+			continue
+		}
+		if st, err := os.Lstat(real); err == nil && st.Mode()&os.ModeSocket != 0 {
+			b.protect = append(b.protect, real)
+		}
+	}
 }
 
 // protectBelow walks down to a protected path. A link on the way is protected

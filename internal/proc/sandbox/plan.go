@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Plan is which layers a box is made of here, and what it lacks.
@@ -14,6 +15,9 @@ type Plan struct {
 	// UnixSockets says that sockets that are files can be reached: all of
 	// them, or those below writable paths where Landlock sees to it.
 	UnixSockets bool
+	// PrivateSockets says that commands make sockets and reach those of their
+	// session, and no others.
+	PrivateSockets bool
 	// Protects says that protected paths are read-only.
 	Protects bool
 	// LandlockABI is the version of Landlock's interface, and LandlockUnix
@@ -46,6 +50,9 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 	}
 	if _, err := ParseMode(string(s.Mode)); err != nil {
 		return Plan{}, err
+	}
+	if s.Mode != ReadOnly && slices.Contains(s.Roots, "/") {
+		return Plan{}, fmt.Errorf("create a %s sandbox: the workspace is /, so everything would be writable. Start Adze in a project directory, or choose another mode", s.Mode)
 	}
 	has = has.without(s.Without)
 	var p Plan
@@ -84,7 +91,10 @@ func (s *Spec) planBubblewrap(has Support) Plan {
 	if p.Layers.Has(Landlock) { // inside bubblewrap
 		p.LandlockABI, p.LandlockUnix = has.LandlockABI, has.LandlockUnix && !s.UnixSockets
 	}
-	p.UnixSockets = s.UnixSockets || !p.Layers.Has(Seccomp) || s.Mode != ReadOnly && p.LandlockUnix
+	if p.Loopback && !s.UnixSockets && has.Sockets && has.Notify && p.Layers.Has(Seccomp|Landlock) {
+		p.PrivateSockets, p.Layers = true, p.Layers|Notify
+	}
+	p.UnixSockets = s.UnixSockets || !p.Layers.Has(Seccomp) || s.Mode != ReadOnly && p.LandlockUnix && !p.PrivateSockets
 	p.Limits = s.Limits != nil && s.Mode == ReadOnly && p.Layers.Has(Landlock|Seccomp)
 	if !p.Layers.Has(Landlock) {
 		p.Notes = append(p.Notes, specialFiles(has))
@@ -109,6 +119,7 @@ func (p Plan) WithoutHelper() (plan Plan, ok bool) {
 	if p.Layers.Has(Bubblewrap | Landlock) {
 		p.Layers &^= Landlock
 		p.UnixSockets = p.UnixSockets && !p.LandlockUnix
+		p.PrivateSockets = false
 		p.LandlockABI, p.LandlockUnix = 0, false
 		p.Notes = append(p.Notes, specialFiles(Support{LandlockWhy: "Landlock requires that the program calls adze.Main first"}))
 	}
@@ -124,7 +135,8 @@ func (s *Spec) planLayers(has Support) Plan {
 	if have.Has(Landlock) {
 		p.LandlockABI, p.LandlockUnix = has.LandlockABI, has.LandlockUnix && !s.UnixSockets
 	}
-	p.UnixSockets = s.UnixSockets || !have.Has(Seccomp) || s.Mode != ReadOnly && p.LandlockUnix
+	p.PrivateSockets = p.Loopback && !s.UnixSockets && has.Sockets && have.Has(Seccomp|Notify|PIDs)
+	p.UnixSockets = s.UnixSockets || !have.Has(Seccomp) || s.Mode != ReadOnly && p.LandlockUnix && !p.PrivateSockets
 	note := func(when bool, text string) {
 		if when {
 			p.Notes = append(p.Notes, text)

@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	everything = Support{LandlockABI: 7, Seccomp: true, Notify: true, Namespaces: true, PIDs: true, BubblewrapWhy: "there is no bwrap"}
-	nothing    = Support{LandlockWhy: "no Landlock", SeccompWhy: "no seccomp", NamespacesWhy: "no namespaces", BubblewrapWhy: "no bwrap"}
+	everything = Support{LandlockABI: 7, Seccomp: true, Notify: true, Sockets: true, Namespaces: true, PIDs: true, BubblewrapWhy: "there is no bwrap"}
+	nothing    = Support{LandlockWhy: "no Landlock", SeccompWhy: "no seccomp", SocketsWhy: "an old kernel", NamespacesWhy: "no namespaces", BubblewrapWhy: "no bwrap"}
 )
 
 func TestPlan(t *testing.T) {
@@ -84,6 +84,7 @@ func TestLines(t *testing.T) {
 		"namespaces: work: user, mount, IPC, network, pid",
 		"bubblewrap: no, there is no bwrap",
 		"reads of auto-approved commands are enforced",
+		"workspace mode: commands reach Unix sockets and servers of their session",
 		"read-only: enforced by landlock+seccomp+namespaces+pids",
 		"workspace: enforced by landlock+seccomp+namespaces+pids",
 		"workspace+network: enforced by landlock+seccomp+namespaces+pids",
@@ -102,6 +103,44 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// Commands have private sockets only where all of it works, and all of the host's
+// sockets only if the user says so.
+func TestPlanSockets(t *testing.T) {
+	wrapped := everything
+	wrapped.Bubblewrap = "/usr/bin/bwrap"
+	unixToo := everything
+	unixToo.LandlockABI, unixToo.LandlockUnix = 9, true
+	old := everything
+	old.Sockets, old.SocketsWhy = false, "an old kernel"
+	for _, c := range []struct {
+		name         string
+		has          Support
+		spec         Spec
+		private, all bool
+		line         string
+	}{
+		{"workspace", everything, Spec{Mode: Workspace}, true, false, "reach Unix sockets and servers of their session"},
+		{"Landlock could see to it", unixToo, Spec{Mode: Workspace}, true, false, "reach Unix sockets and servers of their session"},
+		{"bubblewrap", wrapped, Spec{Mode: Workspace, Bubblewrap: true}, true, false, "reach Unix sockets and servers of their session"},
+		{"bubblewrap without Landlock", wrapped.without(Landlock), Spec{Mode: Workspace, Bubblewrap: true}, false, false, "have no Unix sockets"},
+		{"as the user says", everything, Spec{Mode: Workspace, UnixSockets: true}, false, true, ""},
+		{"the host's network", everything, Spec{Mode: WorkspaceNetwork}, false, false, ""},
+		{"read-only", everything, Spec{Mode: ReadOnly}, false, false, ""},
+		{"an old kernel", old, Spec{Mode: Workspace}, false, false, "have no Unix sockets, an old kernel"},
+		{"no listener", everything.without(Notify), Spec{Mode: Workspace}, false, false, "have no Unix sockets"},
+		{"no pid namespace", everything.without(PIDs), Spec{Mode: Workspace}, false, false, "have no Unix sockets, a pid namespace is turned off"},
+		{"no seccomp", everything.without(Seccomp), Spec{Mode: Workspace, BestEffort: true}, false, true, "reach Unix sockets of other programs"},
+	} {
+		p, err := c.spec.planWith(c.has)
+		if err != nil || p.PrivateSockets != c.private || p.UnixSockets != c.all {
+			t.Errorf("%s: %v %+v", c.name, err, p)
+		}
+		if line, _ := c.has.UnixSockets(c.spec.Bubblewrap); c.line != "" && !strings.HasPrefix(line, "workspace mode: commands "+c.line) {
+			t.Errorf("%s: %s", c.name, line)
+		}
+	}
+}
+
 func TestParseMode(t *testing.T) {
 	for _, m := range Modes() {
 		if got, err := ParseMode(string(m)); got != m || err != nil {
@@ -114,8 +153,8 @@ func TestParseMode(t *testing.T) {
 }
 
 func FuzzDecodeBox(f *testing.F) {
-	b := New(&Spec{Mode: Workspace, Roots: []string{"/a", "\xff"}, Write: []string{"/b"}, Protect: []string{"/a/.git"}, UnixSockets: true},
-		Plan{Layers: Landlock | Seccomp, Loopback: true, LandlockABI: 7}, "")
+	b := New(&Spec{Mode: Workspace, Roots: []string{"/a", "\xff"}, Write: []string{"/b"}, Protect: []string{"/a/.git"}, UnixSockets: true, HostSockets: []string{"/b/s"}},
+		Plan{Layers: Landlock | Seccomp, Loopback: true, LandlockABI: 7, PrivateSockets: true}, "")
 	f.Add(b.Encode())
 	f.Add([]byte{0, 0, 255, 255, 255, 255, 15})
 	f.Fuzz(func(t *testing.T, in []byte) {
@@ -147,26 +186,55 @@ func TestSuspect(t *testing.T) {
 		{"everything is permitted\nfailed\n", ""},
 		{"", ""},
 	} {
-		if got := Suspect(Workspace, nil, c.output).Why; !strings.Contains(got, c.want) || c.want == "" && got != "" {
+		if got := Suspect(Scene{Mode: Workspace, Exit: 1}, nil, c.output).Why; !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%q: %q", c.output, got)
 		}
 	}
 	// Where there is a network, a server that does not answer is no matter of the box.
 	for output, want := range map[string]string{"connect: connection refused\n": "", "Could not resolve host: x\n": "", "x: Permission denied": "it printed “permission denied”"} {
-		if got := Suspect(WorkspaceNetwork, nil, output).Why; got != want {
+		if got := Suspect(Scene{Mode: WorkspaceNetwork, Exit: 1}, nil, output).Why; got != want {
 			t.Errorf("%q: %q", output, got)
 		}
 	}
-	if got := Suspect(Workspace, []string{"tracing", "the network"}, ""); got.Why != "it was denied tracing, the network" || got.Remedy != "set tools.sandbox to workspace+network" {
+	if got := Suspect(Scene{Mode: Workspace, Exit: 1}, []string{"tracing", "the network"}, ""); got.Why != "it was denied tracing, the network" || got.Remedy != "set tools.sandbox to workspace+network" {
 		t.Error(got)
 	}
 	// npm and pip try the network whatever they do.
-	if got := Suspect(ReadOnly, []string{"the network"}, "package not found\n"); got != (Suspicion{}) {
+	if got := Suspect(Scene{Mode: ReadOnly, Exit: 1}, []string{"the network"}, "package not found\n"); got != (Suspicion{}) {
 		t.Error(got)
 	}
 	for output, want := range map[string]string{"touch: cannot touch '/x': Read-only file system": "tools.sandboxWrite", "connect: connection refused": "workspace+network"} {
-		if got := Suspect(Workspace, nil, output); !strings.Contains(got.Remedy, want) {
+		if got := Suspect(Scene{Mode: Workspace, Exit: 1}, nil, output); !strings.Contains(got.Remedy, want) {
 			t.Errorf("%q: %+v", output, got)
+		}
+	}
+}
+
+// What was refused names what would allow it.
+func TestRemedy(t *testing.T) {
+	for _, c := range []struct {
+		exit         int
+		output, want string
+	}{
+		{1, "error: could not write config file .git/config: Device or resource busy", "run the git command that changes it in a call of its own, which asks for approval: /w/.git/config is protected"},
+		{1, "error: could not lock config file /w/.git/config: Read-only file system", "/w/.git/config is protected"},
+		{1, "sh: 1: cannot create .github/workflows/x.yml: Read-only file system", "let a file tool change /w/.github/workflows, which asks for approval"},
+		{1, "Error: EROFS: read-only file system, open '/w/.vscode/settings.json'", "let a file tool change /w/.vscode/settings.json"},
+		{1, "mkdir: cannot create directory ‘.adze’: File exists\nrm: cannot remove '.adze': Device or resource busy", "let a file tool change /w/.adze"},
+		{1, "mkdir: cannot create directory ‘.adze’: File exists", "let a file tool change /w/.adze"},
+		{1, "mkdir: cannot create directory ‘x’: File exists", ""},
+		{1, "OSError: [Errno 18] Invalid cross-device link: 'a' -> 'app/a'", "copy and remove the file"},
+		{1, "Failed to move to new namespace: Operation not permitted", "--no-sandbox"},
+		{1, "sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.", "run it in a terminal"},
+		{1, "touch: cannot touch '/usr/x': Read-only file system", "tools.sandboxWrite"},
+		{1, "open /usr/x: Read-only file system\nFATAL: socket() failed: Operation not permitted", "tools.sandboxUnixSockets"},
+		{0, "error: unable to unlink old '.github/workflows/ci.yml': Read-only file system", "let a file tool change /w/.github/workflows"},
+		{0, "error: could not write config file .git/config: Device or resource busy\nwarning: Update of config-file failed", "/w/.git/config is protected"},
+		{0, "touch: cannot touch '/usr/x': Read-only file system", ""},
+	} {
+		at := Scene{Mode: Workspace, Dir: "/w", Protect: []string{"/w/.adze", "/w/.git/config", "/w/.git/hooks", "/w/.github/workflows", "/w/.vscode/settings.json"}, Exit: c.exit}
+		if got := Suspect(at, nil, c.output).Remedy; !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%q: %q", c.output, got)
 		}
 	}
 }

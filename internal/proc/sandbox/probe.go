@@ -21,6 +21,8 @@ type Support struct {
 	Seccomp       bool
 	Notify        bool
 	SeccompWhy    string
+	Sockets       bool // the calls of a command can be made for it, as connecting
+	SocketsWhy    string
 	Namespaces    bool
 	NamespacesWhy string
 	PIDs          bool // a namespace for process numbers too
@@ -54,6 +56,9 @@ func (s Support) without(l Layers) Support {
 		s.Seccomp, s.SeccompWhy = false, "seccomp "+off
 	}
 	s.Notify = s.Notify && s.Seccomp && !l.Has(Notify)
+	if s.Sockets && !s.Notify {
+		s.Sockets, s.SocketsWhy = false, "seccomp's listener "+off
+	}
 	if l.Has(Namespaces) && s.Namespaces {
 		s.Namespaces, s.NamespacesWhy = false, "the use of namespaces "+off
 	}
@@ -133,7 +138,8 @@ func (s Support) Lines(bubblewrap bool) []string {
 		line("bubblewrap", s.Bubblewrap != "", "works, "+s.Bubblewrap, s.BubblewrapWhy),
 	}
 	reads, _ := s.Reads(bubblewrap)
-	lines = append(lines, reads)
+	sockets, _ := s.UnixSockets(bubblewrap)
+	lines = append(lines, reads, sockets)
 	for _, m := range []Mode{ReadOnly, Workspace, WorkspaceNetwork} {
 		lines = append(lines, s.mode(m, bubblewrap))
 	}
@@ -147,6 +153,26 @@ func (s Support) Reads(bubblewrap bool) (line string, enforced bool) {
 		return "reads of auto-approved commands are judged, not enforced: searches near secrets require approval", false
 	}
 	return "reads of auto-approved commands are enforced", true
+}
+
+// UnixSockets says in a line which Unix sockets commands in workspace mode reach.
+func (s Support) UnixSockets(bubblewrap bool) (line string, private bool) {
+	spec := Spec{Mode: Workspace, BestEffort: true, Bubblewrap: bubblewrap}
+	p, err := spec.planWith(s)
+	switch {
+	case err == nil && p.PrivateSockets:
+		return "workspace mode: commands reach Unix sockets and servers of their session", true
+	case err == nil && p.UnixSockets:
+		return "workspace mode: commands reach Unix sockets of other programs", false
+	}
+	why := s.SocketsWhy
+	if why == "" {
+		why = s.why(bubblewrap)
+	}
+	if why == "" {
+		why = s.PIDsWhy
+	}
+	return "workspace mode: commands have no Unix sockets, " + why, false
 }
 
 func (s Support) landlockLacks() string {

@@ -18,6 +18,8 @@ func Probe() Support { return probed() }
 var probed = sync.OnceValue(func() (s Support) {
 	s.LandlockABI, s.LandlockUnix, s.LandlockWhy = probeLandlock()
 	s.Seccomp, s.Notify, s.SeccompWhy = probeSeccomp()
+	s.SocketsWhy = probeSockets(s.Notify)
+	s.Sockets = s.SocketsWhy == ""
 	if s.PIDsWhy = probeNamespaces(Apart{PIDs: true}); s.PIDsWhy != "" {
 		s.NamespacesWhy = probeNamespaces(Apart{})
 	}
@@ -59,6 +61,17 @@ func probeSeccomp() (works, notify bool, why string) {
 		return false, false, fmt.Sprintf("seccomp filters don't work: %v", err)
 	}
 	return true, available(unix.SECCOMP_RET_USER_NOTIF) == nil, ""
+}
+
+// probeSockets sees whether a listener can take a caller's descriptor, and is
+// not called twice because of a signal.
+func probeSockets(notify bool) (why string) {
+	_, _, noFlag := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 0)
+	_, err := unix.PidfdGetfd(-1, -1, 0)
+	if !notify || noFlag != unix.EFAULT || err != unix.EBADF {
+		return "this kernel can't let another process connect (requires Linux 5.19)"
+	}
+	return ""
 }
 
 // probeNamespaces starts a process that enters the namespaces, makes a change

@@ -15,6 +15,14 @@ import (
 // they exist.
 var obeyed = []string{".git", ".adze", ".qwen", ".agents", ".mcp.json"}
 
+// startup is protected in a home directory that is in a workspace although it
+// does not exist: what shells, sessions and git read or run for the user.
+var startup = []string{
+	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
+	".ssh", ".gitconfig", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment", ".inputrc", ".vimrc", ".exrc", ".npmrc", ".claude", ".codex",
+	".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", "bin", ".local/bin", ".cargo/bin", "go/bin",
+}
+
 // protected is what must not be written below the roots: what programs obey, at
 // any depth. Of a git directory it is the parts that make git run something or
 // look elsewhere, so that commits work.
@@ -30,6 +38,13 @@ func (b *Base) protected() []string {
 			out = append(out, gitObeys(path, root)...)
 		}
 	}
+	if b.home != "" && holding(b.home, b.roots) != "" {
+		for _, name := range startup {
+			if _, err := os.Stat(filepath.Join(b.home, filepath.Dir(name))); err == nil {
+				out = append(out, filepath.Join(b.home, name))
+			}
+		}
+	}
 	for _, path := range b.tree.found() {
 		switch {
 		case filepath.Base(path) != ".git":
@@ -38,7 +53,7 @@ func (b *Base) protected() []string {
 			out = append(out, gitObeys(path, filepath.Dir(path))...)
 		default:
 			out = append(out, path)
-			if dir := gitFile(path); dir != "" && holding(dir, b.roots) != "" {
+			if dir := gitFile(path); dir != "" && holding(dir, slices.Concat(b.roots, b.write)) != "" {
 				out = append(out, gitObeys(dir, filepath.Dir(path))...)
 			}
 		}

@@ -17,7 +17,7 @@ func refused() []rule {
 		{"tracing", []uintptr{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_MADVISE, unix.SYS_PERF_EVENT_OPEN}},
 		{"io_uring", []uintptr{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}},
 		{"mounting", []uintptr{unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR}},
-		{"entering a namespace", []uintptr{unix.SYS_SETNS}},
+		{saysNamespaces, []uintptr{unix.SYS_SETNS}},
 		{"the kernel's keys", []uintptr{unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY}},
 		{"changing the kernel", []uintptr{unix.SYS_BPF, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SYSLOG, unix.SYS_USERFAULTFD}},
 		{"changing the system", []uintptr{unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_VHANGUP}},
@@ -32,8 +32,8 @@ func refused() []rule {
 	}
 	const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	return append(rules,
-		rule{nr: unix.SYS_UNSHARE, what: "entering a namespace", test: testMask, mask: namespaces | unix.CLONE_NEWTIME},
-		rule{nr: unix.SYS_CLONE, what: "entering a namespace", test: testMask, mask: namespaces},
+		rule{nr: unix.SYS_UNSHARE, what: saysNamespaces, test: testMask, mask: namespaces | unix.CLONE_NEWTIME},
+		rule{nr: unix.SYS_CLONE, what: saysNamespaces, test: testMask, mask: namespaces},
 		// Its flags lie in memory, where a filter cannot look. Who is told that
 		// there is no clone3 takes clone.
 		rule{nr: unix.SYS_CLONE3, errno: unix.ENOSYS},
@@ -112,21 +112,29 @@ func otherProcesses() (rules []rule) {
 
 // sockets refuses all families but those that the box may have. A pair of
 // sockets that know only each other is always free. Those of a pair of
-// datagram sockets don't: each can send to any name, descriptors too.
-func sockets(network, unixSockets bool) []rule {
+// datagram sockets don't: each can send to any name, descriptors too. Private
+// sockets are those that connect only where the listener does it for them.
+func sockets(network bool, p Plan) []rule {
+	unixSockets := p.UnixSockets
 	var pass []uint32
 	if network {
 		pass = append(pass, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
 	}
-	if unixSockets {
+	if unixSockets || p.PrivateSockets {
 		pass = append(pass, unix.AF_UNIX)
 	}
 	rules := []rule{{nr: unix.SYS_SOCKETPAIR, what: "odd sockets", test: testNoneOf, not: []uint32{unix.AF_UNIX}}}
-	if !unixSockets {
+	streams := []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}
+	if p.PrivateSockets {
+		rules = append(rules, rule{nr: unix.SYS_CONNECT, served: true}, rule{nr: unix.SYS_LISTEN, served: true},
+			rule{nr: unix.SYS_SOCKET, what: saysSockets, first: unix.AF_UNIX, test: testNoneOf, arg: 1, mask: 0xf, not: streams, quiet: true})
+	} else if !unixSockets {
 		// The C library looks for a name service at every turn and does
 		// without if it finds none.
-		rules = append(rules, rule{nr: unix.SYS_SOCKET, what: saysSockets, test: testEqual, value: unix.AF_UNIX, quiet: true},
-			rule{nr: unix.SYS_SOCKETPAIR, what: "datagram socket pairs", test: testNoneOf, arg: 1, mask: 0xf, not: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}})
+		rules = append(rules, rule{nr: unix.SYS_SOCKET, what: saysSockets, test: testEqual, value: unix.AF_UNIX, quiet: true})
+	}
+	if !unixSockets {
+		rules = append(rules, rule{nr: unix.SYS_SOCKETPAIR, what: "datagram socket pairs", test: testNoneOf, arg: 1, mask: 0xf, not: streams})
 	}
 	what := saysNetwork
 	if network {
@@ -137,7 +145,7 @@ func sockets(network, unixSockets bool) []rule {
 
 // rules are those of a box.
 func (s *Spec) rules(p Plan) []rule {
-	rules := append(refused(), sockets(s.network() || p.Loopback, p.UnixSockets)...)
+	rules := append(refused(), sockets(s.network() || p.Loopback, p)...)
 	if s.Mode == ReadOnly {
 		rules = append(rules, metadata()...)
 	}
@@ -150,22 +158,29 @@ func (s *Spec) rules(p Plan) []rule {
 	return rules
 }
 
-// filter loads the rules. listener is a descriptor that tells of refusals, or
-// -1 if the kernel has none to give.
-func filter(rules []rule, notify bool) (listener int, err error) {
-	if notify {
-		fd, err := loadFilter(assemble(rules, func(r rule) uint32 {
+// loadFilter loads the rules of the sandbox. listener is a descriptor that tells
+// of refusals, or -1 if the kernel has none to give.
+func (b *Box) loadFilter() (listener int, err error) {
+	b.rules = b.spec.rules(b.plan)
+	if b.plan.Layers.Has(Notify) {
+		flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+		if b.plan.PrivateSockets {
+			flags |= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+		}
+		fd, err := loadFilter(assemble(b.rules, func(r rule) uint32 {
 			if r.errno != 0 || r.quiet {
 				return refusal(r)
 			}
 			return unix.SECCOMP_RET_USER_NOTIF
-		}), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+		}), flags)
 		if err == nil {
 			return fd, nil
 		}
 		// Somebody above listens already, and there can be only one.
 	}
-	if _, err := loadFilter(assemble(rules, refusal), 0); err != nil {
+	b.plan.PrivateSockets = false
+	b.rules = b.spec.rules(b.plan)
+	if _, err := loadFilter(assemble(b.rules, refusal), 0); err != nil {
 		return -1, fmt.Errorf("load the seccomp filter: %w", err)
 	}
 	return -1, nil

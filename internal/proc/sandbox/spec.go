@@ -46,6 +46,9 @@ type Spec struct {
 	// Protect is what stays read-only inside of what is writable, present or
 	// not. See Protected.
 	Protect []string
+	// HostSockets are sockets of other programs that can't be removed or replaced.
+	// See WithHostSockets.
+	HostSockets []string
 	// Limits, if not nil, limits what a read-only sandbox reads and executes. A
 	// sandbox that can't enforce it is an error, with BestEffort too.
 	Limits *Limits

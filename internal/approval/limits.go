@@ -1,4 +1,4 @@
-package cli
+package approval
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// formLimits are what a form demands of a typed answer. A server's own check comes after ours and may know more.
-type formLimits struct {
+// limits are what a form demands of a typed answer. A server's own check comes after ours and may know more.
+type limits struct {
 	Format    string
 	MinLength *float64
 	MaxLength *float64
@@ -21,7 +21,7 @@ type formLimits struct {
 }
 
 // text checks a text.
-func (l formLimits) text(s string) error {
+func (l limits) text(s string) error {
 	n := float64(utf8.RuneCountInString(s))
 	switch {
 	case l.MinLength != nil && n < *l.MinLength:
@@ -51,7 +51,7 @@ func (l formLimits) text(s string) error {
 }
 
 // number checks a number.
-func (l formLimits) number(n float64) error {
+func (l limits) number(n float64) error {
 	switch {
 	case l.Minimum != nil && n < *l.Minimum:
 		return fmt.Errorf("Enter %g or more", *l.Minimum)
@@ -62,7 +62,7 @@ func (l formLimits) number(n float64) error {
 }
 
 // count checks how many were chosen.
-func (l formLimits) count(n int) error {
+func (l limits) count(n int) error {
 	switch {
 	case l.MinItems != nil && float64(n) < *l.MinItems:
 		return fmt.Errorf("Choose at least %g", *l.MinItems)

@@ -1,9 +1,10 @@
-package cli
+// Package approval is what every front end needs to let a user decide about a call: what can be answered, the rules that an
+// answer applies, forms, and the text of a proposal that can be edited.
+package approval
 
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,32 +16,33 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// formField is one question of a form: a property of a flat schema, as MCP elicitation has it.
-type formField struct {
+// Field is a question of a form: a property of a flat schema, as MCP elicitation has it.
+type Field struct {
 	name     string
 	required bool
 	Type     string
 	Title    string
 	About    string `json:"description"`
 	Enum     []string
-	Names    []string     `json:"enumNames"`
-	OneOf    []formChoice `json:"oneOf"`
+	Names    []string `json:"enumNames"`
+	OneOf    []Choice `json:"oneOf"`
 	Items    struct {
-		AnyOf []formChoice `json:"anyOf"`
+		AnyOf []Choice `json:"anyOf"`
 		Enum  []string
 	}
 	Default json.RawMessage
-	formLimits
-	own *formField // for words in place of a choice, or beside it
-	yes bool       // "y" is the first choice, and "n" none of them
+	limits
+	own *Field // for words in place of a choice, or beside it
+	yes bool   // "y" is the first choice, and "n" none of them
 }
 
-type formChoice struct {
+// Choice is an answer that a field offers.
+type Choice struct {
 	Const, Title, Description string
 }
 
-// readForm reads a schema, its fields in the order they are written.
-func readForm(schema json.RawMessage) ([]formField, error) {
+// ReadForm reads a schema, its fields in the order they are written.
+func ReadForm(schema json.RawMessage) ([]Field, error) {
 	var outer struct {
 		Properties json.RawMessage
 		Required   []string
@@ -52,13 +54,13 @@ func readForm(schema json.RawMessage) ([]formField, error) {
 	if _, err := d.Token(); err != nil {
 		return nil, nil // a form without fields
 	}
-	var fields []formField
+	var fields []Field
 	for d.More() {
 		name, err := d.Token()
 		if err != nil {
 			return nil, fmt.Errorf("read the form: %w", err)
 		}
-		var f formField
+		var f Field
 		if err := d.Decode(&f); err != nil {
 			return nil, fmt.Errorf("read the form: field %v: %w", name, err)
 		}
@@ -75,76 +77,57 @@ func readForm(schema json.RawMessage) ([]formField, error) {
 
 // isOwnAnswerOf reports whether a field is for a free-text answer to the choice before it. One line asks for both, so that
 // users without anything to add answer once.
-func (f formField) isOwnAnswerOf(before formField) bool {
-	return f.name == before.name+"_other" && f.Type == "string" && !f.required && len(f.choices()) == 0 && len(before.choices()) > 0
+func (f Field) isOwnAnswerOf(before Field) bool {
+	return f.name == before.name+"_other" && f.Type == "string" && !f.required && len(f.Choices()) == 0 && len(before.Choices()) > 0
 }
 
-// choices are what may be chosen, if the field is a choice.
-func (f formField) choices() []formChoice {
+// Choices are what can be chosen, if the field is a choice.
+func (f Field) Choices() []Choice {
 	cs := append(slices.Clone(f.OneOf), f.Items.AnyOf...)
 	for i, value := range append(slices.Clone(f.Enum), f.Items.Enum...) {
 		title := value
 		if i < len(f.Names) {
 			title = f.Names[i]
 		}
-		cs = append(cs, formChoice{Const: value, Title: title})
+		cs = append(cs, Choice{Const: value, Title: title})
 	}
 	return cs
 }
 
-// fill asks for every field of a form. An empty answer leaves a field out, or takes its default.
-func (t *terminal) fill(ctx context.Context, fields []formField) (json.RawMessage, error) {
-	answer := map[string]any{}
-	for _, f := range fields {
-		if err := t.fillField(ctx, f, answer); err != nil {
-			return nil, err
-		}
-	}
-	return json.Marshal(answer)
-}
-
-func (t *terminal) fillField(ctx context.Context, f formField, answer map[string]any) error {
+// Label is the question.
+func (f Field) Label() string {
 	label := tool.Visible(f.Title)
 	if f.About != "" {
 		label = strings.TrimPrefix(label+": "+tool.Visible(f.About), ": ")
 	}
-	if label == "" {
-		label = tool.Visible(f.name)
-	}
-	fmt.Fprintf(t.out, "%s\n", label)
-	for i, c := range f.choices() {
-		fmt.Fprintf(t.out, "  %d. %s", i+1, tool.Visible(c.Title))
-		if c.Description != "" {
-			fmt.Fprintf(t.out, " (%s)", tool.Visible(c.Description))
-		}
-		fmt.Fprintln(t.out)
-	}
-	for wrong := 0; wrong < maxWrong; wrong++ {
-		line, err := t.read(ctx, f.hint()+": ")
-		if err != nil {
-			return err
-		}
-		typed, words := f.split(line)
-		value, err := f.parse(typed, words)
-		if err == nil {
-			if value != nil {
-				answer[f.name] = value
-			}
-			if words != "" {
-				answer[f.own.name] = words
-			}
-			return nil
-		}
-		fmt.Fprintf(t.out, "%v\n", err)
-	}
-	return fmt.Errorf("%s: too many invalid answers", tool.Visible(f.name))
+	return cmp.Or(label, tool.Visible(f.name))
 }
 
-// maxWrong is the number of invalid answers after which a form is canceled.
-const maxWrong = 5
+// Name is the field's name, for errors.
+func (f Field) Name() string { return tool.Visible(f.name) }
+
+// Answer reads a typed line into the answer of a form. An empty line leaves the field out, or takes its default. The error
+// says what to type instead.
+func (f Field) Answer(line string, answer map[string]any) error {
+	typed, words := f.split(line)
+	value, err := f.parse(typed, words)
+	if err != nil {
+		return err
+	}
+	if value != nil {
+		answer[f.name] = value
+	}
+	if words != "" {
+		answer[f.own.name] = words
+	}
+	return nil
+}
+
+// AcceptYes lets "y" choose the first choice, and "n" none of them.
+func (f *Field) AcceptYes() { f.yes = true }
 
 // words is what a user can type into the field, said in a sentence.
-func (f formField) words() string {
+func (f Field) words() string {
 	about := tool.Visible(cmp.Or(f.About, f.Title))
 	if about == "" || about == "Other" {
 		return "type your own answer"
@@ -154,14 +137,14 @@ func (f formField) words() string {
 }
 
 // split parts numbers that choose from the words behind them, where the field takes words too.
-func (f formField) split(typed string) (numbers, words string) {
-	if f.yes && isYes(typed) {
+func (f Field) split(typed string) (numbers, words string) {
+	if f.yes && IsYes(typed) {
 		return "1", ""
 	}
 	if f.own == nil {
 		return typed, ""
 	}
-	if reason, no := isNo(typed); f.yes && no {
+	if reason, no := IsNo(typed); f.yes && no {
 		return "", reason
 	}
 	rest := typed
@@ -175,7 +158,8 @@ func (f formField) split(typed string) (numbers, words string) {
 	return strings.TrimRight(strings.TrimSuffix(typed, rest), ", "), rest
 }
 
-func (f formField) hint() string {
+// Hint says what can be typed.
+func (f Field) Hint() string {
 	hint := f.wanted()
 	if f.yes {
 		hint += ", y for 1"
@@ -190,8 +174,8 @@ func (f formField) hint() string {
 }
 
 // defaultShown is the default as the user would type it.
-func (f formField) defaultShown() string {
-	for i, c := range f.choices() {
+func (f Field) defaultShown() string {
+	for i, c := range f.Choices() {
 		var value string
 		if json.Unmarshal(f.Default, &value) == nil && value == c.Const {
 			return strconv.Itoa(i + 1)
@@ -200,11 +184,11 @@ func (f formField) defaultShown() string {
 	return tool.Visible(string(f.Default))
 }
 
-func (f formField) wanted() string {
+func (f Field) wanted() string {
 	switch {
-	case f.Type == "array" && len(f.choices()) > 0:
+	case f.Type == "array" && len(f.Choices()) > 0:
 		return "numbers, separated by commas"
-	case len(f.choices()) > 0:
+	case len(f.Choices()) > 0:
 		return "number"
 	case f.Type == "boolean":
 		return "y or n"
@@ -217,7 +201,7 @@ func (f formField) wanted() string {
 }
 
 // parse reads what was typed, beside words of the user's own. nil leaves the field out.
-func (f formField) parse(typed, words string) (any, error) {
+func (f Field) parse(typed, words string) (any, error) {
 	if typed == "" {
 		switch {
 		case words != "":
@@ -229,7 +213,7 @@ func (f formField) parse(typed, words string) (any, error) {
 		}
 		return nil, nil
 	}
-	if choices := f.choices(); len(choices) > 0 {
+	if choices := f.Choices(); len(choices) > 0 {
 		return f.choose(typed, choices)
 	}
 	switch f.Type {
@@ -251,7 +235,7 @@ func (f formField) parse(typed, words string) (any, error) {
 	return typed, f.text(typed)
 }
 
-func (f formField) choose(typed string, choices []formChoice) (any, error) {
+func (f Field) choose(typed string, choices []Choice) (any, error) {
 	var chosen []string
 	for _, word := range strings.Split(typed, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))

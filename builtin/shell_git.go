@@ -1,0 +1,365 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/internal/gitwork"
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+	shellread "github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/tool"
+)
+
+// opening is what a git command needs of the paths that its workspace sandbox protects. The user is asked before it
+// runs: a checkout that is stopped halfway leaves a tree of two versions.
+type opening struct {
+	paths    []string // protected paths that become writable for this command
+	access   []tool.Access
+	warnings []string
+	notes    []string // for the model
+}
+
+// opening finds out what the git commands of a line need. It runs git, in a read-only sandbox.
+func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) {
+	if mode := s.sandboxes.mode; mode != sandbox.Workspace && mode != sandbox.WorkspaceNetwork || !strings.Contains(line, "git") {
+		return opening{}, nil
+	}
+	script, err := shellread.Read(line, shellread.Options{Dir: dir, Home: s.sandboxes.variable("HOME")})
+	if err != nil {
+		return opening{}, nil // it can't be checked, which policy reports
+	}
+	calls, others := script.GitCalls()
+	if len(calls) == 0 {
+		return opening{}, nil
+	}
+	o := &openingOf{shell: s, ctx: ctx, known: map[string]gitAnswer{}}
+	changed := false
+	for _, c := range calls {
+		if c.Dir == "" {
+			c.Dir = dir
+		}
+		others = others || c.Settings || gitwork.Runs(c.Args)
+		o.add(c.Args, gitwork.Of(gitwork.Call{Dir: c.Dir, Args: c.Args, Literal: c.Literal, Later: changed, Global: s.sandboxes.globalGit()}, o.git))
+		changed = changed || gitwork.Known(c.Args[0])
+	}
+	if others && o.ofGit != "" {
+		return opening{}, tool.BadParam("command", "%s, which the sandbox protects, so nothing else may run in the same command. Run it in a call of its own", o.ofGit)
+	}
+	if others && len(o.paths) > 0 {
+		o.warnings = append(o.warnings, "every program of this command can change them")
+	}
+	return o.opening, ctx.Err()
+}
+
+// openingOf is an opening that is being found out.
+type openingOf struct {
+	opening
+	shell   *shell
+	ctx     context.Context
+	roots   []string
+	protect []string
+	ofGit   string // what a command changes in a git directory
+	known   map[string]gitAnswer
+}
+
+// gitAnswer is what git printed.
+type gitAnswer struct {
+	text string
+	err  error
+}
+
+// git runs git in a read-only sandbox and returns what it prints. The same question is asked once.
+func (o *openingOf) git(dir string, args ...string) (string, error) {
+	line := "exec git"
+	for _, a := range args {
+		line += " " + shellread.Quote(a)
+	}
+	key := dir + "\x00" + line
+	a, ok := o.known[key]
+	if !ok {
+		a.text, a.err = o.run(dir, line)
+		o.known[key] = a
+	}
+	return a.text, a.err
+}
+
+func (o *openingOf) run(dir, line string) (string, error) {
+	var out bytes.Buffer
+	c := proc.Command{Line: line + " 2>/dev/null", Dir: dir, Env: o.shell.sandboxes.short, Sandbox: o.shell.sandboxes.spec(sandbox.ReadOnly), Timeout: 30 * time.Second, Spill: &out}
+	p, err := o.shell.runner.Start(o.ctx, c)
+	if err != nil {
+		return "", err
+	}
+	if r := p.Wait(); r.Ended != proc.Exited || r.Exit != 0 || r.Output.SpillErr != nil {
+		return "", errors.New("git failed")
+	}
+	return out.String(), nil
+}
+
+// add adds what one git command needs.
+func (o *openingOf) add(args []string, e gitwork.Effect) {
+	if e.None() {
+		return
+	}
+	if o.roots == nil {
+		o.roots, o.protect = o.shell.sandboxes.base().Roots(), o.shell.sandboxes.spec(o.shell.sandboxes.mode).Protect
+	}
+	name := "git " + args[0]
+	var files, ofGit []string
+	changed := e.Files
+	for _, c := range e.Config {
+		changed = append(changed, c.File)
+	}
+	for _, p := range o.protect {
+		switch {
+		case inGit(p) && slices.ContainsFunc(e.Git, func(g string) bool { return g != "" && atOrBelow(p, g) }):
+			ofGit = append(ofGit, p)
+		case inGit(p) && keysOf(e, p) != nil, slices.ContainsFunc(e.Creates, func(c string) bool { return atOrBelow(p, c) }):
+			ofGit = append(ofGit, p)
+		case slices.ContainsFunc(changed, func(f string) bool {
+			return atOrBelow(p, f) && !o.own(p, e) || atOrBelow(f, p) && !inGit(p)
+		}):
+			files = append(files, p)
+		case e.Unseen && !inGit(p) && !exists(p) && filepath.Base(p) != ".git" && atOrBelow(p, e.Top):
+			files = append(files, p)
+		}
+	}
+	if e.Tracked {
+		files = append(files, o.tracked(e.Top, files)...)
+	}
+	for _, m := range e.Moves {
+		files = append(files, o.between(m, files)...)
+	}
+	if len(ofGit) > 0 || len(e.Creates) > 0 {
+		o.inGit(name, ofGit, e)
+	}
+	if len(files) > 0 {
+		o.open(files)
+		may := "changes "
+		if e.Tracked || e.Unseen {
+			may = "may change "
+		}
+		o.warnings = append(o.warnings, name+" "+may+o.list(files)+", which the sandbox protects")
+		if e.Unseen && args[0] == "pull" {
+			o.notes = append(o.notes, "What git pull changes isn't known before it runs. Run git fetch and then git merge FETCH_HEAD: they need approval only if they change protected files.")
+		}
+	}
+}
+
+// inGit adds what a command changes in git directories.
+func (o *openingOf) inGit(name string, paths []string, e gitwork.Effect) {
+	var changes, runs []string
+	for _, c := range e.Creates {
+		if slices.ContainsFunc(o.roots, func(r string) bool { return atOrBelow(c, r) }) {
+			changes = append(changes, "creates "+o.rel(c))
+			if len(e.Copies) > 0 {
+				changes = append(changes, "copies "+strings.Join(e.Copies, " and "))
+			}
+			o.access = append(o.access, tool.Access{Verb: tool.Writes, Target: c + "/"})
+		}
+	}
+	for _, p := range paths {
+		switch {
+		case keysOf(e, p) != nil:
+			keys := keysOf(e, p)
+			changes = append(changes, "changes "+o.rel(p)+" ("+strings.Join(keys, ", ")+")")
+			runs = append(runs, slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !gitwork.RunsPrograms(k) })...)
+		case !slices.ContainsFunc(e.Creates, func(c string) bool { return atOrBelow(p, c) }):
+			if dir := "changes " + o.rel(filepath.Dir(p)); !slices.Contains(changes, dir) {
+				changes = append(changes, dir)
+			}
+		}
+	}
+	if len(changes) == 0 {
+		return
+	}
+	o.open(paths)
+	if o.ofGit == "" && len(paths) > 0 {
+		o.ofGit = name + " " + strings.Join(changes, " and ")
+	}
+	o.warnings = append(o.warnings, name+" "+strings.Join(changes, " and "))
+	if len(runs) > 0 {
+		o.warnings = append(o.warnings, strings.Join(runs, ", ")+" can make git run programs")
+	}
+}
+
+// keysOf are the settings that a command changes in a file.
+func keysOf(e gitwork.Effect, file string) []string {
+	for _, c := range e.Config {
+		if c.File == file {
+			return c.Keys
+		}
+	}
+	return nil
+}
+
+// open adds protected paths, and the access that they are.
+func (o *openingOf) open(paths []string) {
+	for _, p := range paths {
+		if slices.Contains(o.paths, p) {
+			continue
+		}
+		o.paths = append(o.paths, p)
+		a := tool.Access{Verb: tool.Writes, Target: p}
+		if st, err := os.Stat(p); err == nil && st.IsDir() {
+			a.Target += "/"
+		}
+		if !slices.ContainsFunc(o.access, func(b tool.Access) bool { return b == a || atOrBelow(p, strings.TrimSuffix(b.Target, "/")) }) {
+			o.access = append(o.access, a)
+		}
+	}
+}
+
+// own reports whether a path is in the git directory of the worktree that a command runs in.
+func (o *openingOf) own(path string, e gitwork.Effect) bool {
+	return inGit(path) && e.Top != "" && atOrBelow(path, filepath.Join(e.Top, ".git"))
+}
+
+// tracked are the protected paths in a worktree with tracked files that aren't among known.
+func (o *openingOf) tracked(top string, known []string) (out []string) {
+	args := []string{"ls-files", "-z", "--full-name", "--"}
+	var asked []string
+	for _, p := range o.protect {
+		if rel, err := filepath.Rel(top, p); err == nil && filepath.IsLocal(rel) && !inGit(p) && exists(p) && !slices.Contains(known, p) && filepath.Base(p) != ".git" {
+			asked = append(asked, p)
+			args = append(args, ":(literal)"+rel)
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	text, err := o.git(top, args...)
+	for _, p := range asked {
+		is := err != nil // who can't tell asks
+		for name := range strings.SplitSeq(text, "\x00") {
+			is = is || name != "" && atOrBelow(filepath.Join(top, name), p)
+		}
+		if is {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// between are the protected paths that stand in the way of a rename: every directory above one is a mount point, and
+// the kernel renames nothing across these.
+func (o *openingOf) between(move [2]string, known []string) (out []string) {
+	above := func(path string) (dirs []string) {
+		for _, p := range o.protect {
+			if !slices.ContainsFunc(o.roots, func(r string) bool { return atOrBelow(p, r) }) {
+				continue
+			}
+			for dir := filepath.Dir(p); dir != filepath.Dir(dir) && !slices.Contains(o.roots, dir); dir = filepath.Dir(dir) {
+				if path != dir && atOrBelow(path, dir) && !slices.Contains(dirs, dir) {
+					dirs = append(dirs, dir)
+				}
+			}
+		}
+		slices.Sort(dirs)
+		return dirs
+	}
+	from, to := above(move[0]), above(move[1])
+	if slices.Equal(from, to) {
+		return nil
+	}
+	for _, p := range o.protect {
+		in := func(dir string) bool { return atOrBelow(p, dir) }
+		if !inGit(p) && !slices.Contains(known, p) && (slices.ContainsFunc(from, in) || slices.ContainsFunc(to, in)) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// list names paths as a prompt does.
+func (o *openingOf) list(paths []string) string {
+	const most = 6
+	var names []string
+	for _, p := range paths {
+		names = append(names, o.rel(p))
+	}
+	if n := len(names) - most; n > 0 {
+		names = append(names[:most], fmt.Sprintf("%d more", n))
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return names[0]
+}
+
+func (o *openingOf) rel(path string) string {
+	for _, r := range o.roots {
+		if rel, err := filepath.Rel(r, path); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return path
+}
+
+// inGit reports whether a path is in a git directory. One that isn't called .git is that of a linked worktree.
+func inGit(path string) bool {
+	if strings.Contains(path, "/.git/") {
+		return true
+	}
+	switch filepath.Base(path) {
+	case "config", "config.worktree", "hooks", "commondir", "gitdir", "attributes", "alternates":
+		_, err := os.Lstat(filepath.Join(filepath.Dir(path), "objects"))
+		return err == nil
+	}
+	return false
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// atOrBelow reports whether a path is dir or below it.
+func atOrBelow(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && (rest == "" || rest[0] == filepath.Separator || dir == string(filepath.Separator))
+}
+
+// widen makes what the user approved writable for one command. It fails if the command needs something else by now.
+func (s *shell) widen(ctx context.Context, c *proc.Command, approved opening) error {
+	if len(approved.paths) == 0 && len(approved.access) == 0 || c.Sandbox == nil || c.Sandbox.Mode == sandbox.ReadOnly {
+		return nil
+	}
+	now, err := s.opening(ctx, c.Line, c.Dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range now.paths {
+		if !slices.Contains(approved.paths, p) {
+			return fmt.Errorf("it now changes %s too, which the user did not approve. Run it again", p)
+		}
+	}
+	c.Sandbox.Protect = slices.DeleteFunc(c.Sandbox.Protect, func(p string) bool { return slices.Contains(now.paths, p) })
+	return nil
+}
+
+// variable is the value of a variable of commands' environment.
+func (b *sandboxes) variable(name string) string {
+	for _, kv := range slices.Backward(b.env) {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// globalGit is the user's own configuration of git.
+func (b *sandboxes) globalGit() string {
+	if path := b.variable("GIT_CONFIG_GLOBAL"); path != "" {
+		return path
+	}
+	return filepath.Join(b.variable("HOME"), ".gitconfig")
+}

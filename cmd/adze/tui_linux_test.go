@@ -1,0 +1,231 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/tui/screentest"
+)
+
+// TestTerminal runs stories of the interactive terminal: the real program in a terminal, with a scripted model.
+//
+//	start [ARG...]     starts adze in a terminal of 80 columns and 24 rows
+//	type TEXT          types text
+//	key NAME...        presses keys: enter, esc, up, ctrl-c, alt-u, shift-tab
+//	paste FILE         pastes a file
+//	calm               waits until a key can answer a question
+//	see TEXT           waits until the screen shows a text; ! see: until it does not
+//	resize C R         resizes the terminal
+//	screen FILE        compares the screen with a file; spaces at the end don't count
+//	count N TEXT       waits until a text is N times in the scrollback and the screen
+//	exit CODE          waits until the program has ended
+func TestTerminal(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("..", "..", "testdata", "tui"),
+		RequireExplicitExec: true,
+		UpdateScripts:       os.Getenv("ADZE_UPDATE") != "",
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, ".home")
+			env.Setenv("HOME", home)
+			env.Setenv("ADZE_HOME", filepath.Join(home, ".adze"))
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
+			env.Setenv("ADZE_LOCAL_MODELS", "off")
+			env.Setenv("TERM", "xterm-256color")
+			env.Values[glassKey{}] = &glass{}
+			return os.MkdirAll(home, 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"model":  func(ts *testscript.TestScript, neg bool, args []string) { serveModel(t, ts, args) },
+			"start":  startInGlass,
+			"type":   onGlass(func(g *glass, ts *testscript.TestScript, _ bool, args []string) { g.send(ts, strings.Join(args, " ")) }),
+			"key":    onGlass((*glass).press),
+			"paste":  onGlass((*glass).paste),
+			"calm":   onGlass(func(*glass, *testscript.TestScript, bool, []string) { time.Sleep(450 * time.Millisecond) }),
+			"see":    onGlass((*glass).wait),
+			"resize": onGlass((*glass).resize),
+			"screen": onGlass((*glass).compare),
+			"count":  onGlass((*glass).count),
+			"exit":   onGlass((*glass).exit),
+		},
+	})
+}
+
+type glassKey struct{}
+
+// glass is a terminal with the program in it.
+type glass struct {
+	*screentest.Screen
+	keys  *os.File
+	ended chan int
+}
+
+func onGlass(f func(*glass, *testscript.TestScript, bool, []string)) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		f(ts.Value(glassKey{}).(*glass), ts, neg, args)
+	}
+}
+
+func startInGlass(ts *testscript.TestScript, _ bool, args []string) {
+	g := ts.Value(glassKey{}).(*glass)
+	keys, tty := openTTY(ts)
+	g.keys = keys
+	g.Screen = screentest.New(80, 24, func(reply string) { keys.WriteString(reply) })
+	cmd := exec.Command("adze", args...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "ADZE_HOME", "GORACE", "ADZE_LOCAL_MODELS", "TERM", "OPENAI_BASE_URL", "NO_COLOR", "EDITOR"} {
+		if v := ts.Getenv(name); v != "" {
+			cmd.Env = append(cmd.Env, name+"="+v)
+		}
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+	ts.Check(cmd.Start())
+	tty.Close()
+	g.ended = make(chan int, 1)
+	painted := make(chan struct{})
+	go func() {
+		defer close(painted)
+		b := make([]byte, 32<<10)
+		for {
+			n, err := keys.Read(b)
+			g.Write(b[:n])
+			if err != nil {
+				return // EIO: no program has the terminal
+			}
+		}
+	}()
+	go func() {
+		cmd.Wait()
+		<-painted
+		g.ended <- cmd.ProcessState.ExitCode()
+	}()
+	ts.Defer(func() {
+		cmd.Process.Kill()
+		<-painted
+		keys.Close()
+	})
+}
+
+func openTTY(ts *testscript.TestScript) (keys, tty *os.File) {
+	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	ts.Check(err)
+	ts.Check(unix.IoctlSetPointerInt(int(keys.Fd()), unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(int(keys.Fd()), unix.TIOCGPTN)
+	ts.Check(err)
+	ts.Check(unix.IoctlSetWinsize(int(keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	ts.Check(err)
+	return keys, tty
+}
+
+func (g *glass) send(ts *testscript.TestScript, text string) {
+	_, err := g.keys.WriteString(text)
+	ts.Check(err)
+}
+
+var keyBytes = map[string]string{
+	"enter": "\r", "esc": "\x1b", "tab": "\t", "shift-tab": "\x1b[Z", "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D",
+	"backspace": "\x7f", "alt-enter": "\x1b\r", "shift-enter": "\x1b[13;2u", "home": "\x1b[H", "end": "\x1b[F", "space": " ",
+}
+
+func (g *glass) press(ts *testscript.TestScript, _ bool, names []string) {
+	for _, name := range names {
+		bytes, ok := keyBytes[name]
+		if letter, ctrl := strings.CutPrefix(name, "ctrl-"); ctrl && len(letter) == 1 {
+			bytes, ok = string(letter[0]&0x1f), true
+		}
+		if letter, alt := strings.CutPrefix(name, "alt-"); alt && len(letter) == 1 {
+			bytes, ok = "\x1b"+letter, true
+		}
+		if !ok {
+			ts.Fatalf("unknown key %s", name)
+		}
+		g.send(ts, bytes)
+	}
+}
+
+func (g *glass) paste(ts *testscript.TestScript, _ bool, args []string) {
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), "\n", "\r")
+	go g.keys.WriteString("\x1b[200~" + text + "\x1b[201~") // more than the terminal takes at once
+}
+
+// shown is the visible screen.
+func (g *glass) shown() string { return strings.TrimRight(strings.Join(g.Lines(), "\n"), "\n") + "\n" }
+
+func (g *glass) wait(ts *testscript.TestScript, neg bool, args []string) {
+	want := strings.Join(args, " ")
+	for deadline := time.Now().Add(90 * time.Second); strings.Contains(g.shown(), want) == neg; time.Sleep(5 * time.Millisecond) {
+		select {
+		case code := <-g.ended:
+			g.ended <- code
+			ts.Fatalf("the program ended with %d before the screen showed %q:\n%s", code, want, g.shown())
+		default:
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("the screen never showed %q:\n%s", want, g.shown())
+		}
+	}
+}
+
+func (g *glass) resize(ts *testscript.TestScript, _ bool, args []string) {
+	columns, _ := strconv.Atoi(args[0])
+	rows, _ := strconv.Atoi(args[1])
+	g.Resize(columns, rows, true)
+	ts.Check(unix.IoctlSetWinsize(int(g.keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)}))
+}
+
+// compare compares the screen with a file, once nothing changes anymore.
+func (g *glass) compare(ts *testscript.TestScript, _ bool, args []string) {
+	work := ts.Getenv("WORK")
+	want := ts.ReadFile(args[0])
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		got := strings.ReplaceAll(g.shown(), work, "$WORK")
+		if got == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("the screen is\n%s\ninstead of\n%s", got, want)
+		}
+	}
+}
+
+func (g *glass) count(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	text := strings.Join(args[1:], " ")
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		got := strings.Count(g.Text(), text)
+		if got == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%q is there %d times, not %d:\n%s", text, got, want, g.Text())
+		}
+	}
+}
+
+func (g *glass) exit(ts *testscript.TestScript, _ bool, args []string) {
+	want, _ := strconv.Atoi(args[0])
+	select {
+	case code := <-g.ended:
+		g.ended <- code
+		if code != want {
+			ts.Fatalf("exit code %d, not %d:\n%s", code, want, g.shown())
+		}
+	case <-time.After(90 * time.Second):
+		ts.Fatalf("the program did not end:\n%s", g.shown())
+	}
+	if s := g.State(); s.Erased > 0 || !g.Mode(25) || !g.Mode(7) || g.Mode(2004) || g.Mode(1004) {
+		ts.Fatalf("the terminal is not as it was: %+v", s)
+	}
+}

@@ -1,0 +1,94 @@
+package approval
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// Hunk is a part of a diff that can be taken or left alone.
+type Hunk struct {
+	Diff string // with its "@@" line
+
+	from int // the first line of the original, from 0
+	old  []string
+	now  []string
+}
+
+// Hunks are the parts of a change. There are none if it can't be divided: a new file, or a diff that isn't complete.
+func Hunks(d tool.FileDiff) []Hunk {
+	if d.Original == nil {
+		return nil
+	}
+	var out []Hunk
+	for line := range strings.SplitAfterSeq(d.Diff, "\n") {
+		if strings.HasPrefix(line, "@@") {
+			var from int
+			fmt.Sscanf(line, "@@ -%d", &from)
+			out = append(out, Hunk{from: max(0, from-1)})
+		}
+		if len(out) == 0 || line == "" {
+			continue
+		}
+		h := &out[len(out)-1]
+		h.Diff += line
+		text := line[1:]
+		switch line[0] {
+		case ' ':
+			h.old, h.now = append(h.old, text), append(h.now, text)
+		case '-':
+			h.old = append(h.old, text)
+		case '+':
+			h.now = append(h.now, text)
+		case '\\': // no newline at the end of the line before it
+			h.old, h.now = trimLast(h.old, h.Diff, '-'), trimLast(h.now, h.Diff, '+')
+		}
+	}
+	all := make([]bool, len(out))
+	for i := range all {
+		all[i] = true
+	}
+	if text, ok := Take(d, out, all); !ok || text != d.New {
+		return nil
+	}
+	return out
+}
+
+// trimLast removes the newline of the last line if that was the last one of its side.
+func trimLast(lines []string, diff string, mark byte) []string {
+	all := strings.SplitAfter(strings.TrimSuffix(diff, "\n"), "\n")
+	if len(all) < 2 || len(lines) == 0 || all[len(all)-2][0] != mark && all[len(all)-2][0] != ' ' {
+		return lines
+	}
+	lines[len(lines)-1] = strings.TrimSuffix(lines[len(lines)-1], "\n")
+	return lines
+}
+
+// Take is the original with some of its hunks changed. ok is false if the hunks are not of the original.
+func Take(d tool.FileDiff, hunks []Hunk, take []bool) (text string, ok bool) {
+	lines := strings.SplitAfter(*d.Original, "\n")
+	if n := len(lines) - 1; lines[n] == "" {
+		lines = lines[:n]
+	}
+	var b strings.Builder
+	at := 0
+	for i, h := range hunks {
+		from := h.from
+		if len(h.old) == 0 && *d.Original != "" { // lines are added after the one that it names
+			from++
+		}
+		if from < at || from+len(h.old) > len(lines) || strings.Join(lines[from:from+len(h.old)], "") != strings.Join(h.old, "") {
+			return "", false
+		}
+		b.WriteString(strings.Join(lines[at:from], ""))
+		if take[i] {
+			b.WriteString(strings.Join(h.now, ""))
+		} else {
+			b.WriteString(strings.Join(h.old, ""))
+		}
+		at = from + len(h.old)
+	}
+	b.WriteString(strings.Join(lines[at:], ""))
+	return b.String(), true
+}

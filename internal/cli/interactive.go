@@ -1,0 +1,336 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/internal/tui"
+	"github.com/adze-dev/adze/internal/tui/cell"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// isInteractive reports whether a command line opens a conversation: no prompt, and a terminal on both sides.
+func isInteractive(env Env, o *options, words []string) bool {
+	_, in := terminalFile(env.Stdin)
+	_, out := terminalFile(env.Stdout)
+	return in && out && !o.hasPrompt && len(words) == 0 && (o.format == "" || o.format == "text")
+}
+
+// runInteractive holds a conversation in the terminal.
+func runInteractive(ctx context.Context, env Env, o *options) error {
+	in, _ := terminalFile(env.Stdin)
+	out, _ := terminalFile(env.Stdout)
+	h := &screenHost{env: env, options: o}
+	h.env.notify = h.note
+	record, err := recording(ctx, h.env, o)
+	if err != nil {
+		return err
+	}
+	s, err := openSession(h.env, o, session.Options{Sampling: true, Interactive: true, Record: record})
+	if err != nil {
+		return err
+	}
+	defer closeSession(env, s)
+	if title := s.Continues(); title != "" {
+		h.note("continues the session: " + title)
+	}
+	h.session, h.files = s, newFileList(s)
+	if o.screenReader || s.Settings.UI.ScreenReader || env.Getenv("TERM") == "dumb" {
+		h.front = tui.NewLines(in, out, h, o.firstPrompt)
+		for _, n := range h.early {
+			h.front.Tell(n)
+		}
+	} else {
+		colors := cell.Full
+		if env.Getenv("NO_COLOR") != "" {
+			colors = cell.Attributes
+		}
+		h.front = tui.New(tui.Options{
+			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors,
+			History: promptHistory(s.Folder.Home), Editor: editorOf(env),
+		})
+	}
+	h.relay(h.front.Tell)
+	s.Executor.Ask = s.Asking(h.front.Ask)
+	s.Outside.Connect()
+	return h.front.Run(ctx)
+}
+
+// front is a screen, or lines.
+type front interface {
+	Observe(agent.Event)
+	Tell(text string)
+	Ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error)
+	Run(ctx context.Context) error
+}
+
+// screenHost connects a session with its screen.
+type screenHost struct {
+	env     Env
+	options *options
+	session *session.Session
+	front   front
+	files   *fileList
+
+	opening sync.Mutex
+	opened  model.Model // nil: not yet
+
+	mu    sync.Mutex
+	talk  *session.Conversation // nil: not yet
+	tell  func(string)          // nil: there is no front end yet
+	early []string              // notices before that
+}
+
+// note takes a notice, now and after there is a screen.
+func (h *screenHost) note(text string) {
+	h.mu.Lock()
+	tell := h.tell
+	if tell == nil {
+		h.early = append(h.early, text)
+	}
+	h.mu.Unlock()
+	if tell != nil {
+		tell(text)
+	}
+}
+
+// relay sends further notices to the front end.
+func (h *screenHost) relay(tell func(string)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tell = tell
+}
+
+// header is what a conversation starts with.
+func (h *screenHost) header(notices []string) []cell.Line {
+	place := homeRelative(h.session.Folder.Path, h.env.Home)
+	if branch := branchOf(h.session.Folder.Path); branch != "" {
+		place += " (" + branch + ")"
+	}
+	lines := []cell.Line{{{Text: "Adze     ", Style: cell.Bold}, {Text: cell.Clean(place)}}}
+	for _, n := range notices {
+		for i, l := range cell.CleanLines(n) {
+			label := "note"
+			if i > 0 {
+				label = ""
+			}
+			lines = append(lines, headerRow(label, l))
+		}
+	}
+	return append(lines,
+		headerRow("try", "what does this project do?"),
+		headerRow("", "why does the last test fail?"),
+		headerRow("", "/help"), nil)
+}
+
+func headerRow(label, text string) cell.Line {
+	return cell.Line{{Text: fmt.Sprintf("%-9s", label), Style: cell.Dim}, {Text: cell.Clean(text)}}
+}
+
+// lookup finds the model.
+func (h *screenHost) lookup(ctx context.Context) []cell.Line {
+	m, err := h.open(ctx)
+	if err != nil {
+		return []cell.Line{headerRow("model", "none. Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY,"), headerRow("", "or start Ollama. Try: adze demo")}
+	}
+	return []cell.Line{headerRow("model", m.Name())}
+}
+
+// open opens the model, once.
+func (h *screenHost) open(ctx context.Context) (model.Model, error) {
+	h.opening.Lock()
+	defer h.opening.Unlock()
+	if h.opened != nil {
+		return h.opened, nil
+	}
+	m, err := h.session.Models.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h.opened = m
+	return m, nil
+}
+
+// Run carries out what the user typed.
+func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
+	if command, rest, ok := bang(typed); ok && rest == "" {
+		return h.runCommand(ctx, command)
+	}
+	said, isCommand, err := h.session.Expand(ctx, typed)
+	if err != nil {
+		return tui.Reply{}, err
+	}
+	if said.ForPerson() {
+		return tui.Reply{Text: slashText(said), Quit: said.Quit}, nil
+	}
+	if !isCommand {
+		if said.Parts, err = h.session.PromptParts(ctx, typed, typed); err != nil {
+			return tui.Reply{}, err
+		}
+	}
+	talk, err := h.conversation(ctx)
+	if err != nil {
+		return tui.Reply{}, err
+	}
+	_, err = talk.Turn(ctx, said.Parts...)
+	if ctx.Err() != nil {
+		err = context.Canceled
+	}
+	return tui.Reply{}, err
+}
+
+// conversation is the session's conversation; the model is found for the first prompt.
+func (h *screenHost) conversation(ctx context.Context) (*session.Conversation, error) {
+	if talk := h.current(); talk != nil {
+		return talk, nil
+	}
+	m, err := h.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h.session.Outside.WaitLikely(ctx)
+	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.front.Observe})
+	h.mu.Lock()
+	h.talk = talk
+	h.mu.Unlock()
+	return talk, nil
+}
+
+// runCommand runs the user's own command.
+func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply, error) {
+	if command == "" {
+		return tui.Reply{}, errors.New("no command after !")
+	}
+	out, err := h.session.RunAsUser(ctx, command)
+	if err != nil {
+		return tui.Reply{}, err
+	}
+	text := printedOutput(out.Result.Text())
+	if out.Error != nil {
+		err = errors.New(out.Error.Message)
+	}
+	if strings.TrimSpace(text) == "" {
+		return tui.Reply{}, err
+	}
+	return tui.Reply{Text: tool.Fence("", text)}, err
+}
+
+// Status is what the status line shows.
+func (h *screenHost) Status() tui.Status {
+	st := tui.Status{
+		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(), Directory: filepath.Base(h.session.Folder.Path),
+		Branch: branchOf(h.session.Folder.Path),
+	}
+	if talk := h.current(); talk != nil {
+		if tokens, window := talk.Context(); window > 0 {
+			st.Context = 100 * tokens / window
+		}
+	}
+	return st
+}
+
+// Wake has a value when background work has something to report.
+func (h *screenHost) Wake() <-chan struct{} {
+	if talk := h.current(); talk != nil {
+		return talk.Wake()
+	}
+	return nil
+}
+
+// Continue lets the model answer to the reports of background work.
+func (h *screenHost) Continue(ctx context.Context) error {
+	_, err := h.current().Turn(ctx)
+	if ctx.Err() != nil {
+		err = context.Canceled
+	}
+	return err
+}
+
+// current is the conversation; nil before the first prompt.
+func (h *screenHost) current() *session.Conversation {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.talk
+}
+
+// NextMode switches between plan, default and auto-edit. Yolo is never reached by a key.
+func (h *screenHost) NextMode() {
+	next := map[permission.Mode]permission.Mode{permission.Plan: permission.Default, permission.Default: permission.AutoEdit}[h.session.Policy.Mode()]
+	if next == "" {
+		next = permission.Plan
+	}
+	h.session.Policy.SetMode(next)
+	h.session.Executor.Rejudge()
+}
+
+// Background moves running commands to the background.
+func (h *screenHost) Background() []string { return h.session.Background() }
+
+// Allow applies a rule.
+func (h *screenHost) Allow(r tool.Request, offer string, scope tui.Scope) (string, error) {
+	var path string
+	var err error
+	switch scope {
+	case tui.ForProject:
+		path, err = h.session.Folder.SaveRule(session.ForProject, offer)
+	case tui.ForUser:
+		path, err = h.session.Folder.SaveRule(session.ForUser, offer)
+	}
+	if err == nil {
+		h.session.Policy.Remember(r, offer)
+	}
+	return path, err
+}
+
+// Explain is the policy's reading of a command.
+func (h *screenHost) Explain(r tool.Request) []string { return h.session.Policy.Understood(r) }
+
+// Complete lists commands and files.
+func (h *screenHost) Complete(ctx context.Context, word string) []tui.Candidate {
+	if path, ok := strings.CutPrefix(word, "@"); ok {
+		return h.files.match(ctx, path)
+	}
+	var out []tui.Candidate
+	for _, c := range h.session.Slashes() {
+		if strings.HasPrefix("/"+c.Name, word) {
+			out = append(out, tui.Candidate{Text: "/" + c.Name, About: c.About})
+		}
+	}
+	return out
+}
+
+// homeRelative is a path with ~ for the home directory.
+func homeRelative(path, home string) string {
+	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok && home != "" {
+		return "~/" + rest
+	}
+	return path
+}
+
+// branchOf is the current git branch, read from files: nothing runs.
+func branchOf(dir string) string {
+	for {
+		head, err := os.ReadFile(filepath.Join(dir, ".git", "HEAD"))
+		if err == nil {
+			name, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
+			if !ok && len(name) >= 7 {
+				return name[:7]
+			}
+			return name
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}

@@ -1,0 +1,27 @@
+package cli
+
+// programFlags are for programs that drive Adze.
+func programFlags() []flag {
+	return []flag{
+		{long: "input-format", value: "FORMAT", on: cmdPrompt, about: "input format: text (default) or stream-json (prompts and control requests, one JSON object per line)",
+			set: func(o *options, v string) error { return oneOf(&o.input, v, "text", "stream-json") }},
+		{long: "include-partial-messages", on: cmdPrompt, about: "print pieces of messages as they arrive, with --output-format stream-json",
+			set: func(o *options, _ string) error {
+				o.partial = true
+				return nil
+			}},
+	}
+}
+
+// checkFormats reports formats that don't go together.
+func checkFormats(o *options) error {
+	switch {
+	case o.input == "stream-json" && o.format != "stream-json":
+		return usagef("--input-format stream-json needs --output-format stream-json")
+	case o.partial && o.format != "stream-json":
+		return usagef("--include-partial-messages needs --output-format stream-json")
+	case o.input == "stream-json" && o.hasSchema:
+		return usagef("--json-schema can't be used with --input-format stream-json")
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package headless
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// canUseTool asks the program whether a call may run.
+type canUseTool struct {
+	Subtype     string          `json:"subtype"`
+	Tool        string          `json:"tool_name"`
+	ID          string          `json:"tool_use_id"`
+	Input       json.RawMessage `json:"input"`
+	Suggestions []suggestion    `json:"permission_suggestions"`
+	Path        *string         `json:"blocked_path"`
+
+	// What Qwen Code doesn't send.
+	Description string          `json:"description,omitempty"` // of the call, in one line
+	Why         string          `json:"reason,omitempty"`      // it requires approval
+	Agent       string          `json:"agent,omitempty"`       // the path of the subagent that calls
+	Form        json.RawMessage `json:"form,omitempty"`        // JSON Schema of updatedInput.answers
+}
+
+type suggestion struct {
+	Type        string `json:"type"` // allow or deny
+	Label       string `json:"label"`
+	Description string `json:"description"`
+}
+
+// permission is the program's answer.
+type permission struct {
+	Behavior  string          `json:"behavior"`
+	Input     json.RawMessage `json:"updatedInput"`
+	Message   string          `json:"message"`
+	Interrupt bool            `json:"interrupt"`
+}
+
+// ask is the session's [tool.Asker]. The program answers instead of a user; if it can't or doesn't, the call is denied.
+func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+	h.mu.Lock()
+	patience := h.patience
+	call := r.Call.By + "/" + r.Call.ID
+	own, rewritten := h.rewrote[call]
+	h.mu.Unlock()
+	if rewritten && bytes.Equal(own, r.Call.Args) && len(r.Form) == 0 {
+		return tool.Decision{Verdict: tool.Allow}, nil // the program asked for exactly this
+	}
+	late := fmt.Errorf("the program that drives this session didn't answer within %s", patience)
+	limited, cancel := context.WithTimeoutCause(ctx, patience, late)
+	defer cancel()
+	raw, err := h.asked.call(limited, question(r, why))
+	switch {
+	case ctx.Err() != nil:
+		return tool.Decision{}, ctx.Err()
+	case err != nil:
+		return tool.Decision{}, tool.Unapproved(r, why, err.Error())
+	}
+	var p permission
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return tool.Decision{}, tool.Unapproved(r, why, "the program's answer can't be read: "+err.Error())
+	}
+	switch p.Behavior {
+	case "allow":
+	case "deny":
+		if p.Interrupt {
+			h.queue.interrupt()
+		}
+		return tool.Decision{Reason: p.Message}, nil
+	default:
+		return tool.Decision{}, tool.Unapproved(r, why, fmt.Sprintf("the program answered with behavior %q (expected allow or deny)", p.Behavior))
+	}
+	d := tool.Decision{Verdict: tool.Allow}
+	if len(r.Form) > 0 {
+		d.Answer, p.Input = formAnswer(r.Form, p.Input)
+	}
+	if isObject(p.Input) && !sameValue(p.Input, argsOf(r)) {
+		d.Args = p.Input
+		h.mu.Lock()
+		h.rewrote[call] = p.Input
+		h.mu.Unlock()
+	}
+	return d, nil
+}
+
+// question is the request for a call.
+func question(r tool.Request, why tool.Decision) canUseTool {
+	verb := "Run"
+	if r.Declaration.Kind == tool.Edit {
+		verb = "Edit"
+	}
+	return canUseTool{
+		Subtype: "can_use_tool", Tool: r.Declaration.Name, ID: r.Call.ID, Input: argsOf(r),
+		Suggestions: []suggestion{
+			{"allow", "Allow", verb + ": " + r.Description},
+			{"deny", "Deny", "Don't run this call"},
+		},
+		Description: r.Description, Why: why.Reason, Agent: r.Call.By, Form: r.Form,
+	}
+}
+
+// argsOf is the arguments as an object, if they can be read as one.
+func argsOf(r tool.Request) json.RawMessage {
+	args := r.Call.Args
+	if fixed, ok := tool.RepairJSON(args); ok {
+		args = fixed
+	}
+	var quoted string
+	if json.Unmarshal(args, &quoted) == nil && isObject(json.RawMessage(quoted)) { // some models encode the object twice
+		args = json.RawMessage(quoted)
+	}
+	return input(args)
+}
+
+func isObject(raw json.RawMessage) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(raw, &object) == nil && object != nil
+}
+
+// sameValue reports whether two JSON texts have the same value. Programs write numbers and keys in other ways.
+func sameValue(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// wait reads initialize's timeout.
+func wait(milliseconds float64) (time.Duration, error) {
+	d := time.Duration(milliseconds * float64(time.Millisecond))
+	if milliseconds <= 0 || d > 24*time.Hour {
+		return 0, errors.New("initialize: timeout.canUseTool: expected milliseconds, at most 24 hours")
+	}
+	return d, nil
+}

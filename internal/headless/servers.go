@@ -1,0 +1,120 @@
+package headless
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/adze-dev/adze/discover"
+)
+
+// mcpMessage carries a message to an MCP server in the program.
+type mcpMessage struct {
+	Subtype string          `json:"subtype"`
+	Server  string          `json:"server_name"`
+	Message json.RawMessage `json:"message"`
+}
+
+// serverLink is a connection to an MCP server in the program: a [discover.Messages] over mcp_message.
+type serverLink struct {
+	name  string
+	asked *requests
+
+	mu     sync.Mutex
+	queue  []json.RawMessage // from the server
+	wake   chan struct{}     // holds a token after a change
+	closed bool
+}
+
+// dial connects to a server of the program.
+func (h *host) dial(name string) discover.Messages {
+	l := &serverLink{name: name, asked: &h.asked, wake: make(chan struct{}, 1)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.servers[name] = l
+	return l
+}
+
+// Send passes a message to the program. The response to a call comes with the response to the request.
+func (l *serverLink) Send(_ context.Context, message json.RawMessage) error {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	if err := json.Unmarshal(message, &m); err != nil {
+		return err
+	}
+	isCall := m.Method != "" && len(m.ID) > 0
+	l.asked.send(mcpMessage{"mcp_message", l.name, message}, func(a reply) {
+		if !isCall {
+			return
+		}
+		var r struct {
+			Response json.RawMessage `json:"mcp_response"`
+		}
+		if a.err == nil {
+			if err := json.Unmarshal(a.response, &r); err != nil || !isObject(r.Response) {
+				a.err = fmt.Errorf("expected mcp_response in the response to mcp_message for %s", l.name)
+			}
+		}
+		if a.err != nil {
+			r.Response, _ = json.Marshal(map[string]any{
+				"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32603, "message": a.err.Error()},
+			})
+		}
+		l.arrived(r.Response)
+	})
+	return nil
+}
+
+// arrived queues a message of the server.
+func (l *serverLink) arrived(message json.RawMessage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.queue = append(l.queue, message)
+	}
+	l.signal()
+}
+
+// signal wakes Receive.
+func (l *serverLink) signal() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Receive waits for a message of the server.
+func (l *serverLink) Receive(ctx context.Context) (json.RawMessage, error) {
+	for {
+		l.mu.Lock()
+		closed := l.closed
+		if len(l.queue) > 0 && !closed {
+			message := l.queue[0]
+			l.queue = l.queue[1:]
+			l.mu.Unlock()
+			return message, nil
+		}
+		l.mu.Unlock()
+		if closed {
+			return nil, io.EOF
+		}
+		select {
+		case <-l.wake:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Close ends the connection. The program isn't told: its server serves the next connection as well.
+func (l *serverLink) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed, l.queue = true, nil
+	l.signal()
+	return nil
+}

@@ -1,0 +1,257 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+)
+
+// This file is the session process, and the program's side of it.
+
+// session is a process in a network namespace of its own. It starts the keepers
+// of all commands that share it, so that a command reaches the servers of an
+// earlier one. The keepers are children of the program, not of this process,
+// which ends with its control socket.
+type session struct {
+	process *os.Process
+	ctl     *net.UnixConn
+}
+
+// sessionTime is how long to wait for a keeper. It is long enough for a slow
+// machine.
+const sessionTime = time.Minute
+
+func newSession(h Helper) (*session, error) {
+	ours, theirs, err := packets()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		ours.Close()
+		return nil, err
+	}
+	defer null.Close()
+	attr := sandbox.SessionAttr()
+	attr.Setsid, attr.Pdeathsig = true, syscall.SIGCONT // as for a keeper
+	p, err := os.StartProcess(h.path, []string{"adze-session", sessionArg}, &os.ProcAttr{
+		Env: helperEnv(), Files: []*os.File{null, null, null, theirs}, Sys: attr,
+	})
+	if err != nil {
+		ours.Close()
+		return nil, err
+	}
+	return &session{process: p, ctl: ours}, nil
+}
+
+// sessions has the session process, as soon as a keeper needs it.
+type sessions struct {
+	mu     sync.Mutex
+	one    *session
+	full   []*session // whose commands may still run
+	closed bool
+}
+
+// keeper lets the session process start a keeper. A session process that is gone
+// is replaced, and so is one that is full.
+func (s *sessions) keeper(h Helper, want kind, ctl, out *os.File) (p *os.Process, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range 2 {
+		if s.closed {
+			return nil, ErrClosed
+		}
+		if s.one == nil {
+			if s.one, err = newSession(h); err != nil {
+				return nil, &sessionError{err}
+			}
+		}
+		if p, err = s.one.keeper(want, ctl, out); err == nil {
+			return p, nil
+		}
+		if errors.Is(err, syscall.EMFILE) {
+			s.full = append(s.full, s.one)
+		} else {
+			s.one.close()
+		}
+		s.one = nil
+	}
+	return nil, &sessionError{err}
+}
+
+func (s *sessions) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, one := range append(s.full, s.one) {
+		one.close()
+	}
+	s.one, s.full = nil, nil
+}
+
+// sessionError says that there is no session process, or that it starts no
+// keepers.
+type sessionError struct{ err error }
+
+func (e *sessionError) Error() string { return "start the session process: " + e.err.Error() }
+func (e *sessionError) Unwrap() error { return e.err }
+
+// packets is a pair of sockets that keep messages apart: one to use, and one to
+// hand over.
+func packets() (ours *net.UnixConn, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	theirs = os.NewFile(uintptr(fds[1]), "control")
+	if ours, err = connOf(fds[0]); err != nil {
+		theirs.Close()
+		return nil, nil, err
+	}
+	return ours, theirs, nil
+}
+
+// connOf takes over a descriptor.
+func connOf(fd int) (*net.UnixConn, error) {
+	f := os.NewFile(uintptr(fd), "control")
+	defer f.Close()
+	c, err := net.FileConn(f)
+	if err != nil {
+		return nil, err
+	}
+	conn, ok := c.(*net.UnixConn)
+	if !ok {
+		c.Close()
+		return nil, errors.New("not a unix socket")
+	}
+	return conn, nil
+}
+
+// keeper starts a keeper with its control socket and its output.
+func (s *session) keeper(want kind, ctl, out *os.File) (*os.Process, error) {
+	s.ctl.SetDeadline(time.Now().Add(sessionTime))
+	if err := sendFiles(s.ctl, numbers(int(want)), ctl, out); err != nil {
+		return nil, err
+	}
+	var b [8]byte
+	n, err := s.ctl.Read(b[:])
+	if err != nil {
+		return nil, err
+	}
+	pid, errno := number(b[:n], 0), number(b[:n], 1)
+	if errno != 0 || pid == 0 {
+		return nil, fmt.Errorf("start a supervisor process: %w", syscall.Errno(errno))
+	}
+	return os.FindProcess(pid)
+}
+
+// close ends the session process. Keepers that it has started live on.
+func (s *session) close() {
+	if s != nil {
+		s.ctl.Close()
+		s.process.Kill() // it has nothing to clean up
+		s.process.Wait()
+	}
+}
+
+func sendFiles(c *net.UnixConn, message []byte, files ...*os.File) error {
+	var fds []int
+	for _, f := range files {
+		fds = append(fds, int(f.Fd()))
+	}
+	_, _, err := c.WriteMsgUnix(message, unix.UnixRights(fds...), nil)
+	return err
+}
+
+// receiveFiles receives a message with descriptors, which the caller closes.
+func receiveFiles(c *net.UnixConn) (message []byte, fds []int, err error) {
+	message, control := make([]byte, 64), make([]byte, unix.CmsgSpace(4*4))
+	n, m, _, _, err := c.ReadMsgUnix(message, control)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := unix.ParseSocketControlMessage(control[:m])
+	for _, c := range all {
+		if more, err := unix.ParseUnixRights(&c); err == nil {
+			fds = append(fds, more...)
+		}
+	}
+	if n == 0 { // the other side is closed
+		return nil, fds, os.ErrClosed
+	}
+	return message[:n], fds, err
+}
+
+// beSession is the session process.
+func beSession() int {
+	closeInherited()
+	// Commands have the same user: they may not look into it.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return 1
+	}
+	os.Chdir("/") // hold no folder
+	ctl, err := connOf(ctlFD)
+	if err != nil {
+		return 1
+	}
+	failed := errnoNone(sandbox.LoopbackUp())
+	all := newMeeting()
+	for {
+		body, fds, err := receiveFiles(ctl)
+		if err != nil {
+			return 0 // the program is gone
+		}
+		pid, errno := 0, failed
+		if errno == 0 && len(fds) == 2 {
+			pid, errno = startKeeper(kind(number(body, 0)), fds, all)
+		}
+		for _, fd := range fds {
+			unix.Close(fd)
+		}
+		ctl.Write(numbers(pid, int(errno)))
+	}
+}
+
+func errnoNone(err error) syscall.Errno {
+	if err == nil {
+		return 0
+	}
+	return errnoOf(err)
+}
+
+// startKeeper starts a keeper that shares this process's network and sockets.
+func startKeeper(want kind, fds []int, all *meeting) (pid int, errno syscall.Errno) {
+	if all.full() {
+		return 0, syscall.EMFILE
+	}
+	ours, theirs, err := packets()
+	if err != nil {
+		return 0, errnoOf(err)
+	}
+	defer theirs.Close()
+	attr := want.apart().Within()
+	attr.Setsid, attr.Pdeathsig = true, syscall.SIGCONT
+	pid, err = syscall.ForkExec("/proc/self/exe", keeperArgv(want), &syscall.ProcAttr{
+		Env: helperEnv(), Files: []uintptr{0, 1, 2, uintptr(fds[0]), uintptr(fds[1]), theirs.Fd()}, Sys: attr,
+	})
+	if err != nil {
+		ours.Close()
+		return 0, errnoOf(err)
+	}
+	go all.serve(ours)
+	return pid, 0
+}
+
+func keeperArgv(want kind) []string {
+	return []string{"adze-keeper", helperArg, strconv.Itoa(int(want))}
+}

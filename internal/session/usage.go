@@ -1,0 +1,83 @@
+package session
+
+import (
+	"strings"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/model"
+)
+
+// ContextUsage estimates what takes up the model's context, in tokens.
+type ContextUsage struct {
+	Model    string // its name; "": none was opened
+	Window   int    // how many tokens fit
+	Reserved int    // of these, how many stay free: a longer conversation is compacted
+	System   int    // without Memory
+	Memory   int    // context files
+	Builtin  []ToolTokens
+	External []ToolTokens
+	Messages int
+}
+
+// ToolTokens is the size of a tool's declaration.
+type ToolTokens struct {
+	Name   string `json:"name"`
+	Tokens int    `json:"tokens"`
+}
+
+// Estimated is the sum.
+func (u ContextUsage) Estimated() int {
+	total := u.System + u.Memory + u.Messages
+	for _, t := range append(u.Builtin[:len(u.Builtin):len(u.Builtin)], u.External...) {
+		total += t.Tokens
+	}
+	return total
+}
+
+// ContextUsage looks at a conversation, or with nil at one that would begin now.
+func (s *Session) ContextUsage(c *Conversation) ContextUsage {
+	u := ContextUsage{Builtin: []ToolTokens{}, External: []ToolTokens{}, Model: s.Settings.Model.Name}
+	if m, err := s.Models.current(); err == nil {
+		u.Model = m.Name()
+	}
+	w := s.window(u.Model)
+	u.Window = w.Tokens
+	if w.Threshold > 0 && w.Threshold < 1 {
+		u.Reserved = w.Tokens - int(float64(w.Tokens)*w.Threshold)
+	}
+	u.Memory = estimate(s.Definitions.Memory().Text)
+	u.System = max(estimate(s.system())-u.Memory, 0)
+	for _, d := range s.Executor.Registry.Declarations(nil) {
+		t := ToolTokens{d.Name, agent.Tokens(d)}
+		if d.Origin == "" {
+			u.Builtin = append(u.Builtin, t)
+		} else {
+			u.External = append(u.External, t)
+		}
+	}
+	if c != nil {
+		for _, m := range c.History() {
+			u.Messages += estimate(messageText(m))
+		}
+	}
+	return u
+}
+
+// messageText is what a message consists of, without media.
+func messageText(m model.Message) string {
+	var b strings.Builder
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case model.Text:
+			b.WriteString(string(p))
+		case model.Call:
+			b.WriteString(p.Name + string(p.Args))
+		case model.Response:
+			b.WriteString(p.Text())
+		}
+	}
+	return b.String()
+}
+
+// estimate is how many tokens a text has: four bytes each.
+func estimate(text string) int { return (len(text) + 3) / 4 }

@@ -1,0 +1,125 @@
+package settings
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// shape is the JSON Schema of a setting's value.
+type shape string
+
+const (
+	stringShape  shape = `{"type":"string"}`
+	integerShape shape = `{"type":"integer"}`
+	booleanShape shape = `{"type":"boolean"}`
+	listShape    shape = `{"type":"array","items":{"type":"string"}}`
+)
+
+func enumShape(values []string) shape {
+	list, _ := json.Marshal(values) // strings always can
+	return shape(`{"enum":` + string(list) + `}`)
+}
+
+// title is the shape in words, for documentation.
+func (s shape) title() string {
+	switch s {
+	case stringShape:
+		return "string"
+	case integerShape:
+		return "integer"
+	case booleanShape:
+		return "boolean"
+	case listShape:
+		return "list of strings"
+	}
+	var in struct {
+		Type string
+		Enum []string
+	}
+	if json.Unmarshal([]byte(s), &in) != nil {
+		return "string or list"
+	}
+	switch {
+	case in.Enum != nil:
+		return "string"
+	case in.Type == "":
+		return "string or list of strings"
+	case in.Type == "array":
+		return "list of objects"
+	}
+	return in.Type
+}
+
+// Described is a setting in words, for documentation.
+type Described struct {
+	Key     string   `json:"key"`
+	Also    []string `json:"also,omitempty"` // older spellings
+	Type    string   `json:"type"`
+	Default string   `json:"default,omitempty"` // as JSON
+	About   string   `json:"about"`
+	Own     bool     `json:"userOnly,omitempty"` // only user settings may set it
+	Adds    bool     `json:"adds,omitempty"`     // the values of all sources add up
+}
+
+// Describe lists all settings, sorted by name.
+func Describe() []Described {
+	var out []Described
+	for _, k := range keys() {
+		out = append(out, Described{k.name, k.also, k.shape.title(), k.preset, k.about, k.own, k.adds})
+	}
+	slices.SortFunc(out, func(a, b Described) int { return strings.Compare(a.Key, b.Key) })
+	return out
+}
+
+// object is a JSON Schema of an object, while it is made.
+type object struct {
+	Schema      string             `json:"$schema,omitempty"`
+	Title       string             `json:"title,omitempty"`
+	Type        string             `json:"type"`
+	Properties  map[string]any     `json:"properties"`
+	objects     map[string]*object // the properties that are such objects
+	Description string             `json:"description,omitempty"`
+}
+
+// Schema is the JSON Schema of a settings file. Unknown keys are allowed, because Adze only warns about them.
+func Schema() ([]byte, error) {
+	root := &object{Schema: "https://json-schema.org/draft/2020-12/schema", Title: "Adze settings", Type: "object"}
+	root.at("$schema", json.RawMessage(`{"type":"string"}`))
+	for _, k := range keys() {
+		value := map[string]any{}
+		if err := json.Unmarshal([]byte(k.shape), &value); err != nil {
+			return nil, err
+		}
+		value["description"] = k.about
+		if k.preset != "" {
+			value["default"] = json.RawMessage(k.preset)
+		}
+		parts := strings.Split(k.name, ".")
+		root.below(parts[:len(parts)-1]).at(parts[len(parts)-1], value)
+	}
+	return json.MarshalIndent(root, "", "  ")
+}
+
+// at sets a property.
+func (o *object) at(name string, schema any) {
+	if o.Properties == nil {
+		o.Properties = map[string]any{}
+	}
+	o.Properties[name] = schema
+}
+
+// below is the object at a path.
+func (o *object) below(path []string) *object {
+	for _, name := range path {
+		if o.objects == nil {
+			o.objects = map[string]*object{}
+		}
+		if o.objects[name] == nil {
+			o.objects[name] = &object{Type: "object"}
+			o.at(name, o.objects[name])
+		}
+		o = o.objects[name]
+	}
+	return o
+}

@@ -1,0 +1,224 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/tui/cell"
+	"github.com/adze-dev/adze/tool"
+)
+
+// tailLines is how many lines of a running call's output are shown.
+const tailLines = 3
+
+// callList is the calls that have not been printed yet, in the order of their first event. A call is printed when it and
+// all before it are done.
+type callList struct {
+	calls []*call
+	todo  *builtin.TodoList // the last one; nil: none is open
+}
+
+// call is a call of a tool.
+type call struct {
+	by, id  string
+	title   string
+	what    string
+	began   time.Time // zero: it doesn't run yet
+	output  []string
+	outcome *tool.Outcome // nil: it is not done
+	below   int           // calls of its subagent
+}
+
+// step shows a step of a call.
+func (s *Screen) step(e tool.Event) {
+	c := s.calls.find(e.Request)
+	switch e.Stage {
+	case tool.Running:
+		c.began = s.o.Now()
+	case tool.Showing:
+		if text, ok := e.Display.(tool.Literal); ok {
+			c.show(string(text))
+		}
+	case tool.Withdrawn:
+		s.questions.withdraw(e.Request.Call)
+	case tool.Done:
+		c.outcome = e.Outcome
+		if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok && e.Outcome.Error == nil {
+			s.calls.todo = &list
+		}
+		s.calls.flush(s)
+	}
+}
+
+// find returns the entry of a call, a new one for its first event.
+func (l *callList) find(r tool.Request) *call {
+	i := slices.IndexFunc(l.calls, func(c *call) bool { return c.by == r.Call.By && c.id == r.Call.ID })
+	if i < 0 {
+		l.calls = append(l.calls, &call{by: r.Call.By, id: r.Call.ID})
+		i = len(l.calls) - 1
+	}
+	c := l.calls[i]
+	if r.Description != "" { // an event that ends a call doesn't repeat it
+		c.title, c.what = visible(r.Declaration.Title()), about(r)
+	}
+	return c
+}
+
+func (c *call) show(text string) {
+	lines := cell.CleanLines(strings.Trim(text, "\n"))
+	c.output = lines[max(0, len(lines)-tailLines):]
+}
+
+// flush prints the calls at the start of the list that are done. Those of subagents are folded into the call that runs them.
+func (l *callList) flush(s *Screen) {
+	for len(l.calls) > 0 && l.calls[0].outcome != nil {
+		c := l.calls[0]
+		l.calls = l.calls[1:]
+		if c.by != "" {
+			continue
+		}
+		s.print(c.lines(s.width())...)
+	}
+}
+
+// settle prints what is left: the turn has ended.
+func (l *callList) settle(s *Screen) {
+	l.calls = slices.DeleteFunc(l.calls, func(c *call) bool { return c.outcome == nil })
+	l.flush(s)
+}
+
+// lines are a finished call: a line, and why it failed.
+func (c *call) lines(width int) []cell.Line {
+	mark := cell.Span{Text: "● ", Style: cell.Green}
+	switch c.outcome.Status {
+	case tool.StatusDenied:
+		mark = cell.Span{Text: "⊘ ", Style: cell.Yellow}
+	case tool.StatusError, tool.StatusCancelled:
+		mark = cell.Span{Text: "✗ ", Style: cell.Red}
+	}
+	head := append(cell.Line{mark}, c.name()...)
+	if sum := c.summary(); sum != "" {
+		head = append(head, cell.Span{Text: "  " + sum, Style: cell.Dim})
+	}
+	out := []cell.Line{head.Right(took(c.outcome.Duration), width)}
+	if c.outcome.Error != nil {
+		for _, l := range cell.CleanLines(c.outcome.Error.Message) {
+			out = append(out, cell.Wrap(cell.Line{{Text: "  " + l, Style: cell.Dim}}, width, cell.Text("  "))...)
+		}
+		if len(out) > 8 {
+			out = append(out[:8], cell.Styled(fmt.Sprintf("  … %d more lines", len(out)-8), cell.Dim))
+		}
+	}
+	return out
+}
+
+// name is the tool and what the call is about.
+func (c *call) name() cell.Line { return naming(c.title, c.what) }
+
+// naming is a tool and what a call of it is about. If that starts with the tool's verb ("ReadFile", "read greet.sh"), the
+// verb alone is the name.
+func naming(title, what string) cell.Line {
+	verb, rest, _ := strings.Cut(what, " ")
+	if n := len(verb); n > 0 && n <= len(title) && strings.EqualFold(title[:n], verb) {
+		return cell.Line{{Text: title[:n], Style: cell.Bold}, {Text: " " + strings.TrimLeft(rest, ": ")}}
+	}
+	return cell.Line{{Text: title, Style: cell.Bold}, {Text: " " + what}}
+}
+
+// about is what a call does. Of a command it is the command.
+func about(r tool.Request) string {
+	what := visible(r.Description)
+	if r.Declaration.Kind == tool.Execute {
+		what = strings.TrimPrefix(what, "run ")
+	}
+	return what
+}
+
+// summary is the result in a few words.
+func (c *call) summary() string {
+	o := c.outcome
+	switch d := o.Result.Display.(type) {
+	case tool.FileDiff:
+		if d.Stat != nil && o.Error == nil {
+			return fmt.Sprintf("+%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines)
+		}
+	case tool.Markdown:
+		text := strings.TrimSpace(string(d))
+		if o.Error == nil && !strings.Contains(text, "\n") && len(text) <= 60 && !strings.EqualFold(c.what, text) {
+			return visible(text)
+		}
+	}
+	return ""
+}
+
+// took is how long a call took, if that is worth showing.
+func took(d time.Duration) cell.Line {
+	if d < 50*time.Millisecond {
+		return nil
+	}
+	text := seconds(d)
+	if d < 10*time.Second {
+		text = fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return cell.Styled(text, cell.Dim)
+}
+
+// live are the lines of the calls that run.
+func (l *callList) live(now time.Time, width int) []cell.Line {
+	var out []cell.Line
+	for _, c := range l.calls {
+		if c.began.IsZero() && c.outcome == nil {
+			continue
+		}
+		indent := ""
+		if c.by != "" {
+			if c.outcome != nil {
+				continue
+			}
+			indent = strings.Repeat("    ", 1+strings.Count(c.by, "/"))
+		}
+		mark := cell.Span{Text: indent + "◐ ", Style: cell.Cyan}
+		var right cell.Line
+		if c.outcome != nil {
+			mark = cell.Span{Text: indent + "● ", Style: cell.Green}
+		} else {
+			right = cell.Styled(seconds(now.Sub(c.began)), cell.Dim)
+		}
+		out = append(out, append(cell.Line{mark}, c.name()...).Right(right, width))
+		if c.outcome == nil {
+			for _, o := range c.output {
+				out = append(out, cell.Styled(indent+"    "+o, cell.Dim).Cut(width))
+			}
+		}
+	}
+	return out
+}
+
+// todos is the to-do list in a line, while something in it is open.
+func (l *callList) todos(width int) []cell.Line {
+	if l.todo == nil {
+		return nil
+	}
+	done := 0
+	line := cell.Line{}
+	for _, t := range *l.todo {
+		text := visible(t.Content)
+		switch t.Status {
+		case "completed":
+			done++
+			line = append(line, cell.Span{Text: "  ✓ " + text, Style: cell.Dim})
+		case "in_progress":
+			line = append(line, cell.Span{Text: "  ▸ " + text, Style: cell.Bold})
+		default:
+			line = append(line, cell.Span{Text: "  · " + text})
+		}
+	}
+	if done == len(*l.todo) {
+		return nil
+	}
+	head := cell.Line{{Text: fmt.Sprintf("todo %d/%d", done, len(*l.todo)), Style: cell.Cyan}}
+	return []cell.Line{append(head, line...).Cut(width)}
+}

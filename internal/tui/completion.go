@@ -1,0 +1,115 @@
+package tui
+
+import (
+	"context"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/tui/cell"
+	"github.com/adze-dev/adze/internal/tui/keys"
+)
+
+// maxCandidates is how many completions are shown.
+const maxCandidates = 6
+
+// completion is the list below the prompt while a word starts with @ or /.
+type completion struct {
+	word  string // that is completed; "": none is
+	asked string // for which the list is being made
+	list  []Candidate
+	at    int
+	off   string // Esc closed the list of this word
+}
+
+// update finds the word before the cursor, and requests its completions.
+func (c *completion) update(s *Screen, ctx context.Context) {
+	word := completable(s)
+	if word == "" || word == c.off {
+		c.close()
+		return
+	}
+	c.off = ""
+	if word == c.asked {
+		return
+	}
+	c.asked = word
+	go func() {
+		list := s.o.Host.Complete(ctx, word)
+		s.send(func(s *Screen) {
+			if s.complete.asked == word {
+				s.complete.word, s.complete.list, s.complete.at = word, list, 0
+			}
+		})
+	}()
+}
+
+// completable is the word before the cursor, if it can be completed: @path anywhere, /command at the start.
+func completable(s *Screen) string {
+	line, at := s.editor.Line()
+	before := line[:at]
+	word := before[strings.LastIndexAny(before, " \t")+1:]
+	if strings.HasPrefix(word, "@") || strings.HasPrefix(word, "/") && word == before && s.editor.Text() == line {
+		return word
+	}
+	return ""
+}
+
+func (c *completion) close() { *c = completion{off: c.off} }
+
+// key handles a key while the list is open. It reports whether the key was for the list.
+func (c *completion) key(s *Screen, k keys.Key) bool {
+	if len(c.list) == 0 || c.word == "" || c.word != completable(s) { // the list is of an earlier word
+		return false
+	}
+	switch k.String() {
+	case "up":
+		c.at = (c.at + len(c.list) - 1) % len(c.list)
+	case "down":
+		c.at = (c.at + 1) % len(c.list)
+	case "tab":
+		c.take(s)
+	case "enter":
+		if c.list[c.at].Text == c.word {
+			c.close()
+			return false
+		}
+		c.take(s)
+	case "esc":
+		c.off = c.word
+		c.close()
+	default:
+		return false
+	}
+	return true
+}
+
+// take puts the selected completion into the prompt.
+func (c *completion) take(s *Screen) {
+	text := c.list[c.at].Text
+	word := c.word
+	c.close()
+	if !strings.HasSuffix(text, "/") {
+		text += " "
+	}
+	s.editor.Replace(len(word), text)
+}
+
+// live is the list, if it belongs to the word before the cursor.
+func (c *completion) live(s *Screen, width int) []cell.Line {
+	if c.word != completable(s) {
+		return nil
+	}
+	var out []cell.Line
+	from := max(0, min(c.at-maxCandidates+1, len(c.list)-maxCandidates))
+	for i := from; i < len(c.list) && i < from+maxCandidates; i++ {
+		mark, style := "    ", cell.Plain
+		if i == c.at {
+			mark, style = "  › ", cell.Bold
+		}
+		l := cell.Line{{Text: mark + cell.Clean(c.list[i].Text), Style: style}}
+		if about := c.list[i].About; about != "" {
+			l = append(l, cell.Span{Text: "  " + visible(about), Style: cell.Dim})
+		}
+		out = append(out, l.Cut(width))
+	}
+	return out
+}

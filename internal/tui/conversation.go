@@ -1,0 +1,185 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/tui/cell"
+	"github.com/adze-dev/adze/internal/tui/markdown"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// answer is what the model is saying.
+type answer struct {
+	text     markdown.Stream
+	live     []cell.Line // of the text: its last block, which may still change
+	said     bool        // some text of this answer was printed or is live
+	thinking time.Time   // since when; zero: it is not
+}
+
+// event shows an event of the agent.
+func (s *Screen) event(e agent.Event) {
+	switch e := e.(type) {
+	case agent.Began:
+		if s.work != nil {
+			s.work.model = s.o.Now()
+		}
+	case agent.Said:
+		s.said(e.Event)
+	case agent.Called:
+		s.endText()
+	case agent.Step:
+		s.step(e.Event)
+	case agent.Answered:
+		s.endText()
+		if s.work != nil {
+			s.work.model = time.Time{}
+			s.work.tokens += e.Usage.Output
+		}
+	case agent.Responded:
+		s.calls.settle(s)
+	case agent.Resumed:
+		s.endText()
+		s.tell(fmt.Sprintf("answer truncated, asking the model to continue (%d of %d): %v", e.Times, e.Most, e.Err))
+	}
+}
+
+// said shows a piece of the answer.
+func (s *Screen) said(e model.Event) {
+	switch e := e.(type) {
+	case model.Thought:
+		if s.answer.thinking.IsZero() {
+			s.answer.thinking = s.o.Now()
+		}
+	case model.Text:
+		s.endThought()
+		s.say(string(e))
+	case model.Retry:
+		s.endThought()
+		s.tell(e.String())
+	}
+}
+
+func (s *Screen) say(text string) {
+	if !s.answer.said {
+		if text = strings.TrimLeft(text, " \t\r\n"); text == "" {
+			return
+		}
+		s.answer.said = true
+		s.space()
+	}
+	finished, live := s.answer.text.Add(text, s.width())
+	s.print(finished...)
+	s.answer.live = live
+}
+
+// endThought folds the model's thinking to a line.
+func (s *Screen) endThought() {
+	if s.answer.thinking.IsZero() {
+		return
+	}
+	took := s.o.Now().Sub(s.answer.thinking)
+	s.answer.thinking = time.Time{}
+	s.print(cell.Styled("∙ thought for "+seconds(took), cell.Dim))
+}
+
+// endText finishes the text of an answer.
+func (s *Screen) endText() {
+	s.endThought()
+	if s.answer.said {
+		s.print(s.answer.text.End(s.width())...)
+	}
+	s.answer = answer{}
+}
+
+// submit carries out what was typed, or queues it while something runs.
+func (s *Screen) submit(ctx context.Context, typed string) {
+	if strings.TrimSpace(typed) == "" {
+		return
+	}
+	if s.work != nil {
+		s.queue = append(s.queue, typed)
+		return
+	}
+	s.endHeader(nil)
+	s.space()
+	for i, l := range cell.CleanLines(typed) {
+		mark := "› "
+		if i > 0 {
+			mark = "  "
+		}
+		s.print(cell.Wrap(cell.Line{{Text: mark, Style: cell.Bold}, {Text: l, Style: cell.Bold}}, s.width(), cell.Text("  "))...)
+	}
+	s.o.History.add(typed)
+	s.start(ctx, func(ctx context.Context) (Reply, error) { return s.o.Host.Run(ctx, typed) })
+}
+
+// start runs something that the user can interrupt.
+func (s *Screen) start(ctx context.Context, f func(context.Context) (Reply, error)) {
+	run, cancel := context.WithCancel(ctx)
+	s.work = &work{cancel: cancel, began: s.o.Now()}
+	go func() {
+		defer cancel()
+		reply, err := f(run)
+		s.send(func(s *Screen) { s.ended(ctx, reply, err) })
+	}()
+}
+
+// ended shows how a prompt ended, and sends what is queued.
+func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
+	s.endText()
+	s.calls.settle(s)
+	took := s.o.Now().Sub(s.work.began)
+	s.work = nil
+	if reply.Text != "" {
+		s.space()
+		s.print(markdown.Render(reply.Text, s.width())...)
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		s.print(cell.Styled("∙ interrupted", cell.Yellow))
+	case err != nil:
+		s.fail(err)
+	}
+	if reply.Quit {
+		s.done = true
+		return
+	}
+	if took > 10*time.Second && !s.focused {
+		s.term.out.WriteString("\a")
+	}
+	if len(s.queue) > 0 {
+		next := strings.Join(s.queue, "\n\n")
+		s.queue = nil
+		s.submit(ctx, next)
+	}
+}
+
+// fail shows an error: what failed, and in further lines what to do.
+func (s *Screen) fail(err error) {
+	s.space()
+	for i, l := range cell.CleanLines(err.Error()) {
+		mark, style := "  ", cell.Plain
+		if i == 0 {
+			mark, style = "✗ ", cell.Red
+		}
+		s.print(cell.Wrap(cell.Line{{Text: mark, Style: style}, {Text: l, Style: style}}, s.width(), cell.Text("  "))...)
+	}
+}
+
+// seconds is a duration as the screen shows it.
+func seconds(d time.Duration) string {
+	n := int(max(0, d).Round(time.Second) / time.Second)
+	if n < 60 {
+		return fmt.Sprintf("%d s", n)
+	}
+	return fmt.Sprintf("%d min %d s", n/60, n%60)
+}
+
+// visible is untrusted text as one clean line.
+func visible(s string) string { return cell.Clean(strings.Join(strings.Fields(tool.Visible(s)), " ")) }

@@ -1,0 +1,313 @@
+package tui
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/approval"
+	"github.com/adze-dev/adze/internal/tui/cell"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Lines is a conversation for screen readers and terminals that can't redraw: labelled lines, and numbers as answers. Nothing
+// that was printed changes.
+type Lines struct {
+	host   Host
+	out    io.Writer
+	prompt string
+
+	lines     chan string // typed by the user; closed at the end of the input
+	questions chan *lineQuestion
+	events    chan agent.Event
+	asked     int             // questions so far
+	text      strings.Builder // of the answer, since the last call
+}
+
+// lineQuestion is a question that waits for a number.
+type lineQuestion struct {
+	r     tool.Request
+	why   tool.Decision
+	ctx   context.Context
+	reply chan lineReply
+}
+
+type lineReply struct {
+	decision tool.Decision
+	err      error
+}
+
+// NewLines makes a conversation in lines. It starts with the prompt, if there is one.
+func NewLines(in io.Reader, out io.Writer, host Host, prompt string) *Lines {
+	l := &Lines{host: host, out: out, prompt: prompt, lines: make(chan string), questions: make(chan *lineQuestion), events: make(chan agent.Event, 256)}
+	go func() {
+		defer close(l.lines)
+		for s := bufio.NewScanner(in); s.Scan(); {
+			l.lines <- s.Text()
+		}
+	}()
+	return l
+}
+
+// Observe takes an event of the agent.
+func (l *Lines) Observe(e agent.Event) { l.events <- e }
+
+// Tell prints a notice.
+func (l *Lines) Tell(text string) { l.say("note", text) }
+
+// Ask puts a question to the user. It is a [tool.Asker].
+func (l *Lines) Ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+	q := &lineQuestion{r: r, why: why, ctx: ctx, reply: make(chan lineReply, 1)}
+	select {
+	case l.questions <- q:
+	case <-ctx.Done():
+		return tool.Decision{}, ctx.Err()
+	}
+	select {
+	case a := <-q.reply:
+		return a.decision, a.err
+	case <-ctx.Done():
+		return tool.Decision{}, ctx.Err()
+	}
+}
+
+// Run holds the conversation until the input ends or the user quits.
+func (l *Lines) Run(ctx context.Context) error {
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	typed := l.prompt
+	for {
+		if typed == "" {
+			fmt.Fprint(l.out, "you: ")
+			select {
+			case line, ok := <-l.lines:
+				if !ok {
+					return nil
+				}
+				typed = line
+			case <-l.host.Wake():
+				fmt.Fprintln(l.out)
+				l.work(ctx, interrupts, func(ctx context.Context) (Reply, error) { return Reply{}, l.host.Continue(ctx) })
+			case <-interrupts:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		if strings.TrimSpace(typed) != "" {
+			if quit := l.work(ctx, interrupts, func(ctx context.Context) (Reply, error) { return l.host.Run(ctx, typed) }); quit {
+				return nil
+			}
+		}
+		typed = ""
+	}
+}
+
+// work runs something, and answers questions meanwhile.
+func (l *Lines) work(ctx context.Context, interrupts <-chan os.Signal, f func(context.Context) (Reply, error)) (quit bool) {
+	run, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		reply Reply
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		reply, err := f(run)
+		done <- result{reply, err}
+	}()
+	for {
+		select {
+		case e := <-l.events:
+			l.event(e)
+		case q := <-l.questions:
+			l.drain()
+			l.answer(run, q)
+		case <-interrupts:
+			cancel()
+		case r := <-done:
+			l.drain()
+			l.endText()
+			if r.reply.Text != "" {
+				l.say("adze", r.reply.Text)
+			}
+			switch {
+			case errors.Is(r.err, context.Canceled):
+				l.say("note", "interrupted")
+			case r.err != nil:
+				l.say("error", r.err.Error())
+			}
+			return r.reply.Quit
+		}
+	}
+}
+
+// drain prints what happened before now.
+func (l *Lines) drain() {
+	for len(l.events) > 0 {
+		l.event(<-l.events)
+	}
+}
+
+// endText prints what the model said since its last call.
+func (l *Lines) endText() {
+	if text := strings.TrimSpace(l.text.String()); text != "" {
+		l.say("adze", text)
+	}
+	l.text.Reset()
+}
+
+// say prints a labelled text. Further lines of it are indented.
+func (l *Lines) say(label, text string) {
+	lines := cell.CleanLines(strings.Trim(text, "\n"))
+	fmt.Fprintf(l.out, "%s: %s\n", label, strings.Join(lines, "\n  "))
+}
+
+func (l *Lines) event(e agent.Event) {
+	switch e := e.(type) {
+	case agent.Called, agent.Answered:
+		l.endText()
+	case agent.Said:
+		switch said := e.Event.(type) {
+		case model.Text:
+			l.text.WriteString(string(said))
+		case model.Retry:
+			l.text.Reset()
+			l.say("note", said.String())
+		}
+	case agent.Step:
+		if e.Stage == tool.Running && e.Request.Call.By == "" {
+			l.say("tool", naming(visible(e.Request.Declaration.Title()), about(e.Request)).String())
+		}
+		if e.Stage == tool.Done && e.Outcome.Error != nil {
+			l.say(string(e.Outcome.Status), e.Outcome.Error.Message)
+		}
+	}
+}
+
+// answer asks a question until it is answered.
+func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
+	l.asked++
+	text := naming(visible(q.r.Declaration.Title()), about(q.r)).String()
+	if why := visible(q.why.Why()); why != "" && !q.r.MustAsk {
+		text += ". Needs approval: " + why
+	}
+	l.say(fmt.Sprintf("question %d", l.asked), text+".")
+	if len(q.r.Form) > 0 {
+		d, err := l.fill(ctx, q)
+		q.reply <- lineReply{d, err}
+		return
+	}
+	for {
+		line, err := l.number(ctx, q, l.choices(q))
+		if err != nil {
+			q.reply <- lineReply{err: err}
+			return
+		}
+		if d, ok := l.choose(q, line); ok {
+			q.reply <- lineReply{decision: d}
+			return
+		}
+	}
+}
+
+// choices are the numbered answers.
+func (l *Lines) choices(q *lineQuestion) string {
+	out := "1 yes, "
+	if len(q.why.Offer) > 0 {
+		out += "2 always in this session (" + approval.RuleList(q.why.Offer[0]) + "), "
+	}
+	return out + "3 no, 4 read it. Number: "
+}
+
+// number reads a line. What was typed before the question is dropped.
+func (l *Lines) number(ctx context.Context, q *lineQuestion, prompt string) (string, error) {
+	for drained := false; !drained; {
+		select {
+		case _, ok := <-l.lines:
+			if !ok {
+				return "", io.EOF
+			}
+		case <-time.After(50 * time.Millisecond):
+			drained = true
+		}
+	}
+	fmt.Fprint(l.out, prompt)
+	select {
+	case line, ok := <-l.lines:
+		if !ok {
+			return "", io.EOF
+		}
+		return strings.TrimSpace(line), nil
+	case <-q.ctx.Done():
+		return "", q.ctx.Err()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// choose does what a number stands for. ok is false if the question is still open.
+func (l *Lines) choose(q *lineQuestion, line string) (d tool.Decision, ok bool) {
+	word, reason, _ := strings.Cut(line, " ")
+	n, _ := strconv.Atoi(word)
+	switch {
+	case n == 1:
+		return tool.Decision{Verdict: tool.Allow}, true
+	case n == 2 && len(q.why.Offer) > 0:
+		if _, err := l.host.Allow(q.r, q.why.Offer[0], ForSession); err != nil {
+			l.say("error", err.Error())
+			return d, false
+		}
+		return tool.Decision{Verdict: tool.Allow, Remember: q.why.Offer[0]}, true
+	case n == 3:
+		return tool.Decision{Verdict: tool.Deny, Reason: reason}, true
+	case n == 4:
+		for _, line := range details(q.r.Confirm, 1000) {
+			fmt.Fprintln(l.out, line.String())
+		}
+	default:
+		l.say("note", "type a number; text after 3 goes to the model")
+	}
+	return d, false
+}
+
+// fill asks for the fields of a form.
+func (l *Lines) fill(ctx context.Context, q *lineQuestion) (tool.Decision, error) {
+	fields, err := approval.ReadForm(q.r.Form)
+	if err != nil {
+		return tool.Decision{}, err
+	}
+	for _, line := range details(q.r.Confirm, 1000) {
+		fmt.Fprintln(l.out, line.String())
+	}
+	answer := map[string]any{}
+	for _, f := range fields {
+		l.say("field", f.Label())
+		for i, c := range f.Choices() {
+			fmt.Fprintf(l.out, "%d %s\n", i+1, visible(c.Title))
+		}
+		for {
+			line, err := l.number(ctx, q, visible(f.Hint())+": ")
+			if err != nil {
+				return tool.Decision{}, err
+			}
+			if err = f.Answer(line, answer); err == nil {
+				break
+			}
+			l.say("error", err.Error())
+		}
+	}
+	raw, err := json.Marshal(answer)
+	return tool.Decision{Verdict: tool.Allow, Answer: raw}, err
+}

@@ -1,0 +1,229 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/approval"
+	"github.com/adze-dev/adze/internal/tui/cell"
+	"github.com/adze-dev/adze/internal/tui/markdown"
+	"github.com/adze-dev/adze/tool"
+)
+
+// announce prints what a question is about above the live area, so that the terminal can scroll it.
+func (s *Screen) announce(q *question) {
+	if q.printed {
+		return
+	}
+	q.printed = true
+	s.endText()
+	s.space()
+	head := append(cell.Line{{Text: "? ", Style: cell.Yellow}}, q.title()...)
+	if d, ok := q.r.Confirm.(tool.FileDiff); ok && d.Stat != nil {
+		head = append(head, cell.Span{Text: fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), Style: cell.Dim})
+	}
+	s.print(head)
+	s.print(details(q.r.Confirm, s.width())...)
+}
+
+// title is the tool and what the call is about.
+func (q *question) title() cell.Line {
+	what := about(q.r)
+	if c, ok := q.r.Confirm.(tool.Command); ok && !strings.Contains(c.Line, "\n") {
+		what = visible(c.Line)
+	}
+	if q.r.Call.By != "" {
+		what += " (" + visible(q.r.Call.By) + ")"
+	}
+	return naming(visible(q.r.Declaration.Title()), what)
+}
+
+// details is the whole diff, command or text.
+func details(d tool.Display, width int) []cell.Line {
+	var out []cell.Line
+	warn := func(warnings []string) {
+		for _, w := range warnings {
+			out = append(out, cell.Styled("  Warning: "+visible(w), cell.Yellow))
+		}
+	}
+	switch d := d.(type) {
+	case nil:
+	case tool.FileDiff:
+		out = diffLines(d.Diff)
+		warn(d.Warnings)
+	case tool.Command:
+		if strings.Contains(d.Line, "\n") {
+			for _, l := range cell.CleanLines(d.Line) {
+				out = append(out, cell.Text("  "+l))
+			}
+		}
+		if d.Purpose != "" {
+			out = append(out, cell.Wrap(cell.Styled("  Model's note: "+visible(d.Purpose), cell.Dim), width, cell.Text("  "))...)
+		}
+		warn(d.Warnings)
+	case tool.Plan:
+		out = markdown.Render(d.Text, width)
+	case tool.Literal:
+		for _, l := range cell.CleanLines(string(d)) {
+			out = append(out, cell.Text("  "+l))
+		}
+	default:
+		for _, l := range cell.CleanLines(d.Markdown()) {
+			out = append(out, cell.Text("  "+l))
+		}
+	}
+	return out
+}
+
+// live is the question in the live area, below the rule.
+func (q *question) live(s *Screen) []cell.Line {
+	width := s.width()
+	n, all := s.questions.at+1, len(s.questions.open)
+	head := append(cell.Line{{Text: "? ", Style: cell.Yellow}}, q.title()...)
+	if why := visible(q.why.Why()); why != "" && !q.r.MustAsk {
+		head = append(head, cell.Span{Text: "   needs approval: " + why, Style: cell.Dim})
+	}
+	out := []cell.Line{head.Right(cell.Styled(fmt.Sprintf("%d of %d", n, all), cell.Dim), width)}
+	if q.stage == choosing && !s.editor.Empty() && !s.questions.focused {
+		return []cell.Line{head[:3].Right(cell.Styled("Tab to answer this question", cell.Cyan), width)}
+	}
+	if q.explain {
+		out = append(out, q.explanation(s)...)
+	}
+	switch q.stage {
+	case choosing:
+		out = append(out, q.choices(all))
+	case refusing:
+		out = append(out, hint("Enter", "deny", "Esc", "back", "", "type a reason for the model first, if you like"))
+	case always:
+		out = append(out, q.ladder()...)
+	case filling:
+		out = append(out, q.form()...)
+	case editing:
+		out = append(out, hint("Enter", "run the edited command", "Esc", "back"))
+	case picking:
+		out = append(out, q.picked()...)
+	}
+	if q.problem != "" {
+		out = append(out, cell.Styled("  "+visible(q.problem), cell.Red))
+	}
+	for i, l := range out {
+		out[i] = l.Cut(width)
+	}
+	return out
+}
+
+// choices is the line with the keys.
+func (q *question) choices(all int) cell.Line {
+	pairs := []string{"y", "once"}
+	if len(q.fields) > 0 {
+		pairs = []string{"y", "answer"}
+	}
+	if len(q.why.Offer) > 0 {
+		pairs = append(pairs, "a", "always")
+	}
+	if _, _, ok := approval.Proposal(q.r); ok {
+		pairs = append(pairs, "e", "edit")
+	}
+	if len(q.hunks) > 1 {
+		pairs = append(pairs, "h", "by hunk")
+	}
+	pairs = append(pairs, "n", "no, because …")
+	if q.explain {
+		pairs = append(pairs, "w", "less")
+	} else {
+		pairs = append(pairs, "w", "why")
+	}
+	if all > 1 {
+		pairs = append(pairs, "←→", "next")
+	}
+	return hint(append(pairs, "Esc", "stop")...)
+}
+
+// hint is a line of keys and what they do.
+func hint(pairs ...string) cell.Line {
+	out := cell.Line{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		out = append(out, cell.Span{Text: "  "}, cell.Span{Text: pairs[i], Style: cell.Cyan})
+		if pairs[i] != "" {
+			out = append(out, cell.Span{Text: " "})
+		}
+		out = append(out, cell.Span{Text: pairs[i+1]})
+	}
+	return out
+}
+
+// explanation is how the call was judged.
+func (q *question) explanation(s *Screen) []cell.Line {
+	var out []cell.Line
+	for _, l := range s.o.Host.Explain(q.r) {
+		out = append(out, cell.Text("    "+cell.Clean(l)))
+	}
+	if c, ok := q.r.Confirm.(tool.Command); ok && c.Sandbox != "" {
+		out = append(out, cell.Text("    sandbox         "+visible(c.Sandbox)))
+	}
+	if len(q.why.Offer) > 0 {
+		out = append(out, cell.Text("    smallest rule   "+cell.Clean(approval.RuleList(q.why.Offer[0]))))
+	}
+	if len(out) == 0 {
+		out = append(out, cell.Text("    "+visible(q.why.Why())))
+	}
+	return out
+}
+
+// ladder is the rules that "always" can apply.
+func (q *question) ladder() []cell.Line {
+	var out []cell.Line
+	for i, offer := range q.why.Offer {
+		mark, style := "    ", cell.Plain
+		if i == q.offer {
+			mark, style = "  › ", cell.Bold
+		}
+		out = append(out, cell.Line{{Text: mark + cell.Clean(approval.RuleList(offer)), Style: style}})
+	}
+	return append(out, hint("↑↓", "narrower, wider", "s", "session", "p", "project", "u", "user", "Esc", "back"))
+}
+
+// picked is the hunk that is being decided, and what was decided about the others.
+func (q *question) picked() []cell.Line {
+	lines := diffLines(q.hunks[q.hunk].Diff)
+	out := lines[:min(len(lines), maxHunk)]
+	if len(lines) > maxHunk {
+		out = append(out, cell.Styled(fmt.Sprintf("        … %d more lines above", len(lines)-maxHunk), cell.Dim))
+	}
+	state := cell.Line{}
+	n := 0
+	for i, c := range q.take {
+		mark := map[choice]string{undecided: "[ ]", taken: "[✓]", skipped: "[✗]"}[c]
+		if c == taken {
+			n++
+		}
+		style := cell.Plain
+		if i == q.hunk {
+			style = cell.Bold
+		}
+		state = append(state, cell.Span{Text: fmt.Sprintf("  %s %d", mark, i+1), Style: style})
+	}
+	keys := hint("y", "take", "n", "skip", "←→", "move", "Enter", fmt.Sprintf("write %d of %d", n, len(q.hunks)), "Esc", "back")
+	return append(out, append(append(state, cell.Span{Text: " "}), keys...))
+}
+
+// maxHunk is how many lines of a hunk are shown beside the choices. All of it is above.
+const maxHunk = 10
+
+// form is the field that is asked for.
+func (q *question) form() []cell.Line {
+	if len(q.fields) == 0 {
+		return []cell.Line{hint("Enter", "send", "Esc", "stop")}
+	}
+	f := q.fields[0]
+	out := []cell.Line{cell.Text("  " + visible(f.Label()))}
+	for i, c := range f.Choices() {
+		l := cell.Line{{Text: fmt.Sprintf("  %d ", i+1), Style: cell.Cyan}, {Text: visible(c.Title)}}
+		if c.Description != "" {
+			l = append(l, cell.Span{Text: "  " + visible(c.Description), Style: cell.Dim})
+		}
+		out = append(out, l)
+	}
+	return append(out, cell.Styled("  "+visible(f.Hint())+", then Enter; Esc stops", cell.Dim))
+}

@@ -1,0 +1,305 @@
+// Package tui is the interactive terminal: a conversation with a model, printed into the terminal's own scrollback, above a
+// small live area with the prompt.
+//
+//	s := tui.New(tui.Options{In: os.Stdin, Out: os.Stdout, Host: host})
+//	executor.Ask = s.Ask            // questions
+//	observe = s.Observe             // events of the agent
+//	err := s.Run(ctx)
+//
+// It knows no session: a [Host] runs prompts. One goroutine has all state. Others send it messages.
+package tui
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/tui/cell"
+	"github.com/adze-dev/adze/internal/tui/editor"
+	"github.com/adze-dev/adze/internal/tui/paint"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Host is the session behind the screen.
+type Host interface {
+	// Run carries out what the user typed: a prompt, a /command or a !command. It returns when that has ended.
+	Run(ctx context.Context, typed string) (Reply, error)
+	// Wake has a value when background work has something to report, and Continue lets the model answer to it.
+	Wake() <-chan struct{}
+	Continue(ctx context.Context) error
+	// Status is what the status line shows. It is called often.
+	Status() Status
+	// NextMode switches to the next approval mode.
+	NextMode()
+	// Background moves running commands to the background and returns their names.
+	Background() []string
+	// Allow applies a rule for the session, and saves it if the scope is for longer. It returns the file.
+	Allow(r tool.Request, offer string, scope Scope) (path string, err error)
+	// Explain says how a command was understood: a line for each simple command.
+	Explain(r tool.Request) []string
+	// Complete lists what could replace a word that starts with @ or /.
+	Complete(ctx context.Context, word string) []Candidate
+}
+
+// Scope is how long an approval lasts.
+type Scope uint8
+
+// Scopes.
+const (
+	ForSession Scope = iota
+	ForProject
+	ForUser
+)
+
+// Reply is what the user gets, apart from what was observed.
+type Reply struct {
+	Text string // Markdown
+	Quit bool
+}
+
+// Status is the state of the session.
+type Status struct {
+	Mode, Model, Directory, Branch string
+	Context                        int // percent of the window
+	Jobs                           int // background commands
+}
+
+// Candidate is a completion.
+type Candidate struct{ Text, About string }
+
+// Options configure a Screen.
+type Options struct {
+	In, Out *os.File
+	Host    Host
+	// Header is printed first. Lookup, if not nil, finds out what takes a moment: until it returns, the header is in the live
+	// area, and what it returns is inserted after the first line.
+	Header  []cell.Line
+	Lookup  func(context.Context) []cell.Line
+	Prompt  string // sent at the start
+	Colors  cell.Colors
+	History History
+	Editor  string // command of the user's editor
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+}
+
+// Screen is the terminal of a session.
+type Screen struct {
+	o        Options
+	term     *terminal
+	painter  *paint.Painter
+	messages chan message
+	quit     chan struct{} // closed when the screen has ended
+
+	// The fields below belong to Run's goroutine.
+	columns, rows int
+	header        []cell.Line // that waits for the lookup
+	finished      []cell.Line // to be printed with the next frame
+	gap           bool        // the last finished line is empty
+	editor        editor.Editor
+	history       browse
+	lookup        lookup
+	answer        answer
+	calls         callList
+	questions     questionList
+	complete      completion
+	queue         []string // typed while a prompt ran
+	work          *work    // nil: nothing runs
+	note          string   // shown in the status line until the next key
+	showKeys      bool
+	lastKey       time.Time
+	escaped       time.Time // when Esc was last pressed
+	interrupted   time.Time // when Ctrl+C was last pressed
+	focused       bool
+	done          bool
+}
+
+// work is a prompt that runs.
+type work struct {
+	cancel context.CancelFunc
+	began  time.Time
+	tokens int
+	model  time.Time // since when the model is asked; zero: it is not
+}
+
+// message changes the state in Run's goroutine.
+type message func(*Screen)
+
+// New makes a screen. Nothing is painted before Run.
+func New(o Options) *Screen {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Screen{o: o, messages: make(chan message, 256), quit: make(chan struct{}), focused: true}
+}
+
+// Observe takes an event of the agent.
+func (s *Screen) Observe(e agent.Event) { s.send(func(s *Screen) { s.event(e) }) }
+
+// Tell prints a notice.
+func (s *Screen) Tell(text string) { s.send(func(s *Screen) { s.tell(text) }) }
+
+// send hands a message to Run's goroutine.
+func (s *Screen) send(m message) {
+	select {
+	case s.messages <- m:
+	case <-s.quit:
+	}
+}
+
+const (
+	// frameTime is the least time between two frames while an answer streams. Keys are shown at once.
+	frameTime = 33 * time.Millisecond
+	// escapeTime is how long an Esc waits for the rest of a sequence.
+	escapeTime = 40 * time.Millisecond
+)
+
+// Run shows the screen until the user quits, the terminal is gone or ctx ends.
+func (s *Screen) Run(ctx context.Context) (err error) {
+	if s.term, err = openTerminal(s.o.In, s.o.Out); err != nil {
+		return err
+	}
+	defer s.term.close()
+	defer close(s.quit)
+	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: s.o.Colors, Report: s.term.report})
+	defer func() { s.closeDown() }()
+	s.header = s.o.Header
+	if s.o.Lookup == nil {
+		s.endHeader(nil)
+	} else {
+		go func() {
+			found := s.o.Lookup(ctx)
+			s.send(func(s *Screen) { s.endHeader(found) })
+		}()
+	}
+	if s.o.Prompt != "" {
+		s.submit(ctx, s.o.Prompt)
+	}
+	return s.loop(ctx)
+}
+
+// endHeader prints the header, once.
+func (s *Screen) endHeader(found []cell.Line) {
+	if len(s.header) == 0 {
+		return
+	}
+	head := s.header
+	s.header = nil
+	s.print(head[0])
+	s.print(found...)
+	s.print(head[1:]...)
+}
+
+// loop handles keys and messages, and paints.
+func (s *Screen) loop(ctx context.Context) error {
+	var frame, second <-chan time.Time
+	if err := s.paint(); err != nil {
+		return err
+	}
+	for !s.done {
+		now := false // a key is shown at once
+		var wake <-chan struct{}
+		if s.work == nil { // what runs takes the reports itself
+			wake = s.o.Host.Wake()
+		}
+		select {
+		case <-wake:
+			s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, s.o.Host.Continue(ctx) })
+		case e, ok := <-s.term.events:
+			if !ok {
+				return nil // the terminal is gone
+			}
+			s.input(ctx, e)
+			now = true
+		case m := <-s.messages:
+			m(s)
+			s.drain()
+		case <-frame:
+			now = true
+		case <-second:
+			second = nil
+			now = true
+		case <-s.term.resized:
+			now = true
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if now {
+			if err := s.paint(); err != nil {
+				return err
+			}
+			frame = nil
+		} else if frame == nil {
+			frame = time.After(frameTime)
+		}
+		if s.work != nil && second == nil { // only while something runs: an idle screen wakes up for nothing
+			second = time.After(time.Second)
+		}
+	}
+	return nil
+}
+
+// drain handles messages that are waiting, so that one frame shows them all.
+func (s *Screen) drain() {
+	for range 1000 {
+		select {
+		case m := <-s.messages:
+			m(s)
+		default:
+			return
+		}
+	}
+}
+
+// closeDown ends what runs and removes the live area.
+func (s *Screen) closeDown() {
+	if s.work != nil {
+		s.work.cancel()
+	}
+	s.questions.withdrawAll()
+	s.painter.Paint(paint.Frame{Finished: s.finished})
+	s.painter.Close()
+}
+
+// paint shows the current state.
+func (s *Screen) paint() error {
+	s.columns, s.rows = s.term.size()
+	s.painter.Synchronized = s.term.synchronized.Load()
+	s.painter.KeepsRows = s.term.keepsRows.Load()
+	live, cursor := s.live()
+	frame := paint.Frame{Finished: s.finished, Live: live, Cursor: cursor}
+	s.finished = nil
+	return s.painter.Paint(frame)
+}
+
+// print adds finished lines.
+func (s *Screen) print(lines ...cell.Line) {
+	if len(lines) == 0 {
+		return
+	}
+	s.finished = append(s.finished, lines...)
+	s.gap = len(lines[len(lines)-1]) == 0
+}
+
+// space adds an empty line, unless there is one.
+func (s *Screen) space() {
+	if !s.gap {
+		s.print(nil)
+	}
+}
+
+// tell prints a notice.
+func (s *Screen) tell(text string) {
+	for _, l := range cell.CleanLines(text) {
+		s.print(cell.Wrap(cell.Line{{Text: "∙ ", Style: cell.Dim}, {Text: l, Style: cell.Dim}}, s.width(), cell.Text("  "))...)
+	}
+}
+
+// width is the number of columns for text.
+func (s *Screen) width() int {
+	if s.columns == 0 {
+		s.columns, s.rows = s.term.size()
+	}
+	return max(20, s.columns)
+}

@@ -1,0 +1,182 @@
+package tui
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/adze-dev/adze/internal/tui/keys"
+)
+
+const (
+	// enter asks for bracketed paste, focus events and unambiguous keys, and what the terminal is. The last request, which
+	// every terminal answers, ends the answers.
+	enter = "\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[?2026$p\x1b[>q\x1b[c"
+	leave = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?25h"
+	// reportTime is how long a terminal has to answer a probe.
+	reportTime = 200 * time.Millisecond
+	// missedReports is how many probes in a row a terminal may leave unanswered before it is not asked anymore.
+	missedReports = 3
+)
+
+// terminal is the user's terminal in raw mode.
+type terminal struct {
+	in, out *os.File
+	input   *os.File // in, opened again so that a read can be ended
+	paused  chan struct{}
+	resume  chan struct{}
+	old     *term.State
+	events  chan keys.Event // keys, pasted text and focus; closed at the end of the input
+	reports chan [2]int     // answers to probes: columns and rows
+	resized chan os.Signal
+	missed  int
+	stop    func() // ends the notification of resizes
+
+	synchronized atomic.Bool // it can show a frame at once
+	keepsRows    atomic.Bool // it cuts lines when it becomes narrower
+}
+
+// openTerminal switches a terminal to raw mode. Keys that were typed before are kept.
+func openTerminal(in, out *os.File) (*terminal, error) {
+	if !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
+		return nil, errors.New("standard input and output must be a terminal")
+	}
+	old, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	t := &terminal{
+		in: in, out: out, old: old, events: make(chan keys.Event, 256), reports: make(chan [2]int, 64),
+		input: reopen(in), paused: make(chan struct{}), resume: make(chan struct{}),
+	}
+	t.resized, t.stop = watchResize()
+	if _, err := io.WriteString(out, enter); err != nil {
+		t.close()
+		return nil, err
+	}
+	go t.read()
+	return t, nil
+}
+
+// close leaves the terminal as it was found.
+func (t *terminal) close() {
+	t.stop()
+	io.WriteString(t.out, leave)
+	term.Restore(int(t.in.Fd()), t.old)
+}
+
+// suspend gives the terminal to another program while f runs.
+func (t *terminal) suspend(f func()) error {
+	io.WriteString(t.out, leave)
+	if t.input.SetReadDeadline(time.Unix(1, 0)) == nil { // the other program reads now
+		<-t.paused
+		defer func() {
+			t.input.SetReadDeadline(time.Time{})
+			t.resume <- struct{}{}
+		}()
+	}
+	if err := term.Restore(int(t.in.Fd()), t.old); err != nil {
+		return err
+	}
+	f()
+	old, err := term.MakeRaw(int(t.in.Fd()))
+	if err == nil {
+		t.old = old
+		_, err = io.WriteString(t.out, enter)
+	}
+	return err
+}
+
+// size is the terminal's size as the system knows it.
+func (t *terminal) size() (columns, rows int) {
+	c, r, err := term.GetSize(int(t.out.Fd()))
+	if err != nil || c <= 0 || r <= 0 {
+		return 80, 24
+	}
+	return c, r
+}
+
+// report waits for the answer to a probe.
+func (t *terminal) report() (columns, rows int, ok bool) {
+	if t.missed >= missedReports {
+		return 0, 0, false
+	}
+	timeout := time.NewTimer(reportTime)
+	defer timeout.Stop()
+	select {
+	case r := <-t.reports:
+		t.missed = 0
+		return r[0], r[1], true
+	case <-timeout.C:
+		t.missed++
+		return 0, 0, false
+	}
+}
+
+// read decodes the input until it ends.
+func (t *terminal) read() {
+	defer close(t.events)
+	input := make(chan []byte)
+	go func() {
+		defer close(input)
+		for {
+			b := make([]byte, 64<<10)
+			n, err := t.input.Read(b)
+			if n > 0 {
+				input <- b[:n]
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				t.paused <- struct{}{}
+				<-t.resume
+				continue
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	var d keys.Decoder
+	for {
+		var wait <-chan time.Time
+		if d.Pending() {
+			wait = time.After(escapeTime)
+		}
+		select {
+		case b, ok := <-input:
+			if !ok {
+				return
+			}
+			t.deliver(d.Feed(b))
+		case <-wait:
+			t.deliver(d.Flush())
+		}
+	}
+}
+
+func (t *terminal) deliver(events []keys.Event) {
+	for _, e := range events {
+		r, ok := e.(keys.Report)
+		if !ok {
+			t.events <- e
+			continue
+		}
+		switch r.Kind {
+		case keys.Position:
+			select {
+			case t.reports <- [2]int{r.Args[1], r.Args[0]}:
+			default:
+			}
+		case keys.Mode:
+			if len(r.Args) == 2 && r.Args[0] == 2026 {
+				t.synchronized.Store(r.Args[1] == 1 || r.Args[1] == 2)
+			}
+		case keys.Version:
+			t.keepsRows.Store(strings.HasPrefix(r.Text, "XTerm"))
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package journal
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+func testCall(id string) model.Call {
+	return model.Call{Call: tool.Call{ID: id, Name: "edit", Args: json.RawMessage(`{}`)}}
+}
+
+func answered(turn int, calls ...model.Call) Answer {
+	m := model.Message{Role: model.Assistant, Parts: []model.Part{model.Text("text")}}
+	for _, c := range calls {
+		m.Parts = append(m.Parts, c)
+	}
+	return Answer{Turn: turn, Usage: model.Usage{Input: 10, Output: 1}, Message: m}
+}
+
+func responded(turn int, ids ...string) Responses {
+	m := model.Message{Role: model.Tool}
+	for _, id := range ids {
+		m.Parts = append(m.Parts, model.Response{ID: id, Name: "edit", Content: []tool.Part{tool.Text("done")}})
+	}
+	return Responses{Turn: turn, Message: m}
+}
+
+func finished(id, todos string) Finished {
+	f := Finished{ID: id, Outcome: Outcome{Name: "edit", Status: tool.StatusSuccess, Result: tool.TextResult("done")}, Seen: []Seen{{Path: "/" + id, Hash: "00"}}}
+	if todos != "" {
+		f.Todos = json.RawMessage(todos)
+	}
+	return f
+}
+
+func TestState(t *testing.T) {
+	prompt := Message{Message: model.Prompt("prompt")}
+	for name, test := range map[string]struct {
+		entries []Data
+		history int
+		calls   string // IDs, with + if started and ! if finished
+		todos   string
+		turns   int
+	}{
+		"a prompt":                  {[]Data{prompt}, 1, "", "", 0},
+		"a call that never started": {[]Data{prompt, Called{Call: testCall("a")}}, 1, "a", "", 0},
+		"an answer that never came": {[]Data{prompt, Called{Call: testCall("a")}, Started{ID: "a"}, Called{Call: testCall("b")}, finished("b", "")}, 1, "a+ b!", "", 0},
+		"calls without responses":   {[]Data{prompt, Called{Call: testCall("a")}, Started{ID: "a"}, answered(1, testCall("a"), testCall("b")), finished("a", "[1]")}, 2, "a+! b", "[1]", 1},
+		"a whole turn":              {[]Data{prompt, Called{Call: testCall("a")}, Started{ID: "a"}, finished("a", "[1]"), answered(1, testCall("a")), responded(1, "a")}, 3, "", "[1]", 1},
+		"an empty answer":           {[]Data{prompt, Answer{Turn: 1, Error: "reset"}}, 1, "", "", 1},
+		"responses to some":         {[]Data{prompt, answered(1, testCall("a"), testCall("b")), responded(1, "a")}, 3, "b", "", 1},
+		"undone":                    {[]Data{prompt, answered(1, testCall("a")), finished("a", "[1]"), responded(1, "a"), prompt, answered(2, testCall("b")), finished("b", "[2]"), responded(2, "b"), Undone{To: 5}}, 3, "", "[1]", 2},
+		"undone within a turn":      {[]Data{prompt, answered(1, testCall("a")), finished("a", "[1]"), responded(1, "a"), Undone{To: 3}}, 1, "", "", 1},
+		"undone before a response":  {[]Data{prompt, Called{Call: testCall("a")}, Started{ID: "a"}, answered(1, testCall("a")), Mode{Mode: "plan"}, Undone{To: 5}}, 2, "a+", "", 1},
+		"compacted":                 {[]Data{prompt, answered(1, testCall("a")), finished("a", "[1]"), responded(1, "a"), Compacted{Messages: []model.Message{model.Prompt("s")}}, prompt}, 2, "", "[1]", 1},
+		"compacted and undone":      {[]Data{prompt, answered(1), prompt, answered(2), Compacted{Messages: []model.Message{model.Prompt("s")}}, prompt, Undone{To: 3}}, 2, "", "", 2},
+		"compacted with a call":     {[]Data{prompt, Called{Call: testCall("a")}, Started{ID: "a"}, Compacted{}}, 0, "a+", "", 0},
+		"unknown outcomes":          {[]Data{prompt, finished("zz", ""), Started{ID: "zz"}}, 1, "", "", 0},
+	} {
+		s := Sessions{Home: t.TempDir()}
+		f, err := s.Create(testID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newTestWriter(f, s.Store())
+		for _, d := range append([]Data{Opened{ID: testID}}, test.entries...) {
+			if _, err := w.Write("", d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		full, err := Fold(f.Read(1), s.Store())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		_, tail, err := s.View(testID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(from string, s *State) {
+			a := s.Agent("")
+			calls := ""
+			for _, c := range a.Calls {
+				if calls != "" {
+					calls += " "
+				}
+				calls += c.Call.ID
+				if c.Started != nil {
+					calls += "+"
+				}
+				if c.Finished != nil {
+					calls += "!"
+				}
+			}
+			if len(a.History) != test.history || len(a.Seqs) != test.history || calls != test.calls || string(a.Todos) != test.todos || a.Turns != test.turns {
+				t.Errorf("%s, %s: %d messages, calls %q, to-dos %s, %d turns; want %d, %q, %s, %d", name, from, len(a.History), calls, a.Todos, a.Turns,
+					test.history, test.calls, test.todos, test.turns)
+			}
+		}
+		check("the file", &full)
+		check("its end", &tail)
+		w.View(func(s *State) { check("the writer", s) })
+	}
+}

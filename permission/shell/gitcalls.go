@@ -1,0 +1,81 @@
+package shell
+
+import "strings"
+
+// GitCall is a git command of a line, as far as its words tell.
+type GitCall struct {
+	Dir  string   // where it runs; "" if not known
+	Args []string // from the subcommand on; a pattern stands as it is
+	// Literal: all words are known. Otherwise Args are those before the first that isn't.
+	Literal bool
+	// Settings: git -c gives it settings of its own, which may run programs.
+	Settings bool
+}
+
+// GitCalls are the git commands of a line in the order in which they are written. others reports whether the line runs
+// something else that isn't read-only.
+func (s *Script) GitCalls() (calls []GitCall, others bool) {
+	wraps := map[*Command]bool{}
+	for _, c := range s.Commands {
+		if c.By != nil {
+			wraps[c.By.First()] = true
+		}
+	}
+	for _, c := range s.Commands {
+		switch {
+		case c.MayRun:
+			others = true
+		case c.base() == "git" && c.Prove().Why != "":
+			if call, ok := c.gitCall(); ok {
+				calls = append(calls, call)
+			}
+		case c.base() != "git" && !wraps[c.First()] && c.Prove().Why != "":
+			others = true
+		}
+	}
+	return calls, others
+}
+
+// gitCall reads the words of a git command. ok is false if there is no subcommand.
+func (c *Command) gitCall() (call GitCall, ok bool) {
+	call.Literal = !c.AddsArgs
+	dirs := c.Dirs
+	for _, a := range c.Prefix {
+		if a.Name == "GIT_DIR" || a.Name == "GIT_WORK_TREE" || a.Name == "GIT_INDEX_FILE" {
+			dirs, call.Literal = nil, false
+		}
+	}
+	words := c.Words[1:]
+	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") && words[0].Kind == Literal {
+		flag, _, joined := strings.Cut(words[0].Text, "=")
+		takes := flag == "-c" || flag == "-C" || !joined && (flag == "--git-dir" || flag == "--work-tree" || flag == "--namespace" || flag == "--super-prefix" || flag == "--config-env" || flag == "--attr-source")
+		call.Settings = call.Settings || flag == "-c" || flag == "--config-env" || flag == "--exec-path"
+		switch {
+		case takes && len(words) == 1:
+			return call, false
+		case flag == "-C" && words[1].Kind == Literal:
+			dirs = into(dirs, words[1].Text)
+		case flag == "-C", flag == "--git-dir", flag == "--work-tree", flag == "--bare":
+			dirs, call.Literal = nil, false
+		}
+		if words = words[1:]; takes {
+			words = words[1:]
+		}
+	}
+	if len(words) == 0 {
+		return call, false
+	}
+	for _, w := range words {
+		if w.Kind != Literal && w.Kind != Glob {
+			call.Literal = false
+			break
+		}
+		call.Args = append(call.Args, w.Text)
+	}
+	if len(dirs) == 1 {
+		call.Dir = dirs[0]
+	} else {
+		call.Literal = false
+	}
+	return call, len(call.Args) > 0
+}
