@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/journal"
-	"github.com/adze-dev/adze/tool"
 )
 
 // undoOptions is what the command line says about an undo.
@@ -101,7 +99,7 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 	if sel.Redo {
 		verb = "Redo"
 	}
-	fmt.Fprint(env.Stdout, undoList(u, folder.Path, verb))
+	fmt.Fprint(env.Stdout, u.List(folder.Path))
 	if o.dryRun {
 		return leftAlone(len(u.Left))
 	}
@@ -119,7 +117,7 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 		return err
 	}
 	for _, l := range left[len(u.Left):] { // the others are listed
-		fmt.Fprintf(env.Stdout, "  leave    %s: %s\n", shortPath(l.Path, folder.Path), l.Why)
+		fmt.Fprint(env.Stdout, session.LeftLine(l, folder.Path))
 	}
 	fmt.Fprintf(env.Stdout, "%s restored.\n", counted(todo-len(left)+len(u.Left), "path"))
 	return leftAlone(len(left))
@@ -156,50 +154,6 @@ func undoError(id string, err error) error {
 		return err
 	}
 	return session.SessionError(err)
-}
-
-// undoList shows every path and what happens to it.
-func undoList(u *session.Undo, dir, verb string) string {
-	var b strings.Builder
-	for _, c := range u.Calls {
-		fmt.Fprintf(&b, "%s %s of session %s: %s\n", verb, tool.Visible(c.ID), u.ID[:8], clip(tool.Visible(c.Title), 80))
-	}
-	done := 0
-	for _, s := range u.Steps {
-		if s.Now == s.To {
-			done++
-			continue
-		}
-		forced := ""
-		if s.Forced {
-			forced = " (changed since; its content is saved)"
-		}
-		fmt.Fprintf(&b, "  %-8s %s%s\n", s.Verb(), shortPath(s.Path, dir), forced)
-	}
-	if done > 0 {
-		fmt.Fprintf(&b, "  %s already restored\n", counted(done, "path"))
-	}
-	for _, l := range u.Left {
-		fmt.Fprintf(&b, "  leave    %s: %s\n", shortPath(l.Path, dir), tool.Visible(l.Why))
-	}
-	return b.String()
-}
-
-// clip shortens a text to one line.
-func clip(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
-}
-
-// shortPath is a path relative to the working directory, if it is inside.
-func shortPath(path, dir string) string {
-	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
-		path = rel
-	}
-	return tool.Visible(path)
 }
 
 // leftAlone is the exit code for paths that were left alone.
