@@ -61,7 +61,6 @@ var realWorks = []realWork{
 	{name: "files", needs: "bash", lines: []string{"mkdir -p a/b && touch a/b/c && mv a d && ln -s d e && cp -r d f && sed -i s/x/y/ d/b/c && chmod 600 d/b/c && rm -r f", "tar cf x.tar d && tar xf x.tar && mkfifo p && (echo 1 > p & cat p)", "exec 9> lock && flock 9 true; mktemp && mktemp -d", "(sleep 0.01; echo 2 > z) & wait; test -e z"}},
 	{name: "keys", needs: "ssh-keygen openssl", lines: []string{"ssh-keygen -q -t ed25519 -N '' -f k && openssl genrsa -out r 1024 2>/dev/null"}},
 	{name: "a server", needs: "curl", lines: []string{"curl -sS http://127.0.0.1:9/"}, says: "workspace+network"},
-	{name: "Docker", needs: "docker", lines: []string{"docker ps"}, says: "tools.sandboxUnixSockets"},
 	{name: "a browser", needs: browsers, files: map[string]string{"x.html": "<p>seen</p>"}, lines: []string{browse}, says: "tools.sandboxUnixSockets", may: true},
 	{name: "a browser with sockets", needs: browsers, files: map[string]string{"x.html": "<p>seen</p>"}, lines: []string{browse}, sockets: true},
 	{name: "a browser's own sandbox", needs: "unshare", lines: []string{"unshare --user --map-root-user true || { echo 'No usable sandbox! unshare failed: Operation not permitted'; exit 1; }"}, says: "--no-sandbox"},

@@ -49,6 +49,9 @@ func (s *Session) warnAll(texts []string) {
 func unknownSetting(u settings.UnknownKey, names []string) string {
 	section, _, nested := strings.Cut(u.Key, ".")
 	if u.Qwen {
+		if section == "ui" { // how another program looks
+			return ""
+		}
 		if nested && slices.Contains(names, section) || slices.Contains(qwenKeys, section) {
 			return fmt.Sprintf("setting %q is not supported by Adze, ignored", u.Key)
 		}

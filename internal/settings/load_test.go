@@ -144,7 +144,7 @@ var loadTests = []struct {
 				`home/.qwen/settings.json:2:33: tools.approvalMode "auto" is not supported; using auto-edit, the nearest stricter mode`,
 				`app/.qwen/settings.json:1:26: tools.approvalMode "turbo" is not supported; using default`,
 			},
-			Unknown: []string{`home/.qwen/settings.json:3:77 ui = {"theme": "q"}`},
+			Unknown: []string{`home/.qwen/settings.json:3:84 ui.theme = "q"`},
 		},
 	},
 	{
