@@ -47,6 +47,7 @@ type snapshot struct {
 	saved atomic.Int64           // bytes
 	round int
 	cut   bool // there are more files than the limit: only known paths are compared
+	told  bool // a result said so
 }
 
 // difference is what a scan found.

@@ -339,7 +339,8 @@ func (d difference) notes(s *snapshot) []string {
 	if d.git {
 		out = append(out, "this changed .git, which undo doesn't restore.")
 	}
-	if s.cut {
+	if s.cut && !s.told {
+		s.told = true
 		out = append(out, fmt.Sprintf("the workspace has over %d files (undo.maxFiles), so undo covers only some of them and no new ones.", s.limits.Files))
 	}
 	return out
