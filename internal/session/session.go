@@ -192,7 +192,7 @@ func (s *Session) Close() error {
 	err := s.tools.Close()
 	s.recorder.give(s.tracker.Finish(context.Background())) // background commands are killed now
 	s.recorder.close()                                      // after everything that is recorded
-	err = errors.Join(err, s.closeTracker())
+	_ = s.closeTracker()                                    // what it can't drop now, a later session drops
 	err = errors.Join(err, s.long.Close())
 	s.retain()
 	return err

@@ -405,3 +405,18 @@ func TestPrepare(t *testing.T) {
 		t.Error("the store is still marked as open")
 	}
 }
+
+// Adze's own directory is never saved, not even as the workspace.
+func TestOwnDirectory(t *testing.T) {
+	for _, inside := range []string{"", "state"} {
+		p := newPlace(t)
+		p.home = filepath.Join(p.root, inside)
+		p.open(undo.Limits{FileBytes: 1 << 20, Bytes: 1 << 20, Files: 100})
+		p.write("a", "1")
+		p.call(func() { p.write("state/x", "1") })
+		found := p.call(func() { p.write("state/x", "2") })
+		if len(found.Changes)+len(found.Notes) > 0 {
+			t.Errorf("%q: %+v", inside, found)
+		}
+	}
+}

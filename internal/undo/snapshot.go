@@ -160,7 +160,7 @@ func (s *snapshot) list(ctx context.Context, first bool) ([]search.Node, error) 
 	}
 	var roots []string
 	for _, root := range s.roots {
-		if info, err := os.Stat(root); err == nil && info.IsDir() {
+		if info, err := os.Stat(root); err == nil && info.IsDir() && !slices.Contains(s.skip, root) {
 			roots = append(roots, root)
 		}
 	}
