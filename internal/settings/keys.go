@@ -35,7 +35,7 @@ type given struct {
 
 // keys is every setting there is.
 func keys() []key {
-	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(), limitKeys(), generalKeys(), uiKeys())
+	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(), limitKeys(), generalKeys(), undoKeys(), uiKeys())
 }
 
 func toolKeys() []key {
@@ -190,6 +190,7 @@ func ruleKeys() []key {
 func builtin() Settings {
 	return Settings{
 		General: defaultGeneral(),
+		Undo:    defaultUndo(),
 		Tools:   Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}},
 		Context: Context{GitIgnore: true, CompactAt: 0.85},
 	}
