@@ -192,6 +192,17 @@ func (s *Set) Close() error { return s.shell.close() }
 // which of its steps are open. It is called once a turn.
 func (s *Set) News() []string { return append(s.shell.news(), s.todos.news()...) }
 
+// Running are the IDs of the background commands that run.
+func (s *Set) Running() []string {
+	var ids []string
+	for _, j := range s.shell.jobs.List() {
+		if j.Running {
+			ids = append(ids, j.ID)
+		}
+	}
+	return ids
+}
+
 // JobNews is the part of News about background jobs that have ended, for a front end that doesn't wait for the next turn.
 func (s *Set) JobNews() []string { return s.shell.news() }
 

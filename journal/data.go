@@ -25,6 +25,7 @@ const (
 	TypeMode      Type = "mode"            // Mode
 	TypeModel     Type = "model"           // Model
 	TypeCompacted Type = "compacted"       // Compacted
+	TypeChanged   Type = "changed"         // Changed
 	TypeUndone    Type = "undone"          // Undone
 	TypeClosed    Type = "session.closed"  // Closed
 )
@@ -175,13 +176,20 @@ type Seen struct {
 	Read   [][2]int `json:"read,omitempty"`   // first and last line of each range, if not whole
 }
 
-// Change is a file that a call changed. Before and After are names of contents in the store, as [Ref.Blob]; "": the file
-// didn't or doesn't exist.
+// Change is a path that a call changed. Before and After are "sha256:…" for a file with that content, "link:…" for a link to
+// that target, "dir" for a directory, "" for nothing. A path that isn't valid UTF-8 is quoted, as in Go.
 type Change struct {
-	Path   string `json:"path"`
-	Before string `json:"before,omitempty"`
-	After  string `json:"after,omitempty"`
-	Mode   uint32 `json:"mode,omitempty"` // permission bits before
+	Path      string `json:"path"`
+	Before    string `json:"before,omitempty"`
+	After     string `json:"after,omitempty"`
+	Mode      uint32 `json:"mode,omitempty"`      // permission bits before
+	ModeAfter uint32 `json:"modeAfter,omitempty"` // permission bits after
+}
+
+// Changed reports what a background command changed since it was last looked at. ID is the call that started it.
+type Changed struct {
+	ID      string   `json:"id"`
+	Changes []Change `json:"changes"`
 }
 
 // Asked is a request to the model.
@@ -228,9 +236,15 @@ type Compacted struct {
 	Messages []model.Message `json:"messages"`
 }
 
-// Undone reports that the entries after To no longer count. It doesn't remove them.
+// Undone reports what was taken back: files, the conversation, or both. It removes no entry.
 type Undone struct {
-	To int64 `json:"to"`
+	To int64 `json:"to,omitempty"` // the entries after it no longer count as conversation; 0: all count
+	// Calls are the entries whose changes were undone, or done again.
+	Calls   []int64  `json:"calls,omitempty"`
+	Changes []Change `json:"changes,omitempty"` // what that changed
+	Begun   bool     `json:"begun,omitempty"`   // it only begins: another entry follows when it is complete
+	Partial bool     `json:"partial,omitempty"` // some paths were left alone
+	Redo    int64    `json:"redo,omitempty"`    // the Undone that this one takes back
 }
 
 // Closed is the end of a session that wasn't killed.
@@ -253,6 +267,7 @@ func (Responses) Type() Type { return TypeResponses }
 func (Mode) Type() Type      { return TypeMode }
 func (Model) Type() Type     { return TypeModel }
 func (Compacted) Type() Type { return TypeCompacted }
+func (Changed) Type() Type   { return TypeChanged }
 func (Undone) Type() Type    { return TypeUndone }
 func (Closed) Type() Type    { return TypeClosed }
 
@@ -306,6 +321,8 @@ func decodeSlowly(t Type, raw json.RawMessage) (Data, error) {
 		return as[Model](raw)
 	case TypeCompacted:
 		return as[Compacted](raw)
+	case TypeChanged:
+		return as[Changed](raw)
 	case TypeUndone:
 		return as[Undone](raw)
 	case TypeClosed:

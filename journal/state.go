@@ -223,7 +223,9 @@ func (s *State) apply(e Entry, data Data) {
 	case Compacted:
 		s.compact(a, e, d)
 	case Undone:
-		s.undo(a, d.To)
+		if d.To > 0 {
+			s.undo(a, d.To)
+		}
 	case Closed:
 	default:
 		a.apply(e.Seq, d)

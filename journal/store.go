@@ -161,6 +161,9 @@ func (s *Store) each(f func(ref Ref, path string, info fs.FileInfo)) error {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
+			if err == nil && path != s.dir && len(d.Name()) != 2 {
+				return fs.SkipDir // not of this store: what sessions keep for undo
+			}
 			return err
 		}
 		info, err := d.Info()

@@ -187,7 +187,9 @@ func findStart(f io.ReaderAt, size int64) (int64, error) {
 				}
 				return true
 			})
-			limit = max(to, 0)
+			if to > 0 { // else only files were undone
+				limit = to
+			}
 		}
 		return true
 	})

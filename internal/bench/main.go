@@ -67,6 +67,9 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 	if err := printSessions(t, binary); err != nil {
 		return err
 	}
+	if err := printUndo(t); err != nil {
+		return err
+	}
 	if err := printPartial(t, binary); err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type options struct {
 	http, sse   string   // addresses of servers
 	tools       string   // names, separated by commas
 	yes         bool
+	undo        undoOptions
 	remove      bool
 	allow       []string
 	ask         []string

@@ -39,6 +39,13 @@ adze tool run --approval-mode auto-edit < calls.jsonl`},
 
 func sessionCommands() []command {
 	return []command{
+		{name: "undo", about: "undo what calls of a session changed on disk", run: runUndo, help: `
+adze undo                                             undo the last call that changed files
+adze undo --turn 3 --dry-run                          show what an undo of a turn would do
+adze undo --all --yes                                 undo everything that the session changed`},
+		{name: "redo", about: "take the last undo back", run: runRedo, help: `
+adze redo
+adze redo --session 3f2a --yes`},
 		{name: "session list", about: "list recorded sessions", run: sessionList, help: `
 adze session list
 adze session list --all --json`},

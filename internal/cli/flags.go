@@ -12,7 +12,7 @@ import (
 // The commands, as flags name them.
 const (
 	cmdPrompt   = "prompt"
-	cmdSessions = "session-list session-show session-fork session-delete session-export"
+	cmdSessions = "session-list session-show session-fork session-delete session-export undo redo"
 	cmdTools    = "tool-list tool-show tool-call tool-run"
 	cmdConfig   = "config-list config-get config-set config-unset config-path config-schema"
 	cmdMCP      = "mcp-list mcp-tools mcp-logs mcp-add mcp-remove mcp-login mcp-logout mcp-reconnect mcp-serve"
@@ -20,7 +20,7 @@ const (
 
 // flags is the one table of flags, in the order of the help.
 func flags() []flag {
-	return slices.Concat(workFlags(), programFlags(), agentFlags(), modelFlags(), sessionFlags(), mcpFlags(), lastFlags(), unused())
+	return slices.Concat(workFlags(), programFlags(), agentFlags(), modelFlags(), sessionFlags(), undoFlags(), mcpFlags(), lastFlags(), unused())
 }
 
 func workFlags() []flag {
@@ -80,7 +80,7 @@ func workFlags() []flag {
 				o.json = true
 				return nil
 			}},
-		{long: "dry-run", on: "tool-call", about: "show what the call would do and whether it needs approval, without running it",
+		{long: "dry-run", on: "tool-call undo redo", about: "show what the call would do and whether it needs approval, without running it", abouts: map[string]string{"undo": "show what would change, and change nothing", "redo": "show what would change, and change nothing"},
 			set: func(o *options, _ string) error {
 				o.dryRun = true
 				return nil
@@ -91,7 +91,7 @@ func workFlags() []flag {
 // lastFlags come at the end of every help.
 func lastFlags() []flag {
 	return []flag{
-		{long: "yes", on: "trust", about: "trust without prompting",
+		{long: "yes", on: "trust undo redo", about: "trust without prompting", abouts: map[string]string{"undo": "don't prompt", "redo": "don't prompt"},
 			set: func(o *options, _ string) error {
 				o.yes = true
 				return nil

@@ -56,7 +56,7 @@ func sessionFlags() []flag {
 			}},
 		{long: "chat-recording", on: cmdPrompt, hidden: true, set: setRecording}, // of Qwen Code
 		{long: "no-chat-recording", on: cmdPrompt, hidden: true, set: func(o *options, _ string) error { return setRecording(o, "false") }},
-		{long: "all", on: "session-list", about: "list the sessions of all directories",
+		{long: "all", on: "session-list undo", about: "list the sessions of all directories", abouts: map[string]string{"undo": "undo all calls of the session"},
 			set: func(o *options, _ string) error {
 				o.record.all = true
 				return nil

@@ -135,12 +135,16 @@ func sessionFork(_ context.Context, env Env, o *options, words []string) error {
 		}
 		upTo = n
 	}
-	all, id, err := found(env, o, words[0])
+	_, id, err := found(env, o, words[0])
+	if err != nil {
+		return err
+	}
+	folder, err := workingFolder(env, o)
 	if err != nil {
 		return err
 	}
 	copied := session.NewID()
-	if err := all.Fork(id, upTo, copied); err != nil {
+	if err := folder.Fork(id, upTo, copied); err != nil {
 		return session.SessionError(err)
 	}
 	if o.json {

@@ -100,6 +100,9 @@ func (d *Dir) hidden(name string, kind Kind) Verdict {
 	return d.decide(d.git, name, kind, Hidden)
 }
 
+// Hidden reports whether git's rules ignore an entry of the folder, whatever AI ignore files say.
+func (d *Dir) Hidden(name string, kind Kind) bool { return d.hidden(name, kind).State == Hidden }
+
 // decide asks the ignore files from the innermost outwards; the first that has a matching pattern has the last word.
 func (d *Dir) decide(l *level, name string, kind Kind, positive State) Verdict {
 	for ; l != nil; l = l.outer {

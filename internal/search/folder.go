@@ -16,6 +16,7 @@ const (
 	directory
 	link
 	other // devices, sockets, pipes: never searched
+	shut  // a directory that Tree does not enter
 )
 
 // folder is an open directory. The walk knows no more of the operating system than this.
@@ -28,6 +29,8 @@ type folder interface {
 	enter(name string) (folder, error)
 	// stat describes an entry; follow asks for what a link leads to.
 	stat(name []byte, follow bool) (kind, time.Time, error)
+	// describe is all that tells a change of an entry, which is not followed.
+	describe(name []byte) (Stat, error)
 	close()
 }
 

@@ -3,6 +3,7 @@ package search
 import (
 	"encoding/binary"
 	"io"
+	"io/fs"
 	"time"
 	"unsafe"
 
@@ -177,6 +178,54 @@ func (f *linuxFolder) oldStat(name string, flags int) (kind, time.Time, error) {
 		return other, time.Time{}, err
 	}
 	return kindOfMode(st.Mode), time.Unix(st.Mtim.Unix()), nil
+}
+
+func (f *linuxFolder) describe(name []byte) (Stat, error) {
+	var st unix.Statx_t
+	_, _, errno := unix.Syscall6(unix.SYS_STATX, uintptr(f.fd), uintptr(unsafe.Pointer(&name[0])), unix.AT_SYMLINK_NOFOLLOW|unix.AT_STATX_DONT_SYNC,
+		unix.STATX_BASIC_STATS, uintptr(unsafe.Pointer(&st)), 0)
+	if errno == unix.ENOSYS || errno == unix.EPERM { // as in stat
+		return f.oldDescribe(string(name))
+	}
+	if errno != 0 {
+		return Stat{}, errno
+	}
+	return Stat{
+		Mode: goMode(uint32(st.Mode)), Size: int64(st.Size), Inode: st.Ino,
+		Modified: st.Mtime.Sec*1e9 + int64(st.Mtime.Nsec), Changed: st.Ctime.Sec*1e9 + int64(st.Ctime.Nsec),
+	}, nil
+}
+
+func (f *linuxFolder) oldDescribe(name string) (Stat, error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(f.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return Stat{}, err
+	}
+	return Stat{Mode: goMode(st.Mode), Size: st.Size, Inode: st.Ino, Modified: st.Mtim.Nano(), Changed: st.Ctim.Nano()}, nil
+}
+
+// goMode is a mode as package fs has it.
+func goMode(mode uint32) fs.FileMode {
+	m := fs.FileMode(mode & 0o777)
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		m |= fs.ModeDir
+	case unix.S_IFLNK:
+		m |= fs.ModeSymlink
+	default:
+		m |= fs.ModeIrregular
+	}
+	if mode&unix.S_ISUID != 0 {
+		m |= fs.ModeSetuid
+	}
+	if mode&unix.S_ISGID != 0 {
+		m |= fs.ModeSetgid
+	}
+	if mode&unix.S_ISVTX != 0 {
+		m |= fs.ModeSticky
+	}
+	return m
 }
 
 func kindOfMode(mode uint32) kind {

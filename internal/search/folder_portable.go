@@ -65,4 +65,12 @@ func (f portableFolder) stat(name []byte, follow bool) (kind, time.Time, error) 
 	return kindOf(st.Mode()), st.ModTime(), nil
 }
 
+func (f portableFolder) describe(name []byte) (Stat, error) {
+	info, err := os.Lstat(f.path + string(filepath.Separator) + string(name))
+	if err != nil {
+		return Stat{}, err
+	}
+	return StatOf(info), nil
+}
+
 func (portableFolder) close() {}

@@ -75,6 +75,8 @@ type walk struct {
 	filter *filter
 	links  bool // links to files are visited too
 	heavy  bool // a visit is worth sharing: it opens the file
+	whole  bool // everything is visited: see Tree
+	tree   *TreeRequest
 	open   func(path string, named bool) (folder, error)
 	named  map[string]bool // the directories the walk begins in, when there are several
 

@@ -76,11 +76,21 @@ func (k *worker) sort(at *spot) {
 	for _, e := range k.list.entries {
 		raw := k.list.name(e)
 		name := view(raw)
-		if name[0] == '.' && (k.walk.scope.SkipHidden || name == ".git") {
-			continue
-		}
 		if e.kind == unknownKind {
 			e.kind, _, _ = at.folder.stat(raw, false)
+		}
+		if k.walk.whole {
+			if e, ok := k.whole(at, e, name); ok {
+				k.files = append(k.files, e)
+			}
+			if e.kind != directory || !k.enters(at, name) {
+				continue
+			}
+			k.jobs = append(k.jobs, k.below(at, raw, keepOpen))
+			continue
+		}
+		if name[0] == '.' && (k.walk.scope.SkipHidden || name == ".git") {
+			continue
 		}
 		if e.kind == other || (e.kind == link && !k.walk.links) || !k.allowed(at, name, e.kind) {
 			continue
@@ -94,16 +104,21 @@ func (k *worker) sort(at *spot) {
 		if !k.walk.filter.folder(rel, name) || (k.walk.named != nil && k.walk.named[at.path()+"/"+name]) {
 			continue
 		}
-		j := job{name: string(raw), rules: at.rules, base: at.base}
-		if keepOpen {
-			at.users.Add(1)
-			j.parent = at
-		}
-		k.jobs = append(k.jobs, j)
+		k.jobs = append(k.jobs, k.below(at, raw, keepOpen))
 	}
 	if len(k.jobs) > 0 {
 		k.walk.give(k.jobs)
 	}
+}
+
+// below is the job to visit a directory inside.
+func (k *worker) below(at *spot, name []byte, keepOpen bool) job {
+	j := job{name: string(name), rules: at.rules, base: at.base}
+	if keepOpen {
+		at.users.Add(1)
+		j.parent = at
+	}
+	return j
 }
 
 // allowed asks the ignore rules about an entry and counts what they leave out.

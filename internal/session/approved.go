@@ -41,6 +41,7 @@ const maxApprovals = 1000
 func (s *Session) Asking(ask tool.Asker) tool.Asker {
 	a := &approvals{path: filepath.Join(s.Folder.MCPState(), "approved.json")}
 	return func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+		s.tracker.Prepare(context.WithoutCancel(ctx), r.Access)
 		shown := r
 		if old := s.Policy.Outdated(r); old != "" && !r.MustAsk {
 			shown.Confirm = tool.Literal(a.changes(old, r.Declaration) + plainText(r.Confirm))

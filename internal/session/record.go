@@ -46,7 +46,7 @@ func (s *Session) record(o *Recording) error {
 		return nil
 	}
 	all := s.Folder.Sessions()
-	s.recorder = &recorder{tools: s.tools, contents: all.Store(), tell: func(err error) { s.env.tell(notRecorded(err)) }, opened: func() journal.Opened {
+	s.recorder = &recorder{tools: s.tools, tell: func(err error) { s.env.tell(notRecorded(err)) }, opened: func() journal.Opened {
 		return journal.Opened{ID: s.ID, CWD: s.Folder.Path, Roots: s.tools.Roots(), Version: s.env.Version, Mode: s.Policy.Mode().String()}
 	}}
 	s.recorder.create = func() (*journal.Writer, error) {
@@ -74,6 +74,8 @@ func (s *Session) record(o *Recording) error {
 			s.recorder.discard = func() error { return errors.Join(f.Close(), all.Delete(s.ID)) }
 		}
 	}
+	s.tracker = s.track()
+	s.recorder.tracker = s.tracker
 	s.Executor.Around = s.recorder.around
 	return nil
 }
@@ -88,7 +90,7 @@ func (s *Session) writer(log journal.Log, all journal.Sessions, state journal.St
 // reopen opens a session to continue it.
 func (s *Session) reopen(all journal.Sessions, o *Recording) error {
 	if o.Fork {
-		if err := all.Fork(o.Resume, 0, s.ID); err != nil {
+		if err := s.Folder.Fork(o.Resume, 0, s.ID); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai"
@@ -90,10 +91,15 @@ func (d *desk) state(t *testing.T, id string) *journal.State {
 	return &state
 }
 
-// content is a content in the store.
-func (d *desk) content(t *testing.T, blob string) string {
+// content is a content that is kept for undo.
+func (d *desk) content(t *testing.T, session, name string) string {
 	t.Helper()
-	b, err := (journal.Sessions{Home: d.home}).Store().Get(journal.Ref{Blob: blob})
+	store, err := undo.OpenStore(d.home, session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	b, err := store.Get(name)
 	if err != nil {
 		t.Error(err)
 	}
@@ -182,7 +188,7 @@ func TestRecording(t *testing.T) {
 	if seen := a.Agent("").Seen[path]; !seen.Whole || seen.Hash == "" {
 		t.Errorf("seen: %+v", a.Agent("").Seen)
 	}
-	if c := change(t, d, s.ID, "c2"); c.Path != path || d.content(t, c.Before) != "one\n" || d.content(t, c.After) != "two\n" || c.Mode != 0o600 {
+	if c := change(t, d, s.ID, "c2"); c.Path != path || d.content(t, s.ID, c.Before) != "one\n" || d.content(t, s.ID, c.After) != "two\n" || c.Mode != 0o600 {
 		t.Errorf("change: %+v", c)
 	}
 	if a.Title != "go" || a.Opened.Model != "m" || a.Opened.CWD != d.dir || a.Agent("").Turns != 3 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -25,9 +26,8 @@ type recorder struct {
 	opened  func() journal.Opened           // its first entry
 	discard func() error                    // deletes the one that was reserved
 	tools   *builtin.Set
-	// contents keeps files that calls change. It isn't synced, because the files themselves are.
-	contents journal.Blobs
-	tell     func(error) // reports the failure
+	tracker *undo.Tracker // finds what calls change
+	tell    func(error)   // reports the failure
 
 	mu       sync.Mutex
 	w        *journal.Writer // nil: there is no journal yet
@@ -210,13 +210,16 @@ func (r *recorder) asked(by string, turn int) {
 // around records a run of a call. What changes something runs only after the journal says so on disk.
 func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
 	by := q.Call.By
-	before := r.fileStates(q.Access)
+	window := r.tracker.Before(ctx, q, d)
 	r.started(q, d)
 	if slices.ContainsFunc(q.Access, tool.Access.Changes) {
 		r.sync()
 	}
 	o := run(ctx)
-	finished := journal.Finished{ID: q.Call.ID, Outcome: journal.Ended(o), Seen: r.seen(q.Access), Changes: r.changes(q.Access, before)}
+	found := window.After(ctx)
+	o = noted(o, found.Notes)
+	r.give(found)
+	finished := journal.Finished{ID: q.Call.ID, Outcome: journal.Ended(o), Seen: r.seen(q.Access), Changes: undo.Journaled(found.Changes)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	finished.Todos = r.changedTodos(by)

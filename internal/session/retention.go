@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/spill"
+	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/journal"
 )
 
@@ -43,8 +44,15 @@ func (f Folder) DeleteSession(id string) error {
 	if err := f.Sessions().Delete(id); err != nil {
 		return err
 	}
-	_, err := spill.Remove(f.Home, id)
+	_, err := f.removeRest(id)
 	return err
+}
+
+// removeRest removes what belongs to a session besides its journal, and returns the bytes of that.
+func (f Folder) removeRest(id string) (int64, error) {
+	results, err := spill.Remove(f.Home, id)
+	saved, failed := undo.RemoveStore(f.Home, id)
+	return results + saved, errors.Join(err, failed)
 }
 
 // retentionTime is how long the end of a session waits at most for the deletion of old ones; usually it takes milliseconds.
@@ -72,7 +80,7 @@ func (s *Session) clean() error {
 	_, err := all.Clean(journal.Limits{
 		MaxAge: time.Duration(max(g.CleanupPeriodDays, 0)) * 24 * time.Hour, MaxBytes: max(g.MaxStateBytes, 0), Other: results + rest, Now: s.env.now(),
 		Removed: func(id string) int64 {
-			n, _ := spill.Remove(s.Folder.Home, id) // tried again with the next cleaning
+			n, _ := s.Folder.removeRest(id) // tried again with the next cleaning
 			return n
 		},
 	})
@@ -80,10 +88,43 @@ func (s *Session) clean() error {
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
+	err = errors.Join(err, s.Folder.cleanStores(ids))
 	return errors.Join(err, spill.Clean(s.Folder.Home, s.env.now(), spill.Age, func(id string) bool {
 		_, found := slices.BinarySearch(ids, id)
 		return found
 	}))
+}
+
+// cleanStores removes what is kept for undo of sessions that don't exist, and what killed ones don't need.
+func (f Folder) cleanStores(ids []string) error {
+	stores, err := undo.Stores(f.Home)
+	for _, id := range stores {
+		if _, found := slices.BinarySearch(ids, id); !found {
+			_, failed := undo.RemoveStore(f.Home, id)
+			err = errors.Join(err, failed)
+		} else if undo.IsOpen(f.Home, id) {
+			err = errors.Join(err, f.compact(id))
+		}
+	}
+	return err
+}
+
+// compact drops what a session that was killed saved of its workspace and doesn't need.
+func (f Folder) compact(id string) error {
+	lock, _, err := f.Sessions().Open(id)
+	if err != nil {
+		return nil // it runs, or can't be read
+	}
+	defer lock.Close()
+	names, err := f.undoNames(id)
+	if err != nil {
+		return err
+	}
+	store, err := undo.OpenStore(f.Home, id)
+	if err != nil {
+		return err
+	}
+	return errors.Join(store.Compact(names), store.Close())
 }
 
 // Use is the space that Adze's directory takes, in bytes.

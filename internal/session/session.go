@@ -13,6 +13,7 @@
 package session
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -25,6 +26,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/spill"
+	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
@@ -55,9 +57,10 @@ type Session struct {
 
 	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
-	hooks    *hooks    // nil: there are none
-	recorder *recorder // nil: nothing is recorded
-	resumed  *resumed  // what the conversation continues; nil: it is new
+	hooks    *hooks        // nil: there are none
+	recorder *recorder     // nil: nothing is recorded
+	tracker  *undo.Tracker // nil: nothing is recorded
+	resumed  *resumed      // what the conversation continues; nil: it is new
 
 	warnsAll    bool
 	interactive bool
@@ -191,7 +194,9 @@ func (s *Session) Close() error {
 	s.Models.close()
 	s.Outside.close()
 	err := errors.Join(s.tools.Close(), s.hooks.close())
-	s.recorder.close() // after everything that is recorded
+	s.recorder.give(s.tracker.Finish(context.Background())) // background commands are killed now
+	s.recorder.close()                                      // after everything that is recorded
+	_ = s.closeTracker()                                    // what it can't drop now, a later session drops
 	err = errors.Join(err, s.long.Close())
 	s.retain()
 	return err

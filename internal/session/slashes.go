@@ -22,7 +22,9 @@ func talkSlashes() []Slash {
 		{Name: "model", Words: "[NAME]", About: "list models, or use another one", run: slashModel},
 		{Name: "plan", Words: "[PROMPT]", About: "switch to plan mode", run: slashPlan},
 		{Name: "quit", Also: []string{"exit"}, About: "end the conversation", run: slashQuit},
+		{Name: "redo", Words: "[--force] [--yes]", About: "take the last undo back", run: slashRedo},
 		{Name: "tools", About: "list the model's tools", run: slashTools},
+		{Name: "undo", Words: undoWords, About: "undo what the last call changed on disk", run: slashUndo},
 	}
 }
 

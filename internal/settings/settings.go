@@ -25,6 +25,7 @@ type Settings struct {
 	Permissions Permissions
 	MCP         MCP
 	General     General
+	Undo        Undo
 	Limits      Limits
 	Hooks       Hooks
 

@@ -29,7 +29,6 @@ type call struct {
 	began   time.Time // zero: it doesn't run yet
 	output  []string
 	outcome *tool.Outcome // nil: it is not done
-	below   int           // calls of its subagent
 }
 
 // step shows a step of a call.

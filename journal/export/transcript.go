@@ -152,7 +152,16 @@ func (t *transcript) change(e journal.Entry, data journal.Data) {
 	case journal.Compacted:
 		t.note(e, "The history was compacted to %s.", plural(len(d.Messages), "message"))
 	case journal.Undone:
-		t.note(e, "Undone: everything after entry %d.", d.To)
+		if d.To > 0 {
+			t.note(e, "Undone: everything after entry %d.", d.To)
+		}
+		if len(d.Changes) > 0 && !d.Begun {
+			verb := "Undone"
+			if d.Redo > 0 {
+				verb = "Redone"
+			}
+			t.note(e, "%s: changes of %d paths.", verb, len(d.Changes))
+		}
 	case journal.Closed:
 		t.finished = true
 	}

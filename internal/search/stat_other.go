@@ -1,0 +1,7 @@
+//go:build !linux && !darwin
+
+package search
+
+import "io/fs"
+
+func identity(fs.FileInfo) (changed int64, inode uint64) { return 0, 0 }

@@ -1,0 +1,330 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/undo"
+	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// track returns what finds the changes of calls.
+func (s *Session) track() *undo.Tracker {
+	u := s.Settings.Undo
+	return undo.New(undo.Options{
+		Home: Canonical(s.Folder.Home), Session: s.ID, Roots: s.tools.Roots(), Jobs: s.tools.Running,
+		Limits: undo.Limits{FileBytes: max(u.MaxFileBytes, 0), Bytes: max(u.MaxBytes, 0), Files: max(u.MaxFiles, 1)},
+	})
+}
+
+// give records what background commands changed.
+func (r *recorder) give(f undo.Found) {
+	if r == nil {
+		return
+	}
+	for call, changes := range f.Jobs {
+		r.write(call.By, journal.Changed{ID: call.ID, Changes: undo.Journaled(changes)})
+	}
+}
+
+// noted is an outcome with notes at the end of its result.
+func noted(o tool.Outcome, notes []string) tool.Outcome {
+	if len(notes) == 0 {
+		return o
+	}
+	var b bytes.Buffer
+	for _, n := range notes {
+		b.WriteString("\nNote: " + n)
+	}
+	o.Result.Content = slices.Clone(o.Result.Content)
+	if n := len(o.Result.Content); n > 0 {
+		if text, ok := o.Result.Content[n-1].(tool.Text); ok {
+			o.Result.Content[n-1] = tool.Text(bytes.TrimSuffix([]byte(text), []byte("\n"))) + tool.Text(b.String())
+			return o
+		}
+	}
+	o.Result.Content = append(o.Result.Content, tool.Text(b.String()[1:]))
+	return o
+}
+
+// closeTracker drops saved contents that no entry of the journal names.
+func (s *Session) closeTracker() error {
+	return s.tracker.Close(func() (map[string]bool, error) { return s.Folder.undoNames(s.ID) })
+}
+
+// undoNames are the contents that undo needs of a session.
+func (f Folder) undoNames(id string) (map[string]bool, error) {
+	all := f.Sessions()
+	log, err := all.Entries(id)
+	var unknown *journal.UnknownError
+	if errors.As(err, &unknown) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	return undo.Names(log.Read(1), all.Store())
+}
+
+// Fork copies a session up to an entry, with what undo needs.
+func (f Folder) Fork(id string, seq int64, newID string) error {
+	if err := f.Sessions().Fork(id, seq, newID); err != nil {
+		return err
+	}
+	names, err := f.undoNames(newID)
+	if err == nil {
+		err = undo.CopyStore(f.Home, id, newID, names)
+	}
+	return err
+}
+
+// Selection says what to undo. The zero value is the last call that changed files and isn't undone.
+type Selection struct {
+	Call         string // ID
+	Turn         int    // all calls of a turn; 0: none
+	All          bool   // all calls
+	Conversation bool   // the conversation too
+	Redo         bool   // take an undo back instead
+	Force        bool   // also what isn't as the call left it
+}
+
+// Undo is what an undo or a redo would do. Nothing happens before [Undo.Apply].
+type Undo struct {
+	ID    string // of the session
+	Calls []undo.Call
+	undo.Plan
+
+	redo  int64
+	seqs  []int64
+	to    int64
+	store *undo.Store
+	write func(journal.Data) error
+	close func() error
+	tell  func(text string) error // a message to the model
+}
+
+// NothingError reports that there is nothing to undo or to redo.
+type NothingError struct{ text string }
+
+func (e *NothingError) Error() string { return e.text }
+
+// OpenUndo plans an undo in a recorded session that isn't in use. Close it.
+func (f Folder) OpenUndo(id string, sel Selection, environ []string) (*Undo, error) {
+	all := f.Sessions()
+	log, state, err := openFree(all, id)
+	if err != nil {
+		return nil, err
+	}
+	w := journal.NewWriter(log, all.Store(), state)
+	w.Mask = builtin.Masking(environ)
+	store, err := undo.OpenStore(f.Home, id)
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	u := &Undo{ID: id, store: store, write: func(d journal.Data) error {
+		_, err := w.Write("", d)
+		if err == nil {
+			err = w.Sync()
+		}
+		return err
+	}}
+	u.tell = func(text string) error {
+		answered := false
+		w.View(func(s *journal.State) { answered = len(s.Agent("").Calls) == 0 && len(s.Agent("").History) > 0 })
+		if !answered {
+			return nil // a message can't come between a call and its response
+		}
+		_, err := w.Write("", journal.Message{Kind: journal.News, Message: model.Prompt(text)})
+		return err
+	}
+	wrote := state.Seq
+	u.close = func() error {
+		var err error
+		now := int64(0)
+		w.View(func(s *journal.State) { now = s.Seq })
+		if now > wrote {
+			err = w.Close() // it ends as it ended before
+		} else {
+			err = log.Close()
+		}
+		if names, failed := f.undoNames(id); failed == nil {
+			err = errors.Join(err, store.Compact(names))
+		}
+		return errors.Join(err, store.Close())
+	}
+	h, err := undo.ReadHistory(log.Read(1), all.Store())
+	if err == nil {
+		err = u.plan(h, sel)
+	}
+	if err != nil {
+		return nil, errors.Join(err, u.close())
+	}
+	return u, nil
+}
+
+// Undo plans an undo in this session.
+func (s *Session) Undo(sel Selection) (*Undo, error) {
+	if s.recorder == nil {
+		return nil, errorf(ErrSession, "this session isn't recorded, so nothing can be undone")
+	}
+	all := s.Folder.Sessions()
+	store, err := s.tracker.Store()
+	if err != nil {
+		return nil, err
+	}
+	s.recorder.sync()
+	log, err := all.Entries(s.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	h, err := undo.ReadHistory(log.Read(1), all.Store())
+	if err != nil {
+		return nil, err
+	}
+	u := &Undo{ID: s.ID, store: store, close: func() error { return nil }, tell: s.tellLater, write: func(d journal.Data) error {
+		s.recorder.write("", d)
+		s.recorder.sync()
+		return nil
+	}}
+	return u, u.plan(h, sel)
+}
+
+func (u *Undo) plan(h undo.History, sel Selection) error {
+	if sel.Redo {
+		return u.planRedo(h, sel)
+	}
+	calls, err := choose(h, sel)
+	if err != nil {
+		return err
+	}
+	var changes []undo.Change
+	begun := map[string]bool{}
+	for _, c := range calls {
+		changes = append(changes, c.Changes...)
+		u.seqs = append(u.seqs, c.Entries...)
+		for path := range c.Begun {
+			begun[path] = true
+		}
+	}
+	u.Calls = calls
+	if sel.Conversation && calls[0].Asked > 1 {
+		u.to = calls[0].Asked - 1
+		for _, c := range calls {
+			u.to = min(u.to, c.Asked-1)
+		}
+	}
+	u.Plan = undo.NewPlan(changes, u.store, undo.PlanOptions{Force: sel.Force, Begun: begun})
+	return nil
+}
+
+// choose finds the calls to undo, the oldest first.
+func choose(h undo.History, sel Selection) ([]undo.Call, error) {
+	open := slices.DeleteFunc(slices.Clone(h.Calls), func(c undo.Call) bool { return c.Undone })
+	matches := func(c undo.Call) bool {
+		return sel.Call != "" && c.ID == sel.Call || sel.Turn > 0 && c.Turn == sel.Turn || sel.All
+	}
+	if sel.Call == "" && sel.Turn == 0 && !sel.All {
+		if len(open) == 0 {
+			return nil, &NothingError{"nothing to undo"}
+		}
+		return open[len(open)-1:], nil
+	}
+	chosen := slices.DeleteFunc(open, func(c undo.Call) bool { return !matches(c) })
+	if len(chosen) > 0 {
+		return chosen, nil
+	}
+	switch {
+	case sel.Call != "" && !h.IDs[sel.Call]:
+		return nil, errorf(ErrSession, "unknown call %q\nSee 'adze session show ID'.", sel.Call)
+	case sel.Turn > h.Turns:
+		return nil, errorf(ErrSession, "unknown turn %d: the last one is %d", sel.Turn, h.Turns)
+	case slices.ContainsFunc(h.Calls, matches):
+		return nil, &NothingError{"nothing to undo: it is undone already"}
+	}
+	return nil, &NothingError{"nothing to undo: no files were changed"}
+}
+
+func (u *Undo) planRedo(h undo.History, sel Selection) error {
+	if len(h.Redo) == 0 {
+		return &NothingError{"nothing to redo"}
+	}
+	last := h.Redo[len(h.Redo)-1]
+	for _, c := range h.Calls {
+		if slices.ContainsFunc(c.Entries, func(seq int64) bool { return slices.Contains(last.Calls, seq) }) {
+			u.Calls = append(u.Calls, c)
+		}
+	}
+	u.redo, u.seqs = last.Entry, last.Calls
+	u.Plan = undo.NewPlan(last.Changes, u.store, undo.PlanOptions{Force: sel.Force, Begun: last.Begun})
+	return nil
+}
+
+// Apply does what is planned, and returns what was left alone.
+func (u *Undo) Apply(context.Context) ([]undo.Left, error) {
+	saved, err := u.Save()
+	if err != nil {
+		return nil, err
+	}
+	entry := journal.Undone{Calls: u.seqs, Redo: u.redo}
+	if len(saved) > 0 {
+		begun := entry
+		begun.Begun, begun.Changes = true, undo.Journaled(saved)
+		if err := u.write(begun); err != nil {
+			return nil, fmt.Errorf("nothing was changed: %w", err)
+		}
+	}
+	done, left := u.Plan.Apply()
+	left = append(slices.Clone(u.Left), left...)
+	entry.Changes, entry.Partial = undo.Journaled(done), len(left) > 0
+	if len(left) == 0 {
+		entry.To = u.to
+	}
+	if len(left) > 0 && len(done) == 0 {
+		return left, nil // nothing happened
+	}
+	if err := u.write(entry); err != nil || len(done) == 0 || entry.To > 0 {
+		return left, err // the model doesn't know of what it no longer remembers
+	}
+	return left, u.tell(u.news(done))
+}
+
+// maxTold is how many paths a message to the model names.
+const maxTold = 20
+
+// news tells the model what was undone.
+func (u *Undo) news(done []undo.Change) string {
+	var paths []string
+	for _, c := range done[:min(len(done), maxTold)] {
+		paths = append(paths, c.Path)
+	}
+	if n := len(done) - maxTold; n > 0 {
+		paths = append(paths, fmt.Sprintf("%d more", n))
+	}
+	what := "undid changes of earlier calls"
+	if u.redo > 0 {
+		what = "restored changes of earlier calls that were undone"
+	}
+	return fmt.Sprintf("The user %s. These paths are different now: %s", what, strings.Join(paths, ", "))
+}
+
+// tellLater tells the model something with its next turn.
+func (s *Session) tellLater(text string) error {
+	if s.talk != nil {
+		s.talk.news.mu.Lock()
+		defer s.talk.news.mu.Unlock()
+		s.talk.news.waiting = append(s.talk.news.waiting, text)
+	}
+	return nil
+}
+
+// Close closes the session again.
+func (u *Undo) Close() error { return u.close() }

@@ -1,0 +1,130 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/undo"
+	"github.com/adze-dev/adze/tool"
+)
+
+// List shows every path and what happens to it. Paths in dir are relative.
+func (u *Undo) List(dir string) string {
+	verb := "Undo"
+	if u.redo > 0 {
+		verb = "Redo"
+	}
+	var b strings.Builder
+	for _, c := range u.Calls {
+		fmt.Fprintf(&b, "%s %s of session %s: %s\n", verb, tool.Visible(c.ID), u.ID[:8], clip(tool.Visible(c.Title), 80))
+	}
+	done := 0
+	for _, s := range u.Steps {
+		if s.Now == s.To {
+			done++
+			continue
+		}
+		forced := ""
+		if s.Forced {
+			forced = " (changed since; its content is saved)"
+		}
+		fmt.Fprintf(&b, "  %-8s %s%s\n", s.Verb(), shortPath(s.Path, dir), forced)
+	}
+	if done > 0 {
+		fmt.Fprintf(&b, "  already restored: %d\n", done)
+	}
+	for _, l := range u.Left {
+		b.WriteString(LeftLine(l, dir))
+	}
+	return b.String()
+}
+
+// LeftLine is the line of a list about a path that is left alone.
+func LeftLine(l undo.Left, dir string) string {
+	return fmt.Sprintf("  leave    %s: %s\n", shortPath(l.Path, dir), tool.Visible(l.Why))
+}
+
+// clip shortens a text to one line.
+func clip(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// shortPath is a path relative to a directory, if it is inside.
+func shortPath(path, dir string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		path = rel
+	}
+	return tool.Visible(path)
+}
+
+// undoWords is what /undo takes.
+const undoWords = "[--call ID|--turn N|--all] [--force] [--yes]"
+
+func slashUndo(ctx context.Context, s *Session, words string) (Expansion, error) {
+	return s.slashTakeBack(ctx, "undo", words, Selection{})
+}
+
+func slashRedo(ctx context.Context, s *Session, words string) (Expansion, error) {
+	return s.slashTakeBack(ctx, "redo", words, Selection{Redo: true})
+}
+
+// slashTakeBack lists what an undo or a redo would do, and does it with --yes.
+func (s *Session) slashTakeBack(ctx context.Context, name, words string, sel Selection) (Expansion, error) {
+	yes, err := sel.read(strings.Fields(words))
+	if err != nil {
+		return Expansion{}, err
+	}
+	u, err := s.Undo(sel)
+	if err != nil {
+		return Expansion{}, errorf(ErrPrompt, "%v", err)
+	}
+	list := u.List(s.Folder.Path)
+	if !yes && len(u.Todo()) > 0 {
+		again := strings.TrimSpace("/" + name + " " + words)
+		return Expansion{Print: list + "Type '" + again + " --yes' to continue."}, nil
+	}
+	left, err := u.Apply(ctx)
+	if err != nil {
+		return Expansion{}, err
+	}
+	for _, l := range left[len(u.Left):] { // the others are listed
+		list += LeftLine(l, s.Folder.Path)
+	}
+	if len(left) > 0 {
+		return Expansion{Print: fmt.Sprintf("%sLeft alone: %d. Use --force to restore what changed since; the current content is saved first.", list, len(left))}, nil
+	}
+	return Expansion{Print: list + "All restored."}, nil
+}
+
+// read reads the words of /undo and /redo.
+func (sel *Selection) read(words []string) (yes bool, err error) {
+	for len(words) > 0 {
+		word := words[0]
+		words = words[1:]
+		switch {
+		case word == "--yes":
+			yes = true
+		case word == "--force":
+			sel.Force = true
+		case word == "--all" && !sel.Redo:
+			sel.All = true
+		case word == "--call" && !sel.Redo && len(words) > 0:
+			sel.Call, words = words[0], words[1:]
+		case word == "--turn" && !sel.Redo && len(words) > 0:
+			if sel.Turn, err = strconv.Atoi(words[0]); err != nil || sel.Turn < 1 {
+				return false, errorf(ErrPrompt, "--turn: expected a number above 0, got %q", words[0])
+			}
+			words = words[1:]
+		default:
+			return false, errorf(ErrPrompt, "unknown word %q\nUsage: /undo %s, /redo [--force] [--yes]", word, undoWords)
+		}
+	}
+	return yes, nil
+}

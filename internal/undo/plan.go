@@ -1,0 +1,134 @@
+package undo
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Plan is what an undo or a redo does to each path.
+type Plan struct {
+	Steps []Step // by path
+	Left  []Left // by path
+	store *Store
+}
+
+// Step is a path that changes from what is there now. A step with Now equal to To is done already.
+type Step struct {
+	Path    string
+	Now, To State
+	Forced  bool // it isn't as the call left it
+}
+
+// Left is a path that stays as it is, and why.
+type Left struct{ Path, Why string }
+
+// Todo are the steps that change something.
+func (p Plan) Todo() []Step {
+	return slices.DeleteFunc(slices.Clone(p.Steps), func(s Step) bool { return s.Now == s.To })
+}
+
+// Verb is what a step does, for the user.
+func (s Step) Verb() string {
+	switch {
+	case s.Now.Is == s.To.Is && s.Now.Mode != s.To.Mode:
+		return "chmod"
+	case s.To.Is == "":
+		return "delete"
+	case s.Now.Is == "":
+		return "create"
+	}
+	return "restore"
+}
+
+// PlanOptions are how paths are treated that aren't as the changes left them.
+type PlanOptions struct {
+	Force bool // take the changes back anyway
+	// Begun are the paths of an undo that was killed. They can be on the way: removed, or a directory without its mode.
+	Begun map[string]bool
+}
+
+// NewPlan plans to take back changes, the newest last: every path gets the state before the first of its changes. A path
+// that isn't as the changes left it stays as it is.
+func NewPlan(changes []Change, store *Store, o PlanOptions) Plan {
+	p := Plan{store: store}
+	now, to := map[string]State{}, map[string]State{}
+	forced, left := map[string]bool{}, map[string]string{}
+	for _, c := range slices.Backward(changes) {
+		if _, seen := now[c.Path]; !seen {
+			state, err := peek(c.Path)
+			if err != nil {
+				left[c.Path] = err.Error()
+			}
+			now[c.Path], to[c.Path] = state, state
+		}
+		switch {
+		case left[c.Path] != "":
+		case same(to[c.Path], c.After), same(to[c.Path], c.Before):
+			to[c.Path] = c.Before
+		case o.Begun[c.Path] && (to[c.Path].Is == "" || to[c.Path].Is == c.Before.Is):
+			to[c.Path] = c.Before
+		case o.Force:
+			to[c.Path], forced[c.Path] = c.Before, true
+		default:
+			left[c.Path] = changedSince(now[c.Path], c.After)
+		}
+	}
+	for path, state := range to {
+		if left[path] == "" && state.isFile() && now[path].Is != state.Is {
+			if _, err := store.Get(state.Is); err != nil {
+				left[path] = err.Error()
+			}
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(to)) {
+		if why := left[path]; why != "" {
+			p.Left = append(p.Left, Left{path, why})
+			continue
+		}
+		p.Steps = append(p.Steps, Step{Path: path, Now: now[path], To: to[path], Forced: forced[path]})
+	}
+	p.keepFull()
+	return p
+}
+
+// same reports whether two states are equal as far as both are known.
+func same(a, b State) bool {
+	if a.Is == "" || strings.HasPrefix(a.Is, linkPrefix) {
+		return a.Is == b.Is
+	}
+	return a == b
+}
+
+// changedSince says how a path differs from what a call left.
+func changedSince(now, after State) string {
+	switch {
+	case now.Is == "":
+		return "deleted since"
+	case after.Is == "":
+		return "created since"
+	case now.Is == after.Is:
+		return "its mode changed since"
+	}
+	return "changed since"
+}
+
+// keepFull leaves directories alone that would be deleted or replaced, and contain something that stays.
+func (p *Plan) keepFull() {
+	stays := map[string]State{} // every path of the plan, as it will be
+	for _, s := range p.Steps {
+		stays[s.Path] = s.To
+	}
+	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool {
+		if s.Now.Is != isDir || s.To.Is == isDir {
+			return false
+		}
+		if name := keeps(s.Path, stays); name != "" {
+			p.Left = append(p.Left, Left{s.Path, "the directory contains " + name})
+			return true
+		}
+		return false
+	})
+	slices.SortFunc(p.Left, func(a, b Left) int { return cmp.Compare(a.Path, b.Path) })
+}

@@ -1,0 +1,154 @@
+package undo
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/workspace/nofollow"
+	"github.com/adze-dev/adze/journal"
+)
+
+// State is what is at a path.
+type State struct {
+	// Is is "" for nothing, "sha256:…" for a file with that content, "link:…" for a link to that target, "dir" for a
+	// directory, "?" for a file whose content isn't saved.
+	Is   string
+	Mode fs.FileMode // permission bits of a file or a directory
+}
+
+const (
+	filePrefix = "sha256:"
+	linkPrefix = "link:"
+	isDir      = "dir"
+	isUnsaved  = "?"
+)
+
+// modeBits are the bits of a mode that come back.
+const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
+func (s State) isFile() bool { return strings.HasPrefix(s.Is, filePrefix) || s.Is == isUnsaved }
+
+// Change is a path that is different after a call.
+type Change struct {
+	Path          string
+	Before, After State
+}
+
+// linkTo is a link's state. A target that isn't valid text is quoted.
+func linkTo(target string) State { return State{Is: linkPrefix + plain(target)} }
+
+// target is where a link leads.
+func (s State) target() string { return unplain(strings.TrimPrefix(s.Is, linkPrefix)) }
+
+// plain is a path as text: quoted if it isn't valid UTF-8.
+func plain(path string) string {
+	if utf8.ValidString(path) && !strings.HasPrefix(path, `"`) {
+		return path
+	}
+	return strconv.QuoteToASCII(path)
+}
+
+func unplain(text string) string {
+	if strings.HasPrefix(text, `"`) {
+		if path, err := strconv.Unquote(text); err == nil {
+			return path
+		}
+	}
+	return text
+}
+
+// Journaled are changes as the journal has them.
+func Journaled(changes []Change) []journal.Change {
+	var out []journal.Change
+	for _, c := range changes {
+		out = append(out, journal.Change{
+			Path: plain(c.Path), Before: c.Before.Is, After: c.After.Is, Mode: bits(c.Before.Mode), ModeAfter: bits(c.After.Mode),
+		})
+	}
+	return out
+}
+
+// FromJournal is the reverse of Journaled.
+func FromJournal(changes []journal.Change) []Change {
+	var out []Change
+	for _, c := range changes {
+		out = append(out, Change{Path: unplain(c.Path), Before: State{c.Before, mode(c.Mode)}, After: State{c.After, mode(c.ModeAfter)}})
+	}
+	return out
+}
+
+// bits are the permission bits of a mode as chmod has them.
+func bits(m fs.FileMode) uint32 {
+	n := uint32(m.Perm())
+	for i, bit := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
+		if m&bit != 0 {
+			n |= 0o1000 << i
+		}
+	}
+	return n
+}
+
+func mode(n uint32) fs.FileMode {
+	m := fs.FileMode(n & 0o777)
+	for i, bit := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
+		if n&(0o1000<<i) != 0 {
+			m |= bit
+		}
+	}
+	return m
+}
+
+// tooLargeError reports a file over a limit.
+type tooLargeError struct{ limit int64 }
+
+func (e *tooLargeError) Error() string { return fmt.Sprintf("larger than %d bytes", e.limit) }
+
+// errNotDir reports that what is above a path is no directory, so nothing is at the path.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, nofollow.ErrChanged) || isNotDir(err)
+}
+
+// look finds what is at a path, and saves its content. A file over the limit has the state of an unsaved one, with an
+// error.
+func look(path string, limit int64, b *batch) (State, error) {
+	info, err := nofollow.Lstat(path)
+	if gone(err) {
+		return State{}, nil
+	}
+	if err != nil {
+		return State{Is: isUnsaved}, err
+	}
+	switch info.Mode().Type() {
+	case fs.ModeSymlink:
+		target, err := os.Readlink(path)
+		return linkTo(target), err
+	case fs.ModeDir:
+		return State{isDir, info.Mode() & modeBits}, nil
+	case 0:
+		return lookFile(path, info, limit, b)
+	}
+	return State{Is: isUnsaved}, fmt.Errorf("it is %s", nofollow.Kind(info.Mode()))
+}
+
+func lookFile(path string, info fs.FileInfo, limit int64, b *batch) (State, error) {
+	s := State{isUnsaved, info.Mode() & modeBits}
+	if info.Size() > limit {
+		return s, &tooLargeError{limit}
+	}
+	f, err := nofollow.Open(path)
+	if err != nil {
+		return s, err
+	}
+	defer f.Close()
+	h, err := b.addFile(f, info.Size(), limit)
+	if err != nil {
+		return s, err
+	}
+	s.Is = name(h)
+	return s, nil
+}

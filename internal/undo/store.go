@@ -1,0 +1,445 @@
+package undo
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Store keeps contents by their hash, for one session. Small ones are in packs, which only grow: records of hash, length and
+// content. Large ones are files of their own, as clones where the file system can. It is safe for concurrent use.
+type Store struct {
+	dir string
+
+	mu    sync.Mutex
+	index map[hash]place
+	packs []*os.File
+	out   *os.File // the pack that grows; nil: none yet
+	end   int64
+}
+
+type hash = [sha256.Size]byte
+
+// place is where a content is in a pack.
+type place struct {
+	pack   *os.File
+	at     int64
+	length int64
+}
+
+const (
+	packed     = 1 << 20 // larger contents are files of their own
+	headerSize = sha256.Size + 8
+	packEnd    = ".pack"
+	tempStart  = ".new-"
+)
+
+// storeDir is where the contents of a session are.
+func storeDir(home, id string) string { return filepath.Join(home, "store", "undo", id) }
+
+// OpenStore opens the store of a session in Adze's directory. Nothing is made before the first content.
+func OpenStore(home, id string) (*Store, error) {
+	s := &Store{dir: storeDir(home, id), index: map[hash]place{}}
+	if err := s.load(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the store of session %s: %w", id, err), s.Close())
+	}
+	return s, nil
+}
+
+// RemoveStore removes the contents of a session, and returns their size.
+func RemoveStore(home, id string) (int64, error) {
+	dir := storeDir(home, id)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var size int64
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			size += info.Size()
+		}
+	}
+	return size, os.RemoveAll(dir)
+}
+
+// Stores are the sessions that have contents.
+func Stores(home string) ([]string, error) {
+	entries, err := os.ReadDir(storeDir(home, ""))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var ids []string
+	for _, e := range entries {
+		ids = append(ids, e.Name())
+	}
+	return ids, err
+}
+
+// openName is a file in the store of a session whose workspace is saved: Compact removes it.
+const openName = "open"
+
+// markOpen notes that the store contains more than the session will need.
+func (s *Store) markOpen() error {
+	err := os.MkdirAll(s.dir, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.dir, openName), nil, 0o600)
+	}
+	if err != nil {
+		return &storeError{s.dir, err}
+	}
+	return nil
+}
+
+// IsOpen reports whether the store of a session contains more than the session will need: it runs, or was killed.
+func IsOpen(home, id string) bool {
+	_, err := os.Lstat(filepath.Join(storeDir(home, id), openName))
+	return err == nil
+}
+
+// load reads where the contents are. A record that was cut off ends its pack.
+func (s *Store) load() error {
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), packEnd) || strings.HasPrefix(e.Name(), tempStart) {
+			continue
+		}
+		f, err := os.Open(filepath.Join(s.dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		s.packs = append(s.packs, f)
+		if err := s.loadPack(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) loadPack(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	var header [headerSize]byte
+	for at := int64(0); at+headerSize <= info.Size(); {
+		if _, err := f.ReadAt(header[:], at); err != nil {
+			return err
+		}
+		length := int64(binary.LittleEndian.Uint64(header[sha256.Size:]))
+		at += headerSize
+		if length < 0 || length > info.Size()-at {
+			return nil
+		}
+		s.index[hash(header[:sha256.Size])] = place{f, at, length}
+		at += length
+	}
+	return nil
+}
+
+// name is a hash as the journal has it.
+func name(h hash) string { return filePrefix + hex.EncodeToString(h[:]) }
+
+// parse is the hash of a name.
+func parse(name string) (h hash, ok bool) {
+	digits, ok := strings.CutPrefix(name, filePrefix)
+	if !ok || len(digits) != 2*sha256.Size {
+		return h, false
+	}
+	b, err := hex.DecodeString(digits)
+	if err != nil {
+		return h, false
+	}
+	return hash(b), true
+}
+
+func (s *Store) single(h hash) string { return filepath.Join(s.dir, hex.EncodeToString(h[:])) }
+
+// has reports whether there is such a content.
+func (s *Store) has(h hash, size int64) bool {
+	s.mu.Lock()
+	_, ok := s.index[h]
+	s.mu.Unlock()
+	if ok || size <= packed {
+		return ok
+	}
+	info, err := os.Lstat(s.single(h))
+	return err == nil && info.Mode().IsRegular() && info.Size() == size
+}
+
+// contains reports whether there is a content of that hash.
+func (s *Store) contains(h hash) bool {
+	s.mu.Lock()
+	_, ok := s.index[h]
+	s.mu.Unlock()
+	if !ok {
+		_, err := os.Lstat(s.single(h))
+		ok = err == nil
+	}
+	return ok
+}
+
+// Put adds a content and returns its name.
+func (s *Store) Put(content []byte) (string, error) {
+	b := batch{store: s}
+	h, err := b.add(content)
+	if err == nil {
+		err = b.flush()
+	}
+	return name(h), err
+}
+
+// Get returns a content.
+func (s *Store) Get(name string) ([]byte, error) {
+	h, ok := parse(name)
+	if !ok {
+		return nil, fmt.Errorf("%q is not the name of a content", name)
+	}
+	s.mu.Lock()
+	at, ok := s.index[h]
+	s.mu.Unlock()
+	var content []byte
+	var err error
+	if ok {
+		content = make([]byte, at.length)
+		_, err = at.pack.ReadAt(content, at.at)
+		if err == io.EOF && at.length == 0 {
+			err = nil
+		}
+	} else {
+		content, err = os.ReadFile(s.single(h))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("its saved content is gone from %s", s.dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read its saved content: %w", err)
+	}
+	if sha256.Sum256(content) != h {
+		return nil, fmt.Errorf("its saved content in %s was changed", s.dir)
+	}
+	return content, nil
+}
+
+// Close closes the packs.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	for _, f := range s.packs {
+		err = errors.Join(err, f.Close())
+	}
+	s.packs, s.out, s.index = nil, nil, map[hash]place{}
+	return err
+}
+
+// Compact keeps only the contents of these names. The store must not be used meanwhile.
+func (s *Store) Compact(names map[string]bool) error {
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	old := s.packs
+	keep := &Store{dir: s.dir, index: map[hash]place{}}
+	b := batch{store: keep}
+	for h := range s.index {
+		if !names[name(h)] {
+			continue
+		}
+		content, err := s.Get(name(h))
+		if err != nil {
+			continue // it is of no use to anyone
+		}
+		if _, err := b.add(content); err != nil {
+			return errors.Join(err, keep.Close())
+		}
+	}
+	if err := b.flush(); err != nil {
+		return errors.Join(err, keep.Close())
+	}
+	kept := map[string]bool{}
+	for _, f := range keep.packs {
+		kept[filepath.Base(f.Name())] = true
+	}
+	for _, f := range old {
+		err = errors.Join(err, f.Close())
+	}
+	for _, e := range entries {
+		if !kept[e.Name()] && !names[filePrefix+e.Name()] {
+			err = errors.Join(err, os.Remove(filepath.Join(s.dir, e.Name())))
+		}
+	}
+	if len(names) == 0 {
+		_ = os.Remove(s.dir) // if it is empty
+	}
+	s.packs, s.out, s.index, s.end = keep.packs, keep.out, keep.index, keep.end
+	return err
+}
+
+// batch collects contents, so that many are written at once. It is not safe for concurrent use.
+type batch struct {
+	store *Store
+	buf   bytes.Buffer
+	parts []part
+	room  []byte // for reading files
+	fresh bool   // the last content that was added wasn't in the store
+}
+
+type part struct {
+	h      hash
+	at     int64 // in the buffer
+	length int64
+}
+
+const batchSize = 1 << 20
+
+// add adds a content.
+func (b *batch) add(content []byte) (hash, error) {
+	h := sha256.Sum256(content)
+	b.fresh = !b.store.has(h, int64(len(content)))
+	if !b.fresh {
+		return h, nil
+	}
+	if len(content) > packed {
+		return h, b.store.write(h, content)
+	}
+	var length [8]byte
+	binary.LittleEndian.PutUint64(length[:], uint64(len(content)))
+	b.buf.Write(h[:])
+	b.buf.Write(length[:])
+	b.parts = append(b.parts, part{h, int64(b.buf.Len()), int64(len(content))})
+	b.buf.Write(content)
+	if b.buf.Len() < batchSize {
+		return h, nil
+	}
+	return h, b.flush()
+}
+
+// flush writes what was added.
+func (b *batch) flush() error {
+	if len(b.parts) == 0 {
+		return nil
+	}
+	s := b.store
+	pack, at, err := s.reserve(int64(b.buf.Len()))
+	if err == nil {
+		_, err = pack.WriteAt(b.buf.Bytes(), at)
+	}
+	if err != nil {
+		b.buf.Reset()
+		b.parts = b.parts[:0]
+		return &storeError{s.dir, err}
+	}
+	s.mu.Lock()
+	for _, p := range b.parts {
+		s.index[p.h] = place{pack, at + p.at, p.length}
+	}
+	s.mu.Unlock()
+	b.buf.Reset()
+	b.parts = b.parts[:0]
+	return nil
+}
+
+// reserve makes room in the pack that grows.
+func (s *Store) reserve(n int64) (*os.File, int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.out == nil {
+		if err := os.MkdirAll(s.dir, 0o700); err != nil {
+			return nil, 0, err
+		}
+		f, err := os.CreateTemp(s.dir, "*"+packEnd)
+		if err != nil {
+			return nil, 0, err
+		}
+		s.out, s.end = f, 0
+		s.packs = append(s.packs, f)
+	}
+	at := s.end
+	s.end += n
+	return s.out, at, nil
+}
+
+// write makes a file of its own for a content.
+func (s *Store) write(h hash, content []byte) error {
+	return s.place(h, func(f *os.File) error {
+		_, err := f.Write(content)
+		return err
+	})
+}
+
+// place makes the file of a content; fill gives it its bytes.
+func (s *Store) place(h hash, fill func(*os.File) error) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return &storeError{s.dir, err}
+	}
+	f, err := os.CreateTemp(s.dir, tempStart)
+	if err != nil {
+		return &storeError{s.dir, err}
+	}
+	err = errors.Join(fill(f), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), s.single(h))
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return &storeError{s.dir, err}
+	}
+	return nil
+}
+
+// storeError reports that contents can't be saved.
+type storeError struct {
+	dir string
+	err error
+}
+
+func (e *storeError) Error() string { return fmt.Sprintf("save file contents in %s: %v", e.dir, e.err) }
+func (e *storeError) Unwrap() error { return e.err }
+
+// CopyStore copies the contents of these names from one session to another.
+func CopyStore(home, from, to string, names map[string]bool) error {
+	if len(names) == 0 {
+		return nil
+	}
+	source, err := OpenStore(home, from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := OpenStore(home, to)
+	if err != nil {
+		return err
+	}
+	b := batch{store: target}
+	for n := range names {
+		content, failed := source.Get(n)
+		if failed != nil {
+			continue // it can't be undone in the other session either
+		}
+		if _, failed := b.add(content); failed != nil {
+			return errors.Join(failed, target.Close())
+		}
+	}
+	return errors.Join(b.flush(), target.Close())
+}

@@ -1,0 +1,357 @@
+// Package undo takes back what calls changed on disk: files, links, modes and directories, without git.
+//
+//	t := undo.New(undo.Options{Home: home, Session: id, Roots: roots})
+//	w := t.Before(ctx, request, decision)     // saves what the call may change
+//	outcome := run(ctx)
+//	found := w.After(ctx)                     // what it changed
+//
+// A call that declares the paths that it writes has these saved. Before the first call that may change anything, the whole
+// workspace is saved; the difference of scans before and after a call is the call's. Contents are in a [Store]. A [Plan] is
+// what an undo or a redo would do, and [Plan.Apply] does it.
+package undo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// Options are what a tracker is made of.
+type Options struct {
+	Home    string   // Adze's directory; never saved
+	Session string   // ID
+	Roots   []string // of the workspace, canonical
+	Limits  Limits
+	// Jobs are the background commands that run.
+	Jobs func() []string
+}
+
+// Tracker finds the changes of calls. It is safe for concurrent use. A nil Tracker finds none.
+type Tracker struct {
+	o       Options
+	closing chan struct{} // closed by Close
+
+	opening sync.Mutex
+	store   *Store // nil: not opened yet
+
+	mu   sync.Mutex
+	snap *snapshot
+	jobs map[string]Ref // background commands that ran at the last scan
+}
+
+// Ref is a call: its agent and its ID.
+type Ref struct{ By, ID string }
+
+// New returns a tracker. Nothing is read or written before the first call.
+func New(o Options) *Tracker {
+	return &Tracker{o: o, jobs: map[string]Ref{}, closing: make(chan struct{})}
+}
+
+// Found is what a call changed.
+type Found struct {
+	Changes []Change
+	Jobs    map[Ref][]Change // changes that belong to background commands, by the call that started each
+	Notes   []string         // for the result: what undo can't restore
+}
+
+// Window is the time in which a call runs.
+type Window struct {
+	t      *Tracker
+	call   Ref
+	scans  bool
+	found  Found
+	before map[string]State // of the paths that the call writes
+	order  []string
+	busy   bool // a background command ran when it began
+	failed error
+}
+
+// Store is where contents are saved.
+func (t *Tracker) Store() (*Store, error) {
+	t.opening.Lock()
+	defer t.opening.Unlock()
+	if t.store != nil {
+		return t.store, nil
+	}
+	store, err := OpenStore(t.o.Home, t.o.Session)
+	if err == nil {
+		t.store = store
+	}
+	return store, err
+}
+
+// Scans reports whether a call with this access may change files that it doesn't name.
+func Scans(access []tool.Access, d tool.Decision) bool {
+	if d.Grant != nil {
+		access = d.Grant
+	}
+	return slices.ContainsFunc(access, func(a tool.Access) bool {
+		return a.Changes() && !named(a)
+	})
+}
+
+// named reports whether an access is a write to one path.
+func named(a tool.Access) bool {
+	return a.Verb == tool.Writes && a.Target != "*" && !strings.HasSuffix(a.Target, "/")
+}
+
+// Prepare saves the workspace in the background, because a call that needs it may run soon.
+func (t *Tracker) Prepare(ctx context.Context, access []tool.Access) {
+	if t == nil || !Scans(access, tool.Decision{}) {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		_ = t.ready(ctx) // reported with the call
+	}()
+	go func() {
+		defer cancel()
+		select {
+		case <-t.closing:
+		case <-ctx.Done():
+		}
+	}()
+}
+
+// ready saves the workspace, unless it is.
+func (t *Tracker) ready(ctx context.Context) error {
+	if t.snap != nil {
+		return nil
+	}
+	store, err := t.Store()
+	if err != nil {
+		return err
+	}
+	if err := store.markOpen(); err != nil {
+		return err
+	}
+	s := &snapshot{roots: outermost(t.o.Roots), skip: []string{filepath.Clean(t.o.Home)}, limits: t.o.Limits, store: store}
+	if err := s.base(ctx); err != nil {
+		return err
+	}
+	t.snap = s
+	return nil
+}
+
+// outermost are the directories that are not in another one.
+func outermost(dirs []string) []string {
+	var out []string
+	for _, d := range dirs {
+		inside := slices.ContainsFunc(dirs, func(other string) bool {
+			rel, err := filepath.Rel(other, d)
+			return err == nil && rel != "." && filepath.IsLocal(rel)
+		})
+		if !inside && !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Before saves what a call may change.
+func (t *Tracker) Before(ctx context.Context, q tool.Request, d tool.Decision) *Window {
+	if t == nil {
+		return nil
+	}
+	w := &Window{t: t, call: Ref{q.Call.By, q.Call.ID}, scans: Scans(q.Access, d)}
+	for _, a := range q.Access {
+		if named(a) && (!w.scans || !t.covers(a.Target)) {
+			w.save(a.Target)
+		}
+	}
+	if !w.scans {
+		return w
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	base := t.snap == nil
+	if w.failed = t.ready(ctx); w.failed != nil || base {
+		w.busy = len(t.jobs) > 0
+		return w
+	}
+	running := t.running() // what ends during the scan ran before it
+	diff, err := t.snap.scan(ctx)
+	if w.failed = err; err != nil {
+		t.snap = nil
+		return w
+	}
+	t.between(diff, &w.found)
+	t.forget(running)
+	w.busy = len(t.jobs) > 0
+	return w
+}
+
+// covers reports whether a path is in the workspace.
+func (t *Tracker) covers(path string) bool {
+	return slices.ContainsFunc(t.o.Roots, func(root string) bool {
+		rel, err := filepath.Rel(root, path)
+		return err == nil && filepath.IsLocal(rel)
+	})
+}
+
+// between gives the changes between two calls to the background command that ran then; if none did, they are someone
+// else's.
+func (t *Tracker) between(d difference, f *Found) {
+	if job, ok := t.job(); ok && len(d.changes) > 0 {
+		f.give(job, d.changes)
+	}
+}
+
+// forget drops the background commands that don't run.
+func (t *Tracker) forget(running []string) {
+	for id := range t.jobs {
+		if !slices.Contains(running, id) {
+			delete(t.jobs, id)
+		}
+	}
+}
+
+func (f *Found) give(to Ref, changes []Change) {
+	if f.Jobs == nil {
+		f.Jobs = map[Ref][]Change{}
+	}
+	f.Jobs[to] = append(f.Jobs[to], changes...)
+}
+
+func (t *Tracker) running() []string {
+	if t.o.Jobs == nil {
+		return nil
+	}
+	return t.o.Jobs()
+}
+
+// job is the call of the newest background command that ran at the last scan.
+func (t *Tracker) job() (Ref, bool) {
+	newest := ""
+	for id := range t.jobs {
+		if len(id) > len(newest) || len(id) == len(newest) && id > newest { // bg_9, bg_10
+			newest = id
+		}
+	}
+	return t.jobs[newest], newest != ""
+}
+
+// After finds what the call changed.
+func (w *Window) After(ctx context.Context) Found {
+	if w == nil {
+		return Found{}
+	}
+	if w.scans {
+		w.scanAfter(context.WithoutCancel(ctx))
+	}
+	w.lookAfter()
+	return w.found
+}
+
+func (w *Window) scanAfter(ctx context.Context) {
+	t := w.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	running := t.running()
+	if w.failed == nil && t.snap != nil {
+		diff, err := t.snap.scan(ctx)
+		if w.failed = err; err != nil {
+			t.snap = nil
+		} else {
+			if job, ok := t.job(); ok && w.busy {
+				w.found.give(job, diff.changes)
+			} else {
+				w.found.Changes = diff.changes
+			}
+			w.found.Notes = append(w.found.Notes, diff.notes(t.snap)...)
+		}
+	}
+	if w.failed != nil {
+		w.found.Notes = append(w.found.Notes, fmt.Sprintf("undo can't restore what this changed: %v.", w.failed))
+	}
+	t.forget(running)
+	for _, id := range running {
+		if _, known := t.jobs[id]; !known {
+			t.jobs[id] = w.call
+		}
+	}
+}
+
+// Finish finds what background commands changed since the last call.
+func (t *Tracker) Finish(ctx context.Context) Found {
+	var f Found
+	if t == nil {
+		return f
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.snap == nil || len(t.jobs) == 0 {
+		return f
+	}
+	if diff, err := t.snap.scan(ctx); err == nil {
+		t.between(diff, &f)
+	}
+	return f
+}
+
+// Close closes the store, after it kept only the contents of these names. It is called once.
+func (t *Tracker) Close(names func() (map[string]bool, error)) error {
+	if t == nil {
+		return nil
+	}
+	close(t.closing)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.snap = nil
+	t.opening.Lock()
+	defer t.opening.Unlock()
+	store := t.store
+	if store == nil {
+		return nil // nothing was saved
+	}
+	var err error
+	if kept, failed := names(); failed == nil {
+		err = store.Compact(kept)
+	}
+	return cmp.Or(err, store.Close())
+}
+
+const maxNamed = 5
+
+// notes say what undo can't restore.
+func (d difference) notes(s *snapshot) []string {
+	var out []string
+	if n := len(d.uncovered); n > 0 {
+		slices.SortFunc(d.uncovered, func(a, b uncovered) int { return cmp.Compare(a.path, b.path) })
+		var names []string
+		for _, u := range d.uncovered[:min(n, maxNamed)] {
+			names = append(names, fmt.Sprintf("%s (%s)", s.short(u.path), u.why))
+		}
+		if n > maxNamed {
+			names = append(names, fmt.Sprintf("%d more", n-maxNamed))
+		}
+		out = append(out, "undo can't restore these changes: "+strings.Join(names, ", ")+".")
+	}
+	if d.git {
+		out = append(out, "this changed .git, which undo doesn't restore.")
+	}
+	if s.cut && !s.told {
+		s.told = true
+		out = append(out, fmt.Sprintf("the workspace has over %d files (undo.maxFiles), so undo covers only some of them and no new ones.", s.limits.Files))
+	}
+	return out
+}
+
+// short is a path relative to the workspace.
+func (s *snapshot) short(path string) string {
+	for _, root := range s.roots {
+		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return path
+}
