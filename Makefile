@@ -16,7 +16,7 @@ test:
 	go test $(RACE) -shuffle=on -timeout 30m ./...
 
 # Modules of their own: their packages are not in ./...
-MODULES := fleet
+MODULES := fleet examples/otherloop
 test-modules:
 	for dir in $(MODULES); do (cd $$dir && go mod tidy -diff && go vet ./... && $(STATICCHECK) ./... && go test -timeout 30m ./...) || exit 1; done
 

@@ -77,7 +77,7 @@ var mayImport = map[string]string{
 	"internal/spill":              "",
 	"internal/context":            "internal/ignore internal/text internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/trust":              "internal/atomicfile",
-	"internal/bench": "journal internal/undo internal/session model tool builtin permission permission/ondisk permission/shell internal/proc internal/proc/sandbox discover model/openai/openaitest " +
+	"internal/bench": "journal hook internal/undo internal/session model tool builtin permission permission/ondisk permission/shell internal/proc internal/proc/sandbox discover model/openai/openaitest " +
 		"model/anthropic/anthropictest model/gemini/geminitest model/responses/responsestest",
 
 	// What calls changed can be taken back.
@@ -89,15 +89,16 @@ var mayImport = map[string]string{
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.
+	"hook":     "internal/proc",
 	"discover": "tool internal/proc",
 	"serve":    "tool",
 
 	// One run, for any front end.
-	"internal/session": "journal internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
+	"internal/session": "journal hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow",
 
 	// A session that a program drives.
-	"internal/headless": "tool model agent discover internal/session internal/settings",
+	"internal/headless": "hook tool model agent discover internal/session internal/settings",
 
 	// What front ends share: approvals, and the parts of a terminal.
 	"internal/approval":       "tool builtin permission",
@@ -112,6 +113,10 @@ var mayImport = map[string]string{
 	// The front ends may import everything.
 	"internal/cli": "*",
 	"cmd/adze":     "internal/cli .",
+
+	// Programs that embed Adze.
+	"examples/approval": ". builtin permission permission/ondisk tool",
+	"examples/notes":    "agent journal model model/openai model/replay tool",
 
 	// The entry point for programs that embed Adze.
 	".": "builtin",

@@ -48,6 +48,8 @@ type Options struct {
 	Path string
 	// News, if not nil, is called before each turn for messages to the model, such as a background command that exited.
 	News func() []string
+	// Compacting, if not nil, is called before the conversation is compacted; requested: by the user.
+	Compacting func(ctx context.Context, requested bool)
 	// Observe receives every event, one at a time. It must not call the agent.
 	Observe func(Event)
 	// History is an earlier conversation to continue, and Declared how its requests began: those of this agent begin with

@@ -137,6 +137,9 @@ func (a *Agent) Context() (tokens, window int) {
 // compact replaces old bulky results by the paths of files that have them and, if that isn't enough, everything but the last
 // turns by a summary. Its error is in the event too.
 func (a *Agent) compact(ctx context.Context, tools []tool.Declaration, why occasion, out *Answer) (Compacted, error) {
+	if a.o.Compacting != nil {
+		a.o.Compacting(ctx, why == requested)
+	}
 	old, w := a.History(), a.window()
 	r := a.measured()
 	cut := recent(old, w.Tokens)

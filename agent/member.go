@@ -61,14 +61,22 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 				show(m.display(statusRunning, ""))
 			}
 			if o.Observe != nil {
-				o.Observe(Member{m.path, m.role.Name, m.task.Description, m.task.Live.Call}, e)
+				o.Observe(m.about(), e)
 			}
 		},
 	})
 	defer o.Catalog.leave(m.path)
 	var err error
 	m.answer, err = a.Run(ctx, model.Text(m.task.Prompt))
+	if o.Finished != nil {
+		o.Finished(ctx, m.about(), m.answer)
+	}
 	return m.result(err)
+}
+
+// about says who it is.
+func (m *member) about() Member {
+	return Member{m.path, m.role.Name, m.task.Description, m.task.Live.Call}
 }
 
 // cacheKey is the key of a subagent's conversation, no longer than servers accept (64 characters).

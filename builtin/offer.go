@@ -72,6 +72,9 @@ type worded struct {
 	declaration tool.Declaration
 }
 
+// Unwrap is the tool with all texts.
+func (w worded) Unwrap() tool.Tool { return w.Tool }
+
 func (w worded) Declaration() tool.Declaration { return w.declaration }
 
 // worded keeps the asides in a tool's texts that name offered tools, and removes the others.

@@ -54,6 +54,9 @@ func (e *ForeignError) Error() string {
 // Store returns the store of all sessions.
 func (s Sessions) Store() *Store { return &Store{dir: filepath.Join(s.Home, storeName)} }
 
+// Path is the file of a session's journal.
+func (s Sessions) Path(id string) string { return filepath.Join(s.Dir(id), journalName) }
+
 // Dir is the directory of a session.
 func (s Sessions) Dir(id string) string { return filepath.Join(s.Home, sessionsName, id) }
 

@@ -170,7 +170,7 @@ func TestHookApproves(t *testing.T) {
 		"a question of a rule": {yes, ask(tool.Cause{Kind: tool.ByRule}), false, "success: ok"},
 		"no policy":            {yes, nil, false, "success: ok"},
 		"no opinion":           {tool.Decision{Verdict: tool.Allow}, nil, false, denied + "toy: no policy is set. It requires approval, and nobody. Continue without it, or tell the user what you need."},
-		"it asks and approves": {tool.Decision{Verdict: tool.Ask, Approve: true}, nil, false, denied + "toy: no policy is set. It requires approval, and nobody. Continue without it, or tell the user what you need."},
+		"it asks and approves": {tool.Decision{Verdict: tool.Ask, Approve: true}, nil, false, denied + "toy: a hook requires approval. It requires approval, and nobody. Continue without it, or tell the user what you need."},
 		"it denies":            {tool.Decision{Approve: true}, nil, false, denied + "toy: denied by a hook. Continue without it, or tell the user what you need."},
 		"a denial": {yes, func(tool.Request) tool.Decision { return tool.Decision{Reason: "rule"} }, false,
 			denied + "toy: rule. Continue without it, or tell the user what you need."},

@@ -84,6 +84,11 @@ const planMode = "plan"
 // userOnly reports whether only the user can answer this Ask.
 func (d Decision) userOnly() bool { return d.Cause.Mode == planMode }
 
+// UserOnly reports whether no hook can answer this Ask: in plan mode, and where a hook or the tool requires the user.
+func (d Decision) UserOnly() bool {
+	return d.userOnly() || d.Cause.Kind == ByHook || d.Cause.Kind == ByMustAsk
+}
+
 // Why is the reason for a decision in one line, for users and models: "writes /tmp/x (mode: default)".
 func (d Decision) Why() string {
 	cause := d.Cause.String()

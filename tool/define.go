@@ -87,6 +87,43 @@ func (t *defined[A]) Prepare(ctx context.Context, raw json.RawMessage) (*Invocat
 	return inv, t.named(err)
 }
 
+// arguments are those of a call as Prepare reads them.
+func (t *defined[A]) arguments(raw json.RawMessage) (json.RawMessage, error) {
+	values, _, err := t.schema().values(raw)
+	if err != nil {
+		return nil, err
+	}
+	return marshal(values)
+}
+
+// ArgumentsOf returns the arguments of a call as the tool reads them: repaired, by the declared names of parameters, and
+// with defaults. Those that the tool would reject are returned as they are. A tool that wraps another has a method
+// Unwrap() Tool.
+func ArgumentsOf(t Tool, raw json.RawMessage) json.RawMessage {
+	var args json.RawMessage
+	var err error
+	switch t := t.(type) {
+	case interface {
+		arguments(json.RawMessage) (json.RawMessage, error)
+	}:
+		args, err = t.arguments(raw)
+	case interface{ Unwrap() Tool }:
+		return ArgumentsOf(t.Unwrap(), raw)
+	default:
+		var s *Schema
+		if s, err = ParseSchema(t.Declaration().Parameters); err == nil {
+			var values map[string]any
+			if values, _, err = s.values(raw); err == nil {
+				args, err = marshal(values)
+			}
+		}
+	}
+	if err != nil {
+		return raw
+	}
+	return args
+}
+
 // named adds the tool's name to an error about its parameters.
 func (t *defined[A]) named(err error) error {
 	if p, ok := err.(*ParamError); ok && p.Tool == "" {

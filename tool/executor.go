@@ -30,7 +30,8 @@ type Executor struct {
 	// one prompt.
 	AskInTurn bool
 	// Before runs hooks, once per call and before Prepare. It can Deny, Ask (the call requires approval, whatever the
-	// policy allows), rewrite Args, or Approve; its Allow alone grants nothing. An error denies the call.
+	// policy allows), rewrite Args, or Approve; its Allow alone grants nothing. An error denies the call. It gets the
+	// arguments as the tool reads them: see [ArgumentsOf].
 	Before func(context.Context, Call, Declaration) (Decision, error)
 	// Around wraps every run of a call: it is called with the slot held, right before anything runs, and returns the
 	// outcome of run. It can stop the call by returning StatusError without calling run. It calls run at most once and
@@ -137,7 +138,7 @@ func askAlways(Request) Decision {
 type hooked struct {
 	ask     bool   // it requires approval
 	approve bool   // it has approval, where the policy asks and a hook can answer
-	reason  string // of the approval
+	reason  string // of either
 }
 
 // judge calls the policy. A policy that panics denies, and what only the user can approve requires approval whatever the
@@ -153,11 +154,11 @@ func (x *Executor) judge(r Request, h hooked) (d Decision) {
 	} else {
 		d = x.Policy(r)
 	}
-	if d.Verdict == Allow && (r.MustAsk || h.ask) {
-		d = Decision{Verdict: Ask, Cause: Cause{Kind: ByHook}}
-		if r.MustAsk {
-			d.Cause.Kind = ByMustAsk
-		}
+	if d.Verdict == Allow && r.MustAsk {
+		d = Decision{Verdict: Ask, Cause: Cause{Kind: ByMustAsk}}
+	}
+	if d.Verdict != Deny && h.ask && !r.MustAsk { // no rule would answer it, so none is offered
+		d = Decision{Verdict: Ask, Cause: Cause{Kind: ByHook, Mode: d.Cause.Mode}, Reason: h.reason}
 	}
 	if d.Verdict == Ask && h.approve && !r.MustAsk && r.Form == nil && !d.userOnly() {
 		d = Decision{Verdict: Allow, Cause: Cause{Kind: ByHook}, Reason: h.reason}

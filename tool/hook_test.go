@@ -30,7 +30,11 @@ func TestHookRewrites(t *testing.T) {
 		return tool.Decision{Verdict: tool.Allow, Args: args}, err
 	}
 	out := begin(t.Context(), x, "edit a 0 1", "edit a 1 2", "read a").Wait()
-	wantSame(t, "outcomes", []string{`success: a holds "1!"`, `success: a holds "2!!"`, "success: <2!!>"}, says(out))
+	wantSame(t, "outcomes", []string{
+		"success: a holds \"1!\"\nNote: a hook edited this call. New arguments: {\"path\":\"a\",\"old\":\"0\",\"new\":\"1!\"}",
+		"success: a holds \"2!!\"\nNote: a hook edited this call. New arguments: {\"path\":\"a\",\"old\":\"1\",\"new\":\"2!\"}",
+		"success: <2!!>",
+	}, says(out))
 	wantSame(t, "hooks run", 3, int(hooked.Load()))
 	wantSame(t, "as it ran", `{"path":"a","old":"1","new":"2!"}`, string(out[1].Call.Args))
 }

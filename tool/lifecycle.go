@@ -81,8 +81,14 @@ func (e *entry) before(ctx context.Context) *Outcome {
 				err = fmt.Errorf("the hook failed: %v", p)
 			}
 		}()
-		return e.x.Before(ctx, e.call, e.decl)
+		c := e.call
+		c.Args = ArgumentsOf(e.tool, c.Args)
+		return e.x.Before(ctx, c, e.decl)
 	}()
+	if ctx.Err() != nil {
+		o := cancelled("%s: cancelled before it started", e.decl.Name)
+		return &o
+	}
 	if err != nil {
 		o := denial(e.decl.Name, Decision{Cause: Cause{Kind: ByFailure}, Reason: err.Error()}).outcome()
 		return &o
@@ -93,8 +99,9 @@ func (e *entry) before(ctx context.Context) *Outcome {
 		return &o
 	}
 	e.hook = hooked{ask: d.Verdict == Ask, approve: d.Verdict == Allow && d.Approve, reason: d.Reason}
-	if d.Args != nil {
+	if d.Args != nil && !sameJSON(d.Args, e.call.Args) {
 		e.call.Args = d.Args
+		e.notes = []string{editedBy("a hook", d.Args)}
 	}
 	return nil
 }
@@ -247,11 +254,20 @@ func (e *entry) decide(ctx context.Context, inv *Invocation, yes *approval) (ste
 		return a, nil
 	case a.decision.Args != nil && !sameJSON(a.decision.Args, e.call.Args):
 		e.call.Args = a.decision.Args
-		e.notes = []string{"the user edited this call. New arguments: " + shorten(compactJSON(a.decision.Args), 2000)}
+		by := "the user"
+		if a.decision.Cause.Kind == ByHook {
+			by = "a hook"
+		}
+		e.notes = []string{editedBy(by, a.decision.Args)}
 		a.decision.Args = nil
 		return step{again: true}, &approval{inv, true, a.decision}
 	}
 	return a, &approval{inv, false, a.decision}
+}
+
+// editedBy is a note about arguments that aren't the model's.
+func editedBy(who string, args json.RawMessage) string {
+	return who + " edited this call. New arguments: " + shorten(compactJSON(args), 2000)
 }
 
 func (e *entry) stop(o Outcome) step { return step{end: &o} }

@@ -79,6 +79,9 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 	fmt.Fprintf(t, "slowest package init\t%s\tunder 1 ms\n", slowestInit(binary))
 	fmt.Fprintf(t, "a call through the core\t%v\tunder 50 µs\n", callOverhead())
 	fmt.Fprintf(t, "heap after 1,000 results of 1 MB\t%.1f MB\tunder 64 MB\n", float64(heapAfterLongResults())/1e6)
+	if err := printHooks(t, helper); err != nil {
+		return err
+	}
 	if err := boxes(t, helper, 60); err != nil {
 		fmt.Fprintf(t, "boxes\t%v\t\n", err)
 	}

@@ -15,8 +15,11 @@ func TestControlRequests(t *testing.T) {
 	for _, c := range []struct{ request, want string }{
 		{`{"subtype":"initialize","hooks":null}`, `"can_handle_can_use_tool":true`},
 		{`{"subtype":"initialize","hooks":[],"agents":null}`, `"session_id":"5e551011-0000-4000-8000-000000000001"`},
-		{`{"subtype":"initialize","hooks":[{"event":"PreToolUse","callback_id":"1"}]}`, `error: initialize: hooks: hooks aren't supported. Send null.`},
-		{`{"subtype":"initialize","hooks":{"PreToolUse":[]}}`, `error: initialize: hooks: `},
+		{`{"subtype":"initialize","hooks":{"PreToolUse":[]}}`, `"can_handle_hook_callback":true`},
+		{`{"subtype":"initialize","hooks":[{"event":"Never","callback_id":"1"}]}`, `error: initialize: hooks: unknown or unsupported event "Never" (expected SessionStart, `},
+		{`{"subtype":"initialize","hooks":[{"event":"Stop"}]}`, `error: initialize: hooks: expected [{"event": `},
+		{`{"subtype":"initialize","hooks":{"Stop":{}}}`, `error: initialize: hooks: expected [{"event": `},
+		{`{"subtype":"initialize","hooks":7}`, `error: initialize: hooks: expected [{"event": `},
 		{`{"subtype":"initialize","effort":"HIGH"}`, `"effort_status":{"applied":true,"effort":"high","override":null}`},
 		{`{"subtype":"initialize","effort":"huge"}`, `error: initialize: effort: expected low, medium, high, xhigh, max, got "huge"`},
 		{`{"subtype":"initialize","timeout":{"canUseTool":0}}`, `error: initialize: timeout.canUseTool: expected milliseconds`},

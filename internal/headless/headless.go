@@ -84,7 +84,7 @@ func Run(ctx context.Context, o Options) error {
 	h.asked.out = h.out
 	h.queue.wake = make(chan struct{}, 1)
 	// One question at a time: a program that answers them in turn has the whole time for each.
-	o.Session.Executor.Ask, o.Session.Executor.AskInTurn = h.ask, true
+	o.Session.Executor.Ask, o.Session.Executor.AskInTurn = o.Session.Asking(h.ask), true
 	if o.Prompt != "" {
 		h.queue.add(newPrompt(ctx, []model.Part{model.Text(o.Prompt)}, nil))
 	}

@@ -1,7 +1,6 @@
 package headless
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,8 +43,9 @@ func (h *host) initialize(_ context.Context, request json.RawMessage) (any, erro
 	if err := json.Unmarshal(request, &r); err != nil {
 		return nil, fmt.Errorf("initialize: %s", discover.Misread(err))
 	}
-	if hooks := bytes.TrimSpace(r.Hooks); !empty(hooks) {
-		return nil, errors.New("initialize: hooks: hooks aren't supported. Send null.")
+	hooks, err := h.newHooks(r.Hooks)
+	if err != nil {
+		return nil, err
 	}
 	roles, err := roles(r.Agents)
 	if err != nil {
@@ -81,6 +81,9 @@ func (h *host) initialize(_ context.Context, request json.RawMessage) (any, erro
 			return nil, fmt.Errorf("initialize: agents: %w", err)
 		}
 	}
+	if len(hooks) > 0 {
+		h.session.AddHooks(hooks...)
+	}
 	h.patience = patience
 	response := map[string]any{"subtype": "initialize", "session_id": h.session.ID, "capabilities": capabilities()}
 	if r.Effort != "" {
@@ -104,7 +107,7 @@ func empty(raw []byte) bool {
 
 func capabilities() map[string]bool {
 	return map[string]bool{
-		"can_handle_can_use_tool": true, "can_handle_hook_callback": false, "can_handle_mcp_message": true,
+		"can_handle_can_use_tool": true, "can_handle_hook_callback": true, "can_handle_mcp_message": true,
 		"can_set_permission_mode": true, "can_set_model": true, "can_set_effort": true,
 		"can_get_context_usage": true, "can_get_available_models": true, "can_get_usage_info": false,
 	}

@@ -26,32 +26,33 @@ type bare struct {
 }
 
 // startBare starts a command as a direct child.
-func startBare(s spec, l *ledger) (tree, *os.File, *entry, error) {
+func startBare(s *spec, l *ledger) (tree, *os.File, *entry, error) {
 	r, w, err := pipeOf()
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	defer w.Close()
-	null, err := os.Open(os.DevNull)
+	files, done, err := s.streams(w)
 	if err != nil {
 		r.Close()
 		return nil, nil, nil, err
 	}
-	defer null.Close()
-	files := []*os.File{null, w, w}
+	defer done()
 	argv := s.argv
 	if s.script != "" {
 		f, err := tempScript(s.script)
 		if err != nil {
 			r.Close()
+			s.errs.Close()
 			return nil, nil, nil, err
 		}
 		defer f.Close()
 		files, argv = append(files, f), append(argv, "/dev/fd/3")
 	}
-	box, more, err := boxed(&s, &argv, len(files))
+	box, more, err := boxed(s, &argv, len(files))
 	if err != nil {
 		r.Close()
+		s.errs.Close()
 		return nil, nil, nil, err
 	}
 	for _, f := range more {
@@ -64,6 +65,7 @@ func startBare(s spec, l *ledger) (tree, *os.File, *entry, error) {
 	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: s.dir, Env: s.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {
 		r.Close()
+		s.errs.Close()
 		if box != nil {
 			box.Remove()
 		}

@@ -43,7 +43,7 @@ type bare struct {
 	once    sync.Once
 }
 
-func startBare(s spec, _ *ledger) (tree, *os.File, *entry, error) {
+func startBare(s *spec, _ *ledger) (tree, *os.File, *entry, error) {
 	if s.script != "" {
 		return nil, nil, nil, errors.New("command line too long for this system; put it in a file")
 	}
@@ -52,18 +52,19 @@ func startBare(s spec, _ *ledger) (tree, *os.File, *entry, error) {
 		return nil, nil, nil, err
 	}
 	defer w.Close()
-	null, err := os.Open(os.DevNull)
+	files, done, err := s.streams(w)
 	if err != nil {
 		r.Close()
 		return nil, nil, nil, err
 	}
-	defer null.Close()
+	defer done()
 	p, err := os.StartProcess(s.argv[0], s.argv, &os.ProcAttr{
-		Dir: s.dir, Env: s.env, Files: []*os.File{null, w, w},
+		Dir: s.dir, Env: s.env, Files: files,
 		Sys: &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP, HideWindow: true},
 	})
 	if err != nil {
 		r.Close()
+		s.errs.Close()
 		return nil, nil, nil, err
 	}
 	t := &bare{process: p, exits: make(chan exit, 1), ended: make(chan struct{})}

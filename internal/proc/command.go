@@ -25,6 +25,14 @@ type Command struct {
 
 	Timeout time.Duration // 0 means none
 
+	Input []byte // what it reads on its standard input; nil means nothing
+
+	// Stderr, if not nil, is given what the command prints on its standard
+	// error, as it was printed; Outcome.Output is then its standard output.
+	// Commands in a sandbox have none.
+	// Unlike Spill it is not masked. It is not called after the outcome is known.
+	Stderr io.Writer
+
 	// Head and Tail are how many bytes of text the result keeps of the
 	// beginning and of the end; 0 means 16 KB each.
 	Head, Tail int
@@ -54,6 +62,8 @@ func (c Command) withDefaults() (Command, error) {
 		return c, errors.New("run command: it contains a NUL byte. Write it as \\0 if the program supports that")
 	case strings.ContainsRune(c.Dir, 0):
 		return c, errors.New("run command: the directory contains a NUL byte")
+	case c.Stderr != nil && c.Sandbox.Boxed():
+		return c, errors.New("run command: a sandboxed command has no standard error of its own")
 	case c.Timeout < 0:
 		return c, fmt.Errorf("run command: negative timeout %v (0 means none)", c.Timeout)
 	}

@@ -28,6 +28,7 @@ const (
 	ctlFD     = 3 // to the program
 	outFD     = 4 // the command's output
 	shareFD   = 5 // to the session process, if there is one
+	errFD     = 6 // the command's standard error; only without a session process
 	// sessionArg is the one argument of a session process, which has a control
 	// socket too.
 	sessionArg = "--adze-session"
@@ -119,6 +120,9 @@ func keep(what kind) int {
 		return 1
 	}
 	unix.Close(outFD)
+	if what&inSession == 0 {
+		unix.Close(errFD)
+	}
 	k.tell(msgStarted, numbers(k.main))
 	go k.reap()
 	go k.listen()
@@ -150,10 +154,21 @@ func (k *keeping) join() error {
 // a box it is this thread that enters it: the keeper's others stay outside.
 func launch(s *spec, box *sandbox.Box) (pid int, err error) {
 	files := []uintptr{0, outFD, outFD}
+	if s.split {
+		files[2] = errFD
+	}
+	if s.input != "" {
+		fd, err := contentFile(s.input)
+		if err != nil {
+			return 0, err
+		}
+		defer unix.Close(fd)
+		files[0] = uintptr(fd)
+	}
 	argv, env := s.argv, s.env
 	brand(0, markerOf(env))
 	if s.script != "" {
-		fd, err := scriptFile(s.script)
+		fd, err := contentFile(s.script)
 		if err != nil {
 			return 0, err
 		}
@@ -198,15 +213,15 @@ func (k *keeping) clean() {
 	<-done
 }
 
-// scriptFile puts a command that is too long for an argument where only the
-// shell finds it.
-func scriptFile(script string) (fd int, err error) {
+// contentFile puts a command that is too long for an argument, or the input of
+// one, where only the command finds it.
+func contentFile(content string) (fd int, err error) {
 	if fd, err = unix.MemfdCreate("command", unix.MFD_CLOEXEC); err != nil {
 		return -1, err
 	}
 	f := os.NewFile(uintptr(fd), "command")
 	defer f.Close()
-	if _, err = io.WriteString(f, script); err != nil {
+	if _, err = io.WriteString(f, content); err != nil {
 		return -1, err
 	}
 	if _, err = f.Seek(0, io.SeekStart); err != nil {

@@ -69,16 +69,27 @@ type idle struct {
 	kind kind
 	kept *kept
 	out  *os.File // read end of its command's output
+	errs *os.File // read end of its standard error
 }
 
 // release lets an idle keeper go: it ends when its control socket closes.
 func (i *idle) release() {
 	if i != nil {
 		i.out.Close()
+		i.errs.Close()
 		i.kept.ctl.Close()
 		i.kept.keeper.Kill() // in case it is stopped and does not see it
 		i.kept.keeper.Wait()
 	}
+}
+
+// give hands the standard error to a command that has one of its own.
+func (i *idle) give(s *spec) {
+	if s.split {
+		s.errs = i.errs
+		return
+	}
+	i.errs.Close()
 }
 
 func newKeepers(h Helper) *keepers {
@@ -118,11 +129,13 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 		if err == nil {
 			e := l.add(i.kept.id, s.marker)
 			if err = i.kept.run(ctx, s); err == nil {
+				i.give(s)
 				k.proves(want)
 				k.refill(want)
 				return i.kept, i.out, e, nil
 			}
 			i.out.Close()
+			i.errs.Close()
 			<-i.kept.gone()
 			e.remove()
 			unmade := (*boxError)(nil)
@@ -143,7 +156,7 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 	if err := s.unbox(); err != nil {
 		return nil, nil, nil, err
 	}
-	return startBare(*s, l)
+	return startBare(s, l)
 }
 
 // kindFor is the keeper that a command needs. Where namespaces turned out not
@@ -285,9 +298,16 @@ func (k *keepers) keeper(want kind) (*idle, error) {
 		return nil, err
 	}
 	defer w.Close()
+	errs, errsW, err := os.Pipe()
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	defer errsW.Close()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		r.Close()
+		errs.Close()
 		return nil, err
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "control")
@@ -298,18 +318,19 @@ func (k *keepers) keeper(want kind) (*idle, error) {
 	if want&inSession != 0 {
 		p, err = k.session.keeper(k.helper, want, theirs, w)
 	} else {
-		p, err = k.process(want, theirs, w)
+		p, err = k.process(want, theirs, w, errsW)
 	}
 	if err != nil {
 		r.Close()
+		errs.Close()
 		ours.Close()
 		return nil, err
 	}
-	return &idle{want, newKept(p, ours), r}, nil
+	return &idle{want, newKept(p, ours), r, errs}, nil
 }
 
-// process starts a keeper with its control socket and its output.
-func (k *keepers) process(want kind, ctl, out *os.File) (*os.Process, error) {
+// process starts a keeper with its control socket, its output and its standard error.
+func (k *keepers) process(want kind, ctl, out, errs *os.File) (*os.Process, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
@@ -324,7 +345,7 @@ func (k *keepers) process(want kind, ctl, out *os.File) (*os.Process, error) {
 	// then it does no harm.
 	attr.Setsid, attr.Pdeathsig = true, syscall.SIGCONT
 	return os.StartProcess(k.helper.path, keeperArgv(want), &os.ProcAttr{
-		Env: helperEnv(), Files: []*os.File{null, null, null, ctl, out}, Sys: attr,
+		Env: helperEnv(), Files: []*os.File{null, null, null, ctl, out, null, errs}, Sys: attr,
 	})
 }
 

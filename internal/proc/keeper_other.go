@@ -30,10 +30,17 @@ func (*keepers) start(_ context.Context, s *spec, l *ledger) (tree, *os.File, *e
 	if err := s.unbox(); err != nil {
 		return nil, nil, nil, err
 	}
-	return startBare(*s, l)
+	return startBare(s, l)
 }
 
 func (*keepers) probe() {}
+
+// kind tells keepers apart where there are some.
+type kind int
+
+const plain kind = 0
+
+func (*keepers) refill(kind) {}
 
 func (*keepers) losses() (sandbox.Layers, error) { return 0, nil }
 

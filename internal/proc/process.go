@@ -23,7 +23,7 @@ type Process struct {
 	runner *Runner
 	cmd    Command
 	began  time.Time
-	out    *os.File // read end of the output
+	out    []*stream // its output, and its standard error if that is apart
 	tree   tree
 	entry  *entry // in the ledger
 	cap    *capture
@@ -32,8 +32,6 @@ type Process struct {
 
 	detach, stopping     chan struct{} // asked for
 	detachOnce, stopOnce sync.Once
-	settled              chan struct{} // all output that counts was read
-	pumped               chan struct{} // the output is closed
 	done                 chan struct{} // outcome is set
 	gone                 chan struct{} // no process is left
 	outcome              Outcome
@@ -44,8 +42,8 @@ type Process struct {
 func newProcess(r *Runner, c Command) *Process {
 	return &Process{
 		runner: r, cmd: c, cap: newCapture(&c, r.opt.Mask, time.Now),
-		detach: make(chan struct{}), stopping: make(chan struct{}), settled: make(chan struct{}),
-		pumped: make(chan struct{}), done: make(chan struct{}), gone: make(chan struct{}),
+		detach: make(chan struct{}), stopping: make(chan struct{}),
+		done: make(chan struct{}), gone: make(chan struct{}),
 		liveDone: make(chan struct{}), liveStop: make(chan struct{}),
 	}
 }
@@ -61,12 +59,19 @@ func (p *Process) start(ctx context.Context, s spec, note string) error {
 	starting, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var err error
-	if p.tree, p.out, p.entry, err = r.keeper.start(starting, &s, r.ledger); err != nil {
+	var out *os.File
+	if p.tree, out, p.entry, err = r.keeper.start(starting, &s, r.ledger); err != nil {
 		return startError(s, err)
+	}
+	p.out = []*stream{newStream(out, r.opt.Drain, p.cap.write)}
+	if s.errs != nil {
+		p.out = append(p.out, newStream(s.errs, r.opt.Drain, func(b []byte) { p.cmd.Stderr.Write(b) }))
 	}
 	p.mode = s.mode()
 	p.notes = append(sentences(append(s.notes, note, r.keeper.note(), r.ledger.note())...), s.plan.Notes...)
-	go p.pump()
+	for _, o := range p.out {
+		go o.pump()
+	}
 	go p.live()
 	go p.watch(ctx)
 	return nil
@@ -106,7 +111,9 @@ func (p *Process) watch(ctx context.Context) {
 		left = p.end()
 		e = p.exitNow()
 	}
-	p.readToEnd()
+	for _, o := range p.out {
+		o.readToEnd()
+	}
 	if p.isGone() {
 		left = p.tree.remaining()
 	}
@@ -211,8 +218,9 @@ func (p *Process) linger() {
 	case <-p.stopping:
 		p.end()
 	}
-	p.out.Close()
-	<-p.pumped
+	for _, o := range p.out {
+		o.close()
+	}
 	if p.tree.remaining() == 0 {
 		p.entry.remove()
 	}

@@ -83,6 +83,13 @@ func (r *Runner) Health() Health {
 	return h
 }
 
+// Warm makes the first command start sooner. It does not wait.
+func (r *Runner) Warm() {
+	if r.keeper.works() {
+		r.keeper.refill(plain)
+	}
+}
+
 // Run runs a command to its end. An error means that it did not start.
 func (r *Runner) Run(ctx context.Context, c Command) (Outcome, error) {
 	p, err := r.Start(ctx, c)
@@ -126,7 +133,7 @@ func (r *Runner) Start(ctx context.Context, c Command) (*Process, error) {
 }
 
 func (r *Runner) spec(c Command) (s spec, note string, err error) {
-	s = spec{argv: c.Argv, dir: c.Dir, marker: newMarker()}
+	s = spec{argv: c.Argv, dir: c.Dir, marker: newMarker(), input: string(c.Input), split: c.Stderr != nil}
 	// Of a program inside a program the inner one's marker counts.
 	s.env = append(slices.DeleteFunc(c.Env, func(kv string) bool { return name(kv) == markerVar }), markerVar+"="+s.marker)
 	if c.Line == "" {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -45,6 +46,10 @@ type spec struct {
 	dir    string
 	env    []string
 	marker string // value of markerVar in env
+	input  string // for its standard input; empty: there is none
+
+	split bool     // its standard error is apart from its output
+	errs  *os.File // read end of that, once it has started
 
 	box   *sandbox.Spec // nil: none
 	plan  sandbox.Plan
@@ -120,4 +125,39 @@ func pipeOf() (r, w *os.File, err error) {
 		widen(w)
 	}
 	return r, w, err
+}
+
+// streams are the files of a command without a keeper, whose output is w. done
+// closes those that are only for the command.
+func (s *spec) streams(w *os.File) (files []*os.File, done func(), err error) {
+	in, err := s.stdin()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !s.split {
+		return []*os.File{in, w, w}, func() { in.Close() }, nil
+	}
+	errs, apart, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return nil, nil, err
+	}
+	s.errs = errs
+	return []*os.File{in, w, apart}, func() { in.Close(); apart.Close() }, nil
+}
+
+// stdin is what the command reads.
+func (s *spec) stdin() (*os.File, error) {
+	if s.input == "" {
+		return os.Open(os.DevNull)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		defer w.Close()
+		io.WriteString(w, s.input) // a command need not read it
+	}()
+	return r, nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
@@ -81,6 +83,8 @@ func (s *spec) encode() []byte {
 	str(s.script)
 	list(s.argv)
 	list(s.env)
+	str(s.input)
+	str(strconv.FormatBool(s.split))
 	switch {
 	case s.made != nil:
 		str(string(s.made.Encode()))
@@ -119,13 +123,16 @@ func decodeSpec(b []byte) (*spec, *sandbox.Box, error) {
 		return v, true
 	}
 	s := &spec{}
-	var ok [5]bool
+	var ok [7]bool
 	s.dir, ok[0] = str()
 	s.script, ok[1] = str()
 	s.argv, ok[2] = list()
 	s.env, ok[3] = list()
+	s.input, ok[4] = str()
+	split, isSplit := str()
+	s.split, ok[5] = split == "true", isSplit
 	raw, last := str()
-	if ok[4] = last; ok != [5]bool{true, true, true, true, true} || len(s.argv) == 0 || len(b) > 0 {
+	if ok[6] = last; slices.Contains(ok[:], false) || len(s.argv) == 0 || len(b) > 0 {
 		return nil, nil, bad
 	}
 	if raw == "" {

@@ -46,7 +46,7 @@ func (s *Session) Asking(ask tool.Asker) tool.Asker {
 		if old := s.Policy.Outdated(r); old != "" && !r.MustAsk {
 			shown.Confirm = tool.Literal(a.changes(old, r.Declaration) + plainText(r.Confirm))
 		}
-		d, err := ask(ctx, shown, why)
+		d, err := s.hooks.asking(ctx, shown, why, ask)
 		if err == nil && d.Remember != "" && r.Declaration.Fingerprint != "" {
 			a.add(r.Declaration)
 		}

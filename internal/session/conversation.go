@@ -53,6 +53,7 @@ type Conversation struct {
 	catalog *agent.Catalog
 	wall    time.Duration
 	news    *changes
+	hooks   *hooks
 	budget  *agent.Budget
 	// structured returns the result that the model must return with structured_output, nil before that; nil: it replies
 	// with text.
@@ -67,11 +68,12 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	}
 	system, news := newChanges(s)
 	from := s.takeResumed()
+	s.hooks.converse(t.Model.Name(), from != nil)
 	system = from.begin(system, news)
 	s.recorder.converse(t.Model.Name(), t.History)
 	limits := t.Limits.or(s.Settings.Limits)
 	budget := &agent.Budget{Turns: limits.Turns, Calls: limits.Calls, Tokens: limits.Tokens}
-	c := &Conversation{session: s, catalog: s.Outside.newCatalog(t.Model.Name()), wall: limits.Wall, news: news, budget: budget}
+	c := &Conversation{session: s, catalog: s.Outside.newCatalog(t.Model.Name()), wall: limits.Wall, news: news, budget: budget, hooks: s.hooks}
 	final := ""
 	if s.result != nil {
 		c.structured, final = s.tools.Structured, builtin.StructuredOutput
@@ -82,12 +84,12 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall}, Budget: budget, Final: final,
 		History: from.with(t.History), Declared: from.declares(), System: system, Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
 		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser || t.Unattended,
-		News: c.takeNews,
+		News: c.takeNews, Compacting: s.hooks.compacting,
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
 		Models: s.Models.forCrew(ctx, t.Model), Withhold: builtin.Personal, Observe: s.recorder.below(t.Below), Catalog: c.catalog, Ended: s.awaken,
-		Taken: from.agents(), Effort: effort, CacheKey: key, Window: s.window,
+		Finished: s.hooks.ended, Taken: from.agents(), Effort: effort, CacheKey: key, Window: s.window,
 		Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth), Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
 	})
 	s.talk = c
@@ -159,7 +161,13 @@ const remindText = "You replied without calling " + builtin.StructuredOutput + "
 // Run runs a prompt, and continues while background subagents still have something to report, within the limits. Where a
 // result of a schema is expected, the answer's text is that result as JSON.
 func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
-	return c.run(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, prompt...) })
+	return c.run(ctx, func(ctx context.Context) (agent.Answer, error) {
+		prompt, err := c.hooks.prompted(ctx, prompt)
+		if err != nil {
+			return agent.Answer{}, err
+		}
+		return c.agent.Run(ctx, prompt...)
+	})
 }
 
 // Continue is Run without a prompt, for a conversation that was interrupted before the model answered: see
@@ -174,7 +182,10 @@ func (c *Conversation) run(ctx context.Context, begin func(context.Context) (age
 		ctx, cancel = context.WithTimeoutCause(ctx, c.wall, fmt.Errorf("stopped after %v: %w", c.wall, agent.ErrWallTime))
 		defer cancel()
 	}
-	answer, err := c.work(ctx, begin)
+	ctx, leave := c.hooks.enter(ctx)
+	defer leave()
+	answer, err := c.workOn(ctx, begin)
+	err = c.hooks.stopped(ctx, err)
 	if c.structured == nil {
 		if err == nil {
 			err = c.overspent()
@@ -183,7 +194,7 @@ func (c *Conversation) run(ctx context.Context, begin func(context.Context) (age
 	}
 	if err == nil && c.structured() == nil {
 		var more agent.Answer
-		more, err = c.work(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, model.Text(remindText)) })
+		more, err = c.workOn(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, model.Text(remindText)) })
 		answer = sum(answer, more)
 	}
 	if result := c.structured(); err == nil && result != nil {
@@ -202,6 +213,21 @@ func (c *Conversation) overspent() error {
 		return &Overspent{err}
 	}
 	return nil
+}
+
+// workOn runs the model, and again while Stop hooks don't let it stop.
+func (c *Conversation) workOn(ctx context.Context, begin func(context.Context) (agent.Answer, error)) (agent.Answer, error) {
+	answer, err := c.work(ctx, begin)
+	for blocks := 0; err == nil; blocks++ {
+		why, more := c.hooks.stopping(ctx, answer.Text, blocks)
+		if !more || c.structured != nil && c.structured() != nil {
+			break
+		}
+		var next agent.Answer
+		next, err = c.work(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, model.Text(why)) })
+		answer = sum(answer, next)
+	}
+	return answer, err
 }
 
 // work runs the model, and again while background subagents have something to report.
@@ -258,7 +284,7 @@ func (s *Session) awaken() {
 
 // takeNews are messages to the model, each once.
 func (c *Conversation) takeNews() []string {
-	return slices.Concat(c.session.tools.News(), c.crew.News(), c.news.news())
+	return slices.Concat(c.session.tools.News(), c.crew.News(), c.news.news(), c.hooks.news())
 }
 
 // Compact replaces the conversation, except for its last turns, by a summary of the model.

@@ -26,6 +26,14 @@ type Env struct {
 	Show func(address string) error
 }
 
+// environ is the environment of programs.
+func (env Env) environ() []string {
+	if env.Environ != nil {
+		return env.Environ
+	}
+	return os.Environ()
+}
+
 func (env Env) tell(note string) {
 	if env.Tell != nil {
 		env.Tell(note)

@@ -12,6 +12,7 @@ const (
 	ErrModel   Kind = "no model"
 	ErrPrompt  Kind = "invalid prompt"
 	ErrSession Kind = "invalid session"
+	ErrHook    Kind = "stopped by a hook"
 	// ErrUnstructured is for a model that did not return a result of the schema.
 	ErrUnstructured Kind = "the model replied without calling structured_output, so there is no result"
 )

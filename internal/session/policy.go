@@ -70,7 +70,11 @@ func (s *Session) narrow(mode string) (tool.Policy, error) {
 }
 
 // denyAll is the asker of a non-interactive session. It denies every call that requires approval.
-func (s *Session) denyAll(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+func (s *Session) denyAll(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+	return s.hooks.asking(ctx, r, why, s.denyUnasked)
+}
+
+func (s *Session) denyUnasked(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 	return tool.Decision{}, tool.Unapproved(r, why, "this session is non-interactive", s.Policy.Flags(r)...)
 }
 

@@ -3,11 +3,13 @@ package session
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
@@ -39,7 +41,8 @@ func namedFiles(value any, dir, at string, named map[string]bool) {
 		if err != nil {
 			words = strings.Fields(v)
 		}
-		for _, word := range append(words, v) {
+		for _, word := range slices.Concat(words, shellWords(v), []string{v}) {
+			word = inProject(word, dir)
 			_, after, _ := strings.Cut(word, "=")
 			for _, name := range []string{word, after} {
 				if rel, ok := fileIn(dir, at, name); ok && len(named) < maxNamed {
@@ -48,6 +51,44 @@ func namedFiles(value any, dir, at string, named map[string]bool) {
 			}
 		}
 	}
+}
+
+// unchanged returns a check that the files of the directory that a command names are as they are now. Otherwise a model
+// that edits such a file would decide what runs, without approval and without the sandbox.
+func (f Folder) unchanged(command string) func() error {
+	now := func() map[string]string {
+		named := map[string]bool{}
+		namedFiles(command, f.Path, f.Path, named)
+		hashes := map[string]string{}
+		for path := range named {
+			hashes[path] = contentHash(filepath.Join(f.Path, path))
+		}
+		return hashes
+	}
+	then := now()
+	return func() error {
+		for path, hash := range now() {
+			if then[path] != hash {
+				return fmt.Errorf("%s changed since the session began. Review it, then start a new session", path)
+			}
+		}
+		return nil
+	}
+}
+
+// shellWords are the words of a command line for a shell, roughly: operators and quotes end a word.
+func shellWords(line string) []string {
+	return strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`;&|()<>", r) })
+}
+
+// inProject puts the directory in the place of the variables that name it for hooks.
+func inProject(word, dir string) string {
+	word = strings.NewReplacer("\"", "", "'", "").Replace(word)
+	for _, agent := range []string{"ADZE", "QWEN", "CLAUDE", "GEMINI"} {
+		word = strings.ReplaceAll(word, "${"+agent+"_PROJECT_DIR}", dir)
+		word = strings.ReplaceAll(word, "$"+agent+"_PROJECT_DIR", dir)
+	}
+	return word
 }
 
 // fileIn reports whether a name, seen from the directory at, is that of a program in dir, and gives it relative to that.

@@ -57,6 +57,7 @@ type Session struct {
 
 	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
+	hooks    *hooks        // nil: there are none
 	recorder *recorder     // nil: nothing is recorded
 	tracker  *undo.Tracker // nil: nothing is recorded
 	resumed  *resumed      // what the conversation continues; nil: it is new
@@ -136,6 +137,9 @@ func Open(env Env, o Options) (*Session, error) {
 	if err := s.record(o.Record); err != nil {
 		return nil, errors.Join(err, s.tools.Close(), s.long.Close())
 	}
+	if err := s.openHooks(); err != nil {
+		return nil, errors.Join(err, s.tools.Close(), s.long.Close())
+	}
 	s.Outside = &Outside{env: s.env, folder: folder, settings: s.Settings, executor: s.Executor, models: s.Models}
 	if o.Sampling {
 		s.Outside.sample = s.Models.sample
@@ -189,7 +193,7 @@ func (s *Session) Close() error {
 	}
 	s.Models.close()
 	s.Outside.close()
-	err := s.tools.Close()
+	err := errors.Join(s.tools.Close(), s.hooks.close())
 	s.recorder.give(s.tracker.Finish(context.Background())) // background commands are killed now
 	s.recorder.close()                                      // after everything that is recorded
 	_ = s.closeTracker()                                    // what it can't drop now, a later session drops

@@ -73,7 +73,7 @@ func siblings(key string, names []string) []string {
 }
 
 // qwenKeys are settings of Qwen Code that change what an agent does, and that Adze doesn't have.
-var qwenKeys = []string{"hooks", "disableAllHooks", "modelProviders", "env", "extensions", "policy", "proxy"}
+var qwenKeys = []string{"modelProviders", "env", "extensions", "policy", "proxy"}
 
 // didYouMean suggests the closest name, or nothing. Of a nested key, only the last part is compared.
 func didYouMean(name string, names []string) string {

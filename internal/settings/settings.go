@@ -27,6 +27,7 @@ type Settings struct {
 	General     General
 	Undo        Undo
 	Limits      Limits
+	Hooks       Hooks
 
 	given    map[string][]Value // by key
 	notes    []Note

@@ -1,0 +1,111 @@
+package hook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+
+	"github.com/adze-dev/adze/internal/proc"
+)
+
+// maxOutput is how much a command can print on each of its streams.
+const maxOutput = 1 << 20
+
+// errTooMuch stops a command that prints more.
+var errTooMuch = errors.New("stopped after printing more than 1 MB")
+
+// projectVariables name the project's directory in the environment of hooks: what hooks for other agents use.
+func projectVariables() []string {
+	return []string{"ADZE_PROJECT_DIR", "QWEN_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"}
+}
+
+// environ is the environment of commands, without credentials.
+func environ(o Options) []string {
+	base := o.Environ
+	if base == nil {
+		base = os.Environ()
+	}
+	env := proc.Environ(base, nil)
+	for _, name := range projectVariables() {
+		env = append(env, name+"="+o.Dir)
+	}
+	return env
+}
+
+// command runs a command with the input as JSON.
+func (r *Runner) command(ctx context.Context, in Input, h Hook) (printed, error) {
+	var input bytes.Buffer
+	e := json.NewEncoder(&input)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(in); err != nil {
+		return printed{}, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	full := func() { cancel(errTooMuch) }
+	stdout, stderr := &bounded{full: full}, &bounded{}
+	c := proc.Command{
+		Line: h.Command, Dir: r.o.Dir, Env: slices.Clip(r.env), Timeout: h.timeout(), Input: input.Bytes(),
+		Head: 1, Tail: 1, Spill: stdout, SpillLimit: 2 * maxOutput, Stderr: stderr,
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.Env)) {
+		c.Env = append(c.Env, name+"="+h.Env[name])
+	}
+	if h.Shell == "powershell" {
+		c.Line, c.Argv = "", []string{powershell(), "-NoProfile", "-NonInteractive", "-Command", h.Command}
+	}
+	o, err := r.commands.Run(ctx, c)
+	switch {
+	case err != nil:
+		return printed{}, err
+	case errors.Is(context.Cause(ctx), errTooMuch):
+		return printed{}, errTooMuch
+	case o.Ended == proc.TimedOut:
+		return printed{}, fmt.Errorf("timed out after %s", h.timeout())
+	case o.Ended != proc.Exited:
+		return printed{}, fmt.Errorf("%s", o.Ended)
+	case o.Signal != 0:
+		return printed{}, fmt.Errorf("killed by signal %s", o.Signal)
+	}
+	return printed{exit: o.Exit, stdout: stdout.String(), stderr: stderr.String()}, nil
+}
+
+// bounded keeps the first bytes that are written to it, and reports once when there are more.
+type bounded struct {
+	full func()
+	mu   sync.Mutex
+	buf  bytes.Buffer
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	room := maxOutput - b.buf.Len()
+	b.buf.Write(p[:min(len(p), room)])
+	if len(p) > room && b.full != nil {
+		b.full()
+		b.full = nil
+	}
+	return len(p), nil
+}
+
+func (b *bounded) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// powershell is the program for hooks with that shell.
+func powershell() string {
+	if _, err := exec.LookPath("pwsh"); err == nil {
+		return "pwsh"
+	}
+	return "powershell"
+}

@@ -1,0 +1,192 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// group is an element of an event's list in settings.
+type group struct {
+	Matcher    string            `json:"matcher"`
+	Sequential bool              `json:"sequential"`
+	Hooks      []json.RawMessage `json:"hooks"`
+}
+
+// entry is a hook in settings.
+type entry struct {
+	Type      string            `json:"type"`
+	Command   string            `json:"command"`
+	Name      string            `json:"name"`
+	Timeout   *float64          `json:"timeout"`
+	Env       map[string]string `json:"env"`
+	Async     bool              `json:"async"`
+	Shell     string            `json:"shell"`
+	OnFailure Failure           `json:"onFailure"`
+}
+
+// Parse reads hooks as settings have them: lists of matchers and hooks by event. Events and types of hooks that don't exist
+// here are warnings; an unsupported hook that decides about calls is in the result and counts as failed. An error is
+// something that can't be a hook, and might be one that protects.
+func Parse(raw json.RawMessage) (hooks []Hook, warnings []string, err error) {
+	members, err := orderedMembers(raw)
+	if err != nil {
+		return nil, nil, fmt.Errorf("hooks must be an object of events: %w", err)
+	}
+	for _, m := range members {
+		event := Event(m.name)
+		if !slices.Contains(Events(), event) {
+			warnings = append(warnings, fmt.Sprintf("hooks.%s: unknown or unsupported event, ignored. Supported: %s", m.name, eventNames()))
+			continue
+		}
+		var groups []json.RawMessage
+		if err := json.Unmarshal(m.value, &groups); err != nil {
+			return nil, nil, fmt.Errorf("hooks.%s must be a list, got %s", m.name, clip(string(m.value), 40))
+		}
+		for i, g := range groups {
+			at := fmt.Sprintf("hooks.%s[%d]", m.name, i)
+			more, warned, err := parseGroup(event, at, g)
+			if err != nil {
+				return nil, nil, err
+			}
+			hooks, warnings = append(hooks, more...), append(warnings, warned...)
+		}
+	}
+	return hooks, warnings, nil
+}
+
+func parseGroup(event Event, at string, raw json.RawMessage) (hooks []Hook, warnings []string, err error) {
+	var g group
+	if err := json.Unmarshal(raw, &g); err != nil {
+		return nil, nil, fmt.Errorf(`%s must be an object {"matcher": …, "hooks": […]}: %s`, at, shapeError(err))
+	}
+	if len(g.Hooks) == 0 {
+		return nil, []string{at + " has no hooks, ignored. Put them in a list: \"hooks\": [{\"type\": \"command\", \"command\": …}]"}, nil
+	}
+	if _, err := regexp.Compile(g.Matcher); err != nil && g.Matcher != "*" {
+		warnings = append(warnings, fmt.Sprintf("%s: matcher %q is not a valid regular expression, so its hooks run for every name", at, g.Matcher))
+	}
+	for i, raw := range g.Hooks {
+		at := fmt.Sprintf("%s.hooks[%d]", at, i)
+		var e entry
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return nil, nil, fmt.Errorf("%s is not a valid hook: %s", at, shapeError(err))
+		}
+		h := Hook{
+			Event: event, Matcher: g.Matcher, Sequential: g.Sequential, Name: e.Name, Command: e.Command, Shell: e.Shell,
+			Env: e.Env, Async: e.Async, OnFailure: e.OnFailure,
+		}
+		note, err := h.complete(e)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", at, err)
+		}
+		if note != "" {
+			warnings = append(warnings, at+": "+note)
+		}
+		if h.Unsupported != "" && !event.Gate() {
+			continue
+		}
+		hooks = append(hooks, h)
+	}
+	return hooks, warnings, nil
+}
+
+// complete checks a hook of settings.
+func (h *Hook) complete(e entry) (note string, err error) {
+	switch e.OnFailure {
+	case "", FailureAsks, FailureAllows, FailureBlocks:
+	default:
+		return "", fmt.Errorf(`onFailure has the invalid value %q. Expected one of: ask, allow, block`, e.OnFailure)
+	}
+	switch {
+	case e.Type == "command" || e.Type == "" && e.Command != "":
+	case e.Type == "":
+		return "", fmt.Errorf("type is missing. Expected: command")
+	default:
+		h.Unsupported, h.Command = e.Type, ""
+		note = fmt.Sprintf("hooks of type %q are not supported.", e.Type)
+		if h.Event.Gate() {
+			return note + " It counts as a failed hook", nil
+		}
+		return note + " It is ignored", nil
+	}
+	if strings.TrimSpace(e.Command) == "" {
+		return "", fmt.Errorf("command is missing or empty")
+	}
+	switch e.Shell {
+	case "", "bash", "powershell":
+	default:
+		return "", fmt.Errorf("shell has the invalid value %q. Expected one of: bash, powershell", e.Shell)
+	}
+	return h.setTimeout(e.Timeout)
+}
+
+// secondsBelow is the smallest timeout that is a number of milliseconds. Other agents count in seconds, and no program
+// starts in so few milliseconds.
+const secondsBelow = 100
+
+func (h *Hook) setTimeout(given *float64) (note string, err error) {
+	if given == nil {
+		return "", nil
+	}
+	n := *given
+	switch {
+	case n <= 0 || n > 24*3600*1000:
+		return "", fmt.Errorf("timeout must be a number of milliseconds from 1 to 86400000, got %v", n)
+	case n < secondsBelow:
+		h.Timeout = time.Duration(n * float64(time.Second))
+		return fmt.Sprintf("timeout %v is read as seconds. In milliseconds it is %v", n, n*1000), nil
+	}
+	h.Timeout = time.Duration(n * float64(time.Millisecond))
+	return "", nil
+}
+
+func eventNames() string {
+	var names []string
+	for _, e := range Events() {
+		names = append(names, string(e))
+	}
+	return strings.Join(names, ", ")
+}
+
+// shapeError is what is wrong with JSON, without Go's names of types.
+func shapeError(err error) string {
+	if t, ok := err.(*json.UnmarshalTypeError); ok {
+		field := t.Field
+		if field == "" {
+			field = "it"
+		}
+		return fmt.Sprintf("%s can't be a %s", field, t.Value)
+	}
+	return err.Error()
+}
+
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// orderedMembers are the members of an object in their order; a key that is there twice is there twice.
+func orderedMembers(raw json.RawMessage) ([]member, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, fmt.Errorf("got %s", clip(string(raw), 40))
+	}
+	var out []member
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := member{name: fmt.Sprint(name)}
+		if err := d.Decode(&m.value); err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}

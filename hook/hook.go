@@ -1,0 +1,189 @@
+// Package hook runs the user's own programs, or Go functions, at certain points of a session. They can deny, approve or
+// rewrite tool calls, block prompts, add context for the model, and keep the model working.
+//
+//	hooks, warnings, err := hook.Parse(settings) // {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", …}]}]}
+//	r := hook.Open(hook.Options{Hooks: hooks, Dir: dir, Helper: helper})
+//	defer r.Close()
+//	result := r.Run(ctx, hook.Input{Event: hook.PreToolUse, ToolInput: args}, "run_shell_command", "Bash")
+//
+// All hooks of an event run. Of their verdicts the strictest counts, in any order: deny, ask, allow, none.
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Event is a point of a session at which hooks run.
+type Event string
+
+// The events.
+const (
+	SessionStart      Event = "SessionStart"
+	UserPromptSubmit  Event = "UserPromptSubmit"
+	PreToolUse        Event = "PreToolUse"
+	PermissionRequest Event = "PermissionRequest"
+	PostToolUse       Event = "PostToolUse"
+	Stop              Event = "Stop"
+	SubagentStop      Event = "SubagentStop"
+	PreCompact        Event = "PreCompact"
+	Notification      Event = "Notification"
+	SessionEnd        Event = "SessionEnd"
+)
+
+// Events are all events, in the order of a session.
+func Events() []Event {
+	return []Event{
+		SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, Stop, SubagentStop, PreCompact, Notification,
+		SessionEnd,
+	}
+}
+
+// Gate reports whether hooks of the event decide about calls: a failed one doesn't let a call pass.
+func (e Event) Gate() bool { return e == PreToolUse || e == PermissionRequest }
+
+// Input is the JSON that a hook reads on its standard input. Fields that don't belong to the event are absent.
+type Input struct {
+	SessionID      string    `json:"session_id"`
+	TranscriptPath string    `json:"transcript_path"`
+	CWD            string    `json:"cwd"`
+	Event          Event     `json:"hook_event_name"`
+	Timestamp      time.Time `json:"timestamp"`
+	PermissionMode string    `json:"permission_mode,omitempty"`
+
+	// Tool events. ToolName is set for each hook to the name that its matcher has.
+	ToolName     string          `json:"tool_name,omitempty"`
+	ToolInput    json.RawMessage `json:"tool_input,omitempty"`
+	ToolUseID    string          `json:"tool_use_id,omitempty"`
+	ToolCallID   string          `json:"tool_call_id,omitempty"`
+	ToolResponse any             `json:"tool_response,omitempty"`
+
+	Prompt          string `json:"prompt,omitempty"`           // UserPromptSubmit
+	SubmittedPrompt string `json:"submitted_prompt,omitempty"` // UserPromptSubmit
+	Source          string `json:"source,omitempty"`           // SessionStart: startup, resume
+	Model           string `json:"model,omitempty"`            // SessionStart
+	StopHookActive  *bool  `json:"stop_hook_active,omitempty"` // Stop, SubagentStop: a Stop hook already kept the model working
+	LastMessage     string `json:"last_assistant_message,omitempty"`
+	Trigger         string `json:"trigger,omitempty"` // PreCompact: manual, auto
+	Instructions    string `json:"custom_instructions,omitempty"`
+	Message         string `json:"message,omitempty"`           // Notification
+	Title           string `json:"title,omitempty"`             // Notification
+	Kind            string `json:"notification_type,omitempty"` // Notification: permission_prompt
+	AgentID         string `json:"agent_id,omitempty"`          // of a subagent
+	AgentType       string `json:"agent_type,omitempty"`
+	AgentTranscript string `json:"agent_transcript_path,omitempty"`
+	Reason          string `json:"reason,omitempty"` // SessionEnd: other
+}
+
+// Output is the JSON that a hook can print on its standard output.
+type Output struct {
+	Continue       *bool     `json:"continue,omitempty"`
+	StopReason     string    `json:"stopReason,omitempty"`
+	SuppressOutput bool      `json:"suppressOutput,omitempty"`
+	SystemMessage  string    `json:"systemMessage,omitempty"`
+	Decision       string    `json:"decision,omitempty"`
+	Reason         string    `json:"reason,omitempty"`
+	Specific       *Specific `json:"hookSpecificOutput,omitempty"`
+}
+
+// Specific is the part of an Output that depends on the event.
+type Specific struct {
+	EventName         string           `json:"hookEventName,omitempty"`
+	Permission        string           `json:"permissionDecision,omitempty"`
+	PermissionReason  string           `json:"permissionDecisionReason,omitempty"`
+	UpdatedInput      json.RawMessage  `json:"updatedInput,omitempty"`
+	AdditionalContext string           `json:"additionalContext,omitempty"`
+	Decision          *RequestDecision `json:"decision,omitempty"` // PermissionRequest
+}
+
+// RequestDecision is the answer of a PermissionRequest hook.
+type RequestDecision struct {
+	Behavior     string          `json:"behavior"`
+	UpdatedInput json.RawMessage `json:"updatedInput,omitempty"`
+	Message      string          `json:"message,omitempty"`
+	Interrupt    bool            `json:"interrupt,omitempty"`
+}
+
+// Func is a hook in Go. An error counts like a command that failed; a panic too.
+type Func func(context.Context, Input) (Output, error)
+
+// Failure is what happens to a call if a hook of a [Event.Gate] event fails.
+type Failure string
+
+// The ways to treat a failure. The zero value asks.
+const (
+	FailureAsks   Failure = "ask"   // the call requires approval
+	FailureAllows Failure = "allow" // the hook counts as if it had no opinion
+	FailureBlocks Failure = "block" // the call is denied
+)
+
+// Hook is one hook: a command, or a function.
+type Hook struct {
+	Event      Event
+	Matcher    string // names that the event is about: see [Matches]; "" or "*" is all
+	Name       string // for messages; "": the command
+	Sequential bool   // it runs alone, after those before it
+
+	Command string            // for the shell
+	Shell   string            // bash or powershell; "": bash
+	Env     map[string]string // added to the environment
+	Run     Func              // in place of Command
+
+	// Check, if not nil, is called before each run. Its error is a failure, and the hook doesn't run.
+	Check func() error
+
+	Timeout   time.Duration // 0: 60 s
+	Async     bool          // it isn't waited for and decides nothing
+	OnFailure Failure
+	// Unsupported is a type of hook that can't run: it counts as failed.
+	Unsupported string
+}
+
+// title names the hook in messages.
+func (h Hook) title() string {
+	switch {
+	case h.Name != "":
+		return h.Name
+	case h.Command != "":
+		return clip(oneLine(h.Command), 60)
+	case h.Unsupported != "":
+		return "of type " + h.Unsupported
+	}
+	return "function"
+}
+
+// defaultTimeout is how long a hook can take.
+const defaultTimeout = 60 * time.Second
+
+func (h Hook) timeout() time.Duration {
+	if h.Timeout > 0 {
+		return h.Timeout
+	}
+	return defaultTimeout
+}
+
+// Verdict is what hooks decided. Larger is stricter; the zero value is no opinion.
+type Verdict int
+
+// The verdicts.
+const (
+	None Verdict = iota
+	Allow
+	Ask
+	Deny
+)
+
+func (v Verdict) String() string { return [...]string{"none", "allow", "ask", "deny"}[v] }
+
+// Result is what all hooks of an event together say.
+type Result struct {
+	Verdict  Verdict         // for events other than those of calls, Deny blocks
+	Reason   string          // of the verdict
+	Input    json.RawMessage // rewritten input of the call; nil: as it was
+	Context  []string        // for the model
+	Halt     bool            // the run is to stop
+	HaltWhy  string
+	Messages []string // for the user
+	Warnings []string // hooks that failed
+}

@@ -1,0 +1,16 @@
+package hook
+
+import (
+	"os"
+	"testing"
+
+	"github.com/adze-dev/adze/internal/proc"
+)
+
+// helper keeps the commands of the tests.
+var helper Helper
+
+func TestMain(m *testing.M) {
+	helper = proc.Main()
+	os.Exit(m.Run())
+}

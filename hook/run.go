@@ -1,0 +1,292 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adze-dev/adze/internal/proc"
+)
+
+// Helper keeps commands from escaping: see package builtin.
+type Helper = proc.Helper
+
+// Options are what hooks run with.
+type Options struct {
+	Hooks   []Hook
+	Dir     string   // where commands run: the project
+	Environ []string // of commands; credentials are removed. nil: that of this process
+	Helper  Helper
+	State   string       // directory for records of running commands; "": none
+	Tell    func(string) // receives messages of hooks for the user, and warnings; may be nil
+}
+
+// Runner runs hooks. A nil Runner has none.
+type Runner struct {
+	o        Options
+	env      []string
+	commands *proc.Runner
+	async    sync.WaitGroup
+	ending   context.Context
+	end      context.CancelFunc
+
+	mu    sync.Mutex
+	added []Hook
+}
+
+// Open returns a runner.
+func Open(o Options) *Runner {
+	r := &Runner{o: o, env: environ(o), commands: proc.Open(proc.Options{Helper: o.Helper, State: o.State})}
+	r.ending, r.end = context.WithCancel(context.Background())
+	if slices.ContainsFunc(o.Hooks, func(h Hook) bool { return h.Command != "" }) {
+		r.commands.Warm()
+	}
+	return r
+}
+
+// Add adds hooks, such as those of a client.
+func (r *Runner) Add(hooks ...Hook) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.added = append(r.added, hooks...)
+}
+
+// closeGrace is how long Close waits for hooks that nothing else waits for.
+const closeGrace = 2 * time.Second
+
+// Close stops hooks that still run, and all that they left running.
+func (r *Runner) Close() error {
+	if r == nil {
+		return nil
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		r.async.Wait()
+	}()
+	select {
+	case <-over:
+	case <-time.After(closeGrace):
+	}
+	r.end()
+	<-over
+	return r.commands.Close()
+}
+
+func (r *Runner) all() []Hook {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Concat(r.o.Hooks, r.added)
+}
+
+// Has reports whether there are hooks for an event.
+func (r *Runner) Has(e Event) bool {
+	return r != nil && slices.ContainsFunc(r.all(), func(h Hook) bool { return h.Event == e })
+}
+
+// matched is a hook and the name that its matcher accepts.
+type matched struct {
+	hook Hook
+	name string
+}
+
+// matching are the hooks of an event for these names. The same command runs once.
+func (r *Runner) matching(e Event, names []string) []matched {
+	var out []matched
+	seen := map[string]bool{}
+	for _, h := range r.all() {
+		name, ok := "", h.Event == e
+		if ok {
+			name, ok = Matches(h.Matcher, names)
+		}
+		if !ok {
+			continue
+		}
+		if h.Command != "" {
+			key, _ := json.Marshal([]any{h.Command, h.Shell, h.Env, h.OnFailure, h.Async, name})
+			if seen[string(key)] {
+				continue
+			}
+			seen[string(key)] = true
+		}
+		out = append(out, matched{h, name})
+	}
+	return out
+}
+
+// Run runs the hooks of in.Event that accept one of the names, the most important first, and returns what they say
+// together. For events of calls the names are those of the tool, and each hook gets the one that its matcher has. If a hook
+// rewrites the input of a call, the others run again with the new input.
+func (r *Runner) Run(ctx context.Context, in Input, names ...string) Result {
+	if r == nil {
+		return Result{}
+	}
+	hooks := r.matching(in.Event, names)
+	if len(hooks) == 0 {
+		return Result{}
+	}
+	if in.Timestamp.IsZero() {
+		in.Timestamp = time.Now().UTC()
+	}
+	opinions := r.runAll(ctx, in, hooks)
+	out := merge(opinions)
+	if out.Input != nil && len(hooks) > 1 {
+		out = merge(r.again(ctx, in, hooks, opinions, out.Input))
+	}
+	for _, m := range out.Messages {
+		r.tell(m)
+	}
+	for _, w := range out.Warnings {
+		if ctx.Err() == nil {
+			r.tell("warning: " + w)
+		}
+	}
+	return out
+}
+
+// Start runs hooks that decide nothing, without waiting for them.
+func (r *Runner) Start(in Input, names ...string) {
+	if r.Has(in.Event) {
+		r.async.Go(func() { r.Run(r.ending, in, names...) })
+	}
+}
+
+// again shows a rewritten input to the hooks that didn't rewrite it. Their first approval was for another call.
+func (r *Runner) again(ctx context.Context, in Input, hooks []matched, first []opinion, input json.RawMessage) []opinion {
+	var others []matched
+	for i, o := range first {
+		if o.Input != nil {
+			continue
+		}
+		others = append(others, hooks[i])
+		if o.Verdict == Allow {
+			first[i].Verdict, first[i].Reason = None, ""
+		}
+		first[i].Context = nil
+	}
+	in.ToolInput = input
+	return append(first, r.runAll(ctx, in, others)...)
+}
+
+// runAll runs hooks at the same time, or one after the other if one of them asks for that.
+func (r *Runner) runAll(ctx context.Context, in Input, hooks []matched) []opinion {
+	opinions := make([]opinion, len(hooks))
+	one := func(i int) {
+		in := in
+		if in.ToolInput != nil {
+			in.ToolName = hooks[i].name
+		}
+		opinions[i] = r.one(ctx, in, hooks[i].hook)
+	}
+	if len(hooks) == 1 || slices.ContainsFunc(hooks, func(m matched) bool { return m.hook.Sequential }) {
+		for i := range hooks {
+			one(i)
+		}
+		return opinions
+	}
+	var all sync.WaitGroup
+	for i := range hooks {
+		all.Go(func() { one(i) })
+	}
+	all.Wait()
+	return opinions
+}
+
+// one runs a hook.
+func (r *Runner) one(ctx context.Context, in Input, h Hook) opinion {
+	if h.Async {
+		r.async.Go(func() {
+			if _, _, err := r.call(r.ending, in, h); err != nil && r.ending.Err() == nil {
+				r.tell(fmt.Sprintf("warning: %s hook %s failed: %v", in.Event, h.title(), err))
+			}
+		})
+		return opinion{hook: h}
+	}
+	out, least, err := r.call(ctx, in, h)
+	var result Result
+	if err == nil {
+		result, err = out.result(in.Event, in.ToolInput, least)
+	}
+	switch {
+	case err != nil && least == Deny: // it blocks, whatever else it says
+		return opinion{hook: h, Result: Result{Verdict: Deny, Reason: clip(out.reason(), maxText)}}
+	case err != nil:
+		return h.failure(in.Event, err)
+	}
+	return opinion{hook: h, Result: result}
+}
+
+// failure is the opinion of a hook that failed.
+func (h Hook) failure(e Event, err error) opinion {
+	text := fmt.Sprintf("%s hook %s failed: %v", e, h.title(), err)
+	o := opinion{hook: h, failed: err, Result: Result{Warnings: []string{text}}}
+	if !e.Gate() {
+		return o
+	}
+	o.Reason = text
+	switch h.OnFailure {
+	case FailureAllows:
+		o.Reason = ""
+	case FailureBlocks:
+		o.Verdict = Deny
+	default:
+		o.Verdict = Ask
+	}
+	return o
+}
+
+// call runs a command or a function.
+func (r *Runner) call(ctx context.Context, in Input, h Hook) (Output, Verdict, error) {
+	if h.Check != nil {
+		if err := h.Check(); err != nil {
+			return Output{}, None, err
+		}
+	}
+	switch {
+	case h.Unsupported != "":
+		return Output{}, None, fmt.Errorf("hooks of type %q are not supported", h.Unsupported)
+	case h.Run == nil:
+		p, err := r.command(ctx, in, h)
+		if err != nil {
+			return Output{}, None, err
+		}
+		return p.read(in.Event)
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.timeout())
+	defer cancel()
+	type answer struct {
+		out Output
+		err error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		a := answer{err: errors.New("it exited its goroutine")}
+		defer func() {
+			if p := recover(); p != nil {
+				a.err = fmt.Errorf("it panicked: %v", p)
+			}
+			answers <- a
+		}()
+		a.out, a.err = h.Run(ctx, in)
+	}()
+	select {
+	case a := <-answers:
+		return a.out, None, a.err
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return Output{}, None, fmt.Errorf("timed out after %s", h.timeout())
+		}
+		return Output{}, None, ctx.Err()
+	}
+}
+
+func (r *Runner) tell(text string) {
+	if r.o.Tell != nil {
+		r.o.Tell(strings.TrimSpace(text))
+	}
+}

@@ -1,0 +1,107 @@
+package headless
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/hook"
+)
+
+// registration is a hook of the program: one callback of Qwen Code's SDK, or several of Claude's.
+type registration struct {
+	Event    string   `json:"event"`
+	Callback string   `json:"callback_id"`
+	Several  []string `json:"hookCallbackIds"`
+	Matcher  string   `json:"matcher"`
+	Timeout  float64  `json:"timeout"` // seconds; 0: 60
+}
+
+// hookCallback asks the program to run one of its hooks.
+type hookCallback struct {
+	Subtype  string     `json:"subtype"`
+	Callback string     `json:"callback_id"`
+	Input    hook.Input `json:"input"`
+	Call     *string    `json:"tool_use_id"`
+}
+
+// newHooks are the hooks that the program registers: a list of events and callbacks, or lists by event.
+func (h *host) newHooks(raw json.RawMessage) ([]hook.Hook, error) {
+	if raw = bytes.TrimSpace(raw); empty(raw) {
+		return nil, nil
+	}
+	var list []registration
+	if raw[0] == '{' {
+		var events map[string][]registration
+		if json.Unmarshal(raw, &events) != nil {
+			return nil, errHooks
+		}
+		for _, event := range slices.Sorted(maps.Keys(events)) {
+			for _, r := range events[event] {
+				r.Event = event
+				list = append(list, r)
+			}
+		}
+	} else if json.Unmarshal(raw, &list) != nil {
+		return nil, errHooks
+	}
+	var out []hook.Hook
+	for _, r := range list {
+		if !slices.Contains(hook.Events(), hook.Event(r.Event)) {
+			return nil, fmt.Errorf("initialize: hooks: unknown or unsupported event %q (expected %s)", r.Event, eventNames())
+		}
+		ids := r.Several
+		if r.Callback != "" {
+			ids = append(ids, r.Callback)
+		}
+		if len(ids) == 0 || r.Timeout < 0 || r.Timeout > math.MaxInt32 {
+			return nil, errHooks
+		}
+		for _, id := range ids {
+			out = append(out, hook.Hook{
+				Event: hook.Event(r.Event), Matcher: r.Matcher, Name: "callback " + id, Run: h.callback(id),
+				Timeout: time.Duration(r.Timeout * float64(time.Second)),
+			})
+		}
+	}
+	return out, nil
+}
+
+var errHooks = errors.New(`initialize: hooks: expected [{"event": …, "callback_id": …}] or {"EVENT": [{"matcher": …, "hookCallbackIds": […]}]}`)
+
+func eventNames() string {
+	var names []string
+	for _, e := range hook.Events() {
+		names = append(names, string(e))
+	}
+	return strings.Join(names, ", ")
+}
+
+// callback is a hook that runs in the program. If it can't answer, the hook failed.
+func (h *host) callback(id string) hook.Func {
+	return func(ctx context.Context, in hook.Input) (hook.Output, error) {
+		request := hookCallback{Subtype: "hook_callback", Callback: id, Input: in}
+		if in.ToolUseID != "" {
+			request.Call = &in.ToolUseID
+		}
+		raw, err := h.asked.call(ctx, request)
+		if err != nil {
+			return hook.Output{}, err
+		}
+		if raw = bytes.TrimSpace(raw); empty(raw) {
+			return hook.Output{}, nil
+		}
+		var out hook.Output
+		if err := json.Unmarshal(raw, &out); err != nil || raw[0] != '{' {
+			return hook.Output{}, errors.New("its response is not the expected object")
+		}
+		return out, nil
+	}
+}

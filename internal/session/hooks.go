@@ -1,0 +1,236 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/hook"
+	"github.com/adze-dev/adze/tool"
+)
+
+// hooks connect the user's hooks to a session. With nil there are none.
+type hooks struct {
+	s      *Session
+	runner *hook.Runner
+
+	mu      sync.Mutex
+	calls   map[callKey]*hookedCall
+	waiting []string                // context for the model's next turn
+	halt    context.CancelCauseFunc // stops the running prompt; nil: none runs
+	source  string                  // why the conversation starts; "": its start was reported
+	model   string
+	began   bool // a start was reported, so the end is too
+}
+
+// callKey identifies a call: agents have IDs of their own.
+type callKey struct{ by, id string }
+
+// hookedCall is what hooks said about a call that hasn't ended.
+type hookedCall struct {
+	context   []string // for its result
+	rewritten bool     // by a PermissionRequest hook
+	running   bool
+}
+
+// openHooks reads the hooks of settings. A hook that can't be read may be one that protects, so it is an error.
+func (s *Session) openHooks() error {
+	var all []hook.Hook
+	if !s.Settings.Hooks.Disabled {
+		for _, g := range s.Settings.Hooks.Given {
+			found, warnings, err := hook.Parse(g.JSON)
+			if err != nil {
+				return errorf(ErrRules, "read settings %s: %v", g.From, err)
+			}
+			for _, w := range warnings {
+				s.env.warn("%s: %s", g.From, w)
+			}
+			for i, h := range found {
+				if h.Command != "" {
+					found[i].Check = s.Folder.unchanged(h.Command)
+				}
+			}
+			all = append(all, found...)
+		}
+	}
+	if len(all) > 0 {
+		s.AddHooks(all...)
+	}
+	return nil
+}
+
+// AddHooks adds hooks to those of settings: functions of a program that embeds the session, or of its client. It must be
+// called before the first call.
+func (s *Session) AddHooks(more ...hook.Hook) {
+	if s.hooks != nil {
+		s.hooks.runner.Add(more...)
+		return
+	}
+	s.hooks = &hooks{s: s, calls: map[callKey]*hookedCall{}, runner: hook.Open(hook.Options{
+		Hooks: more, Dir: s.Folder.Path, Environ: append(slices.Clip(s.env.environ()), discover.Nested+"=1"),
+		Helper: s.env.Helper, State: filepath.Join(s.Folder.Home, "run"), Tell: s.env.tell,
+	})}
+	s.Executor.Before = s.hooks.before
+	outer := s.Executor.Around
+	s.Executor.Around = s.hooks.around
+	if outer != nil {
+		s.Executor.Around = func(ctx context.Context, r tool.Request, d tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
+			return outer(ctx, r, d, func(ctx context.Context) tool.Outcome { return s.hooks.around(ctx, r, d, run) })
+		}
+	}
+}
+
+// input is what every hook gets.
+func (h *hooks) input(e hook.Event) hook.Input {
+	in := hook.Input{
+		SessionID: h.s.ID, CWD: h.s.Folder.Path, Event: e, Timestamp: h.s.env.now().UTC(),
+		PermissionMode: h.s.Policy.Mode().String(),
+	}
+	if h.s.recorder != nil {
+		in.TranscriptPath = h.s.Folder.Sessions().Path(h.s.ID)
+	}
+	return in
+}
+
+// about is the input of an event of a call.
+func (h *hooks) about(e hook.Event, c tool.Call, d tool.Declaration) hook.Input {
+	in := h.input(e)
+	in.ToolInput, in.ToolUseID, in.ToolCallID, in.AgentID = c.Args, c.ID, c.ID, c.By
+	if t, err := h.s.Executor.Registry.Lookup(d.Name); err == nil {
+		in.ToolInput = tool.ArgumentsOf(t, c.Args)
+	}
+	switch {
+	case len(in.ToolInput) == 0:
+		in.ToolInput = []byte("{}")
+	case !json.Valid(in.ToolInput): // the call will fail
+		in.ToolInput, _ = json.Marshal(string(in.ToolInput))
+	}
+	return in
+}
+
+// toolNames are those that a matcher can have for a tool.
+func toolNames(d tool.Declaration) []string {
+	all := append([]string{d.Name}, d.Aliases...)
+	all = append(append(all, d.RuleNames...), d.Title())
+	if strings.HasPrefix(d.Origin, "mcp:") && !strings.HasPrefix(d.Name, "mcp__") {
+		all = append(all, "mcp__"+d.Name)
+	}
+	return all
+}
+
+func keyOf(c tool.Call) callKey { return callKey{c.By, c.ID} }
+
+// change changes what is known of a call.
+func (h *hooks) change(c tool.Call, change func(*hookedCall)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	known := h.calls[keyOf(c)]
+	if known == nil {
+		known = &hookedCall{}
+		h.calls[keyOf(c)] = known
+	}
+	change(known)
+}
+
+// before is Executor.Before: PreToolUse.
+func (h *hooks) before(ctx context.Context, c tool.Call, d tool.Declaration) (tool.Decision, error) {
+	r := h.runner.Run(ctx, h.about(hook.PreToolUse, c, d), toolNames(d)...)
+	h.stopIf(r)
+	if len(r.Context) > 0 {
+		h.change(c, func(k *hookedCall) { k.context = append(k.context, r.Context...) })
+	}
+	out := tool.Decision{Verdict: tool.Allow, Args: r.Input, Reason: r.Reason}
+	switch r.Verdict {
+	case hook.Deny:
+		out.Verdict = tool.Deny
+	case hook.Ask:
+		out.Verdict = tool.Ask
+	case hook.Allow:
+		out.Approve = true
+	}
+	return out, nil
+}
+
+// asking asks PermissionRequest hooks, then the user. Hooks can answer only what the policy asks.
+func (h *hooks) asking(ctx context.Context, r tool.Request, why tool.Decision, ask tool.Asker) (tool.Decision, error) {
+	if h == nil || r.Call.ID == "" {
+		return ask(ctx, r, why)
+	}
+	result := h.runner.Run(ctx, h.about(hook.PermissionRequest, r.Call, r.Declaration), toolNames(r.Declaration)...)
+	h.stopIf(result)
+	var known hookedCall
+	h.change(r.Call, func(k *hookedCall) { known = *k })
+	rewrites := result.Input != nil && result.Verdict == hook.Allow
+	switch {
+	case result.Verdict == hook.Deny:
+		return tool.Decision{}, deniedByHook(r, result.Reason)
+	case rewrites && known.rewritten:
+		return tool.Decision{}, deniedByHook(r, "its input was rewritten twice")
+	case result.Verdict != hook.Allow || known.running || r.MustAsk || r.Form != nil || why.UserOnly():
+		h.notify("permission_prompt", "Adze needs approval: "+r.Description)
+		return ask(ctx, r, why)
+	}
+	if rewrites {
+		if denied := h.rewritten(ctx, r, result); denied != nil {
+			return tool.Decision{}, denied
+		}
+	}
+	return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByHook}, Reason: result.Reason, Args: result.Input}, nil
+}
+
+// rewritten shows the new input of a call to PreToolUse hooks. They ran before it was rewritten.
+func (h *hooks) rewritten(ctx context.Context, r tool.Request, result hook.Result) error {
+	h.change(r.Call, func(k *hookedCall) { k.rewritten = true })
+	c := r.Call
+	c.Args = result.Input
+	again := h.runner.Run(ctx, h.about(hook.PreToolUse, c, r.Declaration), toolNames(r.Declaration)...)
+	h.stopIf(again)
+	switch {
+	case again.Input != nil:
+		return deniedByHook(r, "its input was rewritten twice")
+	case again.Verdict >= hook.Ask:
+		return deniedByHook(r, again.Reason)
+	}
+	return nil
+}
+
+// deniedByHook is the error of a call that a PermissionRequest hook denies.
+func deniedByHook(r tool.Request, reason string) error {
+	text := r.Description + ": denied by a hook"
+	if reason != "" {
+		text += ": " + strings.TrimRight(reason, ".")
+	}
+	return &tool.DenialError{
+		Model: fmt.Sprintf("Permission denied: %s. Continue without it, or tell the user what you need.", text),
+		User:  "permission denied: " + text,
+	}
+}
+
+// around is Executor.Around: PostToolUse, and context for the model.
+func (h *hooks) around(ctx context.Context, r tool.Request, _ tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
+	var texts []string
+	h.change(r.Call, func(k *hookedCall) { texts, k.running = k.context, true })
+	o := run(ctx)
+	h.mu.Lock()
+	delete(h.calls, keyOf(r.Call))
+	h.mu.Unlock()
+	if o.Status == tool.StatusSuccess && h.runner.Has(hook.PostToolUse) {
+		in := h.about(hook.PostToolUse, r.Call, r.Declaration)
+		in.ToolResponse = o.Result
+		result := h.runner.Run(ctx, in, toolNames(r.Declaration)...)
+		h.stopIf(result)
+		if result.Verdict == hook.Deny {
+			texts = append(texts, "A hook reports a problem with this call: "+result.Reason)
+		}
+		texts = append(texts, result.Context...)
+	}
+	for _, text := range texts {
+		o.Result.Content = append(slices.Clip(o.Result.Content), tool.Text("\n[hook] "+text))
+	}
+	return o
+}
