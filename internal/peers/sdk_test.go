@@ -23,6 +23,7 @@ type sdkRun struct {
 	Results                    []any
 	Systems                    []sdkSystem
 	Tools, Texts, Partial      []string
+	Errors                     []string // what the program printed to stderr
 	Asked                      []map[string]any
 	Below                      int
 	Aborted                    bool
@@ -138,7 +139,7 @@ func sdkSessions() []sdkCase {
 				got.Status["status"].(map[string]any)["weather"] != "connected" || !strings.Contains(fmt.Sprint(got.Models["models"]), "scripted") {
 				t.Errorf("%+v", got)
 			}
-			if !strings.Contains(got.Refused, `invalid approval mode "wild"`) || !strings.Contains(got.Continued, "continue_last_turn") {
+			if !strings.Contains(got.Refused, `invalid approval mode "wild"`) || !strings.Contains(got.Continued, "continue_last_turn: nothing to continue: the last answer is complete") {
 				t.Errorf("%q, %q", got.Refused, got.Continued)
 			}
 		}},
@@ -225,16 +226,12 @@ func TestSDKInterruptAndAbort(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
-		delta := func(text, finish string) {
-			fmt.Fprintf(w, `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":%q},"finish_reason":%s}]}`+"\n\n", text, finish)
-			w.(http.Flusher).Flush()
-		}
 		if strings.Contains(string(body), "please") {
-			delta("done", `"stop"`)
+			sdkDelta(w, "done", `"stop"`)
 			fmt.Fprint(w, "data: [DONE]\n\n")
 			return
 		}
-		delta("I begin", "null")
+		sdkDelta(w, "I begin", "null")
 		<-r.Context().Done()
 	}))
 	defer server.Close()
