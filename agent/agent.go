@@ -101,6 +101,7 @@ type Agent struct {
 
 	mu      sync.Mutex // guards the fields below
 	history []model.Message
+	cutAt   int // the length of the history when an answer was last cut off: while it is that, the last message is incomplete
 	now     settings
 	meter   meter
 	saved   map[string][]string // paths of the full results, by ID of the call
@@ -145,15 +146,40 @@ func (a *Agent) Run(ctx context.Context, prompt ...model.Part) (Answer, error) {
 }
 
 // Continue is Run without a prompt: the model answers the last message, of a conversation that was interrupted before it
-// did. It returns ErrNothingToContinue if it has.
+// did, or continues its answer that was interrupted. It returns ErrNothingToContinue if the answer is complete.
 func (a *Agent) Continue(ctx context.Context) (Answer, error) {
 	a.running.Lock()
 	defer a.running.Unlock()
-	history := a.History()
-	if n := len(history) - 1; n < 0 || history[n].Role == model.Assistant {
+	if !a.Unanswered() {
 		return Answer{}, ErrNothingToContinue
 	}
-	return a.run(ctx, func() {})
+	return a.run(ctx, func() {
+		if a.incomplete() {
+			a.addTold(model.Prompt(resumeText), true)
+		}
+	})
+}
+
+// Unanswered reports whether the conversation can be continued without a prompt.
+func (a *Agent) Unanswered() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := len(a.history)
+	return n > 0 && (a.history[n-1].Role != model.Assistant || a.cutAt == n)
+}
+
+// cut notes that the last message is an answer that was cut off.
+func (a *Agent) cut() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cutAt = len(a.history)
+}
+
+// incomplete reports whether the last message is an answer that was cut off.
+func (a *Agent) incomplete() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.cutAt > 0 && a.cutAt == len(a.history)
 }
 
 func (a *Agent) run(ctx context.Context, begin func()) (Answer, error) {

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -126,6 +127,30 @@ func TestContinueWithoutPrompt(t *testing.T) {
 	}
 	if n := len(m.requests); n != 1 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+// An answer that was interrupted is continued; a prompt after it makes it the past.
+func TestContinueInterruptedAnswer(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{
+		func(ctx context.Context, say func(...model.Event)) error {
+			say(model.Text("the first half"))
+			interrupt()
+			return ctx.Err()
+		},
+		stop(" and the second"),
+	}}
+	a := agent.New(agent.Options{Model: m, Executor: (&bench{}).executor()})
+	if _, err := a.Run(ctx, model.Text("go")); !errors.Is(err, context.Canceled) || !a.Unanswered() {
+		t.Fatalf("interrupted: %v, unanswered %v", err, a.Unanswered())
+	}
+	answer, err := a.Continue(t.Context())
+	if err != nil || !strings.Contains(answer.Text, "and the second") || a.Unanswered() {
+		t.Errorf("%+v, %v", answer, err)
+	}
+	if h := a.History(); len(h) != 4 || h[2].Role != model.User {
+		t.Errorf("history: %+v", h)
 	}
 }
 

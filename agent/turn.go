@@ -60,6 +60,9 @@ func (t *turn) take(ctx context.Context, out *Answer) error {
 	if !t.onlyThought() { // servers reject an answer without text and calls
 		sent = Sendable(answer)
 		a.add(sent)
+		if err != nil {
+			a.cut()
+		}
 	}
 	a.tell(Answered{t.n, answer, sent, t.usage, t.reason, took, err})
 	a.count(t.usage, size)

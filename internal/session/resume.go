@@ -184,17 +184,17 @@ func (s *Session) Continues() string {
 	return cmp.Or(s.resumed.title, s.ID)
 }
 
-// Unanswered reports whether the model has not answered the last message of the conversation: it was interrupted.
+// Unanswered reports whether the model has not answered the last message of the conversation, or not to the end: it was
+// interrupted. Of a resumed session, an answer of which something arrived counts as complete.
 func (s *Session) Unanswered() bool {
-	var history []model.Message
 	switch {
 	case s.talk != nil:
-		history = s.talk.agent.History()
+		return s.talk.agent.Unanswered()
 	case s.resumed != nil:
-		history = s.resumed.history
+		n := len(s.resumed.history) - 1
+		return n >= 0 && s.resumed.history[n].Role != model.Assistant
 	}
-	n := len(history) - 1
-	return n >= 0 && history[n].Role != model.Assistant
+	return false
 }
 
 // takeResumed returns what the conversation continues, once.
