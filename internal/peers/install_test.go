@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -61,6 +62,16 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// inOtherModule reports whether a file is in a directory with a go.mod of its own: such a directory is another module.
+func inOtherModule(name string, all []string) bool {
+	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
+		if slices.Contains(all, filepath.ToSlash(filepath.Join(dir, "go.mod"))) {
+			return true
+		}
+	}
+	return false
+}
+
 // zipModule packs the files of the checkout as a module proxy has them.
 func zipModule(t *testing.T, path, prefix string) {
 	t.Helper()
@@ -75,9 +86,10 @@ func zipModule(t *testing.T, path, prefix string) {
 		t.Fatal(err)
 	}
 	z := zip.NewWriter(out)
-	for name := range strings.SplitSeq(strings.TrimSuffix(string(names), "\x00"), "\x00") {
+	all := strings.Split(strings.TrimSuffix(string(names), "\x00"), "\x00")
+	for _, name := range all {
 		from := filepath.Join("../..", name)
-		if info, err := os.Lstat(from); err != nil || !info.Mode().IsRegular() || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") {
+		if info, err := os.Lstat(from); err != nil || !info.Mode().IsRegular() || inOtherModule(name, all) || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") {
 			continue
 		}
 		in, err := os.Open(from)
