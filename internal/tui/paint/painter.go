@@ -103,7 +103,7 @@ func (p *Painter) Paint(f Frame) error {
 	p.finish(append(p.again, f.Finished...), live)
 	p.redraw(live)
 	p.place(f, len(f.Live)-len(live))
-	if p.report != nil {
+	if p.report != nil && len(live) > 0 { // without a live area nothing can be wrong, and another program may read next
 		p.out = append(p.out, Probe...)
 		p.probed = true
 	}

@@ -187,6 +187,10 @@ func TestResizedWithoutNotice(t *testing.T) {
 		if got := s.Text(); got != want {
 			t.Fatalf("at %d×%d: %s", s.columns, s.rows, cmp.Diff(want, got))
 		}
+		s.Close()
+		if len(reports) > 0 {
+			t.Fatalf("%d reports are left for the next program, which would take them for input", len(reports))
+		}
 	})
 }
 
