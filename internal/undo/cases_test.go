@@ -404,6 +404,11 @@ func TestPrepare(t *testing.T) {
 	if undo.IsOpen(p.home, "s") {
 		t.Error("the store is still marked as open")
 	}
+	// The goroutine of Prepare may run only now.
+	p.call(func() {})
+	if undo.IsOpen(p.home, "s") {
+		t.Error("a call after Close marked the store as open")
+	}
 }
 
 // Adze's own directory is never saved, not even as the workspace.

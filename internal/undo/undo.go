@@ -13,6 +13,7 @@ package undo
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -122,10 +123,17 @@ func (t *Tracker) Prepare(ctx context.Context, access []tool.Access) {
 	}()
 }
 
+var errClosed = errors.New("the session is closed")
+
 // ready saves the workspace, unless it is.
 func (t *Tracker) ready(ctx context.Context) error {
 	if t.snap != nil {
 		return nil
+	}
+	select {
+	case <-t.closing: // Prepare's goroutine may get here after Close
+		return errClosed
+	default:
 	}
 	store, err := t.Store()
 	if err != nil {
