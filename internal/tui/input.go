@@ -13,6 +13,11 @@ const again = time.Second
 
 // input handles what the terminal sent.
 func (s *Screen) input(ctx context.Context, e keys.Event) {
+	if _, focus := e.(keys.Focus); s.view != nil && !focus {
+		s.viewInput(e)
+		s.lastKey = s.o.Now()
+		return
+	}
 	switch e := e.(type) {
 	case keys.Focus:
 		s.focused = e.In
@@ -85,6 +90,7 @@ func keyTable() []binding {
 		{"shift+tab", "next approval mode", func(s *Screen, _ context.Context) { s.o.Host.NextMode() }},
 		{"ctrl+b", "move a running command to the background", func(s *Screen, _ context.Context) { s.background() }},
 		{"ctrl+g", "edit the prompt in $EDITOR", func(s *Screen, _ context.Context) { s.editPrompt() }},
+		{"ctrl+o", "view the transcript", (*Screen).viewTranscript},
 		{"ctrl+z", "suspend", func(s *Screen, _ context.Context) { s.suspend() }},
 		{"ctrl+l", "draw the screen again", func(s *Screen, _ context.Context) { s.painter.Redraw() }},
 		{"left", "", edit(func(s *Screen) { s.editor.Left() })},

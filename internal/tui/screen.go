@@ -80,6 +80,7 @@ type Options struct {
 	Colors  cell.Colors
 	History History
 	Editor  string // command of the user's editor
+	Tmux    bool   // the terminal is inside tmux
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -104,6 +105,8 @@ type Screen struct {
 	calls         callList
 	questions     questionList
 	complete      completion
+	transcript    transcript
+	view          *overlay // nil: the conversation is shown
 	queue         []string // typed while a prompt ran
 	work          *work    // nil: nothing runs
 	note          string   // shown in the status line until the next key
@@ -254,6 +257,7 @@ func (s *Screen) drain() {
 
 // closeDown ends what runs and removes the live area.
 func (s *Screen) closeDown() {
+	s.closeView()
 	if s.work != nil {
 		s.work.cancel()
 	}
@@ -264,6 +268,9 @@ func (s *Screen) closeDown() {
 
 // paint shows the current state.
 func (s *Screen) paint() error {
+	if s.view != nil {
+		return s.paintView()
+	}
 	s.columns, s.rows = s.term.size()
 	s.painter.Synchronized = s.term.synchronized.Load()
 	s.painter.KeepsRows = s.term.keepsRows.Load()
@@ -291,9 +298,8 @@ func (s *Screen) space() {
 
 // tell prints a notice.
 func (s *Screen) tell(text string) {
-	for _, l := range cell.CleanLines(text) {
-		s.print(cell.Wrap(cell.Line{{Text: "∙ ", Style: cell.Dim}, {Text: l, Style: cell.Dim}}, s.width(), cell.Text("  "))...)
-	}
+	s.transcript.add(Item{Kind: ItemNote, Text: text})
+	s.print(noteLines(text, s.width())...)
 }
 
 // width is the number of columns for text.
