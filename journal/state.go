@@ -35,6 +35,7 @@ type State struct {
 type Agent struct {
 	History  []model.Message
 	Seqs     []int64       // of the entry of each message of the history
+	News     []int64       // of the entries of messages that are not from the user
 	Calls    []Call        // calls that have no response in the history yet, in the order they were requested
 	Declared []Declaration // tools that were declared after the session was opened
 	Todos    json.RawMessage
@@ -218,6 +219,9 @@ func (s *State) apply(e Entry, data Data) {
 	case Message:
 		if s.Title == "" && e.By == "" && d.Kind == Prompt {
 			s.Title = Title(d.Message.Text())
+		}
+		if d.Kind == News {
+			a.News = append(a.News, e.Seq)
 		}
 		a.say(e.Seq, d.Message)
 	case Compacted:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,8 +30,12 @@ func isInteractive(env Env, o *options, words []string) bool {
 func runInteractive(ctx context.Context, env Env, o *options) error {
 	in, _ := terminalFile(env.Stdin)
 	out, _ := terminalFile(env.Stdout)
-	h := &screenHost{env: env, options: o}
+	h := &screenHost{env: env, options: o, all: &hosts{}}
 	h.env.notify = h.note
+	command, err := pickFirst(env, o)
+	if err != nil {
+		return err
+	}
 	record, err := recording(ctx, h.env, o)
 	if err != nil {
 		return err
@@ -39,23 +44,26 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	if err != nil {
 		return err
 	}
-	defer closeSession(env, s)
+	h.session, h.files = s, newFileList(s)
+	h.all.follow(h)
+	defer h.all.end()
 	if title := s.Continues(); title != "" {
 		h.note("continues the session: " + title)
 	}
-	h.session, h.files = s, newFileList(s)
 	if o.screenReader || s.Settings.UI.ScreenReader || env.Getenv("TERM") == "dumb" {
-		h.front = tui.NewLines(in, out, h, o.firstPrompt)
+		lines := tui.NewLines(in, out, h, cmp.Or(o.firstPrompt, command))
 		for _, n := range h.early {
-			h.front.Tell(n)
+			lines.Tell(n)
 		}
+		lines.Earlier(earlier(s))
+		h.front = lines
 	} else {
 		colors := cell.Full
 		if env.Getenv("NO_COLOR") != "" {
 			colors = cell.Attributes
 		}
 		h.front = tui.New(tui.Options{
-			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors,
+			In: in, Out: out, Host: h, Header: h.header(h.early, command == "" && record.Resume == ""), Lookup: h.lookup, Prompt: o.firstPrompt, Command: command, Earlier: earlier(s), Colors: colors,
 			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Tmux: env.Getenv("TMUX") != "",
 		})
 	}
@@ -80,6 +88,8 @@ type screenHost struct {
 	session *session.Session
 	front   front
 	files   *fileList
+	all     *hosts // the sessions before and after
+	closing sync.Once
 
 	opening sync.Mutex
 	opened  model.Model // nil: not yet
@@ -110,8 +120,8 @@ func (h *screenHost) relay(tell func(string)) {
 	h.tell = tell
 }
 
-// header is what a conversation starts with.
-func (h *screenHost) header(notices []string) []cell.Line {
+// header is what a conversation starts with. A fresh one has examples.
+func (h *screenHost) header(notices []string, fresh bool) []cell.Line {
 	place := homeRelative(h.session.Folder.Path, h.env.Home)
 	if branch := branchOf(h.session.Folder.Path); branch != "" {
 		place += " (" + branch + ")"
@@ -125,6 +135,9 @@ func (h *screenHost) header(notices []string) []cell.Line {
 			}
 			lines = append(lines, headerRow(label, l))
 		}
+	}
+	if !fresh {
+		return append(lines, nil)
 	}
 	return append(lines,
 		headerRow("try", "what does this project do?"),
@@ -170,7 +183,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 		return tui.Reply{}, err
 	}
 	if said.ForPerson() {
-		return tui.Reply{Text: slashText(said), Quit: said.Quit}, nil
+		return h.reply(ctx, said)
 	}
 	if !isCommand {
 		if said.Parts, err = h.session.PromptParts(ctx, typed, typed); err != nil {
@@ -333,4 +346,21 @@ func branchOf(dir string) string {
 		}
 		dir = up
 	}
+}
+
+// pickFirst returns the command that a conversation starts with: -r without an ID opens the list of sessions.
+func pickFirst(env Env, o *options) (string, error) {
+	r := o.record
+	if !r.resume || r.id != "" || r.latest || r.fork || r.off || r.newID != "" || o.firstPrompt != "" {
+		return "", nil
+	}
+	folder, err := workingFolder(env, o)
+	if err != nil {
+		return "", err
+	}
+	if _, err := folder.Latest(); err != nil {
+		return "", session.SessionError(err)
+	}
+	o.record.resume = false
+	return "/resume", nil
 }

@@ -255,15 +255,19 @@ func (c *Conversation) work(ctx context.Context, begin func(context.Context) (ag
 // Turn answers a prompt without waiting for background subagents: for a front end in which the user can go on. Without a
 // prompt, it hands over the reports of background work, and does nothing if there are none.
 func (c *Conversation) Turn(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
+	run := func() (agent.Answer, error) { return c.agent.Run(ctx, prompt...) }
 	if len(prompt) == 0 {
+		report := model.Message{Role: model.User}
 		for _, n := range slices.Concat(c.session.tools.JobNews(), c.crew.News()) {
-			prompt = append(prompt, model.Text(n))
+			report.Parts = append(report.Parts, model.Text(n))
 		}
+		if len(report.Parts) == 0 {
+			return agent.Answer{}, nil
+		}
+		c.agent.Append(report) // not a prompt of the user
+		run = func() (agent.Answer, error) { return c.agent.Continue(ctx) }
 	}
-	if len(prompt) == 0 {
-		return agent.Answer{}, nil
-	}
-	answer, err := c.agent.Run(ctx, prompt...)
+	answer, err := run()
 	if err == nil {
 		err = c.overspent()
 	}

@@ -30,10 +30,16 @@ type Expansion struct {
 	History  []model.Message // what was said before
 	Parts    []model.Part    // the prompt
 	Quit     bool            // the user ends the conversation
+
+	Choice *Choice // to be decided by the user; a front end that can't ask prints Print
+	Resume string  // ID of the session to continue instead of this one
+	Edit   string  // for the prompt that the user types next
 }
 
 // ForPerson reports whether nothing is left to tell a model.
-func (x Expansion) ForPerson() bool { return x.Print != "" || len(x.Commands) > 0 || x.Quit }
+func (x Expansion) ForPerson() bool {
+	return x.Print != "" || len(x.Commands) > 0 || x.Quit || x.Choice != nil || x.Resume != ""
+}
 
 // Slashes is the one table of slash commands. The prompts of MCP servers come last, as far as they are known.
 func (s *Session) Slashes() []Slash {

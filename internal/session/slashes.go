@@ -23,6 +23,8 @@ func talkSlashes() []Slash {
 		{Name: "plan", Words: "[PROMPT]", About: "switch to plan mode", run: slashPlan},
 		{Name: "quit", Also: []string{"exit"}, About: "end the conversation", run: slashQuit},
 		{Name: "redo", Words: "[--force] [--yes]", About: "take the last undo back", run: slashRedo},
+		{Name: "resume", Words: "[ID]", About: "continue another session of this directory", run: slashResume},
+		{Name: "rewind", Words: "[N]", About: "return to before a prompt, with or without its changes of files", run: slashRewind},
 		{Name: "tools", About: "list the model's tools", run: slashTools},
 		{Name: "undo", Words: undoWords, About: "undo what the last call changed on disk", run: slashUndo},
 	}

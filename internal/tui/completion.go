@@ -32,8 +32,9 @@ func (c *completion) update(s *Screen, ctx context.Context) {
 		return
 	}
 	c.asked = word
+	host := s.o.Host
 	go func() {
-		list := s.o.Host.Complete(ctx, word)
+		list := host.Complete(ctx, word)
 		s.send(func(s *Screen) {
 			if s.complete.asked == word {
 				s.complete.word, s.complete.list, s.complete.at = word, list, 0

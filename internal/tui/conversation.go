@@ -119,7 +119,8 @@ func (s *Screen) submit(ctx context.Context, typed string) {
 	s.transcript.add(Item{Kind: ItemPrompt, Text: typed})
 	s.print(promptLines(typed, s.width())...)
 	s.o.History.add(typed)
-	s.start(ctx, func(ctx context.Context) (Reply, error) { return s.o.Host.Run(ctx, typed) })
+	host := s.o.Host
+	s.start(ctx, func(ctx context.Context) (Reply, error) { return host.Run(ctx, typed) })
 }
 
 // start runs something that the user can interrupt.
@@ -135,6 +136,7 @@ func (s *Screen) start(ctx context.Context, f func(context.Context) (Reply, erro
 
 // ended shows how a prompt ended, and sends what is queued.
 func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
+	s.endHeader(nil)
 	s.endText()
 	s.calls.settle(s)
 	took := s.o.Now().Sub(s.work.began)
@@ -154,13 +156,37 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 		s.done = true
 		return
 	}
+	s.follow(reply)
 	if took > 10*time.Second && !s.focused {
 		s.term.out.WriteString("\a")
 	}
-	if len(s.queue) > 0 {
-		next := strings.Join(s.queue, "\n\n")
-		s.queue = nil
-		s.submit(ctx, next)
+	s.sendQueued(ctx)
+}
+
+// sendQueued sends what was typed while something ran.
+func (s *Screen) sendQueued(ctx context.Context) {
+	if len(s.queue) == 0 || s.choice != nil {
+		return
+	}
+	next := strings.Join(s.queue, "\n\n")
+	s.queue = nil
+	s.submit(ctx, next)
+}
+
+// follow does what a reply asks for after its text was shown.
+func (s *Screen) follow(r Reply) {
+	if r.Choice != nil {
+		s.choice = &openChoice{Choice: *r.Choice}
+	}
+	if r.Edit != "" {
+		s.editor.Set(r.Edit)
+		s.calls.todo = nil
+	}
+	if r.Next != nil {
+		s.o.Host = r.Next.Host
+		s.calls.todo = nil
+		s.transcript = transcript{}
+		s.showEarlier(r.Next.Earlier)
 	}
 }
 

@@ -33,6 +33,10 @@ func (s *Screen) input(ctx context.Context, e keys.Event) {
 // key handles a key: a question's first, then those of the table, then text.
 func (s *Screen) key(ctx context.Context, k keys.Key) {
 	s.note = ""
+	if s.choice != nil {
+		s.choiceKey(ctx, k)
+		return
+	}
 	if q := s.questions.current(); q != nil && s.questionKey(q, k) {
 		return
 	}
@@ -79,7 +83,7 @@ func keyTable() []binding {
 	return []binding{
 		{"enter", "send; during work: queue", (*Screen).enter},
 		{"shift+enter alt+enter ctrl+j", "new line; \\ and Enter too", edit(func(s *Screen) { s.editor.Insert("\n") })},
-		{"esc", "interrupt; twice: clear the prompt", func(s *Screen, _ context.Context) { s.escape() }},
+		{"esc", "interrupt; twice: clear the prompt, or rewind", (*Screen).escape},
 		{"ctrl+c", "clear, interrupt; twice: quit", func(s *Screen, _ context.Context) { s.cancel() }},
 		{"ctrl+d", "quit, if the prompt is empty", func(s *Screen, _ context.Context) { s.endOfInput() }},
 		{"up", "", func(s *Screen, _ context.Context) { s.up() }},
@@ -90,6 +94,8 @@ func keyTable() []binding {
 		{"shift+tab", "next approval mode", func(s *Screen, _ context.Context) { s.o.Host.NextMode() }},
 		{"ctrl+b", "move a running command to the background", func(s *Screen, _ context.Context) { s.background() }},
 		{"ctrl+g", "edit the prompt in $EDITOR", func(s *Screen, _ context.Context) { s.editPrompt() }},
+		{"alt+u", "undo the last change of files", func(s *Screen, ctx context.Context) { s.command(ctx, "/undo") }},
+		{"alt+r", "redo it", func(s *Screen, ctx context.Context) { s.command(ctx, "/redo") }},
 		{"ctrl+o", "view the transcript", (*Screen).viewTranscript},
 		{"ctrl+z", "suspend", func(s *Screen, _ context.Context) { s.suspend() }},
 		{"ctrl+l", "draw the screen again", func(s *Screen, _ context.Context) { s.painter.Redraw() }},
@@ -140,18 +146,25 @@ func (s *Screen) enter(ctx context.Context) {
 	s.submit(ctx, text)
 }
 
-// escape interrupts what runs; pressed twice, it clears the prompt.
-func (s *Screen) escape() {
+// escape interrupts what runs; pressed twice, it clears the prompt, or rewinds if that is empty.
+func (s *Screen) escape(ctx context.Context) {
 	now := s.o.Now()
 	switch {
 	case s.showKeys:
 		s.showKeys = false
 	case s.work != nil:
 		s.interrupt()
+		now = time.Time{} // a second one, for something that has ended by then, means nothing else
+	case now.Sub(s.escaped) < again && s.editor.Empty():
+		s.command(ctx, "/rewind")
+		now = time.Time{}
 	case now.Sub(s.escaped) < again:
 		s.editor.Clear()
+		now = time.Time{} // a third one doesn't rewind
 	case !s.editor.Empty():
 		s.note = "Esc again clears the prompt"
+	default:
+		s.note = "Esc again rewinds"
 	}
 	s.escaped = now
 }

@@ -56,6 +56,16 @@ const (
 type Reply struct {
 	Text string // Markdown
 	Quit bool
+
+	Choice *Choice // the user decides before something happens
+	Edit   string  // a prompt to be edited: the conversation is as it was before it
+	Next   *Next   // another session continues; nil: this one does
+}
+
+// Next is the session that continues.
+type Next struct {
+	Host    Host
+	Earlier []Item // what was said in it
 }
 
 // Status is the state of the session.
@@ -77,6 +87,8 @@ type Options struct {
 	Header  []cell.Line
 	Lookup  func(context.Context) []cell.Line
 	Prompt  string // sent at the start
+	Command string // carried out at the start, as if a key stood for it
+	Earlier []Item // what was said before, in a session that continues
 	Colors  cell.Colors
 	History History
 	Editor  string // command of the user's editor
@@ -106,10 +118,11 @@ type Screen struct {
 	questions     questionList
 	complete      completion
 	transcript    transcript
-	view          *overlay // nil: the conversation is shown
-	queue         []string // typed while a prompt ran
-	work          *work    // nil: nothing runs
-	note          string   // shown in the status line until the next key
+	view          *overlay    // nil: the conversation is shown
+	choice        *openChoice // nil: none is open
+	queue         []string    // typed while a prompt ran
+	work          *work       // nil: nothing runs
+	note          string      // shown in the status line until the next key
 	showKeys      bool
 	lastKey       time.Time
 	escaped       time.Time // when Esc was last pressed
@@ -179,6 +192,9 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	if s.o.Prompt != "" {
 		s.submit(ctx, s.o.Prompt)
 	}
+	if s.o.Command != "" {
+		s.command(ctx, s.o.Command)
+	}
 	return s.loop(ctx)
 }
 
@@ -192,6 +208,8 @@ func (s *Screen) endHeader(found []cell.Line) {
 	s.print(head[0])
 	s.print(found...)
 	s.print(head[1:]...)
+	s.showEarlier(s.o.Earlier)
+	s.o.Earlier = nil
 }
 
 // loop handles keys and messages, and paints.
@@ -203,12 +221,13 @@ func (s *Screen) loop(ctx context.Context) error {
 	for !s.done {
 		now := false // a key is shown at once
 		var wake <-chan struct{}
-		if s.work == nil { // what runs takes the reports itself
+		if s.work == nil && s.choice == nil { // what runs takes the reports itself
 			wake = s.o.Host.Wake()
 		}
 		select {
 		case <-wake:
-			s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, s.o.Host.Continue(ctx) })
+			host := s.o.Host
+			s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, host.Continue(ctx) })
 		case e, ok := <-s.term.events:
 			if !ok {
 				return nil // the terminal is gone
