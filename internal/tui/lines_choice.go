@@ -69,7 +69,7 @@ func (l *Lines) follow(ctx context.Context, interrupts <-chan os.Signal, r Reply
 }
 
 // maxSpoken is how many items of an earlier conversation are read out.
-const maxSpoken = 6
+const maxSpoken = 2
 
 // Earlier prints the end of an earlier conversation.
 func (l *Lines) Earlier(items []Item) {
@@ -78,6 +78,15 @@ func (l *Lines) Earlier(items []Item) {
 		if i.Kind == ItemPrompt || i.Kind == ItemAnswer {
 			said = append(said, i)
 		}
+	}
+	prompts := 0
+	for _, i := range said[:max(0, len(said)-maxSpoken)] {
+		if i.Kind == ItemPrompt {
+			prompts++
+		}
+	}
+	if prompts > 0 {
+		l.say("note", plural(prompts, "earlier turn"))
 	}
 	for _, i := range said[max(0, len(said)-maxSpoken):] {
 		label := "adze"
