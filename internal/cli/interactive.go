@@ -69,6 +69,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 type front interface {
 	Observe(agent.Event)
 	Tell(text string)
+	Typed() []string
 	Ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error)
 	Run(ctx context.Context) error
 }
@@ -198,11 +199,26 @@ func (h *screenHost) conversation(ctx context.Context) (*session.Conversation, e
 		return nil, err
 	}
 	h.session.Outside.WaitLikely(ctx)
-	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.front.Observe})
+	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.front.Observe, Typed: h.typed})
 	h.mu.Lock()
 	h.talk = talk
 	h.mu.Unlock()
 	return talk, nil
+}
+
+// typed are the prompts that the user typed since the last turn. Of one with an attachment that can't be read, the model gets
+// the text.
+func (h *screenHost) typed(ctx context.Context) [][]model.Part {
+	var out [][]model.Part
+	for _, text := range h.front.Typed() {
+		parts, err := h.session.PromptParts(ctx, text, text)
+		if err != nil {
+			h.note(err.Error())
+			parts = []model.Part{model.Text(text)}
+		}
+		out = append(out, parts)
+	}
+	return out
 }
 
 // runCommand runs the user's own command.

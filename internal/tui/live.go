@@ -46,7 +46,7 @@ func (s *Screen) going(width int) []cell.Line {
 	case s.work != nil && len(s.answer.live)+len(calls) == 0 && !s.work.model.IsZero():
 		out = append(out, cell.Styled("∙ waiting for the model "+seconds(now.Sub(s.work.model)), cell.Dim))
 	}
-	for _, q := range s.queue {
+	for _, q := range s.queue.list() {
 		out = append(out, cell.Styled("  queued: "+visible(q), cell.Dim).Cut(width))
 	}
 	return append(out, s.calls.todos(width)...)
@@ -104,8 +104,8 @@ func (s *Screen) status(width int) cell.Line {
 	if st.Jobs > 0 {
 		parts = append(parts, plural(st.Jobs, "job"))
 	}
-	if len(s.queue) > 0 {
-		parts = append(parts, fmt.Sprintf("queued %d", len(s.queue)))
+	if n := len(s.queue.list()); n > 0 {
+		parts = append(parts, fmt.Sprintf("queued %d", n))
 	}
 	line := cell.Line{{Text: " "}, {Text: st.Mode, Style: style}}
 	for _, p := range parts {

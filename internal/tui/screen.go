@@ -91,6 +91,7 @@ type Screen struct {
 	painter  *paint.Painter
 	messages chan message
 	quit     chan struct{} // closed when the screen has ended
+	queue    queue         // typed while a prompt ran
 
 	// The fields below belong to Run's goroutine.
 	columns, rows int
@@ -104,9 +105,8 @@ type Screen struct {
 	calls         callList
 	questions     questionList
 	complete      completion
-	queue         []string // typed while a prompt ran
-	work          *work    // nil: nothing runs
-	note          string   // shown in the status line until the next key
+	work          *work  // nil: nothing runs
+	note          string // shown in the status line until the next key
 	showKeys      bool
 	lastKey       time.Time
 	escaped       time.Time // when Esc was last pressed
