@@ -171,7 +171,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 		return tui.Reply{}, err
 	}
 	if said.ForPerson() {
-		return tui.Reply{Text: slashText(said), Quit: said.Quit}, nil
+		return tui.Reply{Text: slashText(said), Markdown: said.Markdown, Quit: said.Quit}, nil
 	}
 	if !isCommand {
 		if said.Parts, err = h.session.PromptParts(ctx, typed, typed); err != nil {
@@ -237,7 +237,7 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 	if strings.TrimSpace(text) == "" {
 		return tui.Reply{}, err
 	}
-	return tui.Reply{Text: tool.Fence("", text)}, err
+	return tui.Reply{Text: tool.Fence("", text), Markdown: true}, err
 }
 
 // Status is what the status line shows.

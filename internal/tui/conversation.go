@@ -131,7 +131,7 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 	s.work = nil
 	if reply.Text != "" {
 		s.space()
-		s.print(markdown.Render(reply.Text, s.width())...)
+		s.print(reply.lines(s.width())...)
 	}
 	switch {
 	case errors.Is(err, context.Canceled):

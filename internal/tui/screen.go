@@ -54,8 +54,9 @@ const (
 
 // Reply is what the user gets, apart from what was observed.
 type Reply struct {
-	Text string // Markdown
-	Quit bool
+	Text     string
+	Markdown bool // what Text is; otherwise it is shown as it is
+	Quit     bool
 }
 
 // Status is the state of the session.
