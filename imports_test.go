@@ -108,7 +108,7 @@ var mayImport = map[string]string{
 	"internal/tui/keys":       "",
 	"internal/tui/editor":     "internal/tui/cell",
 	"internal/tui/markdown":   "internal/tui/cell",
-	"internal/tui":            "tool model agent builtin internal/approval internal/tui/cell internal/tui/paint internal/tui/keys internal/tui/editor internal/tui/markdown",
+	"internal/tui":            "internal/nearest tool model agent builtin internal/approval internal/tui/cell internal/tui/paint internal/tui/keys internal/tui/editor internal/tui/markdown",
 
 	// The front ends may import everything.
 	"internal/cli": "*",

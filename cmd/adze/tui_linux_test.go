@@ -135,7 +135,7 @@ func (g *glass) send(ts *testscript.TestScript, text string) {
 
 var keyBytes = map[string]string{
 	"enter": "\r", "esc": "\x1b", "tab": "\t", "shift-tab": "\x1b[Z", "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D",
-	"backspace": "\x7f", "alt-enter": "\x1b\r", "shift-enter": "\x1b[13;2u", "home": "\x1b[H", "end": "\x1b[F", "space": " ",
+	"backspace": "\x7f", "alt-enter": "\x1b\r", "shift-enter": "\x1b[13;2u", "home": "\x1b[H", "end": "\x1b[F", "space": " ", "f5": "\x1b[15~",
 }
 
 func (g *glass) press(ts *testscript.TestScript, _ bool, names []string) {

@@ -50,13 +50,16 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 			h.front.Tell(n)
 		}
 	} else {
+		for _, problem := range tui.CheckKeys(s.Settings.UI.Keys) {
+			h.note("warning: " + problem)
+		}
 		colors := cell.Full
 		if env.Getenv("NO_COLOR") != "" {
 			colors = cell.Attributes
 		}
 		h.front = tui.New(tui.Options{
 			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors,
-			History: promptHistory(s.Folder.Home), Editor: editorOf(env),
+			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: s.Settings.UI.Keys,
 		})
 	}
 	h.relay(h.front.Tell)

@@ -80,7 +80,8 @@ type Options struct {
 	Prompt  string // sent at the start
 	Colors  cell.Colors
 	History History
-	Editor  string // command of the user's editor
+	Editor  string            // command of the user's editor
+	Keys    map[string]string // the setting ui.keys: keys by action
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -95,6 +96,7 @@ type Screen struct {
 	queue    queue         // typed while a prompt ran
 
 	// The fields below belong to Run's goroutine.
+	keys          keymap
 	columns, rows int
 	header        []cell.Line // that waits for the lookup
 	finished      []cell.Line // to be printed with the next frame
@@ -132,7 +134,8 @@ func New(o Options) *Screen {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Screen{o: o, messages: make(chan message, 256), quit: make(chan struct{}), focused: true}
+	keys, _ := newKeymap(o.Keys)
+	return &Screen{o: o, keys: keys, messages: make(chan message, 256), quit: make(chan struct{}), focused: true}
 }
 
 // Observe takes an event of the agent.
@@ -187,9 +190,18 @@ func (s *Screen) endHeader(found []cell.Line) {
 	}
 	head := s.header
 	s.header = nil
-	s.print(head[0])
-	s.print(found...)
-	s.print(head[1:]...)
+	s.print(s.wrapRows(head[:1])...)
+	s.print(s.wrapRows(found)...)
+	s.print(s.wrapRows(head[1:])...)
+}
+
+// wrapRows wraps the rows of the header below their texts.
+func (s *Screen) wrapRows(rows []cell.Line) []cell.Line {
+	var out []cell.Line
+	for _, l := range rows {
+		out = append(out, cell.Wrap(l, s.width(), cell.Text("         "))...)
+	}
+	return out
 }
 
 // loop handles keys and messages, and paints.
