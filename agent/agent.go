@@ -64,6 +64,8 @@ type Options struct {
 type Limits struct {
 	Turns int           // requests to the model; 0: no limit
 	Wall  time.Duration // 0: no limit
+	// Request limits the tokens of a request: a conversation that has become longer stops with ErrTokenLimit. 0: no limit.
+	Request int
 }
 
 var (
@@ -223,6 +225,9 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		t.tools = a.addNews()
 		a.declare(t.tools)
 		if err := a.makeRoom(ctx, t, out); err != nil {
+			return err
+		}
+		if err := a.fits(); err != nil {
 			return err
 		}
 		err := t.take(ctx, out)
