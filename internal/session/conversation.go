@@ -83,8 +83,8 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	s.Models.count(budget)
 	key, effort := s.ID, cmp.Or(t.Effort, s.Settings.Model.Effort)
 	c.agent = agent.New(agent.Options{
-		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall}, Budget: budget, Final: final,
-		History: from.with(t.History), Declared: from.declares(), System: system, Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
+		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall, Request: s.Settings.Limits.Request}, Budget: budget, Final: final,
+		History: from.with(t.History), CutOff: from.unfinished(t.History), Declared: from.declares(), System: system, Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
 		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser || t.Unattended,
 		News: c.takeNews, Typed: c.takeTyped(t.Typed), Compacting: s.hooks.compacting,
 	})
