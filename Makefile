@@ -4,7 +4,7 @@ RACE := $(shell command -v gcc >/dev/null 2>&1 && echo -race)
 export GORACE ?= atexit_sleep_ms=0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
-NFPM := go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.48.0
+NFPM := go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: build test lint golden bench bench-search soak test-browser release test-modules test-peers test-release
