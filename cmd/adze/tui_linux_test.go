@@ -80,7 +80,7 @@ func startInGlass(ts *testscript.TestScript, _ bool, args []string) {
 	keys, tty := openTTY(ts)
 	g.keys = keys
 	g.Screen = screentest.New(80, 24, func(reply string) { keys.WriteString(reply) })
-	cmd := exec.Command("adze", args...)
+	cmd := exec.Command(racedProgram(), args...) // it reads, works and paints at once
 	cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{"PATH", "HOME", "ADZE_HOME", "GORACE", "ADZE_LOCAL_MODELS", "TERM", "OPENAI_BASE_URL", "NO_COLOR", "EDITOR"} {
 		if v := ts.Getenv(name); v != "" {
