@@ -59,7 +59,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 		}
 		h.front = tui.New(tui.Options{
 			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors,
-			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: s.Settings.UI.Keys,
+			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: s.Settings.UI.Keys, Tmux: env.Getenv("TMUX") != "",
 		})
 	}
 	h.relay(h.front.Tell)

@@ -13,6 +13,11 @@ const again = time.Second
 
 // input handles what the terminal sent.
 func (s *Screen) input(ctx context.Context, e keys.Event) {
+	if _, focus := e.(keys.Focus); s.view != nil && !focus {
+		s.viewInput(e)
+		s.lastKey = s.o.Now()
+		return
+	}
 	switch e := e.(type) {
 	case keys.Focus:
 		s.focused = e.In

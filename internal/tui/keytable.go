@@ -44,6 +44,7 @@ func actions() []action {
 		{"mode", "shift+tab", "next approval mode", do(func(s *Screen) { s.o.Host.NextMode() })},
 		{"background", "ctrl+b", "move a running command to the background", do((*Screen).background)},
 		{"editor", "ctrl+g", "edit the prompt in $EDITOR", do((*Screen).editPrompt)},
+		{"transcript", "ctrl+o", "view the transcript", (*Screen).viewTranscript},
 		{"suspend", "ctrl+z", "suspend", do((*Screen).suspend)},
 		{"redraw", "ctrl+l", "draw the screen again", do(func(s *Screen) { s.painter.Redraw() })},
 		{"left", "left", "", edit(func(s *Screen) { s.editor.Left() })},

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/adze-dev/adze/internal/tui/cell"
 )
 
 // queue is what was typed while a prompt ran. The agent's goroutine takes prompts from it before each turn of the model.
@@ -88,11 +86,6 @@ func (s *Screen) Typed() []string {
 // printPrompt prints what the user typed.
 func (s *Screen) printPrompt(typed string) {
 	s.space()
-	for i, l := range cell.CleanLines(typed) {
-		mark := "› "
-		if i > 0 {
-			mark = "  "
-		}
-		s.print(cell.Wrap(cell.Line{{Text: mark, Style: cell.Bold}, {Text: l, Style: cell.Bold}}, s.width(), cell.Text("  "))...)
-	}
+	s.transcript.add(Item{Kind: ItemPrompt, Text: typed})
+	s.print(promptLines(typed, s.width())...)
 }

@@ -82,6 +82,7 @@ type Options struct {
 	History History
 	Editor  string            // command of the user's editor
 	Keys    map[string]string // the setting ui.keys: keys by action
+	Tmux    bool              // the terminal is inside tmux
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -108,8 +109,10 @@ type Screen struct {
 	calls         callList
 	questions     questionList
 	complete      completion
-	work          *work  // nil: nothing runs
-	note          string // shown in the status line until the next key
+	transcript    transcript
+	view          *overlay // nil: the conversation is shown
+	work          *work    // nil: nothing runs
+	note          string   // shown in the status line until the next key
 	showKeys      bool
 	lastKey       time.Time
 	escaped       time.Time // when Esc was last pressed
@@ -267,6 +270,7 @@ func (s *Screen) drain() {
 
 // closeDown ends what runs and removes the live area.
 func (s *Screen) closeDown() {
+	s.closeView()
 	if s.work != nil {
 		s.work.cancel()
 	}
@@ -277,6 +281,9 @@ func (s *Screen) closeDown() {
 
 // paint shows the current state.
 func (s *Screen) paint() error {
+	if s.view != nil {
+		return s.paintView()
+	}
 	s.columns, s.rows = s.term.size()
 	s.painter.Synchronized = s.term.synchronized.Load()
 	s.painter.KeepsRows = s.term.keepsRows.Load()
@@ -304,9 +311,8 @@ func (s *Screen) space() {
 
 // tell prints a notice.
 func (s *Screen) tell(text string) {
-	for _, l := range cell.CleanLines(text) {
-		s.print(cell.Wrap(cell.Line{{Text: "∙ ", Style: cell.Dim}, {Text: l, Style: cell.Dim}}, s.width(), cell.Text("  "))...)
-	}
+	s.transcript.add(Item{Kind: ItemNote, Text: text})
+	s.print(noteLines(text, s.width())...)
 }
 
 // width is the number of columns for text.
