@@ -50,16 +50,15 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 			h.front.Tell(n)
 		}
 	} else {
-		for _, problem := range tui.CheckKeys(s.Settings.UI.Keys) {
+		ui := s.Settings.UI
+		s.Supports(session.ListKeys, session.SetTheme)
+		for _, problem := range tui.CheckKeys(ui.Keys) {
 			h.note("warning: " + problem)
 		}
-		colors := cell.Full
-		if env.Getenv("NO_COLOR") != "" {
-			colors = cell.Attributes
-		}
 		h.front = tui.New(tui.Options{
-			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors,
-			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: s.Settings.UI.Keys,
+			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt,
+			Theme: ui.Theme, NoColor: env.Getenv("NO_COLOR") != "", Notifications: ui.Notifications, HideTitle: ui.HideTitle, Terminal: env.Getenv,
+			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: ui.Keys,
 		})
 	}
 	h.relay(h.front.Tell)
@@ -171,6 +170,12 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	said, isCommand, err := h.session.Expand(ctx, typed)
 	if err != nil {
 		return tui.Reply{}, err
+	}
+	switch said.Action {
+	case session.ListKeys:
+		return tui.Reply{Keys: true}, nil
+	case session.SetTheme:
+		return h.setTheme(said.Words)
 	}
 	if said.ForPerson() {
 		return tui.Reply{Text: slashText(said), Quit: said.Quit}, nil

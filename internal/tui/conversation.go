@@ -134,7 +134,6 @@ func (s *Screen) start(ctx context.Context, f func(context.Context) (Reply, erro
 func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 	s.endText()
 	s.calls.settle(s)
-	took := s.o.Now().Sub(s.work.began)
 	s.work = nil
 	if reply.Text != "" {
 		s.space()
@@ -150,8 +149,14 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 		s.done = true
 		return
 	}
-	if took > 10*time.Second && !s.focused {
-		s.term.out.WriteString("\a")
+	if reply.Theme != "" {
+		s.setTheme(reply.Theme)
+	}
+	if reply.Keys {
+		s.listKeys()
+	}
+	if len(s.queue) == 0 {
+		s.notify("the answer is ready")
 	}
 	if len(s.queue) > 0 {
 		next := strings.Join(s.queue, "\n\n")

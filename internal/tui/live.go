@@ -120,6 +120,9 @@ func (s *Screen) status(width int) cell.Line {
 		}
 		return cell.Line{{Text: " search earlier prompts: ", Style: cell.Cyan}, {Text: cell.Clean(s.lookup.query)}, {Text: found, Style: cell.Dim}}.Cut(width)
 	}
+	if s.testing {
+		return cell.Line{{Text: " press keys to see what the terminal sends"}}.Right(cell.Line{{Text: "Esc", Style: cell.Cyan}, {Text: " ends"}}, width)
+	}
 	if s.note != "" {
 		return line.Right(cell.Styled(s.note, cell.Yellow), width)
 	}
