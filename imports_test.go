@@ -70,6 +70,7 @@ var mayImport = map[string]string{
 	"internal/disk":               "internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/leaktest":           "",
 	"internal/peers":              "",
+	"internal/release":            "",
 	"internal/ptytest":            "internal/proc/term",
 	"internal/settings":           "internal/nearest",
 	"internal/soak":               "",

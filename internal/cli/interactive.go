@@ -71,6 +71,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 type front interface {
 	Observe(agent.Event)
 	Tell(text string)
+	Typed() []string
 	Ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error)
 	Run(ctx context.Context) error
 }
@@ -178,7 +179,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 		return h.setTheme(said.Words)
 	}
 	if said.ForPerson() {
-		return tui.Reply{Text: slashText(said), Quit: said.Quit}, nil
+		return tui.Reply{Text: slashText(said), Markdown: said.Markdown, Quit: said.Quit}, nil
 	}
 	if !isCommand {
 		if said.Parts, err = h.session.PromptParts(ctx, typed, typed); err != nil {
@@ -206,11 +207,26 @@ func (h *screenHost) conversation(ctx context.Context) (*session.Conversation, e
 		return nil, err
 	}
 	h.session.Outside.WaitLikely(ctx)
-	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.front.Observe})
+	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.front.Observe, Typed: h.typed})
 	h.mu.Lock()
 	h.talk = talk
 	h.mu.Unlock()
 	return talk, nil
+}
+
+// typed are the prompts that the user typed since the last turn. Of one with an attachment that can't be read, the model gets
+// the text.
+func (h *screenHost) typed(ctx context.Context) [][]model.Part {
+	var out [][]model.Part
+	for _, text := range h.front.Typed() {
+		parts, err := h.session.PromptParts(ctx, text, text)
+		if err != nil {
+			h.note(err.Error())
+			parts = []model.Part{model.Text(text)}
+		}
+		out = append(out, parts)
+	}
+	return out
 }
 
 // runCommand runs the user's own command.
@@ -229,15 +245,16 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 	if strings.TrimSpace(text) == "" {
 		return tui.Reply{}, err
 	}
-	return tui.Reply{Text: tool.Fence("", text)}, err
+	return tui.Reply{Text: tool.Fence("", text), Markdown: true}, err
 }
 
 // Status is what the status line shows.
 func (h *screenHost) Status() tui.Status {
 	st := tui.Status{
 		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(), Directory: filepath.Base(h.session.Folder.Path),
-		Branch: branchOf(h.session.Folder.Path),
+		Branch: branchOf(h.session.Folder.Path), Jobs: h.session.Jobs(),
 	}
+	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
 	if talk := h.current(); talk != nil {
 		if tokens, window := talk.Context(); window > 0 {
 			st.Context = 100 * tokens / window

@@ -207,6 +207,9 @@ func (s *Session) Close() error {
 // their names there.
 func (s *Session) Background() []string { return s.tools.Background() }
 
+// Jobs is the number of background commands that run.
+func (s *Session) Jobs() int { return len(s.tools.Running()) }
+
 // NewID is a name that no other session or message has.
 func NewID() string {
 	var b [16]byte

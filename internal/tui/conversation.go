@@ -103,18 +103,11 @@ func (s *Screen) submit(ctx context.Context, typed string) {
 		return
 	}
 	if s.work != nil {
-		s.queue = append(s.queue, typed)
+		s.queue.add(typed)
 		return
 	}
 	s.endHeader(nil)
-	s.space()
-	for i, l := range cell.CleanLines(typed) {
-		mark := "› "
-		if i > 0 {
-			mark = "  "
-		}
-		s.print(cell.Wrap(cell.Line{{Text: mark, Style: cell.Bold}, {Text: l, Style: cell.Bold}}, s.width(), cell.Text("  "))...)
-	}
+	s.printPrompt(typed)
 	s.o.History.add(typed)
 	s.start(ctx, func(ctx context.Context) (Reply, error) { return s.o.Host.Run(ctx, typed) })
 }
@@ -137,7 +130,7 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 	s.work = nil
 	if reply.Text != "" {
 		s.space()
-		s.print(markdown.Render(reply.Text, s.width())...)
+		s.print(reply.lines(s.width())...)
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -155,14 +148,11 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 	if reply.Keys {
 		s.listKeys()
 	}
-	if len(s.queue) == 0 {
+	next := s.queue.next()
+	if next == "" {
 		s.notify("the answer is ready")
 	}
-	if len(s.queue) > 0 {
-		next := strings.Join(s.queue, "\n\n")
-		s.queue = nil
-		s.submit(ctx, next)
-	}
+	s.submit(ctx, next)
 }
 
 // fail shows an error: what failed, and in further lines what to do.

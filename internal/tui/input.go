@@ -133,10 +133,11 @@ func (s *Screen) background() {
 
 // up moves the cursor, or takes an earlier prompt if it is in the first row.
 func (s *Screen) up() {
-	if len(s.queue) > 0 && s.editor.Empty() { // the last one that is queued comes back
-		s.editor.Set(s.queue[len(s.queue)-1])
-		s.queue = s.queue[:len(s.queue)-1]
-		return
+	if s.editor.Empty() { // the last one that is queued comes back
+		if typed, ok := s.queue.last(); ok {
+			s.editor.Set(typed)
+			return
+		}
 	}
 	if !s.editor.Up(s.inputWidth()) {
 		s.earlier()

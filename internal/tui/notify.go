@@ -32,7 +32,7 @@ func (s *Screen) retitle() {
 	if s.o.HideTitle || !s.o.talksOSC() {
 		return
 	}
-	title := "adze: " + s.o.Host.Status().Directory
+	title := "adze: " + s.directory()
 	if s.questions.current() != nil {
 		title = "? " + title
 	}
@@ -42,6 +42,14 @@ func (s *Screen) retitle() {
 	}
 }
 
+// directory is the name of the directory, which doesn't change.
+func (s *Screen) directory() string {
+	if s.place == "" {
+		s.place = s.o.Host.Status().Directory
+	}
+	return s.place
+}
+
 // notify calls a user whose terminal doesn't have the focus.
 func (s *Screen) notify(text string) {
 	if s.focused || s.o.Notifications == notifyOff {
@@ -49,7 +57,7 @@ func (s *Screen) notify(text string) {
 	}
 	out := "\a"
 	if s.o.Notifications != notifyBell {
-		out += notification(s.o.Terminal, "adze: "+s.o.Host.Status().Directory, text)
+		out += notification(s.o.Terminal, "adze: "+s.directory(), text)
 	}
 	s.term.out.WriteString(out)
 }

@@ -54,17 +54,21 @@ const (
 
 // Reply is what the user gets, apart from what was observed.
 type Reply struct {
-	Text  string // Markdown
-	Quit  bool
-	Theme string // to use from now on; "": as before
-	Keys  bool   // list the keys
+	Text     string
+	Markdown bool // what Text is; otherwise it is shown as it is
+	Quit     bool
+	Theme    string // to use from now on; "": as before
+	Keys     bool   // list the keys
 }
 
 // Status is the state of the session.
 type Status struct {
 	Mode, Model, Directory, Branch string
-	Context                        int // percent of the window
-	Jobs                           int // background commands
+	Context                        int    // percent of the window
+	Jobs                           int    // background commands
+	Servers, Connected             int    // MCP servers, and those that can be used
+	Connecting                     bool   // some of them are being started
+	Cost                           string // so far; "": it is not known
 }
 
 // Candidate is a completion.
@@ -101,6 +105,7 @@ type Screen struct {
 	painter  *paint.Painter
 	messages chan message
 	quit     chan struct{} // closed when the screen has ended
+	queue    queue         // typed while a prompt ran
 
 	// The fields below belong to Run's goroutine.
 	keys          keymap
@@ -115,9 +120,8 @@ type Screen struct {
 	calls         callList
 	questions     questionList
 	complete      completion
-	queue         []string // typed while a prompt ran
-	work          *work    // nil: nothing runs
-	note          string   // shown in the status line until the next key
+	work          *work  // nil: nothing runs
+	note          string // shown in the status line until the next key
 	showKeys      bool
 	lastKey       time.Time
 	escaped       time.Time // when Esc was last pressed
@@ -125,6 +129,8 @@ type Screen struct {
 	focused       bool
 	backdrop      backdrop
 	title         string // of the window
+	place         string // the directory
+	connecting    bool   // to MCP servers
 	testing       bool   // keys are shown instead of carried out
 	done          bool
 }
@@ -267,7 +273,7 @@ func (s *Screen) loop(ctx context.Context) error {
 		} else if frame == nil {
 			frame = time.After(frameTime)
 		}
-		if s.work != nil && second == nil { // only while something runs: an idle screen wakes up for nothing
+		if (s.work != nil || s.connecting) && second == nil { // only while something runs: an idle screen wakes up for nothing
 			second = time.After(time.Second)
 		}
 	}
