@@ -49,7 +49,7 @@ func (s *Screen) going(width int) []cell.Line {
 	for _, q := range s.queue.list() {
 		out = append(out, cell.Styled("  queued: "+visible(q), cell.Dim).Cut(width))
 	}
-	return append(out, s.calls.todos(width)...)
+	return append(out, s.todos.live(width, max(1, s.rows/3))...)
 }
 
 // inputWidth is the number of cells for the text of the prompt.

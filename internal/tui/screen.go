@@ -118,6 +118,7 @@ type Screen struct {
 	lookup        lookup
 	answer        answer
 	calls         callList
+	todos         todoList
 	questions     questionList
 	complete      completion
 	work          *work  // nil: nothing runs
