@@ -48,7 +48,7 @@ func TestTerminal(t *testing.T) {
 			env.Values[glassKey{}] = &glass{}
 			return os.MkdirAll(home, 0o700)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+		Cmds: withAround(map[string]func(*testscript.TestScript, bool, []string){
 			"model":  func(ts *testscript.TestScript, neg bool, args []string) { serveModel(t, ts, args) },
 			"start":  startInGlass,
 			"type":   onGlass(func(g *glass, ts *testscript.TestScript, _ bool, args []string) { g.send(ts, strings.Join(args, " ")) }),
@@ -64,7 +64,7 @@ func TestTerminal(t *testing.T) {
 			"keep":   onGlass((*glass).keep),
 			"kept":   onGlass((*glass).kept),
 			"mode":   onGlass((*glass).mode),
-		},
+		}),
 	})
 }
 
@@ -75,6 +75,7 @@ type glass struct {
 	*screentest.Screen
 	keys  *os.File
 	ended chan int
+	around
 }
 
 func onGlass(f func(*glass, *testscript.TestScript, bool, []string)) func(*testscript.TestScript, bool, []string) {
@@ -88,9 +89,10 @@ func startInGlass(ts *testscript.TestScript, _ bool, args []string) {
 	keys, tty := openTTY(ts)
 	g.keys = keys
 	g.Screen = screentest.New(80, 24, func(reply string) { keys.WriteString(reply) })
+	g.prepare()
 	cmd := exec.Command(racedProgram(), args...) // it reads, works and paints at once
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "ADZE_HOME", "GORACE", "ADZE_LOCAL_MODELS", "TERM", "OPENAI_BASE_URL", "NO_COLOR", "EDITOR", "TMUX"} {
+	for _, name := range []string{"PATH", "HOME", "ADZE_HOME", "GORACE", "ADZE_LOCAL_MODELS", "TERM", "OPENAI_BASE_URL", "NO_COLOR", "EDITOR", "TERM_PROGRAM", "TMUX", "COLORFGBG"} {
 		if v := ts.Getenv(name); v != "" {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}

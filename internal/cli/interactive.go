@@ -50,16 +50,15 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 			h.front.Tell(n)
 		}
 	} else {
-		for _, problem := range tui.CheckKeys(s.Settings.UI.Keys) {
+		ui := s.Settings.UI
+		s.Supports(session.ListKeys, session.SetTheme)
+		for _, problem := range tui.CheckKeys(ui.Keys) {
 			h.note("warning: " + problem)
 		}
-		colors := cell.Full
-		if env.Getenv("NO_COLOR") != "" {
-			colors = cell.Attributes
-		}
 		h.front = tui.New(tui.Options{
-			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors,
-			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: s.Settings.UI.Keys, Tmux: env.Getenv("TMUX") != "",
+			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt,
+			Theme: ui.Theme, NoColor: env.Getenv("NO_COLOR") != "", Notifications: ui.Notifications, HideTitle: ui.HideTitle, Terminal: env.Getenv,
+			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: ui.Keys,
 		})
 	}
 	h.relay(h.front.Tell)
@@ -173,6 +172,12 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	if err != nil {
 		return tui.Reply{}, err
 	}
+	switch said.Action {
+	case session.ListKeys:
+		return tui.Reply{Keys: true}, nil
+	case session.SetTheme:
+		return h.setTheme(said.Words)
+	}
 	if said.ForPerson() {
 		return tui.Reply{Text: slashText(said), Markdown: said.Markdown, Quit: said.Quit}, nil
 	}
@@ -247,8 +252,9 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 func (h *screenHost) Status() tui.Status {
 	st := tui.Status{
 		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(), Directory: filepath.Base(h.session.Folder.Path),
-		Branch: branchOf(h.session.Folder.Path),
+		Branch: branchOf(h.session.Folder.Path), Jobs: h.session.Jobs(),
 	}
+	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
 	if talk := h.current(); talk != nil {
 		if tokens, window := talk.Context(); window > 0 {
 			st.Context = 100 * tokens / window

@@ -20,7 +20,8 @@ type Slash struct {
 	Words string   // what it takes
 	About string
 
-	run func(ctx context.Context, s *Session, words string) (Expansion, error)
+	run    func(ctx context.Context, s *Session, words string) (Expansion, error)
+	action Action // "": none
 }
 
 // Expansion is what became of a slash command: something for the user, or else what to tell the model.
@@ -31,10 +32,14 @@ type Expansion struct {
 	History  []model.Message // what was said before
 	Parts    []model.Part    // the prompt
 	Quit     bool            // the user ends the conversation
+	Action   Action          // for the front end; "": none
+	Words    string          // of the action
 }
 
 // ForPerson reports whether nothing is left to tell a model.
-func (x Expansion) ForPerson() bool { return x.Print != "" || len(x.Commands) > 0 || x.Quit }
+func (x Expansion) ForPerson() bool {
+	return x.Print != "" || len(x.Commands) > 0 || x.Quit || x.Action != ""
+}
 
 // Slashes is the one table of slash commands. The prompts of MCP servers come last, as far as they are known.
 func (s *Session) Slashes() []Slash {
@@ -45,6 +50,7 @@ func (s *Session) Slashes() []Slash {
 	}
 	if s.interactive {
 		all = append(all, talkSlashes()...)
+		all = append(all, s.actionSlashes()...)
 		slices.SortFunc(all, func(a, b Slash) int { return strings.Compare(a.Name, b.Name) })
 	}
 	all = append(all, s.Outside.Prompts()...)

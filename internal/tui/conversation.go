@@ -135,7 +135,6 @@ func (s *Screen) start(ctx context.Context, f func(context.Context) (Reply, erro
 func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 	s.endText()
 	s.calls.settle(s)
-	took := s.o.Now().Sub(s.work.began)
 	s.work = nil
 	if reply.Text != "" {
 		s.space()
@@ -152,10 +151,17 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 		s.done = true
 		return
 	}
-	if took > 10*time.Second && !s.focused {
-		s.term.out.WriteString("\a")
+	if reply.Theme != "" {
+		s.setTheme(reply.Theme)
 	}
-	s.submit(ctx, s.queue.next())
+	if reply.Keys {
+		s.listKeys()
+	}
+	next := s.queue.next()
+	if next == "" {
+		s.notify("the answer is ready")
+	}
+	s.submit(ctx, next)
 }
 
 // fail shows an error: what failed, and in further lines what to do.

@@ -21,6 +21,10 @@ func (s *Screen) input(ctx context.Context, e keys.Event) {
 	switch e := e.(type) {
 	case keys.Focus:
 		s.focused = e.In
+	case keys.Report:
+		s.setBackground(e.Text)
+	case keys.Sent:
+		s.tested(e)
 	case keys.Paste:
 		s.editor.Paste(e.Text)
 		s.typed(ctx)

@@ -43,6 +43,7 @@ func actions() []action {
 		{searchAction, "ctrl+r", "search earlier prompts", do((*Screen).searchHistory)},
 		{"mode", "shift+tab", "next approval mode", do(func(s *Screen) { s.o.Host.NextMode() })},
 		{"background", "ctrl+b", "move a running command to the background", do((*Screen).background)},
+		{"todos", "ctrl+t", "to-do list in one line, or in several", do((*Screen).foldTodos)},
 		{"editor", "ctrl+g", "edit the prompt in $EDITOR", do((*Screen).editPrompt)},
 		{"transcript", "ctrl+o", "view the transcript", (*Screen).viewTranscript},
 		{"suspend", "ctrl+z", "suspend", do((*Screen).suspend)},

@@ -49,7 +49,7 @@ func (s *Screen) going(width int) []cell.Line {
 	for _, q := range s.queue.list() {
 		out = append(out, cell.Styled("  queued: "+visible(q), cell.Dim).Cut(width))
 	}
-	return append(out, s.calls.todos(width)...)
+	return append(out, s.todos.live(width, max(1, s.rows/3))...)
 }
 
 // inputWidth is the number of cells for the text of the prompt.
@@ -77,59 +77,6 @@ func (s *Screen) prompt(width int) (lines []cell.Line, row, column int) {
 	return lines, row - from, column + 2
 }
 
-// status is the last line: mode, model, directory, context, and then only what is not zero.
-func (s *Screen) status(width int) cell.Line {
-	st := s.o.Host.Status()
-	style := cell.Dim
-	switch st.Mode {
-	case "plan":
-		style = cell.Cyan
-	case "yolo":
-		style = cell.Red
-	}
-	place := visible(st.Directory)
-	if st.Branch != "" {
-		place += " (" + visible(st.Branch) + ")"
-	}
-	parts := []string{visible(st.Model), place, fmt.Sprintf("context %d%%", st.Context)}
-	if width < 60 {
-		parts = []string{visible(st.Model), fmt.Sprintf("context %d%%", st.Context)}
-	}
-	if s.work != nil {
-		if s.work.tokens > 0 {
-			parts = append(parts, thousands(s.work.tokens)+" tokens")
-		}
-		parts = append(parts, seconds(s.o.Now().Sub(s.work.began)))
-	}
-	if st.Jobs > 0 {
-		parts = append(parts, plural(st.Jobs, "job"))
-	}
-	if n := len(s.queue.list()); n > 0 {
-		parts = append(parts, fmt.Sprintf("queued %d", n))
-	}
-	line := cell.Line{{Text: " "}, {Text: st.Mode, Style: style}}
-	for _, p := range parts {
-		if p != "" {
-			line = append(line, cell.Span{Text: " · " + p, Style: cell.Dim})
-		}
-	}
-	if s.lookup.active {
-		found := ""
-		if s.lookup.back == 0 && s.lookup.query != "" {
-			found = " (no match)"
-		}
-		return cell.Line{{Text: " search earlier prompts: ", Style: cell.Cyan}, {Text: cell.Clean(s.lookup.query)}, {Text: found, Style: cell.Dim}}.Cut(width)
-	}
-	if s.note != "" {
-		return line.Right(cell.Styled(s.note, cell.Yellow), width)
-	}
-	right := cell.Line{{Text: "?", Style: cell.Cyan}, {Text: " keys  ", Style: cell.Dim}, {Text: "/", Style: cell.Cyan}, {Text: " commands", Style: cell.Dim}}
-	if line.Width()+right.Width()+2 > width {
-		return line.Cut(width)
-	}
-	return line.Right(right, width)
-}
-
 // keyHelp lists the keys.
 func (s *Screen) keyHelp(width int) []cell.Line {
 	if !s.showKeys {
@@ -142,18 +89,4 @@ func (s *Screen) keyHelp(width int) []cell.Line {
 		}
 	}
 	return out
-}
-
-func thousands(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -57,13 +57,18 @@ type Reply struct {
 	Text     string
 	Markdown bool // what Text is; otherwise it is shown as it is
 	Quit     bool
+	Theme    string // to use from now on; "": as before
+	Keys     bool   // list the keys
 }
 
 // Status is the state of the session.
 type Status struct {
 	Mode, Model, Directory, Branch string
-	Context                        int // percent of the window
-	Jobs                           int // background commands
+	Context                        int    // percent of the window
+	Jobs                           int    // background commands
+	Servers, Connected             int    // MCP servers, and those that can be used
+	Connecting                     bool   // some of them are being started
+	Cost                           string // so far; "": it is not known
 }
 
 // Candidate is a completion.
@@ -75,14 +80,20 @@ type Options struct {
 	Host    Host
 	// Header is printed first. Lookup, if not nil, finds out what takes a moment: until it returns, the header is in the live
 	// area, and what it returns is inserted after the first line.
-	Header  []cell.Line
-	Lookup  func(context.Context) []cell.Line
-	Prompt  string // sent at the start
-	Colors  cell.Colors
-	History History
-	Editor  string            // command of the user's editor
-	Keys    map[string]string // the setting ui.keys: keys by action
-	Tmux    bool              // the terminal is inside tmux
+	Header []cell.Line
+	Lookup func(context.Context) []cell.Line
+	Prompt string // sent at the start
+	// Theme is one of [Themes]; "" is auto. NoColor overrides it.
+	Theme   string
+	NoColor bool
+	// Notifications is one of [Notifications]; "" is auto. HideTitle leaves the title of the window alone.
+	Notifications string
+	HideTitle     bool
+	// Terminal is the environment, which says what the terminal is. nil: nothing is known.
+	Terminal func(variable string) string
+	History  History
+	Editor   string            // command of the user's editor
+	Keys     map[string]string // the setting ui.keys: keys by action
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -107,6 +118,7 @@ type Screen struct {
 	lookup        lookup
 	answer        answer
 	calls         callList
+	todos         todoList
 	questions     questionList
 	complete      completion
 	transcript    transcript
@@ -118,6 +130,11 @@ type Screen struct {
 	escaped       time.Time // when Esc was last pressed
 	interrupted   time.Time // when Ctrl+C was last pressed
 	focused       bool
+	backdrop      backdrop
+	title         string // of the window
+	place         string // the directory
+	connecting    bool   // to MCP servers
+	testing       bool   // keys are shown instead of carried out
 	done          bool
 }
 
@@ -137,8 +154,11 @@ func New(o Options) *Screen {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Terminal == nil {
+		o.Terminal = func(string) string { return "" }
+	}
 	keys, _ := newKeymap(o.Keys)
-	return &Screen{o: o, keys: keys, messages: make(chan message, 256), quit: make(chan struct{}), focused: true}
+	return &Screen{o: o, keys: keys, messages: make(chan message, 256), quit: make(chan struct{}), focused: true, backdrop: backgroundHint(o.Terminal("COLORFGBG"))}
 }
 
 // Observe takes an event of the agent.
@@ -164,12 +184,19 @@ const (
 
 // Run shows the screen until the user quits, the terminal is gone or ctx ends.
 func (s *Screen) Run(ctx context.Context) (err error) {
-	if s.term, err = openTerminal(s.o.In, s.o.Out); err != nil {
+	var begin, end string
+	if s.o.asksBackground() {
+		begin = askBackground
+	}
+	if s.o.talksOSC() && !s.o.HideTitle {
+		begin, end = begin+saveTitle, restoreTitle
+	}
+	if s.term, err = openTerminal(s.o.In, s.o.Out, begin, end); err != nil {
 		return err
 	}
 	defer s.term.close()
 	defer close(s.quit)
-	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: s.o.Colors, Report: s.term.report})
+	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report})
 	defer func() { s.closeDown() }()
 	s.header = s.o.Header
 	if s.o.Lookup == nil {
@@ -249,7 +276,7 @@ func (s *Screen) loop(ctx context.Context) error {
 		} else if frame == nil {
 			frame = time.After(frameTime)
 		}
-		if s.work != nil && second == nil { // only while something runs: an idle screen wakes up for nothing
+		if (s.work != nil || s.connecting) && second == nil { // only while something runs: an idle screen wakes up for nothing
 			second = time.After(time.Second)
 		}
 	}
@@ -285,6 +312,7 @@ func (s *Screen) paint() error {
 		return s.paintView()
 	}
 	s.columns, s.rows = s.term.size()
+	s.retitle()
 	s.painter.Synchronized = s.term.synchronized.Load()
 	s.painter.KeepsRows = s.term.keepsRows.Load()
 	live, cursor := s.live()
