@@ -28,6 +28,7 @@ import (
 //	resize C R         resizes the terminal
 //	screen FILE        compares the screen with a file; spaces at the end don't count
 //	count N TEXT       waits until a text is N times in the scrollback and the screen
+//	copied FILE        waits until the content of a file was copied to the clipboard
 //	exit CODE          waits until the program has ended
 func TestTerminal(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -55,6 +56,7 @@ func TestTerminal(t *testing.T) {
 			"resize": onGlass((*glass).resize),
 			"screen": onGlass((*glass).compare),
 			"count":  onGlass((*glass).count),
+			"copied": onGlass((*glass).copied),
 			"exit":   onGlass((*glass).exit),
 		},
 	})

@@ -35,7 +35,11 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	if err != nil {
 		return err
 	}
-	s, err := openSession(h.env, o, session.Options{Sampling: true, Interactive: true, Record: record})
+	can := session.Lasts | session.Quits | session.Answers
+	if env.Getenv("TERM") != "dumb" {
+		can |= session.Copies
+	}
+	s, err := openSession(h.env, o, session.Options{Sampling: true, Front: can, Record: record})
 	if err != nil {
 		return err
 	}
@@ -56,7 +60,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 		}
 		h.front = tui.New(tui.Options{
 			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors,
-			History: promptHistory(s.Folder.Home), Editor: editorOf(env),
+			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Tmux: env.Getenv("TMUX") != "",
 		})
 	}
 	h.relay(h.front.Tell)
@@ -170,7 +174,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 		return tui.Reply{}, err
 	}
 	if said.ForPerson() {
-		return tui.Reply{Text: slashText(said), Markdown: said.Markdown, Quit: said.Quit}, nil
+		return tui.Reply{Text: slashText(said), Markdown: said.Markdown, Copy: said.Copy, Quit: said.Quit}, nil
 	}
 	if !isCommand {
 		if said.Parts, err = h.session.PromptParts(ctx, typed, typed); err != nil {
@@ -299,13 +303,13 @@ func (h *screenHost) Complete(ctx context.Context, word string) []tui.Candidate 
 	if path, ok := strings.CutPrefix(word, "@"); ok {
 		return h.files.match(ctx, path)
 	}
-	var out []tui.Candidate
-	for _, c := range h.session.Slashes() {
-		if strings.HasPrefix("/"+c.Name, word) {
-			out = append(out, tui.Candidate{Text: "/" + c.Name, About: c.About})
-		}
-	}
-	return out
+	return completeSlash(ctx, h.session, word)
+}
+
+// Aside reports whether a command can run beside a prompt. Before there is a conversation, a prompt is about to start one.
+func (h *screenHost) Aside(typed string) bool {
+	c, ok := h.session.FindSlash(typed)
+	return ok && c.Aside && h.current() != nil
 }
 
 // homeRelative is a path with ~ for the home directory.

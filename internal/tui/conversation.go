@@ -103,19 +103,15 @@ func (s *Screen) submit(ctx context.Context, typed string) {
 		return
 	}
 	if s.work != nil {
+		if s.o.Host.Aside(typed) {
+			s.aside(ctx, typed)
+			return
+		}
 		s.queue = append(s.queue, typed)
 		return
 	}
 	s.endHeader(nil)
-	s.space()
-	for i, l := range cell.CleanLines(typed) {
-		mark := "› "
-		if i > 0 {
-			mark = "  "
-		}
-		s.print(cell.Wrap(cell.Line{{Text: mark, Style: cell.Bold}, {Text: l, Style: cell.Bold}}, s.width(), cell.Text("  "))...)
-	}
-	s.o.History.add(typed)
+	s.echo(typed)
 	s.start(ctx, func(ctx context.Context) (Reply, error) { return s.o.Host.Run(ctx, typed) })
 }
 
@@ -136,10 +132,7 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 	s.calls.settle(s)
 	took := s.o.Now().Sub(s.work.began)
 	s.work = nil
-	if reply.Text != "" {
-		s.space()
-		s.print(reply.lines(s.width())...)
-	}
+	s.show(reply)
 	switch {
 	case errors.Is(err, context.Canceled):
 		s.print(cell.Styled("∙ interrupted", cell.Yellow))
