@@ -35,7 +35,11 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	if err != nil {
 		return err
 	}
-	s, err := openSession(h.env, o, session.Options{Sampling: true, Interactive: true, Record: record})
+	can := session.Lasts | session.Quits | session.Answers
+	if env.Getenv("TERM") != "dumb" {
+		can |= session.Copies
+	}
+	s, err := openSession(h.env, o, session.Options{Sampling: true, Front: can, Record: record})
 	if err != nil {
 		return err
 	}
@@ -51,7 +55,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 		}
 	} else {
 		ui := s.Settings.UI
-		s.Supports(session.ListKeys, session.SetTheme)
+		s.Supports(session.Draws)
 		for _, problem := range tui.CheckKeys(ui.Keys) {
 			h.note("warning: " + problem)
 		}
@@ -179,7 +183,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 		return h.setTheme(said.Words)
 	}
 	if said.ForPerson() {
-		return tui.Reply{Text: slashText(said), Markdown: said.Markdown, Quit: said.Quit}, nil
+		return tui.Reply{Text: slashText(said), Markdown: said.Markdown, Copy: said.Copy, Quit: said.Quit}, nil
 	}
 	if !isCommand {
 		if said.Parts, err = h.session.PromptParts(ctx, typed, typed); err != nil {
@@ -252,7 +256,7 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 func (h *screenHost) Status() tui.Status {
 	st := tui.Status{
 		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(), Directory: filepath.Base(h.session.Folder.Path),
-		Branch: branchOf(h.session.Folder.Path), Jobs: h.session.Jobs(),
+		Branch: branchOf(h.session.Folder.Path), Jobs: h.session.Running(),
 	}
 	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
 	if talk := h.current(); talk != nil {
@@ -324,13 +328,13 @@ func (h *screenHost) Complete(ctx context.Context, word string) []tui.Candidate 
 	if path, ok := strings.CutPrefix(word, "@"); ok {
 		return h.files.match(ctx, path)
 	}
-	var out []tui.Candidate
-	for _, c := range h.session.Slashes() {
-		if strings.HasPrefix("/"+c.Name, word) {
-			out = append(out, tui.Candidate{Text: "/" + c.Name, About: c.About})
-		}
-	}
-	return out
+	return completeSlash(ctx, h.session, word)
+}
+
+// Aside reports whether a command can run beside a prompt. Before there is a conversation, a prompt is about to start one.
+func (h *screenHost) Aside(typed string) bool {
+	c, ok := h.session.FindSlash(typed)
+	return ok && c.Aside && h.current() != nil
 }
 
 // homeRelative is a path with ~ for the home directory.

@@ -37,18 +37,24 @@ func (c *completion) update(s *Screen, ctx context.Context) {
 		s.send(func(s *Screen) {
 			if s.complete.asked == word {
 				s.complete.word, s.complete.list, s.complete.at = word, list, 0
+				if strings.HasSuffix(word, " ") { // Enter runs the command as it is
+					s.complete.at = -1
+				}
 			}
 		})
 	}()
 }
 
-// completable is the word before the cursor, if it can be completed: @path anywhere, /command at the start.
+// completable is what can be completed before the cursor: @path anywhere, or a command with its words.
 func completable(s *Screen) string {
 	line, at := s.editor.Line()
 	before := line[:at]
 	word := before[strings.LastIndexAny(before, " \t")+1:]
-	if strings.HasPrefix(word, "@") || strings.HasPrefix(word, "/") && word == before && s.editor.Text() == line {
+	switch {
+	case strings.HasPrefix(word, "@"):
 		return word
+	case strings.HasPrefix(before, "/") && s.editor.Text() == line:
+		return before
 	}
 	return ""
 }
@@ -62,13 +68,13 @@ func (c *completion) key(s *Screen, k keys.Key) bool {
 	}
 	switch k.String() {
 	case "up":
-		c.at = (c.at + len(c.list) - 1) % len(c.list)
+		c.at = (max(c.at, 0) + len(c.list) - 1) % len(c.list)
 	case "down":
 		c.at = (c.at + 1) % len(c.list)
 	case "tab":
 		c.take(s)
 	case "enter":
-		if c.list[c.at].Text == c.word {
+		if c.at < 0 || c.list[c.at].Text == c.word {
 			c.close()
 			return false
 		}
@@ -84,7 +90,7 @@ func (c *completion) key(s *Screen, k keys.Key) bool {
 
 // take puts the selected completion into the prompt.
 func (c *completion) take(s *Screen) {
-	text := c.list[c.at].Text
+	text := c.list[max(c.at, 0)].Text
 	word := c.word
 	c.close()
 	if !strings.HasSuffix(text, "/") {
@@ -100,16 +106,31 @@ func (c *completion) live(s *Screen, width int) []cell.Line {
 	}
 	var out []cell.Line
 	from := max(0, min(c.at-maxCandidates+1, len(c.list)-maxCandidates))
-	for i := from; i < len(c.list) && i < from+maxCandidates; i++ {
+	to := min(len(c.list), from+maxCandidates)
+	column := 0
+	for _, o := range c.list[from:to] {
+		column = max(column, min(o.usage("", cell.Plain).Width()+2, width/2))
+	}
+	for i := from; i < to; i++ {
 		mark, style := "    ", cell.Plain
 		if i == c.at {
 			mark, style = "  › ", cell.Bold
 		}
-		l := cell.Line{{Text: mark + cell.Clean(c.list[i].Text), Style: style}}
+		l := c.list[i].usage(mark, style)
 		if about := c.list[i].About; about != "" {
-			l = append(l, cell.Span{Text: "  " + visible(about), Style: cell.Dim})
+			gap := max(2, column+len("    ")-l.Width())
+			l = append(l, cell.Span{Text: strings.Repeat(" ", gap) + visible(about), Style: cell.Dim})
 		}
 		out = append(out, l.Cut(width))
 	}
 	return out
+}
+
+// usage is a candidate and what can follow it.
+func (c Candidate) usage(mark string, style cell.Style) cell.Line {
+	l := cell.Line{{Text: mark + cell.Clean(c.Text), Style: style}}
+	if c.Words != "" {
+		l = append(l, cell.Span{Text: " " + visible(c.Words), Style: cell.Dim})
+	}
+	return l
 }

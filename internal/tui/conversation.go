@@ -111,6 +111,10 @@ func (s *Screen) submit(ctx context.Context, typed string) {
 		return
 	}
 	if s.work != nil {
+		if s.o.Host.Aside(typed) {
+			s.aside(ctx, typed)
+			return
+		}
 		s.queue.add(typed)
 		return
 	}
@@ -136,11 +140,7 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 	s.endText()
 	s.calls.settle(s)
 	s.work = nil
-	if reply.Text != "" {
-		s.space()
-		s.transcript.add(Item{Kind: ItemAnswer, Text: reply.Text})
-		s.print(reply.lines(s.width())...)
-	}
+	s.show(reply)
 	switch {
 	case errors.Is(err, context.Canceled):
 		s.print(cell.Styled("∙ interrupted", cell.Yellow))

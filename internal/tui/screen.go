@@ -12,6 +12,7 @@ package tui
 import (
 	"context"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/adze-dev/adze/agent"
@@ -25,6 +26,8 @@ import (
 type Host interface {
 	// Run carries out what the user typed: a prompt, a /command or a !command. It returns when that has ended.
 	Run(ctx context.Context, typed string) (Reply, error)
+	// Aside reports whether what was typed is a command that only shows something: it runs at once, also beside a prompt.
+	Aside(typed string) bool
 	// Wake has a value when background work has something to report, and Continue lets the model answer to it.
 	Wake() <-chan struct{}
 	Continue(ctx context.Context) error
@@ -38,8 +41,8 @@ type Host interface {
 	Allow(r tool.Request, offer string, scope Scope) (path string, err error)
 	// Explain says how a command was understood: a line for each simple command.
 	Explain(r tool.Request) []string
-	// Complete lists what could replace a word that starts with @ or /.
-	Complete(ctx context.Context, word string) []Candidate
+	// Complete lists what could replace a word that starts with @, or a command with its words so far.
+	Complete(ctx context.Context, typed string) []Candidate
 }
 
 // Scope is how long an approval lasts.
@@ -55,7 +58,8 @@ const (
 // Reply is what the user gets, apart from what was observed.
 type Reply struct {
 	Text     string
-	Markdown bool // what Text is; otherwise it is shown as it is
+	Markdown bool   // what Text is; otherwise it is shown as it is
+	Copy     string // for the clipboard
 	Quit     bool
 	Theme    string // to use from now on; "": as before
 	Keys     bool   // list the keys
@@ -71,8 +75,8 @@ type Status struct {
 	Cost                           string // so far; "": it is not known
 }
 
-// Candidate is a completion.
-type Candidate struct{ Text, About string }
+// Candidate is a completion: its text, what can follow it, and what it is.
+type Candidate struct{ Text, Words, About string }
 
 // Options configure a Screen.
 type Options struct {
@@ -106,6 +110,7 @@ type Screen struct {
 	messages chan message
 	quit     chan struct{} // closed when the screen has ended
 	queue    queue         // typed while a prompt ran
+	asides   sync.WaitGroup
 
 	// The fields below belong to Run's goroutine.
 	keys          keymap
@@ -195,7 +200,10 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer s.term.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.asides.Wait()
 	defer close(s.quit)
+	defer cancel()
 	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report})
 	defer func() { s.closeDown() }()
 	s.header = s.o.Header
