@@ -295,9 +295,10 @@ func (h *screenHost) Allow(r tool.Request, offer string, scope tui.Scope) (strin
 func (h *screenHost) Explain(r tool.Request) []string { return h.session.Policy.Understood(r) }
 
 // Complete lists commands and files.
-func (h *screenHost) Complete(ctx context.Context, word string) []tui.Candidate {
+func (h *screenHost) Complete(ctx context.Context, word string, show func([]tui.Candidate)) {
 	if path, ok := strings.CutPrefix(word, "@"); ok {
-		return h.files.match(ctx, path)
+		h.files.complete(ctx, path, show)
+		return
 	}
 	var out []tui.Candidate
 	for _, c := range h.session.Slashes() {
@@ -305,7 +306,7 @@ func (h *screenHost) Complete(ctx context.Context, word string) []tui.Candidate 
 			out = append(out, tui.Candidate{Text: "/" + c.Name, About: c.About})
 		}
 	}
-	return out
+	show(out)
 }
 
 // homeRelative is a path with ~ for the home directory.

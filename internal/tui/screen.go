@@ -11,7 +11,9 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/adze-dev/adze/agent"
@@ -38,8 +40,8 @@ type Host interface {
 	Allow(r tool.Request, offer string, scope Scope) (path string, err error)
 	// Explain says how a command was understood: a line for each simple command.
 	Explain(r tool.Request) []string
-	// Complete lists what could replace a word that starts with @ or /.
-	Complete(ctx context.Context, word string) []Candidate
+	// Complete calls show with what could replace a word that starts with @ or /, and again when there is more.
+	Complete(ctx context.Context, word string, show func([]Candidate))
 }
 
 // Scope is how long an approval lasts.
@@ -65,7 +67,7 @@ type Status struct {
 	Jobs                           int // background commands
 }
 
-// Candidate is a completion.
+// Candidate is a completion. Without a text it is a note about the list.
 type Candidate struct{ Text, About string }
 
 // Options configure a Screen.
@@ -113,6 +115,7 @@ type Screen struct {
 	interrupted   time.Time // when Ctrl+C was last pressed
 	focused       bool
 	done          bool
+	broken        error // why, if it was a panic
 }
 
 // work is a prompt that runs.
@@ -162,21 +165,27 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	}
 	defer s.term.close()
 	defer close(s.quit)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: s.o.Colors, Report: s.term.report})
-	defer func() { s.closeDown() }()
+	defer func() { err = errors.Join(err, guard(s.closeDown)) }()
 	s.header = s.o.Header
 	if s.o.Lookup == nil {
 		s.endHeader(nil)
 	} else {
-		go func() {
+		s.spawn(func() {
 			found := s.o.Lookup(ctx)
 			s.send(func(s *Screen) { s.endHeader(found) })
-		}()
+		})
 	}
 	if s.o.Prompt != "" {
 		s.submit(ctx, s.o.Prompt)
 	}
-	return s.loop(ctx)
+	err = guard(func() error { return s.loop(ctx) })
+	if errors.Is(err, syscall.EIO) {
+		return errGone
+	}
+	return err
 }
 
 // endHeader prints the header, once.
@@ -208,7 +217,7 @@ func (s *Screen) loop(ctx context.Context) error {
 			s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, s.o.Host.Continue(ctx) })
 		case e, ok := <-s.term.events:
 			if !ok {
-				return nil // the terminal is gone
+				return errGone
 			}
 			s.input(ctx, e)
 			now = true
@@ -223,7 +232,7 @@ func (s *Screen) loop(ctx context.Context) error {
 		case <-s.term.resized:
 			now = true
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return errSignaled
 		}
 		if now {
 			if err := s.paint(); err != nil {
@@ -237,7 +246,7 @@ func (s *Screen) loop(ctx context.Context) error {
 			second = time.After(time.Second)
 		}
 	}
-	return nil
+	return s.broken
 }
 
 // drain handles messages that are waiting, so that one frame shows them all.
@@ -253,13 +262,14 @@ func (s *Screen) drain() {
 }
 
 // closeDown ends what runs and removes the live area.
-func (s *Screen) closeDown() {
+func (s *Screen) closeDown() error {
 	if s.work != nil {
 		s.work.cancel()
 	}
 	s.questions.withdrawAll()
 	s.painter.Paint(paint.Frame{Finished: s.finished})
-	s.painter.Close()
+	s.painter.Close() // an error was returned by the last frame already, or the terminal is gone
+	return nil
 }
 
 // paint shows the current state.
@@ -267,6 +277,7 @@ func (s *Screen) paint() error {
 	s.columns, s.rows = s.term.size()
 	s.painter.Synchronized = s.term.synchronized.Load()
 	s.painter.KeepsRows = s.term.keepsRows.Load()
+	s.showText()
 	live, cursor := s.live()
 	frame := paint.Frame{Finished: s.finished, Live: live, Cursor: cursor}
 	s.finished = nil
@@ -301,5 +312,5 @@ func (s *Screen) width() int {
 	if s.columns == 0 {
 		s.columns, s.rows = s.term.size()
 	}
-	return max(20, s.columns)
+	return max(6, s.columns)
 }

@@ -17,7 +17,7 @@ const (
 	// enter asks for bracketed paste, focus events and unambiguous keys, and what the terminal is. The last request, which
 	// every terminal answers, ends the answers.
 	enter = "\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[?2026$p\x1b[>q\x1b[c"
-	leave = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?25h"
+	leave = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h"
 	// reportTime is how long a terminal has to answer a probe.
 	reportTime = 200 * time.Millisecond
 	// missedReports is how many probes in a row a terminal may leave unanswered before it is not asked anymore.
@@ -55,7 +55,11 @@ func openTerminal(in, out *os.File) (*terminal, error) {
 		input: reopen(in), paused: make(chan struct{}), resume: make(chan struct{}),
 	}
 	t.resized, t.stop = watchResize()
-	if _, err := io.WriteString(out, enter); err != nil {
+	start := enter
+	if typedAhead(in) { // they are read again, and shown in the prompt
+		start = "\r\x1b[K" + enter
+	}
+	if _, err := io.WriteString(out, start); err != nil {
 		t.close()
 		return nil, err
 	}
