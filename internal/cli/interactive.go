@@ -324,11 +324,12 @@ func (h *screenHost) Allow(r tool.Request, offer string, scope tui.Scope) (strin
 func (h *screenHost) Explain(r tool.Request) []string { return h.session.Policy.Understood(r) }
 
 // Complete lists commands and files.
-func (h *screenHost) Complete(ctx context.Context, word string) []tui.Candidate {
+func (h *screenHost) Complete(ctx context.Context, word string, show func([]tui.Candidate)) {
 	if path, ok := strings.CutPrefix(word, "@"); ok {
-		return h.files.match(ctx, path)
+		h.files.complete(ctx, path, show)
+		return
 	}
-	return completeSlash(ctx, h.session, word)
+	show(completeSlash(ctx, h.session, word))
 }
 
 // Aside reports whether a command can run beside a prompt. Before there is a conversation, a prompt is about to start one.

@@ -23,8 +23,12 @@ func (s *Screen) live() ([]cell.Line, paint.Position) {
 	foot := append(s.complete.live(s, width), s.keyHelp(width)...)
 	foot = append(foot, s.status(width))
 	fixed := append([]cell.Line{cell.Styled(strings.Repeat("─", width), cell.Dim)}, asked...)
-	room := s.rows - 1 - len(fixed) - len(prompt) - len(foot)
-	out := last(s.going(width), room)
+	room := s.rows - 1 - len(prompt) // in a low terminal, the prompt is what remains
+	foot = last(foot, room)
+	if room -= len(foot); len(fixed) > room {
+		fixed = last(fixed[:1+min(len(asked), max(0, room))], room)
+	}
+	out := last(s.going(width), room-len(fixed))
 	cursor := paint.Position{Row: len(out) + len(fixed) + row, Column: column}
 	out = append(out, fixed...)
 	out = append(out, prompt...)
