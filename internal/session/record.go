@@ -105,6 +105,9 @@ func (s *Session) reopen(all journal.Sessions, o *Recording) error {
 	for _, note := range repaired(f.Repair) {
 		s.env.warn("session %s: %s", s.ID, note)
 	}
+	if n := state.Lost.Contents; n > 0 {
+		s.env.warn("session %s: %d of its long texts and media can't be read from %s, and a note replaces each: %v", s.ID, n, all.Store().Dir(), state.Lost.Err)
+	}
 	first := state.Agent("")
 	r := s.recorder
 	r.before, r.model = first.Turn, first.Model
