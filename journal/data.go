@@ -298,29 +298,6 @@ func Recover(e Entry, blobs Blobs) (Data, Lost, error) {
 	return recovered(data, lost), lost, nil
 }
 
-// recovered is data of which something is lost, in a form that a session can continue with.
-func recovered(data Data, lost Lost) Data {
-	if lost.Contents == 0 {
-		return data
-	}
-	switch d := data.(type) {
-	case Opened: // requests can't begin as they did
-		d.System, d.Listing, d.Declarations = "", "", nil
-		return d
-	case Message:
-		if d.Message.Role == "" {
-			d.Message = model.Prompt(lostMessage)
-		}
-		return d
-	case Compacted:
-		if d.Messages == nil {
-			d.Messages = []model.Message{model.Prompt(lostMessage)}
-		}
-		return d
-	}
-	return data
-}
-
 // Resolve returns the entry with texts and media from the store in place of references to it.
 func Resolve(e Entry, blobs Blobs) (Entry, error) {
 	raw, err := unpack(e.Data, blobs)

@@ -275,7 +275,7 @@ func (a *Agent) apply(seq int64, data Data) {
 		a.Turn = max(a.Turn, d.Turn)
 		a.Turns = max(a.Turns+1, d.Turns)
 		a.Usage = a.Usage.Plus(d.Usage)
-		if d.Message.Role == "" { // see Recover
+		if d.Message.Role == lostRole {
 			d.Message = a.lostAnswer()
 		}
 		if len(d.Message.Parts) == 0 {
@@ -289,7 +289,7 @@ func (a *Agent) apply(seq int64, data Data) {
 			a.call(seq, d.Turn, model.Call{Call: c}).Answered = true
 		}
 	case Responses:
-		if d.Message.Role == "" {
+		if d.Message.Role == lostRole {
 			d.Message = a.lostResponses()
 		}
 		a.say(seq, d.Message)
