@@ -89,15 +89,23 @@ func (s *Session) writer(log journal.Log, all journal.Sessions, state journal.St
 
 // reopen opens a session to continue it.
 func (s *Session) reopen(all journal.Sessions, o *Recording) error {
+	id := s.ID
+	var err error
 	if o.Fork {
-		if err := s.Folder.Fork(o.Resume, 0, s.ID); err != nil {
+		if err = s.Folder.Fork(o.Resume, 0, s.ID); readOnly(err) {
+			id = o.Resume // it is only read
+		} else if err != nil {
 			return err
 		}
 	}
-	f, state, err := openFree(all, s.ID)
+	var f *journal.File
+	var state journal.State
+	if err == nil {
+		f, state, err = openFree(all, id)
+	}
 	unwritable := err
 	if readOnly(err) {
-		f, state, err = all.View(s.ID)
+		f, state, err = all.View(id)
 	}
 	if err != nil {
 		return err
