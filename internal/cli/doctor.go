@@ -63,6 +63,7 @@ func (c *checkup) run(ctx context.Context, env Env, o *options) error {
 		c.ok(fmt.Sprintf("%s (%s)", tool.Visible(name), tool.Visible(s.Models.Where())))
 	}
 	c.agents(s)
+	c.hooks(s)
 	c.sessions(s)
 	c.tools(ctx, s, name)
 	return nil
@@ -144,6 +145,30 @@ func (c *checkup) agents(s *session.Session) {
 			c.ok(r.Name)
 		} else {
 			c.warn(r.Name + ": " + strings.Join(problems, "; "))
+		}
+	}
+}
+
+// hooks lists the hooks of settings.
+func (c *checkup) hooks(s *session.Session) {
+	given := s.Settings.Hooks
+	if len(given.Given) == 0 {
+		return
+	}
+	c.section("hooks")
+	if given.Disabled {
+		c.warn("hooks don't run (disableAllHooks)")
+	}
+	for _, h := range s.Hooks() {
+		text := string(h.Event)
+		if h.Matcher != "" {
+			text += " " + tool.Visible(h.Matcher)
+		}
+		text += ": " + tool.Visible(h.Title()) + " (" + h.From + ")"
+		if h.Unsupported != "" {
+			c.warn(text + fmt.Sprintf(": hooks of type %q aren't supported", h.Unsupported))
+		} else {
+			c.ok(text)
 		}
 	}
 }
