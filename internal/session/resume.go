@@ -211,12 +211,15 @@ func (s *Session) takeResumed() *resumed {
 // begin returns the system prompt to begin with: that of the start of the session, if it is resumed. What changed since is
 // news.
 func (r *resumed) begin(system string, news *changes) string {
-	if r == nil || r.declared.System == "" {
+	if r == nil {
+		return system
+	}
+	news.waiting = append(news.waiting, r.news...)
+	if r.declared.System == "" {
 		return system
 	}
 	news.since = sinceBegin(r.declared.System, system)
 	news.differs()
-	news.waiting = append(news.waiting, r.news...)
 	return r.declared.System
 }
 

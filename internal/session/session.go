@@ -59,6 +59,7 @@ type Session struct {
 	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
 	hooks    *hooks        // nil: there are none
+	hookList []ListedHook  // those of settings
 	recorder *recorder     // nil: nothing is recorded
 	tracker  *undo.Tracker // nil: nothing is recorded
 	resumed  *resumed      // what the conversation continues; nil: it is new
