@@ -236,7 +236,7 @@ func (h *placeholders) release() {
 	}
 	defer func() {
 		// Closing is not enough: a process that is just being forked has the directory too, until it executes its program.
-		// Another sandbox would leave its placeholders.
+		// Another sandbox would wait for the lock.
 		_ = unix.Flock(int(h.dir.Fd()), unix.LOCK_UN)
 		h.dir.Close()
 	}()
