@@ -72,9 +72,8 @@ func (a *Agent) begin(history []model.Message) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.history = slices.Clone(history)
+	a.history, a.cutOff = slices.Clone(history), false
 	a.meter.restart(history)
-	a.cutAt = 0
 	a.first = nil
 	for _, m := range history {
 		if m.Role == model.User && a.first == nil {

@@ -48,7 +48,7 @@ func (h *screenHost) reply(ctx context.Context, x session.Expansion) (tui.Reply,
 	if x.Resume != "" {
 		return h.resume(ctx, x.Resume)
 	}
-	r := tui.Reply{Text: slashText(x), Quit: x.Quit, Edit: x.Edit}
+	r := tui.Reply{Text: slashText(x), Markdown: x.Markdown, Copy: x.Copy, Quit: x.Quit, Edit: x.Edit}
 	if x.Choice == nil {
 		return r, nil
 	}
@@ -74,9 +74,9 @@ func (h *screenHost) reply(ctx context.Context, x session.Expansion) (tui.Reply,
 func (h *screenHost) resume(ctx context.Context, id string) (tui.Reply, error) {
 	o := *h.options
 	o.notes, o.record, o.firstPrompt = nil, recordOptions{}, ""
-	next := &screenHost{env: h.env, options: &o, front: h.front, all: h.all, tell: h.front.Tell}
+	next := &screenHost{env: h.env, options: &o, front: h.front, can: h.can, all: h.all, tell: h.front.Tell}
 	next.env.notify = next.note
-	s, err := openSession(next.env, &o, session.Options{Sampling: true, Interactive: true, Record: &session.Recording{Resume: id}})
+	s, err := openSession(next.env, &o, session.Options{Sampling: true, Front: h.can, Record: &session.Recording{Resume: id}})
 	if err != nil {
 		return tui.Reply{}, err
 	}

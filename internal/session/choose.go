@@ -33,11 +33,3 @@ func Age(d time.Duration) string {
 	}
 	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }
-
-// counted is a number of things.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}

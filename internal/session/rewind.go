@@ -197,7 +197,7 @@ func (s *Session) rewind(ctx context.Context, p past, u *Undo) (Expansion, error
 	case s.talk != nil:
 		s.talk.rewind(first.History)
 	case s.resumed != nil:
-		s.resumed.history = slices.Clone(first.History)
+		s.resumed.history, s.resumed.cutOff = slices.Clone(first.History), first.CutOff()
 	}
 	s.rewindTodos(first.Todos)
 	text := fmt.Sprintf("Rewound to before %q.", clip(tool.Visible(p.text), 50))

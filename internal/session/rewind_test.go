@@ -43,7 +43,7 @@ func TestRewindOverASummary(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "1"}, openaitest.Answer{Text: "2"}, openaitest.Answer{Text: "3"},
 		openaitest.Answer{Expect: []string{"p-one", "p-four"}, Absent: []string{"p-two", "p-three", "p-sum"}, Text: "4"})
 	s, c := d.open(t, &Recording{})
-	s.interactive = true
+	s.front |= Lasts | Chooses
 	d.say(t, c, "p-one")
 	d.say(t, c, "p-two")
 	c.Reset([]model.Message{model.Prompt("p-sum")})
@@ -62,7 +62,7 @@ func TestRewindOverASummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	again.interactive = true
+	again.front |= Lasts | Chooses
 	if got := texts(again.resumed.history); got != "p-one|1|p-four|4" {
 		t.Errorf("resumed with %q", got)
 	}
@@ -86,7 +86,7 @@ func TestRewindFiles(t *testing.T) {
 	d := newDesk(t, shellCall("c1", "echo 1 > a; echo 1 > b"), openaitest.Answer{Text: "done"})
 	s, c := d.open(t, &Recording{})
 	defer s.Close()
-	s.interactive = true
+	s.front |= Lasts | Chooses
 	d.say(t, c, "make files")
 	d.write(t, "b", "mine\n")
 	x := decide(t, s, "/rewind 1")
@@ -109,7 +109,7 @@ func TestRewindWithoutARecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.interactive = true
+	s.front |= Lasts | Chooses
 	if _, _, err := s.Expand(t.Context(), "/rewind"); err == nil || !strings.Contains(err.Error(), "isn't recorded") {
 		t.Error(err)
 	}
@@ -123,7 +123,7 @@ func TestReportsAreNoPrompts(t *testing.T) {
 		openaitest.Answer{Text: "runs"}, openaitest.Answer{Text: "ended"})
 	s, c := d.open(t, &Recording{})
 	defer s.Close()
-	s.interactive = true
+	s.front |= Lasts | Chooses
 	if _, err := c.Turn(t.Context(), model.Text("start it")); err != nil {
 		t.Fatal(err)
 	}

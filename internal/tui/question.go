@@ -86,7 +86,10 @@ func (s *Screen) Ask(ctx context.Context, r tool.Request, why tool.Decision) (to
 			q.hunks = approval.Hunks(d)
 		}
 	}
-	s.send(func(s *Screen) { s.questions.open = append(s.questions.open, q) })
+	s.send(func(s *Screen) {
+		s.questions.open = append(s.questions.open, q)
+		s.notify("needs approval: " + q.title().String())
+	})
 	select {
 	case d := <-q.reply:
 		return d, nil
