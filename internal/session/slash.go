@@ -37,6 +37,7 @@ const (
 	Copies                      // it can copy to the clipboard of the user
 	Answers                     // a user answers its questions
 	Draws                       // it has a screen with keys and colors
+	Chooses                     // it lets the user choose, and can continue with another session
 )
 
 // Expansion is what became of a slash command: something for the user, or else what to tell the model.
@@ -50,11 +51,15 @@ type Expansion struct {
 	Quit     bool            // the user ends the conversation
 	Action   Action          // for the front end; "": none
 	Words    string          // of the action
+
+	Choice *Choice // to be decided by the user; a front end that can't ask prints Print
+	Resume string  // ID of the session to continue instead of this one
+	Edit   string  // for the prompt that the user types next
 }
 
 // ForPerson reports whether nothing is left to tell a model.
 func (x Expansion) ForPerson() bool {
-	return x.Print != "" || len(x.Commands) > 0 || x.Quit || x.Action != ""
+	return x.Print != "" || len(x.Commands) > 0 || x.Quit || x.Action != "" || x.Choice != nil || x.Resume != ""
 }
 
 // Supports adds to what the front end can do.

@@ -39,6 +39,8 @@ func slashTable() []Slash {
 		{Name: "plan", Words: "[PROMPT]", About: "switch to plan mode", needs: Lasts, run: slashPlan},
 		{Name: "quit", Also: []string{"exit"}, About: "end the conversation", needs: Quits, run: slashQuit},
 		{Name: "redo", Words: "[--force] [--yes]", About: "take the last undo back", needs: Lasts, run: slashRedo},
+		{Name: "resume", Words: "[ID]", About: "continue another session of this directory", needs: Chooses, run: slashResume},
+		{Name: "rewind", Words: "[N]", About: "return to before a prompt, with or without its changes of files", needs: Chooses, run: slashRewind},
 		{Name: "settings", Also: []string{"config"}, Words: settingWords, About: "list changed settings, show or set one",
 			Aside: true, values: settingKeys, run: slashSettings},
 		{Name: "skills", About: "list skills", Aside: true, run: slashSkills},

@@ -39,8 +39,9 @@ func (c *completion) update(s *Screen, ctx context.Context) {
 	}
 	ctx, c.stop = context.WithCancel(ctx)
 	c.asked = word
+	host := s.o.Host
 	s.spawn(func() {
-		s.o.Host.Complete(ctx, word, func(list []Candidate) {
+		host.Complete(ctx, word, func(list []Candidate) {
 			s.send(func(s *Screen) { s.complete.show(word, list) })
 		})
 	})

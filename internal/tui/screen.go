@@ -66,6 +66,16 @@ type Reply struct {
 	Quit     bool
 	Theme    string // to use from now on; "": as before
 	Keys     bool   // list the keys
+
+	Choice *Choice // the user decides before something happens
+	Edit   string  // a prompt to be edited: the conversation is as it was before it
+	Next   *Next   // another session continues; nil: this one does
+}
+
+// Next is the session that continues.
+type Next struct {
+	Host    Host
+	Earlier []Item // what was said in it
 }
 
 // Status is the state of the session.
@@ -90,6 +100,9 @@ type Options struct {
 	Header []cell.Line
 	Lookup func(context.Context) []cell.Line
 	Prompt string // sent at the start
+	// Command is carried out at the start, as if a key stood for it. Earlier is what was said before, in a session that continues.
+	Command string
+	Earlier []Item
 	// Theme is one of [Themes]; "" is auto. NoColor overrides it.
 	Theme   string
 	NoColor bool
@@ -130,9 +143,10 @@ type Screen struct {
 	questions     questionList
 	complete      completion
 	transcript    transcript
-	view          *overlay // nil: the conversation is shown
-	work          *work    // nil: nothing runs
-	note          string   // shown in the status line until the next key
+	view          *overlay    // nil: the conversation is shown
+	choice        *openChoice // nil: none is open
+	work          *work       // nil: nothing runs
+	note          string      // shown in the status line until the next key
 	showKeys      bool
 	lastKey       time.Time
 	escaped       time.Time // when Esc was last pressed
@@ -222,6 +236,9 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	if s.o.Prompt != "" {
 		s.submit(ctx, s.o.Prompt)
 	}
+	if s.o.Command != "" {
+		s.command(ctx, s.o.Command)
+	}
 	err = guard(func() error { return s.loop(ctx) })
 	if errors.Is(err, syscall.EIO) {
 		return errGone
@@ -239,6 +256,8 @@ func (s *Screen) endHeader(found []cell.Line) {
 	s.print(s.wrapRows(head[:1])...)
 	s.print(s.wrapRows(found)...)
 	s.print(s.wrapRows(head[1:])...)
+	s.showEarlier(s.o.Earlier)
+	s.o.Earlier = nil
 }
 
 // wrapRows wraps the rows of the header below their texts.
@@ -259,12 +278,13 @@ func (s *Screen) loop(ctx context.Context) error {
 	for !s.done {
 		now := false // a key is shown at once
 		var wake <-chan struct{}
-		if s.work == nil { // what runs takes the reports itself
+		if s.work == nil && s.choice == nil { // what runs takes the reports itself
 			wake = s.o.Host.Wake()
 		}
 		select {
 		case <-wake:
-			s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, s.o.Host.Continue(ctx) })
+			host := s.o.Host
+			s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, host.Continue(ctx) })
 		case e, ok := <-s.term.events:
 			if !ok {
 				return errGone
