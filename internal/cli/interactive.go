@@ -173,7 +173,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	if err != nil {
 		return tui.Reply{}, err
 	}
-	if said.ForPerson() {
+	if said.ForPerson() || isCommand && len(said.Parts) == 0 {
 		return tui.Reply{Text: slashText(said), Markdown: said.Markdown, Copy: said.Copy, Quit: said.Quit}, nil
 	}
 	if !isCommand {
@@ -218,7 +218,7 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 	if err != nil {
 		return tui.Reply{}, err
 	}
-	text := printedOutput(out.Result.Text())
+	text := session.CommandOutput(out.Result.Text())
 	if out.Error != nil {
 		err = errors.New(out.Error.Message)
 	}
