@@ -54,13 +54,15 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 			h.front.Tell(n)
 		}
 	} else {
-		colors := cell.Full
-		if env.Getenv("NO_COLOR") != "" {
-			colors = cell.Attributes
+		ui := s.Settings.UI
+		s.Supports(session.ListKeys, session.SetTheme)
+		for _, problem := range tui.CheckKeys(ui.Keys) {
+			h.note("warning: " + problem)
 		}
 		h.front = tui.New(tui.Options{
-			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors,
-			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Tmux: env.Getenv("TMUX") != "",
+			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt,
+			Theme: ui.Theme, NoColor: env.Getenv("NO_COLOR") != "", Notifications: ui.Notifications, HideTitle: ui.HideTitle, Terminal: env.Getenv,
+			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: ui.Keys,
 		})
 	}
 	h.relay(h.front.Tell)
@@ -73,6 +75,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 type front interface {
 	Observe(agent.Event)
 	Tell(text string)
+	Typed() []string
 	Ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error)
 	Run(ctx context.Context) error
 }
@@ -173,6 +176,12 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	if err != nil {
 		return tui.Reply{}, err
 	}
+	switch said.Action {
+	case session.ListKeys:
+		return tui.Reply{Keys: true}, nil
+	case session.SetTheme:
+		return h.setTheme(said.Words)
+	}
 	if said.ForPerson() || isCommand && len(said.Parts) == 0 {
 		return tui.Reply{Text: slashText(said), Markdown: said.Markdown, Copy: said.Copy, Quit: said.Quit}, nil
 	}
@@ -202,11 +211,26 @@ func (h *screenHost) conversation(ctx context.Context) (*session.Conversation, e
 		return nil, err
 	}
 	h.session.Outside.WaitLikely(ctx)
-	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.front.Observe})
+	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.front.Observe, Typed: h.typed})
 	h.mu.Lock()
 	h.talk = talk
 	h.mu.Unlock()
 	return talk, nil
+}
+
+// typed are the prompts that the user typed since the last turn. Of one with an attachment that can't be read, the model gets
+// the text.
+func (h *screenHost) typed(ctx context.Context) [][]model.Part {
+	var out [][]model.Part
+	for _, text := range h.front.Typed() {
+		parts, err := h.session.PromptParts(ctx, text, text)
+		if err != nil {
+			h.note(err.Error())
+			parts = []model.Part{model.Text(text)}
+		}
+		out = append(out, parts)
+	}
+	return out
 }
 
 // runCommand runs the user's own command.
@@ -232,8 +256,9 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 func (h *screenHost) Status() tui.Status {
 	st := tui.Status{
 		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(), Directory: filepath.Base(h.session.Folder.Path),
-		Branch: branchOf(h.session.Folder.Path),
+		Branch: branchOf(h.session.Folder.Path), Jobs: h.session.Jobs(),
 	}
+	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
 	if talk := h.current(); talk != nil {
 		if tokens, window := talk.Context(); window > 0 {
 			st.Context = 100 * tokens / window

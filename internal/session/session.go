@@ -65,6 +65,7 @@ type Session struct {
 
 	warnsAll bool
 	front    Ability
+	actions  []Action // that the front end has
 }
 
 // Options are what a session is opened with. Only Dir must be given.
@@ -206,6 +207,9 @@ func (s *Session) Close() error {
 // Background moves the commands that run to the background, because the user does not want to wait for them, and gives
 // their names there.
 func (s *Session) Background() []string { return s.tools.Background() }
+
+// Jobs is the number of background commands that run.
+func (s *Session) Jobs() int { return len(s.tools.Running()) }
 
 // NewID is a name that no other session or message has.
 func NewID() string {

@@ -24,6 +24,7 @@ type Slash struct {
 	Aside bool
 
 	needs  Ability
+	action Action                                         // instead of run; "": none
 	values func(ctx context.Context, s *Session) []string // what its first word can be; nil: anything
 	run    func(ctx context.Context, s *Session, words string) (Expansion, error)
 }
@@ -47,15 +48,21 @@ type Expansion struct {
 	Parts    []model.Part    // the prompt
 	Copy     string          // for the user's clipboard
 	Quit     bool            // the user ends the conversation
+	Action   Action          // for the front end; "": none
+	Words    string          // of the action
 }
 
 // ForPerson reports whether nothing is left to tell a model.
-func (x Expansion) ForPerson() bool { return x.Print != "" || len(x.Commands) > 0 || x.Quit }
+func (x Expansion) ForPerson() bool {
+	return x.Print != "" || len(x.Commands) > 0 || x.Quit || x.Action != ""
+}
 
 // Slashes are the slash commands that work in this session's front end: those of the table, then those of command files and
 // the prompts of MCP servers, as far as they are known.
 func (s *Session) Slashes() []Slash {
-	all := slices.DeleteFunc(slashTable(), func(c Slash) bool { return c.needs&^s.front != 0 })
+	all := slices.DeleteFunc(slashTable(), func(c Slash) bool {
+		return c.needs&^s.front != 0 || c.action != "" && !slices.Contains(s.actions, c.action)
+	})
 	all = append(all, s.customSlashes()...)
 	all = append(all, s.Outside.Prompts()...)
 	disabled := settings.Texts(s.Settings.Context.DisabledSlashes)
@@ -112,6 +119,9 @@ func (s *Session) Expand(ctx context.Context, prompt string) (Expansion, bool, e
 			return Expansion{}, true, err
 		}
 		return Expansion{}, false, nil
+	}
+	if c.action != "" {
+		return Expansion{Action: c.action, Words: words}, true, nil
 	}
 	x, err := c.run(ctx, s, words)
 	if err == nil && rest != "" && !x.ForPerson() {

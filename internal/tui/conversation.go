@@ -17,9 +17,11 @@ import (
 // answer is what the model is saying.
 type answer struct {
 	text     markdown.Stream
-	live     []cell.Line // of the text: its last block, which may still change
-	said     bool        // some text of this answer was printed or is live
-	thinking time.Time   // since when; zero: it is not
+	live     []cell.Line     // of the text: its last block, which may still change
+	said     bool            // some text of this answer was printed or is live
+	thinking time.Time       // since when; zero: it is not
+	raw      strings.Builder // the text as the model wrote it
+	thought  strings.Builder // what it is thinking
 }
 
 // event shows an event of the agent.
@@ -56,6 +58,7 @@ func (s *Screen) said(e model.Event) {
 		if s.answer.thinking.IsZero() {
 			s.answer.thinking = s.o.Now()
 		}
+		s.answer.thought.WriteString(string(e))
 	case model.Text:
 		s.endThought()
 		s.say(string(e))
@@ -73,6 +76,7 @@ func (s *Screen) say(text string) {
 		s.answer.said = true
 		s.space()
 	}
+	s.answer.raw.WriteString(text)
 	finished, live := s.answer.text.Add(text, s.width())
 	s.print(finished...)
 	s.answer.live = live
@@ -85,7 +89,10 @@ func (s *Screen) endThought() {
 	}
 	took := s.o.Now().Sub(s.answer.thinking)
 	s.answer.thinking = time.Time{}
-	s.print(cell.Styled("∙ thought for "+seconds(took), cell.Dim))
+	head := "thought for " + seconds(took)
+	s.transcript.add(Item{Kind: ItemThinking, Head: head, Text: s.answer.thought.String()})
+	s.answer.thought.Reset()
+	s.print(cell.Styled("∙ "+head+"  (Ctrl+O to view)", cell.Dim))
 }
 
 // endText finishes the text of an answer.
@@ -93,6 +100,7 @@ func (s *Screen) endText() {
 	s.endThought()
 	if s.answer.said {
 		s.print(s.answer.text.End(s.width())...)
+		s.transcript.add(Item{Kind: ItemAnswer, Text: s.answer.raw.String()})
 	}
 	s.answer = answer{}
 }
@@ -107,11 +115,12 @@ func (s *Screen) submit(ctx context.Context, typed string) {
 			s.aside(ctx, typed)
 			return
 		}
-		s.queue = append(s.queue, typed)
+		s.queue.add(typed)
 		return
 	}
 	s.endHeader(nil)
-	s.echo(typed)
+	s.printPrompt(typed)
+	s.o.History.add(typed)
 	s.start(ctx, func(ctx context.Context) (Reply, error) { return s.o.Host.Run(ctx, typed) })
 }
 
@@ -130,7 +139,6 @@ func (s *Screen) start(ctx context.Context, f func(context.Context) (Reply, erro
 func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 	s.endText()
 	s.calls.settle(s)
-	took := s.o.Now().Sub(s.work.began)
 	s.work = nil
 	s.show(reply)
 	switch {
@@ -143,18 +151,22 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 		s.done = true
 		return
 	}
-	if took > 10*time.Second && !s.focused {
-		s.term.out.WriteString("\a")
+	if reply.Theme != "" {
+		s.setTheme(reply.Theme)
 	}
-	if len(s.queue) > 0 {
-		next := strings.Join(s.queue, "\n\n")
-		s.queue = nil
-		s.submit(ctx, next)
+	if reply.Keys {
+		s.listKeys()
 	}
+	next := s.queue.next()
+	if next == "" {
+		s.notify("the answer is ready")
+	}
+	s.submit(ctx, next)
 }
 
 // fail shows an error: what failed, and in further lines what to do.
 func (s *Screen) fail(err error) {
+	s.transcript.add(Item{Kind: ItemNote, Text: err.Error()})
 	s.space()
 	for i, l := range cell.CleanLines(err.Error()) {
 		mark, style := "  ", cell.Plain

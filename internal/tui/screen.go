@@ -61,13 +61,18 @@ type Reply struct {
 	Markdown bool   // what Text is; otherwise it is shown as it is
 	Copy     string // for the clipboard
 	Quit     bool
+	Theme    string // to use from now on; "": as before
+	Keys     bool   // list the keys
 }
 
 // Status is the state of the session.
 type Status struct {
 	Mode, Model, Directory, Branch string
-	Context                        int // percent of the window
-	Jobs                           int // background commands
+	Context                        int    // percent of the window
+	Jobs                           int    // background commands
+	Servers, Connected             int    // MCP servers, and those that can be used
+	Connecting                     bool   // some of them are being started
+	Cost                           string // so far; "": it is not known
 }
 
 // Candidate is a completion: its text, what can follow it, and what it is.
@@ -79,13 +84,20 @@ type Options struct {
 	Host    Host
 	// Header is printed first. Lookup, if not nil, finds out what takes a moment: until it returns, the header is in the live
 	// area, and what it returns is inserted after the first line.
-	Header  []cell.Line
-	Lookup  func(context.Context) []cell.Line
-	Prompt  string // sent at the start
-	Colors  cell.Colors
-	History History
-	Editor  string // command of the user's editor
-	Tmux    bool   // the terminal is one of tmux
+	Header []cell.Line
+	Lookup func(context.Context) []cell.Line
+	Prompt string // sent at the start
+	// Theme is one of [Themes]; "" is auto. NoColor overrides it.
+	Theme   string
+	NoColor bool
+	// Notifications is one of [Notifications]; "" is auto. HideTitle leaves the title of the window alone.
+	Notifications string
+	HideTitle     bool
+	// Terminal is the environment, which says what the terminal is. nil: nothing is known.
+	Terminal func(variable string) string
+	History  History
+	Editor   string            // command of the user's editor
+	Keys     map[string]string // the setting ui.keys: keys by action
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -98,8 +110,10 @@ type Screen struct {
 	messages chan message
 	quit     chan struct{} // closed when the screen has ended
 	asides   sync.WaitGroup
+	queue    queue // typed while a prompt ran
 
 	// The fields below belong to Run's goroutine.
+	keys          keymap
 	columns, rows int
 	header        []cell.Line // that waits for the lookup
 	finished      []cell.Line // to be printed with the next frame
@@ -109,9 +123,11 @@ type Screen struct {
 	lookup        lookup
 	answer        answer
 	calls         callList
+	todos         todoList
 	questions     questionList
 	complete      completion
-	queue         []string // typed while a prompt ran
+	transcript    transcript
+	view          *overlay // nil: the conversation is shown
 	work          *work    // nil: nothing runs
 	note          string   // shown in the status line until the next key
 	showKeys      bool
@@ -119,6 +135,11 @@ type Screen struct {
 	escaped       time.Time // when Esc was last pressed
 	interrupted   time.Time // when Ctrl+C was last pressed
 	focused       bool
+	backdrop      backdrop
+	title         string // of the window
+	place         string // the directory
+	connecting    bool   // to MCP servers
+	testing       bool   // keys are shown instead of carried out
 	done          bool
 }
 
@@ -138,7 +159,11 @@ func New(o Options) *Screen {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Screen{o: o, messages: make(chan message, 256), quit: make(chan struct{}), focused: true}
+	if o.Terminal == nil {
+		o.Terminal = func(string) string { return "" }
+	}
+	keys, _ := newKeymap(o.Keys)
+	return &Screen{o: o, keys: keys, messages: make(chan message, 256), quit: make(chan struct{}), focused: true, backdrop: backgroundHint(o.Terminal("COLORFGBG"))}
 }
 
 // Observe takes an event of the agent.
@@ -164,7 +189,14 @@ const (
 
 // Run shows the screen until the user quits, the terminal is gone or ctx ends.
 func (s *Screen) Run(ctx context.Context) (err error) {
-	if s.term, err = openTerminal(s.o.In, s.o.Out); err != nil {
+	var begin, end string
+	if s.o.asksBackground() {
+		begin = askBackground
+	}
+	if s.o.talksOSC() && !s.o.HideTitle {
+		begin, end = begin+saveTitle, restoreTitle
+	}
+	if s.term, err = openTerminal(s.o.In, s.o.Out, begin, end); err != nil {
 		return err
 	}
 	defer s.term.close()
@@ -172,7 +204,7 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	defer s.asides.Wait()
 	defer close(s.quit)
 	defer cancel()
-	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: s.o.Colors, Report: s.term.report})
+	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report})
 	defer func() { s.closeDown() }()
 	s.header = s.o.Header
 	if s.o.Lookup == nil {
@@ -196,9 +228,18 @@ func (s *Screen) endHeader(found []cell.Line) {
 	}
 	head := s.header
 	s.header = nil
-	s.print(head[0])
-	s.print(found...)
-	s.print(head[1:]...)
+	s.print(s.wrapRows(head[:1])...)
+	s.print(s.wrapRows(found)...)
+	s.print(s.wrapRows(head[1:])...)
+}
+
+// wrapRows wraps the rows of the header below their texts.
+func (s *Screen) wrapRows(rows []cell.Line) []cell.Line {
+	var out []cell.Line
+	for _, l := range rows {
+		out = append(out, cell.Wrap(l, s.width(), cell.Text("         "))...)
+	}
+	return out
 }
 
 // loop handles keys and messages, and paints.
@@ -243,7 +284,7 @@ func (s *Screen) loop(ctx context.Context) error {
 		} else if frame == nil {
 			frame = time.After(frameTime)
 		}
-		if s.work != nil && second == nil { // only while something runs: an idle screen wakes up for nothing
+		if (s.work != nil || s.connecting) && second == nil { // only while something runs: an idle screen wakes up for nothing
 			second = time.After(time.Second)
 		}
 	}
@@ -264,6 +305,7 @@ func (s *Screen) drain() {
 
 // closeDown ends what runs and removes the live area.
 func (s *Screen) closeDown() {
+	s.closeView()
 	if s.work != nil {
 		s.work.cancel()
 	}
@@ -274,7 +316,11 @@ func (s *Screen) closeDown() {
 
 // paint shows the current state.
 func (s *Screen) paint() error {
+	if s.view != nil {
+		return s.paintView()
+	}
 	s.columns, s.rows = s.term.size()
+	s.retitle()
 	s.painter.Synchronized = s.term.synchronized.Load()
 	s.painter.KeepsRows = s.term.keepsRows.Load()
 	live, cursor := s.live()
@@ -301,9 +347,8 @@ func (s *Screen) space() {
 
 // tell prints a notice.
 func (s *Screen) tell(text string) {
-	for _, l := range cell.CleanLines(text) {
-		s.print(cell.Wrap(cell.Line{{Text: "∙ ", Style: cell.Dim}, {Text: l, Style: cell.Dim}}, s.width(), cell.Text("  "))...)
-	}
+	s.transcript.add(Item{Kind: ItemNote, Text: text})
+	s.print(noteLines(text, s.width())...)
 }
 
 // width is the number of columns for text.
