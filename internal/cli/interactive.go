@@ -198,7 +198,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	case session.SetTheme:
 		return h.setTheme(said.Words)
 	}
-	if said.ForPerson() {
+	if said.ForPerson() || isCommand && len(said.Parts) == 0 {
 		return h.reply(ctx, said)
 	}
 	if !isCommand {
@@ -258,7 +258,7 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 	if err != nil {
 		return tui.Reply{}, err
 	}
-	text := printedOutput(out.Result.Text())
+	text := session.CommandOutput(out.Result.Text())
 	if out.Error != nil {
 		err = errors.New(out.Error.Message)
 	}

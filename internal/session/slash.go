@@ -69,6 +69,7 @@ func (s *Session) Supports(more Ability) { s.front |= more }
 // the prompts of MCP servers, as far as they are known.
 func (s *Session) Slashes() []Slash {
 	all := slices.DeleteFunc(slashTable(), func(c Slash) bool { return c.needs&^s.front != 0 })
+	all = append(all, s.customSlashes()...)
 	all = append(all, s.Outside.Prompts()...)
 	disabled := settings.Texts(s.Settings.Context.DisabledSlashes)
 	return slices.DeleteFunc(all, func(c Slash) bool {

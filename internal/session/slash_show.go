@@ -68,9 +68,6 @@ func slashHooks(_ context.Context, s *Session, _ string) (Expansion, error) {
 	return Expansion{Print: "Hooks:\n" + columns(rows)}, nil
 }
 
-// Jobs are the background commands of the session, the oldest first.
-func (s *Session) Jobs() []builtin.Job { return s.tools.Jobs() }
-
 const jobWords = "[ID|stop ID]"
 
 // slashJobs lists background commands and subagents, shows the output of one, or stops it.
@@ -89,7 +86,7 @@ func slashJobs(ctx context.Context, s *Session, words string) (Expansion, error)
 
 func (s *Session) listJobs() Expansion {
 	var rows [][]string
-	for _, j := range s.Jobs() {
+	for _, j := range s.tools.Jobs() {
 		age := ""
 		if j.Running {
 			age = s.env.now().Sub(j.Began).Round(time.Second).String()
@@ -154,7 +151,7 @@ func (s *Session) stopJob(ctx context.Context, id string) (Expansion, error) {
 // jobIDs are what the words of /background can be.
 func jobIDs(_ context.Context, s *Session) []string {
 	var ids []string
-	for _, j := range s.Jobs() {
+	for _, j := range s.tools.Jobs() {
 		ids = append(ids, j.ID)
 		if j.Running {
 			ids = append(ids, "stop "+j.ID)
