@@ -149,7 +149,8 @@ type Screen struct {
 	note          string      // shown in the status line until the next key
 	showKeys      bool
 	lastKey       time.Time
-	escaped       time.Time // when Esc was last pressed
+	offer         offer     // of the last key
+	offered       offer     // of the one before
 	interrupted   time.Time // when Ctrl+C was last pressed
 	focused       bool
 	backdrop      backdrop
