@@ -1,20 +1,16 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
-
-	"github.com/adze-dev/adze/internal/tui/screentest"
 )
 
 // TestTerminal runs stories of the interactive terminal: the real program in a terminal, with a scripted model.
@@ -62,13 +58,6 @@ func TestTerminal(t *testing.T) {
 
 type glassKey struct{}
 
-// glass is a terminal with the program in it.
-type glass struct {
-	*screentest.Screen
-	keys  *os.File
-	ended chan int
-}
-
 func onGlass(f func(*glass, *testscript.TestScript, bool, []string)) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		f(ts.Value(glassKey{}).(*glass), ts, neg, args)
@@ -76,56 +65,17 @@ func onGlass(f func(*glass, *testscript.TestScript, bool, []string)) func(*tests
 }
 
 func startInGlass(ts *testscript.TestScript, _ bool, args []string) {
-	g := ts.Value(glassKey{}).(*glass)
-	keys, tty := openTTY(ts)
-	g.keys = keys
-	g.Screen = screentest.New(80, 24, func(reply string) { keys.WriteString(reply) })
-	cmd := exec.Command("adze", args...)
-	cmd.Dir = ts.MkAbs(".")
+	var env []string
 	for _, name := range []string{"PATH", "HOME", "ADZE_HOME", "GORACE", "ADZE_LOCAL_MODELS", "TERM", "OPENAI_BASE_URL", "NO_COLOR", "EDITOR"} {
 		if v := ts.Getenv(name); v != "" {
-			cmd.Env = append(cmd.Env, name+"="+v)
+			env = append(env, name+"="+v)
 		}
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
-	ts.Check(cmd.Start())
-	tty.Close()
-	g.ended = make(chan int, 1)
-	painted := make(chan struct{})
-	go func() {
-		defer close(painted)
-		b := make([]byte, 32<<10)
-		for {
-			n, err := keys.Read(b)
-			g.Write(b[:n])
-			if err != nil {
-				return // EIO: no program has the terminal
-			}
-		}
-	}()
-	go func() {
-		cmd.Wait()
-		<-painted
-		g.ended <- cmd.ProcessState.ExitCode()
-	}()
-	ts.Defer(func() {
-		cmd.Process.Kill()
-		<-painted
-		keys.Close()
-	})
-}
-
-func openTTY(ts *testscript.TestScript) (keys, tty *os.File) {
-	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	cmd := exec.Command("adze", args...)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), env
+	stop, err := ts.Value(glassKey{}).(*glass).start(cmd, "")
 	ts.Check(err)
-	ts.Check(unix.IoctlSetPointerInt(int(keys.Fd()), unix.TIOCSPTLCK, 0))
-	n, err := unix.IoctlGetInt(int(keys.Fd()), unix.TIOCGPTN)
-	ts.Check(err)
-	ts.Check(unix.IoctlSetWinsize(int(keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
-	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	ts.Check(err)
-	return keys, tty
+	ts.Defer(stop)
 }
 
 func (g *glass) send(ts *testscript.TestScript, text string) {
@@ -158,9 +108,6 @@ func (g *glass) paste(ts *testscript.TestScript, _ bool, args []string) {
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), "\n", "\r")
 	go g.keys.WriteString("\x1b[200~" + text + "\x1b[201~") // more than the terminal takes at once
 }
-
-// shown is the visible screen.
-func (g *glass) shown() string { return strings.TrimRight(strings.Join(g.Lines(), "\n"), "\n") + "\n" }
 
 func (g *glass) wait(ts *testscript.TestScript, neg bool, args []string) {
 	want := strings.Join(args, " ")
