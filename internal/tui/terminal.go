@@ -33,6 +33,7 @@ type terminal struct {
 	old     *term.State
 	events  chan keys.Event // keys, pasted text and focus; closed at the end of the input
 	reports chan [2]int     // answers to probes: columns and rows
+	closed  chan struct{}
 	resized chan os.Signal
 	missed  int
 	stop    func() // ends the notification of resizes
@@ -52,7 +53,7 @@ func openTerminal(in, out *os.File) (*terminal, error) {
 	}
 	t := &terminal{
 		in: in, out: out, old: old, events: make(chan keys.Event, 256), reports: make(chan [2]int, 64),
-		input: reopen(in), paused: make(chan struct{}), resume: make(chan struct{}),
+		input: reopen(in), paused: make(chan struct{}), resume: make(chan struct{}), closed: make(chan struct{}),
 	}
 	t.resized, t.stop = watchResize()
 	start := enter
@@ -69,9 +70,13 @@ func openTerminal(in, out *os.File) (*terminal, error) {
 
 // close leaves the terminal as it was found.
 func (t *terminal) close() {
+	close(t.closed)
 	t.stop()
 	io.WriteString(t.out, leave)
 	term.Restore(int(t.in.Fd()), t.old)
+	if t.input != t.in { // which ends the reader; what is typed from now on is not ours
+		t.input.Close()
+	}
 }
 
 // suspend gives the terminal to another program while f runs.
@@ -132,7 +137,11 @@ func (t *terminal) read() {
 			b := make([]byte, 64<<10)
 			n, err := t.input.Read(b)
 			if n > 0 {
-				input <- b[:n]
+				select {
+				case input <- b[:n]:
+				case <-t.closed:
+					return
+				}
 			}
 			if errors.Is(err, os.ErrDeadlineExceeded) {
 				t.paused <- struct{}{}
@@ -166,7 +175,10 @@ func (t *terminal) deliver(events []keys.Event) {
 	for _, e := range events {
 		r, ok := e.(keys.Report)
 		if !ok {
-			t.events <- e
+			select {
+			case t.events <- e:
+			case <-t.closed:
+			}
 			continue
 		}
 		switch r.Kind {
