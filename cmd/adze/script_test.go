@@ -29,7 +29,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", home)
 			env.Setenv("ADZE_HOME", filepath.Join(home, ".adze"))
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector sleeps a second at every exit otherwise
-			env.Setenv("ADZE_LOCAL_MODELS", "off")    // what else runs on the machine is none of a story's business
+			env.Setenv("ADZE_LOCAL_MODELS", "off")    // other servers on this machine don't matter
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -150,7 +150,7 @@ func TestSetModelFirst(t *testing.T) {
 	p.succeeded("one")
 }
 
-// set_permission_mode counts for the calls after it: the model is told of plan mode, and nothing is asked in yolo mode.
+// set_permission_mode counts for the calls after it: the model gets a note about plan mode, and nothing is asked in yolo mode.
 func TestSetPermissionMode(t *testing.T) {
 	server := openaitest.Serve(t, says(
 		openaitest.Answer{Text: "one"},

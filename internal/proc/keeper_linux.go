@@ -160,7 +160,7 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 }
 
 // kindFor is the keeper that a command needs. Where namespaces turned out not
-// to work, although they seemed to, the box is planned anew without.
+// to work, although they seemed to, the sandbox is planned again without them.
 func (k *keepers) kindFor(s *spec) (kind, error) {
 	want := kindOf(s.plan)
 	lost, why := k.losses()
@@ -446,7 +446,7 @@ func (t *kept) listen() {
 		}
 	}
 	t.ctl.Close()
-	if !clean { // somebody killed the keeper
+	if !clean { // another process killed the keeper
 		t.left = endAll(func() []target { return marked(t.marker, 0) }, nil, 0)
 		sandbox.RemoveTemp(boxTemp(t.marker))
 	}
