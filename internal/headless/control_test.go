@@ -83,7 +83,8 @@ func TestBadLines(t *testing.T) {
 	p := start(t, setup{url: server.URL})
 	for _, c := range []struct{ line, id, want string }{
 		{`hello`, "", "invalid line: expected a JSON object with a type"},
-		{`7`, "", "invalid line"},
+		{`7`, "", "invalid line: expected a JSON object with a type: got number"},
+		{`{"type":["x"]}`, "", "invalid line: expected a JSON object with a type: got array type"},
 		{`{"type":"control_request","request_id":"a7","request":{"subtype":`, "a7", "invalid line"},
 		{`{"type":"odd","request_id":"b"}`, "b", `unknown type "odd" (expected user, control_request, control_response or control_cancel_request)`},
 		{`{}`, "", `unknown type ""`},
