@@ -106,7 +106,7 @@ func TestBadLines(t *testing.T) {
 	if err := p.end(); err != nil {
 		t.Error(err)
 	}
-	if n := len(p.all("control_response")); n != 7 {
+	if n := len(p.all("control_response")); n != 8 {
 		t.Errorf("%d responses", n)
 	}
 }
