@@ -100,7 +100,7 @@ var mayImport = map[string]string{
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow internal/proc internal/proc/sandbox",
 
 	// A session that a program drives.
-	"internal/headless": "hook tool model agent discover internal/session internal/settings",
+	"internal/headless": "hook journal tool model agent discover internal/session internal/settings",
 
 	// What front ends share: approvals, and the parts of a terminal.
 	"internal/approval":       "tool builtin permission",
