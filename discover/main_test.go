@@ -27,7 +27,7 @@ func script(t testing.TB, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tool.sh")
 	// No process may be forked for another test meanwhile: it would have the script open for writing until it executes its
-	// own program, and nobody could execute the script ("text file busy").
+	// own program, and the script could not be executed ("text file busy").
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte("#!/usr/bin/env bash\n"+body), 0o755); err != nil {
