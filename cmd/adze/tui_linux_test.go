@@ -133,7 +133,7 @@ func (g *glass) calm(ts *testscript.TestScript, _ bool, _ []string) {
 
 func (g *glass) wait(ts *testscript.TestScript, neg bool, args []string) {
 	want := strings.Join(args, " ")
-	for deadline := time.Now().Add(90 * time.Second); strings.Contains(g.shown(), want) == neg; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); strings.Contains(g.shown(), want) == neg; time.Sleep(5 * time.Millisecond) {
 		select {
 		case code := <-g.ended:
 			g.ended <- code
@@ -157,7 +157,7 @@ func (g *glass) resize(ts *testscript.TestScript, _ bool, args []string) {
 func (g *glass) compare(ts *testscript.TestScript, _ bool, args []string) {
 	work := ts.Getenv("WORK")
 	want := ts.ReadFile(args[0])
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		got := strings.ReplaceAll(g.shown(), work, "$WORK")
 		if got == want {
 			return
@@ -172,7 +172,7 @@ func (g *glass) count(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	text := strings.Join(args[1:], " ")
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		got := strings.Count(g.Text(), text)
 		if got == want {
 			return
@@ -191,7 +191,7 @@ func (g *glass) exit(ts *testscript.TestScript, _ bool, args []string) {
 		if code != want {
 			ts.Fatalf("exit code %d, not %d:\n%s", code, want, g.shown())
 		}
-	case <-time.After(90 * time.Second):
+	case <-time.After(3 * time.Minute):
 		ts.Fatalf("the program did not end:\n%s", g.shown())
 	}
 	if s := g.State(); s.Erased > 0 || !g.Mode(25) || !g.Mode(7) || g.Mode(2004) || g.Mode(1004) {
