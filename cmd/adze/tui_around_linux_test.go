@@ -13,6 +13,7 @@ import (
 //
 //	background COLOR   the color that the terminal tells, before start: white, black, or none
 //	focus in|out       the window gets or loses the focus
+//	drop TEXT          pastes a text, as a terminal does with the path of a file that is dropped on it
 //	raw BYTES          the terminal sends bytes, written as in a Go string
 //	title TEXT         waits until the window's title is a text
 //	sent TEXT          waits until the program has sent an operating system command with a text; ! sent: it has not
@@ -23,6 +24,9 @@ func withAround(cmds map[string]func(*testscript.TestScript, bool, []string)) ma
 		"background": onGlass(func(g *glass, _ *testscript.TestScript, _ bool, args []string) { g.backdrop = args[0] }),
 		"focus": onGlass(func(g *glass, ts *testscript.TestScript, _ bool, args []string) {
 			g.send(ts, map[string]string{"in": "\x1b[I", "out": "\x1b[O"}[args[0]])
+		}),
+		"drop": onGlass(func(g *glass, ts *testscript.TestScript, _ bool, args []string) {
+			g.send(ts, "\x1b[200~"+strings.Join(args, " ")+"\x1b[201~")
 		}),
 		"raw": onGlass(func(g *glass, ts *testscript.TestScript, _ bool, args []string) {
 			text, err := strconv.Unquote(`"` + strings.Join(args, " ") + `"`)

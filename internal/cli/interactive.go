@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -318,6 +319,18 @@ func (h *screenHost) Allow(r tool.Request, offer string, scope tui.Scope) (strin
 
 // Explain is the policy's reading of a command.
 func (h *screenHost) Explain(r tool.Request) []string { return h.session.Policy.Understood(r) }
+
+// Attach takes an image.
+func (h *screenHost) Attach(path string) (label, why string) {
+	label, err := h.session.AddImage(path)
+	switch {
+	case err == nil:
+		return label, ""
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
+		return "", "" // some text that looks like a path
+	}
+	return "", fmt.Sprintf("pasted as text: %s: %v", filepath.Base(path), err)
+}
 
 // Complete lists commands and files.
 func (h *screenHost) Complete(ctx context.Context, word string) []tui.Candidate {

@@ -65,6 +65,7 @@ type Session struct {
 	warnsAll    bool
 	interactive bool
 	actions     []Action // that the front end has
+	images      images
 }
 
 // Options are what a session is opened with. Only Dir must be given.

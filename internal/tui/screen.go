@@ -38,6 +38,9 @@ type Host interface {
 	Allow(r tool.Request, offer string, scope Scope) (path string, err error)
 	// Explain says how a command was understood: a line for each simple command.
 	Explain(r tool.Request) []string
+	// Attach takes an image that the user dropped, and returns the label that prompts name it with. Without one, the path is
+	// text; why says so if the user should know.
+	Attach(path string) (label, why string)
 	// Complete lists what could replace a word that starts with @ or /.
 	Complete(ctx context.Context, word string) []Candidate
 }

@@ -35,12 +35,18 @@ const maxFolds = 0xfffd
 type Editor struct {
 	text   string
 	cursor int // in bytes
-	folds  []string
+	folds  []fold
 	killed string
 	column int // that moving up and down keeps, plus 1; 0: none
 
 	undo []state
 	kind edit
+}
+
+// fold is a text that one character stands for.
+type fold struct {
+	text  string
+	label string // how it is shown; "": as pasted text
 }
 
 // state is what an undo restores.
@@ -106,7 +112,22 @@ func (e *Editor) Paste(text string) {
 		e.insert(clean(text))
 		return
 	}
-	e.folds = append(e.folds, text)
+	e.fold(fold{text: text})
+}
+
+// Attach inserts a label that is typed and deleted as a whole.
+func (e *Editor) Attach(label string) {
+	e.change(other)
+	if label = clean(label); len(e.folds) == maxFolds {
+		e.insert(label)
+		return
+	}
+	e.fold(fold{label, label})
+}
+
+// fold inserts a character that stands for a text.
+func (e *Editor) fold(f fold) {
+	e.folds = append(e.folds, f)
 	e.insert(string(rune(folded + len(e.folds) - 1)))
 }
 
@@ -198,8 +219,8 @@ func (e *Editor) expand(s string) string {
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if f := e.fold(r); f != "" {
-			b.WriteString(f)
+		if f, ok := e.folded(r); ok {
+			b.WriteString(f.text)
 		} else {
 			b.WriteRune(r)
 		}
@@ -207,22 +228,24 @@ func (e *Editor) expand(s string) string {
 	return b.String()
 }
 
-// fold is the text that a character stands for; "" if it is itself.
-func (e *Editor) fold(r rune) string {
+// folded is the text that a character stands for, if it isn't itself.
+func (e *Editor) folded(r rune) (fold, bool) {
 	if i := int(r) - folded; i >= 0 && i < len(e.folds) {
-		return e.folds[i]
+		return e.folds[i], true
 	}
-	return ""
+	return fold{}, false
 }
 
 // label shows a folded text.
-func (e *Editor) label(r rune) string {
-	text := e.fold(r)
-	n := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
+func (e *Editor) label(r rune, f fold) string {
+	if f.label != "" {
+		return f.label
+	}
+	n := strings.Count(strings.TrimSuffix(f.text, "\n"), "\n") + 1
 	if n > 1 {
 		return fmt.Sprintf("[paste %d: %d lines]", r-folded+1, n)
 	}
-	return fmt.Sprintf("[paste %d: %d characters]", r-folded+1, utf8.RuneCountInString(text))
+	return fmt.Sprintf("[paste %d: %d characters]", r-folded+1, utf8.RuneCountInString(f.text))
 }
 
 // clean removes what can't be shown or would stand for a folded text.
@@ -242,8 +265,9 @@ func clean(s string) string {
 
 // shown is how a character looks.
 func (e *Editor) shown(g string) string {
-	if r, _ := utf8.DecodeRuneInString(g); e.fold(r) != "" {
-		return e.label(r)
+	r, _ := utf8.DecodeRuneInString(g)
+	if f, ok := e.folded(r); ok {
+		return e.label(r, f)
 	}
 	return cell.Clean(g)
 }
