@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -69,6 +70,12 @@ func (g *glass) prepare() {
 		g.SetBackground("")
 	}
 }
+
+// modelPort is the port of the scripted model, with the spaces after it.
+var modelPort = regexp.MustCompile(`127\.0\.0\.1:\d+ +`)
+
+// withoutPort is a screen without the port of the model, which differs each time.
+func withoutPort(shown string) string { return modelPort.ReplaceAllString(shown, "MODEL ") }
 
 // until waits for a condition.
 func (g *glass) until(ts *testscript.TestScript, ok func() bool, state func() string) {

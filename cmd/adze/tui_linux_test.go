@@ -191,7 +191,7 @@ func (g *glass) compare(ts *testscript.TestScript, _ bool, args []string) {
 	work := ts.Getenv("WORK")
 	want := ts.ReadFile(args[0])
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		got := strings.ReplaceAll(g.shown(), work, "$WORK")
+		got := withoutPort(strings.ReplaceAll(g.shown(), work, "$WORK"))
 		if got == want {
 			return
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/tui"
-	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -49,6 +48,9 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 		h.front = tui.NewLines(in, out, h, o.firstPrompt)
 		for _, n := range h.early {
 			h.front.Tell(n)
+		}
+		if text := h.untrusted(); text != "" {
+			h.front.Tell(text + ". Review with 'adze trust'.")
 		}
 	} else {
 		ui := s.Settings.UI
@@ -112,41 +114,6 @@ func (h *screenHost) relay(tell func(string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tell = tell
-}
-
-// header is what a conversation starts with.
-func (h *screenHost) header(notices []string) []cell.Line {
-	place := homeRelative(h.session.Folder.Path, h.env.Home)
-	if branch := branchOf(h.session.Folder.Path); branch != "" {
-		place += " (" + branch + ")"
-	}
-	lines := []cell.Line{{{Text: "Adze     ", Style: cell.Bold}, {Text: cell.Clean(place)}}}
-	for _, n := range notices {
-		for i, l := range cell.CleanLines(n) {
-			label := "note"
-			if i > 0 {
-				label = ""
-			}
-			lines = append(lines, headerRow(label, l))
-		}
-	}
-	return append(lines,
-		headerRow("try", "what does this project do?"),
-		headerRow("", "why does the last test fail?"),
-		headerRow("", "/help"), nil)
-}
-
-func headerRow(label, text string) cell.Line {
-	return cell.Line{{Text: fmt.Sprintf("%-9s", label), Style: cell.Dim}, {Text: cell.Clean(text)}}
-}
-
-// lookup finds the model.
-func (h *screenHost) lookup(ctx context.Context) []cell.Line {
-	m, err := h.open(ctx)
-	if err != nil {
-		return []cell.Line{headerRow("model", "none. Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY,"), headerRow("", "or start Ollama. Try: adze demo")}
-	}
-	return []cell.Line{headerRow("model", m.Name())}
 }
 
 // open opens the model, once.

@@ -14,8 +14,12 @@ const (
 	SetTheme Action = "theme" // show or set the theme; its name is in Expansion.Words
 )
 
-// Supports says which actions the front end has. Commands with others are not listed.
-func (s *Session) Supports(actions ...Action) { s.actions = actions }
+// Supports says which actions the front end has. Commands with others are not listed. Such a front end also shows which model
+// was found, so that is not told.
+func (s *Session) Supports(actions ...Action) {
+	s.actions = actions
+	s.Models.quiet = true
+}
 
 // actionSlashes are the commands of actions that the front end has.
 func (s *Session) actionSlashes() []Slash {

@@ -107,7 +107,7 @@ func Open(env Env, o Options) (*Session, error) {
 		return nil, err
 	}
 	s.Definitions = readDefinitions(folder, trusted, s.Settings.Context)
-	folder.tellNotes(s.Settings)
+	folder.tellNotes(s.Settings, o.Interactive)
 	s.warnIgnored()
 	s.env.Environ = withoutKeys(env.Environ, s.Settings.Model)
 	s.Models = &Models{env: env, home: folder.Home, settings: s.Settings, log: newLog(o.Log, env.warn)}

@@ -83,8 +83,8 @@ type Options struct {
 	Host    Host
 	// Header is printed first. Lookup, if not nil, finds out what takes a moment: until it returns, the header is in the live
 	// area, and what it returns is inserted after the first line.
-	Header []cell.Line
-	Lookup func(context.Context) []cell.Line
+	Header []Row
+	Lookup func(context.Context) []Row
 	Prompt string // sent at the start
 	// Theme is one of [Themes]; "" is auto. NoColor overrides it.
 	Theme   string
@@ -113,7 +113,7 @@ type Screen struct {
 	// The fields below belong to Run's goroutine.
 	keys          keymap
 	columns, rows int
-	header        []cell.Line // that waits for the lookup
+	header        []Row       // that waits for the lookup
 	finished      []cell.Line // to be printed with the next frame
 	gap           bool        // the last finished line is empty
 	editor        editor.Editor
@@ -212,27 +212,6 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 		s.submit(ctx, s.o.Prompt)
 	}
 	return s.loop(ctx)
-}
-
-// endHeader prints the header, once.
-func (s *Screen) endHeader(found []cell.Line) {
-	if len(s.header) == 0 {
-		return
-	}
-	head := s.header
-	s.header = nil
-	s.print(s.wrapRows(head[:1])...)
-	s.print(s.wrapRows(found)...)
-	s.print(s.wrapRows(head[1:])...)
-}
-
-// wrapRows wraps the rows of the header below their texts.
-func (s *Screen) wrapRows(rows []cell.Line) []cell.Line {
-	var out []cell.Line
-	for _, l := range rows {
-		out = append(out, cell.Wrap(l, s.width(), cell.Text("         "))...)
-	}
-	return out
 }
 
 // loop handles keys and messages, and paints.
