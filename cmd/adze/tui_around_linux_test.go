@@ -77,6 +77,14 @@ var modelPort = regexp.MustCompile(`127\.0\.0\.1:\d+ +`)
 // withoutPort is a screen without the port of the model, which differs each time.
 func withoutPort(shown string) string { return modelPort.ReplaceAllString(shown, "MODEL ") }
 
+// occurrences counts a text; one that begins with ^ only at the start of lines.
+func occurrences(all, text string) int {
+	if start, ok := strings.CutPrefix(text, "^"); ok {
+		return strings.Count("\n"+all, "\n"+start)
+	}
+	return strings.Count(all, text)
+}
+
 // until waits for a condition.
 func (g *glass) until(ts *testscript.TestScript, ok func() bool, state func() string) {
 	for deadline := time.Now().Add(90 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {

@@ -27,7 +27,7 @@ import (
 //	see TEXT           waits until the screen shows a text; ! see: until it does not
 //	resize C R         resizes the terminal
 //	screen FILE        compares the screen with a file; spaces at the end don't count
-//	count N TEXT       waits until a text is N times in the scrollback and the screen
+//	count N TEXT       waits until a text is N times in the scrollback and the screen; ^TEXT: at the start of a line
 //	exit CODE          waits until the program has ended
 func TestTerminal(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -206,7 +206,7 @@ func (g *glass) count(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	text := strings.Join(args[1:], " ")
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		got := strings.Count(g.Text(), text)
+		got := occurrences(g.Text(), text)
 		if got == want {
 			return
 		}

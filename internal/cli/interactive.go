@@ -202,18 +202,19 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 	if command == "" {
 		return tui.Reply{}, errors.New("no command after !")
 	}
-	out, err := h.session.RunAsUser(ctx, command)
+	tail := &commandTail{show: h.front.Observe}
+	out, err := h.session.RunAsUser(ctx, command, tail.observe)
+	tail.end()
 	if err != nil {
 		return tui.Reply{}, err
 	}
-	text := printedOutput(out.Result.Text())
-	if out.Error != nil {
+	switch {
+	case ctx.Err() != nil:
+		err = context.Canceled
+	case out.Error != nil:
 		err = errors.New(out.Error.Message)
 	}
-	if strings.TrimSpace(text) == "" {
-		return tui.Reply{}, err
-	}
-	return tui.Reply{Text: tool.Fence("", text), Markdown: true}, err
+	return tui.Reply{Text: strings.Trim(printedOutput(out.Result.Text()), "\n")}, err
 }
 
 // Status is what the status line shows.
