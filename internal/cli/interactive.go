@@ -285,8 +285,21 @@ func (h *screenHost) Allow(r tool.Request, offer string, scope tui.Scope) (strin
 	return path, err
 }
 
-// Explain is the policy's reading of a command.
-func (h *screenHost) Explain(r tool.Request) []string { return h.session.Policy.Understood(r) }
+// Explain is the policy's reading of a command, and its sandbox.
+func (h *screenHost) Explain(r tool.Request) []tui.Reason {
+	var out []tui.Reason
+	for _, c := range h.session.Policy.Understood(r) {
+		out = append(out, tui.Reason{What: c.Text, Why: c.Why})
+	}
+	if c, ok := r.Confirm.(tool.Command); ok && c.Sandbox != "" {
+		text := c.Sandbox
+		if text == "off" {
+			text = fmt.Sprintf("off (tools.sandbox: %s); \"workspace\" would sandbox it", h.session.Settings.Tools.Sandbox)
+		}
+		out = append(out, tui.Reason{What: "sandbox", Why: text})
+	}
+	return out
+}
 
 // Attach takes an image.
 func (h *screenHost) Attach(path string) (label, why string) {

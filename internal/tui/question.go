@@ -25,7 +25,8 @@ type question struct {
 	shown   time.Time // since when it is visible
 	stage   stage
 	explain bool // why it is asked is shown
-	offer   int  // the rule that "always" would apply
+	reasons []Reason
+	offer   int // the rule that "always" would apply
 	problem string
 
 	fields []approval.Field // of a form
@@ -183,7 +184,9 @@ func (s *Screen) choose(q *question, name string) bool {
 		}
 		q.stage, q.offer = always, 0
 	case "w":
-		q.explain = !q.explain
+		if q.explain = !q.explain; q.explain {
+			q.reasons = s.o.Host.Explain(q.r)
+		}
 	case "e":
 		text, _, ok := approval.Proposal(q.r)
 		if !ok {

@@ -36,14 +36,17 @@ type Host interface {
 	Background() []string
 	// Allow applies a rule for the session, and saves it if the scope is for longer. It returns the file.
 	Allow(r tool.Request, offer string, scope Scope) (path string, err error)
-	// Explain says how a command was understood: a line for each simple command.
-	Explain(r tool.Request) []string
+	// Explain says what decided about a call: about each simple command of it, and which sandbox it would run in.
+	Explain(r tool.Request) []Reason
 	// Attach takes an image that the user dropped, and returns the label that prompts name it with. Without one, the path is
 	// text; why says so if the user should know.
 	Attach(path string) (label, why string)
 	// Complete lists what could replace a word that starts with @ or /.
 	Complete(ctx context.Context, word string) []Candidate
 }
+
+// Reason is something about a call, and what decided about it.
+type Reason struct{ What, Why string }
 
 // Scope is how long an approval lasts.
 type Scope uint8
