@@ -14,8 +14,9 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// header is what a conversation starts with: the directory, trust, notices and examples. The model is found meanwhile.
-func (h *screenHost) header(notices []string) []tui.Row {
+// header is what a conversation starts with: the directory, trust, notices and, for a fresh one, examples. The model is found
+// meanwhile.
+func (h *screenHost) header(notices []string, fresh bool) []tui.Row {
 	place := homeRelative(h.session.Folder.Path, h.env.Home)
 	if branch := branchOf(h.session.Folder.Path); branch != "" {
 		place += " (" + branch + ")"
@@ -30,6 +31,9 @@ func (h *screenHost) header(notices []string) []tui.Row {
 			rows = append(rows, tui.Row{Label: label, Text: l})
 			label = ""
 		}
+	}
+	if !fresh {
+		return rows
 	}
 	label := "try"
 	for _, text := range h.examples() {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,37 +30,50 @@ func isInteractive(env Env, o *options, words []string) bool {
 func runInteractive(ctx context.Context, env Env, o *options) error {
 	in, _ := terminalFile(env.Stdin)
 	out, _ := terminalFile(env.Stdout)
-	h := &screenHost{env: env, options: o}
+	h := &screenHost{env: env, options: o, all: &hosts{}}
 	h.env.notify = h.note
+	command, err := pickFirst(env, o)
+	if err != nil {
+		return err
+	}
 	record, err := recording(ctx, h.env, o)
 	if err != nil {
 		return err
 	}
-	s, err := openSession(h.env, o, session.Options{Sampling: true, Interactive: true, Record: record})
+	h.can = session.Lasts | session.Quits | session.Answers | session.Chooses
+	if env.Getenv("TERM") != "dumb" {
+		h.can |= session.Copies
+	}
+	s, err := openSession(h.env, o, session.Options{Sampling: true, Front: h.can, Record: record})
 	if err != nil {
 		return err
 	}
-	defer closeSession(env, s)
+	h.session, h.files = s, newFileList(s)
+	h.all.follow(h)
+	defer h.all.end()
 	if title := s.Continues(); title != "" {
 		h.note("continues the session: " + title)
 	}
-	h.session, h.files = s, newFileList(s)
 	if o.screenReader || s.Settings.UI.ScreenReader || env.Getenv("TERM") == "dumb" {
-		h.front = tui.NewLines(in, out, h, o.firstPrompt)
+		lines := tui.NewLines(in, out, h, cmp.Or(o.firstPrompt, command))
 		for _, n := range h.early {
-			h.front.Tell(n)
+			lines.Tell(n)
 		}
 		if text := h.untrusted(); text != "" {
-			h.front.Tell(text + ". Review with 'adze trust'.")
+			lines.Tell(text + ". Review with 'adze trust'.")
 		}
+		lines.Earlier(earlier(s))
+		h.front = lines
 	} else {
 		ui := s.Settings.UI
-		s.Supports(session.ListKeys, session.SetTheme)
+		h.can |= session.Draws
+		s.Supports(h.can)
 		for _, problem := range tui.CheckKeys(ui.Keys) {
 			h.note("warning: " + problem)
 		}
 		h.front = tui.New(tui.Options{
-			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt,
+			In: in, Out: out, Host: h, Header: h.header(h.early, command == "" && record.Resume == ""), Lookup: h.lookup,
+			Prompt: o.firstPrompt, Command: command, Earlier: earlier(s),
 			Theme: ui.Theme, NoColor: env.Getenv("NO_COLOR") != "", Notifications: ui.Notifications, HideTitle: ui.HideTitle, Terminal: env.Getenv,
 			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: ui.Keys,
 		})
@@ -86,6 +100,9 @@ type screenHost struct {
 	session *session.Session
 	front   front
 	files   *fileList
+	can     session.Ability
+	all     *hosts // the sessions before and after
+	closing sync.Once
 
 	opening sync.Mutex
 	opened  model.Model // nil: not yet
@@ -147,7 +164,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 		return h.setTheme(said.Words)
 	}
 	if said.ForPerson() {
-		return tui.Reply{Text: slashText(said), Markdown: said.Markdown, Quit: said.Quit}, nil
+		return h.reply(ctx, said)
 	}
 	if !isCommand {
 		if said.Parts, err = h.session.PromptParts(ctx, typed, typed); err != nil {
@@ -221,7 +238,7 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 func (h *screenHost) Status() tui.Status {
 	st := tui.Status{
 		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(), Directory: filepath.Base(h.session.Folder.Path),
-		Branch: branchOf(h.session.Folder.Path), Jobs: h.session.Jobs(),
+		Branch: branchOf(h.session.Folder.Path), Jobs: h.session.Running(),
 	}
 	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
 	if talk := h.current(); talk != nil {
@@ -314,17 +331,18 @@ func (h *screenHost) Attach(path string) (label, why string) {
 }
 
 // Complete lists commands and files.
-func (h *screenHost) Complete(ctx context.Context, word string) []tui.Candidate {
+func (h *screenHost) Complete(ctx context.Context, word string, show func([]tui.Candidate)) {
 	if path, ok := strings.CutPrefix(word, "@"); ok {
-		return h.files.match(ctx, path)
+		h.files.complete(ctx, path, show)
+		return
 	}
-	var out []tui.Candidate
-	for _, c := range h.session.Slashes() {
-		if strings.HasPrefix("/"+c.Name, word) {
-			out = append(out, tui.Candidate{Text: "/" + c.Name, About: c.About})
-		}
-	}
-	return out
+	show(completeSlash(ctx, h.session, word))
+}
+
+// Aside reports whether a command can run beside a prompt. Before there is a conversation, a prompt is about to start one.
+func (h *screenHost) Aside(typed string) bool {
+	c, ok := h.session.FindSlash(typed)
+	return ok && c.Aside && h.current() != nil
 }
 
 // homeRelative is a path with ~ for the home directory.
@@ -352,4 +370,21 @@ func branchOf(dir string) string {
 		}
 		dir = up
 	}
+}
+
+// pickFirst returns the command that a conversation starts with: -r without an ID opens the list of sessions.
+func pickFirst(env Env, o *options) (string, error) {
+	r := o.record
+	if !r.resume || r.id != "" || r.latest || r.fork || r.off || r.newID != "" || o.firstPrompt != "" {
+		return "", nil
+	}
+	folder, err := workingFolder(env, o)
+	if err != nil {
+		return "", err
+	}
+	if _, err := folder.Latest(); err != nil {
+		return "", session.SessionError(err)
+	}
+	o.record.resume = false
+	return "/resume", nil
 }

@@ -99,7 +99,8 @@ func tarred(files []file, at time.Time) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return b.Bytes(), errors.Join(w.Close(), z.Close())
+	err = errors.Join(w.Close(), z.Close())
+	return b.Bytes(), err
 }
 
 // zipped is a .zip of files. The same files give the same bytes.

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +35,17 @@ func TestArchivesAreReproducible(t *testing.T) {
 		if err != nil || string(one) != string(two) {
 			t.Errorf("%s: the order of the files changes the archive (%v)", name, err)
 		}
+	}
+	packed, err := tarred(files, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(z); err != nil || !bytes.Contains(text, []byte("a/c")) { // it is whole
+		t.Error(err)
 	}
 }
 

@@ -55,17 +55,18 @@ type Session struct {
 	result             *builtin.ResultSchema // nil: the model replies with text
 	replaced, appended string                // of the system prompt
 
+	own      ownRules
 	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
 	hooks    *hooks        // nil: there are none
+	hookList []ListedHook  // those of settings
 	recorder *recorder     // nil: nothing is recorded
 	tracker  *undo.Tracker // nil: nothing is recorded
 	resumed  *resumed      // what the conversation continues; nil: it is new
 
-	warnsAll    bool
-	interactive bool
-	actions     []Action // that the front end has
-	images      images
+	warnsAll bool
+	front    Ability
+	images   images
 }
 
 // Options are what a session is opened with. Only Dir must be given.
@@ -86,8 +87,8 @@ type Options struct {
 	Result *builtin.ResultSchema
 	// Log receives requests to models and their answers, as JSON Lines; nil: none.
 	Log io.Writer
-	// Interactive is for a front end in which a conversation goes on: it has commands that change it.
-	Interactive bool
+	// Front is what the front end can do for slash commands.
+	Front Ability
 	// AllWarnings reports every ignored setting and rule, not only the first ten.
 	AllWarnings bool
 }
@@ -99,7 +100,7 @@ func Open(env Env, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		ID: o.Record.id(), Folder: folder, env: env, warnsAll: o.AllWarnings, interactive: o.Interactive,
+		ID: o.Record.id(), Folder: folder, env: env, warnsAll: o.AllWarnings, front: o.Front,
 		wake: make(chan struct{}, 1), result: o.Result, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
 	}
 	trusted := false
@@ -107,7 +108,7 @@ func Open(env Env, o Options) (*Session, error) {
 		return nil, err
 	}
 	s.Definitions = readDefinitions(folder, trusted, s.Settings.Context)
-	folder.tellNotes(s.Settings, o.Interactive)
+	folder.tellNotes(s.Settings, o.Front&Quits != 0)
 	s.warnIgnored()
 	s.env.Environ = withoutKeys(env.Environ, s.Settings.Model)
 	s.Models = &Models{env: env, home: folder.Home, settings: s.Settings, log: newLog(o.Log, env.warn)}
@@ -208,8 +209,8 @@ func (s *Session) Close() error {
 // their names there.
 func (s *Session) Background() []string { return s.tools.Background() }
 
-// Jobs is the number of background commands that run.
-func (s *Session) Jobs() int { return len(s.tools.Running()) }
+// Running is the number of background commands that run.
+func (s *Session) Running() int { return len(s.tools.Running()) }
 
 // NewID is a name that no other session or message has.
 func NewID() string {

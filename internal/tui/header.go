@@ -26,6 +26,8 @@ func (s *Screen) endHeader(found []Row) {
 	rows := append(append(append([]Row{}, head[0]), found...), head[1:]...)
 	s.print(headerLines(rows, s.width())...)
 	s.space()
+	s.showEarlier(s.o.Earlier)
+	s.o.Earlier = nil
 }
 
 // headerLines are rows as lines. Texts wrap beside their labels.

@@ -22,6 +22,7 @@ type question struct {
 
 	reply   chan tool.Decision
 	printed bool      // its diff or command is above the live area
+	long    bool      // that doesn't fit on the screen
 	shown   time.Time // since when it is visible
 	stage   stage
 	explain bool // why it is asked is shown
@@ -183,6 +184,8 @@ func (s *Screen) choose(q *question, name string) bool {
 			return false
 		}
 		q.stage, q.offer = always, 0
+	case "v":
+		s.viewQuestion(q)
 	case "w":
 		if q.explain = !q.explain; q.explain {
 			q.reasons = s.o.Host.Explain(q.r)

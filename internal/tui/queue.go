@@ -88,11 +88,10 @@ func (s *Screen) Typed() []string {
 // printPrompt prints what the user typed.
 func (s *Screen) printPrompt(typed string) {
 	s.space()
-	for i, l := range cell.CleanLines(typed) {
-		mark := "› "
-		if i > 0 {
-			mark = "  "
-		}
-		s.print(cell.Wrap(cell.Line{{Text: mark, Style: cell.Bold}, {Text: l, Style: cell.Bold}}, s.width(), cell.Text("  "))...)
+	s.transcript.add(Item{Kind: ItemPrompt, Text: typed})
+	shown, more := opening(typed)
+	s.print(promptLines(shown, s.width())...)
+	if more != "" {
+		s.print(cell.Styled("  "+more, cell.Dim))
 	}
 }

@@ -11,7 +11,10 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"os"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/adze-dev/adze/agent"
@@ -25,6 +28,8 @@ import (
 type Host interface {
 	// Run carries out what the user typed: a prompt, a /command or a !command. It returns when that has ended.
 	Run(ctx context.Context, typed string) (Reply, error)
+	// Aside reports whether what was typed is a command that only shows something: it runs at once, also beside a prompt.
+	Aside(typed string) bool
 	// Wake has a value when background work has something to report, and Continue lets the model answer to it.
 	Wake() <-chan struct{}
 	Continue(ctx context.Context) error
@@ -41,8 +46,9 @@ type Host interface {
 	// Attach takes an image that the user dropped, and returns the label that prompts name it with. Without one, the path is
 	// text; why says so if the user should know.
 	Attach(path string) (label, why string)
-	// Complete lists what could replace a word that starts with @ or /.
-	Complete(ctx context.Context, word string) []Candidate
+	// Complete calls show with what could replace a word that starts with @, or a command with its words so far, and again
+	// when there is more.
+	Complete(ctx context.Context, typed string, show func([]Candidate))
 }
 
 // Reason is something about a call, and what decided about it.
@@ -61,10 +67,21 @@ const (
 // Reply is what the user gets, apart from what was observed.
 type Reply struct {
 	Text     string
-	Markdown bool // what Text is; otherwise it is shown as it is
+	Markdown bool   // what Text is; otherwise it is shown as it is
+	Copy     string // for the clipboard
 	Quit     bool
 	Theme    string // to use from now on; "": as before
 	Keys     bool   // list the keys
+
+	Choice *Choice // the user decides before something happens
+	Edit   string  // a prompt to be edited: the conversation is as it was before it
+	Next   *Next   // another session continues; nil: this one does
+}
+
+// Next is the session that continues.
+type Next struct {
+	Host    Host
+	Earlier []Item // what was said in it
 }
 
 // Status is the state of the session.
@@ -77,8 +94,8 @@ type Status struct {
 	Cost                           string // so far; "": it is not known
 }
 
-// Candidate is a completion.
-type Candidate struct{ Text, About string }
+// Candidate is a completion: its text, what can follow it, and what it is. Without a text it is a note about the list.
+type Candidate struct{ Text, Words, About string }
 
 // Options configure a Screen.
 type Options struct {
@@ -89,6 +106,9 @@ type Options struct {
 	Header []Row
 	Lookup func(context.Context) []Row
 	Prompt string // sent at the start
+	// Command is carried out at the start, as if a key stood for it. Earlier is what was said before, in a session that continues.
+	Command string
+	Earlier []Item
 	// Theme is one of [Themes]; "" is auto. NoColor overrides it.
 	Theme   string
 	NoColor bool
@@ -112,6 +132,7 @@ type Screen struct {
 	messages chan message
 	quit     chan struct{} // closed when the screen has ended
 	queue    queue         // typed while a prompt ran
+	asides   sync.WaitGroup
 
 	// The fields below belong to Run's goroutine.
 	keys          keymap
@@ -127,8 +148,11 @@ type Screen struct {
 	todos         todoList
 	questions     questionList
 	complete      completion
-	work          *work  // nil: nothing runs
-	note          string // shown in the status line until the next key
+	transcript    transcript
+	view          *overlay    // nil: the conversation is shown
+	choice        *openChoice // nil: none is open
+	work          *work       // nil: nothing runs
+	note          string      // shown in the status line until the next key
 	showKeys      bool
 	lastKey       time.Time
 	escaped       time.Time // when Esc was last pressed
@@ -140,6 +164,7 @@ type Screen struct {
 	connecting    bool   // to MCP servers
 	testing       bool   // keys are shown instead of carried out
 	done          bool
+	broken        error // why, if it was a panic
 }
 
 // work is a prompt that runs.
@@ -199,22 +224,32 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer s.term.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.asides.Wait()
 	defer close(s.quit)
+	defer cancel()
 	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report})
-	defer func() { s.closeDown() }()
+	defer func() { err = errors.Join(err, guard(s.closeDown)) }()
 	s.header = s.o.Header
 	if s.o.Lookup == nil {
 		s.endHeader(nil)
 	} else {
-		go func() {
+		s.spawn(func() {
 			found := s.o.Lookup(ctx)
 			s.send(func(s *Screen) { s.endHeader(found) })
-		}()
+		})
 	}
 	if s.o.Prompt != "" {
 		s.submit(ctx, s.o.Prompt)
 	}
-	return s.loop(ctx)
+	if s.o.Command != "" {
+		s.command(ctx, s.o.Command)
+	}
+	err = guard(func() error { return s.loop(ctx) })
+	if errors.Is(err, syscall.EIO) {
+		return errGone
+	}
+	return err
 }
 
 // loop handles keys and messages, and paints.
@@ -226,15 +261,16 @@ func (s *Screen) loop(ctx context.Context) error {
 	for !s.done {
 		now := false // a key is shown at once
 		var wake <-chan struct{}
-		if s.work == nil { // what runs takes the reports itself
+		if s.work == nil && s.choice == nil { // what runs takes the reports itself
 			wake = s.o.Host.Wake()
 		}
 		select {
 		case <-wake:
-			s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, s.o.Host.Continue(ctx) })
+			host := s.o.Host
+			s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, host.Continue(ctx) })
 		case e, ok := <-s.term.events:
 			if !ok {
-				return nil // the terminal is gone
+				return errGone
 			}
 			s.input(ctx, e)
 			now = true
@@ -249,7 +285,7 @@ func (s *Screen) loop(ctx context.Context) error {
 		case <-s.term.resized:
 			now = true
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return errSignaled
 		}
 		if now {
 			if err := s.paint(); err != nil {
@@ -263,7 +299,7 @@ func (s *Screen) loop(ctx context.Context) error {
 			second = time.After(time.Second)
 		}
 	}
-	return nil
+	return s.broken
 }
 
 // drain handles messages that are waiting, so that one frame shows them all.
@@ -279,21 +315,27 @@ func (s *Screen) drain() {
 }
 
 // closeDown ends what runs and removes the live area.
-func (s *Screen) closeDown() {
+func (s *Screen) closeDown() error {
+	s.closeView()
 	if s.work != nil {
 		s.work.cancel()
 	}
 	s.questions.withdrawAll()
 	s.painter.Paint(paint.Frame{Finished: s.finished})
-	s.painter.Close()
+	s.painter.Close() // an error was returned by the last frame already, or the terminal is gone
+	return nil
 }
 
 // paint shows the current state.
 func (s *Screen) paint() error {
+	if s.view != nil {
+		return s.paintView()
+	}
 	s.columns, s.rows = s.term.size()
 	s.retitle()
 	s.painter.Synchronized = s.term.synchronized.Load()
 	s.painter.KeepsRows = s.term.keepsRows.Load()
+	s.showText()
 	live, cursor := s.live()
 	frame := paint.Frame{Finished: s.finished, Live: live, Cursor: cursor}
 	s.finished = nil
@@ -318,9 +360,8 @@ func (s *Screen) space() {
 
 // tell prints a notice.
 func (s *Screen) tell(text string) {
-	for _, l := range cell.CleanLines(text) {
-		s.print(cell.Wrap(cell.Line{{Text: "∙ ", Style: cell.Dim}, {Text: l, Style: cell.Dim}}, s.width(), cell.Text("  "))...)
-	}
+	s.transcript.add(Item{Kind: ItemNote, Text: text})
+	s.print(noteLines(text, s.width())...)
 }
 
 // width is the number of columns for text.
@@ -328,5 +369,5 @@ func (s *Screen) width() int {
 	if s.columns == 0 {
 		s.columns, s.rows = s.term.size()
 	}
-	return max(20, s.columns)
+	return max(6, s.columns)
 }

@@ -25,6 +25,9 @@ const (
 	foldRunes = 800
 )
 
+// longest is the number of bytes that are shown as they are, because each key lays the text out again.
+const longest = 32 << 10
+
 // folded is the first of the characters that stand for a pasted text. They are for private use; typed ones are dropped.
 const folded = 0xf0000
 
@@ -43,11 +46,8 @@ type Editor struct {
 	kind edit
 }
 
-// fold is a text that one character stands for.
-type fold struct {
-	text  string
-	label string // how it is shown; "": as pasted text
-}
+// fold is a text that one character stands for, and what is shown instead.
+type fold struct{ text, label string }
 
 // state is what an undo restores.
 type state struct {
@@ -81,8 +81,14 @@ func (e *Editor) Line() (line string, cursor int) {
 	return e.text[from:to], e.cursor - from
 }
 
-// Set replaces the text. The cursor goes to its end. Undo restores the old one.
+// Set replaces the text. The cursor goes to its end. Undo restores the old one. A very long text is folded.
 func (e *Editor) Set(text string) {
+	if len(text) > longest {
+		e.change(other)
+		e.text, e.cursor = "", 0
+		e.Paste(text)
+		return
+	}
 	e.change(other)
 	e.text = clean(text)
 	e.cursor = len(e.text)
@@ -112,22 +118,18 @@ func (e *Editor) Paste(text string) {
 		e.insert(clean(text))
 		return
 	}
-	e.fold(fold{text: text})
+	e.folds = append(e.folds, fold{text, label(len(e.folds)+1, text)})
+	e.insert(string(rune(folded + len(e.folds) - 1)))
 }
 
-// Attach inserts a label that is typed and deleted as a whole.
+// Attach inserts a label that is moved over and deleted as a whole.
 func (e *Editor) Attach(label string) {
 	e.change(other)
 	if label = clean(label); len(e.folds) == maxFolds {
 		e.insert(label)
 		return
 	}
-	e.fold(fold{label, label})
-}
-
-// fold inserts a character that stands for a text.
-func (e *Editor) fold(f fold) {
-	e.folds = append(e.folds, f)
+	e.folds = append(e.folds, fold{label, label})
 	e.insert(string(rune(folded + len(e.folds) - 1)))
 }
 
@@ -219,7 +221,7 @@ func (e *Editor) expand(s string) string {
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if f, ok := e.folded(r); ok {
+		if f := e.fold(r); f != nil {
 			b.WriteString(f.text)
 		} else {
 			b.WriteRune(r)
@@ -228,24 +230,20 @@ func (e *Editor) expand(s string) string {
 	return b.String()
 }
 
-// folded is the text that a character stands for, if it isn't itself.
-func (e *Editor) folded(r rune) (fold, bool) {
+// fold is the text that a character stands for; nil if it is itself.
+func (e *Editor) fold(r rune) *fold {
 	if i := int(r) - folded; i >= 0 && i < len(e.folds) {
-		return e.folds[i], true
+		return &e.folds[i]
 	}
-	return fold{}, false
+	return nil
 }
 
-// label shows a folded text.
-func (e *Editor) label(r rune, f fold) string {
-	if f.label != "" {
-		return f.label
+// label shows a folded text. It is made once: the text can be long.
+func label(number int, text string) string {
+	if n := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1; n > 1 {
+		return fmt.Sprintf("[paste %d: %d lines]", number, n)
 	}
-	n := strings.Count(strings.TrimSuffix(f.text, "\n"), "\n") + 1
-	if n > 1 {
-		return fmt.Sprintf("[paste %d: %d lines]", r-folded+1, n)
-	}
-	return fmt.Sprintf("[paste %d: %d characters]", r-folded+1, utf8.RuneCountInString(f.text))
+	return fmt.Sprintf("[paste %d: %d characters]", number, utf8.RuneCountInString(text))
 }
 
 // clean removes what can't be shown or would stand for a folded text.
@@ -265,9 +263,8 @@ func clean(s string) string {
 
 // shown is how a character looks.
 func (e *Editor) shown(g string) string {
-	r, _ := utf8.DecodeRuneInString(g)
-	if f, ok := e.folded(r); ok {
-		return e.label(r, f)
+	if r, _ := utf8.DecodeRuneInString(g); e.fold(r) != nil {
+		return e.fold(r).label
 	}
 	return cell.Clean(g)
 }
