@@ -62,8 +62,11 @@ func (x Expansion) ForPerson() bool {
 	return x.Print != "" || len(x.Commands) > 0 || x.Quit || x.Action != "" || x.Choice != nil || x.Resume != ""
 }
 
-// Supports adds to what the front end can do.
-func (s *Session) Supports(more Ability) { s.front |= more }
+// Supports adds to what the front end can do. One that draws also shows which model was found, so that is not told.
+func (s *Session) Supports(more Ability) {
+	s.front |= more
+	s.Models.quiet = s.front&Draws != 0
+}
 
 // Slashes are the slash commands that work in this session's front end: those of the table, then those of command files and
 // the prompts of MCP servers, as far as they are known.
