@@ -20,7 +20,7 @@ type Slash struct {
 	Also  []string // other names
 	Words string   // what it takes
 	About string
-	// Aside says that the command only shows something, so it can run while a prompt is being answered.
+	// Aside says that the command runs while a prompt is being answered: it shows something, or changes how calls are judged.
 	Aside bool
 
 	needs  Ability
@@ -67,7 +67,9 @@ func (s *Session) Slashes() []Slash {
 	all = append(all, s.Outside.Prompts()...)
 	disabled := settings.Texts(s.Settings.Context.DisabledSlashes)
 	return slices.DeleteFunc(all, func(c Slash) bool {
-		return slices.ContainsFunc(disabled, func(name string) bool { return strings.EqualFold(strings.TrimPrefix(name, "/"), c.Name) })
+		return slices.ContainsFunc(append([]string{c.Name}, c.Also...), func(name string) bool {
+			return slices.ContainsFunc(disabled, func(off string) bool { return strings.EqualFold(strings.TrimPrefix(off, "/"), name) })
+		})
 	})
 }
 

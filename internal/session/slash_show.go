@@ -183,10 +183,11 @@ func slashCopy(_ context.Context, s *Session, words string) (Expansion, error) {
 			return Expansion{}, errorf(ErrPrompt, "/copy: expected a number above 0, got %q", words)
 		}
 	}
-	var answers []string
+	history := s.resumed.with(nil) // before the first prompt
 	if s.talk != nil {
-		answers = answersIn(s.talk.History())
+		history = s.talk.History()
 	}
+	answers := answersIn(history)
 	switch {
 	case len(answers) == 0:
 		return Expansion{Print: "Nothing to copy: the model has not answered."}, nil

@@ -33,7 +33,7 @@ func slashTable() []Slash {
 		{Name: "keys", About: "show the keys, and what the terminal sends", action: ListKeys},
 		{Name: "mcp", About: "list MCP servers", Aside: true, run: slashMCP},
 		{Name: "memory", About: "show the loaded context files", Aside: true, run: slashMemory},
-		{Name: "mode", Words: "[MODE]", About: "show or set the approval mode: plan, default, auto-edit or yolo", needs: Lasts, values: modes, run: slashMode},
+		{Name: "mode", Words: "[MODE]", About: "show or set the approval mode: plan, default, auto-edit or yolo", Aside: true, needs: Lasts, values: modes, run: slashMode},
 		{Name: "model", Words: "[NAME]", About: "list models, or use another one", needs: Lasts, values: modelNames, run: slashModel},
 		{Name: "permissions", Words: permissionWords, About: "show rules, or add one for this session",
 			Aside: true, values: func(context.Context, *Session) []string { return ruleLists() }, run: slashPermissions},
