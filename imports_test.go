@@ -71,6 +71,7 @@ var mayImport = map[string]string{
 	"internal/leaktest":           "",
 	"internal/peers":              "",
 	"internal/release":            "",
+	"internal/site":               "",
 	"internal/ptytest":            "internal/proc/term",
 	"internal/settings":           "internal/nearest",
 	"internal/soak":               "",

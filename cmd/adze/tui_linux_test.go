@@ -29,6 +29,7 @@ import (
 //	screen FILE        compares the screen with a file; spaces at the end don't count
 //	count N TEXT       waits until a text is N times in the scrollback and the screen
 //	copied FILE        waits until the clipboard has the text of a file
+//	hold               keeps a session locked that another program would have open
 //	keep FILE          saves the scrollback and the screen
 //	kept FILE          waits until they are as they were saved
 //	mode N             waits until a private mode of the terminal is set; ! mode: until it is not
@@ -60,6 +61,7 @@ func TestTerminal(t *testing.T) {
 			"screen": onGlass((*glass).compare),
 			"count":  onGlass((*glass).count),
 			"exit":   onGlass((*glass).exit),
+			"hold":   func(ts *testscript.TestScript, _ bool, args []string) { holdSession(ts) },
 			"copied": onGlass((*glass).copied),
 			"keep":   onGlass((*glass).keep),
 			"kept":   onGlass((*glass).kept),

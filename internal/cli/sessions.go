@@ -55,23 +55,10 @@ func sessionTable(all []journal.Info, dirs bool, now time.Time) string {
 		if dirs {
 			title = tool.Visible(s.CWD) + "\t" + title
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID[:8], age(now.Sub(s.Updated)), counted(s.Turns, "turn"), s.State, title)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID[:8], session.Age(now.Sub(s.Updated)), counted(s.Turns, "turn"), s.State, title)
 	}
 	_ = w.Flush() // to memory
 	return b.String()
-}
-
-// age is how long ago something was, roughly.
-func age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }
 
 // found is the session that a word of the command line names.

@@ -1,13 +1,19 @@
 package session
 
+import "context"
+
 // Action is what a command does in the front end instead of printing something.
 type Action string
 
-// Actions. A front end says which of them it has: see [Session.Supports].
+// Actions.
 const (
 	ListKeys Action = "keys"  // list the keys of the terminal
 	SetTheme Action = "theme" // show or set the theme; its name is in Expansion.Words
 )
 
-// Supports says which actions the front end has. Commands with others are not listed.
-func (s *Session) Supports(actions ...Action) { s.actions = actions }
+// frontEnd is a command that the front end carries out.
+func frontEnd(a Action) func(context.Context, *Session, string) (Expansion, error) {
+	return func(_ context.Context, _ *Session, words string) (Expansion, error) {
+		return Expansion{Action: a, Words: words}, nil
+	}
+}

@@ -47,6 +47,7 @@ func (c *Checkup) Session(ctx context.Context, s *Session, found sandbox.Support
 		c.ok(fmt.Sprintf("%s (%s)", tool.Visible(name), tool.Visible(s.Models.Where())))
 	}
 	c.agents(s)
+	c.hooks(s)
 	c.sessions(s)
 	c.tools(ctx, s, name)
 }
@@ -142,6 +143,30 @@ func (c *Checkup) agents(s *Session) {
 			c.ok(r.Name)
 		} else {
 			c.warn(r.Name + ": " + strings.Join(problems, "; "))
+		}
+	}
+}
+
+// hooks lists the hooks of settings.
+func (c *Checkup) hooks(s *Session) {
+	given := s.Settings.Hooks
+	if len(given.Given) == 0 {
+		return
+	}
+	c.section("hooks")
+	if given.Disabled {
+		c.warn("hooks don't run (disableAllHooks)")
+	}
+	for _, h := range s.Hooks() {
+		text := string(h.Event)
+		if h.Matcher != "" {
+			text += " " + tool.Visible(h.Matcher)
+		}
+		text += ": " + tool.Visible(h.Title()) + " (" + h.From + ")"
+		if h.Unsupported != "" {
+			c.warn(text + fmt.Sprintf(": hooks of type %q aren't supported", h.Unsupported))
+		} else {
+			c.ok(text)
 		}
 	}
 }

@@ -59,13 +59,13 @@ type Session struct {
 	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
 	hooks    *hooks        // nil: there are none
+	hookList []ListedHook  // those of settings
 	recorder *recorder     // nil: nothing is recorded
 	tracker  *undo.Tracker // nil: nothing is recorded
 	resumed  *resumed      // what the conversation continues; nil: it is new
 
 	warnsAll bool
 	front    Ability
-	actions  []Action // that the front end has
 }
 
 // Options are what a session is opened with. Only Dir must be given.
@@ -208,8 +208,8 @@ func (s *Session) Close() error {
 // their names there.
 func (s *Session) Background() []string { return s.tools.Background() }
 
-// Jobs is the number of background commands that run.
-func (s *Session) Jobs() int { return len(s.tools.Running()) }
+// Running is the number of background commands that run.
+func (s *Session) Running() int { return len(s.tools.Running()) }
 
 // NewID is a name that no other session or message has.
 func NewID() string {

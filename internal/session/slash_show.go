@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
-	"github.com/adze-dev/adze/hook"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -56,28 +56,14 @@ func slashSkills(_ context.Context, s *Session, _ string) (Expansion, error) {
 
 func slashHooks(_ context.Context, s *Session, _ string) (Expansion, error) {
 	var rows [][]string
-	for _, g := range s.Settings.Hooks.Given {
-		found, _, err := hook.Parse(g.JSON)
-		if err != nil {
-			return Expansion{}, errorf(ErrRules, "read settings %s: %v", g.From, err)
-		}
-		for _, h := range found {
-			matcher := h.Matcher
-			if matcher == "" {
-				matcher = "*"
-			}
-			name := h.Name
-			if name == "" {
-				name = h.Command
-			}
-			rows = append(rows, []string{string(h.Event), matcher, clip(name, 60), g.From.String()})
-		}
+	for _, h := range s.Hooks() {
+		rows = append(rows, []string{string(h.Event), cmp.Or(h.Matcher, "*"), clip(h.Title(), 60), h.From})
 	}
 	switch {
+	case s.Settings.Hooks.Disabled:
+		return Expansion{Print: "Hooks are off (disableAllHooks)."}, nil
 	case len(rows) == 0:
 		return Expansion{Print: "No hooks. Add them to the setting hooks."}, nil
-	case s.Settings.Hooks.Disabled:
-		return Expansion{Print: "Hooks are off (disableAllHooks):\n" + columns(rows)}, nil
 	}
 	return Expansion{Print: "Hooks:\n" + columns(rows)}, nil
 }
@@ -163,12 +149,12 @@ func (s *Session) stopJob(ctx context.Context, id string) (Expansion, error) {
 }
 
 // jobIDs are what the words of /background can be.
-func jobIDs(_ context.Context, s *Session) []string {
-	var ids []string
+func jobIDs(_ context.Context, s *Session) []Value {
+	var ids []Value
 	for _, j := range s.tools.Jobs() {
-		ids = append(ids, j.ID)
+		ids = append(ids, Value{j.ID, j.Command})
 		if j.Running {
-			ids = append(ids, "stop "+j.ID)
+			ids = append(ids, Value{"stop " + j.ID, j.Command})
 		}
 	}
 	return ids

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/tui/cell"
@@ -16,8 +17,10 @@ type completion struct {
 	word  string // that is completed; "": none is
 	asked string // for which the list is being made
 	list  []Candidate
+	note  string // about the list
 	at    int
 	off   string // Esc closed the list of this word
+	stop  context.CancelFunc
 }
 
 // update finds the word before the cursor, and requests its completions.
@@ -31,18 +34,38 @@ func (c *completion) update(s *Screen, ctx context.Context) {
 	if word == c.asked {
 		return
 	}
+	if c.stop != nil {
+		c.stop()
+	}
+	ctx, c.stop = context.WithCancel(ctx)
 	c.asked = word
-	go func() {
-		list := s.o.Host.Complete(ctx, word)
-		s.send(func(s *Screen) {
-			if s.complete.asked == word {
-				s.complete.word, s.complete.list, s.complete.at = word, list, 0
-				if strings.HasSuffix(word, " ") { // Enter runs the command as it is
-					s.complete.at = -1
-				}
-			}
+	host := s.o.Host
+	s.spawn(func() {
+		host.Complete(ctx, word, func(list []Candidate) {
+			s.send(func(s *Screen) { s.complete.show(word, list) })
 		})
-	}()
+	})
+}
+
+// show takes the completions of a word. The selected one stays selected.
+func (c *completion) show(word string, list []Candidate) {
+	if c.asked != word {
+		return
+	}
+	selected := ""
+	if c.word == word && c.at > 0 && c.at < len(c.list) {
+		selected = c.list[c.at].Text
+	}
+	c.word, c.list, c.note, c.at = word, list, "", 0
+	if strings.HasSuffix(word, " ") { // Enter runs the command as it is
+		c.at = -1
+	}
+	if n := len(list); n > 0 && list[n-1].Text == "" {
+		c.list, c.note = list[:n-1], list[n-1].About
+	}
+	if selected != "" {
+		c.at = max(0, slices.IndexFunc(c.list, func(l Candidate) bool { return l.Text == selected }))
+	}
 }
 
 // completable is what can be completed before the cursor: @path anywhere, or a command with its words.
@@ -59,7 +82,12 @@ func completable(s *Screen) string {
 	return ""
 }
 
-func (c *completion) close() { *c = completion{off: c.off} }
+func (c *completion) close() {
+	if c.stop != nil {
+		c.stop()
+	}
+	*c = completion{off: c.off}
+}
 
 // key handles a key while the list is open. It reports whether the key was for the list.
 func (c *completion) key(s *Screen, k keys.Key) bool {
@@ -122,6 +150,9 @@ func (c *completion) live(s *Screen, width int) []cell.Line {
 			l = append(l, cell.Span{Text: strings.Repeat(" ", gap) + visible(about), Style: cell.Dim})
 		}
 		out = append(out, l.Cut(width))
+	}
+	if c.note != "" {
+		out = append(out, cell.Styled("    "+visible(c.note), cell.Dim).Cut(width))
 	}
 	return out
 }

@@ -12,7 +12,9 @@ import (
 func (s *Screen) live() ([]cell.Line, paint.Position) {
 	width := s.width()
 	var asked []cell.Line
-	if q := s.questions.current(); q != nil {
+	if s.choice != nil {
+		asked = s.choice.live(width, s.rows)
+	} else if q := s.questions.current(); q != nil {
 		s.announce(q)
 		asked = q.live(s)
 		if q.shown.IsZero() {
@@ -23,8 +25,12 @@ func (s *Screen) live() ([]cell.Line, paint.Position) {
 	foot := append(s.complete.live(s, width), s.keyHelp(width)...)
 	foot = append(foot, s.status(width))
 	fixed := append([]cell.Line{cell.Styled(strings.Repeat("─", width), cell.Dim)}, asked...)
-	room := s.rows - 1 - len(fixed) - len(prompt) - len(foot)
-	out := last(s.going(width), room)
+	room := s.rows - 1 - len(prompt) // in a low terminal, the prompt is what remains
+	foot = last(foot, room)
+	if room -= len(foot); len(fixed) > room {
+		fixed = last(fixed[:1+min(len(asked), max(0, room))], room)
+	}
+	out := last(s.going(width), room-len(fixed))
 	cursor := paint.Position{Row: len(out) + len(fixed) + row, Column: column}
 	out = append(out, fixed...)
 	out = append(out, prompt...)
@@ -57,6 +63,10 @@ func (s *Screen) inputWidth() int { return s.width() - 2 }
 
 // prompt is the text that is being typed, and the cursor in it.
 func (s *Screen) prompt(width int) (lines []cell.Line, row, column int) {
+	if s.choice != nil { // what is typed is for it
+		line := cell.Line{{Text: "› ", Style: cell.Bold}, {Text: cell.Clean(s.choice.filter)}}.Cut(width)
+		return []cell.Line{line}, 0, min(line.Width(), width-1)
+	}
 	text, row, column := s.editor.Layout(s.inputWidth())
 	most := max(1, s.rows/3)
 	from := 0

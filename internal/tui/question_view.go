@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/tui/cell"
@@ -31,14 +30,17 @@ func (s *Screen) announce(q *question) {
 // title is the tool and what the call is about.
 func (q *question) title() cell.Line {
 	what := about(q.r)
-	if c, ok := q.r.Confirm.(tool.Command); ok && !strings.Contains(c.Line, "\n") {
-		what = visible(c.Line)
+	if c, ok := q.r.Confirm.(tool.Command); ok && short(c.Line) {
+		what = c.Line
 	}
 	if q.r.Call.By != "" {
 		what += " (" + visible(q.r.Call.By) + ")"
 	}
 	return naming(visible(q.r.Declaration.Title()), what)
 }
+
+// short reports whether a command can be part of a title: nothing of it is shortened or left out there.
+func short(line string) bool { return len(line) <= 1000 && visible(line) == line }
 
 // details is the whole diff, command or text.
 func details(d tool.Display, width int) []cell.Line {
@@ -54,7 +56,7 @@ func details(d tool.Display, width int) []cell.Line {
 		out = diffLines(d.Diff)
 		warn(d.Warnings)
 	case tool.Command:
-		if strings.Contains(d.Line, "\n") {
+		if !short(d.Line) {
 			for _, l := range cell.CleanLines(d.Line) {
 				out = append(out, cell.Text("  "+l))
 			}

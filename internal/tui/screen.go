@@ -11,8 +11,10 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/adze-dev/adze/agent"
@@ -41,8 +43,9 @@ type Host interface {
 	Allow(r tool.Request, offer string, scope Scope) (path string, err error)
 	// Explain says how a command was understood: a line for each simple command.
 	Explain(r tool.Request) []string
-	// Complete lists what could replace a word that starts with @, or a command with its words so far.
-	Complete(ctx context.Context, typed string) []Candidate
+	// Complete calls show with what could replace a word that starts with @, or a command with its words so far, and again
+	// when there is more.
+	Complete(ctx context.Context, typed string, show func([]Candidate))
 }
 
 // Scope is how long an approval lasts.
@@ -63,6 +66,16 @@ type Reply struct {
 	Quit     bool
 	Theme    string // to use from now on; "": as before
 	Keys     bool   // list the keys
+
+	Choice *Choice // the user decides before something happens
+	Edit   string  // a prompt to be edited: the conversation is as it was before it
+	Next   *Next   // another session continues; nil: this one does
+}
+
+// Next is the session that continues.
+type Next struct {
+	Host    Host
+	Earlier []Item // what was said in it
 }
 
 // Status is the state of the session.
@@ -75,7 +88,7 @@ type Status struct {
 	Cost                           string // so far; "": it is not known
 }
 
-// Candidate is a completion: its text, what can follow it, and what it is.
+// Candidate is a completion: its text, what can follow it, and what it is. Without a text it is a note about the list.
 type Candidate struct{ Text, Words, About string }
 
 // Options configure a Screen.
@@ -87,6 +100,9 @@ type Options struct {
 	Header []cell.Line
 	Lookup func(context.Context) []cell.Line
 	Prompt string // sent at the start
+	// Command is carried out at the start, as if a key stood for it. Earlier is what was said before, in a session that continues.
+	Command string
+	Earlier []Item
 	// Theme is one of [Themes]; "" is auto. NoColor overrides it.
 	Theme   string
 	NoColor bool
@@ -109,8 +125,8 @@ type Screen struct {
 	painter  *paint.Painter
 	messages chan message
 	quit     chan struct{} // closed when the screen has ended
+	queue    queue         // typed while a prompt ran
 	asides   sync.WaitGroup
-	queue    queue // typed while a prompt ran
 
 	// The fields below belong to Run's goroutine.
 	keys          keymap
@@ -127,9 +143,10 @@ type Screen struct {
 	questions     questionList
 	complete      completion
 	transcript    transcript
-	view          *overlay // nil: the conversation is shown
-	work          *work    // nil: nothing runs
-	note          string   // shown in the status line until the next key
+	view          *overlay    // nil: the conversation is shown
+	choice        *openChoice // nil: none is open
+	work          *work       // nil: nothing runs
+	note          string      // shown in the status line until the next key
 	showKeys      bool
 	lastKey       time.Time
 	escaped       time.Time // when Esc was last pressed
@@ -141,6 +158,7 @@ type Screen struct {
 	connecting    bool   // to MCP servers
 	testing       bool   // keys are shown instead of carried out
 	done          bool
+	broken        error // why, if it was a panic
 }
 
 // work is a prompt that runs.
@@ -205,20 +223,27 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	defer close(s.quit)
 	defer cancel()
 	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report})
-	defer func() { s.closeDown() }()
+	defer func() { err = errors.Join(err, guard(s.closeDown)) }()
 	s.header = s.o.Header
 	if s.o.Lookup == nil {
 		s.endHeader(nil)
 	} else {
-		go func() {
+		s.spawn(func() {
 			found := s.o.Lookup(ctx)
 			s.send(func(s *Screen) { s.endHeader(found) })
-		}()
+		})
 	}
 	if s.o.Prompt != "" {
 		s.submit(ctx, s.o.Prompt)
 	}
-	return s.loop(ctx)
+	if s.o.Command != "" {
+		s.command(ctx, s.o.Command)
+	}
+	err = guard(func() error { return s.loop(ctx) })
+	if errors.Is(err, syscall.EIO) {
+		return errGone
+	}
+	return err
 }
 
 // endHeader prints the header, once.
@@ -231,6 +256,8 @@ func (s *Screen) endHeader(found []cell.Line) {
 	s.print(s.wrapRows(head[:1])...)
 	s.print(s.wrapRows(found)...)
 	s.print(s.wrapRows(head[1:])...)
+	s.showEarlier(s.o.Earlier)
+	s.o.Earlier = nil
 }
 
 // wrapRows wraps the rows of the header below their texts.
@@ -251,15 +278,16 @@ func (s *Screen) loop(ctx context.Context) error {
 	for !s.done {
 		now := false // a key is shown at once
 		var wake <-chan struct{}
-		if s.work == nil { // what runs takes the reports itself
+		if s.work == nil && s.choice == nil { // what runs takes the reports itself
 			wake = s.o.Host.Wake()
 		}
 		select {
 		case <-wake:
-			s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, s.o.Host.Continue(ctx) })
+			host := s.o.Host
+			s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, host.Continue(ctx) })
 		case e, ok := <-s.term.events:
 			if !ok {
-				return nil // the terminal is gone
+				return errGone
 			}
 			s.input(ctx, e)
 			now = true
@@ -274,7 +302,7 @@ func (s *Screen) loop(ctx context.Context) error {
 		case <-s.term.resized:
 			now = true
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return errSignaled
 		}
 		if now {
 			if err := s.paint(); err != nil {
@@ -288,7 +316,7 @@ func (s *Screen) loop(ctx context.Context) error {
 			second = time.After(time.Second)
 		}
 	}
-	return nil
+	return s.broken
 }
 
 // drain handles messages that are waiting, so that one frame shows them all.
@@ -304,14 +332,15 @@ func (s *Screen) drain() {
 }
 
 // closeDown ends what runs and removes the live area.
-func (s *Screen) closeDown() {
+func (s *Screen) closeDown() error {
 	s.closeView()
 	if s.work != nil {
 		s.work.cancel()
 	}
 	s.questions.withdrawAll()
 	s.painter.Paint(paint.Frame{Finished: s.finished})
-	s.painter.Close()
+	s.painter.Close() // an error was returned by the last frame already, or the terminal is gone
+	return nil
 }
 
 // paint shows the current state.
@@ -323,6 +352,7 @@ func (s *Screen) paint() error {
 	s.retitle()
 	s.painter.Synchronized = s.term.synchronized.Load()
 	s.painter.KeepsRows = s.term.keepsRows.Load()
+	s.showText()
 	live, cursor := s.live()
 	frame := paint.Frame{Finished: s.finished, Live: live, Cursor: cursor}
 	s.finished = nil
@@ -356,5 +386,5 @@ func (s *Screen) width() int {
 	if s.columns == 0 {
 		s.columns, s.rows = s.term.size()
 	}
-	return max(20, s.columns)
+	return max(6, s.columns)
 }

@@ -16,7 +16,7 @@ import (
 const (
 	// enter asks for bracketed paste, focus events and unambiguous keys, and what the terminal is.
 	enter = "\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[?2026$p\x1b[>q"
-	leave = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?25h"
+	leave = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h"
 	// askBackground requests the color of the background.
 	askBackground = "\x1b]11;?\x1b\\"
 	// askAttributes is the last request. Every terminal answers it, so it ends the answers.
@@ -66,7 +66,11 @@ func openTerminal(in, out *os.File, begin, end string) (*terminal, error) {
 	}
 	t.resized, t.stop = watchResize()
 	t.expects.Store(true)
-	if _, err := io.WriteString(out, t.enter); err != nil {
+	start := t.enter
+	if typedAhead(in) { // they are read again, and shown in the prompt
+		start = "\r\x1b[K" + start
+	}
+	if _, err := io.WriteString(out, start); err != nil {
 		t.close()
 		return nil, err
 	}

@@ -22,10 +22,11 @@ type Decoder struct {
 	// Expects is set while an answer of the terminal may be on its way.
 	Expects bool
 
-	rest    []byte // an incomplete sequence or character
-	paste   []byte // being pasted
-	pasting bool
-	dropped bool // a part of the paste
+	rest     []byte          // an incomplete sequence or character
+	paste    strings.Builder // being pasted
+	pasting  bool
+	dropped  bool // a part of the paste
+	returned bool // the last byte of the paste was "\r", which ended a line
 }
 
 // Feed adds input and returns the events that it completes.
@@ -122,24 +123,40 @@ func (d *Decoder) pasted() (Event, bool) {
 	if i < 0 { // all but what may be the start of the end
 		n = max(0, len(d.rest)-len(pasteEnd)+1)
 	}
-	if room := MaxPaste - len(d.paste); n > room {
-		d.paste = append(d.paste, d.rest[:room]...)
-		d.dropped = true
-	} else {
-		d.paste = append(d.paste, d.rest[:n]...)
-	}
+	d.keep(d.rest[:n])
 	d.rest = d.rest[n:]
 	if i < 0 {
 		d.rest = append([]byte(nil), d.rest...) // don't keep what was read
 		return nil, false
 	}
 	d.rest = d.rest[len(pasteEnd):]
-	text := strings.ReplaceAll(strings.ReplaceAll(string(d.paste), "\r\n", "\n"), "\r", "\n")
+	text := d.paste.String()
 	if d.dropped {
 		text = strings.ToValidUTF8(text, "") + "\n[the rest of the pasted text is missing: it was over 64 MB]"
 	}
-	d.paste, d.pasting, d.dropped = nil, false, false
+	d.paste, d.pasting, d.dropped, d.returned = strings.Builder{}, false, false, false
 	return Paste{text}, true
+}
+
+// keep adds to the paste. Lines end with "\n", whatever the terminal sends.
+func (d *Decoder) keep(piece []byte) {
+	if room := MaxPaste - d.paste.Len(); len(piece) > room {
+		piece, d.dropped = piece[:max(0, room)], true
+	}
+	for len(piece) > 0 {
+		if d.returned = d.returned && piece[0] == '\n'; d.returned {
+			piece, d.returned = piece[1:], false
+			continue
+		}
+		i := bytes.IndexByte(piece, '\r')
+		if i < 0 {
+			d.paste.Write(piece)
+			return
+		}
+		d.paste.Write(piece[:i])
+		d.paste.WriteByte('\n')
+		piece, d.returned = piece[i+1:], true
+	}
 }
 
 // decode returns the first event of the input and its length: 0 if it is incomplete. The event is nil for what means nothing.
