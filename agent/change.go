@@ -46,6 +46,10 @@ func (a *Agent) Reset(system string, history []model.Message) {
 	a.begin(history)
 }
 
+// Replace replaces the conversation by another one, such as an earlier state of it. The system prompt stays. It waits for a
+// Run that has begun.
+func (a *Agent) Replace(history []model.Message) { a.Reset(a.settings().system, history) }
+
 // Append adds messages to the conversation, such as those of a prompt that a server wrote. It waits for a Run that has
 // begun.
 func (a *Agent) Append(messages ...model.Message) {
@@ -68,7 +72,7 @@ func (a *Agent) begin(history []model.Message) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.history = slices.Clone(history)
+	a.history, a.cutOff = slices.Clone(history), false
 	a.meter.restart(history)
 	a.first = nil
 	for _, m := range history {

@@ -23,6 +23,7 @@ type glass struct {
 	keys  *os.File
 	cmd   *exec.Cmd
 	ended chan int
+	around
 }
 
 // start starts a program in a terminal of 80 columns and 24 rows. ahead is typed before. stop ends it.
@@ -36,6 +37,7 @@ func (g *glass) start(cmd *exec.Cmd, ahead string) (stop func(), err error) {
 	}
 	g.keys, g.cmd = keys, cmd
 	g.Screen = screentest.New(80, 24, func(reply string) { keys.WriteString(reply) })
+	g.prepare()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
 	err = cmd.Start()
@@ -94,11 +96,11 @@ func (g *glass) shown() string { return strings.TrimRight(strings.Join(g.Lines()
 // see waits until the scrollback and the screen contain a text.
 func (g *glass) see(t *testing.T, want string) {
 	t.Helper()
-	g.until(t, fmt.Sprintf("the terminal shows %q", want), func() bool { return strings.Contains(g.Text(), want) })
+	g.holds(t, fmt.Sprintf("the terminal shows %q", want), func() bool { return strings.Contains(g.Text(), want) })
 }
 
-// until waits until a condition holds. Rows show how it is instead.
-func (g *glass) until(t *testing.T, what string, ok func() bool) {
+// holds waits until a condition holds. Rows show how it is instead.
+func (g *glass) holds(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {

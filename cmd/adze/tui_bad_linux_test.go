@@ -67,7 +67,9 @@ func TestEndlessLine(t *testing.T) {
 		openaitest.Answer{Text: "All of it."}).URL, "")
 	g.see(t, "model    scripted")
 	g.types(t, "go\r")
-	g.until(t, "the answer is printed", func() bool { return strings.HasSuffix(strings.TrimSpace(visibleText(g)), "commands") && g.sees("All of it.") })
+	g.holds(t, "the answer is printed", func() bool {
+		return strings.HasSuffix(strings.TrimSpace(visibleText(g)), "commands") && g.sees("All of it.")
+	})
 	if n := strings.Count(g.Text(), "x"); n < size {
 		t.Errorf("%d of %d characters were printed", n, size)
 	}
@@ -137,17 +139,17 @@ func TestTinyTerminal(t *testing.T) {
 	for i, size := range [][2]int{{20, 5}, {10, 3}, {4, 2}, {20, 2}, {1, 1}, {2, 50}, {20, 5}} {
 		resize(size[0], size[1])
 		if size[0] >= 10 {
-			g.until(t, fmt.Sprintf("the prompt is visible in %d×%d", size[0], size[1]), func() bool { return g.sees("›") })
+			g.holds(t, fmt.Sprintf("the prompt is visible in %d×%d", size[0], size[1]), func() bool { return g.sees("›") })
 			g.types(t, fmt.Sprint(i))
-			g.until(t, "a key is shown", func() bool { return g.sees(fmt.Sprint("› ", i)) })
+			g.holds(t, "a key is shown", func() bool { return g.sees(fmt.Sprint("› ", i)) })
 			g.types(t, "\x7f")
 		}
 	}
 	g.types(t, "go\r")
-	g.until(t, "the question and the prompt are visible", func() bool { return g.sees("? Shell touch x") && g.sees("›") })
+	g.holds(t, "the question and the prompt are visible", func() bool { return g.sees("? Shell touch x") && g.sees("›") })
 	resize(3, 2)
 	resize(80, 24)
-	g.until(t, "the question is visible", func() bool { return g.sees("y once") })
+	g.holds(t, "the question is visible", func() bool { return g.sees("y once") })
 	g.types(t, "\x1b")
 	g.see(t, "∙ interrupted")
 }
@@ -207,11 +209,11 @@ func TestSuspend(t *testing.T) {
 		t.Errorf("the shell got the modes of the program: %+v", g.State())
 	}
 	g.types(t, "fg\r")
-	g.until(t, "the prompt is back", func() bool { return g.sees("› before") })
+	g.holds(t, "the prompt is back", func() bool { return g.sees("› before") })
 	g.types(t, " and after")
-	g.until(t, "keys go to the program", func() bool { return g.sees("› before and after") })
+	g.holds(t, "keys go to the program", func() bool { return g.sees("› before and after") })
 	g.types(t, "\x03\x04")
-	g.until(t, "the shell is back", func() bool { return strings.HasSuffix(strings.TrimSpace(visibleText(g)), "shell>") })
+	g.holds(t, "the shell is back", func() bool { return strings.HasSuffix(strings.TrimSpace(visibleText(g)), "shell>") })
 	g.types(t, "exit\r")
 	g.exits(t)
 }
@@ -230,11 +232,11 @@ func TestManyFiles(t *testing.T) {
 	g := conversation(t, d, scriptedModel(t, openaitest.Answer{Text: "Hello."}).URL, "")
 	g.see(t, "model    scripted")
 	g.types(t, "look at @fil007")
-	g.until(t, "files are listed", func() bool { return g.sees("› @dir7/file007.txt") })
+	g.holds(t, "files are listed", func() bool { return g.sees("› @dir7/file007.txt") })
 	g.types(t, "\t")
-	g.until(t, "one is taken", func() bool { return g.sees("› look at @dir7/file007.txt") })
+	g.holds(t, "one is taken", func() bool { return g.sees("› look at @dir7/file007.txt") })
 	g.types(t, "@bad")
-	g.until(t, "the list is complete", func() bool { return !g.sees("listing files") })
+	g.holds(t, "the list is complete", func() bool { return !g.sees("listing files") })
 	if g.sees("name.txt") {
 		t.Errorf("names that can't be typed are listed:\n%s", g.shown())
 	}

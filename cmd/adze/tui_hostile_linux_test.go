@@ -104,7 +104,7 @@ func TestHostileBytes(t *testing.T) {
 			g.see(t, want)
 			checkUnharmed(t, g)
 			g.types(t, "\x03") // denies, clears or interrupts; the rest quits
-			g.until(t, "the program ends", func() bool {
+			g.holds(t, "the program ends", func() bool {
 				select {
 				case code := <-g.ended:
 					g.ended <- code

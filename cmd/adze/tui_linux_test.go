@@ -19,11 +19,16 @@ import (
 //	type TEXT          types text
 //	key NAME...        presses keys: enter, esc, up, ctrl-c, alt-u, shift-tab
 //	paste FILE         pastes a file
-//	calm               waits until a key can answer a question
+//	calm               waits until there is a question that a key can answer
 //	see TEXT           waits until the screen shows a text; ! see: until it does not
 //	resize C R         resizes the terminal
 //	screen FILE        compares the screen with a file; spaces at the end don't count
 //	count N TEXT       waits until a text is N times in the scrollback and the screen
+//	copied FILE        waits until the clipboard has the text of a file
+//	hold               keeps a session locked that another program would have open
+//	keep FILE          saves the scrollback and the screen
+//	kept FILE          waits until they are as they were saved
+//	mode N             waits until a private mode of the terminal is set; ! mode: until it is not
 //	exit CODE          waits until the program has ended
 func TestTerminal(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -40,19 +45,24 @@ func TestTerminal(t *testing.T) {
 			env.Values[glassKey{}] = &glass{}
 			return os.MkdirAll(home, 0o700)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+		Cmds: withAround(map[string]func(*testscript.TestScript, bool, []string){
 			"model":  func(ts *testscript.TestScript, neg bool, args []string) { serveModel(t, ts, args) },
 			"start":  startInGlass,
 			"type":   onGlass(func(g *glass, ts *testscript.TestScript, _ bool, args []string) { g.send(ts, strings.Join(args, " ")) }),
 			"key":    onGlass((*glass).press),
 			"paste":  onGlass((*glass).paste),
-			"calm":   onGlass(func(*glass, *testscript.TestScript, bool, []string) { time.Sleep(450 * time.Millisecond) }),
+			"calm":   onGlass((*glass).calm),
 			"see":    onGlass((*glass).wait),
 			"resize": onGlass((*glass).resize),
 			"screen": onGlass((*glass).compare),
 			"count":  onGlass((*glass).count),
 			"exit":   onGlass((*glass).exit),
-		},
+			"hold":   func(ts *testscript.TestScript, _ bool, args []string) { holdSession(ts) },
+			"copied": onGlass((*glass).copied),
+			"keep":   onGlass((*glass).keep),
+			"kept":   onGlass((*glass).kept),
+			"mode":   onGlass((*glass).mode),
+		}),
 	})
 }
 
@@ -66,12 +76,12 @@ func onGlass(f func(*glass, *testscript.TestScript, bool, []string)) func(*tests
 
 func startInGlass(ts *testscript.TestScript, _ bool, args []string) {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "ADZE_HOME", "GORACE", "ADZE_LOCAL_MODELS", "TERM", "OPENAI_BASE_URL", "NO_COLOR", "EDITOR"} {
+	for _, name := range []string{"PATH", "HOME", "ADZE_HOME", "GORACE", "ADZE_LOCAL_MODELS", "TERM", "OPENAI_BASE_URL", "NO_COLOR", "EDITOR", "TERM_PROGRAM", "TMUX", "COLORFGBG"} {
 		if v := ts.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}
 	}
-	cmd := exec.Command("adze", args...)
+	cmd := exec.Command(racedProgram(), args...) // it reads, works and paints at once
 	cmd.Dir, cmd.Env = ts.MkAbs("."), env
 	stop, err := ts.Value(glassKey{}).(*glass).start(cmd, "")
 	ts.Check(err)
@@ -85,7 +95,7 @@ func (g *glass) send(ts *testscript.TestScript, text string) {
 
 var keyBytes = map[string]string{
 	"enter": "\r", "esc": "\x1b", "tab": "\t", "shift-tab": "\x1b[Z", "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D",
-	"backspace": "\x7f", "alt-enter": "\x1b\r", "shift-enter": "\x1b[13;2u", "home": "\x1b[H", "end": "\x1b[F", "space": " ",
+	"backspace": "\x7f", "alt-enter": "\x1b\r", "shift-enter": "\x1b[13;2u", "home": "\x1b[H", "end": "\x1b[F", "space": " ", "pageup": "\x1b[5~", "pagedown": "\x1b[6~", "f5": "\x1b[15~",
 }
 
 func (g *glass) press(ts *testscript.TestScript, _ bool, names []string) {
@@ -107,6 +117,18 @@ func (g *glass) press(ts *testscript.TestScript, _ bool, names []string) {
 func (g *glass) paste(ts *testscript.TestScript, _ bool, args []string) {
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), "\n", "\r")
 	go g.keys.WriteString("\x1b[200~" + text + "\x1b[201~") // more than the terminal takes at once
+}
+
+// calm waits for a question below the rule, and then as long as keys are text.
+func (g *glass) calm(ts *testscript.TestScript, _ bool, _ []string) {
+	g.until(ts, func() bool {
+		_, live, _ := strings.Cut(g.shown(), "\n────")
+		for strings.Contains(live, "\n────") {
+			_, live, _ = strings.Cut(live, "\n────")
+		}
+		return strings.Contains(live, "\n? ") || strings.Contains(live, "\n↶ ")
+	}, func() string { return "a question" })
+	time.Sleep(450 * time.Millisecond)
 }
 
 func (g *glass) wait(ts *testscript.TestScript, neg bool, args []string) {

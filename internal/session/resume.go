@@ -28,10 +28,12 @@ const (
 // resumed is what a session continues with.
 type resumed struct {
 	history  []model.Message
+	cutOff   bool // the last message is an answer that was cut off
 	declared agent.Declared
 	news     []string // for the model
 	names    []string // of subagents
 	title    string
+	told     map[int]bool // messages of the history that are not from the user
 }
 
 // resume continues a session from its journal: what was unfinished is settled there, once, and the tools know again what
@@ -66,7 +68,14 @@ func (s *Session) resume(w *journal.Writer) (*resumed, error) {
 			return nil, err
 		}
 	}
-	w.View(func(state *journal.State) { out.history = slices.Clone(state.Agent("").History) })
+	w.View(func(state *journal.State) {
+		first := state.Agent("")
+		out.history, out.cutOff = slices.Clone(first.History), first.CutOff()
+		out.told = map[int]bool{}
+		for i, seq := range first.Seqs {
+			_, out.told[i] = slices.BinarySearch(first.News, seq)
+		}
+	})
 	return &out, nil
 }
 
@@ -184,15 +193,33 @@ func (s *Session) Continues() string {
 	return cmp.Or(s.resumed.title, s.ID)
 }
 
+// Said is a message of the conversation.
+type Said struct {
+	model.Message
+	News bool // it is not from the user, although its role says so
+}
+
+// Earlier is what was said in the session that the next conversation continues.
+func (s *Session) Earlier() []Said {
+	if s.resumed == nil {
+		return nil
+	}
+	var out []Said
+	for i, m := range s.resumed.history {
+		out = append(out, Said{m, s.resumed.told[i]})
+	}
+	return out
+}
+
 // Unanswered reports whether the model has not answered the last message of the conversation, or not to the end: it was
-// interrupted. Of a resumed session, an answer of which something arrived counts as complete.
+// interrupted.
 func (s *Session) Unanswered() bool {
 	switch {
 	case s.talk != nil:
 		return s.talk.agent.Unanswered()
 	case s.resumed != nil:
 		n := len(s.resumed.history) - 1
-		return n >= 0 && s.resumed.history[n].Role != model.Assistant
+		return n >= 0 && (s.resumed.history[n].Role != model.Assistant || s.resumed.cutOff)
 	}
 	return false
 }
@@ -207,12 +234,15 @@ func (s *Session) takeResumed() *resumed {
 // begin returns the system prompt to begin with: that of the start of the session, if it is resumed. What changed since is
 // news.
 func (r *resumed) begin(system string, news *changes) string {
-	if r == nil || r.declared.System == "" {
+	if r == nil {
+		return system
+	}
+	news.waiting = append(news.waiting, r.news...)
+	if r.declared.System == "" {
 		return system
 	}
 	news.since = sinceBegin(r.declared.System, system)
 	news.differs()
-	news.waiting = append(news.waiting, r.news...)
 	return r.declared.System
 }
 
@@ -221,6 +251,11 @@ func (r *resumed) with(more []model.Message) []model.Message {
 		return more
 	}
 	return slices.Concat(r.history, more)
+}
+
+// unfinished reports whether the last message is an answer that was cut off, and nothing follows it.
+func (r *resumed) unfinished(more []model.Message) bool {
+	return r != nil && r.cutOff && len(more) == 0
 }
 
 // agents are the paths of the session's subagents so far.

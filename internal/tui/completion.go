@@ -39,8 +39,9 @@ func (c *completion) update(s *Screen, ctx context.Context) {
 	}
 	ctx, c.stop = context.WithCancel(ctx)
 	c.asked = word
+	host := s.o.Host
 	s.spawn(func() {
-		s.o.Host.Complete(ctx, word, func(list []Candidate) {
+		host.Complete(ctx, word, func(list []Candidate) {
 			s.send(func(s *Screen) { s.complete.show(word, list) })
 		})
 	})
@@ -56,6 +57,9 @@ func (c *completion) show(word string, list []Candidate) {
 		selected = c.list[c.at].Text
 	}
 	c.word, c.list, c.note, c.at = word, list, "", 0
+	if strings.HasSuffix(word, " ") { // Enter runs the command as it is
+		c.at = -1
+	}
 	if n := len(list); n > 0 && list[n-1].Text == "" {
 		c.list, c.note = list[:n-1], list[n-1].About
 	}
@@ -64,13 +68,16 @@ func (c *completion) show(word string, list []Candidate) {
 	}
 }
 
-// completable is the word before the cursor, if it can be completed: @path anywhere, /command at the start.
+// completable is what can be completed before the cursor: @path anywhere, or a command with its words.
 func completable(s *Screen) string {
 	line, at := s.editor.Line()
 	before := line[:at]
 	word := before[strings.LastIndexAny(before, " \t")+1:]
-	if strings.HasPrefix(word, "@") || strings.HasPrefix(word, "/") && word == before && s.editor.Text() == line {
+	switch {
+	case strings.HasPrefix(word, "@"):
 		return word
+	case strings.HasPrefix(before, "/") && s.editor.Text() == line:
+		return before
 	}
 	return ""
 }
@@ -89,13 +96,13 @@ func (c *completion) key(s *Screen, k keys.Key) bool {
 	}
 	switch k.String() {
 	case "up":
-		c.at = (c.at + len(c.list) - 1) % len(c.list)
+		c.at = (max(c.at, 0) + len(c.list) - 1) % len(c.list)
 	case "down":
 		c.at = (c.at + 1) % len(c.list)
 	case "tab":
 		c.take(s)
 	case "enter":
-		if c.list[c.at].Text == c.word {
+		if c.at < 0 || c.list[c.at].Text == c.word {
 			c.close()
 			return false
 		}
@@ -111,7 +118,7 @@ func (c *completion) key(s *Screen, k keys.Key) bool {
 
 // take puts the selected completion into the prompt.
 func (c *completion) take(s *Screen) {
-	text := c.list[c.at].Text
+	text := c.list[max(c.at, 0)].Text
 	word := c.word
 	c.close()
 	if !strings.HasSuffix(text, "/") {
@@ -127,14 +134,20 @@ func (c *completion) live(s *Screen, width int) []cell.Line {
 	}
 	var out []cell.Line
 	from := max(0, min(c.at-maxCandidates+1, len(c.list)-maxCandidates))
-	for i := from; i < len(c.list) && i < from+maxCandidates; i++ {
+	to := min(len(c.list), from+maxCandidates)
+	column := 0
+	for _, o := range c.list[from:to] {
+		column = max(column, min(o.usage("", cell.Plain).Width()+2, width/2))
+	}
+	for i := from; i < to; i++ {
 		mark, style := "    ", cell.Plain
 		if i == c.at {
 			mark, style = "  › ", cell.Bold
 		}
-		l := cell.Line{{Text: mark + cell.Clean(c.list[i].Text), Style: style}}
+		l := c.list[i].usage(mark, style)
 		if about := c.list[i].About; about != "" {
-			l = append(l, cell.Span{Text: "  " + visible(about), Style: cell.Dim})
+			gap := max(2, column+len("    ")-l.Width())
+			l = append(l, cell.Span{Text: strings.Repeat(" ", gap) + visible(about), Style: cell.Dim})
 		}
 		out = append(out, l.Cut(width))
 	}
@@ -142,4 +155,13 @@ func (c *completion) live(s *Screen, width int) []cell.Line {
 		out = append(out, cell.Styled("    "+visible(c.note), cell.Dim).Cut(width))
 	}
 	return out
+}
+
+// usage is a candidate and what can follow it.
+func (c Candidate) usage(mark string, style cell.Style) cell.Line {
+	l := cell.Line{{Text: mark + cell.Clean(c.Text), Style: style}}
+	if c.Words != "" {
+		l = append(l, cell.Span{Text: " " + visible(c.Words), Style: cell.Dim})
+	}
+	return l
 }

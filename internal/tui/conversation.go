@@ -22,6 +22,8 @@ type answer struct {
 	live     []cell.Line     // of the text: its last block, which may still change
 	said     bool            // some text of this answer was printed or is live
 	thinking time.Time       // since when; zero: it is not
+	raw      strings.Builder // the text as the model wrote it
+	thought  strings.Builder // what it is thinking
 }
 
 // event shows an event of the agent.
@@ -58,6 +60,7 @@ func (s *Screen) said(e model.Event) {
 		if s.answer.thinking.IsZero() {
 			s.answer.thinking = s.o.Now()
 		}
+		s.answer.thought.WriteString(string(e))
 	case model.Text:
 		s.endThought()
 		s.say(string(e))
@@ -75,6 +78,7 @@ func (s *Screen) say(text string) {
 		s.answer.said = true
 		s.space()
 	}
+	s.answer.raw.WriteString(text)
 	if s.answer.pending.WriteString(text); s.answer.pending.Len() > maxPending {
 		s.showText()
 	}
@@ -101,7 +105,10 @@ func (s *Screen) endThought() {
 	}
 	took := s.o.Now().Sub(s.answer.thinking)
 	s.answer.thinking = time.Time{}
-	s.print(cell.Styled("∙ thought for "+seconds(took), cell.Dim))
+	head := "thought for " + seconds(took)
+	s.transcript.add(Item{Kind: ItemThinking, Head: head, Text: s.answer.thought.String()})
+	s.answer.thought.Reset()
+	s.print(cell.Styled("∙ "+head+"  (Ctrl+O to view)", cell.Dim))
 }
 
 // endText finishes the text of an answer.
@@ -110,6 +117,7 @@ func (s *Screen) endText() {
 	s.showText()
 	if s.answer.said {
 		s.print(s.answer.text.End(s.width())...)
+		s.transcript.add(Item{Kind: ItemAnswer, Text: s.answer.raw.String()})
 	}
 	s.answer = answer{}
 }
@@ -120,29 +128,23 @@ func (s *Screen) submit(ctx context.Context, typed string) {
 		return
 	}
 	if s.work != nil {
-		s.queue = append(s.queue, typed)
+		if s.o.Host.Aside(typed) {
+			s.aside(ctx, typed)
+			return
+		}
+		s.queue.add(typed)
 		return
 	}
 	s.endHeader(nil)
-	s.space()
-	shown, more := opening(typed)
-	for i, l := range cell.CleanLines(shown) {
-		mark := "› "
-		if i > 0 {
-			mark = "  "
-		}
-		s.print(cell.Wrap(cell.Line{{Text: mark, Style: cell.Bold}, {Text: l, Style: cell.Bold}}, s.width(), cell.Text("  "))...)
-	}
-	if more != "" {
-		s.print(cell.Styled("  "+more, cell.Dim))
-	}
+	s.printPrompt(typed)
 	s.o.History.add(typed)
-	s.start(ctx, func(ctx context.Context) (Reply, error) { return s.o.Host.Run(ctx, typed) })
+	host := s.o.Host
+	s.start(ctx, func(ctx context.Context) (Reply, error) { return host.Run(ctx, typed) })
 }
 
 // Of a prompt that is longer than this, the start is printed.
 const (
-	promptLines = 20
+	promptRows  = 20
 	promptBytes = 4000
 )
 
@@ -151,7 +153,7 @@ func opening(typed string) (start, more string) {
 	end := min(len(typed), promptBytes)
 	for i, n := 0, 0; i < end; i++ {
 		if typed[i] == '\n' {
-			if n++; n == promptLines {
+			if n++; n == promptRows {
 				end = i
 			}
 		}
@@ -179,14 +181,11 @@ func (s *Screen) start(ctx context.Context, f func(context.Context) (Reply, erro
 
 // ended shows how a prompt ended, and sends what is queued.
 func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
+	s.endHeader(nil)
 	s.endText()
 	s.calls.settle(s)
-	took := s.o.Now().Sub(s.work.began)
 	s.work = nil
-	if reply.Text != "" {
-		s.space()
-		s.print(markdown.Render(reply.Text, s.width())...)
-	}
+	s.show(reply)
 	switch {
 	case errors.Is(err, context.Canceled):
 		s.print(cell.Styled("∙ interrupted", cell.Yellow))
@@ -197,18 +196,48 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 		s.done = true
 		return
 	}
-	if took > 10*time.Second && !s.focused {
-		s.term.out.WriteString("\a")
+	s.follow(reply)
+	s.sendQueued(ctx)
+}
+
+// sendQueued sends what was typed while something ran.
+func (s *Screen) sendQueued(ctx context.Context) {
+	if s.choice != nil {
+		return
 	}
-	if len(s.queue) > 0 {
-		next := strings.Join(s.queue, "\n\n")
-		s.queue = nil
-		s.submit(ctx, next)
+	next := s.queue.next()
+	if next == "" {
+		s.notify("the answer is ready")
+	}
+	s.submit(ctx, next)
+}
+
+// follow does what a reply asks for after its text was shown.
+func (s *Screen) follow(r Reply) {
+	if r.Theme != "" {
+		s.setTheme(r.Theme)
+	}
+	if r.Keys {
+		s.listKeys()
+	}
+	if r.Choice != nil {
+		s.choice = &openChoice{Choice: *r.Choice}
+	}
+	if r.Edit != "" {
+		s.editor.Set(r.Edit)
+		s.todos = todoList{}
+	}
+	if r.Next != nil {
+		s.o.Host = r.Next.Host
+		s.todos = todoList{}
+		s.transcript = transcript{}
+		s.showEarlier(r.Next.Earlier)
 	}
 }
 
 // fail shows an error: what failed, and in further lines what to do.
 func (s *Screen) fail(err error) {
+	s.transcript.add(Item{Kind: ItemNote, Text: err.Error()})
 	s.space()
 	for i, l := range cell.CleanLines(err.Error()) {
 		mark, style := "  ", cell.Plain

@@ -27,6 +27,7 @@ func (h brokenHost) Continue(context.Context) error                    { return 
 func (h brokenHost) Status() Status                                    { h.broken("status"); return Status{Mode: "default"} }
 func (h brokenHost) NextMode()                                         { h.broken("mode") }
 func (h brokenHost) Background() []string                              { return nil }
+func (h brokenHost) Aside(string) bool                                 { return false }
 func (h brokenHost) Allow(tool.Request, string, Scope) (string, error) { return "", nil }
 func (h brokenHost) Explain(tool.Request) []string                     { return nil }
 func (h brokenHost) Complete(_ context.Context, _ string, show func([]Candidate)) {

@@ -17,6 +17,11 @@ const MaxPaste = 64 << 20
 
 // Decoder divides input into events. The zero value is ready to use.
 type Decoder struct {
+	// Verbatim is set to get [Sent] in place of keys.
+	Verbatim bool
+	// Expects is set while an answer of the terminal may be on its way.
+	Expects bool
+
 	rest     []byte          // an incomplete sequence or character
 	paste    strings.Builder // being pasted
 	pasting  bool
@@ -41,9 +46,15 @@ func (d *Decoder) Feed(in []byte) []Event {
 		if n == 0 {
 			break
 		}
+		sent := string(d.rest[:n])
 		d.rest = d.rest[n:]
 		switch e := e.(type) {
 		case nil:
+			if d.Verbatim {
+				out = append(out, Sent{Bytes: sent})
+			}
+		case Key:
+			out = append(out, d.key(e, sent))
 		case pasteStart:
 			d.pasting = true
 		default:
@@ -54,6 +65,14 @@ func (d *Decoder) Feed(in []byte) []Event {
 		d.rest = nil
 	}
 	return out
+}
+
+// key is the event of a key.
+func (d *Decoder) key(k Key, sent string) Event {
+	if d.Verbatim {
+		return Sent{k, sent}
+	}
+	return k
 }
 
 // Pending reports whether there is input that may be the start of a longer sequence, such as a single Esc.
@@ -70,18 +89,27 @@ func (d *Decoder) Flush() []Event {
 		return nil // the first bytes of a character
 	}
 	if len(rest) == 1 {
-		return []Event{Key{Name: "esc"}}
+		return []Event{d.key(Key{Name: "esc"}, "\x1b")}
+	}
+	if isAnswer(rest) || d.Expects && len(rest) == 2 && (rest[1] == ']' || rest[1] == 'P') {
+		d.rest = rest // the rest of it is on its way, and none of it is text
+		return nil
 	}
 	out := []Event{}
 	if rest[1] == '[' || rest[1] == 'O' || rest[1] == ']' {
-		k := typed(rune(rest[1]), Alt)
-		out = append(out, k)
+		out = append(out, d.key(typed(rune(rest[1]), Alt), string(rest[:2])))
 		rest = rest[2:]
 	} else {
-		out = append(out, Key{Name: "esc"})
+		out = append(out, d.key(Key{Name: "esc"}, "\x1b"))
 		rest = rest[1:]
 	}
 	return append(out, d.Feed(rest)...)
+}
+
+// isAnswer reports whether a pending sequence is the start of an answer of the terminal that is a text, such as the color of
+// its background: a user who presses Alt+] types no number within the same moment.
+func isAnswer(rest []byte) bool {
+	return len(rest) > 2 && rest[1] == ']' && rest[2] >= '0' && rest[2] <= '9' || len(rest) > 2 && rest[1] == 'P' && rest[2] == '>'
 }
 
 type pasteStart struct{}
@@ -228,6 +256,10 @@ func decodeString(in []byte) (Event, int) {
 			return report(in[1], string(in[2:i])), i + 1
 		case in[i] == 0x1b && i+1 < len(in) && in[i+1] == '\\':
 			return report(in[1], string(in[2:i])), i + 2
+		case in[i] == 0x1b && i+1 == len(in):
+			return nil, 0
+		case in[i] < ' ': // a key: the answer broke off
+			return nil, i
 		case i > maxSequence:
 			return nil, i
 		}
