@@ -23,7 +23,7 @@ import (
 //	see TEXT           waits until the screen shows a text; ! see: until it does not
 //	resize C R         resizes the terminal
 //	screen FILE        compares the screen with a file; spaces at the end don't count
-//	count N TEXT       waits until a text is N times in the scrollback and the screen
+//	count N TEXT       waits until a text is N times in the scrollback and the screen; ^TEXT: at the start of a line
 //	copied FILE        waits until the clipboard has the text of a file
 //	hold               keeps a session locked that another program would have open
 //	keep FILE          saves the scrollback and the screen
@@ -158,7 +158,7 @@ func (g *glass) compare(ts *testscript.TestScript, _ bool, args []string) {
 	work := ts.Getenv("WORK")
 	want := ts.ReadFile(args[0])
 	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		got := strings.ReplaceAll(g.shown(), work, "$WORK")
+		got := withoutPort(strings.ReplaceAll(g.shown(), work, "$WORK"))
 		if got == want {
 			return
 		}
@@ -173,7 +173,7 @@ func (g *glass) count(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	text := strings.Join(args[1:], " ")
 	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		got := strings.Count(g.Text(), text)
+		got := occurrences(g.Text(), text)
 		if got == want {
 			return
 		}
