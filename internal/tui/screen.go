@@ -155,7 +155,8 @@ type Screen struct {
 	note          string      // shown in the status line until the next key
 	showKeys      bool
 	lastKey       time.Time
-	escaped       time.Time // when Esc was last pressed
+	offer         offer     // of the last key
+	offered       offer     // of the one before
 	interrupted   time.Time // when Ctrl+C was last pressed
 	focused       bool
 	urgent        bool // a message is shown at once, as a key is
