@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
-// A user who changes the mode doesn't change what was sent before: the model is told in a message, so servers can reuse the
+// A user who changes the mode doesn't change what was sent before: the model gets a message, so servers can reuse the
 // start of the request.
 func TestModeIsAMessage(t *testing.T) {
 	f := newFront(t, `{}`)
