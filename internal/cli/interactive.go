@@ -163,7 +163,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	case session.SetTheme:
 		return h.setTheme(said.Words)
 	}
-	if said.ForPerson() {
+	if said.ForPerson() || isCommand && len(said.Parts) == 0 {
 		return h.reply(ctx, said)
 	}
 	if !isCommand {
@@ -231,7 +231,7 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 	case out.Error != nil:
 		err = errors.New(out.Error.Message)
 	}
-	return tui.Reply{Text: strings.Trim(printedOutput(out.Result.Text()), "\n")}, err
+	return tui.Reply{Text: strings.Trim(session.CommandOutput(out.Result.Text()), "\n")}, err
 }
 
 // Status is what the status line shows.

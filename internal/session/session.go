@@ -123,7 +123,7 @@ func Open(env Env, o Options) (*Session, error) {
 	}
 	s.world = permission.World{
 		Roots: s.tools.Roots(), Home: Canonical(env.Home), State: Canonical(folder.Home),
-		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may be told of an earlier one's
+		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may read an earlier one's
 		Disk:  ondisk.New(s.tools.Roots()), Path: sync.OnceValue(s.path), Enforced: s.readsEnforced,
 	}
 	s.Policy = permission.New(s.world, permission.Mode(s.Settings.Tools.ApprovalMode))

@@ -20,13 +20,16 @@ type Slash struct {
 	Also  []string // other names
 	Words string   // what it takes
 	About string
-	// Aside says that the command only shows something, so it can run while a prompt is being answered.
+	// Aside says that the command runs while a prompt is being answered: it shows something, or changes how calls are judged.
 	Aside bool
 
 	needs  Ability
-	values func(ctx context.Context, s *Session) []string // what its first word can be; nil: anything
+	values func(ctx context.Context, s *Session) []Value // what its words can be; nil: anything
 	run    func(ctx context.Context, s *Session, words string) (Expansion, error)
 }
+
+// Value is what the words of a command can be, and what that is.
+type Value struct{ Text, About string }
 
 // Ability is what a front end can do for commands. Those that need more are not listed there.
 type Ability uint8
@@ -72,10 +75,13 @@ func (s *Session) Supports(more Ability) {
 // the prompts of MCP servers, as far as they are known.
 func (s *Session) Slashes() []Slash {
 	all := slices.DeleteFunc(slashTable(), func(c Slash) bool { return c.needs&^s.front != 0 })
+	all = append(all, s.customSlashes()...)
 	all = append(all, s.Outside.Prompts()...)
 	disabled := settings.Texts(s.Settings.Context.DisabledSlashes)
 	return slices.DeleteFunc(all, func(c Slash) bool {
-		return slices.ContainsFunc(disabled, func(name string) bool { return strings.EqualFold(strings.TrimPrefix(name, "/"), c.Name) })
+		return slices.ContainsFunc(append([]string{c.Name}, c.Also...), func(name string) bool {
+			return slices.ContainsFunc(disabled, func(off string) bool { return strings.EqualFold(strings.TrimPrefix(off, "/"), name) })
+		})
 	})
 }
 
@@ -89,7 +95,7 @@ func (s *Session) FindSlash(prompt string) (Slash, bool) {
 }
 
 // SlashValues are what the word behind a command can be, as far as that is a list.
-func (s *Session) SlashValues(ctx context.Context, prompt string) []string {
+func (s *Session) SlashValues(ctx context.Context, prompt string) []Value {
 	c, ok := s.FindSlash(prompt)
 	if !ok || c.values == nil {
 		return nil

@@ -52,7 +52,7 @@ func (s *Screen) step(e tool.Event) {
 func (l *callList) find(r tool.Request) *call {
 	i := slices.IndexFunc(l.calls, func(c *call) bool { return c.by == r.Call.By && c.id == r.Call.ID })
 	if i < 0 {
-		l.calls = append(l.calls, &call{by: r.Call.By, id: r.Call.ID})
+		l.calls = append(l.calls, &call{by: r.Call.By, id: r.Call.ID, title: visible(r.Call.Name)})
 		i = len(l.calls) - 1
 	}
 	c := l.calls[i]

@@ -49,7 +49,11 @@ func (s *Screen) key(ctx context.Context, k keys.Key) {
 	if q := s.questions.current(); q != nil && s.questionKey(q, k) {
 		return
 	}
-	if s.lookup.key(s, k) || s.complete.key(s, k) {
+	if s.lookup.key(s, k) {
+		return
+	}
+	if s.complete.key(s, k) {
+		s.complete.update(s, ctx) // what follows may be one of a list too
 		return
 	}
 	if a, ok := s.keys.find(k); ok {

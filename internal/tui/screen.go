@@ -159,6 +159,7 @@ type Screen struct {
 	escaped       time.Time // when Esc was last pressed
 	interrupted   time.Time // when Ctrl+C was last pressed
 	focused       bool
+	urgent        bool // a message is shown at once, as a key is
 	backdrop      backdrop
 	title         string // of the window
 	place         string // the directory
@@ -207,7 +208,7 @@ func (s *Screen) send(m message) {
 
 const (
 	// frameTime is the least time between two frames while an answer streams. Keys are shown at once.
-	frameTime = 33 * time.Millisecond
+	frameTime = 50 * time.Millisecond
 	// escapeTime is how long an Esc waits for the rest of a sequence.
 	escapeTime = 40 * time.Millisecond
 )
@@ -260,7 +261,7 @@ func (s *Screen) loop(ctx context.Context) error {
 		return err
 	}
 	for !s.done {
-		now := false // a key is shown at once
+		now, key := false, false // a key is shown at once
 		var wake <-chan struct{}
 		if s.work == nil && s.choice == nil { // what runs takes the reports itself
 			wake = s.o.Host.Wake()
@@ -274,10 +275,11 @@ func (s *Screen) loop(ctx context.Context) error {
 				return errGone
 			}
 			s.input(ctx, e)
-			now = true
+			key = true
 		case m := <-s.messages:
 			m(s)
 			s.drain()
+			key, s.urgent = s.urgent, false
 		case <-frame:
 			now = true
 		case <-second:
@@ -289,11 +291,15 @@ func (s *Screen) loop(ctx context.Context) error {
 			return errSignaled
 		}
 		if now {
+			s.showText()
+			frame = nil
+		}
+		switch { // text that arrived waits for its frame, so that a key changes one row
+		case now, key:
 			if err := s.paint(); err != nil {
 				return err
 			}
-			frame = nil
-		} else if frame == nil {
+		case frame == nil:
 			frame = time.After(frameTime)
 		}
 		if (s.work != nil || s.connecting) && second == nil { // only while something runs: an idle screen wakes up for nothing
@@ -336,7 +342,6 @@ func (s *Screen) paint() error {
 	s.retitle()
 	s.painter.Synchronized = s.term.synchronized.Load()
 	s.painter.KeepsRows = s.term.keepsRows.Load()
-	s.showText()
 	live, cursor := s.live()
 	frame := paint.Frame{Finished: s.finished, Live: live, Cursor: cursor}
 	s.finished = nil
