@@ -97,10 +97,10 @@ var mayImport = map[string]string{
 
 	// One run, for any front end.
 	"internal/session": "journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
-		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow internal/proc internal/proc/sandbox",
+		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretfiles internal/workspace/nofollow internal/proc internal/proc/sandbox",
 
 	// A session that a program drives.
-	"internal/headless": "hook tool model agent discover internal/session internal/settings",
+	"internal/headless": "hook journal tool model agent discover internal/session internal/settings",
 
 	// What front ends share: approvals, and the parts of a terminal.
 	"internal/approval":       "tool builtin permission",

@@ -23,7 +23,7 @@ import (
 //	see TEXT           waits until the screen shows a text; ! see: until it does not
 //	resize C R         resizes the terminal
 //	screen FILE        compares the screen with a file; spaces at the end don't count
-//	count N TEXT       waits until a text is N times in the scrollback and the screen
+//	count N TEXT       waits until a text is N times in the scrollback and the screen; ^TEXT: at the start of a line
 //	copied FILE        waits until the clipboard has the text of a file
 //	hold               keeps a session locked that another program would have open
 //	keep FILE          saves the scrollback and the screen
@@ -133,7 +133,7 @@ func (g *glass) calm(ts *testscript.TestScript, _ bool, _ []string) {
 
 func (g *glass) wait(ts *testscript.TestScript, neg bool, args []string) {
 	want := strings.Join(args, " ")
-	for deadline := time.Now().Add(90 * time.Second); strings.Contains(g.shown(), want) == neg; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); strings.Contains(g.shown(), want) == neg; time.Sleep(5 * time.Millisecond) {
 		select {
 		case code := <-g.ended:
 			g.ended <- code
@@ -157,8 +157,8 @@ func (g *glass) resize(ts *testscript.TestScript, _ bool, args []string) {
 func (g *glass) compare(ts *testscript.TestScript, _ bool, args []string) {
 	work := ts.Getenv("WORK")
 	want := ts.ReadFile(args[0])
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		got := strings.ReplaceAll(g.shown(), work, "$WORK")
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		got := withoutPort(strings.ReplaceAll(g.shown(), work, "$WORK"))
 		if got == want {
 			return
 		}
@@ -172,8 +172,8 @@ func (g *glass) count(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	text := strings.Join(args[1:], " ")
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		got := strings.Count(g.Text(), text)
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		got := occurrences(g.Text(), text)
 		if got == want {
 			return
 		}
@@ -191,7 +191,7 @@ func (g *glass) exit(ts *testscript.TestScript, _ bool, args []string) {
 		if code != want {
 			ts.Fatalf("exit code %d, not %d:\n%s", code, want, g.shown())
 		}
-	case <-time.After(90 * time.Second):
+	case <-time.After(3 * time.Minute):
 		ts.Fatalf("the program did not end:\n%s", g.shown())
 	}
 	if s := g.State(); s.Erased > 0 || !g.Mode(25) || !g.Mode(7) || g.Mode(2004) || g.Mode(1004) {

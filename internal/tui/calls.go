@@ -58,6 +58,8 @@ func (l *callList) find(r tool.Request) *call {
 	c := l.calls[i]
 	if r.Description != "" { // an event that ends a call doesn't repeat it
 		c.title, c.what = visible(r.Declaration.Title()), about(r)
+	} else if c.title == "" { // it failed before it was known what it would do
+		c.title = visible(r.Call.Name)
 	}
 	return c
 }

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/adze-dev/adze/internal/ptytest"
-	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -29,7 +28,8 @@ func (h brokenHost) NextMode()                                         { h.broke
 func (h brokenHost) Background() []string                              { return nil }
 func (h brokenHost) Aside(string) bool                                 { return false }
 func (h brokenHost) Allow(tool.Request, string, Scope) (string, error) { return "", nil }
-func (h brokenHost) Explain(tool.Request) []string                     { return nil }
+func (h brokenHost) Explain(tool.Request) []Reason                     { return nil }
+func (h brokenHost) Attach(string) (label, why string)                 { return "", "" }
 func (h brokenHost) Complete(_ context.Context, _ string, show func([]Candidate)) {
 	h.broken("complete")
 	show(nil)
@@ -45,7 +45,7 @@ func TestPanic(t *testing.T) {
 				t.Fatal(err)
 			}
 			h := brokenHost{where}
-			s := New(Options{In: p.TTY, Out: p.TTY, Host: h, Header: []cell.Line{cell.Text("head")}, Lookup: func(context.Context) []cell.Line { h.broken("lookup"); return nil }})
+			s := New(Options{In: p.TTY, Out: p.TTY, Host: h, Header: []Row{{Text: "head"}}, Lookup: func(context.Context) []Row { h.broken("lookup"); return nil }})
 			ended := make(chan error, 1)
 			go func() { ended <- s.Run(t.Context()) }()
 			if where != "status" && where != "lookup" {

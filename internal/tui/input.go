@@ -26,8 +26,7 @@ func (s *Screen) input(ctx context.Context, e keys.Event) {
 	case keys.Sent:
 		s.tested(e)
 	case keys.Paste:
-		s.editor.Paste(e.Text)
-		s.typed(ctx)
+		s.paste(ctx, e.Text)
 	case keys.Key:
 		s.key(ctx, e)
 		s.lastKey = s.o.Now()
