@@ -11,25 +11,31 @@ import (
 // again is how soon a key must be pressed a second time to mean more.
 const again = time.Second
 
-// input handles what the terminal sent.
-func (s *Screen) input(ctx context.Context, e keys.Event) {
-	if _, focus := e.(keys.Focus); s.view != nil && !focus {
-		s.viewInput(e)
-		s.lastKey = s.o.Now()
-		return
-	}
-	switch e := e.(type) {
+// input handles what the terminal sent. When that was counts, not when it is handled: keys that were typed before a question was
+// visible don't answer it.
+func (s *Screen) input(ctx context.Context, in arrival) {
+	switch e := in.event.(type) {
 	case keys.Focus:
 		s.focused = e.In
+		return
 	case keys.Report:
 		s.setBackground(e.Text)
+		return
+	}
+	s.keyAt = in.at
+	if s.view != nil {
+		s.viewInput(in.event)
+		s.lastKey = in.at
+		return
+	}
+	switch e := in.event.(type) {
 	case keys.Sent:
 		s.tested(e)
 	case keys.Paste:
 		s.paste(ctx, e.Text)
 	case keys.Key:
 		s.key(ctx, e)
-		s.lastKey = s.o.Now()
+		s.lastKey = in.at
 	}
 }
 

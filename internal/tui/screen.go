@@ -154,7 +154,8 @@ type Screen struct {
 	work          *work       // nil: nothing runs
 	note          string      // shown in the status line until the next key
 	showKeys      bool
-	lastKey       time.Time
+	keyAt         time.Time // when the key that is handled was typed
+	lastKey       time.Time // when the one before it was
 	offer         offer     // of the last key
 	offered       offer     // of the one before
 	interrupted   time.Time // when Ctrl+C was last pressed
@@ -222,7 +223,7 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	if s.o.talksOSC() && !s.o.HideTitle {
 		begin, end = begin+saveTitle, restoreTitle
 	}
-	if s.term, err = openTerminal(s.o.In, s.o.Out, begin, end); err != nil {
+	if s.term, err = openTerminal(s.o.In, s.o.Out, s.o.Now, begin, end); err != nil {
 		return err
 	}
 	defer s.term.close()
