@@ -48,6 +48,8 @@ type Options struct {
 	Path string
 	// News, if not nil, is called before each turn for messages to the model, such as a background command that exited.
 	News func() []string
+	// Typed, if not nil, is called before each turn for prompts that the user entered while the model was working.
+	Typed func(context.Context) [][]model.Part
 	// Compacting, if not nil, is called before the conversation is compacted; requested: by the user.
 	Compacting func(ctx context.Context, requested bool)
 	// Observe receives every event, one at a time. It must not call the agent.
@@ -222,7 +224,7 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		out.Turns++
 		a.turns++
 		t := &turn{agent: a, n: a.turns, batch: a.o.Executor.Batch(ctx), resumable: cuts < resumes}
-		t.tools = a.addNews()
+		t.tools = a.addNews(ctx)
 		a.declare(t.tools)
 		if err := a.makeRoom(ctx, t, out); err != nil {
 			return err
@@ -341,7 +343,7 @@ func (a *Agent) count(u model.Usage, request int) {
 }
 
 // addNews adds pending messages to the conversation and returns the current tools.
-func (a *Agent) addNews() []tool.Declaration {
+func (a *Agent) addNews(ctx context.Context) []tool.Declaration {
 	tools, changes := a.view.next()
 	var parts []model.Part
 	for _, text := range changes {
@@ -354,6 +356,11 @@ func (a *Agent) addNews() []tool.Declaration {
 	}
 	if len(parts) > 0 {
 		a.addTold(model.Message{Role: model.User, Parts: parts}, true)
+	}
+	if a.o.Typed != nil {
+		for _, prompt := range a.o.Typed(ctx) {
+			a.addTold(model.Message{Role: model.User, Parts: prompt}, false)
+		}
 	}
 	return tools
 }
