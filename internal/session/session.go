@@ -66,6 +66,7 @@ type Session struct {
 
 	warnsAll bool
 	front    Ability
+	images   images
 }
 
 // Options are what a session is opened with. Only Dir must be given.
@@ -107,7 +108,7 @@ func Open(env Env, o Options) (*Session, error) {
 		return nil, err
 	}
 	s.Definitions = readDefinitions(folder, trusted, s.Settings.Context)
-	folder.tellNotes(s.Settings)
+	folder.tellNotes(s.Settings, o.Front&Quits != 0)
 	s.warnIgnored()
 	s.env.Environ = withoutKeys(env.Environ, s.Settings.Model)
 	s.Models = &Models{env: env, home: folder.Home, settings: s.Settings, log: newLog(o.Log, env.warn)}

@@ -26,7 +26,8 @@ type question struct {
 	shown   time.Time // since when it is visible
 	stage   stage
 	explain bool // why it is asked is shown
-	offer   int  // the rule that "always" would apply
+	reasons []Reason
+	offer   int // the rule that "always" would apply
 	problem string
 
 	fields []approval.Field // of a form
@@ -130,8 +131,7 @@ func (s *Screen) reply(q *question, d tool.Decision) {
 
 // answers reports whether a key answers the question, instead of being text.
 func (s *Screen) answers(q *question) bool {
-	now := s.o.Now()
-	return (s.editor.Empty() || s.questions.focused) && !q.shown.IsZero() && now.Sub(q.shown) >= calm && now.Sub(s.lastKey) >= calm
+	return (s.editor.Empty() || s.questions.focused) && !q.shown.IsZero() && s.keyAt.Sub(q.shown) >= calm && s.keyAt.Sub(s.lastKey) >= calm
 }
 
 // questionKey handles a key while a question is shown. It reports whether the key was for the question.
@@ -186,7 +186,9 @@ func (s *Screen) choose(q *question, name string) bool {
 	case "v":
 		s.viewQuestion(q)
 	case "w":
-		q.explain = !q.explain
+		if q.explain = !q.explain; q.explain {
+			q.reasons = s.o.Host.Explain(q.r)
+		}
 	case "e":
 		text, _, ok := approval.Proposal(q.r)
 		if !ok {
