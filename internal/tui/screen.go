@@ -156,7 +156,8 @@ type Screen struct {
 	showKeys      bool
 	keyAt         time.Time // when the key that is handled was typed
 	lastKey       time.Time // when the one before it was
-	escaped       time.Time // when Esc was last pressed
+	offer         offer     // of the last key
+	offered       offer     // of the one before
 	interrupted   time.Time // when Ctrl+C was last pressed
 	focused       bool
 	urgent        bool // a message is shown at once, as a key is
