@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -100,11 +101,13 @@ func recordMoment(t *testing.T, m moment, columns, rows int) []byte {
 	for name, text := range m.files {
 		write(t, d.dir, name, text)
 	}
-	answers := m.answers
-	for i, a := range answers {
+	answers := []openaitest.Answer{}
+	for _, a := range m.answers {
+		a.Calls = slices.Clone(a.Calls)
 		for j, c := range a.Calls {
-			answers[i].Calls[j].Args = json.RawMessage(strings.ReplaceAll(string(c.Args), "$DIR", d.dir))
+			a.Calls[j].Args = json.RawMessage(strings.ReplaceAll(string(c.Args), "$DIR", d.dir))
 		}
+		answers = append(answers, a)
 	}
 	model := scriptedModel(t, append(answers, openaitest.Answer{Text: "done"})...)
 	var record bytes.Buffer
