@@ -48,6 +48,12 @@ test-browser:
 	mkdir -p $(BROWSER)
 	ADZE_BROWSER=$(abspath $(BROWSER)) go test -count=1 -timeout 10m -run '^TestBrowser$$' -v ./journal/export
 
+# Pictures of the terminal's main moments, to look at. Needs Xvfb, xterm, xdotool, tmux and ImageMagick.
+PICTURES ?= bin/pictures
+pictures:
+	mkdir -p $(PICTURES)
+	ADZE_PICTURES=$(abspath $(PICTURES)) go test -count=1 -timeout 20m -run '^TestPictures$$' -v ./cmd/adze
+
 # Real MCP servers and clients, model servers and SDKs from npm, at fixed versions, on loopback; and go install, from a proxy in a directory.
 test-peers:
 	cd internal/peers && npm ci --no-audit --no-fund --loglevel=error

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -24,6 +25,9 @@ type glass struct {
 	cmd   *exec.Cmd
 	ended chan int
 	around
+
+	columns, rows int       // 0: 80 and 24
+	record        io.Writer // gets what the program writes; nil: nothing does
 }
 
 // start starts a program in a terminal of 80 columns and 24 rows. ahead is typed before. stop ends it.
@@ -36,7 +40,13 @@ func (g *glass) start(cmd *exec.Cmd, ahead string) (stop func(), err error) {
 		return nil, err
 	}
 	g.keys, g.cmd = keys, cmd
-	g.Screen = screentest.New(80, 24, func(reply string) { keys.WriteString(reply) })
+	if g.columns == 0 {
+		g.columns, g.rows = 80, 24
+	}
+	if err := unix.IoctlSetWinsize(int(keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(g.rows), Col: uint16(g.columns)}); err != nil {
+		return nil, err
+	}
+	g.Screen = screentest.New(g.columns, g.rows, func(reply string) { keys.WriteString(reply) })
 	g.prepare()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
@@ -53,6 +63,9 @@ func (g *glass) start(cmd *exec.Cmd, ahead string) (stop func(), err error) {
 		b := make([]byte, 32<<10)
 		for {
 			n, err := keys.Read(b)
+			if g.record != nil {
+				g.record.Write(b[:n])
+			}
 			g.Write(b[:n])
 			if err != nil {
 				return // EIO: no program has the terminal
@@ -80,9 +93,6 @@ func openTTY() (keys, tty *os.File, err error) {
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	if err == nil {
 		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80})
 	}
 	if err == nil {
 		tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
@@ -146,10 +156,16 @@ func conversation(t *testing.T, d *desk, url, ahead string, args ...string) *gla
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.home, "ADZE_HOME=" + d.home, "GORACE=atexit_sleep_ms=0", "ADZE_LOCAL_MODELS=off",
 		"TERM=xterm-256color", "OPENAI_BASE_URL=" + url, "EDITOR=" + os.Getenv("ADZE_TEST_EDITOR")}
 	g := &glass{}
+	g.open(t, cmd, ahead)
+	return g
+}
+
+// open starts a program, until the test ends.
+func (g *glass) open(t *testing.T, cmd *exec.Cmd, ahead string) {
+	t.Helper()
 	stop, err := g.start(cmd, ahead)
 	if err != nil {
 		t.Skipf("there are no terminals here: %v", err)
 	}
 	t.Cleanup(stop)
-	return g
 }

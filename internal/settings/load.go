@@ -181,6 +181,9 @@ func (l *loader) file(f *file, from layer, tightenOnly bool) error {
 		for _, spelling := range k.spellings() {
 			for _, m := range found[spelling] {
 				if k.own && from.project {
+					if from.qwen && strings.HasPrefix(k.name, "ui.") { // how another program looks
+						continue
+					}
 					note := Note{f.place(m.start), k.name, "ignored (allowed only in user settings)"}
 					l.settings.notes = append(slices.Clip(l.settings.notes), note)
 					continue

@@ -133,7 +133,7 @@ var loadTests = []struct {
 		name: "Qwen's old spellings, and values Adze does not have",
 		files: map[string]string{
 			"home/.qwen": "{\n \"$version\": 1, \"approvalMode\": \"auto\", \"model\": \"m\", \"truncateToolOutputThreshold\": 5,\n" +
-				" \"excludeTools\": [\"x\"], \"allowedTools\": [\"y\"], \"tools\": {\"exclude\": [\"z\"]}, \"ui\": {\"theme\": \"q\"}}",
+				" \"excludeTools\": [\"x\"], \"allowedTools\": [\"y\"], \"tools\": {\"exclude\": [\"z\"]}, \"ui\": {\"fonts\": \"q\"}}",
 			"app/.qwen": `{"tools":{"approvalMode":"turbo"}}`,
 		},
 		want: summary{
@@ -144,7 +144,7 @@ var loadTests = []struct {
 				`home/.qwen/settings.json:2:33: tools.approvalMode "auto" is not supported; using auto-edit, the nearest stricter mode`,
 				`app/.qwen/settings.json:1:26: tools.approvalMode "turbo" is not supported; using default`,
 			},
-			Unknown: []string{`home/.qwen/settings.json:3:84 ui.theme = "q"`},
+			Unknown: []string{`home/.qwen/settings.json:3:84 ui.fonts = "q"`},
 		},
 	},
 	{
