@@ -39,7 +39,11 @@ func badServer() {
 		result := "{}"
 		switch m.Method {
 		case "initialize":
-			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"bad","version":"1"}}`
+			prompts := ""
+			if what == "hostile" { // others are never asked for more than tools
+				prompts = `,"prompts":{}`
+			}
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}` + prompts + `},"serverInfo":{"name":"bad","version":"1"}}`
 		case "tools/list":
 			result = badList(what)
 		case "prompts/list":
