@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// A program that embeds the tools calls Main before anything else, so that commands it runs can be kept and sandboxed.
+// A program that embeds the tools calls Main first, so that Adze can sandbox the commands it runs and stop their process trees.
 func Example() {
 	helper := builtin.Main()
 	dir, err := os.MkdirTemp("", "example")

@@ -38,8 +38,8 @@ func toolCall(id, name string, args map[string]any) openaitest.Call {
 }
 
 func moments() []moment {
-	script := "#!/bin/sh\n# Greets whoever is named.\nif [ -n \"$1\" ]; then\n  echo \"Hello, $1!\"\nfi\n"
-	fixed := "#!/bin/sh\n# Greets whoever is named.\necho \"Hello, ${1:-world}!\"\n"
+	script := "#!/bin/sh\n# Greets by name.\nif [ -n \"$1\" ]; then\n  echo \"Hello, $1!\"\nfi\n"
+	fixed := "#!/bin/sh\n# Greets by name.\necho \"Hello, ${1:-world}!\"\n"
 	write := []openaitest.Answer{
 		{Thought: "hm", Text: "Let me look.", Calls: []openaitest.Call{toolCall("1", "read_file", map[string]any{"file_path": "$DIR/greet.sh"})}},
 		{Calls: []openaitest.Call{toolCall("2", "write_file", map[string]any{"file_path": "$DIR/greet.sh", "content": fixed})}},

@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// place is a script that makes a workspace and runs sandboxed commands in it: call NAME COMMAND [MODE].
+// place is a script that creates a workspace and runs sandboxed commands in it: call NAME COMMAND [MODE].
 type place struct {
 	script string
 	attr   *syscall.SysProcAttr

@@ -37,7 +37,7 @@ type fileList struct {
 	now   func() time.Time
 
 	mu   sync.Mutex
-	list *fileNames    // the last one; nil: there is none
+	list *fileNames    // the last one; nil: none yet
 	walk chan struct{} // closed when the list that is being made is complete; nil: none is
 }
 
@@ -88,7 +88,7 @@ func (l *fileList) complete(ctx context.Context, pattern string, show func([]tui
 	}
 }
 
-// known is the last list; nil: there is none.
+// known is the last list; nil: none yet.
 func (l *fileList) known() *fileNames {
 	l.mu.Lock()
 	defer l.mu.Unlock()

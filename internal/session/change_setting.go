@@ -13,7 +13,7 @@ import (
 // SettingValue is a setting with its value, and where that comes from.
 type SettingValue struct {
 	Key   string          `json:"key"`
-	Value json.RawMessage `json:"value"` // null: there is none
+	Value json.RawMessage `json:"value"` // null if it has no value
 	From  []string        `json:"from"`  // empty: the default
 }
 

@@ -65,7 +65,7 @@ func (s *Screen) setBackground(answer string) {
 	}
 }
 
-// isLight reports whether a color in X11's notation is light. ok is false if it is no color.
+// isLight reports whether a color in X11's notation is light. ok is false if it isn't a color.
 func isLight(color string) (light, ok bool) {
 	_, values, found := strings.Cut(color, ":") // rgb: or rgba:
 	parts := strings.Split(values, "/")

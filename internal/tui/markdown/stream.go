@@ -21,7 +21,7 @@ type Stream struct {
 	parser  parser.Parser
 }
 
-// maxLive is the number of bytes of a block that is kept live. Each frame parses it anew, so a longer one is finished in
+// maxLive is the number of bytes of a block that is kept live. Each frame parses it again, so a longer one is finished in
 // parts: at the end of a line, or, without one, at a space.
 const maxLive = 8 << 10
 
