@@ -211,11 +211,6 @@ func identify(path string) (sandbox.ID, bool) {
 	return sandbox.ID{Dev: st.Dev, Ino: st.Ino}, true
 }
 
-// within reports whether a path is a directory or below it.
-func within(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
-}
-
 // makeUpper makes an upper that has the attributes of its lower, and a work
 // directory.
 func makeUpper(o sandbox.Overlay) error {

@@ -50,13 +50,18 @@ func (b *Box) overlays(lowers []openPath) ([]openPath, error) {
 		}
 		mounted = append(mounted, openPath{t.path, fd})
 	}
+	return mounted, nil
+}
+
+// conceal hides the uppers of all trials where a lower contains them.
+func (b *Box) conceal() error {
 	for _, dir := range b.spec.Trial.Conceal {
-		if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC|unix.MS_RDONLY, "mode=0555,size=4k"); err != nil && err != unix.ENOENT {
-			closeAll(mounted)
-			return nil, fmt.Errorf("conceal %s: %w", dir, err)
+		err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC|unix.MS_RDONLY, "mode=0555,size=4k")
+		if err != nil && err != unix.ENOENT {
+			return fmt.Errorf("conceal %s: %w", dir, err)
 		}
 	}
-	return mounted, nil
+	return nil
 }
 
 // openPlain opens a path that contains no link.
