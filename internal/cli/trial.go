@@ -258,3 +258,36 @@ func (r *tried) name(path string) string {
 	}
 	return path
 }
+
+// trials reports whether commands can be tried in a directory, after a try.
+func (c *checkup) trials(ctx context.Context, env Env, folder session.Folder, write []string) {
+	if err := tryTrial(ctx, env, folder, write); err != nil {
+		c.plain("trials: no, " + err.Error())
+		return
+	}
+	c.ok("trials: commands can run where nothing lasts (overlayfs)")
+}
+
+// tryTrial runs a command in a trial that does nothing.
+func tryTrial(ctx context.Context, env Env, folder session.Folder, write []string) (err error) {
+	layers, _, err := openTrials(folder, write, env.Environ)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, layers.Close()) }()
+	if ok, why := layers.Supported(); !ok {
+		return errors.New(why)
+	}
+	t, err := layers.New(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Drop()) }()
+	r := proc.Open(proc.Options{Helper: env.Helper})
+	defer func() { err = errors.Join(err, r.Close()) }()
+	out, err := r.Run(ctx, proc.Command{Line: ":", Dir: folder.Path, Env: env.Environ, Sandbox: t.Spec(nil)})
+	if err == nil && out.Exit != 0 {
+		err = errors.New(out.Output.String())
+	}
+	return err
+}

@@ -6,7 +6,9 @@ import (
 )
 
 func TestProtects(t *testing.T) {
-	p := Protects([]string{"/ws/.githooks"}, func(path string) bool { return strings.HasSuffix(path, "/.mcp.json") || strings.Contains(path, "/.git") })
+	p := Protects([]string{"/ws/.githooks"}, func(path string) bool {
+		return strings.HasSuffix(path, "/.mcp.json") || strings.Contains(path, "/.git")
+	})
 	for path, want := range map[string]bool{
 		"/ws/.githooks": true, "/ws/.githooks/pre-commit": true, "/ws/a": false, "/ws/deep/.mcp.json": true,
 		"/ws/.git": true, "/ws/new/.git": true, "/ws/.git/index": false, "/ws/.git/objects/ab/cd": false, "/ws/.git/refs/heads/config": true, "/ws/.git/config": true,
