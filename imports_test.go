@@ -78,7 +78,7 @@ var mayImport = map[string]string{
 	"internal/spill":              "",
 	"internal/context":            "internal/ignore internal/text internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/trust":              "internal/atomicfile",
-	"internal/bench": "journal hook internal/undo internal/session model tool builtin permission permission/ondisk permission/shell internal/proc internal/proc/sandbox discover model/openai/openaitest " +
+	"internal/bench": "journal hook internal/undo internal/session model tool builtin permission permission/ondisk permission/shell internal/proc internal/proc/sandbox internal/trial discover model/openai/openaitest " +
 		"model/anthropic/anthropictest model/gemini/geminitest model/responses/responsestest",
 
 	// What calls changed can be taken back.
