@@ -51,11 +51,12 @@ func (b *Box) overlays() (mounted []openPath, err error) {
 	return mounted, nil
 }
 
-// layer makes the mounts of a layer, attached nowhere yet. There are none if the
-// lower has gone, or nobody can enter it.
+// layer makes the mounts of a layer, attached nowhere yet. There are none for a
+// cache that has gone, or that nobody can enter.
 func (b *Box) layer(l Overlay) (trees []openPath, err error) {
+	pin, pinned := b.spec.Pins[l.Lower]
 	lower, err := openPlain(l.Lower)
-	if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES {
+	if !pinned && (err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES) {
 		return nil, nil
 	}
 	if err != nil {
@@ -66,7 +67,7 @@ func (b *Box) layer(l Overlay) (trees []openPath, err error) {
 	if err := unix.Fstat(lower, &st); err != nil {
 		return nil, err
 	}
-	if pin, ok := b.spec.Pins[l.Lower]; ok && pin != (ID{Dev: st.Dev, Ino: st.Ino}) {
+	if pinned && pin != (ID{Dev: st.Dev, Ino: st.Ino}) {
 		return nil, errors.New("it was replaced since the session started. Start a new session if that is right")
 	}
 	os.RemoveAll(l.Work + "/work") // of a try that failed
