@@ -71,6 +71,8 @@ var mayImport = map[string]string{
 	"internal/disk":               "internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/leaktest":           "",
 	"internal/peers":              "",
+	"internal/release":            "",
+	"internal/site":               "",
 	"internal/ptytest":            "internal/proc/term",
 	"internal/settings":           "internal/nearest",
 	"internal/soak":               "",
@@ -95,8 +97,8 @@ var mayImport = map[string]string{
 	"serve":    "tool",
 
 	// One run, for any front end.
-	"internal/session": "journal hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
-		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow",
+	"internal/session": "journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
+		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/proc internal/proc/sandbox internal/trial",
 
 	// A session that a program drives.
 	"internal/headless": "hook tool model agent discover internal/session internal/settings",
@@ -109,7 +111,8 @@ var mayImport = map[string]string{
 	"internal/tui/keys":       "",
 	"internal/tui/editor":     "internal/tui/cell",
 	"internal/tui/markdown":   "internal/tui/cell",
-	"internal/tui":            "tool model agent builtin internal/approval internal/tui/cell internal/tui/paint internal/tui/keys internal/tui/editor internal/tui/markdown",
+	"internal/tui/viewer":     "internal/tui/cell internal/tui/keys",
+	"internal/tui":            "internal/nearest tool model agent builtin internal/approval internal/tui/viewer internal/tui/cell internal/tui/paint internal/tui/keys internal/tui/editor internal/tui/markdown",
 
 	// The front ends may import everything.
 	"internal/cli": "*",

@@ -27,6 +27,7 @@ type State struct {
 	Title   string // the start of the first prompt
 	Closed  bool   // the last entry is session.closed
 	Agents  map[string]*Agent
+	Lost    Lost // of the entries that count: see [Recover]
 
 	past []checkpoint // states before each compaction, for Undone
 }
@@ -45,6 +46,7 @@ type Agent struct {
 	Turns    int // answers
 	Usage    model.Usage
 
+	cut   int64 // Seq of the last answer that was cut off
 	todos []todosAt
 }
 
@@ -119,10 +121,11 @@ func (s *State) add(e Entry, blobs Blobs) error {
 		s.applyLater(&later{Entry: e}, data)
 		return nil
 	}
-	data, err := Decode(e, blobs)
+	data, lost, err := Recover(e, blobs)
 	if err != nil {
 		return err
 	}
+	s.Lost = s.Lost.plus(lost)
 	s.apply(e, data)
 	return nil
 }
@@ -172,7 +175,8 @@ func (s *State) settle(blobs Blobs, line func(offset int64) Entry) {
 		if l.Data == nil && line != nil {
 			l.Entry = line(l.offset)
 		}
-		data, _ := Decode(l.Entry, blobs)
+		data, lost, _ := Recover(l.Entry, blobs)
+		s.Lost = s.Lost.plus(lost)
 		return data
 	}
 	for _, a := range s.Agents {
@@ -271,14 +275,23 @@ func (a *Agent) apply(seq int64, data Data) {
 		a.Turn = max(a.Turn, d.Turn)
 		a.Turns = max(a.Turns+1, d.Turns)
 		a.Usage = a.Usage.Plus(d.Usage)
+		if d.Message.Role == lostRole {
+			d.Message = a.lostAnswer()
+		}
 		if len(d.Message.Parts) == 0 {
 			return
 		}
 		a.say(seq, d.Message)
+		if d.Error != "" {
+			a.cut = seq
+		}
 		for _, c := range d.Message.Calls() {
 			a.call(seq, d.Turn, model.Call{Call: c}).Answered = true
 		}
 	case Responses:
+		if d.Message.Role == lostRole {
+			d.Message = a.lostResponses()
+		}
 		a.say(seq, d.Message)
 		a.respond(d.Message)
 	case Mode:
@@ -286,6 +299,12 @@ func (a *Agent) apply(seq int64, data Data) {
 	case Model:
 		a.Model = d.Model
 	}
+}
+
+// CutOff reports whether the last message of the history is an answer that was cut off.
+func (a *Agent) CutOff() bool {
+	n := len(a.Seqs)
+	return n > 0 && a.cut > 0 && a.Seqs[n-1] == a.cut
 }
 
 func (a *Agent) say(seq int64, m model.Message) {

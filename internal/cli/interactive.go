@@ -35,7 +35,11 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	if err != nil {
 		return err
 	}
-	s, err := openSession(h.env, o, session.Options{Sampling: true, Interactive: true, Record: record})
+	can := session.Lasts | session.Quits | session.Answers
+	if env.Getenv("TERM") != "dumb" {
+		can |= session.Copies
+	}
+	s, err := openSession(h.env, o, session.Options{Sampling: true, Front: can, Record: record})
 	if err != nil {
 		return err
 	}
@@ -50,13 +54,15 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 			h.front.Tell(n)
 		}
 	} else {
-		colors := cell.Full
-		if env.Getenv("NO_COLOR") != "" {
-			colors = cell.Attributes
+		ui := s.Settings.UI
+		s.Supports(session.Draws)
+		for _, problem := range tui.CheckKeys(ui.Keys) {
+			h.note("warning: " + problem)
 		}
 		h.front = tui.New(tui.Options{
-			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors,
-			History: promptHistory(s.Folder.Home), Editor: editorOf(env),
+			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt,
+			Theme: ui.Theme, NoColor: env.Getenv("NO_COLOR") != "", Notifications: ui.Notifications, HideTitle: ui.HideTitle, Terminal: env.Getenv,
+			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: ui.Keys,
 		})
 	}
 	h.relay(h.front.Tell)
@@ -69,6 +75,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 type front interface {
 	Observe(agent.Event)
 	Tell(text string)
+	Typed() []string
 	Ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error)
 	Run(ctx context.Context) error
 }
@@ -169,8 +176,14 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	if err != nil {
 		return tui.Reply{}, err
 	}
+	switch said.Action {
+	case session.ListKeys:
+		return tui.Reply{Keys: true}, nil
+	case session.SetTheme:
+		return h.setTheme(said.Words)
+	}
 	if said.ForPerson() {
-		return tui.Reply{Text: slashText(said), Quit: said.Quit}, nil
+		return tui.Reply{Text: slashText(said), Markdown: said.Markdown, Copy: said.Copy, Quit: said.Quit}, nil
 	}
 	if !isCommand {
 		if said.Parts, err = h.session.PromptParts(ctx, typed, typed); err != nil {
@@ -198,11 +211,26 @@ func (h *screenHost) conversation(ctx context.Context) (*session.Conversation, e
 		return nil, err
 	}
 	h.session.Outside.WaitLikely(ctx)
-	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.front.Observe})
+	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.front.Observe, Typed: h.typed})
 	h.mu.Lock()
 	h.talk = talk
 	h.mu.Unlock()
 	return talk, nil
+}
+
+// typed are the prompts that the user typed since the last turn. Of one with an attachment that can't be read, the model gets
+// the text.
+func (h *screenHost) typed(ctx context.Context) [][]model.Part {
+	var out [][]model.Part
+	for _, text := range h.front.Typed() {
+		parts, err := h.session.PromptParts(ctx, text, text)
+		if err != nil {
+			h.note(err.Error())
+			parts = []model.Part{model.Text(text)}
+		}
+		out = append(out, parts)
+	}
+	return out
 }
 
 // runCommand runs the user's own command.
@@ -221,15 +249,16 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 	if strings.TrimSpace(text) == "" {
 		return tui.Reply{}, err
 	}
-	return tui.Reply{Text: tool.Fence("", text)}, err
+	return tui.Reply{Text: tool.Fence("", text), Markdown: true}, err
 }
 
 // Status is what the status line shows.
 func (h *screenHost) Status() tui.Status {
 	st := tui.Status{
 		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(), Directory: filepath.Base(h.session.Folder.Path),
-		Branch: branchOf(h.session.Folder.Path),
+		Branch: branchOf(h.session.Folder.Path), Jobs: h.session.Running(),
 	}
+	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
 	if talk := h.current(); talk != nil {
 		if tokens, window := talk.Context(); window > 0 {
 			st.Context = 100 * tokens / window
@@ -295,17 +324,18 @@ func (h *screenHost) Allow(r tool.Request, offer string, scope tui.Scope) (strin
 func (h *screenHost) Explain(r tool.Request) []string { return h.session.Policy.Understood(r) }
 
 // Complete lists commands and files.
-func (h *screenHost) Complete(ctx context.Context, word string) []tui.Candidate {
+func (h *screenHost) Complete(ctx context.Context, word string, show func([]tui.Candidate)) {
 	if path, ok := strings.CutPrefix(word, "@"); ok {
-		return h.files.match(ctx, path)
+		h.files.complete(ctx, path, show)
+		return
 	}
-	var out []tui.Candidate
-	for _, c := range h.session.Slashes() {
-		if strings.HasPrefix("/"+c.Name, word) {
-			out = append(out, tui.Candidate{Text: "/" + c.Name, About: c.About})
-		}
-	}
-	return out
+	show(completeSlash(ctx, h.session, word))
+}
+
+// Aside reports whether a command can run beside a prompt. Before there is a conversation, a prompt is about to start one.
+func (h *screenHost) Aside(typed string) bool {
+	c, ok := h.session.FindSlash(typed)
+	return ok && c.Aside && h.current() != nil
 }
 
 // homeRelative is a path with ~ for the home directory.

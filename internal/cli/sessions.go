@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/journal"
-	"github.com/adze-dev/adze/journal/export"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -228,25 +226,13 @@ func sessionExport(_ context.Context, env Env, o *options, words []string) error
 	if err := takes(words, 1, "session export ID [--format md|html|json]"); err != nil {
 		return err
 	}
-	all, id, err := found(env, o, words[0])
+	_, id, err := found(env, o, words[0])
 	if err != nil {
 		return err
 	}
-	log, err := all.Entries(id)
+	folder, err := workingFolder(env, o)
 	if err != nil {
-		return session.SessionError(err)
+		return err
 	}
-	defer log.Close()
-	write := export.Markdown
-	switch o.record.format {
-	case "html":
-		write = export.HTML
-	case "json":
-		write = export.JSON
-	}
-	out := bufio.NewWriter(env.Stdout)
-	if err := write(out, log.Read(1), all.Store()); err != nil {
-		return session.SessionError(err)
-	}
-	return out.Flush()
+	return folder.Export(env.Stdout, id, o.record.format)
 }

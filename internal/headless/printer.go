@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"sync"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/session"
-	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -275,7 +273,7 @@ func (j *Printer) End(a agent.Answer, err error) error {
 		"num_turns": a.Turns, "usage": countTokens(a.Usage), "permission_denials": append([]denial{}, j.denied...),
 	}
 	if price, ok := j.o.Session.Settings.Model.Pricing[j.model]; ok {
-		result["total_cost_usd"] = cost(a.Usage, price)
+		result["total_cost_usd"] = session.Cost(a.Usage, price)
 	}
 	if Complete(err) {
 		result["result"] = a.Text
@@ -292,6 +290,22 @@ func (j *Printer) End(a agent.Answer, err error) error {
 		j.err = j.write(j.all)
 	}
 	return j.err
+}
+
+// Refused prints the result of a run that failed before it had a session: programs that read only stdout see the reason. id
+// is the session that was requested, if any.
+func Refused(w io.Writer, stream bool, id string, err error) error {
+	var result any = map[string]any{
+		"type": "result", "subtype": "error_during_execution", "uuid": session.NewID(), "session_id": id, "is_error": true,
+		"duration_ms": 0, "duration_api_ms": 0, "num_turns": 0, "usage": usage{}, "permission_denials": []denial{},
+		"error": map[string]any{"message": err.Error()},
+	}
+	if !stream {
+		result = []any{result}
+	}
+	encode := json.NewEncoder(w)
+	encode.SetEscapeHTML(false)
+	return encode.Encode(result)
 }
 
 // Complete reports whether a run has an answer, which one that used too many tokens has, too.
@@ -317,13 +331,6 @@ func stopReason(r model.Reason) string {
 		return "end_turn"
 	}
 	return string(r)
-}
-
-// cost is what the tokens cost, in US dollars.
-func cost(u model.Usage, p settings.Price) float64 {
-	fresh := max(u.Input-u.CacheRead-u.CacheCreation, 0)
-	sum := float64(fresh)*p.Input + float64(u.CacheRead)*p.CacheRead + float64(u.CacheCreation)*p.CacheWrite + float64(u.Output)*p.Output
-	return math.Round(sum*1e3) / 1e9
 }
 
 func countTokens(u model.Usage) usage {

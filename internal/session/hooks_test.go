@@ -114,6 +114,51 @@ func TestHooksOnCalls(t *testing.T) {
 	}
 }
 
+// Arguments that the user edited used to run without PreToolUse hooks seeing them.
+func TestHooksSeeWhatTheUserEdits(t *testing.T) {
+	pre := func(command string) string { return hooking("PreToolUse", "Bash", command) }
+	rewrite := `echo '{"hookSpecificOutput":{"updatedInput":{"command":"touch other"}}}'`
+	for _, tt := range []struct {
+		name, hooks string
+		text        string // in the result
+		made        string
+	}{
+		{"no opinion", pre("true"), "the user edited this call", "edited"},
+		{"denied", pre(`if grep -q 'touch edited'; then echo 'not that' >&2; exit 2; fi`), "denied by a hook: not that", ""},
+		{"asked, and the user has approved it", pre(`if grep -q 'touch edited'; then echo '{"decision":"ask","reason":"look first"}'; fi`), "the user edited this call", "edited"},
+		{"rewritten", pre(`if grep -q 'touch edited'; then ` + rewrite + `; fi`), `New arguments: {"command":"touch other"}`, "other"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			d.settle(t, `{"hooks":{`+tt.hooks+`}}`)
+			s, err := d.try(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			times := 0
+			s.Executor.Ask = s.Asking(func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
+				if times++; times > 1 {
+					return tool.Decision{Verdict: tool.Allow}, nil // what they edited, or the hook
+				}
+				return tool.Decision{Verdict: tool.Allow, Args: json.RawMessage(`{"command":"touch edited"}`)}, nil
+			})
+			b := s.Executor.Batch(t.Context())
+			b.Add(tool.Call{ID: "1", Name: "run_shell_command", Args: json.RawMessage(`{"command":"touch made"}`)})
+			o := b.Wait()[0]
+			if text := o.Result.Text(); !strings.Contains(text, tt.text) {
+				t.Errorf("got %s %q, want %q", o.Status, text, tt.text)
+			}
+			for _, name := range []string{"made", "edited", "other"} {
+				if _, err := os.Stat(filepath.Join(d.dir, name)); (err == nil) != (name == tt.made) {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
 // A PermissionRequest hook doesn't answer what only the user can answer, nor a question during a run.
 func TestHooksDontAnswerForTheUser(t *testing.T) {
 	d := newDesk(t)
@@ -195,11 +240,16 @@ func TestHooksStopAPrompt(t *testing.T) {
 	for _, tt := range []struct {
 		name, hooks, want string
 		answers           int
+		turn              bool // as the terminal does it
 	}{
-		{"blocked", hooking("UserPromptSubmit", "", "echo private >&2; exit 2"), "the prompt was blocked by a hook: private", 0},
-		{"stopped before", hooking("UserPromptSubmit", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 0},
-		{"stopped by a call", hooking("PreToolUse", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 1},
-		{"stopped after a call", hooking("PostToolUse", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 1},
+		{"blocked", hooking("UserPromptSubmit", "", "echo private >&2; exit 2"), "the prompt was blocked by a hook: private", 0, false},
+		{"blocked, turn", hooking("UserPromptSubmit", "", "echo private >&2; exit 2"), "the prompt was blocked by a hook: private", 0, true},
+		{"stopped before", hooking("UserPromptSubmit", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 0, false},
+		{"stopped before, turn", hooking("UserPromptSubmit", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 0, true},
+		{"stopped by a call", hooking("PreToolUse", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 1, false},
+		{"stopped by a call, turn", hooking("PreToolUse", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 1, true},
+		{"stopped after a call", hooking("PostToolUse", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 1, false},
+		{"stopped after a call, turn", hooking("PostToolUse", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 1, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := Canonical(t.TempDir())
@@ -209,7 +259,11 @@ func TestHooksStopAPrompt(t *testing.T) {
 			d.settle(t, `{"hooks":{`+tt.hooks+`}}`)
 			s, c := d.open(t, &Recording{})
 			defer s.Close()
-			if _, err := c.Run(t.Context(), model.Text("hello")); err == nil || !errors.Is(err, ErrHook) || err.Error() != tt.want {
+			prompt := c.Run
+			if tt.turn {
+				prompt = c.Turn
+			}
+			if _, err := prompt(t.Context(), model.Text("hello")); err == nil || !errors.Is(err, ErrHook) || err.Error() != tt.want {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
 		})
@@ -221,8 +275,8 @@ func TestStopHooksEnd(t *testing.T) {
 	d.settle(t, `{"stopHookBlockingCap":2,"hooks":{`+hooking("Stop", "", "exit 2")+`}}`)
 	s, c := d.open(t, nil)
 	defer s.Close()
-	if got := d.say(t, c, "hello"); got != "3" || !strings.Contains(strings.Join(d.told, "\n"), "2 times in a row") {
-		t.Errorf("got %q, told %q", got, d.told)
+	if answer, err := c.Turn(t.Context(), model.Text("hello")); err != nil || answer.Text != "3" || !strings.Contains(strings.Join(d.told, "\n"), "2 times in a row") {
+		t.Errorf("got %+v %v, told %q", answer, err, d.told)
 	}
 }
 

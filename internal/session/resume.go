@@ -28,6 +28,7 @@ const (
 // resumed is what a session continues with.
 type resumed struct {
 	history  []model.Message
+	cutOff   bool // the last message is an answer that was cut off
 	declared agent.Declared
 	news     []string // for the model
 	names    []string // of subagents
@@ -66,7 +67,10 @@ func (s *Session) resume(w *journal.Writer) (*resumed, error) {
 			return nil, err
 		}
 	}
-	w.View(func(state *journal.State) { out.history = slices.Clone(state.Agent("").History) })
+	w.View(func(state *journal.State) {
+		first := state.Agent("")
+		out.history, out.cutOff = slices.Clone(first.History), first.CutOff()
+	})
 	return &out, nil
 }
 
@@ -185,14 +189,14 @@ func (s *Session) Continues() string {
 }
 
 // Unanswered reports whether the model has not answered the last message of the conversation, or not to the end: it was
-// interrupted. Of a resumed session, an answer of which something arrived counts as complete.
+// interrupted.
 func (s *Session) Unanswered() bool {
 	switch {
 	case s.talk != nil:
 		return s.talk.agent.Unanswered()
 	case s.resumed != nil:
 		n := len(s.resumed.history) - 1
-		return n >= 0 && s.resumed.history[n].Role != model.Assistant
+		return n >= 0 && (s.resumed.history[n].Role != model.Assistant || s.resumed.cutOff)
 	}
 	return false
 }
@@ -207,12 +211,15 @@ func (s *Session) takeResumed() *resumed {
 // begin returns the system prompt to begin with: that of the start of the session, if it is resumed. What changed since is
 // news.
 func (r *resumed) begin(system string, news *changes) string {
-	if r == nil || r.declared.System == "" {
+	if r == nil {
+		return system
+	}
+	news.waiting = append(news.waiting, r.news...)
+	if r.declared.System == "" {
 		return system
 	}
 	news.since = sinceBegin(r.declared.System, system)
 	news.differs()
-	news.waiting = append(news.waiting, r.news...)
 	return r.declared.System
 }
 
@@ -221,6 +228,11 @@ func (r *resumed) with(more []model.Message) []model.Message {
 		return more
 	}
 	return slices.Concat(r.history, more)
+}
+
+// unfinished reports whether the last message is an answer that was cut off, and nothing follows it.
+func (r *resumed) unfinished(more []model.Message) bool {
+	return r != nil && r.cutOff && len(more) == 0
 }
 
 // agents are the paths of the session's subagents so far.

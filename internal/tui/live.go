@@ -23,8 +23,12 @@ func (s *Screen) live() ([]cell.Line, paint.Position) {
 	foot := append(s.complete.live(s, width), s.keyHelp(width)...)
 	foot = append(foot, s.status(width))
 	fixed := append([]cell.Line{cell.Styled(strings.Repeat("─", width), cell.Dim)}, asked...)
-	room := s.rows - 1 - len(fixed) - len(prompt) - len(foot)
-	out := last(s.going(width), room)
+	room := s.rows - 1 - len(prompt) // in a low terminal, the prompt is what remains
+	foot = last(foot, room)
+	if room -= len(foot); len(fixed) > room {
+		fixed = last(fixed[:1+min(len(asked), max(0, room))], room)
+	}
+	out := last(s.going(width), room-len(fixed))
 	cursor := paint.Position{Row: len(out) + len(fixed) + row, Column: column}
 	out = append(out, fixed...)
 	out = append(out, prompt...)
@@ -36,7 +40,7 @@ func last(lines []cell.Line, n int) []cell.Line { return lines[max(0, len(lines)
 
 // going is what the model and its tools are doing.
 func (s *Screen) going(width int) []cell.Line {
-	out := append(append([]cell.Line{}, s.header...), s.answer.live...)
+	out := append(s.wrapRows(s.header), s.answer.live...)
 	now := s.o.Now()
 	calls := s.calls.live(now, width)
 	out = append(out, calls...)
@@ -46,10 +50,10 @@ func (s *Screen) going(width int) []cell.Line {
 	case s.work != nil && len(s.answer.live)+len(calls) == 0 && !s.work.model.IsZero():
 		out = append(out, cell.Styled("∙ waiting for the model "+seconds(now.Sub(s.work.model)), cell.Dim))
 	}
-	for _, q := range s.queue {
+	for _, q := range s.queue.list() {
 		out = append(out, cell.Styled("  queued: "+visible(q), cell.Dim).Cut(width))
 	}
-	return append(out, s.calls.todos(width)...)
+	return append(out, s.todos.live(width, max(1, s.rows/3))...)
 }
 
 // inputWidth is the number of cells for the text of the prompt.
@@ -72,62 +76,9 @@ func (s *Screen) prompt(width int) (lines []cell.Line, row, column int) {
 		lines = append(lines, append(cell.Line{{Text: mark, Style: cell.Bold}}, l...))
 	}
 	if s.editor.Empty() && s.work != nil && s.questions.current() == nil {
-		lines[0] = lines[0].Right(cell.Styled("Esc interrupts · Enter queues", cell.Dim), width)
+		lines[0] = lines[0].Right(cell.Styled(s.keys.label("interrupt")+" interrupts · "+s.keys.label("send")+" queues", cell.Dim), width)
 	}
 	return lines, row - from, column + 2
-}
-
-// status is the last line: mode, model, directory, context, and then only what is not zero.
-func (s *Screen) status(width int) cell.Line {
-	st := s.o.Host.Status()
-	style := cell.Dim
-	switch st.Mode {
-	case "plan":
-		style = cell.Cyan
-	case "yolo":
-		style = cell.Red
-	}
-	place := visible(st.Directory)
-	if st.Branch != "" {
-		place += " (" + visible(st.Branch) + ")"
-	}
-	parts := []string{visible(st.Model), place, fmt.Sprintf("context %d%%", st.Context)}
-	if width < 60 {
-		parts = []string{visible(st.Model), fmt.Sprintf("context %d%%", st.Context)}
-	}
-	if s.work != nil {
-		if s.work.tokens > 0 {
-			parts = append(parts, thousands(s.work.tokens)+" tokens")
-		}
-		parts = append(parts, seconds(s.o.Now().Sub(s.work.began)))
-	}
-	if st.Jobs > 0 {
-		parts = append(parts, plural(st.Jobs, "job"))
-	}
-	if len(s.queue) > 0 {
-		parts = append(parts, fmt.Sprintf("queued %d", len(s.queue)))
-	}
-	line := cell.Line{{Text: " "}, {Text: st.Mode, Style: style}}
-	for _, p := range parts {
-		if p != "" {
-			line = append(line, cell.Span{Text: " · " + p, Style: cell.Dim})
-		}
-	}
-	if s.lookup.active {
-		found := ""
-		if s.lookup.back == 0 && s.lookup.query != "" {
-			found = " (no match)"
-		}
-		return cell.Line{{Text: " search earlier prompts: ", Style: cell.Cyan}, {Text: cell.Clean(s.lookup.query)}, {Text: found, Style: cell.Dim}}.Cut(width)
-	}
-	if s.note != "" {
-		return line.Right(cell.Styled(s.note, cell.Yellow), width)
-	}
-	right := cell.Line{{Text: "?", Style: cell.Cyan}, {Text: " keys  ", Style: cell.Dim}, {Text: "/", Style: cell.Cyan}, {Text: " commands", Style: cell.Dim}}
-	if line.Width()+right.Width()+2 > width {
-		return line.Cut(width)
-	}
-	return line.Right(right, width)
 }
 
 // keyHelp lists the keys.
@@ -136,25 +87,10 @@ func (s *Screen) keyHelp(width int) []cell.Line {
 		return nil
 	}
 	var out []cell.Line
-	for _, b := range keyTable() {
-		if b.about != "" {
-			names := strings.ReplaceAll(b.keys, " ", ", ")
-			out = append(out, cell.Line{{Text: fmt.Sprintf("  %-30s ", names), Style: cell.Cyan}, {Text: b.about}}.Cut(width))
+	for _, a := range s.keys.actions {
+		if a.about != "" && a.keys != "" {
+			out = append(out, cell.Line{{Text: fmt.Sprintf("  %-32s ", keyLabels(a.keys)), Style: cell.Cyan}, {Text: a.about}}.Cut(width))
 		}
 	}
 	return out
-}
-
-func thousands(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

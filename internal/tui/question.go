@@ -22,6 +22,7 @@ type question struct {
 
 	reply   chan tool.Decision
 	printed bool      // its diff or command is above the live area
+	long    bool      // that doesn't fit on the screen
 	shown   time.Time // since when it is visible
 	stage   stage
 	explain bool // why it is asked is shown
@@ -85,7 +86,10 @@ func (s *Screen) Ask(ctx context.Context, r tool.Request, why tool.Decision) (to
 			q.hunks = approval.Hunks(d)
 		}
 	}
-	s.send(func(s *Screen) { s.questions.open = append(s.questions.open, q) })
+	s.send(func(s *Screen) {
+		s.questions.open = append(s.questions.open, q)
+		s.notify("needs approval: " + q.title().String())
+	})
 	select {
 	case d := <-q.reply:
 		return d, nil
@@ -179,6 +183,8 @@ func (s *Screen) choose(q *question, name string) bool {
 			return false
 		}
 		q.stage, q.offer = always, 0
+	case "v":
+		s.viewQuestion(q)
 	case "w":
 		q.explain = !q.explain
 	case "e":

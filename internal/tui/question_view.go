@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/tui/cell"
@@ -23,20 +22,25 @@ func (s *Screen) announce(q *question) {
 		head = append(head, cell.Span{Text: fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), Style: cell.Dim})
 	}
 	s.print(head)
-	s.print(details(q.r.Confirm, s.width())...)
+	lines := details(q.r.Confirm, s.width())
+	q.long = len(lines) > s.rows-8 // it doesn't fit above the live area
+	s.print(lines...)
 }
 
 // title is the tool and what the call is about.
 func (q *question) title() cell.Line {
 	what := about(q.r)
-	if c, ok := q.r.Confirm.(tool.Command); ok && !strings.Contains(c.Line, "\n") {
-		what = visible(c.Line)
+	if c, ok := q.r.Confirm.(tool.Command); ok && short(c.Line) {
+		what = c.Line
 	}
 	if q.r.Call.By != "" {
 		what += " (" + visible(q.r.Call.By) + ")"
 	}
 	return naming(visible(q.r.Declaration.Title()), what)
 }
+
+// short reports whether a command can be part of a title: nothing of it is shortened or left out there.
+func short(line string) bool { return len(line) <= 1000 && visible(line) == line }
 
 // details is the whole diff, command or text.
 func details(d tool.Display, width int) []cell.Line {
@@ -52,7 +56,7 @@ func details(d tool.Display, width int) []cell.Line {
 		out = diffLines(d.Diff)
 		warn(d.Warnings)
 	case tool.Command:
-		if strings.Contains(d.Line, "\n") {
+		if !short(d.Line) {
 			for _, l := range cell.CleanLines(d.Line) {
 				out = append(out, cell.Text("  "+l))
 			}
@@ -133,6 +137,9 @@ func (q *question) choices(all int) cell.Line {
 		pairs = append(pairs, "w", "less")
 	} else {
 		pairs = append(pairs, "w", "why")
+	}
+	if q.long {
+		pairs = append(pairs, "v", "view")
 	}
 	if all > 1 {
 		pairs = append(pairs, "←→", "next")

@@ -11,7 +11,10 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"os"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/adze-dev/adze/agent"
@@ -25,6 +28,8 @@ import (
 type Host interface {
 	// Run carries out what the user typed: a prompt, a /command or a !command. It returns when that has ended.
 	Run(ctx context.Context, typed string) (Reply, error)
+	// Aside reports whether what was typed is a command that only shows something: it runs at once, also beside a prompt.
+	Aside(typed string) bool
 	// Wake has a value when background work has something to report, and Continue lets the model answer to it.
 	Wake() <-chan struct{}
 	Continue(ctx context.Context) error
@@ -38,8 +43,9 @@ type Host interface {
 	Allow(r tool.Request, offer string, scope Scope) (path string, err error)
 	// Explain says how a command was understood: a line for each simple command.
 	Explain(r tool.Request) []string
-	// Complete lists what could replace a word that starts with @ or /.
-	Complete(ctx context.Context, word string) []Candidate
+	// Complete calls show with what could replace a word that starts with @, or a command with its words so far, and again
+	// when there is more.
+	Complete(ctx context.Context, typed string, show func([]Candidate))
 }
 
 // Scope is how long an approval lasts.
@@ -54,19 +60,26 @@ const (
 
 // Reply is what the user gets, apart from what was observed.
 type Reply struct {
-	Text string // Markdown
-	Quit bool
+	Text     string
+	Markdown bool   // what Text is; otherwise it is shown as it is
+	Copy     string // for the clipboard
+	Quit     bool
+	Theme    string // to use from now on; "": as before
+	Keys     bool   // list the keys
 }
 
 // Status is the state of the session.
 type Status struct {
 	Mode, Model, Directory, Branch string
-	Context                        int // percent of the window
-	Jobs                           int // background commands
+	Context                        int    // percent of the window
+	Jobs                           int    // background commands
+	Servers, Connected             int    // MCP servers, and those that can be used
+	Connecting                     bool   // some of them are being started
+	Cost                           string // so far; "": it is not known
 }
 
-// Candidate is a completion.
-type Candidate struct{ Text, About string }
+// Candidate is a completion: its text, what can follow it, and what it is. Without a text it is a note about the list.
+type Candidate struct{ Text, Words, About string }
 
 // Options configure a Screen.
 type Options struct {
@@ -74,12 +87,20 @@ type Options struct {
 	Host    Host
 	// Header is printed first. Lookup, if not nil, finds out what takes a moment: until it returns, the header is in the live
 	// area, and what it returns is inserted after the first line.
-	Header  []cell.Line
-	Lookup  func(context.Context) []cell.Line
-	Prompt  string // sent at the start
-	Colors  cell.Colors
-	History History
-	Editor  string // command of the user's editor
+	Header []cell.Line
+	Lookup func(context.Context) []cell.Line
+	Prompt string // sent at the start
+	// Theme is one of [Themes]; "" is auto. NoColor overrides it.
+	Theme   string
+	NoColor bool
+	// Notifications is one of [Notifications]; "" is auto. HideTitle leaves the title of the window alone.
+	Notifications string
+	HideTitle     bool
+	// Terminal is the environment, which says what the terminal is. nil: nothing is known.
+	Terminal func(variable string) string
+	History  History
+	Editor   string            // command of the user's editor
+	Keys     map[string]string // the setting ui.keys: keys by action
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -91,8 +112,11 @@ type Screen struct {
 	painter  *paint.Painter
 	messages chan message
 	quit     chan struct{} // closed when the screen has ended
+	queue    queue         // typed while a prompt ran
+	asides   sync.WaitGroup
 
 	// The fields below belong to Run's goroutine.
+	keys          keymap
 	columns, rows int
 	header        []cell.Line // that waits for the lookup
 	finished      []cell.Line // to be printed with the next frame
@@ -102,9 +126,11 @@ type Screen struct {
 	lookup        lookup
 	answer        answer
 	calls         callList
+	todos         todoList
 	questions     questionList
 	complete      completion
-	queue         []string // typed while a prompt ran
+	transcript    transcript
+	view          *overlay // nil: the conversation is shown
 	work          *work    // nil: nothing runs
 	note          string   // shown in the status line until the next key
 	showKeys      bool
@@ -112,7 +138,13 @@ type Screen struct {
 	escaped       time.Time // when Esc was last pressed
 	interrupted   time.Time // when Ctrl+C was last pressed
 	focused       bool
+	backdrop      backdrop
+	title         string // of the window
+	place         string // the directory
+	connecting    bool   // to MCP servers
+	testing       bool   // keys are shown instead of carried out
 	done          bool
+	broken        error // why, if it was a panic
 }
 
 // work is a prompt that runs.
@@ -131,7 +163,11 @@ func New(o Options) *Screen {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Screen{o: o, messages: make(chan message, 256), quit: make(chan struct{}), focused: true}
+	if o.Terminal == nil {
+		o.Terminal = func(string) string { return "" }
+	}
+	keys, _ := newKeymap(o.Keys)
+	return &Screen{o: o, keys: keys, messages: make(chan message, 256), quit: make(chan struct{}), focused: true, backdrop: backgroundHint(o.Terminal("COLORFGBG"))}
 }
 
 // Observe takes an event of the agent.
@@ -157,26 +193,40 @@ const (
 
 // Run shows the screen until the user quits, the terminal is gone or ctx ends.
 func (s *Screen) Run(ctx context.Context) (err error) {
-	if s.term, err = openTerminal(s.o.In, s.o.Out); err != nil {
+	var begin, end string
+	if s.o.asksBackground() {
+		begin = askBackground
+	}
+	if s.o.talksOSC() && !s.o.HideTitle {
+		begin, end = begin+saveTitle, restoreTitle
+	}
+	if s.term, err = openTerminal(s.o.In, s.o.Out, begin, end); err != nil {
 		return err
 	}
 	defer s.term.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.asides.Wait()
 	defer close(s.quit)
-	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: s.o.Colors, Report: s.term.report})
-	defer func() { s.closeDown() }()
+	defer cancel()
+	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report})
+	defer func() { err = errors.Join(err, guard(s.closeDown)) }()
 	s.header = s.o.Header
 	if s.o.Lookup == nil {
 		s.endHeader(nil)
 	} else {
-		go func() {
+		s.spawn(func() {
 			found := s.o.Lookup(ctx)
 			s.send(func(s *Screen) { s.endHeader(found) })
-		}()
+		})
 	}
 	if s.o.Prompt != "" {
 		s.submit(ctx, s.o.Prompt)
 	}
-	return s.loop(ctx)
+	err = guard(func() error { return s.loop(ctx) })
+	if errors.Is(err, syscall.EIO) {
+		return errGone
+	}
+	return err
 }
 
 // endHeader prints the header, once.
@@ -186,9 +236,18 @@ func (s *Screen) endHeader(found []cell.Line) {
 	}
 	head := s.header
 	s.header = nil
-	s.print(head[0])
-	s.print(found...)
-	s.print(head[1:]...)
+	s.print(s.wrapRows(head[:1])...)
+	s.print(s.wrapRows(found)...)
+	s.print(s.wrapRows(head[1:])...)
+}
+
+// wrapRows wraps the rows of the header below their texts.
+func (s *Screen) wrapRows(rows []cell.Line) []cell.Line {
+	var out []cell.Line
+	for _, l := range rows {
+		out = append(out, cell.Wrap(l, s.width(), cell.Text("         "))...)
+	}
+	return out
 }
 
 // loop handles keys and messages, and paints.
@@ -208,7 +267,7 @@ func (s *Screen) loop(ctx context.Context) error {
 			s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, s.o.Host.Continue(ctx) })
 		case e, ok := <-s.term.events:
 			if !ok {
-				return nil // the terminal is gone
+				return errGone
 			}
 			s.input(ctx, e)
 			now = true
@@ -223,7 +282,7 @@ func (s *Screen) loop(ctx context.Context) error {
 		case <-s.term.resized:
 			now = true
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return errSignaled
 		}
 		if now {
 			if err := s.paint(); err != nil {
@@ -233,11 +292,11 @@ func (s *Screen) loop(ctx context.Context) error {
 		} else if frame == nil {
 			frame = time.After(frameTime)
 		}
-		if s.work != nil && second == nil { // only while something runs: an idle screen wakes up for nothing
+		if (s.work != nil || s.connecting) && second == nil { // only while something runs: an idle screen wakes up for nothing
 			second = time.After(time.Second)
 		}
 	}
-	return nil
+	return s.broken
 }
 
 // drain handles messages that are waiting, so that one frame shows them all.
@@ -253,20 +312,27 @@ func (s *Screen) drain() {
 }
 
 // closeDown ends what runs and removes the live area.
-func (s *Screen) closeDown() {
+func (s *Screen) closeDown() error {
+	s.closeView()
 	if s.work != nil {
 		s.work.cancel()
 	}
 	s.questions.withdrawAll()
 	s.painter.Paint(paint.Frame{Finished: s.finished})
-	s.painter.Close()
+	s.painter.Close() // an error was returned by the last frame already, or the terminal is gone
+	return nil
 }
 
 // paint shows the current state.
 func (s *Screen) paint() error {
+	if s.view != nil {
+		return s.paintView()
+	}
 	s.columns, s.rows = s.term.size()
+	s.retitle()
 	s.painter.Synchronized = s.term.synchronized.Load()
 	s.painter.KeepsRows = s.term.keepsRows.Load()
+	s.showText()
 	live, cursor := s.live()
 	frame := paint.Frame{Finished: s.finished, Live: live, Cursor: cursor}
 	s.finished = nil
@@ -291,9 +357,8 @@ func (s *Screen) space() {
 
 // tell prints a notice.
 func (s *Screen) tell(text string) {
-	for _, l := range cell.CleanLines(text) {
-		s.print(cell.Wrap(cell.Line{{Text: "∙ ", Style: cell.Dim}, {Text: l, Style: cell.Dim}}, s.width(), cell.Text("  "))...)
-	}
+	s.transcript.add(Item{Kind: ItemNote, Text: text})
+	s.print(noteLines(text, s.width())...)
 }
 
 // width is the number of columns for text.
@@ -301,5 +366,5 @@ func (s *Screen) width() int {
 	if s.columns == 0 {
 		s.columns, s.rows = s.term.size()
 	}
-	return max(20, s.columns)
+	return max(6, s.columns)
 }

@@ -61,7 +61,7 @@ func ReadHistory(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) (
 		if e.Type == journal.TypeFinished && !bytes.Contains(e.Data, []byte(`"changes"`)) {
 			continue
 		}
-		data, err := journal.Decode(e, blobs)
+		data, err := decode(e, blobs)
 		if err != nil {
 			return h, err
 		}
@@ -147,6 +147,27 @@ func (h *History) undone(e journal.Entry, d journal.Undone) {
 	}
 }
 
+// decode decodes an entry. Its texts may be missing from the store, its changes not.
+func decode(e journal.Entry, blobs journal.Blobs) (journal.Data, error) {
+	data, lost, err := journal.Recover(e, blobs)
+	if err == nil && lost.Contents > 0 && changesOf(data) == nil && bytes.Contains(e.Data, []byte(`"changes"`)) {
+		err = fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, lost.Err)
+	}
+	return data, err
+}
+
+func changesOf(data journal.Data) []journal.Change {
+	switch d := data.(type) {
+	case journal.Finished:
+		return d.Changes
+	case journal.Changed:
+		return d.Changes
+	case journal.Undone:
+		return d.Changes
+	}
+	return nil
+}
+
 // Names are the contents that the history needs.
 func Names(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) (map[string]bool, error) {
 	names := map[string]bool{}
@@ -160,18 +181,11 @@ func Names(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) (map[st
 			if !bytes.Contains(e.Data, []byte(`"changes"`)) {
 				continue
 			}
-			data, err := journal.Decode(e, blobs)
+			data, err := decode(e, blobs)
 			if err != nil {
 				return nil, err
 			}
-			switch d := data.(type) {
-			case journal.Finished:
-				changes = d.Changes
-			case journal.Changed:
-				changes = d.Changes
-			case journal.Undone:
-				changes = d.Changes
-			}
+			changes = changesOf(data)
 		}
 		for _, c := range changes {
 			names[c.Before], names[c.After] = true, true
