@@ -47,12 +47,18 @@ func TestEffects(t *testing.T) {
 		{"touch s; chmod u+s s", "created s; ! s: setuid"},
 		{"chmod g+s a", "attributes changed a (mode 0644 → 2644); ! a: setgid"},
 		{"mkdir -p x/y; echo {} > x/y/.mcp.json", "created x/ 1 file; ! x/y/.mcp.json: protected"},
+		{"mkdir x; touch x/f; chmod 000 x", "created x/ 1 file"},
+		{"chmod 000 dir/deep", "attributes changed dir/deep (mode 0755 → 0000)"},
+		{"rm -r safe/deep", "deleted safe/deep/ 1 file; ! safe/deep/.mcp.json: protected"},
+		{"rm safe/deep/.mcp.json", "deleted safe/deep/.mcp.json; ! safe/deep/.mcp.json: protected"},
+		{"chmod 600 safe/deep/.mcp.json", "attributes changed safe/deep/.mcp.json (mode 0644 → 0600); ! safe/deep/.mcp.json: protected"},
 		{"echo x > /etc/adze-trial || echo x > /usr/adze-trial", ""},
 	} {
 		emptied(t, b.root)
 		b.write("a", "a\n")
 		b.write("dir/b", "b\n")
 		b.write("dir/deep/c", "c\n")
+		b.write("safe/deep/.mcp.json", "{}\n")
 		tr, out, e := b.try(c.line)
 		if got := b.list(e); got != c.want {
 			t.Errorf("%s: %s\n%s", c.line, got, out.Output.Head)
