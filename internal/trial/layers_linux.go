@@ -119,7 +119,7 @@ func (l *Layers) chooseLasting() {
 		}
 		slices.SortStableFunc(real, func(a, b string) int { return cmp.Compare(len(a), len(b)) }) // parents first
 		for _, p := range real {
-			if !slices.ContainsFunc(l.last, func(have string) bool { return within(p, have) }) {
+			if !slices.ContainsFunc(l.last, func(have string) bool { return ownedBelow(p, have) }) {
 				l.last = append(l.last, p)
 			}
 		}
@@ -134,6 +134,20 @@ func (l *Layers) chooseLasting() {
 	if real, ok := l.lasting(home); ok && !slices.ContainsFunc(l.last, func(have string) bool { return within(real, have) }) {
 		l.home = real
 	}
+}
+
+// ownedBelow reports whether a path is in a directory, and all between them is the
+// user's own: overlayfs copies the directories above what changes.
+func ownedBelow(path, dir string) bool {
+	if !within(path, dir) {
+		return false
+	}
+	for ; path != dir; path = filepath.Dir(path) {
+		if owned(path) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // lasting is a temp directory or a cache with links resolved, if it can have a
