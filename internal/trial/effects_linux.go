@@ -206,6 +206,9 @@ func (p *pair) entry(name string) error {
 		c.Files, c.Bytes = p.below(p.lower, name, l, nil)
 		p.f.add(c, s)
 	case !there:
+		if p.deletedBelow(name) {
+			p.f.Conflicts = append(p.f.Conflicts, c.Path)
+		}
 		s.Op, c.Kind = opCreate, Created
 		c.Files, c.Bytes = p.below(p.upper, name, u, p.f)
 		p.f.add(c, s)
@@ -220,6 +223,18 @@ func (p *pair) entry(name string) error {
 		return p.changed(name, c, s)
 	}
 	return nil
+}
+
+// deletedBelow reports whether something else may have deleted what is below a
+// file: overlayfs copied it from a lower, and its directory changed meanwhile. It
+// may be a file that the command moved here, too.
+func (p *pair) deletedBelow(name string) bool {
+	var st unix.Stat_t
+	if unix.Fstat(int(p.lower.Fd()), &st) != nil || before(st.Mtim, p.f.t.layers[p.layer].start) {
+		return false
+	}
+	_, err := unix.Lgetxattr(p.above(name), overlayPrefix+"origin", nil) // without a value, in a user namespace
+	return err == nil
 }
 
 // merged compares a directory that is in both.

@@ -50,11 +50,9 @@ func nameservers(text string) []netip.Addr {
 // of the calling thread.
 func listenDatagrams(addr netip.Addr) (fd int, err error) {
 	const port = 53
-	family, to := unix.AF_INET, unix.Sockaddr(&unix.SockaddrInet4{Port: port})
+	family, to := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: port, Addr: addr.As16()})
 	if addr.Is4() {
-		to = &unix.SockaddrInet4{Port: port, Addr: addr.As4()}
-	} else {
-		family, to = unix.AF_INET6, &unix.SockaddrInet6{Port: port, Addr: addr.As16()}
+		family, to = unix.AF_INET, &unix.SockaddrInet4{Port: port, Addr: addr.As4()}
 	}
 	if fd, err = unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
 		return -1, err
