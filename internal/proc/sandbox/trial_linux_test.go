@@ -16,9 +16,9 @@ func query(name string) []byte {
 }
 
 func TestNoSuchName(t *testing.T) {
-	q := query("Registry.Adze.dev")
+	q := query("Build.Adze.dev")
 	reply, name, ok := noSuchName(q)
-	if !ok || name != "registry.adze.dev" || len(reply) != len(q)-11 || !bytes.Equal(reply[:2], q[:2]) || reply[2]&0x80 == 0 || reply[3]&0xf != 3 || reply[11] != 0 || !bytes.Equal(reply[12:], q[12:len(q)-11]) {
+	if !ok || name != "build.adze.dev" || len(reply) != len(q)-11 || !bytes.Equal(reply[:2], q[:2]) || reply[2]&0x80 == 0 || reply[3]&0xf != 3 || reply[11] != 0 || !bytes.Equal(reply[12:], q[12:len(q)-11]) {
 		t.Errorf("%x %q %v", reply, name, ok)
 	}
 	if _, name, ok := noSuchName(query("a\x1b[31m.dev")); !ok || strings.ContainsRune(name, 0x1b) {
@@ -44,7 +44,7 @@ func FuzzNoSuchName(f *testing.F) {
 func TestReservedNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		"": true, "localhost": true, "x.localhost": true, "db.test": true, "nothing.invalid": true, "printer.local": true, "1.0.0.127.in-addr.arpa": true,
-		"registry.adze.dev": false, "mylocalhost": false, "test.dev": false, "contest": false,
+		"build.adze.dev": false, "mylocalhost": false, "test.dev": false, "contest": false,
 	} {
 		if reserved(name) != want {
 			t.Errorf("%q: %v", name, !want)
