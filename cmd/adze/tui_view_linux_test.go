@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/adze-dev/adze/journal"
 )
 
 // copied waits until the program has set the clipboard, inside tmux also through it.
@@ -45,4 +47,20 @@ func (g *glass) keep(ts *testscript.TestScript, _ bool, args []string) {
 func (g *glass) kept(ts *testscript.TestScript, _ bool, args []string) {
 	want := ts.ReadFile(args[0])
 	g.until(ts, func() bool { return g.steady() == want }, func() string { return "the text of " + args[0] + ", which is\n" + want })
+}
+
+// holdSession has the newest closed session open until the test ends.
+func holdSession(ts *testscript.TestScript) {
+	all := journal.Sessions{Home: ts.Getenv("ADZE_HOME")}
+	list, err := all.List()
+	ts.Check(err)
+	for _, i := range list {
+		if i.State == journal.StateClosed {
+			f, _, err := all.Open(i.ID)
+			ts.Check(err)
+			ts.Defer(func() { f.Close() })
+			return
+		}
+	}
+	ts.Fatalf("no session is closed")
 }

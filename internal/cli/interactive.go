@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +14,6 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/tui"
-	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -29,38 +30,50 @@ func isInteractive(env Env, o *options, words []string) bool {
 func runInteractive(ctx context.Context, env Env, o *options) error {
 	in, _ := terminalFile(env.Stdin)
 	out, _ := terminalFile(env.Stdout)
-	h := &screenHost{env: env, options: o}
+	h := &screenHost{env: env, options: o, all: &hosts{}}
 	h.env.notify = h.note
+	command, err := pickFirst(env, o)
+	if err != nil {
+		return err
+	}
 	record, err := recording(ctx, h.env, o)
 	if err != nil {
 		return err
 	}
-	can := session.Lasts | session.Quits | session.Answers
+	h.can = session.Lasts | session.Quits | session.Answers | session.Chooses
 	if env.Getenv("TERM") != "dumb" {
-		can |= session.Copies
+		h.can |= session.Copies
 	}
-	s, err := openSession(h.env, o, session.Options{Sampling: true, Front: can, Record: record})
+	s, err := openSession(h.env, o, session.Options{Sampling: true, Front: h.can, Record: record})
 	if err != nil {
 		return err
 	}
-	defer closeSession(env, s)
+	h.session, h.files = s, newFileList(s)
+	h.all.follow(h)
+	defer h.all.end()
 	if title := s.Continues(); title != "" {
 		h.note("continues the session: " + title)
 	}
-	h.session, h.files = s, newFileList(s)
 	if o.screenReader || s.Settings.UI.ScreenReader || env.Getenv("TERM") == "dumb" {
-		h.front = tui.NewLines(in, out, h, o.firstPrompt)
+		lines := tui.NewLines(in, out, h, cmp.Or(o.firstPrompt, command))
 		for _, n := range h.early {
-			h.front.Tell(n)
+			lines.Tell(n)
 		}
+		if text := h.untrusted(); text != "" {
+			lines.Tell(text + ". Review with 'adze trust'.")
+		}
+		lines.Earlier(earlier(s))
+		h.front = lines
 	} else {
 		ui := s.Settings.UI
-		s.Supports(session.Draws)
+		h.can |= session.Draws
+		s.Supports(h.can)
 		for _, problem := range tui.CheckKeys(ui.Keys) {
 			h.note("warning: " + problem)
 		}
 		h.front = tui.New(tui.Options{
-			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt,
+			In: in, Out: out, Host: h, Header: h.header(h.early, command == "" && record.Resume == ""), Lookup: h.lookup,
+			Prompt: o.firstPrompt, Command: command, Earlier: earlier(s),
 			Theme: ui.Theme, NoColor: env.Getenv("NO_COLOR") != "", Notifications: ui.Notifications, HideTitle: ui.HideTitle, Terminal: env.Getenv,
 			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: ui.Keys,
 		})
@@ -87,6 +100,9 @@ type screenHost struct {
 	session *session.Session
 	front   front
 	files   *fileList
+	can     session.Ability
+	all     *hosts // the sessions before and after
+	closing sync.Once
 
 	opening sync.Mutex
 	opened  model.Model // nil: not yet
@@ -115,41 +131,6 @@ func (h *screenHost) relay(tell func(string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tell = tell
-}
-
-// header is what a conversation starts with.
-func (h *screenHost) header(notices []string) []cell.Line {
-	place := homeRelative(h.session.Folder.Path, h.env.Home)
-	if branch := branchOf(h.session.Folder.Path); branch != "" {
-		place += " (" + branch + ")"
-	}
-	lines := []cell.Line{{{Text: "Adze     ", Style: cell.Bold}, {Text: cell.Clean(place)}}}
-	for _, n := range notices {
-		for i, l := range cell.CleanLines(n) {
-			label := "note"
-			if i > 0 {
-				label = ""
-			}
-			lines = append(lines, headerRow(label, l))
-		}
-	}
-	return append(lines,
-		headerRow("try", "what does this project do?"),
-		headerRow("", "why does the last test fail?"),
-		headerRow("", "/help"), nil)
-}
-
-func headerRow(label, text string) cell.Line {
-	return cell.Line{{Text: fmt.Sprintf("%-9s", label), Style: cell.Dim}, {Text: cell.Clean(text)}}
-}
-
-// lookup finds the model.
-func (h *screenHost) lookup(ctx context.Context) []cell.Line {
-	m, err := h.open(ctx)
-	if err != nil {
-		return []cell.Line{headerRow("model", "none. Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY,"), headerRow("", "or start Ollama. Try: adze demo")}
-	}
-	return []cell.Line{headerRow("model", m.Name())}
 }
 
 // open opens the model, once.
@@ -182,8 +163,8 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	case session.SetTheme:
 		return h.setTheme(said.Words)
 	}
-	if said.ForPerson() {
-		return tui.Reply{Text: slashText(said), Markdown: said.Markdown, Copy: said.Copy, Quit: said.Quit}, nil
+	if said.ForPerson() || isCommand && len(said.Parts) == 0 {
+		return h.reply(ctx, said)
 	}
 	if !isCommand {
 		if said.Parts, err = h.session.PromptParts(ctx, typed, typed); err != nil {
@@ -238,18 +219,19 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 	if command == "" {
 		return tui.Reply{}, errors.New("no command after !")
 	}
-	out, err := h.session.RunAsUser(ctx, command)
+	tail := &commandTail{show: h.front.Observe}
+	out, err := h.session.RunAsUser(ctx, command, tail.observe)
+	tail.end()
 	if err != nil {
 		return tui.Reply{}, err
 	}
-	text := printedOutput(out.Result.Text())
-	if out.Error != nil {
+	switch {
+	case ctx.Err() != nil:
+		err = context.Canceled
+	case out.Error != nil:
 		err = errors.New(out.Error.Message)
 	}
-	if strings.TrimSpace(text) == "" {
-		return tui.Reply{}, err
-	}
-	return tui.Reply{Text: tool.Fence("", text), Markdown: true}, err
+	return tui.Reply{Text: strings.Trim(session.CommandOutput(out.Result.Text()), "\n")}, err
 }
 
 // Status is what the status line shows.
@@ -320,8 +302,33 @@ func (h *screenHost) Allow(r tool.Request, offer string, scope tui.Scope) (strin
 	return path, err
 }
 
-// Explain is the policy's reading of a command.
-func (h *screenHost) Explain(r tool.Request) []string { return h.session.Policy.Understood(r) }
+// Explain is the policy's reading of a command, and its sandbox.
+func (h *screenHost) Explain(r tool.Request) []tui.Reason {
+	var out []tui.Reason
+	for _, c := range h.session.Policy.Understood(r) {
+		out = append(out, tui.Reason{What: c.Text, Why: c.Why})
+	}
+	if c, ok := r.Confirm.(tool.Command); ok && c.Sandbox != "" {
+		text := c.Sandbox
+		if text == "off" {
+			text = fmt.Sprintf("off (tools.sandbox: %s); \"workspace\" would sandbox it", h.session.Settings.Tools.Sandbox)
+		}
+		out = append(out, tui.Reason{What: "sandbox", Why: text})
+	}
+	return out
+}
+
+// Attach takes an image.
+func (h *screenHost) Attach(path string) (label, why string) {
+	label, err := h.session.AddImage(path)
+	switch {
+	case err == nil:
+		return label, ""
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
+		return "", "" // some text that looks like a path
+	}
+	return "", fmt.Sprintf("pasted as text: %s: %v", filepath.Base(path), err)
+}
 
 // Complete lists commands and files.
 func (h *screenHost) Complete(ctx context.Context, word string, show func([]tui.Candidate)) {
@@ -363,4 +370,21 @@ func branchOf(dir string) string {
 		}
 		dir = up
 	}
+}
+
+// pickFirst returns the command that a conversation starts with: -r without an ID opens the list of sessions.
+func pickFirst(env Env, o *options) (string, error) {
+	r := o.record
+	if !r.resume || r.id != "" || r.latest || r.fork || r.off || r.newID != "" || o.firstPrompt != "" {
+		return "", nil
+	}
+	folder, err := workingFolder(env, o)
+	if err != nil {
+		return "", err
+	}
+	if _, err := folder.Latest(); err != nil {
+		return "", session.SessionError(err)
+	}
+	o.record.resume = false
+	return "/resume", nil
 }

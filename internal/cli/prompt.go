@@ -22,6 +22,9 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		return runProgram(ctx, env, o, words)
 	}
 	if isInteractive(env, o, words) {
+		if o.hasSchema {
+			return exitf(exitInput, "--json-schema needs a prompt\nAdd -p PROMPT.")
+		}
 		return runInteractive(ctx, env, o)
 	}
 	if o.firstPrompt != "" {
@@ -61,6 +64,12 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		}
 	}
 	s.Outside.Connect()
+	if env.Terminal {
+		t := newTerminal(env, side, s.Policy)
+		t.save = s.Folder.SaveRule
+		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(t.ask), true
+		defer onSuspend(func() { background(s, side) })()
+	}
 	said, isCommand, err := s.Expand(ctx, w.prompt)
 	if err != nil {
 		return refuse(env, o, err)
@@ -71,12 +80,6 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	m, err := s.Models.Open(ctx)
 	if err != nil {
 		return refuse(env, o, err)
-	}
-	if env.Terminal {
-		t := newTerminal(env, side, s.Policy)
-		t.save = s.Folder.SaveRule
-		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(t.ask), true
-		defer onSuspend(func() { background(s, side) })()
 	}
 	s.Outside.WaitLikely(ctx)
 	if !isCommand {

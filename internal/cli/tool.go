@@ -175,7 +175,7 @@ func preview(ctx context.Context, env Env, o *options, s *session.Session, call 
 		Verdict      string          `json:"verdict"`
 		Why          string          `json:"why"`
 		Confirmation json.RawMessage `json:"confirmation"`
-	}{r.Declaration.Name, r.Description, r.Access, d.Verdict.String(), s.Policy.Explain(r, d), json.RawMessage("null")}
+	}{r.Declaration.Name, r.Description, r.Access, d.Verdict.String(), strings.Join(s.Policy.Explain(r, d), ". "), json.RawMessage("null")}
 	if r.Confirm != nil {
 		if out.Confirmation, err = tool.MarshalDisplay(r.Confirm); err != nil {
 			return err

@@ -33,6 +33,7 @@ type resumed struct {
 	news     []string // for the model
 	names    []string // of subagents
 	title    string
+	told     map[int]bool // messages of the history that are not from the user
 }
 
 // resume continues a session from its journal: what was unfinished is settled there, once, and the tools know again what
@@ -70,6 +71,10 @@ func (s *Session) resume(w *journal.Writer) (*resumed, error) {
 	w.View(func(state *journal.State) {
 		first := state.Agent("")
 		out.history, out.cutOff = slices.Clone(first.History), first.CutOff()
+		out.told = map[int]bool{}
+		for i, seq := range first.Seqs {
+			_, out.told[i] = slices.BinarySearch(first.News, seq)
+		}
 	})
 	return &out, nil
 }
@@ -186,6 +191,24 @@ func (s *Session) Continues() string {
 		return ""
 	}
 	return cmp.Or(s.resumed.title, s.ID)
+}
+
+// Said is a message of the conversation.
+type Said struct {
+	model.Message
+	News bool // it is not from the user, although its role says so
+}
+
+// Earlier is what was said in the session that the next conversation continues.
+func (s *Session) Earlier() []Said {
+	if s.resumed == nil {
+		return nil
+	}
+	var out []Said
+	for i, m := range s.resumed.history {
+		out = append(out, Said{m, s.resumed.told[i]})
+	}
+	return out
 }
 
 // Unanswered reports whether the model has not answered the last message of the conversation, or not to the end: it was

@@ -68,9 +68,6 @@ func slashHooks(_ context.Context, s *Session, _ string) (Expansion, error) {
 	return Expansion{Print: "Hooks:\n" + columns(rows)}, nil
 }
 
-// Jobs are the background commands of the session, the oldest first.
-func (s *Session) Jobs() []builtin.Job { return s.tools.Jobs() }
-
 const jobWords = "[ID|stop ID]"
 
 // slashJobs lists background commands and subagents, shows the output of one, or stops it.
@@ -89,7 +86,7 @@ func slashJobs(ctx context.Context, s *Session, words string) (Expansion, error)
 
 func (s *Session) listJobs() Expansion {
 	var rows [][]string
-	for _, j := range s.Jobs() {
+	for _, j := range s.tools.Jobs() {
 		age := ""
 		if j.Running {
 			age = s.env.now().Sub(j.Began).Round(time.Second).String()
@@ -152,12 +149,12 @@ func (s *Session) stopJob(ctx context.Context, id string) (Expansion, error) {
 }
 
 // jobIDs are what the words of /background can be.
-func jobIDs(_ context.Context, s *Session) []string {
-	var ids []string
-	for _, j := range s.Jobs() {
-		ids = append(ids, j.ID)
+func jobIDs(_ context.Context, s *Session) []Value {
+	var ids []Value
+	for _, j := range s.tools.Jobs() {
+		ids = append(ids, Value{j.ID, j.Command})
 		if j.Running {
-			ids = append(ids, "stop "+j.ID)
+			ids = append(ids, Value{"stop " + j.ID, j.Command})
 		}
 	}
 	return ids
@@ -172,10 +169,11 @@ func slashCopy(_ context.Context, s *Session, words string) (Expansion, error) {
 			return Expansion{}, errorf(ErrPrompt, "/copy: expected a number above 0, got %q", words)
 		}
 	}
-	var answers []string
+	history := s.resumed.with(nil) // before the first prompt
 	if s.talk != nil {
-		answers = answersIn(s.talk.History())
+		history = s.talk.History()
 	}
+	answers := answersIn(history)
 	switch {
 	case len(answers) == 0:
 		return Expansion{Print: "Nothing to copy: the model has not answered."}, nil

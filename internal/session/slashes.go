@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -15,13 +16,13 @@ import (
 func slashTable() []Slash {
 	return []Slash{
 		{Name: "agents", About: "list types of subagents", Aside: true, run: slashAgents},
-		{Name: "background", Also: []string{"jobs"}, Words: jobWords, About: "list background commands, show the output of one, or stop it",
+		{Name: "background", Also: []string{"jobs"}, Words: jobWords, About: "list, show or stop background commands",
 			Aside: true, needs: Lasts, values: jobIDs, run: slashJobs},
 		{Name: "clear", Also: []string{"new"}, About: "start a new conversation", needs: Lasts, run: slashClear},
-		{Name: "compress", Also: []string{"compact"}, About: "replace the older part of the conversation by a summary", run: slashCompress},
+		{Name: "compress", Also: []string{"compact"}, About: "summarize the older part of the conversation", run: slashCompress},
 		{Name: "context", About: "show what takes up the model's context", Aside: true, run: slashContext},
-		{Name: "copy", Words: "[N]", About: "copy the last answer to the clipboard, or the N-th last", Aside: true, needs: Copies, run: slashCopy},
-		{Name: "cost", About: "show the tokens that this session used, and their price", Aside: true, needs: Lasts, run: slashCost},
+		{Name: "copy", Words: "[N]", About: "copy the last answer, or the N-th last", Aside: true, needs: Copies, run: slashCopy},
+		{Name: "cost", About: "show the tokens that this session used", Aside: true, needs: Lasts, run: slashCost},
 		{Name: "diff", About: "show what this session changed on disk", Aside: true, needs: Lasts, run: slashDiff},
 		{Name: "doctor", About: "check your setup", Aside: true, run: slashDoctor},
 		{Name: "effort", Words: "LEVEL", About: "set the reasoning effort of the model", needs: Lasts, values: efforts, run: slashEffort},
@@ -32,32 +33,59 @@ func slashTable() []Slash {
 		{Name: "keys", About: "show the keys, and what the terminal sends", needs: Draws, run: frontEnd(ListKeys)},
 		{Name: "mcp", About: "list MCP servers", Aside: true, run: slashMCP},
 		{Name: "memory", About: "show the loaded context files", Aside: true, run: slashMemory},
-		{Name: "mode", Words: "[MODE]", About: "show or set the approval mode: plan, default, auto-edit or yolo", needs: Lasts, values: modes, run: slashMode},
+		{Name: "mode", Words: "[MODE]", About: "show or set the approval mode: plan, default, auto-edit or yolo", Aside: true, needs: Lasts, values: modes, run: slashMode},
 		{Name: "model", Words: "[NAME]", About: "list models, or use another one", needs: Lasts, values: modelNames, run: slashModel},
-		{Name: "permissions", Words: permissionWords, About: "show the approval mode and rules, or add a rule for this session",
-			Aside: true, values: func(context.Context, *Session) []string { return ruleLists() }, run: slashPermissions},
+		{Name: "permissions", Words: permissionWords, About: "show rules, or add one for this session",
+			Aside: true, values: func(context.Context, *Session) []Value { return words(ruleLists()) }, run: slashPermissions},
 		{Name: "plan", Words: "[PROMPT]", About: "switch to plan mode", needs: Lasts, run: slashPlan},
 		{Name: "quit", Also: []string{"exit"}, About: "end the conversation", needs: Quits, run: slashQuit},
 		{Name: "redo", Words: "[--force] [--yes]", About: "take the last undo back", needs: Lasts, run: slashRedo},
-		{Name: "settings", Also: []string{"config"}, Words: settingWords, About: "list changed settings, show or set one",
+		{Name: "resume", Words: "[ID]", About: "continue another session of this directory", needs: Chooses, values: sessionIDs, run: slashResume},
+		{Name: "rewind", Words: "[N]", About: "return to before a prompt, with or without its changes of files", needs: Chooses, run: slashRewind},
+		{Name: "settings", Also: []string{"config"}, Words: settingWords, About: "list changed settings, or set one",
 			Aside: true, values: settingKeys, run: slashSettings},
 		{Name: "skills", About: "list skills", Aside: true, run: slashSkills},
-		{Name: "theme", Words: "[NAME]", About: "show or set the colors: auto, dark, light or high-contrast", needs: Draws, run: frontEnd(SetTheme)},
+		{Name: "theme", Words: "[NAME]", About: "show or set the colors: auto, dark, light or high-contrast", needs: Draws, values: themes, run: frontEnd(SetTheme)},
 		{Name: "tools", About: "list the model's tools", Aside: true, run: slashTools},
 		{Name: "trust", About: "show what this project requests, and trust it", run: slashTrust},
 		{Name: "undo", Words: undoWords, About: "undo what the last call changed on disk", needs: Lasts, run: slashUndo},
 	}
 }
 
-func efforts(context.Context, *Session) []string { return Efforts() }
+// words are values that explain themselves.
+func words(all []string) []Value {
+	var out []Value
+	for _, w := range all {
+		out = append(out, Value{Text: w})
+	}
+	return out
+}
 
-func modes(context.Context, *Session) []string { return modeNames() }
+func efforts(context.Context, *Session) []Value { return words(Efforts()) }
 
-func modelNames(ctx context.Context, s *Session) []string {
-	var names []string
+// maxCompleted is how many sessions /resume completes, the newest ones.
+const maxCompleted = 20
+
+func sessionIDs(_ context.Context, s *Session) []Value {
+	var ids []Value
+	found, _ := s.Folder.Recorded(false)
+	for _, info := range found {
+		if info.Title != "" && info.ID != s.ID && len(ids) < maxCompleted {
+			ids = append(ids, Value{info.ID[:8], info.Title})
+		}
+	}
+	return ids
+}
+
+func themes(context.Context, *Session) []Value { return words(settings.Themes()) }
+
+func modes(context.Context, *Session) []Value { return words(modeNames()) }
+
+func modelNames(ctx context.Context, s *Session) []Value {
+	var names []Value
 	list, _ := s.Models.List(ctx)
 	for _, m := range list {
-		names = append(names, m.ID)
+		names = append(names, Value{m.ID, m.Source})
 	}
 	return names
 }

@@ -61,7 +61,7 @@ func shortPath(path, dir string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 		path = rel
 	}
-	return tool.Visible(path)
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(tool.Visible(path)) // a name can't look like another line
 }
 
 // undoWords is what /undo takes.
@@ -88,7 +88,7 @@ func (s *Session) slashTakeBack(ctx context.Context, name, words string, sel Sel
 	list := u.List(s.Folder.Path)
 	if !yes && len(u.Todo()) > 0 {
 		again := strings.TrimSpace("/" + name + " " + words)
-		return Expansion{Print: list + "Type '" + again + " --yes' to continue."}, nil
+		return Expansion{Choice: s.askUndo(u), Print: list + "Type '" + again + " --yes' to continue."}, nil
 	}
 	left, err := u.Apply(ctx)
 	if err != nil {

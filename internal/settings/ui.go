@@ -19,8 +19,10 @@ type UI struct {
 	HideTitle     bool // the title of the terminal's window is left alone
 }
 
-// themes and notifications are the values of these settings. Package tui gives them their meaning.
-func themes() []string        { return []string{"auto", "dark", "light", "high-contrast"} }
+// Themes are the values of ui.theme. Package tui gives them their meaning.
+func Themes() []string { return []string{"auto", "dark", "light", "high-contrast"} }
+
+// notifications are the values of ui.notifications.
 func notifications() []string { return []string{"auto", "bell", "off"} }
 
 // uiKeys are settings about the user's terminal. A project can't change them.
@@ -37,9 +39,9 @@ func uiKeys() []key {
 			put:   putKeys,
 		},
 		{
-			name: "ui.theme", shape: enumShape(themes()), own: true, preset: `"auto"`,
+			name: "ui.theme", shape: enumShape(Themes()), own: true, preset: `"auto"`,
 			about: "Colors of the terminal: auto (by its background), dark, light or high-contrast.",
-			put:   oneOf(themes(), func(s *Settings) *string { return &s.UI.Theme }),
+			put:   oneOf(Themes(), func(s *Settings) *string { return &s.UI.Theme }),
 		},
 		{
 			name: "ui.notifications", shape: enumShape(notifications()), own: true, preset: `"auto"`,

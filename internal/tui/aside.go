@@ -9,8 +9,9 @@ import (
 func (s *Screen) aside(ctx context.Context, typed string) {
 	s.printPrompt(typed)
 	s.o.History.add(typed)
+	host := s.o.Host
 	s.asides.Go(func() {
-		reply, err := s.o.Host.Run(ctx, typed)
+		reply, err := host.Run(ctx, typed)
 		s.send(func(s *Screen) {
 			s.show(reply)
 			if err != nil && !errors.Is(err, context.Canceled) {

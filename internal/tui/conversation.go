@@ -138,7 +138,8 @@ func (s *Screen) submit(ctx context.Context, typed string) {
 	s.endHeader(nil)
 	s.printPrompt(typed)
 	s.o.History.add(typed)
-	s.start(ctx, func(ctx context.Context) (Reply, error) { return s.o.Host.Run(ctx, typed) })
+	host := s.o.Host
+	s.start(ctx, func(ctx context.Context) (Reply, error) { return host.Run(ctx, typed) })
 }
 
 // Of a prompt that is longer than this, the start is printed.
@@ -180,6 +181,9 @@ func (s *Screen) start(ctx context.Context, f func(context.Context) (Reply, erro
 
 // ended shows how a prompt ended, and sends what is queued.
 func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
+	if reply.Choice == nil { // a list leaves the header waiting
+		s.endHeader(nil)
+	}
 	s.endText()
 	s.calls.settle(s)
 	s.work = nil
@@ -194,17 +198,43 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 		s.done = true
 		return
 	}
-	if reply.Theme != "" {
-		s.setTheme(reply.Theme)
-	}
-	if reply.Keys {
-		s.listKeys()
+	s.follow(reply)
+	s.sendQueued(ctx)
+}
+
+// sendQueued sends what was typed while something ran.
+func (s *Screen) sendQueued(ctx context.Context) {
+	if s.choice != nil {
+		return
 	}
 	next := s.queue.next()
 	if next == "" {
 		s.notify("the answer is ready")
 	}
 	s.submit(ctx, next)
+}
+
+// follow does what a reply asks for after its text was shown.
+func (s *Screen) follow(r Reply) {
+	if r.Theme != "" {
+		s.setTheme(r.Theme)
+	}
+	if r.Keys {
+		s.listKeys()
+	}
+	if r.Choice != nil {
+		s.choice = &openChoice{Choice: *r.Choice}
+	}
+	if r.Edit != "" {
+		s.editor.Set(r.Edit)
+		s.todos = todoList{}
+	}
+	if r.Next != nil {
+		s.o.Host = r.Next.Host
+		s.todos = todoList{}
+		s.transcript = transcript{}
+		s.showEarlier(r.Next.Earlier)
+	}
 }
 
 // fail shows an error: what failed, and in further lines what to do.

@@ -33,7 +33,7 @@ func actions() []action {
 	return []action{
 		{"send", "enter", "send; during work: queue", (*Screen).enter},
 		{"newline", "shift+enter alt+enter ctrl+j", "new line; \\ and Enter too", edit(func(s *Screen) { s.editor.Insert("\n") })},
-		{"interrupt", "esc", "interrupt; twice: clear the prompt", do((*Screen).escape)},
+		{"interrupt", "esc", "interrupt; twice: clear the prompt, or rewind", (*Screen).escape},
 		{"cancel", "ctrl+c", "clear, interrupt; twice: quit", do((*Screen).cancel)},
 		{"quit", "ctrl+d", "quit, if the prompt is empty", do((*Screen).endOfInput)},
 		{"up", "up", "", do((*Screen).up)},
@@ -45,6 +45,8 @@ func actions() []action {
 		{"background", "ctrl+b", "move a running command to the background", do((*Screen).background)},
 		{"todos", "ctrl+t", "to-do list in one line, or in several", do((*Screen).foldTodos)},
 		{"editor", "ctrl+g", "edit the prompt in $EDITOR", do((*Screen).editPrompt)},
+		{"undo", "alt+u", "undo the last change of files", func(s *Screen, ctx context.Context) { s.command(ctx, "/undo") }},
+		{"redo", "alt+r", "redo it", func(s *Screen, ctx context.Context) { s.command(ctx, "/redo") }},
 		{"transcript", "ctrl+o", "view the transcript", (*Screen).viewTranscript},
 		{"suspend", "ctrl+z", "suspend", do((*Screen).suspend)},
 		{"redraw", "ctrl+l", "draw the screen again", do(func(s *Screen) { s.painter.Redraw() })},

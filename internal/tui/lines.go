@@ -154,7 +154,7 @@ func (l *Lines) work(ctx context.Context, interrupts <-chan os.Signal, f func(co
 			case r.err != nil:
 				l.say("error", r.err.Error())
 			}
-			return r.reply.Quit
+			return l.follow(ctx, interrupts, r.reply)
 		}
 	}
 }

@@ -12,7 +12,9 @@ import (
 func (s *Screen) live() ([]cell.Line, paint.Position) {
 	width := s.width()
 	var asked []cell.Line
-	if q := s.questions.current(); q != nil {
+	if s.choice != nil {
+		asked = s.choice.live(width, s.rows)
+	} else if q := s.questions.current(); q != nil {
 		s.announce(q)
 		asked = q.live(s)
 		if q.shown.IsZero() {
@@ -40,7 +42,7 @@ func last(lines []cell.Line, n int) []cell.Line { return lines[max(0, len(lines)
 
 // going is what the model and its tools are doing.
 func (s *Screen) going(width int) []cell.Line {
-	out := append(s.wrapRows(s.header), s.answer.live...)
+	out := append(headerLines(s.header, width), s.answer.live...)
 	now := s.o.Now()
 	calls := s.calls.live(now, width)
 	out = append(out, calls...)
@@ -61,6 +63,10 @@ func (s *Screen) inputWidth() int { return s.width() - 2 }
 
 // prompt is the text that is being typed, and the cursor in it.
 func (s *Screen) prompt(width int) (lines []cell.Line, row, column int) {
+	if s.choice != nil { // what is typed is for it
+		line := cell.Line{{Text: "› ", Style: cell.Bold}, {Text: cell.Clean(s.choice.filter)}}.Cut(width)
+		return []cell.Line{line}, 0, min(line.Width(), width-1)
+	}
 	text, row, column := s.editor.Layout(s.inputWidth())
 	most := max(1, s.rows/3)
 	from := 0

@@ -14,6 +14,7 @@ type Call struct {
 	Ref
 	Name    string
 	Title   string  // what it does, for the user
+	Target  string  // the path or the command that it is about
 	Turn    int     // of the first agent
 	Asked   int64   // entry of the request of that turn
 	Entries []int64 // entries that have its changes
@@ -38,13 +39,23 @@ type History struct {
 	Turns int             // of the first agent
 
 	byRef map[Ref]int
-	names map[Ref]string
+	names map[Ref]callName
 	asked int64
+}
+
+// callName is what is known of a call that has started.
+type callName struct{ name, target string }
+
+func (n callName) String() string {
+	if n.target == "" {
+		return n.name
+	}
+	return fmt.Sprintf("%s %s", n.name, n.target)
 }
 
 // ReadHistory reads the entries of a session.
 func ReadHistory(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) (History, error) {
-	h := History{IDs: map[string]bool{}, byRef: map[Ref]int{}, names: map[Ref]string{}}
+	h := History{IDs: map[string]bool{}, byRef: map[Ref]int{}, names: map[Ref]callName{}}
 	for e, err := range entries {
 		if err != nil {
 			return h, err
@@ -76,10 +87,10 @@ func (h *History) add(e journal.Entry, data journal.Data) {
 		h.Turns, h.asked = d.Turn, e.Seq
 	case journal.Started:
 		h.IDs[d.ID] = true
-		h.names[Ref{e.By, d.ID}] = d.Name
+		h.names[Ref{e.By, d.ID}] = callName{name: d.Name}
 		for _, a := range d.Access {
 			if a.Changes() {
-				h.names[Ref{e.By, d.ID}] = fmt.Sprintf("%s %s", d.Name, a.Target)
+				h.names[Ref{e.By, d.ID}] = callName{d.Name, a.Target}
 				break
 			}
 		}
@@ -102,7 +113,7 @@ func (h *History) changed(e journal.Entry, id string, changes []journal.Change) 
 	if !ok || h.Calls[i].Undone { // a background command continues after an undo
 		i = len(h.Calls)
 		h.byRef[ref] = i
-		h.Calls = append(h.Calls, Call{Ref: ref, Title: h.names[ref], Turn: h.Turns, Asked: h.asked})
+		h.Calls = append(h.Calls, Call{Ref: ref, Name: h.names[ref].name, Title: h.names[ref].String(), Target: h.names[ref].target, Turn: h.Turns, Asked: h.asked})
 	}
 	c := h.Calls[i]
 	c.Entries = append(c.Entries, e.Seq)
