@@ -87,7 +87,7 @@ func occurrences(all, text string) int {
 
 // until waits for a condition.
 func (g *glass) until(ts *testscript.TestScript, ok func() bool, state func() string) {
-	for deadline := time.Now().Add(90 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			ts.Fatalf("it never became true: %s\n%s", state(), g.shown())
 		}

@@ -241,6 +241,12 @@ func (h *screenHost) Status() tui.Status {
 		Branch: branchOf(h.session.Folder.Path), Jobs: h.session.Running(),
 	}
 	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
+	if cost, ok := h.session.Cost(); ok && cost > 0 {
+		st.Cost = fmt.Sprintf("$%.2f", cost)
+		if cost < 0.01 {
+			st.Cost = fmt.Sprintf("$%.4f", cost)
+		}
+	}
 	if talk := h.current(); talk != nil {
 		if tokens, window := talk.Context(); window > 0 {
 			st.Context = 100 * tokens / window
@@ -279,8 +285,9 @@ func (h *screenHost) NextMode() {
 	if next == "" {
 		next = permission.Plan
 	}
-	h.session.Policy.SetMode(next)
-	h.session.Executor.Rejudge()
+	if err := h.session.SetMode(next.String()); err != nil {
+		h.note(err.Error())
+	}
 }
 
 // Background moves running commands to the background.

@@ -75,6 +75,16 @@ func (s *Session) Spent() []Spent {
 	return slices.Clone(s.Models.spent.models)
 }
 
+// Cost is what this session cost so far, in US dollars. ok is false if no model that was used has a price.
+func (s *Session) Cost() (dollars float64, ok bool) {
+	for _, m := range s.Spent() {
+		if p, priced := s.Settings.Model.Pricing[m.Model]; priced {
+			dollars, ok = dollars+Cost(m.Usage, p), true
+		}
+	}
+	return dollars, ok
+}
+
 // Cost is what tokens cost, in US dollars.
 func Cost(u model.Usage, p settings.Price) float64 {
 	fresh := max(u.Input-u.CacheRead-u.CacheCreation, 0)

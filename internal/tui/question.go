@@ -131,8 +131,7 @@ func (s *Screen) reply(q *question, d tool.Decision) {
 
 // answers reports whether a key answers the question, instead of being text.
 func (s *Screen) answers(q *question) bool {
-	now := s.o.Now()
-	return (s.editor.Empty() || s.questions.focused) && !q.shown.IsZero() && now.Sub(q.shown) >= calm && now.Sub(s.lastKey) >= calm
+	return (s.editor.Empty() || s.questions.focused) && !q.shown.IsZero() && s.keyAt.Sub(q.shown) >= calm && s.keyAt.Sub(s.lastKey) >= calm
 }
 
 // questionKey handles a key while a question is shown. It reports whether the key was for the question.

@@ -154,8 +154,10 @@ type Screen struct {
 	work          *work       // nil: nothing runs
 	note          string      // shown in the status line until the next key
 	showKeys      bool
-	lastKey       time.Time
-	escaped       time.Time // when Esc was last pressed
+	keyAt         time.Time // when the key that is handled was typed
+	lastKey       time.Time // when the one before it was
+	offer         offer     // of the last key
+	offered       offer     // of the one before
 	interrupted   time.Time // when Ctrl+C was last pressed
 	focused       bool
 	urgent        bool // a message is shown at once, as a key is
@@ -221,7 +223,7 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	if s.o.talksOSC() && !s.o.HideTitle {
 		begin, end = begin+saveTitle, restoreTitle
 	}
-	if s.term, err = openTerminal(s.o.In, s.o.Out, begin, end); err != nil {
+	if s.term, err = openTerminal(s.o.In, s.o.Out, s.o.Now, begin, end); err != nil {
 		return err
 	}
 	defer s.term.close()

@@ -34,8 +34,9 @@ type terminal struct {
 	paused  chan struct{}
 	resume  chan struct{}
 	old     *term.State
-	events  chan keys.Event // keys, pasted text and focus; closed at the end of the input
-	reports chan [2]int     // answers to probes: columns and rows
+	now     func() time.Time
+	events  chan arrival // keys, pasted text and focus; closed at the end of the input
+	reports chan [2]int  // answers to probes: columns and rows
 	closed  chan struct{}
 	ignored chan struct{} // closed when the screen takes no more events; answers of the terminal are still read
 	resized chan os.Signal
@@ -53,7 +54,7 @@ type terminal struct {
 
 // openTerminal switches a terminal to raw mode. Keys that were typed before are kept. begin and end are sent at the start and at
 // the end, in addition to what is needed anyway.
-func openTerminal(in, out *os.File, begin, end string) (*terminal, error) {
+func openTerminal(in, out *os.File, now func() time.Time, begin, end string) (*terminal, error) {
 	if !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
 		return nil, errors.New("standard input and output must be a terminal")
 	}
@@ -62,7 +63,7 @@ func openTerminal(in, out *os.File, begin, end string) (*terminal, error) {
 		return nil, err
 	}
 	t := &terminal{
-		in: in, out: out, old: old, events: make(chan keys.Event, 256), reports: make(chan [2]int, 64),
+		in: in, out: out, old: old, now: now, events: make(chan arrival, 256), reports: make(chan [2]int, 64),
 		input: reopen(in), paused: make(chan struct{}), resume: make(chan struct{}), closed: make(chan struct{}), ignored: make(chan struct{}),
 		enter: enter + begin + askAttributes, leave: end + leave, answered: make(chan struct{}, 1),
 	}
@@ -202,19 +203,26 @@ func (t *terminal) read() {
 	}
 }
 
+// arrival is what the terminal sent, and when.
+type arrival struct {
+	event keys.Event
+	at    time.Time
+}
+
 // pass hands an event to the screen, unless that has ended.
-func (t *terminal) pass(e keys.Event) {
+func (t *terminal) pass(e keys.Event, at time.Time) {
 	select {
-	case t.events <- e:
+	case t.events <- arrival{e, at}:
 	case <-t.ignored:
 	}
 }
 
 func (t *terminal) deliver(events []keys.Event) {
+	at := t.now()
 	for _, e := range events {
 		r, ok := e.(keys.Report)
 		if !ok {
-			t.pass(e)
+			t.pass(e, at)
 			continue
 		}
 		switch r.Kind {
@@ -228,7 +236,7 @@ func (t *terminal) deliver(events []keys.Event) {
 				t.synchronized.Store(r.Args[1] == 1 || r.Args[1] == 2)
 			}
 		case keys.Color:
-			t.pass(e)
+			t.pass(e, at)
 		case keys.Attribute:
 			t.expects.Store(false)
 			select {

@@ -184,6 +184,8 @@ func (s *Screen) put(text string) {
 			s.rows[s.y].wrapped = true
 			s.x = 0
 			s.lineFeed()
+		} else if w > 1 {
+			return // half of it would not be visible
 		} else {
 			s.x = s.columns - w
 		}
@@ -243,6 +245,12 @@ func (s *Screen) lineFeed() {
 // erase blanks cells of a row.
 func (s *Screen) erase(y, from, to int) {
 	r := &s.rows[y]
+	if from > 0 && from < len(r.cells) && r.cells[from].half { // a wide character is erased as a whole
+		from--
+	}
+	if to < len(r.cells) && r.cells[to].half {
+		to++
+	}
 	for x := from; x < to && x < len(r.cells); x++ {
 		r.cells[x] = cell{}
 	}
