@@ -61,6 +61,7 @@ var mayImport = map[string]string{
 	"internal/proc/term":          "",
 	"internal/proc/sandbox":       "",
 	"internal/proc/kerneltest":    "",
+	"internal/trial":              "internal/proc/sandbox",
 	"internal/web":                "internal/text internal/web/markdown",
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",

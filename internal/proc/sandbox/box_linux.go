@@ -60,7 +60,12 @@ func (b *Box) Enter(dir string) error {
 	}
 	defer closeAll(open)
 	if b.plan.Layers.Has(Namespaces) {
-		if err := b.remount(open); err != nil {
+		if b.spec.Mode == Trial {
+			if open, err = b.overlays(open); err != nil {
+				return err
+			}
+			defer closeAll(open)
+		} else if err := b.remount(open); err != nil {
 			return err
 		}
 		if err := b.ownDevices(dir); err != nil {
@@ -71,7 +76,11 @@ func (b *Box) Enter(dir string) error {
 		return err
 	}
 	if b.plan.Limits {
-		covers, err := coverInMemory(b.temp, b.spec.Limits.Hide)
+		temp := b.temp
+		if b.spec.Mode == Trial {
+			temp = b.spec.Trial.Dir
+		}
+		covers, err := coverInMemory(temp, b.spec.Limits.Hide)
 		if err != nil {
 			return err
 		}
@@ -135,7 +144,9 @@ func (b *Box) writable() []string {
 			resolved = append(resolved, real)
 		}
 	}
-	b.write = outermost(resolved)
+	if b.write = resolved; b.spec.Mode != Trial { // layers may be nested
+		b.write = outermost(resolved)
+	}
 	return b.write
 }
 

@@ -56,6 +56,7 @@ type landlock struct {
 	write       []openPath
 	devices     []string
 	limits      *Limits // nil: everything can be read and executed
+	executes    bool    // what can be written can be executed too
 	noDevices   bool    // no device can be read, if there are no limits
 	tcp         bool    // no TCP
 	unixSockets bool    // no sockets that are files, except below write
@@ -72,6 +73,9 @@ func (l landlock) restrict() error {
 	if l.limits != nil {
 		attr.fs |= reads | unix.LANDLOCK_ACCESS_FS_EXECUTE
 		granted |= reads
+		if l.executes {
+			granted |= unix.LANDLOCK_ACCESS_FS_EXECUTE
+		}
 	} else if l.noDevices {
 		attr.fs |= unix.LANDLOCK_ACCESS_FS_READ_FILE
 		granted |= unix.LANDLOCK_ACCESS_FS_READ_FILE

@@ -1,0 +1,60 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Overlay is a directory that a trial sees at its own path and whose changes
+// go elsewhere.
+type Overlay struct {
+	Lower string // the directory, links resolved
+	Upper string // takes what changes
+	Work  string // empty, on the file system of Upper; the kernel's own
+}
+
+// Trials is what a sandbox of mode Trial is made of besides Spec.Limits.
+type Trials struct {
+	// Layers are the directories that can be written. Everything else is
+	// read-only.
+	Layers []Overlay
+	// Dir is an empty directory that the command can't see into.
+	Dir string
+	// Conceal are directories that look empty: those of uppers that are in a
+	// lower.
+	Conceal []string
+	// Bytes, Processes and CPU limit what the command writes, how many processes
+	// and threads it has at a time and how long they compute; 0 means no limit.
+	Bytes     int64
+	Processes int
+	CPU       time.Duration
+}
+
+// lowers are the paths of the layers.
+func (t *Trials) lowers() []string {
+	if t == nil {
+		return nil
+	}
+	var out []string
+	for _, l := range t.Layers {
+		out = append(out, l.Lower)
+	}
+	return out
+}
+
+// encoded is for another process of the same program.
+func (t *Trials) encoded() string {
+	if t == nil {
+		return ""
+	}
+	b, _ := json.Marshal(t) // strings and numbers
+	return string(b)
+}
+
+func decodeTrials(text string) (*Trials, error) {
+	if text == "" {
+		return nil, nil
+	}
+	t := &Trials{}
+	return t, json.Unmarshal([]byte(text), t)
+}
