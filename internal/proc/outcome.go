@@ -79,6 +79,9 @@ type Outcome struct {
 	Network []string
 	// Limit says which limit ended a command in a trial, in words; empty: none did.
 	Limit string
+	// Unfit says why a trial failed that would not fail outside of overlays; empty:
+	// nothing is known of that.
+	Unfit string
 	// Notes says in whole sentences what was not as it should be: sh in the
 	// place of bash, no helper process, no ledger, a sandbox with holes.
 	Notes []string

@@ -118,3 +118,13 @@ func TestTryKeepDrop(t *testing.T) {
 		t.Fatal("not deleted")
 	}
 }
+
+func TestNetworkRenameLimits(t *testing.T) {
+	b := opened(t, Options{Bytes: 64 << 20, Processes: 100})
+	b.write("dir/sub/a.txt", "a\n")
+	b.write("dir/b.txt", "b\n")
+	for _, line := range []string{"git init -q . && mv dir moved && ls -R moved && ls dir", "getent hosts registry.adze.dev; true", "exec 3<>/dev/tcp/192.0.2.1/80", "exec 3<>/dev/tcp/127.0.0.1/81", "sleep 100 & sleep 0.01; echo done", "head -c 200M /dev/zero > big", "for i in 1 2 3 4; do head -c 40M /dev/zero > big$i; sleep 0.3; done", "for i in $(seq 200); do sleep 100 & done; wait", "getent hosts registry.adze.dev; sleep 100"} {
+		_, out, e := b.try(line)
+		t.Logf("%s\n%+v\n%+v", line, out, e)
+	}
+}

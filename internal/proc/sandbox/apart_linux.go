@@ -19,7 +19,9 @@ type Apart struct {
 }
 
 // Apart is what the plan's box needs.
-func (p Plan) Apart() Apart { return Apart{Network: p.Loopback, PIDs: p.Layers.Has(PIDs), Trial: p.Trial} }
+func (p Plan) Apart() Apart {
+	return Apart{Network: p.Loopback, PIDs: p.Layers.Has(PIDs), Trial: p.Trial}
+}
 
 // Attr is how such a process is started: in a user namespace in which everyone
 // is who they are.

@@ -81,6 +81,9 @@ func (b *Box) Environ(env []string) []string {
 		// As root it would restore owners, which the sandbox denies, and fail.
 		env = append(slices.Clip(env), tar+"=--no-same-owner")
 	}
+	if b.spec.Mode == Trial { // looking at a repository is no effect
+		env = append(slices.Clip(env), "GIT_OPTIONAL_LOCKS=0")
+	}
 	if b.temp == "" {
 		return env
 	}
@@ -176,6 +179,7 @@ func (b *Box) Report() Report {
 	b.hidden = append(b.hidden, hidden...)
 	b.moreHidden = b.moreHidden || more
 	r.Hidden, r.MoreHidden = slices.Clone(b.hidden), b.moreHidden
+	b.reportTrial(&r)
 	return r
 }
 

@@ -20,6 +20,7 @@ type onLinux struct {
 	terminals   bool    // the command has pseudoterminals of its own
 	shared      bool    // and memory that programs share by name
 	listening   Listening
+	trial       *trying // of a trial
 }
 
 func (b *Box) makeHere() {
@@ -88,11 +89,18 @@ func (b *Box) Enter(dir string) error {
 		b.covers = covers
 		b.mu.Unlock()
 	}
+	if err := b.startTrial(dir); err != nil {
+		return err
+	}
 	if err := dropCapabilities(b.keptCapabilities(dir)); err != nil {
 		return err
 	}
 	if b.plan.Layers.Has(Landlock) {
-		if err := b.landlock(open).restrict(); err != nil {
+		l := b.landlock(open)
+		if b.trial != nil {
+			l.keep = &b.trial.ruleset
+		}
+		if err := l.restrict(); err != nil {
 			return err
 		}
 	}

@@ -60,6 +60,7 @@ type landlock struct {
 	noDevices   bool    // no device can be read, if there are no limits
 	tcp         bool    // no TCP
 	unixSockets bool    // no sockets that are files, except below write
+	keep        *int    // if not nil, gets a descriptor of the rules
 }
 
 // restrict restricts this thread, and what it starts, for good. Paths that
@@ -90,7 +91,11 @@ func (l landlock) restrict() error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
+	if l.keep != nil {
+		*l.keep = fd
+	} else {
+		defer unix.Close(fd)
+	}
 	for _, w := range l.write {
 		if err := allowOpen(fd, w.fd, w.path, granted); err != nil {
 			return err

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -24,7 +25,7 @@ type Trials struct {
 	// lower.
 	Conceal []string
 	// Bytes, Processes and CPU limit what the command writes, how many processes
-	// and threads it has at a time and how long they compute; 0 means no limit.
+	// it has at a time and how long they compute; 0 means no limit.
 	Bytes     int64
 	Processes int
 	CPU       time.Duration
@@ -57,4 +58,20 @@ func decodeTrials(text string) (*Trials, error) {
 	}
 	t := &Trials{}
 	return t, json.Unmarshal([]byte(text), t)
+}
+
+// Unfit says why a command that failed in a trial would probably not fail outside
+// of it, from what it printed; empty: nothing speaks for that.
+func Unfit(output string) string {
+	for text, why := range map[string]string{
+		"Value too large for defined data type": "a file belongs to another user or group (EOVERFLOW)",
+		"EOVERFLOW":                             "a file belongs to another user or group (EOVERFLOW)",
+		"nvalid cross-device link":              "a directory could not be renamed (EXDEV)",
+		"EXDEV":                                 "a directory could not be renamed (EXDEV)",
+	} {
+		if strings.Contains(output, text) {
+			return why
+		}
+	}
+	return ""
 }
