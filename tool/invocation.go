@@ -17,8 +17,8 @@ type Invocation struct {
 	// partial output helps. Run returns soon after ctx ends.
 	Run func(ctx context.Context, l *Live) (Result, error) `json:"-"`
 	// Trial runs the call where nothing lasts; nil means it can't be tried. It is called at most twice for a call, and only
-	// where Decision.Try allows it. An error without a Tried means that it can't be tried here: then the user is asked as if
-	// there were no Trial.
+	// where Decision.Try allows it. An error without a Tried means that it can't be tried: then the user is asked as if
+	// there were no Trial, and told why unless errors.ErrUnsupported is in its chain.
 	Trial func(ctx context.Context, l *Live) (*Tried, error) `json:"-"`
 }
 

@@ -60,7 +60,7 @@ type entry struct {
 
 	trials  int           // how often it was tried
 	untried string        // why it isn't tried, or not again
-	direct  bool          // the user wants it to run instead
+	direct  bool          // the user wants it to run instead, or nothing can be tried here
 	tried   time.Duration // how long the last trial took
 
 	// Guarded by scheduler.mu.

@@ -145,7 +145,11 @@ func (e *entry) runTrial(ctx, trial context.Context, inv *Invocation, d Decision
 	}
 	c.trialEnded(e)
 	t.drop()
-	e.untried = "it can't be tried first: " + oneLine(r.err.Error())
+	if errors.Is(r.err, errors.ErrUnsupported) { // as for every call here, and no news
+		e.direct = true
+	} else {
+		e.untried = "it can't be tried first: " + oneLine(r.err.Error())
+	}
 	return nil, nil
 }
 
@@ -298,7 +302,9 @@ func (e *entry) dropped(t *tried, s step, o Outcome) Outcome {
 func nothingKept(t *tried, s step, o Outcome) string {
 	what := "its changes"
 	if f, ok := t.Confirm.(Effects); ok {
-		what = f.Count()
+		if what = f.Count(); len(f.Changes) == 0 { // it would have run instead
+			return o.Error.ForModel()
+		}
 	}
 	if s.no {
 		return sentences("Nothing was kept: the user discarded "+what, s.decision.Reason, "don't retry it", "ask what they want instead, or continue without it")

@@ -27,6 +27,9 @@ type Base struct {
 // Roots are the workspace, links resolved.
 func (b *Base) Roots() []string { return slices.Clone(b.roots) }
 
+// Git are the git directories of linked worktrees, which are outside the roots.
+func (b *Base) Git() []string { return slices.Clone(b.git) }
+
 // ID tells files apart. Its zero value is no file.
 type ID struct{ Dev, Ino uint64 }
 
