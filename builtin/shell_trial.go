@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,13 +21,18 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Kept is what a tried command changed in the workspace, and where the state before is.
-type Kept = trial.Kept
+// KeptPath is a path that a tried command changed in the workspace.
+type KeptPath struct {
+	Path     string
+	Before   string // a file, link or directory that is as the path was, until the call ends; "": nothing, or only the mode changed
+	ModeOnly bool
+	Mode     fs.FileMode // before, if only that changed
+}
 
 // trials tries commands in a session.
 type trials struct {
 	state string
-	kept  func(tool.Call, Kept)
+	kept  func(tool.Call, []KeptPath)
 
 	once   sync.Once
 	layers *trial.Layers
@@ -282,7 +288,7 @@ func (r *triedCall) keep(ctx context.Context, l *tool.Live) (tool.Result, error)
 		return r.with(text), tool.Errorf(shellFailure, "keep the changes of %s: %w", label(r.args.Command), err)
 	}
 	if r.shell.trials.kept != nil {
-		r.shell.trials.kept(l.Call, kept)
+		r.shell.trials.kept(l.Call, keptPaths(kept))
 	}
 	shown := r.shown
 	shown.Changes = slices.DeleteFunc(slices.Clone(shown.Changes), func(c tool.Effect) bool { return !only(c.Abs) })
@@ -291,6 +297,14 @@ func (r *triedCall) keep(ctx context.Context, l *tool.Live) (tool.Result, error)
 		text += fmt.Sprintf("\nThe user discarded %d of its changes.", left)
 	}
 	return r.with(text), r.failure
+}
+
+func keptPaths(kept trial.Kept) []KeptPath {
+	var out []KeptPath
+	for _, c := range kept.Changes {
+		out = append(out, KeptPath{Path: c.Path, Before: kept.Before(c.Path), ModeOnly: c.Kind == trial.ModeOnly, Mode: c.Old.Mode})
+	}
+	return out
 }
 
 // chosen selects the paths in an answer, and counts the others. Without an answer it selects all.
