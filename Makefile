@@ -4,9 +4,10 @@ RACE := $(shell command -v gcc >/dev/null 2>&1 && echo -race)
 export GORACE ?= atexit_sleep_ms=0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
+NFPM := go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build test lint golden bench bench-search soak test-browser test-modules test-peers
+.PHONY: build test lint golden bench bench-search soak test-browser release test-modules test-peers test-release
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/adze ./cmd/adze
@@ -51,6 +52,14 @@ test-browser:
 test-peers:
 	cd internal/peers && npm ci --no-audit --no-fund --loglevel=error
 	ADZE_PEERS=1 go test -count=1 -timeout 30m ./internal/peers/...
+
+# The files of a release in dist/: make release VERSION=v1.2.0
+release:
+	go run ./internal/release -version $(VERSION) -out dist -nfpm "$(NFPM)"
+
+# A release for this platform, built twice in two clones, unpacked and run. Downloads nfpm.
+test-release:
+	ADZE_NFPM="$(NFPM)" go test -count=1 -timeout 30m ./internal/release
 
 # Adze beside ripgrep and fd, interleaved in one run.
 bench-search: build

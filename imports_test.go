@@ -71,6 +71,7 @@ var mayImport = map[string]string{
 	"internal/disk":               "internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/leaktest":           "",
 	"internal/peers":              "",
+	"internal/release":            "",
 	"internal/ptytest":            "internal/proc/term",
 	"internal/settings":           "internal/nearest",
 	"internal/soak":               "",
@@ -109,7 +110,8 @@ var mayImport = map[string]string{
 	"internal/tui/keys":       "",
 	"internal/tui/editor":     "internal/tui/cell",
 	"internal/tui/markdown":   "internal/tui/cell",
-	"internal/tui":            "tool model agent builtin internal/approval internal/tui/cell internal/tui/paint internal/tui/keys internal/tui/editor internal/tui/markdown",
+	"internal/tui/viewer":     "internal/tui/cell internal/tui/keys",
+	"internal/tui":            "internal/nearest tool model agent builtin internal/approval internal/tui/viewer internal/tui/cell internal/tui/paint internal/tui/keys internal/tui/editor internal/tui/markdown",
 
 	// The front ends may import everything.
 	"internal/cli": "*",

@@ -48,20 +48,26 @@ type Options struct {
 	Path string
 	// News, if not nil, is called before each turn for messages to the model, such as a background command that exited.
 	News func() []string
+	// Typed, if not nil, is called before each turn for prompts that the user entered while the model was working.
+	Typed func(context.Context) [][]model.Part
 	// Compacting, if not nil, is called before the conversation is compacted; requested: by the user.
 	Compacting func(ctx context.Context, requested bool)
 	// Observe receives every event, one at a time. It must not call the agent.
 	Observe func(Event)
 	// History is an earlier conversation to continue, and Declared how its requests began: those of this agent begin with
-	// the same bytes if System is the same too. With nil, the tools are declared anew.
+	// the same bytes if System is the same too. With nil, the tools are declared again.
 	History  []model.Message
 	Declared *Declared
+	// CutOff reports that the last message of History is an answer that was cut off: see [Agent.Continue].
+	CutOff bool
 }
 
 // Limits apply to one Run.
 type Limits struct {
 	Turns int           // requests to the model; 0: no limit
 	Wall  time.Duration // 0: no limit
+	// Request limits the tokens of a request: a conversation that has become longer stops with ErrTokenLimit. 0: no limit.
+	Request int
 }
 
 var (
@@ -101,7 +107,7 @@ type Agent struct {
 
 	mu      sync.Mutex // guards the fields below
 	history []model.Message
-	cutAt   int // the length of the history when an answer was last cut off: while it is that, the last message is incomplete
+	cutOff  bool // the last message is an answer that was cut off
 	now     settings
 	meter   meter
 	saved   map[string][]string // paths of the full results, by ID of the call
@@ -113,6 +119,7 @@ type Agent struct {
 func New(o Options) *Agent {
 	a := &Agent{o: o, now: settings{o.Model, o.Effort, o.System}}
 	a.begin(o.History)
+	a.cutOff = o.CutOff
 	if o.Declared != nil {
 		a.view.restore(*o.Declared)
 		a.shown = len(o.Declared.Tools)
@@ -165,21 +172,21 @@ func (a *Agent) Unanswered() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n := len(a.history)
-	return n > 0 && (a.history[n-1].Role != model.Assistant || a.cutAt == n)
+	return n > 0 && (a.history[n-1].Role != model.Assistant || a.cutOff)
 }
 
 // cut notes that the last message is an answer that was cut off.
 func (a *Agent) cut() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.cutAt = len(a.history)
+	a.cutOff = true
 }
 
 // incomplete reports whether the last message is an answer that was cut off.
 func (a *Agent) incomplete() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.cutAt > 0 && a.cutAt == len(a.history)
+	return a.cutOff
 }
 
 func (a *Agent) run(ctx context.Context, begin func()) (Answer, error) {
@@ -217,9 +224,12 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 		out.Turns++
 		a.turns++
 		t := &turn{agent: a, n: a.turns, batch: a.o.Executor.Batch(ctx), resumable: cuts < resumes}
-		t.tools = a.addNews()
+		t.tools = a.addNews(ctx)
 		a.declare(t.tools)
 		if err := a.makeRoom(ctx, t, out); err != nil {
+			return err
+		}
+		if err := a.fits(); err != nil {
 			return err
 		}
 		err := t.take(ctx, out)
@@ -274,7 +284,7 @@ func (a *Agent) History() []model.Message {
 func (a *Agent) add(m model.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.history = append(a.history, m)
+	a.history, a.cutOff = append(a.history, m), false
 	a.meter.add(m)
 }
 
@@ -333,7 +343,7 @@ func (a *Agent) count(u model.Usage, request int) {
 }
 
 // addNews adds pending messages to the conversation and returns the current tools.
-func (a *Agent) addNews() []tool.Declaration {
+func (a *Agent) addNews(ctx context.Context) []tool.Declaration {
 	tools, changes := a.view.next()
 	var parts []model.Part
 	for _, text := range changes {
@@ -346,6 +356,11 @@ func (a *Agent) addNews() []tool.Declaration {
 	}
 	if len(parts) > 0 {
 		a.addTold(model.Message{Role: model.User, Parts: parts}, true)
+	}
+	if a.o.Typed != nil {
+		for _, prompt := range a.o.Typed(ctx) {
+			a.addTold(model.Message{Role: model.User, Parts: prompt}, false)
+		}
 	}
 	return tools
 }

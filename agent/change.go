@@ -68,7 +68,7 @@ func (a *Agent) begin(history []model.Message) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.history = slices.Clone(history)
+	a.history, a.cutOff = slices.Clone(history), false
 	a.meter.restart(history)
 	a.first = nil
 	for _, m := range history {

@@ -104,6 +104,17 @@ func (a *Agent) makeRoom(ctx context.Context, t *turn, out *Answer) error {
 	return a.room.full(w)
 }
 
+// fits checks the limit of a request's tokens. The first request of a conversation is always sent: nothing is counted yet.
+func (a *Agent) fits() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	most := a.o.Limits.Request
+	if most <= 0 || a.meter.counted == 0 && a.turns == 1 || a.meter.total() <= most {
+		return nil
+	}
+	return fmt.Errorf("the next request has about %s of %s tokens (model.sessionTokenLimit): %w", number(a.meter.total()), number(most), ErrTokenLimit)
+}
+
 // shorten compacts the conversation after the server rejected it as too long. It returns the error to stop with; nil: the
 // request can be sent again.
 func (a *Agent) shorten(ctx context.Context, t *turn, out *Answer, rejected error) error {

@@ -33,3 +33,25 @@ func TestNewsBeforeATurn(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What the user enters while the model works goes in before its next turn, as prompts.
+func TestTypedBeforeATurn(t *testing.T) {
+	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("fine")}}
+	typed := [][]model.Part{{model.Text("also this")}, {model.Text("and that")}}
+	var prompts []string
+	a := agent.New(agent.Options{Model: m, Executor: &tool.Executor{Registry: tool.NewRegistry()}, Typed: func(context.Context) [][]model.Part {
+		taken := typed
+		typed = nil
+		return taken
+	}, Observe: func(e agent.Event) {
+		if told, ok := e.(agent.Told); ok && !told.News {
+			prompts = append(prompts, told.Message.Text())
+		}
+	}})
+	if _, err := a.Run(t.Context(), model.Text("hello")); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"hello", "also this", "and that"}, prompts); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -85,7 +84,7 @@ func (t *turn) compare(outcomes []tool.Outcome) string {
 			continue
 		}
 		n++
-		text := cmp.Or(o.Result.Compare, o.Result.Text())
+		text := compared(o.Result)
 		for _, path := range o.Saved { // each call has its own
 			text = strings.ReplaceAll(text, path, "")
 		}
@@ -103,6 +102,20 @@ func (t *turn) compare(outcomes []tool.Outcome) string {
 	}
 	return fmt.Sprintf("Note: your last %d turns only repeated calls you had already made, with the same results. Don't repeat them: "+
 		"try something else, or stop and report what you found and what is missing.", t.repeats)
+}
+
+// compared is what results of the same call are compared by.
+func compared(r tool.Result) string {
+	if r.Compare != "" {
+		return r.Compare
+	}
+	text := r.Text()
+	for _, p := range r.Content {
+		if m, ok := p.(tool.Media); ok { // the text has only its size
+			text += fmt.Sprintf(" %x", sha256.Sum256(m.Data))
+		}
+	}
+	return text
 }
 
 // canonical is the same text for arguments that differ only in whitespace and in the order of members.

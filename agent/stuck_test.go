@@ -38,6 +38,7 @@ func TestStuck(t *testing.T) {
 		}, true, 0, 0, false},
 		{"same call, new results", func(int) []string { return []string{"count a"} }, true, 0, 0, false},
 		{"the result without its duration is the same", func(int) []string { return []string{"timed a"} }, true, 4, 7, true},
+		{"media of the same size, new bytes", func(int) []string { return []string{"film a"} }, true, 0, 0, false},
 		{"polling", func(int) []string { return []string{"poll a"} }, true, 0, 0, false},
 		{"polling in between", func(n int) []string {
 			if n%2 == 0 {
@@ -105,6 +106,13 @@ func stuckTools(t *testing.T, b *bench, x *tool.Executor) {
 				return r, tool.Errorf(tool.ExecutionFailed, "exit code 1")
 			}}, nil
 		}})
+	film := tool.Define(tool.Def[thing]{Name: "film", Description: "A toy.", Kind: tool.Read,
+		Prepare: func(context.Context, thing) (*tool.Invocation, error) {
+			return &tool.Invocation{Access: []tool.Access{tool.Nothing}, Run: func(context.Context, *tool.Live) (tool.Result, error) {
+				n++
+				return tool.Result{Content: []tool.Part{tool.Media{MIMEType: "image/png", Data: []byte{byte(n)}}}}, nil
+			}}, nil
+		}})
 	poll := tool.Define(tool.Def[thing]{Name: "poll", Description: "A toy.", Kind: tool.Read, Polls: true,
 		Prepare: func(context.Context, thing) (*tool.Invocation, error) {
 			return &tool.Invocation{Access: []tool.Access{tool.Nothing}, Run: func(context.Context, *tool.Live) (tool.Result, error) {
@@ -119,5 +127,5 @@ func stuckTools(t *testing.T, b *bench, x *tool.Executor) {
 		}
 		all = append(all, found)
 	}
-	x.Registry = tool.NewRegistry(append(all, timed, poll, b.tool("count", tool.Read, tool.Nothing, counted))...)
+	x.Registry = tool.NewRegistry(append(all, timed, film, poll, b.tool("count", tool.Read, tool.Nothing, counted))...)
 }

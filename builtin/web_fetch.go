@@ -131,6 +131,7 @@ func (f *fetcher) run(ctx context.Context, l *tool.Live, t web.Target, a webFetc
 		said := fmt.Sprintf("%s redirects (%d) to another host and was not followed: %s\nTo follow it, call web_fetch with that URL.", page.URL, page.Status, page.Redirect)
 		return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: tool.Literal("Redirects to " + page.Redirect)}, nil
 	}
+	same := fmt.Sprintf("%d %s %x", page.Status, page.URL, sha256.Sum256(page.Body)) // the path of a file and an answer to the prompt always differ
 	c, err := f.content(ctx, l, page, a)
 	if err != nil {
 		return tool.Result{}, fetchError(ctx, t, err)
@@ -139,7 +140,7 @@ func (f *fetcher) run(ctx context.Context, l *tool.Live, t web.Target, a webFetc
 	for _, m := range c.media {
 		parts = append(parts, m)
 	}
-	return tool.Result{Content: parts, Display: tool.Markdown(shown)}, nil
+	return tool.Result{Content: parts, Display: tool.Markdown(shown), Compare: same}, nil
 }
 
 func fetchError(ctx context.Context, t web.Target, err error) error {

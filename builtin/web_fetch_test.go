@@ -191,6 +191,48 @@ func TestWebFetchSaves(t *testing.T) {
 	}
 }
 
+// Fetches of the same bytes compare as equal: the path of the saved file, the answer to the prompt and the age of the page
+// differ each time.
+func TestWebFetchCompare(t *testing.T) {
+	bodies := map[string]string{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/zip")
+		io.WriteString(w, bodies[r.URL.Path])
+	}))
+	t.Cleanup(s.Close)
+	bodies["/a"], bodies["/text"] = "PK\x03\x04\x00\xfe", "words"
+	n := 0
+	dir := t.TempDir()
+	fetch := func(path string) string {
+		x := fetchTools(t, s, WebFetch{ // without the pages of earlier ones
+			Save: func(tool.Call, string) (io.WriteCloser, string, error) {
+				n++
+				path := filepath.Join(dir, fmt.Sprint(n))
+				w, err := os.Create(path)
+				return w, path, err
+			},
+			Extract: func(context.Context, string, string) (string, error) { n++; return fmt.Sprint("answer ", n), nil },
+		})
+		out := call(t, x, "web_fetch", args{"url": s.URL + path, "prompt": "what is it?"})
+		again := call(t, x, "web_fetch", args{"url": s.URL + path, "prompt": "what is it?"})
+		if out.Result.Compare == "" || out.Result.Compare != again.Result.Compare {
+			t.Errorf("%s: %q, then %q", path, out.Result.Compare, again.Result.Compare)
+		}
+		return out.Result.Compare
+	}
+	archive, text := fetch("/a"), fetch("/text")
+	if again := fetch("/a"); again != archive {
+		t.Errorf("the same bytes: %q, then %q", archive, again)
+	}
+	bodies["/a"], bodies["/text"] = "PK\x03\x04\x00\xff", "other"
+	if again := fetch("/a"); again == archive {
+		t.Errorf("other bytes of the same size: %q", again)
+	}
+	if again := fetch("/text"); again == text {
+		t.Errorf("another text of the same size: %q", again)
+	}
+}
+
 // The approved URL is the fetched one, under the name that rules use.
 func TestWebFetchAccess(t *testing.T) {
 	tl := one(t, "web_fetch")(t.TempDir())

@@ -45,6 +45,7 @@ type Agent struct {
 	Turns    int // answers
 	Usage    model.Usage
 
+	cut   int64 // Seq of the last answer that was cut off
 	todos []todosAt
 }
 
@@ -280,6 +281,9 @@ func (a *Agent) apply(seq int64, data Data) {
 			return
 		}
 		a.say(seq, d.Message)
+		if d.Error != "" {
+			a.cut = seq
+		}
 		for _, c := range d.Message.Calls() {
 			a.call(seq, d.Turn, model.Call{Call: c}).Answered = true
 		}
@@ -291,6 +295,12 @@ func (a *Agent) apply(seq int64, data Data) {
 	case Model:
 		a.Model = d.Model
 	}
+}
+
+// CutOff reports whether the last message of the history is an answer that was cut off.
+func (a *Agent) CutOff() bool {
+	n := len(a.Seqs)
+	return n > 0 && a.cut > 0 && a.Seqs[n-1] == a.cut
 }
 
 func (a *Agent) say(seq int64, m model.Message) {

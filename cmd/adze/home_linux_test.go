@@ -57,7 +57,7 @@ func TestNoHomeAtAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	program := copyProgram(t, dir)
+	program := plainProgram(t)
 	for name, text := range map[string]string{
 		"settings.json": `{"tools":{"approvalMode":"yolo"}}`, "agents/helper.md": "---\nname: helper\ndescription: helps\n---\nHelp.\n",
 	} {

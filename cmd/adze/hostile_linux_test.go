@@ -188,7 +188,7 @@ func lookingModel(t *testing.T, dir string) string {
 
 // Whatever a user starts in a directory from elsewhere, no program of that directory is executed before they approve it.
 func TestHostileFolderRunsNothing(t *testing.T) {
-	binary := buildAdze(t)
+	binary := plainProgram(t)
 	h := newHostile(t)
 	starts := [][]string{
 		{"tool", "list"}, {"doctor"}, {"mcp", "list"}, {"trust"}, {"memory", "show"}, {"permission", "check", "--", "git status"},

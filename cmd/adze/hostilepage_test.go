@@ -43,7 +43,7 @@ func TestHostilePageMemory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(allow), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	binary := buildAdze(t)
+	binary := plainProgram(t)
 	for n, piece := range pieces {
 		cmd := exec.Command(binary, "tool", "call", "web_fetch", fmt.Sprintf(`{"url":"%s/%d"}`, server.URL, n), "--yolo")
 		cmd.Env = append(os.Environ(), "ADZE_HOME="+home)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	builtin.Main() // a keeper of commands is this binary too
-	testscript.Main(m, map[string]func(){"adze": main, "mcpserver": mcpServer, "badserver": badServer, "mcpclient": mcpClient, "dialunix": dialUnix, "kerneltest": withKernel})
+	testscript.Main(programs{m}, map[string]func(){"adze": main, "mcpserver": mcpServer, "badserver": badServer, "mcpclient": mcpClient, "dialunix": dialUnix, "kerneltest": withKernel})
 }
 
 // TestScripts runs script tests of the whole program, with its own home directory and a scripted model on loopback.
@@ -29,7 +30,10 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", home)
 			env.Setenv("ADZE_HOME", filepath.Join(home, ".adze"))
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector sleeps a second at every exit otherwise
-			env.Setenv("ADZE_LOCAL_MODELS", "off")    // what else runs on the machine is none of a story's business
+			if slices.Contains(raced, strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")) {
+				env.Setenv("PATH", racedPath())
+			}
+			env.Setenv("ADZE_LOCAL_MODELS", "off") // what else runs on the machine is none of a story's business
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -42,6 +46,9 @@ func TestScripts(t *testing.T) {
 		Condition: condition,
 	})
 }
+
+// raced are the stories in which the program does several things at once: they run it with the race detector.
+var raced = []string{"discovery", "hooks", "mcp_client", "mcp_serve", "session", "spill", "stream_input", "task", "undo_job", "web"}
 
 // serveModel starts a scripted model: model SCRIPT.json. Its address goes into OPENAI_BASE_URL. At the end of the story
 // the conversation must have been the script's.

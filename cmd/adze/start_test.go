@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
 
 // No linked package spends more than a millisecond before main.
 func TestNoPackageInitIsSlow(t *testing.T) {
-	binary := buildAdze(t)
+	binary := plainProgram(t)
 	const limit = 1.0
 	smallest := map[string]float64{}
 	slow := func() bool {
@@ -48,16 +47,4 @@ func TestNoPackageInitIsSlow(t *testing.T) {
 			t.Errorf("the init of %s takes %.2f ms, over %.0f", name, took, limit)
 		}
 	}
-}
-
-// buildAdze builds the program as users have it.
-func buildAdze(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "adze")
-	build := exec.Command("go", "build", "-o", binary, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return binary
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +28,7 @@ func strangersTokens(t *testing.T, h house, call []string) {
 	if out, err := exec.Command("chown", "-R", "65534:65534", dir).CombinedOutput(); err != nil {
 		t.Skipf("files cannot be given away here: %s", out)
 	}
-	program := copyProgram(t, dir)
+	program := plainProgram(t)
 	tokens := filepath.Join(dir, "mcp", "mcp-tokens.json")
 	if err := os.Chown(tokens, 0, 0); err != nil {
 		t.Fatal(err)
@@ -56,30 +55,4 @@ func strangersTokens(t *testing.T, h house, call []string) {
 	if out := run(); !strings.Contains(out, "it is readable by other users (mode 0644)") {
 		t.Error(out)
 	}
-}
-
-// copyProgram copies the program to where everybody may run it.
-func copyProgram(t *testing.T, dir string) string {
-	t.Helper()
-	from, err := exec.LookPath("adze")
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	to := filepath.Join(dir, "adze")
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return to
 }

@@ -28,6 +28,10 @@ import (
 //	resize C R         resizes the terminal
 //	screen FILE        compares the screen with a file; spaces at the end don't count
 //	count N TEXT       waits until a text is N times in the scrollback and the screen
+//	copied FILE        waits until the clipboard has the text of a file
+//	keep FILE          saves the scrollback and the screen
+//	kept FILE          waits until they are as they were saved
+//	mode N             waits until a private mode of the terminal is set; ! mode: until it is not
 //	exit CODE          waits until the program has ended
 func TestTerminal(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -56,6 +60,10 @@ func TestTerminal(t *testing.T) {
 			"screen": onGlass((*glass).compare),
 			"count":  onGlass((*glass).count),
 			"exit":   onGlass((*glass).exit),
+			"copied": onGlass((*glass).copied),
+			"keep":   onGlass((*glass).keep),
+			"kept":   onGlass((*glass).kept),
+			"mode":   onGlass((*glass).mode),
 		},
 	})
 }
@@ -80,9 +88,9 @@ func startInGlass(ts *testscript.TestScript, _ bool, args []string) {
 	keys, tty := openTTY(ts)
 	g.keys = keys
 	g.Screen = screentest.New(80, 24, func(reply string) { keys.WriteString(reply) })
-	cmd := exec.Command("adze", args...)
+	cmd := exec.Command(racedProgram(), args...) // it reads, works and paints at once
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "ADZE_HOME", "GORACE", "ADZE_LOCAL_MODELS", "TERM", "OPENAI_BASE_URL", "NO_COLOR", "EDITOR"} {
+	for _, name := range []string{"PATH", "HOME", "ADZE_HOME", "GORACE", "ADZE_LOCAL_MODELS", "TERM", "OPENAI_BASE_URL", "NO_COLOR", "EDITOR", "TMUX"} {
 		if v := ts.Getenv(name); v != "" {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}
@@ -135,7 +143,7 @@ func (g *glass) send(ts *testscript.TestScript, text string) {
 
 var keyBytes = map[string]string{
 	"enter": "\r", "esc": "\x1b", "tab": "\t", "shift-tab": "\x1b[Z", "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D",
-	"backspace": "\x7f", "alt-enter": "\x1b\r", "shift-enter": "\x1b[13;2u", "home": "\x1b[H", "end": "\x1b[F", "space": " ",
+	"backspace": "\x7f", "alt-enter": "\x1b\r", "shift-enter": "\x1b[13;2u", "home": "\x1b[H", "end": "\x1b[F", "space": " ", "pageup": "\x1b[5~", "pagedown": "\x1b[6~", "f5": "\x1b[15~",
 }
 
 func (g *glass) press(ts *testscript.TestScript, _ bool, names []string) {

@@ -53,7 +53,7 @@ func agentFlags() []flag {
 				o.maxDepth = v
 				return nil
 			}},
-		{long: "log", value: "FILE", on: cmdPrompt, about: "append requests to models and their answers to this file, as JSON Lines",
+		{long: "log", value: "FILE", noun: aFile, on: cmdPrompt, about: "append requests to models and their answers to this file, as JSON Lines",
 			set: func(o *options, v string) error {
 				if v == "" {
 					return fmt.Errorf("expected a file name")

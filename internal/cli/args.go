@@ -83,6 +83,9 @@ type flag struct {
 	about       string
 	abouts      map[string]string // another text for some of the commands
 	on          string            // the commands that know it, separated by blanks
+	among       []string          // the values that it can have; nil: any
+	noun        noun              // what its value is, for completion
+	nouns       map[string]noun   // another one for some of the commands
 	set         func(o *options, value string) error
 }
 
@@ -132,6 +135,9 @@ func parse(flags []flag, args []string) (*options, []string, error) {
 				return nil, nil, usagef("%s needs a value: %s %s", name, name, f.value)
 			}
 			value = args[i]
+		}
+		if f.among != nil && !slices.Contains(f.among, value) {
+			return nil, nil, usagef("%s: expected %s, got %q", name, strings.Join(f.among, ", "), value)
 		}
 		if err := f.set(o, value); err != nil {
 			return nil, nil, usagef("%s: %v", name, err)

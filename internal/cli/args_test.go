@@ -85,6 +85,9 @@ func TestFlagsStandAnywhere(t *testing.T) {
 // The goldens make a change of the help texts reviewable.
 func TestHelp(t *testing.T) {
 	for _, c := range commands() {
+		if c.hidden {
+			continue
+		}
 		args := append(strings.Fields(c.name), "--help")
 		code, stdout, stderr := try(t, args...)
 		if code != 0 || stderr != "" {

@@ -75,6 +75,9 @@ type command struct {
 	about string
 	help  string // examples
 	group bool   // it is no command itself: it has some
+	noun  noun   // what its words are, for completion
+	// hidden commands are for programs.
+	hidden bool
 	// homeless says that the command reads no settings and keeps no state of the user's.
 	homeless bool
 	run      func(ctx context.Context, env Env, o *options, words []string) error

@@ -24,9 +24,9 @@ adze models --auth-type anthropic`},
 		{name: "tool list", about: "list tools", run: toolList, help: `
 adze tool list
 adze tool list --json`},
-		{name: "tool show", words: "NAME", about: "show a tool's description and parameters", run: toolShow, help: `
+		{name: "tool show", words: "NAME", noun: aTool, about: "show a tool's description and parameters", run: toolShow, help: `
 adze tool show read_file`},
-		{name: "tool call", words: "NAME JSON", about: "call a tool (JSON - reads stdin)", run: toolCall, help: `
+		{name: "tool call", words: "NAME JSON", noun: aTool, about: "call a tool (JSON - reads stdin)", run: toolCall, help: `
 adze tool call list_directory '{"path":"'"$PWD"'"}'
 adze tool call write_file '{"file_path":"/tmp/x","content":"hi\n"}' --dry-run
 echo '{"absolute_path":"/etc/hostname"}' | adze tool call read_file - --json
@@ -49,15 +49,15 @@ adze redo --session 3f2a --yes`},
 		{name: "session list", about: "list recorded sessions", run: sessionList, help: `
 adze session list
 adze session list --all --json`},
-		{name: "session show", words: "ID", about: "show a recorded session", run: sessionShow, help: `
+		{name: "session show", words: "ID", noun: aSession, about: "show a recorded session", run: sessionShow, help: `
 adze session show 3f2a
 adze session show 3f2a --json`},
-		{name: "session fork", words: "ID [SEQ]", about: "copy a session, up to an entry, and print the ID of the copy", run: sessionFork, help: `
+		{name: "session fork", words: "ID [SEQ]", noun: aSession, about: "copy a session, up to an entry, and print the ID of the copy", run: sessionFork, help: `
 adze session fork 3f2a
 adze session fork 3f2a 120`},
-		{name: "session delete", words: "ID…", about: "delete sessions", run: sessionDelete, help: `
+		{name: "session delete", words: "ID…", noun: aSession, about: "delete sessions", run: sessionDelete, help: `
 adze session delete 3f2a`},
-		{name: "session export", words: "ID", about: "print a session as Markdown, HTML or JSON", run: sessionExport, help: `
+		{name: "session export", words: "ID", noun: aSession, about: "print a session as Markdown, HTML or JSON", run: sessionExport, help: `
 adze session export 3f2a > session.md
 adze session export 3f2a --format html > session.html`},
 	}
@@ -68,9 +68,9 @@ func otherCommands() []command {
 		{name: "mcp list", about: "list MCP servers and their status", run: mcpList, help: `
 adze mcp list
 adze mcp list --json`},
-		{name: "mcp tools", words: "NAME", about: "list an MCP server's tools, prompts and resources", run: mcpTools, help: `
+		{name: "mcp tools", words: "NAME", noun: aServer, about: "list an MCP server's tools, prompts and resources", run: mcpTools, help: `
 adze mcp tools github`},
-		{name: "mcp logs", words: "NAME", about: "show an MCP server's recent log", run: mcpLogs, help: `
+		{name: "mcp logs", words: "NAME", noun: aServer, about: "show an MCP server's recent log", run: mcpLogs, help: `
 adze mcp logs github`},
 		{name: "mcp add", words: "NAME [COMMAND [ARGS…]]", about: "add an MCP server to the settings", run: mcpAdd, help: `
 adze mcp add files npx -y @modelcontextprotocol/server-filesystem .
@@ -79,11 +79,11 @@ adze mcp add --scope project docs --http https://example.com/mcp --header 'X-Key
 
 Put Adze flags before COMMAND; everything after it is passed to the server.
 $VAR is expanded when the server starts.`},
-		{name: "mcp remove", words: "NAME", about: "remove an MCP server from the settings", run: mcpRemove, help: `
+		{name: "mcp remove", words: "NAME", noun: aServer, about: "remove an MCP server from the settings", run: mcpRemove, help: `
 adze mcp remove files`},
-		{name: "mcp login", words: "NAME", about: "log in to an MCP server, in a browser", run: mcpLogin},
-		{name: "mcp logout", words: "NAME", about: "log out of an MCP server", run: mcpLogout},
-		{name: "mcp reconnect", words: "[NAME]", about: "reconnect one or all MCP servers", run: mcpReconnect},
+		{name: "mcp login", words: "NAME", noun: aServer, about: "log in to an MCP server, in a browser", run: mcpLogin},
+		{name: "mcp logout", words: "NAME", noun: aServer, about: "log out of an MCP server", run: mcpLogout},
+		{name: "mcp reconnect", words: "[NAME]", noun: aServer, about: "reconnect one or all MCP servers", run: mcpReconnect},
 		{name: "mcp serve", about: "run Adze as an MCP server", run: mcpServe, help: `
 adze mcp serve --cwd ~/app
 adze mcp serve --tools read_file,grep_search,glob
@@ -93,16 +93,16 @@ Calls that need approval are sent to the client (elicitation) if it supports tha
 		{name: "config list", about: "list settings, their values and where they are set", run: configList, help: `
 adze config list
 adze config list --json`},
-		{name: "config get", words: "KEY", about: "show the value of a setting", run: configGet, help: `
+		{name: "config get", words: "KEY", noun: aSetting, about: "show the value of a setting", run: configGet, help: `
 adze config get tools.approvalMode
 adze config get permissions.allow --json`},
-		{name: "config set", words: "KEY VALUE", about: "change a setting", run: configSet, help: `
+		{name: "config set", words: "KEY VALUE", noun: aSetting, about: "change a setting", run: configSet, help: `
 adze config set model.name gpt-5
 adze config set tools.core '["read_file", "grep_search"]'
 adze config set --scope project tools.sandbox workspace
 
 VALUE is JSON. Anything else is a string.`},
-		{name: "config unset", words: "KEY", about: "remove a setting", run: configUnset, help: `
+		{name: "config unset", words: "KEY", noun: aSetting, about: "remove a setting", run: configUnset, help: `
 adze config unset model.name`},
 		{name: "config path", about: "print the path of your settings file", run: configPath, help: `
 adze config path
@@ -120,12 +120,20 @@ adze permission check --batch < questions.jsonl`},
 adze sandbox run -- make test
 adze sandbox run --mode read-only -- sh -c 'touch x'`},
 		{name: "doctor", about: "check your setup", run: doctor},
-		{name: "trust", words: "[DIR]", about: "review and trust a project's settings", run: runTrust, help: `
+		{name: "trust", words: "[DIR]", noun: aDirectory, about: "review and trust a project's settings", run: runTrust, help: `
 adze trust
 adze trust --remove`},
 		{name: "demo", about: "run a demo with a prerecorded model", homeless: true, run: runDemo, help: `
 adze demo`},
+		{name: "completion", words: "SHELL", noun: aShell, about: "print a completion script for bash, zsh, fish or powershell", homeless: true, run: printCompletion, help: `
+adze completion bash > ~/.local/share/bash-completion/completions/adze
+adze completion zsh > "${fpath[1]}/_adze"
+adze completion fish > ~/.config/fish/completions/adze.fish
+adze completion powershell >> $PROFILE`},
+		{name: "man", about: "print the manual page", homeless: true, run: printMan, help: `
+adze man | man -l -`},
+		{name: "__complete", words: "SHELL -- WORD…", about: "complete a word", hidden: true, run: completeWords},
 		{name: "version", about: "print the version", homeless: true, run: printVersion},
-		{name: "help", words: "[COMMAND]", about: "show help for adze or a command", run: runHelp},
+		{name: "help", words: "[COMMAND]", noun: aCommand, about: "show help for adze or a command", run: runHelp},
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -41,20 +40,24 @@ func workFlags() []flag {
 				return nil
 			}},
 		{long: "output-format", short: "o", value: "FORMAT", on: cmdPrompt, about: "output format: text (default), json or stream-json",
-			set: func(o *options, v string) error { return oneOf(&o.format, v, "text", "json", "stream-json") }},
-		{long: "approval-mode", value: "MODE", on: cmdPrompt + " mcp-serve " + cmdTools, about: "approval mode: plan (read-only), default (prompt for changes),\nauto-edit (approve file edits in the workspace) or yolo (approve everything)",
+			among: []string{"text", "json", "stream-json"},
+			set: func(o *options, v string) error {
+				o.format = v
+				return nil
+			}},
+		{long: "approval-mode", value: "MODE", noun: aMode, on: cmdPrompt + " mcp-serve " + cmdTools, about: "approval mode: plan (read-only), default (prompt for changes),\nauto-edit (approve file edits in the workspace) or yolo (approve everything)",
 			set: setMode},
 		{long: "yolo", short: "y", on: cmdPrompt + " mcp-serve " + cmdTools, about: "approve everything (same as --approval-mode yolo)",
 			set: func(o *options, _ string) error {
 				o.yolo = true
 				return nil
 			}},
-		{long: "cwd", value: "DIR", on: cmdPrompt + " trust doctor models sandbox-run memory-show permission-check " + cmdConfig + " " + cmdSessions + " " + cmdMCP + " " + cmdTools, about: "working directory (default: current directory)",
+		{long: "cwd", value: "DIR", noun: aDirectory, on: cmdPrompt + " trust doctor models sandbox-run memory-show permission-check " + cmdConfig + " " + cmdSessions + " " + cmdMCP + " " + cmdTools, about: "working directory (default: current directory)",
 			set: func(o *options, v string) error {
 				o.cwd = v
 				return nil
 			}},
-		{long: "add-dir", also: []string{"include-directories"}, value: "DIR", on: cmdPrompt + " " + cmdTools, about: "additional workspace directory (repeatable)",
+		{long: "add-dir", also: []string{"include-directories"}, value: "DIR", noun: aDirectory, on: cmdPrompt + " " + cmdTools, about: "additional workspace directory (repeatable)",
 			set: func(o *options, v string) error {
 				o.addDirs = append(o.addDirs, v)
 				return nil
@@ -116,19 +119,23 @@ func lastFlags() []flag {
 				o.deny = append(o.deny, v)
 				return nil
 			}},
-		{long: "mode", value: "MODE", on: "permission-check sandbox-run", about: "approval mode to check against: plan, default, auto-edit or yolo",
+		{long: "mode", value: "MODE", noun: aMode, nouns: map[string]noun{"sandbox-run": aSandbox}, on: "permission-check sandbox-run", about: "approval mode to check against: plan, default, auto-edit or yolo",
 			abouts: map[string]string{"sandbox-run": "sandbox mode: off, read-only, workspace (default) or workspace+network"},
 			set: func(o *options, v string) error {
 				o.tryMode = v
 				return nil
 			}},
 		{long: "sandbox", value: "MODE", bare: "workspace", on: cmdPrompt + " doctor " + cmdTools, about: "sandbox for commands: auto (default), off, read-only, workspace or workspace+network",
+			among: []string{"auto", "off", "read-only", "workspace", "workspace+network"},
 			set: func(o *options, v string) error {
-				return oneOf(&o.sandbox, v, "auto", "off", "read-only", "workspace", "workspace+network")
+				o.sandbox = v
+				return nil
 			}},
 		{long: "backend", value: "NAME", on: "sandbox-run doctor", about: "sandbox implementation: built-in or bubblewrap",
+			among: []string{"built-in", session.Bubblewrap},
 			set: func(o *options, v string) error {
-				return oneOf(&o.backend, v, "built-in", session.Bubblewrap)
+				o.backend = v
+				return nil
 			}},
 		{long: "batch", on: "permission-check", about: `check commands from stdin, JSON Lines {"id","cmd","rules","cwd","mode"}; ignores settings`,
 			set: func(o *options, _ string) error {
@@ -162,14 +169,6 @@ func setMode(o *options, v string) error {
 	m, err := permission.ParseMode(v)
 	o.mode = string(m)
 	return err
-}
-
-func oneOf(to *string, v string, allowed ...string) error {
-	if !slices.Contains(allowed, v) {
-		return fmt.Errorf("expected %s, got %q", strings.Join(allowed, ", "), v)
-	}
-	*to = v
-	return nil
 }
 
 // jsonAbouts are the texts of --json for commands without calls.

@@ -73,7 +73,7 @@ func printHelp(w io.Writer, c command) error {
 func commandRows(group string) [][]string {
 	var rows [][]string
 	for _, c := range commands() {
-		if c.name != "" && strings.HasPrefix(c.name, group) {
+		if c.name != "" && !c.hidden && strings.HasPrefix(c.name, group) {
 			rows = append(rows, []string{strings.TrimSpace("adze " + c.name + " " + c.words), c.about})
 		}
 	}
@@ -126,6 +126,7 @@ func groupAbout(group string) string {
 		"memory":     "show the context files",
 		"permission": "check permission rules",
 		"sandbox":    "run commands in the sandbox",
+		"session":    "manage recorded sessions",
 	}[group]
 }
 

@@ -50,13 +50,16 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 			h.front.Tell(n)
 		}
 	} else {
+		for _, problem := range tui.CheckKeys(s.Settings.UI.Keys) {
+			h.note("warning: " + problem)
+		}
 		colors := cell.Full
 		if env.Getenv("NO_COLOR") != "" {
 			colors = cell.Attributes
 		}
 		h.front = tui.New(tui.Options{
 			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors,
-			History: promptHistory(s.Folder.Home), Editor: editorOf(env),
+			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: s.Settings.UI.Keys, Tmux: env.Getenv("TMUX") != "",
 		})
 	}
 	h.relay(h.front.Tell)
@@ -69,6 +72,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 type front interface {
 	Observe(agent.Event)
 	Tell(text string)
+	Typed() []string
 	Ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error)
 	Run(ctx context.Context) error
 }
@@ -170,7 +174,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 		return tui.Reply{}, err
 	}
 	if said.ForPerson() {
-		return tui.Reply{Text: slashText(said), Quit: said.Quit}, nil
+		return tui.Reply{Text: slashText(said), Markdown: said.Markdown, Quit: said.Quit}, nil
 	}
 	if !isCommand {
 		if said.Parts, err = h.session.PromptParts(ctx, typed, typed); err != nil {
@@ -198,11 +202,26 @@ func (h *screenHost) conversation(ctx context.Context) (*session.Conversation, e
 		return nil, err
 	}
 	h.session.Outside.WaitLikely(ctx)
-	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.front.Observe})
+	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.front.Observe, Typed: h.typed})
 	h.mu.Lock()
 	h.talk = talk
 	h.mu.Unlock()
 	return talk, nil
+}
+
+// typed are the prompts that the user typed since the last turn. Of one with an attachment that can't be read, the model gets
+// the text.
+func (h *screenHost) typed(ctx context.Context) [][]model.Part {
+	var out [][]model.Part
+	for _, text := range h.front.Typed() {
+		parts, err := h.session.PromptParts(ctx, text, text)
+		if err != nil {
+			h.note(err.Error())
+			parts = []model.Part{model.Text(text)}
+		}
+		out = append(out, parts)
+	}
+	return out
 }
 
 // runCommand runs the user's own command.
@@ -221,7 +240,7 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 	if strings.TrimSpace(text) == "" {
 		return tui.Reply{}, err
 	}
-	return tui.Reply{Text: tool.Fence("", text)}, err
+	return tui.Reply{Text: tool.Fence("", text), Markdown: true}, err
 }
 
 // Status is what the status line shows.

@@ -6,8 +6,10 @@ import "github.com/adze-dev/adze/internal/session"
 func mcpFlags() []flag {
 	return []flag{
 		{long: "scope", value: "SCOPE", on: "mcp-add mcp-remove config-set config-unset config-path", about: "settings file: user (default) or project",
+			among: []string{string(session.ForUser), string(session.ForProject)},
 			set: func(o *options, v string) error {
-				return oneOf(&o.scope, v, string(session.ForUser), string(session.ForProject))
+				o.scope = v
+				return nil
 			}},
 		{long: "env", value: "K=V", on: "mcp-add", about: "environment variable for the server (repeatable)",
 			set: func(o *options, v string) error {

@@ -21,7 +21,11 @@ func modelFlags() []flag {
 				return nil
 			}},
 		{long: "auth-type", value: "TYPE", on: cmdPrompt + " doctor models", about: "API to use: " + strings.Join(types[:len(types)-1], ", ") + " or " + types[len(types)-1],
-			set: func(o *options, v string) error { return oneOf(&o.authType, v, types...) }},
+			among: types,
+			set: func(o *options, v string) error {
+				o.authType = v
+				return nil
+			}},
 		{long: "effort", value: "LEVEL", on: cmdPrompt, about: "how long the model thinks, such as low, medium or high",
 			set: func(o *options, v string) error {
 				o.effort = v

@@ -19,18 +19,18 @@ func runProgram(ctx context.Context, env Env, o *options, words []string) error 
 	so := session.Options{Sampling: true}
 	log, err := openLog(env, o)
 	if err != nil {
-		return err
+		return refuse(env, o, err)
 	}
 	if log != nil {
 		defer log.Close()
 		so.Log = log
 	}
 	if so.Record, err = recording(ctx, env, o); err != nil {
-		return report(env, o, err)
+		return refuse(env, o, err)
 	}
 	s, err := openSession(env, o, so)
 	if err != nil {
-		return err
+		return refuse(env, o, err)
 	}
 	defer closeSession(env, s)
 	failed := false

@@ -4,7 +4,11 @@ package cli
 func programFlags() []flag {
 	return []flag{
 		{long: "input-format", value: "FORMAT", on: cmdPrompt, about: "input format: text (default) or stream-json (prompts and control requests, one JSON object per line)",
-			set: func(o *options, v string) error { return oneOf(&o.input, v, "text", "stream-json") }},
+			among: []string{"text", "stream-json"},
+			set: func(o *options, v string) error {
+				o.input = v
+				return nil
+			}},
 		{long: "include-partial-messages", on: cmdPrompt, about: "print pieces of messages as they arrive, with --output-format stream-json",
 			set: func(o *options, _ string) error {
 				o.partial = true

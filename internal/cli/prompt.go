@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/headless"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -31,27 +33,27 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	so := session.Options{Sampling: true}
 	var err error
 	if so.Result, err = resultSchema(env, o); err != nil {
-		return report(env, o, err)
+		return refuse(env, o, err)
 	}
 	log, err := openLog(env, o)
 	if err != nil {
-		return err
+		return refuse(env, o, err)
 	}
 	if log != nil {
 		defer log.Close()
 		so.Log = log
 	}
 	if so.Record, err = recording(ctx, env, o); err != nil {
-		return report(env, o, err)
+		return refuse(env, o, err)
 	}
 	s, err := openSession(env, o, so)
 	if err != nil {
-		return err
+		return refuse(env, o, err)
 	}
 	defer closeSession(env, s)
 	w, err := promptText(env, o, words)
 	if err != nil {
-		return err
+		return refuse(env, o, err)
 	}
 	if w.piped == "" {
 		if w.prompt, err = bangPrompt(ctx, env, s, w.prompt); err != nil || w.prompt == "" {
@@ -61,14 +63,14 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	s.Outside.Connect()
 	said, isCommand, err := s.Expand(ctx, w.prompt)
 	if err != nil {
-		return report(env, o, err)
+		return refuse(env, o, err)
 	}
 	if said.ForPerson() {
 		return newOutput(env, o, s, side, "").end(agent.Answer{Text: slashText(said)}, nil)
 	}
 	m, err := s.Models.Open(ctx)
 	if err != nil {
-		return report(env, o, err)
+		return refuse(env, o, err)
 	}
 	if env.Terminal {
 		t := newTerminal(env, side, s.Policy)
@@ -79,7 +81,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	s.Outside.WaitLikely(ctx)
 	if !isCommand {
 		if said.Parts, err = s.PromptParts(ctx, w.text(), w.prompt); err != nil {
-			return report(env, o, err)
+			return refuse(env, o, err)
 		}
 	} else if w.piped != "" {
 		said.Parts = append([]model.Part{model.Text(w.piped)}, said.Parts...)
@@ -123,6 +125,16 @@ func anyFailed(outcomes []tool.Outcome) bool {
 		}
 	}
 	return false
+}
+
+// refuse reports an error of a run that failed before the model was asked. A program gets a result, too.
+func refuse(env Env, o *options, err error) error {
+	if o.format == "json" || o.format == "stream-json" {
+		if printed := headless.Refused(env.Stdout, o.format == "stream-json", cmp.Or(o.record.newID, o.record.id), err); printed != nil {
+			return printed
+		}
+	}
+	return report(env, o, err)
 }
 
 // report makes an error readable for the reader of stderr: a program gets JSON.

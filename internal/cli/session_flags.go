@@ -31,7 +31,7 @@ func sessionFlags() []flag {
 				o.record.latest = true
 				return nil
 			}},
-		{long: "resume", short: "r", value: "[ID]", optional: startsUUID, on: cmdPrompt, about: "continue a session; the first 4 or more characters of its ID are enough.\nWithout an ID, choose from a list",
+		{long: "resume", short: "r", value: "[ID]", noun: aSession, optional: startsUUID, on: cmdPrompt, about: "continue a session; the first 4 or more characters of its ID are enough.\nWithout an ID, choose from a list",
 			set: func(o *options, v string) error {
 				o.record.resume, o.record.id = true, v
 				return nil
@@ -62,7 +62,11 @@ func sessionFlags() []flag {
 				return nil
 			}},
 		{long: "format", value: "FORMAT", on: "session-export", about: "format of the export: md (default), html or json",
-			set: func(o *options, v string) error { return oneOf(&o.record.format, v, "md", "html", "json") }},
+			among: []string{"md", "html", "json"},
+			set: func(o *options, v string) error {
+				o.record.format = v
+				return nil
+			}},
 	}
 }
 

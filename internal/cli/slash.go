@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/tool"
@@ -16,12 +18,31 @@ func slashText(x session.Expansion) string {
 		"@path attaches a file, @server:uri attaches an MCP resource, !command runs a command."
 }
 
-// slashTable is a line for every slash command.
+// usageColumn is how wide the first column of the table of commands is at most.
+const usageColumn = 24
+
+// slashTable is a line for every slash command, and two for one that takes many words.
 func slashTable(all []session.Slash) string {
-	var rows [][]string
+	type row struct{ usage, about string }
+	var rows []row
+	width := 0
 	for _, c := range all {
 		about, _, _ := strings.Cut(c.About, "\n")
-		rows = append(rows, []string{tool.Visible(strings.TrimSpace("/" + c.Name + " " + c.Words)), tool.Visible(about)})
+		if len(c.Also) > 0 {
+			about += " (also /" + strings.Join(c.Also, ", /") + ")"
+		}
+		r := row{tool.Visible(strings.TrimSpace("/" + c.Name + " " + c.Words)), tool.Visible(about)}
+		rows = append(rows, r)
+		if n := utf8.RuneCountInString(r.usage); n <= usageColumn {
+			width = max(width, n)
+		}
 	}
-	return table(rows)
+	var b strings.Builder
+	for _, r := range rows {
+		if utf8.RuneCountInString(r.usage) > width && r.about != "" {
+			r.usage += "\n" + strings.Repeat(" ", width+2)
+		}
+		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-*s   %s", width, r.usage, r.about), " ") + "\n")
+	}
+	return b.String()
 }

@@ -24,7 +24,7 @@ type undoOptions struct {
 func undoFlags() []flag {
 	const both = "undo redo"
 	return []flag{
-		{long: "session", value: "ID", on: both, about: "session; 4 or more characters of its ID are enough (default: the newest of this directory)",
+		{long: "session", value: "ID", noun: aSession, on: both, about: "session; 4 or more characters of its ID are enough (default: the newest of this directory)",
 			set: func(o *options, v string) error {
 				o.undo.session = v
 				return nil

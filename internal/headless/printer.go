@@ -294,6 +294,22 @@ func (j *Printer) End(a agent.Answer, err error) error {
 	return j.err
 }
 
+// Refused prints the result of a run that failed before it had a session: programs that read only stdout see the reason. id
+// is the session that was requested, if any.
+func Refused(w io.Writer, stream bool, id string, err error) error {
+	var result any = map[string]any{
+		"type": "result", "subtype": "error_during_execution", "uuid": session.NewID(), "session_id": id, "is_error": true,
+		"duration_ms": 0, "duration_api_ms": 0, "num_turns": 0, "usage": usage{}, "permission_denials": []denial{},
+		"error": map[string]any{"message": err.Error()},
+	}
+	if !stream {
+		result = []any{result}
+	}
+	encode := json.NewEncoder(w)
+	encode.SetEscapeHTML(false)
+	return encode.Encode(result)
+}
+
 // Complete reports whether a run has an answer, which one that used too many tokens has, too.
 func Complete(err error) bool {
 	var over *session.Overspent

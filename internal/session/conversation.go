@@ -25,9 +25,11 @@ type ConversationOptions struct {
 	Limits Limits
 	// Unattended says that no user watches, although one may answer questions: see [agent.Options].
 	Unattended bool
-	History    []model.Message                 // what was said before
-	Observe    func(agent.Event)               // receives all events; may be nil
-	Below      func(agent.Member, agent.Event) // receives the events of subagents, concurrently; may be nil
+	History    []model.Message // what was said before
+	// Typed, if not nil, returns what the user entered since the last turn, each a prompt.
+	Typed   func(context.Context) [][]model.Part
+	Observe func(agent.Event)               // receives all events; may be nil
+	Below   func(agent.Member, agent.Event) // receives the events of subagents, concurrently; may be nil
 }
 
 // Limits end a conversation. 0 means what settings say, and less than 0 no limit.
@@ -81,10 +83,10 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	s.Models.count(budget)
 	key, effort := s.ID, cmp.Or(t.Effort, s.Settings.Model.Effort)
 	c.agent = agent.New(agent.Options{
-		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall}, Budget: budget, Final: final,
-		History: from.with(t.History), Declared: from.declares(), System: system, Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
+		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall, Request: s.Settings.Limits.Request}, Budget: budget, Final: final,
+		History: from.with(t.History), CutOff: from.unfinished(t.History), Declared: from.declares(), System: system, Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
 		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser || t.Unattended,
-		News: c.takeNews, Compacting: s.hooks.compacting,
+		News: c.takeNews, Typed: c.takeTyped(t.Typed), Compacting: s.hooks.compacting,
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
@@ -162,12 +164,17 @@ const remindText = "You replied without calling " + builtin.StructuredOutput + "
 // result of a schema is expected, the answer's text is that result as JSON.
 func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
 	return c.run(ctx, func(ctx context.Context) (agent.Answer, error) {
-		prompt, err := c.hooks.prompted(ctx, prompt)
-		if err != nil {
-			return agent.Answer{}, err
-		}
-		return c.agent.Run(ctx, prompt...)
+		return c.submit(ctx, prompt)
 	})
+}
+
+// submit runs a prompt of the user, unless a hook blocks it.
+func (c *Conversation) submit(ctx context.Context, prompt []model.Part) (agent.Answer, error) {
+	prompt, err := c.hooks.prompted(ctx, prompt)
+	if err != nil {
+		return agent.Answer{}, err
+	}
+	return c.agent.Run(ctx, prompt...)
 }
 
 // Continue is Run without a prompt, for a conversation that was interrupted before the model answered: see
@@ -176,7 +183,7 @@ func (c *Conversation) Continue(ctx context.Context) (agent.Answer, error) {
 	return c.run(ctx, c.agent.Continue)
 }
 
-func (c *Conversation) run(ctx context.Context, begin func(context.Context) (agent.Answer, error)) (agent.Answer, error) {
+func (c *Conversation) run(ctx context.Context, begin starter) (agent.Answer, error) {
 	if c.wall > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, c.wall, fmt.Errorf("stopped after %v: %w", c.wall, agent.ErrWallTime))
@@ -184,7 +191,7 @@ func (c *Conversation) run(ctx context.Context, begin func(context.Context) (age
 	}
 	ctx, leave := c.hooks.enter(ctx)
 	defer leave()
-	answer, err := c.workOn(ctx, begin)
+	answer, err := c.workOn(ctx, begin, c.work)
 	err = c.hooks.stopped(ctx, err)
 	if c.structured == nil {
 		if err == nil {
@@ -194,7 +201,8 @@ func (c *Conversation) run(ctx context.Context, begin func(context.Context) (age
 	}
 	if err == nil && c.structured() == nil {
 		var more agent.Answer
-		more, err = c.workOn(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, model.Text(remindText)) })
+		remind := func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, model.Text(remindText)) }
+		more, err = c.workOn(ctx, remind, c.work)
 		answer = sum(answer, more)
 	}
 	if result := c.structured(); err == nil && result != nil {
@@ -215,23 +223,26 @@ func (c *Conversation) overspent() error {
 	return nil
 }
 
-// workOn runs the model, and again while Stop hooks don't let it stop.
-func (c *Conversation) workOn(ctx context.Context, begin func(context.Context) (agent.Answer, error)) (agent.Answer, error) {
-	answer, err := c.work(ctx, begin)
+// starter starts the model with a prompt.
+type starter func(context.Context) (agent.Answer, error)
+
+// workOn runs the model by work, and again while Stop hooks don't let it stop.
+func (c *Conversation) workOn(ctx context.Context, begin starter, work func(context.Context, starter) (agent.Answer, error)) (agent.Answer, error) {
+	answer, err := work(ctx, begin)
 	for blocks := 0; err == nil; blocks++ {
 		why, more := c.hooks.stopping(ctx, answer.Text, blocks)
 		if !more || c.structured != nil && c.structured() != nil {
 			break
 		}
 		var next agent.Answer
-		next, err = c.work(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, model.Text(why)) })
+		next, err = work(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, model.Text(why)) })
 		answer = sum(answer, next)
 	}
 	return answer, err
 }
 
 // work runs the model, and again while background subagents have something to report.
-func (c *Conversation) work(ctx context.Context, begin func(context.Context) (agent.Answer, error)) (agent.Answer, error) {
+func (c *Conversation) work(ctx context.Context, begin starter) (agent.Answer, error) {
 	answer, err := begin(ctx)
 	for err == nil && (c.structured == nil || c.structured() == nil) {
 		news := c.crew.Await(ctx)
@@ -255,16 +266,21 @@ func (c *Conversation) work(ctx context.Context, begin func(context.Context) (ag
 // Turn answers a prompt without waiting for background subagents: for a front end in which the user can go on. Without a
 // prompt, it hands over the reports of background work, and does nothing if there are none.
 func (c *Conversation) Turn(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
+	begin := func(ctx context.Context) (agent.Answer, error) { return c.submit(ctx, prompt) }
 	if len(prompt) == 0 {
+		var news []model.Part
 		for _, n := range slices.Concat(c.session.tools.JobNews(), c.crew.News()) {
-			prompt = append(prompt, model.Text(n))
+			news = append(news, model.Text(n))
 		}
+		if len(news) == 0 {
+			return agent.Answer{}, nil
+		}
+		begin = func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, news...) }
 	}
-	if len(prompt) == 0 {
-		return agent.Answer{}, nil
-	}
-	answer, err := c.agent.Run(ctx, prompt...)
-	if err == nil {
+	ctx, leave := c.hooks.enter(ctx)
+	defer leave()
+	answer, err := c.workOn(ctx, begin, func(ctx context.Context, f starter) (agent.Answer, error) { return f(ctx) })
+	if err = c.hooks.stopped(ctx, err); err == nil {
 		err = c.overspent()
 	}
 	return answer, err
@@ -285,6 +301,25 @@ func (s *Session) awaken() {
 // takeNews are messages to the model, each once.
 func (c *Conversation) takeNews() []string {
 	return slices.Concat(c.session.tools.News(), c.crew.News(), c.news.news(), c.hooks.news())
+}
+
+// takeTyped passes prompts on that the user entered while the model worked, unless a hook blocks them.
+func (c *Conversation) takeTyped(typed func(context.Context) [][]model.Part) func(context.Context) [][]model.Part {
+	if typed == nil {
+		return nil
+	}
+	return func(ctx context.Context) [][]model.Part {
+		var out [][]model.Part
+		for _, prompt := range typed(ctx) {
+			prompt, err := c.hooks.prompted(ctx, prompt)
+			if err != nil {
+				c.session.env.warn("%v", err)
+				continue
+			}
+			out = append(out, prompt)
+		}
+		return out
+	}
 }
 
 // Compact replaces the conversation, except for its last turns, by a summary of the model.

@@ -195,11 +195,16 @@ func TestHooksStopAPrompt(t *testing.T) {
 	for _, tt := range []struct {
 		name, hooks, want string
 		answers           int
+		turn              bool // as the terminal does it
 	}{
-		{"blocked", hooking("UserPromptSubmit", "", "echo private >&2; exit 2"), "the prompt was blocked by a hook: private", 0},
-		{"stopped before", hooking("UserPromptSubmit", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 0},
-		{"stopped by a call", hooking("PreToolUse", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 1},
-		{"stopped after a call", hooking("PostToolUse", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 1},
+		{"blocked", hooking("UserPromptSubmit", "", "echo private >&2; exit 2"), "the prompt was blocked by a hook: private", 0, false},
+		{"blocked, turn", hooking("UserPromptSubmit", "", "echo private >&2; exit 2"), "the prompt was blocked by a hook: private", 0, true},
+		{"stopped before", hooking("UserPromptSubmit", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 0, false},
+		{"stopped before, turn", hooking("UserPromptSubmit", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 0, true},
+		{"stopped by a call", hooking("PreToolUse", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 1, false},
+		{"stopped by a call, turn", hooking("PreToolUse", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 1, true},
+		{"stopped after a call", hooking("PostToolUse", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 1, false},
+		{"stopped after a call, turn", hooking("PostToolUse", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 1, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := Canonical(t.TempDir())
@@ -209,7 +214,11 @@ func TestHooksStopAPrompt(t *testing.T) {
 			d.settle(t, `{"hooks":{`+tt.hooks+`}}`)
 			s, c := d.open(t, &Recording{})
 			defer s.Close()
-			if _, err := c.Run(t.Context(), model.Text("hello")); err == nil || !errors.Is(err, ErrHook) || err.Error() != tt.want {
+			prompt := c.Run
+			if tt.turn {
+				prompt = c.Turn
+			}
+			if _, err := prompt(t.Context(), model.Text("hello")); err == nil || !errors.Is(err, ErrHook) || err.Error() != tt.want {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
 		})
@@ -221,8 +230,8 @@ func TestStopHooksEnd(t *testing.T) {
 	d.settle(t, `{"stopHookBlockingCap":2,"hooks":{`+hooking("Stop", "", "exit 2")+`}}`)
 	s, c := d.open(t, nil)
 	defer s.Close()
-	if got := d.say(t, c, "hello"); got != "3" || !strings.Contains(strings.Join(d.told, "\n"), "2 times in a row") {
-		t.Errorf("got %q, told %q", got, d.told)
+	if answer, err := c.Turn(t.Context(), model.Text("hello")); err != nil || answer.Text != "3" || !strings.Contains(strings.Join(d.told, "\n"), "2 times in a row") {
+		t.Errorf("got %+v %v, told %q", answer, err, d.told)
 	}
 }
 

@@ -30,6 +30,7 @@ const (
 // resumed is what a session continues with.
 type resumed struct {
 	history  []model.Message
+	cutOff   bool // the last message is an answer that was cut off
 	declared agent.Declared
 	news     []string // for the model
 	names    []string // of subagents
@@ -68,7 +69,10 @@ func (s *Session) resume(w *journal.Writer) (*resumed, error) {
 			return nil, err
 		}
 	}
-	w.View(func(state *journal.State) { out.history = slices.Clone(state.Agent("").History) })
+	w.View(func(state *journal.State) {
+		first := state.Agent("")
+		out.history, out.cutOff = slices.Clone(first.History), first.CutOff()
+	})
 	return &out, nil
 }
 
@@ -189,14 +193,14 @@ func (s *Session) Continues() string {
 }
 
 // Unanswered reports whether the model has not answered the last message of the conversation, or not to the end: it was
-// interrupted. Of a resumed session, an answer of which something arrived counts as complete.
+// interrupted.
 func (s *Session) Unanswered() bool {
 	switch {
 	case s.talk != nil:
 		return s.talk.agent.Unanswered()
 	case s.resumed != nil:
 		n := len(s.resumed.history) - 1
-		return n >= 0 && s.resumed.history[n].Role != model.Assistant
+		return n >= 0 && (s.resumed.history[n].Role != model.Assistant || s.resumed.cutOff)
 	}
 	return false
 }
@@ -225,6 +229,11 @@ func (r *resumed) with(more []model.Message) []model.Message {
 		return more
 	}
 	return slices.Concat(r.history, more)
+}
+
+// unfinished reports whether the last message is an answer that was cut off, and nothing follows it.
+func (r *resumed) unfinished(more []model.Message) bool {
+	return r != nil && r.cutOff && len(more) == 0
 }
 
 // agents are the paths of the session's subagents so far.

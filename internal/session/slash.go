@@ -26,6 +26,7 @@ type Slash struct {
 // Expansion is what became of a slash command: something for the user, or else what to tell the model.
 type Expansion struct {
 	Print    string
+	Markdown bool            // what Print is; otherwise it is a text as it is
 	Commands []Slash         // to be listed
 	History  []model.Message // what was said before
 	Parts    []model.Part    // the prompt

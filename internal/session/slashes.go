@@ -94,7 +94,7 @@ func (s *Session) listModels(ctx context.Context) Expansion {
 		fmt.Fprintf(&b, "- %s\n", tool.Visible(err.Error()))
 	}
 	b.WriteString("\nUse /model NAME to switch.")
-	return Expansion{Print: b.String()}
+	return Expansion{Print: b.String(), Markdown: true}
 }
 
 func slashEffort(_ context.Context, s *Session, words string) (Expansion, error) {
@@ -123,7 +123,7 @@ func slashContext(_ context.Context, s *Session, _ string) (Expansion, error) {
 		}
 		return n
 	}
-	return Expansion{Print: fmt.Sprintf("%d of %d tokens (%d%%)\n\n| part | tokens |\n|---|--:|\n| system prompt | %d |\n| context files | %d |\n"+
+	return Expansion{Markdown: true, Print: fmt.Sprintf("%d of %d tokens (%d%%)\n\n| part | tokens |\n|---|--:|\n| system prompt | %d |\n| context files | %d |\n"+
 		"| built-in tools | %d |\n| external tools | %d |\n| messages | %d |\n\nThe parts are estimates.",
 		used, u.Window, 100*used/max(1, u.Window), u.System, u.Memory, sum(u.Builtin), sum(u.External), u.Messages)}, nil
 }
@@ -133,7 +133,7 @@ func slashTools(_ context.Context, s *Session, _ string) (Expansion, error) {
 	for _, d := range s.Executor.Registry.Declarations(nil) {
 		fmt.Fprintf(&b, "- `%s` %s\n", tool.Visible(d.Name), tool.Visible(d.Brief()))
 	}
-	return Expansion{Print: b.String()}, nil
+	return Expansion{Print: b.String(), Markdown: true}, nil
 }
 
 func slashMCP(ctx context.Context, s *Session, _ string) (Expansion, error) {
@@ -148,7 +148,7 @@ func slashMCP(ctx context.Context, s *Session, _ string) (Expansion, error) {
 	for _, p := range problems {
 		fmt.Fprintf(&b, "- %s\n", tool.Visible(fmt.Sprint(p)))
 	}
-	return Expansion{Print: b.String()}, nil
+	return Expansion{Print: b.String(), Markdown: true}, nil
 }
 
 // initText is the prompt of /init.

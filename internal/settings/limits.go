@@ -5,6 +5,7 @@ type Limits struct {
 	Turns     int // requests to the model, of all agents together
 	Seconds   int
 	Calls     int // tool calls, of all agents together
+	Request   int // tokens of one request
 	Depth     int // how deep subagents can be nested; 0 with DepthSet: there are none
 	DepthSet  bool
 	Subagents int // that run at once
@@ -15,6 +16,7 @@ func limitKeys() []key {
 	turns := func(s *Settings) *int { return &s.Limits.Turns }
 	seconds := func(s *Settings) *int { return &s.Limits.Seconds }
 	calls := func(s *Settings) *int { return &s.Limits.Calls }
+	request := func(s *Settings) *int { return &s.Limits.Request }
 	subagents := func(s *Settings) *int { return &s.Limits.Subagents }
 	return []key{
 		{
@@ -31,6 +33,11 @@ func limitKeys() []key {
 			name: "model.maxToolCalls", shape: integerShape,
 			about: "Stop after this number of tool calls, including those of subagents (exit code 55). 0 or less: no limit.",
 			put:   integer(calls), tightens: lower(calls),
+		},
+		{
+			name: "model.sessionTokenLimit", also: []string{"sessionTokenLimit"}, shape: integerShape,
+			about: "Stop when the conversation has more tokens than this (exit code 55). 0 or less: no limit.",
+			put:   integer(request), tightens: lower(request),
 		},
 		{
 			name: "model.maxSubagentDepth", shape: integerShape,

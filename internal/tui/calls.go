@@ -76,6 +76,7 @@ func (l *callList) flush(s *Screen) {
 	for len(l.calls) > 0 && l.calls[0].outcome != nil {
 		c := l.calls[0]
 		l.calls = l.calls[1:]
+		s.transcript.add(c.item())
 		if c.by != "" {
 			continue
 		}
@@ -91,14 +92,7 @@ func (l *callList) settle(s *Screen) {
 
 // lines are a finished call: a line, and why it failed.
 func (c *call) lines(width int) []cell.Line {
-	mark := cell.Span{Text: "● ", Style: cell.Green}
-	switch c.outcome.Status {
-	case tool.StatusDenied:
-		mark = cell.Span{Text: "⊘ ", Style: cell.Yellow}
-	case tool.StatusError, tool.StatusCancelled:
-		mark = cell.Span{Text: "✗ ", Style: cell.Red}
-	}
-	head := append(cell.Line{mark}, c.name()...)
+	head := append(cell.Line{callMark(c.outcome.Status)}, c.name()...)
 	if sum := c.summary(); sum != "" {
 		head = append(head, cell.Span{Text: "  " + sum, Style: cell.Dim})
 	}

@@ -17,9 +17,11 @@ import (
 // answer is what the model is saying.
 type answer struct {
 	text     markdown.Stream
-	live     []cell.Line // of the text: its last block, which may still change
-	said     bool        // some text of this answer was printed or is live
-	thinking time.Time   // since when; zero: it is not
+	live     []cell.Line     // of the text: its last block, which may still change
+	said     bool            // some text of this answer was printed or is live
+	thinking time.Time       // since when; zero: it is not
+	raw      strings.Builder // the text as the model wrote it
+	thought  strings.Builder // what it is thinking
 }
 
 // event shows an event of the agent.
@@ -56,6 +58,7 @@ func (s *Screen) said(e model.Event) {
 		if s.answer.thinking.IsZero() {
 			s.answer.thinking = s.o.Now()
 		}
+		s.answer.thought.WriteString(string(e))
 	case model.Text:
 		s.endThought()
 		s.say(string(e))
@@ -73,6 +76,7 @@ func (s *Screen) say(text string) {
 		s.answer.said = true
 		s.space()
 	}
+	s.answer.raw.WriteString(text)
 	finished, live := s.answer.text.Add(text, s.width())
 	s.print(finished...)
 	s.answer.live = live
@@ -85,7 +89,10 @@ func (s *Screen) endThought() {
 	}
 	took := s.o.Now().Sub(s.answer.thinking)
 	s.answer.thinking = time.Time{}
-	s.print(cell.Styled("∙ thought for "+seconds(took), cell.Dim))
+	head := "thought for " + seconds(took)
+	s.transcript.add(Item{Kind: ItemThinking, Head: head, Text: s.answer.thought.String()})
+	s.answer.thought.Reset()
+	s.print(cell.Styled("∙ "+head+"  (Ctrl+O to view)", cell.Dim))
 }
 
 // endText finishes the text of an answer.
@@ -93,6 +100,7 @@ func (s *Screen) endText() {
 	s.endThought()
 	if s.answer.said {
 		s.print(s.answer.text.End(s.width())...)
+		s.transcript.add(Item{Kind: ItemAnswer, Text: s.answer.raw.String()})
 	}
 	s.answer = answer{}
 }
@@ -103,18 +111,11 @@ func (s *Screen) submit(ctx context.Context, typed string) {
 		return
 	}
 	if s.work != nil {
-		s.queue = append(s.queue, typed)
+		s.queue.add(typed)
 		return
 	}
 	s.endHeader(nil)
-	s.space()
-	for i, l := range cell.CleanLines(typed) {
-		mark := "› "
-		if i > 0 {
-			mark = "  "
-		}
-		s.print(cell.Wrap(cell.Line{{Text: mark, Style: cell.Bold}, {Text: l, Style: cell.Bold}}, s.width(), cell.Text("  "))...)
-	}
+	s.printPrompt(typed)
 	s.o.History.add(typed)
 	s.start(ctx, func(ctx context.Context) (Reply, error) { return s.o.Host.Run(ctx, typed) })
 }
@@ -138,7 +139,8 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 	s.work = nil
 	if reply.Text != "" {
 		s.space()
-		s.print(markdown.Render(reply.Text, s.width())...)
+		s.transcript.add(Item{Kind: ItemAnswer, Text: reply.Text})
+		s.print(reply.lines(s.width())...)
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -153,15 +155,12 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 	if took > 10*time.Second && !s.focused {
 		s.term.out.WriteString("\a")
 	}
-	if len(s.queue) > 0 {
-		next := strings.Join(s.queue, "\n\n")
-		s.queue = nil
-		s.submit(ctx, next)
-	}
+	s.submit(ctx, s.queue.next())
 }
 
 // fail shows an error: what failed, and in further lines what to do.
 func (s *Screen) fail(err error) {
+	s.transcript.add(Item{Kind: ItemNote, Text: err.Error()})
 	s.space()
 	for i, l := range cell.CleanLines(err.Error()) {
 		mark, style := "  ", cell.Plain

@@ -13,6 +13,11 @@ const again = time.Second
 
 // input handles what the terminal sent.
 func (s *Screen) input(ctx context.Context, e keys.Event) {
+	if _, focus := e.(keys.Focus); s.view != nil && !focus {
+		s.viewInput(e)
+		s.lastKey = s.o.Now()
+		return
+	}
 	switch e := e.(type) {
 	case keys.Focus:
 		s.focused = e.In
@@ -34,9 +39,8 @@ func (s *Screen) key(ctx context.Context, k keys.Key) {
 	if s.lookup.key(s, k) || s.complete.key(s, k) {
 		return
 	}
-	name := k.String()
-	if f := bindings[name]; f != nil {
-		f(s, ctx)
+	if a, ok := s.keys.find(k); ok {
+		a.run(s, ctx)
 		return
 	}
 	if k.Text != "" {
@@ -55,67 +59,6 @@ func (s *Screen) typed(ctx context.Context) {
 	s.history.leave()
 	s.complete.update(s, ctx)
 }
-
-// binding is a key and what it does. Those with a text are listed for the user.
-type binding struct {
-	keys  string // separated by spaces
-	about string
-	run   func(*Screen, context.Context)
-}
-
-// keyTable is the one table of keys.
-func keyTable() []binding {
-	edit := func(f func(*Screen)) func(*Screen, context.Context) {
-		return func(s *Screen, ctx context.Context) {
-			f(s)
-			s.complete.update(s, ctx)
-		}
-	}
-	return []binding{
-		{"enter", "send; during work: queue", (*Screen).enter},
-		{"shift+enter alt+enter ctrl+j", "new line; \\ and Enter too", edit(func(s *Screen) { s.editor.Insert("\n") })},
-		{"esc", "interrupt; twice: clear the prompt", func(s *Screen, _ context.Context) { s.escape() }},
-		{"ctrl+c", "clear, interrupt; twice: quit", func(s *Screen, _ context.Context) { s.cancel() }},
-		{"ctrl+d", "quit, if the prompt is empty", func(s *Screen, _ context.Context) { s.endOfInput() }},
-		{"up", "", func(s *Screen, _ context.Context) { s.up() }},
-		{"down", "", func(s *Screen, _ context.Context) { s.down() }},
-		{"ctrl+p", "earlier prompt; Up too", func(s *Screen, _ context.Context) { s.earlier() }},
-		{"ctrl+n", "", func(s *Screen, _ context.Context) { s.later() }},
-		{"ctrl+r", "search earlier prompts", func(s *Screen, _ context.Context) { s.searchHistory() }},
-		{"shift+tab", "next approval mode", func(s *Screen, _ context.Context) { s.o.Host.NextMode() }},
-		{"ctrl+b", "move a running command to the background", func(s *Screen, _ context.Context) { s.background() }},
-		{"ctrl+g", "edit the prompt in $EDITOR", func(s *Screen, _ context.Context) { s.editPrompt() }},
-		{"ctrl+z", "suspend", func(s *Screen, _ context.Context) { s.suspend() }},
-		{"ctrl+l", "draw the screen again", func(s *Screen, _ context.Context) { s.painter.Redraw() }},
-		{"left", "", edit(func(s *Screen) { s.editor.Left() })},
-		{"right ctrl+f", "", edit(func(s *Screen) { s.editor.Right() })},
-		{"ctrl+left alt+left alt+b", "", edit(func(s *Screen) { s.editor.WordLeft() })},
-		{"ctrl+right alt+right alt+f", "", edit(func(s *Screen) { s.editor.WordRight() })},
-		{"home ctrl+a", "", edit(func(s *Screen) { s.editor.Home() })},
-		{"end ctrl+e", "", edit(func(s *Screen) { s.editor.End() })},
-		{"backspace shift+backspace", "", edit(func(s *Screen) { s.editor.Backspace() })},
-		{"delete", "", edit(func(s *Screen) { s.editor.Delete() })},
-		{"ctrl+w alt+backspace ctrl+backspace", "delete a word; Ctrl+U, Ctrl+K: a line", edit(func(s *Screen) { s.editor.KillWord() })},
-		{"alt+d ctrl+delete", "", edit(func(s *Screen) { s.editor.KillNextWord() })},
-		{"ctrl+u", "", edit(func(s *Screen) { s.editor.KillToStart() })},
-		{"ctrl+k", "", edit(func(s *Screen) { s.editor.KillToEnd() })},
-		{"ctrl+y", "", edit(func(s *Screen) { s.editor.Yank() })},
-		{"ctrl+_ ctrl+-", "take a change of the prompt back", edit(func(s *Screen) { s.editor.Undo() })},
-	}
-}
-
-// bindings is the table by keys. Of a key that is listed twice, the first entry applies.
-var bindings = func() map[string]func(*Screen, context.Context) {
-	m := map[string]func(*Screen, context.Context){}
-	for _, b := range keyTable() {
-		for key := range strings.FieldsSeq(b.keys) {
-			if m[key] == nil {
-				m[key] = b.run
-			}
-		}
-	}
-	return m
-}()
 
 // enter sends the prompt. After a backslash it is a new line.
 func (s *Screen) enter(ctx context.Context) {
@@ -191,10 +134,11 @@ func (s *Screen) background() {
 
 // up moves the cursor, or takes an earlier prompt if it is in the first row.
 func (s *Screen) up() {
-	if len(s.queue) > 0 && s.editor.Empty() { // the last one that is queued comes back
-		s.editor.Set(s.queue[len(s.queue)-1])
-		s.queue = s.queue[:len(s.queue)-1]
-		return
+	if s.editor.Empty() { // the last one that is queued comes back
+		if typed, ok := s.queue.last(); ok {
+			s.editor.Set(typed)
+			return
+		}
 	}
 	if !s.editor.Up(s.inputWidth()) {
 		s.earlier()

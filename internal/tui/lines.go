@@ -62,6 +62,9 @@ func NewLines(in io.Reader, out io.Writer, host Host, prompt string) *Lines {
 // Observe takes an event of the agent.
 func (l *Lines) Observe(e agent.Event) { l.events <- e }
 
+// Typed is empty: a line is read after the answer before it.
+func (l *Lines) Typed() []string { return nil }
+
 // Tell prints a notice.
 func (l *Lines) Tell(text string) { l.say("note", text) }
 

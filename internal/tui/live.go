@@ -36,7 +36,7 @@ func last(lines []cell.Line, n int) []cell.Line { return lines[max(0, len(lines)
 
 // going is what the model and its tools are doing.
 func (s *Screen) going(width int) []cell.Line {
-	out := append(append([]cell.Line{}, s.header...), s.answer.live...)
+	out := append(s.wrapRows(s.header), s.answer.live...)
 	now := s.o.Now()
 	calls := s.calls.live(now, width)
 	out = append(out, calls...)
@@ -46,7 +46,7 @@ func (s *Screen) going(width int) []cell.Line {
 	case s.work != nil && len(s.answer.live)+len(calls) == 0 && !s.work.model.IsZero():
 		out = append(out, cell.Styled("∙ waiting for the model "+seconds(now.Sub(s.work.model)), cell.Dim))
 	}
-	for _, q := range s.queue {
+	for _, q := range s.queue.list() {
 		out = append(out, cell.Styled("  queued: "+visible(q), cell.Dim).Cut(width))
 	}
 	return append(out, s.calls.todos(width)...)
@@ -72,7 +72,7 @@ func (s *Screen) prompt(width int) (lines []cell.Line, row, column int) {
 		lines = append(lines, append(cell.Line{{Text: mark, Style: cell.Bold}}, l...))
 	}
 	if s.editor.Empty() && s.work != nil && s.questions.current() == nil {
-		lines[0] = lines[0].Right(cell.Styled("Esc interrupts · Enter queues", cell.Dim), width)
+		lines[0] = lines[0].Right(cell.Styled(s.keys.label("interrupt")+" interrupts · "+s.keys.label("send")+" queues", cell.Dim), width)
 	}
 	return lines, row - from, column + 2
 }
@@ -104,8 +104,8 @@ func (s *Screen) status(width int) cell.Line {
 	if st.Jobs > 0 {
 		parts = append(parts, plural(st.Jobs, "job"))
 	}
-	if len(s.queue) > 0 {
-		parts = append(parts, fmt.Sprintf("queued %d", len(s.queue)))
+	if n := len(s.queue.list()); n > 0 {
+		parts = append(parts, fmt.Sprintf("queued %d", n))
 	}
 	line := cell.Line{{Text: " "}, {Text: st.Mode, Style: style}}
 	for _, p := range parts {
@@ -136,10 +136,9 @@ func (s *Screen) keyHelp(width int) []cell.Line {
 		return nil
 	}
 	var out []cell.Line
-	for _, b := range keyTable() {
-		if b.about != "" {
-			names := strings.ReplaceAll(b.keys, " ", ", ")
-			out = append(out, cell.Line{{Text: fmt.Sprintf("  %-30s ", names), Style: cell.Cyan}, {Text: b.about}}.Cut(width))
+	for _, a := range s.keys.actions {
+		if a.about != "" && a.keys != "" {
+			out = append(out, cell.Line{{Text: fmt.Sprintf("  %-32s ", keyLabels(a.keys)), Style: cell.Cyan}, {Text: a.about}}.Cut(width))
 		}
 	}
 	return out

@@ -22,6 +22,7 @@ type question struct {
 
 	reply   chan tool.Decision
 	printed bool      // its diff or command is above the live area
+	long    bool      // that doesn't fit on the screen
 	shown   time.Time // since when it is visible
 	stage   stage
 	explain bool // why it is asked is shown
@@ -179,6 +180,8 @@ func (s *Screen) choose(q *question, name string) bool {
 			return false
 		}
 		q.stage, q.offer = always, 0
+	case "v":
+		s.viewQuestion(q)
 	case "w":
 		q.explain = !q.explain
 	case "e":

@@ -23,7 +23,9 @@ func (s *Screen) announce(q *question) {
 		head = append(head, cell.Span{Text: fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), Style: cell.Dim})
 	}
 	s.print(head)
-	s.print(details(q.r.Confirm, s.width())...)
+	lines := details(q.r.Confirm, s.width())
+	q.long = len(lines) > s.rows-8 // it doesn't fit above the live area
+	s.print(lines...)
 }
 
 // title is the tool and what the call is about.
@@ -133,6 +135,9 @@ func (q *question) choices(all int) cell.Line {
 		pairs = append(pairs, "w", "less")
 	} else {
 		pairs = append(pairs, "w", "why")
+	}
+	if q.long {
+		pairs = append(pairs, "v", "view")
 	}
 	if all > 1 {
 		pairs = append(pairs, "←→", "next")

@@ -54,8 +54,9 @@ const (
 
 // Reply is what the user gets, apart from what was observed.
 type Reply struct {
-	Text string // Markdown
-	Quit bool
+	Text     string
+	Markdown bool // what Text is; otherwise it is shown as it is
+	Quit     bool
 }
 
 // Status is the state of the session.
@@ -79,7 +80,9 @@ type Options struct {
 	Prompt  string // sent at the start
 	Colors  cell.Colors
 	History History
-	Editor  string // command of the user's editor
+	Editor  string            // command of the user's editor
+	Keys    map[string]string // the setting ui.keys: keys by action
+	Tmux    bool              // the terminal is inside tmux
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -91,8 +94,10 @@ type Screen struct {
 	painter  *paint.Painter
 	messages chan message
 	quit     chan struct{} // closed when the screen has ended
+	queue    queue         // typed while a prompt ran
 
 	// The fields below belong to Run's goroutine.
+	keys          keymap
 	columns, rows int
 	header        []cell.Line // that waits for the lookup
 	finished      []cell.Line // to be printed with the next frame
@@ -104,7 +109,8 @@ type Screen struct {
 	calls         callList
 	questions     questionList
 	complete      completion
-	queue         []string // typed while a prompt ran
+	transcript    transcript
+	view          *overlay // nil: the conversation is shown
 	work          *work    // nil: nothing runs
 	note          string   // shown in the status line until the next key
 	showKeys      bool
@@ -131,7 +137,8 @@ func New(o Options) *Screen {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Screen{o: o, messages: make(chan message, 256), quit: make(chan struct{}), focused: true}
+	keys, _ := newKeymap(o.Keys)
+	return &Screen{o: o, keys: keys, messages: make(chan message, 256), quit: make(chan struct{}), focused: true}
 }
 
 // Observe takes an event of the agent.
@@ -186,9 +193,18 @@ func (s *Screen) endHeader(found []cell.Line) {
 	}
 	head := s.header
 	s.header = nil
-	s.print(head[0])
-	s.print(found...)
-	s.print(head[1:]...)
+	s.print(s.wrapRows(head[:1])...)
+	s.print(s.wrapRows(found)...)
+	s.print(s.wrapRows(head[1:])...)
+}
+
+// wrapRows wraps the rows of the header below their texts.
+func (s *Screen) wrapRows(rows []cell.Line) []cell.Line {
+	var out []cell.Line
+	for _, l := range rows {
+		out = append(out, cell.Wrap(l, s.width(), cell.Text("         "))...)
+	}
+	return out
 }
 
 // loop handles keys and messages, and paints.
@@ -254,6 +270,7 @@ func (s *Screen) drain() {
 
 // closeDown ends what runs and removes the live area.
 func (s *Screen) closeDown() {
+	s.closeView()
 	if s.work != nil {
 		s.work.cancel()
 	}
@@ -264,6 +281,9 @@ func (s *Screen) closeDown() {
 
 // paint shows the current state.
 func (s *Screen) paint() error {
+	if s.view != nil {
+		return s.paintView()
+	}
 	s.columns, s.rows = s.term.size()
 	s.painter.Synchronized = s.term.synchronized.Load()
 	s.painter.KeepsRows = s.term.keepsRows.Load()
@@ -291,9 +311,8 @@ func (s *Screen) space() {
 
 // tell prints a notice.
 func (s *Screen) tell(text string) {
-	for _, l := range cell.CleanLines(text) {
-		s.print(cell.Wrap(cell.Line{{Text: "∙ ", Style: cell.Dim}, {Text: l, Style: cell.Dim}}, s.width(), cell.Text("  "))...)
-	}
+	s.transcript.add(Item{Kind: ItemNote, Text: text})
+	s.print(noteLines(text, s.width())...)
 }
 
 // width is the number of columns for text.

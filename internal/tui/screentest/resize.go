@@ -5,6 +5,24 @@ package screentest
 func (s *Screen) Resize(columns, rows int, reflow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.other != nil { // the normal screen changes too; the alternate one has no scrollback and isn't wrapped
+		s.pending = false
+		shown := s.rows
+		x, y := s.x, s.y
+		s.rows, s.x, s.y = s.other.rows, s.other.x, s.other.y
+		s.resize(columns, rows, reflow)
+		s.other.rows, s.other.x, s.other.y = s.rows, s.x, s.y
+		s.rows = make([]row, rows)
+		for i := range min(rows, len(shown)) {
+			s.rows[i] = row{cells: shown[i].cells[:min(len(shown[i].cells), columns)]}
+		}
+		s.x, s.y = min(x, columns-1), min(y, rows-1)
+		return
+	}
+	s.resize(columns, rows, reflow)
+}
+
+func (s *Screen) resize(columns, rows int, reflow bool) {
 	all := append(append([]row{}, s.above...), s.rows...)
 	y, x := len(s.above)+s.y, s.x
 	if s.pending {
