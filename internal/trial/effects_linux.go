@@ -252,11 +252,12 @@ func (p *pair) changed(name string, c Change, s step) error {
 			note = append(note, "time")
 		}
 		p.f.inspect(c.Path, name, s.Upper, c.New.Target)
-	default: // it was opened for writing, or got another name
-		if s.Upper.Links > 1 {
-			p.f.links[s.Upper.Ino] = append(p.f.links[s.Upper.Ino], s.Rel)
-		}
-		return nil
+	}
+	if s.Op != opExchange && s.Upper.Links > 1 { // it stays the file that it is, and may have got another name
+		p.f.links[s.Upper.Ino] = append(p.f.links[s.Upper.Ino], s.Rel)
+	}
+	if s.Op == "" {
+		return nil // it was opened for writing, or got another name
 	}
 	c.Note = strings.Join(note, ", ")
 	p.f.add(c, s)
@@ -273,14 +274,57 @@ func (f *found) add(c Change, s step) {
 	f.steps = append(f.steps, s)
 }
 
-// linked finds created files that are another name of an unchanged one.
+// linked finds created files that are another name of an unchanged one, or the
+// new name of a file that has others.
 func (f *found) linked() {
+	var gone []*step
 	for i := range f.steps {
-		s := &f.steps[i]
-		if names := f.links[s.Upper.Ino]; s.Op == opCreate && s.Upper.Links > 1 && s.Upper.is(unix.S_IFREG) && len(names) > 0 {
-			s.Op, s.From = opLink, names[0]
+		if s := &f.steps[i]; s.Op == opDelete && s.Lower.Links > 1 && s.Lower.is(unix.S_IFREG) {
+			gone = append(gone, s)
 		}
 	}
+	for i := range f.steps {
+		s := &f.steps[i]
+		if s.Op != opCreate || !s.Upper.is(unix.S_IFREG) {
+			continue
+		}
+		if names := f.links[s.Upper.Ino]; s.Upper.Links > 1 && len(names) > 0 {
+			s.Op, s.From = opLink, names[0]
+			continue
+		}
+		for _, d := range gone {
+			if d.Layer == s.Layer && d.Lower.Size == s.Upper.Size && d.Lower.Mtime == s.Upper.Mtime && d.Lower.Mode == s.Upper.Mode && f.moved(d, s) {
+				s.Op, s.From = opLink, d.Rel
+				break
+			}
+		}
+	}
+}
+
+// moved reports whether a created file has the content of a deleted one.
+func (f *found) moved(deleted, created *step) bool {
+	l := f.t.layers[created.Layer]
+	a, err := openBelow(l.Lower, filepath.Dir(deleted.Rel))
+	if err != nil {
+		return false
+	}
+	defer a.Close()
+	b, err := openBelow(l.Upper, filepath.Dir(created.Rel))
+	if err != nil {
+		return false
+	}
+	defer b.Close()
+	x, err := openAt(a, filepath.Base(deleted.Rel), unix.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer x.Close()
+	y, err := openAt(b, filepath.Base(created.Rel), unix.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer y.Close()
+	return sameContent(x, y)
 }
 
 // below counts the files of a directory, or of a file. Of a directory in a lower

@@ -79,7 +79,7 @@ func (k *mover) undo(i int) error {
 		return err
 	}
 	if s.Op == opMeta {
-		return k.setMeta(s, s.Lower, s.Lower)
+		return k.setMeta(s, s.Lower, s.Upper)
 	}
 	upper, err := k.upper(s)
 	if err != nil {
@@ -97,7 +97,7 @@ func (k *mover) undo(i int) error {
 		}
 		return move(lower, name, upper, name, unix.RENAME_NOREPLACE)
 	case opExchange:
-		if !up || above.Ino != s.Lower.Ino {
+		if !up || above.Ino == s.Upper.Ino {
 			return nil
 		}
 		if !down { // something else deleted it: what it was comes back
@@ -111,7 +111,7 @@ func (k *mover) undo(i int) error {
 		}
 		return move(upper, name, lower, name, unix.RENAME_EXCHANGE)
 	case opDelete:
-		if !up || above.Ino != s.Lower.Ino {
+		if !up || isWhiteout(above) {
 			return nil
 		}
 		return move(upper, name, lower, name, unix.RENAME_NOREPLACE)
@@ -150,6 +150,13 @@ func (k *mover) unlink(s *step, lower *os.File, name string) error {
 	return unix.Unlinkat(int(lower.Fd()), name, 0)
 }
 
+// written is what a file may be that was written in place: everything is set back.
+func (s *step) written() seen {
+	was := s.Upper
+	was.Mtime = unix.Timespec{}
+	return was
+}
+
 // restore writes back a file that was written in place.
 func (k *mover) restore(i int, lower *os.File, name string) error {
 	s := &k.Steps[i]
@@ -176,7 +183,7 @@ func (k *mover) restore(i int, lower *os.File, name string) error {
 	if err := overwrite(f, saved); err != nil {
 		return err
 	}
-	return k.setMetaAt(f, lower, name, s.Lower)
+	return k.setMetaAt(f, lower, name, s.Lower, s.written())
 }
 
 // Recover takes back what sessions that were killed had begun to keep, and removes
@@ -233,7 +240,7 @@ func recoverSession(dir string) error {
 		if err != nil {
 			return err
 		}
-		k := &mover{dir: filepath.Dir(path), dirs: map[dirKey]*os.File{}, after: map[int]seen{}}
+		k := &mover{dir: filepath.Dir(path), dirs: map[dirKey]*os.File{}, after: map[int]seen{}, own: map[uint64]bool{}}
 		if err := json.Unmarshal(text, &k.journal); err != nil {
 			return fmt.Errorf("recover %s: %w", path, err)
 		}

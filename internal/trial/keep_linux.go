@@ -170,9 +170,10 @@ type mover struct {
 	dir   string       // of the trial: for its journal and files
 	at    func(string) // for tests: called at every point
 	dirs  map[dirKey]*os.File
-	begun int          // steps that were begun
-	after map[int]seen // what steps left, as far as known
-	left  []string     // paths that something else changed during keeping
+	begun int             // steps that were begun
+	after map[int]seen    // what steps left, as far as known
+	own   map[uint64]bool // files with several names that steps changed
+	left  []string        // paths that something else changed during keeping
 }
 
 type dirKey struct {
@@ -187,7 +188,7 @@ func (t *Trial) mover(steps []step) *mover {
 		n++
 	}
 	steps = append(steps, tighten(steps[:n], steps[n:])...)
-	k := &mover{dir: t.home(), at: t.l.at, dirs: map[dirKey]*os.File{}, after: map[int]seen{}}
+	k := &mover{dir: t.home(), at: t.l.at, dirs: map[dirKey]*os.File{}, after: map[int]seen{}, own: map[uint64]bool{}}
 	k.Steps, k.t = steps, t
 	for _, l := range t.layers {
 		k.Layers = append(k.Layers, over{l.Lower, l.Upper, l.start})
@@ -338,6 +339,9 @@ func (k *mover) untouched(dir *os.File, name string, since unix.Timespec, moved 
 	if !ok {
 		return ErrConflict
 	}
+	if k.own[st.Ino] {
+		return nil
+	}
 	when := st.Ctim
 	if moved {
 		when = st.Mtim
@@ -373,11 +377,17 @@ func (k *mover) verify() error {
 		if err != nil {
 			return err
 		}
-		if st, ok := statAt(dir, filepath.Base(s.Rel)); !ok || !s.Lower.sameContent(st) {
+		if st, ok := statAt(dir, filepath.Base(s.Rel)); !ok || !k.same(s.Lower, st) {
 			return fmt.Errorf("%s: %w", k.path(i), ErrConflict)
 		}
 	}
 	return nil
+}
+
+// same reports whether a file that was moved is as it was seen, apart from what
+// steps did to it by another name.
+func (k *mover) same(s seen, st *unix.Stat_t) bool {
+	return s.sameContent(st) || st.Ino == s.Ino && k.own[st.Ino]
 }
 
 // sameContent reports whether a file that was moved is as it was seen.

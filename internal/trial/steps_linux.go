@@ -50,7 +50,7 @@ func (k *mover) do(i int) error {
 	}
 	k.point("moved %d", i)
 	st, ok := statAt(upper, name)
-	if !ok || !s.Lower.sameContent(st) {
+	if !ok || !k.same(s.Lower, st) {
 		return ErrConflict
 	}
 	if s.Lower.dir() {
@@ -114,14 +114,14 @@ func (k *mover) writeInPlace(i int, upper, lower *os.File, name string) error {
 	}
 	defer old.Close()
 	var st unix.Stat_t
-	if err := unix.Fstat(int(old.Fd()), &st); err != nil || !s.Lower.sameContent(&st) {
+	if err := unix.Fstat(int(old.Fd()), &st); err != nil || !k.same(s.Lower, &st) {
 		return ErrConflict
 	}
 	if err := copyTo(old, k.saved(i)+".new", st.Mode&0o7777); err != nil {
 		return err
 	}
 	unix.UtimesNano(k.saved(i)+".new", []unix.Timespec{s.Lower.Atime, s.Lower.Mtime})
-	if err := unix.Fstat(int(old.Fd()), &st); err != nil || !s.Lower.sameContent(&st) {
+	if err := unix.Fstat(int(old.Fd()), &st); err != nil || !k.same(s.Lower, &st) {
 		return ErrConflict
 	}
 	if err := os.Rename(k.saved(i)+".new", k.saved(i)); err != nil {
@@ -137,7 +137,8 @@ func (k *mover) writeInPlace(i int, upper, lower *os.File, name string) error {
 		return err
 	}
 	k.point("written %d", i)
-	if err := k.setMetaAt(old, lower, name, s.Upper); err != nil {
+	k.own[st.Ino] = true
+	if err := k.setMetaAt(old, lower, name, s.Upper, s.Lower); err != nil {
 		return err
 	}
 	if err := unix.Fstat(int(old.Fd()), &st); err != nil {
@@ -193,16 +194,20 @@ func (k *mover) setMeta(s *step, to, was seen) error {
 	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Ino != was.Ino {
+	if err := unix.Fstat(fd, &st); err != nil || st.Ino != s.Lower.Ino {
 		return ErrConflict
 	}
-	if !s.Lower.dir() && !was.sameContent(&st) && !to.sameContent(&st) {
+	// A kill may have come between two changes of it.
+	if !s.Lower.dir() && !k.own[st.Ino] && (st.Size != s.Lower.Size || st.Mtim != s.Lower.Mtime && st.Mtim != s.Upper.Mtime) {
 		return ErrConflict
 	}
 	if err := k.copyMeta(f, s, to); err != nil {
 		return err
 	}
-	return k.setMetaAt(f, parent, name, to)
+	if was.Links > 1 && !was.dir() {
+		k.own[st.Ino] = true
+	}
+	return k.setMetaAt(f, parent, name, to, was)
 }
 
 // copyMeta copies the attributes that differ.
@@ -232,23 +237,20 @@ func (k *mover) copyMeta(f *os.File, s *step, to seen) error {
 	return nil
 }
 
-// setMetaAt sets owner, mode and times of an open file.
-func (k *mover) setMetaAt(f, parent *os.File, name string, to seen) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return err
-	}
-	if st.Uid != to.UID || st.Gid != to.GID {
+// setMetaAt sets what differs between two states of an open file: owner, mode and
+// times.
+func (k *mover) setMetaAt(f, parent *os.File, name string, to, was seen) error {
+	if was.UID != to.UID || was.GID != to.GID {
 		if err := unix.Fchownat(int(f.Fd()), "", int(to.UID), int(to.GID), unix.AT_EMPTY_PATH); err != nil {
 			return err
 		}
 	}
-	if st.Mode != to.Mode && !to.is(unix.S_IFLNK) || st.Uid != to.UID {
-		if err := unix.Chmod(fdPath(f), to.Mode&0o7777); err != nil && !to.is(unix.S_IFLNK) {
+	if !to.is(unix.S_IFLNK) && (was.Mode != to.Mode || was.UID != to.UID) {
+		if err := unix.Chmod(fdPath(f), to.Mode&0o7777); err != nil {
 			return err
 		}
 	}
-	if to.dir() {
+	if to.dir() || to.Mtime == was.Mtime {
 		return nil
 	}
 	return unix.UtimesNanoAt(int(parent.Fd()), name, []unix.Timespec{to.Atime, to.Mtime}, unix.AT_SYMLINK_NOFOLLOW)

@@ -17,6 +17,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
+	if len(os.Args) > 2 && (os.Args[1] == "set" || os.Args[1] == "remove") {
+		os.Exit(attributeTool(os.Args[1:]))
+	}
 	os.Exit(leaktest.Run(m))
 }
 
@@ -39,6 +42,14 @@ func opened(t testing.TB, o Options) *bench {
 		t.Fatal(err)
 	}
 	o.State, o.Roots = filepath.Join(base, "state"), []string{b.root}
+	b.openIn(o)
+	return b
+}
+
+func (b *bench) openIn(o Options) {
+	t := b.t
+	t.Helper()
+	var err error
 	if b.layers, err = Open(o); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +65,6 @@ func opened(t testing.TB, o Options) *bench {
 			t.Error(err)
 		}
 	})
-	return b
 }
 
 func (b *bench) write(name, text string) {
@@ -77,11 +87,26 @@ func (b *bench) read(name string) string {
 // try runs a command in a trial.
 func (b *bench) try(line string) (*Trial, proc.Outcome, Effects) {
 	b.t.Helper()
+	return b.tryIn(line, nil)
+}
+
+// testProgram is a copy of the test binary that every user can execute.
+func testProgram(t testing.TB) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func (b *bench) tryIn(line string, env []string) (*Trial, proc.Outcome, Effects) {
+	b.t.Helper()
 	t, err := b.layers.New(context.Background())
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	out, err := b.runner.Run(context.Background(), proc.Command{Line: line, Dir: b.root, Sandbox: t.Spec(nil)})
+	out, err := b.runner.Run(context.Background(), proc.Command{Line: line, Dir: b.root, Env: env, Sandbox: t.Spec(nil)})
 	if err != nil {
 		b.t.Fatal(err)
 	}
