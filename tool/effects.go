@@ -85,7 +85,11 @@ func (f Effects) Summary() string {
 
 // Headline is how the trial ended: "finished in 2.1 s, exit code 0; nothing is kept yet".
 func (f Effects) Headline() string {
-	return fmt.Sprintf("ran for %s, %s; nothing is kept yet", f.Took.Round(100*time.Millisecond), f.Ending)
+	took := fmt.Sprintf("%.1f s", f.Took.Seconds())
+	if f.Took >= time.Minute {
+		took = f.Took.Round(time.Second).String()
+	}
+	return "finished in " + took + ", " + oneLine(f.Ending) + "; nothing is kept yet"
 }
 
 // Row is a line of a prompt: what happened, and to what.
@@ -104,7 +108,7 @@ func (f Effects) Rows() []Row {
 			switch {
 			case c.Kind != kind:
 			case len(row.Cells) < maxListed || c.Warning != "":
-				row.Cells = append(row.Cells, c.cell())
+				row.Cells = append(row.Cells, c.Line())
 			default:
 				more += max(1, c.Files)
 			}
@@ -125,8 +129,8 @@ func (f Effects) Rows() []Row {
 	return out
 }
 
-// cell is a path and how much of it changed: "src/list.ts  +14 −3", "dist/  412 files, ignored by git".
-func (c Effect) cell() string {
+// Line is a path and how much of it changed: "src/list.ts  +14 −3", "dist/  412 files, ignored by git".
+func (c Effect) Line() string {
 	s := oneLine(c.Path)
 	switch {
 	case strings.HasSuffix(c.Path, "/") && c.Files == 1:
