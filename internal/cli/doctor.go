@@ -51,6 +51,7 @@ func (c *checkup) run(ctx context.Context, env Env, o *options) error {
 	}
 	defer closeSession(env, s)
 	c.sandbox(health.Sandbox, s.Settings.Tools.SandboxBackend == session.Bubblewrap)
+	c.trials(ctx, env, s.Folder, s.Folder.SandboxWrite(s.Settings.Tools))
 	c.sandboxSettings(s.Folder, s.Settings.Tools)
 	c.settings(s, told)
 	told = nil

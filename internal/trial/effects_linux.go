@@ -65,6 +65,8 @@ type found struct {
 	links map[uint64][]string // names of unchanged files with several names in the upper
 	t     *Trial
 	ctx   context.Context
+
+	protected string // the last path that is
 }
 
 // Effects finds what the command changed. It must have ended. The session layers
@@ -413,8 +415,9 @@ func (f *found) inspect(path, name string, s seen, target string) {
 			tell("setgid")
 		}
 	}
-	if f.t.l.o.Protected(path) {
+	if !(f.protected != "" && within(path, f.protected)) && f.t.l.o.Protected(path) {
 		tell("protected")
+		f.protected = path // with all in it
 	}
 }
 

@@ -113,7 +113,8 @@ func (l *Layers) open() error {
 	if l.temp < 0 {
 		l.temp = len(l.last)
 	}
-	return l.check()
+	_, err = l.check()
+	return err
 }
 
 // lasting is a temp directory or a cache with links resolved, if it can have a
@@ -167,7 +168,7 @@ func (l *Layers) Supported() (ok bool, why string) {
 	if l.why != nil {
 		return false, reason(l.why)
 	}
-	if err := l.check(); err != nil {
+	if _, err := l.check(); err != nil {
 		return false, reason(err)
 	}
 	return true, ""
@@ -187,7 +188,8 @@ func (l *Layers) New(ctx context.Context) (*Trial, error) {
 	if l.why != nil {
 		return nil, l.why
 	}
-	if err := l.check(); err != nil {
+	mounts, err := l.check()
+	if err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
@@ -197,9 +199,9 @@ func (l *Layers) New(ctx context.Context) (*Trial, error) {
 	}
 	l.n++
 	t := &Trial{l: l, dirs: map[string]string{}}
-	err := t.prepare("t" + strconv.Itoa(l.n))
+	err = t.prepare("t" + strconv.Itoa(l.n))
 	if err == nil {
-		err = t.lastingLayers()
+		err = t.lastingLayers(mounts)
 	}
 	if err != nil {
 		t.remove()
@@ -285,7 +287,7 @@ func (t *Trial) prepare(name string) error {
 func (t *Trial) home() string { return t.dirs[t.l.kept[0].dir] }
 
 // lastingLayers takes session layers that no other trial uses, or makes them.
-func (t *Trial) lastingLayers() error {
+func (t *Trial) lastingLayers(mounts []string) error {
 	l := t.l
 	if len(l.last) == 0 {
 		return nil
@@ -303,6 +305,12 @@ func (t *Trial) lastingLayers() error {
 		if l.dirs[0] != l.kept[0].dir { // the kernel wants it on the same file system
 			o.Work = filepath.Join(t.set, t.name+"-"+strconv.Itoa(i)+".work")
 		}
+		if mountIn(mounts, path) != "" {
+			if i >= l.temp {
+				continue // a cache is read-only then
+			}
+			o.Instead = true
+		}
 		if _, err := os.Lstat(o.Upper); err == nil {
 			if err := os.Mkdir(o.Work, 0o700); err != nil {
 				return err
@@ -310,9 +318,33 @@ func (t *Trial) lastingLayers() error {
 		} else if err := makeUpper(o); err != nil {
 			return err
 		}
+		if o.Instead {
+			if err := t.holes(o); err != nil {
+				return err
+			}
+		}
 		t.last = append(t.last, o)
 	}
 	return nil
+}
+
+// holes makes the directories in an upper that other layers are mounted at.
+func (t *Trial) holes(o sandbox.Overlay) error {
+	for _, path := range slices.Concat(t.l.last, t.lowers()) {
+		if within(path, o.Lower) && path != o.Lower {
+			if err := os.MkdirAll(o.Upper+strings.TrimPrefix(path, o.Lower), 0o755); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *Trial) lowers() (out []string) {
+	for _, l := range t.layers {
+		out = append(out, l.Lower)
+	}
+	return out
 }
 
 // Spec is the sandbox for the command. Limits is what it may read besides the

@@ -37,22 +37,29 @@ func supported() error {
 }
 
 // check says why the workspace can't have overlays now, or nil.
-func (l *Layers) check() error {
-	mounts, err := mountPoints()
-	if err != nil {
-		return unsupported("%v", err)
+func (l *Layers) check() (mounts []string, err error) {
+	if mounts, err = mountPoints(); err != nil {
+		return nil, unsupported("%v", err)
 	}
 	for _, p := range l.kept {
-		for _, m := range mounts {
-			if m != p.path && within(m, p.path) {
-				return unsupported("%s is a mount point in the workspace", m)
-			}
+		if m := mountIn(mounts, p.path); m != "" {
+			return nil, unsupported("%s is a mount point in the workspace", m)
 		}
 		if id, ok := identify(p.path); !ok || id != p.id {
-			return unsupported("%s was replaced since the session started", p.path)
+			return nil, unsupported("%s was replaced since the session started", p.path)
 		}
 	}
-	return nil
+	return mounts, nil
+}
+
+// mountIn is a mount point below a directory, or "".
+func mountIn(mounts []string, dir string) string {
+	for _, m := range mounts {
+		if m != dir && within(m, dir) {
+			return m
+		}
+	}
+	return ""
 }
 
 // choose decides where the uppers of a place are: on its mount, so that files can
@@ -209,11 +216,6 @@ func identify(path string) (sandbox.ID, bool) {
 		return sandbox.ID{}, false
 	}
 	return sandbox.ID{Dev: st.Dev, Ino: st.Ino}, true
-}
-
-// within reports whether a path is a directory or below it.
-func within(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // makeUpper makes an upper that has the attributes of its lower, and a work

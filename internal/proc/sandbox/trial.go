@@ -12,6 +12,9 @@ type Overlay struct {
 	Lower string // the directory, links resolved
 	Upper string // takes what changes
 	Work  string // empty, on the file system of Upper; the kernel's own
+	// Instead says that Upper takes the place of Lower: the kernel makes no overlay
+	// of a directory with mount points in it.
+	Instead bool
 }
 
 // Trials is what a sandbox of mode Trial is made of besides Spec.Limits.

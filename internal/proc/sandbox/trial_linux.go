@@ -28,7 +28,11 @@ func (b *Box) overlays(lowers []openPath) ([]openPath, error) {
 		if i < 0 {
 			continue // it has gone, or nobody can enter it
 		}
-		fd, err := overlay(lowers[i].fd, l)
+		make := func() (int, error) { return overlay(lowers[i].fd, l) }
+		if l.Instead {
+			make = func() (int, error) { return instead(l) }
+		}
+		fd, err := make()
 		if err != nil {
 			return nil, fmt.Errorf("overlay %s: %w", l.Lower, err)
 		}
@@ -50,13 +54,27 @@ func (b *Box) overlays(lowers []openPath) ([]openPath, error) {
 		}
 		mounted = append(mounted, openPath{t.path, fd})
 	}
+	return mounted, nil
+}
+
+// conceal hides the uppers of all trials where a lower contains them.
+func (b *Box) conceal() error {
 	for _, dir := range b.spec.Trial.Conceal {
-		if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC|unix.MS_RDONLY, "mode=0555,size=4k"); err != nil && err != unix.ENOENT {
-			closeAll(mounted)
-			return nil, fmt.Errorf("conceal %s: %w", dir, err)
+		err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC|unix.MS_RDONLY, "mode=0555,size=4k")
+		if err != nil && err != unix.ENOENT {
+			return fmt.Errorf("conceal %s: %w", dir, err)
 		}
 	}
-	return mounted, nil
+	return nil
+}
+
+// instead opens an upper to be mounted as it is.
+func instead(l Overlay) (int, error) {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, l.Upper, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil {
+		return -1, err
+	}
+	return fd, unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV})
 }
 
 // openPlain opens a path that contains no link.

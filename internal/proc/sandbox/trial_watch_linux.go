@@ -59,7 +59,10 @@ func (b *Box) startTrial(dir string) error {
 		return nil
 	}
 	t.dir = dir
-	var err error
+	err := b.conceal()
+	if err != nil {
+		return err
+	}
 	if t.mounts, err = unix.Open("/proc/thread-self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		return fmt.Errorf("open the mount namespace: %w", err)
 	}
