@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,7 +35,6 @@ type trials struct {
 
 	once   sync.Once
 	layers *trial.Layers
-	temp   string // a temp directory of the session's own; "": the usual one has a layer
 	err    error
 }
 
@@ -61,16 +59,15 @@ func (t *trials) open(b *sandboxes) (*trial.Layers, error) {
 		if t.state, t.err = filepath.EvalSymlinks(t.state); t.err != nil {
 			return
 		}
-		temp, caches := t.places(b)
-		if t.err != nil {
-			return
-		}
 		protected := func(path string) bool {
 			_, ok := names.Protected(path)
 			return ok
 		}
 		base := b.base()
-		t.layers, t.err = trial.Open(trial.Options{State: t.state, Roots: base.Roots(), Git: base.Git(), Temp: temp, Caches: caches, Protected: protected})
+		t.layers, t.err = trial.Open(trial.Options{
+			State: t.state, Roots: base.Roots(), Git: base.Git(), Temp: sandbox.TempDirs(b.env), Caches: base.Lasting(),
+			Protected: trial.Protects(base.Spec(sandbox.Workspace).Protect, protected),
+		})
 		if t.err == nil {
 			if ok, why := t.layers.Supported(); !ok {
 				t.err = fmt.Errorf("%s: %w", why, errors.ErrUnsupported)
@@ -80,61 +77,16 @@ func (t *trials) open(b *sandboxes) (*trial.Layers, error) {
 	return t.layers, t.err
 }
 
-// places are the temp directories and caches that a trial can write. One that contains the workspace or the state directory
-// can't have an overlay; if that leaves no temp directory, the session makes one.
-func (t *trials) places(b *sandboxes) (temp, caches []string) {
-	can := func(path string) bool {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
-		}
-		_, holds := names.Within(t.state, []string{path})
-		for _, root := range b.roots {
-			_, in := names.Within(root, []string{path})
-			holds = holds || in
-		}
-		return !holds
-	}
-	own := cmp.Or(b.variable("TMPDIR"), os.TempDir())
-	for _, path := range []string{own, os.TempDir(), "/tmp", "/var/tmp"} {
-		if can(path) && !slices.Contains(temp, path) {
-			temp = append(temp, path)
-		}
-	}
-	if !can(own) {
-		if t.temp, t.err = os.MkdirTemp(t.state, "tmp-"); t.err != nil {
-			return nil, nil
-		}
-		temp = append(temp, t.temp)
-	}
-	for _, path := range sandbox.Caches(b.env) {
-		if _, isTemp := names.Within(path, append(temp, os.TempDir(), "/tmp", "/var/tmp", "/dev/shm")); can(path) && !isTemp {
-			caches = append(caches, path)
-		}
-	}
-	return temp, caches
-}
-
 // environ is the environment of a command in a trial.
 func (t *trials) environ(env []string) []string {
-	env = append(slices.Clip(env), "GIT_OPTIONAL_LOCKS=0", "npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1")
-	if t.temp != "" {
-		env = append(env, "TMPDIR="+t.temp)
-	}
-	return env
+	return append(slices.Clip(env), "GIT_OPTIONAL_LOCKS=0", "npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1")
 }
 
 func (t *trials) close() error {
-	if t == nil {
+	if t == nil || t.layers == nil {
 		return nil
 	}
-	var err error
-	if t.layers != nil {
-		err = t.layers.Close()
-	}
-	if t.temp != "" {
-		err = errors.Join(err, os.RemoveAll(t.temp))
-	}
-	return err
+	return t.layers.Close()
 }
 
 // trial is the Trial of a call; nil if it isn't tried. run is the call itself.

@@ -120,13 +120,8 @@ func lastFlags() []flag {
 				o.deny = append(o.deny, v)
 				return nil
 			}},
-<<<<<<< HEAD
 		{long: "mode", value: "MODE", noun: aMode, nouns: map[string]noun{"sandbox-run": aSandbox}, on: "permission-check sandbox-run", about: "approval mode to check against: plan, default, auto-edit or yolo",
-			abouts: map[string]string{"sandbox-run": "sandbox mode: off, read-only, workspace (default) or workspace+network"},
-=======
-		{long: "mode", value: "MODE", on: "permission-check sandbox-run", about: "approval mode to check against: plan, default, auto-edit or yolo",
 			abouts: map[string]string{"sandbox-run": "sandbox mode: off, read-only, workspace (default), workspace+network or trial"},
->>>>>>> trialbox
 			set: func(o *options, v string) error {
 				o.tryMode = v
 				return nil
