@@ -30,7 +30,7 @@ func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 		sum.proved, sum.covered, sum.floor, j.forced = false, false, min(sum.floor, tool.Ask), true
 	}
 	j = w.concluded(j, script.Script, sum)
-	j.try = j.try && !script.hidden
+	j.try = j.try && !script.hidden && len(script.Commands) > 0
 	switch what := "runs " + describe(script.Script); {
 	case script.hidden:
 		j.note = "contains invisible characters: " + tool.Visible(a.Target)

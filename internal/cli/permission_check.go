@@ -153,7 +153,7 @@ func (c *checker) answer(ctx context.Context, line []byte, number int, bad error
 		v.Error = fmt.Sprintf("line %d: %v", number, err)
 		return compactJSON(v)
 	}
-	v.Verdict, v.Why, v.Try = d.Verdict.String(), why, d.Try
+	v.Verdict, v.Why = d.Verdict.String(), why
 	return compactJSON(v)
 }
 
