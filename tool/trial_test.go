@@ -32,116 +32,123 @@ var (
 	no  = tool.Decision{Verdict: tool.Deny}
 )
 
-func TestTrial(t *testing.T) {
-	asks := func(w *world, answer tool.Asker) *tool.Executor {
-		x := w.trying()
-		x.Ask = answer
-		x.Policy = func(r tool.Request) tool.Decision {
-			d := tool.Decision{Verdict: tool.Ask, Cause: tool.Cause{Kind: tool.ByMode, Mode: "default"}}
-			switch r.Access[0].Verb {
-			case tool.Execs:
-				d.Try = true
-			case tool.Nothing.Verb:
-				d = tool.Decision{Verdict: tool.Allow}
-			}
-			return d
+// asks has the user approve what changes something.
+func asks(w *world, answer tool.Asker) *tool.Executor {
+	x := w.trying()
+	x.Ask = answer
+	x.Policy = func(r tool.Request) tool.Decision {
+		d := tool.Decision{Verdict: tool.Ask, Cause: tool.Cause{Kind: tool.ByMode, Mode: "default"}}
+		switch r.Access[0].Verb {
+		case tool.Execs:
+			d.Try = true
+		case tool.Nothing.Verb:
+			d = tool.Decision{Verdict: tool.Allow}
 		}
-		return x
+		return d
 	}
-	for name, tt := range map[string]struct {
-		x     func(w *world) *tool.Executor
-		line  string
-		want  string
-		file  string
-		steps []string
-	}{
-		"no effects": {
-			func(w *world) *tool.Executor { return asks(w, nil) }, "try cat a", "success: tried: <0>, kept 0", "0",
-			[]string{"trial try cat a", "keep try cat a"},
-		},
-		"effects that are allowed": {
-			func(w *world) *tool.Executor { return w.trying() }, "try append 1 a", "success: tried: ok, kept 1", "01",
-			[]string{"trial try append 1 a", "keep try append 1 a"},
-		},
-		"effects that are denied": {
-			func(w *world) *tool.Executor { return w.trying("a") }, "try append 1 a",
-			"denied: tried: ok\nNothing was kept of 1 changed file. Permission denied: try append 1 a: writes a. Continue without it, or tell the user what you need.", "0",
-			[]string{"trial try append 1 a", "drop try append 1 a"},
-		},
-		"the user keeps": {
-			func(w *world) *tool.Executor { return asks(w, user(yes)) }, "try append 1 a", "success: tried: ok, kept 1", "01",
-			[]string{"trial try append 1 a", "keep try append 1 a"},
-		},
-		"the user discards": {
-			func(w *world) *tool.Executor { return asks(w, user(no)) }, "try append 1 a",
-			"denied: tried: ok\nNothing was kept: the user discarded 1 changed file. Don't retry it. Ask what they want instead, or continue without it.", "0",
-			[]string{"trial try append 1 a", "drop try append 1 a"},
-		},
-		"nobody to ask": {
-			func(w *world) *tool.Executor { return asks(w, nil) }, "try append 1 a",
-			"denied: tried: ok\nNothing was kept of 1 changed file. Permission denied: try append 1 a: mode: default. " +
-				"It requires approval, and this session is non-interactive. Continue without it, or tell the user what you need.", "0",
-			[]string{"trial try append 1 a", "drop try append 1 a"},
-		},
-		"the user runs it directly": {
-			func(w *world) *tool.Executor { return asks(w, user(tool.Decision{Verdict: tool.Allow, Direct: true})) }, "try append 1 a",
-			"success: directly: ok", "01",
-			[]string{"trial try append 1 a", "drop try append 1 a", "run try append 1 a"},
-		},
-		"plan mode": {
-			func(w *world) *tool.Executor {
-				x := w.trying()
-				x.Policy = func(r tool.Request) tool.Decision {
-					plan := tool.Cause{Kind: tool.ByMode, Mode: "plan"}
-					if r.Access[0] == tool.Nothing {
-						return tool.Decision{Verdict: tool.Allow}
-					}
-					return tool.Decision{Verdict: tool.Deny, Cause: plan, Try: r.Access[0].Verb == tool.Execs}
+	return x
+}
+
+// trialCase is a call that may be tried, and what comes of it.
+type trialCase struct {
+	x     func(w *world) *tool.Executor
+	line  string
+	want  string
+	file  string
+	steps []string
+}
+
+var trialCases = map[string]trialCase{
+	"no effects": {
+		func(w *world) *tool.Executor { return asks(w, nil) }, "try cat a", "success: tried: <0>, kept 0", "0",
+		[]string{"trial try cat a", "keep try cat a"},
+	},
+	"effects that are allowed": {
+		func(w *world) *tool.Executor { return w.trying() }, "try append 1 a", "success: tried: ok, kept 1", "01",
+		[]string{"trial try append 1 a", "keep try append 1 a"},
+	},
+	"effects that are denied": {
+		func(w *world) *tool.Executor { return w.trying("a") }, "try append 1 a",
+		"denied: tried: ok\nNothing was kept of 1 changed file. Permission denied: try append 1 a: writes a. Continue without it, or tell the user what you need.", "0",
+		[]string{"trial try append 1 a", "drop try append 1 a"},
+	},
+	"the user keeps": {
+		func(w *world) *tool.Executor { return asks(w, user(yes)) }, "try append 1 a", "success: tried: ok, kept 1", "01",
+		[]string{"trial try append 1 a", "keep try append 1 a"},
+	},
+	"the user discards": {
+		func(w *world) *tool.Executor { return asks(w, user(no)) }, "try append 1 a",
+		"denied: tried: ok\nNothing was kept: the user discarded 1 changed file. Don't retry it. Ask what they want instead, or continue without it.", "0",
+		[]string{"trial try append 1 a", "drop try append 1 a"},
+	},
+	"nobody to ask": {
+		func(w *world) *tool.Executor { return asks(w, nil) }, "try append 1 a",
+		"denied: tried: ok\nNothing was kept of 1 changed file. Permission denied: try append 1 a: mode: default. " +
+			"It requires approval, and this session is non-interactive. Continue without it, or tell the user what you need.", "0",
+		[]string{"trial try append 1 a", "drop try append 1 a"},
+	},
+	"the user runs it directly": {
+		func(w *world) *tool.Executor { return asks(w, user(tool.Decision{Verdict: tool.Allow, Direct: true})) }, "try append 1 a",
+		"success: directly: ok", "01",
+		[]string{"trial try append 1 a", "drop try append 1 a", "run try append 1 a"},
+	},
+	"plan mode": {
+		func(w *world) *tool.Executor {
+			x := w.trying()
+			x.Policy = func(r tool.Request) tool.Decision {
+				plan := tool.Cause{Kind: tool.ByMode, Mode: "plan"}
+				if r.Access[0] == tool.Nothing {
+					return tool.Decision{Verdict: tool.Allow}
 				}
-				return x
-			}, "try append 1 a",
-			"denied: tried: ok\nNothing was kept of 1 changed file. Permission denied: try append 1 a: mode: plan. Only read-only calls are allowed in plan mode. Finish the plan and present it for approval.", "0",
-			[]string{"trial try append 1 a", "drop try append 1 a"},
-		},
-		"a failed command that changed nothing": {
-			func(w *world) *tool.Executor { return asks(w, nil) }, "try fail",
-			"error: fail: exit status 1\n\ntried: half an output, kept 0", "0", []string{"trial try fail", "keep try fail"},
-		},
-		"a policy that allows it": {
-			func(w *world) *tool.Executor {
-				x := w.trying()
-				x.Policy = func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow, Try: true} }
-				return x
-			}, "try append 1 a", "success: directly: ok", "01", []string{"run try append 1 a"},
-		},
-		"a policy that doesn't let it": {
-			func(w *world) *tool.Executor {
-				x := w.trying()
-				x.Policy = func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask} }
-				x.Ask = user(yes)
-				return x
-			}, "try append 1 a", "success: directly: ok", "01", []string{"run try append 1 a"},
-		},
-		"a hook that asks": {
-			func(w *world) *tool.Executor {
-				x := w.trying()
-				x.Before = func(context.Context, tool.Call, tool.Declaration) (tool.Decision, error) {
-					return tool.Decision{Verdict: tool.Ask}, nil
-				}
-				x.Ask = user(yes)
-				return x
-			}, "try append 1 a", "success: directly: ok", "01", []string{"run try append 1 a"},
-		},
-		"a hook that approves": {
-			func(w *world) *tool.Executor {
-				x := w.trying()
-				x.Before = func(context.Context, tool.Call, tool.Declaration) (tool.Decision, error) {
-					return tool.Decision{Verdict: tool.Allow, Approve: true}, nil
-				}
-				return x
-			}, "try append 1 a", "success: directly: ok", "01", []string{"run try append 1 a"},
-		},
-	} {
+				return tool.Decision{Verdict: tool.Deny, Cause: plan, Try: r.Access[0].Verb == tool.Execs}
+			}
+			return x
+		}, "try append 1 a",
+		"denied: tried: ok\nNothing was kept of 1 changed file. Permission denied: try append 1 a: mode: plan. Only read-only calls are allowed in plan mode. Finish the plan and present it for approval.", "0",
+		[]string{"trial try append 1 a", "drop try append 1 a"},
+	},
+	"a failed command that changed nothing": {
+		func(w *world) *tool.Executor { return asks(w, nil) }, "try fail",
+		"error: fail: exit status 1\n\ntried: half an output, kept 0", "0", []string{"trial try fail", "keep try fail"},
+	},
+	"a policy that allows it": {
+		func(w *world) *tool.Executor {
+			x := w.trying()
+			x.Policy = func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow, Try: true} }
+			return x
+		}, "try append 1 a", "success: directly: ok", "01", []string{"run try append 1 a"},
+	},
+	"a policy that doesn't let it": {
+		func(w *world) *tool.Executor {
+			x := w.trying()
+			x.Policy = func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask} }
+			x.Ask = user(yes)
+			return x
+		}, "try append 1 a", "success: directly: ok", "01", []string{"run try append 1 a"},
+	},
+	"a hook that asks": {
+		func(w *world) *tool.Executor {
+			x := w.trying()
+			x.Before = func(context.Context, tool.Call, tool.Declaration) (tool.Decision, error) {
+				return tool.Decision{Verdict: tool.Ask}, nil
+			}
+			x.Ask = user(yes)
+			return x
+		}, "try append 1 a", "success: directly: ok", "01", []string{"run try append 1 a"},
+	},
+	"a hook that approves": {
+		func(w *world) *tool.Executor {
+			x := w.trying()
+			x.Before = func(context.Context, tool.Call, tool.Declaration) (tool.Decision, error) {
+				return tool.Decision{Verdict: tool.Allow, Approve: true}, nil
+			}
+			return x
+		}, "try append 1 a", "success: directly: ok", "01", []string{"run try append 1 a"},
+	},
+}
+
+func TestTrial(t *testing.T) {
+	for name, tt := range trialCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(map[string]string{"a": "0"})
@@ -239,7 +246,7 @@ func TestTrialOverlapsReads(t *testing.T) {
 }
 
 // A writer of another agent that finishes while the user looks at the effects makes them void: the call is tried again, and
-// after that asked about without a trial.
+// after that it needs approval without a trial.
 func TestTrialIsRepeatedOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		writes []string // while the nth question is open
@@ -298,7 +305,7 @@ func boolean(b bool) int {
 	return 0
 }
 
-// A trial that can't be made is asked about as a call without one, and the question says why.
+// A call whose trial can't be made needs approval like one without a trial, and the question says why.
 func TestTrialFails(t *testing.T) {
 	type trial = func(context.Context, *tool.Live) (*tool.Tried, error)
 	const asked = "success: ran after it can't be tried first: no overlay"
