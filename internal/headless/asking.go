@@ -113,12 +113,7 @@ func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 	}
 	d := tool.Decision{Verdict: tool.Allow}
 	if f, ok := r.Confirm.(tool.Effects); ok {
-		switch {
-		case p.RunAgain:
-			d.Direct = len(f.Changes) > 0
-		case p.Keep != nil:
-			d.Answer, _ = json.Marshal(map[string][]string{"keep": p.Keep})
-		}
+		d = p.approval(f)
 	}
 	if len(r.Form) > 0 {
 		d.Answer, p.Input = formAnswer(r.Form, p.Input)
@@ -130,6 +125,18 @@ func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 		h.mu.Unlock()
 	}
 	return d, nil
+}
+
+// approval is the approval of effects, or of some of them, or of running the call instead.
+func (p permission) approval(f tool.Effects) tool.Decision {
+	d := tool.Decision{Verdict: tool.Allow}
+	switch {
+	case p.RunAgain:
+		d.Direct = len(f.Changes) > 0
+	case p.Keep != nil:
+		d.Answer, _ = json.Marshal(map[string][]string{"keep": p.Keep})
+	}
+	return d
 }
 
 // question is the request for a call.
