@@ -7,7 +7,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 NFPM := go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build test lint golden bench bench-search soak test-browser release test-modules test-peers test-release
+.PHONY: build test lint golden bench bench-search soak test-browser release site test-modules test-peers test-release
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/adze ./cmd/adze
@@ -52,6 +52,11 @@ test-browser:
 test-peers:
 	cd internal/peers && npm ci --no-audit --no-fund --loglevel=error
 	ADZE_PEERS=1 go test -count=1 -timeout 30m ./internal/peers/...
+
+# The documentation as a site of plain HTML.
+SITE ?= bin/site
+site:
+	go run ./internal/site -out $(SITE)
 
 # The files of a release in dist/: make release VERSION=v1.2.0
 release:

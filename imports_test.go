@@ -72,6 +72,7 @@ var mayImport = map[string]string{
 	"internal/leaktest":           "",
 	"internal/peers":              "",
 	"internal/release":            "",
+	"internal/site":               "",
 	"internal/ptytest":            "internal/proc/term",
 	"internal/settings":           "internal/nearest",
 	"internal/soak":               "",
@@ -96,8 +97,8 @@ var mayImport = map[string]string{
 	"serve":    "tool",
 
 	// One run, for any front end.
-	"internal/session": "journal hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
-		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow",
+	"internal/session": "journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
+		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow internal/proc internal/proc/sandbox",
 
 	// A session that a program drives.
 	"internal/headless": "hook tool model agent discover internal/session internal/settings",

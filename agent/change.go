@@ -46,6 +46,10 @@ func (a *Agent) Reset(system string, history []model.Message) {
 	a.begin(history)
 }
 
+// Replace replaces the conversation by another one, such as an earlier state of it. The system prompt stays. It waits for a
+// Run that has begun.
+func (a *Agent) Replace(history []model.Message) { a.Reset(a.settings().system, history) }
+
 // Append adds messages to the conversation, such as those of a prompt that a server wrote. It waits for a Run that has
 // begun.
 func (a *Agent) Append(messages ...model.Message) {

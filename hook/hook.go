@@ -140,8 +140,8 @@ type Hook struct {
 	Unsupported string
 }
 
-// title names the hook in messages.
-func (h Hook) title() string {
+// Title names the hook in messages.
+func (h Hook) Title() string {
 	switch {
 	case h.Name != "":
 		return h.Name

@@ -170,7 +170,7 @@ func merge(opinions []opinion) Result {
 			reasons[o.Verdict] = append(reasons[o.Verdict], o.Reason)
 		}
 		if o.Input != nil {
-			rewriting = append(rewriting, o.hook.title())
+			rewriting = append(rewriting, o.hook.Title())
 			out.Input = o.Input
 		}
 		out.Context = append(out.Context, o.Context...)

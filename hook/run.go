@@ -202,7 +202,7 @@ func (r *Runner) one(ctx context.Context, in Input, h Hook) opinion {
 	if h.Async {
 		r.async.Go(func() {
 			if _, _, err := r.call(r.ending, in, h); err != nil && r.ending.Err() == nil {
-				r.tell(fmt.Sprintf("warning: %s hook %s failed: %v", in.Event, h.title(), err))
+				r.tell(fmt.Sprintf("warning: %s hook %s failed: %v", in.Event, h.Title(), err))
 			}
 		})
 		return opinion{hook: h}
@@ -223,7 +223,7 @@ func (r *Runner) one(ctx context.Context, in Input, h Hook) opinion {
 
 // failure is the opinion of a hook that failed.
 func (h Hook) failure(e Event, err error) opinion {
-	text := fmt.Sprintf("%s hook %s failed: %v", e, h.title(), err)
+	text := fmt.Sprintf("%s hook %s failed: %v", e, h.Title(), err)
 	o := opinion{hook: h, failed: err, Result: Result{Warnings: []string{text}}}
 	if !e.Gate() {
 		return o

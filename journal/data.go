@@ -296,6 +296,20 @@ func Decode(e Entry, blobs Blobs) (Data, error) {
 	return data, nil
 }
 
+// Recover is Decode for an entry of which the store no longer has everything: a sentence replaces a text or a picture, and a
+// value of another kind is empty.
+func Recover(e Entry, blobs Blobs) (Data, Lost, error) {
+	raw, lost, err := unpackRest(e.Data, blobs)
+	if err != nil {
+		return nil, lost, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
+	}
+	data, err := decode(e.Type, raw)
+	if err != nil {
+		return nil, lost, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
+	}
+	return recovered(data, lost), lost, nil
+}
+
 // Resolve returns the entry with texts and media from the store in place of references to it.
 func Resolve(e Entry, blobs Blobs) (Entry, error) {
 	raw, err := unpack(e.Data, blobs)

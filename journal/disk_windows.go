@@ -19,6 +19,10 @@ func lockFile(f *os.File) bool {
 	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at) == nil
 }
 
+func unlockFile(f *os.File) {
+	_ = windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{OffsetHigh: 1})
+}
+
 func owner(fs.FileInfo) (uid int, foreign bool) { return 0, false }
 
 func syncDir(string) error { return nil }

@@ -170,7 +170,7 @@ func (f *File) Close() error {
 	f.closed = true
 	err := f.f.Close()
 	if f.lock != nil {
-		err = errors.Join(err, f.lock.Close())
+		err = errors.Join(err, release(f.lock))
 	}
 	return err
 }

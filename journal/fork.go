@@ -98,7 +98,7 @@ func lastSeq(f *File) (int64, error) {
 
 // forked is the first entry of a fork.
 func (s Sessions) forked(e Entry, to *File, parent Parent) (Entry, error) {
-	data, err := Decode(e, s.Store())
+	data, _, err := Recover(e, s.Store())
 	if err != nil {
 		return e, err
 	}

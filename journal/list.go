@@ -189,7 +189,7 @@ func firstPrompt(data []byte, blobs Blobs) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	raw, err := unpack(data[:end], blobs)
+	raw, _, err := unpackRest(data[:end], blobs)
 	var m Message
 	if err != nil || json.Unmarshal(raw, &m) != nil || m.Kind != Prompt || m.Message.Role != model.User {
 		return "", false

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -35,11 +36,11 @@ func (e *InUseError) Error() string {
 		e.Owner.Start.Local().Format(time.DateTime))
 }
 
-// lockSession locks the session in a directory. The caller closes the file to unlock it.
+// lockSession locks the session in a directory. The caller unlocks it with release.
 func lockSession(dir, id string) (*os.File, error) {
 	const (
-		tries  = 100 // each one lost to a Delete that came in between
-		probes = 10  // a list of sessions may try the lock at the same moment
+		tries  = 2000 // each one lost to a Delete that came in between, or to a list of sessions
+		probes = 10   // a list of sessions may try the lock at the same moment
 	)
 	var err error
 	for try := 0; try < tries; {
@@ -52,7 +53,8 @@ func lockSession(dir, id string) (*os.File, error) {
 		if !lockFile(f) {
 			owner := readOwner(f)
 			f.Close()
-			if try >= probes {
+			// A list of sessions on a busy machine may keep the lock for long, but it isn't the owner.
+			if try >= tries || try >= probes && owner.alive() {
 				return nil, &InUseError{id, owner}
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -60,11 +62,12 @@ func lockSession(dir, id string) (*os.File, error) {
 		}
 		if sameFile(f, filepath.Join(dir, lockName)) {
 			if err = writeOwner(f); err != nil {
-				f.Close()
+				release(f)
 				return nil, err
 			}
 			return f, nil
 		}
+		unlockFile(f)
 		f.Close()
 	}
 	return nil, fmt.Errorf("lock %s: it was repeatedly removed: %w", dir, err)
@@ -77,7 +80,35 @@ func locked(dir string) bool {
 		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)
 	}
 	defer f.Close()
-	return !lockFile(f)
+	if !lockFile(f) {
+		return true
+	}
+	unlockFile(f)
+	return false
+}
+
+// release unlocks a session. The file names no process then.
+func release(f *os.File) error {
+	err := f.Truncate(0)
+	unlockFile(f)
+	return errors.Join(err, f.Close())
+}
+
+// alive reports whether the process may still be there.
+func (o Owner) alive() bool {
+	if o.PID <= 0 {
+		return false
+	}
+	if host, _ := os.Hostname(); o.Host != host {
+		return true // who knows
+	}
+	p, err := os.FindProcess(o.PID)
+	if err != nil {
+		return false
+	}
+	defer p.Release()
+	err = p.Signal(syscall.Signal(0))
+	return !errors.Is(err, os.ErrProcessDone)
 }
 
 func sameFile(f *os.File, path string) bool {

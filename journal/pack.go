@@ -236,18 +236,45 @@ func isBase64(s string) bool {
 	return len(s) > long && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") == ""
 }
 
-// unpack reverses pack, except for the mask.
+// unpack reverses pack, except for the mask. A content that can't be read is an error.
 func unpack(raw json.RawMessage, blobs Blobs) (json.RawMessage, error) {
+	raw, lost, err := unpackRest(raw, blobs)
+	if err == nil {
+		err = lost.Err
+	}
+	return raw, err
+}
+
+// Lost are contents that the store can't provide.
+type Lost struct {
+	Contents int
+	Err      error // of the first
+}
+
+func (l Lost) plus(more Lost) Lost {
+	if l.Contents == 0 {
+		return more
+	}
+	l.Contents += more.Contents
+	return l
+}
+
+// unpackRest reverses pack as far as possible: a sentence replaces a text or a picture that the store can't provide, and
+// null any other value.
+func unpackRest(raw json.RawMessage, blobs Blobs) (json.RawMessage, Lost, error) {
 	if !bytes.Contains(raw, []byte(`"blob"`)) {
-		return raw, nil
+		return raw, Lost{}, nil
 	}
 	u := unpacker{blobs: blobs}
-	return u.value(raw, false), u.err
+	out := u.value(raw, false)
+	return out, u.lost, u.err
 }
 
 type unpacker struct {
-	blobs Blobs
-	err   error
+	blobs   Blobs
+	err     error
+	lost    Lost
+	picture string // the sentence for a picture that is lost, until the object that has it is replaced
 }
 
 func (u *unpacker) value(raw []byte, media bool) []byte {
@@ -271,7 +298,22 @@ func (u *unpacker) value(raw []byte, media bool) []byte {
 			return u.load(raw, media)
 		}
 		media := isMedia(raw)
-		members(raw, func(key, v []byte) bool { return replace(v, u.value(v, media && string(key) == `"data"`)) })
+		var instead []byte
+		members(raw, func(key, v []byte) bool {
+			content := media && string(key) == `"data"`
+			before := u.lost.Contents
+			value := u.value(v, content)
+			switch {
+			case string(key) == `"sealed"` && u.lost.Contents > before:
+				instead = []byte(`{"thought":""}`) // a part of sealed data is worth nothing, and thoughts aren't sent
+			case !content && u.picture != "":
+				instead, u.picture = u.sentence(key), ""
+			}
+			return replace(v, value)
+		})
+		if instead != nil {
+			return instead
+		}
 	}
 	if done == 0 {
 		return raw
@@ -292,8 +334,7 @@ func (u *unpacker) load(raw []byte, media bool) []byte {
 	content, err := u.blobs.Get(ref)
 	switch {
 	case err != nil:
-		u.err = err
-		return raw
+		return u.lose(ref, media, err)
 	case ref.JSON:
 		return content
 	case media:
@@ -302,6 +343,42 @@ func (u *unpacker) load(raw []byte, media bool) []byte {
 		content, u.err = quote(string(content))
 	}
 	return content
+}
+
+// lose returns what replaces a content that can't be read.
+func (u *unpacker) lose(ref Ref, media bool, err error) []byte {
+	u.lost = u.lost.plus(Lost{1, err})
+	text := lostText(ref.Bytes)
+	switch {
+	case ref.JSON:
+		return []byte("null")
+	case media:
+		u.picture = text
+		return []byte(`""`)
+	}
+	out, err := quote(text)
+	u.err = err
+	return out
+}
+
+func lostText(bytes int64) string {
+	return fmt.Sprintf("[%d bytes are missing here: Adze's store no longer has them]", bytes)
+}
+
+// sentence replaces an object whose member of this key is a lost picture, in a message and in a result. It is nil for another
+// object.
+func (u *unpacker) sentence(key []byte) []byte {
+	out, err := quote(u.picture)
+	if u.err == nil {
+		u.err = err
+	}
+	switch string(key) {
+	case `"media"`:
+		return append(append([]byte(`{"text":`), out...), '}')
+	case `"inlineData"`:
+		return out
+	}
+	return nil
 }
 
 // isRef reports whether an object looks like a reference to the store.

@@ -18,7 +18,8 @@ type decoded struct {
 	whole  bool // it ends with a newline
 	size   int
 	offset int64
-	err    error // of the store
+	lost   Lost
+	err    error // there is no store
 }
 
 // part is how many bytes each processor decodes, at least.
@@ -139,7 +140,7 @@ func decodeLine(line []byte, whole bool, blobs Blobs) decoded {
 		d.ok = true
 		return d
 	}
-	raw, err := unpack(e.Data, blobs)
+	raw, lost, err := unpackRest(e.Data, blobs)
 	if err != nil {
 		d.ok, d.err = true, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
 		return d
@@ -153,7 +154,7 @@ func decodeLine(line []byte, whole bool, blobs Blobs) decoded {
 		d.ok = ok && end == len(e.Data)
 		return d
 	}
-	d.ok = true
+	d.ok, d.lost, d.data = true, lost, recovered(d.data, lost)
 	return d
 }
 

@@ -104,7 +104,7 @@ func (s Sessions) Create(id string) (*File, error) {
 	}
 	f, err := create(dir, lock)
 	if err != nil {
-		lock.Close()
+		release(lock)
 		os.RemoveAll(dir)
 		return nil, fmt.Errorf("create session %s: %w", id, err)
 	}
@@ -275,12 +275,12 @@ func (s Sessions) Delete(id string) error {
 		return err
 	}
 	if !movesOpen {
-		lock.Close()
+		release(lock)
 	}
 	away := filepath.Join(s.Home, sessionsName, goneName+id)
 	err = errors.Join(os.RemoveAll(away), os.Rename(s.Dir(id), away))
 	if movesOpen {
-		lock.Close()
+		release(lock)
 	}
 	if err == nil {
 		err = os.RemoveAll(away)

@@ -27,6 +27,7 @@ type State struct {
 	Title   string // the start of the first prompt
 	Closed  bool   // the last entry is session.closed
 	Agents  map[string]*Agent
+	Lost    Lost // of the entries that count: see [Recover]
 
 	past []checkpoint // states before each compaction, for Undone
 }
@@ -35,6 +36,7 @@ type State struct {
 type Agent struct {
 	History  []model.Message
 	Seqs     []int64       // of the entry of each message of the history
+	News     []int64       // of the entries of messages that are not from the user
 	Calls    []Call        // calls that have no response in the history yet, in the order they were requested
 	Declared []Declaration // tools that were declared after the session was opened
 	Todos    json.RawMessage
@@ -89,6 +91,7 @@ type checkpoint struct {
 	seq     int64 // of the compaction
 	history []model.Message
 	seqs    []int64
+	news    []int64
 	todos   []todosAt
 }
 
@@ -121,10 +124,11 @@ func (s *State) add(e Entry, blobs Blobs) error {
 		s.applyLater(&later{Entry: e}, data)
 		return nil
 	}
-	data, err := Decode(e, blobs)
+	data, lost, err := Recover(e, blobs)
 	if err != nil {
 		return err
 	}
+	s.Lost = s.Lost.plus(lost)
 	s.apply(e, data)
 	return nil
 }
@@ -174,7 +178,8 @@ func (s *State) settle(blobs Blobs, line func(offset int64) Entry) {
 		if l.Data == nil && line != nil {
 			l.Entry = line(l.offset)
 		}
-		data, _ := Decode(l.Entry, blobs)
+		data, lost, _ := Recover(l.Entry, blobs)
+		s.Lost = s.Lost.plus(lost)
 		return data
 	}
 	for _, a := range s.Agents {
@@ -220,6 +225,9 @@ func (s *State) apply(e Entry, data Data) {
 	case Message:
 		if s.Title == "" && e.By == "" && d.Kind == Prompt {
 			s.Title = Title(d.Message.Text())
+		}
+		if d.Kind == News {
+			a.News = append(a.News, e.Seq)
 		}
 		a.say(e.Seq, d.Message)
 	case Compacted:
@@ -277,6 +285,9 @@ func (a *Agent) apply(seq int64, data Data) {
 		a.Turn = max(a.Turn, d.Turn)
 		a.Turns = max(a.Turns+1, d.Turns)
 		a.Usage = a.Usage.Plus(d.Usage)
+		if d.Message.Role == lostRole {
+			d.Message = a.lostAnswer()
+		}
 		if len(d.Message.Parts) == 0 {
 			return
 		}
@@ -288,6 +299,9 @@ func (a *Agent) apply(seq int64, data Data) {
 			a.call(seq, d.Turn, model.Call{Call: c}).Answered = true
 		}
 	case Responses:
+		if d.Message.Role == lostRole {
+			d.Message = a.lostResponses()
+		}
 		a.say(seq, d.Message)
 		a.respond(d.Message)
 	case Mode:
@@ -357,10 +371,10 @@ func (a *Agent) respond(m model.Message) {
 // without reading earlier entries.
 func (s *State) compact(a *Agent, e Entry, d Compacted) {
 	if e.By == "" {
-		s.past = append(s.past, checkpoint{e.Seq, a.History, a.Seqs, a.todos})
+		s.past = append(s.past, checkpoint{e.Seq, a.History, a.Seqs, a.News, a.todos})
 		s.Agents = map[string]*Agent{"": a}
 	}
-	a.History, a.Seqs = nil, nil
+	a.History, a.Seqs, a.News = nil, nil, nil
 	for _, m := range d.Messages {
 		a.say(e.Seq, m)
 	}
@@ -390,11 +404,12 @@ func (s *State) compact(a *Agent, e Entry, d Compacted) {
 func (s *State) undo(a *Agent, to int64) {
 	for n := len(s.past); n > 0 && s.past[n-1].seq > to && a == s.Agents[""]; n-- {
 		c := s.past[n-1]
-		a.History, a.Seqs, a.todos = c.history, c.seqs, c.todos
+		a.History, a.Seqs, a.News, a.todos = c.history, c.seqs, c.news, c.todos
 		s.past = s.past[:n-1]
 	}
 	n, _ := slices.BinarySearch(a.Seqs, to+1)
 	a.History, a.Seqs = a.History[:n:n], a.Seqs[:n:n]
+	a.News = slices.DeleteFunc(slices.Clone(a.News), func(seq int64) bool { return seq > to })
 	a.Calls = slices.DeleteFunc(a.Calls, func(c Call) bool { return c.Seq > to })
 	if n > 0 && a.answeredLater(a.History[n-1]) {
 		a.History, a.Seqs = a.History[:n-1:n-1], a.Seqs[:n-1:n-1]

@@ -24,6 +24,9 @@ type Store struct {
 	pending []string // files whose content may not survive a power failure yet
 }
 
+// Dir is the directory of the store.
+func (s *Store) Dir() string { return s.dir }
+
 // touchAfter is the age from which a content that is needed again is marked as new. Contents younger than twice that are
 // never removed: the entry that names them may not be written yet.
 const touchAfter = 30 * time.Minute

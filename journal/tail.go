@@ -104,6 +104,7 @@ func (f *File) fold(s *State, start, end int64, blobs Blobs) (*BrokenError, erro
 		if d.err != nil {
 			return nil, d.err
 		}
+		s.Lost = s.Lost.plus(d.lost)
 		if d.later {
 			s.applyLater(&later{d.Entry, d.offset}, d.data)
 		} else {

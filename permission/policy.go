@@ -84,6 +84,19 @@ func (p *Policy) Remember(r tool.Request, offer string) bool {
 	return true
 }
 
+// Remembered are the rules that were approved for the session, the oldest first.
+func (p *Policy) Remembered() []string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	var rules []string
+	for _, m := range p.remembered {
+		if text := visible(m.rule.text); !slices.Contains(rules, text) {
+			rules = append(rules, text)
+		}
+	}
+	return rules
+}
+
 // thisSession is the source of a rule that a user approved for the session.
 const thisSession = "this session"
 

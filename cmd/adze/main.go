@@ -21,6 +21,9 @@ func run() int {
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+		signal.Notify(signals, syscall.SIGHUP) // the terminal is gone: the session is closed in order
+	}
 	ctx, hurry := interrupted(signals, func() { signal.Stop(signals) })
 	env := cli.FromOS(buildVersion(), helper)
 	env.Hurry = hurry

@@ -29,6 +29,7 @@ import (
 //	screen FILE        compares the screen with a file; spaces at the end don't count
 //	count N TEXT       waits until a text is N times in the scrollback and the screen
 //	copied FILE        waits until the clipboard has the text of a file
+//	hold               keeps a session locked that another program would have open
 //	keep FILE          saves the scrollback and the screen
 //	kept FILE          waits until they are as they were saved
 //	mode N             waits until a private mode of the terminal is set; ! mode: until it is not
@@ -49,7 +50,7 @@ func TestTerminal(t *testing.T) {
 			env.Values[glassKey{}] = &glass{}
 			return os.MkdirAll(home, 0o700)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+		Cmds: withAround(map[string]func(*testscript.TestScript, bool, []string){
 			"model":  func(ts *testscript.TestScript, neg bool, args []string) { serveModel(t, ts, args) },
 			"start":  startInGlass,
 			"type":   onGlass(func(g *glass, ts *testscript.TestScript, _ bool, args []string) { g.send(ts, strings.Join(args, " ")) }),
@@ -61,11 +62,12 @@ func TestTerminal(t *testing.T) {
 			"screen": onGlass((*glass).compare),
 			"count":  onGlass((*glass).count),
 			"exit":   onGlass((*glass).exit),
+			"hold":   func(ts *testscript.TestScript, _ bool, args []string) { holdSession(ts) },
 			"copied": onGlass((*glass).copied),
 			"keep":   onGlass((*glass).keep),
 			"kept":   onGlass((*glass).kept),
 			"mode":   onGlass((*glass).mode),
-		},
+		}),
 	})
 }
 
@@ -76,6 +78,7 @@ type glass struct {
 	*screentest.Screen
 	keys  *os.File
 	ended chan int
+	around
 }
 
 func onGlass(f func(*glass, *testscript.TestScript, bool, []string)) func(*testscript.TestScript, bool, []string) {
@@ -89,9 +92,10 @@ func startInGlass(ts *testscript.TestScript, _ bool, args []string) {
 	keys, tty := openTTY(ts)
 	g.keys = keys
 	g.Screen = screentest.New(80, 24, func(reply string) { keys.WriteString(reply) })
+	g.prepare()
 	cmd := exec.Command(racedProgram(), args...) // it reads, works and paints at once
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "ADZE_HOME", "GORACE", "ADZE_LOCAL_MODELS", "TERM", "OPENAI_BASE_URL", "NO_COLOR", "EDITOR", "TMUX"} {
+	for _, name := range []string{"PATH", "HOME", "ADZE_HOME", "GORACE", "ADZE_LOCAL_MODELS", "TERM", "OPENAI_BASE_URL", "NO_COLOR", "EDITOR", "TERM_PROGRAM", "TMUX", "COLORFGBG"} {
 		if v := ts.Getenv(name); v != "" {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}

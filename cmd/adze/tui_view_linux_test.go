@@ -6,19 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-)
 
-// until waits for a condition of the terminal.
-func (g *glass) until(ts *testscript.TestScript, what string, ok func() bool) {
-	for deadline := time.Now().Add(90 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			ts.Fatalf("%s never happened:\n%s", what, g.shown())
-		}
-	}
-}
+	"github.com/adze-dev/adze/journal"
+)
 
 // copied waits until the program has set the clipboard, inside tmux also through it.
 func (g *glass) copied(ts *testscript.TestScript, _ bool, args []string) {
@@ -27,17 +19,17 @@ func (g *glass) copied(ts *testscript.TestScript, _ bool, args []string) {
 	if ts.Getenv("TMUX") != "" {
 		want = append(want, "tmux;\x1b\x1b]"+want[0])
 	}
-	g.until(ts, "copying "+strconv.Quote(text), func() bool {
+	g.until(ts, func() bool {
 		sent := g.State().Sent
 		return !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(sent, w) })
-	})
+	}, func() string { return "copying " + strconv.Quote(text) })
 }
 
 // mode waits for a private mode of the terminal.
 func (g *glass) mode(ts *testscript.TestScript, neg bool, args []string) {
 	n, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	g.until(ts, "mode "+args[0], func() bool { return g.Mode(n) != neg })
+	g.until(ts, func() bool { return g.Mode(n) != neg }, func() string { return "mode " + args[0] })
 }
 
 // steady is the scrollback and the screen without the status line, which has the time.
@@ -54,5 +46,21 @@ func (g *glass) keep(ts *testscript.TestScript, _ bool, args []string) {
 // kept waits until the scrollback and the screen are as they were.
 func (g *glass) kept(ts *testscript.TestScript, _ bool, args []string) {
 	want := ts.ReadFile(args[0])
-	g.until(ts, "the text of "+args[0]+", which is\n"+want, func() bool { return g.steady() == want })
+	g.until(ts, func() bool { return g.steady() == want }, func() string { return "the text of " + args[0] + ", which is\n" + want })
+}
+
+// holdSession has the newest closed session open until the test ends.
+func holdSession(ts *testscript.TestScript) {
+	all := journal.Sessions{Home: ts.Getenv("ADZE_HOME")}
+	list, err := all.List()
+	ts.Check(err)
+	for _, i := range list {
+		if i.State == journal.StateClosed {
+			f, _, err := all.Open(i.ID)
+			ts.Check(err)
+			ts.Defer(func() { f.Close() })
+			return
+		}
+	}
+	ts.Fatalf("no session is closed")
 }

@@ -35,24 +35,12 @@ func bangPrompt(ctx context.Context, env Env, s *session.Session, prompt string)
 		return "", err
 	}
 	if rest == "" {
-		_, err := io.WriteString(env.Stdout, printedOutput(out.Result.Text()))
+		_, err := io.WriteString(env.Stdout, session.CommandOutput(out.Result.Text()))
 		if err == nil && out.Error != nil {
 			err = exitf(exitError, "%s", out.Error.Message)
 		}
 		return "", err
 	}
-	fmt.Fprint(env.Stderr, printedOutput(out.Result.Text()))
+	fmt.Fprint(env.Stderr, session.CommandOutput(out.Result.Text()))
 	return fmt.Sprintf("I ran a command:\n%s\n\n%s", out.Result.Text(), rest), nil
-}
-
-// printedOutput is what the command printed, without the labels that a model wants.
-func printedOutput(text string) string {
-	_, text, _ = strings.Cut(text, "\nOutput: ")
-	if i := strings.LastIndex(text, "\nExit Code: "); i >= 0 {
-		text = text[:i]
-	}
-	if text == "(empty)" {
-		return ""
-	}
-	return text + "\n"
 }

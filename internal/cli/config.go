@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,13 +12,6 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// configValue is a setting with its value, as config list prints it.
-type configValue struct {
-	Key   string          `json:"key"`
-	Value json.RawMessage `json:"value"` // null: there is none
-	From  []string        `json:"from"`  // empty: the default
-}
-
 // loadedSettings are the settings of the directory that the command line names.
 func loadedSettings(env Env, o *options) (*settings.Settings, error) {
 	folder, err := workingFolder(env, o)
@@ -28,15 +20,6 @@ func loadedSettings(env Env, o *options) (*settings.Settings, error) {
 	}
 	s, _, err := folder.Settings()
 	return s, err
-}
-
-func valueOf(s *settings.Settings, key string) configValue {
-	raw, from := s.Value(key)
-	v := configValue{Key: key, Value: raw, From: []string{}}
-	for _, p := range from {
-		v.From = append(v.From, p.String())
-	}
-	return v
 }
 
 // configList prints the settings that take effect.
@@ -48,9 +31,9 @@ func configList(_ context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
-	all := []configValue{}
+	all := []session.SettingValue{}
 	for _, d := range settings.Describe() {
-		all = append(all, valueOf(s, d.Key))
+		all = append(all, session.ValueOf(s, d.Key))
 	}
 	if o.json {
 		return printJSON(env.Stdout, all)
@@ -58,18 +41,11 @@ func configList(_ context.Context, env Env, o *options, words []string) error {
 	var rows [][]string
 	for _, v := range all {
 		if v.Value != nil {
-			rows = append(rows, []string{v.Key, tool.Visible(string(v.Value)), sources(v.From)})
+			rows = append(rows, []string{v.Key, tool.Visible(string(v.Value)), v.Source()})
 		}
 	}
 	_, err = fmt.Fprint(env.Stdout, strings.ReplaceAll("\n"+table(rows), "\n  ", "\n")[1:])
 	return err
-}
-
-func sources(from []string) string {
-	if len(from) == 0 {
-		return "default"
-	}
-	return strings.Join(from, ", ")
 }
 
 // configGet prints the value of a setting: a string as it is, anything else as JSON.
@@ -85,7 +61,7 @@ func configGet(_ context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
-	v := valueOf(s, key)
+	v := session.ValueOf(s, key)
 	var text string
 	switch {
 	case v.Value == nil:
@@ -105,58 +81,29 @@ func configSet(_ context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 2, configSetUsage); err != nil {
 		return err
 	}
-	key, err := settings.Canonical(words[0])
+	folder, err := settingsFolder(env, o)
 	if err != nil {
 		return err
 	}
-	value, err := configJSON(words[1])
+	c, err := folder.SetSetting(session.Scope(o.scope), words[0], words[1])
 	if err != nil {
 		return err
 	}
-	project := session.Scope(o.scope) == session.ForProject
-	note, err := settings.CheckValue(key, value, project)
-	if err != nil {
-		return err
+	if c.Warning != "" {
+		env.tell(c.Warning)
 	}
-	path, err := changeSettings(env, o, func(path string, text []byte) ([]byte, error) {
-		return settings.SetKey(path, text, key, value)
-	})
-	if err != nil {
-		return err
+	fmt.Fprintln(env.Stdout, c)
+	if folder, err = workingFolder(env, o); err != nil {
+		return nil // the change is made
 	}
+	untrusted, note := folder.TakesEffect(c)
 	if note != "" {
-		env.tell("warning: " + key + " " + note)
+		env.tell(note)
 	}
-	fmt.Fprintf(env.Stdout, "Set %s to %s in %s\n", key, tool.Visible(string(value)), path)
-	return afterChange(env, o, key, path)
-}
-
-// configJSON is a value of the command line as JSON. What isn't JSON is a string.
-func configJSON(text string) (json.RawMessage, error) {
-	var out bytes.Buffer
-	if json.Compact(&out, []byte(text)) == nil {
-		return out.Bytes(), nil
+	if untrusted {
+		_, err = fmt.Fprintln(env.Stdout, "Run 'adze trust' to enable it.")
 	}
-	return encode(text)
-}
-
-// afterChange reports what keeps a changed setting from taking effect. That other settings can't be read is no error of the
-// change.
-func afterChange(env Env, o *options, key, path string) error {
-	s, err := loadedSettings(env, o)
-	if err != nil {
-		return nil
-	}
-	for _, w := range s.Withheld() {
-		if w.Key == key && w.From.Source == path {
-			_, err := fmt.Fprintln(env.Stdout, "Run 'adze trust' to enable it.")
-			return err
-		}
-	}
-	if _, from := s.Value(key); len(from) == 1 && from[0].Source != path {
-		env.tell(fmt.Sprintf("note: %s is set in %s, too, which takes precedence", key, from[0]))
-	}
-	return nil
+	return err
 }
 
 // configUnset removes a setting from a settings file.

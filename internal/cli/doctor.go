@@ -3,17 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"runtime"
 	"strings"
 
-	"github.com/adze-dev/adze/agent"
-	"github.com/adze-dev/adze/builtin"
-	"github.com/adze-dev/adze/discover"
-	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/session"
-	"github.com/adze-dev/adze/permission"
-	"github.com/adze-dev/adze/tool"
 )
 
 // doctor reports what works on this machine, what does not, and why.
@@ -21,22 +13,18 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "doctor"); err != nil {
 		return err
 	}
-	c := &checkup{w: env.Stdout}
-	err := c.run(ctx, env, o)
+	c := session.NewCheckup(env.Stdout)
+	err := checkSession(ctx, c, env, o)
 	if ctx.Err() != nil {
 		return exitf(exitInterrupted, "interrupted")
 	}
-	c.end()
+	c.End()
 	return err
 }
 
-func (c *checkup) run(ctx context.Context, env Env, o *options) error {
-	c.section("adze")
-	c.plain(fmt.Sprintf("%s, %s/%s", env.Version, runtime.GOOS, runtime.GOARCH))
-	r := proc.Open(proc.Options{Helper: env.Helper})
-	health := r.Health()
-	c.commands(health)
-	if err := r.Close(); err != nil {
+func checkSession(ctx context.Context, c *session.Checkup, env Env, o *options) error {
+	found, err := c.Machine(env.session())
+	if err != nil {
 		return err
 	}
 	var told []string
@@ -44,185 +32,12 @@ func (c *checkup) run(ctx context.Context, env Env, o *options) error {
 	own.notify = func(note string) { told = append(told, strings.TrimPrefix(note, "warning: ")) }
 	s, err := openSession(own, o, session.Options{SingleCall: true, AllWarnings: true})
 	if err != nil {
-		c.sandbox(health.Sandbox, false)
-		c.section("settings")
-		c.bad(err.Error())
+		c.Failed(found, err)
 		return exitf(exitCode(err), "")
 	}
 	defer closeSession(env, s)
-	c.sandbox(health.Sandbox, s.Settings.Tools.SandboxBackend == session.Bubblewrap)
-	c.trials(ctx, env, s.Folder, s.Folder.SandboxWrite(s.Settings.Tools))
-	c.sandboxSettings(s.Folder, s.Settings.Tools)
-	c.settings(s, told)
-	told = nil
-	c.section("model")
-	name := ""
-	if m, err := s.Models.Open(ctx); err != nil {
-		c.bad(err.Error())
-	} else {
-		name = m.Name()
-		c.ok(fmt.Sprintf("%s (%s)", tool.Visible(name), tool.Visible(s.Models.Where())))
-	}
-	c.agents(s)
-	c.sessions(s)
-	c.tools(ctx, s, name)
+	c.Session(ctx, s, found, told)
 	return nil
-}
-
-// sessions reports what recorded sessions take, and when they are deleted.
-func (c *checkup) sessions(s *session.Session) {
-	c.section("sessions")
-	g := s.Settings.General
-	if !g.ChatRecording {
-		c.plain("sessions aren't recorded (general.chatRecording)")
-	}
-	use, err := s.Folder.Use()
-	if err != nil {
-		c.bad(err.Error())
-		return
-	}
-	c.ok(fmt.Sprintf("%s: %s, contents %s, saved results %s, other state %s", counted(use.Count, "recorded session"),
-		size(use.Sessions), size(use.Contents), size(use.Results), size(use.Other)))
-	if use.Total() > g.MaxStateBytes && g.MaxStateBytes > 0 {
-		c.warn(fmt.Sprintf("%s is over the limit of %s (general.maxStateBytes): the oldest sessions are deleted when a session ends", s.Folder.Home, size(g.MaxStateBytes)))
-	}
-}
-
-// size writes bytes for users: 1.5 MB.
-func size(n int64) string {
-	for _, unit := range []struct {
-		name  string
-		bytes int64
-	}{{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}} {
-		if n >= unit.bytes {
-			return strings.Replace(fmt.Sprintf("%.1f %s", float64(n)/float64(unit.bytes), unit.name), ".0 ", " ", 1)
-		}
-	}
-	return fmt.Sprintf("%d bytes", n)
-}
-
-// commands reports how commands run.
-func (c *checkup) commands(health proc.Health) {
-	c.section("commands")
-	if health.Shell != "" {
-		c.ok("shell: " + health.Shell)
-	}
-	for _, note := range health.Notes {
-		c.warn(note)
-	}
-}
-
-// settings reports the settings that a user might not expect, and the warnings about them.
-func (c *checkup) settings(s *session.Session, warnings []string) {
-	c.section("settings")
-	c.plain("user settings: " + filepath.Join(s.Folder.Home, "settings.json"))
-	mode := "approval mode: " + s.Policy.Mode().String()
-	if s.Policy.Mode() == permission.Yolo {
-		c.warn(mode + " (everything runs without approval)")
-	} else {
-		c.plain(mode)
-	}
-	for _, w := range warnings {
-		c.warn(w)
-	}
-}
-
-// agents lists the defined subagents and their unsupported settings. The tools of servers that are not connected are
-// unknown here.
-func (c *checkup) agents(s *session.Session) {
-	if len(s.Definitions.Roles) > 0 {
-		c.section("agents")
-	}
-	for _, r := range s.Definitions.Roles {
-		var problems []string
-		if unknown := r.Unknown(s.Executor.Registry.All()); len(unknown) > 0 {
-			problems = append(problems, "unknown or unsupported tools, not granted: "+strings.Join(unknown, ", "))
-		}
-		if session.IsGrade(r.Model) {
-			problems = append(problems, fmt.Sprintf("unknown model %q, uses the session's model", r.Model))
-		}
-		if problems == nil {
-			c.ok(r.Name)
-		} else {
-			c.warn(r.Name + ": " + strings.Join(problems, "; "))
-		}
-	}
-}
-
-// tools reports the number of tools, and every source of external tools with its problems.
-func (c *checkup) tools(ctx context.Context, s *session.Session, modelName string) {
-	c.section("tools")
-	builtins := len(s.Executor.Registry.All())
-	s.Outside.Connect()
-	s.Outside.Wait(ctx) // what failed is reported below
-	c.ok(fmt.Sprintf("%s (see 'adze tool list')", counted(builtins, "built-in tool")))
-	for _, p := range s.Outside.Problems() {
-		if p.Server == "" {
-			c.warn(p.Text)
-		}
-	}
-	c.discovery(s)
-	for _, l := range listServers(s) {
-		c.server(s, l)
-	}
-	tokens := 0
-	for _, d := range s.Executor.Registry.All() {
-		if d.Origin != "" {
-			tokens += agent.Tokens(d)
-		}
-	}
-	if most := s.Outside.Budget(modelName); most > 0 && tokens > most {
-		c.plain(fmt.Sprintf("external tools take about %d tokens, over the limit of %d (tools.toolSearch.threshold): the model loads them with %s",
-			tokens, most, builtin.ToolSearch))
-	}
-}
-
-// discovery reports the result of the discovery command.
-func (c *checkup) discovery(s *session.Session) {
-	ended, problems, ran := s.Outside.Discovered()
-	switch {
-	case !ran:
-		return
-	case !ended:
-		c.bad("the discovery command timed out after 10 s")
-		return
-	}
-	n := 0
-	for _, d := range s.Executor.Registry.All() {
-		if d.Origin == discover.CommandOrigin {
-			n++
-		}
-	}
-	found := "the discovery command provides " + counted(n, "tool")
-	if n > 0 {
-		c.ok(found)
-	} else {
-		c.bad(found)
-	}
-	for _, p := range problems {
-		c.warn(p)
-	}
-}
-
-// server reports the state of an MCP server.
-func (c *checkup) server(s *session.Session, l listed) {
-	state := fmt.Sprintf("MCP server %s: %s", l.Name, l.State)
-	switch {
-	case l.State == stateOff:
-		c.plain(state + ": " + l.Error)
-	case l.State == stateUntrusted:
-		c.warn(state + ": " + l.Error)
-	case l.Error != "":
-		c.bad(state + ": " + l.Error)
-	default:
-		c.ok(state + ", " + counted(len(l.Tools), "tool"))
-	}
-	if unknown := discover.UnknownKeys(s.Settings.MCP.Servers[l.Name].JSON); len(unknown) > 0 {
-		c.warn(fmt.Sprintf("MCP server %s: unknown setting %s", l.Name, strings.Join(unknown, ", ")))
-	}
-	if n := len(l.Warnings); n > 0 {
-		c.warn(fmt.Sprintf("MCP server %s: %s (see 'adze mcp list')", l.Name, counted(n, "warning")))
-	}
 }
 
 func counted(n int, one string) string {

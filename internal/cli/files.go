@@ -2,11 +2,14 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/search"
 	"github.com/adze-dev/adze/internal/session"
@@ -20,40 +23,168 @@ const (
 	maxFiles = 200_000
 	// maxMatches is how many completions are offered.
 	maxMatches = 50
+	// firstLook is how long the first list takes: the files that were found until then.
+	firstLook = 10 * time.Millisecond
+	// longestWalk is how long the whole list may take.
+	longestWalk = 2 * time.Second
 )
 
 // fileList is the files of the workspace, for completion.
 type fileList struct {
-	root string
+	root  string
+	limit int
+	now   func() time.Time
 
-	mu    sync.Mutex
-	made  time.Time
-	names []string // relative
+	mu   sync.Mutex
+	list *fileNames    // the last one; nil: there is none
+	walk chan struct{} // closed when the list that is being made is complete; nil: none is
 }
 
-func newFileList(s *session.Session) *fileList { return &fileList{root: s.Folder.Path} }
+// fileNames are files, relative to the workspace.
+type fileNames struct {
+	made  time.Time
+	files []fileName
+	note  string // what is missing, for the user
+}
+
+// fileName is a path as it is compared.
+type fileName struct {
+	path, lower string
+	base        int    // where the last element starts
+	letters     uint64 // that occur
+}
+
+func newFileList(s *session.Session) *fileList {
+	return &fileList{root: s.Folder.Path, limit: maxFiles, now: time.Now}
+}
+
+// complete shows the files that match a pattern: at once those that are known, and again when the list is complete.
+func (l *fileList) complete(ctx context.Context, pattern string, show func([]tui.Candidate)) {
+	list, walk := l.begin(ctx)
+	if list == nil {
+		list = l.make(ctx, firstLook)
+		list.note = "listing files …"
+		select {
+		case <-walk: // that was all
+		default:
+			show(list.match(pattern))
+		}
+	} else {
+		show(list.match(pattern))
+	}
+	if walk == nil {
+		return
+	}
+	select {
+	case <-walk:
+		l.mu.Lock()
+		list = l.list
+		l.mu.Unlock()
+		if list != nil {
+			show(list.match(pattern))
+		}
+	case <-ctx.Done():
+	}
+}
+
+// begin returns the list, and the walk that makes a newer one if it is not fresh.
+func (l *fileList) begin(ctx context.Context) (*fileNames, chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.list != nil && l.now().Sub(l.list.made) < freshFor {
+		return l.list, nil
+	}
+	if l.walk == nil {
+		walk := make(chan struct{})
+		l.walk = walk
+		go func() {
+			list := l.make(context.WithoutCancel(ctx), longestWalk) // other keys wait for it too
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.list, l.walk = list, nil
+			close(walk)
+		}()
+	}
+	return l.list, l.walk
+}
+
+// make lists the files that are found within a time.
+func (l *fileList) make(ctx context.Context, within time.Duration) *fileNames {
+	res, err := search.Files(ctx, search.FilesRequest{
+		Scope: search.Scope{Paths: []string{l.root}, Timeout: within}, Order: search.ByPath, Limit: l.limit,
+	})
+	out := &fileNames{made: l.now()}
+	if err != nil {
+		out.note = "can't list files: " + err.Error()
+	}
+	prefix := l.root + string(filepath.Separator)
+	out.files = make([]fileName, 0, len(res.Files))
+	for _, f := range res.Files {
+		if path, ok := strings.CutPrefix(f.Path, prefix); ok && typeable(path) {
+			out.files = append(out.files, newFileName(filepath.ToSlash(path)))
+		}
+	}
+	switch {
+	case res.Incomplete == search.TimedOut:
+		out.note = fmt.Sprintf("there are more files: this is what was found in %d s", int(within.Seconds()))
+	case res.Total > len(res.Files):
+		out.note = fmt.Sprintf("%d of %d files: type a path to name others", len(res.Files), res.Total)
+	}
+	return out
+}
+
+// typeable reports whether a path can be part of a prompt: it has no control characters and is UTF-8.
+func typeable(path string) bool {
+	return utf8.ValidString(path) && strings.IndexFunc(path, unicode.IsControl) < 0
+}
+
+func newFileName(path string) fileName {
+	lower := strings.ToLower(path)
+	return fileName{path, lower, strings.LastIndexByte(lower, '/') + 1, lettersOf(lower)}
+}
+
+// lettersOf is the set of characters in a text. Some share a bit.
+func lettersOf(s string) (set uint64) {
+	for i := range len(s) {
+		set |= 1 << (s[i] & 63)
+	}
+	return set
+}
 
 // match returns the files whose path contains the characters of a pattern in order, best first.
-func (l *fileList) match(ctx context.Context, pattern string) []tui.Candidate {
+func (l *fileNames) match(pattern string) []tui.Candidate {
 	type scored struct {
 		name  string
 		score int
 	}
-	var found []scored
-	for _, name := range l.all(ctx) {
-		if score, ok := fuzzy(name, pattern); ok {
-			found = append(found, scored{name, score})
-		}
-	}
-	slices.SortFunc(found, func(a, b scored) int {
+	better := func(a, b scored) int {
 		if a.score != b.score {
 			return a.score - b.score
 		}
 		return strings.Compare(a.name, b.name)
-	})
-	var out []tui.Candidate
-	for _, f := range found[:min(len(found), maxMatches)] {
+	}
+	pattern = strings.ReplaceAll(strings.ToLower(pattern), `\ `, " ")
+	letters := lettersOf(pattern)
+	best := make([]scored, 0, maxMatches+1)
+	for i := range l.files {
+		f := &l.files[i]
+		if f.letters&letters != letters {
+			continue
+		}
+		score, ok := f.score(pattern)
+		if !ok || len(best) == maxMatches && score > best[maxMatches-1].score {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, scored{f.path, score}, better)
+		best = slices.Insert(best, at, scored{f.path, score})
+		best = best[:min(len(best), maxMatches)]
+	}
+	out := make([]tui.Candidate, 0, len(best)+1)
+	for _, f := range best {
 		out = append(out, tui.Candidate{Text: "@" + quotedPath(f.name)})
+	}
+	if l.note != "" {
+		out = append(out, tui.Candidate{About: l.note})
 	}
 	return out
 }
@@ -61,45 +192,23 @@ func (l *fileList) match(ctx context.Context, pattern string) []tui.Candidate {
 // quotedPath escapes the spaces of a path, as @ paths are written.
 func quotedPath(path string) string { return strings.ReplaceAll(path, " ", `\ `) }
 
-func (l *fileList) all(ctx context.Context) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if time.Since(l.made) < freshFor {
-		return l.names
-	}
-	res, err := search.Files(ctx, search.FilesRequest{Scope: search.Scope{Paths: []string{l.root}, Timeout: 2 * time.Second}, Limit: maxFiles})
-	if err != nil {
-		return l.names
-	}
-	l.names = l.names[:0]
-	for _, f := range res.Files {
-		if rel, err := filepath.Rel(l.root, f.Path); err == nil {
-			l.names = append(l.names, filepath.ToSlash(rel))
-		}
-	}
-	l.made = time.Now()
-	return l.names
-}
-
-// fuzzy reports whether a name contains the characters of a pattern in order, case-insensitive. A lower score is better:
+// score reports whether a path contains the characters of a pattern in order, case-insensitive. A lower score is better:
 // few gaps, late in the path, a short path.
-func fuzzy(name, pattern string) (int, bool) {
+func (f *fileName) score(pattern string) (int, bool) {
 	if pattern == "" {
-		return strings.Count(name, "/")*100 + len(name), true
+		return strings.Count(f.lower, "/")*100 + len(f.path), true
 	}
-	lower, pattern := strings.ToLower(name), strings.ToLower(pattern)
-	base := strings.LastIndexByte(lower, '/') + 1
 	switch {
-	case strings.HasPrefix(lower[base:], pattern):
-		return len(name), true
-	case strings.HasPrefix(lower, pattern):
-		return 200 + len(name), true
-	case strings.Contains(lower, pattern):
-		return 1000 + len(name), true
+	case strings.HasPrefix(f.lower[f.base:], pattern):
+		return len(f.path), true
+	case strings.HasPrefix(f.lower, pattern):
+		return 200 + len(f.path), true
+	case strings.Contains(f.lower, pattern):
+		return 1000 + len(f.path), true
 	}
 	at, gaps := 0, 0
 	for i := range len(pattern) {
-		n := strings.IndexByte(lower[at:], pattern[i])
+		n := strings.IndexByte(f.lower[at:], pattern[i])
 		if n < 0 {
 			return 0, false
 		}
@@ -108,5 +217,5 @@ func fuzzy(name, pattern string) (int, bool) {
 		}
 		at += n + 1
 	}
-	return 2000 + gaps*100 + len(name), true
+	return 2000 + gaps*100 + len(f.path), true
 }

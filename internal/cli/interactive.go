@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,37 +30,49 @@ func isInteractive(env Env, o *options, words []string) bool {
 func runInteractive(ctx context.Context, env Env, o *options) error {
 	in, _ := terminalFile(env.Stdin)
 	out, _ := terminalFile(env.Stdout)
-	h := &screenHost{env: env, options: o}
+	h := &screenHost{env: env, options: o, all: &hosts{}}
 	h.env.notify = h.note
+	command, err := pickFirst(env, o)
+	if err != nil {
+		return err
+	}
 	record, err := recording(ctx, h.env, o)
 	if err != nil {
 		return err
 	}
-	s, err := openSession(h.env, o, session.Options{Sampling: true, Interactive: true, Record: record})
+	h.can = session.Lasts | session.Quits | session.Answers | session.Chooses
+	if env.Getenv("TERM") != "dumb" {
+		h.can |= session.Copies
+	}
+	s, err := openSession(h.env, o, session.Options{Sampling: true, Front: h.can, Record: record})
 	if err != nil {
 		return err
 	}
-	defer closeSession(env, s)
+	h.session, h.files = s, newFileList(s)
+	h.all.follow(h)
+	defer h.all.end()
 	if title := s.Continues(); title != "" {
 		h.note("continues the session: " + title)
 	}
-	h.session, h.files = s, newFileList(s)
 	if o.screenReader || s.Settings.UI.ScreenReader || env.Getenv("TERM") == "dumb" {
-		h.front = tui.NewLines(in, out, h, o.firstPrompt)
+		lines := tui.NewLines(in, out, h, cmp.Or(o.firstPrompt, command))
 		for _, n := range h.early {
-			h.front.Tell(n)
+			lines.Tell(n)
 		}
+		lines.Earlier(earlier(s))
+		h.front = lines
 	} else {
-		for _, problem := range tui.CheckKeys(s.Settings.UI.Keys) {
+		ui := s.Settings.UI
+		h.can |= session.Draws
+		s.Supports(h.can)
+		for _, problem := range tui.CheckKeys(ui.Keys) {
 			h.note("warning: " + problem)
 		}
-		colors := cell.Full
-		if env.Getenv("NO_COLOR") != "" {
-			colors = cell.Attributes
-		}
 		h.front = tui.New(tui.Options{
-			In: in, Out: out, Host: h, Header: h.header(h.early), Lookup: h.lookup, Prompt: o.firstPrompt, Colors: colors,
-			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: s.Settings.UI.Keys, Tmux: env.Getenv("TMUX") != "",
+			In: in, Out: out, Host: h, Header: h.header(h.early, command == "" && record.Resume == ""), Lookup: h.lookup,
+			Prompt: o.firstPrompt, Command: command, Earlier: earlier(s),
+			Theme: ui.Theme, NoColor: env.Getenv("NO_COLOR") != "", Notifications: ui.Notifications, HideTitle: ui.HideTitle, Terminal: env.Getenv,
+			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: ui.Keys,
 		})
 	}
 	h.relay(h.front.Tell)
@@ -84,6 +97,9 @@ type screenHost struct {
 	session *session.Session
 	front   front
 	files   *fileList
+	can     session.Ability
+	all     *hosts // the sessions before and after
+	closing sync.Once
 
 	opening sync.Mutex
 	opened  model.Model // nil: not yet
@@ -114,8 +130,8 @@ func (h *screenHost) relay(tell func(string)) {
 	h.tell = tell
 }
 
-// header is what a conversation starts with.
-func (h *screenHost) header(notices []string) []cell.Line {
+// header is what a conversation starts with. A fresh one has examples.
+func (h *screenHost) header(notices []string, fresh bool) []cell.Line {
 	place := homeRelative(h.session.Folder.Path, h.env.Home)
 	if branch := branchOf(h.session.Folder.Path); branch != "" {
 		place += " (" + branch + ")"
@@ -129,6 +145,9 @@ func (h *screenHost) header(notices []string) []cell.Line {
 			}
 			lines = append(lines, headerRow(label, l))
 		}
+	}
+	if !fresh {
+		return append(lines, nil)
 	}
 	return append(lines,
 		headerRow("try", "what does this project do?"),
@@ -173,8 +192,14 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	if err != nil {
 		return tui.Reply{}, err
 	}
-	if said.ForPerson() {
-		return tui.Reply{Text: slashText(said), Markdown: said.Markdown, Quit: said.Quit}, nil
+	switch said.Action {
+	case session.ListKeys:
+		return tui.Reply{Keys: true}, nil
+	case session.SetTheme:
+		return h.setTheme(said.Words)
+	}
+	if said.ForPerson() || isCommand && len(said.Parts) == 0 {
+		return h.reply(ctx, said)
 	}
 	if !isCommand {
 		if said.Parts, err = h.session.PromptParts(ctx, typed, typed); err != nil {
@@ -233,7 +258,7 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 	if err != nil {
 		return tui.Reply{}, err
 	}
-	text := printedOutput(out.Result.Text())
+	text := session.CommandOutput(out.Result.Text())
 	if out.Error != nil {
 		err = errors.New(out.Error.Message)
 	}
@@ -247,8 +272,9 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 func (h *screenHost) Status() tui.Status {
 	st := tui.Status{
 		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(), Directory: filepath.Base(h.session.Folder.Path),
-		Branch: branchOf(h.session.Folder.Path),
+		Branch: branchOf(h.session.Folder.Path), Jobs: h.session.Running(),
 	}
+	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
 	if talk := h.current(); talk != nil {
 		if tokens, window := talk.Context(); window > 0 {
 			st.Context = 100 * tokens / window
@@ -314,17 +340,18 @@ func (h *screenHost) Allow(r tool.Request, offer string, scope tui.Scope) (strin
 func (h *screenHost) Explain(r tool.Request) []string { return h.session.Policy.Understood(r) }
 
 // Complete lists commands and files.
-func (h *screenHost) Complete(ctx context.Context, word string) []tui.Candidate {
+func (h *screenHost) Complete(ctx context.Context, word string, show func([]tui.Candidate)) {
 	if path, ok := strings.CutPrefix(word, "@"); ok {
-		return h.files.match(ctx, path)
+		h.files.complete(ctx, path, show)
+		return
 	}
-	var out []tui.Candidate
-	for _, c := range h.session.Slashes() {
-		if strings.HasPrefix("/"+c.Name, word) {
-			out = append(out, tui.Candidate{Text: "/" + c.Name, About: c.About})
-		}
-	}
-	return out
+	show(completeSlash(ctx, h.session, word))
+}
+
+// Aside reports whether a command can run beside a prompt. Before there is a conversation, a prompt is about to start one.
+func (h *screenHost) Aside(typed string) bool {
+	c, ok := h.session.FindSlash(typed)
+	return ok && c.Aside && h.current() != nil
 }
 
 // homeRelative is a path with ~ for the home directory.
@@ -352,4 +379,21 @@ func branchOf(dir string) string {
 		}
 		dir = up
 	}
+}
+
+// pickFirst returns the command that a conversation starts with: -r without an ID opens the list of sessions.
+func pickFirst(env Env, o *options) (string, error) {
+	r := o.record
+	if !r.resume || r.id != "" || r.latest || r.fork || r.off || r.newID != "" || o.firstPrompt != "" {
+		return "", nil
+	}
+	folder, err := workingFolder(env, o)
+	if err != nil {
+		return "", err
+	}
+	if _, err := folder.Latest(); err != nil {
+		return "", session.SessionError(err)
+	}
+	o.record.resume = false
+	return "/resume", nil
 }

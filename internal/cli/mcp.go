@@ -14,29 +14,6 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// listed is a server as adze mcp list prints it.
-type listed struct {
-	Name        string     `json:"name"`
-	State       string     `json:"state"` // one of discover's, untrusted, or off
-	Transport   string     `json:"transport,omitempty"`
-	Target      string     `json:"target,omitempty"`
-	Description string     `json:"description,omitempty"`
-	Tools       []string   `json:"tools"`
-	Prompts     int        `json:"prompts"`
-	Resources   int        `json:"resources"`
-	Started     *time.Time `json:"started,omitempty"` // in this run
-	Took        int64      `json:"tookMs,omitempty"`
-	Seen        *time.Time `json:"seen,omitempty"` // when its lists were last read
-	Error       string     `json:"error,omitempty"`
-	Warnings    []string   `json:"warnings,omitempty"`
-}
-
-// States of servers that were not opened, beside those of package discover.
-const (
-	stateUntrusted = "untrusted"
-	stateOff       = "off"
-)
-
 const noServers = "No MCP servers configured. Add one with 'adze mcp add NAME COMMAND …'."
 
 func mcpList(ctx context.Context, env Env, o *options, words []string) error {
@@ -55,7 +32,7 @@ func mcpList(ctx context.Context, env Env, o *options, words []string) error {
 			env.tell(p.Text)
 		}
 	}
-	all := listServers(s)
+	all := s.ListServers()
 	if o.json {
 		return printJSON(env.Stdout, all)
 	}
@@ -67,46 +44,7 @@ func mcpList(ctx context.Context, env Env, o *options, words []string) error {
 	return err
 }
 
-// listServers are all servers that anything configures, sorted by name.
-func listServers(s *session.Session) []listed {
-	all := []listed{}
-	for _, st := range s.Outside.List() {
-		l := listed{
-			Name: st.Alias, State: string(st.State), Transport: st.Transport, Target: st.Target, Description: st.Description,
-			Tools: append([]string{}, st.Tools...), Prompts: st.Prompts, Resources: st.Resources,
-			Started: when(st.Began), Took: st.Took.Milliseconds(), Seen: when(st.Seen), Warnings: st.Warnings,
-		}
-		if st.Err != nil {
-			l.Error = st.Err.Error()
-		}
-		all = append(all, l)
-	}
-	for _, p := range s.Outside.Problems() {
-		if p.Server != "" {
-			all = append(all, listed{Name: p.Server, State: string(discover.Failed), Tools: []string{}, Error: p.Text})
-		}
-	}
-	for _, item := range session.WithheldServers(s.Settings) {
-		all = append(all, listed{Name: item.What, State: stateUntrusted, Target: item.Text, Tools: []string{}, Error: session.Untrusted})
-	}
-	for alias := range s.Settings.MCP.Servers {
-		if !slices.ContainsFunc(all, func(l listed) bool { return l.Name == alias }) {
-			all = append(all, listed{Name: alias, State: stateOff, Tools: []string{}, Error: "excluded by mcp.allowed or mcp.excluded"})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b listed) int { return strings.Compare(a.Name, b.Name) })
-	return all
-}
-
-func when(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.Round(time.Millisecond)
-	return &t
-}
-
-func describeServers(all []listed) string {
+func describeServers(all []session.ListedServer) string {
 	var rows [][]string
 	var below strings.Builder
 	for _, l := range all {

@@ -148,14 +148,18 @@ func elsewhere(env Env, o *options, alias string) string {
 
 // changeSettings rewrites the settings file that the command line means.
 func changeSettings(env Env, o *options, change func(path string, text []byte) ([]byte, error)) (string, error) {
-	folder, err := env.session().Folder("")
+	folder, err := settingsFolder(env, o)
 	if err != nil {
 		return "", err
 	}
-	if session.Scope(o.scope) == session.ForProject { // the user's own settings need no directory
-		if folder.Path, err = workingDir(env, o.cwd); err != nil {
-			return "", err
-		}
-	}
 	return folder.Change(session.Scope(o.scope), change)
+}
+
+// settingsFolder is where settings are changed. The user's own settings need no directory.
+func settingsFolder(env Env, o *options) (session.Folder, error) {
+	folder, err := env.session().Folder("")
+	if err == nil && session.Scope(o.scope) == session.ForProject {
+		folder.Path, err = workingDir(env, o.cwd)
+	}
+	return folder, err
 }

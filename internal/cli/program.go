@@ -16,7 +16,7 @@ func runProgram(ctx context.Context, env Env, o *options, words []string) error 
 		return usagef("two prompts given: -p %q and %q\nQuote a prompt that contains spaces.", o.prompt, strings.Join(words, " "))
 	}
 	env.driven = true
-	so := session.Options{Sampling: true}
+	so := session.Options{Sampling: true, Front: session.Lasts}
 	log, err := openLog(env, o)
 	if err != nil {
 		return refuse(env, o, err)

@@ -61,6 +61,12 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		}
 	}
 	s.Outside.Connect()
+	if env.Terminal {
+		t := newTerminal(env, side, s.Policy)
+		t.save = s.Folder.SaveRule
+		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(t.ask), true
+		defer onSuspend(func() { background(s, side) })()
+	}
 	said, isCommand, err := s.Expand(ctx, w.prompt)
 	if err != nil {
 		return refuse(env, o, err)
@@ -71,12 +77,6 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	m, err := s.Models.Open(ctx)
 	if err != nil {
 		return refuse(env, o, err)
-	}
-	if env.Terminal {
-		t := newTerminal(env, side, s.Policy)
-		t.save = s.Folder.SaveRule
-		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(t.ask), true
-		defer onSuspend(func() { background(s, side) })()
 	}
 	s.Outside.WaitLikely(ctx)
 	if !isCommand {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/journal"
-	"github.com/adze-dev/adze/journal/export"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -57,23 +55,10 @@ func sessionTable(all []journal.Info, dirs bool, now time.Time) string {
 		if dirs {
 			title = tool.Visible(s.CWD) + "\t" + title
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID[:8], age(now.Sub(s.Updated)), counted(s.Turns, "turn"), s.State, title)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID[:8], session.Age(now.Sub(s.Updated)), counted(s.Turns, "turn"), s.State, title)
 	}
 	_ = w.Flush() // to memory
 	return b.String()
-}
-
-// age is how long ago something was, roughly.
-func age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }
 
 // found is the session that a word of the command line names.
@@ -228,25 +213,13 @@ func sessionExport(_ context.Context, env Env, o *options, words []string) error
 	if err := takes(words, 1, "session export ID [--format md|html|json]"); err != nil {
 		return err
 	}
-	all, id, err := found(env, o, words[0])
+	_, id, err := found(env, o, words[0])
 	if err != nil {
 		return err
 	}
-	log, err := all.Entries(id)
+	folder, err := workingFolder(env, o)
 	if err != nil {
-		return session.SessionError(err)
+		return err
 	}
-	defer log.Close()
-	write := export.Markdown
-	switch o.record.format {
-	case "html":
-		write = export.HTML
-	case "json":
-		write = export.JSON
-	}
-	out := bufio.NewWriter(env.Stdout)
-	if err := write(out, log.Read(1), all.Store()); err != nil {
-		return session.SessionError(err)
-	}
-	return out.Flush()
+	return folder.Export(env.Stdout, id, o.record.format)
 }

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/internal/tui"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -45,4 +48,25 @@ func slashTable(all []session.Slash) string {
 		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-*s   %s", width, r.usage, r.about), " ") + "\n")
 	}
 	return b.String()
+}
+
+// completeSlash lists the commands that start as a prompt does, or what the word behind one can be.
+func completeSlash(ctx context.Context, s *session.Session, typed string) []tui.Candidate {
+	var out []tui.Candidate
+	name, word, ok := strings.Cut(typed, " ")
+	if !ok {
+		for _, c := range s.Slashes() {
+			names := append([]string{c.Name}, c.Also...)
+			if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix("/"+n, typed) }); i >= 0 {
+				out = append(out, tui.Candidate{Text: "/" + names[i], Words: c.Words, About: c.About})
+			}
+		}
+		return out
+	}
+	for _, v := range s.SlashValues(ctx, typed) {
+		if strings.HasPrefix(v, strings.TrimLeft(word, " ")) {
+			out = append(out, tui.Candidate{Text: name + " " + v})
+		}
+	}
+	return out
 }

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/adze-dev/adze/internal/approval"
+	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/trust"
-	"github.com/adze-dev/adze/tool"
 )
 
 // runTrust shows what a project's files request, and asks whether to trust them.
@@ -49,7 +48,7 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "The project %s requests:\n", dir)
-	printRequests(env.Stdout, items)
+	io.WriteString(env.Stdout, session.DescribeRequests(items))
 	if state == trust.Trusted {
 		_, err := fmt.Fprintln(env.Stdout, "This project is trusted.")
 		return err
@@ -62,32 +61,6 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	_, err = fmt.Fprintf(env.Stdout, "Trusted. You'll be asked again if any of this changes. Undo: adze trust --remove\n")
 	return err
-}
-
-// printRequests lists the requests of a project, grouped by their effect.
-func printRequests(w io.Writer, items []trust.Item) {
-	const runs, permissions, adds, other = "Runs programs", "Changes permissions", "Adds servers, agents, skills", "Changes other settings"
-	groups := map[string][]trust.Item{}
-	for _, item := range items {
-		group := other
-		switch what := item.What; {
-		case strings.HasPrefix(what, "the file "), strings.HasSuffix(what, "Command"):
-			group = runs
-		case strings.HasPrefix(what, "permissions."), strings.HasPrefix(what, "tools.approvalMode"), strings.HasPrefix(what, "tools.sandbox"):
-			group = permissions
-		case strings.HasPrefix(what, "mcpServers"), strings.HasPrefix(what, "agent "), strings.HasPrefix(what, "skill "):
-			group = adds
-		}
-		groups[group] = append(groups[group], item)
-	}
-	for _, group := range []string{runs, permissions, adds, other} {
-		if len(groups[group]) > 0 {
-			fmt.Fprintf(w, "  %s:\n", group)
-		}
-		for _, item := range groups[group] {
-			fmt.Fprintf(w, "    %s = %s\n", tool.Visible(item.What), tool.Visible(strings.ReplaceAll(item.Text, "\n", " ")))
-		}
-	}
 }
 
 // agree asks for approval.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/session"
 )
 
 // handler handles one sort of request of the program.
@@ -189,9 +190,6 @@ func (h *host) setModel(ctx context.Context, request json.RawMessage) (any, erro
 	return map[string]any{"subtype": "set_model", "model": m.Name()}, nil
 }
 
-// efforts are what set_effort accepts.
-func efforts() []string { return []string{"low", "medium", "high", "xhigh", "max"} }
-
 func (h *host) setEffort(_ context.Context, request json.RawMessage) (any, error) {
 	var r struct {
 		Effort string `json:"effort"`
@@ -209,8 +207,8 @@ func (h *host) setEffort(_ context.Context, request json.RawMessage) (any, error
 
 func parseEffort(s string) (string, error) {
 	effort := strings.ToLower(strings.TrimSpace(s))
-	if !slices.Contains(efforts(), effort) {
-		return "", fmt.Errorf("effort: expected %s, got %q", strings.Join(efforts(), ", "), s)
+	if !slices.Contains(session.Efforts(), effort) {
+		return "", fmt.Errorf("effort: expected %s, got %q", strings.Join(session.Efforts(), ", "), s)
 	}
 	return effort, nil
 }

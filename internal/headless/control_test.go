@@ -41,7 +41,7 @@ func TestControlRequests(t *testing.T) {
 		{`{"subtype":"set_effort","effort":7}`, `error: set_effort: effort: expected a text`},
 		{`{"subtype":"set_model","model":" "}`, `error: set_model: model: expected the name of a model`},
 		{`{"subtype":"set_model"}`, `error: set_model: model: expected the name of a model`},
-		{`{"subtype":"supported_commands"}`, `{"commands":["compress","help","memory"],"subtype":"supported_commands"}`},
+		{`{"subtype":"supported_commands"}`, `{"commands":["agents","background","clear","compress","context","cost","diff","doctor","effort",`},
 		{`{"subtype":"mcp_server_status"}`, `{"errors":{},"status":{},"subtype":"mcp_server_status"}`},
 		{`{"subtype":"mcp_message","server_name":"x","message":{}}`, `error: mcp_message: server_name: unknown MCP server "x"`},
 		{`{"subtype":"mcp_message"}`, `error: mcp_message: expected server_name and message`},

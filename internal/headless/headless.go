@@ -152,6 +152,7 @@ func (h *host) run(ctx context.Context, p *prompt) (agent.Answer, error) {
 	said, isCommand, err := h.expand(p)
 	if err != nil || said.ForPerson() {
 		h.out.Begin()
+		h.nameModel()
 		return agent.Answer{Text: h.o.Show(said)}, err
 	}
 	talk, err := h.conversation(ctx, p.ctx)
@@ -172,6 +173,15 @@ func (h *host) run(ctx context.Context, p *prompt) (agent.Answer, error) {
 		parts = append([]model.Part{model.Text("(The user interrupted your previous answer.)")}, parts...)
 	}
 	return talk.Run(p.ctx, parts...)
+}
+
+// nameModel makes messages name the model that a command may have chosen.
+func (h *host) nameModel() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.talk != nil {
+		h.out.SetModel(h.session.Models.Name())
+	}
 }
 
 // expand runs the slash command that a prompt begins with, if it begins with one.

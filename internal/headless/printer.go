@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"sync"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/session"
-	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -275,7 +273,7 @@ func (j *Printer) End(a agent.Answer, err error) error {
 		"num_turns": a.Turns, "usage": countTokens(a.Usage), "permission_denials": append([]denial{}, j.denied...),
 	}
 	if price, ok := j.o.Session.Settings.Model.Pricing[j.model]; ok {
-		result["total_cost_usd"] = cost(a.Usage, price)
+		result["total_cost_usd"] = session.Cost(a.Usage, price)
 	}
 	if Complete(err) {
 		result["result"] = a.Text
@@ -333,13 +331,6 @@ func stopReason(r model.Reason) string {
 		return "end_turn"
 	}
 	return string(r)
-}
-
-// cost is what the tokens cost, in US dollars.
-func cost(u model.Usage, p settings.Price) float64 {
-	fresh := max(u.Input-u.CacheRead-u.CacheCreation, 0)
-	sum := float64(fresh)*p.Input + float64(u.CacheRead)*p.CacheRead + float64(u.CacheCreation)*p.CacheWrite + float64(u.Output)*p.Output
-	return math.Round(sum*1e3) / 1e9
 }
 
 func countTokens(u model.Usage) usage {

@@ -177,7 +177,7 @@ func TestNoModel(t *testing.T) {
 func TestSlashCommand(t *testing.T) {
 	p := start(t, setup{})
 	p.user("/help")
-	p.succeeded("3 commands")
+	p.succeeded("listed")
 	p.user("/nothing-such")
 	p.failed("error_during_execution", "unknown command /nothing-such")
 	if err := p.end(); err != nil {

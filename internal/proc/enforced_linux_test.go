@@ -50,13 +50,9 @@ func ioctls() int {
 func TestIoctlsRefused(t *testing.T) {
 	needsLayers(t)
 	r := opened(t, Options{})
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	for _, mode := range []sandbox.Mode{sandbox.Off, sandbox.ReadOnly, sandbox.Workspace} {
-		o := run(t, r, Command{Argv: []string{exe}, Dir: dir, Env: []string{"BOX_ATTEMPT=ioctls", "GORACE=atexit_sleep_ms=0"}, Sandbox: &sandbox.Spec{Mode: mode, Roots: []string{dir}}})
+		o := run(t, r, Command{Argv: []string{unraced}, Dir: dir, Env: []string{"BOX_ATTEMPT=ioctls", "GORACE=atexit_sleep_ms=0"}, Sandbox: &sandbox.Spec{Mode: mode, Roots: []string{dir}}})
 		for _, q := range ioctlRequests {
 			if want := fmt.Sprintln(q.name, strings.Contains(q.modes, string(mode))); !strings.Contains("\n"+o.Output.Head, "\n"+want) {
 				t.Errorf("%s: expected %q in %s", mode, want, o.Output.Head)

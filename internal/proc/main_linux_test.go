@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/internal/leaktest"
 )
 
-// helper starts keepers from this test binary.
+// helper starts keepers from this test binary, or from unraced.
 var helper Helper
 
 func TestMain(m *testing.M) {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("PROC_TEST_PROGRAM") != "" {
 		os.Exit(victim())
 	}
-	os.Exit(leaktest.Run(m))
+	os.Exit(runUnraced(func() int { return leaktest.Run(m) }))
 }
 
 // slack is a hang bound for an operation with a time goal. It is long enough

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -143,7 +142,7 @@ var restricted = map[string]bool{
 func TestBoxes(t *testing.T) {
 	needsLayers(t)
 	r := opened(t, Options{})
-	other := setuidProgram(t)
+	other := setuid
 	untried := map[string]bool{}
 	for i, col := range columns {
 		t.Run(col.name, func(t *testing.T) {
@@ -213,30 +212,11 @@ func TestBoxesAsNobody(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("is tested by TestBoxes: this is no root")
 	}
-	dir, err := os.MkdirTemp("", "adze-nobody-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	os.Chmod(dir, 0o755)
-	copyFile(t, "/proc/self/exe", dir+"/proc.test", 0o755)
-	copyFile(t, "/proc/self/exe", dir+"/other", 0o755)
-	os.Chown(dir+"/other", 12345, -1)
-	os.Chmod(dir+"/other", os.ModeSetuid|0o755)
-	work := nobodysDir(t)
-	var text []byte
-	for range 100 {
-		cmd := exec.CommandContext(t.Context(), dir+"/proc.test", "-test.run="+asNobody, "-test.v")
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "BOX_SETUID=" + dir + "/other", "GORACE=atexit_sleep_ms=0"}
-		cmd.Dir = work
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		// A process that is just being started elsewhere may hold the copy open
-		// for writing.
-		if text, err = cmd.CombinedOutput(); !errors.Is(err, syscall.ETXTBSY) {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	cmd := exec.CommandContext(t.Context(), unraced, "-test.run="+asNobody, "-test.v")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "BOX_SETUID=" + setuid, unracedVariable + "=" + unraced}
+	cmd.Dir = nobodysDir(t)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	text, err := cmd.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) {
 		t.Skip("cannot become another user here")
 	}
@@ -266,17 +246,6 @@ func nobodysDir(t *testing.T) string {
 		return "/"
 	}
 	return dir
-}
-
-func copyFile(t *testing.T, from, to string, mode os.FileMode) {
-	t.Helper()
-	b, err := os.ReadFile(from)
-	if err == nil {
-		err = os.WriteFile(to, b, mode)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // field is a workspace, an outside, and something on the host to reach for.
@@ -318,22 +287,6 @@ func newField(t *testing.T, other string) *field {
 	return f
 }
 
-// setuidProgram is this binary with another owner: root makes it, or has made
-// it for us.
-func setuidProgram(t *testing.T) string {
-	if os.Getuid() != 0 {
-		return os.Getenv("BOX_SETUID")
-	}
-	path := filepath.Join(t.TempDir(), "other")
-	copyFile(t, "/proc/self/exe", path, 0o755)
-	os.Chown(path, 12345, -1)
-	os.Chmod(path, os.ModeSetuid|0o755)
-	for dir := filepath.Dir(path); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-		os.Chmod(dir, 0o755) // the other one must get there
-	}
-	return path
-}
-
 // serve answers on the host.
 func (f *field) serve(t *testing.T) {
 	t.Helper()
@@ -373,11 +326,7 @@ func (f *field) spec(mode sandbox.Mode) *sandbox.Spec {
 // attempt makes every attempt in a box.
 func (f *field) attempt(t *testing.T, r *Runner, spec *sandbox.Spec) map[string]string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := r.Run(context.Background(), Command{Argv: []string{self}, Dir: f.in, Env: f.env, Sandbox: spec})
+	o, err := r.Run(context.Background(), Command{Argv: []string{unraced}, Dir: f.in, Env: f.env, Sandbox: spec})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,11 +63,7 @@ func play() int {
 // playing is the command that plays a part.
 func (f *field) playing(t *testing.T, spec *sandbox.Spec, part string) Command {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Command{Argv: []string{self}, Dir: f.in, Env: append(f.env, "BOX_ATTEMPT=play", "BOX_PLAY="+part), Sandbox: spec}
+	return Command{Argv: []string{unraced}, Dir: f.in, Env: append(f.env, "BOX_ATTEMPT=play", "BOX_PLAY="+part), Sandbox: spec}
 }
 
 func (f *field) play(t *testing.T, r *Runner, spec *sandbox.Spec, part string) {

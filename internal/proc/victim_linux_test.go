@@ -53,7 +53,7 @@ func victim() int {
 func program(t *testing.T, kind, state string, more ...string) (cmd *exec.Cmd, keeper int, tag string) {
 	t.Helper()
 	env, tag := tagged(t)
-	cmd = exec.Command("/proc/self/exe")
+	cmd = exec.Command(unraced)
 	cmd.Env = append(append(env, "PROC_TEST_PROGRAM="+kind, "PROC_TEST_STATE="+state), more...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {

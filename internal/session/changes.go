@@ -67,15 +67,20 @@ func (c *changes) remembered() {
 func (c *changes) observing(next func(agent.Event)) func(agent.Event) {
 	return func(e agent.Event) {
 		if done, ok := e.(agent.Compacted); ok && done.Summary != "" {
-			c.mu.Lock()
-			c.known, c.stale = c.begin, true
-			c.differs()
-			c.mu.Unlock()
+			c.forgotten()
 		}
 		if next != nil {
 			next(e)
 		}
 	}
+}
+
+// forgotten reports that the messages about earlier changes are gone: they are sent again.
+func (c *changes) forgotten() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known, c.stale = c.begin, true
+	c.differs()
 }
 
 // news are the changes since the last call, one message each.

@@ -268,14 +268,15 @@ func (c *Conversation) work(ctx context.Context, begin starter) (agent.Answer, e
 func (c *Conversation) Turn(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
 	begin := func(ctx context.Context) (agent.Answer, error) { return c.submit(ctx, prompt) }
 	if len(prompt) == 0 {
-		var news []model.Part
+		report := model.Message{Role: model.User}
 		for _, n := range slices.Concat(c.session.tools.JobNews(), c.crew.News()) {
-			news = append(news, model.Text(n))
+			report.Parts = append(report.Parts, model.Text(n))
 		}
-		if len(news) == 0 {
+		if len(report.Parts) == 0 {
 			return agent.Answer{}, nil
 		}
-		begin = func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, news...) }
+		c.agent.Append(report) // not a prompt of the user
+		begin = c.agent.Continue
 	}
 	ctx, leave := c.hooks.enter(ctx)
 	defer leave()

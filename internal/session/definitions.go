@@ -19,11 +19,14 @@ type Definitions struct {
 	folder Folder
 	places contextfiles.Places
 	skills []builtin.Skill
-	names  []string // of context files; nil: the usual ones
+	// commands are those of command files; they run programs only in a trusted project.
+	commands []contextfiles.Command
+	trusted  bool
+	names    []string // of context files; nil: the usual ones
 }
 
 func readDefinitions(f Folder, trusted bool, set settings.Context) *Definitions {
-	d := &Definitions{folder: f, places: f.places(trusted), names: settings.Texts(set.FileNames)}
+	d := &Definitions{folder: f, trusted: trusted, places: f.places(trusted), names: settings.Texts(set.FileNames)}
 	agents, notes := contextfiles.Agents(d.places)
 	for _, a := range agents {
 		d.Roles = append(d.Roles, agent.Role{
@@ -37,6 +40,8 @@ func readDefinitions(f Folder, trusted bool, set settings.Context) *Definitions 
 		}
 		d.skills = append(d.skills, builtin.Skill{Name: s.Name, Description: s.Description, Dir: s.Dir, Load: s.Read})
 	}
+	commands, unread := readCommands(d.places)
+	d.commands, more = commands, append(more, unread...)
 	if out := d.places.LeftOut(); len(out) > 0 {
 		f.env.tell(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path, strings.Join(out, ", ")))
 	}

@@ -55,6 +55,9 @@ func (s *Session) openHooks() error {
 					found[i].Check = s.Folder.unchanged(h.Command)
 				}
 			}
+			for _, h := range found {
+				s.hookList = append(s.hookList, ListedHook{h, g.From.String()})
+			}
 			all = append(all, found...)
 		}
 	}
@@ -63,6 +66,15 @@ func (s *Session) openHooks() error {
 	}
 	return nil
 }
+
+// ListedHook is a hook of settings, and where it is.
+type ListedHook struct {
+	hook.Hook
+	From string // file:line:column
+}
+
+// Hooks are the hooks of settings that run.
+func (s *Session) Hooks() []ListedHook { return s.hookList }
 
 // AddHooks adds hooks to those of settings: functions of a program that embeds the session, or of its client. It must be
 // called before the first call.
@@ -173,7 +185,11 @@ func (h *hooks) asking(ctx context.Context, r tool.Request, why tool.Decision, a
 		return tool.Decision{}, deniedByHook(r, "its input was rewritten twice")
 	case result.Verdict != hook.Allow || known.running || r.MustAsk || r.Form != nil || why.UserOnly():
 		h.notify("permission_prompt", "Adze needs approval: "+r.Description)
-		return ask(ctx, r, why)
+		answer, err := ask(ctx, r, why)
+		if err != nil || answer.Verdict != tool.Allow || answer.Args == nil {
+			return answer, err
+		}
+		return h.edited(ctx, r, answer)
 	}
 	if rewrites {
 		if denied := h.rewritten(ctx, r, result); denied != nil {
@@ -181,6 +197,22 @@ func (h *hooks) asking(ctx context.Context, r tool.Request, why tool.Decision, a
 		}
 	}
 	return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByHook}, Reason: result.Reason, Args: result.Input}, nil
+}
+
+// edited shows the arguments that the user edited to PreToolUse hooks, which ran before. The user's approval is the answer to
+// one that asks.
+func (h *hooks) edited(ctx context.Context, r tool.Request, answer tool.Decision) (tool.Decision, error) {
+	c := r.Call
+	c.Args = answer.Args
+	again := h.runner.Run(ctx, h.about(hook.PreToolUse, c, r.Declaration), toolNames(r.Declaration)...)
+	h.stopIf(again)
+	if again.Verdict == hook.Deny {
+		return tool.Decision{}, deniedByHook(r, again.Reason)
+	}
+	if again.Input != nil {
+		answer.Args = again.Input
+	}
+	return answer, nil
 }
 
 // rewritten shows the new input of a call to PreToolUse hooks. They ran before it was rewritten.

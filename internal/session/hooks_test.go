@@ -114,6 +114,51 @@ func TestHooksOnCalls(t *testing.T) {
 	}
 }
 
+// Arguments that the user edited used to run without PreToolUse hooks seeing them.
+func TestHooksSeeWhatTheUserEdits(t *testing.T) {
+	pre := func(command string) string { return hooking("PreToolUse", "Bash", command) }
+	rewrite := `echo '{"hookSpecificOutput":{"updatedInput":{"command":"touch other"}}}'`
+	for _, tt := range []struct {
+		name, hooks string
+		text        string // in the result
+		made        string
+	}{
+		{"no opinion", pre("true"), "the user edited this call", "edited"},
+		{"denied", pre(`if grep -q 'touch edited'; then echo 'not that' >&2; exit 2; fi`), "denied by a hook: not that", ""},
+		{"asked, and the user has approved it", pre(`if grep -q 'touch edited'; then echo '{"decision":"ask","reason":"look first"}'; fi`), "the user edited this call", "edited"},
+		{"rewritten", pre(`if grep -q 'touch edited'; then ` + rewrite + `; fi`), `New arguments: {"command":"touch other"}`, "other"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			d.settle(t, `{"hooks":{`+tt.hooks+`}}`)
+			s, err := d.try(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			times := 0
+			s.Executor.Ask = s.Asking(func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
+				if times++; times > 1 {
+					return tool.Decision{Verdict: tool.Allow}, nil // what they edited, or the hook
+				}
+				return tool.Decision{Verdict: tool.Allow, Args: json.RawMessage(`{"command":"touch edited"}`)}, nil
+			})
+			b := s.Executor.Batch(t.Context())
+			b.Add(tool.Call{ID: "1", Name: "run_shell_command", Args: json.RawMessage(`{"command":"touch made"}`)})
+			o := b.Wait()[0]
+			if text := o.Result.Text(); !strings.Contains(text, tt.text) {
+				t.Errorf("got %s %q, want %q", o.Status, text, tt.text)
+			}
+			for _, name := range []string{"made", "edited", "other"} {
+				if _, err := os.Stat(filepath.Join(d.dir, name)); (err == nil) != (name == tt.made) {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
 // A PermissionRequest hook doesn't answer what only the user can answer, nor a question during a run.
 func TestHooksDontAnswerForTheUser(t *testing.T) {
 	d := newDesk(t)

@@ -30,6 +30,7 @@ type Models struct {
 	home     string // Adze's own directory
 	settings *settings.Settings
 	log      *requestLog // nil: none
+	spent    spending
 
 	mu     sync.Mutex
 	budget *agent.Budget // of the conversation; nil: there is none
@@ -171,7 +172,7 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	if ok {
 		opened, err := found.open(ctx, m.learn)
-		return m.log.of(opened, found.options.Key), found.where(), err
+		return m.spent.of(m.log.of(opened, found.options.Key)), found.where(), err
 	}
 	local := localServers(ctx, m.env)
 	if len(local) == 0 {
@@ -184,7 +185,7 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	m.env.tell(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
 	opened, err := opener(openai.Open)(ctx, api.Options{BaseURL: address, Model: name})
-	return m.log.of(opened, ""), openai.Name + ", " + address + ", auto-detected", err
+	return m.spent.of(m.log.of(opened, "")), openai.Name + ", " + address + ", auto-detected", err
 }
 
 // count makes sampling use the budget of a conversation.

@@ -296,6 +296,22 @@ func (o *Outside) List() []discover.Status {
 	return o.servers.List()
 }
 
+// Connected counts the MCP servers and those of them that can be used, and reports whether some are being started.
+func (o *Outside) Connected() (servers, usable int, starting bool) {
+	for _, st := range o.List() {
+		switch st.State {
+		case discover.Skipped:
+			continue
+		case discover.Ready, discover.Cached:
+			usable++
+		case discover.Starting:
+			starting = true
+		}
+		servers++
+	}
+	return servers, usable, starting
+}
+
 // Problems are the configurations of external tools that can't be used.
 func (o *Outside) Problems() []Problem { return o.problems }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
@@ -12,8 +13,7 @@ import (
 
 // setRules gives the policy the rules that settings hold. One that cannot be read stops the start if it forbids.
 func (s *Session) setRules() error {
-	p := s.Settings.Permissions
-	rules, ignored, err := permission.ReadRules(written(p.Allow), written(p.Ask), written(Denied(s.Settings)))
+	rules, ignored, err := s.readRules(nil)
 	if err != nil {
 		return errorf(ErrRules, "read the rules in settings: %v", err)
 	}
@@ -25,6 +25,19 @@ func (s *Session) setRules() error {
 	s.warnAll(s.unknownTools(all))
 	s.Policy.SetRules(rules)
 	return nil
+}
+
+// readRules reads the rules of settings, and those of the session by their list.
+func (s *Session) readRules(own map[string][]permission.Written) (permission.Rules, []permission.Problem, error) {
+	p := s.Settings.Permissions
+	return permission.ReadRules(slices.Concat(written(p.Allow), own["allow"]), slices.Concat(written(p.Ask), own["ask"]),
+		slices.Concat(written(Denied(s.Settings)), own["deny"]))
+}
+
+// ownRules are rules that the user added for the session.
+type ownRules struct {
+	mu    sync.Mutex
+	rules map[string][]permission.Written // by list
 }
 
 // written is a list of rules with the place of each in settings.

@@ -89,21 +89,32 @@ func (s *Session) writer(log journal.Log, all journal.Sessions, state journal.St
 
 // reopen opens a session to continue it.
 func (s *Session) reopen(all journal.Sessions, o *Recording) error {
+	id := s.ID
+	var err error
 	if o.Fork {
-		if err := s.Folder.Fork(o.Resume, 0, s.ID); err != nil {
+		if err = s.Folder.Fork(o.Resume, 0, s.ID); readOnly(err) {
+			id = o.Resume // it is only read
+		} else if err != nil {
 			return err
 		}
 	}
-	f, state, err := openFree(all, s.ID)
+	var f *journal.File
+	var state journal.State
+	if err == nil {
+		f, state, err = openFree(all, id)
+	}
 	unwritable := err
 	if readOnly(err) {
-		f, state, err = all.View(s.ID)
+		f, state, err = all.View(id)
 	}
 	if err != nil {
 		return err
 	}
 	for _, note := range repaired(f.Repair) {
 		s.env.warn("session %s: %s", s.ID, note)
+	}
+	if n := state.Lost.Contents; n > 0 {
+		s.env.warn("session %s: %d of its long texts and media can't be read from %s, and a note replaces each: %v", s.ID, n, all.Store().Dir(), state.Lost.Err)
 	}
 	first := state.Agent("")
 	r := s.recorder

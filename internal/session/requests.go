@@ -97,7 +97,7 @@ func onOneLine(text string) string {
 	return b.String()
 }
 
-// wantsDefinitions are the project's subagents and skills, bound to what their files say.
+// wantsDefinitions are the project's subagents, skills and command files that run something, bound to what their files say.
 func wantsDefinitions(p contextfiles.Places) []trust.Item {
 	var items []trust.Item
 	agents, _ := contextfiles.Agents(p)
@@ -110,6 +110,12 @@ func wantsDefinitions(p contextfiles.Places) []trust.Item {
 	for _, s := range skills {
 		if s.Scope == contextfiles.Project {
 			items = append(items, trust.Item{What: "skill " + s.Name, Text: s.Dir + " " + contentHash(filepath.Join(s.Dir, "SKILL.md"))})
+		}
+	}
+	commands, _ := contextfiles.Commands(p)
+	for _, c := range commands {
+		if c.Scope == contextfiles.Project && c.Runs() {
+			items = append(items, trust.Item{What: "command /" + c.Name, Text: c.Path + " " + contentHash(c.Path)})
 		}
 	}
 	return items

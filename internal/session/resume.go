@@ -35,6 +35,7 @@ type resumed struct {
 	news     []string // for the model
 	names    []string // of subagents
 	title    string
+	told     map[int]bool // messages of the history that are not from the user
 }
 
 // resume continues a session from its journal: what was unfinished is settled there, once, and the tools know again what
@@ -72,6 +73,10 @@ func (s *Session) resume(w *journal.Writer) (*resumed, error) {
 	w.View(func(state *journal.State) {
 		first := state.Agent("")
 		out.history, out.cutOff = slices.Clone(first.History), first.CutOff()
+		out.told = map[int]bool{}
+		for i, seq := range first.Seqs {
+			_, out.told[i] = slices.BinarySearch(first.News, seq)
+		}
 	})
 	return &out, nil
 }
@@ -192,6 +197,24 @@ func (s *Session) Continues() string {
 	return cmp.Or(s.resumed.title, s.ID)
 }
 
+// Said is a message of the conversation.
+type Said struct {
+	model.Message
+	News bool // it is not from the user, although its role says so
+}
+
+// Earlier is what was said in the session that the next conversation continues.
+func (s *Session) Earlier() []Said {
+	if s.resumed == nil {
+		return nil
+	}
+	var out []Said
+	for i, m := range s.resumed.history {
+		out = append(out, Said{m, s.resumed.told[i]})
+	}
+	return out
+}
+
 // Unanswered reports whether the model has not answered the last message of the conversation, or not to the end: it was
 // interrupted.
 func (s *Session) Unanswered() bool {
@@ -215,12 +238,15 @@ func (s *Session) takeResumed() *resumed {
 // begin returns the system prompt to begin with: that of the start of the session, if it is resumed. What changed since is
 // news.
 func (r *resumed) begin(system string, news *changes) string {
-	if r == nil || r.declared.System == "" {
+	if r == nil {
+		return system
+	}
+	news.waiting = append(news.waiting, r.news...)
+	if r.declared.System == "" {
 		return system
 	}
 	news.since = sinceBegin(r.declared.System, system)
 	news.differs()
-	news.waiting = append(news.waiting, r.news...)
 	return r.declared.System
 }
 

@@ -32,7 +32,7 @@ func (f Folder) Latest() (string, error) {
 		return "", err
 	}
 	for _, s := range found {
-		if s.Title != "" {
+		if s.Title != "" || s.Turns > 0 { // a prompt without text has no title
 			return s.ID, nil
 		}
 	}

@@ -55,15 +55,17 @@ type Session struct {
 	result             *builtin.ResultSchema // nil: the model replies with text
 	replaced, appended string                // of the system prompt
 
+	own      ownRules
 	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
 	hooks    *hooks        // nil: there are none
+	hookList []ListedHook  // those of settings
 	recorder *recorder     // nil: nothing is recorded
 	tracker  *undo.Tracker // nil: nothing is recorded
 	resumed  *resumed      // what the conversation continues; nil: it is new
 
-	warnsAll    bool
-	interactive bool
+	warnsAll bool
+	front    Ability
 }
 
 // Options are what a session is opened with. Only Dir must be given.
@@ -84,8 +86,8 @@ type Options struct {
 	Result *builtin.ResultSchema
 	// Log receives requests to models and their answers, as JSON Lines; nil: none.
 	Log io.Writer
-	// Interactive is for a front end in which a conversation goes on: it has commands that change it.
-	Interactive bool
+	// Front is what the front end can do for slash commands.
+	Front Ability
 	// AllWarnings reports every ignored setting and rule, not only the first ten.
 	AllWarnings bool
 }
@@ -97,7 +99,7 @@ func Open(env Env, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		ID: o.Record.id(), Folder: folder, env: env, warnsAll: o.AllWarnings, interactive: o.Interactive,
+		ID: o.Record.id(), Folder: folder, env: env, warnsAll: o.AllWarnings, front: o.Front,
 		wake: make(chan struct{}, 1), result: o.Result, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
 	}
 	trusted := false
@@ -205,6 +207,9 @@ func (s *Session) Close() error {
 // Background moves the commands that run to the background, because the user does not want to wait for them, and gives
 // their names there.
 func (s *Session) Background() []string { return s.tools.Background() }
+
+// Running is the number of background commands that run.
+func (s *Session) Running() int { return len(s.tools.Running()) }
 
 // NewID is a name that no other session or message has.
 func NewID() string {

@@ -114,7 +114,7 @@ func TestKindsOfMistakes(t *testing.T) {
 			_, err := s.Models.Open(t.Context())
 			return err
 		})},
-		{session.ErrPrompt, "unknown command /nothing-such (available: /help, /compress, /memory)", open(`{}`, session.Options{}, func(s *session.Session) error {
+		{session.ErrPrompt, "unknown command /nothing-such\nSee /help.", open(`{}`, session.Options{}, func(s *session.Session) error {
 			_, _, err := s.Expand(t.Context(), "/nothing-such")
 			return err
 		})},

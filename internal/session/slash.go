@@ -8,20 +8,37 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/nearest"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
 
-// Slash is a command that a prompt begins with, such as /help. Every front end has the same ones: see Slashes.
+// Slash is a command that a prompt begins with, such as /help. There is one table of them for all front ends: see Slashes.
 type Slash struct {
 	Name  string   // without the /
 	Also  []string // other names
 	Words string   // what it takes
 	About string
+	// Aside says that the command only shows something, so it can run while a prompt is being answered.
+	Aside bool
 
-	run func(ctx context.Context, s *Session, words string) (Expansion, error)
+	needs  Ability
+	values func(ctx context.Context, s *Session) []string // what its first word can be; nil: anything
+	run    func(ctx context.Context, s *Session, words string) (Expansion, error)
 }
+
+// Ability is what a front end can do for commands. Those that need more are not listed there.
+type Ability uint8
+
+const (
+	Lasts   Ability = 1 << iota // the conversation continues after a command
+	Quits                       // the user can end it with a command
+	Copies                      // it can copy to the clipboard of the user
+	Answers                     // a user answers its questions
+	Draws                       // it has a screen with keys and colors
+	Chooses                     // it lets the user choose, and can continue with another session
+)
 
 // Expansion is what became of a slash command: something for the user, or else what to tell the model.
 type Expansion struct {
@@ -30,28 +47,52 @@ type Expansion struct {
 	Commands []Slash         // to be listed
 	History  []model.Message // what was said before
 	Parts    []model.Part    // the prompt
+	Copy     string          // for the user's clipboard
 	Quit     bool            // the user ends the conversation
+	Action   Action          // for the front end; "": none
+	Words    string          // of the action
+
+	Choice *Choice // to be decided by the user; a front end that can't ask prints Print
+	Resume string  // ID of the session to continue instead of this one
+	Edit   string  // for the prompt that the user types next
 }
 
 // ForPerson reports whether nothing is left to tell a model.
-func (x Expansion) ForPerson() bool { return x.Print != "" || len(x.Commands) > 0 || x.Quit }
+func (x Expansion) ForPerson() bool {
+	return x.Print != "" || len(x.Commands) > 0 || x.Quit || x.Action != "" || x.Choice != nil || x.Resume != ""
+}
 
-// Slashes is the one table of slash commands. The prompts of MCP servers come last, as far as they are known.
+// Supports adds to what the front end can do.
+func (s *Session) Supports(more Ability) { s.front |= more }
+
+// Slashes are the slash commands that work in this session's front end: those of the table, then those of command files and
+// the prompts of MCP servers, as far as they are known.
 func (s *Session) Slashes() []Slash {
-	all := []Slash{
-		{Name: "help", About: "list these commands", run: slashHelp},
-		{Name: "compress", About: "replace the older part of the conversation by a summary", run: slashCompress},
-		{Name: "memory", About: "show the loaded context files", run: slashMemory},
-	}
-	if s.interactive {
-		all = append(all, talkSlashes()...)
-		slices.SortFunc(all, func(a, b Slash) int { return strings.Compare(a.Name, b.Name) })
-	}
+	all := slices.DeleteFunc(slashTable(), func(c Slash) bool { return c.needs&^s.front != 0 })
+	all = append(all, s.customSlashes()...)
 	all = append(all, s.Outside.Prompts()...)
 	disabled := settings.Texts(s.Settings.Context.DisabledSlashes)
 	return slices.DeleteFunc(all, func(c Slash) bool {
 		return slices.ContainsFunc(disabled, func(name string) bool { return strings.EqualFold(strings.TrimPrefix(name, "/"), c.Name) })
 	})
+}
+
+// FindSlash finds the command that a prompt begins with.
+func (s *Session) FindSlash(prompt string) (Slash, bool) {
+	name, _, _, ok := slashed(prompt)
+	if !ok {
+		return Slash{}, false
+	}
+	return findSlash(s.Slashes(), name)
+}
+
+// SlashValues are what the word behind a command can be, as far as that is a list.
+func (s *Session) SlashValues(ctx context.Context, prompt string) []string {
+	c, ok := s.FindSlash(prompt)
+	if !ok || c.values == nil {
+		return nil
+	}
+	return c.values(ctx, s)
 }
 
 var slashLine = sync.OnceValue(func() *regexp.Regexp {
@@ -80,11 +121,10 @@ func (s *Session) Expand(ctx context.Context, prompt string) (Expansion, bool, e
 		c, known = findSlash(s.Slashes(), name)
 	}
 	if !known {
-		if _, err := os.Lstat("/" + name); err == nil {
-			return Expansion{}, false, nil // a directory at the root, and something about it
+		if err := s.unknownSlash(name); err != nil {
+			return Expansion{}, true, err
 		}
-		return Expansion{}, true, errorf(ErrPrompt, "unknown command /%s (available: %s)\n"+
-			"To send it as text, start with a space.", name, strings.Join(slashNames(s.Slashes()), ", "))
+		return Expansion{}, false, nil
 	}
 	x, err := c.run(ctx, s, words)
 	if err == nil && rest != "" && !x.ForPerson() {
@@ -110,12 +150,27 @@ func findSlash(all []Slash, name string) (Slash, bool) {
 	return found[0], true
 }
 
-func slashNames(all []Slash) []string {
-	var names []string
-	for _, c := range all {
-		names = append(names, "/"+c.Name)
+// slashName is the form of a name that is taken for a mistyped command.
+var slashName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9:_-]*$`) })
+
+// unknownSlash is the error of a word that looks like a command and isn't one. Anything else is the start of a prompt: a
+// path, or a directory at the root and something about it.
+func (s *Session) unknownSlash(name string) error {
+	if !slashName().MatchString(name) {
+		return nil
 	}
-	return names
+	if _, err := os.Lstat("/" + name); err == nil {
+		return nil
+	}
+	var names []string
+	for _, c := range s.Slashes() {
+		names = append(append(names, c.Name), c.Also...)
+	}
+	hint := "See /help."
+	if close := nearest.Names(name, names); len(close) > 0 {
+		hint = "Did you mean /" + strings.Join(close, " or /") + "?"
+	}
+	return errorf(ErrPrompt, "unknown command /%s\n%s To send it as text, start with a space.", name, hint)
 }
 
 func slashHelp(_ context.Context, s *Session, _ string) (Expansion, error) {

@@ -3,29 +3,68 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
-// talkSlashes are the commands of a conversation that goes on: see [Options].Interactive.
-func talkSlashes() []Slash {
+// slashTable is the one table of slash commands.
+func slashTable() []Slash {
 	return []Slash{
-		{Name: "clear", Also: []string{"new"}, About: "start a new conversation", run: slashClear},
-		{Name: "context", About: "show what takes up the model's context", run: slashContext},
-		{Name: "effort", Words: "LEVEL", About: "set the reasoning effort of the model", run: slashEffort},
+		{Name: "agents", About: "list types of subagents", Aside: true, run: slashAgents},
+		{Name: "background", Also: []string{"jobs"}, Words: jobWords, About: "list, show or stop background commands",
+			Aside: true, needs: Lasts, values: jobIDs, run: slashJobs},
+		{Name: "clear", Also: []string{"new"}, About: "start a new conversation", needs: Lasts, run: slashClear},
+		{Name: "compress", Also: []string{"compact"}, About: "summarize the older part of the conversation", run: slashCompress},
+		{Name: "context", About: "show what takes up the model's context", Aside: true, run: slashContext},
+		{Name: "copy", Words: "[N]", About: "copy the last answer, or the N-th last", Aside: true, needs: Copies, run: slashCopy},
+		{Name: "cost", About: "show the tokens that this session used", Aside: true, needs: Lasts, run: slashCost},
+		{Name: "diff", About: "show what this session changed on disk", Aside: true, needs: Lasts, run: slashDiff},
+		{Name: "doctor", About: "check your setup", Aside: true, run: slashDoctor},
+		{Name: "effort", Words: "LEVEL", About: "set the reasoning effort of the model", needs: Lasts, values: efforts, run: slashEffort},
+		{Name: "export", Words: "[FILE] [md|html|json]", About: "write the session to a file", Aside: true, needs: Lasts, run: slashExport},
+		{Name: "help", About: "list these commands", Aside: true, run: slashHelp},
+		{Name: "hooks", About: "list hooks", Aside: true, run: slashHooks},
 		{Name: "init", About: "let the model write an AGENTS.md for this project", run: slashInit},
-		{Name: "mcp", About: "list MCP servers", run: slashMCP},
-		{Name: "mode", Words: "[MODE]", About: "show or set the approval mode: plan, default, auto-edit or yolo", run: slashMode},
-		{Name: "model", Words: "[NAME]", About: "list models, or use another one", run: slashModel},
-		{Name: "plan", Words: "[PROMPT]", About: "switch to plan mode", run: slashPlan},
-		{Name: "quit", Also: []string{"exit"}, About: "end the conversation", run: slashQuit},
-		{Name: "redo", Words: "[--force] [--yes]", About: "take the last undo back", run: slashRedo},
-		{Name: "tools", About: "list the model's tools", run: slashTools},
-		{Name: "undo", Words: undoWords, About: "undo what the last call changed on disk", run: slashUndo},
+		{Name: "keys", About: "show the keys, and what the terminal sends", needs: Draws, run: frontEnd(ListKeys)},
+		{Name: "mcp", About: "list MCP servers", Aside: true, run: slashMCP},
+		{Name: "memory", About: "show the loaded context files", Aside: true, run: slashMemory},
+		{Name: "mode", Words: "[MODE]", About: "show or set the approval mode: plan, default, auto-edit or yolo", needs: Lasts, values: modes, run: slashMode},
+		{Name: "model", Words: "[NAME]", About: "list models, or use another one", needs: Lasts, values: modelNames, run: slashModel},
+		{Name: "permissions", Words: permissionWords, About: "show rules, or add one for this session",
+			Aside: true, values: func(context.Context, *Session) []string { return ruleLists() }, run: slashPermissions},
+		{Name: "plan", Words: "[PROMPT]", About: "switch to plan mode", needs: Lasts, run: slashPlan},
+		{Name: "quit", Also: []string{"exit"}, About: "end the conversation", needs: Quits, run: slashQuit},
+		{Name: "redo", Words: "[--force] [--yes]", About: "take the last undo back", needs: Lasts, run: slashRedo},
+		{Name: "resume", Words: "[ID]", About: "continue another session of this directory", needs: Chooses, run: slashResume},
+		{Name: "rewind", Words: "[N]", About: "return to before a prompt, with or without its changes of files", needs: Chooses, run: slashRewind},
+		{Name: "settings", Also: []string{"config"}, Words: settingWords, About: "list changed settings, or set one",
+			Aside: true, values: settingKeys, run: slashSettings},
+		{Name: "skills", About: "list skills", Aside: true, run: slashSkills},
+		{Name: "theme", Words: "[NAME]", About: "show or set the colors: auto, dark, light or high-contrast", needs: Draws, values: themes, run: frontEnd(SetTheme)},
+		{Name: "tools", About: "list the model's tools", Aside: true, run: slashTools},
+		{Name: "trust", About: "show what this project requests, and trust it", run: slashTrust},
+		{Name: "undo", Words: undoWords, About: "undo what the last call changed on disk", needs: Lasts, run: slashUndo},
 	}
+}
+
+func efforts(context.Context, *Session) []string { return Efforts() }
+
+func themes(context.Context, *Session) []string { return settings.Themes() }
+
+func modes(context.Context, *Session) []string { return modeNames() }
+
+func modelNames(ctx context.Context, s *Session) []string {
+	var names []string
+	list, _ := s.Models.List(ctx)
+	for _, m := range list {
+		names = append(names, m.ID)
+	}
+	return names
 }
 
 func slashQuit(context.Context, *Session, string) (Expansion, error) {
@@ -97,9 +136,12 @@ func (s *Session) listModels(ctx context.Context) Expansion {
 	return Expansion{Print: b.String(), Markdown: true}
 }
 
+// Efforts are the levels of reasoning effort: see [model.Request].
+func Efforts() []string { return []string{"low", "medium", "high", "xhigh", "max"} }
+
 func slashEffort(_ context.Context, s *Session, words string) (Expansion, error) {
-	if words == "" {
-		return Expansion{}, errorf(ErrPrompt, "/effort: name a level, such as low, medium or high")
+	if !slices.Contains(Efforts(), words) {
+		return Expansion{}, errorf(ErrPrompt, "/effort: expected %s, got %q", strings.Join(Efforts(), ", "), words)
 	}
 	if s.talk == nil {
 		s.Settings.Model.Effort = words

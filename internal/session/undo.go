@@ -100,6 +100,7 @@ type Selection struct {
 	Call         string // ID
 	Turn         int    // all calls of a turn; 0: none
 	All          bool   // all calls
+	Since        int64  // all calls after an entry; 0: none
 	Conversation bool   // the conversation too
 	Redo         bool   // take an undo back instead
 	Force        bool   // also what isn't as the call left it
@@ -191,6 +192,14 @@ func (s *Session) Undo(sel Selection) (*Undo, error) {
 	}
 	s.recorder.sync()
 	log, err := all.Entries(s.ID)
+	var unknown *journal.UnknownError
+	if errors.As(err, &unknown) { // nothing is recorded yet
+		what := "nothing to undo"
+		if sel.Redo {
+			what = "nothing to redo"
+		}
+		return nil, &NothingError{what}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -239,9 +248,9 @@ func (u *Undo) plan(h undo.History, sel Selection) error {
 func choose(h undo.History, sel Selection) ([]undo.Call, error) {
 	open := slices.DeleteFunc(slices.Clone(h.Calls), func(c undo.Call) bool { return c.Undone })
 	matches := func(c undo.Call) bool {
-		return sel.Call != "" && c.ID == sel.Call || sel.Turn > 0 && c.Turn == sel.Turn || sel.All
+		return sel.Call != "" && c.ID == sel.Call || sel.Turn > 0 && c.Turn == sel.Turn || sel.All || sel.Since > 0 && c.Asked > sel.Since
 	}
-	if sel.Call == "" && sel.Turn == 0 && !sel.All {
+	if sel.Call == "" && sel.Turn == 0 && !sel.All && sel.Since == 0 {
 		if len(open) == 0 {
 			return nil, &NothingError{"nothing to undo"}
 		}

@@ -88,7 +88,7 @@ func (s *Session) slashTakeBack(ctx context.Context, name, words string, sel Sel
 	list := u.List(s.Folder.Path)
 	if !yes && len(u.Todo()) > 0 {
 		again := strings.TrimSpace("/" + name + " " + words)
-		return Expansion{Print: list + "Type '" + again + " --yes' to continue."}, nil
+		return Expansion{Choice: s.askUndo(u), Print: list + "Type '" + again + " --yes' to continue."}, nil
 	}
 	left, err := u.Apply(ctx)
 	if err != nil {

@@ -70,7 +70,7 @@ func TestUndoInASession(t *testing.T) {
 		t.Errorf("an unknown call: %v", err)
 	}
 	d.say(t, c, "and now?")
-	s.interactive = true
+	s.front = Lasts
 	for _, tt := range []struct{ prompt, print, content string }{
 		{"/redo", "delete   src/a\nType '/redo --yes' to continue.", "1"},
 		{"/redo --yes", "All restored.", ""},

@@ -94,7 +94,7 @@ func didYouMean(name string, names []string) string {
 func (f Folder) qwenFiles() []string {
 	var found []string
 	for _, dir := range []string{filepath.Join(f.env.Home, ".qwen"), filepath.Join(f.Path, ".qwen")} {
-		for _, name := range []string{"commands", "extensions", ".env"} {
+		for _, name := range []string{"extensions", ".env"} {
 			path := filepath.Join(dir, name)
 			if !filepath.IsAbs(path) || slices.Contains(found, path) {
 				continue

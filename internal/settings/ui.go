@@ -5,13 +5,25 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // UI is how the terminal looks.
 type UI struct {
 	ScreenReader bool              // labelled lines instead of a screen that is redrawn
 	Keys         map[string]string // keys by action
+	Theme        string            // auto, dark, light or high-contrast
+	// Notifications is how a user is called whose window doesn't have the focus: auto, bell or off.
+	Notifications string
+	HideTitle     bool // the title of the terminal's window is left alone
 }
+
+// Themes are the values of ui.theme. Package tui gives them their meaning.
+func Themes() []string { return []string{"auto", "dark", "light", "high-contrast"} }
+
+// notifications are the values of ui.notifications.
+func notifications() []string { return []string{"auto", "bell", "off"} }
 
 // uiKeys are settings about the user's terminal. A project can't change them.
 func uiKeys() []key {
@@ -26,6 +38,46 @@ func uiKeys() []key {
 			about: "Keys of the terminal by action, such as {\"undo\": \"alt+u\"}; several are separated by spaces. /keys lists the actions.",
 			put:   putKeys,
 		},
+		{
+			name: "ui.theme", shape: enumShape(Themes()), own: true, preset: `"auto"`,
+			about: "Colors of the terminal: auto (by its background), dark, light or high-contrast.",
+			put:   oneOf(Themes(), func(s *Settings) *string { return &s.UI.Theme }),
+		},
+		{
+			name: "ui.notifications", shape: enumShape(notifications()), own: true, preset: `"auto"`,
+			about: "How Adze calls you when a question or an answer waits and the window doesn't have the focus: auto (bell and desktop notification), bell or off.",
+			put:   oneOf(notifications(), func(s *Settings) *string { return &s.UI.Notifications }),
+		},
+		{
+			name: "ui.hideWindowTitle", shape: booleanShape, own: true, preset: "false",
+			about: "Leave the title of the terminal's window alone.",
+			put:   boolean(func(s *Settings) *bool { return &s.UI.HideTitle }),
+		},
+	}
+}
+
+// oneOf takes one of some names. Another one is a note, and the first applies: how the terminal looks stops no conversation.
+// The themes of Qwen Code have names such as "Qwen Light".
+func oneOf(names []string, at func(*Settings) *string) func(*Settings, given) (string, error) {
+	return func(s *Settings, g given) (note string, err error) {
+		var said string
+		if json.Unmarshal(g.json(), &said) != nil {
+			said = string(g.json())
+		}
+		*at(s) = names[0]
+		for _, name := range names {
+			switch {
+			case said == name:
+				*at(s) = name
+				return "", nil
+			case g.qwen && strings.Contains(strings.ToLower(said), name):
+				*at(s) = name
+			}
+		}
+		if g.qwen {
+			return "", nil
+		}
+		return fmt.Sprintf("has the invalid value %s; using %s (expected one of: %s)", strconv.Quote(said), names[0], strings.Join(names, ", ")), nil
 	}
 }
 

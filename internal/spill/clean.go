@@ -68,7 +68,7 @@ func remove(path string) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	defer unlock(lock)
 	root.Close()
 	if !lockAlone(lock) || !held(lock, path) {
 		return nil

@@ -30,7 +30,7 @@ func take(dir string) (*os.Root, *os.File, error) {
 			return root, lock, nil
 		}
 		root.Close()
-		lock.Close()
+		unlock(lock)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -18,6 +18,13 @@ func lockShared(f *os.File) error { return flock(f, syscall.LOCK_SH) }
 // lockAlone reports whether nobody else holds the lock, and takes it.
 func lockAlone(f *os.File) bool { return flock(f, syscall.LOCK_EX|syscall.LOCK_NB) == nil }
 
+// unlock takes the lock back. Closing the file is not enough: a process that is just being forked for a command has
+// the file too until it executes its program, and the lock stays as long.
+func unlock(f *os.File) error {
+	_ = flock(f, syscall.LOCK_UN)
+	return f.Close()
+}
+
 func flock(f *os.File, how int) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), how)

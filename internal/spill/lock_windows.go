@@ -16,6 +16,8 @@ func lockAlone(f *os.File) bool {
 	return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY) == nil
 }
 
+func unlock(f *os.File) error { return f.Close() }
+
 func lock(f *os.File, how uint32) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), how, 0, 1, 0, new(windows.Overlapped))
 }

@@ -107,7 +107,7 @@ func (d *Dir) release() error {
 	if d.root == nil {
 		return nil
 	}
-	err := errors.Join(d.root.Close(), d.lock.Close())
+	err := errors.Join(d.root.Close(), unlock(d.lock))
 	d.root, d.lock = nil, nil
 	return err
 }

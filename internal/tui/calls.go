@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/tool"
 )
@@ -18,7 +17,6 @@ const tailLines = 3
 // all before it are done.
 type callList struct {
 	calls []*call
-	todo  *builtin.TodoList // the last one; nil: none is open
 }
 
 // call is a call of a tool.
@@ -45,9 +43,7 @@ func (s *Screen) step(e tool.Event) {
 		s.questions.withdraw(e.Request.Call)
 	case tool.Done:
 		c.outcome = e.Outcome
-		if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok && e.Outcome.Error == nil {
-			s.calls.todo = &list
-		}
+		s.todos.take(e)
 		s.calls.flush(s)
 	}
 }
@@ -188,30 +184,4 @@ func (l *callList) live(now time.Time, width int) []cell.Line {
 		}
 	}
 	return out
-}
-
-// todos is the to-do list in a line, while something in it is open.
-func (l *callList) todos(width int) []cell.Line {
-	if l.todo == nil {
-		return nil
-	}
-	done := 0
-	line := cell.Line{}
-	for _, t := range *l.todo {
-		text := visible(t.Content)
-		switch t.Status {
-		case "completed":
-			done++
-			line = append(line, cell.Span{Text: "  ✓ " + text, Style: cell.Dim})
-		case "in_progress":
-			line = append(line, cell.Span{Text: "  ▸ " + text, Style: cell.Bold})
-		default:
-			line = append(line, cell.Span{Text: "  · " + text})
-		}
-	}
-	if done == len(*l.todo) {
-		return nil
-	}
-	head := cell.Line{{Text: fmt.Sprintf("todo %d/%d", done, len(*l.todo)), Style: cell.Cyan}}
-	return []cell.Line{append(head, line...).Cut(width)}
 }

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/tui/cell"
@@ -16,8 +17,10 @@ type completion struct {
 	word  string // that is completed; "": none is
 	asked string // for which the list is being made
 	list  []Candidate
+	note  string // about the list
 	at    int
 	off   string // Esc closed the list of this word
+	stop  context.CancelFunc
 }
 
 // update finds the word before the cursor, and requests its completions.
@@ -31,29 +34,60 @@ func (c *completion) update(s *Screen, ctx context.Context) {
 	if word == c.asked {
 		return
 	}
+	if c.stop != nil {
+		c.stop()
+	}
+	ctx, c.stop = context.WithCancel(ctx)
 	c.asked = word
-	go func() {
-		list := s.o.Host.Complete(ctx, word)
-		s.send(func(s *Screen) {
-			if s.complete.asked == word {
-				s.complete.word, s.complete.list, s.complete.at = word, list, 0
-			}
+	host := s.o.Host
+	s.spawn(func() {
+		host.Complete(ctx, word, func(list []Candidate) {
+			s.send(func(s *Screen) { s.complete.show(word, list) })
 		})
-	}()
+	})
 }
 
-// completable is the word before the cursor, if it can be completed: @path anywhere, /command at the start.
+// show takes the completions of a word. The selected one stays selected.
+func (c *completion) show(word string, list []Candidate) {
+	if c.asked != word {
+		return
+	}
+	selected := ""
+	if c.word == word && c.at > 0 && c.at < len(c.list) {
+		selected = c.list[c.at].Text
+	}
+	c.word, c.list, c.note, c.at = word, list, "", 0
+	if strings.HasSuffix(word, " ") { // Enter runs the command as it is
+		c.at = -1
+	}
+	if n := len(list); n > 0 && list[n-1].Text == "" {
+		c.list, c.note = list[:n-1], list[n-1].About
+	}
+	if selected != "" {
+		c.at = max(0, slices.IndexFunc(c.list, func(l Candidate) bool { return l.Text == selected }))
+	}
+}
+
+// completable is what can be completed before the cursor: @path anywhere, or a command with its words.
 func completable(s *Screen) string {
 	line, at := s.editor.Line()
 	before := line[:at]
 	word := before[strings.LastIndexAny(before, " \t")+1:]
-	if strings.HasPrefix(word, "@") || strings.HasPrefix(word, "/") && word == before && s.editor.Text() == line {
+	switch {
+	case strings.HasPrefix(word, "@"):
 		return word
+	case strings.HasPrefix(before, "/") && s.editor.Text() == line:
+		return before
 	}
 	return ""
 }
 
-func (c *completion) close() { *c = completion{off: c.off} }
+func (c *completion) close() {
+	if c.stop != nil {
+		c.stop()
+	}
+	*c = completion{off: c.off}
+}
 
 // key handles a key while the list is open. It reports whether the key was for the list.
 func (c *completion) key(s *Screen, k keys.Key) bool {
@@ -62,13 +96,13 @@ func (c *completion) key(s *Screen, k keys.Key) bool {
 	}
 	switch k.String() {
 	case "up":
-		c.at = (c.at + len(c.list) - 1) % len(c.list)
+		c.at = (max(c.at, 0) + len(c.list) - 1) % len(c.list)
 	case "down":
 		c.at = (c.at + 1) % len(c.list)
 	case "tab":
 		c.take(s)
 	case "enter":
-		if c.list[c.at].Text == c.word {
+		if c.at < 0 || c.list[c.at].Text == c.word {
 			c.close()
 			return false
 		}
@@ -84,7 +118,7 @@ func (c *completion) key(s *Screen, k keys.Key) bool {
 
 // take puts the selected completion into the prompt.
 func (c *completion) take(s *Screen) {
-	text := c.list[c.at].Text
+	text := c.list[max(c.at, 0)].Text
 	word := c.word
 	c.close()
 	if !strings.HasSuffix(text, "/") {
@@ -100,16 +134,34 @@ func (c *completion) live(s *Screen, width int) []cell.Line {
 	}
 	var out []cell.Line
 	from := max(0, min(c.at-maxCandidates+1, len(c.list)-maxCandidates))
-	for i := from; i < len(c.list) && i < from+maxCandidates; i++ {
+	to := min(len(c.list), from+maxCandidates)
+	column := 0
+	for _, o := range c.list[from:to] {
+		column = max(column, min(o.usage("", cell.Plain).Width()+2, width/2))
+	}
+	for i := from; i < to; i++ {
 		mark, style := "    ", cell.Plain
 		if i == c.at {
 			mark, style = "  › ", cell.Bold
 		}
-		l := cell.Line{{Text: mark + cell.Clean(c.list[i].Text), Style: style}}
+		l := c.list[i].usage(mark, style)
 		if about := c.list[i].About; about != "" {
-			l = append(l, cell.Span{Text: "  " + visible(about), Style: cell.Dim})
+			gap := max(2, column+len("    ")-l.Width())
+			l = append(l, cell.Span{Text: strings.Repeat(" ", gap) + visible(about), Style: cell.Dim})
 		}
 		out = append(out, l.Cut(width))
 	}
+	if c.note != "" {
+		out = append(out, cell.Styled("    "+visible(c.note), cell.Dim).Cut(width))
+	}
 	return out
+}
+
+// usage is a candidate and what can follow it.
+func (c Candidate) usage(mark string, style cell.Style) cell.Line {
+	l := cell.Line{{Text: mark + cell.Clean(c.Text), Style: style}}
+	if c.Words != "" {
+		l = append(l, cell.Span{Text: " " + visible(c.Words), Style: cell.Dim})
+	}
+	return l
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/tui/cell"
@@ -17,6 +18,7 @@ import (
 // answer is what the model is saying.
 type answer struct {
 	text     markdown.Stream
+	pending  strings.Builder // text that the next frame shows
 	live     []cell.Line     // of the text: its last block, which may still change
 	said     bool            // some text of this answer was printed or is live
 	thinking time.Time       // since when; zero: it is not
@@ -77,7 +79,21 @@ func (s *Screen) say(text string) {
 		s.space()
 	}
 	s.answer.raw.WriteString(text)
-	finished, live := s.answer.text.Add(text, s.width())
+	if s.answer.pending.WriteString(text); s.answer.pending.Len() > maxPending {
+		s.showText()
+	}
+}
+
+// maxPending is how much text waits for a frame.
+const maxPending = 8 << 10
+
+// showText parses the text that arrived since the last frame. Pieces are shorter than words, and frames are rarer.
+func (s *Screen) showText() {
+	if s.answer.pending.Len() == 0 {
+		return
+	}
+	finished, live := s.answer.text.Add(s.answer.pending.String(), s.width())
+	s.answer.pending.Reset()
 	s.print(finished...)
 	s.answer.live = live
 }
@@ -98,6 +114,7 @@ func (s *Screen) endThought() {
 // endText finishes the text of an answer.
 func (s *Screen) endText() {
 	s.endThought()
+	s.showText()
 	if s.answer.said {
 		s.print(s.answer.text.End(s.width())...)
 		s.transcript.add(Item{Kind: ItemAnswer, Text: s.answer.raw.String()})
@@ -111,37 +128,64 @@ func (s *Screen) submit(ctx context.Context, typed string) {
 		return
 	}
 	if s.work != nil {
+		if s.o.Host.Aside(typed) {
+			s.aside(ctx, typed)
+			return
+		}
 		s.queue.add(typed)
 		return
 	}
 	s.endHeader(nil)
 	s.printPrompt(typed)
 	s.o.History.add(typed)
-	s.start(ctx, func(ctx context.Context) (Reply, error) { return s.o.Host.Run(ctx, typed) })
+	host := s.o.Host
+	s.start(ctx, func(ctx context.Context) (Reply, error) { return host.Run(ctx, typed) })
+}
+
+// Of a prompt that is longer than this, the start is printed.
+const (
+	promptRows  = 20
+	promptBytes = 4000
+)
+
+// opening is the start of a prompt, and how much it is shorter.
+func opening(typed string) (start, more string) {
+	end := min(len(typed), promptBytes)
+	for i, n := 0, 0; i < end; i++ {
+		if typed[i] == '\n' {
+			if n++; n == promptRows {
+				end = i
+			}
+		}
+	}
+	if end == len(typed) {
+		return typed, ""
+	}
+	start = strings.ToValidUTF8(typed[:end], "")
+	if n := strings.Count(typed[end:], "\n"); n > 0 {
+		return start, "… " + plural(n, "more line")
+	}
+	return start, "… " + thousands(utf8.RuneCountInString(typed[end:])) + " more characters"
 }
 
 // start runs something that the user can interrupt.
 func (s *Screen) start(ctx context.Context, f func(context.Context) (Reply, error)) {
 	run, cancel := context.WithCancel(ctx)
 	s.work = &work{cancel: cancel, began: s.o.Now()}
-	go func() {
+	s.spawn(func() {
 		defer cancel()
 		reply, err := f(run)
 		s.send(func(s *Screen) { s.ended(ctx, reply, err) })
-	}()
+	})
 }
 
 // ended shows how a prompt ended, and sends what is queued.
 func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
+	s.endHeader(nil)
 	s.endText()
 	s.calls.settle(s)
-	took := s.o.Now().Sub(s.work.began)
 	s.work = nil
-	if reply.Text != "" {
-		s.space()
-		s.transcript.add(Item{Kind: ItemAnswer, Text: reply.Text})
-		s.print(reply.lines(s.width())...)
-	}
+	s.show(reply)
 	switch {
 	case errors.Is(err, context.Canceled):
 		s.print(cell.Styled("∙ interrupted", cell.Yellow))
@@ -152,10 +196,43 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 		s.done = true
 		return
 	}
-	if took > 10*time.Second && !s.focused {
-		s.term.out.WriteString("\a")
+	s.follow(reply)
+	s.sendQueued(ctx)
+}
+
+// sendQueued sends what was typed while something ran.
+func (s *Screen) sendQueued(ctx context.Context) {
+	if s.choice != nil {
+		return
 	}
-	s.submit(ctx, s.queue.next())
+	next := s.queue.next()
+	if next == "" {
+		s.notify("the answer is ready")
+	}
+	s.submit(ctx, next)
+}
+
+// follow does what a reply asks for after its text was shown.
+func (s *Screen) follow(r Reply) {
+	if r.Theme != "" {
+		s.setTheme(r.Theme)
+	}
+	if r.Keys {
+		s.listKeys()
+	}
+	if r.Choice != nil {
+		s.choice = &openChoice{Choice: *r.Choice}
+	}
+	if r.Edit != "" {
+		s.editor.Set(r.Edit)
+		s.todos = todoList{}
+	}
+	if r.Next != nil {
+		s.o.Host = r.Next.Host
+		s.todos = todoList{}
+		s.transcript = transcript{}
+		s.showEarlier(r.Next.Earlier)
+	}
 }
 
 // fail shows an error: what failed, and in further lines what to do.
@@ -180,5 +257,13 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d min %d s", n/60, n%60)
 }
 
-// visible is untrusted text as one clean line.
-func visible(s string) string { return cell.Clean(strings.Join(strings.Fields(tool.Visible(s)), " ")) }
+// visible is untrusted text as one clean line. Of a very long text it is the start.
+func visible(s string) string {
+	if len(s) > maxVisible {
+		s = strings.ToValidUTF8(s[:maxVisible], "") + "…"
+	}
+	return cell.Clean(strings.Join(strings.Fields(tool.Visible(s)), " "))
+}
+
+// maxVisible is the number of bytes of a text that a line shows at most.
+const maxVisible = 4000

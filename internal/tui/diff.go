@@ -28,7 +28,7 @@ func diffLines(diff string) []cell.Line {
 		}
 		switch {
 		case strings.HasPrefix(l, "+"):
-			out = append(out, diffLine(0, now, '+', text, cell.Green))
+			out = append(out, diffLine(0, now, '+', text, cell.GreenText))
 			now++
 		case strings.HasPrefix(l, "-"):
 			out = append(out, diffLine(old, 0, '-', text, cell.Red))
@@ -75,7 +75,7 @@ func markWords(lines []cell.Line) {
 			continue
 		}
 		lines[i] = append(lines[i][:1:1], emphasized("-", a, from, toA, cell.Red)...)
-		lines[i+1] = append(lines[i+1][:1:1], emphasized("+", b, from, toB, cell.Green)...)
+		lines[i+1] = append(lines[i+1][:1:1], emphasized("+", b, from, toB, cell.GreenText)...)
 	}
 }
 

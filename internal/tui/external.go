@@ -71,5 +71,6 @@ func (s *Screen) outside(f func()) error {
 		return err
 	}
 	s.finished = nil
+	s.title = "" // the other program may set it
 	return s.term.suspend(f)
 }

@@ -21,6 +21,10 @@ func (s *Screen) input(ctx context.Context, e keys.Event) {
 	switch e := e.(type) {
 	case keys.Focus:
 		s.focused = e.In
+	case keys.Report:
+		s.setBackground(e.Text)
+	case keys.Sent:
+		s.tested(e)
 	case keys.Paste:
 		s.editor.Paste(e.Text)
 		s.typed(ctx)
@@ -33,10 +37,18 @@ func (s *Screen) input(ctx context.Context, e keys.Event) {
 // key handles a key: a question's first, then those of the table, then text.
 func (s *Screen) key(ctx context.Context, k keys.Key) {
 	s.note = ""
+	if s.choice != nil {
+		s.choiceKey(ctx, k)
+		return
+	}
 	if q := s.questions.current(); q != nil && s.questionKey(q, k) {
 		return
 	}
-	if s.lookup.key(s, k) || s.complete.key(s, k) {
+	if s.lookup.key(s, k) {
+		return
+	}
+	if s.complete.key(s, k) {
+		s.complete.update(s, ctx) // what follows may be one of a list too
 		return
 	}
 	if a, ok := s.keys.find(k); ok {
@@ -77,18 +89,25 @@ func (s *Screen) enter(ctx context.Context) {
 	s.submit(ctx, text)
 }
 
-// escape interrupts what runs; pressed twice, it clears the prompt.
-func (s *Screen) escape() {
+// escape interrupts what runs; pressed twice, it clears the prompt, or rewinds if that is empty.
+func (s *Screen) escape(ctx context.Context) {
 	now := s.o.Now()
 	switch {
 	case s.showKeys:
 		s.showKeys = false
 	case s.work != nil:
 		s.interrupt()
+		now = time.Time{} // a second one, for something that has ended by then, means nothing else
+	case now.Sub(s.escaped) < again && s.editor.Empty():
+		s.command(ctx, "/rewind")
+		now = time.Time{}
 	case now.Sub(s.escaped) < again:
 		s.editor.Clear()
+		now = time.Time{} // a third one doesn't rewind
 	case !s.editor.Empty():
 		s.note = "Esc again clears the prompt"
+	default:
+		s.note = "Esc again rewinds"
 	}
 	s.escaped = now
 }

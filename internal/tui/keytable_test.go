@@ -35,7 +35,7 @@ func TestRebind(t *testing.T) {
 	}{
 		{nil, "ctrl+b", "background", nil},
 		{map[string]string{"background": "alt+b"}, "alt+b", "background", []string{"ui.keys: alt+b is bound to background, no longer to word-left"}},
-		{map[string]string{"background": "f5  CTRL+T"}, "ctrl+t", "background", nil},
+		{map[string]string{"background": "f5  CTRL+X"}, "ctrl+x", "background", nil},
 		{map[string]string{"background": "f5"}, "ctrl+b", "", nil},
 		{map[string]string{"background": ""}, "ctrl+b", "", nil},
 		{map[string]string{"background": "ctrl+z", "suspend": "ctrl+b"}, "ctrl+z", "background", nil},

@@ -146,13 +146,16 @@ func (l *Lines) work(ctx context.Context, interrupts <-chan os.Signal, f func(co
 			if r.reply.Text != "" {
 				l.say("adze", r.reply.Text)
 			}
+			if r.reply.Copy != "" {
+				io.WriteString(l.out, clipboard(r.reply.Copy, os.Getenv("TMUX") != ""))
+			}
 			switch {
 			case errors.Is(r.err, context.Canceled):
 				l.say("note", "interrupted")
 			case r.err != nil:
 				l.say("error", r.err.Error())
 			}
-			return r.reply.Quit
+			return l.follow(ctx, interrupts, r.reply)
 		}
 	}
 }

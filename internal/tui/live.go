@@ -12,7 +12,9 @@ import (
 func (s *Screen) live() ([]cell.Line, paint.Position) {
 	width := s.width()
 	var asked []cell.Line
-	if q := s.questions.current(); q != nil {
+	if s.choice != nil {
+		asked = s.choice.live(width, s.rows)
+	} else if q := s.questions.current(); q != nil {
 		s.announce(q)
 		asked = q.live(s)
 		if q.shown.IsZero() {
@@ -23,8 +25,12 @@ func (s *Screen) live() ([]cell.Line, paint.Position) {
 	foot := append(s.complete.live(s, width), s.keyHelp(width)...)
 	foot = append(foot, s.status(width))
 	fixed := append([]cell.Line{cell.Styled(strings.Repeat("─", width), cell.Dim)}, asked...)
-	room := s.rows - 1 - len(fixed) - len(prompt) - len(foot)
-	out := last(s.going(width), room)
+	room := s.rows - 1 - len(prompt) // in a low terminal, the prompt is what remains
+	foot = last(foot, room)
+	if room -= len(foot); len(fixed) > room {
+		fixed = last(fixed[:1+min(len(asked), max(0, room))], room)
+	}
+	out := last(s.going(width), room-len(fixed))
 	cursor := paint.Position{Row: len(out) + len(fixed) + row, Column: column}
 	out = append(out, fixed...)
 	out = append(out, prompt...)
@@ -49,7 +55,7 @@ func (s *Screen) going(width int) []cell.Line {
 	for _, q := range s.queue.list() {
 		out = append(out, cell.Styled("  queued: "+visible(q), cell.Dim).Cut(width))
 	}
-	return append(out, s.calls.todos(width)...)
+	return append(out, s.todos.live(width, max(1, s.rows/3))...)
 }
 
 // inputWidth is the number of cells for the text of the prompt.
@@ -57,6 +63,10 @@ func (s *Screen) inputWidth() int { return s.width() - 2 }
 
 // prompt is the text that is being typed, and the cursor in it.
 func (s *Screen) prompt(width int) (lines []cell.Line, row, column int) {
+	if s.choice != nil { // what is typed is for it
+		line := cell.Line{{Text: "› ", Style: cell.Bold}, {Text: cell.Clean(s.choice.filter)}}.Cut(width)
+		return []cell.Line{line}, 0, min(line.Width(), width-1)
+	}
 	text, row, column := s.editor.Layout(s.inputWidth())
 	most := max(1, s.rows/3)
 	from := 0
@@ -77,59 +87,6 @@ func (s *Screen) prompt(width int) (lines []cell.Line, row, column int) {
 	return lines, row - from, column + 2
 }
 
-// status is the last line: mode, model, directory, context, and then only what is not zero.
-func (s *Screen) status(width int) cell.Line {
-	st := s.o.Host.Status()
-	style := cell.Dim
-	switch st.Mode {
-	case "plan":
-		style = cell.Cyan
-	case "yolo":
-		style = cell.Red
-	}
-	place := visible(st.Directory)
-	if st.Branch != "" {
-		place += " (" + visible(st.Branch) + ")"
-	}
-	parts := []string{visible(st.Model), place, fmt.Sprintf("context %d%%", st.Context)}
-	if width < 60 {
-		parts = []string{visible(st.Model), fmt.Sprintf("context %d%%", st.Context)}
-	}
-	if s.work != nil {
-		if s.work.tokens > 0 {
-			parts = append(parts, thousands(s.work.tokens)+" tokens")
-		}
-		parts = append(parts, seconds(s.o.Now().Sub(s.work.began)))
-	}
-	if st.Jobs > 0 {
-		parts = append(parts, plural(st.Jobs, "job"))
-	}
-	if n := len(s.queue.list()); n > 0 {
-		parts = append(parts, fmt.Sprintf("queued %d", n))
-	}
-	line := cell.Line{{Text: " "}, {Text: st.Mode, Style: style}}
-	for _, p := range parts {
-		if p != "" {
-			line = append(line, cell.Span{Text: " · " + p, Style: cell.Dim})
-		}
-	}
-	if s.lookup.active {
-		found := ""
-		if s.lookup.back == 0 && s.lookup.query != "" {
-			found = " (no match)"
-		}
-		return cell.Line{{Text: " search earlier prompts: ", Style: cell.Cyan}, {Text: cell.Clean(s.lookup.query)}, {Text: found, Style: cell.Dim}}.Cut(width)
-	}
-	if s.note != "" {
-		return line.Right(cell.Styled(s.note, cell.Yellow), width)
-	}
-	right := cell.Line{{Text: "?", Style: cell.Cyan}, {Text: " keys  ", Style: cell.Dim}, {Text: "/", Style: cell.Cyan}, {Text: " commands", Style: cell.Dim}}
-	if line.Width()+right.Width()+2 > width {
-		return line.Cut(width)
-	}
-	return line.Right(right, width)
-}
-
 // keyHelp lists the keys.
 func (s *Screen) keyHelp(width int) []cell.Line {
 	if !s.showKeys {
@@ -142,18 +99,4 @@ func (s *Screen) keyHelp(width int) []cell.Line {
 		}
 	}
 	return out
-}
-
-func thousands(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

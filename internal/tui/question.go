@@ -89,7 +89,10 @@ func (s *Screen) Ask(ctx context.Context, r tool.Request, why tool.Decision) (to
 	if f, ok := q.effects(); ok {
 		q.hunks = approval.Picks(f)
 	}
-	s.send(func(s *Screen) { s.questions.open = append(s.questions.open, q) })
+	s.send(func(s *Screen) {
+		s.questions.open = append(s.questions.open, q)
+		s.notify("needs approval: " + q.title().String())
+	})
 	select {
 	case d := <-q.reply:
 		return d, nil

@@ -34,17 +34,22 @@ func (q *question) title() cell.Line {
 	what := about(q.r)
 	switch c := q.r.Confirm.(type) {
 	case tool.Command:
-		if !strings.Contains(c.Line, "\n") {
-			what = visible(c.Line)
+		if short(c.Line) {
+			what = c.Line
 		}
 	case tool.Effects:
-		what = visible(strings.ReplaceAll(c.Command.Line, "\n", " "))
+		if line := strings.ReplaceAll(c.Command.Line, "\n", " "); short(line) {
+			what = line
+		}
 	}
 	if q.r.Call.By != "" {
 		what += " (" + visible(q.r.Call.By) + ")"
 	}
 	return naming(visible(q.r.Declaration.Title()), what)
 }
+
+// short reports whether a command can be part of a title: nothing of it is shortened or left out there.
+func short(line string) bool { return len(line) <= 1000 && visible(line) == line }
 
 // details is the whole diff, command or text.
 func details(d tool.Display, width int) []cell.Line {
@@ -68,7 +73,7 @@ func details(d tool.Display, width int) []cell.Line {
 		out = diffLines(d.Diff)
 		warn(d.Warnings)
 	case tool.Command:
-		if strings.Contains(d.Line, "\n") {
+		if !short(d.Line) {
 			for _, l := range cell.CleanLines(d.Line) {
 				out = append(out, cell.Text("  "+l))
 			}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/adze-dev/adze/internal/tui/cell"
 )
 
 // queue is what was typed while a prompt ran. The agent's goroutine takes prompts from it before each turn of the model.
@@ -87,5 +89,9 @@ func (s *Screen) Typed() []string {
 func (s *Screen) printPrompt(typed string) {
 	s.space()
 	s.transcript.add(Item{Kind: ItemPrompt, Text: typed})
-	s.print(promptLines(typed, s.width())...)
+	shown, more := opening(typed)
+	s.print(promptLines(shown, s.width())...)
+	if more != "" {
+		s.print(cell.Styled("  "+more, cell.Dim))
+	}
 }

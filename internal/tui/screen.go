@@ -11,7 +11,10 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"os"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/adze-dev/adze/agent"
@@ -25,6 +28,8 @@ import (
 type Host interface {
 	// Run carries out what the user typed: a prompt, a /command or a !command. It returns when that has ended.
 	Run(ctx context.Context, typed string) (Reply, error)
+	// Aside reports whether what was typed is a command that only shows something: it runs at once, also beside a prompt.
+	Aside(typed string) bool
 	// Wake has a value when background work has something to report, and Continue lets the model answer to it.
 	Wake() <-chan struct{}
 	Continue(ctx context.Context) error
@@ -38,8 +43,9 @@ type Host interface {
 	Allow(r tool.Request, offer string, scope Scope) (path string, err error)
 	// Explain says how a command was understood: a line for each simple command.
 	Explain(r tool.Request) []string
-	// Complete lists what could replace a word that starts with @ or /.
-	Complete(ctx context.Context, word string) []Candidate
+	// Complete calls show with what could replace a word that starts with @, or a command with its words so far, and again
+	// when there is more.
+	Complete(ctx context.Context, typed string, show func([]Candidate))
 }
 
 // Scope is how long an approval lasts.
@@ -55,19 +61,35 @@ const (
 // Reply is what the user gets, apart from what was observed.
 type Reply struct {
 	Text     string
-	Markdown bool // what Text is; otherwise it is shown as it is
+	Markdown bool   // what Text is; otherwise it is shown as it is
+	Copy     string // for the clipboard
 	Quit     bool
+	Theme    string // to use from now on; "": as before
+	Keys     bool   // list the keys
+
+	Choice *Choice // the user decides before something happens
+	Edit   string  // a prompt to be edited: the conversation is as it was before it
+	Next   *Next   // another session continues; nil: this one does
+}
+
+// Next is the session that continues.
+type Next struct {
+	Host    Host
+	Earlier []Item // what was said in it
 }
 
 // Status is the state of the session.
 type Status struct {
 	Mode, Model, Directory, Branch string
-	Context                        int // percent of the window
-	Jobs                           int // background commands
+	Context                        int    // percent of the window
+	Jobs                           int    // background commands
+	Servers, Connected             int    // MCP servers, and those that can be used
+	Connecting                     bool   // some of them are being started
+	Cost                           string // so far; "": it is not known
 }
 
-// Candidate is a completion.
-type Candidate struct{ Text, About string }
+// Candidate is a completion: its text, what can follow it, and what it is. Without a text it is a note about the list.
+type Candidate struct{ Text, Words, About string }
 
 // Options configure a Screen.
 type Options struct {
@@ -75,14 +97,23 @@ type Options struct {
 	Host    Host
 	// Header is printed first. Lookup, if not nil, finds out what takes a moment: until it returns, the header is in the live
 	// area, and what it returns is inserted after the first line.
-	Header  []cell.Line
-	Lookup  func(context.Context) []cell.Line
-	Prompt  string // sent at the start
-	Colors  cell.Colors
-	History History
-	Editor  string            // command of the user's editor
-	Keys    map[string]string // the setting ui.keys: keys by action
-	Tmux    bool              // the terminal is inside tmux
+	Header []cell.Line
+	Lookup func(context.Context) []cell.Line
+	Prompt string // sent at the start
+	// Command is carried out at the start, as if a key stood for it. Earlier is what was said before, in a session that continues.
+	Command string
+	Earlier []Item
+	// Theme is one of [Themes]; "" is auto. NoColor overrides it.
+	Theme   string
+	NoColor bool
+	// Notifications is one of [Notifications]; "" is auto. HideTitle leaves the title of the window alone.
+	Notifications string
+	HideTitle     bool
+	// Terminal is the environment, which says what the terminal is. nil: nothing is known.
+	Terminal func(variable string) string
+	History  History
+	Editor   string            // command of the user's editor
+	Keys     map[string]string // the setting ui.keys: keys by action
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -95,6 +126,7 @@ type Screen struct {
 	messages chan message
 	quit     chan struct{} // closed when the screen has ended
 	queue    queue         // typed while a prompt ran
+	asides   sync.WaitGroup
 
 	// The fields below belong to Run's goroutine.
 	keys          keymap
@@ -107,18 +139,26 @@ type Screen struct {
 	lookup        lookup
 	answer        answer
 	calls         callList
+	todos         todoList
 	questions     questionList
 	complete      completion
 	transcript    transcript
-	view          *overlay // nil: the conversation is shown
-	work          *work    // nil: nothing runs
-	note          string   // shown in the status line until the next key
+	view          *overlay    // nil: the conversation is shown
+	choice        *openChoice // nil: none is open
+	work          *work       // nil: nothing runs
+	note          string      // shown in the status line until the next key
 	showKeys      bool
 	lastKey       time.Time
 	escaped       time.Time // when Esc was last pressed
 	interrupted   time.Time // when Ctrl+C was last pressed
 	focused       bool
+	backdrop      backdrop
+	title         string // of the window
+	place         string // the directory
+	connecting    bool   // to MCP servers
+	testing       bool   // keys are shown instead of carried out
 	done          bool
+	broken        error // why, if it was a panic
 }
 
 // work is a prompt that runs.
@@ -137,8 +177,11 @@ func New(o Options) *Screen {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Terminal == nil {
+		o.Terminal = func(string) string { return "" }
+	}
 	keys, _ := newKeymap(o.Keys)
-	return &Screen{o: o, keys: keys, messages: make(chan message, 256), quit: make(chan struct{}), focused: true}
+	return &Screen{o: o, keys: keys, messages: make(chan message, 256), quit: make(chan struct{}), focused: true, backdrop: backgroundHint(o.Terminal("COLORFGBG"))}
 }
 
 // Observe takes an event of the agent.
@@ -164,26 +207,43 @@ const (
 
 // Run shows the screen until the user quits, the terminal is gone or ctx ends.
 func (s *Screen) Run(ctx context.Context) (err error) {
-	if s.term, err = openTerminal(s.o.In, s.o.Out); err != nil {
+	var begin, end string
+	if s.o.asksBackground() {
+		begin = askBackground
+	}
+	if s.o.talksOSC() && !s.o.HideTitle {
+		begin, end = begin+saveTitle, restoreTitle
+	}
+	if s.term, err = openTerminal(s.o.In, s.o.Out, begin, end); err != nil {
 		return err
 	}
 	defer s.term.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.asides.Wait()
 	defer close(s.quit)
-	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: s.o.Colors, Report: s.term.report})
-	defer func() { s.closeDown() }()
+	defer cancel()
+	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report})
+	defer func() { err = errors.Join(err, guard(s.closeDown)) }()
 	s.header = s.o.Header
 	if s.o.Lookup == nil {
 		s.endHeader(nil)
 	} else {
-		go func() {
+		s.spawn(func() {
 			found := s.o.Lookup(ctx)
 			s.send(func(s *Screen) { s.endHeader(found) })
-		}()
+		})
 	}
 	if s.o.Prompt != "" {
 		s.submit(ctx, s.o.Prompt)
 	}
-	return s.loop(ctx)
+	if s.o.Command != "" {
+		s.command(ctx, s.o.Command)
+	}
+	err = guard(func() error { return s.loop(ctx) })
+	if errors.Is(err, syscall.EIO) {
+		return errGone
+	}
+	return err
 }
 
 // endHeader prints the header, once.
@@ -196,6 +256,8 @@ func (s *Screen) endHeader(found []cell.Line) {
 	s.print(s.wrapRows(head[:1])...)
 	s.print(s.wrapRows(found)...)
 	s.print(s.wrapRows(head[1:])...)
+	s.showEarlier(s.o.Earlier)
+	s.o.Earlier = nil
 }
 
 // wrapRows wraps the rows of the header below their texts.
@@ -216,15 +278,16 @@ func (s *Screen) loop(ctx context.Context) error {
 	for !s.done {
 		now := false // a key is shown at once
 		var wake <-chan struct{}
-		if s.work == nil { // what runs takes the reports itself
+		if s.work == nil && s.choice == nil { // what runs takes the reports itself
 			wake = s.o.Host.Wake()
 		}
 		select {
 		case <-wake:
-			s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, s.o.Host.Continue(ctx) })
+			host := s.o.Host
+			s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, host.Continue(ctx) })
 		case e, ok := <-s.term.events:
 			if !ok {
-				return nil // the terminal is gone
+				return errGone
 			}
 			s.input(ctx, e)
 			now = true
@@ -239,7 +302,7 @@ func (s *Screen) loop(ctx context.Context) error {
 		case <-s.term.resized:
 			now = true
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return errSignaled
 		}
 		if now {
 			if err := s.paint(); err != nil {
@@ -249,11 +312,11 @@ func (s *Screen) loop(ctx context.Context) error {
 		} else if frame == nil {
 			frame = time.After(frameTime)
 		}
-		if s.work != nil && second == nil { // only while something runs: an idle screen wakes up for nothing
+		if (s.work != nil || s.connecting) && second == nil { // only while something runs: an idle screen wakes up for nothing
 			second = time.After(time.Second)
 		}
 	}
-	return nil
+	return s.broken
 }
 
 // drain handles messages that are waiting, so that one frame shows them all.
@@ -269,14 +332,15 @@ func (s *Screen) drain() {
 }
 
 // closeDown ends what runs and removes the live area.
-func (s *Screen) closeDown() {
+func (s *Screen) closeDown() error {
 	s.closeView()
 	if s.work != nil {
 		s.work.cancel()
 	}
 	s.questions.withdrawAll()
 	s.painter.Paint(paint.Frame{Finished: s.finished})
-	s.painter.Close()
+	s.painter.Close() // an error was returned by the last frame already, or the terminal is gone
+	return nil
 }
 
 // paint shows the current state.
@@ -285,8 +349,10 @@ func (s *Screen) paint() error {
 		return s.paintView()
 	}
 	s.columns, s.rows = s.term.size()
+	s.retitle()
 	s.painter.Synchronized = s.term.synchronized.Load()
 	s.painter.KeepsRows = s.term.keepsRows.Load()
+	s.showText()
 	live, cursor := s.live()
 	frame := paint.Frame{Finished: s.finished, Live: live, Cursor: cursor}
 	s.finished = nil
@@ -320,5 +386,5 @@ func (s *Screen) width() int {
 	if s.columns == 0 {
 		s.columns, s.rows = s.term.size()
 	}
-	return max(20, s.columns)
+	return max(6, s.columns)
 }

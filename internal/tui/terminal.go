@@ -14,10 +14,13 @@ import (
 )
 
 const (
-	// enter asks for bracketed paste, focus events and unambiguous keys, and what the terminal is. The last request, which
-	// every terminal answers, ends the answers.
-	enter = "\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[?2026$p\x1b[>q\x1b[c"
-	leave = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?25h"
+	// enter asks for bracketed paste, focus events and unambiguous keys, and what the terminal is.
+	enter = "\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[?2026$p\x1b[>q"
+	leave = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h"
+	// askBackground requests the color of the background.
+	askBackground = "\x1b]11;?\x1b\\"
+	// askAttributes is the last request. Every terminal answers it, so it ends the answers.
+	askAttributes = "\x1b[c"
 	// reportTime is how long a terminal has to answer a probe.
 	reportTime = 200 * time.Millisecond
 	// missedReports is how many probes in a row a terminal may leave unanswered before it is not asked anymore.
@@ -37,12 +40,18 @@ type terminal struct {
 	missed  int
 	stop    func() // ends the notification of resizes
 
+	enter, leave string        // what is sent at the start and at the end
+	expects      atomic.Bool   // answers to the requests at the start are on their way
+	answered     chan struct{} // has a value when they have arrived
+	verbatim     atomic.Bool   // keys are delivered with what the terminal sent
+
 	synchronized atomic.Bool // it can show a frame at once
 	keepsRows    atomic.Bool // it cuts lines when it becomes narrower
 }
 
-// openTerminal switches a terminal to raw mode. Keys that were typed before are kept.
-func openTerminal(in, out *os.File) (*terminal, error) {
+// openTerminal switches a terminal to raw mode. Keys that were typed before are kept. begin and end are sent at the start and at
+// the end, in addition to what is needed anyway.
+func openTerminal(in, out *os.File, begin, end string) (*terminal, error) {
 	if !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
 		return nil, errors.New("standard input and output must be a terminal")
 	}
@@ -53,9 +62,15 @@ func openTerminal(in, out *os.File) (*terminal, error) {
 	t := &terminal{
 		in: in, out: out, old: old, events: make(chan keys.Event, 256), reports: make(chan [2]int, 64),
 		input: reopen(in), paused: make(chan struct{}), resume: make(chan struct{}),
+		enter: enter + begin + askAttributes, leave: end + leave, answered: make(chan struct{}, 1),
 	}
 	t.resized, t.stop = watchResize()
-	if _, err := io.WriteString(out, enter); err != nil {
+	t.expects.Store(true)
+	start := t.enter
+	if typedAhead(in) { // they are read again, and shown in the prompt
+		start = "\r\x1b[K" + start
+	}
+	if _, err := io.WriteString(out, start); err != nil {
 		t.close()
 		return nil, err
 	}
@@ -66,13 +81,28 @@ func openTerminal(in, out *os.File) (*terminal, error) {
 // close leaves the terminal as it was found.
 func (t *terminal) close() {
 	t.stop()
-	io.WriteString(t.out, leave)
+	t.settle()
+	io.WriteString(t.out, t.leave)
 	term.Restore(int(t.in.Fd()), t.old)
+}
+
+// settle waits until the terminal has answered what it was asked at the start: the next program would read that as input.
+func (t *terminal) settle() {
+	if !t.expects.Load() {
+		return
+	}
+	timeout := time.NewTimer(reportTime)
+	defer timeout.Stop()
+	select {
+	case <-t.answered:
+	case <-timeout.C:
+	}
 }
 
 // suspend gives the terminal to another program while f runs.
 func (t *terminal) suspend(f func()) error {
-	io.WriteString(t.out, leave)
+	t.settle()
+	io.WriteString(t.out, t.leave)
 	if t.input.SetReadDeadline(time.Unix(1, 0)) == nil { // the other program reads now
 		<-t.paused
 		defer func() {
@@ -87,7 +117,8 @@ func (t *terminal) suspend(f func()) error {
 	old, err := term.MakeRaw(int(t.in.Fd()))
 	if err == nil {
 		t.old = old
-		_, err = io.WriteString(t.out, enter)
+		t.expects.Store(true)
+		_, err = io.WriteString(t.out, t.enter)
 	}
 	return err
 }
@@ -151,8 +182,10 @@ func (t *terminal) read() {
 			if !ok {
 				return
 			}
+			d.Verbatim = t.verbatim.Load()
 			t.deliver(d.Feed(b))
 		case <-wait:
+			d.Verbatim, d.Expects = t.verbatim.Load(), t.expects.Load()
 			t.deliver(d.Flush())
 		}
 	}
@@ -174,6 +207,14 @@ func (t *terminal) deliver(events []keys.Event) {
 		case keys.Mode:
 			if len(r.Args) == 2 && r.Args[0] == 2026 {
 				t.synchronized.Store(r.Args[1] == 1 || r.Args[1] == 2)
+			}
+		case keys.Color:
+			t.events <- e
+		case keys.Attribute:
+			t.expects.Store(false)
+			select {
+			case t.answered <- struct{}{}:
+			default:
 			}
 		case keys.Version:
 			t.keepsRows.Store(strings.HasPrefix(r.Text, "XTerm"))

@@ -75,7 +75,7 @@ func (s *Screen) paintView() error {
 			continue
 		}
 		out = moveTo(out, i, 0)
-		out = l.Append(out, s.o.Colors)
+		out = l.Append(out, s.painter.Colors)
 		if l.Width() < columns {
 			out = append(out, "\x1b[K"...)
 		}
@@ -158,7 +158,7 @@ func (s *Screen) copyItem(item int) {
 		s.view.Say("too long for the clipboard")
 		return
 	}
-	io.WriteString(s.o.Out, clipboard(text, s.o.Tmux))
+	io.WriteString(s.o.Out, clipboard(text, s.o.Terminal("TMUX") != ""))
 	s.view.Say(fmt.Sprintf("copied %s", plural(strings.Count(text, "\n")+1, "line")))
 }
 

@@ -15,6 +15,7 @@ type Call struct {
 	Ref
 	Name    string
 	Title   string  // what it does, for the user
+	Target  string  // the path or the command that it is about
 	Turn    int     // of the first agent
 	Asked   int64   // entry of the request of that turn
 	Entries []int64 // entries that have its changes
@@ -39,13 +40,23 @@ type History struct {
 	Turns int             // of the first agent
 
 	byRef map[Ref]int
-	names map[Ref]string
+	names map[Ref]callName
 	asked int64
+}
+
+// callName is what is known of a call that has started.
+type callName struct{ name, target string }
+
+func (n callName) String() string {
+	if n.target == "" {
+		return n.name
+	}
+	return fmt.Sprintf("%s %s", n.name, n.target)
 }
 
 // ReadHistory reads the entries of a session.
 func ReadHistory(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) (History, error) {
-	h := History{IDs: map[string]bool{}, byRef: map[Ref]int{}, names: map[Ref]string{}}
+	h := History{IDs: map[string]bool{}, byRef: map[Ref]int{}, names: map[Ref]callName{}}
 	for e, err := range entries {
 		if err != nil {
 			return h, err
@@ -62,7 +73,7 @@ func ReadHistory(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) (
 		if e.Type == journal.TypeFinished && !bytes.Contains(e.Data, []byte(`"changes"`)) {
 			continue
 		}
-		data, err := journal.Decode(e, blobs)
+		data, err := decode(e, blobs)
 		if err != nil {
 			return h, err
 		}
@@ -79,7 +90,7 @@ func (h *History) add(e journal.Entry, data journal.Data) {
 		h.name(Ref{e.By, d.ID}, d.Name, d.Access)
 	case journal.Started:
 		h.IDs[d.ID] = true
-		if ref := (Ref{e.By, d.ID}); h.names[ref] == "" { // of a tried call the command is better than what it wrote
+		if ref := (Ref{e.By, d.ID}); h.names[ref] == (callName{}) { // of a tried call the command is better than what it wrote
 			h.name(ref, d.Name, d.Access)
 		}
 	case journal.Finished:
@@ -93,10 +104,10 @@ func (h *History) add(e journal.Entry, data journal.Data) {
 
 // name names a call by its tool and the first thing that it changes.
 func (h *History) name(ref Ref, called string, access []tool.Access) {
-	h.names[ref] = called
+	h.names[ref] = callName{name: called}
 	for _, a := range access {
 		if a.Changes() {
-			h.names[ref] = fmt.Sprintf("%s %s", called, a.Target)
+			h.names[ref] = callName{called, a.Target}
 			break
 		}
 	}
@@ -112,7 +123,7 @@ func (h *History) changed(e journal.Entry, id string, changes []journal.Change) 
 	if !ok || h.Calls[i].Undone { // a background command continues after an undo
 		i = len(h.Calls)
 		h.byRef[ref] = i
-		h.Calls = append(h.Calls, Call{Ref: ref, Title: h.names[ref], Turn: h.Turns, Asked: h.asked})
+		h.Calls = append(h.Calls, Call{Ref: ref, Name: h.names[ref].name, Title: h.names[ref].String(), Target: h.names[ref].target, Turn: h.Turns, Asked: h.asked})
 	}
 	c := h.Calls[i]
 	c.Entries = append(c.Entries, e.Seq)
@@ -157,6 +168,27 @@ func (h *History) undone(e journal.Entry, d journal.Undone) {
 	}
 }
 
+// decode decodes an entry. Its texts may be missing from the store, its changes not.
+func decode(e journal.Entry, blobs journal.Blobs) (journal.Data, error) {
+	data, lost, err := journal.Recover(e, blobs)
+	if err == nil && lost.Contents > 0 && changesOf(data) == nil && bytes.Contains(e.Data, []byte(`"changes"`)) {
+		err = fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, lost.Err)
+	}
+	return data, err
+}
+
+func changesOf(data journal.Data) []journal.Change {
+	switch d := data.(type) {
+	case journal.Finished:
+		return d.Changes
+	case journal.Changed:
+		return d.Changes
+	case journal.Undone:
+		return d.Changes
+	}
+	return nil
+}
+
 // Names are the contents that the history needs.
 func Names(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) (map[string]bool, error) {
 	names := map[string]bool{}
@@ -170,18 +202,11 @@ func Names(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) (map[st
 			if !bytes.Contains(e.Data, []byte(`"changes"`)) {
 				continue
 			}
-			data, err := journal.Decode(e, blobs)
+			data, err := decode(e, blobs)
 			if err != nil {
 				return nil, err
 			}
-			switch d := data.(type) {
-			case journal.Finished:
-				changes = d.Changes
-			case journal.Changed:
-				changes = d.Changes
-			case journal.Undone:
-				changes = d.Changes
-			}
+			changes = changesOf(data)
 		}
 		for _, c := range changes {
 			names[c.Before], names[c.After] = true, true

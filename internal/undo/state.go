@@ -31,6 +31,9 @@ const (
 // modeBits are the bits of a mode that come back.
 const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
+// IsDir reports whether it is a directory.
+func (s State) IsDir() bool { return s.Is == isDir }
+
 func (s State) isFile() bool { return strings.HasPrefix(s.Is, filePrefix) || s.Is == isUnsaved }
 
 // Change is a path that is different after a call.

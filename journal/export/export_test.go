@@ -209,7 +209,7 @@ func TestBrokenJournal(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := HTML(&b, log.Read(1), &journal.MemoryBlobs{}); err != nil || !strings.Contains(b.String(), "can&#39;t be read") {
+	if err := HTML(&b, log.Read(1), &journal.MemoryBlobs{}); err != nil || !strings.Contains(b.String(), "bytes are missing here") {
 		t.Errorf("contents are missing: %v", err)
 	}
 }

@@ -99,7 +99,7 @@ func read(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) (*transc
 			t.created = e.At
 		}
 		t.updated = e.At
-		data, err := journal.Decode(e, blobs)
+		data, _, err := journal.Recover(e, blobs)
 		if err != nil {
 			t.note(e, "This entry can't be read: %v.", err)
 			continue

@@ -74,8 +74,8 @@ type Client struct {
 	secrets  []string // texts that no error contains
 
 	mu      sync.Mutex
-	prefix  int               // index of the one that works, as far as known
-	schemas map[string]schema // of external tools
+	prefix  int                        // index of the one that works, as far as known
+	schemas map[string]json.RawMessage // as they are sent, by those of external tools
 }
 
 // versionPath matches base URLs that have a version path, also before a path such as /openai.

@@ -43,11 +43,11 @@ const (
 	maxPatternText = 200
 )
 
-// schema is a tool's schema and what is sent of it.
-type schema struct{ original, lowered json.RawMessage }
+// maxSchemas bounds the schemas that are kept: a server can send others all the time.
+const maxSchemas = 10_000
 
-// Parameters is a tool's schema for a server. Those of built-in tools are written for it; each of the others is lowered
-// once.
+// Parameters is a tool's schema for a server. Those of built-in tools are written for it; each of the others is lowered once,
+// also if many tools have the same.
 func (c *Client) Parameters(d tool.Declaration) json.RawMessage {
 	switch {
 	case len(d.Parameters) == 0:
@@ -57,15 +57,15 @@ func (c *Client) Parameters(d tool.Declaration) json.RawMessage {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := d.Origin + " " + d.Name
-	if known, ok := c.schemas[key]; ok && bytes.Equal(known.original, d.Parameters) {
-		return known.lowered
+	if lowered, ok := c.schemas[string(d.Parameters)]; ok {
+		return lowered
 	}
-	if c.schemas == nil {
-		c.schemas = map[string]schema{}
+	if c.schemas == nil || len(c.schemas) >= maxSchemas {
+		c.schemas = map[string]json.RawMessage{}
 	}
-	c.schemas[key] = schema{d.Parameters, Lowered(d.Parameters)}
-	return c.schemas[key].lowered
+	lowered := Lowered(d.Parameters)
+	c.schemas[string(d.Parameters)] = lowered
+	return lowered
 }
 
 // lowering is the work on one schema.

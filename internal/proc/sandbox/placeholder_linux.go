@@ -234,7 +234,12 @@ func (h *placeholders) release() {
 	if h.dir == nil {
 		return
 	}
-	defer h.dir.Close()
+	defer func() {
+		// Closing is not enough: a process that is just being forked has the directory too, until it executes its program.
+		// Another sandbox would wait for the lock.
+		_ = unix.Flock(int(h.dir.Fd()), unix.LOCK_UN)
+		h.dir.Close()
+	}()
 	if unix.Flock(int(h.dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		return
 	}

@@ -30,7 +30,8 @@ const (
 	Blue
 	Magenta
 	Cyan
-	colors = Style(0xff) << colorShift
+	GreenText // green for text of more than a word; bold on white, where green is hard to read
+	colors    = Style(0xff) << colorShift
 )
 
 // Plain is text without attributes.
@@ -49,17 +50,17 @@ type Colors uint8
 
 // What a terminal gets.
 const (
-	Full       Colors = iota
-	Attributes        // bold, dim and underline, but no colors: NO_COLOR
-	None              // plain text
+	Full       Colors = iota // colors for a dark background
+	Light                    // colors for a light background
+	Contrast                 // bold and underline instead of colors and dim
+	Attributes               // bold, dim and underline, but no colors: NO_COLOR
+	None                     // plain text
 )
 
 // start appends the sequence that switches from plain text to s.
 func (s Style) start(out []byte, c Colors) []byte {
-	if c == Attributes {
-		s &^= colors
-	}
-	if s == Plain || c == None {
+	s, color := s.in(c)
+	if s == Plain && color == 0 {
 		return out
 	}
 	out = append(out, "\x1b["...)
@@ -79,16 +80,51 @@ func (s Style) start(out []byte, c Colors) []byte {
 			code(a.code)
 		}
 	}
-	if color := s & colors >> colorShift; color != 0 {
-		code(30 + int(ansi[color]))
+	if color != 0 {
+		code(int(color))
 	}
 	return append(out, 'm')
 }
 
 // shows reports whether s is visible with these colors.
 func (s Style) shows(c Colors) bool {
-	return c == Full && s != Plain || c == Attributes && s&^colors != Plain
+	attributes, color := s.in(c)
+	return attributes != Plain || color != 0
 }
 
-// ansi is the number of each color in the terminal's palette.
-var ansi = [...]uint8{Red >> colorShift: 1, Green >> colorShift: 2, Yellow >> colorShift: 3, Blue >> colorShift: 4, Magenta >> colorShift: 5, Cyan >> colorShift: 6}
+// in is a style as a terminal gets it: the attributes, and the number of the color; 0: the default one.
+func (s Style) in(c Colors) (attributes Style, color uint8) {
+	named := s & colors
+	s &^= colors
+	switch c {
+	case None:
+		return Plain, 0
+	case Attributes:
+		return s, 0
+	case Contrast:
+		return s&^Dim | plainer[named>>colorShift], 0
+	case Light:
+		if named == GreenText {
+			s |= Bold
+		}
+		return s, onLight[named>>colorShift]
+	}
+	return s, onDark[named>>colorShift]
+}
+
+// The colors as numbers of the terminal's palette. Yellow and cyan are hard to read on white, blue on black.
+var (
+	onDark = [...]uint8{
+		Red >> colorShift: 31, Green >> colorShift: 32, Yellow >> colorShift: 33, Blue >> colorShift: 94, Magenta >> colorShift: 35,
+		Cyan >> colorShift: 36, GreenText >> colorShift: 32,
+	}
+	onLight = [...]uint8{
+		Red >> colorShift: 31, Green >> colorShift: 32, Yellow >> colorShift: 35, Blue >> colorShift: 34, Magenta >> colorShift: 35,
+		Cyan >> colorShift: 34, GreenText >> colorShift: 0,
+	}
+	// plainer is attributes in place of colors.
+	plainer = [...]Style{
+		Red >> colorShift: Bold, Green >> colorShift: Bold, Yellow >> colorShift: Bold, Blue >> colorShift: Underline, Magenta >> colorShift: Bold,
+		Cyan >> colorShift: Bold | Underline, GreenText >> colorShift: Bold,
+	}
+)

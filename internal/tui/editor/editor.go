@@ -25,6 +25,9 @@ const (
 	foldRunes = 800
 )
 
+// longest is the number of bytes that are shown as they are, because each key lays the text out again.
+const longest = 32 << 10
+
 // folded is the first of the characters that stand for a pasted text. They are for private use; typed ones are dropped.
 const folded = 0xf0000
 
@@ -35,13 +38,16 @@ const maxFolds = 0xfffd
 type Editor struct {
 	text   string
 	cursor int // in bytes
-	folds  []string
+	folds  []fold
 	killed string
 	column int // that moving up and down keeps, plus 1; 0: none
 
 	undo []state
 	kind edit
 }
+
+// fold is a pasted text and what is shown instead.
+type fold struct{ text, label string }
 
 // state is what an undo restores.
 type state struct {
@@ -75,8 +81,14 @@ func (e *Editor) Line() (line string, cursor int) {
 	return e.text[from:to], e.cursor - from
 }
 
-// Set replaces the text. The cursor goes to its end. Undo restores the old one.
+// Set replaces the text. The cursor goes to its end. Undo restores the old one. A very long text is folded.
 func (e *Editor) Set(text string) {
+	if len(text) > longest {
+		e.change(other)
+		e.text, e.cursor = "", 0
+		e.Paste(text)
+		return
+	}
 	e.change(other)
 	e.text = clean(text)
 	e.cursor = len(e.text)
@@ -106,7 +118,7 @@ func (e *Editor) Paste(text string) {
 		e.insert(clean(text))
 		return
 	}
-	e.folds = append(e.folds, text)
+	e.folds = append(e.folds, fold{text, label(len(e.folds)+1, text)})
 	e.insert(string(rune(folded + len(e.folds) - 1)))
 }
 
@@ -198,8 +210,8 @@ func (e *Editor) expand(s string) string {
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if f := e.fold(r); f != "" {
-			b.WriteString(f)
+		if f := e.fold(r); f != nil {
+			b.WriteString(f.text)
 		} else {
 			b.WriteRune(r)
 		}
@@ -207,22 +219,20 @@ func (e *Editor) expand(s string) string {
 	return b.String()
 }
 
-// fold is the text that a character stands for; "" if it is itself.
-func (e *Editor) fold(r rune) string {
+// fold is the text that a character stands for; nil if it is itself.
+func (e *Editor) fold(r rune) *fold {
 	if i := int(r) - folded; i >= 0 && i < len(e.folds) {
-		return e.folds[i]
+		return &e.folds[i]
 	}
-	return ""
+	return nil
 }
 
-// label shows a folded text.
-func (e *Editor) label(r rune) string {
-	text := e.fold(r)
-	n := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
-	if n > 1 {
-		return fmt.Sprintf("[paste %d: %d lines]", r-folded+1, n)
+// label shows a folded text. It is made once: the text can be long.
+func label(number int, text string) string {
+	if n := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1; n > 1 {
+		return fmt.Sprintf("[paste %d: %d lines]", number, n)
 	}
-	return fmt.Sprintf("[paste %d: %d characters]", r-folded+1, utf8.RuneCountInString(text))
+	return fmt.Sprintf("[paste %d: %d characters]", number, utf8.RuneCountInString(text))
 }
 
 // clean removes what can't be shown or would stand for a folded text.
@@ -242,8 +252,8 @@ func clean(s string) string {
 
 // shown is how a character looks.
 func (e *Editor) shown(g string) string {
-	if r, _ := utf8.DecodeRuneInString(g); e.fold(r) != "" {
-		return e.label(r)
+	if r, _ := utf8.DecodeRuneInString(g); e.fold(r) != nil {
+		return e.fold(r).label
 	}
 	return cell.Clean(g)
 }

@@ -17,10 +17,16 @@ const MaxPaste = 64 << 20
 
 // Decoder divides input into events. The zero value is ready to use.
 type Decoder struct {
-	rest    []byte // an incomplete sequence or character
-	paste   []byte // being pasted
-	pasting bool
-	dropped bool // a part of the paste
+	// Verbatim is set to get [Sent] in place of keys.
+	Verbatim bool
+	// Expects is set while an answer of the terminal may be on its way.
+	Expects bool
+
+	rest     []byte          // an incomplete sequence or character
+	paste    strings.Builder // being pasted
+	pasting  bool
+	dropped  bool // a part of the paste
+	returned bool // the last byte of the paste was "\r", which ended a line
 }
 
 // Feed adds input and returns the events that it completes.
@@ -40,9 +46,15 @@ func (d *Decoder) Feed(in []byte) []Event {
 		if n == 0 {
 			break
 		}
+		sent := string(d.rest[:n])
 		d.rest = d.rest[n:]
 		switch e := e.(type) {
 		case nil:
+			if d.Verbatim {
+				out = append(out, Sent{Bytes: sent})
+			}
+		case Key:
+			out = append(out, d.key(e, sent))
 		case pasteStart:
 			d.pasting = true
 		default:
@@ -53,6 +65,14 @@ func (d *Decoder) Feed(in []byte) []Event {
 		d.rest = nil
 	}
 	return out
+}
+
+// key is the event of a key.
+func (d *Decoder) key(k Key, sent string) Event {
+	if d.Verbatim {
+		return Sent{k, sent}
+	}
+	return k
 }
 
 // Pending reports whether there is input that may be the start of a longer sequence, such as a single Esc.
@@ -69,18 +89,27 @@ func (d *Decoder) Flush() []Event {
 		return nil // the first bytes of a character
 	}
 	if len(rest) == 1 {
-		return []Event{Key{Name: "esc"}}
+		return []Event{d.key(Key{Name: "esc"}, "\x1b")}
+	}
+	if isAnswer(rest) || d.Expects && len(rest) == 2 && (rest[1] == ']' || rest[1] == 'P') {
+		d.rest = rest // the rest of it is on its way, and none of it is text
+		return nil
 	}
 	out := []Event{}
 	if rest[1] == '[' || rest[1] == 'O' || rest[1] == ']' {
-		k := typed(rune(rest[1]), Alt)
-		out = append(out, k)
+		out = append(out, d.key(typed(rune(rest[1]), Alt), string(rest[:2])))
 		rest = rest[2:]
 	} else {
-		out = append(out, Key{Name: "esc"})
+		out = append(out, d.key(Key{Name: "esc"}, "\x1b"))
 		rest = rest[1:]
 	}
 	return append(out, d.Feed(rest)...)
+}
+
+// isAnswer reports whether a pending sequence is the start of an answer of the terminal that is a text, such as the color of
+// its background: a user who presses Alt+] types no number within the same moment.
+func isAnswer(rest []byte) bool {
+	return len(rest) > 2 && rest[1] == ']' && rest[2] >= '0' && rest[2] <= '9' || len(rest) > 2 && rest[1] == 'P' && rest[2] == '>'
 }
 
 type pasteStart struct{}
@@ -94,24 +123,40 @@ func (d *Decoder) pasted() (Event, bool) {
 	if i < 0 { // all but what may be the start of the end
 		n = max(0, len(d.rest)-len(pasteEnd)+1)
 	}
-	if room := MaxPaste - len(d.paste); n > room {
-		d.paste = append(d.paste, d.rest[:room]...)
-		d.dropped = true
-	} else {
-		d.paste = append(d.paste, d.rest[:n]...)
-	}
+	d.keep(d.rest[:n])
 	d.rest = d.rest[n:]
 	if i < 0 {
 		d.rest = append([]byte(nil), d.rest...) // don't keep what was read
 		return nil, false
 	}
 	d.rest = d.rest[len(pasteEnd):]
-	text := strings.ReplaceAll(strings.ReplaceAll(string(d.paste), "\r\n", "\n"), "\r", "\n")
+	text := d.paste.String()
 	if d.dropped {
 		text = strings.ToValidUTF8(text, "") + "\n[the rest of the pasted text is missing: it was over 64 MB]"
 	}
-	d.paste, d.pasting, d.dropped = nil, false, false
+	d.paste, d.pasting, d.dropped, d.returned = strings.Builder{}, false, false, false
 	return Paste{text}, true
+}
+
+// keep adds to the paste. Lines end with "\n", whatever the terminal sends.
+func (d *Decoder) keep(piece []byte) {
+	if room := MaxPaste - d.paste.Len(); len(piece) > room {
+		piece, d.dropped = piece[:max(0, room)], true
+	}
+	for len(piece) > 0 {
+		if d.returned = d.returned && piece[0] == '\n'; d.returned {
+			piece, d.returned = piece[1:], false
+			continue
+		}
+		i := bytes.IndexByte(piece, '\r')
+		if i < 0 {
+			d.paste.Write(piece)
+			return
+		}
+		d.paste.Write(piece[:i])
+		d.paste.WriteByte('\n')
+		piece, d.returned = piece[i+1:], true
+	}
 }
 
 // decode returns the first event of the input and its length: 0 if it is incomplete. The event is nil for what means nothing.
@@ -211,6 +256,10 @@ func decodeString(in []byte) (Event, int) {
 			return report(in[1], string(in[2:i])), i + 1
 		case in[i] == 0x1b && i+1 < len(in) && in[i+1] == '\\':
 			return report(in[1], string(in[2:i])), i + 2
+		case in[i] == 0x1b && i+1 == len(in):
+			return nil, 0
+		case in[i] < ' ': // a key: the answer broke off
+			return nil, i
 		case i > maxSequence:
 			return nil, i
 		}

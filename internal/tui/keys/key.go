@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// Event is a [Key], [Paste], [Focus] or [Report].
+// Event is a [Key], [Paste], [Focus], [Report] or [Sent].
 type Event interface{ event() }
 
 // Mods are the modifier keys that are held.
@@ -63,6 +63,12 @@ type Report struct {
 	Text string // Version, Color
 }
 
+// Sent is what the terminal sent for a key: see [Decoder.Verbatim]. Key is the zero value if it means nothing.
+type Sent struct {
+	Key   Key
+	Bytes string
+}
+
 // ReportKind says which request a report answers.
 type ReportKind uint8
 
@@ -80,6 +86,7 @@ func (Key) event()    {}
 func (Paste) event()  {}
 func (Focus) event()  {}
 func (Report) event() {}
+func (Sent) event()   {}
 
 // Parse reads a key as settings write it.
 func Parse(s string) (Key, bool) {

@@ -20,7 +20,7 @@ type language struct {
 
 const (
 	commentStyle = cell.Dim
-	stringStyle  = cell.Green
+	stringStyle  = cell.Blue
 	keywordStyle = cell.Magenta
 	numberStyle  = cell.Cyan
 )
@@ -51,7 +51,7 @@ func diffLine(l string) cell.Line {
 	case strings.HasPrefix(l, "+++"), strings.HasPrefix(l, "---"), strings.HasPrefix(l, "diff "):
 		return cell.Styled(l, cell.Bold)
 	case strings.HasPrefix(l, "+"):
-		return cell.Styled(l, cell.Green)
+		return cell.Styled(l, cell.GreenText)
 	case strings.HasPrefix(l, "-"):
 		return cell.Styled(l, cell.Red)
 	case strings.HasPrefix(l, "@@"):

@@ -59,7 +59,7 @@ func TestNarrowTable(t *testing.T) {
 func TestHighlight(t *testing.T) {
 	got := markdown.Highlight([]string{`x := "a\"b" // c`, "/* long", "still */ return 42"}, "go")
 	want := []cell.Line{
-		{{Text: "x := "}, {Text: `"a\"b"`, Style: cell.Green}, {Text: " "}, {Text: "// c", Style: cell.Dim}},
+		{{Text: "x := "}, {Text: `"a\"b"`, Style: cell.Blue}, {Text: " "}, {Text: "// c", Style: cell.Dim}},
 		{{Text: "/*", Style: cell.Dim}, {Text: " long", Style: cell.Dim}},
 		{{Text: "still */", Style: cell.Dim}, {Text: " "}, {Text: "return", Style: cell.Magenta}, {Text: " "}, {Text: "42", Style: cell.Cyan}},
 	}

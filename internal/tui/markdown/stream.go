@@ -2,8 +2,10 @@ package markdown
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
+	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 
 	"github.com/adze-dev/adze/internal/tui/cell"
@@ -15,15 +17,29 @@ type Stream struct {
 	src     string      // from the first block that is not finished
 	shown   []cell.Line // lines of the block that were finished already: code is finished line by line
 	started bool        // something was finished before
+	joined  bool        // the text continues a block that was cut, so no empty line goes before it
 	parser  parser.Parser
 }
 
+// maxLive is the number of bytes of a block that is kept live. Each frame parses it anew, so a longer one is finished in
+// parts: at the end of a line, or, without one, at a space.
+const maxLive = 8 << 10
+
 // Add adds a piece of the text. It returns the lines that are finished now and the lines that are still live.
 func (s *Stream) Add(piece string, width int) (finished, live []cell.Line) {
-	s.src += piece
+	s.src = tame(s.src + piece)
 	if s.parser == nil {
 		s.parser = newParser()
 	}
+	for len(s.src) > maxLive {
+		finished = append(finished, s.cut(width)...)
+	}
+	more, live := s.show(width)
+	return append(finished, more...), live
+}
+
+// show parses what is not finished.
+func (s *Stream) show(width int) (finished, live []cell.Line) {
 	r := newRenderer(s.src, width)
 	doc := r.parse(s.parser)
 	last := doc.LastChild()
@@ -48,7 +64,7 @@ func (s *Stream) Add(piece string, width int) (finished, live []cell.Line) {
 	}
 	if done > len(s.shown) {
 		more := lines[len(s.shown):done]
-		if len(s.shown) == 0 && s.started {
+		if len(s.shown) == 0 && s.started && !s.joined {
 			finished = append(finished, nil)
 		}
 		s.started = true
@@ -56,7 +72,7 @@ func (s *Stream) Add(piece string, width int) (finished, live []cell.Line) {
 		s.shown = lines[:done]
 	}
 	live = lines[min(len(s.shown), len(lines)):]
-	if len(s.shown) == 0 && s.started && len(live) > 0 {
+	if len(s.shown) == 0 && s.started && !s.joined && len(live) > 0 {
 		live = append([]cell.Line{nil}, live...)
 	}
 	return finished, live
@@ -77,12 +93,136 @@ func (s *Stream) End(width int) []cell.Line {
 func (s *Stream) finish(lines []cell.Line) []cell.Line {
 	more := lines[min(len(s.shown), len(lines)):]
 	var out []cell.Line
-	if len(s.shown) == 0 && s.started && len(more) > 0 {
+	if len(s.shown) == 0 && s.started && !s.joined && len(more) > 0 {
 		out = append(out, nil)
 	}
+	s.joined = s.joined && len(more) == 0
 	s.shown = nil
 	s.started = s.started || len(more) > 0
 	return append(out, more...)
+}
+
+// cut finishes blocks in the first maxLive bytes of the text, or the part of a block that is longer.
+func (s *Stream) cut(width int) []cell.Line {
+	head := s.src[:maxLive]
+	if i := strings.LastIndexByte(head, '\n'); i > 0 {
+		head = head[:i+1]
+	} else if i := strings.LastIndexByte(head, ' '); i > maxLive-1000 {
+		head = head[:i+1]
+	} else {
+		for len(head) > maxLive-utf8.UTFMax && !utf8.RuneStart(s.src[len(head)]) {
+			head = head[:len(head)-1]
+		}
+	}
+	r := newRenderer(head, width)
+	doc := r.parse(s.parser)
+	last := doc.LastChild()
+	if last == nil { // nothing but spaces
+		s.src = s.src[len(head):]
+		return nil
+	}
+	var out []cell.Line
+	if last != doc.FirstChild() {
+		if start, ok := begins(last, head); ok && start > 0 {
+			for c := doc.FirstChild(); c != last; c = c.NextSibling() {
+				out = append(out, s.finish(r.block(c))...)
+			}
+			s.src = s.src[start:]
+			return out
+		}
+	}
+	if list, ok := last.(*ast.List); ok && list.ChildCount() > 1 {
+		if start, ok := begins(list.LastChild(), head); ok && start > 0 { // all items but the last
+			lines := r.blocks(doc)
+			out = s.finish(lines[:r.settled(list, len(lines))])
+			s.src, s.joined = s.src[start:], true
+			return out
+		}
+	}
+	out = s.finish(r.blocks(doc))
+	again := opening(last, head)
+	s.src = again + s.src[len(head):]
+	_, table := last.(*east.Table)
+	s.joined = !table && !closed(last, head)
+	return out
+}
+
+// maxNesting is how deep quotes and lists can be nested in one line.
+const maxNesting = 20
+
+// tame escapes the marker in a line that follows too many others. The parser's time grows with the square of their number.
+func tame(src string) string {
+	for at := 0; at < len(src); {
+		end := strings.IndexByte(src[at:], '\n')
+		if end < 0 {
+			end = len(src)
+		} else {
+			end += at
+		}
+		n := 0
+		for i := at; i < end; {
+			m := marker(src[i:end])
+			if m == 0 {
+				break
+			}
+			if n++; n > maxNesting {
+				i += strings.IndexFunc(src[i:end], func(r rune) bool { return strings.ContainsRune(">-*+.)", r) })
+				src = src[:i] + "\\" + src[i:]
+				end++
+				break
+			}
+			i += m
+		}
+		at = end + 1
+	}
+	return src
+}
+
+// marker is the length of the marker of a quote or list that a text starts with, with the spaces before and after it.
+func marker(s string) int {
+	i := len(s) - len(strings.TrimLeft(s, " \t"))
+	digits := i
+	for digits < len(s) && s[digits] >= '0' && s[digits] <= '9' {
+		digits++
+	}
+	switch {
+	case i == len(s):
+		return 0
+	case s[i] == '>':
+		return i + 1
+	case digits > i && digits < len(s) && (s[digits] == '.' || s[digits] == ')'):
+		i = digits
+	case strings.IndexByte("-*+", s[i]) < 0:
+		return 0
+	}
+	if i+1 < len(s) && s[i+1] != ' ' && s[i+1] != '\t' {
+		return 0
+	}
+	return i + 1
+}
+
+// closed reports whether a block of code has ended.
+func closed(n ast.Node, head string) bool {
+	code, ok := n.(*ast.FencedCodeBlock)
+	return ok && code.Lines().Len() > 0 && code.Lines().At(code.Lines().Len()-1).Stop < len(head)
+}
+
+// opening is what the rest of a block that was cut must start with: the fence of code, the first rows of a table.
+func opening(n ast.Node, head string) string {
+	start, ok := begins(n, head)
+	if !ok || closed(n, head) {
+		return ""
+	}
+	lines := strings.SplitAfterN(head[start:], "\n", 3)
+	switch n.(type) {
+	case *ast.FencedCodeBlock:
+		return lines[0]
+	case *east.Table:
+		if len(lines) == 3 {
+			return lines[0] + lines[1]
+		}
+	}
+	return ""
 }
 
 // settled is the number of lines that can't change, of a text that is one block: those of code except the last one, and

@@ -58,8 +58,9 @@ func paintInside(dir string) {
 		p.Paint(paint.Frame{Finished: lines(finished...), Live: lines(live...), Cursor: paint.Position{Row: len(live) - 2, Column: 12}})
 	}
 	// tmux moves the first rows to its scrollback if the rows below become more, even if there is space. So a conversation
-	// starts with some lines, as its header does.
-	frame(slices.Repeat([]string{"header"}, 8)...)
+	// starts with some lines, as its header does. rxvt-unicode drops the last rows when it becomes lower while the rows below
+	// the cursor are empty, whatever runs in it. So they begin at the bottom of the screen.
+	frame(slices.Repeat([]string{"header"}, 48)...)
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "stop")); err == nil {
 			break
@@ -87,7 +88,12 @@ func paintInside(dir string) {
 	partial = ""
 	frame(rest...)
 	os.WriteFile(filepath.Join(dir, "done"), fmt.Append(nil, n), 0o644)
-	select {}
+	for range time.Tick(5 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "print")); err == nil {
+			os.Stdout.WriteString("\x1b[?11i") // xterm prints all that it has
+			select {}
+		}
+	}
 }
 
 // readReports reads the answers to probes from stdin.
@@ -111,6 +117,7 @@ func TestTmux(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed")
 	}
+	t.Parallel()
 	dir := t.TempDir()
 	tmux := func(args ...string) string {
 		t.Helper()
@@ -124,24 +131,36 @@ func TestTmux(t *testing.T) {
 	}
 	tmux("new-session", "-d", "-x", "120", "-y", "40", os.Args[0])
 	t.Cleanup(func() { tmux("kill-server") })
+	tmux("set-option", "-g", "history-limit", "100000")
+	resizes(t, dir, func(columns, rows int) { tmux("resize-window", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows)) })
+	wait(t, func() bool { return strings.Contains(tmux("capture-pane", "-p"), "at once") })
+	checkLines(t, dir, tmux("capture-pane", "-p", "-J", "-S", "-"))
+}
+
+// resizes resizes the terminal 40 times while lines stream, and lets the program print the last 500 lines.
+func resizes(t *testing.T, dir string, resize func(columns, rows int)) {
+	t.Helper()
 	count := func() (n int) {
 		b, _ := os.ReadFile(filepath.Join(dir, "count"))
 		fmt.Sscan(string(b), &n)
 		return n
 	}
-	tmux("set-option", "-g", "history-limit", "100000")
 	for i := range 40 {
 		before := count()
 		wait(t, func() bool { return count() > before })
-		tmux("resize-window", "-x", fmt.Sprint(40+(i*37)%81), "-y", fmt.Sprint(12+(i*17)%29))
+		resize(40+(i*37)%81, 12+(i*17)%29)
 	}
-	tmux("resize-window", "-x", "120", "-y", "40")
-	if err := os.WriteFile(filepath.Join(dir, "stop"), nil, 0o644); err != nil {
+	resize(120, 40)
+	sign(t, dir, "stop")
+	wait(t, func() bool { _, err := os.Stat(filepath.Join(dir, "done")); return err == nil })
+}
+
+// sign makes a file that the program waits for.
+func sign(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, func() bool { _, err := os.Stat(filepath.Join(dir, "done")); return err == nil })
-	wait(t, func() bool { return strings.Contains(tmux("capture-pane", "-p"), "at once") })
-	checkLines(t, dir, tmux("capture-pane", "-p", "-J", "-S", "-"))
 }
 
 func checkLines(t *testing.T, dir, text string) {
@@ -149,7 +168,7 @@ func checkLines(t *testing.T, dir, text string) {
 	var most int
 	b, _ := os.ReadFile(filepath.Join(dir, "done"))
 	fmt.Sscan(string(b), &most)
-	next, inputs, rules := 1, 0, 0
+	next, inputs, rules, wrong := 1, 0, 0, 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \n")
 		switch {
@@ -161,14 +180,16 @@ func checkLines(t *testing.T, dir, text string) {
 			rules++
 		case line == "" || line == "header" || strings.Trim(line, "s") == "":
 		default:
-			t.Errorf("unexpected line %q, after line %d", line, next-1)
+			if wrong++; wrong < 10 {
+				t.Errorf("unexpected line %q, after line %d", line, next-1)
+			}
 		}
 	}
 	if next != most+1 || inputs != 1 || rules != 1 {
 		t.Errorf("%d of %d lines, %d input lines, %d rules", next-1, most, inputs, rules)
 	}
 	if n := bytes.Count([]byte(text), []byte("ssss")); t.Failed() {
-		t.Logf("%d pieces of status lines\n%s", n, text[max(0, len(text)-3000):])
+		t.Logf("%d pieces of status lines\n%s", n, text[:min(len(text), 3000)])
 	}
 }
 

@@ -114,7 +114,10 @@ func (s *Screen) osc(kind byte, text string) string {
 		s.title = rest
 	case code == "8":
 	case code == "11" && rest == "?":
-		return "\x1b]11;rgb:0000/0000/0000\x1b\\"
+		if s.background == "" {
+			return ""
+		}
+		return "\x1b]11;" + s.background + "\x1b\\"
 	default:
 		s.sent = append(s.sent, text)
 	}
@@ -185,6 +188,12 @@ func (s *Screen) csi(params string, final byte) string {
 		}
 	case 'c':
 		return "\x1b[?62;22c"
+	case 't': // the stack of titles
+		if n[0] == 22 {
+			s.titles = append(s.titles, s.title)
+		} else if last := len(s.titles) - 1; n[0] == 23 && last >= 0 {
+			s.title, s.titles = s.titles[last], s.titles[:last]
+		}
 	}
 	return ""
 }

@@ -22,12 +22,15 @@ type Screen struct {
 	style   string
 	modes   map[int]bool
 	title   string
-	bells   int
-	sent    []string // OSC strings other than titles and links
-	erased  int      // times the whole screen or scrollback was erased
-	other   *Screen  // the normal screen while the alternate one is shown
-	parser  parser
-	reply   func(string)
+	titles  []string // saved
+
+	background string // in X11's notation; "": it is not told
+	bells      int
+	sent       []string // OSC strings other than titles and links
+	erased     int      // times the whole screen or scrollback was erased
+	other      *Screen  // the normal screen while the alternate one is shown
+	parser     parser
+	reply      func(string)
 }
 
 // row is a line of cells. A wide character takes two: the second one is empty.
@@ -45,9 +48,16 @@ type cell struct {
 
 // New makes a terminal. The bytes with which it answers requests go to reply, which may be nil.
 func New(columns, rows int, reply func(string)) *Screen {
-	s := &Screen{columns: columns, height: rows, reply: reply, modes: map[int]bool{7: true, 25: true}}
+	s := &Screen{columns: columns, height: rows, reply: reply, background: "rgb:0000/0000/0000", modes: map[int]bool{7: true, 25: true}}
 	s.rows = make([]row, rows)
 	return s
+}
+
+// SetBackground sets the color that the terminal tells a program: "rgb:ffff/ffff/ffff", or "" for a terminal that tells none.
+func (s *Screen) SetBackground(color string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.background = color
 }
 
 // Lines are the visible rows, without spaces at their ends.

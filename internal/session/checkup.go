@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"fmt"
@@ -7,38 +7,40 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
-	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/tool"
 )
 
-// checkup prints the report of adze doctor: sections of lines, each with a mark.
-type checkup struct {
+// Checkup prints the report of adze doctor and /doctor: sections of lines, each with a mark.
+type Checkup struct {
 	w        io.Writer
 	problems int
 }
 
-func (c *checkup) section(title string) { fmt.Fprintln(c.w, title) }
+// NewCheckup starts a report.
+func NewCheckup(w io.Writer) *Checkup { return &Checkup{w: w} }
+
+func (c *Checkup) section(title string) { fmt.Fprintln(c.w, title) }
 
 // ok prints something that works.
-func (c *checkup) ok(text string) { c.line("✓", text) }
+func (c *Checkup) ok(text string) { c.line("✓", text) }
 
 // plain prints something that is neither good nor bad.
-func (c *checkup) plain(text string) { c.line(" ", text) }
+func (c *Checkup) plain(text string) { c.line(" ", text) }
 
 // warn prints something that works in part, or is ignored.
-func (c *checkup) warn(text string) {
+func (c *Checkup) warn(text string) {
 	c.problems++
 	c.line("!", text)
 }
 
 // bad prints something that doesn't work.
-func (c *checkup) bad(text string) {
+func (c *Checkup) bad(text string) {
 	c.problems++
 	c.line("✗", text)
 }
 
-func (c *checkup) line(mark, text string) {
+func (c *Checkup) line(mark, text string) {
 	first, rest, _ := strings.Cut(tool.Visible(strings.TrimRight(text, "\n")), "\n")
 	fmt.Fprintf(c.w, "  %s %s\n", mark, first)
 	if rest != "" {
@@ -46,7 +48,8 @@ func (c *checkup) line(mark, text string) {
 	}
 }
 
-func (c *checkup) end() {
+// End prints how many problems there are.
+func (c *Checkup) End() {
 	switch c.problems {
 	case 0:
 		fmt.Fprintln(c.w, "\nNo problems found.")
@@ -56,7 +59,7 @@ func (c *checkup) end() {
 }
 
 // sandbox reports what the sandbox can be made of on this system, and how well each mode is enforced.
-func (c *checkup) sandbox(s sandbox.Support, bubblewrap bool) {
+func (c *Checkup) sandbox(s sandbox.Support, bubblewrap bool) {
 	c.section("sandbox")
 	lines := s.Lines(bubblewrap)
 	modes := []sandbox.Mode{sandbox.ReadOnly, sandbox.Workspace, sandbox.WorkspaceNetwork}
@@ -104,7 +107,7 @@ func (c *checkup) sandbox(s sandbox.Support, bubblewrap bool) {
 	}
 }
 
-func (c *checkup) layer(works bool, name, why string) {
+func (c *Checkup) layer(works bool, name, why string) {
 	if works {
 		c.ok(name)
 	} else {
@@ -130,7 +133,7 @@ func layerNames(l sandbox.Layers) []string {
 }
 
 // sandboxSettings reports the user's sandbox settings.
-func (c *checkup) sandboxSettings(f session.Folder, t settings.Tools) {
+func (c *Checkup) sandboxSettings(f Folder, t settings.Tools) {
 	c.plain("tools.sandbox: " + t.Sandbox + ", tools.sandboxBackend: " + t.SandboxBackend)
 	for _, path := range f.SandboxWrite(t) {
 		if _, err := os.Stat(path); err != nil {

@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"bytes"
@@ -9,17 +9,17 @@ import (
 
 func TestCheckupCountsProblems(t *testing.T) {
 	for _, c := range []struct {
-		do   func(*checkup)
+		do   func(*Checkup)
 		want string
 	}{
-		{func(c *checkup) { c.section("a"); c.ok("works"); c.plain("is so") }, "a\n  ✓ works\n    is so\n\nNo problems found.\n"},
-		{func(c *checkup) { c.bad("no model\nSet one of:\n  X\n") }, "  ✗ no model\n    Set one of:\n      X\n\n1 problem found.\n"},
-		{func(c *checkup) { c.warn("unknown \x1b[2J"); c.bad("b") }, "  ! unknown \\x1b[2J\n  ✗ b\n\n2 problems found.\n"},
+		{func(c *Checkup) { c.section("a"); c.ok("works"); c.plain("is so") }, "a\n  ✓ works\n    is so\n\nNo problems found.\n"},
+		{func(c *Checkup) { c.bad("no model\nSet one of:\n  X\n") }, "  ✗ no model\n    Set one of:\n      X\n\n1 problem found.\n"},
+		{func(c *Checkup) { c.warn("unknown \x1b[2J"); c.bad("b") }, "  ! unknown \\x1b[2J\n  ✗ b\n\n2 problems found.\n"},
 	} {
 		var out bytes.Buffer
-		r := &checkup{w: &out}
+		r := &Checkup{w: &out}
 		c.do(r)
-		r.end()
+		r.End()
 		if out.String() != c.want {
 			t.Errorf("got %q, want %q", out.String(), c.want)
 		}
@@ -29,7 +29,7 @@ func TestCheckupCountsProblems(t *testing.T) {
 // Each layer and each mode of the sandbox has a mark; a layer that isn't chosen is no problem.
 func TestCheckupOfTheSandbox(t *testing.T) {
 	var out bytes.Buffer
-	c := &checkup{w: &out}
+	c := &Checkup{w: &out}
 	c.sandbox(sandbox.Support{LandlockWhy: "no Landlock", SeccompWhy: "no seccomp", NamespacesWhy: "no namespaces", BubblewrapWhy: "no bwrap"}, false)
 	for _, want := range []string{
 		"  ✗ Landlock: no Landlock\n", "  ✗ seccomp: no seccomp\n", "  ✗ namespaces: no namespaces\n", "    bubblewrap (optional): no bwrap\n", "  ! reads of auto-approved commands are judged, not enforced", "    workspace mode: commands reach Unix sockets of other programs\n",

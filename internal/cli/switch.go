@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/internal/tui"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// hosts are the sessions of a conversation, one after another. The last one is open.
+type hosts struct {
+	mu    sync.Mutex
+	last  *screenHost
+	ended bool
+}
+
+// follow makes a session the last one. It is false if the conversation has ended.
+func (l *hosts) follow(h *screenHost) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		l.last = h
+	}
+	return !l.ended
+}
+
+// end closes the last session.
+func (l *hosts) end() {
+	l.mu.Lock()
+	l.ended = true
+	h := l.last
+	l.mu.Unlock()
+	h.close()
+}
+
+// close closes the session, once.
+func (h *screenHost) close() {
+	h.closing.Do(func() { closeSession(h.env, h.session) })
+}
+
+// reply is what a command has for the front end.
+func (h *screenHost) reply(ctx context.Context, x session.Expansion) (tui.Reply, error) {
+	if x.Resume != "" {
+		return h.resume(ctx, x.Resume)
+	}
+	r := tui.Reply{Text: slashText(x), Markdown: x.Markdown, Copy: x.Copy, Quit: x.Quit, Edit: x.Edit}
+	if x.Choice == nil {
+		return r, nil
+	}
+	r.Text = "" // for front ends that can't ask
+	r.Choice = &tui.Choice{Title: x.Choice.Title, Detail: x.Choice.Detail, View: x.Choice.View}
+	for _, o := range x.Choice.Options {
+		option := tui.Option{Key: o.Key, Text: o.Text, About: o.About}
+		if o.Run != nil {
+			option.Run = func(ctx context.Context) (tui.Reply, error) {
+				x, err := o.Run(ctx)
+				if err != nil {
+					return tui.Reply{}, err
+				}
+				return h.reply(ctx, x)
+			}
+		}
+		r.Choice.Options = append(r.Choice.Options, option)
+	}
+	return r, nil
+}
+
+// resume continues with another session in place of this one. That is opened first: if it can't be, this one continues.
+func (h *screenHost) resume(ctx context.Context, id string) (tui.Reply, error) {
+	o := *h.options
+	o.notes, o.record, o.firstPrompt = nil, recordOptions{}, ""
+	next := &screenHost{env: h.env, options: &o, front: h.front, can: h.can, all: h.all, tell: h.front.Tell}
+	next.env.notify = next.note
+	s, err := openSession(next.env, &o, session.Options{Sampling: true, Front: h.can, Record: &session.Recording{Resume: id}})
+	if err != nil {
+		return tui.Reply{}, err
+	}
+	next.session, next.files = s, newFileList(s)
+	s.Executor.Ask = s.Asking(h.front.Ask)
+	if !h.all.follow(next) {
+		next.close()
+		return tui.Reply{}, context.Canceled
+	}
+	h.close()
+	s.Outside.Connect()
+	_, _ = next.open(ctx) // for its name; the first prompt reports what is wrong
+	h.front.Tell("continues the session: " + s.Continues())
+	return tui.Reply{Next: &tui.Next{Host: next, Earlier: earlier(s)}}, nil
+}
+
+// earlier is what was said in a session that is resumed.
+func earlier(s *session.Session) []tui.Item {
+	var out []tui.Item
+	calls := map[string]int{} // index of each call
+	for _, m := range s.Earlier() {
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case model.Text:
+				kind := tui.ItemAnswer
+				if m.Role == model.User {
+					kind = tui.ItemPrompt
+				}
+				if m.News {
+					kind = tui.ItemNote
+				}
+				out = append(out, tui.Item{Kind: kind, Text: string(p)})
+			case model.Thought:
+				out = append(out, tui.Item{Kind: tui.ItemThinking, Head: "thought", Text: string(p)})
+			case model.Call:
+				calls[p.ID] = len(out)
+				out = append(out, tui.Item{Kind: tui.ItemCall, Status: tool.StatusSuccess, Head: callHead(s, p)})
+			case model.Response:
+				i, ok := calls[p.ID]
+				if !ok {
+					continue
+				}
+				out[i].Text = p.Text()
+				if p.IsError {
+					out[i].Status = tool.StatusError
+				}
+			}
+			if m.Role == model.User && !m.News {
+				break // what was attached
+			}
+		}
+	}
+	return out
+}
+
+// callHead is a tool and the first text among its arguments.
+func callHead(s *session.Session, c model.Call) string {
+	title := c.Name
+	if t, err := s.Executor.Registry.Lookup(c.Name); err == nil {
+		title = t.Declaration().Title()
+	}
+	d := json.NewDecoder(strings.NewReader(string(c.Args)))
+	for depth, key := 0, true; ; {
+		t, err := d.Token()
+		if err != nil {
+			return title
+		}
+		switch t := t.(type) {
+		case json.Delim:
+			if t == '{' || t == '[' {
+				depth++
+			}
+			key = true
+			continue
+		case string:
+			if !key && depth == 1 {
+				text := strings.Join(strings.Fields(strings.TrimPrefix(t, s.Folder.Path+"/")), " ")
+				if r := []rune(text); len(r) > 100 {
+					text = string(r[:99]) + "…"
+				}
+				return title + " " + text
+			}
+		}
+		key = !key
+	}
+}

@@ -1,0 +1,257 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Machine reports what does not depend on a session. It returns what sandboxes can be made of here.
+func (c *Checkup) Machine(env Env) (sandbox.Support, error) {
+	c.section("adze")
+	c.plain(fmt.Sprintf("%s, %s/%s", env.Version, runtime.GOOS, runtime.GOARCH))
+	r := proc.Open(proc.Options{Helper: env.Helper})
+	health := r.Health()
+	c.commands(health)
+	return health.Sandbox, r.Close()
+}
+
+// Failed reports why there is no session.
+func (c *Checkup) Failed(found sandbox.Support, err error) {
+	c.sandbox(found, false)
+	c.section("settings")
+	c.bad(err.Error())
+}
+
+// Session reports what works in a session, what does not, and why. The warnings are those of its start.
+func (c *Checkup) Session(ctx context.Context, s *Session, found sandbox.Support, warnings []string) {
+	c.sandbox(found, s.Settings.Tools.SandboxBackend == Bubblewrap)
+	c.sandboxSettings(s.Folder, s.Settings.Tools)
+	c.settings(s, warnings)
+	c.section("model")
+	name := ""
+	if m, err := s.Models.Open(ctx); err != nil {
+		c.bad(err.Error())
+	} else {
+		name = m.Name()
+		c.ok(fmt.Sprintf("%s (%s)", tool.Visible(name), tool.Visible(s.Models.Where())))
+	}
+	c.agents(s)
+	c.hooks(s)
+	c.sessions(s)
+	c.tools(ctx, s, name)
+}
+
+func slashDoctor(ctx context.Context, s *Session, _ string) (Expansion, error) {
+	var b strings.Builder
+	c := NewCheckup(&b)
+	found, err := c.Machine(s.env)
+	if err != nil {
+		return Expansion{}, err
+	}
+	c.Session(ctx, s, found, nil)
+	if ctx.Err() != nil {
+		return Expansion{}, ctx.Err()
+	}
+	c.End()
+	return Expansion{Print: b.String()}, nil
+}
+
+// sessions reports what recorded sessions take, and when they are deleted.
+func (c *Checkup) sessions(s *Session) {
+	c.section("sessions")
+	g := s.Settings.General
+	if !g.ChatRecording {
+		c.plain("sessions aren't recorded (general.chatRecording)")
+	}
+	use, err := s.Folder.Use()
+	if err != nil {
+		c.bad(err.Error())
+		return
+	}
+	c.ok(fmt.Sprintf("%s: %s, contents %s, saved results %s, other state %s", counted(use.Count, "recorded session"),
+		size(use.Sessions), size(use.Contents), size(use.Results), size(use.Other)))
+	if use.Total() > g.MaxStateBytes && g.MaxStateBytes > 0 {
+		c.warn(fmt.Sprintf("%s is over the limit of %s (general.maxStateBytes): the oldest sessions are deleted when a session ends", s.Folder.Home, size(g.MaxStateBytes)))
+	}
+}
+
+// size writes bytes for users: 1.5 MB.
+func size(n int64) string {
+	for _, unit := range []struct {
+		name  string
+		bytes int64
+	}{{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}} {
+		if n >= unit.bytes {
+			return strings.Replace(fmt.Sprintf("%.1f %s", float64(n)/float64(unit.bytes), unit.name), ".0 ", " ", 1)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// commands reports how commands run.
+func (c *Checkup) commands(health proc.Health) {
+	c.section("commands")
+	if health.Shell != "" {
+		c.ok("shell: " + health.Shell)
+	}
+	for _, note := range health.Notes {
+		c.warn(note)
+	}
+}
+
+// settings reports the settings that a user might not expect, and the warnings about them.
+func (c *Checkup) settings(s *Session, warnings []string) {
+	c.section("settings")
+	c.plain("user settings: " + filepath.Join(s.Folder.Home, "settings.json"))
+	mode := "approval mode: " + s.Policy.Mode().String()
+	if s.Policy.Mode() == permission.Yolo {
+		c.warn(mode + " (everything runs without approval)")
+	} else {
+		c.plain(mode)
+	}
+	for _, w := range warnings {
+		c.warn(w)
+	}
+}
+
+// agents lists the defined subagents and their unsupported settings. The tools of servers that are not connected are
+// unknown here.
+func (c *Checkup) agents(s *Session) {
+	if len(s.Definitions.Roles) > 0 {
+		c.section("agents")
+	}
+	for _, r := range s.Definitions.Roles {
+		var problems []string
+		if unknown := r.Unknown(s.Executor.Registry.All()); len(unknown) > 0 {
+			problems = append(problems, "unknown or unsupported tools, not granted: "+strings.Join(unknown, ", "))
+		}
+		if IsGrade(r.Model) {
+			problems = append(problems, fmt.Sprintf("unknown model %q, uses the session's model", r.Model))
+		}
+		if problems == nil {
+			c.ok(r.Name)
+		} else {
+			c.warn(r.Name + ": " + strings.Join(problems, "; "))
+		}
+	}
+}
+
+// hooks lists the hooks of settings.
+func (c *Checkup) hooks(s *Session) {
+	given := s.Settings.Hooks
+	if len(given.Given) == 0 {
+		return
+	}
+	c.section("hooks")
+	if given.Disabled {
+		c.warn("hooks don't run (disableAllHooks)")
+	}
+	for _, h := range s.Hooks() {
+		text := string(h.Event)
+		if h.Matcher != "" {
+			text += " " + tool.Visible(h.Matcher)
+		}
+		text += ": " + tool.Visible(h.Title()) + " (" + h.From + ")"
+		if h.Unsupported != "" {
+			c.warn(text + fmt.Sprintf(": hooks of type %q aren't supported", h.Unsupported))
+		} else {
+			c.ok(text)
+		}
+	}
+}
+
+// tools reports the number of tools, and every source of external tools with its problems.
+func (c *Checkup) tools(ctx context.Context, s *Session, modelName string) {
+	c.section("tools")
+	s.Outside.Connect()
+	s.Outside.Wait(ctx) // what failed is reported below
+	builtins, tokens := 0, 0
+	for _, d := range s.Executor.Registry.All() {
+		if d.Origin == "" {
+			builtins++
+		} else {
+			tokens += agent.Tokens(d)
+		}
+	}
+	c.ok(fmt.Sprintf("%s (see 'adze tool list')", counted(builtins, "built-in tool")))
+	for _, p := range s.Outside.Problems() {
+		if p.Server == "" {
+			c.warn(p.Text)
+		}
+	}
+	c.discovery(s)
+	for _, l := range s.ListServers() {
+		c.server(s, l)
+	}
+	if most := s.Outside.Budget(modelName); most > 0 && tokens > most {
+		c.plain(fmt.Sprintf("external tools take about %d tokens, over the limit of %d (tools.toolSearch.threshold): the model loads them with %s",
+			tokens, most, builtin.ToolSearch))
+	}
+}
+
+// discovery reports the result of the discovery command.
+func (c *Checkup) discovery(s *Session) {
+	ended, problems, ran := s.Outside.Discovered()
+	switch {
+	case !ran:
+		return
+	case !ended:
+		c.bad("the discovery command timed out after 10 s")
+		return
+	}
+	n := 0
+	for _, d := range s.Executor.Registry.All() {
+		if d.Origin == discover.CommandOrigin {
+			n++
+		}
+	}
+	found := "the discovery command provides " + counted(n, "tool")
+	if n > 0 {
+		c.ok(found)
+	} else {
+		c.bad(found)
+	}
+	for _, p := range problems {
+		c.warn(p)
+	}
+}
+
+// server reports the state of an MCP server.
+func (c *Checkup) server(s *Session, l ListedServer) {
+	state := fmt.Sprintf("MCP server %s: %s", l.Name, l.State)
+	switch {
+	case l.State == ServerOff:
+		c.plain(state + ": " + l.Error)
+	case l.State == ServerUntrusted:
+		c.warn(state + ": " + l.Error)
+	case l.Error != "":
+		c.bad(state + ": " + l.Error)
+	default:
+		c.ok(state + ", " + counted(len(l.Tools), "tool"))
+	}
+	if unknown := discover.UnknownKeys(s.Settings.MCP.Servers[l.Name].JSON); len(unknown) > 0 {
+		c.warn(fmt.Sprintf("MCP server %s: unknown setting %s", l.Name, strings.Join(unknown, ", ")))
+	}
+	if n := len(l.Warnings); n > 0 {
+		c.warn(fmt.Sprintf("MCP server %s: %s (see 'adze mcp list')", l.Name, counted(n, "warning")))
+	}
+}
+
+// counted is a number of things.
+func counted(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	table "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// page is a page of the site.
+type page struct {
+	File  string // index.html
+	Title string
+
+	source   string // docs/guide.md
+	body     string
+	anchors  map[string]bool
+	links    []link
+	pictures []string // paths in the repository
+	index    []entry
+}
+
+// link is a link to another page of the repository, or to a file in it.
+type link struct{ to, anchor string }
+
+// entry is a section in the index of the search.
+type entry struct {
+	File    string `json:"f"` // with the anchor
+	Page    string `json:"p"`
+	Heading string `json:"h"`
+	Text    string `json:"t"`
+}
+
+// repository is where links to files that are no pages lead.
+const repository = "https://github.com/adze-dev/adze/blob/main/"
+
+// fileOf is the file of a page.
+func fileOf(source string) string {
+	if source == "README.md" {
+		return "index.html"
+	}
+	return strings.ToLower(strings.TrimSuffix(path.Base(source), ".md")) + ".html"
+}
+
+// isPage reports whether a path in the repository is a page.
+func isPage(source string) bool {
+	return strings.HasSuffix(source, ".md") && (path.Dir(source) == "docs" || path.Dir(source) == "." && source != "AGENTS.md" && source != "CONTRIBUTING.md")
+}
+
+// render makes a page of a Markdown file.
+func render(source string, content []byte) *page {
+	p := &page{File: fileOf(source), source: source, anchors: map[string]bool{}, Title: strings.TrimSuffix(path.Base(source), ".md")}
+	md := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+	doc := md.Parser().Parse(text.NewReader(content), parser.WithContext(parser.NewContext(parser.WithIDs(&ids{taken: map[string]bool{}}))))
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // it has no errors
+		if entering {
+			p.visit(n, content)
+		}
+		return ast.WalkContinue, nil
+	})
+	var b bytes.Buffer
+	_ = md.Renderer().Render(&b, content, doc) // to memory
+	p.body = b.String()
+	return p
+}
+
+// visit notes headings and texts for the search, and turns links to pages into links of the site.
+func (p *page) visit(n ast.Node, content []byte) {
+	switch n := n.(type) {
+	case *ast.Heading:
+		id, _ := n.AttributeString("id")
+		name, _ := id.([]byte)
+		p.anchors[string(name)] = true
+		heading := plain(n, content)
+		if n.Level == 1 {
+			p.Title = heading
+		}
+		p.index = append(p.index, entry{File: p.File + "#" + string(name), Page: p.Title, Heading: heading})
+	case *ast.Link:
+		n.Destination = []byte(p.target(string(n.Destination)))
+	case *ast.Image:
+		if at := p.resolve(string(n.Destination)); at != "" {
+			p.pictures = append(p.pictures, at)
+			n.Destination = []byte(path.Base(at))
+		}
+	default:
+		if n.Type() == ast.TypeBlock && n.ChildCount() == 0 || n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock || n.Kind() == table.KindTableCell {
+			if len(p.index) > 0 {
+				last := &p.index[len(p.index)-1]
+				last.Text = strings.TrimSpace(last.Text + " " + plain(n, content))
+			}
+		}
+	}
+}
+
+// plain is the text of a node.
+func plain(n ast.Node, content []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(c ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch c := c.(type) {
+		case *ast.Text:
+			if entering {
+				b.Write(c.Segment.Value(content))
+				b.WriteByte(' ')
+			}
+		case *ast.FencedCodeBlock, *ast.CodeBlock:
+			if entering {
+				for i := range c.Lines().Len() {
+					line := c.Lines().At(i)
+					b.Write(line.Value(content))
+				}
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// resolve is the path in the repository that a link of the page means; "": it leads elsewhere.
+func (p *page) resolve(to string) string {
+	if u, err := url.Parse(to); err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" {
+		return ""
+	}
+	to, _, _ = strings.Cut(to, "#")
+	return path.Join(path.Dir(p.source), to)
+}
+
+// target is where a link of the page leads on the site.
+func (p *page) target(to string) string {
+	_, anchor, _ := strings.Cut(to, "#")
+	at := p.resolve(to)
+	switch {
+	case strings.HasPrefix(to, "#"):
+		p.links = append(p.links, link{p.source, anchor})
+		return to
+	case at == "":
+		return to
+	}
+	p.links = append(p.links, link{at, anchor})
+	out := repository + at
+	if isPage(at) {
+		out = fileOf(at)
+	}
+	if anchor != "" {
+		out += "#" + anchor
+	}
+	return out
+}
+
+// checkLinks reports links that lead nowhere.
+func checkLinks(root string, site map[string]*page) error {
+	var errs []error
+	for _, p := range site {
+		for _, l := range p.links {
+			to, known := site[l.to]
+			if !known {
+				if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(l.to))); err != nil {
+					errs = append(errs, fmt.Errorf("%s: there is no %s", p.source, l.to))
+				}
+				continue
+			}
+			if l.anchor != "" && !to.anchors[l.anchor] {
+				errs = append(errs, fmt.Errorf("%s: %s has no heading #%s", p.source, l.to, l.anchor))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ids are the anchors of headings, as GitHub makes them.
+type ids struct{ taken map[string]bool }
+
+// Generate is for goldmark.
+func (s *ids) Generate(value []byte, _ ast.NodeKind) []byte {
+	var b strings.Builder
+	for _, r := range strings.ToLower(strings.TrimSpace(string(value))) {
+		switch {
+		case r == ' ':
+			b.WriteByte('-')
+		case r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 127:
+			b.WriteRune(r)
+		}
+	}
+	id := b.String()
+	for n := 1; s.taken[id]; n++ {
+		id = fmt.Sprintf("%s-%d", b.String(), n)
+	}
+	s.taken[id] = true
+	return []byte(id)
+}
+
+// Put is for goldmark.
+func (s *ids) Put(value []byte) { s.taken[string(value)] = true }

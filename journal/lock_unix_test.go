@@ -1,0 +1,96 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package journal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A process that is being forked for a command has all files until it executes its program. Close unlocks a session all
+// the same: it used to close the file only, and who opened the session then got "in use".
+func TestCloseUnlocksWhatAForkHasToo(t *testing.T) {
+	t.Parallel()
+	s, _ := newSession(t, 1, 3)
+	for range 3 {
+		f, _, err := s.Open(testID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		forked, err := syscall.Dup(int(f.lock.Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer syscall.Close(forked)
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if locked(s.Dir(testID)) {
+			t.Error("it is still locked")
+		}
+	}
+}
+
+// A list of sessions tries locks, and on a busy machine may keep one for long. Open waits for it: it used to give up after
+// 50 ms, and named a process that had ended as the one that uses the session.
+func TestOpenWaitsForALock(t *testing.T) {
+	t.Parallel()
+	s, _ := newSession(t, 1, 3)
+	path := filepath.Join(s.Dir(testID), lockName)
+	probe, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer probe.Close()
+	if !lockFile(probe) {
+		t.Fatal("the session is locked")
+	}
+	opened := make(chan error, 1)
+	go func() {
+		f, _, err := s.Open(testID)
+		if err == nil {
+			err = f.Close()
+		}
+		opened <- err
+	}()
+	time.Sleep(100 * time.Millisecond) // at least as long as it used to wait
+	unlockFile(probe)
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
+}
+
+// A session that a living process writes is in use at once.
+func TestOpenNamesTheOwner(t *testing.T) {
+	t.Parallel()
+	s, _ := newSession(t, 1, 3)
+	f, _, err := s.Open(testID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var inUse *InUseError
+	if _, _, err := s.Open(testID); !errors.As(err, &inUse) || inUse.Owner.PID != os.Getpid() {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOwnerAlive(t *testing.T) {
+	t.Parallel()
+	host, _ := os.Hostname()
+	for owner, want := range map[Owner]bool{
+		{}:                              false,
+		{PID: os.Getpid(), Host: host}:  true,
+		{PID: os.Getppid(), Host: host}: true,
+		{PID: 1 << 30, Host: host}:      false,
+		{PID: 1 << 30, Host: "other"}:   true,
+	} {
+		if got := owner.alive(); got != want {
+			t.Errorf("%+v: %v, want %v", owner, got, want)
+		}
+	}
+}
