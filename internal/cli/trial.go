@@ -17,31 +17,13 @@ import (
 	"github.com/adze-dev/adze/internal/secretfiles"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/trial"
-	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
-// trialDir is where trials keep what they change, in Adze's directory.
-const trialDir = "trial"
-
-// openTrials prepares trials in a directory.
-func openTrials(folder session.Folder, write, environ []string) (*trial.Layers, []string, error) {
-	protected := func(path string) bool {
-		_, ok := names.Protected(path)
-		return ok
-	}
-	base := sandbox.NewBase([]string{folder.Path}, write, environ, protected)
-	layers, err := trial.Open(trial.Options{
-		State: filepath.Join(folder.Home, trialDir), Roots: base.Roots(), Git: base.Git(),
-		Temp: sandbox.TempDirs(environ), Caches: base.Lasting(), Protected: trial.Protects(base.Spec(sandbox.Workspace).Protect, protected),
-	})
-	return layers, base.Roots(), err
-}
-
 // trialRun runs a command in a trial, shows its effects and asks whether to keep them.
 func trialRun(ctx context.Context, env Env, o *options, folder session.Folder, c proc.Command, write []string) (err error) {
-	layers, roots, err := openTrials(folder, write, c.Env)
+	layers, roots, err := folder.Trials(write, c.Env)
 	if err != nil {
 		return err
 	}
@@ -257,37 +239,4 @@ func (r *tried) name(path string) string {
 		return rel
 	}
 	return path
-}
-
-// trials reports whether commands can be tried in a directory, after a try.
-func (c *checkup) trials(ctx context.Context, env Env, folder session.Folder, write []string) {
-	if err := tryTrial(ctx, env, folder, write); err != nil {
-		c.plain("trials: no, " + err.Error())
-		return
-	}
-	c.ok("trials: commands can run where nothing lasts (overlayfs)")
-}
-
-// tryTrial runs a command in a trial that does nothing.
-func tryTrial(ctx context.Context, env Env, folder session.Folder, write []string) (err error) {
-	layers, _, err := openTrials(folder, write, env.Environ)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, layers.Close()) }()
-	if ok, why := layers.Supported(); !ok {
-		return errors.New(why)
-	}
-	t, err := layers.New(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, t.Drop()) }()
-	r := proc.Open(proc.Options{Helper: env.Helper})
-	defer func() { err = errors.Join(err, r.Close()) }()
-	out, err := r.Run(ctx, proc.Command{Line: ":", Dir: folder.Path, Env: env.Environ, Sandbox: t.Spec(nil)})
-	if err == nil && out.Exit != 0 {
-		err = errors.New(out.Output.String())
-	}
-	return err
 }

@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -66,7 +67,8 @@ type found struct {
 	t     *Trial
 	ctx   context.Context
 
-	protected string // the last path that is
+	protected string   // the last path that is
+	restore   []func() // modes of directories
 }
 
 // Effects finds what the command changed. It must have ended. The session layers
@@ -78,6 +80,12 @@ func (t *Trial) Effects(ctx context.Context) (Effects, error) {
 		return Effects{}, fmt.Errorf("find the effects of a trial: it was dropped")
 	}
 	f := &found{t: t, ctx: ctx, links: map[uint64][]string{}}
+	defer func() {
+		for _, restore := range slices.Backward(f.restore) {
+			restore()
+		}
+		f.restore = nil
+	}()
 	for i := range t.layers {
 		if err := f.layer(i); err != nil {
 			return Effects{}, fmt.Errorf("find the effects of a trial: %w", err)
@@ -122,6 +130,7 @@ type pair struct {
 	layer        int
 	rel          string // "" is the root
 	upper, lower *os.File
+	was          *unix.Stat_t // the upper one before it was made readable; nil: as it is
 }
 
 func (p *pair) path(name string) string {
@@ -140,6 +149,9 @@ func (p *pair) meta() error {
 	if err := unix.Fstat(int(p.lower.Fd()), &l); err != nil {
 		return err
 	}
+	if p.was != nil {
+		u = *p.was
+	}
 	if p.rel != "" {
 		p.f.strip = append(p.f.strip, p.above(""))
 	}
@@ -151,6 +163,7 @@ func (p *pair) meta() error {
 	if len(note) == 0 {
 		return nil
 	}
+	p.f.protect(p.path(""))
 	p.f.add(Change{Path: p.path(""), Kind: ModeOnly, Old: fileOf(&l), New: fileOf(&u), Note: strings.Join(note, ", ")}, s)
 	return nil
 }
@@ -197,7 +210,7 @@ func (p *pair) entry(name string) error {
 		c.Files, c.Bytes = p.below(p.upper, name, u, p.f)
 		p.f.add(c, s)
 	case s.Upper.dir() && s.Lower.dir() && !opaque(p.above(name)):
-		return p.merged(name)
+		return p.merged(name, u)
 	case s.Upper.dir() || s.Lower.dir() || u.Mode&unix.S_IFMT != l.Mode&unix.S_IFMT:
 		s.Op, c.Kind = opExchange, Replaced
 		p.below(p.lower, name, l, nil)
@@ -210,18 +223,21 @@ func (p *pair) entry(name string) error {
 }
 
 // merged compares a directory that is in both.
-func (p *pair) merged(name string) error {
-	upper, err := openDir(int(p.upper.Fd()), name)
+func (p *pair) merged(name string, was *unix.Stat_t) error {
+	upper, err := p.f.openClosed(p.upper, name)
 	if err != nil {
 		return err
 	}
 	defer upper.Close()
 	lower, err := openDir(int(p.lower.Fd()), name)
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("the directory can't be read, so it isn't known what changed in it: %w", err)
+	}
 	if err != nil {
 		return err
 	}
 	defer lower.Close()
-	in := pair{f: p.f, layer: p.layer, rel: filepath.Join(p.rel, name), upper: upper, lower: lower}
+	in := pair{f: p.f, layer: p.layer, rel: filepath.Join(p.rel, name), upper: upper, lower: lower, was: was}
 	if err := in.meta(); err != nil {
 		return err
 	}
@@ -350,6 +366,7 @@ type counter struct {
 func (w *counter) entry(dir *os.File, name, path, above string, st *unix.Stat_t) {
 	f := w.p.f
 	if w.fresh == nil {
+		f.protect(path)
 		if !before(st.Ctim, w.start) {
 			f.Conflicts = append(f.Conflicts, path)
 		}
@@ -370,7 +387,11 @@ func (w *counter) entry(dir *os.File, name, path, above string, st *unix.Stat_t)
 		w.size += st.Size
 		return
 	}
-	in, err := openDir(int(dir.Fd()), name)
+	open := openDirAt
+	if w.fresh != nil {
+		open = w.fresh.openClosed
+	}
+	in, err := open(dir, name)
 	if err != nil {
 		return // nobody can see into it
 	}
@@ -415,9 +436,14 @@ func (f *found) inspect(path, name string, s seen, target string) {
 			tell("setgid")
 		}
 	}
+	f.protect(path)
+}
+
+// protect notes a change of what is protected by its name, with all in it.
+func (f *found) protect(path string) {
 	if !(f.protected != "" && within(path, f.protected)) && f.t.l.o.Protected(path) {
-		tell("protected")
-		f.protected = path // with all in it
+		f.Special = append(f.Special, Special{path, "protected"})
+		f.protected = path
 	}
 }
 

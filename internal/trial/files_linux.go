@@ -84,6 +84,45 @@ func openDir(at int, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
+func openDirAt(dir *os.File, name string) (*os.File, error) { return openDir(int(dir.Fd()), name) }
+
+// openClosed opens a directory of an upper, and makes it readable to its owner
+// until the walk has ended.
+func (f *found) openClosed(dir *os.File, name string) (*os.File, error) {
+	in, err := openDirAt(dir, name)
+	if !errors.Is(err, fs.ErrPermission) {
+		return in, err
+	}
+	restore, err := loosened(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	f.restore = append(f.restore, restore)
+	return openDirAt(dir, name)
+}
+
+// loosened gives its owner all rights on a directory. The function gives it back
+// its mode.
+func loosened(dir *os.File, name string) (restore func(), err error) {
+	fd, err := openRetry(int(dir.Fd()), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil {
+		err = unix.Chmod(fdPath(f), st.Mode&0o7777|0o700)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() {
+		unix.Chmod(fdPath(f), st.Mode&0o7777)
+		f.Close()
+	}, nil
+}
+
 // openAt opens a file that is no link.
 func openAt(dir *os.File, name string, flags int) (*os.File, error) {
 	fd, err := openRetry(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK)

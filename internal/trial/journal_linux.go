@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -190,14 +191,18 @@ func (k *mover) restore(i int, lower *os.File, name string) error {
 // what they left: in a state directory, and in workspaces. Sessions that run are
 // left alone. The error names files that something else changed meanwhile.
 func Recover(state string, roots []string) error {
-	var errs []error
+	dirs := []string{state}
 	for _, root := range roots {
-		if dir := filepath.Join(root, Hidden); exists(dir) {
-			errs = append(errs, recoverIn(dir))
-		}
+		dirs = append(dirs, filepath.Join(root, Hidden))
 	}
-	if exists(state) {
-		errs = append(errs, recoverIn(state))
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !exists(dir) })
+	var errs []error
+	// One session may have files in several of them, so nothing is removed before
+	// all is taken back.
+	for _, do := range []func(string) error{rollbackSession, removeSession} {
+		for _, dir := range dirs {
+			errs = append(errs, recoverIn(dir, do))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -207,7 +212,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func recoverIn(state string) error {
+// recoverIn does something with each session of a state directory that doesn't
+// run.
+func recoverIn(state string, do func(dir string) error) error {
 	all, err := lockState(state)
 	if err != nil {
 		return err
@@ -219,20 +226,25 @@ func recoverIn(state string) error {
 	}
 	var errs []error
 	for _, e := range entries {
-		if dir := filepath.Join(state, e.Name()); strings.HasPrefix(e.Name(), "s-") && e.IsDir() {
-			errs = append(errs, recoverSession(dir))
+		if !strings.HasPrefix(e.Name(), "s-") || !e.IsDir() {
+			continue
 		}
+		dir := filepath.Join(state, e.Name())
+		lock, err := locked(filepath.Join(dir, lockName), false)
+		if err != nil {
+			continue // it runs
+		}
+		errs = append(errs, do(dir))
+		lock.Close()
 	}
 	return errors.Join(errs...)
 }
 
-// recoverSession recovers one, unless it runs.
-func recoverSession(dir string) error {
-	lock, err := locked(filepath.Join(dir, lockName), false)
-	if err != nil {
-		return nil // it runs
-	}
-	defer lock.Close()
+// removeSession removes what a session left.
+func removeSession(dir string) error { return removeAll(dir) }
+
+// rollbackSession takes back what a session had begun to keep.
+func rollbackSession(dir string) error {
 	journals, _ := filepath.Glob(filepath.Join(dir, "t*", journalName))
 	var left []string
 	for _, path := range journals {
@@ -256,7 +268,7 @@ func recoverSession(dir string) error {
 		}
 		return fmt.Errorf("recover a trial that was killed: these files changed meanwhile and were left as they are: %s (earlier versions: %s)", strings.Join(left, ", "), aside)
 	}
-	return removeAll(dir)
+	return nil
 }
 
 // lockState locks a state directory while sessions are added or recovered.

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -28,6 +29,7 @@ type Layers struct {
 	kept []place  // the workspace and its git directories
 	last []string // temp directories and caches, as far as they can have a layer
 	temp int      // how many of them are temp directories
+	home string   // the home directory if it can have an overlay, or ""
 	why  error    // nothing can be tried
 
 	at      func(point string) // for tests: called at every point of keeping
@@ -101,25 +103,59 @@ func (l *Layers) open() error {
 			return err
 		}
 	}
-	l.temp = -1
-	for i, path := range slices.Concat(l.o.Temp, l.o.Caches) {
-		if i >= len(l.o.Temp) && l.temp < 0 {
-			l.temp = len(l.last)
-		}
-		if real, ok := l.lasting(path); ok {
-			l.last = append(l.last, real)
-		}
-	}
-	if l.temp < 0 {
-		l.temp = len(l.last)
-	}
+	l.chooseLasting()
 	_, err = l.check()
 	return err
+}
+
+// chooseLasting decides which temp directories and caches get layers.
+func (l *Layers) chooseLasting() {
+	add := func(paths []string) {
+		var real []string
+		for _, path := range paths {
+			if p, ok := l.lasting(path); ok {
+				real = append(real, p)
+			}
+		}
+		slices.SortStableFunc(real, func(a, b string) int { return cmp.Compare(len(a), len(b)) }) // parents first
+		for _, p := range real {
+			if !slices.ContainsFunc(l.last, func(have string) bool { return ownedBelow(p, have) }) {
+				l.last = append(l.last, p)
+			}
+		}
+	}
+	add(l.o.Temp)
+	l.temp = len(l.last)
+	add(l.o.Caches)
+	home := l.o.Home
+	if home == "" {
+		home, _ = os.UserHomeDir()
+	}
+	if real, ok := l.lasting(home); ok && !slices.ContainsFunc(l.last, func(have string) bool { return within(real, have) }) {
+		l.home = real
+	}
+}
+
+// ownedBelow reports whether a path is in a directory, and all between them is the
+// user's own: overlayfs copies the directories above what changes.
+func ownedBelow(path, dir string) bool {
+	if !within(path, dir) {
+		return false
+	}
+	for ; path != dir; path = filepath.Dir(path) {
+		if owned(path) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // lasting is a temp directory or a cache with links resolved, if it can have a
 // layer.
 func (l *Layers) lasting(path string) (string, bool) {
+	if !filepath.IsAbs(path) {
+		return "", false
+	}
 	real, err := filepath.EvalSymlinks(path)
 	st, err2 := os.Stat(real)
 	if err != nil || err2 != nil || !st.IsDir() || slices.Contains(l.last, real) || real == "/" {
@@ -300,10 +336,22 @@ func (t *Trial) lastingLayers(mounts []string) error {
 			return err
 		}
 	}
+	parts := map[string][]string{}
+	var lowers []string
 	for i, path := range l.last {
-		o := sandbox.Overlay{Lower: path, Upper: filepath.Join(t.set, strconv.Itoa(i)+".upper"), Work: filepath.Join(t.home(), "last"+strconv.Itoa(i)+".work")}
-		if l.dirs[0] != l.kept[0].dir { // the kernel wants it on the same file system
-			o.Work = filepath.Join(t.set, t.name+"-"+strconv.Itoa(i)+".work")
+		at := path
+		if i >= l.temp && l.home != "" && within(path, l.home) && path != l.home && mountIn(mounts, l.home) == "" {
+			at = l.home
+			parts[at] = append(parts[at], path)
+		}
+		if !slices.Contains(lowers, at) {
+			lowers = append(lowers, at)
+		}
+	}
+	for i, path := range lowers {
+		o := sandbox.Overlay{Lower: path, Parts: parts[path]}
+		if i > 0 && i < l.temp { // beside the usual one, an empty directory is enough
+			o.Instead = true
 		}
 		if mountIn(mounts, path) != "" {
 			if i >= l.temp {
@@ -311,20 +359,34 @@ func (t *Trial) lastingLayers(mounts []string) error {
 			}
 			o.Instead = true
 		}
-		if _, err := os.Lstat(o.Upper); err == nil {
-			if err := os.Mkdir(o.Work, 0o700); err != nil {
-				return err
-			}
-		} else if err := makeUpper(o); err != nil {
+		if err := t.lasting(&o); err != nil {
 			return err
 		}
-		if o.Instead {
-			if err := t.holes(o); err != nil {
-				return err
-			}
-		}
-		t.last = append(t.last, o)
 	}
+	return nil
+}
+
+// lasting adds a layer of the session.
+func (t *Trial) lasting(o *sandbox.Overlay) error {
+	name := strings.ReplaceAll(strings.ReplaceAll(o.Lower, "%", "%25"), "/", "%2F")
+	if len(name) > 200 {
+		return nil // a path of that length is no cache
+	}
+	o.Upper = filepath.Join(t.set, name+".upper")
+	o.Work = filepath.Join(t.set, t.name+name+".work") // a new one each time: the kernel doesn't trust one that it left
+	if _, err := os.Lstat(o.Upper); err == nil {
+		if err := os.Mkdir(o.Work, 0o700); err != nil {
+			return err
+		}
+	} else if err := makeUpper(*o); err != nil {
+		return err
+	}
+	if o.Instead {
+		if err := t.holes(*o); err != nil {
+			return err
+		}
+	}
+	t.last = append(t.last, *o)
 	return nil
 }
 

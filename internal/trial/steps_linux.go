@@ -79,17 +79,12 @@ func move(from *os.File, a string, to *os.File, b string, flags uint) error {
 	if !ok || st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Mode&0o200 != 0 || int(st.Uid) != os.Getuid() {
 		return err
 	}
-	f, err2 := openDir(int(from.Fd()), a)
+	restore, err2 := loosened(from, a)
 	if err2 != nil {
 		return err
 	}
-	defer f.Close()
-	if err := f.Chmod(0o700); err != nil {
-		return err
-	}
-	err = unix.Renameat2(int(from.Fd()), a, int(to.Fd()), b, flags)
-	unix.Fchmod(int(f.Fd()), st.Mode&0o7777)
-	return err
+	defer restore()
+	return unix.Renameat2(int(from.Fd()), a, int(to.Fd()), b, flags)
 }
 
 // link gives a file of the workspace one more name.

@@ -35,6 +35,9 @@ type Options struct {
 	// Close and are never kept. Those that don't exist, that are in a root or that
 	// can't have an overlay are skipped.
 	Temp, Caches []string
+	// Home is the user's home directory, which contains most caches; empty: as the
+	// system says.
+	Home string
 	// Protected reports whether a path is protected by its name. nil: none is.
 	Protected func(path string) bool
 	// Bytes, Processes and CPU limit each trial; 0 means the defaults, which are

@@ -2,12 +2,15 @@ package trial
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/adze-dev/adze/internal/leaktest"
 	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 var helper proc.Helper
@@ -23,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(leaktest.Run(m))
 }
 
-// place is a workspace with a runner.
+// bench is a workspace with a runner.
 type bench struct {
 	t      testing.TB
 	root   string
@@ -102,11 +105,18 @@ func testProgram(t testing.TB) string {
 
 func (b *bench) tryIn(line string, env []string) (*Trial, proc.Outcome, Effects) {
 	b.t.Helper()
+	return b.tryWith(proc.Command{Line: line, Env: env}, nil)
+}
+
+// tryWith runs a command in a trial with limits on what it reads.
+func (b *bench) tryWith(c proc.Command, limits *sandbox.Limits) (*Trial, proc.Outcome, Effects) {
+	b.t.Helper()
 	t, err := b.layers.New(context.Background())
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	out, err := b.runner.Run(context.Background(), proc.Command{Line: line, Dir: b.root, Env: env, Sandbox: t.Spec(nil)})
+	c.Dir, c.Sandbox = b.root, t.Spec(limits)
+	out, err := b.runner.Run(context.Background(), c)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -118,38 +128,74 @@ func (b *bench) tryIn(line string, env []string) (*Trial, proc.Outcome, Effects)
 	return t, out, e
 }
 
+// What a trial changes is kept as a whole, and its pre-images are known.
 func TestTryKeepDrop(t *testing.T) {
+	t.Parallel()
 	b := opened(t, Options{})
 	b.write("a.txt", "old\n")
 	b.write("dir/b.txt", "b\n")
 	b.write("gone.txt", "gone\n")
 	tr, out, e := b.try("echo new > a.txt; mkdir -p new/deep; echo x > new/deep/f; rm gone.txt; chmod 600 dir/b.txt; cat a.txt; exit 3")
-	t.Logf("%+v\n%+v", out, e)
-	if out.Exit != 3 || out.Output.Head != "new\n" {
-		t.Fatalf("exit %d, output %q", out.Exit, out.Output.Head)
+	if out.Exit != 3 || out.Output.Head != "new\n" || out.Boxed != sandbox.Trial {
+		t.Fatalf("%+v", out)
+	}
+	if got := b.list(e); got != "changed a.txt; attributes changed dir/b.txt (mode 0644 → 0600); deleted gone.txt; created new/ 1 file" {
+		t.Errorf("effects: %s", got)
+	}
+	before, err := tr.Before(filepath.Join(b.root, "a.txt"))
+	after, err2 := tr.After(filepath.Join(b.root, "a.txt"))
+	if err != nil || err2 != nil || string(before) != "old\n" || string(after) != "new\n" {
+		t.Errorf("before %q %v, after %q %v", before, err, after, err2)
 	}
 	if b.read("a.txt") != "old\n" || b.read("gone.txt") != "gone\n" {
 		t.Fatal("the trial changed the workspace")
 	}
-	k, err := tr.Keep(context.Background(), nil)
+	kept, err := tr.Keep(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%+v", k)
+	for name, want := range map[string]string{"a.txt": "old\n", "gone.txt": "gone\n"} {
+		if got, err := os.ReadFile(kept.Before(filepath.Join(b.root, name))); err != nil || string(got) != want {
+			t.Errorf("%s before: %q %v", name, got, err)
+		}
+	}
+	if kept.Before(filepath.Join(b.root, "new")) != "" || len(kept.Changes) != 4 {
+		t.Errorf("%+v", kept)
+	}
 	if b.read("a.txt") != "new\n" || b.read("new/deep/f") != "x\n" {
-		t.Fatal("not kept")
+		t.Error("not kept")
 	}
 	if _, err := os.Lstat(filepath.Join(b.root, "gone.txt")); err == nil {
-		t.Fatal("not deleted")
+		t.Error("not deleted")
+	}
+	if _, err := tr.Keep(context.Background(), nil); err == nil {
+		t.Error("kept twice")
+	}
+	if err := tr.Drop(); err != nil {
+		t.Error(err)
+	}
+	if _, err := tr.Effects(context.Background()); err == nil {
+		t.Error("a dropped trial has effects")
 	}
 }
 
-func TestNetworkRenameLimits(t *testing.T) {
-	b := opened(t, Options{Bytes: 64 << 20, Processes: 100})
-	b.write("dir/sub/a.txt", "a\n")
-	b.write("dir/b.txt", "b\n")
-	for _, line := range []string{"git init -q . && mv dir moved && ls -R moved && ls dir", "getent hosts registry.adze.dev; true", "exec 3<>/dev/tcp/192.0.2.1/80", "exec 3<>/dev/tcp/127.0.0.1/81", "sleep 100 & sleep 0.01; echo done", "head -c 200M /dev/zero > big", "for i in 1 2 3 4; do head -c 40M /dev/zero > big$i; sleep 0.3; done", "for i in $(seq 200); do sleep 100 & done; wait", "getent hosts registry.adze.dev; sleep 100"} {
-		_, out, e := b.try(line)
-		t.Logf("%s\n%+v\n%+v", line, out, e)
+// list is the changes in short.
+func (b *bench) list(e Effects) string {
+	var out []string
+	for _, c := range e.Changes {
+		name, _ := filepath.Rel(b.root, c.Path)
+		text := c.Kind.String() + " " + name
+		if c.IsDir() {
+			text += fmt.Sprintf("/ %d file", c.Files)
+		}
+		if c.Note != "" {
+			text += " (" + c.Note + ")"
+		}
+		out = append(out, text)
 	}
+	for _, s := range e.Special {
+		name, _ := filepath.Rel(b.root, s.Path)
+		out = append(out, "! "+name+": "+s.What)
+	}
+	return strings.Join(out, "; ")
 }

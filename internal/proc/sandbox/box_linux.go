@@ -62,7 +62,7 @@ func (b *Box) Enter(dir string) error {
 	defer closeAll(open)
 	if b.plan.Layers.Has(Namespaces) {
 		if b.spec.Mode == Trial {
-			if open, err = b.overlays(open); err != nil {
+			if open, err = b.overlays(); err != nil {
 				return err
 			}
 			defer closeAll(open)
@@ -152,9 +152,7 @@ func (b *Box) writable() []string {
 			resolved = append(resolved, real)
 		}
 	}
-	if b.write = resolved; b.spec.Mode != Trial { // layers may be nested
-		b.write = outermost(resolved)
-	}
+	b.write = outermost(resolved)
 	return b.write
 }
 

@@ -95,7 +95,7 @@ func (s *Spec) writable() []string {
 		}
 	}
 	if s.Mode == Trial {
-		paths = s.Trial.lowers()
+		paths = nil // see Trials
 	}
 	var out []string
 	for _, p := range paths {

@@ -2,7 +2,9 @@ package sandbox
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,49 +14,97 @@ import (
 
 // overlays mounts the layers of a trial at their own paths and makes everything
 // else read-only. It returns the mounted layers, opened. The thread must have
-// entered namespaces, see Apart, and have the capabilities of ForTrial: the
-// kernel works in the uppers with the rights of whoever mounts.
-func (b *Box) overlays(lowers []openPath) ([]openPath, error) {
+// entered namespaces, see Apart, and have the capabilities of a trial: the kernel
+// works in the uppers with the rights of whoever mounts.
+func (b *Box) overlays() (mounted []openPath, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("make mounts private: %w", err)
 	}
-	layers := slices.Clone(b.spec.Trial.Layers)
-	slices.SortStableFunc(layers, func(x, y Overlay) int { return cmp.Compare(len(x.Lower), len(y.Lower)) }) // parents first
 	// All of them before the first is attached: it may cover another's upper.
 	var trees []openPath
 	defer func() { closeAll(trees) }()
-	for _, l := range layers {
-		i := slices.IndexFunc(lowers, func(o openPath) bool { return o.path == l.Lower })
-		if i < 0 {
-			continue // it has gone, or nobody can enter it
-		}
-		make := func() (int, error) { return overlay(lowers[i].fd, l) }
-		if l.Instead {
-			make = func() (int, error) { return instead(l) }
-		}
-		fd, err := make()
-		if err != nil {
+	for _, l := range b.spec.Trial.Layers {
+		made, err := b.layer(l)
+		if trees = append(trees, made...); err != nil {
 			return nil, fmt.Errorf("overlay %s: %w", l.Lower, err)
 		}
-		trees = append(trees, openPath{l.Lower, fd})
 	}
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return nil, fmt.Errorf("make mounts read-only: %w", err)
 	}
-	var mounted []openPath
+	slices.SortStableFunc(trees, func(x, y openPath) int { return cmp.Compare(len(x.path), len(y.path)) }) // parents first
+	defer func() {
+		if err != nil {
+			closeAll(mounted)
+		}
+	}()
 	for _, t := range trees {
 		if err := attachAt(t.fd, t.path); err != nil {
-			closeAll(mounted)
-			return nil, fmt.Errorf("overlay %s: %w", t.path, err)
+			return mounted, fmt.Errorf("overlay %s: %w", t.path, err)
 		}
 		fd, err := openPlain(t.path)
 		if err != nil {
-			closeAll(mounted)
-			return nil, fmt.Errorf("overlay %s: %w", t.path, err)
+			return mounted, fmt.Errorf("overlay %s: %w", t.path, err)
 		}
 		mounted = append(mounted, openPath{t.path, fd})
 	}
 	return mounted, nil
+}
+
+// layer makes the mounts of a layer, attached nowhere yet. There are none for a
+// cache that has gone, or that nobody can enter.
+func (b *Box) layer(l Overlay) (trees []openPath, err error) {
+	pin, pinned := b.spec.Pins[l.Lower]
+	lower, err := openPlain(l.Lower)
+	if !pinned && (err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(lower)
+	var st unix.Stat_t
+	if err := unix.Fstat(lower, &st); err != nil {
+		return nil, err
+	}
+	if pinned && pin != (ID{Dev: st.Dev, Ino: st.Ino}) {
+		return nil, errors.New("it was replaced since the session started. Start a new session if that is right")
+	}
+	os.RemoveAll(l.Work + "/work") // of a try that failed
+	fd := -1
+	if l.Instead {
+		fd, err = instead(l)
+	} else {
+		fd, err = overlay(lower, l)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if l.Parts == nil {
+		return []openPath{{l.Lower, fd}}, nil
+	}
+	defer unix.Close(fd)
+	return b.parts(l, fd)
+}
+
+// parts are the mounts of parts of an overlay. It is mounted on an empty directory
+// for a moment.
+func (b *Box) parts(l Overlay, fd int) (trees []openPath, err error) {
+	at := b.spec.Trial.Dir
+	if err := unix.MoveMount(fd, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return nil, err
+	}
+	for _, part := range l.Parts {
+		tree, err := unix.OpenTree(unix.AT_FDCWD, at+strings.TrimPrefix(part, l.Lower), unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
+		if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES {
+			continue
+		}
+		if err != nil {
+			return trees, fmt.Errorf("%s: %w", part, err)
+		}
+		trees = append(trees, openPath{part, tree})
+	}
+	return trees, unix.Unmount(at, unix.MNT_DETACH)
 }
 
 // conceal hides the uppers of all trials where a lower contains them.

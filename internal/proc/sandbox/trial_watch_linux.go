@@ -40,10 +40,11 @@ const networkTime = 3 * time.Second
 const watchEvery = 100 * time.Millisecond
 
 // OnLimit makes the box call end once if the command has to be ended: it is over
-// a limit of a trial, or waits for a network that it doesn't have.
+// a limit of a trial, or waits for a network that it doesn't have. The thread is
+// not in the sandbox yet.
 func (b *Box) OnLimit(end func()) {
 	if b.spec.Mode == Trial {
-		b.trial = &trying{refused: map[string]bool{}, end: end, mounts: -1, ruleset: -1}
+		b.trial = &trying{refused: map[string]bool{}, end: end, mounts: -1, ruleset: -1, limits: b.spec.Trial, free: newSpace(b.spec.Trial)}
 	}
 }
 
@@ -74,7 +75,6 @@ func (b *Box) startTrial(dir string) error {
 		limit := unix.Rlimit{Cur: uint64(n), Max: uint64(n)}
 		unix.Setrlimit(unix.RLIMIT_FSIZE, &limit)
 	}
-	t.limits, t.free = b.spec.Trial, newSpace(b.spec.Trial)
 	go t.watch()
 	return nil
 }
