@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// A call that was being tried when the session ended did not run, and the model is told so.
+// A call that was being tried when the session ended did not run, and the response says so.
 func TestSettledTriedCall(t *testing.T) {
 	c := journal.Call{Call: model.Call{Call: tool.Call{ID: "1", Name: "run_shell_command"}}, Tried: &journal.Tried{ID: "1"}}
 	if text := settled(c).Content[0].(tool.Text); !strings.Contains(string(text), "not executed") || !strings.Contains(string(text), "Nothing was changed") {
