@@ -16,7 +16,7 @@ import "github.com/adze-dev/adze/builtin"
 // Helper is what [Main] returns, for [builtin.Options].
 type Helper = builtin.Helper
 
-// Main must be called first of all in the main of a program that runs commands with Adze's tools. Such a command has a
+// Main must be the first call in the main function of a program that runs commands with Adze's tools. Such a command has a
 // keeper, and in a sandbox it is the keeper that enters it: both are this program's own binary, executed again. In
 // those processes Main does not return.
 //

@@ -81,7 +81,7 @@ var mayImport = map[string]string{
 	"internal/context":            "internal/ignore internal/text internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/trust":              "internal/atomicfile",
 	"internal/bench": "journal hook internal/undo internal/session model tool builtin permission permission/ondisk permission/shell internal/proc internal/proc/sandbox internal/trial discover model/openai/openaitest " +
-		"model/anthropic/anthropictest model/gemini/geminitest model/responses/responsestest",
+		"model/anthropic/anthropictest model/gemini/geminitest model/responses/responsestest internal/tui/screentest",
 
 	// What calls changed can be taken back.
 	"internal/undo": "tool journal internal/search internal/workspace/nofollow",
@@ -98,10 +98,10 @@ var mayImport = map[string]string{
 
 	// One run, for any front end.
 	"internal/session": "journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
-		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/nearest internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/proc internal/proc/sandbox internal/trial",
+		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/proc internal/proc/sandbox internal/trial",
 
 	// A session that a program drives.
-	"internal/headless": "hook tool model agent discover internal/session internal/settings",
+	"internal/headless": "hook journal tool model agent discover internal/session internal/settings",
 
 	// What front ends share: approvals, and the parts of a terminal.
 	"internal/approval":       "tool builtin permission",

@@ -47,7 +47,7 @@ const (
 	mostScale  = 3
 )
 
-// check starts anew for another model, which counts in its own way, and for a history that was replaced by others.
+// check starts again for another model, which counts tokens differently, and for a history that was replaced.
 func (m *meter) check(name string, history []model.Message) {
 	if m.model != name {
 		*m = meter{model: name, fixed: m.fixed, messages: m.messages, length: m.length}

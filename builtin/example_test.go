@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// A program that embeds the tools calls Main first of all, so that commands it runs can be kept and sandboxed.
+// A program that embeds the tools calls Main before anything else, so that commands it runs can be kept and sandboxed.
 func Example() {
 	helper := builtin.Main()
 	dir, err := os.MkdirTemp("", "example")

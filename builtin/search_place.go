@@ -62,7 +62,7 @@ func (f *files) searchPlace(name string, kind placeKind) (searchPlace, error) {
 	return w, nil
 }
 
-// scope is what the engine is given. Files with secrets are not told of, unless the one file was named, which policy
+// scope is what the engine is given. Files with secrets are not reported, unless the one file was named, which policy
 // has judged.
 func (w searchPlace) scope(f *files, noIgnore, skipHidden bool) search.Scope {
 	s := search.Scope{Paths: w.paths, Rules: f.ignore, NoIgnore: noIgnore, SkipHidden: skipHidden, Timeout: searchTime}

@@ -28,7 +28,7 @@ type Skill struct {
 // maxSkills is how many characters of the list every turn carries at most.
 const maxSkills = 6000
 
-// skill loads skills. Where there are none, the model is not told of it.
+// skill loads skills. Where there are none, the model does not get it.
 func skill(skills []Skill) tool.Tool {
 	about := strings.TrimSpace(skillText)
 	var lines, names []string

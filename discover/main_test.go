@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/adze-dev/adze/internal/leaktest"
@@ -25,6 +26,10 @@ func TestMain(m *testing.M) {
 func script(t testing.TB, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tool.sh")
+	// No process may be forked for another test meanwhile: it would have the script open for writing until it executes its
+	// own program, and the script could not be executed ("text file busy").
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte("#!/usr/bin/env bash\n"+body), 0o755); err != nil {
 		t.Fatal(err)
 	}

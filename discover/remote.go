@@ -117,7 +117,7 @@ func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMess
 			continue
 		}
 		if !left {
-			return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s was not called: connection lost: %w", t.remote.Name, t.link.alias, plainly(err))
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s was not called: connection lost: %w", t.remote.Name, t.link.alias, s.plainly(err))
 		}
 		return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s: the server stopped before it responded%s. "+
 			"The call may still have taken effect; check before retrying.", t.remote.Name, t.link.alias, because(s.fate()))

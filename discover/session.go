@@ -117,7 +117,7 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 		if s.http != nil {
 			err = l.webError(err)
 		}
-		return nil, s.startError(withFate(plainly(err), s.abandon()))
+		return nil, s.startError(withFate(s.plainly(err), s.abandon()))
 	}
 	if s.proc != nil {
 		s.proc.answered.Store(true)
@@ -163,7 +163,7 @@ func (s *session) oddly() string {
 }
 
 // plainly leaves out of an error what the SDK says of its own doings, where there is something better to say.
-func plainly(err error) error {
+func (s *session) plainly(err error) error {
 	var login *loginNeeded
 	var unread *notReadingError
 	var unreached *url.Error
@@ -172,6 +172,8 @@ func plainly(err error) error {
 		return login
 	case errors.As(err, &unread):
 		return unread
+	case s.proc != nil && s.proc.failed.Load() != nil:
+		return s.proc.failed.Load()
 	case errors.As(err, &unreached):
 		return fmt.Errorf("can't connect to %s: %w", unreached.URL, unreached.Err)
 	}

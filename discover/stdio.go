@@ -62,14 +62,15 @@ type process struct {
 
 	stdin, stdout *os.File
 	ended         sync.Once
-	ending        atomic.Bool   // we end it
-	hungUp        atomic.Bool   // it closed its output before that
-	unread        atomic.Bool   // it closed its input before that
-	term          sync.Once     // for the first SIGTERM
-	termed        atomic.Bool   // it was sent
-	alone         bool          // it ended by itself; known when exit is closed
-	writing       chan struct{} // holds one token: the right to write
-	broken        atomic.Bool   // a message was written only in part
+	ending        atomic.Bool                     // we end it
+	hungUp        atomic.Bool                     // it closed its output before that
+	unread        atomic.Bool                     // it closed its input before that
+	failed        atomic.Pointer[notReadingError] // of the last Write; the SDK does not always wrap it
+	term          sync.Once                       // for the first SIGTERM
+	termed        atomic.Bool                     // it was sent
+	alone         bool                            // it ended by itself; known when exit is closed
+	writing       chan struct{}                   // holds one token: the right to write
+	broken        atomic.Bool                     // a message was written only in part
 
 	frames   *frames
 	queue    []jsonrpc.Message // the rest of a batch
@@ -277,7 +278,9 @@ func (p *process) Write(ctx context.Context, msg jsonrpc.Message) error {
 			case <-time.After(writeGrace):
 			}
 			p.end()
-			return &notReadingError{err}
+			failed := &notReadingError{err}
+			p.failed.Store(failed)
+			return failed
 		}
 		p.stdin.SetWriteDeadline(time.Time{})
 	}

@@ -37,6 +37,7 @@ func TestCommands(t *testing.T) {
 		{"doesn't read", "true", PreToolUse, None, ""},
 		{"logs", "echo checking >&2", PreToolUse, None, ""},
 		{"blocks", "echo 'not this' >&2; exit 2", PreToolUse, Deny, "not this"},
+		{"blocks in color", `printf '\033[1;31mnot\033[0m \033]0;title\007this\007\000 \033]8;;x\033\\link\n' >&2; exit 2`, PreToolUse, Deny, "not this link"},
 		{"blocks with JSON on stdout", `echo '{"reason":"json"}'; echo text >&2; exit 2`, PreToolUse, Deny, "json"},
 		{"blocks with JSON on stderr", `echo '{"decision":"block","reason":"json"}' >&2; exit 2`, PreToolUse, Deny, "json"},
 		{"blocks and allows", `echo '{"decision":"allow"}'; exit 2`, PreToolUse, Deny, ""},

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -201,9 +204,9 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// clip is a text of at most so many bytes.
+// clip is a text of at most so many bytes, without colors and other control characters.
 func clip(s string, most int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = printable(s[:min(len(s), 2*most+64)])
 	if len(s) <= most {
 		return s
 	}
@@ -211,6 +214,22 @@ func clip(s string, most int) string {
 		most--
 	}
 	return s[:most] + "…"
+}
+
+// sequence is an escape sequence of a terminal: colors, titles, links.
+var sequence = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|.?)")
+})
+
+// printable is a text without escape sequences, control characters and bytes that are not UTF-8.
+func printable(s string) string {
+	s = sequence().ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

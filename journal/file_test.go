@@ -40,7 +40,8 @@ func newSession(t testing.TB, seed uint64, groups int) (Sessions, *Memory) {
 }
 
 func TestFoldIsTheSameFromFileMemoryAndTail(t *testing.T) {
-	for seed := range uint64(soak.Count(8, 40)) {
+	t.Parallel()
+	for seed := range uint64(soak.Count(4, 40)) {
 		s := Sessions{Home: t.TempDir()}
 		f, err := s.Create(testID)
 		if err != nil {

@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/model"
 )
 
 // A journal that several processors decode gives the same state, and is cut at the first line that can't be read.
 func TestLinesDecodedInParts(t *testing.T) {
+	t.Parallel()
 	s := Sessions{Home: t.TempDir()}
 	f, err := s.Create(testID)
 	if err != nil {
@@ -43,8 +45,9 @@ func TestLinesDecodedInParts(t *testing.T) {
 	if c := state.Agent("").Calls; len(c) != 1 || string(c[0].Started.Args) != `{"a":1}` || c[0].Finished.Outcome.Result.Text() != "done" {
 		t.Errorf("%+v", c)
 	}
-	for n := range 12 {
-		at := len(whole) * (n + 1) / 13
+	places := soak.Count(4, 40)
+	for n := range places {
+		at := len(whole) * (n + 1) / (places + 1)
 		at += bytes.IndexByte(whole[at:], '\n') + 1
 		broken := bytes.Clone(whole)
 		copy(broken[at:], "garbage")

@@ -184,7 +184,7 @@ func (s *Store) each(f func(ref Ref, path string, info fs.FileInfo)) error {
 }
 
 // remove removes a content, unless it was needed again meanwhile. The file is moved away first: a Put that comes later
-// writes it anew, and one that came earlier has made it newer.
+// writes it again, and one that came earlier has made it newer.
 func (s *Store) remove(path string, before time.Time) error {
 	away := filepath.Join(filepath.Dir(path), goneName+filepath.Base(path))
 	if err := os.Rename(path, away); err != nil {

@@ -33,7 +33,7 @@ func (s *bashGen) line() string {
 	default:
 		line = s.list()
 	}
-	if s.IntN(6) == 0 { // bash writes these down anew before it runs them
+	if s.IntN(6) == 0 { // bash writes these again before it runs them
 		around := pick(s.lineGen, [][2]string{{`echo "$(`, `)"`}, {"echo $(", "\n)"}, {"x=$( ", ")"}, {"cat <(", ")"}, {`[ "$(`, `)" = a ]`}, {"echo `", "`"}, {`echo "$(ls; `, "\n)\""}})
 		line = around[0] + line + around[1]
 	}

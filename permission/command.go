@@ -18,11 +18,11 @@ func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 	if script.err != nil {
 		return e.unread(j, len(w.deny) > 0, script.err)
 	}
-	sum, lines := w.judgeLine(script.Script)
+	sum, commands := w.judgeLine(script.Script)
 	if e.overdue() {
 		return e.unread(j, len(w.deny) > 0, shell.ErrTooSlow)
 	}
-	j.lines, j.forced = lines, sum.forced
+	j.commands, j.forced = commands, sum.forced
 	if len(script.Commands) == 0 && strings.TrimSpace(a.Target) == "" {
 		sum.proved, sum.covered = false, false // nobody says what it is
 	}
@@ -64,12 +64,12 @@ type lineVerdict struct {
 
 // judgeLine judges all commands of a script, and says what was found of each that is not equal to one before it. It stops
 // when the time is over.
-func (w *commandJudge) judgeLine(script *shell.Script) (lineVerdict, []string) {
-	var lines []string
+func (w *commandJudge) judgeLine(script *shell.Script) (lineVerdict, []Reading) {
+	var found []Reading
 	t := lineVerdict{floor: tool.Allow, proved: !w.noReadOnly, paths: tool.Allow, covered: true}
 	any := slices.ContainsFunc(w.allow, func(u *rule) bool { return u.whole })
 	for _, n := range script.Notes {
-		lines = append(lines, "it "+n.What+": "+brief(n.Source))
+		found = append(found, Reading{line: "it " + n.What + ": " + brief(n.Source)})
 		t.proved = t.proved && n.Held && w.pass == held
 		t.covered = t.covered && any
 	}
@@ -86,11 +86,15 @@ func (w *commandJudge) judgeLine(script *shell.Script) (lineVerdict, []string) {
 			if text == "" { // a redirection alone
 				text = c.Source
 			}
-			lines = append(lines, brief(text)+": "+s.why)
+			read := Reading{Why: s.why, line: brief(text) + ": " + s.why}
+			if !c.MayRun {
+				read.Text = visible(c.Understood())
+			}
+			found = append(found, read)
 		}
 		t.add(s, !w.noReadOnly)
 	}
-	return t, lines
+	return t, found
 }
 
 func (t *lineVerdict) add(s *commandVerdict, readOnly bool) {

@@ -30,7 +30,7 @@ type commandVerdict struct {
 type commandJudge struct {
 	*engine
 	deny, ask, allow []*rule // about commands; those remembered are among the allowing ones
-	paths            Rules   // about paths, whoever touches them
+	paths            Rules   // about paths, whatever accesses them
 	bare             *tool.Request
 	verdicts         map[*shell.Command]*commandVerdict
 }
@@ -123,7 +123,7 @@ func matchCommand(rules []*rule, c *shell.Command) (*rule, shell.Match) {
 	return best, sure
 }
 
-// cover says whether allow rules cover a command: its words to the letter, and nothing around them.
+// cover reports whether allow rules cover a command: exactly its words, and nothing around them.
 func (w *commandJudge) cover(s *commandVerdict) {
 	plain := s.cmd.Literal() && len(s.cmd.Prefix) == 0 && s.cmd.Place != shell.Substitution && s.cmd.Place != shell.Function && len(s.cmd.Words) > 0
 	for _, d := range s.cmd.Redirs {

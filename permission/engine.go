@@ -32,10 +32,10 @@ type judged struct {
 	access tool.Access
 	finding
 	ruling
-	lines  []string
-	offers []string // of a command
-	proved bool     // a command that is provably read-only
-	held   bool     // because the sandbox enforces it
+	commands []Reading // if an explanation is wanted
+	offers   []string  // of a command
+	proved   bool      // a command that is provably read-only
+	held     bool      // because the sandbox enforces it
 	// reads are paths outside the workspace and secrets that a proved command reads; anywhere: and others.
 	reads    []string
 	anywhere bool

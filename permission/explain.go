@@ -1,16 +1,36 @@
 package permission
 
 import (
+	"slices"
+
 	"github.com/adze-dev/adze/tool"
 )
 
-// Explain is why r was decided as it was and what would allow it, in one line for users.
-func (p *Policy) Explain(r tool.Request, d tool.Decision) string {
-	why, remedy := d.Why(), d.Remedy(p.Flags(r)...)
-	if why != "" && remedy != "" {
-		return why + ". " + remedy
+// Explain is why r was decided as it was, for users: the reason, what decided about each simple command, and what would
+// allow it. It knows the rules of the session.
+func (p *Policy) Explain(r tool.Request, d tool.Decision) []string {
+	e := p.now()
+	e.explain = true
+	_, found := e.judge(r)
+	return explained(d, found, d.Remedy(p.Flags(r)...))
+}
+
+// explained is a decision in lines.
+func explained(d tool.Decision, found []judged, remedy string) []string {
+	why := d.Why()
+	for _, j := range found {
+		if j.held {
+			why += ", relying on the sandbox to enforce reads"
+		}
 	}
-	return why + remedy
+	lines := []string{why}
+	for _, j := range found {
+		for _, c := range j.commands {
+			lines = append(lines, c.line)
+		}
+	}
+	lines = append(lines, remedy)
+	return slices.DeleteFunc(lines, func(l string) bool { return l == "" })
 }
 
 // Flags are the command-line flags that would allow r, strictest first: none where the approval mode did not decide, and
@@ -43,18 +63,10 @@ func Check(w World, rules Rules, m Mode, o Options, r tool.Request) (tool.Decisi
 	e := engine{world: w.filled(), mode: m, noReadOnly: o.NoReadOnly, explain: true}.begin()
 	e.rules = rules.in(e.world)
 	d, found := e.judge(r)
-	why := []string{d.Why()}
-	for _, j := range found {
-		if j.held {
-			why[0] += ", relying on the sandbox to enforce reads"
-		}
-		why = append(why, j.lines...)
-	}
+	remedy := ""
 	if d.Verdict == tool.Ask {
 		d.Offer = e.offers(r, found)
-		if remedy := d.Remedy(); remedy != "" {
-			why = append(why, remedy)
-		}
+		remedy = d.Remedy()
 	}
-	return d, why
+	return d, explained(d, found, remedy)
 }

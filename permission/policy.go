@@ -42,14 +42,14 @@ func (p *Policy) Mode() Mode {
 	return Default
 }
 
-// SetMode changes the mode. Open questions are judged anew by [tool.Executor.Rejudge].
+// SetMode changes the mode. Open questions are judged again by [tool.Executor.Rejudge].
 func (p *Policy) SetMode(m Mode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mode = m
 }
 
-// SetRules changes the rules; what was remembered stays. Open questions are judged anew by [tool.Executor.Rejudge].
+// SetRules changes the rules; what was remembered stays. Open questions are judged again by [tool.Executor.Rejudge].
 func (p *Policy) SetRules(r Rules) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -298,7 +298,7 @@ func TestExplain(t *testing.T) {
 			if test.d != nil {
 				d = *test.d
 			}
-			if got := p.Explain(test.r, d); got != test.want {
+			if got := strings.Join(p.Explain(test.r, d), ". "); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})

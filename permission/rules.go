@@ -258,7 +258,7 @@ func (r *rule) interpret(loose bool) error {
 // printPrefix begins a specifier that binds a rule to a tool from outside as it is: github__search(print:0123…).
 const printPrefix = "print:"
 
-// printLength is how much of a fingerprint a rule carries, and leastPrint how much it must: whoever writes both forms of a
+// printLength is how much of a fingerprint a rule carries, and leastPrint how much it must: a person who writes both forms of a
 // tool must not find two that look alike.
 const (
 	printLength = 40

@@ -26,6 +26,7 @@ type longServer struct {
 	summary string
 	at      func(turn int) // called before each turn
 	cycle   int            // files; 0: ten
+	env     []string       // of the program, besides
 	stuck   bool           // it makes the same calls again and again
 
 	mu        sync.Mutex
@@ -134,7 +135,8 @@ func (s *longServer) run(t *testing.T, result int, settings string, watch func(*
 	}
 	cmd := exec.Command("adze", append([]string{"-p", longTask, "--model", "m"}, args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+home, "ADZE_HOME="+home, "OPENAI_BASE_URL="+server.URL+"/v1")
+	cmd.Env = append(os.Environ(), "HOME="+home, "ADZE_HOME="+home, "OPENAI_BASE_URL="+server.URL+"/v1", "ADZE_LOCAL_MODELS=off")
+	cmd.Env = append(cmd.Env, s.env...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {
@@ -156,6 +158,7 @@ const smallWindow = `{"model":{"generationConfig":{"contextWindowSize":8000}}}`
 // A task of 300 turns runs to its end in a window of 8,000 tokens, of which system prompt and declarations take more than
 // half, and the task stays known.
 func TestLongTaskInSmallWindow(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		result   int
 		settings string
@@ -168,6 +171,7 @@ func TestLongTaskInSmallWindow(t *testing.T) {
 		"a window that isn't known":   {1000, "{}", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := &longServer{turns: 300, window: 8000, fixed: tt.fixed, summary: "Task: read all files. Decided: one by one. To do: the rest. Paths: f0.txt to f9.txt."}
 			stdout, stderr, code := s.run(t, tt.result, tt.settings, nil)
 			if code != 0 || stdout != "the password is plover-7781\n" {
@@ -183,12 +187,14 @@ func TestLongTaskInSmallWindow(t *testing.T) {
 
 // Summaries that free nothing end the run with a clear message.
 func TestFutileSummariesEndTheRun(t *testing.T) {
+	t.Parallel()
 	for name, s := range map[string]*longServer{
 		"empty":                            {summary: ""},
 		"long":                             {summary: strings.Repeat("word ", 9000)},
 		"the server counts as many tokens": {summary: "Task: read all files.", fixed: 7000},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s.turns = 300
 			stdout, stderr, code := s.run(t, 300, smallWindow, nil)
 			if code != 1 || stdout != "" || !strings.Contains(stderr, "adze: context window full: 2 compactions in a row freed less than 10 %") {
@@ -203,6 +209,7 @@ func TestFutileSummariesEndTheRun(t *testing.T) {
 
 // Programs see a compaction as a system message.
 func TestCompactionInStreamJSON(t *testing.T) {
+	t.Parallel()
 	s := &longServer{turns: 60, window: 8000, summary: "Task: read all files."}
 	stdout, stderr, code := s.run(t, 1000, smallWindow, nil, "--output-format", "stream-json")
 	if code != 0 {
@@ -229,6 +236,7 @@ func TestCompactionInStreamJSON(t *testing.T) {
 
 // Programs see repeated calls as a system message, and the run as failed.
 func TestRepeatedCallsInStreamJSON(t *testing.T) {
+	t.Parallel()
 	s := &longServer{turns: 300, cycle: 1, stuck: true}
 	stdout, _, code := s.run(t, 40, "{}", nil, "--output-format", "stream-json")
 	if code != 1 || !strings.Contains(stdout, `"subtype":"loop_detected"`) || !strings.Contains(stdout, `"subtype":"error_during_execution"`) {
@@ -238,6 +246,7 @@ func TestRepeatedCallsInStreamJSON(t *testing.T) {
 
 // A model that repeats its calls gets a note, and then the run ends.
 func TestRepeatedCallsEndTheRun(t *testing.T) {
+	t.Parallel()
 	for cycle, turns := range map[int]int{1: 7, 2: 8} {
 		s := &longServer{turns: 300, cycle: cycle, stuck: true}
 		stdout, stderr, code := s.run(t, 40, "{}", nil)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -232,10 +233,10 @@ var backends = []struct{ name, tools string }{
 	{"built-in", ``}, {"bubblewrap", `"sandboxBackend":"bubblewrap"`}, {"none", `"sandbox":"off"`},
 }
 
-func hasBubblewrap() bool {
+var hasBubblewrap = sync.OnceValue(func() bool {
 	p, err := (&sandbox.Spec{Mode: sandbox.ReadOnly, Bubblewrap: true}).Plan()
 	return err == nil && p.Layers.Has(sandbox.Bubblewrap)
-}
+})
 
 // eachUser runs a test as this user and, if that is root, as an ordinary one.
 func eachUser(t *testing.T, test func(t *testing.T, uid int)) {

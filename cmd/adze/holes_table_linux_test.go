@@ -107,7 +107,7 @@ func buildLogicalPath(d *den) {
 	d.git("e/far", "config", "diff.external", d.at("evil"))
 }
 
-// buildManyLinks: each chain is short enough for the kernel, and both together are too long for whoever resolves them at
+// buildManyLinks: each chain is short enough for the kernel, and both together are too long for a program that resolves them at
 // once.
 func buildManyLinks(d *den) {
 	d.mkdir("dir")

@@ -20,7 +20,7 @@ func TestHomeWithoutHOME(t *testing.T) {
 		run := func(words ...string) string {
 			cmd := exec.Command("adze", words...)
 			cmd.Dir = t.TempDir()
-			// ADZE_HOME keeps the test away from the settings of whoever runs it.
+			// ADZE_HOME keeps the test away from the settings of the user who runs it.
 			cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "ADZE_HOME=" + t.TempDir()}, home...)
 			out, err := cmd.CombinedOutput()
 			if err != nil {

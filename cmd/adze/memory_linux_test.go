@@ -10,7 +10,7 @@ import (
 )
 
 // measured runs a command and tells what it printed and the most resident memory, in bytes, that it was seen to have.
-// What the kernel tells of a process at its end cannot be used: it counts the memory of whoever started it.
+// What the kernel reports about a process at its end cannot be used: it counts the memory of the process that started it.
 func measured(cmd *exec.Cmd) (out []byte, peak int64, err error) {
 	var b bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &b, &b

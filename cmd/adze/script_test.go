@@ -34,7 +34,7 @@ func TestScripts(t *testing.T) {
 			if slices.Contains(raced, strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")) {
 				env.Setenv("PATH", racedPath())
 			}
-			env.Setenv("ADZE_LOCAL_MODELS", "off") // what else runs on the machine is none of a story's business
+			env.Setenv("ADZE_LOCAL_MODELS", "off") // other servers on this machine don't matter
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

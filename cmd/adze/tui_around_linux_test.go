@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 //
 //	background COLOR   the color that the terminal tells, before start: white, black, or none
 //	focus in|out       the window gets or loses the focus
+//	drop TEXT          pastes a text, as a terminal does with the path of a file that is dropped on it
 //	raw BYTES          the terminal sends bytes, written as in a Go string
 //	title TEXT         waits until the window's title is a text
 //	sent TEXT          waits until the program has sent an operating system command with a text; ! sent: it has not
@@ -23,6 +25,9 @@ func withAround(cmds map[string]func(*testscript.TestScript, bool, []string)) ma
 		"background": onGlass(func(g *glass, _ *testscript.TestScript, _ bool, args []string) { g.backdrop = args[0] }),
 		"focus": onGlass(func(g *glass, ts *testscript.TestScript, _ bool, args []string) {
 			g.send(ts, map[string]string{"in": "\x1b[I", "out": "\x1b[O"}[args[0]])
+		}),
+		"drop": onGlass(func(g *glass, ts *testscript.TestScript, _ bool, args []string) {
+			g.send(ts, "\x1b[200~"+strings.Join(args, " ")+"\x1b[201~")
 		}),
 		"raw": onGlass(func(g *glass, ts *testscript.TestScript, _ bool, args []string) {
 			text, err := strconv.Unquote(`"` + strings.Join(args, " ") + `"`)
@@ -66,9 +71,23 @@ func (g *glass) prepare() {
 	}
 }
 
+// modelPort is the port of the scripted model, with the spaces after it.
+var modelPort = regexp.MustCompile(`127\.0\.0\.1:\d+ +`)
+
+// withoutPort is a screen without the port of the model, which differs each time.
+func withoutPort(shown string) string { return modelPort.ReplaceAllString(shown, "MODEL ") }
+
+// occurrences counts a text; one that begins with ^ only at the start of lines.
+func occurrences(all, text string) int {
+	if start, ok := strings.CutPrefix(text, "^"); ok {
+		return strings.Count("\n"+all, "\n"+start)
+	}
+	return strings.Count(all, text)
+}
+
 // until waits for a condition.
 func (g *glass) until(ts *testscript.TestScript, ok func() bool, state func() string) {
-	for deadline := time.Now().Add(90 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			ts.Fatalf("it never became true: %s\n%s", state(), g.shown())
 		}

@@ -1,20 +1,16 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
-
-	"github.com/adze-dev/adze/internal/tui/screentest"
 )
 
 // TestTerminal runs stories of the interactive terminal: the real program in a terminal, with a scripted model.
@@ -23,11 +19,11 @@ import (
 //	type TEXT          types text
 //	key NAME...        presses keys: enter, esc, up, ctrl-c, alt-u, shift-tab
 //	paste FILE         pastes a file
-//	calm               waits until a key can answer a question
+//	calm               waits until there is a question that a key can answer
 //	see TEXT           waits until the screen shows a text; ! see: until it does not
 //	resize C R         resizes the terminal
 //	screen FILE        compares the screen with a file; spaces at the end don't count
-//	count N TEXT       waits until a text is N times in the scrollback and the screen
+//	count N TEXT       waits until a text is N times in the scrollback and the screen; ^TEXT: at the start of a line
 //	copied FILE        waits until the clipboard has the text of a file
 //	hold               keeps a session locked that another program would have open
 //	keep FILE          saves the scrollback and the screen
@@ -56,7 +52,7 @@ func TestTerminal(t *testing.T) {
 			"type":   onGlass(func(g *glass, ts *testscript.TestScript, _ bool, args []string) { g.send(ts, strings.Join(args, " ")) }),
 			"key":    onGlass((*glass).press),
 			"paste":  onGlass((*glass).paste),
-			"calm":   onGlass(func(*glass, *testscript.TestScript, bool, []string) { time.Sleep(450 * time.Millisecond) }),
+			"calm":   onGlass((*glass).calm),
 			"see":    onGlass((*glass).wait),
 			"resize": onGlass((*glass).resize),
 			"screen": onGlass((*glass).compare),
@@ -73,14 +69,6 @@ func TestTerminal(t *testing.T) {
 
 type glassKey struct{}
 
-// glass is a terminal with the program in it.
-type glass struct {
-	*screentest.Screen
-	keys  *os.File
-	ended chan int
-	around
-}
-
 func onGlass(f func(*glass, *testscript.TestScript, bool, []string)) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		f(ts.Value(glassKey{}).(*glass), ts, neg, args)
@@ -88,57 +76,17 @@ func onGlass(f func(*glass, *testscript.TestScript, bool, []string)) func(*tests
 }
 
 func startInGlass(ts *testscript.TestScript, _ bool, args []string) {
-	g := ts.Value(glassKey{}).(*glass)
-	keys, tty := openTTY(ts)
-	g.keys = keys
-	g.Screen = screentest.New(80, 24, func(reply string) { keys.WriteString(reply) })
-	g.prepare()
-	cmd := exec.Command(racedProgram(), args...) // it reads, works and paints at once
-	cmd.Dir = ts.MkAbs(".")
+	var env []string
 	for _, name := range []string{"PATH", "HOME", "ADZE_HOME", "GORACE", "ADZE_LOCAL_MODELS", "TERM", "OPENAI_BASE_URL", "NO_COLOR", "EDITOR", "TERM_PROGRAM", "TMUX", "COLORFGBG"} {
 		if v := ts.Getenv(name); v != "" {
-			cmd.Env = append(cmd.Env, name+"="+v)
+			env = append(env, name+"="+v)
 		}
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
-	ts.Check(cmd.Start())
-	tty.Close()
-	g.ended = make(chan int, 1)
-	painted := make(chan struct{})
-	go func() {
-		defer close(painted)
-		b := make([]byte, 32<<10)
-		for {
-			n, err := keys.Read(b)
-			g.Write(b[:n])
-			if err != nil {
-				return // EIO: no program has the terminal
-			}
-		}
-	}()
-	go func() {
-		cmd.Wait()
-		<-painted
-		g.ended <- cmd.ProcessState.ExitCode()
-	}()
-	ts.Defer(func() {
-		cmd.Process.Kill()
-		<-painted
-		keys.Close()
-	})
-}
-
-func openTTY(ts *testscript.TestScript) (keys, tty *os.File) {
-	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	cmd := exec.Command(racedProgram(), args...) // it reads, works and paints at once
+	cmd.Dir, cmd.Env = ts.MkAbs("."), env
+	stop, err := ts.Value(glassKey{}).(*glass).start(cmd, "")
 	ts.Check(err)
-	ts.Check(unix.IoctlSetPointerInt(int(keys.Fd()), unix.TIOCSPTLCK, 0))
-	n, err := unix.IoctlGetInt(int(keys.Fd()), unix.TIOCGPTN)
-	ts.Check(err)
-	ts.Check(unix.IoctlSetWinsize(int(keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
-	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	ts.Check(err)
-	return keys, tty
+	ts.Defer(stop)
 }
 
 func (g *glass) send(ts *testscript.TestScript, text string) {
@@ -172,12 +120,21 @@ func (g *glass) paste(ts *testscript.TestScript, _ bool, args []string) {
 	go g.keys.WriteString("\x1b[200~" + text + "\x1b[201~") // more than the terminal takes at once
 }
 
-// shown is the visible screen.
-func (g *glass) shown() string { return strings.TrimRight(strings.Join(g.Lines(), "\n"), "\n") + "\n" }
+// calm waits for a question below the rule, and then as long as keys are text.
+func (g *glass) calm(ts *testscript.TestScript, _ bool, _ []string) {
+	g.until(ts, func() bool {
+		_, live, _ := strings.Cut(g.shown(), "\n────")
+		for strings.Contains(live, "\n────") {
+			_, live, _ = strings.Cut(live, "\n────")
+		}
+		return strings.Contains(live, "\n? ") || strings.Contains(live, "\n↶ ")
+	}, func() string { return "a question" })
+	time.Sleep(450 * time.Millisecond)
+}
 
 func (g *glass) wait(ts *testscript.TestScript, neg bool, args []string) {
 	want := strings.Join(args, " ")
-	for deadline := time.Now().Add(90 * time.Second); strings.Contains(g.shown(), want) == neg; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); strings.Contains(g.shown(), want) == neg; time.Sleep(5 * time.Millisecond) {
 		select {
 		case code := <-g.ended:
 			g.ended <- code
@@ -201,8 +158,8 @@ func (g *glass) resize(ts *testscript.TestScript, _ bool, args []string) {
 func (g *glass) compare(ts *testscript.TestScript, _ bool, args []string) {
 	work := ts.Getenv("WORK")
 	want := ts.ReadFile(args[0])
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		got := strings.ReplaceAll(g.shown(), work, "$WORK")
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		got := withoutPort(strings.ReplaceAll(g.shown(), work, "$WORK"))
 		if got == want {
 			return
 		}
@@ -216,8 +173,8 @@ func (g *glass) count(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	text := strings.Join(args[1:], " ")
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		got := strings.Count(g.Text(), text)
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		got := occurrences(g.Text(), text)
 		if got == want {
 			return
 		}
@@ -235,7 +192,7 @@ func (g *glass) exit(ts *testscript.TestScript, _ bool, args []string) {
 		if code != want {
 			ts.Fatalf("exit code %d, not %d:\n%s", code, want, g.shown())
 		}
-	case <-time.After(90 * time.Second):
+	case <-time.After(3 * time.Minute):
 		ts.Fatalf("the program did not end:\n%s", g.shown())
 	}
 	if s := g.State(); s.Erased > 0 || !g.Mode(25) || !g.Mode(7) || g.Mode(2004) || g.Mode(1004) {

@@ -16,7 +16,8 @@ import (
 
 // A kill -9 during adze undo leaves each file old or new, and a second undo finishes it.
 func TestUndoIsKilled(t *testing.T) {
-	const files = 1000
+	t.Parallel()
+	const files = 500
 	const command = `for f in *.go; do echo new > $f; done; rm -r dir; echo file > dir`
 	server := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
 		{Calls: []openaitest.Call{{ID: "c1", Name: "run_shell_command", Args: fmt.Appendf(nil, `{"command":%q}`, command)}}}, {Text: "done"},

@@ -23,7 +23,7 @@ import (
 )
 
 func main() {
-	helper := adze.Main() // first of all
+	helper := adze.Main() // before anything else
 	url := flag.String("url", "", "URL of the approval server")
 	flag.Parse()
 	dir, err := os.Getwd()

@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	helper := adze.Main() // first of all
+	helper := adze.Main() // before anything else
 	name := flag.String("model", "gpt-5", "name of the model")
 	flag.Parse()
 	dir, err := os.Getwd()

@@ -60,7 +60,7 @@ func keep(f, old *os.File, info fs.FileInfo) (lost string, err error) {
 	return "", err
 }
 
-// alive reports whether a process exists, whoever owns it.
+// alive reports whether a process exists, of any user.
 func alive(pid int) bool {
 	return pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH)
 }

@@ -22,7 +22,7 @@ func share(took []time.Duration, of float64) time.Duration {
 // judgements is how often each command is judged.
 const judgements = 100
 
-// desk is a folder to judge commands in, with the rules of somebody who has worked for a while.
+// desk is a folder to judge commands in, with the rules of a user who has worked for a while.
 type desk struct {
 	dir   string
 	world permission.World
@@ -131,7 +131,7 @@ func setUp(dir string) error {
 	return nil
 }
 
-// The rules of somebody who has worked for a while.
+// The rules of a user who has worked for a while.
 var (
 	everydayAllow = []string{
 		"Shell(npm test:*)", "Shell(npm run build:*)", "Shell(go test:*)", "Shell(go build:*)", "Shell(go vet:*)", "Shell(make:*)", "Shell(git add:*)", "Shell(git commit:*)",

@@ -33,6 +33,13 @@ func main() {
 		}
 		return
 	}
+	if binary == terminalOnly && len(os.Args) > 2 {
+		if err := printTerminal(os.Stdout, os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if binary == memoryOf {
 		if err := startAndPrint(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
@@ -45,6 +52,9 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// terminalOnly is the word for the rows of the terminal alone: go run ./internal/bench terminal bin/adze.
+const terminalOnly = "terminal"
 
 func run(w io.Writer, binary string, helper proc.Helper) error {
 	info, err := os.Stat(binary)
@@ -61,6 +71,9 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 	fmt.Fprintf(t, "adze version, CPU\t%v\tunder 5 ms\n", cpu.Round(10*time.Microsecond))
 	fmt.Fprintf(t, "adze version, wall\t%v\tunder 10 ms\n", wall.Round(10*time.Microsecond))
 	fmt.Fprintf(t, "adze version, memory\t%.1f MB\tunder 30 MB\n", float64(rss)/1e6)
+	if err := printTerminal(t, binary); err != nil {
+		return err
+	}
 	if err := printTurns(t, binary); err != nil {
 		return err
 	}

@@ -61,7 +61,6 @@ func TestUsageErrors(t *testing.T) {
 		{"--input-format stream-json", "--input-format stream-json needs --output-format stream-json"},
 		{"--input-format stream-json -o json", "--input-format stream-json needs --output-format stream-json"},
 		{"--include-partial-messages -p x -o json", "--include-partial-messages needs --output-format stream-json"},
-		{"--input-format stream-json -o stream-json --json-schema {}", "--json-schema can't be used with --input-format stream-json"},
 		{"--input-format stream-json -o stream-json -p one two", "two prompts given"},
 		{"help nothing", `unknown command "nothing"`},
 		{"", "no prompt given, and standard input and output aren't a terminal\n"},
@@ -69,6 +68,19 @@ func TestUsageErrors(t *testing.T) {
 		code, stdout, stderr := try(t, strings.Fields(c.args)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {
 			t.Errorf("adze %s: exit %d, stdout %q, stderr %q; want exit 2 and %q", c.args, code, stdout, stderr, c.want)
+		}
+	}
+}
+
+// A schema that can't be used has the exit code of an invalid one.
+func TestSchemaWithoutAPrompt(t *testing.T) {
+	for args, want := range map[string]string{
+		"--input-format stream-json -o stream-json --json-schema {}": "--json-schema can't be used with --input-format stream-json",
+		"-i go --json-schema {}":                                     "--json-schema can't be used with --prompt-interactive",
+	} {
+		code, _, stderr := try(t, strings.Fields(args)...)
+		if code != exitInput || !strings.Contains(stderr, want) {
+			t.Errorf("adze %s: exit %d, %q; want exit 42 and %q", args, code, stderr, want)
 		}
 	}
 }

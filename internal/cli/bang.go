@@ -30,7 +30,7 @@ func bangPrompt(ctx context.Context, env Env, s *session.Session, prompt string)
 	if command == "" {
 		return "", exitf(exitInput, "no command after !")
 	}
-	out, err := s.RunAsUser(ctx, command)
+	out, err := s.RunAsUser(ctx, command, nil)
 	if err != nil {
 		return "", err
 	}

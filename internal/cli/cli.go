@@ -40,7 +40,7 @@ type Env struct {
 	notify   func(note string) // takes notices for the user; nil: they go to stderr
 }
 
-// FromOS is the environment of this process. helper is what adze.Main returned, first of all in main.
+// FromOS is the environment of this process. helper is the result of adze.Main, the first call in main.
 func FromOS(version string, helper builtin.Helper) Env {
 	dir, _ := os.Getwd() // commands that need a directory report a deleted one
 	home, err := homedir.Dir()

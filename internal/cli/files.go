@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -44,13 +45,19 @@ type fileList struct {
 type fileNames struct {
 	made  time.Time
 	files []fileName
+	whole bool   // the walk ended in time
 	note  string // what is missing, for the user
+
+	mu      sync.Mutex
+	all     []*fileName
+	last    string // pattern
+	matched []*fileName
 }
 
 // fileName is a path as it is compared.
 type fileName struct {
 	path, lower string
-	base        int    // where the last element starts
+	base, flat  int    // where the last element starts; the score without a pattern
 	letters     uint64 // that occur
 }
 
@@ -60,39 +67,46 @@ func newFileList(s *session.Session) *fileList {
 
 // complete shows the files that match a pattern: at once those that are known, and again when the list is complete.
 func (l *fileList) complete(ctx context.Context, pattern string, show func([]tui.Candidate)) {
-	list, walk := l.begin(ctx)
-	if list == nil {
+	list := l.known()
+	if list == nil { // alone: the walk would take the processors
 		list = l.make(ctx, firstLook)
-		list.note = "listing files …"
-		select {
-		case <-walk: // that was all
-		default:
-			show(list.match(pattern))
+		if list.whole {
+			l.keep(list)
+		} else {
+			list.note = "listing files …"
 		}
-	} else {
-		show(list.match(pattern))
 	}
+	show(list.match(pattern))
+	walk := l.begin(ctx)
 	if walk == nil {
 		return
 	}
 	select {
 	case <-walk:
-		l.mu.Lock()
-		list = l.list
-		l.mu.Unlock()
-		if list != nil {
-			show(list.match(pattern))
-		}
+		show(l.known().match(pattern))
 	case <-ctx.Done():
 	}
 }
 
-// begin returns the list, and the walk that makes a newer one if it is not fresh.
-func (l *fileList) begin(ctx context.Context) (*fileNames, chan struct{}) {
+// known is the last list; nil: there is none.
+func (l *fileList) known() *fileNames {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.list
+}
+
+func (l *fileList) keep(list *fileNames) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = list
+}
+
+// begin starts the walk that makes a newer list. It returns nil if the last one is fresh.
+func (l *fileList) begin(ctx context.Context) chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.list != nil && l.now().Sub(l.list.made) < freshFor {
-		return l.list, nil
+		return nil
 	}
 	if l.walk == nil {
 		walk := make(chan struct{})
@@ -105,15 +119,19 @@ func (l *fileList) begin(ctx context.Context) (*fileNames, chan struct{}) {
 			close(walk)
 		}()
 	}
-	return l.list, l.walk
+	return l.walk
 }
 
 // make lists the files that are found within a time.
 func (l *fileList) make(ctx context.Context, within time.Duration) *fileNames {
+	workers := 0
+	if within > firstLook { // in the background: keys are more important
+		workers = max(1, runtime.NumCPU()/2)
+	}
 	res, err := search.Files(ctx, search.FilesRequest{
-		Scope: search.Scope{Paths: []string{l.root}, Timeout: within}, Order: search.ByPath, Limit: l.limit,
+		Scope: search.Scope{Paths: []string{l.root}, Timeout: within, Workers: workers}, Order: search.ByPath, Limit: l.limit,
 	})
-	out := &fileNames{made: l.now()}
+	out := &fileNames{made: l.now(), whole: err == nil && res.Incomplete == ""}
 	if err != nil {
 		out.note = "can't list files: " + err.Error()
 	}
@@ -140,7 +158,7 @@ func typeable(path string) bool {
 
 func newFileName(path string) fileName {
 	lower := strings.ToLower(path)
-	return fileName{path, lower, strings.LastIndexByte(lower, '/') + 1, lettersOf(lower)}
+	return fileName{path, lower, strings.LastIndexByte(lower, '/') + 1, strings.Count(path, "/")*100 + len(path), lettersOf(lower)}
 }
 
 // lettersOf is the set of characters in a text. Some share a bit.
@@ -166,19 +184,25 @@ func (l *fileNames) match(pattern string) []tui.Candidate {
 	pattern = strings.ReplaceAll(strings.ToLower(pattern), `\ `, " ")
 	letters := lettersOf(pattern)
 	best := make([]scored, 0, maxMatches+1)
-	for i := range l.files {
-		f := &l.files[i]
+	var matched []*fileName
+	for _, f := range l.among(pattern) {
 		if f.letters&letters != letters {
 			continue
 		}
 		score, ok := f.score(pattern)
-		if !ok || len(best) == maxMatches && score > best[maxMatches-1].score {
+		if !ok {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(best, scored{f.path, score}, better)
-		best = slices.Insert(best, at, scored{f.path, score})
+		matched = append(matched, f)
+		this := scored{f.path, score}
+		if len(best) == maxMatches && better(this, best[maxMatches-1]) > 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, this, better)
+		best = slices.Insert(best, at, this)
 		best = best[:min(len(best), maxMatches)]
 	}
+	l.remember(pattern, matched)
 	out := make([]tui.Candidate, 0, len(best)+1)
 	for _, f := range best {
 		out = append(out, tui.Candidate{Text: "@" + quotedPath(f.name)})
@@ -189,6 +213,29 @@ func (l *fileNames) match(pattern string) []tui.Candidate {
 	return out
 }
 
+// among are the files that can match a pattern: those that matched its start.
+func (l *fileNames) among(pattern string) []*fileName {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last != "" && strings.HasPrefix(pattern, l.last) {
+		return l.matched
+	}
+	if l.all == nil {
+		l.all = make([]*fileName, len(l.files))
+		for i := range l.files {
+			l.all[i] = &l.files[i]
+		}
+	}
+	return l.all
+}
+
+// remember keeps what matched for the next key.
+func (l *fileNames) remember(pattern string, matched []*fileName) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last, l.matched = pattern, matched
+}
+
 // quotedPath escapes the spaces of a path, as @ paths are written.
 func quotedPath(path string) string { return strings.ReplaceAll(path, " ", `\ `) }
 
@@ -196,7 +243,7 @@ func quotedPath(path string) string { return strings.ReplaceAll(path, " ", `\ `)
 // few gaps, late in the path, a short path.
 func (f *fileName) score(pattern string) (int, bool) {
 	if pattern == "" {
-		return strings.Count(f.lower, "/")*100 + len(f.path), true
+		return f.flat, true
 	}
 	switch {
 	case strings.HasPrefix(f.lower[f.base:], pattern):

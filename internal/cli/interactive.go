@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/tui"
-	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -58,6 +58,9 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 		lines := tui.NewLines(in, out, h, cmp.Or(o.firstPrompt, command))
 		for _, n := range h.early {
 			lines.Tell(n)
+		}
+		if text := h.untrusted(); text != "" {
+			lines.Tell(text + ". Review with 'adze trust'.")
 		}
 		lines.Earlier(earlier(s))
 		h.front = lines
@@ -128,44 +131,6 @@ func (h *screenHost) relay(tell func(string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tell = tell
-}
-
-// header is what a conversation starts with. A fresh one has examples.
-func (h *screenHost) header(notices []string, fresh bool) []cell.Line {
-	place := homeRelative(h.session.Folder.Path, h.env.Home)
-	if branch := branchOf(h.session.Folder.Path); branch != "" {
-		place += " (" + branch + ")"
-	}
-	lines := []cell.Line{{{Text: "Adze     ", Style: cell.Bold}, {Text: cell.Clean(place)}}}
-	for _, n := range notices {
-		for i, l := range cell.CleanLines(n) {
-			label := "note"
-			if i > 0 {
-				label = ""
-			}
-			lines = append(lines, headerRow(label, l))
-		}
-	}
-	if !fresh {
-		return append(lines, nil)
-	}
-	return append(lines,
-		headerRow("try", "what does this project do?"),
-		headerRow("", "why does the last test fail?"),
-		headerRow("", "/help"), nil)
-}
-
-func headerRow(label, text string) cell.Line {
-	return cell.Line{{Text: fmt.Sprintf("%-9s", label), Style: cell.Dim}, {Text: cell.Clean(text)}}
-}
-
-// lookup finds the model.
-func (h *screenHost) lookup(ctx context.Context) []cell.Line {
-	m, err := h.open(ctx)
-	if err != nil {
-		return []cell.Line{headerRow("model", "none. Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY,"), headerRow("", "or start Ollama. Try: adze demo")}
-	}
-	return []cell.Line{headerRow("model", m.Name())}
 }
 
 // open opens the model, once.
@@ -254,18 +219,19 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 	if command == "" {
 		return tui.Reply{}, errors.New("no command after !")
 	}
-	out, err := h.session.RunAsUser(ctx, command)
+	tail := &commandTail{show: h.front.Observe}
+	out, err := h.session.RunAsUser(ctx, command, tail.observe)
+	tail.end()
 	if err != nil {
 		return tui.Reply{}, err
 	}
-	text := session.CommandOutput(out.Result.Text())
-	if out.Error != nil {
+	switch {
+	case ctx.Err() != nil:
+		err = context.Canceled
+	case out.Error != nil:
 		err = errors.New(out.Error.Message)
 	}
-	if strings.TrimSpace(text) == "" {
-		return tui.Reply{}, err
-	}
-	return tui.Reply{Text: tool.Fence("", text), Markdown: true}, err
+	return tui.Reply{Text: strings.Trim(session.CommandOutput(out.Result.Text()), "\n")}, err
 }
 
 // Status is what the status line shows.
@@ -336,8 +302,33 @@ func (h *screenHost) Allow(r tool.Request, offer string, scope tui.Scope) (strin
 	return path, err
 }
 
-// Explain is the policy's reading of a command.
-func (h *screenHost) Explain(r tool.Request) []string { return h.session.Policy.Understood(r) }
+// Explain is the policy's reading of a command, and its sandbox.
+func (h *screenHost) Explain(r tool.Request) []tui.Reason {
+	var out []tui.Reason
+	for _, c := range h.session.Policy.Understood(r) {
+		out = append(out, tui.Reason{What: c.Text, Why: c.Why})
+	}
+	if c, ok := r.Confirm.(tool.Command); ok && c.Sandbox != "" {
+		text := c.Sandbox
+		if text == "off" {
+			text = fmt.Sprintf("off (tools.sandbox: %s); \"workspace\" would sandbox it", h.session.Settings.Tools.Sandbox)
+		}
+		out = append(out, tui.Reason{What: "sandbox", Why: text})
+	}
+	return out
+}
+
+// Attach takes an image.
+func (h *screenHost) Attach(path string) (label, why string) {
+	label, err := h.session.AddImage(path)
+	switch {
+	case err == nil:
+		return label, ""
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
+		return "", "" // some text that looks like a path
+	}
+	return "", fmt.Sprintf("pasted as text: %s: %v", filepath.Base(path), err)
+}
 
 // Complete lists commands and files.
 func (h *screenHost) Complete(ctx context.Context, word string, show func([]tui.Candidate)) {

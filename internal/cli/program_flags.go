@@ -25,7 +25,9 @@ func checkFormats(o *options) error {
 	case o.partial && o.format != "stream-json":
 		return usagef("--include-partial-messages needs --output-format stream-json")
 	case o.input == "stream-json" && o.hasSchema:
-		return usagef("--json-schema can't be used with --input-format stream-json")
+		return exitf(exitInput, "--json-schema can't be used with --input-format stream-json")
+	case o.firstPrompt != "" && o.hasSchema:
+		return exitf(exitInput, "--json-schema can't be used with --prompt-interactive\nUse -p instead.")
 	}
 	return nil
 }

@@ -22,6 +22,9 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		return runProgram(ctx, env, o, words)
 	}
 	if isInteractive(env, o, words) {
+		if o.hasSchema {
+			return exitf(exitInput, "--json-schema needs a prompt\nAdd -p PROMPT.")
+		}
 		return runInteractive(ctx, env, o)
 	}
 	if o.firstPrompt != "" {

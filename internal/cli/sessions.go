@@ -47,6 +47,7 @@ func sessionList(_ context.Context, env Env, o *options, words []string) error {
 func sessionTable(all []journal.Info, dirs bool, now time.Time) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	short := shortest(all)
 	for _, s := range all {
 		title := tool.Visible(s.Title)
 		if title == "" {
@@ -55,10 +56,25 @@ func sessionTable(all []journal.Info, dirs bool, now time.Time) string {
 		if dirs {
 			title = tool.Visible(s.CWD) + "\t" + title
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID[:8], session.Age(now.Sub(s.Updated)), counted(s.Turns, "turn"), s.State, title)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID[:short], session.Age(now.Sub(s.Updated)), counted(s.Turns, "turn"), s.State, title)
 	}
 	_ = w.Flush() // to memory
 	return b.String()
+}
+
+// shortest is how many characters of an ID tell the sessions apart, at least 8.
+func shortest(all []journal.Info) int {
+	n, whole := 8, len("00000000-0000-4000-8000-000000000000")
+	for ; n < whole; n++ {
+		seen := map[string]bool{}
+		for _, s := range all {
+			seen[s.ID[:n]] = true
+		}
+		if len(seen) == len(all) {
+			break
+		}
+	}
+	return n
 }
 
 // found is the session that a word of the command line names.

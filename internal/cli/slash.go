@@ -64,8 +64,8 @@ func completeSlash(ctx context.Context, s *session.Session, typed string) []tui.
 		return out
 	}
 	for _, v := range s.SlashValues(ctx, typed) {
-		if strings.HasPrefix(v, strings.TrimLeft(word, " ")) {
-			out = append(out, tui.Candidate{Text: name + " " + v})
+		if strings.HasPrefix(v.Text, strings.TrimLeft(word, " ")) {
+			out = append(out, tui.Candidate{Text: name + " " + v.Text, About: v.About})
 		}
 	}
 	return out

@@ -88,12 +88,20 @@ func prompt(ctx context.Context, w io.Writer, in answers, text string) (string, 
 	return strings.TrimSpace(string(line)), err
 }
 
-// understood returns the policy's reading of a command. A terminal without a policy has none.
+// understood returns the policy's reading of a command, where it adds something to the line. A terminal without a policy has
+// none.
 func (t *terminal) understood(r tool.Request) []string {
 	if t.policy == nil {
 		return nil
 	}
-	return t.policy.Understood(r)
+	var lines []string
+	for _, c := range t.policy.Understood(r) {
+		lines = append(lines, c.Text)
+	}
+	if line, ok := r.Confirm.(tool.Command); ok && len(lines) == 1 && lines[0] == strings.TrimSpace(line.Line) {
+		return nil
+	}
+	return lines
 }
 
 // choose does what was answered. ok is false if it was none of the choices, or led to nothing.

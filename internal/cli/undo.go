@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/journal"
 )
 
@@ -101,11 +103,11 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 	}
 	fmt.Fprint(env.Stdout, u.List(folder.Path))
 	if o.dryRun {
-		return leftAlone(len(u.Left))
+		return leftAlone(u.Left)
 	}
 	todo := len(u.Todo())
 	if todo == 0 && len(u.Left) > 0 {
-		return leftAlone(len(u.Left))
+		return leftAlone(u.Left)
 	}
 	if todo > 0 && !o.yes {
 		if err := confirm(ctx, env, fmt.Sprintf("%s %s?", verb, counted(todo, "change")), strings.ToLower(verb)); err != nil {
@@ -120,7 +122,7 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 		fmt.Fprint(env.Stdout, session.LeftLine(l, folder.Path))
 	}
 	fmt.Fprintf(env.Stdout, "%s restored.\n", counted(todo-len(left)+len(u.Left), "path"))
-	return leftAlone(len(left))
+	return leftAlone(left)
 }
 
 // undoSession is the session that the command is about.
@@ -157,11 +159,15 @@ func undoError(id string, err error) error {
 }
 
 // leftAlone is the exit code for paths that were left alone.
-func leftAlone(n int) error {
-	if n == 0 {
+func leftAlone(left []undo.Left) error {
+	if len(left) == 0 {
 		return nil
 	}
-	return exitf(exitError, "%s left alone\nUse --force to restore what changed since; the current content is saved first.", counted(n, "path"))
+	text := counted(len(left), "path") + " left alone"
+	if slices.ContainsFunc(left, func(l undo.Left) bool { return l.Changed }) {
+		text += "\nUse --force to restore what changed since; the current content is saved first."
+	}
+	return exitf(exitError, "%s", text)
 }
 
 // confirm asks the user.

@@ -42,7 +42,7 @@ func withUsual(names []string) []string {
 	return all
 }
 
-// Fact makes one line of what shall be remembered: without line breaks, without the dash of a list, and without
+// Fact makes one line of what is to be remembered: without line breaks, without the dash of a list, and without
 // characters that nobody sees. A zero byte would make the whole file one that is not text.
 func Fact(s string) string {
 	s = strings.Join(strings.Fields(visible(strings.ToValidUTF8(strings.ReplaceAll(s, "\r", "\n"), "\uFFFD"))), " ")

@@ -4,7 +4,7 @@
 //	d := disk.New(disk.Options{Roots: []string{"/home/me/app"}})
 //	program, known := d.Git("/home/me/app") // "./watch.sh (core.fsmonitor)", true
 //
-// It answers while somebody waits: each answer takes a bounded time and looks at a bounded number of files, and
+// It answers while a user waits: each answer takes a bounded time and looks at a bounded number of files, and
 // beyond the bounds it is the careful one. It runs nothing, not even git, and remembers nothing, so that an answer is
 // about the disk as it is now; only [Disk.Now] does, for a moment. It judges no command: package permission does, and asks.
 //

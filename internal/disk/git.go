@@ -191,7 +191,7 @@ func (r *repoReader) repository(gitDir, top string) error {
 	return r.submodules(gitDir, top, c.hashSize)
 }
 
-// belongs reports why a repository may be somebody else's: it lies elsewhere and does not know of top, or takes its
+// belongs reports why a repository may belong to someone else: it lies elsewhere and does not know of top, or takes its
 // objects from elsewhere. What git tells of it would be what lies outside the workspace.
 func (r *repoReader) belongs(abs, common, top string, knows bool) error {
 	if top == "" {
@@ -281,7 +281,7 @@ func (r *repoReader) hooks(common string) error {
 }
 
 // valid reports what keeps a folder from being a repository to git. It is stricter than git, which goes on above a
-// folder that it may not enter: hence the dot behind each name.
+// folder that it may not enter, so a dot follows each name.
 func valid(gitDir, common string) error {
 	for _, name := range []string{"objects", "refs"} {
 		if info, err := os.Stat(common + "/" + name + "/."); err != nil || !info.IsDir() {

@@ -28,7 +28,7 @@ var programKeys = map[string]func(s setting) bool{
 	"core.fsmonitor":          setting.isBool, // true: git's own daemon
 	"log.showsignature":       setting.isFalse,
 	"merge.verifysignatures":  setting.isFalse,
-	"log.diffmerges":          func(s setting) bool { return s.value != "remerge" && s.value != "r" }, // else a log merges anew, with drivers
+	"log.diffmerges":          func(s setting) bool { return s.value != "remerge" && s.value != "r" }, // otherwise a log merges again, with drivers
 	"diff.submodule":          func(s setting) bool { return s.value == "short" },                     // else git runs in submodules of any commit
 	"status.submodulesummary": setting.isFalse,
 	"submodule.*.update":      func(s setting) bool { return !strings.HasPrefix(s.value, "!") },

@@ -36,6 +36,7 @@ func handlers() map[string]handler {
 		"mcp_message":          {run: (*host).serverMessage},
 		"get_context_usage":    {run: (*host).contextUsage},
 		"get_available_models": {beside: true, run: (*host).availableModels},
+		"get_usage_info":       {beside: true, run: (*host).usageInfo},
 	}
 }
 

@@ -83,7 +83,8 @@ func TestBadLines(t *testing.T) {
 	p := start(t, setup{url: server.URL})
 	for _, c := range []struct{ line, id, want string }{
 		{`hello`, "", "invalid line: expected a JSON object with a type"},
-		{`7`, "", "invalid line"},
+		{`7`, "", "invalid line: expected a JSON object with a type: got number"},
+		{`{"type":["x"]}`, "", "invalid line: expected a JSON object with a type: got array type"},
 		{`{"type":"control_request","request_id":"a7","request":{"subtype":`, "a7", "invalid line"},
 		{`{"type":"odd","request_id":"b"}`, "b", `unknown type "odd" (expected user, control_request, control_response or control_cancel_request)`},
 		{`{}`, "", `unknown type ""`},
@@ -105,7 +106,7 @@ func TestBadLines(t *testing.T) {
 	if err := p.end(); err != nil {
 		t.Error(err)
 	}
-	if n := len(p.all("control_response")); n != 7 {
+	if n := len(p.all("control_response")); n != 8 {
 		t.Errorf("%d responses", n)
 	}
 }
@@ -150,7 +151,7 @@ func TestSetModelFirst(t *testing.T) {
 	p.succeeded("one")
 }
 
-// set_permission_mode counts for the calls after it: the model is told of plan mode, and nothing is asked in yolo mode.
+// set_permission_mode counts for the calls after it: the model gets a note about plan mode, and nothing is asked in yolo mode.
 func TestSetPermissionMode(t *testing.T) {
 	server := openaitest.Serve(t, says(
 		openaitest.Answer{Text: "one"},

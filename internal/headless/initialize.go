@@ -109,7 +109,7 @@ func capabilities() map[string]bool {
 	return map[string]bool{
 		"can_handle_can_use_tool": true, "can_handle_hook_callback": true, "can_handle_mcp_message": true,
 		"can_set_permission_mode": true, "can_set_model": true, "can_set_effort": true,
-		"can_get_context_usage": true, "can_get_available_models": true, "can_get_usage_info": false,
+		"can_get_context_usage": true, "can_get_available_models": true, "can_get_usage_info": true,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -49,6 +50,10 @@ func (h *host) read(ctx context.Context) {
 func (h *host) take(ctx context.Context, line []byte) {
 	var in incoming
 	if err := json.Unmarshal(line, &in); err != nil {
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) { // its text names Go types
+			err = fmt.Errorf("got %s", strings.TrimSpace(kind.Value+" "+kind.Field))
+		}
 		h.reject(json.RawMessage(requestID(line)), fmt.Errorf("invalid line: expected a JSON object with a type: %w", err))
 		return
 	}

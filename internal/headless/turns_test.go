@@ -187,10 +187,9 @@ func TestSlashCommand(t *testing.T) {
 
 // If no one reads stdout anymore, the prompt stops.
 func TestClosedOutput(t *testing.T) {
-	var n int
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		for n = 0; r.Context().Err() == nil; n++ {
+		for r.Context().Err() == nil {
 			fmt.Fprint(w, `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]}`+"\n\n")
 			w.(http.Flusher).Flush()
 		}

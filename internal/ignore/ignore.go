@@ -16,7 +16,7 @@
 //     family of its own and a path is refused when any family matches, so a negation in one does not undo another. A file of
 //     these that exists but cannot be read refuses its whole folder, since what it meant to protect is not known.
 //
-// Git is never run. Paths are taken as they are written: whoever follows links asks for the path and for its target.
+// Git is never run. Paths are taken as they are written: a caller that follows links asks for the path and for its target.
 //
 // A Rules value may be used by several goroutines at once and notices changes on disk. It is not a walker: package search
 // walks, with Start, Dir.Enter and Dir.Match.

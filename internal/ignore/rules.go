@@ -84,7 +84,7 @@ func (r *Rules) Check(path string, kind Kind) Verdict {
 }
 
 // Start gives the folder at which a walk begins, and what the rules make of that folder itself. The walk decides what it
-// does with a folder that was named and is hidden: should it go on, git's rules begin anew there, since those that hide
+// does with a folder that was named and is hidden: should it go on, git's rules start again there, since those that hide
 // the folder would hide all of its content. A Dir from Start, and those entered from it, see the disk as it was when they
 // were made.
 func (r *Rules) Start(folder string) (*Dir, Verdict) {
@@ -192,7 +192,7 @@ func (r *Rules) settle(path string, parent *place, within, begins bool) *place {
 	if p.dir != nil && p.parent == parent && p.within == within && p.begins == begins && p.files.unchanged() {
 		return p
 	}
-	// A new place, so that those below, which hold the old one as parent, are made anew too.
+	// A new place, so that those below, which hold the old one as parent, are made again too.
 	fresh := &place{marks: p.marks, self: p.self, parent: parent, within: within, begins: begins, files: newWatch()}
 	fresh.dir = &Dir{path: path, r: r}
 	if parent != nil {

@@ -72,7 +72,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Each of the three lists changes, told of four times at once; all is asked for once more, not four times.
+// Each of the three lists changes, with four notifications at once; Adze requests all of it again once, not four times.
 func TestListsChange(t *testing.T) {
 	var mu sync.Mutex
 	changes := 0

@@ -29,7 +29,7 @@ func everythingOn(t *testing.T, transport, port string) (stop func()) {
 	return stop
 }
 
-// A server over the network that is started anew knows nothing of our session: a new one is begun, and the call made.
+// A restarted server does not know our session: Adze begins a new one, and makes the call.
 func TestNetworkServerStartedAnew(t *testing.T) {
 	for transport, conf := range map[string]func(base string) discover.Server{
 		"streamableHttp": func(base string) discover.Server { return discover.Server{HTTPURL: base + "/mcp"} },

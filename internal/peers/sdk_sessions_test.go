@@ -102,15 +102,16 @@ func TestSDKContinue(t *testing.T) {
 	}
 }
 
-// The SDK throws, and stderr has the reason: a taken ID, an unknown one, a session in use. No request is sent for it.
+// The SDK throws, and a result and stderr have the reason: a taken ID, an unknown one, a session in use. No request is sent
+// for it.
 func TestSDKDeniedSessions(t *testing.T) {
 	for _, c := range []struct {
 		scenario string
 		results  []any
-		stderr   string
+		reason   string
 	}{
 		{"taken", []any{"one"}, "session " + sdkSession + " exists already\nUse another ID, or continue it with --resume."},
-		{"unknown", []any{}, `unknown session \"` + sdkSession + `\"\nSee 'adze session list --all'.`},
+		{"unknown", []any{}, `unknown session "` + sdkSession + "\"\nSee 'adze session list --all'."},
 		{"busy", []any{"one"}, "session " + sdkSession + " is in use by process"},
 	} {
 		t.Run(c.scenario, func(t *testing.T) {
@@ -118,10 +119,22 @@ func TestSDKDeniedSessions(t *testing.T) {
 			p := adze(t)
 			s := openaitest.Serve(t, openaitest.Script{Key: "a-key", Answers: []openaitest.Answer{text("one", "first")}[:len(c.results)]})
 			got := drive(t, p, s.URL, c.scenario)
-			if d := cmp.Diff(c.results, got.Results); d != "" || !strings.Contains(got.Thrown+got.Refused, "exited with code 42") {
-				t.Errorf("%s, thrown: %q, denied: %q", d, got.Thrown, got.Refused)
+			n := len(c.results)
+			if len(got.Results) != n+1 || !strings.Contains(got.Thrown+got.Refused, "exited with code 42") {
+				t.Fatalf("%v, thrown: %q, denied: %q", got.Results, got.Thrown, got.Refused)
 			}
-			if errs := strings.Join(got.Errors, ""); !strings.Contains(errs, c.stderr) {
+			if d := cmp.Diff(c.results, got.Results[:n]); d != "" {
+				t.Error(d)
+			}
+			last, _ := got.Results[n].(map[string]any)
+			if text, _ := last["error"].(string); !strings.HasPrefix(text, c.reason) {
+				t.Errorf("%v", last)
+			}
+			quoted, err := json.Marshal(c.reason)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if errs := strings.Join(got.Errors, ""); !strings.Contains(errs, strings.Trim(string(quoted), `"`)) {
 				t.Errorf("%q", errs)
 			}
 			if len(c.results) > 0 {

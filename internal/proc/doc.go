@@ -2,7 +2,7 @@
 // start.
 //
 //	func main() {
-//		helper := proc.Main() // first of all; never returns in a helper process
+//		helper := proc.Main() // before anything else; never returns in a helper process
 //		r := proc.Open(proc.Options{Helper: helper, State: dir})
 //		defer r.Close()
 //		out, err := r.Run(ctx, proc.Command{Line: "make test", Dir: dir, Env: proc.Environ(os.Environ(), nil)})

@@ -61,6 +61,9 @@ func Main() Helper {
 	return Helper{path: "/proc/self/exe"}
 }
 
+// HelperAt starts keepers from another program, whose main calls Main: tests with the race detector use one without it.
+func HelperAt(path string) Helper { return Helper{path: path} }
+
 func isSocket(fd int) bool {
 	_, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
 	return err == nil

@@ -87,7 +87,7 @@ func reporting(f *os.File) func() sandbox.Report {
 }
 
 // closeInherited keeps from what this process starts all descriptors but its
-// three streams, those too that whoever started the program left open.
+// three streams, also those that the parent process left open.
 func closeInherited() {
 	const first = 3
 	if unix.CloseRange(first, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) == nil {

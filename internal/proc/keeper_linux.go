@@ -124,6 +124,7 @@ func (k *keepers) note() string {
 // be made is tried once more; then the command doesn't run. It never runs with
 // less than what keepers of its kind had before.
 func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File, *entry, error) {
+	failed := map[kind]bool{} // before their command was known
 	for tries := 1; k.works(); tries++ {
 		want, err := k.kindFor(s)
 		if err != nil {
@@ -144,6 +145,9 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 			e.remove()
 			unmade := (*boxError)(nil)
 			switch {
+			case errors.As(err, &unmade) && unmade.early && !failed[want]:
+				failed[want] = true // it may be lack of memory or processes, for a moment
+				continue
 			case errors.As(err, &unmade) && unmade.early && k.breaks(want, err):
 				continue // with what works without
 			case errors.As(err, &unmade) && tries == 1:
@@ -164,7 +168,7 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 }
 
 // kindFor is the keeper that a command needs. Where namespaces turned out not
-// to work, although they seemed to, the box is planned anew without.
+// to work, although they seemed to, the sandbox is planned again without them.
 func (k *keepers) kindFor(s *spec) (kind, error) {
 	want := kindOf(s.plan)
 	lost, why := k.losses()
@@ -452,7 +456,7 @@ func (t *kept) listen() {
 		}
 	}
 	t.ctl.Close()
-	if !clean { // somebody killed the keeper
+	if !clean { // another process killed the keeper
 		t.left = endAll(func() []target { return marked(t.marker, 0) }, nil, 0)
 		sandbox.RemoveTemp(boxTemp(t.marker))
 	}

@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -37,6 +38,33 @@ func TestBarrenPlaces(t *testing.T) {
 	needsLayers(t)
 	for _, name := range kerneltest.Places() {
 		t.Run(name, func(t *testing.T) { again(t, "TestBarrenPlaces", nil, "BOX_BARREN="+name) })
+	}
+}
+
+// kernelArg makes the test binary a keeper in a place of package kerneltest.
+const kernelArg = "in-kernel"
+
+// A sandbox that can't be made once, for lack of memory for example, used to cost the session that layer for good. It is
+// tried again.
+func TestKeeperThatFailsOnce(t *testing.T) {
+	needsLayers(t)
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf("#!/bin/sh\nif mkdir %[1]s/once 2>/dev/null; then exec %[2]s %[3]s 'no mounts' \"$@\"; fi\nexec %[2]s \"$@\"\n", dir, self, kernelArg)
+	if err := os.WriteFile(dir+"/keeper", []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := Open(Options{Helper: Helper{dir + "/keeper"}})
+	defer r.Close()
+	o := run(t, r, Command{Line: "echo ran", Dir: dir, Sandbox: sandbox.For(sandbox.ReadOnly, []string{dir}, nil, os.Environ(), nil)})
+	if lost, why := r.keeper.losses(); lost != 0 || o.Boxed != sandbox.ReadOnly || o.Output.Head != "ran\n" || len(o.Notes) > 0 {
+		t.Errorf("lost %v (%v): %+v", lost, why, o)
+	}
+	if _, err := os.Stat(dir + "/once"); err != nil {
+		t.Error("no keeper failed")
 	}
 }
 

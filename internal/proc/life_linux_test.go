@@ -160,7 +160,7 @@ func TestForkingInBoxes(t *testing.T) {
 }
 
 // Where a fresh /proc cannot be mounted the box is made without process
-// numbers of its own, and whoever asks is told.
+// numbers of its own, and reports it.
 func TestNoFreshProc(t *testing.T) {
 	needsLayers(t)
 	if os.Getenv("BOX_COVERED_PROC") == "" {

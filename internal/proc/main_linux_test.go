@@ -8,12 +8,20 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/leaktest"
+	"github.com/adze-dev/adze/internal/proc/kerneltest"
 )
 
 // helper starts keepers from this test binary, or from unraced.
 var helper Helper
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 3 && os.Args[1] == kernelArg { // see TestKeeperThatFailsOnce
+		if err := kerneltest.Become(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Args = append(os.Args[:1], os.Args[3:]...)
+	}
 	helper = Main()
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // every keeper would sleep a second

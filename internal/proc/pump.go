@@ -71,7 +71,7 @@ func (s *stream) readToEnd() {
 		<-s.settled
 		return
 	}
-	// No deadlines for pipes here (Windows): whoever holds the pipe open is
+	// No deadlines for pipes here (Windows): a process that holds the pipe open is
 	// cut off after the drain time.
 	select {
 	case <-s.settled:

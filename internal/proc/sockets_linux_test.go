@@ -404,7 +404,7 @@ func dyingInConnect() error {
 	return nil
 }
 
-// handOver gives descriptors to whoever connects: of the workspace, of a file in
+// handOver gives descriptors to every client: of the workspace, of a file in
 // it, and of a file outside.
 func handOver() error {
 	l, err := net.Listen("unix", "hand")

@@ -213,6 +213,14 @@ func goMode(mode uint32) fs.FileMode {
 		m |= fs.ModeDir
 	case unix.S_IFLNK:
 		m |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		m |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		m |= fs.ModeSocket
+	case unix.S_IFCHR:
+		m |= fs.ModeDevice | fs.ModeCharDevice
+	case unix.S_IFBLK:
+		m |= fs.ModeDevice
 	default:
 		m |= fs.ModeIrregular
 	}

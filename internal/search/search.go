@@ -46,7 +46,7 @@ type Scope struct {
 	Globs []string
 	// Types narrow the search to kinds of files, see Types.
 	Types []string
-	// Withhold, if not nil, says of a file with matches that it must not be told of; it is only counted. Grep asks it.
+	// Withhold, if not nil, reports whether a file with matches must not be reported; it is only counted. Grep asks it.
 	Withhold func(path string) bool
 	// Timeout ends the search with what was found so far; 0 is none.
 	Timeout time.Duration
@@ -83,7 +83,7 @@ type Summary struct {
 	Seen       int        // files looked at, after ignore rules and filters
 	Ignored    int        // files and directories left out because of git's rules
 	Refused    int        // files and directories that AI ignore files protect
-	Withheld   int        // files with matches that were not told of
+	Withheld   int        // files with matches that were not reported
 	Unreadable int        // files and directories that could not be read
 	Problems   []Problem  // some of these
 	Notes      []string   // what the caller should know, such as that a named directory is git-ignored

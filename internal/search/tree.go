@@ -38,6 +38,14 @@ type Stat struct {
 	Inode             uint64
 }
 
+// Lasting is the Stat without what changes when a device, a socket or a pipe is used.
+func (s Stat) Lasting() Stat {
+	if s.Mode.Type()&^(fs.ModeDir|fs.ModeSymlink) != 0 {
+		return Stat{Mode: s.Mode, Inode: s.Inode}
+	}
+	return s
+}
+
 // TreeResult is what is there.
 type TreeResult struct {
 	Nodes []Node // in no order
@@ -88,10 +96,7 @@ func (g *gatherer) visit(at *spot, name []byte, k kind) {
 	if err != nil {
 		return // gone meanwhile
 	}
-	if st.Mode.Type()&^(fs.ModeDir|fs.ModeSymlink) != 0 {
-		return // a device, a socket or a pipe
-	}
-	g.nodes = append(g.nodes, Node{Path: at.file(name), Shut: k == shut, Stat: st})
+	g.nodes = append(g.nodes, Node{Path: at.file(name), Shut: k == shut, Stat: st.Lasting()})
 	if g.limit > 0 && g.count.Add(1) >= g.limit {
 		g.walk.quit()
 	}
@@ -105,7 +110,7 @@ func (g *gatherer) named(path string) error {
 
 // whole is an entry as Tree lists it; false if it isn't listed.
 func (k *worker) whole(at *spot, e entry, name string) (entry, bool) {
-	if e.kind == other || k.skipped(at, name) {
+	if k.skipped(at, name) {
 		return e, false
 	}
 	if name == ".git" || e.kind == directory && !k.enters(at, name) {

@@ -62,7 +62,7 @@ type system struct {
 type Finder struct {
 	options Options
 	system  system
-	token   chan struct{} // whoever received it owns tree
+	token   chan struct{} // its receiver owns tree
 	tree    *tree
 	stale   atomic.Bool // the tree was decided about by other rules
 	closed  atomic.Bool
@@ -203,7 +203,7 @@ func (f *Finder) acquire(deadline time.Time) bool {
 	}
 }
 
-// release gives the tree back. After Close, whoever has it last cleans up.
+// release gives the tree back. After Close, its last owner cleans up.
 func (f *Finder) release() {
 	if f.closed.Load() && f.tree != nil {
 		f.tree.close()

@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// PromptParts is a prompt with all that it names: files by @path, and resources by @server:uri. A resource is read because
+// PromptParts is a prompt with all that it names: files by @path, images by their labels, and resources by @server:uri. A resource is read because
 // the user has named it, so only typed is looked through for them: the rest of text, which was piped in beside it, others
 // may have written.
 func (s *Session) PromptParts(ctx context.Context, text, typed string) ([]model.Part, error) {
@@ -18,6 +18,9 @@ func (s *Session) PromptParts(ctx context.Context, text, typed string) ([]model.
 		return nil, err
 	}
 	parts := append([]model.Part{model.Text(text)}, attached...)
+	pictures, notes := s.images.in(typed)
+	s.warnAll(notes)
+	parts = append(parts, pictures...)
 	return append(parts, s.attachResources(ctx, typed)...), nil
 }
 

@@ -48,7 +48,11 @@ func (s *Session) customSlashes() []Slash {
 func (s *Session) expandFile(ctx context.Context, c contextfiles.Command, words string) (Expansion, error) {
 	file := shortPath(c.Path, s.Folder.Path)
 	if c.Runs() && c.Scope == contextfiles.Project && !s.Definitions.trusted {
-		return Expansion{}, errorf(ErrPrompt, "/%s: %s runs commands, and this project isn't trusted\nReview it with 'adze trust'.", c.Name, file)
+		how := "'adze trust'"
+		if s.front&Answers != 0 {
+			how = "/trust"
+		}
+		return Expansion{}, errorf(ErrPrompt, "/%s: %s runs commands, and this project isn't trusted\nReview it with %s.", c.Name, file, how)
 	}
 	var parts []model.Part
 	var text strings.Builder
@@ -105,6 +109,24 @@ func shellLine(parts []contextfiles.Part, words string) string {
 		}
 	}
 	return b.String()
+}
+
+// shellLines are the commands of a command file, with a placeholder for arguments.
+func shellLines(c contextfiles.Command) []string {
+	var lines []string
+	for _, p := range c.Parts {
+		if p.Kind != contextfiles.ShellPart {
+			continue
+		}
+		var b strings.Builder
+		for _, s := range p.Shell {
+			if b.WriteString(s.Text); s.Kind == contextfiles.ArgumentsPart {
+				b.WriteString("{{args}}")
+			}
+		}
+		lines = append(lines, "!{"+b.String()+"}")
+	}
+	return lines
 }
 
 // runForPrompt runs a command of a command file with the policy, the hooks and the user's approval that a call of the model

@@ -60,8 +60,8 @@ func (f Folder) Settings(flags ...settings.Flag) (s *settings.Settings, trusted 
 }
 
 // tellNotes reports settings that are ignored or changed. Settings that need trust are only counted, since adze trust
-// shows them.
-func (f Folder) tellNotes(s *settings.Settings) {
+// shows them; an interactive front end counts them itself.
+func (f Folder) tellNotes(s *settings.Settings, interactive bool) {
 	withheld := map[settings.Place]bool{}
 	for _, w := range s.Withheld() {
 		withheld[w.From] = true
@@ -71,7 +71,7 @@ func (f Folder) tellNotes(s *settings.Settings) {
 			f.env.tell(n.String())
 		}
 	}
-	if n := len(s.Withheld()); n > 0 {
+	if n := len(s.Withheld()); n > 0 && !interactive {
 		things := fmt.Sprintf("%d settings", n)
 		if n == 1 {
 			things = "1 setting"

@@ -39,6 +39,8 @@ type Models struct {
 	before []opening // main models of before, for running subagents and for a way back
 	others map[string]connected
 
+	quiet bool // a front end shows which model was found
+
 	listing sync.Mutex
 	windows map[string]int // of models, as servers listed them
 }
@@ -183,9 +185,16 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	if !named {
 		name = cmp.Or(m.env.variables(m.home).get("OPENAI_MODEL"), name, first)
 	}
-	m.env.tell(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
+	m.tellFound(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
 	opened, err := opener(openai.Open)(ctx, api.Options{BaseURL: address, Model: name})
 	return m.spent.of(m.log.of(opened, "")), openai.Name + ", " + address + ", auto-detected", err
+}
+
+// tellFound reports which model was found.
+func (m *Models) tellFound(text string) {
+	if !m.quiet {
+		m.env.tell(text)
+	}
 }
 
 // count makes sampling use the budget of a conversation.

@@ -115,7 +115,7 @@ func wantsDefinitions(p contextfiles.Places) []trust.Item {
 	commands, _ := contextfiles.Commands(p)
 	for _, c := range commands {
 		if c.Scope == contextfiles.Project && c.Runs() {
-			items = append(items, trust.Item{What: "command /" + c.Name, Text: c.Path + " " + contentHash(c.Path)})
+			items = append(items, trust.Item{What: "command /" + c.Name, Text: c.Path + " runs " + strings.Join(shellLines(c), "; ") + " " + contentHash(c.Path)})
 		}
 	}
 	return items

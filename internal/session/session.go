@@ -66,6 +66,7 @@ type Session struct {
 
 	warnsAll bool
 	front    Ability
+	images   images
 }
 
 // Options are what a session is opened with. Only Dir must be given.
@@ -107,7 +108,7 @@ func Open(env Env, o Options) (*Session, error) {
 		return nil, err
 	}
 	s.Definitions = readDefinitions(folder, trusted, s.Settings.Context)
-	folder.tellNotes(s.Settings)
+	folder.tellNotes(s.Settings, o.Front&Quits != 0)
 	s.warnIgnored()
 	s.env.Environ = withoutKeys(env.Environ, s.Settings.Model)
 	s.Models = &Models{env: env, home: folder.Home, settings: s.Settings, log: newLog(o.Log, env.warn)}
@@ -122,7 +123,7 @@ func Open(env Env, o Options) (*Session, error) {
 	}
 	s.world = permission.World{
 		Roots: s.tools.Roots(), Home: Canonical(env.Home), State: Canonical(folder.Home),
-		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may be told of an earlier one's
+		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may read an earlier one's
 		Disk:  ondisk.New(s.tools.Roots()), Path: sync.OnceValue(s.path), Enforced: s.readsEnforced,
 	}
 	s.Policy = permission.New(s.world, permission.Mode(s.Settings.Tools.ApprovalMode))

@@ -20,13 +20,16 @@ type Slash struct {
 	Also  []string // other names
 	Words string   // what it takes
 	About string
-	// Aside says that the command only shows something, so it can run while a prompt is being answered.
+	// Aside says that the command runs while a prompt is being answered: it shows something, or changes how calls are judged.
 	Aside bool
 
 	needs  Ability
-	values func(ctx context.Context, s *Session) []string // what its first word can be; nil: anything
+	values func(ctx context.Context, s *Session) []Value // what its words can be; nil: anything
 	run    func(ctx context.Context, s *Session, words string) (Expansion, error)
 }
+
+// Value is what the words of a command can be, and what that is.
+type Value struct{ Text, About string }
 
 // Ability is what a front end can do for commands. Those that need more are not listed there.
 type Ability uint8
@@ -62,8 +65,11 @@ func (x Expansion) ForPerson() bool {
 	return x.Print != "" || len(x.Commands) > 0 || x.Quit || x.Action != "" || x.Choice != nil || x.Resume != ""
 }
 
-// Supports adds to what the front end can do.
-func (s *Session) Supports(more Ability) { s.front |= more }
+// Supports adds to what the front end can do. One that draws also shows which model was found, so that is not told.
+func (s *Session) Supports(more Ability) {
+	s.front |= more
+	s.Models.quiet = s.front&Draws != 0
+}
 
 // Slashes are the slash commands that work in this session's front end: those of the table, then those of command files and
 // the prompts of MCP servers, as far as they are known.
@@ -73,7 +79,9 @@ func (s *Session) Slashes() []Slash {
 	all = append(all, s.Outside.Prompts()...)
 	disabled := settings.Texts(s.Settings.Context.DisabledSlashes)
 	return slices.DeleteFunc(all, func(c Slash) bool {
-		return slices.ContainsFunc(disabled, func(name string) bool { return strings.EqualFold(strings.TrimPrefix(name, "/"), c.Name) })
+		return slices.ContainsFunc(append([]string{c.Name}, c.Also...), func(name string) bool {
+			return slices.ContainsFunc(disabled, func(off string) bool { return strings.EqualFold(strings.TrimPrefix(off, "/"), name) })
+		})
 	})
 }
 
@@ -87,7 +95,7 @@ func (s *Session) FindSlash(prompt string) (Slash, bool) {
 }
 
 // SlashValues are what the word behind a command can be, as far as that is a list.
-func (s *Session) SlashValues(ctx context.Context, prompt string) []string {
+func (s *Session) SlashValues(ctx context.Context, prompt string) []Value {
 	c, ok := s.FindSlash(prompt)
 	if !ok || c.values == nil {
 		return nil

@@ -34,6 +34,9 @@ func slashResume(_ context.Context, s *Session, words string) (Expansion, error)
 		return Expansion{Print: "No other session in " + tool.Visible(s.Folder.Path) + ". List all with: adze session list --all."}, nil
 	}
 	c := &Choice{Title: "Resume which session?"}
+	if n := s.Running(); n > 0 {
+		c.Detail = []string{"This stops " + counted(n, "background command") + " of the current session."}
+	}
 	print := "Sessions, the newest first:\n"
 	for _, i := range found[:min(len(found), maxListed)] {
 		about := fmt.Sprintf("%s, %s", Age(time.Since(i.Updated)), counted(i.Turns, "turn"))

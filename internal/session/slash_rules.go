@@ -146,11 +146,11 @@ func (s *Session) changeSetting(key, value string) (Expansion, error) {
 func second[A, B any](_ A, b B) B { return b }
 
 // settingKeys are what the words of /settings can be.
-func settingKeys(context.Context, *Session) []string {
-	out := []string{}
+func settingKeys(context.Context, *Session) []Value {
+	var out []Value
 	for _, verb := range []string{"get ", "set "} {
 		for _, d := range settings.Describe() {
-			out = append(out, verb+d.Key)
+			out = append(out, Value{verb + d.Key, d.About})
 		}
 	}
 	return out

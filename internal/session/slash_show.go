@@ -149,12 +149,12 @@ func (s *Session) stopJob(ctx context.Context, id string) (Expansion, error) {
 }
 
 // jobIDs are what the words of /background can be.
-func jobIDs(_ context.Context, s *Session) []string {
-	var ids []string
+func jobIDs(_ context.Context, s *Session) []Value {
+	var ids []Value
 	for _, j := range s.tools.Jobs() {
-		ids = append(ids, j.ID)
+		ids = append(ids, Value{j.ID, j.Command})
 		if j.Running {
-			ids = append(ids, "stop "+j.ID)
+			ids = append(ids, Value{"stop " + j.ID, j.Command})
 		}
 	}
 	return ids
@@ -169,10 +169,11 @@ func slashCopy(_ context.Context, s *Session, words string) (Expansion, error) {
 			return Expansion{}, errorf(ErrPrompt, "/copy: expected a number above 0, got %q", words)
 		}
 	}
-	var answers []string
+	history := s.resumed.with(nil) // before the first prompt
 	if s.talk != nil {
-		answers = answersIn(s.talk.History())
+		history = s.talk.History()
 	}
+	answers := answersIn(history)
 	switch {
 	case len(answers) == 0:
 		return Expansion{Print: "Nothing to copy: the model has not answered."}, nil

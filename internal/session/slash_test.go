@@ -1,12 +1,15 @@
 package session
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/settings"
 )
 
 func TestSlashed(t *testing.T) {
@@ -30,6 +33,53 @@ func TestSlashed(t *testing.T) {
 		}
 		if got := [3]string{name, words, rest}; got != want {
 			t.Errorf("%q: got %q, want %q", prompt, got, want)
+		}
+	}
+}
+
+// The table is sorted, names are unique, and the documentation has all of them.
+func TestSlashTable(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "terminal.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	last := ""
+	for _, c := range slashTable() {
+		if c.Name <= last {
+			t.Errorf("/%s comes after /%s", c.Name, last)
+		}
+		last = c.Name
+		if c.About == "" || c.run == nil {
+			t.Errorf("/%s: %+v", c.Name, c)
+		}
+		for _, name := range append([]string{c.Name}, c.Also...) {
+			if seen[name] || !slashName().MatchString(name) {
+				t.Errorf("/%s is there twice, or is no name", name)
+			}
+			seen[name] = true
+			if !strings.Contains(string(doc), "`/"+name) {
+				t.Errorf("docs/terminal.md lacks /%s", name)
+			}
+		}
+	}
+}
+
+// A front end lists what works in it.
+func TestSlashesOfFrontEnds(t *testing.T) {
+	for front, want := range map[Ability]string{
+		0:                                "agents compress context doctor help hooks init mcp memory permissions settings skills tools trust",
+		Lasts:                            "agents background clear compress context cost diff doctor effort export help hooks init mcp memory mode model permissions plan redo settings skills tools trust undo",
+		Lasts | Quits | Copies | Answers: "agents background clear compress context copy cost diff doctor effort export help hooks init mcp memory mode model permissions plan quit redo settings skills tools trust undo",
+		^Ability(0):                      "agents background clear compress context copy cost diff doctor effort export help hooks init keys mcp memory mode model permissions plan quit redo resume rewind settings skills theme tools trust undo",
+	} {
+		s := &Session{front: front, Settings: &settings.Settings{}, Definitions: &Definitions{}, Outside: &Outside{}}
+		var got []string
+		for _, c := range s.Slashes() {
+			got = append(got, c.Name)
+		}
+		if diff := cmp.Diff(strings.Fields(want), got); diff != "" {
+			t.Errorf("%b\n%s", front, diff)
 		}
 	}
 }

@@ -33,14 +33,14 @@ func slashTable() []Slash {
 		{Name: "keys", About: "show the keys, and what the terminal sends", needs: Draws, run: frontEnd(ListKeys)},
 		{Name: "mcp", About: "list MCP servers", Aside: true, run: slashMCP},
 		{Name: "memory", About: "show the loaded context files", Aside: true, run: slashMemory},
-		{Name: "mode", Words: "[MODE]", About: "show or set the approval mode: plan, default, auto-edit or yolo", needs: Lasts, values: modes, run: slashMode},
+		{Name: "mode", Words: "[MODE]", About: "show or set the approval mode: plan, default, auto-edit or yolo", Aside: true, needs: Lasts, values: modes, run: slashMode},
 		{Name: "model", Words: "[NAME]", About: "list models, or use another one", needs: Lasts, values: modelNames, run: slashModel},
 		{Name: "permissions", Words: permissionWords, About: "show rules, or add one for this session",
-			Aside: true, values: func(context.Context, *Session) []string { return ruleLists() }, run: slashPermissions},
+			Aside: true, values: func(context.Context, *Session) []Value { return words(ruleLists()) }, run: slashPermissions},
 		{Name: "plan", Words: "[PROMPT]", About: "switch to plan mode", needs: Lasts, run: slashPlan},
 		{Name: "quit", Also: []string{"exit"}, About: "end the conversation", needs: Quits, run: slashQuit},
 		{Name: "redo", Words: "[--force] [--yes]", About: "take the last undo back", needs: Lasts, run: slashRedo},
-		{Name: "resume", Words: "[ID]", About: "continue another session of this directory", needs: Chooses, run: slashResume},
+		{Name: "resume", Words: "[ID]", About: "continue another session of this directory", needs: Chooses, values: sessionIDs, run: slashResume},
 		{Name: "rewind", Words: "[N]", About: "return to before a prompt, with or without its changes of files", needs: Chooses, run: slashRewind},
 		{Name: "settings", Also: []string{"config"}, Words: settingWords, About: "list changed settings, or set one",
 			Aside: true, values: settingKeys, run: slashSettings},
@@ -52,17 +52,40 @@ func slashTable() []Slash {
 	}
 }
 
-func efforts(context.Context, *Session) []string { return Efforts() }
+// words are values that explain themselves.
+func words(all []string) []Value {
+	var out []Value
+	for _, w := range all {
+		out = append(out, Value{Text: w})
+	}
+	return out
+}
 
-func themes(context.Context, *Session) []string { return settings.Themes() }
+func efforts(context.Context, *Session) []Value { return words(Efforts()) }
 
-func modes(context.Context, *Session) []string { return modeNames() }
+// maxCompleted is how many sessions /resume completes, the newest ones.
+const maxCompleted = 20
 
-func modelNames(ctx context.Context, s *Session) []string {
-	var names []string
+func sessionIDs(_ context.Context, s *Session) []Value {
+	var ids []Value
+	found, _ := s.Folder.Recorded(false)
+	for _, info := range found {
+		if info.Title != "" && info.ID != s.ID && len(ids) < maxCompleted {
+			ids = append(ids, Value{info.ID[:8], info.Title})
+		}
+	}
+	return ids
+}
+
+func themes(context.Context, *Session) []Value { return words(settings.Themes()) }
+
+func modes(context.Context, *Session) []Value { return words(modeNames()) }
+
+func modelNames(ctx context.Context, s *Session) []Value {
+	var names []Value
 	list, _ := s.Models.List(ctx)
 	for _, m := range list {
-		names = append(names, m.ID)
+		names = append(names, Value{m.ID, m.Source})
 	}
 	return names
 }

@@ -61,7 +61,7 @@ func shortPath(path, dir string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 		path = rel
 	}
-	return tool.Visible(path)
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(tool.Visible(path)) // a name can't look like another line
 }
 
 // undoWords is what /undo takes.

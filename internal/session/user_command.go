@@ -8,8 +8,9 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// RunAsUser runs a command that the user typed, without a permission prompt.
-func (s *Session) RunAsUser(ctx context.Context, command string) (tool.Outcome, error) {
+// RunAsUser runs a command that the user typed, without a permission prompt. observe receives its events, such as the end of
+// its output while it runs; it may be nil.
+func (s *Session) RunAsUser(ctx context.Context, command string, observe func(tool.Event)) (tool.Outcome, error) {
 	args, err := json.Marshal(map[string]any{"command": command, "timeout": 600_000})
 	if err != nil {
 		return tool.Outcome{}, err
@@ -20,7 +21,7 @@ func (s *Session) RunAsUser(ctx context.Context, command string) (tool.Outcome, 
 		return tool.Outcome{}, err
 	}
 	own := &tool.Executor{
-		Registry: all, Spill: s.Executor.Spill, Budget: s.Executor.Budget,
+		Registry: all, Spill: s.Executor.Spill, Budget: s.Executor.Budget, Observe: observe,
 		Policy: func(tool.Request) tool.Decision {
 			return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByUser}}
 		},

@@ -131,7 +131,7 @@ func (d *Dir) reserve(text string) (*os.Root, string, error) {
 	return d.root, kept, nil
 }
 
-// hold makes sure that the folder is there and marked as in use. One that somebody removed is made anew.
+// hold makes sure that the folder is there and marked as in use. One that was removed is made again.
 func (d *Dir) hold() error {
 	if d.root != nil {
 		if held(d.lock, d.path) {

@@ -52,12 +52,14 @@ func (s *Screen) step(e tool.Event) {
 func (l *callList) find(r tool.Request) *call {
 	i := slices.IndexFunc(l.calls, func(c *call) bool { return c.by == r.Call.By && c.id == r.Call.ID })
 	if i < 0 {
-		l.calls = append(l.calls, &call{by: r.Call.By, id: r.Call.ID})
+		l.calls = append(l.calls, &call{by: r.Call.By, id: r.Call.ID, title: visible(r.Call.Name)})
 		i = len(l.calls) - 1
 	}
 	c := l.calls[i]
 	if r.Description != "" { // an event that ends a call doesn't repeat it
 		c.title, c.what = visible(r.Declaration.Title()), about(r)
+	} else if c.title == "" { // it failed before it was known what it would do
+		c.title = visible(r.Call.Name)
 	}
 	return c
 }

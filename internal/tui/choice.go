@@ -135,11 +135,12 @@ func (c *openChoice) live(width, rows int) []cell.Line {
 		return append(cell.Wrap(title, width, cell.Text("  ")), keys.Cut(width))
 	}
 	out := []cell.Line{append(cell.Line{{Text: "? ", Style: cell.Yellow}}, title...)}
-	for _, d := range c.Detail {
+	list := c.matching()
+	room := rows - 6 // for details and options: beside them are a finished line, the rule, the title, the keys, the prompt and the status line
+	for _, d := range c.Detail[:max(0, min(len(c.Detail), room-min(len(list), 3)))] {
 		out = append(out, cell.Styled("    "+cell.Clean(d), cell.Dim))
 	}
-	list := c.matching()
-	most := min(maxOptions, max(1, rows-len(out)-6))
+	most := min(maxOptions, max(1, room-len(out)+1))
 	from := max(0, min(c.at-most+1, len(list)-most))
 	for i := from; i < len(list) && i < from+most; i++ {
 		mark, style := "    ", cell.Plain
@@ -160,7 +161,9 @@ func (c *openChoice) live(width, rows int) []cell.Line {
 	if len(c.Options) > 3 {
 		pairs = append(pairs, "", "type to search")
 	}
-	out = append(out, hint(pairs...))
+	if rows >= 7 {
+		out = append(out, hint(pairs...))
+	}
 	for i, l := range out {
 		out[i] = l.Cut(width)
 	}

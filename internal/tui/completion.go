@@ -127,9 +127,9 @@ func (c *completion) take(s *Screen) {
 	s.editor.Replace(len(word), text)
 }
 
-// live is the list, if it belongs to the word before the cursor.
+// live is the list, if it belongs to the word before the cursor. The old list stays until there is a new one.
 func (c *completion) live(s *Screen, width int) []cell.Line {
-	if c.word != completable(s) {
+	if word := completable(s); c.word != word && c.asked != word {
 		return nil
 	}
 	var out []cell.Line

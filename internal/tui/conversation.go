@@ -181,7 +181,9 @@ func (s *Screen) start(ctx context.Context, f func(context.Context) (Reply, erro
 
 // ended shows how a prompt ended, and sends what is queued.
 func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
-	s.endHeader(nil)
+	if reply.Choice == nil { // a list leaves the header waiting
+		s.endHeader(nil)
+	}
 	s.endText()
 	s.calls.settle(s)
 	s.work = nil

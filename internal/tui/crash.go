@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"path"
 	"runtime"
 	"strings"
 
@@ -58,11 +59,7 @@ func panicked() string {
 	for inPanic := false; ; {
 		f, more := frames.Next()
 		if inPanic && !strings.HasPrefix(f.Function, "runtime.") {
-			_, file, ok := strings.Cut(f.File, "/adze/")
-			if !ok {
-				file = f.File
-			}
-			return fmt.Sprintf("%s:%d", file, f.Line)
+			return fmt.Sprintf("%s:%d", path.Base(f.File), f.Line)
 		}
 		inPanic = inPanic || f.Function == "runtime.gopanic"
 		if !more {

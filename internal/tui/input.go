@@ -26,8 +26,7 @@ func (s *Screen) input(ctx context.Context, e keys.Event) {
 	case keys.Sent:
 		s.tested(e)
 	case keys.Paste:
-		s.editor.Paste(e.Text)
-		s.typed(ctx)
+		s.paste(ctx, e.Text)
 	case keys.Key:
 		s.key(ctx, e)
 		s.lastKey = s.o.Now()
@@ -37,6 +36,7 @@ func (s *Screen) input(ctx context.Context, e keys.Event) {
 // key handles a key: a question's first, then those of the table, then text.
 func (s *Screen) key(ctx context.Context, k keys.Key) {
 	s.note = ""
+	s.offered, s.offer = s.offer, nothing
 	if s.choice != nil {
 		s.choiceKey(ctx, k)
 		return
@@ -91,26 +91,30 @@ func (s *Screen) enter(ctx context.Context) {
 
 // escape interrupts what runs; pressed twice, it clears the prompt, or rewinds if that is empty.
 func (s *Screen) escape(ctx context.Context) {
-	now := s.o.Now()
 	switch {
 	case s.showKeys:
 		s.showKeys = false
 	case s.work != nil:
 		s.interrupt()
-		now = time.Time{} // a second one, for something that has ended by then, means nothing else
-	case now.Sub(s.escaped) < again && s.editor.Empty():
+	case s.offered == escapes && s.editor.Empty():
 		s.command(ctx, "/rewind")
-		now = time.Time{}
-	case now.Sub(s.escaped) < again:
+	case s.offered == escapes:
 		s.editor.Clear()
-		now = time.Time{} // a third one doesn't rewind
 	case !s.editor.Empty():
-		s.note = "Esc again clears the prompt"
+		s.note, s.offer = "Esc again clears the prompt", escapes
 	default:
-		s.note = "Esc again rewinds"
+		s.note, s.offer = "Esc again rewinds", escapes
 	}
-	s.escaped = now
 }
+
+// offer is what a key does if it is pressed again, as the status line says.
+type offer uint8
+
+const (
+	nothing offer = iota
+	escapes
+	quits
+)
 
 // cancel is Ctrl+C: it clears the prompt, interrupts, or quits if it is pressed twice.
 func (s *Screen) cancel() {
@@ -122,10 +126,10 @@ func (s *Screen) cancel() {
 		s.complete.close()
 	case s.work != nil && now.Sub(s.interrupted) >= again:
 		s.interrupt()
-	case now.Sub(s.interrupted) < again:
+	case s.offered == quits || now.Sub(s.interrupted) < again:
 		s.done = true
 	default:
-		s.note = "Ctrl+C again quits"
+		s.note, s.offer = "Ctrl+C again quits", quits
 	}
 }
 

@@ -42,7 +42,7 @@ func last(lines []cell.Line, n int) []cell.Line { return lines[max(0, len(lines)
 
 // going is what the model and its tools are doing.
 func (s *Screen) going(width int) []cell.Line {
-	out := append(s.wrapRows(s.header), s.answer.live...)
+	out := append(headerLines(s.header, width), s.answer.live...)
 	now := s.o.Now()
 	calls := s.calls.live(now, width)
 	out = append(out, calls...)

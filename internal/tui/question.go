@@ -26,7 +26,8 @@ type question struct {
 	shown   time.Time // since when it is visible
 	stage   stage
 	explain bool // why it is asked is shown
-	offer   int  // the rule that "always" would apply
+	reasons []Reason
+	offer   int // the rule that "always" would apply
 	problem string
 
 	fields []approval.Field // of a form
@@ -192,7 +193,9 @@ func (s *Screen) choose(q *question, name string) bool {
 	case "v":
 		s.viewQuestion(q)
 	case "w":
-		q.explain = !q.explain
+		if q.explain = !q.explain; q.explain {
+			q.reasons = s.o.Host.Explain(q.r)
+		}
 	case "e":
 		text, _, ok := approval.Proposal(q.r)
 		if !ok {

@@ -184,20 +184,25 @@ func hint(pairs ...string) cell.Line {
 	return out
 }
 
-// explanation is how the call was judged.
+// explanation is how the call was judged: what decided about each command, the sandbox, and the smallest rule.
 func (q *question) explanation(s *Screen) []cell.Line {
-	var out []cell.Line
-	for _, l := range s.o.Host.Explain(q.r) {
-		out = append(out, cell.Text("    "+cell.Clean(l)))
-	}
-	if c, ok := q.r.Confirm.(tool.Command); ok && c.Sandbox != "" {
-		out = append(out, cell.Text("    sandbox         "+visible(c.Sandbox)))
+	rows := slices.Clone(q.reasons)
+	if len(rows) == 0 {
+		rows = []Reason{{"why", q.why.Why()}}
 	}
 	if len(q.why.Offer) > 0 {
-		out = append(out, cell.Text("    smallest rule   "+cell.Clean(approval.RuleList(q.why.Offer[0]))))
+		rows = append(rows, Reason{"smallest rule", approval.RuleList(q.why.Offer[0])})
 	}
-	if len(out) == 0 {
-		out = append(out, cell.Text("    "+visible(q.why.Why())))
+	wide := 14
+	for _, r := range rows {
+		wide = max(wide, min(cell.Width(visible(r.What)), s.width()/2))
+	}
+	var out []cell.Line
+	for _, r := range rows {
+		what := cell.Text(visible(r.What)).Cut(wide)
+		l := append(cell.Line{{Text: "    "}}, what...)
+		l = append(l, cell.Span{Text: strings.Repeat(" ", wide-what.Width()+2)}, cell.Span{Text: visible(r.Why)})
+		out = append(out, cell.Wrap(l, s.width(), cell.Text(strings.Repeat(" ", wide+6)))...)
 	}
 	return out
 }

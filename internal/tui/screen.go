@@ -41,12 +41,18 @@ type Host interface {
 	Background() []string
 	// Allow applies a rule for the session, and saves it if the scope is for longer. It returns the file.
 	Allow(r tool.Request, offer string, scope Scope) (path string, err error)
-	// Explain says how a command was understood: a line for each simple command.
-	Explain(r tool.Request) []string
+	// Explain says what decided about a call: about each simple command of it, and which sandbox it would run in.
+	Explain(r tool.Request) []Reason
+	// Attach takes an image that the user dropped, and returns the label that prompts name it with. Without one, the path is
+	// text; why says so if the user should know.
+	Attach(path string) (label, why string)
 	// Complete calls show with what could replace a word that starts with @, or a command with its words so far, and again
 	// when there is more.
 	Complete(ctx context.Context, typed string, show func([]Candidate))
 }
+
+// Reason is something about a call, and what decided about it.
+type Reason struct{ What, Why string }
 
 // Scope is how long an approval lasts.
 type Scope uint8
@@ -97,8 +103,8 @@ type Options struct {
 	Host    Host
 	// Header is printed first. Lookup, if not nil, finds out what takes a moment: until it returns, the header is in the live
 	// area, and what it returns is inserted after the first line.
-	Header []cell.Line
-	Lookup func(context.Context) []cell.Line
+	Header []Row
+	Lookup func(context.Context) []Row
 	Prompt string // sent at the start
 	// Command is carried out at the start, as if a key stood for it. Earlier is what was said before, in a session that continues.
 	Command string
@@ -131,7 +137,7 @@ type Screen struct {
 	// The fields below belong to Run's goroutine.
 	keys          keymap
 	columns, rows int
-	header        []cell.Line // that waits for the lookup
+	header        []Row       // that waits for the lookup
 	finished      []cell.Line // to be printed with the next frame
 	gap           bool        // the last finished line is empty
 	editor        editor.Editor
@@ -149,9 +155,11 @@ type Screen struct {
 	note          string      // shown in the status line until the next key
 	showKeys      bool
 	lastKey       time.Time
-	escaped       time.Time // when Esc was last pressed
+	offer         offer     // of the last key
+	offered       offer     // of the one before
 	interrupted   time.Time // when Ctrl+C was last pressed
 	focused       bool
+	urgent        bool // a message is shown at once, as a key is
 	backdrop      backdrop
 	title         string // of the window
 	place         string // the directory
@@ -200,7 +208,7 @@ func (s *Screen) send(m message) {
 
 const (
 	// frameTime is the least time between two frames while an answer streams. Keys are shown at once.
-	frameTime = 33 * time.Millisecond
+	frameTime = 50 * time.Millisecond
 	// escapeTime is how long an Esc waits for the rest of a sequence.
 	escapeTime = 40 * time.Millisecond
 )
@@ -246,29 +254,6 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// endHeader prints the header, once.
-func (s *Screen) endHeader(found []cell.Line) {
-	if len(s.header) == 0 {
-		return
-	}
-	head := s.header
-	s.header = nil
-	s.print(s.wrapRows(head[:1])...)
-	s.print(s.wrapRows(found)...)
-	s.print(s.wrapRows(head[1:])...)
-	s.showEarlier(s.o.Earlier)
-	s.o.Earlier = nil
-}
-
-// wrapRows wraps the rows of the header below their texts.
-func (s *Screen) wrapRows(rows []cell.Line) []cell.Line {
-	var out []cell.Line
-	for _, l := range rows {
-		out = append(out, cell.Wrap(l, s.width(), cell.Text("         "))...)
-	}
-	return out
-}
-
 // loop handles keys and messages, and paints.
 func (s *Screen) loop(ctx context.Context) error {
 	var frame, second <-chan time.Time
@@ -276,7 +261,7 @@ func (s *Screen) loop(ctx context.Context) error {
 		return err
 	}
 	for !s.done {
-		now := false // a key is shown at once
+		now, key := false, false // a key is shown at once
 		var wake <-chan struct{}
 		if s.work == nil && s.choice == nil { // what runs takes the reports itself
 			wake = s.o.Host.Wake()
@@ -290,10 +275,11 @@ func (s *Screen) loop(ctx context.Context) error {
 				return errGone
 			}
 			s.input(ctx, e)
-			now = true
+			key = true
 		case m := <-s.messages:
 			m(s)
 			s.drain()
+			key, s.urgent = s.urgent, false
 		case <-frame:
 			now = true
 		case <-second:
@@ -305,11 +291,15 @@ func (s *Screen) loop(ctx context.Context) error {
 			return errSignaled
 		}
 		if now {
+			s.showText()
+			frame = nil
+		}
+		switch { // text that arrived waits for its frame, so that a key changes one row
+		case now, key:
 			if err := s.paint(); err != nil {
 				return err
 			}
-			frame = nil
-		} else if frame == nil {
+		case frame == nil:
 			frame = time.After(frameTime)
 		}
 		if (s.work != nil || s.connecting) && second == nil { // only while something runs: an idle screen wakes up for nothing
@@ -352,7 +342,6 @@ func (s *Screen) paint() error {
 	s.retitle()
 	s.painter.Synchronized = s.term.synchronized.Load()
 	s.painter.KeepsRows = s.term.keepsRows.Load()
-	s.showText()
 	live, cursor := s.live()
 	frame := paint.Frame{Finished: s.finished, Live: live, Cursor: cursor}
 	s.finished = nil

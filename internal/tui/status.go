@@ -46,7 +46,10 @@ func (s *Screen) status(width int) cell.Line {
 		line = statusLine(st.Mode, facts)
 	}
 	if s.note != "" {
-		return line.Right(cell.Styled(s.note, cell.Yellow), width)
+		if cell.Width(s.note)+20 > width { // a long one replaces the line
+			return cell.Line{{Text: " "}, {Text: visible(s.note), Style: cell.Yellow}}.Cut(width)
+		}
+		return line.Right(cell.Styled(visible(s.note), cell.Yellow), width)
 	}
 	help := cell.Line{{Text: "?"}, {Text: " keys  ", Style: cell.Dim}, {Text: "/"}, {Text: " commands", Style: cell.Dim}}
 	if line.Width()+help.Width()+2 > width {

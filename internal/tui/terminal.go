@@ -36,6 +36,8 @@ type terminal struct {
 	old     *term.State
 	events  chan keys.Event // keys, pasted text and focus; closed at the end of the input
 	reports chan [2]int     // answers to probes: columns and rows
+	closed  chan struct{}
+	ignored chan struct{} // closed when the screen takes no more events; answers of the terminal are still read
 	resized chan os.Signal
 	missed  int
 	stop    func() // ends the notification of resizes
@@ -61,7 +63,7 @@ func openTerminal(in, out *os.File, begin, end string) (*terminal, error) {
 	}
 	t := &terminal{
 		in: in, out: out, old: old, events: make(chan keys.Event, 256), reports: make(chan [2]int, 64),
-		input: reopen(in), paused: make(chan struct{}), resume: make(chan struct{}),
+		input: reopen(in), paused: make(chan struct{}), resume: make(chan struct{}), closed: make(chan struct{}), ignored: make(chan struct{}),
 		enter: enter + begin + askAttributes, leave: end + leave, answered: make(chan struct{}, 1),
 	}
 	t.resized, t.stop = watchResize()
@@ -80,10 +82,15 @@ func openTerminal(in, out *os.File, begin, end string) (*terminal, error) {
 
 // close leaves the terminal as it was found.
 func (t *terminal) close() {
+	close(t.ignored)
 	t.stop()
 	t.settle()
+	close(t.closed)
 	io.WriteString(t.out, t.leave)
 	term.Restore(int(t.in.Fd()), t.old)
+	if t.input != t.in { // which ends the reader; what is typed from now on is not ours
+		t.input.Close()
+	}
 }
 
 // settle waits until the terminal has answered what it was asked at the start: the next program would read that as input.
@@ -159,7 +166,11 @@ func (t *terminal) read() {
 			b := make([]byte, 64<<10)
 			n, err := t.input.Read(b)
 			if n > 0 {
-				input <- b[:n]
+				select {
+				case input <- b[:n]:
+				case <-t.closed:
+					return
+				}
 			}
 			if errors.Is(err, os.ErrDeadlineExceeded) {
 				t.paused <- struct{}{}
@@ -191,11 +202,19 @@ func (t *terminal) read() {
 	}
 }
 
+// pass hands an event to the screen, unless that has ended.
+func (t *terminal) pass(e keys.Event) {
+	select {
+	case t.events <- e:
+	case <-t.ignored:
+	}
+}
+
 func (t *terminal) deliver(events []keys.Event) {
 	for _, e := range events {
 		r, ok := e.(keys.Report)
 		if !ok {
-			t.events <- e
+			t.pass(e)
 			continue
 		}
 		switch r.Kind {
@@ -209,7 +228,7 @@ func (t *terminal) deliver(events []keys.Event) {
 				t.synchronized.Store(r.Args[1] == 1 || r.Args[1] == 2)
 			}
 		case keys.Color:
-			t.events <- e
+			t.pass(e)
 		case keys.Attribute:
 			t.expects.Store(false)
 			select {

@@ -217,7 +217,7 @@ func (s *Screen) viewTranscript(context.Context) {
 		return
 	}
 	v := viewer.New("transcript", source)
-	v.Hint = "/ search · n N · { } prompts · Enter unfold · y copy · q close"
+	v.Hint = "/ n N search · { } prompts · Enter unfolds · y copies · q"
 	v.End()
 	s.openView(&overlay{View: v, refresh: func() { v.Refresh(s.transcript.len()) }})
 }

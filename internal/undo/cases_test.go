@@ -91,7 +91,7 @@ func TestSomeoneElse(t *testing.T) {
 		t.Errorf("changes: %s", got)
 	}
 	_, left := p.undo(append(first.Changes, second.Changes...), undo.PlanOptions{})
-	if len(left) != 1 || left[0] != (undo.Left{Path: p.path("a"), Why: "changed since"}) {
+	if len(left) != 1 || left[0] != (undo.Left{Path: p.path("a"), Why: "changed since", Changed: true}) {
 		t.Errorf("left: %v", left)
 	}
 	now := p.tree()

@@ -22,7 +22,10 @@ type Step struct {
 }
 
 // Left is a path that stays as it is, and why.
-type Left struct{ Path, Why string }
+type Left struct {
+	Path, Why string
+	Changed   bool // since, so that force restores it
+}
 
 // Todo are the steps that change something.
 func (p Plan) Todo() []Step {
@@ -54,7 +57,7 @@ type PlanOptions struct {
 func NewPlan(changes []Change, store *Store, o PlanOptions) Plan {
 	p := Plan{store: store}
 	now, to := map[string]State{}, map[string]State{}
-	forced, left := map[string]bool{}, map[string]string{}
+	forced, changed, left := map[string]bool{}, map[string]bool{}, map[string]string{}
 	for _, c := range slices.Backward(changes) {
 		if _, seen := now[c.Path]; !seen {
 			state, err := peek(c.Path)
@@ -72,7 +75,7 @@ func NewPlan(changes []Change, store *Store, o PlanOptions) Plan {
 		case o.Force:
 			to[c.Path], forced[c.Path] = c.Before, true
 		default:
-			left[c.Path] = changedSince(now[c.Path], c.After)
+			left[c.Path], changed[c.Path] = changedSince(now[c.Path], c.After), true
 		}
 	}
 	for path, state := range to {
@@ -84,7 +87,7 @@ func NewPlan(changes []Change, store *Store, o PlanOptions) Plan {
 	}
 	for _, path := range slices.Sorted(maps.Keys(to)) {
 		if why := left[path]; why != "" {
-			p.Left = append(p.Left, Left{path, why})
+			p.Left = append(p.Left, Left{path, why, changed[path]})
 			continue
 		}
 		p.Steps = append(p.Steps, Step{Path: path, Now: now[path], To: to[path], Forced: forced[path]})
@@ -125,7 +128,7 @@ func (p *Plan) keepFull() {
 			return false
 		}
 		if name := keeps(s.Path, stays); name != "" {
-			p.Left = append(p.Left, Left{s.Path, "the directory contains " + name})
+			p.Left = append(p.Left, Left{s.Path, "the directory contains " + name, false})
 			return true
 		}
 		return false

@@ -112,7 +112,7 @@ func (p Plan) Apply() (done []Change, left []Left) {
 	r.finish()
 	for _, s := range steps {
 		if why := r.failed[s.Path]; why != nil {
-			left = append(left, Left{s.Path, why.Error()})
+			left = append(left, Left{s.Path, why.Error(), false})
 		} else {
 			done = append(done, Change{s.Path, s.Now, s.To})
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/search"
+	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
 // Limits are how much of a workspace is saved.
@@ -189,7 +190,7 @@ func (s *snapshot) listKnown() []search.Node {
 	var nodes []search.Node
 	for path, k := range s.paths {
 		if info, err := os.Lstat(path); err == nil {
-			nodes = append(nodes, search.Node{Path: path, Shut: k.shut && info.IsDir(), Stat: search.StatOf(info)})
+			nodes = append(nodes, search.Node{Path: path, Shut: k.shut && info.IsDir(), Stat: search.StatOf(info).Lasting()})
 		}
 	}
 	return nodes
@@ -257,6 +258,10 @@ func (s *snapshot) readNode(n search.Node, b *batch) (known, error) {
 		return k, nil
 	}
 	k.state = State{isUnsaved, n.Stat.Mode & modeBits}
+	if !n.Stat.Mode.IsRegular() {
+		k.why = nofollow.Kind(n.Stat.Mode)
+		return k, nil
+	}
 	if n.Stat.Size > s.limits.FileBytes {
 		k.why = fmt.Sprintf("over %s", size(s.limits.FileBytes))
 		return k, nil

@@ -10,7 +10,7 @@ import (
 )
 
 // patience ends a request whose server has gone silent. Its clock runs until the first byte, and from then on only
-// while a read waits: whoever reads the events may take their time over one.
+// while a read waits: the reader of the events may take a while for one.
 type patience struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer

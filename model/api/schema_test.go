@@ -147,7 +147,7 @@ func TestLoweredIsBounded(t *testing.T) {
 	for _, in := range []string{`{"$ref":"#/$defs/d0","$defs":{` + strings.Join(defs, ",") + `}}`, deep, `{"$ref":"#"}`, `{"allOf":[{"$ref":"#"},{"$ref":"#"}]}`} {
 		began := time.Now()
 		got := Lowered(json.RawMessage(in))
-		if took := time.Since(began); took > 5*time.Second || len(got) > 2<<20 {
+		if took := time.Since(began); took > time.Minute || len(got) > 2<<20 {
 			t.Errorf("%.80s: %d bytes in %s", in, len(got), took)
 		}
 		if why := refused(read(t, string(got)), true); why != "" {

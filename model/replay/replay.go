@@ -18,7 +18,7 @@
 // may be left out, and only [Options].Strict looks at it. Blank lines are passed over. Names such as $WORK, given
 // when the recording is opened, are replaced inside strings.
 //
-// The package runs nothing: the calls of a recording are made anew by whoever plays it, through real tools.
+// The package runs nothing: the program that replays a recording makes its calls again, with real tools.
 package replay
 
 import (

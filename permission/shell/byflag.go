@@ -44,7 +44,7 @@ func tellsRunning(name string) bool {
 	return slices.ContainsFunc(runningNames, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// bySetting reports whether git is told of the program by a setting, an address or a name of its own.
+// bySetting reports whether git gets the program from a setting, an address or a name of its own.
 func (p *Pattern) bySetting(words []Word) bool {
 	sub := slices.IndexFunc(words, func(w Word) bool { return w.Text == "config" || w.Text == "merge-index" })
 	for i, w := range words {

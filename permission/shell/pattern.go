@@ -98,7 +98,7 @@ func isName(s string) bool {
 // Exact reports whether the pattern means its words and no more.
 func (p *Pattern) Exact() bool { return !p.any && !p.open }
 
-// Covers reports whether the pattern, as an allow rule, covers the words of a command: to the letter, word by word.
+// Covers reports whether the pattern, as an allow rule, covers the words of a command: exactly, word by word.
 func (p *Pattern) Covers(c *Command) bool {
 	if p.any {
 		return true

@@ -6,7 +6,7 @@ import (
 )
 
 // Every field of a command keeps it apart from one that differs in it alone, but for those named here: what one command
-// is allowed, an unequal one must not get. A new field fails here until somebody has thought about it.
+// is allowed, an unequal one must not get. A new field fails here until it is considered.
 func TestEveryFieldTellsCommandsApart(t *testing.T) {
 	apart := map[string]func(*Command){
 		"Words":    func(c *Command) { c.Words = []Word{{"ls", Glob}} },

@@ -7,7 +7,7 @@
 //	}
 //
 // One tree serves for everything: what is allowed, denied, provably read-only and shown to a person comes from one
-// reading of one parser. What cannot be read to the letter is marked unknown, never guessed.
+// reading of one parser. What cannot be read exactly is marked unknown, never guessed.
 //
 // It runs nothing, opens nothing and knows no rules: package permission decides. Only [Environment] looks at the disk, to
 // see where the folders of PATH lead.

@@ -234,8 +234,8 @@ func FuzzRead(f *testing.F) {
 			p.Match(c)
 			p.Covers(c)
 			_ = c.String()
+			_ = c.Understood()
 		}
-		script.Understood()
 	})
 }
 

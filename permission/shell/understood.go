@@ -2,20 +2,9 @@ package shell
 
 import "strings"
 
-// Understood says what a script would run, one line a command: its words after quote removal, what it opens, and
-// which command runs it where that is not the shell. It is for people who are asked, and shows what rules are held
-// against.
-func (s *Script) Understood() []string {
-	var lines []string
-	for _, c := range s.Commands {
-		if !c.MayRun {
-			lines = append(lines, c.understood())
-		}
-	}
-	return lines
-}
-
-func (c *Command) understood() string {
+// Understood says what a command runs: its words after quote removal, what it opens, and which command runs it where that is
+// not the shell. It is for users who are asked, and shows what rules are compared with.
+func (c *Command) Understood() string {
 	parts := []string{c.String()}
 	if c.AddsArgs {
 		parts = append(parts, "…")

@@ -115,7 +115,7 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 			r.dirs = nil
 			r.stmt(c.Body, redirs)
 		})
-		return outcome{} // whoever calls it may be anywhere then
+		return outcome{} // its caller may be anywhere then
 	case *syntax.CoprocClause:
 		r.note("starts a coprocess", c)
 		if strings.Contains(r.source, "\\\n") && strings.Contains(r.source, "#") {
@@ -430,12 +430,12 @@ func (r *reader) nested(n syntax.Node) {
 	})
 }
 
-// substituted reads the statements of $(…) or <(…). Bash 5.2 writes them down anew, and loses the first ; behind a
+// substituted reads the statements of $(…) or <(…). Bash 5.2 writes them again, and loses the first ; behind a
 // here-document: two commands become one.
 func (r *reader) substituted(n syntax.Node, list []*syntax.Stmt) {
 	syntax.Walk(n, func(inner syntax.Node) bool {
 		if _, ok := inner.(*syntax.CoprocClause); ok {
-			r.err = odd("a coprocess in a substitution") // written down anew, its name is the command
+			r.err = odd("a coprocess in a substitution") // written again, its name is the command
 		}
 		d, ok := inner.(*syntax.Redirect)
 		if !ok || d.Op != syntax.Hdoc && d.Op != syntax.DashHdoc {

@@ -119,7 +119,7 @@ func (b *Box) Enter(dir string) error {
 	return nil
 }
 
-// tellMounts tells whoever has the sockets which mount namespace this is.
+// tellMounts sends the mount namespace to the process that has the sockets.
 func (b *Box) tellMounts() error {
 	if b.listening == nil {
 		return nil

@@ -20,7 +20,7 @@ var harmless = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/
 
 // ownDevices leaves the command with the harmless devices, its controlling
 // terminal, and pseudoterminals of its own: a read-only mount doesn't keep a
-// command from writing to a disk, and whoever opens another's terminal reads
+// command from writing to a disk, and a process that opens another's terminal reads
 // what the user types there. What programs share in /dev/shm is its own too. Devices that Spec.Write names are mounts of their
 // own by now, and stay.
 func (b *Box) ownDevices(dir string) error {

@@ -208,7 +208,7 @@ func gitDirs(root string) []string {
 }
 
 // ignoreFilesAbove are the ignore files that rg and fd read in the directories
-// above a root. Links aren't followed: whoever made the workspace may have made
+// above a root. Links aren't followed: the author of the workspace may have made
 // the directories above it too.
 func ignoreFilesAbove(root string) []string {
 	var out []string

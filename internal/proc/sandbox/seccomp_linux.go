@@ -78,7 +78,7 @@ func metadata() []rule {
 	return rules
 }
 
-// sharedMemory is refused where there is no namespace for it: whoever guesses a
+// sharedMemory is refused where there is no namespace for it: a process that guesses a
 // key reads and writes what programs outside share.
 func sharedMemory() (rules []rule) {
 	for _, nr := range []uintptr{

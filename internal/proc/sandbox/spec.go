@@ -60,7 +60,7 @@ type Spec struct {
 	// another file by now is an error.
 	Pins map[string]ID
 	// UnixSockets lets commands reach sockets that are files, such as those of
-	// Docker, which obeys whoever asks, or of an agent for keys.
+	// Docker, which obeys every caller, or of an agent for keys.
 	UnixSockets bool
 	// BestEffort makes a box of what the kernel has, and a note of what it
 	// lacks, where otherwise writes or the network could not be held back and

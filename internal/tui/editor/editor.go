@@ -46,7 +46,7 @@ type Editor struct {
 	kind edit
 }
 
-// fold is a pasted text and what is shown instead.
+// fold is a text that one character stands for, and what is shown instead.
 type fold struct{ text, label string }
 
 // state is what an undo restores.
@@ -119,6 +119,17 @@ func (e *Editor) Paste(text string) {
 		return
 	}
 	e.folds = append(e.folds, fold{text, label(len(e.folds)+1, text)})
+	e.insert(string(rune(folded + len(e.folds) - 1)))
+}
+
+// Attach inserts a label that is moved over and deleted as a whole.
+func (e *Editor) Attach(label string) {
+	e.change(other)
+	if label = clean(label); len(e.folds) == maxFolds {
+		e.insert(label)
+		return
+	}
+	e.folds = append(e.folds, fold{label, label})
 	e.insert(string(rune(folded + len(e.folds) - 1)))
 }
 

@@ -17,6 +17,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	var replies []string
 	in := s.parser.rest + string(p)
+	in, part := in[:whole(in)], in[whole(in):]
 	for in != "" {
 		n, reply := s.next(in)
 		if n == 0 {
@@ -27,7 +28,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 		}
 		in = in[n:]
 	}
-	s.parser.rest = in
+	s.parser.rest = in + part
 	s.mu.Unlock()
 	if s.reply != nil {
 		for _, r := range replies {
@@ -35,6 +36,19 @@ func (s *Screen) Write(p []byte) (int, error) {
 		}
 	}
 	return len(p), nil
+}
+
+// whole is the length of a text without the first bytes of a character at its end.
+func whole(in string) int {
+	for n := 1; n < utf8.UTFMax && n <= len(in); n++ {
+		if at := len(in) - n; utf8.RuneStart(in[at]) {
+			if !utf8.FullRuneInString(in[at:]) {
+				return at
+			}
+			break
+		}
+	}
+	return len(in)
 }
 
 // next carries out the first character or sequence and returns its length: 0 if it is incomplete.
@@ -57,16 +71,28 @@ func (s *Screen) next(in string) (int, string) {
 		if !utf8.FullRuneInString(in) {
 			return 0, ""
 		}
+		if r, n := utf8.DecodeRuneInString(in); r >= 0x80 && r < 0xa0 || r == utf8.RuneError && n == 1 {
+			s.note(fmt.Sprintf("%q", in[:n])) // xterm obeys C1 controls in UTF-8 too
+			return n, ""
+		}
 		g := displaywidth.StringGraphemes(in)
 		g.Next()
 		v := g.Value()
 		if i := strings.IndexFunc(v, func(r rune) bool { return r < ' ' }); i > 0 {
 			v = v[:i]
 		}
+		if i := strings.IndexFunc(v, reorders); i >= 0 {
+			s.note(fmt.Sprintf("%q", v))
+		}
 		s.put(v)
 		return len(v), ""
 	}
 	return 1, ""
+}
+
+// reorders reports whether a character changes the direction of text.
+func reorders(r rune) bool {
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c
 }
 
 func (s *Screen) escape(in string) (int, string) {
@@ -99,13 +125,19 @@ func (s *Screen) escape(in string) (int, string) {
 		if len(in) < 3 {
 			return 0, ""
 		}
+		s.note("ESC " + in[1:3])
 		return 3, ""
+	default:
+		s.note("ESC " + in[1:2])
 	}
 	return 2, ""
 }
 
 func (s *Screen) osc(kind byte, text string) string {
 	code, rest, _ := strings.Cut(text, ";")
+	if kind != ']' || code != "8" {
+		s.note("ESC " + string(kind) + text)
+	}
 	switch {
 	case kind == 'P' && strings.HasPrefix(text, "tmux;"):
 		s.sent = append(s.sent, text)
@@ -125,6 +157,9 @@ func (s *Screen) osc(kind byte, text string) string {
 }
 
 func (s *Screen) csi(params string, final byte) string {
+	if strings.IndexByte("hlrtipqsu", final) >= 0 || params != "" && params[0] > ';' {
+		s.note("CSI " + params + string(final))
+	}
 	if params != "" && params[0] == '?' {
 		return s.private(params[1:], final)
 	}

@@ -1,6 +1,6 @@
 package screentest
 
-// Resize changes the size. With reflow, lines are wrapped anew at the new width, as in most terminals; without, longer
+// Resize changes the size. With reflow, lines are wrapped again at the new width, as in most terminals; without, longer
 // lines are cut, as in xterm.
 func (s *Screen) Resize(columns, rows int, reflow bool) {
 	s.mu.Lock()

@@ -3,6 +3,7 @@
 package screentest
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -28,6 +29,7 @@ type Screen struct {
 	bells      int
 	sent       []string // OSC strings other than titles and links
 	erased     int      // times the whole screen or scrollback was erased
+	noted      []string // sequences that change more than text, each once
 	other      *Screen  // the normal screen while the alternate one is shown
 	parser     parser
 	reply      func(string)
@@ -119,13 +121,23 @@ type State struct {
 	Bells  int
 	Sent   []string // OSC strings, such as those that set the clipboard
 	Erased int      // times the screen or the scrollback was erased
+	// Commands are the sequences that change more than text and its style, each once: modes, titles, strings for the terminal,
+	// C1 controls and characters that reorder text.
+	Commands []string
 }
 
 // State returns what was done to the terminal.
 func (s *Screen) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return State{s.title, s.bells, append([]string{}, s.sent...), s.erased}
+	return State{s.title, s.bells, append([]string{}, s.sent...), s.erased, append([]string{}, s.noted...)}
+}
+
+// note remembers a sequence that changes more than text.
+func (s *Screen) note(sequence string) {
+	if !slices.Contains(s.noted, sequence) {
+		s.noted = append(s.noted, sequence)
+	}
 }
 
 func texts(rows []row) []string {

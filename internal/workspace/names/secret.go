@@ -52,7 +52,7 @@ var secretTables = sync.OnceValue(func() (t struct{ system, folders, files, name
 })
 
 // SecretWhenNamed is Secret for a file that a call names. Git keeps tokens in the addresses of its own configuration:
-// whoever asks for that file by name may see them, but a search doesn't avoid it, and it's never hidden from git.
+// a call that names the file may see them, but a search doesn't avoid it, and it's never hidden from git.
 func SecretWhenNamed(path string) (why string, ok bool) {
 	comps := parts(path)
 	if n := len(comps); n > 1 && (comps[n-1] == "config" || comps[n-1] == "config.worktree") && slices.Contains(comps[:n-1], ".git") {

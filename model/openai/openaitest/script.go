@@ -11,7 +11,7 @@ type Script struct {
 	Models  []string `json:"models,omitempty"` // what GET /models lists; nil: "scripted"
 	Key     string   `json:"key,omitempty"`    // the key demanded; "": none may be sent
 	Answers []Answer `json:"answers"`          // to POST /chat/completions, one each, in order
-	Repeat  bool     `json:"repeat,omitempty"` // begin anew after the last; else a request too many is an error
+	Repeat  bool     `json:"repeat,omitempty"` // start again after the last answer; otherwise another request is an error
 }
 
 // Answer is the reply to one request: words and calls of a model, or anything else that a server may send.

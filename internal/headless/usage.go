@@ -1,0 +1,125 @@
+package headless
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/adze-dev/adze/journal"
+)
+
+// usageInfo reports the tokens of recorded sessions, in the shape of Qwen Code's dashboard.
+func (h *host) usageInfo(ctx context.Context, request json.RawMessage) (any, error) {
+	var r struct {
+		Range string `json:"range"`
+	}
+	err := json.Unmarshal(request, &r)
+	now := time.Now()
+	since, ok := rangeStart(cmp.Or(r.Range, "today"), now)
+	if err != nil || !ok {
+		return nil, errors.New("get_usage_info: range: expected today, week, month or all")
+	}
+	var total used
+	models, days, sessions := map[string]*used{}, map[string]*used{}, map[string]bool{}
+	for s, err := range h.session.Folder.Sessions().Spent(since) {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return nil, err
+		}
+		sessions[s.Session] = true
+		total.add(s)
+		of(models, s.Model).add(s)
+		of(days, s.At.Local().Format(time.DateOnly)).add(s)
+	}
+	byModel, daily := []any{}, []any{}
+	for name, m := range sorted(models, func(a, b *used) int { return cmp.Compare(b.total(), a.total()) }) {
+		byModel = append(byModel, map[string]any{
+			"model": name, "totalTokens": m.total(), "cacheReadRate": rate(m.cached, m.input), "share": rate(m.total(), total.total()),
+		})
+	}
+	for day, d := range sorted(days, nil) {
+		daily = append(daily, map[string]any{"date": day, "tokens": d.total(), "sessions": len(d.sessions)})
+	}
+	return map[string]any{
+		"subtype": "get_usage_info", "generatedAt": now.UTC().Format(time.RFC3339Nano), "range": cmp.Or(r.Range, "today"),
+		"summary": map[string]any{
+			"totalTokens": total.total(), "inputTokens": total.input, "outputTokens": total.output, "cachedTokens": total.cached,
+			"thoughtsTokens": total.thoughts, "requests": total.requests, "sessions": len(sessions), "toolCalls": total.calls,
+			"cacheReadRate": rate(total.cached, total.input),
+		},
+		"models": byModel, "daily": daily, "skills": []any{},
+	}, nil
+}
+
+// rangeStart is when a range begins.
+func rangeStart(name string, now time.Time) (time.Time, bool) {
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.Local)
+	switch name {
+	case "today":
+		return today, true
+	case "week":
+		return today.AddDate(0, 0, -6), true
+	case "month":
+		return today.AddDate(0, 0, -29), true
+	case "all":
+		return time.Time{}, true
+	}
+	return time.Time{}, false
+}
+
+// used are tokens, requests and calls together.
+type used struct {
+	input, output, cached, thoughts int
+	requests, calls                 int
+	sessions                        map[string]bool
+}
+
+func (u *used) add(s journal.Spent) {
+	u.input, u.output, u.cached = u.input+s.Usage.Input, u.output+s.Usage.Output, u.cached+s.Usage.CacheRead
+	u.thoughts, u.requests, u.calls = u.thoughts+s.Usage.Reasoning, u.requests+1, u.calls+s.Calls
+	if u.sessions == nil {
+		u.sessions = map[string]bool{}
+	}
+	u.sessions[s.Session] = true
+}
+
+func (u *used) total() int { return u.input + u.output }
+
+func of(all map[string]*used, key string) *used {
+	if all[key] == nil {
+		all[key] = &used{}
+	}
+	return all[key]
+}
+
+// sorted are the entries in an order, or by their keys.
+func sorted(all map[string]*used, order func(a, b *used) int) func(func(string, *used) bool) {
+	keys := make([]string, 0, len(all))
+	for key := range all {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		if order != nil {
+			if c := order(all[a], all[b]); c != 0 {
+				return c
+			}
+		}
+		return cmp.Compare(a, b)
+	})
+	return func(yield func(string, *used) bool) {
+		for _, key := range keys {
+			if !yield(key, all[key]) {
+				return
+			}
+		}
+	}
+}
+
+func rate(part, whole int) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}

@@ -1,0 +1,34 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// All of a command is viewed, once, also if its title has it.
+func TestViewOfACommand(t *testing.T) {
+	for line, want := range map[string]string{
+		"make test":           "  make test|  Model's note: run it",
+		"make test\nmake all": "  make test|  make all|  Model's note: run it",
+	} {
+		q := &question{r: tool.Request{Invocation: tool.Invocation{Confirm: tool.Command{Line: line, Purpose: "run it"}}}}
+		var got []string
+		for _, l := range q.whole(80) {
+			got = append(got, l.String())
+		}
+		if text := strings.Join(got, "|"); text != want {
+			t.Errorf("%q: %q", line, text)
+		}
+	}
+}
+
+func TestClipboardThroughTmux(t *testing.T) {
+	if got, want := clipboard("a", true), "\x1b]52;c;YQ==\a\x1bPtmux;\x1b\x1b]52;c;YQ==\a\x1b\\"; got != want {
+		t.Errorf("%q", got)
+	}
+	if got := clipboard("a", false); strings.Contains(got, "tmux") {
+		t.Errorf("%q", got)
+	}
+}
