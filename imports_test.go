@@ -88,7 +88,7 @@ var mayImport = map[string]string{
 
 	// The tools use the engines.
 	"builtin": "tool internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
-		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/secretfiles internal/context internal/gitwork permission/shell " +
+		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/trial internal/secretfiles internal/context internal/gitwork permission/shell " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.

@@ -353,12 +353,10 @@ func (t *Trial) lastingLayers(mounts []string) error {
 		if i > 0 && i < l.temp { // beside the usual one, an empty directory is enough
 			o.Instead = true
 		}
-		if mountIn(mounts, path) != "" {
-			if i >= l.temp {
-				continue // a cache is read-only then
-			}
-			o.Instead = true
+		if i >= l.temp && mountIn(mounts, path) != "" {
+			continue // a cache is read-only then
 		}
+		o.Instead = i < l.temp // files of other programs in temp directories aren't for commands that nobody approved
 		if err := t.lasting(&o); err != nil {
 			return err
 		}
