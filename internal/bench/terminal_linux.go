@@ -135,13 +135,13 @@ func (s *seat) watch() {
 		n, err := s.keys.Read(b)
 		now := time.Now()
 		s.written.Add(int64(n))
-		s.Write(b[:n])
 		s.mu.Lock()
 		s.last = now
 		if s.first.IsZero() && strings.Contains(string(b[:n]), "›") {
 			s.first = now
 		}
 		s.mu.Unlock()
+		s.Write(b[:n]) // after the times: who sees the text sees them too
 		select {
 		case s.painted <- struct{}{}:
 		default:
