@@ -27,6 +27,15 @@ type Base struct {
 // Roots are the workspace, links resolved.
 func (b *Base) Roots() []string { return slices.Clone(b.roots) }
 
+// Git are the git directories outside of the workspace that its commits write.
+func (b *Base) Git() []string { return slices.Clone(b.git) }
+
+// Lasting are the other writable directories: temp directories, caches and what
+// settings add.
+func (b *Base) Lasting() []string {
+	return slices.DeleteFunc(slices.Clone(b.write), func(path string) bool { return slices.Contains(b.git, path) })
+}
+
 // ID tells files apart. Its zero value is no file.
 type ID struct{ Dev, Ino uint64 }
 

@@ -20,6 +20,7 @@ type onLinux struct {
 	terminals   bool    // the command has pseudoterminals of its own
 	shared      bool    // and memory that programs share by name
 	listening   Listening
+	trial       *trying // of a trial
 }
 
 func (b *Box) makeHere() {
@@ -60,7 +61,12 @@ func (b *Box) Enter(dir string) error {
 	}
 	defer closeAll(open)
 	if b.plan.Layers.Has(Namespaces) {
-		if err := b.remount(open); err != nil {
+		if b.spec.Mode == Trial {
+			if open, err = b.overlays(); err != nil {
+				return err
+			}
+			defer closeAll(open)
+		} else if err := b.remount(open); err != nil {
 			return err
 		}
 		if err := b.ownDevices(dir); err != nil {
@@ -71,7 +77,11 @@ func (b *Box) Enter(dir string) error {
 		return err
 	}
 	if b.plan.Limits {
-		covers, err := coverInMemory(b.temp, b.spec.Limits.Hide)
+		temp := b.temp
+		if b.spec.Mode == Trial {
+			temp = b.spec.Trial.Dir
+		}
+		covers, err := coverInMemory(temp, b.spec.Limits.Hide)
 		if err != nil {
 			return err
 		}
@@ -79,11 +89,18 @@ func (b *Box) Enter(dir string) error {
 		b.covers = covers
 		b.mu.Unlock()
 	}
+	if err := b.startTrial(dir); err != nil {
+		return err
+	}
 	if err := dropCapabilities(b.keptCapabilities(dir)); err != nil {
 		return err
 	}
 	if b.plan.Layers.Has(Landlock) {
-		if err := b.landlock(open).restrict(); err != nil {
+		l := b.landlock(open)
+		if b.trial != nil {
+			l.keep = &b.trial.ruleset
+		}
+		if err := l.restrict(); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // in it (~/.cargo/bin, ~/.local/bin).
 func Caches(env []string) []string {
 	value := func(name string) string { return absoluteValue(env, name) }
-	all := []string{os.TempDir(), value("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"}
+	all := append(TempDirs(env), "/dev/shm")
 	for _, name := range []string{"XDG_CACHE_HOME", "GOCACHE", "GOMODCACHE", "CCACHE_DIR", "npm_config_cache", "PIP_CACHE_DIR", "UV_CACHE_DIR", "YARN_CACHE_FOLDER"} {
 		all = append(all, value(name))
 	}
@@ -38,6 +38,11 @@ func Caches(env []string) []string {
 		}
 	}
 	return outermost(there)
+}
+
+// TempDirs are the directories for temp files, whether they exist or not.
+func TempDirs(env []string) []string {
+	return []string{os.TempDir(), absoluteValue(env, "TMPDIR"), "/tmp", "/var/tmp"}
 }
 
 // makeCaches makes the cache directories that programs of PATH need and can't
