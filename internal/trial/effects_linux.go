@@ -483,6 +483,12 @@ func (f *found) notKept() {
 		start := f.t.layers[0].start
 		filepath.WalkDir(o.Upper, func(path string, d fs.DirEntry, err error) error {
 			var st unix.Stat_t
+			if slices.Contains(f.t.holes, path) {
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			}
 			if err != nil || path == o.Upper || unix.Lstat(path, &st) != nil || before(st.Ctim, start) {
 				return nil
 			}

@@ -110,7 +110,7 @@ func (l *Layers) open() error {
 
 // chooseLasting decides which temp directories and caches get layers.
 func (l *Layers) chooseLasting() {
-	add := func(paths []string) {
+	add := func(paths []string, covered func(path string) bool) {
 		var real []string
 		for _, path := range paths {
 			if p, ok := l.lasting(path); ok {
@@ -119,19 +119,22 @@ func (l *Layers) chooseLasting() {
 		}
 		slices.SortStableFunc(real, func(a, b string) int { return cmp.Compare(len(a), len(b)) }) // parents first
 		for _, p := range real {
-			if !slices.ContainsFunc(l.last, func(have string) bool { return ownedBelow(p, have) }) {
+			if !slices.Contains(l.last, p) && !covered(p) {
 				l.last = append(l.last, p)
 			}
 		}
 	}
-	add(l.o.Temp)
+	// Temp directories are empty at first, so what is below one has a layer of its own.
+	add(l.o.Temp, func(string) bool { return false })
 	l.temp = len(l.last)
-	add(l.o.Caches)
+	add(l.o.Caches, func(p string) bool {
+		return slices.ContainsFunc(l.last[l.temp:], func(have string) bool { return ownedBelow(p, have) })
+	})
 	home := l.o.Home
 	if home == "" {
 		home, _ = os.UserHomeDir()
 	}
-	if real, ok := l.lasting(home); ok && !slices.ContainsFunc(l.last, func(have string) bool { return within(real, have) }) {
+	if real, ok := l.lasting(home); ok && !slices.ContainsFunc(l.last[l.temp:], func(have string) bool { return within(real, have) }) {
 		l.home = real
 	}
 }
@@ -277,6 +280,7 @@ type Trial struct {
 	layers []layer           // of which changes can be kept
 	last   []sandbox.Overlay // temp directories and caches
 	set    string            // directory of those
+	holes  []string          // in uppers of temp directories, for what is mounted there
 
 	mu      sync.Mutex
 	found   *found // by Effects
@@ -350,9 +354,6 @@ func (t *Trial) lastingLayers(mounts []string) error {
 	}
 	for i, path := range lowers {
 		o := sandbox.Overlay{Lower: path, Parts: parts[path]}
-		if i > 0 && i < l.temp { // beside the usual one, an empty directory is enough
-			o.Instead = true
-		}
 		if i >= l.temp && mountIn(mounts, path) != "" {
 			continue // a cache is read-only then
 		}
@@ -379,32 +380,8 @@ func (t *Trial) lasting(o *sandbox.Overlay) error {
 	} else if err := makeUpper(*o); err != nil {
 		return err
 	}
-	if o.Instead {
-		if err := t.holes(*o); err != nil {
-			return err
-		}
-	}
 	t.last = append(t.last, *o)
 	return nil
-}
-
-// holes makes the directories in an upper that other layers are mounted at.
-func (t *Trial) holes(o sandbox.Overlay) error {
-	for _, path := range slices.Concat(t.l.last, t.lowers()) {
-		if within(path, o.Lower) && path != o.Lower {
-			if err := os.MkdirAll(o.Upper+strings.TrimPrefix(path, o.Lower), 0o755); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (t *Trial) lowers() (out []string) {
-	for _, l := range t.layers {
-		out = append(out, l.Lower)
-	}
-	return out
 }
 
 // Spec is the sandbox for the command. Limits is what it may read besides the
@@ -417,6 +394,7 @@ func (t *Trial) Spec(limits *sandbox.Limits) *sandbox.Spec {
 		s.Pins[l.Lower] = t.l.kept[i].id
 	}
 	s.Trial.Layers = append(s.Trial.Layers, t.last...)
+	s.Trial.Show = t.show(limits)
 	for _, dir := range append([]string{t.l.o.State}, t.l.dirs...) {
 		for _, o := range s.Trial.Layers {
 			if state := filepath.Dir(dir); within(state, o.Lower) && state != o.Lower && !slices.Contains(s.Trial.Conceal, state) && dir != t.l.o.State {

@@ -27,6 +27,9 @@ type Trials struct {
 	Layers []Overlay
 	// Dir is an empty directory that the command can't see into.
 	Dir string
+	// Show are paths below an Upper that takes the place of its Lower: they are
+	// there nevertheless, read-only. Upper has a directory or file for each.
+	Show []string
 	// Conceal are directories that look empty: those of uppers that are in a
 	// lower.
 	Conceal []string

@@ -20,14 +20,28 @@ func (b *Box) overlays() (mounted []openPath, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("make mounts private: %w", err)
 	}
+	if b.trialDir, err = openPlain(b.spec.Trial.Dir); err != nil {
+		return nil, fmt.Errorf("open %s: %w", b.spec.Trial.Dir, err)
+	}
 	// All of them before the first is attached: it may cover another's upper.
 	var trees []openPath
 	defer func() { closeAll(trees) }()
+	shown := map[string]bool{}
 	for _, l := range b.spec.Trial.Layers {
 		made, err := b.layer(l)
 		if trees = append(trees, made...); err != nil {
 			return nil, fmt.Errorf("overlay %s: %w", l.Lower, err)
 		}
+	}
+	for _, path := range b.spec.Trial.Show {
+		tree, err := readOnlyTree(path)
+		if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES || err == unix.ELOOP {
+			continue // it has gone, or nobody can enter it
+		}
+		if err != nil {
+			return nil, fmt.Errorf("show %s: %w", path, err)
+		}
+		trees, shown[path] = append(trees, openPath{path, tree}), true
 	}
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return nil, fmt.Errorf("make mounts read-only: %w", err)
@@ -41,6 +55,9 @@ func (b *Box) overlays() (mounted []openPath, err error) {
 	for _, t := range trees {
 		if err := attachAt(t.fd, t.path); err != nil {
 			return mounted, fmt.Errorf("overlay %s: %w", t.path, err)
+		}
+		if shown[t.path] {
+			continue
 		}
 		fd, err := openPlain(t.path)
 		if err != nil {
@@ -125,6 +142,25 @@ func instead(l Overlay) (int, error) {
 		return -1, err
 	}
 	return fd, unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV})
+}
+
+// readOnlyTree is a path to be mounted elsewhere, with what is mounted in it.
+func readOnlyTree(path string) (int, error) {
+	fd, err := openPlain(path)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fd)
+	tree, err := unix.OpenTree(fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
+	if err != nil {
+		return -1, err
+	}
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
+	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
+		unix.Close(tree)
+		return -1, err
+	}
+	return tree, nil
 }
 
 // openPlain opens a path that contains no link.
