@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -230,7 +231,7 @@ func recoverIn(state string, do func(dir string) error) error {
 			continue
 		}
 		dir := filepath.Join(state, e.Name())
-		lock, err := locked(filepath.Join(dir, lockName), false)
+		lock, err := locked(filepath.Join(dir, lockName), 0)
 		if err != nil {
 			continue // it runs
 		}
@@ -240,8 +241,18 @@ func recoverIn(state string, do func(dir string) error) error {
 	return errors.Join(errs...)
 }
 
-// removeSession removes what a session left.
-func removeSession(dir string) error { return removeAll(dir) }
+// removeSession removes what a session left. Processes of a session that was
+// killed end soon after it and may still write there. What can't be removed is
+// for the next session.
+func removeSession(dir string) error {
+	for range 100 {
+		if removeAll(dir) == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil
+}
 
 // rollbackSession takes back what a session had begun to keep.
 func rollbackSession(dir string) error {
@@ -271,31 +282,30 @@ func rollbackSession(dir string) error {
 	return nil
 }
 
+// lockWait is how long a session waits for others that are just being opened or
+// recovered. One that was stopped in between doesn't stop all others for good.
+const lockWait = 30 * time.Second
+
 // lockState locks a state directory while sessions are added or recovered.
 func lockState(state string) (*os.File, error) {
-	return locked(filepath.Join(state, stateLock), true)
+	return locked(filepath.Join(state, stateLock), lockWait)
 }
 
-// locked locks a file that exists or is made. Without waiting, a lock of another
-// process is an error.
-func locked(path string, wait bool) (*os.File, error) {
+// locked locks a file that exists or is made. A lock that another process has for
+// longer than wait is an error.
+func locked(path string, wait time.Duration) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	how := unix.LOCK_EX
-	if !wait {
-		how |= unix.LOCK_NB
-	}
-	for {
-		err = unix.Flock(int(f.Fd()), how)
-		if err != unix.EINTR {
-			break
+	for until := time.Now().Add(wait); ; time.Sleep(5 * time.Millisecond) {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return f, nil
+		}
+		if err != unix.EINTR && err != unix.EWOULDBLOCK || !time.Now().Before(until) {
+			f.Close()
+			return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
 		}
 	}
-	if err != nil {
-		f.Close()
-		return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
-	}
-	return f, nil
 }

@@ -193,7 +193,7 @@ func (l *Layers) own(state string) (string, error) {
 		return "", fmt.Errorf("prepare trials: %w", err)
 	}
 	l.dirs = append(l.dirs, dir)
-	lock, err := locked(filepath.Join(dir, lockName), true)
+	lock, err := locked(filepath.Join(dir, lockName), lockWait)
 	if err != nil {
 		return "", err
 	}

@@ -40,6 +40,7 @@ func opened(t testing.TB, o Options) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { removeAll(base) }) // there may be directories without any rights
 	b := &bench{t: t, root: filepath.Join(base, "ws")}
 	if err := os.MkdirAll(b.root, 0o755); err != nil {
 		t.Fatal(err)
