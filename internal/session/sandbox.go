@@ -33,7 +33,7 @@ func (s *Session) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
 
 // Tries reports whether settings let commands be tried. Empty settings do.
 func Tries(t settings.Tools) bool {
-	return t.Trial != "off" && t.Sandbox != "off" && t.Sandbox != "read-only"
+	return t.Trial != "off" && t.Trial != Untried && t.Sandbox != "off" && t.Sandbox != "read-only"
 }
 
 // path is the PATH of auto-approved commands.

@@ -30,6 +30,17 @@ func (f Folder) Trials(write, environ []string) (*trial.Layers, []string, error)
 
 // trials reports whether commands can be tried in a directory, after a try.
 func (c *Checkup) trials(ctx context.Context, s *Session) {
+	switch t := s.Settings.Tools; {
+	case t.Trial == "off":
+		c.plain("trials: off (tools.trial)")
+		return
+	case t.Trial == Untried:
+		c.plain("trials: off until you trust this project. Review with 'adze trust'")
+		return
+	case !Tries(t):
+		c.plain("trials: off (tools.sandbox: " + t.Sandbox + ")")
+		return
+	}
 	if err := s.tryTrial(ctx); err != nil {
 		c.plain("trials: no, " + err.Error())
 		return

@@ -19,7 +19,7 @@ func sandboxKeys() []key {
 			about: "Sandbox implementation: built-in or bubblewrap.", put: putBackend,
 		},
 		{
-			name: "tools.trial", preset: `"off"`, shape: enumShape([]string{"auto", "off"}),
+			name: "tools.trial", preset: `"auto"`, shape: enumShape([]string{"auto", "off"}),
 			about: "Trials of commands: auto (where Linux supports it, run a command that requires approval first where nothing lasts, and ask about what it changed) or off.",
 			put:   putTrial, tightens: func(_, after *Settings) bool { return after.Tools.Trial == "off" },
 		},
