@@ -169,7 +169,8 @@ func (r *triedCall) drop() { r.once.Do(func() { _ = r.trial.Drop() }) } // the s
 // blocked reports whether the command failed because of the trial: then only running it would help.
 func (r *triedCall) blocked() bool {
 	o := r.outcome
-	return (o.Exit != 0 || o.Ended != proc.Exited) && (o.Suspect != "" || o.Limit != "" && len(o.Network) > 0)
+	silent := strings.TrimSpace(o.Output.String()) == "" // as curl -s
+	return (o.Exit != 0 || o.Ended != proc.Exited) && (o.Suspect != "" || len(o.Network) > 0 && (o.Limit != "" || silent))
 }
 
 // tried is what can be kept.
