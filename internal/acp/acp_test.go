@@ -36,11 +36,11 @@ func TestEdit(t *testing.T) {
 	want := `session_info_update change it
 agent_thought_chunk hm
 agent_message_chunk I look.
-tool_call toolCallId=c1 kind=read title=read_file status=pending
+tool_call toolCallId=c1 kind=read title=ReadFile status=pending
 tool_call_update toolCallId=c1 kind=read title=read a.txt at a.txt
 tool_call_update toolCallId=c1 status=in_progress
 tool_call_update toolCallId=c1 status=completed content
-tool_call toolCallId=c2 kind=edit title=edit status=pending
+tool_call toolCallId=c2 kind=edit title=Edit status=pending
 tool_call_update toolCallId=c2 kind=edit title=edit a.txt diff at a.txt
 tool_call_update toolCallId=c2 status=in_progress
 tool_call_update toolCallId=c2 status=completed diff

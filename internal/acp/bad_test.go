@@ -202,6 +202,26 @@ func TestSubagentAsks(t *testing.T) {
 	}
 }
 
+// A session keeps the ID that was given out, also if it is closed before its first prompt.
+func TestLoadEmpty(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	e.model(openaitest.Answer{Text: "one"}, openaitest.Answer{Text: "two", Expect: []string{"first"}})
+	e.initialize(`{}`)
+	id := e.session()
+	for range 2 {
+		e.call("session/close", map[string]any{"sessionId": id})
+		e.call("session/load", map[string]any{"sessionId": id, "cwd": e.dir, "mcpServers": []any{}})
+	}
+	if all := list(e.call("session/list", map[string]any{})["sessions"]); len(all) != 0 {
+		t.Error(all)
+	}
+	e.say(id, "first")
+	e.call("session/close", map[string]any{"sessionId": id})
+	e.call("session/load", map[string]any{"sessionId": id, "cwd": e.dir, "mcpServers": []any{}})
+	e.say(id, "second")
+}
+
 // Two sessions at once, listed, resumed and deleted.
 func TestSessions(t *testing.T) {
 	t.Parallel()

@@ -163,7 +163,7 @@ func (s *server) newSession(raw json.RawMessage) (runner, error) {
 		return nil, err
 	}
 	return func(ctx context.Context) (any, func(), error) {
-		t, err := s.open(ctx, p, servers, &session.Recording{})
+		t, err := s.open(ctx, p, servers, &session.Recording{Keep: true})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -216,7 +216,14 @@ func (s *server) continued(ctx context.Context, p sessionParams, servers map[str
 	if err != nil || id != p.SessionID {
 		return nil, errorf(codeNotFound, "sessionId: no recorded session %q\nSee session/list.", p.SessionID)
 	}
-	t, err := s.open(ctx, p, servers, &session.Recording{Resume: id})
+	record := &session.Recording{Resume: id}
+	if info, err := os.Stat(folder.Sessions().Path(id)); err == nil && info.Size() == 0 { // no prompt was sent
+		if err := folder.DeleteSession(id); err != nil {
+			return nil, err
+		}
+		record, replay = &session.Recording{ID: id, Keep: true}, false
+	}
+	t, err := s.open(ctx, p, servers, record)
 	if err != nil {
 		return nil, err
 	}

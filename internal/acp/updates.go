@@ -144,7 +144,7 @@ func (t *talk) announce(r tool.Request) {
 func describe(r tool.Request) toolCall {
 	c := toolCall{ID: callID(r.Call), Name: r.Call.Name, Title: tool.Visible(r.Call.Name), Kind: kindOf(r), Locations: locations(r)}
 	if r.Declaration.Name != "" {
-		c.Name = r.Declaration.Name
+		c.Name, c.Title = r.Declaration.Name, r.Declaration.Title()
 	}
 	if json.Valid(r.Call.Args) {
 		c.Input = r.Call.Args
