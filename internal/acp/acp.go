@@ -58,6 +58,7 @@ type server struct {
 	begun    bool                          // initialize was answered
 	sessions map[string]*opening           // by ID
 	handling map[string]context.CancelFunc // requests of the client, by their IDs
+	models   []string                      // that servers listed so far
 }
 
 // opening is a session that is open, or about to be.

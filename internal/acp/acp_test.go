@@ -276,3 +276,35 @@ func TestSlash(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The to-do list is the editor's plan, also after a load.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	e.model(openaitest.Answer{Calls: []openaitest.Call{call("c1", "todo_write", map[string]any{"todos": []any{
+		map[string]any{"id": "1", "content": "one", "status": "completed"}, map[string]any{"id": "2", "content": "two", "status": "pending"}}})}},
+		openaitest.Answer{Text: "ok"})
+	e.initialize(`{}`)
+	id := e.session()
+	plan := func() string {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		for _, u := range e.updates {
+			if u["sessionUpdate"] == "plan" {
+				raw, _ := json.Marshal(u["entries"])
+				return string(raw)
+			}
+		}
+		return ""
+	}
+	want := `[{"content":"one","priority":"medium","status":"completed"},{"content":"two","priority":"medium","status":"pending"}]`
+	e.say(id, "go")
+	if got := plan(); got != want {
+		t.Error(got)
+	}
+	e.forget()
+	e.call("session/load", map[string]any{"sessionId": id, "cwd": e.dir, "mcpServers": []any{}})
+	if got := plan(); got != want {
+		t.Error(got, e.story())
+	}
+}

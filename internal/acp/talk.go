@@ -42,6 +42,12 @@ type talk struct {
 func (t *talk) attach(s *session.Session) {
 	t.session, t.id = s, s.ID
 	t.titled = s.Continues() != ""
+	t.server.mu.Lock()
+	t.models = slices.Clone(t.server.models)
+	t.server.mu.Unlock()
+	if last := s.LastModel(); last != "" && !slices.Contains(t.models, last) {
+		t.models = append(t.models, last)
+	}
 	t.yolo = s.Policy.Mode() == permission.Yolo
 	s.Executor.Ask = s.Asking(t.ask)
 	t.guardUnsaved()
@@ -326,6 +332,13 @@ func (t *talk) listModels() {
 	ctx, cancel := context.WithTimeout(t.server.ctx, 10*time.Second)
 	defer cancel()
 	found, _ := t.session.Models.List(ctx) // a server without an answer adds nothing
+	t.server.mu.Lock()
+	for _, m := range found {
+		if !slices.Contains(t.server.models, m.ID) {
+			t.server.models = append(t.server.models, m.ID)
+		}
+	}
+	t.server.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := len(t.models)
