@@ -37,6 +37,7 @@ func TestTerminal(t *testing.T) {
 		UpdateScripts:       os.Getenv("ADZE_UPDATE") != "",
 		Condition:           condition,
 		Setup: func(env *testscript.Env) error {
+			removeRoot(t, env)
 			home := filepath.Join(env.WorkDir, ".home")
 			env.Setenv("HOME", home)
 			env.Setenv("ADZE_HOME", filepath.Join(home, ".adze"))
