@@ -3,6 +3,7 @@ package adze_test
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -50,6 +51,40 @@ func TestSettingsTable(t *testing.T) {
 		t.Fatalf("%s has no place for the table", path)
 	}
 	generated(t, path, between.ReplaceAllString(string(page), "${1}"+strings.ReplaceAll(table.String(), "$", "$$")+"${2}"))
+}
+
+// docs/settings.md names every variable of Adze and of Qwen Code that the program knows.
+func TestVariables(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("docs/settings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`"((?:ADZE|QWEN)_[A-Z_]+)"`)
+	ours := map[string]bool{"internal/bench": true, "internal/search/bench": true, "internal/soak": true} // not in the program
+	found := 0
+	err = filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (ours[filepath.ToSlash(path)] || entry.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		code, err := os.ReadFile(path)
+		for _, m := range names.FindAllSubmatch(code, -1) {
+			found++
+			if !strings.Contains(string(page), "`"+string(m[1])+"`") {
+				t.Errorf("%s: docs/settings.md doesn't name %s", path, m[1])
+			}
+		}
+		return err
+	})
+	if err != nil || found < 5 {
+		t.Errorf("found %d variables (%v)", found, err)
+	}
 }
 
 // docs/settings.schema.json is what adze config schema prints.
