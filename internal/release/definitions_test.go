@@ -63,7 +63,7 @@ func TestContainerfile(t *testing.T) {
 	if !strings.Contains(string(text), "CGO_ENABLED=0 go build -trimpath") {
 		t.Error("the program isn't static")
 	}
-	nfpmCommand(t)
+	buildsReleases(t)
 	for _, builder := range []string{"podman", "docker"} {
 		if exec.Command(builder, "info").Run() != nil {
 			continue

@@ -20,6 +20,7 @@ import (
 // All platforms of a release: their archives have a static program without local paths, and the formula names them with
 // their hashes. None but this machine's is run.
 func TestTargets(t *testing.T) {
+	buildsReleases(t)
 	if os.Getenv("ADZE_TARGETS") == "" {
 		t.Skip("compiles everything for six platforms: run make test-release")
 	}
