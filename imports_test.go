@@ -65,6 +65,7 @@ var mayImport = map[string]string{
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
 	"internal/fenced":             "",
+	"internal/failures":           "",
 	"internal/gitindex":           "",
 	"internal/gitwork":            "",
 	"internal/secretfiles":        "internal/gitindex internal/workspace/names",
