@@ -45,7 +45,7 @@ func TestReadmePicture(t *testing.T) {
 
 func film(t *testing.T, entries []journal.Entry, rec *playback.Recording) {
 	t.Helper()
-	if _, err := playback.Play(t.Context(), each(entries), noBlobs{}, rec.Options(1)); err != nil {
+	if _, err := playback.Play(t.Context(), each(entries), &journal.MemoryBlobs{}, rec.Options(1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := rec.Close(); err != nil {
@@ -62,9 +62,6 @@ func each(entries []journal.Entry) iter.Seq2[journal.Entry, error] {
 		}
 	}
 }
-
-// noBlobs is a store without contents: the entries have them.
-type noBlobs struct{ journal.Blobs }
 
 // demoJournal runs the demo and returns its journal.
 func demoJournal(t *testing.T) []journal.Entry {

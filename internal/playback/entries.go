@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -55,7 +56,7 @@ func (p *play) entry(e journal.Entry, data journal.Data) error {
 func (p *play) change(e journal.Entry, data journal.Data) {
 	switch d := data.(type) {
 	case journal.Resumed:
-		set(&p.status.Mode, d.Mode)
+		set(&p.status.Mode, cell.Clean(d.Mode))
 		set(&p.status.Model, d.Model)
 		if d.CWD != "" {
 			p.status.Directory = filepath.Base(d.CWD)
@@ -63,7 +64,7 @@ func (p *play) change(e journal.Entry, data journal.Data) {
 		p.player.End()
 		p.player.Tell("continues the session on " + e.At.UTC().Format("2006-01-02 15:04 UTC"))
 	case journal.Mode:
-		p.status.Mode = d.Mode
+		p.status.Mode = cell.Clean(d.Mode)
 	case journal.Model:
 		p.status.Model = d.Model
 	case journal.Compacted:

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/tui"
+	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/tool"
 )
@@ -102,7 +103,7 @@ func (p *play) open(first journal.Entry) {
 		return // it is reported when it is played
 	}
 	if d, ok := data.(journal.Opened); ok {
-		p.status.Mode, p.status.Model, p.status.Directory = d.Mode, d.Model, filepath.Base(d.CWD)
+		p.status.Mode, p.status.Model, p.status.Directory = cell.Clean(d.Mode), d.Model, filepath.Base(d.CWD)
 		p.declare(d.Declarations)
 	}
 }

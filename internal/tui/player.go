@@ -122,7 +122,9 @@ func (p *Player) Observe(e agent.Event) {
 
 // Ask shows a question, until the call is answered.
 func (p *Player) Ask(r tool.Request) {
-	p.s.questions.open = append(p.s.questions.open, &question{r: r, answer: map[string]any{}})
+	q := &question{r: r, answer: map[string]any{}}
+	p.s.announce(q) // also if no frame is painted before the answer
+	p.s.questions.open = append(p.s.questions.open, q)
 }
 
 // Answer removes the question about a call.
