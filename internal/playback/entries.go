@@ -210,7 +210,7 @@ func (p *play) speak(m model.Message, until time.Time) error {
 		}
 		gap, shown = gap*5/7, shown*5/7
 	}
-	n := max(1, int(shown*7/10/frameTime))
+	n := max(1, min(int(shown*7/10/frameTime), len(strings.Fields(text))))
 	for i := range n {
 		piece := text[word(text, len(text)*i/n):word(text, len(text)*(i+1)/n)]
 		p.player.Observe(agent.Said{Event: model.Text(piece)})

@@ -56,11 +56,9 @@ type castHeader struct {
 	Env       map[string]string `json:"env"`
 }
 
-// line writes a line of the asciicast.
+// line writes a line of the asciicast. Characters of HTML are escaped, because pages contain asciicasts.
 func (r *Recording) line(v any) {
-	out := json.NewEncoder(r.cast)
-	out.SetEscapeHTML(false)
-	if err := out.Encode(v); err != nil && r.err == nil {
+	if err := json.NewEncoder(r.cast).Encode(v); err != nil && r.err == nil {
 		r.err = err
 	}
 }
