@@ -53,6 +53,7 @@ type options struct {
 	replay      replayOptions
 
 	screenReader bool
+	acp          bool // serve an editor
 
 	allowedTools []string // nil: not given
 	excludeTools []string
