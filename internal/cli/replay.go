@@ -150,10 +150,10 @@ func writeReplay(ctx context.Context, env Env, r replayOptions, all journal.Sess
 	for _, n := range notices {
 		fmt.Fprintln(env.Stderr, "note: "+tool.Visible(n))
 	}
-	if err != nil {
-		return replayError(err)
+	if failed := rec.Close(); failed != nil {
+		return fmt.Errorf("session replay: %w", failed)
 	}
-	return rec.Close()
+	return replayError(err)
 }
 
 // replayFile is a file that a replay is written to. A regular file is replaced when everything is written.

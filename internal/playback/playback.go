@@ -73,7 +73,10 @@ func Play(ctx context.Context, entries iter.Seq2[journal.Entry, error], blobs jo
 	if errors.Is(err, tui.ErrStopped) {
 		err = nil
 	}
-	return p.notices, errors.Join(err, p.player.Close())
+	if closing := p.player.Close(); err == nil {
+		err = closing
+	}
+	return p.notices, err
 }
 
 // play is a journal that is being played.

@@ -87,6 +87,9 @@ func (p *Player) Close() error {
 	if p.s.o.Out != nil {
 		p.s.term.close()
 	}
+	if err = gone(err); errors.Is(err, ErrStopped) { // there is nothing to restore
+		return nil
+	}
 	return err
 }
 
