@@ -103,6 +103,9 @@ var mayImport = map[string]string{
 	// A session that a program drives.
 	"internal/headless": "hook journal tool model agent discover internal/session internal/settings",
 
+	// A session in an editor.
+	"internal/acp": "journal tool model agent builtin discover permission internal/approval internal/session",
+
 	// What front ends share: approvals, and the parts of a terminal.
 	"internal/approval":       "tool builtin permission",
 	"internal/tui/cell":       "",
