@@ -13,8 +13,8 @@ import (
 // tailLines is how many lines of a running call's output are shown.
 const tailLines = 3
 
-// callList is the calls that have not been printed yet, in the order of their first event. A call is printed when it and
-// all before it are done.
+// callList is the calls that have not been printed yet, in the order of the model's answer; those of subagents follow in the
+// order of their first event. A call is printed when it and all before it are done.
 type callList struct {
 	calls []*call
 }
