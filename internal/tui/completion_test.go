@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/adze-dev/adze/agent"
@@ -75,6 +76,25 @@ func TestCallOrder(t *testing.T) {
 		got = append(got, l.String())
 	}
 	if len(got) != 2 || got[0] != "● first " || got[1] != "● second " {
+		t.Errorf("%q", got)
+	}
+}
+
+// What the lookup finds is printed after a prompt that was faster: the row of the model used to be missing then.
+func TestLateHeader(t *testing.T) {
+	t.Parallel()
+	s := New(Options{Lookup: func(context.Context) []Row { return nil }})
+	s.columns, s.rows = 40, 24
+	s.header = []Row{{Label: "Adze", Text: "/work"}}
+	found := []Row{{Label: "model", Text: "scripted"}}
+	s.endHeader(nil)
+	s.endHeader(found)
+	s.endHeader(found)
+	var got []string
+	for _, l := range s.finished {
+		got = append(got, l.String())
+	}
+	if want := []string{"Adze     /work", "", "model    scripted"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
