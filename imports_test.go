@@ -64,6 +64,7 @@ var mayImport = map[string]string{
 	"internal/web":                "internal/text internal/web/markdown",
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
+	"internal/failures":           "",
 	"internal/gitindex":           "",
 	"internal/gitwork":            "",
 	"internal/secretfiles":        "internal/gitindex internal/workspace/names",
@@ -101,6 +102,9 @@ var mayImport = map[string]string{
 
 	// A session that a program drives.
 	"internal/headless": "hook journal tool model agent discover internal/session internal/settings",
+
+	// A session in an editor.
+	"internal/acp": "journal tool model agent builtin discover permission internal/approval internal/session",
 
 	// What front ends share: approvals, and the parts of a terminal.
 	"internal/approval":       "tool builtin permission",

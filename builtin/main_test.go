@@ -40,8 +40,8 @@ func withPlainKeepers(run func() int) int {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "adze")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, "github.com/adze-dev/adze/cmd/adze")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the tests of cmd/adze, so that it is compiled once
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", path, "github.com/adze-dev/adze/cmd/adze")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // the flags of make build, so that packages are compiled once
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build adze: %v\n%s", err, out)
 		return 1

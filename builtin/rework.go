@@ -39,3 +39,12 @@ func Rework(r tool.Request, text string) (json.RawMessage, bool) {
 	raw, err := json.Marshal(args)
 	return raw, err == nil
 }
+
+// FirstLine is the line, from 1, that the call of r reads a file from; 0: it reads the file from its start, or no file.
+func FirstLine(r tool.Request) int {
+	var args readFileArgs
+	if r.Declaration.Origin != "" || r.Declaration.Kind != tool.Read || json.Unmarshal(r.Call.Args, &args) != nil || args.Offset <= 0 {
+		return 0
+	}
+	return args.Offset + 1
+}

@@ -9,6 +9,7 @@ import (
 // -- a b compares two folders where there is no repository, and a pattern may stand for a folder that is gone through.
 // Each of these told what lies outside the workspace, or a secret, and ran unasked.
 func TestWhatIsReadByAnotherName(t *testing.T) {
+	t.Parallel()
 	b := startBox(t)
 	for _, h := range []struct{ setup, command string }{
 		{"mkdir src1 && cp .env src1", "grep -rn KEY src?"},
@@ -80,6 +81,7 @@ func lacks(line string) bool {
 // Where pyenv stands behind the name, python --version tells the first line of .python-version if it is no version, and
 // that file may be a link.
 func TestWishForAVersion(t *testing.T) {
+	t.Parallel()
 	b := startBox(t)
 	if e := b.run(t, order{Command: "python3 --version", Setup: []string{"ln -s /home/me/notes.txt .python-version"}, Judge: true}); !e.Asked {
 		t.Errorf("a version behind a link: not asked about: %s", e.Output)

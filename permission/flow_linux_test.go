@@ -53,6 +53,7 @@ func (w flowGen) line(depth int) string {
 
 // What runs unasked tells nothing and changes nothing, whichever way it takes.
 func TestUnaskedWhicheverWay(t *testing.T) {
+	t.Parallel()
 	seed := uint64(1)
 	if s, err := strconv.ParseUint(os.Getenv("ADZE_SEED"), 10, 64); err == nil {
 		seed = s

@@ -10,6 +10,7 @@ import (
 // Names that find prints are words where a shell or xargs takes them apart: a folder "x " in which home/me lies makes a
 // word of /home/me. Where there is such a name, the line tells what lies outside, and is asked about.
 func TestNamesThatComeApart(t *testing.T) {
+	t.Parallel()
 	b := startBox(t)
 	blank := `mkdir -p 'src/x /home/me' && echo > 'src/x /home/me/notes.txt'`
 	line := `mkdir -p $'src/x\n/home/me' && echo > $'src/x\n/home/me/notes.txt'`
@@ -61,6 +62,7 @@ func TestNamesOnDisk(t *testing.T) {
 // Whatever prints names, whatever passes them on, whatever is done with them, and whatever lies there: what runs unasked
 // tells no secret and changes nothing.
 func TestListingsAreHarmless(t *testing.T) {
+	t.Parallel()
 	b := startBox(t)
 	s := newSpeaker(t, 7)
 	find := []string{"-name '*.txt'", "-name '*.go'", "-type f", "! -name '*.go'", "-o", "-path './lib/*'", "-print", "-print0", "\\( -name '*.txt' -o -name '*.go' \\)", "-prune", "-not", "-true", ",", "(", ")",

@@ -22,8 +22,9 @@ var wedges = []string{
 // Each wedge is driven into every place of every shape. A comment behind coproc that ends in a backslash was the one that
 // the parser does not tell of.
 func TestReadingIsBashInEveryPlace(t *testing.T) {
+	t.Parallel()
 	l := newListener(t, startBoxAs(t, recorderVariable))
-	every, n := max(1, int(0.25/share())), 0
+	every, n := oneIn(25), 0
 	for _, w := range wedges {
 		for _, s := range shapes {
 			for i := range len(s) + 1 {

@@ -17,6 +17,9 @@ import (
 // share is which part of the long tests is run: a hundredth, unless ADZE_SOAK says more.
 func share() float64 { return max(0.01, soak.Share()) }
 
+// oneIn is of how many cases one is run: of each, with the full counts; of usual, with none asked for.
+func oneIn(usual int) int { return max(1, int(min(float64(usual), 1/share()))) }
+
 func sortedLines(lines map[int]string) []int {
 	var ns []int
 	for n := range lines {
@@ -28,12 +31,13 @@ func sortedLines(lines map[int]string) []int {
 
 // The attacks that are marked do harm where they are run.
 func TestAttacksDoHarm(t *testing.T) {
+	t.Parallel()
 	if !inBox("git") {
 		t.Skip("no git in the box")
 	}
 	lines, proof := attacks(t)
 	b := startBox(t)
-	every := max(1, int(1/min(1, share()*5)))
+	every := oneIn(20)
 	proved := 0
 	for i, n := range sortedLines(lines) {
 		if !proof[n] || i%every != 0 || missing(lines[n]) {
@@ -59,9 +63,10 @@ func missing(line string) bool {
 
 // The harmless commands do none.
 func TestHarmlessDoNoHarm(t *testing.T) {
+	t.Parallel()
 	lines := harmlessCommands(t)
 	b := startBox(t)
-	every := max(1, int(1/min(1, share()*5)))
+	every := oneIn(20)
 	for i, n := range sortedLines(lines) {
 		if i%every != 0 {
 			continue
@@ -81,6 +86,7 @@ func TestHarmlessDoNoHarm(t *testing.T) {
 // workspace and tells no secret, when it is run with real bash where it could. Now and then the repository is a hostile
 // one.
 func TestUnaskedIsHarmless(t *testing.T) {
+	t.Parallel()
 	seed := uint64(1)
 	if s, err := strconv.ParseUint(os.Getenv("ADZE_SEED"), 10, 64); err == nil {
 		seed = s
@@ -131,8 +137,12 @@ func FuzzUnasked(f *testing.F) {
 	}
 	p := permission.New(calmWorld(), permission.Default)
 	open := sync.OnceValues(func() (*box, error) { return openBox(boxVariable) })
+	n, every := 0, oneIn(10)
 	f.Fuzz(func(t *testing.T, line string) {
 		if p.Judge(commandRequest(line)).Verdict != tool.Allow || slow(line) || strings.ContainsRune(line, 0) || share() < 0.1 {
+			return
+		}
+		if n++; n%every != 0 {
 			return
 		}
 		b, err := open()

@@ -299,6 +299,7 @@ func readsFiles(script *shell.Script) bool {
 // What bash runs is what was read, in the folder that was read, and what it opens is what was read: the argv of every
 // command, to the byte where the reading says that it is known.
 func TestReadingIsBash(t *testing.T) {
+	t.Parallel()
 	seed := uint64(1)
 	if s, err := strconv.ParseUint(os.Getenv("ADZE_SEED"), 10, 64); err == nil {
 		seed = s
@@ -339,8 +340,9 @@ func FuzzReadingIsBash(f *testing.F) {
 	}
 	open := sync.OnceValues(func() (*box, error) { return openBox(recorderVariable) })
 	var l *listener
+	n, every := 0, oneIn(10)
 	f.Fuzz(func(t *testing.T, line string) {
-		if share() < 0.1 {
+		if n++; n%every != 0 || share() < 0.1 {
 			return
 		}
 		b, err := open()

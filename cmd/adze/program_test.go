@@ -32,8 +32,8 @@ func (p programs) Run() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", programIn(dir), ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", programIn(dir), ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // the flags of make build, so that packages are compiled once
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build adze: %v\n%s", err, out)
 		return 1

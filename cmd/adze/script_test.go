@@ -26,6 +26,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 filepath.Join("..", "..", "testdata", "script"),
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
+			removeRoot(t, env)
 			home := filepath.Join(env.WorkDir, ".home")
 			env.Setenv("HOME", home)
 			env.Setenv("ADZE_HOME", filepath.Join(home, ".adze"))
@@ -45,6 +46,11 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: condition,
 	})
+}
+
+// removeRoot removes the directory that has those of all stories. Package testscript only does so if every story runs.
+func removeRoot(t *testing.T, env *testscript.Env) {
+	t.Cleanup(func() { os.Remove(filepath.Dir(env.WorkDir)) })
 }
 
 // raced are the stories in which the program does several things at once: they run it with the race detector.

@@ -36,6 +36,7 @@ func TestTerminal(t *testing.T) {
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("ADZE_UPDATE") != "",
 		Setup: func(env *testscript.Env) error {
+			removeRoot(t, env)
 			home := filepath.Join(env.WorkDir, ".home")
 			env.Setenv("HOME", home)
 			env.Setenv("ADZE_HOME", filepath.Join(home, ".adze"))

@@ -10,22 +10,22 @@ import (
 // agentFlags are what programs that drive an agent pass: tools, limits, prompts and the form of the result.
 func agentFlags() []flag {
 	return []flag{
-		{long: "allowed-tools", value: "A,B", on: cmdPrompt + " " + cmdTools, about: "rules for calls that run without approval (repeatable)",
+		{long: "allowed-tools", value: "A,B", on: cmdAgent + " " + cmdTools, about: "rules for calls that run without approval (repeatable)",
 			set: func(o *options, v string) error { return list(&o.allowedTools, v) }},
-		{long: "exclude-tools", also: []string{"disallowed-tools"}, value: "A,B", on: cmdPrompt + " " + cmdTools, about: "tools to remove, or rules for denied calls (repeatable)",
+		{long: "exclude-tools", also: []string{"disallowed-tools"}, value: "A,B", on: cmdAgent + " " + cmdTools, about: "tools to remove, or rules for denied calls (repeatable)",
 			set: func(o *options, v string) error { return list(&o.excludeTools, v) }},
-		{long: "core-tools", value: "A,B", on: cmdPrompt + " " + cmdTools, about: "the only built-in tools to offer (repeatable)",
+		{long: "core-tools", value: "A,B", on: cmdAgent + " " + cmdTools, about: "the only built-in tools to offer (repeatable)",
 			set: func(o *options, v string) error { return list(&o.coreTools, v) }},
-		{long: "allowed-mcp-server-names", value: "A,B", on: cmdPrompt + " " + cmdTools, about: "the only MCP servers to start (repeatable)",
+		{long: "allowed-mcp-server-names", value: "A,B", on: cmdAgent + " " + cmdTools, about: "the only MCP servers to start (repeatable)",
 			set: func(o *options, v string) error { return list(&o.mcpServers, v) }},
-		{long: "disabled-slash-commands", value: "A,B", on: cmdPrompt, about: "slash commands to remove (repeatable)",
+		{long: "disabled-slash-commands", value: "A,B", on: cmdAgent, about: "slash commands to remove (repeatable)",
 			set: func(o *options, v string) error { return list(&o.noSlashes, v) }},
-		{long: "system-prompt", value: "TEXT", on: cmdPrompt, about: "instructions in place of Adze's own",
+		{long: "system-prompt", value: "TEXT", on: cmdAgent, about: "instructions in place of Adze's own",
 			set: func(o *options, v string) error {
 				o.systemPrompt = v
 				return nil
 			}},
-		{long: "append-system-prompt", value: "TEXT", on: cmdPrompt, about: "instructions to add to the system prompt",
+		{long: "append-system-prompt", value: "TEXT", on: cmdAgent, about: "instructions to add to the system prompt",
 			set: func(o *options, v string) error {
 				o.appendPrompt = v
 				return nil
@@ -35,17 +35,17 @@ func agentFlags() []flag {
 				o.jsonSchema, o.hasSchema = v, true
 				return nil
 			}},
-		{long: "max-tool-calls", value: "N", on: cmdPrompt, about: "stop after N tool calls, including subagents (exit code 55)",
+		{long: "max-tool-calls", value: "N", on: cmdAgent, about: "stop after N tool calls, including subagents (exit code 55)",
 			set: func(o *options, v string) (err error) {
 				o.maxCalls, err = limit(v)
 				return err
 			}},
-		{long: "max-tokens", value: "N", on: cmdPrompt, about: "stop after N tokens, including subagents and sampling (exit code 55)",
+		{long: "max-tokens", value: "N", on: cmdAgent, about: "stop after N tokens, including subagents and sampling (exit code 55)",
 			set: func(o *options, v string) (err error) {
 				o.maxTokens, err = limit(v)
 				return err
 			}},
-		{long: "max-subagent-depth", value: "N", on: cmdPrompt, about: "how deep subagents can be nested (0: no subagents)",
+		{long: "max-subagent-depth", value: "N", on: cmdAgent, about: "how deep subagents can be nested (0: no subagents)",
 			set: func(o *options, v string) error {
 				if n, err := strconv.Atoi(v); err != nil || n < 0 {
 					return fmt.Errorf("expected 0 or a number above 0, got %q", v)
@@ -53,7 +53,7 @@ func agentFlags() []flag {
 				o.maxDepth = v
 				return nil
 			}},
-		{long: "log", value: "FILE", noun: aFile, on: cmdPrompt, about: "append requests to models and their answers to this file, as JSON Lines",
+		{long: "log", value: "FILE", noun: aFile, on: cmdAgent, about: "append requests to models and their answers to this file, as JSON Lines",
 			set: func(o *options, v string) error {
 				if v == "" {
 					return fmt.Errorf("expected a file name")
@@ -75,7 +75,6 @@ func unused() []flag {
 		{long: "telemetry-otlp-protocol", value: "NAME"},
 		{long: "telemetry-log-prompts"},
 		{long: "telemetry-outfile", value: "FILE"},
-		{long: "screen-reader"},
 		{long: "experimental-lsp"},
 		{long: "experimental-skills"},
 		{long: "restore-ask-user-question"},

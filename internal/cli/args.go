@@ -52,6 +52,7 @@ type options struct {
 	record      recordOptions
 
 	screenReader bool
+	acp          bool // serve an editor
 
 	allowedTools []string // nil: not given
 	excludeTools []string

@@ -17,6 +17,12 @@ adze -p "list the tests" --output-format json
 adze -p "compare @main.go with @docs:style://go"      attach a file and a resource of the MCP server docs
 adze -p "/help"                                       list slash commands
 adze -c -p "and now the tests"                        continue the newest session of this directory`},
+		{name: "acp", about: "serve an editor with the Agent Client Protocol, on stdin and stdout", run: serveEditor, help: `
+adze acp
+adze acp --approval-mode plan --model qwen3-coder
+
+In Zed, add to settings.json:
+  "agent_servers": {"Adze": {"type": "custom", "command": "adze", "args": ["acp"]}}`},
 		{name: "models", about: "list the models that you can use", run: listModels, help: `
 adze models
 adze models --json

@@ -11,6 +11,7 @@ import (
 // The commands, as flags name them.
 const (
 	cmdPrompt   = "prompt"
+	cmdAgent    = cmdPrompt + " acp" // what a model works in
 	cmdSessions = "session-list session-show session-fork session-delete session-export undo redo"
 	cmdTools    = "tool-list tool-show tool-call tool-run"
 	cmdConfig   = "config-list config-get config-set config-unset config-path config-schema"
@@ -45,9 +46,9 @@ func workFlags() []flag {
 				o.format = v
 				return nil
 			}},
-		{long: "approval-mode", value: "MODE", noun: aMode, on: cmdPrompt + " mcp-serve " + cmdTools, about: "approval mode: plan (read-only), default (prompt for changes),\nauto-edit (approve file edits in the workspace) or yolo (approve everything)",
+		{long: "approval-mode", value: "MODE", noun: aMode, on: cmdAgent + " mcp-serve " + cmdTools, about: "approval mode: plan (read-only), default (prompt for changes),\nauto-edit (approve file edits in the workspace) or yolo (approve everything)",
 			set: setMode},
-		{long: "yolo", short: "y", on: cmdPrompt + " mcp-serve " + cmdTools, about: "approve everything (same as --approval-mode yolo)",
+		{long: "yolo", short: "y", on: cmdAgent + " mcp-serve " + cmdTools, about: "approve everything (same as --approval-mode yolo)",
 			set: func(o *options, _ string) error {
 				o.yolo = true
 				return nil
@@ -62,12 +63,12 @@ func workFlags() []flag {
 				o.addDirs = append(o.addDirs, v)
 				return nil
 			}},
-		{long: "max-turns", also: []string{"max-session-turns"}, value: "N", on: cmdPrompt, about: "stop after N model turns (exit code 53)",
+		{long: "max-turns", also: []string{"max-session-turns"}, value: "N", on: cmdAgent, about: "stop after N model turns (exit code 53)",
 			set: func(o *options, v string) (err error) {
 				o.maxTurns, err = limit(v)
 				return err
 			}},
-		{long: "max-time", also: []string{"max-wall-time"}, value: "TIME", on: cmdPrompt, about: "stop after this time, such as 90s or 10m (exit code 55)",
+		{long: "max-time", also: []string{"max-wall-time"}, value: "TIME", on: cmdAgent, about: "stop after this time, such as 90s or 10m (exit code 55)",
 			set: func(o *options, v string) (err error) {
 				o.maxTime, err = duration(v)
 				return err
@@ -125,7 +126,7 @@ func lastFlags() []flag {
 				o.tryMode = v
 				return nil
 			}},
-		{long: "sandbox", value: "MODE", bare: "workspace", on: cmdPrompt + " doctor " + cmdTools, about: "sandbox for commands: auto (default), off, read-only, workspace or workspace+network",
+		{long: "sandbox", value: "MODE", bare: "workspace", on: cmdAgent + " doctor " + cmdTools, about: "sandbox for commands: auto (default), off, read-only, workspace or workspace+network",
 			among: []string{"auto", "off", "read-only", "workspace", "workspace+network"},
 			set: func(o *options, v string) error {
 				o.sandbox = v

@@ -15,18 +15,18 @@ import (
 func modelFlags() []flag {
 	types := settings.AuthTypes()
 	return []flag{
-		{long: "model", short: "m", value: "NAME", on: cmdPrompt + " doctor", about: "model to use (see 'adze models')",
+		{long: "model", short: "m", value: "NAME", on: cmdAgent + " doctor", about: "model to use (see 'adze models')",
 			set: func(o *options, v string) error {
 				o.model = v
 				return nil
 			}},
-		{long: "auth-type", value: "TYPE", on: cmdPrompt + " doctor models", about: "API to use: " + strings.Join(types[:len(types)-1], ", ") + " or " + types[len(types)-1],
+		{long: "auth-type", value: "TYPE", on: cmdAgent + " doctor models", about: "API to use: " + strings.Join(types[:len(types)-1], ", ") + " or " + types[len(types)-1],
 			among: types,
 			set: func(o *options, v string) error {
 				o.authType = v
 				return nil
 			}},
-		{long: "effort", value: "LEVEL", on: cmdPrompt, about: "how long the model thinks, such as low, medium or high",
+		{long: "effort", value: "LEVEL", on: cmdAgent, about: "how long the model thinks, such as low, medium or high",
 			set: func(o *options, v string) error {
 				o.effort = v
 				return nil

@@ -9,6 +9,11 @@ func programFlags() []flag {
 				o.input = v
 				return nil
 			}},
+		{long: "acp", also: []string{"experimental-acp"}, on: cmdPrompt, about: "same as 'adze acp'",
+			set: func(o *options, _ string) error {
+				o.acp = true
+				return nil
+			}},
 		{long: "include-partial-messages", on: cmdPrompt, about: "print pieces of messages as they arrive, with --output-format stream-json",
 			set: func(o *options, _ string) error {
 				o.partial = true

@@ -15,6 +15,9 @@ import (
 
 // runPrompt runs one prompt, or holds a conversation if there is none and the terminal is the user's.
 func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
+	if o.acp {
+		return serveEditor(ctx, env, o, words)
+	}
 	if err := checkFormats(o); err != nil {
 		return err
 	}

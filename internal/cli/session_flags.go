@@ -49,13 +49,13 @@ func sessionFlags() []flag {
 				}
 				return nil
 			}},
-		{long: "no-session", on: cmdPrompt + " mcp-serve", about: "don't record the session; it can't be resumed",
+		{long: "no-session", on: cmdAgent + " mcp-serve", about: "don't record the session; it can't be resumed",
 			set: func(o *options, _ string) error {
 				o.record.off = true
 				return nil
 			}},
-		{long: "chat-recording", on: cmdPrompt, hidden: true, set: setRecording}, // of Qwen Code
-		{long: "no-chat-recording", on: cmdPrompt, hidden: true, set: func(o *options, _ string) error { return setRecording(o, "false") }},
+		{long: "chat-recording", on: cmdAgent, hidden: true, set: setRecording}, // of Qwen Code
+		{long: "no-chat-recording", on: cmdAgent, hidden: true, set: func(o *options, _ string) error { return setRecording(o, "false") }},
 		{long: "all", on: "session-list undo", about: "list the sessions of all directories", abouts: map[string]string{"undo": "undo all calls of the session"},
 			set: func(o *options, _ string) error {
 				o.record.all = true

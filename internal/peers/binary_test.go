@@ -30,7 +30,9 @@ type program struct {
 // built is the program, built once, in a folder that TestMain removes.
 var built = sync.OnceValues(func() (path string, err error) {
 	path = filepath.Join(os.Getenv(ownFolder), "adze")
-	out, err := exec.Command("go", "build", "-o", path, "../../cmd/adze").CombinedOutput()
+	build := exec.Command("go", "build", "-trimpath", "-o", path, "../../cmd/adze")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // the flags of make build, so that packages are compiled once
+	out, err := build.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w\n%s", err, out)
 	}

@@ -42,7 +42,7 @@ func sideAttempts(out string, sleeper int) map[string]func() error {
 		"shared memory of its own": ownMemory,
 		"limit of another":         func() error { return sameLimit(sleeper) },
 		"limit of its own":         func() error { return sameLimit(0) },
-		"priority of another":      call(unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, pid, 1),
+		"priority of another":      call(unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, pid, 19), // lower than any
 		"processors of another":    func() error { return sameProcessors(sleeper) },
 		"scheduler of another": func() error {
 			var p int32

@@ -36,7 +36,8 @@ func makeUnraced() (remove func(), err error) {
 	}
 	unraced = filepath.Join(dir, "proc.test")
 	if underRace {
-		build := exec.Command("go", "test", "-c", "-o", unraced, ".")
+		build := exec.Command("go", "test", "-trimpath", "-c", "-o", unraced, ".")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // the flags of make build, so that packages are compiled once
 		if out, err := build.CombinedOutput(); err != nil {
 			return remove, fmt.Errorf("%w: %s", err, out)
 		}

@@ -33,8 +33,11 @@ func corpus(t *testing.T) string {
 	if slack < 5 {
 		dirs = append(dirs, "bytes", "regexp", "encoding/json")
 	}
-	if soak.On() {
+	switch share := soak.Share(); {
+	case share >= 1: // 40 MB
 		dirs = append(dirs, "net", "crypto", "cmd/compile/internal/ssa")
+	case share > 0:
+		dirs = append(dirs, "net/http")
 	}
 	top := tree(t, map[string]string{
 		".gitignore":             "*_test.go\n!builder_test.go\n/bytes/*_386.s\ntestdata/\n",

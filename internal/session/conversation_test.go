@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -37,14 +38,15 @@ func TestOneConversation(t *testing.T) {
 	list := openaitest.Call{ID: "call_0", Name: "list_directory", Args: json.RawMessage(`{"path":"."}`)}
 	task := openaitest.Call{ID: "call_0", Name: "task", Args: json.RawMessage(`{"description":"look","prompt":"Look behind.","run_in_background":true}`)}
 	done := 0
-	release := make(chan struct{})
+	hold, release := context.WithCancel(t.Context())
+	defer release() // or Close waits for the subagent
 	s, c := converse(t, session.ConversationOptions{
 		Observe: func(e agent.Event) {
 			if step, ok := e.(agent.Step); ok && step.Stage == tool.Done {
 				done++
 			}
 		},
-		Below: func(agent.Member, agent.Event) { <-release },
+		Below: func(agent.Member, agent.Event) { <-hold.Done() },
 	},
 		openaitest.Answer{When: "begin", Calls: []openaitest.Call{task}}, openaitest.Answer{When: "begin", Text: "one"},
 		openaitest.Answer{When: "Look behind.", Text: "found it"},
@@ -55,7 +57,7 @@ func TestOneConversation(t *testing.T) {
 	if answer, err := c.Turn(t.Context(), model.Text("begin")); err != nil || answer.Text != "one" {
 		t.Fatalf("%+v, %v", answer, err)
 	}
-	close(release)
+	release()
 	select {
 	case <-c.Wake():
 	case <-time.After(2 * time.Minute):

@@ -20,6 +20,7 @@ type Recording struct {
 	Resume string // the full ID of a session to continue; "": none
 	Fork   bool   // continue a copy of it, with a new ID
 	Off    bool   // the user doesn't want this run recorded
+	Keep   bool   // a new session keeps its ID, with an empty journal, even if nothing happens in it
 }
 
 // id is the ID of the session.
@@ -61,7 +62,7 @@ func (s *Session) record(o *Recording) error {
 		if err := s.reopen(all, o); err != nil {
 			return SessionError(err)
 		}
-	case o.ID != "":
+	case o.ID != "" || o.Keep:
 		f, err := all.Create(s.ID) // at once: the ID may be taken
 		var taken *journal.ExistsError
 		switch {
@@ -71,7 +72,12 @@ func (s *Session) record(o *Recording) error {
 			s.recorder.fail(err)
 		default:
 			s.recorder.reserved = s.writer(f, all, journal.State{})
-			s.recorder.discard = func() error { return errors.Join(f.Close(), all.Delete(s.ID)) }
+			s.recorder.discard = func() error {
+				if o.Keep {
+					return f.Close()
+				}
+				return errors.Join(f.Close(), all.Delete(s.ID))
+			}
 		}
 	}
 	s.tracker = s.track()

@@ -193,6 +193,14 @@ func (s *Session) Continues() string {
 	return cmp.Or(s.resumed.title, s.ID)
 }
 
+// LastModel is the model that the session used before it was resumed; "": it is new.
+func (s *Session) LastModel() string {
+	if s.resumed == nil || s.recorder == nil {
+		return ""
+	}
+	return s.recorder.model
+}
+
 // Said is a message of the conversation.
 type Said struct {
 	model.Message

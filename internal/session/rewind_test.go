@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -119,19 +120,23 @@ func TestRewindWithoutARecord(t *testing.T) {
 func TestReportsAreNoPrompts(t *testing.T) {
 	skipWindows(t)
 	t.Parallel()
-	d := newDesk(t, openaitest.Answer{Calls: []openaitest.Call{{ID: "c1", Name: "run_shell_command", Args: []byte(`{"command":"true","is_background":true}`)}}},
-		openaitest.Answer{Text: "runs"}, openaitest.Answer{Text: "ended"})
+	// A command that ends before the first turn does is reported in that turn.
+	wait := call("c1", "run_shell_command", map[string]any{"command": "until [ -e go ]; do sleep 0.01; done", "is_background": true})
+	d := newDesk(t, openaitest.Answer{Calls: []openaitest.Call{wait}}, openaitest.Answer{Text: "runs"}, openaitest.Answer{Text: "ended"})
 	s, c := d.open(t, &Recording{})
 	defer s.Close()
 	s.front |= Lasts | Chooses
 	if _, err := c.Turn(t.Context(), model.Text("start it")); err != nil {
 		t.Fatal(err)
 	}
-	for c.agent.History()[len(c.agent.History())-1].Text() != "ended" {
-		<-c.Wake()
-		if _, err := c.Turn(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	d.write(t, "go", "")
+	select {
+	case <-c.Wake():
+	case <-time.After(2 * time.Minute):
+		t.Fatal("a finished command wakes no one")
+	}
+	if answer, err := c.Turn(t.Context()); err != nil || answer.Text != "ended" {
+		t.Fatalf("%+v, %v", answer, err)
 	}
 	if n := len(decide(t, s, "/rewind").Choice.Options); n != 1 {
 		t.Errorf("%d prompts", n)

@@ -7,6 +7,7 @@ package soak
 import (
 	"os"
 	"strconv"
+	"testing"
 )
 
 // Share returns the part of the full counts that is asked for: 0 if none is.
@@ -23,3 +24,11 @@ func On() bool { return Share() > 0 }
 
 // Count returns the part of full that is asked for, and never less than usual.
 func Count(usual, full int) int { return max(usual, int(Share()*float64(full))) }
+
+// Skip skips a test if a part is asked for that is no more than what the test usually does: make test runs it.
+func Skip(t testing.TB, usual, full int) {
+	t.Helper()
+	if On() && Share()*float64(full) <= float64(usual) {
+		t.Skipf("ADZE_SOAK=%s asks for no more than make test runs", os.Getenv("ADZE_SOAK"))
+	}
+}

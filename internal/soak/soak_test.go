@@ -10,3 +10,19 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestSkip(t *testing.T) {
+	for env, want := range map[string]bool{"": false, "0": false, "0.1": true, "0.25": true, "0.3": false, "1": false} {
+		t.Run(env, func(t *testing.T) {
+			t.Setenv("ADZE_SOAK", env)
+			skipped := true
+			t.Run("test", func(t *testing.T) {
+				defer func() { skipped = t.Skipped() }()
+				Skip(t, 25, 100)
+			})
+			if skipped != want {
+				t.Errorf("skipped: %v", skipped)
+			}
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/adze-dev/adze/internal/approval"
+	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/tool"
+)
+
+// IDs of the answers to a question. Choices of a form follow choicePrefix.
+const (
+	answerOnce   = "once"
+	answerAlways = "always"
+	answerNo     = "no"
+	choicePrefix = "choice-"
+)
+
+// ask is the session's [tool.Asker]: the editor asks the user.
+func (t *talk) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+	if r.Call.ID == "" { // not a call of the model: a file that a prompt names
+		r.Call.ID = "question-" + session.NewID()
+	}
+	t.announce(r) // the editor must know the call that a question is about
+	if len(r.Form) > 0 {
+		return t.askForm(ctx, r, why)
+	}
+	options := []permissionOption{{answerOnce, "Allow once", "allow_once"}}
+	if len(why.Offer) > 0 {
+		options = append(options, permissionOption{answerAlways, "Always allow " + approval.RuleList(why.Offer[0]), "allow_always"})
+	}
+	answer, err := t.permission(ctx, r, append(options, permissionOption{answerNo, "No", "reject_once"}))
+	if err != nil {
+		return tool.Decision{}, unanswered(ctx, r, why, err)
+	}
+	switch answer {
+	case answerOnce:
+		return tool.Decision{Verdict: tool.Allow}, nil
+	case answerAlways:
+		t.save(r, why.Offer[0])
+		return tool.Decision{Verdict: tool.Allow, Remember: why.Offer[0]}, nil
+	}
+	return tool.Decision{}, nil
+}
+
+// save saves a rule for the project, or if that can't be, applies it for the session.
+func (t *talk) save(r tool.Request, offer string) {
+	if _, err := t.session.Folder.SaveRule(session.ForProject, offer); err != nil {
+		t.note("warning: the rule applies to this session only: " + err.Error())
+	}
+	t.session.Policy.Remember(r, offer)
+}
+
+// permission asks the editor to choose, and returns the ID of the option.
+func (t *talk) permission(ctx context.Context, r tool.Request, options []permissionOption) (string, error) {
+	call := describe(r)
+	call.Status = "pending"
+	var response struct {
+		Outcome struct {
+			Outcome  string `json:"outcome"`
+			OptionID string `json:"optionId"`
+		} `json:"outcome"`
+	}
+	request := map[string]any{"sessionId": t.id, "toolCall": call, "options": options}
+	if err := t.server.conn.call(ctx, "session/request_permission", request, &response); err != nil {
+		return "", err
+	}
+	if response.Outcome.Outcome != "selected" {
+		return "", context.Canceled
+	}
+	for _, o := range options {
+		if o.ID == response.Outcome.OptionID {
+			return o.ID, nil
+		}
+	}
+	return "", errors.New("the editor answered with an option that was not offered: " + strconv.Quote(response.Outcome.OptionID))
+}
+
+// unanswered is the error of a question without an answer.
+func unanswered(ctx context.Context, r tool.Request, why tool.Decision, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return tool.Unapproved(r, why, "the editor didn't answer: "+err.Error())
+}
+
+// askForm asks for more than yes or no: with a form, if the editor can show one, or with a choice.
+func (t *talk) askForm(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+	t.server.mu.Lock()
+	can := t.server.client.Elicitation.Form != nil
+	t.server.mu.Unlock()
+	if !can {
+		return t.askChoice(ctx, r, why)
+	}
+	message := r.Description
+	if r.Confirm != nil {
+		message = r.Confirm.Markdown()
+	}
+	var response struct {
+		Action  string          `json:"action"`
+		Content json.RawMessage `json:"content"`
+	}
+	request := map[string]any{"mode": "form", "sessionId": t.id, "toolCallId": callID(r.Call), "message": message, "requestedSchema": r.Form}
+	if err := t.server.conn.call(ctx, "elicitation/create", request, &response); err != nil {
+		return tool.Decision{}, unanswered(ctx, r, why, err)
+	}
+	if response.Action != "accept" {
+		return tool.Decision{}, nil
+	}
+	return tool.Decision{Verdict: tool.Allow, Answer: response.Content}, nil
+}
+
+// askChoice turns a form that is one choice into the options of a permission request. Others can't be shown.
+func (t *talk) askChoice(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+	fields, err := approval.ReadForm(r.Form)
+	if err != nil || len(fields) != 1 || fields[0].Type == "array" || len(fields[0].Choices()) == 0 {
+		return tool.Decision{}, tool.Unapproved(r, why, "this editor can't show forms")
+	}
+	var options []permissionOption
+	for i, c := range fields[0].Choices() {
+		options = append(options, permissionOption{choicePrefix + strconv.Itoa(i+1), tool.Visible(c.Title), "allow_once"})
+	}
+	chosen, err := t.permission(ctx, r, append(options, permissionOption{answerNo, "No answer", "reject_once"}))
+	if err != nil {
+		return tool.Decision{}, unanswered(ctx, r, why, err)
+	}
+	if chosen == answerNo {
+		return tool.Decision{}, nil
+	}
+	answer := map[string]any{}
+	if err := fields[0].Answer(chosen[len(choicePrefix):], answer); err != nil {
+		return tool.Decision{}, tool.Unapproved(r, why, err.Error())
+	}
+	raw, err := json.Marshal(answer)
+	return tool.Decision{Verdict: tool.Allow, Answer: raw}, err
+}

@@ -1,0 +1,221 @@
+package acp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"sync"
+)
+
+// Codes of errors.
+const (
+	codeParse          = -32700
+	codeInvalidRequest = -32600
+	codeNoMethod       = -32601
+	codeInvalidParams  = -32602
+	codeInternal       = -32603
+	codeCancelled      = -32800
+	codeAuthRequired   = -32000
+	codeNotFound       = -32002
+)
+
+// rpcError is an error of the protocol.
+type rpcError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+func (e *rpcError) Error() string { return e.Message }
+
+func errorf(code int, format string, args ...any) error {
+	return &rpcError{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// conn writes messages, and matches responses to the requests of this side.
+type conn struct {
+	cancel context.CancelFunc // ends the connection
+
+	writing sync.Mutex
+	out     io.Writer
+	failed  error
+
+	mu     sync.Mutex
+	last   int64
+	open   map[string]chan message
+	closed bool
+}
+
+func newConn(out io.Writer, cancel context.CancelFunc) *conn {
+	return &conn{out: out, cancel: cancel, open: map[string]chan message{}}
+}
+
+// send writes a message. An error ends the connection.
+func (c *conn) send(m any) {
+	b, err := json.Marshal(m)
+	if err != nil {
+		b, _ = json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "_adze/unsendable", "params": map[string]string{"error": err.Error()}})
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if c.failed != nil {
+		return
+	}
+	if _, c.failed = c.out.Write(append(b, '\n')); c.failed != nil {
+		c.cancel()
+	}
+}
+
+// failure is the error of the first write that failed.
+func (c *conn) failure() error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.failed
+}
+
+type outgoing struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  any             `json:"params,omitempty"`
+	Result  any             `json:"result,omitempty"`
+	Error   *rpcError       `json:"error,omitempty"`
+}
+
+func (c *conn) notify(method string, params any) {
+	c.send(outgoing{Version: "2.0", Method: method, Params: params})
+}
+
+func (c *conn) respond(id json.RawMessage, result any) {
+	if result == nil {
+		result = struct{}{}
+	}
+	c.send(outgoing{Version: "2.0", ID: id, Result: result})
+}
+
+// reject responds with an error.
+func (c *conn) reject(id json.RawMessage, err error) {
+	if len(id) == 0 || !json.Valid(id) {
+		id = json.RawMessage("null")
+	}
+	e := &rpcError{}
+	if !errors.As(err, &e) {
+		e = &rpcError{Code: codeInternal, Message: err.Error()}
+	}
+	c.send(outgoing{Version: "2.0", ID: id, Error: e})
+}
+
+// errGone is the error of a request to an editor that is no longer there.
+var errGone = errors.New("the editor has closed the connection")
+
+// call sends a request and waits for the response. If ctx ends before, the editor is told that none is needed.
+func (c *conn) call(ctx context.Context, method string, params, result any) error {
+	answered := make(chan message, 1)
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return errGone
+	}
+	c.last++
+	id := strconv.FormatInt(c.last, 10)
+	c.open[id] = answered
+	c.mu.Unlock()
+	c.send(outgoing{Version: "2.0", ID: json.RawMessage(id), Method: method, Params: params})
+	select {
+	case m, ok := <-answered:
+		switch {
+		case !ok:
+			return errGone
+		case m.Error != nil:
+			return m.Error
+		}
+		if err := json.Unmarshal(m.Result, result); err != nil {
+			return fmt.Errorf("the editor's response to %s can't be read: %w", method, err)
+		}
+		return nil
+	case <-ctx.Done():
+		c.mu.Lock()
+		_, open := c.open[id]
+		delete(c.open, id)
+		c.mu.Unlock()
+		if open {
+			c.notify("$/cancel_request", map[string]json.RawMessage{"requestId": json.RawMessage(id)})
+		}
+		return context.Cause(ctx)
+	}
+}
+
+// answered passes on a response. One that nothing waits for is ignored.
+func (c *conn) answered(id string, m message) {
+	c.mu.Lock()
+	waiting := c.open[id]
+	delete(c.open, id)
+	c.mu.Unlock()
+	if waiting != nil {
+		waiting <- m
+	}
+}
+
+// close ends all requests of this side, now and later.
+func (c *conn) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for id, waiting := range c.open {
+		delete(c.open, id)
+		close(waiting)
+	}
+}
+
+// maxLine is the longest message that is read whole.
+const maxLine = 16 << 20
+
+// keptOfLong is how much of a longer one is kept, to find its ID.
+const keptOfLong = 4 << 10
+
+// lines reads lines in bounded memory.
+type lines struct {
+	r   *bufio.Reader
+	buf []byte
+}
+
+func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10)} }
+
+// next reads a line. long reports that it is only the start of one that is too long. The line is valid until the next call.
+func (l *lines) next() (line []byte, long bool, err error) {
+	if l.buf = l.buf[:0]; cap(l.buf) > 1<<20 {
+		l.buf = nil // one long message doesn't hold its memory
+	}
+	read := false
+	for {
+		piece, err := l.r.ReadSlice('\n')
+		read = read || len(piece) > 0
+		if !long {
+			if l.buf = append(l.buf, piece...); len(l.buf) > maxLine {
+				long, l.buf = true, bytes.Clone(l.buf[:keptOfLong])
+			}
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !read:
+			return nil, false, err
+		}
+		return bytes.TrimSpace(l.buf), long, nil // a read error comes again
+	}
+}
+
+// idIn finds the ID of a request in the start of its line.
+func idIn(line []byte) json.RawMessage {
+	m := regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.){0,500}"|-?[0-9]{1,18})`).FindSubmatch(line)
+	if m == nil {
+		return nil
+	}
+	return m[1]
+}

@@ -1,0 +1,93 @@
+package acp
+
+import (
+	"encoding/base64"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// prompted is a prompt of the editor: what the user typed, and what is attached to it.
+type prompted struct {
+	text  string
+	parts []model.Part
+}
+
+// readPrompt reads the blocks of a prompt. A link to a file becomes a mention, as if the user had typed @path.
+func readPrompt(blocks []content) (prompted, error) {
+	var p prompted
+	for i, b := range blocks {
+		switch b.Type {
+		case "text":
+			if b.Text == nil {
+				return p, errorf(codeInvalidParams, "prompt[%d].text: expected a text", i)
+			}
+			p.text += *b.Text
+		case "resource_link":
+			p.text += mention(b.URI, b.Name)
+		case "image":
+			data, err := base64.StdEncoding.DecodeString(b.Data)
+			if err != nil || len(data) == 0 || !strings.HasPrefix(b.MIMEType, "image/") {
+				return p, errorf(codeInvalidParams, "prompt[%d]: expected an image: base64 data, and a mimeType such as image/png", i)
+			}
+			p.parts = append(p.parts, model.Media{Media: tool.Media{MIMEType: b.MIMEType, Data: data}})
+		case "resource":
+			part, name, err := embedded(b.Resource, i)
+			if err != nil {
+				return p, err
+			}
+			p.text += name
+			p.parts = append(p.parts, part)
+		case "audio":
+			return p, errorf(codeInvalidParams, "prompt[%d]: audio isn't supported", i)
+		default:
+			return p, errorf(codeInvalidParams, "prompt[%d].type: expected text, image, resource or resource_link, got %q", i, b.Type)
+		}
+	}
+	if strings.TrimSpace(p.text) == "" && len(p.parts) == 0 {
+		return p, errorf(codeInvalidParams, "prompt: expected at least one block with content")
+	}
+	return p, nil
+}
+
+// mention is a link in the text of a prompt.
+func mention(uri, name string) string {
+	if path := filePath(uri); path != "" {
+		return "@" + strings.NewReplacer(`\`, `\\`, " ", `\ `).Replace(path)
+	}
+	if name == "" {
+		return uri
+	}
+	return "[" + name + "](" + uri + ")"
+}
+
+// filePath is the path of a file URI; "": it is none.
+func filePath(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) {
+		return ""
+	}
+	return u.Path
+}
+
+// embedded is a resource whose content the editor sends, and what stands for it in the text.
+func embedded(r *resource, i int) (model.Part, string, error) {
+	if r == nil || r.Text == nil && r.Blob == "" {
+		return nil, "", errorf(codeInvalidParams, "prompt[%d].resource: expected a uri and a text or a blob", i)
+	}
+	name := r.URI
+	if path := filePath(r.URI); path != "" {
+		name = path
+	}
+	if r.Text != nil {
+		return model.Text("Content of " + name + ", as the editor sent it:\n" + tool.Fence("", *r.Text)), name, nil
+	}
+	data, err := base64.StdEncoding.DecodeString(r.Blob)
+	if err != nil || r.MIMEType == "" {
+		return nil, "", errorf(codeInvalidParams, "prompt[%d].resource: expected a mimeType and base64 in blob", i)
+	}
+	return model.Media{Media: tool.Media{MIMEType: r.MIMEType, Data: data}}, name, nil
+}

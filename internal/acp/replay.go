@@ -1,0 +1,232 @@
+package acp
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// replay sends what was said and done in a recorded session. What was rewound is left out.
+func (t *talk) replay(all journal.Sessions) error {
+	rewound, err := rewinds(all, t.id)
+	if err != nil {
+		return err
+	}
+	log, err := all.Entries(t.id)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	r := &replayer{talk: t, tools: map[string]tool.Declaration{}, calls: map[string]*replayedCall{}}
+	for e, err := range log.Read(1) {
+		if err != nil {
+			return nil // the rest can't be read, and the session continues without it
+		}
+		if e.By != "" || rewound.has(e.Seq) {
+			continue
+		}
+		data, _, err := journal.Recover(e, all.Store())
+		if err != nil {
+			continue
+		}
+		r.entry(e.Seq, data)
+	}
+	if r.todos != nil {
+		t.put(planOf(r.todos))
+	}
+	return nil
+}
+
+// spans are entries that no longer count: those after the first number, and before the second.
+type spans [][2]int64
+
+func (s spans) has(seq int64) bool {
+	for _, span := range s {
+		if seq > span[0] && seq < span[1] {
+			return true
+		}
+	}
+	return false
+}
+
+// rewinds finds what was rewound.
+func rewinds(all journal.Sessions, id string) (spans, error) {
+	log, err := all.Entries(id)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	var out spans
+	for e, err := range log.Read(1) {
+		if err != nil {
+			return out, nil
+		}
+		if e.Type != journal.TypeUndone {
+			continue
+		}
+		if data, err := journal.Decode(e, all.Store()); err == nil {
+			if u, ok := data.(journal.Undone); ok && u.To > 0 {
+				out = append(out, [2]int64{u.To, e.Seq})
+			}
+		}
+	}
+	return out, nil
+}
+
+// replayer turns entries into updates. Calls start before the answer that has them ends, so they wait for it.
+type replayer struct {
+	talk  *talk
+	tools map[string]tool.Declaration
+	calls map[string]*replayedCall
+	todos builtin.TodoList
+}
+
+type replayedCall struct {
+	made     tool.Call
+	started  *journal.Started
+	finished *journal.Finished
+	sent     bool
+}
+
+func (r *replayer) entry(seq int64, data journal.Data) {
+	switch d := data.(type) {
+	case journal.Opened:
+		r.declare(d.Declarations)
+	case journal.Asked:
+		r.declare(d.Declared)
+	case journal.Message:
+		if d.Kind == journal.Prompt {
+			r.prompt(seq, d.Message)
+		}
+	case journal.Started:
+		r.call(d.ID).started = &d
+	case journal.Finished:
+		c := r.call(d.ID)
+		if c.finished = &d; c.sent {
+			u := r.describe(c)
+			end := c.end()
+			u.Status, u.Content = end.Status, end.Content
+			r.talk.put(callUpdate{"tool_call_update", u})
+			delete(r.calls, d.ID)
+		}
+		if d.Todos != nil {
+			r.todos = nil
+			_ = json.Unmarshal(d.Todos, &r.todos) // a list of another version isn't shown
+		}
+	case journal.Answer:
+		r.answer(seq, d.Message)
+	case journal.Compacted:
+		r.calls = map[string]*replayedCall{}
+	}
+}
+
+func (r *replayer) declare(tools []journal.Declaration) {
+	for _, d := range tools {
+		r.tools[d.Name] = d.Tool()
+	}
+}
+
+func (r *replayer) call(id string) *replayedCall {
+	if r.calls[id] == nil {
+		r.calls[id] = &replayedCall{}
+	}
+	return r.calls[id]
+}
+
+// prompt sends what the user said.
+func (r *replayer) prompt(seq int64, m model.Message) {
+	for _, p := range m.Parts {
+		r.say("user_message_chunk", seq, p)
+	}
+}
+
+// answer sends what the model said, and its calls.
+func (r *replayer) answer(seq int64, m model.Message) {
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case model.Text:
+			r.say("agent_message_chunk", seq, p)
+		case model.Thought:
+			r.say("agent_thought_chunk", seq, p)
+		case model.Call:
+			r.called(p.Call)
+		}
+	}
+}
+
+// say sends a part of a message.
+func (r *replayer) say(kind string, seq int64, part model.Part) {
+	c := chunk{Kind: kind, ID: fmt.Sprintf("%s/entry/%d", r.talk.id, seq)}
+	switch p := part.(type) {
+	case model.Text:
+		c.Content = textContent(string(p))
+	case model.Thought:
+		c.Content = textContent(string(p))
+	case model.Media:
+		if !strings.HasPrefix(p.MIMEType, "image/") {
+			return
+		}
+		c.Content = content{Type: "image", MIMEType: p.MIMEType, Data: base64.StdEncoding.EncodeToString(p.Data)}
+	default:
+		return
+	}
+	r.talk.put(c)
+}
+
+// called sends a call, with its end if that is known.
+func (r *replayer) called(made tool.Call) {
+	c := r.call(made.ID)
+	c.made, c.sent = made, true
+	u := r.describe(c)
+	u.Status = "pending"
+	if c.finished != nil {
+		end := c.end()
+		u.Status, u.Content = end.Status, end.Content
+	}
+	r.talk.calls.add(u.ID)
+	r.talk.put(callUpdate{"tool_call", u})
+}
+
+// describe is what the journal says of a call. What it accessed is known when it has started.
+func (r *replayer) describe(c *replayedCall) toolCall {
+	request := tool.Request{Call: c.made, Declaration: r.tools[c.made.Name]}
+	if c.started != nil {
+		request.Access = c.started.Access
+		if d, ok := r.tools[c.started.Name]; ok {
+			request.Declaration = d
+		}
+	}
+	u := describe(request)
+	u.Title = title(request)
+	return u
+}
+
+// title names a call of the journal, which keeps no description: the tool, and what it worked on.
+func title(r tool.Request) string {
+	name := r.Declaration.Title()
+	if name == "" {
+		name = r.Call.Name
+	}
+	for _, a := range r.Access {
+		if a.Target != "" && a.Target != "*" {
+			return tool.Visible(name + " " + a.Target)
+		}
+	}
+	return tool.Visible(name)
+}
+
+// end is the result of a call.
+func (c *replayedCall) end() toolCall {
+	o := c.finished.Outcome
+	out := tool.Outcome{Status: o.Status, Result: o.Result}
+	if o.Error != nil {
+		out.Error = &tool.Failure{Type: o.Error.Type, Message: o.Error.Message, Model: o.Error.Model}
+	}
+	return ended(c.finished.ID, out)
+}

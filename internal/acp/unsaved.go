@@ -1,0 +1,72 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// unsavedTime is how long the editor has to say whether a file has unsaved changes. Without an answer there are none.
+const unsavedTime = 5 * time.Second
+
+// guardUnsaved denies edits of files that have unsaved changes in the editor: these would be lost, or the edit would.
+func (t *talk) guardUnsaved() {
+	t.server.mu.Lock()
+	can := t.server.client.FS.ReadTextFile
+	t.server.mu.Unlock()
+	if !can {
+		return
+	}
+	next := t.session.Executor.Before
+	t.session.Executor.Before = func(ctx context.Context, c tool.Call, d tool.Declaration) (tool.Decision, error) {
+		if d.Kind == tool.Edit {
+			if err := t.unsaved(ctx, c, d); err != nil {
+				return tool.Decision{}, err
+			}
+		}
+		if next == nil {
+			return tool.Decision{Verdict: tool.Allow}, nil
+		}
+		return next(ctx, c, d)
+	}
+}
+
+// unsaved is an error if the editor shows another content than the disk has, of a file that a call would write.
+func (t *talk) unsaved(ctx context.Context, c tool.Call, d tool.Declaration) error {
+	known, err := t.session.Executor.Registry.Lookup(d.Name)
+	if err != nil {
+		return nil // the call fails by itself
+	}
+	inv, err := known.Prepare(ctx, c.Args)
+	if err != nil || inv == nil {
+		return nil
+	}
+	for _, a := range inv.Access {
+		if a.Verb != tool.Writes {
+			continue
+		}
+		disk, err := os.ReadFile(a.Target)
+		if err != nil {
+			continue // a new file
+		}
+		var shown struct {
+			Content *string `json:"content"`
+		}
+		limited, cancel := context.WithTimeout(ctx, unsavedTime)
+		err = t.server.conn.call(limited, "fs/read_text_file", map[string]string{"sessionId": t.id, "path": a.Target}, &shown)
+		cancel()
+		if err == nil && shown.Content != nil && plain(*shown.Content) != plain(string(disk)) {
+			return fmt.Errorf("%s has unsaved changes in the editor. Ask the user to save or discard them", a.Target)
+		}
+	}
+	return nil
+}
+
+// plain is a text without what editors don't keep: a byte order mark and the kind of line ends.
+func plain(text string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+}

@@ -1,0 +1,302 @@
+package acp
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// observe sends an event of the agent to the editor.
+func (t *talk) observe(e agent.Event) {
+	switch e := e.(type) {
+	case agent.Began:
+		t.mu.Lock()
+		t.messages++
+		t.mu.Unlock()
+	case agent.Said:
+		switch said := e.Event.(type) {
+		case model.Text:
+			t.say("agent_message_chunk", string(said))
+		case model.Thought:
+			t.say("agent_thought_chunk", string(said))
+		case model.Retry:
+			t.note("warning: " + said.String())
+		}
+	case agent.Called:
+		r := tool.Request{Call: e.Call}
+		if known, err := t.session.Executor.Registry.Lookup(e.Call.Name); err == nil {
+			r.Declaration = known.Declaration()
+		}
+		t.announce(r)
+	case agent.Step:
+		t.step(e.Event)
+	case agent.Answered:
+		t.tellUsage()
+	case agent.Resumed:
+		t.note(fmt.Sprintf("answer truncated, asking the model to continue (%d of %d): %v", e.Times, e.Most, e.Err))
+	case agent.Compacted:
+		t.compacted(e)
+	case agent.Stuck:
+		t.note("warning: " + e.String())
+	}
+}
+
+// say sends a piece of a message.
+func (t *talk) say(kind, text string) {
+	if text == "" {
+		return
+	}
+	t.mu.Lock()
+	id := strconv.Itoa(t.messages)
+	t.mu.Unlock()
+	t.send(chunk{Kind: kind, Content: textContent(text), ID: t.id + "/" + id})
+}
+
+// compacted reports a compaction: as such, or as a notice.
+func (t *talk) compacted(c agent.Compacted) {
+	t.server.mu.Lock()
+	can := t.server.client.Session.Compaction != nil
+	t.server.mu.Unlock()
+	if !can {
+		t.note(c.String())
+		return
+	}
+	u := compactionUpdate{Kind: "compaction_update", ID: fmt.Sprintf("%s/compaction/%d", t.id, c.Turn), Status: "completed"}
+	if c.Summary != "" {
+		u.Summary = []content{textContent(c.Summary)}
+	}
+	if c.Err != nil {
+		u.Status, u.Error = "failed", c.String()
+	}
+	t.send(u)
+}
+
+// callList is the calls that the editor knows, and what it was told about each that hasn't ended.
+type callList struct {
+	mu    sync.Mutex
+	known map[string]string
+}
+
+// add reports whether a call is new.
+func (l *callList) add(id string) bool { return l.tell(id, "") == unknownCall }
+
+// What the editor knows of a call.
+type knowledge uint8
+
+const (
+	unknownCall knowledge = iota
+	knownCall
+	sameCall // and there is nothing new
+)
+
+// tell notes what the editor is told of a call, and returns what it knew before. "" is no description.
+func (l *callList) tell(id, described string) knowledge {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil {
+		l.known = map[string]string{}
+	}
+	before, known := l.known[id]
+	if described != "" || !known {
+		l.known[id] = described
+	}
+	switch {
+	case !known:
+		return unknownCall
+	case described != "" && before == described:
+		return sameCall
+	}
+	return knownCall
+}
+
+// callID is the ID of a call for the editor: subagents have IDs of their own.
+func callID(c tool.Call) string {
+	if c.By == "" {
+		return c.ID
+	}
+	return c.By + "/" + c.ID
+}
+
+// announce tells the editor about a call, or what is known of it now.
+func (t *talk) announce(r tool.Request) {
+	c := describe(r)
+	text, _ := json.Marshal(c) // its input is valid JSON
+	switch t.calls.tell(c.ID, string(text)) {
+	case unknownCall:
+		c.Status = "pending"
+		t.send(callUpdate{"tool_call", c})
+	case knownCall:
+		t.send(callUpdate{"tool_call_update", c})
+	}
+}
+
+// describe is what is known of a call before it runs.
+func describe(r tool.Request) toolCall {
+	c := toolCall{ID: callID(r.Call), Name: r.Call.Name, Title: tool.Visible(r.Call.Name), Kind: kindOf(r), Locations: locations(r)}
+	if r.Declaration.Name != "" {
+		c.Name, c.Title = r.Declaration.Name, r.Declaration.Title()
+	}
+	if json.Valid(r.Call.Args) {
+		c.Input = r.Call.Args
+	}
+	if r.Description != "" {
+		c.Title = tool.Visible(r.Description)
+	}
+	if r.Call.By != "" {
+		c.Title = tool.Visible(r.Call.By) + ": " + c.Title
+	}
+	if r.Confirm != nil {
+		c.Content = shown(r.Confirm)
+	}
+	return c
+}
+
+// kindOf is the kind of a call in the words of the protocol, which are nearly those of [tool.Kind].
+func kindOf(r tool.Request) string {
+	if _, ok := r.Confirm.(tool.Plan); ok {
+		return "switch_mode"
+	}
+	if r.Declaration.Kind == "" {
+		return string(tool.Other)
+	}
+	return string(r.Declaration.Kind)
+}
+
+// locations are the files that a call reads or writes.
+func locations(r tool.Request) []location {
+	var out []location
+	for _, a := range r.Access {
+		if a.Verb != tool.Reads && a.Verb != tool.Writes || !filepath.IsAbs(a.Target) || strings.HasSuffix(a.Target, "/") {
+			continue
+		}
+		at := location{Path: a.Target}
+		if d, ok := r.Confirm.(tool.FileDiff); ok && d.Path == a.Target {
+			at.Line = firstChange(d.Diff)
+		} else {
+			at.Line = builtin.FirstLine(r)
+		}
+		if !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// firstChange is the number of the first line that a diff changes; 0: none.
+func firstChange(diff string) int {
+	line := 0
+	for l := range strings.Lines(diff) {
+		switch {
+		case strings.HasPrefix(l, "@@"):
+			if _, err := fmt.Sscanf(l[strings.Index(l, "+")+1:], "%d", &line); err != nil {
+				return 0
+			}
+		case line == 0: // the header
+		case l[0] == '+' || l[0] == '-':
+			return line
+		case l[0] == ' ':
+			line++
+		}
+	}
+	return 0
+}
+
+// step sends a step of a call.
+func (t *talk) step(e tool.Event) {
+	id := callID(e.Request.Call)
+	switch e.Stage {
+	case tool.Prepared, tool.Asking:
+		t.announce(e.Request)
+	case tool.Running:
+		t.update(toolCall{ID: id, Status: "in_progress"})
+	case tool.Showing:
+		t.update(toolCall{ID: id, Content: shown(e.Display)})
+	case tool.Done:
+		t.done(e)
+	}
+}
+
+// update sends what has changed of a call.
+func (t *talk) update(c toolCall) {
+	if t.calls.add(c.ID) {
+		c.Title = c.ID
+		t.send(callUpdate{"tool_call", c})
+		return
+	}
+	t.send(callUpdate{"tool_call_update", c})
+}
+
+// done sends the result of a call, and what it changed in the session.
+func (t *talk) done(e tool.Event) {
+	if t.calls.add(callID(e.Request.Call)) { // it failed before it was known what it would do
+		t.send(callUpdate{"tool_call", describe(e.Request)})
+	}
+	t.send(callUpdate{"tool_call_update", ended(callID(e.Request.Call), *e.Outcome)})
+	if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok && e.Outcome.Error == nil && e.Request.Call.By == "" {
+		t.send(planOf(list))
+	}
+	t.tellState()
+}
+
+// ended is the end of a call.
+func ended(id string, o tool.Outcome) toolCall {
+	c := toolCall{ID: id, Status: "completed"}
+	if o.Status != tool.StatusSuccess {
+		c.Status = "failed"
+	}
+	if o.Result.Display != nil {
+		c.Content = shown(o.Result.Display)
+	}
+	if o.Error != nil {
+		c.Content = append(c.Content, block(textContent(tool.Visible(o.Error.Message))))
+	}
+	for _, p := range o.Result.Content {
+		if m, ok := p.(tool.Media); ok && strings.HasPrefix(m.MIMEType, "image/") {
+			c.Content = append(c.Content, block(content{Type: "image", MIMEType: m.MIMEType, Data: base64.StdEncoding.EncodeToString(m.Data)}))
+		}
+	}
+	return c
+}
+
+// shown is a display in the words of the protocol.
+func shown(d tool.Display) []toolContent {
+	switch d := d.(type) {
+	case tool.FileDiff:
+		return append([]toolContent{{Type: "diff", Path: d.Path, OldText: d.Original, NewText: &d.New}}, warnings(d.Warnings)...)
+	case builtin.TodoList:
+		return nil // the plan shows it
+	}
+	if text := d.Markdown(); strings.TrimSpace(text) != "" {
+		return []toolContent{block(textContent(text))}
+	}
+	return nil
+}
+
+func warnings(list []string) []toolContent {
+	var out []toolContent
+	for _, w := range list {
+		out = append(out, block(textContent("Warning: "+tool.Visible(w))))
+	}
+	return out
+}
+
+func block(c content) toolContent { return toolContent{Type: "content", Content: &c} }
+
+// planOf is the to-do list as the protocol's plan.
+func planOf(list builtin.TodoList) planUpdate {
+	u := planUpdate{Kind: "plan", Entries: []planEntry{}}
+	for _, item := range list {
+		u.Entries = append(u.Entries, planEntry{Content: item.Content, Priority: "medium", Status: item.Status})
+	}
+	return u
+}
