@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/agent"
-	paths "github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -34,10 +33,10 @@ func slashAddDir(_ context.Context, s *Session, words string) (Expansion, error)
 		return Expansion{}, errorf(ErrPrompt, "/add-dir: %v", err)
 	}
 	path = Canonical(path)
-	if _, ok := paths.Within(path, roots); ok {
+	if slices.ContainsFunc(roots, func(root string) bool { return isBelow(path, root) }) {
 		return Expansion{Print: "Already in the workspace: " + tool.Visible(path)}, nil
 	}
-	if _, own := paths.Within(path, []string{s.world.State}); own {
+	if isBelow(path, s.world.State) {
 		return Expansion{}, errorf(ErrPrompt, "/add-dir: in Adze's own directory: %s\nAdd another directory.", path)
 	}
 	if s.denies(path) || s.denies(filepath.Join(path, "file")) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/settings"
-	paths "github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // Canonical resolves links, as the paths that a policy compares with are resolved. What is not there stays as it is,
@@ -45,10 +44,16 @@ func CheckAdded(path, home string) error {
 	} else if f.Close(); filepath.Dir(Canonical(path)) == Canonical(path) {
 		return fmt.Errorf("contains all files of this computer: %s\nAdd the directory that you need.", path)
 	}
-	if _, contained := paths.Within(Canonical(home), []string{Canonical(path)}); home != "" && contained {
+	if home != "" && isBelow(Canonical(home), Canonical(path)) {
 		return fmt.Errorf("contains your home directory: %s\nAdd the directory that you need.", path)
 	}
 	return nil
+}
+
+// isBelow reports whether a path is a directory or below it.
+func isBelow(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // included are the further directories in settings. A missing one is reported and skipped.
