@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -231,7 +232,13 @@ func recoverIn(state string, do func(dir string) error) error {
 			continue
 		}
 		dir := filepath.Join(state, e.Name())
-		lock, err := locked(filepath.Join(dir, lockName), 0)
+		path := filepath.Join(dir, lockName)
+		lock, err := locked(path, 0)
+		if err != nil && ownerGone(path) {
+			// A process that it was just starting when it was killed has the lock
+			// until it executes its program.
+			lock, err = locked(path, lockWait)
+		}
 		if err != nil {
 			continue // it runs
 		}
@@ -280,6 +287,22 @@ func rollbackSession(dir string) error {
 		return fmt.Errorf("recover a trial that was killed: these files changed meanwhile and were left as they are: %s (earlier versions: %s)", strings.Join(left, ", "), aside)
 	}
 	return nil
+}
+
+// owner names a process: its number, and the namespace that counts it.
+func owner(pid int) string {
+	space, _ := os.Readlink("/proc/self/ns/pid")
+	return fmt.Sprintf("%d %s", pid, space)
+}
+
+// ownerGone reports whether the session that a lock names has ended.
+func ownerGone(path string) bool {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	pid, err := strconv.Atoi(strings.Fields(string(text) + " x")[0])
+	return err == nil && string(text) == owner(pid) && unix.Kill(pid, 0) == unix.ESRCH
 }
 
 // lockWait is how long a session waits for others that are just being opened or

@@ -198,6 +198,9 @@ func (l *Layers) own(state string) (string, error) {
 		return "", err
 	}
 	l.lock = append(l.lock, lock)
+	if _, err := lock.WriteString(owner(os.Getpid())); err != nil {
+		return "", fmt.Errorf("prepare trials: %w", err)
+	}
 	return dir, nil
 }
 
