@@ -121,6 +121,7 @@ func Open(env Env, o Options) (*Session, error) {
 	if s.tools, err = builtin.New(s.toolOptions(o)); err != nil {
 		return nil, errors.Join(errorf(ErrFolders, "%v", err), s.long.Close())
 	}
+	s.recoverTrials()
 	s.world = permission.World{
 		Roots: s.tools.Roots(), Home: Canonical(env.Home), State: Canonical(folder.Home),
 		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may read an earlier one's

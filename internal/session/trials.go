@@ -28,6 +28,13 @@ func (f Folder) Trials(write, environ []string) (*trial.Layers, []string, error)
 	return layers, base.Roots(), err
 }
 
+// recoverTrials takes back what sessions that were killed had begun to keep, and removes what they left.
+func (s *Session) recoverTrials() {
+	if err := trial.Recover(filepath.Join(s.Folder.Home, trialDir), s.tools.Roots()); err != nil {
+		s.env.warn("%v", err)
+	}
+}
+
 // trials reports whether commands can be tried in a directory, after a try.
 func (c *Checkup) trials(ctx context.Context, s *Session) {
 	switch t := s.Settings.Tools; {
