@@ -38,7 +38,7 @@ lint:
 
 # Rewrites the goldens: what the model sees, help texts, generated documents.
 golden:
-	go test ./builtin ./internal/cli . -update
+	go test ./builtin ./internal/cli ./internal/tui . -update
 
 bench: build
 	go run ./internal/bench
@@ -75,9 +75,11 @@ site:
 release:
 	go run ./internal/release -version $(VERSION) -out dist -nfpm "$(NFPM)"
 
-# A release for this platform, built twice in two clones, unpacked and run. Downloads nfpm.
+# A release for this platform, built twice in two clones, installed and run; then all platforms. Downloads nfpm. An empty NFPM
+# leaves packages out, an empty TARGETS the other platforms.
+TARGETS ?= all
 test-release:
-	ADZE_NFPM="$(NFPM)" go test -count=1 -timeout 30m ./internal/release
+	ADZE_RELEASE=1 ADZE_NFPM="$(NFPM)" ADZE_TARGETS="$(TARGETS)" go test -count=1 -timeout 30m ./internal/release
 
 # Adze beside ripgrep and fd, interleaved in one run.
 bench-search: build

@@ -41,7 +41,7 @@ var bannedPhrases = []bannedPhrase{
 
 // voiceFiles are the texts that users, models and contributors read.
 var voiceFiles = []string{
-	"README.md", "AGENTS.md", "CONTRIBUTING.md", "docs/*.md", "internal/cli/testdata/help/*", "builtin/*.md", "agent/*.md",
+	"README.md", "AGENTS.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "internal/cli/testdata/help/*", "builtin/*.md", "agent/*.md",
 	"builtin/testdata/declarations.json",
 }
 
