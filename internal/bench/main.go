@@ -40,6 +40,13 @@ func main() {
 		}
 		return
 	}
+	if binary == editorOnly && len(os.Args) > 2 {
+		if err := printEditor(os.Stdout, os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if binary == memoryOf {
 		if err := startAndPrint(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
@@ -53,8 +60,11 @@ func main() {
 	}
 }
 
-// terminalOnly is the word for the rows of the terminal alone: go run ./internal/bench terminal bin/adze.
-const terminalOnly = "terminal"
+// terminalOnly and editorOnly are the words for some rows alone: go run ./internal/bench terminal bin/adze.
+const (
+	terminalOnly = "terminal"
+	editorOnly   = "editor"
+)
 
 func run(w io.Writer, binary string, helper proc.Helper) error {
 	info, err := os.Stat(binary)
@@ -83,6 +93,9 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 		return err
 	}
 	if err := printSessions(t, binary); err != nil {
+		return err
+	}
+	if err := printEditor(t, binary); err != nil {
 		return err
 	}
 	if err := printUndo(t); err != nil {
