@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"html"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/builtin"
-	"github.com/adze-dev/adze/internal/cli"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -55,30 +52,6 @@ func TestPeersTable(t *testing.T) {
 			t.Errorf("there is no test %s", m[1])
 		}
 	}
-}
-
-// The README's picture is what adze demo prints.
-func TestReadmePicture(t *testing.T) {
-	var out bytes.Buffer
-	code := cli.Run(t.Context(), cli.Env{
-		Args: []string{"demo"}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard,
-		Getenv: func(name string) string {
-			if name == "PATH" {
-				return os.Getenv(name)
-			}
-			return ""
-		},
-		Dir: t.TempDir(), Home: t.TempDir(), Helper: helper,
-	})
-	if code != 0 {
-		t.Fatalf("the demo ended with %d:\n%s", code, out.String())
-	}
-	scratch := regexp.MustCompile(`\S*/adze-demo-\d+/`)
-	times := regexp.MustCompile(`(Duration: )[0-9.µms]+`)
-	port := regexp.MustCompile(`(127\.0\.0\.1:)\d+`)
-	text := times.ReplaceAllString(scratch.ReplaceAllString(out.String(), "/tmp/demo/"), "${1}3ms")
-	text = port.ReplaceAllString(text, "${1}8000")
-	generated(t, "docs/demo.svg", picture(text))
 }
 
 func declarations(t *testing.T) []tool.Declaration {
@@ -155,37 +128,6 @@ func propertyOrder(schema json.RawMessage) []string {
 		names = append(names, name.(string))
 	}
 	return names
-}
-
-// picture draws a terminal.
-func picture(text string) string {
-	const size, line, width = 13, 18, 860
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="monospace" font-size="%d">`+"\n", width, line*len(lines)+60, size)
-	b.WriteString(`<rect width="100%" height="100%" rx="8" fill="#14161a"/>` + "\n")
-	fmt.Fprintf(&b, `<text x="16" y="28" fill="#8a919c">$ adze demo</text>`+"\n")
-	for i, l := range lines {
-		fmt.Fprintf(&b, `<text x="16" y="%d" fill="%s" xml:space="preserve">%s</text>`+"\n", 52+i*line, colour(l), html.EscapeString(strings.ReplaceAll(l, "\t", "    ")))
-	}
-	b.WriteString("</svg>\n")
-	return b.String()
-}
-
-func colour(l string) string {
-	switch s := strings.TrimSpace(l); {
-	case strings.HasPrefix(l, "recorded"):
-		return "#d7a65f"
-	case strings.HasPrefix(l, "real"):
-		return "#7fb4ff"
-	case strings.HasPrefix(l, "question"):
-		return "#d98cd9"
-	case strings.HasPrefix(s, "+"):
-		return "#8fd18f"
-	case strings.HasPrefix(s, "-"):
-		return "#e08a8a"
-	}
-	return "#d4d7dc"
 }
 
 func generated(t *testing.T, path, want string) {

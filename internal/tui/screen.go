@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/internal/tui/editor"
 	"github.com/adze-dev/adze/internal/tui/paint"
@@ -35,6 +36,8 @@ type Host interface {
 	Continue(ctx context.Context) error
 	// Status is what the status line shows. It is called often.
 	Status() Status
+	// Todos is the model's to-do list.
+	Todos() builtin.TodoList
 	// NextMode switches to the next approval mode.
 	NextMode()
 	// Background moves running commands to the background and returns their names.
@@ -82,12 +85,13 @@ type Reply struct {
 type Next struct {
 	Host    Host
 	Earlier []Item // what was said in it
+	Same    bool   // it is the conversation that is on the screen
 }
 
 // Status is the state of the session.
 type Status struct {
 	Mode, Model, Directory, Branch string
-	Context                        int    // percent of the window
+	Context                        int    // percent of the window; below 0: it is not known
 	Jobs                           int    // background commands
 	Servers, Connected             int    // MCP servers, and those that can be used
 	Connecting                     bool   // some of them are being started
@@ -138,6 +142,7 @@ type Screen struct {
 	keys          keymap
 	columns, rows int
 	header        []Row       // that waits for the lookup
+	awaiting      bool        // the header was printed before the lookup ended
 	finished      []cell.Line // to be printed with the next frame
 	gap           bool        // the last finished line is empty
 	editor        editor.Editor
@@ -167,7 +172,8 @@ type Screen struct {
 	connecting    bool   // to MCP servers
 	testing       bool   // keys are shown instead of carried out
 	done          bool
-	broken        error // why, if it was a panic
+	broken        error             // why, if it was a panic
+	watch         func(paint.Frame) // sees every frame; nil: nobody does
 }
 
 // work is a prompt that runs.
@@ -234,6 +240,7 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report})
 	defer func() { err = errors.Join(err, guard(s.closeDown)) }()
 	s.header = s.o.Header
+	s.todos.list = s.o.Host.Todos() // of a session that continues
 	if s.o.Lookup == nil {
 		s.endHeader(nil)
 	} else {
@@ -346,6 +353,9 @@ func (s *Screen) paint() error {
 	live, cursor := s.live()
 	frame := paint.Frame{Finished: s.finished, Live: live, Cursor: cursor}
 	s.finished = nil
+	if s.watch != nil {
+		s.watch(frame)
+	}
 	return s.painter.Paint(frame)
 }
 
