@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/builtin"
-	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -22,60 +21,6 @@ var update = flag.Bool("update", false, "rewrite what is generated")
 // docs/tools.md is what the declarations say.
 func TestToolReference(t *testing.T) {
 	generated(t, "docs/tools.md", toolReference(declarations(t)))
-}
-
-// README.md has a table of the tools.
-func TestReadmeTable(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var table strings.Builder
-	table.WriteString("| tool | kind | what it does |\n|---|---|---|\n")
-	for _, d := range declarations(t) {
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", d.Name, d.Kind, d.Brief())
-	}
-	between := regexp.MustCompile(`(?s)(<!-- tools -->\n).*(<!-- /tools -->)`)
-	if !between.Match(readme) {
-		t.Fatal("README.md has no place for the table of tools")
-	}
-	generated(t, "README.md", between.ReplaceAllString(string(readme), "${1}"+table.String()+"${2}"))
-}
-
-// docs/settings.md has a table of all settings.
-func TestSettingsTable(t *testing.T) {
-	const path = "docs/settings.md"
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var table strings.Builder
-	table.WriteString("| key | type | default | what it does |\n|---|---|---|---|\n")
-	for _, d := range settings.Describe() {
-		if d.About == "" || !strings.HasSuffix(d.About, ".") {
-			t.Errorf("%s has no description", d.Key)
-		}
-		about := strings.ReplaceAll(d.About, "|", "\\|")
-		if d.Adds {
-			about += " Adds up."
-		}
-		if d.Own {
-			about += " Only in user settings."
-		}
-		if len(d.Also) > 0 {
-			about += " Also: `" + strings.Join(d.Also, "`, `") + "`."
-		}
-		preset := ""
-		if d.Default != "" {
-			preset = "`" + d.Default + "`"
-		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", d.Key, d.Type, preset, about)
-	}
-	between := regexp.MustCompile(`(?s)(<!-- settings -->\n).*(<!-- /settings -->)`)
-	if !between.Match(page) {
-		t.Fatalf("%s has no place for the table", path)
-	}
-	generated(t, path, between.ReplaceAllString(string(page), "${1}"+strings.ReplaceAll(table.String(), "$", "$$")+"${2}"))
 }
 
 // docs/mcp-peers.md names tests that exist.
@@ -124,7 +69,11 @@ func declarations(t *testing.T) []tool.Declaration {
 
 func toolReference(ds []tool.Declaration) string {
 	var b strings.Builder
-	b.WriteString("# Tools\n\nGenerated from the declarations, which are what the model reads: `make golden` rewrites this page.\n")
+	b.WriteString("# Tools\n\nGenerated from the declarations, which are what the model reads: `make golden` rewrites this page.\n\n" +
+		"| tool | kind | what it does |\n|---|---|---|\n")
+	for _, d := range ds {
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s |\n", d.Name, d.Name, d.Kind, d.Brief())
+	}
 	for _, d := range ds {
 		fmt.Fprintf(&b, "\n## `%s`\n\n%s, kind %s", d.Name, d.Title(), d.Kind)
 		if len(d.Aliases) > 0 {

@@ -64,6 +64,7 @@ var mayImport = map[string]string{
 	"internal/web":                "internal/text internal/web/markdown",
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
+	"internal/fenced":             "",
 	"internal/failures":           "",
 	"internal/gitindex":           "",
 	"internal/gitwork":            "",

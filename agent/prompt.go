@@ -13,6 +13,7 @@ var systemText string
 // Surroundings is the environment that the system prompt describes.
 type Surroundings struct {
 	Workspace string    // absolute path
+	AddDirs   []string  // further directories of the workspace
 	Date      time.Time // zero: unknown
 	Platform  string    // "": this program's
 	NoUser    bool      // no user can answer questions or approve calls
@@ -42,6 +43,9 @@ func SystemPrompt(s Surroundings) string {
 	text := strings.NewReplacer("{{workspace}}", s.Workspace, "{{date}}", date, "{{platform}}", s.Platform).Replace(own)
 	if s.Base != "" {
 		text = strings.TrimSpace(s.Base) + text
+	}
+	if len(s.AddDirs) > 0 {
+		text += "\nAdditional workspace directories: " + strings.Join(s.AddDirs, ", ") + "\n"
 	}
 	if s.NoUser {
 		text += "\n" + noUserText + "\n"

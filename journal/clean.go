@@ -20,7 +20,11 @@ type Limits struct {
 	Now      time.Time     // zero: now
 	// Removed is called after a session was removed, to remove what else belongs to it, and returns the bytes of that.
 	Removed func(id string) int64
+	// Stop, if not nil, reports whether Clean should end early.
+	Stop func() bool
 }
+
+func (l *Limits) stopped() bool { return l.Stop != nil && l.Stop() }
 
 // Cleaned is what Clean removed.
 type Cleaned struct {
@@ -39,6 +43,9 @@ func (s Sessions) Clean(l Limits) (Cleaned, error) {
 	ages, err := s.ages()
 	errs := []error{err, s.sweep()}
 	remove := func(a age) bool {
+		if l.stopped() {
+			return false
+		}
 		err := s.Delete(a.id)
 		var inUse *InUseError
 		if err != nil {
@@ -59,13 +66,13 @@ func (s Sessions) Clean(l Limits) (Cleaned, error) {
 	if l.MaxAge > 0 {
 		ages = slices.DeleteFunc(ages, func(a age) bool { return l.Now.Sub(a.last) > l.MaxAge && remove(a) })
 	}
-	if l.MaxBytes > 0 {
+	if l.MaxBytes > 0 && !l.stopped() {
 		over, err := s.over(l)
 		errs = append(errs, err)
 		if over > 0 && err == nil {
 			shares, err := s.shares()
 			errs = append(errs, err)
-			for len(ages) > 0 && over > 0 {
+			for len(ages) > 0 && over > 0 && !l.stopped() {
 				if other := l.Other; remove(ages[0]) {
 					over -= ages[0].bytes + shares.drop(ages[0].id) + other - l.Other
 				}

@@ -73,6 +73,9 @@ func (w *Writer) complete(by string, data Data) Data {
 	switch d := data.(type) {
 	case Compacted:
 		snapshot := w.state.Snapshot(by)
+		if len(d.Messages) == 0 { // a new conversation
+			snapshot.Todos = nil
+		}
 		d.Turns, d.Model, d.Snapshot = snapshot.Turns, snapshot.Model, &snapshot
 		return d
 	case Started:

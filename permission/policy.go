@@ -97,6 +97,25 @@ func (p *Policy) Remembered() []string {
 	return rules
 }
 
+// Inherit takes the mode of another policy and the rules that were approved for its session, which are read again for the
+// directories of this one.
+func (p *Policy) Inherit(from *Policy) {
+	mode := from.Mode()
+	from.mu.RLock()
+	remembered := from.remembered
+	from.mu.RUnlock()
+	p.SetMode(mode)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range remembered {
+		if u, err := parseRule(m.rule.text, false); err == nil {
+			u.list, u.source = allowList, thisSession
+			p.remembered = append(slices.Clip(p.remembered), memory{m.origin, u.in(p.world)})
+		}
+	}
+	p.version.Add(1)
+}
+
 // thisSession is the source of a rule that a user approved for the session.
 const thisSession = "this session"
 

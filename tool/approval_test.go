@@ -311,3 +311,17 @@ func TestWhoMayAllow(t *testing.T) {
 		})
 	}
 }
+
+// Setting the mode or a rule before the first call used to make the observer the one that was set then: none, so that a
+// terminal never showed a call.
+func TestRejudgeBeforeTheObserver(t *testing.T) {
+	w := newWorld(map[string]string{"a": "0"})
+	x := w.executor()
+	x.Rejudge()
+	var seen atomic.Int64
+	x.Observe = func(tool.Event) { seen.Add(1) }
+	begin(t.Context(), x, "read a").Wait()
+	if seen.Load() == 0 {
+		t.Error("the observer saw nothing")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -47,6 +48,7 @@ type Executor struct {
 
 	by        string // the path of subagents
 	once      sync.Once
+	begun     atomic.Bool // scheduler is set
 	scheduler *scheduler
 	mu        sync.Mutex
 	ids       map[string]bool // of calls ever added
@@ -90,13 +92,17 @@ func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 		Observe: x.Observe, Limit: x.Limit, Timeout: x.Timeout, Budget: x.Budget, Spill: x.Spill,
 		by: by, scheduler: c,
 	}
-	child.once.Do(func() {})
+	child.once.Do(func() { child.begun.Store(true) })
 	return child
 }
 
 // Rejudge judges open questions again after the mode or the rules have changed, and withdraws those that the policy
-// answers now.
-func (x *Executor) Rejudge() { x.shared().rejudge() }
+// answers now. Before the first call there is none.
+func (x *Executor) Rejudge() {
+	if x.begun.Load() {
+		x.scheduler.rejudge()
+	}
+}
 
 func (x *Executor) shared() *scheduler {
 	x.once.Do(func() {
@@ -105,6 +111,7 @@ func (x *Executor) shared() *scheduler {
 			limit = defaultLimit
 		}
 		x.scheduler = newScheduler(limit, x.Observe)
+		x.begun.Store(true)
 	})
 	return x.scheduler
 }

@@ -59,10 +59,13 @@ func TestTypeAhead(t *testing.T) {
 }
 
 // A line without end in an answer, and a name of 10 KB in a call: all is printed, the program answers keys, and memory is
-// bounded. 10 MB take this screen 400 MB.
+// bounded. 10 MB (make soak) take this screen 400 MB.
 func TestEndlessLine(t *testing.T) {
 	t.Parallel()
 	size := 1 << 19
+	if soak.On() {
+		size = 10 << 20
+	}
 	d := newDesk(t, `{}`)
 	g := conversation(t, d, scriptedModel(t,
 		openaitest.Answer{Text: strings.Repeat("x", size) + "!\n\nend", Faults: openaitest.Faults{Split: 64 << 10},

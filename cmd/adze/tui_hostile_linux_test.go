@@ -62,11 +62,8 @@ func TestHostileBytes(t *testing.T) {
 			write(t, d.dir, "evil\u202etxt.exe", "")
 			write(t, d.dir, "evil-"+end, "")
 		}, typed: "@evil", see: "evil-" + end},
-		{name: "server", prepare: func(t *testing.T, d *desk) {
-			b, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"evil": map[string]any{"command": "badserver", "args": []string{"hostile"}, "trust": true}}})
-			write(t, d.home, "settings.json", string(b))
-			d.run(t, nil, "", "mcp", "tools", "evil") // waits for the server
-		}, answers: calls(call("evil__do", map[string]any{"text": commands}))},
+		{name: "prompts", prepare: hostileServer, typed: "/help", see: "attaches an MCP resource"},
+		{name: "server", prepare: hostileServer, answers: calls(call("evil__do", map[string]any{"text": commands}))},
 		{name: "failed server", prepare: func(t *testing.T, d *desk) {
 			write(t, d.home, "settings.json", `{"mcpServers":{`+asJSON("evil"+commands)+`:{"command":`+asJSON("/nowhere/"+commands)+`}}}`)
 		}, answers: []openaitest.Answer{{Text: end}}},
@@ -118,6 +115,13 @@ func TestHostileBytes(t *testing.T) {
 			g.untouched(t)
 		})
 	}
+}
+
+// hostileServer configures an MCP server that sends commands, and waits until its manifest is known.
+func hostileServer(t *testing.T, d *desk) {
+	b, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"evil": map[string]any{"command": "badserver", "args": []string{"hostile"}, "trust": true}}})
+	write(t, d.home, "settings.json", string(b))
+	d.run(t, nil, "", "mcp", "tools", "evil")
 }
 
 // scriptedModel is a server with answers, which it repeats.

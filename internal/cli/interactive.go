@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/tui"
 	"github.com/adze-dev/adze/model"
@@ -278,6 +279,9 @@ func (h *screenHost) current() *session.Conversation {
 	defer h.mu.Unlock()
 	return h.talk
 }
+
+// Todos is the model's to-do list.
+func (h *screenHost) Todos() builtin.TodoList { return h.session.Todos() }
 
 // NextMode switches between plan, default and auto-edit. Yolo is never reached by a key.
 func (h *screenHost) NextMode() {

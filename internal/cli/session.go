@@ -20,7 +20,7 @@ func openSession(env Env, o *options, so session.Options) (*session.Session, err
 	if err != nil {
 		return nil, err
 	}
-	addDirs, err := addedDirs(env.Dir, o.addDirs)
+	addDirs, err := addedDirs(env.Dir, env.Home, o.addDirs)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func openSession(env Env, o *options, so session.Options) (*session.Session, err
 }
 
 // addedDirs are the absolute paths of further directories. One value can name several, separated by commas.
-func addedDirs(dir string, values []string) ([]string, error) {
+func addedDirs(dir, home string, values []string) ([]string, error) {
 	var out []string
 	for _, v := range values {
 		names := []string{v}
@@ -42,7 +42,7 @@ func addedDirs(dir string, values []string) ([]string, error) {
 			_ = list(&names, v) // it has no errors
 		}
 		for _, path := range absolute(dir, names) {
-			if err := isDir(path); err != nil {
+			if err := session.CheckAdded(path, home); err != nil {
 				return nil, usagef("--add-dir: %v", err)
 			}
 			out = append(out, path)

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -48,6 +50,9 @@ func (h *screenHost) reply(ctx context.Context, x session.Expansion) (tui.Reply,
 	if x.Resume != "" {
 		return h.resume(ctx, x.Resume)
 	}
+	if x.AddDir != "" {
+		return h.addDir(ctx, x.AddDir)
+	}
 	r := tui.Reply{Text: slashText(x), Markdown: x.Markdown, Copy: x.Copy, Quit: x.Quit, Edit: x.Edit}
 	if x.Choice == nil {
 		return r, nil
@@ -73,15 +78,12 @@ func (h *screenHost) reply(ctx context.Context, x session.Expansion) (tui.Reply,
 // resume continues with another session in place of this one. That is opened first: if it can't be, this one continues.
 func (h *screenHost) resume(ctx context.Context, id string) (tui.Reply, error) {
 	o := *h.options
-	o.notes, o.record, o.firstPrompt = nil, recordOptions{}, ""
-	next := &screenHost{env: h.env, options: &o, front: h.front, can: h.can, all: h.all, tell: h.front.Tell}
-	next.env.notify = next.note
-	s, err := openSession(next.env, &o, session.Options{Sampling: true, Front: h.can, Record: &session.Recording{Resume: id}})
+	o.record = recordOptions{}
+	next, err := h.another(o, &session.Recording{Resume: id})
 	if err != nil {
 		return tui.Reply{}, err
 	}
-	next.session, next.files = s, newFileList(s)
-	s.Executor.Ask = s.Asking(h.front.Ask)
+	s := next.session
 	if !h.all.follow(next) {
 		next.close()
 		return tui.Reply{}, context.Canceled
@@ -91,6 +93,54 @@ func (h *screenHost) resume(ctx context.Context, id string) (tui.Reply, error) {
 	_, _ = next.open(ctx) // for its name; the first prompt reports what is wrong
 	h.front.Tell("continues the session: " + s.Continues())
 	return tui.Reply{Next: &tui.Next{Host: next, Earlier: earlier(s)}}, nil
+}
+
+// another opens another session for the same front end.
+func (h *screenHost) another(o options, record *session.Recording) (*screenHost, error) {
+	o.notes, o.firstPrompt = nil, ""
+	next := &screenHost{env: h.env, options: &o, front: h.front, can: h.can, all: h.all, tell: h.front.Tell}
+	next.env.notify = next.note
+	s, err := openSession(next.env, &o, session.Options{Sampling: true, Front: h.can, Record: record})
+	if err != nil {
+		return nil, err
+	}
+	next.session, next.files = s, newFileList(s)
+	s.Executor.Ask = s.Asking(h.front.Ask)
+	return next, nil
+}
+
+// addDir opens the session again, with a further directory in its workspace. It must be closed first. A session that can't be
+// opened with the directory is opened without it.
+func (h *screenHost) addDir(ctx context.Context, dir string) (tui.Reply, error) {
+	record := &session.Recording{Off: h.options.record.off}
+	if h.session.Recorded() {
+		record.Resume = h.session.ID
+	} else if h.current() != nil {
+		return tui.Reply{}, errors.New("/add-dir: this session isn't recorded, so it can't be opened again\nStart adze with --add-dir.")
+	}
+	ctx = context.WithoutCancel(ctx) // there must be a session
+	wider := *h.options
+	wider.addDirs = append(slices.Clip(wider.addDirs), dir)
+	h.close()
+	reply := tui.Reply{Text: "Added " + tool.Visible(dir) + " to the workspace."}
+	next, err := h.another(wider, record)
+	if err != nil {
+		reply.Text = "/add-dir: " + tool.Visible(err.Error())
+		if next, err = h.another(*h.options, record); err != nil {
+			return tui.Reply{Text: reply.Text, Quit: true}, nil
+		}
+	}
+	if !h.all.follow(next) {
+		next.close()
+		return tui.Reply{}, context.Canceled
+	}
+	if err := next.session.Inherit(ctx, h.session); err != nil {
+		next.note(err.Error())
+	}
+	next.session.Outside.Connect()
+	_, _ = next.open(ctx) // as of resume
+	reply.Next = &tui.Next{Host: next, Same: true}
+	return reply, nil
 }
 
 // earlier is what was said in a session that is resumed.

@@ -53,6 +53,9 @@ func Typo(word, name string) (edits int, ok bool) {
 
 // Part reports whether word is a part of name, or name of word, and at least 4 letters of it: path and file_path.
 func Part(word, name string) bool {
+	if len(word) > maxWord || len(name) > maxWord {
+		return false
+	}
 	word, name = fold(word), fold(name)
 	return min(len(word), len(name)) >= 4 && (strings.Contains(word, name) || strings.Contains(name, word))
 }

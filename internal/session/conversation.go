@@ -145,7 +145,7 @@ func (s *Session) surroundings(memory string, plan bool, now time.Time) agent.Su
 	if plan {
 		memory += "\n" + planText + s.planEnd()
 	}
-	return agent.Surroundings{Workspace: s.Folder.Path, Date: now, NoUser: !s.env.HasUser, Extra: memory}
+	return agent.Surroundings{Workspace: s.Folder.Path, AddDirs: s.addedDirs(), Date: now, NoUser: !s.env.HasUser, Extra: memory}
 }
 
 // planEnd is what a model does with its plan. Without a user to approve it, the plan is the answer.

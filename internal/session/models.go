@@ -41,6 +41,7 @@ type Models struct {
 
 	quiet bool // a front end shows which model was found
 
+	known   knownModels
 	listing sync.Mutex
 	windows map[string]int // of models, as servers listed them
 }
@@ -153,6 +154,7 @@ func (m *Models) forCrew(ctx context.Context, leader model.Model) func(name stri
 }
 
 func (m *Models) close() {
+	m.known.end()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, other := range m.others {

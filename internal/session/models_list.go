@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/model/openai"
@@ -50,6 +52,65 @@ func (m *Models) List(ctx context.Context) ([]ListedModel, []error) {
 		}
 	}
 	return list, errs
+}
+
+// listTime is how long a list for completions may take.
+const listTime = 10 * time.Second
+
+// knownModels is a list that is requested once, for all keys of a completion.
+type knownModels struct {
+	mu     sync.Mutex
+	done   chan struct{} // closed when the list is there; nil: none is requested
+	cancel context.CancelFunc
+	list   []ListedModel
+	ended  bool
+}
+
+// Known is List, requested once. A list without models is requested again.
+func (m *Models) Known(ctx context.Context) []ListedModel {
+	k := &m.known
+	k.mu.Lock()
+	if k.done == nil && !k.ended {
+		listing, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTime) // other keys wait for it too
+		done := make(chan struct{})
+		k.done, k.cancel = done, cancel
+		go func() {
+			defer close(done)
+			defer cancel()
+			list, _ := m.List(listing)
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			if k.list = list; len(list) == 0 {
+				k.done = nil
+			}
+		}()
+	}
+	done := k.done
+	k.mu.Unlock()
+	if done != nil {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.list
+}
+
+// end stops a request for the list.
+func (k *knownModels) end() {
+	k.mu.Lock()
+	k.ended = true
+	done := k.done
+	if done != nil {
+		k.cancel()
+	}
+	k.mu.Unlock()
+	if done != nil {
+		<-done
+	}
 }
 
 func (m *Models) listed(c choice, i api.Info, source string) ListedModel {

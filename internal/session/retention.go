@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,46 +60,54 @@ func (f Folder) removeRest(id string) (int64, error) {
 // What is left is deleted next time.
 const retentionTime = 5 * time.Second
 
-// retain deletes sessions that are too old or take too much space, and saved results that no session has. It runs in the
-// background, so that a start never waits for it, and an end not for long.
+// retain deletes sessions that are too old or take too much space, and saved results that no session has, for a while. When it
+// returns, nothing is being deleted anymore, unless the user is in a hurry or the file system hangs.
 func (s *Session) retain() {
+	ctx, cancel := context.WithTimeout(context.Background(), retentionTime)
+	defer cancel()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = s.clean() // what can't be deleted now is tried again
+		_ = s.clean(ctx) // what can't be deleted now is tried again
 	}()
 	select {
 	case <-done:
 	case <-s.env.Hurry:
-	case <-time.After(retentionTime):
+	case <-time.After(2 * retentionTime):
 	}
 }
 
-func (s *Session) clean() error {
+// clean deletes until ctx ends.
+func (s *Session) clean(ctx context.Context) error {
 	all, g := s.Folder.Sessions(), s.Settings.General
-	results, rest := s.Folder.otherBytes()
+	stop := func() bool { return ctx.Err() != nil }
+	results, rest := s.Folder.otherBytes(stop)
 	_, err := all.Clean(journal.Limits{
 		MaxAge: time.Duration(max(g.CleanupPeriodDays, 0)) * 24 * time.Hour, MaxBytes: max(g.MaxStateBytes, 0), Other: results + rest, Now: s.env.now(),
 		Removed: func(id string) int64 {
 			n, _ := s.Folder.removeRest(id) // tried again with the next cleaning
 			return n
 		},
+		Stop: stop,
 	})
 	ids, failed := all.IDs()
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
-	err = errors.Join(err, s.Folder.cleanStores(ids))
+	err = errors.Join(err, s.Folder.cleanStores(ids, stop))
 	return errors.Join(err, spill.Clean(s.Folder.Home, s.env.now(), spill.Age, func(id string) bool {
 		_, found := slices.BinarySearch(ids, id)
-		return found
+		return found || stop()
 	}))
 }
 
 // cleanStores removes what is kept for undo of sessions that don't exist, and what killed ones don't need.
-func (f Folder) cleanStores(ids []string) error {
+func (f Folder) cleanStores(ids []string, stop func() bool) error {
 	stores, err := undo.Stores(f.Home)
 	for _, id := range stores {
+		if stop() {
+			break
+		}
 		if _, found := slices.BinarySearch(ids, id); !found {
 			_, failed := undo.RemoveStore(f.Home, id)
 			err = errors.Join(err, failed)
@@ -141,14 +150,16 @@ func (u Use) Total() int64 { return u.Sessions + u.Contents + u.Results + u.Othe
 func (f Folder) Use() (Use, error) {
 	size, err := f.Sessions().Size()
 	use := Use{Size: size}
-	use.Results, use.Other = f.otherBytes()
+	use.Results, use.Other = f.otherBytes(func() bool { return false })
 	return use, err
 }
 
 // otherBytes is the space besides sessions and their contents: that of saved results, and of the rest.
-func (f Folder) otherBytes() (results, rest int64) {
+func (f Folder) otherBytes(stop func() bool) (results, rest int64) {
 	_ = filepath.WalkDir(f.Home, func(path string, d fs.DirEntry, err error) error {
 		switch {
+		case stop():
+			return fs.SkipAll
 		case err != nil:
 			return nil // what can't be read isn't counted
 		case d.IsDir() && (path == filepath.Join(f.Home, "sessions") || path == filepath.Join(f.Home, "store")):

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,6 +54,37 @@ func TestOldSessionsAreDeleted(t *testing.T) {
 		t.Errorf("saved results left: %v of %v", left, ids)
 	}
 	alive.Close()
+}
+
+// Deleting ends when its time is over: it used to continue after the session was closed.
+func TestDeletingEnds(t *testing.T) {
+	d := newDesk(t, openaitest.Answer{Text: "ok"})
+	s, c := d.open(t, &Recording{})
+	d.say(t, c, "go")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	old := d.now.Add(-31 * 24 * time.Hour)
+	dir := (journal.Sessions{Home: d.home}).Dir(s.ID)
+	for _, path := range []string{filepath.Join(dir, "journal.jsonl"), dir} {
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.clean(over); err != nil {
+		t.Fatal(err)
+	}
+	if left := names(t, d.home, "sessions"); !slices.Contains(left, s.ID) {
+		t.Errorf("deleted after the end: %v", left)
+	}
+	if err := s.clean(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := names(t, d.home, "sessions"); slices.Contains(left, s.ID) {
+		t.Errorf("not deleted: %v", left)
+	}
 }
 
 // Above the limit the oldest sessions go first.

@@ -209,6 +209,9 @@ func (s *Session) Close() error {
 // their names there.
 func (s *Session) Background() []string { return s.tools.Background() }
 
+// Todos is the first agent's to-do list.
+func (s *Session) Todos() builtin.TodoList { return s.tools.Todos("") }
+
 // Running is the number of background commands that run.
 func (s *Session) Running() int { return len(s.tools.Running()) }
 

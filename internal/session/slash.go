@@ -57,12 +57,13 @@ type Expansion struct {
 
 	Choice *Choice // to be decided by the user; a front end that can't ask prints Print
 	Resume string  // ID of the session to continue instead of this one
+	AddDir string  // directory to add to the workspace: the session is opened again with it
 	Edit   string  // for the prompt that the user types next
 }
 
 // ForPerson reports whether nothing is left to tell a model.
 func (x Expansion) ForPerson() bool {
-	return x.Print != "" || len(x.Commands) > 0 || x.Quit || x.Action != "" || x.Choice != nil || x.Resume != ""
+	return x.Print != "" || len(x.Commands) > 0 || x.Quit || x.Action != "" || x.Choice != nil || x.Resume != "" || x.AddDir != ""
 }
 
 // Supports adds to what the front end can do. One that draws also shows which model was found, so that is not told.

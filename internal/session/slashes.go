@@ -15,6 +15,7 @@ import (
 // slashTable is the one table of slash commands.
 func slashTable() []Slash {
 	return []Slash{
+		{Name: "add-dir", Words: "[DIR]", About: "show the directories of the workspace, or add one", needs: Lasts | Chooses, run: slashAddDir},
 		{Name: "agents", About: "list types of subagents", Aside: true, run: slashAgents},
 		{Name: "background", Also: []string{"jobs"}, Words: jobWords, About: "list, show or stop background commands",
 			Aside: true, needs: Lasts, values: jobIDs, run: slashJobs},
@@ -83,8 +84,7 @@ func modes(context.Context, *Session) []Value { return words(modeNames()) }
 
 func modelNames(ctx context.Context, s *Session) []Value {
 	var names []Value
-	list, _ := s.Models.List(ctx)
-	for _, m := range list {
+	for _, m := range s.Models.Known(ctx) {
 		names = append(names, Value{m.ID, m.Source})
 	}
 	return names
@@ -95,8 +95,15 @@ func slashQuit(context.Context, *Session, string) (Expansion, error) {
 }
 
 func slashClear(_ context.Context, s *Session, _ string) (Expansion, error) {
-	if s.talk != nil {
+	switch {
+	case s.talk != nil:
 		s.talk.Reset(nil)
+	case s.resumed != nil: // and not continued yet
+		s.resumed.history, s.resumed.told, s.resumed.news, s.resumed.cutOff = nil, nil, nil, false
+		s.recorder.reset(nil)
+	}
+	if err := s.tools.SetTodos("", nil); err != nil {
+		return Expansion{}, err
 	}
 	return Expansion{Print: "Started a new conversation."}, nil
 }
@@ -166,9 +173,8 @@ func slashEffort(_ context.Context, s *Session, words string) (Expansion, error)
 	if !slices.Contains(Efforts(), words) {
 		return Expansion{}, errorf(ErrPrompt, "/effort: expected %s, got %q", strings.Join(Efforts(), ", "), words)
 	}
-	if s.talk == nil {
-		s.Settings.Model.Effort = words
-	} else {
+	s.Settings.Model.Effort = words
+	if s.talk != nil {
 		s.talk.SetEffort(words)
 	}
 	return Expansion{Print: "Reasoning effort: " + tool.Visible(words) + "."}, nil

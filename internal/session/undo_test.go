@@ -182,7 +182,7 @@ func TestUndoAfterAKill(t *testing.T) {
 	if !undo.IsOpen(d.home, s.ID) {
 		t.Fatal("the store isn't open")
 	}
-	if err := s.Folder.cleanStores([]string{s.ID}); err != nil {
+	if err := s.Folder.cleanStores([]string{s.ID}, func() bool { return false }); err != nil {
 		t.Fatal(err)
 	}
 	if undo.IsOpen(d.home, s.ID) {

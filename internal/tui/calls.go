@@ -13,8 +13,11 @@ import (
 // tailLines is how many lines of a running call's output are shown.
 const tailLines = 3
 
-// callList is the calls that have not been printed yet, in the order of their first event. A call is printed when it and
-// all before it are done.
+// maxFailure is the number of bytes of an error that are laid out: only the first lines are shown.
+const maxFailure = 8 << 10
+
+// callList is the calls that have not been printed yet, in the order of the model's answer; those of subagents follow in the
+// order of their first event. A call is printed when it and all before it are done.
 type callList struct {
 	calls []*call
 }
@@ -96,7 +99,11 @@ func (c *call) lines(width int) []cell.Line {
 	}
 	out := []cell.Line{head.Right(took(c.outcome.Duration), width)}
 	if c.outcome.Error != nil {
-		for _, l := range cell.CleanLines(c.outcome.Error.Message) {
+		message := c.outcome.Error.Message
+		if len(message) > maxFailure {
+			message = strings.ToValidUTF8(message[:maxFailure], "") + "…"
+		}
+		for _, l := range cell.CleanLines(message) {
 			out = append(out, cell.Wrap(cell.Line{{Text: "  " + l, Style: cell.Dim}}, width, cell.Text("  "))...)
 		}
 		if len(out) > 8 {

@@ -21,6 +21,8 @@ type completion struct {
 	at    int
 	off   string // Esc closed the list of this word
 	stop  context.CancelFunc
+
+	wanted bool // Tab was pressed before there was a list
 }
 
 // update finds the word before the cursor, and requests its completions.
@@ -37,12 +39,19 @@ func (c *completion) update(s *Screen, ctx context.Context) {
 	if c.stop != nil {
 		c.stop()
 	}
-	ctx, c.stop = context.WithCancel(ctx)
-	c.asked = word
+	asking, stop := context.WithCancel(ctx)
+	c.stop, c.asked, c.wanted = stop, word, false
 	host := s.o.Host
 	s.spawn(func() {
-		host.Complete(ctx, word, func(list []Candidate) {
-			s.send(func(s *Screen) { s.complete.show(word, list) })
+		host.Complete(asking, word, func(list []Candidate) {
+			s.send(func(s *Screen) {
+				s.urgent = true
+				s.complete.show(word, list)
+				if s.complete.wanted && len(s.complete.list) > 0 && word == completable(s) {
+					s.complete.take(s)
+					s.complete.update(s, ctx)
+				}
+			})
 		})
 	})
 }
@@ -91,7 +100,10 @@ func (c *completion) close() {
 
 // key handles a key while the list is open. It reports whether the key was for the list.
 func (c *completion) key(s *Screen, k keys.Key) bool {
-	if len(c.list) == 0 || c.word == "" || c.word != completable(s) { // the list is of an earlier word
+	if word := completable(s); len(c.list) == 0 || c.word == "" || c.word != word { // the list is of an earlier word
+		if c.wanted = k.String() == "tab" && word != "" && c.asked == word; c.wanted {
+			return true
+		}
 		return false
 	}
 	switch k.String() {

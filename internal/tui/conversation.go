@@ -37,6 +37,7 @@ func (s *Screen) event(e agent.Event) {
 		s.said(e.Event)
 	case agent.Called:
 		s.endText()
+		s.calls.find(tool.Request{Call: e.Call})
 	case agent.Step:
 		s.step(e.Event)
 	case agent.Answered:
@@ -227,14 +228,15 @@ func (s *Screen) follow(r Reply) {
 	}
 	if r.Edit != "" {
 		s.editor.Set(r.Edit)
-		s.todos = todoList{}
 	}
 	if r.Next != nil {
 		s.o.Host = r.Next.Host
-		s.todos = todoList{}
+	}
+	if r.Next != nil && !r.Next.Same {
 		s.transcript = transcript{}
 		s.showEarlier(r.Next.Earlier)
 	}
+	s.todos.list = s.o.Host.Todos() // a new conversation has none, and a continued one may
 }
 
 // fail shows an error: what failed, and in further lines what to do.

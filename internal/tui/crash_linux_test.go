@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/ptytest"
 	"github.com/adze-dev/adze/tool"
 )
@@ -24,6 +25,7 @@ func (h brokenHost) Run(context.Context, string) (Reply, error)        { h.broke
 func (h brokenHost) Wake() <-chan struct{}                             { return nil }
 func (h brokenHost) Continue(context.Context) error                    { return nil }
 func (h brokenHost) Status() Status                                    { h.broken("status"); return Status{Mode: "default"} }
+func (h brokenHost) Todos() builtin.TodoList                           { return nil }
 func (h brokenHost) NextMode()                                         { h.broken("mode") }
 func (h brokenHost) Background() []string                              { return nil }
 func (h brokenHost) Aside(string) bool                                 { return false }

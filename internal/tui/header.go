@@ -19,8 +19,13 @@ const headerIndent = 9
 // endHeader prints the header, once: its first row, what was found, and the others.
 func (s *Screen) endHeader(found []Row) {
 	if len(s.header) == 0 {
+		if s.awaiting && len(found) > 0 { // a prompt was faster
+			s.awaiting = false
+			s.print(headerLines(append([]Row{{}}, found...), s.width())[1:]...)
+		}
 		return
 	}
+	s.awaiting = found == nil && s.o.Lookup != nil
 	head := s.header
 	s.header = nil
 	rows := append(append(append([]Row{}, head[0]), found...), head[1:]...)

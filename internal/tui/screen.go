@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/internal/tui/editor"
 	"github.com/adze-dev/adze/internal/tui/paint"
@@ -35,6 +36,8 @@ type Host interface {
 	Continue(ctx context.Context) error
 	// Status is what the status line shows. It is called often.
 	Status() Status
+	// Todos is the model's to-do list.
+	Todos() builtin.TodoList
 	// NextMode switches to the next approval mode.
 	NextMode()
 	// Background moves running commands to the background and returns their names.
@@ -82,6 +85,7 @@ type Reply struct {
 type Next struct {
 	Host    Host
 	Earlier []Item // what was said in it
+	Same    bool   // it is the conversation that is on the screen
 }
 
 // Status is the state of the session.
@@ -138,6 +142,7 @@ type Screen struct {
 	keys          keymap
 	columns, rows int
 	header        []Row       // that waits for the lookup
+	awaiting      bool        // the header was printed before the lookup ended
 	finished      []cell.Line // to be printed with the next frame
 	gap           bool        // the last finished line is empty
 	editor        editor.Editor
@@ -235,6 +240,7 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report})
 	defer func() { err = errors.Join(err, guard(s.closeDown)) }()
 	s.header = s.o.Header
+	s.todos.list = s.o.Host.Todos() // of a session that continues
 	if s.o.Lookup == nil {
 		s.endHeader(nil)
 	} else {
