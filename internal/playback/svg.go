@@ -112,7 +112,7 @@ func (s *svg) flush() error {
 		return nil
 	}
 	if len(s.starts) == maxFrames {
-		return fmt.Errorf("the replay is too long for an SVG: more than %d frames\nUse --cast, or a higher --speed", maxFrames)
+		return fmt.Errorf("the replay is too long for an SVG: more than %d frames\nUse --cast, or a higher --speed.", maxFrames)
 	}
 	_, err := fmt.Fprintf(s.out, `<g transform="translate(%s)">%s</g>`+"\n", pixels(s.left(len(s.starts))), s.frame)
 	s.starts = append(s.starts, s.at)
