@@ -17,9 +17,11 @@ STATICCHECK := GOFLAGS="$(GOFLAGS) $(PLAIN)" go run honnef.co/go/tools/cmd/stati
 build:
 	CGO_ENABLED=0 go build $(PLAIN) -ldflags "$(LDFLAGS)" -o bin/adze ./cmd/adze
 
-# All tests: Go, git and bash are enough. make lint runs vet. A package that takes a minute takes ten on a busy machine.
+# All tests: Go, git and bash are enough. make lint runs vet. Many tests wait for programs and disks, so twice as many packages
+# run at a time as there are processors. A package that takes a minute takes ten on a busy machine.
+LANES := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2))))
 test:
-	go test $(RACE) -vet=off -shuffle=on -timeout 15m ./...
+	go test $(RACE) -p $(LANES) -vet=off -shuffle=on -timeout 15m ./...
 
 # Modules of their own: their packages are not in ./...
 MODULES := fleet examples/otherloop
@@ -36,7 +38,7 @@ lint:
 
 # Rewrites the goldens: what the model sees, help texts, generated documents.
 golden:
-	go test ./builtin ./internal/cli . -update
+	go test ./builtin ./internal/cli ./internal/tui . -update
 
 bench: build
 	go run ./internal/bench
@@ -73,9 +75,11 @@ site:
 release:
 	go run ./internal/release -version $(VERSION) -out dist -nfpm "$(NFPM)"
 
-# A release for this platform, built twice in two clones, unpacked and run. Downloads nfpm.
+# A release for this platform, built twice in two clones, installed and run; then all platforms. Downloads nfpm. An empty NFPM
+# leaves packages out, an empty TARGETS the other platforms.
+TARGETS ?= all
 test-release:
-	ADZE_NFPM="$(NFPM)" go test -count=1 -timeout 30m ./internal/release
+	ADZE_RELEASE=1 ADZE_NFPM="$(NFPM)" ADZE_TARGETS="$(TARGETS)" go test -count=1 -timeout 30m ./internal/release
 
 # Adze beside ripgrep and fd, interleaved in one run.
 bench-search: build

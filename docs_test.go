@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"html"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/builtin"
-	"github.com/adze-dev/adze/internal/cli"
-	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -25,60 +21,6 @@ var update = flag.Bool("update", false, "rewrite what is generated")
 // docs/tools.md is what the declarations say.
 func TestToolReference(t *testing.T) {
 	generated(t, "docs/tools.md", toolReference(declarations(t)))
-}
-
-// README.md has a table of the tools.
-func TestReadmeTable(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var table strings.Builder
-	table.WriteString("| tool | kind | what it does |\n|---|---|---|\n")
-	for _, d := range declarations(t) {
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", d.Name, d.Kind, d.Brief())
-	}
-	between := regexp.MustCompile(`(?s)(<!-- tools -->\n).*(<!-- /tools -->)`)
-	if !between.Match(readme) {
-		t.Fatal("README.md has no place for the table of tools")
-	}
-	generated(t, "README.md", between.ReplaceAllString(string(readme), "${1}"+table.String()+"${2}"))
-}
-
-// docs/settings.md has a table of all settings.
-func TestSettingsTable(t *testing.T) {
-	const path = "docs/settings.md"
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var table strings.Builder
-	table.WriteString("| key | type | default | what it does |\n|---|---|---|---|\n")
-	for _, d := range settings.Describe() {
-		if d.About == "" || !strings.HasSuffix(d.About, ".") {
-			t.Errorf("%s has no description", d.Key)
-		}
-		about := strings.ReplaceAll(d.About, "|", "\\|")
-		if d.Adds {
-			about += " Adds up."
-		}
-		if d.Own {
-			about += " Only in user settings."
-		}
-		if len(d.Also) > 0 {
-			about += " Also: `" + strings.Join(d.Also, "`, `") + "`."
-		}
-		preset := ""
-		if d.Default != "" {
-			preset = "`" + d.Default + "`"
-		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", d.Key, d.Type, preset, about)
-	}
-	between := regexp.MustCompile(`(?s)(<!-- settings -->\n).*(<!-- /settings -->)`)
-	if !between.Match(page) {
-		t.Fatalf("%s has no place for the table", path)
-	}
-	generated(t, path, between.ReplaceAllString(string(page), "${1}"+strings.ReplaceAll(table.String(), "$", "$$")+"${2}"))
 }
 
 // docs/mcp-peers.md names tests that exist.
@@ -112,30 +54,6 @@ func TestPeersTable(t *testing.T) {
 	}
 }
 
-// The README's picture is what adze demo prints.
-func TestReadmePicture(t *testing.T) {
-	var out bytes.Buffer
-	code := cli.Run(t.Context(), cli.Env{
-		Args: []string{"demo"}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard,
-		Getenv: func(name string) string {
-			if name == "PATH" {
-				return os.Getenv(name)
-			}
-			return ""
-		},
-		Dir: t.TempDir(), Home: t.TempDir(), Helper: helper,
-	})
-	if code != 0 {
-		t.Fatalf("the demo ended with %d:\n%s", code, out.String())
-	}
-	scratch := regexp.MustCompile(`\S*/adze-demo-\d+/`)
-	times := regexp.MustCompile(`(Duration: )[0-9.µms]+`)
-	port := regexp.MustCompile(`(127\.0\.0\.1:)\d+`)
-	text := times.ReplaceAllString(scratch.ReplaceAllString(out.String(), "/tmp/demo/"), "${1}3ms")
-	text = port.ReplaceAllString(text, "${1}8000")
-	generated(t, "docs/demo.svg", picture(text))
-}
-
 func declarations(t *testing.T) []tool.Declaration {
 	t.Helper()
 	set, err := builtin.New(builtin.Options{
@@ -151,7 +69,11 @@ func declarations(t *testing.T) []tool.Declaration {
 
 func toolReference(ds []tool.Declaration) string {
 	var b strings.Builder
-	b.WriteString("# Tools\n\nGenerated from the declarations, which are what the model reads: `make golden` rewrites this page.\n")
+	b.WriteString("# Tools\n\nGenerated from the declarations, which are what the model reads: `make golden` rewrites this page.\n\n" +
+		"| tool | kind | what it does |\n|---|---|---|\n")
+	for _, d := range ds {
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s |\n", d.Name, d.Name, d.Kind, d.Brief())
+	}
 	for _, d := range ds {
 		fmt.Fprintf(&b, "\n## `%s`\n\n%s, kind %s", d.Name, d.Title(), d.Kind)
 		if len(d.Aliases) > 0 {
@@ -206,37 +128,6 @@ func propertyOrder(schema json.RawMessage) []string {
 		names = append(names, name.(string))
 	}
 	return names
-}
-
-// picture draws a terminal.
-func picture(text string) string {
-	const size, line, width = 13, 18, 860
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="monospace" font-size="%d">`+"\n", width, line*len(lines)+60, size)
-	b.WriteString(`<rect width="100%" height="100%" rx="8" fill="#14161a"/>` + "\n")
-	fmt.Fprintf(&b, `<text x="16" y="28" fill="#8a919c">$ adze demo</text>`+"\n")
-	for i, l := range lines {
-		fmt.Fprintf(&b, `<text x="16" y="%d" fill="%s" xml:space="preserve">%s</text>`+"\n", 52+i*line, colour(l), html.EscapeString(strings.ReplaceAll(l, "\t", "    ")))
-	}
-	b.WriteString("</svg>\n")
-	return b.String()
-}
-
-func colour(l string) string {
-	switch s := strings.TrimSpace(l); {
-	case strings.HasPrefix(l, "recorded"):
-		return "#d7a65f"
-	case strings.HasPrefix(l, "real"):
-		return "#7fb4ff"
-	case strings.HasPrefix(l, "question"):
-		return "#d98cd9"
-	case strings.HasPrefix(s, "+"):
-		return "#8fd18f"
-	case strings.HasPrefix(s, "-"):
-		return "#e08a8a"
-	}
-	return "#d4d7dc"
 }
 
 func generated(t *testing.T, path, want string) {

@@ -64,6 +64,7 @@ var mayImport = map[string]string{
 	"internal/web":                "internal/text internal/web/markdown",
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
+	"internal/fenced":             "",
 	"internal/failures":           "",
 	"internal/gitindex":           "",
 	"internal/gitwork":            "",
@@ -116,6 +117,9 @@ var mayImport = map[string]string{
 	"internal/tui/markdown":   "internal/tui/cell",
 	"internal/tui/viewer":     "internal/tui/cell internal/tui/keys",
 	"internal/tui":            "internal/nearest tool model agent builtin internal/approval internal/tui/viewer internal/tui/cell internal/tui/paint internal/tui/keys internal/tui/editor internal/tui/markdown",
+
+	// A session that took place, on its screen again.
+	"internal/playback": "tool model agent journal builtin internal/tui internal/tui/cell internal/tui/paint",
 
 	// The front ends may import everything.
 	"internal/cli": "*",

@@ -41,7 +41,7 @@ var bannedPhrases = []bannedPhrase{
 
 // voiceFiles are the texts that users, models and contributors read.
 var voiceFiles = []string{
-	"README.md", "AGENTS.md", "CONTRIBUTING.md", "docs/*.md", "internal/cli/testdata/help/*", "builtin/*.md", "agent/*.md",
+	"README.md", "AGENTS.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "internal/cli/testdata/help/*", "builtin/*.md", "agent/*.md",
 	"builtin/testdata/declarations.json",
 }
 
@@ -67,6 +67,7 @@ var bannedInComments = []bannedPhrase{
 
 // Comments use the words that users read.
 func TestVoiceOfComments(t *testing.T) {
+	compiled := patterns(bannedInComments)
 	for _, dir := range voiceDirs {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
@@ -78,7 +79,7 @@ func TestVoiceOfComments(t *testing.T) {
 				return err
 			}
 			for _, group := range file.Comments {
-				for _, problem := range quaint(group.Text(), bannedInComments) {
+				for _, problem := range quaint(group.Text(), bannedInComments, compiled) {
 					t.Errorf("%s, in the comment's line %s", files.Position(group.Pos()), problem)
 				}
 			}
@@ -91,6 +92,7 @@ func TestVoiceOfComments(t *testing.T) {
 }
 
 func TestVoice(t *testing.T) {
+	compiled := patterns(bannedPhrases)
 	for _, pattern := range voiceFiles {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
@@ -102,7 +104,7 @@ func TestVoice(t *testing.T) {
 				t.Error(err)
 				continue
 			}
-			for _, problem := range quaint(string(text), bannedPhrases) {
+			for _, problem := range quaint(string(text), bannedPhrases, compiled) {
 				t.Errorf("%s:%s", filepath.ToSlash(file), problem)
 			}
 		}
@@ -120,19 +122,27 @@ func TestVoiceFindsPhrases(t *testing.T) {
 		"it runs unasked\nand\nunasked": 2,
 		"the user, denied by the user":  0,
 	} {
-		if got := quaint(text, bannedPhrases); len(got) != want {
+		if got := quaint(text, bannedPhrases, patterns(bannedPhrases)); len(got) != want {
 			t.Errorf("%q: %d problems, want %d: %q", text, len(got), want, got)
 		}
 	}
 }
 
-// quaint returns the banned phrases in text, each with its line number and the replacement.
-func quaint(text string, banned []bannedPhrase) []string {
-	var found []string
+// patterns are those that find the phrases.
+func patterns(banned []bannedPhrase) []*regexp.Regexp {
+	var all []*regexp.Regexp
 	for _, b := range banned {
 		words := strings.Fields(regexp.QuoteMeta(b.phrase))
-		phrase := regexp.MustCompile(`(?i)\b` + strings.Join(words, `\s+`) + `\b`)
-		for _, at := range phrase.FindAllStringIndex(text, -1) {
+		all = append(all, regexp.MustCompile(`(?i)\b`+strings.Join(words, `\s+`)+`\b`))
+	}
+	return all
+}
+
+// quaint returns the banned phrases in text, each with its line number and the replacement.
+func quaint(text string, banned []bannedPhrase, patterns []*regexp.Regexp) []string {
+	var found []string
+	for i, b := range banned {
+		for _, at := range patterns[i].FindAllStringIndex(text, -1) {
 			line := 1 + strings.Count(text[:at[0]], "\n")
 			found = append(found, strconv.Itoa(line)+": "+strconv.Quote(b.phrase)+": write "+strconv.Quote(b.instead))
 		}

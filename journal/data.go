@@ -117,6 +117,7 @@ type Started struct {
 	Args     json.RawMessage `json:"args,omitempty"`
 	Access   []tool.Access   `json:"access,omitempty"`
 	Decision Decision        `json:"decision"`
+	About    string          `json:"about,omitempty"` // what the call does, as the user saw it
 }
 
 // Decision is why a call was allowed to run.

@@ -13,6 +13,7 @@ import (
 
 // The first request is much smaller when the 242 tools of a server are deferred.
 func TestDeferralMakesRequestsSmall(t *testing.T) {
+	t.Parallel()
 	size := func(setting string) (tools, system int) {
 		home := t.TempDir()
 		text := `{"mcpServers":{"office":{"command":"mcpserver","env":{"MANY":"1"}}},` + setting + `}`

@@ -249,9 +249,11 @@ func eachUser(t *testing.T, test func(t *testing.T, uid int)) {
 // No hole of the review discloses a secret or runs a program of the workspace: either the command requires approval,
 // which a non-interactive session denies, or the sandbox stops it.
 func TestHolesAreClosed(t *testing.T) {
+	t.Parallel()
 	program := plainProgram(t)
 	for _, h := range holes {
 		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
 			for _, program := range h.needs {
 				if _, err := exec.LookPath(program); err != nil {
 					t.Skipf("%s is not installed", program)
@@ -306,9 +308,11 @@ type disclosure struct {
 
 // What docs/security.md lists as not enforced is disclosed indeed: this fails when it no longer is.
 func TestKnownDisclosures(t *testing.T) {
+	t.Parallel()
 	program := plainProgram(t)
 	for _, k := range disclosures {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			eachUser(t, func(t *testing.T, uid int) {
 				d := newDen(t, program, uid)
 				k.build(d)

@@ -54,10 +54,8 @@ agent_message_chunk Done.`
 	want = `user_message_chunk change it
 agent_thought_chunk hm
 agent_message_chunk I look.
-tool_call toolCallId=c1 kind=read title=ReadFile status=pending
-tool_call_update toolCallId=c1 kind=read title=ReadFile DIR/a.txt status=completed content at a.txt
-tool_call toolCallId=c2 kind=edit title=Edit status=pending
-tool_call_update toolCallId=c2 kind=edit title=Edit DIR/a.txt status=completed diff at a.txt
+tool_call toolCallId=c1 kind=read title=ReadFile DIR/a.txt status=completed content at a.txt
+tool_call toolCallId=c2 kind=edit title=Edit DIR/a.txt status=completed diff at a.txt
 agent_message_chunk Done.`
 	if diff := cmp.Diff(want, e.story()); diff != "" {
 		t.Error(diff)

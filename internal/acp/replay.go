@@ -37,6 +37,7 @@ func (t *talk) replay(all journal.Sessions) error {
 		}
 		r.entry(e.Seq, data)
 	}
+	r.flush(true)
 	if r.todos != nil {
 		t.put(planOf(r.todos))
 	}
@@ -79,19 +80,20 @@ func rewinds(all journal.Sessions, id string) (spans, error) {
 	return out, nil
 }
 
-// replayer turns entries into updates. Calls start before the answer that has them ends, so they wait for it.
+// replayer turns entries into updates. Calls can end before the answer that has them, and in any order. They are sent after
+// it and in its order, each with its end.
 type replayer struct {
-	talk  *talk
-	tools map[string]tool.Declaration
-	calls map[string]*replayedCall
-	todos builtin.TodoList
+	talk    *talk
+	tools   map[string]tool.Declaration
+	calls   map[string]*replayedCall
+	waiting []*replayedCall // calls of answers that weren't sent
+	todos   builtin.TodoList
 }
 
 type replayedCall struct {
 	made     tool.Call
 	started  *journal.Started
 	finished *journal.Finished
-	sent     bool
 }
 
 func (r *replayer) entry(seq int64, data journal.Data) {
@@ -101,26 +103,23 @@ func (r *replayer) entry(seq int64, data journal.Data) {
 	case journal.Asked:
 		r.declare(d.Declared)
 	case journal.Message:
+		r.flush(true)
 		if d.Kind == journal.Prompt {
 			r.prompt(seq, d.Message)
 		}
 	case journal.Started:
 		r.call(d.ID).started = &d
 	case journal.Finished:
-		c := r.call(d.ID)
-		if c.finished = &d; c.sent {
-			u := r.describe(c)
-			end := c.end()
-			u.Status, u.Content = end.Status, end.Content
-			r.talk.put(callUpdate{"tool_call_update", u})
-			delete(r.calls, d.ID)
-		}
+		r.call(d.ID).finished = &d
+		r.flush(false)
 		if d.Todos != nil {
 			r.todos = nil
 			_ = json.Unmarshal(d.Todos, &r.todos) // a list of another version isn't shown
 		}
 	case journal.Answer:
 		r.answer(seq, d.Message)
+	case journal.Responses:
+		r.flush(true)
 	case journal.Compacted:
 		r.calls = map[string]*replayedCall{}
 	}
@@ -155,9 +154,12 @@ func (r *replayer) answer(seq int64, m model.Message) {
 		case model.Thought:
 			r.say("agent_thought_chunk", seq, p)
 		case model.Call:
-			r.called(p.Call)
+			c := r.call(p.Call.ID)
+			c.made = p.Call
+			r.waiting = append(r.waiting, c)
 		}
 	}
+	r.flush(false)
 }
 
 // say sends a part of a message.
@@ -179,21 +181,24 @@ func (r *replayer) say(kind string, seq int64, part model.Part) {
 	r.talk.put(c)
 }
 
-// called sends a call, with its end if that is known.
-func (r *replayer) called(made tool.Call) {
-	c := r.call(made.ID)
-	c.made, c.sent = made, true
-	u := r.describe(c)
-	u.Status = "pending"
-	if c.finished != nil {
-		end := c.end()
-		u.Status, u.Content = end.Status, end.Content
+// flush sends the calls that have ended, up to the first that has not; with all, that one too.
+func (r *replayer) flush(all bool) {
+	for len(r.waiting) > 0 && (all || r.waiting[0].finished != nil) {
+		c := r.waiting[0]
+		r.waiting = r.waiting[1:]
+		delete(r.calls, c.made.ID)
+		u := r.describe(c)
+		u.Status = "failed" // the session ended before it did
+		if c.finished != nil {
+			end := c.end()
+			u.Status, u.Content = end.Status, end.Content
+		}
+		r.talk.calls.add(u.ID)
+		r.talk.put(callUpdate{"tool_call", u})
 	}
-	r.talk.calls.add(u.ID)
-	r.talk.put(callUpdate{"tool_call", u})
 }
 
-// describe is what the journal says of a call. What it accessed is known when it has started.
+// describe is what the journal says of a call.
 func (r *replayer) describe(c *replayedCall) toolCall {
 	request := tool.Request{Call: c.made, Declaration: r.tools[c.made.Name]}
 	if c.started != nil {

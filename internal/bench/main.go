@@ -40,6 +40,13 @@ func main() {
 		}
 		return
 	}
+	if binary == editorOnly && len(os.Args) > 2 {
+		if err := printEditor(os.Stdout, os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if binary == memoryOf {
 		if err := startAndPrint(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
@@ -53,15 +60,22 @@ func main() {
 	}
 }
 
-// terminalOnly is the word for the rows of the terminal alone: go run ./internal/bench terminal bin/adze.
-const terminalOnly = "terminal"
+// terminalOnly and editorOnly are the words for some rows alone: go run ./internal/bench terminal bin/adze.
+const (
+	terminalOnly = "terminal"
+	editorOnly   = "editor"
+)
 
 func run(w io.Writer, binary string, helper proc.Helper) error {
 	info, err := os.Stat(binary)
 	if err != nil {
 		return fmt.Errorf("%w; make build makes it", err)
 	}
-	cpu, wall, rss, err := startUp(binary)
+	cpu, wall, rss, err := startUp(binary, "version")
+	if err != nil {
+		return err
+	}
+	_, word, _, err := startUp(binary, "__complete", "zsh", "--", "session", "export", "--fo")
 	if err != nil {
 		return err
 	}
@@ -71,6 +85,7 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 	fmt.Fprintf(t, "adze version, CPU\t%v\tunder 5 ms\n", cpu.Round(10*time.Microsecond))
 	fmt.Fprintf(t, "adze version, wall\t%v\tunder 10 ms\n", wall.Round(10*time.Microsecond))
 	fmt.Fprintf(t, "adze version, memory\t%.1f MB\tunder 30 MB\n", float64(rss)/1e6)
+	fmt.Fprintf(t, "completion of a word, wall\t%v\tunder 15 ms\n", word.Round(10*time.Microsecond))
 	if err := printTerminal(t, binary); err != nil {
 		return err
 	}
@@ -78,6 +93,9 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 		return err
 	}
 	if err := printSessions(t, binary); err != nil {
+		return err
+	}
+	if err := printEditor(t, binary); err != nil {
 		return err
 	}
 	if err := printUndo(t); err != nil {
@@ -116,10 +134,10 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 }
 
 // startUp is the smallest of many: what the program costs, not what else the machine did.
-func startUp(binary string) (cpu, wall time.Duration, rss int64, err error) {
+func startUp(binary string, args ...string) (cpu, wall time.Duration, rss int64, err error) {
 	cpu, wall = time.Hour, time.Hour
 	for range 30 {
-		cmd := exec.Command(binary, "version")
+		cmd := exec.Command(binary, args...)
 		began := time.Now()
 		if err := cmd.Run(); err != nil {
 			return 0, 0, 0, err
@@ -127,7 +145,7 @@ func startUp(binary string) (cpu, wall time.Duration, rss int64, err error) {
 		wall = min(wall, time.Since(began))
 		cpu = min(cpu, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 	}
-	rss, err = memory(exec.Command(binary, "version"))
+	rss, err = memory(exec.Command(binary, args...))
 	return cpu, wall, rss, err
 }
 

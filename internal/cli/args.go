@@ -50,6 +50,7 @@ type options struct {
 	help        bool
 	version     bool
 	record      recordOptions
+	replay      replayOptions
 
 	screenReader bool
 	acp          bool // serve an editor

@@ -66,6 +66,13 @@ adze session delete 3f2a`},
 		{name: "session export", words: "ID", noun: aSession, about: "print a session as Markdown, HTML or JSON", run: sessionExport, help: `
 adze session export 3f2a > session.md
 adze session export 3f2a --format html > session.html`},
+		{name: "session replay", words: "ID", noun: aSession, about: "play a recorded session, in the terminal or into a file", run: sessionReplay, help: `
+adze session replay 3f2a
+adze session replay 3f2a --speed 4
+adze session replay 3f2a --cast session.cast --svg session.svg
+
+No model and no tool runs. Pauses longer than 2 s are shortened to 2 s.
+Space pauses; q, Esc or Ctrl+C ends the replay. Files have 80 columns and 24 rows.`},
 	}
 }
 

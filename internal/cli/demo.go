@@ -32,52 +32,81 @@ var demoEnd = map[string]string{
 }
 
 // runDemo runs a recorded model with the real agent loop and tools, in a temporary directory, and checks the resulting
-// files.
+// files. In a terminal that is a conversation on the screen.
 func runDemo(ctx context.Context, env Env, o *options, words []string) (err error) {
 	if err := takes(words, 0, "demo"); err != nil {
 		return err
 	}
+	d, end, err := prepareDemo(env)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	o.cwd, o.mode, o.yolo = d.work, string(permission.Plan), false
+	if demoOnScreen(env) {
+		return d.show(ctx, o)
+	}
+	return d.print(ctx, o, session.Options{})
+}
+
+// prepareDemo makes the demo's directory and serves its page. end removes both.
+func prepareDemo(env Env) (d *demo, end func() error, err error) {
 	scratch, err := os.MkdirTemp("", "adze-demo-")
 	if err != nil {
-		return fmt.Errorf("create a temporary directory for the demo: %w", err)
+		return nil, nil, fmt.Errorf("create a temporary directory for the demo: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	scratch = session.Canonical(scratch)
 	page, closePage, err := servePage()
 	if err != nil {
-		return err
+		return nil, nil, errors.Join(err, os.RemoveAll(scratch))
 	}
-	defer closePage()
-	d := &demo{env: env, work: filepath.Join(scratch, "greeting"), titles: map[string]string{}}
+	end = func() error {
+		closePage()
+		return os.RemoveAll(scratch)
+	}
+	scratch = session.Canonical(scratch)
+	d = &demo{env: env, scratch: scratch, work: filepath.Join(scratch, "greeting"), page: page, titles: map[string]string{}}
 	if err := layOut(d.work, scratch, page.Host); err != nil {
-		return fmt.Errorf("set up the demo: %w", err)
+		return nil, nil, errors.Join(fmt.Errorf("set up the demo: %w", err), end())
 	}
-	o.cwd, o.mode, o.yolo = d.work, string(permission.Plan), false
-	s, err := openSession(d.quiet(scratch), o, session.Options{})
+	return d, end, nil
+}
+
+// print runs the demo and prints what happens.
+func (d *demo) print(ctx context.Context, o *options, so session.Options) error {
+	s, err := openSession(d.quiet(), o, so)
 	if err != nil {
 		return err
 	}
-	defer closeSession(env, s)
+	defer closeSession(d.env, s)
 	s.Executor.Ask = d.answer
-	if env.Terminal {
-		s.Executor.Ask, s.Executor.AskInTurn = newTerminal(env, newScreen(env), s.Policy).ask, true
+	if d.env.Terminal {
+		s.Executor.Ask, s.Executor.AskInTurn = newTerminal(d.env, newScreen(d.env), s.Policy).ask, true
 	}
-	m, err := demoModel(map[string]string{"$WORK": d.work, "$PAGE": page.String()})
+	m, err := d.model()
 	if err != nil {
 		return err
 	}
 	d.say("Demo: model responses are prerecorded; everything else is real (agent loop, permissions, tools,")
 	d.say("files in %s, deleted afterwards).", d.work)
 	d.say("It starts in plan mode: read-only until you approve a plan.\n")
-	task := fmt.Sprintf(demoTask, page)
-	d.say("task      %s", strings.ReplaceAll(task, "\n", "\n          "))
+	d.say("task      %s", strings.ReplaceAll(d.task(), "\n", "\n          "))
 	d.say("          (a page that the demo serves from this machine)\n")
 	talk := s.Converse(ctx, session.ConversationOptions{Model: m, Limits: limits(o), Observe: d.event, Below: d.below})
-	if _, err := talk.Run(ctx, model.Text(task)); err != nil {
+	if _, err := talk.Run(ctx, model.Text(d.task())); err != nil {
 		return fmt.Errorf("demo failed: %w", err)
 	}
-	return d.check()
+	if err := d.check(); err != nil {
+		return err
+	}
+	d.say("\n" + demoDone)
+	return nil
 }
+
+// demoDone is what a demo ends with.
+const demoDone = "Done: all files match the task. Next: connect a model (adze doctor) and run adze -p \"…\"."
+
+// task is the prompt.
+func (d *demo) task() string { return fmt.Sprintf(demoTask, d.page) }
 
 // pageURL is where the demo's own page is.
 type pageURL struct{ Host string }
@@ -123,11 +152,12 @@ func layOut(work, scratch, host string) error {
 	return os.WriteFile(filepath.Join(home, "settings.json"), allowed, 0o600)
 }
 
-func demoModel(vars map[string]string) (*replay.Model, error) {
+// model is the recorded model.
+func (d *demo) model() (*replay.Model, error) {
 	f, err := demoFiles.Open("demo/recording.jsonl")
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return replay.Read(f, "demo/recording.jsonl", replay.Options{Vars: vars})
+	return replay.Read(f, "demo/recording.jsonl", replay.Options{Vars: map[string]string{"$WORK": d.work, "$PAGE": d.page.String()}})
 }

@@ -17,16 +17,18 @@ import (
 // demo prints what happens as it happens.
 type demo struct {
 	env      Env
+	scratch  string // everything is in it
 	work     string
+	page     pageURL
 	mu       sync.Mutex // questions come while calls run
 	speaking bool
 	titles   map[string]string // of running calls, by agent and id
 }
 
 // quiet is the environment of a machine with nothing configured: the demo is the same everywhere.
-func (d *demo) quiet(scratch string) Env {
+func (d *demo) quiet() Env {
 	env := d.env
-	env.Home = filepath.Join(scratch, "home")
+	env.Home = filepath.Join(d.scratch, "home")
 	path := d.env.Getenv("PATH")
 	env.Getenv = func(string) string { return "" }
 	env.Terminal = true // the demo answers what it asks
@@ -142,6 +144,5 @@ func (d *demo) check() error {
 			return exitf(exitError, "demo failed: %s doesn't have the expected content (did you deny a step?)", name)
 		}
 	}
-	d.say("\nDone: all files match the task. Next: connect a model (adze doctor) and run adze -p \"…\".")
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 const (
 	cmdPrompt   = "prompt"
 	cmdAgent    = cmdPrompt + " acp" // what a model works in
-	cmdSessions = "session-list session-show session-fork session-delete session-export undo redo"
+	cmdSessions = "session-list session-show session-fork session-delete session-export session-replay undo redo"
 	cmdTools    = "tool-list tool-show tool-call tool-run"
 	cmdConfig   = "config-list config-get config-set config-unset config-path config-schema"
 	cmdMCP      = "mcp-list mcp-tools mcp-logs mcp-add mcp-remove mcp-login mcp-logout mcp-reconnect mcp-serve"
@@ -20,7 +20,7 @@ const (
 
 // flags is the one table of flags, in the order of the help.
 func flags() []flag {
-	return slices.Concat(workFlags(), programFlags(), agentFlags(), modelFlags(), sessionFlags(), undoFlags(), mcpFlags(), lastFlags(), unused())
+	return slices.Concat(workFlags(), programFlags(), agentFlags(), modelFlags(), sessionFlags(), replayFlags(), undoFlags(), mcpFlags(), lastFlags(), unused())
 }
 
 func workFlags() []flag {

@@ -69,7 +69,7 @@ func TestEditorSDK(t *testing.T) {
 	want := map[string]any{
 		"version": 1.0, "edit": "end_turn", "unsaved": "end_turn", "subagent": "end_turn", "form": "end_turn", "todos": "end_turn",
 		"during": 1.0, "planned": 1.0, "cancelled": "cancelled", "after": 0.0, "listed": []any{"edit it"}, "exit": 0.0,
-		"replayed": []any{"agent_message_chunk", "agent_thought_chunk", "plan", "tool_call", "tool_call_update", "user_message_chunk"},
+		"replayed": []any{"agent_message_chunk", "agent_thought_chunk", "plan", "tool_call", "user_message_chunk"},
 	}
 	if diff := cmp.Diff(want, got.Results); diff != "" {
 		t.Error(diff)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// go install …@v0.0.1 gives a program that knows its version, and is as large as the README says. The proxy is a
+// The README's go install gives a program that knows its version, and is as large as the README says. The proxy is a
 // directory with this module in it, and Go's own cache for the others. It is here because it compiles everything.
 func TestInstall(t *testing.T) {
 	if os.Getenv("ADZE_PEERS") == "" {
@@ -42,9 +42,10 @@ func TestInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	downloads := filepath.Join(strings.TrimSpace(string(cache)), "cache", "download")
-	cmd := exec.Command("go", "install", "-trimpath", module+"/cmd/adze@"+version) // the compiler's cache holds for trimmed paths
+	cmd := exec.Command("bash", "-ec", printed(t, "README.md", "TestInstall", "sh")[0])
 	cmd.Dir = tmp
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -modcacherw", "GOPROXY=file://"+filepath.Join(tmp, "proxy")+",file://"+downloads+",off",
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -modcacherw -trimpath", // the compiler's cache holds for trimmed paths
+		"GOPROXY=file://"+filepath.Join(tmp, "proxy")+",file://"+downloads+",off",
 		"GOSUMDB=off", "GOWORK=off", "GOMODCACHE="+filepath.Join(tmp, "mod"), "GOBIN="+filepath.Join(tmp, "bin"), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

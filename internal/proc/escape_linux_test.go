@@ -66,11 +66,12 @@ var escapes = []struct {
 func TestEscapes(t *testing.T) {
 	needsLayers(t)
 	t.Parallel()
+	first := newEscape(t, "", escapeRepo)
 	for _, e := range escapes {
 		t.Run(e.name, func(t *testing.T) {
 			for _, backend := range []string{"off", "built-in", "bubblewrap"} {
 				boxed := backend != "off"
-				w := newEscape(t, e.setup)
+				w := newEscape(t, first.base, e.setup)
 				dir := filepath.Join(w.base, "repo")
 				if e.dir != "" {
 					dir = filepath.Join(w.base, e.dir)
@@ -103,7 +104,11 @@ type escape struct {
 	base string
 }
 
-func newEscape(t *testing.T, setup string) *escape {
+// escapeRepo makes the repository of a workspace, and a directory outside.
+const escapeRepo = "mkdir outside; git init -q repo; git -C repo commit -q --allow-empty -m first; "
+
+// newEscape is a copy of a directory, with a setup of its own.
+func newEscape(t *testing.T, from, setup string) *escape {
 	t.Helper()
 	here, err := os.Getwd()
 	if err != nil {
@@ -114,12 +119,21 @@ func newEscape(t *testing.T, setup string) *escape {
 		t.Skipf("no directory outside of what sandboxes may write: %v", err)
 	}
 	t.Cleanup(func() {
-		exec.Command("chmod", "-R", "u+rwX", base).Run()
-		os.RemoveAll(base)
+		if os.RemoveAll(base) != nil {
+			exec.Command("chmod", "-R", "u+rwX", base).Run()
+			os.RemoveAll(base)
+		}
 	})
 	w := &escape{t, base}
-	if err := w.shell("mkdir outside; git init -q repo; git -C repo commit -q --allow-empty -m first; " + setup); err != nil {
-		t.Fatal(err)
+	if from != "" {
+		if err := os.CopyFS(base, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if setup != "" {
+		if err := w.shell(setup); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return w
 }

@@ -38,7 +38,7 @@ func TestInterleavings(t *testing.T) {
 }
 
 func interleave(t *testing.T, r *rand.Rand) {
-	w := newEscape(t, "git -C repo worktree add -q ../linked; mkdir repo/tmp; cp repo/.git/config config")
+	w := newEscape(t, "", escapeRepo+"git -C repo worktree add -q ../linked; mkdir repo/tmp; cp repo/.git/config config")
 	dir := filepath.Join(w.base, "repo")
 	env := append(os.Environ(), "OUT="+w.base+"/outside", "TMPDIR="+dir+"/tmp", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.test", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.test")
 	runner := Open(Options{Helper: helper})

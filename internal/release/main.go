@@ -59,7 +59,7 @@ func release(o options) error {
 		return err
 	}
 	if changes != "" {
-		o.version += "-dirty"
+		o.version += "-dirty" // what is built isn't the commit
 		fmt.Fprintln(os.Stderr, "release: the tree has changes that are not committed; the version is", o.version)
 	}
 	seconds, err := output(nil, "git", "log", "-1", "--format=%ct")

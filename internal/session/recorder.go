@@ -240,7 +240,7 @@ func (r *recorder) started(q tool.Request, d tool.Decision) {
 		r.begin()
 		r.append(by, journal.Called{Call: model.Call{Call: q.Call}})
 	}
-	r.append(by, journal.Started{ID: q.Call.ID, Name: q.Declaration.Name, Args: q.Call.Args, Access: q.Access, Decision: journal.Decided(d)})
+	r.append(by, journal.Started{ID: q.Call.ID, Name: q.Declaration.Name, Args: q.Call.Args, Access: q.Access, Decision: journal.Decided(d), About: q.Description})
 }
 
 // seen is what became known of the files that a call accessed.

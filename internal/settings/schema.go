@@ -60,13 +60,36 @@ type Described struct {
 	About   string   `json:"about"`
 	Own     bool     `json:"userOnly,omitempty"` // only user settings may set it
 	Adds    bool     `json:"adds,omitempty"`     // the values of all sources add up
+	Env     []string `json:"env,omitempty"`      // variables that set it, the strongest last
+	Project Trust    `json:"project"`            // what a project's settings can do
+}
+
+// Trust is how far the settings of a project may change a setting.
+type Trust string
+
+// The degrees of trust in a project's value.
+const (
+	NeverProject   Trust = "no"       // only the user and the machine set it
+	TrustedProject Trust = "trusted"  // a project that the user trusts
+	StricterOnly   Trust = "stricter" // any project makes it stricter; one that the user trusts sets anything
+)
+
+// project is how far a project's settings may change the setting.
+func (k key) project() Trust {
+	switch {
+	case k.own:
+		return NeverProject
+	case k.tightens == nil:
+		return TrustedProject
+	}
+	return StricterOnly
 }
 
 // Describe lists all settings, sorted by name.
 func Describe() []Described {
 	var out []Described
 	for _, k := range keys() {
-		out = append(out, Described{k.name, k.also, k.shape.title(), k.preset, k.about, k.own, k.adds})
+		out = append(out, Described{k.name, k.also, k.shape.title(), k.preset, k.about, k.own, k.adds, k.env, k.project()})
 	}
 	slices.SortFunc(out, func(a, b Described) int { return strings.Compare(a.Key, b.Key) })
 	return out

@@ -32,7 +32,7 @@ func main() {
 
 // order is the order of the pages in the menu. The others follow by name.
 func order() []string {
-	return []string{"README.md", "docs/guide.md", "docs/terminal.md", "docs/cli.md", "docs/models.md", "docs/settings.md", "docs/permissions.md", "docs/security.md",
+	return []string{"README.md", "docs/guide.md", "docs/terminal.md", "docs/keys.md", "docs/cli.md", "docs/models.md", "docs/settings.md", "docs/permissions.md", "docs/security.md", "SECURITY.md",
 		"docs/tools.md", "docs/sessions.md", "docs/hooks.md", "docs/headless.md"}
 }
 
@@ -50,6 +50,9 @@ func makeSite(root, out string) error {
 			return err
 		}
 		p := render(source, text)
+		if i := slices.IndexFunc(pages, func(other *page) bool { return other.File == p.File }); i >= 0 {
+			return fmt.Errorf("%s and %s would both be %s", pages[i].source, source, p.File)
+		}
 		site[source] = p
 		pages = append(pages, p)
 	}

@@ -47,8 +47,11 @@ const repository = "https://github.com/adze-dev/adze/blob/main/"
 
 // fileOf is the file of a page.
 func fileOf(source string) string {
-	if source == "README.md" {
+	switch source {
+	case "README.md":
 		return "index.html"
+	case "SECURITY.md": // docs/security.md is another page
+		return "security-policy.html"
 	}
 	return strings.ToLower(strings.TrimSuffix(path.Base(source), ".md")) + ".html"
 }

@@ -27,7 +27,7 @@ func TestSite(t *testing.T) {
 		"docs/more.md":  "# More\n\n## A `b`, 2?\n\n<script>alert(1)</script>\n\n| k | v |\n|---|---|\n| needle | 1 |\n\n[back](../README.md)\n",
 		"docs/p.svg":    "<svg/>",
 		"main.go":       "package main",
-		"docs/other.md": "# Other\n",
+		"docs/other.md": "# Other\n", "SECURITY.md": "# Report\n", "docs/security.md": "# Security\n\n[policy](../SECURITY.md)\n",
 	})
 	if err := makeSite(root, out); err != nil {
 		t.Fatal(err)
@@ -37,6 +37,7 @@ func TestSite(t *testing.T) {
 		"more.html":  {"<title>More – Adze</title>", `id="a-b-2"`, `<a href="index.html">back</a>`, `<a href="more.html" aria-current="page">More</a>`},
 		"index.js":   {`"f":"more.html#a-b-2","p":"More","h":"A b , 2?"`, "needle"},
 		"p.svg":      {"<svg/>"}, "style.css": {"dark"}, "search.js": {"searchIndex"}, "other.html": {"Other"},
+		"security-policy.html": {"Report"}, "security.html": {"Security", `href="security-policy.html"`},
 	} {
 		text, err := os.ReadFile(filepath.Join(out, file))
 		if err != nil {
@@ -57,9 +58,13 @@ func TestDeadLinks(t *testing.T) {
 	for text, want := range map[string]string{
 		"# A\n[x](docs/none.md)\n": "README.md: there is no docs/none.md",
 		"# A\n[x](#b)\n":           "README.md: README.md has no heading #b",
+		"# A\n":                    "docs/Same.md and docs/same.md would both be same.html",
 	} {
 		root := t.TempDir()
 		write(t, root, map[string]string{"README.md": text})
+		if strings.HasPrefix(want, "docs/") {
+			write(t, root, map[string]string{"docs/Same.md": text, "docs/same.md": text})
+		}
 		if err := makeSite(root, t.TempDir()); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}

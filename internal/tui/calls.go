@@ -117,10 +117,10 @@ func (c *call) lines(width int) []cell.Line {
 func (c *call) name() cell.Line { return naming(c.title, c.what) }
 
 // naming is a tool and what a call of it is about. If that starts with the tool's verb ("ReadFile", "read greet.sh"), the
-// verb alone is the name.
+// verb alone is the name. A verb has three letters or more: the command "sh check.sh" isn't one of "Shell".
 func naming(title, what string) cell.Line {
 	verb, rest, _ := strings.Cut(what, " ")
-	if n := len(verb); n > 0 && n <= len(title) && strings.EqualFold(title[:n], verb) {
+	if n := len(verb); n > 2 && n <= len(title) && strings.EqualFold(title[:n], verb) {
 		return cell.Line{{Text: title[:n], Style: cell.Bold}, {Text: " " + strings.TrimLeft(rest, ": ")}}
 	}
 	return cell.Line{{Text: title, Style: cell.Bold}, {Text: " " + what}}

@@ -91,7 +91,7 @@ type Next struct {
 // Status is the state of the session.
 type Status struct {
 	Mode, Model, Directory, Branch string
-	Context                        int    // percent of the window
+	Context                        int    // percent of the window; below 0: it is not known
 	Jobs                           int    // background commands
 	Servers, Connected             int    // MCP servers, and those that can be used
 	Connecting                     bool   // some of them are being started
@@ -172,7 +172,8 @@ type Screen struct {
 	connecting    bool   // to MCP servers
 	testing       bool   // keys are shown instead of carried out
 	done          bool
-	broken        error // why, if it was a panic
+	broken        error             // why, if it was a panic
+	watch         func(paint.Frame) // sees every frame; nil: nobody does
 }
 
 // work is a prompt that runs.
@@ -352,6 +353,9 @@ func (s *Screen) paint() error {
 	live, cursor := s.live()
 	frame := paint.Frame{Finished: s.finished, Live: live, Cursor: cursor}
 	s.finished = nil
+	if s.watch != nil {
+		s.watch(frame)
+	}
 	return s.painter.Paint(frame)
 }
 

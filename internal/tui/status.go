@@ -64,7 +64,10 @@ func (s *Screen) facts(st Status) []fact {
 	if st.Branch != "" {
 		where += " (" + visible(st.Branch) + ")"
 	}
-	all := []fact{{visible(st.Model), essential}, {where, place}, {fmt.Sprintf("context %d%%", st.Context), essential}}
+	all := []fact{{visible(st.Model), essential}, {where, place}}
+	if st.Context >= 0 {
+		all = append(all, fact{fmt.Sprintf("context %d%%", st.Context), essential})
+	}
 	if s.work != nil {
 		if s.work.tokens > 0 {
 			all = append(all, fact{thousands(s.work.tokens) + " tokens", working})

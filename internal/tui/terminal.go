@@ -42,6 +42,7 @@ type terminal struct {
 	resized chan os.Signal
 	missed  int
 	stop    func() // ends the notification of resizes
+	fixed   [2]int // columns and rows if there is no terminal, only its output
 
 	enter, leave string        // what is sent at the start and at the end
 	expects      atomic.Bool   // answers to the requests at the start are on their way
@@ -133,6 +134,9 @@ func (t *terminal) suspend(f func()) error {
 
 // size is the terminal's size as the system knows it.
 func (t *terminal) size() (columns, rows int) {
+	if t.fixed[0] > 0 {
+		return t.fixed[0], t.fixed[1]
+	}
 	c, r, err := term.GetSize(int(t.out.Fd()))
 	if err != nil || c <= 0 || r <= 0 {
 		return 80, 24

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/model/openai/openaitest"
+)
+
+// printEditor measures adze acp: the time to the first answers, a cancel, and loading a long session.
+func printEditor(w io.Writer, binary string) error {
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "adze-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &sessionBench{binary: binary, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
+	if err := os.MkdirAll(b.project, 0o700); err != nil {
+		return err
+	}
+	if _, _, err := b.record(sessionID(0), 1000); err != nil {
+		return err
+	}
+	sleep := openaitest.Call{ID: "c1", Name: "run_shell_command", Args: json.RawMessage(`{"command":"echo begin; sleep 1000"}`)}
+	server, err := openaitest.Start(openaitest.Script{Answers: []openaitest.Answer{{Calls: []openaitest.Call{sleep}}}, Repeat: true})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	var began, opened, cancelled, loaded []time.Duration
+	for range 11 {
+		took, err := b.edit(server.URL)
+		if err != nil {
+			return fmt.Errorf("editor: %w", err)
+		}
+		began, opened, cancelled, loaded = append(began, took[0]), append(opened, took[1]), append(cancelled, took[2]), append(loaded, took[3])
+	}
+	for _, row := range []struct {
+		name, goal string
+		took       []time.Duration
+	}{
+		{"adze acp: initialize after exec", "20 ms", began}, {"adze acp: session/new", "30 ms", opened},
+		{"adze acp: cancel with a command running", "200 ms", cancelled}, {"adze acp: session/load, 1,000 turns", "200 ms", loaded},
+	} {
+		slices.Sort(row.took)
+		fmt.Fprintf(w, "%s\t%v\tunder %s\n", row.name, row.took[len(row.took)/2].Round(100*time.Microsecond), row.goal)
+	}
+	return nil
+}
+
+// edit is an editor: it starts the agent, opens a session, cancels a prompt and loads another session, and returns the time
+// of each.
+func (b *sessionBench) edit(url string) (took [4]time.Duration, err error) {
+	cmd := exec.Command(b.binary, "acp")
+	cmd.Env = append(os.Environ(), "HOME="+b.home, "ADZE_HOME="+b.home, "OPENAI_BASE_URL="+url, "OPENAI_MODEL=m", "OPENAI_API_KEY=", "ADZE_LOCAL_MODELS=off")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return took, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return took, err
+	}
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return took, err
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	e := &benchEditor{in: in, out: bufio.NewReaderSize(out, 1<<20)}
+	if _, err = e.until("initialize", `{"protocolVersion":1}`, `"protocolVersion"`); err != nil {
+		return took, err
+	}
+	took[0], began = time.Since(began), time.Now()
+	line, err := e.until("session/new", fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, b.project), `"sessionId"`)
+	if err != nil {
+		return took, err
+	}
+	took[1] = time.Since(began)
+	var opened struct{ Result struct{ SessionID string } }
+	if err := json.Unmarshal([]byte(line), &opened); err != nil {
+		return took, err
+	}
+	id := opened.Result.SessionID
+	if _, err = e.until("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"go"}]}`, id), `"in_progress"`); err != nil {
+		return took, err
+	}
+	began = time.Now()
+	fmt.Fprintf(in, `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`+"\n", id)
+	if _, err = e.next(`"stopReason":"cancelled"`); err != nil {
+		return took, err
+	}
+	took[2], began = time.Since(began), time.Now()
+	_, err = e.until("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, sessionID(0), b.project), `"configOptions"`)
+	took[3] = time.Since(began)
+	return took, err
+}
+
+type benchEditor struct {
+	in   io.Writer
+	out  *bufio.Reader
+	last int
+}
+
+// until sends a request and reads lines until one has a text.
+func (e *benchEditor) until(method, params, text string) (string, error) {
+	e.last++
+	if _, err := fmt.Fprintf(e.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", e.last, method, params); err != nil {
+		return "", err
+	}
+	return e.next(text)
+}
+
+func (e *benchEditor) next(text string) (string, error) {
+	for {
+		line, err := e.out.ReadString('\n')
+		if err != nil {
+			return "", err
+		}
+		if strings.Contains(line, `"error":{"code"`) {
+			return "", fmt.Errorf("the agent answered %s", line)
+		}
+		if strings.Contains(line, text) {
+			return line, nil
+		}
+	}
+}
