@@ -47,7 +47,7 @@ bench: build
 # Full counts: 2,000 kills, 200 cancels, 10 GB. SOAK=0.1 does a tenth. Only tests that use internal/soak run.
 SOAK ?= 1
 soak:
-	ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 60m $$(go run $(PLAIN) ./internal/soak/list)
+	ADZE_SOAK=$(SOAK) go test $(PLAIN) -p $(LANES) -vet=off -count=1 -timeout 60m $$(go run $(PLAIN) ./internal/soak/list)
 
 # Pictures of the HTML export, light and dark, to look at. Needs chromium.
 BROWSER ?= bin/browser

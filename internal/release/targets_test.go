@@ -39,13 +39,34 @@ func TestTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	links := regexp.MustCompile(`url "https://github.com/adze-dev/adze/releases/download/v9\.8\.7/(\S+)"\s+sha256 "([0-9a-f]{64})"`).FindAllSubmatch(formula, -1)
+	checkFormula(t, dist, string(formula))
+}
+
+// The formula has the URL and the hash of four archives. Homebrew itself isn't run.
+func TestFormula(t *testing.T) {
+	r := &run{options: options{version: "v9.8.7", out: t.TempDir()}}
+	if got := r.formula(); got != "" {
+		t.Errorf("a formula without archives:\n%s", got)
+	}
+	for _, target := range allTargets() {
+		name := "adze_9.8.7_" + strings.ReplaceAll(target, "/", "_") + ".tar.gz"
+		if err := r.write(name, []byte(target)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkFormula(t, r.out, r.formula())
+}
+
+// checkFormula compares the URLs and hashes of a formula with the files of a release.
+func checkFormula(t *testing.T, dist, formula string) {
+	t.Helper()
+	links := regexp.MustCompile(`url "https://github.com/adze-dev/adze/releases/download/v9\.8\.7/(\S+)"\s+sha256 "([0-9a-f]{64})"`).FindAllStringSubmatch(formula, -1)
 	if len(links) != 4 {
 		t.Fatalf("the formula has %d archives:\n%s", len(links), formula)
 	}
 	for _, m := range links {
-		archive, err := os.ReadFile(filepath.Join(dist, string(m[1])))
-		if sum := fmt.Sprintf("%x", sha256.Sum256(archive)); err != nil || sum != string(m[2]) {
+		archive, err := os.ReadFile(filepath.Join(dist, m[1]))
+		if sum := fmt.Sprintf("%x", sha256.Sum256(archive)); err != nil || sum != m[2] {
 			t.Errorf("%s: the formula has %s, the file %s (%v)", m[1], m[2], sum, err)
 		}
 	}

@@ -22,7 +22,8 @@ type completion struct {
 	off   string // Esc closed the list of this word
 	stop  context.CancelFunc
 
-	wanted bool // Tab was pressed before there was a list
+	wanted bool       // Tab was pressed before there was a list
+	held   []keys.Key // pressed after it
 }
 
 // update finds the word before the cursor, and requests its completions.
@@ -43,13 +44,17 @@ func (c *completion) update(s *Screen, ctx context.Context) {
 	c.stop, c.asked, c.wanted = stop, word, false
 	host := s.o.Host
 	s.spawn(func() {
+		defer s.send(func(s *Screen) { // there is no list for the Tab
+			if s.complete.wanted && s.complete.asked == word {
+				s.complete.release(s, ctx)
+			}
+		})
 		host.Complete(asking, word, func(list []Candidate) {
 			s.send(func(s *Screen) {
 				s.urgent = true
 				s.complete.show(word, list)
-				if s.complete.wanted && len(s.complete.list) > 0 && word == completable(s) {
-					s.complete.take(s)
-					s.complete.update(s, ctx)
+				if s.complete.wanted && s.complete.word == word && len(s.complete.list) > 0 {
+					s.complete.release(s, ctx)
 				}
 			})
 		})
@@ -126,6 +131,31 @@ func (c *completion) key(s *Screen, k keys.Key) bool {
 		return false
 	}
 	return true
+}
+
+// hold keeps a key that was pressed after a Tab that waits for its list. It reports whether it did.
+func (c *completion) hold(k keys.Key) bool {
+	if !c.wanted || k.String() == "esc" || k.String() == "ctrl+c" || len(c.held) >= maxHeld {
+		return false
+	}
+	c.held = append(c.held, k)
+	return true
+}
+
+// maxHeld is how many keys wait for a list.
+const maxHeld = 100
+
+// release carries out the Tab that waited, if there is a list, and the keys after it.
+func (c *completion) release(s *Screen, ctx context.Context) {
+	held := c.held
+	c.wanted, c.held = false, nil
+	if len(c.list) > 0 && c.word == completable(s) {
+		c.take(s)
+		c.update(s, ctx)
+	}
+	for _, k := range held {
+		s.key(ctx, k)
+	}
 }
 
 // take puts the selected completion into the prompt.

@@ -42,19 +42,20 @@ func TestTabBeforeTheList(t *testing.T) {
 	}
 }
 
-// Another key after Tab takes it back.
-func TestTabTakenBack(t *testing.T) {
+// Keys after a Tab that waits for its list come after what it completes.
+func TestKeysAfterTab(t *testing.T) {
 	t.Parallel()
 	host := slowHost{may: make(chan struct{})}
 	s := New(Options{Host: host})
+	s.columns, s.rows = 80, 24
 	s.editor.Insert("@gre")
 	s.complete.update(s, t.Context())
-	s.complete.key(s, keys.Key{Name: "tab"})
-	s.editor.Insert("e")
-	s.complete.update(s, t.Context())
+	for _, k := range []keys.Key{{Name: "tab"}, {Name: "o", Text: "o"}, {Name: "k", Text: "k"}} {
+		s.key(t.Context(), k)
+	}
 	close(host.may)
 	(<-s.messages)(s)
-	if got := s.editor.Text(); got != "@gree" {
+	if got := s.editor.Text(); got != "@greet.sh ok" {
 		t.Errorf("%q", got)
 	}
 }

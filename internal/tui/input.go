@@ -53,6 +53,9 @@ func (s *Screen) key(ctx context.Context, k keys.Key) {
 	if s.lookup.key(s, k) {
 		return
 	}
+	if s.complete.hold(k) {
+		return
+	}
 	if s.complete.key(s, k) {
 		s.complete.update(s, ctx) // what follows may be one of a list too
 		return
