@@ -61,6 +61,7 @@ var mayImport = map[string]string{
 	"internal/proc/term":          "",
 	"internal/proc/sandbox":       "",
 	"internal/proc/kerneltest":    "",
+	"internal/trial":              "internal/proc/sandbox",
 	"internal/web":                "internal/text internal/web/markdown",
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
@@ -81,7 +82,7 @@ var mayImport = map[string]string{
 	"internal/spill":              "",
 	"internal/context":            "internal/ignore internal/text internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/trust":              "internal/atomicfile",
-	"internal/bench": "journal hook internal/undo internal/session model tool builtin permission permission/ondisk permission/shell internal/proc internal/proc/sandbox discover model/openai/openaitest " +
+	"internal/bench": "journal hook internal/undo internal/session model tool builtin permission permission/ondisk permission/shell internal/proc internal/proc/sandbox internal/trial discover model/openai/openaitest " +
 		"model/anthropic/anthropictest model/gemini/geminitest model/responses/responsestest internal/tui/screentest",
 
 	// What calls changed can be taken back.
@@ -89,7 +90,7 @@ var mayImport = map[string]string{
 
 	// The tools use the engines.
 	"builtin": "tool internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
-		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/secretfiles internal/context internal/gitwork permission/shell " +
+		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/trial internal/secretfiles internal/context internal/gitwork permission/shell " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.
@@ -99,7 +100,7 @@ var mayImport = map[string]string{
 
 	// One run, for any front end.
 	"internal/session": "journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
-		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretfiles internal/workspace/nofollow internal/proc internal/proc/sandbox",
+		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/proc internal/proc/sandbox internal/trial",
 
 	// A session that a program drives.
 	"internal/headless": "hook journal tool model agent discover internal/session internal/settings",

@@ -43,6 +43,8 @@ type Options struct {
 	PassEnv []string
 	// Sandbox selects the sandbox that commands run in; its zero value is auto.
 	Sandbox Sandbox
+	// Kept is called with what a tried command changed, before the result is made; nil: nothing is called.
+	Kept func(tool.Call, []KeptPath)
 	// Output opens a file for the whole of a command's output, where that is too long to be given at once, and says
 	// where it is. Nil: the rest is lost, and the model told.
 	Output func(tool.Call) (io.WriteCloser, string, error)

@@ -85,6 +85,7 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 		}
 		return c.run(ctx)
 	}
+	inv.Trial = s.trial(a, inv, shellCall{shell: s, args: a, shown: shown, access: inv.Access, command: proc.Command{Line: a.Command, Dir: dir.Abs}})
 	return inv, nil
 }
 
@@ -139,6 +140,7 @@ type shellCall struct {
 	access  []tool.Access
 	command proc.Command
 	before  string // the result in the sandbox, if it runs again without one
+	tries   bool   // it runs in a trial
 }
 
 // What of a long output the model is given at once. The rest is in a file.
@@ -149,11 +151,7 @@ const (
 
 // run runs the command to its end, or until the user moves it to the background.
 func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
-	whole := &longOutput{open: func() (file, error) { return c.shell.open(c.live.Call) }, keep: outputHead + outputTail}
-	c.command.Timeout = time.Duration(c.args.Timeout) * time.Millisecond
-	c.command.Head, c.command.Tail, c.command.Spill = outputHead, outputTail, whole
-	c.command.Live = func(p proc.Progress) { c.live.Show(tool.Literal(p.Tail)) }
-	p, err := c.shell.runner.Start(ctx, c.command)
+	p, whole, err := c.begin(ctx)
 	if err != nil {
 		return tool.Result{}, tool.Errorf(shellFailure, "run %s: %w", label(c.args.Command), err)
 	}
@@ -168,6 +166,16 @@ func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 	c.shell.leave(r) // it may be run again
 	quiet := p.Progress().Quiet
 	return c.ended(ctx, p.Wait(), whole.close(), quiet)
+}
+
+// begin starts the command.
+func (c *shellCall) begin(ctx context.Context) (*proc.Process, *longOutput, error) {
+	whole := &longOutput{open: func() (file, error) { return c.shell.open(c.live.Call) }, keep: outputHead + outputTail}
+	c.command.Timeout = time.Duration(c.args.Timeout) * time.Millisecond
+	c.command.Head, c.command.Tail, c.command.Spill = outputHead, outputTail, whole
+	c.command.Live = func(p proc.Progress) { c.live.Show(tool.Literal(p.Tail)) }
+	p, err := c.shell.runner.Start(ctx, c.command)
+	return p, whole, err
 }
 
 // withoutSandbox runs the command again, without its sandbox.

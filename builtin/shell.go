@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +27,7 @@ type shell struct {
 	runner    *proc.Runner
 	jobs      *proc.Jobs
 	sandboxes *sandboxes
+	trials    *trials // nil: commands are not tried
 	output    func(tool.Call) (io.WriteCloser, string, error)
 	unclean   []string // what to say of earlier runs
 
@@ -68,7 +70,7 @@ func newShell(o Options, f *files) (*shell, error) {
 		}
 	}
 	return &shell{
-		files: f, runner: r, jobs: proc.NewJobs(r, ended), sandboxes: b, output: o.Output,
+		files: f, runner: r, jobs: proc.NewJobs(r, ended), sandboxes: b, trials: newTrials(o), output: o.Output,
 		unclean: unclean, foreground: map[*running]bool{}, told: map[string]int64{}, sandboxed: map[string]*shellCall{}, noted: map[string]bool{},
 	}, nil
 }
@@ -76,7 +78,7 @@ func newShell(o Options, f *files) (*shell, error) {
 func (s *shell) close() error {
 	s.jobs.Close()
 	defer s.sandboxes.limiter.close()
-	return s.runner.Close()
+	return errors.Join(s.runner.Close(), s.trials.close())
 }
 
 // moveAll moves every foreground command to the background and tells their new ids.

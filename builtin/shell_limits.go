@@ -130,23 +130,33 @@ func (l *limiter) spec(d tool.Decision) (*sandbox.Spec, error) {
 	if l == nil || l.start() != nil {
 		return nil, nil
 	}
+	limits, err := l.limited(d.Grant[1:])
+	if err != nil && l.promised.Load() {
+		return nil, err
+	}
+	if err != nil { // the verdict didn't rely on it; what is outside the workspace stays out of reach
+		bare := *l.limits
+		limits = &bare
+	}
+	return &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits, Bubblewrap: l.bubblewrap}, nil
+}
+
+// limited is what a command may read, and what looks empty to it.
+func (l *limiter) limited(grant []tool.Access) (*sandbox.Limits, error) {
 	hide, ok := l.finder.List(firstWait)
-	switch {
-	case !ok && l.promised.Load():
+	if !ok {
 		return nil, fmt.Errorf("the list of files to hide isn't current (%s). Run the command again", l.finder.Problem())
-	case !ok:
-		hide = nil // the verdict didn't rely on it; what is outside the workspace stays out of reach
 	}
 	limits := *l.limits
 	limits.Hide = hide
-	for _, a := range d.Grant[1:] {
+	for _, a := range grant {
 		if a.Verb == tool.Reads {
 			path := filepath.Clean(a.Target)
 			limits.Read = append(slices.Clip(limits.Read), path)
 			limits.Hide = slices.DeleteFunc(limits.Hide, func(hidden string) bool { return hidden == path })
 		}
 	}
-	return &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: &limits, Bubblewrap: l.bubblewrap}, nil
+	return &limits, nil
 }
 
 // environ is the environment of a limited command: caches go where they can be written, and settings that may contain

@@ -40,7 +40,9 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	if err != nil && ctx.Err() == nil {
 		b.WriteString(err.Error() + "\n")
 	}
-	if err != nil && o.Suspect != "" && ctx.Err() == nil {
+	if err != nil && o.Suspect != "" && ctx.Err() == nil && c.tries {
+		fmt.Fprintf(&b, "Likely blocked, because it was tried without the network and where only the workspace can be written (%s).\n", o.Suspect)
+	} else if err != nil && o.Suspect != "" && ctx.Err() == nil {
 		yes, why, stopped := c.again(ctx, c.live, o)
 		switch {
 		case yes:
@@ -50,7 +52,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 		}
 		b.WriteString(why + "\n")
 	}
-	if err == nil && o.Exit == 0 && o.Suspect != "" {
+	if err == nil && o.Exit == 0 && o.Suspect != "" && !c.tries {
 		fmt.Fprintf(&b, "Parts of it were likely blocked by the %s sandbox (%s). To allow it, the user can %s.\n", o.Boxed, o.Suspect, o.Remedy)
 	}
 	if c.before != "" {

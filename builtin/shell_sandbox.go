@@ -32,6 +32,8 @@ type Sandbox struct {
 	Bubblewrap bool
 	// Limits limits what auto-approved commands read. nil: they read everything, and only the verdict protects files.
 	Limits *ReadLimits
+	// Trial lets commands run first where nothing lasts, if the policy allows that. It needs Options.State and Limits.
+	Trial bool
 	// Environ makes the environment of auto-approved commands from a full one; nil: a short list of
 	// harmless names.
 	Environ func(environ []string) []string
@@ -145,7 +147,7 @@ func (b *sandboxes) warnings() []string {
 
 // notes are what is to know of the sandbox of a command that ran in it.
 func (b *sandboxes) notes(s *sandbox.Spec) []string {
-	if s == nil || s.Mode == sandbox.ReadOnly {
+	if s == nil || s.Mode == sandbox.ReadOnly || s.Mode == sandbox.Trial {
 		return nil
 	}
 	return b.base().Notes

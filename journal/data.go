@@ -17,6 +17,7 @@ const (
 	TypeResumed   Type = "session.resumed" // Resumed
 	TypeMessage   Type = "message"         // Message
 	TypeCalled    Type = "called"          // Called
+	TypeTried     Type = "call.tried"      // Tried
 	TypeStarted   Type = "call.started"    // Started
 	TypeFinished  Type = "call.finished"   // Finished
 	TypeAsked     Type = "asked"           // Asked
@@ -108,6 +109,16 @@ const (
 type Called struct {
 	Turn int        `json:"turn,omitempty"`
 	Call model.Call `json:"call"`
+}
+
+// Tried reports that a call is about to be tried: it runs where nothing lasts. If its effects are kept, or if it has none,
+// Started and Finished follow.
+type Tried struct {
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	Access   []tool.Access   `json:"access,omitempty"`
+	Decision Decision        `json:"decision"` // why it wasn't allowed without that
 }
 
 // Started reports that a call is about to run, with the arguments as they run.
@@ -260,6 +271,7 @@ func (Opened) Type() Type    { return TypeOpened }
 func (Resumed) Type() Type   { return TypeResumed }
 func (Message) Type() Type   { return TypeMessage }
 func (Called) Type() Type    { return TypeCalled }
+func (Tried) Type() Type     { return TypeTried }
 func (Started) Type() Type   { return TypeStarted }
 func (Finished) Type() Type  { return TypeFinished }
 func (Asked) Type() Type     { return TypeAsked }
@@ -320,6 +332,8 @@ func decodeSlowly(t Type, raw json.RawMessage) (Data, error) {
 		return as[Message](raw)
 	case TypeCalled:
 		return as[Called](raw)
+	case TypeTried:
+		return as[Tried](raw)
 	case TypeStarted:
 		return as[Started](raw)
 	case TypeFinished:

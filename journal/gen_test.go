@@ -119,6 +119,9 @@ func (g *generator) turn(by string) []Data {
 		c := g.call()
 		answer.Parts = append(answer.Parts, model.Call{Call: c})
 		all = append(all, Called{Turn: turn, Call: model.Call{Call: c}})
+		if g.r.IntN(5) == 0 {
+			all = append(all, Tried{ID: c.ID, Name: c.Name, Args: json.RawMessage(`{"path":"a.go"}`), Access: []tool.Access{{Verb: tool.Execs, Target: "x"}}})
+		}
 		if g.r.IntN(5) > 0 {
 			all = append(all, Started{ID: c.ID, Name: c.Name, Args: json.RawMessage(`{"path":"a.go"}`), Access: []tool.Access{{Verb: tool.Writes, Target: "/a.go"}}})
 		}

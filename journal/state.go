@@ -57,6 +57,7 @@ type Call struct {
 	Turn     int        `json:"turn,omitempty"`
 	Call     model.Call `json:"call"`
 	Answered bool       `json:"answered,omitempty"` // the answer that has the call is in the history
+	Tried    *Tried     `json:"tried,omitempty"`
 	Started  *Started   `json:"started,omitempty"`
 	Finished *Finished  `json:"finished,omitempty"`
 
@@ -264,6 +265,10 @@ func (a *Agent) apply(seq int64, data Data) {
 	switch d := data.(type) {
 	case Called:
 		a.call(seq, d.Turn, d.Call)
+	case Tried:
+		if c := a.find(d.ID); c != nil {
+			c.Tried = &d
+		}
 	case Started:
 		if c := a.find(d.ID); c != nil {
 			c.Started = &d

@@ -41,12 +41,13 @@ func TestState(t *testing.T) {
 	for name, test := range map[string]struct {
 		entries []Data
 		history int
-		calls   string // IDs, with + if started and ! if finished
+		calls   string // IDs, with ~ if tried, + if started and ! if finished
 		todos   string
 		turns   int
 	}{
 		"a prompt":                  {[]Data{prompt}, 1, "", "", 0},
 		"a call that never started": {[]Data{prompt, Called{Call: testCall("a")}}, 1, "a", "", 0},
+		"a call that was tried":     {[]Data{prompt, Called{Call: testCall("a")}, Tried{ID: "a", Args: json.RawMessage("no JSON")}}, 1, "a~", "", 0},
 		"an answer that never came": {[]Data{prompt, Called{Call: testCall("a")}, Started{ID: "a"}, Called{Call: testCall("b")}, finished("b", "")}, 1, "a+ b!", "", 0},
 		"calls without responses":   {[]Data{prompt, Called{Call: testCall("a")}, Started{ID: "a"}, answered(1, testCall("a"), testCall("b")), finished("a", "[1]")}, 2, "a+! b", "[1]", 1},
 		"a whole turn":              {[]Data{prompt, Called{Call: testCall("a")}, Started{ID: "a"}, finished("a", "[1]"), answered(1, testCall("a")), responded(1, "a")}, 3, "", "[1]", 1},
@@ -88,6 +89,9 @@ func TestState(t *testing.T) {
 					calls += " "
 				}
 				calls += c.Call.ID
+				if c.Tried != nil {
+					calls += "~"
+				}
 				if c.Started != nil {
 					calls += "+"
 				}

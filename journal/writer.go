@@ -78,6 +78,11 @@ func (w *Writer) complete(by string, data Data) Data {
 		}
 		d.Turns, d.Model, d.Snapshot = snapshot.Turns, snapshot.Model, &snapshot
 		return d
+	case Tried:
+		if len(d.Args) > 0 && !json.Valid(d.Args) {
+			d.Args, _ = quote(string(d.Args))
+		}
+		return d
 	case Started:
 		if len(d.Args) > 0 && !json.Valid(d.Args) {
 			d.Args, _ = quote(string(d.Args)) // a string can always be written

@@ -30,6 +30,7 @@ func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 		sum.proved, sum.covered, sum.floor, j.forced = false, false, min(sum.floor, tool.Ask), true
 	}
 	j = w.concluded(j, script.Script, sum)
+	j.try = j.try && !script.hidden && len(script.Commands) > 0
 	switch what := "runs " + describe(script.Script); {
 	case script.hidden:
 		j.note = "contains invisible characters: " + tool.Visible(a.Target)
@@ -49,6 +50,7 @@ type lineVerdict struct {
 	rules    []tool.Rule  // that rule
 	about    string       // what that rule is about, if not the command itself
 	forced   bool
+	first    bool         // a rule is about one before it runs
 	proved   bool         // all are harmless
 	paths    tool.Verdict // what the paths of those that are ask for
 	covered  bool         // all are harmless or covered by rules
@@ -99,7 +101,7 @@ func (t *lineVerdict) add(s *commandVerdict, readOnly bool) {
 	if s.verdict < t.floor {
 		t.floor, t.rules, t.about = s.verdict, s.ruled, s.about
 	}
-	t.forced = t.forced || s.forced
+	t.forced, t.first = t.forced || s.forced, t.first || s.first
 	if s.cmd.MayRun {
 		return
 	}
@@ -165,6 +167,7 @@ func (w *commandJudge) concluded(j judged, script *shell.Script, t lineVerdict) 
 	default:
 		j.verdict = table
 	}
+	j.try = !t.first && t.floor > tool.Deny && !t.proved && w.ruledAfter()
 	if j.verdict == tool.Ask && !j.forced && t.floor == tool.Allow && !w.offering {
 		j.offers = w.commandOffers(script)
 	}
@@ -188,8 +191,11 @@ func (e *engine) unread(j judged, denied bool, err error) judged {
 // directory is where a command runs.
 func (e *engine) directory(r *tool.Request) string {
 	dir := ""
-	if c, ok := r.Confirm.(tool.Command); ok {
+	switch c := r.Confirm.(type) {
+	case tool.Command:
 		dir = c.Directory
+	case tool.Effects:
+		dir = c.Command.Directory
 	}
 	if len(e.world.Roots) > 0 {
 		if dir == "" {

@@ -13,6 +13,7 @@ type commandVerdict struct {
 	cmd      *shell.Command
 	verdict  tool.Verdict // Deny or Ask by a rule; else Allow
 	forced   bool
+	first    bool         // a rule is about it before it runs: it isn't tried
 	ruled    []tool.Rule  // the rule that brought the verdict about
 	about    string       // what that rule is about, if not the command itself
 	why      string       // the verdict in words
@@ -143,7 +144,7 @@ func (w *commandJudge) cover(s *commandVerdict) {
 
 // decide makes the verdict as strict as a rule says. what is the rule's object, if it isn't the command itself.
 func (s *commandVerdict) decide(v tool.Verdict, by tool.Rule, what string) {
-	s.forced = true
+	s.forced, s.first = true, true
 	if v < s.verdict {
 		s.verdict, s.ruled, s.about = v, []tool.Rule{by}, what
 		if what != "" {

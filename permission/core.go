@@ -45,7 +45,8 @@ func (c *Core) Unused(tools []tool.Declaration) []tool.Rule {
 	return out
 }
 
-// Policy denies the calls that no specifier covers, of tools that are only listed with one; nil if there are none.
+// Policy denies the calls that no specifier covers, of tools that are only listed with one; nil if there are none. It has
+// nothing against trials of the others.
 func (c *Core) Policy(w World) tool.Policy {
 	if !slices.ContainsFunc(c.rules, func(r *rule) bool { return !r.whole }) {
 		return nil
@@ -57,18 +58,22 @@ func (c *Core) Policy(w World) tool.Policy {
 			switch {
 			case r.Declaration.Origin != "" || !u.excludes(&r.Declaration):
 			case u.whole:
-				return tool.Decision{Verdict: tool.Allow}
+				return tool.Decision{Verdict: tool.Allow, Try: true}
 			default:
 				specs = append(specs, u)
 			}
 		}
 		e := engine{world: w, mode: Default, noReadOnly: true, rules: Rules{allow: specs}.in(w)}.begin()
-		for _, a := range accesses(r) {
+		all := accesses(r)
+		if f, ok := r.Confirm.(tool.Effects); ok { // what a command that was tried changed: the specifiers are about the command
+			all = []tool.Access{{Verb: tool.Execs, Target: f.Command.Line}}
+		}
+		for _, a := range all {
 			if len(specs) > 0 && !e.within(&r, a) {
 				return outsideCore(specs)
 			}
 		}
-		return tool.Decision{Verdict: tool.Allow}
+		return tool.Decision{Verdict: tool.Allow, Try: true}
 	}
 }
 

@@ -46,6 +46,7 @@ type ruling struct {
 	verdict tool.Verdict
 	rules   []tool.Rule // the rules that decided, if any did
 	forced  bool        // the user is asked in every mode
+	try     bool        // the table asks or denies, and no rule says anything: it may be tried
 }
 
 // cite names a rule as the cause of a verdict.
@@ -89,12 +90,28 @@ func (e *engine) judgeOnce(r tool.Request) (tool.Decision, []judged) {
 			strictest = append(strictest, j)
 		}
 	}
-	d := tool.Decision{Verdict: verdict, Cause: e.cause(strictest)}
+	d := tool.Decision{Verdict: verdict, Cause: e.cause(strictest), Try: e.mayTry(all)}
 	d.Reason = e.reason(r, d, strictest)
 	if verdict == tool.Allow && readOnly(all) {
 		d.Grant = grant(all)
 	}
 	return d, strictest
+}
+
+// mayTry reports whether a command may be tried: nothing but the table of modes keeps it from running. What is read outside
+// the workspace is asked about first, because a trial couldn't read it, and yolo mode tries nothing.
+func (e *engine) mayTry(all []judged) bool {
+	command := false
+	for _, j := range all {
+		if j.verdict == tool.Allow {
+			continue
+		}
+		if !j.try {
+			return false
+		}
+		command = command || j.access.Verb == tool.Execs
+	}
+	return command && e.mode != Yolo
 }
 
 // grant is what a read-only command may read: "*" is the workspace, without secrets, and the directories of the system;
@@ -140,7 +157,14 @@ func (e *engine) judgeAccess(r *tool.Request, a tool.Access, rules Rules) judged
 		j.class = opening // the sandbox that a mode relies on isn't opened by that mode
 		j.note += ", and the sandbox protects it"
 	}
+	if _, tried := r.Confirm.(tool.Effects); tried && a.Verb == tool.Writes && j.dir && r.Declaration.Origin == "" {
+		// What is in it is known, and would require the user if it were protected.
+		if j.class = e.world.look(tool.Access{Verb: tool.Writes, Target: a.Target + "file"}).class; j.class == insideWrite {
+			j.exact = false
+		}
+	}
 	j.ruling = e.byRules(rules, r, a, &j.finding)
+	j.try = j.try && j.class == opening
 	return j
 }
 
@@ -174,6 +198,7 @@ func (e *engine) byRules(rules Rules, r *tool.Request, a tool.Access, f *finding
 	}
 	ask, isAsked := find(rules.ask, r, a, f)
 	table := f.class.verdict(e.mode)
+	j.try = isDenied == shell.No && isAsked == shell.No
 	switch {
 	case isDenied == shell.Yes:
 		j.verdict, j.rules = tool.Deny, []tool.Rule{deny.cite(false)}

@@ -121,6 +121,7 @@ func TestReasonAndOffer(t *testing.T) {
 			Verdict: tool.Ask,
 			Reason:  "runs make, which is not on the read-only list (mode: default)",
 			Offer:   []string{"Shell(make)"},
+			Try:     true,
 		}},
 		{"host", permission.Yolo, request(reaches("example.com")), tool.Decision{Verdict: tool.Allow, Reason: "contacts the host example.com"}},
 		{"from outside, whatever it calls itself", permission.Default, mcp, tool.Decision{

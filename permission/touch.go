@@ -16,7 +16,9 @@ func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 	}
 	if !f.all && !s.cmd.MayRun {
 		if u, ok := w.otherPathRule(); ok {
+			first := s.first
 			s.decide(tool.Ask, u.cite(true), "may use other paths")
+			s.first = first
 		}
 	}
 	if f.objects { // which the sandbox doesn't hide
@@ -50,6 +52,7 @@ func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 func (w *commandJudge) touchOne(s *commandVerdict, t *place, at *resolvedPath, v tool.Verb, sure bool) {
 	side := w.check(at, v)
 	j, f := &side.ruling, &side.found
+	s.first = s.first || !j.try // in plan mode, where rules that ask don't decide
 	switch {
 	case len(j.rules) > 0 && j.verdict != tool.Allow:
 		v, by := j.verdict, j.rules[0]
@@ -246,4 +249,11 @@ func (e *engine) pathRule() (*rule, bool) {
 		}
 	}
 	return nil, false
+}
+
+// ruledAfter reports whether all rules on paths are kept without the text of a command: a trial doesn't see what rules deny to
+// read, and rules on writing judge its effects.
+func (w *commandJudge) ruledAfter() bool {
+	deny, ask := w.unmasked()
+	return len(deny) == 0 && len(ask) == 0
 }

@@ -102,7 +102,7 @@ func (e *entry) answered(ctx context.Context, r Request, why Decision, a answer)
 	case a.Verdict != Allow:
 		a.Cause.Kind = ByUser
 		s := e.stop(denial(r.Description, a.Decision).outcome())
-		s.no = true
+		s.no, s.decision = true, a.Decision
 		return s
 	}
 	if a.Remember != "" {

@@ -98,6 +98,6 @@ func (r *running) start(ctx context.Context) Outcome {
 	r.runs = !stopped
 	s.close()
 	o := e.withNotes(r.inv, e.conclude(ctx, limited, r.inv, result, stopped))
-	o.Call, o.Name, o.Duration = e.call, e.decl.Name, time.Since(began)
+	o.Call, o.Name, o.Duration = e.call, e.decl.Name, time.Since(began)+e.tried
 	return o
 }

@@ -79,6 +79,6 @@ func (b *Batch) settle(e *entry, o Outcome) {
 }
 
 func (e *entry) request(inv Invocation) Request {
-	inv.Run = nil
+	inv.Run, inv.Trial = nil, nil
 	return Request{Call: e.call, Declaration: e.decl, Invocation: inv}
 }

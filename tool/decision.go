@@ -55,6 +55,10 @@ type Decision struct {
 	// Approve, set by Executor.Before with the verdict Allow, answers a policy's Ask. It is ignored where the policy
 	// denies, in plan mode, and for calls that only the user can approve (MustAsk).
 	Approve bool
+	// Try, set by a policy: not allowed, but no rule forbids a trial. See Invocation.Trial.
+	Try bool
+	// Direct, set by an Asker with the verdict Allow for a call that was tried: discard the effects and run the call itself.
+	Direct bool
 }
 
 // A Policy judges a request. It returns at once, without I/O, and can be called any number of times. A nil Policy requires
@@ -66,7 +70,8 @@ type Policy func(Request) Decision
 // [DenialError], as made by [Unapproved]. Any other error with ErrDenied in its chain denies the call with the error's text.
 type Asker func(ctx context.Context, r Request, why Decision) (Decision, error)
 
-// Stricter returns a policy that allows only what both allow, and asks where one of them asks.
+// Stricter returns a policy that allows only what both allow, asks where one of them asks, and lets a call be tried only
+// where both do.
 func Stricter(a, b Policy) Policy {
 	if a == nil {
 		return b
@@ -76,6 +81,8 @@ func Stricter(a, b Policy) Policy {
 	}
 	return func(r Request) Decision {
 		x, y := a(r), b(r)
+		x.Try = x.Try && y.Try
+		y.Try = x.Try
 		if y.Verdict < x.Verdict || y.Verdict == Ask && x.Verdict == Ask && y.userOnly() {
 			return y
 		}

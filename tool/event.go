@@ -13,6 +13,7 @@ const (
 	Prepared  Stage = "prepared"  // its effects are known
 	Asking    Stage = "asking"    // waiting for approval
 	Withdrawn Stage = "withdrawn" // the question was answered otherwise
+	Trying    Stage = "trying"    // running where nothing lasts; Asking or Running may follow
 	Running   Stage = "running"
 	Showing   Stage = "showing" // a new display while it runs
 	Done      Stage = "done"
@@ -22,7 +23,7 @@ const (
 type Event struct {
 	Stage    Stage
 	Request  Request  // what is known of the call; Call.By names the subagent
-	Decision Decision // Asking: why; Running: what was granted
+	Decision Decision // Asking: why; Trying: why it isn't allowed; Running: what was granted
 	Display  Display  // Showing
 	Outcome  *Outcome // Done
 }

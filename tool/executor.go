@@ -16,6 +16,7 @@ import (
 //	Add ── Before (hooks), once
 //	 ┌──── Prepare                              its access is known now
 //	 │     wait for earlier writers of that     something it saw has changed? ──► prepare again
+//	 │     Trial, where the policy lets it be tried: its effects are judged in place of it
 //	 │     judge; ask ── withdrawn by a change of rules, or of what it saw ─────► prepare again
 //	 │     wait for earlier readers, and for running calls of other agents ─────► prepare again
 //	 └──── Around, Run; cut; done
@@ -34,14 +35,16 @@ type Executor struct {
 	// policy allows), rewrite Args, or Approve; its Allow alone grants nothing. An error denies the call. It gets the
 	// arguments as the tool reads them: see [ArgumentsOf].
 	Before func(context.Context, Call, Declaration) (Decision, error)
-	// Around wraps every run of a call: it is called with the slot held, right before anything runs, and returns the
+	// Around wraps every run of a call, and of a tried call the keeping of its effects: it is called with the slot held, right before anything runs, and returns the
 	// outcome of run. It can stop the call by returning StatusError without calling run. It calls run at most once and
 	// before it returns. A panic in it is a failed call.
 	Around func(ctx context.Context, r Request, d Decision, run func(context.Context) Outcome) Outcome
+	// Tries is called before every trial of a call, which Around doesn't see: for a journal.
+	Tries func(Request, Decision)
 	// Observe receives every event, one at a time. A slow observer does not delay calls.
 	Observe func(Event)
 	Limit   int           // calls running at once; 0: 10. Questions and delegating calls take no slot
-	Timeout time.Duration // of one Run; 0: none
+	Timeout time.Duration // of one Run or Trial; 0: none
 	Budget  int           // maximum characters of a result's text; 0: 25,000, <0: no limit
 	// Spill saves a text that is over the budget and returns its location. With a nil Spill the rest is lost.
 	Spill func(Call, string) (Spilled, error)
@@ -88,7 +91,7 @@ func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 		c.delegate(l.entry)
 	}
 	child := &Executor{
-		Registry: x.Registry, Policy: policy, Ask: x.Ask, AskInTurn: x.AskInTurn, Before: x.Before, Around: x.Around,
+		Registry: x.Registry, Policy: policy, Ask: x.Ask, AskInTurn: x.AskInTurn, Before: x.Before, Around: x.Around, Tries: x.Tries,
 		Observe: x.Observe, Limit: x.Limit, Timeout: x.Timeout, Budget: x.Budget, Spill: x.Spill,
 		by: by, scheduler: c,
 	}
@@ -169,6 +172,9 @@ func (x *Executor) judge(r Request, h hooked) (d Decision) {
 	}
 	if d.Verdict == Ask && h.approve && !r.MustAsk && r.Form == nil && !d.userOnly() {
 		d = Decision{Verdict: Allow, Cause: Cause{Kind: ByHook}, Reason: h.reason}
+	}
+	if d.Verdict == Allow || r.MustAsk || r.Form != nil || h.ask {
+		d.Try = false
 	}
 	return d
 }

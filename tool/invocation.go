@@ -16,6 +16,17 @@ type Invocation struct {
 	// Run executes the call. It checks that what Prepare saw is still true. A Result returned with an error is kept, since
 	// partial output helps. Run returns soon after ctx ends.
 	Run func(ctx context.Context, l *Live) (Result, error) `json:"-"`
+	// Trial runs the call where nothing lasts; nil means it can't be tried. It is called at most twice for a call, and only
+	// where Decision.Try allows it. An error without a Tried means that it can't be tried: then the user is asked as if
+	// there were no Trial, and told why unless errors.ErrUnsupported is in its chain.
+	Trial func(ctx context.Context, l *Live) (*Tried, error) `json:"-"`
+}
+
+// Tried is a call that was carried out without lasting effects. What was shown is what lands: Run keeps exactly the effects
+// that Access and Confirm describe, all or none.
+type Tried struct {
+	Invocation               // Access: what keeping would write, or Nothing; Confirm: the effects; Run: keeps all or none
+	Drop       func() Result // discards it and returns what it did; the executor adds why nothing was kept
 }
 
 // Live gives a running call access to its environment.

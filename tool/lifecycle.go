@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -29,7 +30,8 @@ func (e *entry) execute(ctx context.Context) Outcome {
 			}
 			return errored(params)
 		}
-		if err := e.scheduler().awaitQuestion(ctx, e); err != nil {
+		try, stop := e.awaitQuestion(ctx, inv, err)
+		if stop != nil {
 			return cancelled("%s: cancelled while waiting for earlier calls", e.decl.Name)
 		}
 		if e.scheduler().isStale(e) {
@@ -45,6 +47,13 @@ func (e *entry) execute(ctx context.Context) Outcome {
 				continue
 			}
 			return e.withNotes(inv, o)
+		}
+		if try {
+			var o *Outcome
+			if o, yes = e.try(ctx, inv, yes); o != nil {
+				return *o
+			}
+			continue
 		}
 		if f := e.scheduler().deniedBefore(e); f != nil {
 			return skipped(e.decl.Name, f.decl.Name).outcome()
@@ -110,7 +119,7 @@ func (e *entry) before(ctx context.Context) *Outcome {
 func (e *entry) prepare(ctx context.Context) (*Invocation, error) {
 	e.scheduler().prepare(e)
 	inv, err := prepareSafely(ctx, e.tool, e.decl, e.call.Args)
-	e.scheduler().prepared(e, scheduled(e.decl.kind(), inv.Access))
+	e.scheduler().prepared(e, scheduled(e.decl.kind(), inv.Access), err == nil && e.canTry(inv) && e.trials == 0)
 	if err == nil {
 		e.scheduler().out.push(Event{Stage: Prepared, Request: e.request(*inv)})
 	}
@@ -237,6 +246,9 @@ func (a *approval) covers(inv *Invocation) bool {
 func (e *entry) decide(ctx context.Context, inv *Invocation, yes *approval) (step, *approval) {
 	r := e.request(*inv)
 	d := e.x.judge(r, e.hook)
+	if e.untried != "" && d.Verdict != Allow {
+		d.Reason = strings.TrimPrefix(d.Reason+"; "+e.untried, "; ")
+	}
 	switch {
 	case d.Verdict == Deny:
 		return e.stop(denial(inv.Description, d).outcome()), nil

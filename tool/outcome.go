@@ -24,7 +24,7 @@ type Outcome struct {
 	Status   Status        //
 	Result   Result        // Content is never empty: at least the text of the failure
 	Error    *Failure      // nil on success
-	Duration time.Duration // of Run
+	Duration time.Duration // of Run, and of the Trial before it
 	Saved    []string      // paths of the full texts, if the result's were truncated
 }
 

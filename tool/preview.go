@@ -18,7 +18,7 @@ func (x *Executor) Preview(ctx context.Context, c Call) (Request, Decision, erro
 		return Request{Call: c, Declaration: d}, Decision{}, err
 	}
 	r := Request{Call: c, Declaration: d, Invocation: *inv}
-	r.Run = nil
+	r.Run, r.Trial = nil, nil
 	about := Request{Call: c, Declaration: d, Invocation: *asReading(inv)}
 	if x.judge(about, hooked{}).Verdict != Allow {
 		// Who asks may not read what this is about: neither a diff nor an error tells them.

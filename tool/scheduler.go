@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // scheduler orders calls. An executor shares it with the executors of its subagents.
@@ -57,6 +58,11 @@ type entry struct {
 
 	repairs []string // notes on the call itself, kept when the user edits it
 
+	trials  int           // how often it was tried
+	untried string        // why it isn't tried, or not again
+	direct  bool          // the user wants it to run instead, or nothing can be tried here
+	tried   time.Duration // how long the last trial took
+
 	// Guarded by scheduler.mu.
 	access      []Access      // the known access; initially the maximum of its kind
 	settled     bool          // access comes from a Prepare that is still valid; if not, others see the maximum
@@ -64,6 +70,10 @@ type entry struct {
 	invalidated [][]Access    // and these writers have ended since it started
 	stale       bool          // a writer of what it read has ended since its Prepare started
 	admitted    bool          // judged and allowed
+	trying      bool          // its Trial is running: as a reader of everything
+	reader      bool          // it was tried: it has read everything, and access is what keeping its effects would write
+	hasty       bool          // it may be tried before earlier calls of the batch that are tried are settled
+	abort       func()        // stops its Trial
 	refused     bool          // the user denied it
 	done        bool          //
 	hasSlot     bool          //
@@ -93,28 +103,28 @@ func (c *scheduler) signal(e *entry) {
 func (c *scheduler) prepare(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e.preparing, e.invalidated, e.stale, e.admitted = true, nil, false, false
+	e.preparing, e.invalidated, e.stale, e.admitted, e.reader, e.hasty = true, nil, false, false, false, false
 }
 
-// prepared records the access of a call.
-func (c *scheduler) prepared(e *entry, access []Access) {
+// prepared records the access of a call. hasty: it may be tried before earlier trials of the batch are settled.
+func (c *scheduler) prepared(e *entry, access []Access, hasty bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e.access, e.preparing, e.settled = access, false, true
+	e.access, e.preparing, e.settled, e.hasty = access, false, true, hasty
 	for _, w := range e.invalidated {
-		c.invalidate(e, w)
+		c.invalidate(e, w, e.access)
 	}
 	e.invalidated = nil
 	c.signal(e)
 }
 
-// invalidate records that a call with access w has ended and may have changed what e read.
-func (c *scheduler) invalidate(e *entry, w []Access) {
+// invalidate records that a call with access w has ended and may have changed what e used.
+func (c *scheduler) invalidate(e *entry, w, used []Access) {
 	if e.preparing {
 		e.invalidated = append(e.invalidated, w)
 		return
 	}
-	if !disturbs(w, e.access) {
+	if !disturbs(w, used) {
 		return
 	}
 	e.stale = true
@@ -134,7 +144,7 @@ func (c *scheduler) invalidate(e *entry, w []Access) {
 // seen is the access that other calls take into account.
 func (e *entry) seen() []Access {
 	if e.settled {
-		return e.access
+		return e.uses() // a tried call may be tried again: later writers wait
 	}
 	return e.decl.maxAccess()
 }
@@ -147,6 +157,7 @@ func (c *scheduler) admit(e *entry, grant []Access) {
 	if grant != nil {
 		e.access = grant
 	}
+	c.abortLater(e)
 	c.signal(e)
 }
 
@@ -162,7 +173,10 @@ func (c *scheduler) refuse(e *entry) {
 func (c *scheduler) awaitQuestion(ctx context.Context, e *entry) error {
 	return c.await(ctx, func() *entry {
 		return e.lastEarlier(func(f *entry) bool {
-			return disturbs(f.seen(), e.access) || !f.admitted && disturbs(e.access, f.seen())
+			if e.hasty && f.unsettled() {
+				return false
+			}
+			return disturbs(f.seen(), e.uses()) || !f.admitted && disturbs(e.access, f.seen())
 		})
 	}, nil)
 }
@@ -170,10 +184,10 @@ func (c *scheduler) awaitQuestion(ctx context.Context, e *entry) error {
 // awaitTurn waits until the call can run and marks it running, unless what it read has changed meanwhile.
 func (c *scheduler) awaitTurn(ctx context.Context, e *entry) (ok bool, err error) {
 	err = c.await(ctx, func() *entry {
-		if f := e.lastEarlier(func(f *entry) bool { return conflict(f.seen(), e.access) }); f != nil {
+		if f := e.lastEarlier(func(f *entry) bool { return conflict(f.seen(), e.uses()) }); f != nil {
 			return f
 		}
-		return c.firstRunning(func(f *entry) bool { return f != e && conflict(f.access, e.access) })
+		return c.firstRunning(func(f *entry) bool { return f != e && conflict(f.runs(), e.access) })
 	}, func() {
 		ok = !e.stale
 		if ok {
@@ -186,7 +200,7 @@ func (c *scheduler) awaitTurn(ctx context.Context, e *entry) (ok bool, err error
 // awaitQuiet waits until no running call can change what e read: the error of a Prepare may be temporary.
 func (c *scheduler) awaitQuiet(ctx context.Context, e *entry) (ok bool, err error) {
 	err = c.await(ctx, func() *entry {
-		return c.firstRunning(func(f *entry) bool { return f != e && disturbs(f.access, e.access) })
+		return c.firstRunning(func(f *entry) bool { return f != e && disturbs(f.runs(), e.access) })
 	}, func() { ok = !e.stale })
 	return ok, err
 }
@@ -304,9 +318,14 @@ func (c *scheduler) returned(e *entry) {
 	c.leave(e)
 	if orders(e.access) {
 		for f := range c.live {
-			if f != e && !c.running[f] {
-				c.invalidate(f, e.access)
+			if f == e || c.running[f] && !f.trying {
+				continue
 			}
+			used := f.access
+			if e.batch == f.batch && e.index < f.index {
+				used = f.uses()
+			}
+			c.invalidate(f, e.access, used)
 		}
 	}
 	c.signal(e)

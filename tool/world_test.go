@@ -342,7 +342,7 @@ func call(line string) tool.Call {
 		args = editArgs{f[0], f[1], f[2]}
 	case "write":
 		args = writeArgs{f[0], f[1]}
-	case "exec":
+	case "exec", "try":
 		args = execArgs{rest}
 	case "task":
 		args = taskArgs{f[0]}

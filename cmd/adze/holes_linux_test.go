@@ -228,9 +228,10 @@ func (d *den) bystander() int {
 	return c.Process.Pid
 }
 
-// backends are the settings that decide what sandbox commands run in.
+// backends are the settings that decide what sandbox commands run in. Trials are off: they may run programs of the workspace,
+// and this is about commands that may not.
 var backends = []struct{ name, tools string }{
-	{"built-in", ``}, {"bubblewrap", `"sandboxBackend":"bubblewrap"`}, {"none", `"sandbox":"off"`},
+	{"built-in", `"trial":"off"`}, {"bubblewrap", `"trial":"off","sandboxBackend":"bubblewrap"`}, {"none", `"sandbox":"off"`},
 }
 
 var hasBubblewrap = sync.OnceValue(func() bool {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/trial"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -82,8 +83,31 @@ func condition(name string) (bool, error) {
 		return elsewhere() != "", nil
 	case "layers": // every layer of the sandbox works
 		return sandbox.Probe().Layers().Has(sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces), nil
+	case "trials": // commands can be tried in a temp directory
+		return canTry()
 	}
 	return false, fmt.Errorf("there is no condition %s", name)
+}
+
+func canTry() (bool, error) {
+	dir, err := os.MkdirTemp("", "adze-try-")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return false, err
+	}
+	root := filepath.Join(dir, "ws")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		return false, err
+	}
+	layers, err := trial.Open(trial.Options{State: filepath.Join(dir, "state"), Roots: []string{root}})
+	if err != nil {
+		return false, err
+	}
+	ok, _ := layers.Supported()
+	return ok, layers.Close()
 }
 
 // makeElsewhere makes directories outside of temp directories, which boxed commands may write to: elsewhere NAME...

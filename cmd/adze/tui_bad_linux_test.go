@@ -131,7 +131,7 @@ func TestHugePaste(t *testing.T) {
 // From 20 by 5 cells down to one cell, nothing breaks and the prompt is visible; afterwards everything is there again.
 func TestTinyTerminal(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, `{}`)
+	d := newDesk(t, `{"tools":{"trial":"off"}}`)
 	g := conversation(t, d, scriptedModel(t,
 		openaitest.Answer{Text: "Some *text* with `code`.\n\n| a | b |\n|---|---|\n| c | d |\n\n- list", Calls: []openaitest.Call{{ID: "1", Name: "run_shell_command", Args: []byte(`{"command":"touch x"}`)}}},
 		openaitest.Answer{Text: "Done."}).URL, "")

@@ -35,6 +35,7 @@ func TestTerminal(t *testing.T) {
 		Dir:                 filepath.Join("..", "..", "testdata", "tui"),
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("ADZE_UPDATE") != "",
+		Condition:           condition,
 		Setup: func(env *testscript.Env) error {
 			removeRoot(t, env)
 			home := filepath.Join(env.WorkDir, ".home")

@@ -50,6 +50,9 @@ func open(t *testing.T) *editor {
 		changed: make(chan struct{}, 1), answers: map[string]func(map[string]any) any{},
 	}
 	e.vars = map[string]string{"ADZE_HOME": e.home, "ADZE_LOCAL_MODELS": "off"}
+	if err := os.WriteFile(filepath.Join(e.home, "settings.json"), []byte(`{"tools":{"trial":"off"}}`), 0o600); err != nil { // questions are about commands
+		t.Fatal(err)
+	}
 	e.start()
 	return e
 }

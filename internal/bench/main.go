@@ -116,6 +116,9 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 	if err := boxes(t, helper, 60); err != nil {
 		fmt.Fprintf(t, "boxes\t%v\t\n", err)
 	}
+	if err := trials(t, helper); err != nil {
+		fmt.Fprintf(t, "trials\t%v\t\n", err)
+	}
 	if err := limitedReads(t, helper); err != nil {
 		fmt.Fprintf(t, "limited reads\t%v\t\n", err)
 	}

@@ -23,6 +23,8 @@ func keyOf(typed string) string {
 
 // choices are the answers that a permission prompt offers.
 type choices struct {
+	effects bool // of a call that was tried: they can be kept
+	files   bool // some of them can be kept
 	edit    bool
 	session string // the rules that "s" applies; empty: not offered
 	saved   string // the rules that "p" and "u" save; empty: not offered
@@ -34,12 +36,18 @@ func (t *terminal) choices(r tool.Request, why tool.Decision) choices {
 	if t.save != nil && len(why.Offer) > 0 {
 		c.saved = why.Offer[0]
 	}
+	if f, ok := r.Confirm.(tool.Effects); ok {
+		c.effects, c.files = len(f.Changes) > 0, len(f.Changes) > 1
+	}
 	return c
 }
 
 // keys are the keys of the answers, in the order of the list.
 func (c choices) keys() string {
 	keys := "y"
+	if c.files {
+		keys += "f"
+	}
 	if c.session != "" {
 		keys += "s"
 	}
@@ -49,24 +57,38 @@ func (c choices) keys() string {
 	if c.edit {
 		keys += "e"
 	}
+	if c.effects {
+		return keys + "dr"
+	}
 	return keys + "n"
 }
 
 // prompt is the line that the answer is typed on.
 func (c choices) prompt() string {
-	return "Allow? [" + strings.Join(strings.Split(c.keys(), ""), "/") + "] "
+	question := "Allow? ["
+	if c.effects {
+		question = "Keep? ["
+	}
+	return question + strings.Join(strings.Split(c.keys(), ""), "/") + "] "
 }
 
 // hint follows an answer that is none of the choices.
 func (c choices) hint() string {
 	keys := strings.Split(c.keys(), "")
-	return "Type " + strings.Join(keys[:len(keys)-1], ", ") + " or n (? for help)."
+	return "Type " + strings.Join(keys[:len(keys)-1], ", ") + " or " + keys[len(keys)-1] + " (? for help)."
 }
 
 // list shows the answers, one per line, with the rules that each one applies.
 func (c choices) list() string {
 	var b strings.Builder
-	b.WriteString("  y  yes, once\n")
+	once, session, project, user := "yes, once", "yes, for this session      ", "yes, always in this project", "yes, always, all projects  "
+	if c.effects {
+		once, session, project, user = "keep", "keep, for this session      ", "keep, always in this project", "keep, always, all projects  "
+	}
+	b.WriteString("  y  " + once + "\n")
+	if c.files {
+		b.WriteString("  f  choose files\n")
+	}
 	saved := "saves to "
 	if c.session != "" {
 		rules := approval.RuleList(c.session)
@@ -74,11 +96,15 @@ func (c choices) list() string {
 			rules += " (wider than p and u)"
 			saved = "saves " + approval.RuleList(c.saved) + " to "
 		}
-		fmt.Fprintf(&b, "  s  yes, for this session         %s\n", rules)
+		fmt.Fprintf(&b, "  s  %s   %s\n", session, rules)
 	}
 	if c.saved != "" {
-		fmt.Fprintf(&b, "  p  yes, always in this project   %s.adze/settings.json\n", saved)
-		fmt.Fprintf(&b, "  u  yes, always, all projects     %s~/.adze/settings.json\n", saved)
+		fmt.Fprintf(&b, "  p  %s   %s.adze/settings.json\n", project, saved)
+		fmt.Fprintf(&b, "  u  %s   %s~/.adze/settings.json\n", user, saved)
+	}
+	if c.effects {
+		b.WriteString("  d  discard    r  run with network    ?  help\n")
+		return b.String()
 	}
 	b.WriteString("  ")
 	if c.edit {
@@ -97,6 +123,12 @@ func (c choices) help() string {
 		'u': "the same, and save the rule in your own settings, for all projects",
 		'e': "edit the proposed text in your editor ($VISUAL or $EDITOR), then approve it",
 		'n': "deny this call; type n and a reason to send the reason to the model",
+	}
+	if c.effects {
+		about['y'], about['f'] = "keep what the command changed", "keep only some of it"
+		about['s'] = "keep it, and changes that match the rule for the rest of this session"
+		about['d'] = "discard it; type d and a reason to send the reason to the model"
+		about['r'] = "discard it and run the command again, with network and without a trial"
 	}
 	var b strings.Builder
 	for _, key := range c.keys() {

@@ -131,7 +131,8 @@ adze permission check --allow 'Shell(make:*)' -- 'make test && rm -rf build'
 adze permission check --batch < questions.jsonl`},
 		{name: "sandbox run", words: "-- COMMAND", about: "run a command in the sandbox", run: sandboxRun, help: `
 adze sandbox run -- make test
-adze sandbox run --mode read-only -- sh -c 'touch x'`},
+adze sandbox run --mode read-only -- sh -c 'touch x'
+adze sandbox run --mode trial -- make                 show what it would change, and ask to keep it`},
 		{name: "doctor", about: "check your setup", run: doctor},
 		{name: "trust", words: "[DIR]", noun: aDirectory, about: "review and trust a project's settings", run: runTrust, help: `
 adze trust

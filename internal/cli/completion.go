@@ -226,7 +226,7 @@ func nounOffers(env Env, n noun) []offer {
 			out = append(out, offer{value: m.String()})
 		}
 	case aSandbox:
-		for _, m := range sandbox.Modes() {
+		for _, m := range append(sandbox.Modes(), sandbox.Trial) {
 			out = append(out, offer{value: string(m)})
 		}
 	case aCommand:

@@ -132,7 +132,8 @@ func servePage() (pageURL, func(), error) {
 	return pageURL{l.Addr().String()}, func() { _ = server.Close(); <-ended }, nil
 }
 
-// layOut copies the demo's project, and allows its page in settings: web_fetch denies private addresses otherwise.
+// layOut copies the demo's project, and allows its page in settings: web_fetch denies private addresses otherwise. The demo
+// looks the same everywhere, so it tries no commands.
 func layOut(work, scratch, host string) error {
 	project, err := fs.Sub(demoFiles, "demo/project")
 	if err != nil {
@@ -141,7 +142,7 @@ func layOut(work, scratch, host string) error {
 	if err := os.CopyFS(work, project); err != nil {
 		return err
 	}
-	allowed, err := json.Marshal(map[string]any{"tools": map[string]any{"webFetch": map[string]any{"allowPrivateHosts": []string{host}}}})
+	allowed, err := json.Marshal(map[string]any{"tools": map[string]any{"trial": "off", "webFetch": map[string]any{"allowPrivateHosts": []string{host}}}})
 	if err != nil {
 		return err
 	}

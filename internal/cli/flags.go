@@ -95,7 +95,8 @@ func workFlags() []flag {
 // lastFlags come at the end of every help.
 func lastFlags() []flag {
 	return []flag{
-		{long: "yes", on: "trust undo redo", about: "trust without prompting", abouts: map[string]string{"undo": "don't prompt", "redo": "don't prompt"},
+		{long: "yes", on: "trust undo redo sandbox-run", about: "trust without prompting",
+			abouts: map[string]string{"undo": "don't prompt", "redo": "don't prompt", "sandbox-run": "keep what a trial changed without prompting"},
 			set: func(o *options, _ string) error {
 				o.yes = true
 				return nil
@@ -121,7 +122,7 @@ func lastFlags() []flag {
 				return nil
 			}},
 		{long: "mode", value: "MODE", noun: aMode, nouns: map[string]noun{"sandbox-run": aSandbox}, on: "permission-check sandbox-run", about: "approval mode to check against: plan, default, auto-edit or yolo",
-			abouts: map[string]string{"sandbox-run": "sandbox mode: off, read-only, workspace (default) or workspace+network"},
+			abouts: map[string]string{"sandbox-run": "sandbox mode: off, read-only, workspace (default), workspace+network or trial"},
 			set: func(o *options, v string) error {
 				o.tryMode = v
 				return nil

@@ -97,7 +97,7 @@ func (c *checker) one(ctx context.Context, command string) error {
 		return exitf(exitInput, "%v", err)
 	}
 	if c.o.json {
-		return printJSON(c.env.Stdout, verdict{Verdict: d.Verdict.String(), Why: why, Offer: d.Offer})
+		return printJSON(c.env.Stdout, verdict{Verdict: d.Verdict.String(), Why: why, Offer: d.Offer, Try: d.Try})
 	}
 	fmt.Fprintf(c.env.Stdout, "%s\n", d.Verdict)
 	for _, w := range why {
@@ -127,6 +127,7 @@ type verdict struct {
 	Verdict string          `json:"verdict,omitempty"`
 	Why     []string        `json:"why,omitempty"`
 	Offer   []string        `json:"offer,omitempty"`
+	Try     bool            `json:"try,omitempty"` // it runs first where nothing lasts, and its effects are judged
 	Error   string          `json:"error,omitempty"`
 }
 
@@ -229,6 +230,10 @@ func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []stri
 		if enforced, _ := permission.Check(world, rules, mode, options, r); enforced.Verdict == tool.Allow {
 			why = append(why, "runs without approval where the sandbox enforces reads, as on this machine")
 		}
+	}
+	d.Try = d.Try && q.Cmd != nil && session.Tries(q.tools)
+	if d.Try && !c.o.batch {
+		why = append(why, "is tried first where trials work: then its effects decide")
 	}
 	for _, problem := range ignored {
 		why = append(why, "ignored: "+problem.Error())

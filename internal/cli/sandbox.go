@@ -26,12 +26,16 @@ func sandboxRun(ctx context.Context, env Env, o *options, words []string) error 
 		return err
 	}
 	mode := sandbox.Workspace
-	if o.tryMode != "" {
+	environ := os.Environ()
+	switch o.tryMode {
+	case "":
+	case string(sandbox.Trial):
+		return trialRun(ctx, env, o, folder, proc.Command{Argv: words, Dir: folder.Path, Env: environ}, folder.SandboxWrite(set.Tools))
+	default:
 		if mode, err = sandbox.ParseMode(o.tryMode); err != nil {
 			return usagef("--mode: %v", err)
 		}
 	}
-	environ := os.Environ()
 	spec := sandbox.For(mode, []string{folder.Path}, folder.SandboxWrite(set.Tools), environ, func(path string) bool {
 		_, ok := names.Protected(path)
 		return ok

@@ -112,6 +112,11 @@ func (t *terminal) choose(ctx context.Context, r tool.Request, why tool.Decision
 	if reason, ok := approval.IsNo(typed); ok {
 		return tool.Decision{Verdict: tool.Deny, Reason: reason}, true, nil
 	}
+	if f, ok := r.Confirm.(tool.Effects); ok {
+		if d, ok, err := t.chooseEffects(ctx, f, typed); ok || err != nil {
+			return d, ok, err
+		}
+	}
 	c, key := t.choices(r, why), keyOf(typed)
 	switch {
 	case key == "?":
@@ -129,6 +134,39 @@ func (t *terminal) choose(ctx context.Context, r tool.Request, why tool.Decision
 		return t.keep(r, why, session.ForUser)
 	}
 	return tool.Decision{}, false, nil
+}
+
+// chooseEffects does what was answered about the effects of a tried call.
+func (t *terminal) chooseEffects(ctx context.Context, f tool.Effects, typed string) (d tool.Decision, ok bool, err error) {
+	if reason, ok := approval.IsDiscard(typed); ok {
+		return tool.Decision{Verdict: tool.Deny, Reason: reason}, true, nil
+	}
+	switch strings.ToLower(typed) {
+	case "r", "run":
+		return approval.RunAgain(f), true, nil
+	case "f", "files":
+		if len(f.Changes) < 2 {
+			return d, false, nil
+		}
+	default:
+		return d, false, nil
+	}
+	for i, c := range f.Changes {
+		fmt.Fprintf(t.out, "  %d  %s %s\n", i+1, c.Kind, c.Line())
+	}
+	line, err := t.read(ctx, "Keep which? (numbers, separated by commas) ")
+	if err != nil {
+		return d, false, err
+	}
+	chosen, err := approval.Numbers(line, len(f.Changes))
+	if err != nil {
+		return d, false, err
+	}
+	var paths []string
+	for _, n := range chosen {
+		paths = append(paths, f.Changes[n-1].Path)
+	}
+	return approval.Keep(paths), true, nil
 }
 
 // keep saves the narrowest rule that was offered, and applies it from now on.
@@ -220,6 +258,9 @@ func question(r tool.Request, why tool.Decision, understood []string, colors ink
 			what = strings.ReplaceAll(line, "\n", "\n  ")
 		}
 		facts = purpose(c) + sandboxFact(c) + warnings(c.Warnings)
+	case tool.Effects:
+		what = strings.ReplaceAll(tool.Visible(c.Command.Line), "\n", "\n  ")
+		details, facts = effectLines(c)+colors.diff(c.Diff()), purpose(c.Command)+warnings(c.AllWarnings())
 	case tool.FileDiff:
 		details, facts = colors.diff(c.Diff), warnings(c.Warnings)
 	case tool.Literal:
@@ -238,6 +279,20 @@ func question(r tool.Request, why tool.Decision, understood []string, colors ink
 		fmt.Fprintf(&b, "  Understood as:\n    %s\n", strings.Join(understood, "\n    "))
 	}
 	return strings.TrimRight(b.String()+facts, "\n")
+}
+
+// effectLines is what a tried command did.
+func effectLines(f tool.Effects) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %s\n", f.Headline())
+	for _, r := range f.Rows() {
+		label := r.Label
+		for _, c := range r.Cells {
+			fmt.Fprintf(&b, "    %-9s %s\n", label, c)
+			label = ""
+		}
+	}
+	return b.String()
 }
 
 func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n" }

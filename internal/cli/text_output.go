@@ -22,6 +22,7 @@ type textOutput struct {
 	words  words           // of the answer that streams
 	spoke  bool            // something has streamed
 	quiet  bool            // only the answer goes to stdout, which is JSON
+	tried  map[string]bool // calls that are shown since they were tried
 }
 
 func newTextOutput(env Env, s *screen) *textOutput {
@@ -86,7 +87,16 @@ func (t *textOutput) between() {
 func (t *textOutput) step(e tool.Event) {
 	r := e.Request
 	switch e.Stage {
-	case tool.Running:
+	case tool.Trying, tool.Running:
+		if e.Stage == tool.Running && t.tried[r.Call.By+"/"+r.Call.ID] {
+			break // its effects are kept, which takes no time
+		}
+		if e.Stage == tool.Trying {
+			if t.tried == nil {
+				t.tried = map[string]bool{}
+			}
+			t.tried[r.Call.By+"/"+r.Call.ID] = true
+		}
 		t.screen.change(func(l *live, now time.Time) { l.begin(r, now) })
 		if t.steps && t.screen.size == nil {
 			t.screen.tell(under(r.Call.By) + "● " + r.Declaration.Title() + ": " + r.Description)

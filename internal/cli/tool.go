@@ -174,8 +174,9 @@ func preview(ctx context.Context, env Env, o *options, s *session.Session, call 
 		Access       []tool.Access   `json:"access"`
 		Verdict      string          `json:"verdict"`
 		Why          string          `json:"why"`
+		Try          bool            `json:"try,omitempty"`
 		Confirmation json.RawMessage `json:"confirmation"`
-	}{r.Declaration.Name, r.Description, r.Access, d.Verdict.String(), strings.Join(s.Policy.Explain(r, d), ". "), json.RawMessage("null")}
+	}{r.Declaration.Name, r.Description, r.Access, d.Verdict.String(), strings.Join(s.Policy.Explain(r, d), ". "), d.Try && session.Tries(s.Settings.Tools), json.RawMessage("null")}
 	if r.Confirm != nil {
 		if out.Confirmation, err = tool.MarshalDisplay(r.Confirm); err != nil {
 			return err

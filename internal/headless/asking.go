@@ -26,6 +26,39 @@ type canUseTool struct {
 	Why         string          `json:"reason,omitempty"`      // it requires approval
 	Agent       string          `json:"agent,omitempty"`       // the path of the subagent that calls
 	Form        json.RawMessage `json:"form,omitempty"`        // JSON Schema of updatedInput.answers
+	Effects     *effects        `json:"effects,omitempty"`     // of a call that was tried: allow keeps them
+}
+
+// effects is what a call did where nothing lasts.
+type effects struct {
+	Ending   string   `json:"ending"`
+	MS       int64    `json:"ms"`
+	Output   string   `json:"output,omitempty"` // its end
+	Changes  []effect `json:"changes"`
+	Network  []string `json:"network,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+type effect struct {
+	Path    string          `json:"path"`
+	Kind    tool.EffectKind `json:"kind"`
+	Files   int             `json:"files,omitempty"`
+	Added   int             `json:"added,omitempty"`
+	Removed int             `json:"removed,omitempty"`
+	Ignored bool            `json:"ignored,omitempty"` // by git
+	Diff    string          `json:"diff,omitempty"`
+}
+
+func effectsOf(d tool.Display) *effects {
+	f, ok := d.(tool.Effects)
+	if !ok {
+		return nil
+	}
+	out := &effects{Ending: f.Ending, MS: f.Took.Milliseconds(), Output: f.Output, Changes: []effect{}, Network: f.Network, Warnings: f.AllWarnings()}
+	for _, c := range f.Changes {
+		out.Changes = append(out.Changes, effect{c.Path, c.Kind, c.Files, c.Added, c.Removed, c.Ignored, c.Diff})
+	}
+	return out
 }
 
 type suggestion struct {
@@ -40,6 +73,8 @@ type permission struct {
 	Input     json.RawMessage `json:"updatedInput"`
 	Message   string          `json:"message"`
 	Interrupt bool            `json:"interrupt"`
+	Keep      []string        `json:"keep"`     // paths of effects; nil: all of them
+	RunAgain  bool            `json:"runAgain"` // discard the effects and run the call, with network
 }
 
 // ask is the session's [tool.Asker]. The program answers instead of a user; if it can't or doesn't, the call is denied.
@@ -77,6 +112,9 @@ func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 		return tool.Decision{}, tool.Unapproved(r, why, fmt.Sprintf("the program answered with behavior %q (expected allow or deny)", p.Behavior))
 	}
 	d := tool.Decision{Verdict: tool.Allow}
+	if f, ok := r.Confirm.(tool.Effects); ok {
+		d = p.approval(f)
+	}
 	if len(r.Form) > 0 {
 		d.Answer, p.Input = formAnswer(r.Form, p.Input)
 	}
@@ -87,6 +125,18 @@ func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 		h.mu.Unlock()
 	}
 	return d, nil
+}
+
+// approval is the approval of effects, or of some of them, or of running the call instead.
+func (p permission) approval(f tool.Effects) tool.Decision {
+	d := tool.Decision{Verdict: tool.Allow}
+	switch {
+	case p.RunAgain:
+		d.Direct = len(f.Changes) > 0
+	case p.Keep != nil:
+		d.Answer, _ = json.Marshal(map[string][]string{"keep": p.Keep})
+	}
+	return d
 }
 
 // question is the request for a call.
@@ -101,7 +151,7 @@ func question(r tool.Request, why tool.Decision) canUseTool {
 			{"allow", "Allow", verb + ": " + r.Description},
 			{"deny", "Deny", "Don't run this call"},
 		},
-		Description: r.Description, Why: why.Reason, Agent: r.Call.By, Form: r.Form,
+		Description: r.Description, Why: why.Reason, Agent: r.Call.By, Form: r.Form, Effects: effectsOf(r.Confirm),
 	}
 }
 

@@ -172,7 +172,7 @@ func TestAgentsWithoutAUserDeny(t *testing.T) {
 	for name, run := range agents() {
 		t.Run(name, func(t *testing.T) {
 			p := adze(t)
-			run(t, p, turns(t, p, "permission denied: the", "MCP client", "to permissions.allow in "+p.home, "add the rule Shell("))
+			run(t, p, turns(t, p, "permission denied: the", "MCP client", "to permissions.allow in "+p.home, "add the rule "))
 			if _, err := os.Stat(filepath.Join(p.dir, "made")); err == nil {
 				t.Error("the command ran")
 			}

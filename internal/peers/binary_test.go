@@ -55,6 +55,7 @@ func adze(t *testing.T) *program {
 		}
 	}
 	p.env = append(os.Environ(), "HOME="+p.home, "ADZE_HOME="+p.home)
+	p.settings(filepath.Join(p.home, "settings.json"), object{"tools": object{"trial": "off"}}) // permission requests are about commands
 	return p
 }
 

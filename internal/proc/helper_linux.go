@@ -112,6 +112,9 @@ func keep(what kind) int {
 		err = k.join()
 	}
 	if err == nil {
+		if box != nil {
+			box.OnLimit(func() { k.end(0) })
+		}
 		k.main, err = launch(s, box)
 	}
 	if err != nil {
@@ -236,21 +239,35 @@ func contentFile(content string) (fd int, err error) {
 // reap waits for every child, the command's orphans included.
 func (k *keeping) reap() {
 	defer close(k.empty)
+	var trial *syscall.WaitStatus // how a trial's command ended
 	for {
 		var ws syscall.WaitStatus
 		switch pid, err := syscall.Wait4(-1, &ws, 0, nil); {
 		case err == syscall.EINTR:
 		case err != nil:
-			return
-		case pid == k.main:
-			body := numbers(int(ws), k.count())
-			if k.box != nil {
-				report, _ := json.Marshal(k.box.Report())
-				body = append(body, report...)
+			if trial != nil {
+				k.tellExit(*trial, 0)
 			}
-			k.tell(msgExited, body)
+			return
+		case pid == k.main && k.box != nil && k.box.IsTrial():
+			// What a trial leaves running would change more, so it ends first.
+			k.box.Ended()
+			unix.Kill(-1, unix.SIGKILL)
+			trial = &ws
+		case pid == k.main:
+			k.tellExit(ws, k.count())
 		}
 	}
+}
+
+// tellExit tells how the command ended.
+func (k *keeping) tellExit(ws syscall.WaitStatus, left int) {
+	body := numbers(int(ws), left)
+	if k.box != nil {
+		report, _ := json.Marshal(k.box.Report())
+		body = append(body, report...)
+	}
+	k.tell(msgExited, body)
 }
 
 // count is how many processes there are besides the command, which has ended.

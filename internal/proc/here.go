@@ -55,7 +55,7 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM)
 	defer signal.Stop(told)
-	p, err := startHere(h, &s)
+	p, report, err := startHere(h, &s)
 	if err != nil {
 		return Outcome{}, startError(s, err)
 	}
@@ -67,6 +67,8 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 		return Outcome{}, err
 	}
 	o := Outcome{Exit: st.ExitCode(), Duration: time.Since(began), Boxed: s.mode(), Notes: notes}
+	r := report()
+	o.Hidden, o.MoreHidden, o.Network, o.Limit = r.Hidden, r.MoreHidden, r.Network, r.Limit
 	if ws, ok := st.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		o.Signal = ws.Signal()
 	}
@@ -75,6 +77,9 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 	}
 	return o, nil
 }
+
+// noReport is the report of a command that nothing watches.
+func noReport() sandbox.Report { return sandbox.Report{} }
 
 // passOn tells a process to end when this one is told so, until the returned
 // function is called.

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -10,14 +11,17 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 // boxArg is the one argument of a process that enters a box and becomes the
 // command, or its parent. It alone does nothing: the command comes through a
 // pipe.
 const (
-	boxArg = "--adze-process-box"
-	boxFD  = 3
+	boxArg   = "--adze-process-box"
+	boxFD    = 3
+	reportFD = 4 // takes the report on a trial
 )
 
 // works reports whether this program can start itself again: without /proc it has no path to itself.
@@ -30,23 +34,30 @@ func (h Helper) works() bool {
 }
 
 // startHere starts a process of this program that becomes the command.
-func startHere(h Helper, s *spec) (*os.Process, error) {
+func startHere(h Helper, s *spec) (*os.Process, func() sandbox.Report, error) {
 	if s.made == nil || !s.plan.InProcess() {
-		return startPlain(s)
+		p, err := startPlain(s)
+		return p, noReport, err
 	}
 	s.env = s.made.Environ(s.env)
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer r.Close()
+	back, theirs, err := os.Pipe()
+	if err != nil {
+		w.Close()
+		return nil, nil, err
+	}
+	defer theirs.Close()
 	attr := &syscall.SysProcAttr{}
 	if what := kindOf(s.plan); what != plain {
 		attr = what.apart().Attr()
 	}
 	files, done := streams(s)
 	defer done()
-	p, err := os.StartProcess(h.path, []string{"adze-box", boxArg}, &os.ProcAttr{Env: helperEnv(), Files: append(files, r), Sys: attr})
+	p, err := os.StartProcess(h.path, []string{"adze-box", boxArg}, &os.ProcAttr{Env: helperEnv(), Files: append(files, r, theirs), Sys: attr})
 	if err == nil {
 		_, err = w.Write(s.encode())
 		if err != nil {
@@ -55,7 +66,24 @@ func startHere(h Helper, s *spec) (*os.Process, error) {
 		}
 	}
 	w.Close()
-	return p, err
+	if err != nil {
+		back.Close()
+		return nil, nil, err
+	}
+	return p, reporting(back), nil
+}
+
+// reporting reads a report. The function waits for it.
+func reporting(f *os.File) func() sandbox.Report {
+	done := make(chan sandbox.Report, 1)
+	go func() {
+		defer f.Close()
+		var r sandbox.Report
+		text, _ := io.ReadAll(f)
+		json.Unmarshal(text, &r) // nothing is no report
+		done <- r
+	}()
+	return func() sandbox.Report { return <-done }
 }
 
 // closeInherited keeps from what this process starts all descriptors but its
@@ -96,6 +124,7 @@ func become() int {
 			return fail(err)
 		}
 	}
+	box.OnLimit(func() { unix.Kill(-1, unix.SIGKILL) })
 	if err := box.Enter(s.dir); err != nil {
 		return fail(err)
 	}
@@ -105,7 +134,7 @@ func become() int {
 	}
 	code := 126
 	if what&ownPIDs != 0 {
-		code, err = beFirst(s)
+		code, err = beFirst(s, box)
 	} else {
 		err = syscall.Exec(s.argv[0], s.argv, s.env)
 	}
@@ -118,7 +147,7 @@ func become() int {
 // beFirst is the first process of a pid namespace. A command in its place would
 // not end of a signal that it does nothing about, and would have to wait for
 // orphans. What is typed at the terminal reaches the command by itself.
-func beFirst(s *spec) (code int, err error) {
+func beFirst(s *spec, box *sandbox.Box) (code int, err error) {
 	signal.Notify(make(chan os.Signal, 1)) // all, as a keeper does
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM)
@@ -138,10 +167,34 @@ func beFirst(s *spec) (code int, err error) {
 		case err == syscall.EINTR:
 		case err != nil:
 			return 126, err
-		case ended == pid && ws.Signaled():
-			return 128 + int(ws.Signal()), nil
+		case ended == pid && box.IsTrial():
+			reportTrial(box)
+			return exitCode(ws), nil
 		case ended == pid:
-			return ws.ExitStatus(), nil
+			return exitCode(ws), nil
 		}
 	}
+}
+
+func exitCode(ws syscall.WaitStatus) int {
+	if ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return ws.ExitStatus()
+}
+
+// reportTrial ends what a trial left running, which would change more, and
+// reports on it.
+func reportTrial(box *sandbox.Box) {
+	box.Ended()
+	unix.Kill(-1, unix.SIGKILL)
+	for {
+		if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil && err != syscall.EINTR {
+			break
+		}
+	}
+	report, _ := json.Marshal(box.Report())
+	f := os.NewFile(reportFD, "report")
+	f.Write(report)
+	f.Close()
 }

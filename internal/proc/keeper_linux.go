@@ -42,6 +42,7 @@ const (
 	namespaced kind = 1 << iota // user, mount and IPC
 	ownNetwork
 	ownPIDs
+	ofTrial        // with the capabilities for overlays
 	inSession      // in the network namespace of a session process, which starts them
 	plain     kind = 0
 )
@@ -57,11 +58,14 @@ func kindOf(p sandbox.Plan) kind {
 	if a.PIDs {
 		k |= ownPIDs
 	}
+	if a.Trial {
+		k |= ofTrial
+	}
 	return k
 }
 
 func (k kind) apart() sandbox.Apart {
-	return sandbox.Apart{Network: k&ownNetwork != 0, PIDs: k&ownPIDs != 0}
+	return sandbox.Apart{Network: k&ownNetwork != 0, PIDs: k&ownPIDs != 0, Trial: k&ofTrial != 0}
 }
 
 // idle is a keeper without a command.
@@ -190,6 +194,8 @@ func (k *keepers) joins(want kind, s *spec) kind {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
+	case want&ofTrial != 0: // what others have done stays done
+		return want
 	case want&(ownNetwork|ownPIDs) != ownNetwork|ownPIDs && !(s.plan.Layers.Has(sandbox.Bubblewrap) && s.plan.Loopback):
 		return want
 	case k.alone != nil:

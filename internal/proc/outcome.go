@@ -75,6 +75,13 @@ type Outcome struct {
 	// MoreHidden that there were others.
 	Hidden     []string
 	MoreHidden bool
+	// Network is the names and addresses that a command in a trial tried to reach.
+	Network []string
+	// Limit says which limit ended a command in a trial, in words; empty: none did.
+	Limit string
+	// Unfit says why a trial failed that would not fail outside of overlays; empty:
+	// nothing is known of that.
+	Unfit string
 	// Notes says in whole sentences what was not as it should be: sh in the
 	// place of bash, no helper process, no ledger, a sandbox with holes.
 	Notes []string

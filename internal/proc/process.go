@@ -121,10 +121,16 @@ func (p *Process) watch(ctx context.Context) {
 	<-p.liveDone
 	o := Outcome{Ended: why, Exit: e.code, Signal: e.signal, Duration: time.Since(p.began), Quiet: quiet, Leftover: left, Boxed: p.mode, Notes: append(p.notes, sentences(e.note)...)}
 	o.Output, o.Hidden, o.MoreHidden = p.cap.finish(), e.report.Hidden, e.report.MoreHidden
+	o.Network, o.Limit = e.report.Network, e.report.Limit
 	if p.mode != sandbox.Off && why == Exited {
 		scene := sandbox.Scene{Mode: p.mode, Dir: p.cmd.Dir, Protect: p.cmd.Sandbox.Protect, Exit: e.code}
+		if p.mode == sandbox.Trial && e.code != 0 {
+			o.Unfit = sandbox.Unfit(o.Output.Head + "\n" + o.Output.Tail)
+		}
 		s := sandbox.Suspect(scene, e.report.Refused, o.Output.Head+"\n"+o.Output.Tail)
-		o.Suspect, o.Remedy = s.Why, s.Remedy
+		if o.Suspect, o.Remedy = s.Why, s.Remedy; p.mode == sandbox.Trial {
+			o.Remedy = "" // what it is allowed is decided after it
+		}
 	}
 	p.outcome = o
 	close(p.done)

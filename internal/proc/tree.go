@@ -66,7 +66,7 @@ func (s *spec) plans(box *sandbox.Spec) (err error) {
 		return fmt.Errorf("run command: %w", err)
 	}
 	s.box = box
-	if s.plan.PrivateSockets {
+	if s.plan.PrivateSockets && box.Mode != sandbox.Trial {
 		s.box = box.WithHostSockets()
 	}
 	return nil

@@ -56,19 +56,19 @@ const together = 8
 // Generated commands that only read print no secret: what runs without approval can't, and the rest is denied.
 func TestGeneratedReadsDiscloseNothing(t *testing.T) {
 	for _, c := range []struct {
-		backend     string
-		usual, full int
-	}{{"builtin", 100, 10_000}, {"bubblewrap", 20, 1000}} {
+		backend, settings string
+		usual, full       int
+	}{
+		{"builtin", `{"tools":{"trial":"off"}}`, 100, 10_000}, {"bubblewrap", `{"tools":{"trial":"off","sandboxBackend":"bubblewrap"}}`, 20, 1000},
+		{"trial", `{"tools":{"trial":"auto"}}`, 40, 10_000},
+	} {
 		t.Run(c.backend, func(t *testing.T) {
 			tree := newCanaryTree(t)
-			settings := "{}"
-			if c.backend == session.Bubblewrap {
-				settings = `{"tools":{"sandboxBackend":"bubblewrap"}}`
-			}
+			tree.executes = c.backend == "trial"
 			if why := tree.unlimited(c.backend == session.Bubblewrap); why != "" {
 				t.Skip(why)
 			}
-			s := tree.open(t, settings)
+			s := tree.open(t, c.settings)
 			count := soak.Count(c.usual, c.full)
 			denied := tree.runAll(t, s, tree.commands(count, ""))
 			for again := 0; again < 3 && len(denied) > count/2; again++ {
@@ -103,15 +103,23 @@ func (tree *canaryTree) runAll(t *testing.T, s *session.Session, numbers []int) 
 			if o.Status == tool.StatusDenied {
 				denied = append(denied, some[i])
 			}
-			if discloses(string(text)) {
+			if tree.discloses(string(text)) {
 				t.Errorf("command %d disclosed a secret: %s\n%s", some[i], readCommand(tree, some[i]), text)
 			}
 		}
-		if saved := tree.saved(t, s); discloses(saved) {
+		if saved := tree.saved(t, s); tree.discloses(saved) {
 			t.Errorf("one of the commands %v disclosed a secret in its saved output", some)
 		}
 	}
 	return denied
+}
+
+// discloses reports whether a text contains a secret. That a program of the workspace ran is none in a trial.
+func (tree *canaryTree) discloses(text string) bool {
+	if tree.executes {
+		text = strings.ReplaceAll(text, canary+" ran", "")
+	}
+	return discloses(text)
 }
 
 // saved is the text of the results that were too long, which are removed.

@@ -18,7 +18,10 @@ var secretText = "API_KEY=" + canary + "\n" + canary + ",SECRET," + canary + "\n
 
 // canaryTree is a directory with a workspace full of secrets and links, a home directory, that of another user, and a
 // file outside of all.
-type canaryTree struct{ base, work, home string }
+type canaryTree struct {
+	base, work, home string
+	executes         bool // programs of the workspace may run
+}
 
 // secretPaths are the files with a canary, by their paths below the base.
 var secretPaths = []string{

@@ -36,6 +36,7 @@ func (c *Checkup) Failed(found sandbox.Support, err error) {
 // Session reports what works in a session, what does not, and why. The warnings are those of its start.
 func (c *Checkup) Session(ctx context.Context, s *Session, found sandbox.Support, warnings []string) {
 	c.sandbox(found, s.Settings.Tools.SandboxBackend == Bubblewrap)
+	c.trials(ctx, s)
 	c.sandboxSettings(s.Folder, s.Settings.Tools)
 	c.settings(s, warnings)
 	c.section("model")

@@ -33,6 +33,9 @@ func (f Folder) sources() settings.Sources {
 	return settings.Sources{System: settings.SystemDir(runtime.GOOS), UserHome: f.env.Home, AdzeHome: f.Home, Project: f.Path, Getenv: f.env.Getenv}
 }
 
+// Untried is settings.Tools.Trial in a project that isn't trusted: nothing of it runs before the user agrees.
+const Untried = "untrusted"
+
 // Settings reads the settings. Those of the directory count in full only if the user trusts exactly what it wants.
 func (f Folder) Settings(flags ...settings.Flag) (s *settings.Settings, trusted bool, err error) {
 	src := f.sources()
@@ -56,6 +59,7 @@ func (f Folder) Settings(flags ...settings.Flag) (s *settings.Settings, trusted 
 	case state == trust.Changed:
 		f.env.warn("the settings of %s changed since you trusted them. Review with 'adze trust'.", f.Path)
 	}
+	s.Tools.Trial = Untried
 	return s, false, nil
 }
 

@@ -82,7 +82,7 @@ func (s *Session) record(o *Recording) error {
 	}
 	s.tracker = s.track()
 	s.recorder.tracker = s.tracker
-	s.Executor.Around = s.recorder.around
+	s.Executor.Around, s.Executor.Tries = s.recorder.around, s.recorder.tries
 	return nil
 }
 

@@ -41,6 +41,7 @@ type recorder struct {
 	model    string
 	talks    bool // there is a conversation: agents report calls and responses
 	todos    map[string]string
+	tried    map[callKey]bool // calls that were tried, and neither kept nor run
 }
 
 type waitingEntry struct {
@@ -210,7 +211,7 @@ func (r *recorder) asked(by string, turn int) {
 // around records a run of a call. What changes something runs only after the journal says so on disk.
 func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
 	by := q.Call.By
-	window := r.tracker.Before(ctx, q, d)
+	window := r.window(ctx, q, d)
 	r.started(q, d)
 	if slices.ContainsFunc(q.Access, tool.Access.Changes) {
 		r.sync()
@@ -230,6 +231,33 @@ func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision, 
 		r.append(by, journal.Responses{Message: model.Message{Role: model.Tool, Parts: []model.Part{response(q.Call, o)}}})
 	}
 	return o
+}
+
+// tries records that a call is going to be tried. Nothing lasts of it, so nothing has to be on disk.
+func (r *recorder) tries(q tool.Request, d tool.Decision) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.talks {
+		r.begin()
+	}
+	if r.tried == nil {
+		r.tried = map[callKey]bool{}
+	}
+	r.tried[keyOf(q.Call)] = true
+	r.append(q.Call.By, journal.Tried{ID: q.Call.ID, Name: q.Declaration.Name, Args: q.Call.Args, Access: q.Access, Decision: journal.Decided(d)})
+}
+
+// window is what finds the changes of a call. Of one that was tried, they are known.
+func (r *recorder) window(ctx context.Context, q tool.Request, d tool.Decision) *undo.Window {
+	r.mu.Lock()
+	tried := r.tried[keyOf(q.Call)]
+	delete(r.tried, keyOf(q.Call))
+	r.mu.Unlock()
+	writes := func(a tool.Access) bool { return a.Verb == tool.Writes || a == tool.Nothing }
+	if tried && !slices.ContainsFunc(q.Access, func(a tool.Access) bool { return !writes(a) }) {
+		return r.tracker.Keeping(q)
+	}
+	return r.tracker.Before(ctx, q, d)
 }
 
 func (r *recorder) started(q tool.Request, d tool.Decision) {

@@ -21,7 +21,9 @@ import (
 const (
 	unknownText = "%s: interrupted: the session ended while this call was running, so its effect is unknown. It may have " +
 		"happened in full, in part or not at all. Check the current state before you decide whether to repeat it."
-	neverText     = "%s: not executed: the session ended before this call started. Repeat it if it is still needed."
+	neverText = "%s: not executed: the session ended before this call started. Repeat it if it is still needed."
+	triedText = "%s: not executed: the session ended while this call was tried, before anything of it was kept. Nothing was changed. " +
+		"Repeat it if it is still needed."
 	interruptText = "the session ended before the answer did"
 )
 
@@ -120,6 +122,8 @@ func settled(c journal.Call) model.Response {
 		return response(c.Call.Call, tool.Outcome{Status: o.Status, Result: o.Result})
 	case c.Started != nil:
 		text = unknownText
+	case c.Tried != nil:
+		text = triedText
 	}
 	return model.Response{ID: c.Call.ID, Name: c.Call.Name, IsError: true, Content: []tool.Part{tool.Text(fmt.Sprintf(text, c.Call.Name))}}
 }

@@ -20,7 +20,8 @@ const Bubblewrap = "bubblewrap"
 func (s *Session) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
 	f := s.Folder
 	return builtin.Sandbox{
-		Mode: t.Sandbox, Write: f.SandboxWrite(t), UnixSockets: t.SandboxUnixSockets, Bubblewrap: t.SandboxBackend == Bubblewrap,
+		Trial: t.Trial == "auto",
+		Mode:  t.Sandbox, Write: f.SandboxWrite(t), UnixSockets: t.SandboxUnixSockets, Bubblewrap: t.SandboxBackend == Bubblewrap,
 		Limits: &builtin.ReadLimits{
 			System: permission.SystemFolders(),
 			Hide:   func(path string, tracked func() bool) bool { return s.Policy.Hides(path, tracked) },
@@ -28,6 +29,11 @@ func (s *Session) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
 		},
 		Environ: func(environ []string) []string { return shell.Environment(environ, roots...) },
 	}
+}
+
+// Tries reports whether settings let commands be tried. Empty settings do.
+func Tries(t settings.Tools) bool {
+	return t.Trial != "off" && t.Trial != Untried && t.Sandbox != "off" && t.Sandbox != "read-only"
 }
 
 // path is the PATH of auto-approved commands.

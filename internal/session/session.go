@@ -121,6 +121,7 @@ func Open(env Env, o Options) (*Session, error) {
 	if s.tools, err = builtin.New(s.toolOptions(o)); err != nil {
 		return nil, errors.Join(errorf(ErrFolders, "%v", err), s.long.Close())
 	}
+	s.recoverTrials()
 	s.world = permission.World{
 		Roots: s.tools.Roots(), Home: Canonical(env.Home), State: Canonical(folder.Home),
 		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may read an earlier one's
@@ -177,7 +178,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 	return builtin.Options{
 		Result: s.result, NoGitIgnore: !s.Settings.Context.GitIgnore, IgnoreFiles: settings.Texts(s.Settings.Context.IgnoreFiles),
 		Dir: dirs[0], AddDirs: dirs[1:], State: s.Folder.Home, AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools, dirs),
-		Helper: s.env.Helper, Environ: s.env.Environ, PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output,
+		Helper: s.env.Helper, Environ: s.env.Environ, PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output, Kept: s.kept,
 		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.env.HasUser, Session: true, Exclude: s.out,
 		FindTools: s.findTools, Task: task, Tasks: backgroundTasks{s}, JobEnded: s.awaken, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
 		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),

@@ -24,6 +24,15 @@ func (s *Session) track() *undo.Tracker {
 	})
 }
 
+// kept records what a tried call changed.
+func (s *Session) kept(c tool.Call, paths []builtin.KeptPath) {
+	all := make([]undo.KeptPath, len(paths))
+	for i, p := range paths {
+		all[i] = undo.KeptPath(p)
+	}
+	s.tracker.Kept(undo.Ref{By: c.By, ID: c.ID}, all)
+}
+
 // give records what background commands changed.
 func (r *recorder) give(f undo.Found) {
 	if r == nil {

@@ -192,7 +192,7 @@ func builtin() Settings {
 		General: defaultGeneral(),
 		Undo:    defaultUndo(),
 		Hooks:   Hooks{StopBlockingCap: defaultStopBlockingCap},
-		Tools:   Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}},
+		Tools:   Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", Trial: "auto", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}},
 		Context: Context{GitIgnore: true, CompactAt: 0.85},
 		UI:      UI{Theme: Themes()[0], Notifications: notifications()[0]},
 	}

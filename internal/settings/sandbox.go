@@ -19,6 +19,11 @@ func sandboxKeys() []key {
 			about: "Sandbox implementation: built-in or bubblewrap.", put: putBackend,
 		},
 		{
+			name: "tools.trial", preset: `"auto"`, shape: enumShape([]string{"auto", "off"}),
+			about: "Trials of commands: auto (where Linux supports it, run a command that requires approval first where nothing lasts, and ask about what it changed) or off.",
+			put:   putTrial, tightens: func(_, after *Settings) bool { return after.Tools.Trial == "off" },
+		},
+		{
 			name: "tools.sandboxWrite", shape: listShape, adds: true,
 			about: "Paths that sandboxed commands may write to, beside the workspace, the temporary directory and caches.",
 			put:   entries(func(s *Settings) *[]Entry { return &s.Tools.SandboxWrite }),
@@ -58,6 +63,21 @@ func putBackend(s *Settings, g given) (note string, err error) {
 		return "", fmt.Errorf("must be built-in or bubblewrap, got %q", said)
 	}
 	s.Tools.SandboxBackend = said
+	return "", nil
+}
+
+// putTrial takes whether commands are tried.
+func putTrial(s *Settings, g given) (note string, err error) {
+	var said string
+	if g.file == nil {
+		said = g.text
+	} else if json.Unmarshal(g.json(), &said) != nil {
+		return "", mustBe("a string", g)
+	}
+	if said != "auto" && said != "off" {
+		return "", fmt.Errorf("must be auto or off, got %q", said)
+	}
+	s.Tools.Trial = said
 	return "", nil
 }
 

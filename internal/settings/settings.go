@@ -42,6 +42,7 @@ type Tools struct {
 	OutputThreshold int     // characters of a result that go to the model; 0 or less: no limit
 	Sandbox         string  // auto, off, read-only, workspace or workspace+network
 	SandboxBackend  string  // built-in or bubblewrap: what makes the boxes
+	Trial           string  // auto or off: whether commands run first where nothing lasts
 	SandboxWrite    []Entry // what sandboxed commands may write to beside the workspace, temp and caches
 	// SandboxUnixSockets lets sandboxed commands reach sockets that are files.
 	SandboxUnixSockets bool

@@ -36,7 +36,7 @@ type call struct {
 func (s *Screen) step(e tool.Event) {
 	c := s.calls.find(e.Request)
 	switch e.Stage {
-	case tool.Running:
+	case tool.Trying, tool.Running:
 		c.began = s.o.Now()
 	case tool.Showing:
 		if text, ok := e.Display.(tool.Literal); ok {

@@ -32,6 +32,7 @@ type Lines struct {
 	events    chan agent.Event
 	asked     int             // questions so far
 	text      strings.Builder // of the answer, since the last call
+	tried     map[string]bool // calls that were named when they were tried
 }
 
 // lineQuestion is a question that waits for a number.
@@ -193,7 +194,7 @@ func (l *Lines) event(e agent.Event) {
 			l.say("note", said.String())
 		}
 	case agent.Step:
-		if e.Stage == tool.Running && e.Request.Call.By == "" {
+		if (e.Stage == tool.Running || e.Stage == tool.Trying) && e.Request.Call.By == "" && !l.named(e) {
 			l.say("tool", naming(visible(e.Request.Declaration.Title()), about(e.Request)).String())
 		}
 		if e.Stage == tool.Done && e.Outcome.Error != nil {
@@ -206,10 +207,17 @@ func (l *Lines) event(e agent.Event) {
 func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 	l.asked++
 	text := naming(visible(q.r.Declaration.Title()), about(q.r)).String()
+	f, tried := q.r.Confirm.(tool.Effects)
+	if tried {
+		text += ", " + f.Headline()
+	}
 	if why := visible(q.why.Why()); why != "" && !q.r.MustAsk {
 		text += ". Needs approval: " + why
 	}
 	l.say(fmt.Sprintf("question %d", l.asked), text+".")
+	if tried {
+		l.effects(f)
+	}
 	if len(q.r.Form) > 0 {
 		d, err := l.fill(ctx, q)
 		q.reply <- lineReply{d, err}
@@ -221,6 +229,14 @@ func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 			q.reply <- lineReply{err: err}
 			return
 		}
+		if tried && len(f.Changes) > 0 {
+			if d, ok, handled := l.chooseEffects(ctx, q, f, line); ok {
+				q.reply <- lineReply{decision: d}
+				return
+			} else if handled {
+				continue
+			}
+		}
 		if d, ok := l.choose(q, line); ok {
 			q.reply <- lineReply{decision: d}
 			return
@@ -230,6 +246,9 @@ func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 
 // choices are the numbered answers.
 func (l *Lines) choices(q *lineQuestion) string {
+	if f, ok := q.r.Confirm.(tool.Effects); ok && len(f.Changes) > 0 {
+		return l.effectChoices(q, f)
+	}
 	out := "1 yes, "
 	if len(q.why.Offer) > 0 {
 		out += "2 always in this session (" + approval.RuleList(q.why.Offer[0]) + "), "

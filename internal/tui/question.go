@@ -87,6 +87,9 @@ func (s *Screen) Ask(ctx context.Context, r tool.Request, why tool.Decision) (to
 			q.hunks = approval.Hunks(d)
 		}
 	}
+	if f, ok := q.effects(); ok {
+		q.hunks = approval.Picks(f)
+	}
 	s.send(func(s *Screen) {
 		s.questions.open = append(s.questions.open, q)
 		s.notify("needs approval: " + q.title().String())
@@ -169,6 +172,9 @@ func (s *Screen) questionKey(q *question, k keys.Key) bool {
 
 // choose does what a key of the question stands for.
 func (s *Screen) choose(q *question, name string) bool {
+	if s.chooseEffects(q, name) {
+		return true
+	}
 	switch name {
 	case "y":
 		if len(q.fields) > 0 {
@@ -314,7 +320,11 @@ func (s *Screen) writeHunks(q *question) {
 		}
 	}
 	if n == 0 {
-		q.problem = "no hunk is taken: y takes one, Esc goes back"
+		q.problem = "nothing is taken: y takes a part, Esc goes back"
+		return
+	}
+	if f, ok := q.effects(); ok {
+		s.keepPicked(q, f, take)
 		return
 	}
 	text, ok := approval.Take(q.r.Confirm.(tool.FileDiff), q.hunks, take)

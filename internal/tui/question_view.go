@@ -32,8 +32,15 @@ func (s *Screen) announce(q *question) {
 // title is the tool and what the call is about.
 func (q *question) title() cell.Line {
 	what := about(q.r)
-	if c, ok := q.r.Confirm.(tool.Command); ok && short(c.Line) {
-		what = c.Line
+	switch c := q.r.Confirm.(type) {
+	case tool.Command:
+		if short(c.Line) {
+			what = c.Line
+		}
+	case tool.Effects:
+		if line := strings.ReplaceAll(c.Command.Line, "\n", " "); short(line) {
+			what = line
+		}
 	}
 	if q.r.Call.By != "" {
 		what += " (" + visible(q.r.Call.By) + ")"
@@ -54,6 +61,14 @@ func details(d tool.Display, width int) []cell.Line {
 	}
 	switch d := d.(type) {
 	case nil:
+	case tool.Effects:
+		out = effectLines(d, width)
+		warn(d.AllWarnings())
+		for _, c := range d.Changes {
+			if c.Diff != "" {
+				out = append(append(out, cell.Styled("  "+visible(c.Line()), cell.Bold)), diffLines(c.Diff)...)
+			}
+		}
 	case tool.FileDiff:
 		out = diffLines(d.Diff)
 		warn(d.Warnings)
@@ -121,6 +136,13 @@ func (q *question) live(s *Screen) []cell.Line {
 
 // choices is the line with the keys.
 func (q *question) choices(all int) cell.Line {
+	if _, ok := q.effects(); ok {
+		pairs := q.effectChoices()
+		if all > 1 {
+			pairs = append(pairs, "←→", "next")
+		}
+		return hint(append(pairs, "Esc", "stop")...)
+	}
 	pairs := []string{"y", "once"}
 	if len(q.fields) > 0 {
 		pairs = []string{"y", "answer"}
@@ -201,7 +223,13 @@ func (q *question) ladder() []cell.Line {
 // picked is the hunk that is being decided, and what was decided about the others.
 func (q *question) picked() []cell.Line {
 	lines := diffLines(q.hunks[q.hunk].Diff)
-	out := lines[:min(len(lines), maxHunk)]
+	out := slices.Clone(lines[:min(len(lines), maxHunk)])
+	verb := "write"
+	if f, ok := q.effects(); ok {
+		verb = "keep"
+		c := f.Changes[q.hunk]
+		out = slices.Insert(out, 0, cell.Styled("    "+string(c.Kind)+" "+visible(c.Line()), cell.Bold))
+	}
 	if len(lines) > maxHunk {
 		out = append(out, cell.Styled(fmt.Sprintf("        … %d more lines above", len(lines)-maxHunk), cell.Dim))
 	}
@@ -218,7 +246,7 @@ func (q *question) picked() []cell.Line {
 		}
 		state = append(state, cell.Span{Text: fmt.Sprintf("  %s %d", mark, i+1), Style: style})
 	}
-	keys := hint("y", "take", "n", "skip", "←→", "move", "Enter", fmt.Sprintf("write %d of %d", n, len(q.hunks)), "Esc", "back")
+	keys := hint("y", "take", "n", "skip", "←→", "move", "Enter", fmt.Sprintf("%s %d of %d", verb, n, len(q.hunks)), "Esc", "back")
 	return append(out, append(append(state, cell.Span{Text: " "}), keys...))
 }
 

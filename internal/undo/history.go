@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/tool"
 )
 
 // Call is a call that changed something.
@@ -61,7 +62,7 @@ func ReadHistory(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) (
 			return h, err
 		}
 		switch e.Type {
-		case journal.TypeFinished, journal.TypeChanged, journal.TypeUndone, journal.TypeStarted:
+		case journal.TypeFinished, journal.TypeChanged, journal.TypeUndone, journal.TypeTried, journal.TypeStarted:
 		case journal.TypeAsked:
 			if e.By != "" {
 				continue
@@ -85,14 +86,12 @@ func (h *History) add(e journal.Entry, data journal.Data) {
 	switch d := data.(type) {
 	case journal.Asked:
 		h.Turns, h.asked = d.Turn, e.Seq
+	case journal.Tried:
+		h.name(Ref{e.By, d.ID}, d.Name, d.Access)
 	case journal.Started:
 		h.IDs[d.ID] = true
-		h.names[Ref{e.By, d.ID}] = callName{name: d.Name}
-		for _, a := range d.Access {
-			if a.Changes() {
-				h.names[Ref{e.By, d.ID}] = callName{d.Name, a.Target}
-				break
-			}
+		if ref := (Ref{e.By, d.ID}); h.names[ref] == (callName{}) { // of a tried call the command is better than what it wrote
+			h.name(ref, d.Name, d.Access)
 		}
 	case journal.Finished:
 		h.changed(e, d.ID, d.Changes)
@@ -100,6 +99,17 @@ func (h *History) add(e journal.Entry, data journal.Data) {
 		h.changed(e, d.ID, d.Changes)
 	case journal.Undone:
 		h.undone(e, d)
+	}
+}
+
+// name names a call by its tool and the first thing that it changes.
+func (h *History) name(ref Ref, called string, access []tool.Access) {
+	h.names[ref] = callName{name: called}
+	for _, a := range access {
+		if a.Changes() {
+			h.names[ref] = callName{called, a.Target}
+			break
+		}
 	}
 }
 

@@ -7,7 +7,8 @@
 //
 // A call that declares the paths that it writes has these saved. Before the first call that may change anything, the whole
 // workspace is saved; the difference of scans before and after a call is the call's. Contents are in a [Store]. A [Plan] is
-// what an undo or a redo would do, and [Plan.Apply] does it.
+// what an undo or a redo would do, and [Plan.Apply] does it. A call that was tried says itself what it changed: see
+// [Tracker.Kept].
 package undo
 
 import (
@@ -44,6 +45,7 @@ type Tracker struct {
 	mu   sync.Mutex
 	snap *snapshot
 	jobs map[string]Ref // background commands that ran at the last scan
+	kept map[Ref]Found  // what tried calls changed
 }
 
 // Ref is a call: its agent and its ID.
@@ -257,6 +259,8 @@ func (w *Window) After(ctx context.Context) Found {
 		w.scanAfter(context.WithoutCancel(ctx))
 	}
 	w.lookAfter()
+	kept := w.t.takeKept(w.call)
+	w.found.Changes, w.found.Notes = append(w.found.Changes, kept.Changes...), append(w.found.Notes, kept.Notes...)
 	return w.found
 }
 

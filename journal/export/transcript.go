@@ -127,6 +127,7 @@ func (t *transcript) add(e journal.Entry, data journal.Data) {
 		if c := t.calls[d.ID]; c != nil {
 			c.started = &d
 		}
+	case journal.Tried: // what came of it is in the outcome
 	case journal.Finished:
 		t.outcome(d)
 	case journal.Asked:

@@ -15,10 +15,13 @@ import (
 type Apart struct {
 	Network bool // nothing but its own loopback
 	PIDs    bool // process numbers of its own: the process is number 1
+	Trial   bool // it mounts overlays
 }
 
 // Apart is what the plan's box needs.
-func (p Plan) Apart() Apart { return Apart{Network: p.Loopback, PIDs: p.Layers.Has(PIDs)} }
+func (p Plan) Apart() Apart {
+	return Apart{Network: p.Loopback, PIDs: p.Layers.Has(PIDs), Trial: p.Trial}
+}
 
 // Attr is how such a process is started: in a user namespace in which everyone
 // is who they are.
@@ -28,6 +31,9 @@ func (a Apart) Attr() *syscall.SysProcAttr {
 		UidMappings: identity("/proc/self/uid_map", os.Getuid()),
 		GidMappings: identity("/proc/self/gid_map", os.Getgid()),
 		AmbientCaps: capabilities(),
+	}
+	if a.Trial {
+		attr.AmbientCaps = append(attr.AmbientCaps, trialCapabilities()...)
 	}
 	if a.PIDs {
 		attr.Cloneflags |= unix.CLONE_NEWPID | unix.CLONE_NEWNS // the second for its own /proc
@@ -41,6 +47,14 @@ func (a Apart) Attr() *syscall.SysProcAttr {
 // the sockets of processes that protect themselves.
 func capabilities() []uintptr {
 	return []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
+}
+
+// trialCapabilities are those that overlayfs needs to copy files to an upper
+// and to mark deleted ones, and those for a resolver and for moving directories.
+// All of them only apply to the user's own files and to the namespaces of the
+// process. The command has none.
+func trialCapabilities() []uintptr {
+	return []uintptr{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN, unix.CAP_MKNOD, unix.CAP_FSETID, unix.CAP_NET_BIND_SERVICE, unix.CAP_SYS_CHROOT}
 }
 
 // SessionAttr is how a process is started whose network others share: in a user

@@ -16,6 +16,7 @@ import (
 type Base struct {
 	roots, write []string
 	pins         map[string]ID
+	inner        []string // in write too, because a directory above them is
 	git          []string // git directories outside the roots
 	home         string   // the user's; empty: not known
 	names        func(path string) bool
@@ -26,6 +27,15 @@ type Base struct {
 
 // Roots are the workspace, links resolved.
 func (b *Base) Roots() []string { return slices.Clone(b.roots) }
+
+// Git are the git directories outside of the workspace that its commits write.
+func (b *Base) Git() []string { return slices.Clone(b.git) }
+
+// Lasting are the other writable directories: temp directories, caches and what
+// settings add. Some can be in others.
+func (b *Base) Lasting() []string {
+	return slices.DeleteFunc(slices.Concat(b.write, b.inner), func(path string) bool { return slices.Contains(b.git, path) })
+}
 
 // ID tells files apart. Its zero value is no file.
 type ID struct{ Dev, Ino uint64 }
@@ -57,7 +67,7 @@ func NewBase(roots, further, env []string, names func(path string) bool) *Base {
 	}
 	makeCaches(env)
 	lexical := slices.Concat(b.roots, allClean(roots))
-	wanted := append(Caches(env), allClean(further)...)
+	wanted := append(allCaches(env), allClean(further)...)
 	slices.SortStableFunc(wanted, func(x, y string) int { return cmp.Compare(len(x), len(y)) }) // parents first
 	for _, path := range wanted {
 		b.accept(path, lexical)
@@ -90,7 +100,11 @@ func (b *Base) accept(path string, roots []string) {
 		return
 	}
 	real, err := filepath.EvalSymlinks(path)
-	if err != nil || holding(real, roots) != "" || holding(real, b.write) != "" {
+	if err != nil || holding(real, roots) != "" {
+		return
+	}
+	if holding(real, b.write) != "" {
+		b.inner = append(b.inner, real)
 		return
 	}
 	b.write = append(b.write, real)

@@ -81,6 +81,9 @@ func (b *Box) Environ(env []string) []string {
 		// As root it would restore owners, which the sandbox denies, and fail.
 		env = append(slices.Clip(env), tar+"=--no-same-owner")
 	}
+	if b.spec.Mode == Trial { // looking at a repository is no effect
+		env = append(slices.Clip(env), "GIT_OPTIONAL_LOCKS=0")
+	}
 	if b.temp == "" {
 		return env
 	}
@@ -163,6 +166,8 @@ type Report struct {
 	Refused    []string `json:"refused,omitempty"` // what the kernel refused, in words
 	Hidden     []string `json:"hidden,omitempty"`  // hidden files that were opened
 	MoreHidden bool     `json:"moreHidden,omitempty"`
+	Network    []string `json:"network,omitempty"` // what a trial tried to reach
+	Limit      string   `json:"limit,omitempty"`   // the limit that ended a trial
 }
 
 // Report reports what is known of the command so far.
@@ -174,6 +179,7 @@ func (b *Box) Report() Report {
 	b.hidden = append(b.hidden, hidden...)
 	b.moreHidden = b.moreHidden || more
 	r.Hidden, r.MoreHidden = slices.Clone(b.hidden), b.moreHidden
+	b.reportTrial(&r)
 	return r
 }
 
@@ -186,6 +192,7 @@ func (b *Box) Encode() []byte {
 	}
 	str(string(b.spec.Mode))
 	str(b.temp)
+	str(b.spec.Trial.encoded())
 	limits := b.spec.Limits
 	if limits == nil {
 		limits = &Limits{}
@@ -201,7 +208,7 @@ func (b *Box) Encode() []byte {
 		str(path)
 		out = binary.AppendUvarint(binary.AppendUvarint(out, id.Dev), id.Ino)
 	}
-	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits, b.plan.PrivateSockets), byte(b.plan.Layers), byte(b.plan.LandlockABI))
+	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits, b.plan.PrivateSockets, b.plan.Trial), byte(b.plan.Layers), byte(b.plan.LandlockABI))
 }
 
 func bits(flags ...bool) (b byte) {
@@ -260,7 +267,12 @@ func DecodeBox(in []byte) (*Box, error) {
 	b := &Box{spec: &Spec{}}
 	mode, ok := str()
 	temp, ok2 := str()
-	if !ok || !ok2 {
+	trial, ok3 := str()
+	if !ok || !ok2 || !ok3 {
+		return nil, bad
+	}
+	var err error
+	if b.spec.Trial, err = decodeTrials(trial); err != nil {
 		return nil, bad
 	}
 	b.spec.Mode, b.temp = Mode(mode), temp
@@ -278,7 +290,7 @@ func DecodeBox(in []byte) (*Box, error) {
 	if b.spec.Pins, in, ok = decodePins(in); !ok || len(in) != 3 {
 		return nil, bad
 	}
-	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects, &b.plan.LandlockUnix, &b.plan.Limits, &b.plan.PrivateSockets} {
+	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects, &b.plan.LandlockUnix, &b.plan.Limits, &b.plan.PrivateSockets, &b.plan.Trial} {
 		*flag = in[0]&(1<<i) != 0
 	}
 	b.plan.Layers, b.plan.LandlockABI = Layers(in[1]), int(in[2])

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,6 +21,8 @@ type onLinux struct {
 	terminals   bool    // the command has pseudoterminals of its own
 	shared      bool    // and memory that programs share by name
 	listening   Listening
+	trial       *trying // of a trial
+	trialDir    int     // Trials.Dir, opened before a layer may cover it
 }
 
 func (b *Box) makeHere() {
@@ -60,7 +63,13 @@ func (b *Box) Enter(dir string) error {
 	}
 	defer closeAll(open)
 	if b.plan.Layers.Has(Namespaces) {
-		if err := b.remount(open); err != nil {
+		if b.spec.Mode == Trial {
+			if open, err = b.overlays(); err != nil {
+				return err
+			}
+			defer closeAll(open)
+			defer unix.Close(b.trialDir)
+		} else if err := b.remount(open); err != nil {
 			return err
 		}
 		if err := b.ownDevices(dir); err != nil {
@@ -71,19 +80,22 @@ func (b *Box) Enter(dir string) error {
 		return err
 	}
 	if b.plan.Limits {
-		covers, err := coverInMemory(b.temp, b.spec.Limits.Hide)
-		if err != nil {
+		if err := b.hide(); err != nil {
 			return err
 		}
-		b.mu.Lock()
-		b.covers = covers
-		b.mu.Unlock()
+	}
+	if err := b.startTrial(dir); err != nil {
+		return err
 	}
 	if err := dropCapabilities(b.keptCapabilities(dir)); err != nil {
 		return err
 	}
 	if b.plan.Layers.Has(Landlock) {
-		if err := b.landlock(open).restrict(); err != nil {
+		l := b.landlock(open)
+		if b.trial != nil {
+			l.keep = &b.trial.ruleset
+		}
+		if err := l.restrict(); err != nil {
 			return err
 		}
 	}
@@ -99,6 +111,31 @@ func (b *Box) Enter(dir string) error {
 			go b.listen(listener)
 		}
 	}
+	return nil
+}
+
+// hide puts covers over the hidden files.
+func (b *Box) hide() (err error) {
+	if len(b.spec.Limits.Hide) == 0 {
+		return nil
+	}
+	at := b.trialDir
+	if b.spec.Mode != Trial {
+		if b.temp == "" {
+			return errors.New("hide files: no temp directory")
+		}
+		if at, err = unix.Open(b.temp, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+			return fmt.Errorf("hide files: open %s: %w", b.temp, err)
+		}
+		defer unix.Close(at)
+	}
+	covers, err := coverInMemory(at, b.spec.Limits.Hide)
+	if err != nil {
+		return fmt.Errorf("hide files: %w", err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.covers = covers
 	return nil
 }
 

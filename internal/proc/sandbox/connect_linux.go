@@ -32,6 +32,10 @@ type served struct {
 
 // serve makes a call and answers it. A caller that was killed needs no answer.
 func (s served) serve() {
+	if isRename(s.nr) {
+		s.serveRename()
+		return
+	}
 	v := verdict{id: s.id}
 	socket, err := s.socket()
 	if err == nil {
@@ -52,6 +56,19 @@ func (s served) serve() {
 		v.errno = -int32(errno)
 	} else if err != nil {
 		v.errno = -int32(unix.EPERM)
+	}
+	answer(s.listener, &v)
+}
+
+// serveRename answers a rename.
+func (s served) serveRename() {
+	v := verdict{id: s.id}
+	done, err := s.rename()
+	switch errno, ok := err.(unix.Errno); {
+	case !done:
+		v.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+	case ok:
+		v.errno = -int32(errno)
 	}
 	answer(s.listener, &v)
 }
@@ -131,7 +148,12 @@ func (s served) connect(socket int) error {
 			defer unix.Close(file)
 		}
 	}
-	return s.waits(socket, domain, addr)
+	if s.box.trial == nil || domain == unix.AF_UNIX {
+		return s.waits(socket, domain, addr)
+	}
+	err = s.waits(socket, domain, addr)
+	s.box.trial.connecting(addr, err)
+	return err
 }
 
 // address is where to connect a unix socket instead of the caller's address:
@@ -168,9 +190,15 @@ func (s served) address(addr []byte) (to []byte, file int, err error) {
 }
 
 // open finds a path as the caller would.
-func (s served) open(path string) (file int, err error) {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
-	from := "cwd"
+func (s served) open(path string) (file int, err error) { return s.openFrom("", path, unix.O_PATH) }
+
+// openFrom opens a path from a directory that the kernel shows of the caller;
+// empty: its working directory.
+func (s served) openFrom(from, path string, flags uint64) (file int, err error) {
+	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
+	if from == "" {
+		from = "cwd"
+	}
 	if strings.HasPrefix(path, "/") {
 		from, how.Resolve = "root", how.Resolve|unix.RESOLVE_IN_ROOT
 	}

@@ -61,38 +61,60 @@ func (c *covers) fill(dir string) error {
 }
 
 // coverInMemory puts covers over hidden files. They are in a file system of
-// their own, which is mounted over the temp directory for a moment: on a disk it
-// would take longer to make them than to run most commands. The thread must be
-// in a mount namespace of its own.
-func coverInMemory(temp string, hidden []string) (*covers, error) {
-	if len(hidden) == 0 {
-		return nil, nil
+// their own, which is mounted on a directory for a moment: on a disk it would
+// take longer to make them than to run most commands. The directory was opened,
+// because something else may be mounted above it. The thread must be in a mount
+// namespace of its own.
+func coverInMemory(at int, hidden []string) (*covers, error) {
+	mount, err := memoryAt(at)
+	if err != nil {
+		return nil, err
 	}
-	if temp == "" {
-		return nil, errors.New("hide files: no temp directory")
-	}
-	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	if err := unix.Mount("tmpfs", temp, "tmpfs", flags, "mode=0700"); err != nil {
-		return nil, fmt.Errorf("hide files: %w", err)
-	}
+	defer unix.Close(mount)
+	dir := "/proc/thread-self/fd/" + strconv.Itoa(mount)
 	c := &covers{hidden: hidden, events: -1}
-	err := c.fill(temp)
+	err = c.fill(dir)
 	if err == nil { // what is cloned from it is read-only too
-		err = unix.MountSetattr(unix.AT_FDCWD, temp, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+		err = unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 	}
 	for i := 0; i < len(hidden) && err == nil; i++ {
-		if err = attachCover(c.file(temp, i), hidden[i]); err != nil {
+		if err = attachCover(c.file(dir, i), hidden[i]); err != nil {
 			err = fmt.Errorf("%s: %w", hidden[i], err)
 		}
 	}
 	if err == nil {
-		err = unix.Unmount(temp, unix.MNT_DETACH)
+		err = unix.Unmount(dir, unix.MNT_DETACH)
 	}
 	if err != nil {
 		c.close()
-		return nil, fmt.Errorf("hide files: %w", err)
+		return nil, err
 	}
 	return c, nil
+}
+
+// memoryAt mounts an empty file system in memory on a directory, and returns its
+// root.
+func memoryAt(at int) (int, error) {
+	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fs)
+	if err := unix.FsconfigSetString(fs, "mode", "0700"); err != nil {
+		return -1, err
+	}
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return -1, err
+	}
+	mount, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	if err := unix.MoveMount(mount, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+		unix.Close(mount)
+		return -1, err
+	}
+	return mount, nil
 }
 
 // attachCover mounts a cover over a hidden file. What does not exist any more

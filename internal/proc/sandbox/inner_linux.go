@@ -138,7 +138,7 @@ func Inner(args []string) int {
 func (b *Box) landlock(open []openPath) landlock {
 	l := landlock{abi: b.plan.LandlockABI, write: open, devices: b.devices(), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
 	if b.plan.Limits {
-		l.limits = b.spec.Limits
+		l.limits, l.executes = b.spec.Limits, b.spec.Mode == Trial
 	}
 	l.noDevices = !b.plan.Layers.Has(Namespaces) && !b.Wrapped() // no mount hides them
 	return l

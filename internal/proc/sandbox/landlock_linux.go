@@ -56,9 +56,11 @@ type landlock struct {
 	write       []openPath
 	devices     []string
 	limits      *Limits // nil: everything can be read and executed
+	executes    bool    // what can be written can be executed too
 	noDevices   bool    // no device can be read, if there are no limits
 	tcp         bool    // no TCP
 	unixSockets bool    // no sockets that are files, except below write
+	keep        *int    // if not nil, gets a descriptor of the rules
 }
 
 // restrict restricts this thread, and what it starts, for good. Paths that
@@ -72,6 +74,9 @@ func (l landlock) restrict() error {
 	if l.limits != nil {
 		attr.fs |= reads | unix.LANDLOCK_ACCESS_FS_EXECUTE
 		granted |= reads
+		if l.executes {
+			granted |= unix.LANDLOCK_ACCESS_FS_EXECUTE
+		}
 	} else if l.noDevices {
 		attr.fs |= unix.LANDLOCK_ACCESS_FS_READ_FILE
 		granted |= unix.LANDLOCK_ACCESS_FS_READ_FILE
@@ -86,7 +91,11 @@ func (l landlock) restrict() error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
+	if l.keep != nil {
+		*l.keep = fd
+	} else {
+		defer unix.Close(fd)
+	}
 	for _, w := range l.write {
 		if err := allowOpen(fd, w.fd, w.path, granted); err != nil {
 			return err

@@ -26,6 +26,8 @@ type Plan struct {
 	LandlockUnix bool
 	// Limits says that Spec.Limits is enforced.
 	Limits bool
+	// Trial says that writes go to overlays.
+	Trial bool
 	// Notes says in whole sentences what the box does not hold back.
 	Notes []string
 }
@@ -48,8 +50,11 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 	if !s.Boxed() {
 		return Plan{}, nil
 	}
-	if _, err := ParseMode(string(s.Mode)); err != nil {
+	if _, err := ParseMode(string(s.Mode)); err != nil && s.Mode != Trial {
 		return Plan{}, err
+	}
+	if s.Mode == Trial {
+		return s.planTrial(has.without(s.Without))
 	}
 	if s.Mode != ReadOnly && slices.Contains(s.Roots, "/") {
 		return Plan{}, fmt.Errorf("create a %s sandbox: the workspace is /, so everything would be writable. Start Adze in a project directory, or choose another mode", s.Mode)
@@ -126,12 +131,26 @@ func (p Plan) WithoutHelper() (plan Plan, ok bool) {
 	return p, true
 }
 
+// planTrial is the plan of a trial. There is none with less than all of it: what
+// a trial changes elsewhere would last.
+func (s *Spec) planTrial(has Support) (Plan, error) {
+	p := s.planLayers(has)
+	if !p.Layers.Has(Namespaces|PIDs|Landlock|Seccomp) || s.Trial == nil {
+		why := has.why(false)
+		if why == "" {
+			why = has.PIDsWhy
+		}
+		return p, fmt.Errorf("create a %s sandbox: %w (%s)", s.Mode, ErrUnenforceable, why)
+	}
+	return p, nil
+}
+
 // planLayers chooses from what is built in: all that works. Without namespaces
 // a command reaches other processes, terminals and shared memory.
 func (s *Spec) planLayers(has Support) Plan {
 	have := has.Layers() &^ Bubblewrap
-	p := Plan{Layers: have, Protects: s.Mode == ReadOnly || have.Has(Namespaces), Loopback: have.Has(Namespaces) && s.Mode == Workspace}
-	p.Limits = s.Limits != nil && s.Mode == ReadOnly && have.Has(Landlock|Seccomp|Namespaces)
+	p := Plan{Layers: have, Protects: s.Mode == ReadOnly || have.Has(Namespaces), Loopback: have.Has(Namespaces) && (s.Mode == Workspace || s.Mode == Trial), Trial: s.Mode == Trial}
+	p.Limits = s.Limits != nil && (s.Mode == ReadOnly || s.Mode == Trial) && have.Has(Landlock|Seccomp|Namespaces)
 	if have.Has(Landlock) {
 		p.LandlockABI, p.LandlockUnix = has.LandlockABI, has.LandlockUnix && !s.UnixSockets
 	}

@@ -149,6 +149,11 @@ func (s *Spec) rules(p Plan) []rule {
 	if s.Mode == ReadOnly {
 		rules = append(rules, metadata()...)
 	}
+	if s.Mode == Trial && p.PrivateSockets { // there is a listener
+		for _, nr := range renames() {
+			rules = append(rules, rule{nr: nr, served: true})
+		}
+	}
 	if p.Layers&(Namespaces|Bubblewrap) == 0 {
 		rules = append(rules, sharedMemory()...)
 	}

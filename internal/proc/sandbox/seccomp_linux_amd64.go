@@ -7,10 +7,11 @@ const (
 	x32Bit    uint32 = 0x40000000 // the same calls once more, by other numbers
 )
 
-// refusedHere and metadataHere are calls that only this processor has.
+// refusedHere, renamesHere and metadataHere are calls that only this processor has.
 var (
 	refusedHere = []uintptr{
 		unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_CREATE_MODULE, unix.SYS_USELIB, unix.SYS_MODIFY_LDT,
 	}
+	renamesHere  = []uintptr{unix.SYS_RENAME, unix.SYS_RENAMEAT}
 	metadataHere = []uintptr{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
 )

@@ -7,8 +7,9 @@ const (
 	x32Bit    uint32 = 0
 )
 
-// refusedHere and metadataHere are calls that only some processors have.
+// refusedHere, renamesHere and metadataHere are calls that only some processors have.
 var (
 	refusedHere  = []uintptr{unix.SYS_KEXEC_FILE_LOAD}
+	renamesHere  = []uintptr{unix.SYS_RENAMEAT}
 	metadataHere []uintptr
 )

@@ -10,5 +10,6 @@ const (
 
 var (
 	refusedHere  []uintptr
+	renamesHere  []uintptr
 	metadataHere []uintptr
 )

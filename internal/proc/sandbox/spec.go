@@ -16,9 +16,11 @@ const (
 	WorkspaceNetwork Mode = "workspace+network" // as Workspace, and the network
 	Workspace        Mode = "workspace"         // writes to the workspace, temp and caches; no network but its own loopback
 	ReadOnly         Mode = "read-only"         // writes to a private temp folder and /dev/null; no network
+	Trial            Mode = "trial"             // writes to overlays, which nobody else sees; no network but its own loopback
 )
 
-// Modes are all modes, as for a usage text.
+// Modes are all modes that a user can set, as for a usage text. Trial is for
+// single commands: it needs directories, see Trials.
 func Modes() []Mode { return []Mode{Off, ReadOnly, Workspace, WorkspaceNetwork} }
 
 // ParseMode reads a mode's name. The empty name is Off.
@@ -52,6 +54,8 @@ type Spec struct {
 	// Limits, if not nil, limits what a read-only sandbox reads and executes. A
 	// sandbox that can't enforce it is an error, with BestEffort too.
 	Limits *Limits
+	// Trial is what a sandbox of mode Trial is made of.
+	Trial *Trials
 	// Pins are the identities that writable paths must still have. A path that is
 	// another file by now is an error.
 	Pins map[string]ID
@@ -89,6 +93,9 @@ func (s *Spec) writable() []string {
 		if paths = nil; s.Limits != nil {
 			paths = s.Limits.Write
 		}
+	}
+	if s.Mode == Trial {
+		paths = nil // see Trials
 	}
 	var out []string
 	for _, p := range paths {

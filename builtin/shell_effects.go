@@ -1,0 +1,204 @@
+package builtin
+
+import (
+	"bytes"
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/edit"
+	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/trial"
+	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/tool"
+)
+
+const (
+	maxDiffFile = 256 << 10 // larger files are shown without a diff
+	maxDiff     = 1 << 20   // of all diffs
+)
+
+// effects is the content of the permission prompt.
+func (r *triedCall) effects() tool.Effects {
+	o := r.outcome
+	out := tool.Effects{
+		Command: tool.Command{Line: r.args.Command, Directory: r.command.Dir, Purpose: r.args.Description},
+		Ending:  r.ending(), Took: o.Duration, Output: cmp.Or(o.Output.Tail, o.Output.Head), Network: o.Network, Temp: r.found.NotKept,
+	}
+	folded := map[string]int{}
+	room := maxDiff
+	for _, c := range r.found.Changes {
+		if dir, ignored := r.fold(c); dir != "" {
+			i, ok := folded[dir]
+			if !ok {
+				i = len(out.Changes)
+				folded[dir] = i
+				out.Changes = append(out.Changes, tool.Effect{Path: r.short(dir) + "/", Abs: dir, Kind: tool.EffectChanged, Ignored: ignored})
+			}
+			f := &out.Changes[i]
+			f.Files += max(1, c.Files)
+			if c.Path == dir {
+				f.Kind = kindOf(c)
+			}
+			continue
+		}
+		out.Changes = append(out.Changes, r.effect(c, &room))
+	}
+	slices.SortStableFunc(out.Changes, func(a, b tool.Effect) int { return cmp.Compare(a.Path, b.Path) })
+	r.warn(&out)
+	return out
+}
+
+// fold is the directory that a change is shown as: a git directory, or one that git ignores. "": the change is shown itself.
+func (r *triedCall) fold(c trial.Change) (dir string, ignored bool) {
+	root := r.rootOf(c.Path)
+	if root == "" {
+		return "", false
+	}
+	rel, err := filepath.Rel(root, c.Path)
+	if err != nil {
+		return "", false
+	}
+	at := root
+	parts := strings.Split(filepath.ToSlash(rel), "/")
+	for i, name := range parts {
+		at = filepath.Join(at, name)
+		if i == len(parts)-1 && !c.IsDir() {
+			break
+		}
+		if name == ".git" {
+			return at, false
+		}
+		if r.shell.files.ignore.Check(at, ignore.Folder).State == ignore.Hidden {
+			return at, true
+		}
+	}
+	return "", false
+}
+
+// rootOf is the root of the workspace that a path is in; "": none.
+func (r *triedCall) rootOf(path string) string {
+	best := ""
+	for _, root := range r.shell.files.ws.Roots() {
+		if _, ok := names.Within(path, []string{root}); ok && len(root) > len(best) {
+			best = root
+		}
+	}
+	return best
+}
+
+// short is a path as users see it: relative to the project, if it is in it.
+func (r *triedCall) short(path string) string {
+	if rel, err := filepath.Rel(r.shell.files.ws.Project(), path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+func kindOf(c trial.Change) tool.EffectKind {
+	switch c.Kind {
+	case trial.Created:
+		return tool.EffectNew
+	case trial.Deleted:
+		return tool.EffectDeleted
+	}
+	return tool.EffectChanged
+}
+
+// effect is one change, with its diff as long as there is room.
+func (r *triedCall) effect(c trial.Change, room *int) tool.Effect {
+	e := tool.Effect{Path: r.short(c.Path), Abs: c.Path, Kind: kindOf(c), Files: 1}
+	if c.IsDir() {
+		e.Path += "/"
+		e.Files = c.Files
+		return e
+	}
+	if c.Kind == trial.ModeOnly {
+		e.Diff = "# " + e.Path + ": " + c.Note + "\n"
+		return e
+	}
+	before, ok := r.text(c.Old, c.Path, r.trial.Before)
+	after, ok2 := r.text(c.New, c.Path, r.trial.After)
+	if !ok || !ok2 || before == after {
+		return e
+	}
+	compared := edit.Compare(before, after)
+	stat := compared.Stat()
+	e.Counted, e.Added, e.Removed = true, stat.AddedLines, stat.RemovedLines
+	diff := compared.Unified(e.Path, e.Path)
+	if len(diff) <= *room {
+		e.Diff = diff
+		*room -= len(diff)
+	}
+	return e
+}
+
+// text is the content of a file that is text; ok is false for others.
+func (r *triedCall) text(f trial.File, path string, read func(string) ([]byte, error)) (text string, ok bool) {
+	if !f.Exists() {
+		return "", true
+	}
+	if !f.Mode.IsRegular() || f.Size > maxDiffFile {
+		return "", false
+	}
+	b, err := read(path)
+	if err != nil || bytes.IndexByte(b, 0) >= 0 || !utf8.Valid(b) {
+		return "", false
+	}
+	return string(b), true
+}
+
+// maxWarnings is how many paths are warned about one by one.
+const maxWarnings = 20
+
+// warn adds what the user should know.
+func (r *triedCall) warn(out *tool.Effects) {
+	for i, s := range r.found.Special {
+		j := slices.IndexFunc(out.Changes, func(e tool.Effect) bool { return e.Abs == s.Path })
+		switch dir, ok := r.holder(out.Changes, s.Path); {
+		case j >= 0:
+			out.Changes[j].Warning = special(s.What)
+		case ok && filepath.Base(out.Changes[dir].Abs) == ".git":
+			out.Changes[dir].Warning = "is git's own directory"
+		case i < maxWarnings:
+			out.Warnings = append(out.Warnings, r.short(s.Path)+" "+special(s.What))
+		}
+	}
+	o := r.outcome
+	if n := len(o.Hidden); n > 0 && len(out.Changes) > 0 {
+		var hidden []string
+		for _, path := range o.Hidden[:min(n, 5)] {
+			hidden = append(hidden, r.short(path))
+		}
+		out.Warnings = append(out.Warnings, "it opened files that may be secret, which looked empty to it: "+strings.Join(hidden, ", "))
+	}
+	if o.Limit != "" {
+		out.Warnings = append(out.Warnings, "it was stopped: "+o.Limit)
+	}
+	if len(out.Changes) == 0 && r.blocked() {
+		out.Warnings = append(out.Warnings, "likely blocked by the trial: "+cmp.Or(o.Suspect, o.Limit))
+	}
+	out.Warnings = append(out.Warnings, hiddenIn(r.args)...)
+}
+
+// holder is the change of a directory that a path is in.
+func (r *triedCall) holder(changes []tool.Effect, path string) (int, bool) {
+	i := slices.IndexFunc(changes, func(e tool.Effect) bool {
+		_, ok := names.Within(path, []string{e.Abs})
+		return ok && strings.HasSuffix(e.Path, "/")
+	})
+	return i, i >= 0
+}
+
+// special says what is special about a path.
+func special(what string) string {
+	switch what {
+	case "protected":
+		return "is a protected name"
+	case "setuid", "setgid":
+		return "has a " + what + " bit"
+	}
+	return "is a " + what
+}

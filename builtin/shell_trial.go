@@ -1,0 +1,317 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/trial"
+	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/tool"
+)
+
+// KeptPath is a path that a tried command changed in the workspace.
+type KeptPath struct {
+	Path     string
+	Before   string // a file, link or directory that is as the path was, until the call ends; "": nothing, or only the mode changed
+	ModeOnly bool
+	Mode     fs.FileMode // before, if only that changed
+}
+
+// trials tries commands in a session.
+type trials struct {
+	state string
+	kept  func(tool.Call, []KeptPath)
+
+	once   sync.Once
+	layers *trial.Layers
+	err    error
+}
+
+// newTrials returns nil if commands are not tried.
+func newTrials(o Options) *trials {
+	if !o.Sandbox.Trial || o.State == "" || o.Sandbox.Limits == nil || slices.Contains([]string{string(sandbox.Off), string(sandbox.ReadOnly)}, o.Sandbox.Mode) || o.Imagined {
+		return nil
+	}
+	return &trials{state: filepath.Join(o.State, "trial"), kept: o.Kept}
+}
+
+// open prepares trials once.
+func (t *trials) open(b *sandboxes) (*trial.Layers, error) {
+	t.once.Do(func() {
+		if t.err = b.limiter.start(); t.err != nil {
+			t.err = fmt.Errorf("%w: %w", t.err, errors.ErrUnsupported)
+			return
+		}
+		if t.err = os.MkdirAll(t.state, 0o700); t.err != nil {
+			return
+		}
+		if t.state, t.err = filepath.EvalSymlinks(t.state); t.err != nil {
+			return
+		}
+		protected := func(path string) bool {
+			_, ok := names.Protected(path)
+			return ok
+		}
+		base := b.base()
+		t.layers, t.err = trial.Open(trial.Options{
+			State: t.state, Roots: base.Roots(), Git: base.Git(), Temp: sandbox.TempDirs(b.env), Caches: base.Lasting(),
+			Protected: trial.Protects(base.Spec(sandbox.Workspace).Protect, protected),
+		})
+		if t.err == nil {
+			if ok, why := t.layers.Supported(); !ok {
+				t.err = fmt.Errorf("%s: %w", why, errors.ErrUnsupported)
+			}
+		}
+	})
+	return t.layers, t.err
+}
+
+// environ is the environment of a command in a trial.
+func (t *trials) environ(env []string) []string {
+	return append(slices.Clip(env), "GIT_OPTIONAL_LOCKS=0", "npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1")
+}
+
+func (t *trials) close() error {
+	if t == nil || t.layers == nil {
+		return nil
+	}
+	return t.layers.Close()
+}
+
+// trial is the Trial of a call; nil if it isn't tried. run is the call itself.
+func (s *shell) trial(a runShellCommandArgs, inv *tool.Invocation, c shellCall) func(context.Context, *tool.Live) (*tool.Tried, error) {
+	if s.trials == nil || a.IsBackground {
+		return nil
+	}
+	return func(ctx context.Context, l *tool.Live) (*tool.Tried, error) {
+		c.live = l
+		var r *triedCall
+		for range 2 { // something else may write to the workspace
+			if r != nil {
+				r.drop()
+			}
+			var err error
+			if r, err = c.try(ctx); err != nil {
+				return nil, err
+			}
+			if len(r.found.Conflicts) == 0 || ctx.Err() != nil {
+				return r.tried(inv), nil
+			}
+		}
+		defer r.drop()
+		return nil, fmt.Errorf("%s changed meanwhile", r.short(r.found.Conflicts[0]))
+	}
+}
+
+// triedCall is a command that ran in a trial.
+type triedCall struct {
+	*shellCall
+	trial   *trial.Trial
+	outcome proc.Outcome
+	found   trial.Effects
+	result  tool.Result // of the command
+	failure error
+	shown   tool.Effects
+	once    sync.Once
+}
+
+// try runs the command in a trial and finds what it changed.
+func (c shellCall) try(ctx context.Context) (*triedCall, error) {
+	b := c.shell.sandboxes
+	layers, err := c.shell.trials.open(b)
+	if err != nil {
+		return nil, err
+	}
+	limits, err := b.limiter.limited(nil)
+	if err != nil {
+		return nil, err
+	}
+	t, err := layers.New(ctx)
+	if err != nil {
+		if errors.Is(err, trial.ErrUnsupported) {
+			err = fmt.Errorf("%w: %w", err, errors.ErrUnsupported)
+		}
+		return nil, err
+	}
+	r := &triedCall{shellCall: &c, trial: t}
+	c.tries = true
+	c.command.Sandbox = t.Spec(limits)
+	c.command.Env = c.shell.trials.environ(b.env)
+	p, whole, err := c.begin(ctx)
+	if err != nil {
+		r.drop()
+		return nil, err
+	}
+	<-p.Done()
+	r.outcome = p.Wait()
+	r.result, r.failure = c.ended(ctx, r.outcome, whole.close(), p.Progress().Quiet)
+	if r.found, err = t.Effects(context.WithoutCancel(ctx)); err != nil {
+		r.drop()
+		return nil, err
+	}
+	r.shown = r.effects()
+	return r, nil
+}
+
+func (r *triedCall) drop() { r.once.Do(func() { _ = r.trial.Drop() }) } // the session's end removes what is left
+
+// blocked reports whether the command failed because of the trial: then only running it would help.
+func (r *triedCall) blocked() bool {
+	o := r.outcome
+	silent := strings.TrimSpace(o.Output.String()) == "" // as curl -s
+	return (o.Exit != 0 || o.Ended != proc.Exited) && (o.Suspect != "" || len(o.Network) > 0 && (o.Limit != "" || silent))
+}
+
+// tried is what can be kept.
+func (r *triedCall) tried(inv *tool.Invocation) *tool.Tried {
+	t := &tool.Tried{Drop: func() tool.Result {
+		r.drop()
+		return r.with("")
+	}}
+	t.Description, t.Confirm, t.Notes = inv.Description, r.shown, inv.Notes
+	t.MustAsk = r.mustAsk()
+	t.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) { return r.keep(ctx, l) }
+	switch {
+	case len(r.shown.Changes) > 0:
+		t.Access = r.access()
+	case r.blocked():
+		t.Access = inv.Access
+		t.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+			r.drop()
+			return inv.Run(ctx, l)
+		}
+	default:
+		t.Access = []tool.Access{tool.Nothing}
+	}
+	return t
+}
+
+// mustAsk reports whether only the user can have the effects kept.
+func (r *triedCall) mustAsk() bool {
+	o := r.outcome
+	return len(r.shown.Changes) > 0 && (o.Ended != proc.Exited || o.Limit != "" || r.blocked() || len(o.Hidden) > 0 || o.MoreHidden || len(r.found.Special) > 0)
+}
+
+// maxAccess is the number of paths that are judged one by one.
+const maxAccess = 5000
+
+// access is what keeping would write.
+func (r *triedCall) access() []tool.Access {
+	var out []tool.Access
+	if len(r.shown.Changes) > maxAccess {
+		for _, root := range r.shell.files.ws.Roots() {
+			out = append(out, tool.Access{Verb: tool.Writes, Target: root + "/"})
+		}
+		return out
+	}
+	for _, c := range r.shown.Changes {
+		target := c.Abs
+		if strings.HasSuffix(c.Path, "/") {
+			target += "/"
+		}
+		out = append(out, tool.Access{Verb: tool.Writes, Target: target})
+	}
+	return out
+}
+
+// keep keeps the effects, or those that the user chose.
+func (r *triedCall) keep(ctx context.Context, l *tool.Live) (tool.Result, error) {
+	defer r.drop()
+	if len(r.shown.Changes) == 0 {
+		return r.with(""), r.failure
+	}
+	only, left := r.chosen(l.Decision.Answer)
+	kept, err := r.trial.Keep(ctx, only)
+	if err != nil {
+		text := "Nothing was kept of " + r.shown.Count() + ": " + err.Error() + "."
+		if errors.Is(err, trial.ErrConflict) {
+			text += " Run it again."
+		}
+		return r.with(text), tool.Errorf(shellFailure, "keep the changes of %s: %w", label(r.args.Command), err)
+	}
+	if r.shell.trials.kept != nil {
+		r.shell.trials.kept(l.Call, keptPaths(kept))
+	}
+	shown := r.shown
+	shown.Changes = slices.DeleteFunc(slices.Clone(shown.Changes), func(c tool.Effect) bool { return !only(c.Abs) })
+	text := "Changed: " + shown.Summary()
+	if left > 0 {
+		text += fmt.Sprintf("\nThe user discarded %d of its changes.", left)
+	}
+	return r.with(text), r.failure
+}
+
+func keptPaths(kept trial.Kept) []KeptPath {
+	var out []KeptPath
+	for _, c := range kept.Changes {
+		out = append(out, KeptPath{Path: c.Path, Before: kept.Before(c.Path), ModeOnly: c.Kind == trial.ModeOnly, Mode: c.Old.Mode})
+	}
+	return out
+}
+
+// chosen selects the paths in an answer, and counts the others. Without an answer it selects all.
+func (r *triedCall) chosen(answer json.RawMessage) (only func(path string) bool, left int) {
+	var a struct{ Keep []string }
+	if len(answer) == 0 || json.Unmarshal(answer, &a) != nil || a.Keep == nil {
+		return func(string) bool { return true }, 0
+	}
+	var paths []string
+	for _, c := range r.shown.Changes {
+		if slices.Contains(a.Keep, c.Path) {
+			paths = append(paths, c.Abs)
+		} else {
+			left++
+		}
+	}
+	return func(path string) bool {
+		_, ok := names.Within(path, paths)
+		return ok
+	}, left
+}
+
+// with is the result of the command, with more lines for the model.
+func (r *triedCall) with(line string) tool.Result {
+	var lines []string
+	if len(r.outcome.Network) > 0 {
+		lines = append(lines, "It ran without the network, and wanted: "+tool.Visible(strings.Join(r.outcome.Network, ", ")))
+	}
+	if r.outcome.Limit != "" {
+		lines = append(lines, "It was stopped: "+r.outcome.Limit+".")
+	}
+	if n := len(r.found.NotKept); n > 0 {
+		text := "Not kept: " + tool.Visible(strings.Join(r.found.NotKept, ", "))
+		if r.found.MoreNotKept > 0 {
+			text += fmt.Sprintf(", %d more", r.found.MoreNotKept)
+		}
+		lines = append(lines, text)
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	out := r.result
+	if text := out.Text(); len(lines) > 0 {
+		out.Content = []tool.Part{tool.Text(strings.TrimRight(text, "\n") + "\n" + strings.Join(lines, "\n"))}
+	}
+	return out
+}
+
+// ending is how the command ended, for a prompt.
+func (r *triedCall) ending() string {
+	switch o := r.outcome; o.Ended {
+	case proc.TimedOut:
+		return "timed out after " + (time.Duration(r.args.Timeout) * time.Millisecond).String()
+	default:
+		return ending(o)
+	}
+}

@@ -1,0 +1,433 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Keep moves the changes to the workspace: those that only selects, or all of
+// them if it is nil. Changes in a git directory are kept together. Either all of
+// it is kept, or nothing: then an error that wraps ErrConflict says that something
+// else changed a file. A trial can be kept once.
+func (t *Trial) Keep(ctx context.Context, only func(path string) bool) (Kept, error) {
+	t.mu.Lock()
+	fresh, dropped := t.found == nil && !t.spent, t.dropped || t.spent
+	t.mu.Unlock()
+	if dropped {
+		return Kept{}, errors.New("keep a trial: it was kept or dropped before")
+	}
+	if fresh {
+		if _, err := t.Effects(ctx); err != nil {
+			return Kept{}, err
+		}
+	}
+	t.l.keeping.Lock()
+	defer t.l.keeping.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dropped || t.spent || t.found == nil {
+		return Kept{}, errors.New("keep a trial: it was kept or dropped before")
+	}
+	t.spent = true
+	if err := ctx.Err(); err != nil {
+		return Kept{}, err
+	}
+	k := t.mover(t.selected(only))
+	defer k.close()
+	kept, err := k.keep()
+	if err != nil {
+		return Kept{}, fmt.Errorf("keep a trial: %w", err)
+	}
+	return kept, nil
+}
+
+// selected are the steps for what only selects, in the order in which they are
+// done.
+func (t *Trial) selected(only func(path string) bool) []step {
+	if only == nil {
+		only = func(string) bool { return true }
+	}
+	git := map[string]bool{}
+	for _, c := range t.found.Changes {
+		if dir := t.gitOf(c.Path); dir != "" && only(c.Path) {
+			git[dir] = true
+		}
+	}
+	var out []step
+	for _, s := range t.found.steps {
+		path := t.found.Changes[s.change].Path
+		if dir := t.gitOf(path); dir != "" && git[dir] || dir == "" && only(path) {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b step) int {
+		x, y := t.rank(a), t.rank(b)
+		if x == y && a.Op == opMeta { // a directory after what is in it
+			return cmp.Compare(len(b.Rel), len(a.Rel))
+		}
+		return cmp.Compare(x, y)
+	})
+	return append(t.loosen(out), out...)
+}
+
+// gitOf is the git directory that a path is in, or "".
+func (t *Trial) gitOf(path string) string {
+	for _, dir := range t.l.o.Git {
+		if within(path, dir) {
+			return dir
+		}
+	}
+	if before, _, ok := strings.Cut(path+"/", "/.git/"); ok {
+		return before + "/.git"
+	}
+	return ""
+}
+
+// rank is the order of steps: what others refer to comes first, what refers to
+// others later, and deletions after that. Modes of directories are last: they may
+// not let anything be changed any more.
+func (t *Trial) rank(s step) int {
+	path := t.found.Changes[s.change].Path
+	dir := t.gitOf(path)
+	rel := strings.TrimPrefix(path, dir)
+	switch {
+	case s.Op == opMeta && s.Lower.dir():
+		return 10
+	case s.Op == opDelete:
+		return 9
+	case s.Op == opLink:
+		return 8 // what it is a name of is in place
+	case dir != "" && within(rel, "/objects"):
+		return 0
+	case dir != "" && rel == "/index":
+		return 7
+	case dir != "" && (within(rel, "/refs") || rel == "/packed-refs" || rel == "/HEAD" || within(rel, "/logs")):
+		return 6
+	case s.Op == opCreate:
+		return 1
+	}
+	return 3
+}
+
+// loosen are steps that make directories writable for the others. The mode that
+// they had comes back with a step of their own at the end.
+func (t *Trial) loosen(steps []step) []step {
+	if os.Getuid() == 0 {
+		return nil
+	}
+	var out []step
+	done := map[string]bool{}
+	for _, s := range steps {
+		dir := filepath.Dir(s.Rel)
+		key := fmt.Sprint(s.Layer, dir)
+		if s.Rel == "" || done[key] {
+			continue
+		}
+		done[key] = true
+		f, err := openBelow(t.layers[s.Layer].Lower, dir)
+		if err != nil {
+			continue // the step fails
+		}
+		var st unix.Stat_t
+		err = unix.Fstat(int(f.Fd()), &st)
+		f.Close()
+		if err != nil || st.Mode&0o300 == 0o300 || int(st.Uid) != os.Getuid() {
+			continue
+		}
+		if dir == "." {
+			dir = ""
+		}
+		wider := seeing(&st)
+		wider.Mode |= 0o700
+		out = append(out, step{Op: opMeta, Layer: s.Layer, Rel: dir, Upper: wider, Lower: seeing(&st), change: -1})
+	}
+	return out
+}
+
+// tighten are the steps that give directories back the mode that loosen took, if
+// no change is one of their mode.
+func tighten(loosened, steps []step) []step {
+	var out []step
+	for _, l := range loosened {
+		if !slices.ContainsFunc(steps, func(s step) bool { return s.Op == opMeta && s.Layer == l.Layer && s.Rel == l.Rel && s.change >= 0 }) {
+			out = append(out, step{Op: opMeta, Layer: l.Layer, Rel: l.Rel, Upper: l.Lower, Lower: l.Upper, change: -1})
+		}
+	}
+	return out
+}
+
+// mover moves files between uppers and lowers.
+type mover struct {
+	journal
+	dir   string       // of the trial: for its journal and files
+	at    func(string) // for tests: called at every point
+	dirs  map[dirKey]*os.File
+	begun int             // steps that were begun
+	after map[int]seen    // what steps left, as far as known
+	own   map[uint64]bool // files with several names that steps changed
+	left  []string        // paths that something else changed during keeping
+}
+
+type dirKey struct {
+	upper bool
+	layer int
+	rel   string
+}
+
+func (t *Trial) mover(steps []step) *mover {
+	n := 0
+	for n < len(steps) && steps[n].change < 0 {
+		n++
+	}
+	steps = append(steps, tighten(steps[:n], steps[n:])...)
+	k := &mover{dir: t.home(), at: t.l.at, dirs: map[dirKey]*os.File{}, after: map[int]seen{}, own: map[uint64]bool{}}
+	k.Steps, k.t = steps, t
+	for _, l := range t.layers {
+		k.Layers = append(k.Layers, over{l.Lower, l.Upper, l.start})
+	}
+	return k
+}
+
+func (k *mover) close() {
+	for _, f := range k.dirs {
+		f.Close()
+	}
+}
+
+func (k *mover) point(format string, args ...any) {
+	if k.at != nil {
+		k.at(fmt.Sprintf(format, args...))
+	}
+}
+
+// keep does all steps, or none.
+func (k *mover) keep() (Kept, error) {
+	if err := k.check(); err != nil {
+		return Kept{}, err
+	}
+	for _, path := range k.t.found.strip {
+		stripped(path)
+	}
+	for i := range k.Steps { // of what is moved
+		if s := &k.Steps[i]; s.Op == opCreate || s.Op == opExchange {
+			stripped(filepath.Join(k.Layers[s.Layer].Upper, s.Rel))
+		}
+	}
+	var err error
+	if k.Fence, err = fence(k.dir); err != nil {
+		return Kept{}, err
+	}
+	k.point("before the journal")
+	if err := k.write(k.dir); err != nil {
+		return Kept{}, err
+	}
+	k.point("after the journal")
+	for i := range k.Steps {
+		k.begun = i + 1
+		if err = k.do(i); err != nil {
+			err = fmt.Errorf("%s: %w", k.path(i), err)
+			break
+		}
+		k.point("after step %d", i)
+	}
+	if err == nil {
+		err = k.verify()
+	}
+	if err == nil {
+		k.point("before the end")
+		err = os.Rename(filepath.Join(k.dir, journalName), filepath.Join(k.dir, keptName))
+	}
+	if err != nil {
+		k.rollback()
+		return Kept{}, k.explain(err)
+	}
+	k.point("after the end")
+	return k.result(), nil
+}
+
+// explain adds to an error what could not be taken back.
+func (k *mover) explain(err error) error {
+	if len(k.left) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w. These files changed meanwhile and were left as they are: %s", err, strings.Join(k.left, ", "))
+}
+
+func (k *mover) result() Kept {
+	kept := Kept{before: map[string]string{}}
+	for i, s := range k.Steps {
+		if s.change < 0 {
+			continue
+		}
+		c := k.t.found.Changes[s.change]
+		kept.Changes = append(kept.Changes, c)
+		switch s.Op {
+		case opExchange, opDelete:
+			kept.before[c.Path] = filepath.Join(k.Layers[s.Layer].Upper, s.Rel)
+		case opInPlace:
+			kept.before[c.Path] = k.saved(i)
+		}
+	}
+	slices.SortFunc(kept.Changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	return kept
+}
+
+func (k *mover) path(i int) string {
+	return filepath.Join(k.Layers[k.Steps[i].Layer].Lower, k.Steps[i].Rel)
+}
+
+// check says what changed since the trial started, before anything is done.
+func (k *mover) check() error {
+	for i, p := range k.t.l.kept {
+		if id, ok := identify(p.path); !ok || id != p.id {
+			return fmt.Errorf("%s was replaced: %w", k.Layers[i].Lower, ErrConflict)
+		}
+	}
+	if c := k.t.found.Conflicts; len(c) > 0 {
+		return fmt.Errorf("%s: %w", strings.Join(c[:min(3, len(c))], ", "), ErrConflict)
+	}
+	for i := range k.Steps {
+		k.point("check %d", i)
+		if err := k.checkStep(&k.Steps[i]); err != nil {
+			return fmt.Errorf("%s: %w", k.path(i), err)
+		}
+	}
+	return nil
+}
+
+func (k *mover) checkStep(s *step) error {
+	if s.Rel == "" {
+		return nil
+	}
+	dir, err := k.lower(s)
+	if err != nil {
+		return fmt.Errorf("%w (%v)", ErrConflict, err)
+	}
+	st, there := statAt(dir, filepath.Base(s.Rel))
+	switch {
+	case s.Lower.Ino == 0 && there:
+		return fmt.Errorf("created by something else: %w", ErrConflict)
+	case s.Lower.Ino == 0:
+		return nil
+	case !there:
+		return fmt.Errorf("deleted by something else: %w", ErrConflict)
+	case s.Op == opMeta && s.Lower.dir():
+		if st.Ino != s.Lower.Ino {
+			return ErrConflict
+		}
+		return nil
+	case st.Ino != s.Lower.Ino || st.Ctim != s.Lower.Ctime:
+		return ErrConflict
+	case s.Lower.dir():
+		return k.untouched(dir, filepath.Base(s.Rel), k.Layers[s.Layer].Start, false)
+	}
+	return nil
+}
+
+// untouched says whether something in a tree changed since a time. The ctime of
+// its top is new if it was moved.
+func (k *mover) untouched(dir *os.File, name string, since unix.Timespec, moved bool) error {
+	st, ok := statAt(dir, name)
+	if !ok {
+		return ErrConflict
+	}
+	if k.own[st.Ino] {
+		return nil
+	}
+	when := st.Ctim
+	if moved {
+		when = st.Mtim
+	}
+	if !before(when, since) {
+		return ErrConflict
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return nil
+	}
+	in, err := openDir(int(dir.Fd()), name)
+	if err != nil {
+		return nil // nobody can see into it
+	}
+	defer in.Close()
+	names, _ := in.Readdirnames(-1)
+	for _, n := range names {
+		if err := k.untouched(in, n, since, false); err != nil {
+			return fmt.Errorf("%s: %w", n, err)
+		}
+	}
+	return nil
+}
+
+// verify says whether something wrote to a file after it was taken away.
+func (k *mover) verify() error {
+	for i := range k.Steps {
+		s := &k.Steps[i]
+		if s.Op != opExchange && s.Op != opDelete || s.Lower.dir() {
+			continue
+		}
+		dir, err := k.upper(s)
+		if err != nil {
+			return err
+		}
+		if st, ok := statAt(dir, filepath.Base(s.Rel)); !ok || !k.same(s.Lower, st) {
+			return fmt.Errorf("%s: %w", k.path(i), ErrConflict)
+		}
+	}
+	return nil
+}
+
+// same reports whether a file that was moved is as it was seen, apart from what
+// steps did to it by another name.
+func (k *mover) same(s seen, st *unix.Stat_t) bool {
+	return s.sameContent(st) || st.Ino == s.Ino && k.own[st.Ino]
+}
+
+// sameContent reports whether a file that was moved is as it was seen.
+func (s seen) sameContent(st *unix.Stat_t) bool {
+	return st.Ino == s.Ino && st.Mode == s.Mode && st.Uid == s.UID && st.Gid == s.GID && (s.dir() || st.Size == s.Size && st.Mtim == s.Mtime)
+}
+
+// lower and upper open the directory that a step's path is in.
+func (k *mover) lower(s *step) (*os.File, error) {
+	return k.open(dirKey{false, s.Layer, filepath.Dir(s.Rel)})
+}
+func (k *mover) upper(s *step) (*os.File, error) {
+	return k.open(dirKey{true, s.Layer, filepath.Dir(s.Rel)})
+}
+
+func (k *mover) open(key dirKey) (*os.File, error) {
+	if f := k.dirs[key]; f != nil {
+		return f, nil
+	}
+	root := k.Layers[key.layer].Lower
+	if key.upper {
+		root = k.Layers[key.layer].Upper
+	}
+	f, err := openBelow(root, key.rel)
+	if err != nil {
+		return nil, err
+	}
+	if key.upper { // what overlayfs copied may not be writable; it is not needed any more
+		var st unix.Stat_t
+		if unix.Fstat(int(f.Fd()), &st) == nil && st.Mode&0o700 != 0o700 {
+			unix.Chmod(fdPath(f), st.Mode&0o7777|0o700)
+		}
+	}
+	const most = 256 // open at a time
+	if len(k.dirs) >= most {
+		for key, f := range k.dirs {
+			f.Close()
+			delete(k.dirs, key)
+		}
+	}
+	k.dirs[key] = f
+	return f, nil
+}

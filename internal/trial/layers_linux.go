@@ -1,0 +1,442 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+)
+
+// Layers are the directories for what the trials of a session change. It is safe
+// for concurrent use.
+type Layers struct {
+	o    Options
+	id   string
+	dirs []string // of this session: in State, and in roots on other mounts
+	lock []*os.File
+	kept []place  // the workspace and its git directories
+	last []string // temp directories and caches, as far as they can have a layer
+	temp int      // how many of them are temp directories
+	home string   // the home directory if it can have an overlay, or ""
+	why  error    // nothing can be tried
+
+	at      func(point string) // for tests: called at every point of keeping
+	keeping sync.Mutex         // one trial is kept at a time
+
+	mu     sync.Mutex
+	n      int
+	free   []string // directories of session layers that no trial uses
+	closed bool
+}
+
+// place is a directory of which changes can be kept.
+type place struct {
+	path string
+	id   sandbox.ID
+	dir  string // for its uppers, on the same mount
+}
+
+// Open prepares trials, and recovers what a session left that was killed. Where
+// commands can't be tried, Supported says why.
+func Open(o Options) (*Layers, error) {
+	if o.State == "" || len(o.Roots) == 0 {
+		return nil, errors.New("open trials: no state directory or no workspace")
+	}
+	if o.Bytes == 0 {
+		o.Bytes = DefaultBytes
+	}
+	if o.Processes == 0 {
+		o.Processes = DefaultProcesses
+	}
+	if o.CPU == 0 {
+		o.CPU = DefaultCPU
+	}
+	if o.Protected == nil {
+		o.Protected = func(string) bool { return false }
+	}
+	var id [8]byte
+	rand.Read(id[:]) // never fails
+	l := &Layers{o: o, id: "s-" + hex.EncodeToString(id[:])}
+	if l.why = l.open(); l.why != nil {
+		l.Close()
+	}
+	return l, nil
+}
+
+func (l *Layers) open() error {
+	if err := supported(); err != nil {
+		return err
+	}
+	for _, path := range slices.Concat(l.o.Roots, l.o.Git) {
+		p := place{path: filepath.Clean(path)}
+		if err := l.choose(&p); err != nil {
+			return err
+		}
+		l.kept = append(l.kept, p)
+	}
+	if err := Recover(l.o.State, l.o.Roots); err != nil {
+		return err
+	}
+	main, err := l.own(l.o.State)
+	if err != nil {
+		return err
+	}
+	for i := range l.kept {
+		p := &l.kept[i]
+		if p.dir == l.o.State {
+			p.dir = main
+			continue
+		}
+		if p.dir, err = l.own(p.dir); err != nil {
+			return err
+		}
+	}
+	l.chooseLasting()
+	_, err = l.check()
+	return err
+}
+
+// chooseLasting decides which temp directories and caches get layers.
+func (l *Layers) chooseLasting() {
+	add := func(paths []string, covered func(path string) bool) {
+		var real []string
+		for _, path := range paths {
+			if p, ok := l.lasting(path); ok {
+				real = append(real, p)
+			}
+		}
+		slices.SortStableFunc(real, func(a, b string) int { return cmp.Compare(len(a), len(b)) }) // parents first
+		for _, p := range real {
+			if !slices.Contains(l.last, p) && !covered(p) {
+				l.last = append(l.last, p)
+			}
+		}
+	}
+	// Temp directories are empty at first, so what is below one has a layer of its own.
+	add(l.o.Temp, func(string) bool { return false })
+	l.temp = len(l.last)
+	add(l.o.Caches, func(p string) bool {
+		return slices.ContainsFunc(l.last[l.temp:], func(have string) bool { return ownedBelow(p, have) })
+	})
+	home := l.o.Home
+	if home == "" {
+		home, _ = os.UserHomeDir()
+	}
+	if real, ok := l.lasting(home); ok && !slices.ContainsFunc(l.last[l.temp:], func(have string) bool { return within(real, have) }) {
+		l.home = real
+	}
+}
+
+// ownedBelow reports whether a path is in a directory, and all between them is the
+// user's own: overlayfs copies the directories above what changes.
+func ownedBelow(path, dir string) bool {
+	if !within(path, dir) {
+		return false
+	}
+	for ; path != dir; path = filepath.Dir(path) {
+		if owned(path) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// lasting is a temp directory or a cache with links resolved, if it can have a
+// layer.
+func (l *Layers) lasting(path string) (string, bool) {
+	if !filepath.IsAbs(path) {
+		return "", false
+	}
+	real, err := filepath.EvalSymlinks(path)
+	st, err2 := os.Stat(real)
+	if err != nil || err2 != nil || !st.IsDir() || slices.Contains(l.last, real) || real == "/" {
+		return "", false
+	}
+	if real == "/dev/shm" || strings.HasPrefix(real, "/dev/shm/") { // the sandbox has its own
+		return "", false
+	}
+	for _, p := range l.kept {
+		if within(real, p.path) {
+			return "", false
+		}
+	}
+	if owned(real) != nil && !st.Mode().IsRegular() && st.Mode()&os.ModeSticky == 0 {
+		return "", false
+	}
+	return real, true
+}
+
+// own makes the directory of this session in a state directory.
+func (l *Layers) own(state string) (string, error) {
+	dir := filepath.Join(state, l.id)
+	if slices.Contains(l.dirs, dir) {
+		return dir, nil
+	}
+	all, err := lockState(state)
+	if err != nil {
+		return "", err
+	}
+	defer all.Close()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", fmt.Errorf("prepare trials: %w", err)
+	}
+	l.dirs = append(l.dirs, dir)
+	lock, err := locked(filepath.Join(dir, lockName), lockWait)
+	if err != nil {
+		return "", err
+	}
+	l.lock = append(l.lock, lock)
+	if _, err := lock.WriteString(owner(os.Getpid())); err != nil {
+		return "", fmt.Errorf("prepare trials: %w", err)
+	}
+	return dir, nil
+}
+
+// Supported reports whether commands can be tried here, and why not in a
+// sentence without its end, for doctor.
+func (l *Layers) Supported() (ok bool, why string) {
+	if l.why != nil {
+		return false, reason(l.why)
+	}
+	if _, err := l.check(); err != nil {
+		return false, reason(err)
+	}
+	return true, ""
+}
+
+// reason is an error without what all of them say.
+func reason(err error) string {
+	return strings.TrimSuffix(err.Error(), ": "+ErrUnsupported.Error())
+}
+
+// New prepares a trial of one command. Call Drop when its effects are kept or
+// not needed any more.
+func (l *Layers) New(ctx context.Context) (*Trial, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if l.why != nil {
+		return nil, l.why
+	}
+	mounts, err := l.check()
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, errors.New("start a trial: the session is closed")
+	}
+	l.n++
+	t := &Trial{l: l, dirs: map[string]string{}}
+	err = t.prepare("t" + strconv.Itoa(l.n))
+	if err == nil {
+		err = t.lastingLayers(mounts)
+	}
+	if err != nil {
+		t.remove()
+		return nil, fmt.Errorf("start a trial: %w", err)
+	}
+	return t, nil
+}
+
+// Close removes what trials changed and what was not kept. No trial may run.
+func (l *Layers) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	var errs []error
+	for _, dir := range l.dirs {
+		errs = append(errs, removeAll(dir))
+		os.Remove(filepath.Dir(dir)) // if nothing else is in it
+		if strings.HasSuffix(filepath.Dir(dir), "/"+Hidden) {
+			os.Remove(filepath.Join(filepath.Dir(dir), ".gitignore"))
+			os.Remove(filepath.Join(filepath.Dir(dir), stateLock))
+			os.Remove(filepath.Dir(dir))
+			os.Remove(filepath.Dir(filepath.Dir(dir)))
+		}
+	}
+	for _, f := range l.lock {
+		f.Close()
+	}
+	l.dirs, l.lock = nil, nil
+	return errors.Join(errs...)
+}
+
+// Trial is the try of one command.
+type Trial struct {
+	l      *Layers
+	name   string
+	dirs   map[string]string // where its uppers are, by the directory of the session
+	layers []layer           // of which changes can be kept
+	last   []sandbox.Overlay // temp directories and caches
+	set    string            // directory of those
+	holes  []string          // in uppers of temp directories, for what is mounted there
+
+	mu      sync.Mutex
+	found   *found // by Effects
+	spent   bool   // it was kept, or keeping failed
+	dropped bool
+}
+
+// layer is one place in one trial.
+type layer struct {
+	sandbox.Overlay
+	start unix.Timespec // what changed in the lower not before it changed meanwhile
+}
+
+// prepare makes the uppers.
+func (t *Trial) prepare(name string) error {
+	t.name = name
+	starts := map[string]unix.Timespec{}
+	for i, p := range t.l.kept {
+		dir, ok := t.dirs[p.dir]
+		if !ok {
+			dir = filepath.Join(p.dir, name)
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				return err
+			}
+			t.dirs[p.dir] = dir
+		}
+		o := sandbox.Overlay{Lower: p.path, Upper: filepath.Join(dir, strconv.Itoa(i)+".upper"), Work: filepath.Join(dir, strconv.Itoa(i)+".work")}
+		if err := makeUpper(o); err != nil {
+			return err
+		}
+		if _, ok := starts[p.dir]; !ok {
+			at, err := fence(dir)
+			if err != nil {
+				return err
+			}
+			starts[p.dir] = at
+		}
+		t.layers = append(t.layers, layer{o, starts[p.dir]})
+	}
+	return os.Mkdir(filepath.Join(t.home(), "empty"), 0o700)
+}
+
+// home is the directory of the trial that is on the mount of its first root.
+func (t *Trial) home() string { return t.dirs[t.l.kept[0].dir] }
+
+// lastingLayers takes session layers that no other trial uses, or makes them.
+func (t *Trial) lastingLayers(mounts []string) error {
+	l := t.l
+	if len(l.last) == 0 {
+		return nil
+	}
+	if n := len(l.free); n > 0 {
+		t.set, l.free = l.free[n-1], l.free[:n-1]
+	} else {
+		t.set = filepath.Join(l.dirs[0], "set"+strconv.Itoa(l.n))
+		if err := os.Mkdir(t.set, 0o700); err != nil {
+			return err
+		}
+	}
+	parts := map[string][]string{}
+	var lowers []string
+	for i, path := range l.last {
+		at := path
+		if i >= l.temp && l.home != "" && within(path, l.home) && path != l.home && mountIn(mounts, l.home) == "" {
+			at = l.home
+			parts[at] = append(parts[at], path)
+		}
+		if !slices.Contains(lowers, at) {
+			lowers = append(lowers, at)
+		}
+	}
+	for i, path := range lowers {
+		o := sandbox.Overlay{Lower: path, Parts: parts[path]}
+		if i >= l.temp && mountIn(mounts, path) != "" {
+			continue // a cache is read-only then
+		}
+		o.Instead = i < l.temp // files of other programs in temp directories aren't for commands that nobody approved
+		if err := t.lasting(&o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lasting adds a layer of the session.
+func (t *Trial) lasting(o *sandbox.Overlay) error {
+	name := strings.ReplaceAll(strings.ReplaceAll(o.Lower, "%", "%25"), "/", "%2F")
+	if len(name) > 200 {
+		return nil // a path of that length is no cache
+	}
+	o.Upper = filepath.Join(t.set, name+".upper")
+	o.Work = filepath.Join(t.set, t.name+name+".work") // a new one each time: the kernel doesn't trust one that it left
+	if _, err := os.Lstat(o.Upper); err == nil {
+		if err := os.Mkdir(o.Work, 0o700); err != nil {
+			return err
+		}
+	} else if err := makeUpper(*o); err != nil {
+		return err
+	}
+	t.last = append(t.last, *o)
+	return nil
+}
+
+// Spec is the sandbox for the command. Limits is what it may read besides the
+// layers, and which files look empty to it; nil: it may read everything.
+func (t *Trial) Spec(limits *sandbox.Limits) *sandbox.Spec {
+	s := &sandbox.Spec{Mode: sandbox.Trial, Limits: limits, Pins: map[string]sandbox.ID{}}
+	s.Trial = &sandbox.Trials{Dir: filepath.Join(t.home(), "empty"), Bytes: t.l.o.Bytes, Processes: t.l.o.Processes, CPU: t.l.o.CPU}
+	for i, l := range t.layers {
+		s.Trial.Layers = append(s.Trial.Layers, l.Overlay)
+		s.Pins[l.Lower] = t.l.kept[i].id
+	}
+	s.Trial.Layers = append(s.Trial.Layers, t.last...)
+	s.Trial.Show = t.show(limits)
+	for _, dir := range append([]string{t.l.o.State}, t.l.dirs...) {
+		for _, o := range s.Trial.Layers {
+			if state := filepath.Dir(dir); within(state, o.Lower) && state != o.Lower && !slices.Contains(s.Trial.Conceal, state) && dir != t.l.o.State {
+				s.Trial.Conceal = append(s.Trial.Conceal, state)
+			}
+		}
+	}
+	return s
+}
+
+// Drop discards what was not kept.
+func (t *Trial) Drop() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dropped {
+		return nil
+	}
+	t.dropped = true
+	t.release()
+	return t.remove()
+}
+
+// release lets another trial use the session layers.
+func (t *Trial) release() {
+	t.l.mu.Lock()
+	defer t.l.mu.Unlock()
+	if t.set != "" && !t.l.closed {
+		t.l.free = append(t.l.free, t.set)
+	}
+	t.set = ""
+}
+
+func (t *Trial) remove() error {
+	var errs []error
+	for _, dir := range t.dirs {
+		errs = append(errs, removeAll(dir))
+	}
+	for _, o := range t.last {
+		errs = append(errs, removeAll(o.Work))
+	}
+	return errors.Join(errs...)
+}

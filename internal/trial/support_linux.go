@@ -1,0 +1,293 @@
+package trial
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+)
+
+func unsupported(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrUnsupported)
+}
+
+// supported says why the kernel can't do it, or nil.
+func supported() error {
+	if _, err := (&sandbox.Spec{Mode: sandbox.Trial, Trial: &sandbox.Trials{}}).Plan(); err != nil {
+		return unsupported("%v", err)
+	}
+	text, err := os.ReadFile("/proc/filesystems")
+	if err == nil && !strings.Contains(string(text), "\toverlay\n") {
+		// It may be a module that is loaded by the first mount.
+		if fd, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC); err == unix.ENODEV {
+			return unsupported("this kernel has no overlayfs")
+		} else if err == nil {
+			unix.Close(fd)
+		}
+	}
+	return nil
+}
+
+// check says why the workspace can't have overlays now, or nil.
+func (l *Layers) check() (mounts []string, err error) {
+	if mounts, err = mountPoints(); err != nil {
+		return nil, unsupported("%v", err)
+	}
+	for _, p := range l.kept {
+		if m := mountIn(mounts, p.path); m != "" {
+			return nil, unsupported("%s is a mount point in the workspace", m)
+		}
+		if id, ok := identify(p.path); !ok || id != p.id {
+			return nil, unsupported("%s was replaced since the session started", p.path)
+		}
+	}
+	return mounts, nil
+}
+
+// mountIn is a mount point below a directory, or "".
+func mountIn(mounts []string, dir string) string {
+	for _, m := range mounts {
+		if m != dir && within(m, dir) {
+			return m
+		}
+	}
+	return ""
+}
+
+// choose decides where the uppers of a place are: on its mount, so that files can
+// be moved from one to the other.
+func (l *Layers) choose(p *place) error {
+	var ok bool
+	if p.id, ok = identify(p.path); !ok {
+		return unsupported("%s is not a directory", p.path)
+	}
+	if err := owned(p.path); err != nil {
+		return err
+	}
+	var why error
+	for _, state := range []string{l.o.State, filepath.Join(p.path, Hidden)} {
+		if within(p.path, state) {
+			continue
+		}
+		fresh := missing(state)
+		err := makeState(state)
+		if err == nil {
+			err = suits(state, p.path)
+		}
+		if err == nil {
+			p.dir = state
+			return nil
+		}
+		for _, dir := range fresh {
+			os.Remove(filepath.Join(dir, ".gitignore"))
+			os.Remove(dir)
+		}
+		why = err
+	}
+	return why
+}
+
+// missing are the directories on the way to a path that don't exist, the deepest
+// first.
+func missing(path string) (out []string) {
+	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
+		if _, err := os.Lstat(path); err == nil {
+			break
+		}
+		out = append(out, path)
+	}
+	return out
+}
+
+// makeState makes a state directory. What is in a workspace is ignored by git.
+func makeState(state string) error {
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return unsupported("%v", err)
+	}
+	if strings.HasSuffix(state, "/"+Hidden) {
+		if err := os.WriteFile(filepath.Join(state, ".gitignore"), []byte("*\n"), 0o600); err != nil {
+			return unsupported("%v", err)
+		}
+	}
+	return nil
+}
+
+// suits says why changes in a state directory can't be moved to a place, or nil.
+func suits(state, path string) error {
+	a, err := mountOf(state)
+	if err != nil {
+		return unsupported("%v", err)
+	}
+	b, err := mountOf(path)
+	if err != nil {
+		return unsupported("%v", err)
+	}
+	if a != b {
+		return unsupported("%s is on another mount than %s", state, path)
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(state, &st); err != nil {
+		return unsupported("%v", err)
+	}
+	if st.Type == unix.OVERLAYFS_SUPER_MAGIC {
+		return unsupported("%s is on overlayfs itself, as in a container", path)
+	}
+	if err := unix.Setxattr(state, "user.overlay.try", []byte("y"), 0); err != nil {
+		return unsupported("the file system of %s has no user attributes (%v)", path, err)
+	}
+	unix.Removexattr(state, "user.overlay.try")
+	return exchanges(state)
+}
+
+// exchanges says why files in a directory can't be exchanged, or nil.
+func exchanges(dir string) error {
+	own, err := os.MkdirTemp(dir, "try-")
+	if err != nil {
+		return unsupported("%v", err)
+	}
+	defer os.RemoveAll(own)
+	a, b := filepath.Join(own, "a"), filepath.Join(own, "b")
+	if err := errors.Join(os.WriteFile(a, nil, 0o600), os.WriteFile(b, nil, 0o600)); err != nil {
+		return unsupported("%v", err)
+	}
+	if err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE); err != nil {
+		return unsupported("the file system can't exchange files (%v)", err)
+	}
+	return nil
+}
+
+// owned says why a directory isn't the user's own, or nil. The user namespace
+// of a trial knows no other owner and group, except for root.
+func owned(path string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return unsupported("%s: %v", path, err)
+	}
+	if uid := os.Getuid(); uid != 0 && (int(st.Uid) != uid || int(st.Gid) != os.Getgid()) {
+		return unsupported("%s belongs to user %d and group %d, not to yours", path, st.Uid, st.Gid)
+	}
+	return nil
+}
+
+// mountOf is the mount that a path is on.
+func mountOf(path string) (uint64, error) {
+	var st unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &st); err != nil {
+		return 0, &fs.PathError{Op: "statx", Path: path, Err: err}
+	}
+	if st.Mask&unix.STATX_MNT_ID == 0 {
+		return 0, errors.New("this kernel doesn't tell mounts apart (requires Linux 5.8)")
+	}
+	return st.Mnt_id, nil
+}
+
+// mountPoints are all that this process sees.
+func mountPoints() ([]string, error) {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []string
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if fields := strings.Fields(lines.Text()); len(fields) > 4 {
+			out = append(out, unescaped(fields[4]))
+		}
+	}
+	return out, nil
+}
+
+// unescaped is a path as mountinfo writes it.
+func unescaped(text string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(text)
+}
+
+func identify(path string) (sandbox.ID, bool) {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return sandbox.ID{}, false
+	}
+	return sandbox.ID{Dev: st.Dev, Ino: st.Ino}, true
+}
+
+// makeUpper makes an upper that has the attributes of its lower, and a work
+// directory.
+func makeUpper(o sandbox.Overlay) error {
+	var st unix.Stat_t
+	if err := unix.Stat(o.Lower, &st); err != nil {
+		return &fs.PathError{Op: "stat", Path: o.Lower, Err: err}
+	}
+	if err := errors.Join(os.Mkdir(o.Upper, 0o700), os.Mkdir(o.Work, 0o700)); err != nil {
+		return err
+	}
+	if os.Getuid() == 0 {
+		if err := os.Chown(o.Upper, int(st.Uid), int(st.Gid)); err != nil {
+			return err
+		}
+	}
+	copyAttributes(o.Lower, o.Upper)
+	return unix.Chmod(o.Upper, st.Mode&0o7777)
+}
+
+// fence is a time of the file system of a directory: what was changed before has
+// an older ctime, what is changed from now on has not.
+func fence(dir string) (unix.Timespec, error) {
+	path := filepath.Join(dir, "fence")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return unix.Timespec{}, err
+	}
+	defer f.Close()
+	var first, now unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &first); err != nil {
+		return unix.Timespec{}, err
+	}
+	// Where the clock of files is coarse, this takes one tick of it.
+	for pause := time.Duration(0); ; pause = 100 * time.Microsecond {
+		time.Sleep(pause)
+		if err := f.Chmod(0o600); err != nil {
+			return unix.Timespec{}, err
+		}
+		if err := unix.Fstat(int(f.Fd()), &now); err != nil {
+			return unix.Timespec{}, err
+		}
+		if before(first.Ctim, now.Ctim) {
+			return now.Ctim, nil
+		}
+	}
+}
+
+func before(a, b unix.Timespec) bool {
+	return a.Sec < b.Sec || a.Sec == b.Sec && a.Nsec < b.Nsec
+}
+
+// removeAll removes a tree, directories included that overlayfs made without any
+// rights.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			os.Chmod(path, 0o700)
+		}
+		if err != nil && d != nil && d.IsDir() { // it could not be read before
+			entries, _ := os.ReadDir(path)
+			for _, e := range entries {
+				removeAll(filepath.Join(path, e.Name()))
+			}
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}

@@ -1,0 +1,140 @@
+package undo
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// KeptPath is a path that a tried call changed.
+type KeptPath struct {
+	Path string
+	// Before is a file, link or directory that is as the path was; "": nothing was there, or only the mode changed.
+	Before   string
+	ModeOnly bool
+	Mode     fs.FileMode // before, if only that changed
+}
+
+// maxKeptDir is how many paths of a new directory are recorded. Undo leaves larger ones alone: they are made by builds.
+const maxKeptDir = 5000
+
+// Keeping is the window of a call that was tried and whose effects are kept: Kept tells what it changes, so nothing is saved
+// before and nothing is scanned.
+func (t *Tracker) Keeping(q tool.Request) *Window {
+	if t == nil {
+		return nil
+	}
+	return &Window{t: t, call: Ref{q.Call.By, q.Call.ID}}
+}
+
+// Kept records what a tried call changed. What was there before must still exist.
+func (t *Tracker) Kept(call Ref, paths []KeptPath) {
+	if t == nil {
+		return
+	}
+	var f Found
+	store, err := t.Store()
+	if err != nil {
+		f.Notes = []string{fmt.Sprintf("undo can't restore what this changed: %v.", err)}
+	} else {
+		k := &keeper{batch: &batch{store: store}, limit: max(maxWritten, t.o.Limits.FileBytes)}
+		for _, p := range paths {
+			k.add(p)
+		}
+		if err := k.batch.flush(); err != nil {
+			k.left = append(k.left, err.Error())
+		}
+		f.Changes = k.changes
+		if n := len(k.left); n > 0 {
+			list := k.left[:min(n, maxNamed)]
+			if n > maxNamed {
+				list = append(slices.Clip(list), fmt.Sprintf("%d more", n-maxNamed))
+			}
+			f.Notes = []string{"undo can't restore these changes: " + strings.Join(list, ", ") + "."}
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.kept == nil {
+		t.kept = map[Ref]Found{}
+	}
+	t.kept[call] = f
+}
+
+// takeKept returns what Kept recorded, once.
+func (t *Tracker) takeKept(call Ref) Found {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.kept[call]
+	delete(t.kept, call)
+	return f
+}
+
+// keeper makes changes of kept paths.
+type keeper struct {
+	batch   *batch
+	limit   int64
+	changes []Change
+	left    []string // paths that can't be restored, and why
+}
+
+func (k *keeper) add(p KeptPath) {
+	now, after := k.tree(p.Path, p.Path, p.Before == "")
+	var was map[string]State
+	var before []string
+	switch {
+	case p.ModeOnly:
+		was, before = map[string]State{p.Path: {now[p.Path].Is, p.Mode & modeBits}}, []string{p.Path}
+		after = after[:min(len(after), 1)]
+	case p.Before != "":
+		was, before = k.tree(p.Before, p.Path, false)
+	}
+	for _, path := range before {
+		k.change(path, was[path], now[path])
+	}
+	for _, path := range after {
+		if _, ok := was[path]; !ok {
+			k.change(path, State{}, now[path])
+		}
+	}
+}
+
+func (k *keeper) change(path string, was, now State) {
+	switch {
+	case was == now:
+	case was.Is == isUnsaved || now.Is == isUnsaved:
+		k.left = append(k.left, path)
+	default:
+		k.changes = append(k.changes, Change{path, was, now})
+	}
+}
+
+// tree is what is at and below a path, by the names that it has below another one. A new tree may be too large.
+func (k *keeper) tree(at, as string, fresh bool) (states map[string]State, order []string) {
+	states = map[string]State{}
+	_ = filepath.WalkDir(at, func(path string, _ fs.DirEntry, err error) error {
+		rel, relErr := filepath.Rel(at, path)
+		if relErr != nil || err != nil && gone(err) {
+			return nil
+		}
+		name := filepath.Join(as, rel)
+		state, lookErr := look(path, k.limit, k.batch)
+		if lookErr != nil {
+			state.Is = isUnsaved
+		}
+		if state.Is != "" {
+			states[name] = state
+			order = append(order, name)
+		}
+		if fresh && len(order) > maxKeptDir {
+			states, order = map[string]State{as: {Is: isUnsaved}}, []string{as}
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	return states, order
+}

@@ -1,0 +1,185 @@
+package tool
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Effects is the permission prompt of a call that was tried: what it did, and what keeping that would change.
+//
+// An approval keeps all of it, or the paths in Decision.Answer: {"keep": ["src/a.go", "dist/"]}. With Decision.Direct nothing
+// is kept and the call runs instead.
+type Effects struct {
+	Command  Command       // what ran
+	Ending   string        // "exit code 0", "timed out after 120 s"
+	Took     time.Duration //
+	Output   string        // the end of what it printed
+	Network  []string      // what it wanted of the network and didn't get: "1 connection to 192.0.2.1:443"
+	Changes  []Effect      // ordered by path; empty: nothing can be kept, and an approval runs the call
+	Temp     []string      // what it wrote outside the workspace, which is never kept
+	Warnings []string      // what the user should know before approving
+}
+
+// Effect is a path that a tried call changed.
+type Effect struct {
+	Path    string     // relative to the workspace; a directory ends with a slash
+	Abs     string     // absolute
+	Kind    EffectKind //
+	Files   int        // of a directory that is shown as one line; else 1
+	Added   int        // lines,
+	Removed int        // if they are counted
+	Counted bool       //
+	Ignored bool       // by git
+	Diff    string     // unified; "" for what isn't text, or is too long
+	Warning string     // why it needs the user: "has a setuid bit"
+}
+
+// EffectKind is what happened to a path.
+type EffectKind string
+
+// The kinds of effects.
+const (
+	EffectNew     EffectKind = "new"
+	EffectChanged EffectKind = "changed"
+	EffectDeleted EffectKind = "deleted"
+)
+
+// Count is how many files changed: "3 changed files".
+func (f Effects) Count() string {
+	n := 0
+	for _, c := range f.Changes {
+		n += max(1, c.Files)
+	}
+	switch n {
+	case 0:
+		return "its changes"
+	case 1:
+		return "1 changed file"
+	}
+	return fmt.Sprintf("%d changed files", n)
+}
+
+// maxListed is how many paths a line lists before it counts the rest.
+const maxListed = 20
+
+// Summary lists the changed paths for the model: "src/a.ts, src/b.ts, dist/ (412 new)".
+func (f Effects) Summary() string {
+	var names []string
+	for i, c := range f.Changes {
+		if i == maxListed {
+			names = append(names, fmt.Sprintf("%d more", len(f.Changes)-i))
+			break
+		}
+		name := Visible(c.Path)
+		switch {
+		case strings.HasSuffix(c.Path, "/") && c.Files > 0:
+			name += fmt.Sprintf(" (%d %s)", c.Files, c.Kind)
+		case c.Kind != EffectChanged:
+			name += " (" + string(c.Kind) + ")"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Headline is how the trial ended: "finished in 2.1 s, exit code 0; nothing is kept yet".
+func (f Effects) Headline() string {
+	took := fmt.Sprintf("%.1f s", f.Took.Seconds())
+	if f.Took >= time.Minute {
+		took = f.Took.Round(time.Second).String()
+	}
+	return "finished in " + took + ", " + oneLine(f.Ending) + "; nothing is kept yet"
+}
+
+// Row is a line of a prompt: what happened, and to what.
+type Row struct {
+	Label string // changed, new, deleted, denied, discarded
+	Cells []string
+}
+
+// Rows are what changed and what was denied, for a prompt.
+func (f Effects) Rows() []Row {
+	var out []Row
+	for _, kind := range []EffectKind{EffectChanged, EffectNew, EffectDeleted} {
+		row := Row{Label: string(kind)}
+		more := 0
+		for _, c := range f.Changes {
+			switch {
+			case c.Kind != kind:
+			case len(row.Cells) < maxListed || c.Warning != "":
+				row.Cells = append(row.Cells, c.Line())
+			default:
+				more += max(1, c.Files)
+			}
+		}
+		if more > 0 {
+			row.Cells = append(row.Cells, fmt.Sprintf("%d more", more))
+		}
+		if len(row.Cells) > 0 {
+			out = append(out, row)
+		}
+	}
+	for _, n := range f.Network {
+		out = append(out, Row{"denied", []string{"network: " + oneLine(n)}})
+	}
+	if len(f.Temp) > 0 {
+		out = append(out, Row{"not kept", []string{oneLine(strings.Join(f.Temp, ", "))}})
+	}
+	return out
+}
+
+// Line is a path and how much of it changed: "src/list.ts  +14 −3", "dist/  412 files, ignored by git".
+func (c Effect) Line() string {
+	s := oneLine(c.Path)
+	switch {
+	case strings.HasSuffix(c.Path, "/") && c.Files == 1:
+		s += "  1 file"
+	case strings.HasSuffix(c.Path, "/") && c.Files > 0:
+		s += fmt.Sprintf("  %d files", c.Files)
+	case c.Counted:
+		s += fmt.Sprintf("  +%d −%d", c.Added, c.Removed)
+	}
+	if c.Ignored {
+		s += ", ignored by git"
+	}
+	return s
+}
+
+// AllWarnings are the warnings, those about single paths included.
+func (f Effects) AllWarnings() []string {
+	out := append([]string(nil), f.Warnings...)
+	for _, c := range f.Changes {
+		if c.Warning != "" {
+			out = append(out, oneLine(c.Path)+" "+c.Warning)
+		}
+	}
+	return out
+}
+
+// Diff is the whole diff.
+func (f Effects) Diff() string {
+	var b strings.Builder
+	for _, c := range f.Changes {
+		b.WriteString(c.Diff)
+	}
+	return b.String()
+}
+
+// Markdown shows the command, what it did, and the diff.
+func (f Effects) Markdown() string {
+	var b strings.Builder
+	b.WriteString(Fence("sh", f.Command.Line) + "\n" + f.Headline())
+	for _, r := range f.Rows() {
+		for _, c := range r.Cells {
+			fmt.Fprintf(&b, "\n- %s %s", r.Label, c)
+		}
+	}
+	for _, w := range f.AllWarnings() {
+		b.WriteString("\nWarning: " + oneLine(w))
+	}
+	if d := f.Diff(); d != "" {
+		b.WriteString("\n" + Fence("diff", d))
+	}
+	return b.String()
+}
