@@ -17,11 +17,9 @@ STATICCHECK := GOFLAGS="$(GOFLAGS) $(PLAIN)" go run honnef.co/go/tools/cmd/stati
 build:
 	CGO_ENABLED=0 go build $(PLAIN) -ldflags "$(LDFLAGS)" -o bin/adze ./cmd/adze
 
-# All tests: Go, git and bash are enough. make lint runs vet. Many tests wait for programs and disks, so twice as many packages
-# run at a time as there are processors. A package that takes a minute takes ten on a busy machine.
-LANES := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2))))
+# All tests: Go, git and bash are enough. make lint runs vet. A package that takes a minute takes ten on a busy machine.
 test:
-	go test $(RACE) -p $(LANES) -vet=off -shuffle=on -timeout 15m ./...
+	go test $(RACE) -vet=off -shuffle=on -timeout 30m ./...
 
 # Modules of their own: their packages are not in ./...
 MODULES := fleet examples/otherloop
@@ -47,7 +45,7 @@ bench: build
 # Full counts: 2,000 kills, 200 cancels, 10 GB. SOAK=0.1 does a tenth. Only tests that use internal/soak run.
 SOAK ?= 1
 soak:
-	ADZE_SOAK=$(SOAK) go test $(PLAIN) -p $(LANES) -vet=off -count=1 -timeout 60m $$(go run $(PLAIN) ./internal/soak/list)
+	ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 60m $$(go run $(PLAIN) ./internal/soak/list)
 
 # Pictures of the HTML export, light and dark, to look at. Needs chromium.
 BROWSER ?= bin/browser

@@ -125,7 +125,8 @@ func ownServer(path string) (stop func(), err error) {
 	return func() { l.Close() }, nil
 }
 
-// races is how often a race is tried. Without a sandbox it is won at once.
+// races is how often a race is tried, and how often the other side must have had its turn: on a busy machine it may not run
+// for long. Without a sandbox a race is won at once.
 const races = 1000
 
 // race connects to a path that something else swaps, from its own socket to that
@@ -138,6 +139,7 @@ func race(in string, swap func() error) error {
 	defer stop()
 	defer os.Remove(in + "/own")
 	var over atomic.Bool
+	var turns atomic.Int64
 	defer over.Store(true)
 	if err := swap(); err != nil {
 		return err
@@ -145,9 +147,10 @@ func race(in string, swap func() error) error {
 	go func() {
 		for !over.Load() {
 			swap()
+			turns.Add(1)
 		}
 	}()
-	for range races {
+	for i := 0; i < races || turns.Load() < races; i++ {
 		if err = reach(in + "/target"); err == nil {
 			return nil
 		}
@@ -193,15 +196,17 @@ func raceAddress(in string) error {
 	addr = append(append(addr, in+"/own!"...), 0)
 	end := len(addr) - 5
 	var over atomic.Bool
+	var turns atomic.Int64
 	defer over.Store(true)
 	word := (*[4]byte)(unsafe.Pointer(&addr[end]))
 	go func() {
 		for !over.Load() {
 			*word = [4]byte([]byte("host"))
 			*word = [4]byte([]byte("own!"))
+			turns.Add(1)
 		}
 	}()
-	for range races {
+	for i := 0; i < races || turns.Load() < races; i++ {
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err

@@ -20,7 +20,7 @@ import (
 // process has left is taken over by the next sandbox there. placeholders are
 // those of one sandbox in one directory.
 type placeholders struct {
-	dir   *os.File // locked; nil: it could not be, and the placeholders stay
+	dir   *os.File // locked; nil: it could not be
 	paths []string
 }
 
@@ -231,6 +231,9 @@ func marked(path string) bool {
 
 // release removes the placeholders, unless another sandbox still holds them.
 func (h *placeholders) release() {
+	if h.dir == nil && len(h.paths) > 0 { // what kept it from being locked may be over
+		h.dir, _ = os.Open(filepath.Dir(h.paths[0]))
+	}
 	if h.dir == nil {
 		return
 	}

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -23,4 +25,24 @@ func TestReleaseUnlocksWhatAForkHasToo(t *testing.T) {
 		t.Fatal("the directory is still locked")
 	}
 	next.Close()
+}
+
+// A directory that couldn't be locked at the start, because the machine was busy, is cleaned up in the end all the same.
+func TestReleaseWithoutALock(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), ".bashrc")
+	mark, content := kindOf(path)
+	if err := makePlaceholder(path, mark, content); err != nil {
+		t.Fatal(err)
+	}
+	other := lockShared(filepath.Dir(path))
+	(&placeholders{paths: []string{path}}).release()
+	if _, err := os.Lstat(path); err != nil {
+		t.Error("it was removed although another sandbox holds it")
+	}
+	other.Close()
+	(&placeholders{paths: []string{path}}).release()
+	if _, err := os.Lstat(path); err == nil {
+		t.Error("it was left behind")
+	}
 }
