@@ -16,6 +16,7 @@ const (
 	answerOnce   = "once"
 	answerAlways = "always"
 	answerNo     = "no"
+	answerRun    = "run"
 	choicePrefix = "choice-"
 )
 
@@ -28,11 +29,8 @@ func (t *talk) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 	if len(r.Form) > 0 {
 		return t.askForm(ctx, r, why)
 	}
-	options := []permissionOption{{answerOnce, "Allow once", "allow_once"}}
-	if len(why.Offer) > 0 {
-		options = append(options, permissionOption{answerAlways, "Always allow " + approval.RuleList(why.Offer[0]), "allow_always"})
-	}
-	answer, err := t.permission(ctx, r, append(options, permissionOption{answerNo, "No", "reject_once"}))
+	f, _ := r.Confirm.(tool.Effects)
+	answer, err := t.permission(ctx, r, answers(why, len(f.Changes) > 0))
 	if err != nil {
 		return tool.Decision{}, unanswered(ctx, r, why, err)
 	}
@@ -42,8 +40,26 @@ func (t *talk) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 	case answerAlways:
 		t.save(r, why.Offer[0])
 		return tool.Decision{Verdict: tool.Allow, Remember: why.Offer[0]}, nil
+	case answerRun:
+		return approval.RunAgain(f), nil
 	}
 	return tool.Decision{}, nil
+}
+
+// answers are what the user can answer: about a call, or about the effects of one that was tried.
+func answers(why tool.Decision, effects bool) []permissionOption {
+	yes, no := "Allow once", "No"
+	if effects {
+		yes, no = "Keep", "Discard"
+	}
+	out := []permissionOption{{answerOnce, yes, "allow_once"}}
+	if len(why.Offer) > 0 {
+		out = append(out, permissionOption{answerAlways, "Always allow " + approval.RuleList(why.Offer[0]), "allow_always"})
+	}
+	if effects {
+		out = append(out, permissionOption{answerRun, "Discard, and run again with network", "allow_once"})
+	}
+	return append(out, permissionOption{answerNo, no, "reject_once"})
 }
 
 // save saves a rule for the project, or if that can't be, applies it for the session.

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -217,7 +219,7 @@ func (t *talk) step(e tool.Event) {
 	switch e.Stage {
 	case tool.Prepared, tool.Asking:
 		t.announce(e.Request)
-	case tool.Running:
+	case tool.Trying, tool.Running:
 		t.update(toolCall{ID: id, Status: "in_progress"})
 	case tool.Showing:
 		t.update(toolCall{ID: id, Content: shown(e.Display)})
@@ -273,6 +275,8 @@ func shown(d tool.Display) []toolContent {
 	switch d := d.(type) {
 	case tool.FileDiff:
 		return append([]toolContent{{Type: "diff", Path: d.Path, OldText: d.Original, NewText: &d.New}}, warnings(d.Warnings)...)
+	case tool.Effects:
+		return effects(d)
 	case builtin.TodoList:
 		return nil // the plan shows it
 	}
@@ -280,6 +284,35 @@ func shown(d tool.Display) []toolContent {
 		return []toolContent{block(textContent(text))}
 	}
 	return nil
+}
+
+// effects are what a tried call did: how it ended, and the changes that can be kept. Nothing of them is on disk yet.
+func effects(f tool.Effects) []toolContent {
+	var out []toolContent
+	f.Changes = slices.Clone(f.Changes)
+	for i, c := range f.Changes {
+		if c.Diff == "" || c.Ignored {
+			continue
+		}
+		one := toolContent{Type: "diff", Path: c.Abs}
+		before := ""
+		if c.Kind != tool.EffectNew {
+			b, err := os.ReadFile(c.Abs)
+			if err != nil {
+				continue
+			}
+			before = string(b)
+			one.OldText = &before
+		}
+		after, ok := approval.Apply(before, c.Diff)
+		if !ok {
+			continue // it has changed since
+		}
+		one.NewText = &after
+		out = append(out, one)
+		f.Changes[i].Diff = "" // it isn't in the text too
+	}
+	return append([]toolContent{block(textContent(f.Markdown()))}, out...)
 }
 
 func warnings(list []string) []toolContent {

@@ -21,8 +21,31 @@ func Hunks(d tool.FileDiff) []Hunk {
 	if d.Original == nil {
 		return nil
 	}
+	out := hunksOf(d.Diff)
+	if text, ok := Take(d, out, all(out)); !ok || text != d.New {
+		return nil
+	}
+	return out
+}
+
+// Apply is a text with a diff applied. ok is false if the diff is of another text.
+func Apply(original, diff string) (text string, ok bool) {
+	hunks := hunksOf(diff)
+	return Take(tool.FileDiff{Original: &original}, hunks, all(hunks))
+}
+
+func all(hunks []Hunk) []bool {
+	out := make([]bool, len(hunks))
+	for i := range out {
+		out[i] = true
+	}
+	return out
+}
+
+// hunksOf reads a unified diff.
+func hunksOf(diff string) []Hunk {
 	var out []Hunk
-	for line := range strings.SplitAfterSeq(d.Diff, "\n") {
+	for line := range strings.SplitAfterSeq(diff, "\n") {
 		if strings.HasPrefix(line, "@@") {
 			var from int
 			fmt.Sscanf(line, "@@ -%d", &from)
@@ -44,13 +67,6 @@ func Hunks(d tool.FileDiff) []Hunk {
 		case '\\': // no newline at the end of the line before it
 			h.old, h.now = trimLast(h.old, h.Diff, '-'), trimLast(h.now, h.Diff, '+')
 		}
-	}
-	all := make([]bool, len(out))
-	for i := range all {
-		all[i] = true
-	}
-	if text, ok := Take(d, out, all); !ok || text != d.New {
-		return nil
 	}
 	return out
 }

@@ -1,0 +1,86 @@
+package acp
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/adze-dev/adze/model/openai/openaitest"
+)
+
+// An editor that goes away in the middle of a command leaves no process.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	pid := filepath.Join(e.dir, "pid")
+	e.model(openaitest.Answer{Calls: []openaitest.Call{call("c1", "run_shell_command", map[string]any{"command": "echo $$ > pid; sleep 1000"})}})
+	e.initialize(`{}`)
+	id := e.session()
+	e.choose("once")
+	e.begin("session/prompt", prompt(id, "go"))
+	var n int
+	for began := time.Now(); n == 0; time.Sleep(5 * time.Millisecond) {
+		b, _ := os.ReadFile(pid)
+		n, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+		if time.Since(began) > 2*time.Minute {
+			t.Fatal("the command doesn't start")
+		}
+	}
+	e.close()
+	for began := time.Now(); !errors.Is(syscall.Kill(n, 0), syscall.ESRCH); time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > 2*time.Minute {
+			t.Fatal("the command goes on")
+		}
+	}
+}
+
+// The question about a command that was tried has its changes as diffs, and what is kept is on disk.
+func TestTrial(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ answer, a string }{{"once", "two\n"}, {"no", "one\n"}, {"run", "two\n"}} {
+		t.Run(tt.answer, func(t *testing.T) {
+			t.Parallel()
+			e := open(t)
+			if err := os.Remove(filepath.Join(e.home, "settings.json")); err != nil {
+				t.Fatal(err)
+			}
+			path := e.file("a.txt", "one\n")
+			var told []string
+			e.model(openaitest.Answer{Calls: []openaitest.Call{call("c1", "run_shell_command", map[string]any{"command": "echo two > a.txt; echo new > b.txt"})}},
+				openaitest.Answer{Text: "ok"})
+			e.initialize(`{}`)
+			id := e.session()
+			e.on("session/request_permission", func(params map[string]any) any {
+				names := ""
+				for _, o := range list(params["options"]) {
+					names += o["optionId"].(string) + "=" + o["name"].(string) + " "
+				}
+				told = append(told, names)
+				for _, c := range list(params["toolCall"].(map[string]any)["content"]) {
+					if c["type"] == "diff" {
+						old, _ := c["oldText"].(string)
+						told = append(told, filepath.Base(c["path"].(string))+": "+old+" > "+c["newText"].(string))
+					}
+				}
+				return map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": tt.answer}}
+			})
+			e.say(id, "go")
+			if len(told) > 0 && strings.HasPrefix(told[0], "once=Allow once") {
+				t.Skip("commands can't be tried here: adze doctor says why")
+			}
+			if len(told) < 3 || !strings.HasPrefix(told[0], "once=Keep ") || !strings.HasSuffix(told[0], "run=Discard, and run again with network no=Discard ") ||
+				!slices.Contains(told, "a.txt: one\n > two\n") || !slices.Contains(told, "b.txt:  > new\n") {
+				t.Errorf("%q", told)
+			}
+			if b, _ := os.ReadFile(path); string(b) != tt.a {
+				t.Errorf("%q", b)
+			}
+		})
+	}
+}
