@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/search"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/tui"
@@ -153,4 +155,28 @@ func (l *fileList) make(ctx context.Context, within time.Duration) (_ *fileNames
 // typeable reports whether a path can be part of a prompt: it has no control characters and is UTF-8.
 func typeable(path string) bool {
 	return utf8.ValidString(path) && strings.IndexFunc(path, unicode.IsControl) < 0
+}
+
+// maxResources is how many resources are offered beside files.
+const maxResources = 5
+
+// matchResources are the resources whose server, name or URI contains what was typed. first are those that start with it:
+// the user types the name of a server. Without anything typed, files are what is looked for.
+func matchResources(all []discover.Resource, typed string) (first, rest []tui.Candidate) {
+	typed = strings.ToLower(typed)
+	for _, r := range all {
+		word := r.Server + ":" + r.URI
+		if typed == "" || !typeable(word) || strings.Contains(word, " ") {
+			continue
+		}
+		c := tui.Candidate{Text: "@" + word, About: cmp.Or(r.Title, r.Description, r.Name)}
+		lower := strings.ToLower(word)
+		switch {
+		case strings.HasPrefix(lower, typed) && len(first) < maxResources:
+			first = append(first, c)
+		case strings.Contains(lower+"\n"+strings.ToLower(r.Name), typed) && len(rest) < maxResources:
+			rest = append(rest, c)
+		}
+	}
+	return first, rest
 }

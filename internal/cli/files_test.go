@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/tui"
 )
 
@@ -85,5 +86,24 @@ func TestCompleteAgain(t *testing.T) {
 	l.complete(t.Context(), "", func(c []tui.Candidate) { shown = append(shown, c) })
 	if len(shown) != 2 || len(shown[0]) != 2 || len(shown[1]) != 3 {
 		t.Errorf("an old list: %v", shown)
+	}
+}
+
+// A resource comes before files only if the name of its server is typed.
+func TestMatchResources(t *testing.T) {
+	all := []discover.Resource{{Server: "docs", URI: "style://go", Name: "Guide"}, {Server: "docs", URI: "a b"}, {Server: "x", URI: "docs://1\x1b"}, {Server: "notes", URI: "n://docs"}}
+	for typed, want := range map[string]string{
+		"": " | ", "doc": "@docs:style://go | @notes:n://docs", "DOCS:s": "@docs:style://go | ", "guide": " | @docs:style://go", "zzz": " | ",
+	} {
+		first, rest := matchResources(all, typed)
+		text := func(list []tui.Candidate) (out string) {
+			for _, c := range list {
+				out += c.Text
+			}
+			return out
+		}
+		if got := text(first) + " | " + text(rest); got != want {
+			t.Errorf("%q: %s", typed, got)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -341,10 +342,11 @@ func (h *screenHost) Attach(path string) (label, why string) {
 	return "", fmt.Sprintf("pasted as text: %s: %v", filepath.Base(path), err)
 }
 
-// Complete lists commands and files.
+// Complete lists commands, and files with resources of MCP servers.
 func (h *screenHost) Complete(ctx context.Context, word string, show func([]tui.Candidate)) {
 	if path, ok := strings.CutPrefix(word, "@"); ok {
-		h.files.complete(ctx, path, show)
+		first, rest := matchResources(h.session.Outside.Resources(), path)
+		h.files.complete(ctx, path, func(files []tui.Candidate) { show(slices.Concat(first, files, rest)) })
 		return
 	}
 	show(completeSlash(ctx, h.session, word))

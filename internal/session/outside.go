@@ -288,6 +288,14 @@ func joined(err error) []error {
 // Servers are the MCP servers; nil: there are none.
 func (o *Outside) Servers() *discover.Servers { return o.servers }
 
+// Resources are the resources that MCP servers listed so far, without templates.
+func (o *Outside) Resources() []discover.Resource {
+	if o.servers == nil {
+		return nil
+	}
+	return slices.DeleteFunc(o.servers.Resources(), func(r discover.Resource) bool { return r.Template })
+}
+
 // List says how the MCP servers are.
 func (o *Outside) List() []discover.Status {
 	if o.servers == nil {
