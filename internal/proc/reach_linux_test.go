@@ -125,9 +125,26 @@ func ownServer(path string) (stop func(), err error) {
 	return func() { l.Close() }, nil
 }
 
-// races is how often a race is tried, and how often the other side must have had its turn: on a busy machine it may not run
-// for long. Without a sandbox a race is won at once.
+// races is how often a race is tried. Without a sandbox it is won at once.
 const races = 1000
+
+// rival is the other side of a race.
+type rival struct {
+	over  atomic.Bool
+	turns atomic.Int64
+	last  int64 // turns at the last try
+	met   int   // tries since which it had a turn
+}
+
+// goesOn reports whether a race is tried once more: on a busy machine one side may not run for long, so that many tries are
+// one.
+func (r *rival) goesOn(tries int) bool {
+	if now := r.turns.Load(); now != r.last {
+		r.last = now
+		r.met++
+	}
+	return tries < races || r.met < races/20
+}
 
 // race connects to a path that something else swaps, from its own socket to that
 // of the host.
@@ -138,19 +155,18 @@ func race(in string, swap func() error) error {
 	}
 	defer stop()
 	defer os.Remove(in + "/own")
-	var over atomic.Bool
-	var turns atomic.Int64
-	defer over.Store(true)
+	var r rival
+	defer r.over.Store(true)
 	if err := swap(); err != nil {
 		return err
 	}
 	go func() {
-		for !over.Load() {
+		for !r.over.Load() {
 			swap()
-			turns.Add(1)
+			r.turns.Add(1)
 		}
 	}()
-	for i := 0; i < races || turns.Load() < races; i++ {
+	for i := 0; r.goesOn(i); i++ {
 		if err = reach(in + "/target"); err == nil {
 			return nil
 		}
@@ -195,18 +211,18 @@ func raceAddress(in string) error {
 	addr := binary.NativeEndian.AppendUint16(nil, unix.AF_UNIX)
 	addr = append(append(addr, in+"/own!"...), 0)
 	end := len(addr) - 5
-	var over atomic.Bool
-	var turns atomic.Int64
-	defer over.Store(true)
+	var r rival
+	defer r.over.Store(true)
 	word := (*[4]byte)(unsafe.Pointer(&addr[end]))
 	go func() {
-		for !over.Load() {
+		for !r.over.Load() {
 			*word = [4]byte([]byte("host"))
+			r.turns.Add(1) // both last equally long
 			*word = [4]byte([]byte("own!"))
-			turns.Add(1)
+			r.turns.Add(1)
 		}
 	}()
-	for i := 0; i < races || turns.Load() < races; i++ {
+	for i := 0; r.goesOn(i); i++ {
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err
