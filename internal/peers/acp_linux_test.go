@@ -92,6 +92,9 @@ func TestAcpx(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := os.Stat(cli); err != nil {
+		t.Skip("acpx isn't in package-lock.json, because npm can't lock packages that it has for other systems: npm install --no-save acpx@0.19.1")
+	}
 	server := openaitest.Serve(t, openaitest.Script{Models: []string{"m", "other"}, Repeat: true, Answers: []openaitest.Answer{
 		{When: "touch approved", Calls: []openaitest.Call{made("c1", "run_shell_command", `{"command":"touch approved"}`)}}, {When: "touch approved", Text: "approved"},
 		{When: "touch denied", Calls: []openaitest.Call{made("c1", "run_shell_command", `{"command":"touch denied"}`)}}, {When: "touch denied", Text: "was denied"},
