@@ -217,7 +217,7 @@ func (s *server) notified(method string, params json.RawMessage) {
 	}
 }
 
-// current is an open session; nil if there is none of that ID.
+// current returns the open session with an ID, or nil.
 func (s *server) current(id string) *talk {
 	s.mu.Lock()
 	o := s.sessions[id]

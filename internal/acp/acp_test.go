@@ -240,7 +240,7 @@ func TestOptions(t *testing.T) {
 		t.Error(current)
 	}
 	e.call("session/set_config_option", map[string]any{"sessionId": id, "configId": "mode", "value": "auto-edit"})
-	e.until("the mode is told", func([]map[string]any) bool {
+	e.until("the editor gets the mode", func([]map[string]any) bool {
 		return len(e.updates) > 0 && slices.ContainsFunc(e.updates, func(u map[string]any) bool { return u["currentModeId"] == "auto-edit" })
 	})
 	for _, p := range []map[string]any{

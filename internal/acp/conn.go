@@ -114,7 +114,7 @@ func (c *conn) reject(id json.RawMessage, err error) {
 // errGone is the error of a request to an editor that is no longer there.
 var errGone = errors.New("the editor has closed the connection")
 
-// call sends a request and waits for the response. If ctx ends before, the editor is told that none is needed.
+// call sends a request and waits for the response. If ctx ends first, it cancels the request.
 func (c *conn) call(ctx context.Context, method string, params, result any) error {
 	answered := make(chan message, 1)
 	c.mu.Lock()

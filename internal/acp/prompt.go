@@ -64,7 +64,7 @@ func mention(uri, name string) string {
 	return "[" + name + "](" + uri + ")"
 }
 
-// filePath is the path of a file URI; "": it is none.
+// filePath returns the path of a file URI, or "" for any other URI.
 func filePath(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) {

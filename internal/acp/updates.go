@@ -101,7 +101,7 @@ const (
 	sameCall // and there is nothing new
 )
 
-// tell notes what the editor is told of a call, and returns what it knew before. "" is no description.
+// tell records the description sent to the editor, and returns what the editor knew before. "" sends no description.
 func (l *callList) tell(id, described string) knowledge {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -114,7 +114,7 @@ func (tree *canaryTree) runAll(t *testing.T, s *session.Session, numbers []int) 
 	return denied
 }
 
-// discloses reports whether a text contains a secret. That a program of the workspace ran is none in a trial.
+// discloses reports whether a text contains a secret. In a trial, running a program of the workspace discloses nothing.
 func (tree *canaryTree) discloses(text string) bool {
 	if tree.executes {
 		text = strings.ReplaceAll(text, canary+" ran", "")

@@ -131,8 +131,8 @@ func (p Plan) WithoutHelper() (plan Plan, ok bool) {
 	return p, true
 }
 
-// planTrial is the plan of a trial. There is none with less than all of it: what
-// a trial changes elsewhere would last.
+// planTrial returns the plan of a trial. It requires all layers: without one,
+// what the command changes elsewhere would last.
 func (s *Spec) planTrial(has Support) (Plan, error) {
 	p := s.planLayers(has)
 	if !p.Layers.Has(Namespaces|PIDs|Landlock|Seccomp) || s.Trial == nil {

@@ -15,7 +15,7 @@ import (
 // overlays mounts the layers of a trial at their own paths and makes everything
 // else read-only. It returns the mounted layers, opened. The thread must have
 // entered namespaces, see Apart, and have the capabilities of a trial: the kernel
-// works in the uppers with the rights of whoever mounts.
+// works in the uppers with the rights of the process that mounts them.
 func (b *Box) overlays() (mounted []openPath, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("make mounts private: %w", err)
