@@ -275,7 +275,12 @@ func (t *tree) catchUp() {
 	if t.watcher == nil && len(t.queue) > 0 {
 		t.repos.reset()
 	}
-	t.queue = slices.DeleteFunc(t.queue, func(d *dir) bool { return d.dropped })
+	queued := map[*dir]bool{} // by its times and by a name: two goroutines would read it at once
+	t.queue = slices.DeleteFunc(t.queue, func(d *dir) bool {
+		again := queued[d]
+		queued[d] = true
+		return d.dropped || again
+	})
 	t.readQueue()
 }
 
