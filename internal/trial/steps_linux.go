@@ -31,8 +31,6 @@ func (k *mover) do(i int) error {
 	switch s.Op {
 	case opCreate:
 		return conflicting(move(upper, name, lower, name, unix.RENAME_NOREPLACE))
-	case opLink:
-		return k.link(s, lower, name)
 	case opInPlace:
 		return k.writeInPlace(i, upper, lower, name)
 	case opDelete:
@@ -85,16 +83,6 @@ func move(from *os.File, a string, to *os.File, b string, flags uint) error {
 	}
 	defer restore()
 	return unix.Renameat2(int(from.Fd()), a, int(to.Fd()), b, flags)
-}
-
-// link gives a file of the workspace one more name.
-func (k *mover) link(s *step, lower *os.File, name string) error {
-	from := step{Layer: s.Layer, Rel: s.From}
-	dir, err := k.lower(&from)
-	if err != nil {
-		return fmt.Errorf("%w (%v)", ErrConflict, err)
-	}
-	return conflicting(unix.Linkat(int(dir.Fd()), filepath.Base(s.From), int(lower.Fd()), name, 0))
 }
 
 // saved is the copy of a file that is written in place.
