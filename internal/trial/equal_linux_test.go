@@ -145,9 +145,10 @@ func invent(r *rand.Rand) string {
 		func() string { return "ln " + file() + " " + file() + "2" },
 		func() string { return "ln -f " + file() + " " + file() },
 		func() string { return "cp -al " + dirs[1+r.IntN(7)] + " ./copy" },
-		func() string { return "mv d3 " + dir() + "/moved3" },
-		func() string { return "mv d3/h0 " + dir() + "/h3" },
-		func() string { return "cp -al d3 " + dir() + "/linked3" },
+		// Not to where cp -a finds it: it would see separate files.
+		func() string { return "mv d3 " + []string{".", "new"}[r.IntN(2)] + "/moved3" },
+		func() string { return "mkdir -p new/x; mv d3/h0 " + []string{".", "new/x"}[r.IntN(2)] + "/h3" },
+		func() string { return "mkdir -p new/x; cp -al d3 " + []string{".", "new/x"}[r.IntN(2)] + "/linked3" },
 		func() string { return "rm -rf d3 && mkdir d3 && ln h2 d3/h0 && ln " + file() + " d3/f2" },
 		func() string {
 			return fmt.Sprintf("chmod %s %s", []string{"600", "755", "0444", "640"}[r.IntN(4)], file())
