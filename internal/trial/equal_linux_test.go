@@ -145,11 +145,6 @@ func invent(r *rand.Rand) string {
 		func() string { return "ln " + file() + " " + file() + "2" },
 		func() string { return "ln -f " + file() + " " + file() },
 		func() string { return "cp -al " + dirs[1+r.IntN(7)] + " ./copy" },
-		// Not to where cp -a finds it: it would see separate files.
-		func() string { return "mv d3 " + []string{".", "new"}[r.IntN(2)] + "/moved3" },
-		func() string { return "mkdir -p new/x; mv d3/h0 " + []string{".", "new/x"}[r.IntN(2)] + "/h3" },
-		func() string { return "mkdir -p new/x; cp -al d3 " + []string{".", "new/x"}[r.IntN(2)] + "/linked3" },
-		func() string { return "rm -rf d3 && mkdir d3 && ln h2 d3/h0 && ln " + file() + " d3/f2" },
 		func() string {
 			return fmt.Sprintf("chmod %s %s", []string{"600", "755", "0444", "640"}[r.IntN(4)], file())
 		},
@@ -175,7 +170,13 @@ func invent(r *rand.Rand) string {
 		lines = append(lines, ops[r.IntN(len(ops))]())
 	}
 	// A command sees names of one file as files of their own once it changed one,
-	// so there is one such change.
+	// so there is one such change of each file with several names, and not where cp
+	// -a finds it.
+	where := []string{".", "new/x"}[r.IntN(2)]
+	lines = append(lines, "mkdir -p new/x", []string{
+		"mv d3 " + where + "/moved3", "mv d3/h0 " + where + "/h3", "cp -al d3 " + where + "/linked3", "rm -rf d3", "ln -f " + file() + " d3/h0",
+		"rm -rf d3 && mkdir d3 && ln h2 d3/h0 && ln " + file() + " d3/f2", "rm -rf new; mkdir new; ln h2 new/h3", "true",
+	}[r.IntN(8)])
 	lines = append(lines, []string{"echo more >> two", "chmod 600 twin", "mv two three", "ln twin triplet; chmod 640 twin", "rm two", "true"}[r.IntN(6)])
 	return strings.Join(lines, "; ")
 }

@@ -228,7 +228,10 @@ func (k *mover) keep() (Kept, error) {
 			stripped(filepath.Join(k.Layers[s.Layer].Upper, s.Rel))
 		}
 	}
-	var err error
+	err := k.sync()
+	if err != nil {
+		return Kept{}, err
+	}
 	if k.Fence, err = fence(k.dir); err != nil {
 		return Kept{}, err
 	}
