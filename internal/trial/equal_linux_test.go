@@ -174,9 +174,9 @@ func invent(r *rand.Rand) string {
 	// -a finds it.
 	where := []string{".", "new/x"}[r.IntN(2)]
 	lines = append(lines, "mkdir -p new/x", []string{
-		"mv d3 " + where + "/moved3", "mv d3/h0 " + where + "/h3", "cp -al d3 " + where + "/linked3", "rm -rf d3", "ln -f " + file() + " d3/h0",
+		"mv d3 " + where + "/moved3", "mv d3/h0 " + where + "/h3", "cp -al d3 " + where + "/linked3", "rm -rf d3",
 		"rm -rf d3 && mkdir d3 && ln h2 d3/h0 && ln " + file() + " d3/f2", "rm -rf new; mkdir new; ln h2 new/h3", "true",
-	}[r.IntN(8)])
+	}[r.IntN(7)])
 	lines = append(lines, []string{"echo more >> two", "chmod 600 twin", "mv two three", "ln twin triplet; chmod 640 twin", "rm two", "true"}[r.IntN(6)])
 	return strings.Join(lines, "; ")
 }
