@@ -136,7 +136,6 @@ func invent(r *rand.Rand) string {
 		func() string { return "mkdir -p " + dir() + "/" + []string{"new", "x/y", "f0"}[r.IntN(3)] },
 		func() string { return "mv " + dirs[1+r.IntN(7)] + " " + dir() + "/moved" },
 		func() string { return "mv -T " + dirs[1+r.IntN(7)] + " " + dirs[1+r.IntN(7)] },
-		func() string { return "cp -a --no-preserve=links " + dirs[1+r.IntN(7)] + " ./copy" },
 		func() string {
 			return "ln -sf " + []string{"f0", "../f2", "/etc/hosts", "d1"}[r.IntN(4)] + " " + file()
 		},
@@ -168,7 +167,8 @@ func invent(r *rand.Rand) string {
 			func() string { return "cp -al " + dirs[1+r.IntN(7)] + " ./copy" })
 	} else {
 		ops = append(ops, func() string { return "mv " + file() + " " + file() },
-			func() string { return "cp -a " + file() + " " + file() })
+			func() string { return "cp -a " + file() + " " + file() },
+			func() string { return "cp -a " + dirs[1+r.IntN(7)] + " ./copy" })
 	}
 	var lines []string
 	for range 1 + r.IntN(6) {
