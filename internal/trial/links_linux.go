@@ -87,6 +87,7 @@ func (f *found) linked() {
 			}
 			f.steps[n.step].Op = opExchange
 			f.relinks = append(f.relinks, relink{id.layer, n.s.Rel, first.s.Rel, n.step, first.step})
+			f.named(id.layer, n.s.Rel)
 		}
 	}
 	moved := map[alike][]gone{}
@@ -120,6 +121,7 @@ func (f *found) relinkIn(i int, stays map[inode]*name, moved map[alike][]gone) {
 		r := relink{layer: s.Layer, rel: rel, step: i, needs: -1}
 		if n := stays[inode{s.Layer, st.Ino}]; n != nil {
 			r.from, r.needs = n.s.Rel, n.step
+			f.named(s.Layer, rel)
 		} else if g, ok := f.origin(rel, moved[seeing(&st).alike(s.Layer)]); ok {
 			r.from = g.rel
 		}
@@ -128,6 +130,14 @@ func (f *found) relinkIn(i int, stays map[inode]*name, moved map[alike][]gone) {
 		}
 		return nil
 	})
+}
+
+// named notes a new name of a file in the workspace, which always requires
+// approval: the names look like separate files to the command, so that it may
+// have done what it would not have done elsewhere. 'cp' of a file to its other
+// name empties it.
+func (f *found) named(layer int, rel string) {
+	f.Special = append(f.Special, Special{filepath.Join(f.t.layers[layer].Lower, rel), "hard link"})
 }
 
 // mostAlike is how many deleted files a new one is compared with.

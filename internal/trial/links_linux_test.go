@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,5 +99,30 @@ func TestKeepLinkAlone(t *testing.T) {
 	}
 	if got := b.read("c"); got != "several\n" {
 		t.Errorf("c is %q", got)
+	}
+}
+
+// A further name of a file in the workspace always requires approval: the command
+// sees its names as separate files, and may have emptied one by the other.
+func TestLinkRequiresApproval(t *testing.T) {
+	t.Parallel()
+	b := opened(t, Options{})
+	for line, want := range map[string]bool{
+		"ln one x":                              true,
+		"mkdir new; ln one new/x":               true,
+		"cp -al dir copy; cp -a dir/. copy":     true,
+		"ln -f one other":                       true,
+		"echo x > x; ln x y":                    false,
+		"mkdir new; echo x > new/x; ln new/x y": false,
+		"mv dir moved":                          false,
+		"cp -r dir copy":                        false,
+	} {
+		emptied(t, b.root)
+		linkTree(t, b.root)
+		tried, _, effects := b.try(line)
+		tried.Drop()
+		if got := slices.ContainsFunc(effects.Special, func(s Special) bool { return s.What == "hard link" }); got != want {
+			t.Errorf("%s: requires approval: %v, want %v: %v", line, got, want, effects.Special)
+		}
 	}
 }

@@ -113,7 +113,7 @@ func (c Change) IsDir() bool {
 // Special is a change that always requires approval, at any depth.
 type Special struct {
 	Path string
-	What string // "setuid", "setgid", "named pipe", "socket", "device", "link out of the workspace", "protected"
+	What string // "setuid", "setgid", "named pipe", "socket", "device", "link out of the workspace", "hard link" (a further name of a file), "protected"
 }
 
 // Effects is what a trial changed.
