@@ -203,16 +203,21 @@ func attributeTool(args []string) int {
 // fullRounds is how many random commands make soak tries.
 const fullRounds = 3000
 
+// randomSeed is a new one in a full soak: what that finds becomes a test of its own.
+func randomSeed() uint64 {
+	if soak.Share() >= 1 {
+		return uint64(time.Now().UnixNano())
+	}
+	return 22
+}
+
 // Keeping a trial is the same as running the command, and dropping it is the same
 // as not running it.
 func TestKeepEqualsRunning(t *testing.T) {
 	t.Parallel()
 	b := opened(t, Options{})
 	env := append(os.Environ(), "TRIAL_TEST="+testProgram(t))
-	rounds, seed := soak.Count(15, fullRounds), uint64(22)
-	if soak.Share() >= 1 { // each time others; what they find becomes a test of its own
-		seed = uint64(time.Now().UnixNano())
-	}
+	rounds, seed := soak.Count(15, fullRounds), randomSeed()
 	t.Logf("seed %d", seed)
 	for n := range rounds {
 		r := func() *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(n))) }

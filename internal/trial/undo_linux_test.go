@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/internal/undo"
@@ -57,7 +56,7 @@ func TestUndoOfKept(t *testing.T) {
 	t.Parallel()
 	b := opened(t, Options{})
 	env := append(os.Environ(), "TRIAL_TEST="+testProgram(t))
-	rounds, seed := soak.Count(10, 500), uint64(time.Now().UnixNano())
+	rounds, seed := soak.Count(10, 500), randomSeed()
 	t.Logf("seed %d", seed)
 	for n := range rounds {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
