@@ -44,6 +44,9 @@ type Options struct {
 // Probe requests a report of the terminal's size: the cursor position (CSI row ; column R) in its last cell.
 const Probe = "\x1b7\x1b[9999;9999H\x1b[6n\x1b8"
 
+// where requests a report of the cursor's position.
+const where = "\x1b[6n"
+
 // Painter draws frames. It is not safe for concurrent use.
 type Painter struct {
 	w      io.Writer
@@ -67,6 +70,7 @@ type Painter struct {
 	probed        bool        // the last frame ended with a probe
 	inserted      insertion   // by the last frame
 	again         []cell.Line // finished lines to print again, because the terminal was resized while they were inserted
+	buried        buried      // above the live area
 	out           []byte
 }
 
@@ -145,6 +149,7 @@ func (p *Painter) check() {
 	if columns, _, ok := p.report(); ok && columns != p.columns {
 		p.stale, p.unsettled = true, unsettled
 		p.again = p.inserted.lines
+		p.buried = p.buried[:max(0, len(p.buried)-len(p.again))]
 		p.columns = columns // rows are this long now: the terminal cut them
 	}
 }
@@ -161,15 +166,24 @@ func (p *Painter) anchor() error {
 		p.out = append(p.out, "\x1b[?25l"...)
 	}
 	up := p.above(columns)
+	if p.report != nil {
+		p.out = append(p.out, where...)
+	}
 	p.out = append(p.out, '\r')
 	p.csi(up, 'A')
-	for range 8 { // resizes in a row
+	row := 0 // of the cursor, from 1; 0: it is not known
+	for try := range 8 { // resizes in a row
 		if p.report == nil {
 			break
 		}
 		p.out = append(p.out, Probe...)
 		if err := p.flush(); err != nil {
 			return err
+		}
+		if try == 0 {
+			if _, r, ok := p.report(); ok {
+				row = r
+			}
 		}
 		c, r, ok := p.report()
 		if !ok {
@@ -187,8 +201,27 @@ func (p *Painter) anchor() error {
 	if columns != p.columns {
 		p.stale, p.unsettled = true, unsettled
 	}
+	if row > 0 && (columns != p.columns || rows != p.rows) {
+		p.resized(row-1-up, columns)
+	}
 	p.columns, p.rows, p.at = columns, rows, Position{}
 	return nil
+}
+
+// resized looks after rows that scrolled away, or came back, with a change of size. free is the number of rows above the live
+// area; below 0, it is how many of its own have scrolled away.
+func (p *Painter) resized(free, columns int) {
+	if free < 0 && len(p.again) == 0 {
+		p.bury(-free, columns)
+		return
+	}
+	rest, taken, lines := p.buried.unearth(free, columns)
+	if taken == 0 {
+		return
+	}
+	p.csi(taken, 'A')
+	p.buried, p.stale = rest, true
+	p.again = append(lines, p.again...)
 }
 
 // above is the number of rows between the start of the live area and the cursor, if the terminal has become this wide since
@@ -273,6 +306,7 @@ func (p *Painter) finish(lines, live []cell.Line) {
 	if len(lines) == 0 {
 		return
 	}
+	p.buried = p.buried.finished(lines, p)
 	if len(p.drawn) == 0 || len(lines)+len(p.drawn) >= p.rows || slices.ContainsFunc(lines, p.wide) {
 		p.move(Position{})
 		p.eraseBelow()

@@ -254,6 +254,11 @@ func (s *Screen) erase(y, from, to int) {
 	for x := from; x < to && x < len(r.cells); x++ {
 		r.cells[x] = cell{}
 	}
+	if from == 0 && y > 0 { // as in xterm.js and tmux, the row before ends there
+		s.rows[y-1].wrapped = false
+	} else if from == 0 && len(s.above) > 0 {
+		s.above[len(s.above)-1].wrapped = false
+	}
 	if to >= len(r.cells) {
 		r.cells = r.cells[:min(from, len(r.cells))]
 		r.wrapped = false
