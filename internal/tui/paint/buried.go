@@ -24,9 +24,24 @@ const maxBuried = 200
 // high is the number of rows of the line.
 func (l past) high(columns int) int { return max(1, (l.cells+columns-1)/max(1, columns)) }
 
+// lostCursor reports whether a cursor in the first cell of the screen isn't at its text. If more rows are below the cursor than
+// the screen has, tmux shows the last ones, and puts the cursor there.
+func (p *Painter) lostCursor(columns int) bool {
+	return !p.KeepsRows && columns < p.columns && p.at.Column%max(1, columns) != 0
+}
+
+// high is the number of rows of the live area if the terminal has become this wide.
+func (p *Painter) high(columns int) int {
+	n := 0
+	for _, l := range p.drawn {
+		n += high(l.Cut(p.columns), columns)
+	}
+	return n
+}
+
 // bury notes that the first rows of the live area, which the terminal wraps at this width, have scrolled away.
 func (p *Painter) bury(rows, columns int) {
-	for _, l := range p.drawn[:min(len(p.drawn), p.at.Row+1)] {
+	for _, l := range p.drawn {
 		if rows <= 0 {
 			return
 		}

@@ -41,11 +41,11 @@ type Options struct {
 	Report func() (columns, rows int, ok bool)
 }
 
-// Probe requests a report of the terminal's size: the cursor position (CSI row ; column R) in its last cell.
-const Probe = "\x1b7\x1b[9999;9999H\x1b[6n\x1b8"
+// Where requests a report of the cursor's position: CSI row ; column R.
+const Where = "\x1b[6n"
 
-// where requests a report of the cursor's position.
-const where = "\x1b[6n"
+// Probe requests a report of the terminal's size: the position of the cursor in its last cell.
+const Probe = "\x1b7\x1b[9999;9999H" + Where + "\x1b8"
 
 // Painter draws frames. It is not safe for concurrent use.
 type Painter struct {
@@ -167,12 +167,12 @@ func (p *Painter) anchor() error {
 	}
 	up := p.above(columns)
 	if p.report != nil {
-		p.out = append(p.out, where...)
+		p.out = append(p.out, Where...)
 	}
 	p.out = append(p.out, '\r')
 	p.csi(up, 'A')
-	row := 0 // of the cursor, from 1; 0: it is not known
-	for try := range 8 { // resizes in a row
+	var cursor struct{ column, row int } // from 1; 0: it is not known
+	for try := range 8 {                 // resizes in a row
 		if p.report == nil {
 			break
 		}
@@ -181,8 +181,8 @@ func (p *Painter) anchor() error {
 			return err
 		}
 		if try == 0 {
-			if _, r, ok := p.report(); ok {
-				row = r
+			if c, r, ok := p.report(); ok {
+				cursor.column, cursor.row = c, r
 			}
 		}
 		c, r, ok := p.report()
@@ -201,8 +201,12 @@ func (p *Painter) anchor() error {
 	if columns != p.columns {
 		p.stale, p.unsettled = true, unsettled
 	}
-	if row > 0 && (columns != p.columns || rows != p.rows) {
-		p.resized(row-1-up, columns)
+	if cursor.row > 0 && (columns != p.columns || rows != p.rows) {
+		free := cursor.row - 1 - up
+		if cursor.row == 1 && cursor.column == 1 && p.lostCursor(columns) {
+			free = rows - p.high(columns)
+		}
+		p.resized(free, columns)
 	}
 	p.columns, p.rows, p.at = columns, rows, Position{}
 	return nil
