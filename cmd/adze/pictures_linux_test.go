@@ -97,7 +97,7 @@ func TestPictures(t *testing.T) {
 // recordMoment runs the program up to a moment, and returns what it wrote.
 func recordMoment(t *testing.T, m moment, columns, rows int) []byte {
 	t.Helper()
-	d := newDesk(t, `{"permissions":{"allow":["Shell(sleep:*)","Shell(echo:*)","Shell(for:*)"]},"modelPricing":{"scripted":{"input":1,"output":5}}}`)
+	d := newDesk(t, `{"tools":{"trial":"off"},"permissions":{"allow":["Shell(sleep:*)","Shell(echo:*)","Shell(for:*)"]},"modelPricing":{"scripted":{"input":1,"output":5}}}`)
 	for name, text := range m.files {
 		write(t, d.dir, name, text)
 	}
@@ -124,7 +124,7 @@ func recordMoment(t *testing.T, m moment, columns, rows int) []byte {
 		case "type":
 			g.types(t, rest)
 		case "calm":
-			time.Sleep(450 * time.Millisecond)
+			time.Sleep(2 * time.Second) // after the question is painted, also on a slow machine
 		}
 	}
 	time.Sleep(200 * time.Millisecond) // the last key

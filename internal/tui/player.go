@@ -189,6 +189,7 @@ func (p *Player) Wait(ctx context.Context, d time.Duration) error {
 				timer.Reset(d)
 			}
 		case <-p.s.term.resized:
+			p.s.painter.Redraw()
 			if err := p.Paint(); err != nil {
 				return err
 			}

@@ -294,6 +294,7 @@ func (s *Screen) loop(ctx context.Context) error {
 			second = nil
 			now = true
 		case <-s.term.resized:
+			s.painter.Redraw() // it may have been smaller in between, and have dropped rows
 			now = true
 		case <-ctx.Done():
 			return errSignaled

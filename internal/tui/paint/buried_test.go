@@ -91,6 +91,7 @@ func TestSmallerThanTheLiveArea(t *testing.T) {
 func TestAnySizeAndLargeAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newAnswering(40, 12)
+		s.KeepsErased = rapid.Bool().Draw(t, "keeps erased")
 		going := rapid.IntRange(0, 6).Draw(t, "going")
 		var finished []string
 		for range rapid.IntRange(1, 12).Draw(t, "frames") {
@@ -111,4 +112,34 @@ func TestAnySizeAndLargeAgain(t *testing.T) {
 			t.Fatal(d)
 		}
 	})
+}
+
+// tmux wraps the cells that were erased from the middle of a row. If a rule became a short row just before the terminal was
+// made narrower, that row was left behind.
+func TestShorterRow(t *testing.T) {
+	s := newAnswering(40, 12)
+	s.KeepsErased = true
+	paintLive := func(live ...string) {
+		s.Paint(paint.Frame{Live: lines(live...), Cursor: paint.Position{Row: len(live) - 1, Column: 3}})
+	}
+	paintLive(strings.Repeat("-", 40), "> x")
+	paintLive("..", strings.Repeat("=", 40), "> x")
+	s.resize(15, 12)
+	paintLive("..", strings.Repeat("-", 15), "> x")
+	if got, want := s.Text(), "..\n---------------\n> x\n"; got != want {
+		t.Errorf("shows %q, want %q", got, want)
+	}
+}
+
+// A terminal that became lower, and high again before the program noticed, has dropped the rows below the cursor.
+func TestRedraw(t *testing.T) {
+	s := newAnswering(40, 12)
+	want := s.show(1, "one")
+	s.resize(10, 3)
+	s.resize(40, 12)
+	s.Redraw()
+	s.show(1)
+	if got := s.Text(); got != "one\n"+want {
+		t.Errorf("shows %q", got)
+	}
 }

@@ -201,6 +201,9 @@ func (p *Painter) anchor() error {
 	if columns != p.columns {
 		p.stale, p.unsettled = true, unsettled
 	}
+	if rows != p.rows { // a terminal that becomes lower drops rows below the cursor
+		p.stale = true
+	}
 	if cursor.row > 0 && (columns != p.columns || rows != p.rows) {
 		free := cursor.row - 1 - up
 		if cursor.row == 1 && cursor.column == 1 && p.lostCursor(columns) {
@@ -434,6 +437,12 @@ func (p *Painter) appendRow(l cell.Line) {
 // rewrite draws a row from its first difference on.
 func (p *Painter) rewrite(row int, l cell.Line) {
 	old := p.drawn[row]
+	if l.Width() < old.Width() { // as a whole: tmux wraps the cells that CSI K erased from the middle of a row
+		p.move(Position{Row: row})
+		p.out = l.Append(append(p.out, "\x1b[K"...), p.Colors)
+		p.at.Column = l.Width()
+		return
+	}
 	from, rest := l.After(old)
 	p.move(Position{Row: row, Column: from})
 	if from == p.columns { // it only became shorter by nothing visible
@@ -441,9 +450,6 @@ func (p *Painter) rewrite(row int, l cell.Line) {
 	}
 	p.out = rest.Append(p.out, p.Colors)
 	p.at.Column = l.Width()
-	if l.Width() < old.Width() {
-		p.out = append(p.out, "\x1b[K"...)
-	}
 }
 
 // place moves the cursor to where the user types.
