@@ -44,7 +44,7 @@ type terminal struct {
 	resized chan os.Signal
 	asked   atomic.Int32 // probes without an answer
 	missed  int
-	stop    func() // ends the notification of resizes
+	stop    func() // ends the notification of signals
 	fixed   [2]int // columns and rows if there is no terminal, only its output
 
 	enter, leave string        // what is sent at the start and at the end
@@ -71,7 +71,9 @@ func openTerminal(in, out *os.File, now func() time.Time, begin, end string) (*t
 		input: reopen(in), paused: make(chan struct{}), resume: make(chan struct{}), closed: make(chan struct{}), ignored: make(chan struct{}),
 		enter: enter + begin + askAttributes, leave: end + leave, answered: make(chan struct{}, 1),
 	}
-	t.resized, t.stop = watchResize()
+	resized, stop := watchResize()
+	unwatch := t.watchFatal()
+	t.resized, t.stop = resized, func() { stop(); unwatch() }
 	t.expects.Store(true)
 	start := t.enter
 	if typedAhead(in) { // they are read again, and shown in the prompt
