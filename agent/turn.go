@@ -300,7 +300,7 @@ func (t *turn) responses(outcomes []tool.Outcome) model.Message {
 			content = note(content, line)
 		}
 		t.agent.save(c.ID, o.Saved)
-		m.Parts = append(m.Parts, model.Response{ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess})
+		m.Parts = append(m.Parts, model.Response{ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess, Denied: o.Status == tool.StatusDenied})
 	}
 	if line := t.compare(outcomes); line != "" {
 		last := m.Parts[len(m.Parts)-1].(model.Response)

@@ -379,6 +379,8 @@ func (d *decoder) response() (out model.Response) {
 			out.Content = d.result().Content
 		case `"isError"`:
 			out.IsError = d.bool()
+		case `"denied"`:
+			out.Denied = d.bool()
 		default:
 			d.raw()
 		}

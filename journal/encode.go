@@ -91,6 +91,9 @@ func (e *encoder) message(m model.Message) {
 			if p.IsError {
 				e.key(`,"isError":true`)
 			}
+			if p.Denied {
+				e.key(`,"denied":true`)
+			}
 			e.key(`}`)
 		case model.Call:
 			e.key(`{"call":`).any(p)

@@ -14,7 +14,7 @@ import (
 //	{"text":"…"} {"media":{"mimeType":"image/png","data":"base64"}}
 //	{"thought":"…"} {"sealed":{"api":"…","model":"…","json":"…"}}      "base64" has sealed data that is not UTF-8
 //	{"call":{"id":"…","name":"…","args":{…}}}          "said" holds args that are not JSON, as a string
-//	{"response":{"id":"…","name":"…","result":{"llmContent":…},"isError":true}}
+//	{"response":{"id":"…","name":"…","result":{"llmContent":…},"isError":true,"denied":true}}
 type partJSON struct {
 	Text     *string       `json:"text,omitempty"`
 	Thought  *Thought      `json:"thought,omitempty"`
@@ -34,6 +34,7 @@ type responseJSON struct {
 	Name    string      `json:"name"`
 	Result  tool.Result `json:"result"`
 	IsError bool        `json:"isError,omitempty"`
+	Denied  bool        `json:"denied,omitempty"`
 }
 
 type mediaJSON struct {
@@ -64,7 +65,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 		case Sealed:
 			o.Sealed = &p
 		case Response:
-			o.Response = &responseJSON{p.ID, p.Name, tool.Result{Content: p.Content}, p.IsError}
+			o.Response = &responseJSON{p.ID, p.Name, tool.Result{Content: p.Content}, p.IsError, p.Denied}
 		case Media:
 			o.Media = &mediaJSON{p.MIMEType, p.Data}
 		default:
@@ -94,7 +95,7 @@ func (m *Message) UnmarshalJSON(b []byte) error {
 			m.Parts = append(m.Parts, *p.Sealed)
 		case p.Response != nil:
 			r := p.Response
-			m.Parts = append(m.Parts, Response{r.ID, r.Name, r.Result.Content, r.IsError})
+			m.Parts = append(m.Parts, Response{r.ID, r.Name, r.Result.Content, r.IsError, r.Denied})
 		case p.Media != nil:
 			m.Parts = append(m.Parts, Media{tool.Media{MIMEType: p.Media.MIMEType, Data: p.Media.Data}})
 		default:

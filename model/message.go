@@ -54,6 +54,7 @@ type Response struct {
 	Name    string // of the tool
 	Content []tool.Part
 	IsError bool
+	Denied  bool // the call did not run: a rule or the user denied it
 }
 
 // Media is an image, a sound or a document in the user's prompt.

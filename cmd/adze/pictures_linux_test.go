@@ -46,6 +46,15 @@ func moments() []moment {
 		{Text: "Done."},
 	}
 	files := map[string]string{"greet.sh": script, ".git/HEAD": "ref: refs/heads/main\n", "src/list.go": "package list\n", "src/list_test.go": "", "docs/listing.md": ""}
+	numbered := func(first, last string) string {
+		return first + "\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n" + last + "\n"
+	}
+	long := map[string]string{"list.txt": numbered("one", "fourteen"), ".git/HEAD": files[".git/HEAD"]}
+	hunks := []openaitest.Answer{
+		{Calls: []openaitest.Call{toolCall("1", "read_file", map[string]any{"file_path": "$DIR/list.txt"})}},
+		{Calls: []openaitest.Call{toolCall("2", "write_file", map[string]any{"file_path": "$DIR/list.txt", "content": numbered("1", "14")})}},
+		{Text: "Done."},
+	}
 	answer := "The script tests `$1` before it is set:\n\n```sh\nif [ -n \"$1\" ]; then # nothing without a name\n  echo \"Hello, $1!\"\nfi\n```\n\n" +
 		"so it prints nothing without a name. **Two ways** to fix it:\n\n1. a default value, as in `${1:-world}`\n2. an error:\n   - on stderr\n   - with exit code 2\n\n" +
 		"| way | lines | risk |\n|---|--:|---|\n| default | 1 | none |\n| error | 4 | scripts that call it |\n\nSee [the manual](https://example.com/sh)."
@@ -59,7 +68,7 @@ func moments() []moment {
 			{Calls: []openaitest.Call{shellCall("4", "for i in 1 2 3 4; do echo \"ok   ./tool$i\"; done; sleep 1000")}}},
 			[]string{"see / commands", "type run the tests\r", "see ok   ./tool4", "type and then\r", "see queued"}},
 		{"diff", files, write, []string{"see / commands", "type fix greet.sh\r", "see y once"}},
-		{"hunks", files, write, []string{"see / commands", "type fix greet.sh\r", "see y once", "calm", "type h", "see take"}},
+		{"hunks", long, hunks, []string{"see / commands", "type fix greet.sh\r", "see y once", "calm", "type h", "see take"}},
 		{"always", files, write, []string{"see / commands", "type fix greet.sh\r", "see y once", "calm", "type a", "see session"}},
 		{"command", files, []openaitest.Answer{{Calls: []openaitest.Call{shellCall("1", "cd src && make test")}}, {Text: "Done."}},
 			[]string{"see / commands", "type test it\r", "see y once", "calm", "type w", "see read-only"}},
@@ -82,10 +91,11 @@ func TestPictures(t *testing.T) {
 	for _, m := range moments() {
 		for _, size := range [][2]int{{80, 24}, {120, 40}} {
 			t.Run(fmt.Sprintf("%s-%d", m.name, size[0]), func(t *testing.T) {
-				raw := recordMoment(t, m, size[0], size[1])
+				raw := recordMoment(t, m, size[0], size[1], "black")
+				light := recordMoment(t, m, size[0], size[1], "white")
 				base := filepath.Join(out, fmt.Sprintf("%s-%dx%d", m.name, size[0], size[1]))
 				picture(t, display, raw, base+"-dark.png", size, "gray90", "black", false)
-				picture(t, display, raw, base+"-light.png", size, "black", "white", false)
+				picture(t, display, light, base+"-light.png", size, "black", "white", false)
 				if m.name == "answer" || m.name == "wide" {
 					picture(t, display, raw, base+"-tmux.png", size, "gray90", "black", true)
 				}
@@ -94,10 +104,10 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// recordMoment runs the program up to a moment, and returns what it wrote.
-func recordMoment(t *testing.T, m moment, columns, rows int) []byte {
+// recordMoment runs the program up to a moment in a terminal with a background, and returns what it wrote.
+func recordMoment(t *testing.T, m moment, columns, rows int, background string) []byte {
 	t.Helper()
-	d := newDesk(t, `{"permissions":{"allow":["Shell(sleep:*)","Shell(echo:*)","Shell(for:*)"]},"modelPricing":{"scripted":{"input":1,"output":5}}}`)
+	d := newDesk(t, `{"tools":{"trial":"off"},"permissions":{"allow":["Shell(sleep:*)","Shell(echo:*)","Shell(for:*)"]},"modelPricing":{"scripted":{"input":1,"output":5}}}`)
 	for name, text := range m.files {
 		write(t, d.dir, name, text)
 	}
@@ -111,7 +121,7 @@ func recordMoment(t *testing.T, m moment, columns, rows int) []byte {
 	}
 	model := scriptedModel(t, append(answers, openaitest.Answer{Text: "done"})...)
 	var record bytes.Buffer
-	g := &glass{columns: columns, rows: rows, record: &record}
+	g := &glass{columns: columns, rows: rows, record: &record, around: around{background}}
 	cmd := exec.Command("adze")
 	cmd.Dir = d.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.home, "ADZE_HOME=" + d.home, "GORACE=atexit_sleep_ms=0", "ADZE_LOCAL_MODELS=off", "TERM=xterm-256color", "OPENAI_BASE_URL=" + model.URL}
@@ -124,7 +134,7 @@ func recordMoment(t *testing.T, m moment, columns, rows int) []byte {
 		case "type":
 			g.types(t, rest)
 		case "calm":
-			time.Sleep(450 * time.Millisecond)
+			time.Sleep(2 * time.Second) // after the question is painted, also on a slow machine
 		}
 	}
 	time.Sleep(200 * time.Millisecond) // the last key

@@ -251,7 +251,7 @@ func (h *screenHost) Status() tui.Status {
 	}
 	if talk := h.current(); talk != nil {
 		if tokens, window := talk.Context(); window > 0 {
-			st.Context = 100 * tokens / window
+			st.Context = min(100, 100*tokens/window) // a server can accept more than its window
 		}
 	}
 	return st

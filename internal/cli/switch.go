@@ -170,7 +170,10 @@ func earlier(s *session.Session) []tui.Item {
 					continue
 				}
 				out[i].Text = p.Text()
-				if p.IsError {
+				switch {
+				case p.Denied:
+					out[i].Status = tool.StatusDenied
+				case p.IsError:
 					out[i].Status = tool.StatusError
 				}
 			}

@@ -25,10 +25,11 @@ func readCommands(p contextfiles.Places) (commands []contextfiles.Command, notes
 	return commands, notes
 }
 
-// customSlashes are the commands of command files.
+// customSlashes are the commands of command files as they are at present.
 func (s *Session) customSlashes() []Slash {
 	var all []Slash
-	for _, c := range s.Definitions.commands {
+	commands, _ := readCommands(s.Definitions.places)
+	for _, c := range commands {
 		hint := c.Hint
 		if hint == "" && c.TakesArguments() {
 			hint = "[ARGS]"
@@ -47,12 +48,17 @@ func (s *Session) customSlashes() []Slash {
 // isn't trusted, and commands are judged as those of the model are.
 func (s *Session) expandFile(ctx context.Context, c contextfiles.Command, words string) (Expansion, error) {
 	file := shortPath(c.Path, s.Folder.Path)
-	if c.Runs() && c.Scope == contextfiles.Project && !s.Definitions.trusted {
+	if c.Runs() && c.Scope == contextfiles.Project {
 		how := "'adze trust'"
 		if s.front&Answers != 0 {
 			how = "/trust"
 		}
-		return Expansion{}, errorf(ErrPrompt, "/%s: %s runs commands, and this project isn't trusted\nReview it with %s.", c.Name, file, how)
+		if !s.Definitions.trusted {
+			return Expansion{}, errorf(ErrPrompt, "/%s: %s runs commands, and this project isn't trusted\nReview it with %s.", c.Name, file, how)
+		}
+		if !s.Definitions.had(c) {
+			return Expansion{}, errorf(ErrPrompt, "/%s: %s runs commands, and it changed since the session started\nReview it with %s, and start a new session.", c.Name, file, how)
+		}
 	}
 	var parts []model.Part
 	var text strings.Builder

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ type Definitions struct {
 	folder Folder
 	places contextfiles.Places
 	skills []builtin.Skill
-	// commands are those of command files; they run programs only in a trusted project.
+	// commands are those of command files at the start. The trust in a project covers the programs that these run.
 	commands []contextfiles.Command
 	trusted  bool
 	names    []string // of context files; nil: the usual ones
@@ -49,6 +50,11 @@ func readDefinitions(f Folder, trusted bool, set settings.Context) *Definitions 
 		f.env.tell(fmt.Sprint(n))
 	}
 	return d
+}
+
+// had reports whether a command file was the same at the start.
+func (d *Definitions) had(c contextfiles.Command) bool {
+	return slices.ContainsFunc(d.commands, func(old contextfiles.Command) bool { return reflect.DeepEqual(old, c) })
 }
 
 // AddRoles adds types of subagents for this session, which replace others of the same name. It must come before Converse.

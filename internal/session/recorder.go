@@ -323,7 +323,7 @@ func response(c tool.Call, o tool.Outcome) model.Response {
 	if o.Result.Text() == "" {
 		content = []tool.Part{tool.Text("(empty)")}
 	}
-	return model.Response{ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess}
+	return model.Response{ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess, Denied: o.Status == tool.StatusDenied}
 }
 
 // notRecorded is the notice about a journal that can't be written.
