@@ -12,10 +12,14 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 NFPM := go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
 STATICCHECK := GOFLAGS="$(GOFLAGS) $(PLAIN)" go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build test lint golden bench bench-search soak test-browser release site test-modules test-peers test-release
+.PHONY: build fleet test lint golden bench bench-search soak test-browser release site test-modules test-peers test-release
 
 build:
 	CGO_ENABLED=0 go build $(PLAIN) -ldflags "$(LDFLAGS)" -o bin/adze ./cmd/adze
+
+# adze-fleet: Adze with a message queue inside, for 'adze fleet'.
+fleet:
+	CGO_ENABLED=0 go -C fleet build $(PLAIN) -ldflags "$(LDFLAGS)" -o ../bin/adze-fleet ./cmd/adze-fleet
 
 # All tests: Go, git and bash are enough. make lint runs vet. A package that takes a minute takes ten on a busy machine.
 test:
