@@ -52,7 +52,7 @@ func Serve(dir, listen string) (*Embedded, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the data directory: %w", err)
 	}
-	lock, err := lockfile.Try(filepath.Join(dir, "lock"))
+	lock, err := lock(dir)
 	if errors.Is(err, lockfile.ErrLocked) {
 		return nil, used(dir)
 	}
@@ -65,6 +65,9 @@ func Serve(dir, listen string) (*Embedded, error) {
 	}
 	return e, nil
 }
+
+// lock makes this process the only one that serves a directory.
+func lock(dir string) (*os.File, error) { return lockfile.Try(filepath.Join(dir, "lock")) }
 
 func (e *Embedded) start(listen string) error {
 	host, port, err := splitListen(listen)
