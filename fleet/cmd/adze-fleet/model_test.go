@@ -14,7 +14,7 @@ import (
 
 // scripted is a model that does what prompts say: "do NAME N FILE" makes N calls, each of which appends "NAME i" to FILE, then
 // writes NAME.txt into the workspace. It has no state: it counts the results in the request. So a model that is asked again
-// continues after the calls that it has results for, also those that were interrupted.
+// continues after the calls that it has results for, also those that were interrupted. It repeats calls that didn't start.
 type scripted struct {
 	*httptest.Server
 	delay time.Duration // of each answer
@@ -69,24 +69,24 @@ func (s *scripted) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mu.Unlock()
-	name, calls, file, done := s.read(q.Messages)
+	name, calls, file, done, results := s.read(q.Messages)
 	time.Sleep(s.delay)
 	w.Header().Set("Content-Type", "text/event-stream")
 	switch {
 	case name == "":
 		event(w, map[string]any{"content": "nothing to do"}, "stop")
 	case done < calls:
-		s.call(w, done, "run_shell_command", map[string]any{"command": fmt.Sprintf("echo '%s %d' >> %s", name, done, file), "description": "append", "is_background": false})
+		s.call(w, results, "run_shell_command", map[string]any{"command": fmt.Sprintf("echo '%s %d' >> %s", name, done, file), "description": "append", "is_background": false})
 	case done == calls:
-		s.call(w, done, "run_shell_command", map[string]any{"command": "echo " + name + " > " + name + ".txt", "description": "write", "is_background": false})
+		s.call(w, results, "run_shell_command", map[string]any{"command": "echo " + name + " > " + name + ".txt", "description": "write", "is_background": false})
 	default:
 		event(w, map[string]any{"content": "finished " + name}, "stop")
 	}
 	fmt.Fprintf(w, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":10}}\n\ndata: [DONE]\n\n")
 }
 
-// read finds what to do, and how many calls have results.
-func (s *scripted) read(all []message) (name string, calls int, file string, done int) {
+// read finds what to do, how many calls were executed or interrupted, and how many results there are.
+func (s *scripted) read(all []message) (name string, calls int, file string, done, results int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	interrupted := 0
@@ -103,14 +103,17 @@ func (s *scripted) read(all []message) (name string, calls int, file string, don
 			}
 		}
 		if m.Role == "tool" {
-			done++
+			results++
+			if !strings.Contains(text, "not executed: ") {
+				done++
+			}
 			if strings.Contains(text, "its effect is unknown") {
 				interrupted++
 			}
 		}
 	}
 	s.interrupted[name] = max(s.interrupted[name], interrupted)
-	return name, calls, file, done
+	return name, calls, file, done, results
 }
 
 func (s *scripted) call(w http.ResponseWriter, n int, tool string, args map[string]any) {
