@@ -12,78 +12,96 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 NFPM := go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
 STATICCHECK := GOFLAGS="$(GOFLAGS) $(PLAIN)" go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build fleet test lint golden bench bench-search soak test-browser release site test-modules test-peers test-release
+.PHONY: help build fleet test test-modules lint ci golden bench bench-search fuzz soak test-browser pictures test-peers site release test-release
 
-build:
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
+
+
+build: ## bin/adze
 	CGO_ENABLED=0 go build $(PLAIN) -ldflags "$(LDFLAGS)" -o bin/adze ./cmd/adze
 
 # adze-fleet: Adze with a message queue inside, for 'adze fleet'.
-fleet:
+fleet: ## bin/adze-fleet, for 'adze fleet'
 	CGO_ENABLED=0 go -C fleet build $(PLAIN) -ldflags "$(LDFLAGS)" -o ../bin/adze-fleet ./cmd/adze-fleet
 
 # All tests: Go, git and bash are enough. make lint runs vet. A package that takes a minute takes ten on a busy machine.
-test:
-	go test $(RACE) -vet=off -shuffle=on -timeout 30m ./...
+test: ## all tests; needs Go, git and bash
+	go test $(RACE) -vet=off -shuffle=on -timeout 20m ./...
 
 # Modules of their own: their packages are not in ./...
 MODULES := fleet examples/otherloop
-test-modules:
+test-modules: ## tests of the modules in fleet and examples/otherloop
 	for dir in $(MODULES); do (cd $$dir && go mod tidy -diff && go vet $(PLAIN) ./... && $(STATICCHECK) ./... && go test $(PLAIN) -vet=off -timeout 15m ./...) || exit 1; done
 
 # ST1005: the second line of an error is a sentence for the user.
-lint:
+lint: ## gofmt, vet for Linux, macOS and Windows, staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these"; exit 1; }
 	GOOS=linux go vet $(PLAIN) ./...
 	GOOS=darwin go vet $(TYPES) ./...
 	GOOS=windows go vet $(TYPES) ./...
 	$(STATICCHECK) -checks inherit,-SA1019,-ST1005 ./...
 
+ci: ## what must pass before a change lands; needs npm
+	bash .ci/run
+
 # Rewrites the goldens: what the model sees, help texts, generated documents.
-golden:
+golden: ## rewrite golden files and generated documents
 	go test ./builtin ./internal/cli ./internal/tui . -update
 
-bench: build
+bench: build ## sizes and speeds
 	go run ./internal/bench
 	go test -run '^$$' -bench . -benchtime 200ms ./...
 
+# New inputs are kept in the build cache, failing ones in testdata/fuzz.
+FUZZTIME ?= 30s
+FUZZ ?= .
+fuzz: ## every fuzz target for FUZZTIME, of those that match FUZZ
+	@git grep -l '^func Fuzz' -- '*_test.go' | while read -r file; do \
+		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$file | grep -E '$(FUZZ)'); do \
+			echo "== $$(dirname $$file) $$name"; \
+			(cd $$(dirname $$file) && go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) .) || exit 1; \
+		done || exit 1; \
+	done
+
 # Full counts: 2,000 kills, 200 cancels, 10 GB. SOAK=0.1 does a tenth. Only tests that use internal/soak run.
 SOAK ?= 1
-soak:
+soak: ## tests with full counts; SOAK=0.1 for a tenth
 	ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 60m $$(go run $(PLAIN) ./internal/soak/list)
 
 # Pictures of the HTML export, light and dark, to look at. Needs chromium.
 BROWSER ?= bin/browser
-test-browser:
+test-browser: ## pictures of the HTML export; needs chromium
 	mkdir -p $(BROWSER)
 	ADZE_BROWSER=$(abspath $(BROWSER)) go test -count=1 -timeout 10m -run '^TestBrowser$$' -v ./journal/export
 
 # Pictures of the terminal's main moments, to look at. Needs Xvfb, xterm, xdotool, tmux and ImageMagick.
 PICTURES ?= bin/pictures
-pictures:
+pictures: ## pictures of the terminal; needs Xvfb, xterm, xdotool, tmux, ImageMagick
 	mkdir -p $(PICTURES)
 	ADZE_PICTURES=$(abspath $(PICTURES)) go test -count=1 -timeout 20m -run '^TestPictures$$' -v ./cmd/adze
 
 # Real MCP servers and clients, model servers and SDKs from npm, at fixed versions, on loopback; and go install, from a proxy in a directory.
-test-peers:
+test-peers: ## tests with programs from npm, and go install; needs npm
 	cd internal/peers && npm ci --no-audit --no-fund --loglevel=error
 	ADZE_PEERS=1 go test $(PLAIN) -vet=off -count=1 -timeout 30m ./internal/peers/...
 
 # The documentation as a site of plain HTML.
 SITE ?= bin/site
-site:
+site: ## the documentation as HTML
 	go run ./internal/site -out $(SITE)
 
 # The files of a release in dist/: make release VERSION=v1.2.0
-release:
+release: ## the files of a release: VERSION=v1.2.0
 	go run ./internal/release -version $(VERSION) -out dist -nfpm "$(NFPM)"
 
 # A release for this platform, built twice in two clones, installed and run; then all platforms. Downloads nfpm. An empty NFPM
 # leaves packages out, an empty TARGETS the other platforms.
 TARGETS ?= all
-test-release:
+test-release: ## tests of a release; downloads nfpm
 	ADZE_RELEASE=1 ADZE_NFPM="$(NFPM)" ADZE_TARGETS="$(TARGETS)" go test -count=1 -timeout 30m ./internal/release
 
 # Adze beside ripgrep and fd, interleaved in one run.
-bench-search: build
+bench-search: build ## search beside ripgrep and fd; needs npm
 	cd internal/search/bench && npm ci --no-audit --no-fund --loglevel=error
 	go run ./internal/search/bench -node internal/search/bench -adze bin/adze

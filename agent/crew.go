@@ -24,8 +24,6 @@ type CrewOptions struct {
 	Models func(name string) (model.Model, error)
 	// Narrow returns the policy of an approval mode that a role names; nil: roles can only be read-only.
 	Narrow func(mode string) (tool.Policy, error)
-	// Withhold reports which tools no subagent gets; nil: none.
-	Withhold func(tool.Declaration) bool
 	// Window is the first agent's: see [Options].
 	Window func(model string) Window
 	// Catalog is the first agent's; each subagent has its own view of it.
@@ -270,9 +268,7 @@ func (c *Crew) withheld(tools *tool.Registry, called string, depth int) func(too
 	if t, err := tools.Lookup(called); err == nil && depth >= c.o.Depth {
 		delegates = t.Declaration().Name
 	}
-	return func(d tool.Declaration) bool {
-		return d.Name == delegates || c.o.Withhold != nil && c.o.Withhold(d)
-	}
+	return func(d tool.Declaration) bool { return d.Name == delegates || d.Personal }
 }
 
 func (c *Crew) remove(m *member) {

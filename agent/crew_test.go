@@ -115,7 +115,9 @@ func newOffice(t *testing.T, o agent.CrewOptions, written map[string][]func(cont
 	t.Helper()
 	f := &office{model: &script{says: written}}
 	x := f.bench.executor()
-	ts := []tool.Tool{delegate(func(ctx context.Context, task agent.Task) (tool.Result, error) { return f.crew.Do(ctx, task) })}
+	own := tool.Define(tool.Def[thing]{Name: "own", Description: "A toy.", Kind: tool.Think, Personal: true,
+		Prepare: func(context.Context, thing) (*tool.Invocation, error) { return &tool.Invocation{}, nil }})
+	ts := []tool.Tool{own, delegate(func(ctx context.Context, task agent.Task) (tool.Result, error) { return f.crew.Do(ctx, task) })}
 	for _, d := range x.Registry.All() {
 		tl, err := x.Registry.Lookup(d.Name)
 		if err != nil {

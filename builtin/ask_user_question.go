@@ -39,7 +39,7 @@ func askUserQuestion() tool.Tool {
 	return tool.Define(tool.Def[askUserQuestionArgs]{
 		Name: "ask_user_question", DisplayName: "AskUserQuestion",
 		Summary:     "Ask the user multiple-choice questions",
-		Description: strings.TrimSpace(askUserQuestionText), Kind: tool.Think, Needs: tool.NeedsUser,
+		Description: strings.TrimSpace(askUserQuestionText), Kind: tool.Think, Needs: tool.NeedsUser, Personal: true,
 		Prepare: func(_ context.Context, a askUserQuestionArgs) (*tool.Invocation, error) {
 			if err := checkQuestions(a.Questions); err != nil {
 				return nil, err

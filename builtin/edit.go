@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -66,6 +67,13 @@ func editFile(f *files) tool.Tool {
 			}
 			shown := r.fileDiff()
 			inv.Confirm = shown
+			inv.Rework = func(text string) json.RawMessage {
+				old := ""
+				if shown.Original != nil {
+					old = *shown.Original
+				}
+				return rework(editArgs{Path: shown.Path, Old: &old, New: &text})
+			}
 			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
 				notes, err := f.commit(ctx, r.change)
 				if err != nil {

@@ -54,7 +54,7 @@ func enterPlanMode(p *planning) tool.Tool {
 	return tool.Define(tool.Def[struct{}]{
 		Name: "enter_plan_mode", DisplayName: "EnterPlanMode",
 		Summary:     "Switch to plan mode (read-only until the user approves a plan)",
-		Description: strings.TrimSpace(enterPlanModeText), Kind: tool.Think, Needs: tool.NeedsUser,
+		Description: strings.TrimSpace(enterPlanModeText), Kind: tool.Think, Needs: tool.NeedsUser, Personal: true, Auxiliary: true,
 		Prepare: func(context.Context, struct{}) (*tool.Invocation, error) {
 			inv := &tool.Invocation{Description: "enter plan mode", Access: holdsAll}
 			switch {

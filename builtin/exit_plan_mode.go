@@ -52,7 +52,7 @@ func exitPlanMode(p *planning) tool.Tool {
 	return tool.Define(tool.Def[exitPlanModeArgs]{
 		Name: ExitPlanMode, DisplayName: "ExitPlanMode",
 		Summary:     "Present a plan and ask the user to approve it",
-		Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think, Needs: tool.NeedsUser,
+		Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think, Needs: tool.NeedsUser, Personal: true, Auxiliary: true,
 		Prepare: func(_ context.Context, a exitPlanModeArgs) (*tool.Invocation, error) {
 			plan := strings.TrimSpace(a.Plan)
 			if n := len([]rune(plan)); plan == "" || n > maxPlan {

@@ -208,7 +208,7 @@ func TestPlanModeIsNotForSubAgents(t *testing.T) {
 			t.Errorf("%s: %s: %s", name, o.Status, o.Result.Text())
 		}
 		d, err := p.exec.Registry.Lookup(name)
-		if err != nil || !Personal(d.Declaration()) {
+		if err != nil || !d.Declaration().Personal {
 			t.Errorf("%s is given to sub-agents (%v)", name, err)
 		}
 	}

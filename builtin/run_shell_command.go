@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -72,6 +73,11 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 		shown = dir.Abs
 	}
 	inv.Confirm = tool.Command{Line: a.Command, Directory: dir.Abs, Purpose: a.Description, Sandbox: s.sandboxes.name(), Warnings: slices.Concat(open.warnings, warningsFor(a), s.sandboxes.warnings())}
+	inv.Rework = func(text string) json.RawMessage {
+		now := a
+		now.Command = text
+		return rework(now)
+	}
 	inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 		if err := ctx.Err(); err != nil {
 			return tool.Result{}, err

@@ -24,7 +24,7 @@ func shellOutput(s *shell, tasks taskJobs) tool.Tool {
 	return tool.Define(tool.Def[shellOutputArgs]{
 		Name: "shell_output", DisplayName: "ShellOutput",
 		Summary:     "Show new output of a background command or subagent",
-		Description: strings.TrimSpace(shellOutputText), RuleNames: []string{"BashOutput", "TaskOutput"}, Kind: tool.Read, Polls: true,
+		Description: strings.TrimSpace(shellOutputText), RuleNames: []string{"BashOutput", "TaskOutput"}, Kind: tool.Read, Polls: true, Auxiliary: true,
 		Prepare: func(_ context.Context, a shellOutputArgs) (*tool.Invocation, error) {
 			inv := &tool.Invocation{Description: "read the output of " + oneLine(a.ID, 80), Access: holdJob(a.ID)}
 			if id, ok := tasks.named(a.ID); ok {

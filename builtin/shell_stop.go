@@ -19,7 +19,7 @@ func shellStop(s *shell, tasks taskJobs) tool.Tool {
 	return tool.Define(tool.Def[shellStopArgs]{
 		Name: "shell_stop", DisplayName: "ShellStop",
 		Summary:     "Stop a background command or subagent",
-		Description: strings.TrimSpace(shellStopText), RuleNames: []string{"KillShell", "KillBash", "TaskStop"}, Aliases: []string{"task_stop"}, Kind: tool.Other,
+		Description: strings.TrimSpace(shellStopText), RuleNames: []string{"KillShell", "KillBash", "TaskStop"}, Aliases: []string{"task_stop"}, Kind: tool.Other, Auxiliary: true,
 		Prepare: func(_ context.Context, a shellStopArgs) (*tool.Invocation, error) {
 			inv := &tool.Invocation{Description: "stop " + oneLine(a.ID, 80), Access: holdJob(a.ID)}
 			if id, ok := tasks.named(a.ID); ok {

@@ -139,7 +139,7 @@ type structured struct{ result *result }
 func (t structured) Declaration() tool.Declaration {
 	d := tool.Declaration{
 		Name: StructuredOutput, DisplayName: "StructuredOutput", Summary: "Return the result of a run as JSON",
-		Description: strings.TrimSpace(structuredOutputText), Parameters: json.RawMessage(`{"type":"object"}`), Kind: tool.Think, Needs: tool.NeedsSession,
+		Description: strings.TrimSpace(structuredOutputText), Parameters: json.RawMessage(`{"type":"object"}`), Kind: tool.Think, Needs: tool.NeedsSession, Personal: true, Auxiliary: true,
 	}
 	if t.result.schema != nil {
 		d.Parameters = t.result.schema.text

@@ -171,7 +171,7 @@ func TestTwoSubAgentsEditOneFile(t *testing.T) {
 	}
 	defer set.Close()
 	p.exec.Registry = tool.NewRegistry(set.Tools()...)
-	crew = agent.NewCrew(agent.CrewOptions{Model: m, Executor: p.exec, Withhold: Personal})
+	crew = agent.NewCrew(agent.CrewOptions{Model: m, Executor: p.exec})
 	defer crew.Close()
 	a := agent.New(agent.Options{Model: m, Executor: p.exec, News: crew.News})
 	if _, err := a.Run(t.Context(), model.Text("go")); err != nil {

@@ -36,7 +36,7 @@ func toolSearch(find FindTools) tool.Tool {
 		Name: ToolSearch, DisplayName: "ToolSearch",
 		Summary:     "Load external tools on demand",
 		Description: strings.TrimSpace(toolSearchText), Kind: tool.Think,
-		Deferred: true, Needs: tool.NeedsSession,
+		Deferred: true, Needs: tool.NeedsSession, Auxiliary: true,
 		Prepare: func(_ context.Context, a toolSearchArgs) (*tool.Invocation, error) {
 			query := strings.TrimSpace(a.Query)
 			switch {

@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -41,6 +42,7 @@ func writeFile(f *files) tool.Tool {
 			}
 			shown := c.fileDiff()
 			inv.Confirm = shown
+			inv.Rework = func(text string) json.RawMessage { return rework(writeFileArgs{Path: shown.Path, Content: text}) }
 			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
 				notes, err := f.commit(ctx, c)
 				if err != nil {

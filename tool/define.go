@@ -21,6 +21,8 @@ type Def[A any] struct {
 	RuleNames   []string
 	Needs       Need
 	Polls       bool
+	Personal    bool
+	Auxiliary   bool
 	// Prepare gets arguments that were decoded, repaired and checked against the schema of A. It checks what a schema
 	// can't express and plans the call: see [Tool].
 	Prepare func(ctx context.Context, args A) (*Invocation, error)
@@ -47,6 +49,7 @@ func Define[A any](d Def[A]) Tool {
 		declaration: Declaration{
 			Name: d.Name, DisplayName: d.DisplayName, Summary: d.Summary, Description: d.Description, Parameters: raw,
 			Kind: d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget, RuleNames: d.RuleNames, Needs: d.Needs, Polls: d.Polls,
+			Personal: d.Personal, Auxiliary: d.Auxiliary,
 		},
 		// Parsed at the first call: a session defines all tools and calls few of them.
 		schema: sync.OnceValue(func() *Schema {

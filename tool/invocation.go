@@ -13,6 +13,9 @@ type Invocation struct {
 	Form        json.RawMessage // schema of an answer other than yes or no (flat, as in MCP elicitation); nil: none
 	MustAsk     bool            // only the user can approve it, whatever the policy says
 	Notes       []string        // for the model, added to any result as "Note:" lines
+	// Rework returns the arguments with which the call would use a text that the user edited before approving it, through
+	// Decision.Args: the content of a file (FileDiff.New) or a command (Command.Line). Nil: the text can't be edited.
+	Rework func(text string) json.RawMessage `json:"-"`
 	// Run executes the call. It checks that what Prepare saw is still true. A Result returned with an error is kept, since
 	// partial output helps. Run returns soon after ctx ends.
 	Run func(ctx context.Context, l *Live) (Result, error) `json:"-"`

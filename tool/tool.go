@@ -68,6 +68,8 @@ type Declaration struct {
 	RuleNames   []string        // names that other agents use for it ("Bash"), accepted in permission rules and, in any letter case, in calls
 	Needs       Need            // what it requires besides the executor; empty: nothing, so that it can be served to other programs
 	Polls       bool            // calls wait for something: repeating one that brought nothing new is no mistake
+	Personal    bool            // belongs to the conversation between the user and the first agent: subagents don't have it
+	Auxiliary   bool            // only serves other tools or the session: a list of a session's tools need not name it
 }
 
 // Need is what a tool requires to work.

@@ -3,7 +3,6 @@ package approval
 import (
 	"strings"
 
-	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -64,12 +63,13 @@ func Proposal(r tool.Request) (text, file string, ok bool) {
 	default:
 		return "", "", false
 	}
-	_, ok = builtin.Rework(r, text)
-	return text, file, ok
+	return text, file, r.Rework != nil
 }
 
 // Edited is the approval of a proposal as the user changed it. ok is false if the call can't use the text.
 func Edited(r tool.Request, text string) (d tool.Decision, ok bool) {
-	args, ok := builtin.Rework(r, text)
-	return tool.Decision{Verdict: tool.Allow, Args: args}, ok
+	if r.Rework == nil {
+		return tool.Decision{}, false
+	}
+	return tool.Decision{Verdict: tool.Allow, Args: r.Rework(text)}, true
 }

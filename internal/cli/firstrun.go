@@ -105,18 +105,14 @@ func (h *screenHost) lookup(ctx context.Context) []tui.Row {
 // localPorts are the servers that listen on this machine by default.
 var localPorts = map[string]string{"11434": "Ollama", "8080": "llama.cpp", "1234": "LM Studio"}
 
-// modelPlace is where a model is, of "openai, http://127.0.0.1:11434/v1, auto-detected".
-func modelPlace(where string) string {
-	parts := strings.Split(where, ", ")
-	if len(parts) < 2 {
-		return ""
-	}
-	u, err := url.Parse(parts[1])
+// modelPlace is where a model is, for people: " at 127.0.0.1:11434 (Ollama, auto-detected)".
+func modelPlace(where session.Place) string {
+	u, err := url.Parse(where.URL)
 	if err != nil || u.Host == "" {
 		return ""
 	}
 	text := " at " + tool.Visible(u.Host)
-	if slices.Contains(parts, "auto-detected") {
+	if where.Detected {
 		if name := localPorts[u.Port()]; name != "" {
 			return text + " (" + name + ", auto-detected)"
 		}

@@ -304,7 +304,9 @@ func (p *play) called(e journal.Entry, d journal.Called) {
 	data, _, err := journal.Recover(started, p.blobs)
 	if s, ok := data.(journal.Started); err == nil && ok && approved(s.Decision) {
 		set(&r.Description, s.About)
-		r.Confirm = p.confirmed(e.By, s)
+		if r.Confirm = p.confirmed(e.By, s); r.Declaration.Origin == "" {
+			r.Rework = func(string) json.RawMessage { return nil } // the prompt offers it, and nobody takes the offer
+		}
 		p.player.Ask(r)
 	}
 }

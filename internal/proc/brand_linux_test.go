@@ -59,9 +59,9 @@ func TestRunawayOfKilledKeeper(t *testing.T) {
 		}
 		await(t, "the runaway", func() bool { return len(named(name)) > 0 })
 		p.tree.(*kept).keeper.Kill()
-		<-p.gone
+		within(t, p, p.gone)
 		await(t, "its end", func() bool { return len(named(name)) == 0 })
-		if p.Wait(); p.tree.remaining() != 0 {
+		if ended(t, p); p.tree.remaining() != 0 {
 			t.Errorf("%d processes remain", p.tree.remaining())
 		}
 	})

@@ -158,7 +158,7 @@ func TestBoxesSideBySide(t *testing.T) {
 		run(t, r, Command{Line: "true", Dir: dir, Sandbox: sandbox.For(sandbox.Workspace, []string{dir}, nil, os.Environ(), nil)})
 	}
 	os.WriteFile(dir+"/go", nil, 0o600)
-	if o := p.Wait(); !strings.HasSuffix(o.Output.Head, "1\n") {
+	if o := ended(t, p); !strings.HasSuffix(o.Output.Head, "1\n") {
 		t.Errorf("%+v", o)
 	}
 	r.Close()

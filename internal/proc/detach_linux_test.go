@@ -20,10 +20,10 @@ func TestDetachHoldsAgainstWhatEndsAfterIt(t *testing.T) {
 		cancel()
 		select {
 		case <-p.Done():
-			t.Fatalf("it ended: %+v", p.Wait())
+			t.Fatalf("it ended: %+v", ended(t, p))
 		case <-time.After(5 * time.Millisecond):
 		}
 		p.Stop()
-		p.Wait()
+		ended(t, p)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -78,7 +79,7 @@ func TestEscapes(t *testing.T) {
 				}
 				env := append(os.Environ(), w.expand(append(e.env, "BASE="+w.base, "OUT="+w.base+"/outside"))...)
 				for _, step := range e.steps {
-					c := Command{Line: step, Dir: dir, Env: env}
+					c := Command{Line: step, Dir: dir, Env: env, Timeout: time.Minute}
 					if boxed {
 						c.Sandbox = sandbox.For(sandbox.Workspace, []string{dir}, nil, env, func(path string) bool { _, ok := names.Protected(path); return ok })
 						c.Sandbox.Bubblewrap = backend == "bubblewrap"

@@ -166,7 +166,7 @@ func TestSlowLive(t *testing.T) {
 		return err == nil
 	})
 	release()
-	p.Wait()
+	ended(t, p)
 }
 
 func TestSecretsMasked(t *testing.T) {

@@ -325,11 +325,25 @@ func (k *keeping) end(grace time.Duration) {
 			if os.Getpid() == 1 && (grace > 0 && askAll(all, k.empty, grace) || endWorld(k.empty)) {
 				return
 			}
-			if n := endAll(all, k.empty, grace); n > 0 {
-				k.over <- n
+			for !k.isEmpty() { // or it is about to start, or a list missed what was just forked
+				if n := endAll(all, k.empty, grace); n > 0 {
+					k.over <- n
+					return
+				}
+				grace = 0
 			}
 		}()
 	})
+}
+
+// isEmpty reports whether there is no child any more.
+func (k *keeping) isEmpty() bool {
+	select {
+	case <-k.empty:
+		return true
+	default:
+		return false
+	}
 }
 
 func (k *keeping) tell(kind byte, body []byte) {

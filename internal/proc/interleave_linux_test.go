@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/soak"
@@ -56,7 +57,7 @@ func interleave(t *testing.T, r *rand.Rand) {
 			for range steps {
 				line = append(line, moves[r.IntN(len(moves))])
 			}
-			command := Command{Line: strings.Join(line, "; ") + "; true", Dir: dir, Env: env, Sandbox: base.Spec(sandbox.Workspace)}
+			command := Command{Line: strings.Join(line, "; ") + "; true", Dir: dir, Env: env, Sandbox: base.Spec(sandbox.Workspace), Timeout: time.Minute}
 			all.Go(func() { runner.Run(t.Context(), command) }) // one that doesn't start writes nothing
 		}
 		who := outsideMoves[r.IntN(len(outsideMoves))]

@@ -16,8 +16,8 @@ import (
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	r := opened(t, Options{State: t.TempDir()})
-	ended := make(chan Job, 9)
-	jobs := NewJobs(r, func(j Job) { ended <- j })
+	news := make(chan Job, 9)
+	jobs := NewJobs(r, func(j Job) { news <- j })
 	defer jobs.Close()
 	env, tag := tagged(t)
 	began := time.Now()
@@ -51,7 +51,7 @@ func TestJobs(t *testing.T) {
 	if left := tagsLeft(t, tag); left != nil {
 		t.Errorf("left %q", left)
 	}
-	if j := <-ended; j.ID != id || j.Label != "server" {
+	if j := <-news; j.ID != id || j.Label != "server" {
 		t.Errorf("%+v", j)
 	}
 	if p, _, err := jobs.Read(id, 0, 0); err != nil || !strings.HasPrefix(p.Text, "request 0\n") {
@@ -102,7 +102,7 @@ func TestAdopt(t *testing.T) {
 	}
 	cancel()
 	os.WriteFile(gate, nil, 0o600)
-	if o := p.Wait(); o.Ended != Exited {
+	if o := ended(t, p); o.Ended != Exited {
 		t.Errorf("%+v", o)
 	}
 	if piece, j, err := jobs.Read(id, 0, 0); err != nil || j.Running || piece.Text != "before\nafter\n" {
@@ -110,7 +110,7 @@ func TestAdopt(t *testing.T) {
 	}
 	// A command that has exited becomes a finished job.
 	p, _ = r.Start(context.Background(), Command{Line: "echo x"})
-	p.Wait()
+	ended(t, p)
 	if id, err = jobs.Adopt(p, "late"); err != nil || jobs.List()[1].Running {
 		t.Error(id, err)
 	}
@@ -144,7 +144,7 @@ func TestJobTableIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		one, _ := jobs.find(id)
-		<-one.process.Done()
+		within(t, one.process, one.process.Done())
 	}
 	all := jobs.List()
 	if len(all) > keptJobs+1 || all[len(all)-1].ID != fmt.Sprintf("bg_%d", keptJobs+8) {
@@ -160,7 +160,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Wait()
+	ended(t, p)
 	const total = 99999 * 6
 	first := p.Read(0, 100)
 	lost := first.From // a whole line, as the ring has it
@@ -177,7 +177,7 @@ func TestRead(t *testing.T) {
 	if end := p.Read(-1, 12); end.Text != "99998\n99999\n" || end.Next != total || end.Skipped != 0 {
 		t.Errorf("%+v", end)
 	}
-	if p, _ := r.Start(context.Background(), Command{Line: "echo a; echo b"}); p.Wait().Exit != 0 || p.Read(-1, 99).Text != "a\nb\n" {
+	if p, _ := r.Start(context.Background(), Command{Line: "echo a; echo b"}); ended(t, p).Exit != 0 || p.Read(-1, 99).Text != "a\nb\n" {
 		t.Errorf("%+v", p.Read(-1, 99))
 	}
 	if after := p.Read(1<<40, 10); after.Text != "" || after.Next != total {

@@ -82,7 +82,7 @@ func withKernel(t *testing.T, name string) {
 	for letter, mode := range map[string]sandbox.Mode{"r": sandbox.ReadOnly, "w": sandbox.Workspace} {
 		can := strings.Contains(place.runs, letter)
 		spec := func() *sandbox.Spec { return sandbox.For(mode, []string{dir}, nil, os.Environ(), nil) }
-		o, err := r.Run(context.Background(), Command{Line: "echo ran", Dir: dir, Sandbox: spec()})
+		o, err := r.Run(context.Background(), Command{Line: "echo ran", Dir: dir, Sandbox: spec(), Timeout: hangTime})
 		if can != (err == nil) || can && (o.Boxed != mode || o.Output.Head != "ran\n") {
 			t.Errorf("%s: %v %+v", mode, err, o)
 		}

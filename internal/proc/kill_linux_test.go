@@ -51,7 +51,7 @@ func TestCancelStubbornTrees(t *testing.T) {
 		all := descendants(keeper)
 		began := time.Now()
 		cancel()
-		o := p.Wait()
+		o := ended(t, p)
 		took = append(took, time.Since(began))
 		if o.Ended != Cancelled || o.Leftover != 0 || !strings.Contains(o.Output.Head, "ready") {
 			t.Errorf("tree %d: %+v", i%len(stubborn), o)
@@ -88,7 +88,7 @@ func TestCancelBare(t *testing.T) {
 		}
 		awaitReady(t, p)
 		cancel()
-		if o := p.Wait(); o.Ended != Cancelled || len(o.Notes) != 1 {
+		if o := ended(t, p); o.Ended != Cancelled || len(o.Notes) != 1 {
 			t.Errorf("tree %d: %+v", i, o)
 		}
 		if left := tagsLeft(t, tag); left != nil {
@@ -168,11 +168,11 @@ func TestStopAfterExit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := p.Wait(); o.Ended != Exited || o.Leftover != 1 {
+		if o := ended(t, p); o.Ended != Exited || o.Leftover != 1 {
 			t.Errorf("%+v", o)
 		}
 		p.Stop()
-		<-p.gone
+		within(t, p, p.gone)
 		if left := tagsLeft(t, tag); left != nil {
 			t.Errorf("left %q", left)
 		}
@@ -186,8 +186,8 @@ func TestCancelRace(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(8000))*time.Microsecond)
 		p, err := r.Start(ctx, Command{Line: "echo a; sleep 0.003"})
 		if err == nil {
-			p.Wait()
-			<-p.gone
+			ended(t, p)
+			within(t, p, p.gone)
 		}
 		cancel()
 	}
@@ -217,7 +217,7 @@ func TestDetach(t *testing.T) {
 		cancel()
 		time.Sleep(limit)
 		os.WriteFile(gate, nil, 0o600)
-		if o := p.Wait(); o.Ended != Exited || o.Output.Head != "done\n" {
+		if o := ended(t, p); o.Ended != Exited || o.Output.Head != "done\n" {
 			t.Errorf("%+v", o)
 		}
 		return

@@ -95,10 +95,10 @@ func TestLeftoversInBoxes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Wait()
+		ended(t, p)
 		if k, ok := p.tree.(*kept); ok {
 			k.keeper.Kill()
-			<-p.gone
+			within(t, p, p.gone)
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)

@@ -53,7 +53,7 @@ func newLimited(t *testing.T) *limited {
 
 func (l *limited) run(t *testing.T, line string, spec *sandbox.Spec) Outcome {
 	t.Helper()
-	o, err := l.runner.Run(t.Context(), Command{Line: line, Dir: l.dir, Sandbox: spec})
+	o, err := l.runner.Run(t.Context(), Command{Line: line, Dir: l.dir, Sandbox: spec, Timeout: hangTime})
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}

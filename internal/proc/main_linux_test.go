@@ -3,6 +3,7 @@ package proc
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,45 @@ func eventually(t testing.TB, what string, ok func() bool) {
 			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
+}
+
+// hangTime is when something that waits for nothing counts as hanging.
+const hangTime = 5 * time.Minute
+
+// ended waits for the end of a command.
+func ended(t testing.TB, p *Process) Outcome {
+	t.Helper()
+	within(t, p, p.Done())
+	return p.Wait()
+}
+
+// within waits for something that a command does. If it hangs, the test fails with what the command's processes do.
+func within(t testing.TB, p *Process, done <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-done:
+		return
+	case <-time.After(hangTime):
+	}
+	all := []int{}
+	if k, ok := p.tree.(*kept); ok {
+		all = append(all, k.id.pid)
+		for _, d := range descendants(k.id.pid) {
+			all = append(all, d.pid)
+		}
+	}
+	var state strings.Builder
+	for _, pid := range all {
+		tasks, _ := filepath.Glob(procFile(pid, "task/*"))
+		for _, task := range append([]string{procFile(pid, "")}, tasks...) {
+			for _, name := range []string{"cmdline", "stat", "syscall", "stack"} {
+				text, _ := os.ReadFile(filepath.Join(task, name))
+				fmt.Fprintf(&state, "%s/%s: %q\n", task, name, text)
+			}
+		}
+	}
+	p.Stop()
+	t.Fatalf("%q %q hangs: %+v\n%s", p.cmd.Line, p.cmd.Argv, p.Progress(), state.String())
 }
 
 // longer runs a command that is stopped by its Timeout, and runs it again with

@@ -147,7 +147,7 @@ func TestTreeDeletedMeanwhile(t *testing.T) {
 			}
 			continue
 		}
-		if o := p.Wait(); o.Exit == 0 {
+		if o := ended(t, p); o.Exit == 0 {
 			t.Error("the protected file was written")
 		}
 		ran++

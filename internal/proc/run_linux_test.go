@@ -23,11 +23,11 @@ func both(t *testing.T, f func(t *testing.T, r *Runner)) {
 
 func run(t testing.TB, r *Runner, c Command) Outcome {
 	t.Helper()
-	o, err := r.Run(context.Background(), c)
+	p, err := r.Start(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return o
+	return ended(t, p)
 }
 
 func TestRun(t *testing.T) {

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -326,10 +325,7 @@ func (f *field) spec(mode sandbox.Mode) *sandbox.Spec {
 // attempt makes every attempt in a box.
 func (f *field) attempt(t *testing.T, r *Runner, spec *sandbox.Spec) map[string]string {
 	t.Helper()
-	o, err := r.Run(context.Background(), Command{Argv: []string{unraced}, Dir: f.in, Env: f.env, Sandbox: spec})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := run(t, r, Command{Argv: []string{unraced}, Dir: f.in, Env: f.env, Sandbox: spec})
 	got := map[string]string{}
 	for line := range strings.Lines(o.Output.String()) {
 		name, what, ok := strings.Cut(strings.TrimSpace(line), "\t")

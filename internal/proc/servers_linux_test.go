@@ -163,7 +163,7 @@ func TestSessionKilled(t *testing.T) {
 		}
 		eventually(t, "the server is up", func() bool { return server.Read(0, 0).Text != "" })
 		r.keeper.session.one.process.Kill()
-		<-server.gone
+		within(t, server, server.gone)
 		f.play(t, r, spec, "listen")
 		f.play(t, r, spec, "listen")
 	})

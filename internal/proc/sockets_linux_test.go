@@ -144,7 +144,7 @@ func TestServerAndClient(t *testing.T) {
 			t.Errorf("the denial is explained by %q, %q", o.Suspect, o.Remedy)
 		}
 		server.Stop()
-		<-server.gone
+		within(t, server, server.gone)
 		if o := run(t, r, f.playing(t, spec, "ask")); o.Exit == 0 || strings.Count(o.Output.Head, "refused") != 4 {
 			t.Errorf("of a server that is gone: %+v", o)
 		}
@@ -497,12 +497,12 @@ func TestHandedDescriptors(t *testing.T) {
 		}
 		giver := start("hand", "up")
 		taker := start("receive", "have")
-		<-giver.gone
+		within(t, giver, giver.gone)
 		if err := os.WriteFile(f.in+"/go", nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range []*Process{giver, taker} {
-			if o := p.Wait(); o.Exit != 0 {
+			if o := ended(t, p); o.Exit != 0 {
 				t.Errorf("%+v", o)
 			}
 		}

@@ -207,12 +207,8 @@ func (c chooser) byVariables(p provider, name string) choice {
 }
 
 // where is the server for [Models.Where]. With a name, nothing is sent to it until the first request.
-func (c choice) where() string {
-	where := c.provider.name + ", " + c.address()
-	if c.options.Model != "" {
-		where += ", not tested"
-	}
-	return where
+func (c choice) where() Place {
+	return Place{API: c.provider.name, URL: c.address(), Untested: c.options.Model != ""}
 }
 
 // open opens the model. Without a name it is the provider's preset if the server has it, or the server's only model.

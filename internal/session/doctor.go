@@ -45,7 +45,7 @@ func (c *Checkup) Session(ctx context.Context, s *Session, found sandbox.Support
 		c.bad(err.Error())
 	} else {
 		name = m.Name()
-		c.ok(fmt.Sprintf("%s (%s)", tool.Visible(name), tool.Visible(s.Models.Where())))
+		c.ok(fmt.Sprintf("%s (%s)", tool.Visible(name), tool.Visible(s.Models.Where().String())))
 	}
 	c.agents(s)
 	c.hooks(s)

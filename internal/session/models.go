@@ -35,7 +35,7 @@ type Models struct {
 	mu     sync.Mutex
 	budget *agent.Budget // of the conversation; nil: there is none
 	main   connected
-	where  string    // the main model's server
+	where  Place     // of the main model
 	before []opening // main models of before, for running subagents and for a way back
 	others map[string]connected
 
@@ -64,7 +64,7 @@ func (m *Models) Open(ctx context.Context) (model.Model, error) {
 // opening is a model that was opened, and its server for [Models.Where].
 type opening struct {
 	connected
-	where string
+	where Place
 }
 
 // Switch opens the model of a name and makes it the session's own. Nothing is sent to its server.
@@ -93,9 +93,27 @@ func (m *Models) Switch(ctx context.Context, name string) (model.Model, error) {
 	return m.main, nil
 }
 
-// Where is the API and the URL of the configured model's server, and how Adze knows it: "openai, URL",
-// "openai, URL, auto-detected" or, if nothing was sent to it, "openai, URL, not tested". It is empty before Open.
-func (m *Models) Where() string {
+// Place is where a model is.
+type Place struct {
+	API      string // "openai"; empty: nowhere yet
+	URL      string // of its server
+	Detected bool   // a local server that was found
+	Untested bool   // nothing was sent to it
+}
+
+func (p Place) String() string {
+	text := p.API + ", " + p.URL
+	switch {
+	case p.Detected:
+		text += ", auto-detected"
+	case p.Untested:
+		text += ", not tested"
+	}
+	return text
+}
+
+// Where is the configured model's server.
+func (m *Models) Where() Place {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.where
@@ -169,10 +187,10 @@ func (m *Models) close() {
 }
 
 // openModel opens a model by its name, or without one the configured model, and returns its server for [Models.Where].
-func (m *Models) openModel(ctx context.Context, name string, named bool) (connected, string, error) {
+func (m *Models) openModel(ctx context.Context, name string, named bool) (connected, Place, error) {
 	found, ok, err := m.chooser().choose(name, named)
 	if err != nil {
-		return nil, "", err
+		return nil, Place{}, err
 	}
 	if ok {
 		opened, err := found.open(ctx, m.learn)
@@ -180,7 +198,7 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	local := localServers(ctx, m.env)
 	if len(local) == 0 {
-		return nil, "", errorf(ErrModel, noModel)
+		return nil, Place{}, errorf(ErrModel, noModel)
 	}
 	address, first := local[0].address, local[0].models[0].ID
 	m.learn(local[0].models)
@@ -189,7 +207,7 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	m.tellFound(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
 	opened, err := opener(openai.Open)(ctx, api.Options{BaseURL: address, Model: name})
-	return m.spent.of(m.log.of(opened, "")), openai.Name + ", " + address + ", auto-detected", err
+	return m.spent.of(m.log.of(opened, "")), Place{API: openai.Name, URL: address, Detected: true}, err
 }
 
 // tellFound reports which model was found.

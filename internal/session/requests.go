@@ -35,7 +35,7 @@ func (f Folder) wants(s *settings.Settings) []trust.Item {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(named)) {
-		items = append(items, trust.Item{What: "the file " + path, Text: contentHash(filepath.Join(f.Path, path))})
+		items = append(items, trust.Item{Effect: trust.RunsProgram, What: "the file " + path, Text: contentHash(filepath.Join(f.Path, path))})
 	}
 	return append(items, wantsDefinitions(f.places(true))...)
 }
@@ -43,17 +43,28 @@ func (f Folder) wants(s *settings.Settings) []trust.Item {
 // wantsSetting is what a setting of a directory would do, each server on its own.
 func wantsSetting(w settings.Withheld) []trust.Item {
 	if w.Key != "mcpServers" {
-		return []trust.Item{{What: w.Key, Text: onOneLine(w.JSON) + argv(w)}}
+		return []trust.Item{{Effect: effectOf(w.Key), What: w.Key, Text: onOneLine(w.JSON) + argv(w)}}
 	}
 	var servers map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(w.JSON), &servers); err != nil {
-		return []trust.Item{{What: w.Key, Text: w.JSON}}
+		return []trust.Item{{Effect: trust.AddsTools, What: w.Key, Text: w.JSON}}
 	}
 	var items []trust.Item
 	for _, alias := range slices.Sorted(maps.Keys(servers)) {
-		items = append(items, trust.Item{What: w.Key + "." + alias, Text: onOneLine(string(servers[alias]))})
+		items = append(items, trust.Item{Effect: trust.AddsTools, What: w.Key + "." + alias, Text: onOneLine(string(servers[alias]))})
 	}
 	return items
+}
+
+// effectOf is what a setting of a project changes, by its key.
+func effectOf(key string) trust.Effect {
+	switch {
+	case key == "hooks", strings.HasSuffix(key, "Command"):
+		return trust.RunsProgram
+	case strings.HasPrefix(key, "permissions."), strings.HasPrefix(key, "tools.approvalMode"), strings.HasPrefix(key, "tools.sandbox"):
+		return trust.ChangesPermissions
+	}
+	return trust.ChangesSetting
 }
 
 // WithheldServers are the MCP servers, by their names, that wait for the directory to be trusted.
@@ -103,19 +114,19 @@ func wantsDefinitions(p contextfiles.Places) []trust.Item {
 	agents, _ := contextfiles.Agents(p)
 	for _, a := range agents {
 		if a.Scope == contextfiles.Project {
-			items = append(items, trust.Item{What: "agent " + a.Name, Text: a.Path + " " + contentHash(a.Path)})
+			items = append(items, trust.Item{Effect: trust.AddsTools, What: "agent " + a.Name, Text: a.Path + " " + contentHash(a.Path)})
 		}
 	}
 	skills, _ := contextfiles.Skills(p)
 	for _, s := range skills {
 		if s.Scope == contextfiles.Project {
-			items = append(items, trust.Item{What: "skill " + s.Name, Text: s.Dir + " " + contentHash(filepath.Join(s.Dir, "SKILL.md"))})
+			items = append(items, trust.Item{Effect: trust.AddsTools, What: "skill " + s.Name, Text: s.Dir + " " + contentHash(filepath.Join(s.Dir, "SKILL.md"))})
 		}
 	}
 	commands, _ := contextfiles.Commands(p)
 	for _, c := range commands {
 		if c.Scope == contextfiles.Project && c.Runs() {
-			items = append(items, trust.Item{What: "command /" + c.Name, Text: c.Path + " runs " + strings.Join(shellLines(c), "; ") + " " + contentHash(c.Path)})
+			items = append(items, trust.Item{Effect: trust.RunsProgram, What: "command /" + c.Name, Text: c.Path + " runs " + strings.Join(shellLines(c), "; ") + " " + contentHash(c.Path)})
 		}
 	}
 	return items

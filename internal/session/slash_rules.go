@@ -158,26 +158,18 @@ func settingKeys(context.Context, *Session) []Value {
 
 // DescribeRequests lists the requests of a project, grouped by their effect.
 func DescribeRequests(items []trust.Item) string {
-	const runs, permissions, adds, other = "Runs programs", "Changes permissions", "Adds servers, agents, skills", "Changes other settings"
-	groups := map[string][]trust.Item{}
+	titles := []string{trust.RunsProgram: "Runs programs", trust.ChangesPermissions: "Changes permissions", trust.AddsTools: "Adds servers, agents, skills", trust.ChangesSetting: "Changes other settings"}
+	groups := map[trust.Effect][]trust.Item{}
 	for _, item := range items {
-		group := other
-		switch what := item.What; {
-		case strings.HasPrefix(what, "the file "), strings.HasPrefix(what, "command /"), strings.HasSuffix(what, "Command"):
-			group = runs
-		case strings.HasPrefix(what, "permissions."), strings.HasPrefix(what, "tools.approvalMode"), strings.HasPrefix(what, "tools.sandbox"):
-			group = permissions
-		case strings.HasPrefix(what, "mcpServers"), strings.HasPrefix(what, "agent "), strings.HasPrefix(what, "skill "):
-			group = adds
-		}
-		groups[group] = append(groups[group], item)
+		groups[item.Effect] = append(groups[item.Effect], item)
 	}
 	var b strings.Builder
-	for _, group := range []string{runs, permissions, adds, other} {
-		if len(groups[group]) > 0 {
-			fmt.Fprintf(&b, "  %s:\n", group)
+	for effect, title := range titles {
+		group := groups[trust.Effect(effect)]
+		if len(group) > 0 {
+			fmt.Fprintf(&b, "  %s:\n", title)
 		}
-		for _, item := range groups[group] {
+		for _, item := range group {
 			fmt.Fprintf(&b, "    %s = %s\n", tool.Visible(item.What), tool.Visible(strings.ReplaceAll(item.Text, "\n", " ")))
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -31,7 +30,7 @@ func (s *Session) selectTools() error {
 		}
 	}
 	s.out = func(d tool.Declaration) bool {
-		return exclude(d) || disabled(d) || s.core != nil && !s.core.Has(d) && !builtin.Auxiliary(d)
+		return exclude(d) || disabled(d) || s.core != nil && !s.core.Has(d) && !d.Auxiliary
 	}
 	return nil
 }
@@ -53,7 +52,7 @@ func Restricted(t settings.Tools, w permission.World, r tool.Request) (tool.Deci
 	if err != nil {
 		return tool.Decision{}, errorf(ErrRules, "read settings: tools.core: %v", err)
 	}
-	if !core.Has(r.Declaration) && !builtin.Auxiliary(r.Declaration) {
+	if !core.Has(r.Declaration) && !r.Declaration.Auxiliary {
 		return tool.Decision{Reason: r.Declaration.Name + " is not in tools.core"}, nil
 	}
 	if judge := core.Policy(w); judge != nil {

@@ -25,9 +25,21 @@ import (
 
 // Item is one request of a project's files: a setting and its value, or a server and its command.
 type Item struct {
-	What string
-	Text string
+	What   string
+	Text   string
+	Effect Effect // for people; a decision isn't bound to it
 }
+
+// Effect is what trusting a project would do, by one of its requests.
+type Effect int
+
+// The effects, in the order in which they are shown.
+const (
+	RunsProgram Effect = iota
+	ChangesPermissions
+	AddsTools // servers, agents, skills
+	ChangesSetting
+)
 
 // State is whether a project is trusted.
 type State int

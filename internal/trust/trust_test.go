@@ -10,7 +10,7 @@ import (
 
 func TestTrustIsBoundToWhatWasSeen(t *testing.T) {
 	s := Open(filepath.Join(t.TempDir(), "home"))
-	make := []Item{{"tools.toolDiscoveryCommand", `"./tools"`}, {"permissions.allow", `["Shell(make)"]`}}
+	make := []Item{{What: "tools.toolDiscoveryCommand", Text: `"./tools"`}, {What: "permissions.allow", Text: `["Shell(make)"]`}}
 	state := func(folder string, items ...Item) State {
 		t.Helper()
 		st, err := s.State(folder, items)
@@ -33,7 +33,7 @@ func TestTrustIsBoundToWhatWasSeen(t *testing.T) {
 		{"/a", make, Trusted},
 		{"/a", []Item{make[1], make[0]}, Trusted},
 		{"/a", make[:1], Changed},
-		{"/a", append(make[:2:2], Item{"mcpServers.x", "sh -c evil"}), Changed},
+		{"/a", append(make[:2:2], Item{What: "mcpServers.x", Text: "sh -c evil"}), Changed},
 		{"/a", nil, Changed},
 		{"/a/b", make, Unknown},
 	} {
@@ -51,7 +51,7 @@ func TestTrustIsBoundToWhatWasSeen(t *testing.T) {
 
 // Two texts cannot be moved between the things of a list without another hash.
 func TestHashTellsThingsApart(t *testing.T) {
-	if Hash([]Item{{"a", "b"}, {"c", "d"}}) == Hash([]Item{{"a", "b\" \"c"}, {"", "d"}}) || Hash(nil) == Hash([]Item{{}}) {
+	if Hash([]Item{{What: "a", Text: "b"}, {What: "c", Text: "d"}}) == Hash([]Item{{What: "a", Text: "b\" \"c"}, {Text: "d"}}) || Hash(nil) == Hash([]Item{{}}) {
 		t.Error("different things have one hash")
 	}
 }
