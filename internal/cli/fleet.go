@@ -17,15 +17,15 @@ const fleetInstall = "git clone https://github.com/adze-dev/adze && go -C adze/f
 
 // runFleet executes adze-fleet: the one beside this program, or the one on PATH.
 func runFleet(ctx context.Context, env Env, _ *options, words []string) error {
-	own, _ := os.Executable()
-	path, ok := findFleet(own)
-	if !ok && len(words) == 1 && (words[0] == "--help" || words[0] == "-h") {
+	if len(words) == 1 && (words[0] == "--help" || words[0] == "-h") { // 'adze fleet help' is the program's own
 		c, _, err := choose([]string{"fleet"})
 		if err != nil {
 			return err
 		}
 		return printHelp(env.Stdout, c)
 	}
+	own, _ := os.Executable()
+	path, ok := findFleet(own)
 	if !ok {
 		return exitf(exitError, "%s is not installed\nInstall it beside adze or on PATH: %s", fleetName, fleetInstall)
 	}

@@ -51,7 +51,7 @@ type exit struct {
 func (e *exit) Error() string { return e.text }
 
 func usagef(format string, args ...any) error {
-	return &exit{exitUsage, fmt.Sprintf(format, args...) + "\nSee 'adze fleet --help'."}
+	return &exit{exitUsage, fmt.Sprintf(format, args...) + "\nSee 'adze fleet help'."}
 }
 
 const help = `Usage: adze fleet COMMAND [FLAGS]
