@@ -84,6 +84,7 @@ pictures: ## pictures of the terminal; needs Xvfb, xterm, xdotool, tmux, ImageMa
 # Real MCP servers and clients, model servers and SDKs from npm, at fixed versions, on loopback; and go install, from a proxy in a directory.
 test-peers: ## tests with programs from npm, and go install; needs npm
 	cd internal/peers && npm ci --no-audit --no-fund --loglevel=error
+	cd internal/peers/acpx && npm install --omit=optional --no-package-lock --no-audit --no-fund --loglevel=error --fetch-timeout=60000 --fetch-retries=1 || echo "acpx can't be installed: TestAcpx is skipped"
 	ADZE_PEERS=1 go test $(PLAIN) -vet=off -count=1 -timeout 30m ./internal/peers/...
 
 # The documentation as a site of plain HTML.

@@ -308,9 +308,11 @@ func (r *triedCall) with(line string) tool.Result {
 
 // ending is how the command ended, for a prompt.
 func (r *triedCall) ending() string {
-	switch o := r.outcome; o.Ended {
-	case proc.TimedOut:
+	switch o := r.outcome; {
+	case o.Ended == proc.TimedOut:
 		return "timed out after " + (time.Duration(r.args.Timeout) * time.Millisecond).String()
+	case o.Signal == 0 && o.Suspect == "":
+		return fmt.Sprintf("exit %d", o.Exit)
 	default:
 		return ending(o)
 	}

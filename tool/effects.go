@@ -12,7 +12,7 @@ import (
 // is kept and the call runs instead.
 type Effects struct {
 	Command  Command       // what ran
-	Ending   string        // "exit code 0", "timed out after 120 s"
+	Ending   string        // "exit 0", "timed out after 120 s"
 	Took     time.Duration //
 	Output   string        // the end of what it printed
 	Network  []string      // what it wanted of the network and didn't get: "1 connection to 192.0.2.1:443"
@@ -83,7 +83,7 @@ func (f Effects) Summary() string {
 	return strings.Join(names, ", ")
 }
 
-// Headline is how the trial ended: "finished in 2.1 s, exit code 0; nothing is kept yet".
+// Headline is how the trial ended: "finished in 2.1 s, exit 0; nothing is kept yet".
 func (f Effects) Headline() string {
 	took := fmt.Sprintf("%.1f s", f.Took.Seconds())
 	if f.Took >= time.Minute {

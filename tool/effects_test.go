@@ -11,7 +11,7 @@ import (
 
 func someEffects() tool.Effects {
 	return tool.Effects{
-		Command: tool.Command{Line: "npm run format"}, Ending: "exit code 0", Took: 2100 * time.Millisecond,
+		Command: tool.Command{Line: "npm run format"}, Ending: "exit 0", Took: 2100 * time.Millisecond,
 		Network: []string{"registry.example"}, Temp: []string{"/tmp/x"}, Warnings: []string{"careful"},
 		Changes: []tool.Effect{
 			{Path: "dist/", Kind: tool.EffectNew, Files: 412, Ignored: true},
@@ -27,7 +27,7 @@ func TestEffects(t *testing.T) {
 	wantSame(t, "count", "415 changed files", f.Count())
 	wantSame(t, "one", "1 changed file", tool.Effects{Changes: f.Changes[1:2]}.Count())
 	wantSame(t, "summary", "dist/ (412 new), gone.ts (deleted), new.ts (new), src/list.ts", f.Summary())
-	wantSame(t, "headline", "finished in 2.1 s, exit code 0; nothing is kept yet", f.Headline())
+	wantSame(t, "headline", "finished in 2.1 s, exit 0; nothing is kept yet", f.Headline())
 	wantSame(t, "rows", []tool.Row{
 		{Label: "changed", Cells: []string{"src/list.ts  +14 −3"}},
 		{Label: "new", Cells: []string{"dist/  412 files, ignored by git", "new.ts  +1 −0"}},

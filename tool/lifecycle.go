@@ -119,7 +119,7 @@ func (e *entry) before(ctx context.Context) *Outcome {
 func (e *entry) prepare(ctx context.Context) (*Invocation, error) {
 	e.scheduler().prepare(e)
 	inv, err := prepareSafely(ctx, e.tool, e.decl, e.call.Args)
-	e.scheduler().prepared(e, scheduled(e.decl.kind(), inv.Access), err == nil && e.canTry(inv) && e.trials == 0)
+	e.scheduler().prepared(e, scheduled(e.decl.kind(), inv.Access), err == nil && (e.canTry(inv) && e.trials == 0 || e.canRunAhead(inv)))
 	if err == nil {
 		e.scheduler().out.push(Event{Stage: Prepared, Request: e.request(*inv)})
 	}

@@ -60,8 +60,9 @@ type entry struct {
 
 	trials  int           // how often it was tried
 	untried string        // why it isn't tried, or not again
+	early   bool          // it ran ahead of earlier trials
 	direct  bool          // the user wants it to run instead, or nothing can be tried here
-	tried   time.Duration // how long the last trial took
+	tried   time.Duration // how long the last trial took, or the run ahead of others
 
 	// Guarded by scheduler.mu.
 	access      []Access      // the known access; initially the maximum of its kind
@@ -72,8 +73,9 @@ type entry struct {
 	admitted    bool          // judged and allowed
 	trying      bool          // its Trial is running: as a reader of everything
 	reader      bool          // it was tried: it has read everything, and access is what keeping its effects would write
-	hasty       bool          // it may be tried before earlier calls of the batch that are tried are settled
-	abort       func()        // stops its Trial
+	ahead       bool          // it reads while earlier calls are tried
+	hasty       bool          // it may be tried, or read, before earlier calls of the batch that are tried are settled
+	abort       func()        // stops its Trial, or what it reads ahead
 	refused     bool          // the user denied it
 	done        bool          //
 	hasSlot     bool          //
@@ -106,7 +108,7 @@ func (c *scheduler) prepare(e *entry) {
 	e.preparing, e.invalidated, e.stale, e.admitted, e.reader, e.hasty = true, nil, false, false, false, false
 }
 
-// prepared records the access of a call. hasty: it may be tried before earlier trials of the batch are settled.
+// prepared records the access of a call. hasty: it may be tried, or read, before earlier trials of the batch are settled.
 func (c *scheduler) prepared(e *entry, access []Access, hasty bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -318,7 +320,7 @@ func (c *scheduler) returned(e *entry) {
 	c.leave(e)
 	if orders(e.access) {
 		for f := range c.live {
-			if f == e || c.running[f] && !f.trying {
+			if f == e || c.running[f] && !f.trying && !f.ahead {
 				continue
 			}
 			used := f.access

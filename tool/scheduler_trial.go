@@ -78,13 +78,14 @@ func (c *scheduler) leaveTrial(e *entry) {
 	e.trying, e.abort = false, nil
 }
 
-// abortLater stops the trials of later calls of the batch, which have read what e is going to change.
+// abortLater stops the trials of later calls of the batch, which have read what e is going to change, and calls that read it
+// ahead.
 func (c *scheduler) abortLater(e *entry) {
 	if !changes(e.access) {
 		return
 	}
 	for _, f := range e.batch.entries[e.index+1:] {
-		if f.trying {
+		if f.trying || f.ahead && disturbs(e.access, f.access) {
 			f.stale = true
 			f.abort()
 		}

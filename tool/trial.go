@@ -29,6 +29,9 @@ func (e *entry) awaitQuestion(ctx context.Context, inv *Invocation, failed error
 	if !c.calm(e) {
 		return false, nil
 	}
+	if e.canRunAhead(inv) {
+		e.runAhead(ctx, inv)
+	}
 	return false, c.awaitQuestion(ctx, e) // for earlier trials too
 }
 

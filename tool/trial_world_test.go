@@ -59,7 +59,7 @@ func (w *world) trial(ctx context.Context, line, cmd string) (*tool.Tried, error
 		w.at(context.Background(), "drop "+line)
 		return tool.TextResult("tried: " + out)
 	}}
-	shown := tool.Effects{Command: tool.Command{Line: cmd}, Ending: "exit code 0"}
+	shown := tool.Effects{Command: tool.Command{Line: cmd}, Ending: "exit 0"}
 	t.Description = line
 	for _, path := range changed {
 		t.Access = append(t.Access, tool.Access{Verb: tool.Writes, Target: path})

@@ -56,18 +56,25 @@ func newConn(out io.Writer, cancel context.CancelFunc) *conn {
 	return &conn{out: out, cancel: cancel, open: map[string]chan message{}}
 }
 
-// send writes a message. An error ends the connection.
-func (c *conn) send(m any) {
+func (c *conn) send(m any) { c.write(encode(m)) }
+
+// encode is a message as a line.
+func encode(m any) []byte {
 	b, err := json.Marshal(m)
 	if err != nil {
 		b, _ = json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "_adze/unsendable", "params": map[string]string{"error": err.Error()}})
 	}
+	return append(b, '\n')
+}
+
+// write writes whole lines. An error ends the connection.
+func (c *conn) write(lines []byte) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if c.failed != nil {
+	if c.failed != nil || len(lines) == 0 {
 		return
 	}
-	if _, c.failed = c.out.Write(append(b, '\n')); c.failed != nil {
+	if _, c.failed = c.out.Write(lines); c.failed != nil {
 		c.cancel()
 	}
 }

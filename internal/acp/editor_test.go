@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -22,6 +24,12 @@ var helper builtin.Helper
 
 func TestMain(m *testing.M) {
 	helper = builtin.Main()
+	if word := os.Getenv(serverVar); word != "" {
+		if err := greeter(word).Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 

@@ -1,9 +1,11 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/builtin"
@@ -14,70 +16,56 @@ import (
 
 // replay sends what was said and done in a recorded session. What was rewound is left out.
 func (t *talk) replay(all journal.Sessions) error {
-	rewound, err := rewinds(all, t.id)
-	if err != nil {
-		return err
-	}
 	log, err := all.Entries(t.id)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
 	r := &replayer{talk: t, tools: map[string]tool.Declaration{}, calls: map[string]*replayedCall{}}
-	for e, err := range log.Read(1) {
-		if err != nil {
-			return nil // the rest can't be read, and the session continues without it
-		}
-		if e.By != "" || rewound.has(e.Seq) {
+	for _, e := range replayed(log, all.Store()) {
+		if e.Data == nil {
+			r.entry(e.Seq, e.Type, nil)
 			continue
 		}
-		data, _, err := journal.Recover(e, all.Store())
-		if err != nil {
-			continue
+		if data, _, err := journal.Recover(e, all.Store()); err == nil {
+			r.entry(e.Seq, e.Type, data)
 		}
-		r.entry(e.Seq, data)
 	}
 	r.flush(true)
 	if r.todos != nil {
-		t.put(planOf(r.todos))
+		r.put(planOf(r.todos))
 	}
+	r.send()
 	return nil
 }
 
-// spans are entries that no longer count: those after the first number, and before the second.
-type spans [][2]int64
-
-func (s spans) has(seq int64) bool {
-	for _, span := range s {
-		if seq > span[0] && seq < span[1] {
-			return true
-		}
-	}
-	return false
-}
-
-// rewinds finds what was rewound.
-func rewinds(all journal.Sessions, id string) (spans, error) {
-	log, err := all.Entries(id)
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	var out spans
+// replayed are the entries of the first agent that a replay uses, without those that were rewound. If the rest can't be
+// read, the session continues without it.
+func replayed(log journal.Log, store journal.Blobs) []journal.Entry {
+	var out []journal.Entry
 	for e, err := range log.Read(1) {
 		if err != nil {
-			return out, nil
+			break
 		}
-		if e.Type != journal.TypeUndone {
+		switch e.Type {
+		case journal.TypeUndone:
+			data, err := journal.Decode(e, store)
+			if u, ok := data.(journal.Undone); err == nil && ok && u.To > 0 {
+				after, _ := slices.BinarySearchFunc(out, u.To+1, func(e journal.Entry, seq int64) int { return cmp.Compare(e.Seq, seq) })
+				out = out[:after]
+			}
+			continue
+		case journal.TypeResponses, journal.TypeCompacted: // what they contain was sent
+			e.Data = nil
+		case journal.TypeOpened, journal.TypeAsked, journal.TypeMessage, journal.TypeStarted, journal.TypeFinished, journal.TypeAnswer:
+		default:
 			continue
 		}
-		if data, err := journal.Decode(e, all.Store()); err == nil {
-			if u, ok := data.(journal.Undone); ok && u.To > 0 {
-				out = append(out, [2]int64{u.To, e.Seq})
-			}
+		if e.By == "" {
+			out = append(out, e)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // replayer turns entries into updates. Calls can end before the answer that has them, and in any order. They are sent after
@@ -88,6 +76,22 @@ type replayer struct {
 	calls   map[string]*replayedCall
 	waiting []*replayedCall // calls of answers that weren't sent
 	todos   builtin.TodoList
+	lines   []byte // updates that weren't sent
+}
+
+// replayChunk is how much of a replay is sent at a time.
+const replayChunk = 32 << 10
+
+func (r *replayer) put(u any) {
+	r.lines = append(r.lines, r.talk.line(u)...)
+	if len(r.lines) >= replayChunk {
+		r.send()
+	}
+}
+
+func (r *replayer) send() {
+	r.talk.server.conn.write(r.lines)
+	r.lines = r.lines[:0]
 }
 
 type replayedCall struct {
@@ -96,7 +100,13 @@ type replayedCall struct {
 	finished *journal.Finished
 }
 
-func (r *replayer) entry(seq int64, data journal.Data) {
+func (r *replayer) entry(seq int64, kind journal.Type, data journal.Data) {
+	switch kind {
+	case journal.TypeResponses:
+		r.flush(true)
+	case journal.TypeCompacted:
+		r.calls = map[string]*replayedCall{}
+	}
 	switch d := data.(type) {
 	case journal.Opened:
 		r.declare(d.Declarations)
@@ -118,10 +128,6 @@ func (r *replayer) entry(seq int64, data journal.Data) {
 		}
 	case journal.Answer:
 		r.answer(seq, d.Message)
-	case journal.Responses:
-		r.flush(true)
-	case journal.Compacted:
-		r.calls = map[string]*replayedCall{}
 	}
 }
 
@@ -178,7 +184,7 @@ func (r *replayer) say(kind string, seq int64, part model.Part) {
 	default:
 		return
 	}
-	r.talk.put(c)
+	r.put(c)
 }
 
 // flush sends the calls that have ended, up to the first that has not; with all, that one too.
@@ -194,7 +200,7 @@ func (r *replayer) flush(all bool) {
 			u.Status, u.Content = end.Status, end.Content
 		}
 		r.talk.calls.add(u.ID)
-		r.talk.put(callUpdate{"tool_call", u})
+		r.put(callUpdate{"tool_call", u})
 	}
 }
 

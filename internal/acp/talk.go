@@ -91,7 +91,17 @@ func (t *talk) send(u any) {
 }
 
 func (t *talk) put(u any) {
-	t.server.conn.notify("session/update", map[string]any{"sessionId": t.id, "update": u})
+	t.server.conn.write(t.line(u))
+}
+
+// line is an update as a line.
+func (t *talk) line(u any) []byte {
+	return encode(outgoing{Version: "2.0", Method: "session/update", Params: updateParams{t.id, u}})
+}
+
+type updateParams struct {
+	SessionID string `json:"sessionId"`
+	Update    any    `json:"update"`
 }
 
 // begin sends what waited for the response, and what the editor should know at the start.

@@ -16,7 +16,7 @@ func triedRequest() (tool.Request, tool.Decision) {
 		Invocation: tool.Invocation{
 			Description: "run npm run format", Access: []tool.Access{{Verb: tool.Writes, Target: "/w/dist/"}},
 			Confirm: tool.Effects{
-				Command: tool.Command{Line: "npm run format"}, Ending: "exit code 0", Took: 2100 * time.Millisecond, Network: []string{"registry.example"},
+				Command: tool.Command{Line: "npm run format"}, Ending: "exit 0", Took: 2100 * time.Millisecond, Network: []string{"registry.example"},
 				Changes: []tool.Effect{
 					{Path: "dist/", Kind: tool.EffectNew, Files: 412, Ignored: true},
 					{Path: "src/a.ts", Kind: tool.EffectChanged, Counted: true, Added: 1, Removed: 1, Diff: "--- src/a.ts\n+++ src/a.ts\n@@ -1 +1 @@\n-a\n+b\n"},
@@ -35,7 +35,7 @@ func TestPromptOfEffects(t *testing.T) {
 	c := term.choices(r, why)
 	got := question(r, why, nil, false) + "\n" + c.list() + c.prompt()
 	want := `Shell  npm run format
-  finished in 2.1 s, exit code 0; nothing is kept yet
+  finished in 2.1 s, exit 0; nothing is kept yet
     changed   src/a.ts  +1 −1
     new       dist/  412 files, ignored by git
     denied    network: registry.example

@@ -88,12 +88,12 @@ func TestEditorSDK(t *testing.T) {
 // acpx runs it as its users do.
 func TestAcpx(t *testing.T) {
 	p := adze(t)
-	cli, err := filepath.Abs("node_modules/acpx/dist/cli.js")
+	cli, err := filepath.Abs("acpx/node_modules/acpx/dist/cli.js")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(cli); err != nil {
-		t.Skip("acpx isn't in package-lock.json, because npm can't lock packages that it has for other systems: npm install --no-save acpx@0.19.1")
+		t.Skip("acpx isn't installed: run npm install --omit=optional --no-package-lock in internal/peers/acpx, as make test-peers does")
 	}
 	server := openaitest.Serve(t, openaitest.Script{Models: []string{"m", "other"}, Repeat: true, Answers: []openaitest.Answer{
 		{When: "touch approved", Calls: []openaitest.Call{made("c1", "run_shell_command", `{"command":"touch approved"}`)}}, {When: "touch approved", Text: "approved"},

@@ -42,7 +42,7 @@ with zipfile.ZipFile('thing-1.0-py3-none-any.whl', 'w') as z:
 const sharedMemory = `from multiprocessing import Pool, shared_memory
 if __name__ == '__main__':
     m = shared_memory.SharedMemory(create=True, size=16); m.close(); m.unlink()
-    with Pool(2) as p: print(sum(p.map(abs, [1, 2, 3])))
+    p = Pool(2); print(sum(p.map(abs, [1, 2, 3]))); p.close(); p.join()
 `
 
 var realWorks = []realWork{

@@ -49,7 +49,11 @@ func (c *Checkup) trials(ctx context.Context, s *Session) {
 		return
 	}
 	if err := s.tryTrial(ctx); err != nil {
-		c.plain("trials: no, " + err.Error())
+		text := "trials: no, " + err.Error()
+		if also := sandbox.BubblewrapOverlays(ctx); also != "" {
+			text += "\n" + also
+		}
+		c.plain(text)
 		return
 	}
 	c.ok("trials: commands can run where nothing lasts (overlayfs)")

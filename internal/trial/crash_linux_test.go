@@ -19,7 +19,8 @@ import (
 
 // manyKinds is a command with effects of every kind in the tree of kinds.
 const manyKinds = "echo new > changed; mkdir -p fresh/deep; echo x > fresh/deep/f; rm gone; rm -rf gonedir; chmod 600 mode; " +
-	"echo more >> two; rm -rf swapped; mkdir swapped; echo y > swapped/y; ln unchanged another; chmod 700 dir; echo z > dir/z"
+	"echo more >> two; rm -rf swapped; mkdir swapped; echo y > swapped/y; ln unchanged another; chmod 700 dir; echo z > dir/z; " +
+	"ln unchanged fresh/deep/l; ln unchanged swapped/l; ln two swapped/two"
 
 // kinds is a tree for manyKinds.
 func (b *bench) kinds() {

@@ -22,7 +22,6 @@ const (
 	opCreate   op = "create"   // move from the upper
 	opExchange op = "exchange" // exchange with the upper
 	opInPlace  op = "write"    // write the file, which has other names
-	opLink     op = "link"     // give another file one more name
 	opDelete   op = "delete"   // move to the upper
 	opMeta     op = "meta"     // change mode, owner, times and attributes
 )
@@ -32,7 +31,6 @@ type step struct {
 	Op    op
 	Layer int
 	Rel   string // path in the layer
-	From  string `json:",omitempty"` // of a link: path in the layer
 	Upper seen   // what is in the upper
 	Lower seen   // what is in the lower; zero: nothing
 	// OldAttrs and NewAttrs are the extended attributes of a change of them.
@@ -62,10 +60,13 @@ func (s seen) dir() bool           { return s.is(unix.S_IFDIR) }
 type found struct {
 	Effects
 	steps []step
-	strip []string            // paths in uppers that have attributes of overlayfs
-	links map[uint64][]string // names of unchanged files with several names in the upper
+	strip []string // paths in uppers that have attributes of overlayfs
 	t     *Trial
 	ctx   context.Context
+
+	names   map[inode][]*name // of files with several names in an upper
+	gone    []gone
+	relinks []relink
 
 	protected string   // the last path that is
 	restore   []func() // modes of directories
@@ -79,7 +80,7 @@ func (t *Trial) Effects(ctx context.Context) (Effects, error) {
 	if t.dropped {
 		return Effects{}, fmt.Errorf("find the effects of a trial: it was dropped")
 	}
-	f := &found{t: t, ctx: ctx, links: map[uint64][]string{}}
+	f := &found{t: t, ctx: ctx, names: map[inode][]*name{}}
 	defer func() {
 		for _, restore := range slices.Backward(f.restore) {
 			restore()
@@ -260,8 +261,8 @@ func (p *pair) merged(name string, was *unix.Stat_t) error {
 }
 
 // changed compares a file, or a link, that is in both.
-func (p *pair) changed(name string, c Change, s step) error {
-	same, attrs := p.same(name, &s)
+func (p *pair) changed(base string, c Change, s step) error {
+	same, attrs := p.same(base, &s)
 	note := []string{}
 	if s.Upper.Mode != s.Lower.Mode {
 		note = append(note, fmt.Sprintf("mode %04o → %04o", s.Lower.Mode&0o7777, s.Upper.Mode&0o7777))
@@ -278,22 +279,24 @@ func (p *pair) changed(name string, c Change, s step) error {
 		if s.Lower.Links > 1 && s.Lower.is(unix.S_IFREG) {
 			s.Op = opInPlace
 		}
-		p.f.inspect(c.Path, name, s.Upper, c.New.Target)
+		p.f.inspect(c.Path, base, s.Upper, c.New.Target)
 	case len(note) > 0 || s.Upper.Mtime != s.Lower.Mtime:
 		s.Op, c.Kind = opMeta, ModeOnly
 		if len(note) == 0 {
 			note = append(note, "time")
 		}
-		p.f.inspect(c.Path, name, s.Upper, c.New.Target)
-	}
-	if s.Op != opExchange && s.Upper.Links > 1 { // it stays the file that it is, and may have got another name
-		p.f.links[s.Upper.Ino] = append(p.f.links[s.Upper.Ino], s.Rel)
-	}
-	if s.Op == "" {
-		return nil // it was opened for writing, or got another name
+		p.f.inspect(c.Path, base, s.Upper, c.New.Target)
 	}
 	c.Note = strings.Join(note, ", ")
-	p.f.add(c, s)
+	n := &name{c: c, s: s, step: -1}
+	if s.Op != "" { // else it was opened for writing, or got another name
+		p.f.add(c, s)
+		n.step = len(p.f.steps) - 1
+	}
+	if s.Upper.Links > 1 && s.Upper.is(unix.S_IFREG) {
+		id := inode{p.layer, s.Upper.Ino}
+		p.f.names[id] = append(p.f.names[id], n)
+	}
 	return nil
 }
 
@@ -305,59 +308,6 @@ func (f *found) add(c Change, s step) {
 	s.change = len(f.Changes)
 	f.Changes = append(f.Changes, c)
 	f.steps = append(f.steps, s)
-}
-
-// linked finds created files that are another name of an unchanged one, or the
-// new name of a file that has others.
-func (f *found) linked() {
-	var gone []*step
-	for i := range f.steps {
-		if s := &f.steps[i]; s.Op == opDelete && s.Lower.Links > 1 && s.Lower.is(unix.S_IFREG) {
-			gone = append(gone, s)
-		}
-	}
-	for i := range f.steps {
-		s := &f.steps[i]
-		if s.Op != opCreate || !s.Upper.is(unix.S_IFREG) {
-			continue
-		}
-		if names := f.links[s.Upper.Ino]; s.Upper.Links > 1 && len(names) > 0 {
-			s.Op, s.From = opLink, names[0]
-			continue
-		}
-		for _, d := range gone {
-			if d.Layer == s.Layer && d.Lower.Size == s.Upper.Size && d.Lower.Mtime == s.Upper.Mtime && d.Lower.Mode == s.Upper.Mode && f.moved(d, s) {
-				s.Op, s.From = opLink, d.Rel
-				break
-			}
-		}
-	}
-}
-
-// moved reports whether a created file has the content of a deleted one.
-func (f *found) moved(deleted, created *step) bool {
-	l := f.t.layers[created.Layer]
-	a, err := openBelow(l.Lower, filepath.Dir(deleted.Rel))
-	if err != nil {
-		return false
-	}
-	defer a.Close()
-	b, err := openBelow(l.Upper, filepath.Dir(created.Rel))
-	if err != nil {
-		return false
-	}
-	defer b.Close()
-	x, err := openAt(a, filepath.Base(deleted.Rel), unix.O_RDONLY)
-	if err != nil {
-		return false
-	}
-	defer x.Close()
-	y, err := openAt(b, filepath.Base(created.Rel), unix.O_RDONLY)
-	if err != nil {
-		return false
-	}
-	defer y.Close()
-	return sameContent(x, y)
 }
 
 // below counts the files of a directory, or of a file. Of a directory in a lower
@@ -384,6 +334,10 @@ func (w *counter) entry(dir *os.File, name, path, above string, st *unix.Stat_t)
 		f.protect(path)
 		if !before(st.Ctim, w.start) {
 			f.Conflicts = append(f.Conflicts, path)
+		}
+		if st.Nlink > 1 && st.Mode&unix.S_IFMT == unix.S_IFREG {
+			rel, _ := filepath.Rel(f.t.layers[w.p.layer].Lower, path)
+			f.gone = append(f.gone, gone{w.p.layer, rel, seeing(st)})
 		}
 	} else {
 		target := ""

@@ -21,6 +21,7 @@ type journal struct {
 	Fence  unix.Timespec // before the first step
 	Layers []over
 	Steps  []step
+	Shared map[uint64]bool `json:",omitempty"` // files of the workspace that get another name
 	t      *Trial
 }
 
@@ -118,8 +119,6 @@ func (k *mover) undo(i int) error {
 			return nil
 		}
 		return move(upper, name, lower, name, unix.RENAME_NOREPLACE)
-	case opLink:
-		return k.unlink(s, lower, name)
 	case opInPlace:
 		return k.restore(i, lower, name)
 	}
@@ -129,6 +128,9 @@ func (k *mover) undo(i int) error {
 // ours says whether what a step put in place was changed by something else.
 func (k *mover) ours(lower *os.File, name string, s *step) error {
 	st, ok := statAt(lower, name)
+	if ok && k.Shared[st.Ino] {
+		return nil // a file of the workspace: it has another name
+	}
 	if !ok || !s.Upper.dir() && !s.Upper.sameContent(st) {
 		return ErrConflict
 	}
@@ -136,21 +138,6 @@ func (k *mover) ours(lower *os.File, name string, s *step) error {
 		return k.untouched(lower, name, k.Fence, true)
 	}
 	return nil
-}
-
-// unlink removes the name that a step gave a file.
-func (k *mover) unlink(s *step, lower *os.File, name string) error {
-	from := step{Layer: s.Layer, Rel: s.From}
-	dir, err := k.lower(&from)
-	if err != nil {
-		return err
-	}
-	a, ok := statAt(dir, filepath.Base(s.From))
-	b, there := statAt(lower, name)
-	if !ok || !there || a.Ino != b.Ino {
-		return nil
-	}
-	return unix.Unlinkat(int(lower.Fd()), name, 0)
 }
 
 // written is what a file may be that was written in place: everything is set back.

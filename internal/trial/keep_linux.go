@@ -40,7 +40,9 @@ func (t *Trial) Keep(ctx context.Context, only func(path string) bool) (Kept, er
 	if err := ctx.Err(); err != nil {
 		return Kept{}, err
 	}
-	k := t.mover(t.selected(only))
+	steps, links := t.selected(only)
+	k := t.mover(steps)
+	k.relinks = links
 	defer k.close()
 	kept, err := k.keep()
 	if err != nil {
@@ -50,8 +52,9 @@ func (t *Trial) Keep(ctx context.Context, only func(path string) bool) (Kept, er
 }
 
 // selected are the steps for what only selects, in the order in which they are
-// done.
-func (t *Trial) selected(only func(path string) bool) []step {
+// done, and the names that belong to files of the workspace as these steps leave
+// them.
+func (t *Trial) selected(only func(path string) bool) ([]step, []relink) {
 	if only == nil {
 		only = func(string) bool { return true }
 	}
@@ -62,12 +65,15 @@ func (t *Trial) selected(only func(path string) bool) []step {
 		}
 	}
 	var out []step
-	for _, s := range t.found.steps {
+	done := map[int]bool{-1: true}
+	for i, s := range t.found.steps {
 		path := t.found.Changes[s.change].Path
 		if dir := t.gitOf(path); dir != "" && git[dir] || dir == "" && only(path) {
 			out = append(out, s)
+			done[i] = true
 		}
 	}
+	links := slices.DeleteFunc(slices.Clone(t.found.relinks), func(r relink) bool { return !done[r.step] || !done[r.needs] })
 	slices.SortStableFunc(out, func(a, b step) int {
 		x, y := t.rank(a), t.rank(b)
 		if x == y && a.Op == opMeta { // a directory after what is in it
@@ -75,7 +81,7 @@ func (t *Trial) selected(only func(path string) bool) []step {
 		}
 		return cmp.Compare(x, y)
 	})
-	return append(t.loosen(out), out...)
+	return append(t.loosen(out), out...), links
 }
 
 // gitOf is the git directory that a path is in, or "".
@@ -103,8 +109,6 @@ func (t *Trial) rank(s step) int {
 		return 10
 	case s.Op == opDelete:
 		return 9
-	case s.Op == opLink:
-		return 8 // what it is a name of is in place
 	case dir != "" && within(rel, "/objects"):
 		return 0
 	case dir != "" && rel == "/index":
@@ -174,6 +178,8 @@ type mover struct {
 	after map[int]seen    // what steps left, as far as known
 	own   map[uint64]bool // files with several names that steps changed
 	left  []string        // paths that something else changed during keeping
+
+	relinks []relink
 }
 
 type dirKey struct {
@@ -213,6 +219,7 @@ func (k *mover) keep() (Kept, error) {
 	if err := k.check(); err != nil {
 		return Kept{}, err
 	}
+	k.link()
 	for _, path := range k.t.found.strip {
 		stripped(path)
 	}
@@ -221,7 +228,10 @@ func (k *mover) keep() (Kept, error) {
 			stripped(filepath.Join(k.Layers[s.Layer].Upper, s.Rel))
 		}
 	}
-	var err error
+	err := k.sync()
+	if err != nil {
+		return Kept{}, err
+	}
 	if k.Fence, err = fence(k.dir); err != nil {
 		return Kept{}, err
 	}
@@ -300,7 +310,7 @@ func (k *mover) check() error {
 			return fmt.Errorf("%s: %w", k.path(i), err)
 		}
 	}
-	return nil
+	return k.checkLinks()
 }
 
 func (k *mover) checkStep(s *step) error {
@@ -339,7 +349,7 @@ func (k *mover) untouched(dir *os.File, name string, since unix.Timespec, moved 
 	if !ok {
 		return ErrConflict
 	}
-	if k.own[st.Ino] {
+	if k.own[st.Ino] || k.Shared[st.Ino] {
 		return nil
 	}
 	when := st.Ctim

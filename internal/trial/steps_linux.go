@@ -12,6 +12,45 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// mostSynced is how many files are written to disk before they are kept, as those
+// of an edit are. Keeping 1,000 files takes 20 ms, and syncing them 100 to 200 ms.
+const mostSynced = 16
+
+// sync writes the files that steps move to disk, if they are few: else a power
+// failure could leave neither them nor what they replaced.
+func (k *mover) sync() error {
+	var moved []*step
+	for i := range k.Steps {
+		s := &k.Steps[i]
+		if s.Op == opCreate || s.Op == opExchange || s.Op == opInPlace {
+			moved = append(moved, s)
+		}
+	}
+	if len(moved) > mostSynced {
+		return nil
+	}
+	for i, s := range moved {
+		if !s.Upper.is(unix.S_IFREG) {
+			continue
+		}
+		dir, err := k.upper(s)
+		if err != nil {
+			return err
+		}
+		f, err := openAt(dir, filepath.Base(s.Rel), unix.O_RDONLY)
+		if err != nil {
+			continue // nobody can read it
+		}
+		err = unix.Fdatasync(int(f.Fd()))
+		f.Close()
+		if err != nil {
+			return fmt.Errorf("sync %s: %w", s.Rel, err)
+		}
+		k.point("synced %d", i)
+	}
+	return nil
+}
+
 // do does one step, and checks that what it took away is what was there when the
 // trial was judged.
 func (k *mover) do(i int) error {
@@ -31,8 +70,6 @@ func (k *mover) do(i int) error {
 	switch s.Op {
 	case opCreate:
 		return conflicting(move(upper, name, lower, name, unix.RENAME_NOREPLACE))
-	case opLink:
-		return k.link(s, lower, name)
 	case opInPlace:
 		return k.writeInPlace(i, upper, lower, name)
 	case opDelete:
@@ -85,16 +122,6 @@ func move(from *os.File, a string, to *os.File, b string, flags uint) error {
 	}
 	defer restore()
 	return unix.Renameat2(int(from.Fd()), a, int(to.Fd()), b, flags)
-}
-
-// link gives a file of the workspace one more name.
-func (k *mover) link(s *step, lower *os.File, name string) error {
-	from := step{Layer: s.Layer, Rel: s.From}
-	dir, err := k.lower(&from)
-	if err != nil {
-		return fmt.Errorf("%w (%v)", ErrConflict, err)
-	}
-	return conflicting(unix.Linkat(int(dir.Fd()), filepath.Base(s.From), int(lower.Fd()), name, 0))
 }
 
 // saved is the copy of a file that is written in place.
@@ -164,6 +191,9 @@ func copyTo(from *os.File, path string, mode uint32) error {
 	}
 	if _, err = io.Copy(out, from); err == nil {
 		err = unix.Fchmod(int(out.Fd()), mode)
+	}
+	if err == nil { // the original is about to be overwritten
+		err = out.Sync()
 	}
 	return errors.Join(err, out.Close())
 }

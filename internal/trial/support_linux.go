@@ -247,6 +247,9 @@ func fence(dir string) (unix.Timespec, error) {
 	}
 	defer f.Close()
 	var first, now unix.Stat_t
+	if err := f.Chmod(0o600); err != nil { // the file may be an old one
+		return unix.Timespec{}, err
+	}
 	if err := unix.Fstat(int(f.Fd()), &first); err != nil {
 		return unix.Timespec{}, err
 	}

@@ -18,7 +18,7 @@ func effectLines(f tool.Effects, width int) []cell.Line {
 		head := cell.Line{{Text: fmt.Sprintf("    %-9s ", r.Label), Style: cell.Dim}}
 		line := append(cell.Line{}, head...)
 		for i, c := range r.Cells {
-			text := visible(c)
+			text := cell.Clean(tool.Visible(c)) // with the spaces in it
 			if i > 0 && line.Width()+5+cell.Text(text).Width() > width {
 				out = append(out, line)
 				line = cell.Text(strings.Repeat(" ", head.Width()))

@@ -23,8 +23,13 @@ func (s *Screen) announce(q *question) {
 	if d, ok := q.r.Confirm.(tool.FileDiff); ok && d.Stat != nil {
 		head = append(head, cell.Span{Text: fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), Style: cell.Dim})
 	}
-	s.print(head)
 	lines := details(q.r.Confirm, s.width())
+	if f, ok := q.r.Confirm.(tool.Effects); ok { // how it ended is on the first line, if it fits
+		if end := cell.Styled("   "+visible(f.Headline()), cell.Dim); head.Width()+end.Width() <= s.width() {
+			head, lines = append(head, end...), lines[1:]
+		}
+	}
+	s.print(head)
 	q.long = len(lines) > s.rows-8 // it doesn't fit above the live area
 	s.print(lines...)
 }

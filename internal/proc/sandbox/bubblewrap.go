@@ -57,6 +57,34 @@ var bubblewrapFails = sync.OnceValue(func() string {
 	return fmt.Sprintf("%s doesn't work on this system (%s)", bwrap, said)
 })
 
+// BubblewrapOverlays says, in a sentence without its end, that trials can't use
+// overlays of bubblewrap. It is empty without bubblewrap.
+func BubblewrapOverlays(ctx context.Context) string {
+	bwrap, why := findBubblewrap()
+	if why != "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bwrap, "--version")
+	cmd.Env, cmd.WaitDelay = []string{}, time.Second
+	out, _ := cmd.Output()
+	return overlaysOf(string(out))
+}
+
+// overlaysOf is BubblewrapOverlays by the output of bwrap --version.
+func overlaysOf(version string) string {
+	name := strings.TrimSpace(version)
+	var major, minor int
+	if n, _ := fmt.Sscanf(name, "bubblewrap %d.%d", &major, &minor); n < 2 {
+		return ""
+	}
+	if major == 0 && minor < 11 {
+		return name + " can't mount overlays either; 0.11.0 and later can"
+	}
+	return "Adze doesn't use the overlays of " + name
+}
+
 // wrapping is what bwrap needs to know beside the Spec.
 type wrapping struct {
 	bwrap, dir    string
