@@ -18,7 +18,6 @@ import (
 type scripted struct {
 	*httptest.Server
 	delay time.Duration // of each answer
-	price bool
 
 	mu          sync.Mutex
 	requests    int

@@ -38,7 +38,7 @@ func (q *Queue) Take(ctx context.Context, wait time.Duration) (*Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	for m := range b.Messages() {
+	if m, ok := <-b.Messages(); ok {
 		var t queued
 		if err := json.Unmarshal(m.Data(), &t); err != nil || t.Format != Format {
 			_ = m.NakWithDelay(q.Lease) // for a worker that can read it
