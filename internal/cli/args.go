@@ -157,7 +157,7 @@ func isNumber(arg string) bool {
 
 // verbatim reports whether a command of another program has begun, whose flags are not ours.
 func verbatim(words []string) bool {
-	return len(words) >= 4 && words[0] == "mcp" && words[1] == "add"
+	return len(words) >= 4 && words[0] == "mcp" && words[1] == "add" || len(words) >= 1 && words[0] == "fleet"
 }
 
 func find(flags []flag, name string) *flag {

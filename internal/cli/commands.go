@@ -23,6 +23,9 @@ adze acp --approval-mode plan --model qwen3-coder
 
 In Zed, add to settings.json:
   "agent_servers": {"Adze": {"type": "custom", "command": "adze", "args": ["acp"]}}`},
+		{name: "fleet", words: "COMMAND", about: "run many tasks, on this machine or on many (needs adze-fleet)", homeless: true, run: runFleet, help: `
+adze fleet run tasks.jsonl
+adze fleet help                                       all commands and flags`},
 		{name: "models", about: "list the models that you can use", run: listModels, help: `
 adze models
 adze models --json

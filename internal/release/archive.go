@@ -49,7 +49,7 @@ func sharedFiles(o options) ([]file, error) {
 
 // printedFiles are those that the program itself prints.
 func printedFiles(o options) ([]file, error) {
-	program, err := build(o.version, runtime.GOOS, runtime.GOARCH)
+	program, err := build(o.version, runtime.GOOS, runtime.GOARCH, "adze", ".")
 	if err != nil {
 		return nil, err
 	}

@@ -106,12 +106,16 @@ func (r *run) target(target string) error {
 	if !ok {
 		return errors.New("expected a platform such as linux/amd64")
 	}
-	program, err := build(r.version, system, arch)
+	program, err := build(r.version, system, arch, "adze", ".")
+	if err != nil {
+		return err
+	}
+	fleet, err := build(r.version, system, arch, "adze-fleet", "fleet")
 	if err != nil {
 		return err
 	}
 	name := fmt.Sprintf("adze_%s_%s_%s", r.number(), system, arch)
-	files := append(slices.Clone(r.shared), program)
+	files := append(slices.Clone(r.shared), program, fleet)
 	var packed []byte
 	if system == "windows" {
 		name += ".zip"
@@ -173,19 +177,19 @@ func (r *run) checksums() error {
 	return r.write("SHA256SUMS", []byte(b.String()))
 }
 
-// build compiles the program for a platform.
-func build(version, system, arch string) (file, error) {
+// build compiles a program for a platform. module is the directory of its module.
+func build(version, system, arch, name, module string) (file, error) {
 	dir, err := os.MkdirTemp("", "adze-release-")
 	if err != nil {
 		return file{}, err
 	}
 	defer os.RemoveAll(dir)
-	name := "adze"
+	source := "./cmd/" + name
 	if system == "windows" {
 		name += ".exe"
 	}
 	path := filepath.Join(dir, name)
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version="+version, "-o", path, "./cmd/adze")
+	cmd := exec.Command("go", "-C", module, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version="+version, "-o", path, source)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {

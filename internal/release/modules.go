@@ -18,23 +18,17 @@ type module struct {
 	Main                    bool
 }
 
-// listModules are the modules of the program on all platforms, the standard library's aside.
+// listModules are the modules of the programs on all platforms, the standard library's aside.
 func listModules() ([]module, error) {
 	found := map[string]module{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
-		text, err := output([]string{"GOOS=" + system, "GOFLAGS=", "CGO_ENABLED=0"}, "go", "list", "-deps", "-json=Module", "./cmd/adze")
-		if err != nil {
-			return nil, err
-		}
-		for d := json.NewDecoder(strings.NewReader(text)); ; {
-			var p struct{ Module *module }
-			if err := d.Decode(&p); err == io.EOF {
-				break
-			} else if err != nil {
-				return nil, err
+		for dir, program := range map[string]string{".": "./cmd/adze", "fleet": "./cmd/adze-fleet"} {
+			text, err := output([]string{"GOOS=" + system, "GOFLAGS=", "CGO_ENABLED=0"}, "go", "-C", dir, "list", "-deps", "-json=Module", program)
+			if err == nil {
+				err = addModules(found, text)
 			}
-			if p.Module != nil && !p.Module.Main {
-				found[p.Module.Path] = *p.Module
+			if err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -44,6 +38,21 @@ func listModules() ([]module, error) {
 	}
 	slices.SortFunc(all, func(a, b module) int { return strings.Compare(a.Path, b.Path) })
 	return all, nil
+}
+
+// addModules adds the modules that go list printed, without our own.
+func addModules(found map[string]module, text string) error {
+	for d := json.NewDecoder(strings.NewReader(text)); ; {
+		var p struct{ Module *module }
+		if err := d.Decode(&p); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if m := p.Module; m != nil && !m.Main && m.Path != "github.com/adze-dev/adze" && found[m.Path].Version <= m.Version {
+			found[m.Path] = *m
+		}
+	}
 }
 
 // thirdParty are the licenses of modules and of Go, in one text.

@@ -70,6 +70,8 @@ func installed(name string) string {
 	switch name {
 	case "adze":
 		return "/usr/bin/adze"
+	case "adze-fleet":
+		return "/usr/bin/adze-fleet"
 	case "man/adze.1":
 		return "/usr/share/man/man1/adze.1"
 	case "completions/adze.bash":
@@ -102,7 +104,7 @@ func (r *run) formula() string {
 		}
 		b.WriteString("  end\n")
 	}
-	b.WriteString("\n  def install\n    bin.install \"adze\"\n    man1.install \"man/adze.1\"\n    bash_completion.install \"completions/adze.bash\" => \"adze\"\n" +
+	b.WriteString("\n  def install\n    bin.install \"adze\", \"adze-fleet\"\n    man1.install \"man/adze.1\"\n    bash_completion.install \"completions/adze.bash\" => \"adze\"\n" +
 		"    zsh_completion.install \"completions/_adze\"\n    fish_completion.install \"completions/adze.fish\"\n  end\n\n" +
 		"  test do\n    assert_match version.to_s, shell_output(\"#{bin}/adze version\")\n  end\nend\n")
 	return b.String()

@@ -68,6 +68,9 @@ func TestRelease(t *testing.T) {
 	if got := command(t, unpacked, "./adze", "version"); got != "adze v9.8.7\n" {
 		t.Errorf("version %q", got)
 	}
+	if got := command(t, unpacked, "./adze", "fleet", "version"); got != "adze-fleet v9.8.7\n" {
+		t.Errorf("version of adze-fleet %q", got)
+	}
 	for name, part := range map[string]string{
 		"LICENSE": "Apache License", "THIRD-PARTY-LICENSES.txt": "github.com/yuin/goldmark", "man/adze.1": ".TH ADZE",
 		"completions/adze.bash": "complete -F", "completions/_adze": "#compdef", "completions/adze.fish": "complete -c", "completions/adze.ps1": "Register-",

@@ -21,6 +21,15 @@ type Recording struct {
 	Fork   bool   // continue a copy of it, with a new ID
 	Off    bool   // the user doesn't want this run recorded
 	Keep   bool   // a new session keeps its ID, with an empty journal, even if nothing happens in it
+	// Elsewhere is a journal in another place than Adze's directory; nil: there. What calls changed can't be undone then.
+	Elsewhere *Elsewhere
+}
+
+// Elsewhere is a journal that another program keeps. Its log must not return an error: what can't be recorded must not run.
+type Elsewhere struct {
+	Log   journal.Log
+	Blobs journal.Blobs
+	State journal.State // after the entries so far; a session that has begun is resumed
 }
 
 // id is the ID of the session.
@@ -50,6 +59,9 @@ func (s *Session) record(o *Recording) error {
 	s.recorder = &recorder{tools: s.tools, tell: func(err error) { s.env.tell(notRecorded(err)) }, opened: func() journal.Opened {
 		return journal.Opened{ID: s.ID, CWD: s.Folder.Path, Roots: s.tools.Roots(), Version: s.env.Version, Mode: s.Policy.Mode().String()}
 	}}
+	if o.Elsewhere != nil {
+		return s.recordElsewhere(o.Elsewhere)
+	}
 	s.recorder.create = func() (*journal.Writer, error) {
 		f, err := all.Create(s.ID)
 		if err != nil {
@@ -83,6 +95,27 @@ func (s *Session) record(o *Recording) error {
 	s.tracker = s.track()
 	s.recorder.tracker = s.tracker
 	s.Executor.Around, s.Executor.Tries = s.recorder.around, s.recorder.tries
+	return nil
+}
+
+// recordElsewhere records in the journal of another program, and continues a session that has begun there.
+func (s *Session) recordElsewhere(e *Elsewhere) error {
+	w := journal.NewWriter(e.Log, e.Blobs, e.State)
+	w.Mask = builtin.Masking(s.Models.env.Environ)
+	r := s.recorder
+	r.discard = e.Log.Close
+	s.Executor.Around, s.Executor.Tries = r.around, r.tries
+	if e.State.Opened.ID == "" {
+		r.reserved = w
+		return nil
+	}
+	first := e.State.Agent("")
+	r.before, r.model = first.Turn, first.Model
+	var err error
+	if s.resumed, err = s.resume(w); err != nil {
+		return SessionError(err)
+	}
+	r.w, r.declared = w, s.resumed.declared
 	return nil
 }
 

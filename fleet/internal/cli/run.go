@@ -1,0 +1,315 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/adze-dev/adze/fleet/internal/gateway"
+	"github.com/adze-dev/adze/fleet/internal/queue"
+	"github.com/adze-dev/adze/fleet/internal/result"
+	"github.com/adze-dev/adze/fleet/internal/task"
+	"github.com/adze-dev/adze/fleet/internal/worker"
+	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/internal/settings"
+)
+
+// runFile submits a file and waits until all of its tasks are done.
+func runFile(ctx context.Context, env Env, o *options, words []string) error {
+	f, err := task.Read(words[0])
+	if err != nil {
+		var invalid *task.Error
+		if !errors.As(err, &invalid) {
+			return &exit{exitInput, err.Error()}
+		}
+		return err
+	}
+	p, err := connect(ctx, o, true)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	local := o.server == "" || o.slots > 0
+	var w *worker.Worker
+	if local {
+		var closeWorker func()
+		if w, closeWorker, err = newWorker(env, o, p.Queue); err != nil {
+			return err
+		}
+		defer closeWorker()
+	}
+	r, err := p.Submit(ctx, f, o.maxCost)
+	if err != nil {
+		return err
+	}
+	stop, end := context.WithCancel(ctx)
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		if w != nil {
+			_ = w.Run(stop)
+		}
+	}()
+	parked, err := watch(ctx, env, o, p.Queue, w, r)
+	end()
+	<-finished
+	if err != nil {
+		if ctx.Err() != nil {
+			return &exit{exitInterrupted, fmt.Sprintf("interrupted\nContinue with the same command, or see 'adze fleet status %s'.", r.Name)}
+		}
+		return err
+	}
+	return finish(ctx, env, o, p.Queue, r.Name, f, parked)
+}
+
+// watch waits until no task of the run is in the queue. parked reports that the run reached its cost limit.
+func watch(ctx context.Context, env Env, o *options, q *queue.Queue, w *worker.Worker, r queue.Run) (parked bool, err error) {
+	bar := newProgress(env, o, r)
+	defer bar.end()
+	var same time.Time
+	before := -1
+	for {
+		waiting, err := q.Waiting(ctx, r.Name)
+		if err == nil {
+			r, err = q.Run(ctx, r.Name)
+		}
+		var cost int64
+		if err == nil {
+			cost, err = q.Add(ctx, gateway.CostCounter(r.Name), 0)
+		}
+		switch {
+		case err != nil && ctx.Err() == nil:
+			bar.note("the queue can't be reached; waiting: " + err.Error())
+		case err == nil:
+			bar.show(r.Tasks-len(waiting), float64(cost)/1e6)
+			if len(waiting) == 0 {
+				return false, nil
+			}
+			if before != len(waiting) {
+				before, same = len(waiting), time.Now()
+			}
+			idle := w == nil && time.Since(same) > 2*q.Lease || w != nil && w.Busy() == 0
+			if r.Parked && idle {
+				return true, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// finish prints the results.
+func finish(ctx context.Context, env Env, o *options, q *queue.Queue, run string, f task.File, parked bool) error {
+	all, err := results(ctx, q, run, f.Tasks)
+	if err != nil {
+		return err
+	}
+	cost, err := q.Add(ctx, gateway.CostCounter(run), 0)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		if err := result.Write(env.Stdout, "jsonl", all); err != nil {
+			return err
+		}
+	} else {
+		for _, d := range all {
+			if d.State != result.Passed {
+				fmt.Fprintf(env.Stdout, "%-12s %s%s\n", d.State, d.ID, about(d.Error))
+			}
+		}
+		fmt.Fprintf(env.Stdout, "%s: %s ($%.2f)\n", run, result.Count(all), float64(cost)/1e6)
+		fmt.Fprintf(env.Stdout, "Results: adze fleet collect %s -o out --format dir\n", run)
+	}
+	if !parked {
+		if err := pack(ctx, q, run, f.Tasks); err != nil {
+			fmt.Fprintf(env.Stderr, "adze: pack the journals: %v\n", err)
+		}
+	}
+	return verdict(all, parked)
+}
+
+func about(text string) string {
+	if text == "" {
+		return ""
+	}
+	for i, r := range text {
+		if r == '\n' {
+			text = text[:i]
+			break
+		}
+	}
+	return ": " + text
+}
+
+// verdict is the exit code for results.
+func verdict(all []result.Done, parked bool) error {
+	if parked {
+		return &exit{exitBudget, "the cost limit is reached\nContinue with a higher --max-cost."}
+	}
+	for _, d := range all {
+		if d.State != result.Passed {
+			return &exit{exitFailed, ""}
+		}
+	}
+	return nil
+}
+
+// results are those of all tasks, in the order of the file.
+func results(ctx context.Context, q *queue.Queue, run string, tasks []task.Task) ([]result.Done, error) {
+	var all []result.Done
+	for _, t := range tasks {
+		d := result.Done{Result: result.Result{ID: t.ID, State: result.NotStarted}}
+		last, err := q.Last(ctx, run, task.Token(t.ID))
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case last == nil:
+		case last.Type == queue.TypeDone:
+			if err := json.Unmarshal(last.Data, &d); err != nil {
+				return nil, fmt.Errorf("result of %s: %w", t.ID, err)
+			}
+		default:
+			d.Error = "not finished"
+		}
+		if d.PatchFile != "" {
+			b, err := q.File(ctx, d.PatchFile)
+			if err != nil {
+				return nil, err
+			}
+			d.Patch = string(b)
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// newWorker makes the worker of the flags.
+func newWorker(env Env, o *options, q *queue.Queue) (*worker.Worker, func(), error) {
+	host, _ := os.Hostname()
+	if o.name == "" {
+		o.name = fmt.Sprintf("%s-%d", host, os.Getpid())
+	}
+	dir := o.work
+	empty := filepath.Join(dir, "empty")
+	if err := os.MkdirAll(empty, 0o700); err != nil {
+		return nil, nil, err
+	}
+	flags := []settings.Flag{}
+	if o.mode != "" {
+		flags = append(flags, settings.Flag{Name: "--approval-mode", Key: "tools.approvalMode", Value: o.mode})
+	}
+	if o.sandbox != "" {
+		flags = append(flags, settings.Flag{Name: "--sandbox", Key: "tools.sandbox", Value: o.sandbox})
+	}
+	s, err := session.Open(session.Env{
+		Getenv: os.Getenv, Helper: env.Helper, Home: o.home, Version: env.Version, Tell: func(note string) { fmt.Fprintln(env.Stderr, "adze: "+note) },
+	}, session.Options{Dir: session.Canonical(empty), Flags: flags})
+	if err != nil {
+		return nil, nil, err
+	}
+	mode, sandbox := o.mode, o.sandbox
+	if t := s.Settings.Tools; mode == "" && string(t.ApprovalMode) == "default" {
+		// No user can approve anything here. The tasks' clones are their own, and the sandbox keeps commands in them.
+		mode = "yolo"
+		if sandbox == "" && t.Sandbox == "auto" {
+			sandbox = "workspace+network"
+		}
+	}
+	w, err := worker.New(worker.Options{
+		Queue: q, Name: o.name, Dir: dir, Slots: o.slots, Program: []string{env.Program, "child"}, Version: env.Version, Helper: env.Helper, Models: s.Models,
+		Limits: gateway.Limits{Requests: o.rpm, Tokens: o.tpm}, Mode: mode, Sandbox: sandbox, Secrets: o.list(), Environ: env.Environ,
+		Container: o.container, UntilDone: o.untilDone,
+		Log: slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return w, func() {
+		_ = w.Close()
+		_ = s.Close()
+	}, nil
+}
+
+// runWorker runs tasks until it is interrupted.
+func runWorker(ctx context.Context, env Env, o *options, _ []string) error {
+	q, err := workerQueue(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	w, closeWorker, err := newWorker(env, o, q)
+	if err != nil {
+		return err
+	}
+	defer closeWorker()
+	if o.metrics != "" {
+		l, err := net.Listen("tcp", o.metrics)
+		if err != nil {
+			return fmt.Errorf("--metrics: %w", err)
+		}
+		defer l.Close()
+		go func() { _ = http.Serve(l, metrics(w, o.name)) }()
+	}
+	fmt.Fprintf(env.Stderr, "adze: worker %s is ready\n", o.name)
+	return w.Run(ctx)
+}
+
+// workerQueue connects a worker: to the server of the flags, or to that of 'adze fleet server' on this machine.
+func workerQueue(ctx context.Context, o *options) (*queue.Queue, error) {
+	p, err := connect(ctx, o, false)
+	if err != nil {
+		return nil, err
+	}
+	if p.embedded != nil {
+		p.Close()
+		return nil, usagef("adze fleet worker needs a queue: use --server URL, or start 'adze fleet server'")
+	}
+	return p.Queue, nil
+}
+
+// runServer serves a queue on loopback until it is interrupted.
+func runServer(ctx context.Context, env Env, o *options, _ []string) error {
+	e, err := queue.Serve(filepath.Join(o.dir, "queue"), o.listen)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	opts := e.Options()
+	opts.Lease = o.lease
+	q, err := queue.Connect(ctx, opts)
+	if err != nil {
+		return err
+	}
+	q.Close()
+	fmt.Fprintf(env.Stdout, "%s\n", e.URL)
+	fmt.Fprintf(env.Stderr, "adze: the queue is ready; programs of this user find it with the same --dir, others with --server %s and ADZE_FLEET_TOKEN from %s\n",
+		e.URL, filepath.Join(o.dir, "queue", "server.json"))
+	<-ctx.Done()
+	return nil
+}
+
+// metrics serves numbers for Prometheus.
+func metrics(w *worker.Worker, name string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(out http.ResponseWriter, _ *http.Request) {
+		out.Header().Set("Content-Type", "text/plain; version=0.0.4")
+		fmt.Fprintf(out, "# HELP adze_fleet_tasks_running Tasks that this worker runs.\n# TYPE adze_fleet_tasks_running gauge\nadze_fleet_tasks_running{worker=%q} %d\n", name, w.Busy())
+		fmt.Fprintf(out, "# HELP adze_fleet_tasks_total Tasks that this worker ended, by state.\n# TYPE adze_fleet_tasks_total counter\n")
+		for state, n := range w.Ended() {
+			fmt.Fprintf(out, "adze_fleet_tasks_total{worker=%q,state=%q} %d\n", name, state, n)
+		}
+	})
+	return mux
+}

@@ -1,0 +1,261 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/model"
+)
+
+type reasonError struct{ Reason }
+
+func (e reasonError) Error() string { return string(e.Reason) }
+
+// bill is what one request may cost, and what it did cost. Costs are counted in millionths of a US dollar.
+type bill struct {
+	g *Gateway
+	v *guest
+
+	tokens   int64 // reserved
+	cost     int64
+	minute   string // of the reserved tokens
+	reserved bool
+
+	rest []byte // of a line of the answer that isn't complete
+	used model.Usage
+	// answered says that the server began an answer. If it is cut off before the usage, all that was reserved counts.
+	answered bool
+}
+
+// answerTokens is the length of an answer that is reserved if the request has no limit.
+const answerTokens = 32_000
+
+// bill estimates a request from above: a token has at least two bytes.
+func (g *Gateway) bill(v *guest, body []byte) *bill {
+	var limits struct {
+		A int `json:"max_tokens"`
+		B int `json:"max_completion_tokens"`
+		C int `json:"max_output_tokens"`
+	}
+	_ = json.Unmarshal(body, &limits)
+	output := max(limits.A, limits.B, limits.C)
+	if output == 0 {
+		output = answerTokens
+	}
+	input := len(body)/2 + 1
+	p := v.Upstream.Price
+	p.Input = max(p.Input, p.CacheWrite, p.CacheRead)
+	cost := session.Cost(model.Usage{Input: input, Output: output}, p)
+	return &bill{g: g, v: v, tokens: int64(len(body)/4 + 1), cost: micros(cost)}
+}
+
+func micros(dollars float64) int64 { return int64(math.Ceil(dollars * 1e6)) }
+
+// CostCounter is the counter of what a run cost, in millionths of a US dollar.
+func CostCounter(run string) string { return "cost." + run }
+
+// TaskCounter is the counter of what a task cost.
+func TaskCounter(run, token string) string { return "task." + run + "." + token }
+
+// reserve takes what the request may cost from the limits. It waits for the rate, not for the cost.
+func (b *bill) reserve(ctx context.Context) error {
+	if err := b.reserveCost(ctx); err != nil {
+		return err
+	}
+	if err := b.awaitRate(ctx); err != nil {
+		b.settle()
+		return err
+	}
+	return nil
+}
+
+func (b *bill) reserveCost(ctx context.Context) error {
+	most, err := b.v.MaxCost(ctx)
+	if err != nil {
+		return err
+	}
+	if b.v.TaskCost > 0 {
+		spent, err := b.g.counters.Add(ctx, TaskCounter(b.v.Run, b.v.Token), 0)
+		if err != nil {
+			return err
+		}
+		if spent+b.cost > micros(b.v.TaskCost) {
+			return reasonError{TaskCap}
+		}
+	}
+	if b.cost == 0 {
+		b.reserved = true
+		return nil
+	}
+	sum, err := b.g.counters.Add(ctx, CostCounter(b.v.Run), b.cost)
+	if err != nil {
+		return err // if it was counted, the run stops a little early
+	}
+	b.reserved = true
+	if most > 0 && sum > micros(most) {
+		b.settle()
+		return reasonError{RunCap}
+	}
+	return nil
+}
+
+// awaitRate waits until the minute has room for the request.
+func (b *bill) awaitRate(ctx context.Context) error {
+	c, l := b.g.counters, b.g.limits
+	for {
+		now := c.Now()
+		minute := strconv.FormatInt(now.Unix()/60, 10)
+		next := now.Truncate(time.Minute).Add(time.Minute).Sub(now)
+		if l.Tokens > 0 {
+			name := "tokens." + b.v.key + "." + minute
+			sum, err := c.Add(ctx, name, b.tokens)
+			if err != nil {
+				return err
+			}
+			if sum > l.Tokens && sum > b.tokens { // a request that is larger than the limit has a minute of its own
+				if _, err := c.Add(ctx, name, -b.tokens); err != nil {
+					return err
+				}
+				if err := sleep(ctx, next); err != nil {
+					return err
+				}
+				continue
+			}
+			b.minute = name
+		}
+		if l.Requests == 0 {
+			return nil
+		}
+		n, err := c.Add(ctx, "requests."+b.v.key+"."+minute, 1)
+		if err != nil || n <= l.Requests {
+			return err
+		}
+		if b.minute != "" {
+			if _, err := c.Add(ctx, b.minute, -b.tokens); err != nil {
+				return err
+			}
+			b.minute = ""
+		}
+		if err := sleep(ctx, next); err != nil {
+			return err
+		}
+	}
+}
+
+// settleTime is how long settling may take.
+const settleTime = 30 * time.Second
+
+// settle replaces what was reserved by what was used.
+func (b *bill) settle() {
+	if !b.reserved {
+		return
+	}
+	b.reserved = false
+	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
+	defer cancel()
+	cost := micros(session.Cost(b.used, b.v.Upstream.Price))
+	if b.answered && b.used == (model.Usage{}) {
+		cost = b.cost
+	}
+	if d := cost - b.cost; d != 0 {
+		_, _ = b.g.counters.Add(ctx, CostCounter(b.v.Run), d)
+	}
+	if cost != 0 {
+		_, _ = b.g.counters.Add(ctx, TaskCounter(b.v.Run, b.v.Token), cost)
+	}
+	if d := int64(b.used.Input+b.used.Output) - b.tokens; b.minute != "" && d != 0 {
+		_, _ = b.g.counters.Add(ctx, b.minute, d)
+	}
+}
+
+// maxLine is how much of a line is kept to look for the usage.
+const maxLine = 16 << 20
+
+// read looks for the usage in a part of an answer: in events, or in one JSON value.
+func (b *bill) read(part []byte) {
+	if b == nil {
+		return
+	}
+	b.rest = append(b.rest, part...)
+	for {
+		i := bytes.IndexByte(b.rest, '\n')
+		if i < 0 {
+			break
+		}
+		b.line(b.rest[:i])
+		b.rest = b.rest[i+1:]
+	}
+	if len(b.rest) > maxLine {
+		b.rest = nil
+	}
+	if bytes.HasSuffix(bytes.TrimSpace(b.rest), []byte("}")) {
+		b.line(b.rest)
+	}
+}
+
+// counts are the names of the APIs for tokens.
+type counts struct {
+	Prompt       int `json:"prompt_tokens"`
+	Completion   int `json:"completion_tokens"`
+	Input        int `json:"input_tokens"`
+	Output       int `json:"output_tokens"`
+	CacheRead    int `json:"cache_read_input_tokens"`
+	CacheWrite   int `json:"cache_creation_input_tokens"`
+	PromptCached struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	InputCached struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
+}
+
+func (b *bill) line(line []byte) {
+	line = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("data:")))
+	if !bytes.Contains(line, []byte(`sage`)) {
+		return // neither usage nor usageMetadata
+	}
+	var v struct {
+		Usage   *counts `json:"usage"`
+		Message struct {
+			Usage *counts `json:"usage"`
+		} `json:"message"`
+		Response struct {
+			Usage *counts `json:"usage"`
+		} `json:"response"`
+		Gemini *struct {
+			Prompt   int `json:"promptTokenCount"`
+			Answer   int `json:"candidatesTokenCount"`
+			Thoughts int `json:"thoughtsTokenCount"`
+			Cached   int `json:"cachedContentTokenCount"`
+		} `json:"usageMetadata"`
+	}
+	if json.Unmarshal(line, &v) != nil {
+		return
+	}
+	for _, c := range []*counts{v.Usage, v.Message.Usage, v.Response.Usage} {
+		if c != nil {
+			b.take(*c)
+		}
+	}
+	if u := v.Gemini; u != nil {
+		b.used.Input, b.used.Output, b.used.CacheRead = max(b.used.Input, u.Prompt), max(b.used.Output, u.Answer+u.Thoughts), max(b.used.CacheRead, u.Cached)
+	}
+}
+
+// take keeps the largest counts: a stream repeats them.
+func (b *bill) take(c counts) {
+	u := &b.used
+	u.CacheRead = max(u.CacheRead, c.CacheRead, c.PromptCached.Cached, c.InputCached.Cached)
+	u.CacheCreation = max(u.CacheCreation, c.CacheWrite)
+	input := c.Input
+	if c.CacheRead+c.CacheWrite > 0 { // Anthropic counts these beside the input
+		input += c.CacheRead + c.CacheWrite
+	}
+	u.Input = max(u.Input, c.Prompt, input)
+	u.Output = max(u.Output, c.Completion, c.Output)
+}

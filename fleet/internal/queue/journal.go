@@ -1,0 +1,223 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/adze-dev/adze/fleet/internal/random"
+	"github.com/adze-dev/adze/journal"
+)
+
+// Types of entries beside those of package journal.
+const (
+	TypeOwner journal.Type = "owner" // a worker took the task
+	TypeDone  journal.Type = "done"  // the result
+	TypeAgain journal.Type = "again" // the task starts again; entries before it don't count
+)
+
+// ErrLost is returned to a worker that no longer has the task.
+var ErrLost = errors.New("the task belongs to another worker now")
+
+// Headers of a message.
+const (
+	nonceHeader    = "Adze-Nonce"
+	snapshotHeader = "Adze-Snapshot"
+	ownerHeader    = "Adze-Owner" // random name of the log that appended
+)
+
+// Error codes of JetStream.
+const (
+	wrongLastSequence = 10071
+	busySubject       = 10164 // another message for the subject is being written
+)
+
+// Owner is the data of an owner entry.
+type Owner struct {
+	Worker  string `json:"worker"`
+	Version string `json:"version"`
+}
+
+// Log is a task's journal. Its fence is the sequence number of the last message: who appends knows all that is before.
+// It is for one goroutine.
+type Log struct {
+	Entries  []journal.Entry // those that were there when it was opened
+	Snapshot string          // file with the changes so far; ""
+	After    int64           // Seq of the entry that the snapshot belongs to
+	Seq      int64           // of the last entry
+
+	q       *Queue
+	subject string
+	owner   string // random
+	at      uint64
+}
+
+func subject(run, token string) string { return "journal." + run + "." + token }
+
+// OpenLog reads a task's journal. It waits for a server that can't be reached.
+func (q *Queue) OpenLog(ctx context.Context, run, token string) (*Log, error) {
+	for {
+		l := &Log{q: q, subject: subject(run, token), owner: random.Text()}
+		err := l.read(ctx)
+		if err == nil || ctx.Err() != nil {
+			return l, errors.Join(err, ctx.Err())
+		}
+		if !pause(ctx, retryTime) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// retryTime is the pause before a request is tried again.
+const retryTime = 100 * time.Millisecond
+
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// read reads all entries, one request each: a server allows few consumers.
+func (l *Log) read(ctx context.Context) error {
+	last, err := l.q.last(ctx, l.subject)
+	if err != nil || last == nil {
+		return err
+	}
+	for next := uint64(1); next <= last.Sequence; {
+		c, cancel := context.WithTimeout(ctx, requestTime)
+		m, err := l.q.journal.GetMsg(c, next, jetstream.WithGetMsgSubject(l.subject))
+		cancel()
+		if err != nil {
+			return err
+		}
+		var e journal.Entry
+		if err := json.Unmarshal(m.Data, &e); err != nil {
+			return fmt.Errorf("message %d of %s: %w", m.Sequence, l.subject, err)
+		}
+		if e.Type == TypeAgain {
+			l.Entries, l.Snapshot, l.After = nil, "", 0
+		}
+		l.Entries, l.Seq, l.at, next = append(l.Entries, e), e.Seq, m.Sequence, m.Sequence+1
+		if s := m.Header.Get(snapshotHeader); s != "" {
+			l.Snapshot, l.After = s, e.Seq
+		}
+	}
+	return nil
+}
+
+// last is the last message of a subject, from the leader of the stream; nil: there is none.
+func (q *Queue) last(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	m, err := q.journal.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil
+	}
+	return m, err
+}
+
+// Write appends an entry of this package.
+func (l *Log) Write(ctx context.Context, kind journal.Type, data any) error {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	seq := l.Seq + 1
+	if kind == TypeAgain {
+		seq = 1
+	}
+	return l.Append(ctx, journal.Entry{V: journal.Version, Seq: seq, At: l.q.Now().UTC().Round(0), Type: kind, Data: raw}, "")
+}
+
+// Append appends an entry, at most once, and returns when it is on disk. It returns ErrLost if another worker has appended,
+// and waits for a server that can't be reached. snapshot names a file; "": none.
+func (l *Log) Append(ctx context.Context, e journal.Entry, snapshot string) error {
+	raw, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	m := nats.NewMsg(l.subject)
+	m.Data = raw
+	nonce := random.Text()
+	m.Header.Set(nonceHeader, nonce)
+	m.Header.Set(ownerHeader, l.owner)
+	if snapshot != "" {
+		m.Header.Set(snapshotHeader, snapshot)
+	}
+	for {
+		at, err := l.publish(ctx, m, nonce)
+		switch {
+		case err == nil:
+			l.at, l.Seq = at, e.Seq
+			return nil
+		case errors.Is(err, ErrLost):
+			return err
+		}
+		if !pause(ctx, retryTime/2) {
+			return ctx.Err()
+		}
+	}
+}
+
+// publish sends a message once. If it isn't acknowledged, it looks whether the message is the last one: a second copy of it
+// can't be stored, because both expect the same message before them.
+func (l *Log) publish(ctx context.Context, m *nats.Msg, nonce string) (uint64, error) {
+	c, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	ack, err := l.q.js.PublishMsg(c, m, jetstream.WithExpectLastSequencePerSubject(l.at), jetstream.WithRetryAttempts(0))
+	if err == nil {
+		return ack.Sequence, nil
+	}
+	if errors.Is(err, nats.ErrMaxPayload) {
+		return 0, fmt.Errorf("an entry is larger than the server accepts: %w: %w", err, ErrLost)
+	}
+	last, lookup := l.q.last(ctx, l.subject)
+	switch {
+	case lookup != nil:
+		return 0, lookup
+	case last != nil && last.Header.Get(nonceHeader) == nonce:
+		return last.Sequence, nil
+	case last != nil && last.Sequence != l.at, last == nil && l.at != 0:
+		return 0, ErrLost
+	}
+	return 0, err // not stored: 10164, or the server was gone
+}
+
+// Owns returns ErrLost if another worker has taken the task since. It may be called while entries are appended.
+func (l *Log) Owns(ctx context.Context) error {
+	last, err := l.q.last(ctx, l.subject)
+	if err == nil && (last == nil || last.Header.Get(ownerHeader) != l.owner) {
+		err = ErrLost
+	}
+	return err
+}
+
+// Last is the last entry of a task's journal; nil: there is none.
+func (q *Queue) Last(ctx context.Context, run, token string) (*journal.Entry, error) {
+	m, err := q.last(ctx, subject(run, token))
+	if err != nil || m == nil {
+		return nil, err
+	}
+	var e journal.Entry
+	if err := json.Unmarshal(m.Data, &e); err != nil {
+		return nil, err
+	}
+	return &e, nil
+}
+
+// Code is the error code of JetStream; 0: another error.
+func code(err error) int {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return int(api.ErrorCode)
+	}
+	return 0
+}

@@ -1,0 +1,228 @@
+// Package queue keeps the tasks, journals, counters and files of a fleet in NATS JetStream.
+//
+//	q, err := queue.Connect(ctx, queue.Options{URL: "tls://queue:4222", Creds: "worker.creds"})
+//	…
+//	defer q.Close()
+//	item, err := q.Take(ctx)
+//
+// A task is a message until a worker has written the end of it to its journal. It runs no tasks.
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Names in JetStream. A server with several tenants has an account for each.
+const (
+	tasksStream    = "TASKS"
+	journalStream  = "JOURNAL"
+	countersStream = "COUNTERS"
+	runsBucket     = "runs"
+	holdsBucket    = "holds"
+	filesBucket    = "files"
+	consumerName   = "workers"
+)
+
+// Format is the version of all that is kept. Workers and commands of another version don't touch it.
+const Format = 1
+
+// DefaultLease is how long a task stays with a worker that is silent.
+const DefaultLease = 15 * time.Second
+
+// Options are how to connect.
+type Options struct {
+	URL   string
+	Creds string // file with credentials; "": none
+	Token string // "": none
+	Name  string // of this connection
+	// Lease is how long a task stays with a worker that is silent; 0: what the queue has, or DefaultLease.
+	Lease time.Duration
+}
+
+// Queue is a connection to the server. It is safe for concurrent use.
+type Queue struct {
+	nc       *nats.Conn
+	js       jetstream.JetStream
+	journal  jetstream.Stream
+	tasks    jetstream.Stream
+	workers  jetstream.Consumer
+	runs     jetstream.KeyValue
+	holds    jetstream.KeyValue
+	files    jetstream.ObjectStore
+	replicas int
+
+	Lease  time.Duration
+	offset time.Duration // the server's clock minus ours
+}
+
+// requestTime is how long a request to the server may take before it is looked up or tried again.
+const requestTime = 5 * time.Second
+
+// Connect connects to a server, checks that it can be used, and creates what is missing.
+func Connect(ctx context.Context, o Options) (*Queue, error) {
+	if plain(o.URL) {
+		return nil, fmt.Errorf("connect to %s: no plain TCP to other machines\nUse tls://HOST:PORT.", o.URL)
+	}
+	opts := []nats.Option{
+		nats.Name(o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(50*time.Millisecond, 50*time.Millisecond),
+		nats.Timeout(10 * time.Second), nats.PingInterval(10 * time.Second), nats.ReconnectBufSize(-1),
+	}
+	if o.Creds != "" {
+		opts = append(opts, nats.UserCredentials(o.Creds))
+	}
+	if o.Token != "" {
+		opts = append(opts, nats.Token(o.Token))
+	}
+	nc, err := nats.Connect(o.URL, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w%s", o.URL, err, hint(err))
+	}
+	q := &Queue{nc: nc, Lease: o.Lease}
+	if err := q.open(ctx, o); err != nil {
+		nc.Close()
+		return nil, fmt.Errorf("use the queue at %s: %w", o.URL, err)
+	}
+	return q, nil
+}
+
+// hint is the next step after a connection failed.
+func hint(err error) string {
+	switch {
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired):
+		return "\nCheck the file of --creds."
+	case errors.Is(err, nats.ErrNoServers):
+		return "\nIs the server running? Start one with 'adze fleet server' or 'nats-server -c nats.conf'."
+	}
+	return ""
+}
+
+// tooOld reports whether a version is before 2.12, the first with counters.
+func tooOld(version string) bool {
+	major, rest, _ := strings.Cut(version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	a, errA := strconv.Atoi(strings.TrimPrefix(major, "v"))
+	b, errB := strconv.Atoi(minor)
+	return errA != nil || errB != nil || a < 2 || a == 2 && b < 12
+}
+
+func (q *Queue) open(ctx context.Context, o Options) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if v := q.nc.ConnectedServerVersion(); tooOld(v) {
+		return fmt.Errorf("the server is nats-server %s, which is too old\nInstall 2.12 or newer.", v)
+	}
+	var err error
+	if q.js, err = jetstream.New(q.nc, jetstream.WithDefaultTimeout(requestTime)); err != nil {
+		return err
+	}
+	if _, err = q.js.AccountInfo(ctx); err != nil {
+		if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+			return fmt.Errorf("%w\nAdd jetstream { sync_interval: always } to its configuration.", err)
+		}
+		return err
+	}
+	q.replicas = 1
+	if q.nc.ConnectedClusterName() != "" {
+		q.replicas = 3
+	}
+	return q.streams(ctx)
+}
+
+// streams opens what the queue consists of, and creates it where it is missing.
+func (q *Queue) streams(ctx context.Context) (err error) {
+	q.tasks, err = q.stream(ctx, jetstream.StreamConfig{
+		Name: tasksStream, Subjects: []string{"tasks.>"}, Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1,
+		Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
+	})
+	if err != nil {
+		return err
+	}
+	if q.journal, err = q.stream(ctx, jetstream.StreamConfig{Name: journalStream, Subjects: []string{"journal.>"}}); err != nil {
+		return err
+	}
+	if _, err = q.stream(ctx, jetstream.StreamConfig{Name: countersStream, Subjects: []string{"count.>"}, AllowMsgCounter: true, AllowDirect: true, MaxMsgsPerSubject: 1}); err != nil {
+		return err
+	}
+	if q.runs, err = q.bucket(ctx, runsBucket); err != nil {
+		return err
+	}
+	if q.holds, err = q.bucket(ctx, holdsBucket); err != nil {
+		return err
+	}
+	if q.files, err = q.js.ObjectStore(ctx, filesBucket); errors.Is(err, jetstream.ErrBucketNotFound) {
+		q.files, err = q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: filesBucket, Replicas: q.replicas})
+	}
+	if err != nil {
+		return fmt.Errorf("open the files: %w", err)
+	}
+	return q.consumer(ctx)
+}
+
+func (q *Queue) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	c.Replicas = q.replicas
+	s, err := q.js.Stream(ctx, c.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if s, err = q.js.CreateStream(ctx, c); errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			s, err = q.js.Stream(ctx, c.Name) // another process was faster
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the stream %s: %w", c.Name, err)
+	}
+	info, err := s.Info(ctx)
+	if err == nil && c.Name == journalStream && !info.TimeStamp.IsZero() {
+		q.offset = time.Until(info.TimeStamp)
+	}
+	return s, err
+}
+
+func (q *Queue) bucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
+	kv, err := q.js.KeyValue(ctx, name)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		kv, err = q.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name, Replicas: q.replicas})
+		if err != nil {
+			if again, e := q.js.KeyValue(ctx, name); e == nil {
+				return again, nil
+			}
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the bucket %s: %w", name, err)
+	}
+	return kv, nil
+}
+
+// consumer opens the consumer that all workers share.
+func (q *Queue) consumer(ctx context.Context) error {
+	c, err := q.tasks.Consumer(ctx, consumerName)
+	if missing := errors.Is(err, jetstream.ErrConsumerNotFound); missing || err == nil && q.Lease != 0 && c.CachedInfo().Config.AckWait != q.Lease {
+		if q.Lease == 0 {
+			q.Lease = DefaultLease
+		}
+		c, err = q.tasks.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+			Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: q.Lease, MaxAckPending: 100_000, MaxDeliver: -1, MaxWaiting: 10_000,
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("open the consumer: %w", err)
+	}
+	q.workers, q.Lease = c, c.CachedInfo().Config.AckWait
+	return nil
+}
+
+// Now is the time on the server's clock.
+func (q *Queue) Now() time.Time { return time.Now().Add(q.offset) }
+
+// Connected reports whether the server can be reached.
+func (q *Queue) Connected() bool { return q.nc.IsConnected() }
+
+// Close closes the connection.
+func (q *Queue) Close() { q.nc.Close() }

@@ -1,0 +1,352 @@
+package queue
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/adze-dev/adze/fleet/internal/task"
+	"github.com/adze-dev/adze/journal"
+)
+
+// serve starts a queue for a test.
+func serve(t *testing.T) (*Embedded, *Queue) {
+	t.Helper()
+	e, err := Serve(t.TempDir(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e, join(t, e)
+}
+
+func join(t *testing.T, e *Embedded) *Queue {
+	t.Helper()
+	o := e.Options()
+	o.Lease = time.Second
+	q, err := Connect(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(q.Close)
+	return q
+}
+
+func entry(seq int64) journal.Entry {
+	return journal.Entry{V: 1, Seq: seq, Type: journal.TypeMode, Data: json.RawMessage(fmt.Sprintf(`{"mode":"%d"}`, seq))}
+}
+
+// A new owner's entry makes all appends of the old one fail, and the old one knows it.
+func TestFence(t *testing.T) {
+	t.Parallel()
+	_, q := serve(t)
+	ctx := t.Context()
+	first, err := q.OpenLog(ctx, "r", "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(first.Write(ctx, TypeOwner, Owner{Worker: "a"}), first.Append(ctx, entry(2), "snap"), first.Owns(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	second, err := q.OpenLog(ctx, "r", "t")
+	if err != nil || len(second.Entries) != 2 || second.Snapshot != "snap" || second.After != 2 {
+		t.Fatalf("%v %+v", err, second)
+	}
+	if err := second.Write(ctx, TypeOwner, Owner{Worker: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Append(ctx, entry(3), ""); !errors.Is(err, ErrLost) {
+		t.Errorf("the old owner appended: %v", err)
+	}
+	if err := first.Owns(ctx); !errors.Is(err, ErrLost) {
+		t.Errorf("the old owner may spend: %v", err)
+	}
+	if err := errors.Join(second.Append(ctx, entry(4), ""), second.Owns(ctx)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Of writers that all append to one journal, each entry is there once and in order.
+func TestConcurrentOwners(t *testing.T) {
+	t.Parallel()
+	e, _ := serve(t)
+	const writers, entries = 4, 10
+	var wg sync.WaitGroup
+	for n := range writers {
+		q := join(t, e)
+		wg.Go(func() {
+			for done := 0; done < entries; {
+				l, err := q.OpenLog(t.Context(), "r", "t")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				err = l.Write(t.Context(), "mark", fmt.Sprint(n, ".", done))
+				if err == nil {
+					done++
+				} else if !errors.Is(err, ErrLost) {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	l, err := join(t, e).OpenLog(t.Context(), "r", "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for i, e := range l.Entries {
+		if e.Seq != int64(i+1) || seen[string(e.Data)] {
+			t.Fatalf("entry %d: %+v", i, e)
+		}
+		seen[string(e.Data)] = true
+	}
+	if len(seen) != writers*entries {
+		t.Errorf("%d entries", len(seen))
+	}
+}
+
+// The server goes away and comes back while entries are appended: none is lost, none is there twice, all are in order.
+func TestServerRestarts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e, err := Serve(dir, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimPrefix(e.URL, "nats://")
+	token := e.Token
+	q := join(t, e)
+	l, err := q.OpenLog(t.Context(), "r", "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const restarts, each = 3, 40
+	appended := make(chan int, restarts*each)
+	go func() {
+		defer close(appended)
+		for i := range restarts * each {
+			if err := l.Append(t.Context(), entry(int64(i+1)), ""); err != nil {
+				t.Error(err)
+				return
+			}
+			appended <- i
+		}
+	}()
+	next := 0
+	for i := range appended {
+		if i == (next+1)*each-each/2 {
+			next++
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+			if e, err = serveAs(dir, address, token); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	defer e.Close()
+	again, err := q.OpenLog(t.Context(), "r", "t")
+	if err != nil || len(again.Entries) != restarts*each {
+		t.Fatalf("%v: %d entries, want %d", err, len(again.Entries), restarts*each)
+	}
+	for i, e := range again.Entries {
+		if e.Seq != int64(i+1) {
+			t.Fatalf("entry %d is %d", i, e.Seq)
+		}
+	}
+}
+
+// serveAs starts a server with the token of the one before.
+func serveAs(dir, address, token string) (*Embedded, error) {
+	e := &Embedded{Token: token, dir: dir}
+	lock, err := lock(dir)
+	if err != nil {
+		return nil, err
+	}
+	e.lock = lock
+	return e, e.start(address)
+}
+
+func tasks(n int) task.File {
+	f := task.File{Run: "r"}
+	for i := range n {
+		f.Tasks = append(f.Tasks, task.Task{ID: fmt.Sprintf("t%d", i), Prompt: "x"})
+	}
+	return f
+}
+
+// Submitting twice makes one run. A task that is done is not submitted again, and one that got lost is.
+func TestSubmitOnce(t *testing.T) {
+	t.Parallel()
+	_, q := serve(t)
+	ctx := t.Context()
+	for range 2 {
+		if _, err := q.Submit(ctx, tasks(3), 0); err != nil {
+			t.Fatal(err)
+		}
+		if w, err := q.Waiting(ctx, "r"); err != nil || len(w) != 3 {
+			t.Fatalf("%v %v", err, w)
+		}
+	}
+	item, err := q.Take(ctx, time.Minute)
+	if err != nil || item == nil {
+		t.Fatal(err)
+	}
+	l, err := q.OpenLog(ctx, "r", item.Token())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Write(ctx, TypeDone, struct{}{}), item.Done(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	lost, err := q.Take(ctx, time.Minute)
+	if err != nil || lost == nil {
+		t.Fatal(err)
+	}
+	if err := lost.Done(ctx); err != nil { // an acknowledgment without a result
+		t.Fatal(err)
+	}
+	if _, err := q.Submit(ctx, tasks(3), 0); err != nil {
+		t.Fatal(err)
+	}
+	if w, err := q.Waiting(ctx, "r"); err != nil || len(w) != 2 || w[item.Token()] {
+		t.Errorf("%v %v", err, w)
+	}
+}
+
+// A task of a worker that is silent goes to another; one with heartbeats stays.
+func TestLease(t *testing.T) {
+	t.Parallel()
+	_, q := serve(t)
+	ctx := t.Context()
+	if _, err := q.Submit(ctx, tasks(1), 0); err != nil {
+		t.Fatal(err)
+	}
+	first, err := q.Take(ctx, time.Minute)
+	if err != nil || first == nil || !first.Fresh() {
+		t.Fatal(err)
+	}
+	if err := first.Beat(ctx); err != nil {
+		t.Fatal(err)
+	}
+	second, err := q.Take(ctx, time.Minute)
+	if err != nil || second == nil || second.Task.ID != "t0" {
+		t.Fatalf("%v %v", err, second)
+	}
+	if first.Fresh() {
+		t.Error("the silent worker counts as alive")
+	}
+}
+
+// Counters add up over connections.
+func TestCounters(t *testing.T) {
+	t.Parallel()
+	e, q := serve(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		q := join(t, e)
+		wg.Go(func() {
+			for range 25 {
+				if _, err := q.Add(t.Context(), "c.x", 2); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n, err := q.Add(t.Context(), "c.x", -1); err != nil || n != 199 {
+		t.Errorf("%d %v", n, err)
+	}
+}
+
+// Packing keeps the last entry, and what happened can still be read. A retry continues after it.
+func TestPack(t *testing.T) {
+	t.Parallel()
+	_, q := serve(t)
+	ctx := t.Context()
+	f := tasks(2)
+	if _, err := q.Submit(ctx, f, 0); err != nil {
+		t.Fatal(err)
+	}
+	l, err := q.OpenLog(ctx, "r", "t0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Write(ctx, TypeOwner, Owner{}), l.Append(ctx, entry(2), ""), l.Write(ctx, TypeDone, struct{}{})); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := q.Pack(ctx, "r", []string{"t0", "t1"}); err != nil {
+			t.Fatal(err)
+		}
+		if l, err = q.OpenLog(ctx, "r", "t0"); err != nil || len(l.Entries) != 1 || l.Entries[0].Type != TypeDone {
+			t.Fatalf("%v %+v", err, l)
+		}
+		if all, err := q.Packed(ctx, "r", "t0"); err != nil || len(all) != 3 {
+			t.Fatalf("%v %v", err, all)
+		}
+	}
+	if err := q.Again(ctx, "r", f.Tasks[:1]); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = q.OpenLog(ctx, "r", "t0"); err != nil || len(l.Entries) != 1 || l.Entries[0].Type != TypeAgain || l.Seq != 1 {
+		t.Fatalf("%v %+v", err, l)
+	}
+}
+
+// Servers that can't be used are reported, with the next step.
+func TestBadServers(t *testing.T) {
+	t.Parallel()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, Authorization: "right"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Start()
+	t.Cleanup(s.Shutdown)
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatal("not ready")
+	}
+	for want, o := range map[string]Options{
+		"Use tls://HOST:PORT":    {URL: "nats://192.0.2.1:4222"},
+		"Check the file":         {URL: s.ClientURL(), Token: "wrong"},
+		"Add jetstream":          {URL: s.ClientURL(), Token: "right"},
+		"Is the server running?": {URL: "nats://127.0.0.1:1"},
+	} {
+		if _, err := Connect(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	for version, want := range map[string]bool{"2.11.9": true, "2.12.0": false, "2.15.2": false, "3.0.0": false, "1.99.0": true, "": true} {
+		if tooOld(version) != want {
+			t.Errorf("%s: %v", version, !want)
+		}
+	}
+	if _, _, err := splitListen("0.0.0.0:4222"); err == nil || !strings.Contains(err.Error(), "loopback only") {
+		t.Error(err)
+	}
+}
+
+// A directory has one server; another process learns its address.
+func TestOneServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e, err := Serve(dir, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	_, err = Serve(dir, "127.0.0.1:0")
+	var used *UsedError
+	if !errors.As(err, &used) || used.URL != e.URL || used.Token != e.Token {
+		t.Errorf("%v", err)
+	}
+}

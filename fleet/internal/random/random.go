@@ -1,0 +1,10 @@
+// Package random makes names that no other program has.
+package random
+
+import (
+	"crypto/rand"
+	"strings"
+)
+
+// Text is a random text of lower-case letters and digits, with 130 bits.
+func Text() string { return strings.ToLower(rand.Text()) }

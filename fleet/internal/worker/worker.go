@@ -1,0 +1,197 @@
+// Package worker runs tasks of the queue, each in a child process, as many at a time as it has slots.
+//
+//	w, err := worker.New(worker.Options{Queue: q, Dir: dir, Slots: 4, …})
+//	…
+//	defer w.Close()
+//	err = w.Run(ctx)
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/fleet/internal/gateway"
+	"github.com/adze-dev/adze/fleet/internal/queue"
+	"github.com/adze-dev/adze/fleet/internal/result"
+	"github.com/adze-dev/adze/fleet/internal/workspace"
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/session"
+)
+
+// Options configure a worker.
+type Options struct {
+	Queue   *queue.Queue
+	Name    string
+	Dir     string   // of mirrors and clones
+	Slots   int      // 0: one for each CPU
+	Program []string // command line of a child process
+	Version string
+	Helper  builtin.Helper
+	Models  *session.Models // the worker's own
+	Limits  gateway.Limits
+	Mode    string   // approval mode of sessions; "": as in the settings
+	Sandbox string   // "": as in the settings
+	Secrets []string // variables that tasks may ask for
+	Environ []string // of the worker
+	// Container starts containers: docker, podman or a command with {name}, {image}, {dir} and {program}; "": what is installed.
+	Container string
+	// UntilDone ends the worker when the queue is empty.
+	UntilDone bool
+	Log       *slog.Logger
+}
+
+// Worker runs tasks.
+type Worker struct {
+	o       Options
+	gateway *gateway.Gateway
+	dirs    *workspace.Dirs
+	runner  *proc.Runner
+	retry   time.Duration // before a broken task is tried again
+
+	mu        sync.Mutex
+	upstreams map[string]session.Upstream
+
+	busy  atomic.Int64
+	ended map[result.State]int // by mu
+}
+
+// New makes a worker. It removes what killed workers left behind.
+func New(o Options) (*Worker, error) {
+	if o.Slots < 1 {
+		o.Slots = max(runtime.NumCPU(), 1)
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	state := filepath.Join(o.Dir, "processes")
+	if n, err := proc.Reap(state); err != nil {
+		o.Log.Warn("processes of killed workers", "error", err)
+	} else if n > 0 {
+		o.Log.Info("ended processes of killed workers", "count", n)
+	}
+	dirs, err := workspace.Open(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("use the directory %s: %w", o.Dir, err)
+	}
+	g, err := gateway.Listen(o.Queue, o.Limits)
+	if err != nil {
+		return nil, errors.Join(err, dirs.Close())
+	}
+	mask := proc.NewMask(proc.Secrets(o.Environ))
+	return &Worker{
+		o: o, gateway: g, dirs: dirs, retry: time.Second, upstreams: map[string]session.Upstream{}, ended: map[result.State]int{},
+		runner: proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: mask}),
+	}, nil
+}
+
+// Close ends all that the worker has started.
+func (w *Worker) Close() error {
+	return errors.Join(w.gateway.Close(), w.runner.Close(), w.dirs.Close())
+}
+
+// takeTime is how long a slot waits for a task before it asks again.
+const takeTime = 5 * time.Second
+
+// Run takes tasks until ctx ends, or with UntilDone until there are none. A task that has begun is then stopped after its
+// call, and returned.
+func (w *Worker) Run(ctx context.Context) error {
+	var slots sync.WaitGroup
+	var other atomic.Pointer[queue.FormatError]
+	for range w.o.Slots {
+		slots.Go(func() {
+			if err := w.slot(ctx); err != nil {
+				var e *queue.FormatError
+				if errors.As(err, &e) {
+					other.Store(e)
+				}
+			}
+		})
+	}
+	slots.Wait()
+	if e := other.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// slot runs one task after the other.
+func (w *Worker) slot(ctx context.Context) error {
+	for ctx.Err() == nil {
+		item, err := w.take(ctx)
+		var other *queue.FormatError
+		switch {
+		case ctx.Err() != nil:
+			if item != nil {
+				_ = item.Return(0)
+			}
+			return nil
+		case errors.As(err, &other):
+			w.o.Log.Error("can't run the task", "error", err)
+			return err
+		case err != nil:
+			w.o.Log.Debug("take a task", "error", err)
+			if !sleep(ctx, 200*time.Millisecond) {
+				return nil
+			}
+		case item != nil:
+			w.busy.Add(1)
+			w.run(ctx, item)
+			w.busy.Add(-1)
+		case w.o.UntilDone:
+			if empty, err := w.o.Queue.Empty(ctx); err == nil && empty {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+func (w *Worker) take(ctx context.Context) (*queue.Item, error) {
+	wait := takeTime
+	if w.o.UntilDone {
+		wait = time.Second
+	}
+	return w.o.Queue.Take(ctx, wait)
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// Busy is the number of tasks that the worker has.
+func (w *Worker) Busy() int { return int(w.busy.Load()) }
+
+// Ended counts the tasks that the worker has ended, by state.
+func (w *Worker) Ended() map[result.State]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.ended)
+}
+
+// upstream is the server of a model, asked for once.
+func (w *Worker) upstream(ctx context.Context, model string) (session.Upstream, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if up, ok := w.upstreams[model]; ok {
+		return up, nil
+	}
+	up, err := w.o.Models.Upstream(ctx, model)
+	if err == nil {
+		w.upstreams[model] = up
+	}
+	return up, err
+}

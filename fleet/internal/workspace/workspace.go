@@ -1,0 +1,265 @@
+// Package workspace makes the directories that tasks work in: one mirror for each repository, and a clone for each task that
+// shares its objects.
+//
+//	w, err := dirs.Clone(ctx, repo, ref, name)
+//	…
+//	patch, err := w.Patch(ctx)
+//
+// It knows no tasks and no queue. The changes of a clone are read with a git directory of the worker's own, because the
+// agent can write to the one in the clone.
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/fleet/internal/lockfile"
+)
+
+// Dirs is where mirrors and clones are.
+type Dirs struct {
+	Root string
+	own  string // directory of this process's clones
+	lock *os.File
+}
+
+// Open makes the directories of this process, and removes the clones of processes that are no more.
+func Open(root string) (*Dirs, error) {
+	work := filepath.Join(root, "work")
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		return nil, err
+	}
+	own, err := os.MkdirTemp(work, "w")
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockfile.Try(own + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	d := &Dirs{Root: root, own: own, lock: lock}
+	return d, d.clean(work)
+}
+
+// clean removes directories whose owners don't have their locks anymore.
+func (d *Dirs) clean(work string) error {
+	list, err := os.ReadDir(work)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		path := filepath.Join(work, e.Name())
+		if !e.IsDir() || path == d.own {
+			continue
+		}
+		if _, err := os.Stat(path + ".lock"); errors.Is(err, os.ErrNotExist) {
+			if info, err := e.Info(); err != nil || !old(info) {
+				continue // its process is about to lock it
+			}
+		}
+		lock, err := lockfile.Try(path + ".lock")
+		if err != nil {
+			continue // in use
+		}
+		_ = removeAll(path) // what can't be removed now, the next start removes
+		_ = os.Remove(path + ".lock")
+		lock.Close()
+	}
+	return nil
+}
+
+// Close removes the clones of this process.
+func (d *Dirs) Close() error {
+	err := removeAll(d.own)
+	return errors.Join(err, os.Remove(d.own+".lock"), d.lock.Close())
+}
+
+// removeAll removes a directory, also one with directories that can't be written.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// Workspace is the clone of a task.
+type Workspace struct {
+	Dir  string // what the agent works in
+	Base string // commit; "": the repository is empty
+
+	own string // the worker's git directory
+	top string
+}
+
+// emptyTree is git's name for a tree without files.
+const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+// Clone makes a workspace. repo is a URL or a path, "" for an empty repository; ref "" is HEAD.
+func (d *Dirs) Clone(ctx context.Context, repo, ref string) (*Workspace, error) {
+	top, err := os.MkdirTemp(d.own, "t")
+	if err != nil {
+		return nil, err
+	}
+	w := &Workspace{Dir: filepath.Join(top, "repo"), own: filepath.Join(top, "git"), top: top}
+	if err := d.fill(ctx, w, repo, ref); err != nil {
+		return nil, errors.Join(err, w.Remove())
+	}
+	return w, nil
+}
+
+func (d *Dirs) fill(ctx context.Context, w *Workspace, repo, ref string) error {
+	if repo == "" {
+		return w.empty(ctx)
+	}
+	mirror, commit, err := d.mirror(ctx, repo, ref)
+	if err != nil {
+		return err
+	}
+	w.Base = commit
+	if _, err := git(ctx, w.top, nil, "clone", "--quiet", "--shared", "--no-checkout", "--", mirror, w.Dir); err != nil {
+		return err
+	}
+	if _, err := git(ctx, w.Dir, nil, "checkout", "--quiet", "--detach", commit); err != nil {
+		return err
+	}
+	if err := w.identify(ctx); err != nil {
+		return err
+	}
+	if _, err := git(ctx, w.top, nil, "init", "--quiet", "--bare", w.own); err != nil {
+		return err
+	}
+	alternates := filepath.Join(w.own, "objects", "info", "alternates")
+	if err := os.WriteFile(alternates, []byte(filepath.Join(mirror, "objects")+"\n"), 0o600); err != nil {
+		return err
+	}
+	_, err = w.git(ctx, nil, "read-tree", commit)
+	return err
+}
+
+// empty makes a workspace without files.
+func (w *Workspace) empty(ctx context.Context) error {
+	if _, err := git(ctx, w.top, nil, "init", "--quiet", w.Dir); err != nil {
+		return err
+	}
+	if _, err := git(ctx, w.top, nil, "init", "--quiet", "--bare", w.own); err != nil {
+		return err
+	}
+	return w.identify(ctx)
+}
+
+// identify sets who commits in the clone.
+func (w *Workspace) identify(ctx context.Context) error {
+	if _, err := git(ctx, w.Dir, nil, "config", "user.name", "Adze"); err != nil {
+		return err
+	}
+	_, err := git(ctx, w.Dir, nil, "config", "user.email", "adze@localhost")
+	return err
+}
+
+// git runs git with the worker's git directory on the files of the workspace.
+func (w *Workspace) git(ctx context.Context, input []byte, args ...string) ([]byte, error) {
+	return git(ctx, w.Dir, input, append([]string{"--git-dir=" + w.own, "--work-tree=" + w.Dir}, args...)...)
+}
+
+// mirror returns the mirror of a repository, and the commit of a ref in it. It fetches if the ref is a name, or unknown.
+func (d *Dirs) mirror(ctx context.Context, repo, ref string) (dir, commit string, err error) {
+	sum := sha256.Sum256([]byte(repo))
+	dir = filepath.Join(d.Root, "mirrors", hex.EncodeToString(sum[:10])+".git")
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return "", "", err
+	}
+	lock, err := lockfile.Wait(ctx, dir+".lock")
+	if err != nil {
+		return "", "", fmt.Errorf("lock the mirror of %s: %w", repo, err)
+	}
+	defer lock.Close()
+	fresh := false
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		part := dir + ".part"
+		if err := removeAll(part); err != nil {
+			return "", "", err
+		}
+		if _, err := git(ctx, filepath.Dir(dir), nil, "clone", "--quiet", "--mirror", "--", repo, part); err != nil {
+			return "", "", fmt.Errorf("clone %s: %w", repo, err)
+		}
+		if err := os.Rename(part, dir); err != nil {
+			return "", "", err
+		}
+		fresh = true
+	}
+	if ref == "" {
+		ref = "HEAD"
+	}
+	if !fresh && !isHash(ref) {
+		if err := d.fetch(ctx, dir, repo); err != nil {
+			return "", "", err
+		}
+		fresh = true
+	}
+	if commit, err = resolve(ctx, dir, ref); err != nil && !fresh {
+		if err := d.fetch(ctx, dir, repo); err != nil {
+			return "", "", err
+		}
+		commit, err = resolve(ctx, dir, ref)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("the repository %s has no ref %q\nUse a branch, a tag or a commit of it.", repo, ref)
+	}
+	return dir, commit, nil
+}
+
+func (d *Dirs) fetch(ctx context.Context, dir, repo string) error {
+	if _, err := git(ctx, dir, nil, "fetch", "--quiet", "--no-auto-gc", "origin", "+refs/*:refs/*"); err != nil {
+		return fmt.Errorf("fetch %s: %w", repo, err)
+	}
+	return nil
+}
+
+// isHash reports whether a ref is a full commit hash.
+func isHash(ref string) bool {
+	return len(ref) == 40 && strings.Trim(ref, "0123456789abcdef") == ""
+}
+
+func resolve(ctx context.Context, dir, ref string) (string, error) {
+	out, err := git(ctx, dir, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+	return strings.TrimSpace(string(out)), err
+}
+
+// Patch is the difference between the base and the files, as a binary diff: with commits, without ignored files.
+func (w *Workspace) Patch(ctx context.Context) ([]byte, error) {
+	if _, err := w.git(ctx, nil, "add", "--all", "--", "."); err != nil {
+		return nil, err
+	}
+	base := w.Base
+	if base == "" {
+		base = emptyTree
+		if _, err := w.git(ctx, nil, "hash-object", "-t", "tree", "-w", "--stdin"); err != nil {
+			return nil, err
+		}
+	}
+	return w.git(ctx, nil, "diff", "--cached", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", base)
+}
+
+// Apply applies a patch to the files.
+func (w *Workspace) Apply(ctx context.Context, patch []byte) error {
+	if len(patch) == 0 {
+		return nil
+	}
+	_, err := w.git(ctx, patch, "apply", "--binary", "--whitespace=nowarn", "-")
+	return err
+}
+
+// Remove removes the workspace.
+func (w *Workspace) Remove() error { return removeAll(w.top) }
