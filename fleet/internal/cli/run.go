@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -219,14 +220,7 @@ func newWorker(env Env, o *options, q *queue.Queue) (*worker.Worker, func(), err
 	if err != nil {
 		return nil, nil, err
 	}
-	mode, sandbox := o.mode, o.sandbox
-	if t := s.Settings.Tools; mode == "" && string(t.ApprovalMode) == "default" {
-		// No user can approve anything here. The tasks' clones are their own, and the sandbox keeps commands in them.
-		mode = "yolo"
-		if sandbox == "" && t.Sandbox == "auto" {
-			sandbox = "workspace+network"
-		}
-	}
+	mode, sandbox := rights(o, s.Settings)
 	w, err := worker.New(worker.Options{
 		Queue: q, Name: o.name, Dir: dir, Slots: o.slots, Program: []string{env.Program, "child"}, Version: env.Version, Helper: env.Helper, Models: s.Models,
 		Limits: gateway.Limits{Requests: o.rpm, Tokens: o.tpm}, Mode: mode, Sandbox: sandbox, Secrets: o.list(), Environ: env.Environ,
@@ -240,6 +234,22 @@ func newWorker(env Env, o *options, q *queue.Queue) (*worker.Worker, func(), err
 		_ = w.Close()
 		_ = s.Close()
 	}, nil
+}
+
+// rights are the approval mode and the sandbox of tasks; empty: those of the settings. No user can approve anything here. So if
+// nobody chose a mode, all is allowed in a sandbox, which keeps commands in the task's own clone; not where it is off.
+func rights(o *options, s *settings.Settings) (mode, sandbox string) {
+	mode, sandbox = o.mode, o.sandbox
+	if _, chosen := s.Value("tools.approvalMode"); mode != "" || len(chosen) > 0 {
+		return mode, sandbox
+	}
+	switch configured := cmp.Or(sandbox, s.Tools.Sandbox); configured {
+	case "off":
+		return mode, sandbox
+	case "auto":
+		sandbox = "workspace+network"
+	}
+	return "yolo", sandbox
 }
 
 // runWorker runs tasks until it is interrupted.
