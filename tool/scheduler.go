@@ -74,6 +74,7 @@ type entry struct {
 	trying      bool          // its Trial is running: as a reader of everything
 	reader      bool          // it was tried: it has read everything, and access is what keeping its effects would write
 	ahead       bool          // it reads while earlier calls are tried
+	over        int           // earlier calls of the batch that had run when it was prepared
 	hasty       bool          // it may be tried, or read, before earlier calls of the batch that are tried are settled
 	abort       func()        // stops its Trial, or what it reads ahead
 	refused     bool          // the user denied it
@@ -106,6 +107,7 @@ func (c *scheduler) prepare(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.preparing, e.invalidated, e.stale, e.admitted, e.reader, e.hasty = true, nil, false, false, false, false
+	e.over = e.overBefore()
 }
 
 // prepared records the access of a call. hasty: it may be tried, or read, before earlier trials of the batch are settled.
@@ -199,12 +201,26 @@ func (c *scheduler) awaitTurn(ctx context.Context, e *entry) (ok bool, err error
 	return ok, err
 }
 
-// awaitQuiet waits until no running call can change what e read: the error of a Prepare may be temporary.
+// awaitQuiet waits until no earlier or running call can change what e depends on, and reports whether none has since its
+// Prepare: its error may be temporary. Earlier calls include those that only read: an edit requires that the file was read.
 func (c *scheduler) awaitQuiet(ctx context.Context, e *entry) (ok bool, err error) {
 	err = c.await(ctx, func() *entry {
+		if f := e.lastEarlier(func(f *entry) bool { return conflict(f.seen(), e.uses()) }); f != nil {
+			return f
+		}
 		return c.firstRunning(func(f *entry) bool { return f != e && disturbs(f.runs(), e.access) })
-	}, func() { ok = !e.stale })
+	}, func() { ok = !e.stale && e.over == e.overBefore() })
 	return ok, err
+}
+
+// overBefore is how many earlier calls of the batch have run.
+func (e *entry) overBefore() (n int) {
+	for _, f := range e.batch.entries[:e.index] {
+		if f.done || f.left {
+			n++
+		}
+	}
+	return n
 }
 
 // await waits until no call blocks, then calls last while holding mu.

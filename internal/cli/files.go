@@ -58,16 +58,19 @@ func (l *fileList) complete(ctx context.Context, pattern string, show func([]tui
 	}
 	first := list.match(pattern)
 	show(first)
-	walk := l.begin(ctx)
-	if walk == nil {
+	if walk := l.begin(ctx); walk != nil {
+		select {
+		case <-walk:
+		case <-ctx.Done():
+			return
+		}
+	}
+	newest := l.known() // a walk for another key may have ended before this key was shown
+	if newest == nil || newest == list {
 		return
 	}
-	select {
-	case <-walk:
-		if again := l.known().match(pattern); !slices.Equal(again, first) {
-			show(again)
-		}
-	case <-ctx.Done():
+	if again := newest.match(pattern); !slices.Equal(again, first) {
+		show(again)
 	}
 }
 
@@ -75,16 +78,20 @@ func (l *fileList) complete(ctx context.Context, pattern string, show func([]tui
 func (l *fileList) look(ctx context.Context) *fileNames {
 	began := l.now()
 	list, whole := l.make(ctx, firstLook)
+	if !whole {
+		list.note = "listing files …"
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.list != nil || ctx.Err() != nil { // another key was faster, or this one is of no interest anymore
+	switch {
+	case l.list != nil: // another key was faster
+		return l.list
+	case ctx.Err() != nil: // this one is of no interest anymore
 		return list
 	}
 	l.list = list
 	if whole {
 		l.fresh = l.until(began)
-	} else {
-		list.note = "listing files …"
 	}
 	return list
 }

@@ -107,3 +107,19 @@ func TestMatchResources(t *testing.T) {
 		}
 	}
 }
+
+// The walk for another key ended while this key took its first look: what that had found stayed on the screen.
+func TestCompleteAfterAnothersWalk(t *testing.T) {
+	l := filesIn(t, maxFiles, "file1")
+	others := newFileNames(2)
+	others.add("file1")
+	others.add("file2")
+	l.now = func() time.Time {
+		l.now = time.Now
+		l.list, l.fresh = others, time.Now().Add(time.Hour)
+		return time.Now()
+	}
+	if got, _ := completed(t, l, "file"); !slices.Equal(got, []string{"@file1", "@file2"}) {
+		t.Errorf("%q", got)
+	}
+}
