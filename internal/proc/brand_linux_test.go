@@ -91,7 +91,7 @@ func TestRunawayAtNextStart(t *testing.T) {
 			cmd, keeper, _ := program(t, kind, state, "PROC_TEST_LINE="+line+"; echo ready orphan; sleep 300")
 			await(t, "the runaway", func() bool { return len(named(name)) > 0 })
 			if keeper > 0 {
-				cmd.Process.Signal(syscall.SIGSTOP)
+				freezeProgram(t, cmd)
 				syscall.Kill(keeper, syscall.SIGKILL)
 			}
 			kill(t, cmd)

@@ -71,6 +71,22 @@ func program(t *testing.T, kind, state string, more ...string) (cmd *exec.Cmd, k
 	return cmd, keeper, tag
 }
 
+// freezeProgram stops a program, so that it sees nothing of what follows: each of its threads has stopped.
+func freezeProgram(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	cmd.Process.Signal(syscall.SIGSTOP)
+	eventually(t, "the program has stopped", func() bool {
+		threads, _ := filepath.Glob(procFile(cmd.Process.Pid, "task/*/stat"))
+		for _, thread := range threads {
+			text, err := os.ReadFile(thread)
+			if _, state, ok := strings.Cut(string(text), ") "); err != nil || !ok || state[0] != 'T' {
+				return false
+			}
+		}
+		return len(threads) > 0
+	})
+}
+
 func kill(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	cmd.Process.Kill()
@@ -129,7 +145,7 @@ func TestReapAtNextStart(t *testing.T) {
 			// The keeper must not see its program die, so it dies first; and the
 			// program must not see that, so it is stopped.
 			if keeper > 0 {
-				cmd.Process.Signal(syscall.SIGSTOP)
+				freezeProgram(t, cmd)
 				syscall.Kill(keeper, syscall.SIGKILL)
 			}
 			kill(t, cmd)
