@@ -21,8 +21,6 @@ func TestTerminalGone(t *testing.T) {
 		"hangup":      func(g *glass) { g.keys.Close() }, // the kernel sends SIGHUP too
 		"signal":      func(g *glass) { g.cmd.Process.Signal(syscall.SIGHUP) },
 		"termination": func(g *glass) { g.cmd.Process.Signal(syscall.SIGTERM) },
-		"quit":        func(g *glass) { g.cmd.Process.Signal(syscall.SIGQUIT) },
-		"abort":       func(g *glass) { g.cmd.Process.Signal(syscall.SIGABRT) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -33,16 +31,12 @@ func TestTerminalGone(t *testing.T) {
 			g.types(t, "remember the milk\r")
 			g.see(t, "◐ Shell sleep 1000")
 			vanish(g)
-			want, last := 130, "The session is saved. Continue with: adze -c"
-			if name == "quit" || name == "abort" { // the runtime reports what every goroutine did
-				want, last = 2, "goroutine "
-			}
-			if code := g.exits(t); code != want {
+			if code := g.exits(t); code != 130 {
 				t.Errorf("exit code %d:\n%s", code, g.Text())
 			}
 			if name != "hangup" {
 				g.untouched(t)
-				g.holds(t, "the terminal has "+last, func() bool { return strings.Contains(g.Text(), last) })
+				g.see(t, "The session is saved. Continue with: adze -c")
 			}
 			again := conversation(t, d, m.URL, "", "-c")
 			again.see(t, "remember the milk")

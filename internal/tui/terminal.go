@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/adze-dev/adze/internal/tui/keys"
-	"github.com/adze-dev/adze/internal/tui/paint"
 )
 
 const (
@@ -42,9 +40,8 @@ type terminal struct {
 	closed  chan struct{}
 	ignored chan struct{} // closed when the screen takes no more events; answers of the terminal are still read
 	resized chan os.Signal
-	asked   atomic.Int32 // probes without an answer
 	missed  int
-	stop    func() // ends the notification of signals
+	stop    func() // ends the notification of resizes
 	fixed   [2]int // columns and rows if there is no terminal, only its output
 
 	enter, leave string        // what is sent at the start and at the end
@@ -71,9 +68,7 @@ func openTerminal(in, out *os.File, now func() time.Time, begin, end string) (*t
 		input: reopen(in), paused: make(chan struct{}), resume: make(chan struct{}), closed: make(chan struct{}), ignored: make(chan struct{}),
 		enter: enter + begin + askAttributes, leave: end + leave, answered: make(chan struct{}, 1),
 	}
-	resized, stop := watchResize()
-	unwatch := t.watchFatal()
-	t.resized, t.stop = resized, func() { stop(); unwatch() }
+	t.resized, t.stop = watchResize()
 	t.expects.Store(true)
 	start := t.enter
 	if typedAhead(in) { // they are read again, and shown in the prompt
@@ -162,15 +157,8 @@ func (t *terminal) report() (columns, rows int, ok bool) {
 		return r[0], r[1], true
 	case <-timeout.C:
 		t.missed++
-		t.asked.Store(0)
 		return 0, 0, false
 	}
-}
-
-// Write prints, and counts the probes.
-func (t *terminal) Write(p []byte) (int, error) {
-	t.asked.Add(int32(bytes.Count(p, []byte(paint.Where))))
-	return t.out.Write(p)
 }
 
 // read decodes the input until it ends.
@@ -199,7 +187,7 @@ func (t *terminal) read() {
 			}
 		}
 	}()
-	d := keys.Decoder{Asked: func() bool { return t.asked.Load() > 0 }}
+	var d keys.Decoder
 	for {
 		var wait <-chan time.Time
 		if d.Pending() {
@@ -243,9 +231,6 @@ func (t *terminal) deliver(events []keys.Event) {
 		}
 		switch r.Kind {
 		case keys.Position:
-			if t.asked.Add(-1) < 0 {
-				t.asked.Store(0)
-			}
 			select {
 			case t.reports <- [2]int{r.Args[1], r.Args[0]}:
 			default:

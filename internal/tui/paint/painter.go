@@ -41,11 +41,8 @@ type Options struct {
 	Report func() (columns, rows int, ok bool)
 }
 
-// Where requests a report of the cursor's position: CSI row ; column R.
-const Where = "\x1b[6n"
-
-// Probe requests a report of the terminal's size: the position of the cursor in its last cell.
-const Probe = "\x1b7\x1b[9999;9999H" + Where + "\x1b8"
+// Probe requests a report of the terminal's size: the cursor position (CSI row ; column R) in its last cell.
+const Probe = "\x1b7\x1b[9999;9999H\x1b[6n\x1b8"
 
 // Painter draws frames. It is not safe for concurrent use.
 type Painter struct {
@@ -70,7 +67,6 @@ type Painter struct {
 	probed        bool        // the last frame ended with a probe
 	inserted      insertion   // by the last frame
 	again         []cell.Line // finished lines to print again, because the terminal was resized while they were inserted
-	buried        buried      // above the live area
 	out           []byte
 }
 
@@ -149,7 +145,6 @@ func (p *Painter) check() {
 	if columns, _, ok := p.report(); ok && columns != p.columns {
 		p.stale, p.unsettled = true, unsettled
 		p.again = p.inserted.lines
-		p.buried = p.buried[:max(0, len(p.buried)-len(p.again))]
 		p.columns = columns // rows are this long now: the terminal cut them
 	}
 }
@@ -166,24 +161,15 @@ func (p *Painter) anchor() error {
 		p.out = append(p.out, "\x1b[?25l"...)
 	}
 	up := p.above(columns)
-	if p.report != nil {
-		p.out = append(p.out, Where...)
-	}
 	p.out = append(p.out, '\r')
 	p.csi(up, 'A')
-	var cursor struct{ column, row int } // from 1; 0: it is not known
-	for try := range 8 {                 // resizes in a row
+	for range 8 { // resizes in a row
 		if p.report == nil {
 			break
 		}
 		p.out = append(p.out, Probe...)
 		if err := p.flush(); err != nil {
 			return err
-		}
-		if try == 0 {
-			if c, r, ok := p.report(); ok {
-				cursor.column, cursor.row = c, r
-			}
 		}
 		c, r, ok := p.report()
 		if !ok {
@@ -201,34 +187,8 @@ func (p *Painter) anchor() error {
 	if columns != p.columns {
 		p.stale, p.unsettled = true, unsettled
 	}
-	if rows != p.rows { // a terminal that becomes lower drops rows below the cursor
-		p.stale = true
-	}
-	if cursor.row > 0 && (columns != p.columns || rows != p.rows) {
-		free := cursor.row - 1 - up
-		if cursor.row == 1 && cursor.column == 1 && p.lostCursor(columns) {
-			free = rows - p.high(columns)
-		}
-		p.resized(free, columns)
-	}
 	p.columns, p.rows, p.at = columns, rows, Position{}
 	return nil
-}
-
-// resized looks after rows that scrolled away, or came back, with a change of size. free is the number of rows above the live
-// area; below 0, it is how many of its own have scrolled away.
-func (p *Painter) resized(free, columns int) {
-	if free < 0 && len(p.again) == 0 {
-		p.bury(-free, columns)
-		return
-	}
-	rest, taken, lines := p.buried.unearth(free, columns)
-	if taken == 0 {
-		return
-	}
-	p.csi(taken, 'A')
-	p.buried, p.stale = rest, true
-	p.again = append(lines, p.again...)
 }
 
 // above is the number of rows between the start of the live area and the cursor, if the terminal has become this wide since
@@ -313,7 +273,6 @@ func (p *Painter) finish(lines, live []cell.Line) {
 	if len(lines) == 0 {
 		return
 	}
-	p.buried = p.buried.finished(lines, p)
 	if len(p.drawn) == 0 || len(lines)+len(p.drawn) >= p.rows || slices.ContainsFunc(lines, p.wide) {
 		p.move(Position{})
 		p.eraseBelow()
@@ -437,12 +396,6 @@ func (p *Painter) appendRow(l cell.Line) {
 // rewrite draws a row from its first difference on.
 func (p *Painter) rewrite(row int, l cell.Line) {
 	old := p.drawn[row]
-	if l.Width() < old.Width() { // as a whole: tmux wraps the cells that CSI K erased from the middle of a row
-		p.move(Position{Row: row})
-		p.out = l.Append(append(p.out, "\x1b[K"...), p.Colors)
-		p.at.Column = l.Width()
-		return
-	}
 	from, rest := l.After(old)
 	p.move(Position{Row: row, Column: from})
 	if from == p.columns { // it only became shorter by nothing visible
@@ -450,6 +403,9 @@ func (p *Painter) rewrite(row int, l cell.Line) {
 	}
 	p.out = rest.Append(p.out, p.Colors)
 	p.at.Column = l.Width()
+	if l.Width() < old.Width() {
+		p.out = append(p.out, "\x1b[K"...)
+	}
 }
 
 // place moves the cursor to where the user types.
