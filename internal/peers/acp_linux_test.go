@@ -93,7 +93,7 @@ func TestAcpx(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(cli); err != nil {
-		t.Skip("acpx isn't installed: run npm install --omit=optional --no-package-lock in internal/peers/acpx, as make test-peers does")
+		t.Skip("acpx isn't installed: make test-acpx does")
 	}
 	server := openaitest.Serve(t, openaitest.Script{Models: []string{"m", "other"}, Repeat: true, Answers: []openaitest.Answer{
 		{When: "touch approved", Calls: []openaitest.Call{made("c1", "run_shell_command", `{"command":"touch approved"}`)}}, {When: "touch approved", Text: "approved"},

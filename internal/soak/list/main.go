@@ -37,7 +37,7 @@ func soaking(root fs.FS) (packages, tests []string, err error) {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && path != "." && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" || e.Name() == "node_modules"):
+		case e.IsDir() && path != "." && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" || e.Name() == "node_modules" || isModule(root, path)):
 			return fs.SkipDir
 		case e.IsDir() || !strings.HasSuffix(path, "_test.go"):
 			return nil
@@ -64,6 +64,12 @@ func soaking(root fs.FS) (packages, tests []string, err error) {
 	slices.Sort(packages)
 	slices.Sort(tests)
 	return packages, slices.Compact(tests), nil
+}
+
+// isModule reports whether a directory is a module of its own, whose packages go test can't run from here.
+func isModule(root fs.FS, dir string) bool {
+	_, err := fs.Stat(root, dir+"/go.mod")
+	return err == nil
 }
 
 // soakingIn are the names of the tests in the files of one directory that use package soak.

@@ -15,6 +15,8 @@ func TestSoaking(t *testing.T) {
 		"a/b_test.go":          {Data: []byte("package a_test\nfunc helper() { deeper() }\nfunc deeper() { soak.Share() }\n")},
 		"b/b_test.go":          {Data: []byte("package b\nfunc TestPlain(t *testing.T) {}\n")},
 		"c/testdata/x_test.go": {Data: []byte("not Go")},
+		"d/go.mod":             {Data: []byte("module d\n")},
+		"d/e/e_test.go":        {Data: []byte("package e\nfunc TestOther(t *testing.T) { soak.On() }\n")},
 		"c/c.go":               {Data: []byte("package c\nfunc TestNot() { soak.On() }\n")},
 	}
 	packages, tests, err := soaking(root)
