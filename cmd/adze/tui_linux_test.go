@@ -130,7 +130,7 @@ func (g *glass) calm(ts *testscript.TestScript, _ bool, _ []string) {
 		}
 		return strings.Contains(live, "\n? ") || strings.Contains(live, "\n↶ ")
 	}, func() string { return "a question" })
-	time.Sleep(450 * time.Millisecond)
+	time.Sleep(2 * time.Second) // 0.4 s, and the time that a busy machine needs to read the last key
 }
 
 func (g *glass) wait(ts *testscript.TestScript, neg bool, args []string) {
