@@ -246,9 +246,15 @@ func TestStoppingEarlyEndsTheRequest(t *testing.T) {
 }
 
 func TestCancelEndsTheRequest(t *testing.T) {
-	m, _ := open(t, script{Answers: []answer{{Text: "xx", Faults: faults{Split: 1, Pause: openaitest.Duration(time.Minute)}}}})
+	m, srv := open(t, script{Answers: []answer{{Text: "xx", Faults: faults{Split: 1, Pause: openaitest.Duration(time.Hour)}}}})
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(20*time.Millisecond, cancel)
+	defer cancel()
+	go func() {
+		for srv.Err() != nil { // the answer has not begun
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
 	if _, err := play(ctx, m, request("hi")); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
