@@ -108,7 +108,7 @@ func TestHostileBytes(t *testing.T) {
 }
 
 // quits ends the program, whatever it shows. Ctrl+C denies, clears or interrupts, and Ctrl+D quits. Ctrl+C is rare: in a terminal
-// that the program has left, it discards the output that nobody has read yet.
+// that the program has left, it discards output that the test has not read yet.
 func (g *glass) quits(t *testing.T) {
 	t.Helper()
 	tries := 0
