@@ -101,27 +101,9 @@ func TestWorkersKilledAndFrozen(t *testing.T) {
 	if code > 1 {
 		t.Fatalf("exit code %d: %s", code, text)
 	}
-	all, effects := m.results(text[0]), m.counted()
+	m.atMostOnce(text[0], tasks, calls)
 	m.model.mu.Lock()
 	defer m.model.mu.Unlock()
-	for i := range tasks {
-		id := fmt.Sprintf("t%d", i)
-		if state := all[id]["state"]; state != "passed" && (state != "unchanged" || m.model.interrupted[id] == 0) {
-			t.Errorf("%s: %v", id, all[id])
-		}
-		missing := 0
-		for call := range calls {
-			switch n := effects[fmt.Sprint(id, " ", call)]; {
-			case n == 0:
-				missing++
-			case n > 1:
-				t.Errorf("call %d of %s ran %d times", call, id, n)
-			}
-		}
-		if missing > m.model.interrupted[id] {
-			t.Errorf("%d calls of %s didn't run, and %d were reported as interrupted", missing, id, m.model.interrupted[id])
-		}
-	}
 	for key := range m.model.keys {
 		if key != "Bearer "+secretKey {
 			t.Errorf("the model server got the key %q", key)

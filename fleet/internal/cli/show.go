@@ -196,6 +196,16 @@ func history(ctx context.Context, q *queue.Queue, run, id string) ([]journal.Ent
 	return l.Entries, nil
 }
 
+// resultsOf are the tasks of a run, and what came of each.
+func resultsOf(ctx context.Context, q *queue.Queue, run string) ([]task.Task, []result.Done, error) {
+	tasks, err := tasksOf(ctx, q, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := results(ctx, q, run, tasks)
+	return tasks, all, err
+}
+
 // cancel stops a run.
 func cancel(ctx context.Context, env Env, o *options, words []string) error {
 	p, err := connect(ctx, o, false)
@@ -217,11 +227,7 @@ func retry(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	defer p.Close()
-	tasks, err := tasksOf(ctx, p.Queue, words[0])
-	if err != nil {
-		return err
-	}
-	all, err := results(ctx, p.Queue, words[0], tasks)
+	tasks, all, err := resultsOf(ctx, p.Queue, words[0])
 	if err != nil {
 		return err
 	}
@@ -246,11 +252,7 @@ func collect(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	defer p.Close()
-	tasks, err := tasksOf(ctx, p.Queue, words[0])
-	if err != nil {
-		return err
-	}
-	all, err := results(ctx, p.Queue, words[0], tasks)
+	tasks, all, err := resultsOf(ctx, p.Queue, words[0])
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type Counters interface {
 	Now() time.Time
 }
 
-// Limits hold for each key, over all workers. 0 is none.
+// Limits apply to each key, over all workers. 0 means no limit.
 type Limits struct {
 	Requests int64 // per minute
 	Tokens   int64 // per minute

@@ -113,7 +113,7 @@ func (l *Log) read(ctx context.Context) error {
 	return nil
 }
 
-// last is the last message of a subject, from the leader of the stream; nil: there is none.
+// last is the last message of a subject, from the leader of the stream, or nil.
 func (q *Queue) last(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
@@ -200,7 +200,7 @@ func (l *Log) Owns(ctx context.Context) error {
 	return err
 }
 
-// Last is the last entry of a task's journal; nil: there is none.
+// Last returns the last entry of a task's journal, or nil.
 func (q *Queue) Last(ctx context.Context, run, token string) (*journal.Entry, error) {
 	m, err := q.last(ctx, subject(run, token))
 	if err != nil || m == nil {

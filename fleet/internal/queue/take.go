@@ -29,7 +29,7 @@ type Item struct {
 // began is when the process began to count: the monotonic clock continues while a process is stopped.
 var began = time.Now()
 
-// Take waits for a task for up to wait; nil: there is none.
+// Take waits for a task for up to wait. It returns nil if there is none.
 func (q *Queue) Take(ctx context.Context, wait time.Duration) (*Item, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

@@ -29,7 +29,7 @@ type Task struct {
 	Line   int               `json:"line,omitempty"`
 }
 
-// Limits end the work on a task. 0 is none.
+// Limits end the work on a task. 0 means no limit.
 type Limits struct {
 	Turns int           `json:"turns,omitempty"`
 	Wall  time.Duration `json:"wall,omitempty"`
