@@ -13,6 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/tool/schema"
 )
 
 // CommandOrigin is the Origin of tools that a discovery command lists.
@@ -221,15 +222,15 @@ func (e ended) report() string {
 // lazySchema is a schema that is read when it is first needed: a start with hundreds of cached tools reads none.
 type lazySchema struct {
 	once   sync.Once
-	schema *tool.Schema
+	schema *schema.Schema
 }
 
 // arguments checks arguments. A schema that cannot be read forbids nothing: the server or command has the last word.
-func (l *lazySchema) arguments(schema, raw json.RawMessage) (json.RawMessage, []string, error) {
+func (l *lazySchema) arguments(parameters, raw json.RawMessage) (json.RawMessage, []string, error) {
 	l.once.Do(func() {
 		var err error
-		if l.schema, err = tool.ParseSchema(schema); err != nil {
-			l.schema, _ = tool.ParseSchema(nil)
+		if l.schema, err = schema.Parse(parameters); err != nil {
+			l.schema, _ = schema.Parse(nil)
 		}
 	})
 	return l.schema.Arguments(raw)

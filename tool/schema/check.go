@@ -1,4 +1,4 @@
-package tool
+package schema
 
 import (
 	"encoding/json"
@@ -10,6 +10,46 @@ import (
 
 	"github.com/adze-dev/adze/internal/nearest"
 )
+
+// Error lists all invalid parameters of a call.
+type Error struct {
+	Tool       string // name of the tool, if known
+	Violations []Violation
+}
+
+// Violation is one invalid parameter.
+type Violation struct {
+	Param  string // "limit", "edits[0].old_string"; "" for the arguments as a whole
+	Reason string // "expected an integer, got \"many\""
+}
+
+func (v Violation) String() string {
+	if v.Param == "" {
+		return v.Reason
+	}
+	return v.Param + ": " + v.Reason
+}
+
+func (e *Error) Error() string {
+	prefix := ""
+	if e.Tool != "" {
+		prefix = e.Tool + ": "
+	}
+	if len(e.Violations) == 1 {
+		return prefix + e.Violations[0].String()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%d invalid parameters:", prefix, len(e.Violations))
+	for _, v := range e.Violations {
+		b.WriteString("\n- " + v.String())
+	}
+	return b.String()
+}
+
+// Invalid returns an Error about one parameter.
+func Invalid(param, format string, args ...any) error {
+	return &Error{Violations: []Violation{{param, fmt.Sprintf(format, args...)}}}
+}
 
 // checker checks a value against a schema.
 type checker struct {
@@ -284,11 +324,26 @@ func describe(v any) string {
 	case map[string]any:
 		return "an object"
 	}
-	b, err := marshal(v)
-	if err != nil {
+	return shorten(compact(v), 60)
+}
+
+// compact writes a value as JSON without HTML escapes.
+func compact(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		return fmt.Sprintf("%v", v)
 	}
-	return shorten(string(b), 60)
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func shorten(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n]) + fmt.Sprintf("… (%d more characters)", len(r)-n)
 }
 
 func join(at, name string) string {

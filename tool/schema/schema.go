@@ -1,10 +1,14 @@
-package tool
+// Package schema reads JSON Schemas of tool parameters, writes them for Go structs, and checks a model's arguments
+// against them. Arguments that have one possible meaning are repaired, and each repair is reported.
+package schema
 
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -46,8 +50,8 @@ type node struct {
 	ignored     []string        // names of parameters that are accepted without effect; not part of JSON Schema
 }
 
-// ParseSchema reads the JSON Schema of an object. An empty one accepts every object.
-func ParseSchema(raw json.RawMessage) (*Schema, error) {
+// Parse reads the JSON Schema of an object. An empty one accepts every object.
+func Parse(raw json.RawMessage) (*Schema, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		raw = json.RawMessage(`{"type":"object"}`)
 	}
@@ -278,4 +282,95 @@ func (s *Schema) follow(n *node) *node {
 		}
 	}
 	return &node{}
+}
+
+// maxRefs is how many different references of a schema are looked up. The others forbid nothing.
+const maxRefs = 1000
+
+// resolve finds what all references mean, wherever in the schema that stands: $defs, definitions, or a sibling.
+func (s *Schema) resolve(raw json.RawMessage) {
+	doc := &document{raw, map[string]map[string]json.RawMessage{}}
+	open := []*node{s.root}
+	for len(open) > 0 && len(s.refs) < maxRefs {
+		n := open[len(open)-1]
+		open = open[:len(open)-1]
+		open = append(open, n.children()...)
+		if n.ref == "" || n.ref == "#" || s.refs[n.ref] != nil {
+			continue
+		}
+		if found, ok := doc.pointed(n.ref); ok {
+			s.refs[n.ref] = parseChild(found, 0)
+			open = append(open, s.refs[n.ref])
+		}
+	}
+}
+
+// children are the schemas directly within a schema.
+func (n *node) children() []*node {
+	var all []*node
+	for _, child := range n.properties {
+		all = append(all, child)
+	}
+	for _, child := range []*node{n.others, n.items} {
+		if child != nil {
+			all = append(all, child)
+		}
+	}
+	for _, list := range [][]*node{n.prefix, n.anyOf, n.oneOf, n.allOf} {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// document is a schema's JSON, taken apart only where references lead, and once.
+type document struct {
+	root   json.RawMessage
+	levels map[string]map[string]json.RawMessage // the members of objects, by the path to them
+}
+
+// pointed is what a JSON pointer such as #/$defs/Name leads to.
+func (d *document) pointed(ref string) (json.RawMessage, bool) {
+	path, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil, false
+	}
+	at, here := d.root, ""
+	for step := range strings.SplitSeq(path, "/") {
+		members := d.members(here, at)
+		here += "/" + step
+		if plain, err := url.PathUnescape(step); err == nil {
+			step = plain
+		}
+		if at, ok = members[strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")]; !ok {
+			return nil, false
+		}
+	}
+	return at, true
+}
+
+// members are those of an object, or the elements of a list by their numbers.
+func (d *document) members(path string, raw json.RawMessage) map[string]json.RawMessage {
+	if known, ok := d.levels[path]; ok {
+		return known
+	}
+	var members map[string]json.RawMessage
+	var items []json.RawMessage
+	if json.Unmarshal(raw, &members) != nil && json.Unmarshal(raw, &items) == nil {
+		members = map[string]json.RawMessage{}
+		for i, item := range items {
+			members[strconv.Itoa(i)] = item
+		}
+	}
+	d.levels[path] = members
+	return members
+}
+
+// Strict returns a schema that rejects unknown parameters, unless the schema defines them otherwise.
+func (s *Schema) Strict() *Schema {
+	root := *s.root
+	choices := len(root.anyOf) + len(root.oneOf) + len(root.allOf)
+	if root.others == nil && root.properties != nil && choices == 0 && root.ref == "" {
+		root.closed = true
+	}
+	return &Schema{root: &root, refs: s.refs}
 }

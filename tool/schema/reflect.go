@@ -1,4 +1,4 @@
-package tool
+package schema
 
 import (
 	"bytes"
@@ -34,12 +34,34 @@ func (a *names) apply(n *node) {
 	a.items.apply(n.items)
 }
 
-// schemaOf writes the JSON Schema of a struct type, its properties in the order of its fields.
-func schemaOf(t reflect.Type) (json.RawMessage, *names, error) {
+// Struct is the schema of a struct type.
+type Struct struct {
+	JSON  json.RawMessage // properties in the order of the fields
+	names *names
+}
+
+// Of writes the JSON Schema of a struct type. A field is a property under its JSON name, required unless its tag says
+// omitempty or omitzero. Further tags become keywords: description, enum, minimum, maximum, minLength, maxLength, minItems,
+// maxItems and default. The tags alias, lenient and ignored aren't in the JSON; they apply to the schema that Parse returns.
+func Of(t reflect.Type) (*Struct, error) {
 	if t.Kind() != reflect.Struct {
-		return nil, nil, fmt.Errorf("the arguments are %s, not a struct", t)
+		return nil, fmt.Errorf("the arguments are %s, not a struct", t)
 	}
-	return structSchema(t)
+	raw, names, err := structSchema(t)
+	if err != nil {
+		return nil, err
+	}
+	return &Struct{raw, names}, nil
+}
+
+// Parse returns the schema that arguments for the struct are checked against.
+func (s *Struct) Parse() (*Schema, error) {
+	parsed, err := Parse(s.JSON)
+	if err != nil {
+		return nil, err
+	}
+	s.names.apply(parsed.root)
+	return parsed, nil
 }
 
 func structSchema(t reflect.Type) (json.RawMessage, *names, error) {
@@ -160,9 +182,5 @@ func tagKeywords(kind reflect.Kind, tag reflect.StructTag) ([]string, error) {
 }
 
 func quote(s string) string {
-	b, err := marshal(s)
-	if err != nil {
-		return strconv.Quote(s)
-	}
-	return string(b)
+	return compact(s)
 }

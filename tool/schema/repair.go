@@ -1,4 +1,4 @@
-package tool
+package schema
 
 import (
 	"bytes"
@@ -12,9 +12,9 @@ import (
 )
 
 // Arguments reads a model's arguments: decoded, repaired where what was meant is plain, completed with defaults, and
-// checked. notes tell the model of each repair. The error is a *ParamError that names everything that does not fit.
+// checked. notes describe each repair for the model. The error is an *[Error] that lists all violations.
 func (s *Schema) Arguments(raw json.RawMessage) (args json.RawMessage, notes []string, err error) {
-	v, notes, err := s.values(raw)
+	v, notes, err := s.Values(raw)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -22,7 +22,8 @@ func (s *Schema) Arguments(raw json.RawMessage) (args json.RawMessage, notes []s
 	return args, notes, err
 }
 
-func (s *Schema) values(raw json.RawMessage) (map[string]any, []string, error) {
+// Values is [Schema.Arguments], decoded. Numbers are json.Number.
+func (s *Schema) Values(raw json.RawMessage) (map[string]any, []string, error) {
 	r := &repairer{checker: &checker{Schema: s}}
 	if fixed, ok := RepairJSON(raw); ok {
 		raw = fixed
@@ -49,7 +50,7 @@ func (s *Schema) values(raw json.RawMessage) (map[string]any, []string, error) {
 		violations = []Violation{{"", "expected an object, got " + describe(v)}}
 	}
 	if len(violations) > 0 {
-		return nil, nil, &ParamError{Violations: violations}
+		return nil, nil, &Error{Violations: violations}
 	}
 	return object, r.notes, nil
 }
@@ -75,7 +76,7 @@ func decodeArguments(raw json.RawMessage) (any, error) {
 		err = errors.New("unexpected end (possibly truncated)")
 	}
 	if err != nil {
-		return nil, BadParam("", "the arguments are not valid JSON: %v\nSend one JSON object.", err)
+		return nil, Invalid("", "the arguments are not valid JSON: %v\nSend one JSON object.", err)
 	}
 	if v == nil {
 		return map[string]any{}, nil

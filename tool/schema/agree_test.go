@@ -1,4 +1,4 @@
-package tool
+package schema
 
 import (
 	"encoding/json"
@@ -33,7 +33,7 @@ func TestAgreesWithReference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours, err := ParseSchema(raw)
+		ours, err := Parse(raw)
 		if err != nil {
 			t.Fatalf("%s: %v", raw, err)
 		}
@@ -194,7 +194,7 @@ func FuzzArguments(f *testing.F) {
 		s := schemas[int(which)%len(schemas)]
 		args, notes, err := s.Arguments(raw)
 		if err != nil {
-			if _, ok := err.(*ParamError); !ok || strings.TrimSpace(err.Error()) == "" {
+			if _, ok := err.(*Error); !ok || strings.TrimSpace(err.Error()) == "" {
 				t.Fatalf("an error of type %T: %v", err, err)
 			}
 			return
@@ -219,7 +219,7 @@ func fuzzSchemas(f *testing.F) []*Schema {
 		`{"properties":{"a":{"anyOf":[{"type":"integer"},{"type":"array","items":{"type":"number"}}]},"b":{"type":["string","null"]},"c":{"oneOf":[{"type":"boolean"},{"const":3}]}}}`,
 		`{"properties":{"a":{"type":["number","object"],"maximum":9},"b":{"type":"array","items":[{"type":"integer"},{"type":"string"}]},"c":{"type":"string","enum":["1","true"],"default":"x"}}}`,
 	} {
-		s, err := ParseSchema(json.RawMessage(raw))
+		s, err := Parse(json.RawMessage(raw))
 		if err != nil {
 			f.Fatal(err)
 		}
