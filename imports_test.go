@@ -95,9 +95,10 @@ var mayImport = map[string]string{
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.
-	"hook":     "internal/proc",
-	"discover": "tool tool/schema internal/proc",
-	"serve":    "tool",
+	"hook":                    "internal/proc",
+	"discover":                "tool tool/schema internal/proc discover/internal/oauth",
+	"discover/internal/oauth": "",
+	"serve":                   "tool",
 
 	// One run, for any front end.
 	"internal/session": "journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +

@@ -1,6 +1,6 @@
 //go:build unix
 
-package discover
+package oauth
 
 import (
 	"context"

@@ -1,10 +1,13 @@
-package discover
+// Package oauth logs in to MCP servers: it saves and refreshes tokens, and receives the redirect of a browser.
+package oauth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -39,7 +42,10 @@ func (g *grant) take(t *oauth2.Token) {
 }
 
 // grants is the file of logins: readable by its owner only, changed by one process at a time.
-type grants struct{ dir string }
+type grants struct {
+	dir   string
+	write func(path string, data []byte) error
+}
 
 func (g grants) path() string { return filepath.Join(g.dir, "mcp-tokens.json") }
 
@@ -73,7 +79,7 @@ func (g grants) edit(ctx context.Context, f func(map[string]*grant) (changed boo
 	if merr != nil {
 		return errors.Join(err, merr)
 	}
-	return errors.Join(err, writeFile(g.path(), raw))
+	return errors.Join(err, g.write(g.path(), raw))
 }
 
 func (g grants) read() (map[string]*grant, error) {
@@ -104,18 +110,22 @@ func (g grants) read() (map[string]*grant, error) {
 	return all, nil
 }
 
-// tokenSource gives the token of a server, and refreshes it without a new login.
-type tokenSource struct {
-	grants grants
-	alias  string
-	url    string
+// Source provides the token of a server, and refreshes it without a new login.
+type Source struct {
+	Dir    string                               // directory of the file of logins; "": none
+	Alias  string                               // name of the server
+	URL    string                               // of the server
+	Client func() *http.Client                  // for refreshing
+	Write  func(path string, data []byte) error // replaces a file that only its owner can read
 	mu     sync.Mutex
 	last   *oauth2.Token
 	lost   error // the server's refusal to renew the login
 }
 
+func (s *Source) grants() grants { return grants{s.Dir, s.Write} }
+
 // Token implements [oauth2.TokenSource]. It is nil where there was no login.
-func (s *tokenSource) Token() (*oauth2.Token, error) {
+func (s *Source) Token() (*oauth2.Token, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.last.Valid() {
@@ -124,8 +134,8 @@ func (s *tokenSource) Token() (*oauth2.Token, error) {
 	return s.fetch("")
 }
 
-// renew gives a token other than the one that the server has refused, if there can be one.
-func (s *tokenSource) renew(refused string) (*oauth2.Token, error) {
+// Renew gives a token other than the one that the server has refused, if there can be one.
+func (s *Source) Renew(refused string) (*oauth2.Token, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = nil
@@ -134,19 +144,19 @@ func (s *tokenSource) renew(refused string) (*oauth2.Token, error) {
 
 // fetch takes the token from the file, and refreshes it there if it has expired or is the refused one. Of several
 // processes one refreshes and the others find the new token: a refresh token works only once. The caller holds mu.
-func (s *tokenSource) fetch(refused string) (*oauth2.Token, error) {
-	if s.grants.dir == "" {
+func (s *Source) fetch(refused string) (*oauth2.Token, error) {
+	if s.Dir == "" {
 		return nil, nil
 	}
-	if _, err := os.Stat(s.grants.path()); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(s.grants().path()); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
-	err := s.grants.edit(ctx, func(all map[string]*grant) (bool, error) {
+	err := s.grants().edit(ctx, func(all map[string]*grant) (bool, error) {
 		s.last = nil
-		g := all[s.alias]
-		if g == nil || g.URL != s.url {
+		g := all[s.Alias]
+		if g == nil || g.URL != s.URL {
 			return false, nil
 		}
 		if t := g.token(); t.Valid() && t.AccessToken != refused {
@@ -156,14 +166,14 @@ func (s *tokenSource) fetch(refused string) (*oauth2.Token, error) {
 		if g.Refresh == "" {
 			return false, nil
 		}
-		t, err := g.refreshed(ctx)
+		t, err := g.refreshed(ctx, s.Client())
 		if refused := new(oauth2.RetrieveError); errors.As(err, &refused) && refused.ErrorCode == "invalid_grant" {
-			s.lost = errors.New(orElse(refused.ErrorDescription, refused.ErrorCode))
-			delete(all, s.alias) // it will never work again
+			s.lost = errors.New(cmp.Or(refused.ErrorDescription, refused.ErrorCode))
+			delete(all, s.Alias) // it will never work again
 			return true, nil
 		}
 		if err != nil {
-			return false, fmt.Errorf("refresh the login to %s: %w", s.alias, err)
+			return false, fmt.Errorf("refresh the login to %s: %w", s.Alias, err)
 		}
 		g.take(t)
 		s.last = g.token()
@@ -172,49 +182,48 @@ func (s *tokenSource) fetch(refused string) (*oauth2.Token, error) {
 	return s.last, err
 }
 
-// whyLost is why a login that there was is of no use any more.
-func (s *tokenSource) whyLost() error {
+// Lost is why a saved login is no longer valid; nil if it is, or if there was none.
+func (s *Source) Lost() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lost
 }
 
-func (g *grant) refreshed(ctx context.Context) (*oauth2.Token, error) {
+func (g *grant) refreshed(ctx context.Context, client *http.Client) (*oauth2.Token, error) {
 	cfg := oauth2.Config{
 		ClientID: g.ClientID, ClientSecret: g.ClientSecret, Scopes: g.Scopes,
 		Endpoint: oauth2.Endpoint{TokenURL: g.TokenURL, AuthStyle: g.AuthStyle},
 	}
-	client := httpClient(nil, nil)
 	defer client.CloseIdleConnections()
 	t := g.token()
 	t.Expiry = time.Unix(1, 0) // whatever it says: it was refused, or has expired
 	return cfg.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, client), t).Token()
 }
 
-// keep stores a login.
-func (s *tokenSource) keep(ctx context.Context, cfg *oauth2.Config, t *oauth2.Token) error {
+// Keep stores a login.
+func (s *Source) Keep(ctx context.Context, cfg *oauth2.Config, t *oauth2.Token) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last, s.lost = t, nil
-	return s.grants.edit(ctx, func(all map[string]*grant) (bool, error) {
+	return s.grants().edit(ctx, func(all map[string]*grant) (bool, error) {
 		g := &grant{
-			URL: s.url, ClientID: cfg.ClientID, ClientSecret: cfg.ClientSecret, TokenURL: cfg.Endpoint.TokenURL,
+			URL: s.URL, ClientID: cfg.ClientID, ClientSecret: cfg.ClientSecret, TokenURL: cfg.Endpoint.TokenURL,
 			AuthStyle: cfg.Endpoint.AuthStyle, Scopes: cfg.Scopes,
 		}
 		g.take(t)
-		all[s.alias] = g
+		all[s.Alias] = g
 		return true, nil
 	})
 }
 
-// forget removes a login.
-func (s *tokenSource) forget(ctx context.Context) (found bool, err error) {
+// Forget removes a login.
+func (s *Source) Forget(ctx context.Context) (found bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = nil
-	err = s.grants.edit(ctx, func(all map[string]*grant) (bool, error) {
-		_, found = all[s.alias]
-		delete(all, s.alias)
+	err = s.grants().edit(ctx, func(all map[string]*grant) (bool, error) {
+		_, found = all[s.Alias]
+		delete(all, s.Alias)
 		return found, nil
 	})
 	return found, err
