@@ -1,11 +1,15 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/internal/trust"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -106,4 +110,62 @@ func denialOf(t *testing.T, mode permission.Mode, rules [2][]string, access tool
 	b := x.Batch(t.Context())
 	b.Add(tool.Call{Name: "do", Args: []byte("{}")})
 	return b.Wait()[0]
+}
+
+// Hooks were listed as other settings, although they run programs.
+func TestEffectOfSettings(t *testing.T) {
+	var items []trust.Item
+	for _, key := range []string{"ui.theme", "hooks", "permissions.allow", "mcpServers", "tools.discoveryCommand"} {
+		items = append(items, wantsSetting(settings.Withheld{Key: key, JSON: `{"x":1}`})...)
+	}
+	const want = `  Runs programs:
+    hooks = {"x":1}
+    tools.discoveryCommand = {"x":1}
+  Changes permissions:
+    permissions.allow = {"x":1}
+  Adds servers, agents, skills:
+    mcpServers.x = 1
+  Changes other settings:
+    ui.theme = {"x":1}
+`
+	if got := DescribeRequests(items); got != want {
+		t.Error(got)
+	}
+}
+
+func TestCheckupCountsProblems(t *testing.T) {
+	for _, c := range []struct {
+		do   func(*Checkup)
+		want string
+	}{
+		{func(c *Checkup) { c.section("a"); c.ok("works"); c.plain("is so") }, "a\n  ✓ works\n    is so\n\nNo problems found.\n"},
+		{func(c *Checkup) { c.bad("no model\nSet one of:\n  X\n") }, "  ✗ no model\n    Set one of:\n      X\n\n1 problem found.\n"},
+		{func(c *Checkup) { c.warn("unknown \x1b[2J"); c.bad("b") }, "  ! unknown \\x1b[2J\n  ✗ b\n\n2 problems found.\n"},
+	} {
+		var out bytes.Buffer
+		r := &Checkup{w: &out}
+		c.do(r)
+		r.End()
+		if out.String() != c.want {
+			t.Errorf("got %q, want %q", out.String(), c.want)
+		}
+	}
+}
+
+// Each layer and each mode of the sandbox has a mark; a layer that isn't chosen is no problem.
+func TestCheckupOfTheSandbox(t *testing.T) {
+	var out bytes.Buffer
+	c := &Checkup{w: &out}
+	c.sandbox(sandbox.Support{LandlockWhy: "no Landlock", SeccompWhy: "no seccomp", NamespacesWhy: "no namespaces", BubblewrapWhy: "no bwrap"}, false)
+	for _, want := range []string{
+		"  ✗ Landlock: no Landlock\n", "  ✗ seccomp: no seccomp\n", "  ✗ namespaces: no namespaces\n", "    bubblewrap (optional): no bwrap\n", "  ! reads of auto-approved commands are judged, not enforced", "    workspace mode: commands reach Unix sockets of other programs\n",
+		"  ✗ read-only: none; No sandbox is available", "  ✗ workspace: none; No sandbox",
+	} {
+		if !bytes.Contains(out.Bytes(), []byte(want)) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	if c.problems != 7 {
+		t.Errorf("%d problems, want 7:\n%s", c.problems, out.String())
+	}
 }
