@@ -18,11 +18,12 @@ const modulePath = "github.com/adze-dev/adze/"
 // mayImport is the package order: which of our packages a package may import. Every package must be listed.
 var mayImport = map[string]string{
 	// The core, and the packages that use only the core.
-	"tool":           "internal/nearest",
+	"tool":           "internal/nearest tool/schema",
+	"tool/schema":    "internal/nearest",
 	"tool/tooltest":  "tool",
 	"permission":     "tool permission/shell internal/workspace/names",
 	"model":          "tool",
-	"agent":          "tool model",
+	"agent":          "tool tool/schema model",
 	"journal":        "tool model",
 	"journal/export": "tool model journal",
 
@@ -31,8 +32,8 @@ var mayImport = map[string]string{
 	"permission/ondisk": "permission internal/disk",
 
 	// Models by their API.
-	"model/api":                     "tool model",
-	"model/openai":                  "tool model model/api",
+	"model/api":                     "tool tool/schema model",
+	"model/openai":                  "tool tool/schema model model/api",
 	"model/anthropic":               "tool model model/api",
 	"model/gemini":                  "tool model model/api",
 	"model/responses":               "tool model model/api",
@@ -89,21 +90,22 @@ var mayImport = map[string]string{
 	"internal/undo": "tool journal internal/search internal/workspace/nofollow",
 
 	// The tools use the engines.
-	"builtin": "tool internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
+	"builtin": "tool tool/schema internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
 		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/trial internal/secretfiles internal/context internal/gitwork permission/shell " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.
-	"hook":     "internal/proc",
-	"discover": "tool internal/proc",
-	"serve":    "tool",
+	"hook":                    "internal/proc",
+	"discover":                "tool tool/schema internal/proc discover/internal/oauth",
+	"discover/internal/oauth": "",
+	"serve":                   "tool",
 
 	// One run, for any front end.
 	"internal/session": "journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/proc internal/proc/sandbox internal/trial",
 
 	// A session that a program drives.
-	"internal/headless": "hook journal tool model agent discover internal/session internal/settings",
+	"internal/headless": "hook journal tool tool/schema model agent discover internal/session internal/settings",
 
 	// A session in an editor.
 	"internal/acp": "journal tool model agent builtin discover permission internal/approval internal/session",
@@ -151,9 +153,9 @@ func TestImportDirection(t *testing.T) {
 
 // The core can be used in any program: it needs nothing but the standard library and a package for suggestions.
 func TestCoreImportsOnlyTheStandardLibrary(t *testing.T) {
-	for _, core := range []string{"tool", "internal/nearest"} {
+	for _, core := range []string{"tool", "tool/schema", "internal/nearest"} {
 		for _, imported := range imports(t, core) {
-			if strings.Contains(strings.Split(imported, "/")[0], ".") && imported != modulePath+"internal/nearest" {
+			if strings.Contains(strings.Split(imported, "/")[0], ".") && imported != modulePath+"internal/nearest" && imported != modulePath+"tool/schema" {
 				t.Errorf("package %s imports %s", core, imported)
 			}
 		}

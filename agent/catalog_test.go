@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/tool/schema"
 )
 
 // outer is an external tool that echoes its argument.
@@ -25,7 +26,7 @@ func (o outer) Declaration() tool.Declaration {
 }
 
 func (o outer) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invocation, error) {
-	schema, err := tool.ParseSchema(o.Declaration().Parameters)
+	schema, err := schema.Parse(o.Declaration().Parameters)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/tool/schema"
 )
 
 // cut reports whether the answer was cut off by err after something of it had arrived, so that the model can be asked
@@ -76,7 +77,7 @@ func Sendable(answer model.Message) model.Message {
 
 // argumentObject is the JSON object that a model sent as arguments, without trailing commas, or an empty one.
 func argumentObject(raw json.RawMessage) json.RawMessage {
-	if fixed, ok := tool.RepairJSON(raw); ok {
+	if fixed, ok := schema.RepairJSON(raw); ok {
 		raw = fixed
 	}
 	var quoted string

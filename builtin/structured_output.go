@@ -15,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/tool/schema"
 )
 
 //go:embed structured_output.md
@@ -26,7 +27,7 @@ const StructuredOutput = "structured_output"
 // ResultSchema is the JSON Schema of a run's result.
 type ResultSchema struct {
 	text   json.RawMessage
-	params *tool.Schema
+	params *schema.Schema
 	all    *jsonschema.Resolved
 }
 
@@ -64,7 +65,7 @@ func ParseResultSchema(text []byte) (*ResultSchema, error) {
 	if s.all, err = all.Resolve(nil); err != nil {
 		return nil, fmt.Errorf("not a valid JSON Schema: %w", err)
 	}
-	if s.params, err = tool.ParseSchema(s.text); err != nil {
+	if s.params, err = schema.Parse(s.text); err != nil {
 		return nil, fmt.Errorf("not a valid JSON Schema: %w", err)
 	}
 	if all.Type == "" { // servers require it

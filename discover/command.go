@@ -1,11 +1,14 @@
 package discover
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/tool/schema"
 )
 
 // CommandOrigin is the Origin of tools that a discovery command lists.
@@ -221,16 +225,190 @@ func (e ended) report() string {
 // lazySchema is a schema that is read when it is first needed: a start with hundreds of cached tools reads none.
 type lazySchema struct {
 	once   sync.Once
-	schema *tool.Schema
+	schema *schema.Schema
 }
 
 // arguments checks arguments. A schema that cannot be read forbids nothing: the server or command has the last word.
-func (l *lazySchema) arguments(schema, raw json.RawMessage) (json.RawMessage, []string, error) {
+func (l *lazySchema) arguments(parameters, raw json.RawMessage) (json.RawMessage, []string, error) {
 	l.once.Do(func() {
 		var err error
-		if l.schema, err = tool.ParseSchema(schema); err != nil {
-			l.schema, _ = tool.ParseSchema(nil)
+		if l.schema, err = schema.Parse(parameters); err != nil {
+			l.schema, _ = schema.Parse(nil)
 		}
 	})
 	return l.schema.Arguments(raw)
+}
+
+// maxOutput is how much a command may print on each of its two streams.
+const maxOutput = 10 << 20
+
+// drain is how long output is still read after a command has exited while something it left behind holds it open.
+const drain = 250 * time.Millisecond
+
+// child is a command to run to its end, without a shell.
+type child struct {
+	argv  []string
+	dir   string
+	env   []string
+	input []byte
+}
+
+// ended is what became of a command.
+type ended struct {
+	stdout, stderr string
+	exit           int    // -1: it did not exit by itself
+	signal         string // that ended it, or ""
+	err            error  // it was stopped, printed too much, or its output could not be read
+}
+
+// run runs the command. The error says that it did not start. When ctx ends, the whole process group is ended.
+func (c child) run(ctx context.Context) (ended, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, bytes.NewReader(c.input)
+	full := func() { stop(fmt.Errorf("stopped after printing more than %d MB", maxOutput>>20)) }
+	stdout, stderr := &bounded{full: full}, &bounded{full: full}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	ownGroup(cmd)
+	cmd.WaitDelay = drain
+	cmd.Cancel = func() error {
+		time.AfterFunc(killGrace, func() { killGroup(cmd) })
+		return termGroup(cmd)
+	}
+	if err := cmd.Start(); err != nil {
+		return ended{}, startError(c.argv[0], err)
+	}
+	err := cmd.Wait()
+	killGroup(cmd) // what it left behind
+	e := ended{stdout: stdout.String(), stderr: stderr.String(), exit: cmd.ProcessState.ExitCode(), signal: signalOf(cmd)}
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		e.err = context.Cause(ctx)
+	case err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay):
+		e.err = err
+	}
+	return e, nil
+}
+
+// startError explains why a command could not be started.
+func startError(name string, err error) error {
+	var path *fs.PathError // repeats the name
+	words := strings.Fields(name)
+	switch {
+	case errors.Is(err, exec.ErrNotFound) && len(words) > 1:
+		args, _ := json.Marshal(words[1:])
+		return fmt.Errorf("command %q not found in PATH. Put arguments in \"args\": {\"command\": %q, \"args\": %s}", name, words[0], args)
+	case errors.Is(err, exec.ErrNotFound):
+		return fmt.Errorf("command %q not found in PATH. Install it, or use its full path", name)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s is not executable. Run chmod +x on it", name)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: file not found (or its #! interpreter is missing)", name)
+	case errors.As(err, &path):
+		err = path.Err
+	}
+	return fmt.Errorf("start %s: %w", name, err)
+}
+
+// bounded keeps what is written to it, up to maxOutput bytes, and then says so once.
+type bounded struct {
+	full func()
+	mu   sync.Mutex
+	buf  bytes.Buffer
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	room := maxOutput - b.buf.Len()
+	b.buf.Write(p[:min(len(p), room)])
+	if len(p) > room {
+		b.full()
+	}
+	return len(p), nil
+}
+
+func (b *bounded) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// Words splits a command line into words by the quoting rules of a shell: backslash, single and double quotes. It runs
+// nothing and expands nothing. A character that only a shell could act on is an error unless it is quoted.
+func Words(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	inWord := false
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch c {
+		case ' ', '\t', '\n', '\r':
+			if inWord {
+				words = append(words, word.String())
+				word.Reset()
+				inWord = false
+			}
+			continue
+		case '\'', '"':
+			text, n, err := quoted(line[i:])
+			if err != nil {
+				return nil, fmt.Errorf("parse command %s: %w", line, err)
+			}
+			word.WriteString(text)
+			i += n - 1
+		case '\\':
+			if i+1 == len(line) {
+				return nil, fmt.Errorf("parse command %s: trailing backslash", line)
+			}
+			i++
+			if line[i] == '\n' {
+				continue // a continued line
+			}
+			word.WriteByte(line[i])
+		case '|', '&', ';', '<', '>', '(', ')', '`':
+			return nil, fmt.Errorf("parse command %s: %q requires a shell. Quote it, or use sh -c '…'", line, string(c))
+		default:
+			word.WriteByte(c)
+		}
+		inWord = true
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// quoted reads the quoted text at the beginning of s and says how many bytes it takes.
+func quoted(s string) (text string, n int, err error) {
+	quote := s[0]
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == quote:
+			return b.String(), i + 1, nil
+		case quote == '"' && c == '\\' && i+1 < len(s) && strings.IndexByte("\"\\$`\n", s[i+1]) >= 0:
+			i++
+			if s[i] != '\n' {
+				b.WriteByte(s[i])
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", 0, errors.New("unclosed quote")
+}
+
+// quote writes words so that [Words] reads the same ones: the permission prompt shows where one ends.
+func quote(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w
+		if w == "" || strings.ContainsAny(w, " \t\r\n'\"\\|&;<>()`$*?[]{}~#!") {
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
 }

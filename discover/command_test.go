@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/adze-dev/adze/tool"
 )
@@ -204,5 +207,223 @@ func TestCommandEnvironment(t *testing.T) {
 	}
 	if o := call(t, t.Context(), found.Tools, "greet", `{"who":"x"}`); o.Result.Text() != "key=\n" {
 		t.Error(o.Result.Text())
+	}
+}
+
+func TestWords(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		want []string
+		err  string
+	}{
+		{line: "", want: nil},
+		{line: "  a  b\tc\n", want: []string{"a", "b", "c"}},
+		{line: `'a b' "c d" e\ f`, want: []string{"a b", "c d", "e f"}},
+		{line: `a'b'"c"d`, want: []string{"abcd"}},
+		{line: `'' ""`, want: []string{"", ""}},
+		{line: `"a\"b\\c\d$HOME"`, want: []string{`a"b\c\d$HOME`}},
+		{line: `'a\'`, want: []string{`a\`}},
+		{line: "a\\\nb", want: []string{"ab"}},
+		{line: `--x=$HOME *`, want: []string{"--x=$HOME", "*"}},
+		{line: `'a`, err: "unclosed quote"},
+		{line: `a\`, err: "trailing backslash"},
+		{line: `a | b`, err: `"|" requires a shell`},
+		{line: `a; b`, err: `";" requires a shell`},
+	} {
+		got, err := Words(c.line)
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("Words(%q): error %v, want %q", c.line, err, c.err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
+			t.Errorf("Words(%q): %v\n%s", c.line, err, diff)
+		}
+	}
+}
+
+// What is quoted the shell's way comes back as it was, and bash agrees.
+func TestWordsAsBash(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	if testing.Short() {
+		t.Skip("starts many shells")
+	}
+	piece := rapid.SampledFrom([]string{"a", "b c", "'x'", `"y"`, `"a\"b"`, `\ `, `\"`, ` `, "''", `""`, "é", `'\'`, `"\\"`})
+	rapid.Check(t, func(t *rapid.T) {
+		line := strings.Join(rapid.SliceOfN(piece, 0, 6).Draw(t, "pieces"), "")
+		got, err := Words(line)
+		if err != nil {
+			return
+		}
+		out, err := exec.Command(bash, "-c", `eval "set -- $1"; for w; do printf '<%s>' "$w"; done`, "-", line).Output()
+		if err != nil {
+			t.Fatalf("bash on %q: %v", line, err)
+		}
+		want := ""
+		for _, w := range got {
+			want += "<" + w + ">"
+		}
+		if string(out) != want {
+			t.Fatalf("%q: bash says %s, Words %s", line, out, want)
+		}
+	})
+}
+
+func TestDeclarations(t *testing.T) {
+	for _, c := range []struct {
+		name, in string
+		want     map[string]string // name to schema
+		warnings int
+		err      bool
+	}{
+		{name: "bare", in: `[{"name":"a","parametersJsonSchema":{"type":"object"}}]`, want: map[string]string{"a": `{"type":"object"}`}},
+		{name: "grouped", in: `[{"function_declarations":[{"name":"a"},{"name":"b"}]},{"functionDeclarations":[{"name":"c"}]}]`,
+			want: map[string]string{"a": `{"type":"object","properties":{}}`, "b": `{"type":"object","properties":{}}`, "c": `{"type":"object","properties":{}}`}},
+		{name: "one group", in: `{"functionDeclarations":[{"name":"c"}]}`, want: map[string]string{"c": `{"type":"object","properties":{}}`}},
+		{name: "gemini", in: `[{"name":"a","parameters":{"type":"OBJECT","properties":{"type":{"type":"STRING","enum":["STRING"]},"l":{"type":"ARRAY","items":{"type":["INTEGER","NULL"]}}}}}]`,
+			want: map[string]string{"a": `{"properties":{"l":{"items":{"type":["integer","null"]},"type":"array"},"type":{"enum":["STRING"],"type":"string"}},"type":"object"}`}},
+		{name: "strange entries", in: `[1,{"x":1},{"functionDeclarations":3},{"functionDeclarations":[{"y":1},4]},{"name":"a"}]`, warnings: 5,
+			want: map[string]string{"a": `{"type":"object","properties":{}}`}},
+		{name: "nothing", in: "  \n", err: true},
+		{name: "no JSON", in: "hello", err: true},
+		{name: "cut", in: `[{"name":"a"}`, err: true},
+		{name: "empty", in: "[]", want: map[string]string{}},
+	} {
+		found, warnings, err := parseDeclarations([]byte(c.in))
+		if (err != nil) != c.err {
+			t.Errorf("%s: error %v", c.name, err)
+			continue
+		}
+		if c.err {
+			continue
+		}
+		got := map[string]string{}
+		for _, d := range found {
+			got[d.Name] = string(d.schema())
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" || len(warnings) != c.warnings {
+			t.Errorf("%s: warnings %q\n%s", c.name, warnings, diff)
+		}
+	}
+}
+
+func FuzzDeclarations(f *testing.F) {
+	for _, seed := range []string{
+		`[]`, `[{"name":"a","parameters":{"type":"OBJECT"}}]`, `{"function_declarations":[{"name":"x"}]}`, `[null]`, `"x"`,
+		`[{"name":"a","parameters":{"items":{"items":[{"type":"X"}]},"type":["A",1]}}]`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		found, _, err := parseDeclarations(in)
+		if err != nil {
+			return
+		}
+		for _, d := range found {
+			if d.Name == "" || !json.Valid(d.schema()) {
+				t.Fatalf("declaration %+v with schema %s", d, d.schema())
+			}
+		}
+	})
+}
+
+// What users' servers have, in the words of their makers, shortened.
+const manyTools = `hub__create_issue: Create a new issue in a repository
+hub__list_issues: List issues in a repository with filtering options
+hub__get_issue: Get details of a specific issue
+hub__add_issue_comment: Add a comment to an existing issue
+hub__create_pull_request: Create a new pull request
+hub__merge_pull_request: Merge a pull request
+hub__get_pull_request_files: Get the list of files changed in a pull request
+hub__search_code: Search for code across repositories
+hub__search_repositories: Search for repositories
+hub__create_branch: Create a new branch
+hub__fork_repository: Fork a repository to your account or organization
+hub__push_files: Push multiple files in a single commit
+chat__post_message: Post a message to a channel
+chat__reply_to_thread: Reply to a specific message thread
+chat__list_channels: List public channels in the workspace
+chat__get_users: Get a list of all users in the workspace
+chat__add_reaction: Add a reaction emoji to a message
+db__query: Run a read-only SQL query
+db__execute: Run a SQL statement that changes data
+db__describe_table: Show the columns of a table
+db__list_tables: List all tables in the database
+files__read_text_file: Read the complete contents of a file as text
+files__move_file: Move or rename files and directories
+files__directory_tree: Get a recursive tree view of files and directories as JSON
+files__get_file_info: Retrieve detailed metadata about a file or directory
+mail__send: Send an e-mail to one or more recipients
+mail__search: Find e-mails in the mailbox
+calendar__create_event: Create an event with a date and attendees
+calendar__find_free_time: Find a time at which all attendees are free
+browser__navigate: Navigate to a URL
+browser__screenshot: Take a screenshot of the current page
+browser__click: Click an element on the page
+pay__create_invoice: Create an invoice for a customer
+pay__refund_charge: Refund a charge that has previously been created
+pay__list_customers: List customers
+deploy__rollback: Roll a deployment back to an earlier version
+deploy__logs: Show the logs of a deployment
+weather__forecast: Weather forecast for a place
+maps__directions: Directions between two places
+cal_dav__delete_event: Delete an event`
+
+// Of what a model may ask, in its own words, the right tool is among the five that are found.
+func TestRankRecall(t *testing.T) {
+	var all []tool.Declaration
+	for line := range strings.SplitSeq(manyTools, "\n") {
+		name, about, _ := strings.Cut(line, ": ")
+		all = append(all, tool.Declaration{Name: name, Description: about, Origin: "mcp:x"})
+	}
+	found, first := 0, 0
+	queries := map[string]string{
+		"open a new issue":              "hub__create_issue",
+		"comment on an issue":           "hub__add_issue_comment",
+		"issues of a repository":        "hub__list_issues",
+		"merge pull request":            "hub__merge_pull_request",
+		"files changed in a PR":         "hub__get_pull_request_files",
+		"search code":                   "hub__search_code",
+		"fork a repo":                   "hub__fork_repository",
+		"send message to chat channel":  "chat__post_message",
+		"emoji reaction":                "chat__add_reaction",
+		"who are the users":             "chat__get_users",
+		"sql query":                     "db__query",
+		"columns of a table":            "db__describe_table",
+		"rename a file":                 "files__move_file",
+		"file metadata":                 "files__get_file_info",
+		"send an e-mail":                "mail__send",
+		"schedule a meeting event":      "calendar__create_event",
+		"when is everybody free":        "calendar__find_free_time",
+		"take screenshot":               "browser__screenshot",
+		"open url in browser":           "browser__navigate",
+		"invoice customer":              "pay__create_invoice",
+		"refund":                        "pay__refund_charge",
+		"roll back deployment":          "deploy__rollback",
+		"deployment logs":               "deploy__logs",
+		"weather":                       "weather__forecast",
+		"how to get from A to B places": "maps__directions",
+		"+event delete":                 "cal_dav__delete_event",
+		"select:db__query, mail__send":  "mail__send",
+	}
+	for query, want := range queries {
+		best := Rank(query, all, 5)
+		at := slices.IndexFunc(best, func(d tool.Declaration) bool { return d.Name == want })
+		if at >= 0 {
+			found++
+		} else {
+			t.Logf("%q does not find %s", query, want)
+		}
+		if at == 0 {
+			first++
+		}
+	}
+	t.Logf("%d of %d among the five best, %d the best", found, len(queries), first)
+	if found < len(queries)*9/10 {
+		t.Error("less than nine of ten are found")
 	}
 }

@@ -1,10 +1,22 @@
 package discover
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/adze-dev/adze/tool"
 )
 
 // manifest is what a server offers, as it was last seen. It is kept on disk, so that the tools of a server are known
@@ -137,4 +149,299 @@ func writeFile(path string, data []byte) error {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+const (
+	maxPages = 200
+	maxItems = 1000 // tools, prompts and resources of one server, each
+)
+
+var errTooMany = errors.New("too many")
+
+// pages calls list with one cursor after another. A server whose cursors go in a circle, or that has too many pages or
+// items, is not followed for ever.
+func pages(list func(cursor string) (next string, full bool, err error)) error {
+	seen := map[string]bool{}
+	for cursor := ""; ; {
+		next, full, err := list(cursor)
+		switch {
+		case err != nil:
+			return err
+		case next == "":
+			return nil
+		case full || seen[next] || len(seen) >= maxPages:
+			return errTooMany
+		}
+		seen[next] = true
+		cursor = next
+	}
+}
+
+// list asks a server for all that it offers. Only what it advertises is asked for: others answer with errors.
+func (s *session) list(ctx context.Context) (*manifest, error) {
+	m := &manifest{Version: manifestVersion, Hash: s.link.hash, Seen: time.Now().UTC()}
+	init := s.cs.InitializeResult()
+	m.Instructions, _ = clean(init.Instructions, maxDescription)
+	caps := init.Capabilities
+	if caps == nil {
+		caps = &mcp.ServerCapabilities{}
+	}
+	if caps.Tools != nil {
+		if err := s.listTools(ctx, m); err != nil {
+			return nil, fmt.Errorf("list tools: %w", err)
+		}
+	}
+	if caps.Prompts != nil {
+		m.warn("prompts", s.listPrompts(ctx, m))
+	}
+	if caps.Resources != nil {
+		m.warn("resources", s.listResources(ctx, m))
+	}
+	return m, ctx.Err()
+}
+
+// warn notes a failure that costs no tool.
+func (m *manifest) warn(what string, err error) {
+	switch {
+	case errors.Is(err, errTooMany):
+		m.Warnings = append(m.Warnings, fmt.Sprintf("it lists more than %d %s, or its pagination loops; the rest is ignored", maxItems, what))
+	case err != nil:
+		m.Warnings = append(m.Warnings, fmt.Sprintf("listing its %s failed: %v", what, err))
+	}
+}
+
+func (s *session) listTools(ctx context.Context, m *manifest) error {
+	seen := map[string]bool{}
+	err := pages(func(cursor string) (string, bool, error) {
+		res, err := s.cs.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return "", false, err
+		}
+		for _, t := range res.Tools {
+			if len(m.Tools) == maxItems {
+				return "more", true, nil
+			}
+			if t == nil || t.Name == "" {
+				if why := "ignored a tool that has no name or can't be read"; !slices.Contains(m.Warnings, why) {
+					m.Warnings = append(m.Warnings, why)
+				}
+			} else if seen[t.Name] {
+				m.Warnings = append(m.Warnings, fmt.Sprintf("%s is listed more than once; using the first", clip(t.Name, 100)))
+			} else {
+				seen[t.Name] = true
+				m.addTool(t)
+			}
+		}
+		return res.NextCursor, len(m.Tools) >= maxItems, nil
+	})
+	if errors.Is(err, errTooMany) {
+		m.warn("tools", err)
+		return nil
+	}
+	return err
+}
+
+// addTool notes a tool, its texts bounded and freed of what cannot be seen.
+func (m *manifest) addTool(t *mcp.Tool) {
+	if t.Meta[taskKey] != nil {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%s is ignored: it can only be called as a task, which Adze doesn't support", t.Name))
+		return
+	}
+	r := remote{Name: t.Name, Title: t.Title}
+	var hidden int
+	r.Description, hidden = clean(t.Description, maxDescription)
+	input, more := cleanSchema(t.InputSchema)
+	r.Input = input
+	if hidden += more; hidden > 0 {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%s: removed %d invisible characters from its texts", t.Name, hidden))
+	}
+	if t.OutputSchema != nil {
+		r.Output, _ = json.Marshal(t.OutputSchema)
+	}
+	if a := t.Annotations; a != nil {
+		r.Title, _ = clean(orElse(r.Title, a.Title), 200)
+		r.Repeatable = a.IdempotentHint || a.ReadOnlyHint && (a.DestructiveHint == nil || !*a.DestructiveHint)
+	}
+	r.Title, _ = clean(r.Title, 200)
+	m.Tools = append(m.Tools, r)
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// maxSchema is how large a schema may be. A larger one is replaced by one that allows everything: the server checks.
+const maxSchema = 256 << 10
+
+// cleanSchema is a schema as JSON, its descriptions and titles freed of invisible characters.
+func cleanSchema(schema any) (json.RawMessage, int) {
+	hidden := 0
+	cleanNode(schema, 0, &hidden)
+	raw, err := json.Marshal(schema)
+	if err != nil || !isObject(raw) || len(raw) > maxSchema {
+		return json.RawMessage(`{"type":"object"}`), hidden
+	}
+	return raw, hidden
+}
+
+func cleanNode(v any, depth int, hidden *int) {
+	if depth > 200 {
+		return
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for key, child := range v {
+			if text, ok := child.(string); ok && (key == "description" || key == "title") {
+				cleaned, n := clean(text, maxDescription)
+				v[key] = cleaned
+				*hidden += n
+				continue
+			}
+			cleanNode(child, depth+1, hidden)
+		}
+	case []any:
+		for _, child := range v {
+			cleanNode(child, depth+1, hidden)
+		}
+	}
+}
+
+func (s *session) listPrompts(ctx context.Context, m *manifest) error {
+	return pages(func(cursor string) (string, bool, error) {
+		res, err := s.cs.ListPrompts(ctx, &mcp.ListPromptsParams{Cursor: cursor})
+		if err != nil {
+			return "", false, err
+		}
+		for _, p := range res.Prompts {
+			if p == nil || len(m.Prompts) == maxItems {
+				continue
+			}
+			out := Prompt{Name: p.Name, Title: p.Title}
+			out.Description, _ = clean(p.Description, maxDescription)
+			for _, a := range p.Arguments {
+				text, _ := clean(a.Description, maxDescription)
+				out.Arguments = append(out.Arguments, PromptArgument{a.Name, text, a.Required})
+			}
+			m.Prompts = append(m.Prompts, out)
+		}
+		return res.NextCursor, len(m.Prompts) >= maxItems, nil
+	})
+}
+
+func (s *session) listResources(ctx context.Context, m *manifest) error {
+	add := func(r Resource) {
+		if len(m.Resources) < maxItems {
+			r.Description, _ = clean(r.Description, maxDescription)
+			m.Resources = append(m.Resources, r)
+		}
+	}
+	err := pages(func(cursor string) (string, bool, error) {
+		res, err := s.cs.ListResources(ctx, &mcp.ListResourcesParams{Cursor: cursor})
+		if err != nil {
+			return "", false, err
+		}
+		for _, r := range res.Resources {
+			add(Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType})
+		}
+		return res.NextCursor, len(m.Resources) >= maxItems, nil
+	})
+	if err != nil {
+		return err
+	}
+	return pages(func(cursor string) (string, bool, error) {
+		res, err := s.cs.ListResourceTemplates(ctx, &mcp.ListResourceTemplatesParams{Cursor: cursor})
+		if err != nil {
+			return "", false, err
+		}
+		for _, r := range res.ResourceTemplates {
+			add(Resource{URI: r.URITemplate, Template: true, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType})
+		}
+		return res.NextCursor, len(m.Resources) >= maxItems, nil
+	})
+}
+
+// maxName is the longest name that every model provider takes.
+const maxName = 63
+
+// wireName is the name a model calls a tool of a server by: alias__tool, or the tool's own name without an alias. Every
+// provider takes it, and two different tools never get one name: where a name had to be changed or cut, a short hash of
+// the original tells it apart, whatever else the server lists.
+func wireName(alias, name string) string {
+	full := name
+	if alias != "" {
+		full = alias + "__" + name
+	}
+	safe := strings.Map(safeRune, full)
+	if safe == "" || !isLetter(safe[0]) {
+		safe = "t_" + safe
+	}
+	if safe == full && len(safe) <= maxName && !strings.Contains(alias, "__") {
+		return safe
+	}
+	sum := sha256.Sum256([]byte(alias + "\x00" + name))
+	tag := "_" + hex.EncodeToString(sum[:4])
+	return safe[:min(len(safe), maxName-len(tag))] + tag
+}
+
+func safeRune(r rune) rune {
+	if r < 0x80 && (isLetter(byte(r)) || r >= '0' && r <= '9' || r == '_' || r == '-') {
+		return r
+	}
+	return '_'
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// maxDescription is how many characters of a description a model is given.
+const maxDescription = 4000
+
+// clean bounds an external text and removes invisible characters: they can contain instructions that users don't see.
+func clean(s string, most int) (cleaned string, hidden int) {
+	if tool.Hidden(s) {
+		var b strings.Builder
+		for _, r := range strings.ReplaceAll(s, "\r\n", "\n") {
+			if r == utf8.RuneError || tool.Hidden(string(r)) {
+				hidden++
+				continue
+			}
+			b.WriteRune(r)
+		}
+		s = b.String()
+	}
+	return clip(s, most), hidden
+}
+
+// clip shortens s to so many characters and says how many are missing.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	total := utf8.RuneCountInString(s)
+	if total <= most {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n == most {
+			return s[:i] + fmt.Sprintf("… (%d characters more)", total-most)
+		}
+		n++
+	}
+	return s
+}
+
+// indent writes JSON for users.
+func indent(raw json.RawMessage) string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return string(raw)
+	}
+	out, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return string(raw)
+	}
+	return string(out)
 }

@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
+
+	"github.com/adze-dev/adze/discover/internal/oauth"
 )
 
 // loginNeeded is the error of a server that requires a login.
@@ -30,13 +29,10 @@ func (e *loginNeeded) Error() string {
 	return fmt.Sprintf("login required: run 'adze mcp login %s'", e.alias)
 }
 
-// loginWait is how long a login in the browser may take.
-const loginWait = 5 * time.Minute
-
 // authority sees to the tokens of one server: it takes them from the file, refreshes them, and logs in where it may.
 type authority struct {
 	link   *link
-	source *tokenSource
+	source *oauth.Source
 	mu     sync.Mutex
 	may    bool // a login may begin
 	flow   *auth.AuthorizationCodeHandler
@@ -50,8 +46,9 @@ func (l *link) authority() *authority {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.auth == nil {
-		l.auth = &authority{link: l, may: l.opt.Login, source: &tokenSource{
-			grants: grants{l.opt.State}, alias: l.alias, url: l.conf.endpoint(),
+		l.auth = &authority{link: l, may: l.opt.Login, source: &oauth.Source{
+			Dir: l.opt.State, Alias: l.alias, URL: l.conf.endpoint(), Write: writeFile,
+			Client: func() *http.Client { return httpClient(nil, nil) },
 		}}
 	}
 	return l.auth
@@ -81,9 +78,9 @@ func (a *authority) token() (string, error) {
 
 // another is a token other than the one that the server has refused.
 func (a *authority) another(refused string) (string, error) {
-	t, err := a.source.renew(refused)
+	t, err := a.source.Renew(refused)
 	if err == nil && t == nil {
-		err = &loginNeeded{a.link.alias, a.source.whyLost()}
+		err = &loginNeeded{a.link.alias, a.source.Lost()}
 	}
 	if err != nil {
 		return "", err
@@ -98,7 +95,7 @@ func (a *authority) TokenSource(context.Context) (oauth2.TokenSource, error) { r
 func (a *authority) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
 	refused := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
 	if resp.StatusCode == http.StatusUnauthorized && refused != "" {
-		if t, err := a.source.renew(refused); err == nil && t != nil {
+		if t, err := a.source.Renew(refused); err == nil && t != nil {
 			return closeBody(resp)
 		}
 	}
@@ -107,7 +104,7 @@ func (a *authority) Authorize(ctx context.Context, req *http.Request, resp *http
 	a.mu.Unlock()
 	if !may {
 		closeBody(resp)
-		return &loginNeeded{a.link.alias, a.source.whyLost()}
+		return &loginNeeded{a.link.alias, a.source.Lost()}
 	}
 	flow, err := a.login()
 	if err != nil {
@@ -134,7 +131,7 @@ func (a *authority) login() (*auth.AuthorizationCodeHandler, error) {
 	if a.link.conf.OAuth != nil {
 		conf = *a.link.conf.OAuth
 	}
-	back, err := redirect(conf.RedirectURI)
+	back, err := oauth.Redirect(conf.RedirectURI)
 	if err != nil {
 		return nil, err
 	}
@@ -148,16 +145,19 @@ func (a *authority) login() (*auth.AuthorizationCodeHandler, error) {
 			return a.browse(ctx, back, args.URL)
 		},
 		NewTokenSource: func(ctx context.Context, cfg *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
-			if err := a.source.keep(ctx, cfg, t); err != nil {
+			if err := a.source.Keep(ctx, cfg, t); err != nil {
 				a.link.log.printf("save the login: %v", err)
 			}
 			return a.source, nil
 		},
 		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: client},
 	}
-	cfg.Client.Transport = &registration{client, cfg.Client.Transport}
+	cfg.Client.Transport = &oauth.Registration{Meta: client, Next: cfg.Client.Transport}
 	if conf.AuthorizationURL != "" && conf.TokenURL != "" {
-		cfg.Client.Transport = &preset{conf, a.link.conf.endpoint(), cfg.Client.Transport}
+		cfg.Client.Transport = &oauth.Preset{
+			Endpoint: a.link.conf.endpoint(), AuthorizationURL: conf.AuthorizationURL, TokenURL: conf.TokenURL,
+			RegistrationURL: conf.RegistrationURL, Next: cfg.Client.Transport,
+		}
 	}
 	if len(conf.Scopes) > 0 {
 		cfg.ScopeFilter = func([]string) []string { return conf.Scopes }
@@ -175,78 +175,12 @@ func (a *authority) login() (*auth.AuthorizationCodeHandler, error) {
 	return a.flow, err
 }
 
-// redirect returns the redirect URL of the login: the configured one, or one with a free port.
-func redirect(configured string) (string, error) {
-	if configured != "" {
-		u, err := url.Parse(configured)
-		if err != nil {
-			return "", err
-		}
-		if ip := net.ParseIP(u.Hostname()); u.Scheme != "http" || u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			return "", fmt.Errorf("redirectUri %s is not a loopback address", configured)
-		}
-		return configured, nil
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return fmt.Sprintf("http://%s/callback", l.Addr()), nil
-}
-
 // browse opens address in the browser and waits for the redirect.
 func (a *authority) browse(ctx context.Context, back, address string) (*auth.AuthorizationResult, error) {
 	if err := checkURL(address); err != nil {
 		return nil, err
 	}
-	u, err := url.Parse(back)
-	if err != nil {
-		return nil, err
-	}
-	l, err := net.Listen("tcp", u.Host)
-	if err != nil {
-		return nil, fmt.Errorf("listen for the browser: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, loginWait)
-	defer cancel()
-	came := make(chan url.Values, 1)
-	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		if r.URL.Path != u.Path || q.Get("code") == "" && q.Get("error") == "" {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		io.WriteString(w, "Login complete. You can close this window.\n")
-		select {
-		case came <- q:
-		default:
-		}
-	})}
-	go server.Serve(l)
-	defer func() { // the browser still gets its answer
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		if server.Shutdown(ctx) != nil {
-			server.Close()
-		}
-	}()
-	if a.link.opt.OpenURL == nil {
-		return nil, errors.New("can't open a browser")
-	}
-	if err := a.link.opt.OpenURL(address); err != nil {
-		return nil, fmt.Errorf("open %s: %w", address, err)
-	}
-	select {
-	case q := <-came:
-		if e := q.Get("error"); e != "" {
-			return nil, fmt.Errorf("login denied: %s %s", e, q.Get("error_description"))
-		}
-		return &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("login in the browser: %w", ctx.Err())
-	}
+	return oauth.Browse(ctx, back, address, a.link.opt.OpenURL)
 }
 
 // Login logs in to a server, in a browser that Options.OpenURL opens, and saves the login.
@@ -302,7 +236,7 @@ func (s *Servers) Logout(ctx context.Context, alias string) error {
 	if a == nil {
 		return fmt.Errorf("MCP server %s %s", alias, l.noLogin())
 	}
-	found, err := a.source.forget(ctx)
+	found, err := a.source.Forget(ctx)
 	if err == nil && !found {
 		err = errors.New("not logged in")
 	}

@@ -1,142 +1,23 @@
 package discover
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"golang.org/x/oauth2"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
-
-// tokens is a token endpoint whose refresh tokens work once.
-type tokens struct {
-	mu      sync.Mutex
-	valid   string
-	count   int
-	reused  int
-	refresh string
-}
-
-func (s *tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.ParseForm()
-	if r.Form.Get("grant_type") != "refresh_token" || r.Form.Get("refresh_token") != s.refresh {
-		s.reused++
-		w.WriteHeader(400)
-		io.WriteString(w, `{"error":"invalid_grant"}`)
-		return
-	}
-	s.count++
-	s.valid, s.refresh = fmt.Sprintf("access-%d", s.count), fmt.Sprintf("refresh-%d", s.count)
-	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"access_token":%q,"refresh_token":%q,"token_type":"Bearer","expires_in":3600}`, s.valid, s.refresh)
-}
-
-func expired(t *testing.T, dir, tokenURL string) *tokenSource {
-	t.Helper()
-	s := &tokenSource{grants: grants{dir}, alias: "a", url: "http://server"}
-	cfg := &oauth2.Config{ClientID: "me", Endpoint: oauth2.Endpoint{TokenURL: tokenURL, AuthStyle: oauth2.AuthStyleInParams}}
-	if err := s.keep(t.Context(), cfg, &oauth2.Token{AccessToken: "old", RefreshToken: "refresh-0", Expiry: time.Now().Add(-time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
-	s.last = nil
-	return s
-}
-
-// Many that find an expired token at once refresh it once: a refresh token works only once.
-func TestRefreshOnce(t *testing.T) {
-	t.Parallel()
-	endpoint := &tokens{refresh: "refresh-0"}
-	server := httptest.NewServer(endpoint)
-	t.Cleanup(server.Close)
-	dir := t.TempDir()
-	expired(t, dir, server.URL)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() { // each like a process of its own
-			s := &tokenSource{grants: grants{dir}, alias: "a", url: "http://server"}
-			if got, err := s.Token(); err != nil || got.AccessToken != "access-1" {
-				t.Errorf("%v %v", got, err)
-			}
-		})
-	}
-	wg.Wait()
-	if endpoint.count != 1 || endpoint.reused != 0 {
-		t.Errorf("refreshed %d times, %d times with a used token", endpoint.count, endpoint.reused)
-	}
-	s := &tokenSource{grants: grants{dir}, alias: "a", url: "http://server"}
-	if got, err := s.renew("access-1"); err != nil || got.AccessToken != "access-2" {
-		t.Errorf("after a refusal: %v %v", got, err)
-	}
-	other := &tokenSource{grants: grants{dir}, alias: "a", url: "http://elsewhere"}
-	if got, err := other.Token(); got != nil || err != nil {
-		t.Errorf("a token for another server: %v %v", got, err)
-	}
-}
-
-func TestTokenFileIsPrivate(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows keeps it private by other means")
-	}
-	dir := t.TempDir()
-	s := expired(t, dir, "http://127.0.0.1:1")
-	path := filepath.Join(dir, "mcp-tokens.json")
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Fatalf("%v %v", info, err)
-	}
-	os.Chmod(path, 0o644)
-	if _, err := s.Token(); err == nil || !strings.Contains(err.Error(), "it is readable by other users (mode 0644)") {
-		t.Error(err)
-	}
-	os.Chmod(path, 0o600)
-	if os.Geteuid() == 0 {
-		os.Chown(path, 65534, 65534)
-		if _, err := s.Token(); err == nil || !strings.Contains(err.Error(), "is owned by another user (UID 65534)") {
-			t.Error(err)
-		}
-		os.Chown(path, 0, 0)
-	}
-	if found, err := s.forget(t.Context()); !found || err != nil {
-		t.Error(found, err)
-	}
-	if got, err := s.Token(); got != nil || err != nil {
-		t.Errorf("after logging out: %v %v", got, err)
-	}
-}
-
-// Adze waits for another process that has locked the file.
-func TestTokenFileLockedByAnother(t *testing.T) {
-	t.Parallel()
-	flock, err := exec.LookPath("flock")
-	if err != nil {
-		t.Skip("there is no flock command")
-	}
-	dir := t.TempDir()
-	s := expired(t, dir, "http://127.0.0.1:1")
-	gate, released := filepath.Join(dir, "gate"), filepath.Join(dir, "released")
-	cmd := exec.Command(flock, filepath.Join(dir, "mcp-tokens.lock"), "sh", "-c", `echo held; while [ ! -e "$0" ]; do sleep 0.01; done; echo > "$1"`, gate, released)
-	out, _ := cmd.StdoutPipe()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Wait()
-	io.ReadFull(out, make([]byte, 5))
-	time.AfterFunc(50*time.Millisecond, func() { os.WriteFile(gate, nil, 0o600) }) // enough time to not wait
-	if _, err := s.forget(t.Context()); err != nil || !exists(released) {
-		t.Errorf("%v, released: %v", err, exists(released))
-	}
-}
 
 // A server that needs a login says so, and no login starts in a non-interactive session.
 func TestLoginNeeded(t *testing.T) {
@@ -192,5 +73,168 @@ func TestEndlessHTTPAnswer(t *testing.T) {
 	}
 	if peak := peakMB(); peak > 200 && !raceEnabled {
 		t.Errorf("peak RSS %d MB", peak)
+	}
+}
+
+// guarded is an MCP server behind a login: it says nothing of where to log in, and its tokens last as long as it likes.
+type guarded struct {
+	mu        sync.Mutex
+	challenge string // of the last login
+	valid     string
+	logins    int
+	refreshes int
+	mcp, sse  http.Handler
+	slowly    chan struct{} // until then, requests without a token get no answer; nil: at once
+}
+
+func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	valid := g.valid
+	g.mu.Unlock()
+	switch r.URL.Path {
+	case "/mcp", "/sse":
+		if valid == "" || r.Header.Get("Authorization") != "Bearer "+valid {
+			if body, _ := io.ReadAll(r.Body); g.slowly != nil && strings.Contains(string(body), `"initialize"`) {
+				<-g.slowly
+			}
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if r.URL.Path == "/sse" {
+			g.sse.ServeHTTP(w, r)
+			return
+		}
+		g.mcp.ServeHTTP(w, r)
+	case "/login":
+		g.mu.Lock()
+		g.challenge = r.URL.Query().Get("code_challenge")
+		g.mu.Unlock()
+		http.Redirect(w, r, r.URL.Query().Get("redirect_uri")+"?code=c&state="+url.QueryEscape(r.URL.Query().Get("state")), http.StatusFound)
+	case "/token":
+		g.token(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (g *guarded) token(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r.ParseForm()
+	switch r.Form.Get("grant_type") {
+	case "authorization_code":
+		sum := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
+		if base64.RawURLEncoding.EncodeToString(sum[:]) != g.challenge {
+			http.Error(w, `{"error":"invalid_grant"}`, 400)
+			return
+		}
+		g.logins++
+	case "refresh_token":
+		g.refreshes++
+	}
+	g.valid = fmt.Sprintf("token-%d-%d", g.logins, g.refreshes)
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"access_token":%q,"refresh_token":"r","token_type":"Bearer","expires_in":3600}`, g.valid)
+}
+
+// A login while the server is still being started without one ends well: it was told that a login is needed.
+func TestLoginDuringAStart(t *testing.T) {
+	t.Parallel()
+	m := mcp.NewServer(&mcp.Implementation{Name: "guarded"}, nil)
+	g := &guarded{slowly: make(chan struct{}), mcp: mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, &mcp.StreamableHTTPOptions{Stateless: true})}
+	server := httptest.NewServer(g)
+	t.Cleanup(server.Close)
+	browser := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	d := open(t, map[string]Server{"g": {HTTPURL: server.URL + "/mcp", OAuth: &OAuth{
+		ClientID: "me", AuthorizationURL: server.URL + "/login", TokenURL: server.URL + "/token",
+	}}}, Options{State: t.TempDir(), OpenURL: func(address string) error {
+		wg.Go(func() {
+			if resp, err := browser.Get(address); err == nil {
+				resp.Body.Close()
+			}
+			time.AfterFunc(100*time.Millisecond, func() { close(g.slowly) })
+		})
+		return nil
+	}})
+	go d.Wait(t.Context())
+	for d.List()[0].State != Starting {
+		time.Sleep(time.Millisecond)
+	}
+	if err := d.Login(t.Context(), "g"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A login with the addresses of the configuration is kept for the next session, and a token that the server no longer
+// takes is refreshed without a new login.
+func TestLoginIsKeptAndRefreshed(t *testing.T) {
+	t.Parallel()
+	m := mcp.NewServer(&mcp.Implementation{Name: "guarded"}, nil)
+	mcp.AddTool(m, &mcp.Tool{Name: "hello"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}}, nil, nil
+	})
+	old := mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return m }, nil)
+	g := &guarded{sse: old, mcp: mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, &mcp.StreamableHTTPOptions{Stateless: true})}
+	server := httptest.NewServer(g)
+	t.Cleanup(server.Close)
+	browser := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	opt := Options{State: t.TempDir(), OpenURL: func(address string) error {
+		wg.Go(func() {
+			if resp, err := browser.Get(address); err == nil {
+				io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+		})
+		return nil
+	}}
+	conf := map[string]Server{"g": {HTTPURL: server.URL + "/mcp", OAuth: &OAuth{
+		ClientID: "me", AuthorizationURL: server.URL + "/login", TokenURL: server.URL + "/token",
+	}}}
+	d := open(t, conf, opt)
+	if err := d.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "adze mcp login") {
+		t.Fatal(err)
+	}
+	if err := d.Login(t.Context(), "g"); err != nil {
+		t.Fatal(err)
+	}
+	if o := d.call(t.Context(), "g__hello", `{}`); o.Result.Text() != "hello" {
+		t.Errorf("%+v", o)
+	}
+	d.Servers.Close()
+	os.RemoveAll(opt.State + "/manifests")
+	g.mu.Lock()
+	g.valid = "gone"
+	g.mu.Unlock()
+	d = open(t, conf, opt)
+	if err := d.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if o := d.call(t.Context(), "g__hello", `{}`); o.Result.Text() != "hello" || g.logins != 1 || g.refreshes != 1 {
+		t.Errorf("%+v after %d logins and %d refreshes", o, g.logins, g.refreshes)
+	}
+	if err := d.Logout(t.Context(), "g"); err != nil {
+		t.Error(err)
+	}
+	d.Servers.Close()
+
+	// The same over server-sent events, whose transport knows nothing of logins.
+	conf["g"] = Server{URL: server.URL + "/sse", OAuth: conf["g"].OAuth}
+	d = open(t, conf, opt)
+	if err := d.Login(t.Context(), "g"); err != nil {
+		t.Fatal(err)
+	}
+	g.mu.Lock()
+	g.valid = "gone"
+	g.mu.Unlock()
+	if err := d.Reconnect(t.Context(), "g"); err != nil {
+		t.Fatal(err)
+	}
+	if o := d.call(t.Context(), "g__hello", `{}`); o.Result.Text() != "hello" || g.logins != 2 || g.refreshes != 2 {
+		t.Errorf("%+v after %d logins and %d refreshes", o, g.logins, g.refreshes)
 	}
 }

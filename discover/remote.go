@@ -1,12 +1,14 @@
 package discover
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -192,4 +194,239 @@ func (o *outputSchema) check(raw json.RawMessage, value any) error {
 		return nil
 	}
 	return o.schema.Validate(value)
+}
+
+// FailedMCP is the documented error type of an MCP tool that failed.
+const FailedMCP tool.ErrorType = "mcp_tool_error"
+
+// parts turns MCP content into what a model is given.
+func parts(content []mcp.Content) []tool.Part {
+	var out []tool.Part
+	for _, c := range content {
+		switch c := c.(type) {
+		case *mcp.TextContent:
+			out = append(out, tool.Text(c.Text))
+		case *mcp.ImageContent:
+			out = append(out, tool.Media{MIMEType: c.MIMEType, Data: c.Data})
+		case *mcp.AudioContent:
+			out = append(out, tool.Media{MIMEType: c.MIMEType, Data: c.Data})
+		case *mcp.EmbeddedResource:
+			out = append(out, resourceParts(c.Resource)...)
+		case *mcp.ResourceLink:
+			out = append(out, tool.Text(linkText(c)))
+		default:
+			out = append(out, tool.Text(fmt.Sprintf("[unsupported content type: %T]", c)))
+		}
+	}
+	return out
+}
+
+func resourceParts(r *mcp.ResourceContents) []tool.Part {
+	switch {
+	case r == nil:
+		return nil
+	case r.Blob == nil:
+		return []tool.Part{tool.Text(fmt.Sprintf("Resource %s:\n%s", r.URI, r.Text))}
+	case isMedia(r.MIMEType):
+		return []tool.Part{tool.Text("Resource " + r.URI + ":"), tool.Media{MIMEType: r.MIMEType, Data: r.Blob}}
+	}
+	mime := r.MIMEType
+	if mime == "" {
+		mime = "application/octet-stream"
+	}
+	return []tool.Part{tool.Text(fmt.Sprintf("Resource %s: %d bytes of %s (binary, not shown)", r.URI, len(r.Blob), mime))}
+}
+
+// isMedia reports whether models take this kind of data.
+func isMedia(mime string) bool {
+	return strings.HasPrefix(mime, "image/") || strings.HasPrefix(mime, "audio/") || mime == "application/pdf"
+}
+
+func linkText(l *mcp.ResourceLink) string {
+	name := l.Title
+	if name == "" {
+		name = l.Name
+	}
+	s := fmt.Sprintf("Resource link: %s at %s", name, l.URI)
+	if l.MIMEType != "" {
+		s += " (" + l.MIMEType + ")"
+	}
+	if l.Description != "" {
+		s += ": " + l.Description
+	}
+	return s
+}
+
+// Progress is the display of a running call: "mcp_tool_progress" in the documentation.
+type Progress struct {
+	Progress float64
+	Total    float64 // 0: not known
+	Message  string
+}
+
+// Markdown says how far the call is.
+func (p Progress) Markdown() string {
+	s := fmt.Sprintf("%g", p.Progress)
+	if p.Total > 0 {
+		s = fmt.Sprintf("%g of %g", p.Progress, p.Total)
+	}
+	if p.Message != "" {
+		s += ": " + tool.Visible(clip(p.Message, 500))
+	}
+	return s
+}
+
+// MarshalJSON writes the documented object.
+func (p Progress) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Type     string  `json:"type"`
+		Progress float64 `json:"progress"`
+		Total    float64 `json:"total,omitempty"`
+		Message  string  `json:"message,omitempty"`
+	}{"mcp_tool_progress", p.Progress, p.Total, p.Message})
+}
+
+// result turns the answer of a server into a result. Most servers say what is structured as text too, whole, in pieces,
+// or wrapped; only what the text does not say is added to it, as JSON.
+func result(res *mcp.CallToolResult) tool.Result {
+	content := parts(res.Content)
+	if res.StructuredContent == nil {
+		return tool.Result{Content: content}
+	}
+	raw, err := json.Marshal(res.StructuredContent)
+	if err != nil { // it came from JSON
+		return tool.Result{Content: content}
+	}
+	var value any
+	if json.Unmarshal(raw, &value) != nil {
+		return tool.Result{Content: content}
+	}
+	rest, left := heard(content).untold(value)
+	if !left {
+		return tool.Result{Content: content}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(rest) != nil {
+		return tool.Result{Content: content}
+	}
+	return tool.Result{Content: append(content, tool.Text(strings.TrimRight(b.String(), "\n")))}
+}
+
+// words are what the text of a result says.
+type words struct {
+	blocks map[string]bool // whole texts, without blanks around them
+	values []any           // texts that are JSON
+	all    string
+	effort int // that may still be spent on comparing; then all is reported
+}
+
+// mostEffort bounds what a hostile answer of many small values beside a long text costs: some tenths of a second.
+const mostEffort = 1 << 28
+
+func heard(content []tool.Part) *words {
+	s := &words{blocks: map[string]bool{}, effort: mostEffort}
+	var all []string
+	for _, p := range content {
+		t, ok := p.(tool.Text)
+		if !ok {
+			continue
+		}
+		text := strings.TrimSpace(string(t))
+		s.blocks[text] = true
+		all = append(all, text)
+		var v any
+		if text != "" && strings.ContainsRune(`{["-0123456789tfn`, rune(text[0])) && json.Unmarshal([]byte(text), &v) == nil {
+			s.values = append(s.values, v)
+		}
+	}
+	s.all = strings.Join(all, "\n")
+	return s
+}
+
+// untold is what is left of a value when all that was said is taken out, and whether anything is.
+func (s *words) untold(v any) (rest any, left bool) {
+	if s.effort -= 100 * len(s.values); s.effort > 0 {
+		for _, told := range s.values {
+			if reflect.DeepEqual(v, told) {
+				return nil, false
+			}
+		}
+	}
+	switch v := v.(type) {
+	case nil:
+		return nil, false
+	case string:
+		return v, !s.saysText(v)
+	case map[string]any:
+		out := map[string]any{}
+		for key, member := range v {
+			if s.saysMember(key, member) {
+				continue
+			}
+			if rest, left := s.untold(member); left {
+				out[key] = rest
+			}
+		}
+		return out, len(out) > 0
+	case []any:
+		return s.untoldList(v)
+	}
+	return v, true
+}
+
+// untoldList keeps the places of a list's elements: one that was said is null.
+func (s *words) untoldList(list []any) (any, bool) {
+	out, any := make([]any, len(list)), false
+	for i, element := range list {
+		if rest, left := s.untold(element); left {
+			out[i], any = rest, true
+		}
+	}
+	return out, any
+}
+
+// leastQuote is how long a text must be to count as said where it stands within another: "ok" is in "look".
+const leastQuote = 16
+
+func (s *words) saysText(text string) bool {
+	text = strings.TrimSpace(text)
+	if text == "" || s.blocks[text] {
+		return true
+	}
+	if bare := unfenced(text); bare != text {
+		return s.saysText(bare)
+	}
+	if len(text) < leastQuote {
+		return false
+	}
+	s.effort -= len(s.all)
+	return s.effort > 0 && strings.Contains(s.all, text)
+}
+
+// unfenced is a text without the fence of Markdown around it.
+func unfenced(text string) string {
+	fence := text[:len(text)-len(strings.TrimLeft(text, "`"))]
+	first, rest, many := strings.Cut(text, "\n")
+	if len(fence) < 3 || !many || strings.Contains(first[len(fence):], "`") {
+		return text
+	}
+	body, ok := strings.CutSuffix(rest, fence)
+	if !ok {
+		return text
+	}
+	return strings.TrimSpace(body)
+}
+
+// saysMember reports whether a text that is an object has this very member.
+func (s *words) saysMember(key string, value any) bool {
+	for _, told := range s.values {
+		if object, ok := told.(map[string]any); ok {
+			if other, ok := object[key]; ok && reflect.DeepEqual(value, other) {
+				return true
+			}
+		}
+	}
+	return false
 }

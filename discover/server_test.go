@@ -1,6 +1,8 @@
 package discover
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,4 +100,62 @@ func TestNames(t *testing.T) {
 			t.Fatalf("%q and %q have the names %q and %q", a, b, x, y)
 		}
 	})
+}
+
+// A new token makes no other server of it; another command, address or written variable does.
+func TestIdentity(t *testing.T) {
+	written := Server{Command: "$BIN", Args: []string{"--root", "$DIR"}, Env: map[string]string{"TOKEN": "$TOKEN"}, OAuth: &OAuth{ClientSecret: "$TOKEN"}}
+	expand := func(s Server, token, bin string) Server {
+		return s.Expand(func(name string) (string, bool) {
+			v, ok := map[string]string{"TOKEN": token, "BIN": bin, "DIR": "/d"}[name]
+			return v, ok
+		})
+	}
+	first := expand(written, "one", "/bin/server")
+	if first.Env["TOKEN"] != "one" || first.Command != "/bin/server" || first.OAuth.ClientSecret != "one" {
+		t.Fatalf("%+v", first)
+	}
+	second := expand(written, "two", "/bin/server")
+	if first.Identity() != second.Identity() || first.Hash() == second.Hash() {
+		t.Error("a token is part of what was allowed")
+	}
+	if first.Identity() == expand(written, "one", "/bin/other").Identity() {
+		t.Error("the command is not part of what was allowed")
+	}
+	written.Env = map[string]string{"TOKEN": "$TOKEN", "LD_PRELOAD": "/x.so"}
+	if first.Identity() == expand(written, "one", "/bin/server").Identity() {
+		t.Error("a variable more is not part of what was allowed")
+	}
+	if plain := (Server{Command: "x"}); plain.Identity() != plain.Hash() {
+		t.Error("what needs no expanding has another identity")
+	}
+}
+
+// A misspelt key, such as excludedTools, was silently nothing.
+func TestUnknownKeys(t *testing.T) {
+	got := UnknownKeys([]byte(`{"command":"x","EXCLUDETOOLS":["a"],"excludedTools":["a"],"oauth":{},"tcp":"y"}`))
+	if !slices.Equal(got, []string{"excludedTools", "tcp"}) {
+		t.Error(got)
+	}
+}
+
+func TestMisread(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"command":["a"]}`:      "command must be a string, got a JSON array",
+		`{"args":"a"}`:           "args must be a list of strings, got a JSON string",
+		`{"args":["a",5]}`:       "each value in args must be a string, got a JSON number",
+		`{"env":{"A":5}}`:        "each value in env must be a string, got a JSON number",
+		`{"env":["A"]}`:          "env must be an object, got a JSON array",
+		`{"timeout":"5"}`:        "timeout must be a whole number, got a JSON string",
+		`{"trust":"yes"}`:        "trust must be true or false, got a JSON string",
+		`{"oauth":{"scopes":5}}`: "oauth.scopes must be a list of strings, got a JSON number",
+	} {
+		var s Server
+		err := json.Unmarshal([]byte(in), &s)
+		if err == nil {
+			t.Errorf("%s was read", in)
+		} else if got := Misread(err); got != want {
+			t.Errorf("%s: %s", in, got)
+		}
+	}
 }

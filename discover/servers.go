@@ -1,10 +1,27 @@
+// Package discover adds external tools to a [tool.Registry]: tools that a project's own command lists and
+// runs, and tools of MCP servers.
+//
+//	found, err := discover.Command{Discover: "./tools.sh list", Call: "./tools.sh call", Dir: dir}.Tools(ctx)
+//	registry.Set(discover.CommandOrigin, found.Tools)
+//
+//	servers := discover.Open(map[string]discover.Server{"github": {Command: "github-mcp", Args: []string{"stdio"}}},
+//		discover.Options{Registry: registry, Dir: dir, State: state})
+//	defer servers.Close()
+//
+// External input is data: names are made valid and unique, descriptions are bounded and invisible characters removed,
+// schemas are read leniently, and nothing that a command or a server says about its tools grants permissions. Every
+// external tool has an Origin, so the executor treats it as accessing anything.
+//
+// The package reads no settings and makes no trust decisions; callers decide what may run.
 package discover
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -297,4 +314,114 @@ func (s *Servers) link(alias string) (*link, error) {
 		return l, nil
 	}
 	return nil, fmt.Errorf("unknown MCP server %q (configured: %s)", alias, orElse(strings.Join(s.names, ", "), "none"))
+}
+
+const (
+	maxStarts = 4               // commands that start at the same time
+	slotHold  = 3 * time.Second // after which a start lets the next one begin
+)
+
+// slots limit how many servers start at the same time: a dozen runtimes that load at once on a small machine all take
+// longer than they may. A start gives its slot up after a while even if it has not ended, so that servers that hang do
+// not keep the others from starting: what loads the machine is the beginning.
+type slots struct {
+	free chan struct{}
+	hold time.Duration
+}
+
+func newSlots(n int, hold time.Duration) *slots {
+	return &slots{make(chan struct{}, n), hold}
+}
+
+// take waits for a slot. release may be called more than once.
+func (s *slots) take(ctx context.Context) (release func(), err error) {
+	select {
+	case s.free <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	give := sync.OnceFunc(func() { <-s.free })
+	late := time.AfterFunc(s.hold, give)
+	return func() {
+		late.Stop()
+		give()
+	}, nil
+}
+
+// longStart is how long a start must have taken to be noted as late when it failed: a quick failure costs no time.
+const longStart = 2 * time.Second
+
+// slowStart is the record, on disk, that a server took long to fail when it was last started. Who cannot wait does not wait
+// for it again.
+type slowStart struct {
+	Hash  string `json:"hash"` // of the configuration
+	Why   string `json:"why"`
+	Times int    `json:"times"` // in a row
+}
+
+func slowStartPath(state, alias string) string {
+	return filepath.Join(state, "late", fileName(alias)+".json")
+}
+
+// startedSlowly is why the server failed after a long start the last time; empty if it did not. A launcher is given a second
+// chance: the first time it had to install the server.
+func (l *link) startedSlowly() string {
+	note := l.slowStartNote()
+	if note.Times == 1 && l.kind == stdio && l.conf.launcher() != "" {
+		return ""
+	}
+	return note.Why
+}
+
+func (l *link) slowStartNote() slowStart {
+	var note slowStart
+	if l.state() == "" {
+		return note
+	}
+	raw, err := os.ReadFile(slowStartPath(l.state(), l.alias))
+	if err != nil || json.Unmarshal(raw, &note) != nil || note.Hash != l.hash {
+		return slowStart{}
+	}
+	return note
+}
+
+// noteSlowStart keeps how a start ended. A canceled one says nothing, unless waited is set.
+func (l *link) noteSlowStart(a *attempt, took time.Duration) {
+	if l.state() == "" {
+		return
+	}
+	l.mu.Lock()
+	waited := a.waited
+	l.mu.Unlock()
+	err := a.err
+	if broken := l.life.Err() != nil || errors.Is(err, ErrClosed); broken && err != nil {
+		if !waited {
+			return
+		}
+		err = fmt.Errorf("no response within %s", spell(took.Round(time.Second)))
+	}
+	path := slowStartPath(l.state(), l.alias)
+	if err == nil || took < longStart && !waited {
+		os.Remove(path) // mostly there is none
+		return
+	}
+	why, _, _ := strings.Cut(err.Error(), "\n") // what it printed stands in its log
+	raw, jerr := json.Marshal(slowStart{l.hash, clip(strings.TrimSuffix(why, "; stderr:"), 500), l.slowStartNote().Times + 1})
+	if jerr == nil {
+		jerr = writeFile(path, raw)
+	}
+	if jerr != nil {
+		l.log.printf("save the slow-start record: %v", jerr)
+	}
+}
+
+// WaitLikely waits like Wait, but not for servers that failed after a long start when they were last started. They are
+// started all the same, and their tools come when they answer.
+func (s *Servers) WaitLikely(ctx context.Context) error {
+	return s.wait(ctx, func(l *link) error {
+		if why := l.startedSlowly(); why != "" {
+			return fmt.Errorf("not waiting for it, because it failed last time: %s", why)
+		}
+		return nil
+	})
 }

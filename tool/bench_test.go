@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/tool/schema"
 )
 
 // BenchmarkCall is all that the core adds to a call that does nothing.
@@ -49,7 +50,7 @@ func BenchmarkBatch300Edits(b *testing.B) {
 }
 
 func BenchmarkArguments(b *testing.B) {
-	s, err := tool.ParseSchema(definedTool(nil).Declaration().Parameters)
+	s, err := schema.Parse(definedTool(nil).Declaration().Parameters)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+
+	"github.com/adze-dev/adze/tool/schema"
 )
 
 // Def defines a tool whose arguments are an A. Zero fields mean the default.
@@ -38,7 +40,7 @@ type Def[A any] struct {
 //
 // Unknown parameters are rejected. Define panics if A has no schema: a bug in the program.
 func Define[A any](d Def[A]) Tool {
-	raw, aliases, err := schemaOf(reflect.TypeFor[A]())
+	args, err := schema.Of(reflect.TypeFor[A]())
 	if err != nil {
 		panic(fmt.Sprintf("define tool %s: %v", d.Name, err))
 	}
@@ -47,18 +49,17 @@ func Define[A any](d Def[A]) Tool {
 	}
 	return &defined[A]{
 		declaration: Declaration{
-			Name: d.Name, DisplayName: d.DisplayName, Summary: d.Summary, Description: d.Description, Parameters: raw,
+			Name: d.Name, DisplayName: d.DisplayName, Summary: d.Summary, Description: d.Description, Parameters: args.JSON,
 			Kind: d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget, RuleNames: d.RuleNames, Needs: d.Needs, Polls: d.Polls,
 			Personal: d.Personal, Auxiliary: d.Auxiliary,
 		},
 		// Parsed at the first call: a session defines all tools and calls few of them.
-		schema: sync.OnceValue(func() *Schema {
-			schema, err := ParseSchema(raw)
+		schema: sync.OnceValue(func() *schema.Schema {
+			parsed, err := args.Parse()
 			if err != nil {
 				panic(fmt.Sprintf("define tool %s: %v", d.Name, err))
 			}
-			aliases.apply(schema.root)
-			return schema
+			return parsed
 		}),
 		prepare: d.Prepare,
 	}
@@ -66,14 +67,14 @@ func Define[A any](d Def[A]) Tool {
 
 type defined[A any] struct {
 	declaration Declaration
-	schema      func() *Schema
+	schema      func() *schema.Schema
 	prepare     func(context.Context, A) (*Invocation, error)
 }
 
 func (t *defined[A]) Declaration() Declaration { return t.declaration }
 
 func (t *defined[A]) Prepare(ctx context.Context, raw json.RawMessage) (*Invocation, error) {
-	values, notes, err := t.schema().values(raw)
+	values, notes, err := t.schema().Values(raw)
 	if err != nil {
 		return nil, t.named(err)
 	}
@@ -92,7 +93,7 @@ func (t *defined[A]) Prepare(ctx context.Context, raw json.RawMessage) (*Invocat
 
 // arguments are those of a call as Prepare reads them.
 func (t *defined[A]) arguments(raw json.RawMessage) (json.RawMessage, error) {
-	values, _, err := t.schema().values(raw)
+	values, _, err := t.schema().Values(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -113,10 +114,10 @@ func ArgumentsOf(t Tool, raw json.RawMessage) json.RawMessage {
 	case interface{ Unwrap() Tool }:
 		return ArgumentsOf(t.Unwrap(), raw)
 	default:
-		var s *Schema
-		if s, err = ParseSchema(t.Declaration().Parameters); err == nil {
+		var s *schema.Schema
+		if s, err = schema.Parse(t.Declaration().Parameters); err == nil {
 			var values map[string]any
-			if values, _, err = s.values(raw); err == nil {
+			if values, _, err = s.Values(raw); err == nil {
 				args, err = marshal(values)
 			}
 		}
@@ -130,7 +131,7 @@ func ArgumentsOf(t Tool, raw json.RawMessage) json.RawMessage {
 // named adds the tool's name to an error about its parameters.
 func (t *defined[A]) named(err error) error {
 	if p, ok := err.(*ParamError); ok && p.Tool == "" {
-		return &ParamError{t.declaration.Name, p.Violations}
+		return &ParamError{Tool: t.declaration.Name, Violations: p.Violations}
 	}
 	return err
 }

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
+
+	"github.com/adze-dev/adze/tool/schema"
 )
 
 // ErrorType is the documented name of a failure, in a result's error.type.
@@ -40,44 +41,15 @@ func Errorf(t ErrorType, format string, args ...any) error {
 	return &Error{t, fmt.Errorf(format, args...)}
 }
 
-// ParamError lists all invalid parameters. It is final: the same arguments never become valid later.
-type ParamError struct {
-	Tool       string
-	Violations []Violation
-}
+// ParamError lists all invalid parameters of a call. It is final: the same arguments never become valid later.
+type ParamError = schema.Error
 
 // Violation is one invalid parameter.
-type Violation struct {
-	Param  string // "limit", "edits[0].old_string"; "" for the arguments as a whole
-	Reason string // "expected an integer, got \"many\""
-}
-
-func (v Violation) String() string {
-	if v.Param == "" {
-		return v.Reason
-	}
-	return v.Param + ": " + v.Reason
-}
-
-func (e *ParamError) Error() string {
-	prefix := ""
-	if e.Tool != "" {
-		prefix = e.Tool + ": "
-	}
-	if len(e.Violations) == 1 {
-		return prefix + e.Violations[0].String()
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s%d invalid parameters:", prefix, len(e.Violations))
-	for _, v := range e.Violations {
-		b.WriteString("\n- " + v.String())
-	}
-	return b.String()
-}
+type Violation = schema.Violation
 
 // BadParam returns a ParamError about one parameter, for what a schema can't express.
 func BadParam(param, format string, args ...any) error {
-	return &ParamError{Violations: []Violation{{param, fmt.Sprintf(format, args...)}}}
+	return schema.Invalid(param, format, args...)
 }
 
 // typeOf returns the documented type of an error.

@@ -26,7 +26,7 @@ func (e *entry) execute(ctx context.Context) Outcome {
 		var params *ParamError
 		if errors.As(err, &params) {
 			if params.Tool == "" {
-				params = &ParamError{e.decl.Name, params.Violations}
+				params = &ParamError{Tool: e.decl.Name, Violations: params.Violations}
 			}
 			return errored(params)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"github.com/adze-dev/adze/tool/schema"
 )
 
 // Members is a tool with the eight members of the documentation. [FromMembers] makes a Tool of it, and [BaseTool] has
@@ -74,7 +76,7 @@ func (b BaseTool) ShouldConfirmExecute(context.Context, map[string]any) (Display
 //
 // FromMembers panics on members without a name or with an invalid schema: a bug in the program.
 func FromMembers(m Members) Tool {
-	schema, err := ParseSchema(m.ParameterSchema())
+	params, err := schema.Parse(m.ParameterSchema())
 	if err != nil || m.Name() == "" {
 		panic(fmt.Sprintf("tool %q from members: a name and a valid schema are required: %v", m.Name(), err))
 	}
@@ -85,19 +87,19 @@ func FromMembers(m Members) Tool {
 	if k, ok := m.(interface{ Kind() Kind }); ok {
 		d.Kind = k.Kind()
 	}
-	return &fromMembers{m, d, schema.strict()}
+	return &fromMembers{m, d, params.Strict()}
 }
 
 type fromMembers struct {
 	members     Members
 	declaration Declaration
-	schema      *Schema
+	schema      *schema.Schema
 }
 
 func (t *fromMembers) Declaration() Declaration { return t.declaration }
 
 func (t *fromMembers) Prepare(ctx context.Context, raw json.RawMessage) (*Invocation, error) {
-	params, notes, err := t.schema.values(raw)
+	params, notes, err := t.schema.Values(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -127,16 +129,6 @@ func (t *fromMembers) access(confirm bool) []Access {
 		return []Access{{Reads, "*"}}
 	}
 	return []Access{Nothing}
-}
-
-// strict rejects unknown parameters, unless the schema defines them otherwise.
-func (s *Schema) strict() *Schema {
-	root := *s.root
-	choices := len(root.anyOf) + len(root.oneOf) + len(root.allOf)
-	if root.others == nil && root.properties != nil && choices == 0 && root.ref == "" {
-		root.closed = true
-	}
-	return &Schema{root: &root, refs: s.refs}
 }
 
 // plainNumbers makes of every number what json.Unmarshal would: a page-style tool expects a float64.

@@ -152,3 +152,20 @@ func TestPreview(t *testing.T) {
 		}
 	}
 }
+
+// A page-style tool refuses what its schema does not know, unless the schema has its own word on it.
+func TestMembersAreStrict(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"properties":{"text":{"type":"string"}}}`:                                                      `error: shout: txt: unknown parameter. Did you mean "text"?`,
+		`{"properties":{"text":{"type":"string"}},"additionalProperties":true}`:                          "success: A!",
+		`{"properties":{"text":{"type":"string"}},"patternProperties":{"^t":{}}}`:                        "success: A!",
+		`{"properties":{"text":{"type":"string"}},"anyOf":[{"properties":{"txt":{}}}]}`:                  "success: A!",
+		`{"properties":{"text":{"type":"string"}},"$defs":{},"additionalProperties":{"type":"integer"}}`: `error: shout: txt: expected an integer, got []`,
+	} {
+		m := tool.FromMembers(shout{tool.BaseTool{Decl: tool.Declaration{Name: "shout", Description: "x", Kind: tool.Think, Parameters: json.RawMessage(schema)}}})
+		x := newWorld(nil).executor(m)
+		b := x.Batch(t.Context())
+		b.Add(tool.Call{Name: "shout", Args: json.RawMessage(`{"text":"a","txt":[]}`)})
+		wantSame(t, schema, []string{strings.Replace(want, "got []", "got an array", 1)}, says(b.Wait()))
+	}
+}

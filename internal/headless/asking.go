@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/tool/schema"
 )
 
 // canUseTool asks the program whether a call may run.
@@ -158,7 +159,7 @@ func question(r tool.Request, why tool.Decision) canUseTool {
 // argsOf is the arguments as an object, if they can be read as one.
 func argsOf(r tool.Request) json.RawMessage {
 	args := r.Call.Args
-	if fixed, ok := tool.RepairJSON(args); ok {
+	if fixed, ok := schema.RepairJSON(args); ok {
 		args = fixed
 	}
 	var quoted string

@@ -1,10 +1,20 @@
 package session
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/nearest"
+	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
 )
 
 // Env is a session's environment.
@@ -54,4 +64,282 @@ func (env Env) variable(name string) (string, bool) {
 	}
 	_, set := os.LookupEnv(name)
 	return "", set
+}
+
+// variables are those of the environment, and of the user's own .env files where the environment lacks them. A project's
+// .env is never read: it could send the user's prompts to another server. Nothing that Adze starts gets them.
+type variables struct {
+	getenv func(string) string
+	files  []dotenv
+}
+
+// dotenv is a .env file.
+type dotenv struct {
+	path   string
+	values map[string]string
+}
+
+// variables reads the .env files: Adze's own first, then Qwen Code's.
+func (env Env) variables(adzeHome string) variables {
+	v := variables{getenv: env.Getenv}
+	qwen := env.Getenv("QWEN_HOME")
+	if !filepath.IsAbs(qwen) && env.Home != "" {
+		qwen = filepath.Join(env.Home, ".qwen")
+	}
+	for _, dir := range []string{adzeHome, qwen} {
+		if dir == "" {
+			continue
+		}
+		path := filepath.Join(dir, ".env")
+		text, err := os.ReadFile(path)
+		switch {
+		case err == nil:
+			v.files = append(v.files, dotenv{path, readDotenv(string(text))})
+		case !errors.Is(err, fs.ErrNotExist):
+			env.tell(fmt.Sprintf("warning: %s is ignored: %v", path, err))
+		}
+	}
+	return v
+}
+
+// variable is the value of a variable and where it is from.
+type variable struct {
+	name, value, file string // file is "" for the environment
+}
+
+// String names the variable for an error.
+func (v variable) String() string {
+	if v.file == "" {
+		return v.name
+	}
+	return v.name + " (" + v.file + ")"
+}
+
+// first is the first of these variables that is set; without a value if none is.
+func (v variables) first(names []string) variable {
+	for _, name := range names {
+		if value := strings.TrimSpace(v.getenv(name)); value != "" {
+			return variable{name, value, ""}
+		}
+	}
+	for _, f := range v.files {
+		for _, name := range names {
+			if value := f.values[name]; value != "" {
+				return variable{name, value, f.path}
+			}
+		}
+	}
+	if len(names) == 0 {
+		return variable{}
+	}
+	return variable{name: names[0]}
+}
+
+func (v variables) get(name string) string { return v.first([]string{name}).value }
+
+// readDotenv reads lines NAME=VALUE, with "export" or without, with quotes or without. Lines that are none are skipped.
+func readDotenv(text string) map[string]string {
+	values := map[string]string{}
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(line, "export "); ok {
+			line = strings.TrimSpace(rest)
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			continue
+		}
+		values[name] = unquoted(strings.TrimSpace(value))
+	}
+	return values
+}
+
+// unquoted is a value without its quotes, or without the comment after it.
+func unquoted(value string) string {
+	if len(value) > 0 && (value[0] == '"' || value[0] == '\'') {
+		if end := strings.IndexByte(value[1:], value[0]); end >= 0 {
+			return value[1 : 1+end]
+		}
+	}
+	if i := strings.Index(value, " #"); i >= 0 {
+		value = strings.TrimSpace(value[:i])
+	}
+	return value
+}
+
+// Kind classifies an error. The constants are errors themselves: errors.Is(err, session.ErrModel).
+type Kind string
+
+// The kinds.
+const (
+	ErrFolders Kind = "invalid directories"
+	ErrRules   Kind = "invalid rules"
+	ErrModel   Kind = "no model"
+	ErrPrompt  Kind = "invalid prompt"
+	ErrSession Kind = "invalid session"
+	ErrHook    Kind = "stopped by a hook"
+	// ErrUnstructured is for a model that did not return a result of the schema.
+	ErrUnstructured Kind = "the model replied without calling structured_output, so there is no result"
+)
+
+func (k Kind) Error() string { return string(k) }
+
+// Error is a mistake that the user can fix. Its text says how.
+type Error struct {
+	Kind Kind
+	Text string
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// Unwrap gives the kind.
+func (e *Error) Unwrap() error { return e.Kind }
+
+func errorf(k Kind, format string, args ...any) error {
+	return &Error{k, fmt.Sprintf(format, args...)}
+}
+
+// Overspent is the error of a run whose answer is complete, but that used more tokens than it may.
+type Overspent struct{ Err error }
+
+func (e *Overspent) Error() string { return e.Err.Error() }
+
+// Unwrap gives the limit.
+func (e *Overspent) Unwrap() error { return e.Err }
+
+// warn reports something that Adze ignores, on every run.
+func (env Env) warn(format string, args ...any) { env.tell("warning: " + fmt.Sprintf(format, args...)) }
+
+// warnIgnored reports what settings and Qwen Code's files ask for and Adze doesn't do.
+func (s *Session) warnIgnored() {
+	names := settings.Names()
+	var unknown []string
+	for _, u := range s.Settings.Unknown() {
+		if text := unknownSetting(u, names); text != "" {
+			unknown = append(unknown, fmt.Sprintf("%s: %s", u.From, text))
+		}
+	}
+	s.warnAll(unknown)
+	for _, path := range s.Folder.qwenFiles() {
+		s.env.warn("%s: not supported by Adze, ignored", path)
+	}
+}
+
+// maxWarnings is how many warnings of one kind a run prints: a file from elsewhere may contain any number of keys.
+const maxWarnings = 10
+
+func (s *Session) warnAll(texts []string) {
+	for i, text := range texts {
+		if i == maxWarnings && !s.warnsAll {
+			s.env.warn("%d more like this; adze doctor lists them", len(texts)-i)
+			return
+		}
+		s.env.warn("%s", text)
+	}
+}
+
+// unknownSetting describes an unknown key. In Qwen Code's own files it is "" for keys that have nothing to do with what
+// Adze does, such as the theme.
+func unknownSetting(u settings.UnknownKey, names []string) string {
+	section, _, nested := strings.Cut(u.Key, ".")
+	if u.Qwen {
+		if section == "ui" { // how another program looks
+			return ""
+		}
+		if nested && slices.Contains(names, section) || slices.Contains(qwenKeys, section) {
+			return fmt.Sprintf("setting %q is not supported by Adze, ignored", u.Key)
+		}
+		return ""
+	}
+	return fmt.Sprintf("unknown setting %q, ignored.%s", u.Key, didYouMean(u.Key, siblings(u.Key, names)))
+}
+
+// siblings are the names in the same object as key.
+func siblings(key string, names []string) []string {
+	parent := key[:strings.LastIndexByte(key, '.')+1]
+	var out []string
+	for _, n := range names {
+		if rest, ok := strings.CutPrefix(n, parent); ok && !strings.Contains(rest, ".") {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// qwenKeys are settings of Qwen Code that change what an agent does, and that Adze doesn't have.
+var qwenKeys = []string{"modelProviders", "env", "extensions", "policy", "proxy"}
+
+// didYouMean suggests the closest name, or nothing. Of a nested key, only the last part is compared.
+func didYouMean(name string, names []string) string {
+	last := func(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
+	full, lasts := map[string]string{}, make([]string, len(names))
+	for i, n := range names {
+		lasts[i] = last(n)
+		full[lasts[i]] = n
+	}
+	near := nearest.Names(last(name), lasts)
+	if len(near) != 1 {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean %q?", full[near[0]])
+}
+
+// qwenFiles are files and directories that Qwen Code would use and Adze doesn't.
+func (f Folder) qwenFiles() []string {
+	var found []string
+	for _, dir := range []string{filepath.Join(f.env.Home, ".qwen"), filepath.Join(f.Path, ".qwen")} {
+		for _, name := range []string{"extensions", ".env"} {
+			path := filepath.Join(dir, name)
+			if !filepath.IsAbs(path) || slices.Contains(found, path) {
+				continue
+			}
+			if _, err := os.Lstat(path); err == nil {
+				found = append(found, path)
+			}
+		}
+	}
+	return found
+}
+
+// warnRules reports rules that name no tool: a mistyped deny rule protects nothing.
+func (s *Session) warnRules(rules permission.Rules, tools []tool.Declaration) {
+	s.warnAll(s.unknownRules(rules, tools))
+}
+
+// unknownRules describes the rules that name no tool. A tool of a discovery command isn't known yet, and neither are
+// those of an MCP server: only the server's name is checked.
+func (s *Session) unknownRules(rules permission.Rules, tools []tool.Declaration) []string {
+	var out []string
+	for _, u := range rules.Unused(tools) {
+		name, _, _ := strings.Cut(u.Text, "(")
+		name = strings.TrimSpace(name)
+		if server, ok := serverOf(name); ok && (server == "*" || s.hasServer(server)) {
+			continue
+		}
+		if s.Settings.Tools.DiscoveryCommand != "" && strings.ToLower(name) == name {
+			continue
+		}
+		at := ""
+		if u.Source != "" {
+			at = u.Source + ": "
+		}
+		out = append(out, fmt.Sprintf("%spermissions.%s: unknown tool %q in %q. This rule has no effect.%s", at, u.List, name, u.Text, didYouMean(name, permission.ToolNames(tools))))
+	}
+	return out
+}
+
+// serverOf is the MCP server that a rule's name is about: github__search, mcp__github, mcp__github__search.
+func serverOf(name string) (string, bool) {
+	rest, mcp := strings.CutPrefix(name, "mcp__")
+	server, _, of := strings.Cut(rest, "__")
+	return server, mcp || of
+}
+
+// hasServer reports whether settings have a server of this name, or an untrusted project may have one.
+func (s *Session) hasServer(alias string) bool {
+	_, ok := s.Settings.MCP.Servers[alias]
+	return ok || slices.ContainsFunc(s.Settings.Withheld(), func(w settings.Withheld) bool { return strings.HasPrefix(w.Key, "mcp") })
 }

@@ -1,13 +1,20 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/secretfiles"
 	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/internal/trial"
+	protectednames "github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/shell"
 )
@@ -66,4 +73,77 @@ func (f Folder) SandboxWrite(t settings.Tools) []string {
 		paths = append(paths, f.settled(e.Text))
 	}
 	return paths
+}
+
+// trialDir is where trials keep what they change, in Adze's directory.
+const trialDir = "trial"
+
+// Trials prepares trials in the directory, and returns its roots. write are paths that settings make writable.
+func (f Folder) Trials(write, environ []string) (*trial.Layers, []string, error) {
+	protected := func(path string) bool {
+		_, ok := protectednames.Protected(path)
+		return ok
+	}
+	base := sandbox.NewBase([]string{f.Path}, write, environ, protected)
+	layers, err := trial.Open(trial.Options{
+		State: filepath.Join(f.Home, trialDir), Roots: base.Roots(), Git: base.Git(), Home: f.env.Home,
+		Temp: sandbox.TempDirs(environ), Caches: base.Lasting(), Protected: trial.Protects(base.Spec(sandbox.Workspace).Protect, protected),
+	})
+	return layers, base.Roots(), err
+}
+
+// recoverTrials takes back what sessions that were killed had begun to keep, and removes what they left.
+func (s *Session) recoverTrials() {
+	if err := trial.Recover(filepath.Join(s.Folder.Home, trialDir), s.tools.Roots()); err != nil {
+		s.env.warn("%v", err)
+	}
+}
+
+// trials reports whether commands can be tried in a directory, after a try.
+func (c *Checkup) trials(ctx context.Context, s *Session) {
+	switch t := s.Settings.Tools; {
+	case t.Trial == "off":
+		c.plain("trials: off (tools.trial)")
+		return
+	case t.Trial == Untried:
+		c.plain("trials: off until you trust this project. Review with 'adze trust'")
+		return
+	case !Tries(t):
+		c.plain("trials: off (tools.sandbox: " + t.Sandbox + ")")
+		return
+	}
+	if err := s.tryTrial(ctx); err != nil {
+		text := "trials: no, " + err.Error()
+		if also := sandbox.BubblewrapOverlays(ctx); also != "" {
+			text += "\n" + also
+		}
+		c.plain(text)
+		return
+	}
+	c.ok("trials: commands can run where nothing lasts (overlayfs)")
+}
+
+// tryTrial runs a command in a trial that does nothing.
+func (s *Session) tryTrial(ctx context.Context) (err error) {
+	f := s.Folder
+	layers, _, err := f.Trials(f.SandboxWrite(s.Settings.Tools), s.env.Environ)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, layers.Close()) }()
+	if ok, why := layers.Supported(); !ok {
+		return errors.New(why)
+	}
+	t, err := layers.New(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Drop()) }()
+	r := proc.Open(proc.Options{Helper: s.env.Helper})
+	defer func() { err = errors.Join(err, r.Close()) }()
+	out, err := r.Run(ctx, proc.Command{Line: ":", Dir: f.Path, Env: s.env.Environ, Sandbox: t.Spec(nil)})
+	if err == nil && out.Exit != 0 {
+		err = errors.New(out.Output.String())
+	}
+	return err
 }

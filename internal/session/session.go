@@ -16,13 +16,16 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/spill"
@@ -223,4 +226,211 @@ func NewID() string {
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	s := hex.EncodeToString(b[:])
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
+}
+
+// selectTools reads which tools settings remove: those in tools.exclude and tools.disabled, and built-in ones that are
+// not in tools.core.
+func (s *Session) selectTools() error {
+	t := s.Settings.Tools
+	exclude, err := permission.Excluding(settings.Texts(t.Exclude))
+	if err != nil {
+		return errorf(ErrRules, "read settings: tools.exclude: %v", err)
+	}
+	disabled, err := permission.Excluding(settings.Texts(t.Disabled))
+	if err != nil {
+		return errorf(ErrRules, "read settings: tools.disabled: %v", err)
+	}
+	if t.Core != nil {
+		if s.core, err = permission.ReadCore(written(t.Core)); err != nil {
+			return errorf(ErrRules, "read settings: tools.core: %v", err)
+		}
+		if len(t.Core) == 0 {
+			s.env.warn("tools.core is an empty list: the model gets no built-in tools")
+		}
+	}
+	s.out = func(d tool.Declaration) bool {
+		return exclude(d) || disabled(d) || s.core != nil && !s.core.Has(d) && !d.Auxiliary
+	}
+	return nil
+}
+
+// Restricted denies a call of a tool that tools.core or tools.disabled removes, and one that specifiers in tools.core don't
+// cover. It allows all others.
+func Restricted(t settings.Tools, w permission.World, r tool.Request) (tool.Decision, error) {
+	disabled, err := permission.Excluding(settings.Texts(t.Disabled))
+	if err != nil {
+		return tool.Decision{}, errorf(ErrRules, "read settings: tools.disabled: %v", err)
+	}
+	if disabled(r.Declaration) {
+		return tool.Decision{Reason: "tools.disabled removes " + r.Declaration.Name}, nil
+	}
+	if t.Core == nil {
+		return tool.Decision{Verdict: tool.Allow}, nil
+	}
+	core, err := permission.ReadCore(written(t.Core))
+	if err != nil {
+		return tool.Decision{}, errorf(ErrRules, "read settings: tools.core: %v", err)
+	}
+	if !core.Has(r.Declaration) && !r.Declaration.Auxiliary {
+		return tool.Decision{Reason: r.Declaration.Name + " is not in tools.core"}, nil
+	}
+	if judge := core.Policy(w); judge != nil {
+		return judge(r), nil
+	}
+	return tool.Decision{Verdict: tool.Allow}, nil
+}
+
+// judge is the policy of the session's calls: the rules and the mode, and what specifiers in tools.core allow.
+func (s *Session) judge() tool.Policy {
+	if s.core == nil {
+		return s.Policy.Judge
+	}
+	return tool.Stricter(s.Policy.Judge, s.core.Policy(s.world))
+}
+
+// Removed is the setting that removes a tool.
+type Removed struct {
+	Key  string // "tools.exclude"
+	Text string // the entry; "" for tools.core, which has none
+	From settings.Place
+}
+
+// Removes returns the setting that removes the built-in tool of this name; false if none does.
+func (s *Session) Removes(name string) (Removed, bool) {
+	t, err := tool.NewRegistry(s.tools.All()...).Lookup(name)
+	if err != nil || !s.out(t.Declaration()) {
+		return Removed{}, false
+	}
+	for i, e := range slices.Concat(s.Settings.Tools.Exclude, s.Settings.Tools.Disabled) {
+		if out, err := permission.Excluding([]string{e.Text}); err == nil && out(t.Declaration()) {
+			key := "tools.exclude"
+			if i >= len(s.Settings.Tools.Exclude) {
+				key = "tools.disabled"
+			}
+			return Removed{key, e.Text, e.From}, true
+		}
+	}
+	_, from := s.Settings.Value("tools.core")
+	return Removed{Key: "tools.core", From: from[0]}, true
+}
+
+// unknownTools describes the entries of tools.core and tools.disabled that name no tool.
+func (s *Session) unknownTools(tools []tool.Declaration) []string {
+	var unused []tool.Rule
+	if s.core != nil {
+		unused = s.core.Unused(tools)
+	}
+	disabled, err := permission.ReadCore(written(s.Settings.Tools.Disabled))
+	if err == nil && s.Settings.Tools.DiscoveryCommand == "" {
+		for _, r := range disabled.Unused(tools) {
+			r.List = "tools.disabled"
+			unused = append(unused, r)
+		}
+	}
+	var out []string
+	for _, r := range unused {
+		at := ""
+		if r.Source != "" {
+			at = r.Source + ": "
+		}
+		out = append(out, fmt.Sprintf("%s%s: unknown tool %q. This entry has no effect.%s", at, r.List, r.Text, didYouMean(r.Text, permission.ToolNames(tools))))
+	}
+	return out
+}
+
+// delegate gives a task to a subagent of the session.
+func (s *Session) delegate(ctx context.Context, r builtin.TaskRequest) (tool.Result, error) {
+	if s.talk == nil {
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "run a subagent: no model in this session")
+	}
+	return s.talk.crew.Do(ctx, agent.Task{Description: r.Description, Prompt: r.Prompt, Type: r.Type, Background: r.Background, Live: r.Live})
+}
+
+// backgroundTasks are the subagents in the background of a session; there are none before it has a conversation.
+type backgroundTasks struct{ s *Session }
+
+func (b backgroundTasks) Jobs() []builtin.TaskJob {
+	var jobs []builtin.TaskJob
+	if b.s.talk != nil {
+		for _, j := range b.s.talk.crew.Jobs() {
+			jobs = append(jobs, taskJob(j))
+		}
+	}
+	return jobs
+}
+
+func (b backgroundTasks) Job(ctx context.Context, id string) (builtin.TaskJob, error) {
+	j, err := b.s.talk.crew.Job(ctx, id)
+	return taskJob(j), err
+}
+
+func (b backgroundTasks) Stop(ctx context.Context, id string) (builtin.TaskJob, error) {
+	j, err := b.s.talk.crew.Stop(ctx, id)
+	return taskJob(j), err
+}
+
+func taskJob(j agent.Job) builtin.TaskJob {
+	return builtin.TaskJob{ID: j.ID, Running: j.Running, Display: j.Display, Report: j.Report}
+}
+
+// RunAsUser runs a command that the user typed, without a permission prompt. observe receives its events, such as the end of
+// its output while it runs; it may be nil.
+func (s *Session) RunAsUser(ctx context.Context, command string, observe func(tool.Event)) (tool.Outcome, error) {
+	args, err := json.Marshal(map[string]any{"command": command, "timeout": 600_000})
+	if err != nil {
+		return tool.Outcome{}, err
+	}
+	all := tool.NewRegistry(s.tools.All()...) // the user may run commands that the model may not
+	shell, err := Shell(all)
+	if err != nil {
+		return tool.Outcome{}, err
+	}
+	own := &tool.Executor{
+		Registry: all, Spill: s.Executor.Spill, Budget: s.Executor.Budget, Observe: observe,
+		Policy: func(tool.Request) tool.Decision {
+			return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByUser}}
+		},
+	}
+	batch := own.Batch(ctx)
+	batch.Add(tool.Call{Name: shell.Name, Args: args})
+	return batch.Wait()[0], nil
+}
+
+// Shell is the tool that runs commands, as the registry tells it.
+func Shell(r *tool.Registry) (tool.Declaration, error) {
+	for _, d := range r.All() {
+		if d.Kind == tool.Execute && d.Origin == "" {
+			return d, nil
+		}
+	}
+	return tool.Declaration{}, errors.New("no tool that runs commands")
+}
+
+// results are where what is too long for the model is kept.
+type results struct{ *spill.Dir }
+
+// save keeps the text of a result.
+func (r results) save(c tool.Call, text string) (tool.Spilled, error) {
+	saved, err := r.Save(c.ID, c.Name, text)
+	return tool.Spilled{Path: saved.Path, Dropped: saved.Dropped}, err
+}
+
+// output opens a file for a command's output.
+func (r results) output(c tool.Call) (io.WriteCloser, string, error) { return r.named(c, c.Name) }
+
+// named opens a file for something of a call.
+func (r results) named(c tool.Call, name string) (io.WriteCloser, string, error) {
+	f, err := r.Create(c.ID, name)
+	if err != nil {
+		return nil, "", err
+	}
+	return f, f.Saved().Path, nil
+}
+
+// outputBudget turns the setting, where nothing and less mean no limit, into the executor's.
+func outputBudget(threshold int) int {
+	if threshold <= 0 {
+		return -1
+	}
+	return threshold
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/tool"
@@ -123,4 +124,12 @@ func TestKindsOfMistakes(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", c.kind, c.err, c.text)
 		}
 	}
+}
+
+// helper keeps and sandboxes the commands of the tests.
+var helper builtin.Helper
+
+func TestMain(m *testing.M) {
+	helper = builtin.Main()
+	os.Exit(m.Run())
 }

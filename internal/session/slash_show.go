@@ -1,9 +1,14 @@
 package session
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +17,10 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/atomicfile"
+	"github.com/adze-dev/adze/internal/edit"
+	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/journal/export"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -206,4 +215,219 @@ func answersIn(history []model.Message) []string {
 		}
 	}
 	return all
+}
+
+// maxDiff is how many characters /diff shows.
+const maxDiff = 200_000
+
+// Diff is what the calls of this session changed on disk and is different now, as a unified diff; "": nothing is.
+func (s *Session) Diff() (string, error) {
+	u, err := s.Undo(Selection{All: true, Force: true})
+	var nothing *NothingError
+	var unknown *journal.UnknownError
+	switch {
+	case errors.As(err, &nothing), errors.As(err, &unknown):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	var b strings.Builder
+	for _, step := range u.Todo() {
+		now, before, err := u.Contents(step)
+		name := shortPath(step.Path, s.Folder.Path)
+		switch {
+		case err != nil:
+			fmt.Fprintf(&b, "%s: %v\n", name, err)
+		case bytes.IndexByte(now, 0) >= 0 || bytes.IndexByte(before, 0) >= 0:
+			fmt.Fprintf(&b, "%s: binary, %d bytes before and %d now\n", name, len(before), len(now))
+		case bytes.Equal(now, before):
+			fmt.Fprintf(&b, "%s: mode %v before and %v now\n", name, step.To.Mode, step.Now.Mode)
+		default:
+			old, current := "a/"+name, "b/"+name
+			if step.To.Is == "" {
+				old = "/dev/null"
+			}
+			if step.Now.Is == "" {
+				current = "/dev/null"
+			}
+			b.WriteString(edit.Compare(string(before), string(now)).Unified(old, current))
+		}
+		if b.Len() > maxDiff {
+			return b.String()[:maxDiff] + "\n… truncated\n", nil
+		}
+	}
+	for _, l := range u.Left {
+		fmt.Fprintf(&b, "%s: %s\n", shortPath(l.Path, s.Folder.Path), tool.Visible(l.Why))
+	}
+	return b.String(), nil
+}
+
+func slashDiff(_ context.Context, s *Session, _ string) (Expansion, error) {
+	diff, err := s.Diff()
+	switch {
+	case err != nil:
+		return Expansion{}, errorf(ErrPrompt, "/diff: %v", err)
+	case diff == "":
+		return Expansion{Print: "No files changed in this session."}, nil
+	}
+	return Expansion{Print: tool.Fence("diff", diff), Markdown: true}, nil
+}
+
+// ExportFormats are the formats of an export.
+func ExportFormats() []string { return []string{"md", "html", "json"} }
+
+// Export writes a recorded session in a format for people or programs; "" is Markdown.
+func (f Folder) Export(w io.Writer, id, format string) error {
+	all := f.Sessions()
+	log, err := all.Entries(id)
+	if err != nil {
+		return SessionError(err)
+	}
+	defer log.Close()
+	write := export.Markdown
+	switch format {
+	case "html":
+		write = export.HTML
+	case "json":
+		write = export.JSON
+	}
+	out := bufio.NewWriter(w)
+	if err := write(out, log.Read(1), all.Store()); err != nil {
+		return SessionError(err)
+	}
+	return out.Flush()
+}
+
+// slashExport writes the session to a file that doesn't exist yet.
+func slashExport(_ context.Context, s *Session, words string) (Expansion, error) {
+	file, format := "", ""
+	for _, w := range splitQuoted(words) {
+		switch {
+		case format == "" && slices.Contains(ExportFormats(), w):
+			format = w
+		case file == "":
+			file = w
+		default:
+			return Expansion{}, errorf(ErrPrompt, "/export: unexpected %q\nUsage: /export [FILE] [%s]", w, strings.Join(ExportFormats(), "|"))
+		}
+	}
+	if format == "" {
+		format = "md"
+		if ext := strings.TrimPrefix(filepath.Ext(file), "."); slices.Contains(ExportFormats(), ext) {
+			format = ext
+		}
+	}
+	if file == "" {
+		file = "adze-" + s.ID[:8] + "." + format
+	}
+	if rest, ok := strings.CutPrefix(file, "~/"); ok && s.env.Home != "" {
+		file = filepath.Join(s.env.Home, rest)
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(s.Folder.Path, file)
+	}
+	if s.recorder == nil {
+		return Expansion{}, errorf(ErrSession, "/export: this session isn't recorded (general.chatRecording)")
+	}
+	s.recorder.sync()
+	var b bytes.Buffer
+	err := s.Folder.Export(&b, s.ID, format)
+	var unknown *journal.UnknownError
+	if errors.As(err, &unknown) {
+		return Expansion{Print: "Nothing to export: the conversation has not started."}, nil
+	}
+	if err == nil {
+		_, err = atomicfile.Write(file, b.Bytes(), atomicfile.Options{Mode: 0o600})
+	}
+	if err != nil {
+		return Expansion{}, errorf(ErrPrompt, "/export: %v", err)
+	}
+	return Expansion{Print: "Exported the session to " + tool.Visible(file) + "."}, nil
+}
+
+// addedDirs are the directories of the workspace after the first one, for the model.
+func (s *Session) addedDirs() []string {
+	var out []string
+	for _, root := range s.tools.Roots() {
+		if root != s.Folder.Path {
+			out = append(out, tool.Visible(root))
+		}
+	}
+	return out
+}
+
+// slashAddDir checks a directory that the user adds to the workspace. Tools, policy, sandbox and undo each know the
+// directories from their start on, so the front end opens the session again.
+func slashAddDir(_ context.Context, s *Session, words string) (Expansion, error) {
+	roots := s.tools.Roots()
+	if words == "" {
+		return Expansion{Print: "Workspace:\n  " + tool.Visible(strings.Join(roots, "\n  ")) + "\nAdd a directory with /add-dir DIR."}, nil
+	}
+	path := s.Folder.settled(strings.ReplaceAll(words, `\ `, " "))
+	if err := CheckAdded(path, s.env.Home); err != nil {
+		return Expansion{}, errorf(ErrPrompt, "/add-dir: %v", err)
+	}
+	path = Canonical(path)
+	if slices.ContainsFunc(roots, func(root string) bool { return isBelow(path, root) }) {
+		return Expansion{Print: "Already in the workspace: " + tool.Visible(path)}, nil
+	}
+	if isBelow(path, s.world.State) {
+		return Expansion{}, errorf(ErrPrompt, "/add-dir: in Adze's own directory: %s\nAdd another directory.", path)
+	}
+	if s.denies(path) || s.denies(filepath.Join(path, "file")) {
+		return Expansion{}, errorf(ErrPrompt, "/add-dir: a deny rule applies: %s\nSee /permissions.", path)
+	}
+	if why := s.busy(); why != "" {
+		return Expansion{}, errorf(ErrPrompt, "/add-dir: %s, and the session must be opened again\nWait for it, or stop it with /background stop ID.", why)
+	}
+	return Expansion{AddDir: path}, nil
+}
+
+// denies reports whether calls can't read a path.
+func (s *Session) denies(path string) bool {
+	read := tool.Request{Invocation: tool.Invocation{Access: []tool.Access{{Verb: tool.Reads, Target: path}}}}
+	return s.Policy.Judge(read).Verdict == tool.Deny
+}
+
+// busy is the background work that the end of the session would stop; "": none.
+func (s *Session) busy() string {
+	switch {
+	case len(s.tools.Running()) > 0:
+		return "a background command is running"
+	case s.talk != nil && slices.ContainsFunc(s.talk.crew.Jobs(), func(j agent.Job) bool { return j.Running }):
+		return "a background subagent is running"
+	}
+	return ""
+}
+
+// Recorded reports whether the session can be resumed: something of it is recorded.
+func (s *Session) Recorded() bool {
+	if s.recorder == nil {
+		return false
+	}
+	s.recorder.mu.Lock()
+	defer s.recorder.mu.Unlock()
+	return s.recorder.w != nil
+}
+
+// Inherit takes over what the user chose for another session: the mode, the rules and the model.
+func (s *Session) Inherit(ctx context.Context, from *Session) error {
+	s.Policy.Inherit(from.Policy)
+	from.own.mu.Lock()
+	own := from.own.rules
+	from.own.mu.Unlock()
+	for list, rules := range own {
+		for _, r := range rules {
+			if _, err := s.addRule(list, r.Text); err != nil {
+				return err
+			}
+		}
+	}
+	s.Settings.Model.Effort = from.Settings.Model.Effort
+	name := from.Models.Name()
+	if m, err := s.Models.Open(ctx); name == "" || err == nil && m.Name() == name {
+		return nil
+	}
+	_, err := s.Models.Switch(ctx, name)
+	return err
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/tool/schema"
 )
 
 // Excerpt quotes the beginning of what a server sent, as one line.
@@ -91,7 +91,7 @@ func isObject(raw json.RawMessage) bool { return bytes.HasPrefix(bytes.TrimSpace
 // Arguments are the arguments of a call for a server that parses them: a JSON object. What the model wrote otherwise is
 // repaired, or replaced by an empty object.
 func Arguments(args json.RawMessage) json.RawMessage {
-	if fixed, ok := tool.RepairJSON(args); ok {
+	if fixed, ok := schema.RepairJSON(args); ok {
 		args = fixed
 	}
 	if !json.Valid(args) || !isObject(args) {

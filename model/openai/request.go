@@ -10,6 +10,7 @@ import (
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/tool/schema"
 )
 
 type chatRequest struct {
@@ -173,7 +174,7 @@ func encodeAssistant(m model.Message, back thoughts) chatMessage {
 	}
 	for _, c := range m.Calls() {
 		args := c.Args
-		if fixed, ok := tool.RepairJSON(args); ok { // servers that parse the history reject it as the model wrote it
+		if fixed, ok := schema.RepairJSON(args); ok { // servers that parse the history reject it as the model wrote it
 			args = fixed
 		}
 		out.ToolCalls = append(out.ToolCalls, chatCall{c.ID, "function", chatFunction{c.Name, cmp.Or(string(args), "{}")}})

@@ -2,7 +2,10 @@
 
 package sandbox
 
-import "os"
+import (
+	"os"
+	"runtime"
+)
 
 // onLinux has no equal here.
 type onLinux struct{}
@@ -32,3 +35,28 @@ func (b *Box) innerArgv(argv []string, _ func(*os.File, error) (string, error)) 
 }
 
 func (b *Box) filterFile() (*os.File, error) { return nil, nil }
+
+// identify finds nothing: paths are pinned on Linux only.
+func identify(string) (ID, bool) { return ID{}, false }
+
+// stampOf is a directory's stamp; false if the path is none.
+func stampOf(path string) (stamp, bool) {
+	st, err := os.Lstat(path)
+	if err != nil || !st.IsDir() {
+		return stamp{}, false
+	}
+	return stamp{changed: st.ModTime()}, true
+}
+
+// Probe reports whether sandbox-exec exists on macOS. Adze has no sandbox for other systems.
+func Probe() Support {
+	why := "Adze has no sandbox for this system"
+	if runtime.GOOS == "darwin" {
+		const program = "/usr/bin/sandbox-exec"
+		if _, err := os.Stat(program); err == nil {
+			return Support{Seatbelt: true}
+		}
+		why = program + " not found"
+	}
+	return Support{LandlockWhy: why, SeccompWhy: why, NamespacesWhy: why, BubblewrapWhy: why}
+}

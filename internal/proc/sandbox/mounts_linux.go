@@ -2,6 +2,10 @@ package sandbox
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -98,6 +102,264 @@ func (b *Box) mountProtected(write []string) error {
 			return fmt.Errorf("protect %s: %w", path, err)
 		}
 		pinned[path] = true
+	}
+	return nil
+}
+
+const (
+	deviceDir = "/dev"
+	terminals = "/dev/pts"
+	opener    = "/dev/ptmx" // of new terminals
+	console   = "/dev/console"
+)
+
+// harmless are the devices that lead nowhere.
+var harmless = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+// ownDevices leaves the command with the harmless devices, its controlling
+// terminal, and pseudoterminals of its own: a read-only mount doesn't keep a
+// command from writing to a disk, and a process that opens another's terminal reads
+// what the user types there. What programs share in /dev/shm is its own too. Devices that Spec.Write names are mounts of their
+// own by now, and stay.
+func (b *Box) ownDevices(dir string) error {
+	keep := map[string]int{}
+	defer func() {
+		for _, fd := range keep {
+			unix.Close(fd)
+		}
+	}()
+	for _, path := range append([]string{"/dev/tty"}, harmless...) {
+		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
+		if err == unix.ENOENT {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("keep %s: %w", path, err)
+		}
+		keep[path] = fd
+	}
+	switch err := unix.MountSetattr(unix.AT_FDCWD, deviceDir, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NODEV}); err {
+	case nil:
+		for path, fd := range keep {
+			if err := attach(fd, path); err != nil {
+				return fmt.Errorf("keep %s: %w", path, err)
+			}
+		}
+	case unix.EINVAL, unix.ENOENT: // it is no mount: nodev would apply to all of the file system
+	default:
+		return fmt.Errorf("hide other devices: %w", err)
+	}
+	if err := b.ownTerminals(); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(sharedDir, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || !b.ownShared(dir) {
+		return nil
+	}
+	if err := unix.Mount("tmpfs", sharedDir, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV, "mode=1777"); err != nil {
+		return fmt.Errorf("hide other programs' shared memory: %w", err)
+	}
+	b.shared = true
+	return nil
+}
+
+// ownTerminals mounts fresh pseudoterminals, or an empty directory if that
+// fails. A container's console is a terminal from outside.
+func (b *Box) ownTerminals() error {
+	if err := cover("/dev/null", console); err != nil {
+		return fmt.Errorf("hide the console: %w", err)
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(terminals, &st); err != nil || st.Type != unix.DEVPTS_SUPER_MAGIC {
+		return nil // there are none
+	}
+	if unix.Mount("devpts", terminals, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") == nil {
+		b.terminals = true
+		if err := cover(terminals+"/ptmx", opener); err != nil {
+			return fmt.Errorf("mount new terminals: %w", err)
+		}
+		return nil
+	}
+	if err := unix.Mount("tmpfs", terminals, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV|unix.MS_RDONLY, "mode=0555,size=4k"); err != nil {
+		return fmt.Errorf("hide other terminals: %w", err)
+	}
+	return nil
+}
+
+// cover mounts a file over another, if that exists and is no link: a link to
+// what is hidden leads to what hides it.
+func cover(with, path string) error {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		return nil
+	}
+	fd, err := unix.OpenTree(unix.AT_FDCWD, with, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return attach(fd, path)
+}
+
+// devices are those that a command can write to. Terminals are among them if
+// they are the command's own.
+func (b *Box) devices() []string {
+	out := append([]string{}, harmless...)
+	if b.shared {
+		out = append(out, sharedDir)
+	}
+	if b.spec.Mode == ReadOnly {
+		return out
+	}
+	if out = append(out, "/dev/tty"); b.hasTerminals() {
+		out = append(out, opener, terminals)
+	}
+	return out
+}
+
+// hasTerminals reports whether the command has pseudoterminals of its own.
+// Bubblewrap mounts them too.
+func (b *Box) hasTerminals() bool { return b.terminals || b.Wrapped() }
+
+// readable is all that a command reads where no mount can hide devices: all but
+// them. Links are left out, and what they lead to is in the list.
+func readable() (paths []string) {
+	entries, _ := os.ReadDir("/")
+	for _, e := range entries {
+		if path := filepath.Join("/", e.Name()); path != deviceDir && e.Type()&os.ModeSymlink == 0 {
+			paths = append(paths, path)
+		}
+	}
+	return append(append(paths, harmless...), "/dev/tty", sharedDir, "/dev/mqueue", "/dev/hugepages")
+}
+
+// Apart is which namespaces a process is in besides a user and a mount
+// namespace and one for IPC. It does not depend on what a box lets through, so
+// that a process can be started and moved there before its command is known.
+type Apart struct {
+	Network bool // nothing but its own loopback
+	PIDs    bool // process numbers of its own: the process is number 1
+	Trial   bool // it mounts overlays
+}
+
+// Apart is what the plan's box needs.
+func (p Plan) Apart() Apart {
+	return Apart{Network: p.Loopback, PIDs: p.Layers.Has(PIDs), Trial: p.Trial}
+}
+
+// Attr is how such a process is started: in a user namespace in which everyone
+// is who they are.
+func (a Apart) Attr() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER,
+		UidMappings: identity("/proc/self/uid_map", os.Getuid()),
+		GidMappings: identity("/proc/self/gid_map", os.Getgid()),
+		AmbientCaps: capabilities(),
+	}
+	if a.Trial {
+		attr.AmbientCaps = append(attr.AmbientCaps, trialCapabilities()...)
+	}
+	if a.PIDs {
+		attr.Cloneflags |= unix.CLONE_NEWPID | unix.CLONE_NEWNS // the second for its own /proc
+	}
+	groups, _ := os.ReadFile("/proc/self/setgroups")
+	attr.GidMappingsEnableSetgroups = os.Getuid() == 0 && strings.TrimSpace(string(groups)) == "allow"
+	return attr
+}
+
+// capabilities are those of a process that makes sandboxes. The last is to take
+// the sockets of processes that protect themselves.
+func capabilities() []uintptr {
+	return []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
+}
+
+// trialCapabilities are those that overlayfs needs to copy files to an upper
+// and to mark deleted ones, and those for a resolver and for moving directories.
+// All of them only apply to the user's own files and to the namespaces of the
+// process. The command has none.
+func trialCapabilities() []uintptr {
+	return []uintptr{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN, unix.CAP_MKNOD, unix.CAP_FSETID, unix.CAP_NET_BIND_SERVICE, unix.CAP_SYS_CHROOT}
+}
+
+// SessionAttr is how a process is started whose network others share: in a user
+// and a network namespace.
+func SessionAttr() *syscall.SysProcAttr {
+	attr := Apart{}.Attr()
+	attr.Cloneflags |= unix.CLONE_NEWNET
+	return attr
+}
+
+// Within is how that process starts another one, which is a child of its own
+// parent. Both are in one user namespace.
+func (a Apart) Within() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_PARENT, AmbientCaps: capabilities()}
+	if a.PIDs {
+		attr.Cloneflags |= unix.CLONE_NEWPID | unix.CLONE_NEWNS
+	}
+	return attr
+}
+
+// Enter moves the calling thread of a process that was started with Attr. The
+// other threads see the mounts of before, but for /proc: that shows the
+// process numbers that there are for all of them.
+func (a Apart) Enter() error {
+	if a.PIDs {
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+			return fmt.Errorf("make mounts private: %w", err)
+		}
+		if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+			return fmt.Errorf("mount a fresh /proc: %w", err)
+		}
+	}
+	flags := unix.CLONE_NEWNS | unix.CLONE_NEWIPC
+	if a.Network {
+		flags |= unix.CLONE_NEWNET
+	}
+	if err := unix.Unshare(flags); err != nil {
+		return fmt.Errorf("enter namespaces: %w", err)
+	}
+	if a.Network {
+		return LoopbackUp()
+	}
+	return nil
+}
+
+// identity maps every number to itself: for root all that there are, so that
+// files of all users stay theirs; for others only their own is allowed.
+func identity(file string, own int) []syscall.SysProcIDMap {
+	single := []syscall.SysProcIDMap{{ContainerID: own, HostID: own, Size: 1}}
+	if os.Getuid() != 0 {
+		return single
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return single
+	}
+	var all []syscall.SysProcIDMap
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		var inside, outside, size int
+		if _, err := fmt.Sscan(line, &inside, &outside, &size); err != nil {
+			return single
+		}
+		all = append(all, syscall.SysProcIDMap{ContainerID: inside, HostID: inside, Size: size})
+	}
+	return all
+}
+
+// LoopbackUp switches on the one interface of a new network namespace.
+func LoopbackUp() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("enable loopback: %w", err)
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return fmt.Errorf("enable loopback: %w", err)
+	}
+	lo.SetUint16(unix.IFF_UP)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
+		return fmt.Errorf("enable loopback: %w", err)
 	}
 	return nil
 }

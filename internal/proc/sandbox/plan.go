@@ -1,9 +1,16 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
+	"time"
 )
 
 // Plan is which layers a box is made of here, and what it lacks.
@@ -192,4 +199,171 @@ func (s *Spec) lacking(p Plan) string {
 		return "network access can't be restricted"
 	}
 	return ""
+}
+
+// findBubblewrap looks only where the system puts programs: a PATH may lead
+// into a workspace.
+func findBubblewrap() (path, why string) {
+	for _, dir := range []string{"/usr/bin", "/bin", "/usr/local/bin"} {
+		p := filepath.Join(dir, "bwrap")
+		if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return p, ""
+		}
+	}
+	return "", "bwrap not found in /usr/bin, /bin or /usr/local/bin. Install bubblewrap"
+}
+
+// tried is the support after bwrap was run once: that it is there does not say
+// that it works. Only who wants it pays for that.
+func (s Support) tried() Support {
+	if s.Bubblewrap == "" {
+		return s
+	}
+	if why := bubblewrapFails(); why != "" {
+		s.Bubblewrap, s.BubblewrapWhy = "", why
+	}
+	return s
+}
+
+var bubblewrapFails = sync.OnceValue(func() string {
+	bwrap, why := findBubblewrap()
+	if why != "" {
+		return why
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	args := (&Spec{Mode: ReadOnly}).bubblewrapArgs(wrapping{bwrap: bwrap, dir: "/", dieWithParent: true})
+	cmd := exec.CommandContext(ctx, args[0], append(args[1:], "/bin/true")...)
+	cmd.Env, cmd.WaitDelay = []string{}, time.Second
+	_, err := cmd.Output()
+	if err == nil {
+		return ""
+	}
+	said := err.Error()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		said, _, _ = strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
+	}
+	return fmt.Sprintf("%s doesn't work on this system (%s)", bwrap, said)
+})
+
+// BubblewrapOverlays says, in a sentence without its end, that trials can't use
+// overlays of bubblewrap. It is empty without bubblewrap.
+func BubblewrapOverlays(ctx context.Context) string {
+	bwrap, why := findBubblewrap()
+	if why != "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bwrap, "--version")
+	cmd.Env, cmd.WaitDelay = []string{}, time.Second
+	out, _ := cmd.Output()
+	return overlaysOf(string(out))
+}
+
+// overlaysOf is BubblewrapOverlays by the output of bwrap --version.
+func overlaysOf(version string) string {
+	name := strings.TrimSpace(version)
+	var major, minor int
+	if n, _ := fmt.Sscanf(name, "bubblewrap %d.%d", &major, &minor); n < 2 {
+		return ""
+	}
+	if major == 0 && minor < 11 {
+		return name + " can't mount overlays either; 0.11.0 and later can"
+	}
+	return "Adze doesn't use the overlays of " + name
+}
+
+// wrapping is what bwrap needs to know beside the Spec.
+type wrapping struct {
+	bwrap, dir    string
+	write         []string // links resolved: bwrap can't mount on a link
+	sharedToo     bool     // sharedDir is that of outside
+	protect       []string
+	covers        [][2]string // a cover and the hidden file that it is mounted over
+	seccomp       string      // descriptor of a filter; empty: none
+	sharedNetwork bool        // the network is that of outside, which is the session's own
+	dieWithParent bool        // what the command leaves running dies with it
+}
+
+// bubblewrapArgs is bwrap's command line, up to the command. Its /proc would be
+// writable: to root, whose settings of the kernel are there.
+func (s *Spec) bubblewrapArgs(w wrapping) []string {
+	args := []string{w.bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc",
+		"--cap-drop", "ALL", "--unshare-user-try", "--unshare-ipc", "--unshare-pid"}
+	if w.dieWithParent {
+		args = append(args, "--die-with-parent")
+	}
+	if !s.network() && !w.sharedNetwork {
+		args = append(args, "--unshare-net")
+	}
+	if w.sharedToo {
+		args = append(args, "--ro-bind-try", sharedDir, sharedDir)
+	}
+	for _, path := range w.write {
+		args = append(args, "--bind-try", path, path)
+	}
+	pinned := map[string]bool{} // what is a mount point cannot be moved away
+	for _, p := range w.protect {
+		for _, dir := range between(holding(p, w.write), p) {
+			if !pinned[dir] {
+				args = append(args, "--bind", dir, dir)
+			}
+			pinned[dir] = true
+		}
+		args = append(args, "--ro-bind", p, p)
+	}
+	for _, c := range w.covers {
+		args = append(args, "--ro-bind", c[0], c[1])
+	}
+	if w.seccomp != "" {
+		args = append(args, "--seccomp", w.seccomp)
+	}
+	return append(args, "--chdir", w.dir, "--")
+}
+
+// seatbeltProfile is a box in the language of macOS's sandbox-exec, in which
+// the last matching rule counts.
+func (s *Spec) seatbeltProfile(temp string) string {
+	var b strings.Builder
+	b.WriteString("(version 1)\n(allow default)\n(deny file-write*)\n")
+	write := append([]string{"/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper"}, s.writable()...)
+	if temp != "" {
+		write = append(write, temp)
+	}
+	for _, w := range write {
+		// What seatbelt compares is the resolved path: /tmp is /private/tmp.
+		if real, err := filepath.EvalSymlinks(w); err == nil {
+			w = real
+		}
+		fmt.Fprintf(&b, "(allow file-write* (subpath %s))\n", seatbeltString(w))
+	}
+	for _, p := range s.Protect {
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(p)); err == nil {
+			p = filepath.Join(dir, filepath.Base(p))
+		}
+		fmt.Fprintf(&b, "(deny file-write* (subpath %s))\n", seatbeltString(p))
+		// Nor may the folder above be moved away with it.
+		fmt.Fprintf(&b, "(deny file-write-unlink (literal %s))\n", seatbeltString(filepath.Dir(p)))
+	}
+	if !s.network() {
+		b.WriteString("(deny network*)\n")
+		if s.Mode == Workspace {
+			b.WriteString("(allow network* (local ip \"localhost:*\"))\n(allow network* (remote ip \"localhost:*\"))\n")
+		}
+	}
+	if s.UnixSockets {
+		b.WriteString("(allow network* (remote unix-socket))\n")
+	}
+	b.WriteString("(deny process-info* (target others))\n(deny signal (target others))\n(allow signal (target same-sandbox))\n(deny mach-priv*)\n(deny system-privilege)\n")
+	return b.String()
+}
+
+func seatbeltString(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`
+}
+
+// seatbeltArgs is the command line up to the command.
+func (s *Spec) seatbeltArgs(temp string) []string {
+	return []string{"/usr/bin/sandbox-exec", "-p", s.seatbeltProfile(temp)}
 }

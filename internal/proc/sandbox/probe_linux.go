@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -95,4 +96,23 @@ func probeNamespaces(a Apart) (why string) {
 		return "this kernel can't make mounts read-only recursively (requires Linux 5.12)"
 	}
 	return ""
+}
+
+// identify is a path's own identity, links not followed.
+func identify(path string) (ID, bool) {
+	var st syscall.Stat_t
+	if err := syscall.Lstat(path, &st); err != nil {
+		return ID{}, false
+	}
+	return ID{Dev: uint64(st.Dev), Ino: uint64(st.Ino)}, true
+}
+
+// stampOf is a directory's stamp; false if the path is none. It is the time of
+// the last change, which unlike that of the last write can't be set.
+func stampOf(path string) (stamp, bool) {
+	var st syscall.Stat_t
+	if err := syscall.Lstat(path, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFDIR {
+		return stamp{}, false
+	}
+	return stamp{ID{Dev: uint64(st.Dev), Ino: uint64(st.Ino)}, time.Unix(st.Ctim.Unix())}, true
 }

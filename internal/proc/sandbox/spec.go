@@ -1,10 +1,43 @@
+// Package sandbox restricts commands with features of the operating
+// system.
+//
+//	spec := sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}, Write: sandbox.Caches(os.Environ())}
+//	out, err := runner.Run(ctx, proc.Command{Line: "make test", Dir: dir, Sandbox: &spec})
+//
+// A sandbox consists of layers, each used where the kernel supports it. Probe
+// reports which work and why others don't, and Spec.Plan what a sandbox lacks:
+//
+//	Landlock     writes only below the listed paths; no signals, no tracing and
+//	             no abstract sockets to what runs outside
+//	seccomp      no network, no tracing, no io_uring, no mounts, no keys, no
+//	             datagram socket pairs; in read-only no change of mode, owner,
+//	             time or attribute either; without the namespaces for them no
+//	             shared memory and no limits of other processes
+//	namespaces   a user and mount namespace in which all but the listed paths is
+//	             mounted read-only and protected paths are too, with few
+//	             devices and terminals of its own; an IPC namespace; a network
+//	             namespace that has nothing but its own loopback; a pid
+//	             namespace in which no other processes are seen or signalled
+//	bubblewrap   instead of namespaces, if requested; Landlock runs inside
+//	seatbelt     on macOS; follows its documentation; untested
+//
+// On Linux a box is entered by one thread (Apart.Enter, then Box.Enter), which
+// then starts exactly one command: package proc does that in its keeper
+// processes. Reading is not limited: which files may be read is for whoever
+// approves commands to say, and what a command has read it cannot send
+// anywhere.
+//
+// Callers decide which command gets which sandbox.
 package sandbox
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Mode is how much a box lets through.
@@ -101,6 +134,255 @@ func (s *Spec) writable() []string {
 	for _, p := range paths {
 		if filepath.IsAbs(p) {
 			out = append(out, filepath.Clean(p))
+		}
+	}
+	return out
+}
+
+// Layers is a set of the means that boxes are made of.
+type Layers uint8
+
+// The layers.
+const (
+	Landlock Layers = 1 << iota
+	Seccomp
+	Notify     // the box is told what seccomp refuses; without it only the command is
+	Namespaces // user, mount, IPC and network namespaces
+	Bubblewrap
+	Seatbelt
+	PIDs // with Namespaces: process numbers of its own, and a /proc that shows no others
+)
+
+var layerNames = []string{"landlock", "seccomp", "notify", "namespaces", "bubblewrap", "seatbelt", "pids"}
+
+// Has reports whether all of more are in the set.
+func (l Layers) Has(more Layers) bool { return l&more == more }
+
+// String names the layers: "landlock+seccomp".
+func (l Layers) String() string {
+	var names []string
+	for i, n := range layerNames {
+		if l&(1<<i) != 0 && 1<<i != int(Notify) {
+			names = append(names, n)
+		}
+	}
+	if names == nil {
+		return "none"
+	}
+	return strings.Join(names, "+")
+}
+
+// mostHostSockets bounds how many sockets are protected.
+const mostHostSockets = 256
+
+// WithHostSockets is the Spec with the sockets of other programs that are in
+// writable directories, such as that of an agent for keys in a temp directory.
+// A command that listens could take their place otherwise, and programs outside
+// would send it what is meant for them.
+func (s *Spec) WithHostSockets() *Spec {
+	own := *s
+	write := outermost(s.writable())
+	text, _ := os.ReadFile("/proc/net/unix") // a network namespace has its own
+	for line := range strings.Lines(string(text)) {
+		// Number, references, protocol, flags, type, state, inode, path.
+		fields := strings.SplitN(strings.Join(strings.Fields(line), " "), " ", 8)
+		if len(fields) == 8 && holding(fields[7], write) != "" && len(own.HostSockets) < mostHostSockets {
+			own.HostSockets = append(own.HostSockets, fields[7])
+		}
+	}
+	return &own
+}
+
+// Overlay is a directory that a trial sees at its own path and whose changes
+// go elsewhere.
+type Overlay struct {
+	Lower string // the directory, links resolved
+	Upper string // takes what changes
+	Work  string // empty, on the file system of Upper; the kernel's own
+	// Instead says that Upper takes the place of Lower: the kernel makes no overlay
+	// of a directory with mount points in it.
+	Instead bool
+	// Parts are the directories below Lower that can be written; nil: all of it.
+	// One overlay of a home directory is faster than one for each cache.
+	Parts []string
+}
+
+// Trials is what a sandbox of mode Trial is made of besides Spec.Limits.
+type Trials struct {
+	// Layers are the directories that can be written. Everything else is
+	// read-only.
+	Layers []Overlay
+	// Dir is an empty directory that the command can't see into.
+	Dir string
+	// Show are paths below an Upper that takes the place of its Lower: they are
+	// there nevertheless, read-only. Upper has a directory or file for each.
+	Show []string
+	// Conceal are directories that look empty: those of uppers that are in a
+	// lower.
+	Conceal []string
+	// Bytes, Processes and CPU limit what the command writes, how many processes
+	// it has at a time and how long they compute; 0 means no limit.
+	Bytes     int64
+	Processes int
+	CPU       time.Duration
+}
+
+// lowers are the paths of the layers.
+func (t *Trials) lowers() []string {
+	var out []string
+	for _, l := range t.Layers {
+		if l.Parts == nil {
+			out = append(out, l.Lower)
+		}
+		out = append(out, l.Parts...)
+	}
+	return out
+}
+
+// encoded is for another process of the same program.
+func (t *Trials) encoded() string {
+	if t == nil {
+		return ""
+	}
+	b, _ := json.Marshal(t) // strings and numbers
+	return string(b)
+}
+
+func decodeTrials(text string) (*Trials, error) {
+	if text == "" {
+		return nil, nil
+	}
+	t := &Trials{}
+	return t, json.Unmarshal([]byte(text), t)
+}
+
+// Unfit says why a command that failed in a trial would probably not fail outside
+// of it, from what it printed; empty: nothing speaks for that.
+func Unfit(output string) string {
+	for text, why := range map[string]string{
+		"Value too large for defined data type": "a file belongs to another user or group (EOVERFLOW)",
+		"EOVERFLOW":                             "a file belongs to another user or group (EOVERFLOW)",
+		"nvalid cross-device link":              "a directory could not be renamed (EXDEV)",
+		"EXDEV":                                 "a directory could not be renamed (EXDEV)",
+	} {
+		if strings.Contains(output, text) {
+			return why
+		}
+	}
+	return ""
+}
+
+// Caches is what builds write beside the workspace and can do without at any
+// time: temp folders, and the caches of compilers and package managers. What
+// does not exist is left out. Folders that programs are started from are not
+// in it (~/.cargo/bin, ~/.local/bin).
+func Caches(env []string) []string { return outermost(allCaches(env)) }
+
+// allCaches is Caches with those that are in others.
+func allCaches(env []string) []string {
+	value := func(name string) string { return absoluteValue(env, name) }
+	all := append(TempDirs(env), "/dev/shm")
+	for _, name := range []string{"XDG_CACHE_HOME", "GOCACHE", "GOMODCACHE", "CCACHE_DIR", "npm_config_cache", "PIP_CACHE_DIR", "UV_CACHE_DIR", "YARN_CACHE_FOLDER"} {
+		all = append(all, value(name))
+	}
+	if v := value("GOPATH"); v != "" {
+		all = append(all, filepath.Join(v, "pkg", "mod"), filepath.Join(v, "pkg", "sumdb"))
+	}
+	if v := value("CARGO_HOME"); v != "" {
+		all = append(all, filepath.Join(v, "registry"), filepath.Join(v, "git"))
+	}
+	if home := value("HOME"); home != "" {
+		for _, name := range []string{
+			".cache", "Library/Caches", "go/pkg/mod", "go/pkg/sumdb", ".npm/_cacache", ".npm/_logs", ".cargo/registry", ".cargo/git",
+			".gradle/caches", ".m2/repository", ".ccache", ".local/share/pnpm/store", ".yarn/berry/cache", ".nuget/packages", ".ivy2/cache",
+			".bundle/cache",
+		} {
+			all = append(all, filepath.Join(home, name))
+		}
+	}
+	var there []string
+	for _, path := range all {
+		if _, err := os.Stat(path); path != "" && err == nil {
+			there = append(there, path)
+		}
+	}
+	return there
+}
+
+// TempDirs are the directories for temp files, whether they exist or not.
+func TempDirs(env []string) []string {
+	return []string{os.TempDir(), absoluteValue(env, "TMPDIR"), "/tmp", "/var/tmp"}
+}
+
+// makeCaches makes the cache directories that programs of PATH need and can't
+// make in a sandbox, in a home directory that is new. What can't be made is left
+// out.
+func makeCaches(env []string) {
+	home := absoluteValue(env, "HOME")
+	if st, err := os.Stat(home); home == "" || err != nil || !st.IsDir() {
+		return
+	}
+	if absoluteValue(env, "XDG_CACHE_HOME") == "" {
+		os.Mkdir(filepath.Join(home, ".cache"), 0o700)
+	}
+	for program, dirs := range map[string][]string{"npm": {".npm/_cacache", ".npm/_logs"}, "go": {"go/pkg/mod"}, "cargo": {".cargo/registry"}} {
+		for _, dir := range filepath.SplitList(Surroundings{Env: env}.value("PATH")) {
+			if regular(filepath.Join(dir, program)) {
+				for _, name := range dirs {
+					os.MkdirAll(filepath.Join(home, name), 0o700)
+				}
+				break
+			}
+		}
+	}
+}
+
+// absoluteValue is the value of a variable that is an absolute path.
+func absoluteValue(env []string, name string) string {
+	for _, kv := range env {
+		if n, v, _ := strings.Cut(kv, "="); n == name && filepath.IsAbs(v) {
+			return v
+		}
+	}
+	return ""
+}
+
+// below reports whether path is root or lies below it.
+func below(path, root string) bool {
+	return path == root || root == "/" || strings.HasPrefix(path, root+string(filepath.Separator))
+}
+
+// holding is the root that path lies below, or nothing.
+func holding(path string, roots []string) string {
+	for _, r := range roots {
+		if below(path, r) {
+			return r
+		}
+	}
+	return ""
+}
+
+// between are the folders from below root to above path, the topmost first.
+func between(root, path string) []string {
+	var out []string
+	if root == "" || !below(path, root) {
+		return nil
+	}
+	for dir := filepath.Dir(path); dir != root && below(dir, root); dir = filepath.Dir(dir) {
+		out = append(out, dir)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// outermost leaves out what is there twice and what lies below another.
+func outermost(paths []string) []string {
+	paths = slices.Clone(paths)
+	slices.Sort(paths)
+	var out []string
+	for _, p := range paths {
+		if holding(p, out) == "" {
+			out = append(out, p)
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // refusals are what programs print of the errors that a box answers with.
@@ -195,7 +196,7 @@ func unreadable(line string) bool {
 		if _, err := os.Lstat(path); err != nil {
 			continue
 		}
-		f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // the opening of a pipe doesn't wait for its other end
 		if os.IsPermission(err) {
 			return true
 		}

@@ -1,0 +1,220 @@
+package discover
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// httpClient reaches a server: with the configured headers, to its own host only, and with bounded answers.
+func httpClient(headers map[string]string, auth *authority) *http.Client {
+	return &http.Client{
+		Transport: &dressed{
+			headers: headers, auth: auth,
+			next: &http.Transport{
+				Proxy:                 http.ProxyFromEnvironment,
+				DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+				TLSHandshakeTimeout:   10 * time.Second,
+				MaxIdleConnsPerHost:   4,
+				IdleConnTimeout:       60 * time.Second,
+				ForceAttemptHTTP2:     true,
+				ResponseHeaderTimeout: 0, // a call answers when it is done
+			},
+		},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if len(via) > 5 || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
+				return fmt.Errorf("the server redirects to %s. If that is correct, configure that URL", req.URL.Redacted())
+			}
+			return nil
+		},
+	}
+}
+
+// dressed adds headers to requests and bounds what comes back.
+type dressed struct {
+	headers map[string]string
+	auth    *authority // nil: no tokens, or the SDK sees to them
+	next    http.RoundTripper
+}
+
+func (d *dressed) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	for name, value := range d.headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := d.send(req)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // events are bounded one by one
+		resp.Body = &limitedBody{ReadCloser: resp.Body, left: maxFrame}
+	}
+	return resp, nil
+}
+
+// send sends a request with the token, and again with a new one if that is refused.
+func (d *dressed) send(req *http.Request) (*http.Response, error) {
+	if d.auth == nil || req.Header.Get("Authorization") != "" {
+		return d.next.RoundTrip(req)
+	}
+	token, err := d.auth.token()
+	if err != nil {
+		return nil, err
+	}
+	for again := false; ; again = true {
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		resp, err := d.next.RoundTrip(req)
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || again || req.Body != nil && req.GetBody == nil {
+			return resp, err
+		}
+		closeBody(resp)
+		if token, err = d.auth.another(token); err != nil {
+			return nil, err
+		}
+		if req.GetBody != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// limitedBody is an answer that may not be longer than a message.
+type limitedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+var errLongAnswer = errors.New("the response is larger than 10 MB. Request less data")
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, errLongAnswer
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errLongAnswer
+	}
+	return n, err
+}
+
+// hasHeader reports whether a header is configured, in any case.
+func hasHeader(headers map[string]string, name string) bool {
+	for h := range headers {
+		if strings.EqualFold(h, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// webError says in plain words what came back from an address that does not speak MCP. The SDK tells it as what it was
+// doing, and has no types for it.
+type webError struct {
+	text  string
+	cause error
+}
+
+func (e *webError) Error() string { return e.text }
+
+func (e *webError) Unwrap() error { return e.cause }
+
+var contentType = regexp.MustCompile(`unsupported content type "([^"]*)"`)
+
+func (l *link) webError(err error) error {
+	at, text := l.conf.Target(), err.Error()
+	plain := func(format string, args ...any) error { return &webError{fmt.Sprintf(format, args...), err} }
+	if m := contentType.FindStringSubmatch(text); m != nil {
+		return plain("%s is not an MCP server (got content type %s)", at, orElse(m[1], "none"))
+	}
+	switch {
+	case strings.Contains(text, "failed to decode response"):
+		return plain("%s is not an MCP server (got JSON that is not a message)", at)
+	case strings.Contains(text, "missing endpoint"):
+		return plain("%s is not an MCP server with SSE transport. For streamable HTTP, use httpUrl", at)
+	case strings.Contains(text, "request terminated without response"):
+		return plain("%s closed the first request without a response", at)
+	}
+	last := text[strings.LastIndex(text, ": ")+1:]
+	for code := 400; code < 600; code++ {
+		if name := http.StatusText(code); name != "" && strings.TrimSpace(last) == name {
+			return plain("%s returned %d %s%s", at, code, name, doubt(code))
+		}
+	}
+	return err
+}
+
+func doubt(status int) string {
+	if status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusGone {
+		return ". Is that the address of an MCP server?"
+	}
+	return ""
+}
+
+// Messages is a connection to a server: JSON-RPC messages in both directions.
+type Messages interface {
+	// Send passes a message on. It doesn't wait for a response.
+	Send(ctx context.Context, message json.RawMessage) error
+	// Receive waits for the server's next message. Its error ends the connection: io.EOF if Close was called.
+	Receive(ctx context.Context) (json.RawMessage, error)
+	Close() error
+}
+
+// messageTransport makes Messages a transport of the SDK.
+type messageTransport struct{ m Messages }
+
+func (t messageTransport) Connect(context.Context) (mcp.Connection, error) {
+	return messageConn(t), nil
+}
+
+type messageConn struct{ m Messages }
+
+func (c messageConn) SessionID() string { return "" }
+
+func (c messageConn) Close() error { return c.m.Close() }
+
+// Write sends a message, and reports that it is about to: see session.call.
+func (c messageConn) Write(ctx context.Context, message jsonrpc.Message) error {
+	raw, err := jsonrpc.EncodeMessage(message)
+	if err != nil {
+		return err
+	}
+	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{})
+	}
+	return c.m.Send(ctx, raw)
+}
+
+// Read returns the next message. It skips what isn't one.
+func (c messageConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		raw, err := c.m.Receive(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if message, err := jsonrpc.DecodeMessage(raw); err == nil {
+			return message, nil
+		}
+	}
+}
+
+// state is where what is known of the server is kept; "" for one that has no configuration to recognize it by.
+func (l *link) state() string {
+	if l.kind == dialed {
+		return ""
+	}
+	return l.opt.State
+}

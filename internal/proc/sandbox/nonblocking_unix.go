@@ -1,8 +1,0 @@
-//go:build unix
-
-package sandbox
-
-import "syscall"
-
-// nonBlocking keeps the opening of a pipe from waiting for its other end.
-const nonBlocking = syscall.O_NONBLOCK

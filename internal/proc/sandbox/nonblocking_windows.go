@@ -1,3 +1,0 @@
-package sandbox
-
-const nonBlocking = 0
