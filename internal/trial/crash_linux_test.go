@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -134,14 +135,8 @@ func TestKilledWhileKeeping(t *testing.T) {
 		b := opened(t, Options{})
 		b.kinds()
 		nothing := snapshot(t, b.root)
-		base := filepath.Dir(b.root)
-		c := exec.Command("/proc/self/exe", "-test.run=^TestKilledChild$")
-		c.Env = append(os.Environ(), "TRIAL_KILLED="+base, "TRIAL_POINT="+strconv.Itoa(n))
-		text, err := c.CombinedOutput()
-		if !strings.Contains(fmt.Sprint(err), "killed") {
-			t.Fatalf("at %q: not killed: %v\n%s", all[n], err, text)
-		}
-		if err := Recover(filepath.Join(base, "killed-state"), []string{b.root}); err != nil {
+		state := b.killedAt(n)
+		if err := Recover(state, []string{b.root}); err != nil {
 			t.Fatalf("at %q: %v", all[n], err)
 		}
 		switch got := snapshot(t, b.root); got {
@@ -156,9 +151,70 @@ func TestKilledWhileKeeping(t *testing.T) {
 		default:
 			t.Errorf("at %q: neither whole nor nothing:\n%s", all[n], diff(nothing, got))
 		}
-		left, _ := filepath.Glob(filepath.Join(base, "killed-state", "*-*"))
+		left, _ := filepath.Glob(filepath.Join(state, "*-*"))
 		if len(left) > 0 {
 			t.Errorf("at %q: left: %v", all[n], left)
+		}
+	}
+}
+
+// killedAt runs a program that keeps manyKinds and is killed at a point. It returns its state directory.
+func (b *bench) killedAt(n int) (state string) {
+	b.t.Helper()
+	base := filepath.Dir(b.root)
+	c := exec.Command("/proc/self/exe", "-test.run=^TestKilledChild$")
+	c.Env = append(os.Environ(), "TRIAL_KILLED="+base, "TRIAL_POINT="+strconv.Itoa(n))
+	text, err := c.CombinedOutput()
+	if !strings.Contains(fmt.Sprint(err), "killed") {
+		b.t.Fatalf("at point %d: not killed: %v\n%s", n, err, text)
+	}
+	return filepath.Join(base, "killed-state")
+}
+
+// What was written to a file with several names after a kill is never lost.
+func TestWrittenAfterKill(t *testing.T) {
+	t.Parallel()
+	n := slices.IndexFunc(points(t), func(point string) bool { return strings.HasPrefix(point, "written ") })
+	if n < 0 {
+		t.Fatal("no file is written in place")
+	}
+	b := opened(t, Options{})
+	b.kinds()
+	state := b.killedAt(n)
+	path := filepath.Join(b.root, "two")
+	const theirs = "old two\nmore\nfrom outside\n"
+	if err := os.WriteFile(path, []byte(theirs), 0o644); err != nil { // in place
+		t.Fatal(err)
+	}
+	if err := Recover(state, []string{b.root}); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("recovered: %v", err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != theirs {
+		t.Errorf("the file is %q", got)
+	}
+}
+
+func TestPartlyWritten(t *testing.T) {
+	for _, c := range []struct {
+		now, old, written string
+		want              bool
+	}{
+		{"old", "old", "new one", true},
+		{"new one", "old", "new one", true},
+		{"new o", "old", "new one", true},
+		{"nld", "old", "new one", true},
+		{"new", "old text", "new", true},
+		{"new text", "old text", "new", true},
+		{"old t", "old text", "new", true}, // being set back
+		{"", "old", "", true},
+		{"", "old", "new", false},
+		{"ne", "old", "new", false},
+		{"new one!", "old", "new one", false},
+		{"their", "old", "new one", false},
+	} {
+		got, err := partlyWritten(strings.NewReader(c.now), strings.NewReader(c.old), strings.NewReader(c.written))
+		if err != nil || got != c.want {
+			t.Errorf("%q of %q and %q: %v, %v", c.now, c.old, c.written, got, err)
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package trial
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -167,13 +169,67 @@ func (k *mover) restore(i int, lower *os.File, name string) error {
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil || st.Ino != s.Lower.Ino {
 		return ErrConflict
 	}
-	if after, ok := k.after[i]; ok && !after.sameContent(&st) {
-		return ErrConflict
+	if err := k.oursInPlace(i, f, saved, &st); err != nil {
+		return err
 	}
 	if err := overwrite(f, saved); err != nil {
 		return err
 	}
 	return k.setMetaAt(f, lower, name, s.Lower, s.written())
+}
+
+// oursInPlace says whether something else wrote a file that was written in place. After a kill, only its content can tell.
+func (k *mover) oursInPlace(i int, f, saved *os.File, st *unix.Stat_t) error {
+	if after, ok := k.after[i]; ok {
+		if !after.sameContent(st) {
+			return ErrConflict
+		}
+		return nil
+	}
+	upper, err := k.upper(&k.Steps[i])
+	if err != nil {
+		return err
+	}
+	written, err := openAt(upper, filepath.Base(k.Steps[i].Rel), unix.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer written.Close()
+	ours, err := partlyWritten(f, saved, written)
+	if err != nil {
+		return err
+	}
+	if _, err := saved.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if !ours {
+		return ErrConflict
+	}
+	return nil
+}
+
+// partlyWritten reports whether a file is an old content that a new one was being written over, or the reverse: every byte
+// is that of one of them, and it is as long as one of them or in between.
+func partlyWritten(now, old, written io.Reader) (bool, error) {
+	readers := [3]*bufio.Reader{bufio.NewReader(now), bufio.NewReader(old), bufio.NewReader(written)}
+	for {
+		var b [3]byte
+		var ended [3]bool
+		for i, r := range readers {
+			var err error
+			if b[i], err = r.ReadByte(); err == io.EOF {
+				ended[i] = true
+			} else if err != nil {
+				return false, err
+			}
+		}
+		if ended[0] {
+			return ended[1] || ended[2], nil
+		}
+		if (ended[1] || b[0] != b[1]) && (ended[2] || b[0] != b[2]) {
+			return false, nil
+		}
+	}
 }
 
 // Recover takes back what sessions that were killed had begun to keep, and removes
