@@ -88,6 +88,7 @@ test-peers: ## tests with programs from npm, and go install; needs npm
 
 # acpx can't be in a lock file: npm leaves out its packages for other systems, and npm ci then refuses the file.
 test-acpx: ## a test with the ACP client acpx; needs npm
+	cd internal/peers && npm ci --no-audit --no-fund --loglevel=error
 	cd internal/peers/acpx && npm install --omit=optional --no-package-lock --no-audit --no-fund --loglevel=error
 	ADZE_PEERS=1 go test $(PLAIN) -vet=off -count=1 -timeout 10m -run '^TestAcpx$$' -v ./internal/peers
 

@@ -26,8 +26,9 @@ type glass struct {
 	ended chan int
 	around
 
-	columns, rows int       // 0: 80 and 24
-	record        io.Writer // gets what the program writes; nil: nothing does
+	columns, rows int           // 0: 80 and 24
+	found         *unix.Termios // the state of the terminal before the start
+	record        io.Writer     // gets what the program writes; nil: nothing does
 }
 
 // start starts a program in a terminal of 80 columns and 24 rows. ahead is typed before. stop ends it.
@@ -40,6 +41,9 @@ func (g *glass) start(cmd *exec.Cmd, ahead string) (stop func(), err error) {
 		return nil, err
 	}
 	g.keys, g.cmd = keys, cmd
+	if g.found, err = unix.IoctlGetTermios(int(keys.Fd()), unix.TCGETS); err != nil {
+		return nil, err
+	}
 	if g.columns == 0 {
 		g.columns, g.rows = 80, 24
 	}
@@ -151,7 +155,12 @@ func (g *glass) types(t *testing.T, text string) {
 // conversation starts adze in a terminal, in its own home, with a scripted model.
 func conversation(t *testing.T, d *desk, url, ahead string, args ...string) *glass {
 	t.Helper()
-	cmd := exec.Command("adze", args...)
+	return talk(t, d, exec.Command("adze", args...), url, ahead)
+}
+
+// talk starts a program as conversation does.
+func talk(t *testing.T, d *desk, cmd *exec.Cmd, url, ahead string) *glass {
+	t.Helper()
 	cmd.Dir = d.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.home, "ADZE_HOME=" + d.home, "GORACE=atexit_sleep_ms=0", "ADZE_LOCAL_MODELS=off",
 		"TERM=xterm-256color", "OPENAI_BASE_URL=" + url, "EDITOR=" + os.Getenv("ADZE_TEST_EDITOR")}

@@ -17,15 +17,19 @@ func main() {
 
 func run() int {
 	helper := adze.Main() // in a process that keeps commands this does not return
+	return runIn(cli.FromOS(buildVersion(), helper))
+}
+
+// runIn runs the command of an environment until it is done or a signal ends it.
+func runIn(env cli.Env) int {
 	// A reader that has gone is an error to handle, not a reason to die in the middle of a write.
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGABRT)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signal.Notify(signals, syscall.SIGHUP) // the terminal is gone: the session is closed in order
 	}
 	ctx, hurry := interrupted(signals, func() { signal.Stop(signals) })
-	env := cli.FromOS(buildVersion(), helper)
 	env.Hurry = hurry
 	return cli.Run(ctx, env)
 }

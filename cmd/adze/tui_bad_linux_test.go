@@ -21,6 +21,8 @@ func TestTerminalGone(t *testing.T) {
 		"hangup":      func(g *glass) { g.keys.Close() }, // the kernel sends SIGHUP too
 		"signal":      func(g *glass) { g.cmd.Process.Signal(syscall.SIGHUP) },
 		"termination": func(g *glass) { g.cmd.Process.Signal(syscall.SIGTERM) },
+		"quit":        func(g *glass) { g.cmd.Process.Signal(syscall.SIGQUIT) },
+		"abort":       func(g *glass) { g.cmd.Process.Signal(syscall.SIGABRT) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,11 +39,53 @@ func TestTerminalGone(t *testing.T) {
 			if name != "hangup" {
 				g.untouched(t)
 				g.see(t, "The session is saved. Continue with: adze -c")
+				if strings.Contains(g.Text(), "goroutine ") { // SIGQUIT and SIGABRT make the runtime report what every goroutine does
+					t.Errorf("a stack trace:\n%s", g.Text())
+				}
 			}
 			again := conversation(t, d, m.URL, "", "-c")
 			again.see(t, "remember the milk")
 		})
 	}
+}
+
+// A panic of the program, while a command runs: the terminal is as it was found, the message has no stack trace, and the session is
+// kept.
+func TestTerminalPanic(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, `{"permissions":{"allow":["Shell(sleep:*)"]}}`)
+	m := scriptedModel(t, openaitest.Answer{Calls: []openaitest.Call{{ID: "1", Name: "run_shell_command", Args: []byte(`{"command":"sleep 1000"}`)}}})
+	g := talk(t, d, exec.Command(filepath.Join(filepath.Dir(racedProgram()), "brokenadze")), m.URL, "")
+	g.see(t, "model    scripted")
+	g.types(t, "remember the milk\r")
+	g.see(t, "◐ Shell sleep 1000")
+	if during := g.termios(t); during == *g.found {
+		t.Error("the terminal isn't in raw mode")
+	}
+	d.write(t, filepath.Join(d.dir, panicFile), "")
+	if code := g.exits(t); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	g.untouched(t)
+	if after := g.termios(t); after != *g.found {
+		t.Errorf("the terminal is %+v, not %+v", after, *g.found)
+	}
+	if text := g.Text(); !strings.Contains(text, "adze: internal error: the variable TERM is broken (broken_test.go:") ||
+		!strings.Contains(text, "The session is saved. Continue with: adze -c") || strings.Contains(text, "goroutine ") {
+		t.Errorf("the terminal shows\n%s", text)
+	}
+	again := conversation(t, d, m.URL, "", "-c")
+	again.see(t, "remember the milk")
+}
+
+// termios is the state of the terminal's line discipline.
+func (g *glass) termios(t *testing.T) unix.Termios {
+	t.Helper()
+	state, err := unix.IoctlGetTermios(int(g.keys.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *state
 }
 
 // Keys that are typed while the program starts are kept: in the prompt, once, and not in front of the header.

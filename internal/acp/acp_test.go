@@ -2,6 +2,9 @@ package acp
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -254,6 +257,47 @@ func TestOptions(t *testing.T) {
 	if err := e.fails("session/set_mode", map[string]any{"sessionId": id, "modeId": "yolo"}); err.Message != `modeId: expected plan, default, auto-edit, got "yolo"` {
 		t.Error(err)
 	}
+}
+
+// A server that doesn't list its models delays nothing. When it does, they get into the menu; later sessions have them at once.
+func TestModelsComeLate(t *testing.T) {
+	t.Parallel()
+	list := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-list:
+		case <-r.Context().Done():
+		}
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"m","object":"model"},{"id":"late","object":"model"}]}`)
+	}))
+	defer server.Close()
+	e := open(t)
+	e.vars["OPENAI_BASE_URL"], e.vars["OPENAI_MODEL"] = server.URL, "m"
+	e.initialize(`{}`)
+	first := e.call("session/new", map[string]any{"cwd": e.dir, "mcpServers": []any{}})
+	if got := modelNames(first); got != "m" {
+		t.Errorf("before the list: %s", got)
+	}
+	close(list)
+	e.until("the menu has the late model", func(updates []map[string]any) bool {
+		return slices.ContainsFunc(updates, func(u map[string]any) bool { return modelNames(u) == "m late" })
+	})
+	if got := modelNames(e.call("session/new", map[string]any{"cwd": e.dir, "mcpServers": []any{}})); got != "m late" {
+		t.Errorf("in the next session: %s", got)
+	}
+}
+
+// modelNames are the models in the menus of a response or an update.
+func modelNames(from map[string]any) string {
+	var names []string
+	for _, o := range list(from["configOptions"]) {
+		if o["id"] == modelOption {
+			for _, v := range list(o["options"]) {
+				names = append(names, v["value"].(string))
+			}
+		}
+	}
+	return strings.Join(names, " ")
 }
 
 // A slash command is answered without the model.

@@ -238,7 +238,7 @@ func (s *server) continued(ctx context.Context, p sessionParams, servers map[str
 
 // open opens a session and its model, and starts its servers.
 func (s *server) open(ctx context.Context, p sessionParams, servers map[string]discover.Server, record *session.Recording) (*talk, error) {
-	t := &talk{server: s}
+	t := &talk{server: s, listed: make(chan struct{})}
 	one, err := s.o.Open(Start{Dir: session.Canonical(p.CWD), AddDirs: p.AddDirs, Record: record, Tell: t.note, Front: session.Lasts | session.Answers})
 	if err != nil {
 		return nil, errorf(codeInternal, "%v", err)
@@ -255,6 +255,7 @@ func (s *server) open(ctx context.Context, p sessionParams, servers map[string]d
 		return nil, s.noModel(ctx, p.CWD, err)
 	}
 	one.Outside.Connect()
+	s.work.Go(t.listModels)
 	return t, nil
 }
 

@@ -31,11 +31,13 @@ type talk struct {
 	talk     *session.Conversation   // nil: no prompt was sent yet
 	stop     context.CancelCauseFunc // interrupts the prompt that is being answered; nil: none is
 	titled   bool
-	mode     string   // as the editor knows it,
-	model    string   // as is the model
-	models   []string // that can be chosen
-	commands string   // as the editor knows them, for comparison
-	messages int      // of the model so far
+	mode     string        // as the editor knows it,
+	model    string        // as is the model
+	models   []string      // that can be chosen
+	offered  int           // how many of them the editor knows
+	listed   chan struct{} // closed when the servers were asked for their models
+	commands string        // as the editor knows them, for comparison
+	messages int           // of the model so far
 }
 
 // attach connects a session that was opened.
@@ -112,9 +114,9 @@ func (t *talk) begin() {
 		t.put(u)
 	}
 	t.early = nil
+	t.offer()
 	t.mu.Unlock()
 	t.tellCommands()
-	t.server.work.Go(t.listModels)
 }
 
 // note passes on a notice for the user.
@@ -278,6 +280,7 @@ func (t *talk) options() []configOption {
 	if !slices.ContainsFunc(mode.Options, func(v configValue) bool { return v.Value == t.mode }) {
 		mode.Options = append(mode.Options, configValue{Value: t.mode, Name: t.mode})
 	}
+	t.offered = len(t.models)
 	models := configOption{ID: modelOption, Name: "Model", Category: "model", Type: "select", Current: t.model}
 	for _, name := range t.models {
 		models.Options = append(models.Options, configValue{Value: name, Name: name})
@@ -296,8 +299,16 @@ func (t *talk) refresh() (mode, options bool) {
 	return mode, options
 }
 
+// menuTime is how long the response to a request that opens a session waits for the models of a server. Editors update
+// their menus later, but clients for scripts may look at the response alone.
+const menuTime = 20 * time.Millisecond
+
 // result is the response to a request that opened the session.
 func (t *talk) result(id string) sessionResult {
+	select {
+	case <-t.listed:
+	case <-time.After(menuTime):
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.refresh()
@@ -337,8 +348,9 @@ func (t *talk) tellCommands() {
 	}
 }
 
-// listModels asks the servers which models there are, and tells the editor if there is a choice.
+// listModels asks the servers which models there are.
 func (t *talk) listModels() {
+	defer close(t.listed)
 	ctx, cancel := context.WithTimeout(t.server.ctx, 10*time.Second)
 	defer cancel()
 	found, _ := t.session.Models.List(ctx) // a server without an answer adds nothing
@@ -351,13 +363,19 @@ func (t *talk) listModels() {
 	t.server.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	before := len(t.models)
 	for _, m := range found {
 		if !slices.Contains(t.models, m.ID) {
 			t.models = append(t.models, m.ID)
 		}
 	}
-	if len(t.models) > before && ctx.Err() == nil {
+	if t.begun && ctx.Err() == nil {
+		t.offer()
+	}
+}
+
+// offer tells the editor which models there are, if it doesn't know all of them. The caller has the lock.
+func (t *talk) offer() {
+	if len(t.models) > t.offered {
 		t.put(optionsUpdate{"config_option_update", t.options()})
 	}
 }

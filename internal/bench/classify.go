@@ -67,7 +67,7 @@ func (d *desk) judge(line string, times int) []time.Duration {
 }
 
 // printClassification prints rows for the goal, and behind the other goals a row a shape.
-func printClassification(goals, table io.Writer) error {
+func printClassification(w io.Writer) error {
 	d, err := newDesk()
 	if d != nil {
 		defer os.RemoveAll(d.dir)
@@ -75,27 +75,26 @@ func printClassification(goals, table io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("judge commands: %w", err)
 	}
-	if err := d.printEveryday(goals); err != nil {
+	if err := d.printEveryday(w); err != nil {
 		return err
 	}
-	fmt.Fprintln(table, "16 KB of\tfastest\tmedian\tp99")
 	for _, size := range []int{1 << 10, 4 << 10, 16 << 10} {
 		var all []time.Duration
 		for _, s := range shapes(size) {
 			took := d.judge(s.line, judgements)
 			all = append(all, took...)
 			if size == 16<<10 {
-				fmt.Fprintf(table, "%s\t%v\t%v\t%v\n", s.name, share(took, 0), share(took, 0.5), share(took, 0.99))
+				fmt.Fprintf(w, "classification of 16 KB of %s\t%v, half under %v, p99 %v\t—\n", s.name, share(took, 0), share(took, 0.5), share(took, 0.99))
 			}
 		}
 		slices.Sort(all)
-		fmt.Fprintf(goals, "classification p99 of %d KB of nothing but words and commands\t%v (median %v)\tunder 1 ms\n", size>>10, share(all, 0.99), share(all, 0.5))
+		fmt.Fprintf(w, "classification p99 of %d KB of nothing but words and commands\t%v (median %v)\tunder 1 ms\n", size>>10, share(all, 0.99), share(all, 0.5))
 	}
 	return nil
 }
 
 // printEveryday prints the row of the commands that agents really run: the corpus of the tests, and long ones.
-func (d *desk) printEveryday(goals io.Writer) error {
+func (d *desk) printEveryday(w io.Writer) error {
 	corpus, err := os.ReadFile("permission/testdata/harmless.txt")
 	if err != nil {
 		return fmt.Errorf("%w; the bench runs in the module's folder", err)
@@ -110,7 +109,7 @@ func (d *desk) printEveryday(goals io.Writer) error {
 		all = append(all, d.judge(line, 10)...)
 	}
 	slices.Sort(all)
-	fmt.Fprintf(goals, "classification p99 of %d everyday commands up to 16 KB\t%v (median %v)\tunder 1 ms\n", len(all)/10, share(all, 0.99), share(all, 0.5))
+	fmt.Fprintf(w, "classification p99 of %d everyday commands up to 16 KB\t%v (median %v)\tunder 1 ms\n", len(all)/10, share(all, 0.99), share(all, 0.5))
 	return nil
 }
 

@@ -6,12 +6,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"text/tabwriter"
@@ -23,53 +25,94 @@ import (
 
 func main() {
 	helper := proc.Main() // the keepers of commands are this binary too
-	binary := "bin/adze"
 	if len(os.Args) > 1 {
-		binary = os.Args[1]
-	}
-	if binary == echoServer {
-		if err := serveEcho(); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
+		switch os.Args[1] {
+		case echoServer:
+			exitWith(serveEcho())
+		case memoryOf:
+			exitWith(startAndPrint(os.Args[2:]))
 		}
-		return
 	}
-	if binary == terminalOnly && len(os.Args) > 2 {
-		if err := printTerminal(os.Stdout, os.Args[2]); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	if binary == editorOnly && len(os.Args) > 2 {
-		if err := printEditor(os.Stdout, os.Args[2]); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	if binary == memoryOf {
-		if err := startAndPrint(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	if err := run(os.Stdout, binary, helper); err != nil {
+	binary := flag.String("adze", "bin/adze", "the program to measure")
+	flag.Parse()
+	exitWith(run(os.Stdout, bench{binary: *binary, helper: helper}, flag.Args()))
+}
+
+func exitWith(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+	os.Exit(0)
 }
 
-// terminalOnly and editorOnly are the words for some rows alone: go run ./internal/bench terminal bin/adze.
-const (
-	terminalOnly = "terminal"
-	editorOnly   = "editor"
-)
+// bench is what is measured.
+type bench struct {
+	binary string // the program
+	helper proc.Helper
+}
 
-func run(w io.Writer, binary string, helper proc.Helper) error {
+// section is a group of rows. Its name runs it alone: go run ./internal/bench trials
+type section struct {
+	name  string
+	print func(io.Writer, bench) error
+}
+
+func sections() []section {
+	ofBinary := func(f func(io.Writer, string) error) func(io.Writer, bench) error {
+		return func(w io.Writer, b bench) error { return f(w, b.binary) }
+	}
+	ofHelper := func(f func(io.Writer, proc.Helper) error) func(io.Writer, bench) error {
+		return func(w io.Writer, b bench) error { return f(w, b.helper) }
+	}
+	return []section{
+		{"program", ofBinary(printProgram)},
+		{"terminal", ofBinary(printTerminal)},
+		{"turns", ofBinary(printTurns)},
+		{"sessions", ofBinary(printSessions)},
+		{"editor", ofBinary(printEditor)},
+		{"undo", func(w io.Writer, _ bench) error { return printUndo(w) }},
+		{"partial", ofBinary(printPartial)},
+		{"long", ofBinary(printLong)},
+		{"core", ofBinary(printCore)},
+		{"hooks", ofHelper(printHooks)},
+		{"sandbox", ofHelper(boxes)},
+		{"trials", ofHelper(trials)},
+		{"reads", ofHelper(limitedReads)},
+		{"servers", ofBinary(printServers)},
+		{"classification", func(w io.Writer, _ bench) error { return printClassification(w) }},
+	}
+}
+
+// run prints the rows of the named sections, or of all.
+func run(w io.Writer, b bench, names []string) error {
+	if _, err := os.Stat(b.binary); err != nil {
+		return fmt.Errorf("%w; make build makes it", err)
+	}
+	all := sections()
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(s section) bool { return s.name == name }) {
+			return fmt.Errorf("no section %q", name)
+		}
+	}
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "what\tmeasured\tgoal")
+	for _, s := range all {
+		if len(names) > 0 && !slices.Contains(names, s.name) {
+			continue
+		}
+		if err := s.print(t, b); err != nil {
+			fmt.Fprintf(t, "%s\t%v\t\n", s.name, err)
+		}
+	}
+	return t.Flush()
+}
+
+// printProgram measures the program itself.
+func printProgram(w io.Writer, binary string) error {
 	info, err := os.Stat(binary)
 	if err != nil {
-		return fmt.Errorf("%w; make build makes it", err)
+		return err
 	}
 	cpu, wall, rss, err := startUp(binary, "version")
 	if err != nil {
@@ -79,61 +122,20 @@ func run(w io.Writer, binary string, helper proc.Helper) error {
 	if err != nil {
 		return err
 	}
-	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "what\tmeasured\tgoal")
-	fmt.Fprintf(t, "binary\t%.1f MB\tunder 24 MB\n", float64(info.Size())/1e6)
-	fmt.Fprintf(t, "adze version, CPU\t%v\tunder 5 ms\n", cpu.Round(10*time.Microsecond))
-	fmt.Fprintf(t, "adze version, wall\t%v\tunder 10 ms\n", wall.Round(10*time.Microsecond))
-	fmt.Fprintf(t, "adze version, memory\t%.1f MB\tunder 30 MB\n", float64(rss)/1e6)
-	fmt.Fprintf(t, "completion of a word, wall\t%v\tunder 15 ms\n", word.Round(10*time.Microsecond))
-	if err := printTerminal(t, binary); err != nil {
-		return err
-	}
-	if err := printTurns(t, binary); err != nil {
-		return err
-	}
-	if err := printSessions(t, binary); err != nil {
-		return err
-	}
-	if err := printEditor(t, binary); err != nil {
-		return err
-	}
-	if err := printUndo(t); err != nil {
-		return err
-	}
-	if err := printPartial(t, binary); err != nil {
-		return err
-	}
-	if err := printLong(t, binary); err != nil {
-		return err
-	}
-	fmt.Fprintf(t, "slowest package init\t%s\tunder 1 ms\n", slowestInit(binary))
-	fmt.Fprintf(t, "a call through the core\t%v\tunder 50 µs\n", callOverhead())
-	fmt.Fprintf(t, "heap after 1,000 results of 1 MB\t%.1f MB\tunder 64 MB\n", float64(heapAfterLongResults())/1e6)
-	if err := printHooks(t, helper); err != nil {
-		return err
-	}
-	if err := boxes(t, helper, 60); err != nil {
-		fmt.Fprintf(t, "boxes\t%v\t\n", err)
-	}
-	if err := trials(t, helper); err != nil {
-		fmt.Fprintf(t, "trials\t%v\t\n", err)
-	}
-	if err := limitedReads(t, helper); err != nil {
-		fmt.Fprintf(t, "limited reads\t%v\t\n", err)
-	}
-	if err := printServers(t, binary); err != nil {
-		return err
-	}
-	shapes := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	if err := printClassification(t, shapes); err != nil {
-		return err
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(w)
-	return shapes.Flush()
+	fmt.Fprintf(w, "binary\t%.1f MB\tunder 24 MB\n", float64(info.Size())/1e6)
+	fmt.Fprintf(w, "adze version, CPU\t%v\tunder 5 ms\n", cpu.Round(10*time.Microsecond))
+	fmt.Fprintf(w, "adze version, wall\t%v\tunder 10 ms\n", wall.Round(10*time.Microsecond))
+	fmt.Fprintf(w, "adze version, memory\t%.1f MB\tunder 30 MB\n", float64(rss)/1e6)
+	fmt.Fprintf(w, "completion of a word, wall\t%v\tunder 15 ms\n", word.Round(10*time.Microsecond))
+	return nil
+}
+
+// printCore measures what a call costs.
+func printCore(w io.Writer, binary string) error {
+	fmt.Fprintf(w, "slowest package init\t%s\tunder 1 ms\n", slowestInit(binary))
+	fmt.Fprintf(w, "a call through the core\t%v\tunder 50 µs\n", callOverhead())
+	fmt.Fprintf(w, "heap after 1,000 results of 1 MB\t%.1f MB\tunder 64 MB\n", float64(heapAfterLongResults())/1e6)
+	return nil
 }
 
 // startUp is the smallest of many: what the program costs, not what else the machine did.

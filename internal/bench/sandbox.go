@@ -47,7 +47,8 @@ func boxRows() []*boxRow {
 
 // boxes measures the rows in turn, so that what else the machine does falls on all alike, with a pause before each as
 // between the calls of an agent, in which the next keeper is started.
-func boxes(w io.Writer, helper proc.Helper, rounds int) error {
+func boxes(w io.Writer, helper proc.Helper) error {
+	const rounds = 60
 	dir, err := os.MkdirTemp("", "bench-box-")
 	if err != nil {
 		return err

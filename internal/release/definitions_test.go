@@ -73,6 +73,7 @@ func TestContainerfile(t *testing.T) {
 		if got := command(t, "", builder, "run", "--rm", "adze-test", "version"); got != "adze v9.8.7\n" {
 			t.Errorf("version %q", got)
 		}
+		command(t, "", builder, "run", "--rm", "adze-test", "demo") // writes to /tmp
 		return
 	}
 	t.Skip("podman and docker are not available")

@@ -87,6 +87,15 @@ func TestRun(t *testing.T) {
 	if !strings.Contains(swe, `{"instance_id":"t0","model_name_or_path":"scripted","model_patch":"diff --git`) {
 		t.Errorf("swebench: %s", swe)
 	}
+	logs, _, code := m.run("logs", m.runName()+"/t0", "-f")
+	for _, want := range []string{" takes the task\n", "  user: do t0 2 ", "  call run_shell_command ", ": success in ", "  model: finished t0\n", "  passed (4 turns, $0.00)\n"} {
+		if code != 0 || !strings.Contains(logs, want) {
+			t.Errorf("exit code %d: logs without %q: %s", code, want, logs)
+		}
+	}
+	if _, problems, code := m.run("logs", m.runName()+"/nope"); code != 1 || !strings.Contains(problems, `unknown task "nope"`) {
+		t.Errorf("logs of an unknown task: exit code %d: %s", code, problems)
+	}
 	left, _ := filepath.Glob(filepath.Join(m.dir, ".cache", "adze-fleet", "work", "*", "*"))
 	if len(left) > 0 {
 		t.Errorf("clones are left: %v", left)
@@ -113,8 +122,11 @@ func TestKillAndContinue(t *testing.T) {
 		_ = c.Wait()
 		t.Logf("kill %d after %d effects", kill, len(m.counted()))
 	}
-	out, problems, code := m.run("run", file, "--json", "--lease", "2s", "--slots", "4")
-	if code > 1 { // 1: the model doesn't repeat a call that was interrupted, so a task can be unchanged
+	if out, _, _ := m.run("status"); !strings.Contains(out, " interrupted, ") { // nothing runs now
+		t.Errorf("status: %s", out)
+	}
+	out, problems, code := m.run("run", file, "--json", "--lease", "10m", "--slots", "4") // killed with the queue: no lease to wait for
+	if code > 1 {                                                                         // 1: the model doesn't repeat a call that was interrupted, so a task can be unchanged
 		t.Fatalf("exit code %d: %s%s", code, out, problems)
 	}
 	m.atMostOnce(out, tasks, calls)

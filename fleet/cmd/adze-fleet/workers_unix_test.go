@@ -36,13 +36,6 @@ func (m *machine) server(lease string) []string {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	raw, err := os.ReadFile(filepath.Join(m.dir, ".adze", "fleet", "queue", "server.json"))
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(raw), `"token":"`)
-	token, _, _ := strings.Cut(rest, `"`)
-	m.vars = append(m.vars, "ADZE_FLEET_TOKEN="+token)
 	return []string{"--server", strings.TrimSpace(url)}
 }
 

@@ -71,6 +71,7 @@ Commands:
 Flags of run and worker:
   --server URL         queue on another machine (tls://HOST:4222); without it, run uses one of its own
   --creds FILE         credentials for the queue
+  --ca FILE            certificates to trust, if the queue's isn't from a public authority
   --slots N            tasks at a time (run with --server: 0)
   --max-cost USD       run: start nothing more at this cost (exit code 55)
   --rpm N, --tpm N     model requests and tokens per minute, over all workers
@@ -81,7 +82,7 @@ Flags of run and worker:
   --until-done         worker: exit when the queue is empty
   --name NAME          worker: name in results (the host name)
   --metrics ADDRESS    worker: serve /metrics on this address
-  --json               run, status: print JSON
+  --json               run, status, logs: print JSON
 
 Other flags:
   --dir DIR            data of this machine's fleets (~/.adze/fleet)
@@ -103,7 +104,7 @@ Examples:
 
 // options are all flags.
 type options struct {
-	server, creds, dir       string
+	server, creds, ca, dir   string
 	lease                    time.Duration
 	slots                    int
 	maxCost                  float64
@@ -189,6 +190,7 @@ func parse(args []string) (*options, []string, error) {
 	fs.SetOutput(io.Discard)
 	fs.StringVar(&o.server, "server", "", "")
 	fs.StringVar(&o.creds, "creds", "", "")
+	fs.StringVar(&o.ca, "ca", "", "")
 	fs.StringVar(&o.dir, "dir", "", "")
 	fs.DurationVar(&o.lease, "lease", 0, "")
 	fs.IntVar(&o.slots, "slots", 0, "")
@@ -280,16 +282,26 @@ func (p place) Close() {
 	}
 }
 
-// connect connects to the server of the flags, or to one of its own. Without alone, that of another process is used too.
-func connect(ctx context.Context, o *options, alone bool) (place, error) {
+// queueDir is where the embedded server has its data.
+func (o *options) queueDir() string { return filepath.Join(o.dir, "queue") }
+
+// connect connects to the server of the flags, or to one of its own. Without alone, that of another process is used too. tell gets
+// notes about the connection; nil: none.
+func connect(ctx context.Context, o *options, alone bool, tell func(string)) (place, error) {
 	if o.server != "" {
-		q, err := queue.Connect(ctx, queue.Options{URL: o.server, Creds: o.creds, Token: os.Getenv("ADZE_FLEET_TOKEN"), Name: "adze-fleet", Lease: o.lease})
+		token := os.Getenv("ADZE_FLEET_TOKEN")
+		if token == "" && o.creds == "" {
+			token = queue.TokenOf(o.queueDir(), o.server)
+		}
+		q, err := queue.Connect(ctx, queue.Options{URL: o.server, Creds: o.creds, CA: o.ca, Token: token, Name: "adze-fleet", Lease: o.lease, Tell: tell})
 		return place{Queue: q}, err
 	}
-	e, err := queue.Serve(filepath.Join(o.dir, "queue"), "127.0.0.1:0")
+	e, err := queue.Serve(o.queueDir(), "127.0.0.1:0")
 	var used *queue.UsedError
 	if errors.As(err, &used) && !alone {
-		q, err := queue.Connect(ctx, used.Options())
+		opts := used.Options()
+		opts.Tell = tell
+		q, err := queue.Connect(ctx, opts)
 		return place{Queue: q}, err
 	}
 	if used != nil {

@@ -36,7 +36,10 @@ func (p *progress) show(done int, cost float64) {
 	if done == p.last && !p.env.Terminal || time.Since(p.shown) < time.Second && done != p.run.Tasks && p.last >= 0 {
 		return
 	}
-	p.last, p.shown, p.noted = done, time.Now(), ""
+	if done != p.last {
+		p.noted = ""
+	}
+	p.last, p.shown = done, time.Now()
 	rate := float64(done-p.first) / time.Since(p.began).Minutes()
 	left := ""
 	if rate > 0 && done < p.run.Tasks {

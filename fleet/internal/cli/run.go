@@ -32,11 +32,16 @@ func runFile(ctx context.Context, env Env, o *options, words []string) error {
 		}
 		return err
 	}
-	p, err := connect(ctx, o, true)
+	p, err := connect(ctx, o, true, nil)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
+	if p.embedded != nil { // whoever had tasks was killed with the queue
+		if err := p.Release(ctx); err != nil {
+			return err
+		}
+	}
 	local := o.server == "" || o.slots > 0
 	var w *worker.Worker
 	if local {
@@ -70,6 +75,9 @@ func runFile(ctx context.Context, env Env, o *options, words []string) error {
 	return finish(ctx, env, o, p.Queue, r.Name, f, parked)
 }
 
+// noWorkerTime is how long nothing may happen before a missing worker is reported.
+const noWorkerTime = 3 * time.Second
+
 // watch waits until no task of the run is in the queue. parked reports that the run reached its cost limit.
 func watch(ctx context.Context, env Env, o *options, q *queue.Queue, w *worker.Worker, r queue.Run) (parked bool, err error) {
 	bar := newProgress(env, o, r)
@@ -95,6 +103,11 @@ func watch(ctx context.Context, env Env, o *options, q *queue.Queue, w *worker.W
 			}
 			if before != len(waiting) {
 				before, same = len(waiting), time.Now()
+			}
+			if w == nil && time.Since(same) > noWorkerTime {
+				if idle, err := q.Idle(ctx); err == nil && idle && !r.Parked {
+					bar.note("no worker takes tasks\nStart one with 'adze fleet worker --server URL'.")
+				}
 			}
 			idle := w == nil && time.Since(same) > 2*q.Lease || w != nil && w.Busy() == 0
 			if r.Parked && idle {
@@ -254,7 +267,7 @@ func rights(o *options, s *settings.Settings) (mode, sandbox string) {
 
 // runWorker runs tasks until it is interrupted.
 func runWorker(ctx context.Context, env Env, o *options, _ []string) error {
-	q, err := workerQueue(ctx, o)
+	q, err := workerQueue(ctx, env, o)
 	if err != nil {
 		return err
 	}
@@ -277,8 +290,8 @@ func runWorker(ctx context.Context, env Env, o *options, _ []string) error {
 }
 
 // workerQueue connects a worker: to the server of the flags, or to that of 'adze fleet server' on this machine.
-func workerQueue(ctx context.Context, o *options) (*queue.Queue, error) {
-	p, err := connect(ctx, o, false)
+func workerQueue(ctx context.Context, env Env, o *options) (*queue.Queue, error) {
+	p, err := connect(ctx, o, false, func(note string) { fmt.Fprintln(env.Stderr, "adze: "+note) })
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +304,7 @@ func workerQueue(ctx context.Context, o *options) (*queue.Queue, error) {
 
 // runServer serves a queue on loopback until it is interrupted.
 func runServer(ctx context.Context, env Env, o *options, _ []string) error {
-	e, err := queue.Serve(filepath.Join(o.dir, "queue"), o.listen)
+	e, err := queue.Serve(o.queueDir(), o.listen)
 	if err != nil {
 		return err
 	}
@@ -304,8 +317,9 @@ func runServer(ctx context.Context, env Env, o *options, _ []string) error {
 	}
 	q.Close()
 	fmt.Fprintf(env.Stdout, "%s\n", e.URL)
-	fmt.Fprintf(env.Stderr, "adze: the queue is ready; programs of this user find it with the same --dir, others with --server %s and ADZE_FLEET_TOKEN from %s\n",
-		e.URL, filepath.Join(o.dir, "queue", "server.json"))
+	fmt.Fprintf(env.Stderr, "adze: the queue is ready\nStart workers with 'adze fleet worker', and runs with 'adze fleet run FILE --server %s'.\n"+
+		"Other users of this machine need the token in %s as ADZE_FLEET_TOKEN.\n",
+		e.URL, filepath.Join(o.queueDir(), "server.json"))
 	<-ctx.Done()
 	return nil
 }

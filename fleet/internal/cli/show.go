@@ -21,9 +21,17 @@ import (
 	"github.com/adze-dev/adze/journal/export"
 )
 
+// running is the state of what has begun and isn't done. A queue that this process itself serves has no workers.
+func (p place) running() string {
+	if p.embedded != nil {
+		return "interrupted"
+	}
+	return "running"
+}
+
 // status lists runs, or the tasks of one.
 func status(ctx context.Context, env Env, o *options, words []string) error {
-	p, err := connect(ctx, o, false)
+	p, err := connect(ctx, o, false, nil)
 	if err != nil {
 		return err
 	}
@@ -31,9 +39,9 @@ func status(ctx context.Context, env Env, o *options, words []string) error {
 	for {
 		var b bytes.Buffer
 		if len(words) == 1 {
-			err = statusOf(ctx, &b, o, p.Queue, words[0])
+			err = statusOf(ctx, &b, o, p, words[0])
 		} else {
-			err = statusAll(ctx, &b, o, p.Queue)
+			err = statusAll(ctx, &b, o, p)
 		}
 		if err != nil {
 			return err
@@ -52,7 +60,7 @@ func status(ctx context.Context, env Env, o *options, words []string) error {
 	}
 }
 
-func statusAll(ctx context.Context, w io.Writer, o *options, q *queue.Queue) error {
+func statusAll(ctx context.Context, w io.Writer, o *options, q place) error {
 	runs, err := q.Runs(ctx)
 	if err != nil {
 		return err
@@ -69,7 +77,7 @@ func statusAll(ctx context.Context, w io.Writer, o *options, q *queue.Queue) err
 		if err != nil {
 			return err
 		}
-		state := "running"
+		state := q.running()
 		switch {
 		case r.Canceled:
 			state = "canceled"
@@ -90,8 +98,8 @@ func statusAll(ctx context.Context, w io.Writer, o *options, q *queue.Queue) err
 	return nil
 }
 
-func statusOf(ctx context.Context, w io.Writer, o *options, q *queue.Queue, name string) error {
-	tasks, err := tasksOf(ctx, q, name)
+func statusOf(ctx context.Context, w io.Writer, o *options, q place, name string) error {
+	tasks, err := tasksOf(ctx, q.Queue, name)
 	if err != nil {
 		return err
 	}
@@ -112,7 +120,7 @@ func statusOf(ctx context.Context, w io.Writer, o *options, q *queue.Queue, name
 			}
 			state = string(d.State)
 		case last != nil && waiting[task.Token(t.ID)]:
-			state = "running"
+			state = q.running()
 		case !waiting[task.Token(t.ID)]:
 			state = string(result.NotStarted)
 		}
@@ -135,67 +143,6 @@ func tasksOf(ctx context.Context, q *queue.Queue, name string) ([]task.Task, err
 	return q.Tasks(ctx, name)
 }
 
-// logs prints the entries of a task's journal.
-func logs(ctx context.Context, env Env, o *options, words []string) error {
-	run, id, ok := strings.Cut(words[0], "/")
-	if !ok {
-		return usagef("adze fleet logs: expected RUN/TASK, got %q", words[0])
-	}
-	p, err := connect(ctx, o, false)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	if _, err := p.Run(ctx, run); err != nil {
-		return err
-	}
-	for seen := 0; ; {
-		entries, err := history(ctx, p.Queue, run, id)
-		if err != nil {
-			return err
-		}
-		if len(entries) < seen { // it was started again
-			seen = 0
-		}
-		for _, e := range entries[seen:] {
-			fmt.Fprintf(env.Stdout, "%s %s %s\n", e.At.Format(time.TimeOnly), e.Type, short(e.Data))
-		}
-		seen = len(entries)
-		if !o.follow || seen > 0 && entries[seen-1].Type == queue.TypeDone {
-			if seen == 0 {
-				fmt.Fprintf(env.Stderr, "adze: the task %s has no entries yet\n", id)
-			}
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(500 * time.Millisecond):
-		}
-	}
-}
-
-func short(raw []byte) string {
-	if len(raw) > 300 {
-		return strings.ToValidUTF8(string(raw[:300]), "") + "…"
-	}
-	return string(raw)
-}
-
-// history are the entries of a task: in its journal, or in the file of a run that is done.
-func history(ctx context.Context, q *queue.Queue, run, id string) ([]journal.Entry, error) {
-	l, err := q.OpenLog(ctx, run, task.Token(id))
-	if err != nil {
-		return nil, err
-	}
-	if n := len(l.Entries); n == 1 && l.Entries[0].Type == queue.TypeDone {
-		if packed, err := q.Packed(ctx, run, task.Token(id)); err == nil && len(packed) > 0 {
-			return packed, nil
-		}
-	}
-	return l.Entries, nil
-}
-
 // resultsOf are the tasks of a run, and what came of each.
 func resultsOf(ctx context.Context, q *queue.Queue, run string) ([]task.Task, []result.Done, error) {
 	tasks, err := tasksOf(ctx, q, run)
@@ -208,7 +155,7 @@ func resultsOf(ctx context.Context, q *queue.Queue, run string) ([]task.Task, []
 
 // cancel stops a run.
 func cancel(ctx context.Context, env Env, o *options, words []string) error {
-	p, err := connect(ctx, o, false)
+	p, err := connect(ctx, o, false, nil)
 	if err != nil {
 		return err
 	}
@@ -222,7 +169,7 @@ func cancel(ctx context.Context, env Env, o *options, words []string) error {
 
 // retry puts tasks that didn't pass into the queue again.
 func retry(ctx context.Context, env Env, o *options, words []string) error {
-	p, err := connect(ctx, o, false)
+	p, err := connect(ctx, o, false, nil)
 	if err != nil {
 		return err
 	}
@@ -247,7 +194,7 @@ func retry(ctx context.Context, env Env, o *options, words []string) error {
 
 // collect writes the results of a run.
 func collect(ctx context.Context, env Env, o *options, words []string) error {
-	p, err := connect(ctx, o, false)
+	p, err := connect(ctx, o, false, nil)
 	if err != nil {
 		return err
 	}

@@ -41,10 +41,13 @@ const DefaultLease = 15 * time.Second
 type Options struct {
 	URL   string
 	Creds string // file with credentials; "": none
+	CA    string // file with certificates to trust in place of the system's; "": none
 	Token string // "": none
 	Name  string // of this connection
 	// Lease is how long a task stays with a worker that is silent; 0: what the queue has, or DefaultLease.
 	Lease time.Duration
+	// Tell gets a line when the server is gone, and when it is back; nil: not.
+	Tell func(string)
 }
 
 // Queue is a connection to the server. It is safe for concurrent use.
@@ -74,6 +77,22 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	opts := []nats.Option{
 		nats.Name(o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(50*time.Millisecond, 50*time.Millisecond),
 		nats.Timeout(10 * time.Second), nats.PingInterval(10 * time.Second), nats.ReconnectBufSize(-1),
+		nats.IgnoreAuthErrorAbort(), // a server that restarts may not know its users yet
+	}
+	if !encrypted(o.URL) {
+		opts = append(opts, nats.IgnoreDiscoveredServers()) // they may be on other machines
+	}
+	if o.Tell != nil {
+		opts = append(opts,
+			nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
+				if !nc.IsClosed() {
+					o.Tell(fmt.Sprintf("the queue at %s can't be reached; tasks wait for it", o.URL))
+				}
+			}),
+			nats.ReconnectHandler(func(*nats.Conn) { o.Tell(fmt.Sprintf("the queue at %s is back", o.URL)) }))
+	}
+	if o.CA != "" {
+		opts = append(opts, nats.RootCAs(o.CA))
 	}
 	if o.Creds != "" {
 		opts = append(opts, nats.UserCredentials(o.Creds))
@@ -97,7 +116,7 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 func hint(err error) string {
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired):
-		return "\nCheck the file of --creds."
+		return "\nCheck the file of --creds. The token of 'adze fleet server' is in ADZE_FLEET_TOKEN."
 	case errors.Is(err, nats.ErrNoServers):
 		return "\nIs the server running? Start one with 'adze fleet server' or 'nats-server -c nats.conf'."
 	}
@@ -216,6 +235,24 @@ func (q *Queue) consumer(ctx context.Context) error {
 	}
 	q.workers, q.Lease = c, c.CachedInfo().Config.AckWait
 	return nil
+}
+
+// Release puts the tasks of all workers back into the queue, without waiting for the lease. The journals stop workers that still
+// run one of them.
+func (q *Queue) Release(ctx context.Context) error {
+	if info, err := q.workers.Info(ctx); err != nil || info.NumAckPending == 0 {
+		return err
+	}
+	if err := q.tasks.DeleteConsumer(ctx, consumerName); err != nil {
+		return fmt.Errorf("release the tasks of killed workers: %w", err)
+	}
+	return q.consumer(ctx)
+}
+
+// Idle reports whether no worker has a task or asks for one.
+func (q *Queue) Idle(ctx context.Context) (bool, error) {
+	info, err := q.workers.Info(ctx)
+	return err == nil && info.NumAckPending == 0 && info.NumWaiting == 0, err
 }
 
 // Now is the time on the server's clock.

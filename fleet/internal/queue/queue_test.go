@@ -122,8 +122,6 @@ func TestServerRestarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := strings.TrimPrefix(e.URL, "nats://")
-	token := e.Token
 	q := join(t, e)
 	l, err := q.OpenLog(t.Context(), "r", "t")
 	if err != nil {
@@ -148,7 +146,7 @@ func TestServerRestarts(t *testing.T) {
 			if err := e.Close(); err != nil {
 				t.Error(err)
 			}
-			if e, err = serveAs(dir, address, token); err != nil {
+			if e, err = Serve(dir, "127.0.0.1:0"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -163,17 +161,6 @@ func TestServerRestarts(t *testing.T) {
 			t.Fatalf("entry %d is %d", i, e.Seq)
 		}
 	}
-}
-
-// serveAs starts a server with the token of the one before.
-func serveAs(dir, address, token string) (*Embedded, error) {
-	e := &Embedded{Token: token, dir: dir}
-	lock, err := lock(dir)
-	if err != nil {
-		return nil, err
-	}
-	e.lock = lock
-	return e, e.start(address)
 }
 
 func tasks(n int) task.File {
@@ -348,5 +335,23 @@ func TestOneServer(t *testing.T) {
 	var used *UsedError
 	if !errors.As(err, &used) || used.URL != e.URL || used.Token != e.Token {
 		t.Errorf("%v", err)
+	}
+	if TokenOf(dir, e.URL+"/") != e.Token || TokenOf(dir, "nats://127.0.0.1:1") != "" || TokenOf(t.TempDir(), e.URL) != "" {
+		t.Error("the token is not that of the URL")
+	}
+}
+
+// Plain TCP goes to this machine only, whichever of several servers it is.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for urls, want := range map[string]bool{
+		"nats://127.0.0.1:4222": false, "localhost:4222": false, "nats://[::1]:4222/": false, "nats://a:b@127.0.0.1:4222": false, "tls://queue:4222": false,
+		"wss://queue": false, "tls://a:4222,tls://b:4222": false, "tls://a:4222, nats://127.0.0.1:4222": false,
+		"queue:4222": true, "nats://queue": true, "ws://queue:80": true, "nats://127.0.0.1@queue:4222": true, "tls://a:4222,nats://b:4222": true,
+		"nats://127.0.0.1:4222,10.0.0.1:4222": true, "tcp://10.0.0.1:4222": true, "": true,
+	} {
+		if got := plain(urls); got != want {
+			t.Errorf("%q: %v", urls, got)
+		}
 	}
 }

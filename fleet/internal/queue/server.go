@@ -1,12 +1,14 @@
 package queue
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,11 +28,33 @@ type Embedded struct {
 	dir    string
 }
 
-// address is the file by which other programs of the user find the server.
+// address is the file by which other programs of the user find the server. It stays when the server stops: the next one has the
+// same port and token, so workers and commands find it again.
 type address struct {
 	URL   string `json:"url"`
 	Token string `json:"token"`
 	PID   int    `json:"pid"`
+}
+
+// addressFile is in the data directory.
+const addressFile = "server.json"
+
+// readAddress is that of the last server of a directory; empty if there was none.
+func readAddress(dir string) address {
+	var a address
+	raw, err := os.ReadFile(filepath.Join(dir, addressFile))
+	if err != nil || json.Unmarshal(raw, &a) != nil {
+		return address{}
+	}
+	return a
+}
+
+// TokenOf is the token for a URL, if the last server of a directory has that URL; otherwise "".
+func TokenOf(dir, url string) string {
+	if a := readAddress(dir); a.URL == strings.TrimRight(url, "/") {
+		return a.Token
+	}
+	return ""
 }
 
 // UsedError reports that another process serves the directory.
@@ -59,11 +83,28 @@ func Serve(dir, listen string) (*Embedded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the data directory %s: %w", dir, err)
 	}
-	e := &Embedded{Token: random.Text(), lock: lock, dir: dir}
-	if err := e.start(listen); err != nil {
+	before := readAddress(dir)
+	e := &Embedded{Token: cmp.Or(before.Token, random.Text()), lock: lock, dir: dir}
+	if err := e.start(again(listen, before.URL)); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
+}
+
+// again is the address of the server before if the address to listen on has any free port, and that port is free.
+func again(listen, before string) string {
+	host, port, err := net.SplitHostPort(listen)
+	_, old, found := strings.Cut(before, "://")
+	oldHost, _, oldErr := net.SplitHostPort(old)
+	if err != nil || port != "0" || !found || oldErr != nil || oldHost != host {
+		return listen
+	}
+	l, err := net.Listen("tcp", old)
+	if err != nil {
+		return listen
+	}
+	_ = l.Close()
+	return old
 }
 
 // lock makes this process the only one that serves a directory.
@@ -95,7 +136,11 @@ func (e *Embedded) start(listen string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(e.dir, "server.json"), raw, 0o600)
+	path := filepath.Join(e.dir, addressFile)
+	if err := os.WriteFile(path+".new", raw, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path) // a process that is killed here leaves the old one
 }
 
 // splitListen reads the address to listen on. Only loopback is allowed: there is no TLS.
@@ -118,13 +163,8 @@ func splitListen(listen string) (host string, port int, err error) {
 
 // used is the error with the address of the process that serves a directory.
 func used(dir string) error {
-	e := &UsedError{Dir: dir}
-	raw, err := os.ReadFile(filepath.Join(dir, "server.json"))
-	var a address
-	if err == nil && json.Unmarshal(raw, &a) == nil {
-		e.URL, e.Token, e.PID = a.URL, a.Token, a.PID
-	}
-	return e
+	a := readAddress(dir)
+	return &UsedError{Dir: dir, URL: a.URL, Token: a.Token, PID: a.PID}
 }
 
 // Options are how to connect to the server.
@@ -138,26 +178,34 @@ func (e *Embedded) Close() error {
 	if e.server != nil {
 		e.server.Shutdown()
 		e.server.WaitForShutdown()
-		_ = os.Remove(filepath.Join(e.dir, "server.json"))
 	}
 	return e.lock.Close()
 }
 
-// plain reports whether a URL is plain TCP to another machine.
-func plain(url string) bool {
-	scheme, rest, found := strings.Cut(url, "://")
+// plain reports whether one of the URLs, which commas separate, is plain TCP to another machine.
+func plain(urls string) bool {
+	return slices.ContainsFunc(strings.Split(urls, ","), func(url string) bool { return !encrypted(url) && !loopback(url) })
+}
+
+// encrypted reports whether a URL asks for TLS.
+func encrypted(url string) bool {
+	scheme, _, _ := strings.Cut(strings.TrimSpace(url), "://")
+	return scheme == "tls" || scheme == "wss"
+}
+
+// loopback reports whether a URL is on this machine.
+func loopback(url string) bool {
+	_, rest, found := strings.Cut(strings.TrimSpace(url), "://")
 	if !found {
-		scheme, rest = "nats", url
+		rest = url
 	}
-	if scheme != "nats" && scheme != "ws" {
-		return false
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+		rest = rest[i+1:]
 	}
-	if _, after, ok := strings.Cut(rest, "@"); ok {
-		rest = after
-	}
-	host, _, err := net.SplitHostPort(strings.TrimRight(rest, "/"))
+	rest = strings.TrimRight(rest, "/")
+	host, _, err := net.SplitHostPort(rest)
 	if err != nil {
 		host = rest
 	}
-	return host != "localhost" && !net.ParseIP(strings.Trim(host, "[]")).IsLoopback()
+	return host == "localhost" || net.ParseIP(strings.Trim(host, "[]")).IsLoopback()
 }

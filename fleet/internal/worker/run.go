@@ -17,8 +17,8 @@ import (
 	"github.com/adze-dev/adze/journal"
 )
 
-// typeBroken is an entry about an attempt that failed for a reason outside of the task.
-const typeBroken journal.Type = "broken"
+// TypeBroken is an entry about an attempt that failed for a reason outside of the task.
+const TypeBroken journal.Type = "broken"
 
 // maxBroken is how many attempts may fail that way.
 const maxBroken = 3
@@ -159,7 +159,7 @@ func broken(format string, args ...any) error { return &brokenError{fmt.Errorf(f
 func (a *attempt) broke(ctx context.Context, e *brokenError) error {
 	n := 1
 	for _, entry := range a.log.Entries {
-		if entry.Type == typeBroken {
+		if entry.Type == TypeBroken {
 			n++
 		}
 	}
@@ -167,7 +167,7 @@ func (a *attempt) broke(ctx context.Context, e *brokenError) error {
 	if n >= maxBroken {
 		return a.done(ctx, result.Done{Result: result.Result{State: result.Broken, Error: text}})
 	}
-	if err := a.log.Write(ctx, typeBroken, map[string]string{"error": text, "worker": a.w.o.Name}); err != nil {
+	if err := a.log.Write(ctx, TypeBroken, map[string]string{"error": text, "worker": a.w.o.Name}); err != nil {
 		return err
 	}
 	return e
