@@ -140,7 +140,7 @@ func TestImportDirection(t *testing.T) {
 	for path, imports := range ownImports(t) {
 		allowed, ok := mayImport[path]
 		if !ok {
-			t.Errorf("package %s is in no room: say in mayImport what it may import", path)
+			t.Errorf("package %s is not listed: add it and what it may import to mayImport", path)
 			continue
 		}
 		for _, imported := range imports {

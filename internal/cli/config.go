@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
+	"text/tabwriter"
 
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/internal/trust"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -166,4 +170,189 @@ func configSchema(_ context.Context, env Env, _ *options, words []string) error 
 	}
 	_, err = fmt.Fprintf(env.Stdout, "%s\n", schema)
 	return err
+}
+
+// doctor reports what works on this machine, what does not, and why.
+func doctor(ctx context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 0, "doctor"); err != nil {
+		return err
+	}
+	c := session.NewCheckup(env.Stdout)
+	err := checkSession(ctx, c, env, o)
+	if ctx.Err() != nil {
+		return exitf(exitInterrupted, "interrupted")
+	}
+	c.End()
+	return err
+}
+
+func checkSession(ctx context.Context, c *session.Checkup, env Env, o *options) error {
+	found, err := c.Machine(env.session())
+	if err != nil {
+		return err
+	}
+	var told []string
+	own := env
+	own.notify = func(note string) { told = append(told, strings.TrimPrefix(note, "warning: ")) }
+	s, err := openSession(own, o, session.Options{SingleCall: true, AllWarnings: true})
+	if err != nil {
+		c.Failed(found, err)
+		return exitf(exitCode(err), "")
+	}
+	defer closeSession(env, s)
+	c.Session(ctx, s, found, told)
+	return nil
+}
+
+func counted(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// modelFlags choose a model.
+func modelFlags() []flag {
+	types := settings.AuthTypes()
+	return []flag{
+		{long: "model", short: "m", value: "NAME", on: cmdAgent + " doctor", about: "model to use (see 'adze models')",
+			set: func(o *options, v string) error {
+				o.model = v
+				return nil
+			}},
+		{long: "auth-type", value: "TYPE", on: cmdAgent + " doctor models", about: "API to use: " + strings.Join(types[:len(types)-1], ", ") + " or " + types[len(types)-1],
+			among: types,
+			set: func(o *options, v string) error {
+				o.authType = v
+				return nil
+			}},
+		{long: "effort", value: "LEVEL", on: cmdAgent, about: "how long the model thinks, such as low, medium or high",
+			set: func(o *options, v string) error {
+				o.effort = v
+				return nil
+			}},
+	}
+}
+
+// listModels prints the models that can be used.
+func listModels(ctx context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 0, "models [--json]"); err != nil {
+		return err
+	}
+	s, err := openSession(env, o, session.Options{SingleCall: true})
+	if err != nil {
+		return err
+	}
+	defer closeSession(env, s)
+	list, errs := s.Models.List(ctx)
+	for _, err := range errs {
+		env.tell(err.Error())
+	}
+	if o.json {
+		return printJSON(env.Stdout, append([]session.ListedModel{}, list...))
+	}
+	if len(list) == 0 {
+		if len(errs) > 0 {
+			return exitf(exitCode(errs[0]), "")
+		}
+		_, err := s.Models.Open(ctx)
+		return err
+	}
+	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
+	for _, m := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d tokens\n", tool.Visible(m.ID), m.AuthType, m.BaseURL, m.Source, m.ContextWindow)
+	}
+	return w.Flush()
+}
+
+// showMemory prints what the context files say, and on the side which they are.
+func showMemory(_ context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 0, "memory show"); err != nil {
+		return err
+	}
+	s, err := openSession(env, o, session.Options{SingleCall: true})
+	if err != nil {
+		return err
+	}
+	defer closeSession(env, s)
+	memory := s.Definitions.Memory()
+	for _, n := range memory.Notes {
+		env.tell(fmt.Sprint(n))
+	}
+	for _, f := range memory.Files {
+		fmt.Fprintf(env.Stderr, "%s (%s, %d bytes)\n", f.Path, f.Scope, f.Size)
+	}
+	_, err = fmt.Fprintln(env.Stdout, s.Definitions.Describe(memory))
+	return err
+}
+
+// runTrust shows what a project's files request, and asks whether to trust them.
+func runTrust(ctx context.Context, env Env, o *options, words []string) error {
+	if len(words) > 1 {
+		return usagef("usage: adze trust [DIR]")
+	}
+	if len(words) == 1 {
+		o.cwd = words[0]
+	}
+	folder, err := workingFolder(env, o)
+	if err != nil {
+		return err
+	}
+	dir, store := folder.Path, folder.Trust()
+	if o.remove {
+		state, err := store.State(dir, nil)
+		if err == nil && state == trust.Unknown {
+			_, err := fmt.Fprintf(env.Stdout, "%s was not trusted.\n", dir)
+			return err
+		}
+		if err := store.Forget(dir); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(env.Stdout, "Removed trust for %s.\n", dir)
+		return err
+	}
+	items, err := folder.Requests()
+	if err != nil {
+		return err
+	}
+	if len(items) == 0 {
+		_, err := fmt.Fprintf(env.Stdout, "Nothing to trust: %s requests no additional permissions.\n", dir)
+		return err
+	}
+	state, err := store.State(dir, items)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Stdout, "The project %s requests:\n", dir)
+	io.WriteString(env.Stdout, session.DescribeRequests(items))
+	if state == trust.Trusted {
+		_, err := fmt.Fprintln(env.Stdout, "This project is trusted.")
+		return err
+	}
+	if err := agree(ctx, env, o); err != nil {
+		return err
+	}
+	if err := store.Trust(dir, items); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.Stdout, "Trusted. You'll be asked again if any of this changes. Undo: adze trust --remove\n")
+	return err
+}
+
+// agree asks for approval.
+func agree(ctx context.Context, env Env, o *options) error {
+	if o.yes {
+		return nil
+	}
+	if !env.Terminal {
+		return exitf(exitDenied, "trust needs a terminal\nUse --yes to trust without a prompt.")
+	}
+	answer, err := prompt(ctx, env.Stderr, newAnswers(env.Stdin), "Trust this project? [y/N] ")
+	if err != nil {
+		return exitf(exitDenied, "no answer: %v", err)
+	}
+	if !approval.IsYes(answer) {
+		return exitf(exitDenied, "not trusted")
+	}
+	return nil
 }

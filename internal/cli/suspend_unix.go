@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -27,4 +29,11 @@ func onSuspend(f func()) (stop func()) {
 		signal.Stop(typed)
 		close(done)
 	}
+}
+
+// execute replaces this process by another program.
+func execute(_ context.Context, _ Env, path string, args, environ []string) error {
+	signal.Reset() // the program has its own
+	err := syscall.Exec(path, append([]string{fleetName}, args...), environ)
+	return fmt.Errorf("execute %s: %w", path, err)
 }

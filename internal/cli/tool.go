@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"strings"
 
+	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/tool"
 )
@@ -223,4 +227,111 @@ func compactJSON(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// toolRun answers calls line by line.
+func toolRun(ctx context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 0, "tool run < calls.jsonl"); err != nil {
+		return err
+	}
+	s, err := openSession(env, o, session.Options{})
+	if err != nil {
+		return err
+	}
+	defer closeSession(env, s)
+	s.Outside.Connect()
+	return eachLine(ctx, env, "calls", func(line []byte, number int, bad error) ([]byte, error) {
+		return answerCall(ctx, s, line, number, bad)
+	})
+}
+
+type callLine struct {
+	ID   json.RawMessage `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+// answerCall runs the call of one line.
+func answerCall(ctx context.Context, s *session.Session, line []byte, number int, bad error) ([]byte, error) {
+	var c callLine
+	if bad == nil {
+		bad = json.Unmarshal(line, &c)
+	}
+	id, key := c.ID, "id "+string(c.ID)
+	if len(id) == 0 || string(id) == "null" || bad != nil {
+		id, key = json.RawMessage(fmt.Sprint(number)), fmt.Sprint("line ", number)
+	}
+	if bad == nil && c.Name == "" {
+		bad = errors.New(`missing "name"`)
+	}
+	if bad != nil {
+		err := fmt.Errorf(`line %d: invalid call: %v; expected {"id":…,"name":"…","args":{…}}`, number, bad)
+		return failedLine(id, c.Name, err)
+	}
+	s.Outside.SettleFor(ctx, c.Name)
+	batch := s.Executor.Batch(ctx)
+	batch.Add(tool.Call{ID: key, Name: c.Name, Args: c.Args})
+	return batch.Wait()[0].JSON(id)
+}
+
+func failedLine(id json.RawMessage, name string, err error) ([]byte, error) {
+	o := tool.Outcome{
+		Name: name, Status: tool.StatusError,
+		Result: tool.TextResult(err.Error()),
+		Error:  &tool.Failure{Type: tool.InvalidParams, Message: err.Error()},
+	}
+	return o.JSON(id)
+}
+
+// resultSchema is the schema of --json-schema; nil: there is none.
+func resultSchema(env Env, o *options) (*builtin.ResultSchema, error) {
+	if !o.hasSchema {
+		return nil, nil
+	}
+	text, name := []byte(o.jsonSchema), "--json-schema"
+	if file, ok := strings.CutPrefix(o.jsonSchema, "@"); ok {
+		path := absolute(env.Dir, []string{file})[0]
+		content, err := readSchema(path)
+		if err != nil {
+			return nil, exitf(exitInput, "%s: %v", name, err)
+		}
+		text, name = content, name+": "+path
+	}
+	s, err := builtin.ParseResultSchema(text)
+	if err != nil {
+		return nil, exitf(exitInput, "%s: %v", name, err)
+	}
+	return s, nil
+}
+
+func readSchema(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a directory, expected a file", path)
+	}
+	if err == nil && info.Size() > 4<<20 {
+		return nil, fmt.Errorf("%s has %d bytes, which is too long for a schema", path, info.Size())
+	}
+	return os.ReadFile(path)
+}
+
+// openLog opens the file of --log, readable only by the user; nil: there is none.
+func openLog(env Env, o *options) (*os.File, error) {
+	if o.log == "" {
+		return nil, nil
+	}
+	path := absolute(env.Dir, []string{o.log})[0]
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, usagef("--log: %v", err)
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&^fs.FileMode(0o600) != 0 {
+		err = f.Chmod(0o600)
+	}
+	if err != nil {
+		f.Close()
+		return nil, usagef("--log: %v", err)
+	}
+	return f, nil
 }

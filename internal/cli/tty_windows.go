@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"os/exec"
 
 	"golang.org/x/sys/windows"
 )
@@ -21,3 +24,29 @@ func inBackground(*os.File) bool { return false }
 
 // echo is nil: a console echoes only while a line is read.
 func echo(*os.File) func(on bool) { return nil }
+
+// tty reads a console. A read cannot be broken off there, so a prompt that is withdrawn leaves one behind; the line
+// that ends it is dropped.
+type tty struct {
+	*lineReader
+	console windows.Handle
+}
+
+func newTTY(f *os.File) answers {
+	return tty{newLineReader(f), windows.Handle(f.Fd())}
+}
+
+func (t tty) discard() error {
+	t.forgets = true // what was read and not asked for, and the line that a next which gave up was waiting for
+	if err := windows.FlushConsoleInputBuffer(t.console); err != nil {
+		return fmt.Errorf("discard what was typed before the prompt: %w", err)
+	}
+	return nil
+}
+
+// execute runs another program and waits for it.
+func execute(_ context.Context, env Env, path string, args, environ []string) error {
+	c := exec.Command(path, args...)
+	c.Stdin, c.Stdout, c.Stderr, c.Env = env.Stdin, env.Stdout, env.Stderr, environ
+	return c.Run()
+}
