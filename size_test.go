@@ -12,13 +12,16 @@ import (
 	"testing"
 )
 
-// A rule on length that nothing checks is exceeded twenty-five times over, as others have found.
+// Files and functions fit in the head of a reader, and a topic is in one file rather than in five.
 const (
-	maxFileLines = 600
-	maxFuncLines = 100
+	maxFileLines  = 600
+	maxFuncLines  = 100
+	smallLines    = 80
+	maxSmallShare = 0.25 // of the files that aren't tests
 )
 
 func TestSize(t *testing.T) {
+	files, small := 0, 0
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -33,14 +36,25 @@ func TestSize(t *testing.T) {
 		if err != nil || ast.IsGenerated(mustParse(t, path, src)) {
 			return err
 		}
-		if n := bytes.Count(src, []byte("\n")); n > maxFileLines {
+		n := bytes.Count(src, []byte("\n"))
+		if n > maxFileLines {
 			t.Errorf("%s has %d lines, over %d: split it by noun", path, n, maxFileLines)
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			files++
+			if n < smallLines {
+				small++
+			}
 		}
 		checkFuncs(t, path, src)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Logf("%d of %d files have fewer than %d lines", small, files, smallLines)
+	if float64(small) > maxSmallShare*float64(files) {
+		t.Errorf("%d of %d files have fewer than %d lines, more than %.0f %%: join files of one topic", small, files, smallLines, 100*maxSmallShare)
 	}
 }
 

@@ -3,7 +3,9 @@ package builtin
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -119,4 +121,102 @@ func (s *shell) await(ctx context.Context, a shellOutputArgs, from int64) (proc.
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// file is where the whole of a long output goes.
+type file struct {
+	io.WriteCloser
+	path string
+}
+
+var errNotKept = errors.New("no directory to save it in")
+
+func (s *shell) open(c tool.Call) (file, error) {
+	if s.output == nil {
+		return file{}, errNotKept
+	}
+	w, path, err := s.output(c)
+	return file{w, path}, err
+}
+
+// longOutput makes a file of an output only when it is longer than what is given at once: most are not.
+type longOutput struct {
+	open func() (file, error)
+	keep int
+	held []byte
+	file *file
+	err  error
+}
+
+// Write never fails: a command must not die of a full disk that only its log is on.
+func (l *longOutput) Write(p []byte) (int, error) {
+	if l.file == nil && l.err == nil {
+		l.held = append(l.held, p...)
+		if len(l.held) <= l.keep {
+			return len(p), nil
+		}
+		f, err := l.open()
+		if err != nil {
+			l.err, l.held = err, nil
+			return len(p), nil
+		}
+		l.file = &f
+		_, l.err = l.file.Write(l.held)
+		l.held = nil
+		return len(p), nil
+	}
+	if l.err == nil {
+		_, l.err = l.file.Write(p)
+	}
+	return len(p), nil
+}
+
+// close ends the file and says where the whole output is, if it is longer than what was given.
+func (l *longOutput) close() string {
+	if l.file != nil {
+		l.err = errors.Join(l.err, l.file.Close())
+	}
+	switch {
+	case l.err != nil:
+		return fmt.Sprintf("The whole output could not be kept: %v", l.err)
+	case l.file != nil:
+		return fmt.Sprintf("The whole output is in %s; read or search that file for the rest.", l.file.path)
+	}
+	return ""
+}
+
+//go:embed shell_stop.md
+var shellStopText string
+
+type shellStopArgs struct {
+	ID string `json:"id" description:"ID of the background command{{run_shell_command:, from run_shell_command}}{{task:; or the name of a background subagent}}." alias:"job_id,background_id,task_id,shell_id"`
+}
+
+func shellStop(s *shell, tasks taskJobs) tool.Tool {
+	return tool.Define(tool.Def[shellStopArgs]{
+		Name: "shell_stop", DisplayName: "ShellStop",
+		Summary:     "Stop a background command or subagent",
+		Description: strings.TrimSpace(shellStopText), RuleNames: []string{"KillShell", "KillBash", "TaskStop"}, Aliases: []string{"task_stop"}, Kind: tool.Other, Auxiliary: true,
+		Prepare: func(_ context.Context, a shellStopArgs) (*tool.Invocation, error) {
+			inv := &tool.Invocation{Description: "stop " + oneLine(a.ID, 80), Access: holdJob(a.ID)}
+			if id, ok := tasks.named(a.ID); ok {
+				inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) { return tasks.stop(ctx, l, id) }
+				return inv, nil
+			}
+			if _, _, err := s.jobs.Read(a.ID, 0, 1); err != nil {
+				return inv, s.noJob(a.ID, tasks)
+			}
+			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+				if err := ctx.Err(); err != nil {
+					return tool.Result{}, err
+				}
+				job, err := s.jobs.Stop(a.ID)
+				if err != nil {
+					return tool.Result{}, err
+				}
+				return tool.TextResult("Background job " + job.ID + " (" + label(job.Label) + ") was ended: " + ending(job.Outcome) + "."), nil
+			}
+			return inv, nil
+		},
+	})
 }

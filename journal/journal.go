@@ -12,10 +12,15 @@
 package journal
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -78,4 +83,112 @@ func Last(l Log) (int64, error) {
 
 func conflict(got, next int64) error {
 	return fmt.Errorf("append entry %d: the next one is %d: %w", got, next, ErrConflict)
+}
+
+// Ref is a content in the store. In an entry it stands in place of a text that is too long, or of media.
+type Ref struct {
+	Blob  string `json:"blob"` // "sha256:…"
+	Bytes int64  `json:"bytes"`
+	JSON  bool   `json:"json,omitempty"` // it stands for any value, and the content is its JSON
+}
+
+// Blobs keeps contents by their hash. It is safe for concurrent use.
+type Blobs interface {
+	// Put adds a content, if it isn't there yet.
+	Put([]byte) (Ref, error)
+	// Get returns a content; fs.ErrNotExist if it isn't there.
+	Get(Ref) ([]byte, error)
+}
+
+// RefOf returns the reference to a content.
+func RefOf(content []byte) Ref {
+	sum := sha256.Sum256(content)
+	return Ref{Blob: "sha256:" + hex.EncodeToString(sum[:]), Bytes: int64(len(content))}
+}
+
+// MemoryBlobs keeps contents in memory. The zero value is empty and ready.
+type MemoryBlobs struct {
+	mu   sync.Mutex
+	kept map[string]string
+}
+
+// Put adds a content.
+func (m *MemoryBlobs) Put(content []byte) (Ref, error) {
+	ref := RefOf(content)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.kept == nil {
+		m.kept = map[string]string{}
+	}
+	m.kept[ref.Blob] = string(content)
+	return ref, nil
+}
+
+// Get returns a content.
+func (m *MemoryBlobs) Get(ref Ref) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	content, ok := m.kept[ref.Blob]
+	if !ok {
+		return nil, missing(ref)
+	}
+	return []byte(content), nil
+}
+
+func missing(ref Ref) error {
+	return fmt.Errorf("read %s (%d bytes) from the store: %w", ref.Blob, ref.Bytes, fs.ErrNotExist)
+}
+
+// Memory is a log in memory. The zero value is empty and ready.
+type Memory struct {
+	mu      sync.Mutex
+	entries []Entry
+	closed  bool
+}
+
+// Append adds an entry.
+func (m *Memory) Append(e Entry) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	if next := int64(len(m.entries)) + 1; e.Seq != next {
+		return conflict(e.Seq, next)
+	}
+	e.Data = slices.Clone(e.Data)
+	m.entries = append(m.entries, e)
+	return nil
+}
+
+// Read yields the entries that are there when it starts.
+func (m *Memory) Read(from int64) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		m.mu.Lock()
+		entries := m.entries
+		m.mu.Unlock()
+		for _, e := range entries[min(max(from-1, 0), int64(len(entries))):] {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Last is the Seq of the last entry.
+func (m *Memory) Last() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return int64(len(m.entries))
+}
+
+// Sync does nothing.
+func (m *Memory) Sync() error { return nil }
+
+// Close ends writing.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	return nil
 }

@@ -2,8 +2,10 @@ package tool
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -127,3 +129,98 @@ func unMarshalDisplay(b json.RawMessage) (Display, error) {
 	}
 	return Opaque{bytes.Clone(b)}, nil
 }
+
+// FileDiff is the permission prompt and the display of a changed file, in the documented format.
+type FileDiff struct {
+	Diff     string    // unified diff, complete with whitespace and line endings
+	File     string    // base name, for users
+	Path     string    // absolute path
+	Original *string   // nil: the file is new
+	New      string    // the new content
+	Stat     *DiffStat // nil: not counted
+	Warnings []string  // what the user should know before approving
+}
+
+// DiffStat counts what a change adds and removes: the model's proposal, and the user's edits of it.
+type DiffStat struct {
+	ModelAddedLines   int `json:"model_added_lines"`
+	ModelRemovedLines int `json:"model_removed_lines"`
+	ModelAddedChars   int `json:"model_added_chars"`
+	ModelRemovedChars int `json:"model_removed_chars"`
+	UserAddedLines    int `json:"user_added_lines"`
+	UserRemovedLines  int `json:"user_removed_lines"`
+	UserAddedChars    int `json:"user_added_chars"`
+	UserRemovedChars  int `json:"user_removed_chars"`
+}
+
+type fileDiffJSON struct {
+	Diff     string    `json:"fileDiff"`
+	File     string    `json:"fileName"`
+	Path     string    `json:"filePath,omitempty"`
+	Original *string   `json:"originalContent"`
+	New      string    `json:"newContent"`
+	Stat     *DiffStat `json:"diffStat,omitempty"`
+	Warnings []string  `json:"warnings,omitempty"`
+}
+
+// Markdown shows the diff.
+func (d FileDiff) Markdown() string {
+	s := Fence("diff", d.Diff)
+	if d.Diff == "" {
+		s = fmt.Sprintf("No change to %s.", code(d.File))
+	}
+	for _, w := range d.Warnings {
+		s += "\nWarning: " + oneLine(w)
+	}
+	return s
+}
+
+// MarshalJSON writes the documented names.
+func (d FileDiff) MarshalJSON() ([]byte, error) { return marshal(fileDiffJSON(d)) }
+
+// UnmarshalJSON reads the documented names.
+func (d *FileDiff) UnmarshalJSON(b []byte) error {
+	var in fileDiffJSON
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*d = FileDiff(in)
+	return nil
+}
+
+// Preview prepares a call and judges it, without asking or running. The error is the one that the model would get.
+func (x *Executor) Preview(ctx context.Context, c Call) (Request, Decision, error) {
+	c.By = x.by
+	t, err := x.Registry.Lookup(c.Name)
+	if err != nil {
+		return Request{Call: c}, Decision{}, err
+	}
+	d := t.Declaration()
+	inv, err := prepareSafely(ctx, t, d, c.Args)
+	if typeOf(err) == InvalidParams {
+		return Request{Call: c, Declaration: d}, Decision{}, err
+	}
+	r := Request{Call: c, Declaration: d, Invocation: *inv}
+	r.Run, r.Trial = nil, nil
+	about := Request{Call: c, Declaration: d, Invocation: *asReading(inv)}
+	if x.judge(about, hooked{}).Verdict != Allow {
+		// Who asks may not read what this is about: neither a diff nor an error tells them.
+		err = nil
+		if slices.ContainsFunc(r.Access, holdsContent) {
+			r.Confirm = nil
+		}
+	}
+	if err != nil {
+		return r, Decision{}, err
+	}
+	return r, x.judge(r, hooked{}), nil
+}
+
+// holdsContent reports whether a question about an access may show what is there. One about a command or a host shows
+// what the call says.
+func holdsContent(a Access) bool {
+	return a == Anything || a.Verb == Reads || a.Verb == Writes
+}
+
+// TypeOf returns the documented type of an error, as in an outcome.
+func TypeOf(err error) ErrorType { return typeOf(err) }

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -177,4 +178,140 @@ func (x *Executor) judge(r Request, h hooked) (d Decision) {
 		d.Try = false
 	}
 	return d
+}
+
+// Batch is the set of calls of one turn.
+type Batch struct {
+	x         *Executor
+	ctx       context.Context // of the turn: a Batch is an operation, not a stored value
+	scheduler *scheduler
+	entries   []*entry // guarded by scheduler.mu
+	wg        sync.WaitGroup
+}
+
+// Add starts a call. It does not wait.
+func (b *Batch) Add(c Call) {
+	e, err := b.enter(c)
+	if err != nil {
+		b.settle(e, errored(err))
+		return
+	}
+	b.wg.Add(1)
+	go func() {
+		defer b.wg.Done()
+		o := failed(StatusError, UnhandledException, "%s: the call's goroutine exited without an outcome. "+
+			"This is a bug in the tool, a policy or a hook.", e.decl.Name)
+		defer func() { b.settle(e, o) }() // also when the call does not return
+		o = e.execute(b.ctx)
+	}()
+}
+
+// Refuse answers a call without running it, in order with the others: an edit from a truncated answer.
+func (b *Batch) Refuse(c Call, t ErrorType, message string) {
+	e, _ := b.enter(c)
+	b.settle(e, failed(StatusError, t, "%s", message))
+}
+
+// Wait waits for all calls and returns one outcome for each, in the order they were added. It ends the batch.
+func (b *Batch) Wait() []Outcome {
+	b.wg.Wait()
+	b.scheduler.out.flush()
+	b.scheduler.mu.Lock()
+	defer b.scheduler.mu.Unlock()
+	out := make([]Outcome, len(b.entries))
+	for i, e := range b.entries {
+		out[i] = e.outcome
+	}
+	return out
+}
+
+// enter adds a call to the order. The error is why it cannot run.
+func (b *Batch) enter(c Call) (*entry, error) {
+	e := &entry{x: b.x, batch: b, call: c, decl: Declaration{Name: c.Name}}
+	e.call.By = b.x.by
+	id, fresh := b.x.claim(c.ID)
+	e.call.ID = id
+	t, err := b.x.Registry.Lookup(c.Name)
+	if err == nil {
+		e.tool, e.decl = t, t.Declaration()
+		if !e.decl.Named(c.Name) {
+			e.repairs = []string{fmt.Sprintf("the tool was called as %q; its name is %s", shorten(c.Name, 100), e.decl.Name)}
+		}
+	}
+	if !fresh {
+		err = Errorf(ExecutionFailed, "call %s: this ID was already used in this session, and a call never runs twice. "+
+			"Use a new ID to run it again.", id)
+	}
+	b.scheduler.enter(b, e)
+	return e, err
+}
+
+func (b *Batch) settle(e *entry, o Outcome) {
+	o.Call, o.Name = e.call, e.decl.Name
+	b.scheduler.finish(e, o)
+	b.scheduler.out.push(Event{Stage: Done, Request: e.request(Invocation{}), Outcome: &o})
+}
+
+func (e *entry) request(inv Invocation) Request {
+	inv.Run, inv.Trial = nil, nil
+	return Request{Call: e.call, Declaration: e.decl, Invocation: inv}
+}
+
+// ticket is the place of an open question in the queue of an executor that asks in turn.
+type ticket struct {
+	e    *entry
+	live bool          // of a running call
+	turn chan struct{} // closed when the question may be put to the user
+}
+
+// lineUp adds a question to the queue. The returned channel is closed at its turn; leave makes room for the next.
+func (c *scheduler) lineUp(e *entry, live bool) (turn <-chan struct{}, leave func()) {
+	t := &ticket{e, live, make(chan struct{})}
+	if !e.x.AskInTurn {
+		close(t.turn)
+		return t.turn, func() {}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = append(c.waiting, t)
+	c.callNext()
+	return t.turn, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.waiting = slices.DeleteFunc(c.waiting, func(w *ticket) bool { return w == t })
+		if c.asked == t {
+			c.asked = nil
+		}
+		c.callNext()
+	}
+}
+
+// callNext gives the turn to the next question, if none is being asked: within a batch that of the earliest call, among
+// batches the one that came first.
+func (c *scheduler) callNext() {
+	if c.asked != nil {
+		return
+	}
+	var next *ticket
+	for _, t := range c.waiting {
+		if c.mayAsk(t) && (next == nil || t.e.batch == next.e.batch && t.e.index < next.e.index) {
+			next = t
+		}
+	}
+	if next == nil {
+		return
+	}
+	c.asked = next
+	c.waiting = slices.DeleteFunc(c.waiting, func(w *ticket) bool { return w == next })
+	close(next.turn)
+}
+
+// mayAsk reports whether no earlier call of the batch may still come with a question: each is done, allowed, or in the
+// queue itself. A running call doesn't wait, because earlier calls may wait for it to end.
+func (c *scheduler) mayAsk(t *ticket) bool {
+	return t.live || t.e.lastEarlier(func(f *entry) bool { return !f.admitted && !c.queued(f) }) == nil
+}
+
+func (c *scheduler) queued(e *entry) bool {
+	return c.asked != nil && c.asked.e == e || slices.ContainsFunc(c.waiting, func(t *ticket) bool { return t.e == e })
 }

@@ -2,6 +2,8 @@ package proc
 
 import (
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -42,4 +44,58 @@ func waiting(f *os.File) int64 {
 		c.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
 	}
 	return int64(n)
+}
+
+// A brand finds processes that have cleared their environment and left their
+// session: a resource limit, which every process inherits and anybody can read.
+// The limit is the processor time of real-time processes. As a brand it is
+// longer than a system lives.
+const (
+	brandLimit = unix.RLIMIT_RTTIME
+	brandName  = "Max realtime timeout" // of it in /proc/PID/limits
+)
+
+// brandOf is the limit that stands for a marker.
+func brandOf(marker string) (limit uint64, ok bool) {
+	if len(marker) < 15 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(marker[:15], 16, 64)
+	return 1<<60 | n, err == nil
+}
+
+// brand marks a process, 0 for this one, and all that it starts. Inside another
+// program's command the limit may be lower already; then that program's brand
+// stays.
+func brand(pid int, marker string) {
+	if n, ok := brandOf(marker); ok {
+		unix.Prlimit(pid, brandLimit, &unix.Rlimit{Cur: n, Max: n}, nil)
+	}
+}
+
+// branded reports whether a process carries a marker's brand.
+func branded(pid int, marker string) bool {
+	n, ok := brandOf(marker)
+	if !ok {
+		return false
+	}
+	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/limits")
+	_, rest, _ := strings.Cut(string(text), brandName)
+	line, _, _ := strings.Cut(rest, "\n")
+	for _, f := range strings.Fields(line) {
+		if f == strconv.FormatUint(n, 10) {
+			return true
+		}
+	}
+	return false
+}
+
+// markerOf is the marker in an environment, or empty.
+func markerOf(env []string) (marker string) {
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, markerVar+"="); ok {
+			marker = v
+		}
+	}
+	return marker
 }

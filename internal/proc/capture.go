@@ -3,8 +3,10 @@ package proc
 import (
 	"bytes"
 	"io"
+	"strconv"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/proc/term"
 )
@@ -195,4 +197,221 @@ func cooked(raw []byte, head, tail int) *page {
 	s.Flush()
 	f.settle()
 	return p
+}
+
+// foldFrom is how many times a line must come again to be folded. Fewer are
+// kept as they are: three closing brackets in a row are text, not noise.
+const foldFrom = 5
+
+// fold passes lines on and replaces long runs of the same line.
+type fold struct {
+	put    func([]byte) // given text with its newlines
+	last   []byte
+	have   bool // last is a line, and was put
+	again  int64
+	within bool // inside a line that comes in pieces
+	buf    []byte
+}
+
+// line takes one line; more means that it goes on in the next call. Lines in
+// pieces are too long to compare and are never folded.
+func (f *fold) line(l []byte, more bool) {
+	if f.within || more {
+		f.settle()
+		f.have, f.within = false, more
+		f.out(l, !more)
+		return
+	}
+	if f.have && bytes.Equal(l, f.last) {
+		f.again++
+		return
+	}
+	f.settle()
+	f.last, f.have = append(f.last[:0], l...), true
+	f.out(l, true)
+}
+
+// settle puts what is known of a run that is over.
+func (f *fold) settle() {
+	if f.again >= foldFrom {
+		f.out([]byte("[previous line repeated "+group(f.again)+" times]"), true)
+	} else {
+		for range f.again {
+			f.out(f.last, true)
+		}
+	}
+	f.again = 0
+}
+
+func (f *fold) out(l []byte, newline bool) {
+	f.buf = append(f.buf[:0], l...)
+	if newline {
+		f.buf = append(f.buf, '\n')
+	}
+	f.put(f.buf)
+}
+
+// group writes a number with a comma between thousands.
+func group(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// page keeps the first and the last of a text.
+type page struct {
+	room      int // left in head
+	full      bool
+	head      []byte
+	tail      ring
+	tailLines int64 // newlines that went to the tail
+}
+
+// write takes a line or a piece of one. Head is filled up to a line's end; a
+// single line larger than it is cut.
+func (p *page) write(l []byte) {
+	if !p.full {
+		if len(l) <= p.room {
+			p.head = append(p.head, l...)
+			p.room -= len(l)
+			return
+		}
+		p.full = true
+		if len(p.head) == 0 || p.head[len(p.head)-1] != '\n' {
+			n := wholeRunes(l, p.room)
+			p.head = append(p.head, l[:n]...)
+			l = l[n:]
+		}
+	}
+	p.tailLines += int64(bytes.Count(l, []byte{'\n'}))
+	p.tail.write(l)
+}
+
+// render returns the two ends and what is missing between them. If nothing
+// is, all of the text is in head.
+func (p *page) render() (head, tail string, omittedBytes, omittedLines int64) {
+	t := p.lastLines()
+	if int64(len(t)) == p.tail.total {
+		return string(p.head) + string(t), "", 0, 0
+	}
+	return string(p.head), string(t), p.tail.total - int64(len(t)), p.tailLines - int64(bytes.Count(t, []byte{'\n'}))
+}
+
+// lastLines is the tail, from the beginning of a line if one is near.
+func (p *page) lastLines() []byte {
+	t, _ := p.tail.from(0, p.tail.max)
+	if p.tail.start() == 0 {
+		return t
+	}
+	return fromLine(t)
+}
+
+// fromLine drops the rest of a cut line, unless that is much of the text; then
+// only the rest of a cut character.
+func fromLine(t []byte) []byte {
+	if i := bytes.IndexByte(t, '\n'); i >= 0 && i < len(t)/4 {
+		return t[i+1:]
+	}
+	for len(t) > 0 && t[0]&0xc0 == 0x80 {
+		t = t[1:]
+	}
+	return t
+}
+
+// wholeRunes is the largest cut of l up to n that splits no character.
+func wholeRunes(l []byte, n int) int {
+	for n > 0 && n < len(l) && l[n]&0xc0 == 0x80 {
+		n--
+	}
+	return n
+}
+
+// ring keeps the last bytes of a stream and counts all of them.
+type ring struct {
+	max   int
+	buf   []byte
+	next  int   // where the next byte goes once buf is full
+	total int64 // bytes ever written
+}
+
+func (r *ring) write(p []byte) {
+	r.total += int64(len(p))
+	if len(p) > r.max {
+		p = p[len(p)-r.max:]
+	}
+	// It grows as it is needed: most commands print little.
+	if free := r.max - len(r.buf); free > 0 {
+		n := min(free, len(p))
+		r.buf = append(r.buf, p[:n]...)
+		p = p[n:]
+	}
+	for len(p) > 0 {
+		n := copy(r.buf[r.next:], p)
+		r.next = (r.next + n) % r.max
+		p = p[n:]
+	}
+}
+
+// start is the offset of the oldest byte still kept.
+func (r *ring) start() int64 { return r.total - int64(len(r.buf)) }
+
+// from returns a copy of the bytes from an offset on, which is moved to where
+// the kept bytes begin and end, and the offset used.
+func (r *ring) from(offset int64, most int) ([]byte, int64) {
+	offset = min(max(offset, r.start()), r.total)
+	n := int(min(r.total-offset, int64(most)))
+	out := make([]byte, 0, n)
+	at := int(offset - r.start())
+	if len(r.buf) == r.max {
+		at = (at + r.next) % max(r.max, 1)
+	}
+	for n > 0 {
+		piece := r.buf[at:min(at+n, len(r.buf))]
+		out = append(out, piece...)
+		n -= len(piece)
+		at = 0
+	}
+	return out, offset
+}
+
+// sniff looks at the beginning of output and tells binary from text. A NUL
+// alone does not make it binary: `find -print0` prints text.
+type sniff struct{ seen []byte }
+
+// look takes the next bytes and reports whether what came so far is binary.
+func (s *sniff) look(p []byte) bool {
+	s.seen = append(s.seen, p[:min(len(p), sniffed-len(s.seen))]...)
+	if bytes.IndexByte(s.seen, 0) < 0 {
+		return false
+	}
+	odd, run := 0, 0
+	for b := s.seen; len(b) > 0; {
+		r, n := utf8.DecodeRune(b)
+		switch {
+		case r == 0:
+			// Two in a row end no name: they are padding or numbers.
+			if run++; run > 1 {
+				odd++
+			}
+		case r == utf8.RuneError && n == 1 && utf8.FullRune(b), r < 0x20 && !bytes.ContainsRune([]byte("\t\n\v\f\r\b\a\x1b"), r):
+			odd, run = odd+1, 0
+		default:
+			run = 0
+		}
+		b = b[n:]
+	}
+	return odd*10 > len(s.seen)
+}
+
+// text is the whole lines before the first one that holds a NUL.
+func (s *sniff) text() string {
+	i := bytes.IndexByte(s.seen, 0)
+	if i < 0 {
+		return ""
+	}
+	i = bytes.LastIndexByte(s.seen[:i], '\n') + 1
+	p := cooked(s.seen[:i], sniffed, 0)
+	return string(p.head)
 }

@@ -1,3 +1,43 @@
+// Package proc runs commands with timeouts, and stops all processes that they
+// start.
+//
+//	func main() {
+//		helper := proc.Main() // before anything else; never returns in a helper process
+//		r := proc.Open(proc.Options{Helper: helper, State: dir})
+//		defer r.Close()
+//		out, err := r.Run(ctx, proc.Command{Line: "make test", Dir: dir, Env: proc.Environ(os.Environ(), nil)})
+//		...
+//	}
+//
+// A command runs in a session of its own with nothing to read on its standard
+// input. Run returns when the command exits, even if something it started
+// holds the output open, and all that was printed before the exit is in the
+// result. A timeout or a cancelled context ends the whole tree: TERM, then
+// KILL after a short grace.
+//
+// On Linux each command has a keeper: this program's own binary, executed
+// again, which Main recognises. It is the command's parent and the subreaper
+// of all that descends from it, so that no double fork and no setsid escapes,
+// and when this program dies, however it dies, the keeper's control socket
+// closes and it ends everything. Processes a command leaves running in the
+// background (`server &`) stay under their keeper until Close. A ledger in
+// Options.State lets the next start end what even that could not, see Reap. What
+// outlives a keeper that was killed is found by a marker in its environment and
+// by a resource limit, which stays if the environment is cleared.
+//
+//	this program ─┬─ keeper ─── bash ─── ...
+//	              ├─ keeper ─── server (left by a command that has returned)
+//	              └─ keeper     (idle: waits for the next command)
+//
+// Without the call of Main, and on other systems, commands are ended by
+// process group (and on Linux by what /proc shows); Outcome.Notes says so.
+//
+// With Command.Sandbox a command runs in a sandbox, see package sandbox. It is the keeper's one thread that enters the box and starts
+// the command there, so without keepers there are none on Linux: such a command
+// does not run, or says that it ran without. For boxes with namespaces there is
+// a second idle keeper, in a user namespace of its own.
+//
+// Callers decide what may run, in which directory and with which environment.
 package proc
 
 import (
@@ -283,4 +323,115 @@ func (p *Process) live() {
 			p.cmd.Live(now)
 		}
 	}
+}
+
+// Ended says why a command is no longer running.
+type Ended int
+
+// The ways to end.
+const (
+	Exited    Ended = iota // by itself, or by a signal that was not ours
+	TimedOut               // Command.Timeout or the context's deadline passed
+	Cancelled              // the context was cancelled
+	Stopped                // Process.Stop, Jobs.Stop or Close
+)
+
+func (e Ended) String() string {
+	return [...]string{"exited", "timed out", "cancelled", "stopped"}[e]
+}
+
+// Output is what a command printed, stdout and stderr as they came, read as a
+// terminal would show it, secrets masked.
+type Output struct {
+	Head string // the beginning; all of it if nothing was omitted
+	Tail string // the end, if something between was omitted
+
+	OmittedBytes, OmittedLines int64 // about; of what lies between Head and Tail
+
+	Bytes, Lines int64 // of the whole, as printed
+	Binary       bool  // it is no text; Head holds the text before it, if any
+	SpillCut     bool  // Command.Spill holds only the first SpillLimit bytes
+	SpillErr     error // Command.Spill failed; the command ran on
+}
+
+// String joins the two ends and says what is missing between them.
+func (o Output) String() string {
+	if o.OmittedBytes == 0 {
+		return o.Head
+	}
+	nl := ""
+	if o.Head != "" && o.Head[len(o.Head)-1] != '\n' {
+		nl = "\n"
+	}
+	return fmt.Sprintf("%s%s[%s lines, %s omitted]\n%s", o.Head, nl, group(o.OmittedLines), size(o.OmittedBytes), o.Tail)
+}
+
+// Outcome is how a command ended.
+type Outcome struct {
+	Ended    Ended
+	Exit     int            // the exit code; -1 if a signal ended it
+	Signal   syscall.Signal // the signal that ended it, or 0
+	Duration time.Duration
+	// Quiet is how long nothing had been printed when the command ended or was
+	// ended: a server whose time ran out was mostly not quiet.
+	Quiet  time.Duration
+	Output Output
+	// Leftover counts the processes it left running in the background. They
+	// live on until Process.Stop or Runner.Close. After a stop it counts those
+	// that could not be ended.
+	Leftover int
+	// Boxed is the mode of the sandbox it ran in; Off if there was none.
+	Boxed sandbox.Mode
+	// Suspect says why a command that failed probably failed for its
+	// sandbox's sake; empty: it did not, as far as is known. See
+	// sandbox.Suspect.
+	Suspect string
+	// Remedy is what would allow what the sandbox refused, if Suspect says so.
+	Remedy string
+	// Hidden is the hidden files that the command opened, and read as empty;
+	// MoreHidden that there were others.
+	Hidden     []string
+	MoreHidden bool
+	// Network is the names and addresses that a command in a trial tried to reach.
+	Network []string
+	// Limit says which limit ended a command in a trial, in words; empty: none did.
+	Limit string
+	// Unfit says why a trial failed that would not fail outside of overlays; empty:
+	// nothing is known of that.
+	Unfit string
+	// Notes says in whole sentences what was not as it should be: sh in the
+	// place of bash, no helper process, no ledger, a sandbox with holes.
+	Notes []string
+}
+
+// Progress is a look at a running command.
+type Progress struct {
+	Tail         string // the last lines
+	Bytes, Lines int64
+	Elapsed      time.Duration
+	Quiet        time.Duration // since the last output
+}
+
+// Piece is a part of the output of a running or finished command. Offsets
+// count the bytes of the masked output as it was printed.
+type Piece struct {
+	Text    string
+	From    int64 // offset of its first byte
+	Next    int64 // where to read on
+	Total   int64 // bytes so far
+	Skipped int64 // bytes before From that were asked for but are no longer kept
+	Binary  bool
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
 }

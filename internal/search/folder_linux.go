@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"io/fs"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -280,3 +281,10 @@ func (r *rawFile) Read(p []byte) (int, error) {
 }
 
 func (r *rawFile) Close() error { return unix.Close(r.fd) }
+
+func identity(info fs.FileInfo) (changed int64, inode uint64) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ctim.Nano(), st.Ino
+	}
+	return 0, 0
+}

@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/ignore"
@@ -199,4 +200,200 @@ func spell(pattern string, start int, cuts []int) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// filter narrows a walk by the names of files.
+type filter struct {
+	include []*glob
+	exclude []*glob
+	types   []*glob
+	whole   *glob // for the whole path, see FilesRequest
+}
+
+func newFilter(globs, types []string) (*filter, error) {
+	f := &filter{}
+	for _, source := range globs {
+		pattern, out := strings.CutPrefix(source, "!")
+		g, err := newGlob(pattern, true, false)
+		if err != nil {
+			return nil, err
+		}
+		if out {
+			f.exclude = append(f.exclude, g)
+		} else {
+			f.include = append(f.include, g)
+		}
+	}
+	for _, name := range types {
+		patterns, err := typeGlobs(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range patterns {
+			g, err := newGlob(p, true, false)
+			if err != nil {
+				return nil, err
+			}
+			f.types = append(f.types, g)
+		}
+	}
+	return f, nil
+}
+
+// file tells whether a file is wanted.
+func (f *filter) file(dir, name string) bool {
+	if f.whole != nil && !f.whole.match(dir, name) {
+		return false
+	}
+	return anyMatch(f.include, dir, name) && anyMatch(f.types, dir, name) && !someMatch(f.exclude, dir, name)
+}
+
+// folder tells whether anything inside a directory may be wanted.
+func (f *filter) folder(dir, name string) bool {
+	if someMatch(f.exclude, dir, name) {
+		return false
+	}
+	path := ""
+	if f.whole != nil && !f.whole.ways[0].anyDepth {
+		path = join(dir, name)
+		if !f.whole.reaches(path) {
+			return false
+		}
+	}
+	if len(f.include) == 0 {
+		return true
+	}
+	for _, g := range f.include {
+		if len(g.ways) > 0 && g.ways[0].anyDepth {
+			return true
+		}
+		if path == "" {
+			path = join(dir, name)
+		}
+		if g.reaches(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// anyMatch is true for an empty list: nothing is asked for.
+func anyMatch(gs []*glob, dir, name string) bool { return len(gs) == 0 || someMatch(gs, dir, name) }
+
+func someMatch(gs []*glob, dir, name string) bool {
+	for _, g := range gs {
+		if g.match(dir, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// fileTypes gives the names of files by language, as patterns for the last element of a path.
+var fileTypes = map[string]string{
+	"ada":        "*.adb *.ads",
+	"asm":        "*.asm *.s *.S",
+	"awk":        "*.awk",
+	"bazel":      "*.bazel *.bzl BUILD WORKSPACE",
+	"c":          "*.c *.h *.H *.cats",
+	"clojure":    "*.clj *.cljs *.cljc *.cljx",
+	"cmake":      "*.cmake CMakeLists.txt",
+	"config":     "*.cfg *.conf *.config *.ini",
+	"cpp":        "*.cpp *.cc *.cxx *.c++ *.C *.hpp *.hh *.hxx *.h *.H *.inl *.ipp",
+	"cs":         "*.cs",
+	"css":        "*.css *.scss *.sass *.less",
+	"csv":        "*.csv *.tsv",
+	"dart":       "*.dart",
+	"diff":       "*.diff *.patch",
+	"docker":     "*Dockerfile* *.dockerfile",
+	"elixir":     "*.ex *.exs *.eex *.heex *.leex",
+	"elm":        "*.elm",
+	"erlang":     "*.erl *.hrl",
+	"fish":       "*.fish",
+	"fortran":    "*.f *.F *.f77 *.f90 *.F90 *.f95",
+	"fsharp":     "*.fs *.fsi *.fsx",
+	"go":         "*.go",
+	"gradle":     "*.gradle *.gradle.kts",
+	"graphql":    "*.graphql *.graphqls *.gql",
+	"groovy":     "*.groovy *.gradle",
+	"haskell":    "*.hs *.lhs *.cabal",
+	"hcl":        "*.tf *.tfvars *.hcl",
+	"html":       "*.html *.htm *.xhtml *.ejs",
+	"ini":        "*.ini *.cfg *.conf *.toml",
+	"java":       "*.java *.jsp *.jspx",
+	"js":         "*.js *.jsx *.mjs *.cjs *.vue",
+	"json":       "*.json *.jsonl *.json5 *.jsonc",
+	"julia":      "*.jl",
+	"kotlin":     "*.kt *.kts",
+	"less":       "*.less",
+	"lisp":       "*.lisp *.lsp *.el *.cl *.jl",
+	"lock":       "*.lock package-lock.json go.sum",
+	"log":        "*.log",
+	"lua":        "*.lua",
+	"make":       "Makefile makefile GNUmakefile *.mk *.mak *.make",
+	"markdown":   "*.md *.markdown *.mdx *.mdown *.mkd",
+	"nix":        "*.nix",
+	"notebook":   "*.ipynb",
+	"objc":       "*.m *.mm *.h",
+	"ocaml":      "*.ml *.mli *.mll *.mly",
+	"pascal":     "*.pas *.dpr *.lpr *.pp",
+	"perl":       "*.pl *.pm *.PL *.t *.perl",
+	"php":        "*.php *.php3 *.php4 *.php5 *.phtml",
+	"powershell": "*.ps1 *.psm1 *.psd1",
+	"proto":      "*.proto",
+	"py":         "*.py *.pyi *.pyw",
+	"r":          "*.r *.R *.Rmd *.Rnw",
+	"rst":        "*.rst",
+	"ruby":       "*.rb *.gemspec *.rake *.rbw Gemfile Rakefile",
+	"rust":       "*.rs",
+	"sass":       "*.sass *.scss",
+	"scala":      "*.scala *.sbt",
+	"sh":         "*.sh *.bash *.zsh *.ksh *.fish .bashrc .bash_profile .zshrc .profile",
+	"solidity":   "*.sol",
+	"sql":        "*.sql *.psql",
+	"svelte":     "*.svelte",
+	"svg":        "*.svg",
+	"swift":      "*.swift",
+	"tex":        "*.tex *.ltx *.cls *.sty *.bib *.dtx *.ins",
+	"tf":         "*.tf *.tfvars *.tf.json",
+	"toml":       "*.toml Cargo.lock",
+	"ts":         "*.ts *.tsx *.cts *.mts",
+	"txt":        "*.txt",
+	"verilog":    "*.v *.vh *.sv *.svh",
+	"vim":        "*.vim .vimrc .gvimrc vimrc",
+	"vue":        "*.vue",
+	"xml":        "*.xml *.xsd *.xsl *.xslt *.dtd *.rng *.xjb *.wsdl *.plist *.svg",
+	"yaml":       "*.yaml *.yml",
+	"zig":        "*.zig",
+}
+
+// otherNames are the ways in which users also write the types.
+var otherNames = map[string]string{
+	"bash": "sh", "shell": "sh", "zsh": "sh", "c++": "cpp", "cxx": "cpp", "csharp": "cs", "c#": "cs", "golang": "go", "h": "c",
+	"javascript": "js", "jsx": "js", "md": "markdown", "python": "py", "rb": "ruby", "rs": "rust", "terraform": "tf", "typescript": "ts",
+	"tsx": "ts", "yml": "yaml", "kt": "kotlin", "hs": "haskell", "dockerfile": "docker", "makefile": "make", "htm": "html", "text": "txt",
+	"protobuf": "proto", "ps": "powershell", "ex": "elixir", "jupyter": "notebook", "pl": "perl",
+}
+
+// Types lists the file types that a search can be narrowed to, sorted.
+func Types() []string {
+	names := make([]string, 0, len(fileTypes))
+	for name := range fileTypes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// typeGlobs finds the patterns of a type.
+func typeGlobs(name string) ([]string, error) {
+	key := strings.ToLower(strings.TrimPrefix(name, "."))
+	if other, ok := otherNames[key]; ok {
+		key = other
+	}
+	globs, ok := fileTypes[key]
+	if !ok {
+		return nil, fmt.Errorf("file type %q is not known; give a glob such as *.%s instead, or one of %s", name, key, strings.Join(Types(), " "))
+	}
+	return strings.Fields(globs), nil
 }

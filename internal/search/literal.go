@@ -1,10 +1,14 @@
 package search
 
 import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"regexp/syntax"
 	"slices"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // literals are texts of which every match contains at least one. An empty set says nothing is known.
@@ -297,4 +301,180 @@ func asciiLower(s string) string {
 		b[i] = lower[c]
 	}
 	return string(b)
+}
+
+// pair finds two bytes at a fixed distance, eight places at a time: a word of text is compared with eight copies of the one
+// byte, the word at the distance with the other, and only a place where both agree is looked at. For letters of either
+// case the bit that tells the cases apart is set first.
+type pair struct {
+	a, b         uint64 // eight copies of each byte
+	foldA, foldB uint64 // eight copies of the case bit, or zero
+	gap          int
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+func newPair(a, b byte, gap int, fold bool) pair {
+	p := pair{a: ones * uint64(a), b: ones * uint64(b), gap: gap}
+	if fold && upper(a) != a {
+		p.foldA = ones * 0x20
+	}
+	if fold && upper(b) != b {
+		p.foldB = ones * 0x20
+	}
+	return p
+}
+
+// find gives the first place at or after i where the first byte is and the second follows at its distance, or -1.
+func (p *pair) find(data []byte, i int) int {
+	a, b, foldA, foldB, gap := p.a, p.b, p.foldA, p.foldB, p.gap // in registers: the loop is all that counts here
+	n := len(data) - gap
+	for ; i+16 <= n; i += 16 {
+		x, y := data[i:i+16:i+16], data[i+gap:i+gap+16:i+gap+16]
+		v0 := ((word(x) | foldA) ^ a) | ((word(y) | foldB) ^ b)
+		v1 := ((word(x[8:]) | foldA) ^ a) | ((word(y[8:]) | foldB) ^ b)
+		// A byte that is zero, where both agree, gets its high bit set; those above it may be an echo of it.
+		z0 := (v0 - ones) &^ v0 & highs
+		z1 := (v1 - ones) &^ v1 & highs
+		if z0|z1 == 0 {
+			continue
+		}
+		if z0 != 0 {
+			return i + bits.TrailingZeros64(z0)>>3
+		}
+		return i + 8 + bits.TrailingZeros64(z1)>>3
+	}
+	for ; i < n; i++ {
+		if uint64(data[i])|foldA&0xff == a&0xff && uint64(data[i+gap])|foldB&0xff == b&0xff {
+			return i
+		}
+	}
+	return -1
+}
+
+func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+
+// quad runs the DFA over four parts of a buffer at once. One step of a DFA must wait for the step before, which leaves
+// the processor idle most of the time; four that do not depend on each other fill it. That is possible because no match
+// crosses a line, so that each part can begin again at a line.
+type quad struct {
+	state [4]uint32
+	at    [4]int
+	end   [4]int
+	found [4][]int // places in lines that seem to match, in order
+}
+
+// minQuad is the size from which on four parts pay.
+const minQuad = 2 << 10
+
+// candidates finds a place in every line of data that seems to match, in order, with the last line's end counted as a
+// line end. It gives up, with false, when the table had to be begun again or is too costly.
+func (d *dfa) candidates(q *quad, data []byte, into []int) ([]int, bool) {
+	resets := d.resets
+	begin := 0
+	for k := range 4 {
+		end := len(data)
+		if k < 3 {
+			end = max(begin, bytes.LastIndexByte(data[begin:max(begin, len(data)*(k+1)/4)], '\n')+1+begin)
+		}
+		q.state[k], q.at[k], q.end[k], q.found[k] = d.line, begin, end, q.found[k][:0]
+		begin = end
+	}
+	for {
+		n := len(data)
+		for k := range 4 {
+			n = min(n, q.end[k]-q.at[k])
+		}
+		if n < 16 {
+			break
+		}
+		if n = q.lockstep(d.table, data, n); n > 0 && !d.special(q, data) {
+			return into, false
+		}
+		if d.resets != resets {
+			return into, false
+		}
+	}
+	for k := range 4 {
+		for q.at[k] < q.end[k] {
+			s, i := d.scan(q.state[k], data[:q.end[k]], q.at[k])
+			if s == stuck || d.resets != resets {
+				return into, false
+			}
+			if s != matched && (i < len(data) || data[i-1] == '\n' || !d.end(s)) {
+				break
+			}
+			q.found[k] = append(q.found[k], min(i, len(data)-1))
+			q.at[k], q.state[k] = min(lineEnd(data, min(i, len(data)-1))+1, len(data)), d.line
+		}
+		into = append(into, q.found[k]...)
+	}
+	return into, true
+}
+
+// lockstep takes up to n steps in each part and returns how many steps were left when one part came upon something
+// special, at which all parts stop before their byte; 0 when all were taken.
+func (q *quad) lockstep(table []uint32, data []byte, n int) int {
+	base := unsafe.Pointer(unsafe.SliceData(table))
+	a, b, c, e := data[q.at[0]:q.at[0]+n], data[q.at[1]:q.at[1]+n], data[q.at[2]:q.at[2]+n], data[q.at[3]:q.at[3]+n]
+	s0, s1, s2, s3 := q.state[0], q.state[1], q.state[2], q.state[3]
+	i := 0
+	for ; i < len(a) && i < len(b) && i < len(c) && i < len(e); i++ {
+		t0, t1, t2, t3 := at(base, s0, a[i]), at(base, s1, b[i]), at(base, s2, c[i]), at(base, s3, e[i])
+		if t0&t1&t2&t3&ordinary == 0 {
+			break
+		}
+		s0, s1, s2, s3 = t0, t1, t2, t3
+	}
+	q.state = [4]uint32{s0, s1, s2, s3}
+	for k := range q.at {
+		q.at[k] += i
+	}
+	return n - i
+}
+
+// special takes one step in each part, whatever it may be; false when the table was begun again, which forgets the
+// states of the other parts.
+func (d *dfa) special(q *quad, data []byte) bool {
+	resets := d.resets
+	for k := range 4 {
+		c := data[q.at[k]]
+		t := d.table[q.state[k]-ordinary+uint32(c)]
+		if t == unknown {
+			if t = d.step(&q.state[k], c); t == stuck || d.resets != resets {
+				return false
+			}
+		}
+		if t == matched {
+			q.found[k] = append(q.found[k], q.at[k])
+			q.at[k], q.state[k] = min(lineEnd(data, q.at[k])+1, q.end[k]), d.line
+			continue
+		}
+		q.at[k]++
+		q.state[k] = t
+	}
+	return true
+}
+
+// frequency estimates how often a byte occurs in source code and text, in ten-thousandths. It was counted over Go's own
+// sources and Python's library; only the order matters, since it picks the byte of a literal to look for.
+func frequency(c byte) int {
+	if c >= 0x80 {
+		return 10
+	}
+	return int(frequencies[c])
+}
+
+var frequencies = [128]uint16{
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 900, 290, 0, 0, 20, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	1500, 11, 91, 8, 5, 8, 10, 41, 116, 116, 19, 12, 242, 24, 125, 105,
+	255, 121, 93, 65, 68, 41, 61, 34, 51, 36, 101, 12, 9, 83, 8, 2,
+	1, 61, 30, 49, 43, 62, 34, 17, 15, 49, 2, 9, 36, 38, 35, 49,
+	44, 7, 59, 71, 64, 20, 33, 12, 34, 10, 4, 25, 50, 25, 1, 87,
+	7, 350, 77, 177, 156, 600, 160, 94, 91, 380, 6, 39, 191, 108, 400, 330,
+	132, 8, 410, 350, 520, 151, 60, 37, 194, 66, 9, 58, 9, 58, 1, 0,
 }

@@ -2,6 +2,10 @@ package search
 
 import (
 	"bytes"
+	"encoding/binary"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -175,3 +179,178 @@ func equalFold(data []byte, text string) bool {
 
 // view reads bytes as a string without copying them; the bytes must not change while it is in use.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// longLine searches a line that does not fit into the buffer: the DFA goes over it piece by piece and carries its state
+// along, so that a match is found anywhere and the line is never in memory as a whole. What the DFA is not sure about is
+// decided by what is near, so that an assertion next to a character beyond ASCII may be taken to match at the edge
+// of a piece. It returns the bytes of the next line that are in the buffer, at its beginning.
+func (g *grepper) longLine(n, from int) (int, error) {
+	if g.take.on {
+		g.take.countTo(g.buf[:n], from)
+	}
+	if g.long == nil {
+		g.long = newDFA(g.c.req.Pattern.prog, false)
+	}
+	state := g.long.line
+	found := state == matched
+	data := g.buf[from:n]
+	if found {
+		g.takeLong(data, 0, 0)
+	}
+	passed := 0 // bytes of the line before data
+	for {
+		end := lineEnd(data, 0)
+		over := end < len(data) || g.eof
+		if !found {
+			piece := data[:end]
+			if over {
+				piece = g.c.req.Pattern.trimCR(piece)
+			}
+			var at int
+			if state, at = g.scanLong(state, piece, over); state == matched {
+				found = true
+				g.takeLong(piece, at, passed)
+			}
+		}
+		if end < len(data) {
+			return g.nextLine(data, end+1)
+		}
+		if over || g.c.walk.stop.Load() || (found && g.c.req.Mode == Paths) {
+			g.eof = true
+			return 0, nil
+		}
+		passed += len(data)
+		m, err := g.fill(0, len(g.buf))
+		if err != nil {
+			return 0, err
+		}
+		data = g.buf[:m]
+	}
+}
+
+// scanLong runs the DFA over a piece of a line, which is the last one when over is set, up to a match that is confirmed.
+// The DFA may make as many states as it takes, since nothing else can go over a line piece by piece; now and then it is
+// seen whether the search is to stop.
+func (g *grepper) scanLong(s uint32, data []byte, over bool) (uint32, int) {
+	d := g.long
+	i := 0
+	for i < len(data) && !g.c.walk.stop.Load() {
+		d.allowed = d.spent + allowance
+		s, i = d.scan(s, data[:min(i+haltEvery, len(data))], i)
+		if s == matched && g.confirmLong(data, i) {
+			return matched, i
+		}
+		if s == matched || s == stuck {
+			i++
+			s = d.begin(d.after(data[i-1]))
+		}
+	}
+	if over && s != matched && d.end(s) && g.confirmLong(data, i) {
+		return matched, i
+	}
+	return s, i
+}
+
+// nextLine moves what follows a long line to the beginning of the buffer, and fills it.
+func (g *grepper) nextLine(data []byte, end int) (int, error) {
+	if g.take.on {
+		g.take.number++
+		g.take.counted, g.take.next, g.take.due = 0, 0, max(0, g.take.due-1)
+	}
+	return g.fill(copy(g.buf, data[end:]), len(g.buf))
+}
+
+// confirmLong checks a match in a line that is too long to be searched again as a whole, by the text around it.
+func (g *grepper) confirmLong(data []byte, at int) bool {
+	near := data[max(0, at-window):min(len(data), at+window)]
+	return !g.find.p.prog.high || isASCII(near) || g.find.full(near)
+}
+
+const window = 32 << 10
+
+// takeLong takes the text around the match.
+func (g *grepper) takeLong(data []byte, at, passed int) {
+	t := &g.take
+	if t.count == 0 && !g.first(nil) {
+		t.count = 1
+		return
+	}
+	t.count++
+	if !t.on {
+		return
+	}
+	start := max(0, at-t.maxLine*3/4)
+	part := data[start:min(len(data), start+t.maxLine)]
+	t.lines = append(t.lines, Line{Number: t.number, Match: true, Cut: true, Offset: passed + start})
+	t.text = append(t.text, bytes.ToValidUTF8(part, nil)...)
+	t.ends = append(t.ends, len(t.text))
+	t.due = t.after + 1 // the line itself is counted off when it ends
+	if t.max > 0 && t.count >= t.max {
+		t.on = t.due > 0
+	}
+}
+
+// wideReader turns UTF-16 into UTF-8 as it is read.
+type wideReader struct {
+	r     io.Reader
+	order binary.ByteOrder
+	raw   []byte // read and not yet turned
+	buf   []byte
+	err   error
+}
+
+// wideEncoding tells by its mark whether a text is UTF-16.
+func wideEncoding(head []byte) (order binary.ByteOrder, name string) {
+	if len(head) < 2 {
+		return nil, ""
+	}
+	switch {
+	case head[0] == 0xff && head[1] == 0xfe:
+		return binary.LittleEndian, "utf-16le"
+	case head[0] == 0xfe && head[1] == 0xff:
+		return binary.BigEndian, "utf-16be"
+	}
+	return nil, ""
+}
+
+// newWideReader reads a text whose beginning, without the mark, was read already.
+func newWideReader(head []byte, r io.Reader, order binary.ByteOrder) *wideReader {
+	return &wideReader{r: r, order: order, raw: append([]byte(nil), head...), buf: make([]byte, 32<<10)}
+}
+
+func (w *wideReader) Read(p []byte) (int, error) {
+	for len(w.raw) < 4 && w.err == nil {
+		n, err := w.r.Read(w.buf)
+		w.raw, w.err = append(w.raw, w.buf[:n]...), err
+	}
+	if len(w.raw) == 0 {
+		return 0, w.err
+	}
+	n := 0
+	for len(w.raw) > 0 && n+utf8.UTFMax <= len(p) {
+		if len(w.raw) < 4 && w.err == nil {
+			break // a surrogate may be cut in two
+		}
+		r, size := w.rune()
+		n += utf8.EncodeRune(p[n:], r)
+		w.raw = w.raw[size:]
+	}
+	return n, nil
+}
+
+// rune reads one character from w.raw, which is not empty. Half a pair, or half a unit at the end, is U+FFFD.
+func (w *wideReader) rune() (rune, int) {
+	if len(w.raw) < 2 {
+		return utf8.RuneError, 1
+	}
+	r := rune(w.order.Uint16(w.raw))
+	if !utf16.IsSurrogate(r) {
+		return r, 2
+	}
+	if len(w.raw) >= 4 {
+		if pair := utf16.DecodeRune(r, rune(w.order.Uint16(w.raw[2:]))); pair != utf8.RuneError {
+			return pair, 4
+		}
+	}
+	return utf8.RuneError, 2
+}

@@ -1,8 +1,11 @@
 package settings
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // General is what Adze keeps of sessions.
@@ -52,4 +55,105 @@ func wide(at func(*Settings) *int64) func(*Settings, given) (string, error) {
 		*at(s) = int64(n)
 		return "", nil
 	}
+}
+
+// Undo is how much of a workspace is saved before commands run. Values below 0 are 0: nothing is saved.
+type Undo struct {
+	MaxFileBytes int64 // larger files aren't saved
+	MaxBytes     int64 // of all files
+	MaxFiles     int
+}
+
+// undoKeys are settings about what undo can restore. A project can't make the user's own work unrestorable.
+func undoKeys() []key {
+	return []key{
+		{
+			name: "undo.maxFileBytes", own: true, preset: "4194304", shape: integerShape,
+			about: "Larger files of the workspace aren't saved for undo.",
+			put:   wide(func(s *Settings) *int64 { return &s.Undo.MaxFileBytes }),
+		},
+		{
+			name: "undo.maxBytes", own: true, preset: "536870912", shape: integerShape,
+			about: "Save at most this much of the workspace for undo, the smallest files first.",
+			put:   wide(func(s *Settings) *int64 { return &s.Undo.MaxBytes }),
+		},
+		{
+			name: "undo.maxFiles", own: true, preset: "100000", shape: integerShape,
+			about: "Of a workspace with more files, only this many are saved for undo.",
+			put:   integer(func(s *Settings) *int { return &s.Undo.MaxFiles }),
+		},
+	}
+}
+
+// defaultUndo saves 100,000 files of up to 4 MB, and 512 MB in all.
+func defaultUndo() Undo {
+	return Undo{MaxFileBytes: 4 << 20, MaxBytes: 512 << 20, MaxFiles: 100_000}
+}
+
+// putFileNames takes what context files are called: one name, or a list of them. A later file's replaces it.
+func putFileNames(s *Settings, g given) (note string, err error) {
+	var one string
+	names := []Entry{}
+	if json.Unmarshal(g.json(), &one) == nil {
+		names = append(names, Entry{one, g.from})
+	} else if _, err := entries(func(*Settings) *[]Entry { return &names })(s, g); err != nil {
+		return "", mustBe("a file's name, or a list of them", g)
+	}
+	s.Context.FileNames = nil
+	for _, e := range names {
+		if e.Text == "" || e.Text == "." || e.Text == ".." || strings.ContainsAny(e.Text, "/\\\x00") {
+			note = fmt.Sprintf("%q is not a file name without a directory, ignored", e.Text)
+			continue
+		}
+		s.Context.FileNames = append(s.Context.FileNames, e)
+	}
+	return note, nil
+}
+
+// Web is how the web is reached.
+type Web struct {
+	AllowPrivateHosts []Entry // hosts on this machine or its network that may be fetched from
+	Providers         []SearchProvider
+	DefaultProvider   string
+}
+
+// SearchProvider is a search engine, as Qwen Code writes it.
+type SearchProvider struct {
+	Type           string `json:"type"`
+	APIKey         string `json:"apiKey"`
+	SearchEngineID string `json:"searchEngineId"`
+	BaseURL        string `json:"baseUrl"`
+	Project        bool   `json:"-"` // a file of the directory says so
+}
+
+func webKeys() []key {
+	return []key{
+		{
+			name: "tools.webFetch.allowPrivateHosts", own: true, shape: listShape, adds: true,
+			about: "Hosts on this machine or its network that web_fetch may contact.",
+			put:   entries(func(s *Settings) *[]Entry { return &s.Web.AllowPrivateHosts }),
+		},
+		{
+			name: "webSearch.provider", shape: `{"type":"array","items":{"type":"object"}}`,
+			about: "Search engines, each with type, apiKey, searchEngineId and baseUrl.", put: putProviders,
+		},
+		{
+			name: "webSearch.default", shape: stringShape,
+			about: "Type of the search engine that web_search uses first.",
+			put:   text(func(s *Settings) *string { return &s.Web.DefaultProvider }),
+		},
+	}
+}
+
+// putProviders takes the list of search engines; a later file's replaces it.
+func putProviders(s *Settings, g given) (note string, err error) {
+	var list []SearchProvider
+	if json.Unmarshal(g.json(), &list) != nil {
+		return "", mustBe("a list of objects with type, apiKey, searchEngineId and baseUrl", g)
+	}
+	for i := range list {
+		list[i].Project = g.project
+	}
+	s.Web.Providers = list
+	return "", nil
 }

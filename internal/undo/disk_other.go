@@ -2,7 +2,15 @@
 
 package undo
 
+import (
+	"errors"
+	"os"
+)
+
 // readSmall saves the content of a regular file, without following a link.
 func readSmall(path string, size, limit int64, b *batch) (hash, error) {
 	return readAny(path, size, limit, b)
 }
+
+// clone is only known on Linux.
+func clone(_, _ *os.File) error { return errors.ErrUnsupported }
