@@ -78,7 +78,7 @@ func OpenPlayer(o PlayerOptions) (*Player, error) {
 		return nil, err
 	}
 	s.term = term
-	s.painter = paint.New(o.Out, paint.Options{Size: term.size, Colors: colorsOf(o.Theme, s.backdrop, o.NoColor), Report: term.report})
+	s.painter = paint.New(term, paint.Options{Size: term.size, Colors: colorsOf(o.Theme, s.backdrop, o.NoColor), Report: term.report})
 	p.hint()
 	return p, nil
 }
@@ -192,6 +192,7 @@ func (p *Player) Wait(ctx context.Context, d time.Duration) error {
 				timer.Reset(d)
 			}
 		case <-p.s.term.resized:
+			p.s.painter.Redraw()
 			if err := p.Paint(); err != nil {
 				return err
 			}

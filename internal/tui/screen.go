@@ -250,7 +250,7 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	defer s.asides.Wait()
 	defer close(s.quit)
 	defer cancel()
-	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report})
+	s.painter = paint.New(s.term, paint.Options{Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report})
 	defer func() { err = errors.Join(err, guard(s.closeDown)) }()
 	s.header = s.o.Header
 	s.todos.list = s.o.Host.Todos() // of a session that continues
@@ -307,6 +307,7 @@ func (s *Screen) loop(ctx context.Context) error {
 			second = nil
 			now = true
 		case <-s.term.resized:
+			s.painter.Redraw() // it may have been smaller in between, and have dropped rows
 			now = true
 		case <-ctx.Done():
 			return errSignaled
