@@ -30,6 +30,9 @@ type Error struct {
 	Kind   Kind
 	Status int // of HTTP; 0: none
 	Err    error
+
+	// Server is the host that rejected a key, and KeyName what the user sets for that key; "" if no key was rejected.
+	Server, KeyName string
 }
 
 func (e *Error) Error() string { return e.Err.Error() }

@@ -33,6 +33,22 @@ func explained(d tool.Decision, found []judged, remedy string) []string {
 	return slices.DeleteFunc(lines, func(l string) bool { return l == "" })
 }
 
+// OnlyEdits reports whether all that r changes is files of the workspace, none of them protected.
+func (p *Policy) OnlyEdits(r tool.Request) bool {
+	e := p.now()
+	writes := false
+	for _, a := range r.Access {
+		if !a.Changes() {
+			continue
+		}
+		if e.world.look(a).class != insideWrite {
+			return false
+		}
+		writes = true
+	}
+	return writes
+}
+
 // Flags are the command-line flags that would allow r, strictest first: none where the approval mode did not decide, and
 // never --yolo, which allows everything else too.
 func (p *Policy) Flags(r tool.Request) []string {

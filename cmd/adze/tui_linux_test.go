@@ -78,7 +78,7 @@ func onGlass(f func(*glass, *testscript.TestScript, bool, []string)) func(*tests
 
 func startInGlass(ts *testscript.TestScript, _ bool, args []string) {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "ADZE_HOME", "GORACE", "ADZE_LOCAL_MODELS", "TERM", "OPENAI_BASE_URL", "NO_COLOR", "EDITOR", "TERM_PROGRAM", "TMUX", "COLORFGBG"} {
+	for _, name := range []string{"PATH", "HOME", "ADZE_HOME", "GORACE", "ADZE_LOCAL_MODELS", "TERM", "OPENAI_BASE_URL", "OPENAI_API_KEY", "NO_COLOR", "EDITOR", "TERM_PROGRAM", "TMUX", "COLORFGBG"} {
 		if v := ts.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}

@@ -109,6 +109,8 @@ type screenHost struct {
 	opening sync.Mutex
 	opened  model.Model // nil: not yet
 
+	unsent string // the last prompt, if no model could be opened for it; of the goroutine that runs prompts
+
 	mu    sync.Mutex
 	talk  *session.Conversation // nil: not yet
 	tell  func(string)          // nil: there is no front end yet
@@ -175,14 +177,51 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	}
 	talk, err := h.conversation(ctx)
 	if err != nil {
-		return tui.Reply{}, err
+		h.unsent = typed
+		return tui.Reply{}, turnError(ctx, err)
 	}
 	_, err = talk.Turn(ctx, said.Parts...)
-	if ctx.Err() != nil {
-		err = context.Canceled
-	}
-	return tui.Reply{}, err
+	return tui.Reply{}, turnError(ctx, err)
 }
+
+// Retry requests the answer to the last prompt again.
+func (h *screenHost) Retry(ctx context.Context) error {
+	talk := h.current()
+	if talk == nil && h.unsent != "" { // it failed before it was sent
+		_, err := h.Run(ctx, h.unsent)
+		return err
+	}
+	if talk == nil { // of another session
+		return nil
+	}
+	_, err := talk.Retry(ctx)
+	if errors.Is(err, agent.ErrNothingToContinue) {
+		return nil
+	}
+	return turnError(ctx, err)
+}
+
+// turnError is the error of a turn as the screen shows it.
+func turnError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Canceled
+	}
+	var failed *model.Error
+	if errors.As(err, &failed) && failed.KeyName != "" {
+		return &tui.Retryable{Err: &rejectedKey{failed}}
+	}
+	return err
+}
+
+// rejectedKey is the error of a key that the server rejected, with what the user can do in a conversation.
+type rejectedKey struct{ cause *model.Error }
+
+func (e *rejectedKey) Error() string {
+	return fmt.Sprintf("The API rejected the key (%d from %s).\nIt came from %s. /model selects another model, Enter retries.", e.cause.Status, e.cause.Server, e.cause.KeyName)
+}
+
+// Unwrap returns the model's error.
+func (e *rejectedKey) Unwrap() error { return e.cause }
 
 // conversation is the session's conversation; the model is found for the first prompt.
 func (h *screenHost) conversation(ctx context.Context) (*session.Conversation, error) {
@@ -268,10 +307,7 @@ func (h *screenHost) Wake() <-chan struct{} {
 // Continue lets the model answer to the reports of background work.
 func (h *screenHost) Continue(ctx context.Context) error {
 	_, err := h.current().Turn(ctx)
-	if ctx.Err() != nil {
-		err = context.Canceled
-	}
-	return err
+	return turnError(ctx, err)
 }
 
 // current is the conversation; nil before the first prompt.
@@ -312,6 +348,21 @@ func (h *screenHost) Allow(r tool.Request, offer string, scope tui.Scope) (strin
 		h.session.Policy.Remember(r, offer)
 	}
 	return path, err
+}
+
+// Why is the reason of a decision, without the path of a file that the question names anyway.
+func (h *screenHost) Why(r tool.Request, d tool.Decision) string {
+	if d.Cause.Kind != tool.ByMode {
+		return d.Why()
+	}
+	mode := d.Cause.Mode + " mode"
+	switch {
+	case h.session.Policy.OnlyEdits(r):
+		return "writes in the workspace (" + mode + ")"
+	case d.Reason == "":
+		return mode
+	}
+	return d.Reason + " (" + mode + ")"
 }
 
 // Explain is the policy's reading of a command, and its sandbox.

@@ -280,6 +280,15 @@ func (c *Conversation) Turn(ctx context.Context, prompt ...model.Part) (agent.An
 		c.agent.Append(report) // not a prompt of the user
 		begin = c.agent.Continue
 	}
+	return c.turn(ctx, begin)
+}
+
+// Retry requests the model's answer again, after a Turn that failed before there was one.
+func (c *Conversation) Retry(ctx context.Context) (agent.Answer, error) {
+	return c.turn(ctx, c.agent.Continue)
+}
+
+func (c *Conversation) turn(ctx context.Context, begin starter) (agent.Answer, error) {
 	ctx, leave := c.hooks.enter(ctx)
 	defer leave()
 	answer, err := c.workOn(ctx, begin, func(ctx context.Context, f starter) (agent.Answer, error) { return f(ctx) })

@@ -195,6 +195,8 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 	case err != nil:
 		s.fail(err)
 	}
+	var failed *Retryable
+	s.retry = s.retry || errors.As(err, &failed) // a command, such as /model, may come before that
 	if reply.Quit {
 		s.done = true
 		return

@@ -22,6 +22,7 @@ func (h brokenHost) broken(where string) {
 }
 
 func (h brokenHost) Run(context.Context, string) (Reply, error)        { h.broken("run"); return Reply{}, nil }
+func (h brokenHost) Retry(context.Context) error                       { return nil }
 func (h brokenHost) Wake() <-chan struct{}                             { return nil }
 func (h brokenHost) Continue(context.Context) error                    { return nil }
 func (h brokenHost) Status() Status                                    { h.broken("status"); return Status{Mode: "default"} }
@@ -30,6 +31,7 @@ func (h brokenHost) NextMode()                                         { h.broke
 func (h brokenHost) Background() []string                              { return nil }
 func (h brokenHost) Aside(string) bool                                 { return false }
 func (h brokenHost) Allow(tool.Request, string, Scope) (string, error) { return "", nil }
+func (h brokenHost) Why(tool.Request, tool.Decision) string            { return "" }
 func (h brokenHost) Explain(tool.Request) []Reason                     { return nil }
 func (h brokenHost) Attach(string) (label, why string)                 { return "", "" }
 func (h brokenHost) Complete(_ context.Context, _ string, show func([]Candidate)) {

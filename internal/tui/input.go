@@ -90,12 +90,23 @@ func (s *Screen) enter(ctx context.Context) {
 	}
 	text := s.editor.Text()
 	if strings.TrimSpace(text) == "" {
+		s.again(ctx)
 		return
 	}
 	s.editor.Clear()
 	s.history.leave()
 	s.complete.close()
 	s.submit(ctx, text)
+}
+
+// again tries a prompt again that failed.
+func (s *Screen) again(ctx context.Context) {
+	if !s.retry || s.work != nil {
+		return
+	}
+	s.retry = false
+	host := s.o.Host
+	s.start(ctx, func(ctx context.Context) (Reply, error) { return Reply{}, host.Retry(ctx) })
 }
 
 // escape interrupts what runs; pressed twice, it clears the prompt, or rewinds if that is empty.

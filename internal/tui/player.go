@@ -44,13 +44,16 @@ type Player struct {
 	paused bool
 }
 
-// recorded is the host of a player: it has a status, and nothing else is called.
+// recorded is the host of a player: it has a status and reasons, and nothing else is called.
 type recorded struct {
 	Host
 	status func() Status
 }
 
 func (r recorded) Status() Status { return r.status() }
+
+// Why is the recorded reason.
+func (r recorded) Why(_ tool.Request, d tool.Decision) string { return d.Why() }
 
 // OpenPlayer prepares the terminal, if there is one. Close restores it.
 func OpenPlayer(o PlayerOptions) (*Player, error) {
@@ -75,7 +78,7 @@ func OpenPlayer(o PlayerOptions) (*Player, error) {
 		return nil, err
 	}
 	s.term = term
-	s.painter = paint.New(o.Out, paint.Options{Size: term.size, Colors: colorsOf(o.Theme, s.backdrop, o.NoColor), Report: term.report})
+	s.painter = paint.New(term, paint.Options{Size: term.size, Colors: colorsOf(o.Theme, s.backdrop, o.NoColor), Report: term.report})
 	p.hint()
 	return p, nil
 }
@@ -189,6 +192,7 @@ func (p *Player) Wait(ctx context.Context, d time.Duration) error {
 				timer.Reset(d)
 			}
 		case <-p.s.term.resized:
+			p.s.painter.Redraw()
 			if err := p.Paint(); err != nil {
 				return err
 			}

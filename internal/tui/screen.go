@@ -29,6 +29,8 @@ import (
 type Host interface {
 	// Run carries out what the user typed: a prompt, a /command or a !command. It returns when that has ended.
 	Run(ctx context.Context, typed string) (Reply, error)
+	// Retry requests the answer again to a prompt that failed with a [Retryable] error, unless the model answered since.
+	Retry(ctx context.Context) error
 	// Aside reports whether what was typed is a command that only shows something: it runs at once, also beside a prompt.
 	Aside(typed string) bool
 	// Wake has a value when background work has something to report, and Continue lets the model answer to it.
@@ -44,6 +46,8 @@ type Host interface {
 	Background() []string
 	// Allow applies a rule for the session, and saves it if the scope is for longer. It returns the file.
 	Allow(r tool.Request, offer string, scope Scope) (path string, err error)
+	// Why says in a few words why a call needs approval. The question names what the call is about.
+	Why(r tool.Request, d tool.Decision) string
 	// Explain says what decided about a call: about each simple command of it, and which sandbox it would run in.
 	Explain(r tool.Request) []Reason
 	// Attach takes an image that the user dropped, and returns the label that prompts name it with. Without one, the path is
@@ -87,6 +91,14 @@ type Next struct {
 	Earlier []Item // what was said in it
 	Same    bool   // it is the conversation that is on the screen
 }
+
+// Retryable is an error of a prompt that the user can try again: Enter on an empty prompt does.
+type Retryable struct{ Err error }
+
+func (e *Retryable) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Retryable) Unwrap() error { return e.Err }
 
 // Status is the state of the session.
 type Status struct {
@@ -157,6 +169,7 @@ type Screen struct {
 	view          *overlay    // nil: the conversation is shown
 	choice        *openChoice // nil: none is open
 	work          *work       // nil: nothing runs
+	retry         bool        // the last prompt failed, and can be tried again
 	note          string      // shown in the status line until the next key
 	showKeys      bool
 	keyAt         time.Time // when the key that is handled was typed
@@ -237,7 +250,7 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	defer s.asides.Wait()
 	defer close(s.quit)
 	defer cancel()
-	s.painter = paint.New(s.o.Out, paint.Options{Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report})
+	s.painter = paint.New(s.term, paint.Options{Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report})
 	defer func() { err = errors.Join(err, guard(s.closeDown)) }()
 	s.header = s.o.Header
 	s.todos.list = s.o.Host.Todos() // of a session that continues
@@ -294,6 +307,7 @@ func (s *Screen) loop(ctx context.Context) error {
 			second = nil
 			now = true
 		case <-s.term.resized:
+			s.painter.Redraw() // it may have been smaller in between, and have dropped rows
 			now = true
 		case <-ctx.Done():
 			return errSignaled

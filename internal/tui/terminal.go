@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/adze-dev/adze/internal/tui/keys"
+	"github.com/adze-dev/adze/internal/tui/paint"
 )
 
 const (
@@ -21,8 +23,10 @@ const (
 	askBackground = "\x1b]11;?\x1b\\"
 	// askAttributes is the last request. Every terminal answers it, so it ends the answers.
 	askAttributes = "\x1b[c"
-	// reportTime is how long a terminal has to answer a probe.
+	// reportTime is how long a terminal has to answer its first probe, slowTime how long later if it has answered before: a busy
+	// machine takes its time.
 	reportTime = 200 * time.Millisecond
+	slowTime   = 2 * time.Second
 	// missedReports is how many probes in a row a terminal may leave unanswered before it is not asked anymore.
 	missedReports = 3
 )
@@ -40,9 +44,12 @@ type terminal struct {
 	closed  chan struct{}
 	ignored chan struct{} // closed when the screen takes no more events; answers of the terminal are still read
 	resized chan os.Signal
-	missed  int
-	stop    func() // ends the notification of resizes
-	fixed   [2]int // columns and rows if there is no terminal, only its output
+	asked   atomic.Int32 // probes without an answer
+	missed  int          // probes in a row that were not answered in time
+	late    int          // answers that nobody waits for anymore
+	answers bool         // the terminal answered a probe
+	stop    func()       // ends the notification of resizes
+	fixed   [2]int       // columns and rows if there is no terminal, only its output
 
 	enter, leave string        // what is sent at the start and at the end
 	expects      atomic.Bool   // answers to the requests at the start are on their way
@@ -149,16 +156,34 @@ func (t *terminal) report() (columns, rows int, ok bool) {
 	if t.missed >= missedReports {
 		return 0, 0, false
 	}
-	timeout := time.NewTimer(reportTime)
-	defer timeout.Stop()
-	select {
-	case r := <-t.reports:
-		t.missed = 0
-		return r[0], r[1], true
-	case <-timeout.C:
-		t.missed++
-		return 0, 0, false
+	patience := reportTime
+	if t.answers {
+		patience = slowTime
 	}
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	for {
+		select {
+		case r := <-t.reports:
+			t.answers = true
+			if t.late > 0 { // terminals answer in order
+				t.late--
+				continue
+			}
+			t.missed = 0
+			return r[0], r[1], true
+		case <-timeout.C:
+			t.missed++
+			t.late++
+			return 0, 0, false
+		}
+	}
+}
+
+// Write prints, and counts the probes.
+func (t *terminal) Write(p []byte) (int, error) {
+	t.asked.Add(int32(bytes.Count(p, []byte(paint.Where))))
+	return t.out.Write(p)
 }
 
 // read decodes the input until it ends.
@@ -187,7 +212,7 @@ func (t *terminal) read() {
 			}
 		}
 	}()
-	var d keys.Decoder
+	d := keys.Decoder{Asked: func() bool { return t.asked.Load() > 0 }}
 	for {
 		var wait <-chan time.Time
 		if d.Pending() {
@@ -231,6 +256,9 @@ func (t *terminal) deliver(events []keys.Event) {
 		}
 		switch r.Kind {
 		case keys.Position:
+			if t.asked.Add(-1) < 0 {
+				t.asked.Store(0)
+			}
 			select {
 			case t.reports <- [2]int{r.Args[1], r.Args[0]}:
 			default:

@@ -50,8 +50,12 @@ func (c *Client) statusFailure(req string, resp *http.Response, now time.Time) *
 	if to := resp.Header.Get("Location"); to != "" && resp.StatusCode/100 == 3 {
 		said = "redirect to " + to
 	}
-	f.Err = &model.Error{Kind: kind, Status: resp.StatusCode,
+	failed := &model.Error{Kind: kind, Status: resp.StatusCode,
 		Err: fmt.Errorf("%s: status %d: %s%s", req, resp.StatusCode, said, c.advice(resp.StatusCode, kind))}
+	if kind == model.ErrCredentials && c.Options.Key != "" {
+		failed.Server, failed.KeyName = c.base.Host, c.Options.KeyName
+	}
+	f.Err = failed
 	return f
 }
 

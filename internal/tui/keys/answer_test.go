@@ -41,3 +41,17 @@ func TestVerbatim(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A position in the first row looks like F3 with Shift or Ctrl. It was taken for that key in a terminal of one row.
+func TestPositionInTheFirstRow(t *testing.T) {
+	asked := 0
+	d := keys.Decoder{Asked: func() bool { return asked > 0 }}
+	if diff := cmp.Diff([]keys.Event{keys.Key{Name: "f3", Mods: keys.Ctrl}}, d.Feed([]byte("\x1b[1;5R"))); diff != "" {
+		t.Error(diff)
+	}
+	asked = 1
+	want := []keys.Event{keys.Report{Kind: keys.Position, Args: []int{1, 5}}, keys.Report{Kind: keys.Position, Args: []int{1, 1}}}
+	if diff := cmp.Diff(want, d.Feed([]byte("\x1b[1;5R\x1b[1;1R"))); diff != "" {
+		t.Error(diff)
+	}
+}

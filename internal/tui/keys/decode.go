@@ -21,6 +21,9 @@ type Decoder struct {
 	Verbatim bool
 	// Expects is set while an answer of the terminal may be on its way.
 	Expects bool
+	// Asked reports whether the terminal was asked for a position and hasn't answered yet. A position in the first row looks
+	// like F3 with Shift or Ctrl. nil: it never is.
+	Asked func() bool
 
 	rest     []byte          // an incomplete sequence or character
 	paste    strings.Builder // being pasted
@@ -54,7 +57,11 @@ func (d *Decoder) Feed(in []byte) []Event {
 				out = append(out, Sent{Bytes: sent})
 			}
 		case Key:
-			out = append(out, d.key(e, sent))
+			if n := firstRow(sent); n != nil && d.Asked != nil && d.Asked() {
+				out = append(out, Report{Kind: Position, Args: n})
+			} else {
+				out = append(out, d.key(e, sent))
+			}
 		case pasteStart:
 			d.pasting = true
 		default:
@@ -65,6 +72,16 @@ func (d *Decoder) Feed(in []byte) []Event {
 		d.rest = nil
 	}
 	return out
+}
+
+// firstRow is the numbers of a sequence that can be a position in the first row; nil: it can't.
+func firstRow(sent string) []int {
+	params, ok := strings.CutPrefix(sent, "\x1b[")
+	params, isR := strings.CutSuffix(params, "R")
+	if n := numbers(params); ok && isR && len(n) == 2 {
+		return n
+	}
+	return nil
 }
 
 // key is the event of a key.

@@ -41,8 +41,11 @@ type Options struct {
 	Report func() (columns, rows int, ok bool)
 }
 
-// Probe requests a report of the terminal's size: the cursor position (CSI row ; column R) in its last cell.
-const Probe = "\x1b7\x1b[9999;9999H\x1b[6n\x1b8"
+// Where requests a report of the cursor's position: CSI row ; column R.
+const Where = "\x1b[6n"
+
+// Probe requests a report of the terminal's size: the position of the cursor in its last cell.
+const Probe = "\x1b7\x1b[999;999H" + Where + "\x1b8"
 
 // Painter draws frames. It is not safe for concurrent use.
 type Painter struct {
@@ -67,6 +70,7 @@ type Painter struct {
 	probed        bool        // the last frame ended with a probe
 	inserted      insertion   // by the last frame
 	again         []cell.Line // finished lines to print again, because the terminal was resized while they were inserted
+	buried        buried      // above the live area
 	out           []byte
 }
 
@@ -145,6 +149,7 @@ func (p *Painter) check() {
 	if columns, _, ok := p.report(); ok && columns != p.columns {
 		p.stale, p.unsettled = true, unsettled
 		p.again = p.inserted.lines
+		p.buried = p.buried[:max(0, len(p.buried)-len(p.again))]
 		p.columns = columns // rows are this long now: the terminal cut them
 	}
 }
@@ -161,12 +166,21 @@ func (p *Painter) anchor() error {
 		p.out = append(p.out, "\x1b[?25l"...)
 	}
 	up := p.above(columns)
-	p.out = append(p.out, '\r')
-	p.csi(up, 'A')
+	first, err := p.locate(up, columns != p.columns || rows != p.rows)
+	if err != nil {
+		return err
+	}
+	if first.ok {
+		columns, rows = first.columns, first.rows
+	}
 	for range 8 { // resizes in a row
-		if p.report == nil {
+		more := p.above(columns) - up
+		if !first.ok || more == 0 {
 			break
 		}
+		p.csi(more, 'A')
+		p.csi(-more, 'B')
+		up += more
 		p.out = append(p.out, Probe...)
 		if err := p.flush(); err != nil {
 			return err
@@ -176,19 +190,78 @@ func (p *Painter) anchor() error {
 			break
 		}
 		columns, rows = c, r
-		more := p.above(columns) - up
-		if more == 0 {
-			break
-		}
-		p.csi(more, 'A')
-		p.csi(-more, 'B')
-		up += more
 	}
 	if columns != p.columns {
 		p.stale, p.unsettled = true, unsettled
 	}
+	if rows != p.rows { // a terminal that becomes lower drops rows below the cursor
+		p.stale = true
+	}
+	if first.cursor.row > 0 && first.columns == columns && first.rows == rows && (columns != p.columns || rows != p.rows) {
+		free := first.cursor.row - 1 - up
+		if first.cursor.row == 1 && first.cursor.column == 1 && p.lostCursor(columns) {
+			free = rows - p.high(columns)
+		}
+		p.resized(free, columns)
+	}
 	p.columns, p.rows, p.at = columns, rows, Position{}
 	return nil
+}
+
+// location is what the terminal answers about its size and its cursor.
+type location struct {
+	columns, rows int
+	cursor        struct{ column, row int } // from 1; 0: it is not known
+	ok            bool
+}
+
+// locate moves the cursor up to the start of the live area, and requests where it was and the size. If a resize is known of, it
+// requests the size before too: if the sizes differ, there was another one meanwhile, and the position can be of either.
+func (p *Painter) locate(up int, changed bool) (l location, err error) {
+	if p.report != nil && changed {
+		p.out = append(p.out, Probe...)
+	}
+	if p.report != nil {
+		p.out = append(p.out, Where...)
+	}
+	p.out = append(p.out, '\r')
+	p.csi(up, 'A')
+	if p.report == nil {
+		return l, nil
+	}
+	p.out = append(p.out, Probe...)
+	if err := p.flush(); err != nil {
+		return l, err
+	}
+	columns, rows, sized := 0, 0, true
+	if changed {
+		columns, rows, sized = p.report()
+	}
+	column, row, placed := p.report()
+	l.columns, l.rows, l.ok = p.report()
+	if !changed {
+		columns, rows = l.columns, l.rows
+	}
+	if sized && placed && l.ok && columns == l.columns && rows == l.rows {
+		l.cursor.column, l.cursor.row = column, row
+	}
+	return l, nil
+}
+
+// resized looks after rows that scrolled away, or came back, with a change of size. free is the number of rows above the live
+// area; below 0, it is how many of its own have scrolled away.
+func (p *Painter) resized(free, columns int) {
+	if free < 0 && len(p.again) == 0 {
+		p.bury(-free, columns)
+		return
+	}
+	rest, taken, lines := p.buried.unearth(free, columns)
+	if taken == 0 {
+		return
+	}
+	p.csi(taken, 'A')
+	p.buried, p.stale = rest, true
+	p.again = append(lines, p.again...)
 }
 
 // above is the number of rows between the start of the live area and the cursor, if the terminal has become this wide since
@@ -273,6 +346,7 @@ func (p *Painter) finish(lines, live []cell.Line) {
 	if len(lines) == 0 {
 		return
 	}
+	p.buried = p.buried.finished(lines, p)
 	if len(p.drawn) == 0 || len(lines)+len(p.drawn) >= p.rows || slices.ContainsFunc(lines, p.wide) {
 		p.move(Position{})
 		p.eraseBelow()
@@ -396,6 +470,12 @@ func (p *Painter) appendRow(l cell.Line) {
 // rewrite draws a row from its first difference on.
 func (p *Painter) rewrite(row int, l cell.Line) {
 	old := p.drawn[row]
+	if l.Width() < old.Width() { // as a whole: tmux wraps the cells that CSI K erased from the middle of a row
+		p.move(Position{Row: row})
+		p.out = l.Append(append(p.out, "\x1b[K"...), p.Colors)
+		p.at.Column = l.Width()
+		return
+	}
 	from, rest := l.After(old)
 	p.move(Position{Row: row, Column: from})
 	if from == p.columns { // it only became shorter by nothing visible
@@ -403,9 +483,6 @@ func (p *Painter) rewrite(row int, l cell.Line) {
 	}
 	p.out = rest.Append(p.out, p.Colors)
 	p.at.Column = l.Width()
-	if l.Width() < old.Width() {
-		p.out = append(p.out, "\x1b[K"...)
-	}
 }
 
 // place moves the cursor to where the user types.

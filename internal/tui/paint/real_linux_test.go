@@ -67,6 +67,7 @@ func paintInside(dir string) {
 		}
 		select {
 		case <-changed:
+			p.Redraw() // it may have been smaller in between
 			frame()
 		case <-time.After(time.Millisecond):
 		}
@@ -89,6 +90,12 @@ func paintInside(dir string) {
 	frame(rest...)
 	os.WriteFile(filepath.Join(dir, "done"), fmt.Append(nil, n), 0o644)
 	for range time.Tick(5 * time.Millisecond) {
+		select {
+		case <-changed:
+			p.Redraw() // it may have been smaller in between
+			frame()
+		default:
+		}
 		if _, err := os.Stat(filepath.Join(dir, "print")); err == nil {
 			os.Stdout.WriteString("\x1b[?11i") // xterm prints all that it has
 			select {}
@@ -135,6 +142,19 @@ func TestTmux(t *testing.T) {
 	resizes(t, dir, func(columns, rows int) { tmux("resize-window", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows)) })
 	wait(t, func() bool { return strings.Contains(tmux("capture-pane", "-p"), "at once") })
 	checkLines(t, dir, tmux("capture-pane", "-p", "-J", "-S", "-"))
+	// Smaller than the live area, and large again: nothing of the old one is left. With 4 columns, the rows below the cursor
+	// alone are more than the screen has, so the cursor isn't at its text anymore.
+	shows := func(text string) {
+		t.Helper()
+		wait(t, func() bool { return strings.Contains(tmux("capture-pane", "-p"), text) }, func() string { return tmux("capture-pane", "-p", "-S", "-20") })
+	}
+	for _, size := range [][3]string{{"20", "5", "› typed text"}, {"3", "3", "› …"}, {"1", "1", "s"}, {"4", "12", "› t…"}} {
+		tmux("resize-window", "-x", size[0], "-y", size[1])
+		shows(size[2])
+		tmux("resize-window", "-x", "120", "-y", "40")
+		shows(strings.Repeat("─", 120) + "\n› typed text\n" + strings.Repeat("s", 60))
+		checkLines(t, dir, tmux("capture-pane", "-p", "-J", "-S", "-"))
+	}
 }
 
 // resizes resizes the terminal 40 times while lines stream, and lets the program print the last 500 lines.
@@ -193,11 +213,15 @@ func checkLines(t *testing.T, dir, text string) {
 	}
 }
 
-func wait(t *testing.T, until func() bool) {
+// wait waits until something has happened. If it doesn't, state says what is instead.
+func wait(t *testing.T, until func() bool, state ...func() string) {
 	t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
 	for !until() {
 		if time.Now().After(deadline) {
+			for _, s := range state {
+				t.Log(s())
+			}
 			t.Fatal("it did not happen within 2 minutes")
 		}
 		time.Sleep(2 * time.Millisecond)

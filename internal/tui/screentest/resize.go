@@ -82,7 +82,7 @@ func rewrap(all []row, y, x, columns int) (out []row, newY, newX int) {
 		}
 		for len(line) > columns {
 			n := columns
-			if line[n].half {
+			if line[n].half && n > 1 {
 				n--
 			}
 			out = append(out, row{cells: line[:n:n], wrapped: true})

@@ -12,6 +12,10 @@ import (
 
 // Screen is a terminal. Its methods can be called concurrently.
 type Screen struct {
+	// KeepsErased is set before the first use for a terminal that wraps cells which were erased from the middle of a row, as
+	// tmux does.
+	KeepsErased bool
+
 	mu      sync.Mutex
 	columns int
 	height  int
@@ -251,8 +255,20 @@ func (s *Screen) erase(y, from, to int) {
 	if to < len(r.cells) && r.cells[to].half {
 		to++
 	}
+	blank := cell{}
+	if s.KeepsErased && from > 0 {
+		blank.text = " "
+	}
 	for x := from; x < to && x < len(r.cells); x++ {
-		r.cells[x] = cell{}
+		r.cells[x] = blank
+	}
+	if blank.text != "" {
+		return
+	}
+	if from == 0 && y > 0 { // as in xterm.js and tmux, the row before ends there
+		s.rows[y-1].wrapped = false
+	} else if from == 0 && len(s.above) > 0 {
+		s.above[len(s.above)-1].wrapped = false
 	}
 	if to >= len(r.cells) {
 		r.cells = r.cells[:min(from, len(r.cells))]
