@@ -68,6 +68,7 @@ fuzz: ## every fuzz target for FUZZTIME, of those that match FUZZ
 SOAK ?= 1
 soak: ## tests with full counts; SOAK=0.1 for a tenth
 	ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 60m $$(go run $(PLAIN) ./internal/soak/list)
+	args=$$(go run $(PLAIN) ./internal/soak/list fleet) && cd fleet && ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 90m $$args
 
 # Pictures of the HTML export, light and dark, to look at. Needs chromium.
 BROWSER ?= bin/browser

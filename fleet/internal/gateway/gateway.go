@@ -60,6 +60,7 @@ const (
 	TaskCap Reason = "the task's cost limit is reached"
 	Stopped Reason = "the worker stops"
 	NotOwn  Reason = "the task belongs to another worker"
+	NoQueue Reason = "the queue can't be reached"
 )
 
 // Gateway forwards requests.
@@ -187,7 +188,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := v.Owns(ctx); err != nil {
-		g.deny(w, v, NotOwn)
+		reason := NotOwn
+		if ctx.Err() != nil { // it waited for the queue
+			reason = NoQueue
+		}
+		g.deny(w, v, reason)
 		return
 	}
 	if r.Method != http.MethodPost { // a list of models costs nothing
@@ -201,19 +206,35 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			g.deny(w, v, reason.Reason)
 			return
 		}
-		refuse(w, http.StatusServiceUnavailable, "the queue can't be reached: "+err.Error())
+		v.refuse(NoQueue)
+		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("%s: %v", NoQueue, err))
 		return
 	}
 	defer b.settle()
+	v.reached()
 	if err := g.forward(w, r, v, token, body, b); err != nil && ctx.Err() == nil {
 		refuse(w, http.StatusBadGateway, "the model server can't be reached: "+err.Error())
 	}
 }
 
-func (g *Gateway) deny(w http.ResponseWriter, v *guest, reason Reason) {
+// refuse keeps why a request was refused.
+func (v *guest) refuse(reason Reason) {
 	v.mu.Lock()
+	defer v.mu.Unlock()
 	v.refused = reason
-	v.mu.Unlock()
+}
+
+// reached forgets that the queue was gone.
+func (v *guest) reached() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.refused == NoQueue {
+		v.refused = ""
+	}
+}
+
+func (g *Gateway) deny(w http.ResponseWriter, v *guest, reason Reason) {
+	v.refuse(reason)
 	refuse(w, http.StatusForbidden, string(reason))
 }
 
@@ -306,10 +327,10 @@ func busyFor(r *http.Response) (time.Duration, bool) {
 func (g *Gateway) awaitHold(ctx context.Context, key string) error {
 	for {
 		until, err := g.counters.Held(ctx, key)
-		if err != nil {
-			return err
-		}
 		wait := until.Sub(g.counters.Now())
+		if err != nil { // the queue is gone for a while
+			wait = retryTime
+		}
 		if wait <= 0 {
 			return nil
 		}
