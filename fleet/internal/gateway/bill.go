@@ -167,6 +167,7 @@ func (b *bill) settle() {
 	if b.answered && b.used == (model.Usage{}) {
 		cost = b.cost
 	}
+	b.g.count(b.used, cost)
 	if d := cost - b.cost; d != 0 {
 		_, _ = b.g.counters.Add(ctx, CostCounter(b.v.Run), d)
 	}

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/model"
 )
 
 // Counters are shared by all workers.
@@ -73,6 +74,30 @@ type Gateway struct {
 
 	mu     sync.Mutex
 	guests map[string]*guest
+	totals Totals
+}
+
+// Totals are what the requests of a gateway used so far.
+type Totals struct {
+	Requests int64
+	Input    int64 // tokens
+	Output   int64
+	Cost     float64 // US dollars
+}
+
+// Totals returns what the requests used so far.
+func (g *Gateway) Totals() Totals {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.totals
+}
+
+// count adds a request that has ended, with its cost in millionths of a US dollar.
+func (g *Gateway) count(used model.Usage, cost int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t := &g.totals
+	t.Requests, t.Input, t.Output, t.Cost = t.Requests+1, t.Input+int64(used.Input), t.Output+int64(used.Output), t.Cost+float64(cost)/1e6
 }
 
 type guest struct {
