@@ -30,8 +30,8 @@ test: ## all tests; needs Go, git and bash
 	go test $(RACE) -vet=off -shuffle=on -timeout 20m ./...
 
 # Modules of their own: their packages are not in ./...
-MODULES := fleet examples/otherloop
-test-modules: ## tests of the modules in fleet and examples/otherloop
+MODULES := fleet fleet/deploy examples/otherloop
+test-modules: ## tests of the modules in fleet, fleet/deploy and examples/otherloop
 	for dir in $(MODULES); do (cd $$dir && go mod tidy -diff && go vet $(PLAIN) ./... && $(STATICCHECK) -checks inherit,-ST1005 ./... && go test $(PLAIN) -vet=off -timeout 15m ./...) || exit 1; done
 
 # ST1005: the second line of an error is a sentence for the user.
@@ -49,8 +49,9 @@ ci: ## what must pass before a change lands; needs npm
 golden: ## rewrite golden files and generated documents
 	go test ./builtin ./internal/cli ./internal/tui . -update
 
-bench: build ## sizes and speeds
+bench: build fleet ## sizes and speeds
 	go run ./internal/bench
+	go -C fleet run ./internal/bench ../bin/adze-fleet
 	go test -run '^$$' -bench . -benchtime 200ms ./...
 
 # New inputs are kept in the build cache, failing ones in testdata/fuzz.
@@ -68,6 +69,7 @@ fuzz: ## every fuzz target for FUZZTIME, of those that match FUZZ
 SOAK ?= 1
 soak: ## tests with full counts; SOAK=0.1 for a tenth
 	ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 60m $$(go run $(PLAIN) ./internal/soak/list)
+	args=$$(go run $(PLAIN) ./internal/soak/list fleet) && cd fleet && ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 90m $$args
 
 # Pictures of the HTML export, light and dark, to look at. Needs chromium.
 BROWSER ?= bin/browser

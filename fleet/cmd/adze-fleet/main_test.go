@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) == "1" {
 		os.Exit(run())
 	}
+	if text := os.Getenv(asNode); text != "" {
+		node(text)
+	}
 	adze.Main()
 	os.Exit(m.Run())
 }
@@ -31,6 +34,7 @@ type machine struct {
 	repo  string
 	model *scripted
 	vars  []string
+	queue *exec.Cmd // the server, if there is one
 }
 
 const secretKey = "sk-very-secret-key-12345"

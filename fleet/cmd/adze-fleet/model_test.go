@@ -23,7 +23,7 @@ type scripted struct {
 	requests    int
 	keys        map[string]int
 	interrupted map[string]int // results "interrupted" by NAME
-	notes       []string       // messages of the user after the first
+	resumed     map[string]int // most notes that the task continues, by NAME
 	busy        int            // requests to answer with 429
 	after       string         // Retry-After of these
 	times       []time.Time
@@ -32,7 +32,7 @@ type scripted struct {
 var directive = regexp.MustCompile(`do (\S+) (\d+) (\S+)`)
 
 func serveModel(t *testing.T, change ...func(*scripted)) *scripted {
-	s := &scripted{keys: map[string]int{}, interrupted: map[string]int{}}
+	s := &scripted{keys: map[string]int{}, interrupted: map[string]int{}, resumed: map[string]int{}}
 	for _, c := range change {
 		c(s)
 	}
@@ -88,8 +88,7 @@ func (s *scripted) answer(w http.ResponseWriter, r *http.Request) {
 func (s *scripted) read(all []message) (name string, calls int, file string, done, results int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	interrupted := 0
-	users := 0
+	interrupted, resumed := 0, 0
 	for _, m := range all {
 		text := string(m.Content)
 		if m.Role == "user" {
@@ -97,8 +96,8 @@ func (s *scripted) read(all []message) (name string, calls int, file string, don
 				name, file = found[1], strings.TrimRight(found[3], `"\`)
 				fmt.Sscan(found[2], &calls)
 			}
-			if users++; users > 1 {
-				s.notes = append(s.notes, text)
+			if strings.Contains(text, "This task was interrupted and continues") {
+				resumed++
 			}
 		}
 		if m.Role == "tool" {
@@ -112,6 +111,7 @@ func (s *scripted) read(all []message) (name string, calls int, file string, don
 		}
 	}
 	s.interrupted[name] = max(s.interrupted[name], interrupted)
+	s.resumed[name] = max(s.resumed[name], resumed)
 	return name, calls, file, done, results
 }
 

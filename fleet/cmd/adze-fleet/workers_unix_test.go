@@ -28,6 +28,7 @@ func (m *machine) server(lease string) []string {
 	if err := c.Start(); err != nil {
 		m.t.Fatal(err)
 	}
+	m.queue = c
 	m.t.Cleanup(func() {
 		_ = c.Process.Kill()
 		_ = c.Wait()
@@ -74,8 +75,8 @@ func TestWorkersKilledAndFrozen(t *testing.T) {
 		done <- [2]string{out, problems}
 	}()
 	for fault := range faults {
-		before := len(m.counted())
-		eventually(t, "effects", func() bool { return len(m.counted()) >= before+2 || len(done) > 0 })
+		before := m.lines()
+		eventually(t, "effects", func() bool { return m.lines() >= before+2 || len(done) > 0 })
 		if len(done) > 0 {
 			break
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/queue"
 	"github.com/adze-dev/adze/fleet/internal/result"
 	"github.com/adze-dev/adze/fleet/internal/task"
+	"github.com/adze-dev/adze/fleet/internal/trace"
 	"github.com/adze-dev/adze/fleet/internal/worker"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/settings"
@@ -237,7 +238,7 @@ func newWorker(env Env, o *options, q *queue.Queue) (*worker.Worker, func(), err
 	w, err := worker.New(worker.Options{
 		Queue: q, Name: o.name, Dir: dir, Slots: o.slots, Program: []string{env.Program, "child"}, Version: env.Version, Helper: env.Helper, Models: s.Models,
 		Limits: gateway.Limits{Requests: o.rpm, Tokens: o.tpm}, Mode: mode, Sandbox: sandbox, Secrets: o.list(), Environ: env.Environ,
-		Container: o.container, UntilDone: o.untilDone,
+		Container: o.container, UntilDone: o.untilDone, Traces: trace.FromEnv(os.Getenv),
 		Log: slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
@@ -322,18 +323,4 @@ func runServer(ctx context.Context, env Env, o *options, _ []string) error {
 		e.URL, filepath.Join(o.queueDir(), "server.json"))
 	<-ctx.Done()
 	return nil
-}
-
-// metrics serves numbers for Prometheus.
-func metrics(w *worker.Worker, name string) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(out http.ResponseWriter, _ *http.Request) {
-		out.Header().Set("Content-Type", "text/plain; version=0.0.4")
-		fmt.Fprintf(out, "# HELP adze_fleet_tasks_running Tasks that this worker runs.\n# TYPE adze_fleet_tasks_running gauge\nadze_fleet_tasks_running{worker=%q} %d\n", name, w.Busy())
-		fmt.Fprintf(out, "# HELP adze_fleet_tasks_total Tasks that this worker ended, by state.\n# TYPE adze_fleet_tasks_total counter\n")
-		for state, n := range w.Ended() {
-			fmt.Fprintf(out, "adze_fleet_tasks_total{worker=%q,state=%q} %d\n", name, state, n)
-		}
-	})
-	return mux
 }

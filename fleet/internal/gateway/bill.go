@@ -74,10 +74,15 @@ func (b *bill) reserve(ctx context.Context) error {
 	return nil
 }
 
+// retryTime is the pause before the queue is asked again.
+const retryTime = 200 * time.Millisecond
+
 func (b *bill) reserveCost(ctx context.Context) error {
 	most, err := b.v.MaxCost(ctx)
-	if err != nil {
-		return err
+	for ; err != nil; most, err = b.v.MaxCost(ctx) { // the queue is gone for a while
+		if sleep(ctx, retryTime) != nil {
+			return err
+		}
 	}
 	if b.v.TaskCost > 0 {
 		spent, err := b.g.counters.Add(ctx, TaskCounter(b.v.Run, b.v.Token), 0)
@@ -162,6 +167,7 @@ func (b *bill) settle() {
 	if b.answered && b.used == (model.Usage{}) {
 		cost = b.cost
 	}
+	b.g.count(b.used, cost)
 	if d := cost - b.cost; d != 0 {
 		_, _ = b.g.counters.Add(ctx, CostCounter(b.v.Run), d)
 	}

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/model"
 )
 
 // Counters are shared by all workers.
@@ -60,6 +61,7 @@ const (
 	TaskCap Reason = "the task's cost limit is reached"
 	Stopped Reason = "the worker stops"
 	NotOwn  Reason = "the task belongs to another worker"
+	NoQueue Reason = "the queue can't be reached"
 )
 
 // Gateway forwards requests.
@@ -72,6 +74,30 @@ type Gateway struct {
 
 	mu     sync.Mutex
 	guests map[string]*guest
+	totals Totals
+}
+
+// Totals are what the requests of a gateway used so far.
+type Totals struct {
+	Requests int64
+	Input    int64 // tokens
+	Output   int64
+	Cost     float64 // US dollars
+}
+
+// Totals returns what the requests used so far.
+func (g *Gateway) Totals() Totals {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.totals
+}
+
+// count adds a request that has ended, with its cost in millionths of a US dollar.
+func (g *Gateway) count(used model.Usage, cost int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t := &g.totals
+	t.Requests, t.Input, t.Output, t.Cost = t.Requests+1, t.Input+int64(used.Input), t.Output+int64(used.Output), t.Cost+float64(cost)/1e6
 }
 
 type guest struct {
@@ -187,7 +213,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := v.Owns(ctx); err != nil {
-		g.deny(w, v, NotOwn)
+		reason := NotOwn
+		if ctx.Err() != nil { // it waited for the queue
+			reason = NoQueue
+		}
+		g.deny(w, v, reason)
 		return
 	}
 	if r.Method != http.MethodPost { // a list of models costs nothing
@@ -201,19 +231,35 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			g.deny(w, v, reason.Reason)
 			return
 		}
-		refuse(w, http.StatusServiceUnavailable, "the queue can't be reached: "+err.Error())
+		v.refuse(NoQueue)
+		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("%s: %v", NoQueue, err))
 		return
 	}
 	defer b.settle()
+	v.reached()
 	if err := g.forward(w, r, v, token, body, b); err != nil && ctx.Err() == nil {
 		refuse(w, http.StatusBadGateway, "the model server can't be reached: "+err.Error())
 	}
 }
 
-func (g *Gateway) deny(w http.ResponseWriter, v *guest, reason Reason) {
+// refuse keeps why a request was refused.
+func (v *guest) refuse(reason Reason) {
 	v.mu.Lock()
+	defer v.mu.Unlock()
 	v.refused = reason
-	v.mu.Unlock()
+}
+
+// reached forgets that the queue was gone.
+func (v *guest) reached() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.refused == NoQueue {
+		v.refused = ""
+	}
+}
+
+func (g *Gateway) deny(w http.ResponseWriter, v *guest, reason Reason) {
+	v.refuse(reason)
 	refuse(w, http.StatusForbidden, string(reason))
 }
 
@@ -306,10 +352,10 @@ func busyFor(r *http.Response) (time.Duration, bool) {
 func (g *Gateway) awaitHold(ctx context.Context, key string) error {
 	for {
 		until, err := g.counters.Held(ctx, key)
-		if err != nil {
-			return err
-		}
 		wait := until.Sub(g.counters.Now())
+		if err != nil { // the queue is gone for a while
+			wait = retryTime
+		}
 		if wait <= 0 {
 			return nil
 		}

@@ -93,7 +93,7 @@ func post(t *testing.T, url, token, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/chat/completions", strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		return 0, err.Error()
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	answer, err := http.DefaultClient.Do(r)

@@ -35,6 +35,10 @@ const (
 const (
 	wrongLastSequence = 10071
 	busySubject       = 10164 // another message for the subject is being written
+	noLeader          = 10008 // of a cluster that is starting, or lost a node
+	noPeers           = 10005
+	noResources       = 10023
+	notReady          = 10009 // of a stream
 )
 
 // Owner is the data of an owner entry.
@@ -92,7 +96,7 @@ func (l *Log) read(ctx context.Context) error {
 		return err
 	}
 	for next := uint64(1); next <= last.Sequence; {
-		c, cancel := context.WithTimeout(ctx, requestTime)
+		c, cancel := l.q.request(ctx)
 		m, err := l.q.journal.GetMsg(c, next, jetstream.WithGetMsgSubject(l.subject))
 		cancel()
 		if err != nil {
@@ -115,7 +119,7 @@ func (l *Log) read(ctx context.Context) error {
 
 // last is the last message of a subject, from the leader of the stream, or nil.
 func (q *Queue) last(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	ctx, cancel := q.request(ctx)
 	defer cancel()
 	m, err := q.journal.GetLastMsgForSubject(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -152,7 +156,7 @@ func (l *Log) Append(ctx context.Context, e journal.Entry, snapshot string) erro
 	if snapshot != "" {
 		m.Header.Set(snapshotHeader, snapshot)
 	}
-	for {
+	for told := false; ; {
 		at, err := l.publish(ctx, m, nonce)
 		switch {
 		case err == nil:
@@ -160,6 +164,9 @@ func (l *Log) Append(ctx context.Context, e journal.Entry, snapshot string) erro
 			return nil
 		case errors.Is(err, ErrLost):
 			return err
+		case !told && !transient(err) && ctx.Err() == nil:
+			told = true
+			l.q.tell(fmt.Sprintf("the queue accepts no entries; tasks wait: %v", err))
 		}
 		if !pause(ctx, retryTime/2) {
 			return ctx.Err()
@@ -170,7 +177,7 @@ func (l *Log) Append(ctx context.Context, e journal.Entry, snapshot string) erro
 // publish sends a message once. If it isn't acknowledged, it looks whether the message is the last one: a second copy of it
 // can't be stored, because both expect the same message before them.
 func (l *Log) publish(ctx context.Context, m *nats.Msg, nonce string) (uint64, error) {
-	c, cancel := context.WithTimeout(ctx, requestTime)
+	c, cancel := l.q.request(ctx)
 	defer cancel()
 	ack, err := l.q.js.PublishMsg(c, m, jetstream.WithExpectLastSequencePerSubject(l.at), jetstream.WithRetryAttempts(0))
 	if err == nil {
@@ -191,18 +198,29 @@ func (l *Log) publish(ctx context.Context, m *nats.Msg, nonce string) (uint64, e
 	return 0, err // not stored: 10164, or the server was gone
 }
 
-// Owns returns ErrLost if another worker has taken the task since. It may be called while entries are appended.
+// Owns returns ErrLost if another worker has taken the task since. It may be called while entries are appended, and waits for a
+// server that can't be reached.
 func (l *Log) Owns(ctx context.Context) error {
-	last, err := l.q.last(ctx, l.subject)
-	if err == nil && (last == nil || last.Header.Get(ownerHeader) != l.owner) {
-		err = ErrLost
+	for {
+		last, err := l.q.last(ctx, l.subject)
+		switch {
+		case err == nil && (last == nil || last.Header.Get(ownerHeader) != l.owner):
+			return ErrLost
+		case err == nil:
+			return nil
+		case !pause(ctx, retryTime):
+			return ctx.Err()
+		}
 	}
-	return err
 }
 
 // Last returns the last entry of a task's journal, or nil.
 func (q *Queue) Last(ctx context.Context, run, token string) (*journal.Entry, error) {
-	m, err := q.last(ctx, subject(run, token))
+	var m *jetstream.RawStreamMsg
+	err := q.patiently(ctx, requestTime, func(ctx context.Context) (err error) {
+		m, err = q.last(ctx, subject(run, token))
+		return err
+	})
 	if err != nil || m == nil {
 		return nil, err
 	}

@@ -61,6 +61,8 @@ type Queue struct {
 	holds    jetstream.KeyValue
 	files    jetstream.ObjectStore
 	replicas int
+	link     *link
+	tell     func(string)
 
 	Lease  time.Duration
 	offset time.Duration // the server's clock minus ours
@@ -82,15 +84,19 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	if !encrypted(o.URL) {
 		opts = append(opts, nats.IgnoreDiscoveredServers()) // they may be on other machines
 	}
-	if o.Tell != nil {
-		opts = append(opts,
-			nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
-				if !nc.IsClosed() {
-					o.Tell(fmt.Sprintf("the queue at %s can't be reached; tasks wait for it", o.URL))
-				}
-			}),
-			nats.ReconnectHandler(func(*nats.Conn) { o.Tell(fmt.Sprintf("the queue at %s is back", o.URL)) }))
+	tell := o.Tell
+	if tell == nil {
+		tell = func(string) {}
 	}
+	q := &Queue{Lease: o.Lease, link: newLink(), tell: tell}
+	opts = append(opts,
+		nats.DisconnectErrHandler(func(nc *nats.Conn, _ error) {
+			q.link.lost()
+			if !nc.IsClosed() {
+				tell(fmt.Sprintf("the queue at %s can't be reached; tasks wait for it", o.URL))
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { tell(fmt.Sprintf("the queue at %s is back", o.URL)) }))
 	if o.CA != "" {
 		opts = append(opts, nats.RootCAs(o.CA))
 	}
@@ -104,7 +110,7 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w%s", o.URL, err, hint(err))
 	}
-	q := &Queue{nc: nc, Lease: o.Lease}
+	q.nc = nc
 	if err := q.open(ctx, o); err != nil {
 		nc.Close()
 		return nil, fmt.Errorf("use the queue at %s: %w", o.URL, err)
@@ -142,7 +148,11 @@ func (q *Queue) open(ctx context.Context, o Options) error {
 	if q.js, err = jetstream.New(q.nc, jetstream.WithDefaultTimeout(requestTime)); err != nil {
 		return err
 	}
-	if _, err = q.js.AccountInfo(ctx); err != nil {
+	err = q.patiently(ctx, requestTime, func(ctx context.Context) error {
+		_, err := q.js.AccountInfo(ctx)
+		return err
+	})
+	if err != nil {
 		if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
 			return fmt.Errorf("%w\nAdd jetstream { sync_interval: always } to its configuration.", err)
 		}
@@ -152,7 +162,16 @@ func (q *Queue) open(ctx context.Context, o Options) error {
 	if q.nc.ConnectedClusterName() != "" {
 		q.replicas = 3
 	}
-	return q.streams(ctx)
+	return q.patiently(ctx, 2*requestTime, q.streams)
+}
+
+// starting reports whether a cluster isn't ready yet.
+func starting(err error) bool {
+	switch code(err) {
+	case noLeader, noPeers, noResources, notReady:
+		return true
+	}
+	return false
 }
 
 // streams opens what the queue consists of, and creates it where it is missing.

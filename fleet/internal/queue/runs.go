@@ -42,7 +42,11 @@ func (e *FormatError) Error() string {
 
 // Run returns a run.
 func (q *Queue) Run(ctx context.Context, name string) (Run, error) {
-	entry, err := q.runs.Get(ctx, name)
+	var entry jetstream.KeyValueEntry
+	err := q.patiently(ctx, requestTime, func(ctx context.Context) (err error) {
+		entry, err = q.runs.Get(ctx, name)
+		return err
+	})
 	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
 		return Run{}, fmt.Errorf("%w %q\nSee 'adze fleet status'.", ErrUnknownRun, name)
 	}
@@ -102,7 +106,7 @@ func (q *Queue) Change(ctx context.Context, name string, change func(*Run)) (Run
 		if err == nil {
 			return r, nil
 		}
-		if code(err) != wrongLastSequence && !errors.Is(err, jetstream.ErrKeyExists) {
+		if code(err) != wrongLastSequence && !errors.Is(err, jetstream.ErrKeyExists) && !(transient(err) && pause(ctx, retryTime)) {
 			return r, err
 		}
 	}
@@ -116,7 +120,11 @@ func (q *Queue) Submit(ctx context.Context, f task.File, maxCost float64) (Run, 
 	if err != nil {
 		return first, err
 	}
-	if _, err := q.runs.Create(ctx, f.Run, raw); err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
+	err = q.patiently(ctx, requestTime, func(ctx context.Context) error {
+		_, err := q.runs.Create(ctx, f.Run, raw)
+		return err
+	})
+	if err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
 		return first, fmt.Errorf("create the run %s: %w", f.Run, err)
 	}
 	r, err := q.Change(ctx, f.Run, func(r *Run) {
@@ -143,7 +151,7 @@ func (q *Queue) Submit(ctx context.Context, f task.File, maxCost float64) (Run, 
 			return r, err
 		}
 	}
-	if err := q.enqueue(ctx, f.Run, todo); err != nil {
+	if err := q.patiently(ctx, patience, func(ctx context.Context) error { return q.enqueue(ctx, f.Run, todo) }); err != nil {
 		return r, fmt.Errorf("submit the tasks of %s: %w", f.Run, err)
 	}
 	return q.Change(ctx, f.Run, func(r *Run) { r.Submitted = true })

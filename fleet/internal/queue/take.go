@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/adze-dev/adze/fleet/internal/random"
 	"github.com/adze-dev/adze/fleet/internal/task"
 )
 
@@ -33,6 +34,7 @@ var began = time.Now()
 func (q *Queue) Take(ctx context.Context, wait time.Duration) (*Item, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	defer context.AfterFunc(q.link.current(), cancel)()
 	sent := time.Since(began)
 	b, err := q.workers.Fetch(1, jetstream.FetchContext(ctx))
 	if err != nil {
@@ -48,7 +50,7 @@ func (q *Queue) Take(ctx context.Context, wait time.Duration) (*Item, error) {
 		i.beat.Store(int64(sent))
 		return i, nil
 	}
-	if err := b.Error(); err != nil && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
+	if err := b.Error(); err != nil && !errors.Is(err, nats.ErrTimeout) && ctx.Err() == nil {
 		return nil, err
 	}
 	return nil, nil
@@ -59,7 +61,7 @@ func (i *Item) Token() string { return task.Token(i.Task.ID) }
 
 // Beat tells the server that the worker is at work, and waits for its answer.
 func (i *Item) Beat(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	ctx, cancel := i.q.request(ctx)
 	defer cancel()
 	sent := time.Since(began)
 	if _, err := i.q.nc.RequestWithContext(ctx, i.msg.Reply(), []byte("+WPI")); err != nil {
@@ -74,7 +76,7 @@ func (i *Item) Fresh() bool { return time.Since(began)-time.Duration(i.beat.Load
 
 // Done takes the task off the queue. A lost acknowledgment costs another worker a look at the journal.
 func (i *Item) Done(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	ctx, cancel := i.q.request(ctx)
 	defer cancel()
 	return i.msg.DoubleAck(ctx)
 }
@@ -92,39 +94,62 @@ func (i *Item) Return(delay time.Duration) error {
 
 // PutFile stores a file.
 func (q *Queue) PutFile(ctx context.Context, name string, content []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, fileTime)
-	defer cancel()
-	if _, err := q.files.PutBytes(ctx, name, content); err != nil {
+	err := q.patiently(ctx, fileTime+time.Duration(len(content)/slowest)*time.Second, func(ctx context.Context) error {
+		_, err := q.files.PutBytes(ctx, name, content)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("store %s: %w", name, err)
 	}
 	return nil
 }
 
-// fileTime is how long a file may take.
-const fileTime = 5 * time.Minute
+// fileTime is how long a file may take, and slowest how many bytes at least are stored in each second.
+const (
+	fileTime = 2 * requestTime
+	slowest  = 1 << 20
+)
 
 // File returns a stored file; fs.ErrNotExist if it isn't there.
 func (q *Queue) File(ctx context.Context, name string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, fileTime)
-	defer cancel()
-	b, err := q.files.GetBytes(ctx, name)
+	var b []byte
+	err := q.patiently(ctx, patience, func(ctx context.Context) (err error) {
+		b, err = q.files.GetBytes(ctx, name)
+		return err
+	})
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
 	}
 	return b, err
 }
 
-// Add adds to a counter and returns its value. If the server doesn't answer, it is unknown whether it was added.
+// Add adds to a counter and returns its value. It waits for a server that can't be reached. The server recognizes a request that
+// is sent again, unless another worker added in between and the server was killed: then it may count twice.
 func (q *Queue) Add(ctx context.Context, name string, n int64) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
 	m := nats.NewMsg("count." + name)
 	m.Header.Set("Nats-Incr", fmt.Sprintf("%+d", n))
-	ack, err := q.js.PublishMsg(ctx, m)
-	if err != nil {
-		return 0, err
+	m.Header.Set(jetstream.MsgIDHeader, random.Text())
+	for {
+		ack, err := q.add(ctx, m)
+		switch {
+		case err == nil && !ack.Duplicate:
+			return strconv.ParseInt(ack.Value, 10, 64)
+		case err == nil: // it was counted; its answer was lost
+			m.Header.Set("Nats-Incr", "+0")
+			m.Header.Set(jetstream.MsgIDHeader, random.Text())
+			continue
+		case !transient(err):
+			return 0, err
+		case !pause(ctx, retryTime):
+			return 0, errors.Join(ctx.Err(), err)
+		}
 	}
-	return strconv.ParseInt(ack.Value, 10, 64)
+}
+
+func (q *Queue) add(ctx context.Context, m *nats.Msg) (*jetstream.PubAck, error) {
+	ctx, cancel := q.request(ctx)
+	defer cancel()
+	return q.js.PublishMsg(ctx, m)
 }
 
 // Hold makes all workers wait with requests of a key until a time.
@@ -135,7 +160,7 @@ func (q *Queue) Hold(ctx context.Context, key string, until time.Time) error {
 
 // Held is until when requests of a key wait; the zero time: they don't.
 func (q *Queue) Held(ctx context.Context, key string) (time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	ctx, cancel := q.request(ctx)
 	defer cancel()
 	e, err := q.holds.Get(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {

@@ -21,7 +21,7 @@ func (w *Worker) environ(vars map[string]string) (env []string, secrets [][]byte
 	for _, kv := range w.o.Environ {
 		name, value, _ := strings.Cut(kv, "=")
 		own[name] = value
-		if !proc.Credential(name) && !strings.HasPrefix(name, "NATS_") && !hasPassword(kv) {
+		if !proc.Credential(name) && !strings.HasPrefix(name, "NATS_") && !strings.HasPrefix(name, "OTEL_") && !hasPassword(kv) {
 			env = append(env, kv)
 		}
 	}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,8 +13,10 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/pipe"
 	"github.com/adze-dev/adze/fleet/internal/queue"
 	"github.com/adze-dev/adze/fleet/internal/result"
+	"github.com/adze-dev/adze/fleet/internal/trace"
 	"github.com/adze-dev/adze/fleet/internal/workspace"
 	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/journal"
 )
 
 // checkTime is how long a setup or check command may take if the task has no wall time.
@@ -159,10 +162,29 @@ func (a *attempt) done(ctx context.Context, d result.Done) error {
 	if err := a.log.Write(ctx, queue.TypeDone, d); err != nil {
 		return err
 	}
+	a.trace(log.Entries, d)
 	a.w.mu.Lock()
 	defer a.w.mu.Unlock()
 	a.w.ended[d.State]++
 	return nil
+}
+
+// trace sends the spans of a task that is done. The next task doesn't wait for the collector.
+func (a *attempt) trace(entries []journal.Entry, d result.Done) {
+	if a.w.o.Traces == nil {
+		return
+	}
+	d.Patch, d.Text, d.Checks = "", "", ""
+	raw, err := json.Marshal(d)
+	if err != nil {
+		return
+	}
+	entries = append(entries, journal.Entry{V: journal.Version, Seq: a.log.Seq, At: a.w.o.Queue.Now().UTC(), Type: queue.TypeDone, Data: raw})
+	a.w.sends.Go(func() {
+		if err := a.w.o.Traces.Send(context.Background(), trace.Spans(a.item.Run, a.item.Task.ID, entries)); err != nil {
+			a.w.o.Log.Warn(err.Error(), "run", a.item.Run, "task", a.item.Task.ID)
+		}
+	})
 }
 
 // cut shortens a text in a result.

@@ -205,6 +205,8 @@ func (a *attempt) try(ctx context.Context, run queue.Run) (result.Done, error) {
 	switch {
 	case reason == gateway.NotOwn:
 		return result.Done{}, queue.ErrLost
+	case reason == gateway.NoQueue && end.Why == pipe.Failed: // not the task's fault
+		return result.Done{}, errReturn
 	case reason == gateway.Stopped, a.stop.Err() != nil && end.Why == pipe.Failed:
 		return result.Done{}, errReturn
 	case reason == gateway.RunCap:

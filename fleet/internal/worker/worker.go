@@ -22,6 +22,7 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/gateway"
 	"github.com/adze-dev/adze/fleet/internal/queue"
 	"github.com/adze-dev/adze/fleet/internal/result"
+	"github.com/adze-dev/adze/fleet/internal/trace"
 	"github.com/adze-dev/adze/fleet/internal/workspace"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/session"
@@ -46,6 +47,7 @@ type Options struct {
 	Container string
 	// UntilDone ends the worker when the queue is empty.
 	UntilDone bool
+	Traces    *trace.Exporter // nil: none
 	Log       *slog.Logger
 }
 
@@ -60,6 +62,7 @@ type Worker struct {
 	mu        sync.Mutex
 	upstreams map[string]session.Upstream
 
+	sends sync.WaitGroup // of traces
 	busy  atomic.Int64
 	ended map[result.State]int // by mu
 }
@@ -95,6 +98,7 @@ func New(o Options) (*Worker, error) {
 
 // Close ends all that the worker has started.
 func (w *Worker) Close() error {
+	w.sends.Wait()
 	return errors.Join(w.gateway.Close(), w.runner.Close(), w.dirs.Close())
 }
 
@@ -181,6 +185,9 @@ func (w *Worker) Ended() map[result.State]int {
 	defer w.mu.Unlock()
 	return maps.Clone(w.ended)
 }
+
+// Spent is what the model requests of the worker's tasks used.
+func (w *Worker) Spent() gateway.Totals { return w.gateway.Totals() }
 
 // upstream is the server of a model, asked for once.
 func (w *Worker) upstream(ctx context.Context, model string) (session.Upstream, error) {

@@ -2,6 +2,8 @@
 // import internal/soak, and the names of the tests that use it, themselves or through a function beside them.
 //
 //	ADZE_SOAK=0.1 go test $(go run ./internal/soak/list)
+//
+// An argument names a directory to look in: that of a module of its own.
 package main
 
 import (
@@ -20,7 +22,11 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	packages, tests, err := soaking(os.DirFS("."))
+	dir := "."
+	if len(os.Args) > 1 {
+		dir = os.Args[1]
+	}
+	packages, tests, err := soaking(os.DirFS(dir))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,0 +1,182 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/adze-dev/adze/internal/soak"
+)
+
+// asNode makes the test binary a node of a cluster: its number, then the ports of all nodes for clients and for each other.
+const asNode = "ADZE_FLEET_AS_NODE"
+
+// node serves until it is killed.
+func node(text string) {
+	var i int
+	var clients, routes [3]int
+	if _, err := fmt.Sscan(text, &i, &clients[0], &clients[1], &clients[2], &routes[0], &routes[1], &routes[2]); err != nil {
+		panic(err)
+	}
+	o := &server.Options{
+		ServerName: fmt.Sprint("node-", i), Host: "127.0.0.1", Port: clients[i], NoLog: true, NoSigs: true,
+		JetStream: true, StoreDir: fmt.Sprint("node-", i), SyncAlways: true,
+		Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: routes[i]},
+	}
+	for _, port := range routes {
+		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: fmt.Sprint("127.0.0.1:", port)})
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		panic(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(time.Minute) {
+		panic("not ready")
+	}
+	fmt.Println("ready")
+	s.WaitForShutdown()
+}
+
+// cluster is three nodes as processes.
+type cluster struct {
+	m     *machine
+	ports [6]int
+	nodes [3]*exec.Cmd
+}
+
+func (m *machine) cluster() *cluster {
+	m.t.Helper()
+	c := &cluster{m: m}
+	for i := range c.ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		defer l.Close()
+		c.ports[i] = l.Addr().(*net.TCPAddr).Port
+	}
+	return c
+}
+
+func (c *cluster) start(i int) {
+	t := c.m.t
+	t.Helper()
+	p := exec.Command(os.Args[0])
+	p.Dir = c.m.dir
+	p.Env = append(os.Environ(), asNode+"="+fmt.Sprint(i)+" "+strings.Trim(fmt.Sprint(c.ports), "[]"))
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		_ = p.Wait()
+	})
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("node %d doesn't start: %v", i, err)
+	}
+	c.nodes[i] = p
+}
+
+func (c *cluster) url() string {
+	var all []string
+	for _, port := range c.ports[:3] {
+		all = append(all, fmt.Sprint("nats://127.0.0.1:", port))
+	}
+	return strings.Join(all, ",")
+}
+
+// killing runs a file with workers, calls fault for each fault after some effects, and checks that no call ran twice.
+func (m *machine) killing(flags []string, tasks, calls, faults int, fault func()) {
+	t := m.t
+	t.Helper()
+	file := m.tasks("tasks.jsonl", tasks, calls)
+	with := func(args ...string) []string { return append(args, flags...) }
+	for range 2 {
+		m.start(with("worker", "--slots", "2")...)
+	}
+	type ended struct {
+		out, problems string
+		code          int
+	}
+	done := make(chan ended, 1)
+	go func() {
+		out, problems, code := m.run(with("run", file, "--json")...)
+		done <- ended{out, problems, code}
+	}()
+	n := 0
+	for ; n < faults; n++ {
+		before := m.lines()
+		eventually(t, "effects", func() bool { return m.lines() >= before+2 || len(done) > 0 })
+		if len(done) > 0 {
+			break
+		}
+		fault()
+	}
+	e := <-done
+	if e.code > 1 || e.out == "" {
+		t.Fatalf("exit code %d: %s%s", e.code, e.out, e.problems)
+	}
+	m.atMostOnce(e.out, tasks, calls)
+	t.Logf("%d tasks, %d calls each, %d faults: none lost, none twice", tasks, calls, n)
+}
+
+// lines is the number of effects so far.
+func (m *machine) lines() int {
+	info, err := os.Stat(m.effects())
+	if err != nil {
+		return 0
+	}
+	return int(info.Size() / int64(len("t0 0\n"))) // at least
+}
+
+// The only server is killed with -9 and started again, while workers run tasks: all are done, no call runs twice.
+func TestOnlyServerKilled(t *testing.T) {
+	t.Parallel()
+	tasks, calls, faults := soak.Count(6, 1000), soak.Count(3, 10), soak.Count(3, 100)
+	m := newMachine(t, serveModel(t, func(s *scripted) { s.delay = 20 * time.Millisecond }))
+	flags := m.server("2s")
+	m.killing(flags, tasks, calls, faults, func() {
+		_ = m.queue.Process.Kill()
+		_ = m.queue.Wait()
+		if again := m.server("2s"); again[1] != flags[1] {
+			t.Errorf("the server came back as %s, not %s", again[1], flags[1])
+		}
+	})
+}
+
+// Single nodes of a cluster of three are killed with -9 and started again.
+func TestClusterNodesKilled(t *testing.T) {
+	t.Parallel()
+	tasks, calls, faults := soak.Count(6, 1000), soak.Count(3, 10), soak.Count(1, 20)
+	m := newMachine(t, serveModel(t, func(s *scripted) { s.delay = 20 * time.Millisecond }))
+	c := m.cluster()
+	for i := range c.nodes {
+		c.start(i)
+	}
+	m.killing([]string{"--server", c.url(), "--lease", "2s"}, tasks, calls, faults, func() {
+		i := rand.IntN(len(c.nodes))
+		_ = c.nodes[i].Process.Kill()
+		_ = c.nodes[i].Wait()
+		c.start(i)
+	})
+	if _, err := os.Stat(filepath.Join(m.dir, "node-2", "jetstream", "$G", "streams", "JOURNAL")); err != nil {
+		t.Errorf("the journals aren't on the third node: %v", err)
+	}
+}

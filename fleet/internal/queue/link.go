@@ -1,0 +1,93 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// errGone ends requests that were on their way when the connection was lost: no answer will come.
+var errGone = errors.New("the connection to the queue was lost")
+
+// link is the connection between two interruptions.
+type link struct {
+	mu   sync.Mutex
+	ctx  context.Context
+	lose context.CancelCauseFunc
+}
+
+func newLink() *link {
+	l := &link{}
+	l.renew()
+	return l
+}
+
+func (l *link) renew() {
+	l.ctx, l.lose = context.WithCancelCause(context.Background())
+}
+
+// lost ends the requests that are on their way.
+func (l *link) lost() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lose(errGone)
+	l.renew()
+}
+
+func (l *link) current() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ctx
+}
+
+// request is a context for one request: it ends after requestTime, and when the connection is lost.
+func (q *Queue) request(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	stop := context.AfterFunc(q.link.current(), cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+// transientErrors are those of requests that the server may not have got, or not answered.
+var transientErrors = []error{
+	nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrStaleConnection,
+	jetstream.ErrNoStreamResponse, jetstream.ErrAsyncPublishTimeout, context.DeadlineExceeded, context.Canceled,
+}
+
+// transient reports whether a request may succeed later: the server didn't answer, or it has no leader yet.
+func transient(err error) bool {
+	if c := code(err); c != 0 {
+		return c == busySubject || starting(err)
+	}
+	return slices.ContainsFunc(transientErrors, func(e error) bool { return errors.Is(err, e) })
+}
+
+// patience is how long a command waits for a server that is starting, or that lost a node.
+const patience = 5 * time.Minute
+
+// patiently does something that may be done twice, and again while the server can't be reached. An attempt takes at most limit, and
+// ends when the connection is lost.
+func (q *Queue) patiently(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := q.once(ctx, limit, do)
+		if err == nil || !transient(err) || !pause(ctx, retryTime) {
+			return err
+		}
+	}
+}
+
+func (q *Queue) once(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer context.AfterFunc(q.link.current(), cancel)()
+	return do(ctx)
+}
