@@ -73,7 +73,6 @@ func (e *engine) weigh(r *tool.Request) *commandJudge {
 
 // verdict judges one simple command, and those equal to it.
 func (w *commandJudge) verdict(c *shell.Command) *commandVerdict {
-	c = c.First()
 	s, known := w.verdicts[c]
 	if !known {
 		s = w.judgeCommand(c)

@@ -164,37 +164,6 @@ func TestSecretWithoutLinks(t *testing.T) {
 	}
 }
 
-// What a search does not look at is no reason to ask.
-func TestSecretSearch(t *testing.T) {
-	top := plant(t, "w/.env", "w/a/.hid/x.pem", "w/a/key.pem", "w/a/b c.go", "w/link.go -> ../o/.env", "w/link -> ../o/.env", "o/.env", "v/.env", "v/.gitignore", "p/a.go", "p/x", "q/-x", "r/a*", "s/ä")
-	d := patient(Options{Roots: []string{filepath.Join(top, "w"), filepath.Join(top, "o")}, Home: filepath.Join(top, "home")})
-	for _, tt := range []struct {
-		in     string
-		search Search
-		want   string
-	}{
-		{"w", Search{Only: "*.go"}, ""},
-		{"w", Search{Only: "*.go", Links: true}, "o/.env"},
-		{"w", Search{Only: "*.ts", Links: true}, ""},
-		{"w", Search{Only: "*.ts/*.PEM"}, "w/a/key.pem"},
-		{"w", Search{Only: "*.ts/.e*"}, "w/.env"},
-		{"v", Search{Only: "*"}, "v/.env"},
-		{"w", Search{Only: "/", Plain: true}, "w/a/b c.go"},
-		{"p", Search{Only: "/", Plain: true}, ""},
-		{"q", Search{Only: "/", Plain: true}, "q/-x"},
-		{"r", Search{Only: "/", Plain: true}, "r/a*"},
-		{"s", Search{Only: "/", Plain: true}, "s/ä"},
-	} {
-		want := tt.want
-		if want != "" {
-			want = filepath.Join(top, want)
-		}
-		if got := d.Secret(filepath.Join(top, tt.in), tt.search); got != want {
-			t.Errorf("Secret(%s, %+v) = %q, want %q", tt.in, tt.search, got, want)
-		}
-	}
-}
-
 func TestSecretBounds(t *testing.T) {
 	var files []string
 	for i := range 300 {

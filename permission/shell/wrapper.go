@@ -474,7 +474,7 @@ func (r *reader) findWords(c *Command, words []Word, final bool) {
 		switch words[i].Text {
 		case "-exec", "-execdir", "-ok", "-okdir":
 		default:
-			if final && words[i].Kind == Unknown && findTests[words[i-1].Text] == 0 {
+			if final && words[i].Kind == Unknown && !findTakes(words[i-1].Text) {
 				inner := c.inner(words[i : i+1]) // it may be an -exec
 				inner.AddsArgs, inner.doubtful = true, true
 				r.add(inner)
@@ -556,4 +556,32 @@ func changesDir(c *Command) bool {
 	return c.base() == "chroot" || c.base() == "env" && slices.ContainsFunc(c.Words[1:], func(w Word) bool {
 		return strings.HasPrefix(w.Text, "--c") || cluster(w.Text) && strings.IndexByte(w.Text, 'C') > 0 // --ch=x, -iCx
 	})
+}
+
+// replaced is the text in the words of xargs that it puts what it reads in the place of; "" if there is none.
+func (c *Command) replaced() string {
+	for i, w := range c.Words {
+		switch {
+		case (w.Text == "-I" || w.Text == "-J") && i+1 < len(c.Words):
+			return c.Words[i+1].Text
+		case w.Text == "-i" || w.Text == "--replace":
+			return "{}"
+		case strings.HasPrefix(w.Text, "--replace="):
+			return strings.TrimPrefix(w.Text, "--replace=")
+		case strings.HasPrefix(w.Text, "-I"), strings.HasPrefix(w.Text, "-J"), strings.HasPrefix(w.Text, "-i"):
+			return w.Text[2:]
+		}
+	}
+	return ""
+}
+
+// marked reports whether what runs c puts a text that is not known into a word.
+func (c *Command) marked(w Word) bool {
+	return c.mark != "" && w.Kind == Literal && strings.Contains(w.Text, c.mark)
+}
+
+// wraps reports whether a command runs another one.
+func (c *Command) wraps() bool {
+	_, ok := wrappers[c.base()]
+	return ok || slices.Contains(shells, c.base()) || slices.Contains(changesShellState, c.base())
 }
