@@ -54,7 +54,7 @@ func (r *reader) moved(c *Command) outcome {
 
 // commandRuns reports whether command runs something that does not move the shell.
 func commandRuns(c *Command) bool {
-	rest, unsure := skipOptions(c, wrappers["command"])
+	rest, unsure := skipOptions(c, wrapperOf("command"))
 	return !unsure && len(rest) > 0 && rest[0].Kind == Literal && rest[0].Text != "cd" && !slices.Contains(changesShellState, rest[0].Text)
 }
 

@@ -175,7 +175,7 @@ func (c *Command) wrapsOnly() bool {
 	if !slices.Contains(harmlessWrappers, c.Name()) || queries(c) {
 		return false
 	}
-	w := wrappers[c.Name()]
+	w := wrapperOf(c.Name())
 	rest, unsure := skipOptions(c, w)
 	if unsure || len(rest) <= w.operands {
 		return false

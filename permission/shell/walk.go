@@ -482,7 +482,7 @@ func (r *reader) add(c *Command) {
 	}
 	c.MayRun = c.MayRun || r.guess
 	if c.program = c.base(); c.program != "" {
-		c.sort = runsOf()[trimVersion(c.program)]
+		c.sort = runners().runs[trimVersion(c.program)]
 	}
 	r.script.Commands = append(r.script.Commands, c)
 }
