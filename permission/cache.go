@@ -25,7 +25,7 @@ type cache struct {
 	scripts  map[where]script
 	resolved map[string]*resolvedPath // by path, as it is written and as it is resolved
 	git      map[string]string
-	secrets  map[search]string
+	secrets  map[search]searched
 	managers *string // the part of PATH that belongs to version managers; nil: not known yet
 	facts    map[*shell.Command]*fact
 }
@@ -34,6 +34,12 @@ type cache struct {
 type search struct {
 	dir string
 	Search
+}
+
+// searched is what a search found: a secret, or none. known: all was looked at.
+type searched struct {
+	secret string
+	known  bool
 }
 
 // where is a line, in the folder it runs in.
@@ -67,7 +73,7 @@ type place struct {
 func (e engine) begin() engine {
 	e.cache = &cache{
 		deadline: e.timeLimit(), scripts: map[where]script{}, resolved: map[string]*resolvedPath{},
-		git: map[string]string{}, secrets: map[search]string{}, facts: map[*shell.Command]*fact{},
+		git: map[string]string{}, secrets: map[search]searched{}, facts: map[*shell.Command]*fact{},
 	}
 	if e.world.Disk != nil {
 		e.disk = e.world.Disk()
@@ -107,18 +113,18 @@ func (l *cache) read(line, dir, home string) script {
 	return s
 }
 
-// secret names a secret that a search would read, looked for once.
-func (e *engine) secret(dir string, s Search) string {
+// secret is the secret that a search would read, looked for once.
+func (e *engine) secret(dir string, s Search) searched {
 	if e.pass == quick {
-		return "*"
+		return searched{}
 	}
 	l := e.cache
-	name, known := l.secrets[search{dir, s}]
-	if !known {
-		name = l.disk.Secret(dir, s)
-		l.secrets[search{dir, s}] = name
+	found, done := l.secrets[search{dir, s}]
+	if !done {
+		found.secret, found.known = l.disk.Secret(dir, s)
+		l.secrets[search{dir, s}] = found
 	}
-	return name
+	return found
 }
 
 // fact finds out what a command does.

@@ -16,13 +16,13 @@ import (
 // calm is a disk on which nothing lies in wait: paths lead where they say.
 type calm struct{}
 
-func (calm) Resolve(p string) string                 { return path.Clean(p) }
-func (calm) Glob(string) ([]string, bool)            { return nil, true }
-func (calm) Git(string) (string, bool)               { return "", true }
-func (calm) Secret(string, permission.Search) string { return "" }
-func (calm) Worktree(string) (string, bool)          { return root, true }
-func (calm) Program(string, string) string           { return "" }
-func (calm) Tracked(string, func(string) bool) bool  { return true }
+func (calm) Resolve(p string) string                         { return path.Clean(p) }
+func (calm) Glob(string) ([]string, bool)                    { return nil, true }
+func (calm) Git(string) (string, bool)                       { return "", true }
+func (calm) Secret(string, permission.Search) (string, bool) { return "", true }
+func (calm) Worktree(string) (string, bool)                  { return root, true }
+func (calm) Program(string, string) string                   { return "" }
+func (calm) Tracked(string, func(string) bool) bool          { return true }
 
 func commandRequest(line string) tool.Request {
 	return tool.Request{
@@ -124,7 +124,7 @@ func TestAttacks(t *testing.T) {
 // secretive is a calm disk with a secret in every folder.
 type secretive struct{ calm }
 
-func (secretive) Secret(dir string, _ permission.Search) string { return dir + "/.env" }
+func (secretive) Secret(dir string, _ permission.Search) (string, bool) { return dir + "/.env", true }
 
 // sort -rn asked in every workspace that has a .env: -r was taken for what it is to grep.
 func TestOnlySearchesReadFolders(t *testing.T) {

@@ -21,8 +21,9 @@ type Disk interface {
 	// Tracked gives visit the path of each file that git has in the index of the repository around dir, until it returns
 	// false. known is false if that could not be found out.
 	Tracked(dir string, visit func(path string) bool) (known bool)
-	// Secret names a secret file below dir that a search through it would read; "" if none was found.
-	Secret(dir string, s Search) string
+	// Secret names a secret file below dir that a search through it would read; "" if there is none. known is false if
+	// there is too much to look at.
+	Secret(dir string, s Search) (name string, known bool)
 }
 
 // Search says what a search through a folder looks at.

@@ -59,7 +59,7 @@ func (w *commandJudge) check(s *resolvedPath, v tool.Verb) *pathCheck {
 	side := s.sides[i]
 	if side == nil {
 		side = &pathCheck{found: w.world.look(a)}
-		side.found.names = s.names
+		side.found.names, side.found.inCommand = s.names, true
 		s.sides[i] = side
 	}
 	if side.by != w {

@@ -33,7 +33,7 @@ func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 		}
 		t := &f.touches[i]
 		for _, to := range f.targets[from:t.end] {
-			if to.example != "" {
+			if to.example != "" || to.unseen {
 				w.mayBeSecret(s, t, to)
 				continue
 			}
@@ -80,6 +80,7 @@ type target struct {
 	*resolvedPath
 	sure    bool
 	example string // a secret that a pattern may stand for, one of many
+	unseen  bool   // there may be one, among too many files to look at
 }
 
 // mayBeSecret asks about a pattern that can name secrets: no rule on one of them answers for the others.
@@ -88,7 +89,7 @@ func (w *commandJudge) mayBeSecret(s *commandVerdict, t *place, to target) {
 	if t.Below && !t.Glob {
 		f.act, f.target, f.note = "reads files below ", clean(t.Path), ", where "+show(to.example)+" may be secret"
 	}
-	if to.example == "*" {
+	if to.unseen {
 		f.note = ", which contains too many files to check for secrets"
 	}
 	if v := otherRead.verdict(w.mode); v != tool.Allow {
@@ -123,8 +124,8 @@ func (e *engine) pathTargets(out []target, t shell.Touch, at *resolvedPath) []ta
 		out = append(out, target{resolvedPath: at.allBelow(t.Names && !t.Links), sure: true})
 	}
 	if (!t.Names || t.Links) && !t.Write && !t.Vague {
-		if secret := e.secret(at.path, Search{Links: t.Links, Tracked: t.Tracked}); secret != "" {
-			out = append(out, target{example: secret}) // one of perhaps many
+		if found := e.secret(at.path, Search{Links: t.Links, Tracked: t.Tracked}); found.secret != "" || !found.known {
+			out = append(out, target{example: found.secret, unseen: !found.known}) // one of perhaps many
 		}
 	}
 	return out

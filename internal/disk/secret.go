@@ -11,8 +11,7 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
-// unseen stands for files that are not known, as a target of an access does: a name below the folder would be taken
-// for an ordinary file.
+// unseen stands for files that are not known. Paths that are found are absolute.
 const unseen = "*"
 
 // Search says what a search through a folder looks at.
@@ -25,8 +24,16 @@ type Search struct {
 }
 
 // Secret names a secret file below dir, or a folder of secrets, that a search through dir would read; "" if there is
-// none. What git ignores counts. If there is too much to look at, the answer is "*": files that are not known.
-func (d *Disk) Secret(dir string, s Search) string {
+// none. What git ignores counts. known is false if there is too much to look at.
+func (d *Disk) Secret(dir string, s Search) (name string, known bool) {
+	if found := d.secret(dir, s); found != unseen {
+		return found, true
+	}
+	return "", false
+}
+
+// secret is Secret; unseen if there is too much to look at.
+func (d *Disk) secret(dir string, s Search) string {
 	abs, exists, err := realpath.Resolve(dir)
 	switch {
 	case err != nil || !filepath.IsAbs(dir):

@@ -145,7 +145,7 @@ func TestSecret(t *testing.T) {
 			if want != "" {
 				want = filepath.Join(top, want)
 			}
-			if got := d.Secret(filepath.Join(top, tt.in), Search{Links: true}); got != want {
+			if got := d.secret(filepath.Join(top, tt.in), Search{Links: true}); got != want {
 				t.Errorf("Secret = %q, want %q", got, want)
 			}
 		})
@@ -155,11 +155,11 @@ func TestSecret(t *testing.T) {
 func TestSecretWithoutLinks(t *testing.T) {
 	top := plant(t, "w/plain.txt -> ../o/.env", "w/deep -> ../o", "o/.env", "start -> o")
 	d := patient(Options{})
-	if got := d.Secret(filepath.Join(top, "w"), Search{}); got != "" {
+	if got := d.secret(filepath.Join(top, "w"), Search{}); got != "" {
 		t.Errorf("links that are not followed lead to %q", got)
 	}
 	// The folder that is named is entered by every search.
-	if got, want := d.Secret(filepath.Join(top, "start"), Search{}), filepath.Join(top, "o", ".env"); got != want {
+	if got, want := d.secret(filepath.Join(top, "start"), Search{}), filepath.Join(top, "o", ".env"); got != want {
 		t.Errorf("Secret = %q, want %q", got, want)
 	}
 }
@@ -171,16 +171,16 @@ func TestSecretBounds(t *testing.T) {
 	}
 	top := plant(t, files...)
 	dir := filepath.Join(top, "w")
-	if got := patient(Options{Entries: 100}).Secret(dir, Search{}); got != "*" {
+	if got := patient(Options{Entries: 100}).secret(dir, Search{}); got != unseen {
 		t.Errorf("with few entries: %q", got)
 	}
-	if got := New(Options{Patience: time.Nanosecond}).Secret(dir, Search{}); got != "*" {
+	if got := New(Options{Patience: time.Nanosecond}).secret(dir, Search{}); got != unseen {
 		t.Errorf("with no time: %q", got)
 	}
-	if got := patient(Options{}).Secret(dir, Search{}); got != "" {
+	if got := patient(Options{}).secret(dir, Search{}); got != "" {
 		t.Errorf("with the usual entries: %q", got)
 	}
-	if got := patient(Options{}).Secret("relative", Search{}); got != "*" {
+	if got := patient(Options{}).secret("relative", Search{}); got != unseen {
 		t.Errorf("a relative path gives no answer")
 	}
 }
@@ -194,7 +194,7 @@ func BenchmarkSecret(b *testing.B) {
 	}
 	d, top := patient(Options{}), plant(b, files...)
 	for b.Loop() {
-		if s := d.Secret(top, Search{Links: true}); s != "" {
+		if s := d.secret(top, Search{Links: true}); s != "" {
 			b.Fatal(s)
 		}
 	}
