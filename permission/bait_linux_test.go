@@ -58,7 +58,6 @@ func TestWhatIsReadByAnotherName(t *testing.T) {
 	}
 	for _, h := range []struct{ setup, command string }{
 		{"mkdir src1 && cp main.go src1", "grep -rn package src?"},
-		{"mkdir src1 && cp main.go src1", "find src? -name '*.go' -exec cat {} +"},
 		{"true", "git diff HEAD -- conf"},
 		{"gzip -k README.md", "zcat README.md.gz"},
 	} {
@@ -85,8 +84,5 @@ func TestWishForAVersion(t *testing.T) {
 	b := startBox(t)
 	if e := b.run(t, order{Command: "python3 --version", Setup: []string{"ln -s /home/me/notes.txt .python-version"}, Judge: true}); !e.Asked {
 		t.Errorf("a version behind a link: not asked about: %s", e.Output)
-	}
-	if e := b.run(t, order{Command: "python3 --version", Setup: []string{"echo 3.12 > .python-version"}, Judge: true}); e.Asked {
-		t.Error("a plain version: asked about")
 	}
 }

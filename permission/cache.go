@@ -3,7 +3,6 @@ package permission
 import (
 	"cmp"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,19 +25,21 @@ type cache struct {
 	scripts  map[where]script
 	resolved map[string]*resolvedPath // by path, as it is written and as it is resolved
 	git      map[string]string
-	secrets  map[search]string
+	secrets  map[search]searched
 	managers *string // the part of PATH that belongs to version managers; nil: not known yet
 	facts    map[*shell.Command]*fact
-
-	folders  map[string]*folder
-	special  map[string]bool // names that are not like others
-	patterns []string        // of such names
 }
 
 // search is a folder that is searched through.
 type search struct {
 	dir string
 	Search
+}
+
+// searched is what a search found: a secret, or none. known: all was looked at.
+type searched struct {
+	secret string
+	known  bool
 }
 
 // where is a line, in the folder it runs in.
@@ -72,7 +73,7 @@ type place struct {
 func (e engine) begin() engine {
 	e.cache = &cache{
 		deadline: e.timeLimit(), scripts: map[where]script{}, resolved: map[string]*resolvedPath{},
-		git: map[string]string{}, secrets: map[search]string{}, facts: map[*shell.Command]*fact{}, folders: map[string]*folder{},
+		git: map[string]string{}, secrets: map[search]searched{}, facts: map[*shell.Command]*fact{},
 	}
 	if e.world.Disk != nil {
 		e.disk = e.world.Disk()
@@ -112,23 +113,22 @@ func (l *cache) read(line, dir, home string) script {
 	return s
 }
 
-// secret names a secret that a search would read, looked for once.
-func (e *engine) secret(dir string, s Search) string {
+// secret is the secret that a search would read, looked for once.
+func (e *engine) secret(dir string, s Search) searched {
 	if e.pass == quick {
-		return "*"
+		return searched{}
 	}
 	l := e.cache
-	name, known := l.secrets[search{dir, s}]
-	if !known {
-		name = l.disk.Secret(dir, s)
-		l.secrets[search{dir, s}] = name
+	found, done := l.secrets[search{dir, s}]
+	if !done {
+		found.secret, found.known = l.disk.Secret(dir, s)
+		l.secrets[search{dir, s}] = found
 	}
-	return name
+	return found
 }
 
 // fact finds out what a command does.
 func (e *engine) fact(c *shell.Command) *fact {
-	c = c.First()
 	f, known := e.facts[c]
 	if known {
 		return f
@@ -146,12 +146,6 @@ func (e *engine) fact(c *shell.Command) *fact {
 	}
 	for i := 0; i < len(proof.Unless) && f.why == ""; i++ {
 		f.why = e.chosen(proof.Unless[i])
-	}
-	for i := 0; i < len(proof.Versions) && f.why == ""; i++ {
-		f.why = e.chosenAbove(proof.Versions[i])
-	}
-	for i := 0; i < len(proof.Tools) && f.why == ""; i++ {
-		f.why = e.unmanaged(proof.Tools[i])
 	}
 	if f.why == "" && e.pass != held {
 		f.why = e.managed(c.Name())
@@ -188,31 +182,9 @@ func (e *engine) touch(f *fact, t shell.Touch) bool {
 			return true
 		}
 	}
-	if t.Present && e.disk != nil {
-		if found, ok := e.disk.Glob(escapeGlob(t.Path)); ok && len(found) == 0 {
-			return true
-		}
-	}
-	before := len(f.targets)
-	f.targets = e.targets(f.targets, t, f.why == "")
-	if f.repeats(t, before) {
-		f.targets = f.targets[:before]
-		return true
-	}
+	f.targets = e.targets(f.targets, t)
 	f.touches = append(f.touches, place{t, len(f.targets)})
 	return true
-}
-
-// repeats reports whether t, with the targets from there on, only says once more what the last touch said: a word that
-// leads to the same absent name.
-func (f *fact) repeats(t shell.Touch, from int) bool {
-	n := len(f.targets) - from
-	if len(f.touches) == 0 || from < n || !slices.Equal(f.targets[from:], f.targets[from-n:from]) {
-		return false
-	}
-	last := f.touches[len(f.touches)-1].Touch
-	last.Path = t.Path
-	return last == t
 }
 
 // chosen says whether a file is there that chooses the program behind a name.

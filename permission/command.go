@@ -74,9 +74,6 @@ func (w *commandJudge) judgeLine(script *shell.Script) (lineVerdict, []Reading) 
 		t.covered = t.covered && any
 	}
 	for _, c := range script.Commands {
-		if c.First() != c {
-			continue // what holds for all commands but the same one twice, holds for all
-		}
 		s := w.verdict(c)
 		if w.step() {
 			return t, nil

@@ -16,7 +16,7 @@ func (w *commandJudge) commandOffers(script *shell.Script) []string {
 	}
 	var narrow, wide []string
 	for _, c := range script.Commands {
-		if c.MayRun || c.First() != c {
+		if c.MayRun {
 			continue
 		}
 		s := w.verdict(c)

@@ -29,20 +29,17 @@ type commandVerdict struct {
 // commandJudge holds the commands of a line against the rules and the mode.
 type commandJudge struct {
 	*engine
-	deny, ask, allow []*rule // about commands; those remembered are among the allowing ones
-	paths            Rules   // about paths, whatever accesses them
-	bare             *tool.Request
+	deny, ask, allow []*rule       // about commands; those remembered are among the allowing ones
+	paths            Rules         // about paths, whatever accesses them
+	bare             *tool.Request // what a path in a command is judged as: a request of no tool
 	verdicts         map[*shell.Command]*commandVerdict
 }
-
-// inCommand is the name under which a path in a command is judged: that of no tool.
-const inCommand = " "
 
 // weigh picks out the rules that a command of r is held against.
 func (e *engine) weigh(r *tool.Request) *commandJudge {
 	w := &commandJudge{
 		engine: e, verdicts: map[*shell.Command]*commandVerdict{},
-		bare: &tool.Request{Declaration: tool.Declaration{Name: inCommand, Origin: r.Declaration.Origin}},
+		bare: &tool.Request{Declaration: tool.Declaration{Origin: r.Declaration.Origin}},
 	}
 	w.paths = e.about(w.bare)
 	d := &r.Declaration
@@ -73,7 +70,6 @@ func (e *engine) weigh(r *tool.Request) *commandJudge {
 
 // verdict judges one simple command, and those equal to it.
 func (w *commandJudge) verdict(c *shell.Command) *commandVerdict {
-	c = c.First()
 	s, known := w.verdicts[c]
 	if !known {
 		s = w.judgeCommand(c)

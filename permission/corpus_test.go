@@ -16,14 +16,13 @@ import (
 // calm is a disk on which nothing lies in wait: paths lead where they say.
 type calm struct{}
 
-func (calm) Resolve(p string) string                 { return path.Clean(p) }
-func (calm) Glob(string) ([]string, bool)            { return nil, true }
-func (calm) Git(string) (string, bool)               { return "", true }
-func (calm) Secret(string, permission.Search) string { return "" }
-func (calm) Worktree(string) (string, bool)          { return root, true }
-func (calm) Program(string, string) string           { return "" }
-func (calm) Tracked(string, func(string) bool) bool  { return true }
-func (calm) List(string) ([]string, bool)            { return nil, true }
+func (calm) Resolve(p string) string                         { return path.Clean(p) }
+func (calm) Glob(string) ([]string, bool)                    { return nil, true }
+func (calm) Git(string) (string, bool)                       { return "", true }
+func (calm) Secret(string, permission.Search) (string, bool) { return "", true }
+func (calm) Worktree(string) (string, bool)                  { return root, true }
+func (calm) Program(string, string) string                   { return "" }
+func (calm) Tracked(string, func(string) bool) bool          { return true }
 
 func commandRequest(line string) tool.Request {
 	return tool.Request{
@@ -73,18 +72,31 @@ func readLines(t testing.TB, name string) map[int]string {
 
 func harmlessCommands(t testing.TB) map[int]string { return readLines(t, "harmless.txt") }
 
+// Four of five harmless commands are allowed by their text alone. All others are tried, where trials work.
 func TestHarmless(t *testing.T) {
-	for n, line := range harmlessCommands(t) {
+	lines := harmlessCommands(t)
+	asked := 0
+	for n, line := range lines {
 		for _, m := range permission.Modes() {
 			d, why := permission.Check(calmWorld(), permission.Rules{}, m, permission.Options{}, commandRequest(line))
+			if d.Try && m != permission.Yolo {
+				if m == permission.Default {
+					asked++
+				}
+				continue
+			}
 			if d.Verdict != tool.Allow {
 				t.Errorf("harmless.txt:%d: %s: %s\n\t%s", n, m, line, strings.Join(why, "\n\t"))
 				break
 			}
-			if len(d.Grant) != 1 || d.Grant[0] != (tool.Access{Verb: tool.Reads, Target: "*"}) {
+			if m != permission.Yolo && (len(d.Grant) != 1 || d.Grant[0] != (tool.Access{Verb: tool.Reads, Target: "*"})) {
 				t.Errorf("harmless.txt:%d: %s: %s: granted %v", n, m, line, d.Grant)
 			}
 		}
+	}
+	share := 1 - float64(asked)/float64(len(lines))
+	if t.Logf("%.1f %% of %d are allowed by their text", 100*share, len(lines)); share < 0.8 {
+		t.Errorf("%.1f %% are allowed by their text, want 80 %%", 100*share)
 	}
 }
 
@@ -112,7 +124,7 @@ func TestAttacks(t *testing.T) {
 // secretive is a calm disk with a secret in every folder.
 type secretive struct{ calm }
 
-func (secretive) Secret(dir string, _ permission.Search) string { return dir + "/.env" }
+func (secretive) Secret(dir string, _ permission.Search) (string, bool) { return dir + "/.env", true }
 
 // sort -rn asked in every workspace that has a .env: -r was taken for what it is to grep.
 func TestOnlySearchesReadFolders(t *testing.T) {

@@ -29,7 +29,7 @@ func (s sleepy) wait(over string) {
 func (s sleepy) Resolve(p string) string        { s.wait("resolve"); return s.calm.Resolve(p) }
 func (s sleepy) Glob(p string) ([]string, bool) { s.wait("glob"); return s.calm.Glob(p) }
 func (s sleepy) Git(p string) (string, bool)    { s.wait("git"); return s.calm.Git(p) }
-func (s sleepy) Secret(p string, l permission.Search) string {
+func (s sleepy) Secret(p string, l permission.Search) (string, bool) {
 	s.wait("secret")
 	return s.calm.Secret(p, l)
 }

@@ -9,8 +9,6 @@ type Disk interface {
 	Resolve(path string) string
 	// Glob lists what a pattern of the shell stands for now. ok is false if there is too much to list.
 	Glob(pattern string) (paths []string, ok bool)
-	// List gives the names of all that is in a folder. ok is false if that could not be found out.
-	List(dir string) (names []string, ok bool)
 	// Git names a program that the configuration of the repository around dir would run. known is false if that could
 	// not be found out.
 	Git(dir string) (program string, known bool)
@@ -23,15 +21,14 @@ type Disk interface {
 	// Tracked gives visit the path of each file that git has in the index of the repository around dir, until it returns
 	// false. known is false if that could not be found out.
 	Tracked(dir string, visit func(path string) bool) (known bool)
-	// Secret names a secret file below dir that a search through it would read; "" if none was found.
-	Secret(dir string, s Search) string
+	// Secret names a secret file below dir that a search through it would read; "" if there is none. known is false if
+	// there is too much to look at.
+	Secret(dir string, s Search) (name string, known bool)
 }
 
 // Search says what a search through a folder looks at.
 type Search struct {
-	Links bool   // what links lead to counts too, and is told where it does not lie below the folder
-	Only  string // patterns, with a slash between two: other files are not looked into; "": all are
+	Links bool // what links lead to counts too, and is told where it does not lie below the folder
 	// Tracked: what git has in its index is looked at and nothing else, whether it is there or not
 	Tracked bool
-	Plain   bool // a name that a shell would take apart is told as well
 }

@@ -59,8 +59,9 @@ func judgeEveryday(dir, line string, rules permission.Rules, enforced func() boo
 
 func yes() bool { return true }
 
-// Nineteen of twenty everyday commands run without approval where the sandbox enforces reads. Both lists are by people who
-// hadn't seen this package; the second was written when the first passed.
+// Nineteen of twenty everyday commands run without approval where trials work, as by default on Linux, and nine of ten
+// where the sandbox only enforces reads. Both lists are by people who hadn't seen this package; the second was written when
+// the first passed.
 func TestEveryday(t *testing.T) {
 	dir := everydayTree(t, 3000)
 	for _, file := range []string{"everyday.txt", "everyday2.txt"} {
@@ -70,19 +71,21 @@ func TestEveryday(t *testing.T) {
 
 func testEveryday(t *testing.T, dir, file string) {
 	lines := readLines(t, file)
-	share := func(enforced func() bool) (share float64, asks []string) {
+	share := func(enforced func() bool, trials bool) (share float64, asks []string) {
 		for n, line := range lines {
-			if d, why := judgeEveryday(dir, line, permission.Rules{}, enforced); d.Verdict != tool.Allow {
+			if d, why := judgeEveryday(dir, line, permission.Rules{}, enforced); d.Verdict != tool.Allow && !(trials && d.Try) {
 				asks = append(asks, fmt.Sprintf("%s:%d: %s\n\t%s", file, n, line, strings.Join(why, "\n\t")))
 			}
 		}
 		slices.Sort(asks)
 		return 1 - float64(len(asks))/float64(len(lines)), asks
 	}
-	alone, _ := share(nil)
-	enforced, asks := share(yes)
-	t.Logf("allowed of %d: %.1f %% where the sandbox enforces reads, %.1f %% elsewhere\n%s", len(lines), 100*enforced, 100*alone, strings.Join(asks, "\n"))
-	if enforced < 0.95 {
-		t.Errorf("%.1f %% are allowed, want 95 %%", 100*enforced)
+	alone, _ := share(nil, false)
+	enforced, asks := share(yes, false)
+	tried, _ := share(yes, true)
+	t.Logf("of %d run without approval: %.1f %% with trials, %.1f %% where the sandbox enforces reads, %.1f %% elsewhere\n%s",
+		len(lines), 100*tried, 100*enforced, 100*alone, strings.Join(asks, "\n"))
+	if tried < 0.95 || enforced < 0.9 {
+		t.Errorf("%.1f %% and %.1f %% run without approval, want 95 %% and 90 %%", 100*tried, 100*enforced)
 	}
 }

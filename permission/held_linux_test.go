@@ -36,17 +36,16 @@ func TestEnforcedVerdicts(t *testing.T) {
 		{allow, ask, []string{
 			// Named by the issue.
 			"rg TODO", "rg --files", "grep -rn TODO . --exclude-dir=node_modules", "find . -name '*.go' | xargs wc -l", "wc -l $(git ls-files)", "wc -l $(git ls-files '*.go')", "N=$(wc -l < README.md); echo $N",
-			"VERSION=$(jq -r .version package.json) && echo $VERSION", "go list ./...", "go vet ./...", "go env", "go doc", "gofmt -l .", "python3 -c 'print(1)'", "npm ls", "pip list", "cat /proc/cpuinfo", "file docs/*",
-			"lsof -i :3000", "go list -json ./...", "node -p '1+1'",
+			"VERSION=$(jq -r .version package.json) && echo $VERSION", "go list ./...", "go vet ./...", "go env", "go doc", "gofmt -l .", "npm ls", "pip list", "cat /proc/cpuinfo", "file docs/*",
+			"lsof -i :3000", "go list -json ./...",
 			// Words that expand at run time.
 			"cat $f", "f=src/index.ts; cat ${f%.ts}.go", "grep -rn \"$p\" .", "cat *", "cat .e*", "sed -n \"${a},${b}p\" README.md", "head -$n README.md",
 			"awk \"NR==$n\" README.md", "sort $x", "git show $sha", "git log -n$n", "git -C \"$d\" status", "find \"$d\" -name '*.go'", "find . -name \"$p\" -exec head -1 {} \\;", "tail -n \"$n\" README.md",
 			"while read -r a b; do echo $a; done < README.md", "for ((i=0;i<3;i++)); do echo $i; done", "[[ $x =~ ^a ]] && echo y", "[[ $x -gt 1 ]]", "((x > 1)) && echo y", "cd $d && ls", "a=(1 2); echo ${a[@]}",
-			"diff <(sort README.md) <(sort go.mod) | wc -l; cat $x", "bash -c 'wc -l $f'", "mapfile -t l < README.md; echo ${#l[@]}", "x=a; x+=b; echo $x", "FILE_COUNT=$(ls | wc -l); echo $FILE_COUNT", "python3 - $x <<'E'\nprint(1)\nE", "GOOS=windows go list ./...",
+			"diff <(sort README.md) <(sort go.mod) | wc -l; cat $x", "bash -c 'wc -l $f'", "mapfile -t l < README.md; echo ${#l[@]}", "x=a; x+=b; echo $x", "FILE_COUNT=$(ls | wc -l); echo $FILE_COUNT", "GOOS=windows go list ./...",
 			// Programs.
-			"python3 - <<'E'\nprint(1)\nE", "python3 -c 'import json,sys; print(json.load(sys.stdin))' < package.json", "python3 -m json.tool package.json", "python3 -m pip list", "perl -ne 'print if /x/' README.md", "perl -lane 'print $F[0]' README.md",
-			"ruby -e 'puts 1'", "node -e 'console.log(1)' x", "npm pkg get scripts", "npm config get registry", "pip show x", "pip3 freeze", "go mod graph", "go env -json", "gofmt -d cmd", "bat -p README.md", "less README.md", "top -bn1",
-			"shellcheck x.sh", "tokei .", "yq .a config/default.yaml", "cargo tree --offline", "cat /proc/meminfo", "cat /proc/sys/kernel/hostname", "node --check src/index.js", "xxd *", "tac *",
+			"npm pkg get scripts", "npm config get registry", "pip show x", "pip3 freeze", "go mod graph", "go env -json", "gofmt -d cmd", "bat -p README.md", "less README.md", "top -bn1",
+			"shellcheck x.sh", "tokei .", "yq .a config/default.yaml", "cargo tree --offline", "cat /proc/meminfo", "cat /proc/sys/kernel/hostname", "xxd *", "tac *",
 		}},
 		{ask, ask, []string{
 			// Writes, runs and reaches.
@@ -55,7 +54,8 @@ func TestEnforcedVerdicts(t *testing.T) {
 			"$cmd", "$cmd README.md", "x=ls; y=$x; $y", "git $x", "git -c $x status", "npm $x", "go $x", "pip $x", "xargs $x", "xargs git", "xargs -I{} git {}", "find . -exec $x {} \\;", "find . -exec {} \\;", "ls | xargs sh", "eval $x", ". ./x", "sh x.sh", "bash $x",
 			"bash -c $x", "bash -c 'rm x'", "bash -c 'cat x > y'", "ls | xargs -I{} bash -c 'cat {}'", "PATH=. ls", "LD_PRELOAD=./x.so ls", "GIT_DIR=x git status", "f() { ls; }; f", "export A=b", "awk 'BEGIN { system(\"x\") }'",
 			"awk \"{ print > $x }\" README.md", "select x in a; do ls; done", "for PATH in .; do ls; done", "read PATH < README.md", "PATH=$x; ls", "BASH_ENV=$x; ls", "GIT_EXTERNAL_DIFF=$x; git diff", "IFS=$x; ls", "shopt -s expand_aliases", "cat <<< x > y", "go get x", "cargo tree", "top", "yq -i .a x.yaml", "perl -i -pe s/a/b/ README.md",
-			// Programs that aren't literal, or do more than read.
+			// Programs of interpreters.
+			"python3 -c 'print(1)'", "node -p '1+1'", "python3 - <<'E'\nprint(1)\nE", "python3 -m json.tool package.json", "perl -ne 'print if /x/' README.md", "ruby -e 'puts 1'",
 			"python3 scripts/import.py", "python3 -m pytest", "python3 -c \"$x\"", "python3 -c \"print($x)\"", "python3 < scripts/import.py", "cat x | python3", "node src/index.js", "node -e \"$x\"", "perl x.pl", "python3 -m json.tool a.json b.json",
 			"python3 -c 'open(\"x\",\"w\")'", "python3 -c 'import subprocess'", "python3 -c 'import os; os.remove(\"x\")'", "node -e 'require(\"fs\").writeFileSync(\"x\",\"\")'", "node -e 'require(\"child_process\")'", "node -e 'fetch(\"x\")'",
 			"perl -e 'system(\"ls\")'", "perl -e 'unlink \"x\"'", "ruby -e 'File.write(\"x\", 1)'", "php -r 'touch(\"x\");'", "find . -name x | xargs python3 -c",
@@ -84,7 +84,7 @@ func TestEnforcedIsAskedOnce(t *testing.T) {
 	dir := everydayTree(t, 0)
 	for line, want := range map[string]int{
 		"ls": 0, "cat README.md | head": 0, "git status": 0, "make": 0, "cat .env": 0, "rm x": 0, "cat $f > x": 0, "python3 x.py": 0,
-		"rg TODO": 1, "cat $f": 1, "python3 -c 'print(1)'; rg x; cat $f": 1,
+		"rg TODO": 1, "cat $f": 1, "go list ./...; rg x; cat $f": 1,
 	} {
 		calls := 0
 		d, why := judgeEveryday(dir, line, permission.Rules{}, func() bool { calls++; return true })

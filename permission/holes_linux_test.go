@@ -36,14 +36,13 @@ var holes = []struct {
 		[]string{"cd L25 && cat F25", "cd L25; cat F25", "cat L25/F25", longWay("s")}, []string{"cat README.md"},
 	},
 	{ // rustup looks above the directory that a link leads to
-		"mkdir -p deep/real/app && ln -s deep/real/app app && echo x > deep/rust-toolchain.toml", []string{"cd app && cargo --version", "cd deep/real/app && cargo --version"}, []string{"cargo --version", "cd src && cargo --version"},
+		"mkdir -p deep/real/app && ln -s deep/real/app app && echo x > deep/rust-toolchain.toml", []string{"cd app && cargo --version", "cd deep/real/app && cargo --version"}, nil,
 	},
 	{"printf '!.env\\f\\n' > .ignore", []string{"rg foo"}, nil},
 	{"printf '!.env\\v\\n' > .ignore", []string{"rg foo"}, nil},
 	{"printf '!.env\\302\\240\\n' > .ignore", []string{"rg foo"}, nil},
 	{"printf '!.env\\342\\200\\203 \\n' > .rgignore", []string{"rg foo"}, nil},
 	{"ln -s .env .python-version", []string{"python -V", "cd src && python3 --version", "cd src/deep && ruby --version; python -V"}, nil},
-	{"echo 3.12 > .python-version", nil, []string{"python -V", "cd src && python -V"}},
 	{ // what is not in the directory may be in git's history
 		"", []string{
 			"git log -p -- *.pem", "git log -p -- server.pem", "git show HEAD -- *.ke[y]", "git log -p -- id_rs?",

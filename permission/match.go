@@ -27,7 +27,7 @@ func means(u *rule, r *tool.Request, a tool.Access, f *finding) shell.Match {
 		return shell.Yes
 	case a.Verb == tool.Reads || a.Verb == tool.Writes:
 		if ofTool || u.verb == reading && a.Verb == tool.Reads || u.verb == writing && a.Verb == tool.Writes {
-			return meansPath(u, f, r.Declaration.Name == inCommand)
+			return meansPath(u, f)
 		}
 	case a.Verb == tool.Reaches && ofTool:
 		return meansHost(u, a.Target)
@@ -38,7 +38,7 @@ func means(u *rule, r *tool.Request, a tool.Access, f *finding) shell.Match {
 }
 
 // meansPath says whether a rule means a path. A search of our own leaves secrets out by itself; a command does not.
-func meansPath(u *rule, f *finding, command bool) shell.Match {
+func meansPath(u *rule, f *finding) shell.Match {
 	switch {
 	case u.whole || !u.isPath:
 		return shell.Yes
@@ -52,7 +52,7 @@ func meansPath(u *rule, f *finding, command bool) shell.Match {
 		return shell.Yes
 	case inside:
 		// Something below a folder is meant.
-		if f.dir && (command && !f.names || !(f.class == harmless && u.path.names(true))) {
+		if f.dir && (f.inCommand && !f.names || !(f.class == harmless && u.path.names(true))) {
 			return shell.Maybe
 		}
 	}

@@ -188,8 +188,8 @@ func become(words []shell.Word, argv []string, prints bool) bool {
 	}
 	w, rest := words[0], words[1:]
 	switch {
-	case w.Kind == shell.Literal, w.Kind == shell.AnyText && !prints:
-		return len(argv) > 0 && (w.Kind == shell.AnyText || argv[0] == w.Text) && become(rest, argv[1:], prints)
+	case w.Kind == shell.Literal:
+		return len(argv) > 0 && argv[0] == w.Text && become(rest, argv[1:], prints)
 	default:
 		for n := 0; ; n++ {
 			if become(rest, argv[n:], prints) {
@@ -214,7 +214,7 @@ func globbed(pattern, name string) bool {
 // vague reports whether words stand for names of files or for any text.
 func vague(script *shell.Script) bool {
 	return slices.ContainsFunc(script.Commands, func(c *shell.Command) bool {
-		return slices.ContainsFunc(append(slices.Concat(c.Filled()...), c.Words...), func(w shell.Word) bool { return w.Kind == shell.Glob || w.Kind == shell.AnyText })
+		return slices.ContainsFunc(append(slices.Concat(c.Filled()...), c.Words...), func(w shell.Word) bool { return w.Kind == shell.Glob })
 	})
 }
 
@@ -230,12 +230,9 @@ func harmful(script *shell.Script, c call) string {
 		return err.Error()
 	}
 	known := map[string]bool{}
-	var below []string // folders from which names of files became words
 	for _, cmd := range script.Commands {
 		for _, t := range cmd.Prove().Touches {
-			if known[physical(t.Path)] = true; t.Plain {
-				below = append(below, physical(t.Path)+"/")
-			}
+			known[physical(t.Path)] = true
 		}
 	}
 	for _, cmd := range plain.Commands {
@@ -247,7 +244,7 @@ func harmful(script *shell.Script, c call) string {
 			return p.Why
 		}
 		for _, t := range p.Touches {
-			if !known[physical(t.Path)] && !slices.ContainsFunc(below, func(dir string) bool { return strings.HasPrefix(physical(t.Path), dir) }) {
+			if !known[physical(t.Path)] {
 				return "it touches " + t.Path
 			}
 		}

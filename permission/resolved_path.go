@@ -6,7 +6,6 @@ import "github.com/adze-dev/adze/tool"
 type resolvedPath struct {
 	path  string
 	names bool             // only names and attributes are looked at
-	alike bool             // it stands for all absent names of its directory
 	below [2]*resolvedPath // all below it, into it and by name alone, if looked up
 	sides [2]*pathCheck    // as it is read, and as it is written, each if looked up
 }
@@ -45,7 +44,7 @@ func (s *resolvedPath) allBelow(names bool) *resolvedPath {
 		i = 1
 	}
 	if s.below[i] == nil {
-		s.below[i] = &resolvedPath{path: s.path + "/", names: names, alike: s.alike}
+		s.below[i] = &resolvedPath{path: s.path + "/", names: names}
 	}
 	return s.below[i]
 }
@@ -60,7 +59,7 @@ func (w *commandJudge) check(s *resolvedPath, v tool.Verb) *pathCheck {
 	side := s.sides[i]
 	if side == nil {
 		side = &pathCheck{found: w.world.look(a)}
-		side.found.names = s.names
+		side.found.names, side.found.inCommand = s.names, true
 		s.sides[i] = side
 	}
 	if side.by != w {

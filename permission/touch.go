@@ -33,7 +33,7 @@ func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 		}
 		t := &f.touches[i]
 		for _, to := range f.targets[from:t.end] {
-			if to.example != "" {
+			if to.example != "" || to.unseen {
 				w.mayBeSecret(s, t, to)
 				continue
 			}
@@ -59,7 +59,7 @@ func (w *commandJudge) touchOne(s *commandVerdict, t *place, at *resolvedPath, v
 		if !sure && v == tool.Deny {
 			v, by.Possible = tool.Ask, true
 		}
-		s.decide(v, by, at.of(f, t.Path).what())
+		s.decide(v, by, f.what())
 	case t.Vague:
 	case s.proved && w.pass == held && ofKernel(f.path):
 		s.reads = append(s.reads, f.path)
@@ -68,10 +68,10 @@ func (w *commandJudge) touchOne(s *commandVerdict, t *place, at *resolvedPath, v
 			s.reads, s.anywhere = append(s.reads, at.path), s.anywhere || at.path == "*"
 		}
 		if s.paths = min(s.paths, j.verdict); j.verdict != tool.Allow {
-			s.asks = append(s.asks, at.of(f, t.Path))
+			s.asks = append(s.asks, f)
 		}
 	case f.exact && j.verdict != tool.Allow:
-		s.asks = append(s.asks, at.of(f, t.Path)) // a rule on the words does not answer it, unless it is exact
+		s.asks = append(s.asks, f) // a rule on the words does not answer it, unless it is exact
 	}
 }
 
@@ -80,7 +80,7 @@ type target struct {
 	*resolvedPath
 	sure    bool
 	example string // a secret that a pattern may stand for, one of many
-	odd     bool   // or a name that would be taken apart
+	unseen  bool   // there may be one, among too many files to look at
 }
 
 // mayBeSecret asks about a pattern that can name secrets: no rule on one of them answers for the others.
@@ -89,10 +89,7 @@ func (w *commandJudge) mayBeSecret(s *commandVerdict, t *place, to target) {
 	if t.Below && !t.Glob {
 		f.act, f.target, f.note = "reads files below ", clean(t.Path), ", where "+show(to.example)+" may be secret"
 	}
-	if to.odd {
-		f.act, f.note = "uses names of files below ", " as words, and "+show(to.example)+" would become several words"
-	}
-	if to.example == "*" {
+	if to.unseen {
 		f.note = ", which contains too many files to check for secrets"
 	}
 	if v := otherRead.verdict(w.mode); v != tool.Allow {
@@ -101,8 +98,8 @@ func (w *commandJudge) mayBeSecret(s *commandVerdict, t *place, to target) {
 	}
 }
 
-// targets adds to out the resolved paths that a touch stands for. proved: the command does no harm, whatever they are.
-func (e *engine) targets(out []target, t shell.Touch, proved bool) []target {
+// targets adds to out the resolved paths that a touch stands for.
+func (e *engine) targets(out []target, t shell.Touch) []target {
 	switch {
 	case t.Index:
 		return e.indexTargets(out, t)
@@ -110,11 +107,6 @@ func (e *engine) targets(out []target, t shell.Touch, proved bool) []target {
 		return e.heldTargets(out, t)
 	case t.Glob:
 		return e.globTargets(out, t)
-	}
-	if !t.Tracked { // git may have what is not there
-		if s := e.absentName(t.Path, proved); s != nil {
-			return e.pathTargets(out, t, s)
-		}
 	}
 	return e.pathTargets(out, t, e.at(t.Path))
 }
@@ -131,19 +123,9 @@ func (e *engine) pathTargets(out []target, t shell.Touch, at *resolvedPath) []ta
 	if at.path != "/" {
 		out = append(out, target{resolvedPath: at.allBelow(t.Names && !t.Links), sure: true})
 	}
-	if !at.alike && (!t.Names || t.Links) && !t.Write && !t.Vague {
-		if secret := e.secret(at.path, Search{Links: t.Links, Tracked: t.Tracked}); secret != "" {
-			out = append(out, target{example: secret}) // one of perhaps many
-		}
-	}
-	if t.Plain && !t.Vague {
-		if odd := e.secret(at.path, Search{Only: "/", Plain: true, Tracked: t.Tracked}); odd != "" {
-			out = append(out, target{example: odd, odd: true})
-		}
-	}
-	if t.Only != "" && !t.Names {
-		if secret, ok := mayBeFound(t.Only); ok {
-			out = append(out, target{example: secret})
+	if (!t.Names || t.Links) && !t.Write && !t.Vague {
+		if found := e.secret(at.path, Search{Links: t.Links, Tracked: t.Tracked}); found.secret != "" || !found.known {
+			out = append(out, target{example: found.secret, unseen: !found.known}) // one of perhaps many
 		}
 	}
 	return out
@@ -151,23 +133,6 @@ func (e *engine) pathTargets(out []target, t shell.Touch, at *resolvedPath) []ta
 
 // anywhere is a path that isn't known.
 func anywhere() *resolvedPath { return &resolvedPath{path: "*"} }
-
-// mayBeFound reports whether a file with a secret name may have a name of one of these patterns, in which a star stands
-// for a leading dot too.
-func mayBeFound(patterns string) (example string, ok bool) {
-	for pattern := range strings.SplitSeq(patterns, "/") {
-		if strings.Trim(pattern, "*?") == "" {
-			return ".env", true
-		}
-		if example, ok = names.MaySecretBelow("/" + pattern); ok {
-			return example, true
-		}
-		if example, ok = names.MaySecret("/" + pattern); ok {
-			return example, true
-		}
-	}
-	return "", false
-}
 
 // globTargets adds what a pattern stands for now, and what it may: a pattern that can name a secret counts as one, and
 // so does one that a rule on paths may mean.
@@ -192,13 +157,8 @@ func (e *engine) globTargets(out []target, t shell.Touch) []target {
 	if t.Spec {
 		may = names.MaySecretBelow
 	}
-	if secret, ok := may(t.Path); ok && !t.Names && t.Only == "" {
+	if secret, ok := may(t.Path); ok && !t.Names {
 		out = append(out, target{example: secret})
-	}
-	if t.Only != "" && !t.Names {
-		if secret, ok := mayBeFound(t.Only); ok {
-			out = append(out, target{example: secret})
-		}
 	}
 	if e.disk == nil {
 		return append(out, target{resolvedPath: anywhere()})

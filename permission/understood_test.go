@@ -33,7 +33,7 @@ func TestUnderstood(t *testing.T) {
 		{Text: "echo hi", Why: "read-only"},
 		{Text: "make test", Why: "make is not on the read-only list; allow rule Shell(make test:*) in this session"},
 		{Text: "rm x", Why: "deny rule Shell(rm:*)"},
-		{Text: "xargs git push", Why: "git gets its arguments from xargs at run time"},
+		{Text: "xargs git push", Why: "xargs is not on the read-only list"},
 		{Text: "git push … (run by xargs)", Why: "it is run by xargs"},
 	}
 	got := p.Understood(r)

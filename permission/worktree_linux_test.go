@@ -70,11 +70,11 @@ func TestVersionManagers(t *testing.T) {
 	enforced := w
 	enforced.Enforced = yes
 	for line, want := range map[string][3]tool.Verdict{ // with a PATH, without one, where reads are enforced
-		"make --version":                        {tool.Allow, tool.Ask, tool.Allow},
-		"node -v":                               {tool.Allow, tool.Ask, tool.Allow},
-		"python3 --version":                     {tool.Allow, tool.Ask, tool.Allow},
-		"gcc --version":                         {tool.Allow, tool.Ask, tool.Allow}, // the first in PATH
-		"cmake --version":                       {tool.Allow, tool.Ask, tool.Allow}, // there is none
+		"make --version":                        {tool.Ask, tool.Ask, tool.Allow},
+		"node -v":                               {tool.Ask, tool.Ask, tool.Allow},
+		"python3 --version":                     {tool.Ask, tool.Ask, tool.Allow},
+		"gcc --version":                         {tool.Ask, tool.Ask, tool.Allow}, // the first in PATH
+		"cmake --version":                       {tool.Ask, tool.Ask, tool.Allow}, // there is none
 		"cargo --version":                       {tool.Ask, tool.Ask, tool.Allow},
 		"rustc --version":                       {tool.Ask, tool.Ask, tool.Allow},
 		"ruby -v":                               {tool.Ask, tool.Ask, tool.Allow},
@@ -83,7 +83,7 @@ func TestVersionManagers(t *testing.T) {
 		"rg foo a.txt":                          {tool.Allow, tool.Allow, tool.Allow}, // not by a version manager
 		"jq . a.json":                           {tool.Ask, tool.Allow, tool.Allow},
 		"cat a.txt | timeout 5 grep -c foo":     {tool.Ask, tool.Allow, tool.Allow},
-		"find . -name '*.txt' | xargs grep foo": {tool.Ask, tool.Allow, tool.Allow},
+		"find . -name '*.txt' | xargs grep foo": {tool.Ask, tool.Ask, tool.Allow},
 		"/bin/cat a.txt":                        {tool.Allow, tool.Allow, tool.Allow},
 		"ls --version":                          {tool.Allow, tool.Allow, tool.Allow},
 	} {

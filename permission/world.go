@@ -84,6 +84,8 @@ type finding struct {
 	parts []string // its components
 	dir   bool     // the access is to all below path
 	names bool     // and only to names
+	// inCommand: a command accesses it, not a tool.
+	inCommand bool
 
 	// What it is, in three parts, for most findings are never told: "reads ", a target, what is to be said of it.
 	act, target, note string

@@ -36,7 +36,8 @@ func Example() {
 	}
 	d := disk.New(disk.Options{Roots: []string{top}, Patience: time.Minute})
 	fmt.Println(d.Git(filepath.Join(top, "conf")))
-	fmt.Println(filepath.Base(d.Secret(top, disk.Search{})))
+	secret, _ := d.Secret(top, disk.Search{})
+	fmt.Println(filepath.Base(secret))
 	// Output:
 	// ./watch.sh (core.fsmonitor) true
 	// .env.local

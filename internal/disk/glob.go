@@ -39,16 +39,6 @@ func (d *Disk) Glob(pattern string) (paths []string, ok bool) {
 	return found, true
 }
 
-// List gives the names of all that is in a folder. ok is false if there is too much of it, or if it may not be read:
-// what is in it can be opened all the same.
-func (d *Disk) List(dir string) (names []string, ok bool) {
-	err := d.memo.list(d.budget(), dir, func(e os.DirEntry) bool {
-		names = append(names, e.Name())
-		return true
-	})
-	return names, err == nil
-}
-
 // expand adds to next what one part of a pattern stands for in the folder at. more says that further parts follow.
 // Nothing is cleaned: the system goes through links before it obeys a "..".
 func (d *Disk) expand(b *budget, next []string, at, part string, more bool) ([]string, bool) {

@@ -239,7 +239,7 @@ func TestTogether(t *testing.T) {
 				if got, ok := d.Glob(s.repo + "/*"); !ok || len(got) != 1 {
 					t.Errorf("Glob = %q, %v", got, ok)
 				}
-				if got := d.Secret(s.repo, Search{Links: true}); got != "" {
+				if got := d.secret(s.repo, Search{Links: true}); got != "" {
 					t.Errorf("Secret = %q", got)
 				}
 			}

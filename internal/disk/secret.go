@@ -11,8 +11,7 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
-// unseen stands for files that are not known, as a target of an access does: a name below the folder would be taken
-// for an ordinary file.
+// unseen stands for files that are not known. Paths that are found are absolute.
 const unseen = "*"
 
 // Search says what a search through a folder looks at.
@@ -20,18 +19,21 @@ type Search struct {
 	// Links: what links lead to counts too. One that leaves the folder for a place that is neither in the workspace nor
 	// in the system's folders is told by its target, secret or not.
 	Links bool
-	// Only are patterns, with a slash between two: other files are not looked into. "": all are.
-	Only string
 	// Tracked: what git has in its index is looked at and nothing else, whether it is there or not.
 	Tracked bool
-	// Plain: names are taken apart at blanks and read by a shell, so one that would come out as something else is told
-	// as well.
-	Plain bool
 }
 
 // Secret names a secret file below dir, or a folder of secrets, that a search through dir would read; "" if there is
-// none. What git ignores counts. If there is too much to look at, the answer is "*": files that are not known.
-func (d *Disk) Secret(dir string, s Search) string {
+// none. What git ignores counts. known is false if there is too much to look at.
+func (d *Disk) Secret(dir string, s Search) (name string, known bool) {
+	if found := d.secret(dir, s); found != unseen {
+		return found, true
+	}
+	return "", false
+}
+
+// secret is Secret; unseen if there is too much to look at.
+func (d *Disk) secret(dir string, s Search) string {
 	abs, exists, err := realpath.Resolve(dir)
 	switch {
 	case err != nil || !filepath.IsAbs(dir):
@@ -43,9 +45,6 @@ func (d *Disk) Secret(dir string, s Search) string {
 		return ""
 	}
 	w := &secretWalk{disk: d, budget: d.budget(), top: abs, search: s, seen: map[string]bool{}}
-	if s.Only != "" {
-		w.only = strings.Split(s.Only, "/")
-	}
 	if s.Tracked {
 		return d.tracked(w, abs)
 	}
@@ -73,7 +72,6 @@ type secretWalk struct {
 	budget *budget
 	top    string
 	search Search
-	only   []string
 	todo   []string        // folders, canonical
 	seen   map[string]bool // folders that links lead to
 	found  string
@@ -102,10 +100,8 @@ func (w *secretWalk) folder(dir string) {
 func (w *secretWalk) entry(dir string, e os.DirEntry) {
 	path := filepath.Join(dir, e.Name())
 	switch {
-	case w.search.Plain && !plain(e.Name()):
-		w.found = path
 	case e.IsDir():
-		if w.search.Plain || !packed(dir, e.Name()) {
+		if !packed(dir, e.Name()) {
 			w.todo = append(w.todo, path)
 		}
 	case e.Type()&fs.ModeSymlink != 0:
@@ -113,27 +109,8 @@ func (w *secretWalk) entry(dir string, e os.DirEntry) {
 			w.link(path)
 		}
 	case e.Type().IsRegular() || e.Type()&fs.ModeIrregular != 0:
-		if w.meant(e.Name()) {
-			w.file(path)
-		}
+		w.file(path)
 	}
-}
-
-// meant reports whether a file of this name is looked into.
-func (w *secretWalk) meant(name string) bool {
-	name = strings.ToLower(name)
-	return len(w.only) == 0 || slices.ContainsFunc(w.only, func(p string) bool { return names.MayBe(p, name) })
-}
-
-// plain reports whether a name stays one word, and itself, where words are taken apart and looked up: no blank, quote,
-// backslash or star, nothing but ASCII, and no flag.
-func plain(name string) bool {
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`'"\*?[`, c) >= 0 {
-			return false
-		}
-	}
-	return name[0] != '-'
 }
 
 // packed reports whether a folder holds git's objects, which are packed and have names that say nothing.
@@ -176,16 +153,14 @@ func (w *secretWalk) link(path string) {
 		return
 	}
 	w.seen[target] = info.IsDir() // a file may be meant by another link
-	if _, ok := names.Within(target, []string{w.top}); !ok && !w.free(target) && (info.IsDir() || w.meant(filepath.Base(path))) {
+	if _, ok := names.Within(target, []string{w.top}); !ok && !w.free(target) {
 		w.found = target
 		return
 	}
 	_, met := names.Within(target, []string{w.top})
 	switch {
 	case !info.IsDir():
-		if w.meant(filepath.Base(path)) {
-			w.file(target)
-		}
+		w.file(target)
 	case !met && !w.ofSystem(target):
 		w.todo = append(w.todo, target)
 	}

@@ -145,7 +145,7 @@ func TestSecret(t *testing.T) {
 			if want != "" {
 				want = filepath.Join(top, want)
 			}
-			if got := d.Secret(filepath.Join(top, tt.in), Search{Links: true}); got != want {
+			if got := d.secret(filepath.Join(top, tt.in), Search{Links: true}); got != want {
 				t.Errorf("Secret = %q, want %q", got, want)
 			}
 		})
@@ -155,43 +155,12 @@ func TestSecret(t *testing.T) {
 func TestSecretWithoutLinks(t *testing.T) {
 	top := plant(t, "w/plain.txt -> ../o/.env", "w/deep -> ../o", "o/.env", "start -> o")
 	d := patient(Options{})
-	if got := d.Secret(filepath.Join(top, "w"), Search{}); got != "" {
+	if got := d.secret(filepath.Join(top, "w"), Search{}); got != "" {
 		t.Errorf("links that are not followed lead to %q", got)
 	}
 	// The folder that is named is entered by every search.
-	if got, want := d.Secret(filepath.Join(top, "start"), Search{}), filepath.Join(top, "o", ".env"); got != want {
+	if got, want := d.secret(filepath.Join(top, "start"), Search{}), filepath.Join(top, "o", ".env"); got != want {
 		t.Errorf("Secret = %q, want %q", got, want)
-	}
-}
-
-// What a search does not look at is no reason to ask.
-func TestSecretSearch(t *testing.T) {
-	top := plant(t, "w/.env", "w/a/.hid/x.pem", "w/a/key.pem", "w/a/b c.go", "w/link.go -> ../o/.env", "w/link -> ../o/.env", "o/.env", "v/.env", "v/.gitignore", "p/a.go", "p/x", "q/-x", "r/a*", "s/ä")
-	d := patient(Options{Roots: []string{filepath.Join(top, "w"), filepath.Join(top, "o")}, Home: filepath.Join(top, "home")})
-	for _, tt := range []struct {
-		in     string
-		search Search
-		want   string
-	}{
-		{"w", Search{Only: "*.go"}, ""},
-		{"w", Search{Only: "*.go", Links: true}, "o/.env"},
-		{"w", Search{Only: "*.ts", Links: true}, ""},
-		{"w", Search{Only: "*.ts/*.PEM"}, "w/a/key.pem"},
-		{"w", Search{Only: "*.ts/.e*"}, "w/.env"},
-		{"v", Search{Only: "*"}, "v/.env"},
-		{"w", Search{Only: "/", Plain: true}, "w/a/b c.go"},
-		{"p", Search{Only: "/", Plain: true}, ""},
-		{"q", Search{Only: "/", Plain: true}, "q/-x"},
-		{"r", Search{Only: "/", Plain: true}, "r/a*"},
-		{"s", Search{Only: "/", Plain: true}, "s/ä"},
-	} {
-		want := tt.want
-		if want != "" {
-			want = filepath.Join(top, want)
-		}
-		if got := d.Secret(filepath.Join(top, tt.in), tt.search); got != want {
-			t.Errorf("Secret(%s, %+v) = %q, want %q", tt.in, tt.search, got, want)
-		}
 	}
 }
 
@@ -202,16 +171,16 @@ func TestSecretBounds(t *testing.T) {
 	}
 	top := plant(t, files...)
 	dir := filepath.Join(top, "w")
-	if got := patient(Options{Entries: 100}).Secret(dir, Search{}); got != "*" {
+	if got := patient(Options{Entries: 100}).secret(dir, Search{}); got != unseen {
 		t.Errorf("with few entries: %q", got)
 	}
-	if got := New(Options{Patience: time.Nanosecond}).Secret(dir, Search{}); got != "*" {
+	if got := New(Options{Patience: time.Nanosecond}).secret(dir, Search{}); got != unseen {
 		t.Errorf("with no time: %q", got)
 	}
-	if got := patient(Options{}).Secret(dir, Search{}); got != "" {
+	if got := patient(Options{}).secret(dir, Search{}); got != "" {
 		t.Errorf("with the usual entries: %q", got)
 	}
-	if got := patient(Options{}).Secret("relative", Search{}); got != "*" {
+	if got := patient(Options{}).secret("relative", Search{}); got != unseen {
 		t.Errorf("a relative path gives no answer")
 	}
 }
@@ -225,7 +194,7 @@ func BenchmarkSecret(b *testing.B) {
 	}
 	d, top := patient(Options{}), plant(b, files...)
 	for b.Loop() {
-		if s := d.Secret(top, Search{Links: true}); s != "" {
+		if s := d.secret(top, Search{Links: true}); s != "" {
 			b.Fatal(s)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/adze-dev/adze/internal/gitindex"
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -76,12 +75,9 @@ func (t *trackedWalk) read(gitDir, top string, hashSize int) error {
 }
 
 func (t *trackedWalk) entry(top, name, path string) {
-	switch base := filepath.Base(path); {
+	switch {
 	case !filepath.IsLocal(name):
 		t.found = unseen
-	case t.search.Plain && !allPlain(name):
-		t.found = path
-	case !t.meant(base):
 	case !t.inFolders(top, filepath.Dir(name)):
 		t.found = path
 	default:
@@ -95,15 +91,6 @@ func (t *trackedWalk) entry(top, name, path string) {
 			t.found = path
 		}
 	}
-}
-
-func allPlain(name string) bool {
-	for c := range strings.SplitSeq(name, "/") {
-		if c == "" || !plain(c) {
-			return false
-		}
-	}
-	return true
 }
 
 // inFolders reports whether a folder, and all between it and top, is a folder or nothing.

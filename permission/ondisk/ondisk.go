@@ -24,6 +24,6 @@ func New(roots []string) func() permission.Disk {
 // now is the disk for one judgement.
 type now struct{ *disk.Disk }
 
-func (n now) Secret(dir string, s permission.Search) string {
+func (n now) Secret(dir string, s permission.Search) (name string, known bool) {
 	return n.Disk.Secret(dir, disk.Search(s))
 }

@@ -97,3 +97,15 @@ func splitUnescaped(s string, c byte) []string {
 		s = s[i+1:]
 	}
 }
+
+// unescaped is a pattern as the text that it is.
+func unescaped(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

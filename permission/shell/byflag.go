@@ -29,7 +29,7 @@ func (p *Pattern) byFlag(c *Command) bool {
 		switch {
 		case attached && tellsRunning(name) && p.inText(value):
 			return true
-		case attached && wrappers[c.base()].assigns && p.inText(value): // env EDITOR=rm git commit
+		case attached && wrapperOf(c.base()).assigns && p.inText(value): // env EDITOR=rm git commit
 			return true
 		case attached || i+1 == len(words) || !strings.HasPrefix(name, "-"):
 		case (tellsRunning(name) || slices.Contains(short, name)) && p.inText(words[i+1].Text):

@@ -25,13 +25,6 @@ func (r *reader) moved(c *Command) outcome {
 	case name != "cd":
 		return outcome{r.dirs, r.dirs}
 	}
-	if len(c.cases) > 0 && c.fed == nil {
-		o := outcome{[]string{}, r.dirs}
-		for _, words := range c.cases {
-			o.ok = union(o.ok, r.moved(&Command{Words: words}).ok)
-		}
-		return o
-	}
 	to, ok := cdTarget(c)
 	if !ok || r.dirs == nil {
 		return outcome{nil, r.dirs}
@@ -61,7 +54,7 @@ func (r *reader) moved(c *Command) outcome {
 
 // commandRuns reports whether command runs something that does not move the shell.
 func commandRuns(c *Command) bool {
-	rest, unsure := skipOptions(c, wrappers["command"])
+	rest, unsure := skipOptions(c, wrapperOf("command"))
 	return !unsure && len(rest) > 0 && rest[0].Kind == Literal && rest[0].Text != "cd" && !slices.Contains(changesShellState, rest[0].Text)
 }
 

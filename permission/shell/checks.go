@@ -1,25 +1,23 @@
 package shell
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
+
+// checks look at what programs.txt can't say.
+var checks = map[string]func(a *args) (why string){
+	"awk": checkAwk, "branch": checkBranch, "config": checkConfig, "date": checkDate, "jq": checkJq, "listing": checkListing, "packer": checkPacker, "printf": checkPrintf,
+	"ps": checkPs, "read": checkRead, "reflog": checkReflog, "remote": checkRemote, "sed": checkSed, "set": checkSet, "tar": checkTar, "test": checkTest,
+	"xargs": checkXargs, "zip": checkZip,
+}
 
 func when(bad bool, why string) string {
 	if bad {
 		return why
 	}
 	return ""
-}
-
-// noGlobs: how many words a glob becomes is not known, and here the second one would be written.
-func noGlobs(a *args) string {
-	return when(slices.ContainsFunc(a.operands, func(w Word) bool { return w.Kind != Literal }), "a glob pattern may expand to several words")
-}
-
-// envAlone: env NAME=value, and env COMMAND, are another matter.
-func envAlone(a *args) string {
-	return when(len(a.operands) > 0, "env changes the environment or runs a command")
 }
 
 // checkPrintf: -v assigns, and an index in its value may run commands.
@@ -99,25 +97,6 @@ func plainDate(date string) bool {
 	return closed && plainZone(zone)
 }
 
-// checkGrep: what is done with a folder is told by a word that may be shortened.
-func checkGrep(a *args) string {
-	for _, f := range a.flags {
-		if (f.name == "-d" || f.name == "--directories") && !slices.Contains([]string{"read", "skip", "recurse"}, f.value.Text) {
-			return "grep may search directories"
-		}
-	}
-	return ""
-}
-
-func checkNumbers(a *args) string {
-	for _, w := range a.operands {
-		if w.Kind != Literal || strings.Trim(w.Text, "0123456789.-smhd") != "" {
-			return w.Text + " is not a number"
-		}
-	}
-	return ""
-}
-
 // checkPs: an e without a minus shows the environment of every process, and so does one with it where ps cannot make
 // sense of its words otherwise: it reads them once more as if no minus stood before any of them.
 func checkPs(a *args) string {
@@ -137,6 +116,21 @@ func checkPs(a *args) string {
 			if why := checkColumns(f.value.Text); why != "" {
 				return why
 			}
+		}
+	}
+	return ""
+}
+
+// psColumns are what ps may show: all but environments.
+var psColumns = strings.Fields("pid ppid pgid pgrp sid user uid ruser euser group gid cmd comm args command ucmd %cpu %mem pcpu pmem rss vsz sz size stat state s start lstart start_time " +
+	"etime etimes time cputime tty tt tname nice ni pri psr wchan nlwp lwp tid c f flags class cls rtprio")
+
+// checkColumns: the columns of ps, each perhaps with a heading behind an =.
+func checkColumns(list string) string {
+	for _, name := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
+		name, _, _ = strings.Cut(strings.TrimLeft(name, "+-"), "=")
+		if !slices.Contains(psColumns, strings.ToLower(name)) {
+			return "ps may show " + name
 		}
 	}
 	return ""
@@ -185,7 +179,49 @@ func isFileTest(op string) bool {
 
 func comparesFiles(op string) bool { return op == "-nt" || op == "-ot" || op == "-ef" }
 
-const awkFlags = "-F: -v: --field-separator: --assign: --version"
+// comparesOnly reports whether test has so few words that none of them can be taken for an operator but the one that
+// is: WORD, -z WORD, ! -n WORD, WORD = WORD, WORD -gt WORD. Numbers are not calculated by test, as they are by [[.
+func comparesOnly(c *Command, words []Word) bool {
+	switch c.Name() {
+	case "[":
+		if len(words) == 0 || words[len(words)-1].Text != "]" {
+			return false
+		}
+		words = words[:len(words)-1]
+	case "test":
+	default:
+		return false
+	}
+	size := func(w Word) bool { return w.Kind == Literal && (w.Text == "-z" || w.Text == "-n") }
+	switch len(words) {
+	case 1:
+		return true
+	case 2:
+		return size(words[0])
+	case 3:
+		compares := words[1].Kind == Literal && slices.Contains(comparing, words[1].Text)
+		return compares || words[0].Kind == Literal && words[0].Text == "!" && size(words[1])
+	}
+	return false
+}
+
+// comparing are the operators of test that compare two words, of which neither is a file.
+var comparing = []string{"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"}
+
+// isOneParam reports whether a word, as it is written, is a variable in double quotes: one word, whatever its value.
+func isOneParam(source string) bool {
+	name, ok := strings.CutPrefix(source, `"$`)
+	if !ok {
+		return false
+	}
+	if name, ok = strings.CutSuffix(name, `"`); !ok {
+		return false
+	}
+	if strings.HasPrefix(name, "{") && strings.HasSuffix(name, "}") {
+		name = name[1 : len(name)-1]
+	}
+	return isName(strings.TrimRight(name, "0123456789"))
+}
 
 // checkAwk lets a program pass that neither writes, runs, includes nor opens anything: it is searched as text, so that
 // what stands in a string or a regular expression counts too.
@@ -289,23 +325,6 @@ func isLetter(c byte) bool {
 	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
 }
 
-// checkTac: what cannot be read backwards is copied to a temporary file first.
-func checkTac(a *args) string {
-	piped := len(a.operands) == 0 || slices.ContainsFunc(a.operands, func(w Word) bool { return w.Text == "-" || w.Kind != Literal })
-	return when(piped, "tac copies its input to a file")
-}
-
-// checkIconv: a character set is a name, not a path.
-func checkIconv(a *args) string {
-	for _, f := range a.flags {
-		v := strings.TrimSuffix(strings.TrimSuffix(f.value.Text, "//TRANSLIT"), "//IGNORE")
-		if strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:") != "" {
-			return "unknown character set " + f.value.Text
-		}
-	}
-	return ""
-}
-
 // checkPacker: only where they list, test or print do packers leave files alone. To xz and bzip2 the last of -t, -l and
 // -d is the one that counts, so -d may stand beside -c alone.
 func checkPacker(a *args) string {
@@ -317,58 +336,82 @@ func checkPacker(a *args) string {
 	return when(!prints && !looks, "it may replace files")
 }
 
-// checkTput: init and reset may run a program.
-func checkTput(a *args) string {
+// checkRead: the names that read sets mean nothing to any program.
+func checkRead(a *args) string {
+	names := 0
 	for _, w := range a.operands {
-		if !slices.Contains(strings.Fields("cols lines colors longname bold sgr0 smul rmul rev dim setaf setab"), w.Text) && strings.Trim(w.Text, "0123456789") != "" {
-			return "tput " + w.Text + " is not on the read-only list"
+		switch {
+		case w.Kind == Literal && w.Text == "-r" && names == 0:
+		case w.Kind != Literal || !isScratchVar(w.Text): // a name with an index would be calculated
+			return "read is on the read-only list only with -r and plain names"
+		default:
+			names++
 		}
 	}
-	return ""
+	return when(names == 0, "read without a name sets REPLY")
 }
 
-// checkNetstat: without -n it asks for the names of addresses.
-func checkNetstat(a *args) string { return when(!a.has("-n"), "netstat may resolve host names") }
-
-// checkIP: an object, and perhaps that it is to be shown.
-func checkIP(a *args) string {
-	for i, w := range a.operands {
-		words := [][]string{{"a", "addr", "address", "l", "link", "r", "route", "n", "neigh"}, {"show", "list", "ls", "s"}}
-		if i > 1 || w.Kind != Literal || !slices.Contains(words[min(i, 1)], w.Text) {
-			return "ip " + w.Text + " is not on the read-only list"
+// checkTar: an archive with a colon in its name is one on another machine.
+func checkTar(a *args) string {
+	archives := 0
+	for _, f := range a.flags {
+		if f.name == "-f" || f.name == "--file" {
+			archives++
+			if strings.Contains(f.value.Text, ":") || f.value.Kind != Literal || len(f.value.Text) > 1 && f.value.Text[0] == '-' {
+				return "the archive of tar can't be checked"
+			}
 		}
 	}
-	return when(len(a.operands) == 0, "ip is not on the read-only list")
+	return when(archives != 1, "tar is on the read-only list only for listing one archive")
 }
 
-// checkGo: version, and the settings that are found out without running a compiler.
-func checkGo(a *args) string {
-	known := strings.Fields("GOPATH GOROOT GOMODCACHE GOOS GOARCH GOVERSION GOBIN GOCACHE GOPROXY GOPRIVATE GOMOD GOWORK GOENV GOHOSTOS GOHOSTARCH GOTOOLCHAIN")
-	if len(a.operands) < 2 || a.operands[0].Text != "env" {
-		if len(a.operands) == 1 && a.operands[0].Text == "env" {
-			return "go env without a name may run a compiler"
-		}
-		return "go is not on the read-only list"
-	}
-	for _, w := range a.operands[1:] {
-		if w.Kind != Literal || !slices.Contains(known, w.Text) {
-			return "go env " + w.Text + " is not on the read-only list"
-		}
-	}
-	return ""
+// checkZip: unzip looks up patterns itself.
+func checkZip(a *args) string {
+	return when(strings.ContainsAny(a.operands[0].Text, "*?["), "the name of the archive is a glob pattern")
 }
 
-// psColumns are what ps may show: all but environments.
-var psColumns = strings.Fields("pid ppid pgid pgrp sid user uid ruser euser group gid cmd comm args command ucmd %cpu %mem pcpu pmem rss vsz sz size stat state s start lstart start_time " +
-	"etime etimes time cputime tty tt tname nice ni pri psr wchan nlwp lwp tid c f flags class cls rtprio")
-
-// checkColumns: the columns of ps, each perhaps with a heading behind an =.
-func checkColumns(list string) string {
-	for _, name := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
-		name, _, _ = strings.Cut(strings.TrimLeft(name, "+-"), "=")
-		if !slices.Contains(psColumns, strings.ToLower(name)) {
-			return "ps may show " + name
+// checkXargs: what xargs runs is literal, and judged on its own.
+func checkXargs(a *args) string {
+	for _, f := range a.flags { // -Iecho echo runs what it reads
+		if len(a.operands) > 0 && f.name == "-I" && (f.value.Kind != Literal || f.value.Text == "" || strings.Contains(a.operands[0].Text, f.value.Text)) {
+			return "xargs chooses the command at run time"
 		}
 	}
-	return ""
+	return when(len(a.operands) > 0 && a.operands[0].Kind != Literal, "xargs chooses the command at run time")
 }
+
+// checkSed: scripts of commands that only print, and of s without the flags that write or run.
+func checkSed(a *args) string {
+	var scripts []Word
+	for _, f := range a.flags {
+		if f.name == "-e" || f.name == "--expression" {
+			scripts = append(scripts, f.value)
+		}
+	}
+	if len(scripts) == 0 {
+		scripts = a.operands[:min(1, len(a.operands))]
+	}
+	for _, s := range scripts {
+		if s.Kind != Literal || !sedScript.MatchString(s.Text) {
+			return "the sed script is not on the read-only list"
+		}
+	}
+	return when(len(scripts) == 0, "the sed script can't be checked")
+}
+
+// sedScript is a script of such commands. Patterns in which seds might see a delimiter elsewhere are not matched: those
+// with a delimiter, a bracket or a backslash between brackets, and lines that continue.
+var sedScript = func() *regexp.Regexp {
+	pattern := func(delimiter string) string {
+		class := `[^\]\[\\\n` + delimiter // not closed yet
+		return `(?:[^\\\n\[` + delimiter + `]|\\[^\n]|\[\^?(?:` + class + `^]|\[:[a-z]+:\])(?:` + class + `]|\[:[a-z]+:\])*\])*` + delimiter
+	}
+	address := `(?:[0-9]+(?:~[0-9]+)?|\$|/` + pattern("/") + `I?)`
+	var commands []string
+	for _, d := range []string{"/", `\|`, ",", ":", "#", "@", "!", "%", "_"} {
+		text := `(?:[^\\\n` + d + `]|\\[^\n])*` + d
+		commands = append(commands, "s"+d+pattern(d)+text+"[gpiImM0-9]*", "y"+d+text+text)
+	}
+	command := `(?:[pd=nNDPhHgGxF]|[qQl][ 0-9]*|` + strings.Join(commands, "|") + `)`
+	return regexp.MustCompile(`^(?:[\s;}]*(?:` + address + `[ \t]*(?:,[ \t]*(?:[+~]?[0-9]+|` + address + `))?)?[ \t!]*(?:\{|` + command + `[ \t]*(?:[;}\n]|$)))*[\s;}]*$`)
+}()

@@ -38,14 +38,13 @@ type Command struct {
 	stdin    *Word    // what a pipe or a wrapper gives it; nil: not known
 	around   int      // how many of its redirections are those of groups
 	cases    [][]Word // its words with every value of its variables, where these are known
+	sure     bool     // the variables have one of these values
+	filled   bool     // it is one of these cases
 	start    string   // the folder the line starts in
 
-	program string   // what base found, once the command stands in a script
-	sort    runs     // what runs found then
-	globs   []Word   // without words: patterns that are looked up
-	fed     *listing // whose names stand in its words, or are given to it
-	first   *Command
-	number  int // of the first of equal commands
+	program string // what base found, once the command stands in a script
+	sort    runs   // what runs found then
+	globs   []Word // without words: patterns that are looked up
 }
 
 // Assign is an assignment before a command.
@@ -53,7 +52,6 @@ type Assign struct {
 	Name  string
 	Value Word
 	Odd   bool // +=, an index, an array
-	Told  bool // the value is made of what commands print, and of what anyone may see
 }
 
 // Redirect is a redirection.
@@ -64,7 +62,7 @@ type Redirect struct {
 	// File: something is opened under the name Target. Write: for writing.
 	File, Write bool
 	Dirs        []string // where it is opened: not always where the command runs
-	cases       []Word   // where Target has variables with known values: all it may be
+	cases       [][]Word // Target with every value of its variables, where these are known
 }
 
 // Name is the command word, "" where it is not known.
@@ -120,7 +118,7 @@ func (c *Command) Literal() bool {
 		switch w.Kind {
 		case Literal:
 		case Glob:
-			if i == 0 || w.canBeFlag() && !c.ended(i) && !globSafe(c.Name()) {
+			if i == 0 || w.canBeFlag() && !c.ended(i) && !readOnly().safe(c.Name()) {
 				return false
 			}
 		default:

@@ -65,8 +65,7 @@ func holdsLinkInto(dir string, roots []string) bool {
 	}
 	entries, _ := os.ReadDir(dir)
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		_, runs := specs[e.Name()]
-		return e.Type()&os.ModeSymlink != 0 && (runs || isVersioned(e.Name())) && leadsInto(filepath.Join(dir, e.Name()), roots)
+		return e.Type()&os.ModeSymlink != 0 && readOnly().has(e.Name()) && leadsInto(filepath.Join(dir, e.Name()), roots)
 	})
 }
 

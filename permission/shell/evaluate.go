@@ -74,7 +74,7 @@ func (r *reader) readAgain(text string, sure bool) {
 		return
 	}
 	outer := *r
-	r.source, r.by, r.place, r.scope, r.binding, r.err = text, by, Text, scope{}, nil, nil
+	r.source, r.by, r.place, r.err = text, by, Text, nil
 	r.guess = r.guess || !sure
 	r.nest++
 	r.nested(doc)
@@ -87,7 +87,7 @@ func (r *reader) readAgain(text string, sure bool) {
 		r.guess = false
 		r.unknown(byExpansion(text))
 	}
-	r.source, r.by, r.place, r.dirs, r.scope, r.binding, r.err, r.guess, r.nest = outer.source, outer.by, outer.place, outer.dirs, outer.scope, outer.binding, outer.err, outer.guess, outer.nest
+	r.source, r.by, r.place, r.dirs, r.err, r.guess, r.nest = outer.source, outer.by, outer.place, outer.dirs, outer.err, outer.guess, outer.nest
 }
 
 // texts gives visit every word below a node without its quotes; what it expands stands in it as it is written. sure: it

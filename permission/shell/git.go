@@ -5,82 +5,26 @@ import (
 	"strings"
 )
 
-// The flags of git's looking commands. Flags that write (--output), run (--ext-diff, --textconv, --open-files-in-pager,
-// --show-signature) or fetch are not here; abbreviations, which git understands, are unknown.
-const (
-	gitDiffFlags = " -abBDwpuszRWqrt -U: -S: -G: -l: -M? -C? -B? -X? --patch --no-patch --unified: --raw --stat? --numstat --shortstat --dirstat? --summary " +
-		"--name-only --name-status --diff-filter: --color? --no-color --color-words? --word-diff? --word-diff-regex: --color-moved? --no-renames " +
-		"--find-renames? --find-copies? --find-copies-harder --check --full-index --binary --abbrev? --break-rewrites? --pickaxe-all --pickaxe-regex " +
-		"--relative? --no-relative --text --ignore-space-at-eol --ignore-space-change --ignore-all-space --ignore-blank-lines --inter-hunk-context: " +
-		"--function-context --exit-code --quiet --no-ext-diff --no-textconv --no-prefix --src-prefix: --dst-prefix: --line-prefix: --minimal --patience " +
-		"--histogram --diff-algorithm: --anchored: --compact-summary --patch-with-stat --ignore-submodules? --ita-invisible-in-index --patch-with-raw "
-	gitRevFlags = " -n: -# -g -i -E -F -P --max-count: --skip: --since: --after: --until: --before: --author: --committer: --grep: --grep-reflog: --all-match " +
-		"--invert-grep --regexp-ignore-case --extended-regexp --fixed-strings --perl-regexp --remove-empty --merges --no-merges --min-parents: " +
-		"--max-parents: --first-parent --not --all --branches? --tags? --remotes? --glob: --exclude: --reflog --ignore-missing --boundary --cherry " +
-		"--cherry-mark --cherry-pick --left-only --right-only --left-right --walk-reflogs --merge --simplify-by-decoration --full-history --dense " +
-		"--sparse --simplify-merges --ancestry-path? --date-order --author-date-order --topo-order --reverse --no-walk? --count --objects "
-	gitLogFlags = gitDiffFlags + gitRevFlags + " -L: -c -m --oneline --graph --no-graph --decorate? --no-decorate --decorate-refs: --decorate-refs-exclude: --source --follow " +
-		"--format: --pretty? --abbrev-commit --no-abbrev-commit --no-abbrev --date: --relative-date --parents --children --full-diff --log-size --cc " +
-		"--no-notes --no-mailmap --mailmap --use-mailmap --no-expand-tabs --clear-decorations --show-pulls --diff-merges: --no-diff-merges --encoding: "
-	gitRefFlags = " -l --list --sort: --format: --contains? --no-contains? --merged? --no-merged? --points-at? --column? --no-column --color? --no-color -i --ignore-case --omit-empty "
-)
-
-// gitSpecs are the subcommands of git that only look.
-var gitSpecs = map[string]spec{
-	"status": {flags: "-sbvz -u? --short --branch --show-stash --porcelain? --long --verbose --untracked-files? --ignore-submodules? --ignored? --column? --no-column " +
-		"--ahead-behind --no-ahead-behind --renames --no-renames --find-renames?", operands: listed},
-	"log": {flags: gitLogFlags, operands: listed}, "show": {flags: gitLogFlags, operands: contents}, "whatchanged": {flags: gitLogFlags, operands: listed},
-	"reflog": {flags: gitLogFlags, operands: listed, check: checkReflog}, "shortlog": {flags: gitRevFlags + " -s -n -e -c -w? --numbered --summary --email --group: --format:", operands: listed},
-	"diff":       {flags: gitDiffFlags + " --cached --staged --merge-base --no-index --ours --theirs --base -1 -2 -3 --cc", operands: contents},
-	"diff-tree":  {flags: gitLogFlags + " -t --root --stdin --no-commit-id --merge-base", operands: contents},
-	"diff-index": {flags: gitDiffFlags + " --cached -m --merge-base", operands: contents}, "diff-files": {flags: gitDiffFlags + " -0 -1 -2 -3 --base --ours --theirs", operands: contents},
-	"branch":       {flags: gitRefFlags + " -a -r -v --all --remotes --verbose --show-current --abbrev? --no-abbrev", operands: plain, check: checkBranch},
-	"tag":          {flags: gitRefFlags + " -n?", operands: plain, check: checkListing},
-	"for-each-ref": {flags: gitRefFlags + " --count: --shell --perl --python --tcl --exclude: --include-root-refs", operands: plain},
-	"show-ref":     {flags: "-dhqs --head --heads --branches --tags --dereference --hash? --verify --quiet --abbrev? --exists", operands: plain},
-	"remote":       {flags: "-v --verbose --all --push", operands: plain, check: checkRemote},
-	"rev-parse":    {flags: "-q --quiet --verify --short? --abbrev-ref? --symbolic --symbolic-full-name --all --branches? --tags? --remotes? --show-toplevel --show-prefix --show-cdup --git-dir --absolute-git-dir --git-common-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --show-superproject-working-tree --show-object-format? --git-path: --sq --not --revs-only --no-revs --flags --no-flags", operands: listed},
-	"rev-list":     {flags: gitRevFlags + " --oneline --format: --pretty? --abbrev-commit --parents --children --timestamp --header --objects-edge --disk-usage? --no-commit-header --header", operands: listed},
-	"merge-base":   {flags: "-a --all --octopus --independent --is-ancestor --fork-point", operands: plain},
-	"name-rev":     {flags: "--tags --refs: --exclude: --all --name-only --no-undefined --always", operands: plain},
-	"describe":     {flags: "--tags --all --always --long --abbrev: --match: --exclude: --contains --candidates: --exact-match --debug --first-parent", operands: plain},
-	"ls-files":     {flags: "-cdmoisuztvfk -x: -X@ --cached --deleted --modified --others --ignored --stage --unmerged --killed --directory --no-empty-directory --eol --deduplicate --exclude: --exclude-from@ --exclude-per-directory: --exclude-standard --error-unmatch --full-name --abbrev? --format: --sparse --debug", operands: listed},
-	"ls-tree":      {flags: "-drtlz --name-only --name-status --full-name --full-tree --long --object-only --abbrev? --format:", operands: listed},
-	"cat-file":     {flags: "-tspe --mailmap --use-mailmap --allow-unknown-type", operands: contents},
-	"blame":        {flags: gitBlameFlags, operands: contents}, "annotate": {flags: gitBlameFlags, operands: contents},
-	"grep":          {flags: "-aiIwvhHEGFPnlLzcoqpW -e: -f@ -A: -B: -C: -m: -# --text --ignore-case --word-regexp --invert-match --full-name --extended-regexp --basic-regexp --perl-regexp --fixed-strings --line-number --column --files-with-matches --name-only --files-without-match --null --only-matching --count --color? --no-color --break --heading --show-function --context: --after-context: --before-context: --function-context --max-count: --max-depth: --recursive --no-recursive --cached --untracked --no-index --no-exclude-standard --exclude-standard --and --or --not --all-match --quiet --threads: --no-textconv", operands: pattern},
-	"stash":         {flags: gitLogFlags + " --include-untracked --only-untracked", operands: plain, check: checkSub("list", "show")},
-	"worktree":      {flags: "-v -z --porcelain --verbose", operands: plain, check: checkSub("list")},
-	"config":        {flags: "-lz --get --get-all --get-regexp --list --local --global --system --worktree --show-origin --show-scope --name-only --null --bool --int --path --type: --default: --includes --no-includes --all", operands: plain, check: checkConfig},
-	"symbolic-ref":  {flags: "-q --quiet --short --recurse --no-recurse", operands: plain, most: 1, check: noGlobs},
-	"count-objects": {flags: "-vH --verbose --human-readable"},
-	"check-attr":    {flags: "-az --all --cached", operands: listed},
-	"var":           {operands: plain, most: 1, check: checkVar},
-	"check-ignore":  {flags: "-qvzn --quiet --verbose --non-matching --no-index", operands: listed},
-	"cherry":        {flags: "-v --abbrev?", operands: plain},
-	"version":       {flags: "--build-options"},
-}
-
-const gitBlameFlags = "-beflnpstwc -M? -C? -L: -S@ --root --show-stats --show-name --show-number --show-email --porcelain --line-porcelain --incremental --date: " +
-	"--color-lines --color-by-age --abbrev: --since: --first-parent --reverse --ignore-rev: --no-progress --minimal --encoding:"
-
 // gitQuiet are the subcommands that look at no file and no object, so that nothing configured can run.
 var gitQuiet = []string{"version"}
 
 // proveGit judges git: its own flags, then a subcommand with its flags.
-func (c *Command) proveGit() Proof {
-	words := c.Words[1:]
+func (c *Command) proveGit(words []Word, held bool) Proof {
 	dirs := c.Dirs
 	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
 		switch w := words[0]; {
 		case w.Kind != Literal:
 			return Proof{Why: notLiteral(w.Text)}
-		case w.Text == "--no-pager" || w.Text == "-P" || w.Text == "--no-optional-locks" || w.Text == "--literal-pathspecs" || w.Text == "--no-replace-objects":
+		case w.Text == "--version" && len(words) == 1:
+			return c.proof(nil, held)
+		case slices.Contains(gitHarmlessFlags, w.Text):
 			words = words[1:]
 		case w.Text == "-c" && len(words) > 1 && words[1].Kind == Literal && plainSetting(words[1].Text):
 			words = words[2:]
-		case w.Text == "-C" && len(words) > 1 && words[1].Kind == Literal:
-			dirs = into(dirs, words[1].Text)
+		case w.Text == "-C" && len(words) > 1 && (words[1].Kind == Literal || held):
+			if dirs = into(dirs, words[1].Text); words[1].Kind != Literal {
+				dirs = nil
+			}
 			words = words[2:]
 		default:
 			return Proof{Why: "git " + w.Text + " is not on the read-only list"}
@@ -90,21 +34,74 @@ func (c *Command) proveGit() Proof {
 		return Proof{Why: "the git subcommand can't be determined"}
 	}
 	name := words[0].Text
-	s, ok := gitSpecs[name]
-	if !ok {
+	p := readOnly().find("git "+name, held)
+	if p == nil {
 		return unlisted("git " + name)
 	}
-	if dirs == nil {
+	if dirs == nil && !held {
 		return Proof{Why: "the directory that git runs in is unknown"}
 	}
-	a, why := parseArgs(c, words[1:], flagSets()["git "+name], s)
+	a, why := parseArgs(c, words[1:], p, held)
 	if why == "" {
-		why = checkGit(name, s, a)
+		why = checkGitFlags(name, a)
+	}
+	if why == "" {
+		why = a.check("git " + name)
 	}
 	if why != "" {
 		return Proof{Why: why}
 	}
-	return c.gitTouches(name, s, a, dirs)
+	if held {
+		return c.heldGit(name, a, dirs)
+	}
+	return c.gitTouches(name, a, dirs)
+}
+
+// gitHarmlessFlags are flags of git itself.
+var gitHarmlessFlags = []string{"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"}
+
+// heldGit is the proof of git where a sandbox enforces reads.
+func (c *Command) heldGit(name string, a *args, dirs []string) Proof {
+	at := *c
+	at.Dirs = dirs
+	p := at.proof(a.gitHeldTouches(), true)
+	if p.Git = dirs; dirs == nil {
+		p.Git = []string{c.start}
+	}
+	if slices.Contains(gitQuiet, name) {
+		p.Git = nil
+	}
+	p.Objects = slices.Contains(showingObjects, name)
+	return p
+}
+
+// showingObjects are the subcommands of git that may show contents.
+var showingObjects = strings.Fields("log show diff diff-tree diff-index diff-files whatchanged reflog stash blame annotate grep cat-file")
+
+// gitHeldTouches are the paths among the literal words of git, also behind a colon: HEAD:path.
+func (a *args) gitHeldTouches() []Touch {
+	ts := []Touch{{Path: ".", Names: true}}
+	list := a.operands
+	switch {
+	case a.program.operands == texts:
+		list = nil
+	case a.program.operands == pattern && len(list) > 0 && a.ended != 0 && !a.has("-e", "-f"):
+		list = list[1:]
+	}
+	for _, f := range a.flags {
+		if f.value.Kind == Literal && a.program.flags[f.name] == reading {
+			ts = append(ts, Touch{Path: f.value.Text})
+		}
+		if f.name == "-L" { // -L1,5:path
+			ts = append(ts, Touch{Path: f.value.Text[strings.LastIndexByte(f.value.Text, ':')+1:]})
+		}
+	}
+	for _, w := range list {
+		if w.Kind == Literal && strings.Count(w.Text, ":") <= maxColons {
+			ts = append(ts, gitPaths(w, Touch{Names: a.program.operands == names})...)
+		}
+	}
+	return ts
 }
 
 // plainSetting reports whether git -c changes no more than how things look.
@@ -123,10 +120,8 @@ func plainSetting(s string) bool {
 		"diff.renamelimit", "diff.algorithm", "core.precomposeunicode", "status.short", "status.branch", "blame.date", "grep.linenumber"}, name)
 }
 
-func checkGit(name string, s spec, a *args) string {
-	if s.most > 0 && len(a.operands) > s.most || s.operands == nothing && len(a.operands) > 0 {
-		return "git " + name + " with more arguments is not on the read-only list"
-	}
+// checkGitFlags looks at the values of flags that may run a program.
+func checkGitFlags(name string, a *args) string {
 	for _, f := range a.flags {
 		switch f.name {
 		case "--format", "--pretty":
@@ -143,9 +138,6 @@ func checkGit(name string, s spec, a *args) string {
 			}
 		}
 	}
-	if s.check != nil {
-		return s.check(a)
-	}
 	return ""
 }
 
@@ -159,7 +151,8 @@ func prettyFormat(name, format string) bool {
 }
 
 // gitTouches are the paths among the words: every operand may be one, also behind a colon (HEAD:path).
-func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof {
+func (c *Command) gitTouches(name string, a *args, dirs []string) Proof {
+	kind := a.program.operands
 	two := name == "diff" && len(a.operands) == 2 // outside a repository these are two folders, with -- or without
 	apart := ""                                   // what is no folder: HEAD -- src, . ':!docs'
 	switch {
@@ -171,30 +164,29 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 	below := name == "grep" || a.has("--no-index") || two && apart == ""
 	tracked := name == "grep" && !a.has("--untracked", "--no-index")
 	var ts []Touch
-	set := flagSets()["git "+name]
 	for _, f := range a.flags {
-		if set[f.name] == reading {
+		if a.program.flags[f.name] == reading {
 			ts = append(ts, Touch{Path: f.value.Text})
 		}
 		if f.name == "-L" && strings.Contains(f.value.Text, ":") && name != "blame" && name != "annotate" { // -L1,5:path
 			ts = append(ts, Touch{Path: f.value.Text[strings.LastIndexByte(f.value.Text, ':')+1:]})
 		}
 	}
-	files := a.operands
-	if s.operands == pattern && len(files) > 0 && files[0].Kind == Literal && a.ended != 0 && !a.has("-e", "-f") {
-		files = files[1:]
+	list := a.operands
+	if kind == pattern && len(list) > 0 && list[0].Kind == Literal && a.ended != 0 && !a.has("-e", "-f") {
+		list = list[1:]
 	}
-	if s.operands == plain {
-		files = nil
+	if kind == texts {
+		list = nil
 	}
-	for _, w := range files {
+	for _, w := range list {
 		if below && (strings.HasPrefix(w.Text, ":/") || strings.HasPrefix(w.Text, ":(") && strings.Contains(w.Text, "top")) {
 			return Proof{Why: "pathspec " + w.Text + " covers the whole repository"}
 		}
 		if strings.Count(w.Text, ":") > maxColons {
 			return Proof{Why: "a git argument names too many paths to check"}
 		}
-		ts = append(ts, gitPaths(w, Touch{Below: below, Names: s.operands == listed && !below, Tracked: tracked})...)
+		ts = append(ts, gitPaths(w, Touch{Below: below, Names: kind == names && !below, Tracked: tracked})...)
 	}
 	if name == "grep" {
 		ts = append(ts, Touch{Path: ".", Below: true, Tracked: tracked})
@@ -219,8 +211,9 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 			return p
 		}
 	}
-	if !c.placeListed(&p) || !c.placeRedirs(&p) {
-		return p
+	rest := c.proof(nil, false)
+	if p.Touches = append(p.Touches, rest.Touches...); rest.Why != "" {
+		return rest
 	}
 	if !slices.Contains(gitQuiet, name) {
 		p.Git, p.Trees = dirs, c.gitTrees(name, a, counted, dirs)
@@ -231,18 +224,6 @@ func (c *Command) gitTouches(name string, s spec, a *args, dirs []string) Proof 
 		}
 	}
 	return p
-}
-
-// gitEnding is the pattern of all names that a pathspec with a star in it means, since the star stands for slashes too;
-// "" for a path without one. ok is false where it may mean anything.
-func gitEnding(w Word) (pattern string, ok bool) {
-	if w.Text == "" || strings.HasPrefix(w.Text, ":") || strings.Contains(w.Text, "..") || w.Kind == Glob && w.canBeFlag() { // a file may be called :!x
-		return "", false
-	}
-	if star := strings.LastIndexAny(w.Text, "*?[]\\"); star >= 0 {
-		return "*" + w.Text[star+1:], true
-	}
-	return "", true
 }
 
 // maxColons bounds the paths that one word may name: behind each colon begins another one, up to the word's end.
@@ -330,23 +311,9 @@ func checkRemote(a *args) string {
 	return when(a.operands[0].Text != "get-url" || len(a.operands) > 2, "git remote "+a.operands[0].Text+" changes or contacts a remote")
 }
 
-// checkVar: what git would be called by, and no program.
-func checkVar(a *args) string {
-	known := []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT", "GIT_DEFAULT_BRANCH"}
-	return when(len(a.operands) != 1 || !slices.Contains(known, a.operands[0].Text), "git var is not on the read-only list")
-}
-
 func checkReflog(a *args) string {
 	bad := len(a.operands) > 0 && a.operands[0].Kind != Literal || len(a.operands) > 0 && slices.Contains([]string{"expire", "delete", "drop", "write"}, a.operands[0].Text)
 	return when(bad, "git reflog may delete entries")
-}
-
-// checkSub wants the first operand to be one of names.
-func checkSub(names ...string) func(*args) string {
-	return func(a *args) string {
-		// git stash -p list stashes: the name must stand first.
-		return when(!slices.Contains(names, a.first), "it is not on the read-only list")
-	}
 }
 
 // checkConfig: two words set a value, unless one of the flags says that it is read.
@@ -354,8 +321,8 @@ func checkConfig(a *args) string {
 	if a.late {
 		return "git config takes its second argument as a value to set"
 	}
-	if why := noGlobs(a); why != "" {
-		return why
+	if slices.ContainsFunc(a.operands, func(w Word) bool { return w.Kind != Literal }) {
+		return "a glob pattern may expand to several words"
 	}
 	if a.has("--get", "--get-all", "--get-regexp") || len(a.operands) > 0 && a.operands[0].Text == "get" {
 		return ""

@@ -18,7 +18,7 @@ func (s *Script) GitCalls() (calls []GitCall, others bool) {
 	wraps := map[*Command]bool{}
 	for _, c := range s.Commands {
 		if c.By != nil {
-			wraps[c.By.First()] = true
+			wraps[c.By] = true
 		}
 	}
 	for _, c := range s.Commands {
@@ -29,7 +29,7 @@ func (s *Script) GitCalls() (calls []GitCall, others bool) {
 			if call, ok := c.gitCall(); ok {
 				calls = append(calls, call)
 			}
-		case c.base() != "git" && !wraps[c.First()] && c.Prove().Why != "":
+		case c.base() != "git" && !wraps[c] && c.Prove().Why != "":
 			others = true
 		}
 	}

@@ -5,60 +5,18 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 )
-
-// runs says what a command may do with the words it is given, so far as a deny or ask rule wants to know: whether one
-// of them may be the command that the rule means.
-type runs byte
-
-const (
-	anything runs = iota // nothing is known of it: each of its words may be run
-	data                 // its words are names and texts; what wrappers run is read on its own
-	own                  // its words are commands of its own, up to one such as run or exec
-	code                 // it may run the text in its words, or on its input
-)
-
-// runsOf tells the sorts of commands by name; a number behind a name is left out.
-var runsOf = sync.OnceValue(func() map[string]runs {
-	m := map[string]runs{}
-	for name := range specs {
-		m[name] = data
-	}
-	for name := range wrappers {
-		m[name] = data
-	}
-	add := func(r runs, names string) {
-		for _, name := range strings.Fields(names) {
-			m[name] = r
-		}
-	}
-	add(data, strings.Join(shells, " ")+" ((")
-	delete(m, "hash") // -p lets a name mean another program
-	add(data, "cp mv mkdir rmdir touch chmod chown chgrp ln tee dd truncate shred install kill pkill killall rm unlink info whatis apropos "+
-		"curl wget ping dig host nslookup gcc g++ cc c++ clang clang++ ld as ar objcopy strip java javac rustc tsc eslint prettier black ruff flake8 mypy pytest jest "+
-		"go cargo rustup ninja gzip gunzip bzip xz zstd unzip open xdg-open code patch mount umount useradd usermod groupadd passwd systemctl service journalctl "+
-		"apt apt-get dnf yum snap pacman pip export declare local readonly typeset unset set shopt read let alias umask ulimit source . cal bc expr "+
-		"git-lfs tac xxd nm objdump readelf shuf iconv wc terraform mvn gradle xargs")
-	add(own, "docker podman nerdctl kubectl oc aws gcloud gsutil az gh glab heroku fly flyctl vercel netlify helm conda mamba micromamba svn hg "+
-		"npm pnpm yarn bun uv poetry pipenv bundle direnv mise asdf op dotenv lxc vagrant multipass distrobox toolbox flatpak mc rclone s3cmd "+
-		"docker-compose ip dotnet composer gem meson cmake brew")
-	add(code, "python perl ruby node nodejs deno php lua awk gawk mawk nawk sed gsed osascript vim vi nvim ex ed emacs sqlite psql mysql make gmake tclsh expect gdb irb "+
-		"Rscript julia tar rsync pwsh powershell ansible rg sort man less zip at batch crontab tmux screen hyperfine nodemon concurrently nix nix-shell ghc jshell scala "+
-		"groovy mapfile readarray complete compgen bind ssh scp sftp")
-	return m
-})
 
 // runs is what c may do with its words.
 func (c *Command) runs() runs {
 	if c.program == "" {
-		return runsOf()[trimVersion(c.base())]
+		return runners().runs[trimVersion(c.base())]
 	}
 	return c.sort
 }
 
 // Interprets reports whether c may run, or do, what the text in its words says.
-func (c *Command) Interprets() bool { return c.runs() == code }
+func (c *Command) Interprets() bool { return c.runs() == interprets }
 
 // trimVersion is a name without the number behind it.
 func trimVersion(name string) string {
@@ -97,14 +55,14 @@ func (p *Pattern) mentioned(c *Command) Match {
 		if p.byFlag(c) {
 			return Maybe
 		}
-		i := slices.IndexFunc(words, func(w Word) bool { return slices.Contains(runners, w.Text) })
+		i := slices.IndexFunc(words, func(w Word) bool { return slices.Contains(runWords, w.Text) })
 		if i < 0 {
 			return No
 		}
 		if m := p.among(words[i+1:]); m != No || !c.startsShell() {
 			return m
 		}
-	case code:
+	case interprets:
 		for i, w := range words {
 			if p.inText(w.Text) && (w.Text != p.words[0] || i > 0 && strings.HasPrefix(words[i-1].Text, "-")) || p.glued(c, w.Text) {
 				return Maybe
@@ -132,8 +90,7 @@ func (p *Pattern) within(c *Command) bool {
 
 // onlyData reports whether a command is one of the everyday ones that run nothing, whatever their flags.
 func (c *Command) onlyData() bool {
-	_, plain := specs[c.base()]
-	return plain && !slices.Contains([]string{"git", "go", "env"}, c.base())
+	return readOnly().plain[c.base()] != nil && !slices.Contains([]string{"git", "go", "env"}, c.base())
 }
 
 // startsShell reports whether a command that has commands of its own is given a shell among its words: docker exec -i c sh.
@@ -143,8 +100,7 @@ func (c *Command) startsShell() bool {
 
 // gitItself reports whether a command of git is its own: any other may be an alias for whatever.
 func gitItself(name string) bool {
-	_, looks := gitSpecs[name]
-	return looks || slices.Contains(gitCommands, name)
+	return readOnly().plain["git "+name] != nil || slices.Contains(gitCommands, name)
 }
 
 var gitCommands = strings.Fields("add am apply archive bisect bundle checkout cherry-pick clean clone commit commit-tree daemon difftool fast-export fast-import fetch fetch-pack " +
@@ -216,6 +172,9 @@ func (p *Pattern) inInput(c *Command) Match {
 // readsProgram reports whether an interpreter is given no program in its words: it reads one from its input.
 func (c *Command) readsProgram() bool {
 	if !slices.Contains([]string{"python", "perl", "ruby", "node", "nodejs", "php", "lua"}, trimVersion(c.base())) {
+		return false
+	}
+	if len(c.Words) == 2 && slices.Contains([]string{"--version", "-V", "-v"}, c.Words[1].Text) {
 		return false
 	}
 	for _, w := range c.Words[1:] {

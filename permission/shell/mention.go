@@ -326,3 +326,22 @@ func nameable(s string) int {
 	}
 	return start
 }
+
+// sedFiles are what may be files in a script of sed: what stands behind an r, R, w or W to the end of the line. known is
+// false if there are too many of these letters to look at.
+func sedFiles(script string) (files []string, known bool) {
+	const most = 64
+	for i := 0; i < len(script); i++ {
+		if strings.IndexByte("rRwW", script[i]) < 0 {
+			continue
+		}
+		if len(files) == most {
+			return files, false
+		}
+		file, _, _ := strings.Cut(script[i+1:], "\n")
+		if file = strings.TrimLeft(file, " \t"); len(file) <= maxPath {
+			files = append(files, file)
+		}
+	}
+	return files, true
+}

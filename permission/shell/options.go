@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // skipOptions is what follows the options of a wrapper. unsure: there was one that we do not know.
 func skipOptions(c *Command, w wrapper) (rest []Word, unsure bool) {
@@ -15,9 +18,9 @@ func skipOptions(c *Command, w wrapper) (rest []Word, unsure bool) {
 			return words[i+1:], unsure
 		case strings.HasPrefix(s, "--"):
 			name, _, attached := strings.Cut(s, "=")
-			if strings.Contains(" "+w.long+" ", " "+name+" ") && !attached {
+			if slices.Contains(w.long, name) && !attached {
 				i++
-			} else if !attached && !strings.Contains(" "+w.bare+" ", " "+name+" ") {
+			} else if !attached && !slices.Contains(w.bare, name) {
 				unsure = true
 			}
 		default:
@@ -33,18 +36,13 @@ func skipOptions(c *Command, w wrapper) (rest []Word, unsure bool) {
 	return nil, unsure
 }
 
-// optionValue is the value of an option, in its word or the next one. The option "" is the first operand.
+// optionValue is the value of an option, in its word or the next one.
 func optionValue(words []Word, option string) (Word, bool) {
 	for i, w := range words {
 		if i == 0 {
 			continue
 		}
 		switch {
-		case option == "":
-			if w.Kind == Literal && strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 {
-				continue
-			}
-			return w, true
 		case w.Text == option || len(option) == 2 && cluster(w.Text) && strings.HasSuffix(w.Text, option[1:]):
 			if i+1 < len(words) {
 				return words[i+1], true
@@ -53,6 +51,16 @@ func optionValue(words []Word, option string) (Word, bool) {
 			return Word{w.Text[2:], w.Kind}, true
 		case strings.HasPrefix(w.Text, option+"=") && strings.HasPrefix(option, "--"):
 			return Word{w.Text[len(option)+1:], w.Kind}, true
+		}
+	}
+	return Word{}, false
+}
+
+// firstOperand is the first word that is no option.
+func firstOperand(words []Word) (Word, bool) {
+	for _, w := range words[1:] {
+		if w.Kind != Literal || !strings.HasPrefix(w.Text, "-") || len(w.Text) < 2 {
+			return w, true
 		}
 	}
 	return Word{}, false
@@ -70,7 +78,7 @@ func (r *reader) splitString(c *Command) {
 		text := c.Words[i].Text
 		option, value, attached := strings.Cut(text, "=")
 		if !strings.HasPrefix(text, "--") {
-			at := strings.IndexAny(text, wrappers["env"].values)
+			at := strings.IndexAny(text, wrapperOf("env").values)
 			if at < 0 || text[at] != 'S' {
 				if at == len(text)-1 {
 					i++ // -u NAME
@@ -80,7 +88,7 @@ func (r *reader) splitString(c *Command) {
 			option, value, attached = "--split-string", text[at+1:], at+1 < len(text)
 		}
 		if len(option) < 3 || !strings.HasPrefix("--split-string", option) {
-			if strings.Contains(" "+wrappers["env"].long+" ", " "+option+" ") && !attached {
+			if slices.Contains(wrapperOf("env").long, option) && !attached {
 				i++
 			}
 			continue

@@ -39,27 +39,13 @@ func (r *reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
 			d.Write = n.Op == syntax.DplOut
 		default:
 			d.File = true
-			if d.Write = n.Op != syntax.RdrIn; !d.Write && d.Target.Kind == Unknown {
-				d.cases = r.filled(n.Word)
-			}
+			d.Write = n.Op != syntax.RdrIn
+			d.cases, _ = r.filled(n.Word)
 		}
 		if d.File && d.Target.Kind == Literal && d.Target.Text == "/dev/null" {
 			d.File, d.Write = false, false
 		}
 		all = append(all, d)
-	}
-	return all
-}
-
-// filled is all that the name of a file with variables in it may be; nothing if that is not known.
-func (r *reader) filled(w *syntax.Word) (all []Word) {
-	names := r.bound(w)
-	if len(names) == 0 {
-		return nil
-	}
-	known := r.each(names, func() { all = append(all, r.oneWord(w)) })
-	if !known || slices.ContainsFunc(all, func(w Word) bool { return w.Kind != Literal && w.Kind != Glob }) {
-		return nil
 	}
 	return all
 }
@@ -152,25 +138,11 @@ func endsElsewhere(source string, doc *syntax.Word, delimiter string) bool {
 // calculating may run commands.
 func (r *reader) test(c *syntax.TestClause) {
 	r.nested(c)
-	read := func() ([]Word, bool) {
-		cmd := &Command{Words: []Word{{"[[", Literal}}}
-		ok := r.testExpr(cmd, c.X)
-		return append(cmd.Words, Word{"]]", Literal}), ok
-	}
-	cmd := &Command{Source: r.text(c)}
-	var known bool
-	cmd.Words, known = read()
-	if names := r.bound(c); len(names) > 0 {
-		known = true
-		all := r.each(names, func() {
-			words, ok := read()
-			cmd.cases, known = append(cmd.cases, words), known && ok
-		})
-		known = known && all
-	}
-	if !known {
+	cmd := &Command{Source: r.text(c), Words: []Word{{"[[", Literal}}}
+	if !r.testExpr(cmd, c.X) {
 		r.noteHeld("has a test that may run commands", c)
 	}
+	cmd.Words = append(cmd.Words, Word{"]]", Literal})
 	r.add(cmd)
 }
 
@@ -178,7 +150,7 @@ func (r *reader) testExpr(cmd *Command, x syntax.TestExpr) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
 		w := r.word(x)
-		if w.Kind == Unknown && isCapturedOutput(x.Parts, anyName) { // whatever its value, it is one word and no operator here
+		if w.Kind == Unknown && oneText(x.Parts) { // whatever its value, it is one word and no operator here
 			w.Kind = PublicVar
 		}
 		cmd.Words = append(cmd.Words, w)

@@ -103,18 +103,13 @@ type reader struct {
 	files   map[string]*syntax.File // lines within the line, parsed
 	lines   []readLine              // the same, in order
 	steps   int                     // statements read
-	sameness
 	// dirs are the folders that the next command may run in; nil: not known.
-	dirs           []string
-	scope          scope
-	binding        map[string]Word // the values that variables are given just now
-	printsArgs     bool            // the command only prints its words
-	acceptsAnyText bool            // any text will do for its words
-	pipes          bool            // it only reads what <(…) stands for
-	// list is what the names in words and variables come from, feed what the next xargs is given.
-	list, feed *listing
-	stdin      *Word // what a pipe gives the next command; nil: not known
-	listings   int
+	dirs  []string
+	stdin *Word // what a pipe gives the next command; nil: not known
+
+	known variables       // of the line
+	set   []string        // the variables that have a value by now, for sure
+	bound map[string]Word // the values that variables have just now
 }
 
 // read parses a line and walks it.
@@ -129,12 +124,11 @@ func (r *reader) read(line string) error {
 	if err != nil {
 		return err
 	}
-	outer, variables, binding := r.source, r.scope, r.binding
-	r.source, r.scope, r.binding = line, scope{}, nil
-	defer func() { r.source, r.scope, r.binding = outer, variables, binding }()
+	source, known, set := r.source, r.known, r.set
+	r.source, r.known, r.set = line, nil, nil
+	defer func() { r.source, r.known, r.set = source, known, set }()
 	if r.nest == 0 && strings.Contains(line, "$") {
-		r.scope = r.scan(file)
-		r.list = nil // what is listed where is found out on the way
+		r.known = r.scan(file)
 	}
 	r.stmts(file.Stmts)
 	if time.Now().After(r.options.Deadline) {

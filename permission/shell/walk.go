@@ -34,6 +34,7 @@ func (r *reader) stmts(list []*syntax.Stmt) outcome {
 	for _, s := range list {
 		o = r.stmt(s, nil)
 		r.dirs = union(o.ok, o.failed)
+		r.set = append(slices.Clip(r.set), assigned(s)...)
 	}
 	return o
 }
@@ -43,7 +44,7 @@ func (r *reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
 	if r.late() {
 		return outcome{}
 	}
-	before, set := r.dirs, r.scope.set
+	before := r.dirs
 	redirs = r.redirects(s, redirs)
 	if s.Coprocess || s.Disown {
 		r.note("uses background syntax of another shell", s)
@@ -56,29 +57,13 @@ func (r *reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
 		r.add(&Command{Source: r.text(s), Redirs: redirs})
 	}
 	r.dirs = before
-	if !sets(s) {
-		r.scope.set = set
-	}
 	switch {
 	case s.Background:
-		r.scope.set = set
 		return outcome{before, before}
 	case s.Negated:
 		return outcome{o.failed, o.ok}
 	}
 	return o
-}
-
-// sets reports whether what a statement sets is set behind it for sure: what a branch, a loop or a shell of its own has
-// set may not be, and nothing runs of a group that could not open its files.
-func sets(s *syntax.Stmt) bool {
-	switch c := s.Cmd.(type) {
-	case *syntax.CallExpr:
-		return len(c.Args) > 0 || len(s.Redirs) == 0
-	case *syntax.BinaryCmd, *syntax.Block:
-		return len(s.Redirs) == 0
-	}
-	return false
 }
 
 func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) outcome {
@@ -99,10 +84,13 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 		return r.loop(redirs, c.Cond, c.Do)
 	case *syntax.ForClause:
 		r.forHead(c)
-		if loop, ok := c.Loop.(*syntax.WordIter); ok && loop.Name != nil && isScratchVar(loop.Name.Value) {
-			r.scope.set = append(slices.Clip(r.scope.set), loop.Name.Value)
+		set := r.set
+		if loop, ok := c.Loop.(*syntax.WordIter); ok && loop.Name != nil {
+			r.set = append(slices.Clip(set), loop.Name.Value)
 		}
-		return r.loop(redirs, c.Do)
+		o := r.loop(redirs, c.Do)
+		r.set = set
+		return o
 	case *syntax.CaseClause:
 		return r.cases(c, redirs)
 	case *syntax.TimeClause:
@@ -186,23 +174,13 @@ func (r *reader) binary(c *syntax.BinaryCmd, redirs []Redirect) outcome {
 		c = left
 		chain = append(chain, c)
 	}
-	before, set := r.dirs, r.scope.set
+	before := r.dirs
 	defer func() { r.dirs = before }()
 	x := r.stmt(c.X, redirs)
-	if c.Op == syntax.AndStmt || c.Op == syntax.OrStmt {
-		set = r.scope.set
-	}
-	r.scope.set = set
 	for _, c := range slices.Backward(chain) {
 		r.dirs = before
-		if c.Op != syntax.AndStmt {
-			r.scope.set = set // behind false && d=. || d is not set
-		}
-		if x = r.right(c, x, redirs); c.Op != syntax.AndStmt {
-			r.scope.set = set // what the right side has set may not be
-		}
+		x = r.right(c, x, redirs)
 	}
-	r.scope.set = set
 	return x
 }
 
@@ -217,7 +195,10 @@ func (r *reader) right(c *syntax.BinaryCmd, x outcome, redirs []Redirect) outcom
 	switch c.Op {
 	case syntax.AndStmt:
 		r.dirs = x.ok
+		set := r.set
+		r.set = append(slices.Clip(set), assigned(c.X)...)
 		y := r.stmt(c.Y, redirs)
+		r.set = set
 		return outcome{y.ok, union(x.failed, y.failed)}
 	case syntax.OrStmt:
 		r.dirs = x.failed
@@ -233,7 +214,7 @@ func (r *reader) right(c *syntax.BinaryCmd, x outcome, redirs []Redirect) outcom
 	if line := r.echoed(c.X); line.Kind == Literal && prints(c.X) {
 		r.stdin = &line
 	}
-	r.fed(c, func() { r.stmt(c.Y, redirs) })
+	r.stmt(c.Y, redirs)
 	r.stdin = nil
 	r.piped(c.X, mark)
 	return outcome{before, before}
@@ -243,9 +224,7 @@ func (r *reader) branches(c *syntax.IfClause, redirs []Redirect) outcome {
 	before := r.dirs
 	o := r.group(c.Cond, redirs)
 	r.dirs = union(o.ok, o.failed)
-	set := r.scope.set
 	o = r.group(c.Then, redirs)
-	r.scope.set = set // one branch knows nothing of what another would have set
 	all := union(before, union(r.dirs, union(o.ok, o.failed)))
 	if c.Else != nil {
 		o = r.branches(c.Else, redirs)
@@ -297,7 +276,11 @@ var changesShellState = strings.Fields("pushd popd builtin command eval . source
 func (r *reader) forHead(c *syntax.ForClause) {
 	loop, ok := c.Loop.(*syntax.WordIter)
 	if !ok || c.Select || loop.Name == nil {
-		r.noteLoop(c)
+		if c.Select {
+			r.note("has a select", c)
+		} else {
+			r.noteHeld("has a C-style for loop", c)
+		}
 		r.nested(c.Loop)
 		return
 	}
@@ -307,7 +290,7 @@ func (r *reader) forHead(c *syntax.ForClause) {
 	var globs []Word
 	for _, w := range loop.Items {
 		r.nested(w)
-		for _, word := range r.items(w) {
+		for _, word := range r.words(w) {
 			switch word.Kind {
 			case Unknown:
 				r.noteHeld("loops over unknown words", w)
@@ -322,10 +305,10 @@ func (r *reader) forHead(c *syntax.ForClause) {
 }
 
 func (r *reader) cases(c *syntax.CaseClause, redirs []Redirect) outcome {
-	before, set := r.dirs, r.scope.set
+	before := r.dirs
 	all := before
 	r.nested(c.Word)
-	if r.word(c.Word).Kind == Unknown && !isCapturedOutput(c.Word.Parts, anyName) {
+	if r.word(c.Word).Kind == Unknown && !oneText(c.Word.Parts) {
 		r.noteHeld("depends on an unknown value", c.Word)
 	}
 	for _, item := range c.Items {
@@ -335,7 +318,7 @@ func (r *reader) cases(c *syntax.CaseClause, redirs []Redirect) outcome {
 				r.noteHeld("depends on an unknown pattern", p)
 			}
 		}
-		r.dirs, r.scope.set = all, set
+		r.dirs = all
 		o := r.group(item.Stmts, redirs)
 		all = union(all, union(o.ok, o.failed))
 	}
@@ -384,12 +367,12 @@ func compound(s *syntax.Stmt) bool {
 
 // within reads something that stands in a place of its own.
 func (r *reader) within(p Place, read func()) {
-	place, dirs, set := r.place, r.dirs, r.scope.set
+	place, dirs, set := r.place, r.dirs, r.set
 	if r.place == Plain || p == Function {
 		r.place = p
 	}
 	read()
-	r.place, r.dirs, r.scope.set = place, dirs, set
+	r.place, r.dirs, r.set = place, dirs, set
 }
 
 // nested reads the commands in the substitutions of a node.
@@ -420,9 +403,7 @@ func (r *reader) nested(n syntax.Node) {
 			if len(n.Stmts) == 0 {
 				r.err = odd("an empty substitution") // it is no word at all
 			}
-			if !r.pipes || n.Op != syntax.CmdIn {
-				r.noteHeld("substitutes a process", n)
-			}
+			r.noteHeld("substitutes a process", n)
 			r.substituted(n, n.Stmts)
 			return false
 		}
@@ -456,41 +437,25 @@ func backquoted(p syntax.WordPart) bool {
 
 // call reads a simple command.
 func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, redirs []Redirect) outcome {
-	cmd := &Command{Source: r.text(s), Redirs: redirs, fed: r.feed, stdin: r.stdin, around: len(redirs) - len(s.Redirs)}
-	r.feed, r.stdin = nil, nil
+	cmd := &Command{Source: r.text(s), Redirs: redirs, stdin: r.stdin, around: len(redirs) - len(s.Redirs)}
+	r.stdin = nil
 	for _, a := range c.Assigns {
 		cmd.Prefix = append(cmd.Prefix, r.assign(a))
 		r.nested(a)
 	}
-	outer := r.pipes
-	r.pipes = readsPipes(c.Args)
-	defer func() { r.pipes = outer }()
 	cmd.Words = make([]Word, 0, len(c.Args))
-	plain := true
 	for _, w := range c.Args {
 		if s, ok := plainLiteral(w); ok {
 			cmd.Words = append(cmd.Words, Word{s, Literal})
 			continue
 		}
-		plain = false
 		r.nested(w)
 		cmd.Words = append(cmd.Words, r.words(w)...)
 	}
-	if !plain {
-		r.fill(cmd, c.Args)
+	if len(cmd.Words) > 0 && cmd.Words[0].Kind == Literal && !cmd.wraps() { // what a wrapper runs is read from its words as they stand
+		cmd.cases, cmd.sure = r.filled(c.Args...)
 	}
 	r.add(cmd)
-	if len(c.Args) == 0 {
-		for _, a := range cmd.Prefix {
-			if isScratchVar(a.Name) && !a.Odd {
-				r.scope.set = append(slices.Clip(r.scope.set), a.Name)
-			}
-		}
-	}
-	if cmd.Name() == "read" {
-		names, _ := reads(cmd.Words[1:])
-		r.scope.set = append(slices.Clip(r.scope.set), names...)
-	}
 	before := r.dirs
 	r.unwrap(cmd)
 	r.dirs = before
@@ -506,7 +471,6 @@ func (r *reader) assign(a *syntax.Assign) Assign {
 		}
 	}
 	out.Value = r.word(a.Value)
-	out.Told = a.Value != nil && out.Value.Kind >= PublicVar && isCapturedOutput(a.Value.Parts, isPublicVar)
 	return out
 }
 
@@ -517,12 +481,8 @@ func (r *reader) add(c *Command) {
 		c.By = r.by
 	}
 	c.MayRun = c.MayRun || r.guess
-	if r.list != nil && c.fed == nil && c.holdsFound() {
-		c.fed = r.list
-	}
 	if c.program = c.base(); c.program != "" {
-		c.sort = runsOf()[trimVersion(c.program)]
+		c.sort = runners().runs[trimVersion(c.program)]
 	}
-	c.first = r.sameness.first(c)
 	r.script.Commands = append(r.script.Commands, c)
 }

@@ -16,7 +16,6 @@ const (
 	Literal   Kind = iota // known to the byte
 	Glob                  // an unquoted * ? or [ in it: names of files, or itself
 	PublicVar             // with variables that everybody may see, such as $PWD or $?; of use to echo alone
-	AnyText               // one word, whatever its value; only where values are put in
 	Unknown               // only the shell knows
 )
 
@@ -87,18 +86,15 @@ func has(s string, set *byteSet) bool {
 
 // builder puts a word together from its parts.
 type builder struct {
-	home           string
-	dirs           []string // that the shell may stand in
-	binding        map[string]Word
-	printsArgs     bool // the word is only printed
-	acceptsAnyText bool // any text will do for it
-	one            bool
-	text           strings.Builder // what was quoted stands behind a backslash where it would otherwise mean more than itself
-	publicVars     bool
-	unknown        bool
-	started        bool // only at the start of a word ~ is the home
-	marked         bool // something in it was quoted, and be it nothing: {1..'3'} is no range
-	short          bool // $name stands in it unquoted: what braces put behind it is read as part of the name
+	home       string
+	bound      map[string]Word // values of loop variables
+	dirs       []string        // that the shell may stand in
+	text       strings.Builder // what was quoted stands behind a backslash where it would otherwise mean more than itself
+	publicVars bool
+	unknown    bool
+	started    bool // only at the start of a word ~ is the home
+	marked     bool // something in it was quoted, and be it nothing: {1..'3'} is no range
+	short      bool // $HOME stands in it unquoted: what braces put behind it is read as part of the name
 }
 
 // word reads a word in which bash expands no braces.
@@ -180,18 +176,13 @@ func (r *reader) oneWord(w *syntax.Word) Word {
 
 // build reads the parts of a word, whose text is still escaped then. Without a builder it is the other word.
 func (r *reader) build(w *syntax.Word) (known *builder, other Word) {
-	if r.binding != nil && r.pipes && isPipe(w) {
-		return nil, Word{"/dev/null", Literal} // what it stands for is no file
-	}
-	b := &builder{home: r.options.Home, dirs: r.dirs, binding: r.binding, printsArgs: r.printsArgs, acceptsAnyText: r.acceptsAnyText}
+	b := &builder{home: r.options.Home, dirs: r.dirs, bound: r.bound}
 	for i, p := range w.Parts {
 		b.part(p, i == len(w.Parts)-1)
 	}
 	switch {
-	case b.unknown, (b.one || b.publicVars) && hasGlob(b.text.String()), b.one && b.publicVars && !b.printsArgs:
+	case b.unknown, b.publicVars && hasGlob(b.text.String()):
 		return nil, Word{r.text(w), Unknown}
-	case b.one:
-		return nil, Word{r.text(w), AnyText}
 	case b.publicVars:
 		return nil, Word{r.text(w), PublicVar}
 	}
@@ -255,10 +246,6 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 		}
 	case *syntax.ParamExp:
 		b.param(p, false)
-	case *syntax.ArithmExp:
-		b.arithm(p)
-	case *syntax.CmdSubst:
-		b.command(p, false)
 	default:
 		b.unknown = true
 	}
@@ -331,10 +318,6 @@ func (b *builder) inQuotes(p syntax.WordPart) {
 		b.quoted(unquoteDouble(p.Value))
 	case *syntax.ParamExp:
 		b.param(p, true)
-	case *syntax.ArithmExp:
-		b.arithm(p)
-	case *syntax.CmdSubst:
-		b.command(p, true)
 	default:
 		b.unknown = true
 	}
@@ -357,16 +340,6 @@ func unquoteDouble(s string) string {
 		text = append(text, s[i])
 	}
 	return string(text)
-}
-
-// arithm reads $((1 + 2)): numbers only, for a name may hold what runs commands.
-func (b *builder) arithm(p *syntax.ArithmExp) {
-	n, ok := calculate(p.X)
-	if !ok || p.Bracket || p.Unsigned || n < 0 || b.binding == nil { // to rules it stays unknown, as a variable does
-		b.unknown = true
-		return
-	}
-	b.quoted(strconv.Itoa(n))
 }
 
 // calculate adds, subtracts and multiplies small decimal numbers.
@@ -406,7 +379,7 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	}
 	name := p.Param.Value
 	b.short = b.short || p.Short && !quoted
-	if v, known := b.binding[name]; known {
+	if v, known := b.bound[name]; known {
 		b.value(v, quoted)
 		return
 	}
@@ -485,4 +458,29 @@ func number(s string) (n, value int) {
 		n++
 	}
 	return n, value
+}
+
+// oneText reports whether a word is made of texts, of what commands print and of plain variables: where words are not
+// taken apart, it is one word, whatever its value.
+func oneText(parts []syntax.WordPart) bool {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit, *syntax.SglQuoted:
+		case *syntax.CmdSubst:
+			if p.TempFile || p.ReplyVar {
+				return false
+			}
+		case *syntax.ParamExp:
+			if !plainParam(p) {
+				return false
+			}
+		case *syntax.DblQuoted:
+			if p.Dollar || !oneText(p.Parts) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }

@@ -8,97 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// wrapper says how a command that runs another is written.
-type wrapper struct {
-	values   string // short options that take a value: in the word or the next one
-	long     string // long options whose value is the next word
-	bare     string // long options without a value
-	operands int    // words before the command
-	assigns  bool   // NAME=value may stand before the command
-	extra    bool   // it adds words of its own
-	guess    bool   // what it runs is looked at by deny and ask alone
-	joined   bool   // its words make one line, which a shell reads
-	// text: the line is the value of one of these options; "" in it: the first operand
-	text   []string
-	only   bool // nothing but that text is run
-	direct bool // its words hold a command, nobody knows where
-	own    bool // its first word is a command of its own
-}
-
-// wrappers are the commands that run the command in their words.
-var wrappers = map[string]wrapper{
-	"env":        {values: "uSCPa", long: "--unset --chdir --split-string --argv0", assigns: true},
-	"command":    {},
-	"builtin":    {},
-	"exec":       {values: "a"},
-	"time":       {values: "of", long: "--format --output"},
-	"nohup":      {},
-	"setsid":     {},
-	"sudo":       {values: "aCcDghpRrTtuU", long: "--user --group --chdir --prompt --host --close-from --chroot --role --type --other-user --command-timeout", assigns: true},
-	"doas":       {values: "aCu"},
-	"pkexec":     {long: "--user"},
-	"nice":       {values: "n", long: "--adjustment"},
-	"ionice":     {values: "cnpPu", long: "--class --classdata"},
-	"chrt":       {values: "TPD", operands: 1},
-	"taskset":    {operands: 1},
-	"timeout":    {values: "ks", long: "--kill-after --signal", bare: "--foreground --preserve-status --verbose", operands: 1},
-	"stdbuf":     {values: "ioe", long: "--input --output --error"},
-	"unbuffer":   {},
-	"catchsegv":  {},
-	"busybox":    {},
-	"toybox":     {},
-	"caffeinate": {values: "tw"},
-	"arch":       {},
-	"setarch":    {operands: 1},
-	"linux32":    {},
-	"linux64":    {},
-	"chroot":     {operands: 1, long: "--userspec --groups"},
-	"unshare":    {values: "RSGw", long: "--root --wd --setuid --setgid --propagation --map-user --map-group"},
-	"nsenter":    {values: "tSGW", long: "--target --setuid --setgid"},
-	"setpriv":    {long: "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig"},
-	"runuser":    {values: "ug", long: "--user --group", text: []string{"-c", "--command"}},
-	"prlimit":    {values: "p", long: "--pid"},
-	"cgexec":     {values: "g"},
-	"numactl":    {values: "NmCiPp"},
-	"systemd-run": {values: "puHM", long: "--unit --property --description --slice --uid --gid --nice --working-directory --setenv",
-		assigns: false},
-	"firejail":         {},
-	"bwrap":            {guess: true, direct: true},
-	"proot":            {values: "rbwq"},
-	"fakeroot":         {},
-	"faketime":         {operands: 1},
-	"strace":           {values: "abeEIoOpPsSuX", guess: true, direct: true},
-	"ltrace":           {values: "aeFlnopsuwX", guess: true, direct: true},
-	"perf":             {guess: true, direct: true},
-	"valgrind":         {guess: true, direct: true},
-	"gdb":              {guess: true, direct: true},
-	"dbus-run-session": {},
-	"dbus-launch":      {},
-	"xvfb-run":         {values: "enfpsw"},
-	"proxychains":      {values: "f"},
-	"proxychains4":     {values: "f"},
-	"torsocks":         {},
-	"watch":            {values: "n", long: "--interval", joined: true},
-	"entr":             {extra: true},
-	"parallel":         {values: "jSaI", extra: true, joined: true},
-	"xargs": {values: "aEIJLnPsd", long: "--arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var", // -i, -e and -l take none
-		bare: "--eof --replace --max-lines --null --no-run-if-empty --verbose", extra: true},
-	"flock":  {values: "wE", long: "--timeout --wait --conflict-exit-code", operands: 1, text: []string{"-c", "--command"}},
-	"script": {only: true, direct: true, text: []string{"-c", "--command"}, values: "oBIOTmE"},
-	"su":     {only: true, text: []string{"-c", "--command", "--session-command"}, values: "gGsw"},
-	"sg":     {only: true, text: []string{"-c"}, operands: 1},
-	"ssh":    {values: "BbcDEeFIiJLlmOoPpQRSWw", operands: 1, joined: true, guess: true},
-	"eval":   {joined: true},
-	"trap":   {only: true, text: []string{""}},
-
-	"npx": {values: "pc", long: "--package --call", guess: true}, "bunx": {guess: true}, "pnpx": {guess: true}, "uvx": {guess: true},
-	"npm": {guess: true, own: true}, "pnpm": {guess: true, own: true}, "yarn": {guess: true}, "bun": {guess: true, own: true}, "uv": {guess: true, own: true},
-	"poetry": {guess: true, own: true}, "pipenv": {guess: true, own: true}, "bundle": {guess: true, own: true}, "direnv": {guess: true}, "mise": {guess: true, own: true},
-	"asdf": {guess: true, own: true}, "rtk": {guess: true}, "dotenv": {guess: true}, "op": {guess: true, own: true}, "with-env": {guess: true},
-}
-
-// runners are the words after which those that are no wrappers themselves name a command: npm exec -- x, uv run x.
-var runners = []string{"exec", "x", "run", "dlx", "--", "start", "record", "stat", "rsh", "ssh", "sh", "devenv", "-E"}
+// runWords are the words after which those that are no wrappers themselves name a command: npm exec -- x, uv run x.
+var runWords = []string{"exec", "x", "run", "dlx", "--", "start", "record", "stat", "rsh", "ssh", "sh", "devenv", "-E"}
 
 // shells read a command line from -c, a file or their input.
 var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash", "posh", "csh", "tcsh"}
@@ -143,11 +54,11 @@ func (r *reader) unwrap(c *Command) {
 		}
 		return
 	}
-	w, ok := wrappers[name]
-	if !ok {
+	w := wrapperOf(name)
+	if !w.wraps {
 		return
 	}
-	if w.guess && !w.joined {
+	if w.may && !w.joined {
 		if r.guesses(c); w.direct {
 			r.anywhere(c, c.Words[1:])
 		}
@@ -160,13 +71,14 @@ func (r *reader) unwrap(c *Command) {
 func (r *reader) wrapped(c *Command, w wrapper) {
 	for _, option := range w.text {
 		if line, ok := optionValue(c.Words, option); ok {
-			dirs := r.dirs
-			if c.base() == "trap" {
-				r.dirs = nil // it runs later
-			}
 			r.line(c, line)
-			r.dirs = dirs
 		}
+	}
+	if line, ok := firstOperand(c.Words); ok && w.first {
+		dirs := r.dirs
+		r.dirs = nil // it runs later
+		r.line(c, line)
+		r.dirs = dirs
 	}
 	rest, unsure := skipOptions(c, w)
 	if w.only {
@@ -199,12 +111,12 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 		r.line(c, join(rest), true) // sudo -s -- 'rm x'
 	}
 	if w.joined {
-		r.line(c, join(rest), w.guess)
+		r.line(c, join(rest), w.may)
 		return
 	}
 	inner := c.inner(rest)
-	inner.AddsArgs = w.extra
-	inner.MayRun = inner.MayRun || w.guess
+	inner.AddsArgs = w.adds
+	inner.MayRun = inner.MayRun || w.may
 	if c.base() == "xargs" {
 		inner.mark = c.replaced()
 	}
@@ -218,11 +130,11 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 func (r *reader) anywhere(c *Command, words []Word) {
 	const most = 12
 	for i, w := range words[:min(len(words), most)] {
-		if w.Kind != Literal || strings.HasPrefix(w.Text, "-") || i == 0 && !wrappers[c.base()].guess && wrappers[c.base()].operands == 0 {
+		if w.Kind != Literal || strings.HasPrefix(w.Text, "-") || i == 0 && !wrapperOf(c.base()).may && wrapperOf(c.base()).operands == 0 {
 			continue
 		}
 		other := c.inner(words[i:])
-		other.AddsArgs, other.MayRun = wrappers[c.base()].extra, true
+		other.AddsArgs, other.MayRun = wrapperOf(c.base()).adds, true
 		r.run(other)
 	}
 }
@@ -436,8 +348,8 @@ func (r *reader) guesses(c *Command) {
 			r.line(c, w, true)
 			continue
 		}
-		runner := i > 0 && slices.Contains(runners, words[i-1].Text)
-		if !strings.HasPrefix(w.Text, "-") && (first && !wrappers[c.base()].own || runner) {
+		runner := i > 0 && slices.Contains(runWords, words[i-1].Text)
+		if !strings.HasPrefix(w.Text, "-") && (first && !wrapperOf(c.base()).own || runner) {
 			inner := c.inner(words[i:])
 			inner.MayRun = true
 			r.run(inner)
@@ -474,7 +386,7 @@ func (r *reader) findWords(c *Command, words []Word, final bool) {
 		switch words[i].Text {
 		case "-exec", "-execdir", "-ok", "-okdir":
 		default:
-			if final && words[i].Kind == Unknown && findTests[words[i-1].Text] == 0 {
+			if final && words[i].Kind == Unknown && !findTakes(words[i-1].Text) {
 				inner := c.inner(words[i : i+1]) // it may be an -exec
 				inner.AddsArgs, inner.doubtful = true, true
 				r.add(inner)
@@ -556,4 +468,31 @@ func changesDir(c *Command) bool {
 	return c.base() == "chroot" || c.base() == "env" && slices.ContainsFunc(c.Words[1:], func(w Word) bool {
 		return strings.HasPrefix(w.Text, "--c") || cluster(w.Text) && strings.IndexByte(w.Text, 'C') > 0 // --ch=x, -iCx
 	})
+}
+
+// replaced is the text in the words of xargs that it puts what it reads in the place of; "" if there is none.
+func (c *Command) replaced() string {
+	for i, w := range c.Words {
+		switch {
+		case (w.Text == "-I" || w.Text == "-J") && i+1 < len(c.Words):
+			return c.Words[i+1].Text
+		case w.Text == "-i" || w.Text == "--replace":
+			return "{}"
+		case strings.HasPrefix(w.Text, "--replace="):
+			return strings.TrimPrefix(w.Text, "--replace=")
+		case strings.HasPrefix(w.Text, "-I"), strings.HasPrefix(w.Text, "-J"), strings.HasPrefix(w.Text, "-i"):
+			return w.Text[2:]
+		}
+	}
+	return ""
+}
+
+// marked reports whether what runs c puts a text that is not known into a word.
+func (c *Command) marked(w Word) bool {
+	return c.mark != "" && w.Kind == Literal && strings.Contains(w.Text, c.mark)
+}
+
+// wraps reports whether a command runs another one.
+func (c *Command) wraps() bool {
+	return wrapperOf(c.base()).wraps || slices.Contains(shells, c.base()) || slices.Contains(changesShellState, c.base())
 }

@@ -1,0 +1,65 @@
+package shell
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseRunners(t *testing.T) {
+	if _, err := parseRunners(runnersText); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{"x: nonsense", "x: wraps nonsense"} {
+		if _, err := parseRunners(text); err == nil {
+			t.Errorf("%s: no error", text)
+		}
+	}
+}
+
+// The commands that a line runs: what wrappers run in turn, behind >, and what they may run, behind ?.
+func TestUnwrap(t *testing.T) {
+	for line, want := range map[string]string{
+		"env -u C A=b rm x":            "env -u C A=b rm x > rm x",
+		"timeout 5 nice -n 3 rm x":     "timeout 5 nice -n 3 rm x > nice -n 3 rm x > rm x",
+		"sudo -u me rm x":              "sudo -u me rm x > rm x",
+		"bash -c 'rm x; ls'":           "bash -c rm x; ls > rm x > ls",
+		"echo 'rm x' | sh":             "echo rm x > sh > rm x",
+		"sh <<< 'rm x'":                "sh > rm x",
+		"eval rm x":                    "eval rm x > rm x",
+		"trap 'rm x' EXIT":             "trap rm x EXIT > rm x",
+		"xargs -n 1 rm":                "xargs -n 1 rm > rm",
+		"find . -exec rm {} \\;":       "find . -exec rm {} ; > rm {}",
+		"fd x -x rm":                   "fd x -x rm > rm",
+		"npx rm x":                     "npx rm x ? rm x",
+		"npm exec -- rm x":             "npm exec -- rm x ? rm x",
+		"ssh host rm x":                "ssh host rm x ? rm x",
+		"git -c alias.x='!rm y' x":     "git -c alias.x=!rm y x ? rm y",
+		"git rebase --exec 'rm x' a":   "git rebase --exec rm x a ? rm x",
+		"su me -c 'rm x'":              "su me -c rm x > rm x",
+		"flock f -c 'rm x'":            "flock f -c rm x > rm x > -c rm x",
+		"command -v rm":                "command -v rm",
+		"env -S 'rm x'":                "env -S rm x > rm x",
+		"cat x | grep y":               "cat x > grep y",
+		"echo $(rm x)":                 "rm x > echo $(rm x)",
+		"for f in a b; do rm $f; done": "rm $f",
+	} {
+		script, err := Read(line, Options{Dir: "/w", Home: "/home/me"})
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		var got strings.Builder
+		for i, c := range script.Commands {
+			switch {
+			case i > 0 && c.MayRun:
+				got.WriteString(" ? ")
+			case i > 0:
+				got.WriteString(" > ")
+			}
+			got.WriteString(strings.Join(c.Argv(), " "))
+		}
+		if got.String() != want {
+			t.Errorf("%s: %q, want %q", line, got.String(), want)
+		}
+	}
+}
