@@ -100,8 +100,11 @@ var mayImport = map[string]string{
 	"discover/internal/oauth": "",
 	"serve":                   "tool",
 
+	// Requests to models, in a file.
+	"internal/requestlog": "model",
+
 	// One run, for any front end.
-	"internal/session": "journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
+	"internal/session": "internal/requestlog journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/proc internal/proc/sandbox internal/trial",
 
 	// A session that a program drives.

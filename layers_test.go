@@ -21,7 +21,7 @@ var layers = []layer{
 	{
 		name: "program", about: "flags, settings, sessions, terminal", uses: []string{"library", "engines"},
 		packages: []string{
-			".", "cmd/adze", "internal/cli", "internal/session", "internal/settings", "internal/trust", "internal/spill", "internal/undo",
+			".", "cmd/adze", "internal/cli", "internal/session", "internal/settings", "internal/trust", "internal/spill", "internal/requestlog", "internal/undo",
 			"internal/approval", "internal/headless", "internal/acp", "internal/playback", "internal/tui/...",
 		},
 	},

@@ -3,9 +3,12 @@ package serve
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -149,4 +152,52 @@ func lastLine(markdown string) string {
 		return line
 	}
 	return ""
+}
+
+// rootsWait is how long a client may take to say where it works.
+const rootsWait = 2 * time.Second
+
+// roots asks the client where it works. A client that does not say has no say.
+func roots(ctx context.Context, peer *mcp.ServerSession, caps *mcp.ClientCapabilities) []string {
+	if caps.RootsV2 == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, rootsWait)
+	defer cancel()
+	res, err := peer.ListRoots(ctx, nil)
+	if err != nil {
+		return nil
+	}
+	dirs := []string{}
+	for _, r := range res.Roots {
+		if u, err := url.Parse(r.URI); err == nil && u.Scheme == "file" {
+			dirs = append(dirs, filepath.FromSlash(u.Path))
+		}
+	}
+	return dirs
+}
+
+// result writes an outcome as MCP has it. It has no structuredContent: Claude Code and Codex send the model only that
+// where it is present, so that the model would see neither text nor images of the content.
+func result(o tool.Outcome) *mcp.CallToolResult {
+	res := &mcp.CallToolResult{IsError: o.Status != tool.StatusSuccess, Content: []mcp.Content{}}
+	for _, p := range o.Result.Content {
+		switch p := p.(type) {
+		case tool.Text:
+			res.Content = append(res.Content, &mcp.TextContent{Text: string(p)})
+		case tool.Media:
+			res.Content = append(res.Content, media(p))
+		}
+	}
+	return res
+}
+
+func media(m tool.Media) mcp.Content {
+	switch {
+	case strings.HasPrefix(m.MIMEType, "image/"):
+		return &mcp.ImageContent{MIMEType: m.MIMEType, Data: m.Data}
+	case strings.HasPrefix(m.MIMEType, "audio/"):
+		return &mcp.AudioContent{MIMEType: m.MIMEType, Data: m.Data}
+	}
+	return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "adze:result", MIMEType: m.MIMEType, Blob: m.Data}}
 }

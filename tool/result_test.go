@@ -2,10 +2,16 @@ package tool_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -125,5 +131,108 @@ func TestOutcomeJSON(t *testing.T) {
 		`{"id":"d","name":"frob","status":"error","llmContent":"unknown tool \"frob\"\nAvailable tools: read, write","returnDisplay":"unknown tool \"frob\"\nAvailable tools: read, write","error":{"type":"tool_not_registered","message":"unknown tool \"frob\"\nAvailable tools: read, write"}}`,
 	}, lines); d != "" {
 		t.Error(d)
+	}
+}
+
+func someEffects() tool.Effects {
+	return tool.Effects{
+		Command: tool.Command{Line: "npm run format"}, Ending: "exit 0", Took: 2100 * time.Millisecond,
+		Network: []string{"registry.example"}, Temp: []string{"/tmp/x"}, Warnings: []string{"careful"},
+		Changes: []tool.Effect{
+			{Path: "dist/", Kind: tool.EffectNew, Files: 412, Ignored: true},
+			{Path: "gone.ts", Kind: tool.EffectDeleted, Files: 1, Counted: true, Removed: 3},
+			{Path: "new.ts", Kind: tool.EffectNew, Files: 1, Counted: true, Added: 1, Diff: "+new\n"},
+			{Path: "src/list.ts", Kind: tool.EffectChanged, Files: 1, Counted: true, Added: 14, Removed: 3, Diff: "-a\n+b\n", Warning: "has a setuid bit"},
+		},
+	}
+}
+
+func TestEffects(t *testing.T) {
+	f := someEffects()
+	wantSame(t, "count", "415 changed files", f.Count())
+	wantSame(t, "one", "1 changed file", tool.Effects{Changes: f.Changes[1:2]}.Count())
+	wantSame(t, "summary", "dist/ (412 new), gone.ts (deleted), new.ts (new), src/list.ts", f.Summary())
+	wantSame(t, "headline", "finished in 2.1 s, exit 0; nothing is kept yet", f.Headline())
+	wantSame(t, "rows", []tool.Row{
+		{Label: "changed", Cells: []string{"src/list.ts  +14 −3"}},
+		{Label: "new", Cells: []string{"dist/  412 files, ignored by git", "new.ts  +1 −0"}},
+		{Label: "deleted", Cells: []string{"gone.ts  +0 −3"}},
+		{Label: "denied", Cells: []string{"network: registry.example"}},
+		{Label: "not kept", Cells: []string{"/tmp/x"}},
+	}, f.Rows())
+	wantSame(t, "warnings", []string{"careful", "src/list.ts has a setuid bit"}, f.AllWarnings())
+	wantSame(t, "diff", "+new\n-a\n+b\n", f.Diff())
+	for _, want := range []string{"npm run format", "- changed src/list.ts", "Warning: careful", "+new"} {
+		if !strings.Contains(f.Markdown(), want) {
+			t.Errorf("the Markdown lacks %q:\n%s", want, f.Markdown())
+		}
+	}
+}
+
+// Long lists are cut, but not what is warned about.
+func TestManyEffects(t *testing.T) {
+	var f tool.Effects
+	for i := range 100 {
+		f.Changes = append(f.Changes, tool.Effect{Path: fmt.Sprintf("f%02d", i), Kind: tool.EffectChanged, Files: 1})
+	}
+	f.Changes[99].Warning = "is a protected name"
+	if s := f.Summary(); !strings.HasSuffix(s, "f19, 80 more") {
+		t.Errorf("summary: %s", s)
+	}
+	cells := f.Rows()[0].Cells
+	wantSame(t, "cells", []string{"f19", "f99", "79 more"}, cells[19:])
+}
+
+// A batch gives byte for byte the results and the files of its calls run one by one.
+func TestEqualsOneByOne(t *testing.T) {
+	batches, calls := 60+int(3000*soak.Share()), 40
+	for seed := range batches {
+		rnd := rand.New(rand.NewPCG(uint64(seed), 7))
+		files := map[string]string{"f0": "00", "f1": "11", "f2": "22", "f3": "33"}
+		links := map[string]string{"l0": "f0", "l1": "f1"}
+		var lines []string
+		for range calls {
+			lines = append(lines, randomLine(rnd))
+		}
+		one := newWorld(files)
+		maps.Copy(one.links, links)
+		x := one.executor()
+		x.Policy = readOnlyGrant
+		var want []tool.Outcome
+		for _, line := range lines {
+			want = append(want, begin(t.Context(), x, line).Wait()...)
+		}
+
+		all := newWorld(files)
+		maps.Copy(all.links, links)
+		y := all.executor()
+		y.Policy = readOnlyGrant
+		got := begin(t.Context(), y, lines...).Wait()
+		wantSame(t, fmt.Sprintf("outcomes of batch %d", seed), says(want), says(got))
+		wantSame(t, fmt.Sprintf("files after batch %d", seed), one.snapshot(), all.snapshot())
+		if t.Failed() {
+			t.Fatalf("the calls of batch %d: %q", seed, lines)
+		}
+	}
+}
+
+// randomLine reads, edits, creates, and runs commands that read, write or turn a link round.
+func randomLine(rnd *rand.Rand) string {
+	names := []string{"f0", "f1", "f2", "f3", "f4", "l0", "l1"}
+	path := names[rnd.IntN(len(names))]
+	digit := func() int { return rnd.IntN(5) }
+	switch rnd.IntN(12) {
+	case 0, 1, 2:
+		return "read " + path
+	case 3, 4, 5:
+		return fmt.Sprintf("edit %s %d %d%d", path, digit(), digit(), digit())
+	case 6, 7:
+		return fmt.Sprintf("write %s %d%d%d", path, digit(), digit(), digit())
+	case 8:
+		return fmt.Sprintf("exec append %d %s", digit(), path)
+	case 9:
+		return fmt.Sprintf("exec ln f%d l%d", rnd.IntN(5), rnd.IntN(2))
+	default:
+		return "exec cat " + path
 	}
 }

@@ -1,7 +1,14 @@
 package approval
 
 import (
+	"encoding/json"
+	"fmt"
+	"net/mail"
+	"net/url"
+	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -72,4 +79,120 @@ func Edited(r tool.Request, text string) (d tool.Decision, ok bool) {
 		return tool.Decision{}, false
 	}
 	return tool.Decision{Verdict: tool.Allow, Args: r.Rework(text)}, true
+}
+
+// Keep is the approval of some of the effects of a tried call, by their paths.
+func Keep(paths []string) tool.Decision {
+	answer, _ := json.Marshal(struct { // strings
+		Keep []string `json:"keep"`
+	}{append([]string{}, paths...)})
+	return tool.Decision{Verdict: tool.Allow, Answer: answer}
+}
+
+// RunAgain discards the effects of a tried call and runs the call, with network.
+func RunAgain(f tool.Effects) tool.Decision {
+	return tool.Decision{Verdict: tool.Allow, Direct: len(f.Changes) > 0} // without effects, that is what is asked
+}
+
+// IsDiscard reads a "d", and the reason that may follow it.
+func IsDiscard(typed string) (reason string, ok bool) {
+	word, reason, _ := strings.Cut(typed, " ")
+	word = strings.ToLower(strings.TrimRight(word, ":,"))
+	return strings.TrimSpace(reason), word == "d" || word == "discard"
+}
+
+// Numbers reads a choice of items: "1, 3-5". The error says what to type instead.
+func Numbers(typed string, most int) ([]int, error) {
+	wrong := fmt.Errorf("Enter numbers from 1 to %d, such as 1,3 or 2-4", most)
+	var out []int
+	for _, word := range strings.FieldsFunc(typed, func(r rune) bool { return r == ',' || r == ' ' }) {
+		first, last, isRange := strings.Cut(word, "-")
+		if !isRange {
+			last = first
+		}
+		from, err := strconv.Atoi(first)
+		to, err2 := strconv.Atoi(last)
+		if err != nil || err2 != nil || from < 1 || to > most || from > to {
+			return nil, wrong
+		}
+		for n := from; n <= to; n++ {
+			out = append(out, n)
+		}
+	}
+	if len(out) == 0 {
+		return nil, wrong
+	}
+	return out, nil
+}
+
+// Picks are the effects as parts that can be taken or left alone, in the order of the changes.
+func Picks(f tool.Effects) []Hunk {
+	var out []Hunk
+	for _, c := range f.Changes {
+		out = append(out, Hunk{Diff: c.Diff})
+	}
+	return out
+}
+
+// limits are what a form demands of a typed answer. A server's own check comes after ours and may know more.
+type limits struct {
+	Format    string
+	MinLength *float64
+	MaxLength *float64
+	Minimum   *float64
+	Maximum   *float64
+	MinItems  *float64
+	MaxItems  *float64
+}
+
+// text checks a text.
+func (l limits) text(s string) error {
+	n := float64(utf8.RuneCountInString(s))
+	switch {
+	case l.MinLength != nil && n < *l.MinLength:
+		return fmt.Errorf("Use at least %g characters", *l.MinLength)
+	case l.MaxLength != nil && n > *l.MaxLength:
+		return fmt.Errorf("Use at most %g characters", *l.MaxLength)
+	}
+	switch l.Format {
+	case "email":
+		if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
+			return fmt.Errorf("Enter an email address, e.g. me@example.com")
+		}
+	case "uri":
+		if u, err := url.Parse(s); err != nil || u.Scheme == "" {
+			return fmt.Errorf("Enter a URL, e.g. https://example.com")
+		}
+	case "date":
+		if _, err := time.Parse(time.DateOnly, s); err != nil {
+			return fmt.Errorf("Enter a date, e.g. 2006-01-02")
+		}
+	case "date-time":
+		if _, err := time.Parse(time.RFC3339, strings.ToUpper(s)); err != nil {
+			return fmt.Errorf("Enter a date and time, e.g. 2006-01-02T15:04:05Z")
+		}
+	}
+	return nil
+}
+
+// number checks a number.
+func (l limits) number(n float64) error {
+	switch {
+	case l.Minimum != nil && n < *l.Minimum:
+		return fmt.Errorf("Enter %g or more", *l.Minimum)
+	case l.Maximum != nil && n > *l.Maximum:
+		return fmt.Errorf("Enter %g or less", *l.Maximum)
+	}
+	return nil
+}
+
+// count checks how many were chosen.
+func (l limits) count(n int) error {
+	switch {
+	case l.MinItems != nil && float64(n) < *l.MinItems:
+		return fmt.Errorf("Choose at least %g", *l.MinItems)
+	case l.MaxItems != nil && float64(n) > *l.MaxItems:
+		return fmt.Errorf("Choose at most %g", *l.MaxItems)
+	}
+	return nil
 }

@@ -2,9 +2,11 @@ package document
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
 	"image/draw"
 	"image/gif"
 	"image/jpeg"
@@ -173,4 +175,177 @@ func encode(img *image.NRGBA, limit int) (data []byte, mime string, err error) {
 		}
 	}
 	return b.Bytes(), "image/jpeg", err
+}
+
+// reduce scales img down to w by h: a pixel is the mean of those that it covers. Beside the result it needs one line of
+// it; the scalers of x/image take 32 bytes for every pixel of a picture that is scaled in one direction only, 100 MB for
+// an ordinary photograph.
+func reduce(img image.Image, w, h int) *image.NRGBA {
+	b := img.Bounds()
+	columns := spread(b.Dx(), w)
+	rows := spread(b.Dy(), h)
+	line := make([]float32, 4*(w+1)) // one more, for what the last column would give on
+	next := make([]float32, 4*(w+1))
+	out := image.NewNRGBA(image.Rect(0, 0, w, h))
+	at := pixels(img)
+	for sy, row := range rows {
+		for sx, column := range columns {
+			c := at(b.Min.X+sx, b.Min.Y+sy)
+			if c.A == 0 {
+				continue
+			}
+			rgba := [4]float32{float32(c.R), float32(c.G), float32(c.B), float32(c.A)}
+			add(line[4*column.to:], rgba, column.share*row.share)
+			if column.share < 1 {
+				add(line[4*column.to+4:], rgba, (1-column.share)*row.share)
+			}
+			if row.share < 1 {
+				add(next[4*column.to:], rgba, column.share*(1-row.share))
+				add(next[4*column.to+4:], rgba, (1-column.share)*(1-row.share))
+			}
+		}
+		if last := sy == len(rows)-1; last || rows[sy+1].to != row.to || row.share < 1 {
+			put(out, row.to, line, float32(w)/float32(b.Dx())*float32(h)/float32(b.Dy()))
+			line, next = next, line
+			clear(next)
+		}
+	}
+	return out
+}
+
+// portion says to which pixel of the result one of the source belongs, and with which share; the rest is the next one's.
+type portion struct {
+	to    int
+	share float32
+}
+
+// spread divides from places among to, which are no more.
+func spread(from, to int) []portion {
+	out := make([]portion, from)
+	for i := range out {
+		begin, end := i*to, (i+1)*to // in parts of 1/from of a place of the result
+		n := begin / from
+		share := float32(1)
+		if border := (n + 1) * from; end > border {
+			share = float32(border-begin) / float32(end-begin)
+		}
+		out[i] = portion{n, share}
+	}
+	return out
+}
+
+func add(sum []float32, rgba [4]float32, weight float32) {
+	for i, v := range rgba {
+		sum[i] += v * weight
+	}
+}
+
+// put writes a line of sums.
+func put(out *image.NRGBA, y int, line []float32, scale float32) {
+	for x := range out.Rect.Dx() {
+		sum := line[4*x:]
+		a := sum[3] * scale
+		if a < 1 {
+			continue
+		}
+		full := 255 / a * scale // sums are of colours times what is seen of them
+		out.SetNRGBA(x, y, color.NRGBA{level(sum[0] * full), level(sum[1] * full), level(sum[2] * full), level(a * 255 / 0xffff)})
+	}
+}
+
+func level(v float32) uint8 { return uint8(min(max(v+0.5, 0), 255)) }
+
+// pixels reads an image without making a value of each of its pixels, where it can.
+func pixels(img image.Image) func(x, y int) color.RGBA64 {
+	if fast, ok := img.(image.RGBA64Image); ok {
+		return fast.RGBA64At
+	}
+	return func(x, y int) color.RGBA64 {
+		r, g, b, a := img.At(x, y).RGBA()
+		return color.RGBA64{uint16(r), uint16(g), uint16(b), uint16(a)}
+	}
+}
+
+// orientation reads how a JPEG says it must be turned to stand upright, 1 to 8 as in Exif; 1 is upright. Cameras write
+// pictures as the sensor saw them and leave the turning to the viewer.
+func orientation(data []byte) int {
+	if len(data) < 4 || data[0] != 0xFF || data[1] != 0xD8 {
+		return 1
+	}
+	for at := 2; at+4 <= len(data) && data[at] == 0xFF; {
+		marker, size := data[at+1], int(binary.BigEndian.Uint16(data[at+2:]))
+		if marker == 0xDA || size < 2 || at+2+size > len(data) {
+			return 1
+		}
+		if segment := data[at+4 : at+2+size]; marker == 0xE1 && len(segment) > 6 && string(segment[:6]) == "Exif\x00\x00" {
+			return exifOrientation(segment[6:])
+		}
+		at += 2 + size
+	}
+	return 1
+}
+
+// exifOrientation looks for tag 0x0112 in the first directory of the TIFF structure that Exif is.
+func exifOrientation(tiff []byte) int {
+	if len(tiff) < 8 {
+		return 1
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if tiff[0] == 'M' {
+		order = binary.BigEndian
+	}
+	at := int64(order.Uint32(tiff[4:]))
+	if at+2 > int64(len(tiff)) {
+		return 1
+	}
+	entries := tiff[at+2:]
+	for range order.Uint16(tiff[at:]) {
+		if len(entries) < 12 {
+			return 1
+		}
+		if order.Uint16(entries) == 0x0112 {
+			if o := int(order.Uint16(entries[8:])); o >= 1 && o <= 8 {
+				return o
+			}
+			return 1
+		}
+		entries = entries[12:]
+	}
+	return 1
+}
+
+// turn makes img upright.
+func turn(img *image.NRGBA, orientation int) *image.NRGBA {
+	if orientation <= 1 || orientation > 8 {
+		return img
+	}
+	w, h := img.Bounds().Dx(), img.Bounds().Dy()
+	outW, outH := w, h
+	if orientation >= 5 {
+		outW, outH = h, w
+	}
+	out := image.NewNRGBA(image.Rect(0, 0, outW, outH))
+	for y := range h {
+		for x := range w {
+			var tx, ty int
+			switch orientation {
+			case 2:
+				tx, ty = w-1-x, y
+			case 3:
+				tx, ty = w-1-x, h-1-y
+			case 4:
+				tx, ty = x, h-1-y
+			case 5:
+				tx, ty = y, x
+			case 6:
+				tx, ty = h-1-y, x
+			case 7:
+				tx, ty = h-1-y, w-1-x
+			case 8:
+				tx, ty = y, w-1-x
+			}
+			copy(out.Pix[out.PixOffset(tx, ty):][:4], img.Pix[img.PixOffset(x, y):][:4])
+		}
+	}
+	return out
 }

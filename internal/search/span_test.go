@@ -2,8 +2,14 @@ package search
 
 import (
 	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/soak"
 )
 
 // checkSpans compares the matches that may cross lines with those of package regexp.
@@ -81,4 +87,112 @@ func FuzzSpans(f *testing.F) {
 		}
 		checkSpans(t, Query{Pattern: pattern, Case: Case(1 + mode%2), DotNewline: mode&2 != 0, Multiline: true}, text)
 	})
+}
+
+// numbers lists the lines shown, matches with a colon and context with a dash.
+func numbers(res *GrepResult) string {
+	var b strings.Builder
+	for _, f := range res.Files {
+		for _, l := range f.Lines {
+			fmt.Fprintf(&b, "%d%s ", l.Number, map[bool]string{true: ":", false: "-"}[l.Match])
+		}
+	}
+	return fmt.Sprint(res.Matches, " ", b.String())
+}
+
+// TestSmallBuffers compares a search through a buffer that holds few lines with one that holds the whole file.
+func TestSmallBuffers(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	words := []string{"foo", "bar", "x", "é", " ", "foo bar", "\t", "9", "kk", "\r"}
+	for round := range soak.Count(60, 5000) {
+		long := round%3 == 0
+		var b strings.Builder
+		for range 20 + r.Intn(200) {
+			n := r.Intn(4)
+			if long && r.Intn(30) == 0 {
+				n = 100 + r.Intn(600) // longer than the buffer
+			}
+			for range n {
+				b.WriteString(words[r.Intn(len(words))])
+			}
+			b.WriteString("\n")
+		}
+		text := b.String()
+		if r.Intn(2) == 0 {
+			text = strings.TrimSuffix(text, "\n")
+		}
+		top := tree(t, map[string]string{"f": text})
+		for _, pattern := range []string{`foo`, `bar$`, `^x`, `[0-9]\s+f`, `é`, `^$`, `k{2}\b`, `o\sb`, `nothing`, `foo\n.`, `\n\nx`, `^(x|é)*\nfoo`, `\bk+\n\b`, `[^f]\n\n+[^b]`} {
+			q := Query{Pattern: pattern, Multiline: strings.Contains(pattern, `\n`)}
+			if q.Multiline && long {
+				continue // a match may be longer than the window
+			}
+			req := GrepRequest{Scope: Scope{Paths: []string{top}, Workers: 1}, Pattern: mustCompile(t, q), MaxLine: 20}
+			if !long {
+				req.Before, req.After = r.Intn(3), r.Intn(3)
+			}
+			if r.Intn(3) == 0 {
+				req.Limit = 1 + r.Intn(9)
+			}
+			want, err := Grep(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.buffer = 256
+			got, err := Grep(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if numbers(got) != numbers(want) {
+				t.Fatalf("round %d, %q, context %d %d, limit %d, on %q:\n got %s\nwant %s", round, pattern, req.Before, req.After, req.Limit, text, numbers(got), numbers(want))
+			}
+		}
+	}
+}
+
+// TestPairFindsNoOther holds that only true pairs stop the scan: a wrong one costs time and would go unnoticed otherwise.
+func TestPairFindsNoOther(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	data := make([]byte, 300)
+	for range 2000 {
+		for i := range data {
+			data[i] = "aAbBrRe_\x80\xff"[r.Intn(10)]
+		}
+		a, b, gap, fold := "abr_e"[r.Intn(5)], "abr_e"[r.Intn(5)], r.Intn(9), r.Intn(2) == 0
+		p := newPair(a, b, gap, fold)
+		is := func(x, y byte) bool { return x == y || fold && lower[x] == y }
+		want := -1
+		from := r.Intn(20)
+		for i := from; i+gap < len(data); i++ {
+			if is(data[i], a) && is(data[i+gap], b) {
+				want = i
+				break
+			}
+		}
+		if got := p.find(data, from); got != want {
+			t.Fatalf("%c %c gap %d fold %v in %q from %d: got %d, want %d", a, b, gap, fold, data, from, got, want)
+		}
+	}
+}
+
+// Files that a caller withholds are counted, and nothing else of them is in the result, totals included.
+func TestWithhold(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.txt", ".env"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("token\ntoken\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := Compile(Query{Pattern: "token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []Mode{Content, Paths, Counts} {
+		res, err := Grep(t.Context(), GrepRequest{Pattern: p, Mode: mode, Scope: Scope{
+			Paths: []string{dir}, Withhold: func(path string) bool { return filepath.Base(path) == ".env" },
+		}})
+		if err != nil || res.Withheld != 1 || res.MatchedFiles != 1 || len(res.Files) != 1 || filepath.Base(res.Files[0].Path) != "a.txt" {
+			t.Errorf("mode %d: %+v, %v", mode, res, err)
+		}
+	}
 }

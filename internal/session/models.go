@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/requestlog"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
@@ -32,7 +33,7 @@ type Models struct {
 	env      Env
 	home     string // Adze's own directory
 	settings *settings.Settings
-	log      *requestLog // nil: none
+	log      *requestlog.Log // nil: none
 	spent    spending
 
 	mu     sync.Mutex
@@ -197,7 +198,7 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	if ok {
 		opened, err := found.open(ctx, m.learn)
-		return m.spent.of(m.log.of(opened, found.options.Key)), found.where(), err
+		return m.spent.of(logging(m.log, opened, found.options.Key)), found.where(), err
 	}
 	local := localServers(ctx, m.env)
 	if len(local) == 0 {
@@ -210,7 +211,7 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	m.tellFound(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
 	opened, err := opener(openai.Open)(ctx, api.Options{BaseURL: address, Model: name})
-	return m.spent.of(m.log.of(opened, "")), Place{API: openai.Name, URL: address, Detected: true}, err
+	return m.spent.of(logging(m.log, opened, "")), Place{API: openai.Name, URL: address, Detected: true}, err
 }
 
 // tellFound reports which model was found.

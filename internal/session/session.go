@@ -27,6 +27,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/requestlog"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/spill"
 	"github.com/adze-dev/adze/internal/undo"
@@ -114,7 +115,7 @@ func Open(env Env, o Options) (*Session, error) {
 	folder.tellNotes(s.Settings, o.Front&Quits != 0)
 	s.warnIgnored()
 	s.env.Environ = withoutKeys(env.Environ, s.Settings.Model)
-	s.Models = &Models{env: env, home: folder.Home, settings: s.Settings, log: newLog(o.Log, env.warn)}
+	s.Models = &Models{env: env, home: folder.Home, settings: s.Settings, log: requestlog.New(o.Log, env.warn)}
 	if err = s.selectTools(); err != nil {
 		return nil, err
 	}

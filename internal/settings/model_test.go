@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // loadModel reads settings from Qwen Code's, Adze's and a trusted project's file.
@@ -85,5 +87,96 @@ func TestCompactionSettings(t *testing.T) {
 	}
 	if s, err = loadModel(t, "", "", ""); err != nil || s.Context.CompactAt != 0.85 {
 		t.Errorf("%v without settings, %v", s.Context.CompactAt, err)
+	}
+}
+
+func servers(s *Settings) map[string]string {
+	out := map[string]string{}
+	for alias, server := range s.MCP.Servers {
+		out[alias] = string(server.JSON)
+	}
+	return out
+}
+
+func TestServersMergeByName(t *testing.T) {
+	dir, src := place(t, map[string]string{
+		"home/.qwen": `{"mcpServers": {"a": {"command": "qwen"}, "b": {"command": "qwen"}}, "toolDiscoveryCommand": "./old", "tools": {"discoveryCommand": "./list"}}`,
+		"home/.adze": `{"mcpServers": {"b": {"command": "adze"}, "n": null}, "mcp": {"allowed": ["a", "c"], "excluded": ["x"], "serverCommand": "one"}}`,
+		"app/.adze":  `{"mcpServers": {"d": {"httpUrl": "http://d"}}, "mcp": {"allowed": [], "excluded": ["y"]}, "tools": {"toolCallCommand": "./call"}}`,
+	})
+	if err := os.WriteFile(filepath.Join(dir, "app", ".mcp.json"), []byte(`{"mcpServers": {"c": {"command": "c"}, "d": {}}, "other": 1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	own := map[string]string{"a": `{"command": "qwen"}`, "b": `{"command": "adze"}`}
+	all := map[string]string{"a": own["a"], "b": own["b"], "c": `{"command": "c"}`, "d": `{"httpUrl": "http://d"}`}
+	for _, trusted := range []bool{false, true} {
+		src.Trusted = trusted
+		s, err := Load(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, call := own, ""
+		if trusted {
+			want, call = all, "./call"
+		}
+		if diff := cmp.Diff(want, servers(s)); diff != "" {
+			t.Errorf("trusted %v: (-want +got)\n%s", trusted, diff)
+		}
+		if len(s.MCP.Allowed) != 0 || s.MCP.Allowed == nil || len(s.MCP.Excluded) != 2 || s.MCP.ServerCommand != "one" {
+			t.Errorf("trusted %v: %+v", trusted, s.MCP)
+		}
+		if s.Tools.DiscoveryCommand != "./list" || s.Tools.CallCommand != call {
+			t.Errorf("trusted %v: %+v", trusted, s.Tools)
+		}
+		var withheld []string
+		for _, w := range s.Withheld() {
+			withheld = append(withheld, w.Key)
+		}
+		if got := strings.Join(withheld, " "); !trusted && got != "mcpServers tools.toolCallCommand mcpServers" || trusted && got != "" {
+			t.Errorf("trusted %v: withheld %s", trusted, got)
+		}
+	}
+}
+
+// A .mcp.json protects nobody: what is wrong in it is told and stops nothing.
+func TestBrokenMCPFile(t *testing.T) {
+	for text, note := range map[string]string{
+		"{":                           "the file is ignored: unexpected end of JSON input",
+		`{"mcpServers": 3}`:           "mcpServers is ignored: must be an object of servers, got 3",
+		`{"mcpServers": {"a": "sh"}}`: "mcpServers is ignored: server a must be an object, got a string",
+	} {
+		dir, src := place(t, map[string]string{"app/.adze": "{}"})
+		if err := os.WriteFile(filepath.Join(dir, "app", ".mcp.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Load(src)
+		if err != nil || len(s.Notes()) != 1 || !strings.HasSuffix(s.Notes()[0].String(), note) || len(s.MCP.Servers) > 0 {
+			t.Errorf("%s: %v, %v", text, s.Notes(), err)
+		}
+	}
+}
+
+func TestGeneral(t *testing.T) {
+	for _, c := range []struct {
+		name, user, project string
+		want                General
+	}{
+		{"nothing said", `{}`, `{}`, General{true, 30, 2 << 30}},
+		{"the user's own", `{"general":{"chatRecording":false,"cleanupPeriodDays":7,"maxStateBytes":1e10}}`, `{}`, General{false, 7, 1e10}},
+		{"a project can't", `{}`, `{"general":{"chatRecording":false,"cleanupPeriodDays":1,"maxStateBytes":1}}`, General{true, 30, 2 << 30}},
+	} {
+		s, err := loadModel(t, "", c.user, c.project)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if diff := cmp.Diff(c.want, s.General); diff != "" {
+			t.Error(c.name, diff)
+		}
+	}
+	for _, bad := range []string{`{"general":{"maxStateBytes":1.5}}`, `{"general":{"chatRecording":"no"}}`, `{"general":{"cleanupPeriodDays":"x"}}`} {
+		if _, err := loadModel(t, "", bad, ""); err == nil {
+			t.Errorf("%s was accepted", bad)
+		}
 	}
 }

@@ -8,6 +8,7 @@
 package spill
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -239,4 +240,129 @@ func resolve(path string) string {
 		return filepath.Join(resolve(up), filepath.Base(path))
 	}
 	return path
+}
+
+// File takes a long output as it comes. What is over a limit is dropped, and counted.
+type File struct {
+	dir     *Dir
+	file    *os.File
+	path    string
+	kept    int64
+	dropped int64
+}
+
+// Create begins a file for an output whose length is not known yet. Call id and name only make the file's name.
+func (d *Dir) Create(callID, name string) (*File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := fs.ErrClosed
+	if !d.closed {
+		err = d.hold()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("save the output of %s: %w", name, err)
+	}
+	ext := extension(name)
+	f, file, err := create(d.root, "output-"+safe(callID, "call")+"-"+safe(strings.TrimSuffix(name, ext), "tool"), cmp.Or(ext, ".txt"))
+	if err != nil {
+		return nil, fmt.Errorf("save the output of %s in %s: %w", name, d.path, err)
+	}
+	return &File{dir: d, file: f, path: filepath.Join(d.path, file)}, nil
+}
+
+// extension is that of a file's name, if it is an ordinary one: programs go by it.
+func extension(name string) string {
+	ext := filepath.Ext(name)
+	if len(ext) < 2 || len(ext) > 9 || safe(ext[1:], "") != ext[1:] {
+		return ""
+	}
+	return ext
+}
+
+// Write keeps as much of p as the limits leave room for.
+func (f *File) Write(p []byte) (int, error) {
+	room := f.dir.room(min(int64(len(p)), f.dir.limits.PerResult-f.kept))
+	n, err := f.file.Write(p[:room])
+	f.kept += int64(n)
+	f.dropped += int64(len(p)) - room
+	if err != nil {
+		return n, fmt.Errorf("save an output in %s: %w", f.path, err)
+	}
+	return len(p), nil
+}
+
+// Close ends the file.
+func (f *File) Close() error { return f.file.Close() }
+
+// Saved says what was kept.
+func (f *File) Saved() Saved { return Saved{f.path, f.kept, f.dropped} }
+
+// room takes up to n bytes of what the session has left.
+func (d *Dir) room(n int64) int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n = max(0, min(n, d.limits.PerSession-d.used))
+	d.used += n
+	return n
+}
+
+// take makes a session's folder and marks it as in use. Runs of one session share the mark; Clean takes it for itself
+// and moves the folder away before it lets go, so a mark counts only if it is still the one in the folder.
+func take(dir string) (*os.Root, *os.File, error) {
+	const tries = 100 // each one lost to a Clean that came in between
+	var err error
+	for range tries {
+		if err = os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, nil, err
+		}
+		var root *os.Root
+		var lock *os.File
+		root, lock, err = openLock(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if err = lockShared(lock); err == nil && held(lock, dir) {
+			return root, lock, nil
+		}
+		root.Close()
+		unlock(lock)
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, fmt.Errorf("create %s: it was repeatedly removed: %w", dir, err)
+}
+
+// openLock opens a session's folder, and the file in it that is locked while the session lives.
+func openLock(dir string) (*os.Root, *os.File, error) {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.IsDir() { // a link is not ours
+		return nil, nil, &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	lock, err := root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		root.Close()
+		return nil, nil, err
+	}
+	return root, lock, nil
+}
+
+// held reports whether lock is the file in the folder of that path.
+func held(lock *os.File, dir string) bool {
+	mine, err := lock.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(filepath.Join(dir, lockName))
+	return err == nil && os.SameFile(mine, there)
 }

@@ -15,12 +15,17 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -91,4 +96,125 @@ func New(o Options) (*Client, error) {
 		o.Now = time.Now
 	}
 	return &Client{options: o, allow: allow, cache: cache{now: o.Now}}, nil
+}
+
+// Exchange is a request to an API, such as a search engine's, and what it answers.
+type Exchange struct {
+	Method string // GET if empty
+	Target Target
+	Header http.Header // may hold a key: it is sent to the target and nowhere else
+	Body   []byte
+}
+
+// Answer is what an API answers, whatever its status.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Do makes one request, as guarded as Fetch. It follows no redirect: a key must not travel on. Nothing is cached.
+func (c *Client) Do(ctx context.Context, x Exchange) (*Answer, error) {
+	late := &TimeoutError{x.Target.Host(), c.options.Timeout}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, late)
+	defer cancel()
+	answer, err := c.exchange(ctx, x)
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), late):
+		return nil, late
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return answer, err
+}
+
+func (c *Client) exchange(ctx context.Context, x Exchange) (*Answer, error) {
+	header := x.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	method := x.Method
+	if method == "" {
+		method = http.MethodGet
+	}
+	resp, err := c.send(ctx, method, x.Target, header, bytes.NewReader(x.Body))
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if redirects(resp.StatusCode) {
+		next, err := x.Target.follow(resp.Header.Get("Location"))
+		if err != nil {
+			return nil, fmt.Errorf("request to %s: it redirects to an address that can't be fetched", x.Target.Host())
+		}
+		return nil, fmt.Errorf("request to %s: it redirects to %s, which Adze doesn't follow because the request contains a key. Set the base URL to the final address", x.Target.Host(), next.Host())
+	}
+	var p Page
+	if err := p.read(ctx, resp, c.options.MaxBody); err != nil {
+		return nil, fmt.Errorf("request to %s: %w", x.Target.Host(), err)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if p.Incomplete != "" {
+		return nil, fmt.Errorf("request to %s: unusable response: %s", x.Target.Host(), p.Incomplete)
+	}
+	return &Answer{resp.StatusCode, resp.Header, p.Body}, nil
+}
+
+const (
+	cacheAge   = 15 * time.Minute
+	cachePages = 32
+	cacheBytes = 16 << 20
+)
+
+// cache keeps pages for a while: a model often looks at one page several times. It holds a bounded number of bytes.
+type cache struct {
+	now   func() time.Time
+	mu    sync.Mutex
+	items []cached // the one used last stands last
+}
+
+type cached struct {
+	key  string
+	at   time.Time
+	page *Page
+}
+
+func (c *cache) get(key string) *Page {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.items, func(it cached) bool { return it.key == key })
+	if i < 0 {
+		return nil
+	}
+	item := c.items[i]
+	c.items = slices.Delete(c.items, i, i+1)
+	if age := c.now().Sub(item.at); age < 0 || age >= cacheAge {
+		return nil
+	}
+	c.items = append(c.items, item)
+	page := *item.page
+	page.Cached = true
+	return &page
+}
+
+// put keeps a page, unless it is only half of one, came over a way that may work better next time, or must not be kept.
+func (c *cache) put(key string, p *Page) {
+	if p.Redirect != "" || p.Incomplete != "" || p.Note != "" || p.noStore || len(p.Body) > cacheBytes/4 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.items = slices.DeleteFunc(c.items, func(it cached) bool { return it.key == key })
+	kept := *p
+	c.items = append(c.items, cached{key, c.now(), &kept})
+	size := 0
+	for i := len(c.items) - 1; i >= 0; i-- {
+		size += len(c.items[i].page.Body)
+		if size > cacheBytes || len(c.items)-i > cachePages {
+			c.items = slices.Delete(c.items, 0, i+1)
+			break
+		}
+	}
 }

@@ -1,9 +1,14 @@
 package workspace
 
 import (
+	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/atomicfile"
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
@@ -80,4 +85,98 @@ func Kind(mode fs.FileMode) string { return nofollow.Kind(mode) }
 func (p Path) Write(content []byte, o atomicfile.Options) (atomicfile.Outcome, error) {
 	o.Canonical = true
 	return atomicfile.Write(p.Abs, content, o)
+}
+
+// NameError says that a name cannot stand for a path: empty, relative, holding
+// a NUL or a line break, or not UTF-8. Nothing on disk was looked at but, for
+// Meant, whether it exists.
+type NameError struct {
+	Name    string
+	Problem string
+	Meant   string // the absolute path that was probably meant, if there is one
+}
+
+func (e *NameError) Error() string {
+	if e.Name == "" {
+		return "the path is empty; give an absolute path"
+	}
+	if e.Meant != "" {
+		return fmt.Sprintf("path %q %s; probably %s is meant", e.Name, e.Problem, e.Meant)
+	}
+	return fmt.Sprintf("path %q %s", e.Name, e.Problem)
+}
+
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return &NameError{}
+	case strings.ContainsRune(name, 0):
+		return &NameError{Name: name, Problem: "contains a NUL byte"}
+	case strings.ContainsAny(name, "\n\r"):
+		return &NameError{Name: name, Problem: "contains a line break"}
+	case !utf8.ValidString(name):
+		return &NameError{Name: name, Problem: "is not valid UTF-8"}
+	}
+	return nil
+}
+
+// cutHome takes a leading ~/ off, which only shells expand.
+func cutHome(name string) (rest string, ok bool) {
+	if name == "~" {
+		return "", true
+	}
+	return strings.CutPrefix(name, "~/")
+}
+
+// Record is what a session has read of a file, as data that outlives it.
+type Record struct {
+	Path   string
+	Hash   Hash
+	Lines  int
+	Whole  bool
+	Opaque bool
+	Gone   bool    // nothing is known of the file anymore
+	Read   []Range // if not Whole
+}
+
+// Take returns the records that changed since it last returned them, sorted by path: those of paths that of accepts.
+func (s *Seen) Take(of func(path string) bool) []Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Record
+	for _, path := range slices.Sorted(maps.Keys(s.fresh)) {
+		if !of(path) {
+			continue
+		}
+		delete(s.fresh, path)
+		e, ok := s.files[path]
+		if !ok {
+			out = append(out, Record{Path: path, Gone: true})
+			continue
+		}
+		f := e.Value.(*seenFile)
+		r := Record{Path: path, Hash: f.hash, Lines: f.lines, Whole: f.whole, Opaque: f.opaque}
+		if !f.whole {
+			r.Read = slices.Clone(f.read)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// Restore adds records of an earlier session. A file that has changed since counts as changed, because its hash differs.
+func (s *Seen) Restore(records []Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range records {
+		if r.Gone {
+			continue
+		}
+		f := s.at(r.Path, r.Hash)
+		f.opaque, f.whole, f.lines, f.read = r.Opaque, r.Whole, r.Lines, nil
+		for _, lines := range r.Read {
+			f.read = f.read.add(lines)
+		}
+		delete(s.fresh, r.Path)
+	}
 }
