@@ -119,12 +119,16 @@ func recordMoment(t *testing.T, m moment, columns, rows int, background string) 
 		}
 		answers = append(answers, a)
 	}
-	model := scriptedModel(t, append(answers, openaitest.Answer{Text: "done"})...)
+	model, err := openaitest.Start(openaitest.Script{Answers: append(answers, openaitest.Answer{Text: "done"}), Repeat: true, Key: "any"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(model.Close)
 	var record bytes.Buffer
 	g := &glass{columns: columns, rows: rows, record: &record, around: around{background}}
 	cmd := exec.Command("adze")
 	cmd.Dir = d.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.home, "ADZE_HOME=" + d.home, "GORACE=atexit_sleep_ms=0", "ADZE_LOCAL_MODELS=off", "TERM=xterm-256color", "OPENAI_BASE_URL=" + model.URL}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.home, "ADZE_HOME=" + d.home, "GORACE=atexit_sleep_ms=0", "ADZE_LOCAL_MODELS=off", "TERM=xterm-256color", "OPENAI_BASE_URL=" + model.URL, "OPENAI_API_KEY=any"}
 	g.open(t, cmd, "")
 	for _, step := range m.steps {
 		verb, rest, _ := strings.Cut(step, " ")

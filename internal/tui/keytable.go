@@ -198,3 +198,15 @@ func keyLabels(names string) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// firstLabels is the first of several keys, as many as fit in a width, and one at least.
+func firstLabels(names string, width int) string {
+	for {
+		labels := keyLabels(names)
+		last := strings.LastIndexByte(names, ' ')
+		if len(labels) <= width || last < 0 {
+			return labels
+		}
+		names = names[:last]
+	}
+}

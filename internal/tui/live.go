@@ -87,6 +87,9 @@ func (s *Screen) prompt(width int) (lines []cell.Line, row, column int) {
 	return lines, row - from, column + 2
 }
 
+// keyColumn is the width of the keys in the list of keys.
+const keyColumn = 32
+
 // keyHelp lists the keys.
 func (s *Screen) keyHelp(width int) []cell.Line {
 	if !s.showKeys {
@@ -95,7 +98,7 @@ func (s *Screen) keyHelp(width int) []cell.Line {
 	var out []cell.Line
 	for _, a := range s.keys.actions {
 		if a.about != "" && a.keys != "" {
-			out = append(out, cell.Line{{Text: fmt.Sprintf("  %-32s ", keyLabels(a.keys)), Style: cell.Cyan}, {Text: a.about}}.Cut(width))
+			out = append(out, cell.Line{{Text: fmt.Sprintf("  %-*s ", keyColumn, firstLabels(a.keys, keyColumn)), Style: cell.Cyan}, {Text: a.about}}.Cut(width))
 		}
 	}
 	return out

@@ -106,7 +106,7 @@ func (q *question) live(s *Screen) []cell.Line {
 	width := s.width()
 	n, all := s.questions.at+1, len(s.questions.open)
 	head := append(cell.Line{{Text: "? ", Style: cell.Yellow}}, q.title()...)
-	if why := visible(s.o.Host.Why(q.r, q.why)); why != "" && !q.r.MustAsk {
+	if why := visible(s.o.Host.Why(q.r, q.why)); why != "" && !q.r.MustAsk && !q.explain {
 		head = append(head, cell.Span{Text: "   needs approval: " + why, Style: cell.Dim})
 	}
 	out := []cell.Line{head.Right(cell.Styled(fmt.Sprintf("%d of %d", n, all), cell.Dim), width)}
