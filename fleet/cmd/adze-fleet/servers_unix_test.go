@@ -180,3 +180,20 @@ func TestClusterNodesKilled(t *testing.T) {
 		t.Errorf("the journals aren't on the third node: %v", err)
 	}
 }
+
+// While the server is gone for longer than the lease, workers wait and start no call. When it is back, all tasks are done.
+func TestServerGoneForLong(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, serveModel(t, func(s *scripted) { s.delay = 20 * time.Millisecond }))
+	flags := m.server("1s")
+	m.killing(flags, 6, 4, 1, func() {
+		_ = m.queue.Process.Kill()
+		_ = m.queue.Wait()
+		before := m.lines()
+		time.Sleep(3 * time.Second)
+		if n := m.lines() - before; n > 4 { // one that had started in each slot
+			t.Errorf("%d calls ran without a server", n)
+		}
+		m.server("1s")
+	})
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
 )
 
@@ -318,5 +319,52 @@ func TestUsage(t *testing.T) {
 				t.Errorf("%s in parts of %d: %s, want %s", text, size, got, want)
 			}
 		}
+	}
+}
+
+// No minute has more tokens than the limit, over all gateways: what a request used replaces what was reserved for it.
+func TestTokenRate(t *testing.T) {
+	t.Parallel()
+	_, c, u := start(t, Limits{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	const workers, limit = 50, 1000
+	var asked, granted atomic.Int64
+	var wg sync.WaitGroup
+	for range workers {
+		g := &Gateway{counters: c, limits: Limits{Tokens: limit}}
+		b := g.bill(&guest{Guest: guestOf(u, 0), key: "k"}, []byte(strings.Repeat("x", 399))) // 100 tokens
+		b.reserved = true
+		wg.Go(func() {
+			asked.Add(1)
+			if b.awaitRate(ctx) == nil {
+				granted.Add(1)
+				b.used = model.Usage{Input: 150, Output: 50} // it used more than that
+				b.settle()
+			}
+		})
+	}
+	minutes := func() (n int64) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for name, sum := range c.values {
+			if strings.HasPrefix(name, "tokens.k.") {
+				n++
+				if sum > 2*limit { // ten requests, each with twice the tokens
+					t.Errorf("%s: %d tokens", name, sum)
+				}
+			}
+		}
+		return n
+	}
+	for deadline := time.Now().Add(3 * time.Minute); asked.Load() < workers || granted.Load() < 5; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d requests", granted.Load(), workers)
+		}
+	}
+	cancel()
+	wg.Wait()
+	if n := minutes(); granted.Load() > 10*n {
+		t.Errorf("%d requests of 100 tokens in %d minutes", granted.Load(), n)
 	}
 }

@@ -37,8 +37,10 @@ const (
 	busySubject       = 10164 // another message for the subject is being written
 	noLeader          = 10008 // of a cluster that is starting, or lost a node
 	noPeers           = 10005
-	noResources       = 10023
+	noResources       = 10023 // the storage is full
 	notReady          = 10009 // of a stream
+	noStorage         = 10047
+	maxBytes          = 10077 // the code of other limits of a stream too
 )
 
 // Owner is the data of an owner entry.

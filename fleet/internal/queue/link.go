@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -78,11 +79,21 @@ func (q *Queue) patiently(ctx context.Context, limit time.Duration, do func(cont
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
+		began := time.Now()
 		err := q.once(ctx, limit, do)
+		if d := q.denied.Load(); err != nil && transient(err) && d != nil && d.at.After(began) {
+			return fmt.Errorf("the credentials don't allow this: %w\nUse others with --creds.", d.err)
+		}
 		if err == nil || !transient(err) || !pause(ctx, retryTime) {
 			return err
 		}
 	}
+}
+
+// denial is a request that the credentials don't allow. The server reports it beside the request, which gets no answer.
+type denial struct {
+	err error
+	at  time.Time
 }
 
 func (q *Queue) once(ctx context.Context, limit time.Duration, do func(context.Context) error) error {

@@ -10,10 +10,12 @@ package queue
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -62,6 +64,7 @@ type Queue struct {
 	files    jetstream.ObjectStore
 	replicas int
 	link     *link
+	denied   atomic.Pointer[denial] // the last one
 	tell     func(string)
 
 	Lease  time.Duration
@@ -96,6 +99,12 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 				tell(fmt.Sprintf("the queue at %s can't be reached; tasks wait for it", o.URL))
 			}
 		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if errors.Is(err, nats.ErrPermissionViolation) {
+				q.denied.Store(&denial{err, time.Now()})
+				q.link.lost() // the request that it is about gets no answer
+			}
+		}),
 		nats.ReconnectHandler(func(*nats.Conn) { tell(fmt.Sprintf("the queue at %s is back", o.URL)) }))
 	if o.CA != "" {
 		opts = append(opts, nats.RootCAs(o.CA))
@@ -118,11 +127,17 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	return q, nil
 }
 
-// hint is the next step after a connection failed.
+// hint is the next step after a request failed.
 func hint(err error) string {
+	switch code(err) {
+	case noResources, noStorage, maxBytes:
+		return "\nThe server's storage is full: remove data, or raise max_file_store."
+	}
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired):
 		return "\nCheck the file of --creds. The token of 'adze fleet server' is in ADZE_FLEET_TOKEN."
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return "\nName the file with the certificate of its authority with --ca."
 	case errors.Is(err, nats.ErrNoServers):
 		return "\nIs the server running? Start one with 'adze fleet server' or 'nats-server -c nats.conf'."
 	}
@@ -162,13 +177,28 @@ func (q *Queue) open(ctx context.Context, o Options) error {
 	if q.nc.ConnectedClusterName() != "" {
 		q.replicas = 3
 	}
-	return q.patiently(ctx, 2*requestTime, q.streams)
+	for {
+		err := q.patiently(ctx, 2*requestTime, q.streams)
+		if !missing(err) || !pause(ctx, retryTime) {
+			return err
+		}
+	}
+}
+
+// missing reports whether a node of a cluster doesn't know yet what another process has just created.
+func missing(err error) bool {
+	for _, e := range []error{jetstream.ErrStreamNotFound, jetstream.ErrConsumerNotFound, jetstream.ErrBucketNotFound, jetstream.ErrStreamNameAlreadyInUse} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // starting reports whether a cluster isn't ready yet.
 func starting(err error) bool {
 	switch code(err) {
-	case noLeader, noPeers, noResources, notReady:
+	case noLeader, noPeers, notReady:
 		return true
 	}
 	return false
@@ -186,7 +216,7 @@ func (q *Queue) streams(ctx context.Context) (err error) {
 	if q.journal, err = q.stream(ctx, jetstream.StreamConfig{Name: journalStream, Subjects: []string{"journal.>"}}); err != nil {
 		return err
 	}
-	if _, err = q.stream(ctx, jetstream.StreamConfig{Name: countersStream, Subjects: []string{"count.>"}, AllowMsgCounter: true, AllowDirect: true, MaxMsgsPerSubject: 1}); err != nil {
+	if _, err = q.stream(ctx, jetstream.StreamConfig{Name: countersStream, Subjects: []string{"count.>"}, AllowMsgCounter: true, MaxMsgsPerSubject: 1}); err != nil {
 		return err
 	}
 	if q.runs, err = q.bucket(ctx, runsBucket); err != nil {
@@ -195,10 +225,13 @@ func (q *Queue) streams(ctx context.Context) (err error) {
 	if q.holds, err = q.bucket(ctx, holdsBucket); err != nil {
 		return err
 	}
-	if q.files, err = q.js.ObjectStore(ctx, filesBucket); errors.Is(err, jetstream.ErrBucketNotFound) {
-		q.files, err = q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: filesBucket, Replicas: q.replicas})
-	}
+	_, err = q.stream(ctx, jetstream.StreamConfig{
+		Name: "OBJ_" + filesBucket, Subjects: []string{"$O." + filesBucket + ".C.>", "$O." + filesBucket + ".M.>"}, Discard: jetstream.DiscardNew, AllowRollup: true,
+	})
 	if err != nil {
+		return err
+	}
+	if q.files, err = q.js.ObjectStore(ctx, filesBucket); err != nil {
 		return fmt.Errorf("open the files: %w", err)
 	}
 	return q.consumer(ctx)
@@ -222,16 +255,16 @@ func (q *Queue) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream
 	return s, err
 }
 
+// bucket opens a bucket of keys. Its stream, as all others here, has no direct access: in a cluster that would read from nodes
+// that may not have the last value yet.
 func (q *Queue) bucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
-	kv, err := q.js.KeyValue(ctx, name)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = q.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name, Replicas: q.replicas})
-		if err != nil {
-			if again, e := q.js.KeyValue(ctx, name); e == nil {
-				return again, nil
-			}
-		}
+	_, err := q.stream(ctx, jetstream.StreamConfig{
+		Name: "KV_" + name, Subjects: []string{"$KV." + name + ".>"}, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, AllowRollup: true, DenyDelete: true,
+	})
+	if err != nil {
+		return nil, err
 	}
+	kv, err := q.js.KeyValue(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("open the bucket %s: %w", name, err)
 	}

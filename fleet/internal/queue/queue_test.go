@@ -4,12 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/adze-dev/adze/fleet/internal/task"
 	"github.com/adze-dev/adze/journal"
@@ -290,38 +287,6 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// Servers that can't be used are reported, with the next step.
-func TestBadServers(t *testing.T) {
-	t.Parallel()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, Authorization: "right"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	go s.Start()
-	t.Cleanup(s.Shutdown)
-	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("not ready")
-	}
-	for want, o := range map[string]Options{
-		"Use tls://HOST:PORT":    {URL: "nats://192.0.2.1:4222"},
-		"Check the file":         {URL: s.ClientURL(), Token: "wrong"},
-		"Add jetstream":          {URL: s.ClientURL(), Token: "right"},
-		"Is the server running?": {URL: "nats://127.0.0.1:1"},
-	} {
-		if _, err := Connect(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
-	}
-	for version, want := range map[string]bool{"2.11.9": true, "2.12.0": false, "2.15.2": false, "3.0.0": false, "1.99.0": true, "": true} {
-		if tooOld(version) != want {
-			t.Errorf("%s: %v", version, !want)
-		}
-	}
-	if _, _, err := splitListen("0.0.0.0:4222"); err == nil || !strings.Contains(err.Error(), "loopback only") {
-		t.Error(err)
-	}
-}
-
 // A directory has one server; another process learns its address.
 func TestOneServer(t *testing.T) {
 	t.Parallel()
@@ -353,5 +318,20 @@ func TestPlain(t *testing.T) {
 		if got := plain(urls); got != want {
 			t.Errorf("%q: %v", urls, got)
 		}
+	}
+}
+
+// Nothing is read from nodes of a cluster that may not have the last value: a run that was just created was unknown to another node.
+func TestNoDirectAccess(t *testing.T) {
+	t.Parallel()
+	_, q := serve(t)
+	n := 0
+	for info := range q.js.ListStreams(t.Context()).Info() {
+		if n++; info.Config.AllowDirect {
+			t.Errorf("%s allows direct access", info.Config.Name)
+		}
+	}
+	if n != 6 {
+		t.Errorf("%d streams", n)
 	}
 }

@@ -124,12 +124,11 @@ func (e *Embedded) start(listen string) error {
 		return fmt.Errorf("start the queue: %w", err)
 	}
 	e.server = s
+	problems := fatal{first: make(chan string, 1)}
+	s.SetLogger(problems, false, false)
 	go s.Start()
-	if !s.ReadyForConnections(readyTime) {
-		return fmt.Errorf("start the queue with the data in %s: not ready after %v", e.dir, readyTime)
-	}
-	if !s.JetStreamEnabled() {
-		return fmt.Errorf("start the queue: the data in %s can't be used\nIs the disk full or read-only?", e.dir)
+	if err := e.ready(problems.first); err != nil {
+		return err
 	}
 	e.URL = s.ClientURL()
 	raw, err := json.Marshal(address{e.URL, e.Token, os.Getpid()})
@@ -142,6 +141,42 @@ func (e *Embedded) start(listen string) error {
 	}
 	return os.Rename(path+".new", path) // a process that is killed here leaves the old one
 }
+
+// ready waits until the server can be used. One that can't use its data only logs that, and is never ready.
+func (e *Embedded) ready(problem <-chan string) error {
+	for deadline := time.Now().Add(readyTime); ; {
+		ready := e.server.ReadyForConnections(50 * time.Millisecond)
+		select {
+		case text := <-problem:
+			return fmt.Errorf("start the queue: the data in %s can't be used: %s\nIs the disk full or read-only?", e.dir, text)
+		default:
+		}
+		switch {
+		case ready && e.server.JetStreamEnabled():
+			return nil
+		case ready:
+			return fmt.Errorf("start the queue: the data in %s can't be used\nIs the disk full or read-only?", e.dir)
+		case time.Now().After(deadline):
+			return fmt.Errorf("start the queue with the data in %s: not ready after %v", e.dir, readyTime)
+		}
+	}
+}
+
+// fatal is a log that keeps the first error that ends a server.
+type fatal struct{ first chan string }
+
+func (f fatal) Fatalf(format string, args ...any) {
+	select {
+	case f.first <- fmt.Sprintf(format, args...):
+	default:
+	}
+}
+
+func (fatal) Noticef(string, ...any) {}
+func (fatal) Warnf(string, ...any)   {}
+func (fatal) Errorf(string, ...any)  {}
+func (fatal) Debugf(string, ...any)  {}
+func (fatal) Tracef(string, ...any)  {}
 
 // splitListen reads the address to listen on. Only loopback is allowed: there is no TLS.
 func splitListen(listen string) (host string, port int, err error) {

@@ -99,7 +99,7 @@ func (q *Queue) PutFile(ctx context.Context, name string, content []byte) error 
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("store %s: %w", name, err)
+		return fmt.Errorf("store %s: %w%s", name, err, hint(err))
 	}
 	return nil
 }
