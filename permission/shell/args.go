@@ -294,3 +294,60 @@ func (a *args) checkHeld() string {
 	}
 	return p.check(&known)
 }
+
+// execEnd is where the command behind an -exec at i ends.
+func execEnd(words []Word, i int) int {
+	end := i + 1
+	for end < len(words) && words[end].Text != ";" && !(words[end].Text == "+" && end > 0 && words[end-1].Text == "{}") {
+		end++
+	}
+	return end
+}
+
+// findTakes reports whether find takes the next word for the value of a test.
+func findTakes(test string) bool {
+	kind := readOnly().plain["find"].flags[test]
+	return kind == valued || kind == reading
+}
+
+// notLiteral is why a word that the shell expands is not read-only.
+func notLiteral(word string) string {
+	return word + " expands at run time, so its value can't be checked"
+}
+
+// plainZone reports whether a time zone is a name, and no path of a file elsewhere.
+func plainZone(v string) bool {
+	return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-/") == "" && !strings.HasPrefix(v, "/")
+}
+
+// plainLocale reports whether a backslash is a backslash in a language: in Big5, GBK and Shift JIS it may be the second
+// half of a character, and then a text ends elsewhere.
+func plainLocale(v string) bool {
+	name, set, _ := strings.Cut(v, ".")
+	set = strings.ToUpper(strings.ReplaceAll(set, "-", ""))
+	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" &&
+		(set == "UTF8" || set == "" && (name == "" || name == "C" || name == "POSIX" || strings.HasPrefix(name, "en_")))
+}
+
+// heldVar reports whether a variable of the shell, which isn't exported, may have any value: its name means nothing to
+// the shell or to a program.
+func heldVar(name string) bool {
+	if isScratchVar(name) {
+		return true
+	}
+	if name == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || keep[name] || slices.Contains(shellVars, name) {
+		return false
+	}
+	return !slices.ContainsFunc(programVars, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// shellVars are variables that the shell itself uses, and programVars the beginnings of those that programs use.
+var (
+	shellVars   = strings.Fields("PATH IFS ENV CDPATH SHELLOPTS GLOBIGNORE FIGNORE OPTIND OPTARG OPTERR PWD OLDPWD PPID UID EUID RANDOM SECONDS MAILPATH MAIL EXECIGNORE FUNCNEST TIMEFORMAT COMPREPLY REPLY EDITOR VISUAL")
+	programVars = strings.Fields("BASH LC_ LD_ DYLD_ GIT_ PYTHON NODE_ NPM_ PIP_ GO RUST CARGO PERL RUBY JAVA PS PROMPT_ HIST POSIX LESS MAN PAGER RIPGREP_ GREP_ JQ_ AWK TMOUT INPUTRC XDG_ SSH_ HTTP HTTPS NO_ ALL_ MALLOC GLIBC GCONV OPENSSL ADZE _")
+)
+
+var keep = map[string]bool{
+	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "LANGUAGE": true, "TZ": true, "TMPDIR": true, "TERM": true, "COLORTERM": true,
+	"NO_COLOR": true, "COLUMNS": true, "LINES": true, "HOSTNAME": true, "SYSTEMROOT": true, "SystemRoot": true, "USERPROFILE": true, "TEMP": true, "TMP": true,
+}

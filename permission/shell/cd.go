@@ -54,8 +54,11 @@ func (r *reader) moved(c *Command) outcome {
 
 // commandRuns reports whether command runs something that does not move the shell.
 func commandRuns(c *Command) bool {
-	rest, unsure := skipOptions(c, wrapperOf("command"))
-	return !unsure && len(rest) > 0 && rest[0].Kind == Literal && rest[0].Text != "cd" && !slices.Contains(changesShellState, rest[0].Text)
+	rest := c.Words[1:]
+	if len(rest) > 0 && rest[0].Kind == Literal && rest[0].Text == "--" {
+		rest = rest[1:]
+	}
+	return len(rest) > 0 && rest[0].Kind == Literal && !strings.HasPrefix(rest[0].Text, "-") && rest[0].Text != "cd" && !slices.Contains(changesShellState, rest[0].Text)
 }
 
 // moving reports whether a variable says where cd and ~ lead.
@@ -76,4 +79,20 @@ func cdTarget(c *Command) (to string, ok bool) {
 		return "", false
 	}
 	return words[0].Text, true
+}
+
+// setsPlainly reports whether the words of set are such.
+func setsPlainly(words []Word) bool {
+	for i := 0; i < len(words); i++ {
+		s := words[i].Text
+		if words[i].Kind != Literal || len(s) < 2 || s[0] != '-' && s[0] != '+' || strings.Trim(s[1:], "euxo") != "" {
+			return false
+		}
+		for range strings.Count(s, "o") {
+			if i++; i == len(words) || words[i].Kind != Literal || !slices.Contains([]string{"pipefail", "errexit", "nounset", "xtrace"}, words[i].Text) {
+				return false
+			}
+		}
+	}
+	return len(words) > 0
 }

@@ -34,41 +34,9 @@ func checkPrintf(a *args) string {
 	return when(formatAssigns(format), "printf may assign a variable")
 }
 
-// formatAssigns reports whether a format holds %n, which assigns to a variable that its operand names: an index in that name
-// is calculated, and calculating may run a command.
-func formatAssigns(format string) bool {
-	for {
-		i := strings.IndexByte(format, '%')
-		if i < 0 {
-			return false
-		}
-		format = strings.TrimLeft(format[i+1:], "0123456789.*-+# 'hlLqjzt$")
-		if strings.HasPrefix(format, "n") {
-			return true
-		}
-		format = strings.TrimPrefix(format, "%")
-	}
-}
-
 // checkSet lets pass what makes the shell stricter or tell more: -e, -u, -x, -o pipefail.
 func checkSet(a *args) string {
 	return when(!setsPlainly(a.operands), "set changes shell options")
-}
-
-// setsPlainly reports whether the words of set are such.
-func setsPlainly(words []Word) bool {
-	for i := 0; i < len(words); i++ {
-		s := words[i].Text
-		if words[i].Kind != Literal || len(s) < 2 || s[0] != '-' && s[0] != '+' || strings.Trim(s[1:], "euxo") != "" {
-			return false
-		}
-		for range strings.Count(s, "o") {
-			if i++; i == len(words) || words[i].Kind != Literal || !slices.Contains([]string{"pipefail", "errexit", "nounset", "xtrace"}, words[i].Text) {
-				return false
-			}
-		}
-	}
-	return len(words) > 0
 }
 
 // checkDate: an operand that does not begin with a plus sets the clock, and TZ="…" in a date names a file of a time zone,
@@ -415,3 +383,58 @@ var sedScript = func() *regexp.Regexp {
 	command := `(?:[pd=nNDPhHgGxF]|[qQl][ 0-9]*|` + strings.Join(commands, "|") + `)`
 	return regexp.MustCompile(`^(?:[\s;}]*(?:` + address + `[ \t]*(?:,[ \t]*(?:[+~]?[0-9]+|` + address + `))?)?[ \t!]*(?:\{|` + command + `[ \t]*(?:[;}\n]|$)))*[\s;}]*$`)
 }()
+
+// checkListing: branch and tag make what they are given, unless they are told to list.
+func checkListing(a *args) string {
+	if len(a.operands) > 0 && !a.has("-l", "--list") {
+		// --contains and its kin take the next word.
+		if len(a.operands) > 1 || !a.has("--contains", "--no-contains", "--merged", "--no-merged", "--points-at") {
+			return "it may create " + a.operands[0].Text
+		}
+	}
+	return ""
+}
+
+// checkBranch: before git 2.19, -l asked branch for a log of what it makes.
+func checkBranch(a *args) string {
+	named := slices.ContainsFunc(a.operands, func(w Word) bool { return !strings.ContainsAny(w.Text, "*?[") })
+	if named && a.has("-l") && !a.has("--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at") {
+		return "it may create " + a.operands[0].Text
+	}
+	return checkListing(a)
+}
+
+func checkRemote(a *args) string {
+	if len(a.operands) == 0 {
+		return when(a.has("--all", "--push"), "git remote with this flag is not on the read-only list")
+	}
+	if len(a.operands) == 1 && a.operands[0].Text == "show" {
+		return "" // their names alone
+	}
+	return when(a.operands[0].Text != "get-url" || len(a.operands) > 2, "git remote "+a.operands[0].Text+" changes or contacts a remote")
+}
+
+func checkReflog(a *args) string {
+	bad := len(a.operands) > 0 && a.operands[0].Kind != Literal || len(a.operands) > 0 && slices.Contains([]string{"expire", "delete", "drop", "write"}, a.operands[0].Text)
+	return when(bad, "git reflog may delete entries")
+}
+
+// checkConfig: two words set a value, unless one of the flags says that it is read.
+func checkConfig(a *args) string {
+	if a.late {
+		return "git config takes its second argument as a value to set"
+	}
+	if slices.ContainsFunc(a.operands, func(w Word) bool { return w.Kind != Literal }) {
+		return "a glob pattern may expand to several words"
+	}
+	if a.has("--get", "--get-all", "--get-regexp") || len(a.operands) > 0 && a.operands[0].Text == "get" {
+		return ""
+	}
+	if len(a.operands) == 0 || len(a.operands) == 1 && a.operands[0].Text == "list" {
+		return when(!a.has("-l", "--list") && len(a.operands) == 0, "git config is not on the read-only list")
+	}
+	if !strings.Contains(a.operands[0].Text, ".") {
+		return "git config may take " + a.operands[0].Text + " as a subcommand" // edit, for one
+	}
+	return when(len(a.operands) > 1 || a.has("-l", "--list", "--default"), "git config may set a value")
+}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -43,7 +44,6 @@ type Command struct {
 	start    string   // the folder the line starts in
 
 	program string // what base found, once the command stands in a script
-	sort    runs   // what runs found then
 	globs   []Word // without words: patterns that are looked up
 }
 
@@ -112,35 +112,60 @@ func (c *Command) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Literal reports whether every word is known to the byte or is a glob that can only stand for file names.
-func (c *Command) Literal() bool {
-	for i, w := range c.Words {
-		switch w.Kind {
-		case Literal:
-		case Glob:
-			if i == 0 || w.canBeFlag() && !c.ended(i) && !readOnly().safe(c.Name()) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-// ended reports whether a "--" stands before word i.
-func (c *Command) ended(i int) bool {
-	for _, w := range c.Words[1:i] {
-		if w.Kind == Literal && w.Text == "--" {
-			return true
-		}
-	}
-	return false
-}
-
 // inner is a copy of c for the words that it runs.
 func (c *Command) inner(words []Word) *Command {
 	return &Command{
 		Words: words, Place: c.Place, Source: c.Source, Dirs: c.Dirs, By: c, MayRun: c.MayRun, mark: c.mark, stdin: c.input(),
 	}
+}
+
+// systemName is the name of a command, without the folder where that is the system's own.
+func systemName(name string) string {
+	for _, dir := range []string{"/bin/", "/usr/bin/", "/usr/local/bin/"} {
+		if base, ok := strings.CutPrefix(name, dir); ok && !strings.Contains(base, "/") {
+			return base
+		}
+	}
+	return name
+}
+
+// queries reports whether command is asked about a name rather than to run it.
+func queries(c *Command) bool {
+	return len(c.Words) > 1 && (c.Words[1].Text == "-v" || c.Words[1].Text == "-V")
+}
+
+// isName reports whether s is one word of letters.
+func isName(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
+}
+
+// input is the text that a command reads; nil if that is not known. What a group is given, its commands share.
+func (c *Command) input() *Word {
+	for i, d := range slices.Backward(c.Redirs) {
+		if d.Op[0] != '<' || d.Number != "" && d.Number != "0" {
+			continue
+		}
+		if i < c.around || !strings.HasPrefix(d.Op, "<<") {
+			return nil
+		}
+		return &d.Target
+	}
+	return c.stdin
+}
+
+// join makes one line of words, as eval does.
+func join(words []Word) Word {
+	var parts []string
+	for _, w := range words {
+		if w.Kind != Literal {
+			return Word{w.Text, Unknown}
+		}
+		parts = append(parts, w.Text)
+	}
+	return Word{strings.Join(parts, " "), Literal}
+}
+
+// marked reports whether what runs c puts a text that is not known into a word.
+func (c *Command) marked(w Word) bool {
+	return c.mark != "" && w.Kind == Literal && strings.Contains(w.Text, c.mark)
 }

@@ -32,11 +32,6 @@ func Environment(environ []string, roots ...string) []string {
 	return append(out, quiet()...)
 }
 
-var keep = map[string]bool{
-	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "LANGUAGE": true, "TZ": true, "TMPDIR": true, "TERM": true, "COLORTERM": true,
-	"NO_COLOR": true, "COLUMNS": true, "LINES": true, "HOSTNAME": true, "SYSTEMROOT": true, "SystemRoot": true, "USERPROFILE": true, "TEMP": true, "TMP": true,
-}
-
 // Path is the PATH of such a command. It leaves out what is not absolute, what lies in a root or leads there, and a folder
 // in which one of the everyday commands leads there.
 func Path(path string, roots ...string) string {

@@ -12,8 +12,8 @@ import (
 // ${x@P} and the prompts. A variable that stands in a calculation is a text too, wherever its value was written. So in a
 // line that does any of this, every text with a substitution in it counts as run.
 
-// readLine is a line as it was parsed.
-type readLine struct {
+// parsedLine is a line as it was parsed.
+type parsedLine struct {
 	source string
 	file   *syntax.File
 }
@@ -21,7 +21,7 @@ type readLine struct {
 // evaluated adds the commands in texts that are read twice.
 func (r *reader) evaluated() {
 	evaluates, prompts := false, false
-	if !slices.ContainsFunc(r.lines, func(l readLine) bool {
+	if !slices.ContainsFunc(r.lines, func(l parsedLine) bool {
 		return strings.ContainsAny(l.source, "$`") || strings.Contains(l.source, "PS") || strings.Contains(l.source, "PROMPT")
 	}) {
 		return
@@ -238,4 +238,20 @@ func constant(x syntax.ArithmExpr) bool {
 	}
 	_, ok := calculate(x)
 	return ok
+}
+
+// formatAssigns reports whether a format holds %n, which assigns to a variable that its operand names: an index in that name
+// is calculated, and calculating may run a command.
+func formatAssigns(format string) bool {
+	for {
+		i := strings.IndexByte(format, '%')
+		if i < 0 {
+			return false
+		}
+		format = strings.TrimLeft(format[i+1:], "0123456789.*-+# 'hlLqjzt$")
+		if strings.HasPrefix(format, "n") {
+			return true
+		}
+		format = strings.TrimPrefix(format, "%")
+	}
 }

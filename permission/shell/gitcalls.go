@@ -1,6 +1,8 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+)
 
 // GitCall is a git command of a line, as far as its words tell.
 type GitCall struct {

@@ -7,29 +7,6 @@ import (
 	"strings"
 )
 
-// runs is what c may do with its words.
-func (c *Command) runs() runs {
-	if c.program == "" {
-		return runners().runs[trimVersion(c.base())]
-	}
-	return c.sort
-}
-
-// Interprets reports whether c may run, or do, what the text in its words says.
-func (c *Command) Interprets() bool { return c.runs() == interprets }
-
-// trimVersion is a name without the number behind it.
-func trimVersion(name string) string {
-	end := len(name)
-	for end > 0 && (name[end-1] == '.' || name[end-1] >= '0' && name[end-1] <= '9') {
-		end--
-	}
-	if end == 0 {
-		return name
-	}
-	return name[:end]
-}
-
 // mentioned reports whether a command may run the one that the rule means: by its words, its input, or a variable that
 // it is given (GIT_EDITOR, PAGER).
 func (p *Pattern) mentioned(c *Command) Match {
@@ -93,11 +70,6 @@ func (c *Command) onlyData() bool {
 	return readOnly().plain[c.base()] != nil && !slices.Contains([]string{"git", "go", "env"}, c.base())
 }
 
-// startsShell reports whether a command that has commands of its own is given a shell among its words: docker exec -i c sh.
-func (c *Command) startsShell() bool {
-	return c.runs() == own && slices.ContainsFunc(c.Words, func(w Word) bool { return slices.Contains(shells, path.Base(w.Text)) })
-}
-
 // gitItself reports whether a command of git is its own: any other may be an alias for whatever.
 func gitItself(name string) bool {
 	return readOnly().plain["git "+name] != nil || slices.Contains(gitCommands, name)
@@ -120,9 +92,6 @@ func (c *Command) renames() *Command {
 	}
 	return nil
 }
-
-// gitValued are git's own flags whose value is the next word.
-var gitValued = strings.Fields("-C -c --git-dir --work-tree --namespace --exec-path --attr-source --super-prefix --config-env")
 
 // aliases reports whether git may be told by c to take one word for others.
 func (c *Command) aliases() bool {
@@ -167,22 +136,6 @@ func (p *Pattern) inInput(c *Command) Match {
 		}
 	}
 	return No
-}
-
-// readsProgram reports whether an interpreter is given no program in its words: it reads one from its input.
-func (c *Command) readsProgram() bool {
-	if !slices.Contains([]string{"python", "perl", "ruby", "node", "nodejs", "php", "lua"}, trimVersion(c.base())) {
-		return false
-	}
-	if len(c.Words) == 2 && slices.Contains([]string{"--version", "-V", "-v"}, c.Words[1].Text) {
-		return false
-	}
-	for _, w := range c.Words[1:] {
-		if w.Kind != Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemr")) {
-			return false
-		}
-	}
-	return true
 }
 
 func (p *Pattern) inText(text string) bool { return containsWord(text, p.program) }

@@ -60,7 +60,7 @@ func ParsePattern(s string, loose bool) (Pattern, error) {
 // patternWords reads the words of one simple command.
 func patternWords(s string) ([]string, error) {
 	// A rule is no attack: on a busy machine a rule must not stop the start because it took MaxTime.
-	script, err := Read(s, Options{Dir: "/", Deadline: time.Now().Add(time.Minute)})
+	script, err := readLine(s, Options{Dir: "/", Deadline: time.Now().Add(time.Minute)}, nil)
 	if err != nil {
 		if isName(s) { // a word of the shell's grammar, such as let
 			return []string{s}, nil
@@ -89,11 +89,6 @@ func patternWords(s string) ([]string, error) {
 
 // declaring are the builtins that the parser does not take for simple commands.
 var declaring = strings.Fields("export declare typeset local readonly nameref let")
-
-// isName reports whether s is one word of letters.
-func isName(s string) bool {
-	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
-}
 
 // Exact reports whether the pattern means its words and no more.
 func (p *Pattern) Exact() bool { return !p.any && !p.open }
@@ -165,9 +160,6 @@ func sameProgram(a, b string) bool {
 	}
 	return a == b || len(a) == len(b)+1 && a[0] == 'g' && a[1:] == b && slices.Contains(renamed, b)
 }
-
-// renamed are programs that stand under a name with a g in front where GNU's are not the system's own.
-var renamed = strings.Fields("rm mv cp ln dd rmdir unlink shred truncate chmod chown chgrp mkdir touch tee kill install sed awk find xargs tar env timeout nice nohup stdbuf")
 
 func sortWords(words []string) (flags, operands []string) {
 	for _, w := range words {
@@ -307,4 +299,30 @@ var synonyms = map[string][][]string{
 	"sort":  {{"-o", "--output"}},
 	"kill":  {{"-9", "-KILL", "-SIGKILL"}},
 	"tar":   {{"-x", "--extract", "--get"}, {"-c", "--create"}},
+}
+
+// Literal reports whether every word is known to the byte or is a glob that can only stand for file names.
+func (c *Command) Literal() bool {
+	for i, w := range c.Words {
+		switch w.Kind {
+		case Literal:
+		case Glob:
+			if i == 0 || w.canBeFlag() && !c.ended(i) && !readOnly().safe(c.Name()) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// ended reports whether a "--" stands before word i.
+func (c *Command) ended(i int) bool {
+	for _, w := range c.Words[1:i] {
+		if w.Kind == Literal && w.Text == "--" {
+			return true
+		}
+	}
+	return false
 }

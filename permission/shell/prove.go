@@ -60,11 +60,6 @@ func unlisted(name string) Proof {
 	return Proof{Why: name + " is not on the read-only list", Unlisted: name}
 }
 
-// notLiteral is why a word that the shell expands is not read-only.
-func notLiteral(word string) string {
-	return word + " expands at run time, so its value can't be checked"
-}
-
 // Prove says whether a command is read-only, whatever its paths are: they still have to be judged.
 func (c *Command) Prove() Proof { return c.prove(false) }
 
@@ -84,7 +79,7 @@ func (c *Command) prove(held bool) Proof {
 	if why := c.surroundings(held); why != "" {
 		return Proof{Why: why}
 	}
-	if len(c.cases) > 0 && (c.sure || held) {
+	if len(c.cases) > 0 && (c.sure || held) && !c.wraps() { // what a wrapper runs is read from its words as they stand
 		return c.proveCases(held)
 	}
 	if c.keyword || len(c.Words) == 0 || c.wrapsOnly() || held && (c.wrapsLine() || c.guessedByFind()) {
@@ -266,46 +261,4 @@ func harmlessAssign(a Assign) bool {
 		return v == "cat" || v == ""
 	}
 	return false
-}
-
-// plainZone reports whether a time zone is a name, and no path of a file elsewhere.
-func plainZone(v string) bool {
-	return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-/") == "" && !strings.HasPrefix(v, "/")
-}
-
-// plainLocale reports whether a backslash is a backslash in a language: in Big5, GBK and Shift JIS it may be the second
-// half of a character, and then a text ends elsewhere.
-func plainLocale(v string) bool {
-	name, set, _ := strings.Cut(v, ".")
-	set = strings.ToUpper(strings.ReplaceAll(set, "-", ""))
-	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" &&
-		(set == "UTF8" || set == "" && (name == "" || name == "C" || name == "POSIX" || strings.HasPrefix(name, "en_")))
-}
-
-// heldVar reports whether a variable of the shell, which isn't exported, may have any value: its name means nothing to
-// the shell or to a program.
-func heldVar(name string) bool {
-	if isScratchVar(name) {
-		return true
-	}
-	if name == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || keep[name] || slices.Contains(shellVars, name) {
-		return false
-	}
-	return !slices.ContainsFunc(programVars, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-}
-
-// shellVars are variables that the shell itself uses, and programVars the beginnings of those that programs use.
-var (
-	shellVars   = strings.Fields("PATH IFS ENV CDPATH SHELLOPTS GLOBIGNORE FIGNORE OPTIND OPTARG OPTERR PWD OLDPWD PPID UID EUID RANDOM SECONDS MAILPATH MAIL EXECIGNORE FUNCNEST TIMEFORMAT COMPREPLY REPLY EDITOR VISUAL")
-	programVars = strings.Fields("BASH LC_ LD_ DYLD_ GIT_ PYTHON NODE_ NPM_ PIP_ GO RUST CARGO PERL RUBY JAVA PS PROMPT_ HIST POSIX LESS MAN PAGER RIPGREP_ GREP_ JQ_ AWK TMOUT INPUTRC XDG_ SSH_ HTTP HTTPS NO_ ALL_ MALLOC GLIBC GCONV OPENSSL ADZE _")
-)
-
-// systemName is the name of a command, without the folder where that is the system's own.
-func systemName(name string) string {
-	for _, dir := range []string{"/bin/", "/usr/bin/", "/usr/local/bin/"} {
-		if base, ok := strings.CutPrefix(name, dir); ok && !strings.Contains(base, "/") {
-			return base
-		}
-	}
-	return name
 }

@@ -3,6 +3,7 @@ package shell
 import (
 	_ "embed"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,3 +100,144 @@ func (w *wrapper) attribute(a string) bool {
 	}
 	return true
 }
+
+// skipOptions is what follows the options of a wrapper. unsure: there was one that we do not know.
+func skipOptions(c *Command, w wrapper) (rest []Word, unsure bool) {
+	words := c.Words[1:]
+	for i := 0; i < len(words); i++ {
+		s := words[i].Text
+		switch {
+		case s == "-" && c.base() == "env": // another -i
+		case words[i].Kind != Literal || len(s) < 2 || s[0] != '-':
+			return words[i:], unsure
+		case s == "--":
+			return words[i+1:], unsure
+		case strings.HasPrefix(s, "--"):
+			name, _, attached := strings.Cut(s, "=")
+			if slices.Contains(w.long, name) && !attached {
+				i++
+			} else if !attached && !slices.Contains(w.bare, name) {
+				unsure = true
+			}
+		default:
+			// The first letter that takes a value takes the rest of the word, or the next word.
+			at := strings.IndexAny(s[1:], w.values+"\x00")
+			if at >= 0 && w.values != "" && at+2 == len(s) {
+				i++
+			} else if at < 0 && strings.Trim(s[1:], "0123456789") != "" {
+				unsure = true
+			}
+		}
+	}
+	return nil, unsure
+}
+
+// optionValue is the value of an option, in its word or the next one.
+func optionValue(words []Word, option string) (Word, bool) {
+	for i, w := range words {
+		if i == 0 {
+			continue
+		}
+		switch {
+		case w.Text == option || len(option) == 2 && cluster(w.Text) && strings.HasSuffix(w.Text, option[1:]):
+			if i+1 < len(words) {
+				return words[i+1], true
+			}
+		case len(option) == 2 && strings.HasPrefix(w.Text, option):
+			return Word{w.Text[2:], w.Kind}, true
+		case strings.HasPrefix(w.Text, option+"=") && strings.HasPrefix(option, "--"):
+			return Word{w.Text[len(option)+1:], w.Kind}, true
+		}
+	}
+	return Word{}, false
+}
+
+// cluster reports whether s is -abc.
+func cluster(s string) bool {
+	return len(s) > 1 && s[0] == '-' && strings.Trim(s[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
+// firstOperand is the first word that is no option.
+func firstOperand(words []Word) (Word, bool) {
+	for _, w := range words[1:] {
+		if w.Kind != Literal || !strings.HasPrefix(w.Text, "-") || len(w.Text) < 2 {
+			return w, true
+		}
+	}
+	return Word{}, false
+}
+
+// shells read a command line from -c, a file or their input.
+var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash", "posh", "csh", "tcsh"}
+
+// replaced is the text in the words of xargs that it puts what it reads in the place of; "" if there is none.
+func (c *Command) replaced() string {
+	for i, w := range c.Words {
+		switch {
+		case (w.Text == "-I" || w.Text == "-J") && i+1 < len(c.Words):
+			return c.Words[i+1].Text
+		case w.Text == "-i" || w.Text == "--replace":
+			return "{}"
+		case strings.HasPrefix(w.Text, "--replace="):
+			return strings.TrimPrefix(w.Text, "--replace=")
+		case strings.HasPrefix(w.Text, "-I"), strings.HasPrefix(w.Text, "-J"), strings.HasPrefix(w.Text, "-i"):
+			return w.Text[2:]
+		}
+	}
+	return ""
+}
+
+// wraps reports whether a command runs another one.
+func (c *Command) wraps() bool {
+	return wrapperOf(c.base()).wraps || slices.Contains(shells, c.base()) || slices.Contains(changesShellState, c.base())
+}
+
+// runWords are the words after which those that are no wrappers themselves name a command: npm exec -- x, uv run x.
+var runWords = []string{"exec", "x", "run", "dlx", "--", "start", "record", "stat", "rsh", "ssh", "sh", "devenv", "-E"}
+
+// runs is what c may do with its words.
+func (c *Command) runs() runs {
+	return runners().runs[trimVersion(c.base())]
+}
+
+// Interprets reports whether c may run, or do, what the text in its words says.
+func (c *Command) Interprets() bool { return c.runs() == interprets }
+
+// startsShell reports whether a command that has commands of its own is given a shell among its words: docker exec -i c sh.
+func (c *Command) startsShell() bool {
+	return c.runs() == own && slices.ContainsFunc(c.Words, func(w Word) bool { return slices.Contains(shells, path.Base(w.Text)) })
+}
+
+// readsProgram reports whether an interpreter is given no program in its words: it reads one from its input.
+func (c *Command) readsProgram() bool {
+	if !slices.Contains([]string{"python", "perl", "ruby", "node", "nodejs", "php", "lua"}, trimVersion(c.base())) {
+		return false
+	}
+	if len(c.Words) == 2 && slices.Contains([]string{"--version", "-V", "-v"}, c.Words[1].Text) {
+		return false
+	}
+	for _, w := range c.Words[1:] {
+		if w.Kind != Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemr")) {
+			return false
+		}
+	}
+	return true
+}
+
+// trimVersion is a name without the number behind it.
+func trimVersion(name string) string {
+	end := len(name)
+	for end > 0 && (name[end-1] == '.' || name[end-1] >= '0' && name[end-1] <= '9') {
+		end--
+	}
+	if end == 0 {
+		return name
+	}
+	return name[:end]
+}
+
+// gitValued are git's own flags whose value is the next word.
+var gitValued = strings.Fields("-C -c --git-dir --work-tree --namespace --exec-path --attr-source --super-prefix --config-env")
+
+// renamed are programs that stand under a name with a g in front where GNU's are not the system's own.
+var renamed = strings.Fields("rm mv cp ln dd rmdir unlink shred truncate chmod chown chgrp mkdir touch tee kill install sed awk find xargs tar env timeout nice nohup stdbuf")

@@ -69,14 +69,17 @@ type Note struct {
 
 // Read reads a command line as bash would. A line with a syntax error gives an error although bash runs the lines
 // before it.
-func Read(line string, o Options) (*Script, error) {
+func Read(line string, o Options) (*Script, error) { return readLine(line, o, wrapping{}) }
+
+// readLine is Read with what is known of the commands that run others; nil: these are not read.
+func readLine(line string, o Options, h hooks) (*Script, error) {
 	if o.Deadline.IsZero() {
 		o.Deadline = time.Now().Add(MaxTime)
 	}
 	if namesHome(line) {
 		o.Home = ""
 	}
-	r := &reader{script: &Script{}, options: o, dirs: []string{o.Dir}}
+	r := &reader{script: &Script{}, options: o, hooks: h, dirs: []string{o.Dir}}
 	if err := errors.Join(r.read(line), r.err); err != nil {
 		return nil, err
 	}
@@ -89,10 +92,19 @@ func namesHome(line string) bool {
 	return strings.Contains(line, "HOME") && strings.Contains(strings.NewReplacer("${HOME}", "", "$HOME", "").Replace(line), "HOME")
 }
 
+// hooks are what is known of the commands that run others.
+type hooks interface {
+	// unwrap adds the commands that c runs.
+	unwrap(r *reader, c *Command)
+	// piped adds what right may run of the text that a pipe gives it.
+	piped(r *reader, right *Command, text Word)
+}
+
 // reader collects the commands of a line and of the lines within it.
 type reader struct {
 	script  *Script
 	options Options
+	hooks   hooks
 	source  string
 	nest    int   // lines within lines
 	place   Place // where the present command stands
@@ -101,7 +113,7 @@ type reader struct {
 	err     error // a line within the line could not be read
 	parser  *syntax.Parser
 	files   map[string]*syntax.File // lines within the line, parsed
-	lines   []readLine              // the same, in order
+	lines   []parsedLine            // the same, in order
 	steps   int                     // statements read
 	// dirs are the folders that the next command may run in; nil: not known.
 	dirs  []string
@@ -164,7 +176,7 @@ func (r *reader) parse(line string) (*syntax.File, error) {
 		return nil, odd("a comment that ends in a backslash or follows a quote")
 	}
 	r.files[line] = file
-	r.lines = append(r.lines, readLine{line, file})
+	r.lines = append(r.lines, parsedLine{line, file})
 	return file, nil
 }
 
@@ -285,4 +297,33 @@ func (r *reader) text(n syntax.Node) string {
 		return ""
 	}
 	return strings.TrimSpace(r.source[from:to])
+}
+
+// unknown adds a command of which nothing is known.
+func (r *reader) unknown(by *Command) {
+	r.add(by.inner([]Word{{by.Source, Unknown}}))
+}
+
+// line adds the commands of a line that c runs.
+func (r *reader) line(c *Command, line Word, guess ...bool) {
+	isGuess := len(guess) > 0 && guess[0]
+	if c.marked(line) {
+		r.unknown(c) // whatever is put in may be a command too
+	}
+	if line.Kind != Literal {
+		inner := c.inner([]Word{line})
+		inner.Words[0].Kind, inner.MayRun = Unknown, inner.MayRun || isGuess
+		r.add(inner)
+		return
+	}
+	by, wasGuess, place := r.by, r.guess, r.place
+	r.by, r.guess, r.place = c, r.guess || c.MayRun || isGuess, Text
+	r.nest++
+	if err := r.read(line.Text); err != nil {
+		if r.unknown(c); !r.guess {
+			r.err = fmt.Errorf("command run by %s: %w", c.Name(), err)
+		}
+	}
+	r.nest--
+	r.by, r.guess, r.place = by, wasGuess, place
 }

@@ -202,18 +202,3 @@ const maxTouched = 4 << 20
 func join2(dir, name string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + name
 }
-
-// execEnd is where the command behind an -exec at i ends.
-func execEnd(words []Word, i int) int {
-	end := i + 1
-	for end < len(words) && words[end].Text != ";" && !(words[end].Text == "+" && end > 0 && words[end-1].Text == "{}") {
-		end++
-	}
-	return end
-}
-
-// findTakes reports whether find takes the next word for the value of a test.
-func findTakes(test string) bool {
-	kind := readOnly().plain["find"].flags[test]
-	return kind == valued || kind == reading
-}

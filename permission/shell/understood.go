@@ -1,6 +1,8 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+)
 
 // Understood says what a command runs: its words after quote removal, what it opens, and which command runs it where that is
 // not the shell. It is for users who are asked, and shows what rules are compared with.

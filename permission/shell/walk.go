@@ -216,7 +216,9 @@ func (r *reader) right(c *syntax.BinaryCmd, x outcome, redirs []Redirect) outcom
 	}
 	r.stmt(c.Y, redirs)
 	r.stdin = nil
-	r.piped(c.X, mark)
+	if mark < len(r.script.Commands) && r.hooks != nil {
+		r.hooks.piped(r, r.script.Commands[mark], r.echoed(c.X))
+	}
 	return outcome{before, before}
 }
 
@@ -452,12 +454,14 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, redirs []Redirect) out
 		r.nested(w)
 		cmd.Words = append(cmd.Words, r.words(w)...)
 	}
-	if len(cmd.Words) > 0 && cmd.Words[0].Kind == Literal && !cmd.wraps() { // what a wrapper runs is read from its words as they stand
+	if len(cmd.Words) > 0 && cmd.Words[0].Kind == Literal {
 		cmd.cases, cmd.sure = r.filled(c.Args...)
 	}
 	r.add(cmd)
 	before := r.dirs
-	r.unwrap(cmd)
+	if r.hooks != nil {
+		r.hooks.unwrap(r, cmd)
+	}
 	r.dirs = before
 	return r.moved(cmd)
 }
@@ -481,8 +485,49 @@ func (r *reader) add(c *Command) {
 		c.By = r.by
 	}
 	c.MayRun = c.MayRun || r.guess
-	if c.program = c.base(); c.program != "" {
-		c.sort = runners().runs[trimVersion(c.program)]
-	}
+	c.program = c.base()
 	r.script.Commands = append(r.script.Commands, c)
+}
+
+// echoed is what an echo prints; unknown if it is none.
+func (r *reader) echoed(s *syntax.Stmt) Word {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) < 2 {
+		return Word{r.text(s), Unknown}
+	}
+	if name := call.Args[0].Lit(); name != "echo" && name != "printf" {
+		return Word{r.text(s), Unknown}
+	}
+	var words []Word
+	for _, w := range call.Args[1:] {
+		words = append(words, r.words(w)...)
+	}
+	return join(words)
+}
+
+// prints reports whether echo or printf prints the words of a statement as they are: no flags, escapes or formats.
+func prints(s *syntax.Stmt) bool {
+	call := s.Cmd.(*syntax.CallExpr)
+	first, ok := plainLiteral(call.Args[0])
+	word, quoted := wholeQuote(call.Args[1])
+	if lit, plain := plainLiteral(call.Args[1]); plain {
+		word, quoted = lit, true
+	}
+	return ok && quoted && !decorated(s) && len(call.Assigns) == 0 && !strings.HasPrefix(word, "-") && !slices.ContainsFunc(call.Args, escaped) &&
+		(first == "echo" || len(call.Args) == 2 && !strings.Contains(word, "%"))
+}
+
+// escaped reports whether a word holds a backslash.
+func escaped(w *syntax.Word) bool {
+	found := false
+	syntax.Walk(w, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Lit:
+			found = found || strings.Contains(n.Value, `\`)
+		case *syntax.SglQuoted:
+			found = found || strings.Contains(n.Value, `\`)
+		}
+		return !found
+	})
+	return found
 }

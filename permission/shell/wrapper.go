@@ -1,21 +1,12 @@
 package shell
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
-// runWords are the words after which those that are no wrappers themselves name a command: npm exec -- x, uv run x.
-var runWords = []string{"exec", "x", "run", "dlx", "--", "start", "record", "stat", "rsh", "ssh", "sh", "devenv", "-E"}
-
-// shells read a command line from -c, a file or their input.
-var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash", "posh", "csh", "tcsh"}
-
 // unwrap adds the commands that c runs.
-func (r *reader) unwrap(c *Command) {
+func unwrap(r *reader, c *Command) {
 	name := c.base()
 	if name == "" {
 		return
@@ -24,33 +15,33 @@ func (r *reader) unwrap(c *Command) {
 		name = plain
 	}
 	if slices.Contains(shells, name) {
-		r.shell(c)
+		shellRuns(r, c)
 		return
 	}
 	switch name {
 	case "find":
-		r.findExec(c)
+		findExec(r, c)
 		return
 	case "fd", "fdfind":
-		r.fdExec(c)
+		fdExec(r, c)
 		return
 	case "git":
-		r.gitRuns(c)
+		gitRuns(r, c)
 		return
 	case "alias":
-		r.alias(c)
+		alias(r, c)
 		return
 	case "source", ".":
 		if len(c.Words) > 1 && (c.Words[1].Kind != Literal || strings.HasPrefix(c.Words[1].Text, "/dev/")) {
-			r.input(c)
+			input(r, c)
 		}
 		return
 	case "at", "batch":
-		r.input(c)
+		input(r, c)
 		return
 	case "jobs": // -x COMMAND
 		if i := slices.IndexFunc(c.Words, func(w Word) bool { return cluster(w.Text) && strings.Contains(w.Text, "x") }); i > 0 && i+1 < len(c.Words) {
-			r.run(c.inner(c.Words[i+1:]))
+			run(r, c.inner(c.Words[i+1:]))
 		}
 		return
 	}
@@ -59,16 +50,16 @@ func (r *reader) unwrap(c *Command) {
 		return
 	}
 	if w.may && !w.joined {
-		if r.guesses(c); w.direct {
-			r.anywhere(c, c.Words[1:])
+		if guesses(r, c); w.direct {
+			anywhere(r, c, c.Words[1:])
 		}
 		return
 	}
-	r.wrapped(c, w)
+	wrapped(r, c, w)
 }
 
 // wrapped adds the command in the words of a wrapper.
-func (r *reader) wrapped(c *Command, w wrapper) {
+func wrapped(r *reader, c *Command, w wrapper) {
 	for _, option := range w.text {
 		if line, ok := optionValue(c.Words, option); ok {
 			r.line(c, line)
@@ -83,15 +74,15 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 	rest, unsure := skipOptions(c, w)
 	if w.only {
 		if w.direct {
-			r.anywhere(c, c.Words[1:])
+			anywhere(r, c, c.Words[1:])
 		}
 		return // su USER -c LINE
 	}
 	if c.base() == "env" {
-		r.splitString(c)
+		splitString(r, c)
 	}
 	if unsure {
-		r.anywhere(c, rest)
+		anywhere(r, c, rest)
 	}
 	for range w.operands {
 		if len(rest) > 0 {
@@ -102,7 +93,7 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 		rest = rest[1:]
 	}
 	if len(rest) == 0 && (c.AddsArgs || c.base() == "parallel") {
-		r.input(c) // what xargs adds is the command: xargs env
+		input(r, c) // what xargs adds is the command: xargs env
 	}
 	if len(rest) == 0 || c.base() == "command" && queries(c) {
 		return
@@ -123,11 +114,11 @@ func (r *reader) wrapped(c *Command, w wrapper) {
 	if changesDir(c) {
 		inner.Dirs = nil
 	}
-	r.run(inner)
+	run(r, inner)
 }
 
 // anywhere adds what c may run if options that we do not know have taken any number of words.
-func (r *reader) anywhere(c *Command, words []Word) {
+func anywhere(r *reader, c *Command, words []Word) {
 	const most = 12
 	for i, w := range words[:min(len(words), most)] {
 		if w.Kind != Literal || strings.HasPrefix(w.Text, "-") || i == 0 && !wrapperOf(c.base()).may && wrapperOf(c.base()).operands == 0 {
@@ -135,12 +126,12 @@ func (r *reader) anywhere(c *Command, words []Word) {
 		}
 		other := c.inner(words[i:])
 		other.AddsArgs, other.MayRun = wrapperOf(c.base()).adds, true
-		r.run(other)
+		run(r, other)
 	}
 }
 
 // run adds an inner command and what it runs in turn.
-func (r *reader) run(inner *Command) {
+func run(r *reader, inner *Command) {
 	if r.nest > maxNest {
 		r.err = ErrTooDeep
 		return
@@ -152,42 +143,13 @@ func (r *reader) run(inner *Command) {
 		inner.Words = append([]Word{{inner.Words[0].Text, Unknown}}, inner.Words[1:]...)
 	}
 	r.add(inner)
-	r.unwrap(inner)
+	unwrap(r, inner)
 	r.nest--
 	r.place, r.dirs = place, dirs
 }
 
-// unknown adds a command of which nothing is known.
-func (r *reader) unknown(by *Command) {
-	r.add(by.inner([]Word{{by.Source, Unknown}}))
-}
-
-// line adds the commands of a line that c runs.
-func (r *reader) line(c *Command, line Word, guess ...bool) {
-	isGuess := len(guess) > 0 && guess[0]
-	if c.marked(line) {
-		r.unknown(c) // whatever is put in may be a command too
-	}
-	if line.Kind != Literal {
-		inner := c.inner([]Word{line})
-		inner.Words[0].Kind, inner.MayRun = Unknown, inner.MayRun || isGuess
-		r.add(inner)
-		return
-	}
-	by, wasGuess, place := r.by, r.guess, r.place
-	r.by, r.guess, r.place = c, r.guess || c.MayRun || isGuess, Text
-	r.nest++
-	if err := r.read(line.Text); err != nil {
-		if r.unknown(c); !r.guess {
-			r.err = fmt.Errorf("command run by %s: %w", c.Name(), err)
-		}
-	}
-	r.nest--
-	r.by, r.guess, r.place = by, wasGuess, place
-}
-
 // shell reads the words of a shell: -c LINE, or its input where it is given no file.
-func (r *reader) shell(c *Command) {
+func shellRuns(r *reader, c *Command) {
 	words := c.Words[1:]
 	for i, w := range words {
 		switch {
@@ -199,10 +161,10 @@ func (r *reader) shell(c *Command) {
 		case i > 0 && strings.Contains(" --rcfile --init-file -O +O -o +o ", " "+words[i-1].Text+" "):
 			continue
 		case strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "c"):
-			r.shellLine(c, words[i+1:])
+			shellLine(r, c, words[i+1:])
 			return
 		case strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "s"), w.Text == "-", w.Text == "--":
-			r.input(c)
+			input(r, c)
 			return
 		case strings.HasPrefix(w.Text, "-"), strings.HasPrefix(w.Text, "+"):
 			if w.Text == "--version" || w.Text == "--help" {
@@ -210,17 +172,17 @@ func (r *reader) shell(c *Command) {
 			}
 			continue
 		case strings.HasPrefix(w.Text, "/dev/") || strings.HasPrefix(w.Text, "/proc/"):
-			r.input(c)
+			input(r, c)
 			return
 		default:
 			return // a script
 		}
 	}
-	r.input(c)
+	input(r, c)
 }
 
 // shellLine reads the line after -c, which further options may stand before.
-func (r *reader) shellLine(c *Command, words []Word) {
+func shellLine(r *reader, c *Command, words []Word) {
 	for len(words) > 0 && words[0].Kind == Literal && len(words[0].Text) > 1 && strings.HasPrefix(words[0].Text, "-") {
 		if words[0].Text == "-o" || words[0].Text == "-O" {
 			words = words[min(1, len(words)):]
@@ -242,7 +204,7 @@ func (r *reader) shellLine(c *Command, words []Word) {
 }
 
 // input reads the program that a shell is given on its standard input.
-func (r *reader) input(c *Command) {
+func input(r *reader, c *Command) {
 	if text := c.input(); text != nil {
 		r.line(c, *text)
 		return
@@ -250,33 +212,18 @@ func (r *reader) input(c *Command) {
 	r.unknown(c)
 }
 
-// input is the text that a command reads; nil if that is not known. What a group is given, its commands share.
-func (c *Command) input() *Word {
-	for i, d := range slices.Backward(c.Redirs) {
-		if d.Op[0] != '<' || d.Number != "" && d.Number != "0" {
-			continue
-		}
-		if i < c.around || !strings.HasPrefix(d.Op, "<<") {
-			return nil
-		}
-		return &d.Target
-	}
-	return c.stdin
-}
+// wrapping is what is known of the commands that run others, for the reader of lines.
+type wrapping struct{}
 
-// piped looks at what a shell or an interpreter right of a pipe is given by an echo left of it. The commands right of it
-// begin at mark.
-func (r *reader) piped(left *syntax.Stmt, mark int) {
-	if mark >= len(r.script.Commands) {
-		return
-	}
-	right := r.script.Commands[mark]
+func (wrapping) unwrap(r *reader, c *Command) { unwrap(r, c) }
+
+// piped looks at what a shell or an interpreter right of a pipe is given by an echo left of it.
+func (wrapping) piped(r *reader, right *Command, line Word) {
 	isShell := slices.Contains(shells, right.base()) || right.startsShell() || right.base() == "parallel"
 	reads := right.readsProgram()
 	if !isShell && !reads && !right.Interprets() {
 		return
 	}
-	line := r.echoed(left)
 	if line.Kind == Literal {
 		line.Text = strings.ReplaceAll(line.Text, `\n`, "\n") // by printf, or echo -e
 	}
@@ -293,51 +240,8 @@ func (r *reader) piped(left *syntax.Stmt, mark int) {
 	}
 }
 
-// echoed is what an echo prints; unknown if it is none.
-func (r *reader) echoed(s *syntax.Stmt) Word {
-	call, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) < 2 {
-		return Word{r.text(s), Unknown}
-	}
-	if name := call.Args[0].Lit(); name != "echo" && name != "printf" {
-		return Word{r.text(s), Unknown}
-	}
-	var words []Word
-	for _, w := range call.Args[1:] {
-		words = append(words, r.words(w)...)
-	}
-	return join(words)
-}
-
-// prints reports whether echo or printf prints the words of a statement as they are: no flags, escapes or formats.
-func prints(s *syntax.Stmt) bool {
-	call := s.Cmd.(*syntax.CallExpr)
-	first, ok := plainLiteral(call.Args[0])
-	word, quoted := wholeQuote(call.Args[1])
-	if lit, plain := plainLiteral(call.Args[1]); plain {
-		word, quoted = lit, true
-	}
-	return ok && quoted && !decorated(s) && len(call.Assigns) == 0 && !strings.HasPrefix(word, "-") && !slices.ContainsFunc(call.Args, escaped) &&
-		(first == "echo" || len(call.Args) == 2 && !strings.Contains(word, "%"))
-}
-
-// escaped reports whether a word holds a backslash.
-func escaped(w *syntax.Word) bool {
-	found := false
-	syntax.Walk(w, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Lit:
-			found = found || strings.Contains(n.Value, `\`)
-		case *syntax.SglQuoted:
-			found = found || strings.Contains(n.Value, `\`)
-		}
-		return !found
-	})
-	return found
-}
-
 // guesses adds the commands that a runner of programs might run: npx X, npm exec -- X, uv run X.
-func (r *reader) guesses(c *Command) {
+func guesses(r *reader, c *Command) {
 	words := c.Words[1:]
 	first := true
 	for i, w := range words {
@@ -352,7 +256,7 @@ func (r *reader) guesses(c *Command) {
 		if !strings.HasPrefix(w.Text, "-") && (first && !wrapperOf(c.base()).own || runner) {
 			inner := c.inner(words[i:])
 			inner.MayRun = true
-			r.run(inner)
+			run(r, inner)
 			if !first {
 				return
 			}
@@ -362,7 +266,7 @@ func (r *reader) guesses(c *Command) {
 }
 
 // alias reads the values of alias NAME=LINE.
-func (r *reader) alias(c *Command) {
+func alias(r *reader, c *Command) {
 	r.dirs = nil // it runs later
 	for _, w := range c.Words[1:] {
 		name, value, found := strings.Cut(w.Text, "=")
@@ -373,15 +277,15 @@ func (r *reader) alias(c *Command) {
 }
 
 // findExec adds the commands of find -exec and its kin.
-func (r *reader) findExec(c *Command) {
-	r.findWords(c, c.Words, len(c.cases) == 0)
+func findExec(r *reader, c *Command) {
+	findWords(r, c, c.Words, len(c.cases) == 0)
 	for _, words := range c.cases {
-		r.findWords(c, words, true)
+		findWords(r, c, words, true)
 	}
 }
 
 // findWords adds what find runs with these words. final: a word that is not known will not be looked at with its values.
-func (r *reader) findWords(c *Command, words []Word, final bool) {
+func findWords(r *reader, c *Command, words []Word, final bool) {
 	for i := 1; i < len(words); i++ {
 		switch words[i].Text {
 		case "-exec", "-execdir", "-ok", "-okdir":
@@ -400,13 +304,13 @@ func (r *reader) findWords(c *Command, words []Word, final bool) {
 			if strings.HasSuffix(words[i].Text, "dir") {
 				inner.Dirs = nil
 			}
-			r.run(inner)
+			run(r, inner)
 		}
 		i = end
 	}
 }
 
-func (r *reader) fdExec(c *Command) {
+func fdExec(r *reader, c *Command) {
 	for i, w := range c.Words {
 		words := c.Words[i+1:]
 		option, value, attached := strings.Cut(w.Text, "=")
@@ -419,14 +323,14 @@ func (r *reader) fdExec(c *Command) {
 		if slices.Contains([]string{"-x", "-X", "--exec", "--exec-batch"}, option) && len(words) > 0 {
 			inner := c.inner(words)
 			inner.AddsArgs, inner.mark = true, "{"
-			r.run(inner)
+			run(r, inner)
 			return
 		}
 	}
 }
 
 // gitRuns adds the commands in the words of git: aliases given by -c, bisect run, submodule foreach, rebase --exec.
-func (r *reader) gitRuns(c *Command) {
+func gitRuns(r *reader, c *Command) {
 	for i, w := range c.Words {
 		if i == 0 {
 			continue
@@ -470,29 +374,39 @@ func changesDir(c *Command) bool {
 	})
 }
 
-// replaced is the text in the words of xargs that it puts what it reads in the place of; "" if there is none.
-func (c *Command) replaced() string {
-	for i, w := range c.Words {
-		switch {
-		case (w.Text == "-I" || w.Text == "-J") && i+1 < len(c.Words):
-			return c.Words[i+1].Text
-		case w.Text == "-i" || w.Text == "--replace":
-			return "{}"
-		case strings.HasPrefix(w.Text, "--replace="):
-			return strings.TrimPrefix(w.Text, "--replace=")
-		case strings.HasPrefix(w.Text, "-I"), strings.HasPrefix(w.Text, "-J"), strings.HasPrefix(w.Text, "-i"):
-			return w.Text[2:]
+// splitString reads env -S LINE WORD…, -iSLINE, --split-string=LINE and what it may be cut to. The words that follow are
+// added to those of the line.
+func splitString(r *reader, c *Command) {
+	for i := 1; i < len(c.Words) && strings.HasPrefix(c.Words[i].Text, "-") && c.Words[i].Text != "--"; i++ {
+		text := c.Words[i].Text
+		option, value, attached := strings.Cut(text, "=")
+		if !strings.HasPrefix(text, "--") {
+			at := strings.IndexAny(text, wrapperOf("env").values)
+			if at < 0 || text[at] != 'S' {
+				if at == len(text)-1 {
+					i++ // -u NAME
+				}
+				continue
+			}
+			option, value, attached = "--split-string", text[at+1:], at+1 < len(text)
 		}
+		if len(option) < 3 || !strings.HasPrefix("--split-string", option) {
+			if slices.Contains(wrapperOf("env").long, option) && !attached {
+				i++
+			}
+			continue
+		}
+		line := Word{value, c.Words[i].Kind}
+		rest := c.Words[i+1:]
+		if !attached && len(rest) > 0 {
+			line, rest = rest[0], rest[1:]
+		}
+		for _, w := range rest {
+			line = Word{line.Text + " " + w.String(), max(line.Kind, w.Kind)}
+		}
+		if r.line(c, line); !only(strings.ReplaceAll(line.Text, " ", ""), &plainSet) {
+			r.unknown(c) // env has quotes and signs of its own
+		}
+		return
 	}
-	return ""
-}
-
-// marked reports whether what runs c puts a text that is not known into a word.
-func (c *Command) marked(w Word) bool {
-	return c.mark != "" && w.Kind == Literal && strings.Contains(w.Text, c.mark)
-}
-
-// wraps reports whether a command runs another one.
-func (c *Command) wraps() bool {
-	return wrapperOf(c.base()).wraps || slices.Contains(shells, c.base()) || slices.Contains(changesShellState, c.base())
 }
