@@ -28,8 +28,14 @@ var mayImport = map[string]string{
 	"journal/export": "tool model journal",
 
 	// Reading shell commands knows no rules and no tools.
-	"permission/shell":  "",
-	"permission/ondisk": "permission internal/disk",
+	// A command line goes forward: reading, programs, proof, wrappers, rules.
+	"permission/shell/bash":    "",
+	"permission/shell/program": "permission/shell/bash",
+	"permission/shell/prove":   "permission/shell/bash permission/shell/program",
+	"permission/shell/wrap":    "permission/shell/bash permission/shell/program permission/shell/prove",
+	"permission/shell/match":   "permission/shell/bash permission/shell/program permission/shell/prove",
+	"permission/shell":         "permission/shell/bash permission/shell/program permission/shell/prove permission/shell/wrap permission/shell/match",
+	"permission/ondisk":        "permission internal/disk",
 
 	// Models by their API.
 	"model/api":                     "tool tool/schema model",

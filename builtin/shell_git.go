@@ -37,7 +37,7 @@ func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) 
 	if err != nil {
 		return opening{}, nil // it can't be checked, which policy reports
 	}
-	calls, others := script.GitCalls()
+	calls, others := shellread.GitCalls(script)
 	if len(calls) == 0 {
 		return opening{}, nil
 	}

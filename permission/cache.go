@@ -135,9 +135,9 @@ func (e *engine) fact(c *shell.Command) *fact {
 	}
 	f = &fact{all: true}
 	e.facts[c] = f
-	proof := c.Prove()
+	proof := shell.Prove(c)
 	if e.pass == held {
-		proof = c.ProveHeld()
+		proof = shell.ProveHeld(c)
 		f.all, f.objects = !proof.Open, proof.Objects
 	}
 	f.why, f.unlisted = proof.Why, proof.Unlisted
@@ -166,8 +166,8 @@ func (e *engine) fact(c *shell.Command) *fact {
 			}
 		}
 	case e.pass == held: // it asks, whatever it reads
-	case !c.MayRun || c.Interprets(): // what an echo gives an interpreter is a guess, and names files
-		f.all = c.Mentions(func(t shell.Touch) bool { return e.touch(f, t) })
+	case !c.MayRun || shell.Interprets(c): // what an echo gives an interpreter is a guess, and names files
+		f.all = shell.Mentions(c, func(t shell.Touch) bool { return e.touch(f, t) })
 	}
 	return f
 }

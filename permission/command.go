@@ -85,7 +85,7 @@ func (w *commandJudge) judgeLine(script *shell.Script) (lineVerdict, []Reading) 
 			}
 			read := Reading{Why: s.why, line: brief(text) + ": " + s.why}
 			if !c.MayRun {
-				read.Text = visible(c.Understood())
+				read.Text = visible(shell.Understood(c))
 			}
 			found = append(found, read)
 		}

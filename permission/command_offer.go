@@ -72,7 +72,7 @@ func (e *engine) rulesFor(c *shell.Command, s *commandVerdict) (choices [][]stri
 		return [][]string{reads}, len(reads) > 0
 	}
 	argv := c.Argv()
-	if !c.Literal() || len(argv) == 0 || slices.ContainsFunc(argv, tool.Hidden) {
+	if !shell.IsLiteral(c) || len(argv) == 0 || slices.ContainsFunc(argv, tool.Hidden) {
 		return nil, false
 	}
 	name := argv[0]

@@ -121,7 +121,7 @@ func matchCommand(rules []*rule, c *shell.Command) (*rule, shell.Match) {
 
 // cover reports whether allow rules cover a command: exactly its words, and nothing around them.
 func (w *commandJudge) cover(s *commandVerdict) {
-	plain := s.cmd.Literal() && len(s.cmd.Prefix) == 0 && s.cmd.Place != shell.Substitution && s.cmd.Place != shell.Function && len(s.cmd.Words) > 0
+	plain := shell.IsLiteral(s.cmd) && len(s.cmd.Prefix) == 0 && s.cmd.Place != shell.Substitution && s.cmd.Place != shell.Function && len(s.cmd.Words) > 0
 	for _, d := range s.cmd.Redirs {
 		plain = plain && !d.File && d.Target.Kind == shell.Literal
 	}

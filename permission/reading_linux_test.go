@@ -56,7 +56,7 @@ func (l *listener) compare(t testing.TB, line, lang string) string {
 	}
 	proved := len(script.Notes) == 0
 	for _, c := range script.Commands {
-		proved = proved && (c.MayRun || c.Prove().Why == "")
+		proved = proved && (c.MayRun || shell.Prove(c).Why == "")
 	}
 	if proved {
 		l.counts.proved++
@@ -86,7 +86,7 @@ func (l *listener) compare(t testing.TB, line, lang string) string {
 				return fmt.Sprintf("bash ran %q in %s, but %s", c.Argv, c.Dir, why)
 			}
 		}
-		if by != nil && by.Literal() {
+		if by != nil && shell.IsLiteral(by) {
 			l.counts.literal++
 		}
 	}
@@ -112,7 +112,7 @@ func explanation(script *shell.Script, c call) *shell.Command {
 		if cmd.MayRun || cmd.Dirs != nil && !slices.ContainsFunc(cmd.Dirs, func(d string) bool { return physical(d) == c.Dir }) {
 			continue
 		}
-		ways := cmd.Filled()
+		ways := cmd.Cases
 		if len(ways) == 0 {
 			ways = [][]shell.Word{cmd.Words}
 		}
@@ -214,7 +214,7 @@ func globbed(pattern, name string) bool {
 // vague reports whether words stand for names of files or for any text.
 func vague(script *shell.Script) bool {
 	return slices.ContainsFunc(script.Commands, func(c *shell.Command) bool {
-		return slices.ContainsFunc(append(slices.Concat(c.Filled()...), c.Words...), func(w shell.Word) bool { return w.Kind == shell.Glob })
+		return slices.ContainsFunc(append(slices.Concat(c.Cases...), c.Words...), func(w shell.Word) bool { return w.Kind == shell.Glob })
 	})
 }
 
@@ -231,12 +231,12 @@ func harmful(script *shell.Script, c call) string {
 	}
 	known := map[string]bool{}
 	for _, cmd := range script.Commands {
-		for _, t := range cmd.Prove().Touches {
+		for _, t := range shell.Prove(cmd).Touches {
 			known[physical(t.Path)] = true
 		}
 	}
 	for _, cmd := range plain.Commands {
-		p := cmd.Prove()
+		p := shell.Prove(cmd)
 		if cmd.MayRun {
 			continue
 		}

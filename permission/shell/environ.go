@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/adze-dev/adze/permission/shell/program"
 )
 
 // Environment is what a command that runs unasked may see of environ: names that change how programs look, not what
@@ -22,10 +24,10 @@ func Environment(environ []string, roots ...string) []string {
 		case name == "PATH":
 			out = append(out, "PATH="+Path(value, roots...))
 		case name == "LANG" || strings.HasPrefix(name, "LC_"):
-			if plainLocale(value) {
+			if program.PlainLocale(value) {
 				out = append(out, kv)
 			}
-		case keep[name]:
+		case program.Keep[name]:
 			out = append(out, kv)
 		}
 	}
@@ -60,7 +62,7 @@ func holdsLinkInto(dir string, roots []string) bool {
 	}
 	entries, _ := os.ReadDir(dir)
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		return e.Type()&os.ModeSymlink != 0 && readOnly().has(e.Name()) && leadsInto(filepath.Join(dir, e.Name()), roots)
+		return e.Type()&os.ModeSymlink != 0 && program.ReadOnly().Has(e.Name()) && leadsInto(filepath.Join(dir, e.Name()), roots)
 	})
 }
 

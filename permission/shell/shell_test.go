@@ -25,7 +25,7 @@ func patient(o shell.Options) shell.Options {
 func ExampleRead() {
 	script, _ := shell.Read(`cd src && sudo r\m -rf 'a b'`, shell.Options{Dir: "/home/me/app", Deadline: time.Now().Add(time.Minute)})
 	for _, c := range script.Commands {
-		fmt.Printf("%q in %q: %q\n", c.Argv(), c.Dirs, c.Prove().Why)
+		fmt.Printf("%q in %q: %q\n", c.Argv(), c.Dirs, shell.Prove(c).Why)
 	}
 	// Output:
 	// ["cd" "src"] in ["/home/me/app"]: ""
@@ -229,12 +229,12 @@ func FuzzRead(f *testing.F) {
 		}
 		p, _ := shell.ParsePattern("rm -rf", true)
 		for _, c := range script.Commands {
-			c.Prove()
-			c.Mentions(func(shell.Touch) bool { return true })
+			shell.Prove(c)
+			shell.Mentions(c, func(shell.Touch) bool { return true })
 			p.Match(c)
 			p.Covers(c)
 			_ = c.String()
-			_ = c.Understood()
+			_ = shell.Understood(c)
 		}
 	})
 }
@@ -255,7 +255,7 @@ func TestLongTextsNameFewPaths(t *testing.T) {
 			}
 			read := 0
 			for _, c := range s.Commands {
-				c.Mentions(func(at shell.Touch) bool { read += len(at.Path); return true })
+				shell.Mentions(c, func(at shell.Touch) bool { read += len(at.Path); return true })
 			}
 			if most := 100 * len(text); read > most {
 				t.Errorf("%s with %s of %d bytes: %d bytes of paths, want at most %d", command, name, len(text), read, most)
@@ -273,7 +273,7 @@ func TestLongPathsAreMentioned(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := false
-		s.Commands[0].Mentions(func(at shell.Touch) bool {
+		shell.Mentions(s.Commands[0], func(at shell.Touch) bool {
 			found = found || path.Clean(at.Path) == "/p/secret"
 			return true
 		})
@@ -290,7 +290,7 @@ func TestGitWordEndsInBackslash(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p := script.Commands[0].Prove(); p.Why != "" {
+		if p := shell.Prove(script.Commands[0]); p.Why != "" {
 			t.Errorf("%s: %s", line, p.Why)
 		}
 	}

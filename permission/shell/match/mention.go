@@ -1,18 +1,22 @@
-package shell
+package match
 
 import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/program"
+	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // Mentions gives visit the paths that the words and redirections of a command name, whatever it does with them, and
 // tells whether these are all: a word that is not known may name any path. One long word may name as many long paths as
 // it has letters, so they are not collected, and visit may say that it has had enough.
-func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
+func Mentions(c *bash.Command, visit func(prove.Touch) bool) (all bool) {
 	all = true
 	enough := false
-	add := func(t Touch, dirs []string) {
+	add := func(t prove.Touch, dirs []string) {
 		if enough || t.Path == "" || strings.IndexByte(t.Path, 0) >= 0 {
 			return
 		}
@@ -22,7 +26,7 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 		}
 		for _, d := range dirs {
 			at := t
-			at.Path = join2(d, t.Path)
+			at.Path = prove.Join2(d, t.Path)
 			if enough = !visit(at); enough {
 				return
 			}
@@ -30,32 +34,32 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 	}
 	for _, d := range c.Redirs {
 		if d.File {
-			all = all && d.Target.Kind == Literal && d.Dirs != nil
-			add(Touch{Path: d.Target.Text, Glob: d.Target.Kind == Glob, Write: d.Write, Sure: true}, d.Dirs)
+			all = all && d.Target.Kind == bash.Literal && d.Dirs != nil
+			add(prove.Touch{Path: d.Target.Text, Glob: d.Target.Kind == bash.Glob, Write: d.Write, Sure: true}, d.Dirs)
 		}
 	}
 	for _, a := range c.Prefix {
-		all = all && a.Value.Kind == Literal
+		all = all && a.Value.Kind == bash.Literal
 	}
 	if len(c.Words) == 0 || c.Name() == "echo" || c.Name() == "printf" || c.Name() == "true" || c.Name() == ":" {
 		return all
 	}
 	all = all && c.Dirs != nil && !c.AddsArgs
-	if program := c.readsProgram(); program || c.Interprets() || c.readsNames() {
-		text := c.document()
+	if reads := program.ReadsProgram(c); reads || program.Interprets(c) || readsNames(c) {
+		text := document(c)
 		for _, s := range pathsIn(text.Text, true) {
-			add(Touch{Path: s}, c.Dirs)
+			add(prove.Touch{Path: s}, c.Dirs)
 		}
-		all = all && (text.Kind == Literal || !program && !c.readsNames())
+		all = all && (text.Kind == bash.Literal || !reads && !readsNames(c))
 	}
-	for _, t := range c.spreads() {
+	for _, t := range spreads(c) {
 		add(t, c.Dirs)
 	}
-	for _, t := range c.lands() {
+	for _, t := range lands(c) {
 		add(t, c.Dirs)
 	}
-	writes, operands := c.writes()
-	below := operands && c.recursive()
+	writes, operands := writes(c)
+	below := operands && recursive(c)
 	written := func(i int) bool {
 		_, found := slices.BinarySearch(writes, i)
 		return found
@@ -65,24 +69,24 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 			return false
 		}
 		switch {
-		case w.Kind == Unknown || w.Kind == PublicVar:
+		case w.Kind == bash.Unknown || w.Kind == bash.PublicVar:
 			all = false
-		case w.Kind == Glob:
-			add(Touch{Path: w.Text, Glob: true, Write: written(i + 1), Sure: operands}, c.Dirs)
+		case w.Kind == bash.Glob:
+			add(prove.Touch{Path: w.Text, Glob: true, Write: written(i + 1), Sure: operands}, c.Dirs)
 		case operands && !strings.HasPrefix(w.Text, "-"):
-			add(Touch{Path: w.Text, Write: written(i + 1), Below: below, Sure: true}, c.Dirs)
-			if c.renamesFrom(i + 1) { // under another name, what is in it can be read
-				add(Touch{Path: w.Text, Sure: true}, c.Dirs)
-				add(Touch{Path: w.Text, Below: true, Vague: true}, c.Dirs)
+			add(prove.Touch{Path: w.Text, Write: written(i + 1), Below: below, Sure: true}, c.Dirs)
+			if renamesFrom(c, i+1) { // under another name, what is in it can be read
+				add(prove.Touch{Path: w.Text, Sure: true}, c.Dirs)
+				add(prove.Touch{Path: w.Text, Below: true, Vague: true}, c.Dirs)
 			}
 		default:
-			for _, s := range pathsIn(w.Text, c.Interprets()) {
-				add(Touch{Path: s}, c.Dirs)
+			for _, s := range pathsIn(w.Text, program.Interprets(c)) {
+				add(prove.Touch{Path: s}, c.Dirs)
 			}
-			if name := c.base(); name == "sed" || name == "gsed" {
+			if name := c.Base(); name == "sed" || name == "gsed" {
 				files, known := sedFiles(w.Text)
 				for _, s := range files {
-					add(Touch{Path: s}, c.Dirs)
+					add(prove.Touch{Path: s}, c.Dirs)
 				}
 				all = all && known
 			}
@@ -92,18 +96,18 @@ func (c *Command) Mentions(visit func(Touch) bool) (all bool) {
 }
 
 // document is the text that a command is given as its input in the line itself; unknown if it is given another one.
-func (c *Command) document() Word {
+func document(c *bash.Command) bash.Word {
 	for _, d := range slices.Backward(c.Redirs) {
 		if strings.HasPrefix(d.Op, "<<") {
 			return d.Target
 		}
 	}
-	return Word{Kind: Unknown}
+	return bash.Word{Kind: bash.Unknown}
 }
 
 // readsNames reports whether a command reads names of files from its input, or from a file.
-func (c *Command) readsNames() bool {
-	return slices.ContainsFunc(c.Words[1:], func(w Word) bool {
+func readsNames(c *bash.Command) bool {
+	return slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool {
 		name, _, _ := strings.Cut(w.Text, "=")
 		return slices.Contains([]string{"--batch", "--batch-check", "--stdin", "--stdin-paths", "--files0-from", "--files-from", "--pathspec-from-file", "--from-file"}, name)
 	})
@@ -111,25 +115,25 @@ func (c *Command) readsNames() bool {
 
 // spreads are the folders below which a well-known command reads or writes what its words do not name: what it packs,
 // unpacks, sets back or deletes.
-func (c *Command) spreads() []Touch {
-	all := func(write bool) (ts []Touch) {
+func spreads(c *bash.Command) []prove.Touch {
+	all := func(write bool) (ts []prove.Touch) {
 		for _, w := range c.Words[1:] {
-			if !strings.HasPrefix(w.Text, "-") && w.Kind == Literal {
-				ts = append(ts, Touch{Path: w.Text, Below: true, Vague: true, Write: write})
+			if !strings.HasPrefix(w.Text, "-") && w.Kind == bash.Literal {
+				ts = append(ts, prove.Touch{Path: w.Text, Below: true, Vague: true, Write: write})
 			}
 		}
 		return ts
 	}
-	here := Touch{Path: ".", Below: true, Vague: true, Write: true}
+	here := prove.Touch{Path: ".", Below: true, Vague: true, Write: true}
 	has := func(words ...string) bool {
-		return slices.ContainsFunc(c.Words[1:], func(w Word) bool { return slices.Contains(words, w.Text) })
+		return slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool { return slices.Contains(words, w.Text) })
 	}
-	switch c.base() {
+	switch c.Base() {
 	case "tar", "7z", "cpio", "pax":
 		switch {
-		case c.unpacks() && slices.ContainsFunc(c.Words, func(w Word) bool { return w.Text == "-C" || strings.HasPrefix(w.Text, "--dir") }):
+		case unpacks(c) && slices.ContainsFunc(c.Words, func(w bash.Word) bool { return w.Text == "-C" || strings.HasPrefix(w.Text, "--dir") }):
 			return append(all(false), all(true)...)
-		case c.unpacks():
+		case unpacks(c):
 			return append(all(false), here)
 		}
 		return all(false)
@@ -150,62 +154,62 @@ func (c *Command) spreads() []Touch {
 			return append(all(true), here)
 		}
 	case "patch", "unzip":
-		return []Touch{here}
+		return []prove.Touch{here}
 	case "rg", "ag", "ack", "ugrep":
-		return append(all(false), Touch{Path: ".", Below: true, Vague: true})
+		return append(all(false), prove.Touch{Path: ".", Below: true, Vague: true})
 	case "grep", "egrep", "fgrep", "diff":
-		if c.recursive() {
-			return append(all(false), Touch{Path: ".", Below: true, Vague: true})
+		if recursive(c) {
+			return append(all(false), prove.Touch{Path: ".", Below: true, Vague: true})
 		}
 	case "git":
 		if has("grep", "archive") {
-			return append(all(false), Touch{Path: ".", Below: true, Vague: true})
+			return append(all(false), prove.Touch{Path: ".", Below: true, Vague: true})
 		}
 		if has("mv") {
 			return all(false)
 		}
-		if ts := c.gitShown(); len(ts) > 0 {
+		if ts := prove.GitShown(c); len(ts) > 0 {
 			return ts
 		}
 		if has("checkout", "restore", "reset", "stash", "clean", "apply", "am", "merge", "rebase", "pull", "cherry-pick", "revert", "switch") {
-			return []Touch{here}
+			return []prove.Touch{here}
 		}
 	case "go", "cargo":
 		if has("fmt", "fix", "generate") {
-			return []Touch{here}
+			return []prove.Touch{here}
 		}
 	}
 	return nil
 }
 
 // writes are the places of the words that a well-known command writes, in order; ok: all other operands are read.
-func (c *Command) writes() (places []int, ok bool) {
-	if into, ok := c.intoFolder(); ok {
+func writes(c *bash.Command) (places []int, ok bool) {
+	if into, ok := intoFolder(c); ok {
 		return into, true
 	}
-	switch c.base() {
+	switch c.Base() {
 	case "rm", "rmdir", "unlink", "touch", "mkdir", "truncate", "shred", "tee", "mv":
-		return c.operandPlaces(), true
+		return operandPlaces(c), true
 	case "chmod", "chown", "chgrp":
-		operands := c.operandPlaces()
+		operands := operandPlaces(c)
 		return operands[min(1, len(operands)):], true
 	case "cp", "install", "ln":
-		operands := c.operandPlaces()
+		operands := operandPlaces(c)
 		return operands[max(0, len(operands)-1):], true
 	}
 	return nil, false
 }
 
 // renamesFrom reports whether a word is what mv or ln gives another name.
-func (c *Command) renamesFrom(i int) bool {
-	operands := c.operandPlaces()
-	into := slices.ContainsFunc(c.Words, func(w Word) bool {
-		return cluster(w.Text) && strings.HasSuffix(w.Text, "t") || strings.HasPrefix(w.Text, "--target")
+func renamesFrom(c *bash.Command, i int) bool {
+	operands := operandPlaces(c)
+	into := slices.ContainsFunc(c.Words, func(w bash.Word) bool {
+		return program.Cluster(w.Text) && strings.HasSuffix(w.Text, "t") || strings.HasPrefix(w.Text, "--target")
 	})
-	return (c.base() == "mv" || c.base() == "ln") && (into || len(operands) == 1 || i != operands[len(operands)-1])
+	return (c.Base() == "mv" || c.Base() == "ln") && (into || len(operands) == 1 || i != operands[len(operands)-1])
 }
 
-func (c *Command) operandPlaces() (places []int) {
+func operandPlaces(c *bash.Command) (places []int) {
 	for i, w := range c.Words {
 		if i > 0 && !strings.HasPrefix(w.Text, "-") {
 			places = append(places, i)
@@ -215,14 +219,14 @@ func (c *Command) operandPlaces() (places []int) {
 }
 
 // intoFolder is the place of the folder that cp -t and its kin write to.
-func (c *Command) intoFolder() (places []int, ok bool) {
-	if name := c.base(); name != "cp" && name != "mv" && name != "install" && name != "ln" {
+func intoFolder(c *bash.Command) (places []int, ok bool) {
+	if name := c.Base(); name != "cp" && name != "mv" && name != "install" && name != "ln" {
 		return nil, false
 	}
 	for i, w := range c.Words {
-		if cluster(w.Text) && strings.HasSuffix(w.Text, "t") || w.Text == "--target-directory" {
-			if c.base() == "mv" { // what is moved goes
-				return c.operandPlaces(), true
+		if program.Cluster(w.Text) && strings.HasSuffix(w.Text, "t") || w.Text == "--target-directory" {
+			if c.Base() == "mv" { // what is moved goes
+				return operandPlaces(c), true
 			}
 			return []int{i + 1}, true
 		}
@@ -231,13 +235,13 @@ func (c *Command) intoFolder() (places []int, ok bool) {
 }
 
 // recursive reports whether a well-known command also means all below the folders it is given.
-func (c *Command) recursive() bool {
+func recursive(c *bash.Command) bool {
 	for _, w := range c.Words {
-		if cluster(w.Text) && strings.ContainsAny(w.Text, "rRa") || w.Text == "--recursive" || w.Text == "--archive" {
+		if program.Cluster(w.Text) && strings.ContainsAny(w.Text, "rRa") || w.Text == "--recursive" || w.Text == "--archive" {
 			return true
 		}
 	}
-	return c.base() == "mv"
+	return c.Base() == "mv"
 }
 
 // pathsIn are the paths that may stand in a word: itself, what follows = : @ or a short flag's letter, and in a program
@@ -264,7 +268,7 @@ func pathsIn(word string, code bool) []string {
 		add(word)
 	} else if len(word) > 2 && word[1] != '-' {
 		add(word[2:])
-		for i := 3; i < min(len(word), maxGlued) && isLetter(word[i-1]); i++ {
+		for i := 3; i < min(len(word), maxGlued) && program.IsLetter(word[i-1]); i++ {
 			add(word[i:]) // sort -uosecret.txt
 		}
 	}
@@ -302,7 +306,7 @@ func pathsIn(word string, code bool) []string {
 const maxGlued = 10
 
 // What a path may stand behind in a word, and what it stands between in a program.
-var joinSet, codeSet = setOf("=:@,"), setOf("'\"`()[]{}<>,;=|&! \t\n")
+var joinSet, codeSet = bash.SetOf("=:@,"), bash.SetOf("'\"`()[]{}<>,;=|&! \t\n")
 
 // The longest that a path and a name in it can be: no system opens a longer path, and no disk keeps a longer name.
 const (

@@ -1,8 +1,11 @@
-package shell
+package match
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/program"
 )
 
 // What runs a program that one of its flags names is no wrapper and no interpreter: go test -exec rm, git fetch
@@ -21,22 +24,22 @@ var runningFlags = map[string]string{
 }
 
 // byFlag reports whether a flag of a command may name the program that the rule means.
-func (p *Pattern) byFlag(c *Command) bool {
+func (p *Pattern) byFlag(c *bash.Command) bool {
 	words := c.Words[1:]
-	short := strings.Fields(runningFlags[c.base()])
+	short := strings.Fields(runningFlags[c.Base()])
 	for i, w := range words {
 		name, value, attached := strings.Cut(w.Text, "=")
 		switch {
 		case attached && tellsRunning(name) && p.inText(value):
 			return true
-		case attached && wrapperOf(c.base()).assigns && p.inText(value): // env EDITOR=rm git commit
+		case attached && program.WrapperOf(c.Base()).Assigns && p.inText(value): // env EDITOR=rm git commit
 			return true
 		case attached || i+1 == len(words) || !strings.HasPrefix(name, "-"):
 		case (tellsRunning(name) || slices.Contains(short, name)) && p.inText(words[i+1].Text):
 			return true
 		}
 	}
-	return c.base() == "git" && p.bySetting(words)
+	return c.Base() == "git" && p.bySetting(words)
 }
 
 func tellsRunning(name string) bool {
@@ -45,8 +48,8 @@ func tellsRunning(name string) bool {
 }
 
 // bySetting reports whether git gets the program from a setting, an address or a name of its own.
-func (p *Pattern) bySetting(words []Word) bool {
-	sub := slices.IndexFunc(words, func(w Word) bool { return w.Text == "config" || w.Text == "merge-index" })
+func (p *Pattern) bySetting(words []bash.Word) bool {
+	sub := slices.IndexFunc(words, func(w bash.Word) bool { return w.Text == "config" || w.Text == "merge-index" })
 	for i, w := range words {
 		if (strings.Contains(w.Text, "ext::") || sub >= 0 && i > sub) && p.inText(w.Text) {
 			return true
@@ -57,10 +60,10 @@ func (p *Pattern) bySetting(words []Word) bool {
 
 // glued reports whether a word is short flags with the program that the rule means right behind them: tar -Irm. In a
 // script of sed, it stands behind the e that runs it.
-func (p *Pattern) glued(c *Command, word string) bool {
-	if name := c.base(); (name == "sed" || name == "gsed") && containsWord(strings.ReplaceAll(word, "e"+p.program, " "+p.program), p.program) {
+func (p *Pattern) glued(c *bash.Command, word string) bool {
+	if name := c.Base(); (name == "sed" || name == "gsed") && program.ContainsWord(strings.ReplaceAll(word, "e"+p.program, " "+p.program), p.program) {
 		return true
 	}
 	at := strings.Index(word, p.program)
-	return at > 1 && cluster(word[:at]) && containsWord(word[at:], p.program)
+	return at > 1 && program.Cluster(word[:at]) && program.ContainsWord(word[at:], p.program)
 }

@@ -1,4 +1,4 @@
-package shell
+package bash
 
 import (
 	"strconv"
@@ -8,9 +8,9 @@ import (
 // maxBraced is how many words a word with braces may become.
 const maxBraced = 64
 
-// expandBraces expands a{b,c}d in escaped text. Only plain lists are: what nests, counts ({1..9}) or does not close is
+// ExpandBraces expands a{b,c}d in escaped text. Only plain lists are: what nests, counts ({1..9}) or does not close is
 // not known, if bash might expand it at all. Where counts is not set nothing counts: {1..'3'} does not.
-func expandBraces(s string, counts bool) (words []string, ok bool) {
+func ExpandBraces(s string, counts bool) (words []string, ok bool) {
 	words = []string{""}
 	add := func(t string) {
 		for i := range words {
@@ -98,8 +98,8 @@ func splitUnescaped(s string, c byte) []string {
 	}
 }
 
-// unescaped is a pattern as the text that it is.
-func unescaped(s string) string {
+// Unescaped is a pattern as the text that it is.
+func Unescaped(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' && i+1 < len(s) {

@@ -1,28 +1,31 @@
-package shell
+package prove
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/program"
 )
 
 // gitQuiet are the subcommands that look at no file and no object, so that nothing configured can run.
 var gitQuiet = []string{"version"}
 
 // proveGit judges git: its own flags, then a subcommand with its flags.
-func (c *Command) proveGit(words []Word, held bool) Proof {
+func proveGit(c *bash.Command, words []bash.Word, held bool) Proof {
 	dirs := c.Dirs
 	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
 		switch w := words[0]; {
-		case w.Kind != Literal:
-			return Proof{Why: notLiteral(w.Text)}
+		case w.Kind != bash.Literal:
+			return Proof{Why: program.NotLiteral(w.Text)}
 		case w.Text == "--version" && len(words) == 1:
-			return c.proof(nil, held)
+			return proof(c, nil, held)
 		case slices.Contains(gitHarmlessFlags, w.Text):
 			words = words[1:]
-		case w.Text == "-c" && len(words) > 1 && words[1].Kind == Literal && plainSetting(words[1].Text):
+		case w.Text == "-c" && len(words) > 1 && words[1].Kind == bash.Literal && plainSetting(words[1].Text):
 			words = words[2:]
-		case w.Text == "-C" && len(words) > 1 && (words[1].Kind == Literal || held):
-			if dirs = into(dirs, words[1].Text); words[1].Kind != Literal {
+		case w.Text == "-C" && len(words) > 1 && (words[1].Kind == bash.Literal || held):
+			if dirs = into(dirs, words[1].Text); words[1].Kind != bash.Literal {
 				dirs = nil
 			}
 			words = words[2:]
@@ -30,43 +33,43 @@ func (c *Command) proveGit(words []Word, held bool) Proof {
 			return Proof{Why: "git " + w.Text + " is not on the read-only list"}
 		}
 	}
-	if len(words) == 0 || words[0].Kind != Literal {
+	if len(words) == 0 || words[0].Kind != bash.Literal {
 		return Proof{Why: "the git subcommand can't be determined"}
 	}
 	name := words[0].Text
-	p := readOnly().find("git "+name, held)
+	p := program.ReadOnly().Find("git "+name, held)
 	if p == nil {
 		return unlisted("git " + name)
 	}
 	if dirs == nil && !held {
 		return Proof{Why: "the directory that git runs in is unknown"}
 	}
-	a, why := parseArgs(c, words[1:], p, held)
+	a, why := program.ParseArgs(c, words[1:], p, held)
 	if why == "" {
 		why = checkGitFlags(name, a)
 	}
 	if why == "" {
-		why = a.check("git " + name)
+		why = a.Check("git " + name)
 	}
 	if why != "" {
 		return Proof{Why: why}
 	}
 	if held {
-		return c.heldGit(name, a, dirs)
+		return heldGit(c, name, a, dirs)
 	}
-	return c.gitTouches(name, a, dirs)
+	return gitTouches(c, name, a, dirs)
 }
 
 // gitHarmlessFlags are flags of git itself.
 var gitHarmlessFlags = []string{"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"}
 
 // heldGit is the proof of git where a sandbox enforces reads.
-func (c *Command) heldGit(name string, a *args, dirs []string) Proof {
+func heldGit(c *bash.Command, name string, a *program.Args, dirs []string) Proof {
 	at := *c
 	at.Dirs = dirs
-	p := at.proof(a.gitHeldTouches(), true)
+	p := proof(&at, gitHeldTouches(a), true)
 	if p.Git = dirs; dirs == nil {
-		p.Git = []string{c.start}
+		p.Git = []string{c.Start}
 	}
 	if slices.Contains(gitQuiet, name) {
 		p.Git = nil
@@ -79,26 +82,26 @@ func (c *Command) heldGit(name string, a *args, dirs []string) Proof {
 var showingObjects = strings.Fields("log show diff diff-tree diff-index diff-files whatchanged reflog stash blame annotate grep cat-file")
 
 // gitHeldTouches are the paths among the literal words of git, also behind a colon: HEAD:path.
-func (a *args) gitHeldTouches() []Touch {
+func gitHeldTouches(a *program.Args) []Touch {
 	ts := []Touch{{Path: ".", Names: true}}
-	list := a.operands
+	list := a.Operands
 	switch {
-	case a.program.operands == texts:
+	case a.Program.Operands == program.Texts:
 		list = nil
-	case a.program.operands == pattern && len(list) > 0 && a.ended != 0 && !a.has("-e", "-f"):
+	case a.Program.Operands == program.Pattern && len(list) > 0 && a.Ended != 0 && !a.Has("-e", "-f"):
 		list = list[1:]
 	}
-	for _, f := range a.flags {
-		if f.value.Kind == Literal && a.program.flags[f.name] == reading {
-			ts = append(ts, Touch{Path: f.value.Text})
+	for _, f := range a.Flags {
+		if f.Value.Kind == bash.Literal && a.Program.Flags[f.Name] == program.Reading {
+			ts = append(ts, Touch{Path: f.Value.Text})
 		}
-		if f.name == "-L" { // -L1,5:path
-			ts = append(ts, Touch{Path: f.value.Text[strings.LastIndexByte(f.value.Text, ':')+1:]})
+		if f.Name == "-L" { // -L1,5:path
+			ts = append(ts, Touch{Path: f.Value.Text[strings.LastIndexByte(f.Value.Text, ':')+1:]})
 		}
 	}
 	for _, w := range list {
-		if w.Kind == Literal && strings.Count(w.Text, ":") <= maxColons {
-			ts = append(ts, gitPaths(w, Touch{Names: a.program.operands == names})...)
+		if w.Kind == bash.Literal && strings.Count(w.Text, ":") <= maxColons {
+			ts = append(ts, gitPaths(w, Touch{Names: a.Program.Operands == program.Names})...)
 		}
 	}
 	return ts
@@ -121,20 +124,20 @@ func plainSetting(s string) bool {
 }
 
 // checkGitFlags looks at the values of flags that may run a program.
-func checkGitFlags(name string, a *args) string {
-	for _, f := range a.flags {
-		switch f.name {
+func checkGitFlags(name string, a *program.Args) string {
+	for _, f := range a.Flags {
+		switch f.Name {
 		case "--format", "--pretty":
-			if strings.Contains(f.value.Text, "%G") || strings.Contains(f.value.Text, "signature") || !prettyFormat(name, f.value.Text) {
-				return "the format " + f.value.Text + " may run a program"
+			if strings.Contains(f.Value.Text, "%G") || strings.Contains(f.Value.Text, "signature") || !prettyFormat(name, f.Value.Text) {
+				return "the format " + f.Value.Text + " may run a program"
 			}
 		case "--sort":
-			if strings.Contains(f.value.Text, "signature") {
-				return "sorting by " + f.value.Text + " may run a program"
+			if strings.Contains(f.Value.Text, "signature") {
+				return "sorting by " + f.Value.Text + " may run a program"
 			}
 		case "--diff-merges": // remerge does the merge once more, in files of its own
-			if !slices.Contains(strings.Fields("off none first-parent 1 separate m combined c dense-combined cc"), f.value.Text) {
-				return "showing merges as " + f.value.Text + " may run a merge driver"
+			if !slices.Contains(strings.Fields("off none first-parent 1 separate m combined c dense-combined cc"), f.Value.Text) {
+				return "showing merges as " + f.Value.Text + " may run a merge driver"
 			}
 		}
 	}
@@ -151,32 +154,32 @@ func prettyFormat(name, format string) bool {
 }
 
 // gitTouches are the paths among the words: every operand may be one, also behind a colon (HEAD:path).
-func (c *Command) gitTouches(name string, a *args, dirs []string) Proof {
-	kind := a.program.operands
-	two := name == "diff" && len(a.operands) == 2 // outside a repository these are two folders, with -- or without
+func gitTouches(c *bash.Command, name string, a *program.Args, dirs []string) Proof {
+	kind := a.Program.Operands
+	two := name == "diff" && len(a.Operands) == 2 // outside a repository these are two folders, with -- or without
 	apart := ""                                   // what is no folder: HEAD -- src, . ':!docs'
 	switch {
-	case two && a.ended == 1 || two && strings.HasPrefix(a.operands[0].Text, ":"):
-		apart = a.operands[0].Text
-	case two && strings.HasPrefix(a.operands[1].Text, ":"):
-		apart = a.operands[1].Text
+	case two && a.Ended == 1 || two && strings.HasPrefix(a.Operands[0].Text, ":"):
+		apart = a.Operands[0].Text
+	case two && strings.HasPrefix(a.Operands[1].Text, ":"):
+		apart = a.Operands[1].Text
 	}
-	below := name == "grep" || a.has("--no-index") || two && apart == ""
-	tracked := name == "grep" && !a.has("--untracked", "--no-index")
+	below := name == "grep" || a.Has("--no-index") || two && apart == ""
+	tracked := name == "grep" && !a.Has("--untracked", "--no-index")
 	var ts []Touch
-	for _, f := range a.flags {
-		if a.program.flags[f.name] == reading {
-			ts = append(ts, Touch{Path: f.value.Text})
+	for _, f := range a.Flags {
+		if a.Program.Flags[f.Name] == program.Reading {
+			ts = append(ts, Touch{Path: f.Value.Text})
 		}
-		if f.name == "-L" && strings.Contains(f.value.Text, ":") && name != "blame" && name != "annotate" { // -L1,5:path
-			ts = append(ts, Touch{Path: f.value.Text[strings.LastIndexByte(f.value.Text, ':')+1:]})
+		if f.Name == "-L" && strings.Contains(f.Value.Text, ":") && name != "blame" && name != "annotate" { // -L1,5:path
+			ts = append(ts, Touch{Path: f.Value.Text[strings.LastIndexByte(f.Value.Text, ':')+1:]})
 		}
 	}
-	list := a.operands
-	if kind == pattern && len(list) > 0 && list[0].Kind == Literal && a.ended != 0 && !a.has("-e", "-f") {
+	list := a.Operands
+	if kind == program.Pattern && len(list) > 0 && list[0].Kind == bash.Literal && a.Ended != 0 && !a.Has("-e", "-f") {
 		list = list[1:]
 	}
-	if kind == texts {
+	if kind == program.Texts {
 		list = nil
 	}
 	for _, w := range list {
@@ -186,7 +189,7 @@ func (c *Command) gitTouches(name string, a *args, dirs []string) Proof {
 		if strings.Count(w.Text, ":") > maxColons {
 			return Proof{Why: "a git argument names too many paths to check"}
 		}
-		ts = append(ts, gitPaths(w, Touch{Below: below, Names: kind == names && !below, Tracked: tracked})...)
+		ts = append(ts, gitPaths(w, Touch{Below: below, Names: kind == program.Names && !below, Tracked: tracked})...)
 	}
 	if name == "grep" {
 		ts = append(ts, Touch{Path: ".", Below: true, Tracked: tracked})
@@ -196,31 +199,31 @@ func (c *Command) gitTouches(name string, a *args, dirs []string) Proof {
 	p := Proof{}
 	var counted []Touch // from the top of the repository
 	for _, t := range ts {
-		if !c.place(&p, t, dirs) {
+		if !place(c, &p, t, dirs) {
 			return p
 		}
 		if t.Top {
 			counted = append(counted, t)
 		}
-		if t.Top && !slices.Equal(dirs, []string{c.start}) && c.start != "" {
-			c.place(&p, t, []string{c.start})
+		if t.Top && !slices.Equal(dirs, []string{c.Start}) && c.Start != "" {
+			place(c, &p, t, []string{c.Start})
 		}
 	}
-	for _, t := range c.gitShown() {
-		if !c.place(&p, t, c.Dirs) {
+	for _, t := range GitShown(c) {
+		if !place(c, &p, t, c.Dirs) {
 			return p
 		}
 	}
-	rest := c.proof(nil, false)
+	rest := proof(c, nil, false)
 	if p.Touches = append(p.Touches, rest.Touches...); rest.Why != "" {
 		return rest
 	}
 	if !slices.Contains(gitQuiet, name) {
-		p.Git, p.Trees = dirs, c.gitTrees(name, a, counted, dirs)
+		p.Git, p.Trees = dirs, gitTrees(c, name, a, counted, dirs)
 	}
 	if apart != "" && !below {
 		for _, d := range dirs {
-			p.Unless = append(p.Unless, join2(d, apart)+"/.") // unless it is one
+			p.Unless = append(p.Unless, Join2(d, apart)+"/.") // unless it is one
 		}
 	}
 	return p
@@ -231,18 +234,18 @@ const maxColons = 64
 
 // gitPaths are the paths that a word may name: itself, and what stands behind each colon of it (HEAD:path, :(icase)path),
 // which git counts from the top of the repository. A star in it is git's to expand.
-func gitPaths(w Word, t Touch) []Touch {
+func gitPaths(w bash.Word, t Touch) []Touch {
 	one := func(text string, top bool) Touch {
 		t := t
 		t.Path, t.Top = text, top
 		t.Glob = strings.ContainsAny(text, "*?[")
-		t.Spec = t.Glob && w.Kind == Literal
+		t.Spec = t.Glob && w.Kind == bash.Literal
 		t.Names = t.Names && !t.Spec
 		return t
 	}
 	texts := []string{w.Text}
 	if strings.IndexByte(w.Text, '\\') >= 0 && !strings.ContainsAny(w.Text, "*?[") {
-		texts = append(texts, unescaped(w.Text)) // a backslash alone makes it a pattern to git
+		texts = append(texts, bash.Unescaped(w.Text)) // a backslash alone makes it a pattern to git
 	}
 	var ts []Touch
 	if strings.HasPrefix(w.Text, ":!") || strings.HasPrefix(w.Text, ":^") || strings.HasPrefix(w.Text, ":(exclude)") {
@@ -251,7 +254,7 @@ func gitPaths(w Word, t Touch) []Touch {
 	for _, text := range texts {
 		ts = append(ts, one(text, false))
 	}
-	if w.Kind == Glob { // no file here may have such a name, and then git is given the pattern
+	if w.Kind == bash.Glob { // no file here may have such a name, and then git is given the pattern
 		spec := ts[0]
 		spec.Spec, spec.Names = true, false
 		ts = append(ts, spec)
@@ -276,7 +279,7 @@ func into(dirs []string, to string) []string {
 	}
 	var out []string
 	for _, d := range dirs {
-		out = append(out, join2(d, to))
+		out = append(out, Join2(d, to))
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package shell
+package bash
 
 import (
 	"path"
@@ -7,38 +7,38 @@ import (
 )
 
 // moved is where the shell stands after a command.
-func (r *reader) moved(c *Command) outcome {
-	name := c.base()
+func (r *Reader) moved(c *Command) outcome {
+	name := c.Base()
 	switch {
 	case len(c.Words) == 0:
 		if slices.ContainsFunc(c.Prefix, func(a Assign) bool { return moving(a.Name) }) {
 			return outcome{}
 		}
-		return outcome{r.dirs, r.dirs}
-	case name == "set" && setsPlainly(c.Words[1:]):
-		return outcome{r.dirs, r.dirs}
-	case c.Words[0].Kind != Literal || slices.Contains(changesShellState, name):
-		if name == "command" && (queries(c) || commandRuns(c)) {
-			return outcome{r.dirs, r.dirs} // command -v, command ls
+		return outcome{r.Dirs, r.Dirs}
+	case name == "set" && SetsPlainly(c.Words[1:]):
+		return outcome{r.Dirs, r.Dirs}
+	case c.Words[0].Kind != Literal || slices.Contains(ChangesShellState, name):
+		if name == "command" && (Queries(c) || commandRuns(c)) {
+			return outcome{r.Dirs, r.Dirs} // command -v, command ls
 		}
 		return outcome{}
 	case name != "cd":
-		return outcome{r.dirs, r.dirs}
+		return outcome{r.Dirs, r.Dirs}
 	}
 	to, ok := cdTarget(c)
-	if !ok || r.dirs == nil {
-		return outcome{nil, r.dirs}
+	if !ok || r.Dirs == nil {
+		return outcome{nil, r.Dirs}
 	}
 	if to == "" {
 		if r.options.Home == "" {
-			return outcome{nil, r.dirs}
+			return outcome{nil, r.Dirs}
 		}
 		to = r.options.Home
 	}
 	var next []string
 	named := func(c string) bool { return c != "" && c != "." && c != ".." }
 	up := !slices.ContainsFunc(strings.Split(to, "/"), named) // what is above is there
-	for _, d := range r.dirs {
+	for _, d := range r.Dirs {
 		full := to
 		if !path.IsAbs(to) {
 			full = d + "/" + to
@@ -49,7 +49,7 @@ func (r *reader) moved(c *Command) outcome {
 			next = append(next, full)
 		}
 	}
-	return outcome{union([]string{}, next), r.dirs}
+	return outcome{union([]string{}, next), r.Dirs}
 }
 
 // commandRuns reports whether command runs something that does not move the shell.
@@ -58,7 +58,7 @@ func commandRuns(c *Command) bool {
 	if len(rest) > 0 && rest[0].Kind == Literal && rest[0].Text == "--" {
 		rest = rest[1:]
 	}
-	return len(rest) > 0 && rest[0].Kind == Literal && !strings.HasPrefix(rest[0].Text, "-") && rest[0].Text != "cd" && !slices.Contains(changesShellState, rest[0].Text)
+	return len(rest) > 0 && rest[0].Kind == Literal && !strings.HasPrefix(rest[0].Text, "-") && rest[0].Text != "cd" && !slices.Contains(ChangesShellState, rest[0].Text)
 }
 
 // moving reports whether a variable says where cd and ~ lead.
@@ -81,8 +81,8 @@ func cdTarget(c *Command) (to string, ok bool) {
 	return words[0].Text, true
 }
 
-// setsPlainly reports whether the words of set are such.
-func setsPlainly(words []Word) bool {
+// SetsPlainly reports whether the words of set are such.
+func SetsPlainly(words []Word) bool {
 	for i := 0; i < len(words); i++ {
 		s := words[i].Text
 		if words[i].Kind != Literal || len(s) < 2 || s[0] != '-' && s[0] != '+' || strings.Trim(s[1:], "euxo") != "" {

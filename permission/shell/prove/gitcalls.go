@@ -1,7 +1,9 @@
-package shell
+package prove
 
 import (
 	"strings"
+
+	"github.com/adze-dev/adze/permission/shell/bash"
 )
 
 // GitCall is a git command of a line, as far as its words tell.
@@ -16,8 +18,8 @@ type GitCall struct {
 
 // GitCalls are the git commands of a line in the order in which they are written. others reports whether the line runs
 // something else that isn't read-only.
-func (s *Script) GitCalls() (calls []GitCall, others bool) {
-	wraps := map[*Command]bool{}
+func GitCalls(s *bash.Script) (calls []GitCall, others bool) {
+	wraps := map[*bash.Command]bool{}
 	for _, c := range s.Commands {
 		if c.By != nil {
 			wraps[c.By] = true
@@ -27,11 +29,11 @@ func (s *Script) GitCalls() (calls []GitCall, others bool) {
 		switch {
 		case c.MayRun:
 			others = true
-		case c.base() == "git" && c.Prove().Why != "":
-			if call, ok := c.gitCall(); ok {
+		case c.Base() == "git" && Prove(c).Why != "":
+			if call, ok := gitCall(c); ok {
 				calls = append(calls, call)
 			}
-		case c.base() != "git" && !wraps[c] && c.Prove().Why != "":
+		case c.Base() != "git" && !wraps[c] && Prove(c).Why != "":
 			others = true
 		}
 	}
@@ -39,7 +41,7 @@ func (s *Script) GitCalls() (calls []GitCall, others bool) {
 }
 
 // gitCall reads the words of a git command. ok is false if there is no subcommand.
-func (c *Command) gitCall() (call GitCall, ok bool) {
+func gitCall(c *bash.Command) (call GitCall, ok bool) {
 	call.Literal = !c.AddsArgs
 	dirs := c.Dirs
 	for _, a := range c.Prefix {
@@ -48,14 +50,14 @@ func (c *Command) gitCall() (call GitCall, ok bool) {
 		}
 	}
 	words := c.Words[1:]
-	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") && words[0].Kind == Literal {
+	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") && words[0].Kind == bash.Literal {
 		flag, _, joined := strings.Cut(words[0].Text, "=")
 		takes := flag == "-c" || flag == "-C" || !joined && (flag == "--git-dir" || flag == "--work-tree" || flag == "--namespace" || flag == "--super-prefix" || flag == "--config-env" || flag == "--attr-source")
 		call.Settings = call.Settings || flag == "-c" || flag == "--config-env" || flag == "--exec-path"
 		switch {
 		case takes && len(words) == 1:
 			return call, false
-		case flag == "-C" && words[1].Kind == Literal:
+		case flag == "-C" && words[1].Kind == bash.Literal:
 			dirs = into(dirs, words[1].Text)
 		case flag == "-C", flag == "--git-dir", flag == "--work-tree", flag == "--bare":
 			dirs, call.Literal = nil, false
@@ -68,7 +70,7 @@ func (c *Command) gitCall() (call GitCall, ok bool) {
 		return call, false
 	}
 	for _, w := range words {
-		if w.Kind != Literal && w.Kind != Glob {
+		if w.Kind != bash.Literal && w.Kind != bash.Glob {
 			call.Literal = false
 			break
 		}

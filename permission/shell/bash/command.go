@@ -1,4 +1,4 @@
-package shell
+package bash
 
 import (
 	"path"
@@ -33,18 +33,18 @@ type Command struct {
 	// MayRun: By may run this or not (npx rm, ssh host rm). Deny and ask look at it, allow does not.
 	MayRun bool
 
-	mark     string   // what By puts a text that is not known in the place of: {}
-	keyword  bool     // time, as the shell itself knows it
-	doubtful bool     // it may come to nothing: how a shell other than bash may read a text, an -exec that a word may be
-	stdin    *Word    // what a pipe or a wrapper gives it; nil: not known
+	Mark     string   // what By puts a text that is not known in the place of: {}
+	Keyword  bool     // time, as the shell itself knows it
+	Doubtful bool     // it may come to nothing: how a shell other than bash may read a text, an -exec that a word may be
+	Stdin    *Word    // what a pipe or a wrapper gives it; nil: not known
 	around   int      // how many of its redirections are those of groups
-	cases    [][]Word // its words with every value of its variables, where these are known
-	sure     bool     // the variables have one of these values
-	filled   bool     // it is one of these cases
-	start    string   // the folder the line starts in
+	Cases    [][]Word // its words with every value of its variables, where these are known
+	Sure     bool     // the variables have one of these values
+	IsCase   bool     // it is one of these cases
+	Start    string   // the folder the line starts in
 
-	program string // what base found, once the command stands in a script
-	globs   []Word // without words: patterns that are looked up
+	Program string // what base found, once the command stands in a script
+	Globs   []Word // without words: patterns that are looked up
 }
 
 // Assign is an assignment before a command.
@@ -62,7 +62,7 @@ type Redirect struct {
 	// File: something is opened under the name Target. Write: for writing.
 	File, Write bool
 	Dirs        []string // where it is opened: not always where the command runs
-	cases       [][]Word // Target with every value of its variables, where these are known
+	Cases       [][]Word // Target with every value of its variables, where these are known
 }
 
 // Name is the command word, "" where it is not known.
@@ -76,13 +76,13 @@ func (c *Command) Name() string {
 // Undetermined reports whether nothing is known of a command, but that it runs: which program it is, or what text it
 // runs.
 func (c *Command) Undetermined() bool {
-	return len(c.Words) > 0 && c.Words[0].Kind != Literal && !c.MayRun && !c.doubtful
+	return len(c.Words) > 0 && c.Words[0].Kind != Literal && !c.MayRun && !c.Doubtful
 }
 
-// base is the name without a folder.
-func (c *Command) base() string {
-	if c.program != "" {
-		return c.program
+// Base is the name without a folder.
+func (c *Command) Base() string {
+	if c.Program != "" {
+		return c.Program
 	}
 	name := c.Name()
 	if strings.IndexByte(name, '/') < 0 && strings.IndexByte(name, '\\') < 0 {
@@ -112,15 +112,15 @@ func (c *Command) String() string {
 	return strings.Join(parts, " ")
 }
 
-// inner is a copy of c for the words that it runs.
-func (c *Command) inner(words []Word) *Command {
+// Inner is a copy of c for the words that it runs.
+func (c *Command) Inner(words []Word) *Command {
 	return &Command{
-		Words: words, Place: c.Place, Source: c.Source, Dirs: c.Dirs, By: c, MayRun: c.MayRun, mark: c.mark, stdin: c.input(),
+		Words: words, Place: c.Place, Source: c.Source, Dirs: c.Dirs, By: c, MayRun: c.MayRun, Mark: c.Mark, Stdin: c.Input(),
 	}
 }
 
-// systemName is the name of a command, without the folder where that is the system's own.
-func systemName(name string) string {
+// SystemName is the name of a command, without the folder where that is the system's own.
+func SystemName(name string) string {
 	for _, dir := range []string{"/bin/", "/usr/bin/", "/usr/local/bin/"} {
 		if base, ok := strings.CutPrefix(name, dir); ok && !strings.Contains(base, "/") {
 			return base
@@ -129,18 +129,18 @@ func systemName(name string) string {
 	return name
 }
 
-// queries reports whether command is asked about a name rather than to run it.
-func queries(c *Command) bool {
+// Queries reports whether command is asked about a name rather than to run it.
+func Queries(c *Command) bool {
 	return len(c.Words) > 1 && (c.Words[1].Text == "-v" || c.Words[1].Text == "-V")
 }
 
-// isName reports whether s is one word of letters.
-func isName(s string) bool {
+// IsName reports whether s is one word of letters.
+func IsName(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
 
-// input is the text that a command reads; nil if that is not known. What a group is given, its commands share.
-func (c *Command) input() *Word {
+// Input is the text that a command reads; nil if that is not known. What a group is given, its commands share.
+func (c *Command) Input() *Word {
 	for i, d := range slices.Backward(c.Redirs) {
 		if d.Op[0] != '<' || d.Number != "" && d.Number != "0" {
 			continue
@@ -150,11 +150,11 @@ func (c *Command) input() *Word {
 		}
 		return &d.Target
 	}
-	return c.stdin
+	return c.Stdin
 }
 
-// join makes one line of words, as eval does.
-func join(words []Word) Word {
+// Join makes one line of words, as eval does.
+func Join(words []Word) Word {
 	var parts []string
 	for _, w := range words {
 		if w.Kind != Literal {
@@ -165,7 +165,7 @@ func join(words []Word) Word {
 	return Word{strings.Join(parts, " "), Literal}
 }
 
-// marked reports whether what runs c puts a text that is not known into a word.
-func (c *Command) marked(w Word) bool {
-	return c.mark != "" && w.Kind == Literal && strings.Contains(w.Text, c.mark)
+// Marked reports whether what runs c puts a text that is not known into a word.
+func (c *Command) Marked(w Word) bool {
+	return c.Mark != "" && w.Kind == Literal && strings.Contains(w.Text, c.Mark)
 }

@@ -1,4 +1,4 @@
-package shell
+package bash
 
 import (
 	"slices"
@@ -26,8 +26,8 @@ type Word struct {
 	Kind Kind
 }
 
-// canBeFlag reports whether a glob may come out with a minus in front.
-func (w Word) canBeFlag() bool {
+// CanBeFlag reports whether a glob may come out with a minus in front.
+func (w Word) CanBeFlag() bool {
 	return w.Text == "" || strings.IndexByte("-*?[", w.Text[0]) >= 0
 }
 
@@ -41,7 +41,7 @@ func (w Word) String() string {
 
 // Quote writes a text as one word of bash.
 func Quote(s string) string {
-	if s != "" && only(s, &plainSet) && s[0] != '~' && !strings.Contains(s, "=~") && !strings.Contains(s, ":~") {
+	if s != "" && Only(s, &PlainSet) && s[0] != '~' && !strings.Contains(s, "=~") && !strings.Contains(s, ":~") {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
@@ -52,7 +52,7 @@ const plainBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 // byteSet is a set of bytes.
 type byteSet [256]bool
 
-func setOf(bytes string) (set byteSet) {
+func SetOf(bytes string) (set byteSet) {
 	for i := range len(bytes) {
 		set[bytes[i]] = true
 	}
@@ -60,12 +60,12 @@ func setOf(bytes string) (set byteSet) {
 }
 
 var (
-	plainSet, patternSet, specialSet = setOf(plainBytes), setOf(plainBytes + "*?[]|!"), setOf("\\*?[~{}\x85\xa0")
-	quotedSet                        = setOf(`*?[]\{},.~`) // what quotes take a meaning from
+	PlainSet, patternSet, specialSet = SetOf(plainBytes), SetOf(plainBytes + "*?[]|!"), SetOf("\\*?[~{}\x85\xa0")
+	quotedSet                        = SetOf(`*?[]\{},.~`) // what quotes take a meaning from
 )
 
-// only reports whether all bytes of s are in a set.
-func only(s string, set *byteSet) bool {
+// Only reports whether all bytes of s are in a set.
+func Only(s string, set *byteSet) bool {
 	for i := range len(s) {
 		if !set[s[i]] {
 			return false
@@ -98,7 +98,7 @@ type builder struct {
 }
 
 // word reads a word in which bash expands no braces.
-func (r *reader) word(w *syntax.Word) Word {
+func (r *Reader) word(w *syntax.Word) Word {
 	if w == nil {
 		return Word{}
 	}
@@ -110,7 +110,7 @@ func (r *reader) word(w *syntax.Word) Word {
 }
 
 // words reads a word and expands its braces.
-func (r *reader) words(w *syntax.Word) []Word {
+func (r *Reader) words(w *syntax.Word) []Word {
 	if s, ok := plainLiteral(w); ok {
 		return []Word{{s, Literal}}
 	}
@@ -121,7 +121,7 @@ func (r *reader) words(w *syntax.Word) []Word {
 	if b == nil {
 		return []Word{unknown}
 	}
-	texts, ok := expandBraces(b.text.String(), !b.marked)
+	texts, ok := ExpandBraces(b.text.String(), !b.marked)
 	if !ok || len(texts) > 1 && b.short {
 		return []Word{{r.text(w), Unknown}}
 	}
@@ -167,7 +167,7 @@ func wholeQuote(w *syntax.Word) (string, bool) {
 }
 
 // oneWord reads a word that must come to one, as the target of a redirection does.
-func (r *reader) oneWord(w *syntax.Word) Word {
+func (r *Reader) oneWord(w *syntax.Word) Word {
 	if words := r.words(w); len(words) == 1 {
 		return words[0]
 	}
@@ -175,8 +175,8 @@ func (r *reader) oneWord(w *syntax.Word) Word {
 }
 
 // build reads the parts of a word, whose text is still escaped then. Without a builder it is the other word.
-func (r *reader) build(w *syntax.Word) (known *builder, other Word) {
-	b := &builder{home: r.options.Home, dirs: r.dirs, bound: r.bound}
+func (r *Reader) build(w *syntax.Word) (known *builder, other Word) {
+	b := &builder{home: r.options.Home, dirs: r.Dirs, bound: r.bound}
 	for i, p := range w.Parts {
 		b.part(p, i == len(w.Parts)-1)
 	}
@@ -384,7 +384,7 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 		return
 	}
 	switch {
-	case name == "HOME" && b.home != "" && (quoted || only(b.home, &plainSet)):
+	case name == "HOME" && b.home != "" && (quoted || Only(b.home, &PlainSet)):
 		b.quoted(b.home)
 	case publicVars[name] && (quoted || b.steady(name)):
 		b.publicVars = true
@@ -395,7 +395,7 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 
 // steady reports whether the value of a variable stays one word without quotes. A folder may be called "x /home/me/*".
 func (b *builder) steady(name string) bool {
-	odd := func(dir string) bool { return !only(dir, &plainSet) }
+	odd := func(dir string) bool { return !Only(dir, &PlainSet) }
 	return name != "OLDPWD" && (name != "PWD" || b.dirs != nil && !slices.ContainsFunc(b.dirs, odd))
 }
 

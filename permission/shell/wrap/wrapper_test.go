@@ -1,20 +1,11 @@
-package shell
+package wrap
 
 import (
 	"strings"
 	"testing"
-)
 
-func TestParseRunners(t *testing.T) {
-	if _, err := parseRunners(runnersText); err != nil {
-		t.Error(err)
-	}
-	for _, text := range []string{"x: nonsense", "x: wraps nonsense"} {
-		if _, err := parseRunners(text); err == nil {
-			t.Errorf("%s: no error", text)
-		}
-	}
-}
+	"github.com/adze-dev/adze/permission/shell/bash"
+)
 
 // The commands that a line runs: what wrappers run in turn, behind >, and what they may run, behind ?.
 func TestUnwrap(t *testing.T) {
@@ -43,7 +34,7 @@ func TestUnwrap(t *testing.T) {
 		"echo $(rm x)":                 "rm x > echo $(rm x)",
 		"for f in a b; do rm $f; done": "rm $f",
 	} {
-		script, err := Read(line, Options{Dir: "/w", Home: "/home/me"})
+		script, err := bash.Read(line, bash.Options{Dir: "/w", Home: "/home/me"}, Wrapping{})
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue

@@ -1,8 +1,12 @@
-package shell
+// Package prove says whether a command is read-only, and which paths it reads.
+package prove
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/program"
 )
 
 // Touch is a path that a command would look at or change.
@@ -61,76 +65,76 @@ func unlisted(name string) Proof {
 }
 
 // Prove says whether a command is read-only, whatever its paths are: they still have to be judged.
-func (c *Command) Prove() Proof { return c.prove(false) }
+func Prove(c *bash.Command) Proof { return prove(c, false) }
 
 // ProveHeld is Prove for a command that runs where a sandbox enforces that it only reads, and only what it may. There its
 // program and its literal flags decide: whatever its other words come to, nothing is written, reached or disclosed. Literal
 // paths are still reported, so that the user is asked before a secret or a file elsewhere is read.
-func (c *Command) ProveHeld() Proof {
-	p := c.prove(false)
+func ProveHeld(c *bash.Command) Proof {
+	p := prove(c, false)
 	if p.Why != "" {
-		p = c.prove(true)
+		p = prove(c, true)
 	}
 	p.Unless, p.Trees = nil, nil // files outside the workspace can't be read, and git's objects aren't hidden
 	return p
 }
 
-func (c *Command) prove(held bool) Proof {
-	if why := c.surroundings(held); why != "" {
+func prove(c *bash.Command, held bool) Proof {
+	if why := surroundings(c, held); why != "" {
 		return Proof{Why: why}
 	}
-	if len(c.cases) > 0 && (c.sure || held) && !c.wraps() { // what a wrapper runs is read from its words as they stand
-		return c.proveCases(held)
+	if len(c.Cases) > 0 && (c.Sure || held) && !program.Wraps(c) { // what a wrapper runs is read from its words as they stand
+		return proveCases(c, held)
 	}
-	if c.keyword || len(c.Words) == 0 || c.wrapsOnly() || held && (c.wrapsLine() || c.guessedByFind()) {
-		return c.proof(nil, held)
+	if c.Keyword || len(c.Words) == 0 || wrapsOnly(c) || held && (wrapsLine(c) || guessedByFind(c)) {
+		return proof(c, nil, held)
 	}
 	if c.Name() == "" {
-		return Proof{Why: notLiteral(c.Words[0].Text)}
+		return Proof{Why: program.NotLiteral(c.Words[0].Text)}
 	}
-	name, words := systemName(c.Name()), c.Words[1:]
+	name, words := bash.SystemName(c.Name()), c.Words[1:]
 	if held {
-		words = c.heldWords(name)
+		words = heldWords(c, name)
 	}
 	if name == "git" {
-		return c.proveGit(words, held)
+		return proveGit(c, words, held)
 	}
-	p := readOnly().find(name, held)
-	if p != nil && !p.raw && len(words) == 1 && words[0].Kind == Literal && (words[0].Text == "--version" || words[0].Text == "--help") {
-		return c.proof(nil, held)
+	p := program.ReadOnly().Find(name, held)
+	if p != nil && !p.Raw && len(words) == 1 && words[0].Kind == bash.Literal && (words[0].Text == "--version" || words[0].Text == "--help") {
+		return proof(c, nil, held)
 	}
 	key := name
-	if len(words) > 0 && words[0].Kind == Literal {
-		if sub := readOnly().find(name+" "+words[0].Text, held); sub != nil {
+	if len(words) > 0 && words[0].Kind == bash.Literal {
+		if sub := program.ReadOnly().Find(name+" "+words[0].Text, held); sub != nil {
 			p, key, words = sub, name+" "+words[0].Text, words[1:]
 		}
 	}
 	if p == nil {
 		return unlisted(name)
 	}
-	a, why := parseArgs(c, words, p, held)
+	a, why := program.ParseArgs(c, words, p, held)
 	if why == "" {
-		why = a.check(key)
+		why = a.Check(key)
 	}
-	if why != "" && key == name && held && readOnly().subcommands[name] && len(words) > 0 && words[0].Kind == Literal {
+	if why != "" && key == name && held && program.ReadOnly().Subcommands[name] && len(words) > 0 && words[0].Kind == bash.Literal {
 		return unlisted(name + " " + words[0].Text)
 	}
-	if why != "" && p.enforced && p.exact && p.operands == noOperands {
+	if why != "" && p.Enforced && p.Exact && p.Operands == program.NoOperands {
 		return unlisted(name)
 	}
 	if why != "" {
 		return Proof{Why: why}
 	}
-	return c.proof(a.touches(), held)
+	return proof(c, touches(a), held)
 }
 
 // proveCases judges a command with every value of its variables.
-func (c *Command) proveCases(held bool) Proof {
+func proveCases(c *bash.Command, held bool) Proof {
 	var all Proof
-	for _, words := range c.cases {
+	for _, words := range c.Cases {
 		one := *c
-		one.Words, one.cases, one.filled, one.program = words, nil, true, ""
-		p := one.prove(held)
+		one.Words, one.Cases, one.IsCase, one.Program = words, nil, true, ""
+		p := prove(&one, held)
 		if p.Why != "" {
 			return p
 		}
@@ -143,18 +147,18 @@ func (c *Command) proveCases(held bool) Proof {
 
 // heldWords are the words of a command without what is judged on its own: those in which what runs it puts a text are
 // unknown, and what find runs is left out.
-func (c *Command) heldWords(name string) []Word {
+func heldWords(c *bash.Command, name string) []bash.Word {
 	words := slices.Clone(c.Words[1:])
 	for i, w := range words {
-		if c.marked(w) {
-			words[i].Kind = Unknown
+		if c.Marked(w) {
+			words[i].Kind = bash.Unknown
 		}
 	}
 	for i := 0; i < len(words) && name == "find"; i++ {
 		if words[i].Text != "-exec" && words[i].Text != "-execdir" {
 			continue
 		}
-		if end := execEnd(words, i); end < len(words) && end > i+1 {
+		if end := program.ExecEnd(words, i); end < len(words) && end > i+1 {
 			words = slices.Delete(words, i, end+1)
 			i--
 		}
@@ -166,17 +170,17 @@ func (c *Command) heldWords(name string) []Word {
 var harmlessWrappers = []string{"timeout", "nice", "command"}
 
 // wrapsOnly reports whether c is such a wrapper, with a command that is judged on its own.
-func (c *Command) wrapsOnly() bool {
-	if !slices.Contains(harmlessWrappers, c.Name()) || queries(c) {
+func wrapsOnly(c *bash.Command) bool {
+	if !slices.Contains(harmlessWrappers, c.Name()) || bash.Queries(c) {
 		return false
 	}
-	w := wrapperOf(c.Name())
-	rest, unsure := skipOptions(c, w)
-	if unsure || len(rest) <= w.operands {
+	w := program.WrapperOf(c.Name())
+	rest, unsure := program.SkipOptions(c, w)
+	if unsure || len(rest) <= w.Operands {
 		return false
 	}
-	for _, word := range c.Words[:len(c.Words)-len(rest)+w.operands+1] {
-		if word.Kind != Literal {
+	for _, word := range c.Words[:len(c.Words)-len(rest)+w.Operands+1] {
+		if word.Kind != bash.Literal {
 			return false
 		}
 	}
@@ -184,20 +188,20 @@ func (c *Command) wrapsOnly() bool {
 }
 
 // surroundings says what around the words keeps a command from being read-only.
-func (c *Command) surroundings(held bool) string {
+func surroundings(c *bash.Command, held bool) string {
 	switch {
-	case c.Place == Function:
+	case c.Place == bash.Function:
 		return "it is in a function"
-	case held && c.By != nil && !c.By.runsJudged(), !held && (c.Place == Text || c.AddsArgs || c.By != nil && !c.By.keyword && !slices.Contains(harmlessWrappers, c.By.Name())):
+	case held && c.By != nil && !runsJudged(c.By), !held && (c.Place == bash.Text || c.AddsArgs || c.By != nil && !c.By.Keyword && !slices.Contains(harmlessWrappers, c.By.Name())):
 		return "it is run by " + c.By.Name()
 	}
 	for _, a := range c.Prefix {
-		literal := a.Value.Kind <= Glob && !a.Odd
+		literal := a.Value.Kind <= bash.Glob && !a.Odd
 		switch {
 		case harmlessAssign(a), a.Name == "IFS" && c.Name() == "read" && (literal || held && !a.Odd):
-		case len(c.Words) == 0 && (held && heldVar(a.Name) || isScratchVar(a.Name) && literal):
+		case len(c.Words) == 0 && (held && program.HeldVar(a.Name) || bash.IsScratchVar(a.Name) && literal):
 		case held && len(c.Words) > 0 && !a.Odd && slices.Contains([]string{"GOOS", "GOARCH", "CGO_ENABLED", "NODE_ENV", "PYTHONDONTWRITEBYTECODE"}, a.Name):
-		case len(c.Words) == 0 && isScratchVar(a.Name):
+		case len(c.Words) == 0 && bash.IsScratchVar(a.Name):
 			return "it sets the variable " + a.Name + " to an unknown value"
 		default:
 			return "it sets the variable " + a.Name
@@ -209,7 +213,7 @@ func (c *Command) surroundings(held bool) string {
 			return "it opens a file descriptor by name"
 		case d.Write && d.File:
 			return "it writes to " + d.Target.Text
-		case d.Target.Kind != Literal && !held:
+		case d.Target.Kind != bash.Literal && !held:
 			return "its redirection expands at run time, so it can't be checked"
 		}
 	}
@@ -217,20 +221,20 @@ func (c *Command) surroundings(held bool) string {
 }
 
 // runsJudged reports whether c runs nothing but what is judged as a command of its own.
-func (c *Command) runsJudged() bool {
-	name := systemName(c.Name())
-	return c.keyword || slices.Contains(harmlessWrappers, c.Name()) || name == "find" || name == "xargs" || c.wrapsLine()
+func runsJudged(c *bash.Command) bool {
+	name := bash.SystemName(c.Name())
+	return c.Keyword || slices.Contains(harmlessWrappers, c.Name()) || name == "find" || name == "xargs" || wrapsLine(c)
 }
 
 // wrapsLine reports whether c is bash -c with a literal line, whose commands are judged on their own.
-func (c *Command) wrapsLine() bool {
-	name := systemName(c.Name())
-	return (name == "bash" || name == "sh") && len(c.Words) > 2 && c.Words[1] == Word{"-c", Literal} && c.Words[2].Kind == Literal && !c.marked(c.Words[2])
+func wrapsLine(c *bash.Command) bool {
+	name := bash.SystemName(c.Name())
+	return (name == "bash" || name == "sh") && len(c.Words) > 2 && c.Words[1] == bash.Word{Text: "-c", Kind: bash.Literal} && c.Words[2].Kind == bash.Literal && !c.Marked(c.Words[2])
 }
 
 // guessedByFind reports whether c is a word of find that might be an -exec, but isn't what one runs.
-func (c *Command) guessedByFind() bool {
-	if !c.AddsArgs || c.By == nil || systemName(c.By.Name()) != "find" || len(c.Words) != 1 || c.Words[0].Kind == Literal {
+func guessedByFind(c *bash.Command) bool {
+	if !c.AddsArgs || c.By == nil || bash.SystemName(c.By.Name()) != "find" || len(c.Words) != 1 || c.Words[0].Kind == bash.Literal {
 		return false
 	}
 	for i, w := range c.By.Words[1:] {
@@ -243,16 +247,16 @@ func (c *Command) guessedByFind() bool {
 
 // harmlessAssign reports whether an assignment before a command changes nothing but its language, its clock's zone or
 // its colours.
-func harmlessAssign(a Assign) bool {
-	if a.Odd || a.Value.Kind != Literal {
+func harmlessAssign(a bash.Assign) bool {
+	if a.Odd || a.Value.Kind != bash.Literal {
 		return false
 	}
 	v := a.Value.Text
 	switch a.Name {
 	case "LC_ALL", "LANG", "LC_COLLATE", "LC_CTYPE", "LC_NUMERIC", "LC_TIME", "LC_MESSAGES":
-		return plainLocale(v)
+		return program.PlainLocale(v)
 	case "TZ":
-		return plainZone(v)
+		return program.PlainZone(v)
 	case "GIT_OPTIONAL_LOCKS":
 		return v == "0"
 	case "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "COLUMNS":

@@ -1,4 +1,4 @@
-package shell
+package bash
 
 import (
 	"bytes"
@@ -9,13 +9,13 @@ import (
 )
 
 // redirects reads the redirections of a statement, after those around it.
-func (r *reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
+func (r *Reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
 	if len(s.Redirs) == 0 {
 		return around
 	}
 	all := slices.Clip(around)
 	for _, n := range s.Redirs {
-		d := Redirect{Op: n.Op.String(), Target: r.oneWord(n.Word), Dirs: r.dirs}
+		d := Redirect{Op: n.Op.String(), Target: r.oneWord(n.Word), Dirs: r.Dirs}
 		r.nested(n.Word)
 		if n.N != nil {
 			d.Number = n.N.Value
@@ -33,14 +33,14 @@ func (r *reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
 			d.Target = r.word(n.Word)
 		case syntax.DplIn, syntax.DplOut:
 			d.File = !isNumber(d.Target)
-			if d.File && !only(r.text(n.Word), &plainSet) || len(d.Target.Text) > 1 && d.Target.Text[0] == '-' {
-				r.err = odd("the word after " + d.Op) // bash expands it twice: >&'$(x)' runs x; and ends >&-x at the -
+			if d.File && !Only(r.text(n.Word), &PlainSet) || len(d.Target.Text) > 1 && d.Target.Text[0] == '-' {
+				r.Err = odd("the word after " + d.Op) // bash expands it twice: >&'$(x)' runs x; and ends >&-x at the -
 			}
 			d.Write = n.Op == syntax.DplOut
 		default:
 			d.File = true
 			d.Write = n.Op != syntax.RdrIn
-			d.cases, _ = r.filled(n.Word)
+			d.Cases, _ = r.filled(n.Word)
 		}
 		if d.File && d.Target.Kind == Literal && d.Target.Text == "/dev/null" {
 			d.File, d.Write = false, false
@@ -52,13 +52,13 @@ func (r *reader) redirects(s *syntax.Stmt, around []Redirect) []Redirect {
 
 // opened adds the files that a compound statement opens as a command of their own: [[ … ]] > x writes x although no
 // command within has a redirection, and so does a case without branches.
-func (r *reader) opened(s *syntax.Stmt, redirs []Redirect) {
+func (r *Reader) opened(s *syntax.Stmt, redirs []Redirect) {
 	if _, simple := s.Cmd.(*syntax.CallExpr); simple {
 		return
 	}
 	own := redirs[len(redirs)-len(s.Redirs):]
 	if slices.ContainsFunc(own, func(d Redirect) bool { return d.File || d.Target.Kind != Literal }) {
-		r.add(&Command{Source: r.text(s), Redirs: own})
+		r.Add(&Command{Source: r.text(s), Redirs: own})
 	}
 }
 
@@ -69,11 +69,11 @@ func isNumber(w Word) bool {
 
 // document reads the text of a here-document. Where the delimiter is not quoted a backslash or a $ in it means more
 // than itself; where the delimiter is odd, bash and we might not agree where the text ends.
-func (r *reader) document(n *syntax.Redirect) Word {
+func (r *Reader) document(n *syntax.Redirect) Word {
 	delimiter, quoted := r.word(n.Word), n.Word.Lit() == ""
 	if n.Hdoc != nil && delimiter.Kind == Literal {
 		if r.endsInside(n.Hdoc, delimiter.Text) || !quoted && endsElsewhere(r.source, n.Hdoc, delimiter.Text) {
-			r.err = odd("the end of a here-document")
+			r.Err = odd("the end of a here-document")
 		}
 	}
 	if delimiter.Kind != Literal || strings.Trim(delimiter.Text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
@@ -95,7 +95,7 @@ func (r *reader) document(n *syntax.Redirect) Word {
 }
 
 // endsInside reports whether a line of a here-document holds a bracket behind its delimiter: in $(…) bash ends both there.
-func (r *reader) endsInside(doc *syntax.Word, delimiter string) bool {
+func (r *Reader) endsInside(doc *syntax.Word, delimiter string) bool {
 	for line := range strings.SplitSeq(r.text(doc), "\n") {
 		rest, ok := strings.CutPrefix(strings.TrimLeft(line, "\t"), delimiter)
 		if ok && strings.ContainsAny(rest, ")`") {
@@ -136,17 +136,17 @@ func endsElsewhere(source string, doc *syntax.Word, delimiter string) bool {
 
 // test reads [[ … ]]. Only what looks at files by name or compares texts passes: a number is calculated, and
 // calculating may run commands.
-func (r *reader) test(c *syntax.TestClause) {
+func (r *Reader) test(c *syntax.TestClause) {
 	r.nested(c)
 	cmd := &Command{Source: r.text(c), Words: []Word{{"[[", Literal}}}
 	if !r.testExpr(cmd, c.X) {
 		r.noteHeld("has a test that may run commands", c)
 	}
 	cmd.Words = append(cmd.Words, Word{"]]", Literal})
-	r.add(cmd)
+	r.Add(cmd)
 }
 
-func (r *reader) testExpr(cmd *Command, x syntax.TestExpr) bool {
+func (r *Reader) testExpr(cmd *Command, x syntax.TestExpr) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
 		w := r.word(x)

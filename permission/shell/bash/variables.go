@@ -1,4 +1,4 @@
-package shell
+package bash
 
 import (
 	"maps"
@@ -19,8 +19,8 @@ const maxCases = 64
 var scratchNames = strings.Fields("FILE FILES DIR DIRS F D X Y N I A B C NAME NAMES PATTERN SRC FOO BAR BRANCH BASE COMMIT SHA TAG VERSION COUNT TOTAL NUM " +
 	"ROOT TARGET DEST OUT INPUT START END KEY VALUE RESULT STATUS EXT PKG MODULE PROJECT REPO TEXT LINE MSG LOG FILENAME ITEM URL PORT")
 
-// isScratchVar reports whether a name means nothing to any program.
-func isScratchVar(name string) bool {
+// IsScratchVar reports whether a name means nothing to any program.
+func IsScratchVar(name string) bool {
 	if slices.Contains(scratchNames, name) {
 		return true
 	}
@@ -33,11 +33,11 @@ type variables map[string][]Word
 
 // scan collects the values that names are given in a line. It finds nothing if there is anything in the line that may set
 // a variable in a way that isn't read.
-func (r *reader) scan(file *syntax.File) variables {
+func (r *Reader) scan(file *syntax.File) variables {
 	v := variables{}
 	give := func(name string, words ...Word) {
 		for _, w := range words {
-			if w.Kind > Glob || !isScratchVar(name) {
+			if w.Kind > Glob || !IsScratchVar(name) {
 				w = Word{Kind: Unknown}
 			}
 			if !slices.Contains(v[name], w) {
@@ -70,7 +70,7 @@ func (r *reader) scan(file *syntax.File) variables {
 				case a.Odd:
 					a.Value.Kind = Unknown
 				case a.Value.Kind == Glob: // nothing is looked up in an assignment
-					a.Value = Word{unescaped(a.Value.Text), Literal}
+					a.Value = Word{Unescaped(a.Value.Text), Literal}
 				}
 				give(a.Name, a.Value)
 			}
@@ -109,7 +109,7 @@ func readNames(c *syntax.CallExpr) (names []string) {
 			names = append(names, text)
 		}
 	}
-	if slices.ContainsFunc(names, func(name string) bool { return !isScratchVar(name) }) {
+	if slices.ContainsFunc(names, func(name string) bool { return !IsScratchVar(name) }) {
 		return nil
 	}
 	return names
@@ -132,11 +132,11 @@ func assigns(c *syntax.CallExpr) bool {
 			return strings.HasPrefix(text, "-v") || text == "-R" || !known && !isParam && !isQuoted
 		})
 	}
-	return !plain || slices.Contains(changesShellState, name) || slices.Contains(strings.Fields("read printf getopts unset wait exec"), name)
+	return !plain || slices.Contains(ChangesShellState, name) || slices.Contains(strings.Fields("read printf getopts unset wait exec"), name)
 }
 
 // filled are words with every value of their variables; nil if there are none, or too many. sure: they have one of them.
-func (r *reader) filled(args ...*syntax.Word) (cases [][]Word, sure bool) {
+func (r *Reader) filled(args ...*syntax.Word) (cases [][]Word, sure bool) {
 	if r.known == nil {
 		return nil, false
 	}
@@ -150,8 +150,8 @@ func (r *reader) filled(args ...*syntax.Word) (cases [][]Word, sure bool) {
 			}
 			name := p.Param.Value
 			given := r.known[name]
-			if name == "PWD" && len(r.dirs) == 1 {
-				given = []Word{{r.dirs[0], Literal}}
+			if name == "PWD" && len(r.Dirs) == 1 {
+				given = []Word{{r.Dirs[0], Literal}}
 			} else if given != nil {
 				sure = sure && slices.Contains(r.set, name)
 			}
@@ -200,15 +200,11 @@ func assigned(s *syntax.Stmt) (names []string) {
 	return names
 }
 
-// Filled are the words of a command with every value of its variables put in, where these are known: it is
-// read-only if it is so with each.
-func (c *Command) Filled() [][]Word { return c.cases }
-
 // value puts the value of a variable into a word. Without quotes it would be taken apart at its blanks, and a name
 // that a pattern stands for may have some.
 func (b *builder) value(w Word, quoted bool) {
 	switch {
-	case w.Kind == Literal && (quoted || w.Text != "" && only(w.Text, &plainSet)):
+	case w.Kind == Literal && (quoted || w.Text != "" && Only(w.Text, &PlainSet)):
 		b.quoted(w.Text)
 	case w.Kind == Glob && quoted && unescapedByte(w.Text, '{') < 0 && !strings.ContainsAny(w.Text, ",~"):
 		b.text.WriteString(w.Text)

@@ -1,8 +1,11 @@
-package shell
+package prove
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/program"
 )
 
 // Subcommands of git that print what is in files, those that do so with a flag, and flags with which they don't.
@@ -13,9 +16,9 @@ var (
 	gitWithoutText = strings.Fields("-s --no-patch --stat --name-only --name-status --numstat --shortstat --summary --raw --quiet --dirstat --compact-summary")
 )
 
-// gitShown are the paths of which git prints what is in the files, in whatever commit: those behind --, or all. A
+// GitShown are the paths of which git prints what is in the files, in whatever commit: those behind --, or all. A
 // pathspec with magic may leave some out.
-func (c *Command) gitShown() (ts []Touch) {
+func GitShown(c *bash.Command) (ts []Touch) {
 	words, from := c.Words[1:], ""
 	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
 		if words[0].Text == "-C" && len(words) > 1 {
@@ -23,7 +26,7 @@ func (c *Command) gitShown() (ts []Touch) {
 				from = words[1].Text + "/"
 			}
 		}
-		if slices.Contains(gitValued, words[0].Text) && len(words) > 1 {
+		if slices.Contains(program.GitValued, words[0].Text) && len(words) > 1 {
 			words = words[1:]
 		}
 		words = words[1:]
@@ -32,25 +35,25 @@ func (c *Command) gitShown() (ts []Touch) {
 		return nil
 	}
 	flag := func(names []string) bool {
-		return slices.ContainsFunc(words[1:], func(w Word) bool {
+		return slices.ContainsFunc(words[1:], func(w bash.Word) bool {
 			name, _, _ := strings.Cut(w.Text, "=")
 			return slices.Contains(names, name)
 		})
 	}
-	patch := flag(gitPatchFlags) || slices.ContainsFunc(words[1:], func(w Word) bool {
-		return strings.HasPrefix(w.Text, "-U") || strings.HasPrefix(w.Text, "--unified") || cluster(w.Text) && strings.ContainsAny(w.Text, "pu")
+	patch := flag(gitPatchFlags) || slices.ContainsFunc(words[1:], func(w bash.Word) bool {
+		return strings.HasPrefix(w.Text, "-U") || strings.HasPrefix(w.Text, "--unified") || program.Cluster(w.Text) && strings.ContainsAny(w.Text, "pu")
 	})
 	if !(slices.Contains(gitMayPrint, words[0].Text) && patch || slices.Contains(gitPrints, words[0].Text) && (patch || !flag(gitWithoutText))) {
 		return nil
 	}
-	behind := slices.IndexFunc(words, func(w Word) bool { return w.Text == "--" })
+	behind := slices.IndexFunc(words, func(w bash.Word) bool { return w.Text == "--" })
 	if behind < 0 || behind == len(words)-1 {
-		if words[0].Text == "show" && !slices.ContainsFunc(words[1:], func(w Word) bool { return strings.IndexByte(w.Text, ':') <= 0 }) && len(words) > 1 {
+		if words[0].Text == "show" && !slices.ContainsFunc(words[1:], func(w bash.Word) bool { return strings.IndexByte(w.Text, ':') <= 0 }) && len(words) > 1 {
 			return nil // HEAD:file, which is judged by its name
 		}
 		return []Touch{{Path: from + ".", Index: true, Sure: true, Top: true}}
 	}
-	if slices.ContainsFunc(words[behind:], func(w Word) bool { return strings.HasPrefix(w.Text, ":") || strings.ContainsAny(w.Text, `*?[\`) }) {
+	if slices.ContainsFunc(words[behind:], func(w bash.Word) bool { return strings.HasPrefix(w.Text, ":") || strings.ContainsAny(w.Text, `*?[\`) }) {
 		return []Touch{{Path: from + ".", Index: true, Sure: true, Top: true, Vague: true}}
 	}
 	for _, w := range words[behind+1:] {
@@ -61,10 +64,10 @@ func (c *Command) gitShown() (ts []Touch) {
 
 // gitTrees are what git shows from anywhere in its repository: paths that it counts from the top, and all of it where a
 // command prints what is in files and nothing behind a -- limits it.
-func (c *Command) gitTrees(name string, a *args, counted []Touch, dirs []string) (trees []Tree) {
+func gitTrees(c *bash.Command, name string, a *program.Args, counted []Touch, dirs []string) (trees []Tree) {
 	whole := Touch{Path: ".", Below: true, Sure: true, Tracked: true}
-	shows := name == "status" && a.has("-v", "--verbose") || name == "cat-file" && !a.has("-t", "-s", "-e") && !namesPaths(a.operands)
-	for _, t := range c.gitShown() {
+	shows := name == "status" && a.Has("-v", "--verbose") || name == "cat-file" && !a.Has("-t", "-s", "-e") && !namesPaths(a.Operands)
+	for _, t := range GitShown(c) {
 		shows = shows || t.Top
 	}
 	for _, d := range dirs {
@@ -82,7 +85,7 @@ func (c *Command) gitTrees(name string, a *args, counted []Touch, dirs []string)
 }
 
 // namesPaths reports whether every word names an object by its path: HEAD:file.
-func namesPaths(words []Word) bool {
+func namesPaths(words []bash.Word) bool {
 	for _, w := range words {
 		if strings.IndexByte(w.Text, ':') <= 0 {
 			return false
@@ -93,16 +96,16 @@ func namesPaths(words []Word) bool {
 
 // lastPath is the last operand as a path in dir, if it may be one. If it is, git shows nothing else: paths stand behind
 // commits, and git rejects a word that may be both.
-func lastPath(a *args, dir string) string {
-	if len(a.operands) == 0 || a.ended >= 0 {
+func lastPath(a *program.Args, dir string) string {
+	if len(a.Operands) == 0 || a.Ended >= 0 {
 		return ""
 	}
-	last := a.operands[len(a.operands)-1]
-	if last.Kind != Literal || last.Text == "" || strings.ContainsAny(last.Text, `:*?[\`) {
+	last := a.Operands[len(a.Operands)-1]
+	if last.Kind != bash.Literal || last.Text == "" || strings.ContainsAny(last.Text, `:*?[\`) {
 		return ""
 	}
 	if strings.HasPrefix(last.Text, "/") {
 		return last.Text
 	}
-	return join2(dir, last.Text)
+	return Join2(dir, last.Text)
 }

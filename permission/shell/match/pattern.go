@@ -1,4 +1,5 @@
-package shell
+// Package match compares rules with commands, and lists the paths that a command mentions.
+package match
 
 import (
 	"errors"
@@ -8,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/program"
 )
 
 // Pattern is the specifier of a rule on commands: these words, and perhaps whatever follows.
@@ -60,16 +64,16 @@ func ParsePattern(s string, loose bool) (Pattern, error) {
 // patternWords reads the words of one simple command.
 func patternWords(s string) ([]string, error) {
 	// A rule is no attack: on a busy machine a rule must not stop the start because it took MaxTime.
-	script, err := readLine(s, Options{Dir: "/", Deadline: time.Now().Add(time.Minute)}, nil)
+	script, err := bash.Read(s, bash.Options{Dir: "/", Deadline: time.Now().Add(time.Minute)}, nil)
 	if err != nil {
-		if isName(s) { // a word of the shell's grammar, such as let
+		if bash.IsName(s) { // a word of the shell's grammar, such as let
 			return []string{s}, nil
 		}
 		return nil, err
 	}
-	var simple []*Command
+	var simple []*bash.Command
 	for _, c := range script.Commands {
-		if c.By == nil && c.Place == Plain {
+		if c.By == nil && c.Place == bash.Plain {
 			simple = append(simple, c)
 		}
 	}
@@ -79,7 +83,7 @@ func patternWords(s string) ([]string, error) {
 	}
 	words := make([]string, len(simple[0].Words))
 	for i, w := range simple[0].Words {
-		if w.Kind != Literal {
+		if w.Kind != bash.Literal {
 			return nil, fmt.Errorf("%s expands at run time; use literal words", w.Text)
 		}
 		words[i] = w.Text
@@ -94,7 +98,7 @@ var declaring = strings.Fields("export declare typeset local readonly nameref le
 func (p *Pattern) Exact() bool { return !p.any && !p.open }
 
 // Covers reports whether the pattern, as an allow rule, covers the words of a command: exactly, word by word.
-func (p *Pattern) Covers(c *Command) bool {
+func (p *Pattern) Covers(c *bash.Command) bool {
 	if p.any {
 		return true
 	}
@@ -102,7 +106,7 @@ func (p *Pattern) Covers(c *Command) bool {
 		return false
 	}
 	for i, word := range p.words {
-		if c.Words[i].Kind != Literal || c.Words[i].Text != word {
+		if c.Words[i].Kind != bash.Literal || c.Words[i].Text != word {
 			return false
 		}
 	}
@@ -122,7 +126,7 @@ const (
 
 // Match says whether a deny or ask rule means a command. It looks through the folder of the command word and through
 // flags that stand before, between or in another order than the rule's words; what is not known may be it.
-func (p *Pattern) Match(c *Command) Match {
+func (p *Pattern) Match(c *bash.Command) Match {
 	switch {
 	case p.any:
 		return Yes
@@ -130,16 +134,16 @@ func (p *Pattern) Match(c *Command) Match {
 		return p.mentioned(c)
 	case c.Undetermined():
 		return Undecided
-	case c.Words[0].Kind != Literal:
+	case c.Words[0].Kind != bash.Literal:
 		return Maybe
-	case !sameProgram(c.base(), p.program):
-		if same := c.renames(); same != nil && p.program == "git" {
+	case !sameProgram(c.Base(), p.program):
+		if same := renames(c); same != nil && p.program == "git" {
 			return p.Match(same)
 		}
 		return p.mentioned(c)
 	}
 	m := matchOperands(c, p.operands)
-	if m == No && p.program == "git" && c.aliases() {
+	if m == No && p.program == "git" && aliases(c) {
 		return Maybe
 	}
 	if m == No {
@@ -158,7 +162,7 @@ func sameProgram(a, b string) bool {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		return strings.EqualFold(strings.TrimSuffix(strings.ToLower(a), ".exe"), strings.TrimSuffix(strings.ToLower(b), ".exe"))
 	}
-	return a == b || len(a) == len(b)+1 && a[0] == 'g' && a[1:] == b && slices.Contains(renamed, b)
+	return a == b || len(a) == len(b)+1 && a[0] == 'g' && a[1:] == b && slices.Contains(program.Renamed, b)
 }
 
 func sortWords(words []string) (flags, operands []string) {
@@ -174,12 +178,12 @@ func sortWords(words []string) (flags, operands []string) {
 
 // matchOperands looks for the rule's operands at the front of the command's. A word right after a flag may be that
 // flag's value and is passed over.
-func matchOperands(c *Command, want []string) Match {
+func matchOperands(c *bash.Command, want []string) Match {
 	after := false
 	for i := 1; i < len(c.Words) && len(want) > 0; i++ {
 		w := c.Words[i]
 		switch {
-		case w.Kind != Literal:
+		case w.Kind != bash.Literal:
 			return Maybe
 		case w.Text == want[0]:
 			want = want[1:]
@@ -207,21 +211,21 @@ var bareFlags = []string{
 }
 
 // matchFlag looks for a flag of the rule anywhere in the command: also in a cluster, abbreviated, or by its other name.
-func matchFlag(c *Command, want string) Match {
-	for _, spelling := range spellings(c.base(), want) {
+func matchFlag(c *bash.Command, want string) Match {
+	for _, spelling := range spellings(c.Base(), want) {
 		if hasFlag(c, spelling) {
 			return Yes
 		}
 	}
-	if c.AddsArgs || slices.ContainsFunc(c.Words, func(w Word) bool { return w.Kind != Literal }) {
+	if c.AddsArgs || slices.ContainsFunc(c.Words, func(w bash.Word) bool { return w.Kind != bash.Literal }) {
 		return Maybe
 	}
 	return No
 }
 
-func hasFlag(c *Command, want []string) bool {
+func hasFlag(c *bash.Command, want []string) bool {
 	for _, one := range want {
-		if !slices.ContainsFunc(c.Words[1:], func(w Word) bool { return sameFlag(c.base(), w.Text, one) }) {
+		if !slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool { return sameFlag(c.Base(), w.Text, one) }) {
 			return false
 		}
 	}
@@ -236,7 +240,7 @@ func sameFlag(name, word, flag string) bool {
 		return true
 	case strings.HasPrefix(flag, "--"): // an abbreviation
 		return len(head) > 2 && strings.HasPrefix(flag, head)
-	case len(flag) == 2 && cluster(head) && !longDashed(name):
+	case len(flag) == 2 && program.Cluster(head) && !longDashed(name):
 		return strings.Contains(head[1:], flag[1:])
 	}
 	return false
@@ -250,7 +254,7 @@ func longDashed(name string) bool {
 // spellings are the ways to write a flag: -rf is -r and -f, and both have long names.
 func spellings(name, flag string) [][]string {
 	out := [][]string{{flag}}
-	if !cluster(flag) || longDashed(name) {
+	if !program.Cluster(flag) || longDashed(name) {
 		for _, same := range synonyms[name] {
 			if slices.Contains(same, flag) {
 				for _, s := range same {
@@ -301,13 +305,13 @@ var synonyms = map[string][][]string{
 	"tar":   {{"-x", "--extract", "--get"}, {"-c", "--create"}},
 }
 
-// Literal reports whether every word is known to the byte or is a glob that can only stand for file names.
-func (c *Command) Literal() bool {
+// IsLiteral reports whether every word is known to the byte or is a glob that can only stand for file names.
+func IsLiteral(c *bash.Command) bool {
 	for i, w := range c.Words {
 		switch w.Kind {
-		case Literal:
-		case Glob:
-			if i == 0 || w.canBeFlag() && !c.ended(i) && !readOnly().safe(c.Name()) {
+		case bash.Literal:
+		case bash.Glob:
+			if i == 0 || w.CanBeFlag() && !ended(c, i) && !program.ReadOnly().Safe(c.Name()) {
 				return false
 			}
 		default:
@@ -318,9 +322,9 @@ func (c *Command) Literal() bool {
 }
 
 // ended reports whether a "--" stands before word i.
-func (c *Command) ended(i int) bool {
+func ended(c *bash.Command, i int) bool {
 	for _, w := range c.Words[1:i] {
-		if w.Kind == Literal && w.Text == "--" {
+		if w.Kind == bash.Literal && w.Text == "--" {
 			return true
 		}
 	}

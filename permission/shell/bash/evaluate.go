@@ -1,4 +1,4 @@
-package shell
+package bash
 
 import (
 	"regexp"
@@ -19,7 +19,7 @@ type parsedLine struct {
 }
 
 // evaluated adds the commands in texts that are read twice.
-func (r *reader) evaluated() {
+func (r *Reader) evaluated() {
 	evaluates, prompts := false, false
 	if !slices.ContainsFunc(r.lines, func(l parsedLine) bool {
 		return strings.ContainsAny(l.source, "$`") || strings.Contains(l.source, "PS") || strings.Contains(l.source, "PROMPT")
@@ -34,9 +34,9 @@ func (r *reader) evaluated() {
 	if !evaluates && !prompts {
 		return
 	}
-	r.dirs = []string{r.options.Dir} // when it is read is not known, and so it runs where any command does
+	r.Dirs = []string{r.options.Dir} // when it is read is not known, and so it runs where any command does
 	for _, c := range r.script.Commands {
-		r.dirs = union(r.dirs, c.Dirs)
+		r.Dirs = union(r.Dirs, c.Dirs)
 	}
 	var dollar, bracket bool // of two texts that may make one: '$' and '(rm x)'
 	for _, l := range r.lines {
@@ -47,7 +47,7 @@ func (r *reader) evaluated() {
 			}
 			switch {
 			case prompts && octal.MatchString(text), dollar && bracket:
-				r.unknown(byExpansion(text))
+				r.Unknown(byExpansion(text))
 			case strings.Contains(text, "$(") || strings.Contains(text, "${") || strings.Contains(text, "`"):
 				r.readAgain(text, sure || prompts)
 			}
@@ -64,35 +64,35 @@ func byExpansion(text string) *Command {
 }
 
 // readAgain reads the substitutions of a text that is read again. sure: nothing else is done with it.
-func (r *reader) readAgain(text string, sure bool) {
+func (r *Reader) readAgain(text string, sure bool) {
 	by := byExpansion(text)
 	by.MayRun = !sure
 	doc, err := r.parser.Document(&timed{strings.NewReader(text), r.options.Deadline})
-	if r.nest >= maxNest || err != nil || strings.Contains(text, "\r") || strings.Contains(text, "#") && strings.Contains(text, "\n") {
+	if r.Nest >= MaxNest || err != nil || strings.Contains(text, "\r") || strings.Contains(text, "#") && strings.Contains(text, "\n") {
 		by.MayRun = false
-		r.unknown(by)
+		r.Unknown(by)
 		return
 	}
 	outer := *r
-	r.source, r.by, r.place, r.err = text, by, Text, nil
+	r.source, r.by, r.Place, r.Err = text, by, Text, nil
 	r.guess = r.guess || !sure
-	r.nest++
+	r.Nest++
 	r.nested(doc)
 	r.texts(doc, true, func(inner string, _ bool) {
 		if inner != text && strings.ContainsAny(inner, "$`") {
 			r.readAgain(inner, sure)
 		}
 	})
-	if r.err != nil {
+	if r.Err != nil {
 		r.guess = false
-		r.unknown(byExpansion(text))
+		r.Unknown(byExpansion(text))
 	}
-	r.source, r.by, r.place, r.dirs, r.err, r.guess, r.nest = outer.source, outer.by, outer.place, outer.dirs, outer.err, outer.guess, outer.nest
+	r.source, r.by, r.Place, r.Dirs, r.Err, r.guess, r.Nest = outer.source, outer.by, outer.Place, outer.Dirs, outer.Err, outer.guess, outer.Nest
 }
 
 // texts gives visit every word below a node without its quotes; what it expands stands in it as it is written. sure: it
 // is calculated or holds an index.
-func (r *reader) texts(n syntax.Node, sure bool, visit func(text string, sure bool)) {
+func (r *Reader) texts(n syntax.Node, sure bool, visit func(text string, sure bool)) {
 	deep := 0 // words within calculations
 	var open []bool
 	syntax.Walk(n, func(n syntax.Node) bool {
@@ -125,7 +125,7 @@ func (r *reader) texts(n syntax.Node, sure bool, visit func(text string, sure bo
 
 // unquotedText is a word without its quotes. quoted: a $ or a back quote in it was quoted, so that bash does not expand
 // it the first time, or it begins with a bracket.
-func (r *reader) unquotedText(w *syntax.Word) (text string, quoted bool) {
+func (r *Reader) unquotedText(w *syntax.Word) (text string, quoted bool) {
 	var b strings.Builder
 	add := func(s string) {
 		b.WriteString(s)
@@ -134,7 +134,7 @@ func (r *reader) unquotedText(w *syntax.Word) (text string, quoted bool) {
 	for _, p := range w.Parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			add(unescaped(p.Value))
+			add(Unescaped(p.Value))
 		case *syntax.SglQuoted:
 			s := p.Value
 			if p.Dollar {
@@ -161,7 +161,7 @@ func (r *reader) unquotedText(w *syntax.Word) (text string, quoted bool) {
 }
 
 // evaluates reports whether a line reads texts twice, and whether it does as prompts are read.
-func (r *reader) evaluates(file *syntax.File) (yes, prompt bool) {
+func (r *Reader) evaluates(file *syntax.File) (yes, prompt bool) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.ArithmExp:
@@ -173,7 +173,7 @@ func (r *reader) evaluates(file *syntax.File) (yes, prompt bool) {
 			yes = yes || n.Exp != nil && strings.Contains(r.text(n), "'") // in "${x:-'$(rm x)'}" they don't quote
 			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && strings.Contains(n.Exp.Word.Lit(), "P") {
 				yes, prompt = true, true
-				r.unknown(byExpansion("${" + n.Param.Value + "@P}"))
+				r.Unknown(byExpansion("${" + n.Param.Value + "@P}"))
 			}
 		case *syntax.Assign:
 			yes = yes || !constant(n.Index) || n.Array != nil
@@ -181,7 +181,7 @@ func (r *reader) evaluates(file *syntax.File) (yes, prompt bool) {
 			if n.Name != nil && slices.Contains(prompts, n.Name.Value) {
 				yes, prompt = true, true
 				if n.Name.Value == "PROMPT_COMMAND" {
-					r.line(byExpansion("PROMPT_COMMAND"), r.word(n.Value), true)
+					r.Line(byExpansion("PROMPT_COMMAND"), r.word(n.Value), true)
 				}
 			}
 		case *syntax.UnaryTest:
@@ -204,7 +204,7 @@ var calculatedVars = strings.Fields("RANDOM SRANDOM SECONDS OPTIND HISTCMD LINEN
 var prompts = strings.Fields("PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND BASH_ENV ENV")
 
 // callEvaluates is evaluates for a simple command.
-func (r *reader) callEvaluates(c *syntax.CallExpr) (yes, prompt bool) {
+func (r *Reader) callEvaluates(c *syntax.CallExpr) (yes, prompt bool) {
 	wraps := len(c.Args) > 0 && (c.Args[0].Lit() == "builtin" || c.Args[0].Lit() == "command")
 	for i, w := range c.Args {
 		if source := r.text(w); i > 0 && !wraps && !strings.HasPrefix(source, "{") && !strings.Contains(source, "=") {
@@ -214,14 +214,14 @@ func (r *reader) callEvaluates(c *syntax.CallExpr) (yes, prompt bool) {
 		name, _, assigns := strings.Cut(text, "=")
 		prompt = prompt || assigns && slices.Contains(prompts, name)
 		yes = yes || strings.HasPrefix(text, "{") && strings.HasSuffix(text, "]}") // {a[i]}> file
-		switch name := systemName(text); {
+		switch name := SystemName(text); {
 		case i > 0 && !wraps:
 		case slices.Contains(strings.Fields("let read unset wait getopts mapfile readarray compgen complete local declare typeset export readonly"), name):
 			yes = true
 		case name == "test" || name == "[" || name == "printf":
 			yes = yes || slices.ContainsFunc(c.Args[i:], func(w *syntax.Word) bool {
 				flag, _ := r.unquotedText(w)
-				return strings.HasPrefix(flag, "-v") || flag == "-R" || name == "printf" && formatAssigns(flag)
+				return strings.HasPrefix(flag, "-v") || flag == "-R" || name == "printf" && FormatAssigns(flag)
 			})
 		}
 	}
@@ -240,9 +240,9 @@ func constant(x syntax.ArithmExpr) bool {
 	return ok
 }
 
-// formatAssigns reports whether a format holds %n, which assigns to a variable that its operand names: an index in that name
+// FormatAssigns reports whether a format holds %n, which assigns to a variable that its operand names: an index in that name
 // is calculated, and calculating may run a command.
-func formatAssigns(format string) bool {
+func FormatAssigns(format string) bool {
 	for {
 		i := strings.IndexByte(format, '%')
 		if i < 0 {

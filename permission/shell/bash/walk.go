@@ -1,4 +1,4 @@
-package shell
+package bash
 
 import (
 	"slices"
@@ -29,22 +29,22 @@ func union(a, b []string) []string {
 }
 
 // stmts reads a list; each statement begins where the one before may have left the shell.
-func (r *reader) stmts(list []*syntax.Stmt) outcome {
-	o := outcome{r.dirs, r.dirs}
+func (r *Reader) stmts(list []*syntax.Stmt) outcome {
+	o := outcome{r.Dirs, r.Dirs}
 	for _, s := range list {
 		o = r.stmt(s, nil)
-		r.dirs = union(o.ok, o.failed)
+		r.Dirs = union(o.ok, o.failed)
 		r.set = append(slices.Clip(r.set), assigned(s)...)
 	}
 	return o
 }
 
 // stmt reads one statement. redirs are those of the groups around it.
-func (r *reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
+func (r *Reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
 	if r.late() {
 		return outcome{}
 	}
-	before := r.dirs
+	before := r.Dirs
 	redirs = r.redirects(s, redirs)
 	if s.Coprocess || s.Disown {
 		r.note("uses background syntax of another shell", s)
@@ -54,9 +54,9 @@ func (r *reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
 		r.opened(s, redirs)
 		o = r.command(s.Cmd, s, redirs)
 	} else {
-		r.add(&Command{Source: r.text(s), Redirs: redirs})
+		r.Add(&Command{Source: r.text(s), Redirs: redirs})
 	}
-	r.dirs = before
+	r.Dirs = before
 	switch {
 	case s.Background:
 		return outcome{before, before}
@@ -66,8 +66,8 @@ func (r *reader) stmt(s *syntax.Stmt, redirs []Redirect) outcome {
 	return o
 }
 
-func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) outcome {
-	same := outcome{r.dirs, r.dirs}
+func (r *Reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) outcome {
+	same := outcome{r.Dirs, r.Dirs}
 	switch c := cmd.(type) {
 	case *syntax.CallExpr:
 		return r.call(c, s, redirs)
@@ -100,17 +100,17 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 	case *syntax.FuncDecl:
 		r.note("defines a function", c)
 		r.within(Function, func() {
-			r.dirs = nil
+			r.Dirs = nil
 			r.stmt(c.Body, redirs)
 		})
 		return outcome{} // its caller may be anywhere then
 	case *syntax.CoprocClause:
 		r.note("starts a coprocess", c)
 		if strings.Contains(r.source, "\\\n") && strings.Contains(r.source, "#") {
-			r.err = odd("a coprocess with a comment") // which the parser does not tell of
+			r.Err = odd("a coprocess with a comment") // which the parser does not tell of
 		}
 		if c.Name != nil && !compound(c.Stmt) || r.firstWord(c.Stmt, func(word string) bool { return strings.Contains(word, "=") }) {
-			r.err = odd("a coprocess with a name or a variable") // to bash the name is the command, to the parser the variable
+			r.Err = odd("a coprocess with a name or a variable") // to bash the name is the command, to the parser the variable
 		}
 		r.stmt(c.Stmt, redirs)
 	case *syntax.DeclClause:
@@ -123,17 +123,17 @@ func (r *reader) command(cmd syntax.Command, s *syntax.Stmt, redirs []Redirect) 
 	case *syntax.LetClause:
 		r.noteHeld("evaluates arithmetic, which may run commands", c)
 		r.nested(c)
-		r.add(&Command{Words: []Word{{"let", Literal}}, Source: r.text(c), Redirs: redirs})
+		r.Add(&Command{Words: []Word{{"let", Literal}}, Source: r.text(c), Redirs: redirs})
 	default: // (( … )), and what future parsers may know
 		r.noteHeld("evaluates arithmetic, which may run commands", c)
 		r.nested(c)
-		r.add(&Command{Words: []Word{{"((", Literal}}, Source: r.text(c), Redirs: redirs})
+		r.Add(&Command{Words: []Word{{"((", Literal}}, Source: r.text(c), Redirs: redirs})
 	}
 	return same
 }
 
 // declared adds export, declare and their kin as a command, with what they set in front of it.
-func (r *reader) declared(c *syntax.DeclClause, redirs []Redirect) {
+func (r *Reader) declared(c *syntax.DeclClause, redirs []Redirect) {
 	cmd := &Command{Words: []Word{{c.Variant.Value, Literal}}, Source: r.text(c), Redirs: redirs}
 	for _, a := range c.Args {
 		set := r.assign(a)
@@ -147,24 +147,24 @@ func (r *reader) declared(c *syntax.DeclClause, redirs []Redirect) {
 		}
 		cmd.Words = append(cmd.Words, word)
 	}
-	r.add(cmd)
+	r.Add(cmd)
 }
 
 // group reads the statements of { … } and ( … ).
-func (r *reader) group(list []*syntax.Stmt, redirs []Redirect) outcome {
-	before := r.dirs
+func (r *Reader) group(list []*syntax.Stmt, redirs []Redirect) outcome {
+	before := r.Dirs
 	o := outcome{before, before}
 	for _, s := range list {
 		o = r.stmt(s, redirs)
-		r.dirs = union(o.ok, o.failed)
+		r.Dirs = union(o.ok, o.failed)
 	}
-	r.dirs = before
+	r.Dirs = before
 	return o
 }
 
 // binary reads a | b | c, or a && b && c. What stands left of the last sign is a tree itself: as deep as the line is
 // long, so it is gone through from its bottom up.
-func (r *reader) binary(c *syntax.BinaryCmd, redirs []Redirect) outcome {
+func (r *Reader) binary(c *syntax.BinaryCmd, redirs []Redirect) outcome {
 	chain := []*syntax.BinaryCmd{c}
 	for {
 		left, ok := c.X.Cmd.(*syntax.BinaryCmd)
@@ -174,11 +174,11 @@ func (r *reader) binary(c *syntax.BinaryCmd, redirs []Redirect) outcome {
 		c = left
 		chain = append(chain, c)
 	}
-	before := r.dirs
-	defer func() { r.dirs = before }()
+	before := r.Dirs
+	defer func() { r.Dirs = before }()
 	x := r.stmt(c.X, redirs)
 	for _, c := range slices.Backward(chain) {
-		r.dirs = before
+		r.Dirs = before
 		x = r.right(c, x, redirs)
 	}
 	return x
@@ -190,26 +190,26 @@ func decorated(s *syntax.Stmt) bool {
 }
 
 // right reads the right side of a sign, where x is what the left side comes to.
-func (r *reader) right(c *syntax.BinaryCmd, x outcome, redirs []Redirect) outcome {
-	before := r.dirs
+func (r *Reader) right(c *syntax.BinaryCmd, x outcome, redirs []Redirect) outcome {
+	before := r.Dirs
 	switch c.Op {
 	case syntax.AndStmt:
-		r.dirs = x.ok
+		r.Dirs = x.ok
 		set := r.set
 		r.set = append(slices.Clip(set), assigned(c.X)...)
 		y := r.stmt(c.Y, redirs)
 		r.set = set
 		return outcome{y.ok, union(x.failed, y.failed)}
 	case syntax.OrStmt:
-		r.dirs = x.failed
+		r.Dirs = x.failed
 		y := r.stmt(c.Y, redirs)
 		return outcome{union(x.ok, y.ok), y.failed}
 	}
 	if _, timed := c.Y.Cmd.(*syntax.TimeClause); timed {
-		r.err = odd("time after a |") // to bash it is a program there
+		r.Err = odd("time after a |") // to bash it is a program there
 	}
 	// Both sides of a pipe are shells of their own.
-	r.dirs = before
+	r.Dirs = before
 	mark := len(r.script.Commands)
 	if line := r.echoed(c.X); line.Kind == Literal && prints(c.X) {
 		r.stdin = &line
@@ -217,38 +217,38 @@ func (r *reader) right(c *syntax.BinaryCmd, x outcome, redirs []Redirect) outcom
 	r.stmt(c.Y, redirs)
 	r.stdin = nil
 	if mark < len(r.script.Commands) && r.hooks != nil {
-		r.hooks.piped(r, r.script.Commands[mark], r.echoed(c.X))
+		r.hooks.Piped(r, r.script.Commands[mark], r.echoed(c.X))
 	}
 	return outcome{before, before}
 }
 
-func (r *reader) branches(c *syntax.IfClause, redirs []Redirect) outcome {
-	before := r.dirs
+func (r *Reader) branches(c *syntax.IfClause, redirs []Redirect) outcome {
+	before := r.Dirs
 	o := r.group(c.Cond, redirs)
-	r.dirs = union(o.ok, o.failed)
+	r.Dirs = union(o.ok, o.failed)
 	o = r.group(c.Then, redirs)
-	all := union(before, union(r.dirs, union(o.ok, o.failed)))
+	all := union(before, union(r.Dirs, union(o.ok, o.failed)))
 	if c.Else != nil {
 		o = r.branches(c.Else, redirs)
 		all = union(all, union(o.ok, o.failed))
 	}
-	r.dirs = before
+	r.Dirs = before
 	return outcome{all, all}
 }
 
 // loop reads a body that runs any number of times: where it moves, nobody knows where.
-func (r *reader) loop(redirs []Redirect, parts ...[]*syntax.Stmt) outcome {
-	before := r.dirs
+func (r *Reader) loop(redirs []Redirect, parts ...[]*syntax.Stmt) outcome {
+	before := r.Dirs
 	for _, p := range parts {
 		if moves(p) {
 			before = nil
 		}
 	}
 	for _, p := range parts {
-		r.dirs = before
+		r.Dirs = before
 		r.group(p, redirs)
 	}
-	r.dirs = before
+	r.Dirs = before
 	return outcome{before, before}
 }
 
@@ -262,7 +262,7 @@ func moves(list []*syntax.Stmt) bool {
 			}
 			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
 				name, plain := plainLiteral(c.Args[0]) // \cd and {cd,..} are no plain words
-				found = found || !plain && c.Args[0].Lit() != "[" || name == "cd" || slices.Contains(changesShellState, name)
+				found = found || !plain && c.Args[0].Lit() != "[" || name == "cd" || slices.Contains(ChangesShellState, name)
 			}
 			return !found
 		})
@@ -270,12 +270,12 @@ func moves(list []*syntax.Stmt) bool {
 	return found
 }
 
-// changesShellState are the builtins after which the shell may stand anywhere, now or later: they run texts or functions in
+// ChangesShellState are the builtins after which the shell may stand anywhere, now or later: they run texts or functions in
 // the shell itself, or change how it reads a cd.
-var changesShellState = strings.Fields("pushd popd builtin command eval . source trap alias enable mapfile readarray shopt set")
+var ChangesShellState = strings.Fields("pushd popd builtin command eval . source trap alias enable mapfile readarray shopt set")
 
 // forHead reads for NAME in WORDS. The name is assigned to, so only names that mean nothing to any program pass.
-func (r *reader) forHead(c *syntax.ForClause) {
+func (r *Reader) forHead(c *syntax.ForClause) {
 	loop, ok := c.Loop.(*syntax.WordIter)
 	if !ok || c.Select || loop.Name == nil {
 		if c.Select {
@@ -286,7 +286,7 @@ func (r *reader) forHead(c *syntax.ForClause) {
 		r.nested(c.Loop)
 		return
 	}
-	if !isScratchVar(loop.Name.Value) {
+	if !IsScratchVar(loop.Name.Value) {
 		r.note("assigns the variable "+loop.Name.Value, loop)
 	}
 	var globs []Word
@@ -302,12 +302,12 @@ func (r *reader) forHead(c *syntax.ForClause) {
 		}
 	}
 	if len(globs) > 0 { // whatever is done with the names, the directory is listed here
-		r.add(&Command{Source: "for " + r.text(loop), globs: globs})
+		r.Add(&Command{Source: "for " + r.text(loop), Globs: globs})
 	}
 }
 
-func (r *reader) cases(c *syntax.CaseClause, redirs []Redirect) outcome {
-	before := r.dirs
+func (r *Reader) cases(c *syntax.CaseClause, redirs []Redirect) outcome {
+	before := r.Dirs
 	all := before
 	r.nested(c.Word)
 	if r.word(c.Word).Kind == Unknown && !oneText(c.Word.Parts) {
@@ -320,26 +320,26 @@ func (r *reader) cases(c *syntax.CaseClause, redirs []Redirect) outcome {
 				r.noteHeld("depends on an unknown pattern", p)
 			}
 		}
-		r.dirs = all
+		r.Dirs = all
 		o := r.group(item.Stmts, redirs)
 		all = union(all, union(o.ok, o.failed))
 	}
-	r.dirs = before
+	r.Dirs = before
 	return outcome{all, all}
 }
 
 // time reads the keyword: a wrapper, although no command of its own.
-func (r *reader) time(c *syntax.TimeClause, redirs []Redirect) outcome {
-	wrapper := &Command{Words: []Word{{"time", Literal}}, Source: r.text(c), Redirs: redirs, keyword: true}
+func (r *Reader) time(c *syntax.TimeClause, redirs []Redirect) outcome {
+	wrapper := &Command{Words: []Word{{"time", Literal}}, Source: r.text(c), Redirs: redirs, Keyword: true}
 	if c.PosixFormat {
 		wrapper.Words = append(wrapper.Words, Word{"-p", Literal})
 	}
-	r.add(wrapper)
+	r.Add(wrapper)
 	if c.Stmt == nil {
-		return outcome{r.dirs, r.dirs}
+		return outcome{r.Dirs, r.Dirs}
 	}
 	if r.firstWord(c.Stmt, func(word string) bool { return word == "--" }) {
-		r.err = odd("time --") // to the parser it is a command
+		r.Err = odd("time --") // to the parser it is a command
 	}
 	outer := r.by
 	r.by = wrapper
@@ -348,7 +348,7 @@ func (r *reader) time(c *syntax.TimeClause, redirs []Redirect) outcome {
 }
 
 // firstWord reports whether something is true of the word, as it is written, that a simple command or a pipe begins with.
-func (r *reader) firstWord(s *syntax.Stmt, is func(word string) bool) bool {
+func (r *Reader) firstWord(s *syntax.Stmt, is func(word string) bool) bool {
 	switch c := s.Cmd.(type) {
 	case *syntax.BinaryCmd:
 		return r.firstWord(c.X, is)
@@ -368,17 +368,17 @@ func compound(s *syntax.Stmt) bool {
 }
 
 // within reads something that stands in a place of its own.
-func (r *reader) within(p Place, read func()) {
-	place, dirs, set := r.place, r.dirs, r.set
-	if r.place == Plain || p == Function {
-		r.place = p
+func (r *Reader) within(p Place, read func()) {
+	place, dirs, set := r.Place, r.Dirs, r.set
+	if r.Place == Plain || p == Function {
+		r.Place = p
 	}
 	read()
-	r.place, r.dirs, r.set = place, dirs, set
+	r.Place, r.Dirs, r.set = place, dirs, set
 }
 
 // nested reads the commands in the substitutions of a node.
-func (r *reader) nested(n syntax.Node) {
+func (r *Reader) nested(n syntax.Node) {
 	if w, ok := n.(*syntax.Word); ok {
 		if _, ok := plainLiteral(w); ok {
 			return
@@ -388,22 +388,22 @@ func (r *reader) nested(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.ExtGlob: // its pattern is not looked into; and where it is none to bash, bash stops there and goes on somewhere
-			if _, test := top.(*syntax.TestClause); !test || !only(n.Pattern.Value, &patternSet) {
-				r.err = odd("a pattern with brackets")
+			if _, test := top.(*syntax.TestClause); !test || !Only(n.Pattern.Value, &patternSet) {
+				r.Err = odd("a pattern with brackets")
 			}
 		case *syntax.DblQuoted: // bash takes a quote in "`…`" for the end of the text, and expands the braces behind it
 			if slices.ContainsFunc(n.Parts, backquoted) && strings.Contains(r.text(top), "{") {
-				r.err = odd("a brace near back quotes in a text")
+				r.Err = odd("a brace near back quotes in a text")
 			}
 		case *syntax.CmdSubst:
 			if n.Backquotes && strings.IndexByte(r.text(n), '\\') >= 0 { // bash takes some of them away first, within '…' too
-				r.err = odd("a backslash in back quotes")
+				r.Err = odd("a backslash in back quotes")
 			}
 			r.substituted(n, n.Stmts)
 			return false
 		case *syntax.ProcSubst:
 			if len(n.Stmts) == 0 {
-				r.err = odd("an empty substitution") // it is no word at all
+				r.Err = odd("an empty substitution") // it is no word at all
 			}
 			r.noteHeld("substitutes a process", n)
 			r.substituted(n, n.Stmts)
@@ -415,17 +415,17 @@ func (r *reader) nested(n syntax.Node) {
 
 // substituted reads the statements of $(…) or <(…). Bash 5.2 writes them again, and loses the first ; behind a
 // here-document: two commands become one.
-func (r *reader) substituted(n syntax.Node, list []*syntax.Stmt) {
+func (r *Reader) substituted(n syntax.Node, list []*syntax.Stmt) {
 	syntax.Walk(n, func(inner syntax.Node) bool {
 		if _, ok := inner.(*syntax.CoprocClause); ok {
-			r.err = odd("a coprocess in a substitution") // written again, its name is the command
+			r.Err = odd("a coprocess in a substitution") // written again, its name is the command
 		}
 		d, ok := inner.(*syntax.Redirect)
 		if !ok || d.Op != syntax.Hdoc && d.Op != syntax.DashHdoc {
 			return true
 		}
 		if d.Hdoc == nil || strings.TrimSpace(r.source[min(d.Hdoc.End().Offset(), n.End().Offset()-1):n.End().Offset()-1]) != "" {
-			r.err = odd("what follows a here-document in a substitution")
+			r.Err = odd("what follows a here-document in a substitution")
 		}
 		return true
 	})
@@ -438,8 +438,8 @@ func backquoted(p syntax.WordPart) bool {
 }
 
 // call reads a simple command.
-func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, redirs []Redirect) outcome {
-	cmd := &Command{Source: r.text(s), Redirs: redirs, stdin: r.stdin, around: len(redirs) - len(s.Redirs)}
+func (r *Reader) call(c *syntax.CallExpr, s *syntax.Stmt, redirs []Redirect) outcome {
+	cmd := &Command{Source: r.text(s), Redirs: redirs, Stdin: r.stdin, around: len(redirs) - len(s.Redirs)}
 	r.stdin = nil
 	for _, a := range c.Assigns {
 		cmd.Prefix = append(cmd.Prefix, r.assign(a))
@@ -455,42 +455,42 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, redirs []Redirect) out
 		cmd.Words = append(cmd.Words, r.words(w)...)
 	}
 	if len(cmd.Words) > 0 && cmd.Words[0].Kind == Literal {
-		cmd.cases, cmd.sure = r.filled(c.Args...)
+		cmd.Cases, cmd.Sure = r.filled(c.Args...)
 	}
-	r.add(cmd)
-	before := r.dirs
+	r.Add(cmd)
+	before := r.Dirs
 	if r.hooks != nil {
-		r.hooks.unwrap(r, cmd)
+		r.hooks.Unwrap(r, cmd)
 	}
-	r.dirs = before
+	r.Dirs = before
 	return r.moved(cmd)
 }
 
-func (r *reader) assign(a *syntax.Assign) Assign {
+func (r *Reader) assign(a *syntax.Assign) Assign {
 	out := Assign{Odd: a.Append || a.Naked || a.Index != nil || a.Array != nil || a.Name == nil}
 	if a.Name != nil {
 		out.Name = a.Name.Value
 		if out.Name == "" || strings.Trim(out.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
-			r.err = odd("the name of a variable") // to bash it is a command
+			r.Err = odd("the name of a variable") // to bash it is a command
 		}
 	}
 	out.Value = r.word(a.Value)
 	return out
 }
 
-// add takes a command into the script, with where it stands.
-func (r *reader) add(c *Command) {
-	c.Place, c.Dirs, c.start = r.place, r.dirs, r.options.Dir
+// Add takes a command into the script, with where it stands.
+func (r *Reader) Add(c *Command) {
+	c.Place, c.Dirs, c.Start = r.Place, r.Dirs, r.options.Dir
 	if c.By == nil {
 		c.By = r.by
 	}
 	c.MayRun = c.MayRun || r.guess
-	c.program = c.base()
+	c.Program = c.Base()
 	r.script.Commands = append(r.script.Commands, c)
 }
 
 // echoed is what an echo prints; unknown if it is none.
-func (r *reader) echoed(s *syntax.Stmt) Word {
+func (r *Reader) echoed(s *syntax.Stmt) Word {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) < 2 {
 		return Word{r.text(s), Unknown}
@@ -502,7 +502,7 @@ func (r *reader) echoed(s *syntax.Stmt) Word {
 	for _, w := range call.Args[1:] {
 		words = append(words, r.words(w)...)
 	}
-	return join(words)
+	return Join(words)
 }
 
 // prints reports whether echo or printf prints the words of a statement as they are: no flags, escapes or formats.

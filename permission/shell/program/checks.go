@@ -1,13 +1,15 @@
-package shell
+package program
 
 import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/permission/shell/bash"
 )
 
 // checks look at what programs.txt can't say.
-var checks = map[string]func(a *args) (why string){
+var checks = map[string]func(a *Args) (why string){
 	"awk": checkAwk, "branch": checkBranch, "config": checkConfig, "date": checkDate, "jq": checkJq, "listing": checkListing, "packer": checkPacker, "printf": checkPrintf,
 	"ps": checkPs, "read": checkRead, "reflog": checkReflog, "remote": checkRemote, "sed": checkSed, "set": checkSet, "tar": checkTar, "test": checkTest,
 	"xargs": checkXargs, "zip": checkZip,
@@ -21,34 +23,34 @@ func when(bad bool, why string) string {
 }
 
 // checkPrintf: -v assigns, and an index in its value may run commands.
-func checkPrintf(a *args) string {
-	if len(a.operands) == 0 || a.operands[0].Kind != Literal {
+func checkPrintf(a *Args) string {
+	if len(a.Operands) == 0 || a.Operands[0].Kind != bash.Literal {
 		return "the format of printf expands at run time, so its value can't be checked"
 	}
-	format := a.operands[0].Text
-	if format == "--" && len(a.operands) > 1 && a.operands[1].Kind == Literal {
-		format = a.operands[1].Text
+	format := a.Operands[0].Text
+	if format == "--" && len(a.Operands) > 1 && a.Operands[1].Kind == bash.Literal {
+		format = a.Operands[1].Text
 	} else if strings.HasPrefix(format, "-") {
 		return "printf may assign a variable"
 	}
-	return when(formatAssigns(format), "printf may assign a variable")
+	return when(bash.FormatAssigns(format), "printf may assign a variable")
 }
 
 // checkSet lets pass what makes the shell stricter or tell more: -e, -u, -x, -o pipefail.
-func checkSet(a *args) string {
-	return when(!setsPlainly(a.operands), "set changes shell options")
+func checkSet(a *Args) string {
+	return when(!bash.SetsPlainly(a.Operands), "set changes shell options")
 }
 
 // checkDate: an operand that does not begin with a plus sets the clock, and TZ="…" in a date names a file of a time zone,
 // which may be any file.
-func checkDate(a *args) string {
-	for _, f := range a.flags {
-		if (f.name == "-d" || f.name == "--date") && !plainDate(f.value.Text) {
+func checkDate(a *Args) string {
+	for _, f := range a.Flags {
+		if (f.Name == "-d" || f.Name == "--date") && !plainDate(f.Value.Text) {
 			return "date -d may read a time zone from any file"
 		}
 	}
-	for _, w := range a.operands {
-		if w.Kind != Literal || !strings.HasPrefix(w.Text, "+") {
+	for _, w := range a.Operands {
+		if w.Kind != bash.Literal || !strings.HasPrefix(w.Text, "+") {
 			return "date may set the system clock"
 		}
 	}
@@ -62,26 +64,26 @@ func plainDate(date string) bool {
 		return true
 	}
 	zone, _, closed := strings.Cut(strings.TrimPrefix(zone, `"`), `"`)
-	return closed && plainZone(zone)
+	return closed && PlainZone(zone)
 }
 
 // checkPs: an e without a minus shows the environment of every process, and so does one with it where ps cannot make
 // sense of its words otherwise: it reads them once more as if no minus stood before any of them.
-func checkPs(a *args) string {
-	unsure := len(a.operands) > 0 || a.has("-x", "-T", "-u", "-w")
-	for _, f := range a.flags {
-		if unsure && (f.name == "-e" || len(f.name) == 2 && f.name != "-o" && strings.Contains(f.value.Text, "e")) {
+func checkPs(a *Args) string {
+	unsure := len(a.Operands) > 0 || a.Has("-x", "-T", "-u", "-w")
+	for _, f := range a.Flags {
+		if unsure && (f.Name == "-e" || len(f.Name) == 2 && f.Name != "-o" && strings.Contains(f.Value.Text, "e")) {
 			return "ps may show environment variables"
 		}
 	}
-	for _, w := range a.operands {
+	for _, w := range a.Operands {
 		if !slices.Contains([]string{"aux", "auxw", "auxww", "auxf", "axu", "axf", "ax", "a", "u", "x", "f", "w", "ww"}, w.Text) {
 			return "ps may show environment variables"
 		}
 	}
-	for _, f := range a.flags {
-		if f.name == "-o" || f.name == "--sort" {
-			if why := checkColumns(f.value.Text); why != "" {
+	for _, f := range a.Flags {
+		if f.Name == "-o" || f.Name == "--sort" {
+			if why := checkColumns(f.Value.Text); why != "" {
 				return why
 			}
 		}
@@ -109,19 +111,19 @@ var testOperators = strings.Fields("! ( ) -a -o -e -f -d -s -r -w -x -L -h -z -n
 
 // checkTest: -v calculates an index, which may run a command. The files that are looked at are among the operands, and
 // are taken for paths all of them.
-func checkTest(a *args) string {
-	for i, w := range a.operands {
-		if w.Kind == Literal && strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 && !slices.Contains(testOperators, w.Text) {
+func checkTest(a *Args) string {
+	for i, w := range a.Operands {
+		if w.Kind == bash.Literal && strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 && !slices.Contains(testOperators, w.Text) {
 			return "test operator " + w.Text + " is not on the read-only list"
 		}
-		if w.Kind == Glob && a.cmd.Name() != "[[" && mayBeOperator(w.Text) {
+		if w.Kind == bash.Glob && a.Cmd.Name() != "[[" && mayBeOperator(w.Text) {
 			return "glob pattern " + w.Text + " may expand to an operator"
 		}
-		if w.Kind == PublicVar && a.cmd.Name() != "[[" && !oneWord(w.Text) {
+		if w.Kind == bash.PublicVar && a.Cmd.Name() != "[[" && !oneWord(w.Text) {
 			return w.Text + " may expand to several words"
 		}
-		if w.Kind == PublicVar && (i > 0 && isFileTest(a.operands[i-1].Text) || i+1 < len(a.operands) && comparesFiles(a.operands[i+1].Text)) {
-			return notLiteral(w.Text)
+		if w.Kind == bash.PublicVar && (i > 0 && IsFileTest(a.Operands[i-1].Text) || i+1 < len(a.Operands) && ComparesFiles(a.Operands[i+1].Text)) {
+			return NotLiteral(w.Text)
 		}
 	}
 	return ""
@@ -140,16 +142,16 @@ func mayBeOperator(pattern string) bool {
 	return strings.IndexByte("*?[-", pattern[0]) >= 0 && (strings.IndexByte(pattern, '[') >= 0 || strings.Trim(pattern, "*?-vR") == "")
 }
 
-// isFileTest reports whether test looks at a file for an operator.
-func isFileTest(op string) bool {
-	return comparesFiles(op) || len(op) == 2 && op[0] == '-' && strings.IndexByte("efdsrwxLhpSbckguaNOG", op[1]) >= 0
+// IsFileTest reports whether test looks at a file for an operator.
+func IsFileTest(op string) bool {
+	return ComparesFiles(op) || len(op) == 2 && op[0] == '-' && strings.IndexByte("efdsrwxLhpSbckguaNOG", op[1]) >= 0
 }
 
-func comparesFiles(op string) bool { return op == "-nt" || op == "-ot" || op == "-ef" }
+func ComparesFiles(op string) bool { return op == "-nt" || op == "-ot" || op == "-ef" }
 
 // comparesOnly reports whether test has so few words that none of them can be taken for an operator but the one that
 // is: WORD, -z WORD, ! -n WORD, WORD = WORD, WORD -gt WORD. Numbers are not calculated by test, as they are by [[.
-func comparesOnly(c *Command, words []Word) bool {
+func comparesOnly(c *bash.Command, words []bash.Word) bool {
 	switch c.Name() {
 	case "[":
 		if len(words) == 0 || words[len(words)-1].Text != "]" {
@@ -160,15 +162,15 @@ func comparesOnly(c *Command, words []Word) bool {
 	default:
 		return false
 	}
-	size := func(w Word) bool { return w.Kind == Literal && (w.Text == "-z" || w.Text == "-n") }
+	size := func(w bash.Word) bool { return w.Kind == bash.Literal && (w.Text == "-z" || w.Text == "-n") }
 	switch len(words) {
 	case 1:
 		return true
 	case 2:
 		return size(words[0])
 	case 3:
-		compares := words[1].Kind == Literal && slices.Contains(comparing, words[1].Text)
-		return compares || words[0].Kind == Literal && words[0].Text == "!" && size(words[1])
+		compares := words[1].Kind == bash.Literal && slices.Contains(comparing, words[1].Text)
+		return compares || words[0].Kind == bash.Literal && words[0].Text == "!" && size(words[1])
 	}
 	return false
 }
@@ -188,16 +190,16 @@ func isOneParam(source string) bool {
 	if strings.HasPrefix(name, "{") && strings.HasSuffix(name, "}") {
 		name = name[1 : len(name)-1]
 	}
-	return isName(strings.TrimRight(name, "0123456789"))
+	return bash.IsName(strings.TrimRight(name, "0123456789"))
 }
 
 // checkAwk lets a program pass that neither writes, runs, includes nor opens anything: it is searched as text, so that
 // what stands in a string or a regular expression counts too.
-func checkAwk(a *args) string {
-	if len(a.operands) == 0 || a.operands[0].Kind != Literal {
+func checkAwk(a *Args) string {
+	if len(a.Operands) == 0 || a.Operands[0].Kind != bash.Literal {
 		return "the awk program can't be checked"
 	}
-	code := a.operands[0].Text
+	code := a.Operands[0].Text
 	for _, word := range []string{"system", "getline", "ARGV", "ARGC", "ENVIRON", "PROCINFO", "SYMTAB", "FUNCTAB", "@", "\\\n", "/inet", "extension"} {
 		if strings.Contains(code, word) {
 			return "the awk program contains " + word
@@ -210,12 +212,12 @@ func checkAwk(a *args) string {
 	if p := strings.Index(code, "print"); p >= 0 && strings.Contains(code[p:], ">") && awkWrites(code) {
 		return "the awk program may write a file"
 	}
-	for _, f := range a.flags {
-		if strings.Contains(f.value.Text, "ENVIRON") {
+	for _, f := range a.Flags {
+		if strings.Contains(f.Value.Text, "ENVIRON") {
 			return "the awk program reads environment variables"
 		}
 	}
-	for _, w := range a.operands[1:] {
+	for _, w := range a.Operands[1:] {
 		if strings.HasPrefix(w.Text, "/inet") {
 			return "awk connects to " + w.Text
 		}
@@ -257,24 +259,24 @@ func awkWrites(code string) bool {
 }
 
 // checkJq lets every program pass but one that reads modules from elsewhere.
-func checkJq(a *args) string {
-	if len(a.operands) == 0 {
-		return when(!a.has("--version", "-V", "--help"), "the jq program can't be checked")
+func checkJq(a *Args) string {
+	if len(a.Operands) == 0 {
+		return when(!a.Has("--version", "-V", "--help"), "the jq program can't be checked")
 	}
-	if a.operands[0].Kind != Literal {
+	if a.Operands[0].Kind != bash.Literal {
 		return "the jq program can't be checked"
 	}
-	code := strings.ReplaceAll(a.operands[0].Text, ".ENV", "") // a field; the variable may be written $ ENV
+	code := strings.ReplaceAll(a.Operands[0].Text, ".ENV", "") // a field; the variable may be written $ ENV
 	for _, word := range []string{"import", "include", "modulemeta", "input_filename", "ENV", "env", "get_search_list"} {
-		if containsWord(code, word) {
+		if ContainsWord(code, word) {
 			return "the jq program contains " + word
 		}
 	}
 	return ""
 }
 
-// containsWord reports whether word stands in s with no letter on either side.
-func containsWord(s, word string) bool {
+// ContainsWord reports whether word stands in s with no letter on either side.
+func ContainsWord(s, word string) bool {
 	for from := 0; ; {
 		i := strings.Index(s[from:], word)
 		if i < 0 {
@@ -282,35 +284,35 @@ func containsWord(s, word string) bool {
 		}
 		i += from
 		end := i + len(word)
-		if (i == 0 || !isLetter(s[i-1])) && (end == len(s) || !isLetter(s[end])) {
+		if (i == 0 || !IsLetter(s[i-1])) && (end == len(s) || !IsLetter(s[end])) {
 			return true
 		}
 		from = i + 1
 	}
 }
 
-func isLetter(c byte) bool {
+func IsLetter(c byte) bool {
 	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
 }
 
 // checkPacker: only where they list, test or print do packers leave files alone. To xz and bzip2 the last of -t, -l and
 // -d is the one that counts, so -d may stand beside -c alone.
-func checkPacker(a *args) string {
+func checkPacker(a *Args) string {
 	if a.late {
 		return "it may treat options after a file name as file names" // where getopt is not GNU's
 	}
-	prints := a.has("-c", "--stdout", "--to-stdout")
-	looks := a.has("-l", "--list", "-t", "--test") && !a.has("-d", "--decompress")
+	prints := a.Has("-c", "--stdout", "--to-stdout")
+	looks := a.Has("-l", "--list", "-t", "--test") && !a.Has("-d", "--decompress")
 	return when(!prints && !looks, "it may replace files")
 }
 
 // checkRead: the names that read sets mean nothing to any program.
-func checkRead(a *args) string {
+func checkRead(a *Args) string {
 	names := 0
-	for _, w := range a.operands {
+	for _, w := range a.Operands {
 		switch {
-		case w.Kind == Literal && w.Text == "-r" && names == 0:
-		case w.Kind != Literal || !isScratchVar(w.Text): // a name with an index would be calculated
+		case w.Kind == bash.Literal && w.Text == "-r" && names == 0:
+		case w.Kind != bash.Literal || !bash.IsScratchVar(w.Text): // a name with an index would be calculated
 			return "read is on the read-only list only with -r and plain names"
 		default:
 			names++
@@ -320,12 +322,12 @@ func checkRead(a *args) string {
 }
 
 // checkTar: an archive with a colon in its name is one on another machine.
-func checkTar(a *args) string {
+func checkTar(a *Args) string {
 	archives := 0
-	for _, f := range a.flags {
-		if f.name == "-f" || f.name == "--file" {
+	for _, f := range a.Flags {
+		if f.Name == "-f" || f.Name == "--file" {
 			archives++
-			if strings.Contains(f.value.Text, ":") || f.value.Kind != Literal || len(f.value.Text) > 1 && f.value.Text[0] == '-' {
+			if strings.Contains(f.Value.Text, ":") || f.Value.Kind != bash.Literal || len(f.Value.Text) > 1 && f.Value.Text[0] == '-' {
 				return "the archive of tar can't be checked"
 			}
 		}
@@ -334,33 +336,33 @@ func checkTar(a *args) string {
 }
 
 // checkZip: unzip looks up patterns itself.
-func checkZip(a *args) string {
-	return when(strings.ContainsAny(a.operands[0].Text, "*?["), "the name of the archive is a glob pattern")
+func checkZip(a *Args) string {
+	return when(strings.ContainsAny(a.Operands[0].Text, "*?["), "the name of the archive is a glob pattern")
 }
 
 // checkXargs: what xargs runs is literal, and judged on its own.
-func checkXargs(a *args) string {
-	for _, f := range a.flags { // -Iecho echo runs what it reads
-		if len(a.operands) > 0 && f.name == "-I" && (f.value.Kind != Literal || f.value.Text == "" || strings.Contains(a.operands[0].Text, f.value.Text)) {
+func checkXargs(a *Args) string {
+	for _, f := range a.Flags { // -Iecho echo runs what it reads
+		if len(a.Operands) > 0 && f.Name == "-I" && (f.Value.Kind != bash.Literal || f.Value.Text == "" || strings.Contains(a.Operands[0].Text, f.Value.Text)) {
 			return "xargs chooses the command at run time"
 		}
 	}
-	return when(len(a.operands) > 0 && a.operands[0].Kind != Literal, "xargs chooses the command at run time")
+	return when(len(a.Operands) > 0 && a.Operands[0].Kind != bash.Literal, "xargs chooses the command at run time")
 }
 
 // checkSed: scripts of commands that only print, and of s without the flags that write or run.
-func checkSed(a *args) string {
-	var scripts []Word
-	for _, f := range a.flags {
-		if f.name == "-e" || f.name == "--expression" {
-			scripts = append(scripts, f.value)
+func checkSed(a *Args) string {
+	var scripts []bash.Word
+	for _, f := range a.Flags {
+		if f.Name == "-e" || f.Name == "--expression" {
+			scripts = append(scripts, f.Value)
 		}
 	}
 	if len(scripts) == 0 {
-		scripts = a.operands[:min(1, len(a.operands))]
+		scripts = a.Operands[:min(1, len(a.Operands))]
 	}
 	for _, s := range scripts {
-		if s.Kind != Literal || !sedScript.MatchString(s.Text) {
+		if s.Kind != bash.Literal || !sedScript.MatchString(s.Text) {
 			return "the sed script is not on the read-only list"
 		}
 	}
@@ -385,56 +387,56 @@ var sedScript = func() *regexp.Regexp {
 }()
 
 // checkListing: branch and tag make what they are given, unless they are told to list.
-func checkListing(a *args) string {
-	if len(a.operands) > 0 && !a.has("-l", "--list") {
+func checkListing(a *Args) string {
+	if len(a.Operands) > 0 && !a.Has("-l", "--list") {
 		// --contains and its kin take the next word.
-		if len(a.operands) > 1 || !a.has("--contains", "--no-contains", "--merged", "--no-merged", "--points-at") {
-			return "it may create " + a.operands[0].Text
+		if len(a.Operands) > 1 || !a.Has("--contains", "--no-contains", "--merged", "--no-merged", "--points-at") {
+			return "it may create " + a.Operands[0].Text
 		}
 	}
 	return ""
 }
 
 // checkBranch: before git 2.19, -l asked branch for a log of what it makes.
-func checkBranch(a *args) string {
-	named := slices.ContainsFunc(a.operands, func(w Word) bool { return !strings.ContainsAny(w.Text, "*?[") })
-	if named && a.has("-l") && !a.has("--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at") {
-		return "it may create " + a.operands[0].Text
+func checkBranch(a *Args) string {
+	named := slices.ContainsFunc(a.Operands, func(w bash.Word) bool { return !strings.ContainsAny(w.Text, "*?[") })
+	if named && a.Has("-l") && !a.Has("--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at") {
+		return "it may create " + a.Operands[0].Text
 	}
 	return checkListing(a)
 }
 
-func checkRemote(a *args) string {
-	if len(a.operands) == 0 {
-		return when(a.has("--all", "--push"), "git remote with this flag is not on the read-only list")
+func checkRemote(a *Args) string {
+	if len(a.Operands) == 0 {
+		return when(a.Has("--all", "--push"), "git remote with this flag is not on the read-only list")
 	}
-	if len(a.operands) == 1 && a.operands[0].Text == "show" {
+	if len(a.Operands) == 1 && a.Operands[0].Text == "show" {
 		return "" // their names alone
 	}
-	return when(a.operands[0].Text != "get-url" || len(a.operands) > 2, "git remote "+a.operands[0].Text+" changes or contacts a remote")
+	return when(a.Operands[0].Text != "get-url" || len(a.Operands) > 2, "git remote "+a.Operands[0].Text+" changes or contacts a remote")
 }
 
-func checkReflog(a *args) string {
-	bad := len(a.operands) > 0 && a.operands[0].Kind != Literal || len(a.operands) > 0 && slices.Contains([]string{"expire", "delete", "drop", "write"}, a.operands[0].Text)
+func checkReflog(a *Args) string {
+	bad := len(a.Operands) > 0 && a.Operands[0].Kind != bash.Literal || len(a.Operands) > 0 && slices.Contains([]string{"expire", "delete", "drop", "write"}, a.Operands[0].Text)
 	return when(bad, "git reflog may delete entries")
 }
 
 // checkConfig: two words set a value, unless one of the flags says that it is read.
-func checkConfig(a *args) string {
+func checkConfig(a *Args) string {
 	if a.late {
 		return "git config takes its second argument as a value to set"
 	}
-	if slices.ContainsFunc(a.operands, func(w Word) bool { return w.Kind != Literal }) {
+	if slices.ContainsFunc(a.Operands, func(w bash.Word) bool { return w.Kind != bash.Literal }) {
 		return "a glob pattern may expand to several words"
 	}
-	if a.has("--get", "--get-all", "--get-regexp") || len(a.operands) > 0 && a.operands[0].Text == "get" {
+	if a.Has("--get", "--get-all", "--get-regexp") || len(a.Operands) > 0 && a.Operands[0].Text == "get" {
 		return ""
 	}
-	if len(a.operands) == 0 || len(a.operands) == 1 && a.operands[0].Text == "list" {
-		return when(!a.has("-l", "--list") && len(a.operands) == 0, "git config is not on the read-only list")
+	if len(a.Operands) == 0 || len(a.Operands) == 1 && a.Operands[0].Text == "list" {
+		return when(!a.Has("-l", "--list") && len(a.Operands) == 0, "git config is not on the read-only list")
 	}
-	if !strings.Contains(a.operands[0].Text, ".") {
-		return "git config may take " + a.operands[0].Text + " as a subcommand" // edit, for one
+	if !strings.Contains(a.Operands[0].Text, ".") {
+		return "git config may take " + a.Operands[0].Text + " as a subcommand" // edit, for one
 	}
-	return when(len(a.operands) > 1 || a.has("-l", "--list", "--default"), "git config may set a value")
+	return when(len(a.Operands) > 1 || a.Has("-l", "--list", "--default"), "git config may set a value")
 }

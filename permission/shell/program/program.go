@@ -1,4 +1,6 @@
-package shell
+// Package program is what is known of programs: programs.txt lists the read-only ones with their flags, runners.txt those
+// that run others. It sorts the words of a command into flags and operands, and checks them.
+package program
 
 import (
 	_ "embed"
@@ -12,46 +14,46 @@ import (
 //go:embed programs.txt
 var programsText string
 
-// program is what is known of a read-only command: the flags with which it stays so, and what its operands are. The
+// Program is what is known of a read-only command: the flags with which it stays so, and what its operands are. The
 // fields are described in programs.txt.
-type program struct {
-	flags                                 flagSet
-	operands                              operands
-	safe, raw, exact, expression, bundled bool
+type Program struct {
+	Flags                                 flagSet
+	Operands                              operands
+	safe, Raw, Exact, expression, bundled bool
 	apart, answers, stops, vars           bool
 	literal, numbers, scratch             bool
 	most, least                           int
-	among, first, needs, unless           []string
-	below, links                          []string // flags; alwaysFlag: without any
-	named, ignores, paths, enforced       bool
-	fallback                              string
-	endings                               []string
-	check                                 func(a *args) (why string)
-	safeExamples, unsafeExamples          []string
+	among, first, needs, Unless           []string
+	Below, Links                          []string // flags; alwaysFlag: without any
+	Named, Ignores, Paths, Enforced       bool
+	Fallback                              string
+	Endings                               []string
+	check                                 func(a *Args) (why string)
+	SafeExamples, UnsafeExamples          []string
 }
 
 // operands says what the words are that are no flags.
 type operands int
 
 const (
-	noOperands operands = iota
-	texts
+	NoOperands operands = iota
+	Texts
 	files   // are read
-	names   // are looked at, not read
-	pattern // a text, then files that are read
-	script  // a program of the command's own language, then files that are read
+	Names   // are looked at, not read
+	Pattern // a text, then files that are read
+	Script  // a program of the command's own language, then files that are read
 )
 
-var operandKinds = map[string]operands{"none": noOperands, "text": texts, "files": files, "names": names, "pattern": pattern, "script": script}
+var operandKinds = map[string]operands{"none": NoOperands, "text": Texts, "files": files, "names": Names, "pattern": Pattern, "script": Script}
 
-// programs are the read-only commands by name, "git log" among them; enforced are those that are read-only where a
+// Programs are the read-only commands by name, "git log" among them; enforced are those that are read-only where a
 // sandbox enforces it, if that differs.
-type programs struct {
-	plain, enforced map[string]*program
-	subcommands     map[string]bool // the programs that have any
+type Programs struct {
+	Plain, Enforced map[string]*Program
+	Subcommands     map[string]bool // the Programs that have any
 }
 
-var readOnly = sync.OnceValue(func() programs {
+var ReadOnly = sync.OnceValue(func() Programs {
 	ps, err := parsePrograms(programsText)
 	if err != nil {
 		panic(err) // a test reads the same text
@@ -59,39 +61,39 @@ var readOnly = sync.OnceValue(func() programs {
 	return ps
 })
 
-// find is the program of a name. held: a sandbox enforces that it only reads.
-func (ps programs) find(name string, held bool) *program {
-	if p := ps.enforced[name]; p != nil && held {
+// Find is the program of a name. held: a sandbox enforces that it only reads.
+func (ps Programs) Find(name string, held bool) *Program {
+	if p := ps.Enforced[name]; p != nil && held {
 		return p
 	}
-	return ps.plain[name]
+	return ps.Plain[name]
 }
 
-// has reports whether a program of this name may run without approval.
-func (ps programs) has(name string) bool {
-	return name == "git" || ps.plain[name] != nil || ps.enforced[name] != nil
+// Has reports whether a program of this name may run without approval.
+func (ps Programs) Has(name string) bool {
+	return name == "git" || ps.Plain[name] != nil || ps.Enforced[name] != nil
 }
 
-// safe reports whether no flag of a program writes, runs or connects.
-func (ps programs) safe(name string) bool { return ps.plain[name] != nil && ps.plain[name].safe }
+// Safe reports whether no flag of a program writes, runs or connects.
+func (ps Programs) Safe(name string) bool { return ps.Plain[name] != nil && ps.Plain[name].safe }
 
 // parsePrograms reads the text of programs.txt.
-func parsePrograms(text string) (programs, error) {
-	ps := programs{map[string]*program{}, map[string]*program{}, map[string]bool{}}
-	var last *program
+func parsePrograms(text string) (Programs, error) {
+	ps := Programs{map[string]*Program{}, map[string]*Program{}, map[string]bool{}}
+	var last *Program
 	for n, line := range strings.Split(text, "\n") {
 		body, indented := strings.CutPrefix(line, "\t")
 		switch {
 		case line == "" || line[0] == '#':
 		case indented && strings.HasPrefix(body, "+ "):
-			last.safeExamples = append(last.safeExamples, body[2:])
+			last.SafeExamples = append(last.SafeExamples, body[2:])
 		case indented && strings.HasPrefix(body, "- "):
-			last.unsafeExamples = append(last.unsafeExamples, body[2:])
+			last.UnsafeExamples = append(last.UnsafeExamples, body[2:])
 		case indented:
-			last.flags.add(body, last.exact)
+			last.Flags.add(body, last.Exact)
 		default:
 			head, attributes, _ := strings.Cut(line, ": ")
-			last = &program{flags: flagSet{}}
+			last = &Program{Flags: flagSet{}}
 			for _, a := range strings.Fields(attributes) {
 				if !last.attribute(a) {
 					return ps, fmt.Errorf("line %d: unknown attribute %s", n+1, a)
@@ -99,12 +101,12 @@ func parsePrograms(text string) (programs, error) {
 			}
 			for _, name := range strings.Split(head, ", ") {
 				if program, _, has := strings.Cut(name, " "); has {
-					ps.subcommands[program] = true
+					ps.Subcommands[program] = true
 				}
-				if last.enforced {
-					ps.enforced[name] = last
+				if last.Enforced {
+					ps.Enforced[name] = last
 				} else {
-					ps.plain[name] = last
+					ps.Plain[name] = last
 				}
 			}
 		}
@@ -113,17 +115,17 @@ func parsePrograms(text string) (programs, error) {
 }
 
 // attribute sets a field by its name in programs.txt.
-func (p *program) attribute(a string) bool {
+func (p *Program) attribute(a string) bool {
 	name, value, valued := strings.Cut(a, "=")
 	if kind, ok := operandKinds[name]; ok {
-		p.operands = kind
+		p.Operands = kind
 		return true
 	}
 	switches := map[string]*bool{
-		"safe": &p.safe, "raw": &p.raw, "exact": &p.exact, "expression": &p.expression, "bundled": &p.bundled, "apart": &p.apart, "answers": &p.answers, "stops": &p.stops,
-		"vars": &p.vars, "literal": &p.literal, "numbers": &p.numbers, "scratch": &p.scratch, "named": &p.named, "ignores": &p.ignores, "paths": &p.paths, "enforced": &p.enforced,
+		"safe": &p.safe, "raw": &p.Raw, "exact": &p.Exact, "expression": &p.expression, "bundled": &p.bundled, "apart": &p.apart, "answers": &p.answers, "stops": &p.stops,
+		"vars": &p.vars, "literal": &p.literal, "numbers": &p.numbers, "scratch": &p.scratch, "named": &p.Named, "ignores": &p.Ignores, "paths": &p.Paths, "enforced": &p.Enforced,
 	}
-	lists := map[string]*[]string{"among": &p.among, "first": &p.first, "needs": &p.needs, "unless": &p.unless, "below": &p.below, "links": &p.links, "endings": &p.endings}
+	lists := map[string]*[]string{"among": &p.among, "first": &p.first, "needs": &p.needs, "unless": &p.Unless, "below": &p.Below, "links": &p.Links, "endings": &p.Endings}
 	switch {
 	case switches[name] != nil && !valued:
 		*switches[name] = true
@@ -136,7 +138,7 @@ func (p *program) attribute(a string) bool {
 	case name == "least":
 		p.least, _ = strconv.Atoi(value)
 	case name == "default":
-		p.fallback = value
+		p.Fallback = value
 	case name == "check":
 		p.check = checks[value]
 		return p.check != nil
@@ -155,7 +157,7 @@ type flagKind byte
 const (
 	bare     flagKind = ' '
 	valued   flagKind = ':' // a value, in the word or the next one
-	reading  flagKind = '@' // the same, a file that is read
+	Reading  flagKind = '@' // the same, a file that is read
 	counting flagKind = '%' // the same, a number
 	optional flagKind = '?' // perhaps a value in the word
 	paired   flagKind = '+' // a name and a value, in the next two words
@@ -185,13 +187,13 @@ func (set flagSet) add(list string, exact bool) {
 // as -a, -n VALUE, --color[=VALUE]. It is for documents and tests; judging needs more than flags.
 func Vocabulary() map[string][]string {
 	all := map[string][]string{"git": {}}
-	for name, p := range readOnly().plain {
+	for name, p := range ReadOnly().Plain {
 		flags := []string{}
-		for f, kind := range p.flags {
+		for f, kind := range p.Flags {
 			switch {
 			case f == "-#":
 				f = "-5"
-			case kind == valued, kind == reading, kind == counting:
+			case kind == valued, kind == Reading, kind == counting:
 				f += " VALUE"
 			case kind == optional && len(f) > 2:
 				f += "[=VALUE]"

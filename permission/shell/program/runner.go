@@ -1,0 +1,245 @@
+package program
+
+import (
+	_ "embed"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/permission/shell/bash"
+)
+
+//go:embed runners.txt
+var runnersText string
+
+// Wrapper says how a command that runs another is written. The fields are described in runners.txt.
+type Wrapper struct {
+	Wraps                                                bool
+	Values                                               string
+	Long, bare, Text                                     []string
+	Operands                                             int
+	Assigns, Adds, May, Joined, First, Only, Direct, Own bool
+}
+
+// runs says what a command may do with the words it is given, so far as a deny or ask rule wants to know: whether one
+// of them may be the command that the rule means.
+type runs byte
+
+const (
+	anything    runs = iota // nothing is known of it: each of its words may be run
+	Data                    // its words are names and texts; what wrappers run is read on its own
+	Own                     // its words are commands of its own, up to one such as run or exec
+	Interpreter             // it may run the text in its words, or on its input
+)
+
+// runnerTable is what runners.txt says, by name.
+type runnerTable struct {
+	wrappers map[string]Wrapper
+	runs     map[string]runs
+}
+
+var runners = sync.OnceValue(func() runnerTable {
+	table, err := parseRunners(runnersText)
+	if err != nil {
+		panic(err) // a test reads the same text
+	}
+	return table
+})
+
+// WrapperOf is the wrapper of a name; the zero value wraps nothing.
+func WrapperOf(name string) Wrapper { return runners().wrappers[name] }
+
+// parseRunners reads the text of runners.txt. The words of read-only commands are data, unless it says otherwise.
+func parseRunners(text string) (runnerTable, error) {
+	t := runnerTable{map[string]Wrapper{}, map[string]runs{"git": Data}}
+	for name := range ReadOnly().Plain {
+		if !strings.Contains(name, " ") && name != "hash" { // hash -p lets a name mean another program
+			t.runs[name] = Data
+		}
+	}
+	kinds := map[string]runs{"wraps": Data, "data": Data, "own": Own, "interprets": Interpreter}
+	for n, line := range strings.Split(text, "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		names, attributes, _ := strings.Cut(line, ": ")
+		words := strings.Fields(attributes)
+		kind, known := kinds[words[0]]
+		w := Wrapper{Wraps: words[0] == "wraps"}
+		if !known || slices.ContainsFunc(words[1:], func(a string) bool { return !w.attribute(a) }) {
+			return t, fmt.Errorf("line %d: unknown attribute in %s", n+1, attributes)
+		}
+		for _, name := range strings.Split(names, ", ") {
+			if t.runs[name] = kind; w.Wraps {
+				t.wrappers[name] = w
+			}
+		}
+	}
+	return t, nil
+}
+
+// attribute sets a field by its name in runners.txt.
+func (w *Wrapper) attribute(a string) bool {
+	name, value, _ := strings.Cut(a, "=")
+	switches := map[string]*bool{
+		"assigns": &w.Assigns, "adds": &w.Adds, "may": &w.May, "joined": &w.Joined, "first": &w.First, "only": &w.Only, "direct": &w.Direct, "own": &w.Own,
+	}
+	lists := map[string]*[]string{"long": &w.Long, "bare": &w.bare, "text": &w.Text}
+	switch {
+	case switches[name] != nil:
+		*switches[name] = true
+	case lists[name] != nil:
+		*lists[name] = strings.Split(value, ",")
+	case name == "values":
+		w.Values = value
+	case name == "operands":
+		w.Operands, _ = strconv.Atoi(value)
+	default:
+		return false
+	}
+	return true
+}
+
+// SkipOptions is what follows the options of a wrapper. unsure: there was one that we do not know.
+func SkipOptions(c *bash.Command, w Wrapper) (rest []bash.Word, unsure bool) {
+	words := c.Words[1:]
+	for i := 0; i < len(words); i++ {
+		s := words[i].Text
+		switch {
+		case s == "-" && c.Base() == "env": // another -i
+		case words[i].Kind != bash.Literal || len(s) < 2 || s[0] != '-':
+			return words[i:], unsure
+		case s == "--":
+			return words[i+1:], unsure
+		case strings.HasPrefix(s, "--"):
+			name, _, attached := strings.Cut(s, "=")
+			if slices.Contains(w.Long, name) && !attached {
+				i++
+			} else if !attached && !slices.Contains(w.bare, name) {
+				unsure = true
+			}
+		default:
+			// The first letter that takes a value takes the rest of the word, or the next word.
+			at := strings.IndexAny(s[1:], w.Values+"\x00")
+			if at >= 0 && w.Values != "" && at+2 == len(s) {
+				i++
+			} else if at < 0 && strings.Trim(s[1:], "0123456789") != "" {
+				unsure = true
+			}
+		}
+	}
+	return nil, unsure
+}
+
+// OptionValue is the value of an option, in its word or the next one.
+func OptionValue(words []bash.Word, option string) (bash.Word, bool) {
+	for i, w := range words {
+		if i == 0 {
+			continue
+		}
+		switch {
+		case w.Text == option || len(option) == 2 && Cluster(w.Text) && strings.HasSuffix(w.Text, option[1:]):
+			if i+1 < len(words) {
+				return words[i+1], true
+			}
+		case len(option) == 2 && strings.HasPrefix(w.Text, option):
+			return bash.Word{Text: w.Text[2:], Kind: w.Kind}, true
+		case strings.HasPrefix(w.Text, option+"=") && strings.HasPrefix(option, "--"):
+			return bash.Word{Text: w.Text[len(option)+1:], Kind: w.Kind}, true
+		}
+	}
+	return bash.Word{}, false
+}
+
+// Cluster reports whether s is -abc.
+func Cluster(s string) bool {
+	return len(s) > 1 && s[0] == '-' && strings.Trim(s[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
+// FirstOperand is the first word that is no option.
+func FirstOperand(words []bash.Word) (bash.Word, bool) {
+	for _, w := range words[1:] {
+		if w.Kind != bash.Literal || !strings.HasPrefix(w.Text, "-") || len(w.Text) < 2 {
+			return w, true
+		}
+	}
+	return bash.Word{}, false
+}
+
+// Shells read a command line from -c, a file or their input.
+var Shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash", "posh", "csh", "tcsh"}
+
+// Replaced is the text in the words of xargs that it puts what it reads in the place of; "" if there is none.
+func Replaced(c *bash.Command) string {
+	for i, w := range c.Words {
+		switch {
+		case (w.Text == "-I" || w.Text == "-J") && i+1 < len(c.Words):
+			return c.Words[i+1].Text
+		case w.Text == "-i" || w.Text == "--replace":
+			return "{}"
+		case strings.HasPrefix(w.Text, "--replace="):
+			return strings.TrimPrefix(w.Text, "--replace=")
+		case strings.HasPrefix(w.Text, "-I"), strings.HasPrefix(w.Text, "-J"), strings.HasPrefix(w.Text, "-i"):
+			return w.Text[2:]
+		}
+	}
+	return ""
+}
+
+// Wraps reports whether a command runs another one.
+func Wraps(c *bash.Command) bool {
+	return WrapperOf(c.Base()).Wraps || slices.Contains(Shells, c.Base()) || slices.Contains(bash.ChangesShellState, c.Base())
+}
+
+// RunWords are the words after which those that are no wrappers themselves name a command: npm exec -- x, uv run x.
+var RunWords = []string{"exec", "x", "run", "dlx", "--", "start", "record", "stat", "rsh", "ssh", "sh", "devenv", "-E"}
+
+// RunsOf is what c may do with its words.
+func RunsOf(c *bash.Command) runs {
+	return runners().runs[trimVersion(c.Base())]
+}
+
+// Interprets reports whether c may run, or do, what the text in its words says.
+func Interprets(c *bash.Command) bool { return RunsOf(c) == Interpreter }
+
+// StartsShell reports whether a command that has commands of its own is given a shell among its words: docker exec -i c sh.
+func StartsShell(c *bash.Command) bool {
+	return RunsOf(c) == Own && slices.ContainsFunc(c.Words, func(w bash.Word) bool { return slices.Contains(Shells, path.Base(w.Text)) })
+}
+
+// ReadsProgram reports whether an interpreter is given no program in its words: it reads one from its input.
+func ReadsProgram(c *bash.Command) bool {
+	if !slices.Contains([]string{"python", "perl", "ruby", "node", "nodejs", "php", "lua"}, trimVersion(c.Base())) {
+		return false
+	}
+	if len(c.Words) == 2 && slices.Contains([]string{"--version", "-V", "-v"}, c.Words[1].Text) {
+		return false
+	}
+	for _, w := range c.Words[1:] {
+		if w.Kind != bash.Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemr")) {
+			return false
+		}
+	}
+	return true
+}
+
+// trimVersion is a name without the number behind it.
+func trimVersion(name string) string {
+	end := len(name)
+	for end > 0 && (name[end-1] == '.' || name[end-1] >= '0' && name[end-1] <= '9') {
+		end--
+	}
+	if end == 0 {
+		return name
+	}
+	return name[:end]
+}
+
+// GitValued are git's own flags whose value is the next word.
+var GitValued = strings.Fields("-C -c --git-dir --work-tree --namespace --exec-path --attr-source --super-prefix --config-env")
+
+// Renamed are programs that stand under a name with a g in front where GNU's are not the system's own.
+var Renamed = strings.Fields("rm mv cp ln dd rmdir unlink shred truncate chmod chown chgrp mkdir touch tee kill install sed awk find xargs tar env timeout nice nohup stdbuf")

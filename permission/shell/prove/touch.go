@@ -1,0 +1,207 @@
+package prove
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/program"
+)
+
+// touches are the files among the words. Where a sandbox enforces reads, those that aren't known are left out.
+func touches(a *program.Args) []Touch {
+	p := a.Program
+	var ts []Touch
+	for _, f := range a.Flags {
+		if p.Flags[f.Name] == program.Reading && f.Value.Kind <= bash.Glob && f.Value.Text != "-" {
+			ts = append(ts, Touch{Path: f.Value.Text, Glob: f.Value.Kind == bash.Glob, Names: p.Operands == program.Names})
+		}
+	}
+	list := a.Operands
+	switch {
+	case slices.Contains([]string{"test", "[", "[["}, a.Cmd.Name()):
+		return tested(list, a.Held)
+	case p.Unless != nil && a.Has(p.Unless...), p.Operands == program.NoOperands, p.Operands == program.Texts:
+		return ts
+	case p.Operands == program.Pattern || p.Operands == program.Script: // a pattern without quotes may come out as a text and files
+		if !a.Has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list") && len(list) > 0 {
+			if list[0].Kind == bash.Literal || a.Held {
+				list = list[1:]
+			} else if len(list) == 1 { // or as one text, and then it searches here
+				list = append(slices.Clip(list), bash.Word{Text: ".", Kind: bash.Literal})
+			}
+		}
+	}
+	t := Touch{Names: p.Operands == program.Names || p.Named}
+	if t.Below = a.Given(p.Below) && !a.Held; t.Below {
+		t.Links = a.Given(p.Links)
+	}
+	for _, w := range list {
+		if w.Text == "-" && w.Kind == bash.Literal || w.Kind > bash.Glob {
+			continue
+		}
+		t.Path, t.Glob = w.Text, w.Kind == bash.Glob
+		if p.Paths {
+			t.Path = strings.TrimSuffix(t.Path, "/...")
+		}
+		ts = append(ts, t)
+		for i := 0; i < len(p.Endings) && !a.Held; i++ {
+			ts = append(ts, Touch{Path: w.Text + p.Endings[i], Glob: t.Glob})
+		}
+	}
+	if fallback := p.Fallback; len(list) == 0 && !a.Held && (fallback != "" || t.Below) {
+		if t.Path, t.Glob = fallback, false; fallback == "" {
+			t.Path = "."
+		}
+		ts = append(ts, t)
+	}
+	if p.Ignores && !a.Held {
+		ts = append(ts, ignoreFiles(list)...)
+	}
+	return append(ts, chosen(a, ts)...)
+}
+
+// chosen are the files that grep and rg are told to look into below a directory: a pattern that asks for .env asks for it
+// by name.
+func chosen(a *program.Args, folders []Touch) (ts []Touch) {
+	for _, f := range a.Flags {
+		p := f.Value.Text
+		if f.Name != "--include" && f.Name != "-g" && f.Name != "--glob" && f.Name != "--iglob" || strings.HasPrefix(p, "!") {
+			continue
+		}
+		each, ok := bash.ExpandBraces(p, true)
+		if !ok || strings.HasPrefix(p, "#") || strings.TrimSpace(p) != p || strings.Contains(strings.Join(each, ""), "{") { // to rg {env} is env
+			each = []string{"*.env"}
+		}
+		for _, p := range each {
+			glob := strings.ContainsAny(p, "*?[")
+			if !glob {
+				p = bash.Unescaped(p)
+			}
+			if a.Held && !glob && f.Value.Kind == bash.Literal && ok {
+				ts = append(ts, Touch{Path: p})
+			}
+			for _, t := range folders {
+				if t.Below && !t.Names {
+					ts = append(ts, Touch{Path: Join2(t.Path, strings.TrimLeft(p, "/")), Glob: glob || t.Glob, Spec: glob})
+				}
+			}
+		}
+	}
+	return ts
+}
+
+// ignoreFiles are the ignore files that rg reads where it starts and above: it prints the lines of them that it can't
+// read, and they may be links. Those below are looked at with the rest.
+func ignoreFiles(starts []bash.Word) (ts []Touch) {
+	folders := []string{"."}
+	for _, w := range starts {
+		outer := !strings.HasPrefix(w.Text, "/") && !strings.Contains(w.Text, "..")
+		for i := 1; i <= len(w.Text) && w.Kind == bash.Literal; i++ {
+			if i == len(w.Text) || w.Text[i] == '/' && outer {
+				folders = append(folders, w.Text[:i])
+			}
+		}
+	}
+	for _, dir := range folders[:min(len(folders), 64)] {
+		for _, name := range []string{".gitignore", ".ignore", ".rgignore"} {
+			ts = append(ts, Touch{Path: Join2(dir, name)})
+		}
+	}
+	return ts
+}
+
+// tested are the files that test looks at: what follows an operator on files, and what stands around one that compares
+// two of them.
+func tested(words []bash.Word, held bool) []Touch {
+	var ts []Touch
+	add := func(i int) {
+		if i >= 0 && i < len(words) && !(held && strings.ContainsAny(words[i].Text, "$`\"")) {
+			ts = append(ts, Touch{Path: words[i].Text, Glob: words[i].Kind == bash.Glob, Names: true})
+		}
+	}
+	for i, w := range words {
+		if program.IsFileTest(w.Text) {
+			add(i + 1)
+		}
+		if program.ComparesFiles(w.Text) {
+			add(i - 1)
+		}
+	}
+	return ts
+}
+
+// proof makes a proof of what is touched, with the patterns that the shell looks up and the files that are redirected from.
+func proof(c *bash.Command, ts []Touch, held bool) Proof {
+	p := Proof{Open: held}
+	dirs := c.Dirs
+	if held && dirs == nil && c.Start != "" {
+		dirs = []string{c.Start} // a secret's name is one anywhere
+	}
+	add := func(t Touch, dirs []string) bool {
+		if held && dirs == nil && !path.IsAbs(t.Path) {
+			return true
+		}
+		return place(c, &p, t, dirs)
+	}
+	for _, t := range ts {
+		if !add(t, dirs) {
+			return p
+		}
+	}
+	raw := false
+	if spec := program.ReadOnly().Find(bash.SystemName(c.Name()), false); spec != nil {
+		raw = spec.Raw
+	}
+	for _, w := range append(slices.Clip(c.Words), c.Globs...) {
+		if w.Kind == bash.Glob && c.Name() != "[[" && !add(Touch{Path: w.Text, Glob: true, Names: true, Flag: w.CanBeFlag() && !raw && !held && len(c.Words) > 0}, dirs) {
+			return p
+		}
+	}
+	for _, d := range c.Redirs {
+		at := d.Dirs
+		if held {
+			at = dirs
+		}
+		for _, w := range append(slices.Concat(d.Cases...), d.Target) {
+			if d.File && w.Kind <= bash.Glob && !add(Touch{Path: w.Text, Glob: w.Kind == bash.Glob}, at) {
+				return p
+			}
+		}
+	}
+	return p
+}
+
+// place puts a touch into every folder that the command may run in.
+func place(c *bash.Command, p *Proof, t Touch, dirs []string) bool {
+	t.Sure = true
+	switch {
+	case t.Path == "", t.Path == "/dev/null":
+		return true // opens nothing
+	case path.IsAbs(t.Path):
+		p.Touches = append(p.Touches, t)
+		return true
+	case dirs == nil:
+		*p = Proof{Why: "its working directory is unknown"}
+		return false
+	}
+	for _, d := range dirs {
+		at := t
+		at.Path = Join2(d, t.Path)
+		p.Touches = append(p.Touches, at)
+		if p.size += len(at.Path); p.size > maxTouched {
+			*p = Proof{Why: "it names too many paths to check"}
+			return false
+		}
+	}
+	return true
+}
+
+// maxTouched bounds the paths of a proof, in bytes.
+const maxTouched = 4 << 20
+
+// Join2 joins without cleaning: what .. means depends on links.
+func Join2(dir, name string) string {
+	return strings.TrimSuffix(dir, "/") + "/" + name
+}
