@@ -139,7 +139,7 @@ func (g *glass) exits(t *testing.T) int {
 // untouched checks that the terminal is as it was found.
 func (g *glass) untouched(t *testing.T) {
 	t.Helper()
-	if s := g.State(); s.Erased > 0 || !g.Mode(25) || !g.Mode(7) || g.Mode(2004) || g.Mode(1004) {
+	if s := g.State(); s.Erased > 0 || !g.Mode(25) || !g.Mode(7) || g.Mode(2004) || g.Mode(1004) || g.Mode(1036) {
 		t.Errorf("the terminal is not as it was: %+v", s)
 	}
 }

@@ -161,7 +161,7 @@ func write(t *testing.T, dir, name, text string) {
 // checkUnharmed checks what the program sent to the terminal: its own modes, and no command of anyone else.
 func checkUnharmed(t *testing.T, g *glass) {
 	t.Helper()
-	modes := []string{"7", "25", "1004", "2004", "2026"}
+	modes := []string{"7", "25", "1004", "1036;1039", "2004", "2026"}
 	state := g.State()
 	for _, c := range state.Commands {
 		private, isMode := strings.CutPrefix(strings.TrimRight(c, "hl"), "CSI ?")

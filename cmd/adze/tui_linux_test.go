@@ -196,7 +196,7 @@ func (g *glass) exit(ts *testscript.TestScript, _ bool, args []string) {
 	case <-time.After(3 * time.Minute):
 		ts.Fatalf("the program did not end:\n%s", g.shown())
 	}
-	if s := g.State(); s.Erased > 0 || !g.Mode(25) || !g.Mode(7) || g.Mode(2004) || g.Mode(1004) {
+	if s := g.State(); s.Erased > 0 || !g.Mode(25) || !g.Mode(7) || g.Mode(2004) || g.Mode(1004) || g.Mode(1036) {
 		ts.Fatalf("the terminal is not as it was: %+v", s)
 	}
 }

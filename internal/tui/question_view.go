@@ -38,6 +38,11 @@ func (s *Screen) announce(q *question) {
 func (q *question) title() cell.Line {
 	what := about(q.r)
 	switch c := q.r.Confirm.(type) {
+	case tool.Plan:
+		if first, _, _ := strings.Cut(strings.TrimSpace(c.Text), "\n"); strings.HasPrefix(first, "#") {
+			what = visible(strings.TrimLeft(first, "# "))
+		}
+		return naming("Plan:", what)
 	case tool.Command:
 		if short(c.Line) {
 			what = c.Line
@@ -155,11 +160,11 @@ func (q *question) choices(all int) cell.Line {
 	if len(q.why.Offer) > 0 {
 		pairs = append(pairs, "a", "always")
 	}
-	if _, _, ok := approval.Proposal(q.r); ok {
-		pairs = append(pairs, "e", "edit")
-	}
 	if len(q.hunks) > 1 {
 		pairs = append(pairs, "h", "by hunk")
+	}
+	if _, _, ok := approval.Proposal(q.r); ok {
+		pairs = append(pairs, "e", "edit")
 	}
 	pairs = append(pairs, "n", "no, because …")
 	if q.explain {

@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	// enter asks for bracketed paste, focus events and unambiguous keys, and what the terminal is.
-	enter = "\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[?2026$p\x1b[>q"
-	leave = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h"
+	// enter asks for bracketed paste, focus events and unambiguous keys, and what the terminal is. By default, xterm sends õ for
+	// Alt+U: modes 1036 and 1039 make that an Esc and u. They are saved and restored, because users can set them.
+	enter = "\x1b[?1036;1039s\x1b[?1036;1039h\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[?2026$p\x1b[>q"
+	leave = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?1036;1039r\x1b[?7h\x1b[?25h"
 	// askBackground requests the color of the background.
 	askBackground = "\x1b]11;?\x1b\\"
 	// askAttributes is the last request. Every terminal answers it, so it ends the answers.

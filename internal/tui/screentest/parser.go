@@ -245,14 +245,18 @@ func (s *Screen) private(params string, final byte) string {
 	if final == 'u' && params == "" {
 		return "\x1b[?0u"
 	}
-	if final != 'h' && final != 'l' {
-		return ""
-	}
 	for p := range strings.SplitSeq(params, ";") {
 		n, _ := strconv.Atoi(p)
-		s.modes[n] = final == 'h'
-		if n == 1049 {
-			s.alternate(final == 'h')
+		switch final {
+		case 'h', 'l':
+			s.modes[n] = final == 'h'
+			if n == 1049 {
+				s.alternate(final == 'h')
+			}
+		case 's':
+			s.kept[n] = s.modes[n]
+		case 'r':
+			s.modes[n] = s.kept[n]
 		}
 	}
 	return ""

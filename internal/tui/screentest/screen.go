@@ -26,6 +26,7 @@ type Screen struct {
 	saved   [2]int
 	style   string
 	modes   map[int]bool
+	kept    map[int]bool // modes, saved by CSI ? … s
 	title   string
 	titles  []string // saved
 
@@ -54,7 +55,7 @@ type cell struct {
 
 // New makes a terminal. The bytes with which it answers requests go to reply, which may be nil.
 func New(columns, rows int, reply func(string)) *Screen {
-	s := &Screen{columns: columns, height: rows, reply: reply, background: "rgb:0000/0000/0000", modes: map[int]bool{7: true, 25: true}}
+	s := &Screen{columns: columns, height: rows, reply: reply, background: "rgb:0000/0000/0000", modes: map[int]bool{7: true, 25: true}, kept: map[int]bool{}}
 	s.rows = make([]row, rows)
 	return s
 }
