@@ -84,6 +84,13 @@ func (s *scripted) answer(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":10}}\n\ndata: [DONE]\n\n")
 }
 
+// asked is the number of requests so far.
+func (s *scripted) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests
+}
+
 // read finds what to do, how many calls were executed or interrupted, and how many results there are.
 func (s *scripted) read(all []message) (name string, calls int, file string, done, results int) {
 	s.mu.Lock()

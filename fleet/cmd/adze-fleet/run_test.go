@@ -68,10 +68,10 @@ func TestRun(t *testing.T) {
 			}
 		}
 	}
-	requests := m.model.requests
+	requests := m.model.asked()
 	again, _, code := m.run("run", file, "--json")
-	if code != 0 || again != out || m.model.requests != requests {
-		t.Errorf("a second run: exit code %d, %d more requests, %s", code, m.model.requests-requests, again)
+	if code != 0 || again != out || m.model.asked() != requests {
+		t.Errorf("a second run: exit code %d, %d more requests, %s", code, m.model.asked()-requests, again)
 	}
 	dir := filepath.Join(m.dir, "out")
 	if _, problems, code := m.run("collect", m.runName(), "-o", dir, "--format", "dir", "--branch"); code != 0 {

@@ -109,8 +109,8 @@ func TestMaxCost(t *testing.T) {
 	if code != 55 || !strings.Contains(problems, "higher --max-cost") {
 		t.Fatalf("exit code %d: %s%s", code, out, problems)
 	}
-	if n := len(m.results(out)); n != 3 || m.model.requests > 0 {
-		t.Errorf("%d lines, %d requests", n, m.model.requests)
+	if n := len(m.results(out)); n != 3 || m.model.asked() > 0 {
+		t.Errorf("%d lines, %d requests", n, m.model.asked())
 	}
 	out, problems, code = m.run("run", file, "--json", "--max-cost", "5")
 	if code != 0 {
@@ -142,10 +142,10 @@ func TestRetry(t *testing.T) {
 	if out, _, code := m.run("retry", m.runName(), "--failed"); code != 0 || !strings.Contains(out, "1 tasks") {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
-	requests := m.model.requests
+	requests := m.model.asked()
 	out, problems, code := m.run("run", file, "--json")
-	if code != 0 || m.model.requests != requests+2 {
-		t.Fatalf("exit code %d, %d requests: %s%s", code, m.model.requests-requests, out, problems)
+	if code != 0 || m.model.asked() != requests+2 {
+		t.Fatalf("exit code %d, %d requests: %s%s", code, m.model.asked()-requests, out, problems)
 	}
 	if out, _, code := m.run("cancel", m.runName()); code != 0 || !strings.Contains(out, "canceled") {
 		t.Errorf("exit code %d: %s", code, out)
