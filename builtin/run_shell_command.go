@@ -157,13 +157,14 @@ const (
 
 // run runs the command to its end, or until the user moves it to the background.
 func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
+	r := &running{label: c.args.Command, moved: make(chan string, 1)}
+	c.shell.enter(r)
+	defer c.shell.leave(r)
 	p, whole, err := c.begin(ctx)
 	if err != nil {
 		return tool.Result{}, tool.Errorf(shellFailure, "run %s: %w", label(c.args.Command), err)
 	}
-	r := &running{process: p, label: c.args.Command, moved: make(chan string, 1)}
-	c.shell.enter(r)
-	defer c.shell.leave(r)
+	c.shell.started(r, p)
 	select {
 	case <-p.Done():
 	case id := <-r.moved:

@@ -143,8 +143,16 @@ func TestMoveToBackground(t *testing.T) {
 	go func() {
 		over <- call(t, x, "run_shell_command", args{"command": "echo begun; while [ ! -e go ]; do sleep 0.01; done; echo on > later; sleep 600"})
 	}()
-	eventually(t, "the command is moved", func() bool { return len(set.Background()) > 0 })
-	o := <-over
+	var o tool.Outcome
+	eventually(t, "the command is moved", func() bool {
+		set.Background() // also while the command is being started
+		select {
+		case o = <-over:
+			return true
+		default:
+			return false
+		}
+	})
 	if o.Error != nil || !strings.Contains(o.Result.Text(), "The user moved it to the background") {
 		t.Fatalf("%+v", o)
 	}

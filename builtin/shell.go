@@ -40,8 +40,9 @@ type shell struct {
 
 // running is a foreground command that the user may move to the background.
 type running struct {
-	process *proc.Process
+	process *proc.Process // nil: it is being started
 	label   string
+	move    bool        // as soon as it was started
 	moved   chan string // the id it has there
 }
 
@@ -81,21 +82,40 @@ func (s *shell) close() error {
 	return errors.Join(s.runner.Close(), s.trials.close())
 }
 
-// moveAll moves every foreground command to the background and tells their new ids.
+// moveAll moves every foreground command to the background and tells their new ids. Commands that are being started follow;
+// their results tell the ids.
 func (s *shell) moveAll() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var ids []string
 	for r := range s.foreground {
-		id, err := s.jobs.Adopt(r.process, r.label)
-		if err != nil {
-			continue // it has ended meanwhile, which is as good
+		if r.process == nil {
+			r.move = true
+		} else if id, ok := s.adopt(r); ok {
+			ids = append(ids, id)
 		}
-		r.moved <- id
-		delete(s.foreground, r)
-		ids = append(ids, id)
 	}
 	return ids
+}
+
+// adopt moves a command to the background, unless it has ended meanwhile. The caller has the lock.
+func (s *shell) adopt(r *running) (id string, ok bool) {
+	id, err := s.jobs.Adopt(r.process, r.label)
+	if err != nil {
+		return "", false
+	}
+	r.moved <- id
+	delete(s.foreground, r)
+	return id, true
+}
+
+// started says that a command runs now.
+func (s *shell) started(r *running, p *proc.Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.process = p; r.move {
+		s.adopt(r)
+	}
 }
 
 func (s *shell) enter(r *running) {
