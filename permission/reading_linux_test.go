@@ -113,8 +113,8 @@ func explanation(script *shell.Script, c call) *shell.Command {
 			continue
 		}
 		ways := cmd.Cases
-		if len(ways) == 0 {
-			ways = [][]shell.Word{cmd.Words}
+		if len(ways) == 0 || !cmd.Sure {
+			ways = append(slices.Clip(ways), cmd.Words)
 		}
 		for _, words := range ways {
 			if len(words) > 0 && fits(words, c, cmd.AddsArgs) {

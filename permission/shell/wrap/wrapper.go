@@ -283,7 +283,7 @@ func alias(r *bash.Reader, c *bash.Command) {
 
 // findExec adds the commands of find -exec and its kin.
 func findExec(r *bash.Reader, c *bash.Command) {
-	findWords(r, c, c.Words, len(c.Cases) == 0)
+	findWords(r, c, c.Words, len(c.Cases) == 0 || !c.Sure)
 	for _, words := range c.Cases {
 		findWords(r, c, words, true)
 	}
