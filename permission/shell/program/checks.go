@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/adze-dev/adze/permission/shell/bash"
 )
@@ -362,7 +363,7 @@ func checkSed(a *Args) string {
 		scripts = a.Operands[:min(1, len(a.Operands))]
 	}
 	for _, s := range scripts {
-		if s.Kind != bash.Literal || !sedScript.MatchString(s.Text) {
+		if s.Kind != bash.Literal || !sedScript().MatchString(s.Text) {
 			return "the sed script is not on the read-only list"
 		}
 	}
@@ -371,7 +372,7 @@ func checkSed(a *Args) string {
 
 // sedScript is a script of such commands. Patterns in which seds might see a delimiter elsewhere are not matched: those
 // with a delimiter, a bracket or a backslash between brackets, and lines that continue.
-var sedScript = func() *regexp.Regexp {
+var sedScript = sync.OnceValue(func() *regexp.Regexp {
 	pattern := func(delimiter string) string {
 		class := `[^\]\[\\\n` + delimiter // not closed yet
 		return `(?:[^\\\n\[` + delimiter + `]|\\[^\n]|\[\^?(?:` + class + `^]|\[:[a-z]+:\])(?:` + class + `]|\[:[a-z]+:\])*\])*` + delimiter
@@ -384,7 +385,7 @@ var sedScript = func() *regexp.Regexp {
 	}
 	command := `(?:[pd=nNDPhHgGxF]|[qQl][ 0-9]*|` + strings.Join(commands, "|") + `)`
 	return regexp.MustCompile(`^(?:[\s;}]*(?:` + address + `[ \t]*(?:,[ \t]*(?:[+~]?[0-9]+|` + address + `))?)?[ \t!]*(?:\{|` + command + `[ \t]*(?:[;}\n]|$)))*[\s;}]*$`)
-}()
+})
 
 // checkListing: branch and tag make what they are given, unless they are told to list.
 func checkListing(a *Args) string {
