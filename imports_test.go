@@ -87,6 +87,7 @@ var mayImport = map[string]string{
 	"internal/soak":               "",
 	"internal/soak/list":          "",
 	"internal/spill":              "",
+	"internal/waittest":           "",
 	"internal/context":            "internal/ignore internal/text internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/trust":              "internal/atomicfile",
 	"internal/bench": "journal hook internal/undo internal/session model tool builtin permission permission/ondisk permission/shell internal/proc internal/proc/sandbox internal/trial discover model/openai/openaitest " +

@@ -45,6 +45,7 @@ var layers = []layer{
 		packages: []string{
 			"examples/...", "internal/bench", "internal/failures", "internal/fenced", "internal/leaktest", "internal/peers",
 			"internal/proc/kerneltest", "internal/ptytest", "internal/release", "internal/search/bench", "internal/site", "internal/soak/...",
+			"internal/waittest",
 		},
 	},
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -153,7 +154,7 @@ func TestListChanged(t *testing.T) {
 		t.Fatal(diff)
 	}
 	d.call(t.Context(), "fake__echo", `{}`) // it sends four notifications at once
-	eventually(t, "the new tools are declared", func() bool {
+	waittest.Until(t, "the new tools are declared", func() bool {
 		return !slices.Contains(d.declared(), "fake__version1") && len(d.declared()) == 2
 	})
 }

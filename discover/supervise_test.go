@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -267,12 +268,12 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan tool.Outcome)
 	go func() { done <- d.call(ctx, "fake__hang", `{}`) }()
-	eventually(t, "the server has the call", logged("stderr: hanging"))
+	waittest.Until(t, "the server has the call", logged("stderr: hanging"))
 	cancel()
 	if o := <-done; o.Status != tool.StatusCancelled {
 		t.Errorf("%s", o.Status)
 	}
-	eventually(t, "the server gets the cancellation", logged("info: cancelled"))
+	waittest.Until(t, "the server gets the cancellation", logged("info: cancelled"))
 }
 
 func TestStrangeAnswers(t *testing.T) {
@@ -303,7 +304,7 @@ func TestChatterAfterTheStart(t *testing.T) {
 	if err := d.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the server is stopped", func() bool {
+	waittest.Until(t, "the server is stopped", func() bool {
 		if o := d.call(t.Context(), "good__echo", `{"text":"x"}`); o.Status != tool.StatusSuccess { // other servers work
 			t.Fatal(o)
 		}
@@ -420,7 +421,7 @@ func TestNoFileIsLeftOpen(t *testing.T) {
 	for range 3 {
 		round()
 	}
-	eventually(t, "all files are closed", func() bool { return count() <= before }) // pipes close after the process
+	waittest.Until(t, "all files are closed", func() bool { return count() <= before }) // pipes close after the process
 }
 
 func TestElicitation(t *testing.T) {

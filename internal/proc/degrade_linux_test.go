@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // With missing layers, a command runs with a note, or fails with an error. It
@@ -150,7 +151,7 @@ func TestBoxesSideBySide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the first command runs", func() bool {
+	waittest.Until(t, "the first command runs", func() bool {
 		_, err := os.Stat(dir + "/up")
 		return err == nil
 	})

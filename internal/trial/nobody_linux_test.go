@@ -9,7 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // asNobody are the tests that an ordinary user runs too.
@@ -33,18 +34,16 @@ func TestAsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text []byte
-	for range 100 {
+	waittest.Until(t, "the copy can be started", func() bool {
 		c := exec.CommandContext(t.Context(), filepath.Join(dir, "trial.test"), "-test.run="+asNobody, "-test.v")
 		c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + work, "TMPDIR=" + work, "GORACE=atexit_sleep_ms=0", "ADZE_SOAK=" + os.Getenv("ADZE_SOAK"), "TRIAL_TESTDATA=" + testdata(t)}
 		c.Dir = work
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		// A process that is just being started elsewhere may hold the copy open for
 		// writing.
-		if text, err = c.CombinedOutput(); !errors.Is(err, syscall.ETXTBSY) {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		text, err = c.CombinedOutput()
+		return !errors.Is(err, syscall.ETXTBSY)
+	})
 	if errors.Is(err, syscall.EPERM) {
 		t.Skip("cannot become another user here")
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // cluster is three nodes as processes.
@@ -90,7 +91,7 @@ func (m *machine) killing(flags []string, tasks, calls, faults int, fault func()
 	n := 0
 	for ; n < faults; n++ {
 		before := m.lines()
-		eventually(t, "effects", func() bool { return m.lines() >= before+2 || len(done) > 0 })
+		waittest.Until(t, "effects", func() bool { return m.lines() >= before+2 || len(done) > 0 })
 		if len(done) > 0 {
 			break
 		}
@@ -157,7 +158,7 @@ func TestServerGoneForLong(t *testing.T) {
 		_ = m.queue.Process.Kill()
 		_ = m.queue.Wait()
 		before := m.lines()
-		time.Sleep(3 * time.Second)
+		time.Sleep(3 * time.Second)         // not synchronization: three leases without a server
 		if n := m.lines() - before; n > 4 { // one that had started in each slot
 			t.Errorf("%d calls ran without a server", n)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
 )
@@ -227,8 +228,7 @@ func TestHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 1 { // the first one has got its 429
-			for deadline := time.Now().Add(time.Minute); len(c.held()) == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-			}
+			waittest.Until(t, "the guest is held", func() bool { return len(c.held()) > 0 })
 		}
 		go func() {
 			status, _ := post(t, url, token, `{}`)
@@ -271,19 +271,17 @@ func TestRate(t *testing.T) {
 			_ = i
 		})
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // all have asked
+	waittest.Until(t, "all have asked", func() bool {
 		sum := int64(0)
 		c.mu.Lock()
+		defer c.mu.Unlock()
 		for name, n := range c.values {
 			if strings.HasPrefix(name, "requests.k.") {
 				sum += n
 			}
 		}
-		c.mu.Unlock()
-		if sum >= 100 || time.Now().After(deadline) {
-			break
-		}
-	}
+		return sum >= 100
+	})
 	cancel()
 	wg.Wait()
 	minutes := int64(0)
@@ -357,10 +355,8 @@ func TestTokenRate(t *testing.T) {
 		}
 		return n
 	}
-	for deadline := time.Now().Add(3 * time.Minute); asked.Load() < workers || granted.Load() < 5; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d requests", granted.Load(), workers)
-		}
+	if !waittest.Holds(func() bool { return asked.Load() >= workers && granted.Load() >= 5 }) {
+		t.Fatalf("%d of %d requests", granted.Load(), workers)
 	}
 	cancel()
 	wg.Wait()

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/adze-dev/adze/fleet/internal/queue"
 	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // workers are gateways of processes that share a queue: each has its own connection.
@@ -104,19 +104,14 @@ func TestSharedRate(t *testing.T) {
 		}
 		return sum, minutes
 	}
-	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	waittest.Until(t, "100 workers have asked and the limit is reached", func() bool {
 		sum, minutes := asked()
 		sent := u.count.Load()
 		if sent > limit*minutes {
 			t.Fatalf("%d requests in %d minutes", sent, minutes)
 		}
-		if sum >= 100 && sent >= limit {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of 100 workers asked, %d requests were sent", sum, sent)
-		}
-	}
+		return sum >= 100 && sent >= limit
+	})
 }
 
 // One 429 with Retry-After holds all workers of the key, and then all continue.
@@ -149,15 +144,16 @@ func TestSharedHold(t *testing.T) {
 		answered <- status
 	}()
 	key := gates[0].guest("first").key
-	for deadline := time.Now().Add(3 * time.Minute); until.Load() == 0; time.Sleep(time.Millisecond) {
+	waittest.Until(t, "the workers are held", func() bool {
 		at, err := queues[1].Held(t.Context(), key)
-		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("no worker is held: %v", err)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if !at.IsZero() {
 			until.Store(at.UnixMilli() - 20) // clocks of connections differ by the time of a request
 		}
-	}
+		return !at.IsZero()
+	})
 	got := all(t, gates, guestOf(u, 0), 1)
 	if early.Load() > 0 || got[200] != len(gates) || <-answered != 200 {
 		t.Errorf("%d requests while the key is held; answers %v", early.Load(), got)

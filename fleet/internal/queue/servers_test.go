@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // other starts a server that isn't Adze's.
@@ -138,17 +140,11 @@ func TestFullServer(t *testing.T) {
 			}
 		}
 	}()
-	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Millisecond) {
+	waittest.Until(t, "a full queue is reported", func() bool {
 		mu.Lock()
-		text := strings.Join(told, "\n")
-		mu.Unlock()
-		if strings.Contains(text, "the queue accepts no entries; tasks wait: ") {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no report: %s", text)
-		}
-	}
+		defer mu.Unlock()
+		return strings.Contains(strings.Join(told, "\n"), "the queue accepts no entries; tasks wait: ")
+	})
 	select {
 	case <-done:
 		t.Error("an entry was given up")
